@@ -1,0 +1,35 @@
+# Thin over CMakePresets.json: `make help` lists what there is. Everything is built under build/<preset>/.
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-all demo test release dev format tidy clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z][a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+
+setup:  ## check for the Debian packages that the build needs; install them when run as root
+	@scripts/setup.sh build
+
+setup-all:  ## setup, and the packages for fuzzing, format, tidy, Cortex-M and QEMU
+	@scripts/setup.sh all
+
+demo: release  ## compile, inspect and run the handwritten-digits model
+	@scripts/demo.sh
+
+test: dev  ## build everything and run the tests
+	@ctest --preset dev
+
+release: setup  ## build/release/bin/wick
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release
+
+dev: setup  ## build the tests without running them
+	@cmake --preset dev --log-level=WARNING
+	@cmake --build --preset dev
+
+format:  ## rewrite the sources in the project's style (clang-format-19)
+	@scripts/format.sh --fix
+
+tidy: setup-all  ## clang-tidy-19 over the files that differ from the last commit
+	@scripts/tidy.sh HEAD
+
+clean:  ## remove build/
+	@rm -rf build

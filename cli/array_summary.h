@@ -1,0 +1,15 @@
+// Arrays in one line of text.
+#pragma once
+#include <string>
+
+#include "cli/npz.h"
+
+namespace wick::cli {
+
+/// Element `index` as a double: exact but for 64-bit integers beyond 2^53; the real part of a complex number.
+double element_of(const NamedArray& array, size_t index);
+
+/// "out0  f32[1, 10]  min -3.1  max 8.2  mean 0.4  [0.1, 2.5, ..]".
+std::string summary(const NamedArray& array);
+
+}  // namespace wick::cli

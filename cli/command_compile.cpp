@@ -1,0 +1,182 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/command.h"
+#include "cli/text.h"
+#include "compiler/driver/compile.h"
+#include "compiler/ir/text.h"
+#include "compiler/support/file_map.h"
+#include "compiler/support/json_writer.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::Code;
+using compiler::Diag;
+using compiler::Status;
+
+struct CompileFlags {
+  std::vector<std::string> inputs;
+  std::string output, backends = "portable", profile = "auto", report, external_weights, dump_ir;
+  std::vector<std::string> skip_passes;
+  uint64_t max_arena = UINT64_MAX, max_file = UINT64_MAX;
+  bool share_state = false, json = false;
+};
+
+std::string report_json(const compiler::CompileResult& result, double compile_ms) {
+  compiler::JsonWriter json;
+  json.object();
+  json.field("schema", "wick.compile.1");
+  json.key("methods");
+  json.array();
+  for (const compiler::MethodReport& method : result.methods) {
+    json.object();
+    json.field("name", method.name);
+    json.field("delegates", static_cast<uint64_t>(method.delegates));
+    json.field("kernels", static_cast<uint64_t>(method.kernels));
+    json.key("outside");
+    json.array();
+    for (const compiler::NodeVerdict& verdict : method.outside) {
+      json.object();
+      json.field("op", verdict.op);
+      json.field("reason", verdict.reason);
+      json.field("module", verdict.module);
+      json.field("source", verdict.source);
+      json.end();
+    }
+    json.end();
+    json.field("arena_bytes", method.arena_bytes);
+    json.field("arena_lower_bound_bytes", method.arena_lower_bound_bytes);
+    json.key("not_stock");
+    json.array();
+    for (const std::string& name : method.not_stock) json.value(name);
+    json.end();
+    json.end();
+  }
+  json.end();
+  json.field("constant_bytes", result.constant_bytes);
+  json.field("file_bytes", result.file_bytes);
+  json.field("compile_ms", compile_ms);
+  json.end();
+  return json.text() + "\n";
+}
+
+Status dump(const std::string& folder, std::string_view method, int number, std::string_view stage, const compiler::Graph& graph) {
+  const std::string text = compiler::to_text(graph, method);
+  return compiler::write_file(fmt::format("{}/{}.{:02}.{}.ir", folder, method, number, stage),
+                              Span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+}
+
+Status write_outputs(const compiler::CompileResult& result, const CompileFlags& flags, const std::string& report_text) {
+  RETURN_IF_ERROR(compiler::write_pieces(flags.output, result.program.pte));
+  if (!flags.external_weights.empty()) RETURN_IF_ERROR(compiler::write_pieces(flags.external_weights, result.program.ptd));
+  if (!flags.report.empty()) {
+    RETURN_IF_ERROR(compiler::write_file(flags.report, Span<const uint8_t>(reinterpret_cast<const uint8_t*>(report_text.data()), report_text.size())));
+  }
+  return {};
+}
+
+Status check_budgets(const compiler::CompileResult& result, const CompileFlags& flags) {
+  for (const compiler::MethodReport& method : result.methods) {
+    if (method.arena_bytes <= flags.max_arena) continue;
+    return Diag(Code::budget, fmt::format("method '{}' needs an arena larger than --max-arena", method.name))
+        .expected(fmt::format("{} bytes", method.arena_bytes), fmt::format("at most {} bytes", flags.max_arena))
+        .with_help("wick explain shows who is alive at the peak");
+  }
+  if (result.file_bytes > flags.max_file) {
+    return Diag(Code::budget, "the program is larger than --max-file")
+        .expected(fmt::format("{} bytes", result.file_bytes), fmt::format("at most {} bytes", flags.max_file));
+  }
+  return {};
+}
+
+Status check_flags(const CompileFlags& flags) {
+  std::string_view list = flags.backends;
+  while (!list.empty()) {
+    const std::string_view name = list.substr(0, list.find(','));
+    if (name != "portable") {
+      return Diag(Code::usage, fmt::format("this build has no backend '{}'", compiler::printable(name))).expected(std::string(name), "portable");
+    }
+    list.remove_prefix(std::min(list.size(), name.size() + 1));
+  }
+  for (const std::string& input : flags.inputs) {
+    std::error_code error;
+    if (std::filesystem::equivalent(split_method(input).second, flags.output, error)) {
+      return Diag(Code::usage, "the output would overwrite an input").with_help("give -o another name");
+    }
+  }
+  return {};
+}
+
+int compile_command(const CompileFlags& flags) {
+  if (Status status = check_flags(flags); !status.ok()) return report(status.diag());
+  std::vector<compiler::CompileInput> inputs;
+  for (const std::string& input : flags.inputs) {
+    auto [method, path] = split_method(input);
+    inputs.push_back({method, path});
+  }
+  compiler::CompileOptions options;
+  options.profile = flags.profile == "stock" ? compiler::Profile::stock : flags.profile == "native" ? compiler::Profile::native : compiler::Profile::automatic;
+  options.share_state = flags.share_state;
+  options.external_weights = !flags.external_weights.empty();
+  options.skip_passes = flags.skip_passes;
+  Status dumped;
+  int stage_number = 0;
+  if (!flags.dump_ir.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(flags.dump_ir, error);
+    options.on_stage = [&](std::string_view method, std::string_view stage, const compiler::Graph& graph) {
+      if (stage == "import") stage_number = 0;
+      if (dumped.ok()) dumped = dump(flags.dump_ir, method, stage_number++, stage, graph);
+    };
+  }
+  const auto start = std::chrono::steady_clock::now();
+  compiler::Result<compiler::CompileResult> result = compiler::compile(inputs, options);
+  if (!result.ok()) return report(result.diag());
+  const double compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  if (!dumped.ok()) return report(dumped.diag());
+  if (Status status = check_budgets(*result, flags); !status.ok()) return report(status.diag());
+  const std::string json = report_json(*result, compile_ms);
+  if (Status status = write_outputs(*result, flags, json); !status.ok()) return report(status.diag());
+  if (flags.json) {
+    std::fputs(json.c_str(), stdout);
+    return 0;
+  }
+  for (const compiler::MethodReport& method : result->methods) {
+    fmt::print("{}: {} kernel calls, arena {} bytes (lower bound {})\n", method.name, method.kernels, method.arena_bytes, method.arena_lower_bound_bytes);
+    for (const std::string& name : method.not_stock) fmt::print(stderr, "note: {} runs on Wick's kernels only; stock ExecuTorch has none\n", name);
+  }
+  fmt::print("{}: {} bytes, of which {} constants; compiled in {:.1f} ms\n", flags.output, result->file_bytes, result->constant_bytes, compile_ms);
+  return 0;
+}
+
+}  // namespace
+
+void add_compile(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<CompileFlags>();
+  CLI::App* command = app.add_subcommand("compile", "Compile .pt2 files to one .pte program");
+  command->footer(
+      "Examples:\n"
+      "  wick compile model.pt2 -o model.pte\n"
+      "  wick compile prefill=a.pt2 decode=b.pt2 -o llm.pte --share-state\n"
+      "  wick compile model.pt2 -o model.pte --report report.json --max-arena 262144");
+  command->add_option("inputs", flags->inputs, "[METHOD=]FILE.pt2; a bare file is the method 'forward'")->required();
+  command->add_option("-o,--output", flags->output, "the .pte to write")->required();
+  command->add_option("--backend", flags->backends, "backends in order of preference, separated by commas; portable is always last")->capture_default_str();
+  command->add_option("--profile", flags->profile, "auto: stock's kernels where they exist; stock: refuse anything else; native: ours where faster")
+      ->check(CLI::IsMember({"auto", "stock", "native"}))->capture_default_str();
+  command->add_flag("--share-state", flags->share_state, "methods share mutable buffers of equal name, dtype and shape");
+  command->add_option("--report", flags->report, "write the report as JSON to this file");
+  command->add_option("--external-weights", flags->external_weights, "put named weights into this .ptd file");
+  command->add_option("--dump-ir", flags->dump_ir, "write the IR after each stage into this folder");
+  command->add_option("--skip-pass", flags->skip_passes, "leave a pass out, by name");
+  command->add_option("--max-arena", flags->max_arena, "fail with exit code 6 if a method's arena has more bytes");
+  command->add_option("--max-file", flags->max_file, "fail with exit code 6 if the program has more bytes");
+  command->add_flag("--json", flags->json, "print the report as JSON");
+  command->callback([flags, &action] { action = [flags] { return compile_command(*flags); }; });
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+
+#include "cli/array_summary.h"
+#include "cli/command.h"
+#include "cli/program_inputs.h"
+#include "cli/program_session.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::Code;
+using compiler::Diag;
+using compiler::Result;
+using compiler::Status;
+
+struct RunFlags {
+  std::string program, method, output;
+  std::vector<std::string> inputs, steps, data;
+  uint64_t seed = 0;
+  int threads = 0;
+};
+
+/// One call: `method` (empty: the default one) over the arrays of `input` ("": none), into `output` ("": dropped).
+struct Step {
+  std::string method, input, output;
+};
+
+// [METHOD:]IN.npz=OUT.npz
+Result<Step> parse_step(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    return Diag(Code::usage, fmt::format("--step '{}' has no '='", compiler::printable(text))).with_help("write --step [METHOD:]IN.npz=OUT.npz");
+  }
+  Step step{"", text.substr(0, equals), text.substr(equals + 1)};
+  const size_t colon = step.input.find(':');
+  const auto word = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  if (colon != std::string::npos && colon > 0 && std::all_of(step.input.begin(), step.input.begin() + static_cast<std::ptrdiff_t>(colon), word)) {
+    step.method = step.input.substr(0, colon);
+    step.input.erase(0, colon + 1);
+  }
+  return step;
+}
+
+Status run_steps(const RunFlags& flags, Session& session) {
+  for (const std::string& text : flags.steps) {
+    ASSIGN_OR_RETURN(Step step, parse_step(text));
+    ASSIGN_OR_RETURN(std::string method, session.choose(step.method.empty() ? flags.method : step.method));
+    ASSIGN_OR_RETURN(MethodFacts facts, read_facts(session.meta(method)));
+    std::vector<std::string> paths;
+    if (!step.input.empty()) paths.push_back(step.input);
+    ASSIGN_OR_RETURN(std::vector<InputFile> files, read_input_files(paths));
+    ASSIGN_OR_RETURN(std::vector<HostValue> inputs, bind_inputs(session.meta(method), facts, std::move(files)));
+    std::vector<HostValue> outputs;
+    RETURN_IF_ERROR(session.execute(method, inputs, &outputs));
+    if (!step.output.empty()) RETURN_IF_ERROR(write_arrays(step.output, output_arrays(facts, std::move(outputs))));
+  }
+  return {};
+}
+
+Status run_once(const RunFlags& flags, Session& session) {
+  ASSIGN_OR_RETURN(std::string method, session.choose(flags.method));
+  const MethodMeta meta = session.meta(method);
+  ASSIGN_OR_RETURN(MethodFacts facts, read_facts(meta));
+  std::vector<HostValue> inputs;
+  if (flags.inputs.empty()) {
+    ASSIGN_OR_RETURN(inputs, random_inputs(meta, facts, flags.seed));
+    if (!inputs.empty()) fmt::print(stderr, "note: no -i, so the inputs are random (seed {})\n", flags.seed);
+  } else {
+    ASSIGN_OR_RETURN(std::vector<InputFile> files, read_input_files(flags.inputs));
+    ASSIGN_OR_RETURN(inputs, bind_inputs(meta, facts, std::move(files)));
+  }
+  std::vector<HostValue> outputs;
+  RETURN_IF_ERROR(session.execute(method, inputs, &outputs));
+  const std::vector<NamedArray> arrays = output_arrays(facts, std::move(outputs));
+  if (!flags.output.empty()) return write_arrays(flags.output, arrays);
+  for (const NamedArray& array : arrays) fmt::print("{}\n", summary(array));
+  return {};
+}
+
+int run_command(const RunFlags& flags) {
+  if (!flags.steps.empty() && (!flags.inputs.empty() || !flags.output.empty())) {
+    return report(Diag(Code::usage, "--step names its own input and output files").with_help("leave -i and -o out"));
+  }
+  SessionOptions options;
+  options.data_paths = flags.data;
+  options.num_threads = flags.threads;
+  options.seed = flags.seed;
+  Result<Session> session = Session::open(flags.program, options);
+  if (!session.ok()) return report(session.diag());
+  const Status status = flags.steps.empty() ? run_once(flags, *session) : run_steps(flags, *session);
+  return status.ok() ? 0 : report(status.diag());
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<RunFlags>();
+  CLI::App* command = app.add_subcommand("run", "Run a .pte program");
+  command->footer(
+      "Arrays go to the inputs in order; those of an .npz whose names are all input names go by name.\n"
+      "Outputs are called out0, out1 .. (leaves of the return value) and mut_K (input K, changed by the call).\n"
+      "Examples:\n"
+      "  wick run model.pte -i input.npz -o output.npz\n"
+      "  wick run model.pte --seed 7\n"
+      "  wick run llm.pte --step prefill:prompt.npz=first.npz --step decode:token.npz=second.npz");
+  command->add_option("program", flags->program, "the .pte to run")->required();
+  command->add_option("--method", flags->method, "default: 'forward', or the only one");
+  command->add_option("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")->allow_extra_args(false);
+  command->add_option("-o,--output", flags->output, "write the outputs to this .npz (or .npy, if there is one output)");
+  command->add_option("--step", flags->steps, "[METHOD:]IN.npz=OUT.npz: one call; may repeat, state is kept between calls")->allow_extra_args(false);
+  command->add_option("--seed", flags->seed, "of random inputs and random operators")->capture_default_str();
+  command->add_option("--threads", flags->threads, "default: WICK_NUM_THREADS, else one per core")->check(CLI::Range(1, 256));
+  command->add_option("--data", flags->data, "a .ptd file with weights; may repeat")->allow_extra_args(false);
+  command->callback([flags, &action] { action = [flags] { return run_command(*flags); }; });
+}
+
+}  // namespace wick::cli

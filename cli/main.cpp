@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "cli/command.h"
+
+namespace {
+
+constexpr char kExitCodes[] =
+    "Exit codes: 0 ok, 1 internal error, 2 usage or inputs that do not fit, 3 unsupported model, 4 corrupt or incompatible file "
+    "or a check that failed while running, 5 numeric mismatch, 6 budget or gate failed.";
+
+int run(int argc, char** argv) {
+  CLI::App app{"Wick compiles PyTorch programs (.pt2) to ExecuTorch programs (.pte), looks into them and runs them.", "wick"};
+  app.set_version_flag("--version", "wick 0.1.0");
+  app.footer(kExitCodes);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::help);
+  wick::cli::Action action;
+  wick::cli::add_compile(app, action);
+  wick::cli::add_run(app, action);
+  wick::cli::add_bench(app, action);
+  wick::cli::add_inspect(app, action);
+  wick::cli::add_explain(app, action);
+  wick::cli::add_verify(app, action);
+  wick::cli::add_ops(app, action);
+  wick::cli::add_opt(app, action);
+  wick::cli::add_compare(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    wick::compiler::Diag diag(wick::compiler::Code::usage, error.what());
+    diag.help = "wick --help, or wick COMMAND --help";
+    return wick::cli::report(diag);
+  }
+  return action();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return wick::cli::report({wick::compiler::Code::limit, "out of memory"});
+  } catch (const std::exception& error) {
+    return wick::cli::report({wick::compiler::Code::internal, error.what()});
+  }
+}

@@ -1,0 +1,48 @@
+// What a .pte says about the inputs and outputs of its methods beyond ExecuTorch's own tables: named data "wick.metadata".
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/type.h"
+#include "compiler/support/result.h"
+#include "wick/program.h"
+
+namespace wick::cli {
+
+struct InputFacts {
+  std::string name;                    // Python argument name; "in0", "in1" .. if the file has none
+  std::optional<compiler::Type> type;  // with symbols; none for values burnt in at export
+};
+
+/// The facts of one method. `known` is false for files made by others; the vectors are then filled from ExecuTorch's tables:
+/// sizes are upper bounds, outputs count in program order.
+struct MethodFacts {
+  bool known = false;
+  std::vector<InputFacts> inputs;       // one per input of the method
+  std::vector<size_t> mutated_inputs;   // input of each leading output
+  std::vector<int64_t> output_leaves;   // leaf number of each output after those
+  std::vector<std::pair<compiler::Sym, compiler::SymRange>> ranges;  // of symbols and of sizes derived from them
+  compiler::SymRanges symbols;          // the ranges of lone symbols
+};
+
+/// Reads "f32[s0, 3]", "f32[1, 8]{0,1}", "int(s0)", "float" or "bool". Errors: corrupt_file.
+compiler::Result<compiler::Type> parse_type(std::string_view text);
+
+/// The facts of `method`, checked against its tables. Errors: corrupt_file.
+compiler::Result<MethodFacts> read_facts(const MethodMeta& method);
+
+/// "out3" or "mut_0": the array name of output `index`. Requires: index < number of outputs.
+std::string output_name(const MethodFacts& facts, size_t index);
+
+/// The type of a value as text: "f32[2, 3]", "f32[<=8, 3]", "int", "float", "bool", "str", "none".
+std::string value_text(const ValueMeta& value);
+/// The type of an input: with symbols if they are known, with the value if it was burnt in.
+std::string input_text(const MethodMeta& method, const MethodFacts& facts, size_t index);
+
+/// "aten::add.out".
+std::string operator_text(const OperatorName& op);
+
+}  // namespace wick::cli

@@ -1,0 +1,53 @@
+# Installs the tool, the runtime's libraries and headers, and what find_package(wick) reads. Imported targets: wick::runtime,
+# wick::kernels, wick::module and the libraries they stand on.
+
+function(wick_libraries_below folder out)
+  get_property(found DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+  get_property(below DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
+  set(libraries)
+  foreach(target ${found})
+    get_target_property(type ${target} TYPE)
+    if(type MATCHES "^(STATIC|INTERFACE)_LIBRARY$")
+      list(APPEND libraries ${target})
+    endif()
+  endforeach()
+  foreach(subfolder ${below})
+    wick_libraries_below("${subfolder}" deeper)
+    list(APPEND libraries ${deeper})
+  endforeach()
+  set(${out} ${libraries} PARENT_SCOPE)
+endfunction()
+
+wick_libraries_below("${PROJECT_SOURCE_DIR}/common" wick_common_libraries)
+wick_libraries_below("${PROJECT_SOURCE_DIR}/runtime" wick_runtime_libraries)
+set(wick_installed ${wick_common_libraries} ${wick_runtime_libraries})
+# Readers of the schemas are compiled in; their headers are not installed.
+list(FILTER wick_installed EXCLUDE REGEX "^wick_schema")
+
+foreach(target ${wick_installed})
+  string(REGEX REPLACE "^wick_" "" name ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  if(NOT TARGET wick::${name})
+    add_library(wick::${name} ALIAS ${target})
+  endif()
+endforeach()
+
+install(TARGETS ${wick_installed} EXPORT wick ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/wick" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
+install(EXPORT wick NAMESPACE wick:: FILE wickTargets.cmake DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/wick")
+
+include(CMakePackageConfigHelpers)
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/wickConfig.cmake.in" "${CMAKE_BINARY_DIR}/wickConfig.cmake"
+                              INSTALL_DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/wick")
+# Until 1.0 a minor version may change the interface.
+write_basic_package_version_file("${CMAKE_BINARY_DIR}/wickConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_BINARY_DIR}/wickConfig.cmake" "${CMAKE_BINARY_DIR}/wickConfigVersion.cmake"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/wick")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+foreach(tool wick wick_cli)
+  if(TARGET ${tool})
+    install(TARGETS ${tool} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  endif()
+endforeach()

@@ -1,0 +1,81 @@
+# wick_library(NAME SOURCES .. DEPENDS .. [CXX20]) and wick_test(NAME SOURCES .. DEPENDS ..): one folder, one target.
+
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT WICK_FREESTANDING)
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+endif()
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+
+find_program(WICK_CCACHE ccache)
+if(WICK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${WICK_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${WICK_CCACHE}")
+endif()
+
+add_library(wick_flags INTERFACE)
+target_include_directories(wick_flags INTERFACE
+  "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
+# Contraction off: a*b+c gives the same bits on every host. Hot loops that may differ opt in file by file.
+target_compile_options(wick_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-deprecated-declarations -Wno-deprecated-declarations
+  "$<$<BOOL:${WICK_WERROR}>:-Werror>"
+  # GCC 12 reports out-parameters that are set on every path that reads them, and products of bools in templates.
+  "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-int-in-bool-context>"
+  # No path of the building machine in the binary.
+  "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
+if(WICK_FREESTANDING)
+  target_compile_definitions(wick_flags INTERFACE WICK_FREESTANDING=1)
+  target_compile_options(wick_flags INTERFACE -fno-pic -ffunction-sections -fdata-sections -fno-unwind-tables
+    -fno-asynchronous-unwind-tables "$<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions;-fno-rtti;-fno-threadsafe-statics>")
+endif()
+
+function(wick_library name)
+  cmake_parse_arguments(ARG "CXX20" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:wick_flags> PUBLIC ${ARG_DEPENDS})
+  target_include_directories(${name} PUBLIC
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
+  if(ARG_CXX20)
+    target_compile_features(${name} PUBLIC cxx_std_20)
+  else()
+    target_compile_features(${name} PUBLIC cxx_std_17)
+    target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
+  endif()
+endfunction()
+
+function(wick_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT WICK_TESTS)
+    return()
+  endif()
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE wick_flags ${ARG_DEPENDS} GTest::gtest GTest::gtest_main)
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+endfunction()
+
+# wick_fuzz(NAME SOURCES .. DEPENDS .. CORPUS FOLDER [MAX_LEN BYTES]): a libFuzzer target in the fuzz preset; elsewhere, with
+# tests on, a test that runs the target over its committed corpus (FOLDER is relative to the repository).
+# The fuzz preset lists its targets in build/fuzz/fuzz_targets.txt: name, corpus folder, max_len.
+set_property(GLOBAL PROPERTY WICK_FUZZ_LIST "")
+function(wick_fuzz name)
+  cmake_parse_arguments(ARG "" "CORPUS;MAX_LEN" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT ARG_MAX_LEN)
+    set(ARG_MAX_LEN 4096)
+  endif()
+  if(WICK_FUZZ)
+    add_executable(${name} ${ARG_SOURCES})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    set_property(GLOBAL APPEND_STRING PROPERTY WICK_FUZZ_LIST "${name} ${ARG_CORPUS} ${ARG_MAX_LEN}\n")
+    get_property(list GLOBAL PROPERTY WICK_FUZZ_LIST)
+    file(WRITE "${CMAKE_BINARY_DIR}/fuzz_targets.txt" "${list}")
+  elseif(WICK_TESTS)
+    add_executable(${name} ${ARG_SOURCES} "${PROJECT_SOURCE_DIR}/cmake/fuzz_replay_main.cpp")
+    add_test(NAME ${name}_corpus COMMAND ${name} "${PROJECT_SOURCE_DIR}/${ARG_CORPUS}")
+  else()
+    return()
+  endif()
+  target_link_libraries(${name} PRIVATE wick_flags ${ARG_DEPENDS})
+  target_compile_features(${name} PRIVATE cxx_std_20)
+endfunction()

@@ -1,0 +1,113 @@
+#include "compiler/driver/compile.h"
+
+#include <fmt/format.h>
+
+#include "compiler/import/archive.h"
+#include "compiler/ir/decompose.h"
+#include "compiler/ir/text.h"
+#include "compiler/plan/linearize.h"
+#include "compiler/plan/memory_plan.h"
+
+namespace wick::compiler {
+namespace {
+
+KeepFn portable_keep(Profile profile) {
+  // Composites with a kernel of ours run whole where the profile prefers that.
+  return [profile](const Node& node) { return node.op->kernel && node.op->has(kNoStock) && profile == Profile::native; };
+}
+
+MethodReport report_of(const Statement& statement, const CompileOptions& options) {
+  MethodReport report;
+  report.name = statement.name;
+  report.arena_bytes = statement.arena_bytes;
+  report.arena_lower_bound_bytes = statement.arena_lower_bound_bytes;
+  report.not_stock = statement.not_stock;
+  for (const Instruction& instruction : statement.instructions) {
+    if (instruction.kind != Instruction::Kind::kernel) continue;
+    ++report.kernels;
+    if (options.backends.empty()) continue;
+    const Operator& op = statement.operators[instruction.op];
+    NodeVerdict verdict;
+    verdict.op = op.overload.empty() ? op.name : op.name + "." + op.overload;
+    verdict.where_it_runs = "portable";
+    verdict.reason = "no backend of this build takes it";
+    if (instruction.origin) {
+      verdict.module = instruction.origin->module;
+      verdict.source = instruction.origin->source;
+    }
+    report.outside.push_back(std::move(verdict));
+  }
+  return report;
+}
+
+Status name_file(Status status, const std::string& file) {
+  if (!status.ok() && status.diag().where.file.empty()) status.diag().where.file = file;
+  return status;
+}
+
+Result<Statement> compile_method(const CompileBytes& input, const CompileOptions& options) {
+  ASSIGN_OR_RETURN(Function function, import_bytes(input));
+  if (options.on_stage) options.on_stage(function.name, "import", *function.graph);
+  RETURN_IF_ERROR(optimize(function, options));
+  LinearizeOptions linearize_options;
+  linearize_options.stock_only = options.profile == Profile::stock;
+  ASSIGN_OR_RETURN(Statement statement, linearize(function, linearize_options));
+  plan_memory(statement);
+  RETURN_IF_ERROR(verify_plan(statement));
+  return statement;
+}
+
+}  // namespace
+
+Result<Function> import_bytes(const CompileBytes& input) {
+  ASSIGN_OR_RETURN(pt2::Archive archive, pt2::Archive::open(input.bytes, input.file_name));
+  ASSIGN_OR_RETURN(std::vector<std::string> names, pt2::model_names(archive));
+  if (names.size() != 1) {
+    return Diag(Code::unsupported_model, fmt::format("the file holds {} programs", names.size()))
+        .at_file(input.file_name)
+        .with_help("save each program to a file of its own and give Wick several inputs");
+  }
+  ASSIGN_OR_RETURN(pt2::ExportedProgram program, pt2::read_exported_program(archive, names[0]));
+  return import_program(program, input.method);
+}
+
+Status optimize(Function& function, const CompileOptions& options) {
+  RETURN_IF_ERROR(decompose(*function.graph, portable_keep(options.profile)));
+  RETURN_IF_ERROR(verify(*function.graph));
+  if (options.on_stage) options.on_stage(function.name, "optimized", *function.graph);
+  return {};
+}
+
+Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const CompileOptions& options) {
+  CompileResult result;
+  for (const CompileBytes& input : inputs) {
+    Result<Statement> statement = compile_method(input, options);
+    if (!statement.ok()) {
+      RETURN_IF_ERROR(name_file(std::move(statement.diag()), input.file_name));
+    }
+    result.methods.push_back(report_of(*statement, options));
+    result.statements.push_back(std::move(*statement));
+  }
+  EmitOptions emit_options;
+  emit_options.external_weights = options.external_weights;
+  ASSIGN_OR_RETURN(result.program, emit(result.statements, emit_options));
+  result.file_bytes = result.program.pte.size_bytes;
+  result.constant_bytes = result.program.constant_bytes;
+  return result;
+}
+
+Result<CompileResult> compile(const std::vector<CompileInput>& inputs, const CompileOptions& options) {
+  std::vector<CompileBytes> bytes;
+  std::vector<std::shared_ptr<const void>> maps;
+  for (const CompileInput& input : inputs) {
+    ASSIGN_OR_RETURN(FileMap map, FileMap::open(input.path));
+    auto shared = std::make_shared<FileMap>(std::move(map));
+    bytes.push_back({input.method, input.path, shared->bytes()});
+    maps.push_back(shared);
+  }
+  ASSIGN_OR_RETURN(CompileResult result, compile(bytes, options));
+  result.keep_alive = std::move(maps);
+  return result;
+}
+
+}  // namespace wick::compiler

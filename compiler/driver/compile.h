@@ -1,0 +1,72 @@
+// The one entry point of the compiler: files in, a program and a report out.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/emit/emit.h"
+#include "compiler/import/importer.h"
+#include "compiler/plan/statement.h"
+#include "compiler/support/file_map.h"
+
+namespace wick::compiler {
+
+enum class Profile : uint8_t {
+  automatic,  // stock's operators where they exist, ours where there is no other way
+  stock,      // refuses what stock ExecuTorch has no kernel for
+  native,     // ours wherever they are faster
+};
+
+struct CompileInput {
+  std::string method = "forward";
+  std::string path;                 // a .pt2
+};
+
+struct CompileOptions {
+  Profile profile = Profile::automatic;
+  std::vector<std::string> backends;         // in order of preference; portable is always the last
+  bool share_state = false;
+  bool external_weights = false;
+  std::vector<std::string> skip_passes;
+  /// Called after import ("import"), after each pass that changed the graph, and before planning, with the IR.
+  std::function<void(std::string_view method, std::string_view stage, const Graph&)> on_stage;
+};
+
+struct NodeVerdict {
+  std::string op, where_it_runs, reason, module, source;
+};
+
+struct MethodReport {
+  std::string name;
+  size_t delegates = 0, kernels = 0;
+  std::vector<NodeVerdict> outside;          // nodes no delegate of a requested backend takes
+  uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
+  std::vector<std::string> not_stock;        // operators only Wick has
+};
+
+struct CompileResult {
+  EmittedProgram program;
+  std::vector<Statement> statements;
+  std::vector<MethodReport> methods;
+  uint64_t file_bytes = 0, constant_bytes = 0;
+  std::vector<std::shared_ptr<const void>> keep_alive;  // the maps that the program's pieces point into
+};
+
+/// Compiles one method per input. Errors: everything a user can cause, with its exit code (support/diag.h).
+Result<CompileResult> compile(const std::vector<CompileInput>& inputs, const CompileOptions& options);
+
+/// As compile, for bytes already in memory; they must outlive the result.
+struct CompileBytes {
+  std::string method = "forward";
+  std::string file_name;
+  Span<const uint8_t> bytes;
+};
+Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const CompileOptions& options);
+
+/// Reads and imports a .pt2 without further passes.
+Result<Function> import_bytes(const CompileBytes& input);
+
+/// Decomposes and optimises a function in place, as compile does before planning.
+Status optimize(Function& function, const CompileOptions& options);
+
+}  // namespace wick::compiler

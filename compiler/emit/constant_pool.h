@@ -1,0 +1,33 @@
+// Stored bytes of a program: equal contents once, each aligned.
+#pragma once
+#include <map>
+
+#include "compiler/emit/emit.h"
+
+namespace wick::compiler {
+
+class ConstantPool {
+ public:
+  /// Offset of `data` in the segment; stored now if no equal bytes are.
+  uint64_t add(const ConstantData& data);
+  /// Index into offsets() for a position in the segment.
+  uint32_t index_of(uint64_t offset);
+  const std::vector<uint64_t>& offsets() const { return offsets_; }
+  uint64_t size_bytes() const { return pieces_.size_bytes; }
+  FilePieces& pieces() { return pieces_; }
+
+ private:
+  FilePieces pieces_;
+  std::vector<uint64_t> offsets_{0};  // entry 0 is reserved by the format
+  std::map<uint64_t, uint32_t> index_by_offset_;
+  struct Entry {
+    Span<const uint8_t> bytes;
+    uint64_t offset;
+  };
+  std::multimap<uint64_t, Entry> by_hash_;
+};
+
+/// A 64-bit hash of bytes for finding equal ones; equality is then checked on the bytes. Not for security.
+uint64_t content_hash(Span<const uint8_t> bytes);
+
+}  // namespace wick::compiler

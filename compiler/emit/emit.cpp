@@ -1,0 +1,357 @@
+#include "compiler/emit/emit.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "compiler/emit/constant_pool.h"
+#include "compiler/support/file_map.h"
+#include "schema/flat_tensor_generated.h"
+#include "schema/header.h"
+#include "schema/program_generated.h"
+
+namespace wick::compiler {
+
+void FilePieces::append(Span<const uint8_t> bytes, std::shared_ptr<const void> owner) {
+  if (bytes.empty()) return;
+  pieces.push_back({bytes, std::move(owner)});
+  size_bytes += bytes.size();
+}
+
+void FilePieces::append(std::vector<uint8_t> bytes) {
+  auto owned = std::make_shared<std::vector<uint8_t>>(std::move(bytes));
+  append(Span<const uint8_t>(owned->data(), owned->size()), owned);
+}
+
+void FilePieces::pad_to(uint64_t offset) {
+  if (offset > size_bytes) append(std::vector<uint8_t>(static_cast<size_t>(offset - size_bytes)));
+}
+
+std::vector<uint8_t> FilePieces::join() const {
+  std::vector<uint8_t> out;
+  out.reserve(static_cast<size_t>(size_bytes));
+  for (const Piece& piece : pieces) out.insert(out.end(), piece.bytes.begin(), piece.bytes.end());
+  return out;
+}
+
+namespace {
+
+namespace fb = flatbuffers;
+
+constexpr uint64_t kSegmentAlignment = 128;
+
+uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+
+void put_u32(std::vector<uint8_t>& out, size_t at, uint32_t value) { memcpy(out.data() + at, &value, 4); }
+void put_u64(std::vector<uint8_t>& out, size_t at, uint64_t value) { memcpy(out.data() + at, &value, 8); }
+
+// The finished tables with `block_size` bytes opened behind the identifier; the root offset follows.
+std::vector<uint8_t> with_header_space(const fb::FlatBufferBuilder& builder, size_t block_size) {
+  const uint8_t* bytes = builder.GetBufferPointer();
+  std::vector<uint8_t> out(bytes, bytes + schema::kHeaderOffset);
+  out.resize(schema::kHeaderOffset + block_size);
+  out.insert(out.end(), bytes + schema::kHeaderOffset, bytes + builder.GetSize());
+  put_u32(out, 0, schema::read_u32(bytes) + static_cast<uint32_t>(block_size));
+  return out;
+}
+
+class ProgramWriter {
+ public:
+  explicit ProgramWriter(const EmitOptions& options) : options_(options) {}
+
+  Result<EmittedProgram> write(const std::vector<Statement>& methods) {
+    std::vector<const Statement*> sorted;
+    for (const Statement& method : methods) sorted.push_back(&method);
+    std::sort(sorted.begin(), sorted.end(), [](const Statement* a, const Statement* b) { return a->name < b->name; });
+    std::vector<fb::Offset<pte::ExecutionPlan>> plans;
+    for (const Statement* method : sorted) plans.push_back(plan(*method));
+
+    const std::string metadata = metadata_json(sorted);
+    std::vector<FilePieces*> segments = {&constants_.pieces()};
+    FilePieces metadata_piece;
+    metadata_piece.append(std::vector<uint8_t>(metadata.begin(), metadata.end()));
+    const uint32_t mutable_segment = static_cast<uint32_t>(segments.size());
+    if (states_.size_bytes > 0) segments.push_back(&states_);
+    const uint32_t metadata_segment = static_cast<uint32_t>(segments.size());
+    segments.push_back(&metadata_piece);
+
+    std::vector<fb::Offset<pte::DataSegment>> rows;
+    std::vector<uint64_t> offsets;
+    uint64_t end = 0;
+    for (const FilePieces* segment : segments) {
+      offsets.push_back(align_up(end, kSegmentAlignment));
+      end = offsets.back() + segment->size_bytes;
+      rows.push_back(pte::CreateDataSegment(builder_, offsets.back(), segment->size_bytes));
+    }
+    const auto constant_offsets = builder_.CreateVector(constants_.offsets());
+    const auto constant_segment = pte::CreateSubsegmentOffsets(builder_, 0, constant_offsets);
+    fb::Offset<fb::Vector<fb::Offset<pte::SubsegmentOffsets>>> mutable_segments = 0;
+    if (states_.size_bytes > 0) {
+      const auto state_offsets = builder_.CreateVector(state_offsets_);
+      const std::vector<fb::Offset<pte::SubsegmentOffsets>> list = {pte::CreateSubsegmentOffsets(builder_, mutable_segment, state_offsets)};
+      mutable_segments = builder_.CreateVector(list);
+    }
+    const std::vector<fb::Offset<pte::NamedData>> named = {pte::CreateNamedData(builder_, builder_.CreateString(kMetadataKey), metadata_segment)};
+    const auto plan_vector = builder_.CreateVector(plans);
+    const auto buffers = builder_.CreateVector(std::vector<fb::Offset<pte::Buffer>>{});
+    const auto inline_data = builder_.CreateVector(std::vector<fb::Offset<pte::BackendDelegateInlineData>>{});
+    const auto segment_vector = builder_.CreateVector(rows);
+    const auto named_vector = builder_.CreateVector(named);
+    builder_.Finish(pte::CreateProgram(builder_, 0, plan_vector, buffers, inline_data, segment_vector, constant_segment, mutable_segments, named_vector),
+                    schema::kProgramIdentifier);
+
+    std::vector<uint8_t> tables = with_header_space(builder_, schema::kProgramHeaderLength);
+    const uint64_t base = align_up(tables.size(), kSegmentAlignment);
+    memcpy(tables.data() + schema::kHeaderOffset, schema::kProgramHeaderMagic, 4);
+    put_u32(tables, schema::kHeaderOffset + 4, schema::kProgramHeaderLength);
+    put_u64(tables, schema::kHeaderOffset + 8, tables.size());
+    put_u64(tables, schema::kHeaderOffset + 16, base);
+    put_u64(tables, schema::kHeaderOffset + 24, end);
+
+    EmittedProgram out;
+    out.constant_bytes = constants_.size_bytes() + states_.size_bytes + external_.size_bytes();
+    out.pte.append(std::move(tables));
+    for (size_t i = 0; i < segments.size(); ++i) {
+      out.pte.pad_to(base + offsets[i]);
+      for (FilePieces::Piece& piece : segments[i]->pieces) out.pte.append(piece.bytes, piece.owner);
+    }
+    if (options_.external_weights) out.ptd = external_file();
+    return out;
+  }
+
+ private:
+  fb::Offset<pte::EValue> make_value(pte::KernelTypes type, fb::Offset<void> value) { return pte::CreateEValue(builder_, type, value); }
+
+  fb::Offset<pte::EValue> value(const Statement& method, const StatementValue& item) {
+    struct Visitor {
+      ProgramWriter& w;
+      const Statement& method;
+      fb::Offset<pte::EValue> operator()(std::monostate) { return w.make_value(pte::KernelTypes::Null, pte::CreateNull(w.builder_).Union()); }
+      fb::Offset<pte::EValue> operator()(int64_t v) { return w.make_value(pte::KernelTypes::Int, pte::CreateInt(w.builder_, v).Union()); }
+      fb::Offset<pte::EValue> operator()(double v) { return w.make_value(pte::KernelTypes::Double, pte::CreateDouble(w.builder_, v).Union()); }
+      fb::Offset<pte::EValue> operator()(bool v) { return w.make_value(pte::KernelTypes::Bool, pte::CreateBool(w.builder_, v).Union()); }
+      fb::Offset<pte::EValue> operator()(const std::string& v) {
+        return w.make_value(pte::KernelTypes::String, pte::CreateString(w.builder_, w.builder_.CreateSharedString(v)).Union());
+      }
+      fb::Offset<pte::EValue> operator()(const Reals& v) {
+        return w.make_value(pte::KernelTypes::DoubleList, pte::CreateDoubleList(w.builder_, w.builder_.CreateVector(v)).Union());
+      }
+      fb::Offset<pte::EValue> operator()(const Bools& v) {
+        return w.make_value(pte::KernelTypes::BoolList, pte::CreateBoolList(w.builder_, w.builder_.CreateVector(v)).Union());
+      }
+      fb::Offset<pte::EValue> operator()(const IndexList& v) {
+        if (v.kind == IndexList::Kind::ints) {
+          const std::vector<int64_t> items(v.items.begin(), v.items.end());
+          return w.make_value(pte::KernelTypes::IntList, pte::CreateIntList(w.builder_, w.builder_.CreateVector(items)).Union());
+        }
+        const auto items = w.builder_.CreateVector(v.items);
+        if (v.kind == IndexList::Kind::tensors) return w.make_value(pte::KernelTypes::TensorList, pte::CreateTensorList(w.builder_, items).Union());
+        return w.make_value(pte::KernelTypes::OptionalTensorList, pte::CreateOptionalTensorList(w.builder_, items).Union());
+      }
+      fb::Offset<pte::EValue> operator()(const StatementTensor& v) { return w.make_value(pte::KernelTypes::Tensor, w.tensor(method, v).Union()); }
+    };
+    return std::visit(Visitor{*this, method}, item);
+  }
+
+  fb::Offset<pte::Tensor> tensor(const Statement& method, const StatementTensor& item) {
+    const Storage& storage = method.storages[item.storage];
+    std::vector<int32_t> sizes(item.sizes.begin(), item.sizes.end());
+    std::vector<uint8_t> order(sizes.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint8_t>(i);
+    uint32_t data_index = 0;
+    fb::Offset<pte::AllocationDetails> allocation = 0;
+    pte::TensorDataLocation location = pte::TensorDataLocation::SEGMENT;
+    switch (storage.kind) {
+      case Storage::Kind::none: break;
+      case Storage::Kind::constant:
+        if (options_.external_weights && !item.name.empty() && item.offset_bytes == 0) {
+          location = pte::TensorDataLocation::EXTERNAL;
+          add_external(item, storage.data);
+        } else {
+          data_index = constants_.index_of(constant_offset(storage) + item.offset_bytes);
+        }
+        break;
+      case Storage::Kind::state:
+        if (item.offset_bytes == 0 && &item == first_tensor_of(method, item.storage)) data_index = state_index(storage);
+        [[fallthrough]];
+      case Storage::Kind::arena: {
+        const uint64_t offset = storage.offset + item.offset_bytes;
+        allocation = pte::CreateAllocationDetails(builder_, 1, static_cast<uint32_t>(offset), static_cast<uint32_t>(offset >> 32));
+        break;
+      }
+    }
+    fb::Offset<pte::ExtraTensorInfo> extra = 0;
+    if (!item.name.empty()) extra = pte::CreateExtraTensorInfo(builder_, 0, builder_.CreateSharedString(item.name), location);
+    const auto size_vector = builder_.CreateVector(sizes);
+    const auto order_vector = builder_.CreateVector(order);
+    return pte::CreateTensor(builder_, static_cast<int8_t>(item.dtype), 0, size_vector, order_vector, false, data_index, allocation, 0,
+                             item.dynamic ? pte::ShapeDynamism::DYNAMIC_BOUND : pte::ShapeDynamism::STATIC, extra);
+  }
+
+  // Views of one constant look its bytes up once.
+  uint64_t constant_offset(const Storage& storage) {
+    auto [it, fresh] = constant_offsets_.try_emplace(&storage, 0);
+    if (fresh) it->second = constants_.add(storage.data);
+    return it->second;
+  }
+
+  // The tensor that carries a state's initial value: the first over its storage.
+  const StatementTensor* first_tensor_of(const Statement& method, uint32_t storage) {
+    for (const StatementValue& value : method.values) {
+      const auto* tensor = std::get_if<StatementTensor>(&value);
+      if (tensor && tensor->storage == storage) return tensor;
+    }
+    return nullptr;
+  }
+
+  // Zeros need no bytes where they are many: arenas start zeroed.
+  uint32_t state_index(const Storage& storage) {
+    constexpr size_t kAlwaysStored = 4096;
+    const Span<const uint8_t>& bytes = storage.data.bytes;
+    const bool zero = std::all_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b == 0; });
+    if (bytes.empty() || (zero && bytes.size() > kAlwaysStored)) return 0;
+    state_offsets_.push_back(states_.size_bytes);
+    states_.append(bytes, storage.data.owner);
+    return static_cast<uint32_t>(state_offsets_.size() - 1);
+  }
+
+  void add_external(const StatementTensor& item, const ConstantData& data) {
+    if (external_tensors_.count(item.name)) return;
+    external_tensors_[item.name] = {item, external_.add(data), data.bytes.size()};
+  }
+
+  FilePieces external_file() {
+    fb::FlatBufferBuilder builder;
+    std::vector<fb::Offset<ptd::DataSegment>> segments;
+    std::vector<fb::Offset<ptd::NamedData>> named;
+    for (const auto& [name, entry] : external_tensors_) {
+      const std::vector<int32_t> sizes(entry.tensor.sizes.begin(), entry.tensor.sizes.end());
+      std::vector<uint8_t> order(sizes.size());
+      for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint8_t>(i);
+      const auto size_vector = builder.CreateVector(sizes);
+      const auto order_vector = builder.CreateVector(order);
+      const auto layout = ptd::CreateTensorLayout(builder, static_cast<int8_t>(entry.tensor.dtype), size_vector, order_vector);
+      named.push_back(ptd::CreateNamedData(builder, builder.CreateString(name), static_cast<uint32_t>(segments.size()), layout));
+      segments.push_back(ptd::CreateDataSegment(builder, entry.offset, entry.size));
+    }
+    const auto segment_vector = builder.CreateVector(segments);
+    const auto named_vector = builder.CreateVector(named);
+    builder.Finish(ptd::CreateFlatTensor(builder, 0, segment_vector, named_vector), schema::kFlatTensorIdentifier);
+    constexpr size_t kBlock = 48;
+    std::vector<uint8_t> tables = with_header_space(builder, kBlock);
+    const uint64_t base = align_up(tables.size(), kSegmentAlignment);
+    const size_t at = schema::kHeaderOffset;
+    memcpy(tables.data() + at, schema::kFlatTensorHeaderMagic, 4);
+    put_u32(tables, at + 4, schema::kFlatTensorHeaderLength);
+    put_u64(tables, at + 8, kBlock);
+    put_u64(tables, at + 16, builder.GetSize());
+    put_u64(tables, at + 24, base);
+    put_u64(tables, at + 32, external_.size_bytes());
+    FilePieces out;
+    out.append(std::move(tables));
+    out.pad_to(base);
+    for (FilePieces::Piece& piece : external_.pieces().pieces) out.append(piece.bytes, piece.owner);
+    return out;
+  }
+
+  fb::Offset<pte::Instruction> instruction(const Instruction& item) {
+    switch (item.kind) {
+      case Instruction::Kind::kernel: {
+        const auto args = builder_.CreateVector(item.args);
+        return pte::CreateInstruction(builder_, pte::InstructionArguments::KernelCall,
+                                      pte::CreateKernelCall(builder_, static_cast<int32_t>(item.op), args).Union());
+      }
+      case Instruction::Kind::move:
+        return pte::CreateInstruction(builder_, pte::InstructionArguments::MoveCall,
+                                      pte::CreateMoveCall(builder_, item.args[0], item.args[1]).Union());
+      case Instruction::Kind::jump_false: break;
+    }
+    return pte::CreateInstruction(builder_, pte::InstructionArguments::JumpFalseCall,
+                                  pte::CreateJumpFalseCall(builder_, item.args[0], item.args[1]).Union());
+  }
+
+  // "model.py:118" as a frame; nodes of one origin share it.
+  fb::Offset<pte::FrameList> frames(const OriginPtr& origin) {
+    auto it = frames_.find(origin.get());
+    if (it != frames_.end()) return it->second;
+    std::vector<fb::Offset<pte::Frame>> items;
+    if (origin && (!origin->source.empty() || !origin->module.empty())) {
+      const size_t colon = origin->source.rfind(':');
+      const std::string file = origin->source.substr(0, colon);
+      const int line = colon == std::string::npos ? 0 : std::atoi(origin->source.c_str() + colon + 1);
+      items.push_back(pte::CreateFrame(builder_, builder_.CreateSharedString(file), line, builder_.CreateSharedString(origin->module),
+                                       builder_.CreateSharedString(origin->code)));
+    }
+    const auto list = pte::CreateFrameList(builder_, builder_.CreateVector(items));
+    frames_[origin.get()] = list;
+    return list;
+  }
+
+  fb::Offset<pte::ExecutionPlan> plan(const Statement& method) {
+    frames_.clear();
+    std::vector<fb::Offset<pte::EValue>> values;
+    for (const StatementValue& item : method.values) values.push_back(value(method, item));
+    std::vector<fb::Offset<pte::Instruction>> instructions;
+    std::vector<fb::Offset<pte::FrameList>> traces;
+    for (const Instruction& item : method.instructions) {
+      instructions.push_back(instruction(item));
+      traces.push_back(frames(item.origin));
+    }
+    std::vector<fb::Offset<pte::Operator>> operators;
+    for (const Operator& op : method.operators) {
+      operators.push_back(pte::CreateOperator(builder_, builder_.CreateSharedString(op.name), builder_.CreateSharedString(op.overload)));
+    }
+    const std::vector<int32_t> empty;
+    const auto chain_inputs = builder_.CreateVector(empty);
+    const auto chain_outputs = builder_.CreateVector(empty);
+    const auto instruction_vector = builder_.CreateVector(instructions);
+    const auto trace_vector = builder_.CreateVector(traces);
+    const std::vector<fb::Offset<pte::Chain>> chains = {pte::CreateChain(builder_, chain_inputs, chain_outputs, instruction_vector, trace_vector)};
+    const auto meta = pte::CreateContainerMetadata(builder_, builder_.CreateSharedString(method.in_spec), builder_.CreateSharedString(method.out_spec));
+    std::vector<int64_t> arenas = {0};
+    if (method.arena_bytes > 0) arenas.push_back(static_cast<int64_t>(method.arena_bytes));
+    const auto name = builder_.CreateString(method.name);
+    const auto value_vector = builder_.CreateVector(values);
+    const auto inputs = builder_.CreateVector(method.inputs);
+    const auto outputs = builder_.CreateVector(method.outputs);
+    const auto chain_vector = builder_.CreateVector(chains);
+    const auto operator_vector = builder_.CreateVector(operators);
+    const auto delegates = builder_.CreateVector(std::vector<fb::Offset<pte::BackendDelegate>>{});
+    const auto arena_vector = builder_.CreateVector(arenas);
+    return pte::CreateExecutionPlan(builder_, name, meta, value_vector, inputs, outputs, chain_vector, operator_vector, delegates, arena_vector);
+  }
+
+  EmitOptions options_;
+  fb::FlatBufferBuilder builder_{1 << 16};
+  ConstantPool constants_, external_;
+  std::unordered_map<const Storage*, uint64_t> constant_offsets_;
+  FilePieces states_;
+  std::vector<uint64_t> state_offsets_{0};
+  struct External {
+    StatementTensor tensor;
+    uint64_t offset, size;
+  };
+  std::map<std::string, External> external_tensors_;
+  std::unordered_map<const Origin*, fb::Offset<pte::FrameList>> frames_;
+};
+
+}  // namespace
+
+Status write_pieces(const std::string& path, const FilePieces& file) {
+  std::vector<Span<const uint8_t>> pieces;
+  for (const FilePieces::Piece& piece : file.pieces) pieces.push_back(piece.bytes);
+  return write_file(path, pieces);
+}
+
+Result<EmittedProgram> emit(const std::vector<Statement>& methods, const EmitOptions& options) {
+  for (size_t i = 0; i < methods.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (methods[i].name == methods[j].name) return Diag(Code::usage, fmt::format("two methods are called '{}'", methods[i].name));
+    }
+  }
+  return ProgramWriter(options).write(methods);
+}
+
+}  // namespace wick::compiler

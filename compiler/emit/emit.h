@@ -1,0 +1,49 @@
+// Statements to .pte bytes (and .ptd): deterministic, constants stored once and taken straight from the mapped .pt2.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/plan/statement.h"
+#include "compiler/support/result.h"
+
+namespace wick::compiler {
+
+/// A file as a list of pieces; some point into the source file's map, so writing needs no second copy of the weights.
+struct FilePieces {
+  struct Piece {
+    Span<const uint8_t> bytes;
+    std::shared_ptr<const void> owner;  // null: somebody else keeps the bytes alive
+  };
+  std::vector<Piece> pieces;
+  uint64_t size_bytes = 0;
+
+  void append(Span<const uint8_t> bytes, std::shared_ptr<const void> owner = nullptr);
+  void append(std::vector<uint8_t> bytes);
+  void pad_to(uint64_t offset);  // with zeros
+  std::vector<uint8_t> join() const;
+};
+
+struct EmitOptions {
+  bool external_weights = false;  // named constants go to the .ptd
+};
+
+struct EmittedProgram {
+  FilePieces pte;
+  FilePieces ptd;                // empty unless external_weights
+  uint64_t constant_bytes = 0;   // stored constants and initial values, both files
+};
+
+/// Methods keep the order of their names, as stock sorts them. Equal constants of all methods are stored once.
+Result<EmittedProgram> emit(const std::vector<Statement>& methods, const EmitOptions& options);
+
+/// Writes the file atomically. Errors: file_io.
+Status write_pieces(const std::string& path, const FilePieces& file);
+
+/// Key of the program's named data that tells tools about inputs, outputs and symbolic sizes (JSON, docs/formats.md).
+constexpr char kMetadataKey[] = "wick.metadata";
+
+/// That JSON.
+std::string metadata_json(const std::vector<const Statement*>& methods);
+
+}  // namespace wick::compiler

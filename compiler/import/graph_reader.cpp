@@ -1,0 +1,381 @@
+#include "compiler/import/graph_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/ir/decompose.h"
+#include "compiler/ir/text.h"
+#include "compiler/support/failure.h"
+
+namespace wick::compiler {
+namespace {
+
+// "torch.ops.aten.add.Tensor" -> "aten.add.Tensor".
+std::string_view op_name(std::string_view target) {
+  constexpr std::string_view kPrefix = "torch.ops.";
+  return target.starts_with(kPrefix) ? target.substr(kPrefix.size()) : target;
+}
+
+// Wrappers and scalar arithmetic the reader handles itself, without an OpDef.
+bool is_built_in(std::string_view name) {
+  static constexpr std::string_view kNames[] = {
+      "higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast", "higher_order.invoke_subgraph",
+      "higher_order.cond", "higher_order.map_impl", "higher_order.scan", "higher_order.while_loop",
+      "aten.sym_size.int", "aten.sym_numel.default", "aten.sym_stride.int", "aten.sym_storage_offset.default",
+      "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default", "aten._assert_scalar.default",
+      "aten.item.default", "aten._local_scalar_dense.default",
+  };
+  return name.starts_with("_operator.") || name.starts_with("torch.sym_") || name.starts_with("torch._sym_") || name.starts_with("math.") ||
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+}  // namespace
+
+void MissingOps::add(std::string_view target, const pt2::Origin& origin) {
+  Use& use = uses[std::string(target)];
+  ++use.count;
+  const std::string source = origin.source();
+  if (!source.empty() && use.sources.size() < 3 && std::find(use.sources.begin(), use.sources.end(), source) == use.sources.end()) {
+    use.sources.push_back(source);
+  }
+}
+
+Status MissingOps::status() const {
+  if (uses.empty()) return {};
+  Diag diag(Code::unsupported_op, uses.size() == 1 ? "the model uses an operator that Wick does not know"
+                                                   : fmt::format("the model uses {} operators that Wick does not know", uses.size()));
+  for (const auto& [name, use] : uses) {
+    diag.notes.push_back(fmt::format("{} ({} {}){}{}", printable(name), use.count, use.count == 1 ? "node" : "nodes",
+                                     use.sources.empty() ? "" : ", at ", fmt::join(use.sources, ", ")));
+  }
+  diag.help = "export the program after run_decompositions(), or write the operator with ATen ones";
+  return diag;
+}
+
+void find_missing(const pt2::Graph& graph, MissingOps& missing) {
+  for (const pt2::Node& node : graph.nodes) {
+    const std::string_view name = op_name(node.target);
+    if (!is_built_in(name) && !find_op(name)) missing.add(name, node.origin);
+    for (const pt2::NamedArgument& input : node.inputs) {
+      if (const auto* nested = std::get_if<pt2::GraphArg>(&input.arg)) find_missing(*nested->graph, missing);
+    }
+  }
+}
+
+GraphReader::GraphReader(const pt2::Graph& source, Graph& graph, Scope scope)
+    : source_(source), graph_(graph), scope_(std::move(scope)), builder_(graph, nullptr) {}
+
+OriginPtr GraphReader::origin_of(const pt2::Node& node) {
+  auto origin = std::make_shared<Origin>();
+  origin->module = node.origin.module_path;
+  origin->source = node.origin.source();
+  origin->code = node.origin.code;
+  origin->node = node.name;
+  return origin;
+}
+
+Sym GraphReader::to_sym(const pt2::SymInt& sym) {
+  return sym.is_literal() ? Sym(sym.value) : value_or_throw(parse_srepr(sym.expr->text));
+}
+
+TensorType GraphReader::tensor_type(const pt2::TensorMeta& meta) {
+  if (meta.layout != pt2::Layout::strided && meta.layout != pt2::Layout::unknown) {
+    fail(Diag(Code::unsupported_model, "a sparse tensor in the graph").with_help("call to_dense() in the model"));
+  }
+  TensorType type{meta.dtype, {}, {}};
+  for (const pt2::SymInt& size : meta.sizes) type.sizes.push_back(to_sym(size));
+  return type;
+}
+
+const Binding& GraphReader::binding(std::string_view name) const {
+  auto it = scope_.find(name);
+  if (it == scope_.end()) fail(Code::corrupt_file, fmt::format("the value '{}' is used before it is defined", printable(name)));
+  return it->second;
+}
+
+Value* GraphReader::tensor_value(std::string_view name) {
+  const Binding& bound = binding(name);
+  if (!bound.ref) fail(Code::unsupported_model, fmt::format("'{}' is not a tensor here", printable(name)));
+  return read(*bound.ref, builder_);
+}
+
+void GraphReader::read_nodes() {
+  for (const pt2::Node& node : source_.nodes) {
+    const OriginPtr origin = origin_of(node);
+    builder_.set_origin(origin);
+    try {
+      read_node(node);
+    } catch (Failure& failure) {
+      Where& where = failure.diag.where;
+      if (where.module.empty()) where.module = origin->module;
+      if (where.source.empty()) where.source = origin->source;
+      if (where.node.empty()) where.node = std::string(op_name(node.target));
+      throw;
+    }
+  }
+}
+
+void GraphReader::read_node(const pt2::Node& node) {
+  const std::string_view name = op_name(node.target);
+  if (name == "higher_order.wrap_with_set_grad_enabled") return read_wrapped(node, 1, 2, autocast_);
+  if (name == "higher_order.invoke_subgraph") return read_wrapped(node, 0, 2, autocast_);
+  if (name == "higher_order.wrap_with_autocast") {
+    const bool enabled = node.inputs.size() > 4 && std::get_if<bool>(&node.inputs[2].arg) && std::get<bool>(node.inputs[2].arg);
+    const DType* dtype = node.inputs.size() > 4 ? std::get_if<DType>(&node.inputs[1].arg) : nullptr;
+    return read_wrapped(node, 4, 5, enabled ? std::optional(dtype ? *dtype : DType::bf16) : std::nullopt);
+  }
+  if (name.starts_with("higher_order.")) return read_control_flow(node);
+  if (read_scalar_node(node)) return;
+  const OpDef* def = find_op(name);
+  if (!def) fail(Code::unsupported_op, fmt::format("the operator {} is unknown", printable(name)));
+  if (read_batch_norm_training(node, *def)) return;
+  read_operator(node, *def);
+}
+
+std::vector<std::string> GraphReader::output_names(const pt2::Node& node) const {
+  std::vector<std::string> names;
+  for (const pt2::Argument& output : node.outputs) {
+    if (const auto* tensor = std::get_if<pt2::TensorArg>(&output)) {
+      names.push_back(tensor->name);
+    } else if (const auto* tensors = std::get_if<pt2::TensorsArg>(&output)) {
+      names.insert(names.end(), tensors->names.begin(), tensors->names.end());
+    } else if (const auto* optional = std::get_if<pt2::OptionalTensorsArg>(&output)) {
+      for (const auto& item : optional->names) names.push_back(item.value_or(""));
+    } else if (std::holds_alternative<pt2::NoneArg>(output)) {
+      names.emplace_back();
+    } else if (const auto* sym = std::get_if<pt2::SymIntArg>(&output)) {
+      names.push_back(sym->name);
+    } else {
+      fail(Code::unsupported_model, fmt::format("{} returns something that is not a tensor", printable(node.target)));
+    }
+  }
+  return names;
+}
+
+Node* GraphReader::make_node(const pt2::Node& node, const OpDef& def, std::vector<Arg> args, size_t results) {
+  const std::string stem = results == 1 && !output_names(node).empty() ? output_names(node)[0] : node.name;
+  Node* made = graph_.add_node(def, std::move(args), results, nullptr, stem);
+  made->origin = builder_.origin();
+  return made;
+}
+
+// Sets result types: what the operator computes, checked against what the file records.
+void GraphReader::infer(const pt2::Node& node, Node* made, const std::vector<std::string>& names) {
+  std::vector<std::optional<TensorType>> recorded(made->results().size());
+  for (size_t i = 0; i < recorded.size() && i < names.size(); ++i) {
+    auto it = source_.tensor_values.find(names[i]);
+    if (it != source_.tensor_values.end()) recorded[i] = tensor_type(it->second);
+    if (recorded[i]) made->result(i)->type = Type::of(*recorded[i]);
+  }
+  if (!made->op->infer) return;  // a composite: checked when it is decomposed
+  made->op->infer(*made);
+  for (size_t i = 0; i < recorded.size(); ++i) {
+    if (!recorded[i] || !made->result(i)->type.is_tensor()) continue;
+    const TensorType& inferred = made->result(i)->tensor();
+    bool agrees = inferred.dtype == recorded[i]->dtype && inferred.rank() == recorded[i]->rank();
+    for (size_t d = 0; agrees && d < inferred.rank(); ++d) {
+      const Sym &a = inferred.sizes[d], &b = recorded[i]->sizes[d];
+      agrees = !(a.is_const() && b.is_const()) || a == b;
+      // A size the file names as data-dependent or simpler is the better one to carry on with.
+      if (agrees && !(a == b) && (b.is_const() || !a.is_const())) made->result(i)->type.tensor.sizes[d] = b;
+    }
+    if (agrees) continue;
+    fail(Diag(Code::corrupt_file, fmt::format("the file records another type for the result '{}'", printable(names[i])))
+             .expected(to_text(Type::of(*recorded[i])), to_text(Type::of(inferred)))
+             .with_help("if torch wrote this file unchanged, please report it"));
+  }
+}
+
+namespace {
+
+// Does this operator return its first argument itself, or a view of it, in eager? `Tensor(a)` in the schema says it may.
+bool may_alias(const OpDef& def) {
+  return !def.parsed->args.empty() && def.parsed->args[0].aliased && !def.parsed->returns.empty();
+}
+
+bool recorded_fresh(const pt2::Graph& source, const std::string& input, const std::string& output) {
+  auto in = source.tensor_values.find(input), out = source.tensor_values.find(output);
+  if (in == source.tensor_values.end() || out == source.tensor_values.end()) return false;
+  if (in->second.dtype != out->second.dtype) return true;
+  return false;
+}
+
+// Eager's rule for reshape: can the new sizes be expressed by strides over the same memory? Sizes by their example values.
+bool viewable(const pt2::TensorMeta& in, const pt2::TensorMeta& out) {
+  auto hint = [](const pt2::SymInt& s) -> int64_t {
+    if (s.is_literal()) return s.value;
+    const auto* value = std::get_if<int64_t>(&s.expr->hint);
+    return value ? *value : 2;
+  };
+  std::vector<int64_t> sizes, strides;
+  for (size_t i = 0; i < in.sizes.size() && i < in.strides.size(); ++i) {
+    if (hint(in.sizes[i]) == 0) return true;
+    if (hint(in.sizes[i]) == 1) continue;
+    sizes.push_back(hint(in.sizes[i]));
+    strides.push_back(hint(in.strides[i]));
+  }
+  // Blocks of input dimensions that lie densely behind each other; each output dimension must fall into one block.
+  std::vector<int64_t> blocks;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (!blocks.empty() && strides[i - 1] == strides[i] * sizes[i]) blocks.back() *= sizes[i];
+    else blocks.push_back(sizes[i]);
+  }
+  size_t block = 0;
+  int64_t left = blocks.empty() ? 1 : blocks[0];
+  for (const pt2::SymInt& size : out.sizes) {
+    const int64_t value = hint(size);
+    if (value == 1) continue;
+    if (left == 1 && block + 1 < blocks.size()) left = blocks[++block];
+    if (value == 0 || left % value != 0) return false;
+    left /= value;
+  }
+  return true;
+}
+
+std::string first_tensor_name(const pt2::Node& node) {
+  if (node.inputs.empty()) return "";
+  const auto* tensor = std::get_if<pt2::TensorArg>(&node.inputs[0].arg);
+  return tensor ? tensor->name : "";
+}
+
+}  // namespace
+
+void GraphReader::bind_results(const pt2::Node& node, Node* made, const std::vector<std::string>& names) {
+  const OpDef& def = *made->op;
+  const std::string input = first_tensor_name(node);
+  const std::vector<Value*> operands = made->operands();
+  bool aliases = (may_alias(def) || def.has(kIdentity)) && !input.empty() && !operands.empty() && binding(input).ref;
+  if (aliases && !names.empty()) {
+    const std::string_view name = def.name();
+    const bool reshapes = name == "aten.reshape.default" || name == "aten.flatten.using_ints" || name == "aten.reshape_as.default" ||
+                          name == "aten.contiguous.default" || name == "aten.ravel.default";
+    auto in = source_.tensor_values.find(input), out = source_.tensor_values.find(names[0]);
+    if (in != source_.tensor_values.end() && out != source_.tensor_values.end()) {
+      if (reshapes) aliases = viewable(in->second, out->second);
+      if (recorded_fresh(source_, input, names[0]) && name != "aten.view.dtype" && name != "aten.view_as_real.default" &&
+          name != "aten.view_as_complex.default" && name != "aten.real.default" && name != "aten.imag.default") {
+        aliases = false;
+      }
+    }
+  }
+  RefPtr base = aliases ? binding(input).ref : nullptr;
+  Value* base_value = aliases ? operands[0] : nullptr;
+  std::vector<Value*> results = made->results();
+  if (aliases && def.decompose) results = decompose_node(graph_, made, nullptr);
+  for (size_t i = 0; i < names.size() && i < results.size(); ++i) {
+    if (names[i].empty()) continue;
+    bind(names[i], {aliases ? view_ref(*base, base_value, results[i]) : fresh_ref(results[i]), std::nullopt, nullptr});
+  }
+}
+
+void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
+  const std::vector<std::string> names = output_names(node);
+  if (def.has(kInPlace)) {
+    const OpDef& functional = op(def.functional);
+    std::vector<Arg> args = arguments(node, def);
+    args.resize(std::min(args.size(), functional.parsed->args.size()));
+    Node* made = make_node(node, functional, std::move(args), functional.parsed->returns.size());
+    return read_in_place(node, def, made);
+  }
+  std::vector<Arg> args = arguments(node, def);
+  if (autocast_) {
+    // Inside an autocast region the casts are in no node: the recorded dtype of the result tells.
+    auto it = names.empty() ? source_.tensor_values.end() : source_.tensor_values.find(names[0]);
+    const bool casts = it != source_.tensor_values.end() && is_floating(it->second.dtype) && !may_alias(def);
+    if (casts) {
+      for (Arg& arg : args) {
+        if (!arg.is<Value*>() || !arg.as<Value*>()->type.is_tensor()) continue;
+        const DType dtype = arg.as<Value*>()->dtype();
+        if (is_floating(dtype) && dtype != DType::f64) arg = builder_.cast(arg.as<Value*>(), it->second.dtype);
+      }
+    }
+  }
+  Node* made = make_node(node, def, std::move(args), names.size());
+  infer(node, made, names);
+  bind_results(node, made, names);
+}
+
+// `made` computes the new value of argument 0.
+void GraphReader::read_in_place(const pt2::Node& node, const OpDef& def, Node* made) {
+  const std::string target = first_tensor_name(node);
+  if (target.empty() || !binding(target).ref) fail(Code::corrupt_file, fmt::format("{} writes something that is not a tensor", def.name()));
+  RefPtr ref = binding(target).ref;
+  Value* old_value = read(*ref, builder_);
+  const bool infers = made->op->infer != nullptr;
+  if (infers) made->op->infer(*made);
+  Value* value = made->result(0);
+  if (!infers) {
+    // The new value has the type of the old one, or one that converts to it.
+    value->type = old_value->type;
+    if (made->op->decompose) {
+      Node* node_to_expand = made;
+      // The recorded dtype of a composite is unknown before its decomposition, so let it choose.
+      value = decompose_untyped(graph_, node_to_expand);
+    }
+  }
+  if (!is_static(value->sizes()) || !is_static(old_value->sizes()) || value->sizes() == old_value->sizes()) {
+    if (value->rank() != old_value->rank()) value = builder_.expand(value, old_value->sizes());
+  } else {
+    value = builder_.expand(value, old_value->sizes());
+  }
+  value = builder_.cast(value, old_value->dtype());
+  write(*ref, value, builder_);
+  for (const std::string& name : output_names(node)) {
+    if (!name.empty()) bind(name, {ref, std::nullopt, nullptr});
+  }
+}
+
+GraphOutput GraphReader::output(const pt2::Argument& arg) {
+  GraphOutput out;
+  auto from_binding = [&](const std::string& name) {
+    const Binding& bound = binding(name);
+    if (bound.ref) {
+      out.value = read(*bound.ref, builder_);
+    } else if (bound.scalar) {
+      out.value = bound.scalar;
+    } else {
+      out.kind = GraphOutput::Kind::integer;
+      out.integer = *bound.integer;
+    }
+  };
+  if (const auto* tensor = std::get_if<pt2::TensorArg>(&arg)) {
+    from_binding(tensor->name);
+  } else if (std::holds_alternative<pt2::NoneArg>(arg)) {
+    out.kind = GraphOutput::Kind::none;
+  } else if (const auto* integer = std::get_if<int64_t>(&arg)) {
+    out.kind = GraphOutput::Kind::integer;
+    out.integer = Sym(*integer);
+  } else if (const auto* boolean = std::get_if<bool>(&arg)) {
+    out.kind = GraphOutput::Kind::boolean;
+    out.integer = Sym(*boolean);
+  } else if (const auto* real = std::get_if<double>(&arg)) {
+    out.kind = GraphOutput::Kind::real;
+    out.real = *real;
+  } else if (const auto* string = std::get_if<std::string>(&arg)) {
+    out.kind = GraphOutput::Kind::string;
+    out.string = *string;
+  } else if (const auto* sym = std::get_if<pt2::SymIntArg>(&arg)) {
+    if (!sym->is_literal()) {
+      from_binding(sym->name);
+    } else {
+      out.kind = GraphOutput::Kind::integer;
+      out.integer = Sym(sym->value);
+    }
+  } else if (const auto* sym_bool = std::get_if<pt2::SymBoolArg>(&arg)) {
+    out.kind = GraphOutput::Kind::boolean;
+    out.integer = sym_bool->is_literal() ? Sym(sym_bool->value) : *binding(sym_bool->name).integer;
+  } else if (const auto* sym_float = std::get_if<pt2::SymFloatArg>(&arg)) {
+    if (sym_float->is_literal()) {
+      out.kind = GraphOutput::Kind::real;
+      out.real = sym_float->value;
+    } else {
+      from_binding(sym_float->name);
+    }
+  } else {
+    fail(Code::unsupported_model, "the program returns something that is neither a tensor nor a number");
+  }
+  return out;
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,227 @@
+#include "compiler/import/importer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/import/constants.h"
+#include "compiler/import/graph_reader.h"
+#include "compiler/support/failure.h"
+
+namespace wick::compiler {
+namespace {
+
+struct Placeholder {
+  std::string name;                   // in the exported graph
+  RefPtr ref;                         // tensors
+  Value* value = nullptr;             // the graph's input, or the constant (which becomes state if written)
+  const pt2::Payload* payload = nullptr;
+  std::string fqn;
+};
+
+class Importer {
+ public:
+  Importer(const pt2::ExportedProgram& program, Graph& graph) : program_(program), graph_(graph), builder_(graph, nullptr) {}
+
+  void run() {
+    MissingOps missing;
+    find_missing(program_.graph, missing);
+    throw_if_error(missing.status());
+    read_ranges();
+    for (size_t i = 0; i < program_.input_specs.size(); ++i) read_input(program_.input_specs[i], program_.graph.inputs[i]);
+    GraphReader reader(program_.graph, graph_, scope_);
+    reader.read_nodes();
+    read_outputs(reader);
+    for (Placeholder& placeholder : placeholders_) finish(placeholder);
+  }
+
+ private:
+  void read_ranges() {
+    for (const auto& [text, constraint] : program_.range_constraints) {
+      SymRange range{constraint.min.value_or(0), constraint.max.value_or(kUnbounded)};
+      // 0 and 1 are specialised by the exporter: a lower bound of 2 is no wish of the user's.
+      if (range.min == 2) range.min = 0;
+      if (range.min > range.max) fail(Code::corrupt_file, fmt::format("the range of '{}' is empty", printable(text)));
+      graph_.ranges[text] = range;
+    }
+  }
+
+  void read_input(const pt2::InputSpec& spec, const pt2::Argument& arg) {
+    switch (spec.kind) {
+      case pt2::InputKind::token: return;
+      case pt2::InputKind::constant_input: return read_literal_input(spec);
+      case pt2::InputKind::custom_obj: fail(Code::unsupported_model, fmt::format("the model holds the custom object '{}'", printable(spec.target)));
+      case pt2::InputKind::user_input: return read_user_input(arg);
+      default: return read_stored(spec, arg);
+    }
+  }
+
+  void read_literal_input(const pt2::InputSpec& spec) {
+    GraphInput input;
+    input.name = spec.target;
+    if (const auto* integer = std::get_if<int64_t>(&spec.arg)) {
+      input.kind = GraphInput::Kind::integer;
+      input.integer = *integer;
+    } else if (const auto* real = std::get_if<double>(&spec.arg)) {
+      input.kind = GraphInput::Kind::real;
+      input.real = *real;
+    } else if (const auto* boolean = std::get_if<bool>(&spec.arg)) {
+      input.kind = GraphInput::Kind::boolean;
+      input.integer = *boolean;
+    } else if (const auto* string = std::get_if<std::string>(&spec.arg)) {
+      input.kind = GraphInput::Kind::string;
+      input.string = *string;
+    } else {
+      input.kind = GraphInput::Kind::none;
+    }
+    graph_.inputs.push_back(std::move(input));
+  }
+
+  void read_user_input(const pt2::Argument& arg) {
+    if (const auto* sym = std::get_if<pt2::SymIntArg>(&arg)) {
+      // An int that varies: a 0-d tensor in the program, read at its start.
+      auto it = program_.graph.sym_int_values.find(sym->name);
+      if (it == program_.graph.sym_int_values.end()) fail(Code::corrupt_file, fmt::format("the file records no value for '{}'", printable(sym->name)));
+      const Sym expr = GraphReader::to_sym(it->second);
+      Value* tensor = graph_.add_input(Type::of(DType::i64, {}), sym->name);
+      Node* node = graph_.add_node(op("aten._local_scalar_dense.default"), {tensor}, 1, nullptr, sym->name + "_value");
+      node->result(0)->type = Type::integer(expr);
+      scope_[sym->name] = {nullptr, expr, nullptr};
+      return;
+    }
+    const auto* tensor = std::get_if<pt2::TensorArg>(&arg);
+    if (!tensor) fail(Code::unsupported_model, "the program takes an input that is neither a tensor nor a number");
+    auto it = program_.graph.tensor_values.find(tensor->name);
+    if (it == program_.graph.tensor_values.end()) fail(Code::corrupt_file, fmt::format("the file records no type for '{}'", printable(tensor->name)));
+    Placeholder placeholder;
+    placeholder.name = tensor->name;
+    placeholder.value = graph_.add_input(Type::of(GraphReader::tensor_type(it->second)), tensor->name);
+    placeholder.ref = fresh_ref(placeholder.value);
+    scope_[tensor->name] = {placeholder.ref, std::nullopt, nullptr};
+    placeholders_.push_back(std::move(placeholder));
+  }
+
+  const pt2::Payload& payload_of(const pt2::InputSpec& spec) {
+    for (const auto* table : {&program_.weights, &program_.constants}) {
+      if (auto it = table->find(spec.target); it != table->end()) return it->second;
+    }
+    fail(Code::corrupt_file, fmt::format("the file has no data for '{}'", printable(spec.target)));
+  }
+
+  // Buffers over the very same bytes are one: a write to one is seen through the other.
+  Placeholder* twin_of(const pt2::Payload& payload) {
+    for (Placeholder& other : placeholders_) {
+      const pt2::Payload* p = other.payload;
+      if (p && p->path_name == payload.path_name && p->bytes.data() == payload.bytes.data() && p->dtype == payload.dtype && p->sizes == payload.sizes &&
+          p->strides == payload.strides && p->storage_offset == payload.storage_offset) {
+        return &other;
+      }
+    }
+    return nullptr;
+  }
+
+  void read_stored(const pt2::InputSpec& spec, const pt2::Argument& arg) {
+    const auto* tensor = std::get_if<pt2::TensorArg>(&arg);
+    if (!tensor) fail(Code::corrupt_file, fmt::format("'{}' is not a tensor", printable(spec.target)));
+    const pt2::Payload& payload = payload_of(spec);
+    if (Placeholder* twin = twins_.count(payload.path_name) ? twin_of(payload) : nullptr) {
+      scope_[tensor->name] = {twin->ref, std::nullopt, nullptr};
+      return;
+    }
+    twins_.insert(payload.path_name);
+    Placeholder placeholder;
+    placeholder.name = tensor->name;
+    placeholder.fqn = spec.target;
+    placeholder.payload = &payload;
+    placeholder.value = constant_from_payload(payload, tensor->name, spec.target, builder_, copied_bytes_);
+    placeholder.ref = fresh_ref(placeholder.value);
+    scope_[tensor->name] = {placeholder.ref, std::nullopt, nullptr};
+    placeholders_.push_back(std::move(placeholder));
+  }
+
+  void read_outputs(GraphReader& reader) {
+    int leaf = 0;
+    for (size_t i = 0; i < program_.output_specs.size(); ++i) {
+      const pt2::OutputSpec& spec = program_.output_specs[i];
+      switch (spec.kind) {
+        case pt2::OutputKind::user_output: {
+          GraphOutput output = reader.output(spec.arg);
+          output.leaf = leaf++;
+          graph_.add_output(std::move(output));
+          break;
+        }
+        case pt2::OutputKind::buffer_mutation:
+        case pt2::OutputKind::parameter_mutation:
+        case pt2::OutputKind::user_input_mutation: {
+          const auto* tensor = std::get_if<pt2::TensorArg>(&spec.arg);
+          Placeholder* target = find_placeholder(spec);
+          if (!tensor || !target) fail(Code::corrupt_file, fmt::format("the mutated '{}' does not exist", printable(spec.target)));
+          target->ref->storage->current = reader.tensor_value(tensor->name);
+          ++target->ref->storage->version;
+          break;
+        }
+        case pt2::OutputKind::token: break;
+        default: fail(Diag(Code::unsupported_model, "a training graph with gradients").with_help("export the model in eval mode, without a loss"));
+      }
+    }
+  }
+
+  Placeholder* find_placeholder(const pt2::OutputSpec& spec) {
+    for (Placeholder& placeholder : placeholders_) {
+      if (spec.kind == pt2::OutputKind::user_input_mutation ? placeholder.name == spec.target : placeholder.fqn == spec.target) return &placeholder;
+    }
+    return nullptr;
+  }
+
+  // A placeholder that was written becomes state (buffers) or an update of the user's tensor (inputs).
+  void finish(Placeholder& placeholder) {
+    const Storage& storage = *placeholder.ref->storage;
+    if (storage.version == 0 || storage.current == placeholder.value) return;
+    Value* target = placeholder.value;
+    if (placeholder.payload) {
+      check_no_overlap(placeholder);
+      if (target->kind == ValueKind::constant) {
+        target->kind = ValueKind::state;
+      } else {
+        // Stored permuted or expanded: the state itself is row-major.
+        Value* state = graph_.add_state(target->tensor(), dense_data(*placeholder.payload, copied_bytes_), placeholder.name, placeholder.fqn);
+        graph_.replace(target, state);
+        target = state;
+      }
+    }
+    graph_.add_update(target, placeholder.ref->storage->current == placeholder.value ? target : storage.current);
+  }
+
+  void check_no_overlap(const Placeholder& written) {
+    for (const Placeholder& other : placeholders_) {
+      if (&other == &written || !other.payload || other.payload->path_name != written.payload->path_name ||
+          other.payload->bytes.data() != written.payload->bytes.data() || other.value->num_uses() == 0) {
+        continue;
+      }
+      fail(Diag(Code::unsupported_model, fmt::format("the buffer '{}' is written while '{}' shares its memory", written.fqn, other.fqn))
+               .with_help("make one of them a clone(), or a view computed in forward()"));
+    }
+  }
+
+  const pt2::ExportedProgram& program_;
+  Graph& graph_;
+  Builder builder_;
+  Scope scope_;
+  std::vector<Placeholder> placeholders_;
+  std::set<std::string> twins_;
+  uint64_t copied_bytes_ = 0;
+};
+
+}  // namespace
+
+Result<Function> import_program(const pt2::ExportedProgram& program, std::string method_name) {
+  Function function;
+  function.name = std::move(method_name);
+  function.graph = std::make_unique<Graph>();
+  function.in_spec = program.in_spec;
+  function.out_spec = program.out_spec;
+  RETURN_IF_ERROR(catch_failure([&] { Importer(program, *function.graph).run(); }));
+  return function;
+}
+
+}  // namespace wick::compiler

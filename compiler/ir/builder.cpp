@@ -1,0 +1,144 @@
+#include "compiler/ir/builder.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <numeric>
+
+#include "common/float16.h"
+#include "compiler/support/failure.h"
+
+namespace wick::compiler {
+
+Builder::Builder(Graph& graph, Node* before) : Builder(graph, before, before ? before->origin : nullptr) {}
+Builder::Builder(Graph& graph, Node* before, OriginPtr origin) : graph_(graph), before_(before), origin_(std::move(origin)) {}
+
+Node* Builder::node(std::string_view name, std::vector<Arg> args) {
+  const OpDef* def = find_op(name);
+  if (!def) def = &op(fmt::format("{}.default", name));
+  const std::string_view full = def->name();
+  const size_t start = full.find('.') + 1;
+  std::string_view stem = full.substr(start, full.find('.', start) - start);
+  Node* made = graph_.add_node(*def, std::move(args), def->parsed->returns.size(), before_, stem);
+  made->origin = origin_;
+  made_.push_back(made);
+  if (!def->infer) fail(Code::internal, fmt::format("{} has no shape function", full));
+  try {
+    def->infer(*made);
+  } catch (Failure& failure) {
+    if (failure.diag.where.module.empty() && failure.diag.where.source.empty()) failure.diag.where = where_of(*made);
+    if (failure.diag.where.node.empty()) failure.diag.where.node = std::string(full);
+    throw;
+  }
+  return made;
+}
+
+Value* Builder::call(std::string_view name, std::vector<Arg> args) { return node(name, std::move(args))->result(0); }
+std::vector<Value*> Builder::call_multi(std::string_view name, std::vector<Arg> args) {
+  return node(name, std::move(args))->results();
+}
+
+Value* Builder::cast(Value* x, DType dtype) {
+  return x->dtype() == dtype ? x : call("aten._to_copy", {x, dtype});
+}
+
+Value* Builder::reshape(Value* x, Sizes sizes) {
+  return x->sizes() == sizes ? x : call("aten.view", {x, std::move(sizes)});
+}
+
+Value* Builder::expand(Value* x, Sizes sizes) {
+  return x->sizes() == sizes ? x : call("aten.expand", {x, std::move(sizes)});
+}
+
+Value* Builder::permute(Value* x, std::vector<int64_t> dims) {
+  Ints order;
+  bool identity = true;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t dim = wrap_dim(dims[i], x->rank());
+    identity = identity && dim == static_cast<int64_t>(i);
+    order.push_back(dim);
+  }
+  return identity ? x : call("aten.permute", {x, std::move(order)});
+}
+
+Value* Builder::transpose(Value* x, int64_t dim0, int64_t dim1) {
+  std::vector<int64_t> dims(x->rank());
+  std::iota(dims.begin(), dims.end(), 0);
+  if (dims.empty()) return x;
+  std::swap(dims[static_cast<size_t>(wrap_dim(dim0, x->rank()))], dims[static_cast<size_t>(wrap_dim(dim1, x->rank()))]);
+  return permute(x, std::move(dims));
+}
+
+Value* Builder::unsqueeze(Value* x, int64_t dim) {
+  Sizes sizes = x->sizes();
+  sizes.insert(sizes.begin() + wrap_dim(dim, x->rank() + 1), Sym(1));
+  return reshape(x, std::move(sizes));
+}
+
+Value* Builder::squeeze(Value* x, int64_t dim) {
+  if (x->rank() == 0) return x;
+  Sizes sizes = x->sizes();
+  const int64_t at = wrap_dim(dim, x->rank());
+  if (!sizes[static_cast<size_t>(at)].is(1)) return x;
+  sizes.erase(sizes.begin() + at);
+  return reshape(x, std::move(sizes));
+}
+
+Value* Builder::slice(Value* x, int64_t dim, Sym start, Sym end, Sym step) {
+  const int64_t at = wrap_dim(dim, x->rank());
+  if (start.is(0) && step.is(1) && end == x->sizes()[static_cast<size_t>(at)]) return x;
+  return call("aten.slice.Tensor", {x, at, std::move(start), std::move(end), std::move(step)});
+}
+
+Value* Builder::select(Value* x, int64_t dim, Sym index) {
+  return call("aten.select.int", {x, wrap_dim(dim, x->rank()), std::move(index)});
+}
+
+Value* Builder::full(Sizes sizes, Arg value, DType dtype) {
+  return call("aten.full", {std::move(sizes), std::move(value), dtype});
+}
+
+Value* Builder::constant(TensorType type, std::vector<uint8_t> bytes, std::string_view name) {
+  auto owned = std::make_shared<std::vector<uint8_t>>(std::move(bytes));
+  ConstantData data{Span<const uint8_t>(owned->data(), owned->size()), owned};
+  return graph_.add_constant(std::move(type), std::move(data), std::string(name));
+}
+
+namespace {
+template <typename T>
+std::vector<uint8_t> bytes_of(const T& value) {
+  std::vector<uint8_t> out(sizeof value);
+  memcpy(out.data(), &value, sizeof value);
+  return out;
+}
+}  // namespace
+
+Value* Builder::scalar(double value, DType dtype) {
+  std::vector<uint8_t> bytes;
+  const int64_t integer = value >= -9.2e18 && value <= 9.2e18 ? static_cast<int64_t>(value) : 0;
+  switch (dtype) {
+    case DType::f32: bytes = bytes_of(static_cast<float>(value)); break;
+    case DType::f64: bytes = bytes_of(value); break;
+    case DType::f16: bytes = bytes_of(Half(static_cast<float>(value)).bits); break;
+    case DType::bf16: bytes = bytes_of(BFloat16(static_cast<float>(value)).bits); break;
+    case DType::boolean: bytes = bytes_of(static_cast<uint8_t>(value != 0)); break;
+    case DType::u8: case DType::i8: bytes = bytes_of(static_cast<int8_t>(integer)); break;
+    case DType::i16: case DType::u16: bytes = bytes_of(static_cast<int16_t>(integer)); break;
+    case DType::i32: case DType::u32: bytes = bytes_of(static_cast<int32_t>(integer)); break;
+    case DType::i64: case DType::u64: bytes = bytes_of(integer); break;
+    case DType::c64: {
+      const float pair[2] = {static_cast<float>(value), 0};
+      bytes = bytes_of(pair);
+      break;
+    }
+    case DType::c128: {
+      const double pair[2] = {value, 0};
+      bytes = bytes_of(pair);
+      break;
+    }
+    default: fail(Code::unsupported_model, fmt::format("no constant of dtype {}", dtype_name(dtype)));
+  }
+  return constant(TensorType{dtype, {}, {}}, std::move(bytes), "scalar");
+}
+
+}  // namespace wick::compiler

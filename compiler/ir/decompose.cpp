@@ -1,0 +1,97 @@
+#include "compiler/ir/decompose.h"
+
+#include <fmt/format.h>
+
+#include "compiler/ir/builder.h"
+#include "compiler/ir/text.h"
+#include "compiler/support/failure.h"
+
+namespace wick::compiler {
+namespace {
+
+constexpr int kMaxDepth = 64;
+
+bool wants_decomposition(const Node& node, const KeepFn& keep) {
+  return node.op->decompose && !(node.op->infer && keep && keep(node));
+}
+
+// A dynamic size may be spelt differently after decomposition; dtype, rank and constant sizes must stay.
+bool compatible(const Type& before, const Type& after) {
+  if (before.kind != after.kind) return false;
+  if (!before.is_tensor()) return true;
+  if (before.tensor.dtype != after.tensor.dtype || before.tensor.rank() != after.tensor.rank()) return false;
+  for (size_t i = 0; i < before.tensor.rank(); ++i) {
+    const Sym &a = before.tensor.sizes[i], &b = after.tensor.sizes[i];
+    if (a.is_const() && b.is_const() && !(a == b)) return false;
+  }
+  return true;
+}
+
+void check_types(const Node& node, const std::vector<Value*>& values) {
+  if (values.size() != node.results().size()) {
+    fail(Code::internal, fmt::format("the decomposition of {} has {} results, not {}", node.op->name(), values.size(), node.results().size()));
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    const bool unused = values[i] == nullptr && node.result(i)->num_uses() == 0;
+    if (unused) continue;
+    if (values[i] && compatible(node.result(i)->type, values[i]->type)) continue;
+    fail(Diag(Code::unsupported_model, fmt::format("result {} of {} has another type than the file records", i, node.op->name()))
+             .in(where_of(node))
+             .expected(to_text(node.result(i)->type), values[i] ? to_text(values[i]->type) : "nothing"));
+  }
+}
+
+std::vector<Value*> expand(Graph& graph, Node* node, const KeepFn& keep, int depth, bool typed = true) {
+  if (depth > kMaxDepth) fail(Code::internal, fmt::format("the decomposition of {} does not end", node->op->name()));
+  Builder builder(graph, node);
+  std::vector<Value*> values;
+  try {
+    values = node->op->decompose(builder, *node);
+  } catch (Failure& failure) {
+    if (failure.diag.where.module.empty() && failure.diag.where.source.empty()) failure.diag.where = where_of(*node);
+    if (failure.diag.where.node.empty()) failure.diag.where.node = std::string(node->op->name());
+    throw;
+  }
+  if (values.empty() && !node->results().empty()) return node->results();
+  if (typed) check_types(*node, values);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i]) graph.replace_unchecked(node->result(i), values[i]);
+  }
+  graph.erase(node);
+  for (Node* made : std::vector<Node*>(builder.made())) {
+    if (!wants_decomposition(*made, keep)) continue;
+    const std::vector<Value*> before = made->results();
+    const std::vector<Value*> after = expand(graph, made, keep, depth + 1);
+    for (Value*& value : values) {
+      for (size_t i = 0; i < before.size(); ++i) {
+        if (value == before[i]) value = after[i];
+      }
+    }
+  }
+  return values;
+}
+
+void decompose_graph(Graph& graph, const KeepFn& keep) {
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  for (Node* node : nodes) {
+    for (const auto& inner : node->graphs) decompose_graph(*inner, keep);
+    if (wants_decomposition(*node, keep)) expand(graph, node, keep, 0);
+  }
+}
+
+}  // namespace
+
+std::vector<Value*> decompose_node(Graph& graph, Node* node, const KeepFn& keep) { return expand(graph, node, keep, 0); }
+
+Value* decompose_untyped(Graph& graph, Node* node) {
+  const std::vector<Value*> values = expand(graph, node, nullptr, 0, false);
+  if (values.empty() || !values[0]) fail(Code::internal, "a decomposition without a result");
+  return values[0];
+}
+
+Status decompose(Graph& graph, const KeepFn& keep) {
+  return catch_failure([&] { decompose_graph(graph, keep); });
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,24 @@
+// Replaces composite operators by primitives.
+#pragma once
+#include <functional>
+#include <string_view>
+
+#include "compiler/ir/graph.h"
+#include "compiler/support/result.h"
+
+namespace wick::compiler {
+
+/// Asked for each operator that has both a decomposition and a kernel or shape function of its own: true = leave it whole.
+using KeepFn = std::function<bool(const Node&)>;
+
+/// Decomposes `node` at once, and what its decomposition is made of, until only primitives and kept operators remain; its
+/// results are replaced and the node is erased. Returns what replaces the results. Throws Failure.
+std::vector<Value*> decompose_node(Graph& graph, Node* node, const KeepFn& keep);
+
+/// As decompose_node for an operator whose result type is not known yet.
+Value* decompose_untyped(Graph& graph, Node* node);
+
+/// decompose_node over a whole graph, sub-graphs of control flow included.
+Status decompose(Graph& graph, const KeepFn& keep);
+
+}  // namespace wick::compiler

@@ -1,0 +1,108 @@
+// Symbolic integers: sizes such as `4*s0 + 1`, kept in one canonical form so that equal expressions compare equal.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/support/result.h"
+
+namespace wick::compiler {
+
+enum class SymOp : uint8_t {
+  symbol,
+  sum,        // n-ary, constant term first
+  product,    // n-ary, constant factor first
+  floor_div,  // Python //
+  mod,        // Python %: sign of the divisor
+  max,
+  min,
+  // Truth values, 0 or 1:
+  eq, ne, lt, le, logical_and, logical_or, logical_not,
+  where,      // (condition, then, else)
+};
+
+struct SymNode;
+
+/// An integer expression over symbols. Constants carry no allocation. Immutable, cheap to copy.
+class Sym {
+ public:
+  Sym(int64_t value = 0) : value_(value) {}
+  static Sym symbol(std::string name);
+
+  bool is_const() const { return node_ == nullptr; }
+  bool is(int64_t value) const { return is_const() && value_ == value; }
+  /// The constant. Only when is_const().
+  int64_t value() const { return value_; }
+  const SymNode* node() const { return node_.get(); }
+  /// The name if this is a lone symbol, else "".
+  std::string_view symbol_name() const;
+
+  /// Canonical text: "7", "s0", "4*s0 + 1", "floordiv(s0, 2)". parse_sym reads it back.
+  std::string text() const;
+
+  friend bool operator==(const Sym& a, const Sym& b);
+
+ private:
+  friend Sym make_sym(SymOp op, std::vector<Sym> args);
+  friend int compare(const Sym& a, const Sym& b);
+  int64_t value_ = 0;
+  std::shared_ptr<const SymNode> node_;
+};
+
+struct SymNode {
+  SymOp op;
+  std::string name;        // symbol only
+  std::vector<Sym> args;
+  uint32_t size = 1;       // nodes in the tree, bounded by kMaxSymSize
+};
+constexpr uint32_t kMaxSymSize = 4096;
+
+/// Canonicalises. Integer overflow while folding constants and trees beyond kMaxSymSize throw Failure(limit).
+Sym make_sym(SymOp op, std::vector<Sym> args);
+/// A total order, independent of addresses.
+int compare(const Sym& a, const Sym& b);
+
+inline Sym operator+(const Sym& a, const Sym& b) { return make_sym(SymOp::sum, {a, b}); }
+inline Sym operator*(const Sym& a, const Sym& b) { return make_sym(SymOp::product, {a, b}); }
+inline Sym operator-(const Sym& a, const Sym& b) { return a + b * Sym(-1); }
+inline Sym floor_div(const Sym& a, const Sym& b) { return make_sym(SymOp::floor_div, {a, b}); }
+inline Sym ceil_div(const Sym& a, const Sym& b) { return floor_div(a + b - 1, b); }
+inline Sym sym_mod(const Sym& a, const Sym& b) { return make_sym(SymOp::mod, {a, b}); }
+inline Sym sym_max(const Sym& a, const Sym& b) { return make_sym(SymOp::max, {a, b}); }
+inline Sym sym_min(const Sym& a, const Sym& b) { return make_sym(SymOp::min, {a, b}); }
+
+constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
+
+/// Inclusive bounds; kUnbounded as max = no bound known.
+struct SymRange {
+  int64_t min = 0;
+  int64_t max = kUnbounded;
+};
+/// What is known of each symbol.
+using SymRanges = std::map<std::string, SymRange, std::less<>>;
+using SymValues = std::map<std::string, int64_t, std::less<>>;
+
+/// Bounds of the expression by interval arithmetic (saturating); symbols without entry are 0..unbounded.
+SymRange range_of(const Sym& sym, const SymRanges& ranges);
+/// Value for given symbols. Nothing if a symbol is missing, a division by zero occurs or int64 overflows.
+std::optional<int64_t> evaluate(const Sym& sym, const SymValues& values);
+/// Replaces symbols by expressions.
+Sym substitute(const Sym& sym, const std::map<std::string, Sym, std::less<>>& replacements);
+/// Adds the names of all symbols in `sym`.
+void collect_symbols(const Sym& sym, std::set<std::string, std::less<>>& names);
+
+/// True if provably so for all values in range.
+bool provably_le(const Sym& a, const Sym& b, const SymRanges& ranges);
+
+/// Reads Sym::text() form. Depth and length are bounded.
+Result<Sym> parse_sym(std::string_view text);
+/// Reads sympy srepr text as torch writes it (integer and boolean expressions only).
+Result<Sym> parse_srepr(std::string_view text);
+
+}  // namespace wick::compiler

@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "compiler/ir/text.h"
+#include "compiler/support/failure.h"
+
+namespace wick::compiler {
+namespace {
+
+[[noreturn]] void broken(const std::string& message, const Node* node = nullptr) {
+  Diag diag(Code::internal, "the graph is invalid: " + message);
+  if (node) {
+    diag.where = where_of(*node);
+    diag.notes.push_back("in " + to_text(*node, {.origins = false}));
+  }
+  fail(std::move(diag));
+}
+
+bool fits(const ArgSpec& spec, const Arg& arg) {
+  if (arg.is<None>()) {
+    return spec.optional || spec.type == ArgType::layout || spec.type == ArgType::device || spec.type == ArgType::memory_format ||
+           spec.type == ArgType::generator || spec.type == ArgType::dtype;
+  }
+  const bool scalar_value = arg.is<Value*>() && !arg.as<Value*>()->type.is_tensor();
+  switch (spec.type) {
+    case ArgType::tensor:  // eager lets a Python number stand for a tensor
+      return (arg.is<Value*>() && arg.as<Value*>() != nullptr) || arg.is<Sym>() || arg.is<double>() || arg.is<bool>();
+    case ArgType::tensor_list: case ArgType::optional_tensor_list: return arg.is<Values>();
+    case ArgType::integer: case ArgType::memory_format: case ArgType::layout: return arg.is<Sym>() || arg.is<bool>() || scalar_value;
+    case ArgType::int_list: return arg.is<Ints>() || arg.is<Sym>();
+    case ArgType::real: return arg.is<double>() || arg.is<Sym>() || arg.is<bool>() || scalar_value;
+    case ArgType::real_list: return arg.is<Reals>() || arg.is<Ints>();
+    case ArgType::boolean: return arg.is<bool>() || arg.is<Sym>() || scalar_value;
+    case ArgType::bool_list: return arg.is<Bools>();
+    case ArgType::scalar: return arg.is<Sym>() || arg.is<double>() || arg.is<bool>() || scalar_value;
+    case ArgType::string: return arg.is<std::string>();
+    case ArgType::dtype: return arg.is<DType>();
+    case ArgType::device: return arg.is<std::string>();
+    case ArgType::generator: return false;
+  }
+  return false;
+}
+
+class Verifier {
+ public:
+  explicit Verifier(const Graph& graph) : graph_(graph) {}
+
+  void run() {
+    for (const auto& value : graph_.values()) {
+      if (value->kind != ValueKind::result) define(value.get());
+    }
+    for (const auto& node : graph_.nodes()) check_node(*node);
+    for (const GraphOutput& output : graph_.outputs) {
+      if (output.kind == GraphOutput::Kind::value) read(output.value, nullptr);
+    }
+    for (const StateUpdate& update : graph_.updates) {
+      read(update.value, nullptr);
+      if (update.target->type != update.value->type) {
+        broken(fmt::format("update of %{} has type {} instead of {}", update.target->name, to_text(update.value->type), to_text(update.target->type)));
+      }
+    }
+    check_use_counts();
+  }
+
+ private:
+  void define(const Value* value) {
+    if (!defined_.insert(value).second) broken(fmt::format("%{} is defined twice", value->name));
+    if (!names_.insert(value->name).second) broken(fmt::format("the name %{} is used twice", value->name));
+  }
+
+  void read(const Value* value, const Node* node) {
+    if (!value) broken("a null value", node);
+    if (!defined_.count(value)) broken(fmt::format("%{} is read before it is defined", value->name), node);
+    ++uses_[value];
+  }
+
+  void check_node(Node& node) {
+    const std::vector<ArgSpec>& specs = node.op->parsed->args;
+    if (specs.size() != node.args().size()) broken("wrong number of arguments", &node);
+    for (size_t i = 0; i < specs.size(); ++i) {
+      if (!fits(specs[i], node.arg(i))) broken(fmt::format("argument '{}' holds {}", specs[i].name, to_text(node.arg(i))), &node);
+    }
+    for (const Value* value : node.operands()) read(value, &node);
+    for (const Value* value : node.results()) {
+      if (value->producer != &node) broken("a result has another producer", &node);
+      define(value);
+    }
+    for (const auto& graph : node.graphs) Verifier(*graph).run();
+    if (!node.op->infer) return;
+    std::vector<Type> recorded;
+    for (const Value* value : node.results()) recorded.push_back(value->type);
+    node.op->infer(node);
+    for (size_t i = 0; i < recorded.size(); ++i) {
+      Type inferred = node.result(i)->type;
+      node.result(i)->type = recorded[i];
+      inferred.tensor.dim_order = recorded[i].tensor.dim_order;  // a choice of layout, not of meaning
+      if (inferred != recorded[i]) broken(fmt::format("type {} should be {}", to_text(recorded[i]), to_text(inferred)), &node);
+    }
+  }
+
+  void check_use_counts() {
+    std::map<const Value*, size_t> counted = uses_;
+    for (const StateUpdate& update : graph_.updates) ++counted[update.target];
+    for (const auto& value : graph_.values()) {
+      if (!defined_.count(value.get())) continue;
+      const auto it = counted.find(value.get());
+      const size_t expected = it == counted.end() ? 0 : it->second;
+      if (value->num_uses() != expected) broken(fmt::format("%{} counts {} uses, has {}", value->name, value->num_uses(), expected));
+    }
+  }
+
+  const Graph& graph_;
+  std::set<const Value*> defined_;
+  std::set<std::string> names_;
+  std::map<const Value*, size_t> uses_;
+};
+
+}  // namespace
+
+Status verify(const Graph& graph) {
+  return catch_failure([&] { Verifier(graph).run(); });
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,193 @@
+// Activation functions.
+#include <limits>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+// A literal number of eager's Scalar parameters.
+double number(Node& node, const char* name) { return node.real(name); }
+
+// silu(x) = x * sigmoid(x)
+Results decompose_silu(Builder& b, Node& node) {
+  Compose c(b);
+  return {in_float(b, node.tensor("self"), [&](Value* x) { return c.mul(x, c.sigmoid(x)); })};
+}
+
+// hardswish(x) = x * clamp(x + 3, 0, 6) / 6
+Results decompose_hardswish(Builder& b, Node& node) {
+  Compose c(b);
+  return {in_float(b, node.tensor("self"), [&](Value* x) {
+    return c.div(c.mul(x, c.clamp(c.add(x, 3), 0.0, 6.0)), 6);
+  })};
+}
+
+Results decompose_hardsigmoid(Builder& b, Node& node) {
+  Compose c(b);
+  return {in_float(b, node.tensor("self"), [&](Value* x) { return c.div(c.clamp(c.add(x, 3), 0.0, 6.0), 6); })};
+}
+
+Results decompose_relu6(Builder& b, Node& node) {
+  return {b.call("aten.hardtanh", {node.tensor("self"), 0.0, 6.0})};
+}
+
+Results decompose_selu(Builder& b, Node& node) {
+  return {b.call("aten.elu", {node.tensor("self"), 1.6732632423543772848, 1.0507009873554804934, 1.0})};
+}
+
+Results decompose_celu(Builder& b, Node& node) {
+  const double alpha = number(node, "alpha");
+  require(alpha != 0, "celu: alpha must not be zero");
+  return {b.call("aten.elu", {node.tensor("self"), alpha, 1.0, 1.0 / alpha})};
+}
+
+// softplus(x) = log1p(exp(beta x)) / beta where beta x <= threshold, else x
+Value* softplus(Compose& c, Value* x, double beta, double threshold) {
+  Value* scaled = beta == 1 ? x : c.mul(x, beta);
+  Value* curve = c.unary("aten.log1p", c.exp(scaled));
+  if (beta != 1) curve = c.div(curve, beta);
+  return c.where(c.compare("gt", scaled, threshold), x, curve);
+}
+
+Results decompose_softplus(Builder& b, Node& node) {
+  Compose c(b);
+  const double beta = number(node, "beta"), threshold = number(node, "threshold");
+  return {in_float(b, node.tensor("self"), [&](Value* x) { return softplus(c, x, beta, threshold); })};
+}
+
+// mish(x) = x * tanh(log1p(exp(x)))
+Results decompose_mish(Builder& b, Node& node) {
+  Compose c(b);
+  return {in_float(b, node.tensor("self"), [&](Value* x) {
+    return c.mul(x, c.tanh(c.where(c.compare("gt", x, 20.0), x, c.unary("aten.log1p", c.exp(x)))));
+  })};
+}
+
+Results decompose_hardshrink(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const double lambda = number(node, "lambd");
+  Value* inside = c.logical_and(c.compare("ge", x, -lambda), c.compare("le", x, lambda));
+  return {c.where(inside, 0.0, x, x->dtype())};
+}
+
+// NaN stays NaN: the middle branch is 0 * x.
+Results decompose_softshrink(Builder& b, Node& node) {
+  Compose c(b);
+  const double lambda = number(node, "lambd");
+  return {in_float(b, node.tensor("self"), [&](Value* x) {
+    Value* low = c.where(c.compare("lt", x, -lambda), c.add(x, lambda), c.mul(x, 0.0));
+    return c.where(c.compare("gt", x, lambda), c.sub(x, lambda), low);
+  })};
+}
+
+Results decompose_threshold(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  return {c.where(c.compare("le", x, node.arg("threshold")), node.arg("value"), x, x->dtype())};
+}
+
+
+
+// prelu(x)_c = x if x > 0 else weight_c * x; channels are dimension 1
+Results decompose_prelu(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  Value* weight = node.tensor("weight");
+  if (x->rank() >= 2 && weight->rank() == 1) {
+    Sizes sizes(x->rank(), Sym(1));
+    sizes[1] = weight->sizes()[0];
+    weight = b.reshape(weight, std::move(sizes));
+  } else if (x->rank() < 2 && weight->rank() == 1) {
+    weight = b.reshape(weight, Sizes(x->rank(), Sym(1)));
+  }
+  return {c.where(c.compare("gt", x, 0), x, c.mul(weight, x))};
+}
+
+Results decompose_rrelu(Builder& b, Node& node) {
+  require(!node.boolean("training"), "rrelu in training mode is not supported");
+  const double slope = (number(node, "lower") + number(node, "upper")) / 2;
+  return {b.call("aten.leaky_relu", {node.tensor("self"), slope})};
+}
+
+void infer_glu(Node& node) {
+  const Value* x = node.tensor("self");
+  require(x->rank() > 0, "glu of a scalar");
+  const auto dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()));
+  Sizes sizes = x->sizes();
+  if (sizes[dim].is_const() && sizes[dim].value() % 2 != 0) reject("glu needs an even size");
+  sizes[dim] = floor_div(sizes[dim], 2);
+  set_result(node, x->dtype(), std::move(sizes));
+}
+
+
+void infer_softmax(Node& node) {
+  const Value* x = node.tensor("self");
+  wrap_dim(node.static_integer("dim"), x->rank());
+  set_result(node, float_dtype(x->dtype()), x->sizes());
+}
+
+void infer_softmax_dtype(Node& node) {
+  const Value* x = node.tensor("self");
+  wrap_dim(node.static_integer("dim"), x->rank());
+  set_result(node, node.dtype("dtype").value_or(float_dtype(x->dtype())), x->sizes());
+}
+
+// `log` chooses log_softmax; a dtype argument casts first.
+Results decompose_any_softmax(Builder& b, Node& node, const char* target) {
+  Value* x = node.tensor("self");
+  const DType dtype = node.op->parsed->find("dtype") >= 0 ? node.dtype("dtype").value_or(float_dtype(x->dtype()))
+                                                          : float_dtype(x->dtype());
+  x = b.cast(x, dtype);
+  return {b.call(target, {x, wrap_dim(node.static_integer("dim"), x->rank()), false})};
+}
+Results decompose_softmax(Builder& b, Node& node) { return decompose_any_softmax(b, node, "aten._softmax"); }
+Results decompose_log_softmax(Builder& b, Node& node) { return decompose_any_softmax(b, node, "aten._log_softmax"); }
+
+// softmax whose rows of only -inf give 0
+Results decompose_safe_softmax(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  x = b.cast(x, node.dtype("dtype").value_or(float_dtype(x->dtype())));
+  const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
+  Value* live = c.any(c.compare("ne", x, -std::numeric_limits<double>::infinity()), {dim}, true);
+  return {c.where(live, c.softmax(x, dim), 0.0)};
+}
+
+}  // namespace
+
+const OpDef kActivationRows[] = {
+    {"aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", infer_same, nullptr, "aten::gelu.out"},
+    {"aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", infer_same, nullptr, "aten::elu.out"},
+    {"aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", infer_same, nullptr, "aten::hardtanh.out"},
+    {"aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", infer_same, nullptr, "aten::leaky_relu.out"},
+    {"aten::glu(Tensor self, int dim=-1) -> Tensor", infer_glu, nullptr, "aten::glu.out"},
+    {"aten::silu(Tensor self) -> Tensor", infer_same, decompose_silu},
+    {"aten::hardswish(Tensor self) -> Tensor", infer_same, decompose_hardswish},
+    {"aten::hardsigmoid(Tensor self) -> Tensor", infer_same, decompose_hardsigmoid},
+    {"aten::relu6(Tensor self) -> Tensor", infer_same, decompose_relu6},
+    {"aten::selu(Tensor self) -> Tensor", infer_same, decompose_selu},
+    {"aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", infer_same, decompose_celu},
+    {"aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", infer_same, decompose_softplus},
+    {"aten::mish(Tensor self) -> Tensor", infer_same, decompose_mish},
+    {"aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", infer_same, decompose_hardshrink},
+    {"aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", infer_same, decompose_softshrink},
+    {"aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", infer_same, decompose_threshold},
+    {"aten::prelu(Tensor self, Tensor weight) -> Tensor", infer_same, decompose_prelu},
+    {"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", infer_same, decompose_prelu},
+    {"aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", infer_same, decompose_rrelu},
+    {"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", infer_softmax, nullptr, "aten::_softmax.out"},
+    {"aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", infer_softmax, nullptr, "aten::_log_softmax.out"},
+    {"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype, decompose_softmax},
+    {"aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype, decompose_log_softmax},
+    {"aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype, decompose_softmax},
+    {"aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype, decompose_log_softmax},
+    {"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype, decompose_safe_softmax},
+};
+const size_t kActivationCount = std::size(kActivationRows);
+
+}  // namespace wick::compiler

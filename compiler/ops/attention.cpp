@@ -1,0 +1,135 @@
+// Scaled dot product attention.
+#include <cmath>
+#include <limits>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+const char* mask_name(const Node& node) { return node.op->parsed->find("attn_bias") >= 0 ? "attn_bias" : "attn_mask"; }
+
+Sizes attention_sizes(const Node& node) {
+  const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
+  if (q->rank() < 2 || k->rank() < 2 || v->rank() < 2) reject("attention needs at least two dimensions");
+  if (q->dtype() != k->dtype() || q->dtype() != v->dtype()) reject("attention: query, key and value differ in dtype");
+  require_equal(q->sizes().back(), k->sizes().back(), "attention: features of query and key");
+  require_equal(k->sizes()[k->rank() - 2], v->sizes()[v->rank() - 2], "attention: length of key and value");
+  Sizes sizes = q->sizes();
+  const bool grouped = node.op->parsed->find("enable_gqa") >= 0 && node.boolean("enable_gqa");
+  if (!grouped) {
+    const Sizes keys(k->sizes().begin(), k->sizes().end() - 2);
+    sizes = broadcast(Sizes(q->sizes().begin(), q->sizes().end() - 2), keys);
+    sizes.push_back(q->sizes()[q->rank() - 2]);
+    sizes.push_back(0);
+  }
+  sizes.back() = v->sizes().back();
+  return sizes;
+}
+
+void infer_sdpa(Node& node) {
+  set_result(node, 0, node.tensor("query")->dtype(), attention_sizes(node));
+  for (size_t i = 1; i < node.results().size(); ++i) {
+    if (node.op->parsed->returns[i] != ReturnType::tensor) continue;
+    const Value* q = node.tensor("query");  // log-sum-exp of each row
+    set_result(node, i, DType::f32, Sizes(q->sizes().begin(), q->sizes().end() - 1));
+  }
+}
+
+// Keys and values with as many heads as the query.
+Value* repeat_heads(Builder& b, Value* x, const Sym& heads) {
+  const size_t at = x->rank() - 3;
+  const Sym own = x->sizes()[at];
+  if (own == heads) return x;
+  if (own.is_const() && heads.is_const() && (own.value() == 0 || heads.value() % own.value() != 0)) {
+    reject("attention: the query heads are not a multiple of the key heads");
+  }
+  const Sym times = floor_div(heads, own);
+  Sizes wide = x->sizes(), out = x->sizes();
+  wide.insert(wide.begin() + static_cast<int64_t>(at) + 1, times);
+  out[at] = heads;
+  return b.reshape(b.expand(b.unsqueeze(x, static_cast<int64_t>(at) + 1), std::move(wide)), std::move(out));
+}
+
+// True where the column is not after the row.
+Value* causal_mask(Compose& c, const Sym& rows, const Sym& columns) {
+  Value* row = c.b.reshape(c.arange(rows, DType::i64), {rows, 1});
+  return c.compare("le", c.arange(columns, DType::i64), row);
+}
+
+struct Masked {
+  Value* scores;
+  Value* live = nullptr;  // rows with at least one column; null: all
+};
+
+// Rows that see no column have scores of -inf only; their result is 0, not NaN.
+Masked apply_mask(Compose& c, Node& node, Value* scores) {
+  const double lowest = -std::numeric_limits<double>::infinity();
+  Masked out{scores};
+  const Sym rows = scores->sizes()[scores->rank() - 2], columns = scores->sizes().back();
+  if (node.op->parsed->find("is_causal") >= 0 && node.boolean("is_causal")) {
+    out.scores = c.where(causal_mask(c, rows, columns), scores, lowest, scores->dtype());
+  }
+  const char* name = mask_name(node);
+  Value* mask = node.op->parsed->find(name) >= 0 ? node.optional_tensor(name) : nullptr;
+  if (!mask) return out;
+  const Sizes together = broadcast(scores->sizes(), mask->sizes());
+  if (together.size() != scores->rank()) reject("attention: the mask has more dimensions than the scores");
+  if (mask->dtype() == DType::boolean) {
+    out.scores = c.where(mask, out.scores, lowest, scores->dtype());
+    out.live = mask;
+  } else {
+    out.scores = c.add(out.scores, c.b.cast(mask, scores->dtype()));
+    out.live = c.compare("ne", mask, lowest);
+  }
+  if (out.live->rank() == 0) out.live = c.b.reshape(out.live, {1});
+  out.live = c.any(out.live, {static_cast<int64_t>(out.live->rank()) - 1}, true);
+  return out;
+}
+
+// softmax(query * scale @ key^T + mask) @ value
+Results decompose_sdpa(Builder& b, Node& node) {
+  Compose c(b);
+  Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
+  if (node.op->parsed->find("dropout_p") >= 0 && node.real("dropout_p") != 0) {
+    reject("attention with dropout is not supported: export the model in eval mode");
+  }
+  if (node.op->parsed->find("enable_gqa") >= 0 && node.boolean("enable_gqa")) {
+    require(q->rank() >= 3 && k->rank() == q->rank() && v->rank() == q->rank(), "grouped attention needs heads");
+    const Sym heads = q->sizes()[q->rank() - 3];
+    k = repeat_heads(b, k, heads);
+    v = repeat_heads(b, v, heads);
+  }
+  double scale = 0;
+  if (node.is_none("scale")) {
+    const Sym features = q->sizes().back();
+    require(features.is_const() && features.value() > 0, "attention: the number of features is not constant");
+    scale = 1.0 / std::sqrt(static_cast<double>(features.value()));
+  } else {
+    scale = node.real("scale");
+  }
+  Value* scores = c.matmul(scale == 1 ? q : c.mul(q, scale), b.transpose(k, -2, -1));
+  const Masked masked = apply_mask(c, node, scores);
+  Value* out = c.matmul(c.softmax(masked.scores, static_cast<int64_t>(scores->rank()) - 1), v);
+  if (masked.live) out = c.where(masked.live, out, 0.0, out->dtype());
+  Results results{out};
+  for (size_t i = 1; i < node.results().size(); ++i) {
+    if (node.result(i)->num_uses() != 0) reject("only the first result of this attention operator is supported");
+    results.push_back(nullptr);
+  }
+  return results;
+}
+
+}  // namespace
+
+const OpDef kAttentionRows[] = {
+    {"aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", infer_sdpa, decompose_sdpa},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)", infer_sdpa, decompose_sdpa},
+    {"aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)", infer_sdpa, decompose_sdpa},
+};
+const size_t kAttentionCount = std::size(kAttentionRows);
+
+}  // namespace wick::compiler

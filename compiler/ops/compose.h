@@ -1,0 +1,79 @@
+// Short spellings of primitives, for decompositions. Operands that are numbers keep eager's wrapped-number rules.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "compiler/ops/rules.h"
+
+namespace wick::compiler {
+
+class Compose {
+ public:
+  explicit Compose(Builder& builder) : b(builder) {}
+  Builder& b;
+
+  Value* unary(std::string_view name, Value* x) { return b.call(name, {x}); }
+  /// Any operator: those without a shape function are decomposed at once.
+  std::vector<Value*> call_multi(std::string_view name, std::vector<Arg> args);
+  Value* call(std::string_view name, std::vector<Arg> args) { return call_multi(name, std::move(args))[0]; }
+  // Binary: at least one operand is a tensor; a number takes the .Scalar overload.
+  Value* add(Arg x, Arg y);
+  Value* sub(Arg x, Arg y);
+  Value* mul(Arg x, Arg y);
+  Value* div(Arg x, Arg y);
+  /// rounding: "floor" or "trunc".
+  Value* div_mode(Value* x, Arg y, const char* rounding);
+  Value* remainder(Value* x, Arg y);
+  Value* compare(std::string_view name, Value* x, Arg y);  // "eq", "ne", "lt", "le", "gt", "ge"
+  Value* maximum(Value* x, Arg y);
+  Value* minimum(Value* x, Arg y);
+  Value* clamp(Value* x, Arg low, Arg high) { return b.call("aten.clamp", {x, low, high}); }
+  Value* neg(Value* x) { return unary("aten.neg", x); }
+  Value* exp(Value* x) { return unary("aten.exp", x); }
+  Value* log(Value* x) { return unary("aten.log", x); }
+  Value* sqrt(Value* x) { return unary("aten.sqrt", x); }
+  Value* abs(Value* x) { return unary("aten.abs", x); }
+  Value* sigmoid(Value* x) { return unary("aten.sigmoid", x); }
+  Value* tanh(Value* x) { return unary("aten.tanh", x); }
+  Value* square(Value* x) { return mul(x, x); }
+  Value* logical_not(Value* x) { return unary("aten.logical_not", x); }
+  Value* logical_and(Value* x, Value* y) { return b.call("aten.logical_and", {x, y}); }
+  Value* logical_or(Value* x, Value* y) { return b.call("aten.logical_or", {x, y}); }
+  /// Numbers become 0-d constants of the other operand's dtype, or of `dtype`.
+  Value* where(Value* condition, Arg x, Arg y, std::optional<DType> dtype = std::nullopt);
+
+  Value* sum(Value* x, const std::vector<int64_t>& dims, bool keepdim = false);
+  Value* mean(Value* x, const std::vector<int64_t>& dims, bool keepdim = false);
+  Value* amax(Value* x, const std::vector<int64_t>& dims, bool keepdim = false);
+  Value* amin(Value* x, const std::vector<int64_t>& dims, bool keepdim = false);
+  Value* any(Value* x, const std::vector<int64_t>& dims, bool keepdim = false);
+  Value* softmax(Value* x, int64_t dim) { return b.call("aten._softmax", {x, dim, false}); }
+
+  Value* matmul(Value* x, Value* y);  // any ranks, as torch.matmul
+  Value* cat(Values values, int64_t dim);
+  Value* stack(const Values& values, int64_t dim);
+  Value* arange(Sym end, DType dtype);
+  Value* index_select(Value* x, int64_t dim, Value* index) { return b.call("aten.index_select", {x, dim, index}); }
+  Value* flatten(Value* x, int64_t first, int64_t last);
+  /// A constant vector.
+  Value* constant_i64(const std::vector<int64_t>& values, Sizes sizes);
+  Value* constant_f32(const std::vector<float>& values, Sizes sizes);
+  /// `x` unchanged if it is a tensor; a 0-d constant (or, symbolic, a computed one) if it is a number.
+  Value* tensor(const Arg& x, DType dtype);
+  /// reduction 0 none, 1 mean, 2 sum.
+  Value* reduce_loss(Value* loss, int64_t reduction);
+  /// Pads the last dimensions with a constant: pairs from the last dimension on.
+  Value* pad(Value* x, Ints pairs, double value = 0) { return b.call("aten.constant_pad_nd", {x, std::move(pairs), value}); }
+};
+
+/// Computes in float32 where eager's kernels do: f16 and bf16 operands are widened, the result is narrowed again.
+template <typename F>
+Value* in_float(Builder& b, Value* x, F&& compute) {
+  const DType dtype = x->dtype();
+  if (dtype == DType::f16 || dtype == DType::bf16) return b.cast(compute(b.cast(x, DType::f32)), dtype);
+  return compute(b.cast(x, float_dtype(dtype)));
+}
+
+Ints to_ints(const std::vector<int64_t>& values);
+
+}  // namespace wick::compiler

@@ -1,0 +1,105 @@
+// Operators without effect at inference (identities, asserts) and functions of sizes.
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+// dropout with train = false
+Results decompose_dropout(Builder& b, Node& node) {
+  Value* x = node.tensor("input");
+  const double p = node.real("p");
+  if (!node.boolean("train") || p == 0) return {x};
+  if (p == 1) return {Compose(b).mul(x, 0.0)};
+  reject("dropout in training mode is not supported: export the model in eval mode");
+}
+
+void infer_native_dropout(Node& node) {
+  const Value* x = node.tensor("input");
+  set_result(node, 0, x->dtype(), x->sizes());
+  set_result(node, 1, DType::boolean, x->sizes());
+}
+Results decompose_native_dropout(Builder& b, Node& node) {
+  Value* x = node.tensor("input");
+  const bool train = node.is_none("train") || node.boolean("train");
+  if (train && node.real("p") != 0) return {};
+  return {x, b.full(x->sizes(), true, DType::boolean)};
+}
+
+void infer_size(Node& node) {
+  const Value* x = node.tensor("self");
+  require(x->rank() > 0, "size of a scalar");
+  node.result()->type = Type::integer(x->sizes()[static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()))]);
+}
+void infer_numel(Node& node) { node.result()->type = Type::integer(numel(node.tensor("self")->sizes())); }
+
+// Contiguous strides: storage does not exist in the IR.
+void infer_stride(Node& node) {
+  const Value* x = node.tensor("self");
+  require(x->rank() > 0, "stride of a scalar");
+  const auto dim = wrap_dim(node.static_integer("dim"), x->rank());
+  node.result()->type = Type::integer(numel(Sizes(x->sizes().begin() + dim + 1, x->sizes().end())));
+}
+void infer_storage_offset(Node& node) { node.result()->type = Type::integer(0); }
+
+// The value of a one-element tensor. Its symbol comes from the exported program and stays.
+void infer_item(Node& node) {
+  const Value* x = node.tensor("self");
+  if (!may_equal(numel(x->sizes()), 1)) reject("item of a tensor with more than one element");
+  Type& type = node.result()->type;
+  if (type.kind != TypeKind::tensor) return;
+  if (is_floating(x->dtype())) type = Type::real();
+  else if (x->dtype() == DType::boolean) type = Type::boolean();
+  else fail(Code::internal, "item of an integer has no preset symbol");
+}
+Results decompose_item(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  Node* made = b.graph().add_node(op("aten._local_scalar_dense.default"), {x}, 1, &node, "item");
+  made->origin = node.origin;
+  made->result()->type = node.result()->type;
+  return {made->result()};
+}
+
+void infer_nothing(Node&) {}
+
+
+
+}  // namespace
+
+#define IDENTITY(schema) {schema, infer_same, decompose_identity, nullptr, kView | kIdentity}
+const OpDef kControlRows[] = {
+    IDENTITY("aten::alias(Tensor(a) self) -> Tensor(a)"),
+    IDENTITY("aten::alias_copy(Tensor self) -> Tensor"),
+    IDENTITY("aten::detach(Tensor(a) self) -> Tensor(a)"),
+    IDENTITY("aten::detach_copy(Tensor self) -> Tensor"),
+    IDENTITY("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)"),
+    IDENTITY("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor"),
+    IDENTITY("aten::lift(Tensor self) -> Tensor"),
+    IDENTITY("aten::lift_fresh(Tensor(a) self) -> Tensor(a)"),
+    IDENTITY("aten::lift_fresh_copy(Tensor self) -> Tensor"),
+    IDENTITY("aten::resolve_conj(Tensor(a) self) -> Tensor(a)"),
+    IDENTITY("aten::resolve_neg(Tensor(a) self) -> Tensor(a)"),
+    IDENTITY("aten::pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)"),
+    {"aten::dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout},
+    {"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout},
+    {"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout},
+    {"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout},
+    {"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", infer_native_dropout, decompose_native_dropout, "aten::native_dropout.out", kRandom},
+    {"aten::sym_size.int(Tensor self, int dim) -> SymInt", infer_size, nullptr, "aten::sym_size.int", kComputed},
+    {"aten::sym_numel(Tensor self) -> SymInt", infer_numel, nullptr, "aten::sym_numel", kComputed},
+    {"aten::sym_stride.int(Tensor self, int dim) -> SymInt", infer_stride, nullptr, nullptr, kComputed},
+    {"aten::sym_storage_offset(Tensor self) -> SymInt", infer_storage_offset, nullptr, nullptr, kComputed},
+    {"aten::item(Tensor self) -> Scalar", infer_item, decompose_item},
+    {"aten::_local_scalar_dense(Tensor self) -> Scalar", infer_item, nullptr, "aten::_local_scalar_dense"},
+    {"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", infer_nothing, nullptr, nullptr, kEffect},
+    {"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", infer_nothing, nullptr, nullptr, kEffect},
+    {"aten::_assert_async(Tensor self) -> ()", infer_nothing, nullptr, nullptr, kEffect},
+    {"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", infer_nothing, nullptr, nullptr, kEffect},
+    {"aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", infer_nothing, nullptr, nullptr, kEffect},
+    {"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", infer_nothing, nullptr, nullptr, kEffect},
+};
+const size_t kControlCount = std::size(kControlRows);
+
+}  // namespace wick::compiler

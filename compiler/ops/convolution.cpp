@@ -1,0 +1,161 @@
+// Convolutions. All spellings become aten.convolution.
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+struct ConvArgs {
+  Ints stride, padding, dilation, output_padding;
+  bool transposed = false;
+  Sym groups = 1;
+};
+
+// Output sizes of a batched convolution. weight: [out, in / groups, k..], transposed [in, out / groups, k..].
+Sizes conv_sizes(const Value* x, const Value* weight, const Value* bias, const ConvArgs& args) {
+  if (weight->rank() < 3) reject("convolution: the weight needs at least one spatial dimension");
+  const size_t spatial = weight->rank() - 2;
+  if (x->rank() != spatial + 2) reject(fmt::format("convolution: input rank {} with weight rank {}", x->rank(), weight->rank()));
+  const Ints stride = repeat_to(args.stride, spatial, "stride"), padding = repeat_to(args.padding, spatial, "padding");
+  const Ints dilation = repeat_to(args.dilation, spatial, "dilation");
+  const Ints extra = args.transposed ? repeat_to(args.output_padding, spatial, "output_padding") : Ints(spatial, Sym(0));
+  if (!args.groups.is_const() || args.groups.value() <= 0) reject("convolution: groups must be positive");
+  const Sym in_channels = args.transposed ? weight->sizes()[0] : weight->sizes()[1] * args.groups;
+  const Sym out_channels = args.transposed ? weight->sizes()[1] * args.groups : weight->sizes()[0];
+  require_equal(x->sizes()[1], in_channels, "convolution: input channels");
+  for (const Sym& channels : {in_channels, out_channels}) {
+    if (channels.is_const() && channels.value() % args.groups.value() != 0) reject("convolution: groups do not divide the channels");
+  }
+  if (bias) {
+    require_rank(bias, 1, "convolution: bias");
+    require_equal(bias->sizes()[0], out_channels, "convolution: bias size");
+  }
+  if (x->dtype() != weight->dtype()) reject("convolution: input and weight differ in dtype");
+  Sizes out{x->sizes()[0], out_channels};
+  for (size_t i = 0; i < spatial; ++i) {
+    const Sym &in = x->sizes()[i + 2], &kernel = weight->sizes()[i + 2];
+    if (padding[i].is_const() && padding[i].value() < 0) reject("convolution: padding is negative");
+    if (args.transposed) {
+      if (stride[i].is_const() && stride[i].value() <= 0) reject("convolution: stride must be positive");
+      out.push_back((in - 1) * stride[i] - padding[i] * 2 + dilation[i] * (kernel - 1) + extra[i] + 1);
+      if (out.back().is_const() && out.back().value() < 0) reject("convolution: the output size is negative");
+    } else {
+      out.push_back(window_size(in, padding[i], kernel, stride[i], dilation[i], false));
+    }
+  }
+  return out;
+}
+
+void infer_convolution(Node& node) {
+  const Value *x = node.tensor("input"), *weight = node.tensor("weight");
+  ConvArgs args{node.ints("stride"), node.ints("padding"), node.ints("dilation"), node.ints("output_padding"),
+                node.boolean("transposed"), node.integer("groups")};
+  set_result(node, x->dtype(), conv_sizes(x, weight, node.optional_tensor("bias"), args));
+}
+
+// Padding by the word "same": (left, right) per spatial dimension, or "valid".
+struct NamedPadding {
+  Ints left, extra_right;
+};
+NamedPadding named_padding(const Node& node, const Value* weight, const Ints& dilation, const Ints& stride) {
+  const std::string word = node.string("padding");
+  const size_t spatial = weight->rank() - 2;
+  NamedPadding out{Ints(spatial, Sym(0)), Ints(spatial, Sym(0))};
+  if (word == "valid") return out;
+  if (word != "same") reject("padding must be 'same' or 'valid'");
+  for (size_t i = 0; i < spatial; ++i) {
+    if (!stride[i].is(1)) reject("padding 'same' needs stride 1");
+    const Sym total = dilation[i] * (weight->sizes()[i + 2] - 1);
+    out.left[i] = floor_div(total, 2);
+    out.extra_right[i] = total - out.left[i] * 2;
+  }
+  return out;
+}
+
+bool has_named_padding(const Node& node) {
+  const int index = node.op->parsed->find("padding");
+  return node.op->parsed->args[static_cast<size_t>(index)].type == ArgType::string;
+}
+
+ConvArgs read_args(const Node& node, size_t spatial) {
+  ConvArgs args;
+  args.stride = repeat_to(node.ints("stride"), spatial, "stride");
+  args.dilation = repeat_to(node.ints("dilation"), spatial, "dilation");
+  args.groups = node.integer("groups");
+  args.transposed = node.op->parsed->find("output_padding") >= 0;
+  args.output_padding = args.transposed ? repeat_to(node.ints("output_padding"), spatial, "output_padding") : Ints(spatial, Sym(0));
+  if (!has_named_padding(node)) args.padding = repeat_to(node.ints("padding"), spatial, "padding");
+  return args;
+}
+
+// The input as infer and decompose see it: unbatched inputs get a batch of 1.
+void infer_conv(Node& node) {
+  const Value *x = node.tensor("input"), *weight = node.tensor("weight");
+  if (weight->rank() < 3) reject("convolution: the weight needs at least one spatial dimension");
+  const size_t spatial = weight->rank() - 2;
+  ConvArgs args = read_args(node, spatial);
+  Value batched;
+  batched.type = x->type;
+  Sizes& sizes = batched.type.tensor.sizes;
+  const bool unbatched = x->rank() == spatial + 1;
+  if (unbatched) sizes.insert(sizes.begin(), Sym(1));
+  if (has_named_padding(node) && sizes.size() == spatial + 2) {
+    const NamedPadding pad = named_padding(node, weight, args.dilation, args.stride);
+    for (size_t i = 0; i < spatial; ++i) sizes[i + 2] = sizes[i + 2] + pad.extra_right[i];
+    args.padding = pad.left;
+  }
+  Sizes out = conv_sizes(&batched, weight, node.optional_tensor("bias"), args);
+  if (unbatched) out.erase(out.begin());
+  set_result(node, x->dtype(), std::move(out));
+}
+
+Results decompose_conv(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("input"), *weight = node.tensor("weight");
+  const size_t spatial = weight->rank() - 2;
+  ConvArgs args = read_args(node, spatial);
+  const bool unbatched = x->rank() == spatial + 1;
+  if (unbatched) x = b.unsqueeze(x, 0);
+  if (has_named_padding(node)) {
+    const NamedPadding pad = named_padding(node, weight, args.dilation, args.stride);
+    args.padding = pad.left;
+    Ints pairs;
+    bool any = false;
+    for (size_t i = spatial; i-- > 0;) {
+      pairs.push_back(0);
+      pairs.push_back(pad.extra_right[i]);
+      any = any || !pad.extra_right[i].is(0);
+    }
+    if (any) x = c.pad(x, std::move(pairs));
+  }
+  Value* out = b.call("aten.convolution", {x, weight, node.arg("bias"), args.stride, args.padding, args.dilation,
+                                           args.transposed, args.output_padding, args.groups});
+  return {unbatched ? b.squeeze(out, 0) : out};
+}
+
+Results decompose_generic(Builder& b, Node& node) {
+  std::vector<Arg> args(node.args().begin(), node.args().begin() + 9);
+  return {b.call("aten.convolution", std::move(args))};
+}
+
+}  // namespace
+
+const OpDef kConvolutionRows[] = {
+    {"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor", infer_convolution, nullptr, "aten::convolution.out"},
+    {"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor", infer_convolution, decompose_generic},
+    {"aten::convolution_overrideable(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor", infer_convolution, decompose_generic},
+    {"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", infer_conv, decompose_conv},
+    {"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", infer_conv, decompose_conv},
+    {"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", infer_conv, decompose_conv},
+    {"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", infer_conv, decompose_conv},
+    {"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", infer_conv, decompose_conv},
+    {"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", infer_conv, decompose_conv},
+    {"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor", infer_conv, decompose_conv},
+    {"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor", infer_conv, decompose_conv},
+    {"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor", infer_conv, decompose_conv},
+};
+const size_t kConvolutionCount = std::size(kConvolutionRows);
+
+}  // namespace wick::compiler

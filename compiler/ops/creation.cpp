@@ -1,0 +1,266 @@
+// Tensors made from numbers, and casts.
+#include <cmath>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+bool has_arg(const Node& node, const char* name) { return node.op->parsed->find(name) >= 0; }
+
+void check_sizes(const Sizes& sizes) {
+  for (const Sym& size : sizes) {
+    if (size.is_const() && size.value() < 0) reject("a size is negative");
+  }
+  numel(sizes);  // throws if the product overflows
+}
+
+// The fill value of each spelling.
+Arg fill_of(const Node& node) {
+  if (has_arg(node, "fill_value")) return node.arg("fill_value");
+  const std::string_view name = node.op->name();
+  return name.find("ones") != std::string_view::npos ? Arg(1) : Arg(0);
+}
+
+DType dtype_of_number(const Arg& number) {
+  if (number.is<bool>()) return DType::boolean;
+  if (is_float_number(number)) return DType::f32;
+  if (number.is<Value*>() && number.as<Value*>()->type.kind == TypeKind::boolean) return DType::boolean;
+  return DType::i64;
+}
+
+void infer_full(Node& node) {
+  Sizes sizes = node.ints("size");
+  check_sizes(sizes);
+  if (!is_number(node.arg("fill_value"))) reject("full needs a number");
+  set_result(node, node.dtype("dtype").value_or(dtype_of_number(node.arg("fill_value"))), std::move(sizes));
+}
+// zeros, ones, empty: float32 unless told otherwise
+void infer_sized(Node& node) {
+  Sizes sizes = node.ints("size");
+  check_sizes(sizes);
+  set_result(node, node.dtype("dtype").value_or(DType::f32), std::move(sizes));
+}
+void infer_new(Node& node) {
+  Sizes sizes = node.ints("size");
+  check_sizes(sizes);
+  set_result(node, node.dtype("dtype").value_or(node.tensor("self")->dtype()), std::move(sizes));
+}
+void infer_like(Node& node) {
+  const Value* x = node.tensor("self");
+  set_result(node, node.dtype("dtype").value_or(x->dtype()), x->sizes());
+}
+
+Results decompose_full(Builder& b, Node& node) {
+  const Value* out = node.result();
+  if (node.is("aten.full.default") && node.dtype("dtype") == out->dtype()) return {};
+  return {b.full(out->sizes(), fill_of(node), out->dtype())};
+}
+
+void infer_scalar_tensor(Node& node) { set_result(node, node.dtype("dtype").value_or(DType::f32), {}); }
+Results decompose_scalar_tensor(Builder& b, Node& node) {
+  const DType dtype = node.result()->dtype();
+  return {b.cast(Compose(b).tensor(node.arg("s"), dtype), dtype)};
+}
+
+// x with every element replaced
+Results decompose_fill(Builder& b, Node& node) {
+  const Value* x = node.tensor("self");
+  if (Value* value = tensor_or_null(node.arg("value"))) {
+    require(value->rank() == 0 || numel(value->sizes()).is(1), "fill: the value is not a single element");
+    return {b.expand(b.cast(b.reshape(value, {}), x->dtype()), x->sizes())};
+  }
+  return {b.full(x->sizes(), node.arg("value"), x->dtype())};
+}
+Results decompose_zero(Builder& b, Node& node) {
+  const Value* x = node.tensor("self");
+  return {b.full(x->sizes(), 0, x->dtype())};
+}
+
+// --- ranges ---
+
+struct RangeArgs {
+  Arg start = 0, end = 0, step = 1;
+};
+RangeArgs range_args(const Node& node) {
+  RangeArgs r;
+  if (has_arg(node, "start")) r.start = node.arg("start");
+  if (has_arg(node, "step")) r.step = node.arg("step");
+  r.end = node.arg("end");
+  return r;
+}
+
+Sym integer_of(const Arg& arg) {
+  if (arg.is<Sym>()) return arg.as<Sym>();
+  if (arg.is<bool>()) return Sym(arg.as<bool>());
+  if (arg.is<Value*>() && arg.as<Value*>()->type.kind == TypeKind::integer) return arg.as<Value*>()->type.expr;
+  reject("arange: an argument is not a number");
+}
+
+// ceil((end - start) / step)
+Sym range_length(const RangeArgs& r) {
+  if (is_float_number(r.start) || is_float_number(r.end) || is_float_number(r.step)) {
+    const auto start = literal(r.start), end = literal(r.end), step = literal(r.step);
+    if (!start || !end || !step) reject("arange with a floating-point bound computed at run time is not supported");
+    const double length = std::ceil((*end - *start) / *step);
+    if (!(length >= 0 && length < 4e18)) reject("arange: the bounds do not fit the step");
+    return Sym(static_cast<int64_t>(length));
+  }
+  const Sym start = integer_of(r.start), end = integer_of(r.end), step = integer_of(r.step);
+  if (step.is(0)) reject("arange: the step is zero");
+  const Sym length = step.is_const() && step.value() < 0 ? ceil_div(start - end, step * Sym(-1)) : ceil_div(end - start, step);
+  if (length.is_const() && length.value() < 0) reject("arange: the bounds do not fit the step");
+  return length;
+}
+
+void infer_arange(Node& node) {
+  const RangeArgs r = range_args(node);
+  const bool floating = is_float_number(r.start) || is_float_number(r.end) || is_float_number(r.step);
+  set_result(node, node.dtype("dtype").value_or(floating ? DType::f32 : DType::i64), {range_length(r)});
+}
+Results decompose_arange(Builder& b, Node& node) {
+  const RangeArgs r = range_args(node);
+  const DType dtype = node.result()->dtype();
+  if (node.is("aten.arange.start_step") && node.dtype("dtype") == dtype) return {};
+  return {b.call("aten.arange.start_step", {r.start, r.end, r.step, dtype})};
+}
+
+void infer_linspace(Node& node) {
+  const Sym steps = node.integer("steps");
+  if (steps.is_const() && steps.value() < 0) reject("linspace: the number of steps is negative");
+  set_result(node, node.dtype("dtype").value_or(DType::f32), {steps});
+}
+
+// Symmetric as eager: from the start in the first half, from the end in the second.
+Value* linspace(Compose& c, Node& node) {
+  const int64_t steps = node.static_integer("steps");
+  require(steps < (int64_t{1} << 28), "linspace is too long");
+  const float start = static_cast<float>(node.real("start")), end = static_cast<float>(node.real("end"));
+  std::vector<float> values(static_cast<size_t>(steps));
+  const float step = steps > 1 ? (end - start) / static_cast<float>(steps - 1) : 0;
+  for (int64_t i = 0; i < steps; ++i) {
+    const bool first = i < steps / 2 || steps == 1;
+    const float offset = step * static_cast<float>(first ? i : steps - 1 - i);
+    values[static_cast<size_t>(i)] = first ? start + offset : end - offset;
+  }
+  return c.constant_f32(values, {steps});
+}
+Results decompose_linspace(Builder& b, Node& node) {
+  Compose c(b);
+  return {b.cast(linspace(c, node), node.result()->dtype())};
+}
+Results decompose_logspace(Builder& b, Node& node) {
+  Compose c(b);
+  return {b.cast(b.call("aten.pow.Scalar", {node.real("base"), linspace(c, node)}), node.result()->dtype())};
+}
+
+void infer_eye(Node& node) {
+  const Sym rows = node.integer("n"), columns = has_arg(node, "m") ? node.integer("m") : rows;
+  check_sizes({rows, columns});
+  set_result(node, node.dtype("dtype").value_or(DType::f32), {rows, columns});
+}
+Results decompose_eye(Builder& b, Node& node) {
+  Compose c(b);
+  const Sizes sizes = node.result()->sizes();
+  Value* rows = b.reshape(c.arange(sizes[0], DType::i64), {sizes[0], 1});
+  return {b.cast(c.compare("eq", rows, c.arange(sizes[1], DType::i64)), node.result()->dtype())};
+}
+
+// Row and column numbers of the lower (upper) triangle.
+std::vector<int64_t> triangle(const Node& node) {
+  const int64_t rows = node.static_integer("row"), columns = node.static_integer("col"), offset = node.static_integer("offset");
+  require(rows >= 0 && columns >= 0 && rows < 32768 && columns < 32768, "triangle is too large");
+  const bool lower = node.op->name().starts_with("aten.tril");
+  std::vector<int64_t> row_index, column_index;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      if (lower ? c - r > offset : c - r < offset) continue;
+      row_index.push_back(r);
+      column_index.push_back(c);
+    }
+  }
+  row_index.insert(row_index.end(), column_index.begin(), column_index.end());
+  return row_index;
+}
+void infer_triangle_indices(Node& node) {
+  set_result(node, node.dtype("dtype").value_or(DType::i64), {2, static_cast<int64_t>(triangle(node).size() / 2)});
+}
+Results decompose_triangle_indices(Builder& b, Node& node) {
+  return {b.cast(Compose(b).constant_i64(triangle(node), node.result()->sizes()), node.result()->dtype())};
+}
+
+// --- casts ---
+
+DType cast_target(const Node& node) {
+  const Value* x = node.tensor("self");
+  if (has_arg(node, "other")) return node.tensor("other")->dtype();
+  return has_arg(node, "dtype") ? node.dtype("dtype").value_or(x->dtype()) : x->dtype();
+}
+void infer_cast(Node& node) { set_result(node, cast_target(node), node.tensor("self")->sizes()); }
+Results decompose_cast(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const DType dtype = cast_target(node);
+  if (x->dtype() == dtype) return {x};
+  if (node.is("aten._to_copy.default")) {
+    bool plain = node.arg(1).is<DType>();
+    for (size_t i = 2; i < node.args().size(); ++i) {
+      plain = plain && (node.arg(i).is<None>() || (node.arg(i).is<bool>() && !node.arg(i).as<bool>()));
+    }
+    if (plain) return {};
+  }
+  return {b.call("aten._to_copy", {x, dtype})};
+}
+
+void infer_convert(Node& node) {
+  set_result(node, *node.dtype("dtype"), node.tensor(node.op->parsed->args[0].name)->sizes());
+}
+Results decompose_convert(Builder& b, Node& node) {
+  return {b.cast(node.tensor(node.op->parsed->args[0].name), *node.dtype("dtype"))};
+}
+
+}  // namespace
+
+const OpDef kCreationRows[] = {
+    {"aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_full, decompose_full, "aten::full.out"},
+    {"aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_sized, decompose_full},
+    {"aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_sized, decompose_full},
+    {"aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", infer_sized, decompose_full},
+    {"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_sized, decompose_full},
+    {"aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_sized, decompose_full},
+    {"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_new, decompose_full},
+    {"aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_new, decompose_full},
+    {"aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_new, decompose_full},
+    {"aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_new, decompose_full},
+    {"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_new, decompose_full},
+    {"aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", infer_like, decompose_full},
+    {"aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", infer_like, decompose_full},
+    {"aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", infer_like, decompose_full},
+    {"aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", infer_like, decompose_full},
+    {"aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_scalar_tensor, decompose_scalar_tensor},
+    {"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", infer_same, decompose_fill},
+    {"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", infer_same, decompose_fill},
+    {"aten::zero(Tensor self) -> Tensor", infer_same, decompose_zero},
+    {"aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_arange, decompose_arange},
+    {"aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_arange, decompose_arange},
+    {"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_arange, decompose_arange, "aten::arange.start_out"},
+    {"aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_linspace, decompose_linspace},
+    {"aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_linspace, decompose_logspace},
+    {"aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_eye, decompose_eye},
+    {"aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_eye, decompose_eye},
+    {"aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_triangle_indices, decompose_triangle_indices},
+    {"aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_triangle_indices, decompose_triangle_indices},
+    {"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", infer_cast, decompose_cast, "aten::_to_copy.out"},
+    {"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", infer_cast, decompose_cast},
+    {"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", infer_cast, decompose_cast},
+    {"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", infer_cast, decompose_cast},
+    {"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", infer_cast, decompose_cast},
+    {"aten::type_as(Tensor self, Tensor other) -> Tensor", infer_cast, decompose_cast},
+    {"quantized_decomposed::convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor", infer_convert, decompose_convert},
+    {"prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", infer_convert, decompose_convert},
+};
+const size_t kCreationCount = std::size(kCreationRows);
+
+}  // namespace wick::compiler

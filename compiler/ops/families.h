@@ -1,0 +1,49 @@
+// The tables of all operator families.
+#pragma once
+#include <stddef.h>
+
+#include <vector>
+
+#include "compiler/ir/op_def.h"
+
+namespace wick::compiler {
+
+#define WICK_OP_FAMILY(Name)            \
+  extern const OpDef k##Name##Rows[];   \
+  extern const size_t k##Name##Count;
+WICK_OP_FAMILY(Activation)
+WICK_OP_FAMILY(Alias)
+WICK_OP_FAMILY(Attention)
+WICK_OP_FAMILY(Control)
+WICK_OP_FAMILY(Convolution)
+WICK_OP_FAMILY(Creation)
+WICK_OP_FAMILY(Einsum)
+WICK_OP_FAMILY(HigherOrder)
+WICK_OP_FAMILY(Indexing)
+WICK_OP_FAMILY(InPlace)
+WICK_OP_FAMILY(LinearAlgebra)
+WICK_OP_FAMILY(Loss)
+WICK_OP_FAMILY(Movement)
+WICK_OP_FAMILY(Normalization)
+WICK_OP_FAMILY(Padding)
+WICK_OP_FAMILY(PointwiseBinary)
+WICK_OP_FAMILY(PointwiseUnary)
+WICK_OP_FAMILY(Pooling)
+WICK_OP_FAMILY(Quantized)
+WICK_OP_FAMILY(Random)
+WICK_OP_FAMILY(Recurrent)
+WICK_OP_FAMILY(Reduction)
+WICK_OP_FAMILY(Resize)
+WICK_OP_FAMILY(Spectral)
+WICK_OP_FAMILY(View)
+#undef WICK_OP_FAMILY
+
+struct Family {
+  const OpDef* rows;
+  size_t count;
+};
+
+/// Every table, in the order of this file.
+std::vector<Family> op_families();
+
+}  // namespace wick::compiler

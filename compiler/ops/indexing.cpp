@@ -1,0 +1,439 @@
+// Reading and writing elements by index, sorting, selection by value.
+#include <algorithm>
+#include <limits>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+bool is_index(DType dtype) { return dtype == DType::i64 || dtype == DType::i32; }
+
+void infer_embedding(Node& node) {
+  const Value *weight = node.tensor("weight"), *indices = node.tensor("indices");
+  require_rank(weight, 2, "embedding: weight");
+  require(is_index(indices->dtype()), "embedding: the indices are not i32 or i64");
+  Sizes sizes = indices->sizes();
+  sizes.push_back(weight->sizes()[1]);
+  set_result(node, weight->dtype(), std::move(sizes));
+}
+
+int64_t index_dim(const Node& node) { return wrap_dim(node.static_integer("dim"), node.tensor("self")->rank()); }
+
+void infer_index_select(Node& node) {
+  const Value *x = node.tensor("self"), *index = node.tensor("index");
+  require(is_index(index->dtype()) && index->rank() <= 1, "index_select: the index is not a vector of i32 or i64");
+  Sizes sizes = x->sizes();
+  const int64_t dim = index_dim(node);
+  if (!sizes.empty()) sizes[static_cast<size_t>(dim)] = numel(index->sizes());
+  set_result(node, x->dtype(), std::move(sizes));
+}
+Results decompose_index_select(Builder& b, Node& node) {
+  Value* index = node.tensor("index");
+  const int64_t dim = index_dim(node);
+  if (index->rank() == 1 && node.integer("dim") == Sym(dim)) return {};
+  if (node.tensor("self")->rank() == 0) return {node.tensor("self")};
+  return {b.call("aten.index_select", {node.arg("self"), dim, b.reshape(index, {numel(index->sizes())})})};
+}
+
+void infer_gather(Node& node) {
+  const Value *x = node.tensor("self"), *index = node.tensor("index");
+  require(index->dtype() == DType::i64, "gather: the index is not i64");
+  index_dim(node);
+  if (x->rank() != index->rank() && x->rank() > 0 && index->rank() > 0) reject("gather: ranks differ");
+  set_result(node, x->dtype(), index->sizes());
+}
+Results decompose_take_along(Builder& b, Node& node) {
+  Value *x = node.tensor("self"), *index = node.tensor("indices");
+  if (node.is_none("dim")) {
+    return {b.call("aten.gather", {b.reshape(x, {numel(x->sizes())}), 0, b.reshape(index, {numel(index->sizes())})})};
+  }
+  const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
+  require(x->rank() == index->rank() && x->rank() > 0, "take_along_dim: ranks differ");
+  Sizes wide_x = broadcast(x->sizes(), [&] { Sizes s = index->sizes(); s[static_cast<size_t>(dim)] = 1; return s; }());
+  Sizes wide_index = broadcast(index->sizes(), [&] { Sizes s = x->sizes(); s[static_cast<size_t>(dim)] = 1; return s; }());
+  wide_x[static_cast<size_t>(dim)] = x->sizes()[static_cast<size_t>(dim)];
+  wide_index[static_cast<size_t>(dim)] = index->sizes()[static_cast<size_t>(dim)];
+  return {b.call("aten.gather", {b.expand(x, std::move(wide_x)), dim, b.expand(index, std::move(wide_index))})};
+}
+Results decompose_take(Builder& b, Node& node) {
+  Value *x = node.tensor("self"), *index = node.tensor("index");
+  Value* flat = b.call("aten.index_select", {b.reshape(x, {numel(x->sizes())}), 0, b.reshape(index, {numel(index->sizes())})});
+  return {b.reshape(flat, index->sizes())};
+}
+
+// --- x[i, :, j] ---
+
+// Indices as long as the rank; masks count once per dimension they cover.
+struct Advanced {
+  Values indices;   // null: the whole dimension
+  bool has_mask = false;
+};
+Advanced advanced_of(const Node& node) {
+  Advanced out;
+  const Value* x = node.tensor("self");
+  for (Value* index : node.tensors("indices")) {
+    if (!index) {
+      out.indices.push_back(nullptr);
+      continue;
+    }
+    const bool mask = index->dtype() == DType::boolean || index->dtype() == DType::u8;
+    if (!mask && !is_index(index->dtype()) && index->dtype() != DType::i8 && index->dtype() != DType::i16) {
+      reject("index: an index is neither integral nor a mask");
+    }
+    out.has_mask = out.has_mask || mask;
+    out.indices.push_back(index);
+    for (size_t i = 1; mask && i < index->rank(); ++i) out.indices.push_back(nullptr);
+  }
+  if (out.indices.size() > x->rank()) reject("index: too many indices");
+  out.indices.resize(x->rank(), nullptr);
+  return out;
+}
+
+// Index tensors broadcast together; their sizes go where they are, or first if they are not neighbours.
+Sizes indexed_sizes(const Value* x, const Values& indices) {
+  Sizes together;
+  size_t first = indices.size(), last = 0, count = 0;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!indices[i]) continue;
+    together = broadcast(together, indices[i]->sizes());
+    first = std::min(first, i);
+    last = i;
+    ++count;
+  }
+  Sizes out;
+  const bool neighbours = count > 0 && last - first + 1 == count;
+  if (count > 0 && !neighbours) out = together;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (neighbours && i == first) out.insert(out.end(), together.begin(), together.end());
+    if (!indices[i]) out.push_back(x->sizes()[i]);
+  }
+  return out;
+}
+
+void infer_index(Node& node) {
+  const Value* x = node.tensor("self");
+  const Advanced a = advanced_of(node);
+  if (a.has_mask) {  // as many results as true elements: preset by the importer
+    if (!node.result()->type.is_tensor() || node.result()->rank() == 0) reject("index by a mask needs its result type from the exported program");
+    if (node.result()->dtype() != x->dtype()) reject("index: the result has another dtype");
+    return;
+  }
+  set_result(node, x->dtype(), indexed_sizes(x, a.indices));
+}
+
+// Narrow integral indices are widened.
+Results decompose_index(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const Advanced a = advanced_of(node);
+  if (a.has_mask) return {};
+  const bool all = std::all_of(a.indices.begin(), a.indices.end(), [](Value* index) { return index == nullptr; });
+  if (all) return {x};
+  bool plain = node.is("aten.index.Tensor");
+  for (Value* index : a.indices) plain = plain && (!index || is_index(index->dtype()));
+  if (plain) return {};
+  Values cast = a.indices;
+  for (Value*& index : cast) {
+    if (index) index = b.cast(index, DType::i64);
+  }
+  return {b.call("aten.index.Tensor", {x, std::move(cast)})};
+}
+
+void infer_index_put(Node& node) {
+  const Value* x = node.tensor("self");
+  const Value* values = node.tensor("values");
+  if (x->dtype() != values->dtype()) reject("index_put: the values have another dtype");
+  const Advanced a = advanced_of(node);
+  if (!a.has_mask) broadcast(indexed_sizes(x, a.indices), values->sizes());
+  infer_same(node);
+}
+// x[mask] = scalar is where(mask, scalar, x).
+Results decompose_index_put(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *values = node.tensor("values");
+  const Advanced a = advanced_of(node);
+  const Values given = node.tensors("indices");
+  const bool accumulate = node.boolean("accumulate");
+  if (given.size() == 1 && given[0] && given[0]->dtype() == DType::boolean && numel(values->sizes()).is(1)) {
+    Sizes sizes = given[0]->sizes();
+    sizes.resize(x->rank(), Sym(1));
+    Value* scalar = b.reshape(values, {});
+    return {c.where(b.reshape(given[0], std::move(sizes)), accumulate ? Arg(c.add(x, scalar)) : Arg(scalar), x, x->dtype())};
+  }
+  if (node.is("aten.index_put.default")) return {};
+  return {b.call("aten.index_put", {x, given, values, accumulate})};
+}
+
+// --- writes along one dimension ---
+
+void check_write(const Node& node, const char* source_name) {
+  const Value *x = node.tensor("self"), *index = node.tensor("index");
+  const int64_t dim = index_dim(node);
+  require(is_index(index->dtype()) && index->rank() <= 1, "the index is not a vector of i32 or i64");
+  if (Value* source = tensor_or_null(node.arg(source_name))) {
+    if (source->rank() == 0 || x->rank() == 0) return;
+    require_rank(source, x->rank(), "source");
+    for (size_t i = 0; i < x->rank(); ++i) {
+      const bool at = static_cast<int64_t>(i) == dim;
+      require_equal(source->sizes()[i], at ? numel(index->sizes()) : x->sizes()[i], "sizes of the source");
+    }
+  }
+}
+void infer_index_write(Node& node) {
+  check_write(node, node.op->parsed->find("source") >= 0 ? "source" : "value");
+  infer_same(node);
+}
+
+// index_put with the index in its place
+Value* put_along(Builder& b, Value* x, int64_t dim, Value* index, Value* source, bool accumulate) {
+  Values indices(static_cast<size_t>(dim), nullptr);
+  indices.push_back(index);
+  return b.call("aten.index_put", {x, std::move(indices), b.cast(source, x->dtype()), accumulate});
+}
+Results decompose_index_write(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *index = node.tensor("index");
+  const int64_t dim = index_dim(node);
+  const bool scalar = x->rank() == 0;
+  if (scalar) x = b.reshape(x, {1});
+  index = b.reshape(index, {numel(index->sizes())});
+  Sizes sizes = x->sizes();
+  sizes[static_cast<size_t>(dim)] = index->sizes()[0];
+  const bool fill = node.op->name().starts_with("aten.index_fill"), add = node.op->name().starts_with("aten.index_add");
+  Value* source = c.tensor(node.arg(fill ? "value" : "source"), x->dtype());
+  if (add && literal(node.arg("alpha")) != 1.0) source = c.mul(source, node.arg("alpha"));
+  source = fill ? b.reshape(source, {}) : b.reshape(source, sizes);
+  // Leading whole dimensions: the values of index_put follow the index in its place.
+  Value* out = put_along(b, x, dim, index, source, add);
+  return {scalar ? b.reshape(out, {}) : out};
+}
+
+void infer_scatter(Node& node) {
+  const Value *x = node.tensor("self"), *index = node.tensor("index");
+  require(index->dtype() == DType::i64, "scatter: the index is not i64");
+  index_dim(node);
+  if (x->rank() != index->rank() && x->rank() > 0 && index->rank() > 0) reject("scatter: ranks differ");
+  if (node.op->parsed->find("src") >= 0 && node.tensor("src")->dtype() != x->dtype()) reject("scatter: the source has another dtype");
+  infer_same(node);
+}
+
+void infer_masked_scatter(Node& node) {
+  const Value *x = node.tensor("self"), *mask = node.tensor("mask");
+  require(mask->dtype() == DType::boolean, "masked_scatter: the mask is not bool");
+  if (node.tensor("source")->dtype() != x->dtype()) reject("masked_scatter: the source has another dtype");
+  set_result(node, x->dtype(), broadcast(x->sizes(), mask->sizes()));
+}
+
+// self with a slice, a row, a diagonal replaced
+void infer_write_view(Node& node) {
+  const Value *x = node.tensor("self"), *source = node.tensor("src");
+  if (x->dtype() != source->dtype()) reject("the source has another dtype");
+  infer_same(node);
+}
+Results decompose_slice_scatter(Builder& b, Node& node) {
+  Value *x = node.tensor("self"), *source = node.tensor("src");
+  const int64_t dim = index_dim(node);
+  require(x->rank() > 0, "slice_scatter of a scalar");
+  const Sym size = x->sizes()[static_cast<size_t>(dim)];
+  const Sym start = node.is_none("start") ? Sym(0) : clamp_bound(node.integer("start"), size);
+  const Sym end = node.is_none("end") ? size : clamp_bound(node.integer("end"), size);
+  const Sym step = node.integer("step");
+  Sizes sizes = x->sizes();
+  sizes[static_cast<size_t>(dim)] = ceil_div(end - start, step);
+  if (sizes == x->sizes()) return {b.expand(source, x->sizes())};
+  auto same = [&](const char* name, const Sym& value) { return !node.is_none(name) && node.integer(name) == value; };
+  if (source->sizes() == sizes && same("dim", dim) && same("start", start) && same("end", end)) return {};
+  return {b.call("aten.slice_scatter", {x, b.expand(source, sizes), dim, start, end, step})};
+}
+Results decompose_select_scatter(Builder& b, Node& node) {
+  Value *x = node.tensor("self"), *source = node.tensor("src");
+  const int64_t dim = index_dim(node);
+  require(x->rank() > 0, "select_scatter of a scalar");
+  const Sym size = x->sizes()[static_cast<size_t>(dim)];
+  Sym index = node.integer("index");
+  if (index.is_const() && index.value() < 0) index = size + index;
+  Sizes sizes = x->sizes();
+  sizes.erase(sizes.begin() + dim);
+  if (source->sizes() == sizes && node.integer("dim") == Sym(dim) && node.integer("index") == index) return {};
+  return {b.call("aten.select_scatter", {x, b.expand(source, sizes), dim, index})};
+}
+
+// --- order ---
+
+void infer_sort(Node& node) {
+  const Value* x = node.tensor("self");
+  index_dim(node);
+  set_result(node, 0, x->dtype(), x->sizes());
+  set_result(node, 1, DType::i64, x->sizes());
+}
+void infer_argsort(Node& node) {
+  index_dim(node);
+  set_result(node, DType::i64, node.tensor("self")->sizes());
+}
+Results decompose_argsort(Builder& b, Node& node) {
+  if (node.op->parsed->find("stable") >= 0 && node.boolean("stable")) {
+    return {b.call_multi("aten.sort.stable", {node.arg("self"), true, node.arg("dim"), node.arg("descending")})[1]};
+  }
+  return {b.call_multi("aten.sort", {node.arg("self"), node.arg("dim"), node.arg("descending")})[1]};
+}
+Results decompose_msort(Builder& b, Node& node) { return {b.call_multi("aten.sort", {node.arg("self"), 0, false})[0]}; }
+
+void infer_topk(Node& node) {
+  const Value* x = node.tensor("self");
+  Sizes sizes = x->sizes();
+  const int64_t dim = index_dim(node);
+  const Sym k = node.integer("k");
+  if (!sizes.empty()) {
+    Sym& size = sizes[static_cast<size_t>(dim)];
+    if (k.is_const() && (k.value() < 0 || (size.is_const() && k.value() > size.value()))) reject("topk: k is out of range");
+    size = k;
+  }
+  set_result(node, 0, x->dtype(), sizes);
+  set_result(node, 1, DType::i64, sizes);
+}
+
+void infer_order_statistic(Node& node) {  // kthvalue, median, mode
+  const Value* x = node.tensor("self");
+  const int64_t dim = index_dim(node);
+  const Sizes sizes = x->rank() == 0 ? Sizes{} : reduce_sizes(x->sizes(), {dim}, node.boolean("keepdim"));
+  set_result(node, 0, x->dtype(), sizes);
+  set_result(node, 1, DType::i64, sizes);
+}
+void infer_scalar_result(Node& node) { set_result(node, node.tensor("self")->dtype(), {}); }
+
+// --- sizes that depend on values ---
+
+void infer_nonzero(Node& node) {
+  infer_preset(node);
+  const Value* x = node.tensor("self");
+  if (node.result()->rank() != 2 || node.result()->dtype() != DType::i64) reject("nonzero: the result type does not fit");
+  require_equal(node.result()->sizes()[1], Sym(static_cast<int64_t>(x->rank())), "nonzero: columns");
+}
+void infer_vector_result(Node& node) {
+  infer_preset(node);
+  if (node.result()->rank() != 1) reject("the result is not a vector");
+}
+
+void infer_histogram(Node& node) {
+  const int64_t bins = node.static_integer("bins");
+  require(bins > 0, "histc needs a positive number of bins");
+  set_result(node, node.tensor("self")->dtype(), {bins});
+}
+
+// searchsorted / bucketize: for each value the number of boundaries before it
+Value* count_before(Compose& c, Value* boundaries, Value* x, bool right, DType dtype) {
+  Value* wide = c.b.unsqueeze(x, static_cast<int64_t>(x->rank()));
+  Value* before = c.compare(right ? "le" : "lt", c.b.unsqueeze(boundaries, static_cast<int64_t>(boundaries->rank()) - 1), wide);
+  return c.b.cast(c.sum(before, {static_cast<int64_t>(before->rank()) - 1}), dtype);
+}
+Results decompose_bucketize(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  Value* boundaries = node.tensor("boundaries");
+  require_rank(boundaries, 1, "bucketize: boundaries");
+  Value* wide = b.unsqueeze(x, static_cast<int64_t>(x->rank()));
+  Value* before = c.compare(node.boolean("right") ? "ge" : "gt", wide, boundaries);
+  Value* count = c.sum(before, {static_cast<int64_t>(x->rank())});
+  return {b.cast(count, node.boolean("out_int32") ? DType::i32 : DType::i64)};
+}
+Results decompose_searchsorted(Builder& b, Node& node) {
+  Compose c(b);
+  Value *sorted = node.tensor("sorted_sequence"), *x = c.tensor(node.arg("self"), node.tensor("sorted_sequence")->dtype());
+  require(node.is_none("sorter"), "searchsorted with a sorter is not supported");
+  const bool right = node.boolean("right") || (!node.is_none("side") && node.string("side") == "right");
+  const DType dtype = node.boolean("out_int32") ? DType::i32 : DType::i64;
+  require(sorted->rank() >= 1, "searchsorted of a scalar");
+  if (sorted->rank() > 1) {
+    require(x->rank() == sorted->rank(), "searchsorted: ranks differ");
+    return {count_before(c, sorted, x, right, dtype)};
+  }
+  Value* wide = b.unsqueeze(x, static_cast<int64_t>(x->rank()));
+  Value* before = c.compare(right ? "ge" : "gt", wide, sorted);
+  return {b.cast(c.sum(before, {static_cast<int64_t>(x->rank())}), dtype)};
+}
+
+// --- classes ---
+
+void infer_one_hot(Node& node) {
+  const Value* x = node.tensor("self");
+  const Sym classes = node.integer("num_classes");
+  Sizes sizes = x->sizes();
+  if (classes.is(-1)) {
+    infer_preset(node);
+    return;
+  }
+  sizes.push_back(classes);
+  set_result(node, DType::i64, std::move(sizes));
+}
+Results decompose_one_hot(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const Sym classes = node.integer("num_classes").is(-1) ? node.result()->sizes().back() : node.integer("num_classes");
+  Value* wide = b.unsqueeze(x, static_cast<int64_t>(x->rank()));
+  return {b.cast(c.compare("eq", wide, c.arange(classes, DType::i64)), DType::i64)};
+}
+
+Results decompose_isin(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("elements"), *set = node.tensor("test_elements");
+  set = b.reshape(set, {numel(set->sizes())});
+  Value* equal = c.compare("eq", b.unsqueeze(x, static_cast<int64_t>(x->rank())), set);
+  Value* found = c.any(equal, {static_cast<int64_t>(x->rank())});
+  return {node.boolean("invert") ? c.logical_not(found) : found};
+}
+
+}  // namespace
+
+const OpDef kIndexingRows[] = {
+    {"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", infer_embedding, nullptr, "aten::embedding.out"},
+    {"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", infer_index_select, decompose_index_select, "aten::index_select.out"},
+    {"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", infer_gather, nullptr, "aten::gather.out"},
+    {"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", nullptr, decompose_take_along},
+    {"aten::take(Tensor self, Tensor index) -> Tensor", nullptr, decompose_take},
+    {"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", infer_index, decompose_index, "aten::index.Tensor_out"},
+    {"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", infer_index, decompose_index},
+    {"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", infer_index_put, decompose_index_put, "aten::index_put.out"},
+    {"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", infer_index_put, decompose_index_put},
+    {"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", infer_index_write, decompose_index_write},
+    {"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", infer_index_write, decompose_index_write},
+    {"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_index_write, decompose_index_write},
+    {"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", infer_index_write, decompose_index_write},
+    {"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter, nullptr, "aten::scatter.src_out"},
+    {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_scatter, nullptr, "aten::scatter.value_out"},
+    {"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", infer_scatter, nullptr, "aten::scatter.reduce_out", kNoStock},
+    {"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", infer_scatter, nullptr, "aten::scatter.value_reduce_out", kNoStock},
+    {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter, nullptr, "aten::scatter_add.out"},
+    {"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", infer_scatter, nullptr, "aten::scatter_reduce.two_out", kNoStock},
+    {"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", infer_masked_scatter, nullptr, "aten::masked_scatter.out"},
+    {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", infer_write_view, decompose_slice_scatter, "aten::slice_scatter.out"},
+    {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", infer_write_view, decompose_select_scatter, "aten::select_scatter.out"},
+    {"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", infer_write_view, nullptr, "aten::diagonal_scatter.out", kNoStock},
+    {"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", infer_write_view, nullptr, "aten::as_strided_scatter.out", kNoStock},
+    {"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", infer_sort, nullptr, "aten::sort.values", kNoStock},
+    {"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", infer_sort, nullptr, "aten::sort.values_stable", kNoStock},
+    {"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", infer_argsort, decompose_argsort},
+    {"aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", infer_argsort, decompose_argsort},
+    {"aten::msort(Tensor self) -> Tensor", infer_same, decompose_msort},
+    {"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", infer_topk, nullptr, "aten::topk.values"},
+    {"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_order_statistic, nullptr, "aten::kthvalue.values", kNoStock},
+    {"aten::median(Tensor self) -> Tensor", infer_scalar_result, nullptr, "aten::median.out", kNoStock},
+    {"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_order_statistic, nullptr, "aten::median.dim_values", kNoStock},
+    {"aten::nanmedian(Tensor self) -> Tensor", infer_scalar_result, nullptr, "aten::nanmedian.out", kNoStock},
+    {"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_order_statistic, nullptr, "aten::nanmedian.dim_values", kNoStock},
+    {"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_order_statistic, nullptr, "aten::mode.values", kNoStock},
+    {"aten::nonzero(Tensor self) -> Tensor", infer_nonzero, nullptr, "aten::nonzero.out", kDataDependent},
+    {"aten::masked_select(Tensor self, Tensor mask) -> Tensor", infer_vector_result, nullptr, "aten::masked_select.out", kDataDependent},
+    {"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", infer_vector_result, nullptr, "aten::bincount.out", kDataDependent | kNoStock},
+    {"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", infer_histogram, nullptr, "aten::histc.out", kNoStock},
+    {"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", nullptr, decompose_bucketize},
+    {"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", nullptr, decompose_searchsorted},
+    {"aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", nullptr, decompose_searchsorted},
+    {"aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", infer_one_hot, decompose_one_hot},
+    {"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", nullptr, decompose_isin},
+};
+const size_t kIndexingCount = std::size(kIndexingRows);
+
+}  // namespace wick::compiler

@@ -1,0 +1,338 @@
+// Matrix products.
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+void require_same_dtype(const Value* a, const Value* b) {
+  if (a->dtype() != b->dtype()) reject(fmt::format("matrix product of {} and {}", dtype_name(a->dtype()), dtype_name(b->dtype())));
+}
+
+void infer_linear(Node& node) {
+  const Value *x = node.tensor("input"), *weight = node.tensor("weight");
+  require(x->rank() >= 1, "linear of a scalar");
+  require(weight->rank() == 1 || weight->rank() == 2, "linear: the weight needs one or two dimensions");
+  require_same_dtype(x, weight);
+  require_equal(x->sizes().back(), weight->sizes().back(), "linear: input features");
+  Sizes sizes = x->sizes();
+  sizes.pop_back();
+  if (weight->rank() == 2) sizes.push_back(weight->sizes()[0]);
+  if (const Value* bias = node.optional_tensor("bias")) {
+    if (bias->rank() > 0 && weight->rank() == 2 && !bias->sizes().back().is(1)) {
+      require_equal(bias->sizes().back(), weight->sizes()[0], "linear: bias size");
+    }
+  }
+  set_result(node, x->dtype(), std::move(sizes));
+}
+// Only what the kernel does not take: a vector as weight, a scalar as input.
+Results decompose_linear(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("input"), *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
+  if (weight->rank() == 2 && (!bias || bias->rank() == 1) && x->rank() >= 2) return {};
+  if (weight->rank() == 2 && (!bias || bias->rank() == 1)) {
+    return {b.squeeze(b.call("aten.linear", {b.unsqueeze(x, 0), weight, node.arg("bias")}), 0)};
+  }
+  Value* out = c.matmul(x, weight->rank() == 2 ? b.transpose(weight, 0, 1) : weight);
+  return {bias ? c.add(out, bias) : out};
+}
+
+void infer_mm(Node& node) {
+  const Value *x = node.tensor("self"), *y = node.tensor("mat2");
+  require_rank(x, 2, "mm: self");
+  require_rank(y, 2, "mm: mat2");
+  require_same_dtype(x, y);
+  require_equal(x->sizes()[1], y->sizes()[0], "mm: inner sizes");
+  set_result(node, x->dtype(), {x->sizes()[0], y->sizes()[1]});
+}
+
+void check_bmm(const Value* x, const Value* y) {
+  require_rank(x, 3, "bmm: self");
+  require_rank(y, 3, "bmm: mat2");
+  require_same_dtype(x, y);
+  require_equal(x->sizes()[0], y->sizes()[0], "bmm: batch sizes");
+  require_equal(x->sizes()[2], y->sizes()[1], "bmm: inner sizes");
+}
+void infer_bmm(Node& node) {
+  const Value *x = node.tensor("self"), *y = node.tensor("mat2");
+  check_bmm(x, y);
+  set_result(node, x->dtype(), {x->sizes()[0], x->sizes()[1], y->sizes()[2]});
+}
+
+void infer_addmm(Node& node) {
+  const Value *bias = node.tensor("self"), *x = node.tensor("mat1"), *y = node.tensor("mat2");
+  require_rank(x, 2, "addmm: mat1");
+  require_rank(y, 2, "addmm: mat2");
+  require_same_dtype(x, y);
+  require_equal(x->sizes()[1], y->sizes()[0], "addmm: inner sizes");
+  Sizes sizes{x->sizes()[0], y->sizes()[1]};
+  require(bias->rank() <= 2, "addmm: self has more than two dimensions");
+  broadcast(bias->sizes(), sizes);
+  set_result(node, x->dtype(), std::move(sizes));
+}
+
+// beta * self + alpha * product; beta 0 ignores self, NaN included.
+Value* blend(Compose& c, Node& node, Value* product) {
+  const auto beta = literal(node.arg("beta")), alpha = literal(node.arg("alpha"));
+  if (alpha != 1.0) product = c.mul(product, node.arg("alpha"));
+  if (beta == 0.0) return product;
+  Value* bias = node.tensor("self");
+  if (beta != 1.0) bias = c.mul(bias, node.arg("beta"));
+  return c.add(product, bias);
+}
+
+void infer_baddbmm(Node& node) {
+  const Value *x = node.tensor("batch1"), *y = node.tensor("batch2");
+  check_bmm(x, y);
+  Sizes sizes{x->sizes()[0], x->sizes()[1], y->sizes()[2]};
+  broadcast(node.tensor("self")->sizes(), sizes);
+  set_result(node, x->dtype(), std::move(sizes));
+}
+Results decompose_baddbmm(Builder& b, Node& node) {
+  Compose c(b);
+  return {blend(c, node, b.call("aten.bmm", {node.arg("batch1"), node.arg("batch2")}))};
+}
+Results decompose_addbmm(Builder& b, Node& node) {
+  Compose c(b);
+  return {blend(c, node, c.sum(b.call("aten.bmm", {node.arg("batch1"), node.arg("batch2")}), {0}))};
+}
+Results decompose_addmv(Builder& b, Node& node) {
+  Compose c(b);
+  return {blend(c, node, c.matmul(node.tensor("mat"), node.tensor("vec")))};
+}
+Results decompose_addr(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("vec1"), *y = node.tensor("vec2");
+  return {blend(c, node, c.mul(b.unsqueeze(x, 1), b.unsqueeze(y, 0)))};
+}
+
+void infer_matmul(Node& node) {
+  const Value *x = node.tensor("self"), *y = node.tensor("other");
+  require(x->rank() >= 1 && y->rank() >= 1, "matmul of a scalar");
+  require_same_dtype(x, y);
+  Sizes a = x->sizes(), c = y->sizes();
+  if (a.size() == 1) a.insert(a.begin(), Sym(1));
+  if (c.size() == 1) c.push_back(1);
+  require_equal(a.back(), c[c.size() - 2], "matmul: inner sizes");
+  Sizes out = broadcast(Sizes(a.begin(), a.end() - 2), Sizes(c.begin(), c.end() - 2));
+  if (x->rank() > 1) out.push_back(a[a.size() - 2]);
+  if (y->rank() > 1) out.push_back(c.back());
+  set_result(node, x->dtype(), std::move(out));
+}
+Results decompose_matmul(Builder& b, Node& node) {
+  return {Compose(b).matmul(tensor_or_null(node.arg(0)), tensor_or_null(node.arg(1)))};
+}
+Results decompose_outer(Builder& b, Node& node) {
+  Compose c(b);
+  return {c.mul(b.unsqueeze(node.tensor("self"), 1), b.unsqueeze(node.tensor("vec2"), 0))};
+}
+
+// inner(x, y): over the last dimension of both
+Results decompose_inner(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *y = node.tensor("other");
+  if (x->rank() == 0 || y->rank() == 0) return {c.mul(x, y)};
+  const Sym last = x->sizes().back();
+  require_equal(last, y->sizes().back(), "inner: last sizes");
+  Sizes out(x->sizes().begin(), x->sizes().end() - 1);
+  const Sym rows = numel(out);
+  Sizes tail(y->sizes().begin(), y->sizes().end() - 1);
+  const Sym columns = numel(tail);
+  out.insert(out.end(), tail.begin(), tail.end());
+  Value* right = b.transpose(b.reshape(y, {columns, last}), 0, 1);
+  return {b.reshape(b.call("aten.mm", {b.reshape(x, {rows, last}), right}), std::move(out))};
+}
+
+Results decompose_tensordot(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *y = node.tensor("other");
+  std::vector<int64_t> dx = node.static_ints("dims_self"), dy = node.static_ints("dims_other");
+  require(dx.size() == dy.size(), "tensordot: the lists differ in length");
+  auto split = [](Value* v, std::vector<int64_t>& dims) {  // the dimensions that stay
+    std::vector<bool> summed(v->rank());
+    for (int64_t& dim : dims) {
+      dim = wrap_dim(dim, v->rank());
+      require(v->rank() > 0 && !summed[static_cast<size_t>(dim)], "tensordot lists a dimension twice");
+      summed[static_cast<size_t>(dim)] = true;
+    }
+    std::vector<int64_t> free;
+    for (size_t i = 0; i < v->rank(); ++i) {
+      if (!summed[i]) free.push_back(static_cast<int64_t>(i));
+    }
+    return free;
+  };
+  const std::vector<int64_t> fx = split(x, dx), fy = split(y, dy);
+  Sizes out;
+  Sym rows = 1, columns = 1, inner = 1;
+  for (int64_t dim : fx) {
+    out.push_back(x->sizes()[static_cast<size_t>(dim)]);
+    rows = rows * out.back();
+  }
+  for (int64_t dim : fy) {
+    out.push_back(y->sizes()[static_cast<size_t>(dim)]);
+    columns = columns * out.back();
+  }
+  for (size_t i = 0; i < dx.size(); ++i) {
+    const Sym& size = x->sizes()[static_cast<size_t>(dx[i])];
+    require_equal(size, y->sizes()[static_cast<size_t>(dy[i])], "tensordot: summed sizes");
+    inner = inner * size;
+  }
+  std::vector<int64_t> order_x = fx, order_y = dy;
+  order_x.insert(order_x.end(), dx.begin(), dx.end());
+  order_y.insert(order_y.end(), fy.begin(), fy.end());
+  Value* left = b.reshape(b.permute(x, order_x), {rows, inner});
+  Value* right = b.reshape(b.permute(y, order_y), {inner, columns});
+  return {b.reshape(b.call("aten.mm", {left, right}), std::move(out))};
+}
+
+Results decompose_kron(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *y = node.tensor("other");
+  const size_t rank = std::max(x->rank(), y->rank());
+  Sizes left, right, out;
+  for (size_t i = 0; i < rank; ++i) {
+    const Sym p = i + x->rank() >= rank ? x->sizes()[i + x->rank() - rank] : Sym(1);
+    const Sym q = i + y->rank() >= rank ? y->sizes()[i + y->rank() - rank] : Sym(1);
+    left.push_back(p);
+    left.push_back(1);
+    right.push_back(1);
+    right.push_back(q);
+    out.push_back(p * q);
+  }
+  return {b.reshape(c.mul(b.reshape(x, std::move(left)), b.reshape(y, std::move(right))), std::move(out))};
+}
+
+// out[.., o] = sum_ij x[.., i] weight[o, i, j] y[.., j] + bias[o]
+void infer_bilinear(Node& node) {
+  const Value *x = node.tensor("input1"), *y = node.tensor("input2"), *w = node.tensor("weight");
+  require(x->rank() >= 1 && y->rank() == x->rank(), "bilinear: the inputs differ in rank");
+  require_rank(w, 3, "bilinear: weight");
+  require_equal(x->sizes().back(), w->sizes()[1], "bilinear: input1 features");
+  require_equal(y->sizes().back(), w->sizes()[2], "bilinear: input2 features");
+  Sizes sizes = x->sizes();
+  sizes.back() = w->sizes()[0];
+  set_result(node, x->dtype(), std::move(sizes));
+}
+Results decompose_bilinear(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("input1"), *y = node.tensor("input2"), *w = node.tensor("weight");
+  const Sym i = w->sizes()[1], j = w->sizes()[2], o = w->sizes()[0];
+  const Sym rows = numel(Sizes(x->sizes().begin(), x->sizes().end() - 1));
+  Value* left = b.reshape(x, {rows, i});
+  Value* first = b.call("aten.mm", {left, b.reshape(b.permute(w, {1, 0, 2}), {i, o * j})});  // [rows, o * j]
+  Value* product = c.mul(b.reshape(first, {rows, o, j}), b.reshape(y, {rows, 1, j}));
+  Value* out = b.reshape(c.sum(product, {2}), node.result()->sizes());
+  if (Value* bias = node.optional_tensor("bias")) out = c.add(out, bias);
+  return {out};
+}
+
+// sum over sumdim of the three tensors, each with new dimensions of size 1 at expand_k
+Results decompose_trilinear(Builder& b, Node& node) {
+  Compose c(b);
+  auto widen = [&](const char* tensor, const char* dims) {
+    Value* v = node.tensor(tensor);
+    for (int64_t dim : node.static_ints(dims)) v = b.unsqueeze(v, dim);
+    return v;
+  };
+  Value* product = c.mul(c.mul(widen("i1", "expand1"), widen("i2", "expand2")), widen("i3", "expand3"));
+  std::vector<int64_t> dims = node.static_ints("sumdim");
+  return {dims.empty() ? product : c.sum(product, dims)};
+}
+
+Results decompose_chain_matmul(Builder& b, Node& node) {
+  Compose c(b);
+  Values list = node.tensors(node.op->parsed->args[0].name);
+  require(!list.empty(), "chain product of nothing");
+  Value* out = list[0];
+  for (size_t i = 1; i < list.size(); ++i) out = c.matmul(out, list[i]);
+  return {out};
+}
+
+Results decompose_cross(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *y = node.tensor("other");
+  const Sizes sizes = broadcast(x->sizes(), y->sizes());
+  x = b.expand(x, sizes);
+  y = b.expand(y, sizes);
+  int64_t dim = 0;
+  if (node.is_none("dim")) {
+    while (dim < static_cast<int64_t>(sizes.size()) && !sizes[static_cast<size_t>(dim)].is(3)) ++dim;
+    require(dim < static_cast<int64_t>(sizes.size()), "cross: no dimension has size 3");
+  } else {
+    dim = wrap_dim(node.static_integer("dim"), sizes.size());
+  }
+  require(!sizes.empty() && may_equal(sizes[static_cast<size_t>(dim)], 3), "cross: the dimension does not have size 3");
+  auto term = [&](int64_t i, int64_t j) {
+    return c.sub(c.mul(b.select(x, dim, i), b.select(y, dim, j)), c.mul(b.select(x, dim, j), b.select(y, dim, i)));
+  };
+  return {c.stack({term(1, 2), term(2, 0), term(0, 1)}, dim)};
+}
+
+Results decompose_trace(Builder& b, Node& node) {
+  require_rank(node.tensor("self"), 2, "trace");
+  return {Compose(b).sum(b.call("aten.diagonal", {node.tensor("self")}), {0})};
+}
+
+// --- distances ---
+
+void infer_cdist(Node& node) {
+  const Value *x = node.tensor("x1"), *y = node.tensor("x2");
+  require(x->rank() >= 2 && y->rank() >= 2, "cdist needs matrices");
+  require_equal(x->sizes().back(), y->sizes().back(), "cdist: features");
+  Sizes sizes = broadcast(Sizes(x->sizes().begin(), x->sizes().end() - 2), Sizes(y->sizes().begin(), y->sizes().end() - 2));
+  sizes.push_back(x->sizes()[x->rank() - 2]);
+  sizes.push_back(y->sizes()[y->rank() - 2]);
+  set_result(node, x->dtype(), std::move(sizes));
+}
+Results decompose_cdist(Builder& b, Node& node) {
+  return {b.call("aten._cdist_forward", {node.arg("x1"), node.arg("x2"), node.real("p"), node.arg("compute_mode")})};
+}
+
+void infer_pdist(Node& node) {
+  const Value* x = node.tensor("self");
+  require_rank(x, 2, "pdist");
+  const Sym n = x->sizes()[0];
+  set_result(node, x->dtype(), {floor_div(n * (n - 1), 2)});
+}
+Results decompose_pdist(Builder& b, Node& node) {
+  return {b.call("aten._pdist_forward", {node.arg("self"), node.real("p")})};
+}
+
+}  // namespace
+
+const OpDef kLinearAlgebraRows[] = {
+    {"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", infer_linear, decompose_linear, "aten::linear.out"},
+    {"aten::mm(Tensor self, Tensor mat2) -> Tensor", infer_mm, nullptr, "aten::mm.out"},
+    {"aten::bmm(Tensor self, Tensor mat2) -> Tensor", infer_bmm, nullptr, "aten::bmm.out"},
+    {"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", infer_addmm, nullptr, "aten::addmm.out"},
+    {"aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", infer_baddbmm, decompose_baddbmm},
+    {"aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr, decompose_addbmm},
+    {"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr, decompose_addmv},
+    {"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr, decompose_addr},
+    {"aten::matmul(Tensor self, Tensor other) -> Tensor", infer_matmul, decompose_matmul},
+    {"aten::linalg_matmul(Tensor self, Tensor other) -> Tensor", infer_matmul, decompose_matmul},
+    {"aten::mv(Tensor self, Tensor vec) -> Tensor", nullptr, decompose_matmul},
+    {"aten::dot(Tensor self, Tensor tensor) -> Tensor", nullptr, decompose_matmul},
+    {"aten::vdot(Tensor self, Tensor other) -> Tensor", nullptr, decompose_matmul},
+    {"aten::outer(Tensor self, Tensor vec2) -> Tensor", nullptr, decompose_outer},
+    {"aten::ger(Tensor self, Tensor vec2) -> Tensor", nullptr, decompose_outer},
+    {"aten::inner(Tensor self, Tensor other) -> Tensor", nullptr, decompose_inner},
+    {"aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", nullptr, decompose_tensordot},
+    {"aten::kron(Tensor self, Tensor other) -> Tensor", nullptr, decompose_kron},
+    {"aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", infer_bilinear, decompose_bilinear},
+    {"aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor", nullptr, decompose_trilinear},
+    {"aten::chain_matmul(Tensor[] matrices) -> Tensor", nullptr, decompose_chain_matmul},
+    {"aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", nullptr, decompose_chain_matmul},
+    {"aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", nullptr, decompose_cross},
+    {"aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", nullptr, decompose_cross},
+    {"aten::trace(Tensor self) -> Tensor", nullptr, decompose_trace},
+    {"aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", infer_cdist, nullptr, "aten::_cdist_forward.out"},
+    {"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", infer_cdist, decompose_cdist},
+    {"aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", infer_pdist, nullptr, "aten::_pdist_forward.out"},
+    {"aten::pdist(Tensor self, float p=2.) -> Tensor", infer_pdist, decompose_pdist},
+};
+const size_t kLinearAlgebraCount = std::size(kLinearAlgebraRows);
+
+}  // namespace wick::compiler

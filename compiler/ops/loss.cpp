@@ -1,0 +1,252 @@
+// Losses and similarities.
+#include <algorithm>
+#include <limits>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+Value* reduced(Compose& c, Node& node, Value* loss) { return c.reduce_loss(loss, node.static_integer("reduction")); }
+
+Results decompose_mse(Builder& b, Node& node) {
+  Compose c(b);
+  Value* gap = c.sub(node.tensor("self"), node.tensor("target"));
+  return {reduced(c, node, c.mul(gap, gap))};
+}
+Results decompose_l1(Builder& b, Node& node) {
+  Compose c(b);
+  return {reduced(c, node, c.abs(c.sub(node.tensor("self"), node.tensor("target"))))};
+}
+// |d| < beta: d^2 / (2 beta), else |d| - beta / 2
+Results decompose_smooth_l1(Builder& b, Node& node) {
+  Compose c(b);
+  const double beta = node.real("beta");
+  Value* gap = c.abs(c.sub(node.tensor("self"), node.tensor("target")));
+  if (beta == 0) return {reduced(c, node, gap)};
+  Value* near = c.div(c.mul(c.mul(gap, gap), 0.5), beta);
+  return {reduced(c, node, c.where(c.compare("lt", gap, beta), near, c.sub(gap, 0.5 * beta)))};
+}
+Results decompose_huber(Builder& b, Node& node) {
+  Compose c(b);
+  const double delta = node.real("delta");
+  Value* gap = c.abs(c.sub(node.tensor("self"), node.tensor("target")));
+  Value* near = c.mul(c.mul(gap, gap), 0.5);
+  return {reduced(c, node, c.where(c.compare("le", gap, delta), near, c.mul(c.sub(gap, 0.5 * delta), delta)))};
+}
+Results decompose_soft_margin(Builder& b, Node& node) {
+  Compose c(b);
+  Value* z = c.neg(c.mul(node.tensor("self"), node.tensor("target")));
+  return {reduced(c, node, c.unary("aten.log1p", c.exp(z)))};
+}
+
+// (target - 1) * max(log1p(-x), -100) - target * max(log(x), -100)
+Results decompose_bce(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *target = node.tensor("target");
+  Value* low = c.clamp(c.unary("aten.log1p", c.neg(x)), -100.0, None{});
+  Value* high = c.clamp(c.log(x), -100.0, None{});
+  Value* loss = c.sub(c.mul(c.sub(target, 1), low), c.mul(target, high));
+  if (Value* weight = node.optional_tensor("weight")) loss = c.mul(loss, weight);
+  return {reduced(c, node, loss)};
+}
+// (1 - target) * x - (1 + (pos_weight - 1) target) * log_sigmoid(x)
+Results decompose_bce_logits(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *target = node.tensor("target");
+  Value* log_sigmoid = c.call("aten.log_sigmoid", {x});
+  if (Value* pos = node.optional_tensor("pos_weight")) {
+    log_sigmoid = c.mul(c.add(c.mul(c.sub(pos, 1), target), 1), log_sigmoid);
+  }
+  Value* loss = c.sub(c.mul(c.sub(1, target), x), log_sigmoid);
+  if (Value* weight = node.optional_tensor("weight")) loss = c.mul(loss, weight);
+  return {reduced(c, node, loss)};
+}
+
+Results decompose_kl_div(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *target = node.tensor("target");
+  if (node.boolean("log_target")) return {reduced(c, node, c.mul(c.exp(target), c.sub(target, x)))};
+  Value* logs = c.call("aten.xlogy.Tensor", {target, target});
+  return {reduced(c, node, c.sub(logs, c.mul(target, x)))};
+}
+
+// --- classes ---
+
+struct Negative {
+  Value *loss, *total_weight;
+};
+// -weight[target] * x[target] over dimension 1 (0 for a vector); ignored targets count nothing.
+Negative negative_log_likelihood(Compose& c, Node& node, Value* x, Value* target, int64_t reduction) {
+  Builder& b = c.b;
+  const int64_t dim = x->rank() == 1 ? 0 : 1;
+  require(x->rank() >= 1 && target->rank() + 1 == x->rank(), "nll_loss: ranks do not fit");
+  Value* live = c.compare("ne", target, node.integer("ignore_index"));
+  Value* safe = c.where(live, target, 0, target->dtype());
+  Value* picked = b.reshape(b.call("aten.gather", {x, dim, b.unsqueeze(b.cast(safe, DType::i64), dim)}), target->sizes());
+  Value* weight = b.cast(live, x->dtype());
+  if (Value* table = node.optional_tensor("weight")) {
+    Value* flat = c.index_select(table, 0, b.reshape(safe, {numel(safe->sizes())}));
+    weight = c.mul(b.reshape(flat, target->sizes()), weight);
+  }
+  Value* loss = c.where(live, c.mul(c.neg(picked), weight), 0.0, x->dtype());
+  const auto dims = all_dims(target->rank());
+  Value* total = target->rank() == 0 ? weight : c.sum(weight, dims);
+  if (reduction == 0) return {loss, total};
+  Value* sum = target->rank() == 0 ? loss : c.sum(loss, dims);
+  return {reduction == 1 ? c.div(sum, total) : sum, total};
+}
+Results decompose_nll(Builder& b, Node& node) {
+  Compose c(b);
+  return {negative_log_likelihood(c, node, node.tensor("self"), node.tensor("target"), node.static_integer("reduction")).loss};
+}
+Results decompose_nll_forward(Builder& b, Node& node) {
+  Compose c(b);
+  const Negative n = negative_log_likelihood(c, node, node.tensor("self"), node.tensor("target"), node.static_integer("reduction"));
+  return {n.loss, n.total_weight};
+}
+
+Results decompose_cross_entropy(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *target = node.tensor("target");
+  require(x->rank() >= 1, "cross_entropy of a scalar");
+  const int64_t dim = x->rank() == 1 ? 0 : 1, reduction = node.static_integer("reduction");
+  const double smoothing = node.real("label_smoothing");
+  Value* logs = b.call("aten._log_softmax", {x, dim, false});
+  Value* weight = node.optional_tensor("weight");
+  if (is_floating(target->dtype())) {  // probabilities
+    Value* soft = target;
+    const Sym classes = x->sizes()[static_cast<size_t>(dim)];
+    if (smoothing != 0) {
+      require(classes.is_const() && classes.value() > 0, "label smoothing needs a constant number of classes");
+      soft = c.add(c.mul(soft, 1 - smoothing), smoothing / static_cast<double>(classes.value()));
+    }
+    Value* terms = c.mul(logs, soft);
+    if (weight) {
+      Sizes sizes(x->rank(), Sym(1));
+      sizes[static_cast<size_t>(dim)] = classes;
+      terms = c.mul(terms, b.reshape(weight, std::move(sizes)));
+    }
+    Value* loss = c.neg(c.sum(terms, {dim}));
+    if (reduction == 0) return {loss};
+    Value* sum = c.sum(loss, all_dims(loss->rank()));
+    if (reduction == 2) return {sum};
+    return {c.div(sum, b.call("aten.full", {Sizes{}, numel(loss->sizes()), x->dtype()}))};
+  }
+  require(smoothing == 0, "cross_entropy with label smoothing over class indices is not supported");
+  return {negative_log_likelihood(c, node, logs, target, reduction).loss};
+}
+
+// --- similarities ---
+
+// sum(x1 * x2) / (max(|x1|, eps) * max(|x2|, eps)), norms applied to each operand first
+Results decompose_cosine_similarity(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("x1"), *y = node.tensor("x2");
+  const Sizes sizes = broadcast(x->sizes(), y->sizes());
+  const DType dtype = promote(x->dtype(), y->dtype());
+  x = b.expand(b.cast(x, dtype), sizes);
+  y = b.expand(b.cast(y, dtype), sizes);
+  const int64_t dim = wrap_dim(node.static_integer("dim"), sizes.size());
+  auto unit = [&](Value* v) {
+    Value* norm = c.sqrt(c.sum(c.mul(v, v), {dim}, true));
+    return c.div(v, c.clamp(norm, node.real("eps"), None{}));
+  };
+  return {c.sum(c.mul(unit(x), unit(y)), {dim})};
+}
+Results decompose_pairwise_distance(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("x1"), *y = node.tensor("x2");
+  Value* gap = c.add(c.sub(x, y), node.real("eps"));
+  return {c.call("aten.linalg_vector_norm", {gap, node.real("p"), Ints{static_cast<int64_t>(gap->rank()) - 1}, node.boolean("keepdim")})};
+}
+// max(0, -target * (x1 - x2) + margin)
+Results decompose_margin_ranking(Builder& b, Node& node) {
+  Compose c(b);
+  Value* gap = c.mul(c.neg(node.tensor("target")), c.sub(node.tensor("input1"), node.tensor("input2")));
+  return {reduced(c, node, c.clamp(c.add(gap, node.real("margin")), 0.0, None{}))};
+}
+Results decompose_hinge_embedding(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *target = node.tensor("target");
+  Value* far = c.clamp(c.sub(node.real("margin"), x), 0.0, None{});
+  Value* out = c.add(c.where(c.compare("ne", target, 1), far, 0.0, x->dtype()), c.where(c.compare("ne", target, -1), x, 0.0, x->dtype()));
+  return {reduced(c, node, out)};
+}
+
+// --- bags of embeddings ---
+
+// Rows between neighbouring offsets, reduced. modes: 0 sum, 1 mean, 2 max.
+Results decompose_embedding_bag(Builder& b, Node& node) {
+  Compose c(b);
+  Value *weight = node.tensor("weight"), *indices = node.tensor("indices"), *offsets = node.tensor("offsets");
+  require_rank(weight, 2, "embedding_bag: weight");
+  require_rank(indices, 1, "embedding_bag: indices");
+  require_rank(offsets, 1, "embedding_bag: offsets");
+  const int64_t mode = node.static_integer("mode");
+  const Sym count = indices->sizes()[0];
+  Sym bags = offsets->sizes()[0];
+  Value* starts = b.cast(offsets, DType::i64);
+  if (node.boolean("include_last_offset")) {
+    bags = bags - 1;
+    starts = b.slice(starts, 0, 0, bags);
+  }
+  // Element i belongs to the last bag whose start is not after it; bag k holds [start_k, start_k+1).
+  Value* position = c.arange(count, DType::i64);
+  Value* started = c.compare("ge", position, b.reshape(starts, {bags, 1}));  // [bags, n]
+  Value* bag = c.sub(c.sum(started, {0}), 1);                               // [n]
+  Value* member = c.compare("eq", b.reshape(c.arange(bags, DType::i64), {bags, 1}), bag);
+  const bool padded = node.op->parsed->find("padding_idx") >= 0 && !node.is_none("padding_idx") &&
+                      !(node.integer("padding_idx").is(-1) && node.is("aten._embedding_bag.default"));
+  if (padded) {
+    Sym pad = node.integer("padding_idx");
+    if (pad.is_const() && pad.value() < 0) pad = weight->sizes()[0] + pad;
+    member = c.logical_and(member, c.compare("ne", indices, pad));
+  }
+  Value* rows = b.call("aten.embedding", {weight, indices});
+  Value* amount = c.sum(member, {1});  // i64 [bags]
+  Value* out = nullptr;
+  if (mode == 2) {
+    Value* table = c.where(b.unsqueeze(member, 2), b.unsqueeze(rows, 0), -std::numeric_limits<double>::infinity(), weight->dtype());
+    out = c.amax(table, {1});
+    out = c.where(b.unsqueeze(c.compare("gt", amount, 0), 1), out, 0.0, weight->dtype());
+  } else {
+    if (Value* scales = node.optional_tensor("per_sample_weights")) rows = c.mul(rows, b.unsqueeze(scales, 1));
+    out = b.call("aten.mm", {b.cast(member, weight->dtype()), rows});
+    if (mode == 1) out = c.div(out, b.unsqueeze(b.cast(c.clamp(amount, 1, None{}), weight->dtype()), 1));
+  }
+  return {out, nullptr, nullptr, nullptr};  // the others serve the backward pass
+}
+
+}  // namespace
+
+const OpDef kLossRows[] = {
+    {"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_mse},
+    {"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_l1},
+    {"aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", nullptr, decompose_smooth_l1},
+    {"aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", nullptr, decompose_huber},
+    {"aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_soft_margin},
+    {"aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", nullptr, decompose_bce},
+    {"aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", nullptr, decompose_bce_logits},
+    {"aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", nullptr, decompose_kl_div},
+    {"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nullptr, decompose_nll},
+    {"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nullptr, decompose_nll},
+    {"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nullptr, decompose_nll},
+    {"aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)", nullptr, decompose_nll_forward},
+    {"aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)", nullptr, decompose_nll_forward},
+    {"aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor", nullptr, decompose_cross_entropy},
+    {"aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", nullptr, decompose_cosine_similarity},
+    {"aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor", nullptr, decompose_pairwise_distance},
+    {"aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", nullptr, decompose_margin_ranking},
+    {"aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", nullptr, decompose_hinge_embedding},
+    {"aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)", nullptr, decompose_embedding_bag},
+    {"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)", nullptr, decompose_embedding_bag},
+    {"aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)", nullptr, decompose_embedding_bag},
+    {"aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)", nullptr, decompose_embedding_bag},
+};
+const size_t kLossCount = std::size(kLossRows);
+
+}  // namespace wick::compiler

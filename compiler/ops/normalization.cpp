@@ -1,0 +1,259 @@
+// Normalisation over batches, groups, rows.
+#include <limits>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+Sym channels_of(const Value* x) {
+  if (x->rank() < 2) reject("normalisation over channels needs at least two dimensions");
+  return x->sizes()[1];
+}
+
+void check_channel_vector(const Node& node, const char* name, const Sym& channels) {
+  const Value* v = node.optional_tensor(name);
+  if (!v) return;
+  require_rank(v, 1, name);
+  require_equal(v->sizes()[0], channels, name);
+}
+
+void infer_batch_norm(Node& node) {
+  const Value* x = node.tensor("input");
+  const Sym channels = channels_of(x);
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"}) {
+    if (node.op->parsed->find(name) >= 0) check_channel_vector(node, name, channels);
+  }
+  set_result(node, 0, x->dtype(), x->sizes());
+  const bool stats = node.op->parsed->find("training") >= 0 ? node.boolean("training") : false;
+  for (size_t i = 1; i < node.results().size(); ++i) {
+    const bool running = i >= 3;  // new running statistics
+    const DType dtype = running ? node.tensor(i == 3 ? "running_mean" : "running_var")->dtype() : x->dtype();
+    set_result(node, i, dtype, stats || running ? Sizes{channels} : Sizes{0});
+  }
+}
+
+Value* no_training(Builder& b, Node& node) {
+  require(!node.is_none("running_mean") && !node.is_none("running_var"), "batch_norm in eval mode needs running statistics");
+  return b.call("aten._native_batch_norm_legit_no_training",
+                {node.arg("input"), node.arg("weight"), node.arg("bias"), node.arg("running_mean"), node.arg("running_var"),
+                 node.arg("momentum"), node.arg("eps")});
+}
+
+Results by_batch(Builder& b, Node& node) {
+  return b.call_multi("aten._native_batch_norm_legit.no_stats",
+                      {node.arg("input"), node.arg("weight"), node.arg("bias"), true, node.arg("momentum"), node.arg("eps")});
+}
+
+Results decompose_batch_norm(Builder& b, Node& node) {
+  if (node.boolean("training")) return {by_batch(b, node)[0]};
+  return {no_training(b, node)};
+}
+
+// batch statistics of x: mean and biased variance per channel
+struct BatchStats {
+  Value *mean, *variance;
+  Sym count;
+};
+BatchStats batch_stats(Compose& c, Value* x) {
+  std::vector<int64_t> dims = all_dims(x->rank());
+  dims.erase(dims.begin() + 1);
+  const Sym count = floor_div(numel(x->sizes()), x->sizes()[1]);
+  Results out = c.b.call_multi("aten.var_mean.correction", {x, to_ints(dims), 0, false});
+  return {out[1], out[0], count};
+}
+
+// (out, mean, rstd, new running mean, new running variance)
+Results decompose_batch_norm_functional(Builder& b, Node& node) {
+  Compose c(b);
+  Value *mean = node.tensor("running_mean"), *variance = node.tensor("running_var");
+  if (!node.boolean("training")) {
+    Value* out = no_training(b, node);
+    return {out, b.full({0}, 0, out->dtype()), b.full({0}, 0, out->dtype()), mean, variance};
+  }
+  Results out = by_batch(b, node);
+  const double momentum = node.real("momentum");
+  const BatchStats stats = batch_stats(c, node.tensor("input"));
+  require(stats.count.is_const() && stats.count.value() > 1, "batch_norm in training mode needs a static batch of more than one value");
+  const double n = static_cast<double>(stats.count.value());
+  Value* unbiased = c.mul(stats.variance, n / (n - 1));
+  auto blend = [&](Value* old, Value* now) { return c.add(c.mul(b.cast(now, old->dtype()), momentum), c.mul(old, 1 - momentum)); };
+  out.push_back(blend(mean, stats.mean));
+  out.push_back(blend(variance, unbiased));
+  return out;
+}
+
+Results decompose_batch_norm_legit(Builder& b, Node& node) {
+  if (node.boolean("training")) return by_batch(b, node);
+  Value* out = no_training(b, node);
+  return {out, b.full({0}, 0, out->dtype()), b.full({0}, 0, out->dtype())};
+}
+
+// --- rows ---
+
+Sizes stat_sizes(const Value* x, const Ints& normalized) {
+  if (normalized.size() > x->rank() || normalized.empty()) reject("normalized_shape does not fit the input");
+  const size_t lead = x->rank() - normalized.size();
+  Sizes sizes(x->sizes().begin(), x->sizes().begin() + static_cast<int64_t>(lead));
+  for (size_t i = 0; i < normalized.size(); ++i) {
+    require_equal(x->sizes()[lead + i], normalized[i], "normalized_shape");
+    sizes.push_back(1);
+  }
+  return sizes;
+}
+
+void check_row_vector(const Node& node, const char* name, const Ints& normalized) {
+  const Value* v = node.optional_tensor(name);
+  if (!v) return;
+  require_rank(v, normalized.size(), name);
+  for (size_t i = 0; i < normalized.size(); ++i) require_equal(v->sizes()[i], normalized[i], name);
+}
+
+void infer_layer_norm(Node& node) {
+  const Value* x = node.tensor("input");
+  const Ints normalized = node.ints("normalized_shape");
+  const Sizes stats = stat_sizes(x, normalized);
+  check_row_vector(node, "weight", normalized);
+  if (node.op->parsed->find("bias") >= 0) check_row_vector(node, "bias", normalized);
+  set_result(node, 0, x->dtype(), x->sizes());
+  for (size_t i = 1; i < node.results().size(); ++i) set_result(node, i, x->dtype(), stats);
+}
+
+Results decompose_layer_norm(Builder& b, Node& node) {
+  return {b.call("aten.native_layer_norm", {node.arg("input"), node.ints("normalized_shape"), node.arg("weight"),
+                                            node.arg("bias"), node.arg("eps")})};
+}
+
+// x * rsqrt(mean(x^2) + eps) * weight, in float32 for narrower types
+Results decompose_rms_norm(Builder& b, Node& node) {
+  Compose c(b);
+  Value* input = node.tensor("input");
+  const size_t count = node.ints("normalized_shape").size();
+  std::vector<int64_t> dims;
+  for (size_t i = input->rank() - count; i < input->rank(); ++i) dims.push_back(static_cast<int64_t>(i));
+  const DType wide = input->dtype() == DType::f64 ? DType::f64 : DType::f32;
+  const double epsilon = wide == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+  Value* x = b.cast(input, wide);
+  Value* scale = c.unary("aten.rsqrt", c.add(c.mean(c.mul(x, x), dims, true), node.is_none("eps") ? epsilon : node.real("eps")));
+  Value* out = c.mul(x, scale);
+  if (Value* weight = node.optional_tensor("weight")) out = c.mul(out, weight);
+  Results results{b.cast(out, input->dtype())};
+  if (node.results().size() > 1) results.push_back(b.cast(scale, node.result(1)->dtype()));
+  return results;
+}
+
+// --- groups ---
+
+void infer_native_group_norm(Node& node) {
+  const Value* x = node.tensor("input");
+  const Sym channels = channels_of(x), groups = node.integer("group");
+  check_channel_vector(node, "weight", channels);
+  check_channel_vector(node, "bias", channels);
+  set_result(node, 0, x->dtype(), x->sizes());
+  set_result(node, 1, x->dtype(), {x->sizes()[0], groups});
+  set_result(node, 2, x->dtype(), {x->sizes()[0], groups});
+}
+
+void infer_group_norm(Node& node) {
+  const Value* x = node.tensor("input");
+  const Sym channels = channels_of(x);
+  const int64_t groups = node.static_integer("num_groups");
+  if (groups <= 0 || (channels.is_const() && channels.value() % groups != 0)) reject("group_norm: groups do not divide the channels");
+  check_channel_vector(node, "weight", channels);
+  check_channel_vector(node, "bias", channels);
+  set_result(node, x->dtype(), x->sizes());
+}
+
+Value* group_norm(Builder& b, Value* x, Arg weight, Arg bias, const Sym& groups, Arg eps) {
+  const Sym channels = x->sizes()[1];
+  const Sym area = numel(Sizes(x->sizes().begin() + 2, x->sizes().end()));
+  return b.call("aten.native_group_norm", {x, weight, bias, x->sizes()[0], channels, area, groups, eps});
+}
+
+Results decompose_group_norm(Builder& b, Node& node) {
+  return {group_norm(b, node.tensor("input"), node.arg("weight"), node.arg("bias"), node.integer("num_groups"), node.arg("eps"))};
+}
+
+void infer_instance_norm(Node& node) {
+  const Value* x = node.tensor("input");
+  const Sym channels = channels_of(x);
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"}) check_channel_vector(node, name, channels);
+  set_result(node, x->dtype(), x->sizes());
+}
+
+// One group per channel; by running statistics it is batch norm.
+Results decompose_instance_norm(Builder& b, Node& node) {
+  Value* x = node.tensor("input");
+  if (!node.boolean("use_input_stats")) return {no_training(b, node)};
+  return {group_norm(b, x, node.arg("weight"), node.arg("bias"), x->sizes()[1], node.arg("eps"))};
+}
+
+// --- weights ---
+
+// v * (g / norm(v)) with the norm over all dimensions but `dim`
+Value* weight_norm(Compose& c, Value* v, Value* g, int64_t dim, Value** norm_out) {
+  std::vector<int64_t> dims;
+  if (dim != -1) dim = wrap_dim(dim, v->rank());
+  for (int64_t i = 0; i < static_cast<int64_t>(v->rank()); ++i) {
+    if (i != dim) dims.push_back(i);
+  }
+  Value* norm = c.sqrt(c.sum(c.mul(v, v), dims, dim != -1));
+  if (norm_out) *norm_out = norm;
+  return c.mul(v, c.div(g, norm));
+}
+
+void infer_weight_norm(Node& node) {
+  const Value* v = node.tensor("v");
+  set_result(node, 0, v->dtype(), v->sizes());
+  if (node.results().size() > 1) {
+    const Value* g = node.tensor("g");
+    set_result(node, 1, g->dtype(), g->sizes());
+  }
+}
+Results decompose_weight_norm(Builder& b, Node& node) {
+  Compose c(b);
+  Value* norm = nullptr;
+  Value* out = weight_norm(c, node.tensor("v"), node.tensor("g"), node.static_integer("dim"), &norm);
+  if (node.results().size() > 1) return {out, norm};
+  return {out};
+}
+
+// Scales slices along `dim` whose p-norm exceeds maxnorm.
+Results decompose_renorm(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
+  std::vector<int64_t> dims = all_dims(x->rank());
+  dims.erase(dims.begin() + dim);
+  Value* norm = b.call("aten.linalg_vector_norm", {x, node.real("p"), to_ints(dims), true});
+  const double limit = node.real("maxnorm");
+  Value* factor = c.mul(c.unary("aten.reciprocal", c.add(norm, 1e-7)), limit);
+  return {c.mul(x, c.where(c.compare("gt", norm, limit), factor, 1.0))};
+}
+
+}  // namespace
+
+const OpDef kNormalizationRows[] = {
+    {"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor", infer_batch_norm, decompose_batch_norm},
+    {"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", infer_batch_norm, decompose_batch_norm_legit},
+    {"aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", infer_batch_norm, decompose_batch_norm_legit},
+    {"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", infer_batch_norm, nullptr, "aten::_native_batch_norm_legit.no_stats_out"},
+    {"aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)", infer_batch_norm, nullptr, "aten::_native_batch_norm_legit_no_training.out"},
+    {"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", infer_batch_norm, decompose_batch_norm_functional},
+    {"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor", infer_layer_norm, decompose_layer_norm},
+    {"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)", infer_layer_norm, nullptr, "aten::native_layer_norm.out"},
+    {"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", infer_layer_norm, decompose_rms_norm},
+    {"aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", infer_layer_norm, decompose_rms_norm},
+    {"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor", infer_group_norm, decompose_group_norm},
+    {"aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)", infer_native_group_norm, nullptr, "aten::native_group_norm.out"},
+    {"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor", infer_instance_norm, decompose_instance_norm},
+    {"aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", infer_weight_norm, decompose_weight_norm},
+    {"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", infer_weight_norm, decompose_weight_norm},
+    {"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", infer_same, decompose_renorm},
+};
+const size_t kNormalizationCount = std::size(kNormalizationRows);
+
+}  // namespace wick::compiler

@@ -1,0 +1,114 @@
+// Padding by a constant, by reflection, by replication, circular.
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+// Pairs (left, right) from the last dimension on.
+Sizes padded_sizes(const Value* x, const Ints& pairs) {
+  require(pairs.size() % 2 == 0, "pad: the list needs pairs");
+  if (pairs.size() / 2 > x->rank()) reject("pad: too many pairs");
+  Sizes sizes = x->sizes();
+  for (size_t i = 0; i < pairs.size() / 2; ++i) {
+    Sym& size = sizes[x->rank() - 1 - i];
+    size = size + pairs[2 * i] + pairs[2 * i + 1];
+    if (size.is_const() && size.value() < 0) reject("pad: a size becomes negative");
+  }
+  return sizes;
+}
+
+void infer_pad(Node& node) {
+  const Value* x = node.tensor("self");
+  const char* name = node.op->parsed->find("pad") >= 0 ? "pad" : "padding";
+  set_result(node, x->dtype(), padded_sizes(x, node.ints(name)));
+}
+
+bool no_padding(const Ints& pairs) {
+  for (const Sym& p : pairs) {
+    if (!p.is(0)) return false;
+  }
+  return true;
+}
+
+Results decompose_constant_pad(Builder& b, Node& node) {
+  if (no_padding(node.ints("pad"))) return {node.tensor("self")};
+  return {};
+}
+
+// Every element before and after comes from the other side.
+Value* circular(Compose& c, Value* x, const Ints& pairs) {
+  for (size_t i = 0; i < pairs.size() / 2; ++i) {
+    const auto dim = static_cast<int64_t>(x->rank() - 1 - i);
+    const Sym size = x->sizes()[static_cast<size_t>(dim)], left = pairs[2 * i], right = pairs[2 * i + 1];
+    for (const Sym& side : {left, right}) {
+      if (side.is_const() && (side.value() < 0 || (size.is_const() && side.value() > size.value()))) {
+        reject("circular padding is negative or wraps more than once");
+      }
+    }
+    Values parts;
+    if (!left.is(0)) parts.push_back(c.b.slice(x, dim, size - left, size));
+    parts.push_back(x);
+    if (!right.is(0)) parts.push_back(c.b.slice(x, dim, 0, right));
+    x = c.cat(std::move(parts), dim);
+  }
+  return x;
+}
+
+// reflection_padNd and replication_padNd take rank N + 1 or N + 2.
+Value* edge_pad(Compose& c, Value* x, const Ints& pairs, const char* kind) {
+  const size_t spatial = pairs.size() / 2;
+  require(spatial >= 1 && spatial <= 3, "pad: one to three dimensions can be padded this way");
+  if (x->rank() != spatial + 1 && x->rank() != spatial + 2) reject("pad: the rank does not fit this mode");
+  return c.b.call(fmt::format("aten.{}_pad{}d", kind, spatial), {x, pairs});
+}
+
+Results decompose_pad(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const Ints pairs = node.ints("pad");
+  const std::string mode = node.op->parsed->find("mode") < 0 ? "circular" : node.string("mode");
+  if (no_padding(pairs)) return {x};
+  if (mode == "constant") {
+    Arg value = node.is_none("value") ? Arg(0) : Arg(node.real("value"));
+    if (is_floating(x->dtype()) && node.is_none("value")) value = 0.0;
+    if (!is_floating(x->dtype()) && value.is<double>() && value.as<double>() == static_cast<double>(static_cast<int64_t>(value.as<double>()))) {
+      value = static_cast<int64_t>(value.as<double>());
+    }
+    return {b.call("aten.constant_pad_nd", {x, pairs, value})};
+  }
+  if (mode == "reflect") return {edge_pad(c, x, pairs, "reflection")};
+  if (mode == "replicate") return {edge_pad(c, x, pairs, "replication")};
+  if (mode == "circular") return {circular(c, x, pairs)};
+  reject("this padding mode is not supported");
+}
+
+void infer_edge_pad(Node& node) {
+  infer_pad(node);
+  const Value* x = node.tensor("self");
+  const Ints pairs = node.ints("padding");
+  if (!node.op->name().starts_with("aten.reflection")) return;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const Sym& size = x->sizes()[x->rank() - 1 - i / 2];
+    if (size.is_const() && pairs[i].is_const() && pairs[i].value() >= size.value()) reject("reflection padding must be smaller than the size");
+  }
+}
+
+}  // namespace
+
+const OpDef kPaddingRows[] = {
+    {"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", infer_pad, decompose_constant_pad, "aten::constant_pad_nd.out"},
+    {"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", infer_pad, decompose_pad},
+    {"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", infer_pad, decompose_pad},
+    {"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", infer_edge_pad, nullptr, "aten::reflection_pad1d.out"},
+    {"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", infer_edge_pad, nullptr, "aten::reflection_pad2d.out"},
+    {"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", infer_edge_pad, nullptr, "aten::reflection_pad3d.out"},
+    {"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", infer_edge_pad, nullptr, "aten::replication_pad1d.out"},
+    {"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", infer_edge_pad, nullptr, "aten::replication_pad2d.out"},
+    {"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", infer_edge_pad, nullptr, "aten::replication_pad3d.out"},
+};
+const size_t kPaddingCount = std::size(kPaddingRows);
+
+}  // namespace wick::compiler

@@ -1,0 +1,357 @@
+// Functions of two or three tensors, element by element, with broadcasting and type promotion.
+#include <cmath>
+#include <limits>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+// A Python number in a tensor slot: the overload that takes a Scalar, or a 0-d constant.
+struct NumberForm {
+  std::string_view tensor, scalar;
+};
+constexpr NumberForm kNumberForms[] = {
+    {"aten.add.Tensor", "aten.add.Scalar"},
+    {"aten.sub.Tensor", "aten.sub.Scalar"},
+    {"aten.mul.Tensor", "aten.mul.Scalar"},
+    {"aten.div.Tensor", "aten.div.Scalar"},
+    {"aten.div.Tensor_mode", "aten.div.Scalar_mode"},
+    {"aten.remainder.Tensor", "aten.remainder.Scalar"},
+    {"aten.fmod.Tensor", "aten.fmod.Scalar"},
+    {"aten.pow.Tensor_Tensor", "aten.pow.Tensor_Scalar"},
+    {"aten.eq.Tensor", "aten.eq.Scalar"},
+    {"aten.ne.Tensor", "aten.ne.Scalar"},
+    {"aten.lt.Tensor", "aten.lt.Scalar"},
+    {"aten.le.Tensor", "aten.le.Scalar"},
+    {"aten.gt.Tensor", "aten.gt.Scalar"},
+    {"aten.ge.Tensor", "aten.ge.Scalar"},
+    {"aten.bitwise_and.Tensor", "aten.bitwise_and.Scalar"},
+    {"aten.bitwise_or.Tensor", "aten.bitwise_or.Scalar"},
+    {"aten.bitwise_xor.Tensor", "aten.bitwise_xor.Scalar"},
+    {"aten.bitwise_left_shift.Tensor", "aten.bitwise_left_shift.Tensor_Scalar"},
+    {"aten.bitwise_right_shift.Tensor", "aten.bitwise_right_shift.Tensor_Scalar"},
+};
+
+Results decompose_number_operand(Builder& b, Node& node) {
+  std::vector<Arg> args = node.args();
+  if (is_number(args[1]) && tensor_or_null(args[0])) {
+    for (const NumberForm& form : kNumberForms) {
+      if (form.tensor == node.op->name()) return {b.call(form.scalar, args)};
+    }
+  }
+  if (!is_number(args[0]) && !is_number(args[1])) return {};
+  const DType dtype = promote(std::vector<Arg>{args[0], args[1]});
+  for (size_t i = 0; i < 2; ++i) {
+    if (!is_number(args[i])) continue;
+    // Its category must not change: 2.5 stays floating beside integers.
+    const DType own = is_float_number(args[i]) && is_integral(dtype) ? DType::f32 : dtype;
+    args[i] = Compose(b).tensor(args[i], own);
+  }
+  return {b.call(node.op->name(), args)};
+}
+
+void infer_divide_mode(Node& node) {
+  if (node.is_none("rounding_mode")) return infer_true_divide(node);
+  const std::string mode = node.string("rounding_mode");
+  require(mode == "floor" || mode == "trunc", "rounding_mode must be 'floor' or 'trunc'");
+  infer_broadcast(node);
+}
+
+Results decompose_divide_mode(Builder& b, Node& node) {
+  if (!node.is_none("rounding_mode")) return node.is("aten.div.Scalar_mode") ? Results{} : decompose_number_operand(b, node);
+  return {Compose(b).div(node.arg(0), node.arg(1))};
+}
+
+// base ** exponent with a literal exponent: the cases eager computes by multiplication.
+Results decompose_pow_scalar(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const auto exponent = literal(node.arg("exponent"));
+  if (!exponent) return {};
+  const DType dtype = node.result()->dtype();
+  if (*exponent == 1) return {b.cast(x, dtype)};
+  if (!is_floating(dtype) || x->dtype() != dtype) {
+    return *exponent == 2 && x->dtype() == dtype ? Results{c.mul(x, x)} : Results{};
+  }
+  if (*exponent == 2) return {c.mul(x, x)};
+  if (*exponent == 3 && (dtype == DType::f32 || dtype == DType::f64)) return {c.mul(c.mul(x, x), x)};
+  if (*exponent == 0.5) return {c.sqrt(x)};
+  if (*exponent == -0.5) return {c.unary("aten.rsqrt", x)};
+  if (*exponent == -1) return {c.unary("aten.reciprocal", x)};
+  if (*exponent == -2 && (dtype == DType::f32 || dtype == DType::f64)) return {c.unary("aten.reciprocal", c.mul(x, x))};
+  return {};
+}
+
+
+Results decompose_floor_divide(Builder& b, Node& node) {
+  if (is_number(node.arg(1)) && tensor_or_null(node.arg(0))) {
+    return {b.call("aten.div.Scalar_mode", {node.arg(0), node.arg(1), "floor"})};
+  }
+  return decompose_number_operand(b, node);
+}
+
+
+// fmax, fmin: NaN counts as missing.
+Results decompose_f_extreme(Builder& b, Node& node, const char* target) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *y = node.tensor("other");
+  Value* out = b.call(target, {x, y});
+  if (!is_floating(out->dtype())) return {out};
+  out = c.where(c.unary("aten.isnan", x), y, out, out->dtype());
+  return {c.where(c.unary("aten.isnan", y), x, out, out->dtype())};
+}
+Results decompose_fmax(Builder& b, Node& node) { return decompose_f_extreme(b, node, "aten.maximum"); }
+Results decompose_fmin(Builder& b, Node& node) { return decompose_f_extreme(b, node, "aten.minimum"); }
+
+void infer_clamp(Node& node) {
+  if (node.is_none("min") && node.is_none("max")) reject("clamp needs a minimum or a maximum");
+  const std::vector<Arg> operands{node.arg("self"), node.arg("min"), node.arg("max")};
+  set_result(node, promote(operands), broadcast_all(operands));
+}
+
+void infer_clamp_bound(Node& node) {
+  const std::vector<Arg> operands{node.arg(0), node.arg(1)};
+  set_result(node, promote(operands), broadcast_all(operands));
+}
+
+Results decompose_clamp_min(Builder& b, Node& node) { return {b.call("aten.clamp", {node.arg(0), node.arg(1), None{}})}; }
+Results decompose_clamp_max(Builder& b, Node& node) { return {b.call("aten.clamp", {node.arg(0), None{}, node.arg(1)})}; }
+Results decompose_clamp_min_tensor(Builder& b, Node& node) { return {b.call("aten.maximum", {node.arg(0), node.arg(1)})}; }
+Results decompose_clamp_max_tensor(Builder& b, Node& node) { return {b.call("aten.minimum", {node.arg(0), node.arg(1)})}; }
+
+void infer_where(Node& node) {
+  const Value* condition = node.tensor("condition");
+  if (condition->dtype() != DType::boolean && condition->dtype() != DType::u8) reject("where: the condition is not bool");
+  const std::vector<Arg> operands{node.arg("self"), node.arg("other")};
+  set_result(node, promote(operands), broadcast(condition->sizes(), broadcast_all(operands)));
+}
+
+Results decompose_where(Builder& b, Node& node) {
+  Value* condition = node.tensor("condition");
+  const DType dtype = node.result()->dtype();
+  const Value *x = tensor_or_null(node.arg("self")), *y = tensor_or_null(node.arg("other"));
+  if (x && y && x->dtype() == dtype && y->dtype() == dtype && condition->dtype() == DType::boolean) return {};
+  condition = b.cast(condition, DType::boolean);
+  return {Compose(b).where(condition, node.arg("self"), node.arg("other"), dtype)};
+}
+
+void infer_masked_fill(Node& node) {
+  const Value* x = node.tensor("self");
+  const Value* mask = node.tensor("mask");
+  if (mask->dtype() != DType::boolean) reject("masked_fill: the mask is not bool");
+  set_result(node, x->dtype(), broadcast(x->sizes(), mask->sizes()));
+}
+
+Results decompose_masked_fill_tensor(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  return {Compose(b).where(node.tensor("mask"), node.arg("value"), x, x->dtype())};
+}
+
+void infer_three(Node& node) {
+  const std::vector<Arg> operands{node.arg(0), node.arg(1), node.arg(2)};
+  set_result(node, promote(operands), broadcast_all(operands));
+}
+void infer_addcdiv(Node& node) {
+  infer_three(node);
+  if (!is_floating(node.result()->dtype()) && !is_complex(node.result()->dtype())) reject("addcdiv of integers");
+}
+
+// self + value * tensor1 * tensor2
+Results decompose_addcmul(Builder& b, Node& node) {
+  Compose c(b);
+  Value* first = node.tensor("tensor1");
+  if (literal(node.arg("value")) != 1.0) first = c.mul(first, node.arg("value"));
+  return {c.add(node.tensor("self"), c.mul(first, node.arg("tensor2")))};
+}
+
+// self + value * tensor1 / tensor2
+Results decompose_addcdiv(Builder& b, Node& node) {
+  Compose c(b);
+  Value* first = node.tensor("tensor1");
+  if (literal(node.arg("value")) != 1.0) first = c.mul(first, node.arg("value"));
+  return {c.add(node.tensor("self"), c.div(first, node.arg("tensor2")))};
+}
+
+// weight < 0.5: self + weight * (end - self); else end - (end - self) * (1 - weight)
+Results decompose_lerp(Builder& b, Node& node) {
+  Compose c(b);
+  Value *start = node.tensor("self"), *end = node.tensor("end");
+  Value* delta = c.sub(end, start);
+  auto low = [&] { return c.add(start, c.mul(delta, node.arg("weight"))); };
+  if (auto weight = literal(node.arg("weight"))) {
+    if (std::abs(*weight) < 0.5) return {low()};
+    return {c.sub(end, c.mul(delta, 1.0 - *weight))};
+  }
+  Value* weight = node.tensor("weight");
+  Value* high = c.sub(end, c.mul(delta, c.sub(1, weight)));
+  return {c.where(c.compare("lt", c.abs(weight), 0.5), low(), high)};
+}
+
+Results decompose_hypot(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *y = node.tensor("other");
+  return {c.sqrt(c.add(c.mul(x, x), c.mul(y, y)))};
+}
+
+// log(exp(x) + exp(y)) in base e or 2, without overflow
+Results decompose_logaddexp(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *y = node.tensor("other");
+  Value* high = b.call("aten.maximum", {x, y});
+  Value* same = c.logical_and(c.compare("eq", x, y), c.unary("aten.isinf", x));
+  const bool two = node.is("aten.logaddexp2.default");
+  Value* gap = c.neg(c.abs(c.sub(x, y)));
+  Value* tail = two ? c.div(c.unary("aten.log1p", b.call("aten.pow.Scalar", {2.0, gap})), 0.69314718055994530942)
+                    : c.unary("aten.log1p", c.exp(gap));
+  return {c.where(same, x, c.add(high, tail))};
+}
+
+// 0 where x is 0 (unless y is NaN), else x * log(y)
+Results decompose_xlogy(Builder& b, Node& node) {
+  Compose c(b);
+  const DType dtype = node.result()->dtype();
+  Value* x = b.cast(c.tensor(node.arg(0), dtype), dtype);
+  Value* y = b.cast(c.tensor(node.arg(1), dtype), dtype);
+  Value* out = c.where(c.compare("eq", x, 0), 0.0, c.mul(x, c.log(y)), dtype);
+  return {c.where(c.unary("aten.isnan", y), y, out, dtype)};
+}
+
+Results decompose_heaviside(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  Value* step = b.cast(c.compare("gt", x, 0), x->dtype());
+  if (is_floating(x->dtype())) step = c.where(c.unary("aten.isnan", x), x, step, x->dtype());
+  return {c.where(c.compare("eq", x, 0), node.arg("values"), step, x->dtype())};
+}
+
+Results decompose_copysign(Builder& b, Node& node) {
+  Compose c(b);
+  const DType dtype = node.result()->dtype();
+  Value* x = b.cast(node.tensor("self"), dtype);
+  Value* y = b.cast(c.tensor(node.arg("other"), dtype), dtype);
+  Value* negative = c.logical_or(c.compare("lt", y, 0), c.compare("lt", c.unary("aten.reciprocal", y), 0));
+  return {c.where(negative, c.neg(c.abs(x)), c.abs(x))};
+}
+
+// other - alpha * self
+Results decompose_rsub_tensor(Builder& b, Node& node) {
+  if (is_number(node.arg("other"))) return {b.call("aten.rsub.Scalar", node.args())};
+  return {b.call("aten.sub.Tensor", {node.arg("other"), node.arg("self"), node.arg("alpha")})};
+}
+
+// x.copy_(y): y with the dtype and sizes of x
+void infer_copy(Node& node) {
+  const Value* x = node.tensor("self");
+  if (Value* source = tensor_or_null(node.arg("src"))) broadcast(x->sizes(), source->sizes());
+  set_result(node, x->dtype(), x->sizes());
+}
+Results decompose_copy(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  Value* source = Compose(b).tensor(node.arg("src"), x->dtype());
+  return {b.expand(b.cast(source, x->dtype()), x->sizes())};
+}
+
+Results decompose_isclose(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *y = node.tensor("other");
+  Value* close = c.compare("eq", x, y);
+  if (!is_floating(x->dtype()) && node.real("rtol") == 0 && node.real("atol") == 0) return {close};
+  if (is_floating(x->dtype()) && node.boolean("equal_nan")) {
+    close = c.logical_or(close, c.logical_and(c.unary("aten.isnan", x), c.unary("aten.isnan", y)));
+  }
+  Value* bound = c.add(c.abs(c.mul(y, node.real("rtol"))), node.real("atol"));
+  Value* gap = c.abs(c.sub(x, y));
+  Value* finite = c.compare("ne", gap, std::numeric_limits<double>::infinity());
+  return {c.logical_or(close, c.logical_and(finite, c.compare("le", gap, bound)))};
+}
+
+}  // namespace
+
+const OpDef kPointwiseBinaryRows[] = {
+    {"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_number_operand, "aten::add.out"},
+    {"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, nullptr, "aten::add.Scalar_out"},
+    {"aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_number_operand, "aten::sub.out"},
+    {"aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, nullptr, "aten::sub.Scalar_out"},
+    {"aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::mul.out"},
+    {"aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::mul.Scalar_out"},
+    {"aten::div.Tensor(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_number_operand, "aten::div.out"},
+    {"aten::div.Scalar(Tensor self, Scalar other) -> Tensor", infer_true_divide, nullptr, "aten::div.Scalar_out"},
+    {"aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", infer_divide_mode, decompose_divide_mode, "aten::div.out_mode"},
+    {"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", infer_divide_mode, decompose_divide_mode, "aten::div.Scalar_mode_out"},
+    {"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, nullptr, "aten::rsub.Scalar_out"},
+    {"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_rsub_tensor},
+    {"aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::remainder.Tensor_out"},
+    {"aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::remainder.Scalar_out"},
+    {"aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::fmod.Tensor_out"},
+    {"aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::fmod.Scalar_out"},
+    {"aten::floor_divide(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_floor_divide, "aten::floor_divide.out"},
+    {"aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, decompose_floor_divide},
+    {"aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", infer_broadcast, decompose_number_operand, "aten::pow.Tensor_Tensor_out"},
+    {"aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", infer_broadcast, decompose_pow_scalar, "aten::pow.Tensor_Scalar_out"},
+    {"aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", infer_broadcast, nullptr, "aten::pow.Scalar_out"},
+    {"aten::atan2(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_number_operand, "aten::atan2.out"},
+    {"aten::maximum(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::maximum.out"},
+    {"aten::minimum(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::minimum.out"},
+    {"aten::fmax(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_fmax},
+    {"aten::fmin(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_fmin},
+    {"aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::eq.Tensor_out"},
+    {"aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", infer_compare, nullptr, "aten::eq.Scalar_out"},
+    {"aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::ne.Tensor_out"},
+    {"aten::ne.Scalar(Tensor self, Scalar other) -> Tensor", infer_compare, nullptr, "aten::ne.Scalar_out"},
+    {"aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::lt.Tensor_out"},
+    {"aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", infer_compare, nullptr, "aten::lt.Scalar_out"},
+    {"aten::le.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::le.Tensor_out"},
+    {"aten::le.Scalar(Tensor self, Scalar other) -> Tensor", infer_compare, nullptr, "aten::le.Scalar_out"},
+    {"aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::gt.Tensor_out"},
+    {"aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", infer_compare, nullptr, "aten::gt.Scalar_out"},
+    {"aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::ge.Tensor_out"},
+    {"aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", infer_compare, nullptr, "aten::ge.Scalar_out"},
+    {"aten::logical_and(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::logical_and.out"},
+    {"aten::logical_or(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::logical_or.out"},
+    {"aten::logical_xor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::logical_xor.out"},
+    {"aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::bitwise_and.Tensor_out"},
+    {"aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::bitwise_and.Scalar_out"},
+    {"aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::bitwise_or.Tensor_out"},
+    {"aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::bitwise_or.Scalar_out"},
+    {"aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::bitwise_xor.Tensor_out"},
+    {"aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::bitwise_xor.Scalar_out"},
+    {"aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::bitwise_left_shift.Tensor_out"},
+    {"aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::bitwise_left_shift.Tensor_Scalar_out"},
+    {"aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::bitwise_right_shift.Tensor_out"},
+    {"aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::bitwise_right_shift.Tensor_Scalar_out"},
+    {"aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", infer_clamp, nullptr, "aten::clamp.out"},
+    {"aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", infer_clamp, nullptr, "aten::clamp.Tensor_out"},
+    {"aten::clamp_min(Tensor self, Scalar min) -> Tensor", infer_clamp_bound, decompose_clamp_min},
+    {"aten::clamp_max(Tensor self, Scalar max) -> Tensor", infer_clamp_bound, decompose_clamp_max},
+    {"aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", infer_clamp_bound, decompose_clamp_min_tensor},
+    {"aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", infer_clamp_bound, decompose_clamp_max_tensor},
+    {"aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", infer_where, decompose_where, "aten::where.self_out"},
+    {"aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", infer_where, decompose_where},
+    {"aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", infer_where, decompose_where},
+    {"aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", infer_where, decompose_where},
+    {"aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", infer_masked_fill, nullptr, "aten::masked_fill.Scalar_out"},
+    {"aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", infer_masked_fill, decompose_masked_fill_tensor},
+    {"aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", infer_three, decompose_addcmul},
+    {"aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", infer_addcdiv, decompose_addcdiv},
+    {"aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", infer_broadcast, decompose_lerp},
+    {"aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", infer_three, decompose_lerp},
+    {"aten::hypot(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_hypot},
+    {"aten::logaddexp(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_logaddexp},
+    {"aten::logaddexp2(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_logaddexp},
+    {"aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_xlogy},
+    {"aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", infer_true_divide, decompose_xlogy},
+    {"aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", infer_true_divide, decompose_xlogy},
+    {"aten::special_xlogy(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_xlogy},
+    {"aten::heaviside(Tensor self, Tensor values) -> Tensor", infer_broadcast, decompose_heaviside},
+    {"aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_copysign},
+    {"aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", infer_true_divide, decompose_copysign},
+    {"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", infer_copy, decompose_copy},
+    {"aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", infer_compare, decompose_isclose},
+};
+const size_t kPointwiseBinaryCount = std::size(kPointwiseBinaryRows);
+
+}  // namespace wick::compiler

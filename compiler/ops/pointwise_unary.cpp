@@ -1,0 +1,187 @@
+// Functions of one tensor, element by element.
+#include <cmath>
+#include <limits>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+DType real_of(DType dtype) {
+  switch (dtype) {
+    case DType::c32: return DType::f16;
+    case DType::c64: return DType::f32;
+    case DType::c128: return DType::f64;
+    default: return dtype;
+  }
+}
+
+void infer_abs(Node& node) {
+  const Value* x = node.tensor("self");
+  set_result(node, real_of(x->dtype()), x->sizes());
+}
+
+using Results = std::vector<Value*>;
+
+Results decompose_square(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  return {Compose(b).mul(x, x)};
+}
+Results decompose_exp2(Builder& b, Node& node) {
+  Value* x = b.cast(node.tensor("self"), float_dtype(node.tensor("self")->dtype()));
+  return {b.call("aten.pow.Scalar", {2.0, x})};
+}
+Results decompose_frac(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  return {Compose(b).sub(x, b.call("aten.trunc", {x}))};
+}
+Results decompose_erfc(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  return {Compose(b).sub(1, b.call("aten.erf", {x}))};
+}
+Results decompose_sgn(Builder& b, Node& node) {
+  if (is_complex(node.tensor("self")->dtype())) reject("sgn of complex numbers is not supported");
+  return {b.call("aten.sign", {node.tensor("self")})};
+}
+Results decompose_deg2rad(Builder& b, Node& node) {
+  return {Compose(b).mul(node.tensor("self"), 0.017453292519943295769236907684886)};
+}
+Results decompose_rad2deg(Builder& b, Node& node) {
+  return {Compose(b).mul(node.tensor("self"), 57.295779513082320876798154814105)};
+}
+Results decompose_sinc(Builder& b, Node& node) {
+  Compose c(b);
+  return {in_float(b, node.tensor("self"), [&](Value* x) {
+    Value* scaled = c.mul(x, 3.14159265358979323846);
+    return c.where(c.compare("eq", x, 0), 1.0, c.div(c.unary("aten.sin", scaled), scaled));
+  })};
+}
+// inf - inf and NaN - NaN are NaN; everything finite gives 0.
+Results decompose_isfinite(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  if (x->dtype() == DType::boolean) return {c.compare("eq", x, x)};
+  return {c.compare("eq", c.sub(x, x), 0)};
+}
+Results decompose_isposinf(Builder& b, Node& node) {
+  return {Compose(b).compare("eq", node.tensor("self"), std::numeric_limits<double>::infinity())};
+}
+Results decompose_isneginf(Builder& b, Node& node) {
+  return {Compose(b).compare("eq", node.tensor("self"), -std::numeric_limits<double>::infinity())};
+}
+// Zero counts by its sign: 1 / -0 is -inf.
+Results decompose_signbit(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  Value* negative = c.compare("lt", x, 0);
+  if (!is_floating(x->dtype())) return {negative};
+  return {c.logical_or(negative, c.compare("lt", c.unary("aten.reciprocal", x), 0))};
+}
+
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return 65504.0;
+    case DType::bf16: return 3.3895313892515355e+38;
+    case DType::f32: return 3.4028234663852886e+38;
+    case DType::f64: return std::numeric_limits<double>::max();
+    default: reject("nan_to_num of this dtype is not supported");
+  }
+}
+
+Results decompose_nan_to_num(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  if (!is_floating(x->dtype())) return {x};
+  const double inf = std::numeric_limits<double>::infinity();
+  const double nan = node.is_none("nan") ? 0.0 : node.real("nan");
+  const double high = node.is_none("posinf") ? largest(x->dtype()) : node.real("posinf");
+  const double low = node.is_none("neginf") ? -largest(x->dtype()) : node.real("neginf");
+  Value* out = c.where(c.unary("aten.isnan", x), nan, x, x->dtype());
+  out = c.where(c.compare("eq", x, inf), high, out, x->dtype());
+  return {c.where(c.compare("eq", x, -inf), low, out, x->dtype())};
+}
+
+Results decompose_round_decimals(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const int64_t decimals = node.static_integer("decimals");
+  if (!is_floating(x->dtype()) || decimals == 0) return {b.call("aten.round", {x})};
+  require(decimals > -40 && decimals < 40, "round: decimals out of range");
+  double scale = 1;
+  for (int64_t i = 0; i < std::abs(decimals); ++i) scale *= 10;
+  if (decimals < 0) return {c.mul(c.unary("aten.round", c.div(x, scale)), scale)};
+  return {c.div(c.unary("aten.round", c.mul(x, scale)), scale)};
+}
+
+Results decompose_log_sigmoid(Builder& b, Node& node) {
+  Compose c(b);
+  return {in_float(b, node.tensor("self"), [&](Value* x) {
+    Value* tail = c.unary("aten.log1p", c.exp(c.neg(c.abs(x))));
+    return c.sub(c.minimum(x, 0), tail);
+  })};
+}
+
+}  // namespace
+
+#define FLOAT_UNARY(schema, kernel) {schema, infer_float_unary, nullptr, kernel}
+#define SAME_UNARY(schema, kernel) {schema, infer_same, nullptr, kernel}
+const OpDef kPointwiseUnaryRows[] = {
+    FLOAT_UNARY("aten::acos(Tensor self) -> Tensor", "aten::acos.out"),
+    FLOAT_UNARY("aten::acosh(Tensor self) -> Tensor", "aten::acosh.out"),
+    FLOAT_UNARY("aten::asin(Tensor self) -> Tensor", "aten::asin.out"),
+    FLOAT_UNARY("aten::asinh(Tensor self) -> Tensor", "aten::asinh.out"),
+    FLOAT_UNARY("aten::atan(Tensor self) -> Tensor", "aten::atan.out"),
+    FLOAT_UNARY("aten::atanh(Tensor self) -> Tensor", "aten::atanh.out"),
+    FLOAT_UNARY("aten::cos(Tensor self) -> Tensor", "aten::cos.out"),
+    FLOAT_UNARY("aten::cosh(Tensor self) -> Tensor", "aten::cosh.out"),
+    FLOAT_UNARY("aten::erf(Tensor self) -> Tensor", "aten::erf.out"),
+    FLOAT_UNARY("aten::exp(Tensor self) -> Tensor", "aten::exp.out"),
+    FLOAT_UNARY("aten::expm1(Tensor self) -> Tensor", "aten::expm1.out"),
+    FLOAT_UNARY("aten::log(Tensor self) -> Tensor", "aten::log.out"),
+    FLOAT_UNARY("aten::log10(Tensor self) -> Tensor", "aten::log10.out"),
+    FLOAT_UNARY("aten::log1p(Tensor self) -> Tensor", "aten::log1p.out"),
+    FLOAT_UNARY("aten::log2(Tensor self) -> Tensor", "aten::log2.out"),
+    FLOAT_UNARY("aten::logit(Tensor self, float? eps=None) -> Tensor", "aten::logit.out"),
+    FLOAT_UNARY("aten::reciprocal(Tensor self) -> Tensor", "aten::reciprocal.out"),
+    FLOAT_UNARY("aten::rsqrt(Tensor self) -> Tensor", "aten::rsqrt.out"),
+    FLOAT_UNARY("aten::sigmoid(Tensor self) -> Tensor", "aten::sigmoid.out"),
+    FLOAT_UNARY("aten::sin(Tensor self) -> Tensor", "aten::sin.out"),
+    FLOAT_UNARY("aten::sinh(Tensor self) -> Tensor", "aten::sinh.out"),
+    FLOAT_UNARY("aten::sqrt(Tensor self) -> Tensor", "aten::sqrt.out"),
+    FLOAT_UNARY("aten::tan(Tensor self) -> Tensor", "aten::tan.out"),
+    FLOAT_UNARY("aten::tanh(Tensor self) -> Tensor", "aten::tanh.out"),
+    {"aten::abs(Tensor self) -> Tensor", infer_abs, nullptr, "aten::abs.out"},
+    SAME_UNARY("aten::bitwise_not(Tensor self) -> Tensor", "aten::bitwise_not.out"),
+    SAME_UNARY("aten::ceil(Tensor self) -> Tensor", "aten::ceil.out"),
+    SAME_UNARY("aten::floor(Tensor self) -> Tensor", "aten::floor.out"),
+    SAME_UNARY("aten::neg(Tensor self) -> Tensor", "aten::neg.out"),
+    SAME_UNARY("aten::relu(Tensor self) -> Tensor", "aten::relu.out"),
+    SAME_UNARY("aten::round(Tensor self) -> Tensor", "aten::round.out"),
+    SAME_UNARY("aten::sign(Tensor self) -> Tensor", "aten::sign.out"),
+    SAME_UNARY("aten::trunc(Tensor self) -> Tensor", "aten::trunc.out"),
+    {"aten::isinf(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::isinf.out"},
+    {"aten::isnan(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::isnan.out"},
+    {"aten::logical_not(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::logical_not.out"},
+    {"aten::square(Tensor self) -> Tensor", infer_same, decompose_square},
+    {"aten::exp2(Tensor self) -> Tensor", infer_float_unary, decompose_exp2},
+    {"aten::special_exp2(Tensor self) -> Tensor", infer_float_unary, decompose_exp2},
+    {"aten::frac(Tensor self) -> Tensor", infer_same, decompose_frac},
+    {"aten::erfc(Tensor self) -> Tensor", infer_float_unary, decompose_erfc},
+    {"aten::special_erfc(Tensor self) -> Tensor", infer_float_unary, decompose_erfc},
+    {"aten::sgn(Tensor self) -> Tensor", infer_same, decompose_sgn},
+    {"aten::positive(Tensor(a) self) -> Tensor(a)", infer_same, decompose_identity, nullptr, kIdentity},
+    {"aten::deg2rad(Tensor self) -> Tensor", infer_float_unary, decompose_deg2rad},
+    {"aten::rad2deg(Tensor self) -> Tensor", infer_float_unary, decompose_rad2deg},
+    {"aten::sinc(Tensor self) -> Tensor", infer_float_unary, decompose_sinc},
+    {"aten::isfinite(Tensor self) -> Tensor", infer_predicate, decompose_isfinite},
+    {"aten::isposinf(Tensor self) -> Tensor", infer_predicate, decompose_isposinf},
+    {"aten::isneginf(Tensor self) -> Tensor", infer_predicate, decompose_isneginf},
+    {"aten::signbit(Tensor self) -> Tensor", infer_predicate, decompose_signbit},
+    {"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", infer_same, decompose_nan_to_num},
+    {"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", infer_same, decompose_round_decimals},
+    {"aten::log_sigmoid(Tensor self) -> Tensor", infer_same, decompose_log_sigmoid},
+};
+const size_t kPointwiseUnaryCount = std::size(kPointwiseUnaryRows);
+
+}  // namespace wick::compiler

@@ -1,0 +1,279 @@
+// Pooling windows and adaptive pooling.
+#include <algorithm>
+#include <limits>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+struct Window {
+  Ints kernel, stride, padding, dilation;
+  bool ceil_mode = false;
+};
+
+Window window_of(const Node& node, size_t spatial) {
+  Window w;
+  w.kernel = repeat_to(node.ints("kernel_size"), spatial, "kernel_size");
+  const Ints stride = node.is_none("stride") ? Ints{} : node.ints("stride");
+  w.stride = stride.empty() ? w.kernel : repeat_to(stride, spatial, "stride");
+  w.padding = repeat_to(node.ints("padding"), spatial, "padding");
+  w.dilation = node.op->parsed->find("dilation") >= 0 ? repeat_to(node.ints("dilation"), spatial, "dilation") : Ints(spatial, Sym(1));
+  w.ceil_mode = node.boolean("ceil_mode");
+  for (size_t i = 0; i < spatial; ++i) {
+    if (!w.padding[i].is_const() || !w.kernel[i].is_const()) continue;
+    if (w.padding[i].value() < 0 || w.padding[i].value() > w.kernel[i].value() / 2) reject("pooling: padding is more than half of the window");
+  }
+  return w;
+}
+
+// Digits in operator names: avg_pool2d -> 2.
+size_t spatial_of(const Node& node) {
+  const std::string_view name = node.op->name();
+  return static_cast<size_t>(name[name.find_first_of("123", name.find("pool"))] - '0');
+}
+
+Sizes pooled(const Value* x, size_t spatial, const Window& w) {
+  if (x->rank() != spatial + 1 && x->rank() != spatial + 2) reject(fmt::format("pooling: rank {} is not supported", x->rank()));
+  Sizes sizes = x->sizes();
+  const size_t first = x->rank() - spatial;
+  for (size_t i = 0; i < spatial; ++i) {
+    sizes[first + i] = window_size(sizes[first + i], w.padding[i], w.kernel[i], w.stride[i], w.dilation[i], w.ceil_mode);
+  }
+  return sizes;
+}
+
+void infer_pool(Node& node) {
+  const Value* x = node.tensor("self");
+  const size_t spatial = spatial_of(node);
+  const Sizes sizes = pooled(x, spatial, window_of(node, spatial));
+  set_result(node, 0, x->dtype(), sizes);
+  if (node.results().size() > 1) set_result(node, 1, DType::i64, sizes);
+}
+
+// Runs `pool` with a batch dimension and, for one spatial dimension, with a height of 1.
+template <typename F>
+Results as_batched(Builder& b, Value* x, size_t spatial, size_t wanted, F&& pool) {
+  const bool unbatched = x->rank() == spatial + 1, flat = spatial < wanted;
+  if (unbatched) x = b.unsqueeze(x, 0);
+  if (flat) x = b.unsqueeze(x, 2);
+  Results results = pool(x);
+  for (Value*& value : results) {
+    if (flat) value = b.squeeze(value, 2);
+    if (unbatched) value = b.squeeze(value, 0);
+  }
+  return results;
+}
+
+Ints with_height(Ints list, const Sym& height) {
+  list.insert(list.begin(), height);
+  return list;
+}
+
+Results max_pool(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const size_t spatial = spatial_of(node);
+  Window w = window_of(node, spatial);
+  if (spatial == 3) return b.call_multi("aten.max_pool3d_with_indices", {x, w.kernel, w.stride, w.padding, w.dilation, w.ceil_mode});
+  if (spatial == 2 && x->rank() == 4) {
+    return b.call_multi("aten.max_pool2d_with_indices", {x, w.kernel, w.stride, w.padding, w.dilation, w.ceil_mode});
+  }
+  if (spatial == 1) {
+    w.kernel = with_height(w.kernel, 1);
+    w.stride = with_height(w.stride, 1);
+    w.padding = with_height(w.padding, 0);
+    w.dilation = with_height(w.dilation, 1);
+  }
+  return as_batched(b, x, spatial, 2, [&](Value* batched) {
+    return b.call_multi("aten.max_pool2d_with_indices", {batched, w.kernel, w.stride, w.padding, w.dilation, w.ceil_mode});
+  });
+}
+Results decompose_max_pool(Builder& b, Node& node) { return {max_pool(b, node)[0]}; }
+Results decompose_max_pool_indices(Builder& b, Node& node) {
+  const Value* x = node.tensor("self");
+  const size_t spatial = spatial_of(node);
+  if (spatial == 3 || (spatial == 2 && x->rank() == 4 && !node.ints("stride").empty())) return {};
+  return max_pool(b, node);
+}
+
+Results decompose_avg_pool1d(Builder& b, Node& node) {
+  Window w = window_of(node, 1);
+  const bool count_pad = node.boolean("count_include_pad");
+  return as_batched(b, node.tensor("self"), 1, 2, [&](Value* x) -> Results {
+    return {b.call("aten.avg_pool2d", {x, with_height(w.kernel, 1), with_height(w.stride, 1), with_height(w.padding, 0),
+                                       w.ceil_mode, count_pad})};
+  });
+}
+// The kernel takes batches; an empty stride is the window.
+Results decompose_avg_pool(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const size_t spatial = spatial_of(node);
+  if (x->rank() == spatial + 2 && !node.ints("stride").empty()) return {};
+  const Window w = window_of(node, spatial);
+  const std::string name(node.op->name());
+  return as_batched(b, x, spatial, spatial, [&](Value* batched) -> Results {
+    return {b.call(name, {batched, w.kernel, w.stride, w.padding, w.ceil_mode, node.arg("count_include_pad"), node.arg("divisor_override")})};
+  });
+}
+
+// --- adaptive ---
+
+Ints adaptive_target(const Node& node, size_t spatial) {
+  Ints target = repeat_to(node.ints("output_size"), spatial, "output_size");
+  const Sizes& sizes = node.tensor("self")->sizes();
+  for (size_t i = 0; i < spatial; ++i) {
+    if (target[i].is(-1)) target[i] = sizes[sizes.size() - spatial + i];
+    if (target[i].is_const() && target[i].value() < 0) reject("adaptive pooling: the output size is negative");
+  }
+  return target;
+}
+
+void infer_adaptive(Node& node) {
+  const Value* x = node.tensor("self");
+  const size_t spatial = spatial_of(node);
+  if (x->rank() != spatial + 1 && x->rank() != spatial + 2) reject(fmt::format("adaptive pooling: rank {} is not supported", x->rank()));
+  const Ints target = adaptive_target(node, spatial);
+  Sizes sizes = x->sizes();
+  for (size_t i = 0; i < spatial; ++i) sizes[x->rank() - spatial + i] = target[i];
+  set_result(node, 0, x->dtype(), sizes);
+  if (node.results().size() > 1) set_result(node, 1, DType::i64, sizes);
+}
+
+// Windows that all have one size: kernel = stride = in / out. Empty when the sizes do not divide.
+Ints even_windows(const Value* x, const Ints& target) {
+  Ints kernel;
+  const size_t first = x->rank() - target.size();
+  for (size_t i = 0; i < target.size(); ++i) {
+    const Sym& in = x->sizes()[first + i];
+    if (target[i].is(1)) {
+      kernel.push_back(in);
+    } else if (in == target[i]) {
+      kernel.push_back(1);
+    } else if (in.is_const() && target[i].is_const() && target[i].value() > 0 && in.value() % target[i].value() == 0) {
+      kernel.push_back(in.value() / target[i].value());
+    } else {
+      return {};
+    }
+  }
+  return kernel;
+}
+
+bool all_ones(const Ints& list) {
+  return std::all_of(list.begin(), list.end(), [](const Sym& s) { return s.is(1); });
+}
+
+// Window i along one dimension covers floor(i in / out) .. ceil((i + 1) in / out).
+Value* adaptive_mean_along(Compose& c, Value* x, int64_t dim, int64_t out) {
+  const Sym size = x->sizes()[static_cast<size_t>(dim)];
+  require(size.is_const() && out > 0 && out <= 4096, "adaptive pooling of a dynamic size that does not divide is not supported");
+  const int64_t in = size.value();
+  Values parts;
+  for (int64_t i = 0; i < out; ++i) {
+    const int64_t start = i * in / out, end = ((i + 1) * in + out - 1) / out;
+    parts.push_back(c.mean(c.b.slice(x, dim, start, end), {dim}, true));
+  }
+  return c.cat(std::move(parts), dim);
+}
+
+Results decompose_adaptive_avg(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const size_t spatial = spatial_of(node);
+  const Ints target = adaptive_target(node, spatial);
+  if (node.result()->sizes() == x->sizes()) return {x};
+  std::vector<int64_t> dims;
+  for (size_t i = x->rank() - spatial; i < x->rank(); ++i) dims.push_back(static_cast<int64_t>(i));
+  if (all_ones(target)) return {c.mean(x, dims, true)};
+  const Ints kernel = even_windows(x, target);
+  if (!kernel.empty() && spatial == 3) {
+    return {c.call("aten.avg_pool3d", {x, kernel, kernel, Ints(3, Sym(0)), false, true, None{}})};
+  }
+  if (!kernel.empty()) {
+    return as_batched(b, x, spatial, 2, [&](Value* batched) -> Results {
+      const Ints full = spatial == 1 ? with_height(kernel, 1) : kernel;
+      return {b.call("aten.avg_pool2d", {batched, full, full})};
+    });
+  }
+  if (spatial == 2) {
+    if (node.is("aten._adaptive_avg_pool2d.default") && x->rank() == 4) return {};
+    return as_batched(b, x, 2, 2, [&](Value* batched) -> Results {
+      return {b.call("aten._adaptive_avg_pool2d", {batched, target})};
+    });
+  }
+  for (size_t i = 0; i < spatial; ++i) {
+    require(target[i].is_const(), "adaptive pooling to a dynamic size is not supported");
+    x = adaptive_mean_along(c, x, dims[i], target[i].value());
+  }
+  return {x};
+}
+
+// Divisible sizes by max_pool; others are refused by the row's kernel flag.
+Results decompose_adaptive_max(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const size_t spatial = spatial_of(node);
+  const Ints kernel = even_windows(x, adaptive_target(node, spatial));
+  if (kernel.empty() || spatial == 3) {
+    require(spatial != 1, "adaptive_max_pool1d with sizes that do not divide is not supported");
+    return {};
+  }
+  return as_batched(b, x, spatial, 2, [&](Value* batched) -> Results {
+    const Ints full = spatial == 1 ? with_height(kernel, 1) : kernel;
+    return b.call_multi("aten.max_pool2d_with_indices", {batched, full, full});
+  });
+}
+
+// --- unpooling ---
+
+void infer_unpool(Node& node) {
+  const Value* x = node.tensor("self");
+  const size_t spatial = node.is("aten.max_unpool2d.default") ? 2 : 3;
+  if (x->rank() != spatial + 1 && x->rank() != spatial + 2) reject("max_unpool: the rank is not supported");
+  const Ints target = repeat_to(node.ints("output_size"), spatial, "output_size");
+  Sizes sizes = x->sizes();
+  for (size_t i = 0; i < spatial; ++i) sizes[x->rank() - spatial + i] = target[i];
+  set_result(node, x->dtype(), std::move(sizes));
+}
+// Values go to their flat positions in planes of zeros.
+Results decompose_unpool(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *indices = node.tensor("indices");
+  const size_t spatial = node.is("aten.max_unpool2d.default") ? 2 : 3;
+  const size_t lead = x->rank() - spatial;
+  const Sizes& out = node.result()->sizes();
+  Sizes planes(x->sizes().begin(), x->sizes().begin() + static_cast<int64_t>(lead)), from = planes, to = planes;
+  from.push_back(numel(Sizes(x->sizes().begin() + static_cast<int64_t>(lead), x->sizes().end())));
+  to.push_back(numel(Sizes(out.begin() + static_cast<int64_t>(lead), out.end())));
+  Value* zeros = b.full(to, x->dtype() == DType::f32 ? Arg(0.0) : Arg(0), x->dtype());
+  Value* flat = b.call("aten.scatter.src", {zeros, static_cast<int64_t>(lead), b.reshape(indices, from), b.reshape(x, from)});
+  return {b.reshape(flat, out)};
+}
+
+}  // namespace
+
+const OpDef kPoolingRows[] = {
+    {"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", infer_pool, decompose_max_pool},
+    {"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", infer_pool, decompose_max_pool},
+    {"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", infer_pool, decompose_max_pool},
+    {"aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)", infer_pool, decompose_max_pool_indices},
+    {"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", infer_pool, decompose_max_pool_indices, "aten::max_pool2d_with_indices.out"},
+    {"aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", infer_pool, nullptr, "aten::max_pool3d_with_indices.out", kNoStock},
+    {"aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor", infer_pool, decompose_avg_pool1d},
+    {"aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", infer_pool, decompose_avg_pool, "aten::avg_pool2d.out"},
+    {"aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", infer_pool, decompose_avg_pool, "aten::avg_pool3d.out", kNoStock},
+    {"aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg},
+    {"aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg},
+    {"aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg},
+    {"aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg, "aten::_adaptive_avg_pool2d.out"},
+    {"aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg},
+    {"aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", infer_adaptive, decompose_adaptive_max},
+    {"aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", infer_adaptive, decompose_adaptive_max, "aten::adaptive_max_pool2d.out", kNoStock},
+    {"aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", infer_adaptive, decompose_adaptive_max, "aten::adaptive_max_pool3d.out", kNoStock},
+    {"aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", infer_unpool, decompose_unpool},
+    {"aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", infer_unpool, decompose_unpool},
+};
+const size_t kPoolingCount = std::size(kPoolingRows);
+
+}  // namespace wick::compiler

@@ -1,0 +1,281 @@
+// Quantization and its inverse: PT2E (quantized_decomposed) and torchao affine.
+#include <cmath>
+#include <limits>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+DType required_dtype(const Node& node, const char* name) {
+  const auto dtype = node.dtype(name);
+  if (!dtype) reject("a quantization operator needs a dtype");
+  return *dtype;
+}
+
+void infer_quantize(Node& node) {
+  const Value* x = node.tensor("input");
+  require(is_floating(x->dtype()), "quantize of a tensor that is not floating");
+  set_result(node, required_dtype(node, "dtype"), x->sizes());
+}
+void infer_dequantize(Node& node) {
+  const Value* x = node.tensor("input");
+  require(is_integral(x->dtype()), "dequantize of a tensor that is not integral");
+  DType dtype = DType::f32;
+  for (const char* name : {"out_dtype", "output_dtype"}) {
+    if (node.op->parsed->find(name) >= 0) dtype = node.dtype(name).value_or(DType::f32);
+  }
+  set_result(node, dtype, x->sizes());
+}
+void check_axis(const Node& node) {
+  const Value *x = node.tensor("input"), *scales = node.tensor("scales");
+  const int64_t axis = wrap_dim(node.static_integer("axis"), x->rank());
+  require(x->rank() > 0, "per-channel quantization of a scalar");
+  require_rank(scales, 1, "scales");
+  require_equal(scales->sizes()[0], x->sizes()[static_cast<size_t>(axis)], "number of scales");
+}
+void infer_quantize_channel(Node& node) {
+  check_axis(node);
+  infer_quantize(node);
+}
+void infer_dequantize_channel(Node& node) {
+  check_axis(node);
+  infer_dequantize(node);
+}
+
+void infer_qparams(Node& node) {
+  node.tensor("input");
+  set_result(node, 0, DType::f64, {1});
+  set_result(node, 1, DType::i64, {1});
+}
+void infer_qparams_per_token(Node& node) {
+  Sizes sizes = node.tensor("input")->sizes();
+  require(!sizes.empty(), "per-token quantization of a scalar");
+  sizes.back() = 1;
+  set_result(node, 0, DType::f64, sizes);
+  set_result(node, 1, DType::i64, sizes);
+}
+
+// Channel vector as a tensor that broadcasts along `axis`.
+Value* along(Builder& b, Value* v, size_t rank, int64_t axis) {
+  Sizes sizes(rank, Sym(1));
+  sizes[static_cast<size_t>(axis)] = v->sizes()[0];
+  return b.reshape(v, std::move(sizes));
+}
+
+// clamp(round(x / scale) + zero_point), rescaled
+Results decompose_fake_quant_channel(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("input");
+  const int64_t axis = wrap_dim(node.static_integer("axis"), x->rank());
+  Value* scale = along(b, node.tensor("scales"), x->rank(), axis);
+  Value* zero = along(b, node.tensor("zero_points"), x->rank(), axis);
+  Value* q = c.add(c.unary("aten.round", c.mul(x, c.unary("aten.reciprocal", scale))), b.cast(zero, x->dtype()));
+  q = c.clamp(q, node.arg("quant_min"), node.arg("quant_max"));
+  return {c.mul(c.sub(q, b.cast(zero, x->dtype())), scale)};
+}
+
+// Groups of `group_size` along the last dimension.
+Results decompose_quantize_group(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("input"), *scales = node.tensor("scales"), *zeros = node.optional_tensor("zero_points");
+  require_rank(x, 2, "per-group quantization");
+  require_rank(scales, 2, "per-group quantization: scales");
+  const int64_t group = node.static_integer("group_size");
+  require(group > 0, "group_size must be positive");
+  const Sym rows = x->sizes()[0], count = scales->sizes()[1];
+  auto column = [&](Value* v) { return b.reshape(v, {rows, count, 1}); };
+  Value* grouped = b.reshape(x, {rows, count, group});
+  if (node.op->name().find("dequantize") != std::string_view::npos) {
+    const DType dtype = node.result()->dtype();
+    Value* value = b.cast(grouped, dtype);
+    if (zeros) value = c.sub(value, b.cast(column(zeros), dtype));
+    return {b.reshape(c.mul(value, b.cast(column(scales), dtype)), x->sizes())};
+  }
+  Value* q = c.div(grouped, column(scales));
+  if (zeros) q = c.add(q, b.cast(column(zeros), x->dtype()));
+  q = c.clamp(c.unary("aten.round", q), node.arg("quant_min"), node.arg("quant_max"));
+  return {b.cast(b.reshape(q, x->sizes()), node.result()->dtype())};
+}
+
+// --- torchao ---
+
+// The tensor with each blocked dimension split in (blocks, block), and the sizes of one parameter per block.
+struct Blocks {
+  Sizes split;                  // of the tensor
+  Sizes parameter;              // of scale and zero point, 1 for the block dimensions
+  std::vector<int64_t> reduced;
+};
+Blocks blocks_of(const Value* x, const Ints& block) {
+  require(block.size() == x->rank(), "block_size has another length than the rank");
+  Blocks out;
+  for (size_t i = 0; i < block.size(); ++i) {
+    const Sym& size = x->sizes()[i];
+    if (block[i].is_const() && size.is_const() && block[i].value() > 1 && !(block[i] == size)) {
+      if (size.value() % block[i].value() != 0) reject("block_size does not divide the size");
+      out.split.push_back(size.value() / block[i].value());
+      out.parameter.push_back(out.split.back());
+      out.reduced.push_back(static_cast<int64_t>(out.split.size()));
+      out.split.push_back(block[i]);
+      out.parameter.push_back(1);
+      continue;
+    }
+    out.split.push_back(size);
+    const bool single = block[i].is(1) && !size.is(1);
+    out.parameter.push_back(single ? size : Sym(1));
+    if (!single) out.reduced.push_back(static_cast<int64_t>(out.split.size()) - 1);
+  }
+  return out;
+}
+
+double bound(const Node& node, const char* name, DType dtype, bool low) {
+  if (!node.is_none(name)) return node.real(name);
+  switch (dtype) {
+    case DType::i8: return low ? -128 : 127;
+    case DType::u8: return low ? 0 : 255;
+    case DType::i16: return low ? -32768 : 32767;
+    case DType::i32: return low ? -2147483648.0 : 2147483647.0;
+    default: reject("affine quantization to this dtype needs quant_min and quant_max");
+  }
+}
+Arg number(double v) { return v == std::floor(v) ? Arg(static_cast<int64_t>(v)) : Arg(v); }
+
+void infer_quantize_affine(Node& node) {
+  set_result(node, required_dtype(node, "output_dtype"), node.tensor("input")->sizes());
+}
+void infer_dequantize_affine(Node& node) {
+  set_result(node, node.dtype("output_dtype").value_or(DType::f32), node.tensor("input")->sizes());
+}
+
+// clamp(round(x * (1 / scale)) + zero_point, quant_min, quant_max)
+Results decompose_quantize_affine(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("input"), *scale = node.tensor("scale"), *zero = node.optional_tensor("zero_point");
+  const DType dtype = node.result()->dtype();
+  const Blocks blocks = blocks_of(x, node.ints("block_size"));
+  Value* value = b.reshape(x, blocks.split);
+  Value* inverse = c.unary("aten.reciprocal", b.reshape(scale, blocks.parameter));
+  Value* q = c.unary("aten.round", c.mul(value, inverse));
+  if (zero) q = c.add(q, b.cast(b.reshape(zero, blocks.parameter), q->dtype()));
+  q = c.clamp(q, number(bound(node, "quant_min", dtype, true)), number(bound(node, "quant_max", dtype, false)));
+  return {b.cast(b.reshape(q, x->sizes()), dtype)};
+}
+
+// (x - zero_point) * scale
+Results decompose_dequantize_affine(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("input"), *scale = node.tensor("scale"), *zero = node.optional_tensor("zero_point");
+  const DType dtype = node.result()->dtype();
+  const Blocks blocks = blocks_of(x, node.ints("block_size"));
+  Value* value = b.cast(b.cast(b.reshape(x, blocks.split), DType::i32), dtype);
+  if (zero) value = c.sub(value, b.cast(b.reshape(zero, blocks.parameter), dtype));
+  return {b.reshape(b.cast(c.mul(value, b.reshape(scale, blocks.parameter)), dtype), x->sizes())};
+}
+
+Sizes parameter_sizes(const Node& node) {
+  const Value* x = node.tensor("input");
+  const Blocks blocks = blocks_of(x, node.ints("block_size"));
+  return reduce_sizes(blocks.split, blocks.reduced, node.op->parsed->find("keepdim") >= 0 && node.boolean("keepdim"));
+}
+void infer_choose_affine(Node& node) {
+  const Value* x = node.tensor("input");
+  const Sizes sizes = parameter_sizes(node);
+  set_result(node, 0, node.dtype("scale_dtype").value_or(x->dtype()), sizes);
+  set_result(node, 1, node.dtype("zero_point_dtype").value_or(DType::i32), sizes);
+}
+// Range of each block, widened to hold 0; symmetric or asymmetric mapping.
+Results decompose_choose_affine(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("input");
+  const Blocks blocks = blocks_of(x, node.ints("block_size"));
+  const DType target = required_dtype(node, "target_dtype");
+  const double low = bound(node, "quant_min", target, true), high = bound(node, "quant_max", target, false);
+  const double epsilon = node.is_none("eps") ? std::numeric_limits<float>::epsilon() : node.real("eps");
+  const std::string mapping = node.string("mapping_type");
+  Value* value = b.reshape(x, blocks.split);
+  const bool keep = node.op->parsed->find("keepdim") >= 0 && node.boolean("keepdim");
+  Value* smallest = c.amin(value, blocks.reduced, keep);
+  Value* largest = c.amax(value, blocks.reduced, keep);
+  Value* negative = c.minimum(smallest, 0);
+  Value* positive = c.maximum(largest, 0);
+  const DType scale_dtype = node.result(0)->dtype(), zero_dtype = node.result(1)->dtype();
+  if (mapping == "SYMMETRIC") {
+    Value* reach = b.call("aten.maximum", {c.neg(negative), positive});
+    Value* scale = c.clamp(c.div(reach, (high - low) / 2), epsilon, None{});
+    const auto middle = static_cast<int64_t>((high + low + 1) / 2);
+    return {b.cast(scale, scale_dtype), b.full(scale->sizes(), middle, zero_dtype)};
+  }
+  require(mapping == "ASYMMETRIC", "this mapping type of affine quantization is not supported");
+  Value* scale = c.clamp(c.div(c.sub(positive, negative), high - low), epsilon, None{});
+  Value* zero = c.clamp(c.sub(low, c.unary("aten.round", c.div(negative, scale))), number(low), number(high));
+  return {b.cast(scale, scale_dtype), b.cast(zero, zero_dtype)};
+}
+
+// --- 8-bit, 4-bit and 2-bit tables ---
+
+void infer_packed_embedding(Node& node, int64_t per_byte) {
+  const Value *weight = node.tensor("weight"), *indices = node.tensor("indices"), *scales = node.tensor("weight_scales");
+  require_rank(weight, 2, "quantized embedding: weight");
+  Sizes sizes = indices->sizes();
+  sizes.push_back(weight->sizes()[1] * per_byte);
+  DType dtype = scales->dtype();
+  if (node.op->parsed->find("dtype") >= 0) dtype = node.dtype("dtype").value_or(dtype);
+  set_result(node, dtype, std::move(sizes));
+}
+void infer_embedding_byte(Node& node) { infer_packed_embedding(node, 1); }
+void infer_embedding_4bit(Node& node) { infer_packed_embedding(node, 2); }
+void infer_embedding_2bit(Node& node) { infer_packed_embedding(node, 4); }
+
+}  // namespace
+
+#define QD "quantized_decomposed::"
+const OpDef kQuantizedRows[] = {
+    {"quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", infer_quantize, nullptr, QD "quantize_per_tensor.out"},
+    {"quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", infer_quantize, nullptr, QD "quantize_per_tensor.Tensor_out"},
+    {"quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", infer_dequantize, nullptr, QD "dequantize_per_tensor.out"},
+    {"quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", infer_dequantize, nullptr, QD "dequantize_per_tensor.Tensor_out"},
+    {"quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor", infer_quantize_channel, nullptr, QD "quantize_per_channel.out"},
+    {"quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", infer_dequantize_channel, nullptr, QD "dequantize_per_channel.out"},
+    {"quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype) -> Tensor", infer_quantize, nullptr, QD "quantize_per_token.out"},
+    {"quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor", infer_dequantize, nullptr, QD "dequantize_per_token.out"},
+    {"quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", infer_qparams, nullptr, QD "choose_qparams.Tensor_out"},
+    {"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", infer_qparams_per_token, nullptr,
+     QD "choose_qparams_per_token_asymmetric.out"},
+    {"quantized_decomposed::fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor", nullptr, decompose_fake_quant_channel},
+    {"quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor", infer_quantize, decompose_quantize_group},
+    {"quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor", infer_dequantize, decompose_quantize_group},
+    {"quantized_decomposed::embedding_byte(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
+     "int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
+     infer_embedding_byte, nullptr, QD "embedding_byte.out"},
+    {"quantized_decomposed::embedding_byte.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
+     "int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype) -> Tensor",
+     infer_embedding_byte, nullptr, QD "embedding_byte.dtype_out"},
+    {"quantized_decomposed::embedding_4bit(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
+     "int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
+     infer_embedding_4bit, nullptr, QD "embedding_4bit.out"},
+    {"quantized_decomposed::embedding_4bit.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
+     "int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype) -> Tensor",
+     infer_embedding_4bit, nullptr, QD "embedding_4bit.dtype_out"},
+    {"quantized_decomposed::embedding_2bit(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
+     "int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
+     infer_embedding_2bit, nullptr, QD "embedding_2bit.out"},
+    {"quantized_decomposed::embedding_2bit.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
+     "int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype) -> Tensor",
+     infer_embedding_2bit, nullptr, QD "embedding_2bit.dtype_out"},
+    {"torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType output_dtype, "
+     "Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor",
+     infer_quantize_affine, decompose_quantize_affine},
+    {"torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType input_dtype, "
+     "Scalar? quant_min=None, Scalar? quant_max=None, ScalarType output_dtype=6) -> Tensor",
+     infer_dequantize_affine, decompose_dequantize_affine},
+    {"torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, "
+     "Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, "
+     "ScalarType? zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)",
+     infer_choose_affine, decompose_choose_affine},
+};
+const size_t kQuantizedCount = std::size(kQuantizedRows);
+
+}  // namespace wick::compiler

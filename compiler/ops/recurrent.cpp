@@ -1,0 +1,172 @@
+// LSTM, GRU, plain RNN: layers, directions and time steps are unrolled.
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+enum class CellKind { lstm, gru, tanh, relu };
+
+struct Cell {
+  Value *w_ih = nullptr, *w_hh = nullptr, *b_ih = nullptr, *b_hh = nullptr, *projection = nullptr;
+};
+struct State {
+  Value* h;
+  Value* c = nullptr;  // LSTM only
+};
+
+Value* linear(Builder& b, Value* x, Value* weight, Value* bias) {
+  return b.call("aten.linear", {x, weight, bias ? Arg(bias) : Arg(None{})});
+}
+
+// `count` equal pieces of the last dimension.
+Values gates(Builder& b, Value* x, int64_t count) {
+  const auto dim = static_cast<int64_t>(x->rank()) - 1;
+  const Sym width = floor_div(x->sizes().back(), count);
+  Values out;
+  for (int64_t i = 0; i < count; ++i) out.push_back(b.slice(x, dim, width * Sym(i), width * Sym(i + 1)));
+  return out;
+}
+
+// One step; `projected` is x @ w_ih^T + b_ih.
+State step(Compose& c, CellKind kind, const Cell& cell, Value* projected, const State& before) {
+  Builder& b = c.b;
+  Value* recurrent = linear(b, before.h, cell.w_hh, cell.b_hh);
+  if (kind == CellKind::tanh) return {c.tanh(c.add(projected, recurrent))};
+  if (kind == CellKind::relu) return {c.unary("aten.relu", c.add(projected, recurrent))};
+  if (kind == CellKind::gru) {  // r, z, n
+    const Values x = gates(b, projected, 3), h = gates(b, recurrent, 3);
+    Value* reset = c.sigmoid(c.add(x[0], h[0]));
+    Value* update = c.sigmoid(c.add(x[1], h[1]));
+    Value* fresh = c.tanh(c.add(x[2], c.mul(h[2], reset)));
+    return {c.add(c.mul(c.sub(before.h, fresh), update), fresh)};
+  }
+  const Values g = gates(b, c.add(projected, recurrent), 4);  // i, f, g, o
+  Value* cell_state = c.add(c.mul(c.sigmoid(g[1]), before.c), c.mul(c.sigmoid(g[0]), c.tanh(g[2])));
+  Value* hidden = c.mul(c.sigmoid(g[3]), c.tanh(cell_state));
+  if (cell.projection) hidden = linear(b, hidden, cell.projection, nullptr);
+  return {hidden, cell_state};
+}
+
+constexpr int64_t kMaxSteps = 4096;
+
+// x: [time, batch, features]. Returns the stacked outputs and the last state.
+Value* run_direction(Compose& c, CellKind kind, const Cell& cell, Value* x, State* state, bool reverse) {
+  Builder& b = c.b;
+  require(x->sizes()[0].is_const(), "a recurrent layer over a dynamic number of steps is not supported");
+  const int64_t steps = x->sizes()[0].value();
+  require(steps > 0 && steps <= kMaxSteps, "a recurrent layer over this number of steps is not supported");
+  Value* projected = linear(b, x, cell.w_ih, cell.b_ih);
+  Values outputs(static_cast<size_t>(steps));
+  for (int64_t i = 0; i < steps; ++i) {
+    const int64_t at = reverse ? steps - 1 - i : i;
+    *state = step(c, kind, cell, b.select(projected, 0, at), *state);
+    outputs[static_cast<size_t>(at)] = state->h;
+  }
+  return c.stack(outputs, 0);
+}
+
+struct Layers {
+  Value* output;
+  Values h, c;
+};
+
+Layers run_layers(Compose& c, Node& node, CellKind kind, Value* h0, Value* c0) {
+  Builder& b = c.b;
+  Value* x = node.tensor("input");
+  const bool unbatched = x->rank() == 2, batch_first = node.boolean("batch_first") && !unbatched;
+  require(unbatched || x->rank() == 3, "a recurrent layer needs rank 2 or 3");
+  require(!node.boolean("train") || node.real("dropout") == 0, "a recurrent layer with dropout is not supported: export in eval mode");
+  if (unbatched) {
+    x = b.unsqueeze(x, 1);
+    h0 = b.unsqueeze(h0, 1);
+    if (c0) c0 = b.unsqueeze(c0, 1);
+  }
+  if (batch_first) x = b.transpose(x, 0, 1);
+  const int64_t layers = node.static_integer("num_layers"), directions = node.boolean("bidirectional") ? 2 : 1;
+  const Values params = node.tensors("params");
+  require(layers > 0 && layers < 1024, "the number of layers is out of range");
+  const size_t per_cell = params.size() / static_cast<size_t>(layers * directions), base = node.boolean("has_biases") ? 4 : 2;
+  require(params.size() == per_cell * static_cast<size_t>(layers * directions), "a recurrent layer has the wrong number of weights");
+  require(per_cell == base || (kind == CellKind::lstm && per_cell == base + 1), "a recurrent layer has the wrong number of weights");
+  Layers out;
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    Values sides;
+    for (int64_t d = 0; d < directions; ++d) {
+      const int64_t index = layer * directions + d;
+
+      for (size_t i = 0; i < per_cell; ++i) require(params[static_cast<size_t>(index) * per_cell + i] != nullptr, "a weight of a recurrent layer is None");
+      auto at = [&](size_t i) { return params[static_cast<size_t>(index) * per_cell + i]; };
+      Cell cell{at(0), at(1)};
+      if (base == 4) {
+        cell.b_ih = at(2);
+        cell.b_hh = at(3);
+      }
+      if (per_cell > base) cell.projection = at(base);
+      State state{b.select(h0, 0, index), c0 ? b.select(c0, 0, index) : nullptr};
+      sides.push_back(run_direction(c, kind, cell, x, &state, d == 1));
+      out.h.push_back(state.h);
+      if (c0) out.c.push_back(state.c);
+    }
+    x = c.cat(sides, 2);
+  }
+  if (batch_first) x = b.transpose(x, 0, 1);
+  out.output = unbatched ? b.squeeze(x, 1) : x;
+  for (Values* states : {&out.h, &out.c}) {
+    for (Value*& state : *states) state = unbatched ? b.squeeze(state, 0) : state;
+  }
+  return out;
+}
+
+Results decompose_lstm(Builder& b, Node& node) {
+  Compose c(b);
+  const Values hx = node.tensors("hx");
+  require(hx.size() == 2 && hx[0] && hx[1], "lstm needs two states");
+  const Layers out = run_layers(c, node, CellKind::lstm, hx[0], hx[1]);
+  return {out.output, c.stack(out.h, 0), c.stack(out.c, 0)};
+}
+Results simple_layers(Builder& b, Node& node, CellKind kind) {
+  Compose c(b);
+  const Layers out = run_layers(c, node, kind, node.tensor("hx"), nullptr);
+  return {out.output, c.stack(out.h, 0)};
+}
+Results decompose_gru(Builder& b, Node& node) { return simple_layers(b, node, CellKind::gru); }
+Results decompose_rnn_tanh(Builder& b, Node& node) { return simple_layers(b, node, CellKind::tanh); }
+Results decompose_rnn_relu(Builder& b, Node& node) { return simple_layers(b, node, CellKind::relu); }
+
+State run_cell(Compose& c, Node& node, CellKind kind, State state) {
+  Cell cell{node.tensor("w_ih"), node.tensor("w_hh"), node.optional_tensor("b_ih"), node.optional_tensor("b_hh")};
+  return step(c, kind, cell, linear(c.b, node.tensor("input"), cell.w_ih, cell.b_ih), state);
+}
+Results decompose_lstm_cell(Builder& b, Node& node) {
+  Compose c(b);
+  const Values hx = node.tensors("hx");
+  require(hx.size() == 2 && hx[0] && hx[1], "lstm_cell needs two states");
+  const State out = run_cell(c, node, CellKind::lstm, {hx[0], hx[1]});
+  return {out.h, out.c};
+}
+Results simple_cell(Builder& b, Node& node, CellKind kind) {
+  Compose c(b);
+  return {run_cell(c, node, kind, {node.tensor("hx")}).h};
+}
+Results decompose_gru_cell(Builder& b, Node& node) { return simple_cell(b, node, CellKind::gru); }
+Results decompose_tanh_cell(Builder& b, Node& node) { return simple_cell(b, node, CellKind::tanh); }
+Results decompose_relu_cell(Builder& b, Node& node) { return simple_cell(b, node, CellKind::relu); }
+
+}  // namespace
+
+const OpDef kRecurrentRows[] = {
+    {"aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)", nullptr, decompose_lstm},
+    {"aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)", nullptr, decompose_gru},
+    {"aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)", nullptr, decompose_rnn_tanh},
+    {"aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)", nullptr, decompose_rnn_relu},
+    {"aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)", nullptr, decompose_lstm_cell},
+    {"aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", nullptr, decompose_gru_cell},
+    {"aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", nullptr, decompose_tanh_cell},
+    {"aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", nullptr, decompose_relu_cell},
+};
+const size_t kRecurrentCount = std::size(kRecurrentRows);
+
+}  // namespace wick::compiler

@@ -1,0 +1,352 @@
+// Reductions, scans, norms.
+#include <cmath>
+#include <limits>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+bool has_arg(const Node& node, const char* name) { return node.op->parsed->find(name) >= 0; }
+
+// Dimensions by `dim`, an int, a list, or absent; all if none is given.
+std::vector<int64_t> dims_of(const Node& node) {
+  const size_t rank = node.tensor("self")->rank();
+  if (!has_arg(node, "dim")) return all_dims(rank);
+  if (node.arg("dim").is<Sym>()) {
+    const int64_t dim = wrap_dim(node.static_integer("dim"), rank);
+    return rank == 0 ? std::vector<int64_t>{} : std::vector<int64_t>{dim};
+  }
+  return reduced_dims(node, "dim", rank);
+}
+bool keepdim_of(const Node& node) { return has_arg(node, "keepdim") && node.boolean("keepdim"); }
+
+void set_reduced(Node& node, size_t index, DType dtype) {
+  set_result(node, index, dtype, reduce_sizes(node.tensor("self")->sizes(), dims_of(node), keepdim_of(node)));
+}
+
+DType sum_dtype(DType dtype) { return is_integral(dtype) || dtype == DType::boolean ? DType::i64 : dtype; }
+std::optional<DType> wanted(const Node& node) { return has_arg(node, "dtype") ? node.dtype("dtype") : std::nullopt; }
+
+void infer_sum(Node& node) { set_reduced(node, 0, wanted(node).value_or(sum_dtype(node.tensor("self")->dtype()))); }
+void infer_mean(Node& node) {
+  const DType dtype = wanted(node).value_or(node.tensor("self")->dtype());
+  require(is_floating(dtype) || is_complex(dtype), "mean of integers needs a floating dtype");
+  set_reduced(node, 0, dtype);
+}
+void infer_any(Node& node) {
+  const DType dtype = node.tensor("self")->dtype();
+  set_reduced(node, 0, dtype == DType::u8 ? DType::u8 : DType::boolean);
+}
+void infer_extreme(Node& node) { set_reduced(node, 0, node.tensor("self")->dtype()); }
+void infer_arg_extreme(Node& node) { set_reduced(node, 0, DType::i64); }
+void infer_extreme_dim(Node& node) {
+  infer_extreme(node);
+  set_reduced(node, 1, DType::i64);
+}
+
+Results decompose_sum(Builder& b, Node& node) {  // sum.default
+  Value* x = node.tensor("self");
+  return {b.call("aten.sum.dim_IntList", {x, to_ints(all_dims(x->rank())), false, node.arg("dtype")})};
+}
+Results decompose_mean(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  return {b.call("aten.mean.dim", {x, to_ints(all_dims(x->rank())), false, node.arg("dtype")})};
+}
+Results decompose_any(Builder& b, Node& node) {
+  return {b.call("aten.any.dims", {node.tensor("self"), to_ints(dims_of(node)), keepdim_of(node)})};
+}
+// all = not any(not x)
+Results decompose_all(Builder& b, Node& node) {
+  Compose c(b);
+  Value* none = c.any(c.logical_not(node.tensor("self")), dims_of(node), keepdim_of(node));
+  return {b.cast(c.logical_not(none), node.result()->dtype())};
+}
+
+Results decompose_global_extreme(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const char* name = node.is("aten.max.default") ? "aten.amax" : "aten.amin";
+  return {b.call(name, {x, to_ints(all_dims(x->rank())), false})};
+}
+
+Results decompose_aminmax(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  std::vector<int64_t> dims = all_dims(x->rank());
+  if (!node.is_none("dim") && x->rank() > 0) dims = {wrap_dim(node.static_integer("dim"), x->rank())};
+  return {c.amin(x, dims, keepdim_of(node)), c.amax(x, dims, keepdim_of(node))};
+}
+void infer_aminmax(Node& node) {
+  const Value* x = node.tensor("self");
+  std::vector<int64_t> dims = all_dims(x->rank());
+  if (!node.is_none("dim")) dims = {wrap_dim(node.static_integer("dim"), x->rank())};
+  for (size_t i = 0; i < 2; ++i) set_result(node, i, x->dtype(), reduce_sizes(x->sizes(), dims, keepdim_of(node)));
+}
+
+Results decompose_nansum(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  if (is_floating(x->dtype())) x = c.where(c.unary("aten.isnan", x), 0.0, x, x->dtype());
+  return {b.call("aten.sum.dim_IntList", {x, to_ints(dims_of(node)), keepdim_of(node), node.arg("dtype")})};
+}
+Results decompose_nanmean(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  Value* bad = c.unary("aten.isnan", x);
+  Value* count = c.sum(b.cast(c.logical_not(bad), x->dtype()), dims_of(node), keepdim_of(node));
+  return {c.div(c.sum(c.where(bad, 0.0, x, x->dtype()), dims_of(node), keepdim_of(node)), count)};
+}
+Results decompose_count_nonzero(Builder& b, Node& node) {
+  Compose c(b);
+  std::vector<int64_t> dims = all_dims(node.tensor("self")->rank());
+  if (!node.is_none("dim")) dims = dims_of(node);
+  return {c.sum(c.compare("ne", node.tensor("self"), 0), dims)};
+}
+
+// --- variance ---
+
+// (x - mean)^2 summed over the dimensions, divided by count - correction
+struct Spread {
+  std::vector<int64_t> dims;
+  double correction = 1;
+  bool keepdim = false;
+};
+Spread spread_of(const Node& node) {
+  Spread s;
+  s.dims = has_arg(node, "dim") ? reduced_dims(node, "dim", node.tensor("self")->rank()) : all_dims(node.tensor("self")->rank());
+  if (has_arg(node, "correction")) s.correction = node.is_none("correction") ? 1 : node.real("correction");
+  else s.correction = node.boolean("unbiased") ? 1 : 0;
+  s.keepdim = keepdim_of(node);
+  return s;
+}
+void infer_variance(Node& node) {
+  const Value* x = node.tensor("self");
+  require(is_floating(x->dtype()), "variance of a tensor that is not floating");
+  const Spread s = spread_of(node);
+  for (size_t i = 0; i < node.results().size(); ++i) {
+    set_result(node, i, x->dtype(), reduce_sizes(x->sizes(), s.dims, s.keepdim));
+  }
+}
+Arg correction_arg(double correction) {
+  if (correction == std::floor(correction) && std::abs(correction) < 1e15) return static_cast<int64_t>(correction);
+  return correction;
+}
+Value* variance(Builder& b, Value* x, const Spread& s) {
+  return b.call("aten.var.correction", {x, to_ints(s.dims), correction_arg(s.correction), s.keepdim});
+}
+Results decompose_variance(Builder& b, Node& node) { return {variance(b, node.tensor("self"), spread_of(node))}; }
+Results decompose_deviation(Builder& b, Node& node) {
+  return {Compose(b).sqrt(variance(b, node.tensor("self"), spread_of(node)))};
+}
+Results variance_and_mean(Builder& b, Node& node, bool root) {
+  Compose c(b);
+  const Spread s = spread_of(node);
+  Results out = b.call_multi("aten.var_mean.correction", {node.arg("self"), to_ints(s.dims), correction_arg(s.correction), s.keepdim});
+  if (root) out[0] = c.sqrt(out[0]);
+  return out;
+}
+Results decompose_var_mean(Builder& b, Node& node) { return variance_and_mean(b, node, false); }
+Results decompose_std_mean(Builder& b, Node& node) { return variance_and_mean(b, node, true); }
+
+// --- scans ---
+
+void infer_scan(Node& node) {
+  const Value* x = node.tensor("self");
+  wrap_dim(node.static_integer("dim"), x->rank());
+  set_result(node, wanted(node).value_or(sum_dtype(x->dtype())), x->sizes());
+}
+void infer_scan_extreme(Node& node) {
+  const Value* x = node.tensor("self");
+  wrap_dim(node.static_integer("dim"), x->rank());
+  set_result(node, 0, x->dtype(), x->sizes());
+  set_result(node, 1, DType::i64, x->sizes());
+}
+void infer_float_scan(Node& node) {
+  const Value* x = node.tensor("self");
+  wrap_dim(node.static_integer("dim"), x->rank());
+  set_result(node, float_dtype(x->dtype()), x->sizes());
+}
+
+// differences of neighbours, n times
+Results decompose_diff(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  require(x->rank() > 0, "diff of a scalar");
+  const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank()), times = node.static_integer("n");
+  Values parts;
+  if (Value* first = node.optional_tensor("prepend")) parts.push_back(first);
+  parts.push_back(x);
+  if (Value* last = node.optional_tensor("append")) parts.push_back(last);
+  x = c.cat(parts, dim);
+  require(times >= 0 && times < 1000, "diff: the order is out of range");
+  for (int64_t i = 0; i < times; ++i) {
+    const Sym size = x->sizes()[static_cast<size_t>(dim)];
+    Value *high = b.slice(x, dim, 1, size), *low = b.slice(x, dim, 0, size - 1);
+    x = x->dtype() == DType::boolean ? b.call("aten.logical_xor", {high, low}) : c.sub(high, low);
+  }
+  return {x};
+}
+
+// max + log(sum(exp(x - max))), with infinite maxima replaced by 0
+Results decompose_logsumexp(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = b.cast(node.tensor("self"), float_dtype(node.tensor("self")->dtype()));
+  const std::vector<int64_t> dims = dims_of(node);
+  const bool keepdim = keepdim_of(node);
+  Value* high = c.amax(x, dims, true);
+  high = c.where(c.compare("eq", c.abs(high), kInfinity), 0.0, high, x->dtype());
+  Value* sum = c.sum(c.exp(c.sub(x, high)), dims, keepdim);
+  Value* flat = keepdim ? high : b.reshape(high, sum->sizes());
+  return {c.add(c.log(sum), flat)};
+}
+void infer_logsumexp(Node& node) { set_reduced(node, 0, float_dtype(node.tensor("self")->dtype())); }
+
+// --- norms ---
+
+Value* vector_norm(Compose& c, Value* x, double order, const std::vector<int64_t>& dims, bool keepdim) {
+  if (is_complex(x->dtype())) x = c.abs(x);
+  if (order == kInfinity) return c.amax(c.abs(x), dims, keepdim);
+  if (order == -kInfinity) return c.amin(c.abs(x), dims, keepdim);
+  if (order == 0) return c.sum(c.b.cast(c.compare("ne", x, 0), x->dtype()), dims, keepdim);
+  if (order == 1) return c.sum(c.abs(x), dims, keepdim);
+  if (order == 2) return c.sqrt(c.sum(c.mul(x, x), dims, keepdim));
+  Value* powers = c.b.call("aten.pow.Tensor_Scalar", {c.abs(x), order});
+  return c.b.call("aten.pow.Tensor_Scalar", {c.sum(powers, dims, keepdim), 1.0 / order});
+}
+
+DType norm_dtype(const Node& node) {
+  const DType dtype = wanted(node).value_or(float_dtype(node.tensor("self")->dtype()));
+  return dtype == DType::c64 ? DType::f32 : dtype == DType::c128 ? DType::f64 : dtype;
+}
+
+double order_of(const Node& node) {
+  const char* name = has_arg(node, "ord") ? "ord" : "p";
+  if (!has_arg(node, name) || node.is_none(name)) return 2;
+  if (!node.arg(name).is<std::string>()) return node.real(name);
+  if (node.string(name) == "fro") return 2;
+  if (node.string(name) == "inf") return kInfinity;
+  reject("this matrix norm is not supported");
+}
+
+void infer_norm(Node& node) { set_reduced(node, 0, norm_dtype(node)); }
+Results decompose_vector_norm(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const DType dtype = norm_dtype(node);
+  if (!is_complex(x->dtype())) x = b.cast(x, dtype);
+  return {vector_norm(c, x, order_of(node), dims_of(node), keepdim_of(node))};
+}
+
+// Matrix norms over two dimensions: Frobenius, 1, -1, inf, -inf; vectors as vector_norm.
+Results decompose_linalg_norm(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = b.cast(node.tensor("self"), norm_dtype(node));
+  const bool no_order = node.is_none("ord");
+  std::vector<int64_t> dims = dims_of(node);
+  const bool text = node.arg("ord").is<std::string>();
+  if (no_order || text || dims.size() != 2) {
+    require(!text || dims.size() == 2, "a matrix norm needs two dimensions");
+    return {vector_norm(c, x, order_of(node), dims, keepdim_of(node))};
+  }
+  const double order = order_of(node);
+  require(std::abs(order) == 1 || std::abs(order) == kInfinity, "this matrix norm needs singular values, which are not supported");
+  if (node.static_ints("dim").size() == 2) {
+    dims = node.static_ints("dim");
+    for (int64_t& dim : dims) dim = wrap_dim(dim, x->rank());
+  }
+  const bool columns = std::abs(order) == 1;
+  Value* sums = c.sum(c.abs(x), {columns ? dims[0] : dims[1]}, true);
+  Value* out = order > 0 ? c.amax(sums, {columns ? dims[1] : dims[0]}, true) : c.amin(sums, {columns ? dims[1] : dims[0]}, true);
+  return {keepdim_of(node) ? out : b.reshape(out, node.result()->sizes())};
+}
+
+Results decompose_dist(Builder& b, Node& node) {
+  Compose c(b);
+  Value* gap = c.sub(node.tensor("self"), node.tensor("other"));
+  return {vector_norm(c, gap, node.real("p"), all_dims(gap->rank()), false)};
+}
+
+Results decompose_sum_to_size(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const Sizes target = node.ints("size");
+  require(target.size() <= x->rank(), "sum_to_size: too many dimensions");
+  const size_t lead = x->rank() - target.size();
+  std::vector<int64_t> dims;
+  for (size_t i = 0; i < x->rank(); ++i) {
+    if (i < lead || (target[i - lead].is(1) && !x->sizes()[i].is(1))) dims.push_back(static_cast<int64_t>(i));
+  }
+  if (!dims.empty()) x = c.sum(x, dims, true);
+  return {b.reshape(x, target)};
+}
+
+}  // namespace
+
+const OpDef kReductionRows[] = {
+    {"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_sum, decompose_sum},
+    {"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_sum, nullptr, "aten::sum.IntList_out"},
+    {"aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_mean, decompose_mean},
+    {"aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_mean, nullptr, "aten::mean.out"},
+    {"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_sum, nullptr, "aten::prod.out"},
+    {"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_sum, nullptr, "aten::prod.int_out"},
+    {"aten::any(Tensor self) -> Tensor", infer_any, decompose_any},
+    {"aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", infer_any, decompose_any},
+    {"aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", infer_any, nullptr, "aten::any.dims_out"},
+    {"aten::all(Tensor self) -> Tensor", infer_any, decompose_all},
+    {"aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", infer_any, decompose_all},
+    {"aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", infer_any, decompose_all},
+    {"aten::_is_all_true(Tensor self) -> Tensor", infer_any, decompose_all},
+    {"aten::_is_any_true(Tensor self) -> Tensor", infer_any, decompose_any},
+    {"aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", infer_extreme, nullptr, "aten::amax.out"},
+    {"aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", infer_extreme, nullptr, "aten::amin.out"},
+    {"aten::max(Tensor self) -> Tensor", infer_extreme, decompose_global_extreme},
+    {"aten::min(Tensor self) -> Tensor", infer_extreme, decompose_global_extreme},
+    {"aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_extreme_dim, nullptr, "aten::max.dim_max"},
+    {"aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_extreme_dim, nullptr, "aten::min.dim_min"},
+    {"aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", infer_aminmax, decompose_aminmax},
+    {"aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", infer_arg_extreme, nullptr, "aten::argmax.out"},
+    {"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", infer_arg_extreme, nullptr, "aten::argmin.out"},
+    {"aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_sum, decompose_nansum},
+    {"aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_mean, decompose_nanmean},
+    {"aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", nullptr, decompose_count_nonzero},
+    {"aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", nullptr, decompose_count_nonzero},
+    {"aten::var(Tensor self, bool unbiased=True) -> Tensor", infer_variance, decompose_variance},
+    {"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", infer_variance, decompose_variance},
+    {"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", infer_variance, nullptr, "aten::var.correction_out"},
+    {"aten::std(Tensor self, bool unbiased=True) -> Tensor", infer_variance, decompose_deviation},
+    {"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", infer_variance, decompose_deviation},
+    {"aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", infer_variance, decompose_deviation},
+    {"aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", infer_variance, decompose_var_mean},
+    {"aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", infer_variance, decompose_var_mean},
+    {"aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", infer_variance, nullptr, "aten::var_mean.correction_out"},
+    {"aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", infer_variance, decompose_std_mean},
+    {"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", infer_variance, decompose_std_mean},
+    {"aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", infer_variance, decompose_std_mean},
+    {"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, nullptr, "aten::cumsum.out"},
+    {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, nullptr, "aten::cumprod.out", kNoStock},
+    {"aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", infer_scan_extreme, nullptr, "aten::cummax.out", kNoStock},
+    {"aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", infer_scan_extreme, nullptr, "aten::cummin.out", kNoStock},
+    {"aten::logcumsumexp(Tensor self, int dim) -> Tensor", infer_float_scan, nullptr, "aten::logcumsumexp.out", kNoStock},
+    {"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", nullptr, decompose_diff},
+    {"aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", infer_logsumexp, decompose_logsumexp},
+    {"aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", infer_logsumexp, decompose_logsumexp},
+    {"aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_norm, decompose_vector_norm},
+    {"aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", infer_norm, decompose_vector_norm},
+    {"aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", infer_norm, decompose_vector_norm},
+    {"aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor", infer_norm, decompose_vector_norm},
+    {"aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", infer_norm, decompose_vector_norm},
+    {"aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", infer_norm, decompose_vector_norm},
+    {"aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_norm, decompose_linalg_norm},
+    {"aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_norm, decompose_linalg_norm},
+    {"aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_norm, decompose_linalg_norm},
+    {"aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_norm, decompose_linalg_norm},
+    {"aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", nullptr, decompose_dist},
+    {"aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", nullptr, decompose_sum_to_size},
+};
+const size_t kReductionCount = std::size(kReductionRows);
+
+}  // namespace wick::compiler

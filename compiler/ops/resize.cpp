@@ -1,0 +1,303 @@
+// Resizing of images and volumes, sampling by a grid, sliding windows as columns.
+#include <cmath>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+bool has_arg(const Node& node, const char* name) { return node.op->parsed->find(name) >= 0; }
+
+size_t spatial_of(const Node& node) {
+  const std::string_view name = node.op->name();
+  return static_cast<size_t>(name[name.find_first_of("123")] - '0');
+}
+
+// floor(in * scale)
+Sym scaled(const Sym& in, double scale) {
+  require(scale > 0 && scale < 1e9, "upsample: a scale is out of range");
+  if (in.is_const()) return Sym(static_cast<int64_t>(std::floor(static_cast<double>(in.value()) * scale)));
+  if (scale == std::floor(scale)) return in * Sym(static_cast<int64_t>(scale));
+  const double inverse = 1 / scale;
+  require(inverse == std::floor(inverse), "upsample of a dynamic size needs a whole scale or its inverse");
+  return floor_div(in, static_cast<int64_t>(inverse));
+}
+
+Reals scale_list(const Node& node) {
+  const Arg& arg = node.arg("scale_factors");
+  if (arg.is<Reals>()) return arg.as<Reals>();
+  Reals out;
+  if (arg.is<Ints>()) {
+    for (const Sym& s : arg.as<Ints>()) out.push_back(s.is_const() ? static_cast<double>(s.value()) : 0);
+    return out;
+  }
+  reject("upsample: scale_factors is not a list of numbers");
+}
+
+Ints target_of(const Node& node, size_t spatial) {
+  const Value* x = node.tensor(node.op->parsed->args[0].name);
+  require_rank(x, spatial + 2, "upsample: the input");
+  if (!node.is_none("output_size")) {
+    const Ints size = repeat_to(node.ints("output_size"), spatial, "output_size");
+    for (const Sym& s : size) {
+      if (s.is_const() && s.value() <= 0) reject("upsample: an output size is not positive");
+    }
+    return size;
+  }
+  require(has_arg(node, "scale_factors") && !node.is_none("scale_factors"), "upsample needs a size or scale factors");
+  const Reals scales = scale_list(node);
+  require(scales.size() == spatial, "upsample: scale_factors has another length");
+  Ints out;
+  for (size_t i = 0; i < spatial; ++i) out.push_back(scaled(x->sizes()[i + 2], scales[i]));
+  return out;
+}
+
+void infer_upsample(Node& node) {
+  const Value* x = node.tensor(node.op->parsed->args[0].name);
+  const size_t spatial = spatial_of(node);
+  const Ints target = target_of(node, spatial);
+  Sizes sizes(x->sizes().begin(), x->sizes().begin() + 2);
+  sizes.insert(sizes.end(), target.begin(), target.end());
+  set_result(node, x->dtype(), std::move(sizes));
+}
+
+// The form with explicit sizes, whose kernel is our own.
+Results decompose_vec(Builder& b, Node& node) {
+  const size_t spatial = spatial_of(node);
+  std::string name(node.op->name());
+  name = name.substr(0, name.rfind('.')) + ".default";
+  std::vector<Arg> args{node.arg("input"), target_of(node, spatial)};
+  if (has_arg(node, "align_corners")) args.push_back(node.arg("align_corners"));
+  for (size_t i = 0; i < spatial; ++i) {
+    const bool by_size = !node.is_none("output_size");
+    args.push_back(by_size ? Arg(None{}) : Arg(scale_list(node)[i]));
+  }
+  return {b.call(name, std::move(args))};
+}
+
+// Sizes and scales of the explicit form as the arguments of the .vec form; false if no .vec call means the same.
+bool vec_arguments(const Node& node, size_t spatial, Arg* size, Arg* scales) {
+  static const char* const kNames[3][3] = {{"scales"}, {"scales_h", "scales_w"}, {"scales_d", "scales_h", "scales_w"}};
+  const Value* x = node.tensor("self");
+  const Ints target = target_of(node, spatial);
+  Reals given;
+  for (size_t i = 0; i < spatial; ++i) {
+    const char* name = kNames[spatial - 1][i];
+    if (node.is_none(name)) continue;
+    given.push_back(node.real(name));
+    if (!(scaled(x->sizes()[i + 2], given.back()) == target[i])) return false;
+  }
+  if (!given.empty() && given.size() != spatial) return false;
+  *size = given.empty() ? Arg(target) : Arg(None{});
+  *scales = given.empty() ? Arg(None{}) : Arg(given);
+  return true;
+}
+
+Results decompose_to_vec(Builder& b, Node& node) {
+  Arg size, scales;
+  if (!vec_arguments(node, 2, &size, &scales)) return {};
+  if (node.is("aten.upsample_nearest2d.default")) return {b.call("aten.upsample_nearest2d.vec", {node.arg("self"), size, scales})};
+  return {b.call("aten.upsample_bilinear2d.vec", {node.arg("self"), size, node.arg("align_corners"), scales})};
+}
+
+// One dimension as an image of height 1.
+Results decompose_1d(Builder& b, Node& node) {
+  Value* x = node.tensor(node.op->parsed->args[0].name);
+  Arg size, scales;
+  if (has_arg(node, "scale_factors")) {
+    if (node.is_none("output_size")) scales = scale_list(node);
+    else size = target_of(node, 1);
+  } else if (!vec_arguments(node, 1, &size, &scales)) {
+    return {};
+  }
+  if (size.is<Ints>()) size = Ints{1, size.as<Ints>()[0]};
+  if (scales.is<Reals>()) scales = Reals{1.0, scales.as<Reals>()[0]};
+  Value* image = b.unsqueeze(x, 2);
+  const bool linear = has_arg(node, "align_corners");
+  Value* out = linear ? b.call("aten.upsample_bilinear2d.vec", {image, size, node.arg("align_corners"), scales})
+                      : b.call("aten.upsample_nearest2d.vec", {image, size, scales});
+  return {b.squeeze(out, 2)};
+}
+
+// --- sampling ---
+
+void infer_grid_sampler(Node& node) {
+  const Value *x = node.tensor("input"), *grid = node.tensor("grid");
+  require((x->rank() == 4 || x->rank() == 5) && grid->rank() == x->rank(), "grid_sampler needs rank 4 or 5");
+  require_equal(grid->sizes().back(), Sym(static_cast<int64_t>(x->rank()) - 2), "grid_sampler: coordinates");
+  require_equal(x->sizes()[0], grid->sizes()[0], "grid_sampler: batch");
+  if (x->dtype() != grid->dtype()) reject("grid_sampler: input and grid differ in dtype");
+  Sizes sizes{x->sizes()[0], x->sizes()[1]};
+  sizes.insert(sizes.end(), grid->sizes().begin() + 1, grid->sizes().end() - 1);
+  set_result(node, x->dtype(), std::move(sizes));
+}
+Results decompose_grid_sampler(Builder& b, Node& node) {
+  return {b.call(node.tensor("input")->rank() == 4 ? "aten.grid_sampler_2d" : "aten.grid_sampler_3d", node.args())};
+}
+
+// Coordinates -1 .. 1 of `count` pixels.
+std::vector<float> axis_coordinates(int64_t count, bool align_corners) {
+  std::vector<float> out(static_cast<size_t>(count));
+  const float step = count > 1 ? 2.0f / static_cast<float>(count - 1) : 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const bool first = i < count / 2 || count == 1;
+    float v = first ? -1.0f + step * static_cast<float>(i) : 1.0f - step * static_cast<float>(count - 1 - i);
+    if (count <= 1) v = 0.0f;
+    if (!align_corners) v = v * static_cast<float>(count - 1) / static_cast<float>(count);
+    out[static_cast<size_t>(i)] = v;
+  }
+  return out;
+}
+
+// base grid of rows (x, y, [z], 1) times theta transposed
+Results decompose_affine_grid(Builder& b, Node& node) {
+  Compose c(b);
+  Value* theta = node.tensor("theta");
+  const std::vector<int64_t> size = node.static_ints("size");
+  require(size.size() == 4 || size.size() == 5, "affine_grid_generator needs four or five sizes");
+  require_rank(theta, 3, "affine_grid_generator: theta");
+  const size_t spatial = size.size() - 2;
+  std::vector<std::vector<float>> axes;
+  int64_t points = 1;
+  for (size_t i = 0; i < spatial; ++i) {
+    require(size[i + 2] > 0 && size[i + 2] < 65536, "affine_grid_generator: a size is out of range");
+    axes.push_back(axis_coordinates(size[i + 2], node.boolean("align_corners")));
+    points *= size[i + 2];
+    require(points < (int64_t{1} << 24), "affine_grid_generator: the grid is too large");
+  }
+  std::vector<float> base;
+  for (int64_t p = 0; p < points; ++p) {
+    int64_t rest = p;
+    for (size_t i = spatial; i-- > 0;) {  // x is the innermost axis and comes first
+      base.push_back(axes[i][static_cast<size_t>(rest % size[i + 2])]);
+      rest /= size[i + 2];
+    }
+    base.push_back(1.0f);
+  }
+  const auto width = static_cast<int64_t>(spatial) + 1;
+  Value* table = b.cast(c.constant_f32(base, {1, points, width}), theta->dtype());
+  Value* grid = b.call("aten.bmm", {b.expand(table, {size[0], points, width}), b.transpose(theta, 1, 2)});
+  Sizes out{size[0]};
+  for (size_t i = 0; i < spatial; ++i) out.push_back(size[i + 2]);
+  out.push_back(static_cast<int64_t>(spatial));
+  return {b.reshape(grid, std::move(out))};
+}
+
+// --- columns ---
+
+struct Columns {
+  int64_t kernel[2], dilation[2], padding[2], stride[2], image[2], blocks[2];
+};
+Columns columns_of(const Node& node, const int64_t (&image)[2]) {
+  Columns w;
+  for (size_t i = 0; i < 2; ++i) {
+    auto at = [&](const char* name) {
+      const std::vector<int64_t> list = node.static_ints(name);
+      require(list.size() == 1 || list.size() == 2, "sliding windows need two entries");
+      require(list[i % list.size()] >= 0 && list[i % list.size()] < (1 << 20), "a window argument is out of range");
+      return list[i % list.size()];
+    };
+    w.kernel[i] = at("kernel_size");
+    w.dilation[i] = at("dilation");
+    w.padding[i] = at("padding");
+    w.stride[i] = at("stride");
+    w.image[i] = image[i];
+    require(w.kernel[i] > 0 && w.dilation[i] > 0 && w.stride[i] > 0, "a window argument is not positive");
+    w.blocks[i] = (image[i] + 2 * w.padding[i] - w.dilation[i] * (w.kernel[i] - 1) - 1) / w.stride[i] + 1;
+    require(image[i] + 2 * w.padding[i] >= w.dilation[i] * (w.kernel[i] - 1) + 1, "the window is larger than the image");
+    require(w.kernel[i] * w.blocks[i] < (1 << 24), "the windows are too many");
+  }
+  return w;
+}
+
+// Positions [kernel, blocks] along one axis of the padded image.
+Value* positions(Compose& c, const Columns& w, size_t axis, Sizes sizes) {
+  std::vector<int64_t> out;
+  for (int64_t k = 0; k < w.kernel[axis]; ++k) {
+    for (int64_t i = 0; i < w.blocks[axis]; ++i) out.push_back(k * w.dilation[axis] + i * w.stride[axis]);
+  }
+  return c.constant_i64(out, std::move(sizes));
+}
+
+Results decompose_im2col(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const bool unbatched = x->rank() == 3;
+  if (unbatched) x = b.unsqueeze(x, 0);
+  require_rank(x, 4, "im2col: the input");
+  require(x->sizes()[2].is_const() && x->sizes()[3].is_const(), "im2col of a dynamic image is not supported");
+  const Columns w = columns_of(node, {x->sizes()[2].value(), x->sizes()[3].value()});
+  if (w.padding[0] || w.padding[1]) x = c.pad(x, {w.padding[1], w.padding[1], w.padding[0], w.padding[0]});
+  Value* rows = positions(c, w, 0, {w.kernel[0], w.blocks[0], 1, 1});
+  Value* columns = positions(c, w, 1, {w.kernel[1], w.blocks[1]});
+  Value* windows = b.call("aten.index.Tensor", {x, Values{nullptr, nullptr, rows, columns}});  // [n, c, kh, oh, kw, ow]
+  Value* ordered = b.permute(windows, {0, 1, 2, 4, 3, 5});
+  Sizes out{x->sizes()[0], x->sizes()[1] * (w.kernel[0] * w.kernel[1]), w.blocks[0] * w.blocks[1]};
+  if (unbatched) out.erase(out.begin());
+  return {b.reshape(ordered, std::move(out))};
+}
+
+Results decompose_col2im(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const bool unbatched = x->rank() == 2;
+  if (unbatched) x = b.unsqueeze(x, 0);
+  require_rank(x, 3, "col2im: the input");
+  const std::vector<int64_t> image = node.static_ints("output_size");
+  require(image.size() == 2, "col2im: output_size needs two entries");
+  const Columns w = columns_of(node, {image[0], image[1]});
+  const Sym channels = floor_div(x->sizes()[1], w.kernel[0] * w.kernel[1]);
+  require_equal(x->sizes()[2], Sym(w.blocks[0] * w.blocks[1]), "col2im: number of blocks");
+  Value* windows = b.reshape(x, {x->sizes()[0], channels, w.kernel[0], w.kernel[1], w.blocks[0], w.blocks[1]});
+  windows = b.permute(windows, {0, 1, 2, 4, 3, 5});
+  const int64_t height = image[0] + 2 * w.padding[0], width = image[1] + 2 * w.padding[1];
+  Value* zeros = b.full({x->sizes()[0], channels, height, width}, 0.0, x->dtype());
+  Value* rows = positions(c, w, 0, {w.kernel[0], w.blocks[0], 1, 1});
+  Value* columns = positions(c, w, 1, {w.kernel[1], w.blocks[1]});
+  Value* out = b.call("aten.index_put", {zeros, Values{nullptr, nullptr, rows, columns}, windows, true});
+  out = b.slice(b.slice(out, 2, w.padding[0], w.padding[0] + image[0]), 3, w.padding[1], w.padding[1] + image[1]);
+  return {unbatched ? b.squeeze(out, 0) : out};
+}
+
+}  // namespace
+
+#define OWN(schema, kernel) {schema, infer_upsample, nullptr, kernel, kNoStock}
+#define VEC(schema) {schema, infer_upsample, decompose_vec}
+const OpDef kResizeRows[] = {
+    {"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", infer_upsample, nullptr, "aten::upsample_nearest2d.vec_out"},
+    {"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", infer_upsample, nullptr, "aten::upsample_bilinear2d.vec_out"},
+    {"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", infer_upsample, decompose_to_vec, "aten::upsample_nearest2d.out", kNoStock},
+    {"aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", infer_upsample, decompose_to_vec, "aten::upsample_bilinear2d.out", kNoStock},
+    {"aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", infer_upsample, decompose_1d, "aten::upsample_nearest1d.out", kNoStock},
+    {"aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", infer_upsample, decompose_1d, "aten::upsample_linear1d.out", kNoStock},
+    {"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", infer_upsample, decompose_1d},
+    {"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", infer_upsample, decompose_1d},
+    {"aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", infer_upsample, nullptr, "aten::_upsample_bilinear2d_aa.out"},
+    OWN("aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::upsample_nearest3d.out"),
+    OWN("aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", "aten::_upsample_nearest_exact1d.out"),
+    OWN("aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::_upsample_nearest_exact2d.out"),
+    OWN("aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::_upsample_nearest_exact3d.out"),
+    OWN("aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::upsample_trilinear3d.out"),
+    OWN("aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::upsample_bicubic2d.out"),
+    OWN("aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::_upsample_bicubic2d_aa.out"),
+    VEC("aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
+    VEC("aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
+    VEC("aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
+    VEC("aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
+    VEC("aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
+    VEC("aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
+    VEC("aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
+    VEC("aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
+    {"aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", infer_grid_sampler, decompose_grid_sampler},
+    {"aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", infer_grid_sampler, nullptr, "aten::grid_sampler_2d.out"},
+    {"aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", infer_grid_sampler, nullptr, "aten::grid_sampler_3d.out", kNoStock},
+    {"aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", nullptr, decompose_affine_grid},
+    {"aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", nullptr, decompose_im2col},
+    {"aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", nullptr, decompose_col2im},
+};
+const size_t kResizeCount = std::size(kResizeRows);
+
+}  // namespace wick::compiler

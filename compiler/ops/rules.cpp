@@ -1,0 +1,161 @@
+#include "compiler/ops/rules.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace wick::compiler {
+
+void reject(std::string message) { fail(Code::unsupported_model, std::move(message)); }
+
+bool is_number(const Arg& arg) {
+  if (arg.is<Sym>() || arg.is<double>() || arg.is<bool>()) return true;
+  return arg.is<Value*>() && arg.as<Value*>() && !arg.as<Value*>()->type.is_tensor();
+}
+
+Value* tensor_or_null(const Arg& arg) {
+  if (!arg.is<Value*>() || !arg.as<Value*>() || !arg.as<Value*>()->type.is_tensor()) return nullptr;
+  return arg.as<Value*>();
+}
+
+std::optional<double> literal(const Arg& arg) {
+  if (arg.is<double>()) return arg.as<double>();
+  if (arg.is<bool>()) return arg.as<bool>() ? 1.0 : 0.0;
+  if (arg.is<Sym>() && arg.as<Sym>().is_const()) return static_cast<double>(arg.as<Sym>().value());
+  return std::nullopt;
+}
+
+bool is_float_number(const Arg& arg) {
+  if (arg.is<double>()) return true;
+  return arg.is<Value*>() && arg.as<Value*>() && arg.as<Value*>()->type.kind == TypeKind::real;
+}
+
+void set_result(Node& node, size_t index, DType dtype, Sizes sizes) {
+  if (index >= node.results().size()) fail(Code::internal, fmt::format("{} has no result {}", node.op->name(), index));
+  node.result(index)->type = Type::of(dtype, std::move(sizes));
+}
+
+bool may_equal(const Sym& a, const Sym& b) { return !a.is_const() || !b.is_const() || a == b; }
+
+void require_equal(const Sym& a, const Sym& b, const char* what) {
+  if (!may_equal(a, b)) reject(fmt::format("{}: {} and {} differ", what, a.text(), b.text()));
+}
+
+void require_rank(const Value* x, size_t rank, const char* what) {
+  if (x->rank() != rank) reject(fmt::format("{} has rank {}, not {}", what, x->rank(), rank));
+}
+
+Sizes broadcast_all(const std::vector<Arg>& operands) {
+  Sizes out;
+  for (const Arg& arg : operands) {
+    if (Value* x = tensor_or_null(arg)) out = broadcast(out, x->sizes());
+  }
+  return out;
+}
+
+Ints repeat_to(Ints list, size_t count, const char* what) {
+  if (list.size() == 1) list.resize(count, Sym(list[0]));
+  if (list.size() != count) reject(fmt::format("{} has {} entries, not {}", what, list.size(), count));
+  return list;
+}
+
+std::vector<int64_t> all_dims(size_t rank) {
+  std::vector<int64_t> dims(rank);
+  std::iota(dims.begin(), dims.end(), 0);
+  return dims;
+}
+
+std::vector<int64_t> reduced_dims(const Node& node, const char* name, size_t rank) {
+  std::vector<int64_t> dims;
+  if (!node.is_none(name)) dims = node.static_ints(name);
+  if (dims.empty()) return all_dims(rank);
+  for (int64_t& dim : dims) dim = wrap_dim(dim, rank);
+  std::sort(dims.begin(), dims.end());
+  if (std::adjacent_find(dims.begin(), dims.end()) != dims.end()) reject("a dimension is listed twice");
+  if (rank == 0) dims.clear();
+  return dims;
+}
+
+Sizes reduce_sizes(const Sizes& sizes, const std::vector<int64_t>& dims, bool keepdim) {
+  Sizes out;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const bool reduced = std::find(dims.begin(), dims.end(), static_cast<int64_t>(i)) != dims.end();
+    if (!reduced) out.push_back(sizes[i]);
+    else if (keepdim) out.push_back(1);
+  }
+  return out;
+}
+
+Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& stride, const Sym& dilation, bool ceil_mode) {
+  if (stride.is_const() && stride.value() <= 0) reject("stride must be positive");
+  if (dilation.is_const() && dilation.value() <= 0) reject("dilation must be positive");
+  if (kernel.is_const() && kernel.value() <= 0) reject("kernel size must be positive");
+  const Sym span = in + pad * 2 - dilation * (kernel - 1) - 1;
+  Sym out = floor_div(ceil_mode ? span + stride - 1 : span, stride) + 1;
+  if (ceil_mode) {  // the last window must start inside the input or its left padding
+    const Sym last = (out - 1) * stride, limit = in + pad;
+    if (last.is_const() && limit.is_const()) {
+      if (last.value() >= limit.value()) out = out - 1;
+    } else {
+      out = make_sym(SymOp::where, {make_sym(SymOp::le, {limit, last}), out - 1, out});
+    }
+  }
+  if (out.is_const() && out.value() < 0) reject("the window is larger than the padded input");
+  return out;
+}
+
+Sym clamp_bound(const Sym& bound, const Sym& size) {
+  if (bound.is_const()) {
+    const int64_t b = bound.value();
+    if (size.is_const()) {
+      const int64_t n = size.value();
+      return Sym(b < 0 ? (b < -n ? 0 : b + n) : (b > n ? n : b));
+    }
+    if (b == 0) return Sym(0);
+    if (b >= (int64_t{1} << 62)) return size;
+    return b < 0 ? sym_max(size + bound, 0) : sym_min(bound, size);
+  }
+  // Symbolic bounds of exported programs are sizes or positions, never negative.
+  return bound == size ? size : sym_min(bound, size);
+}
+
+void infer_same(Node& node) {
+  const Value* x = node.tensor(node.op->parsed->args[0].name);
+  set_result(node, x->dtype(), x->sizes());
+}
+
+void infer_float_unary(Node& node) {
+  const Value* x = node.tensor(node.op->parsed->args[0].name);
+  set_result(node, float_dtype(x->dtype()), x->sizes());
+}
+
+void infer_predicate(Node& node) {
+  set_result(node, DType::boolean, node.tensor(node.op->parsed->args[0].name)->sizes());
+}
+
+void infer_broadcast(Node& node) {
+  const std::vector<Arg> operands{node.arg(0), node.arg(1)};
+  set_result(node, promote(operands), broadcast_all(operands));
+}
+
+void infer_compare(Node& node) {
+  const std::vector<Arg> operands{node.arg(0), node.arg(1)};
+  promote(operands);
+  set_result(node, DType::boolean, broadcast_all(operands));
+}
+
+void infer_true_divide(Node& node) {
+  const std::vector<Arg> operands{node.arg(0), node.arg(1)};
+  set_result(node, float_dtype(promote(operands)), broadcast_all(operands));
+}
+
+void infer_preset(Node& node) {
+  for (const Value* result : node.results()) {
+    if (!result->type.is_tensor()) fail(Code::internal, "a data-dependent result has no preset type");
+  }
+}
+
+std::vector<Value*> decompose_identity(Builder&, Node& node) {
+  return {node.tensor(node.op->parsed->args[0].name)};
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,73 @@
+// What shape functions share: argument checks, result types, the usual shape rules.
+#pragma once
+#include <fmt/format.h>
+
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/builder.h"
+#include "compiler/ir/graph.h"
+#include "compiler/ir/op_def.h"
+#include "compiler/support/failure.h"
+
+namespace wick::compiler {
+
+/// Throws Failure(unsupported_model): the arguments are not valid for the operator, or not supported.
+[[noreturn]] void reject(std::string message);
+inline void require(bool condition, const char* message) {
+  if (!condition) reject(message);
+}
+
+/// True for a Python number: int, float, bool, or a scalar value computed at run time.
+bool is_number(const Arg& arg);
+/// The tensor in `arg`, or null.
+Value* tensor_or_null(const Arg& arg);
+/// The number as a double if it is a literal.
+std::optional<double> literal(const Arg& arg);
+/// The number as one that keeps its Python type: the category is that of the literal.
+bool is_float_number(const Arg& arg);
+
+void set_result(Node& node, size_t index, DType dtype, Sizes sizes);
+inline void set_result(Node& node, DType dtype, Sizes sizes) { set_result(node, 0, dtype, std::move(sizes)); }
+
+/// False only if both are constants and differ.
+bool may_equal(const Sym& a, const Sym& b);
+/// Throws unless may_equal; `what` names the quantity.
+void require_equal(const Sym& a, const Sym& b, const char* what);
+void require_rank(const Value* x, size_t rank, const char* what);
+/// Sizes broadcast over operands; numbers have none.
+Sizes broadcast_all(const std::vector<Arg>& operands);
+/// `list` with one entry repeated up to `count`; throws if it has another length.
+Ints repeat_to(Ints list, size_t count, const char* what);
+
+/// Dimensions of a reduction: wrapped, sorted, unique; empty or None means all.
+std::vector<int64_t> reduced_dims(const Node& node, const char* name, size_t rank);
+Sizes reduce_sizes(const Sizes& sizes, const std::vector<int64_t>& dims, bool keepdim);
+std::vector<int64_t> all_dims(size_t rank);
+
+/// Output size of a convolution or pooling window along one dimension.
+Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& stride, const Sym& dilation, bool ceil_mode);
+/// A slice bound as Python means it, clamped to [0, size].
+Sym clamp_bound(const Sym& bound, const Sym& size);
+
+// Shape functions used by several families.
+void infer_same(Node& node);             // result 0 is like argument 0
+void infer_float_unary(Node& node);      // integral and bool become float32
+void infer_predicate(Node& node);        // bool, sizes of argument 0
+void infer_broadcast(Node& node);        // arguments 0 and 1 broadcast and promote
+void infer_compare(Node& node);          // arguments 0 and 1 broadcast to bool
+void infer_true_divide(Node& node);      // as infer_broadcast, integral becomes float32
+/// The preset type stays: sizes depend on values. Checks only that there is one.
+void infer_preset(Node& node);
+
+// Decompositions used by several families.
+std::vector<Value*> decompose_identity(Builder& builder, Node& node);  // argument 0 unchanged
+
+/// Row helper: the number of rows of a table.
+#define WICK_OP_TABLE(Family, rows)         \
+  extern const OpDef k##Family##Rows[];     \
+  extern const size_t k##Family##Count;
+
+}  // namespace wick::compiler

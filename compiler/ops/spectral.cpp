@@ -1,0 +1,273 @@
+// Fourier transforms and complex numbers.
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+DType complex_of(DType dtype) {
+  if (is_complex(dtype)) return dtype;
+  return dtype == DType::f64 ? DType::c128 : dtype == DType::f16 ? DType::c32 : DType::c64;
+}
+DType real_of(DType dtype) {
+  return dtype == DType::c128 ? DType::f64 : dtype == DType::c32 ? DType::f16 : dtype == DType::c64 ? DType::f32 : dtype;
+}
+
+std::vector<int64_t> wrapped(const Node& node, size_t rank) {
+  std::vector<int64_t> dims = node.static_ints("dim");
+  require(!dims.empty(), "a Fourier transform needs a dimension");
+  for (int64_t& dim : dims) dim = wrap_dim(dim, rank);
+  return dims;
+}
+
+void infer_c2c(Node& node) {
+  const Value* x = node.tensor("self");
+  require(is_complex(x->dtype()), "_fft_c2c of a tensor that is not complex");
+  if (!node.ints("dim").empty()) wrapped(node, x->rank());
+  infer_same(node);
+}
+void infer_r2c(Node& node) {
+  const Value* x = node.tensor("self");
+  require(is_floating(x->dtype()) && x->rank() > 0, "_fft_r2c of a tensor that is not floating");
+  const std::vector<int64_t> dims = wrapped(node, x->rank());
+  Sizes sizes = x->sizes();
+  if (node.boolean("onesided")) {
+    Sym& last = sizes[static_cast<size_t>(dims.back())];
+    last = floor_div(last, 2) + 1;
+  }
+  set_result(node, complex_of(x->dtype()), std::move(sizes));
+}
+void infer_c2r(Node& node) {
+  const Value* x = node.tensor("self");
+  require(is_complex(x->dtype()) && x->rank() > 0, "_fft_c2r of a tensor that is not complex");
+  Sizes sizes = x->sizes();
+  sizes[static_cast<size_t>(wrapped(node, x->rank()).back())] = node.integer("last_dim_size");
+  set_result(node, real_of(x->dtype()), std::move(sizes));
+}
+
+// Normalisation of _fft_*: 0 none, 1 by sqrt(n), 2 by n.
+int64_t normalization(const Node& node, bool forward) {
+  const std::string norm = node.is_none("norm") ? "backward" : node.string("norm");
+  if (norm == "ortho") return 1;
+  require(norm == "backward" || norm == "forward", "unknown norm of a Fourier transform");
+  return (norm == "forward") == forward ? 2 : 0;
+}
+
+// Cut or padded with zeros to `size` along `dim`.
+Value* resized(Compose& c, Value* x, int64_t dim, const Sym& size) {
+  const Sym own = x->sizes()[static_cast<size_t>(dim)];
+  if (own == size) return x;
+  require(own.is_const() && size.is_const() && size.value() > 0, "a Fourier transform of this size is not supported");
+  if (size.value() < own.value()) return c.b.slice(x, dim, 0, size);
+  if (is_complex(x->dtype())) {
+    Value* pair = c.b.call("aten.view_as_real", {x});
+    return c.b.call("aten.view_as_complex", {resized(c, pair, dim, size)});
+  }
+  Ints pairs(2 * (x->rank() - static_cast<size_t>(dim)), Sym(0));
+  pairs.back() = size - own;
+  return c.pad(x, std::move(pairs));
+}
+
+Value* to_complex(Compose& c, Value* x) {
+  if (is_complex(x->dtype())) return x;
+  Value* real = c.b.cast(x, float_dtype(x->dtype()));
+  Value* pair = c.stack({real, c.b.full(real->sizes(), 0.0, real->dtype())}, static_cast<int64_t>(real->rank()));
+  return c.b.call("aten.view_as_complex", {pair});
+}
+
+// Dimensions and sizes of fft_fft (n, dim) and fft_fftn (s, dim).
+struct Axes {
+  std::vector<int64_t> dims;
+  Ints sizes;  // empty: as they are
+};
+Axes axes_of(const Node& node) {
+  const Value* x = node.tensor("self");
+  require(x->rank() > 0, "a Fourier transform of a scalar");
+  Axes a;
+  if (node.op->parsed->find("n") >= 0) {
+    a.dims = {wrap_dim(node.static_integer("dim"), x->rank())};
+    if (!node.is_none("n")) a.sizes = {node.integer("n")};
+    return a;
+  }
+  if (!node.is_none("s")) a.sizes = node.ints("s");
+  if (!node.is_none("dim")) {
+    a.dims = node.static_ints("dim");
+  } else {
+    a.dims = all_dims(x->rank());
+    require(a.sizes.size() <= a.dims.size(), "a Fourier transform has too many sizes");
+    if (!a.sizes.empty()) a.dims.erase(a.dims.begin(), a.dims.end() - static_cast<int64_t>(a.sizes.size()));
+  }
+  for (int64_t& dim : a.dims) dim = wrap_dim(dim, x->rank());
+  require(a.sizes.empty() || a.sizes.size() == a.dims.size(), "a Fourier transform has another number of sizes");
+  return a;
+}
+
+Results complex_transform(Builder& b, Node& node, bool forward) {
+  Compose c(b);
+  const Axes a = axes_of(node);
+  Value* x = node.tensor("self");
+  for (size_t i = 0; i < a.sizes.size(); ++i) {
+    if (!a.sizes[i].is(-1)) x = resized(c, x, a.dims[i], a.sizes[i]);
+  }
+  return {b.call("aten._fft_c2c", {to_complex(c, x), to_ints(a.dims), normalization(node, forward), forward})};
+}
+Results decompose_fft(Builder& b, Node& node) { return complex_transform(b, node, true); }
+Results decompose_ifft(Builder& b, Node& node) { return complex_transform(b, node, false); }
+
+Results decompose_rfft(Builder& b, Node& node) {
+  Compose c(b);
+  const Axes a = axes_of(node);
+  Value* x = b.cast(node.tensor("self"), float_dtype(node.tensor("self")->dtype()));
+  for (size_t i = 0; i < a.sizes.size(); ++i) {
+    if (!a.sizes[i].is(-1)) x = resized(c, x, a.dims[i], a.sizes[i]);
+  }
+  return {b.call("aten._fft_r2c", {x, to_ints(a.dims), normalization(node, true), true})};
+}
+Results decompose_irfft(Builder& b, Node& node) {
+  Compose c(b);
+  const Axes a = axes_of(node);
+  Value* x = to_complex(c, node.tensor("self"));
+  const int64_t last = a.dims.back();
+  Sym size = a.sizes.empty() || a.sizes.back().is(-1) ? (x->sizes()[static_cast<size_t>(last)] - 1) * 2 : a.sizes.back();
+  for (size_t i = 0; i + 1 < a.sizes.size(); ++i) x = resized(c, x, a.dims[i], a.sizes[i]);
+  x = resized(c, x, last, floor_div(size, 2) + 1);
+  return {b.call("aten._fft_c2r", {x, to_ints(a.dims), normalization(node, false), size})};
+}
+
+// Zero frequency to the middle, and back.
+Results decompose_fftshift(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const bool inverse = node.is("aten.fft_ifftshift.default");
+  std::vector<int64_t> dims = node.is_none("dim") ? all_dims(x->rank()) : node.static_ints("dim");
+  Ints shifts;
+  for (int64_t& dim : dims) {
+    dim = wrap_dim(dim, x->rank());
+    const Sym size = x->sizes()[static_cast<size_t>(dim)];
+    shifts.push_back(inverse ? floor_div(size + 1, 2) : floor_div(size, 2));
+  }
+  return {b.call("aten.roll", {x, std::move(shifts), to_ints(dims)})};
+}
+
+// --- short time ---
+
+Results decompose_stft(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const int64_t n = node.static_integer("n_fft");
+  require(n > 0 && is_floating(x->dtype()), "stft needs a floating input and a positive n_fft");
+  const int64_t hop = node.is_none("hop_length") ? n / 4 : node.static_integer("hop_length");
+  const int64_t width = node.is_none("win_length") ? n : node.static_integer("win_length");
+  require(hop > 0 && width > 0 && width <= n, "stft: a length is out of range");
+  const bool vector = x->rank() == 1;
+  if (vector) x = b.unsqueeze(x, 0);
+  require_rank(x, 2, "stft: the input");
+  if (node.op->parsed->find("center") >= 0 && node.boolean("center")) {
+    Value* padded = c.call("aten.pad", {b.unsqueeze(x, 0), Ints{n / 2, n / 2}, node.string("pad_mode"), None{}});
+    x = b.squeeze(padded, 0);
+  }
+  Value* frames = b.call("aten.unfold", {x, 1, n, hop});  // [batch, frames, n]
+  if (Value* window = node.optional_tensor("window")) {
+    require_rank(window, 1, "stft: the window");
+    const int64_t left = (n - width) / 2;
+    if (width != n) window = c.pad(window, {left, n - width - left});
+    frames = c.mul(frames, window);
+  } else if (width != n) {
+    const int64_t left = (n - width) / 2;
+    frames = c.mul(frames, c.pad(b.full({width}, 1.0, x->dtype()), {left, n - width - left}));
+  }
+  const bool onesided = node.is_none("onesided") || node.boolean("onesided");
+  const int64_t norm = node.boolean("normalized") ? 1 : 0;
+  Value* spectrum = b.call("aten._fft_r2c", {frames, Ints{2}, norm, onesided});
+  spectrum = b.transpose(spectrum, 1, 2);
+  if (vector) spectrum = b.squeeze(spectrum, 0);
+  if (!node.is_none("return_complex") && node.boolean("return_complex")) return {spectrum};
+  return {b.call("aten.view_as_real", {spectrum})};
+}
+
+// --- complex numbers ---
+
+Value* part(Builder& b, Value* x, int64_t which) {
+  Value* pair = b.call("aten.view_as_real", {x});
+  return b.select(pair, static_cast<int64_t>(pair->rank()) - 1, which);
+}
+void infer_part(Node& node) {
+  const Value* x = node.tensor("self");
+  set_result(node, real_of(x->dtype()), x->sizes());
+}
+Results decompose_real(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  return {is_complex(x->dtype()) ? part(b, x, 0) : x};
+}
+Results decompose_imag(Builder& b, Node& node) {
+  require(is_complex(node.tensor("self")->dtype()), "imag of a tensor that is not complex");
+  return {part(b, node.tensor("self"), 1)};
+}
+Results decompose_angle(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  if (is_complex(x->dtype())) return {b.call("aten.atan2", {part(b, x, 1), part(b, x, 0)})};
+  x = b.cast(x, float_dtype(x->dtype()));
+  Value* out = c.where(c.compare("lt", x, 0), 3.14159265358979323846, 0.0, x->dtype());
+  return {c.where(c.unary("aten.isnan", x), x, out)};
+}
+Value* from_parts(Compose& c, Value* real, Value* imaginary) {
+  const Sizes sizes = broadcast(real->sizes(), imaginary->sizes());
+  Value* pair = c.stack({c.b.expand(real, sizes), c.b.expand(imaginary, sizes)}, static_cast<int64_t>(sizes.size()));
+  return c.b.call("aten.view_as_complex", {pair});
+}
+Results decompose_complex(Builder& b, Node& node) {
+  Compose c(b);
+  return {from_parts(c, node.tensor("real"), node.tensor("imag"))};
+}
+Results decompose_polar(Builder& b, Node& node) {
+  Compose c(b);
+  Value *r = node.tensor("abs"), *angle = node.tensor("angle");
+  return {from_parts(c, c.mul(r, c.unary("aten.cos", angle)), c.mul(r, c.unary("aten.sin", angle)))};
+}
+Results decompose_conj(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  if (!is_complex(x->dtype())) return {x};
+  return {from_parts(c, part(b, x, 0), c.neg(part(b, x, 1)))};
+}
+
+}  // namespace
+
+const OpDef kSpectralRows[] = {
+    {"aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", infer_c2c, nullptr, "aten::_fft_c2c.out", kNoStock},
+    {"aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", infer_r2c, nullptr, "aten::_fft_r2c.out"},
+    {"aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", infer_c2r, nullptr, "aten::_fft_c2r.out"},
+    {"aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", nullptr, decompose_fft},
+    {"aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr, decompose_fft},
+    {"aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr, decompose_fft},
+    {"aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", nullptr, decompose_ifft},
+    {"aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr, decompose_ifft},
+    {"aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr, decompose_ifft},
+    {"aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", nullptr, decompose_rfft},
+    {"aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr, decompose_rfft},
+    {"aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr, decompose_rfft},
+    {"aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", nullptr, decompose_irfft},
+    {"aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr, decompose_irfft},
+    {"aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr, decompose_irfft},
+    {"aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", nullptr, decompose_fftshift},
+    {"aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", nullptr, decompose_fftshift},
+    {"aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", nullptr, decompose_stft},
+    {"aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", nullptr, decompose_stft},
+    {"aten::real(Tensor(a) self) -> Tensor(a)", infer_part, decompose_real},
+    {"aten::imag(Tensor(a) self) -> Tensor(a)", infer_part, decompose_imag},
+    {"aten::angle(Tensor self) -> Tensor", nullptr, decompose_angle},
+    {"aten::complex(Tensor real, Tensor imag) -> Tensor", nullptr, decompose_complex},
+    {"aten::polar(Tensor abs, Tensor angle) -> Tensor", nullptr, decompose_polar},
+    {"aten::_conj(Tensor(a) self) -> Tensor(a)", infer_same, decompose_conj},
+    {"aten::conj(Tensor(a) self) -> Tensor(a)", infer_same, decompose_conj},
+    {"aten::conj_physical(Tensor self) -> Tensor", infer_same, decompose_conj},
+    {"aten::_conj_physical(Tensor self) -> Tensor", infer_same, decompose_conj, "aten::_conj_physical.out"},
+};
+const size_t kSpectralCount = std::size(kSpectralRows);
+
+}  // namespace wick::compiler

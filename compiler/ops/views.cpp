@@ -1,0 +1,639 @@
+// Views: functions of one tensor that move elements and never change them. In the IR they are view, permute, expand, slice,
+// select and a few that no combination of these expresses; every other spelling becomes one of them here.
+#include <algorithm>
+#include <numeric>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+// Sizes with one -1 replaced by what remains of `from`.
+Sizes resolve_sizes(const Sizes& from, Sizes sizes) {
+  int hole = -1;
+  Sym known = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].is(-1)) {
+      if (hole >= 0) reject("only one size can be -1");
+      hole = static_cast<int>(i);
+    } else {
+      if (sizes[i].is_const() && sizes[i].value() < 0) reject("a size is negative");
+      known = known * sizes[i];
+    }
+  }
+  const Sym total = numel(from);
+  if (hole >= 0) {
+    if (known.is(0)) reject("cannot infer a size beside a size of 0");
+    if (known.is_const() && total.is_const() && total.value() % known.value() != 0) {
+      reject(fmt::format("{} elements do not divide by {}", total.text(), known.text()));
+    }
+    sizes[static_cast<size_t>(hole)] = floor_div(total, known);
+  } else {
+    require_equal(total, known, "number of elements of a view");
+  }
+  return sizes;
+}
+
+void infer_view(Node& node) {
+  const Value* x = node.tensor("self");
+  set_result(node, x->dtype(), resolve_sizes(x->sizes(), node.ints("size")));
+}
+void infer_reshape(Node& node) {
+  const Value* x = node.tensor("self");
+  set_result(node, x->dtype(), resolve_sizes(x->sizes(), node.ints("shape")));
+}
+
+// Every spelling whose result type already says all: a view with explicit sizes.
+Results decompose_to_view(Builder& b, Node& node) {
+  Value* x = node.tensor(node.op->parsed->args[0].name);
+  Sizes sizes = node.result()->sizes();
+  if (sizes == x->sizes()) return {x};
+  return {b.call("aten.view", {x, std::move(sizes)})};
+}
+// view itself: only if its sizes hold a -1.
+Results decompose_view(Builder& b, Node& node) {
+  if (node.ints("size") == node.result()->sizes() && node.is("aten.view.default")) return {};
+  return decompose_to_view(b, node);
+}
+
+void infer_reshape_as(Node& node) {
+  const Value* x = node.tensor("self");
+  set_result(node, x->dtype(), resolve_sizes(x->sizes(), node.tensor("other")->sizes()));
+}
+
+void infer_flatten(Node& node) {
+  const Value* x = node.tensor("self");
+  if (x->rank() == 0) return set_result(node, x->dtype(), {1});
+  const int64_t first = wrap_dim(node.static_integer("start_dim"), x->rank());
+  const int64_t last = wrap_dim(node.static_integer("end_dim"), x->rank());
+  require(first <= last, "flatten: start_dim is after end_dim");
+  const Sizes& in = x->sizes();
+  Sizes out(in.begin(), in.begin() + first);
+  out.push_back(numel(Sizes(in.begin() + first, in.begin() + last + 1)));
+  out.insert(out.end(), in.begin() + last + 1, in.end());
+  set_result(node, x->dtype(), std::move(out));
+}
+
+void infer_ravel(Node& node) {
+  const Value* x = node.tensor("self");
+  set_result(node, x->dtype(), {numel(x->sizes())});
+}
+
+void infer_unflatten(Node& node) {
+  const Value* x = node.tensor("self");
+  const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
+  require(x->rank() > 0, "unflatten of a scalar");
+  Sizes sizes = x->sizes();
+  const Sizes parts = resolve_sizes({sizes[static_cast<size_t>(dim)]}, node.ints("sizes"));
+  sizes.erase(sizes.begin() + dim);
+  sizes.insert(sizes.begin() + dim, parts.begin(), parts.end());
+  set_result(node, x->dtype(), std::move(sizes));
+}
+
+void infer_unsqueeze(Node& node) {
+  const Value* x = node.tensor("self");
+  Sizes sizes = x->sizes();
+  sizes.insert(sizes.begin() + wrap_dim(node.static_integer("dim"), x->rank() + 1), Sym(1));
+  set_result(node, x->dtype(), std::move(sizes));
+}
+
+void set_squeezed(Node& node, const std::vector<int64_t>& dims) {
+  const Value* x = node.tensor("self");
+  Sizes sizes;
+  for (size_t i = 0; i < x->rank(); ++i) {
+    const bool listed = std::find(dims.begin(), dims.end(), static_cast<int64_t>(i)) != dims.end();
+    if (!listed || !x->sizes()[i].is(1)) sizes.push_back(x->sizes()[i]);
+  }
+  set_result(node, x->dtype(), std::move(sizes));
+}
+void infer_squeeze(Node& node) { set_squeezed(node, all_dims(node.tensor("self")->rank())); }
+void infer_squeeze_dim(Node& node) {
+  set_squeezed(node, {wrap_dim(node.static_integer("dim"), node.tensor("self")->rank())});
+}
+void infer_squeeze_dims(Node& node) {
+  std::vector<int64_t> dims = node.static_ints("dim");
+  for (int64_t& dim : dims) dim = wrap_dim(dim, node.tensor("self")->rank());
+  set_squeezed(node, dims);
+}
+
+// atleast_1d, 2d, 3d
+Results decompose_atleast(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const size_t rank = static_cast<size_t>(node.op->name()[13] - '0');  // "aten.atleast_Nd"
+  Sizes s = x->sizes();
+  if (s.size() >= rank) return {x};
+  if (s.empty()) return {b.reshape(x, Sizes(rank, Sym(1)))};
+  if (rank == 2) return {b.reshape(x, {1, s[0]})};
+  return {b.reshape(x, s.size() == 1 ? Sizes{1, s[0], 1} : Sizes{s[0], s[1], 1})};
+}
+
+// --- order of dimensions ---
+
+void set_permuted(Node& node, const std::vector<int64_t>& dims) {
+  const Value* x = node.tensor("self");
+  if (dims.size() != x->rank()) reject(fmt::format("permute lists {} dimensions of {}", dims.size(), x->rank()));
+  std::vector<bool> seen(x->rank());
+  Sizes sizes;
+  for (int64_t dim : dims) {
+    const auto at = static_cast<size_t>(wrap_dim(dim, x->rank()));
+    if (seen[at]) reject("permute lists a dimension twice");
+    seen[at] = true;
+    sizes.push_back(x->sizes()[at]);
+  }
+  set_result(node, x->dtype(), std::move(sizes));
+}
+
+// The order every spelling means.
+std::vector<int64_t> order_of(const Node& node) {
+  const size_t rank = node.tensor("self")->rank();
+  std::vector<int64_t> dims = all_dims(rank);
+  const std::string_view name = node.op->name();
+  auto has = [&](const char* arg) { return node.op->parsed->find(arg) >= 0; };
+  auto swap = [&](int64_t a, int64_t c) {
+    if (rank == 0) return;
+    std::swap(dims[static_cast<size_t>(wrap_dim(a, rank))], dims[static_cast<size_t>(wrap_dim(c, rank))]);
+  };
+  if (has("dims")) return node.static_ints("dims");
+  if (has("dim0")) {
+    swap(wrap_dim(node.static_integer("dim0"), rank), wrap_dim(node.static_integer("dim1"), rank));
+  } else if (has("axis0")) {
+    swap(wrap_dim(node.static_integer("axis0"), rank), wrap_dim(node.static_integer("axis1"), rank));
+  } else if (name.starts_with("aten.t.") || name.starts_with("aten.t_copy.")) {
+    require(rank <= 2, "t() needs at most two dimensions");
+    if (rank == 2) swap(0, 1);
+  } else if (name.starts_with("aten.mT") || name.starts_with("aten.mH") || name.starts_with("aten.adjoint")) {
+    require(rank >= 2, "mT needs at least two dimensions");
+    swap(-1, -2);
+  } else if (name.starts_with("aten.matrix_H")) {
+    if (rank >= 2) swap(-1, -2);
+  } else {  // numpy_T
+    std::reverse(dims.begin(), dims.end());
+  }
+  return dims;
+}
+
+void infer_order(Node& node) { set_permuted(node, order_of(node)); }
+
+Results decompose_order(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  std::vector<int64_t> dims = order_of(node);
+  for (int64_t& dim : dims) dim = wrap_dim(dim, x->rank());
+  const bool primitive = node.is("aten.permute.default");
+  if (std::is_sorted(dims.begin(), dims.end())) return {x};
+  if (primitive && node.static_ints("dims") == dims) return {};
+  return {b.call("aten.permute", {x, to_ints(dims)})};
+}
+
+std::vector<int64_t> move_order(const Node& node) {
+  const size_t rank = node.tensor("self")->rank();
+  std::vector<int64_t> from, to;
+  if (node.op->parsed->args[1].type == ArgType::integer) {
+    from = {node.static_integer("source")};
+    to = {node.static_integer("destination")};
+  } else {
+    from = node.static_ints("source");
+    to = node.static_ints("destination");
+  }
+  require(from.size() == to.size(), "movedim: the lists differ in length");
+  std::vector<int64_t> dims(rank, -1);
+  std::vector<bool> used(rank);
+  for (size_t i = 0; i < from.size() && rank > 0; ++i) {
+    const auto source = static_cast<size_t>(wrap_dim(from[i], rank)), target = static_cast<size_t>(wrap_dim(to[i], rank));
+    require(dims[target] < 0 && !used[source], "movedim lists a dimension twice");
+    dims[target] = static_cast<int64_t>(source);
+    used[source] = true;
+  }
+  size_t next = 0;
+  for (int64_t& dim : dims) {
+    if (dim >= 0) continue;
+    while (used[next]) ++next;
+    dim = static_cast<int64_t>(next++);
+  }
+  return dims;
+}
+void infer_movedim(Node& node) { set_permuted(node, move_order(node)); }
+Results decompose_movedim(Builder& b, Node& node) { return {b.permute(node.tensor("self"), move_order(node))}; }
+
+// --- expand ---
+
+Sizes expanded(const Value* x, Sizes sizes) {
+  if (sizes.size() < x->rank()) reject("expand to fewer dimensions");
+  const size_t lead = sizes.size() - x->rank();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (i < lead) {
+      if (sizes[i].is_const() && sizes[i].value() < 0) reject("expand: a new dimension cannot be -1");
+      continue;
+    }
+    const Sym& old = x->sizes()[i - lead];
+    if (sizes[i].is(-1)) sizes[i] = old;
+    else if (!old.is(1) && !may_equal(old, sizes[i])) {
+      reject(fmt::format("expand: size {} cannot become {}", old.text(), sizes[i].text()));
+    }
+  }
+  return sizes;
+}
+
+void infer_expand(Node& node) {
+  const Value* x = node.tensor("self");
+  set_result(node, x->dtype(), expanded(x, node.ints("size")));
+}
+void infer_expand_as(Node& node) {
+  const Value* x = node.tensor("self");
+  set_result(node, x->dtype(), expanded(x, node.tensor("other")->sizes()));
+}
+Results decompose_expand(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const Sizes sizes = node.result()->sizes();
+  if (sizes == x->sizes()) return {x};
+  if (node.is("aten.expand.default") && node.ints("size") == sizes) return {};
+  return {b.call("aten.expand", {x, sizes})};
+}
+
+Results decompose_broadcast_tensors(Builder& b, Node& node) {
+  Sizes sizes;
+  for (Value* x : node.tensors("tensors")) sizes = broadcast(sizes, x->sizes());
+  Results out;
+  for (Value* x : node.tensors("tensors")) out.push_back(b.expand(x, sizes));
+  return out;
+}
+
+// --- slices ---
+
+struct Range {
+  int64_t dim;
+  Sym start, end, step;
+};
+
+Range range_of(const Node& node) {
+  const Value* x = node.tensor("self");
+  require(x->rank() > 0, "slice of a scalar");
+  Range r;
+  r.dim = wrap_dim(node.static_integer("dim"), x->rank());
+  const Sym& size = x->sizes()[static_cast<size_t>(r.dim)];
+  r.step = node.integer("step");
+  if (r.step.is_const() && r.step.value() <= 0) reject("slice step must be positive");
+  r.start = node.is_none("start") ? Sym(0) : clamp_bound(node.integer("start"), size);
+  r.end = node.is_none("end") ? size : clamp_bound(node.integer("end"), size);
+  if (r.start.is_const() && r.end.is_const() && r.end.value() < r.start.value()) r.end = r.start;
+  return r;
+}
+
+void infer_slice(Node& node) {
+  const Value* x = node.tensor("self");
+  const Range r = range_of(node);
+  Sizes sizes = x->sizes();
+  sizes[static_cast<size_t>(r.dim)] = ceil_div(r.end - r.start, r.step);
+  set_result(node, x->dtype(), std::move(sizes));
+}
+
+Results decompose_slice(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const Range r = range_of(node);
+  if (r.start.is(0) && r.step.is(1) && r.end == x->sizes()[static_cast<size_t>(r.dim)]) return {x};
+  auto same = [&](const char* name, const Sym& wanted) { return !node.is_none(name) && node.integer(name) == wanted; };
+  if (node.is("aten.slice.Tensor") && same("dim", r.dim) && same("start", r.start) && same("end", r.end)) return {};
+  return {b.call("aten.slice.Tensor", {x, r.dim, r.start, r.end, r.step})};
+}
+
+Sym select_index(const Node& node, int64_t dim) {
+  const Sym& size = node.tensor("self")->sizes()[static_cast<size_t>(dim)];
+  const Sym index = node.integer("index");
+  if (!index.is_const()) return index;
+  if (size.is_const() && (index.value() >= size.value() || index.value() < -size.value())) reject("select: index out of range");
+  return index.value() < 0 ? size + index : index;
+}
+
+void infer_select(Node& node) {
+  const Value* x = node.tensor("self");
+  require(x->rank() > 0, "select of a scalar");
+  const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
+  select_index(node, dim);
+  Sizes sizes = x->sizes();
+  sizes.erase(sizes.begin() + dim);
+  set_result(node, x->dtype(), std::move(sizes));
+}
+
+Results decompose_select(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
+  const Sym index = select_index(node, dim);
+  if (node.is("aten.select.int") && node.integer("dim") == Sym(dim) && node.integer("index") == index) return {};
+  return {b.call("aten.select.int", {x, dim, index})};
+}
+
+void infer_narrow(Node& node) {
+  const Value* x = node.tensor("self");
+  require(x->rank() > 0, "narrow of a scalar");
+  Sizes sizes = x->sizes();
+  sizes[static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()))] = node.integer("length");
+  set_result(node, x->dtype(), std::move(sizes));
+}
+Results decompose_narrow(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
+  const Sym size = x->sizes()[static_cast<size_t>(dim)];
+  Sym start = node.integer("start");
+  if (start.is_const() && start.value() < 0) start = size + start;
+  const Sym end = start + node.integer("length");
+  if (end.is_const() && size.is_const() && (end.value() > size.value() || start.value() < 0)) reject("narrow: out of range");
+  return {b.slice(x, dim, start, end)};
+}
+
+// --- pieces: one value each ---
+
+Results pieces(Builder& b, Value* x, int64_t dim, const std::vector<Sym>& cuts) {
+  Results out;
+  for (size_t i = 0; i + 1 < cuts.size(); ++i) out.push_back(b.slice(x, dim, cuts[i], cuts[i + 1]));
+  return out;
+}
+
+// Cuts every `piece`; symbolic sizes need the number of results from the exported program.
+Results split_every(Builder& b, Node& node, Value* x, int64_t dim, const Sym& piece) {
+  const Sym size = x->sizes()[static_cast<size_t>(dim)];
+  const size_t count = node.results().size();
+  std::vector<Sym> cuts{0};
+  if (size.is_const() && piece.is_const()) {
+    const int64_t n = size.value(), step = piece.value();
+    require(step > 0 || n == 0, "split size must be positive");
+    require(step <= 0 || n / step < 1000000, "split gives too many pieces");
+    if (n == 0) return {x};
+    for (int64_t at = 0; at < n; at += step) cuts.push_back(std::min(at + step, n));
+  } else {
+    for (size_t i = 1; i < count; ++i) cuts.push_back(piece * Sym(static_cast<int64_t>(i)));
+    cuts.push_back(size);
+  }
+  return pieces(b, x, dim, cuts);
+}
+
+int64_t split_dim(const Node& node) {
+  const Value* x = node.tensor("self");
+  require(x->rank() > 0, "split of a scalar");
+  return wrap_dim(node.static_integer("dim"), x->rank());
+}
+
+Results decompose_split(Builder& b, Node& node) {
+  return split_every(b, node, node.tensor("self"), split_dim(node), node.integer("split_size"));
+}
+
+Results decompose_chunk(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const int64_t dim = split_dim(node), chunks = node.static_integer("chunks");
+  require(chunks > 0, "chunk needs a positive number of chunks");
+  const Sym size = x->sizes()[static_cast<size_t>(dim)];
+  if (size.is(0)) return Results(static_cast<size_t>(std::min<int64_t>(chunks, 1024)), x);
+  return split_every(b, node, x, dim, ceil_div(size, chunks));
+}
+
+Results split_sizes(Builder& b, Node& node, const char* name) {
+  Value* x = node.tensor("self");
+  const int64_t dim = split_dim(node);
+  std::vector<Sym> cuts{0};
+  for (const Sym& piece : node.ints(name)) {
+    if (piece.is_const() && piece.value() < 0) reject("split: a size is negative");
+    cuts.push_back(cuts.back() + piece);
+  }
+  require_equal(cuts.back(), x->sizes()[static_cast<size_t>(dim)], "split sizes");
+  cuts.back() = x->sizes()[static_cast<size_t>(dim)];
+  return pieces(b, x, dim, cuts);
+}
+Results decompose_split_with_sizes(Builder& b, Node& node) { return split_sizes(b, node, "split_sizes"); }
+Results decompose_split_sizes(Builder& b, Node& node) { return split_sizes(b, node, "split_size"); }
+
+Results split_sections(Builder& b, Value* x, int64_t dim, int64_t sections) {
+  require(sections > 0 && sections < 1000000, "tensor_split needs a positive number of sections");
+  const Sym size = x->sizes()[static_cast<size_t>(dim)];
+  const Sym base = floor_div(size, sections), more = sym_mod(size, sections);
+  std::vector<Sym> cuts{0};
+  for (int64_t i = 1; i <= sections; ++i) cuts.push_back(base * Sym(i) + sym_min(more, i));
+  cuts.back() = size;
+  return pieces(b, x, dim, cuts);
+}
+
+Results split_indices(Builder& b, Value* x, int64_t dim, const Ints& indices) {
+  const Sym size = x->sizes()[static_cast<size_t>(dim)];
+  Results out;
+  Sym start = 0;
+  for (size_t i = 0; i <= indices.size(); ++i) {
+    Sym end = i < indices.size() ? clamp_bound(indices[i], size) : size;
+    if (start.is_const() && end.is_const() && end.value() < start.value()) {
+      out.push_back(b.slice(x, dim, end, end));
+    } else {
+      out.push_back(b.slice(x, dim, start, end));
+    }
+    start = end;
+  }
+  return out;
+}
+
+Results decompose_tensor_split(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  if (node.op->parsed->find("sections") >= 0) return split_sections(b, x, split_dim(node), node.static_integer("sections"));
+  return split_indices(b, x, split_dim(node), node.ints("indices"));
+}
+
+// hsplit: dimension 1 (0 for vectors); vsplit: 0; dsplit: 2
+Results decompose_letter_split(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const char letter = node.op->name()[5];
+  const int64_t dim = letter == 'v' ? 0 : letter == 'd' ? 2 : x->rank() == 1 ? 0 : 1;
+  require(static_cast<int64_t>(x->rank()) > dim, "too few dimensions to split");
+  if (node.op->parsed->find("sections") >= 0) return split_sections(b, x, dim, node.static_integer("sections"));
+  return split_indices(b, x, dim, node.ints("indices"));
+}
+
+Results decompose_unbind(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const int64_t dim = split_dim(node);
+  const Sym size = x->sizes()[static_cast<size_t>(dim)];
+  int64_t count = static_cast<int64_t>(node.results().size());
+  if (size.is_const()) count = size.value();
+  require(count < 1000000, "unbind gives too many values");
+  Results out;
+  for (int64_t i = 0; i < count; ++i) out.push_back(b.select(x, dim, i));
+  return out;
+}
+
+// --- what stays ---
+
+void infer_as_strided(Node& node) {
+  const Value* x = node.tensor("self");
+  const Ints sizes = node.ints("size"), strides = node.ints("stride");
+  require(sizes.size() == strides.size(), "as_strided: sizes and strides differ in length");
+  const Sym offset = node.is_none("storage_offset") ? Sym(0) : node.integer("storage_offset");
+  Sym last = offset;
+  bool empty = false;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].is_const() && sizes[i].value() < 0) reject("as_strided: a size is negative");
+    if (strides[i].is_const() && strides[i].value() < 0) reject("as_strided: a stride is negative");
+    empty = empty || sizes[i].is(0);
+    last = last + (sizes[i] - 1) * strides[i];
+  }
+  if (offset.is_const() && offset.value() < 0) reject("as_strided: the offset is negative");
+  const Sym count = numel(x->sizes());
+  if (!empty && last.is_const() && count.is_const() && last.value() >= count.value()) {
+    reject("as_strided reads outside of its tensor");
+  }
+  set_result(node, x->dtype(), sizes);
+}
+
+void infer_diagonal(Node& node) {
+  const Value* x = node.tensor("self");
+  const int64_t dim1 = wrap_dim(node.static_integer("dim1"), x->rank()), dim2 = wrap_dim(node.static_integer("dim2"), x->rank());
+  require(x->rank() >= 2 && dim1 != dim2, "diagonal needs two different dimensions");
+  const int64_t offset = node.static_integer("offset");
+  Sizes sizes;
+  for (size_t i = 0; i < x->rank(); ++i) {
+    if (static_cast<int64_t>(i) != dim1 && static_cast<int64_t>(i) != dim2) sizes.push_back(x->sizes()[i]);
+  }
+  const Sym &rows = x->sizes()[static_cast<size_t>(dim1)], &columns = x->sizes()[static_cast<size_t>(dim2)];
+  const Sym length = offset >= 0 ? sym_min(rows, columns - offset) : sym_min(rows + offset, columns);
+  sizes.push_back(sym_max(length, 0));
+  set_result(node, x->dtype(), std::move(sizes));
+}
+
+void infer_unfold(Node& node) {
+  const Value* x = node.tensor("self");
+  const int64_t dim = wrap_dim(node.static_integer("dimension"), x->rank());
+  const int64_t size = node.static_integer("size"), step = node.static_integer("step");
+  require(size >= 0 && step > 0, "unfold: size and step must be positive");
+  if (x->rank() == 0) return set_result(node, x->dtype(), {size});
+  Sizes sizes = x->sizes();
+  Sym& at = sizes[static_cast<size_t>(dim)];
+  if (at.is_const() && at.value() < size) reject("unfold: the window is larger than the dimension");
+  at = floor_div(at - size, step) + 1;
+  sizes.push_back(size);
+  set_result(node, x->dtype(), std::move(sizes));
+}
+
+DType real_of(DType complex) {
+  return complex == DType::c128 ? DType::f64 : complex == DType::c32 ? DType::f16 : DType::f32;
+}
+DType complex_of(DType real) {
+  return real == DType::f64 ? DType::c128 : real == DType::f16 ? DType::c32 : DType::c64;
+}
+
+void infer_view_as_real(Node& node) {
+  const Value* x = node.tensor("self");
+  require(is_complex(x->dtype()), "view_as_real of a tensor that is not complex");
+  Sizes sizes = x->sizes();
+  sizes.push_back(2);
+  set_result(node, real_of(x->dtype()), std::move(sizes));
+}
+void infer_view_as_complex(Node& node) {
+  const Value* x = node.tensor("self");
+  require(is_floating(x->dtype()) && x->rank() > 0 && may_equal(x->sizes().back(), 2), "view_as_complex needs a last size of 2");
+  Sizes sizes = x->sizes();
+  sizes.pop_back();
+  set_result(node, complex_of(x->dtype()), std::move(sizes));
+}
+
+void infer_view_dtype(Node& node) {
+  const Value* x = node.tensor("self");
+  const DType dtype = node.dtype("dtype").value_or(x->dtype());
+  const auto from = static_cast<int64_t>(dtype_size_bytes(x->dtype())), to = static_cast<int64_t>(dtype_size_bytes(dtype));
+  require(from > 0 && to > 0, "view of an unknown dtype");
+  Sizes sizes = x->sizes();
+  if (from != to) {
+    require(!sizes.empty(), "view: a scalar cannot change its element size");
+    sizes.back() = floor_div(sizes.back() * from, to);
+  }
+  set_result(node, dtype, std::move(sizes));
+}
+
+// `_copy` spellings of the ones that stay.
+Results decompose_uncopy(Builder& b, Node& node) {
+  std::string name(node.op->name());
+  name.erase(name.find("_copy"), 5);
+  return b.call_multi(name, node.args());
+}
+
+}  // namespace
+
+#define VIEW(schema, infer) {schema, infer, decompose_to_view, nullptr, kView}
+#define ORDER(schema) {schema, infer_order, decompose_order, nullptr, kView}
+const OpDef kViewRows[] = {
+    {"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", infer_view, decompose_view, "aten::view_copy.out", kView},
+    VIEW("aten::view_copy(Tensor self, SymInt[] size) -> Tensor", infer_view),
+    VIEW("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", infer_view),
+    VIEW("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", infer_reshape),
+    VIEW("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", infer_view),
+    VIEW("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", infer_reshape_as),
+    VIEW("aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", infer_reshape_as),
+    VIEW("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", infer_flatten),
+    VIEW("aten::ravel(Tensor(a) self) -> Tensor(a)", infer_ravel),
+    VIEW("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", infer_unflatten),
+    VIEW("aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", infer_unsqueeze),
+    VIEW("aten::unsqueeze_copy(Tensor self, int dim) -> Tensor", infer_unsqueeze),
+    VIEW("aten::squeeze(Tensor(a) self) -> Tensor(a)", infer_squeeze),
+    VIEW("aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", infer_squeeze_dim),
+    VIEW("aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", infer_squeeze_dims),
+    VIEW("aten::squeeze_copy(Tensor self) -> Tensor", infer_squeeze),
+    VIEW("aten::squeeze_copy.dim(Tensor self, int dim) -> Tensor", infer_squeeze_dim),
+    VIEW("aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor", infer_squeeze_dims),
+    {"aten::atleast_1d(Tensor self) -> Tensor", nullptr, decompose_atleast, nullptr, kView},
+    {"aten::atleast_2d(Tensor self) -> Tensor", nullptr, decompose_atleast, nullptr, kView},
+    {"aten::atleast_3d(Tensor self) -> Tensor", nullptr, decompose_atleast, nullptr, kView},
+    {"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", infer_order, decompose_order, "aten::permute_copy.out", kView},
+    ORDER("aten::permute_copy(Tensor self, int[] dims) -> Tensor"),
+    ORDER("aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)"),
+    ORDER("aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor"),
+    ORDER("aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)"),
+    ORDER("aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)"),
+    ORDER("aten::t(Tensor(a) self) -> Tensor(a)"),
+    ORDER("aten::t_copy(Tensor self) -> Tensor"),
+    ORDER("aten::numpy_T(Tensor(a) self) -> Tensor(a)"),
+    ORDER("aten::mT(Tensor(a) self) -> Tensor(a)"),
+    ORDER("aten::adjoint(Tensor(a) self) -> Tensor(a)"),
+    {"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", infer_movedim, decompose_movedim, nullptr, kView},
+    {"aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", infer_movedim, decompose_movedim, nullptr, kView},
+    {"aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", infer_movedim, decompose_movedim, nullptr, kView},
+    {"aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", infer_movedim, decompose_movedim, nullptr, kView},
+    {"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", infer_expand, decompose_expand, "aten::expand_copy.out", kView},
+    {"aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor", infer_expand, decompose_expand, nullptr, kView},
+    {"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", infer_expand, decompose_expand, nullptr, kView},
+    {"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", infer_expand_as, decompose_expand, nullptr, kView},
+    {"aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", nullptr, decompose_broadcast_tensors},
+    {"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", infer_slice, decompose_slice, "aten::slice_copy.Tensor_out", kView},
+    {"aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", infer_slice, decompose_slice, nullptr, kView},
+    {"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", infer_select, decompose_select, "aten::select_copy.int_out", kView},
+    {"aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor", infer_select, decompose_select, nullptr, kView},
+    {"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", infer_narrow, decompose_narrow, nullptr, kView},
+    {"aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", infer_narrow, decompose_narrow, nullptr, kView},
+    {"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", nullptr, decompose_split, nullptr, kView},
+    {"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", nullptr, decompose_split_sizes, nullptr, kView},
+    {"aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", nullptr, decompose_split, nullptr, kView},
+    {"aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", nullptr, decompose_split, nullptr, kView},
+    {"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", nullptr, decompose_chunk, nullptr, kView},
+    {"aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", nullptr, decompose_chunk, nullptr, kView},
+    {"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", nullptr, decompose_split_with_sizes, nullptr, kView},
+    {"aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", nullptr, decompose_split_with_sizes, nullptr, kView},
+    {"aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", nullptr, decompose_split_with_sizes, nullptr, kView},
+    {"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", nullptr, decompose_tensor_split, nullptr, kView},
+    {"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", nullptr, decompose_tensor_split, nullptr, kView},
+    {"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr, kView},
+    {"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr, kView},
+    {"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr, kView},
+    {"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr, kView},
+    {"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr, kView},
+    {"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr, kView},
+    {"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", nullptr, decompose_unbind, nullptr, kView},
+    {"aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", nullptr, decompose_unbind, nullptr, kView},
+    {"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", infer_as_strided, nullptr, "aten::as_strided_copy.out", kView},
+    {"aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", infer_as_strided, decompose_uncopy, nullptr, kView},
+    {"aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", infer_diagonal, nullptr, "aten::diagonal_copy.out", kView},
+    {"aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", infer_diagonal, decompose_uncopy, nullptr, kView},
+    {"aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", infer_unfold, nullptr, "aten::unfold_copy.out", kView},
+    {"aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor", infer_unfold, decompose_uncopy, nullptr, kView},
+    {"aten::view_as_real(Tensor(a) self) -> Tensor(a)", infer_view_as_real, nullptr, "aten::view_as_real_copy.out", kView},
+    {"aten::view_as_real_copy(Tensor self) -> Tensor", infer_view_as_real, decompose_uncopy, nullptr, kView},
+    {"aten::view_as_complex(Tensor(a) self) -> Tensor(a)", infer_view_as_complex, nullptr, "aten::view_as_complex_copy.out", kView | kNoStock},
+    {"aten::view_as_complex_copy(Tensor self) -> Tensor", infer_view_as_complex, decompose_uncopy, nullptr, kView},
+    {"aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", infer_view_dtype, nullptr, "aten::view_copy.dtype_out", kView | kNoStock},
+    {"aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", infer_view_dtype, decompose_uncopy, nullptr, kView},
+};
+const size_t kViewCount = std::size(kViewRows);
+
+}  // namespace wick::compiler

@@ -1,0 +1,140 @@
+#include <string.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+
+#include "compiler/ir/text.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/pointwise.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::compiler {
+namespace {
+
+// What a node computes, as bytes: equal keys, equal results. Looked up only, so the order of the table does not matter.
+class Key {
+ public:
+  explicit Key(const Node& node) {
+    put(&node.op, sizeof node.op);
+    const bool swap = is_commutative(*node.op) && node.arg(size_t{0}).is<Value*>() && node.arg(1).is<Value*>() &&
+                      std::less<const Value*>()(node.arg(1).as<Value*>(), node.arg(size_t{0}).as<Value*>());
+    for (size_t i = 0; i < node.args().size(); ++i) {
+      const Arg& arg = node.arg(swap && i < 2 ? 1 - i : i);
+      put_number(arg.index());
+      std::visit(*this, static_cast<const std::variant<None, Value*, Values, Sym, Ints, double, Reals, bool, Bools, std::string, DType>&>(arg));
+    }
+    for (const Value* result : node.results()) put_text(to_text(result->type));
+  }
+
+  void operator()(None) {}
+  void operator()(const Value* value) { put(&value, sizeof value); }
+  void operator()(const Values& values) {
+    put_number(values.size());
+    for (const Value* value : values) put(&value, sizeof value);
+  }
+  void operator()(const Sym& value) { put_text(value.text()); }
+  void operator()(const Ints& values) {
+    put_number(values.size());
+    for (const Sym& value : values) put_text(value.text());
+  }
+  void operator()(double value) { put(&value, sizeof value); }
+  void operator()(const Reals& values) {
+    put_number(values.size());
+    for (double value : values) put(&value, sizeof value);
+  }
+  void operator()(bool value) { put_number(value); }
+  void operator()(const Bools& values) {
+    put_number(values.size());
+    for (bool value : values) put_number(value);
+  }
+  void operator()(const std::string& value) { put_text(value); }
+  void operator()(DType value) { put_number(static_cast<uint64_t>(value)); }
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void put(const void* data, size_t size) { bytes_.append(static_cast<const char*>(data), size); }
+  void put_number(uint64_t value) { put(&value, sizeof value); }
+  void put_text(const std::string& text) {
+    put_number(text.size());
+    bytes_ += text;
+  }
+  std::string bytes_;
+};
+
+bool can_merge(const Node& node) {
+  return !(node.op->flags & (kRandom | kEffect | kInPlace | kDataDependent)) && node.graphs.empty() && !node.results().empty();
+}
+
+bool same_types(const Node& a, const Node& b) {
+  if (a.results().size() != b.results().size()) return false;
+  for (size_t i = 0; i < a.results().size(); ++i) {
+    if (a.result(i)->type != b.result(i)->type) return false;
+  }
+  return true;
+}
+
+Changed merge_nodes(Graph& graph) {
+  std::unordered_map<std::string, Node*> first;
+  std::vector<Node*> doubles;
+  for (const auto& owned : graph.nodes()) {
+    Node* node = owned.get();
+    if (!can_merge(*node)) continue;
+    const auto [it, fresh] = first.emplace(Key(*node).bytes(), node);
+    if (fresh || !same_types(*it->second, *node)) continue;
+    for (size_t i = 0; i < node->results().size(); ++i) graph.replace(node->result(i), it->second->result(i));
+    add_origins(*it->second, *node);
+    doubles.push_back(node);
+  }
+  for (Node* node : doubles) graph.erase(node);
+  return doubles.empty() ? Changed::no : Changed::yes;
+}
+
+// Spreads constants of one type over groups by a few of their bytes; equality is decided by all of them.
+uint64_t sample_hash(Span<const uint8_t> bytes) {
+  constexpr size_t kSamples = 64;
+  uint64_t hash = 0xcbf29ce484222325u;
+  const size_t step = std::max<size_t>(bytes.size() / kSamples, 1);
+  for (size_t i = 0; i < bytes.size(); i += step) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+  return hash;
+}
+
+bool same_bytes(const Value& a, const Value& b) {
+  const Span<const uint8_t> x = a.data.bytes, y = b.data.bytes;
+  return x.size() == y.size() && (x.data() == y.data() || x.empty() || memcmp(x.data(), y.data(), x.size()) == 0);
+}
+
+Changed merge_constants(Graph& graph) {
+  std::map<std::pair<std::string, uint64_t>, std::vector<Value*>> groups;
+  Changed changed = Changed::no;
+  for (Value* constant : graph.constants()) {
+    std::vector<Value*>& group = groups[{to_text(constant->type), sample_hash(constant->data.bytes)}];
+    const auto equal = std::find_if(group.begin(), group.end(), [&](const Value* other) { return same_bytes(*other, *constant); });
+    if (equal == group.end()) {
+      group.push_back(constant);
+      continue;
+    }
+    if ((*equal)->fqn.empty()) (*equal)->fqn = constant->fqn;
+    graph.replace(constant, *equal);
+    changed = Changed::yes;
+  }
+  return changed;
+}
+
+}  // namespace
+
+// Merges nodes that compute the same, and constants of equal type and bytes.
+//   before: a = exp(x); b = exp(x); y = mul(a, b)          after: a = exp(x); y = mul(a, a)
+// Ensures: no two pure nodes of one graph have the same operator and arguments (two operands of a commutative operator in
+// either order); the one that stays is the first and has the origins of all.
+// Keeps: every value. Nodes that draw random numbers or have an effect or sub-graphs are never merged.
+Result<Changed> common_subexpressions(Graph& graph) {
+  return for_each_graph(graph, [](Graph& g) {
+    const Changed constants = merge_constants(g);
+    return constants | merge_nodes(g);
+  });
+}
+
+}  // namespace wick::compiler

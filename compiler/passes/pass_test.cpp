@@ -1,0 +1,173 @@
+// Runs the golden files of passes/test: each case is a graph in the text form of the IR and what its pass makes of it.
+//   # pass: NAME          once, at the top
+//   # case: TITLE         then the graph
+//   # expect              then the graph after the pass; or "# expect: unchanged", or "# expect-error: "TEXT""
+// WICK_UPDATE_GOLDENS=1 rewrites the expected graphs; review the diff.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "compiler/ir/text.h"
+#include "compiler/passes/pipeline.h"
+
+namespace wick::compiler {
+namespace {
+
+enum class Expect { graph, unchanged, error };
+
+struct Case {
+  std::string title, input, expected, error;
+  Expect expect = Expect::graph;
+};
+
+struct Golden {
+  std::string pass;
+  std::vector<Case> cases;
+};
+
+std::string trim(std::string text) {
+  const size_t first = text.find_first_not_of(" \n\t");
+  if (first == std::string::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \n\t") - first + 1);
+}
+
+std::optional<std::string> after(const std::string& line, std::string_view prefix) {
+  if (!line.starts_with(prefix)) return std::nullopt;
+  return trim(line.substr(prefix.size()));
+}
+
+Golden read_golden(const std::string& path) {
+  Golden golden;
+  std::ifstream file(path);
+  std::string* body = nullptr;
+  for (std::string line; std::getline(file, line);) {
+    if (auto name = after(line, "# pass:")) {
+      golden.pass = *name;
+    } else if (auto title = after(line, "# case:")) {
+      golden.cases.push_back({*title, "", "", "", Expect::graph});
+      body = &golden.cases.back().input;
+    } else if (auto text = after(line, "# expect-error:")) {
+      golden.cases.back().expect = Expect::error;
+      golden.cases.back().error = text->substr(1, text->size() - 2);
+      body = nullptr;
+    } else if (auto word = after(line, "# expect")) {
+      golden.cases.back().expect = *word == ": unchanged" ? Expect::unchanged : Expect::graph;
+      body = &golden.cases.back().expected;
+    } else if (body) {
+      *body += line + "\n";
+    }
+  }
+  for (Case& c : golden.cases) {
+    c.input = trim(c.input);
+    c.expected = trim(c.expected);
+  }
+  return golden;
+}
+
+void write_golden(const std::string& path, const Golden& golden) {
+  std::ofstream file(path);
+  file << "# pass: " << golden.pass << "\n";
+  for (const Case& c : golden.cases) {
+    file << "\n# case: " << c.title << "\n" << c.input << "\n";
+    if (c.expect == Expect::error) file << "# expect-error: \"" << c.error << "\"\n";
+    else if (c.expect == Expect::unchanged) file << "# expect: unchanged\n";
+    else file << "# expect\n" << c.expected << "\n";
+  }
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// Lines of the longest common subsequence unmarked, the others with - (expected) and + (found).
+std::string diff(const std::string& expected, const std::string& found) {
+  const auto a = lines_of(expected), b = lines_of(found);
+  std::vector<std::vector<size_t>> common(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = a.size(); i-- > 0;) {
+    for (size_t j = b.size(); j-- > 0;) common[i][j] = a[i] == b[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
+  }
+  std::string out;
+  size_t i = 0, j = 0;
+  while (i < a.size() || j < b.size()) {
+    if (i < a.size() && j < b.size() && a[i] == b[j]) out += "  " + a[i++] + "\n", ++j;
+    else if (j == b.size() || (i < a.size() && common[i + 1][j] >= common[i][j + 1])) out += "- " + a[i++] + "\n";
+    else out += "+ " + b[j++] + "\n";
+  }
+  return out;
+}
+
+std::string golden_folder() { return "compiler/passes/test"; }
+
+std::vector<std::string> golden_files() {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(golden_folder(), error)) {
+    if (entry.path().extension() == ".ir") files.push_back(entry.path().stem().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Function parse(const std::string& text) {
+  auto function = parse_graph(text);
+  if (function.ok()) return std::move(*function);
+  ADD_FAILURE() << render(function.diag()) << text;
+  return {"", nullptr, "", ""};
+}
+
+void run_case(const std::string& pass, Case& c, bool update) {
+  SCOPED_TRACE(c.title);
+  Function function = parse(c.input);
+  if (!function.graph) return;
+  const std::string before = to_text(*function.graph, function.name);
+  const Result<Changed> changed = run_pass(pass, *function.graph, {});
+  if (c.expect == Expect::error) {
+    ASSERT_FALSE(changed.ok()) << "the pass accepts the graph";
+    EXPECT_NE(render(changed.diag()).find(c.error), std::string::npos) << render(changed.diag());
+    return;
+  }
+  ASSERT_TRUE(changed.ok()) << render(changed.diag());
+  const std::string found = to_text(*function.graph, function.name);
+  EXPECT_EQ(*changed == Changed::yes, found != before) << "the pass reports a change wrongly\n" << found;
+  if (c.expect == Expect::unchanged) {
+    EXPECT_EQ(found, before) << diff(before, found);
+    return;
+  }
+  EXPECT_EQ(*changed, Changed::yes) << "the graph stays as it is";
+  if (update) c.expected = trim(found);
+  EXPECT_EQ(trim(found), c.expected) << diff(c.expected, trim(found));
+  const Result<Changed> again = run_pass(pass, *function.graph, {});
+  ASSERT_TRUE(again.ok()) << render(again.diag());
+  EXPECT_EQ(*again, Changed::no) << "a second run changes the graph again\n" << diff(found, to_text(*function.graph, function.name));
+}
+
+class PassGolden : public testing::TestWithParam<std::string> {};
+
+TEST_P(PassGolden, MatchesItsFile) {
+  const std::string path = golden_folder() + "/" + GetParam() + ".ir";
+  Golden golden = read_golden(path);
+  EXPECT_EQ(golden.pass, GetParam()) << "the file has the name of its pass";
+  EXPECT_FALSE(golden.cases.empty());
+  const bool update = std::getenv("WICK_UPDATE_GOLDENS") != nullptr;
+  for (Case& c : golden.cases) run_case(golden.pass, c, update);
+  if (update) write_golden(path, golden);
+}
+
+INSTANTIATE_TEST_SUITE_P(Passes, PassGolden, testing::ValuesIn(golden_files()), [](const auto& test) { return test.param; });
+
+TEST(PassTable, EachPassHasAGoldenFile) {
+  const std::vector<std::string> files = golden_files();
+  for (const Pass& pass : pass_table()) {
+    EXPECT_TRUE(std::find(files.begin(), files.end(), pass.name) != files.end()) << pass.name << " lacks " << golden_folder() << "/" << pass.name << ".ir";
+  }
+}
+
+}  // namespace
+}  // namespace wick::compiler

@@ -1,0 +1,19 @@
+// Every pass: a function from graph to graph that keeps what the program computes. The contract of each stands above its
+// definition, in the file of its name; when each runs, and why then, is the table in pipeline.cpp.
+#pragma once
+#include "compiler/ir/graph.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/support/result.h"
+
+namespace wick::compiler {
+
+Result<Changed> canonicalize(Graph& graph);
+Result<Changed> common_subexpressions(Graph& graph);
+Result<Changed> dead_code(Graph& graph);
+Result<Changed> fold_batch_norm(Graph& graph);
+Result<Changed> fold_constants(Graph& graph, const FoldOptions& options);
+Result<Changed> merge_views(Graph& graph);
+Result<Changed> simplify_pointwise(Graph& graph);
+Result<Changed> sink_transposes(Graph& graph);
+
+}  // namespace wick::compiler

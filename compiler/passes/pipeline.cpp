@@ -1,0 +1,162 @@
+#include "compiler/passes/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "compiler/ir/text.h"
+#include "compiler/passes/passes.h"
+#include "compiler/support/failure.h"
+
+namespace wick::compiler {
+namespace {
+
+constexpr int kMaxRounds = 16;
+
+bool any_to_decompose(const Graph& graph, const KeepFn& keep) {
+  for (const auto& node : graph.nodes()) {
+    if (node->op->decompose && !(node->op->infer && keep && keep(*node))) return true;
+    for (const auto& inner : node->graphs) {
+      if (any_to_decompose(*inner, keep)) return true;
+    }
+  }
+  return false;
+}
+
+// Many primitives have a rule that only normalises their spelling: whether one fired shows in the text.
+Result<Changed> run_decompose(Graph& graph, const PipelineOptions& options) {
+  if (!any_to_decompose(graph, options.keep)) return Changed::no;
+  const std::string before = to_text(graph, "g");
+  RETURN_IF_ERROR(decompose(graph, options.keep));
+  return to_text(graph, "g") == before ? Changed::no : Changed::yes;
+}
+
+template <Result<Changed> (*pass)(Graph&)>
+Result<Changed> run_simple(Graph& graph, const PipelineOptions&) {
+  return pass(graph);
+}
+
+Result<Changed> run_fold_constants(Graph& graph, const PipelineOptions& options) { return fold_constants(graph, options.fold); }
+
+constexpr Pass kPasses[] = {
+    {"decompose", run_decompose, Phase::prepare,
+     "first: every later pass sees primitives and the composites a backend asked for, nothing else"},
+    {"dead_code", run_simple<dead_code>, Phase::prepare,
+     "before any pattern counts readers: what the exporter left over must not hold values alive"},
+    {"canonicalize", run_simple<canonicalize>, Phase::optimize,
+     "first in a round: one spelling for each meaning keeps the patterns below short"},
+    {"merge_views", run_simple<merge_views>, Phase::optimize,
+     "after canonicalize, which turns permutes and selects that move nothing into views"},
+    {"sink_transposes", run_simple<sink_transposes>, Phase::optimize,
+     "after merge_views, so that each chain of permutes is one permute"},
+    {"fold_constants", run_fold_constants, Phase::optimize,
+     "after the passes that move permutes towards constants, before those that need weights as constants"},
+    {"simplify_pointwise", run_simple<simplify_pointwise>, Phase::optimize,
+     "after fold_constants, which turns masks and conditions into constants it can look at"},
+    {"fold_batch_norm", run_simple<fold_batch_norm>, Phase::optimize,
+     "after fold_constants: transposed weights are constants by then"},
+    {"common_subexpressions", run_simple<common_subexpressions>, Phase::optimize,
+     "last but one: what differed only in spelling is equal now"},
+    {"dead_code", run_simple<dead_code>, Phase::optimize,
+     "last: the next round counts readers"},
+};
+
+const Pass* find_pass(std::string_view name) {
+  for (const Pass& pass : kPasses) {
+    if (pass.name == name) return &pass;
+  }
+  return nullptr;
+}
+
+Diag no_such_pass(std::string_view name) {
+  std::string known;
+  std::vector<std::string_view> names;
+  for (const Pass& pass : kPasses) {
+    if (std::find(names.begin(), names.end(), pass.name) != names.end()) continue;
+    names.push_back(pass.name);
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", pass.name);
+  }
+  return Diag(Code::usage, fmt::format("there is no pass '{}'", printable(name))).with_help("the passes are " + known);
+}
+
+Status verify_after(std::string_view name, const Graph& graph) {
+  Status status = verify(graph);
+  if (!status.ok()) status.diag().notes.push_back(fmt::format("found after: {}", name));
+  return status;
+}
+
+class Runner {
+ public:
+  Runner(Graph& graph, const PipelineOptions& options) : graph_(graph), options_(options) {}
+
+  Status run() {
+    for (const std::string& name : options_.skip) {
+      if (!find_pass(name)) return no_such_pass(name);
+    }
+    if (!options_.stop_after.empty() && !find_pass(options_.stop_after)) return no_such_pass(options_.stop_after);
+    RETURN_IF_ERROR(run_phases());
+    return options_.verify_each_pass ? Status() : verify_after("the last pass", graph_);
+  }
+
+ private:
+  Status run_phases() {
+    RETURN_IF_ERROR(run_phase(Phase::prepare, 1));
+    for (int round = 1; round <= kMaxRounds && !stopped_; ++round) {
+      changed_ = Changed::no;
+      RETURN_IF_ERROR(run_phase(Phase::optimize, round));
+      if (changed_ == Changed::no) break;
+    }
+    return {};
+  }
+
+  Status run_phase(Phase phase, int round) {
+    for (const Pass& pass : kPasses) {
+      if (stopped_) break;
+      if (pass.phase != phase) continue;
+      if (std::find(options_.skip.begin(), options_.skip.end(), pass.name) == options_.skip.end()) RETURN_IF_ERROR(run_one(pass, round));
+      stopped_ = pass.name == options_.stop_after;
+    }
+    return {};
+  }
+
+  Status run_one(const Pass& pass, int round) {
+    const auto start = std::chrono::steady_clock::now();
+    Result<Changed> changed = pass.run(graph_, options_);
+    if (!changed.ok()) {
+      changed.diag().notes.push_back(fmt::format("in the pass {}", pass.name));
+      return std::move(changed.diag());
+    }
+    const auto time = std::chrono::steady_clock::now() - start;
+    if (options_.timings) {
+      const auto time_ns = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+      options_.timings->push_back({pass.name, round, time_ns, *changed});
+    }
+    if (*changed == Changed::no) return {};
+    changed_ = Changed::yes;
+    if (options_.verify_each_pass) RETURN_IF_ERROR(verify_after(pass.name, graph_));
+    if (options_.on_changed) options_.on_changed(pass.name, graph_);
+    return {};
+  }
+
+  Graph& graph_;
+  const PipelineOptions& options_;
+  Changed changed_ = Changed::no;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+Span<const Pass> pass_table() { return {kPasses, std::size(kPasses)}; }
+
+Result<Changed> run_pass(std::string_view name, Graph& graph, const PipelineOptions& options) {
+  const Pass* pass = find_pass(name);
+  if (!pass) return no_such_pass(name);
+  ASSIGN_OR_RETURN(const Changed changed, pass->run(graph, options));
+  RETURN_IF_ERROR(verify_after(name, graph));
+  return changed;
+}
+
+Status run_pipeline(Graph& graph, const PipelineOptions& options) { return Runner(graph, options).run(); }
+
+}  // namespace wick::compiler

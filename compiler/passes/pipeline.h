@@ -1,0 +1,64 @@
+// Runs the passes in the order of one table.
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ir/decompose.h"
+#include "compiler/ir/graph.h"
+#include "compiler/support/result.h"
+#include "wick/span.h"
+
+namespace wick::compiler {
+
+enum class Changed : bool { no = false, yes = true };
+
+/// Limits of constant folding.
+struct FoldOptions {
+  uint64_t max_folded_bytes = uint64_t{256} << 20;  // growth of all constants of a graph together, in one run of the pass
+  uint64_t free_result_bytes = uint64_t{1} << 20;   // results up to this size fold however small their operands are
+  uint64_t free_creation_bytes = uint64_t{64} << 10;  // the same for operators without tensor operands
+};
+
+struct PassTiming {
+  std::string_view pass;
+  int round = 0;             // of its phase, from 1
+  uint64_t time_ns = 0;
+  Changed changed = Changed::no;
+};
+
+struct PipelineOptions {
+  KeepFn keep;                              // composites that stay whole; null: none
+  FoldOptions fold;
+  std::vector<std::string> skip;            // names of passes that do not run
+  std::string stop_after;                   // ends the pipeline when this pass has run once
+  /// Called after each pass that changed the graph.
+  std::function<void(std::string_view pass, const Graph& graph)> on_changed;
+  bool verify_each_pass = false;            // otherwise the verifier runs once, at the end
+  std::vector<PassTiming>* timings = nullptr;
+};
+
+enum class Phase : uint8_t {
+  prepare,   // once
+  optimize,  // again and again, in order, until a round changes nothing
+};
+
+struct Pass {
+  std::string_view name;  // also the function, its file and its test
+  Result<Changed> (*run)(Graph& graph, const PipelineOptions& options);
+  Phase phase;
+  std::string_view why_here;
+};
+
+/// All passes, in the order in which they run.
+Span<const Pass> pass_table();
+
+/// Runs one pass by name. Errors: usage (no such pass), those of the pass, internal (it broke the graph).
+Result<Changed> run_pass(std::string_view name, Graph& graph, const PipelineOptions& options);
+
+/// Runs the table. A second run changes nothing. Errors: usage (skip or stop_after names no pass), those of the passes, each
+/// with a note that names it, internal (a pass broke the graph).
+Status run_pipeline(Graph& graph, const PipelineOptions& options);
+
+}  // namespace wick::compiler

@@ -1,0 +1,136 @@
+#include "compiler/passes/rewrite.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "compiler/support/failure.h"
+
+namespace wick::compiler {
+namespace {
+
+bool is_unread(const Node& node) {
+  return std::all_of(node.results().begin(), node.results().end(), [](const Value* value) { return value->num_uses() == 0; });
+}
+
+// A rewrite keeps dtype, sizes and dim order; anything else is left alone.
+bool fits(const Value& from, const Value& to) { return &from != &to && from.type == to.type; }
+
+Changed walk(Graph& graph, const std::function<Changed(Graph&)>& fn) {
+  Changed changed = Changed::no;
+  for (const auto& node : graph.nodes()) {
+    for (const auto& inner : node->graphs) changed = changed | walk(*inner, fn);
+  }
+  return changed | fn(graph);
+}
+
+// Arguments a rule tries may be ones the operator does not take: then it does not fit.
+Value* try_rule(Rule rule, Builder& builder, Node& node) {
+  try {
+    return rule(builder, node);
+  } catch (const Failure& failure) {
+    if (failure.diag.code == Code::internal) throw;
+    return nullptr;
+  }
+}
+
+Value* first_fit(Graph& graph, Node& node, Span<const Rule> rules, std::vector<Node*>& unread) {
+  for (Rule rule : rules) {
+    Builder builder(graph, &node);
+    Value* value = try_rule(rule, builder, node);
+    if (value && fits(*node.result(), *value)) {
+      for (Node* made : builder.made()) {
+        for (const OriginPtr& origin : node.more_origins) made->more_origins.push_back(origin);
+      }
+      return value;
+    }
+    unread.insert(unread.end(), builder.made().begin(), builder.made().end());
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void add_origins(Node& node, const Node& from) {
+  auto add = [&](const OriginPtr& origin) {
+    if (!origin || origin == node.origin) return;
+    if (!node.origin) {
+      node.origin = origin;
+    } else if (std::find(node.more_origins.begin(), node.more_origins.end(), origin) == node.more_origins.end()) {
+      node.more_origins.push_back(origin);
+    }
+  };
+  add(from.origin);
+  for (const OriginPtr& origin : from.more_origins) add(origin);
+}
+
+Result<Changed> for_each_graph(Graph& graph, const std::function<Changed(Graph&)>& fn) {
+  Changed changed = Changed::no;
+  RETURN_IF_ERROR(catch_failure([&] { changed = walk(graph, fn); }));
+  return changed;
+}
+
+bool has_effect(const Node& node) {
+  if (node.op->has(kEffect) || node.op->has(kInPlace) || node.results().empty()) return true;
+  for (const auto& graph : node.graphs) {
+    for (const auto& inner : graph->nodes()) {
+      if (has_effect(*inner)) return true;
+    }
+  }
+  return false;
+}
+
+Changed erase_unread(Graph& graph, const std::vector<Node*>& candidates) {
+  if (candidates.empty()) return Changed::no;
+  std::unordered_set<const Node*> set(candidates.begin(), candidates.end());
+  Changed changed = Changed::no;
+  auto& nodes = graph.nodes();
+  for (auto it = nodes.end(); it != nodes.begin();) {
+    Node* node = std::prev(it)->get();
+    if (!set.count(node) || !is_unread(*node) || has_effect(*node)) {
+      --it;
+      continue;
+    }
+    for (const Value* operand : node->operands()) {
+      if (operand->producer) set.insert(operand->producer);
+    }
+    graph.erase(node);  // `it` points behind it and stays valid
+    changed = Changed::yes;
+  }
+  return changed;
+}
+
+Changed rewrite_nodes(Graph& graph, Span<const Rule> rules) {
+  Changed changed = Changed::no;
+  std::vector<Node*> unread;
+  auto& nodes = graph.nodes();
+  for (auto it = nodes.begin(); it != nodes.end();) {
+    Node& node = **it;
+    if (node.results().size() != 1 || !node.graphs.empty() || node.result()->num_uses() == 0) {
+      ++it;
+      continue;
+    }
+    const bool first = it == nodes.begin();
+    const auto before = first ? it : std::prev(it);
+    Value* value = first_fit(graph, node, rules, unread);
+    if (!value) {
+      ++it;
+      continue;
+    }
+    for (const Value* operand : node.operands()) {
+      if (operand->producer) unread.push_back(operand->producer);
+    }
+    graph.replace(node.result(), value);
+    graph.erase(&node);
+    // What the rule made comes next.
+    it = first ? nodes.begin() : std::next(before);
+    changed = Changed::yes;
+  }
+  // A candidate may have been replaced itself since.
+  std::unordered_set<const Node*> present;
+  for (const auto& node : nodes) present.insert(node.get());
+  std::erase_if(unread, [&](const Node* node) { return !present.count(node); });
+  erase_unread(graph, unread);
+  return changed;
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,426 @@
+#include "compiler/plan/linearize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "compiler/ir/builder.h"
+#include "compiler/ir/text.h"
+#include "compiler/plan/linearizer.h"
+#include "compiler/support/failure.h"
+
+namespace wick::compiler {
+namespace {
+
+constexpr size_t kNever = std::numeric_limits<size_t>::max();
+
+// Kernels that read element i of argument 0 before or when they write element i of the result, or copy argument 0 first: the
+// result may lie exactly over argument 0.
+bool may_overwrite_first_operand(const Node& node) {
+  static constexpr std::string_view kNames[] = {
+      "aten.add.Tensor", "aten.add.Scalar", "aten.sub.Tensor", "aten.sub.Scalar", "aten.mul.Tensor", "aten.mul.Scalar", "aten.div.Tensor",
+      "aten.div.Scalar", "aten.relu.default", "aten.neg.default", "aten.clamp.default", "aten.slice_scatter.default",
+      "aten.select_scatter.default", "aten.index_put.default", "aten.index_copy.default", "aten.index_add.default", "aten.masked_fill.Scalar"};
+  return std::find(std::begin(kNames), std::end(kNames), node.op->name()) != std::end(kNames);
+}
+
+bool is_view(const Value* value) { return value->producer && value->producer->op->has(kView); }
+
+}  // namespace
+
+// --- instructions ---
+
+void Linearizer::touch(int32_t value_index, uint32_t instruction) {
+  const StatementValue& value = statement_.values[static_cast<size_t>(value_index)];
+  if (const auto* list = std::get_if<IndexList>(&value)) {
+    if (list->kind == IndexList::Kind::ints) return;
+    for (int32_t item : list->items) {
+      if (item >= 0) touch(item, instruction);
+    }
+    return;
+  }
+  const auto* tensor = std::get_if<StatementTensor>(&value);
+  if (!tensor) return;
+  Storage& storage = statement_.storages[tensor->storage];
+  storage.first = storage.used ? std::min(storage.first, instruction) : instruction;
+  storage.last = storage.used ? std::max(storage.last, instruction) : instruction;
+  storage.used = true;
+}
+
+uint32_t Linearizer::emit_kernel(std::string_view registry_name, std::vector<int32_t> args, bool stock) {
+  const auto at = static_cast<uint32_t>(statement_.instructions.size());
+  for (int32_t arg : args) touch(arg, at);
+  Instruction instruction;
+  instruction.op = operator_index(registry_name, stock);
+  instruction.args = std::move(args);
+  instruction.origin = origin_;
+  statement_.instructions.push_back(std::move(instruction));
+  return at;
+}
+
+size_t Linearizer::emit_jump(int32_t condition) {
+  touch(condition, static_cast<uint32_t>(statement_.instructions.size()));
+  statement_.instructions.push_back({Instruction::Kind::jump_false, 0, {condition, 0}, origin_});
+  return statement_.instructions.size() - 1;
+}
+
+// Copies with the source's shape: the target takes any shape up to its bounds.
+void Linearizer::copy_into(int32_t target, int32_t source, const std::string& reason) {
+  const uint32_t at = emit_kernel("aten::clone.out", {source, none_value(), target, target});
+  statement_.copies.push_back({at, reason});
+}
+
+// --- views without instructions ---
+
+bool Linearizer::alias_view(const Node& node) {
+  const Value* input = node.arg(size_t{0}).as<Value*>();
+  const Value* result = node.result();
+  const int32_t source_index = tensor_index(input);
+  const StatementTensor source = tensor_at(source_index);
+  const std::string_view name = node.op->name();
+  const bool same_bytes = name == "aten.view.default" || name == "aten.view_as_real.default" || name == "aten.view_as_complex.default" ||
+                          name == "aten.view.dtype";
+  if (!is_static(result->sizes()) || !is_static(input->sizes())) {
+    if (name != "aten.view.default") return false;
+    // The pointer is set when the program runs.
+    const int32_t out = define_tensor(result, source.storage, source.offset_bytes);
+    std::get<StatementTensor>(statement_.values[static_cast<size_t>(out)]).storage = new_storage(Storage::Kind::none, 0, result->name);
+    const int32_t sizes = int_list(result->sizes());
+    emit_kernel("executorch_prim::et_view.default", {source_index, sizes, out});
+    // The result lives in the source's memory.
+    view_roots_[out] = source_index;
+    return true;
+  }
+  uint64_t offset = 0;
+  const auto in_sizes = *static_sizes(input->sizes());
+  const size_t item = dtype_size_bytes(input->dtype());
+  if (same_bytes) {
+    // nothing to add
+  } else if (name == "aten.expand.default") {
+    if (!(numel(input->sizes()) == numel(result->sizes()))) return false;
+  } else if (name == "aten.permute.default") {
+    // Dimensions longer than 1 must keep their order.
+    int64_t previous = -1;
+    for (const Sym& dim : node.arg(1).as<Ints>()) {
+      if (in_sizes[static_cast<size_t>(dim.value())] == 1) continue;
+      if (dim.value() < previous) return false;
+      previous = dim.value();
+    }
+  } else if (name == "aten.slice.Tensor" || name == "aten.select.int") {
+    const auto dim = static_cast<size_t>(node.static_integer("dim"));
+    for (size_t i = 0; i < dim; ++i) {
+      if (in_sizes[i] != 1) return false;
+    }
+    const bool slice = name == "aten.slice.Tensor";
+    const Sym start = node.integer(slice ? "start" : "index");
+    if (!start.is_const() || (slice && !node.integer("step").is(1))) return false;
+    uint64_t inner = item;
+    for (size_t i = dim + 1; i < in_sizes.size(); ++i) inner *= static_cast<uint64_t>(in_sizes[i]);
+    const int64_t first = start.value() < 0 ? start.value() + in_sizes[dim] : start.value();
+    offset = static_cast<uint64_t>(first) * inner;
+  } else {
+    return false;
+  }
+  define_tensor(result, source.storage, source.offset_bytes + offset);
+  return true;
+}
+
+// --- concatenations whose operands are written where they belong ---
+
+void Linearizer::plan_concatenations(const Graph& graph) {
+  for (const auto& node : graph.nodes()) {
+    if (!node->is("aten.cat.default")) continue;
+    const Value* result = node->result();
+    const auto sizes = static_sizes(result->sizes());
+    if (!sizes || writes_state_.count(result)) continue;
+    const auto dim = static_cast<size_t>(wrap_dim(node->static_integer("dim"), sizes->size()));
+    bool contiguous = true;
+    for (size_t i = 0; i < dim; ++i) contiguous = contiguous && (*sizes)[i] == 1;
+    const Values operands = node->tensors("tensors");
+    std::set<const Value*> seen;
+    bool all = contiguous && !operands.empty();
+    for (const Value* operand : operands) {
+      const Node* producer = operand->producer;
+      all = all && producer && producer->op->kernel && producer->graphs.empty() && !is_view(operand) && !producer->is("aten.cat.default") &&
+            operand->kind == ValueKind::result && operand->rank() == sizes->size() && operand->dtype() == result->dtype() &&
+            is_static(operand->sizes()) && !placed_.count(operand) && !writes_state_.count(operand) && seen.insert(operand).second;
+    }
+    if (!all) continue;
+    // All in this graph: an operand from outside has its memory already.
+    std::set<const Node*> local;
+    for (const auto& other : graph.nodes()) local.insert(other.get());
+    if (!std::all_of(operands.begin(), operands.end(), [&](const Value* v) { return local.count(v->producer) != 0; })) continue;
+    const uint32_t storage = new_storage(Storage::Kind::arena, bound_bytes(describe(result)), result->name);
+    uint64_t offset = 0;
+    for (const Value* operand : operands) {
+      placed_[operand] = {storage, offset};
+      offset += bound_bytes(describe(operand));
+    }
+    placed_[result] = {storage, 0};
+  }
+}
+
+// --- state ---
+
+// Position of the last node that reads `value` or a view of it; kNever if it leaves the graph.
+size_t Linearizer::last_read(const Value* value) const {
+  size_t last = 0;
+  for (const GraphOutput& output : graph_.outputs) {
+    if (output.value == value) return kNever;
+  }
+  for (const Node* user : value->users()) {
+    auto it = position_.find(user);
+    if (it == position_.end()) return kNever;
+    last = std::max(last, it->second);
+    if (user->op->has(kView)) last = std::max(last, last_read(user->result()));
+  }
+  return last;
+}
+
+// Finds, for each update, the chain state -> version 1 -> .. -> new value of nodes that can all write in place.
+void Linearizer::plan_state_writes() {
+  for (const StateUpdate& update : graph_.updates) {
+    if (update.target->kind != ValueKind::state) continue;
+    std::vector<const Value*> versions;
+    const Value* value = update.value;
+    bool in_place = true;
+    while (value != update.target) {
+      const Node* node = value->producer;
+      const bool fits = node && position_.count(node) && may_overwrite_first_operand(*node) && value->type == update.target->type &&
+                        node->arg(size_t{0}).is<Value*>() && !writes_state_.count(value);
+      if (!fits) {
+        in_place = false;
+        break;
+      }
+      versions.push_back(value);
+      value = node->arg(size_t{0}).as<Value*>();
+    }
+    // Every version must be dead, but for its successor's own read as argument 0, when the successor is written.
+    for (size_t i = 0; in_place && i < versions.size(); ++i) {
+      const Value* before = i + 1 < versions.size() ? versions[i + 1] : update.target;
+      const Node* writer = versions[i]->producer;
+      const size_t at = position_.at(writer);
+      size_t reads_by_writer = 0;
+      for (const Node* user : before->users()) {
+        reads_by_writer += user == writer;
+        if (user != writer && user->op->has(kView)) in_place = in_place && last_read(user->result()) < at;
+        in_place = in_place && (user == writer || (position_.count(user) && position_.at(user) < at));
+      }
+      const size_t uses_outside = before->num_uses() - before->users().size();
+      in_place = in_place && reads_by_writer == 1 && uses_outside == (before == update.target ? 1u : 0u);
+    }
+    const size_t uses = in_place ? std::count_if(graph_.updates.begin(), graph_.updates.end(), [&](const StateUpdate& u) { return u.value == update.value; }) : 0;
+    if (!in_place || uses != 1) continue;
+    for (const Value* version : versions) writes_state_[version] = update.target;
+  }
+}
+
+void Linearizer::updates() {
+  struct Copy {
+    int32_t target, source;
+  };
+  std::vector<Copy> copies;
+  for (const StateUpdate& update : graph_.updates) {
+    if (update.target->kind != ValueKind::state || writes_state_.count(update.value)) continue;
+    const int32_t target = tensor_index(update.target);
+    int32_t source = tensor_index(update.value);
+    if (target == source) continue;
+    if (statement_.storages[tensor_at(source).storage].kind == Storage::Kind::state) {
+      const int32_t saved = scratch_like(tensor_at(source), update.value->name);
+      copy_into(saved, source, "one buffer takes the old value of another");
+      source = saved;
+    }
+    copies.push_back({target, source});
+  }
+  // Outputs that are the old contents of a buffer about to change.
+  for (const GraphOutput& output : graph_.outputs) {
+    if (output.kind != GraphOutput::Kind::value || !output.value->type.is_tensor()) continue;
+    const int32_t index = tensor_index(output.value);
+    const uint32_t storage = tensor_at(index).storage;
+    const bool overwritten = std::any_of(copies.begin(), copies.end(), [&](const Copy& copy) { return tensor_at(copy.target).storage == storage; });
+    if (!overwritten) continue;
+    const int32_t saved = scratch_like(tensor_at(index), output.value->name);
+    copy_into(saved, index, "the program returns the old contents of a buffer it changes");
+    index_[output.value] = saved;
+  }
+  for (const Copy& copy : copies) {
+    const uint32_t at = emit_kernel("aten::copy_", {copy.target, copy.source, literal(false), copy.target});
+    statement_.copies.push_back({at, "a buffer takes its new value"});
+  }
+}
+
+// --- nodes ---
+
+void Linearizer::kernel_node(const Node& node) {
+  const std::vector<ArgSpec>& specs = node.op->parsed->args;
+  if (!node.op->kernel) {
+    fail(Diag(Code::internal, fmt::format("{} has no kernel and was not decomposed", node.op->name())).in(where_of(node)));
+  }
+  // Out variants lack the dtype, layout, device and pin_memory of factories, and generators.
+  const bool factory = node.op->parsed->find("layout") >= 0;
+  std::vector<int32_t> args;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const ArgSpec& spec = specs[i];
+    if (spec.type == ArgType::generator) continue;
+    if (factory && (spec.name == "dtype" || spec.name == "layout" || spec.name == "device" || spec.name == "pin_memory")) continue;
+    args.push_back(argument(spec, node.arg(i)));
+  }
+  IndexList outs{IndexList::Kind::tensors, {}};
+  for (const Value* result : node.results()) {
+    if (!result->type.is_tensor()) fail(Code::internal, fmt::format("{} does not return tensors", node.op->name()));
+    auto written = writes_state_.find(result);
+    const int32_t out = written == writes_state_.end() ? allocate(result) : define_tensor(result, tensor_at(tensor_index(written->second)).storage, 0);
+    args.push_back(out);
+    outs.items.push_back(out);
+  }
+  if (outs.items.size() == 1) args.push_back(outs.items[0]);
+  else args.push_back(add_value(std::move(outs)));
+  emit_kernel(node.op->kernel, std::move(args), !node.op->has(kNoStock));
+  if (node.op->has(kView)) {
+    statement_.copies.push_back({static_cast<uint32_t>(statement_.instructions.size() - 1),
+                                 fmt::format("the result of {} is no contiguous range of its operand", node.op->name())});
+  }
+}
+
+// Operators that compute numbers write their result value themselves and take no out argument.
+void Linearizer::scalar_node(const Node& node) {
+  std::vector<int32_t> args;
+  for (size_t i = 0; i < node.args().size(); ++i) args.push_back(argument(node.op->parsed->args[i], node.arg(i)));
+  const Type& type = node.result()->type;
+  StatementValue initial = int64_t{0};
+  if (type.kind == TypeKind::real) initial = 0.0;
+  if (type.kind == TypeKind::boolean) initial = false;
+  const int32_t out = add_value(std::move(initial));
+  args.push_back(out);
+  emit_kernel(node.op->kernel, std::move(args));
+  index_[node.result()] = out;
+  if (type.kind != TypeKind::real && !type.expr.is_const()) expressions_.back()[type.expr.text()] = out;
+}
+
+void Linearizer::node(const Node& node) {
+  origin_ = node.origin;
+  const std::string_view name = node.op->name();
+  if (name == "higher_order.cond.default") return cond(node);
+  if (name == "higher_order.while_loop.default") return while_loop(node);
+  if (name == "higher_order.scan.default") return scan(node, true);
+  if (name == "higher_order.map_impl.default") return scan(node, false);
+  if (!node.results().empty() && !node.result()->type.is_tensor()) return scalar_node(node);
+  if (node.op->has(kView) && !placed_.count(node.result()) && alias_view(node)) return;
+  if (name == "aten.cat.default" && placed_.count(node.result())) {
+    define_tensor(node.result(), placed_[node.result()].first, 0);
+    return;
+  }
+  kernel_node(node);
+  for (const Value* result : node.results()) define_symbols(result);
+}
+
+void Linearizer::nodes(const Graph& graph) {
+  plan_concatenations(graph);
+  for (const auto& item : graph.nodes()) node(*item);
+  origin_ = nullptr;
+}
+
+// --- borders ---
+
+void Linearizer::inputs() {
+  for (const GraphInput& input : graph_.inputs) {
+    int32_t index = 0;
+    switch (input.kind) {
+      case GraphInput::Kind::value: index = allocate(input.value); break;
+      case GraphInput::Kind::integer: index = add_value(input.integer); break;
+      case GraphInput::Kind::real: index = add_value(input.real); break;
+      case GraphInput::Kind::boolean: index = add_value(input.integer != 0); break;
+      case GraphInput::Kind::string: index = add_value(input.string); break;
+      case GraphInput::Kind::none: index = add_value(std::monostate{}); break;
+    }
+    if (input.kind == GraphInput::Kind::value) touch(index, 0);
+    statement_.inputs.push_back(index);
+    statement_.input_names.push_back(input.name);
+    statement_.input_types.push_back(input.kind == GraphInput::Kind::value ? to_text(input.value->type) : "");
+  }
+  for (const GraphInput& input : graph_.inputs) {
+    if (input.kind == GraphInput::Kind::value) define_symbols(input.value);
+  }
+}
+
+void Linearizer::stored_values() {
+  auto define = [&](const Value* value, Storage::Kind kind) {
+    const uint32_t storage = new_storage(kind, bound_bytes(describe(value)), value->fqn.empty() ? value->name : value->fqn);
+    statement_.storages[storage].data = value->data;
+    const int32_t index = define_tensor(value, storage, 0);
+    std::get<StatementTensor>(statement_.values[static_cast<size_t>(index)]).name = value->fqn;
+  };
+  auto walk = [&](auto&& self, const Graph& graph) -> void {
+    for (const Value* value : graph.constants()) define(value, Storage::Kind::constant);
+    for (const auto& item : graph.nodes()) {
+      for (const auto& inner : item->graphs) self(self, *inner);
+    }
+  };
+  walk(walk, graph_);
+  for (const Value* value : graph_.states()) define(value, Storage::Kind::state);
+}
+
+void Linearizer::outputs() {
+  const auto end = static_cast<uint32_t>(statement_.instructions.size());
+  for (const StateUpdate& update : graph_.updates) {
+    if (update.target->kind == ValueKind::state) continue;
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      if (graph_.inputs[i].value == update.target) statement_.mutated_inputs.push_back(static_cast<int32_t>(i));
+    }
+    statement_.outputs.push_back(tensor_index(update.value));
+  }
+  for (const GraphOutput& output : graph_.outputs) {
+    int32_t index = 0;
+    switch (output.kind) {
+      case GraphOutput::Kind::value: index = output.value->type.is_tensor() ? tensor_index(output.value) : scalar_index(output.value); break;
+      case GraphOutput::Kind::integer: index = int_value(output.integer); break;
+      case GraphOutput::Kind::boolean: index = output.integer.is_const() ? literal(output.integer.value() != 0) : int_value(output.integer); break;
+      case GraphOutput::Kind::real: index = literal(output.real); break;
+      case GraphOutput::Kind::string: index = literal(output.string); break;
+      case GraphOutput::Kind::none: index = none_value(); break;
+    }
+    statement_.outputs.push_back(index);
+    statement_.output_leaves.push_back(output.leaf);
+  }
+  for (int32_t index : statement_.outputs) touch(index, std::max(end, static_cast<uint32_t>(statement_.instructions.size())));
+}
+
+// A view whose pointer is set at run time keeps its source's memory alive.
+void Linearizer::extend_views() {
+  for (auto it = view_roots_.rbegin(); it != view_roots_.rend(); ++it) {
+    const Storage& view = statement_.storages[tensor_at(it->first).storage];
+    if (view.used) touch(it->second, view.last);
+  }
+}
+
+Statement Linearizer::run() {
+  statement_.name = function_.name;
+  statement_.in_spec = function_.in_spec;
+  statement_.out_spec = function_.out_spec;
+  statement_.ranges = graph_.ranges;
+  size_t position = 0;
+  for (const auto& item : graph_.nodes()) position_[item.get()] = ++position;
+  inputs();
+  stored_values();
+  plan_state_writes();
+  nodes(graph_);
+  updates();
+  outputs();
+  extend_views();
+  extend_loops();
+  if (options_.stock_only && !statement_.not_stock.empty()) {
+    Diag diag(Code::unsupported_op, "stock ExecuTorch has no kernel for what this model needs");
+    diag.notes = statement_.not_stock;
+    fail(std::move(diag).with_help("compile with --profile auto and run the program on Wick's runtime"));
+  }
+  return std::move(statement_);
+}
+
+Result<Statement> linearize(const Function& function, const LinearizeOptions& options) {
+  std::optional<Statement> statement;
+  RETURN_IF_ERROR(catch_failure([&] { statement = Linearizer(function, options).run(); }));
+  return std::move(*statement);
+}
+
+}  // namespace wick::compiler

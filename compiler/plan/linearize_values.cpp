@@ -1,0 +1,265 @@
+// Values of a statement: literals, computed integers, tensors and their storage.
+#include <fmt/format.h>
+
+#include <string.h>
+
+#include <algorithm>
+
+#include "compiler/ir/text.h"
+#include "compiler/plan/linearizer.h"
+#include "compiler/support/failure.h"
+
+namespace wick::compiler {
+namespace {
+
+constexpr uint64_t kAlignment = 16;
+// Numbers of elements must stay below 2^31: the runtime's sizes and strides are 32-bit.
+constexpr uint64_t kMaxElements = (uint64_t{1} << 31) - 1;
+
+}  // namespace
+
+int32_t Linearizer::add_value(StatementValue value) {
+  statement_.values.push_back(std::move(value));
+  return static_cast<int32_t>(statement_.values.size() - 1);
+}
+
+int32_t Linearizer::literal(const Arg& arg) {
+  std::string key;
+  StatementValue value;
+  if (arg.is<None>()) {
+    key = "none";
+  } else if (arg.is<Sym>()) {
+    key = fmt::format("i{}", arg.as<Sym>().value());
+    value = arg.as<Sym>().value();
+  } else if (arg.is<double>()) {
+    uint64_t bits;
+    const double real = arg.as<double>();
+    memcpy(&bits, &real, sizeof bits);
+    key = fmt::format("d{:016x}", bits);
+    value = real;
+  } else if (arg.is<bool>()) {
+    key = arg.as<bool>() ? "true" : "false";
+    value = arg.as<bool>();
+  } else if (arg.is<std::string>()) {
+    key = "s" + arg.as<std::string>();
+    value = arg.as<std::string>();
+  } else if (arg.is<DType>()) {
+    key = fmt::format("i{}", static_cast<int>(arg.as<DType>()));
+    value = static_cast<int64_t>(arg.as<DType>());
+  } else if (arg.is<Reals>()) {
+    return add_value(arg.as<Reals>());
+  } else if (arg.is<Bools>()) {
+    return add_value(arg.as<Bools>());
+  } else {
+    fail(Code::internal, fmt::format("{} is no literal", to_text(arg)));
+  }
+  auto [it, fresh] = literals_.try_emplace(key, 0);
+  if (fresh) it->second = add_value(std::move(value));
+  return it->second;
+}
+
+int32_t Linearizer::none_value() { return literal(None{}); }
+int32_t Linearizer::literal_int(int64_t value) { return literal(Sym(value)); }
+
+// Runs of integer operators are emitted where they are first needed and remembered for the same or inner nesting levels.
+int32_t Linearizer::int_value(const Sym& sym) {
+  if (sym.is_const()) return literal(sym);
+  const std::string text = sym.text();
+  for (const auto& level : expressions_) {
+    if (auto it = level.find(text); it != level.end()) return it->second;
+  }
+  const SymNode& node = *sym.node();
+  auto emit = [&](const char* name, std::vector<int32_t> args) {
+    const int32_t result = add_value(int64_t{0});
+    args.push_back(result);
+    emit_kernel(fmt::format("executorch_prim::{}.Scalar", name), std::move(args));
+    return result;
+  };
+  auto chain = [&](const char* name) {
+    int32_t result = int_value(node.args[0]);
+    for (size_t i = 1; i < node.args.size(); ++i) result = emit(name, {result, int_value(node.args[i])});
+    return result;
+  };
+  int32_t result = 0;
+  switch (node.op) {
+    case SymOp::symbol:
+      fail(Diag(Code::unsupported_model, fmt::format("the size '{}' is used before anything defines it", text)));
+    case SymOp::sum: result = chain("add"); break;
+    case SymOp::product: result = chain("mul"); break;
+    case SymOp::floor_div: result = chain("floordiv"); break;
+    case SymOp::mod: {
+      // The runtime's mod truncates; Python's follows the divisor's sign.
+      const int32_t a = int_value(node.args[0]), b = int_value(node.args[1]);
+      result = emit("sub", {a, emit("mul", {emit("floordiv", {a, b}), b})});
+      break;
+    }
+    case SymOp::max: result = chain("sym_max"); break;
+    case SymOp::min: result = chain("sym_min"); break;
+    case SymOp::eq: result = chain("eq"); break;
+    case SymOp::lt: result = chain("lt"); break;
+    case SymOp::le: result = chain("le"); break;
+    case SymOp::ne: result = emit("sym_not", {chain("eq")}); break;
+    case SymOp::logical_not: result = emit("sym_not", {int_value(node.args[0])}); break;
+    case SymOp::logical_and: result = emit("sym_ite", {int_value(node.args[0]), int_value(node.args[1]), literal(false)}); break;
+    case SymOp::logical_or: result = emit("sym_ite", {int_value(node.args[0]), literal(true), int_value(node.args[1])}); break;
+    case SymOp::where: result = emit("sym_ite", {int_value(node.args[0]), int_value(node.args[1]), int_value(node.args[2])}); break;
+  }
+  expressions_.back()[text] = result;
+  return result;
+}
+
+int32_t Linearizer::int_list(const Ints& ints) {
+  IndexList list{IndexList::Kind::ints, {}};
+  for (const Sym& item : ints) list.items.push_back(int_value(item));
+  return add_value(std::move(list));
+}
+
+int32_t Linearizer::tensor_index(const Value* value) {
+  auto it = index_.find(value);
+  if (it == index_.end()) fail(Code::internal, fmt::format("%{} has no storage", value->name));
+  return it->second;
+}
+
+int32_t Linearizer::scalar_index(const Value* value) {
+  if (auto it = index_.find(value); it != index_.end()) return it->second;
+  return int_value(value->type.expr);
+}
+
+int32_t Linearizer::tensor_list(const Values& values, bool optional) {
+  IndexList list{optional ? IndexList::Kind::optional_tensors : IndexList::Kind::tensors, {}};
+  for (const Value* value : values) list.items.push_back(value ? tensor_index(value) : -1);
+  return add_value(std::move(list));
+}
+
+int32_t Linearizer::argument(const ArgSpec& spec, const Arg& arg) {
+  if (arg.is<Value*>()) {
+    const Value* value = arg.as<Value*>();
+    return value->type.is_tensor() ? tensor_index(value) : scalar_index(value);
+  }
+  if (arg.is<Values>()) return tensor_list(arg.as<Values>(), spec.type == ArgType::optional_tensor_list);
+  if (arg.is<Ints>()) {
+    if (spec.type == ArgType::real_list) {
+      Reals reals;
+      for (const Sym& item : arg.as<Ints>()) reals.push_back(static_cast<double>(item.value()));
+      return add_value(std::move(reals));
+    }
+    return int_list(arg.as<Ints>());
+  }
+  if (arg.is<Sym>()) {
+    if (spec.type == ArgType::int_list) return int_list(Ints(static_cast<size_t>(std::max(spec.list_size, 1)), arg.as<Sym>()));
+    if (spec.type == ArgType::real && arg.as<Sym>().is_const()) return literal(static_cast<double>(arg.as<Sym>().value()));
+    if (spec.type == ArgType::boolean && arg.as<Sym>().is_const()) return literal(arg.as<Sym>().value() != 0);
+    return int_value(arg.as<Sym>());
+  }
+  if (arg.is<bool>() && spec.type == ArgType::integer) return literal_int(arg.as<bool>());
+  return literal(arg);
+}
+
+uint32_t Linearizer::operator_index(std::string_view registry_name, bool stock) {
+  const size_t dot = registry_name.find('.');
+  Operator op{std::string(registry_name.substr(0, dot)), dot == std::string_view::npos ? "" : std::string(registry_name.substr(dot + 1))};
+  if (!stock) {
+    auto& list = statement_.not_stock;
+    auto at = std::lower_bound(list.begin(), list.end(), registry_name);
+    if (at == list.end() || *at != registry_name) list.insert(at, std::string(registry_name));
+  }
+  for (size_t i = 0; i < statement_.operators.size(); ++i) {
+    if (statement_.operators[i].name == op.name && statement_.operators[i].overload == op.overload) return static_cast<uint32_t>(i);
+  }
+  statement_.operators.push_back(std::move(op));
+  return static_cast<uint32_t>(statement_.operators.size() - 1);
+}
+
+StatementTensor Linearizer::describe(const Value* value) {
+  StatementTensor tensor;
+  tensor.dtype = value->dtype();
+  tensor.dynamic = !is_static(value->sizes());
+  for (size_t i = 0; i < value->rank(); ++i) {
+    const SymRange range = range_of(value->sizes()[i], graph_.ranges);
+    if (range.max == kUnbounded || range.max < 0 || range.max > static_cast<int64_t>(kMaxElements)) {
+      Diag diag(Code::unsupported_model, fmt::format("dimension {} of '{}' has no usable upper bound", i, value->name));
+      if (value->producer) diag.where = where_of(*value->producer);
+      fail(std::move(diag)
+               .expected(value->sizes()[i].text(), "a size with an upper bound below 2^31")
+               .with_help("give it one: torch.export.Dim(name, max=..), or torch._check(n <= ..) for sizes read from data"));
+    }
+    tensor.sizes.push_back(range.max);
+  }
+  return tensor;
+}
+
+uint64_t Linearizer::bound_bytes(const StatementTensor& tensor) {
+  uint64_t count = 1;
+  for (int64_t size : tensor.sizes) {
+    if (__builtin_mul_overflow(count, static_cast<uint64_t>(size), &count) || count > kMaxElements) {
+      fail(Code::limit, "a tensor has 2^31 elements or more at its upper bounds");
+    }
+  }
+  return count * dtype_size_bytes(tensor.dtype);
+}
+
+uint32_t Linearizer::new_storage(Storage::Kind kind, uint64_t size_bytes, const std::string& label) {
+  Storage storage;
+  storage.kind = kind;
+  storage.size_bytes = (size_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  storage.label = label;
+  statement_.storages.push_back(std::move(storage));
+  return static_cast<uint32_t>(statement_.storages.size() - 1);
+}
+
+int32_t Linearizer::define_tensor(const Value* value, uint32_t storage, uint64_t offset_bytes) {
+  StatementTensor tensor = describe(value);
+  tensor.storage = storage;
+  tensor.offset_bytes = offset_bytes;
+  const int32_t index = add_value(std::move(tensor));
+  index_[value] = index;
+  return index;
+}
+
+int32_t Linearizer::allocate(const Value* value) {
+  if (auto it = placed_.find(value); it != placed_.end()) return define_tensor(value, it->second.first, it->second.second);
+  const uint64_t bytes = bound_bytes(describe(value));
+  return define_tensor(value, new_storage(Storage::Kind::arena, bytes, value->name), 0);
+}
+
+int32_t Linearizer::scratch_like(const StatementTensor& tensor, const std::string& label) {
+  StatementTensor copy = tensor;
+  copy.storage = new_storage(Storage::Kind::arena, bound_bytes(tensor), label);
+  copy.offset_bytes = 0;
+  copy.name.clear();
+  return add_value(std::move(copy));
+}
+
+// Sizes of `value` that are symbols nobody defined yet become known here; so does s in a size such as 4*s + 1.
+void Linearizer::define_symbols(const Value* value) {
+  for (size_t i = 0; i < value->rank(); ++i) {
+    std::set<std::string, std::less<>> symbols;
+    collect_symbols(value->sizes()[i], symbols);
+    if (symbols.size() != 1) continue;
+    const std::string& symbol = *symbols.begin();
+    const bool known = std::any_of(expressions_.begin(), expressions_.end(), [&](const auto& level) { return level.count(symbol) != 0; });
+    if (known) continue;
+    // size = slope * s + start, read off at s = 0, 1, 2.
+    auto at = [&](int64_t s) { return evaluate(value->sizes()[i], SymValues{{symbol, s}}); };
+    const auto start = at(0), one = at(1), two = at(2);
+    if (!start || !one || !two || *one - *start == 0 || *two - *one != *one - *start) continue;
+    const int64_t slope = *one - *start;
+    const int32_t size = add_value(int64_t{0});
+    emit_kernel("aten::sym_size.int", {tensor_index(value), literal_int(static_cast<int64_t>(i)), size});
+    expressions_.back()[value->sizes()[i].text()] = size;
+    int32_t result = size;
+    if (*start != 0) {
+      const int32_t difference = add_value(int64_t{0});
+      emit_kernel("executorch_prim::sub.Scalar", {result, literal_int(*start), difference});
+      result = difference;
+    }
+    if (slope != 1) {
+      const int32_t quotient = add_value(int64_t{0});
+      emit_kernel("executorch_prim::floordiv.Scalar", {result, literal_int(slope), quotient});
+      result = quotient;
+    }
+    expressions_.back()[symbol] = result;
+  }
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,21 @@
+// Where each arena storage lies.
+#pragma once
+#include <string>
+
+#include "compiler/plan/statement.h"
+#include "compiler/support/result.h"
+
+namespace wick::compiler {
+
+/// Gives every arena storage and state an offset (multiples of 16) and sets arena_bytes and arena_lower_bound_bytes (the
+/// largest sum of bytes alive at one instruction). Largest first into the best fitting gap, then a few orders that may do
+/// better; the smallest arena wins.
+void plan_memory(Statement& statement);
+
+/// Proves that no two storages alive at the same instruction overlap and that every tensor lies inside its storage.
+Status verify_plan(const Statement& statement);
+
+/// A picture in text: one line per storage, offset by time; and who is alive at the peak.
+std::string draw_plan(const Statement& statement);
+
+}  // namespace wick::compiler

@@ -1,0 +1,76 @@
+// The execution statement of one method: values, instructions and the memory behind them, one step before bytes.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace wick::compiler {
+
+/// A block of memory that one or more tensors share: an arena range, or stored bytes.
+struct Storage {
+  enum class Kind : uint8_t { arena, constant, state, none } kind = Kind::arena;  // none: a tensor whose pointer comes at run time
+  uint64_t size_bytes = 0;     // at upper bounds
+  ConstantData data;           // constant: bytes; state: initial value (empty = zeros)
+  // Lifetime in instructions, both ends included; states live throughout.
+  uint32_t first = 0, last = 0;
+  bool used = false;
+  uint64_t offset = 0;         // in the arena
+  std::string label;           // who asked for it, for the memory report
+};
+
+struct StatementTensor {
+  DType dtype = DType::f32;
+  std::vector<int64_t> sizes;  // upper bounds where dynamic
+  bool dynamic = false;
+  uint32_t storage = 0;        // index into Statement::storages
+  uint64_t offset_bytes = 0;   // inside the storage
+  std::string name;            // fully qualified name of a parameter or buffer
+};
+struct IndexList {
+  enum class Kind : uint8_t { ints, tensors, optional_tensors } kind;
+  std::vector<int32_t> items;  // value indices; -1 = None
+};
+/// One value of the method, in the order of the file.
+using StatementValue = std::variant<std::monostate, int64_t, double, bool, std::string, StatementTensor, IndexList, Reals, Bools>;
+
+struct Instruction {
+  enum class Kind : uint8_t { kernel, move, jump_false } kind = Kind::kernel;
+  uint32_t op = 0;                    // kernel: index into Statement::operators
+  std::vector<int32_t> args;          // kernel: value indices; move: from, to; jump_false: condition, destination instruction
+  OriginPtr origin;
+};
+
+struct Operator {
+  std::string name, overload;
+};
+
+/// Why a copy is in the program, for explain.
+struct CopyReason {
+  uint32_t instruction;
+  std::string reason;
+};
+
+struct Statement {
+  std::string name;
+  std::vector<StatementValue> values;
+  std::vector<int32_t> inputs, outputs;
+  std::vector<Operator> operators;
+  std::vector<Instruction> instructions;
+  std::vector<Storage> storages;
+  std::string in_spec, out_spec;
+  // Facts the file keeps for tools:
+  std::vector<std::string> input_names;
+  std::vector<std::string> input_types;        // text form with symbols, "" for literals
+  std::vector<int32_t> mutated_inputs;         // the leading outputs: which input each belongs to
+  std::vector<int32_t> output_leaves;          // leaf number of each output after the mutated inputs
+  SymRanges ranges;
+  std::vector<std::string> not_stock;          // operators stock ExecuTorch has no kernel for, sorted
+  std::vector<CopyReason> copies;
+  uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
+};
+
+}  // namespace wick::compiler

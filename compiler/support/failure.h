@@ -1,0 +1,38 @@
+// A Diag in flight. Straight-line code deep inside the compiler (shape inference, decompositions, folding) throws it; each
+// phase catches it at its border and returns it as a Status, so that no exception leaves the compiler.
+#pragma once
+#include <utility>
+
+#include "compiler/support/result.h"
+
+namespace wick::compiler {
+
+struct Failure {
+  Diag diag;
+};
+
+[[noreturn]] inline void fail(Code code, std::string message) { throw Failure{Diag(code, std::move(message))}; }
+[[noreturn]] inline void fail(Diag diag) { throw Failure{std::move(diag)}; }
+
+/// Runs fn(); a Failure it throws becomes the Status.
+template <typename F>
+Status catch_failure(F&& fn) {
+  try {
+    fn();
+    return {};
+  } catch (Failure& failure) {
+    return std::move(failure.diag);
+  }
+}
+
+/// The value of a Result, or throws its diagnostic.
+template <typename T>
+T value_or_throw(Result<T> result) {
+  if (!result.ok()) throw Failure{std::move(result.diag())};
+  return std::move(*result);
+}
+inline void throw_if_error(Status status) {
+  if (!status.ok()) throw Failure{std::move(status.diag())};
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,89 @@
+#include "compiler/support/file_map.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+
+namespace wick::compiler {
+namespace {
+
+namespace fs = std::filesystem;
+
+Span<const uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+std::string text_of(Span<const uint8_t> bytes) { return std::string(bytes.begin(), bytes.end()); }
+
+class FileMapTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("wick_file_map_test_" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string path(const char* name) const { return (folder_ / name).string(); }
+  fs::path folder_;
+};
+
+TEST_F(FileMapTest, ReadsBackWhatWasWritten) {
+  ASSERT_TRUE(write_file(path("a"), bytes_of("hello")).ok());
+  Result<FileMap> map = FileMap::open(path("a"));
+  ASSERT_TRUE(map.ok());
+  EXPECT_EQ(text_of(map->bytes()), "hello");
+}
+
+TEST_F(FileMapTest, MovesOwnership) {
+  ASSERT_TRUE(write_file(path("a"), bytes_of("one")).ok());
+  ASSERT_TRUE(write_file(path("b"), bytes_of("two")).ok());
+  Result<FileMap> a = FileMap::open(path("a")), b = FileMap::open(path("b"));
+  ASSERT_TRUE(a.ok() && b.ok());
+  FileMap moved = std::move(*a);
+  EXPECT_TRUE(a->bytes().empty());
+  moved = std::move(*b);
+  EXPECT_EQ(text_of(moved.bytes()), "two");
+}
+
+TEST_F(FileMapTest, AnEmptyFileIsEmptyBytes) {
+  ASSERT_TRUE(write_file(path("e"), {}).ok());
+  Result<FileMap> map = FileMap::open(path("e"));
+  ASSERT_TRUE(map.ok());
+  EXPECT_TRUE(map->bytes().empty());
+}
+
+TEST_F(FileMapTest, AMissingFileIsAnErrorWithTheSystemsText) {
+  Result<FileMap> map = FileMap::open(path("none"));
+  ASSERT_FALSE(map.ok());
+  EXPECT_EQ(map.diag().code, Code::file_io);
+  EXPECT_NE(map.diag().message.find("No such file or directory"), std::string::npos) << map.diag().message;
+  EXPECT_EQ(map.diag().help, "check the spelling of the path and that its folder exists");
+}
+
+TEST_F(FileMapTest, FoldersAndPipesAreRefused) {
+  Result<FileMap> map = FileMap::open(folder_.string());
+  ASSERT_FALSE(map.ok());
+  EXPECT_EQ(map.diag().help, "name a file, not a folder");
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  Result<FileMap> pipe = FileMap::open(path("pipe"));
+  ASSERT_FALSE(pipe.ok());
+  EXPECT_NE(pipe.diag().message.find("not a regular file"), std::string::npos);
+}
+
+TEST_F(FileMapTest, WritingReplacesTheFileAndLeavesNothingElse) {
+  ASSERT_TRUE(write_file(path("a"), bytes_of("old and longer")).ok());
+  ASSERT_TRUE(write_file(path("a"), bytes_of("new")).ok());
+  EXPECT_EQ(text_of(FileMap::open(path("a"))->bytes()), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator{}), 1);
+}
+
+TEST_F(FileMapTest, WritingIntoAMissingFolderOrOntoAFolderFails) {
+  EXPECT_EQ(write_file(path("no/such/x"), bytes_of("x")).diag().code, Code::file_io);
+  EXPECT_EQ(write_file(folder_.string(), bytes_of("x")).diag().help, "name a file, not a folder");
+}
+
+TEST_F(FileMapTest, DevicesAreWrittenDirectly) { EXPECT_TRUE(write_file("/dev/null", bytes_of("x")).ok()); }
+
+}  // namespace
+}  // namespace wick::compiler

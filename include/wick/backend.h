@@ -1,0 +1,52 @@
+// How delegates are handed to the executor: a backend is a table of functions. C++17, freestanding.
+#pragma once
+#include "wick/kernel.h"
+#include "wick/program.h"
+
+namespace wick {
+
+/// What a backend may use while a delegate is loaded. Memory from `allocate` lives as long as the method.
+class BackendInit {
+ public:
+  BackendInit(const MethodMeta& method, size_t delegate, Span<const DataMap> data, Span<uint8_t>* arena,
+              Parallelism* parallelism, IsaLevel isa, ErrorText* text)
+      : method_(method),
+        delegate_(delegate),
+        data_(data),
+        arena_(arena),
+        parallelism_(parallelism),
+        isa_(isa),
+        text_(text) {}
+
+  const MethodMeta& method() const { return method_; }
+  size_t num_specs() const { return method_.delegate(delegate_).num_specs; }
+  CompileSpec spec(size_t index) const { return method_.compile_spec(delegate_, index); }
+  /// A named blob: from the .ptd files first, then from the program.
+  Result<Span<const uint8_t>> named_data(const char* key) const;
+  /// Bytes of the method arena; null if there are too few (return DelegateMemoryAllocationFailed then).
+  void* allocate(size_t size_bytes, size_t alignment = 16);
+  Parallelism* parallelism() const { return parallelism_; }
+  IsaLevel isa() const { return isa_; }
+  /// Explains a failure; may be null.
+  ErrorText* text() const { return text_; }
+
+ private:
+  const MethodMeta& method_;
+  size_t delegate_;
+  Span<const DataMap> data_;
+  Span<uint8_t>* arena_;  // what is left of the method arena
+  Parallelism* parallelism_;
+  IsaLevel isa_;
+  ErrorText* text_;
+};
+
+/// `payload` is untrusted and stays in place while the delegate lives. execute gets inputs, then outputs, and reports
+/// failure through the context; it checks tags, dtypes and sizes itself. destroy may be null.
+struct Backend {
+  const char* id;
+  Error (*init)(BackendInit& context, Span<const uint8_t> payload, void** handle);
+  void (*execute)(KernelContext& context, void* handle, Span<EValue*> args);
+  void (*destroy)(void* handle);
+};
+
+}  // namespace wick

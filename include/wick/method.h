@@ -1,0 +1,96 @@
+// A method of a program, bound to kernels, delegates and memory, ready to run. C++17, freestanding.
+#pragma once
+#include "wick/backend.h"
+#include "wick/kernel.h"
+#include "wick/program.h"
+
+namespace wick {
+
+/// Memory of a method; the caller's, and untouched by others while the method lives.
+struct MemoryPlan {
+  Span<uint8_t> method;               // Method::required_bytes and what the delegates ask for; 16-byte aligned
+  Span<const Span<uint8_t>> planned;  // one per arena, at least arena_bytes(i), 16-byte aligned, zeroed before load
+  Span<uint8_t> temp;                 // scratch of kernels
+};
+
+/// One instruction as hooks and errors see it.
+struct InstructionInfo {
+  uint32_t chain = 0;
+  uint32_t index = 0;
+  InstructionKind kind = InstructionKind::kernel;
+  OperatorName op;           // kernel: its operator; delegate: name = backend id
+  Span<EValue* const> args;  // kernel, delegate
+};
+
+/// Called around each instruction. `end` also when it failed.
+struct Tracer {
+  void (*begin)(void* state, const InstructionInfo& instruction);
+  void (*end)(void* state, const InstructionInfo& instruction, Error error);
+  void* state;
+};
+
+struct MethodOptions {
+  Span<const KernelTable> kernels;  // searched in order
+  Span<const Backend* const> backends;
+  Span<const DataMap> data;  // .ptd files, searched in order
+  Parallelism* parallelism = nullptr;
+  IsaLevel isa = IsaLevel::baseline;
+  uint64_t seed = 0;                       // of random operators
+  uint64_t max_instructions = 10'000'000;  // per execution
+  const Tracer* tracer = nullptr;          // must outlive the method
+  ErrorText* text = nullptr;               // where a failed load is explained; used during load only
+};
+
+/// What went wrong in the last call that failed. Strings are literals or lie in the program.
+struct MethodError {
+  Error error = Error::Ok;
+  bool in_instruction = false;
+  InstructionInfo instruction;  // if in_instruction
+  const char* message = "";
+  void append_to(ErrorText& text) const;
+};
+
+/// Executes without allocating. One thread at a time. Not copyable; movable.
+class Method {
+ public:
+  /// Bytes of method arena that `method` takes, delegates aside.
+  static size_t required_bytes(const MethodMeta& method);
+  /// Errors: OperatorMissing (all of them are named), NotFound (a backend: all are named), MemoryAllocationFailed (an
+  /// arena is too small), InvalidArgument (misaligned memory), InvalidExternalData, or what a backend says. The
+  /// program, its file and all tables must outlive the method.
+  static Result<Method> load(const MethodMeta& method, const MemoryPlan& memory, const MethodOptions& options);
+  Method(Method&& other) noexcept : state_(other.state_) { other.state_ = nullptr; }
+  Method(const Method&) = delete;
+  Method& operator=(const Method&) = delete;
+  ~Method();
+
+  const MethodMeta& meta() const;
+  /// Sets an input for the next execution. A tensor must have the input's dtype, rank and layout, and a shape within
+  /// its bounds; its bytes are copied if the input is planned, else shared until the execution ends. Other values must
+  /// equal the ones the method was exported with (doubles: |a - b| <= 1e-4 + 1e-5 |b|). Errors: InvalidArgument,
+  /// InvalidType, NotSupported (another shape of a fixed input), OutOfResources (beyond the bounds).
+  Error set_input(size_t index, const EValue& value);
+  Error set_input(size_t index, const Tensor& tensor);
+  /// Planned tensor input to be written in place; counts as set. Null if the input has no memory of its own.
+  Tensor* input_in_place(size_t index);
+  /// Gives an output without planned memory its bytes; stays until changed. InvalidArgument if it has its own or
+  /// `size_bytes` is below the tensor's upper bound.
+  Error set_output_memory(size_t index, void* data, size_t size_bytes);
+
+  /// Runs all instructions. Every tensor input must have been set since the last execution: their memory is reused.
+  /// After an error outputs and state are undefined.
+  Error execute();
+  /// Valid until the next execution.
+  const EValue& output(size_t index) const;
+  /// Any value, for inspection between instructions.
+  const EValue& value(size_t index) const;
+  const MethodError& last_error() const;
+
+  struct State;
+
+ private:
+  explicit Method(State* state) : state_(state) {}
+  State* state_;
+};
+
+}  // namespace wick

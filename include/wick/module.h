@@ -1,0 +1,92 @@
+// A program with its memory, ready to be called: the convenient way on a machine with an operating system. C++17.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wick/method.h"
+
+namespace wick {
+
+/// Row-major elements that own their memory.
+struct HostTensor {
+  DType dtype = DType::f32;
+  std::vector<int32_t> sizes;
+  std::vector<uint8_t> bytes;
+};
+
+/// An input or output of a method.
+struct HostValue {
+  Tag tag = Tag::none;  // none, tensor, integer, real, boolean or string
+  HostTensor tensor;
+  int64_t integer = 0;
+  double real = 0;
+  bool boolean = false;
+  std::string string;
+
+  HostValue() = default;
+  HostValue(HostTensor t) : tag(Tag::tensor), tensor(std::move(t)) {}
+  static HostValue of_int(int64_t v) {
+    HostValue h;
+    h.tag = Tag::integer;
+    h.integer = v;
+    return h;
+  }
+  static HostValue of_real(double v) {
+    HostValue h;
+    h.tag = Tag::real;
+    h.real = v;
+    return h;
+  }
+  static HostValue of_bool(bool v) {
+    HostValue h;
+    h.tag = Tag::boolean;
+    h.boolean = v;
+    return h;
+  }
+};
+
+struct ModuleOptions {
+  std::vector<KernelTable> kernels;  // searched in order; the operators on plain numbers are always there
+  std::vector<const Backend*> backends;
+  std::vector<std::string> data_paths;  // .ptd files
+  int num_threads = 1;
+  IsaLevel max_isa = IsaLevel::avx512;  // the machine's own level if that is lower
+  uint64_t seed = 0;
+  uint64_t max_instructions = 10'000'000;
+  const Tracer* tracer = nullptr;
+};
+
+struct ModuleError {
+  Error code = Error::Ok;
+  std::string message;
+};
+
+/// Methods are loaded when first used and keep their state (mutable buffers) between calls; each has its own arenas,
+/// zeroed at load. One thread at a time.
+class Module {
+ public:
+  /// Maps the file. Null with `error` filled if it cannot be read or is no valid program.
+  static std::unique_ptr<Module> load(const std::string& path, const ModuleOptions& options, ModuleError* error);
+  /// Copies the bytes of a .pte.
+  static std::unique_ptr<Module> load(Span<const uint8_t> bytes, const ModuleOptions& options, ModuleError* error);
+  ~Module();
+
+  const Program& program() const;
+  IsaLevel isa() const;
+  /// The method, loaded if it was not yet; null on error. Owned by the module.
+  Method* method(const std::string& name, ModuleError* error);
+  /// Runs a method; `outputs` is replaced. False on error, which names the instruction.
+  bool execute(const std::string& method, const std::vector<HostValue>& inputs, std::vector<HostValue>* outputs,
+               ModuleError* error);
+  bool forward(const std::vector<HostValue>& inputs, std::vector<HostValue>* outputs, ModuleError* error) {
+    return execute("forward", inputs, outputs, error);
+  }
+
+ private:
+  struct State;
+  explicit Module(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace wick

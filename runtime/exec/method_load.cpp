@@ -1,0 +1,492 @@
+// Method::load: lays out the method arena, then fills it from the program in file order.
+#include <string.h>
+
+#include <new>
+
+#include "common/checked.h"
+#include "runtime/exec/prim_ops.h"
+#include "runtime/exec/state.h"
+
+namespace wick {
+namespace {
+
+template <typename... Parts>
+Error explain(ErrorText* text, Error error, Parts... parts) {
+  if (text) text->append(parts..., "");
+  return error;
+}
+
+/// How many objects of each kind a method takes.
+struct Counts {
+  size_t tensors = 0;
+  size_t dims = 0;  // over all tensors
+  size_t int_lists = 0;
+  size_t int_items = 0;
+  size_t tensor_lists = 0;
+  size_t tensor_items = 0;
+  size_t instructions = 0;
+  size_t args = 0;
+  bool has_views = false;
+};
+
+Counts count_objects(const MethodMeta& method) {
+  Counts counts;
+  for (size_t i = 0; i < method.num_values(); ++i) {
+    switch (method.tag(i)) {
+      case Tag::tensor:
+        ++counts.tensors;
+        counts.dims += method.value(i).tensor.sizes.size();
+        break;
+      case Tag::int_list:
+        ++counts.int_lists;
+        counts.int_items += method.value(i).int_items.size();
+        break;
+      case Tag::tensor_list:
+      case Tag::optional_tensor_list:
+        ++counts.tensor_lists;
+        counts.tensor_items += method.value(i).tensor_items.size();
+        break;
+      default: break;
+    }
+  }
+  for (size_t chain = 0; chain < method.num_chains(); ++chain) {
+    const size_t size = method.num_instructions(chain);
+    counts.instructions += size;
+    for (size_t i = 0; i < size; ++i) counts.args += method.instruction(chain, i).args.size();
+  }
+  for (size_t i = 0; i < method.num_operators(); ++i) counts.has_views |= method.op(i).equals(kViewOperator);
+  return counts;
+}
+
+/// Cuts arrays off a block of memory; with a null block it only counts.
+class Carver {
+ public:
+  explicit Carver(uint8_t* base) : base_(base) {}
+  template <typename T>
+  T* take(size_t count) {
+    used_ = (used_ + alignof(T) - 1) / alignof(T) * alignof(T);
+    T* result = base_ ? reinterpret_cast<T*>(base_ + used_) : nullptr;
+    used_ += static_cast<uint64_t>(count) * sizeof(T);
+    return result;
+  }
+  /// Saturates where size_t is small.
+  size_t used() const { return used_ > SIZE_MAX ? SIZE_MAX : static_cast<size_t>(used_); }
+
+ private:
+  uint8_t* base_;
+  uint64_t used_ = 0;
+};
+
+/// The arrays of a method. Those of State are copied there; the others are pools that fill() hands out in order.
+struct Layout {
+  void* state;
+  EValue* values;
+  Tensor* tensors;
+  Home* homes;
+  int32_t* dims;  // sizes, then strides of each tensor
+  IntListValue* int_lists;
+  EValue** int_items;
+  int64_t* unboxed;
+  ListBinding* tensor_lists;
+  EValue** tensor_items;
+  Tensor** tensor_pointers;
+  const Kernel** kernels;
+  BoundDelegate* delegates;
+  InstructionList* chains;
+  Instruction* instructions;
+  EValue** args;
+  InputSlot* inputs;
+  Tensor** outputs;
+  bool* in_list;  // per value: is it an item of a tensor list?
+  size_t size_bytes;
+};
+
+Layout lay_out(const MethodMeta& method, const Counts& counts, uint8_t* base) {
+  Carver carver(base);
+  Layout layout;
+  struct alignas(alignof(Method::State)) StateBytes {
+    uint8_t bytes[sizeof(Method::State)];
+  };
+  layout.state = carver.take<StateBytes>(1);
+  layout.values = carver.take<EValue>(method.num_values());
+  layout.tensors = carver.take<Tensor>(counts.tensors);
+  layout.homes = carver.take<Home>(counts.has_views ? counts.tensors : 0);
+  layout.int_lists = carver.take<IntListValue>(counts.int_lists);
+  layout.unboxed = carver.take<int64_t>(counts.int_items);
+  layout.int_items = carver.take<EValue*>(counts.int_items);
+  layout.tensor_lists = carver.take<ListBinding>(counts.tensor_lists);
+  layout.tensor_items = carver.take<EValue*>(counts.tensor_items);
+  layout.tensor_pointers = carver.take<Tensor*>(counts.tensor_items);
+  layout.inputs = carver.take<InputSlot>(method.num_inputs());
+  layout.outputs = carver.take<Tensor*>(method.num_outputs());
+  layout.kernels = carver.take<const Kernel*>(method.num_operators());
+  layout.delegates = carver.take<BoundDelegate>(method.num_delegates());
+  layout.chains = carver.take<InstructionList>(method.num_chains());
+  layout.instructions = carver.take<Instruction>(counts.instructions);
+  layout.args = carver.take<EValue*>(counts.args);
+  layout.dims = carver.take<int32_t>(counts.dims * 2);
+  layout.in_list = carver.take<bool>(method.num_values());
+  layout.size_bytes = carver.used();
+  return layout;
+}
+
+class Loader {
+ public:
+  Loader(const MethodMeta& method, const MemoryPlan& memory, const MethodOptions& options)
+      : method_(method), memory_(memory), options_(options), text_(options.text) {}
+
+  Result<Method::State*> run();
+
+ private:
+  Error check_memory();
+  Error resolve_kernels();
+  Error check_backends();
+  const Kernel* find_kernel(const OperatorName& op) const;
+  const Backend* find_backend(const char* id) const;
+  Error make_values();
+  Error make_tensor(size_t index, const TensorMeta& meta, Tensor* tensor);
+  Error place_external(size_t index, const TensorMeta& meta, Tensor* tensor);
+  void make_int_list(const ValueMeta& meta, EValue* value);
+  void make_tensor_list(const ValueMeta& meta, EValue* value);
+  void make_homes();
+  void make_ports();
+  void make_instructions();
+  void make_instruction(const InstructionMeta& meta, Instruction* out);
+  Error init_delegates();
+
+  const MethodMeta& method_;
+  const MemoryPlan& memory_;
+  const MethodOptions& options_;
+  ErrorText* text_;
+  Layout pool_;
+  Method::State* state_ = nullptr;
+};
+
+Error Loader::check_memory() {
+  if (memory_.planned.size() < method_.num_arenas()) {
+    return explain(text_, Error::MemoryAllocationFailed, "the method has ", static_cast<uint64_t>(method_.num_arenas()),
+                   " arenas, ", static_cast<uint64_t>(memory_.planned.size()), " are given");
+  }
+  for (size_t i = 0; i < method_.num_arenas(); ++i) {
+    const Span<uint8_t> arena = memory_.planned[i];
+    if (method_.arena_device(i) != 0 && arena.empty()) {
+      return explain(text_, Error::NotSupported, "arena ", static_cast<uint64_t>(i), " lies on a device");
+    }
+    if (arena.size() < method_.arena_bytes(i)) {
+      return explain(text_, Error::MemoryAllocationFailed, "arena ", static_cast<uint64_t>(i), " needs ",
+                     method_.arena_bytes(i), " bytes, ", static_cast<uint64_t>(arena.size()), " are given");
+    }
+    if (reinterpret_cast<uintptr_t>(arena.data()) % 16 != 0) {
+      return explain(text_, Error::InvalidArgument, "arena ", static_cast<uint64_t>(i), " is not 16-byte aligned");
+    }
+  }
+  if (reinterpret_cast<uintptr_t>(memory_.method.data()) % 16 != 0) {
+    return explain(text_, Error::InvalidArgument, "the method arena is not 16-byte aligned");
+  }
+  return Error::Ok;
+}
+
+const Kernel* Loader::find_kernel(const OperatorName& op) const {
+  for (const KernelTable& table : options_.kernels) {
+    for (const Kernel& kernel : table) {
+      if (op.equals(kernel.name)) return &kernel;
+    }
+  }
+  return nullptr;
+}
+
+Error Loader::resolve_kernels() {
+  bool missing = false;
+  for (size_t i = 0; i < method_.num_operators(); ++i) {
+    pool_.kernels[i] = find_kernel(method_.op(i));
+    if (pool_.kernels[i]) continue;
+    if (text_) {
+      text_->append(missing ? ", " : "no kernel for ");
+      method_.op(i).append_to(*text_);
+    }
+    missing = true;
+  }
+  return missing ? Error::OperatorMissing : Error::Ok;
+}
+
+const Backend* Loader::find_backend(const char* id) const {
+  for (const Backend* backend : options_.backends) {
+    if (strcmp(backend->id, id) == 0) return backend;
+  }
+  return nullptr;
+}
+
+Error Loader::check_backends() {
+  bool missing = false;
+  for (size_t i = 0; i < method_.num_delegates(); ++i) {
+    pool_.delegates[i] = {find_backend(method_.delegate(i).id), nullptr};
+    if (pool_.delegates[i].backend) continue;
+    // One backend often has many delegates: each id once.
+    bool named = false;
+    for (size_t k = 0; k < i && k < 64 && !named; ++k)
+      named = strcmp(method_.delegate(k).id, method_.delegate(i).id) == 0;
+    if (!named && text_)
+      explain(text_, Error::NotFound,
+              missing         ? ", "
+              : text_->size() ? "; no backend "
+                              : "no backend ",
+              method_.delegate(i).id);
+    missing = true;
+  }
+  return missing ? Error::NotFound : Error::Ok;
+}
+
+Error Loader::place_external(size_t index, const TensorMeta& meta, Tensor* tensor) {
+  const uint64_t i = index;
+  if (options_.data.empty()) {
+    return explain(text_, Error::InvalidState, "tensor ", i, " (", meta.name,
+                   ") lies in a .ptd file, and none is given");
+  }
+  for (const DataMap& map : options_.data) {
+    const Result<DataMap::Entry> entry = map.find(meta.name);
+    if (!entry.ok()) continue;
+    const bool same = entry->is_tensor && entry->dtype == meta.dtype && entry->sizes.size() == meta.sizes.size() &&
+                      memcmp(entry->sizes.data(), meta.sizes.data(), meta.sizes.size() * sizeof(int32_t)) == 0 &&
+                      memcmp(entry->dim_order.data(), meta.dim_order.data(), meta.sizes.size()) == 0;
+    if (!same || entry->bytes.size() < meta.nbytes) {
+      return explain(text_, Error::InvalidExternalData, "tensor ", i, " (", meta.name,
+                     ") has another dtype or shape in the .ptd file");
+    }
+    if (meta.storage == Storage::planned) {
+      if (meta.nbytes != 0) memcpy(tensor->data, entry->bytes.data(), meta.nbytes);
+      return Error::Ok;
+    }
+    const size_t element_bytes = dtype_size_bytes(meta.dtype);
+    if (reinterpret_cast<uintptr_t>(entry->bytes.data()) % (element_bytes < 8 ? element_bytes : 8) != 0) {
+      return explain(text_, Error::InvalidExternalData, "tensor ", i, " (", meta.name,
+                     ") is misaligned in the .ptd file");
+    }
+    tensor->data = const_cast<uint8_t*>(entry->bytes.data());
+    return Error::Ok;
+  }
+  return explain(text_, Error::NotFound, "tensor ", i, " (", meta.name, ") is in none of the .ptd files");
+}
+
+Error Loader::make_tensor(size_t index, const TensorMeta& meta, Tensor* tensor) {
+  new (tensor) Tensor();
+  tensor->dtype = meta.dtype;
+  tensor->rank = static_cast<uint8_t>(meta.sizes.size());
+  tensor->dynamism = meta.dynamism;
+  tensor->read_only = meta.storage == Storage::constant;
+  tensor->sizes = pool_.dims;
+  tensor->strides = pool_.dims + meta.sizes.size();
+  pool_.dims += 2 * meta.sizes.size();
+  for (size_t d = 0; d < meta.sizes.size(); ++d) tensor->sizes[d] = meta.sizes[d];
+  tensor->dim_order = meta.dim_order.data();
+  const Error error = compute_layout(*tensor);
+  if (error != Error::Ok) return error;
+  tensor->capacity_bytes = meta.nbytes;
+  if (meta.storage == Storage::planned) {
+    // Program::load checked the range against arena_bytes.
+    tensor->data = memory_.planned[meta.arena].data() + meta.arena_offset;
+    if (!meta.external && meta.initialized && meta.nbytes != 0) memcpy(tensor->data, meta.bytes.data(), meta.nbytes);
+  } else if (meta.storage == Storage::constant && !meta.external) {
+    tensor->data = const_cast<uint8_t*>(meta.bytes.data());
+  }
+  return meta.external ? place_external(index, meta, tensor) : Error::Ok;
+}
+
+void Loader::make_int_list(const ValueMeta& meta, EValue* value) {
+  IntListValue* list = pool_.int_lists++;
+  *list = {pool_.int_items, pool_.unboxed, meta.int_items.size()};
+  for (size_t k = 0; k < list->size; ++k) {
+    list->items[k] = state_->values + meta.int_items[k];
+    list->unboxed[k] = 0;
+  }
+  pool_.int_items += list->size;
+  pool_.unboxed += list->size;
+  value->int_list = list;
+}
+
+void Loader::make_tensor_list(const ValueMeta& meta, EValue* value) {
+  const size_t size = meta.tensor_items.size();
+  value->tensor_list.data = pool_.tensor_pointers;
+  value->tensor_list.size = size;
+  ListBinding* binding = pool_.tensor_lists++;
+  *binding = {value, pool_.tensor_items};
+  for (size_t k = 0; k < size; ++k) {
+    const int32_t item = meta.tensor_items[k];
+    binding->items[k] = item < 0 ? nullptr : state_->values + item;
+    if (item >= 0) pool_.in_list[item] = true;
+  }
+  pool_.tensor_pointers += size;
+  pool_.tensor_items += size;
+  ++state_->num_lists;
+  refresh_list(*binding);
+}
+
+Error Loader::make_values() {
+  state_->values = pool_.values;
+  state_->tensors = pool_.tensors;
+  state_->lists = pool_.tensor_lists;
+  for (size_t i = 0; i < method_.num_values(); ++i) {
+    const ValueMeta meta = method_.value(i);
+    EValue* value = new (state_->values + i) EValue();
+    value->tag = meta.tag;
+    pool_.in_list[i] = false;
+    switch (meta.tag) {
+      case Tag::none: break;
+      case Tag::integer: value->integer = meta.integer; break;
+      case Tag::real: value->real = meta.real; break;
+      case Tag::boolean: value->boolean = meta.boolean; break;
+      case Tag::string:
+        value->string.data = meta.string.data();
+        value->string.size = meta.string.size();
+        break;
+      case Tag::real_list:
+        value->real_list.data = meta.reals.data();
+        value->real_list.size = meta.reals.size();
+        break;
+      case Tag::bool_list:
+        value->bool_list.data = meta.bools.data();
+        value->bool_list.size = meta.bools.size();
+        break;
+      case Tag::int_list: make_int_list(meta, value); break;
+      case Tag::tensor_list:
+      case Tag::optional_tensor_list: make_tensor_list(meta, value); break;
+      case Tag::tensor: {
+        value->tensor = state_->tensors + state_->num_tensors++;
+        const Error error = make_tensor(i, meta.tensor, value->tensor);
+        if (error != Error::Ok) return error;
+        break;
+      }
+    }
+  }
+  return Error::Ok;
+}
+
+void Loader::make_homes() {
+  state_->homes = pool_.homes;
+  for (uint32_t i = 0; i < state_->num_tensors; ++i) {
+    const Tensor& tensor = state_->tensors[i];
+    state_->homes[i] = {tensor.data, tensor.capacity_bytes, tensor.read_only};
+  }
+}
+
+void Loader::make_ports() {
+  state_->inputs = pool_.inputs;
+  state_->outputs = pool_.outputs;
+  for (size_t i = 0; i < method_.num_inputs(); ++i) {
+    const EValue& value = state_->values[method_.input(i)];
+    state_->inputs[i] = {value.tag == Tag::tensor ? value.tensor : nullptr, false};
+  }
+  for (size_t i = 0; i < method_.num_outputs(); ++i) {
+    const EValue& value = state_->values[method_.output(i)];
+    state_->outputs[i] = value.tag == Tag::tensor ? value.tensor : nullptr;
+  }
+}
+
+void Loader::make_instruction(const InstructionMeta& meta, Instruction* out) {
+  out->kind = meta.kind;
+  out->refreshes_lists = false;
+  out->num_args = static_cast<uint32_t>(meta.args.size());
+  out->target = meta.target;
+  if (meta.kind == InstructionKind::kernel || meta.kind == InstructionKind::delegate) {
+    out->args = pool_.args;
+    for (int32_t arg : meta.args) *pool_.args++ = state_->values + arg;
+    return;
+  }
+  out->move.from = state_->values + meta.value;
+  out->move.to = nullptr;
+  if (meta.kind == InstructionKind::move) {
+    out->move.to = state_->values + meta.target;
+    out->refreshes_lists = pool_.in_list[meta.target];
+  }
+}
+
+void Loader::make_instructions() {
+  state_->chains = pool_.chains;
+  for (size_t chain = 0; chain < method_.num_chains(); ++chain) {
+    InstructionList& list = state_->chains[chain];
+    list = {pool_.instructions, static_cast<uint32_t>(method_.num_instructions(chain))};
+    pool_.instructions += list.size;
+    for (uint32_t i = 0; i < list.size; ++i) make_instruction(method_.instruction(chain, i), list.data + i);
+  }
+}
+
+Error Loader::init_delegates() {
+  state_->delegates = pool_.delegates;
+  Span<uint8_t> rest = memory_.method.subspan(pool_.size_bytes, memory_.method.size() - pool_.size_bytes);
+  for (size_t i = 0; i < method_.num_delegates(); ++i) {
+    BoundDelegate& delegate = state_->delegates[i];
+    BackendInit context(method_, i, options_.data, &rest, options_.parallelism, options_.isa, text_);
+    if (text_) text_->append("delegate ", static_cast<uint64_t>(i), " (", delegate.backend->id, "): ");
+    const Error error = delegate.backend->init(context, method_.delegate(i).payload, &delegate.handle);
+    if (error != Error::Ok) {
+      if (text_) text_->append(" [", error_name(error), "]");
+      return error;
+    }
+    if (text_) text_->clear();
+    ++state_->num_delegates;
+  }
+  return Error::Ok;
+}
+
+void destroy_delegates(Method::State* state) {
+  for (uint32_t i = state->num_delegates; i-- > 0;) {
+    const BoundDelegate& delegate = state->delegates[i];
+    if (delegate.backend->destroy) delegate.backend->destroy(delegate.handle);
+  }
+  state->num_delegates = 0;
+}
+
+Result<Method::State*> Loader::run() {
+  const Counts counts = count_objects(method_);
+  const size_t needed = lay_out(method_, counts, nullptr).size_bytes;
+  Error error = check_memory();
+  if (error != Error::Ok) return error;
+  if (memory_.method.size() < needed) {
+    return explain(text_, Error::MemoryAllocationFailed, "the method arena needs ", static_cast<uint64_t>(needed),
+                   " bytes, ", static_cast<uint64_t>(memory_.method.size()), " are given");
+  }
+  pool_ = lay_out(method_, counts, memory_.method.data());
+  // Both are told of in one go.
+  error = resolve_kernels();
+  const Error backend_error = check_backends();
+  if (error == Error::Ok) error = backend_error;
+  if (error != Error::Ok) return error;
+
+  Method::State* state = state_ = new (pool_.state) Method::State(method_, memory_, options_);
+  state->kernels = pool_.kernels;
+  error = make_values();
+  if (error != Error::Ok) return error;
+  if (counts.has_views) make_homes();
+  make_ports();
+  make_instructions();
+  error = init_delegates();
+  if (error != Error::Ok) {
+    destroy_delegates(state);
+    return error;
+  }
+  return state;
+}
+
+}  // namespace
+
+void refresh_list(const ListBinding& binding) {
+  for (size_t i = 0; i < binding.list->tensor_list.size; ++i) {
+    const EValue* item = binding.items[i];
+    binding.list->tensor_list.data[i] = item && item->tag == Tag::tensor ? item->tensor : nullptr;
+  }
+}
+
+size_t Method::required_bytes(const MethodMeta& method) {
+  return lay_out(method, count_objects(method), nullptr).size_bytes;
+}
+
+Result<Method> Method::load(const MethodMeta& method, const MemoryPlan& memory, const MethodOptions& options) {
+  Result<State*> state = Loader(method, memory, options).run();
+  if (!state.ok()) return state.error();
+  return Method(*state);
+}
+
+Method::~Method() {
+  if (state_) destroy_delegates(state_);
+}
+
+}  // namespace wick

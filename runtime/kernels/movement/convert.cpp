@@ -1,0 +1,225 @@
+#include "runtime/kernels/movement/convert.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "common/float16.h"
+
+namespace wick {
+namespace kernels {
+namespace {
+
+/// Between the two conversions an element is one of these, whichever holds it exactly.
+enum class Wide : uint8_t { integer, natural, real, complex };
+
+struct WideComplex {
+  double re;
+  double im;
+};
+
+union WideBuffer {
+  int64_t integer[128];
+  uint64_t natural[128];
+  double real[128];
+  WideComplex complex[128];
+};
+constexpr int64_t kChunk = 128;
+
+template <typename T>
+T read(const void* base, int64_t index) {
+  T value;
+  memcpy(&value, static_cast<const uint8_t*>(base) + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+template <typename T>
+void write(void* base, int64_t index, T value) {
+  memcpy(static_cast<uint8_t*>(base) + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+template <typename T, typename W>
+void load_as(const void* src, int64_t stride, int64_t count, W* wide) {
+  for (int64_t i = 0; i < count; ++i) wide[i] = static_cast<W>(read<T>(src, i * stride));
+}
+
+template <typename Part, typename Real>
+void load_complex(const void* src, int64_t stride, int64_t count, WideComplex* wide) {
+  for (int64_t i = 0; i < count; ++i) {
+    wide[i].re = static_cast<Real>(read<Part>(src, 2 * i * stride));
+    wide[i].im = static_cast<Real>(read<Part>(src, 2 * i * stride + 1));
+  }
+}
+
+Wide load(const void* src, DType dtype, int64_t stride, int64_t count, WideBuffer* wide) {
+  switch (dtype) {
+    case DType::u8:
+    case DType::qu8: load_as<uint8_t>(src, stride, count, wide->integer); return Wide::integer;
+    case DType::i8:
+    case DType::qi8: load_as<int8_t>(src, stride, count, wide->integer); return Wide::integer;
+    case DType::i16: load_as<int16_t>(src, stride, count, wide->integer); return Wide::integer;
+    case DType::i32:
+    case DType::qi32: load_as<int32_t>(src, stride, count, wide->integer); return Wide::integer;
+    case DType::i64: load_as<int64_t>(src, stride, count, wide->integer); return Wide::integer;
+    case DType::bits16:
+    case DType::u16: load_as<uint16_t>(src, stride, count, wide->integer); return Wide::integer;
+    case DType::u32: load_as<uint32_t>(src, stride, count, wide->integer); return Wide::integer;
+    case DType::u64: load_as<uint64_t>(src, stride, count, wide->natural); return Wide::natural;
+    case DType::boolean:
+      for (int64_t i = 0; i < count; ++i) wide->integer[i] = read<uint8_t>(src, i * stride) != 0;
+      return Wide::integer;
+    case DType::f16: load_as<Half>(src, stride, count, wide->real); return Wide::real;
+    case DType::bf16: load_as<BFloat16>(src, stride, count, wide->real); return Wide::real;
+    case DType::f32: load_as<float>(src, stride, count, wide->real); return Wide::real;
+    case DType::f64: load_as<double>(src, stride, count, wide->real); return Wide::real;
+    case DType::c32: load_complex<Half, float>(src, stride, count, wide->complex); return Wide::complex;
+    case DType::c64: load_complex<float, float>(src, stride, count, wide->complex); return Wide::complex;
+    case DType::c128: load_complex<double, double>(src, stride, count, wide->complex); return Wide::complex;
+    default:
+      for (int64_t i = 0; i < count; ++i) wide->real[i] = float_from_f8(read<uint8_t>(src, i * stride), dtype);
+      return Wide::real;
+  }
+}
+
+int32_t int32_of(double value) {
+  return value > -2147483649.0 && value < 2147483648.0 ? static_cast<int32_t>(value) : INT32_MIN;
+}
+int64_t int64_of(double value) {
+  return value >= -9223372036854775808.0 && value < 9223372036854775808.0 ? static_cast<int64_t>(value) : INT64_MIN;
+}
+uint64_t uint64_of(double value) {
+  if (value >= 9223372036854775808.0 && value < 18446744073709551616.0) return static_cast<uint64_t>(value);
+  return static_cast<uint64_t>(int64_of(value));
+}
+
+// narrow<T>(wide): one element to its final type.
+template <typename T>
+struct Narrow {
+  static T of(int64_t v) { return static_cast<T>(v); }
+  static T of(uint64_t v) { return static_cast<T>(v); }
+  static T of(double v) {
+    if (sizeof(T) == 8 && static_cast<T>(-1) > T(0)) return static_cast<T>(uint64_of(v));
+    const bool through_int32 = sizeof(T) < 4 || (sizeof(T) == 4 && static_cast<T>(-1) < T(0));
+    return through_int32 ? static_cast<T>(int32_of(v)) : static_cast<T>(int64_of(v));
+  }
+  static T of(WideComplex v) { return of(v.re); }
+};
+struct Truth {};
+template <>
+struct Narrow<Truth> {
+  static uint8_t of(int64_t v) { return v != 0; }
+  static uint8_t of(uint64_t v) { return v != 0; }
+  static uint8_t of(double v) { return v != 0; }
+  static uint8_t of(WideComplex v) { return v.re != 0 || v.im != 0; }
+};
+template <>
+struct Narrow<float> {
+  static float of(int64_t v) { return static_cast<float>(v); }
+  static float of(uint64_t v) { return static_cast<float>(v); }
+  static float of(double v) { return static_cast<float>(v); }
+  static float of(WideComplex v) { return static_cast<float>(v.re); }
+};
+template <>
+struct Narrow<double> {
+  static double of(int64_t v) { return static_cast<double>(v); }
+  static double of(uint64_t v) { return static_cast<double>(v); }
+  static double of(double v) { return v; }
+  static double of(WideComplex v) { return v.re; }
+};
+template <>
+struct Narrow<Half> {
+  template <typename W>
+  static Half of(W v) { return Half(Narrow<float>::of(v)); }
+};
+template <>
+struct Narrow<BFloat16> {
+  template <typename W>
+  static BFloat16 of(W v) { return BFloat16(Narrow<float>::of(v)); }
+};
+
+template <typename T, typename W>
+void store_as(const W* wide, void* dst, int64_t stride, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) write(dst, i * stride, Narrow<T>::of(wide[i]));
+}
+
+double imaginary(WideComplex v) { return v.im; }
+template <typename W>
+double imaginary(W) { return 0; }
+
+template <typename Part, typename W>
+void store_complex(const W* wide, void* dst, int64_t stride, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    write(dst, 2 * i * stride, Narrow<Part>::of(wide[i]));
+    write(dst, 2 * i * stride + 1, Narrow<Part>::of(imaginary(wide[i])));
+  }
+}
+
+template <typename W>
+void store(const W* wide, void* dst, DType dtype, int64_t stride, int64_t count) {
+  switch (dtype) {
+    case DType::u8:
+    case DType::qu8: store_as<uint8_t>(wide, dst, stride, count); return;
+    case DType::i8:
+    case DType::qi8: store_as<int8_t>(wide, dst, stride, count); return;
+    case DType::i16: store_as<int16_t>(wide, dst, stride, count); return;
+    case DType::i32:
+    case DType::qi32: store_as<int32_t>(wide, dst, stride, count); return;
+    case DType::i64: store_as<int64_t>(wide, dst, stride, count); return;
+    case DType::bits16:
+    case DType::u16: store_as<uint16_t>(wide, dst, stride, count); return;
+    case DType::u32: store_as<uint32_t>(wide, dst, stride, count); return;
+    case DType::u64: store_as<uint64_t>(wide, dst, stride, count); return;
+    case DType::boolean: store_as<Truth>(wide, dst, stride, count); return;
+    case DType::f16: store_as<Half>(wide, dst, stride, count); return;
+    case DType::bf16: store_as<BFloat16>(wide, dst, stride, count); return;
+    case DType::f32: store_as<float>(wide, dst, stride, count); return;
+    case DType::f64: store_as<double>(wide, dst, stride, count); return;
+    case DType::c32: store_complex<Half>(wide, dst, stride, count); return;
+    case DType::c64: store_complex<float>(wide, dst, stride, count); return;
+    case DType::c128: store_complex<double>(wide, dst, stride, count); return;
+    default:
+      for (int64_t i = 0; i < count; ++i) write(dst, i * stride, f8_from_float(Narrow<float>::of(wide[i]), dtype));
+  }
+}
+
+}  // namespace
+
+void convert_elements(void* dst, DType dst_dtype, int64_t dst_stride, const void* src, DType src_dtype, int64_t src_stride,
+                      int64_t count) {
+  const int64_t dst_step = dst_stride * static_cast<int64_t>(dtype_size_bytes(dst_dtype));
+  const int64_t src_step = src_stride * static_cast<int64_t>(dtype_size_bytes(src_dtype));
+  WideBuffer wide;
+  for (int64_t begin = 0; begin < count; begin += kChunk) {
+    const int64_t n = count - begin < kChunk ? count - begin : kChunk;
+    void* to = static_cast<uint8_t*>(dst) + begin * dst_step;
+    const void* from = static_cast<const uint8_t*>(src) + begin * src_step;
+    switch (load(from, src_dtype, src_stride, n, &wide)) {
+      case Wide::integer: store(wide.integer, to, dst_dtype, dst_stride, n); break;
+      case Wide::natural: store(wide.natural, to, dst_dtype, dst_stride, n); break;
+      case Wide::real: store(wide.real, to, dst_dtype, dst_stride, n); break;
+      case Wide::complex: store(wide.complex, to, dst_dtype, dst_stride, n); break;
+    }
+  }
+}
+
+void scalar_to_element(const EValue& scalar, DType dtype, void* out) {
+  if (scalar.tag == Tag::real) {
+    convert_elements(out, dtype, 1, &scalar.real, DType::f64, 1, 1);
+  } else {
+    const int64_t value = scalar.tag == Tag::boolean ? (scalar.boolean ? 1 : 0) : scalar.integer;
+    convert_elements(out, dtype, 1, &value, DType::i64, 1, 1);
+  }
+}
+
+double element_to_double(const void* element, DType dtype) {
+  double value;
+  convert_elements(&value, DType::f64, 1, element, dtype, 1, 1);
+  return value;
+}
+
+int64_t element_to_int(const void* element, DType dtype) {
+  int64_t value;
+  convert_elements(&value, DType::i64, 1, element, dtype, 1, 1);
+  return value;
+}
+
+}  // namespace kernels
+}  // namespace wick

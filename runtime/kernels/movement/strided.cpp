@@ -1,0 +1,293 @@
+#include "runtime/kernels/movement/strided.h"
+
+#include <string.h>
+
+#include "runtime/kernels/dispatch.h"
+#include "runtime/kernels/movement/convert.h"
+
+namespace wick {
+namespace kernels {
+namespace {
+
+/// One dimension of a copy.
+struct Axis {
+  int64_t size;
+  int64_t dst;
+  int64_t src;
+};
+
+int64_t magnitude(int64_t value) { return value < 0 ? -value : value; }
+
+/// Drops size-1 dimensions, orders the rest by destination stride (outermost first), merges neighbours. Returns the count.
+int simplify(const View& dst, const View& src, Axis* axes) {
+  int count = 0;
+  for (int d = 0; d < dst.rank; ++d) {
+    if (dst.sizes[d] == 1) continue;
+    const Axis axis = {dst.sizes[d], dst.strides[d], src.strides[d]};
+    int at = count++;
+    for (; at > 0 && magnitude(axes[at - 1].dst) < magnitude(axis.dst); --at) axes[at] = axes[at - 1];
+    axes[at] = axis;
+  }
+  int kept = 0;
+  for (int i = 0; i < count; ++i) {
+    Axis* last = kept > 0 ? &axes[kept - 1] : nullptr;
+    if (last && last->dst == axes[i].dst * axes[i].size && last->src == axes[i].src * axes[i].size) {
+      *last = {last->size * axes[i].size, axes[i].dst, axes[i].src};
+    } else {
+      axes[kept++] = axes[i];
+    }
+  }
+  return kept;
+}
+
+/// Walks the outer axes: offsets of line `index`, counting the last axis fastest.
+void line_offsets(const Axis* axes, int count, int64_t index, int64_t* dst, int64_t* src) {
+  *dst = 0;
+  *src = 0;
+  for (int d = count - 1; d >= 0; --d) {
+    const int64_t i = index % axes[d].size;
+    index /= axes[d].size;
+    *dst += i * axes[d].dst;
+    *src += i * axes[d].src;
+  }
+}
+
+constexpr int64_t kGrainElements = 1 << 15;
+constexpr int64_t kTile = 32;
+
+/// body(dst offset, src offset, first, count) over lines of `line`; one long line is cut in pieces.
+template <typename Body>
+void for_each_line(KernelContext& context, const Axis* outer, int num_outer, const Axis& line, const Body& body) {
+  int64_t lines = 1;
+  for (int d = 0; d < num_outer; ++d) lines *= outer[d].size;
+  if (lines == 1) {
+    context.parallel_for(line.size, kGrainElements, [&](int64_t begin, int64_t end) {
+      body(begin * line.dst, begin * line.src, end - begin);
+    });
+    return;
+  }
+  const int64_t grain = line.size >= kGrainElements ? 1 : kGrainElements / line.size + 1;
+  context.parallel_for(lines, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t dst_offset, src_offset;
+      line_offsets(outer, num_outer, i, &dst_offset, &src_offset);
+      body(dst_offset, src_offset, line.size);
+    }
+  });
+}
+
+/// Transposes in square tiles: dst runs along axes[count-1], src along axes[column].
+template <typename T>
+void copy_tiled(KernelContext& context, T* dst, const T* src, Axis* axes, int count, int column) {
+  const Axis row = axes[count - 1];
+  const Axis col = axes[column];
+  for (int d = column; d + 2 < count; ++d) axes[d] = axes[d + 1];
+  const int num_outer = count - 2;
+  int64_t planes = 1;
+  for (int d = 0; d < num_outer; ++d) planes *= axes[d].size;
+  const int64_t col_tiles = (col.size + kTile - 1) / kTile;
+  const int64_t grain = kGrainElements / (kTile * row.size) + 1;
+  context.parallel_for(planes * col_tiles, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      int64_t dst_offset, src_offset;
+      line_offsets(axes, num_outer, unit / col_tiles, &dst_offset, &src_offset);
+      const int64_t c0 = unit % col_tiles * kTile;
+      const int64_t c1 = c0 + kTile < col.size ? c0 + kTile : col.size;
+      for (int64_t r0 = 0; r0 < row.size; r0 += kTile) {
+        const int64_t r1 = r0 + kTile < row.size ? r0 + kTile : row.size;
+        for (int64_t c = c0; c < c1; ++c) {
+          T* to = dst + dst_offset + c * col.dst;
+          const T* from = src + src_offset + c * col.src;
+          for (int64_t r = r0; r < r1; ++r) to[r * row.dst] = from[r * row.src];
+        }
+      }
+    }
+  });
+}
+
+template <typename T>
+void copy_line(T* dst, int64_t dst_stride, const T* src, int64_t src_stride, int64_t count) {
+  if (dst_stride == 1 && src_stride == 0) {
+    const T value = *src;
+    for (int64_t i = 0; i < count; ++i) dst[i] = value;
+  } else if (dst_stride == 1) {
+    for (int64_t i = 0; i < count; ++i) dst[i] = src[i * src_stride];
+  } else {
+    for (int64_t i = 0; i < count; ++i) dst[i * dst_stride] = src[i * src_stride];
+  }
+}
+
+template <typename T>
+void copy_elements(KernelContext& context, T* dst, const T* src, Axis* axes, int count) {
+  if (count == 0) {
+    *dst = *src;
+    return;
+  }
+  const Axis line = axes[count - 1];
+  if (line.dst == 1 && line.src == 1) {
+    for_each_line(context, axes, count - 1, line, [&](int64_t d, int64_t s, int64_t n) {
+      memmove(dst + d, src + s, static_cast<size_t>(n) * sizeof(T));
+    });
+    return;
+  }
+  for (int d = count - 2; d >= 0 && line.src != 0; --d) {
+    if (axes[d].src == 1 && axes[d].size >= 4 && line.size >= 4) {
+      copy_tiled(context, dst, src, axes, count, d);
+      return;
+    }
+  }
+  for_each_line(context, axes, count - 1, line, [&](int64_t d, int64_t s, int64_t n) {
+    copy_line(dst + d, line.dst, src + s, line.src, n);
+  });
+}
+
+DType unit_of_size(size_t element_size) {
+  switch (element_size) {
+    case 1: return DType::u8;
+    case 2: return DType::i16;
+    case 4: return DType::i32;
+    case 8: return DType::i64;
+    default: return DType::c128;
+  }
+}
+
+}  // namespace
+
+void View::insert(int dim, int64_t size, int64_t stride) {
+  for (int d = rank; d > dim; --d) {
+    sizes[d] = sizes[d - 1];
+    strides[d] = strides[d - 1];
+  }
+  ++rank;
+  sizes[dim] = size;
+  strides[dim] = stride;
+}
+
+void View::erase(int dim) {
+  --rank;
+  for (int d = dim; d < rank; ++d) {
+    sizes[d] = sizes[d + 1];
+    strides[d] = strides[d + 1];
+  }
+}
+
+void View::split(int dim, int64_t inner) {
+  insert(dim, sizes[dim] / inner, strides[dim] * inner);
+  sizes[dim + 1] = inner;
+}
+
+void View::permute(const int* order) {
+  const View before = *this;
+  for (int d = 0; d < rank; ++d) {
+    sizes[d] = before.sizes[order[d]];
+    strides[d] = before.strides[order[d]];
+  }
+}
+
+View view_of(const Tensor& tensor) {
+  View view;
+  view.data = static_cast<uint8_t*>(tensor.data);
+  view.rank = tensor.rank;
+  for (int d = 0; d < tensor.rank; ++d) {
+    view.sizes[d] = tensor.sizes[d];
+    view.strides[d] = tensor.strides[d];
+  }
+  return view;
+}
+
+void make_contiguous(View& view) {
+  int64_t stride = 1;
+  for (int d = view.rank - 1; d >= 0; --d) {
+    view.strides[d] = stride;
+    stride *= view.sizes[d] > 0 ? view.sizes[d] : 1;
+  }
+}
+
+View contiguous_view(void* data, const int64_t* sizes, int rank) {
+  View view;
+  view.data = static_cast<uint8_t*>(data);
+  view.rank = rank;
+  for (int d = 0; d < rank; ++d) view.sizes[d] = sizes[d];
+  make_contiguous(view);
+  return view;
+}
+
+bool broadcast_view(const View& view, const int64_t* sizes, int rank, View* out) {
+  if (view.rank > rank) return false;
+  View result;
+  result.data = view.data;
+  result.rank = rank;
+  const int lead = rank - view.rank;
+  for (int d = 0; d < rank; ++d) {
+    const int64_t have = d < lead ? 1 : view.sizes[d - lead];
+    if (have != sizes[d] && have != 1) return false;
+    result.sizes[d] = sizes[d];
+    result.strides[d] = d < lead || have == 1 ? 0 : view.strides[d - lead];
+  }
+  *out = result;
+  return true;
+}
+
+void copy_view(KernelContext& context, size_t element_size, const View& dst, const View& src) {
+  for (int d = 0; d < dst.rank; ++d) {
+    if (dst.sizes[d] <= 0) return;
+  }
+  Axis axes[kMaxViewRank];
+  const int count = simplify(dst, src, axes);
+  dispatch_size(unit_of_size(element_size), [&](auto unit) {
+    using T = decltype(unit);
+    copy_elements(context, reinterpret_cast<T*>(dst.data), reinterpret_cast<const T*>(src.data), axes, count);
+  });
+}
+
+void convert_view(KernelContext& context, const View& dst, DType dst_dtype, const View& src, DType src_dtype) {
+  if (dst_dtype == src_dtype && dst_dtype != DType::boolean) {
+    copy_view(context, dtype_size_bytes(dst_dtype), dst, src);
+    return;
+  }
+  for (int d = 0; d < dst.rank; ++d) {
+    if (dst.sizes[d] <= 0) return;
+  }
+  Axis axes[kMaxViewRank];
+  int count = simplify(dst, src, axes);
+  if (count == 0) axes[count++] = {1, 1, 1};
+  const Axis line = axes[count - 1];
+  const int64_t dst_size = static_cast<int64_t>(dtype_size_bytes(dst_dtype));
+  const int64_t src_size = static_cast<int64_t>(dtype_size_bytes(src_dtype));
+  for_each_line(context, axes, count - 1, line, [&](int64_t d, int64_t s, int64_t n) {
+    convert_elements(dst.data + d * dst_size, dst_dtype, line.dst, src.data + s * src_size, src_dtype, line.src, n);
+  });
+}
+
+void fill_view(KernelContext& context, size_t element_size, const View& dst, const void* value) {
+  View src = dst;
+  src.data = static_cast<uint8_t*>(const_cast<void*>(value));
+  for (int d = 0; d < src.rank; ++d) src.strides[d] = 0;
+  copy_view(context, element_size, dst, src);
+}
+
+const void* contiguous_data(KernelContext& context, const Tensor& tensor) {
+  static const uint64_t kNothing[2] = {};
+  if (tensor.numel == 0) return kNothing;
+  if (is_contiguous(tensor)) return tensor.data;
+  void* copy = context.allocate_temp(tensor.nbytes());
+  if (!copy) return nullptr;
+  const View src = view_of(tensor);
+  copy_view(context, dtype_size_bytes(tensor.dtype), contiguous_view(copy, src.sizes, src.rank), src);
+  return copy;
+}
+
+void* contiguous_target(KernelContext& context, Tensor& tensor) {
+  static uint64_t nothing[2];
+  if (tensor.numel == 0) return nothing;
+  return is_contiguous(tensor) ? tensor.data : context.allocate_temp(tensor.nbytes());
+}
+
+void store_contiguous(KernelContext& context, Tensor& tensor, const void* data) {
+  if (data == tensor.data || tensor.numel == 0) return;
+  const View dst = view_of(tensor);
+  copy_view(context, dtype_size_bytes(tensor.dtype), dst, contiguous_view(const_cast<void*>(data), dst.sizes, dst.rank));
+}
+
+}  // namespace kernels
+}  // namespace wick

@@ -1,0 +1,134 @@
+// Division with rounding modes and remainders.
+#include <string.h>
+
+#include "runtime/kernels/pointwise/pointwise.h"
+
+namespace wick {
+namespace kernels {
+namespace {
+
+inline float float_remainder(float a, float b) { return math::fmod_f(a, b); }
+inline double float_remainder(double a, double b) { return math::fmod(a, b); }
+inline float round_down(float x) { return math::floor_f(x); }
+inline double round_down(double x) { return math::floor(x); }
+inline float round_toward_zero(float x) { return math::trunc_f(x); }
+inline double round_toward_zero(double x) { return math::trunc(x); }
+
+/// Set by any thread that meets an integer divisor of zero.
+struct ZeroFlag {
+  bool* seen;
+  int64_t raise() const {
+    __atomic_store_n(seen, true, __ATOMIC_RELAXED);
+    return 0;
+  }
+};
+
+/// Toward zero. In f16 and bf16 the quotient is rounded to the type first, as eager does.
+struct DivideTrunc {
+  ZeroFlag zero;
+  DType dtype = DType::f32;
+  int64_t operator()(int64_t a, int64_t b) const {
+    if (b == 0) return zero.raise();
+    return b == -1 ? wrap_sub(0, a) : a / b;
+  }
+  template <typename T>
+  T operator()(T a, T b) const {
+    const T quotient = a / b;
+    if (dtype == DType::f16)
+      return static_cast<T>(round_toward_zero(static_cast<float>(Half(static_cast<float>(quotient)))));
+    if (dtype == DType::bf16)
+      return static_cast<T>(round_toward_zero(static_cast<float>(BFloat16(static_cast<float>(quotient)))));
+    return round_toward_zero(quotient);
+  }
+};
+
+/// Python's //: the quotient rounded down, exact for floats by way of the remainder.
+struct DivideFloor {
+  ZeroFlag zero;
+  int64_t operator()(int64_t a, int64_t b) const {
+    if (b == 0) return zero.raise();
+    if (b == -1) return wrap_sub(0, a);
+    const int64_t quotient = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+  }
+  template <typename T>
+  T operator()(T a, T b) const {
+    if (b == 0) return a / b;
+    const T rest = float_remainder(a, b);
+    T quotient = (a - rest) / b;
+    if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+    if (quotient == 0) return static_cast<T>(math::copy_sign(0, static_cast<double>(a / b)));
+    const T down = round_down(quotient);
+    return quotient - down > T(0.5) ? down + 1 : down;
+  }
+};
+
+/// Sign of the divisor, as Python's %.
+struct Remainder {
+  ZeroFlag zero;
+  int64_t operator()(int64_t a, int64_t b) const {
+    if (b == 0) return zero.raise();
+    if (b == -1) return 0;
+    const int64_t rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  }
+  template <typename T>
+  T operator()(T a, T b) const {
+    const T rest = float_remainder(a, b);
+    return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
+  }
+};
+
+/// Sign of the dividend, as C's %.
+struct Fmod {
+  ZeroFlag zero;
+  int64_t operator()(int64_t a, int64_t b) const {
+    if (b == 0) return zero.raise();
+    return b == -1 ? 0 : a % b;
+  }
+  template <typename T>
+  T operator()(T a, T b) const {
+    return float_remainder(a, b);
+  }
+};
+
+template <typename F>
+void divide(KernelContext& context, const Operand& a, const Operand& b, Tensor& out) {
+  bool zero_seen = false;
+  F f{ZeroFlag{&zero_seen}};
+  if constexpr (std::is_same_v<F, DivideTrunc>) {
+    const Operand both[] = {a, b};
+    if (!result_type(both, 2, &f.dtype)) f.dtype = DType::f32;  // binary() reports it
+  }
+  binary<kReal>(context, a, b, out, f);
+  if (zero_seen) context.fail(Error::InvalidArgument, "integer division by zero");
+}
+
+}  // namespace
+
+void div_out(KernelContext& context, Args args);
+
+void div_mode_out(KernelContext& context, Args args) {
+  const EValue& mode = *args[2];
+  if (mode.is_none()) {
+    EValue* plain[] = {args[0], args[1], args[3], args[3]};
+    return div_out(context, Args(plain));
+  }
+  const Operand a = operand(args, 0), b = operand(args, 1);
+  if (strcmp(mode.string.data, "trunc") == 0) return divide<DivideTrunc>(context, a, b, out_tensor(args, 3));
+  if (strcmp(mode.string.data, "floor") == 0) return divide<DivideFloor>(context, a, b, out_tensor(args, 3));
+  context.fail(Error::InvalidArgument, "rounding mode is neither None, 'trunc' nor 'floor'");
+}
+
+void floor_divide_out(KernelContext& context, Args args) {
+  divide<DivideFloor>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2));
+}
+void remainder_out(KernelContext& context, Args args) {
+  divide<Remainder>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2));
+}
+void fmod_out(KernelContext& context, Args args) {
+  divide<Fmod>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2));
+}
+
+}  // namespace kernels
+}  // namespace wick

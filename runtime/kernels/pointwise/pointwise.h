@@ -1,0 +1,180 @@
+// Families of pointwise kernels over the elementwise engine. C++17, freestanding.
+#pragma once
+#include "common/math/float_math.h"
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/elementwise_promote.h"
+
+namespace wick {
+namespace kernels {
+
+using Args = Span<EValue*>;
+using Complex64 = std::complex<float>;
+using Complex128 = std::complex<double>;
+
+inline const Tensor& tensor(const Args& args, size_t index) { return *args[index]->tensor; }
+inline Tensor& out_tensor(const Args& args, size_t index) { return *args[index]->tensor; }
+/// Tensor or number.
+inline Operand operand(const Args& args, size_t index) {
+  return args[index]->tag == Tag::tensor ? Operand(args[index]->tensor) : Operand(*args[index]);
+}
+
+template <typename T>
+constexpr bool is_integer_lane = std::is_same_v<T, int64_t>;
+template <typename T>
+constexpr bool is_complex_lane = std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
+template <typename T>
+constexpr bool is_float_lane = std::is_same_v<T, float> || std::is_same_v<T, double>;
+
+/// Integer arithmetic modulo 2^64.
+inline int64_t wrap_add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+inline int64_t wrap_sub(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+inline int64_t wrap_mul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+/// A number in the lane's type.
+template <typename T>
+T number_as(const Operand& number) {
+  if constexpr (is_integer_lane<T>) {
+    return number.integer;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return number.real != 0;
+  } else if constexpr (is_complex_lane<T>) {
+    return T(static_cast<typename T::value_type>(number.real), 0);
+  } else {
+    return static_cast<T>(number.real);
+  }
+}
+
+/// Lanes a family is defined on, as a mask.
+enum : unsigned {
+  kBool = 1,
+  kInt = 2,
+  kFloat = 4,
+  kComplex = 8,
+  kReal = kInt | kFloat,
+  kAnyReal = kBool | kInt | kFloat
+};
+
+/// Calls fn(T{}) for the lane's type T if the mask has it, else fails the context with InvalidType.
+template <unsigned kLanes, typename F>
+void with_lane(KernelContext& context, Lane lane, F&& fn) {
+  switch (lane) {
+    case Lane::f32:
+      if constexpr ((kLanes & kFloat) != 0) return fn(float{});
+      break;
+    case Lane::f64:
+      if constexpr ((kLanes & kFloat) != 0) return fn(double{});
+      break;
+    case Lane::i64:
+      if constexpr ((kLanes & kInt) != 0) return fn(int64_t{});
+      break;
+    case Lane::boolean:
+      if constexpr ((kLanes & kBool) != 0) return fn(bool{});
+      break;
+    case Lane::c64:
+      if constexpr ((kLanes & kComplex) != 0) return fn(Complex64{});
+      break;
+    case Lane::c128:
+      if constexpr ((kLanes & kComplex) != 0) return fn(Complex128{});
+      break;
+  }
+  context.fail(Error::InvalidType, "the operator is not defined on this dtype");
+}
+
+/// out = f(a): T -> T in the lane of a's dtype.
+template <unsigned kLanes, typename F>
+void unary(KernelContext& context, const Operand& a, Tensor& out, const F& f) {
+  DType common;
+  Lane lane;
+  if (!common_lane(context, &a, 1, out, &common, &lane)) return;
+  with_lane<kLanes>(context, lane, [&](auto zero) {
+    using T = decltype(zero);
+    elementwise<T, T>(context, [f](T x) { return static_cast<T>(f(x)); }, {a}, out);
+  });
+}
+
+/// out = f(a): T -> bool; out may have any dtype.
+template <unsigned kLanes, typename F>
+void predicate(KernelContext& context, const Operand& a, Tensor& out, const F& f) {
+  Lane lane;
+  if (!lane_of_dtype(a.tensor->dtype, &lane))
+    return context.fail(Error::InvalidType, "input dtype is not supported here");
+  with_lane<kLanes>(context, lane, [&](auto zero) {
+    using T = decltype(zero);
+    elementwise<bool, T>(context, [f](T x) -> bool { return f(x); }, {a}, out);
+  });
+}
+
+/// out = f(a) with integers and bool computed in f32.
+template <unsigned kLanes, typename F>
+void float_unary(KernelContext& context, const Operand& a, Tensor& out, const F& f) {
+  const DType common = to_floating(a.tensor->dtype);
+  Lane lane;
+  if (!lane_of_dtype(common, &lane) || !lane_of_dtype(a.tensor->dtype, &lane) || !can_cast(common, out.dtype)) {
+    return context.fail(Error::InvalidType, "the result is floating: out has no such dtype");
+  }
+  lane_of_dtype(common, &lane);
+  with_lane<kLanes>(context, lane, [&](auto zero) {
+    using T = decltype(zero);
+    elementwise<T, T>(context, f, {a}, out);
+  });
+}
+
+/// Are tensor operands cast to the result type before f sees them, or only to its lane? Eager does the latter in add,
+/// sub and mul.
+enum class Casting : uint8_t { to_result_type, to_lane };
+
+/// out = f(a, b): (T, T) -> T in the lane of the result type.
+template <unsigned kLanes, typename F>
+void binary(KernelContext& context, const Operand& a, const Operand& b, Tensor& out, const F& f,
+            Casting casting = Casting::to_result_type) {
+  const Operand both[] = {a, b};
+  DType common;
+  Lane lane;
+  if (!common_lane(context, both, 2, out, &common, &lane)) return;
+  with_lane<kLanes>(context, lane, [&](auto zero) {
+    using T = decltype(zero);
+    elementwise<T, T, T>(
+        context, [f](T x, T y) { return static_cast<T>(f(x, y)); }, {a, b}, out,
+        casting == Casting::to_result_type ? &common : nullptr);
+  });
+}
+
+/// As binary(), with integers and bool computed in f32.
+template <unsigned kLanes, typename F>
+void float_binary(KernelContext& context, const Operand& a, const Operand& b, Tensor& out, const F& f) {
+  const Operand both[] = {a, b};
+  DType common;
+  Lane lane;
+  if (!result_type(both, 2, &common) || !lane_of_dtype(to_floating(common), &lane) ||
+      !can_cast(to_floating(common), out.dtype)) {
+    return context.fail(Error::InvalidType, "no floating result for these dtypes");
+  }
+  with_lane<kLanes>(context, lane, [&](auto zero) {
+    using T = decltype(zero);
+    elementwise<T, T, T>(context, f, {a, b}, out);
+  });
+}
+
+/// out = f(a, b): (T, T) -> bool in the lane of the result type; out may have any dtype.
+template <unsigned kLanes, typename F>
+void comparison(KernelContext& context, const Operand& a, const Operand& b, Tensor& out, const F& f) {
+  const Operand both[] = {a, b};
+  DType common;
+  Lane lane;
+  if (!result_type(both, 2, &common) || !lane_of_dtype(common, &lane)) {
+    return context.fail(Error::InvalidType, "no comparison for these input dtypes");
+  }
+  with_lane<kLanes>(context, lane, [&](auto zero) {
+    using T = decltype(zero);
+    elementwise<bool, T, T>(context, [f](T x, T y) -> bool { return f(x, y); }, {a, b}, out, &common);
+  });
+}
+
+}  // namespace kernels
+}  // namespace wick

@@ -1,0 +1,152 @@
+// sum, mean, prod.
+#include "runtime/kernels/elementwise_promote.h"
+#include "runtime/kernels/reduction/reduction.h"
+
+namespace wick {
+namespace kernels {
+namespace {
+
+template <typename T>
+T plus(T a, T b) {
+  return a + b;
+}
+inline int64_t plus(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+template <typename T>
+T times(T a, T b) {
+  return a * b;
+}
+inline int64_t times(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+/// Pairwise: chunks are summed in eight lanes, chunk sums meet as in a binary counter, so the error grows with log n.
+template <typename T>
+struct Sum {
+  static constexpr int kLanes = 8;
+  T partial[24];
+  uint32_t chunks = 0;
+
+  void fold(const T* x, int64_t count) {
+    T lanes[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      for (int l = 0; l < kLanes; ++l) lanes[l] = plus(lanes[l], x[i + l]);
+    }
+    for (int l = 0; i < count; ++i, ++l) lanes[l] = plus(lanes[l], x[i]);
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+      for (int l = 0; l < half; ++l) lanes[l] = plus(lanes[l], lanes[l + half]);
+    }
+    push(lanes[0]);
+  }
+  void push(T value) {
+    int level = 0;
+    for (uint32_t bits = chunks; (bits & 1) != 0; bits >>= 1) value = plus(partial[level++], value);
+    partial[level] = value;
+    ++chunks;
+  }
+  T total() const {
+    T sum{};
+    int level = 0;
+    for (uint32_t bits = chunks; bits != 0; bits >>= 1, ++level) {
+      if ((bits & 1) != 0) sum = plus(sum, partial[level]);
+    }
+    return sum;
+  }
+};
+
+template <typename T>
+struct Product {
+  T value = T(1);
+  void fold(const T* x, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) value = times(value, x[i]);
+  }
+};
+
+/// Calls fn(T{}) for the lane of `dtype`, bool left out.
+template <typename F>
+void with_sum_lane(KernelContext& context, DType dtype, F&& fn) {
+  Lane lane;
+  if (!lane_of_dtype(dtype, &lane)) return context.fail(Error::InvalidType, "out dtype is not supported here");
+  switch (lane) {
+    case Lane::f32: return fn(float{});
+    case Lane::f64: return fn(double{});
+    case Lane::i64: return fn(int64_t{});
+    case Lane::c64: return fn(std::complex<float>{});
+    case Lane::c128: return fn(std::complex<double>{});
+    case Lane::boolean: return context.fail(Error::InvalidType, "sums and products have no bool result");
+  }
+}
+
+/// args: self, .., dtype, out. The result is computed in out's dtype.
+bool accepts_dtype(KernelContext& context, const EValue& dtype, const Tensor& out) {
+  if (dtype.is_none() || static_cast<DType>(dtype.integer) == out.dtype) return true;
+  context.fail(Error::InvalidType, "dtype is not that of the out tensor");
+  return false;
+}
+
+void sum(KernelContext& context, const Tensor& in, const EValue& dims, bool keepdim, const EValue& dtype, Tensor& out,
+         bool is_mean) {
+  uint32_t mask;
+  ReductionPlan plan;
+  if (!accepts_dtype(context, dtype, out) || !reduced_dims(context, dims, in.rank, &mask)) return;
+  if (is_mean && !is_floating(out.dtype) && !is_complex(out.dtype)) {
+    return context.fail(Error::InvalidType, "mean needs a floating or complex result");
+  }
+  if (!plan_reduction(context, in, mask, keepdim, false, out, nullptr, &plan)) return;
+  with_sum_lane(context, out.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Writer<T> write(context, plan, out);
+    if (!context.ok()) return;
+    const int64_t count = plan.reduced;
+    reduce<T>(context, plan, in.dtype, Sum<T>{}, [&](int64_t output, const Sum<T>& state) {
+      if constexpr (std::is_same_v<T, int64_t>) {
+        write(output, state.total());
+      } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+        write(output, is_mean ? state.total() / static_cast<T>(count) : state.total());
+      } else {
+        using Part = typename T::value_type;
+        const T total = state.total();
+        const Part divisor = is_mean ? static_cast<Part>(count) : Part(1);
+        write(output, T(total.real() / divisor, total.imag() / divisor));
+      }
+    });
+  });
+}
+
+void product(KernelContext& context, const Tensor& in, const EValue& dims, bool keepdim, const EValue& dtype,
+             Tensor& out) {
+  uint32_t mask;
+  ReductionPlan plan;
+  if (!accepts_dtype(context, dtype, out) || !reduced_dims(context, dims, in.rank, &mask)) return;
+  if (!plan_reduction(context, in, mask, keepdim, false, out, nullptr, &plan)) return;
+  with_sum_lane(context, out.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const Writer<T> write(context, plan, out);
+    if (!context.ok()) return;
+    reduce<T>(context, plan, in.dtype, Product<T>{},
+              [&](int64_t output, const Product<T>& s) { write(output, s.value); });
+  });
+}
+
+}  // namespace
+
+void sum_out(KernelContext& context, Args args) {
+  sum(context, *args[0]->tensor, *args[1], args[2]->boolean, *args[3], *args[4]->tensor, false);
+}
+void mean_out(KernelContext& context, Args args) {
+  sum(context, *args[0]->tensor, *args[1], args[2]->boolean, *args[3], *args[4]->tensor, true);
+}
+void mean_dtype_out(KernelContext& context, Args args) {
+  sum(context, *args[0]->tensor, EValue(), false, *args[1], *args[2]->tensor, true);
+}
+void prod_int_out(KernelContext& context, Args args) {
+  product(context, *args[0]->tensor, *args[1], args[2]->boolean, *args[3], *args[4]->tensor);
+}
+void prod_out(KernelContext& context, Args args) {
+  product(context, *args[0]->tensor, EValue(), false, *args[1], *args[2]->tensor);
+}
+
+}  // namespace kernels
+}  // namespace wick

@@ -1,0 +1,306 @@
+#include "wick/module.h"
+
+#include <string.h>
+
+#include <deque>
+#include <map>
+
+#include "runtime/exec/prim_ops.h"
+#include "runtime/module/host_tensor.h"
+#include "runtime/platform/cpu.h"
+#include "runtime/platform/memory.h"
+#include "runtime/platform/thread_pool.h"
+
+namespace wick {
+namespace {
+
+constexpr size_t kTextBytes = 16384;
+constexpr uint64_t kTempBytes = uint64_t{64} << 20;  // plus twice the largest tensor
+
+bool fail(ModuleError* error, Error code, std::string message) {
+  error->code = code;
+  error->message = std::move(message);
+  return false;
+}
+
+/// A method, its memory, and the memory of outputs that the plan leaves to the caller.
+struct LoadedMethod {
+  Mapping method_arena;
+  std::deque<Mapping> arenas;
+  std::deque<Mapping> outputs;
+  Mapping temp;
+  std::unique_ptr<Method> method;
+};
+
+uint64_t largest_tensor(const MethodMeta& meta) {
+  uint64_t largest = 0;
+  for (size_t i = 0; i < meta.num_values(); ++i) {
+    if (meta.tag(i) != Tag::tensor) continue;
+    const uint64_t bytes = meta.value(i).tensor.nbytes;
+    if (bytes > largest) largest = bytes;
+  }
+  return largest;
+}
+
+}  // namespace
+
+struct Module::State {
+  explicit State(const ModuleOptions& o)
+      : options(o), pool(o.num_threads > 1 ? new ThreadPool(o.num_threads) : nullptr) {
+    options.kernels.push_back(prim_kernels());
+    const IsaLevel machine = detect_isa_level();
+    isa = machine < options.max_isa ? machine : options.max_isa;
+  }
+
+  bool load_data(ModuleError* error);
+  bool load_program(Span<const uint8_t> bytes, const std::string& name, ModuleError* error);
+  bool reserve(const MethodMeta& meta, LoadedMethod* loaded, std::vector<Span<uint8_t>>* arenas, ModuleError* error);
+  bool bind_outputs(const MethodMeta& meta, LoadedMethod* loaded, ModuleError* error);
+  Method* load_method(const std::string& name, ModuleError* error);
+
+  ModuleOptions options;
+  IsaLevel isa;
+  std::unique_ptr<ThreadPool> pool;
+  Mapping file;
+  std::deque<Mapping> data_files;
+  std::vector<DataMap> data;
+  std::unique_ptr<Program> program;
+  std::map<std::string, LoadedMethod> methods;
+};
+
+bool Module::State::load_data(ModuleError* error) {
+  for (const std::string& path : options.data_paths) {
+    Mapping mapping;
+    std::string message;
+    if (!Mapping::map_file(path, &mapping, &message)) return fail(error, Error::AccessFailed, message);
+    char buffer[1024];
+    ErrorText text(buffer);
+    Result<DataMap> map = DataMap::load(mapping.bytes(), {&text});
+    if (!map.ok()) return fail(error, map.error(), path + ": " + text.c_str());
+    for (size_t i = 0; i < map->size(); ++i) {
+      const char* key = map->entry(i).key;
+      for (const DataMap& other : data) {
+        if (other.find(key).ok())
+          return fail(error, Error::InvalidArgument, path + ": key " + key + " is in two .ptd files");
+      }
+    }
+    data.push_back(*map);
+    data_files.push_back(std::move(mapping));
+  }
+  return true;
+}
+
+bool Module::State::load_program(Span<const uint8_t> bytes, const std::string& name, ModuleError* error) {
+  char buffer[1024];
+  ErrorText text(buffer);
+  Result<Program> loaded = Program::load(bytes, {&text});
+  if (!loaded.ok()) return fail(error, loaded.error(), name + text.c_str());
+  program.reset(new Program(*loaded));
+  return load_data(error);
+}
+
+bool Module::State::reserve(const MethodMeta& meta, LoadedMethod* loaded, std::vector<Span<uint8_t>>* arenas,
+                            ModuleError* error) {
+  for (size_t i = 0; i < meta.num_arenas(); ++i) {
+    const uint64_t size = meta.arena_bytes(i);
+    Mapping arena;
+    if (size > SIZE_MAX / 2 || !Mapping::reserve(static_cast<size_t>(size), &arena)) {
+      return fail(error, Error::MemoryAllocationFailed,
+                  "no memory for arena " + std::to_string(i) + " of " + std::to_string(size) + " bytes");
+    }
+    arenas->push_back(arena.bytes());
+    loaded->arenas.push_back(std::move(arena));
+  }
+  // Delegates take their memory from the method arena too; what is not touched costs nothing.
+  const uint64_t method_bytes = uint64_t{Method::required_bytes(meta)} + (meta.num_delegates() != 0 ? kTempBytes : 0);
+  if (!Mapping::reserve(static_cast<size_t>(method_bytes), &loaded->method_arena)) {
+    return fail(error, Error::MemoryAllocationFailed,
+                "no memory for the method of " + std::to_string(method_bytes) + " bytes");
+  }
+  const uint64_t temp_bytes = 2 * largest_tensor(meta) + kTempBytes;
+  if (temp_bytes > SIZE_MAX / 2 || !Mapping::reserve(static_cast<size_t>(temp_bytes), &loaded->temp)) {
+    return fail(error, Error::MemoryAllocationFailed, "no temp memory of " + std::to_string(temp_bytes) + " bytes");
+  }
+  return true;
+}
+
+bool Module::State::bind_outputs(const MethodMeta& meta, LoadedMethod* loaded, ModuleError* error) {
+  for (size_t i = 0; i < meta.num_outputs(); ++i) {
+    const ValueMeta value = meta.output_value(i);
+    if (value.tag != Tag::tensor || value.tensor.storage != Storage::unbound) continue;
+    Mapping memory;
+    if (!Mapping::reserve(value.tensor.nbytes, &memory)) {
+      return fail(error, Error::MemoryAllocationFailed, "no memory for output " + std::to_string(i));
+    }
+    const Error code = loaded->method->set_output_memory(i, memory.bytes().data(), memory.bytes().size());
+    if (code != Error::Ok) return fail(error, code, loaded->method->last_error().message);
+    loaded->outputs.push_back(std::move(memory));
+  }
+  return true;
+}
+
+Method* Module::State::load_method(const std::string& name, ModuleError* error) {
+  const auto known = methods.find(name);
+  if (known != methods.end()) return known->second.method.get();
+  const Result<MethodMeta> meta = program->find_method(name.c_str());
+  if (!meta.ok()) {
+    fail(error, Error::InvalidArgument, "the program has no method " + name);
+    return nullptr;
+  }
+  LoadedMethod loaded;
+  std::vector<Span<uint8_t>> arenas;
+  if (!reserve(*meta, &loaded, &arenas, error)) return nullptr;
+  std::vector<char> buffer(kTextBytes);
+  ErrorText text(buffer.data(), buffer.size());
+  MethodOptions method_options;
+  method_options.kernels = {options.kernels.data(), options.kernels.size()};
+  method_options.backends = {options.backends.data(), options.backends.size()};
+  method_options.data = {data.data(), data.size()};
+  method_options.parallelism = pool.get();
+  method_options.isa = isa;
+  method_options.seed = options.seed;
+  method_options.max_instructions = options.max_instructions;
+  method_options.tracer = options.tracer;
+  method_options.text = &text;
+  const MemoryPlan memory = {loaded.method_arena.bytes(), {arenas.data(), arenas.size()}, loaded.temp.bytes()};
+  Result<Method> method = Method::load(*meta, memory, method_options);
+  if (!method.ok()) {
+    fail(error, method.error(), "method " + name + ": " + text.c_str());
+    return nullptr;
+  }
+  loaded.method.reset(new Method(std::move(*method)));
+  if (!bind_outputs(*meta, &loaded, error)) return nullptr;
+  return methods.emplace(name, std::move(loaded)).first->second.method.get();
+}
+
+Module::Module(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Module::~Module() = default;
+const Program& Module::program() const { return *state_->program; }
+IsaLevel Module::isa() const { return state_->isa; }
+Method* Module::method(const std::string& name, ModuleError* error) { return state_->load_method(name, error); }
+
+std::unique_ptr<Module> Module::load(const std::string& path, const ModuleOptions& options, ModuleError* error) {
+  std::unique_ptr<State> state(new State(options));
+  std::string message;
+  if (!Mapping::map_file(path, &state->file, &message)) {
+    fail(error, Error::AccessFailed, message);
+    return nullptr;
+  }
+  if (!state->load_program(state->file.bytes(), path + ": ", error)) return nullptr;
+  return std::unique_ptr<Module>(new Module(std::move(state)));
+}
+
+std::unique_ptr<Module> Module::load(Span<const uint8_t> bytes, const ModuleOptions& options, ModuleError* error) {
+  std::unique_ptr<State> state(new State(options));
+  if (!Mapping::reserve(bytes.size(), &state->file)) {
+    fail(error, Error::MemoryAllocationFailed, "no memory for the program");
+    return nullptr;
+  }
+  if (!bytes.empty()) memcpy(state->file.bytes().data(), bytes.data(), bytes.size());
+  if (!state->load_program(state->file.bytes().subspan(0, bytes.size()), "", error)) return nullptr;
+  return std::unique_ptr<Module>(new Module(std::move(state)));
+}
+
+namespace {
+
+std::string explain_last(const Method& method) {
+  std::vector<char> buffer(kTextBytes);
+  ErrorText text(buffer.data(), buffer.size());
+  method.last_error().append_to(text);
+  return text.c_str();
+}
+
+std::string shape_text(DType dtype, Span<const int32_t> sizes) {
+  std::string text = std::string(dtype_name(dtype)) + "[";
+  for (size_t i = 0; i < sizes.size(); ++i) text += (i ? "," : "") + std::to_string(sizes[i]);
+  return text + "]";
+}
+
+bool set_tensor(Method& method, size_t index, const HostTensor& host, std::deque<InputView>* shared,
+                ModuleError* error) {
+  const ValueMeta wanted = method.meta().input_value(index);
+  const std::string found = shape_text(host.dtype, {host.sizes.data(), host.sizes.size()});
+  const std::string name = "input " + std::to_string(index);
+  if (wanted.tag != Tag::tensor) return fail(error, Error::InvalidArgument, name + ": found a tensor, wanted none");
+  const std::string limits = shape_text(wanted.tensor.dtype, wanted.tensor.sizes) +
+                             (wanted.tensor.dynamism == ShapeDynamism::fixed ? "" : " at most");
+  const InputView& view = shared->emplace_back(host, wanted.tensor.dim_order);
+  if (!view.ok()) {
+    return fail(error, Error::InvalidArgument,
+                name + ": found " + found + " of " + std::to_string(host.bytes.size()) + " bytes, wanted " + limits);
+  }
+  const Error code = method.set_input(index, view.tensor());
+  if (code == Error::Ok) return true;
+  return fail(error, code, name + ": " + explain_last(method) + ": found " + found + ", wanted " + limits);
+}
+
+bool set_value(Method& method, size_t index, const HostValue& host, ModuleError* error) {
+  EValue value;
+  value.tag = host.tag;
+  switch (host.tag) {
+    case Tag::none: break;
+    case Tag::integer: value.integer = host.integer; break;
+    case Tag::real: value.real = host.real; break;
+    case Tag::boolean: value.boolean = host.boolean; break;
+    case Tag::string:
+      value.string.data = host.string.c_str();
+      value.string.size = host.string.size();
+      break;
+    default: return fail(error, Error::InvalidArgument, "input " + std::to_string(index) + ": lists are no inputs");
+  }
+  const Error code = method.set_input(index, value);
+  if (code == Error::Ok) return true;
+  return fail(error, code, "input " + std::to_string(index) + ": " + explain_last(method));
+}
+
+bool get_output(const Method& method, size_t index, HostValue* host, ModuleError* error) {
+  const EValue& value = method.output(index);
+  host->tag = value.tag;
+  switch (value.tag) {
+    case Tag::none: return true;
+    case Tag::integer: host->integer = value.integer; return true;
+    case Tag::real: host->real = value.real; return true;
+    case Tag::boolean: host->boolean = value.boolean; return true;
+    case Tag::string: host->string.assign(value.string.data, value.string.size); return true;
+    case Tag::tensor:
+      if (!value.tensor->data && value.tensor->numel != 0) break;
+      host->tensor = to_host(*value.tensor);
+      return true;
+    default: break;
+  }
+  return fail(error, Error::Internal, "output " + std::to_string(index) + " is a list or has no memory");
+}
+
+}  // namespace
+
+bool Module::execute(const std::string& name, const std::vector<HostValue>& inputs, std::vector<HostValue>* outputs,
+                     ModuleError* error) {
+  Method* method = state_->load_method(name, error);
+  if (!method) return false;
+  const MethodMeta& meta = method->meta();
+  if (inputs.size() != meta.num_inputs()) {
+    return fail(error, Error::InvalidArgument,
+                "method " + name + " takes " + std::to_string(meta.num_inputs()) + " inputs, " +
+                    std::to_string(inputs.size()) + " are given");
+  }
+  // Tensors that a method shares instead of copying must live until it has run.
+  std::deque<InputView> shared;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const HostValue& input = inputs[i];
+    if (input.tag != Tag::tensor) {
+      if (!set_value(*method, i, input, error)) return false;
+    } else if (!set_tensor(*method, i, input.tensor, &shared, error)) {
+      return false;
+    }
+  }
+  const Error code = method->execute();
+  if (code != Error::Ok) return fail(error, code, "method " + name + ": " + explain_last(*method));
+  outputs->clear();
+  outputs->resize(meta.num_outputs());
+  for (size_t i = 0; i < meta.num_outputs(); ++i) {
+    if (!get_output(*method, i, &(*outputs)[i], error)) return false;
+  }
+  return true;
+}
+
+}  // namespace wick

@@ -1,0 +1,130 @@
+#include "wick/module.h"
+
+#include <gtest/gtest.h>
+#include <string.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "runtime/exec/method_harness.h"
+
+namespace wick {
+namespace {
+
+HostTensor tensor_of(std::vector<int32_t> sizes, std::vector<float> values) {
+  HostTensor tensor{DType::f32, std::move(sizes), {}};
+  tensor.bytes.resize(values.size() * sizeof(float));
+  memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+  return tensor;
+}
+
+std::vector<float> floats_of(const HostValue& value) {
+  std::vector<float> values(value.tensor.bytes.size() / sizeof(float));
+  memcpy(values.data(), value.tensor.bytes.data(), value.tensor.bytes.size());
+  return values;
+}
+
+std::unique_ptr<Module> load(TestProgram& program, ModuleError* error, int num_threads = 1) {
+  ModuleOptions options;
+  options.kernels = {KernelTable(kTestKernels)};
+  options.num_threads = num_threads;
+  return Module::load(program.build().span(), options, error);
+}
+
+TEST(Module, RunsAProgramThatExecuTorchWrote) {
+  ModuleOptions options;
+  options.kernels = {KernelTable(kTestKernels)};
+  ModuleError error;
+  const auto module = Module::load("tests/fixtures/stock/add.pte", options, &error);
+  ASSERT_TRUE(module) << error.message;
+  const MethodMeta meta = module->program().method(0);
+  ASSERT_EQ(meta.num_inputs(), 2u);
+  std::vector<HostValue> inputs;
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorMeta wanted = meta.input_value(i).tensor;
+    std::vector<float> values(wanted.numel);
+    for (size_t k = 0; k < values.size(); ++k) values[k] = static_cast<float>(k + 1) * (i == 0 ? 1.0f : 10.0f);
+    inputs.push_back(tensor_of({wanted.sizes.begin(), wanted.sizes.end()}, values));
+  }
+  std::vector<HostValue> outputs;
+  ASSERT_TRUE(module->forward(inputs, &outputs, &error)) << error.message;
+  ASSERT_EQ(outputs.size(), 1u);
+  const std::vector<float> sum = floats_of(outputs[0]);
+  for (size_t k = 0; k < sum.size(); ++k) EXPECT_EQ(sum[k], static_cast<float>(k + 1) * 11.0f);
+}
+
+TEST(Module, KeepsStateBetweenCalls) {
+  TestProgram program;
+  const int32_t x = program.planned(DType::f32, {2});
+  const int32_t state = program.planned(DType::f32, {2});
+  const int32_t one = program.integer(1);
+  program.call(program.op("aten::add", "out"), {state, x, one, state, state});
+  program.inputs = {x};
+  program.outputs = {state, one};
+  ModuleError error;
+  const auto module = load(program, &error, 2);
+  ASSERT_TRUE(module) << error.message;
+  std::vector<HostValue> outputs;
+  for (float run = 1; run <= 3; ++run) {
+    ASSERT_TRUE(module->forward({tensor_of({2}, {1, 2})}, &outputs, &error)) << error.message;
+    // The state starts as zeros.
+    EXPECT_EQ(floats_of(outputs[0]), (std::vector<float>{run, 2 * run}));
+    EXPECT_EQ(outputs[1].integer, 1);
+  }
+}
+
+TEST(Module, ConvertsDimOrdersAtTheBorder) {
+  TestProgram program;
+  const TestTensor unplanned = {.sizes = {2, 3}, .dim_order = {1, 0}};
+  const int32_t x = program.tensor(unplanned);
+  const int32_t one = program.integer(1);
+  const int32_t out = program.tensor(unplanned);
+  program.call(program.op("aten::add", "out"), {x, x, one, out, out});
+  program.inputs = {x};
+  program.outputs = {out};
+  ModuleError error;
+  const auto module = load(program, &error);
+  ASSERT_TRUE(module) << error.message;
+  std::vector<HostValue> outputs;
+  ASSERT_TRUE(module->forward({tensor_of({2, 3}, {1, 2, 3, 4, 5, 6})}, &outputs, &error)) << error.message;
+  EXPECT_EQ(floats_of(outputs[0]), (std::vector<float>{2, 4, 6, 8, 10, 12}));
+  const Tensor& inside = *module->method("forward", &error)->output(0).tensor;
+  EXPECT_EQ(inside.as<float>()[1], 8);
+}
+
+TEST(Module, SaysWhatItFoundAndWanted) {
+  TestProgram program;
+  program.inputs = {program.planned(DType::f32, {2, 3})};
+  ModuleError error;
+  const auto module = load(program, &error);
+  ASSERT_TRUE(module) << error.message;
+  std::vector<HostValue> outputs;
+  EXPECT_FALSE(module->forward({}, &outputs, &error));
+  EXPECT_EQ(error.message, "method forward takes 1 inputs, 0 are given");
+  EXPECT_FALSE(module->forward({tensor_of({3, 2}, std::vector<float>(6))}, &outputs, &error));
+  EXPECT_EQ(error.message,
+            "input 0: input has another shape than the fixed one [NotSupported]: found f32[3,2], wanted f32[2,3]");
+  EXPECT_FALSE(module->forward({tensor_of({2, 3}, std::vector<float>(5))}, &outputs, &error));
+  EXPECT_EQ(error.message, "input 0: found f32[2,3] of 20 bytes, wanted f32[2,3]");
+  EXPECT_FALSE(module->forward({HostValue::of_int(3)}, &outputs, &error));
+  EXPECT_EQ(error.message, "input 0: input has another type [InvalidArgument]");
+  EXPECT_FALSE(module->execute("backward", {}, &outputs, &error));
+  EXPECT_EQ(error.message, "the program has no method backward");
+  EXPECT_EQ(Module::load("tests/none.pte", {}, &error), nullptr);
+  EXPECT_EQ(error.message, "tests/none.pte: No such file or directory");
+  EXPECT_EQ(error.code, Error::AccessFailed);
+}
+
+TEST(Module, RefusesArenasThatTheMachineDoesNotHave) {
+  TestProgram program;
+  program.arena_sizes = {0, int64_t{1} << 60};
+  ModuleError error;
+  const auto module = load(program, &error);
+  ASSERT_TRUE(module) << error.message;
+  EXPECT_EQ(module->method("forward", &error), nullptr);
+  EXPECT_EQ(error.code, Error::MemoryAllocationFailed);
+  EXPECT_EQ(error.message, "no memory for arena 0 of 1152921504606846976 bytes");
+}
+
+}  // namespace
+}  // namespace wick

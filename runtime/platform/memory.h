@@ -1,0 +1,35 @@
+// Files and memory from the operating system. Hosted.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string>
+
+#include "wick/span.h"
+
+namespace wick {
+
+/// A mapping that is undone on destruction. Page-aligned; movable.
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(Mapping&& other) noexcept : data_(other.data_), size_(other.size_) {
+    other.data_ = nullptr;
+    other.size_ = 0;
+  }
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping();
+
+  /// The file, read-only. False with `message` set if it cannot be read or is empty.
+  static bool map_file(const std::string& path, Mapping* out, std::string* message);
+  /// Zeroed memory that takes no room until it is touched. False if the system refuses.
+  static bool reserve(size_t size_bytes, Mapping* out);
+
+  Span<uint8_t> bytes() const { return {static_cast<uint8_t*>(data_), size_}; }
+
+ private:
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace wick

@@ -1,0 +1,86 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <vector>
+
+#include "runtime/platform/cpu.h"
+#include "runtime/platform/memory.h"
+#include "runtime/platform/thread_pool.h"
+
+namespace wick {
+namespace {
+
+struct Visits {
+  std::vector<int> count;
+  int64_t shortest = INT64_MAX;
+  std::mutex mutex;
+};
+
+void visit(void* state, int64_t begin, int64_t end) {
+  Visits& visits = *static_cast<Visits*>(state);
+  const std::lock_guard<std::mutex> lock(visits.mutex);
+  if (end != static_cast<int64_t>(visits.count.size()) && end - begin < visits.shortest) visits.shortest = end - begin;
+  for (int64_t i = begin; i < end; ++i) ++visits.count[static_cast<size_t>(i)];
+}
+
+TEST(ThreadPool, VisitsEachIndexOnce) {
+  for (const int threads : {1, 2, 3}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.num_threads(), threads);
+    for (const int64_t count : {0, 1, 7, 64, 1000}) {
+      for (int repeat = 0; repeat < 50; ++repeat) {
+        Visits visits;
+        visits.count.resize(static_cast<size_t>(count));
+        pool.parallel_for(count, 5, visit, &visits);
+        EXPECT_EQ(visits.count, std::vector<int>(static_cast<size_t>(count), 1));
+        EXPECT_GE(visits.shortest, 5);
+      }
+    }
+  }
+}
+
+TEST(ThreadPool, RunsNestedWorkOnTheCallingThread) {
+  ThreadPool pool(2);
+  struct Nested {
+    ThreadPool* pool;
+    std::atomic<int64_t> total{0};
+  } nested{&pool};
+  pool.parallel_for(
+      8, 1,
+      [](void* state, int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          static_cast<Nested*>(state)->pool->parallel_for(
+              10, 1, [](void* s, int64_t b, int64_t e) { static_cast<Nested*>(s)->total += e - b; }, state);
+        }
+      },
+      &nested);
+  EXPECT_EQ(nested.total, 80);
+}
+
+TEST(Cpu, ReportsALevelTheCompilerAgreesWith) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  EXPECT_EQ(detect_isa_level(), avx512 ? IsaLevel::avx512 : avx2 ? IsaLevel::avx2 : IsaLevel::baseline);
+#else
+  EXPECT_EQ(detect_isa_level(), IsaLevel::baseline);
+#endif
+}
+
+TEST(Mapping, NamesTheFileItCannotRead) {
+  Mapping mapping;
+  std::string message;
+  EXPECT_FALSE(Mapping::map_file("/nonexistent/x.pte", &mapping, &message));
+  EXPECT_EQ(message, "/nonexistent/x.pte: No such file or directory");
+  EXPECT_FALSE(Mapping::map_file("/", &mapping, &message));
+  EXPECT_EQ(message, "/: not a regular file");
+  const std::string path = testing::TempDir() + "/wick_mapping_test";
+  std::ofstream(path, std::ios::binary) << "abc";
+  ASSERT_TRUE(Mapping::map_file(path, &mapping, &message)) << message;
+  EXPECT_EQ(std::string(mapping.bytes().begin(), mapping.bytes().end()), "abc");
+}
+
+}  // namespace
+}  // namespace wick

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Checks the include edges between folders, and that the small-target folders use no heap headers.
+# Prints one line per broken rule and exits 1; prints nothing when all hold.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# folder : what its files may include from this repository (a folder covers those below it; its own is always allowed).
+# The longest matching folder on the left counts. "wick" is include/wick.
+edges='
+include/wick          :
+common                : wick
+schema                :
+compiler/support      : wick common
+compiler/ir           : wick common compiler/support
+compiler/analysis     : wick common compiler/support compiler/ir
+compiler/ops          : wick common compiler/support compiler/ir compiler/analysis
+compiler/import       : wick common compiler/support compiler/ir compiler/analysis compiler/ops
+compiler/passes       : wick common compiler/support compiler/ir compiler/analysis compiler/ops runtime/core runtime/kernels
+compiler/quantize     : wick common compiler/support compiler/ir compiler/analysis compiler/ops runtime/core runtime/kernels
+compiler/plan         : wick common compiler/support compiler/ir compiler/analysis compiler/ops
+compiler/emit         : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/plan schema
+compiler/driver       : wick common compiler runtime
+runtime/platform      : wick common
+runtime/core          : wick common runtime/platform
+runtime/program       : wick common runtime/platform runtime/core schema
+runtime/kernels       : wick common runtime/platform runtime/core
+runtime/exec          : wick common runtime/platform runtime/core runtime/program
+runtime/module        : wick common runtime
+backends              : wick common compiler/support compiler/ir compiler/analysis compiler/ops runtime/core runtime/platform
+cli                   : wick common compiler runtime
+examples              : wick cli
+tests                 : wick common compiler runtime schema cli
+bench                 : wick common compiler runtime schema cli
+'
+# Folders that build without a heap, and headers that bring one (or exceptions, streams, locales).
+no_heap='common runtime/core runtime/program runtime/exec runtime/kernels include/wick'
+heap_headers='vector string map set unordered_map unordered_set memory list deque queue stack functional any optional variant iostream sstream fstream regex stdexcept thread mutex future locale filesystem'
+# The hosted convenience among the public headers.
+heap_allowed='include/wick/module.h'
+# Headers and sources of tests may use anything that the build gives them.
+is_exempt() {
+  case "$1" in
+    *_test.cpp | *_bench.cpp | *_fuzz.cpp | *_test_support.* | *_test_writer.* | *_harness.* | */test_*) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
+list_files() {
+  git ls-files --cached --others --exclude-standard -- '*.h' '*.cpp' '*.cc' '*.inc' | while read -r file; do
+    if [ -f "$file" ] && ! is_exempt "$file"; then echo "$file"; fi
+  done
+}
+
+list_files | xargs -r awk -v edges="$edges" -v no_heap="$no_heap" -v heap_headers="$heap_headers" -v heap_allowed="$heap_allowed" '
+  function under(path, folder) { return index(path "/", folder "/") == 1 }
+  function owner(path,   f, best) {   # the longest folder of the table that holds path
+    best = ""
+    for (f in allowed) if (under(path, f) && length(f) > length(best)) best = f
+    return best
+  }
+  BEGIN {
+    n = split(edges, rows, "\n")
+    for (i = 1; i <= n; ++i) {
+      if (rows[i] !~ /:/) continue
+      split(rows[i], half, ":")
+      gsub(/ /, "", half[1])
+      allowed[half[1]] = half[2]
+    }
+    m = split(no_heap, small, " ")
+    split(heap_headers, names, " ")
+    for (i in names) heap[names[i]] = 1
+  }
+  FNR == 1 { from = owner(FILENAME) }
+  /^[ \t]*#[ \t]*include[ \t]*"/ {
+    split($0, quoted, "\"")
+    target = quoted[2]
+    if (index(target, "/") == 0) next          # a file beside this one, or a generated one
+    sub(/^wick\//, "include/wick/", target)
+    to = owner(target)
+    if (to == "" || from == "" || to == from) next
+    k = split(allowed[from], list, " ")
+    for (i = 1; i <= k; ++i) {
+      folder = list[i] == "wick" ? "include/wick" : list[i]
+      if (under(target, folder)) next
+    }
+    # schema/x_generated.h comes from schema/x.fbs; all else is written as it lies in the repository.
+    printf "%s:%d: %s may not include %s\n", FILENAME, FNR, from, target
+    bad = 1
+  }
+  /^[ \t]*#[ \t]*include[ \t]*</ {
+    split($0, angled, /[<>]/)
+    if (!(angled[2] in heap) || FILENAME == heap_allowed) next
+    for (i = 1; i <= m; ++i) if (under(FILENAME, small[i])) {
+      printf "%s:%d: %s builds without a heap and may not include <%s>\n", FILENAME, FNR, small[i], angled[2]
+      bad = 1
+    }
+  }
+  END { exit bad }
+'

@@ -1,0 +1,42 @@
+// Reads tests/fixtures/cases/*.cases.gz: one call of one operator, its arguments and what eager PyTorch returns.
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/import/exported_program.h"
+#include "compiler/support/result.h"
+#include "wick/module.h"
+
+namespace wick::conformance {
+
+/// A tensor as eager has it; `value.bytes` is row-major whatever the strides.
+struct CaseTensor {
+  HostTensor value;
+  std::vector<int64_t> strides;
+};
+
+/// What one schema return holds.
+struct Expected {
+  enum class Kind { tensor, tensors, number, none } kind = Kind::none;
+  std::vector<CaseTensor> tensors;  // kind tensor: one
+  HostValue number;
+};
+
+struct Case {
+  std::string family, op;  // "binary", "aten.add.Tensor"
+  size_t line = 0;         // in the unpacked file, from 1
+  std::string arguments;   // JSON text of the inputs, for messages
+  std::vector<compiler::pt2::NamedArgument> inputs;
+  std::vector<std::pair<std::string, CaseTensor>> tensors;  // by number: t0, t1, ..
+  std::vector<Expected> expect;
+  std::vector<std::pair<std::string, CaseTensor>> mutated;
+  std::optional<std::string> error;
+  bool shape_only = false;
+};
+
+/// All cases of a family. Errors: file_io, corrupt_file.
+compiler::Result<std::vector<Case>> read_cases(const std::string& folder, const std::string& family);
+
+}  // namespace wick::conformance

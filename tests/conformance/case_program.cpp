@@ -1,0 +1,110 @@
+#include "tests/conformance/case_program.h"
+
+#include <fmt/format.h>
+
+#include "compiler/import/importer.h"
+#include "compiler/plan/linearize.h"
+#include "compiler/plan/memory_plan.h"
+
+namespace wick::conformance {
+namespace {
+
+namespace pt2 = compiler::pt2;
+using compiler::Result;
+
+pt2::TensorMeta meta_of(const CaseTensor& tensor) {
+  pt2::TensorMeta meta;
+  meta.dtype = tensor.value.dtype;
+  for (const int32_t size : tensor.value.sizes) meta.sizes.push_back({size, nullptr});
+  for (const int64_t stride : tensor.strides) meta.strides.push_back({stride, nullptr});
+  return meta;
+}
+
+void add_output(pt2::ExportedProgram& program, pt2::Argument arg) {
+  program.graph.outputs.push_back(arg);
+  program.output_specs.push_back({pt2::OutputKind::user_output, std::move(arg), ""});
+}
+
+// The result names of the node, in the form its returns have.
+pt2::Argument result_argument(pt2::ExportedProgram& program, const Expected& expected, size_t index) {
+  switch (expected.kind) {
+    case Expected::Kind::none: return pt2::NoneArg{};
+    case Expected::Kind::number: {
+      const std::string name = fmt::format("r{}", index);
+      if (expected.number.tag == Tag::real) {
+        add_output(program, pt2::SymFloatArg{name, 0});
+        program.graph.sym_float_values[name] = {};
+        return pt2::SymFloatArg{name, 0};
+      }
+      auto expr = std::make_shared<pt2::SymExpr>();
+      expr->text = "Symbol('u0', integer=True)";
+      program.graph.sym_int_values[name] = {0, expr};
+      add_output(program, pt2::SymIntArg{name, 0});
+      return pt2::SymIntArg{name, 0};
+    }
+    default: break;
+  }
+  pt2::TensorsArg list;
+  for (size_t i = 0; i < expected.tensors.size(); ++i) {
+    const std::string name = expected.kind == Expected::Kind::tensor ? fmt::format("r{}", index) : fmt::format("r{}_{}", index, i);
+    program.graph.tensor_values[name] = meta_of(expected.tensors[i]);
+    add_output(program, pt2::TensorArg{name});
+    list.names.push_back(name);
+  }
+  if (expected.kind == Expected::Kind::tensors) return list;
+  return pt2::TensorArg{list.names[0]};
+}
+
+// Of a call that eager refuses nothing is recorded: one tensor for each return.
+void add_unknown_results(pt2::ExportedProgram& program, pt2::Node& node, const std::string& op) {
+  const compiler::OpDef* def = compiler::find_op(op);
+  const size_t count = def ? def->parsed->returns.size() : 1;
+  for (size_t i = 0; i < count; ++i) {
+    const std::string name = fmt::format("r{}", i);
+    if (def && def->parsed->returns[i] == compiler::ReturnType::tensor_list) node.outputs.push_back(pt2::TensorsArg{{name}});
+    else node.outputs.push_back(pt2::TensorArg{name});
+    add_output(program, pt2::TensorArg{name});
+  }
+}
+
+pt2::ExportedProgram program_of(const Case& test) {
+  pt2::ExportedProgram program;
+  for (const auto& [name, tensor] : test.tensors) {
+    program.graph.inputs.push_back(pt2::TensorArg{name});
+    program.input_specs.push_back({pt2::InputKind::user_input, pt2::TensorArg{name}, "", true});
+    program.graph.tensor_values[name] = meta_of(tensor);
+  }
+  pt2::Node node;
+  node.target = "torch.ops." + test.op;
+  node.name = "r0";
+  node.inputs = test.inputs;
+  if (test.error) {
+    add_unknown_results(program, node, test.op);
+  } else {
+    for (size_t i = 0; i < test.expect.size(); ++i) node.outputs.push_back(result_argument(program, test.expect[i], i));
+  }
+  program.graph.nodes.push_back(std::move(node));
+  return program;
+}
+
+}  // namespace
+
+Result<CompiledCase> compile_case(const Case& test, compiler::Profile profile) {
+  const pt2::ExportedProgram program = program_of(test);
+  ASSIGN_OR_RETURN(compiler::Function function, compiler::import_program(program, "forward"));
+  compiler::CompileOptions options;
+  options.profile = profile;
+  RETURN_IF_ERROR(compiler::optimize(function, options));
+  ASSIGN_OR_RETURN(compiler::Statement statement, compiler::linearize(function, {}));
+  compiler::plan_memory(statement);
+  RETURN_IF_ERROR(compiler::verify_plan(statement));
+  CompiledCase out;
+  out.mutated_inputs = statement.mutated_inputs;
+  std::vector<compiler::Statement> methods;
+  methods.push_back(std::move(statement));
+  ASSIGN_OR_RETURN(const compiler::EmittedProgram emitted, compiler::emit(methods, {}));
+  out.pte = emitted.pte.join();
+  return out;
+}
+
+}  // namespace wick::conformance

@@ -1,0 +1,19 @@
+// One case as a program: imported, optimised, planned and written as the compiler does for a file.
+#pragma once
+#include <vector>
+
+#include "compiler/driver/compile.h"
+#include "tests/conformance/case_file.h"
+
+namespace wick::conformance {
+
+/// The bytes of a .pte with one method, "forward", whose inputs are the case's tensors in order. Its outputs are the tensors
+/// it changes, in input order, then what the operator returns, lists flattened and None left out.
+/// Errors: what the compiler says.
+struct CompiledCase {
+  std::vector<uint8_t> pte;
+  std::vector<int32_t> mutated_inputs;
+};
+compiler::Result<CompiledCase> compile_case(const Case& test, compiler::Profile profile);
+
+}  // namespace wick::conformance

@@ -1,0 +1,89 @@
+#include "tests/conformance/compare.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "common/float16.h"
+
+namespace wick::conformance {
+namespace {
+
+template <typename T>
+T load(const uint8_t* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(value));
+  return value;
+}
+
+// Elements of floating dtypes, complex ones as two.
+double element(DType dtype, const std::vector<uint8_t>& bytes, size_t i) {
+  switch (dtype) {
+    case DType::f16: return Half::to_float(load<uint16_t>(&bytes[i * 2]));
+    case DType::bf16: return float_from_bits(static_cast<uint32_t>(load<uint16_t>(&bytes[i * 2])) << 16);
+    case DType::f32:
+    case DType::c64: return load<float>(&bytes[i * 4]);
+    default: return load<double>(&bytes[i * 8]);
+  }
+}
+
+bool agree(double got, double want, Tolerance tolerance) {
+  if (got == want || (std::isnan(got) && std::isnan(want))) return true;
+  if (!std::isfinite(got) || !std::isfinite(want)) return false;
+  return std::fabs(got - want) <= tolerance.absolute + tolerance.relative * std::fabs(want);
+}
+
+std::string shape_text(const HostTensor& tensor) { return fmt::format("{}[{}]", dtype_name(tensor.dtype), fmt::join(tensor.sizes, ", ")); }
+
+int64_t integer(DType dtype, const uint8_t* at) {
+  switch (dtype) {
+    case DType::i8: return load<int8_t>(at);
+    case DType::i16: return load<int16_t>(at);
+    case DType::i32: return load<int32_t>(at);
+    case DType::u16: return load<uint16_t>(at);
+    case DType::u32: return load<uint32_t>(at);
+    case DType::i64:
+    case DType::u64: return load<int64_t>(at);
+    default: return *at;
+  }
+}
+
+}  // namespace
+
+Tolerance tolerance_of(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return {2.0 / 1024, 1e-6};
+    case DType::bf16: return {2.0 / 128, 1e-6};
+    case DType::f32:
+    case DType::c64: return {1e-5, 1e-6};
+    case DType::f64:
+    case DType::c128: return {1e-12, 1e-13};
+    default: return {};
+  }
+}
+
+std::string difference(const HostTensor& got, const HostTensor& want, Tolerance tolerance, bool shape_only) {
+  if (got.dtype != want.dtype || got.sizes != want.sizes) return fmt::format("got {}, expected {}", shape_text(got), shape_text(want));
+  if (shape_only) return "";
+  if (got.bytes.size() != want.bytes.size()) return fmt::format("got {} bytes, expected {}", got.bytes.size(), want.bytes.size());
+  const bool complex = is_complex(want.dtype), floating = is_floating(want.dtype) || complex;
+  const size_t step = dtype_size_bytes(want.dtype) / (complex ? 2 : 1), count = step ? want.bytes.size() / step : 0;
+  std::string first;
+  size_t wrong = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (floating && dtype_size_bytes(want.dtype) > 1) {
+      const double a = element(want.dtype, got.bytes, i), b = element(want.dtype, want.bytes, i);
+      if (agree(a, b, tolerance)) continue;
+      if (wrong++ == 0) first = fmt::format("[{}] got {:.9g}, expected {:.9g}", i, a, b);
+    } else if (std::memcmp(&got.bytes[i * step], &want.bytes[i * step], step) != 0) {
+      if (wrong++ == 0) {
+        first = fmt::format("[{}] got {}, expected {}", i, integer(want.dtype, &got.bytes[i * step]), integer(want.dtype, &want.bytes[i * step]));
+      }
+    }
+  }
+  return wrong == 0 ? "" : fmt::format("{} of {} elements of {} differ: {}", wrong, count, shape_text(want), first);
+}
+
+}  // namespace wick::conformance
