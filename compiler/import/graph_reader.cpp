@@ -245,7 +245,9 @@ void GraphReader::bind_results(const pt2::Node& node, Node* made, const std::vec
   const OpDef& def = *made->op;
   const std::string input = first_tensor_name(node);
   const std::vector<Value*> operands = made->operands();
-  bool aliases = (may_alias(def) || def.has(kIdentity)) && !input.empty() && !operands.empty() && binding(input).ref;
+  // In inference dropout returns its operand itself, though its schema does not say so.
+  const bool returns_operand = def.name() == "aten.dropout.default" || def.name() == "aten.feature_dropout.default";
+  bool aliases = (may_alias(def) || returns_operand) && !input.empty() && !operands.empty() && binding(input).ref;
   if (aliases && !names.empty()) {
     const std::string_view name = def.name();
     const bool reshapes = name == "aten.reshape.default" || name == "aten.flatten.using_ints" || name == "aten.reshape_as.default" ||

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "compiler/import/constants.h"
 #include "compiler/import/graph_reader.h"
@@ -28,6 +29,7 @@ class Importer {
     find_missing(program_.graph, missing);
     throw_if_error(missing.status());
     read_ranges();
+    const SymScope scope(graph_.ranges);
     for (size_t i = 0; i < program_.input_specs.size(); ++i) read_input(program_.input_specs[i], program_.graph.inputs[i]);
     GraphReader reader(program_.graph, graph_, scope_);
     reader.read_nodes();
@@ -38,7 +40,7 @@ class Importer {
  private:
   void read_ranges() {
     for (const auto& [text, constraint] : program_.range_constraints) {
-      SymRange range{constraint.min.value_or(0), constraint.max.value_or(kUnbounded)};
+      SymRange range{constraint.min.value_or(std::numeric_limits<int64_t>::min()), constraint.max.value_or(kUnbounded)};
       // 0 and 1 are specialised by the exporter: a lower bound of 2 is no wish of the user's.
       if (range.min == 2) range.min = 0;
       if (range.min > range.max) fail(Code::corrupt_file, fmt::format("the range of '{}' is empty", printable(text)));

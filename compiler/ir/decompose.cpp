@@ -91,6 +91,7 @@ Value* decompose_untyped(Graph& graph, Node* node) {
 }
 
 Status decompose(Graph& graph, const KeepFn& keep) {
+  const SymScope scope(graph.ranges);
   return catch_failure([&] { decompose_graph(graph, keep); });
 }
 

@@ -7,6 +7,8 @@
 namespace wick::compiler {
 namespace {
 
+thread_local const SymRanges* current_ranges = nullptr;
+
 int64_t checked_add(int64_t a, int64_t b) {
   int64_t result;
   if (__builtin_add_overflow(a, b, &result)) fail(Code::limit, "a symbolic size overflows 64 bits");
@@ -44,6 +46,9 @@ Term split_coefficient(const Sym& sym) {
 }
 
 }  // namespace
+
+SymScope::SymScope(const SymRanges& ranges) : outer_(current_ranges) { current_ranges = &ranges; }
+SymScope::~SymScope() { current_ranges = outer_; }
 
 Sym Sym::symbol(std::string name) {
   Sym sym;
@@ -160,6 +165,24 @@ std::optional<Sym> exact_quotient(const Sym& sym, int64_t divisor) {
   return make_sym(SymOp::sum, std::move(out));
 }
 
+// sum = divisor * first + second, with all that is divisible in first. Nothing if first would be 0.
+std::optional<std::pair<Sym, Sym>> split_multiples(const Sym& sum, int64_t divisor) {
+  Sym multiples = 0, rest = 0;
+  for (const Sym& term : sum.node()->args) {
+    const Term t = split_coefficient(term);
+    const int64_t quotient = floor_div_int(t.coefficient, divisor);
+    const bool whole = t.coefficient == quotient * divisor;
+    if (whole || t.rest.is(1)) {
+      multiples = multiples + Sym(quotient) * t.rest;
+      rest = rest + Sym(t.coefficient - quotient * divisor) * t.rest;
+    } else {
+      rest = rest + term;
+    }
+  }
+  if (multiples.is(0)) return std::nullopt;
+  return std::pair(multiples, rest);
+}
+
 // a / b where b is a product whose factors all occur in a.
 std::optional<Sym> cancel_factors(const Sym& a, const Sym& b) {
   if (a == b) return Sym(1);
@@ -232,6 +255,12 @@ Sym make_sym(SymOp op, std::vector<Sym> args) {
     if (!a.is_const() && b.is_const()) {
       if (auto q = exact_quotient(a, b.value())) return op == SymOp::floor_div ? *q : Sym(0);
     }
+    if (!a.is_const() && a.node()->op == SymOp::sum && b.is_const() && b.value() > 0) {
+      if (auto split = split_multiples(a, b.value())) {
+        const Sym rest = make_sym(op, {split->second, b});
+        return op == SymOp::floor_div ? split->first + rest : rest;
+      }
+    }
     if (auto q = cancel_factors(a, b)) return op == SymOp::floor_div ? *q : Sym(0);
     if (a.is_const() && b.is_const() && !divisible_args(a.value(), b.value())) {
       fail(Code::limit, "a symbolic size overflows 64 bits");
@@ -246,6 +275,11 @@ Sym make_sym(SymOp op, std::vector<Sym> args) {
     };
     if (absorbs(a, b)) return a;
     if (absorbs(b, a)) return b;
+    if (current_ranges) {
+      const SymRange distance = range_of(a - b, *current_ranges);
+      if (distance.min >= 0) return op == SymOp::max ? a : b;
+      if (distance.max <= 0) return op == SymOp::max ? b : a;
+    }
   }
   const bool commutes = op == SymOp::max || op == SymOp::min || op == SymOp::eq || op == SymOp::ne ||
                         op == SymOp::logical_and || op == SymOp::logical_or;

@@ -88,6 +88,17 @@ struct SymRange {
 using SymRanges = std::map<std::string, SymRange, std::less<>>;
 using SymValues = std::map<std::string, int64_t, std::less<>>;
 
+/// While it lives, expressions made on this thread are simplified with these bounds: min(1, s0 + 1) is 1 where s0 >= 0.
+class SymScope {
+ public:
+  explicit SymScope(const SymRanges& ranges);
+  ~SymScope();
+  SymScope(const SymScope&) = delete;
+
+ private:
+  const SymRanges* outer_;
+};
+
 /// Bounds of the expression by interval arithmetic (saturating); symbols without entry are 0..unbounded.
 SymRange range_of(const Sym& sym, const SymRanges& ranges);
 /// Value for given symbols. Nothing if a symbol is missing, a division by zero occurs or int64 overflows.

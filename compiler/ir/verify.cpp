@@ -43,6 +43,16 @@ bool fits(const ArgSpec& spec, const Arg& arg) {
   return false;
 }
 
+// A symbolic size may be spelt in several ways; constant ones, dtype and rank must be equal.
+bool agree(const Type& a, const Type& b) {
+  if (a.kind != b.kind || a.tensor.dtype != b.tensor.dtype || a.tensor.rank() != b.tensor.rank()) return false;
+  for (size_t i = 0; i < a.tensor.rank(); ++i) {
+    const Sym &x = a.tensor.sizes[i], &y = b.tensor.sizes[i];
+    if (x.is_const() && y.is_const() && !(x == y)) return false;
+  }
+  return true;
+}
+
 class Verifier {
  public:
   explicit Verifier(const Graph& graph) : graph_(graph) {}
@@ -57,7 +67,7 @@ class Verifier {
     }
     for (const StateUpdate& update : graph_.updates) {
       read(update.value, nullptr);
-      if (update.target->type != update.value->type) {
+      if (!agree(update.target->type, update.value->type)) {
         broken(fmt::format("update of %{} has type {} instead of {}", update.target->name, to_text(update.value->type), to_text(update.target->type)));
       }
     }
@@ -96,7 +106,7 @@ class Verifier {
       Type inferred = node.result(i)->type;
       node.result(i)->type = recorded[i];
       inferred.tensor.dim_order = recorded[i].tensor.dim_order;  // a choice of layout, not of meaning
-      if (inferred != recorded[i]) broken(fmt::format("type {} should be {}", to_text(recorded[i]), to_text(inferred)), &node);
+      if (!agree(inferred, recorded[i])) broken(fmt::format("type {} should be {}", to_text(recorded[i]), to_text(inferred)), &node);
     }
   }
 
@@ -120,6 +130,7 @@ class Verifier {
 }  // namespace
 
 Status verify(const Graph& graph) {
+  const SymScope scope(graph.ranges);
   return catch_failure([&] { Verifier(graph).run(); });
 }
 

@@ -13,7 +13,7 @@ Results decompose_dropout(Builder& b, Node& node) {
   const double p = node.real("p");
   if (!node.boolean("train") || p == 0) return {x};
   if (p == 1) return {Compose(b).mul(x, 0.0)};
-  reject("dropout in training mode is not supported: export the model in eval mode");
+  return {b.call_multi("aten.native_dropout", {x, p, true})[0]};
 }
 
 void infer_native_dropout(Node& node) {
@@ -63,8 +63,6 @@ Results decompose_item(Builder& b, Node& node) {
 }
 
 void infer_nothing(Node&) {}
-
-
 
 }  // namespace
 

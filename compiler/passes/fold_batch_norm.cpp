@@ -10,6 +10,8 @@
 namespace wick::compiler {
 namespace {
 
+constexpr size_t kMaxCopiedBytes = size_t{1} << 20;
+
 // --- floating constants as doubles ---
 
 using Reals64 = std::vector<double>;
@@ -116,7 +118,10 @@ std::optional<Affine> match_affine(const Arg& arg) {
   if (!out) out = match_matrix_product(node);
   if (!out) return std::nullopt;
   const Arg &weight = node.arg(out->weight_index), &bias = node.arg(out->bias_index);
-  if (!has_reals(weight.as<Value*>()) || !weight.as<Value*>()->tensor().dim_order.empty()) return std::nullopt;
+  // Somebody else's large weight would have to stay beside the new one.
+  const Value* w = weight.as<Value*>();
+  if (w->num_uses() > 1 && w->data.bytes.size() > kMaxCopiedBytes) return std::nullopt;
+  if (!has_reals(w) || !w->tensor().dim_order.empty()) return std::nullopt;
   if (bias.is<None>()) return out;
   // addmm takes any bias that broadcasts; here one number for each channel.
   const Value* b = bias.as<Value*>();
@@ -165,15 +170,16 @@ std::optional<Reals64> per_channel(const Node& node, const Arg& arg, const Affin
   return value->rank() + affine.channel_dim >= result->rank() && !value->data.bytes.empty() ? std::optional(reals_of(*value)) : std::nullopt;
 }
 
-// mul, add or sub with constants; `side` is where the product stands.
+// mul, div, add or sub with constants; `side` is where the product stands.
 std::optional<ScaleShift> match_arithmetic(const Node& node, const Affine& affine, size_t side) {
   const bool add = node.is("aten.add.Tensor") || node.is("aten.add.Scalar"), sub = node.is("aten.sub.Tensor") || node.is("aten.sub.Scalar");
-  const bool mul = node.is("aten.mul.Tensor") || node.is("aten.mul.Scalar");
-  if ((!add && !sub && !mul) || (sub && side != 0)) return std::nullopt;
-  if (!mul && (node.arg(2).is<Value*>() || node.real("alpha") != 1)) return std::nullopt;
+  const bool mul = node.is("aten.mul.Tensor") || node.is("aten.mul.Scalar"), div = node.is("aten.div.Tensor") || node.is("aten.div.Scalar");
+  if ((!add && !sub && !mul && !div) || ((sub || div) && side != 0)) return std::nullopt;
+  if ((add || sub) && (node.arg(2).is<Value*>() || node.real("alpha") != 1)) return std::nullopt;
   auto numbers = per_channel(node, node.arg(1 - side), affine);
   if (!numbers) return std::nullopt;
-  if (mul) return ScaleShift{std::move(*numbers), Reals64(affine.channels, 0)};
+  if (div) for (double& number : *numbers) number = 1 / number;
+  if (mul || div) return ScaleShift{std::move(*numbers), Reals64(affine.channels, 0)};
   if (sub) for (double& number : *numbers) number = -number;
   return ScaleShift{Reals64(affine.channels, 1), std::move(*numbers)};
 }

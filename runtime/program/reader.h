@@ -21,7 +21,7 @@ size_t size_of(const flatbuffers::Vector<T>* vector) {
 /// Elements are read in place; the verifier only looks at the alignment of the length in front of them.
 template <typename T>
 bool is_aligned(const flatbuffers::Vector<T>* vector) {
-  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(T) == 0;
+  return !vector || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(T) == 0;
 }
 inline const char* text_of(const flatbuffers::String* string) { return string ? string->c_str() : ""; }
 
