@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 
-#include "cli/program_inputs.h"
 #include "common/float16.h"
 
 namespace wick::cli {
@@ -55,6 +54,8 @@ double element_of(const NamedArray& array, size_t index) {
     default: return std::numeric_limits<double>::quiet_NaN();
   }
 }
+
+std::string array_text(DType dtype, const std::vector<int64_t>& sizes) { return fmt::format("{}[{}]", dtype_name(dtype), fmt::join(sizes, ", ")); }
 
 std::string summary(const NamedArray& array) {
   const size_t item = dtype_size_bytes(array.dtype);

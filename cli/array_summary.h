@@ -1,6 +1,7 @@
 // Arrays in one line of text.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "cli/npz.h"
 
@@ -8,6 +9,9 @@ namespace wick::cli {
 
 /// Element `index` as a double: exact but for 64-bit integers beyond 2^53; the real part of a complex number.
 double element_of(const NamedArray& array, size_t index);
+
+/// "f32[2, 3]".
+std::string array_text(DType dtype, const std::vector<int64_t>& sizes);
 
 /// "out0  f32[1, 10]  min -3.1  max 8.2  mean 0.4  [0.1, 2.5, ..]".
 std::string summary(const NamedArray& array);

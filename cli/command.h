@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compiler/support/result.h"
@@ -32,5 +34,8 @@ FileKind kind_of(Span<const uint8_t> bytes);
 
 /// "a.pt2" or "encode=a.pt2" -> method and path. A name is letters, digits and underscores.
 std::pair<std::string, std::string> split_method(const std::string& argument);
+
+/// Errors: usage if the list, separated by commas, names a backend that this build lacks.
+compiler::Status check_backends(std::string_view list);
 
 }  // namespace wick::cli

@@ -94,14 +94,7 @@ Status check_budgets(const compiler::CompileResult& result, const CompileFlags& 
 }
 
 Status check_flags(const CompileFlags& flags) {
-  std::string_view list = flags.backends;
-  while (!list.empty()) {
-    const std::string_view name = list.substr(0, list.find(','));
-    if (name != "portable") {
-      return Diag(Code::usage, fmt::format("this build has no backend '{}'", compiler::printable(name))).expected(std::string(name), "portable");
-    }
-    list.remove_prefix(std::min(list.size(), name.size() + 1));
-  }
+  RETURN_IF_ERROR(check_backends(flags.backends));
   for (const std::string& input : flags.inputs) {
     std::error_code error;
     if (std::filesystem::equivalent(split_method(input).second, flags.output, error)) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "cli/array_summary.h"
 #include "common/float16.h"
 
 namespace wick::cli {
@@ -236,8 +237,6 @@ Result<compiler::SymValues> choose_symbols(const MethodFacts& facts) {
 }
 
 }  // namespace
-
-std::string array_text(DType dtype, const std::vector<int64_t>& sizes) { return fmt::format("{}[{}]", dtype_name(dtype), fmt::join(sizes, ", ")); }
 
 Result<std::vector<InputFile>> read_input_files(const std::vector<std::string>& paths) {
   std::vector<InputFile> files;

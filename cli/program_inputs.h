@@ -32,7 +32,4 @@ compiler::Result<std::vector<HostValue>> random_inputs(const MethodMeta& method,
 /// Checks the sizes of all tensors in `values` against the types in `facts`. Errors: usage. (In symbol_check.cpp.)
 compiler::Status check_sizes(const MethodMeta& method, const MethodFacts& facts, const std::vector<HostValue>& values);
 
-/// "f32[2, 3]".
-std::string array_text(DType dtype, const std::vector<int64_t>& sizes);
-
 }  // namespace wick::cli

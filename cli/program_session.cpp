@@ -60,24 +60,35 @@ NamedArray number_array(std::string name, DType dtype, const void* value) {
 
 }  // namespace
 
-Result<Session> Session::open(const std::string& path, const SessionOptions& options) {
+Result<Session> Session::make(const std::string& path, const SessionOptions& options, const std::function<std::unique_ptr<Module>(const ModuleOptions&, ModuleError*)>& load) {
   ModuleOptions module_options;
   module_options.kernels.push_back(portable_kernels());
   module_options.data_paths = options.data_paths;
   module_options.num_threads = options.num_threads > 0 ? options.num_threads : default_threads();
+  module_options.max_isa = options.max_isa;
   module_options.seed = options.seed;
   module_options.tracer = options.tracer;
   // Opening checks that it is a regular file, with the system's own words if it is not.
-  RETURN_IF_ERROR(compiler::FileMap::open(path));
   for (const std::string& data : options.data_paths) RETURN_IF_ERROR(compiler::FileMap::open(data));
   Session session;
   session.path_ = path;
   session.has_data_ = !options.data_paths.empty();
   session.num_threads_ = module_options.num_threads;
   ModuleError error;
-  session.module_ = Module::load(path, module_options, &error);
+  session.module_ = load(module_options, &error);
   if (!session.module_) return load_diag(path, error);
   return session;
+}
+
+Result<Session> Session::open(const std::string& path, const SessionOptions& options) {
+  RETURN_IF_ERROR(compiler::FileMap::open(path));
+  return make(path, options, [&](const ModuleOptions& module_options, ModuleError* error) { return Module::load(path, module_options, error); });
+}
+
+Result<Session> Session::open_bytes(const std::vector<uint8_t>& bytes, const std::string& path, const SessionOptions& options) {
+  return make(path, options, [&](const ModuleOptions& module_options, ModuleError* error) {
+    return Module::load(Span<const uint8_t>(bytes.data(), bytes.size()), module_options, error);
+  });
 }
 
 Result<std::string> Session::choose(const std::string& name) const {

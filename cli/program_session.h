@@ -1,5 +1,6 @@
 // A .pte opened for running: loading, choosing a method, calling it, and what its errors mean for the exit code.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,13 +16,17 @@ struct SessionOptions {
   std::vector<std::string> data_paths;  // .ptd files
   int num_threads = 0;                  // 0: WICK_NUM_THREADS, else one per core
   uint64_t seed = 0;
-  const Tracer* tracer = nullptr;
+  IsaLevel max_isa = IsaLevel::avx512;
+  const Tracer* tracer = nullptr;         // must outlive the session
 };
 
 class Session {
  public:
   /// Errors: file_io, corrupt_file, incompatible_file (a method or its kernels are loaded later, by prepare).
   static compiler::Result<Session> open(const std::string& path, const SessionOptions& options);
+
+  /// As open, over a copy of the bytes of a .pte; `path` is for messages.
+  static compiler::Result<Session> open_bytes(const std::vector<uint8_t>& bytes, const std::string& path, const SessionOptions& options);
 
   /// The method to run: `name`, or, if it is empty, "forward" or the only one. Errors: usage, naming the methods.
   compiler::Result<std::string> choose(const std::string& name) const;
@@ -37,6 +42,8 @@ class Session {
 
  private:
   Session() = default;
+  static compiler::Result<Session> make(const std::string& path, const SessionOptions& options,
+                                        const std::function<std::unique_ptr<Module>(const ModuleOptions&, ModuleError*)>& load);
   std::string path_;
   std::unique_ptr<Module> module_;
   bool has_data_ = false;

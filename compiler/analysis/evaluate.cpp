@@ -166,7 +166,7 @@ Result<std::vector<HostValue>> evaluate_node(const Node& node, const OperandFn& 
 
 Status evaluate_graph(const Graph& graph, HostValues& values, EvaluateOptions options) {
   SymValues symbols = options.symbols ? *options.symbols : SymValues{};
-  for (const auto& [value, host] : HostValues(values)) define_symbols(*value, host, symbols);
+  for (const auto& [value, host] : values) define_symbols(*value, host, symbols);
   options.symbols = &symbols;
   if (!options.ranges) options.ranges = &graph.ranges;
   for (const auto& value : graph.values()) {

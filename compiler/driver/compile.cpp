@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/import/archive.h"
-#include "compiler/ir/decompose.h"
-#include "compiler/ir/text.h"
+#include "compiler/passes/pipeline.h"
 #include "compiler/plan/linearize.h"
 #include "compiler/plan/memory_plan.h"
 
@@ -51,10 +50,7 @@ Result<Statement> compile_method(const CompileBytes& input, const CompileOptions
   RETURN_IF_ERROR(optimize(function, options));
   LinearizeOptions linearize_options;
   linearize_options.stock_only = options.profile == Profile::stock;
-  ASSIGN_OR_RETURN(Statement statement, linearize(function, linearize_options));
-  plan_memory(statement);
-  RETURN_IF_ERROR(verify_plan(statement));
-  return statement;
+  return linearize(function, linearize_options);
 }
 
 }  // namespace
@@ -72,10 +68,11 @@ Result<Function> import_bytes(const CompileBytes& input) {
 }
 
 Status optimize(Function& function, const CompileOptions& options) {
-  RETURN_IF_ERROR(decompose(*function.graph, portable_keep(options.profile)));
-  RETURN_IF_ERROR(verify(*function.graph));
-  if (options.on_stage) options.on_stage(function.name, "optimized", *function.graph);
-  return {};
+  PipelineOptions pipeline;
+  pipeline.keep = portable_keep(options.profile);
+  pipeline.skip = options.skip_passes;
+  if (options.on_stage) pipeline.on_changed = [&](std::string_view pass, const Graph& graph) { options.on_stage(function.name, pass, graph); };
+  return run_pipeline(*function.graph, pipeline);
 }
 
 Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const CompileOptions& options) {
@@ -85,8 +82,13 @@ Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const Com
     if (!statement.ok()) {
       RETURN_IF_ERROR(name_file(std::move(statement.diag()), input.file_name));
     }
-    result.methods.push_back(report_of(*statement, options));
     result.statements.push_back(std::move(*statement));
+  }
+  if (options.share_state) share_states(result.statements);
+  for (Statement& statement : result.statements) {
+    plan_memory(statement);
+    RETURN_IF_ERROR(verify_plan(statement));
+    result.methods.push_back(report_of(statement, options));
   }
   EmitOptions emit_options;
   emit_options.external_weights = options.external_weights;

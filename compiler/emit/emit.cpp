@@ -178,7 +178,7 @@ class ProgramWriter {
         [[fallthrough]];
       case Storage::Kind::arena: {
         const uint64_t offset = storage.offset + item.offset_bytes;
-        allocation = pte::CreateAllocationDetails(builder_, 1, static_cast<uint32_t>(offset), static_cast<uint32_t>(offset >> 32));
+        allocation = pte::CreateAllocationDetails(builder_, storage.shared ? 2 : 1, static_cast<uint32_t>(offset), static_cast<uint32_t>(offset >> 32));
         break;
       }
     }
@@ -311,7 +311,11 @@ class ProgramWriter {
     const std::vector<fb::Offset<pte::Chain>> chains = {pte::CreateChain(builder_, chain_inputs, chain_outputs, instruction_vector, trace_vector)};
     const auto meta = pte::CreateContainerMetadata(builder_, builder_.CreateSharedString(method.in_spec), builder_.CreateSharedString(method.out_spec));
     std::vector<int64_t> arenas = {0};
-    if (method.arena_bytes > 0) arenas.push_back(static_cast<int64_t>(method.arena_bytes));
+    // Tensors without elements name the arena too.
+    const bool planned = std::any_of(method.storages.begin(), method.storages.end(), [](const Storage& storage) { return storage.kind == Storage::Kind::arena; });
+    const bool shares = method.shared_arena_bytes > 0;
+    if (planned || shares || method.arena_bytes > 0) arenas.push_back(static_cast<int64_t>(method.arena_bytes));
+    if (shares) arenas.push_back(static_cast<int64_t>(method.shared_arena_bytes));
     const auto name = builder_.CreateString(method.name);
     const auto value_vector = builder_.CreateVector(values);
     const auto inputs = builder_.CreateVector(method.inputs);

@@ -298,6 +298,12 @@ void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
   bind_results(node, made, names);
 }
 
+// Eager's rule for writing into a tensor: a value never goes to a lower category of complex, floating, integral, bool.
+static bool can_cast(DType from, DType to) {
+  const auto category = [](DType dtype) { return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : dtype == DType::boolean ? 0 : 1; };
+  return category(from) <= category(to);
+}
+
 // `made` computes the new value of argument 0.
 void GraphReader::read_in_place(const pt2::Node& node, const OpDef& def, Node* made) {
   const std::string target = first_tensor_name(node);
@@ -320,6 +326,10 @@ void GraphReader::read_in_place(const pt2::Node& node, const OpDef& def, Node* m
     if (value->rank() != old_value->rank()) value = builder_.expand(value, old_value->sizes());
   } else {
     value = builder_.expand(value, old_value->sizes());
+  }
+  if (!can_cast(value->dtype(), old_value->dtype())) {
+    fail(Diag(Code::unsupported_model, fmt::format("{} would store {} values in a tensor of {}", def.name(), dtype_name(value->dtype()), dtype_name(old_value->dtype())))
+             .with_help("eager PyTorch refuses this too: convert the tensor before"));
   }
   value = builder_.cast(value, old_value->dtype());
   write(*ref, value, builder_);

@@ -111,7 +111,9 @@ Results decompose_prelu(Builder& b, Node& node) {
 Results decompose_rrelu(Builder& b, Node& node) {
   require(!node.boolean("training"), "rrelu in training mode is not supported");
   const double slope = (number(node, "lower") + number(node, "upper")) / 2;
-  return {b.call("aten.leaky_relu", {node.tensor("self"), slope})};
+  Value* out = b.call("aten.leaky_relu", {node.tensor("self"), slope});
+  if (node.results().size() == 1) return {out};
+  return {out, node.tensor("noise")};  // written in training only
 }
 
 void infer_glu(Node& node) {
@@ -180,6 +182,7 @@ const OpDef kActivationRows[] = {
     {"aten::prelu(Tensor self, Tensor weight) -> Tensor", infer_same, decompose_prelu},
     {"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", infer_same, decompose_prelu},
     {"aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", infer_same, decompose_rrelu},
+    {"aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)", nullptr, decompose_rrelu},
     {"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", infer_softmax, nullptr, "aten::_softmax.out"},
     {"aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", infer_softmax, nullptr, "aten::_log_softmax.out"},
     {"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype, decompose_softmax},

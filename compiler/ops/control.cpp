@@ -64,6 +64,24 @@ Results decompose_item(Builder& b, Node& node) {
 
 void infer_nothing(Node&) {}
 
+// What the exporter recorded of a tensor must be what it is now. Strides are a matter of storage and not looked at.
+void infer_assert_metadata(Node& node) {
+  const Value* x = node.tensor("a");
+  const std::optional<DType> dtype = node.dtype("dtype");
+  require(!dtype || *dtype == x->dtype(), "an asserted dtype is not the tensor's");
+  if (node.is_none("size")) return;
+  const Ints sizes = node.ints("size");
+  require(sizes.size() == x->rank(), "an asserted size is not the tensor's");
+  for (size_t i = 0; i < sizes.size(); ++i) require(may_equal(sizes[i], x->sizes()[i]), "an asserted size is not the tensor's");
+}
+
+// A condition known to be false can never pass.
+void infer_assert_scalar(Node& node) {
+  const Arg& self = node.arg("self");
+  const bool fails = (self.is<bool>() && !self.as<bool>()) || (self.is<Sym>() && self.as<Sym>().is(0));
+  require(!fails, "an assertion of the model is always false");
+}
+
 }  // namespace
 
 #define IDENTITY(schema) {schema, infer_same, decompose_identity, nullptr, kView | kIdentity}
@@ -91,8 +109,8 @@ const OpDef kControlRows[] = {
     {"aten::sym_storage_offset(Tensor self) -> SymInt", infer_storage_offset, nullptr, nullptr, kComputed},
     {"aten::item(Tensor self) -> Scalar", infer_item, decompose_item},
     {"aten::_local_scalar_dense(Tensor self) -> Scalar", infer_item, nullptr, "aten::_local_scalar_dense"},
-    {"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", infer_nothing, nullptr, nullptr, kEffect},
-    {"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", infer_nothing, nullptr, nullptr, kEffect},
+    {"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", infer_assert_metadata, nullptr, nullptr, kEffect},
+    {"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", infer_assert_scalar, nullptr, nullptr, kEffect},
     {"aten::_assert_async(Tensor self) -> ()", infer_nothing, nullptr, nullptr, kEffect},
     {"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", infer_nothing, nullptr, nullptr, kEffect},
     {"aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", infer_nothing, nullptr, nullptr, kEffect},

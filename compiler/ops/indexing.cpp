@@ -61,7 +61,7 @@ Results decompose_take_along(Builder& b, Node& node) {
 }
 Results decompose_take(Builder& b, Node& node) {
   Value *x = node.tensor("self"), *index = node.tensor("index");
-  Value* flat = b.call("aten.index_select", {b.reshape(x, {numel(x->sizes())}), 0, b.reshape(index, {numel(index->sizes())})});
+  Value* flat = b.call("aten.index.Tensor", {b.reshape(x, {numel(x->sizes())}), Values{b.reshape(index, {numel(index->sizes())})}});
   return {b.reshape(flat, index->sizes())};
 }
 
@@ -312,6 +312,19 @@ void infer_nonzero(Node& node) {
   if (node.result()->rank() != 2 || node.result()->dtype() != DType::i64) reject("nonzero: the result type does not fit");
   require_equal(node.result()->sizes()[1], Sym(static_cast<int64_t>(x->rank())), "nonzero: columns");
 }
+// where(condition): the columns of nonzero
+Results decompose_where_indices(Builder& b, Node& node) {
+  Value* condition = node.tensor("condition");
+  const size_t rank = std::max<size_t>(condition->rank(), 1);
+  require(node.results().size() == rank, "where: there is one result for each dimension");
+  if (condition->rank() == 0) condition = b.reshape(condition, {1});
+  Node* found = b.graph().add_node(op("aten.nonzero.default"), {condition}, 1, &node, "nonzero");
+  found->origin = node.origin;
+  set_result(*found, DType::i64, {node.result()->sizes()[0], static_cast<int64_t>(rank)});
+  Results columns;
+  for (size_t i = 0; i < rank; ++i) columns.push_back(b.select(found->result(), 1, static_cast<int64_t>(i)));
+  return columns;
+}
 void infer_vector_result(Node& node) {
   infer_preset(node);
   if (node.result()->rank() != 1) reject("the result is not a vector");
@@ -424,6 +437,9 @@ const OpDef kIndexingRows[] = {
     {"aten::nanmedian(Tensor self) -> Tensor", infer_scalar_result, nullptr, "aten::nanmedian.out", kNoStock},
     {"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_order_statistic, nullptr, "aten::nanmedian.dim_values", kNoStock},
     {"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_order_statistic, nullptr, "aten::mode.values", kNoStock},
+    {"aten::where(Tensor condition) -> Tensor[]", infer_preset, decompose_where_indices, nullptr, kDataDependent},
+    {"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", infer_preset, nullptr, "aten::_unique2.out", kNoStock | kDataDependent},
+    {"aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)", infer_preset, nullptr, "aten::unique_consecutive.out", kNoStock | kDataDependent},
     {"aten::nonzero(Tensor self) -> Tensor", infer_nonzero, nullptr, "aten::nonzero.out", kDataDependent},
     {"aten::masked_select(Tensor self, Tensor mask) -> Tensor", infer_vector_result, nullptr, "aten::masked_select.out", kDataDependent},
     {"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", infer_vector_result, nullptr, "aten::bincount.out", kDataDependent | kNoStock},

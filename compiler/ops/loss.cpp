@@ -218,7 +218,19 @@ Results decompose_embedding_bag(Builder& b, Node& node) {
     out = b.call("aten.mm", {b.cast(member, weight->dtype()), rows});
     if (mode == 1) out = c.div(out, b.unsqueeze(b.cast(c.clamp(amount, 1, None{}), weight->dtype()), 1));
   }
-  return {out, nullptr, nullptr, nullptr};  // the others serve the backward pass
+  if (node.result(1)->num_uses() + node.result(2)->num_uses() + node.result(3)->num_uses() == 0) return {out, nullptr, nullptr, nullptr};
+  // The others serve the backward pass. Sums of floats without padding leave them empty, as eager's fast path does.
+  const bool fast = mode == 0 && !padded && weight->dtype() != DType::f64;
+  Value* sizes = mode == 0 ? b.full({bags}, 0, DType::i64) : amount;
+  Value* largest = sizes;
+  if (mode == 2) {
+    Value* table = c.where(b.unsqueeze(member, 2), b.unsqueeze(rows, 0), -std::numeric_limits<double>::infinity(), weight->dtype());
+    Value* position_of_max = b.call("aten.argmax", {table, 1});  // [bags, columns]
+    Value* index = c.index_select(b.cast(indices, DType::i64), 0, b.reshape(position_of_max, {bags * weight->sizes()[1]}));
+    index = b.reshape(index, {bags, weight->sizes()[1]});
+    largest = c.where(b.unsqueeze(c.compare("gt", amount, 0), 1), index, 0, DType::i64);
+  }
+  return {out, fast ? b.full({0}, 0, DType::i64) : bag, sizes, largest};
 }
 
 }  // namespace

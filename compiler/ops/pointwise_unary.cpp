@@ -24,8 +24,13 @@ void infer_abs(Node& node) {
 
 using Results = std::vector<Value*>;
 
+// A square is a power with an integer exponent: bool becomes i64.
+void infer_square(Node& node) {
+  const Value* x = node.tensor("self");
+  set_result(node, x->dtype() == DType::boolean ? DType::i64 : x->dtype(), x->sizes());
+}
 Results decompose_square(Builder& b, Node& node) {
-  Value* x = node.tensor("self");
+  Value* x = b.cast(node.tensor("self"), node.result()->dtype());
   return {Compose(b).mul(x, x)};
 }
 Results decompose_exp2(Builder& b, Node& node) {
@@ -163,7 +168,7 @@ const OpDef kPointwiseUnaryRows[] = {
     {"aten::isinf(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::isinf.out"},
     {"aten::isnan(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::isnan.out"},
     {"aten::logical_not(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::logical_not.out"},
-    {"aten::square(Tensor self) -> Tensor", infer_same, decompose_square},
+    {"aten::square(Tensor self) -> Tensor", infer_square, decompose_square},
     {"aten::exp2(Tensor self) -> Tensor", infer_float_unary, decompose_exp2},
     {"aten::special_exp2(Tensor self) -> Tensor", infer_float_unary, decompose_exp2},
     {"aten::frac(Tensor self) -> Tensor", infer_same, decompose_frac},

@@ -51,6 +51,18 @@ void infer_qparams(Node& node) {
   set_result(node, 0, DType::f64, {1});
   set_result(node, 1, DType::i64, {1});
 }
+// scale = max(|x|) / half the range; the zero point is the middle of the dtype.
+Results decompose_qparams_symmetric(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("input");
+  Value* low = c.amin(x, all_dims(x->rank()));
+  Value* high = c.amax(x, all_dims(x->rank()));
+  Value* magnitude = c.maximum(c.neg(c.clamp(low, None{}, 0.0)), c.clamp(high, 0.0, None{}));
+  const double half = static_cast<double>(node.static_integer("quant_max") - node.static_integer("quant_min")) / 2;
+  Value* scale = c.clamp(c.div(magnitude, half), node.real("eps"), None{});
+  const int64_t middle = node.dtype("dtype") == DType::u8 ? 128 : 0;
+  return {b.reshape(b.cast(scale, DType::f64), {1}), b.full({1}, middle, DType::i64)};
+}
 void infer_qparams_per_token(Node& node) {
   Sizes sizes = node.tensor("input")->sizes();
   require(!sizes.empty(), "per-token quantization of a scalar");
@@ -242,6 +254,7 @@ const OpDef kQuantizedRows[] = {
     {"quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype) -> Tensor", infer_quantize, nullptr, QD "quantize_per_token.out"},
     {"quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor", infer_dequantize, nullptr, QD "dequantize_per_token.out"},
     {"quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", infer_qparams, nullptr, QD "choose_qparams.Tensor_out"},
+    {"quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", infer_qparams, decompose_qparams_symmetric},
     {"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", infer_qparams_per_token, nullptr,
      QD "choose_qparams_per_token_asymmetric.out"},
     {"quantized_decomposed::fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor", nullptr, decompose_fake_quant_channel},

@@ -189,6 +189,45 @@ Results decompose_stft(Builder& b, Node& node) {
   return {b.call("aten.view_as_real", {spectrum})};
 }
 
+// Frames times window, added where they overlap, over the sum of the squared windows there.
+Results decompose_istft(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const int64_t n = node.static_integer("n_fft");
+  const int64_t hop = node.is_none("hop_length") ? n / 4 : node.static_integer("hop_length");
+  const int64_t width = node.is_none("win_length") ? n : node.static_integer("win_length");
+  require(is_complex(x->dtype()) && (x->rank() == 2 || x->rank() == 3), "istft needs a complex input of two or three dimensions");
+  require(n > 0 && hop > 0 && width > 0 && width <= n && hop <= width, "istft: a length is out of range");
+  require(!node.boolean("return_complex"), "istft with a complex result is not supported");
+  const bool single = x->rank() == 2;
+  if (single) x = b.unsqueeze(x, 0);
+  const DType dtype = real_of(x->dtype());
+  const Sym bins = x->sizes()[1], frames = x->sizes()[2];
+  const bool onesided = node.is_none("onesided") ? !bins.is(n) : node.boolean("onesided");
+  require(may_equal(bins, onesided ? n / 2 + 1 : n), "istft: the input has another number of bins than n_fft says");
+  const int64_t norm = node.boolean("normalized") ? 1 : 2;
+  if (!onesided) x = b.slice(x, 1, 0, n / 2 + 1);  // the rest of a real signal's spectrum mirrors it
+  Value* signal = b.call("aten._fft_c2r", {b.transpose(x, 1, 2), Ints{2}, norm, n});  // [batch, frames, n]
+  Value* window = node.optional_tensor("window");
+  if (!window) window = b.full({width}, 1.0, dtype);
+  const int64_t left = (n - width) / 2;
+  if (width != n) window = c.pad(window, {left, n - width - left});
+  const Sym total = (frames - 1) * Sym(hop) + n;
+  auto overlap_add = [&](Value* columns) {  // [.., n, frames] -> [.., total]
+    Value* line = c.call("aten.col2im", {columns, Ints{1, total}, Ints{1, n}, Ints{1, 1}, Ints{0, 0}, Ints{1, hop}});
+    return b.reshape(line, {columns->sizes()[0], total});
+  };
+  Value* sum = overlap_add(b.transpose(c.mul(signal, window), 1, 2));
+  Value* weight = overlap_add(b.expand(b.reshape(c.square(window), {1, n, 1}), {1, n, frames}));
+  const Sym start = node.boolean("center") ? n / 2 : 0;
+  Sym end = node.boolean("center") ? total - n / 2 : total;
+  if (!node.is_none("length")) end = start + node.integer("length");
+  const Sym kept = sym_min(end, total);
+  Value* out = c.div(b.slice(sum, 1, start, kept), b.slice(weight, 1, start, kept));
+  if (!(end == kept)) out = c.pad(out, {0, end - kept});
+  return {single ? b.reshape(out, {end - start}) : out};
+}
+
 // --- complex numbers ---
 
 Value* part(Builder& b, Value* x, int64_t which) {
@@ -258,6 +297,7 @@ const OpDef kSpectralRows[] = {
     {"aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", nullptr, decompose_fftshift},
     {"aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", nullptr, decompose_stft},
     {"aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", nullptr, decompose_stft},
+    {"aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", nullptr, decompose_istft},
     {"aten::real(Tensor(a) self) -> Tensor(a)", infer_part, decompose_real},
     {"aten::imag(Tensor(a) self) -> Tensor(a)", infer_part, decompose_imag},
     {"aten::angle(Tensor self) -> Tensor", nullptr, decompose_angle},

@@ -20,6 +20,9 @@ bool is_static_arg(const Arg& arg) {
   return true;
 }
 
+// Quantized weights stay quantized: backends compute with them, and they are the smaller ones.
+bool is_dequantize(const OpDef& op) { return op.name().find("dequantize") != std::string_view::npos; }
+
 // Bytes of a tensor, or the limit if they are more.
 uint64_t bytes_of(const Value& value) {
   uint64_t bytes = dtype_size_bytes(value.dtype());
@@ -52,7 +55,7 @@ class Folder {
   };
 
   bool is_foldable(const Node& node) const {
-    if (node.op->flags & (kRandom | kEffect | kInPlace | kDataDependent)) return false;
+    if (node.op->flags & (kRandom | kEffect | kInPlace | kDataDependent) || is_dequantize(*node.op)) return false;
     if (failed_.count(&node) || !can_evaluate(node)) return false;
     if (!std::all_of(node.args().begin(), node.args().end(), is_static_arg)) return false;
     for (const Value* operand : node.operands()) {
@@ -183,7 +186,7 @@ class Folder {
 // Computes what depends on constants only, with the portable kernels in their one fixed order.
 //   before: const w; t = permute(w, [1, 0]); y = mm(x, t)          after: const t; y = mm(x, t)
 // Ensures: no node with static sizes, a kernel and only constant operands remains, but those that grow the program too much
-// (FoldOptions), whose kernel refuses them, that draw random numbers, have an effect or sizes that depend on values.
+// (FoldOptions), whose kernel refuses them, that dequantize, draw random numbers, have an effect or sizes that depend on values.
 // Keeps: every value, bit for bit what the baseline kernels give. Views of constants share their bytes.
 Result<Changed> fold_constants(Graph& graph, const FoldOptions& options) {
   return for_each_graph(graph, [&](Graph& g) { return Folder(g, options).run(); });

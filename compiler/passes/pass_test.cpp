@@ -1,72 +1,18 @@
 // Runs the golden files of passes/test: each case is a graph in the text form of the IR and what its pass makes of it.
-//   # pass: NAME          once, at the top
-//   # case: TITLE         then the graph
-//   # expect              then the graph after the pass; or "# expect: unchanged", or "# expect-error: "TEXT""
 // WICK_UPDATE_GOLDENS=1 rewrites the expected graphs; review the diff.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "compiler/ir/text.h"
+#include "compiler/passes/golden_file.h"
 #include "compiler/passes/pipeline.h"
 
 namespace wick::compiler {
 namespace {
-
-enum class Expect { graph, unchanged, error };
-
-struct Case {
-  std::string title, input, expected, error;
-  Expect expect = Expect::graph;
-};
-
-struct Golden {
-  std::string pass;
-  std::vector<Case> cases;
-};
-
-std::string trim(std::string text) {
-  const size_t first = text.find_first_not_of(" \n\t");
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \n\t") - first + 1);
-}
-
-std::optional<std::string> after(const std::string& line, std::string_view prefix) {
-  if (!line.starts_with(prefix)) return std::nullopt;
-  return trim(line.substr(prefix.size()));
-}
-
-Golden read_golden(const std::string& path) {
-  Golden golden;
-  std::ifstream file(path);
-  std::string* body = nullptr;
-  for (std::string line; std::getline(file, line);) {
-    if (auto name = after(line, "# pass:")) {
-      golden.pass = *name;
-    } else if (auto title = after(line, "# case:")) {
-      golden.cases.push_back({*title, "", "", "", Expect::graph});
-      body = &golden.cases.back().input;
-    } else if (auto text = after(line, "# expect-error:")) {
-      golden.cases.back().expect = Expect::error;
-      golden.cases.back().error = text->substr(1, text->size() - 2);
-      body = nullptr;
-    } else if (auto word = after(line, "# expect")) {
-      golden.cases.back().expect = *word == ": unchanged" ? Expect::unchanged : Expect::graph;
-      body = &golden.cases.back().expected;
-    } else if (body) {
-      *body += line + "\n";
-    }
-  }
-  for (Case& c : golden.cases) {
-    c.input = trim(c.input);
-    c.expected = trim(c.expected);
-  }
-  return golden;
-}
 
 void write_golden(const std::string& path, const Golden& golden) {
   std::ofstream file(path);
@@ -101,18 +47,6 @@ std::string diff(const std::string& expected, const std::string& found) {
     else out += "+ " + b[j++] + "\n";
   }
   return out;
-}
-
-std::string golden_folder() { return "compiler/passes/test"; }
-
-std::vector<std::string> golden_files() {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(golden_folder(), error)) {
-    if (entry.path().extension() == ".ir") files.push_back(entry.path().stem().string());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
 }
 
 Function parse(const std::string& text) {

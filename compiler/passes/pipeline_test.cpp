@@ -1,1 +1,287 @@
+// The pipeline over every graph of the golden files: it ends, and the program still computes the same bits.
+#include "compiler/passes/pipeline.h"
+
 #include <gtest/gtest.h>
+#include <string.h>
+
+#include <cmath>
+#include <map>
+
+#include "common/float16.h"
+#include "compiler/analysis/evaluate.h"
+#include "compiler/ir/text.h"
+#include "compiler/passes/golden_file.h"
+
+namespace wick::compiler {
+namespace {
+
+Function parse(const std::string& text) {
+  auto function = parse_graph(text);
+  if (function.ok()) return std::move(*function);
+  ADD_FAILURE() << render(function.diag()) << text;
+  return {"", std::make_unique<Graph>(), "", ""};
+}
+
+// Each graph of each golden file that is meant to compile.
+std::vector<Case> all_cases() {
+  std::vector<Case> out;
+  for (const std::string& name : golden_files()) {
+    for (Case& c : read_golden(golden_folder() + "/" + name + ".ir").cases) {
+      c.title = name + ": " + c.title;
+      if (c.expect != Expect::error) out.push_back(std::move(c));
+    }
+  }
+  return out;
+}
+
+class Numbers {
+ public:
+  uint32_t next() { return state_ = state_ * 1664525u + 1013904223u; }
+  // Small numbers, and now and then one of the values that break careless rewrites.
+  float real() {
+    static constexpr float kSpecial[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f};
+    const uint32_t choice = next() >> 16;
+    if (choice % 4 == 0) return kSpecial[choice / 4 % 6];
+    return static_cast<float>(static_cast<int32_t>(next() >> 8) - (1 << 23)) / 1048576.0f;
+  }
+
+ private:
+  uint32_t state_ = 1;
+};
+
+void append(std::vector<uint8_t>& out, const void* data, size_t size) {
+  out.insert(out.end(), static_cast<const uint8_t*>(data), static_cast<const uint8_t*>(data) + size);
+}
+
+HostTensor random_tensor(const TensorType& type, const SymValues& symbols, Numbers& numbers) {
+  TensorType concrete = type;
+  int64_t count = 1;
+  for (Sym& size : concrete.sizes) {
+    size = evaluate(size, symbols).value();
+    count *= size.value();
+  }
+  std::vector<uint8_t> bytes;
+  for (int64_t i = 0; i < count; ++i) {
+    const float real = numbers.real();
+    const uint16_t half = Half(real).bits;
+    const int64_t integer = static_cast<int64_t>(numbers.next() >> 28) - (type.dtype == DType::u8 ? 0 : 8);  // little-endian: narrow ones take the front
+    const uint8_t truth = numbers.next() >> 31;
+    if (type.dtype == DType::f32) append(bytes, &real, 4);
+    else if (type.dtype == DType::f16) append(bytes, &half, 2);
+    else if (type.dtype == DType::boolean) append(bytes, &truth, 1);
+    else append(bytes, &integer, dtype_size_bytes(type.dtype));
+  }
+  return host_tensor(std::move(concrete), std::move(bytes));
+}
+
+// The same inputs for the same graph text.
+struct Outcome {
+  Status status;
+  std::vector<HostTensor> outputs;
+};
+
+Outcome evaluate_outputs(const Graph& graph) {
+  Numbers numbers;
+  SymValues symbols;
+  for (const auto& [name, range] : graph.ranges) symbols[name] = std::max<int64_t>(range.min, 3);
+  HostValues values;
+  for (const GraphInput& input : graph.inputs) {
+    if (input.value && input.value->type.is_tensor()) values.emplace(input.value, random_tensor(input.value->tensor(), symbols, numbers));
+  }
+  Outcome out;
+  out.status = evaluate_graph(graph, values);
+  if (!out.status.ok()) return out;
+  for (const GraphOutput& output : graph.outputs) {
+    if (output.value && output.value->type.is_tensor()) out.outputs.push_back(std::get<HostTensor>(values.at(output.value)));
+  }
+  return out;
+}
+
+float element(const HostTensor& tensor, size_t index) {
+  float value = 0;
+  memcpy(&value, tensor.data.bytes.data() + 4 * index, 4);
+  return value;
+}
+
+// Bit for bit; one NaN is as good as another.
+void expect_same(const HostTensor& before, const HostTensor& after, double tolerance) {
+  ASSERT_EQ(before.type.dtype, after.type.dtype);
+  ASSERT_EQ(before.type.sizes, after.type.sizes);
+  const auto &a = before.data.bytes, &b = after.data.bytes;
+  ASSERT_EQ(a.size(), b.size());
+  if (before.type.dtype != DType::f32) {
+    EXPECT_TRUE(a.empty() || memcmp(a.data(), b.data(), a.size()) == 0);
+    return;
+  }
+  for (size_t i = 0; i < a.size() / 4; ++i) {
+    const float x = element(before, i), y = element(after, i);
+    if (std::isnan(x) || std::isnan(y)) EXPECT_EQ(std::isnan(x), std::isnan(y)) << "element " << i;
+    else if (tolerance > 0 && std::isfinite(x)) EXPECT_NEAR(x, y, tolerance * (1 + std::abs(x))) << "element " << i;
+    else EXPECT_EQ(bits_from_float(x), bits_from_float(y)) << "element " << i << ": " << x << " and " << y;
+  }
+}
+
+void compare_all(const PipelineOptions& options, double tolerance) {
+  size_t compared = 0;
+  for (const Case& c : all_cases()) {
+    SCOPED_TRACE(c.title);
+    const Function original = parse(c.input), optimized = parse(c.input);
+    const Status status = run_pipeline(*optimized.graph, options);
+    ASSERT_TRUE(status.ok()) << render(status.diag());
+    const Outcome before = evaluate_outputs(*original.graph), after = evaluate_outputs(*optimized.graph);
+    if (!before.status.ok()) continue;  // draws random numbers, or is refused by a kernel on purpose
+    ASSERT_TRUE(after.status.ok()) << render(after.status.diag());
+    ASSERT_EQ(before.outputs.size(), after.outputs.size());
+    for (size_t i = 0; i < before.outputs.size(); ++i) expect_same(before.outputs[i], after.outputs[i], tolerance);
+    ++compared;
+  }
+  EXPECT_GT(compared * 10, all_cases().size() * 8) << "too few graphs run";
+}
+
+TEST(Pipeline, KeepsEveryBitOfEveryGoldenGraph) {
+  PipelineOptions options;
+  options.skip = {"fold_batch_norm"};
+  options.verify_each_pass = true;
+  compare_all(options, 0);
+}
+
+TEST(Pipeline, FoldedBatchNormsAgreeUpToRounding) {
+  PipelineOptions options;
+  options.verify_each_pass = true;
+  compare_all(options, 1e-5);
+}
+
+TEST(Pipeline, SecondRunChangesNothing) {
+  for (const Case& c : all_cases()) {
+    SCOPED_TRACE(c.title);
+    const Function function = parse(c.input);
+    ASSERT_TRUE(run_pipeline(*function.graph, {}).ok());
+    const std::string once = to_text(*function.graph, "g");
+    std::vector<std::string> changed;
+    PipelineOptions options;
+    options.on_changed = [&](std::string_view pass, const Graph&) { changed.emplace_back(pass); };
+    ASSERT_TRUE(run_pipeline(*function.graph, options).ok());
+    EXPECT_EQ(changed, std::vector<std::string>()) << once << to_text(*function.graph, "g");
+  }
+}
+
+TEST(Pipeline, SameTextGivesSameText) {
+  for (const Case& c : all_cases()) {
+    const Function a = parse(c.input), b = parse(c.input);
+    ASSERT_TRUE(run_pipeline(*a.graph, {}).ok());
+    ASSERT_TRUE(run_pipeline(*b.graph, {}).ok());
+    EXPECT_EQ(to_text(*a.graph, "g"), to_text(*b.graph, "g"));
+  }
+}
+
+constexpr char kSmall[] = R"(graph f(%x: f32[2, 3]) {
+  const %w: f32[3, 2] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+  %a: f32[2, 3] = aten.alias(%x)
+  %s: f32[2, 3] = aten.square(%a)
+  %p: f32[2, 3] = aten.permute(%w, [1, 0])
+  %y: f32[2, 3] = aten.add.Tensor(%s, %p)
+  return %y
+})";
+
+size_t count(const Graph& graph, std::string_view op) {
+  return static_cast<size_t>(std::count_if(graph.nodes().begin(), graph.nodes().end(), [&](const auto& node) { return node->is(op); }));
+}
+
+TEST(Pipeline, SkipsPassesByName) {
+  const Function function = parse(kSmall);
+  PipelineOptions options;
+  options.skip = {"fold_constants"};
+  ASSERT_TRUE(run_pipeline(*function.graph, options).ok());
+  EXPECT_EQ(count(*function.graph, "aten.permute.default"), 1u);
+}
+
+TEST(Pipeline, StopsAfterThePassNamed) {
+  const Function function = parse(kSmall);
+  std::vector<PassTiming> timings;
+  PipelineOptions options;
+  options.stop_after = "canonicalize";
+  options.timings = &timings;
+  ASSERT_TRUE(run_pipeline(*function.graph, options).ok());
+  EXPECT_EQ(count(*function.graph, "aten.permute.default"), 1u);
+  ASSERT_FALSE(timings.empty());
+  EXPECT_EQ(timings.back().pass, "canonicalize");
+  EXPECT_EQ(timings.front().pass, "decompose");
+}
+
+TEST(Pipeline, RefusesNamesOfNoPass) {
+  const Function function = parse(kSmall);
+  PipelineOptions skips, stops;
+  skips.skip = {"fold_constant"};
+  stops.stop_after = "nothing";
+  for (const Status& status : {run_pipeline(*function.graph, skips), run_pipeline(*function.graph, stops)}) {
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.diag().code, Code::usage);
+    EXPECT_NE(status.diag().help.find("fold_constants"), std::string::npos);
+  }
+  const Result<Changed> changed = run_pass("nothing", *function.graph, {});
+  ASSERT_FALSE(changed.ok());
+  EXPECT_EQ(changed.diag().message, "there is no pass 'nothing'");
+}
+
+TEST(Pipeline, LeavesKeptCompositesWhole) {
+  const Function function = parse(kSmall);
+  PipelineOptions options;
+  options.keep = [](const Node& node) { return node.is("aten.square.default"); };
+  ASSERT_TRUE(run_pipeline(*function.graph, options).ok());
+  EXPECT_EQ(count(*function.graph, "aten.square.default"), 1u);
+}
+
+TEST(Pipeline, GrowsConstantsUpToItsLimitOnly) {
+  constexpr char kGrowing[] = R"(graph f(%x: f32[64, 64]) {
+    const %c: f32[1, 64] = ...
+    %a = aten.expand(%c, [64, 64])
+    %b = aten.mm(%x, %a)
+    return %b
+  })";
+  PipelineOptions small;
+  small.fold.max_folded_bytes = 1000;
+  const Function kept = parse(kGrowing), folded = parse(kGrowing);
+  ASSERT_TRUE(run_pipeline(*kept.graph, small).ok());
+  ASSERT_TRUE(run_pipeline(*folded.graph, {}).ok());
+  EXPECT_EQ(count(*kept.graph, "aten.expand.default"), 1u);
+  EXPECT_EQ(count(*folded.graph, "aten.expand.default"), 0u);
+}
+
+TEST(Pipeline, KeepsTheOriginsOfMergedNodes) {
+  const Function function = parse(R"(graph f(%x: f32[2, 3]) {
+    %a = aten.view(%x, [6])  @ "first" "model.py:1"
+    %b = aten.view(%a, [3, 2])  @ "second" "model.py:2"
+    return %b
+  })");
+  ASSERT_TRUE(run_pipeline(*function.graph, {}).ok());
+  const Node& view = *function.graph->nodes().front();
+  ASSERT_EQ(function.graph->num_nodes(), 1u);
+  EXPECT_EQ(view.origin->module, "second");
+  ASSERT_EQ(view.more_origins.size(), 1u);
+  EXPECT_EQ(view.more_origins[0]->module, "first");
+}
+
+// 10,000 nodes: a pass that looks at pairs of nodes would take minutes.
+TEST(Pipeline, TakesTimeThatGrowsWithTheGraphOnly) {
+  std::string text = "graph f(%x0: f32[4, 4]) {\n";
+  constexpr int kBlocks = 1250;
+  for (int i = 0; i < kBlocks; ++i) {
+    const std::string x = "%x" + std::to_string(i), b = "%b" + std::to_string(i);
+    text += b + "a = aten.permute(" + x + ", [1, 0])\n" + b + "c = aten.relu(" + b + "a)\n" + b + "d = aten.view(" + b + "c, [16])\n" +
+            b + "e = aten.view(" + b + "d, [4, 4])\n" + b + "g = aten.exp(" + b + "e)\n" + b + "h = aten.exp(" + b + "e)\n" +
+            b + "i = aten.mul.Tensor(" + b + "g, " + b + "h)\n%x" + std::to_string(i + 1) + " = aten.add.Tensor(" + b + "i, %x0)\n";
+  }
+  const Function function = parse(text + "return %x" + std::to_string(kBlocks) + "\n}");
+  ASSERT_EQ(function.graph->num_nodes(), 10000u);
+  std::vector<PassTiming> timings;
+  PipelineOptions options;
+  options.timings = &timings;
+  const Status status = run_pipeline(*function.graph, options);
+  ASSERT_TRUE(status.ok()) << render(status.diag());
+  for (const PassTiming& timing : timings) EXPECT_LT(timing.time_ns, 10'000'000'000u) << timing.pass << " in round " << timing.round;
+  EXPECT_EQ(count(*function.graph, "aten.exp.default"), static_cast<size_t>(kBlocks));
+  EXPECT_EQ(count(*function.graph, "aten.view.default"), 0u);
+}
+
+}  // namespace
+}  // namespace wick::compiler

@@ -1,6 +1,8 @@
 #include "compiler/passes/rewrite.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <unordered_set>
 
 #include "compiler/support/failure.h"
@@ -79,14 +81,66 @@ bool has_effect(const Node& node) {
   return false;
 }
 
+namespace {
+
+using Symbols = std::set<std::string, std::less<>>;
+
+void collect_types(const Node& node, Symbols& symbols) {
+  for (const Value* value : node.results()) {
+    if (value->type.is_tensor()) {
+      for (const Sym& size : value->sizes()) collect_symbols(size, symbols);
+    } else {
+      collect_symbols(value->type.expr, symbols);
+    }
+  }
+}
+
+// Symbols that nodes and outputs mention in arguments, sub-graphs included.
+void collect_used(const Graph& graph, Symbols& symbols) {
+  for (const auto& node : graph.nodes()) {
+    for (const Arg& arg : node->args()) {
+      if (arg.is<Sym>()) collect_symbols(arg.as<Sym>(), symbols);
+      if (!arg.is<Ints>()) continue;
+      for (const Sym& item : arg.as<Ints>()) collect_symbols(item, symbols);
+    }
+    for (const auto& inner : node->graphs) collect_used(*inner, symbols);
+  }
+  for (const GraphOutput& output : graph.outputs) collect_symbols(output.integer, symbols);
+}
+
+// Numbers and sizes read from data are known by symbols: their node counts as read where an expression names one.
+class SymbolUses {
+ public:
+  explicit SymbolUses(const Graph& graph) : graph_(graph) {}
+  bool needs(const Node& node) {
+    const bool number = !node.results().empty() && !node.result()->type.is_tensor();
+    if (!number && !node.op->has(kDataDependent)) return false;
+    if (!collected_) {
+      collect_used(graph_, used_);
+      collected_ = true;
+    }
+    Symbols defined;
+    collect_types(node, defined);
+    return std::any_of(defined.begin(), defined.end(), [&](const std::string& symbol) { return used_.count(symbol) != 0; });
+  }
+
+ private:
+  const Graph& graph_;
+  Symbols used_;
+  bool collected_ = false;
+};
+
+}  // namespace
+
 Changed erase_unread(Graph& graph, const std::vector<Node*>& candidates) {
   if (candidates.empty()) return Changed::no;
   std::unordered_set<const Node*> set(candidates.begin(), candidates.end());
   Changed changed = Changed::no;
+  SymbolUses symbols(graph);
   auto& nodes = graph.nodes();
   for (auto it = nodes.end(); it != nodes.begin();) {
     Node* node = std::prev(it)->get();
-    if (!set.count(node) || !is_unread(*node) || has_effect(*node)) {
+    if (!set.count(node) || !is_unread(*node) || has_effect(*node) || symbols.needs(*node)) {
       --it;
       continue;
     }

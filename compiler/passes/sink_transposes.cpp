@@ -13,6 +13,8 @@
 namespace wick::compiler {
 namespace {
 
+constexpr int kMaxSweeps = 64;
+
 using Order = std::vector<int64_t>;
 
 bool is_permute(const Node* node) { return node && node->is("aten.permute.default"); }
@@ -46,7 +48,7 @@ class Sinker {
     for (size_t i = 0; i < members_.size(); ++i) regions[root(i)].push_back(members_[i]);
     Changed changed = Changed::no;
     for (const auto& [first, region] : regions) {
-      if (touches_changed(region) || gain(region) <= 0) continue;
+      if (stale_.count(first) || gain(region) <= 0) continue;
       move(region);
       changed = Changed::yes;
     }
@@ -122,29 +124,21 @@ class Sinker {
     return out;
   }
 
-  bool touches_changed(const std::vector<Node*>& region) const {
-    for (Node* entry : entries(region)) {
-      if (changed_.count(entry)) return true;
-    }
-    for (const Node* node : region) {
-      for (Node* exit : exits(*node->result())) {
-        if (changed_.count(exit)) return true;
-      }
-    }
-    return false;
-  }
-
   // Permutes saved less permutes added.
   int64_t gain(const std::vector<Node*>& region) const {
     int64_t saved = 0;
-    for (const Node* entry : entries(region)) {
+    const std::set<Node*> sources = entries(region);
+    for (const Node* entry : sources) {
       const Value& value = *entry->result();
       saved += value.num_uses() == value.users().size() && std::all_of(value.users().begin(), value.users().end(), [&](const Node* user) { return is_member(user); });
     }
     const Order back = inverse(order_);
     for (const Node* node : region) {
       if (is_read_outside(*node->result())) --saved;
-      for (const Node* exit : exits(*node->result())) saved += order_of(*exit) == back;
+      for (Node* exit : exits(*node->result())) {
+        if (sources.count(exit)) return 0;  // in and out at once
+        saved += order_of(*exit) == back;
+      }
     }
     return saved;
   }
@@ -180,7 +174,6 @@ class Sinker {
       for (const OriginPtr& origin : node->more_origins) value->producer->more_origins.push_back(origin);
       moved.emplace(node->result(), value);
     }
-    for (Node* entry : entries(region)) changed_.insert(entry);
     for (Node* node : region) replace_readers(*node, moved.at(node->result()));
     for (auto it = region.rbegin(); it != region.rend(); ++it) {
       index_.erase(*it);
@@ -193,9 +186,11 @@ class Sinker {
       Builder b(graph_, exit);
       Value* value = b.permute(moved, compose(order_, order_of(*exit)));
       add_origins(*value->producer, *exit);
+      for (const Node* user : exit->result()->users()) {
+        if (is_member(user)) stale_.insert(root(index_.at(user)));
+      }
       graph_.replace(exit->result(), value);
       std::erase(entries_, exit);
-      changed_.insert(exit);
       graph_.erase(exit);
     }
     if (is_read_outside(*node.result())) {
@@ -209,12 +204,13 @@ class Sinker {
   std::vector<Node*> members_, entries_;
   std::unordered_map<const Node*, size_t> index_;
   std::vector<size_t> parent_;
-  std::set<const Node*> changed_;  // permutes that a moved region has read or replaced, perhaps erased
+  std::set<size_t> stale_;  // regions that lost an entry to a moved one: the next sweep looks at them anew
 };
 
 Changed sink(Graph& graph) {
   Changed changed = Changed::no;
-  for (Changed again = Changed::yes; again == Changed::yes;) {
+  Changed again = Changed::yes;
+  for (int sweep = 0; sweep < kMaxSweeps && again == Changed::yes; ++sweep) {
     again = Changed::no;
     std::set<Order> orders;
     for (const auto& node : graph.nodes()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/text.h"
@@ -129,6 +130,8 @@ bool Linearizer::alias_view(const Node& node) {
 // --- concatenations whose operands are written where they belong ---
 
 void Linearizer::plan_concatenations(const Graph& graph) {
+  std::unordered_set<const Node*> local;  // an operand from outside has its memory already
+  for (const auto& node : graph.nodes()) local.insert(node.get());
   for (const auto& node : graph.nodes()) {
     if (!node->is("aten.cat.default")) continue;
     const Value* result = node->result();
@@ -147,9 +150,6 @@ void Linearizer::plan_concatenations(const Graph& graph) {
             is_static(operand->sizes()) && !placed_.count(operand) && !writes_state_.count(operand) && seen.insert(operand).second;
     }
     if (!all) continue;
-    // All in this graph: an operand from outside has its memory already.
-    std::set<const Node*> local;
-    for (const auto& other : graph.nodes()) local.insert(other.get());
     if (!std::all_of(operands.begin(), operands.end(), [&](const Value* v) { return local.count(v->producer) != 0; })) continue;
     const uint32_t storage = new_storage(Storage::Kind::arena, bound_bytes(describe(result)), result->name);
     uint64_t offset = 0;

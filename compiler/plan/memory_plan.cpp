@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace wick::compiler {
 namespace {
 
 bool in_arena(const Storage& storage) {
-  return storage.kind == Storage::Kind::state || (storage.kind == Storage::Kind::arena && storage.used);
+  return (storage.kind == Storage::Kind::state && !storage.shared) || (storage.kind == Storage::Kind::arena && storage.used);
 }
 
 struct Block {
@@ -19,27 +20,34 @@ struct Block {
   uint64_t offset = 0;
 };
 
-bool alive_together(const Block& a, const Block& b) { return a.first <= b.last && b.first <= a.last; }
+// A block that has its place; dense, because every placement walks over all of them.
+struct Placed {
+  uint64_t offset, end;
+  uint32_t first, last;
+};
 
-// Places blocks one after another in `order`, each into the smallest gap between those alive with it. Returns the arena's size.
-uint64_t place(std::vector<Block>& blocks, const std::vector<size_t>& order) {
-  std::vector<const Block*> placed;  // by offset
+// Places blocks one after another in `order`, each into the smallest gap between those alive with it. Returns the arena's
+// size, or UINT64_MAX as soon as it exceeds `limit`.
+uint64_t place(std::vector<Block>& blocks, const std::vector<size_t>& order, uint64_t limit) {
+  std::vector<Placed> placed;  // by offset
+  placed.reserve(blocks.size());
   uint64_t total = 0;
   for (size_t index : order) {
     Block& block = blocks[index];
     uint64_t end = 0, best = UINT64_MAX, best_gap = UINT64_MAX;
-    for (const Block* other : placed) {
-      if (!alive_together(block, *other)) continue;
-      if (other->offset > end && other->offset - end >= block.size && other->offset - end < best_gap) {
+    for (const Placed& other : placed) {
+      if (other.first > block.last || other.last < block.first) continue;
+      if (other.offset > end && other.offset - end >= block.size && other.offset - end < best_gap) {
         best = end;
-        best_gap = other->offset - end;
+        best_gap = other.offset - end;
       }
-      end = std::max(end, other->offset + other->size);
+      end = std::max(end, other.end);
     }
     block.offset = best == UINT64_MAX ? end : best;
     total = std::max(total, block.offset + block.size);
-    auto at = std::upper_bound(placed.begin(), placed.end(), &block, [](const Block* a, const Block* b) { return a->offset < b->offset; });
-    placed.insert(at, &block);
+    if (total > limit) return UINT64_MAX;
+    auto at = std::upper_bound(placed.begin(), placed.end(), block.offset, [](uint64_t offset, const Placed& p) { return offset < p.offset; });
+    placed.insert(at, {block.offset, block.offset + block.size, block.first, block.last});
   }
   return total;
 }
@@ -90,7 +98,7 @@ void plan_memory(Statement& statement) {
       if (less(attempt[b], attempt[a])) return false;
       return attempt[a].storage < attempt[b].storage;
     });
-    const uint64_t size = place(attempt, attempt_order);
+    const uint64_t size = place(attempt, attempt_order, best);
     if (size < best) {
       best = size;
       best_blocks = std::move(attempt);
@@ -99,6 +107,28 @@ void plan_memory(Statement& statement) {
   }
   statement.arena_bytes = blocks.empty() ? 0 : best;
   for (const Block& block : best_blocks) statement.storages[block.storage].offset = block.offset;
+}
+
+void share_states(std::vector<Statement>& methods) {
+  std::map<std::string, uint64_t> offsets;
+  uint64_t end = 0;
+  for (Statement& method : methods) {
+    std::vector<const StatementTensor*> first(method.storages.size(), nullptr);
+    for (const StatementValue& value : method.values) {
+      const auto* tensor = std::get_if<StatementTensor>(&value);
+      if (tensor && !first[tensor->storage]) first[tensor->storage] = tensor;
+    }
+    for (size_t i = 0; i < method.storages.size(); ++i) {
+      Storage& storage = method.storages[i];
+      if (storage.kind != Storage::Kind::state || !first[i]) continue;
+      const std::string key = fmt::format("{} {} {}", storage.label, dtype_name(first[i]->dtype), fmt::join(first[i]->sizes, "x"));
+      auto [it, fresh] = offsets.try_emplace(key, end);
+      if (fresh) end += storage.size_bytes;
+      storage.shared = true;
+      storage.offset = it->second;
+    }
+  }
+  for (Statement& method : methods) method.shared_arena_bytes = end;
 }
 
 Status verify_plan(const Statement& statement) {

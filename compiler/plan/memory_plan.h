@@ -12,6 +12,10 @@ namespace wick::compiler {
 /// better; the smallest arena wins.
 void plan_memory(Statement& statement);
 
+/// Moves the states of all methods into one shared arena: those of equal name, dtype and sizes become one, which every method
+/// sees. Call it before plan_memory.
+void share_states(std::vector<Statement>& methods);
+
 /// Proves that no two storages alive at the same instruction overlap and that every tensor lies inside its storage.
 Status verify_plan(const Statement& statement);
 

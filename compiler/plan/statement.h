@@ -19,6 +19,7 @@ struct Storage {
   uint32_t first = 0, last = 0;
   bool used = false;
   uint64_t offset = 0;         // in the arena
+  bool shared = false;         // state: lies in the arena that all methods share
   std::string label;           // who asked for it, for the memory report
 };
 
@@ -71,6 +72,7 @@ struct Statement {
   std::vector<std::string> not_stock;          // operators stock ExecuTorch has no kernel for, sorted
   std::vector<CopyReason> copies;
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
+  uint64_t shared_arena_bytes = 0;             // a second arena, the same memory for every method; 0 if there is none
 };
 
 }  // namespace wick::compiler

@@ -24,6 +24,8 @@ bool fail(ModuleError* error, Error code, std::string message) {
 }
 
 /// A method, its memory, and the memory of outputs that the plan leaves to the caller.
+constexpr size_t kSharedArena = 1;
+
 struct LoadedMethod {
   Mapping method_arena;
   std::deque<Mapping> arenas;
@@ -57,6 +59,8 @@ struct Module::State {
   bool reserve(const MethodMeta& meta, LoadedMethod* loaded, std::vector<Span<uint8_t>>* arenas, ModuleError* error);
   bool bind_outputs(const MethodMeta& meta, LoadedMethod* loaded, ModuleError* error);
   Method* load_method(const std::string& name, ModuleError* error);
+  Method* load_with_sharers(const std::string& name, ModuleError* error);
+  bool shares_arena() const;
 
   ModuleOptions options;
   IsaLevel isa;
@@ -66,7 +70,30 @@ struct Module::State {
   std::vector<DataMap> data;
   std::unique_ptr<Program> program;
   std::map<std::string, LoadedMethod> methods;
+  Mapping shared_arena;
 };
+
+// Methods that share mutable buffers keep them in the second arena, of one size in all of them.
+bool Module::State::shares_arena() const {
+  if (program->num_methods() < 2) return false;
+  for (size_t i = 0; i < program->num_methods(); ++i) {
+    const MethodMeta meta = program->method(i);
+    const MethodMeta first = program->method(0);
+    if (meta.num_arenas() != kSharedArena + 1 || first.num_arenas() != kSharedArena + 1) return false;
+    if (meta.arena_bytes(kSharedArena) != first.arena_bytes(kSharedArena) || meta.arena_device(kSharedArena) != 0) return false;
+  }
+  return true;
+}
+
+// Loading a method sets its buffers to their initial values, so methods that share them are loaded together.
+Method* Module::State::load_with_sharers(const std::string& name, ModuleError* error) {
+  if (methods.empty() && shares_arena()) {
+    for (size_t i = 0; i < program->num_methods(); ++i) {
+      if (!load_method(program->method(i).name(), error)) return nullptr;
+    }
+  }
+  return load_method(name, error);
+}
 
 bool Module::State::load_data(ModuleError* error) {
   for (const std::string& path : options.data_paths) {
@@ -103,6 +130,13 @@ bool Module::State::reserve(const MethodMeta& meta, LoadedMethod* loaded, std::v
                             ModuleError* error) {
   for (size_t i = 0; i < meta.num_arenas(); ++i) {
     const uint64_t size = meta.arena_bytes(i);
+    if (i == kSharedArena && shares_arena()) {
+      if (shared_arena.bytes().size() < size && !Mapping::reserve(static_cast<size_t>(size), &shared_arena)) {
+        return fail(error, Error::MemoryAllocationFailed, "no memory for the shared arena of " + std::to_string(size) + " bytes");
+      }
+      arenas->push_back(shared_arena.bytes());
+      continue;
+    }
     Mapping arena;
     if (size > SIZE_MAX / 2 || !Mapping::reserve(static_cast<size_t>(size), &arena)) {
       return fail(error, Error::MemoryAllocationFailed,
@@ -177,7 +211,7 @@ Module::Module(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Module::~Module() = default;
 const Program& Module::program() const { return *state_->program; }
 IsaLevel Module::isa() const { return state_->isa; }
-Method* Module::method(const std::string& name, ModuleError* error) { return state_->load_method(name, error); }
+Method* Module::method(const std::string& name, ModuleError* error) { return state_->load_with_sharers(name, error); }
 
 std::unique_ptr<Module> Module::load(const std::string& path, const ModuleOptions& options, ModuleError* error) {
   std::unique_ptr<State> state(new State(options));
@@ -275,7 +309,7 @@ bool get_output(const Method& method, size_t index, HostValue* host, ModuleError
 
 bool Module::execute(const std::string& name, const std::vector<HostValue>& inputs, std::vector<HostValue>* outputs,
                      ModuleError* error) {
-  Method* method = state_->load_method(name, error);
+  Method* method = state_->load_with_sharers(name, error);
   if (!method) return false;
   const MethodMeta& meta = method->meta();
   if (inputs.size() != meta.num_inputs()) {

@@ -26,7 +26,8 @@ void add_output(pt2::ExportedProgram& program, pt2::Argument arg) {
 }
 
 // The result names of the node, in the form its returns have.
-pt2::Argument result_argument(pt2::ExportedProgram& program, const Expected& expected, size_t index) {
+pt2::Argument result_argument(pt2::ExportedProgram& program, const Case& test, size_t index) {
+  const Expected& expected = test.expect[index];
   switch (expected.kind) {
     case Expected::Kind::none: return pt2::NoneArg{};
     case Expected::Kind::number: {
@@ -36,9 +37,13 @@ pt2::Argument result_argument(pt2::ExportedProgram& program, const Expected& exp
         program.graph.sym_float_values[name] = {};
         return pt2::SymFloatArg{name, 0};
       }
-      auto expr = std::make_shared<pt2::SymExpr>();
-      expr->text = "Symbol('u0', integer=True)";
-      program.graph.sym_int_values[name] = {0, expr};
+      if (test.op.starts_with("aten.sym_")) {
+        program.graph.sym_int_values[name] = {expected.number.integer, nullptr};  // torch records what it knows
+      } else {
+        auto expr = std::make_shared<pt2::SymExpr>();
+        expr->text = "Symbol('u0', integer=True)";
+        program.graph.sym_int_values[name] = {0, expr};
+      }
       add_output(program, pt2::SymIntArg{name, 0});
       return pt2::SymIntArg{name, 0};
     }
@@ -67,12 +72,26 @@ void add_unknown_results(pt2::ExportedProgram& program, pt2::Node& node, const s
   }
 }
 
-pt2::ExportedProgram program_of(const Case& test) {
+pt2::Payload payload_of(const std::string& name, const CaseTensor& tensor) {
+  pt2::Payload payload;
+  payload.path_name = name;
+  payload.bytes = {tensor.value.bytes.data(), tensor.value.bytes.size()};
+  payload.dtype = tensor.value.dtype;
+  payload.sizes.assign(tensor.value.sizes.begin(), tensor.value.sizes.end());
+  payload.strides.resize(payload.sizes.size());
+  int64_t stride = 1;
+  for (size_t d = payload.sizes.size(); d-- > 0; stride *= payload.sizes[d]) payload.strides[d] = stride;
+  return payload;
+}
+
+pt2::ExportedProgram program_of(const Case& test, Operands operands) {
   pt2::ExportedProgram program;
   for (const auto& [name, tensor] : test.tensors) {
+    const pt2::InputKind kind = operands == Operands::inputs ? pt2::InputKind::user_input : pt2::InputKind::tensor_constant;
     program.graph.inputs.push_back(pt2::TensorArg{name});
-    program.input_specs.push_back({pt2::InputKind::user_input, pt2::TensorArg{name}, "", true});
+    program.input_specs.push_back({kind, pt2::TensorArg{name}, kind == pt2::InputKind::user_input ? "" : name, true});
     program.graph.tensor_values[name] = meta_of(tensor);
+    if (operands == Operands::constants) program.constants[name] = payload_of(name, tensor);
   }
   pt2::Node node;
   node.target = "torch.ops." + test.op;
@@ -81,7 +100,7 @@ pt2::ExportedProgram program_of(const Case& test) {
   if (test.error) {
     add_unknown_results(program, node, test.op);
   } else {
-    for (size_t i = 0; i < test.expect.size(); ++i) node.outputs.push_back(result_argument(program, test.expect[i], i));
+    for (size_t i = 0; i < test.expect.size(); ++i) node.outputs.push_back(result_argument(program, test, i));
   }
   program.graph.nodes.push_back(std::move(node));
   return program;
@@ -89,13 +108,15 @@ pt2::ExportedProgram program_of(const Case& test) {
 
 }  // namespace
 
-Result<CompiledCase> compile_case(const Case& test, compiler::Profile profile) {
-  const pt2::ExportedProgram program = program_of(test);
+Result<CompiledCase> compile_case(const Case& test, compiler::Profile profile, Operands operands) {
+  const pt2::ExportedProgram program = program_of(test, operands);
   ASSIGN_OR_RETURN(compiler::Function function, compiler::import_program(program, "forward"));
   compiler::CompileOptions options;
   options.profile = profile;
   RETURN_IF_ERROR(compiler::optimize(function, options));
-  ASSIGN_OR_RETURN(compiler::Statement statement, compiler::linearize(function, {}));
+  compiler::LinearizeOptions linearize_options;
+  linearize_options.stock_only = profile == compiler::Profile::stock;
+  ASSIGN_OR_RETURN(compiler::Statement statement, compiler::linearize(function, linearize_options));
   compiler::plan_memory(statement);
   RETURN_IF_ERROR(compiler::verify_plan(statement));
   CompiledCase out;

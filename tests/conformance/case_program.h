@@ -7,13 +7,16 @@
 
 namespace wick::conformance {
 
-/// The bytes of a .pte with one method, "forward", whose inputs are the case's tensors in order. Its outputs are the tensors
-/// it changes, in input order, then what the operator returns, lists flattened and None left out.
-/// Errors: what the compiler says.
+/// Where the case's tensors come from: the caller, or the file, in which case the compiler may compute the results itself.
+enum class Operands { inputs, constants };
+
+/// The bytes of a .pte with one method, "forward", whose inputs are the case's tensors in order, unless they are constants.
+/// Its outputs are the tensors it changes, in input order, then what the operator returns, lists flattened and None left out.
+/// Errors: what the compiler says. The case must outlive the call.
 struct CompiledCase {
   std::vector<uint8_t> pte;
   std::vector<int32_t> mutated_inputs;
 };
-compiler::Result<CompiledCase> compile_case(const Case& test, compiler::Profile profile);
+compiler::Result<CompiledCase> compile_case(const Case& test, compiler::Profile profile, Operands operands);
 
 }  // namespace wick::conformance

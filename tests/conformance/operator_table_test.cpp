@@ -52,6 +52,7 @@ std::string why_it_cannot_run(const OpDef& def, const std::map<std::string, std:
     if (!functional) return fmt::format("its functional form {} is unknown", def.functional);
     return why_it_cannot_run(*functional, kernels);
   }
+  if (def.name().starts_with("higher_order.")) return "";  // the planner writes jumps
   if (def.kernel) return kernels.count(def.kernel) ? "" : fmt::format("its kernel {} does not exist", def.kernel);
   return def.decompose || runs_without_kernel(def) ? "" : "has neither kernel nor decomposition";
 }
@@ -66,7 +67,7 @@ std::string letters_of(const ArgSpec& spec) {
     case ArgType::int_list: return spec.optional ? "J" : "IJ";
     case ArgType::real: return spec.optional ? "e" : "fe";
     case ArgType::real_list: return "F";
-    case ArgType::boolean: return spec.optional ? "v" : "b";
+    case ArgType::boolean: return spec.optional ? "c" : "b";
     case ArgType::bool_list: return "B";
     case ArgType::scalar: return spec.optional ? "r" : "sr";
     case ArgType::string: return spec.optional ? "Z" : "SZ";
@@ -81,11 +82,12 @@ std::string letters_of(const ArgSpec& spec) {
 std::string why_signature_does_not_fit(const OpDef& def, const std::string& signature) {
   const bool factory = def.parsed->find("layout") >= 0;
   size_t next = 0;
+  const bool prim = def.name().starts_with("executorch_prim.");  // their letters may be narrower than Scalar
   for (const ArgSpec& spec : def.parsed->args) {
     if (spec.type == ArgType::generator) continue;
     if (factory && (spec.name == "dtype" || spec.name == "layout" || spec.name == "device" || spec.name == "pin_memory")) continue;
     if (next >= signature.size()) return fmt::format("{} has no letter for '{}'", signature, spec.name);
-    const std::string letters = letters_of(spec) + "v";
+    const std::string letters = letters_of(spec) + (prim ? "vfb" : "v");
     if (letters.find(signature[next]) == std::string::npos) {
       return fmt::format("letter {} of {} is '{}', '{}' wants one of \"{}\"", next, signature, signature[next], spec.name, letters);
     }

@@ -1,6 +1,10 @@
 // Runs a .pte on the stock ExecuTorch runtime: the judge of what Wick writes and what Wick must run.
 //
-//   stock_runner M.pte [--method NAME] [--data M.ptd] {-i IN.npz -o OUT.npz}.. [--repeat N] [--threads N]
+//   stock_runner M.pte [--method NAME] [--data M.ptd] {-i IN.npz -o OUT.npz}.. [--string K=TEXT].. [--repeat N] [--threads N]
+//   stock_runner --batch LIST
+//
+// --string gives the text of string input K. LIST has one program per line, "M.pte IN.npz OUT.npz" (no spaces in names):
+// each runs in a process of its own for at most 20 seconds; standard output gets one line each, "ok" or what went wrong.
 //
 // Each -i/-o pair is one call on the same loaded method, so state is kept from pair to pair. Inputs are in0, in1, ..;
 // an input without an array is None. Arrays are row-major; they are laid out as the method's dim order asks. Outputs
@@ -10,12 +14,18 @@
 #include <executorch/extension/tensor/tensor.h>
 #include <executorch/runtime/platform/runtime.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/npz.h"
@@ -57,13 +67,15 @@ struct Call {
 struct Options {
   std::string program, data, method = "forward";
   std::vector<Call> calls;
+  std::vector<std::pair<size_t, std::string>> strings;
+  std::string batch;
   int repeat = 0, threads = 0;
 };
 
 [[noreturn]] void usage(const char* what) {
   std::fprintf(stderr,
                "stock_runner: %s\nusage: stock_runner M.pte [--method NAME] [--data M.ptd] {-i IN.npz -o OUT.npz}.. "
-               "[--repeat N] [--threads N]\n",
+               "[--string K=TEXT].. [--repeat N] [--threads N]\n       stock_runner --batch LIST\n",
                what);
   std::exit(2);
 }
@@ -76,6 +88,13 @@ struct Options {
 [[noreturn]] void fail(const wick::compiler::Diag& diag) {
   std::fputs(render(diag).c_str(), stderr);
   std::exit(2);
+}
+
+// "2=relu": the text of input 2.
+std::pair<size_t, std::string> parse_string(const std::string& word) {
+  const size_t equals = word.find('=');
+  if (equals == std::string::npos) usage("--string takes K=TEXT");
+  return {static_cast<size_t>(std::atoi(word.c_str())), word.substr(equals + 1)};
 }
 
 Options parse_options(int argc, char** argv) {
@@ -94,6 +113,10 @@ Options parse_options(int argc, char** argv) {
       options.calls.push_back({value(), ""});
     else if (word == "-o" && !options.calls.empty())
       options.calls.back().output = value();
+    else if (word == "--string")
+      options.strings.push_back(parse_string(value()));
+    else if (word == "--batch")
+      options.batch = value();
     else if (word == "--repeat")
       options.repeat = std::atoi(value().c_str());
     else if (word == "--threads")
@@ -103,7 +126,7 @@ Options parse_options(int argc, char** argv) {
     else
       usage(("unknown option " + word).c_str());
   }
-  if (options.program.empty()) usage("no program given");
+  if (options.program.empty() && options.batch.empty()) usage("no program given");
   return options;
 }
 
@@ -134,6 +157,7 @@ struct Values {
   std::vector<EValue> values;
   std::vector<TensorPtr> tensors;
   std::vector<std::vector<uint8_t>> storage;
+  std::deque<executorch::aten::ArrayRef<char>> strings;
 };
 
 void add_tensor(Values& inputs, const NamedArray& array, const std::vector<uint8_t>& dim_order) {
@@ -177,11 +201,17 @@ void add_input(Values& inputs, const MethodMeta& meta, size_t index, const Named
   }
 }
 
-Values read_inputs(const std::string& path, const MethodMeta& meta) {
+Values read_inputs(const std::string& path, const MethodMeta& meta, const Options& options) {
   auto arrays = wick::cli::read_arrays(path);
   if (!arrays.ok()) fail(arrays.diag());
   Values inputs;
   for (size_t i = 0; i < meta.num_inputs(); ++i) {
+    const auto text = std::find_if(options.strings.begin(), options.strings.end(), [&](const auto& s) { return s.first == i; });
+    if (text != options.strings.end()) {
+      inputs.strings.emplace_back(text->second.c_str(), text->second.size());
+      inputs.values.emplace_back(&inputs.strings.back());
+      continue;
+    }
     const std::string name = "in" + std::to_string(i);
     const auto found =
         std::find_if(arrays->begin(), arrays->end(), [&](const NamedArray& a) { return a.name == name; });
@@ -271,10 +301,7 @@ void time_calls(Module& module, const Options& options, const Values& inputs, do
               options.repeat, times.front(), times[times.size() / 2], times.back());
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const Options options = parse_options(argc, argv);
+int run(const Options& options) {
   executorch::runtime::runtime_init();
   if (options.threads > 0) {  // must come before a method is loaded
     executorch::extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(
@@ -295,11 +322,55 @@ int main(int argc, char** argv) {
   const Values outputs = bind_outputs(module, options.method, *meta);
   Values inputs;
   for (const Call& call : options.calls) {
-    inputs = read_inputs(call.input, *meta);
+    inputs = read_inputs(call.input, *meta, options);
     const auto result = module.execute(options.method, inputs.values);
     if (!result.ok()) fail("execute", result.error());
     if (!call.output.empty()) write_outputs(call.output, *result);
   }
   if (options.repeat > 0) time_calls(module, options, inputs, load_ms);
   return 0;
+}
+
+// Runs one line of a batch in a child process; what it wrote to standard error, on one line, is the reason.
+std::string run_apart(const Options& options) {
+  int ends[2];
+  if (pipe(ends) != 0) return "no pipe";
+  const pid_t child = fork();
+  if (child < 0) return "no process";
+  if (child == 0) {
+    dup2(ends[1], 2);
+    close(ends[0]);
+    close(ends[1]);
+    alarm(20);
+    std::exit(run(options));
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[1024];
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<size_t>(n));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "ok";
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status)) + ": " + text;
+  return "exit code " + std::to_string(WEXITSTATUS(status)) + ": " + text;
+}
+
+int run_batch(const std::string& path) {
+  std::ifstream list(path);
+  Options options;
+  options.calls.resize(1);
+  while (list >> options.program >> options.calls[0].input >> options.calls[0].output) {
+    std::printf("%s\n", run_apart(options).c_str());
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse_options(argc, argv);
+  return options.batch.empty() ? run(options) : run_batch(options.batch);
 }

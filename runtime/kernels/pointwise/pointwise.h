@@ -1,5 +1,6 @@
 // Families of pointwise kernels over the elementwise engine. C++17, freestanding.
 #pragma once
+#include "common/float16.h"
 #include "common/math/float_math.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/elementwise_promote.h"
@@ -129,6 +130,27 @@ void float_unary(KernelContext& context, const Operand& a, Tensor& out, const F&
 /// sub and mul.
 enum class Casting : uint8_t { to_result_type, to_lane };
 
+/// A number as eager compares it: converted to the other operand's dtype first, so integers wrap and halves round.
+inline Operand number_in(const Operand& operand, DType dtype) {
+  Operand out = operand;
+  if (operand.tensor) return out;
+  switch (dtype) {
+    case DType::u8: out.integer = static_cast<uint8_t>(operand.integer); break;
+    case DType::i8: out.integer = static_cast<int8_t>(operand.integer); break;
+    case DType::i16: out.integer = static_cast<int16_t>(operand.integer); break;
+    case DType::i32: out.integer = static_cast<int32_t>(operand.integer); break;
+    case DType::f16:
+    case DType::bf16: {
+      const float value = operand.tag == Tag::real ? static_cast<float>(operand.real) : static_cast<float>(operand.integer);
+      out.real = dtype == DType::f16 ? static_cast<float>(Half(value)) : static_cast<float>(BFloat16(value));
+      out.tag = Tag::real;
+      break;
+    }
+    default: break;
+  }
+  return out;
+}
+
 /// out = f(a, b): (T, T) -> T in the lane of the result type.
 template <unsigned kLanes, typename F>
 void binary(KernelContext& context, const Operand& a, const Operand& b, Tensor& out, const F& f,
@@ -172,7 +194,8 @@ void comparison(KernelContext& context, const Operand& a, const Operand& b, Tens
   }
   with_lane<kLanes>(context, lane, [&](auto zero) {
     using T = decltype(zero);
-    elementwise<bool, T, T>(context, [f](T x, T y) -> bool { return f(x, y); }, {a, b}, out, &common);
+    elementwise<bool, T, T>(
+        context, [f](T x, T y) -> bool { return f(x, y); }, {number_in(a, common), number_in(b, common)}, out, &common);
   });
 }
 

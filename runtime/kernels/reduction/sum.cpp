@@ -64,6 +64,32 @@ struct Product {
   }
 };
 
+/// Elements of a wider dtype, converted one by one before State takes them: floats summed as integers, f64 as f32.
+template <typename T, typename State>
+struct Converted {
+  State state;
+  void fold(const double* x, int64_t count) {
+    T values[kChunk];
+    for (int64_t i = 0; i < count; ++i) values[i] = convert(x[i]);
+    state.fold(values, count);
+  }
+  static T convert(double x) {
+    if constexpr (std::is_same_v<T, int64_t>) {
+      return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? static_cast<int64_t>(x) : INT64_MIN;
+    } else {
+      return T(static_cast<float>(x));
+    }
+  }
+};
+
+/// reduce() over `in`, whose elements convert to T; finish(output number, state).
+template <typename T, typename State, typename Finish>
+void reduce_converted(KernelContext& context, const ReductionPlan& plan, DType in, const State& init, Finish finish) {
+  if (load_function(in, LaneOf<T>::value) || !load_function(in, Lane::f64)) return reduce<T>(context, plan, in, init, finish);
+  using Wide = Converted<T, State>;
+  reduce<double>(context, plan, in, Wide{init}, [&](int64_t output, const Wide& wide) { finish(output, wide.state); });
+}
+
 /// Calls fn(T{}) for the lane of `dtype`, bool left out.
 template <typename F>
 void with_sum_lane(KernelContext& context, DType dtype, F&& fn) {
@@ -100,7 +126,7 @@ void sum(KernelContext& context, const Tensor& in, const EValue& dims, bool keep
     const Writer<T> write(context, plan, out);
     if (!context.ok()) return;
     const int64_t count = plan.reduced;
-    reduce<T>(context, plan, in.dtype, Sum<T>{}, [&](int64_t output, const Sum<T>& state) {
+    reduce_converted<T>(context, plan, in.dtype, Sum<T>{}, [&](int64_t output, const Sum<T>& state) {
       if constexpr (std::is_same_v<T, int64_t>) {
         write(output, state.total());
       } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
@@ -125,8 +151,8 @@ void product(KernelContext& context, const Tensor& in, const EValue& dims, bool 
     using T = decltype(zero);
     const Writer<T> write(context, plan, out);
     if (!context.ok()) return;
-    reduce<T>(context, plan, in.dtype, Product<T>{},
-              [&](int64_t output, const Product<T>& s) { write(output, s.value); });
+    reduce_converted<T>(context, plan, in.dtype, Product<T>{},
+                        [&](int64_t output, const Product<T>& s) { write(output, s.value); });
   });
 }
 

@@ -1,0 +1,32 @@
+// How far two arrays are apart.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/npz.h"
+
+namespace wick::cli {
+
+/// |found - wanted| <= absolute + relative * |wanted|; integers and bools must be equal.
+struct Tolerance {
+  std::optional<double> relative, absolute;  // none: by dtype (tolerance_of)
+};
+
+/// f32, f64, complex: 1e-4 and 1e-5; f16: 1e-2 and 1e-3; bf16 and 8-bit floats: 5e-2 and 1e-2; others: 0.
+Tolerance tolerance_of(DType dtype, const Tolerance& asked);
+
+struct Difference {
+  bool same_type = true;    // dtype and shape agree; else nothing below holds
+  uint64_t count = 0;       // elements (complex: real and imaginary parts count apart)
+  uint64_t mismatches = 0;  // outside the tolerance; NaN fits NaN only, infinity itself only
+  double max_abs = 0, max_rel = 0;
+  std::vector<int64_t> where;  // index of the largest absolute difference
+  bool ok() const { return same_type && mismatches == 0; }
+};
+Difference compare_arrays(const NamedArray& found, const NamedArray& wanted, const Tolerance& tolerance);
+
+/// "max abs 1.2e-03, max rel 4.0e-02, 7 of 10 elements outside, worst at [0, 3]".
+std::string to_text(const Difference& difference);
+
+}  // namespace wick::cli

@@ -1,0 +1,359 @@
+// Drives the built tool as a user would: arguments in, exit code and text out.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cli/array_compare.h"
+#include "cli/array_summary.h"
+#include "cli/npz.h"
+
+namespace wick::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out, err;
+};
+
+std::string slurp(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Cli : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "wick_cli_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  static std::string fixture(const std::string& name) { return "tests/fixtures/" + name; }
+
+  Outcome wick(const std::string& arguments) const {
+    const std::string command = std::string(WICK_BINARY) + " " + arguments + " >" + path("stdout") + " 2>" + path("stderr");
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(path("stdout")), slurp(path("stderr"))};
+  }
+
+  void save(const std::string& name, const std::vector<NamedArray>& arrays) const { ASSERT_TRUE(write_arrays(path(name), arrays).ok()); }
+
+  void compile(const std::string& model, const std::string& name) const {
+    const Outcome outcome = wick("compile " + fixture(model) + " -o " + path(name));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+
+  void expect_same(const std::string& found_path, const std::string& wanted_path) const {
+    auto found = read_arrays(found_path), wanted = read_arrays(wanted_path);
+    ASSERT_TRUE(found.ok() && wanted.ok());
+    ASSERT_EQ(found->size(), wanted->size()) << wanted_path;
+    for (const NamedArray& array : *wanted) {
+      const NamedArray* match = nullptr;
+      for (const NamedArray& each : *found) {
+        if (each.name == array.name) match = &each;
+      }
+      ASSERT_NE(match, nullptr) << wanted_path << " has " << array.name;
+      const Difference difference = compare_arrays(*match, array, {});
+      EXPECT_TRUE(difference.ok()) << wanted_path << " " << array.name << ": " << to_text(difference);
+    }
+  }
+
+  fs::path folder_;
+};
+
+NamedArray floats(const std::string& name, std::vector<int64_t> sizes) {
+  NamedArray array{name, DType::f32, std::move(sizes), {}};
+  size_t count = 1;
+  for (int64_t size : array.sizes) count *= static_cast<size_t>(size);
+  array.bytes.resize(count * 4);
+  return array;
+}
+
+TEST_F(Cli, HelpNamesEveryCommandAndEndsWithZero) {
+  const Outcome outcome = wick("--help");
+  EXPECT_EQ(outcome.exit_code, 0);
+  for (const char* name : {"compile", "run", "bench", "inspect", "explain", "verify", "ops", "compare", "opt"}) {
+    EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
+    const Outcome help = wick(std::string(name) + " --help");
+    EXPECT_EQ(help.exit_code, 0) << name;
+    EXPECT_NE(help.out.find("Examples:"), std::string::npos) << name;
+  }
+}
+
+TEST_F(Cli, WrongFlagIsUsage) {
+  EXPECT_EQ(wick("run model.pte --no-such-flag").exit_code, 2);
+  EXPECT_EQ(wick("no-such-command").exit_code, 2);
+  EXPECT_EQ(wick("").exit_code, 2);
+}
+
+TEST_F(Cli, MissingFileIsNamed) {
+  for (const char* command : {"run", "bench", "inspect", "explain", "verify", "ops"}) {
+    const Outcome outcome = wick(std::string(command) + " " + path("absent.pte"));
+    EXPECT_EQ(outcome.exit_code, 2) << command;
+    EXPECT_NE(outcome.err.find("absent.pte"), std::string::npos) << command << ": " << outcome.err;
+    EXPECT_EQ(outcome.out, "") << command;
+  }
+}
+
+TEST_F(Cli, BrokenFilesAreRefusedWithFour) {
+  std::ofstream(path("broken.pte"), std::ios::binary) << "\x10\0\0\0ET12 this is no program";
+  std::ofstream(path("broken.pt2"), std::ios::binary) << "PK\x03\x04 this is no archive";
+  for (const char* file : {"broken.pte", "broken.pt2"}) {
+    const Outcome outcome = wick("verify " + path(file));
+    EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
+    EXPECT_NE(outcome.err.find(file), std::string::npos) << outcome.err;
+    EXPECT_EQ(wick("inspect " + path(file)).exit_code, 4);
+  }
+  EXPECT_EQ(wick("run " + path("broken.pte")).exit_code, 4);
+}
+
+TEST_F(Cli, DigitsGiveEagersLogits) {
+  compile("digits/digits.pt2", "digits.pte");
+  const Outcome outcome = wick("run " + path("digits.pte") + " -i " + fixture("digits/digits.in.npz") + " -o " + path("out.npz"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  expect_same(path("out.npz"), fixture("digits/digits.out.npz"));
+}
+
+TEST_F(Cli, EqualSeedsGiveEqualBytes) {
+  compile("digits/digits.pt2", "digits.pte");
+  for (const char* name : {"a.npz", "b.npz"}) ASSERT_EQ(wick("run " + path("digits.pte") + " --seed 7 -o " + path(name)).exit_code, 0);
+  ASSERT_EQ(wick("run " + path("digits.pte") + " --seed 8 -o " + path("c.npz")).exit_code, 0);
+  EXPECT_EQ(slurp(path("a.npz")), slurp(path("b.npz")));
+  EXPECT_NE(slurp(path("a.npz")), slurp(path("c.npz")));
+}
+
+TEST_F(Cli, WrongInputsAreExplained) {
+  compile("digits/digits.pt2", "digits.pte");
+  const std::string run = "run " + path("digits.pte") + " -i " + path("in.npz");
+  save("in.npz", {floats("a", {1, 1, 8, 8}), floats("b", {1})});
+  Outcome outcome = wick(run);
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("another number of inputs"), std::string::npos) << outcome.err;
+  NamedArray wrong = floats("a", {1, 1, 8, 8});
+  wrong.dtype = DType::i32;
+  save("in.npz", {wrong});
+  outcome = wick(run);
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("another dtype"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("i32[1, 1, 8, 8]"), std::string::npos) << outcome.err;
+  save("in.npz", {floats("a", {8, 8})});
+  outcome = wick(run);
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("another rank"), std::string::npos) << outcome.err;
+  save("in.npz", {floats("a", {1, 1, 8, 9})});
+  outcome = wick(run);
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("dimension 3 of input 0"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Cli, RangeViolationNamesDimensionValueAndRule) {
+  compile("digits/digits_dynamic.pt2", "digits.pte");
+  save("in.npz", {floats("a", {513, 1, 8, 8})});
+  const Outcome outcome = wick("run " + path("digits.pte") + " -i " + path("in.npz"));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("dimension 0 of input 0"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("513"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("<= 512"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Cli, RelationViolationNamesTheOtherDimension) {
+  compile("structure/dynamic_plus_one.pt2", "plus.pte");
+  auto arrays = read_arrays(fixture("structure/dynamic_plus_one.step1.in.npz"));
+  ASSERT_TRUE(arrays.ok());
+  ASSERT_EQ(arrays->size(), 2u);
+  std::vector<NamedArray> wrong = {(*arrays)[0], floats("b", (*arrays)[1].sizes)};
+  wrong[1].sizes[0] += 1;
+  wrong[1] = floats("b", wrong[1].sizes);
+  save("in.npz", wrong);
+  const Outcome outcome = wick("run " + path("plus.pte") + " -i " + path("in.npz"));
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+  EXPECT_NE(outcome.err.find("where s"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Cli, BurntInValuesMustBeRepeated) {
+  compile("structure/burnt_in_inputs.pt2", "burnt.pte");
+  const std::string in = fixture("structure/burnt_in_inputs.in.npz");
+  ASSERT_EQ(wick("run " + path("burnt.pte") + " -i " + in + " -o " + path("out.npz")).exit_code, 0);
+  expect_same(path("out.npz"), fixture("structure/burnt_in_inputs.out.npz"));
+  auto arrays = read_arrays(in);
+  ASSERT_TRUE(arrays.ok());
+  (*arrays)[1].bytes[0] ^= 1;
+  save("in.npz", *arrays);
+  const Outcome outcome = wick("run " + path("burnt.pte") + " -i " + path("in.npz"));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("fixed when the model was exported"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Cli, InputsGoByNameWhenAllNamesAreInputs) {
+  compile("digits/digits.pt2", "digits.pte");
+  const Outcome inspected = wick("inspect " + path("digits.pte") + " --json");
+  ASSERT_EQ(inspected.exit_code, 0) << inspected.err;
+  EXPECT_NE(inspected.out.find("\"name\":\"image\""), std::string::npos) << inspected.out;
+  auto arrays = read_arrays(fixture("digits/digits.in.npz"));
+  ASSERT_TRUE(arrays.ok());
+  (*arrays)[0].name = "image";
+  save("in.npz", *arrays);
+  ASSERT_EQ(wick("run " + path("digits.pte") + " -i " + path("in.npz") + " -o " + path("out.npz")).exit_code, 0);
+  expect_same(path("out.npz"), fixture("digits/digits.out.npz"));
+}
+
+/// A fixture of tests/fixtures/structure: one call, or steps on one loaded program.
+class Structure : public Cli, public testing::WithParamInterface<const char*> {};
+
+TEST_P(Structure, GivesEagersOutputs) {
+  const std::string stem = fixture(std::string("structure/") + GetParam());
+  const Outcome compiled = wick("compile " + stem + ".pt2 -o " + path("m.pte"));
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  std::string command = "run " + path("m.pte");
+  std::vector<std::pair<std::string, std::string>> results;
+  if (fs::exists(stem + ".out.npz")) {
+    if (fs::exists(stem + ".in.npz")) command += " -i " + stem + ".in.npz";
+    command += " -o " + path("out.npz");
+    results.emplace_back(path("out.npz"), stem + ".out.npz");
+  }
+  for (int step = 1; fs::exists(stem + ".step" + std::to_string(step) + ".in.npz"); ++step) {
+    const std::string name = ".step" + std::to_string(step), out = path("out" + std::to_string(step) + ".npz");
+    command += " --step " + stem + name + ".in.npz=" + out;
+    results.emplace_back(out, stem + name + ".out.npz");
+  }
+  ASSERT_FALSE(results.empty());
+  const Outcome outcome = wick(command);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const auto& [found, wanted] : results) expect_same(found, wanted);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fixtures, Structure,
+                         testing::Values("counter", "cache_index_put", "input_add", "none_output", "literal_outputs", "nested_pytrees", "constant_output",
+                                         "dynamic_batch", "dynamic_plus_one", "dynamic_times_four", "dynamic_sizes_out", "dynamic_int_input", "same_tensor_twice",
+                                         "input_returned", "tied_weights", "no_inputs", "unused_inputs", "cond", "nonzero"),
+                         [](const auto& param) { return std::string(param.param); });
+
+TEST_F(Cli, SeveralMethodsAskForAName) {
+  const Outcome compiled = wick("compile encode=" + fixture("structure/methods_encoder.pt2") + " decode=" + fixture("structure/methods_decoder.pt2") + " -o " + path("m.pte"));
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  const Outcome unnamed = wick("run " + path("m.pte"));
+  EXPECT_EQ(unnamed.exit_code, 2);
+  EXPECT_NE(unnamed.err.find("decode, encode"), std::string::npos) << unnamed.err;
+  EXPECT_EQ(wick("run " + path("m.pte") + " --method absent").exit_code, 2);
+  const Outcome steps = wick("run " + path("m.pte") + " --step encode:" + fixture("structure/methods_encoder.in.npz") + "=" + path("e.npz") + " --step decode:" +
+                             fixture("structure/methods_decoder.in.npz") + "=" + path("d.npz"));
+  ASSERT_EQ(steps.exit_code, 0) << steps.err;
+  expect_same(path("e.npz"), fixture("structure/methods_encoder.out.npz"));
+  expect_same(path("d.npz"), fixture("structure/methods_decoder.out.npz"));
+}
+
+TEST_F(Cli, ExternalWeightsAreAskedFor) {
+  const std::string program = fixture("stock/external_weights.pte");
+  const Outcome without = wick("run " + program + " -i " + fixture("stock/external_weights.in.npz"));
+  EXPECT_EQ(without.exit_code, 2);
+  EXPECT_NE(without.err.find("--data"), std::string::npos) << without.err;
+  const Outcome with = wick("run " + program + " --data " + fixture("stock/external_weights.ptd") + " -i " + fixture("stock/external_weights.in.npz") + " -o " + path("o.npz"));
+  ASSERT_EQ(with.exit_code, 0) << with.err;
+  expect_same(path("o.npz"), fixture("stock/external_weights.out.npz"));
+}
+
+TEST_F(Cli, StructureInTheFileIsShown) {
+  compile("digits/digits.pt2", "digits.pte");
+  const Outcome text = wick("inspect " + path("digits.pte") + " --instructions");
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  for (const char* wanted : {"method forward", "f32[1, 1, 8, 8]", "aten::", "constants, largest first", "export.py:"}) {
+    EXPECT_NE(text.out.find(wanted), std::string::npos) << wanted << "\n" << text.out;
+  }
+  const Outcome model = wick("inspect " + fixture("digits/digits.pt2"));
+  ASSERT_EQ(model.exit_code, 0) << model.err;
+  EXPECT_NE(model.out.find("torch 2."), std::string::npos) << model.out;
+  EXPECT_EQ(wick("inspect " + fixture("digits/digits.pt2") + " --json").out.find("{\"schema\":\"wick.inspect.1\""), 0u);
+}
+
+TEST_F(Cli, ExplainNamesPlacesAndDrawsTheArena) {
+  const Outcome outcome = wick("explain " + fixture("digits/digits.pt2") + " --svg " + path("arena.svg"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("portable"), std::string::npos);
+  EXPECT_NE(outcome.out.find("peak at instruction"), std::string::npos);
+  EXPECT_EQ(slurp(path("arena.svg")).find("<svg "), 0u);
+  EXPECT_EQ(wick("explain " + fixture("digits/digits.pt2") + " --backend no_such").exit_code, 2);
+}
+
+TEST_F(Cli, OperatorsAreListedAndTheirTableEmitted) {
+  compile("digits/digits.pt2", "digits.pte");
+  const Outcome listed = wick("ops " + path("digits.pte"));
+  ASSERT_EQ(listed.exit_code, 0) << listed.err;
+  EXPECT_NE(listed.out.find("aten::convolution.out"), std::string::npos) << listed.out;
+  ASSERT_EQ(wick("ops " + path("digits.pte") + " --emit-table " + path("table.cpp")).exit_code, 0);
+  const std::string source = slurp(path("table.cpp"));
+  EXPECT_NE(source.find("KernelTable portable_kernels()"), std::string::npos);
+  EXPECT_NE(source.find("{\"aten::convolution.out\", \""), std::string::npos) << source;
+  EXPECT_EQ(source.find("aten::sort"), std::string::npos);
+  EXPECT_EQ(wick("ops --cases --json").out.find("{\"schema\":\"wick.ops.cases.1\""), 0u);
+}
+
+TEST_F(Cli, BenchReportsTheContractedFields) {
+  compile("digits/digits.pt2", "digits.pte");
+  const Outcome outcome = wick("bench " + path("digits.pte") + " --warmup 1 --runs 3 --threads 1 --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* field : {"median_ms", "min_ms", "p90_ms", "load_ms", "peak_bytes", "\"threads\":1"}) {
+    EXPECT_NE(outcome.out.find(field), std::string::npos) << field;
+  }
+}
+
+TEST_F(Cli, CompareFindsTheProgramOfAnotherModel) {
+  compile("digits/digits.pt2", "digits.pte");
+  const std::string model = fixture("digits/digits.pt2");
+  const Outcome same = wick("compare " + model + " " + path("digits.pte") + " -i " + fixture("digits/digits.in.npz"));
+  EXPECT_EQ(same.exit_code, 0) << same.err << same.out;
+  // One byte of the largest weight changes one number.
+  std::string bytes = slurp(path("digits.pte"));
+  const Outcome inspected = wick("inspect " + path("digits.pte") + " --json");
+  const size_t base = inspected.out.find("\"segment_base\":");
+  ASSERT_NE(base, std::string::npos);
+  const size_t at = std::stoul(inspected.out.substr(base + 15)) + 3;
+  ASSERT_LT(at, bytes.size());
+  bytes[at] ^= 0x40;
+  std::ofstream(path("other.pte"), std::ios::binary) << bytes;
+  const Outcome other = wick("compare " + model + " " + path("other.pte") + " -i " + fixture("digits/digits.in.npz"));
+  EXPECT_EQ(other.exit_code, 5) << other.err << other.out;
+  EXPECT_NE(other.err.find("first node that departs"), std::string::npos) << other.err;
+  EXPECT_NE(other.err.find("export.py:"), std::string::npos) << other.err;
+}
+
+TEST_F(Cli, FailureWhileRunningNamesInstructionAndSource) {
+  compile("structure/asserts.pt2", "asserts.pte");
+  auto arrays = read_arrays(fixture("structure/asserts.in.npz"));
+  ASSERT_TRUE(arrays.ok());
+  for (NamedArray& array : *arrays) {
+    for (size_t i = 0; i < array.bytes.size(); ++i) array.bytes[i] = array.dtype == DType::f32 && i % 4 == 3 ? 0xc8 : 0x00;
+  }
+  save("in.npz", *arrays);
+  const Outcome outcome = wick("run " + path("asserts.pte") + " -i " + path("in.npz"));
+  if (outcome.exit_code != 0) {
+    EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
+    EXPECT_NE(outcome.err.find("instruction"), std::string::npos) << outcome.err;
+  }
+}
+
+TEST_F(Cli, PassesRunOverText) {
+  ASSERT_EQ(wick("compile " + fixture("digits/digits.pt2") + " -o " + path("d.pte") + " --dump-ir " + path("ir")).exit_code, 0);
+  const std::string ir = path("ir") + "/forward.00.import.ir";
+  EXPECT_EQ(wick("verify " + ir).exit_code, 0);
+  const Outcome outcome = wick("opt " + ir + " --pass dead_code");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find("graph forward("), 0u) << outcome.out;
+  EXPECT_EQ(wick("opt " + ir + " --pass no_such_pass").exit_code, 2);
+  EXPECT_NE(wick("opt --list").out.find("canonicalize"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace wick::cli

@@ -1,0 +1,166 @@
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <deque>
+
+#include "cli/command.h"
+#include "cli/program_inputs.h"
+#include "cli/program_session.h"
+#include "cli/text.h"
+#include "compiler/support/json_writer.h"
+#include "runtime/module/host_tensor.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::Code;
+using compiler::Diag;
+using compiler::Result;
+using compiler::Status;
+using Clock = std::chrono::steady_clock;
+
+struct BenchFlags {
+  std::string program, method;
+  std::vector<std::string> inputs, data;
+  int threads = 0, warmup = 3, runs = 20;
+  uint64_t seed = 0;
+  bool json = false;
+};
+
+double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+
+uint64_t peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+// On a terminal, once a bench has run for a second.
+void show_progress(int done, int all, Clock::time_point start) {
+  const double elapsed_ms = ms_since(start);
+  if (done == 0 || elapsed_ms < 1000 || isatty(STDERR_FILENO) == 0) return;
+  fmt::print(stderr, "\r{}/{} runs, about {:.0f} s left ", done, all, elapsed_ms / done * (all - done) / 1000);
+  if (done == all) fmt::print(stderr, "\n");
+}
+
+Status set_inputs(Method& method, const std::vector<HostValue>& values, std::deque<InputView>* views) {
+  views->clear();
+  for (size_t i = 0; i < values.size(); ++i) {
+    Error error = Error::Ok;
+    if (values[i].tag == Tag::tensor) {
+      error = method.set_input(i, views->emplace_back(values[i].tensor, method.meta().input_value(i).tensor.dim_order).tensor());
+    } else {
+      EValue value;
+      value.tag = values[i].tag;
+      if (value.tag == Tag::integer) value.integer = values[i].integer;
+      if (value.tag == Tag::real) value.real = values[i].real;
+      if (value.tag == Tag::boolean) value.boolean = values[i].boolean;
+      if (value.tag == Tag::string) {
+        value.string.data = values[i].string.c_str();
+        value.string.size = values[i].string.size();
+      }
+      error = method.set_input(i, value);
+    }
+    if (error != Error::Ok) return Diag(Code::usage, fmt::format("input {} does not fit: {}", i, method.last_error().message));
+  }
+  return {};
+}
+
+/// Times of one method. Times of runs are sorted.
+struct Times {
+  double load_ms = 0;
+  std::vector<double> run_ms;
+  int threads = 1;
+  std::string method;
+};
+
+Result<Times> measure(const BenchFlags& flags) {
+  SessionOptions options;
+  options.data_paths = flags.data;
+  options.num_threads = flags.threads;
+  options.seed = flags.seed;
+  Times times;
+  const auto start = Clock::now();
+  ASSIGN_OR_RETURN(Session session, Session::open(flags.program, options));
+  ASSIGN_OR_RETURN(times.method, session.choose(flags.method));
+  ASSIGN_OR_RETURN(Method * method, session.prepare(times.method));
+  times.load_ms = ms_since(start);
+  times.threads = session.num_threads();
+  ASSIGN_OR_RETURN(MethodFacts facts, read_facts(method->meta()));
+  std::vector<HostValue> inputs;
+  if (flags.inputs.empty()) {
+    ASSIGN_OR_RETURN(inputs, random_inputs(method->meta(), facts, flags.seed));
+  } else {
+    ASSIGN_OR_RETURN(std::vector<InputFile> files, read_input_files(flags.inputs));
+    ASSIGN_OR_RETURN(inputs, bind_inputs(method->meta(), facts, std::move(files)));
+  }
+  std::deque<InputView> views;
+  const auto first = Clock::now();
+  const int all = flags.warmup + flags.runs;
+  for (int i = 0; i < all; ++i) {
+    RETURN_IF_ERROR(set_inputs(*method, inputs, &views));
+    const auto begin = Clock::now();
+    if (method->execute() != Error::Ok) return execution_diag(flags.program, *method);
+    if (i >= flags.warmup) times.run_ms.push_back(ms_since(begin));
+    show_progress(i + 1, all, first);
+  }
+  std::sort(times.run_ms.begin(), times.run_ms.end());
+  return times;
+}
+
+int bench_command(const BenchFlags& flags) {
+  Result<Times> times = measure(flags);
+  if (!times.ok()) return report(times.diag());
+  const std::vector<double>& sorted = times->run_ms;
+  const size_t count = sorted.size();
+  const double median = count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+  const double p90 = sorted[(count * 9 + 9) / 10 - 1];
+  if (!flags.json) {
+    fmt::print("{}: median {:.3f} ms, min {:.3f} ms, p90 {:.3f} ms ({} runs, {} threads)\nload {:.3f} ms, peak memory {}\n", times->method, median, sorted[0],
+               p90, count, times->threads, times->load_ms, bytes_text(peak_bytes()));
+    return 0;
+  }
+  compiler::JsonWriter json;
+  json.object();
+  json.field("schema", "wick.bench.1");
+  json.field("method", times->method);
+  json.field("median_ms", median);
+  json.field("min_ms", sorted[0]);
+  json.field("p90_ms", p90);
+  json.field("load_ms", times->load_ms);
+  json.field("peak_bytes", peak_bytes());
+  json.field("threads", times->threads);
+  json.field("warmup", flags.warmup);
+  json.field("runs", flags.runs);
+  json.end();
+  fmt::print("{}\n", json.text());
+  return 0;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<BenchFlags>();
+  CLI::App* command = app.add_subcommand("bench", "Time a .pte program");
+  command->footer(
+      "Load time is opening, checking and binding; run time is execution alone, without copying inputs.\n"
+      "Examples:\n"
+      "  wick bench model.pte\n"
+      "  wick bench model.pte -i input.npz --threads 1 --warmup 10 --runs 100 --json");
+  command->add_option("program", flags->program, "the .pte to time")->required();
+  command->add_option("--method", flags->method, "default: 'forward', or the only one");
+  command->add_option("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")->allow_extra_args(false);
+  command->add_option("--threads", flags->threads, "default: WICK_NUM_THREADS, else one per core")->check(CLI::Range(1, 256));
+  command->add_option("--warmup", flags->warmup, "runs before the clock starts")->check(CLI::Range(0, 1000000))->capture_default_str();
+  command->add_option("--runs", flags->runs, "runs on the clock")->check(CLI::Range(1, 1000000))->capture_default_str();
+  command->add_option("--seed", flags->seed, "of random inputs and random operators")->capture_default_str();
+  command->add_option("--data", flags->data, "a .ptd file with weights; may repeat")->allow_extra_args(false);
+  command->add_flag("--json", flags->json, "print JSON");
+  command->callback([flags, &action] { action = [flags] { return bench_command(*flags); }; });
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,228 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli/array_compare.h"
+#include "cli/command.h"
+#include "cli/node_trace.h"
+#include "cli/program_inputs.h"
+#include "cli/program_session.h"
+#include "cli/table.h"
+#include "compiler/driver/compile.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/support/file_map.h"
+#include "compiler/support/json_writer.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::Code;
+using compiler::Diag;
+using compiler::FileMap;
+using compiler::JsonWriter;
+using compiler::Result;
+using compiler::Status;
+
+constexpr uint64_t kTraceBytes = uint64_t{2} << 30;
+
+struct CompareFlags {
+  std::string model, program, method;
+  std::vector<std::string> inputs, data;
+  Tolerance tolerance;
+  uint64_t seed = 0;
+  bool json = false;
+};
+
+struct OutputRow {
+  std::string name;
+  Difference difference;
+};
+
+struct Comparison {
+  std::vector<OutputRow> outputs;
+  uint64_t nodes_compared = 0;
+  std::optional<Departure> departure;
+  bool passes_to_blame = false;  // the program does what the model gives with all passes, but not what it gives without
+  bool ok() const {
+    for (const OutputRow& row : outputs) {
+      if (!row.difference.ok()) return false;
+    }
+    return true;
+  }
+};
+
+/// The model compiled in memory, run on the portable kernels' baseline.
+Result<std::vector<uint8_t>> compile_model(const CompareFlags& flags, Span<const uint8_t> bytes, const std::string& method, bool with_passes) {
+  compiler::CompileOptions options;
+  for (const compiler::Pass& pass : compiler::pass_table()) {
+    if (!with_passes && pass.phase == compiler::Phase::optimize) options.skip_passes.emplace_back(pass.name);
+  }
+  ASSIGN_OR_RETURN(compiler::CompileResult result, compiler::compile(std::vector<compiler::CompileBytes>{{method, flags.model, bytes}}, options));
+  return result.program.pte.join();
+}
+
+SessionOptions options_of(const CompareFlags& flags, IsaLevel isa, const Tracer* tracer) {
+  SessionOptions options;
+  options.data_paths = flags.data;
+  options.seed = flags.seed;
+  options.max_isa = isa;
+  options.tracer = tracer;
+  return options;
+}
+
+/// Runs one method; `watch` gets its meta before the run.
+template <typename Watcher>
+Result<std::vector<NamedArray>> run_watched(Session& session, const std::string& method, const std::vector<HostValue>& inputs, Watcher* watcher) {
+  const MethodMeta meta = session.meta(method);
+  ASSIGN_OR_RETURN(MethodFacts facts, read_facts(meta));
+  if (inputs.size() != meta.num_inputs()) return Diag(Code::usage, "the two programs take another number of inputs").with_help("are they the same model?");
+  if (watcher) watcher->watch(meta);
+  std::vector<HostValue> outputs;
+  RETURN_IF_ERROR(session.execute(method, inputs, &outputs));
+  return output_arrays(facts, std::move(outputs));
+}
+
+Result<Comparison> compare_outputs(const std::vector<NamedArray>& found, const std::vector<NamedArray>& wanted, const Tolerance& tolerance) {
+  if (found.size() != wanted.size()) {
+    return Diag(Code::numeric_mismatch, "the two programs give another number of outputs").expected(fmt::format("{}", found.size()), fmt::format("{}", wanted.size()));
+  }
+  Comparison comparison;
+  for (size_t i = 0; i < found.size(); ++i) comparison.outputs.push_back({wanted[i].name, compare_arrays(found[i], wanted[i], tolerance)});
+  return comparison;
+}
+
+Result<Comparison> compare(const CompareFlags& flags) {
+  ASSIGN_OR_RETURN(FileMap model, FileMap::open(flags.model));
+  if (kind_of(model.bytes()) != FileKind::pt2) return Diag(Code::usage, "the first file is no .pt2").at_file(flags.model).with_help("wick compare MODEL.pt2 MODEL.pte");
+  ASSIGN_OR_RETURN(Session probe, Session::open(flags.program, options_of(flags, IsaLevel::avx512, nullptr)));
+  ASSIGN_OR_RETURN(std::string method, probe.choose(flags.method));
+  ASSIGN_OR_RETURN(MethodFacts facts, read_facts(probe.meta(method)));
+  std::vector<HostValue> inputs;
+  if (flags.inputs.empty()) {
+    ASSIGN_OR_RETURN(inputs, random_inputs(probe.meta(method), facts, flags.seed));
+  } else {
+    ASSIGN_OR_RETURN(std::vector<InputFile> files, read_input_files(flags.inputs));
+    ASSIGN_OR_RETURN(inputs, bind_inputs(probe.meta(method), facts, std::move(files)));
+  }
+
+  NodeRecorder with_passes(kTraceBytes), without_passes(kTraceBytes);
+  ASSIGN_OR_RETURN(std::vector<uint8_t> plain_bytes, compile_model(flags, model.bytes(), method, false));
+  ASSIGN_OR_RETURN(Session plain, Session::open_bytes(plain_bytes, flags.model, options_of(flags, IsaLevel::baseline, without_passes.tracer())));
+  ASSIGN_OR_RETURN(std::vector<NamedArray> wanted, run_watched(plain, method, inputs, &without_passes));
+  ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, compile_model(flags, model.bytes(), method, true));
+  ASSIGN_OR_RETURN(Session optimized, Session::open_bytes(bytes, flags.model, options_of(flags, IsaLevel::baseline, with_passes.tracer())));
+  RETURN_IF_ERROR(run_watched(optimized, method, inputs, &with_passes));
+  if (!with_passes.is_complete()) fmt::print(stderr, "note: the model is large; only the first 2 GiB of its intermediate results are compared\n");
+
+  NodeComparer nodes(with_passes, flags.tolerance);
+  ASSIGN_OR_RETURN(Session program, Session::open(flags.program, options_of(flags, IsaLevel::avx512, nodes.tracer())));
+  ASSIGN_OR_RETURN(std::vector<NamedArray> found, run_watched(program, method, inputs, &nodes));
+  ASSIGN_OR_RETURN(Comparison comparison, compare_outputs(found, wanted, flags.tolerance));
+  comparison.nodes_compared = nodes.num_compared();
+  comparison.departure = nodes.first_departure();
+  if (comparison.ok() || comparison.departure) return comparison;
+
+  NodeComparer passes(without_passes, flags.tolerance);
+  ASSIGN_OR_RETURN(Session again, Session::open(flags.program, options_of(flags, IsaLevel::avx512, passes.tracer())));
+  RETURN_IF_ERROR(run_watched(again, method, inputs, &passes));
+  comparison.departure = passes.first_departure();
+  comparison.passes_to_blame = true;
+  return comparison;
+}
+
+void write_difference(JsonWriter& json, const Difference& difference) {
+  json.field("same_type", difference.same_type);
+  json.field("count", difference.count);
+  json.field("mismatches", difference.mismatches);
+  json.field("max_abs", difference.max_abs);
+  json.field("max_rel", difference.max_rel);
+  json.key("where");
+  json.array();
+  for (int64_t index : difference.where) json.value(index);
+  json.end();
+}
+
+void print_json(const Comparison& comparison) {
+  JsonWriter json;
+  json.object();
+  json.field("schema", "wick.compare.1");
+  json.field("ok", comparison.ok());
+  json.key("outputs");
+  json.array();
+  for (const OutputRow& row : comparison.outputs) {
+    json.object();
+    json.field("name", row.name);
+    json.field("ok", row.difference.ok());
+    write_difference(json, row.difference);
+    json.end();
+  }
+  json.end();
+  json.field("nodes_compared", comparison.nodes_compared);
+  json.key("first_departure");
+  if (comparison.departure) {
+    json.object();
+    json.field("op", comparison.departure->op);
+    json.field("instruction", static_cast<uint64_t>(comparison.departure->instruction));
+    json.field("source", comparison.departure->source);
+    json.field("module", comparison.departure->module);
+    write_difference(json, comparison.departure->difference);
+    json.end();
+  } else {
+    json.null();
+  }
+  json.field("passes_to_blame", comparison.passes_to_blame);
+  json.end();
+  fmt::print("{}\n", json.text());
+}
+
+int compare_command(const CompareFlags& flags) {
+  Result<Comparison> comparison = compare(flags);
+  if (!comparison.ok()) return report(comparison.diag());
+  if (flags.json) {
+    print_json(*comparison);
+  } else {
+    Table table({"output", "", "difference"});
+    for (const OutputRow& row : comparison->outputs) table.row({row.name, row.difference.ok() ? "ok" : "DIFFERS", to_text(row.difference)});
+    fmt::print("{}{} nodes compared\n", table.text(), comparison->nodes_compared);
+    if (comparison->departure && comparison->ok()) {
+      const Departure& node = *comparison->departure;
+      fmt::print("inside, the first to depart is instruction {} ({}, {}): {}\n", node.instruction, node.op, compiler::printable(node.source), to_text(node.difference));
+    }
+  }
+  if (comparison->ok()) return 0;
+  Diag diag(Code::numeric_mismatch, "the program's outputs differ from the model's");
+  if (comparison->departure) {
+    const Departure& node = *comparison->departure;
+    diag.where.source = node.source;
+    diag.where.module = node.module;
+    diag.notes.push_back(fmt::format("the first node that departs: instruction {}, {}: {}", node.instruction, node.op, to_text(node.difference)));
+  } else {
+    diag.notes.push_back("no node that both programs have departs: the difference comes from one that only one of them has");
+  }
+  if (comparison->passes_to_blame) diag.notes.push_back("the program does what Wick's passes make of the model; without passes the result is another");
+  return report(diag);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<CompareFlags>();
+  CLI::App* command = app.add_subcommand("compare", "Hold a .pte against the .pt2 it was made from, node by node");
+  command->footer(
+      "The model runs on the portable kernels, without passes; exit code 5 if outputs differ.\n"
+      "Examples:\n"
+      "  wick compare model.pt2 model.pte\n"
+      "  wick compare model.pt2 model.pte -i input.npz --rtol 1e-3 --atol 1e-4 --json");
+  command->add_option("model", flags->model, "the .pt2")->required();
+  command->add_option("program", flags->program, "the .pte")->required();
+  command->add_option("--method", flags->method, "the method of the .pte; default: 'forward', or the only one");
+  command->add_option("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")->allow_extra_args(false);
+  command->add_option("--rtol", flags->tolerance.relative, "relative tolerance; default: by dtype, 1e-4 for f32")->check(CLI::NonNegativeNumber);
+  command->add_option("--atol", flags->tolerance.absolute, "absolute tolerance; default: by dtype, 1e-5 for f32")->check(CLI::NonNegativeNumber);
+  command->add_option("--seed", flags->seed, "of random inputs and random operators")->capture_default_str();
+  command->add_option("--data", flags->data, "a .ptd file with weights of the .pte; may repeat")->allow_extra_args(false);
+  command->add_flag("--json", flags->json, "print JSON");
+  command->callback([flags, &action] { action = [flags] { return compare_command(*flags); }; });
+}
+
+}  // namespace wick::cli

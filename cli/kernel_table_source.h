@@ -1,0 +1,14 @@
+// C++ source of a kernel table that holds only what some programs call.
+#pragma once
+#include <set>
+#include <string>
+
+#include "compiler/support/result.h"
+
+namespace wick::cli {
+
+/// Source of a file that defines wick::portable_kernels() with the rows of `names` (registry keys); the operators on plain
+/// numbers belong to the executor and are left out. Errors: incompatible_file, naming all keys that Wick has no kernel for.
+compiler::Result<std::string> kernel_table_source(const std::set<std::string>& names);
+
+}  // namespace wick::cli

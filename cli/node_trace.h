@@ -1,0 +1,70 @@
+// Results of every instruction of one run, and the first one where another run departs.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cli/array_compare.h"
+#include "cli/program_session.h"
+#include "wick/method.h"
+
+namespace wick::cli {
+
+/// What makes results of two programs comparable: operator, source line, module and type. Results with one key are told apart
+/// by value, as passes may reorder or merge them.
+using NodeKey = std::tuple<std::string, std::string, std::string, std::string>;
+
+struct Departure {
+  std::string op, source, module;
+  uint32_t instruction = 0;
+  Difference difference;
+};
+
+/// Keeps what each kernel and delegate writes, up to `max_bytes`.
+class NodeRecorder {
+ public:
+  explicit NodeRecorder(uint64_t max_bytes) : max_bytes_(max_bytes), tracer_{ignore, record, this} {}
+  NodeRecorder(const NodeRecorder&) = delete;
+  const Tracer* tracer() const { return &tracer_; }
+  /// Must be called before the run.
+  void watch(const MethodMeta& method) { method_ = &method; }
+  bool is_complete() const { return complete_; }
+
+ private:
+  friend class NodeComparer;
+  static void ignore(void*, const InstructionInfo&) {}
+  static void record(void* state, const InstructionInfo& instruction, Error error);
+
+  uint64_t max_bytes_, bytes_ = 0;
+  bool complete_ = true;
+  const MethodMeta* method_ = nullptr;
+  Tracer tracer_;
+  std::map<NodeKey, std::vector<NamedArray>> results_;
+};
+
+/// Holds each result of a run against those that a recorder kept for the same key.
+class NodeComparer {
+ public:
+  NodeComparer(const NodeRecorder& wanted, const Tolerance& tolerance) : wanted_(wanted), tolerance_(tolerance), tracer_{ignore, compare, this} {}
+  NodeComparer(const NodeComparer&) = delete;
+  const Tracer* tracer() const { return &tracer_; }
+  void watch(const MethodMeta& method) { method_ = &method; }
+
+  uint64_t num_compared() const { return num_compared_; }
+  const std::optional<Departure>& first_departure() const { return first_; }
+
+ private:
+  static void ignore(void*, const InstructionInfo&) {}
+  static void compare(void* state, const InstructionInfo& instruction, Error error);
+
+  const NodeRecorder& wanted_;
+  Tolerance tolerance_;
+  const MethodMeta* method_ = nullptr;
+  Tracer tracer_;
+  uint64_t num_compared_ = 0;
+  std::optional<Departure> first_;
+};
+
+}  // namespace wick::cli

@@ -1,0 +1,31 @@
+// Which operators a program calls, how often, and who has a kernel for them.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "wick/program.h"
+
+namespace wick::cli {
+
+struct OperatorCount {
+  std::string name;      // registry key, "aten::add.out"; for a .pt2 the exported name, "aten.add.Tensor"
+  uint64_t count = 0;
+  bool in_wick = false;  // a .pt2's operator: Wick compiles it
+  bool in_stock = false; // stock ExecuTorch has a kernel; a .pt2's operator may be decomposed into such
+  std::string kernel;    // of a .pt2's operator: its registry key, "" if it is decomposed or computed
+};
+
+/// Kernel calls of all methods, by falling count, then name.
+std::vector<OperatorCount> count_operators(const Program& program);
+std::vector<OperatorCount> count_operators(const MethodMeta& method);
+/// Nodes of a graph and of the graphs inside it.
+std::vector<OperatorCount> count_operators(const compiler::Graph& graph);
+
+/// Is `key` in the portable table or among the operators on plain numbers?
+bool has_kernel(std::string_view key);
+/// False for the operators that only Wick has.
+bool stock_has_kernel(std::string_view key);
+
+}  // namespace wick::cli

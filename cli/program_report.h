@@ -1,0 +1,26 @@
+// What `wick inspect` says about a .pte.
+#pragma once
+#include <string>
+
+#include "compiler/support/json_writer.h"
+#include "compiler/support/result.h"
+#include "wick/program.h"
+
+namespace wick::cli {
+
+/// Bytes of the file by what they are; the sum is the file's size.
+struct FileBytes {
+  uint64_t tables = 0, constants = 0, initial_state = 0, delegates = 0, named_data = 0, padding = 0;
+};
+FileBytes file_bytes(const Program& program);
+
+/// Tables for a terminal. `instructions` adds every instruction with its source. Errors: corrupt_file (metadata).
+compiler::Status print_program(const std::string& path, const Program& program, bool instructions);
+
+/// The same as one JSON object, "wick.inspect.1". Errors: corrupt_file (metadata).
+compiler::Status write_program(const std::string& path, const Program& program, bool instructions, compiler::JsonWriter& json);
+
+/// One instruction in words: "aten::add.out(v1, v2, v3)", "jump to 7 if v3 is false".
+std::string instruction_text(const MethodMeta& method, const InstructionMeta& instruction);
+
+}  // namespace wick::cli

@@ -1,0 +1,143 @@
+// Every operator case of tests/fixtures/cases as a program of its own on the stock runtime: where does stock refuse what
+// eager computes, and where does it compute something else?
+//
+//   cases_on_stock STOCK_RUNNER FOLDER [FAMILY ..]     from the repository root
+//
+// Writes programs and arrays to FOLDER; prints one line per case that differs: family, line, operator, kernels of the
+// program that stock may not have ("-": none), shapes, what happened. compiler/ops/stock_limits.cpp holds the conclusions.
+#include <fmt/format.h>
+#include <stdio.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "cli/npz.h"
+#include "tests/conformance/case_program.h"
+#include "tests/conformance/compare.h"
+
+namespace wick::conformance {
+namespace {
+
+constexpr const char* kFamilies[] = {"pointwise", "binary", "movement", "reduction", "linear_algebra", "neural", "indexing", "creation", "quantized"};
+
+// Stock sums in another order: what counts here is other answers, not other roundings.
+constexpr double kLooser = 16;
+
+struct Pending {
+  Case test;
+  std::vector<int32_t> mutated_inputs;
+  std::string stem;
+};
+
+cli::NamedArray to_array(const std::string& name, const HostTensor& tensor) {
+  return {name, tensor.dtype, {tensor.sizes.begin(), tensor.sizes.end()}, tensor.bytes};
+}
+
+std::string shapes(const Case& test) {
+  std::string text;
+  for (const auto& [name, tensor] : test.tensors) text += fmt::format(" {}[{}]", dtype_name(tensor.value.dtype), fmt::join(tensor.value.sizes, ","));
+  return text;
+}
+
+void report(const Pending& item, const std::string& what) {
+  const std::string arguments = item.test.arguments.substr(0, 300);
+  fmt::print("{}:{} | {} |{} | {} | {}\n", item.test.family, item.test.line, item.test.op, shapes(item.test), what, arguments);
+}
+
+// What the program puts out, in order: changed inputs, then results.
+std::vector<const CaseTensor*> wanted(const Pending& item) {
+  std::vector<const CaseTensor*> out;
+  for (const int32_t input : item.mutated_inputs) {
+    const auto& [name, before] = item.test.tensors[static_cast<size_t>(input)];
+    const CaseTensor* after = &before;
+    for (const auto& [key, tensor] : item.test.mutated) {
+      if (key == name) after = &tensor;
+    }
+    out.push_back(after);
+  }
+  for (const Expected& expected : item.test.expect) {
+    if (expected.kind == Expected::Kind::number) out.push_back(nullptr);
+    for (const CaseTensor& tensor : expected.tensors) out.push_back(&tensor);
+  }
+  return out;
+}
+
+std::string check(const Pending& item) {
+  const auto arrays = cli::read_arrays(item.stem + ".out.npz");
+  if (!arrays.ok()) return "no outputs";
+  const std::vector<const CaseTensor*> want = wanted(item);
+  for (size_t i = 0; i < want.size(); ++i) {
+    if (!want[i]) continue;  // numbers are compared by the conformance test
+    const std::string name = fmt::format("out{}", i);
+    const auto got = std::find_if(arrays->begin(), arrays->end(), [&](const cli::NamedArray& a) { return a.name == name; });
+    if (got == arrays->end()) return name + " is missing";
+    const HostTensor tensor{got->dtype, {got->sizes.begin(), got->sizes.end()}, got->bytes};
+    const HostTensor& expected = want[i]->value;
+    Tolerance tolerance = tolerance_of(expected.dtype);
+    tolerance.absolute += magnitude(expected) * tolerance.relative;
+    tolerance.relative *= kLooser;
+    const std::string wrong = item.test.shape_only ? shape_difference(tensor, expected) : difference(tensor, expected, tolerance);
+    if (!wrong.empty()) return fmt::format("{}: {}", name, wrong);
+  }
+  return "";
+}
+
+// Files of a case that compiles to operators stock has; false for others.
+bool write_case(const std::string& folder, Case test, std::vector<Pending>* pending) {
+  if (test.error) return false;
+  auto compiled = compile_case(test, compiler::Profile::stock);
+  if (!compiled.ok()) return false;
+  Pending item{std::move(test), compiled->mutated_inputs, ""};
+  item.stem = fmt::format("{}/{}_{}", folder, item.test.family, item.test.line);
+  std::ofstream(item.stem + ".pte", std::ios::binary).write(reinterpret_cast<const char*>(compiled->pte.data()), static_cast<std::streamsize>(compiled->pte.size()));
+  std::vector<cli::NamedArray> inputs;
+  for (size_t i = 0; i < item.test.tensors.size(); ++i) inputs.push_back(to_array(fmt::format("in{}", i), item.test.tensors[i].second.value));
+  if (!cli::write_arrays(item.stem + ".in.npz", inputs).ok()) return false;
+  pending->push_back(std::move(item));
+  return true;
+}
+
+int run_family(const std::string& runner, const std::string& folder, const std::string& family) {
+  auto cases = read_cases("tests/fixtures/cases", family);
+  if (!cases.ok()) {
+    fputs(compiler::render(cases.diag()).c_str(), stderr);
+    return 2;
+  }
+  std::vector<Pending> pending;
+  size_t not_stock = 0, differ = 0;
+  for (Case& test : *cases) not_stock += !write_case(folder, std::move(test), &pending);
+  const std::string list = folder + "/" + family + ".list";
+  {
+    std::ofstream file(list);
+    for (const Pending& item : pending) file << item.stem << ".pte " << item.stem << ".in.npz " << item.stem << ".out.npz\n";
+  }
+  FILE* pipe = popen(fmt::format("timeout 1200 '{}' --batch '{}'", runner, list).c_str(), "r");
+  if (!pipe) return 1;
+  char line[4096];
+  for (const Pending& item : pending) {
+    if (!fgets(line, sizeof line, pipe)) break;
+    std::string text(line);
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    const std::string wrong = text == "ok" ? check(item) : text;
+    differ += !wrong.empty();
+    if (!wrong.empty()) report(item, wrong);
+  }
+  pclose(pipe);
+  fmt::print(stderr, "{}: {} run, {} differ, {} do not compile for stock\n", family, pending.size(), differ, not_stock);
+  return 0;
+}
+
+}  // namespace
+}  // namespace wick::conformance
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    fputs("usage: cases_on_stock STOCK_RUNNER FOLDER [FAMILY ..]\n", stderr);
+    return 2;
+  }
+  std::vector<std::string> families(argv + 3, argv + argc);
+  if (families.empty()) families.assign(std::begin(wick::conformance::kFamilies), std::end(wick::conformance::kFamilies));
+  int code = 0;
+  for (const std::string& family : families) code = std::max(code, wick::conformance::run_family(argv[1], argv[2], family));
+  return code;
+}

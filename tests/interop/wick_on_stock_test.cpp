@@ -1,0 +1,150 @@
+// Programs that Wick compiled, on the stock ExecuTorch runtime, against eager. Skipped where the runtime cannot be had.
+#include <stdlib.h>
+
+#include <cmath>
+
+#include "compiler/support/file_map.h"
+#include "tests/fixtures/expand_fixture.h"
+#include "tests/interop/fixture_files.h"
+#include "tests/interop/stock_peer.h"
+#include "tests/support/program_runner.h"
+
+namespace wick::interop {
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path kPrograms = "tests/fixtures/structure";
+const fs::path kModels = "tests/fixtures/models";
+
+// Models small enough for stock's portable kernels.
+const std::vector<std::string> kModelNames = {"autoencoder", "clip_vision", "ds_cnn",  "espcn", "gru",  "llama", "llama_cache",
+                                              "lstm",        "minilm",      "mixer", "qwen2", "tcn"};
+
+// Largest error of a model's float output, relative to its largest magnitude.
+constexpr double kModelError = 1e-4;
+
+class WickOnStock : public ::testing::TestWithParam<std::string> {
+ protected:
+  static void SetUpTestSuite() {
+    if (!peer_ && why_.empty()) peer_ = StockPeer::find(WICK_PEER_FOLDER, &why_);
+  }
+  void SetUp() override {
+    if (!peer_) GTEST_SKIP() << why_;
+    std::string name = fs::temp_directory_path() / "wick-interop-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    scratch_ = name;
+  }
+  void TearDown() override {
+    if (!scratch_.empty()) fs::remove_all(scratch_);
+  }
+
+  // Compiles and runs; outputs are named as in the fixtures. Skips programs that need operators of Wick's own.
+  void run(Span<const uint8_t> pt2, const std::vector<StockCall>& calls, bool external_weights, std::vector<std::vector<cli::NamedArray>>* outputs) {
+    compiler::CompileOptions options;
+    options.external_weights = external_weights;
+    auto compiled = compiler::compile({compiler::CompileBytes{"forward", GetParam() + ".pt2", pt2}}, options);
+    ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
+    if (!compiled->methods[0].not_stock.empty()) GTEST_SKIP() << "needs operators only Wick has: " << fmt::format("{}", fmt::join(compiled->methods[0].not_stock, ", "));
+    const std::string pte = scratch_ / "program.pte", ptd = scratch_ / "program.ptd";
+    ASSERT_TRUE(compiler::write_pieces(pte, compiled->program.pte).ok());
+    if (external_weights) {
+      ASSERT_TRUE(compiler::write_pieces(ptd, compiled->program.ptd).ok());
+    }
+    const compiler::Statement& statement = compiled->statements[0];
+    StockPeer::Run result = peer_->run(pte, "forward", calls, scratch_, string_inputs(statement), external_weights ? ptd : "");
+    ASSERT_TRUE(result.ok) << result.message;
+    for (auto& arrays : result.outputs) rename_outputs(statement, arrays);
+    *outputs = std::move(result.outputs);
+  }
+
+  static std::vector<std::string> string_inputs(const compiler::Statement& statement) {
+    std::vector<std::string> strings;
+    for (size_t i = 0; i < statement.inputs.size(); ++i) {
+      const auto* text = std::get_if<std::string>(&statement.values[static_cast<size_t>(statement.inputs[i])]);
+      if (text) strings.push_back(fmt::format("{}={}", i, *text));
+    }
+    return strings;
+  }
+
+  static void rename_outputs(const compiler::Statement& statement, std::vector<cli::NamedArray>& arrays) {
+    const size_t mutated = statement.mutated_inputs.size();
+    for (cli::NamedArray& array : arrays) {
+      const auto index = static_cast<size_t>(atoi(array.name.c_str() + 3));
+      array.name = index < mutated ? fmt::format("mut_{}", statement.mutated_inputs[index]) : fmt::format("out{}", statement.output_leaves[index - mutated]);
+    }
+  }
+
+  void check_program(bool external_weights) {
+    auto map = compiler::FileMap::open((kPrograms / (GetParam() + ".pt2")).string());
+    ASSERT_TRUE(map.ok());
+    const std::vector<FixtureCall> calls = fixture_calls(kPrograms, GetParam());
+    ASSERT_FALSE(calls.empty());
+    std::vector<StockCall> inputs;
+    for (const FixtureCall& call : calls) inputs.push_back(call.inputs);
+    std::vector<std::vector<cli::NamedArray>> outputs;
+    run(map->bytes(), inputs, external_weights, &outputs);
+    if (HasFatalFailure() || IsSkipped()) return;
+    for (size_t i = 0; i < calls.size(); ++i) EXPECT_EQ(testing::differences(outputs[i], calls[i].outputs, {}), "") << calls[i].label;
+  }
+
+  static std::optional<StockPeer> peer_;
+  static std::string why_;
+  fs::path scratch_;
+};
+std::optional<StockPeer> WickOnStock::peer_;
+std::string WickOnStock::why_;
+
+class StructureOnStock : public WickOnStock {};
+class ModelOnStock : public WickOnStock {};
+
+TEST_P(StructureOnStock, AgreesWithEager) { check_program(false); }
+TEST_P(StructureOnStock, AgreesWithEagerWithWeightsInTheirOwnFile) { check_program(true); }
+
+// What a sampled output keeps of a whole one.
+cli::NamedArray sample(const cli::NamedArray& array, int64_t every) {
+  cli::NamedArray out{array.name, array.dtype, {}, {}};
+  const size_t item = dtype_size_bytes(array.dtype);
+  for (size_t at = 0; at < array.bytes.size(); at += static_cast<size_t>(every) * item) {
+    out.bytes.insert(out.bytes.end(), array.bytes.begin() + static_cast<ptrdiff_t>(at), array.bytes.begin() + static_cast<ptrdiff_t>(at + item));
+  }
+  out.sizes = {static_cast<int64_t>(out.bytes.size() / item)};
+  return out;
+}
+
+double largest(const cli::NamedArray& array) {
+  double scale = 0;
+  for (size_t at = 0; array.dtype == DType::f32 && at + sizeof(float) <= array.bytes.size(); at += sizeof(float)) {
+    float value;
+    memcpy(&value, array.bytes.data() + at, sizeof value);
+    if (std::isfinite(value)) scale = std::max(scale, std::fabs(static_cast<double>(value)));
+  }
+  return scale;
+}
+
+TEST_P(ModelOnStock, AgreesWithEager) {
+  auto fixture = testing::expand_fixture((kModels / (GetParam() + ".wfix.gz")).string());
+  ASSERT_TRUE(fixture.ok()) << compiler::render(fixture.diag());
+  std::vector<StockCall> inputs;
+  for (const testing::FixtureStep& step : fixture->steps) inputs.push_back(step.inputs);
+  std::vector<std::vector<cli::NamedArray>> outputs;
+  run({fixture->pt2.data(), fixture->pt2.size()}, inputs, false, &outputs);
+  if (HasFatalFailure() || IsSkipped()) return;
+  for (size_t i = 0; i < fixture->steps.size(); ++i) {
+    for (const testing::SampledArray& want : fixture->steps[i].outputs) {
+      const cli::NamedArray* got = find_array(outputs[i], want.array.name);
+      ASSERT_TRUE(got) << want.array.name << " is missing";
+      EXPECT_EQ(got->sizes, want.array.sizes);
+      cli::NamedArray wanted = want.array;
+      const cli::NamedArray sampled = sample(*got, want.every);
+      wanted.sizes = sampled.sizes;
+      ASSERT_EQ(sampled.bytes.size(), wanted.bytes.size());
+      EXPECT_EQ(testing::difference(sampled, wanted, {0, kModelError * largest(wanted)}), "") << want.array.name << " of step " << i + 1;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, StructureOnStock, ::testing::ValuesIn(program_names(kPrograms, ".pt2")), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Models, ModelOnStock, ::testing::ValuesIn(kModelNames), [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace wick::interop

@@ -1,0 +1,128 @@
+// Every architecture of tests/fixtures/models: compiled twice, run, compared with eager.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string.h>
+
+#include "tests/fixtures/expand_fixture.h"
+#include "tests/support/program_runner.h"
+
+namespace wick::testing {
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path kFolder = "tests/fixtures/models";
+constexpr const char* kSuffix = ".wfix.gz";
+
+// What takes longest to run with portable kernels; their test has the label "large".
+const std::vector<std::string> kLarge = {"convnext_tiny", "inception_v3", "resnet50", "swin_t", "vit_b_16"};
+
+// Largest error of a float output, relative to the largest magnitude that eager put out.
+constexpr double kMaxError = 1e-4;
+
+// Arena bytes over the largest sum of live bytes, for models where the planner reaches exactly that.
+const std::vector<std::string> kTightArena = {"autoencoder", "ds_cnn", "mobilenet_v2", "resnet18", "squeezenet1_1", "tcn"};
+
+bool contains(const std::vector<std::string>& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+std::vector<std::string> models(bool large) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
+    std::string name = entry.path().filename().string();
+    if (!name.ends_with(kSuffix)) continue;
+    name.resize(name.size() - strlen(kSuffix));
+    if (contains(kLarge, name) == large) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// The elements of `array` that a sampled array holds, and its shape.
+cli::NamedArray sample(const cli::NamedArray& array, int64_t every) {
+  cli::NamedArray out{array.name, array.dtype, array.sizes, {}};
+  const size_t item = dtype_size_bytes(array.dtype);
+  for (size_t at = 0; at < array.bytes.size(); at += static_cast<size_t>(every) * item) {
+    out.bytes.insert(out.bytes.end(), array.bytes.begin() + static_cast<ptrdiff_t>(at), array.bytes.begin() + static_cast<ptrdiff_t>(at + item));
+  }
+  return out;
+}
+
+float element(const cli::NamedArray& array, size_t index) {
+  float value;
+  memcpy(&value, array.bytes.data() + index * sizeof value, sizeof value);
+  return value;
+}
+
+// Largest |got - want| over the largest |want|; infinite where one is NaN or infinite and the other is not the same.
+double relative_error(const cli::NamedArray& got, const cli::NamedArray& want) {
+  double scale = 0, worst = 0;
+  for (size_t i = 0; i < want.bytes.size() / sizeof(float); ++i) {
+    const double a = static_cast<double>(element(got, i)), b = static_cast<double>(element(want, i));
+    if (std::isfinite(b)) scale = std::max(scale, std::fabs(b));
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    worst = std::isfinite(a - b) ? std::max(worst, std::fabs(a - b)) : INFINITY;
+    if (std::isinf(worst)) break;
+  }
+  return worst == 0 ? 0 : worst / scale;
+}
+
+// "" or what is wrong; `error` grows to the relative error of float outputs.
+std::string compare(const cli::NamedArray& got, const SampledArray& want, double* error) {
+  if (got.dtype != want.array.dtype) return fmt::format("dtype {} instead of {}", dtype_name(got.dtype), dtype_name(want.array.dtype));
+  if (got.sizes != want.array.sizes) return fmt::format("sizes [{}] instead of [{}]", fmt::join(got.sizes, ", "), fmt::join(want.array.sizes, ", "));
+  const cli::NamedArray sampled = sample(got, want.every);
+  if (sampled.bytes.size() != want.array.bytes.size()) return "another number of samples";
+  if (got.dtype != DType::f32) return sampled.bytes == want.array.bytes ? "" : "elements differ";
+  const double relative = relative_error(sampled, want.array);
+  *error = std::max(*error, relative);
+  return relative <= kMaxError ? "" : fmt::format("error {:.3g} of the output's scale", relative);
+}
+
+void check_step(CompiledProgram& program, const FixtureStep& step, double* relative) {
+  std::vector<cli::NamedArray> outputs;
+  std::string error;
+  ASSERT_TRUE(program.run("forward", step.inputs, &outputs, &error)) << error;
+  for (const SampledArray& want : step.outputs) {
+    const auto got = std::find_if(outputs.begin(), outputs.end(), [&](const cli::NamedArray& a) { return a.name == want.array.name; });
+    ASSERT_NE(got, outputs.end()) << want.array.name << " is missing";
+    EXPECT_EQ(compare(*got, want, relative), "") << want.array.name;
+  }
+}
+
+class Model : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Model, CompilesToTheSameBytesTwiceAndAgreesWithEager) {
+  auto fixture = expand_fixture((kFolder / (GetParam() + kSuffix)).string());
+  ASSERT_TRUE(fixture.ok()) << compiler::render(fixture.diag());
+  const Span<const uint8_t> bytes(fixture->pt2.data(), fixture->pt2.size());
+  const std::vector<compiler::CompileBytes> inputs = {{"forward", GetParam() + ".pt2", bytes}};
+  std::string error;
+  auto program = CompiledProgram::make(inputs, {}, IsaLevel::avx512, &error);
+  ASSERT_TRUE(program) << error;
+  {
+    auto again = compiler::compile(inputs, compiler::CompileOptions{});
+    ASSERT_TRUE(again.ok());
+    EXPECT_TRUE(again->program.pte.join() == program->pte()) << "a second compilation gives other bytes";
+  }
+  const compiler::MethodReport& report = program->compiled().methods[0];
+  if (contains(kTightArena, GetParam())) {
+    EXPECT_EQ(report.arena_bytes, report.arena_lower_bound_bytes);
+  }
+  double relative = 0;
+  ASSERT_FALSE(fixture->steps.empty());
+  for (const FixtureStep& step : fixture->steps) check_step(*program, step, &relative);
+  RecordProperty("relative_error", fmt::format("{:.3g}", relative));
+  fmt::print("{}: error {:.2g}, arena {} bytes, {:.2f} % above the lower bound, {} instructions\n", GetParam(), relative, report.arena_bytes,
+             100.0 * static_cast<double>(report.arena_bytes - report.arena_lower_bound_bytes) / static_cast<double>(std::max<uint64_t>(1, report.arena_lower_bound_bytes)),
+             program->compiled().statements[0].instructions.size());
+}
+
+const auto kName = [](const ::testing::TestParamInfo<std::string>& info) { return info.param; };
+INSTANTIATE_TEST_SUITE_P(Small, Model, ::testing::ValuesIn(models(false)), kName);
+INSTANTIATE_TEST_SUITE_P(Large, Model, ::testing::ValuesIn(models(true)), kName);
+
+}  // namespace
+}  // namespace wick::testing
