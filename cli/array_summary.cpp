@@ -33,6 +33,33 @@ std::string element_text(const NamedArray& array, size_t index) {
   return fmt::format("{:.6g}{:+.6g}j", element_of(array, index), imaginary);
 }
 
+struct Statistics {
+  size_t count = 0, nan_count = 0;
+  double least = std::numeric_limits<double>::infinity(), most = -least, mean = 0;
+  bool is_meaningful = false;  // real numbers, at least one of them no NaN
+};
+
+Statistics statistics_of(const NamedArray& array) {
+  Statistics result;
+  const size_t item = dtype_size_bytes(array.dtype);
+  result.count = item == 0 ? 0 : array.bytes.size() / item;
+  double sum = 0;
+  for (size_t i = 0; i < result.count; ++i) {
+    const double value = element_of(array, i);
+    if (std::isnan(value)) {
+      ++result.nan_count;
+      continue;
+    }
+    result.least = std::min(result.least, value);
+    result.most = std::max(result.most, value);
+    sum += value;
+  }
+  const size_t numbers = result.count - result.nan_count;
+  if (numbers > 0) result.mean = sum / static_cast<double>(numbers);
+  result.is_meaningful = numbers > 0 && array.dtype != DType::boolean && !is_complex(array.dtype);
+  return result;
+}
+
 }  // namespace
 
 double element_of(const NamedArray& array, size_t index) {
@@ -58,27 +85,32 @@ double element_of(const NamedArray& array, size_t index) {
 std::string array_text(DType dtype, const std::vector<int64_t>& sizes) { return fmt::format("{}[{}]", dtype_name(dtype), fmt::join(sizes, ", ")); }
 
 std::string summary(const NamedArray& array) {
-  const size_t item = dtype_size_bytes(array.dtype);
-  const size_t count = item == 0 ? 0 : array.bytes.size() / item;
   std::string text = fmt::format("{}  {}", array.name, array_text(array.dtype, array.sizes));
   if (array.sizes.empty()) return text + "  " + element_text(array, 0);
-  double least = std::numeric_limits<double>::infinity(), most = -least, sum = 0;
-  size_t numbers = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const double value = element_of(array, i);
-    if (std::isnan(value)) continue;
-    least = std::min(least, value);
-    most = std::max(most, value);
-    sum += value;
-    ++numbers;
-  }
-  if (numbers > 0 && array.dtype != DType::boolean && !is_complex(array.dtype)) {
-    text += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", least, most, sum / static_cast<double>(numbers));
-  }
-  if (numbers < count) text += fmt::format("  {} NaN", count - numbers);
+  const Statistics numbers = statistics_of(array);
+  if (numbers.is_meaningful) text += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", numbers.least, numbers.most, numbers.mean);
+  if (numbers.nan_count > 0) text += fmt::format("  {} NaN", numbers.nan_count);
   text += "  [";
-  for (size_t i = 0; i < std::min(count, kShown); ++i) text += (i ? ", " : "") + element_text(array, i);
-  return text + (count > kShown ? ", ..]" : "]");
+  for (size_t i = 0; i < std::min(numbers.count, kShown); ++i) text += (i ? ", " : "") + element_text(array, i);
+  return text + (numbers.count > kShown ? ", ..]" : "]");
+}
+
+void write_summary(const NamedArray& array, compiler::JsonWriter& json) {
+  json.object();
+  json.field("name", array.name);
+  json.field("dtype", dtype_name(array.dtype));
+  json.key("sizes");
+  json.array();
+  for (int64_t size : array.sizes) json.value(size);
+  json.end();
+  const Statistics numbers = statistics_of(array);
+  if (numbers.is_meaningful) {
+    json.field("min", numbers.least);
+    json.field("max", numbers.most);
+    json.field("mean", numbers.mean);
+  }
+  json.field("nan_count", static_cast<uint64_t>(numbers.nan_count));
+  json.end();
 }
 
 }  // namespace wick::cli

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/npz.h"
+#include "compiler/support/json_writer.h"
 
 namespace wick::cli {
 
@@ -15,5 +16,8 @@ std::string array_text(DType dtype, const std::vector<int64_t>& sizes);
 
 /// "out0  f32[1, 10]  min -3.1  max 8.2  mean 0.4  [0.1, 2.5, ..]".
 std::string summary(const NamedArray& array);
+
+/// One object: name, dtype, sizes, and for numbers min, max, mean (NaN left out) and nan_count.
+void write_summary(const NamedArray& array, compiler::JsonWriter& json);
 
 }  // namespace wick::cli

@@ -72,7 +72,8 @@ Status dump(const std::string& folder, std::string_view method, int number, std:
 
 Status write_outputs(const compiler::CompileResult& result, const CompileFlags& flags, const std::string& report_text) {
   RETURN_IF_ERROR(compiler::write_pieces(flags.output, result.program.pte));
-  if (!flags.external_weights.empty()) RETURN_IF_ERROR(compiler::write_pieces(flags.external_weights, result.program.ptd));
+  if (result.program.ptd.size_bytes > 0) RETURN_IF_ERROR(compiler::write_pieces(flags.external_weights, result.program.ptd));
+  else if (!flags.external_weights.empty()) fmt::print(stderr, "note: no weight has a name, {} is not written\n", flags.external_weights);
   if (!flags.report.empty()) {
     RETURN_IF_ERROR(compiler::write_file(flags.report, Span<const uint8_t>(reinterpret_cast<const uint8_t*>(report_text.data()), report_text.size())));
   }
@@ -140,7 +141,7 @@ int compile_command(const CompileFlags& flags) {
   }
   for (const compiler::MethodReport& method : result->methods) {
     fmt::print("{}: {} kernel calls, arena {} bytes (lower bound {})\n", method.name, method.kernels, method.arena_bytes, method.arena_lower_bound_bytes);
-    for (const std::string& name : method.not_stock) fmt::print(stderr, "note: {} runs on Wick's kernels only; stock ExecuTorch has none\n", name);
+    for (const std::string& name : method.not_stock) fmt::print(stderr, "note: {} runs on Wick's kernels only, not on stock ExecuTorch's\n", name);
   }
   fmt::print("{}: {} bytes, of which {} constants; compiled in {:.1f} ms\n", flags.output, result->file_bytes, result->constant_bytes, compile_ms);
   return 0;

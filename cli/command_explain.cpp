@@ -42,7 +42,7 @@ struct MethodExplained {
 
 std::string kernel_reason(const std::string& key) {
   if (!has_kernel(key)) return "Wick has no kernel of this name";
-  return stock_has_kernel(key) ? "stock's operator" : "Wick's own kernel: stock ExecuTorch has none";
+  return stock_has_kernel(key) ? "stock has this operator too" : "only Wick has this operator";
 }
 
 MethodExplained explain_statement(const compiler::Statement& statement) {

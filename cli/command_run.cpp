@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <cstdio>
 
 #include "cli/array_summary.h"
 #include "cli/command.h"
 #include "cli/program_inputs.h"
 #include "cli/program_session.h"
+#include "compiler/support/json_writer.h"
 
 namespace wick::cli {
 namespace {
@@ -23,6 +23,7 @@ struct RunFlags {
   std::vector<std::string> inputs, steps, data;
   uint64_t seed = 0;
   int threads = 0;
+  bool json = false;
 };
 
 /// One call: `method` (empty: the default one) over the arrays of `input` ("": none), into `output` ("": dropped).
@@ -62,6 +63,19 @@ Status run_steps(const RunFlags& flags, Session& session) {
   return {};
 }
 
+void print_json(const std::string& method, const std::vector<NamedArray>& arrays) {
+  compiler::JsonWriter json;
+  json.object();
+  json.field("schema", "wick.run.1");
+  json.field("method", method);
+  json.key("outputs");
+  json.array();
+  for (const NamedArray& array : arrays) write_summary(array, json);
+  json.end();
+  json.end();
+  fmt::print("{}\n", json.text());
+}
+
 Status run_once(const RunFlags& flags, Session& session) {
   ASSIGN_OR_RETURN(std::string method, session.choose(flags.method));
   const MethodMeta meta = session.meta(method);
@@ -77,7 +91,14 @@ Status run_once(const RunFlags& flags, Session& session) {
   std::vector<HostValue> outputs;
   RETURN_IF_ERROR(session.execute(method, inputs, &outputs));
   const std::vector<NamedArray> arrays = output_arrays(facts, std::move(outputs));
-  if (!flags.output.empty()) return write_arrays(flags.output, arrays);
+  if (!flags.output.empty()) {
+    RETURN_IF_ERROR(write_arrays(flags.output, arrays));
+    if (!flags.json) return {};
+  }
+  if (flags.json) {
+    print_json(method, arrays);
+    return {};
+  }
   for (const NamedArray& array : arrays) fmt::print("{}\n", summary(array));
   return {};
 }
@@ -116,6 +137,7 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("--seed", flags->seed, "of random inputs and random operators")->capture_default_str();
   command->add_option("--threads", flags->threads, "default: WICK_NUM_THREADS, else one per core")->check(CLI::Range(1, 256));
   command->add_option("--data", flags->data, "a .ptd file with weights; may repeat")->allow_extra_args(false);
+  command->add_flag("--json", flags->json, "describe the outputs as JSON");
   command->callback([flags, &action] { action = [flags] { return run_command(*flags); }; });
 }
 

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "cli/command.h"
+#include "compiler/support/failure.h"
 
 namespace {
 
@@ -44,6 +45,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return run(argc, argv);
+  } catch (const wick::compiler::Failure& failure) {
+    return wick::cli::report(failure.diag);
   } catch (const std::bad_alloc&) {
     return wick::cli::report({wick::compiler::Code::limit, "out of memory"});
   } catch (const std::exception& error) {

@@ -9,15 +9,17 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 
 find_program(WICK_CCACHE ccache)
 if(WICK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER "${WICK_CCACHE}")
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${WICK_CCACHE}")
+  # Presets with equal flags share what one of them compiled.
+  set(launcher "${CMAKE_COMMAND}" -E env CCACHE_NOHASHDIR=1 "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${WICK_CCACHE}")
+  set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
 endif()
 
 add_library(wick_flags INTERFACE)
 target_include_directories(wick_flags INTERFACE
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
 # Contraction off: a*b+c gives the same bits on every host. Hot loops that may differ opt in file by file.
-target_compile_options(wick_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-deprecated-declarations -Wno-deprecated-declarations
+target_compile_options(wick_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-deprecated-declarations
   "$<$<BOOL:${WICK_WERROR}>:-Werror>"
   # GCC 12 reports out-parameters that are set on every path that reads them, and products of bools in templates.
   "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-int-in-bool-context>"

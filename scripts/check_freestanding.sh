@@ -47,8 +47,9 @@ for archive in "${archives[@]}"; do
 done
 linked="$folder/core.o"
 "${prefix}ld" -r -o "$linked" --whole-archive "${core[@]}"
-core_bytes=$("${prefix}size" "$linked" | awk 'NR == 2 { print $1 }')
-echo "core: $core_bytes bytes of text, at most $max_core_text_bytes"
+core_bytes=$("${prefix}size" -A "$linked" | awk '$1 ~ /^\.text/ { sum += $2 } END { print sum + 0 }')
+constant_bytes=$("${prefix}size" -A "$linked" | awk '$1 ~ /^\.rodata/ { sum += $2 } END { print sum + 0 }')
+echo "core: $core_bytes bytes of code, at most $max_core_text_bytes; $constant_bytes bytes of constants"
 if [ "$core_bytes" -gt "$max_core_text_bytes" ]; then
   echo "the core is too large"
   bad=1

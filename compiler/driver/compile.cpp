@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/import/archive.h"
+#include "compiler/ops/stock_limits.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/linearize.h"
 #include "compiler/plan/memory_plan.h"
@@ -11,8 +12,10 @@ namespace wick::compiler {
 namespace {
 
 KeepFn portable_keep(Profile profile) {
-  // Composites with a kernel of ours run whole where the profile prefers that.
-  return [profile](const Node& node) { return node.op->kernel && node.op->has(kNoStock) && profile == Profile::native; };
+  // What has a kernel of ours runs whole where the profile prefers that.
+  return [profile](const Node& node) {
+    return profile == Profile::native && node.op->kernel && (node.op->has(kNoStock) || !stock_limit(node).empty());
+  };
 }
 
 MethodReport report_of(const Statement& statement, const CompileOptions& options) {

@@ -41,7 +41,7 @@ struct MethodReport {
   size_t delegates = 0, kernels = 0;
   std::vector<NodeVerdict> outside;          // nodes no delegate of a requested backend takes
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
-  std::vector<std::string> not_stock;        // operators only Wick has
+  std::vector<std::string> not_stock;        // what only Wick runs: operators stock lacks, or "NAME (reason)"
 };
 
 struct CompileResult {

@@ -117,7 +117,7 @@ class ProgramWriter {
       out.pte.pad_to(base + offsets[i]);
       for (FilePieces::Piece& piece : segments[i]->pieces) out.pte.append(piece.bytes, piece.owner);
     }
-    if (options_.external_weights) out.ptd = external_file();
+    if (options_.external_weights && !external_tensors_.empty()) out.ptd = external_file();
     return out;
   }
 
@@ -168,6 +168,7 @@ class ProgramWriter {
       case Storage::Kind::constant:
         if (options_.external_weights && !item.name.empty() && item.offset_bytes == 0) {
           location = pte::TensorDataLocation::EXTERNAL;
+          data_index = 1;  // means only that the caller must not provide the memory
           add_external(item, storage.data);
         } else {
           data_index = constants_.index_of(constant_offset(storage) + item.offset_bytes);

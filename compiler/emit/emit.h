@@ -30,7 +30,7 @@ struct EmitOptions {
 
 struct EmittedProgram {
   FilePieces pte;
-  FilePieces ptd;                // empty unless external_weights
+  FilePieces ptd;                // empty unless external_weights and a constant has a name
   uint64_t constant_bytes = 0;   // stored constants and initial values, both files
 };
 

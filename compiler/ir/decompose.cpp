@@ -29,6 +29,9 @@ bool compatible(const Type& before, const Type& after) {
 
 void check_types(const Node& node, const std::vector<Value*>& values) {
   if (values.size() != node.results().size()) {
+    if (node.op->parsed->returns.size() == 1 && node.op->parsed->returns[0] == ReturnType::tensor_list) {
+      fail(Diag(Code::unsupported_model, fmt::format("{} gives {} tensors, the file records {}", node.op->name(), values.size(), node.results().size())).in(where_of(node)));
+    }
     fail(Code::internal, fmt::format("the decomposition of {} has {} results, not {}", node.op->name(), values.size(), node.results().size()));
   }
   for (size_t i = 0; i < values.size(); ++i) {

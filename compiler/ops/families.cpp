@@ -29,6 +29,7 @@ std::vector<Family> op_families() {
       {kResizeRows, kResizeCount},
       {kSpectralRows, kSpectralCount},
       {kViewRows, kViewCount},
+      {kWindowRows, kWindowCount},
   };
 }
 

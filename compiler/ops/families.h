@@ -36,6 +36,7 @@ WICK_OP_FAMILY(Reduction)
 WICK_OP_FAMILY(Resize)
 WICK_OP_FAMILY(Spectral)
 WICK_OP_FAMILY(View)
+WICK_OP_FAMILY(Window)
 #undef WICK_OP_FAMILY
 
 struct Family {

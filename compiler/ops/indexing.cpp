@@ -313,6 +313,24 @@ void infer_nonzero(Node& node) {
   require_equal(node.result()->sizes()[1], Sym(static_cast<int64_t>(x->rank())), "nonzero: columns");
 }
 // where(condition): the columns of nonzero
+void infer_where_indices(Node& node) {
+  infer_preset(node);
+  for (const Value* result : node.results()) {
+    if (result->rank() != 1 || result->dtype() != DType::i64) reject("where: a result is no vector of i64");
+  }
+}
+// Values, the number of each element's value, counts; those not asked for are empty vectors.
+void infer_unique(Node& node) {
+  infer_preset(node);
+  const Value* x = node.tensor("self");
+  const auto is_vector = [&](size_t i) { return node.result(i)->rank() == 1; };
+  if (!is_vector(0) || !is_vector(2) || node.result(1)->rank() != (node.boolean("return_inverse") ? x->rank() : 1)) {
+    reject("unique: a result type does not fit");
+  }
+  if (node.result(0)->dtype() != x->dtype() || node.result(1)->dtype() != DType::i64 || node.result(2)->dtype() != DType::i64) {
+    reject("unique: a result dtype does not fit");
+  }
+}
 Results decompose_where_indices(Builder& b, Node& node) {
   Value* condition = node.tensor("condition");
   const size_t rank = std::max<size_t>(condition->rank(), 1);
@@ -376,6 +394,7 @@ void infer_one_hot(Node& node) {
   Sizes sizes = x->sizes();
   if (classes.is(-1)) {
     infer_preset(node);
+    if (node.result()->rank() != x->rank() + 1 || node.result()->dtype() != DType::i64) reject("one_hot: the result type does not fit");
     return;
   }
   sizes.push_back(classes);
@@ -437,9 +456,8 @@ const OpDef kIndexingRows[] = {
     {"aten::nanmedian(Tensor self) -> Tensor", infer_scalar_result, nullptr, "aten::nanmedian.out", kNoStock},
     {"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_order_statistic, nullptr, "aten::nanmedian.dim_values", kNoStock},
     {"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_order_statistic, nullptr, "aten::mode.values", kNoStock},
-    {"aten::where(Tensor condition) -> Tensor[]", infer_preset, decompose_where_indices, nullptr, kDataDependent},
-    {"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", infer_preset, nullptr, "aten::_unique2.out", kNoStock | kDataDependent},
-    {"aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)", infer_preset, nullptr, "aten::unique_consecutive.out", kNoStock | kDataDependent},
+    {"aten::where(Tensor condition) -> Tensor[]", infer_where_indices, decompose_where_indices, nullptr, kDataDependent},
+    {"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", infer_unique, nullptr, "aten::_unique2.out", kNoStock | kDataDependent},
     {"aten::nonzero(Tensor self) -> Tensor", infer_nonzero, nullptr, "aten::nonzero.out", kDataDependent},
     {"aten::masked_select(Tensor self, Tensor mask) -> Tensor", infer_vector_result, nullptr, "aten::masked_select.out", kDataDependent},
     {"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", infer_vector_result, nullptr, "aten::bincount.out", kDataDependent | kNoStock},

@@ -83,6 +83,13 @@ Value* blend(Compose& c, Node& node, Value* product) {
   return c.add(product, bias);
 }
 
+// beta 0 ignores self; stock multiplies it.
+Results decompose_addmm(Builder& b, Node& node) {
+  if (literal(node.arg("beta")) != 0.0) return {};
+  Compose c(b);
+  return {blend(c, node, b.call("aten.mm", {node.arg("mat1"), node.arg("mat2")}))};
+}
+
 void infer_baddbmm(Node& node) {
   const Value *x = node.tensor("batch1"), *y = node.tensor("batch2");
   check_bmm(x, y);
@@ -300,17 +307,49 @@ Results decompose_pdist(Builder& b, Node& node) {
   return {b.call("aten._pdist_forward", {node.arg("self"), node.real("p")})};
 }
 
+// Row r of x times weights[g], g = the first group whose end in `offsets` lies beyond r; zeros after the last group:
+// the products with all groups, of which each row takes its own.
+Value* grouped_matmul(Builder& b, Value* x, Value* weights, Value* offsets) {
+  Compose c(b);
+  require_rank(x, 2, "grouped matrix product: rows");
+  require_rank(weights, 3, "grouped matrix product: weights");
+  require_rank(offsets, 1, "grouped matrix product: offsets");
+  require_equal(offsets->sizes()[0], weights->sizes()[0], "grouped matrix product: groups");
+  const Sym rows = x->sizes()[0], groups = weights->sizes()[0], columns = weights->sizes()[2];
+  Value* side_by_side = b.reshape(b.permute(weights, {1, 0, 2}), {weights->sizes()[1], groups * columns});
+  Value* products = b.reshape(b.call("aten.mm", {x, side_by_side}), {rows * groups, columns});
+  Value* row = c.arange(rows, DType::i64);
+  Value* group = c.sum(c.compare("le", b.unsqueeze(b.cast(offsets, DType::i64), 0), b.unsqueeze(row, 1)), {1});
+  Value* own = c.add(c.mul(row, groups), c.minimum(group, groups - Sym(1)));
+  return c.where(b.unsqueeze(c.compare("lt", group, groups), 1), c.index_select(products, 0, own), 0.0);
+}
+Results decompose_grouped_mm(Builder& b, Node& node) {
+  Value *x = node.tensor("self"), *weights = node.tensor("mat2"), *offsets = node.optional_tensor("offs");
+  require(node.is_none("bias"), "grouped matrix product with a bias");
+  require_same_dtype(x, weights);
+  Value* out = nullptr;
+  if (offsets) out = grouped_matmul(b, x, weights, offsets);
+  else out = b.call("aten.bmm", {x, weights});
+  return {b.cast(out, node.dtype("out_dtype").value_or(out->dtype()))};
+}
+Results decompose_grouped_mm_fallback(Builder& b, Node& node) {
+  require_same_dtype(node.tensor("input"), node.tensor("weight"));
+  return {grouped_matmul(b, node.tensor("input"), node.tensor("weight"), node.tensor("offs"))};
+}
+
 }  // namespace
 
 const OpDef kLinearAlgebraRows[] = {
     {"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", infer_linear, decompose_linear, "aten::linear.out"},
     {"aten::mm(Tensor self, Tensor mat2) -> Tensor", infer_mm, nullptr, "aten::mm.out"},
     {"aten::bmm(Tensor self, Tensor mat2) -> Tensor", infer_bmm, nullptr, "aten::bmm.out"},
-    {"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", infer_addmm, nullptr, "aten::addmm.out"},
+    {"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", infer_addmm, decompose_addmm, "aten::addmm.out"},
     {"aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", infer_baddbmm, decompose_baddbmm},
     {"aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr, decompose_addbmm},
     {"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr, decompose_addmv},
     {"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr, decompose_addr},
+    {"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", nullptr, decompose_grouped_mm},
+    {"transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", nullptr, decompose_grouped_mm_fallback},
     {"aten::matmul(Tensor self, Tensor other) -> Tensor", infer_matmul, decompose_matmul},
     {"aten::linalg_matmul(Tensor self, Tensor other) -> Tensor", infer_matmul, decompose_matmul},
     {"aten::mv(Tensor self, Tensor vec) -> Tensor", nullptr, decompose_matmul},

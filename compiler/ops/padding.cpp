@@ -34,8 +34,26 @@ bool no_padding(const Ints& pairs) {
 }
 
 Results decompose_constant_pad(Builder& b, Node& node) {
-  if (no_padding(node.ints("pad"))) return {node.tensor("self")};
-  return {};
+  const Ints& pairs = node.ints("pad");
+  Value* x = node.tensor("self");
+  if (no_padding(pairs)) return {x};
+  // Negative amounts cut; stock's kernel takes none.
+  Ints rest = pairs;
+  for (size_t i = 0; i < pairs.size() / 2; ++i) {
+    const auto dim = static_cast<int64_t>(x->rank() - 1 - i);
+    const auto amount = [&](Sym& side) -> Sym {
+      if (!side.is_const() || side.value() >= 0) return 0;
+      const Sym cut = -side.value();
+      side = 0;
+      return cut;
+    };
+    const Sym left = amount(rest[2 * i]), right = amount(rest[2 * i + 1]);
+    const Sym size = x->sizes()[static_cast<size_t>(dim)];
+    if (!left.is(0) || !right.is(0)) x = b.slice(x, dim, left, size - right);
+  }
+  if (x == node.tensor("self")) return {};
+  if (no_padding(rest)) return {x};
+  return {b.call("aten.constant_pad_nd", {x, rest, node.arg("value")})};
 }
 
 // Every element before and after comes from the other side.

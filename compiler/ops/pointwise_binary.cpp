@@ -39,6 +39,7 @@ constexpr NumberForm kNumberForms[] = {
 Results decompose_number_operand(Builder& b, Node& node) {
   std::vector<Arg> args = node.args();
   if (is_number(args[1]) && tensor_or_null(args[0])) {
+    if (node.op->parsed->args[1].type == ArgType::scalar) return {};  // already the form with a number
     for (const NumberForm& form : kNumberForms) {
       if (form.tensor == node.op->name()) return {b.call(form.scalar, args)};
     }
@@ -52,6 +53,32 @@ Results decompose_number_operand(Builder& b, Node& node) {
     args[i] = Compose(b).tensor(args[i], own);
   }
   return {b.call(node.op->name(), args)};
+}
+
+// Stock adds a number only where the result has the tensor's dtype.
+Results decompose_add_scalar(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const DType dtype = node.result()->dtype();
+  if (x->dtype() == dtype) return {};
+  return {b.call("aten.add.Scalar", {b.cast(x, dtype), node.arg(1), node.arg(2)})};
+}
+
+// Integers: x - floor(x / y) * y. Stock's kernel gives the remainder of the division towards zero.
+Results decompose_remainder(Builder& b, Node& node) {
+  const DType dtype = node.result()->dtype();
+  const bool integers = is_integral(dtype) && dtype != DType::boolean;
+  const bool scalar = node.is("aten.remainder.Scalar");
+  if (!scalar && (is_number(node.arg(0)) || is_number(node.arg(1)))) return decompose_number_operand(b, node);
+  if (scalar && !integers) return {};
+  Compose c(b);
+  Value *x = node.tensor("self"), *divisor = tensor_or_null(node.arg(1));
+  // Mixed operands: stock computes with less than the result's precision.
+  const bool mixed = x->dtype() != dtype || (divisor && divisor->dtype() != dtype);
+  if (!integers && !mixed) return {};
+  x = b.cast(x, dtype);
+  const Arg y = divisor ? Arg(b.cast(divisor, dtype)) : node.arg(1);
+  if (!integers) return {c.remainder(x, y)};
+  return {c.sub(x, c.mul(c.div_mode(x, y, "floor"), y))};
 }
 
 void infer_divide_mode(Node& node) {
@@ -273,7 +300,7 @@ Results decompose_isclose(Builder& b, Node& node) {
 
 const OpDef kPointwiseBinaryRows[] = {
     {"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_number_operand, "aten::add.out"},
-    {"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, nullptr, "aten::add.Scalar_out"},
+    {"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_add_scalar, "aten::add.Scalar_out"},
     {"aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_number_operand, "aten::sub.out"},
     {"aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, nullptr, "aten::sub.Scalar_out"},
     {"aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::mul.out"},
@@ -284,8 +311,8 @@ const OpDef kPointwiseBinaryRows[] = {
     {"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", infer_divide_mode, decompose_divide_mode, "aten::div.Scalar_mode_out"},
     {"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, nullptr, "aten::rsub.Scalar_out"},
     {"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_rsub_tensor},
-    {"aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::remainder.Tensor_out"},
-    {"aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::remainder.Scalar_out"},
+    {"aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_remainder, "aten::remainder.Tensor_out"},
+    {"aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, decompose_remainder, "aten::remainder.Scalar_out"},
     {"aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::fmod.Tensor_out"},
     {"aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::fmod.Scalar_out"},
     {"aten::floor_divide(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_floor_divide, "aten::floor_divide.out"},

@@ -84,6 +84,12 @@ Results decompose_signbit(Builder& b, Node& node) {
   return {c.logical_or(negative, c.compare("lt", c.unary("aten.reciprocal", x), 0))};
 }
 
+// Integers are whole already; stock's kernels take them through floating point.
+Results decompose_rounding(Builder&, Node& node) {
+  if (is_floating(node.tensor("self")->dtype())) return {};
+  return {node.tensor("self")};
+}
+
 double largest(DType dtype) {
   switch (dtype) {
     case DType::f16: return 65504.0;
@@ -158,13 +164,13 @@ const OpDef kPointwiseUnaryRows[] = {
     FLOAT_UNARY("aten::tanh(Tensor self) -> Tensor", "aten::tanh.out"),
     {"aten::abs(Tensor self) -> Tensor", infer_abs, nullptr, "aten::abs.out"},
     SAME_UNARY("aten::bitwise_not(Tensor self) -> Tensor", "aten::bitwise_not.out"),
-    SAME_UNARY("aten::ceil(Tensor self) -> Tensor", "aten::ceil.out"),
-    SAME_UNARY("aten::floor(Tensor self) -> Tensor", "aten::floor.out"),
+    {"aten::ceil(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::ceil.out"},
+    {"aten::floor(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::floor.out"},
     SAME_UNARY("aten::neg(Tensor self) -> Tensor", "aten::neg.out"),
     SAME_UNARY("aten::relu(Tensor self) -> Tensor", "aten::relu.out"),
-    SAME_UNARY("aten::round(Tensor self) -> Tensor", "aten::round.out"),
+    {"aten::round(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::round.out"},
     SAME_UNARY("aten::sign(Tensor self) -> Tensor", "aten::sign.out"),
-    SAME_UNARY("aten::trunc(Tensor self) -> Tensor", "aten::trunc.out"),
+    {"aten::trunc(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::trunc.out"},
     {"aten::isinf(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::isinf.out"},
     {"aten::isnan(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::isnan.out"},
     {"aten::logical_not(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::logical_not.out"},

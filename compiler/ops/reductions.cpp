@@ -159,6 +159,15 @@ void infer_scan(Node& node) {
   wrap_dim(node.static_integer("dim"), x->rank());
   set_result(node, wanted(node).value_or(sum_dtype(x->dtype())), x->sizes());
 }
+// One element alone is its own sum; stock wants a dimension. Real values summed as integers are converted before.
+Results decompose_cumsum(Builder& b, Node& node) {
+  const DType from = node.tensor("self")->dtype(), to = node.result()->dtype();
+  if (node.tensor("self")->rank() > 0 && is_floating(from) && !is_floating(to) && !is_complex(to)) {
+    return {b.call("aten.cumsum", {b.cast(node.tensor("self"), to), node.arg("dim"), to})};
+  }
+  if (node.tensor("self")->rank() > 0) return {};
+  return {b.cast(node.tensor("self"), node.result()->dtype())};
+}
 void infer_scan_extreme(Node& node) {
   const Value* x = node.tensor("self");
   wrap_dim(node.static_integer("dim"), x->rank());
@@ -326,7 +335,7 @@ const OpDef kReductionRows[] = {
     {"aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", infer_variance, decompose_std_mean},
     {"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", infer_variance, decompose_std_mean},
     {"aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", infer_variance, decompose_std_mean},
-    {"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, nullptr, "aten::cumsum.out"},
+    {"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, decompose_cumsum, "aten::cumsum.out"},
     {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, nullptr, "aten::cumprod.out", kNoStock},
     {"aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", infer_scan_extreme, nullptr, "aten::cummax.out", kNoStock},
     {"aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", infer_scan_extreme, nullptr, "aten::cummin.out", kNoStock},

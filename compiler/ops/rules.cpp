@@ -99,7 +99,7 @@ Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& str
       out = make_sym(SymOp::where, {make_sym(SymOp::le, {limit, last}), out - 1, out});
     }
   }
-  if (out.is_const() && out.value() < 0) reject("the window is larger than the padded input");
+  if (out.is_const() && out.value() < 1) reject("the window is larger than the padded input");
   return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/text.h"
+#include "compiler/ops/stock_limits.h"
 #include "compiler/plan/linearizer.h"
 #include "compiler/support/failure.h"
 
@@ -24,6 +25,14 @@ bool may_overwrite_first_operand(const Node& node) {
       "aten.div.Scalar", "aten.relu.default", "aten.neg.default", "aten.clamp.default", "aten.slice_scatter.default",
       "aten.select_scatter.default", "aten.index_put.default", "aten.index_copy.default", "aten.index_add.default", "aten.masked_fill.Scalar"};
   return std::find(std::begin(kNames), std::end(kNames), node.op->name()) != std::end(kNames);
+}
+
+// Nothing to compute; some of stock's kernels abort on empty tensors.
+bool without_elements(const Node& node) {
+  return !node.op->has(kEffect) && !node.op->has(kRandom) && !node.results().empty() &&
+         std::all_of(node.results().begin(), node.results().end(), [](const Value* result) {
+           return is_static(result->sizes()) && numel(result->sizes()).is(0);  // other sizes are set when the kernel runs
+         });
 }
 
 bool is_view(const Value* value) { return value->producer && value->producer->op->has(kView); }
@@ -276,6 +285,8 @@ void Linearizer::kernel_node(const Node& node) {
   }
   if (outs.items.size() == 1) args.push_back(outs.items[0]);
   else args.push_back(add_value(std::move(outs)));
+  if (without_elements(node)) return;
+  if (const std::string_view limit = stock_limit(node); !limit.empty()) note_not_stock(fmt::format("{} ({})", node.op->kernel, limit));
   emit_kernel(node.op->kernel, std::move(args), !node.op->has(kNoStock));
   if (node.op->has(kView)) {
     statement_.copies.push_back({static_cast<uint32_t>(statement_.instructions.size() - 1),

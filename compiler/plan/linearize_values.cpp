@@ -155,14 +155,16 @@ int32_t Linearizer::argument(const ArgSpec& spec, const Arg& arg) {
   return literal(arg);
 }
 
+void Linearizer::note_not_stock(std::string_view text) {
+  auto& list = statement_.not_stock;
+  auto at = std::lower_bound(list.begin(), list.end(), text);
+  if (at == list.end() || *at != text) list.insert(at, std::string(text));
+}
+
 uint32_t Linearizer::operator_index(std::string_view registry_name, bool stock) {
   const size_t dot = registry_name.find('.');
   Operator op{std::string(registry_name.substr(0, dot)), dot == std::string_view::npos ? "" : std::string(registry_name.substr(dot + 1))};
-  if (!stock) {
-    auto& list = statement_.not_stock;
-    auto at = std::lower_bound(list.begin(), list.end(), registry_name);
-    if (at == list.end() || *at != registry_name) list.insert(at, std::string(registry_name));
-  }
+  if (!stock) note_not_stock(registry_name);
   for (size_t i = 0; i < statement_.operators.size(); ++i) {
     if (statement_.operators[i].name == op.name && statement_.operators[i].overload == op.overload) return static_cast<uint32_t>(i);
   }

@@ -25,6 +25,7 @@ class Linearizer {
   int32_t scalar_index(const Value* value);
   int32_t tensor_list(const Values& values, bool optional);
   int32_t argument(const ArgSpec& spec, const Arg& arg);
+  void note_not_stock(std::string_view text);
   uint32_t operator_index(std::string_view registry_name, bool stock);
   StatementTensor describe(const Value* value);      // dtype and bounds, no storage
   uint64_t bound_bytes(const StatementTensor& tensor);

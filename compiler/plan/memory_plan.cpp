@@ -9,6 +9,9 @@
 namespace wick::compiler {
 namespace {
 
+// Effort of the search for a smaller arena: rounds per order, and pairs of blocks looked at.
+constexpr size_t kMaxRounds = 200, kMaxPairs = 20'000'000;
+
 bool in_arena(const Storage& storage) {
   return (storage.kind == Storage::Kind::state && !storage.shared) || (storage.kind == Storage::Kind::arena && storage.used);
 }
@@ -27,13 +30,13 @@ struct Placed {
 };
 
 // Places blocks one after another in `order`, each into the smallest gap between those alive with it. Returns the arena's
-// size, or UINT64_MAX as soon as it exceeds `limit`.
-uint64_t place(std::vector<Block>& blocks, const std::vector<size_t>& order, uint64_t limit) {
+// size; or UINT64_MAX as soon as it exceeds `limit`, with the place in `order` of the block that did it in `culprit`.
+uint64_t place(std::vector<Block>& blocks, const std::vector<size_t>& order, uint64_t limit, size_t& culprit) {
   std::vector<Placed> placed;  // by offset
   placed.reserve(blocks.size());
   uint64_t total = 0;
-  for (size_t index : order) {
-    Block& block = blocks[index];
+  for (size_t i = 0; i < order.size(); ++i) {
+    Block& block = blocks[order[i]];
     uint64_t end = 0, best = UINT64_MAX, best_gap = UINT64_MAX;
     for (const Placed& other : placed) {
       if (other.first > block.last || other.last < block.first) continue;
@@ -45,6 +48,7 @@ uint64_t place(std::vector<Block>& blocks, const std::vector<size_t>& order, uin
     }
     block.offset = best == UINT64_MAX ? end : best;
     total = std::max(total, block.offset + block.size);
+    culprit = i;
     if (total > limit) return UINT64_MAX;
     auto at = std::upper_bound(placed.begin(), placed.end(), block.offset, [](uint64_t offset, const Placed& p) { return offset < p.offset; });
     placed.insert(at, {block.offset, block.offset + block.size, block.first, block.last});
@@ -88,6 +92,8 @@ void plan_memory(Statement& statement) {
       [](const Block& a, const Block& b) { return a.last > b.last; },
       [](const Block& a, const Block& b) { return a.size * (a.last - a.first + 1) > b.size * (b.last - b.first + 1); },
   };
+  // A block that did not fit below the best size so far goes first the next time; a few rounds per order, fewer for many blocks.
+  const size_t rounds = 1 + std::min<size_t>(kMaxRounds, kMaxPairs / (blocks.size() * blocks.size() + 1));
   uint64_t best = UINT64_MAX;
   std::vector<Block> best_blocks = blocks;
   for (Less less : kOrders) {
@@ -98,12 +104,17 @@ void plan_memory(Statement& statement) {
       if (less(attempt[b], attempt[a])) return false;
       return attempt[a].storage < attempt[b].storage;
     });
-    const uint64_t size = place(attempt, attempt_order, best);
-    if (size < best) {
-      best = size;
-      best_blocks = std::move(attempt);
+    for (size_t round = 0; round < rounds && best > statement.arena_lower_bound_bytes; ++round) {
+      size_t culprit = 0;
+      const uint64_t size = place(attempt, attempt_order, best - 1, culprit);
+      if (size < best) {
+        best = size;
+        best_blocks = attempt;
+      } else {
+        const auto at = attempt_order.begin() + static_cast<ptrdiff_t>(culprit);
+        std::rotate(attempt_order.begin(), at, at + 1);
+      }
     }
-    if (best == statement.arena_lower_bound_bytes) break;
   }
   statement.arena_bytes = blocks.empty() ? 0 : best;
   for (const Block& block : best_blocks) statement.storages[block.storage].offset = block.offset;

@@ -69,7 +69,7 @@ struct Statement {
   std::vector<int32_t> mutated_inputs;         // the leading outputs: which input each belongs to
   std::vector<int32_t> output_leaves;          // leaf number of each output after the mutated inputs
   SymRanges ranges;
-  std::vector<std::string> not_stock;          // operators stock ExecuTorch has no kernel for, sorted
+  std::vector<std::string> not_stock;          // operators stock ExecuTorch has no kernel for, or "NAME (why it cannot run the call)"; sorted
   std::vector<CopyReason> copies;
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
   uint64_t shared_arena_bytes = 0;             // a second arena, the same memory for every method; 0 if there is none

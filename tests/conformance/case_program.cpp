@@ -20,13 +20,46 @@ pt2::TensorMeta meta_of(const CaseTensor& tensor) {
   return meta;
 }
 
+pt2::SymInt symbol(int64_t size) {
+  auto expr = std::make_shared<pt2::SymExpr>();
+  expr->text = fmt::format("Symbol('s{}', positive=True, integer=True)", size);
+  expr->hint = size;
+  return {0, expr};
+}
+
+// Every size above 1 becomes a symbol; equal sizes share it.
+void make_dynamic(pt2::ExportedProgram& program, pt2::TensorMeta& meta) {
+  for (pt2::SymInt& size : meta.sizes) {
+    if (size.value < 2) continue;
+    program.range_constraints[fmt::format("s{}", size.value)] = {2, size.value * 2};
+    size = symbol(size.value);
+  }
+}
+
 void add_output(pt2::ExportedProgram& program, pt2::Argument arg) {
   program.graph.outputs.push_back(arg);
   program.output_specs.push_back({pt2::OutputKind::user_output, std::move(arg), ""});
 }
 
+// What the file says of results: their sizes, their sizes as far as they are symbols, or nothing.
+enum class Recorded { sizes, symbols, nothing };
+
+// Operators with a shape function say themselves what sizes they give.
+Recorded what_to_record(const Case& test, Operands operands) {
+  if (operands != Operands::dynamic_inputs) return Recorded::sizes;
+  const compiler::OpDef* def = compiler::find_op(test.op);
+  return def && def->infer ? Recorded::nothing : Recorded::symbols;
+}
+
+// Sizes of a result that are sizes of an input become its symbol.
+void make_symbolic(const pt2::ExportedProgram& program, pt2::TensorMeta& meta) {
+  for (pt2::SymInt& size : meta.sizes) {
+    if (program.range_constraints.count(fmt::format("s{}", size.value))) size = symbol(size.value);
+  }
+}
+
 // The result names of the node, in the form its returns have.
-pt2::Argument result_argument(pt2::ExportedProgram& program, const Case& test, size_t index) {
+pt2::Argument result_argument(pt2::ExportedProgram& program, const Case& test, size_t index, Recorded recorded) {
   const Expected& expected = test.expect[index];
   switch (expected.kind) {
     case Expected::Kind::none: return pt2::NoneArg{};
@@ -52,9 +85,11 @@ pt2::Argument result_argument(pt2::ExportedProgram& program, const Case& test, s
   pt2::TensorsArg list;
   for (size_t i = 0; i < expected.tensors.size(); ++i) {
     const std::string name = expected.kind == Expected::Kind::tensor ? fmt::format("r{}", index) : fmt::format("r{}_{}", index, i);
-    program.graph.tensor_values[name] = meta_of(expected.tensors[i]);
     add_output(program, pt2::TensorArg{name});
     list.names.push_back(name);
+    if (recorded == Recorded::nothing) continue;
+    pt2::TensorMeta& meta = program.graph.tensor_values[name] = meta_of(expected.tensors[i]);
+    if (recorded == Recorded::symbols) make_symbolic(program, meta);
   }
   if (expected.kind == Expected::Kind::tensors) return list;
   return pt2::TensorArg{list.names[0]};
@@ -87,10 +122,11 @@ pt2::Payload payload_of(const std::string& name, const CaseTensor& tensor) {
 pt2::ExportedProgram program_of(const Case& test, Operands operands) {
   pt2::ExportedProgram program;
   for (const auto& [name, tensor] : test.tensors) {
-    const pt2::InputKind kind = operands == Operands::inputs ? pt2::InputKind::user_input : pt2::InputKind::tensor_constant;
+    const pt2::InputKind kind = operands == Operands::constants ? pt2::InputKind::tensor_constant : pt2::InputKind::user_input;
     program.graph.inputs.push_back(pt2::TensorArg{name});
     program.input_specs.push_back({kind, pt2::TensorArg{name}, kind == pt2::InputKind::user_input ? "" : name, true});
     program.graph.tensor_values[name] = meta_of(tensor);
+    if (operands == Operands::dynamic_inputs) make_dynamic(program, program.graph.tensor_values[name]);
     if (operands == Operands::constants) program.constants[name] = payload_of(name, tensor);
   }
   pt2::Node node;
@@ -100,7 +136,7 @@ pt2::ExportedProgram program_of(const Case& test, Operands operands) {
   if (test.error) {
     add_unknown_results(program, node, test.op);
   } else {
-    for (size_t i = 0; i < test.expect.size(); ++i) node.outputs.push_back(result_argument(program, test, i));
+    for (size_t i = 0; i < test.expect.size(); ++i) node.outputs.push_back(result_argument(program, test, i, what_to_record(test, operands)));
   }
   program.graph.nodes.push_back(std::move(node));
   return program;

@@ -8,7 +8,9 @@
 namespace wick::conformance {
 
 /// Where the case's tensors come from: the caller, or the file, in which case the compiler may compute the results itself.
-enum class Operands { inputs, constants };
+/// With dynamic sizes every size above 1 is a symbol, equal sizes the same one, and the file records of the
+/// results only what their operator cannot say itself.
+enum class Operands { inputs, constants, dynamic_inputs };
 
 /// The bytes of a .pte with one method, "forward", whose inputs are the case's tensors in order, unless they are constants.
 /// Its outputs are the tensors it changes, in input order, then what the operator returns, lists flattened and None left out.

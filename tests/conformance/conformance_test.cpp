@@ -113,12 +113,15 @@ bool is_refused(const Case& test) {
   return false;
 }
 
-// "" if the case holds in this setting, else why not.
-std::string run_case(const Case& test, const Setting& setting) {
+constexpr Setting kDynamic = {"dynamic", compiler::Profile::automatic, IsaLevel::avx512, Operands::dynamic_inputs};
+
+// "" if the case holds in this setting, else why not. With dynamic sizes the compiler may refuse.
+std::string run_case(const Case& test, const Setting& setting, size_t* refused = nullptr) {
   auto compiled = compile_case(test, setting.profile, setting.operands);
   if (is_refused(test)) return !compiled.ok() && compiled.diag().code == compiler::Code::unsupported_op ? "" : "is not refused";
   if (!compiled.ok()) {
     if (test.error && compiled.diag().code != compiler::Code::internal) return "";
+    if (refused && compiled.diag().code == compiler::Code::unsupported_model) return ++*refused, "";
     return "does not compile: " + compiler::render(compiled.diag());
   }
   ModuleOptions options;
@@ -130,17 +133,14 @@ std::string run_case(const Case& test, const Setting& setting) {
   if (!module->method("forward", &error)) return "does not load: " + error.message;
   std::vector<HostValue> inputs, outputs;
   for (const auto& [name, tensor] : test.tensors) {
-    if (setting.operands == Operands::inputs) inputs.emplace_back(tensor.value);
+    if (setting.operands != Operands::constants) inputs.emplace_back(tensor.value);
   }
   if (!module->forward(inputs, &outputs, &error)) return test.error ? "" : "does not run: " + error.message;
   if (test.error) return "runs, but eager says: " + *test.error;
   return check_outputs(test, *compiled, outputs);
 }
 
-bool is_expected_failure(const Case& test) {
-  const Quirk* quirk = entry_of(kQuirks, test);
-  return entry_of(kExpectedFailures, test) || (quirk && quirk->elements.size() == 0);
-}
+bool is_expected_failure(const Case& test) { return entry_of(kExpectedFailures, test) != nullptr; }
 
 std::string shapes(const Case& test) {
   std::string text;
@@ -195,6 +195,32 @@ TEST_P(Conformance, EveryCaseGivesWhatEagerGives) {
   std::printf("%-15s %5zu operators %5zu pass %5zu fail %3zu known  %.1f s\n", GetParam(), operators.size(), total.passed, total.failed,
               total.known, seconds.count());
   EXPECT_EQ(total.failed, 0u);
+}
+
+TEST_P(Conformance, DynamicSizesGiveTheSameOrAreRefused) {
+  const char* filter = std::getenv("WICK_CASES");
+  auto cases = read_cases(kFolder, GetParam());
+  ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
+  size_t passed = 0, refused = 0, failed = 0;
+  for (const Case& test : *cases) {
+    if (filter && test.op.find(filter) == std::string::npos) continue;
+    const compiler::OpDef* def = compiler::find_op(test.op);
+    // Sizes that depend on values come from the exported file.
+    if (is_expected_failure(test) || !def || def->has(compiler::kDataDependent)) continue;
+    const size_t before = refused;
+    const std::string wrong = run_case(test, kDynamic, &refused);
+    if (!wrong.empty()) {
+      ++failed;
+      std::printf("FAIL %s line %zu %s%s\n  %s\n  [dynamic] %s\n", test.family.c_str(), test.line, test.op.c_str(), shapes(test).c_str(),
+                  test.arguments.c_str(), wrong.c_str());
+    } else if (refused == before) {
+      ++passed;
+    } else if (std::getenv("WICK_CASES_REFUSED")) {
+      std::printf("refused %s line %zu %s%s\n", test.family.c_str(), test.line, test.op.c_str(), shapes(test).c_str());
+    }
+  }
+  std::printf("%-15s dynamic: %5zu pass %5zu refused %5zu fail\n", GetParam(), passed, refused, failed);
+  EXPECT_EQ(failed, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Conformance, testing::ValuesIn(kFamilies),

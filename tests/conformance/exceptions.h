@@ -6,7 +6,7 @@
 namespace wick::conformance {
 
 /// Cases in which eager PyTorch gives another answer than its own definition of the operator. Element numbers are
-/// row-major, of the first result; they must differ, all others must agree. Without elements the whole case must fail.
+/// row-major, of the first result; they must differ, all others must agree.
 struct Quirk {
   std::string_view family;
   size_t line;
@@ -17,8 +17,8 @@ struct Quirk {
 inline constexpr std::string_view kHugeQuotient = "eager's vectorised f32 fmod gives NaN where the quotient is beyond 2^126; its scalar loop and f64 do not";
 inline constexpr std::string_view kHugeGelu = "oneDNN overflows in gelu(3e38) and gives NaN for gelu(inf); eager's own loop does not";
 inline const Quirk kQuirks[] = {
-    {"binary", 203, "aten.remainder.Tensor", {}, kHugeQuotient},
-    {"binary", 232, "aten.fmod.Tensor", {}, kHugeQuotient},
+    {"binary", 203, "aten.remainder.Tensor", {31, 42, 53, 64}, kHugeQuotient},
+    {"binary", 232, "aten.fmod.Tensor", {31, 42, 53, 64}, kHugeQuotient},
     {"binary", 890, "aten.remainder.Scalar", {20, 21}, kHugeQuotient},
     {"binary", 913, "aten.fmod.Scalar", {20, 21}, kHugeQuotient},
     {"pointwise", 138, "aten.gelu.default", {20, 26}, kHugeGelu},
@@ -53,7 +53,7 @@ inline constexpr IllConditioned kIllConditioned[] = {
 };
 
 /// Operators of other libraries that Wick does not know: compiling them must give unsupported_op.
-inline constexpr std::string_view kRefusedNamespaces[] = {"torchvision.", "transformers."};
+inline constexpr std::string_view kRefusedNamespaces[] = {"torchvision."};
 
 /// Families whose operators add many products: cancellation leaves errors in proportion to the largest result.
 inline constexpr std::string_view kAccumulating[] = {"linear_algebra", "neural"};

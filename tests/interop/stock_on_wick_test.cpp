@@ -61,6 +61,17 @@ void check_call(Module& module, const std::string& method, const FixtureCall& ca
   EXPECT_EQ(testing::differences(arrays, call.outputs, {}), "") << call.label;
 }
 
+// A method without inputs and instructions that returns a number of the model: "width" is 4, "scale" 0.5.
+void check_constant(Module& module, const std::string& method) {
+  ASSERT_TRUE(method == "width" || method == "scale") << method << " has no calls among the fixtures";
+  std::vector<HostValue> outputs;
+  ModuleError error;
+  ASSERT_TRUE(module.execute(method, {}, &outputs, &error)) << method << ": " << error.message;
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_EQ(outputs[0].tag, method == "width" ? Tag::integer : Tag::real);
+  EXPECT_EQ(method == "width" ? static_cast<double>(outputs[0].integer) : outputs[0].real, method == "width" ? 4 : 0.5);
+}
+
 class StockOnWick : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(StockOnWick, AgreesWithEager) {
@@ -78,7 +89,7 @@ TEST_P(StockOnWick, AgreesWithEager) {
     for (size_t i = 0; i < module->program().num_methods(); ++i) {
       const std::string method = module->program().method(i).name();
       const std::vector<FixtureCall> calls = fixture_calls(kFolder, several ? name + "." + method : name);
-      ASSERT_FALSE(calls.empty()) << method;
+      if (calls.empty()) check_constant(*module, method);
       for (const FixtureCall& call : calls) check_call(*module, method, call);
     }
   }

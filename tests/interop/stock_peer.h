@@ -17,6 +17,8 @@ class StockPeer {
   /// `why`, where it cannot be had.
   static std::optional<StockPeer> find(const std::string& folder, std::string* why);
 
+  const std::string& path() const { return path_; }
+
   struct Run {
     bool ok = false;
     std::string message;                               // what the runner said

@@ -1,5 +1,6 @@
 // Programs that Wick compiled, on the stock ExecuTorch runtime, against eager. Skipped where the runtime cannot be had.
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmath>
 
@@ -45,13 +46,15 @@ class WickOnStock : public ::testing::TestWithParam<std::string> {
     auto compiled = compiler::compile({compiler::CompileBytes{"forward", GetParam() + ".pt2", pt2}}, options);
     ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
     if (!compiled->methods[0].not_stock.empty()) GTEST_SKIP() << "needs operators only Wick has: " << fmt::format("{}", fmt::join(compiled->methods[0].not_stock, ", "));
-    const std::string pte = scratch_ / "program.pte", ptd = scratch_ / "program.ptd";
+    const std::string pte = scratch_ / "program.pte";
     ASSERT_TRUE(compiler::write_pieces(pte, compiled->program.pte).ok());
-    if (external_weights) {
+    std::string ptd;
+    if (compiled->program.ptd.size_bytes > 0) {
+      ptd = scratch_ / "program.ptd";
       ASSERT_TRUE(compiler::write_pieces(ptd, compiled->program.ptd).ok());
     }
     const compiler::Statement& statement = compiled->statements[0];
-    StockPeer::Run result = peer_->run(pte, "forward", calls, scratch_, string_inputs(statement), external_weights ? ptd : "");
+    StockPeer::Run result = peer_->run(pte, "forward", calls, scratch_, string_inputs(statement), ptd);
     ASSERT_TRUE(result.ok) << result.message;
     for (auto& arrays : result.outputs) rename_outputs(statement, arrays);
     *outputs = std::move(result.outputs);
@@ -143,6 +146,34 @@ TEST_P(ModelOnStock, AgreesWithEager) {
   }
 }
 
+class MethodsOnStock : public WickOnStock {};
+
+// The parameter names two programs, which become the methods of one.
+TEST_P(MethodsOnStock, AgreeWithEager) {
+  const std::string both = GetParam();
+  const std::vector<std::string> names = {both.substr(0, both.find("_and_")), both.substr(both.find("_and_") + 5)};
+  std::vector<compiler::CompileInput> inputs;
+  for (const std::string& name : names) inputs.push_back({name, (kPrograms / (name + ".pt2")).string()});
+  auto compiled = compiler::compile(inputs, compiler::CompileOptions{});
+  ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
+  const std::string pte = scratch_ / "program.pte";
+  ASSERT_TRUE(compiler::write_pieces(pte, compiled->program.pte).ok());
+  for (size_t m = 0; m < names.size(); ++m) {
+    const std::vector<FixtureCall> calls = fixture_calls(kPrograms, names[m]);
+    ASSERT_FALSE(calls.empty());
+    std::vector<StockCall> arrays;
+    for (const FixtureCall& call : calls) arrays.push_back(call.inputs);
+    StockPeer::Run result = peer_->run(pte, names[m], arrays, scratch_);
+    ASSERT_TRUE(result.ok) << result.message;
+    for (size_t i = 0; i < calls.size(); ++i) {
+      rename_outputs(compiled->statements[m], result.outputs[i]);
+      EXPECT_EQ(testing::differences(result.outputs[i], calls[i].outputs, {}), "") << calls[i].label;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Pairs, MethodsOnStock, ::testing::Values("counter_and_cond_nested", "cache_slice_and_dynamic_batch"),
+                         [](const auto& info) { return info.param; });
 INSTANTIATE_TEST_SUITE_P(Programs, StructureOnStock, ::testing::ValuesIn(program_names(kPrograms, ".pt2")), [](const auto& info) { return info.param; });
 INSTANTIATE_TEST_SUITE_P(Models, ModelOnStock, ::testing::ValuesIn(kModelNames), [](const auto& info) { return info.param; });
 

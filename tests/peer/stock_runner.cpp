@@ -331,13 +331,14 @@ int run(const Options& options) {
   return 0;
 }
 
-// Runs one line of a batch in a child process; what it wrote to standard error, on one line, is the reason.
+// Runs one line of a batch in a child process; what it wrote, on one line, is the reason.
 std::string run_apart(const Options& options) {
   int ends[2];
   if (pipe(ends) != 0) return "no pipe";
   const pid_t child = fork();
   if (child < 0) return "no process";
   if (child == 0) {
+    dup2(ends[1], 1);  // a kernel library may print what went wrong
     dup2(ends[1], 2);
     close(ends[0]);
     close(ends[1]);

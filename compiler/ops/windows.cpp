@@ -1,0 +1,89 @@
+// Window functions of signal processing, by eager's formulas in its order of rounding.
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+constexpr double kPi = 3.14159265358979323846;
+
+bool has_arg(const Node& node, const char* name) { return node.op->parsed->find(name) >= 0; }
+
+struct WindowArgs {
+  int64_t length;
+  bool periodic;
+  DType dtype;
+};
+
+WindowArgs window_args(const Node& node) {
+  WindowArgs args{node.static_integer("window_length"), !has_arg(node, "periodic") || node.boolean("periodic"), node.dtype("dtype").value_or(DType::f32)};
+  require(args.length >= 0, "a window of negative length");
+  require(is_floating(args.dtype), "a window needs a floating dtype");
+  return args;
+}
+
+// shape(positions 0, 1, .., last position) cut to the window's length: a periodic window is the symmetric one of length + 1
+// without its last element.
+template <typename F>
+Results window(Builder& b, const Node& node, F&& shape) {
+  const WindowArgs args = window_args(node);
+  if (args.length < 2) return {b.full({Sym(args.length)}, 1.0, args.dtype)};
+  const int64_t length = args.length + (args.periodic ? 1 : 0);
+  Value* values = shape(Compose(b).arange(Sym(length), args.dtype), length - 1);
+  return {args.periodic ? b.slice(values, 0, 0, Sym(args.length)) : values};
+}
+
+// alpha - beta cos(2 pi i / last)
+Results cosine_window(Builder& b, const Node& node, double alpha, double beta) {
+  Compose c(b);
+  return window(b, node, [&](Value* i, int64_t last) {
+    return c.add(c.mul(c.unary("aten.cos", c.mul(i, 2 * kPi / static_cast<double>(last))), -beta), alpha);
+  });
+}
+Results decompose_hann_window(Builder& b, Node& node) { return cosine_window(b, node, 0.5, 0.5); }
+Results decompose_hamming_window(Builder& b, Node& node) {
+  return cosine_window(b, node, has_arg(node, "alpha") ? node.real("alpha") : 0.54, has_arg(node, "beta") ? node.real("beta") : 0.46);
+}
+
+// 0.08 cos(4 pi i / last) - 0.5 cos(2 pi i / last) + 0.42
+Results decompose_blackman_window(Builder& b, Node& node) {
+  Compose c(b);
+  return window(b, node, [&](Value* i, int64_t last) {
+    Value* angle = c.mul(i, kPi / static_cast<double>(last));
+    Value* second = c.mul(c.unary("aten.cos", c.mul(angle, 4)), 0.08);
+    return c.add(c.sub(second, c.mul(c.unary("aten.cos", c.mul(angle, 2)), 0.5)), 0.42);
+  });
+}
+
+// a triangle: r up to the middle, 2 - r after it, r = 2 i / last
+Results decompose_bartlett_window(Builder& b, Node& node) {
+  Compose c(b);
+  return window(b, node, [&](Value* i, int64_t last) {
+    Value* rising = c.mul(i, 2.0 / static_cast<double>(last));
+    const Sym middle(last / 2 + 1);
+    return c.cat({b.slice(rising, 0, 0, middle), c.add(c.neg(b.slice(rising, 0, middle, Sym(last + 1))), 2)}, 0);
+  });
+}
+
+}  // namespace
+
+#define WINDOW(head, decompose) \
+  {"aten::" head ", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", nullptr, decompose}
+const OpDef kWindowRows[] = {
+    WINDOW("hann_window(int window_length", decompose_hann_window),
+    WINDOW("hann_window.periodic(int window_length, bool periodic", decompose_hann_window),
+    WINDOW("hamming_window(int window_length", decompose_hamming_window),
+    WINDOW("hamming_window.periodic(int window_length, bool periodic", decompose_hamming_window),
+    WINDOW("hamming_window.periodic_alpha(int window_length, bool periodic, float alpha", decompose_hamming_window),
+    WINDOW("hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta", decompose_hamming_window),
+    WINDOW("blackman_window(int window_length", decompose_blackman_window),
+    WINDOW("blackman_window.periodic(int window_length, bool periodic", decompose_blackman_window),
+    WINDOW("bartlett_window(int window_length", decompose_bartlett_window),
+    WINDOW("bartlett_window.periodic(int window_length, bool periodic", decompose_bartlett_window),
+};
+#undef WINDOW
+const size_t kWindowCount = std::size(kWindowRows);
+
+}  // namespace wick::compiler

@@ -1,0 +1,237 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler/ir/text.h"
+#include "compiler/plan/linearize.h"
+#include "compiler/plan/memory_plan.h"
+
+namespace wick::compiler {
+namespace {
+
+Statement planned(const char* text) {
+  auto function = parse_graph(text);
+  EXPECT_TRUE(function.ok()) << (function.ok() ? "" : render(function.diag()));
+  if (!function.ok()) return {};
+  auto statement = linearize(*function, {});
+  EXPECT_TRUE(statement.ok()) << (statement.ok() ? "" : render(statement.diag()));
+  if (!statement.ok()) return {};
+  plan_memory(*statement);
+  const Status verified = verify_plan(*statement);
+  EXPECT_TRUE(verified.ok()) << (verified.ok() ? "" : render(verified.diag()));
+  return std::move(*statement);
+}
+
+std::vector<std::string> calls(const Statement& statement) {
+  std::vector<std::string> names;
+  for (const Instruction& instruction : statement.instructions) {
+    if (instruction.kind == Instruction::Kind::jump_false) {
+      names.push_back("jump");
+    } else {
+      const Operator& op = statement.operators[instruction.op];
+      names.push_back(op.overload.empty() ? op.name : op.name + "." + op.overload);
+    }
+  }
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Linearize, ContiguousViewsCostNoInstruction) {
+  const Statement statement = planned(R"(graph forward(%x: f32[4, 6]) {
+    %rows: f32[2, 6] = aten.slice.Tensor(%x, 0, 1, 3)
+    %row: f32[6] = aten.select.int(%rows, 0, 1)
+    %flat: f32[2, 3] = aten.view(%row, [2, 3])
+    %y: f32[2, 3] = aten.relu(%flat)
+    return %y
+  })");
+  EXPECT_EQ(calls(statement), Names{"aten::relu.out"});
+  EXPECT_TRUE(statement.copies.empty());
+}
+
+TEST(Linearize, AViewThatIsNoContiguousRangeCostsOneCopyWithItsReason) {
+  const Statement statement = planned(R"(graph forward(%x: f32[4, 6]) {
+    %columns: f32[4, 2] = aten.slice.Tensor(%x, 1, 1, 3)
+    %y: f32[4, 2] = aten.relu(%columns)
+    return %y
+  })");
+  EXPECT_EQ(calls(statement), (Names{"aten::slice_copy.Tensor_out", "aten::relu.out"}));
+  ASSERT_EQ(statement.copies.size(), 1u);
+  EXPECT_NE(statement.copies[0].reason.find("contiguous"), std::string::npos);
+}
+
+TEST(Linearize, OperandsOfAnOutermostConcatenationAreWrittenInPlace) {
+  const Statement statement = planned(R"(graph forward(%x: f32[1, 2, 3]) {
+    %a: f32[1, 2, 3] = aten.relu(%x)
+    %b: f32[1, 2, 3] = aten.neg(%x)
+    %c: f32[1, 4, 3] = aten.cat([%a, %b], 1)
+    return %c
+  })");
+  EXPECT_EQ(calls(statement), (Names{"aten::relu.out", "aten::neg.out"}));
+}
+
+TEST(Linearize, AConcatenationOfInnerDimensionsCopies) {
+  const Statement statement = planned(R"(graph forward(%x: f32[2, 3]) {
+    %a: f32[2, 3] = aten.relu(%x)
+    %b: f32[2, 3] = aten.neg(%x)
+    %c: f32[2, 6] = aten.cat([%a, %b], 1)
+    return %c
+  })");
+  EXPECT_EQ(calls(statement), (Names{"aten::relu.out", "aten::neg.out", "aten::cat.out"}));
+}
+
+TEST(Linearize, ABufferIsUpdatedInPlaceWhenNobodyReadsItsOldValueLater) {
+  const Statement statement = planned(R"(graph forward(%x: f32[2]) {
+    state %s: f32[2] "s" = [1.0, 2.0]
+    %n: f32[2] = aten.add.Tensor(%s, %x)
+    update %s = %n
+    return %n
+  })");
+  EXPECT_EQ(calls(statement), Names{"aten::add.out"});
+}
+
+TEST(Linearize, ALaterReaderOfTheOldValueForcesACopy) {
+  const Statement statement = planned(R"(graph forward(%x: f32[2]) {
+    state %s: f32[2] "s" = [1.0, 2.0]
+    %n: f32[2] = aten.add.Tensor(%s, %x)
+    %old: f32[2] = aten.neg(%s)
+    update %s = %n
+    return %old
+  })");
+  EXPECT_EQ(calls(statement), (Names{"aten::add.out", "aten::neg.out", "aten::copy_"}));
+}
+
+TEST(Linearize, TheOldContentsOfABufferAreReturnedAsACopy) {
+  const Statement statement = planned(R"(graph forward(%x: f32[2]) {
+    state %s: f32[2] "s" = [1.0, 2.0]
+    %n: f32[2] = aten.add.Tensor(%s, %x)
+    update %s = %n
+    return %s
+  })");
+  EXPECT_EQ(calls(statement), (Names{"aten::add.out", "aten::clone.out", "aten::copy_"}));
+}
+
+TEST(Linearize, SwappedBuffersKeepTheirValues) {
+  const Statement statement = planned(R"(graph forward() {
+    state %a: f32[2] "a" = [1.0, 2.0]
+    state %b: f32[2] "b" = [3.0, 4.0]
+    update %a = %b
+    update %b = %a
+    return
+  })");
+  EXPECT_EQ(calls(statement), (Names{"aten::clone.out", "aten::clone.out", "aten::copy_", "aten::copy_"}));
+}
+
+TEST(Linearize, SymbolicSizesAreComputedOnce) {
+  const Statement statement = planned(R"(graph forward(%x: f32[s0, 4]) {
+    range s0: 1..8
+    %a: f32[2*s0, 2] = aten.view(%x, [2*s0, 2])
+    %b: f32[2*s0, 2] = aten.relu(%a)
+    %c: f32[2*s0*2] = aten.view(%b, [4*s0])
+    %d: f32[4*s0] = aten.relu(%c)
+    return %d, 2*s0
+  })");
+  const Names names = calls(statement);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "aten::sym_size.int"), 1);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "executorch_prim::mul.Scalar"), 2);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "executorch_prim::et_view.default"), 2);
+}
+
+TEST(Linearize, ASizeWithoutUpperBoundIsRefusedWithAWayOut) {
+  auto function = parse_graph("graph forward(%x: f32[s0]) { %y = aten.relu(%x) return %y }");
+  ASSERT_TRUE(function.ok());
+  const auto statement = linearize(*function, {});
+  ASSERT_FALSE(statement.ok());
+  EXPECT_NE(statement.diag().message.find("no usable upper bound"), std::string::npos);
+  EXPECT_NE(statement.diag().help.find("torch.export.Dim"), std::string::npos);
+}
+
+TEST(Linearize, BranchesPutTheirResultsInOnePlace) {
+  const Statement statement = planned(R"(graph forward(%p: bool[], %x: f32[2]) {
+    %y: f32[2] = higher_order.cond(%p, [%x]) graph(%a: f32[2]) {
+      %r: f32[2] = aten.relu(%a)
+      return %r
+    } graph(%a: f32[2]) {
+      %r: f32[2] = aten.neg(%a)
+      return %r
+    }
+    return %y
+  })");
+  EXPECT_EQ(calls(statement), (Names{"jump", "aten::relu.out", "aten::clone.out", "jump", "aten::neg.out", "aten::clone.out"}));
+}
+
+TEST(MemoryPlan, BuffersAliveTogetherNeverOverlap) {
+  Statement statement;
+  statement.instructions.resize(40);
+  uint64_t seed = 1;
+  auto random = [&](uint64_t limit) {
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (seed >> 33) % limit;
+  };
+  for (int i = 0; i < 200; ++i) {
+    Storage storage;
+    storage.size_bytes = 16 * (1 + random(64));
+    storage.first = static_cast<uint32_t>(random(40));
+    storage.last = static_cast<uint32_t>(std::min<uint64_t>(39, storage.first + random(6)));
+    storage.used = true;
+    statement.storages.push_back(storage);
+  }
+  plan_memory(statement);
+  EXPECT_TRUE(verify_plan(statement).ok());
+  EXPECT_GE(statement.arena_bytes, statement.arena_lower_bound_bytes);
+  EXPECT_LE(statement.arena_bytes, statement.arena_lower_bound_bytes * 3 / 2);
+}
+
+TEST(MemoryPlan, TheVerifierFindsAnOverlap) {
+  Statement statement;
+  statement.instructions.resize(2);
+  for (int i = 0; i < 2; ++i) {
+    Storage storage;
+    storage.size_bytes = 32;
+    storage.last = 1;
+    storage.used = true;
+    storage.label = i ? "b" : "a";
+    statement.storages.push_back(storage);
+  }
+  plan_memory(statement);
+  EXPECT_EQ(statement.arena_bytes, 64u);
+  statement.storages[1].offset = 16;
+  statement.storages[0].offset = 0;
+  const Status status = verify_plan(statement);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.diag().message.find("are alive together and overlap"), std::string::npos) << status.diag().message;
+}
+
+TEST(MemoryPlan, AChainOfEqualBuffersNeedsTwo) {
+  const Statement statement = planned(R"(graph forward(%x: f32[16]) {
+    %a = aten.relu(%x)
+    %b = aten.neg(%a)
+    %c = aten.exp(%b)
+    %d = aten.relu(%c)
+    return %d
+  })");
+  EXPECT_EQ(statement.arena_bytes, 128u);
+  EXPECT_EQ(statement.arena_lower_bound_bytes, 128u);
+}
+
+TEST(MemoryPlan, SharedStatesHaveOnePlaceInAllMethods) {
+  std::vector<Statement> methods;
+  for (int i = 0; i < 2; ++i) {
+    methods.push_back(planned(R"(graph forward(%x: f32[2]) {
+      state %s: f32[2] "cache" = [1.0, 2.0]
+      %n: f32[2] = aten.add.Tensor(%s, %x)
+      update %s = %n
+      return %n
+    })"));
+  }
+  share_states(methods);
+  for (Statement& method : methods) {
+    plan_memory(method);
+    EXPECT_TRUE(verify_plan(method).ok());
+    EXPECT_EQ(method.shared_arena_bytes, 16u);
+    EXPECT_EQ(method.arena_bytes, 16u);
+  }
+}
+
+}  // namespace
+}  // namespace wick::compiler
