@@ -10,6 +10,7 @@ std::vector<Family> op_families() {
       {kControlRows, kControlCount},
       {kConvolutionRows, kConvolutionCount},
       {kCreationRows, kCreationCount},
+      {kDetectionRows, kDetectionCount},
       {kEinsumRows, kEinsumCount},
       {kHigherOrderRows, kHigherOrderCount},
       {kIndexingRows, kIndexingCount},

@@ -70,6 +70,9 @@ void infer_qparams_per_token(Node& node) {
   set_result(node, 0, DType::f64, sizes);
   set_result(node, 1, DType::i64, sizes);
 }
+std::vector<Value*> decompose_qparams_per_token(Builder& b, Node& node) {
+  return b.call_multi("quantized_decomposed.choose_qparams_per_token_asymmetric", {node.arg("input"), node.arg("dtype")});
+}
 
 // Channel vector as a tensor that broadcasts along `axis`.
 Value* along(Builder& b, Value* v, size_t rank, int64_t axis) {
@@ -257,6 +260,7 @@ const OpDef kQuantizedRows[] = {
     {"quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", infer_qparams, decompose_qparams_symmetric},
     {"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", infer_qparams_per_token, nullptr,
      QD "choose_qparams_per_token_asymmetric.out"},
+    {"quantized_decomposed::_choose_qparams_per_token_asymmetric_impl(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", infer_qparams_per_token, decompose_qparams_per_token},
     {"quantized_decomposed::fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor", nullptr, decompose_fake_quant_channel},
     {"quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor", infer_quantize, decompose_quantize_group},
     {"quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor", infer_dequantize, decompose_quantize_group},

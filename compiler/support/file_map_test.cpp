@@ -47,7 +47,7 @@ TEST_F(FileMapTest, MovesOwnership) {
 }
 
 TEST_F(FileMapTest, AnEmptyFileIsEmptyBytes) {
-  ASSERT_TRUE(write_file(path("e"), {}).ok());
+  ASSERT_TRUE(write_file(path("e"), Span<const uint8_t>()).ok());
   Result<FileMap> map = FileMap::open(path("e"));
   ASSERT_TRUE(map.ok());
   EXPECT_TRUE(map->bytes().empty());

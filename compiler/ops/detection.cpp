@@ -1,0 +1,93 @@
+// Operators of torchvision's detection models.
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+// Where samples lie along one axis of the image, for all boxes: [boxes, bins * samples].
+struct Samples {
+  Value* low;       // i64: the pixel before
+  Value* high;      // i64: the pixel after
+  Value* fraction;  // weight of the pixel after
+  Value* inside;    // bool: within [-1, size]
+};
+
+struct Axis {
+  int64_t size, bins, samples;
+  double scale;
+  bool aligned;
+};
+
+// first, last: the boxes' borders along the axis, [boxes, 1]. Sample i of bin p lies at first + p * bin + (i + 0.5) * bin / samples.
+Samples sample_axis(Builder& b, Value* first, Value* last, const Axis& axis) {
+  Compose c(b);
+  const double offset = axis.aligned ? 0.5 : 0.0;
+  Value* start = c.sub(c.mul(first, axis.scale), offset);
+  Value* length = c.sub(c.sub(c.mul(last, axis.scale), offset), start);
+  if (!axis.aligned) length = c.clamp(length, 1.0, None{});
+  Value* bin = c.div(length, static_cast<double>(axis.bins));
+  std::vector<float> bins, steps;
+  for (int64_t p = 0; p < axis.bins; ++p) {
+    for (int64_t i = 0; i < axis.samples; ++i) {
+      bins.push_back(static_cast<float>(p));
+      steps.push_back(static_cast<float>(i) + 0.5f);
+    }
+  }
+  const Sizes row = {1, Sym(axis.bins * axis.samples)};
+  Value* step = c.div(c.mul(c.constant_f32(steps, row), bin), static_cast<double>(axis.samples));
+  Value* at = c.add(c.add(start, c.mul(c.constant_f32(bins, row), bin)), step);
+  const double limit = static_cast<double>(axis.size), top = static_cast<double>(axis.size - 1);
+  Value* inside = c.logical_and(c.compare("ge", at, -1.0), c.compare("le", at, limit));
+  Value* position = c.clamp(at, 0.0, top);
+  Value* low = b.cast(position, DType::i64);
+  return {low, c.clamp(c.add(low, 1), None{}, axis.size - 1), c.sub(position, b.cast(low, DType::f32)), inside};
+}
+
+// rois: [boxes, 5], rows of (image, x1, y1, x2, y2). Each output element is the mean of samples x samples bilinear samples.
+Results decompose_roi_align(Builder& b, Node& node) {
+  Compose c(b);
+  Value *image = node.tensor("input"), *rois = node.tensor("rois");
+  require_rank(image, 4, "roi_align: input");
+  require_rank(rois, 2, "roi_align: rois");
+  require_equal(rois->sizes()[1], 5, "roi_align: columns of rois");
+  require(image->dtype() == DType::f32 && rois->dtype() == DType::f32, "roi_align takes float32");
+  const int64_t samples = node.static_integer("sampling_ratio");
+  require(samples > 0, "roi_align with sampling_ratio <= 0: the number of samples depends on the boxes; export the model with a positive one");
+  const int64_t height = node.static_integer("pooled_height"), width = node.static_integer("pooled_width");
+  require(image->sizes()[2].is_const() && image->sizes()[3].is_const(), "roi_align of an image of dynamic size");
+  require(height > 0 && width > 0 && image->sizes()[2].value() > 0 && image->sizes()[3].value() > 0, "roi_align without elements");
+  const double scale = node.real("spatial_scale");
+  const bool aligned = node.boolean("aligned");
+  auto column = [&](int64_t i) { return b.slice(rois, 1, i, Sym(i + 1)); };
+  const Samples y = sample_axis(b, column(2), column(4), {image->sizes()[2].value(), height, samples, scale, aligned});
+  const Samples x = sample_axis(b, column(1), column(3), {image->sizes()[3].value(), width, samples, scale, aligned});
+  Value* batch = b.unsqueeze(b.cast(column(0), DType::i64), 2);
+  auto along_y = [&](Value* v) { return b.unsqueeze(v, 2); };
+  auto along_x = [&](Value* v) { return b.unsqueeze(v, 1); };
+  auto one_minus = [&](Value* v) { return c.add(c.neg(v), 1.0); };
+  // [boxes, rows, columns, channels]
+  auto corner = [&](Value* row, Value* row_weight, Value* col, Value* col_weight) {
+    Value* pixels = b.call("aten.index.Tensor", {image, Values{batch, nullptr, along_y(row), along_x(col)}});
+    return c.mul(pixels, b.unsqueeze(c.mul(along_y(row_weight), along_x(col_weight)), 3));
+  };
+  Value *y_rest = one_minus(y.fraction), *x_rest = one_minus(x.fraction);
+  Value* sum = c.add(corner(y.low, y_rest, x.low, x_rest), corner(y.low, y_rest, x.high, x.fraction));
+  sum = c.add(c.add(sum, corner(y.high, y.fraction, x.low, x_rest)), corner(y.high, y.fraction, x.high, x.fraction));
+  Value* inside = b.unsqueeze(c.logical_and(along_y(y.inside), along_x(x.inside)), 3);
+  sum = c.where(inside, sum, 0.0);
+  const Sym boxes = rois->sizes()[0], channels = image->sizes()[1];
+  sum = b.reshape(sum, {boxes, Sym(height), Sym(samples), Sym(width), Sym(samples), channels});
+  return {b.permute(c.mean(sum, {2, 4}), {0, 3, 1, 2})};
+}
+
+}  // namespace
+
+const OpDef kDetectionRows[] = {
+    {"torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor", nullptr, decompose_roi_align},
+};
+const size_t kDetectionCount = std::size(kDetectionRows);
+
+}  // namespace wick::compiler
