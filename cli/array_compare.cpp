@@ -66,10 +66,15 @@ Difference compare_arrays(const NamedArray& found_array, const NamedArray& wante
     double difference = std::fabs(a - b);
     if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
     // 64-bit integers beyond 2^53 may look equal as doubles.
-    const bool outside = is_floating(found.dtype) ? !(difference <= *tolerance.absolute + *tolerance.relative * std::fabs(b)) || std::isinf(difference) : true;
+    const bool outside =
+        is_floating(found.dtype)
+            ? !(difference <= *tolerance.absolute + *tolerance.relative * std::fabs(b)) || std::isinf(difference)
+            : true;
     result.mismatches += outside;
     result.max_abs = std::max(result.max_abs, difference);
-    if (difference > 0) result.max_rel = std::max(result.max_rel, b == 0 ? std::numeric_limits<double>::infinity() : difference / std::fabs(b));
+    if (difference > 0)
+      result.max_rel =
+          std::max(result.max_rel, b == 0 ? std::numeric_limits<double>::infinity() : difference / std::fabs(b));
     if (difference > worst_abs) {
       worst_abs = difference;
       worst = i;
@@ -81,9 +86,10 @@ Difference compare_arrays(const NamedArray& found_array, const NamedArray& wante
 
 std::string to_text(const Difference& difference) {
   if (!difference.same_type) return "another dtype or shape";
-  if (difference.where.empty() && difference.max_abs == 0 && difference.mismatches == 0) return fmt::format("{} elements, all equal", difference.count);
-  return fmt::format("max abs {:.3g}, max rel {:.3g}, {} of {} elements outside, worst at [{}]", difference.max_abs, difference.max_rel, difference.mismatches,
-                     difference.count, fmt::join(difference.where, ", "));
+  if (difference.where.empty() && difference.max_abs == 0 && difference.mismatches == 0)
+    return fmt::format("{} elements, all equal", difference.count);
+  return fmt::format("max abs {:.3g}, max rel {:.3g}, {} of {} elements outside, worst at [{}]", difference.max_abs,
+                     difference.max_rel, difference.mismatches, difference.count, fmt::join(difference.where, ", "));
 }
 
 }  // namespace wick::cli

@@ -21,7 +21,10 @@ T load(const NamedArray& array, size_t index, size_t stride) {
   return value;
 }
 
-bool is_whole(DType dtype) { return is_integral(dtype) || dtype == DType::qi8 || dtype == DType::qu8 || dtype == DType::qi32 || dtype == DType::bits16; }
+bool is_whole(DType dtype) {
+  return is_integral(dtype) || dtype == DType::qi8 || dtype == DType::qu8 || dtype == DType::qi32 ||
+         dtype == DType::bits16;
+}
 
 std::string element_text(const NamedArray& array, size_t index) {
   if (array.dtype == DType::boolean) return array.bytes[index] ? "true" : "false";
@@ -29,7 +32,9 @@ std::string element_text(const NamedArray& array, size_t index) {
   if (array.dtype == DType::u64) return fmt::format("{}", load<uint64_t>(array, index, 8));
   if (is_whole(array.dtype)) return fmt::format("{:.0f}", element_of(array, index));
   if (!is_complex(array.dtype)) return fmt::format("{:.6g}", element_of(array, index));
-  const double imaginary = array.dtype == DType::c64 ? double{load<float>(array, 2 * index + 1, 4)} : array.dtype == DType::c128 ? load<double>(array, 2 * index + 1, 8) : 0;
+  const double imaginary = array.dtype == DType::c64    ? double{load<float>(array, 2 * index + 1, 4)}
+                           : array.dtype == DType::c128 ? load<double>(array, 2 * index + 1, 8)
+                                                        : 0;
   return fmt::format("{:.6g}{:+.6g}j", element_of(array, index), imaginary);
 }
 
@@ -70,11 +75,16 @@ double element_of(const NamedArray& array, size_t index) {
     case DType::bf16: return float_from_bits(uint32_t{load<uint16_t>(array, index, 2)} << 16);
     case DType::c64: return load<float>(array, index, 8);
     case DType::c128: return load<double>(array, index, 16);
-    case DType::i8: case DType::qi8: return load<int8_t>(array, index, 1);
-    case DType::u8: case DType::qu8: case DType::boolean: return load<uint8_t>(array, index, 1);
+    case DType::i8:
+    case DType::qi8: return load<int8_t>(array, index, 1);
+    case DType::u8:
+    case DType::qu8:
+    case DType::boolean: return load<uint8_t>(array, index, 1);
     case DType::i16: return load<int16_t>(array, index, 2);
-    case DType::u16: case DType::bits16: return load<uint16_t>(array, index, 2);
-    case DType::i32: case DType::qi32: return load<int32_t>(array, index, 4);
+    case DType::u16:
+    case DType::bits16: return load<uint16_t>(array, index, 2);
+    case DType::i32:
+    case DType::qi32: return load<int32_t>(array, index, 4);
     case DType::u32: return load<uint32_t>(array, index, 4);
     case DType::i64: return static_cast<double>(load<int64_t>(array, index, 8));
     case DType::u64: return static_cast<double>(load<uint64_t>(array, index, 8));
@@ -82,13 +92,16 @@ double element_of(const NamedArray& array, size_t index) {
   }
 }
 
-std::string array_text(DType dtype, const std::vector<int64_t>& sizes) { return fmt::format("{}[{}]", dtype_name(dtype), fmt::join(sizes, ", ")); }
+std::string array_text(DType dtype, const std::vector<int64_t>& sizes) {
+  return fmt::format("{}[{}]", dtype_name(dtype), fmt::join(sizes, ", "));
+}
 
 std::string summary(const NamedArray& array) {
   std::string text = fmt::format("{}  {}", array.name, array_text(array.dtype, array.sizes));
   if (array.sizes.empty()) return text + "  " + element_text(array, 0);
   const Statistics numbers = statistics_of(array);
-  if (numbers.is_meaningful) text += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", numbers.least, numbers.most, numbers.mean);
+  if (numbers.is_meaningful)
+    text += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", numbers.least, numbers.most, numbers.mean);
   if (numbers.nan_count > 0) text += fmt::format("  {} NaN", numbers.nan_count);
   text += "  [";
   for (size_t i = 0; i < std::min(numbers.count, kShown); ++i) text += (i ? ", " : "") + element_text(array, i);

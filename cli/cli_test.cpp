@@ -44,12 +44,15 @@ class Cli : public testing::Test {
   static std::string fixture(const std::string& name) { return "tests/fixtures/" + name; }
 
   Outcome wick(const std::string& arguments) const {
-    const std::string command = std::string(WICK_BINARY) + " " + arguments + " >" + path("stdout") + " 2>" + path("stderr");
+    const std::string command =
+        std::string(WICK_BINARY) + " " + arguments + " >" + path("stdout") + " 2>" + path("stderr");
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(path("stdout")), slurp(path("stderr"))};
   }
 
-  void save(const std::string& name, const std::vector<NamedArray>& arrays) const { ASSERT_TRUE(write_arrays(path(name), arrays).ok()); }
+  void save(const std::string& name, const std::vector<NamedArray>& arrays) const {
+    ASSERT_TRUE(write_arrays(path(name), arrays).ok());
+  }
 
   void compile(const std::string& model, const std::string& name) const {
     const Outcome outcome = wick("compile " + fixture(model) + " -o " + path(name));
@@ -122,7 +125,8 @@ TEST_F(Cli, BrokenFilesAreRefusedWithFour) {
 
 TEST_F(Cli, DigitsGiveEagersLogits) {
   compile("digits/digits.pt2", "digits.pte");
-  const Outcome outcome = wick("run " + path("digits.pte") + " -i " + fixture("digits/digits.in.npz") + " -o " + path("out.npz"));
+  const Outcome outcome =
+      wick("run " + path("digits.pte") + " -i " + fixture("digits/digits.in.npz") + " -o " + path("out.npz"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   expect_same(path("out.npz"), fixture("digits/digits.out.npz"));
 }
@@ -131,12 +135,16 @@ TEST_F(Cli, RunDescribesOutputsAsJson) {
   compile("digits/digits.pt2", "digits.pte");
   const Outcome outcome = wick("run " + path("digits.pte") + " -i " + fixture("digits/digits.in.npz") + " --json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(outcome.out.find("{\"schema\":\"wick.run.1\",\"method\":\"forward\",\"outputs\":[{\"name\":\"out0\",\"dtype\":\"f32\",\"sizes\":[1,10],\"min\":"), 0u) << outcome.out;
+  EXPECT_EQ(outcome.out.find("{\"schema\":\"wick.run.1\",\"method\":\"forward\",\"outputs\":[{\"name\":\"out0\","
+                             "\"dtype\":\"f32\",\"sizes\":[1,10],\"min\":"),
+            0u)
+      << outcome.out;
 }
 
 TEST_F(Cli, EqualSeedsGiveEqualBytes) {
   compile("digits/digits.pt2", "digits.pte");
-  for (const char* name : {"a.npz", "b.npz"}) ASSERT_EQ(wick("run " + path("digits.pte") + " --seed 7 -o " + path(name)).exit_code, 0);
+  for (const char* name : {"a.npz", "b.npz"})
+    ASSERT_EQ(wick("run " + path("digits.pte") + " --seed 7 -o " + path(name)).exit_code, 0);
   ASSERT_EQ(wick("run " + path("digits.pte") + " --seed 8 -o " + path("c.npz")).exit_code, 0);
   EXPECT_EQ(slurp(path("a.npz")), slurp(path("b.npz")));
   EXPECT_NE(slurp(path("a.npz")), slurp(path("c.npz")));
@@ -249,9 +257,11 @@ TEST_P(Structure, GivesEagersOutputs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, Structure,
-                         testing::Values("counter", "cache_index_put", "input_add", "none_output", "literal_outputs", "nested_pytrees", "constant_output",
-                                         "dynamic_batch", "dynamic_plus_one", "dynamic_times_four", "dynamic_sizes_out", "dynamic_int_input", "same_tensor_twice",
-                                         "input_returned", "tied_weights", "no_inputs", "unused_inputs", "cond", "nonzero"),
+                         testing::Values("counter", "cache_index_put", "input_add", "none_output", "literal_outputs",
+                                         "nested_pytrees", "constant_output", "dynamic_batch", "dynamic_plus_one",
+                                         "dynamic_times_four", "dynamic_sizes_out", "dynamic_int_input",
+                                         "same_tensor_twice", "input_returned", "tied_weights", "no_inputs",
+                                         "unused_inputs", "cond", "nonzero"),
                          [](const auto& param) { return std::string(param.param); });
 
 class Stock : public Fixtures {};
@@ -262,19 +272,22 @@ TEST_P(Stock, ProgramGivesEagersOutputs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, Stock,
-                         testing::Values("add", "channels_last", "counter", "dynamic_batch", "half", "initialized_counter", "int_input", "kv_cache", "nested_outputs",
+                         testing::Values("add", "channels_last", "counter", "dynamic_batch", "half",
+                                         "initialized_counter", "int_input", "kv_cache", "nested_outputs",
                                          "same_output_twice", "scan", "unplanned_io"),
                          [](const auto& param) { return std::string(param.param); });
 
 TEST_F(Cli, SeveralMethodsAskForAName) {
-  const Outcome compiled = wick("compile encode=" + fixture("structure/methods_encoder.pt2") + " decode=" + fixture("structure/methods_decoder.pt2") + " -o " + path("m.pte"));
+  const Outcome compiled = wick("compile encode=" + fixture("structure/methods_encoder.pt2") +
+                                " decode=" + fixture("structure/methods_decoder.pt2") + " -o " + path("m.pte"));
   ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
   const Outcome unnamed = wick("run " + path("m.pte"));
   EXPECT_EQ(unnamed.exit_code, 2);
   EXPECT_NE(unnamed.err.find("decode, encode"), std::string::npos) << unnamed.err;
   EXPECT_EQ(wick("run " + path("m.pte") + " --method absent").exit_code, 2);
-  const Outcome steps = wick("run " + path("m.pte") + " --step encode:" + fixture("structure/methods_encoder.in.npz") + "=" + path("e.npz") + " --step decode:" +
-                             fixture("structure/methods_decoder.in.npz") + "=" + path("d.npz"));
+  const Outcome steps =
+      wick("run " + path("m.pte") + " --step encode:" + fixture("structure/methods_encoder.in.npz") + "=" +
+           path("e.npz") + " --step decode:" + fixture("structure/methods_decoder.in.npz") + "=" + path("d.npz"));
   ASSERT_EQ(steps.exit_code, 0) << steps.err;
   expect_same(path("e.npz"), fixture("structure/methods_encoder.out.npz"));
   expect_same(path("d.npz"), fixture("structure/methods_decoder.out.npz"));
@@ -285,7 +298,8 @@ TEST_F(Cli, ExternalWeightsAreAskedFor) {
   const Outcome without = wick("run " + program + " -i " + fixture("stock/external_weights.in.npz"));
   EXPECT_EQ(without.exit_code, 2);
   EXPECT_NE(without.err.find("--data"), std::string::npos) << without.err;
-  const Outcome with = wick("run " + program + " --data " + fixture("stock/external_weights.ptd") + " -i " + fixture("stock/external_weights.in.npz") + " -o " + path("o.npz"));
+  const Outcome with = wick("run " + program + " --data " + fixture("stock/external_weights.ptd") + " -i " +
+                            fixture("stock/external_weights.in.npz") + " -o " + path("o.npz"));
   ASSERT_EQ(with.exit_code, 0) << with.err;
   expect_same(path("o.npz"), fixture("stock/external_weights.out.npz"));
 }
@@ -374,7 +388,9 @@ TEST_F(Cli, FailureWhileRunningNamesInstructionOperatorAndSource) {
 }
 
 TEST_F(Cli, PassesRunOverText) {
-  ASSERT_EQ(wick("compile " + fixture("digits/digits.pt2") + " -o " + path("d.pte") + " --dump-ir " + path("ir")).exit_code, 0);
+  ASSERT_EQ(
+      wick("compile " + fixture("digits/digits.pt2") + " -o " + path("d.pte") + " --dump-ir " + path("ir")).exit_code,
+      0);
   const std::string ir = path("ir") + "/forward.00.import.ir";
   EXPECT_EQ(wick("verify " + ir).exit_code, 0);
   const Outcome outcome = wick("opt " + ir + " --pass dead_code");

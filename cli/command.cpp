@@ -15,7 +15,9 @@ int report(const compiler::Diag& diag) {
 }
 
 FileKind kind_of(Span<const uint8_t> bytes) {
-  auto has = [&](size_t at, const char* magic) { return bytes.size() >= at + 4 && memcmp(bytes.data() + at, magic, 4) == 0; };
+  auto has = [&](size_t at, const char* magic) {
+    return bytes.size() >= at + 4 && memcmp(bytes.data() + at, magic, 4) == 0;
+  };
   if (has(0, "PK\x03\x04") || has(0, "PK\x05\x06")) return FileKind::pt2;
   if (has(4, "ET12")) return FileKind::pte;
   if (has(4, "FT01")) return FileKind::ptd;
@@ -35,7 +37,8 @@ compiler::Status check_backends(std::string_view list) {
   while (!list.empty()) {
     const std::string_view name = list.substr(0, list.find(','));
     if (name != "portable") {
-      return compiler::Diag(compiler::Code::usage, fmt::format("this build has no backend '{}'", compiler::printable(name)))
+      return compiler::Diag(compiler::Code::usage,
+                            fmt::format("this build has no backend '{}'", compiler::printable(name)))
           .expected(compiler::printable(name), "portable");
     }
     list.remove_prefix(std::min(list.size(), name.size() + 1));

@@ -31,7 +31,9 @@ struct BenchFlags {
   bool json = false;
 };
 
-double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 uint64_t peak_bytes() {
   rusage usage{};
@@ -52,7 +54,8 @@ Status set_inputs(Method& method, const std::vector<HostValue>& values, std::deq
   for (size_t i = 0; i < values.size(); ++i) {
     Error error = Error::Ok;
     if (values[i].tag == Tag::tensor) {
-      error = method.set_input(i, views->emplace_back(values[i].tensor, method.meta().input_value(i).tensor.dim_order).tensor());
+      error = method.set_input(
+          i, views->emplace_back(values[i].tensor, method.meta().input_value(i).tensor.dim_order).tensor());
     } else {
       EValue value;
       value.tag = values[i].tag;
@@ -65,7 +68,8 @@ Status set_inputs(Method& method, const std::vector<HostValue>& values, std::deq
       }
       error = method.set_input(i, value);
     }
-    if (error != Error::Ok) return Diag(Code::usage, fmt::format("input {} does not fit: {}", i, method.last_error().message));
+    if (error != Error::Ok)
+      return Diag(Code::usage, fmt::format("input {} does not fit: {}", i, method.last_error().message));
   }
   return {};
 }
@@ -120,8 +124,9 @@ int bench_command(const BenchFlags& flags) {
   const double median = count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
   const double p90 = sorted[(count * 9 + 9) / 10 - 1];
   if (!flags.json) {
-    fmt::print("{}: median {:.3f} ms, min {:.3f} ms, p90 {:.3f} ms ({} runs, {} threads)\nload {:.3f} ms, peak memory {}\n", times->method, median, sorted[0],
-               p90, count, times->threads, times->load_ms, bytes_text(peak_bytes()));
+    fmt::print(
+        "{}: median {:.3f} ms, min {:.3f} ms, p90 {:.3f} ms ({} runs, {} threads)\nload {:.3f} ms, peak memory {}\n",
+        times->method, median, sorted[0], p90, count, times->threads, times->load_ms, bytes_text(peak_bytes()));
     return 0;
   }
   compiler::JsonWriter json;
@@ -153,9 +158,13 @@ void add_bench(CLI::App& app, Action& action) {
       "  wick bench model.pte -i input.npz --threads 1 --warmup 10 --runs 100 --json");
   command->add_option("program", flags->program, "the .pte to time")->required();
   command->add_option("--method", flags->method, "default: 'forward', or the only one");
-  command->add_option("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")->allow_extra_args(false);
-  command->add_option("--threads", flags->threads, "default: WICK_NUM_THREADS, else one per core")->check(CLI::Range(1, 256));
-  command->add_option("--warmup", flags->warmup, "runs before the clock starts")->check(CLI::Range(0, 1000000))->capture_default_str();
+  command->add_option("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")
+      ->allow_extra_args(false);
+  command->add_option("--threads", flags->threads, "default: WICK_NUM_THREADS, else one per core")
+      ->check(CLI::Range(1, 256));
+  command->add_option("--warmup", flags->warmup, "runs before the clock starts")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
   command->add_option("--runs", flags->runs, "runs on the clock")->check(CLI::Range(1, 1000000))->capture_default_str();
   command->add_option("--seed", flags->seed, "of random inputs and random operators")->capture_default_str();
   command->add_option("--data", flags->data, "a .ptd file with weights; may repeat")->allow_extra_args(false);

@@ -52,12 +52,14 @@ struct Comparison {
 };
 
 /// The model compiled in memory, run on the portable kernels' baseline.
-Result<std::vector<uint8_t>> compile_model(const CompareFlags& flags, Span<const uint8_t> bytes, const std::string& method, bool with_passes) {
+Result<std::vector<uint8_t>> compile_model(const CompareFlags& flags, Span<const uint8_t> bytes,
+                                           const std::string& method, bool with_passes) {
   compiler::CompileOptions options;
   for (const compiler::Pass& pass : compiler::pass_table()) {
     if (!with_passes && pass.phase == compiler::Phase::optimize) options.skip_passes.emplace_back(pass.name);
   }
-  ASSIGN_OR_RETURN(compiler::CompileResult result, compiler::compile(std::vector<compiler::CompileBytes>{{method, flags.model, bytes}}, options));
+  ASSIGN_OR_RETURN(compiler::CompileResult result,
+                   compiler::compile(std::vector<compiler::CompileBytes>{{method, flags.model, bytes}}, options));
   return result.program.pte.join();
 }
 
@@ -72,28 +74,36 @@ SessionOptions options_of(const CompareFlags& flags, IsaLevel isa, const Tracer*
 
 /// Runs one method; `watch` gets its meta before the run.
 template <typename Watcher>
-Result<std::vector<NamedArray>> run_watched(Session& session, const std::string& method, const std::vector<HostValue>& inputs, Watcher* watcher) {
+Result<std::vector<NamedArray>> run_watched(Session& session, const std::string& method,
+                                            const std::vector<HostValue>& inputs, Watcher* watcher) {
   const MethodMeta meta = session.meta(method);
   ASSIGN_OR_RETURN(MethodFacts facts, read_facts(meta));
-  if (inputs.size() != meta.num_inputs()) return Diag(Code::usage, "the two programs take another number of inputs").with_help("are they the same model?");
+  if (inputs.size() != meta.num_inputs())
+    return Diag(Code::usage, "the two programs take another number of inputs").with_help("are they the same model?");
   if (watcher) watcher->watch(meta);
   std::vector<HostValue> outputs;
   RETURN_IF_ERROR(session.execute(method, inputs, &outputs));
   return output_arrays(facts, std::move(outputs));
 }
 
-Result<Comparison> compare_outputs(const std::vector<NamedArray>& found, const std::vector<NamedArray>& wanted, const Tolerance& tolerance) {
+Result<Comparison> compare_outputs(const std::vector<NamedArray>& found, const std::vector<NamedArray>& wanted,
+                                   const Tolerance& tolerance) {
   if (found.size() != wanted.size()) {
-    return Diag(Code::numeric_mismatch, "the two programs give another number of outputs").expected(fmt::format("{}", found.size()), fmt::format("{}", wanted.size()));
+    return Diag(Code::numeric_mismatch, "the two programs give another number of outputs")
+        .expected(fmt::format("{}", found.size()), fmt::format("{}", wanted.size()));
   }
   Comparison comparison;
-  for (size_t i = 0; i < found.size(); ++i) comparison.outputs.push_back({wanted[i].name, compare_arrays(found[i], wanted[i], tolerance)});
+  for (size_t i = 0; i < found.size(); ++i)
+    comparison.outputs.push_back({wanted[i].name, compare_arrays(found[i], wanted[i], tolerance)});
   return comparison;
 }
 
 Result<Comparison> compare(const CompareFlags& flags) {
   ASSIGN_OR_RETURN(FileMap model, FileMap::open(flags.model));
-  if (kind_of(model.bytes()) != FileKind::pt2) return Diag(Code::usage, "the first file is no .pt2").at_file(flags.model).with_help("wick compare MODEL.pt2 MODEL.pte");
+  if (kind_of(model.bytes()) != FileKind::pt2)
+    return Diag(Code::usage, "the first file is no .pt2")
+        .at_file(flags.model)
+        .with_help("wick compare MODEL.pt2 MODEL.pte");
   ASSIGN_OR_RETURN(Session probe, Session::open(flags.program, options_of(flags, IsaLevel::avx512, nullptr)));
   ASSIGN_OR_RETURN(std::string method, probe.choose(flags.method));
   ASSIGN_OR_RETURN(MethodFacts facts, read_facts(probe.meta(method)));
@@ -107,12 +117,15 @@ Result<Comparison> compare(const CompareFlags& flags) {
 
   NodeRecorder with_passes(kTraceBytes), without_passes(kTraceBytes);
   ASSIGN_OR_RETURN(std::vector<uint8_t> plain_bytes, compile_model(flags, model.bytes(), method, false));
-  ASSIGN_OR_RETURN(Session plain, Session::open_bytes(plain_bytes, flags.model, options_of(flags, IsaLevel::baseline, without_passes.tracer())));
+  ASSIGN_OR_RETURN(Session plain, Session::open_bytes(plain_bytes, flags.model,
+                                                      options_of(flags, IsaLevel::baseline, without_passes.tracer())));
   ASSIGN_OR_RETURN(std::vector<NamedArray> wanted, run_watched(plain, method, inputs, &without_passes));
   ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, compile_model(flags, model.bytes(), method, true));
-  ASSIGN_OR_RETURN(Session optimized, Session::open_bytes(bytes, flags.model, options_of(flags, IsaLevel::baseline, with_passes.tracer())));
+  ASSIGN_OR_RETURN(Session optimized, Session::open_bytes(bytes, flags.model,
+                                                          options_of(flags, IsaLevel::baseline, with_passes.tracer())));
   RETURN_IF_ERROR(run_watched(optimized, method, inputs, &with_passes));
-  if (!with_passes.is_complete()) fmt::print(stderr, "note: the model is large; only the first 2 GiB of its intermediate results are compared\n");
+  if (!with_passes.is_complete())
+    fmt::print(stderr, "note: the model is large; only the first 2 GiB of its intermediate results are compared\n");
 
   NodeComparer nodes(with_passes, flags.tolerance);
   ASSIGN_OR_RETURN(Session program, Session::open(flags.program, options_of(flags, IsaLevel::avx512, nodes.tracer())));
@@ -182,11 +195,13 @@ int compare_command(const CompareFlags& flags) {
     print_json(*comparison);
   } else {
     Table table({"output", "", "difference"});
-    for (const OutputRow& row : comparison->outputs) table.row({row.name, row.difference.ok() ? "ok" : "DIFFERS", to_text(row.difference)});
+    for (const OutputRow& row : comparison->outputs)
+      table.row({row.name, row.difference.ok() ? "ok" : "DIFFERS", to_text(row.difference)});
     fmt::print("{}{} nodes compared\n", table.text(), comparison->nodes_compared);
     if (comparison->departure && comparison->ok()) {
       const Departure& node = *comparison->departure;
-      fmt::print("inside, the first to depart is instruction {} ({}, {}): {}\n", node.instruction, node.op, compiler::printable(node.source), to_text(node.difference));
+      fmt::print("inside, the first to depart is instruction {} ({}, {}): {}\n", node.instruction, node.op,
+                 compiler::printable(node.source), to_text(node.difference));
     }
   }
   if (comparison->ok()) return 0;
@@ -195,11 +210,14 @@ int compare_command(const CompareFlags& flags) {
     const Departure& node = *comparison->departure;
     diag.where.source = node.source;
     diag.where.module = node.module;
-    diag.notes.push_back(fmt::format("the first node that departs: instruction {}, {}: {}", node.instruction, node.op, to_text(node.difference)));
+    diag.notes.push_back(fmt::format("the first node that departs: instruction {}, {}: {}", node.instruction, node.op,
+                                     to_text(node.difference)));
   } else {
-    diag.notes.push_back("no node that both programs have departs: the difference comes from one that only one of them has");
+    diag.notes.push_back(
+        "no node that both programs have departs: the difference comes from one that only one of them has");
   }
-  if (comparison->passes_to_blame) diag.notes.push_back("the program does what Wick's passes make of the model; without passes the result is another");
+  if (comparison->passes_to_blame)
+    diag.notes.push_back("the program does what Wick's passes make of the model; without passes the result is another");
   return report(diag);
 }
 
@@ -216,11 +234,15 @@ void add_compare(CLI::App& app, Action& action) {
   command->add_option("model", flags->model, "the .pt2")->required();
   command->add_option("program", flags->program, "the .pte")->required();
   command->add_option("--method", flags->method, "the method of the .pte; default: 'forward', or the only one");
-  command->add_option("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")->allow_extra_args(false);
-  command->add_option("--rtol", flags->tolerance.relative, "relative tolerance; default: by dtype, 1e-4 for f32")->check(CLI::NonNegativeNumber);
-  command->add_option("--atol", flags->tolerance.absolute, "absolute tolerance; default: by dtype, 1e-5 for f32")->check(CLI::NonNegativeNumber);
+  command->add_option("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")
+      ->allow_extra_args(false);
+  command->add_option("--rtol", flags->tolerance.relative, "relative tolerance; default: by dtype, 1e-4 for f32")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--atol", flags->tolerance.absolute, "absolute tolerance; default: by dtype, 1e-5 for f32")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--seed", flags->seed, "of random inputs and random operators")->capture_default_str();
-  command->add_option("--data", flags->data, "a .ptd file with weights of the .pte; may repeat")->allow_extra_args(false);
+  command->add_option("--data", flags->data, "a .ptd file with weights of the .pte; may repeat")
+      ->allow_extra_args(false);
   command->add_flag("--json", flags->json, "print JSON");
   command->callback([flags, &action] { action = [flags] { return compare_command(*flags); }; });
 }

@@ -64,7 +64,8 @@ std::string report_json(const compiler::CompileResult& result, double compile_ms
   return json.text() + "\n";
 }
 
-Status dump(const std::string& folder, std::string_view method, int number, std::string_view stage, const compiler::Graph& graph) {
+Status dump(const std::string& folder, std::string_view method, int number, std::string_view stage,
+            const compiler::Graph& graph) {
   const std::string text = compiler::to_text(graph, method);
   return compiler::write_file(fmt::format("{}/{}.{:02}.{}.ir", folder, method, number, stage),
                               Span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
@@ -72,10 +73,13 @@ Status dump(const std::string& folder, std::string_view method, int number, std:
 
 Status write_outputs(const compiler::CompileResult& result, const CompileFlags& flags, const std::string& report_text) {
   RETURN_IF_ERROR(compiler::write_pieces(flags.output, result.program.pte));
-  if (result.program.ptd.size_bytes > 0) RETURN_IF_ERROR(compiler::write_pieces(flags.external_weights, result.program.ptd));
-  else if (!flags.external_weights.empty()) fmt::print(stderr, "note: no weight has a name, {} is not written\n", flags.external_weights);
+  if (result.program.ptd.size_bytes > 0)
+    RETURN_IF_ERROR(compiler::write_pieces(flags.external_weights, result.program.ptd));
+  else if (!flags.external_weights.empty())
+    fmt::print(stderr, "note: no weight has a name, {} is not written\n", flags.external_weights);
   if (!flags.report.empty()) {
-    RETURN_IF_ERROR(compiler::write_file(flags.report, Span<const uint8_t>(reinterpret_cast<const uint8_t*>(report_text.data()), report_text.size())));
+    RETURN_IF_ERROR(compiler::write_file(
+        flags.report, Span<const uint8_t>(reinterpret_cast<const uint8_t*>(report_text.data()), report_text.size())));
   }
   return {};
 }
@@ -113,7 +117,9 @@ int compile_command(const CompileFlags& flags) {
     inputs.push_back({method, path});
   }
   compiler::CompileOptions options;
-  options.profile = flags.profile == "stock" ? compiler::Profile::stock : flags.profile == "native" ? compiler::Profile::native : compiler::Profile::automatic;
+  options.profile = flags.profile == "stock"    ? compiler::Profile::stock
+                    : flags.profile == "native" ? compiler::Profile::native
+                                                : compiler::Profile::automatic;
   options.share_state = flags.share_state;
   options.external_weights = !flags.external_weights.empty();
   options.skip_passes = flags.skip_passes;
@@ -140,10 +146,13 @@ int compile_command(const CompileFlags& flags) {
     return 0;
   }
   for (const compiler::MethodReport& method : result->methods) {
-    fmt::print("{}: {} kernel calls, arena {} bytes (lower bound {})\n", method.name, method.kernels, method.arena_bytes, method.arena_lower_bound_bytes);
-    for (const std::string& name : method.not_stock) fmt::print(stderr, "note: {} runs on Wick's kernels only, not on stock ExecuTorch's\n", name);
+    fmt::print("{}: {} kernel calls, arena {} bytes (lower bound {})\n", method.name, method.kernels,
+               method.arena_bytes, method.arena_lower_bound_bytes);
+    for (const std::string& name : method.not_stock)
+      fmt::print(stderr, "note: {} runs on Wick's kernels only, not on stock ExecuTorch's\n", name);
   }
-  fmt::print("{}: {} bytes, of which {} constants; compiled in {:.1f} ms\n", flags.output, result->file_bytes, result->constant_bytes, compile_ms);
+  fmt::print("{}: {} bytes, of which {} constants; compiled in {:.1f} ms\n", flags.output, result->file_bytes,
+             result->constant_bytes, compile_ms);
   return 0;
 }
 
@@ -159,10 +168,17 @@ void add_compile(CLI::App& app, Action& action) {
       "  wick compile model.pt2 -o model.pte --report report.json --max-arena 262144");
   command->add_option("inputs", flags->inputs, "[METHOD=]FILE.pt2; a bare file is the method 'forward'")->required();
   command->add_option("-o,--output", flags->output, "the .pte to write")->required();
-  command->add_option("--backend", flags->backends, "backends in order of preference, separated by commas; portable is always last")->capture_default_str();
-  command->add_option("--profile", flags->profile, "auto: stock's kernels where they exist; stock: refuse anything else; native: ours where faster")
-      ->check(CLI::IsMember({"auto", "stock", "native"}))->capture_default_str();
-  command->add_flag("--share-state", flags->share_state, "methods share mutable buffers of equal name, dtype and shape");
+  command
+      ->add_option("--backend", flags->backends,
+                   "backends in order of preference, separated by commas; portable is always last")
+      ->capture_default_str();
+  command
+      ->add_option("--profile", flags->profile,
+                   "auto: stock's kernels where they exist; stock: refuse anything else; native: ours where faster")
+      ->check(CLI::IsMember({"auto", "stock", "native"}))
+      ->capture_default_str();
+  command->add_flag("--share-state", flags->share_state,
+                    "methods share mutable buffers of equal name, dtype and shape");
   command->add_option("--report", flags->report, "write the report as JSON to this file");
   command->add_option("--external-weights", flags->external_weights, "put named weights into this .ptd file");
   command->add_option("--dump-ir", flags->dump_ir, "write the IR after each stage into this folder");

@@ -109,22 +109,25 @@ MethodExplained explain_method(const MethodMeta& method) {
 }
 
 void print_method(const MethodExplained& method) {
-  fmt::print("{}", heading(fmt::format("method {}: {} instructions, {} copies", compiler::printable(method.name), method.rows.size(), method.copies)));
+  fmt::print("{}", heading(fmt::format("method {}: {} instructions, {} copies", compiler::printable(method.name),
+                                       method.rows.size(), method.copies)));
   Table table({">", "operator", "runs on", "why", "source", "module"});
   for (size_t i = 0; i < method.rows.size(); ++i) {
     const Row& row = method.rows[i];
-    table.row({fmt::format("{}", i), compiler::printable(row.what, 80), compiler::printable(row.where, 40), compiler::printable(row.why), compiler::printable(row.source, 60),
-               compiler::printable(row.module, 60)});
+    table.row({fmt::format("{}", i), compiler::printable(row.what, 80), compiler::printable(row.where, 40),
+               compiler::printable(row.why), compiler::printable(row.source, 60), compiler::printable(row.module, 60)});
   }
   fmt::print("{}", table.text());
   const Peak peak = peak_of(method.arena);
-  fmt::print("{}{}", heading(fmt::format("arena of {}: {} bytes, lower bound {} bytes", compiler::printable(method.name), method.arena.arena_bytes,
-                                         method.arena.lower_bound_bytes)),
+  fmt::print("{}{}",
+             heading(fmt::format("arena of {}: {} bytes, lower bound {} bytes", compiler::printable(method.name),
+                                 method.arena.arena_bytes, method.arena.lower_bound_bytes)),
              to_text(method.arena));
   fmt::print("{}", heading(fmt::format("peak at instruction {}: {} bytes alive", peak.instruction, peak.live_bytes)));
   Table owners({">bytes", ">offset", "holds"});
   for (const ArenaBlock* block : peak.owners) {
-    owners.row({fmt::format("{}", block->size_bytes), fmt::format("{}", block->offset), compiler::printable(block->label, 80)});
+    owners.row({fmt::format("{}", block->size_bytes), fmt::format("{}", block->offset),
+                compiler::printable(block->label, 80)});
   }
   fmt::print("{}", owners.text());
 }
@@ -185,13 +188,15 @@ Result<std::vector<MethodExplained>> explain_file(const std::string& path) {
   std::vector<MethodExplained> methods;
   switch (kind_of(map.bytes())) {
     case FileKind::pt2: {
-      ASSIGN_OR_RETURN(compiler::CompileResult result, compiler::compile(std::vector<compiler::CompileBytes>{{"forward", path, map.bytes()}}, {}));
+      ASSIGN_OR_RETURN(compiler::CompileResult result,
+                       compiler::compile(std::vector<compiler::CompileBytes>{{"forward", path, map.bytes()}}, {}));
       for (const compiler::Statement& statement : result.statements) methods.push_back(explain_statement(statement));
       return methods;
     }
     case FileKind::pte: {
       ASSIGN_OR_RETURN(Session session, Session::open(path, {}));
-      for (size_t i = 0; i < session.program().num_methods(); ++i) methods.push_back(explain_method(session.program().method(i)));
+      for (size_t i = 0; i < session.program().num_methods(); ++i)
+        methods.push_back(explain_method(session.program().method(i)));
       return methods;
     }
     default: break;
@@ -205,8 +210,10 @@ Status explain(const ExplainFlags& flags) {
   if (!flags.svg.empty()) {
     if (methods.empty()) return Diag(Code::usage, "there is no method to draw");
     const std::string svg = to_svg(methods[0].arena, methods[0].name);
-    RETURN_IF_ERROR(compiler::write_file(flags.svg, Span<const uint8_t>(reinterpret_cast<const uint8_t*>(svg.data()), svg.size())));
-    if (methods.size() > 1) fmt::print(stderr, "note: {} shows the method '{}' only\n", flags.svg, compiler::printable(methods[0].name));
+    RETURN_IF_ERROR(
+        compiler::write_file(flags.svg, Span<const uint8_t>(reinterpret_cast<const uint8_t*>(svg.data()), svg.size())));
+    if (methods.size() > 1)
+      fmt::print(stderr, "note: {} shows the method '{}' only\n", flags.svg, compiler::printable(methods[0].name));
   }
   if (flags.json) {
     print_json(methods);
@@ -220,7 +227,8 @@ Status explain(const ExplainFlags& flags) {
 
 void add_explain(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ExplainFlags>();
-  CLI::App* command = app.add_subcommand("explain", "Say for each node where it runs and why, and who holds the arena when");
+  CLI::App* command =
+      app.add_subcommand("explain", "Say for each node where it runs and why, and who holds the arena when");
   command->footer(
       "A .pt2 is compiled first; its copies come with their reasons.\n"
       "Examples:\n"
@@ -228,7 +236,8 @@ void add_explain(CLI::App& app, Action& action) {
       "  wick explain model.pt2 --svg arena.svg\n"
       "  wick explain model.pte --json");
   command->add_option("file", flags->file, "a .pt2 or .pte")->required();
-  command->add_option("--backend", flags->backends, "backends in order of preference, separated by commas")->capture_default_str();
+  command->add_option("--backend", flags->backends, "backends in order of preference, separated by commas")
+      ->capture_default_str();
   command->add_option("--svg", flags->svg, "draw the arena over time into this file");
   command->add_flag("--json", flags->json, "print JSON");
   command->callback([flags, &action] {

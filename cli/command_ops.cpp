@@ -29,10 +29,14 @@ struct OpsFlags {
 };
 
 void write_flags(JsonWriter& json, const compiler::OpDef& op) {
-  constexpr std::pair<compiler::OpFlags, const char*> kNames[] = {
-      {compiler::kView, "view"},         {compiler::kRandom, "random"},      {compiler::kEffect, "effect"},
-      {compiler::kInPlace, "in_place"},  {compiler::kNoStock, "no_stock"},   {compiler::kIdentity, "identity"},
-      {compiler::kDataDependent, "data_dependent"}, {compiler::kComputed, "computed"}};
+  constexpr std::pair<compiler::OpFlags, const char*> kNames[] = {{compiler::kView, "view"},
+                                                                  {compiler::kRandom, "random"},
+                                                                  {compiler::kEffect, "effect"},
+                                                                  {compiler::kInPlace, "in_place"},
+                                                                  {compiler::kNoStock, "no_stock"},
+                                                                  {compiler::kIdentity, "identity"},
+                                                                  {compiler::kDataDependent, "data_dependent"},
+                                                                  {compiler::kComputed, "computed"}};
   json.key("flags");
   json.array();
   for (const auto& [flag, name] : kNames) {
@@ -53,12 +57,18 @@ int list_definitions(bool as_json) {
     json.field("name", op->name());
     json.field("schema", op->schema);
     json.key("kernel");
-    if (op->kernel) json.value(op->kernel);
-    else json.null();
+    if (op->kernel)
+      json.value(op->kernel);
+    else
+      json.null();
     json.field("decomposes", op->decompose != nullptr);
     write_flags(json, *op);
     json.end();
-    table.row({std::string(op->name()), op->kernel ? op->kernel : op->decompose ? "(decomposed)" : "", op->has(compiler::kNoStock) ? "no" : "yes"});
+    table.row({std::string(op->name()),
+               op->kernel      ? op->kernel
+               : op->decompose ? "(decomposed)"
+                               : "",
+               op->has(compiler::kNoStock) ? "no" : "yes"});
   }
   json.end();
   json.end();
@@ -103,7 +113,8 @@ Status print_operators(const OpsFlags& flags) {
       json.field("in_stock", row.in_stock);
       if (!row.kernel.empty()) json.field("kernel", row.kernel);
       json.end();
-      table.row({row.name, fmt::format("{}", row.count), row.in_wick ? "yes" : "NO", row.in_stock ? "yes" : "no", row.kernel});
+      table.row({row.name, fmt::format("{}", row.count), row.in_wick ? "yes" : "NO", row.in_stock ? "yes" : "no",
+                 row.kernel});
     }
     json.end();
     json.end();
@@ -122,14 +133,16 @@ Status emit_table(const OpsFlags& flags) {
     for (const OperatorCount& row : count_operators(session.program())) names.insert(row.name);
   }
   ASSIGN_OR_RETURN(std::string source, kernel_table_source(names));
-  RETURN_IF_ERROR(compiler::write_file(flags.emit_table, Span<const uint8_t>(reinterpret_cast<const uint8_t*>(source.data()), source.size())));
+  RETURN_IF_ERROR(compiler::write_file(
+      flags.emit_table, Span<const uint8_t>(reinterpret_cast<const uint8_t*>(source.data()), source.size())));
   fmt::print(stderr, "{}: {} operators\n", flags.emit_table, names.size());
   return {};
 }
 
 int ops_command(const OpsFlags& flags) {
   if (flags.cases) return list_definitions(flags.json);
-  if (flags.files.empty()) return report(Diag(Code::usage, "no file given").with_help("wick ops FILE, or wick ops --cases"));
+  if (flags.files.empty())
+    return report(Diag(Code::usage, "no file given").with_help("wick ops FILE, or wick ops --cases"));
   const Status status = flags.emit_table.empty() ? print_operators(flags) : emit_table(flags);
   return status.ok() ? 0 : report(status.diag());
 }
@@ -146,7 +159,8 @@ void add_ops(CLI::App& app, Action& action) {
       "  wick ops a.pte b.pte --emit-table kernels.cpp\n"
       "  wick ops --cases --json");
   command->add_option("files", flags->files, ".pte or .pt2 files");
-  command->add_option("--emit-table", flags->emit_table, "write C++ that defines wick::portable_kernels() with what the .pte files need");
+  command->add_option("--emit-table", flags->emit_table,
+                      "write C++ that defines wick::portable_kernels() with what the .pte files need");
   command->add_flag("--cases", flags->cases, "list every operator definition");
   command->add_flag("--json", flags->json, "print JSON");
   command->callback([flags, &action] { action = [flags] { return ops_command(*flags); }; });

@@ -26,7 +26,8 @@ struct OptFlags {
 int list_passes() {
   Table table({"pass", "phase", "why here"});
   for (const compiler::Pass& pass : compiler::pass_table()) {
-    table.row({std::string(pass.name), pass.phase == compiler::Phase::prepare ? "prepare" : "optimize", std::string(pass.why_here)});
+    table.row({std::string(pass.name), pass.phase == compiler::Phase::prepare ? "prepare" : "optimize",
+               std::string(pass.why_here)});
   }
   fmt::print("{}", table.text());
   return 0;
@@ -34,7 +35,8 @@ int list_passes() {
 
 Status optimize_text(const OptFlags& flags) {
   ASSIGN_OR_RETURN(FileMap map, FileMap::open(flags.input));
-  Result<compiler::Function> parsed = compiler::parse_graph({reinterpret_cast<const char*>(map.bytes().data()), map.bytes().size()});
+  Result<compiler::Function> parsed =
+      compiler::parse_graph({reinterpret_cast<const char*>(map.bytes().data()), map.bytes().size()});
   if (!parsed.ok()) return std::move(parsed.diag()).at_file(flags.input);
   compiler::Function function = std::move(*parsed);
   compiler::PipelineOptions options;
@@ -46,12 +48,14 @@ Status optimize_text(const OptFlags& flags) {
     std::fputs(text.c_str(), stdout);
     return {};
   }
-  return compiler::write_file(flags.output, Span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+  return compiler::write_file(flags.output,
+                              Span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
 }
 
 int opt_command(const OptFlags& flags) {
   if (flags.list) return list_passes();
-  if (flags.input.empty()) return report(Diag(Code::usage, "no file given").with_help("wick opt FILE.ir, or wick opt --list"));
+  if (flags.input.empty())
+    return report(Diag(Code::usage, "no file given").with_help("wick opt FILE.ir, or wick opt --list"));
   const Status status = optimize_text(flags);
   return status.ok() ? 0 : report(status.diag());
 }
@@ -68,7 +72,9 @@ void add_opt(CLI::App& app, Action& action) {
       "  wick opt forward.00.import.ir --pass canonicalize,dead_code\n"
       "  wick opt forward.00.import.ir -o optimized.ir");
   command->add_option("input", flags->input, "a graph as text");
-  command->add_option("--pass", flags->passes, "passes to run, in order, separated by commas")->delimiter(',')->allow_extra_args(false);
+  command->add_option("--pass", flags->passes, "passes to run, in order, separated by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_flag("--list", flags->list, "list the passes");
   command->add_flag("--no-origins", flags->no_origins, "leave module paths and source lines out");
   command->add_option("-o,--output", flags->output, "write the text to this file");

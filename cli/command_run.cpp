@@ -35,12 +35,14 @@ struct Step {
 Result<Step> parse_step(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos) {
-    return Diag(Code::usage, fmt::format("--step '{}' has no '='", compiler::printable(text))).with_help("write --step [METHOD:]IN.npz=OUT.npz");
+    return Diag(Code::usage, fmt::format("--step '{}' has no '='", compiler::printable(text)))
+        .with_help("write --step [METHOD:]IN.npz=OUT.npz");
   }
   Step step{"", text.substr(0, equals), text.substr(equals + 1)};
   const size_t colon = step.input.find(':');
   const auto word = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
-  if (colon != std::string::npos && colon > 0 && std::all_of(step.input.begin(), step.input.begin() + static_cast<std::ptrdiff_t>(colon), word)) {
+  if (colon != std::string::npos && colon > 0 &&
+      std::all_of(step.input.begin(), step.input.begin() + static_cast<std::ptrdiff_t>(colon), word)) {
     step.method = step.input.substr(0, colon);
     step.input.erase(0, colon + 1);
   }
@@ -131,11 +133,15 @@ void add_run(CLI::App& app, Action& action) {
       "  wick run llm.pte --step prefill:prompt.npz=first.npz --step decode:token.npz=second.npz");
   command->add_option("program", flags->program, "the .pte to run")->required();
   command->add_option("--method", flags->method, "default: 'forward', or the only one");
-  command->add_option("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")->allow_extra_args(false);
+  command->add_option("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")
+      ->allow_extra_args(false);
   command->add_option("-o,--output", flags->output, "write the outputs to this .npz (or .npy, if there is one output)");
-  command->add_option("--step", flags->steps, "[METHOD:]IN.npz=OUT.npz: one call; may repeat, state is kept between calls")->allow_extra_args(false);
+  command
+      ->add_option("--step", flags->steps, "[METHOD:]IN.npz=OUT.npz: one call; may repeat, state is kept between calls")
+      ->allow_extra_args(false);
   command->add_option("--seed", flags->seed, "of random inputs and random operators")->capture_default_str();
-  command->add_option("--threads", flags->threads, "default: WICK_NUM_THREADS, else one per core")->check(CLI::Range(1, 256));
+  command->add_option("--threads", flags->threads, "default: WICK_NUM_THREADS, else one per core")
+      ->check(CLI::Range(1, 256));
   command->add_option("--data", flags->data, "a .ptd file with weights; may repeat")->allow_extra_args(false);
   command->add_flag("--json", flags->json, "describe the outputs as JSON");
   command->callback([flags, &action] { action = [flags] { return run_command(*flags); }; });

@@ -41,14 +41,18 @@ Result<Facts> verify_program(const std::string& path, const std::vector<std::str
     RETURN_IF_ERROR(session.prepare(method.name()));
     for (size_t chain = 0; chain < method.num_chains(); ++chain) instructions += method.num_instructions(chain);
   }
-  return Facts{"pte", fmt::format("{} methods, {} instructions, {} segments", program.num_methods(), instructions, program.num_segments())};
+  return Facts{"pte", fmt::format("{} methods, {} instructions, {} segments", program.num_methods(), instructions,
+                                  program.num_segments())};
 }
 
 Result<Facts> verify_data(const std::string& path, Span<const uint8_t> bytes) {
   char buffer[1024];
   ErrorText text(buffer);
   const auto map = DataMap::load(bytes, {&text});
-  if (!map.ok()) return Diag(Code::corrupt_file, fmt::format("the data file is damaged [{}]", error_name(map.error()))).at_file(path).note(text.c_str());
+  if (!map.ok())
+    return Diag(Code::corrupt_file, fmt::format("the data file is damaged [{}]", error_name(map.error())))
+        .at_file(path)
+        .note(text.c_str());
   uint64_t total = 0;
   for (size_t i = 0; i < map->size(); ++i) total += map->entry(i).bytes.size();
   return Facts{"ptd", fmt::format("{} entries, {} of data", map->size(), bytes_text(total))};
@@ -59,15 +63,16 @@ Result<Facts> verify_model(const std::string& path, Span<const uint8_t> bytes) {
   for (const compiler::pt2::Entry& entry : archive.entries()) RETURN_IF_ERROR(archive.check_crc(entry));
   ASSIGN_OR_RETURN(compiler::Function function, compiler::import_bytes({"forward", path, bytes}));
   RETURN_IF_ERROR(compiler::verify(*function.graph));
-  return Facts{"pt2", fmt::format("{} archive entries, {} nodes, {} constants", archive.entries().size(), function.graph->num_nodes(),
-                                  function.graph->constants().size())};
+  return Facts{"pt2", fmt::format("{} archive entries, {} nodes, {} constants", archive.entries().size(),
+                                  function.graph->num_nodes(), function.graph->constants().size())};
 }
 
 Result<Facts> verify_arrays(const std::string& path) {
   ASSIGN_OR_RETURN(std::vector<NamedArray> arrays, read_arrays(path));
   uint64_t total = 0;
   for (const NamedArray& array : arrays) total += array.bytes.size();
-  return Facts{path.ends_with(".npy") ? "npy" : "npz", fmt::format("{} arrays, {} of data", arrays.size(), bytes_text(total))};
+  return Facts{path.ends_with(".npy") ? "npy" : "npz",
+               fmt::format("{} arrays, {} of data", arrays.size(), bytes_text(total))};
 }
 
 Result<Facts> verify_text(Span<const uint8_t> bytes) {
@@ -90,9 +95,12 @@ Result<Facts> verify_file(const std::string& path, const std::vector<std::string
   if (path.ends_with(".pte")) return verify_program(path, data);
   if (path.ends_with(".ptd")) return verify_data(path, map.bytes());
   if (path.ends_with(".pt2")) return verify_model(path, map.bytes());
-  const bool npy = map.bytes().size() >= 6 && std::string_view(reinterpret_cast<const char*>(map.bytes().data()), 6) == "\x93NUMPY";
+  const bool npy =
+      map.bytes().size() >= 6 && std::string_view(reinterpret_cast<const char*>(map.bytes().data()), 6) == "\x93NUMPY";
   if (npy) return verify_arrays(path);
-  return Diag(Code::incompatible_file, "the file is of no kind that Wick knows").at_file(path).with_help("wick verify takes .pte, .ptd, .pt2, .npz, .npy and .ir");
+  return Diag(Code::incompatible_file, "the file is of no kind that Wick knows")
+      .at_file(path)
+      .with_help("wick verify takes .pte, .ptd, .pt2, .npz, .npy and .ir");
 }
 
 int verify_command(const std::vector<std::string>& files, const std::vector<std::string>& data, bool as_json) {
@@ -140,9 +148,11 @@ void add_verify(CLI::App& app, Action& action) {
       "  wick verify model.pt2 model.pte input.npz\n"
       "  wick verify model.pte --data weights.ptd --json");
   command->add_option("files", flags->files, ".pte, .ptd, .pt2, .npz, .npy or .ir files")->required();
-  command->add_option("--data", flags->data, "a .ptd file with weights of the .pte; may repeat")->allow_extra_args(false);
+  command->add_option("--data", flags->data, "a .ptd file with weights of the .pte; may repeat")
+      ->allow_extra_args(false);
   command->add_flag("--json", flags->json, "print JSON");
-  command->callback([flags, &action] { action = [flags] { return verify_command(flags->files, flags->data, flags->json); }; });
+  command->callback(
+      [flags, &action] { action = [flags] { return verify_command(flags->files, flags->data, flags->json); }; });
 }
 
 }  // namespace wick::cli

@@ -29,7 +29,8 @@ compiler::Result<std::string> kernel_table_source(const std::set<std::string>& n
   std::set<std::string> functions;
   compiler::Diag missing(compiler::Code::incompatible_file, "Wick has no kernel for some operators");
   for (const std::string& name : names) {
-    const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return name == each.name; });
+    const auto* row =
+        std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return name == each.name; });
     if (row != std::end(kRows)) {
       rows.push_back(row);
       functions.insert(row->function);
@@ -43,10 +44,14 @@ compiler::Result<std::string> kernel_table_source(const std::set<std::string>& n
       "#include \"wick/portable_kernels.h\"\n\nnamespace wick {\n";
   if (rows.empty()) return out + "\nKernelTable portable_kernels() { return KernelTable(); }\n\n}  // namespace wick\n";
   out += "namespace kernels {\n";
-  for (const std::string& function : functions) out += fmt::format("void {}(KernelContext&, Span<EValue*>);\n", function);
+  for (const std::string& function : functions)
+    out += fmt::format("void {}(KernelContext&, Span<EValue*>);\n", function);
   out += "}  // namespace kernels\n\nnamespace {\nconstexpr Kernel kRows[] = {\n";
-  for (const Row* row : rows) out += fmt::format("    {{\"{}\", \"{}\", kernels::{}}},\n", row->name, row->signature, row->function);
-  return out + "};\n}  // namespace\n\nKernelTable portable_kernels() { return KernelTable(kRows); }\n\n}  // namespace wick\n";
+  for (const Row* row : rows)
+    out += fmt::format("    {{\"{}\", \"{}\", kernels::{}}},\n", row->name, row->signature, row->function);
+  return out +
+         "};\n}  // namespace\n\nKernelTable portable_kernels() { return KernelTable(kRows); }\n\n}  // namespace "
+         "wick\n";
 }
 
 }  // namespace wick::cli

@@ -9,11 +9,13 @@
 namespace {
 
 constexpr char kExitCodes[] =
-    "Exit codes: 0 ok, 1 internal error, 2 usage or inputs that do not fit, 3 unsupported model, 4 corrupt or incompatible file "
+    "Exit codes: 0 ok, 1 internal error, 2 usage or inputs that do not fit, 3 unsupported model, 4 corrupt or "
+    "incompatible file "
     "or a check that failed while running, 5 numeric mismatch, 6 budget or gate failed.";
 
 int run(int argc, char** argv) {
-  CLI::App app{"Wick compiles PyTorch programs (.pt2) to ExecuTorch programs (.pte), looks into them and runs them.", "wick"};
+  CLI::App app{"Wick compiles PyTorch programs (.pt2) to ExecuTorch programs (.pte), looks into them and runs them.",
+               "wick"};
   app.set_version_flag("--version", "wick 0.1.0");
   app.footer(kExitCodes);
   app.require_subcommand(1);

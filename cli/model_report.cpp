@@ -64,7 +64,9 @@ struct ArgumentText {
   EndRow operator()(double value) const { return {"", fmt::format("float = {}", value)}; }
   EndRow operator()(bool value) const { return {"", fmt::format("bool = {}", value)}; }
   EndRow operator()(const std::string& value) const { return {"", fmt::format("str = '{}'", printable(value, 60))}; }
-  EndRow operator()(const pt2::SymIntArg& arg) const { return {arg.name, arg.is_literal() ? fmt::format("int = {}", arg.value) : "int"}; }
+  EndRow operator()(const pt2::SymIntArg& arg) const {
+    return {arg.name, arg.is_literal() ? fmt::format("int = {}", arg.value) : "int"};
+  }
   EndRow operator()(const pt2::SymFloatArg& arg) const { return {arg.name, "float"}; }
   EndRow operator()(const pt2::SymBoolArg& arg) const { return {arg.name, "bool"}; }
   template <typename T>
@@ -86,7 +88,8 @@ void count_nodes(const pt2::Graph& graph, std::map<std::string, uint64_t>* count
 void add_weights(const pt2::Map<pt2::Payload>& payloads, std::set<std::string>* seen, ModelFacts* facts) {
   for (const auto& [name, payload] : payloads) {
     WeightRow row{printable(name, 80), "", payload.bytes.size(), payload.is_param};
-    if (payload.kind == pt2::Payload::Kind::tensor) row.type = fmt::format("{}[{}]", dtype_name(payload.dtype), fmt::join(payload.sizes, ", "));
+    if (payload.kind == pt2::Payload::Kind::tensor)
+      row.type = fmt::format("{}[{}]", dtype_name(payload.dtype), fmt::join(payload.sizes, ", "));
     if (seen->insert(payload.path_name).second) {
       ++facts->payloads;
       facts->parameter_bytes += row.bytes;
@@ -112,18 +115,22 @@ ModelFacts facts_of(const pt2::ExportedProgram& program, uint64_t bytes) {
   size_t leaf = 0;
   for (const pt2::OutputSpec& spec : program.output_specs) {
     EndRow row = std::visit(ArgumentText{program.graph}, spec.arg);
-    if (spec.kind == pt2::OutputKind::user_output) row.name = fmt::format("out{}", leaf++);
-    else row.name = fmt::format("changes {}", spec.target);
+    if (spec.kind == pt2::OutputKind::user_output)
+      row.name = fmt::format("out{}", leaf++);
+    else
+      row.name = fmt::format("changes {}", spec.target);
     facts.outputs.push_back(std::move(row));
   }
   for (const auto& [name, range] : program.range_constraints) {
-    facts.ranges.push_back({name, fmt::format("{} to {}", range.min ? fmt::format("{}", *range.min) : "any", range.max ? fmt::format("{}", *range.max) : "any")});
+    facts.ranges.push_back({name, fmt::format("{} to {}", range.min ? fmt::format("{}", *range.min) : "any",
+                                              range.max ? fmt::format("{}", *range.max) : "any")});
   }
   count_nodes(program.graph, &facts.operators);
   std::set<std::string> seen;
   add_weights(program.weights, &seen, &facts);
   add_weights(program.constants, &seen, &facts);
-  std::stable_sort(facts.weights.begin(), facts.weights.end(), [](const WeightRow& a, const WeightRow& b) { return a.bytes > b.bytes; });
+  std::stable_sort(facts.weights.begin(), facts.weights.end(),
+                   [](const WeightRow& a, const WeightRow& b) { return a.bytes > b.bytes; });
   return facts;
 }
 
@@ -142,14 +149,17 @@ void print_ends(const char* title, const std::vector<EndRow>& rows) {
 
 void print_tables(const std::string& path, const ModelFacts& facts) {
   fmt::print("{}", heading(fmt::format("{}: torch.export program, {} bytes", path, facts.file_bytes)));
-  fmt::print("  torch {}, schema {}, dialect {}\n", printable(facts.torch_version, 60), facts.schema, printable(facts.dialects, 60));
+  fmt::print("  torch {}, schema {}, dialect {}\n", printable(facts.torch_version, 60), facts.schema,
+             printable(facts.dialects, 60));
   print_ends("input", facts.inputs);
   print_ends("output", facts.outputs);
   print_ends("symbol", facts.ranges);
   std::vector<std::pair<std::string, uint64_t>> operators(facts.operators.begin(), facts.operators.end());
-  std::stable_sort(operators.begin(), operators.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::stable_sort(operators.begin(), operators.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   Table table({"operator", ">count", "Wick"});
-  for (const auto& [name, count] : operators) table.row({printable(name, 80), fmt::format("{}", count), is_known(name) ? "yes" : "NO"});
+  for (const auto& [name, count] : operators)
+    table.row({printable(name, 80), fmt::format("{}", count), is_known(name) ? "yes" : "NO"});
   fmt::print("{}", table.text());
   constexpr size_t kShown = 20;
   Table weights({"weight", "type", ">bytes", ""});
@@ -157,7 +167,8 @@ void print_tables(const std::string& path, const ModelFacts& facts) {
     const WeightRow& row = facts.weights[i];
     weights.row({row.name, row.type, fmt::format("{}", row.bytes), row.is_param ? "parameter" : "buffer or constant"});
   }
-  fmt::print("{}", heading(fmt::format("{} weights in {} payloads of {}, largest first", facts.weights.size(), facts.payloads, bytes_text(facts.parameter_bytes))));
+  fmt::print("{}", heading(fmt::format("{} weights in {} payloads of {}, largest first", facts.weights.size(),
+                                       facts.payloads, bytes_text(facts.parameter_bytes))));
   fmt::print("{}", weights.text());
 }
 
@@ -220,8 +231,10 @@ Status print_model(const std::string& path, Span<const uint8_t> bytes, bool as_j
   for (const std::string& name : names) {
     ASSIGN_OR_RETURN(pt2::ExportedProgram program, pt2::read_exported_program(archive, name));
     const ModelFacts facts = facts_of(program, bytes.size());
-    if (as_json) print_json(path, facts);
-    else print_tables(path, facts);
+    if (as_json)
+      print_json(path, facts);
+    else
+      print_tables(path, facts);
   }
   return {};
 }

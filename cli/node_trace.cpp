@@ -18,13 +18,15 @@ NamedArray to_array(const Tensor& tensor) {
 }
 
 // Calls fn(key, array) for each tensor that the instruction wrote: its last argument is the return slot.
-void for_each_result(const MethodMeta& method, const InstructionInfo& instruction, const std::function<void(const NodeKey&, NamedArray)>& fn) {
+void for_each_result(const MethodMeta& method, const InstructionInfo& instruction,
+                     const std::function<void(const NodeKey&, NamedArray)>& fn) {
   if (instruction.kind != InstructionKind::kernel || instruction.args.empty()) return;
   const compiler::Where where = instruction_source(method, instruction.chain, instruction.index);
   const auto visit = [&](const Tensor* tensor) {
     if (!tensor || (!tensor->data && tensor->numel != 0)) return;
     NamedArray array = to_array(*tensor);
-    fn({operator_text(instruction.op), where.source, where.module, array_text(array.dtype, array.sizes)}, std::move(array));
+    fn({operator_text(instruction.op), where.source, where.module, array_text(array.dtype, array.sizes)},
+       std::move(array));
   };
   const EValue& slot = *instruction.args[instruction.args.size() - 1];
   if (slot.tag == Tag::tensor) visit(slot.tensor);
@@ -61,7 +63,8 @@ void NodeComparer::compare(void* state, const InstructionInfo& instruction, Erro
       if (!nearest || difference.mismatches < nearest->mismatches) nearest = std::move(difference);
       if (nearest->ok()) return;
     }
-    self.first_ = Departure{std::get<0>(key), std::get<1>(key), std::get<2>(key), instruction.index, std::move(*nearest)};
+    self.first_ =
+        Departure{std::get<0>(key), std::get<1>(key), std::get<2>(key), instruction.index, std::move(*nearest)};
   });
 }
 

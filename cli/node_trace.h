@@ -12,8 +12,8 @@
 
 namespace wick::cli {
 
-/// What makes results of two programs comparable: operator, source line, module and type. Results with one key are told apart
-/// by value, as passes may reorder or merge them.
+/// What makes results of two programs comparable: operator, source line, module and type. Results with one key are told
+/// apart by value, as passes may reorder or merge them.
 using NodeKey = std::tuple<std::string, std::string, std::string, std::string>;
 
 struct Departure {
@@ -47,7 +47,8 @@ class NodeRecorder {
 /// Holds each result of a run against those that a recorder kept for the same key.
 class NodeComparer {
  public:
-  NodeComparer(const NodeRecorder& wanted, const Tolerance& tolerance) : wanted_(wanted), tolerance_(tolerance), tracer_{ignore, compare, this} {}
+  NodeComparer(const NodeRecorder& wanted, const Tolerance& tolerance)
+      : wanted_(wanted), tolerance_(tolerance), tracer_{ignore, compare, this} {}
   NodeComparer(const NodeComparer&) = delete;
   const Tracer* tracer() const { return &tracer_; }
   void watch(const MethodMeta& method) { method_ = &method; }

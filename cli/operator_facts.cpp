@@ -23,7 +23,8 @@ void add_calls(const MethodMeta& method, Counts* counts) {
 }
 
 void sort_by_count(std::vector<OperatorCount>* rows) {
-  std::stable_sort(rows->begin(), rows->end(), [](const OperatorCount& a, const OperatorCount& b) { return a.count > b.count; });
+  std::stable_sort(rows->begin(), rows->end(),
+                   [](const OperatorCount& a, const OperatorCount& b) { return a.count > b.count; });
 }
 
 std::vector<OperatorCount> rows_of(const Counts& counts) {
@@ -67,7 +68,9 @@ bool in_table(KernelTable table, std::string_view key) {
 
 bool has_kernel(std::string_view key) { return in_table(prim_kernels(), key) || in_table(portable_kernels(), key); }
 
-bool stock_has_kernel(std::string_view key) { return has_kernel(key) && !key.starts_with("wick::") && only_ours().count(key) == 0; }
+bool stock_has_kernel(std::string_view key) {
+  return has_kernel(key) && !key.starts_with("wick::") && only_ours().count(key) == 0;
+}
 
 std::vector<OperatorCount> count_operators(const MethodMeta& method) {
   Counts counts;
@@ -87,7 +90,8 @@ std::vector<OperatorCount> count_operators(const compiler::Graph& graph) {
   std::vector<OperatorCount> rows;
   for (const auto& [name, entry] : counts) {
     const compiler::OpDef& op = *entry.first;
-    rows.push_back({name, entry.second, true, !(op.kernel && op.has(compiler::kNoStock) && !op.decompose), op.kernel ? op.kernel : ""});
+    rows.push_back({name, entry.second, true, !(op.kernel && op.has(compiler::kNoStock) && !op.decompose),
+                    op.kernel ? op.kernel : ""});
   }
   sort_by_count(&rows);
   return rows;

@@ -10,11 +10,11 @@
 namespace wick::cli {
 
 struct OperatorCount {
-  std::string name;      // registry key, "aten::add.out"; for a .pt2 the exported name, "aten.add.Tensor"
+  std::string name;  // registry key, "aten::add.out"; for a .pt2 the exported name, "aten.add.Tensor"
   uint64_t count = 0;
-  bool in_wick = false;  // a .pt2's operator: Wick compiles it
-  bool in_stock = false; // stock ExecuTorch has a kernel; a .pt2's operator may be decomposed into such
-  std::string kernel;    // of a .pt2's operator: its registry key, "" if it is decomposed or computed
+  bool in_wick = false;   // a .pt2's operator: Wick compiles it
+  bool in_stock = false;  // stock ExecuTorch has a kernel; a .pt2's operator may be decomposed into such
+  std::string kernel;     // of a .pt2's operator: its registry key, "" if it is decomposed or computed
 };
 
 /// Kernel calls of all methods, by falling count, then name.

@@ -33,7 +33,8 @@ std::string list_inputs(const MethodMeta& method, const MethodFacts& facts) {
   std::string text;
   for (size_t i = 0; i < method.num_inputs(); ++i) {
     if (!takes_array(method, i)) continue;
-    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", compiler::printable(facts.inputs[i].name, 60), input_text(method, facts, i));
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", compiler::printable(facts.inputs[i].name, 60),
+                        input_text(method, facts, i));
   }
   return text.empty() ? "none" : text;
 }
@@ -48,9 +49,10 @@ size_t slot_of(const MethodMeta& method, const MethodFacts& facts, const std::st
 }
 
 bool goes_by_name(const MethodMeta& method, const MethodFacts& facts, const InputFile& file) {
-  return facts.known && !file.arrays.empty() && std::all_of(file.arrays.begin(), file.arrays.end(), [&](const NamedArray& array) {
-    return !array.name.empty() && slot_of(method, facts, array.name) < facts.inputs.size();
-  });
+  return facts.known && !file.arrays.empty() &&
+         std::all_of(file.arrays.begin(), file.arrays.end(), [&](const NamedArray& array) {
+           return !array.name.empty() && slot_of(method, facts, array.name) < facts.inputs.size();
+         });
 }
 
 Status fill_slots(const MethodMeta& method, const MethodFacts& facts, std::vector<InputFile> files, Slots* slots) {
@@ -85,7 +87,8 @@ Status fill_slots(const MethodMeta& method, const MethodFacts& facts, std::vecto
   return {};
 }
 
-Diag wrong_type(const MethodMeta& method, const MethodFacts& facts, size_t index, const NamedArray& array, const std::string& what) {
+Diag wrong_type(const MethodMeta& method, const MethodFacts& facts, size_t index, const NamedArray& array,
+                const std::string& what) {
   return Diag(Code::usage, fmt::format("{} has another {}", input_label(facts, index), what))
       .expected(array_text(array.dtype, array.sizes), input_text(method, facts, index))
       .with_help("arrays are never cast; save it with the wanted type");
@@ -112,7 +115,10 @@ T scalar_of(const NamedArray& array) {
   return value;
 }
 
-bool about_equal(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)) || (std::isfinite(b) && std::fabs(a - b) <= 1e-4 + 1e-5 * std::fabs(b)); }
+bool about_equal(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b)) ||
+         (std::isfinite(b) && std::fabs(a - b) <= 1e-4 + 1e-5 * std::fabs(b));
+}
 
 // int, float and bool inputs were burnt in at export: the array must repeat their value.
 Result<HostValue> to_number(const MethodMeta& method, const MethodFacts& facts, size_t index, const NamedArray& array) {
@@ -140,7 +146,8 @@ Result<HostValue> to_number(const MethodMeta& method, const MethodFacts& facts, 
     return Diag(Code::incompatible_file, fmt::format("{} is a list", input_label(facts, index)));
   }
   if (same) return value;
-  return Diag(Code::usage, fmt::format("{} was fixed when the model was exported and has another value here", input_label(facts, index)))
+  return Diag(Code::usage, fmt::format("{} was fixed when the model was exported and has another value here",
+                                       input_label(facts, index)))
       .expected(found, input_text(method, facts, index))
       .with_help("export the model again with the value you need, or make it a tensor input");
 }
@@ -178,18 +185,33 @@ void put_random(DType dtype, uint64_t word, uint8_t* at) {
   switch (dtype) {
     case DType::f32: memcpy(at, &real, 4); return;
     case DType::f64: memcpy(at, &wide, 8); return;
-    case DType::f16: { const Half half(cut_bits(real, 13)); memcpy(at, &half, 2); return; }
-    case DType::bf16: { const BFloat16 half(cut_bits(real, 16)); memcpy(at, &half, 2); return; }
+    case DType::f16: {
+      const Half half(cut_bits(real, 13));
+      memcpy(at, &half, 2);
+      return;
+    }
+    case DType::bf16: {
+      const BFloat16 half(cut_bits(real, 16));
+      memcpy(at, &half, 2);
+      return;
+    }
     case DType::c64: {
       const float imaginary = random_float(word << 24);
       memcpy(at, &real, 4);
       memcpy(at + 4, &imaginary, 4);
       return;
     }
-    case DType::i32: case DType::u32: case DType::qi32: memcpy(at, &bit, 4); return;
-    case DType::i64: case DType::u64: memcpy(at, &bit, 8); return;
-    case DType::i16: case DType::u16: memcpy(at, &small, 2); return;
-    case DType::i8: case DType::u8: case DType::qi8: case DType::qu8: memcpy(at, &small, 1); return;
+    case DType::i32:
+    case DType::u32:
+    case DType::qi32: memcpy(at, &bit, 4); return;
+    case DType::i64:
+    case DType::u64: memcpy(at, &bit, 8); return;
+    case DType::i16:
+    case DType::u16: memcpy(at, &small, 2); return;
+    case DType::i8:
+    case DType::u8:
+    case DType::qi8:
+    case DType::qu8: memcpy(at, &small, 1); return;
     case DType::boolean: memcpy(at, &bit, 1); return;
     default: return;  // stays zero
   }
@@ -247,7 +269,8 @@ Result<std::vector<InputFile>> read_input_files(const std::vector<std::string>& 
   return files;
 }
 
-Result<std::vector<HostValue>> bind_inputs(const MethodMeta& method, const MethodFacts& facts, std::vector<InputFile> files) {
+Result<std::vector<HostValue>> bind_inputs(const MethodMeta& method, const MethodFacts& facts,
+                                           std::vector<InputFile> files) {
   Slots slots(method.num_inputs());
   RETURN_IF_ERROR(fill_slots(method, facts, std::move(files), &slots));
   std::vector<HostValue> values;

@@ -23,7 +23,8 @@ struct ArenaPicture {
 };
 
 ArenaPicture arena_picture(const compiler::Statement& statement);
-/// From the tensors of arena 1 (ExecuTorch's first) and the instructions that name them; labels are value numbers or names.
+/// From the tensors of arena 1 (ExecuTorch's first) and the instructions that name them; labels are value numbers or
+/// names.
 ArenaPicture arena_picture(const MethodMeta& method);
 
 /// Who is alive at the instruction with the most live bytes, largest first.

@@ -16,7 +16,9 @@ using compiler::Sym;
 using compiler::Type;
 using compiler::TypeKind;
 
-Diag corrupt(std::string_view what) { return Diag(Code::corrupt_file, fmt::format("the program's metadata is damaged: {}", what)); }
+Diag corrupt(std::string_view what) {
+  return Diag(Code::corrupt_file, fmt::format("the program's metadata is damaged: {}", what));
+}
 
 // Splits at commas outside parentheses.
 std::vector<std::string_view> split_list(std::string_view text) {
@@ -120,7 +122,8 @@ Result<Type> parse_type(std::string_view text) {
   }
   const size_t open = text.find('['), close = text.find(']');
   compiler::TensorType type;
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open || !dtype_from_name(text.data(), open, &type.dtype)) {
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open ||
+      !dtype_from_name(text.data(), open, &type.dtype)) {
     return corrupt(fmt::format("'{}' is no type", compiler::printable(text)));
   }
   for (std::string_view item : split_list(text.substr(open + 1, close - open - 1))) {
@@ -138,7 +141,8 @@ Result<MethodFacts> read_facts(const MethodMeta& method) {
   simdjson::dom::element root;
   simdjson::dom::array methods;
   const simdjson::padded_string text(reinterpret_cast<const char*>(data->data()), data->size());
-  if (parser.parse(text).get(root) || root["methods"].get(methods)) return corrupt("it is no JSON of the expected form");
+  if (parser.parse(text).get(root) || root["methods"].get(methods))
+    return corrupt("it is no JSON of the expected form");
   int64_t version = 0;
   if (root["version"].get(version) || version != 1) return facts_of_tables(method);
   for (simdjson::dom::element element : methods) {
@@ -169,12 +173,14 @@ std::string value_text(const ValueMeta& value) {
   }
   std::string text = fmt::format("{}[", dtype_name(value.tensor.dtype));
   const bool fixed = value.tensor.dynamism == ShapeDynamism::fixed;
-  for (size_t i = 0; i < value.tensor.sizes.size(); ++i) text += fmt::format("{}{}{}", i ? ", " : "", fixed ? "" : "<=", value.tensor.sizes[i]);
+  for (size_t i = 0; i < value.tensor.sizes.size(); ++i)
+    text += fmt::format("{}{}{}", i ? ", " : "", fixed ? "" : "<=", value.tensor.sizes[i]);
   text += ']';
   bool plain = true;
   for (size_t i = 0; i < value.tensor.dim_order.size(); ++i) plain = plain && value.tensor.dim_order[i] == i;
   if (plain) return text;
-  return text + fmt::format(" dim order {}", fmt::join(value.tensor.dim_order.begin(), value.tensor.dim_order.end(), ","));
+  return text +
+         fmt::format(" dim order {}", fmt::join(value.tensor.dim_order.begin(), value.tensor.dim_order.end(), ","));
 }
 
 std::string input_text(const MethodMeta& method, const MethodFacts& facts, size_t index) {
@@ -184,7 +190,8 @@ std::string input_text(const MethodMeta& method, const MethodFacts& facts, size_
     case Tag::integer: return fmt::format("int = {}", value.integer);
     case Tag::real: return fmt::format("float = {}", value.real);
     case Tag::boolean: return fmt::format("bool = {}", value.boolean);
-    case Tag::string: return fmt::format("str = '{}'", compiler::printable({value.string.data(), value.string.size()}, 60));
+    case Tag::string:
+      return fmt::format("str = '{}'", compiler::printable({value.string.data(), value.string.size()}, 60));
     default: return value_text(value);
   }
 }

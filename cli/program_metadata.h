@@ -1,4 +1,5 @@
-// What a .pte says about the inputs and outputs of its methods beyond ExecuTorch's own tables: named data "wick.metadata".
+// What a .pte says about the inputs and outputs of its methods beyond ExecuTorch's own tables: named data
+// "wick.metadata".
 #pragma once
 #include <optional>
 #include <string>
@@ -17,15 +18,15 @@ struct InputFacts {
   std::optional<compiler::Type> type;  // with symbols; none for values burnt in at export
 };
 
-/// The facts of one method. `known` is false for files made by others; the vectors are then filled from ExecuTorch's tables:
-/// sizes are upper bounds, outputs count in program order.
+/// The facts of one method. `known` is false for files made by others; the vectors are then filled from ExecuTorch's
+/// tables: sizes are upper bounds, outputs count in program order.
 struct MethodFacts {
   bool known = false;
-  std::vector<InputFacts> inputs;       // one per input of the method
-  std::vector<size_t> mutated_inputs;   // input of each leading output
-  std::vector<int64_t> output_leaves;   // leaf number of each output after those
+  std::vector<InputFacts> inputs;                                    // one per input of the method
+  std::vector<size_t> mutated_inputs;                                // input of each leading output
+  std::vector<int64_t> output_leaves;                                // leaf number of each output after those
   std::vector<std::pair<compiler::Sym, compiler::SymRange>> ranges;  // of symbols and of sizes derived from them
-  compiler::SymRanges symbols;          // the ranges of lone symbols
+  compiler::SymRanges symbols;                                       // the ranges of lone symbols
 };
 
 /// Reads "f32[s0, 3]", "f32[1, 8]{0,1}", "int(s0)", "float" or "bool". Errors: corrupt_file.

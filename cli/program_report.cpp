@@ -72,7 +72,8 @@ std::vector<ConstantRow> constants_of(const Program& program) {
   std::vector<ConstantRow> rows;
   for (auto& [key, row] : stored) rows.push_back(std::move(row));
   for (auto& [key, row] : external) rows.push_back(std::move(row));
-  std::stable_sort(rows.begin(), rows.end(), [](const ConstantRow& a, const ConstantRow& b) { return a.bytes > b.bytes; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const ConstantRow& a, const ConstantRow& b) { return a.bytes > b.bytes; });
   return rows;
 }
 
@@ -90,7 +91,8 @@ std::vector<StateRow> states_of(const MethodMeta& method) {
     const ValueMeta value = method.value(i);
     const TensorMeta& tensor = value.tensor;
     if (tensor.storage != Storage::planned || (!tensor.initialized && !tensor.name)) continue;
-    rows.push_back({tensor.name ? printable(tensor.name, 80) : fmt::format("value {}", i), value_text(value), tensor.nbytes, tensor.arena_offset, tensor.initialized});
+    rows.push_back({tensor.name ? printable(tensor.name, 80) : fmt::format("value {}", i), value_text(value),
+                    tensor.nbytes, tensor.arena_offset, tensor.initialized});
   }
   return rows;
 }
@@ -106,8 +108,9 @@ void print_instructions(const MethodMeta& method) {
   for (size_t chain = 0; chain < method.num_chains(); ++chain) {
     for (size_t i = 0; i < method.num_instructions(chain); ++i) {
       const compiler::Where where = instruction_source(method, chain, i);
-      table.row({chain == 0 ? fmt::format("{}", i) : fmt::format("{}/{}", chain, i), instruction_text(method, method.instruction(chain, i)),
-                 printable(where.source, 60), printable(where.module, 60)});
+      table.row({chain == 0 ? fmt::format("{}", i) : fmt::format("{}/{}", chain, i),
+                 instruction_text(method, method.instruction(chain, i)), printable(where.source, 60),
+                 printable(where.module, 60)});
     }
   }
   fmt::print("{}{}", heading("  instructions"), table.text());
@@ -117,24 +120,31 @@ Status print_method(const MethodMeta& method, bool instructions) {
   ASSIGN_OR_RETURN(MethodFacts facts, read_facts(method));
   std::string arenas;
   for (size_t i = 0; i < method.num_arenas(); ++i) arenas += fmt::format("{}{}", i ? " + " : "", method.arena_bytes(i));
-  fmt::print("\n{}", heading(fmt::format("method {}: {} instructions, arena {} bytes", printable(method.name()), num_instructions(method), arenas.empty() ? "0" : arenas)));
+  fmt::print("\n{}", heading(fmt::format("method {}: {} instructions, arena {} bytes", printable(method.name()),
+                                         num_instructions(method), arenas.empty() ? "0" : arenas)));
   Table ends({"", "name", "type"});
-  for (size_t i = 0; i < method.num_inputs(); ++i) ends.row({fmt::format("input {}", i), printable(facts.inputs[i].name, 60), input_text(method, facts, i)});
-  for (size_t i = 0; i < method.num_outputs(); ++i) ends.row({fmt::format("output {}", i), output_name(facts, i), value_text(method.output_value(i))});
+  for (size_t i = 0; i < method.num_inputs(); ++i)
+    ends.row({fmt::format("input {}", i), printable(facts.inputs[i].name, 60), input_text(method, facts, i)});
+  for (size_t i = 0; i < method.num_outputs(); ++i)
+    ends.row({fmt::format("output {}", i), output_name(facts, i), value_text(method.output_value(i))});
   fmt::print("{}", ends.text());
   Table ranges({"size", ">least", ">most"});
   for (const auto& [size, range] : facts.ranges) {
-    ranges.row({size.text(), fmt::format("{}", range.min), range.max == compiler::kUnbounded ? "" : fmt::format("{}", range.max)});
+    ranges.row({size.text(), fmt::format("{}", range.min),
+                range.max == compiler::kUnbounded ? "" : fmt::format("{}", range.max)});
   }
   fmt::print("{}", ranges.text());
   Table operators({"operator", ">count", "stock"});
-  for (const OperatorCount& row : count_operators(method)) operators.row({row.name, fmt::format("{}", row.count), row.in_stock ? "yes" : "no"});
+  for (const OperatorCount& row : count_operators(method))
+    operators.row({row.name, fmt::format("{}", row.count), row.in_stock ? "yes" : "no"});
   fmt::print("{}", operators.text());
   Table delegates({"delegate", ">bytes"});
-  for (size_t i = 0; i < method.num_delegates(); ++i) delegates.row({printable(method.delegate(i).id), fmt::format("{}", method.delegate(i).payload.size())});
+  for (size_t i = 0; i < method.num_delegates(); ++i)
+    delegates.row({printable(method.delegate(i).id), fmt::format("{}", method.delegate(i).payload.size())});
   fmt::print("{}", delegates.text());
   Table states({"state buffer", "type", ">bytes", "starts as"});
-  for (const StateRow& row : states_of(method)) states.row({row.name, row.type, fmt::format("{}", row.bytes), row.initialized ? "stored values" : "zeros"});
+  for (const StateRow& row : states_of(method))
+    states.row({row.name, row.type, fmt::format("{}", row.bytes), row.initialized ? "stored values" : "zeros"});
   fmt::print("{}", states.text());
   if (instructions) print_instructions(method);
   return {};
@@ -191,8 +201,10 @@ Status write_method(const MethodMeta& method, bool instructions, JsonWriter& jso
     json.field("size", size.text());
     json.field("min", range.min);
     json.key("max");
-    if (range.max == compiler::kUnbounded) json.null();
-    else json.value(range.max);
+    if (range.max == compiler::kUnbounded)
+      json.null();
+    else
+      json.value(range.max);
     json.end();
   }
   json.end();
@@ -274,9 +286,12 @@ std::string instruction_text(const MethodMeta& method, const InstructionMeta& in
   for (int32_t arg : instruction.args) args += fmt::format("{}v{}", args.empty() ? "" : ", ", arg);
   switch (instruction.kind) {
     case InstructionKind::kernel: return fmt::format("{}({})", operator_text(method.op(instruction.target)), args);
-    case InstructionKind::delegate: return fmt::format("delegate {} {}({})", instruction.target, printable(method.delegate(instruction.target).id), args);
+    case InstructionKind::delegate:
+      return fmt::format("delegate {} {}({})", instruction.target, printable(method.delegate(instruction.target).id),
+                         args);
     case InstructionKind::move: return fmt::format("v{} = v{}", instruction.target, instruction.value);
-    case InstructionKind::jump_false: return fmt::format("jump to {} if v{} is false", instruction.target, instruction.value);
+    case InstructionKind::jump_false:
+      return fmt::format("jump to {} if v{} is false", instruction.target, instruction.value);
     case InstructionKind::free: break;
   }
   return fmt::format("free v{}", instruction.value);
@@ -296,7 +311,9 @@ Status print_program(const std::string& path, const Program& program, bool instr
   Table segments({">segment", ">offset", ">bytes"});
   for (size_t i = 0; i < program.num_segments(); ++i) {
     const Span<const uint8_t> segment = program.segment(i);
-    segments.row({fmt::format("{}", i), segment.empty() ? "" : fmt::format("{}", segment.data() - program.file().data()), fmt::format("{}", segment.size())});
+    segments.row({fmt::format("{}", i),
+                  segment.empty() ? "" : fmt::format("{}", segment.data() - program.file().data()),
+                  fmt::format("{}", segment.size())});
   }
   fmt::print("{}", segments.text());
   for (size_t i = 0; i < program.num_methods(); ++i) RETURN_IF_ERROR(print_method(program.method(i), instructions));
@@ -304,9 +321,11 @@ Status print_program(const std::string& path, const Program& program, bool instr
   constexpr size_t kShown = 20;
   const std::vector<ConstantRow> rows = constants_of(program);
   for (size_t i = 0; i < std::min(rows.size(), kShown); ++i) {
-    constants.row({rows[i].name.empty() ? "(unnamed)" : rows[i].name, rows[i].type, fmt::format("{}", rows[i].bytes), rows[i].external ? ".ptd" : "file"});
+    constants.row({rows[i].name.empty() ? "(unnamed)" : rows[i].name, rows[i].type, fmt::format("{}", rows[i].bytes),
+                   rows[i].external ? ".ptd" : "file"});
   }
-  if (!rows.empty()) fmt::print("\n{}{}", heading(fmt::format("{} constants, largest first", rows.size())), constants.text());
+  if (!rows.empty())
+    fmt::print("\n{}{}", heading(fmt::format("{} constants, largest first", rows.size())), constants.text());
   if (rows.size() > kShown) fmt::print("  and {} more (--json lists all)\n", rows.size() - kShown);
   return {};
 }
@@ -338,7 +357,8 @@ Status write_program(const std::string& path, const Program& program, bool instr
   json.end();
   json.key("methods");
   json.array();
-  for (size_t i = 0; i < program.num_methods(); ++i) RETURN_IF_ERROR(write_method(program.method(i), instructions, json));
+  for (size_t i = 0; i < program.num_methods(); ++i)
+    RETURN_IF_ERROR(write_method(program.method(i), instructions, json));
   json.end();
   json.key("constants");
   json.array();

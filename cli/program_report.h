@@ -18,7 +18,8 @@ FileBytes file_bytes(const Program& program);
 compiler::Status print_program(const std::string& path, const Program& program, bool instructions);
 
 /// The same as one JSON object, "wick.inspect.1". Errors: corrupt_file (metadata).
-compiler::Status write_program(const std::string& path, const Program& program, bool instructions, compiler::JsonWriter& json);
+compiler::Status write_program(const std::string& path, const Program& program, bool instructions,
+                               compiler::JsonWriter& json);
 
 /// One instruction in words: "aten::add.out(v1, v2, v3)", "jump to 7 if v3 is false".
 std::string instruction_text(const MethodMeta& method, const InstructionMeta& instruction);

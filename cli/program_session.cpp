@@ -39,7 +39,9 @@ Code load_code(Error error) {
 }
 
 Diag load_diag(const std::string& path, const ModuleError& error) {
-  return Diag(load_code(error.code), fmt::format("the program cannot be loaded [{}]", error_name(error.code))).at_file(path).note(error.message);
+  return Diag(load_code(error.code), fmt::format("the program cannot be loaded [{}]", error_name(error.code)))
+      .at_file(path)
+      .note(error.message);
 }
 
 bool needs_data(const MethodMeta& method) {
@@ -60,7 +62,8 @@ NamedArray number_array(std::string name, DType dtype, const void* value) {
 
 }  // namespace
 
-Result<Session> Session::make(const std::string& path, const SessionOptions& options, const std::function<std::unique_ptr<Module>(const ModuleOptions&, ModuleError*)>& load) {
+Result<Session> Session::make(const std::string& path, const SessionOptions& options,
+                              const std::function<std::unique_ptr<Module>(const ModuleOptions&, ModuleError*)>& load) {
   ModuleOptions module_options;
   module_options.kernels.push_back(portable_kernels());
   module_options.data_paths = options.data_paths;
@@ -82,10 +85,13 @@ Result<Session> Session::make(const std::string& path, const SessionOptions& opt
 
 Result<Session> Session::open(const std::string& path, const SessionOptions& options) {
   RETURN_IF_ERROR(compiler::FileMap::open(path));
-  return make(path, options, [&](const ModuleOptions& module_options, ModuleError* error) { return Module::load(path, module_options, error); });
+  return make(path, options, [&](const ModuleOptions& module_options, ModuleError* error) {
+    return Module::load(path, module_options, error);
+  });
 }
 
-Result<Session> Session::open_bytes(const std::vector<uint8_t>& bytes, const std::string& path, const SessionOptions& options) {
+Result<Session> Session::open_bytes(const std::vector<uint8_t>& bytes, const std::string& path,
+                                    const SessionOptions& options) {
   return make(path, options, [&](const ModuleOptions& module_options, ModuleError* error) {
     return Module::load(Span<const uint8_t>(bytes.data(), bytes.size()), module_options, error);
   });
@@ -102,16 +108,22 @@ Result<std::string> Session::choose(const std::string& name) const {
     names += (i ? ", " : "") + compiler::printable(each);
   }
   if (!name.empty()) {
-    return Diag(Code::usage, fmt::format("the program has no method '{}'", compiler::printable(name))).at_file(path_).expected(compiler::printable(name), "one of " + names);
+    return Diag(Code::usage, fmt::format("the program has no method '{}'", compiler::printable(name)))
+        .at_file(path_)
+        .expected(compiler::printable(name), "one of " + names);
   }
   if (has_forward) return std::string("forward");
   if (program.num_methods() == 1) return std::string(program.method(0).name());
-  return Diag(Code::usage, "the program has several methods and none is called 'forward'").at_file(path_).with_help("choose one with --method: " + names);
+  return Diag(Code::usage, "the program has several methods and none is called 'forward'")
+      .at_file(path_)
+      .with_help("choose one with --method: " + names);
 }
 
 Result<Method*> Session::prepare(const std::string& name) {
   if (!has_data_ && needs_data(meta(name))) {
-    return Diag(Code::usage, fmt::format("method '{}' keeps tensors in a .ptd file", name)).at_file(path_).with_help("give it with --data FILE.ptd");
+    return Diag(Code::usage, fmt::format("method '{}' keeps tensors in a .ptd file", name))
+        .at_file(path_)
+        .with_help("give it with --data FILE.ptd");
   }
   ModuleError error;
   Method* method = module_->method(name, &error);
@@ -119,25 +131,30 @@ Result<Method*> Session::prepare(const std::string& name) {
   return method;
 }
 
-Status Session::execute(const std::string& name, const std::vector<HostValue>& inputs, std::vector<HostValue>* outputs) {
+Status Session::execute(const std::string& name, const std::vector<HostValue>& inputs,
+                        std::vector<HostValue>* outputs) {
   ASSIGN_OR_RETURN(Method * method, prepare(name));
   ModuleError error;
   if (module_->execute(name, inputs, outputs, &error)) return {};
   if (method->last_error().in_instruction) return execution_diag(path_, *method);
-  return Diag(Code::usage, fmt::format("method '{}' does not take these inputs", name)).at_file(path_).note(error.message);
+  return Diag(Code::usage, fmt::format("method '{}' does not take these inputs", name))
+      .at_file(path_)
+      .note(error.message);
 }
 
 Diag execution_diag(const std::string& path, const Method& method) {
   const MethodError& error = method.last_error();
-  Diag diag(Code::execution, fmt::format("a check failed while running: {} [{}]", compiler::printable(error.message), error_name(error.error)));
+  Diag diag(Code::execution, fmt::format("a check failed while running: {} [{}]", compiler::printable(error.message),
+                                         error_name(error.error)));
   if (error.in_instruction) {
     diag.where = instruction_source(method.meta(), error.instruction.chain, error.instruction.index);
-    diag.notes.push_back(fmt::format("method '{}', instruction {}, {}", compiler::printable(method.meta().name()), error.instruction.index,
-                                     operator_text(error.instruction.op)));
+    diag.notes.push_back(fmt::format("method '{}', instruction {}, {}", compiler::printable(method.meta().name()),
+                                     error.instruction.index, operator_text(error.instruction.op)));
     std::string shapes;
     for (const EValue* arg : error.instruction.args) {
       if (arg->tag != Tag::tensor) continue;
-      shapes += fmt::format("{}{}[{}]", shapes.empty() ? "" : ", ", dtype_name(arg->tensor->dtype), fmt::join(arg->tensor->shape().begin(), arg->tensor->shape().end(), ", "));
+      shapes += fmt::format("{}{}[{}]", shapes.empty() ? "" : ", ", dtype_name(arg->tensor->dtype),
+                            fmt::join(arg->tensor->shape().begin(), arg->tensor->shape().end(), ", "));
     }
     if (!shapes.empty()) diag.notes.push_back("its tensors: " + shapes);
   }
@@ -153,7 +170,8 @@ compiler::Where instruction_source(const MethodMeta& method, size_t chain, size_
   where.module = frame.name;
   const std::string_view file = frame.filename;
   const size_t slash = file.find_last_of("/\\");
-  if (!file.empty()) where.source = fmt::format("{}:{}", file.substr(slash == std::string_view::npos ? 0 : slash + 1), frame.line);
+  if (!file.empty())
+    where.source = fmt::format("{}:{}", file.substr(slash == std::string_view::npos ? 0 : slash + 1), frame.line);
   return where;
 }
 

@@ -17,7 +17,7 @@ struct SessionOptions {
   int num_threads = 0;                  // 0: WICK_NUM_THREADS, else one per core
   uint64_t seed = 0;
   IsaLevel max_isa = IsaLevel::avx512;
-  const Tracer* tracer = nullptr;         // must outlive the session
+  const Tracer* tracer = nullptr;  // must outlive the session
 };
 
 class Session {
@@ -26,7 +26,8 @@ class Session {
   static compiler::Result<Session> open(const std::string& path, const SessionOptions& options);
 
   /// As open, over a copy of the bytes of a .pte; `path` is for messages.
-  static compiler::Result<Session> open_bytes(const std::vector<uint8_t>& bytes, const std::string& path, const SessionOptions& options);
+  static compiler::Result<Session> open_bytes(const std::vector<uint8_t>& bytes, const std::string& path,
+                                              const SessionOptions& options);
 
   /// The method to run: `name`, or, if it is empty, "forward" or the only one. Errors: usage, naming the methods.
   compiler::Result<std::string> choose(const std::string& name) const;
@@ -35,15 +36,17 @@ class Session {
   /// Binds kernels and memory. Errors: incompatible_file (missing kernels, all named), usage (missing .ptd), limit.
   compiler::Result<Method*> prepare(const std::string& method);
   /// Errors: those of prepare; execution, with instruction, operator and the model's source line.
-  compiler::Status execute(const std::string& method, const std::vector<HostValue>& inputs, std::vector<HostValue>* outputs);
+  compiler::Status execute(const std::string& method, const std::vector<HostValue>& inputs,
+                           std::vector<HostValue>* outputs);
 
   const Program& program() const { return module_->program(); }
   int num_threads() const { return num_threads_; }
 
  private:
   Session() = default;
-  static compiler::Result<Session> make(const std::string& path, const SessionOptions& options,
-                                        const std::function<std::unique_ptr<Module>(const ModuleOptions&, ModuleError*)>& load);
+  static compiler::Result<Session> make(
+      const std::string& path, const SessionOptions& options,
+      const std::function<std::unique_ptr<Module>(const ModuleOptions&, ModuleError*)>& load);
   std::string path_;
   std::unique_ptr<Module> module_;
   bool has_data_ = false;

@@ -67,7 +67,8 @@ class SymbolCheck {
 
  private:
   std::string place(size_t input, size_t dim) const {
-    return fmt::format("dimension {} of input {} ('{}')", dim, input, compiler::printable(facts_.inputs[input].name, 60));
+    return fmt::format("dimension {} of input {} ('{}')", dim, input,
+                       compiler::printable(facts_.inputs[input].name, 60));
   }
   std::string place(const Rule& rule) const { return place(rule.input, rule.dim); }
 
@@ -96,7 +97,8 @@ class SymbolCheck {
         int64_t difference = 0;
         if (__builtin_sub_overflow(rule.value, form->offset, &difference) || difference % form->factor != 0) {
           return Diag(Code::usage, fmt::format("{} does not fit", place(rule)))
-              .expected(fmt::format("{}", rule.value), fmt::format("{} for a whole number {}", rule.size->text(), name));
+              .expected(fmt::format("{}", rule.value),
+                        fmt::format("{} for a whole number {}", rule.size->text(), name));
         }
         define(name, difference / form->factor, rule);
         found = true;
@@ -144,8 +146,9 @@ class SymbolCheck {
     if (!value || (*value >= range.min && *value <= range.max)) return {};
     const Rule* rule = culprit(size);
     const std::string text = size.text();
-    const std::string wanted = range.max == compiler::kUnbounded ? fmt::format("{} >= {}", text, range.min)
-                                                                 : fmt::format("{} <= {} <= {}", range.min, text, range.max);
+    const std::string wanted = range.max == compiler::kUnbounded
+                                   ? fmt::format("{} >= {}", text, range.min)
+                                   : fmt::format("{} <= {} <= {}", range.min, text, range.max);
     return Diag(Code::usage, fmt::format("{} is out of range", rule ? place(*rule) : fmt::format("size {}", text)))
         .expected(rule ? fmt::format("{} ({} = {})", rule->value, text, *value) : fmt::format("{}", *value), wanted);
   }
@@ -170,7 +173,8 @@ Status check_bounds(const MethodMeta& method, const MethodFacts& facts, size_t i
   const bool fixed = meta.dynamism == ShapeDynamism::fixed;
   for (size_t d = 0; d < tensor.sizes.size(); ++d) {
     if (fixed ? tensor.sizes[d] == meta.sizes[d] : tensor.sizes[d] <= meta.sizes[d]) continue;
-    return Diag(Code::usage, fmt::format("dimension {} of input {} ('{}') does not fit", d, index, compiler::printable(facts.inputs[index].name, 60)))
+    return Diag(Code::usage, fmt::format("dimension {} of input {} ('{}') does not fit", d, index,
+                                         compiler::printable(facts.inputs[index].name, 60)))
         .expected(fmt::format("{}", tensor.sizes[d]), fmt::format("{}{}", fixed ? "" : "at most ", meta.sizes[d]));
   }
   return {};

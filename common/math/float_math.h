@@ -1,6 +1,6 @@
 // Float versions of the functions in math.h. The first group is branch-free float arithmetic: loops over it vectorise.
-// Error of the first group at most 2 units in the last place (sigmoid 2.5, erf 3); of the second, computed in double, below 1.
-// C++17, freestanding.
+// Error of the first group at most 2 units in the last place (sigmoid 2.5, erf 3); of the second, computed in double,
+// below 1. C++17, freestanding.
 #pragma once
 #include "common/float16.h"
 #include "common/math/math.h"

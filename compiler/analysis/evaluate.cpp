@@ -41,7 +41,8 @@ std::optional<int64_t> range_offset(const Node& node, const TensorType& source, 
   const auto dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), source.rank()));
   if (slice && !node.integer("step").is(1)) return std::nullopt;
   const bool from_start = slice && node.is_none("start");
-  const auto first = from_start ? std::optional<int64_t>(0) : value_of(node.integer(slice ? "start" : "index"), options);
+  const auto first =
+      from_start ? std::optional<int64_t>(0) : value_of(node.integer(slice ? "start" : "index"), options);
   if (!first) return std::nullopt;
   int64_t inner = static_cast<int64_t>(dtype_size_bytes(source.dtype));
   for (size_t i = 0; i < source.rank(); ++i) {
@@ -65,7 +66,8 @@ std::optional<HostTensor> shared_view(const Node& node, const OperandFn& operand
   uint64_t bytes = dtype_size_bytes(out.type.dtype);
   for (Sym& size : out.type.sizes) {
     const auto known = value_of(size, options);
-    if (!known || *known < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(*known), &bytes)) return std::nullopt;
+    if (!known || *known < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(*known), &bytes))
+      return std::nullopt;
     size = *known;
   }
   const auto offset = range_offset(node, source->type, options);
@@ -114,7 +116,8 @@ std::vector<HostValue> evaluate_or_throw(const Node& node, const OperandFn& oper
   if (auto shared = shared_view(node, operand, options)) return {std::move(*shared)};
   const Kernel* kernel = find_kernel(node, options);
   if (!kernel || !node.graphs.empty()) {
-    fail(Diag(Code::unsupported_op, fmt::format("there is no kernel to compute {}", node.op->name())).in(where_of(node)));
+    fail(Diag(Code::unsupported_op, fmt::format("there is no kernel to compute {}", node.op->name()))
+             .in(where_of(node)));
   }
   if (node.op->has(kRandom) && !options.random) {
     fail(Diag(Code::unsupported_op, fmt::format("{} draws random numbers", node.op->name())).in(where_of(node)));
@@ -158,7 +161,8 @@ bool can_evaluate(const Node& node, const EvaluateOptions& options) {
   return find_kernel(node, options) != nullptr;
 }
 
-Result<std::vector<HostValue>> evaluate_node(const Node& node, const OperandFn& operand, const EvaluateOptions& options) {
+Result<std::vector<HostValue>> evaluate_node(const Node& node, const OperandFn& operand,
+                                             const EvaluateOptions& options) {
   std::vector<HostValue> values;
   RETURN_IF_ERROR(catch_failure([&] { values = evaluate_or_throw(node, operand, options); }));
   return values;
@@ -170,7 +174,8 @@ Status evaluate_graph(const Graph& graph, HostValues& values, EvaluateOptions op
   options.symbols = &symbols;
   if (!options.ranges) options.ranges = &graph.ranges;
   for (const auto& value : graph.values()) {
-    const bool stored = value->kind == ValueKind::constant || (value->kind == ValueKind::state && !value->data.bytes.empty());
+    const bool stored =
+        value->kind == ValueKind::constant || (value->kind == ValueKind::state && !value->data.bytes.empty());
     if (stored) values.try_emplace(value.get(), host_tensor(*value));
   }
   const OperandFn operand = [&](const Value& value) -> const HostValue* {

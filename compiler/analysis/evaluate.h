@@ -25,30 +25,33 @@ HostTensor host_tensor(const Value& constant);
 HostTensor host_tensor(TensorType type, std::vector<uint8_t> bytes);
 
 struct EvaluateOptions {
-  KernelTable kernels;                              // empty: all portable kernels
-  IsaLevel isa = IsaLevel::baseline;                // baseline: the same bits on every host
-  RandomState* random = nullptr;                    // null: nodes that draw random numbers are refused
-  const SymValues* symbols = nullptr;               // values of the symbols in sizes and integer arguments
-  const SymRanges* ranges = nullptr;                // bounds of sizes that only the kernel knows
-  uint64_t max_result_bytes = uint64_t{4} << 30;    // of all results together
-  uint64_t max_temp_bytes = uint64_t{1} << 30;      // scratch memory a kernel may ask for
+  KernelTable kernels;                            // empty: all portable kernels
+  IsaLevel isa = IsaLevel::baseline;              // baseline: the same bits on every host
+  RandomState* random = nullptr;                  // null: nodes that draw random numbers are refused
+  const SymValues* symbols = nullptr;             // values of the symbols in sizes and integer arguments
+  const SymRanges* ranges = nullptr;              // bounds of sizes that only the kernel knows
+  uint64_t max_result_bytes = uint64_t{4} << 30;  // of all results together
+  uint64_t max_temp_bytes = uint64_t{1} << 30;    // scratch memory a kernel may ask for
 };
 
 /// Gives the value of an operand, or null if there is none; it must stay where it is until evaluate_node returns.
 using OperandFn = std::function<const HostValue*(const Value&)>;
 
-/// True if evaluate_node can try: the operator has a kernel in the table (or a value the compiler computes) and no sub-graphs.
+/// True if evaluate_node can try: the operator has a kernel in the table (or a value the compiler computes) and no
+/// sub-graphs.
 bool can_evaluate(const Node& node, const EvaluateOptions& options = {});
 
-/// The results of `node`. Views whose bytes lie in one range of their operand share them. A result whose sizes depend on
-/// values needs an upper bound in `ranges` and comes back with its real sizes.
-/// Errors: execution (the kernel refuses its arguments), unsupported_op (no kernel), limit (memory).
-Result<std::vector<HostValue>> evaluate_node(const Node& node, const OperandFn& operand, const EvaluateOptions& options = {});
+/// The results of `node`. Views whose bytes lie in one range of their operand share them. A result whose sizes depend
+/// on values needs an upper bound in `ranges` and comes back with its real sizes. Errors: execution (the kernel refuses
+/// its arguments), unsupported_op (no kernel), limit (memory).
+Result<std::vector<HostValue>> evaluate_node(const Node& node, const OperandFn& operand,
+                                             const EvaluateOptions& options = {});
 
 /// Values of a graph by value; a reference interpreter, node after node. Control flow is not taken.
 using HostValues = std::map<const Value*, HostValue>;
-/// Adds to `values` (which holds the inputs and, where their initial value is not meant, the states) what every node gives.
-/// Symbols are read off the sizes of the inputs. Errors: those of evaluate_node, with the place in the user's model.
+/// Adds to `values` (which holds the inputs and, where their initial value is not meant, the states) what every node
+/// gives. Symbols are read off the sizes of the inputs. Errors: those of evaluate_node, with the place in the user's
+/// model.
 Status evaluate_graph(const Graph& graph, HostValues& values, EvaluateOptions options = {});
 
 }  // namespace wick::compiler

@@ -21,7 +21,9 @@ std::vector<int32_t> sizes_of(const Node& node, const std::vector<int64_t>& size
     }
     out.push_back(static_cast<int32_t>(size));
   }
-  if (out.size() > kMaxRank) fail(Diag(Code::limit, fmt::format("{} has a tensor with {} dimensions", node.op->name(), out.size())).in(where_of(node)));
+  if (out.size() > kMaxRank)
+    fail(Diag(Code::limit, fmt::format("{} has a tensor with {} dimensions", node.op->name(), out.size()))
+             .in(where_of(node)));
   return out;
 }
 
@@ -31,11 +33,13 @@ int64_t KernelCall::evaluate_sym(const Sym& sym) const {
   if (sym.is_const()) return sym.value();
   const SymValues none;
   const auto value = evaluate(sym, options_.symbols ? *options_.symbols : none);
-  if (!value) fail(Diag(Code::execution, fmt::format("the value of '{}' is not known", sym.text())).in(where_of(node_)));
+  if (!value)
+    fail(Diag(Code::execution, fmt::format("the value of '{}' is not known", sym.text())).in(where_of(node_)));
   return *value;
 }
 
-KernelCall::HeldTensor& KernelCall::hold(DType dtype, std::vector<int32_t> sizes, const std::vector<uint8_t>& dim_order) {
+KernelCall::HeldTensor& KernelCall::hold(DType dtype, std::vector<int32_t> sizes,
+                                         const std::vector<uint8_t>& dim_order) {
   HeldTensor& held = tensors_.emplace_back();
   held.sizes = std::move(sizes);
   held.strides.resize(held.sizes.size());
@@ -47,7 +51,8 @@ KernelCall::HeldTensor& KernelCall::hold(DType dtype, std::vector<int32_t> sizes
   held.tensor.strides = held.strides.data();
   held.tensor.dim_order = held.dim_order.data();
   if (compute_layout(held.tensor) != Error::Ok) {
-    fail(Diag(Code::limit, fmt::format("a tensor of {} has a layout the kernels do not take", node_.op->name())).in(where_of(node_)));
+    fail(Diag(Code::limit, fmt::format("a tensor of {} has a layout the kernels do not take", node_.op->name()))
+             .in(where_of(node_)));
   }
   return held;
 }
@@ -59,7 +64,8 @@ Tensor* KernelCall::operand_tensor(const Value& value) {
   if (!sizes) fail(Diag(Code::execution, fmt::format("operand %{} has no value", value.name)).in(where_of(node_)));
   HeldTensor& held = hold(source->type.dtype, sizes_of(node_, *sizes), source->type.dim_order);
   if (held.tensor.nbytes() != source->data.bytes.size()) {
-    fail(Diag(Code::execution, fmt::format("operand %{} has {} bytes instead of {}", value.name, source->data.bytes.size(), held.tensor.nbytes()))
+    fail(Diag(Code::execution, fmt::format("operand %{} has {} bytes instead of {}", value.name,
+                                           source->data.bytes.size(), held.tensor.nbytes()))
              .in(where_of(node_)));
   }
   held.tensor.read_only = true;
@@ -75,7 +81,8 @@ Tensor* KernelCall::operand_tensor(const Value& value) {
 }
 
 Tensor* KernelCall::result_tensor(const Value& value) {
-  if (!value.type.is_tensor()) fail(Diag(Code::unsupported_op, fmt::format("{} does not return tensors", node_.op->name())).in(where_of(node_)));
+  if (!value.type.is_tensor())
+    fail(Diag(Code::unsupported_op, fmt::format("{} does not return tensors", node_.op->name())).in(where_of(node_)));
   const SymValues none;
   const SymValues& symbols = options_.symbols ? *options_.symbols : none;
   std::vector<int64_t> sizes;
@@ -94,7 +101,8 @@ Tensor* KernelCall::result_tensor(const Value& value) {
   held.tensor.capacity_bytes = held.tensor.nbytes();
   result_bytes_ += held.tensor.nbytes();
   if (result_bytes_ > options_.max_result_bytes) {
-    fail(Diag(Code::limit, fmt::format("the results of {} need {} bytes", node_.op->name(), result_bytes_)).in(where_of(node_)));
+    fail(Diag(Code::limit, fmt::format("the results of {} need {} bytes", node_.op->name(), result_bytes_))
+             .in(where_of(node_)));
   }
   held.bytes = std::make_shared<std::vector<uint8_t>>(held.tensor.nbytes());
   held.tensor.data = held.bytes->data();
@@ -169,8 +177,10 @@ EValue KernelCall::box(const ArgSpec& spec, const Arg& arg) {
     return out;
   }
   std::vector<double>& reals = reals_.emplace_back();
-  if (arg.is<Reals>()) reals = arg.as<Reals>();
-  else for (const Sym& item : arg.as<Ints>()) reals.push_back(static_cast<double>(evaluate_sym(item)));
+  if (arg.is<Reals>())
+    reals = arg.as<Reals>();
+  else
+    for (const Sym& item : arg.as<Ints>()) reals.push_back(static_cast<double>(evaluate_sym(item)));
   out.tag = Tag::real_list;
   out.real_list = {reals.data(), reals.size()};
   return out;
@@ -182,7 +192,9 @@ void KernelCall::build() {
   for (size_t i = 0; i < specs.size(); ++i) {
     const ArgSpec& spec = specs[i];
     if (spec.type == ArgType::generator) continue;
-    if (factory && (spec.name == "dtype" || spec.name == "layout" || spec.name == "device" || spec.name == "pin_memory")) continue;
+    if (factory &&
+        (spec.name == "dtype" || spec.name == "layout" || spec.name == "device" || spec.name == "pin_memory"))
+      continue;
     values_.push_back(box(spec, node_.arg(i)));
   }
   std::vector<Tensor*>& outs = lists_.emplace_back();

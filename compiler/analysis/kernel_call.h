@@ -11,11 +11,12 @@ namespace wick::compiler {
 
 class KernelCall {
  public:
-  KernelCall(const Node& node, const OperandFn& operand, const EvaluateOptions& options) : node_(node), operand_(operand), options_(options) {}
+  KernelCall(const Node& node, const OperandFn& operand, const EvaluateOptions& options)
+      : node_(node), operand_(operand), options_(options) {}
   KernelCall(const KernelCall&) = delete;
 
-  /// Boxes arguments in the order of the out variant: schema order without generators and without the dtype, layout, device
-  /// and pin_memory of factories; then the results; then the return slot. Throws Failure.
+  /// Boxes arguments in the order of the out variant: schema order without generators and without the dtype, layout,
+  /// device and pin_memory of factories; then the results; then the return slot. Throws Failure.
   void build();
   /// Runs the kernel, with more scratch memory each time it asks for more. Throws Failure.
   void run(const Kernel& kernel);

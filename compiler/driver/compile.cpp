@@ -74,7 +74,10 @@ Status optimize(Function& function, const CompileOptions& options) {
   PipelineOptions pipeline;
   pipeline.keep = portable_keep(options.profile);
   pipeline.skip = options.skip_passes;
-  if (options.on_stage) pipeline.on_changed = [&](std::string_view pass, const Graph& graph) { options.on_stage(function.name, pass, graph); };
+  if (options.on_stage)
+    pipeline.on_changed = [&](std::string_view pass, const Graph& graph) {
+      options.on_stage(function.name, pass, graph);
+    };
   return run_pipeline(*function.graph, pipeline);
 }
 

@@ -19,12 +19,12 @@ enum class Profile : uint8_t {
 
 struct CompileInput {
   std::string method = "forward";
-  std::string path;                 // a .pt2
+  std::string path;  // a .pt2
 };
 
 struct CompileOptions {
   Profile profile = Profile::automatic;
-  std::vector<std::string> backends;         // in order of preference; portable is always the last
+  std::vector<std::string> backends;  // in order of preference; portable is always the last
   bool share_state = false;
   bool external_weights = false;
   std::vector<std::string> skip_passes;
@@ -39,9 +39,9 @@ struct NodeVerdict {
 struct MethodReport {
   std::string name;
   size_t delegates = 0, kernels = 0;
-  std::vector<NodeVerdict> outside;          // nodes no delegate of a requested backend takes
+  std::vector<NodeVerdict> outside;  // nodes no delegate of a requested backend takes
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
-  std::vector<std::string> not_stock;        // what only Wick runs: operators stock lacks, or "NAME (reason)"
+  std::vector<std::string> not_stock;  // what only Wick runs: operators stock lacks, or "NAME (reason)"
 };
 
 struct CompileResult {

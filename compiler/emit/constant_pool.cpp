@@ -35,7 +35,8 @@ uint64_t ConstantPool::add(const ConstantData& data) {
   auto [first, last] = by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     const Span<const uint8_t>& known = it->second.bytes;
-    if (known.size() == data.bytes.size() && (known.data() == data.bytes.data() || memcmp(known.data(), data.bytes.data(), known.size()) == 0)) {
+    if (known.size() == data.bytes.size() &&
+        (known.data() == data.bytes.data() || memcmp(known.data(), data.bytes.data(), known.size()) == 0)) {
       return it->second.offset;
     }
   }

@@ -90,16 +90,19 @@ class ProgramWriter {
     fb::Offset<fb::Vector<fb::Offset<pte::SubsegmentOffsets>>> mutable_segments = 0;
     if (states_.size_bytes > 0) {
       const auto state_offsets = builder_.CreateVector(state_offsets_);
-      const std::vector<fb::Offset<pte::SubsegmentOffsets>> list = {pte::CreateSubsegmentOffsets(builder_, mutable_segment, state_offsets)};
+      const std::vector<fb::Offset<pte::SubsegmentOffsets>> list = {
+          pte::CreateSubsegmentOffsets(builder_, mutable_segment, state_offsets)};
       mutable_segments = builder_.CreateVector(list);
     }
-    const std::vector<fb::Offset<pte::NamedData>> named = {pte::CreateNamedData(builder_, builder_.CreateString(kMetadataKey), metadata_segment)};
+    const std::vector<fb::Offset<pte::NamedData>> named = {
+        pte::CreateNamedData(builder_, builder_.CreateString(kMetadataKey), metadata_segment)};
     const auto plan_vector = builder_.CreateVector(plans);
     const auto buffers = builder_.CreateVector(std::vector<fb::Offset<pte::Buffer>>{});
     const auto inline_data = builder_.CreateVector(std::vector<fb::Offset<pte::BackendDelegateInlineData>>{});
     const auto segment_vector = builder_.CreateVector(rows);
     const auto named_vector = builder_.CreateVector(named);
-    builder_.Finish(pte::CreateProgram(builder_, 0, plan_vector, buffers, inline_data, segment_vector, constant_segment, mutable_segments, named_vector),
+    builder_.Finish(pte::CreateProgram(builder_, 0, plan_vector, buffers, inline_data, segment_vector, constant_segment,
+                                       mutable_segments, named_vector),
                     schema::kProgramIdentifier);
 
     std::vector<uint8_t> tables = with_header_space(builder_, schema::kProgramHeaderLength);
@@ -122,35 +125,53 @@ class ProgramWriter {
   }
 
  private:
-  fb::Offset<pte::EValue> make_value(pte::KernelTypes type, fb::Offset<void> value) { return pte::CreateEValue(builder_, type, value); }
+  fb::Offset<pte::EValue> make_value(pte::KernelTypes type, fb::Offset<void> value) {
+    return pte::CreateEValue(builder_, type, value);
+  }
 
   fb::Offset<pte::EValue> value(const Statement& method, const StatementValue& item) {
     struct Visitor {
       ProgramWriter& w;
       const Statement& method;
-      fb::Offset<pte::EValue> operator()(std::monostate) { return w.make_value(pte::KernelTypes::Null, pte::CreateNull(w.builder_).Union()); }
-      fb::Offset<pte::EValue> operator()(int64_t v) { return w.make_value(pte::KernelTypes::Int, pte::CreateInt(w.builder_, v).Union()); }
-      fb::Offset<pte::EValue> operator()(double v) { return w.make_value(pte::KernelTypes::Double, pte::CreateDouble(w.builder_, v).Union()); }
-      fb::Offset<pte::EValue> operator()(bool v) { return w.make_value(pte::KernelTypes::Bool, pte::CreateBool(w.builder_, v).Union()); }
+      fb::Offset<pte::EValue> operator()(std::monostate) {
+        return w.make_value(pte::KernelTypes::Null, pte::CreateNull(w.builder_).Union());
+      }
+      fb::Offset<pte::EValue> operator()(int64_t v) {
+        return w.make_value(pte::KernelTypes::Int, pte::CreateInt(w.builder_, v).Union());
+      }
+      fb::Offset<pte::EValue> operator()(double v) {
+        return w.make_value(pte::KernelTypes::Double, pte::CreateDouble(w.builder_, v).Union());
+      }
+      fb::Offset<pte::EValue> operator()(bool v) {
+        return w.make_value(pte::KernelTypes::Bool, pte::CreateBool(w.builder_, v).Union());
+      }
       fb::Offset<pte::EValue> operator()(const std::string& v) {
-        return w.make_value(pte::KernelTypes::String, pte::CreateString(w.builder_, w.builder_.CreateSharedString(v)).Union());
+        return w.make_value(pte::KernelTypes::String,
+                            pte::CreateString(w.builder_, w.builder_.CreateSharedString(v)).Union());
       }
       fb::Offset<pte::EValue> operator()(const Reals& v) {
-        return w.make_value(pte::KernelTypes::DoubleList, pte::CreateDoubleList(w.builder_, w.builder_.CreateVector(v)).Union());
+        return w.make_value(pte::KernelTypes::DoubleList,
+                            pte::CreateDoubleList(w.builder_, w.builder_.CreateVector(v)).Union());
       }
       fb::Offset<pte::EValue> operator()(const Bools& v) {
-        return w.make_value(pte::KernelTypes::BoolList, pte::CreateBoolList(w.builder_, w.builder_.CreateVector(v)).Union());
+        return w.make_value(pte::KernelTypes::BoolList,
+                            pte::CreateBoolList(w.builder_, w.builder_.CreateVector(v)).Union());
       }
       fb::Offset<pte::EValue> operator()(const IndexList& v) {
         if (v.kind == IndexList::Kind::ints) {
           const std::vector<int64_t> items(v.items.begin(), v.items.end());
-          return w.make_value(pte::KernelTypes::IntList, pte::CreateIntList(w.builder_, w.builder_.CreateVector(items)).Union());
+          return w.make_value(pte::KernelTypes::IntList,
+                              pte::CreateIntList(w.builder_, w.builder_.CreateVector(items)).Union());
         }
         const auto items = w.builder_.CreateVector(v.items);
-        if (v.kind == IndexList::Kind::tensors) return w.make_value(pte::KernelTypes::TensorList, pte::CreateTensorList(w.builder_, items).Union());
-        return w.make_value(pte::KernelTypes::OptionalTensorList, pte::CreateOptionalTensorList(w.builder_, items).Union());
+        if (v.kind == IndexList::Kind::tensors)
+          return w.make_value(pte::KernelTypes::TensorList, pte::CreateTensorList(w.builder_, items).Union());
+        return w.make_value(pte::KernelTypes::OptionalTensorList,
+                            pte::CreateOptionalTensorList(w.builder_, items).Union());
       }
-      fb::Offset<pte::EValue> operator()(const StatementTensor& v) { return w.make_value(pte::KernelTypes::Tensor, w.tensor(method, v).Union()); }
+      fb::Offset<pte::EValue> operator()(const StatementTensor& v) {
+        return w.make_value(pte::KernelTypes::Tensor, w.tensor(method, v).Union());
+      }
     };
     return std::visit(Visitor{*this, method}, item);
   }
@@ -179,15 +200,18 @@ class ProgramWriter {
         [[fallthrough]];
       case Storage::Kind::arena: {
         const uint64_t offset = storage.offset + item.offset_bytes;
-        allocation = pte::CreateAllocationDetails(builder_, storage.shared ? 2 : 1, static_cast<uint32_t>(offset), static_cast<uint32_t>(offset >> 32));
+        allocation = pte::CreateAllocationDetails(builder_, storage.shared ? 2 : 1, static_cast<uint32_t>(offset),
+                                                  static_cast<uint32_t>(offset >> 32));
         break;
       }
     }
     fb::Offset<pte::ExtraTensorInfo> extra = 0;
-    if (!item.name.empty()) extra = pte::CreateExtraTensorInfo(builder_, 0, builder_.CreateSharedString(item.name), location);
+    if (!item.name.empty())
+      extra = pte::CreateExtraTensorInfo(builder_, 0, builder_.CreateSharedString(item.name), location);
     const auto size_vector = builder_.CreateVector(sizes);
     const auto order_vector = builder_.CreateVector(order);
-    return pte::CreateTensor(builder_, static_cast<int8_t>(item.dtype), 0, size_vector, order_vector, false, data_index, allocation, 0,
+    return pte::CreateTensor(builder_, static_cast<int8_t>(item.dtype), 0, size_vector, order_vector, false, data_index,
+                             allocation, 0,
                              item.dynamic ? pte::ShapeDynamism::DYNAMIC_BOUND : pte::ShapeDynamism::STATIC, extra);
   }
 
@@ -233,8 +257,10 @@ class ProgramWriter {
       for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint8_t>(i);
       const auto size_vector = builder.CreateVector(sizes);
       const auto order_vector = builder.CreateVector(order);
-      const auto layout = ptd::CreateTensorLayout(builder, static_cast<int8_t>(entry.tensor.dtype), size_vector, order_vector);
-      named.push_back(ptd::CreateNamedData(builder, builder.CreateString(name), static_cast<uint32_t>(segments.size()), layout));
+      const auto layout =
+          ptd::CreateTensorLayout(builder, static_cast<int8_t>(entry.tensor.dtype), size_vector, order_vector);
+      named.push_back(
+          ptd::CreateNamedData(builder, builder.CreateString(name), static_cast<uint32_t>(segments.size()), layout));
       segments.push_back(ptd::CreateDataSegment(builder, entry.offset, entry.size));
     }
     const auto segment_vector = builder.CreateVector(segments);
@@ -282,7 +308,8 @@ class ProgramWriter {
       const size_t colon = origin->source.rfind(':');
       const std::string file = origin->source.substr(0, colon);
       const int line = colon == std::string::npos ? 0 : std::atoi(origin->source.c_str() + colon + 1);
-      items.push_back(pte::CreateFrame(builder_, builder_.CreateSharedString(file), line, builder_.CreateSharedString(origin->module),
+      items.push_back(pte::CreateFrame(builder_, builder_.CreateSharedString(file), line,
+                                       builder_.CreateSharedString(origin->module),
                                        builder_.CreateSharedString(origin->code)));
     }
     const auto list = pte::CreateFrameList(builder_, builder_.CreateVector(items));
@@ -302,18 +329,22 @@ class ProgramWriter {
     }
     std::vector<fb::Offset<pte::Operator>> operators;
     for (const Operator& op : method.operators) {
-      operators.push_back(pte::CreateOperator(builder_, builder_.CreateSharedString(op.name), builder_.CreateSharedString(op.overload)));
+      operators.push_back(pte::CreateOperator(builder_, builder_.CreateSharedString(op.name),
+                                              builder_.CreateSharedString(op.overload)));
     }
     const std::vector<int32_t> empty;
     const auto chain_inputs = builder_.CreateVector(empty);
     const auto chain_outputs = builder_.CreateVector(empty);
     const auto instruction_vector = builder_.CreateVector(instructions);
     const auto trace_vector = builder_.CreateVector(traces);
-    const std::vector<fb::Offset<pte::Chain>> chains = {pte::CreateChain(builder_, chain_inputs, chain_outputs, instruction_vector, trace_vector)};
-    const auto meta = pte::CreateContainerMetadata(builder_, builder_.CreateSharedString(method.in_spec), builder_.CreateSharedString(method.out_spec));
+    const std::vector<fb::Offset<pte::Chain>> chains = {
+        pte::CreateChain(builder_, chain_inputs, chain_outputs, instruction_vector, trace_vector)};
+    const auto meta = pte::CreateContainerMetadata(builder_, builder_.CreateSharedString(method.in_spec),
+                                                   builder_.CreateSharedString(method.out_spec));
     std::vector<int64_t> arenas = {0};
     // Tensors without elements name the arena too.
-    const bool planned = std::any_of(method.storages.begin(), method.storages.end(), [](const Storage& storage) { return storage.kind == Storage::Kind::arena; });
+    const bool planned = std::any_of(method.storages.begin(), method.storages.end(),
+                                     [](const Storage& storage) { return storage.kind == Storage::Kind::arena; });
     const bool shares = method.shared_arena_bytes > 0;
     if (planned || shares || method.arena_bytes > 0) arenas.push_back(static_cast<int64_t>(method.arena_bytes));
     if (shares) arenas.push_back(static_cast<int64_t>(method.shared_arena_bytes));
@@ -325,7 +356,8 @@ class ProgramWriter {
     const auto operator_vector = builder_.CreateVector(operators);
     const auto delegates = builder_.CreateVector(std::vector<fb::Offset<pte::BackendDelegate>>{});
     const auto arena_vector = builder_.CreateVector(arenas);
-    return pte::CreateExecutionPlan(builder_, name, meta, value_vector, inputs, outputs, chain_vector, operator_vector, delegates, arena_vector);
+    return pte::CreateExecutionPlan(builder_, name, meta, value_vector, inputs, outputs, chain_vector, operator_vector,
+                                    delegates, arena_vector);
   }
 
   EmitOptions options_;
@@ -353,7 +385,8 @@ Status write_pieces(const std::string& path, const FilePieces& file) {
 Result<EmittedProgram> emit(const std::vector<Statement>& methods, const EmitOptions& options) {
   for (size_t i = 0; i < methods.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
-      if (methods[i].name == methods[j].name) return Diag(Code::usage, fmt::format("two methods are called '{}'", methods[i].name));
+      if (methods[i].name == methods[j].name)
+        return Diag(Code::usage, fmt::format("two methods are called '{}'", methods[i].name));
     }
   }
   return ProgramWriter(options).write(methods);

@@ -30,8 +30,8 @@ struct EmitOptions {
 
 struct EmittedProgram {
   FilePieces pte;
-  FilePieces ptd;                // empty unless external_weights and a constant has a name
-  uint64_t constant_bytes = 0;   // stored constants and initial values, both files
+  FilePieces ptd;               // empty unless external_weights and a constant has a name
+  uint64_t constant_bytes = 0;  // stored constants and initial values, both files
 };
 
 /// Methods keep the order of their names, as stock sorts them. Equal constants of all methods are stored once.

@@ -36,8 +36,10 @@ std::string metadata_json(const std::vector<const Statement*>& methods) {
       json.field("size", text);
       json.field("min", range.min);
       json.key("max");
-      if (range.max == kUnbounded) json.null();
-      else json.value(range.max);
+      if (range.max == kUnbounded)
+        json.null();
+      else
+        json.value(range.max);
       json.end();
     }
     json.end();

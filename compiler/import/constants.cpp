@@ -14,7 +14,8 @@ namespace {
 uint64_t element_count(const std::vector<int64_t>& sizes) {
   uint64_t count = 1;
   for (int64_t size : sizes) {
-    if (__builtin_mul_overflow(count, static_cast<uint64_t>(size), &count)) fail(Code::limit, "a stored tensor is too large");
+    if (__builtin_mul_overflow(count, static_cast<uint64_t>(size), &count))
+      fail(Code::limit, "a stored tensor is too large");
   }
   return count;
 }
@@ -64,11 +65,12 @@ ConstantData dense_data(const pt2::Payload& payload, uint64_t& copied_bytes) {
   return {Span<const uint8_t>(owned->data(), owned->size()), owned};
 }
 
-Value* constant_from_payload(const pt2::Payload& payload, std::string_view name, std::string_view fqn, Builder& builder, uint64_t& copied_bytes) {
+Value* constant_from_payload(const pt2::Payload& payload, std::string_view name, std::string_view fqn, Builder& builder,
+                             uint64_t& copied_bytes) {
   const size_t rank = payload.sizes.size();
   if (element_count(payload.sizes) == 0 || is_dense(payload.sizes, payload.strides)) {
-    return builder.graph().add_constant(TensorType{payload.dtype, to_sizes(payload.sizes), {}}, dense_data(payload, copied_bytes),
-                                        std::string(name), std::string(fqn));
+    return builder.graph().add_constant(TensorType{payload.dtype, to_sizes(payload.sizes), {}},
+                                        dense_data(payload, copied_bytes), std::string(name), std::string(fqn));
   }
   // Expanded dimensions are stored once.
   pt2::Payload stored = payload;
@@ -92,8 +94,8 @@ Value* constant_from_payload(const pt2::Payload& payload, std::string_view name,
   }
   const bool permuted = is_dense(sorted.sizes, sorted.strides);
   const pt2::Payload& kept = permuted ? sorted : stored;
-  Value* value = builder.graph().add_constant(TensorType{payload.dtype, to_sizes(kept.sizes), {}}, dense_data(kept, copied_bytes),
-                                              std::string(name), std::string(fqn));
+  Value* value = builder.graph().add_constant(TensorType{payload.dtype, to_sizes(kept.sizes), {}},
+                                              dense_data(kept, copied_bytes), std::string(name), std::string(fqn));
   if (permuted) {
     std::vector<int64_t> inverse(rank);
     for (size_t i = 0; i < rank; ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);

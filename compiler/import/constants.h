@@ -8,9 +8,11 @@ namespace wick::compiler {
 /// Bytes that constants of one program may take beyond the file itself (gaps and overlaps copied out).
 constexpr uint64_t kMaxCopiedConstantBytes = uint64_t{4} << 30;
 
-/// A constant (or state) with the payload's logical contents. A dense payload is mapped, a dense permuted one is mapped and
-/// permuted by a view, stride 0 becomes an expand; anything else is copied, up to `copied_bytes` against the limit above.
-Value* constant_from_payload(const pt2::Payload& payload, std::string_view name, std::string_view fqn, Builder& builder, uint64_t& copied_bytes);
+/// A constant (or state) with the payload's logical contents. A dense payload is mapped, a dense permuted one is mapped
+/// and permuted by a view, stride 0 becomes an expand; anything else is copied, up to `copied_bytes` against the limit
+/// above.
+Value* constant_from_payload(const pt2::Payload& payload, std::string_view name, std::string_view fqn, Builder& builder,
+                             uint64_t& copied_bytes);
 
 /// The payload's contents, row-major, as bytes in memory of their own or, where they are dense already, in the file.
 ConstantData dense_data(const pt2::Payload& payload, uint64_t& copied_bytes);

@@ -20,14 +20,25 @@ std::string_view op_name(std::string_view target) {
 // Wrappers and scalar arithmetic the reader handles itself, without an OpDef.
 bool is_built_in(std::string_view name) {
   static constexpr std::string_view kNames[] = {
-      "higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast", "higher_order.invoke_subgraph",
-      "higher_order.cond", "higher_order.map_impl", "higher_order.scan", "higher_order.while_loop",
-      "aten.sym_size.int", "aten.sym_numel.default", "aten.sym_stride.int", "aten.sym_storage_offset.default",
-      "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default", "aten._assert_scalar.default",
-      "aten.item.default", "aten._local_scalar_dense.default",
+      "higher_order.wrap_with_set_grad_enabled",
+      "higher_order.wrap_with_autocast",
+      "higher_order.invoke_subgraph",
+      "higher_order.cond",
+      "higher_order.map_impl",
+      "higher_order.scan",
+      "higher_order.while_loop",
+      "aten.sym_size.int",
+      "aten.sym_numel.default",
+      "aten.sym_stride.int",
+      "aten.sym_storage_offset.default",
+      "aten.sym_constrain_range.default",
+      "aten.sym_constrain_range_for_size.default",
+      "aten._assert_scalar.default",
+      "aten.item.default",
+      "aten._local_scalar_dense.default",
   };
-  return name.starts_with("_operator.") || name.starts_with("torch.sym_") || name.starts_with("torch._sym_") || name.starts_with("math.") ||
-         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+  return name.starts_with("_operator.") || name.starts_with("torch.sym_") || name.starts_with("torch._sym_") ||
+         name.starts_with("math.") || std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 }  // namespace
@@ -36,15 +47,17 @@ void MissingOps::add(std::string_view target, const pt2::Origin& origin) {
   Use& use = uses[std::string(target)];
   ++use.count;
   const std::string source = origin.source();
-  if (!source.empty() && use.sources.size() < 3 && std::find(use.sources.begin(), use.sources.end(), source) == use.sources.end()) {
+  if (!source.empty() && use.sources.size() < 3 &&
+      std::find(use.sources.begin(), use.sources.end(), source) == use.sources.end()) {
     use.sources.push_back(source);
   }
 }
 
 Status MissingOps::status() const {
   if (uses.empty()) return {};
-  Diag diag(Code::unsupported_op, uses.size() == 1 ? "the model uses an operator that Wick does not know"
-                                                   : fmt::format("the model uses {} operators that Wick does not know", uses.size()));
+  Diag diag(Code::unsupported_op,
+            uses.size() == 1 ? "the model uses an operator that Wick does not know"
+                             : fmt::format("the model uses {} operators that Wick does not know", uses.size()));
   for (const auto& [name, use] : uses) {
     diag.notes.push_back(fmt::format("{} ({} {}){}{}", printable(name), use.count, use.count == 1 ? "node" : "nodes",
                                      use.sources.empty() ? "" : ", at ", fmt::join(use.sources, ", ")));
@@ -90,7 +103,8 @@ TensorType GraphReader::tensor_type(const pt2::TensorMeta& meta) {
 
 const Binding& GraphReader::binding(std::string_view name) const {
   auto it = scope_.find(name);
-  if (it == scope_.end()) fail(Code::corrupt_file, fmt::format("the value '{}' is used before it is defined", printable(name)));
+  if (it == scope_.end())
+    fail(Code::corrupt_file, fmt::format("the value '{}' is used before it is defined", printable(name)));
   return it->second;
 }
 
@@ -121,7 +135,8 @@ void GraphReader::read_node(const pt2::Node& node) {
   if (name == "higher_order.wrap_with_set_grad_enabled") return read_wrapped(node, 1, 2, autocast_);
   if (name == "higher_order.invoke_subgraph") return read_wrapped(node, 0, 2, autocast_);
   if (name == "higher_order.wrap_with_autocast") {
-    const bool enabled = node.inputs.size() > 4 && std::get_if<bool>(&node.inputs[2].arg) && std::get<bool>(node.inputs[2].arg);
+    const bool enabled =
+        node.inputs.size() > 4 && std::get_if<bool>(&node.inputs[2].arg) && std::get<bool>(node.inputs[2].arg);
     const DType* dtype = node.inputs.size() > 4 ? std::get_if<DType>(&node.inputs[1].arg) : nullptr;
     return read_wrapped(node, 4, 5, enabled ? std::optional(dtype ? *dtype : DType::bf16) : std::nullopt);
   }
@@ -189,7 +204,8 @@ void GraphReader::infer(const pt2::Node& node, Node* made, const std::vector<std
 
 namespace {
 
-// Does this operator return its first argument itself, or a view of it, in eager? `Tensor(a)` in the schema says it may.
+// Does this operator return its first argument itself, or a view of it, in eager? `Tensor(a)` in the schema says it
+// may.
 bool may_alias(const OpDef& def) {
   return !def.parsed->args.empty() && def.parsed->args[0].aliased && !def.parsed->returns.empty();
 }
@@ -201,7 +217,8 @@ bool recorded_fresh(const pt2::Graph& source, const std::string& input, const st
   return false;
 }
 
-// Eager's rule for reshape: can the new sizes be expressed by strides over the same memory? Sizes by their example values.
+// Eager's rule for reshape: can the new sizes be expressed by strides over the same memory? Sizes by their example
+// values.
 bool viewable(const pt2::TensorMeta& in, const pt2::TensorMeta& out) {
   auto hint = [](const pt2::SymInt& s) -> int64_t {
     if (s.is_literal()) return s.value;
@@ -218,8 +235,10 @@ bool viewable(const pt2::TensorMeta& in, const pt2::TensorMeta& out) {
   // Blocks of input dimensions that lie densely behind each other; each output dimension must fall into one block.
   std::vector<int64_t> blocks;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (!blocks.empty() && strides[i - 1] == strides[i] * sizes[i]) blocks.back() *= sizes[i];
-    else blocks.push_back(sizes[i]);
+    if (!blocks.empty() && strides[i - 1] == strides[i] * sizes[i])
+      blocks.back() *= sizes[i];
+    else
+      blocks.push_back(sizes[i]);
   }
   size_t block = 0;
   int64_t left = blocks.empty() ? 1 : blocks[0];
@@ -250,13 +269,15 @@ void GraphReader::bind_results(const pt2::Node& node, Node* made, const std::vec
   bool aliases = (may_alias(def) || returns_operand) && !input.empty() && !operands.empty() && binding(input).ref;
   if (aliases && !names.empty()) {
     const std::string_view name = def.name();
-    const bool reshapes = name == "aten.reshape.default" || name == "aten.flatten.using_ints" || name == "aten.reshape_as.default" ||
-                          name == "aten.contiguous.default" || name == "aten.ravel.default";
+    const bool reshapes = name == "aten.reshape.default" || name == "aten.flatten.using_ints" ||
+                          name == "aten.reshape_as.default" || name == "aten.contiguous.default" ||
+                          name == "aten.ravel.default";
     auto in = source_.tensor_values.find(input), out = source_.tensor_values.find(names[0]);
     if (in != source_.tensor_values.end() && out != source_.tensor_values.end()) {
       if (reshapes) aliases = viewable(in->second, out->second);
-      if (recorded_fresh(source_, input, names[0]) && name != "aten.view.dtype" && name != "aten.view_as_real.default" &&
-          name != "aten.view_as_complex.default" && name != "aten.real.default" && name != "aten.imag.default") {
+      if (recorded_fresh(source_, input, names[0]) && name != "aten.view.dtype" &&
+          name != "aten.view_as_real.default" && name != "aten.view_as_complex.default" &&
+          name != "aten.real.default" && name != "aten.imag.default") {
         aliases = false;
       }
     }
@@ -300,14 +321,17 @@ void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
 
 // Eager's rule for writing into a tensor: a value never goes to a lower category of complex, floating, integral, bool.
 static bool can_cast(DType from, DType to) {
-  const auto category = [](DType dtype) { return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : dtype == DType::boolean ? 0 : 1; };
+  const auto category = [](DType dtype) {
+    return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : dtype == DType::boolean ? 0 : 1;
+  };
   return category(from) <= category(to);
 }
 
 // `made` computes the new value of argument 0.
 void GraphReader::read_in_place(const pt2::Node& node, const OpDef& def, Node* made) {
   const std::string target = first_tensor_name(node);
-  if (target.empty() || !binding(target).ref) fail(Code::corrupt_file, fmt::format("{} writes something that is not a tensor", def.name()));
+  if (target.empty() || !binding(target).ref)
+    fail(Code::corrupt_file, fmt::format("{} writes something that is not a tensor", def.name()));
   RefPtr ref = binding(target).ref;
   Value* old_value = read(*ref, builder_);
   const bool infers = made->op->infer != nullptr;
@@ -328,7 +352,8 @@ void GraphReader::read_in_place(const pt2::Node& node, const OpDef& def, Node* m
     value = builder_.expand(value, old_value->sizes());
   }
   if (!can_cast(value->dtype(), old_value->dtype())) {
-    fail(Diag(Code::unsupported_model, fmt::format("{} would store {} values in a tensor of {}", def.name(), dtype_name(value->dtype()), dtype_name(old_value->dtype())))
+    fail(Diag(Code::unsupported_model, fmt::format("{} would store {} values in a tensor of {}", def.name(),
+                                                   dtype_name(value->dtype()), dtype_name(old_value->dtype())))
              .with_help("eager PyTorch refuses this too: convert the tensor before"));
   }
   value = builder_.cast(value, old_value->dtype());

@@ -11,8 +11,8 @@
 
 namespace wick::compiler {
 
-/// What a name of the exported graph means: memory, an integer (or truth value) known as an expression, or a number read at
-/// run time.
+/// What a name of the exported graph means: memory, an integer (or truth value) known as an expression, or a number
+/// read at run time.
 struct Binding {
   RefPtr ref;                  // tensor
   std::optional<Sym> integer;  // SymInt or SymBool

@@ -28,22 +28,21 @@ Sym GraphReader::integer(const pt2::Argument& arg) {
   } else if (const auto* tensor = std::get_if<pt2::TensorArg>(&arg)) {
     name = tensor->name;
   }
-  if (name.empty() || !binding(name).integer) fail(Code::unsupported_model, "a number is used where an integer is wanted");
+  if (name.empty() || !binding(name).integer)
+    fail(Code::unsupported_model, "a number is used where an integer is wanted");
   return *binding(name).integer;
 }
 
 // An operand of scalar arithmetic: Sym, double, or the Value of a number read at run time.
 Arg GraphReader::number(const pt2::Argument& arg) {
   if (const auto* value = std::get_if<double>(&arg)) return *value;
-  if (const auto* sym = std::get_if<pt2::SymFloatArg>(&arg)) return sym->is_literal() ? Arg(sym->value) : scalar_argument(sym->name);
+  if (const auto* sym = std::get_if<pt2::SymFloatArg>(&arg))
+    return sym->is_literal() ? Arg(sym->value) : scalar_argument(sym->name);
   if (const auto* tensor = std::get_if<pt2::TensorArg>(&arg)) return scalar_argument(tensor->name);
   return integer(arg);
 }
 
-namespace {
-
-
-}  // namespace
+namespace {}  // namespace
 
 Arg GraphReader::argument(const pt2::Argument& arg, const ArgSpec& spec) {
   if (std::holds_alternative<pt2::NoneArg>(arg)) return None{};
@@ -76,9 +75,12 @@ Arg GraphReader::argument(const pt2::Argument& arg, const ArgSpec& spec) {
   if (const auto* value = std::get_if<pt2::MemoryFormat>(&arg)) return Sym(static_cast<int64_t>(*value));
   if (std::holds_alternative<pt2::Layout>(arg)) return None{};
   if (std::holds_alternative<pt2::DeviceArg>(arg)) return None{};  // one device: the program's
-  if (const auto* sym = std::get_if<pt2::SymIntArg>(&arg)) return sym->is_literal() ? Arg(sym->value) : scalar_argument(sym->name);
-  if (const auto* sym = std::get_if<pt2::SymBoolArg>(&arg)) return sym->is_literal() ? Arg(sym->value) : scalar_argument(sym->name);
-  if (const auto* sym = std::get_if<pt2::SymFloatArg>(&arg)) return sym->is_literal() ? Arg(sym->value) : scalar_argument(sym->name);
+  if (const auto* sym = std::get_if<pt2::SymIntArg>(&arg))
+    return sym->is_literal() ? Arg(sym->value) : scalar_argument(sym->name);
+  if (const auto* sym = std::get_if<pt2::SymBoolArg>(&arg))
+    return sym->is_literal() ? Arg(sym->value) : scalar_argument(sym->name);
+  if (const auto* sym = std::get_if<pt2::SymFloatArg>(&arg))
+    return sym->is_literal() ? Arg(sym->value) : scalar_argument(sym->name);
   if (const auto* syms = std::get_if<pt2::SymIntsArg>(&arg)) {
     Ints ints;
     for (const pt2::SymIntArg& item : syms->items) ints.push_back(integer(item));
@@ -87,7 +89,9 @@ Arg GraphReader::argument(const pt2::Argument& arg, const ArgSpec& spec) {
   if (const auto* syms = std::get_if<pt2::SymFloatsArg>(&arg)) {
     Reals reals;
     for (const pt2::SymFloatArg& item : syms->items) {
-      if (!item.is_literal()) fail(Code::unsupported_model, fmt::format("argument '{}' holds a float that is only known at run time", spec.name));
+      if (!item.is_literal())
+        fail(Code::unsupported_model,
+             fmt::format("argument '{}' holds a float that is only known at run time", spec.name));
       reals.push_back(item.value);
     }
     return reals;
@@ -107,15 +111,18 @@ std::vector<Arg> GraphReader::arguments(const pt2::Node& node, const OpDef& def)
     int index = input.name.empty() ? -1 : def.parsed->find(input.name);
     if (index < 0 && input.name.empty()) index = static_cast<int>(position);
     if (index < 0 || static_cast<size_t>(index) >= specs.size()) {
-      fail(Code::unsupported_model, fmt::format("{} has no argument '{}' in this version of the operator", def.name(), printable(input.name)));
+      fail(Code::unsupported_model,
+           fmt::format("{} has no argument '{}' in this version of the operator", def.name(), printable(input.name)));
     }
     found[static_cast<size_t>(index)] = argument(input.arg, specs[static_cast<size_t>(index)]);
     ++position;
   }
   std::vector<Arg> args;
   for (size_t i = 0; i < specs.size(); ++i) {
-    if (found[i] && !(found[i]->is<None>() && specs[i].has_default && !specs[i].optional)) args.push_back(std::move(*found[i]));
-    else args.push_back(default_arg(specs[i]));
+    if (found[i] && !(found[i]->is<None>() && specs[i].has_default && !specs[i].optional))
+      args.push_back(std::move(*found[i]));
+    else
+      args.push_back(default_arg(specs[i]));
   }
   return args;
 }
@@ -147,7 +154,8 @@ std::optional<Sym> integer_operator(std::string_view f, const std::vector<Sym>& 
     if (f == "sym_min") return sym_min(a[0], a[1]);
     if (f == "and_") return make_sym(SymOp::logical_and, {a[0], a[1]});
     if (f == "or_") return make_sym(SymOp::logical_or, {a[0], a[1]});
-    if (auto op = comparison(f)) return f == "gt" || f == "ge" ? make_sym(*op, {a[1], a[0]}) : make_sym(*op, {a[0], a[1]});
+    if (auto op = comparison(f))
+      return f == "gt" || f == "ge" ? make_sym(*op, {a[1], a[0]}) : make_sym(*op, {a[0], a[1]});
     if (f == "pow" && a[1].is_const() && a[1].value() >= 0 && a[1].value() <= 16) {
       Sym power = 1;
       for (int64_t i = 0; i < a[1].value(); ++i) power = power * a[0];
@@ -164,9 +172,10 @@ bool GraphReader::read_scalar_node(const pt2::Node& node) {
   std::string_view name = node.target;
   if (name.starts_with("torch.ops.")) name.remove_prefix(10);
   // The range constraints and recorded types of the program say the same.
-  static constexpr std::string_view kAsserts[] = {"aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default",
-                                                  "aten._assert_scalar.default", "aten._assert_tensor_metadata.default",
-                                                  "aten._assert_async.msg", "aten._assert_async.default"};
+  static constexpr std::string_view kAsserts[] = {
+      "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default",
+      "aten._assert_scalar.default",      "aten._assert_tensor_metadata.default",
+      "aten._assert_async.msg",           "aten._assert_async.default"};
   if (std::find(std::begin(kAsserts), std::end(kAsserts), name) != std::end(kAsserts)) return true;
   auto result_name = [&]() -> std::string {
     if (node.outputs.size() != 1) return "";
@@ -179,7 +188,8 @@ bool GraphReader::read_scalar_node(const pt2::Node& node) {
   auto recorded = [&](const std::string& value) -> Sym {
     if (auto it = source_.sym_int_values.find(value); it != source_.sym_int_values.end()) return to_sym(it->second);
     auto it = source_.sym_bool_values.find(value);
-    if (it == source_.sym_bool_values.end()) fail(Code::corrupt_file, fmt::format("the file records no value for '{}'", printable(value)));
+    if (it == source_.sym_bool_values.end())
+      fail(Code::corrupt_file, fmt::format("the file records no value for '{}'", printable(value)));
     return it->second.is_literal() ? Sym(it->second.value) : value_or_throw(parse_srepr(it->second.expr->text));
   };
   auto done = [&](Binding bound) {
@@ -219,17 +229,22 @@ bool GraphReader::read_scalar_node(const pt2::Node& node) {
     // A truth value is recorded as a condition on the integer that was read.
     Sym read_symbol = expr;
     if (expr.symbol_name().empty()) {
-      if (symbols.size() != 1) fail(Code::unsupported_model, "item() of a value that the file relates to several symbols");
+      if (symbols.size() != 1)
+        fail(Code::unsupported_model, "item() of a value that the file relates to several symbols");
       read_symbol = Sym::symbol(*symbols.begin());
     }
     made->result(0)->type = Type::integer(read_symbol);
     return done({nullptr, expr, nullptr});
   }
   std::string_view function;
-  if (name.starts_with("_operator.")) function = name.substr(10);
-  else if (name.starts_with("torch.")) function = name.substr(6);
-  else if (name.starts_with("math.")) function = name.substr(5);
-  else return false;
+  if (name.starts_with("_operator."))
+    function = name.substr(10);
+  else if (name.starts_with("torch."))
+    function = name.substr(6);
+  else if (name.starts_with("math."))
+    function = name.substr(5);
+  else
+    return false;
   std::vector<Sym> integers;
   std::vector<Arg> numbers;
   for (const pt2::NamedArgument& input : node.inputs) {
@@ -242,9 +257,11 @@ bool GraphReader::read_scalar_node(const pt2::Node& node) {
   // Arithmetic on numbers that only exist at run time: the runtime's scalar operators.
   const std::string prim = fmt::format("executorch_prim.{}.Scalar", function);
   const OpDef* def = find_op(prim);
-  if (!def) fail(Code::unsupported_model, fmt::format("{} on numbers that are only known at run time", printable(name)));
+  if (!def)
+    fail(Code::unsupported_model, fmt::format("{} on numbers that are only known at run time", printable(name)));
   for (Arg& arg : numbers) {
-    if (arg.is<Value*>() && arg.as<Value*>()->type.is_tensor()) fail(Code::corrupt_file, fmt::format("{} needs numbers", printable(name)));
+    if (arg.is<Value*>() && arg.as<Value*>()->type.is_tensor())
+      fail(Code::corrupt_file, fmt::format("{} needs numbers", printable(name)));
   }
   Node* made = graph_.add_node(*def, std::move(numbers), 1, nullptr, function);
   made->origin = builder_.origin();

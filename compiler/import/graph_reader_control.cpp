@@ -25,7 +25,8 @@ std::string input_name(const pt2::Argument& arg) {
 }  // namespace
 
 // no_grad, autocast and friends: the body runs exactly once, with the caller's tensors themselves.
-void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand, std::optional<DType> autocast) {
+void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand,
+                               std::optional<DType> autocast) {
   const pt2::Graph& body = graph_argument(node, graph_index);
   if (node.inputs.size() - first_operand != body.inputs.size()) {
     fail(Code::corrupt_file, fmt::format("{} passes {} operands to a graph of {} inputs", printable(node.target),
@@ -35,8 +36,10 @@ void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t
   for (size_t i = 0; i < body.inputs.size(); ++i) {
     const std::string inner = input_name(body.inputs[i]), outer = input_name(node.inputs[first_operand + i].arg);
     if (inner.empty()) continue;
-    if (outer.empty()) scope[inner] = {nullptr, integer(node.inputs[first_operand + i].arg), nullptr};
-    else scope[inner] = binding(outer);
+    if (outer.empty())
+      scope[inner] = {nullptr, integer(node.inputs[first_operand + i].arg), nullptr};
+    else
+      scope[inner] = binding(outer);
   }
   GraphReader reader(body, graph_, std::move(scope));
   reader.autocast_ = autocast;
@@ -44,12 +47,15 @@ void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t
   const std::vector<std::string> names = [&] {
     std::vector<std::string> out;
     for (const pt2::Argument& arg : node.outputs) {
-      if (const auto* tensors = std::get_if<pt2::TensorsArg>(&arg)) out.insert(out.end(), tensors->names.begin(), tensors->names.end());
-      else out.push_back(input_name(arg));
+      if (const auto* tensors = std::get_if<pt2::TensorsArg>(&arg))
+        out.insert(out.end(), tensors->names.begin(), tensors->names.end());
+      else
+        out.push_back(input_name(arg));
     }
     return out;
   }();
-  if (names.size() != body.outputs.size()) fail(Code::corrupt_file, fmt::format("{} returns another number of values than its graph", printable(node.target)));
+  if (names.size() != body.outputs.size())
+    fail(Code::corrupt_file, fmt::format("{} returns another number of values than its graph", printable(node.target)));
   for (size_t i = 0; i < names.size(); ++i) {
     const std::string inner = input_name(body.outputs[i]);
     if (!names[i].empty() && !inner.empty()) bind(names[i], reader.binding(inner));
@@ -59,7 +65,8 @@ void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t
 // A graph of its own whose inputs are the tensors among `operands`; numbers are bound to the caller's expressions.
 std::unique_ptr<Graph> GraphReader::read_subgraph(const pt2::Graph& source, const std::vector<Arg>& operands) {
   if (source.inputs.size() != operands.size()) {
-    fail(Code::corrupt_file, fmt::format("a sub-graph of {} inputs is called with {} operands", source.inputs.size(), operands.size()));
+    fail(Code::corrupt_file,
+         fmt::format("a sub-graph of {} inputs is called with {} operands", source.inputs.size(), operands.size()));
   }
   auto graph = std::make_unique<Graph>();
   graph->ranges = graph_.ranges;
@@ -86,7 +93,8 @@ std::unique_ptr<Graph> GraphReader::read_subgraph(const pt2::Graph& source, cons
   reader.read_nodes();
   for (const pt2::Argument& arg : source.outputs) graph->add_output(reader.output(arg));
   for (const auto& storage : storages) {
-    if (storage->version > 0) fail(Code::unsupported_model, "a branch or loop body writes to one of its operands in place");
+    if (storage->version > 0)
+      fail(Code::unsupported_model, "a branch or loop body writes to one of its operands in place");
   }
   return graph;
 }
@@ -108,7 +116,8 @@ void GraphReader::read_control_flow(const pt2::Node& node) {
     } else if (const auto* ints = std::get_if<std::vector<int64_t>>(&arg)) {
       for (int64_t item : *ints) out.push_back(Sym(item));
     } else if (!std::holds_alternative<pt2::NoneArg>(arg)) {
-      fail(Code::unsupported_model, fmt::format("{} takes operands of a kind that Wick does not read", printable(node.target)));
+      fail(Code::unsupported_model,
+           fmt::format("{} takes operands of a kind that Wick does not read", printable(node.target)));
     }
     return out;
   };
@@ -125,7 +134,9 @@ void GraphReader::read_control_flow(const pt2::Node& node) {
   };
   auto all_tensors = [&](const std::vector<Arg>& operands) {
     for (const Arg& arg : operands) {
-      if (!arg.is<Value*>()) fail(Diag(Code::unsupported_model, fmt::format("{} carries a number", printable(node.target))).with_help("carry a 0-d tensor instead"));
+      if (!arg.is<Value*>())
+        fail(Diag(Code::unsupported_model, fmt::format("{} carries a number", printable(node.target)))
+                 .with_help("carry a 0-d tensor instead"));
     }
   };
   std::vector<Arg> args;
@@ -188,7 +199,9 @@ bool GraphReader::read_batch_norm_training(const pt2::Node& node, const OpDef& d
   auto arg = [&](std::string_view wanted) { return args[static_cast<size_t>(def.parsed->find(wanted))]; };
   RefPtr mean_ref = binding(mean_name->name).ref, var_ref = binding(var_name->name).ref;
   Node* made = make_node(node, op("aten._native_batch_norm_legit_functional.default"),
-                         {arg("input"), arg("weight"), arg("bias"), arg("running_mean"), arg("running_var"), true, arg("momentum"), arg("eps")}, 5);
+                         {arg("input"), arg("weight"), arg("bias"), arg("running_mean"), arg("running_var"), true,
+                          arg("momentum"), arg("eps")},
+                         5);
   if (made->op->infer) made->op->infer(*made);
   std::vector<Value*> results = made->results();
   const std::vector<std::string> names = output_names(node);

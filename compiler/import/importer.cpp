@@ -13,16 +13,17 @@ namespace wick::compiler {
 namespace {
 
 struct Placeholder {
-  std::string name;                   // in the exported graph
-  RefPtr ref;                         // tensors
-  Value* value = nullptr;             // the graph's input, or the constant (which becomes state if written)
+  std::string name;        // in the exported graph
+  RefPtr ref;              // tensors
+  Value* value = nullptr;  // the graph's input, or the constant (which becomes state if written)
   const pt2::Payload* payload = nullptr;
   std::string fqn;
 };
 
 class Importer {
  public:
-  Importer(const pt2::ExportedProgram& program, Graph& graph) : program_(program), graph_(graph), builder_(graph, nullptr) {}
+  Importer(const pt2::ExportedProgram& program, Graph& graph)
+      : program_(program), graph_(graph), builder_(graph, nullptr) {}
 
   void run() {
     MissingOps missing;
@@ -30,7 +31,8 @@ class Importer {
     throw_if_error(missing.status());
     read_ranges();
     const SymScope scope(graph_.ranges);
-    for (size_t i = 0; i < program_.input_specs.size(); ++i) read_input(program_.input_specs[i], program_.graph.inputs[i]);
+    for (size_t i = 0; i < program_.input_specs.size(); ++i)
+      read_input(program_.input_specs[i], program_.graph.inputs[i]);
     GraphReader reader(program_.graph, graph_, scope_);
     reader.read_nodes();
     read_outputs(reader);
@@ -52,7 +54,8 @@ class Importer {
     switch (spec.kind) {
       case pt2::InputKind::token: return;
       case pt2::InputKind::constant_input: return read_literal_input(spec);
-      case pt2::InputKind::custom_obj: fail(Code::unsupported_model, fmt::format("the model holds the custom object '{}'", printable(spec.target)));
+      case pt2::InputKind::custom_obj:
+        fail(Code::unsupported_model, fmt::format("the model holds the custom object '{}'", printable(spec.target)));
       case pt2::InputKind::user_input: return read_user_input(arg);
       default: return read_stored(spec, arg);
     }
@@ -83,7 +86,8 @@ class Importer {
     if (const auto* sym = std::get_if<pt2::SymIntArg>(&arg)) {
       // An int that varies: a 0-d tensor in the program, read at its start.
       auto it = program_.graph.sym_int_values.find(sym->name);
-      if (it == program_.graph.sym_int_values.end()) fail(Code::corrupt_file, fmt::format("the file records no value for '{}'", printable(sym->name)));
+      if (it == program_.graph.sym_int_values.end())
+        fail(Code::corrupt_file, fmt::format("the file records no value for '{}'", printable(sym->name)));
       const Sym expr = GraphReader::to_sym(it->second);
       Value* tensor = graph_.add_input(Type::of(DType::i64, {}), sym->name);
       Node* node = graph_.add_node(op("aten._local_scalar_dense.default"), {tensor}, 1, nullptr, sym->name + "_value");
@@ -94,7 +98,8 @@ class Importer {
     const auto* tensor = std::get_if<pt2::TensorArg>(&arg);
     if (!tensor) fail(Code::unsupported_model, "the program takes an input that is neither a tensor nor a number");
     auto it = program_.graph.tensor_values.find(tensor->name);
-    if (it == program_.graph.tensor_values.end()) fail(Code::corrupt_file, fmt::format("the file records no type for '{}'", printable(tensor->name)));
+    if (it == program_.graph.tensor_values.end())
+      fail(Code::corrupt_file, fmt::format("the file records no type for '{}'", printable(tensor->name)));
     Placeholder placeholder;
     placeholder.name = tensor->name;
     placeholder.value = graph_.add_input(Type::of(GraphReader::tensor_type(it->second)), tensor->name);
@@ -114,8 +119,9 @@ class Importer {
   Placeholder* twin_of(const pt2::Payload& payload) {
     for (Placeholder& other : placeholders_) {
       const pt2::Payload* p = other.payload;
-      if (p && p->path_name == payload.path_name && p->bytes.data() == payload.bytes.data() && p->dtype == payload.dtype && p->sizes == payload.sizes &&
-          p->strides == payload.strides && p->storage_offset == payload.storage_offset) {
+      if (p && p->path_name == payload.path_name && p->bytes.data() == payload.bytes.data() &&
+          p->dtype == payload.dtype && p->sizes == payload.sizes && p->strides == payload.strides &&
+          p->storage_offset == payload.storage_offset) {
         return &other;
       }
     }
@@ -157,20 +163,25 @@ class Importer {
         case pt2::OutputKind::user_input_mutation: {
           const auto* tensor = std::get_if<pt2::TensorArg>(&spec.arg);
           Placeholder* target = find_placeholder(spec);
-          if (!tensor || !target) fail(Code::corrupt_file, fmt::format("the mutated '{}' does not exist", printable(spec.target)));
+          if (!tensor || !target)
+            fail(Code::corrupt_file, fmt::format("the mutated '{}' does not exist", printable(spec.target)));
           target->ref->storage->current = reader.tensor_value(tensor->name);
           ++target->ref->storage->version;
           break;
         }
         case pt2::OutputKind::token: break;
-        default: fail(Diag(Code::unsupported_model, "a training graph with gradients").with_help("export the model in eval mode, without a loss"));
+        default:
+          fail(Diag(Code::unsupported_model, "a training graph with gradients")
+                   .with_help("export the model in eval mode, without a loss"));
       }
     }
   }
 
   Placeholder* find_placeholder(const pt2::OutputSpec& spec) {
     for (Placeholder& placeholder : placeholders_) {
-      if (spec.kind == pt2::OutputKind::user_input_mutation ? placeholder.name == spec.target : placeholder.fqn == spec.target) return &placeholder;
+      if (spec.kind == pt2::OutputKind::user_input_mutation ? placeholder.name == spec.target
+                                                            : placeholder.fqn == spec.target)
+        return &placeholder;
     }
     return nullptr;
   }
@@ -186,7 +197,8 @@ class Importer {
         target->kind = ValueKind::state;
       } else {
         // Stored permuted or expanded: the state itself is row-major.
-        Value* state = graph_.add_state(target->tensor(), dense_data(*placeholder.payload, copied_bytes_), placeholder.name, placeholder.fqn);
+        Value* state = graph_.add_state(target->tensor(), dense_data(*placeholder.payload, copied_bytes_),
+                                        placeholder.name, placeholder.fqn);
         graph_.replace(target, state);
         target = state;
       }
@@ -200,7 +212,8 @@ class Importer {
           other.payload->bytes.data() != written.payload->bytes.data() || other.value->num_uses() == 0) {
         continue;
       }
-      fail(Diag(Code::unsupported_model, fmt::format("the buffer '{}' is written while '{}' shares its memory", written.fqn, other.fqn))
+      fail(Diag(Code::unsupported_model,
+                fmt::format("the buffer '{}' is written while '{}' shares its memory", written.fqn, other.fqn))
                .with_help("make one of them a clone(), or a view computed in forward()"));
     }
   }

@@ -8,11 +8,11 @@
 
 namespace wick::compiler {
 
-/// Builds the graph of one exported program: in-place operators become new versions of values, mutated buffers become state,
-/// mutated user inputs become updates; wrappers without meaning at inference (no_grad, autocast) are inlined; numbers computed
-/// from sizes become expressions. Operators keep their names; composites stay whole. Constants point into the mapped file.
-/// Errors: unsupported_op naming every missing operator with count and source; unsupported_model; corrupt_file when the
-/// file's own types contradict what its operators compute.
+/// Builds the graph of one exported program: in-place operators become new versions of values, mutated buffers become
+/// state, mutated user inputs become updates; wrappers without meaning at inference (no_grad, autocast) are inlined;
+/// numbers computed from sizes become expressions. Operators keep their names; composites stay whole. Constants point
+/// into the mapped file. Errors: unsupported_op naming every missing operator with count and source; unsupported_model;
+/// corrupt_file when the file's own types contradict what its operators compute.
 Result<Function> import_program(const pt2::ExportedProgram& program, std::string method_name);
 
 }  // namespace wick::compiler

@@ -46,7 +46,8 @@ Value* invert(const ViewStep& step, Value* before, Value* after, Builder& builde
   if (name == "aten.expand.default" && numel(before->sizes()) == numel(after->sizes())) {
     return builder.reshape(after, before->sizes());
   }
-  fail(Diag(Code::unsupported_model, fmt::format("an in-place write through {} reaches one element by several ways", name))
+  fail(Diag(Code::unsupported_model,
+            fmt::format("an in-place write through {} reaches one element by several ways", name))
            .with_help("clone() the tensor before writing to it"));
 }
 

@@ -1,4 +1,5 @@
-// Functionalisation while importing: which names of the exported graph share memory, and what a write to one means for the others.
+// Functionalisation while importing: which names of the exported graph share memory, and what a write to one means for
+// the others.
 #pragma once
 #include <memory>
 #include <vector>
@@ -20,7 +21,8 @@ struct ViewStep {
   std::vector<Arg> args;
 };
 
-/// What a tensor name stands for: a chain of views of a storage. Reading a name after the storage was written replays the chain.
+/// What a tensor name stands for: a chain of views of a storage. Reading a name after the storage was written replays
+/// the chain.
 struct TensorRef {
   std::shared_ptr<Storage> storage;
   std::vector<ViewStep> chain;

@@ -11,7 +11,8 @@
 namespace wick::compiler {
 
 Builder::Builder(Graph& graph, Node* before) : Builder(graph, before, before ? before->origin : nullptr) {}
-Builder::Builder(Graph& graph, Node* before, OriginPtr origin) : graph_(graph), before_(before), origin_(std::move(origin)) {}
+Builder::Builder(Graph& graph, Node* before, OriginPtr origin)
+    : graph_(graph), before_(before), origin_(std::move(origin)) {}
 
 Node* Builder::node(std::string_view name, std::vector<Arg> args) {
   const OpDef* def = find_op(name);
@@ -38,9 +39,7 @@ std::vector<Value*> Builder::call_multi(std::string_view name, std::vector<Arg> 
   return node(name, std::move(args))->results();
 }
 
-Value* Builder::cast(Value* x, DType dtype) {
-  return x->dtype() == dtype ? x : call("aten._to_copy", {x, dtype});
-}
+Value* Builder::cast(Value* x, DType dtype) { return x->dtype() == dtype ? x : call("aten._to_copy", {x, dtype}); }
 
 Value* Builder::reshape(Value* x, Sizes sizes) {
   return x->sizes() == sizes ? x : call("aten.view", {x, std::move(sizes)});
@@ -122,10 +121,14 @@ Value* Builder::scalar(double value, DType dtype) {
     case DType::f16: bytes = bytes_of(Half(static_cast<float>(value)).bits); break;
     case DType::bf16: bytes = bytes_of(BFloat16(static_cast<float>(value)).bits); break;
     case DType::boolean: bytes = bytes_of(static_cast<uint8_t>(value != 0)); break;
-    case DType::u8: case DType::i8: bytes = bytes_of(static_cast<int8_t>(integer)); break;
-    case DType::i16: case DType::u16: bytes = bytes_of(static_cast<int16_t>(integer)); break;
-    case DType::i32: case DType::u32: bytes = bytes_of(static_cast<int32_t>(integer)); break;
-    case DType::i64: case DType::u64: bytes = bytes_of(integer); break;
+    case DType::u8:
+    case DType::i8: bytes = bytes_of(static_cast<int8_t>(integer)); break;
+    case DType::i16:
+    case DType::u16: bytes = bytes_of(static_cast<int16_t>(integer)); break;
+    case DType::i32:
+    case DType::u32: bytes = bytes_of(static_cast<int32_t>(integer)); break;
+    case DType::i64:
+    case DType::u64: bytes = bytes_of(integer); break;
     case DType::c64: {
       const float pair[2] = {static_cast<float>(value), 0};
       bytes = bytes_of(pair);

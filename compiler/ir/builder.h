@@ -7,8 +7,8 @@
 
 namespace wick::compiler {
 
-/// Inserts before a fixed node (or at the end of the graph). Every call infers the result types and throws Failure, with the
-/// place in the user's model, if the arguments are not valid.
+/// Inserts before a fixed node (or at the end of the graph). Every call infers the result types and throws Failure,
+/// with the place in the user's model, if the arguments are not valid.
 class Builder {
  public:
   /// New nodes go before `before` and inherit its origin.
@@ -21,18 +21,18 @@ class Builder {
   /// The nodes made so far, in order.
   const std::vector<Node*>& made() const { return made_; }
 
-  /// `name` is "aten.mul.Tensor"; ".default" may be left out ("aten.relu"). Arguments in schema order, trailing defaults may
-  /// be left out; keyword-only arguments are simply the last ones of the schema.
+  /// `name` is "aten.mul.Tensor"; ".default" may be left out ("aten.relu"). Arguments in schema order, trailing
+  /// defaults may be left out; keyword-only arguments are simply the last ones of the schema.
   Value* call(std::string_view name, std::vector<Arg> args);
   std::vector<Value*> call_multi(std::string_view name, std::vector<Arg> args);
   Node* node(std::string_view name, std::vector<Arg> args);
 
   // Short forms that decompositions need often. Each returns its operand when there is nothing to do.
-  Value* cast(Value* x, DType dtype);                       // aten._to_copy
-  Value* reshape(Value* x, Sizes sizes);                    // aten.view (views are pure in the IR: any reshape is one)
+  Value* cast(Value* x, DType dtype);     // aten._to_copy
+  Value* reshape(Value* x, Sizes sizes);  // aten.view (views are pure in the IR: any reshape is one)
   Value* expand(Value* x, Sizes sizes);
   Value* permute(Value* x, std::vector<int64_t> dims);
-  Value* transpose(Value* x, int64_t dim0, int64_t dim1);   // as a permute
+  Value* transpose(Value* x, int64_t dim0, int64_t dim1);  // as a permute
   Value* unsqueeze(Value* x, int64_t dim);
   Value* squeeze(Value* x, int64_t dim);
   Value* slice(Value* x, int64_t dim, Sym start, Sym end, Sym step = 1);

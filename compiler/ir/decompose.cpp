@@ -30,15 +30,19 @@ bool compatible(const Type& before, const Type& after) {
 void check_types(const Node& node, const std::vector<Value*>& values) {
   if (values.size() != node.results().size()) {
     if (node.op->parsed->returns.size() == 1 && node.op->parsed->returns[0] == ReturnType::tensor_list) {
-      fail(Diag(Code::unsupported_model, fmt::format("{} gives {} tensors, the file records {}", node.op->name(), values.size(), node.results().size())).in(where_of(node)));
+      fail(Diag(Code::unsupported_model, fmt::format("{} gives {} tensors, the file records {}", node.op->name(),
+                                                     values.size(), node.results().size()))
+               .in(where_of(node)));
     }
-    fail(Code::internal, fmt::format("the decomposition of {} has {} results, not {}", node.op->name(), values.size(), node.results().size()));
+    fail(Code::internal, fmt::format("the decomposition of {} has {} results, not {}", node.op->name(), values.size(),
+                                     node.results().size()));
   }
   for (size_t i = 0; i < values.size(); ++i) {
     const bool unused = values[i] == nullptr && node.result(i)->num_uses() == 0;
     if (unused) continue;
     if (values[i] && compatible(node.result(i)->type, values[i]->type)) continue;
-    fail(Diag(Code::unsupported_model, fmt::format("result {} of {} has another type than the file records", i, node.op->name()))
+    fail(Diag(Code::unsupported_model,
+              fmt::format("result {} of {} has another type than the file records", i, node.op->name()))
              .in(where_of(node))
              .expected(to_text(node.result(i)->type), values[i] ? to_text(values[i]->type) : "nothing"));
   }
@@ -85,7 +89,9 @@ void decompose_graph(Graph& graph, const KeepFn& keep) {
 
 }  // namespace
 
-std::vector<Value*> decompose_node(Graph& graph, Node* node, const KeepFn& keep) { return expand(graph, node, keep, 0); }
+std::vector<Value*> decompose_node(Graph& graph, Node* node, const KeepFn& keep) {
+  return expand(graph, node, keep, 0);
+}
 
 Value* decompose_untyped(Graph& graph, Node* node) {
   const std::vector<Value*> values = expand(graph, node, nullptr, 0, false);

@@ -51,7 +51,8 @@ std::vector<Value*> Node::operands() const {
 
 namespace {
 [[noreturn]] void wrong(const Node& node, std::string_view name, const char* wanted) {
-  fail(Diag(Code::unsupported_model, fmt::format("argument '{}' of {} is not {}", name, node.op->name(), wanted)).in(where_of(node)));
+  fail(Diag(Code::unsupported_model, fmt::format("argument '{}' of {} is not {}", name, node.op->name(), wanted))
+           .in(where_of(node)));
 }
 }  // namespace
 
@@ -203,7 +204,8 @@ Node* Graph::add_node(const OpDef& op, std::vector<Arg> args, size_t num_results
   Node* node = owned.get();
   node->op = &op;
   const std::vector<ArgSpec>& specs = op.parsed->args;
-  if (args.size() > specs.size()) fail(Code::internal, fmt::format("{} takes {} arguments, not {}", op.name(), specs.size(), args.size()));
+  if (args.size() > specs.size())
+    fail(Code::internal, fmt::format("{} takes {} arguments, not {}", op.name(), specs.size(), args.size()));
   for (size_t i = args.size(); i < specs.size(); ++i) args.push_back(default_arg(specs[i]));
   node->args_ = std::move(args);
   node->self_ = nodes_.insert(before ? before->self_ : nodes_.end(), std::move(owned));
@@ -300,7 +302,9 @@ void Graph::erase(Node* node) {
   nodes_.erase(node->self_);
 }
 
-void Graph::move(Node* node, Node* before) { nodes_.splice(before ? before->self_ : nodes_.end(), nodes_, node->self_); }
+void Graph::move(Node* node, Node* before) {
+  nodes_.splice(before ? before->self_ : nodes_.end(), nodes_, node->self_);
+}
 
 std::vector<Value*> Graph::constants() const {
   std::vector<Value*> out;
@@ -348,8 +352,10 @@ Arg parse_list(const ArgSpec& spec) {
     size_t end = text.find_first_of(",]", start);
     std::string_view item = text.substr(start, end - start);
     while (!item.empty() && item[0] == ' ') item.remove_prefix(1);
-    if (spec.type == ArgType::int_list) ints.push_back(parse_int(item));
-    else reals.push_back(parse_real(item));
+    if (spec.type == ArgType::int_list)
+      ints.push_back(parse_int(item));
+    else
+      reals.push_back(parse_real(item));
     start = text[end] == ',' ? end + 1 : end;
   }
   return spec.type == ArgType::int_list ? Arg(ints) : Arg(reals);
@@ -360,7 +366,8 @@ Arg parse_list(const ArgSpec& spec) {
 Arg default_arg(const ArgSpec& spec) {
   const std::string& text = spec.default_text;
   if (!spec.has_default || text == "None") {
-    if (!spec.has_default && !spec.optional) fail(Code::unsupported_model, fmt::format("argument '{}' is missing", spec.name));
+    if (!spec.has_default && !spec.optional)
+      fail(Code::unsupported_model, fmt::format("argument '{}' is missing", spec.name));
     return None{};
   }
   switch (spec.type) {
@@ -370,12 +377,14 @@ Arg default_arg(const ArgSpec& spec) {
     case ArgType::scalar:
       if (text == "True" || text == "False") return text == "True";
       return text.find_first_of(".e") == std::string::npos ? Arg(Sym(parse_int(text))) : Arg(parse_real(text));
-    case ArgType::int_list: case ArgType::real_list: return parse_list(spec);
+    case ArgType::int_list:
+    case ArgType::real_list: return parse_list(spec);
     case ArgType::bool_list: return Bools{};
     case ArgType::string: return text.size() >= 2 ? text.substr(1, text.size() - 2) : text;
     case ArgType::dtype: return static_cast<DType>(parse_int(text));  // torchao: output_dtype=6
     case ArgType::memory_format: return Sym(0);
-    case ArgType::tensor_list: case ArgType::optional_tensor_list: return Values{};
+    case ArgType::tensor_list:
+    case ArgType::optional_tensor_list: return Values{};
     default: return None{};
   }
 }

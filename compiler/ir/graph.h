@@ -26,10 +26,10 @@ struct ConstantData {
 
 /// Where a node comes from in the user's model.
 struct Origin {
-  std::string module;   // module path, "encoder.attn"
-  std::string source;   // "model.py:118"
-  std::string code;     // the Python line, if the file has it
-  std::string node;     // node name in the exported graph
+  std::string module;  // module path, "encoder.attn"
+  std::string source;  // "model.py:118"
+  std::string code;    // the Python line, if the file has it
+  std::string node;    // node name in the exported graph
 };
 using OriginPtr = std::shared_ptr<const Origin>;
 
@@ -39,19 +39,20 @@ enum class ValueKind : uint8_t { result, input, constant, state };
 class Value {
  public:
   Type type;
-  std::string name;             // unique in its graph, also the text form
+  std::string name;  // unique in its graph, also the text form
   ValueKind kind = ValueKind::result;
-  Node* producer = nullptr;     // result only
+  Node* producer = nullptr;  // result only
   uint32_t result_index = 0;
-  std::string fqn;              // constant, state: the name in the user's model, "" if made by the compiler
-  ConstantData data;            // constant: its bytes; state: the initial value (empty = zeros)
+  std::string fqn;    // constant, state: the name in the user's model, "" if made by the compiler
+  ConstantData data;  // constant: its bytes; state: the initial value (empty = zeros)
 
   const TensorType& tensor() const { return type.tensor; }
   const Sizes& sizes() const { return type.tensor.sizes; }
   DType dtype() const { return type.tensor.dtype; }
   size_t rank() const { return type.tensor.sizes.size(); }
   bool is_constant() const { return kind == ValueKind::constant; }
-  /// Nodes that read this value, once per read, in no particular order; graph outputs and state updates count in num_uses only.
+  /// Nodes that read this value, once per read, in no particular order; graph outputs and state updates count in
+  /// num_uses only.
   const std::vector<Node*>& users() const { return users_; }
   size_t num_uses() const { return users_.size() + outside_uses_; }
 
@@ -78,17 +79,21 @@ struct Arg : std::variant<None, Value*, Values, Sym, Ints, double, Reals, bool, 
   Arg(int64_t v) : variant(Sym(v)) {}
   Arg(const char* v) : variant(std::string(v)) {}
   template <typename T>
-  bool is() const { return std::holds_alternative<T>(*this); }
+  bool is() const {
+    return std::holds_alternative<T>(*this);
+  }
   template <typename T>
-  const T& as() const { return std::get<T>(*this); }
+  const T& as() const {
+    return std::get<T>(*this);
+  }
 };
 
 class Node {
  public:
   const OpDef* op = nullptr;
-  OriginPtr origin;                                // first of the merged origins; may be null
-  std::vector<OriginPtr> more_origins;             // the others, when passes merged nodes
-  std::vector<std::unique_ptr<Graph>> graphs;      // control flow: branches, bodies
+  OriginPtr origin;                            // first of the merged origins; may be null
+  std::vector<OriginPtr> more_origins;         // the others, when passes merged nodes
+  std::vector<std::unique_ptr<Graph>> graphs;  // control flow: branches, bodies
 
   const std::vector<Arg>& args() const { return args_; }
   const Arg& arg(size_t index) const { return args_[index]; }
@@ -102,13 +107,13 @@ class Node {
 
   // Readers for shape functions and decompositions; each throws Failure naming the argument if it holds something else.
   Value* tensor(std::string_view name) const;
-  Value* optional_tensor(std::string_view name) const;   // null for None
+  Value* optional_tensor(std::string_view name) const;  // null for None
   Values tensors(std::string_view name) const;
   Sym integer(std::string_view name) const;
-  int64_t static_integer(std::string_view name) const;   // refuses symbols
-  Ints ints(std::string_view name) const;                // a lone int becomes a list of ArgSpec::list_size
+  int64_t static_integer(std::string_view name) const;  // refuses symbols
+  Ints ints(std::string_view name) const;               // a lone int becomes a list of ArgSpec::list_size
   std::vector<int64_t> static_ints(std::string_view name) const;
-  double real(std::string_view name) const;              // int or bool convert
+  double real(std::string_view name) const;  // int or bool convert
   bool boolean(std::string_view name) const;
   std::string string(std::string_view name) const;
   bool is_none(std::string_view name) const;
@@ -125,10 +130,10 @@ class Node {
 struct GraphOutput {
   enum class Kind : uint8_t { value, integer, real, boolean, string, none } kind = Kind::value;
   Value* value = nullptr;
-  Sym integer;          // integer, boolean: may be symbolic
+  Sym integer;  // integer, boolean: may be symbolic
   double real = 0;
   std::string string;
-  int leaf = -1;        // number in eager's flattened return value
+  int leaf = -1;  // number in eager's flattened return value
 };
 
 /// buffer <- value at the end of each call (kind state), or a user's input tensor <- value (kind input).
@@ -144,7 +149,7 @@ struct GraphInput {
   int64_t integer = 0;     // kind integer / boolean
   double real = 0;
   std::string string;
-  std::string name;        // argument name in Python, "x", "d_k_0"
+  std::string name;  // argument name in Python, "x", "d_k_0"
 };
 
 /// A list of nodes in topological order with inputs, constants, state and outputs. Not copyable; clone() makes a copy.
@@ -156,21 +161,24 @@ class Graph {
   std::vector<GraphInput> inputs;
   std::vector<GraphOutput> outputs;
   std::vector<StateUpdate> updates;
-  SymRanges ranges;                   // of the symbols, and of derived sizes by their text
+  SymRanges ranges;  // of the symbols, and of derived sizes by their text
 
   // --- construction ---
   Value* add_input(Type type, std::string name);
   Value* add_constant(TensorType type, ConstantData data, std::string name, std::string fqn = "");
   Value* add_state(TensorType type, ConstantData initial, std::string name, std::string fqn);
-  /// Appends a node before `before` (null: at the end); args are in schema order, missing trailing ones take their defaults
-  /// (as literals). Results are created by `num_results` with type left for infer. Names of results are made unique from `name`.
-  Node* add_node(const OpDef& op, std::vector<Arg> args, size_t num_results, Node* before = nullptr, std::string_view name = "");
+  /// Appends a node before `before` (null: at the end); args are in schema order, missing trailing ones take their
+  /// defaults (as literals). Results are created by `num_results` with type left for infer. Names of results are made
+  /// unique from `name`.
+  Node* add_node(const OpDef& op, std::vector<Arg> args, size_t num_results, Node* before = nullptr,
+                 std::string_view name = "");
   void add_output(GraphOutput output);
   void add_update(Value* target, Value* value);
 
   // --- change ---
   void set_arg(Node* node, size_t index, Arg arg);
-  /// Every reader of `from` (nodes, outputs, updates) reads `to` instead. Throws Failure(internal) if the types differ in dtype or sizes.
+  /// Every reader of `from` (nodes, outputs, updates) reads `to` instead. Throws Failure(internal) if the types differ
+  /// in dtype or sizes.
   void replace(Value* from, Value* to);
   /// As replace, without the check: for callers that change a type on purpose.
   void replace_unchecked(Value* from, Value* to);
@@ -185,9 +193,9 @@ class Graph {
   // --- walking ---
   std::list<std::unique_ptr<Node>>& nodes() { return nodes_; }
   const std::list<std::unique_ptr<Node>>& nodes() const { return nodes_; }
-  const std::deque<std::unique_ptr<Value>>& values() const { return values_; }   // dead ones too
-  std::vector<Value*> constants() const;   // with uses, in order of creation
-  std::vector<Value*> states() const;      // in order of creation
+  const std::deque<std::unique_ptr<Value>>& values() const { return values_; }  // dead ones too
+  std::vector<Value*> constants() const;                                        // with uses, in order of creation
+  std::vector<Value*> states() const;                                           // in order of creation
   size_t num_nodes() const { return nodes_.size(); }
   std::string unique_name(std::string_view stem);
   void reserve_name(std::string_view name) { names_.try_emplace(std::string(name), 0); }

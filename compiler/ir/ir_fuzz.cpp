@@ -1,4 +1,5 @@
-// Fuzz target: any bytes as IR text. What is read must verify or be refused, and print to text that reads back to the same text.
+// Fuzz target: any bytes as IR text. What is read must verify or be refused, and print to text that reads back to the
+// same text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

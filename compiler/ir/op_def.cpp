@@ -97,7 +97,8 @@ ArgSpec parse_arg(std::string_view text) {
 }
 
 ReturnType parse_return(std::string_view text) {
-  if (text.starts_with("Tensor")) return text.find("[]") != std::string_view::npos ? ReturnType::tensor_list : ReturnType::tensor;
+  if (text.starts_with("Tensor"))
+    return text.find("[]") != std::string_view::npos ? ReturnType::tensor_list : ReturnType::tensor;
   if (text.starts_with("SymInt") || text.starts_with("int")) return ReturnType::integer;
   if (text.starts_with("float")) return ReturnType::real;
   if (text.starts_with("bool")) return ReturnType::boolean;

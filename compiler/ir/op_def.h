@@ -15,27 +15,40 @@ struct Arg;
 
 /// Types of schema arguments. `?` is ArgSpec::optional, a list has its own enumerator.
 enum class ArgType : uint8_t {
-  tensor, tensor_list, optional_tensor_list,
-  integer, int_list, real, real_list, boolean, bool_list, scalar, string,
-  dtype, layout, device, memory_format, generator,
+  tensor,
+  tensor_list,
+  optional_tensor_list,
+  integer,
+  int_list,
+  real,
+  real_list,
+  boolean,
+  bool_list,
+  scalar,
+  string,
+  dtype,
+  layout,
+  device,
+  memory_format,
+  generator,
 };
 
 struct ArgSpec {
   std::string name;
   ArgType type;
-  bool optional = false;      // None is allowed
+  bool optional = false;  // None is allowed
   bool keyword_only = false;
   bool has_default = false;
-  bool mutated = false;       // Tensor(a!)
-  bool aliased = false;       // Tensor(a): a result may share its storage
-  int list_size = 0;          // int[2]: a lone int stands for that many
-  std::string default_text;   // as in the schema: "1", "[1, 1]", "None", "mean"
+  bool mutated = false;      // Tensor(a!)
+  bool aliased = false;      // Tensor(a): a result may share its storage
+  int list_size = 0;         // int[2]: a lone int stands for that many
+  std::string default_text;  // as in the schema: "1", "[1, 1]", "None", "mean"
 };
 
 enum class ReturnType : uint8_t { tensor, tensor_list, integer, real, boolean, scalar };
 
 struct Schema {
-  std::string name;      // "aten.add.Tensor", "aten.relu.default"
+  std::string name;  // "aten.add.Tensor", "aten.relu.default"
   std::vector<ArgSpec> args;
   std::vector<ReturnType> returns;
   /// Index of the argument called `name`, or -1.
@@ -53,24 +66,24 @@ using DecomposeFn = std::vector<Value*> (*)(Builder& builder, Node& node);
 
 enum OpFlags : uint32_t {
   kPure = 0,
-  kView = 1u << 0,        // the result may share the storage of argument 0; elements are moved, never changed
-  kRandom = 1u << 1,      // draws from the random state: never folded, merged or dropped as duplicate
-  kEffect = 1u << 2,      // has an effect besides its results (assert): never dropped
-  kInPlace = 1u << 3,     // writes argument 0; exists only during import, which replaces it by `functional`
-  kNoStock = 1u << 4,     // stock ExecuTorch has no kernel of this name: profile stock refuses it
-  kIdentity = 1u << 5,    // returns argument 0 unchanged (in inference): erased by canonicalize
+  kView = 1u << 0,           // the result may share the storage of argument 0; elements are moved, never changed
+  kRandom = 1u << 1,         // draws from the random state: never folded, merged or dropped as duplicate
+  kEffect = 1u << 2,         // has an effect besides its results (assert): never dropped
+  kInPlace = 1u << 3,        // writes argument 0; exists only during import, which replaces it by `functional`
+  kNoStock = 1u << 4,        // stock ExecuTorch has no kernel of this name: profile stock refuses it
+  kIdentity = 1u << 5,       // returns argument 0 unchanged (in inference): erased by canonicalize
   kDataDependent = 1u << 6,  // result sizes depend on element values
-  kComputed = 1u << 7,    // has a value the compiler computes itself (prim ops on scalars)
+  kComputed = 1u << 7,       // has a value the compiler computes itself (prim ops on scalars)
 };
 
 /// One row per operator overload, in the table of its family (compiler/ops/*.cpp).
 struct OpDef {
   const char* schema;
-  InferFn infer = nullptr;             // null: only composites; their type is that of their decomposition
-  DecomposeFn decompose = nullptr;     // null: primitive
-  const char* kernel = nullptr;        // registry name of the out variant: "aten::add.out"; null: no kernel
+  InferFn infer = nullptr;          // null: only composites; their type is that of their decomposition
+  DecomposeFn decompose = nullptr;  // null: primitive
+  const char* kernel = nullptr;     // registry name of the out variant: "aten::add.out"; null: no kernel
   uint32_t flags = kPure;
-  const char* functional = nullptr;    // kInPlace: the operator whose result is the new value, "aten.add.Tensor"
+  const char* functional = nullptr;  // kInPlace: the operator whose result is the new value, "aten.add.Tensor"
 
   // Filled when the registry is built:
   const Schema* parsed = nullptr;

@@ -44,7 +44,9 @@ class Parser {
       line += text_[i] == '\n';
     }
     const size_t end = std::min(text_.find('\n', position_), position_ + 40);
-    std::string found = position_ >= text_.size() ? "the end" : fmt::format("'{}'", printable(text_.substr(position_, end - position_)));
+    std::string found = position_ >= text_.size()
+                            ? "the end"
+                            : fmt::format("'{}'", printable(text_.substr(position_, end - position_)));
     fail(Diag(Code::corrupt_file, fmt::format("IR text, line {}, column {}", line, column)).expected(found, wanted));
   }
   void skip() {
@@ -148,7 +150,8 @@ class Parser {
     if (t.sizes.size() > 64) error("at most 64 dimensions");
     if (position_ < text_.size() && text_[position_] == '{') {
       ++position_;
-      for (const Sym& s : list<Sym>([&] { return sym(",}"); }, '}')) t.dim_order.push_back(static_cast<uint8_t>(s.is_const() ? s.value() : 255));
+      for (const Sym& s : list<Sym>([&] { return sym(",}"); }, '}'))
+        t.dim_order.push_back(static_cast<uint8_t>(s.is_const() ? s.value() : 255));
     }
     return Type::of(std::move(t));
   }
@@ -179,7 +182,8 @@ class Parser {
     if (text == "true") return true;
     if (text == "false") return false;
     const bool is_real = text == "inf" || text == "-inf" || text == "nan" ||
-                         (text.find_first_not_of("0123456789.eE+-") == std::string_view::npos && text.find_first_of(".eE") != std::string_view::npos);
+                         (text.find_first_not_of("0123456789.eE+-") == std::string_view::npos &&
+                          text.find_first_of(".eE") != std::string_view::npos);
     if (is_real) return real(text);
     auto parsed = parse_sym(text);
     if (!parsed.ok()) fail(std::move(parsed.diag()));
@@ -192,7 +196,8 @@ class Parser {
     const bool listed = accept('[');
     auto item_value = [&]() -> Value* { return accept_word("none") ? nullptr : value(scope); };
     switch (spec.type) {
-      case ArgType::tensor_list: case ArgType::optional_tensor_list:
+      case ArgType::tensor_list:
+      case ArgType::optional_tensor_list:
         if (!listed) error("a list");
         return list<Value*>(item_value, ']');
       case ArgType::int_list:
@@ -283,9 +288,13 @@ class Parser {
       out.integer = sym(",}");
     } else {
       const Arg literal = number(",}\n");
-      out.kind = literal.is<double>() ? GraphOutput::Kind::real : literal.is<bool>() ? GraphOutput::Kind::boolean : GraphOutput::Kind::integer;
-      if (literal.is<double>()) out.real = literal.as<double>();
-      else out.integer = literal.is<bool>() ? Sym(literal.as<bool>()) : literal.as<Sym>();
+      out.kind = literal.is<double>() ? GraphOutput::Kind::real
+                 : literal.is<bool>() ? GraphOutput::Kind::boolean
+                                      : GraphOutput::Kind::integer;
+      if (literal.is<double>())
+        out.real = literal.as<double>();
+      else
+        out.integer = literal.is<bool>() ? Sym(literal.as<bool>()) : literal.as<Sym>();
     }
     graph.add_output(std::move(out));
   }
@@ -347,14 +356,17 @@ class Parser {
     }
     auto owned = std::make_shared<std::vector<uint8_t>>(std::move(bytes));
     ConstantData data{Span<const uint8_t>(owned->data(), owned->size()), owned};
-    define(scope, name, kind == ValueKind::constant ? graph.add_constant(t.tensor, data, name, fqn) : graph.add_state(t.tensor, data, name, fqn));
+    define(scope, name,
+           kind == ValueKind::constant ? graph.add_constant(t.tensor, data, name, fqn)
+                                       : graph.add_state(t.tensor, data, name, fqn));
   }
 
   std::vector<uint8_t> zeros(const TensorType& t) {
     int64_t bytes = static_cast<int64_t>(dtype_size_bytes(t.dtype));
     for (const Sym& size : t.sizes) {
       if (!size.is_const() || size.value() < 0) error("constant sizes");
-      if (__builtin_mul_overflow(bytes, size.value(), &bytes) || bytes > kMaxConstantBytes) error("a constant of at most 100 MB");
+      if (__builtin_mul_overflow(bytes, size.value(), &bytes) || bytes > kMaxConstantBytes)
+        error("a constant of at most 100 MB");
     }
     constant_bytes_ += bytes;
     if (constant_bytes_ > kMaxConstantBytes) error("constants of at most 100 MB together");
@@ -375,10 +387,14 @@ class Parser {
       case DType::f64: return put(value);
       case DType::f16: return put(Half(static_cast<float>(value)).bits);
       case DType::bf16: return put(BFloat16(static_cast<float>(value)).bits);
-      case DType::i64: case DType::u64: return put(integer);
-      case DType::i32: case DType::u32: return put(static_cast<int32_t>(integer));
-      case DType::i16: case DType::u16: return put(static_cast<int16_t>(integer));
-      case DType::i8: case DType::u8: return put(static_cast<int8_t>(integer));
+      case DType::i64:
+      case DType::u64: return put(integer);
+      case DType::i32:
+      case DType::u32: return put(static_cast<int32_t>(integer));
+      case DType::i16:
+      case DType::u16: return put(static_cast<int16_t>(integer));
+      case DType::i8:
+      case DType::u8: return put(static_cast<int8_t>(integer));
       case DType::boolean: return put(static_cast<uint8_t>(integer != 0));
       default: error("a dtype that can be written as numbers");
     }
@@ -407,7 +423,8 @@ class Parser {
     expect('(');
     if (!accept(')')) {
       do {
-        if (args.size() >= def->parsed->args.size()) error(fmt::format("at most {} arguments", def->parsed->args.size()));
+        if (args.size() >= def->parsed->args.size())
+          error(fmt::format("at most {} arguments", def->parsed->args.size()));
         args.push_back(argument(def->parsed->args[args.size()], scope));
       } while (accept(','));
       expect(')');
@@ -430,7 +447,8 @@ class Parser {
       Type& inferred = made->result(i)->type;
       if (!declared[i].type) continue;
       inferred.tensor.dim_order = declared[i].type->tensor.dim_order;
-      if (def->infer && inferred != *declared[i].type) error(fmt::format("type {} for %{} of the statement before", to_text(inferred), declared[i].name));
+      if (def->infer && inferred != *declared[i].type)
+        error(fmt::format("type {} for %{} of the statement before", to_text(inferred), declared[i].name));
     }
   }
 

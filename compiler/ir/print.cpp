@@ -43,7 +43,8 @@ std::string element_text(DType dtype, const uint8_t* p) {
     case DType::f32: return real_text(static_cast<double>(load<float>(p)));
     case DType::f64: return real_text(load<double>(p));
     case DType::f16: return real_text(static_cast<double>(Half::to_float(load<uint16_t>(p))));
-    case DType::bf16: return real_text(static_cast<double>(float_from_bits(static_cast<uint32_t>(load<uint16_t>(p)) << 16)));
+    case DType::bf16:
+      return real_text(static_cast<double>(float_from_bits(static_cast<uint32_t>(load<uint16_t>(p)) << 16)));
     case DType::i64: return std::to_string(load<int64_t>(p));
     case DType::i32: return std::to_string(load<int32_t>(p));
     case DType::i16: return std::to_string(load<int16_t>(p));
@@ -57,7 +58,8 @@ std::string element_text(DType dtype, const uint8_t* p) {
 std::string data_text(const Value& value) {
   const auto sizes = static_sizes(value.sizes());
   const size_t item = dtype_size_bytes(value.dtype());
-  if (!sizes || value.data.bytes.size() == 0 || item == 0 || value.data.bytes.size() / item > kMaxShownElements) return "...";
+  if (!sizes || value.data.bytes.size() == 0 || item == 0 || value.data.bytes.size() / item > kMaxShownElements)
+    return "...";
   if (element_text(value.dtype(), value.data.bytes.data()).empty()) return "...";
   std::string out = "[";
   for (size_t i = 0; i < value.data.bytes.size() / item; ++i) {
@@ -67,7 +69,8 @@ std::string data_text(const Value& value) {
   return out + "]";
 }
 
-void print_graph(std::string& out, const Graph& graph, std::string_view name, const PrintOptions& options, const std::string& indent);
+void print_graph(std::string& out, const Graph& graph, std::string_view name, const PrintOptions& options,
+                 const std::string& indent);
 
 void print_node(std::string& out, const Node& node, const PrintOptions& options, const std::string& indent) {
   for (size_t i = 0; i < node.results().size(); ++i) {
@@ -103,7 +106,8 @@ std::string output_text(const GraphOutput& output) {
     case GraphOutput::Kind::value: return "%" + output.value->name;
     case GraphOutput::Kind::integer: return output.integer.text();
     case GraphOutput::Kind::real: return real_text(output.real);
-    case GraphOutput::Kind::boolean: return output.integer.is_const() ? (output.integer.value() ? "true" : "false") : "bool " + output.integer.text();
+    case GraphOutput::Kind::boolean:
+      return output.integer.is_const() ? (output.integer.value() ? "true" : "false") : "bool " + output.integer.text();
     case GraphOutput::Kind::string: return quoted(output.string);
     case GraphOutput::Kind::none: return "none";
   }
@@ -122,7 +126,8 @@ std::string input_text(const GraphInput& input) {
   return "?";
 }
 
-void print_graph(std::string& out, const Graph& graph, std::string_view name, const PrintOptions& options, const std::string& indent) {
+void print_graph(std::string& out, const Graph& graph, std::string_view name, const PrintOptions& options,
+                 const std::string& indent) {
   out += "graph ";
   out += name;
   out += list_text(graph.inputs, input_text).replace(0, 1, "(");
@@ -130,13 +135,16 @@ void print_graph(std::string& out, const Graph& graph, std::string_view name, co
   out += " {\n";
   const std::string inner = indent + "  ";
   for (const auto& [symbol, range] : graph.ranges) {
-    out += fmt::format("{}range {}: {}..{}\n", inner, symbol, range.min, range.max == kUnbounded ? "inf" : std::to_string(range.max));
+    out += fmt::format("{}range {}: {}..{}\n", inner, symbol, range.min,
+                       range.max == kUnbounded ? "inf" : std::to_string(range.max));
   }
   for (const Value* value : graph.constants()) {
-    out += fmt::format("{}const %{}: {} {} = {}\n", inner, value->name, to_text(value->type), quoted(value->fqn), data_text(*value));
+    out += fmt::format("{}const %{}: {} {} = {}\n", inner, value->name, to_text(value->type), quoted(value->fqn),
+                       data_text(*value));
   }
   for (const Value* value : graph.states()) {
-    out += fmt::format("{}state %{}: {} {} = {}\n", inner, value->name, to_text(value->type), quoted(value->fqn), data_text(*value));
+    out += fmt::format("{}state %{}: {} {} = {}\n", inner, value->name, to_text(value->type), quoted(value->fqn),
+                       data_text(*value));
   }
   for (const auto& node : graph.nodes()) {
     out += inner;
@@ -163,7 +171,8 @@ std::string to_text(const Type& type) {
   std::string out = dtype_name(type.tensor.dtype) + list_text(type.tensor.sizes, [](const Sym& s) { return s.text(); });
   if (!type.tensor.dim_order.empty()) {
     out += '{';
-    for (size_t i = 0; i < type.tensor.dim_order.size(); ++i) out += fmt::format("{}{}", i ? "," : "", type.tensor.dim_order[i]);
+    for (size_t i = 0; i < type.tensor.dim_order.size(); ++i)
+      out += fmt::format("{}{}", i ? "," : "", type.tensor.dim_order[i]);
     out += '}';
   }
   return out;
@@ -173,17 +182,26 @@ std::string to_text(const Arg& arg) {
   struct Printer {
     std::string operator()(None) { return "none"; }
     std::string operator()(Value* v) { return "%" + v->name; }
-    std::string operator()(const Values& v) { return list_text(v, [](Value* x) { return x ? "%" + x->name : std::string("none"); }); }
+    std::string operator()(const Values& v) {
+      return list_text(v, [](Value* x) { return x ? "%" + x->name : std::string("none"); });
+    }
     std::string operator()(const Sym& v) { return v.text(); }
-    std::string operator()(const Ints& v) { return list_text(v, [](const Sym& s) { return s.text(); }); }
+    std::string operator()(const Ints& v) {
+      return list_text(v, [](const Sym& s) { return s.text(); });
+    }
     std::string operator()(double v) { return real_text(v); }
     std::string operator()(const Reals& v) { return list_text(v, real_text); }
     std::string operator()(bool v) { return v ? "true" : "false"; }
-    std::string operator()(const Bools& v) { return list_text(v, [](bool b) { return std::string(b ? "true" : "false"); }); }
+    std::string operator()(const Bools& v) {
+      return list_text(v, [](bool b) { return std::string(b ? "true" : "false"); });
+    }
     std::string operator()(const std::string& v) { return quoted(v); }
     std::string operator()(DType v) { return dtype_name(v); }
   };
-  return std::visit(Printer{}, static_cast<const std::variant<None, Value*, Values, Sym, Ints, double, Reals, bool, Bools, std::string, DType>&>(arg));
+  return std::visit(
+      Printer{},
+      static_cast<const std::variant<None, Value*, Values, Sym, Ints, double, Reals, bool, Bools, std::string, DType>&>(
+          arg));
 }
 
 std::string to_text(const Node& node, const PrintOptions& options) {

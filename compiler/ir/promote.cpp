@@ -17,7 +17,8 @@ Category category(DType dtype) {
 
 int float_rank(DType dtype) {
   switch (dtype) {
-    case DType::f16: case DType::bf16: return 1;
+    case DType::f16:
+    case DType::bf16: return 1;
     case DType::f32: return 2;
     case DType::f64: return 3;
     default: return 0;  // 8-bit floats
@@ -68,7 +69,8 @@ DType promote(DType a, DType b) {
 DType float_dtype(DType dtype) { return category(dtype) < kFloating ? DType::f32 : dtype; }
 
 DType promote(const std::vector<Arg>& operands) {
-  // Three priorities: tensors with dimensions, 0-d tensors, Python numbers. A lower priority counts only by its category.
+  // Three priorities: tensors with dimensions, 0-d tensors, Python numbers. A lower priority counts only by its
+  // category.
   struct State {
     bool any = false;
     DType dtype = DType::boolean;
@@ -100,8 +102,10 @@ DType promote(const std::vector<Arg>& operands) {
     if (!lower.any) return higher;
     State out = higher;
     if (category(lower.dtype) > category(higher.dtype)) {
-      if (category(lower.dtype) == kComplex && category(higher.dtype) == kFloating) out.dtype = complex_of(higher.dtype);
-      else out.dtype = lower.dtype;
+      if (category(lower.dtype) == kComplex && category(higher.dtype) == kFloating)
+        out.dtype = complex_of(higher.dtype);
+      else
+        out.dtype = lower.dtype;
     }
     return out;
   };
@@ -114,12 +118,18 @@ Sizes broadcast(const Sizes& a, const Sizes& b) {
   for (size_t i = 0; i < rank; ++i) {
     const Sym x = i + a.size() >= rank ? a[i + a.size() - rank] : Sym(1);
     const Sym y = i + b.size() >= rank ? b[i + b.size() - rank] : Sym(1);
-    if (x.is(1)) out[i] = y;
-    else if (y.is(1) || x == y) out[i] = x;
-    else if (!x.is_const() && !y.is_const()) out[i] = x;  // two symbols: equal where eager accepts the call, checked by the kernel
-    else if (!x.is_const()) out[i] = y;
-    else if (!y.is_const()) out[i] = x;
-    else fail(Code::unsupported_model, fmt::format("sizes {} and {} do not broadcast", x.text(), y.text()));
+    if (x.is(1))
+      out[i] = y;
+    else if (y.is(1) || x == y)
+      out[i] = x;
+    else if (!x.is_const() && !y.is_const())
+      out[i] = x;  // two symbols: equal where eager accepts the call, checked by the kernel
+    else if (!x.is_const())
+      out[i] = y;
+    else if (!y.is_const())
+      out[i] = x;
+    else
+      fail(Code::unsupported_model, fmt::format("sizes {} and {} do not broadcast", x.text(), y.text()));
   }
   return out;
 }

@@ -124,8 +124,10 @@ Sym make_product(std::vector<Sym> args, Sym (*build)(SymOp, std::vector<Sym>)) {
       coefficient = checked_mul(coefficient, arg.value());
     } else if (arg.node()->op == SymOp::product) {
       for (const Sym& inner : arg.node()->args) {
-        if (inner.is_const()) coefficient = checked_mul(coefficient, inner.value());
-        else factors.push_back(inner);
+        if (inner.is_const())
+          coefficient = checked_mul(coefficient, inner.value());
+        else
+          factors.push_back(inner);
       }
     } else {
       factors.push_back(arg);
@@ -271,7 +273,8 @@ Sym make_sym(SymOp op, std::vector<Sym> args) {
     // A constant distance decides; max(max(a, b), b) is max(a, b).
     if (const Sym distance = a - b; distance.is_const()) return (distance.value() >= 0) == (op == SymOp::max) ? a : b;
     auto absorbs = [op](const Sym& outer, const Sym& inner) {
-      return !outer.is_const() && outer.node()->op == op && (outer.node()->args[0] == inner || outer.node()->args[1] == inner);
+      return !outer.is_const() && outer.node()->op == op &&
+             (outer.node()->args[0] == inner || outer.node()->args[1] == inner);
     };
     if (absorbs(a, b)) return a;
     if (absorbs(b, a)) return b;
@@ -285,9 +288,14 @@ Sym make_sym(SymOp op, std::vector<Sym> args) {
                         op == SymOp::logical_and || op == SymOp::logical_or;
   if (a == b) {
     switch (op) {
-      case SymOp::max: case SymOp::min: case SymOp::logical_and: case SymOp::logical_or: return a;
-      case SymOp::eq: case SymOp::le: return Sym(1);
-      case SymOp::ne: case SymOp::lt: return Sym(0);
+      case SymOp::max:
+      case SymOp::min:
+      case SymOp::logical_and:
+      case SymOp::logical_or: return a;
+      case SymOp::eq:
+      case SymOp::le: return Sym(1);
+      case SymOp::ne:
+      case SymOp::lt: return Sym(0);
       default: break;
     }
   }

@@ -23,8 +23,14 @@ enum class SymOp : uint8_t {
   max,
   min,
   // Truth values, 0 or 1:
-  eq, ne, lt, le, logical_and, logical_or, logical_not,
-  where,      // (condition, then, else)
+  eq,
+  ne,
+  lt,
+  le,
+  logical_and,
+  logical_or,
+  logical_not,
+  where,  // (condition, then, else)
 };
 
 struct SymNode;
@@ -57,9 +63,9 @@ class Sym {
 
 struct SymNode {
   SymOp op;
-  std::string name;        // symbol only
+  std::string name;  // symbol only
   std::vector<Sym> args;
-  uint32_t size = 1;       // nodes in the tree, bounded by kMaxSymSize
+  uint32_t size = 1;  // nodes in the tree, bounded by kMaxSymSize
 };
 constexpr uint32_t kMaxSymSize = 4096;
 

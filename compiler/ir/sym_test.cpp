@@ -21,7 +21,8 @@ TEST(Sym, EqualExpressionsHaveOneForm) {
 }
 
 TEST(Sym, TextIsReadBack) {
-  for (const char* text : {"s0", "-3", "4*s0 + 1", "floordiv(s0 + 1, 2)", "max(s0, 3)", "where(eq(u0, 1), 1, 0)", "s0*s1*s2"}) {
+  for (const char* text :
+       {"s0", "-3", "4*s0 + 1", "floordiv(s0 + 1, 2)", "max(s0, 3)", "where(eq(u0, 1), 1, 0)", "s0*s1*s2"}) {
     const Sym sym = s(text);
     EXPECT_TRUE(s(sym.text().c_str()) == sym) << sym.text();
   }
@@ -49,7 +50,8 @@ TEST(Sym, SreprOfTorchIsRead) {
     return parsed.ok() ? parsed->text() : parsed.diag().message;
   };
   EXPECT_EQ(read("Add(Symbol('s77', positive=True, integer=True), Integer(-1))"), "s77 + -1");
-  EXPECT_EQ(read("Piecewise(ExprCondPair(Integer(1), Equality(Symbol('u0', integer=True), Integer(1))), ExprCondPair(Integer(0), true))"),
+  EXPECT_EQ(read("Piecewise(ExprCondPair(Integer(1), Equality(Symbol('u0', integer=True), Integer(1))), "
+                 "ExprCondPair(Integer(0), true))"),
             "where(eq(1, u0), 1, 0)");
   EXPECT_EQ(read("FloorDiv(Add(Symbol('s0'), Integer(1)), Integer(2))"), "floordiv(s0 + 1, 2)");
 }

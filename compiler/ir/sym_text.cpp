@@ -16,9 +16,18 @@ struct FunctionName {
   const char* name;
 };
 constexpr FunctionName kFunctions[] = {
-    {SymOp::floor_div, "floordiv"}, {SymOp::mod, "mod"}, {SymOp::max, "max"}, {SymOp::min, "min"},
-    {SymOp::eq, "eq"},  {SymOp::ne, "ne"}, {SymOp::lt, "lt"}, {SymOp::le, "le"},
-    {SymOp::logical_and, "and"}, {SymOp::logical_or, "or"}, {SymOp::logical_not, "not"}, {SymOp::where, "where"},
+    {SymOp::floor_div, "floordiv"},
+    {SymOp::mod, "mod"},
+    {SymOp::max, "max"},
+    {SymOp::min, "min"},
+    {SymOp::eq, "eq"},
+    {SymOp::ne, "ne"},
+    {SymOp::lt, "lt"},
+    {SymOp::le, "le"},
+    {SymOp::logical_and, "and"},
+    {SymOp::logical_or, "or"},
+    {SymOp::logical_not, "not"},
+    {SymOp::where, "where"},
 };
 
 void append(std::string& out, const Sym& sym, bool inside_product) {
@@ -78,13 +87,16 @@ class Reader {
   std::string name() {
     skip_blanks();
     const size_t start = position_;
-    while (position_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[position_])) || text_[position_] == '_')) ++position_;
+    while (position_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[position_])) || text_[position_] == '_'))
+      ++position_;
     if (start == position_) error("a name");
     return std::string(text_.substr(start, position_ - start));
   }
   bool next_is_number() {
     skip_blanks();
-    return position_ < text_.size() && (std::isdigit(static_cast<unsigned char>(text_[position_])) || text_[position_] == '-');
+    return position_ < text_.size() &&
+           (std::isdigit(static_cast<unsigned char>(text_[position_])) || text_[position_] == '-');
   }
   int64_t number() {
     skip_blanks();
@@ -271,7 +283,8 @@ Sym read_srepr(Reader& r) {
   for (const SreprFunction& f : kSrepr) {
     if (name != f.name) continue;
     const std::vector<Sym> args = read_arguments(r);
-    if (args.empty() || (f.arity >= 0 && args.size() != static_cast<size_t>(f.arity))) r.error("the right number of arguments");
+    if (args.empty() || (f.arity >= 0 && args.size() != static_cast<size_t>(f.arity)))
+      r.error("the right number of arguments");
     return f.build(r, args);
   }
   r.error(fmt::format("an integer function instead of '{}'", printable(name)));

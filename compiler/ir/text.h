@@ -4,13 +4,12 @@
 //     range s0: 2..1024
 //     const %w: f32[16, 3, 3, 3] "conv.weight" = ...
 //     state %count: i64[] "count" = [3]
-//     %y: f32[1, 16, s0, 8] = aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)  @ "conv" "model.py:3"
-//     update %count = %z
-//     return %y
+//     %y: f32[1, 16, s0, 8] = aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)  @ "conv"
+//     "model.py:3" update %count = %z return %y
 //   }
 //
-// Trailing arguments equal to the schema's default are left out, as is an overload "default". Constants of up to 16 elements show their values; of
-// larger ones the text keeps only the type ("= ..."), and reading gives zeros.
+// Trailing arguments equal to the schema's default are left out, as is an overload "default". Constants of up to 16
+// elements show their values; of larger ones the text keeps only the type ("= ..."), and reading gives zeros.
 #pragma once
 #include <memory>
 #include <string>
@@ -21,19 +20,19 @@
 namespace wick::compiler {
 
 struct PrintOptions {
-  bool origins = true;   // the @ part
+  bool origins = true;  // the @ part
 };
 
 std::string to_text(const Graph& graph, std::string_view name, const PrintOptions& options = {});
 std::string to_text(const Node& node, const PrintOptions& options = {});
 std::string to_text(const Arg& arg);
 
-/// Reads one graph. Types of results are inferred; a type written in the text must agree. Errors: corrupt_file with line
-/// and column; sizes are bounded (1e6 nodes, 1e8 bytes of constants).
+/// Reads one graph. Types of results are inferred; a type written in the text must agree. Errors: corrupt_file with
+/// line and column; sizes are bounded (1e6 nodes, 1e8 bytes of constants).
 Result<Function> parse_graph(std::string_view text);
 
-/// Checks every invariant: names and uses, schema of each node, inferred types equal recorded ones, outputs and updates.
-/// A broken one is our bug, hence Code::internal, unless the graph came from text.
+/// Checks every invariant: names and uses, schema of each node, inferred types equal recorded ones, outputs and
+/// updates. A broken one is our bug, hence Code::internal, unless the graph came from text.
 Status verify(const Graph& graph);
 
 }  // namespace wick::compiler

@@ -25,7 +25,8 @@ struct TensorType {
 
 enum class TypeKind : uint8_t { tensor, integer, real, boolean };
 
-/// The type of a value. For integers (and booleans computed from them) `expr` is what the value is, often a lone symbol.
+/// The type of a value. For integers (and booleans computed from them) `expr` is what the value is, often a lone
+/// symbol.
 struct Type {
   TypeKind kind = TypeKind::tensor;
   TensorType tensor;

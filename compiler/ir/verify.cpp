@@ -20,15 +20,18 @@ namespace {
 
 bool fits(const ArgSpec& spec, const Arg& arg) {
   if (arg.is<None>()) {
-    return spec.optional || spec.type == ArgType::layout || spec.type == ArgType::device || spec.type == ArgType::memory_format ||
-           spec.type == ArgType::generator || spec.type == ArgType::dtype;
+    return spec.optional || spec.type == ArgType::layout || spec.type == ArgType::device ||
+           spec.type == ArgType::memory_format || spec.type == ArgType::generator || spec.type == ArgType::dtype;
   }
   const bool scalar_value = arg.is<Value*>() && !arg.as<Value*>()->type.is_tensor();
   switch (spec.type) {
     case ArgType::tensor:  // eager lets a Python number stand for a tensor
       return (arg.is<Value*>() && arg.as<Value*>() != nullptr) || arg.is<Sym>() || arg.is<double>() || arg.is<bool>();
-    case ArgType::tensor_list: case ArgType::optional_tensor_list: return arg.is<Values>();
-    case ArgType::integer: case ArgType::memory_format: case ArgType::layout: return arg.is<Sym>() || arg.is<bool>() || scalar_value;
+    case ArgType::tensor_list:
+    case ArgType::optional_tensor_list: return arg.is<Values>();
+    case ArgType::integer:
+    case ArgType::memory_format:
+    case ArgType::layout: return arg.is<Sym>() || arg.is<bool>() || scalar_value;
     case ArgType::int_list: return arg.is<Ints>() || arg.is<Sym>();
     case ArgType::real: return arg.is<double>() || arg.is<Sym>() || arg.is<bool>() || scalar_value;
     case ArgType::real_list: return arg.is<Reals>() || arg.is<Ints>();
@@ -68,7 +71,8 @@ class Verifier {
     for (const StateUpdate& update : graph_.updates) {
       read(update.value, nullptr);
       if (!agree(update.target->type, update.value->type)) {
-        broken(fmt::format("update of %{} has type {} instead of {}", update.target->name, to_text(update.value->type), to_text(update.target->type)));
+        broken(fmt::format("update of %{} has type {} instead of {}", update.target->name, to_text(update.value->type),
+                           to_text(update.target->type)));
       }
     }
     check_use_counts();
@@ -90,7 +94,8 @@ class Verifier {
     const std::vector<ArgSpec>& specs = node.op->parsed->args;
     if (specs.size() != node.args().size()) broken("wrong number of arguments", &node);
     for (size_t i = 0; i < specs.size(); ++i) {
-      if (!fits(specs[i], node.arg(i))) broken(fmt::format("argument '{}' holds {}", specs[i].name, to_text(node.arg(i))), &node);
+      if (!fits(specs[i], node.arg(i)))
+        broken(fmt::format("argument '{}' holds {}", specs[i].name, to_text(node.arg(i))), &node);
     }
     for (const Value* value : node.operands()) read(value, &node);
     for (const Value* value : node.results()) {
@@ -106,7 +111,8 @@ class Verifier {
       Type inferred = node.result(i)->type;
       node.result(i)->type = recorded[i];
       inferred.tensor.dim_order = recorded[i].tensor.dim_order;  // a choice of layout, not of meaning
-      if (!agree(inferred, recorded[i])) broken(fmt::format("type {} should be {}", to_text(recorded[i]), to_text(inferred)), &node);
+      if (!agree(inferred, recorded[i]))
+        broken(fmt::format("type {} should be {}", to_text(recorded[i]), to_text(inferred)), &node);
     }
   }
 
@@ -117,7 +123,8 @@ class Verifier {
       if (!defined_.count(value.get())) continue;
       const auto it = counted.find(value.get());
       const size_t expected = it == counted.end() ? 0 : it->second;
-      if (value->num_uses() != expected) broken(fmt::format("%{} counts {} uses, has {}", value->name, value->num_uses(), expected));
+      if (value->num_uses() != expected)
+        broken(fmt::format("%{} counts {} uses, has {}", value->name, value->num_uses(), expected));
     }
   }
 

@@ -21,9 +21,8 @@ Results decompose_silu(Builder& b, Node& node) {
 // hardswish(x) = x * clamp(x + 3, 0, 6) / 6
 Results decompose_hardswish(Builder& b, Node& node) {
   Compose c(b);
-  return {in_float(b, node.tensor("self"), [&](Value* x) {
-    return c.div(c.mul(x, c.clamp(c.add(x, 3), 0.0, 6.0)), 6);
-  })};
+  return {
+      in_float(b, node.tensor("self"), [&](Value* x) { return c.div(c.mul(x, c.clamp(c.add(x, 3), 0.0, 6.0)), 6); })};
 }
 
 Results decompose_hardsigmoid(Builder& b, Node& node) {
@@ -31,9 +30,7 @@ Results decompose_hardsigmoid(Builder& b, Node& node) {
   return {in_float(b, node.tensor("self"), [&](Value* x) { return c.div(c.clamp(c.add(x, 3), 0.0, 6.0), 6); })};
 }
 
-Results decompose_relu6(Builder& b, Node& node) {
-  return {b.call("aten.hardtanh", {node.tensor("self"), 0.0, 6.0})};
-}
+Results decompose_relu6(Builder& b, Node& node) { return {b.call("aten.hardtanh", {node.tensor("self"), 0.0, 6.0})}; }
 
 Results decompose_selu(Builder& b, Node& node) {
   return {b.call("aten.elu", {node.tensor("self"), 1.6732632423543772848, 1.0507009873554804934, 1.0})};
@@ -91,8 +88,6 @@ Results decompose_threshold(Builder& b, Node& node) {
   return {c.where(c.compare("le", x, node.arg("threshold")), node.arg("value"), x, x->dtype())};
 }
 
-
-
 // prelu(x)_c = x if x > 0 else weight_c * x; channels are dimension 1
 Results decompose_prelu(Builder& b, Node& node) {
   Compose c(b);
@@ -125,7 +120,6 @@ void infer_glu(Node& node) {
   sizes[dim] = floor_div(sizes[dim], 2);
   set_result(node, x->dtype(), std::move(sizes));
 }
-
 
 void infer_softmax(Node& node) {
   const Value* x = node.tensor("self");
@@ -164,9 +158,12 @@ Results decompose_safe_softmax(Builder& b, Node& node) {
 
 const OpDef kActivationRows[] = {
     {"aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", infer_same, nullptr, "aten::gelu.out"},
-    {"aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", infer_same, nullptr, "aten::elu.out"},
-    {"aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", infer_same, nullptr, "aten::hardtanh.out"},
-    {"aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", infer_same, nullptr, "aten::leaky_relu.out"},
+    {"aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", infer_same, nullptr,
+     "aten::elu.out"},
+    {"aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", infer_same, nullptr,
+     "aten::hardtanh.out"},
+    {"aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", infer_same, nullptr,
+     "aten::leaky_relu.out"},
     {"aten::glu(Tensor self, int dim=-1) -> Tensor", infer_glu, nullptr, "aten::glu.out"},
     {"aten::silu(Tensor self) -> Tensor", infer_same, decompose_silu},
     {"aten::hardswish(Tensor self) -> Tensor", infer_same, decompose_hardswish},
@@ -181,15 +178,26 @@ const OpDef kActivationRows[] = {
     {"aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", infer_same, decompose_threshold},
     {"aten::prelu(Tensor self, Tensor weight) -> Tensor", infer_same, decompose_prelu},
     {"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", infer_same, decompose_prelu},
-    {"aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", infer_same, decompose_rrelu},
-    {"aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)", nullptr, decompose_rrelu},
-    {"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", infer_softmax, nullptr, "aten::_softmax.out"},
-    {"aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", infer_softmax, nullptr, "aten::_log_softmax.out"},
-    {"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype, decompose_softmax},
-    {"aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype, decompose_log_softmax},
-    {"aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype, decompose_softmax},
-    {"aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype, decompose_log_softmax},
-    {"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype, decompose_safe_softmax},
+    {"aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? "
+     "generator=None) -> Tensor",
+     infer_same, decompose_rrelu},
+    {"aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar "
+     "upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)",
+     nullptr, decompose_rrelu},
+    {"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", infer_softmax, nullptr,
+     "aten::_softmax.out"},
+    {"aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", infer_softmax, nullptr,
+     "aten::_log_softmax.out"},
+    {"aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype,
+     decompose_softmax},
+    {"aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype,
+     decompose_log_softmax},
+    {"aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype,
+     decompose_softmax},
+    {"aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype,
+     decompose_log_softmax},
+    {"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", infer_softmax_dtype,
+     decompose_safe_softmax},
 };
 const size_t kActivationCount = std::size(kActivationRows);
 

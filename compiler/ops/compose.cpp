@@ -90,9 +90,7 @@ Value* Compose::stack(const Values& values, int64_t dim) {
   return cat(std::move(rows), dim);
 }
 
-Value* Compose::arange(Sym end, DType dtype) {
-  return b.call("aten.arange.start_step", {0, std::move(end), 1, dtype});
-}
+Value* Compose::arange(Sym end, DType dtype) { return b.call("aten.arange.start_step", {0, std::move(end), 1, dtype}); }
 
 Value* Compose::flatten(Value* x, int64_t first, int64_t last) {
   if (x->rank() == 0) return b.reshape(x, {1});
@@ -165,7 +163,8 @@ Value* Compose::matmul(Value* x, Value* y) {
     const Sym rows = numel(Sizes(x->sizes().begin(), x->sizes().end() - 1));
     return b.reshape(b.call("aten.mm", {b.reshape(x, {rows, inner_x}), y}), std::move(out));
   }
-  const Sizes batch = broadcast(Sizes(x->sizes().begin(), x->sizes().end() - 2), Sizes(y->sizes().begin(), y->sizes().end() - 2));
+  const Sizes batch =
+      broadcast(Sizes(x->sizes().begin(), x->sizes().end() - 2), Sizes(y->sizes().begin(), y->sizes().end() - 2));
   const Sym count = numel(batch);
   auto batched = [&](Value* value, const Sym& rows, const Sym& columns) {
     Sizes full = batch;

@@ -63,7 +63,9 @@ class Compose {
   /// reduction 0 none, 1 mean, 2 sum.
   Value* reduce_loss(Value* loss, int64_t reduction);
   /// Pads the last dimensions with a constant: pairs from the last dimension on.
-  Value* pad(Value* x, Ints pairs, double value = 0) { return b.call("aten.constant_pad_nd", {x, std::move(pairs), value}); }
+  Value* pad(Value* x, Ints pairs, double value = 0) {
+    return b.call("aten.constant_pad_nd", {x, std::move(pairs), value});
+  }
 };
 
 /// Computes in float32 where eager's kernels do: f16 and bf16 operands are widened, the result is narrowed again.

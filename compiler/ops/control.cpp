@@ -50,9 +50,12 @@ void infer_item(Node& node) {
   if (!may_equal(numel(x->sizes()), 1)) reject("item of a tensor with more than one element");
   Type& type = node.result()->type;
   if (type.kind != TypeKind::tensor) return;
-  if (is_floating(x->dtype())) type = Type::real();
-  else if (x->dtype() == DType::boolean) type = Type::boolean();
-  else fail(Code::internal, "item of an integer has no preset symbol");
+  if (is_floating(x->dtype()))
+    type = Type::real();
+  else if (x->dtype() == DType::boolean)
+    type = Type::boolean();
+  else
+    fail(Code::internal, "item of an integer has no preset symbol");
 }
 Results decompose_item(Builder& b, Node& node) {
   Value* x = node.tensor("self");
@@ -72,7 +75,8 @@ void infer_assert_metadata(Node& node) {
   if (node.is_none("size")) return;
   const Ints sizes = node.ints("size");
   require(sizes.size() == x->rank(), "an asserted size is not the tensor's");
-  for (size_t i = 0; i < sizes.size(); ++i) require(may_equal(sizes[i], x->sizes()[i]), "an asserted size is not the tensor's");
+  for (size_t i = 0; i < sizes.size(); ++i)
+    require(may_equal(sizes[i], x->sizes()[i]), "an asserted size is not the tensor's");
 }
 
 // A condition known to be false can never pass.
@@ -102,19 +106,24 @@ const OpDef kControlRows[] = {
     {"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout},
     {"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout},
     {"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout},
-    {"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", infer_native_dropout, decompose_native_dropout, "aten::native_dropout.out", kRandom},
+    {"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", infer_native_dropout,
+     decompose_native_dropout, "aten::native_dropout.out", kRandom},
     {"aten::sym_size.int(Tensor self, int dim) -> SymInt", infer_size, nullptr, "aten::sym_size.int", kComputed},
     {"aten::sym_numel(Tensor self) -> SymInt", infer_numel, nullptr, "aten::sym_numel", kComputed},
     {"aten::sym_stride.int(Tensor self, int dim) -> SymInt", infer_stride, nullptr, nullptr, kComputed},
     {"aten::sym_storage_offset(Tensor self) -> SymInt", infer_storage_offset, nullptr, nullptr, kComputed},
     {"aten::item(Tensor self) -> Scalar", infer_item, decompose_item},
     {"aten::_local_scalar_dense(Tensor self) -> Scalar", infer_item, nullptr, "aten::_local_scalar_dense"},
-    {"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", infer_assert_metadata, nullptr, nullptr, kEffect},
+    {"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, "
+     "Device? device=None, Layout? layout=None) -> ()",
+     infer_assert_metadata, nullptr, nullptr, kEffect},
     {"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", infer_assert_scalar, nullptr, nullptr, kEffect},
     {"aten::_assert_async(Tensor self) -> ()", infer_nothing, nullptr, nullptr, kEffect},
     {"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", infer_nothing, nullptr, nullptr, kEffect},
-    {"aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", infer_nothing, nullptr, nullptr, kEffect},
-    {"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", infer_nothing, nullptr, nullptr, kEffect},
+    {"aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", infer_nothing, nullptr, nullptr,
+     kEffect},
+    {"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", infer_nothing, nullptr,
+     nullptr, kEffect},
 };
 const size_t kControlCount = std::size(kControlRows);
 

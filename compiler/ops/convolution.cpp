@@ -17,16 +17,19 @@ struct ConvArgs {
 Sizes conv_sizes(const Value* x, const Value* weight, const Value* bias, const ConvArgs& args) {
   if (weight->rank() < 3) reject("convolution: the weight needs at least one spatial dimension");
   const size_t spatial = weight->rank() - 2;
-  if (x->rank() != spatial + 2) reject(fmt::format("convolution: input rank {} with weight rank {}", x->rank(), weight->rank()));
+  if (x->rank() != spatial + 2)
+    reject(fmt::format("convolution: input rank {} with weight rank {}", x->rank(), weight->rank()));
   const Ints stride = repeat_to(args.stride, spatial, "stride"), padding = repeat_to(args.padding, spatial, "padding");
   const Ints dilation = repeat_to(args.dilation, spatial, "dilation");
-  const Ints extra = args.transposed ? repeat_to(args.output_padding, spatial, "output_padding") : Ints(spatial, Sym(0));
+  const Ints extra =
+      args.transposed ? repeat_to(args.output_padding, spatial, "output_padding") : Ints(spatial, Sym(0));
   if (!args.groups.is_const() || args.groups.value() <= 0) reject("convolution: groups must be positive");
   const Sym in_channels = args.transposed ? weight->sizes()[0] : weight->sizes()[1] * args.groups;
   const Sym out_channels = args.transposed ? weight->sizes()[1] * args.groups : weight->sizes()[0];
   require_equal(x->sizes()[1], in_channels, "convolution: input channels");
   for (const Sym& channels : {in_channels, out_channels}) {
-    if (channels.is_const() && channels.value() % args.groups.value() != 0) reject("convolution: groups do not divide the channels");
+    if (channels.is_const() && channels.value() % args.groups.value() != 0)
+      reject("convolution: groups do not divide the channels");
   }
   if (bias) {
     require_rank(bias, 1, "convolution: bias");
@@ -50,8 +53,8 @@ Sizes conv_sizes(const Value* x, const Value* weight, const Value* bias, const C
 
 void infer_convolution(Node& node) {
   const Value *x = node.tensor("input"), *weight = node.tensor("weight");
-  ConvArgs args{node.ints("stride"), node.ints("padding"), node.ints("dilation"), node.ints("output_padding"),
-                node.boolean("transposed"), node.integer("groups")};
+  ConvArgs args{node.ints("stride"),         node.ints("padding"),       node.ints("dilation"),
+                node.ints("output_padding"), node.boolean("transposed"), node.integer("groups")};
   set_result(node, x->dtype(), conv_sizes(x, weight, node.optional_tensor("bias"), args));
 }
 
@@ -85,7 +88,8 @@ ConvArgs read_args(const Node& node, size_t spatial) {
   args.dilation = repeat_to(node.ints("dilation"), spatial, "dilation");
   args.groups = node.integer("groups");
   args.transposed = node.op->parsed->find("output_padding") >= 0;
-  args.output_padding = args.transposed ? repeat_to(node.ints("output_padding"), spatial, "output_padding") : Ints(spatial, Sym(0));
+  args.output_padding =
+      args.transposed ? repeat_to(node.ints("output_padding"), spatial, "output_padding") : Ints(spatial, Sym(0));
   if (!has_named_padding(node)) args.padding = repeat_to(node.ints("padding"), spatial, "padding");
   return args;
 }
@@ -143,18 +147,44 @@ Results decompose_generic(Builder& b, Node& node) {
 }  // namespace
 
 const OpDef kConvolutionRows[] = {
-    {"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor", infer_convolution, nullptr, "aten::convolution.out"},
-    {"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor", infer_convolution, decompose_generic},
-    {"aten::convolution_overrideable(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor", infer_convolution, decompose_generic},
-    {"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", infer_conv, decompose_conv},
-    {"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", infer_conv, decompose_conv},
-    {"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", infer_conv, decompose_conv},
-    {"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", infer_conv, decompose_conv},
-    {"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", infer_conv, decompose_conv},
-    {"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", infer_conv, decompose_conv},
-    {"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor", infer_conv, decompose_conv},
-    {"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor", infer_conv, decompose_conv},
-    {"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor", infer_conv, decompose_conv},
+    {"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] "
+     "dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
+     infer_convolution, nullptr, "aten::convolution.out"},
+    {"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] "
+     "dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool "
+     "cudnn_enabled, bool allow_tf32) -> Tensor",
+     infer_convolution, decompose_generic},
+    {"aten::convolution_overrideable(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
+     "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
+     infer_convolution, decompose_generic},
+    {"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], "
+     "SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+     infer_conv, decompose_conv},
+    {"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], "
+     "SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+     infer_conv, decompose_conv},
+    {"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, "
+     "0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
+     infer_conv, decompose_conv},
+    {"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str "
+     "padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+     infer_conv, decompose_conv},
+    {"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str "
+     "padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+     infer_conv, decompose_conv},
+    {"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str "
+     "padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
+     infer_conv, decompose_conv},
+    {"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] "
+     "padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor",
+     infer_conv, decompose_conv},
+    {"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] "
+     "padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor",
+     infer_conv, decompose_conv},
+    {"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], "
+     "SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) "
+     "-> Tensor",
+     infer_conv, decompose_conv},
 };
 const size_t kConvolutionCount = std::size(kConvolutionRows);
 

@@ -21,7 +21,8 @@ struct Axis {
   bool aligned;
 };
 
-// first, last: the boxes' borders along the axis, [boxes, 1]. Sample i of bin p lies at first + p * bin + (i + 0.5) * bin / samples.
+// first, last: the boxes' borders along the axis, [boxes, 1]. Sample i of bin p lies at first + p * bin + (i + 0.5) *
+// bin / samples.
 Samples sample_axis(Builder& b, Value* first, Value* last, const Axis& axis) {
   Compose c(b);
   const double offset = axis.aligned ? 0.5 : 0.0;
@@ -46,7 +47,8 @@ Samples sample_axis(Builder& b, Value* first, Value* last, const Axis& axis) {
   return {low, c.clamp(c.add(low, 1), None{}, axis.size - 1), c.sub(position, b.cast(low, DType::f32)), inside};
 }
 
-// rois: [boxes, 5], rows of (image, x1, y1, x2, y2). Each output element is the mean of samples x samples bilinear samples.
+// rois: [boxes, 5], rows of (image, x1, y1, x2, y2). Each output element is the mean of samples x samples bilinear
+// samples.
 Results decompose_roi_align(Builder& b, Node& node) {
   Compose c(b);
   Value *image = node.tensor("input"), *rois = node.tensor("rois");
@@ -55,10 +57,13 @@ Results decompose_roi_align(Builder& b, Node& node) {
   require_equal(rois->sizes()[1], 5, "roi_align: columns of rois");
   require(image->dtype() == DType::f32 && rois->dtype() == DType::f32, "roi_align takes float32");
   const int64_t samples = node.static_integer("sampling_ratio");
-  require(samples > 0, "roi_align with sampling_ratio <= 0: the number of samples depends on the boxes; export the model with a positive one");
+  require(samples > 0,
+          "roi_align with sampling_ratio <= 0: the number of samples depends on the boxes; export the model with a "
+          "positive one");
   const int64_t height = node.static_integer("pooled_height"), width = node.static_integer("pooled_width");
   require(image->sizes()[2].is_const() && image->sizes()[3].is_const(), "roi_align of an image of dynamic size");
-  require(height > 0 && width > 0 && image->sizes()[2].value() > 0 && image->sizes()[3].value() > 0, "roi_align without elements");
+  require(height > 0 && width > 0 && image->sizes()[2].value() > 0 && image->sizes()[3].value() > 0,
+          "roi_align without elements");
   const double scale = node.real("spatial_scale");
   const bool aligned = node.boolean("aligned");
   auto column = [&](int64_t i) { return b.slice(rois, 1, i, Sym(i + 1)); };
@@ -86,7 +91,9 @@ Results decompose_roi_align(Builder& b, Node& node) {
 }  // namespace
 
 const OpDef kDetectionRows[] = {
-    {"torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor", nullptr, decompose_roi_align},
+    {"torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt "
+     "pooled_width, int sampling_ratio, bool aligned) -> Tensor",
+     nullptr, decompose_roi_align},
 };
 const size_t kDetectionCount = std::size(kDetectionRows);
 

@@ -28,7 +28,8 @@ Labels parse_term(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == ' ') continue;
     if (text[i] == '.') {
-      require(text.substr(i, 3) == "..." && std::find(out.begin(), out.end(), kEllipsis) == out.end(), "einsum: a malformed ellipsis");
+      require(text.substr(i, 3) == "..." && std::find(out.begin(), out.end(), kEllipsis) == out.end(),
+              "einsum: a malformed ellipsis");
       out.push_back(kEllipsis);
       i += 2;
     } else {
@@ -43,8 +44,10 @@ Labels parse_term(std::string_view text) {
 Labels open_ellipsis(const Labels& labels, size_t count) {
   Labels out;
   for (Label label : labels) {
-    if (label != kEllipsis) out.push_back(label);
-    else for (size_t i = count; i-- > 0;) out.push_back(kEllipsis + static_cast<Label>(i));
+    if (label != kEllipsis)
+      out.push_back(label);
+    else
+      for (size_t i = count; i-- > 0;) out.push_back(kEllipsis + static_cast<Label>(i));
   }
   return out;
 }
@@ -89,7 +92,9 @@ Equation parse_equation(const std::string& text, const Values& tensors) {
   return eq;
 }
 
-bool contains(const Labels& labels, Label label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
+bool contains(const Labels& labels, Label label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
 
 // A label twice in one operand: its diagonal, which diagonal() puts last.
 void take_diagonals(Builder& b, Operand& operand) {
@@ -112,8 +117,10 @@ void sum_out(Compose& c, Operand& operand, const Labels& wanted) {
   std::vector<int64_t> dims;
   Labels kept;
   for (size_t i = 0; i < operand.labels.size(); ++i) {
-    if (contains(wanted, operand.labels[i])) kept.push_back(operand.labels[i]);
-    else dims.push_back(static_cast<int64_t>(i));
+    if (contains(wanted, operand.labels[i]))
+      kept.push_back(operand.labels[i]);
+    else
+      dims.push_back(static_cast<int64_t>(i));
   }
   if (dims.empty()) return;
   operand.value = c.sum(operand.value, dims);
@@ -146,8 +153,10 @@ void expand_shared(Builder& b, Operand& operand, const Labels& labels, const Ope
   for (size_t i = 0; i < operand.labels.size(); ++i) {
     if (!contains(labels, operand.labels[i])) continue;
     const Sym theirs = size_of(other, operand.labels[i]);
-    if (sizes[i].is(1)) sizes[i] = theirs;
-    else if (!theirs.is(1)) require_equal(sizes[i], theirs, "einsum: sizes of a label");
+    if (sizes[i].is(1))
+      sizes[i] = theirs;
+    else if (!theirs.is(1))
+      require_equal(sizes[i], theirs, "einsum: sizes of a label");
   }
   operand.value = b.expand(operand.value, std::move(sizes));
 }
@@ -162,8 +171,10 @@ Operand contract(Compose& c, Operand x, Operand y, const Labels& wanted) {
   sum_out(c, y, needed_y);
   Labels batch, inner, rows, columns;
   for (Label label : x.labels) {
-    if (!contains(y.labels, label)) rows.push_back(label);
-    else (contains(wanted, label) ? batch : inner).push_back(label);
+    if (!contains(y.labels, label))
+      rows.push_back(label);
+    else
+      (contains(wanted, label) ? batch : inner).push_back(label);
   }
   for (Label label : y.labels) {
     if (!contains(x.labels, label)) columns.push_back(label);
@@ -205,7 +216,8 @@ Results decompose_einsum(Builder& b, Node& node) {
   for (size_t i = 0; i < eq.output.size(); ++i) {
     const auto rest = eq.output.begin() + static_cast<int64_t>(i);
     require(std::find(rest + 1, eq.output.end(), *rest) == eq.output.end(), "einsum: an output label occurs twice");
-    const bool known = std::any_of(eq.operands.begin(), eq.operands.end(), [&](const Operand& o) { return contains(o.labels, *rest); });
+    const bool known = std::any_of(eq.operands.begin(), eq.operands.end(),
+                                   [&](const Operand& o) { return contains(o.labels, *rest); });
     require(known, "einsum: an output label is in no operand");
   }
   Operand out = eq.operands[0];
@@ -218,7 +230,8 @@ Results decompose_einsum(Builder& b, Node& node) {
   }
   sum_out(c, out, eq.output);
   std::vector<int64_t> order;
-  for (Label label : eq.output) order.push_back(std::find(out.labels.begin(), out.labels.end(), label) - out.labels.begin());
+  for (Label label : eq.output)
+    order.push_back(std::find(out.labels.begin(), out.labels.end(), label) - out.labels.begin());
   return {b.permute(out.value, order)};
 }
 

@@ -8,8 +8,8 @@
 
 namespace wick::compiler {
 
-#define WICK_OP_FAMILY(Name)            \
-  extern const OpDef k##Name##Rows[];   \
+#define WICK_OP_FAMILY(Name)          \
+  extern const OpDef k##Name##Rows[]; \
   extern const size_t k##Name##Count;
 WICK_OP_FAMILY(Activation)
 WICK_OP_FAMILY(Alias)

@@ -7,14 +7,16 @@ namespace {
 
 const Type& output_type(const Graph& graph, size_t index) {
   const GraphOutput& output = graph.outputs[index];
-  if (output.kind != GraphOutput::Kind::value || !output.value->type.is_tensor()) reject("a branch or loop body returns something that is no tensor");
+  if (output.kind != GraphOutput::Kind::value || !output.value->type.is_tensor())
+    reject("a branch or loop body returns something that is no tensor");
   return output.value->type;
 }
 
 void require_graphs(const Node& node, size_t count, size_t outputs_of_last) {
   if (node.graphs.size() != count) reject(fmt::format("{} needs {} sub-graphs", node.op->name(), count));
   if (node.graphs.back()->outputs.size() != outputs_of_last) {
-    reject(fmt::format("the body of {} returns {} values, not {}", node.op->name(), node.graphs.back()->outputs.size(), outputs_of_last));
+    reject(fmt::format("the body of {} returns {} values, not {}", node.op->name(), node.graphs.back()->outputs.size(),
+                       outputs_of_last));
   }
 }
 
@@ -27,7 +29,8 @@ void require_same_kind(const Type& a, const Type& b) {
 // Where the branches agree the size is known; elsewhere the file's symbol stays.
 void infer_cond(Node& node) {
   require_graphs(node, 2, node.results().size());
-  if (node.graphs[0]->outputs.size() != node.results().size()) reject("the branches of cond return different numbers of values");
+  if (node.graphs[0]->outputs.size() != node.results().size())
+    reject("the branches of cond return different numbers of values");
   for (size_t i = 0; i < node.results().size(); ++i) {
     const Type &a = output_type(*node.graphs[0], i), &b = output_type(*node.graphs[1], i);
     require_same_kind(a, b);
@@ -81,7 +84,8 @@ void infer_number(Node& node) {
 
 }  // namespace
 
-#define NUMBER(name, args) {"executorch_prim::" name ".Scalar(" args ") -> Scalar", infer_number, nullptr, "executorch_prim::" name ".Scalar"}
+#define NUMBER(name, args) \
+  {"executorch_prim::" name ".Scalar(" args ") -> Scalar", infer_number, nullptr, "executorch_prim::" name ".Scalar"}
 #define BINARY_NUMBER(name) NUMBER(name, "Scalar a, Scalar b")
 #define UNARY_NUMBER(name) NUMBER(name, "Scalar a")
 const OpDef kHigherOrderRows[] = {
@@ -89,10 +93,24 @@ const OpDef kHigherOrderRows[] = {
     {"higher_order::while_loop(Tensor[] carried_inputs, Tensor[] additional_inputs) -> Tensor[]", infer_while_loop},
     {"higher_order::scan(Tensor[] init, Tensor[] xs, Tensor[] additional_inputs) -> Tensor[]", infer_scan},
     {"higher_order::map_impl(Tensor[] xs, Tensor[] additional_inputs) -> Tensor[]", infer_map},
-    BINARY_NUMBER("add"), BINARY_NUMBER("sub"), BINARY_NUMBER("mul"), BINARY_NUMBER("floordiv"), BINARY_NUMBER("truediv"),
-    BINARY_NUMBER("eq"), BINARY_NUMBER("lt"), BINARY_NUMBER("le"), BINARY_NUMBER("gt"), BINARY_NUMBER("ge"),
-    BINARY_NUMBER("sym_max"), BINARY_NUMBER("sym_min"),
-    UNARY_NUMBER("sym_float"), UNARY_NUMBER("neg"), UNARY_NUMBER("ceil"), UNARY_NUMBER("round"), UNARY_NUMBER("trunc"), UNARY_NUMBER("sym_not"),
+    BINARY_NUMBER("add"),
+    BINARY_NUMBER("sub"),
+    BINARY_NUMBER("mul"),
+    BINARY_NUMBER("floordiv"),
+    BINARY_NUMBER("truediv"),
+    BINARY_NUMBER("eq"),
+    BINARY_NUMBER("lt"),
+    BINARY_NUMBER("le"),
+    BINARY_NUMBER("gt"),
+    BINARY_NUMBER("ge"),
+    BINARY_NUMBER("sym_max"),
+    BINARY_NUMBER("sym_min"),
+    UNARY_NUMBER("sym_float"),
+    UNARY_NUMBER("neg"),
+    UNARY_NUMBER("ceil"),
+    UNARY_NUMBER("round"),
+    UNARY_NUMBER("trunc"),
+    UNARY_NUMBER("sym_not"),
     NUMBER("sym_ite", "Scalar b, Scalar t, Scalar f"),
 };
 const size_t kHigherOrderCount = std::size(kHigherOrderRows);

@@ -53,15 +53,24 @@ Results decompose_take_along(Builder& b, Node& node) {
   }
   const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
   require(x->rank() == index->rank() && x->rank() > 0, "take_along_dim: ranks differ");
-  Sizes wide_x = broadcast(x->sizes(), [&] { Sizes s = index->sizes(); s[static_cast<size_t>(dim)] = 1; return s; }());
-  Sizes wide_index = broadcast(index->sizes(), [&] { Sizes s = x->sizes(); s[static_cast<size_t>(dim)] = 1; return s; }());
+  Sizes wide_x = broadcast(x->sizes(), [&] {
+    Sizes s = index->sizes();
+    s[static_cast<size_t>(dim)] = 1;
+    return s;
+  }());
+  Sizes wide_index = broadcast(index->sizes(), [&] {
+    Sizes s = x->sizes();
+    s[static_cast<size_t>(dim)] = 1;
+    return s;
+  }());
   wide_x[static_cast<size_t>(dim)] = x->sizes()[static_cast<size_t>(dim)];
   wide_index[static_cast<size_t>(dim)] = index->sizes()[static_cast<size_t>(dim)];
   return {b.call("aten.gather", {b.expand(x, std::move(wide_x)), dim, b.expand(index, std::move(wide_index))})};
 }
 Results decompose_take(Builder& b, Node& node) {
   Value *x = node.tensor("self"), *index = node.tensor("index");
-  Value* flat = b.call("aten.index.Tensor", {b.reshape(x, {numel(x->sizes())}), Values{b.reshape(index, {numel(index->sizes())})}});
+  Value* flat = b.call("aten.index.Tensor",
+                       {b.reshape(x, {numel(x->sizes())}), Values{b.reshape(index, {numel(index->sizes())})}});
   return {b.reshape(flat, index->sizes())};
 }
 
@@ -69,7 +78,7 @@ Results decompose_take(Builder& b, Node& node) {
 
 // Indices as long as the rank; masks count once per dimension they cover.
 struct Advanced {
-  Values indices;   // null: the whole dimension
+  Values indices;  // null: the whole dimension
   bool has_mask = false;
 };
 Advanced advanced_of(const Node& node) {
@@ -118,7 +127,8 @@ void infer_index(Node& node) {
   const Value* x = node.tensor("self");
   const Advanced a = advanced_of(node);
   if (a.has_mask) {  // as many results as true elements: preset by the importer
-    if (!node.result()->type.is_tensor() || node.result()->rank() == 0) reject("index by a mask needs its result type from the exported program");
+    if (!node.result()->type.is_tensor() || node.result()->rank() == 0)
+      reject("index by a mask needs its result type from the exported program");
     if (node.result()->dtype() != x->dtype()) reject("index: the result has another dtype");
     return;
   }
@@ -161,7 +171,8 @@ Results decompose_index_put(Builder& b, Node& node) {
     Sizes sizes = given[0]->sizes();
     sizes.resize(x->rank(), Sym(1));
     Value* scalar = b.reshape(values, {});
-    return {c.where(b.reshape(given[0], std::move(sizes)), accumulate ? Arg(c.add(x, scalar)) : Arg(scalar), x, x->dtype())};
+    return {c.where(b.reshape(given[0], std::move(sizes)), accumulate ? Arg(c.add(x, scalar)) : Arg(scalar), x,
+                    x->dtype())};
   }
   if (node.is("aten.index_put.default")) return {};
   return {b.call("aten.index_put", {x, given, values, accumulate})};
@@ -216,7 +227,8 @@ void infer_scatter(Node& node) {
   require(index->dtype() == DType::i64, "scatter: the index is not i64");
   index_dim(node);
   if (x->rank() != index->rank() && x->rank() > 0 && index->rank() > 0) reject("scatter: ranks differ");
-  if (node.op->parsed->find("src") >= 0 && node.tensor("src")->dtype() != x->dtype()) reject("scatter: the source has another dtype");
+  if (node.op->parsed->find("src") >= 0 && node.tensor("src")->dtype() != x->dtype())
+    reject("scatter: the source has another dtype");
   infer_same(node);
 }
 
@@ -288,7 +300,8 @@ void infer_topk(Node& node) {
   const Sym k = node.integer("k");
   if (!sizes.empty()) {
     Sym& size = sizes[static_cast<size_t>(dim)];
-    if (k.is_const() && (k.value() < 0 || (size.is_const() && k.value() > size.value()))) reject("topk: k is out of range");
+    if (k.is_const() && (k.value() < 0 || (size.is_const() && k.value() > size.value())))
+      reject("topk: k is out of range");
     size = k;
   }
   set_result(node, 0, x->dtype(), sizes);
@@ -309,7 +322,8 @@ void infer_scalar_result(Node& node) { set_result(node, node.tensor("self")->dty
 void infer_nonzero(Node& node) {
   infer_preset(node);
   const Value* x = node.tensor("self");
-  if (node.result()->rank() != 2 || node.result()->dtype() != DType::i64) reject("nonzero: the result type does not fit");
+  if (node.result()->rank() != 2 || node.result()->dtype() != DType::i64)
+    reject("nonzero: the result type does not fit");
   require_equal(node.result()->sizes()[1], Sym(static_cast<int64_t>(x->rank())), "nonzero: columns");
 }
 // where(condition): the columns of nonzero
@@ -327,7 +341,8 @@ void infer_unique(Node& node) {
   if (!is_vector(0) || !is_vector(2) || node.result(1)->rank() != (node.boolean("return_inverse") ? x->rank() : 1)) {
     reject("unique: a result type does not fit");
   }
-  if (node.result(0)->dtype() != x->dtype() || node.result(1)->dtype() != DType::i64 || node.result(2)->dtype() != DType::i64) {
+  if (node.result(0)->dtype() != x->dtype() || node.result(1)->dtype() != DType::i64 ||
+      node.result(2)->dtype() != DType::i64) {
     reject("unique: a result dtype does not fit");
   }
 }
@@ -357,7 +372,8 @@ void infer_histogram(Node& node) {
 // searchsorted / bucketize: for each value the number of boundaries before it
 Value* count_before(Compose& c, Value* boundaries, Value* x, bool right, DType dtype) {
   Value* wide = c.b.unsqueeze(x, static_cast<int64_t>(x->rank()));
-  Value* before = c.compare(right ? "le" : "lt", c.b.unsqueeze(boundaries, static_cast<int64_t>(boundaries->rank()) - 1), wide);
+  Value* before =
+      c.compare(right ? "le" : "lt", c.b.unsqueeze(boundaries, static_cast<int64_t>(boundaries->rank()) - 1), wide);
   return c.b.cast(c.sum(before, {static_cast<int64_t>(before->rank()) - 1}), dtype);
 }
 Results decompose_bucketize(Builder& b, Node& node) {
@@ -372,7 +388,8 @@ Results decompose_bucketize(Builder& b, Node& node) {
 }
 Results decompose_searchsorted(Builder& b, Node& node) {
   Compose c(b);
-  Value *sorted = node.tensor("sorted_sequence"), *x = c.tensor(node.arg("self"), node.tensor("sorted_sequence")->dtype());
+  Value *sorted = node.tensor("sorted_sequence"),
+        *x = c.tensor(node.arg("self"), node.tensor("sorted_sequence")->dtype());
   require(node.is_none("sorter"), "searchsorted with a sorter is not supported");
   const bool right = node.boolean("right") || (!node.is_none("side") && node.string("side") == "right");
   const DType dtype = node.boolean("out_int32") ? DType::i32 : DType::i64;
@@ -394,7 +411,8 @@ void infer_one_hot(Node& node) {
   Sizes sizes = x->sizes();
   if (classes.is(-1)) {
     infer_preset(node);
-    if (node.result()->rank() != x->rank() + 1 || node.result()->dtype() != DType::i64) reject("one_hot: the result type does not fit");
+    if (node.result()->rank() != x->rank() + 1 || node.result()->dtype() != DType::i64)
+      reject("one_hot: the result type does not fit");
     return;
   }
   sizes.push_back(classes);
@@ -420,53 +438,101 @@ Results decompose_isin(Builder& b, Node& node) {
 }  // namespace
 
 const OpDef kIndexingRows[] = {
-    {"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", infer_embedding, nullptr, "aten::embedding.out"},
-    {"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", infer_index_select, decompose_index_select, "aten::index_select.out"},
-    {"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", infer_gather, nullptr, "aten::gather.out"},
+    {"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool "
+     "sparse=False) -> Tensor",
+     infer_embedding, nullptr, "aten::embedding.out"},
+    {"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", infer_index_select, decompose_index_select,
+     "aten::index_select.out"},
+    {"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", infer_gather, nullptr,
+     "aten::gather.out"},
     {"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", nullptr, decompose_take_along},
     {"aten::take(Tensor self, Tensor index) -> Tensor", nullptr, decompose_take},
-    {"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", infer_index, decompose_index, "aten::index.Tensor_out"},
+    {"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", infer_index, decompose_index,
+     "aten::index.Tensor_out"},
     {"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", infer_index, decompose_index},
-    {"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", infer_index_put, decompose_index_put, "aten::index_put.out"},
-    {"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", infer_index_put, decompose_index_put},
-    {"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", infer_index_write, decompose_index_write},
-    {"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", infer_index_write, decompose_index_write},
-    {"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_index_write, decompose_index_write},
-    {"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", infer_index_write, decompose_index_write},
-    {"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter, nullptr, "aten::scatter.src_out"},
-    {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_scatter, nullptr, "aten::scatter.value_out"},
-    {"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", infer_scatter, nullptr, "aten::scatter.reduce_out", kNoStock},
-    {"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", infer_scatter, nullptr, "aten::scatter.value_reduce_out", kNoStock},
-    {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter, nullptr, "aten::scatter_add.out"},
-    {"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", infer_scatter, nullptr, "aten::scatter_reduce.two_out", kNoStock},
-    {"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", infer_masked_scatter, nullptr, "aten::masked_scatter.out"},
-    {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", infer_write_view, decompose_slice_scatter, "aten::slice_scatter.out"},
-    {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", infer_write_view, decompose_select_scatter, "aten::select_scatter.out"},
-    {"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", infer_write_view, nullptr, "aten::diagonal_scatter.out", kNoStock},
-    {"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", infer_write_view, nullptr, "aten::as_strided_scatter.out", kNoStock},
-    {"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", infer_sort, nullptr, "aten::sort.values", kNoStock},
-    {"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", infer_sort, nullptr, "aten::sort.values_stable", kNoStock},
+    {"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", infer_index_put,
+     decompose_index_put, "aten::index_put.out"},
+    {"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+     infer_index_put, decompose_index_put},
+    {"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", infer_index_write,
+     decompose_index_write},
+    {"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+     infer_index_write, decompose_index_write},
+    {"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_index_write,
+     decompose_index_write},
+    {"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", infer_index_write,
+     decompose_index_write},
+    {"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter, nullptr,
+     "aten::scatter.src_out"},
+    {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_scatter, nullptr,
+     "aten::scatter.value_out"},
+    {"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", infer_scatter,
+     nullptr, "aten::scatter.reduce_out", kNoStock},
+    {"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+     infer_scatter, nullptr, "aten::scatter.value_reduce_out", kNoStock},
+    {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter, nullptr,
+     "aten::scatter_add.out"},
+    {"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) "
+     "-> Tensor",
+     infer_scatter, nullptr, "aten::scatter_reduce.two_out", kNoStock},
+    {"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", infer_masked_scatter, nullptr,
+     "aten::masked_scatter.out"},
+    {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
+     "Tensor",
+     infer_write_view, decompose_slice_scatter, "aten::slice_scatter.out"},
+    {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", infer_write_view,
+     decompose_select_scatter, "aten::select_scatter.out"},
+    {"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+     infer_write_view, nullptr, "aten::diagonal_scatter.out", kNoStock},
+    {"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
+     "-> Tensor",
+     infer_write_view, nullptr, "aten::as_strided_scatter.out", kNoStock},
+    {"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", infer_sort,
+     nullptr, "aten::sort.values", kNoStock},
+    {"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor "
+     "indices)",
+     infer_sort, nullptr, "aten::sort.values_stable", kNoStock},
     {"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", infer_argsort, decompose_argsort},
-    {"aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", infer_argsort, decompose_argsort},
+    {"aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", infer_argsort,
+     decompose_argsort},
     {"aten::msort(Tensor self) -> Tensor", infer_same, decompose_msort},
-    {"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", infer_topk, nullptr, "aten::topk.values"},
-    {"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_order_statistic, nullptr, "aten::kthvalue.values", kNoStock},
+    {"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor "
+     "indices)",
+     infer_topk, nullptr, "aten::topk.values"},
+    {"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+     infer_order_statistic, nullptr, "aten::kthvalue.values", kNoStock},
     {"aten::median(Tensor self) -> Tensor", infer_scalar_result, nullptr, "aten::median.out", kNoStock},
-    {"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_order_statistic, nullptr, "aten::median.dim_values", kNoStock},
+    {"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+     infer_order_statistic, nullptr, "aten::median.dim_values", kNoStock},
     {"aten::nanmedian(Tensor self) -> Tensor", infer_scalar_result, nullptr, "aten::nanmedian.out", kNoStock},
-    {"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_order_statistic, nullptr, "aten::nanmedian.dim_values", kNoStock},
-    {"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_order_statistic, nullptr, "aten::mode.values", kNoStock},
-    {"aten::where(Tensor condition) -> Tensor[]", infer_where_indices, decompose_where_indices, nullptr, kDataDependent},
-    {"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", infer_unique, nullptr, "aten::_unique2.out", kNoStock | kDataDependent},
+    {"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+     infer_order_statistic, nullptr, "aten::nanmedian.dim_values", kNoStock},
+    {"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+     infer_order_statistic, nullptr, "aten::mode.values", kNoStock},
+    {"aten::where(Tensor condition) -> Tensor[]", infer_where_indices, decompose_where_indices, nullptr,
+     kDataDependent},
+    {"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
+     "Tensor, Tensor)",
+     infer_unique, nullptr, "aten::_unique2.out", kNoStock | kDataDependent},
     {"aten::nonzero(Tensor self) -> Tensor", infer_nonzero, nullptr, "aten::nonzero.out", kDataDependent},
-    {"aten::masked_select(Tensor self, Tensor mask) -> Tensor", infer_vector_result, nullptr, "aten::masked_select.out", kDataDependent},
-    {"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", infer_vector_result, nullptr, "aten::bincount.out", kDataDependent | kNoStock},
-    {"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", infer_histogram, nullptr, "aten::histc.out", kNoStock},
-    {"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", nullptr, decompose_bucketize},
-    {"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", nullptr, decompose_searchsorted},
-    {"aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", nullptr, decompose_searchsorted},
+    {"aten::masked_select(Tensor self, Tensor mask) -> Tensor", infer_vector_result, nullptr, "aten::masked_select.out",
+     kDataDependent},
+    {"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", infer_vector_result, nullptr,
+     "aten::bincount.out", kDataDependent | kNoStock},
+    {"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", infer_histogram, nullptr,
+     "aten::histc.out", kNoStock},
+    {"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+     nullptr, decompose_bucketize},
+    {"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
+     "side=None, Tensor? sorter=None) -> Tensor",
+     nullptr, decompose_searchsorted},
+    {"aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? "
+     "side=None, Tensor? sorter=None) -> Tensor",
+     nullptr, decompose_searchsorted},
     {"aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", infer_one_hot, decompose_one_hot},
-    {"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", nullptr, decompose_isin},
+    {"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) "
+     "-> Tensor",
+     nullptr, decompose_isin},
 };
 const size_t kIndexingCount = std::size(kIndexingRows);
 

@@ -8,7 +8,8 @@ namespace {
 using Results = std::vector<Value*>;
 
 void require_same_dtype(const Value* a, const Value* b) {
-  if (a->dtype() != b->dtype()) reject(fmt::format("matrix product of {} and {}", dtype_name(a->dtype()), dtype_name(b->dtype())));
+  if (a->dtype() != b->dtype())
+    reject(fmt::format("matrix product of {} and {}", dtype_name(a->dtype()), dtype_name(b->dtype())));
 }
 
 void infer_linear(Node& node) {
@@ -288,7 +289,8 @@ void infer_cdist(Node& node) {
   const Value *x = node.tensor("x1"), *y = node.tensor("x2");
   require(x->rank() >= 2 && y->rank() >= 2, "cdist needs matrices");
   require_equal(x->sizes().back(), y->sizes().back(), "cdist: features");
-  Sizes sizes = broadcast(Sizes(x->sizes().begin(), x->sizes().end() - 2), Sizes(y->sizes().begin(), y->sizes().end() - 2));
+  Sizes sizes =
+      broadcast(Sizes(x->sizes().begin(), x->sizes().end() - 2), Sizes(y->sizes().begin(), y->sizes().end() - 2));
   sizes.push_back(x->sizes()[x->rank() - 2]);
   sizes.push_back(y->sizes()[y->rank() - 2]);
   set_result(node, x->dtype(), std::move(sizes));
@@ -328,8 +330,10 @@ Results decompose_grouped_mm(Builder& b, Node& node) {
   require(node.is_none("bias"), "grouped matrix product with a bias");
   require_same_dtype(x, weights);
   Value* out = nullptr;
-  if (offsets) out = grouped_matmul(b, x, weights, offsets);
-  else out = b.call("aten.bmm", {x, weights});
+  if (offsets)
+    out = grouped_matmul(b, x, weights, offsets);
+  else
+    out = b.call("aten.bmm", {x, weights});
   return {b.cast(out, node.dtype("out_dtype").value_or(out->dtype()))};
 }
 Results decompose_grouped_mm_fallback(Builder& b, Node& node) {
@@ -340,16 +344,25 @@ Results decompose_grouped_mm_fallback(Builder& b, Node& node) {
 }  // namespace
 
 const OpDef kLinearAlgebraRows[] = {
-    {"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", infer_linear, decompose_linear, "aten::linear.out"},
+    {"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", infer_linear, decompose_linear,
+     "aten::linear.out"},
     {"aten::mm(Tensor self, Tensor mat2) -> Tensor", infer_mm, nullptr, "aten::mm.out"},
     {"aten::bmm(Tensor self, Tensor mat2) -> Tensor", infer_bmm, nullptr, "aten::bmm.out"},
-    {"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", infer_addmm, decompose_addmm, "aten::addmm.out"},
-    {"aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", infer_baddbmm, decompose_baddbmm},
-    {"aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr, decompose_addbmm},
-    {"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr, decompose_addmv},
-    {"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr, decompose_addr},
-    {"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", nullptr, decompose_grouped_mm},
-    {"transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", nullptr, decompose_grouped_mm_fallback},
+    {"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", infer_addmm,
+     decompose_addmm, "aten::addmm.out"},
+    {"aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+     infer_baddbmm, decompose_baddbmm},
+    {"aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr,
+     decompose_addbmm},
+    {"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr,
+     decompose_addmv},
+    {"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", nullptr,
+     decompose_addr},
+    {"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> "
+     "Tensor",
+     nullptr, decompose_grouped_mm},
+    {"transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", nullptr,
+     decompose_grouped_mm_fallback},
     {"aten::matmul(Tensor self, Tensor other) -> Tensor", infer_matmul, decompose_matmul},
     {"aten::linalg_matmul(Tensor self, Tensor other) -> Tensor", infer_matmul, decompose_matmul},
     {"aten::mv(Tensor self, Tensor vec) -> Tensor", nullptr, decompose_matmul},
@@ -358,16 +371,21 @@ const OpDef kLinearAlgebraRows[] = {
     {"aten::outer(Tensor self, Tensor vec2) -> Tensor", nullptr, decompose_outer},
     {"aten::ger(Tensor self, Tensor vec2) -> Tensor", nullptr, decompose_outer},
     {"aten::inner(Tensor self, Tensor other) -> Tensor", nullptr, decompose_inner},
-    {"aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", nullptr, decompose_tensordot},
+    {"aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", nullptr,
+     decompose_tensordot},
     {"aten::kron(Tensor self, Tensor other) -> Tensor", nullptr, decompose_kron},
-    {"aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", infer_bilinear, decompose_bilinear},
-    {"aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor", nullptr, decompose_trilinear},
+    {"aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", infer_bilinear,
+     decompose_bilinear},
+    {"aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int "
+     "unroll_dim=1) -> Tensor",
+     nullptr, decompose_trilinear},
     {"aten::chain_matmul(Tensor[] matrices) -> Tensor", nullptr, decompose_chain_matmul},
     {"aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", nullptr, decompose_chain_matmul},
     {"aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", nullptr, decompose_cross},
     {"aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", nullptr, decompose_cross},
     {"aten::trace(Tensor self) -> Tensor", nullptr, decompose_trace},
-    {"aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", infer_cdist, nullptr, "aten::_cdist_forward.out"},
+    {"aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", infer_cdist, nullptr,
+     "aten::_cdist_forward.out"},
     {"aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", infer_cdist, decompose_cdist},
     {"aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", infer_pdist, nullptr, "aten::_pdist_forward.out"},
     {"aten::pdist(Tensor self, float p=2.) -> Tensor", infer_pdist, decompose_pdist},

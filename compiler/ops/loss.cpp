@@ -86,7 +86,8 @@ Negative negative_log_likelihood(Compose& c, Node& node, Value* x, Value* target
   require(x->rank() >= 1 && target->rank() + 1 == x->rank(), "nll_loss: ranks do not fit");
   Value* live = c.compare("ne", target, node.integer("ignore_index"));
   Value* safe = c.where(live, target, 0, target->dtype());
-  Value* picked = b.reshape(b.call("aten.gather", {x, dim, b.unsqueeze(b.cast(safe, DType::i64), dim)}), target->sizes());
+  Value* picked =
+      b.reshape(b.call("aten.gather", {x, dim, b.unsqueeze(b.cast(safe, DType::i64), dim)}), target->sizes());
   Value* weight = b.cast(live, x->dtype());
   if (Value* table = node.optional_tensor("weight")) {
     Value* flat = c.index_select(table, 0, b.reshape(safe, {numel(safe->sizes())}));
@@ -101,11 +102,13 @@ Negative negative_log_likelihood(Compose& c, Node& node, Value* x, Value* target
 }
 Results decompose_nll(Builder& b, Node& node) {
   Compose c(b);
-  return {negative_log_likelihood(c, node, node.tensor("self"), node.tensor("target"), node.static_integer("reduction")).loss};
+  return {negative_log_likelihood(c, node, node.tensor("self"), node.tensor("target"), node.static_integer("reduction"))
+              .loss};
 }
 Results decompose_nll_forward(Builder& b, Node& node) {
   Compose c(b);
-  const Negative n = negative_log_likelihood(c, node, node.tensor("self"), node.tensor("target"), node.static_integer("reduction"));
+  const Negative n =
+      negative_log_likelihood(c, node, node.tensor("self"), node.tensor("target"), node.static_integer("reduction"));
   return {n.loss, n.total_weight};
 }
 
@@ -161,7 +164,8 @@ Results decompose_pairwise_distance(Builder& b, Node& node) {
   Compose c(b);
   Value *x = node.tensor("x1"), *y = node.tensor("x2");
   Value* gap = c.add(c.sub(x, y), node.real("eps"));
-  return {c.call("aten.linalg_vector_norm", {gap, node.real("p"), Ints{static_cast<int64_t>(gap->rank()) - 1}, node.boolean("keepdim")})};
+  return {c.call("aten.linalg_vector_norm",
+                 {gap, node.real("p"), Ints{static_cast<int64_t>(gap->rank()) - 1}, node.boolean("keepdim")})};
 }
 // max(0, -target * (x1 - x2) + margin)
 Results decompose_margin_ranking(Builder& b, Node& node) {
@@ -173,7 +177,8 @@ Results decompose_hinge_embedding(Builder& b, Node& node) {
   Compose c(b);
   Value *x = node.tensor("self"), *target = node.tensor("target");
   Value* far = c.clamp(c.sub(node.real("margin"), x), 0.0, None{});
-  Value* out = c.add(c.where(c.compare("ne", target, 1), far, 0.0, x->dtype()), c.where(c.compare("ne", target, -1), x, 0.0, x->dtype()));
+  Value* out = c.add(c.where(c.compare("ne", target, 1), far, 0.0, x->dtype()),
+                     c.where(c.compare("ne", target, -1), x, 0.0, x->dtype()));
   return {reduced(c, node, out)};
 }
 
@@ -197,7 +202,7 @@ Results decompose_embedding_bag(Builder& b, Node& node) {
   // Element i belongs to the last bag whose start is not after it; bag k holds [start_k, start_k+1).
   Value* position = c.arange(count, DType::i64);
   Value* started = c.compare("ge", position, b.reshape(starts, {bags, 1}));  // [bags, n]
-  Value* bag = c.sub(c.sum(started, {0}), 1);                               // [n]
+  Value* bag = c.sub(c.sum(started, {0}), 1);                                // [n]
   Value* member = c.compare("eq", b.reshape(c.arange(bags, DType::i64), {bags, 1}), bag);
   const bool padded = node.op->parsed->find("padding_idx") >= 0 && !node.is_none("padding_idx") &&
                       !(node.integer("padding_idx").is(-1) && node.is("aten._embedding_bag.default"));
@@ -210,7 +215,8 @@ Results decompose_embedding_bag(Builder& b, Node& node) {
   Value* amount = c.sum(member, {1});  // i64 [bags]
   Value* out = nullptr;
   if (mode == 2) {
-    Value* table = c.where(b.unsqueeze(member, 2), b.unsqueeze(rows, 0), -std::numeric_limits<double>::infinity(), weight->dtype());
+    Value* table = c.where(b.unsqueeze(member, 2), b.unsqueeze(rows, 0), -std::numeric_limits<double>::infinity(),
+                           weight->dtype());
     out = c.amax(table, {1});
     out = c.where(b.unsqueeze(c.compare("gt", amount, 0), 1), out, 0.0, weight->dtype());
   } else {
@@ -218,15 +224,18 @@ Results decompose_embedding_bag(Builder& b, Node& node) {
     out = b.call("aten.mm", {b.cast(member, weight->dtype()), rows});
     if (mode == 1) out = c.div(out, b.unsqueeze(b.cast(c.clamp(amount, 1, None{}), weight->dtype()), 1));
   }
-  if (node.result(1)->num_uses() + node.result(2)->num_uses() + node.result(3)->num_uses() == 0) return {out, nullptr, nullptr, nullptr};
+  if (node.result(1)->num_uses() + node.result(2)->num_uses() + node.result(3)->num_uses() == 0)
+    return {out, nullptr, nullptr, nullptr};
   // The others serve the backward pass. Sums of floats without padding leave them empty, as eager's fast path does.
   const bool fast = mode == 0 && !padded && weight->dtype() != DType::f64;
   Value* sizes = mode == 0 ? b.full({bags}, 0, DType::i64) : amount;
   Value* largest = sizes;
   if (mode == 2) {
-    Value* table = c.where(b.unsqueeze(member, 2), b.unsqueeze(rows, 0), -std::numeric_limits<double>::infinity(), weight->dtype());
+    Value* table = c.where(b.unsqueeze(member, 2), b.unsqueeze(rows, 0), -std::numeric_limits<double>::infinity(),
+                           weight->dtype());
     Value* position_of_max = b.call("aten.argmax", {table, 1});  // [bags, columns]
-    Value* index = c.index_select(b.cast(indices, DType::i64), 0, b.reshape(position_of_max, {bags * weight->sizes()[1]}));
+    Value* index =
+        c.index_select(b.cast(indices, DType::i64), 0, b.reshape(position_of_max, {bags * weight->sizes()[1]}));
     index = b.reshape(index, {bags, weight->sizes()[1]});
     largest = c.where(b.unsqueeze(c.compare("gt", amount, 0), 1), index, 0, DType::i64);
   }
@@ -238,26 +247,62 @@ Results decompose_embedding_bag(Builder& b, Node& node) {
 const OpDef kLossRows[] = {
     {"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_mse},
     {"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_l1},
-    {"aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", nullptr, decompose_smooth_l1},
-    {"aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", nullptr, decompose_huber},
+    {"aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", nullptr,
+     decompose_smooth_l1},
+    {"aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", nullptr,
+     decompose_huber},
     {"aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_soft_margin},
-    {"aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", nullptr, decompose_bce},
-    {"aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", nullptr, decompose_bce_logits},
-    {"aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", nullptr, decompose_kl_div},
-    {"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nullptr, decompose_nll},
-    {"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nullptr, decompose_nll},
-    {"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor", nullptr, decompose_nll},
-    {"aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)", nullptr, decompose_nll_forward},
-    {"aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)", nullptr, decompose_nll_forward},
-    {"aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor", nullptr, decompose_cross_entropy},
-    {"aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", nullptr, decompose_cosine_similarity},
-    {"aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor", nullptr, decompose_pairwise_distance},
-    {"aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", nullptr, decompose_margin_ranking},
-    {"aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", nullptr, decompose_hinge_embedding},
-    {"aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)", nullptr, decompose_embedding_bag},
-    {"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)", nullptr, decompose_embedding_bag},
-    {"aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)", nullptr, decompose_embedding_bag},
-    {"aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)", nullptr, decompose_embedding_bag},
+    {"aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", nullptr,
+     decompose_bce},
+    {"aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
+     "int reduction=1) -> Tensor",
+     nullptr, decompose_bce_logits},
+    {"aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", nullptr,
+     decompose_kl_div},
+    {"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> "
+     "Tensor",
+     nullptr, decompose_nll},
+    {"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> "
+     "Tensor",
+     nullptr, decompose_nll},
+    {"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> "
+     "Tensor",
+     nullptr, decompose_nll},
+    {"aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> "
+     "(Tensor output, Tensor total_weight)",
+     nullptr, decompose_nll_forward},
+    {"aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> "
+     "(Tensor output, Tensor total_weight)",
+     nullptr, decompose_nll_forward},
+    {"aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
+     "ignore_index=-100, float label_smoothing=0.) -> Tensor",
+     nullptr, decompose_cross_entropy},
+    {"aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", nullptr,
+     decompose_cosine_similarity},
+    {"aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) "
+     "-> Tensor",
+     nullptr, decompose_pairwise_distance},
+    {"aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> "
+     "Tensor",
+     nullptr, decompose_margin_ranking},
+    {"aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", nullptr,
+     decompose_hinge_embedding},
+    {"aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
+     "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, "
+     "Tensor)",
+     nullptr, decompose_embedding_bag},
+    {"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int "
+     "mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, "
+     "Tensor, Tensor)",
+     nullptr, decompose_embedding_bag},
+    {"aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
+     "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> "
+     "(Tensor, Tensor, Tensor, Tensor)",
+     nullptr, decompose_embedding_bag},
+    {"aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, "
+     "int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int "
+     "padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+     nullptr, decompose_embedding_bag},
 };
 const size_t kLossCount = std::size(kLossRows);
 

@@ -39,8 +39,10 @@ void infer_cat(Node& node) {
     require_rank(operands[i], rank, "cat: a tensor");
     for (size_t d = 0; d < rank; ++d) {
       const Sym& size = operands[i]->sizes()[d];
-      if (d == dim) sizes[d] = sizes[d] + size;
-      else require_equal(sizes[d], size, "cat: sizes");
+      if (d == dim)
+        sizes[d] = sizes[d] + size;
+      else
+        require_equal(sizes[d], size, "cat: sizes");
       if (d != dim && !sizes[d].is_const() && size.is_const()) sizes[d] = size;
     }
   }
@@ -162,7 +164,8 @@ Results decompose_repeat_interleave_tensor(Builder& b, Node& node) {
   Node* rows = b.graph().add_node(op("aten.repeat_interleave.Tensor"), {repeats}, 1, &node, "rows");
   rows->origin = node.origin;
   const Value* out = node.result();
-  if (!out->type.is_tensor() || out->sizes().size() <= static_cast<size_t>(dim)) reject("repeat_interleave needs its result type from the exported program");
+  if (!out->type.is_tensor() || out->sizes().size() <= static_cast<size_t>(dim))
+    reject("repeat_interleave needs its result type from the exported program");
   set_result(*rows, DType::i64, {out->sizes()[static_cast<size_t>(dim)]});
   return {c.index_select(x, dim, rows->result())};
 }
@@ -182,7 +185,8 @@ Results decompose_flip_letter(Builder& b, Node& node) {  // fliplr, flipud
 void infer_roll(Node& node) {
   const Value* x = node.tensor("self");
   const auto dims = node.static_ints("dims");
-  require(dims.size() == node.ints("shifts").size() || (dims.empty() && node.ints("shifts").size() == 1), "roll: shifts and dims differ in length");
+  require(dims.size() == node.ints("shifts").size() || (dims.empty() && node.ints("shifts").size() == 1),
+          "roll: shifts and dims differ in length");
   for (int64_t dim : dims) wrap_dim(dim, x->rank());
   infer_same(node);
 }
@@ -292,7 +296,8 @@ Value* diag_embed(Compose& c, Value* x, int64_t offset, int64_t dim1, int64_t di
 }
 Results decompose_diag_embed(Builder& b, Node& node) {
   Compose c(b);
-  return {diag_embed(c, node.tensor("self"), node.static_integer("offset"), node.static_integer("dim1"), node.static_integer("dim2"))};
+  return {diag_embed(c, node.tensor("self"), node.static_integer("offset"), node.static_integer("dim1"),
+                     node.static_integer("dim2"))};
 }
 Results decompose_diag(Builder& b, Node& node) {
   Compose c(b);
@@ -314,7 +319,8 @@ void infer_pixel_shuffle(Node& node) {
   require(x->rank() >= 3 && r > 0 && r < 65536, "pixel_shuffle needs three dimensions and a positive factor");
   Sizes sizes = x->sizes();
   Sym& channels = sizes[x->rank() - 3];
-  if (channels.is_const() && channels.value() % (r * r) != 0) reject("pixel_shuffle: the factor does not divide the channels");
+  if (channels.is_const() && channels.value() % (r * r) != 0)
+    reject("pixel_shuffle: the factor does not divide the channels");
   channels = floor_div(channels, r * r);
   sizes[x->rank() - 2] = sizes[x->rank() - 2] * r;
   sizes[x->rank() - 1] = sizes[x->rank() - 1] * r;
@@ -326,7 +332,8 @@ void infer_pixel_unshuffle(Node& node) {
   require(x->rank() >= 3 && r > 0 && r < 65536, "pixel_unshuffle needs three dimensions and a positive factor");
   Sizes sizes = x->sizes();
   for (size_t i = x->rank() - 2; i < x->rank(); ++i) {
-    if (sizes[i].is_const() && sizes[i].value() % r != 0) reject("pixel_unshuffle: the factor does not divide the size");
+    if (sizes[i].is_const() && sizes[i].value() % r != 0)
+      reject("pixel_unshuffle: the factor does not divide the size");
     sizes[i] = floor_div(sizes[i], r);
   }
   sizes[x->rank() - 3] = sizes[x->rank() - 3] * (r * r);
@@ -357,13 +364,19 @@ const OpDef kMovementRows[] = {
     {"aten::block_diag(Tensor[] tensors) -> Tensor", nullptr, decompose_block_diag},
     {"aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", infer_repeat, decompose_repeat, "aten::repeat.out"},
     {"aten::tile(Tensor self, SymInt[] dims) -> Tensor", nullptr, decompose_tile},
-    {"aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", nullptr, decompose_repeat_interleave},
-    {"aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", infer_preset, decompose_repeat_interleave_tensor, nullptr, kDataDependent},
-    {"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", infer_preset, nullptr, "aten::repeat_interleave.Tensor_out", kDataDependent},
+    {"aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> "
+     "Tensor",
+     nullptr, decompose_repeat_interleave},
+    {"aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> "
+     "Tensor",
+     infer_preset, decompose_repeat_interleave_tensor, nullptr, kDataDependent},
+    {"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", infer_preset, nullptr,
+     "aten::repeat_interleave.Tensor_out", kDataDependent},
     {"aten::flip(Tensor self, int[] dims) -> Tensor", infer_flip, nullptr, "aten::flip.out"},
     {"aten::fliplr(Tensor self) -> Tensor", nullptr, decompose_flip_letter},
     {"aten::flipud(Tensor self) -> Tensor", nullptr, decompose_flip_letter},
-    {"aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", infer_roll, decompose_roll, "aten::roll.out"},
+    {"aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", infer_roll, decompose_roll,
+     "aten::roll.out"},
     {"aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", nullptr, decompose_rot90},
     {"aten::meshgrid(Tensor[] tensors) -> Tensor[]", nullptr, decompose_meshgrid},
     {"aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", nullptr, decompose_meshgrid},
@@ -372,9 +385,12 @@ const OpDef kMovementRows[] = {
     {"aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", infer_triangle, decompose_triangle},
     {"aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", nullptr, decompose_diag_embed},
     {"aten::diag(Tensor self, int diagonal=0) -> Tensor", nullptr, decompose_diag},
-    {"aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", nullptr, decompose_linalg_diagonal},
-    {"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", infer_pixel_shuffle, nullptr, "aten::pixel_shuffle.out"},
-    {"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", infer_pixel_unshuffle, nullptr, "aten::pixel_unshuffle.out"},
+    {"aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", nullptr,
+     decompose_linalg_diagonal},
+    {"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", infer_pixel_shuffle, nullptr,
+     "aten::pixel_shuffle.out"},
+    {"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", infer_pixel_unshuffle, nullptr,
+     "aten::pixel_unshuffle.out"},
     {"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", infer_same, decompose_channel_shuffle},
     {"aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", infer_same, decompose_channel_shuffle},
 };

@@ -37,15 +37,17 @@ void infer_batch_norm(Node& node) {
 }
 
 Value* no_training(Builder& b, Node& node) {
-  require(!node.is_none("running_mean") && !node.is_none("running_var"), "batch_norm in eval mode needs running statistics");
+  require(!node.is_none("running_mean") && !node.is_none("running_var"),
+          "batch_norm in eval mode needs running statistics");
   return b.call("aten._native_batch_norm_legit_no_training",
-                {node.arg("input"), node.arg("weight"), node.arg("bias"), node.arg("running_mean"), node.arg("running_var"),
-                 node.arg("momentum"), node.arg("eps")});
+                {node.arg("input"), node.arg("weight"), node.arg("bias"), node.arg("running_mean"),
+                 node.arg("running_var"), node.arg("momentum"), node.arg("eps")});
 }
 
 Results by_batch(Builder& b, Node& node) {
-  return b.call_multi("aten._native_batch_norm_legit.no_stats",
-                      {node.arg("input"), node.arg("weight"), node.arg("bias"), true, node.arg("momentum"), node.arg("eps")});
+  return b.call_multi(
+      "aten._native_batch_norm_legit.no_stats",
+      {node.arg("input"), node.arg("weight"), node.arg("bias"), true, node.arg("momentum"), node.arg("eps")});
 }
 
 Results decompose_batch_norm(Builder& b, Node& node) {
@@ -77,10 +79,13 @@ Results decompose_batch_norm_functional(Builder& b, Node& node) {
   Results out = by_batch(b, node);
   const double momentum = node.real("momentum");
   const BatchStats stats = batch_stats(c, node.tensor("input"));
-  require(stats.count.is_const() && stats.count.value() > 1, "batch_norm in training mode needs a static batch of more than one value");
+  require(stats.count.is_const() && stats.count.value() > 1,
+          "batch_norm in training mode needs a static batch of more than one value");
   const double n = static_cast<double>(stats.count.value());
   Value* unbiased = c.mul(stats.variance, n / (n - 1));
-  auto blend = [&](Value* old, Value* now) { return c.add(c.mul(b.cast(now, old->dtype()), momentum), c.mul(old, 1 - momentum)); };
+  auto blend = [&](Value* old, Value* now) {
+    return c.add(c.mul(b.cast(now, old->dtype()), momentum), c.mul(old, 1 - momentum));
+  };
   out.push_back(blend(mean, stats.mean));
   out.push_back(blend(variance, unbiased));
   return out;
@@ -135,9 +140,11 @@ Results decompose_rms_norm(Builder& b, Node& node) {
   std::vector<int64_t> dims;
   for (size_t i = input->rank() - count; i < input->rank(); ++i) dims.push_back(static_cast<int64_t>(i));
   const DType wide = input->dtype() == DType::f64 ? DType::f64 : DType::f32;
-  const double epsilon = wide == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+  const double epsilon =
+      wide == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   Value* x = b.cast(input, wide);
-  Value* scale = c.unary("aten.rsqrt", c.add(c.mean(c.mul(x, x), dims, true), node.is_none("eps") ? epsilon : node.real("eps")));
+  Value* scale =
+      c.unary("aten.rsqrt", c.add(c.mean(c.mul(x, x), dims, true), node.is_none("eps") ? epsilon : node.real("eps")));
   Value* out = c.mul(x, scale);
   if (Value* weight = node.optional_tensor("weight")) out = c.mul(out, weight);
   Results results{b.cast(out, input->dtype())};
@@ -161,7 +168,8 @@ void infer_group_norm(Node& node) {
   const Value* x = node.tensor("input");
   const Sym channels = channels_of(x);
   const int64_t groups = node.static_integer("num_groups");
-  if (groups <= 0 || (channels.is_const() && channels.value() % groups != 0)) reject("group_norm: groups do not divide the channels");
+  if (groups <= 0 || (channels.is_const() && channels.value() % groups != 0))
+    reject("group_norm: groups do not divide the channels");
   check_channel_vector(node, "weight", channels);
   check_channel_vector(node, "bias", channels);
   set_result(node, x->dtype(), x->sizes());
@@ -174,7 +182,8 @@ Value* group_norm(Builder& b, Value* x, Arg weight, Arg bias, const Sym& groups,
 }
 
 Results decompose_group_norm(Builder& b, Node& node) {
-  return {group_norm(b, node.tensor("input"), node.arg("weight"), node.arg("bias"), node.integer("num_groups"), node.arg("eps"))};
+  return {group_norm(b, node.tensor("input"), node.arg("weight"), node.arg("bias"), node.integer("num_groups"),
+                     node.arg("eps"))};
 }
 
 void infer_instance_norm(Node& node) {
@@ -237,21 +246,47 @@ Results decompose_renorm(Builder& b, Node& node) {
 }  // namespace
 
 const OpDef kNormalizationRows[] = {
-    {"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor", infer_batch_norm, decompose_batch_norm},
-    {"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", infer_batch_norm, decompose_batch_norm_legit},
-    {"aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", infer_batch_norm, decompose_batch_norm_legit},
-    {"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", infer_batch_norm, nullptr, "aten::_native_batch_norm_legit.no_stats_out"},
-    {"aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)", infer_batch_norm, nullptr, "aten::_native_batch_norm_legit_no_training.out"},
-    {"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", infer_batch_norm, decompose_batch_norm_functional},
-    {"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor", infer_layer_norm, decompose_layer_norm},
-    {"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)", infer_layer_norm, nullptr, "aten::native_layer_norm.out"},
-    {"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", infer_layer_norm, decompose_rms_norm},
-    {"aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", infer_layer_norm, decompose_rms_norm},
-    {"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor", infer_group_norm, decompose_group_norm},
-    {"aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)", infer_native_group_norm, nullptr, "aten::native_group_norm.out"},
-    {"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor", infer_instance_norm, decompose_instance_norm},
+    {"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
+     "training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+     infer_batch_norm, decompose_batch_norm},
+    {"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+     "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+     infer_batch_norm, decompose_batch_norm_legit},
+    {"aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
+     "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+     infer_batch_norm, decompose_batch_norm_legit},
+    {"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float "
+     "momentum, float eps) -> (Tensor, Tensor, Tensor)",
+     infer_batch_norm, nullptr, "aten::_native_batch_norm_legit.no_stats_out"},
+    {"aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+     "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+     infer_batch_norm, nullptr, "aten::_native_batch_norm_legit_no_training.out"},
+    {"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+     "Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor "
+     "running_mean_out, Tensor running_var_out)",
+     infer_batch_norm, decompose_batch_norm_functional},
+    {"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
+     "eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+     infer_layer_norm, decompose_layer_norm},
+    {"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
+     "(Tensor, Tensor, Tensor)",
+     infer_layer_norm, nullptr, "aten::native_layer_norm.out"},
+    {"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+     infer_layer_norm, decompose_rms_norm},
+    {"aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
+     infer_layer_norm, decompose_rms_norm},
+    {"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
+     "eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
+     infer_group_norm, decompose_group_norm},
+    {"aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "
+     "float eps) -> (Tensor, Tensor, Tensor)",
+     infer_native_group_norm, nullptr, "aten::native_group_norm.out"},
+    {"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
+     "use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+     infer_instance_norm, decompose_instance_norm},
     {"aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", infer_weight_norm, decompose_weight_norm},
-    {"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", infer_weight_norm, decompose_weight_norm},
+    {"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", infer_weight_norm,
+     decompose_weight_norm},
     {"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", infer_same, decompose_renorm},
 };
 const size_t kNormalizationCount = std::size(kNormalizationRows);

@@ -92,7 +92,8 @@ Results decompose_pad(Builder& b, Node& node) {
   if (mode == "constant") {
     Arg value = node.is_none("value") ? Arg(0) : Arg(node.real("value"));
     if (is_floating(x->dtype()) && node.is_none("value")) value = 0.0;
-    if (!is_floating(x->dtype()) && value.is<double>() && value.as<double>() == static_cast<double>(static_cast<int64_t>(value.as<double>()))) {
+    if (!is_floating(x->dtype()) && value.is<double>() &&
+        value.as<double>() == static_cast<double>(static_cast<int64_t>(value.as<double>()))) {
       value = static_cast<int64_t>(value.as<double>());
     }
     return {b.call("aten.constant_pad_nd", {x, pairs, value})};
@@ -110,22 +111,31 @@ void infer_edge_pad(Node& node) {
   if (!node.op->name().starts_with("aten.reflection")) return;
   for (size_t i = 0; i < pairs.size(); ++i) {
     const Sym& size = x->sizes()[x->rank() - 1 - i / 2];
-    if (size.is_const() && pairs[i].is_const() && pairs[i].value() >= size.value()) reject("reflection padding must be smaller than the size");
+    if (size.is_const() && pairs[i].is_const() && pairs[i].value() >= size.value())
+      reject("reflection padding must be smaller than the size");
   }
 }
 
 }  // namespace
 
 const OpDef kPaddingRows[] = {
-    {"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", infer_pad, decompose_constant_pad, "aten::constant_pad_nd.out"},
-    {"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", infer_pad, decompose_pad},
+    {"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", infer_pad, decompose_constant_pad,
+     "aten::constant_pad_nd.out"},
+    {"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", infer_pad,
+     decompose_pad},
     {"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", infer_pad, decompose_pad},
-    {"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", infer_edge_pad, nullptr, "aten::reflection_pad1d.out"},
-    {"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", infer_edge_pad, nullptr, "aten::reflection_pad2d.out"},
-    {"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", infer_edge_pad, nullptr, "aten::reflection_pad3d.out"},
-    {"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", infer_edge_pad, nullptr, "aten::replication_pad1d.out"},
-    {"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", infer_edge_pad, nullptr, "aten::replication_pad2d.out"},
-    {"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", infer_edge_pad, nullptr, "aten::replication_pad3d.out"},
+    {"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", infer_edge_pad, nullptr,
+     "aten::reflection_pad1d.out"},
+    {"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", infer_edge_pad, nullptr,
+     "aten::reflection_pad2d.out"},
+    {"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", infer_edge_pad, nullptr,
+     "aten::reflection_pad3d.out"},
+    {"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", infer_edge_pad, nullptr,
+     "aten::replication_pad1d.out"},
+    {"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", infer_edge_pad, nullptr,
+     "aten::replication_pad2d.out"},
+    {"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", infer_edge_pad, nullptr,
+     "aten::replication_pad3d.out"},
 };
 const size_t kPaddingCount = std::size(kPaddingRows);
 

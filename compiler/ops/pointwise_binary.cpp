@@ -89,7 +89,8 @@ void infer_divide_mode(Node& node) {
 }
 
 Results decompose_divide_mode(Builder& b, Node& node) {
-  if (!node.is_none("rounding_mode")) return node.is("aten.div.Scalar_mode") ? Results{} : decompose_number_operand(b, node);
+  if (!node.is_none("rounding_mode"))
+    return node.is("aten.div.Scalar_mode") ? Results{} : decompose_number_operand(b, node);
   return {Compose(b).div(node.arg(0), node.arg(1))};
 }
 
@@ -113,14 +114,12 @@ Results decompose_pow_scalar(Builder& b, Node& node) {
   return {};
 }
 
-
 Results decompose_floor_divide(Builder& b, Node& node) {
   if (is_number(node.arg(1)) && tensor_or_null(node.arg(0))) {
     return {b.call("aten.div.Scalar_mode", {node.arg(0), node.arg(1), "floor"})};
   }
   return decompose_number_operand(b, node);
 }
-
 
 // fmax, fmin: NaN counts as missing.
 Results decompose_f_extreme(Builder& b, Node& node, const char* target) {
@@ -145,14 +144,23 @@ void infer_clamp_bound(Node& node) {
   set_result(node, promote(operands), broadcast_all(operands));
 }
 
-Results decompose_clamp_min(Builder& b, Node& node) { return {b.call("aten.clamp", {node.arg(0), node.arg(1), None{}})}; }
-Results decompose_clamp_max(Builder& b, Node& node) { return {b.call("aten.clamp", {node.arg(0), None{}, node.arg(1)})}; }
-Results decompose_clamp_min_tensor(Builder& b, Node& node) { return {b.call("aten.maximum", {node.arg(0), node.arg(1)})}; }
-Results decompose_clamp_max_tensor(Builder& b, Node& node) { return {b.call("aten.minimum", {node.arg(0), node.arg(1)})}; }
+Results decompose_clamp_min(Builder& b, Node& node) {
+  return {b.call("aten.clamp", {node.arg(0), node.arg(1), None{}})};
+}
+Results decompose_clamp_max(Builder& b, Node& node) {
+  return {b.call("aten.clamp", {node.arg(0), None{}, node.arg(1)})};
+}
+Results decompose_clamp_min_tensor(Builder& b, Node& node) {
+  return {b.call("aten.maximum", {node.arg(0), node.arg(1)})};
+}
+Results decompose_clamp_max_tensor(Builder& b, Node& node) {
+  return {b.call("aten.minimum", {node.arg(0), node.arg(1)})};
+}
 
 void infer_where(Node& node) {
   const Value* condition = node.tensor("condition");
-  if (condition->dtype() != DType::boolean && condition->dtype() != DType::u8) reject("where: the condition is not bool");
+  if (condition->dtype() != DType::boolean && condition->dtype() != DType::u8)
+    reject("where: the condition is not bool");
   const std::vector<Arg> operands{node.arg("self"), node.arg("other")};
   set_result(node, promote(operands), broadcast(condition->sizes(), broadcast_all(operands)));
 }
@@ -299,71 +307,115 @@ Results decompose_isclose(Builder& b, Node& node) {
 }  // namespace
 
 const OpDef kPointwiseBinaryRows[] = {
-    {"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_number_operand, "aten::add.out"},
-    {"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_add_scalar, "aten::add.Scalar_out"},
-    {"aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_number_operand, "aten::sub.out"},
-    {"aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, nullptr, "aten::sub.Scalar_out"},
-    {"aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::mul.out"},
+    {"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast,
+     decompose_number_operand, "aten::add.out"},
+    {"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_add_scalar,
+     "aten::add.Scalar_out"},
+    {"aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast,
+     decompose_number_operand, "aten::sub.out"},
+    {"aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, nullptr,
+     "aten::sub.Scalar_out"},
+    {"aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
+     "aten::mul.out"},
     {"aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::mul.Scalar_out"},
-    {"aten::div.Tensor(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_number_operand, "aten::div.out"},
+    {"aten::div.Tensor(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_number_operand,
+     "aten::div.out"},
     {"aten::div.Scalar(Tensor self, Scalar other) -> Tensor", infer_true_divide, nullptr, "aten::div.Scalar_out"},
-    {"aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", infer_divide_mode, decompose_divide_mode, "aten::div.out_mode"},
-    {"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", infer_divide_mode, decompose_divide_mode, "aten::div.Scalar_mode_out"},
-    {"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, nullptr, "aten::rsub.Scalar_out"},
-    {"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_rsub_tensor},
-    {"aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_remainder, "aten::remainder.Tensor_out"},
-    {"aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, decompose_remainder, "aten::remainder.Scalar_out"},
-    {"aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::fmod.Tensor_out"},
+    {"aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", infer_divide_mode,
+     decompose_divide_mode, "aten::div.out_mode"},
+    {"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", infer_divide_mode,
+     decompose_divide_mode, "aten::div.Scalar_mode_out"},
+    {"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, nullptr,
+     "aten::rsub.Scalar_out"},
+    {"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast,
+     decompose_rsub_tensor},
+    {"aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_remainder,
+     "aten::remainder.Tensor_out"},
+    {"aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, decompose_remainder,
+     "aten::remainder.Scalar_out"},
+    {"aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
+     "aten::fmod.Tensor_out"},
     {"aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::fmod.Scalar_out"},
-    {"aten::floor_divide(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_floor_divide, "aten::floor_divide.out"},
+    {"aten::floor_divide(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_floor_divide,
+     "aten::floor_divide.out"},
     {"aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, decompose_floor_divide},
-    {"aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", infer_broadcast, decompose_number_operand, "aten::pow.Tensor_Tensor_out"},
-    {"aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", infer_broadcast, decompose_pow_scalar, "aten::pow.Tensor_Scalar_out"},
+    {"aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", infer_broadcast, decompose_number_operand,
+     "aten::pow.Tensor_Tensor_out"},
+    {"aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", infer_broadcast, decompose_pow_scalar,
+     "aten::pow.Tensor_Scalar_out"},
     {"aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", infer_broadcast, nullptr, "aten::pow.Scalar_out"},
-    {"aten::atan2(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_number_operand, "aten::atan2.out"},
-    {"aten::maximum(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::maximum.out"},
-    {"aten::minimum(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::minimum.out"},
+    {"aten::atan2(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_number_operand,
+     "aten::atan2.out"},
+    {"aten::maximum(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
+     "aten::maximum.out"},
+    {"aten::minimum(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
+     "aten::minimum.out"},
     {"aten::fmax(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_fmax},
     {"aten::fmin(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_fmin},
-    {"aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::eq.Tensor_out"},
+    {"aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand,
+     "aten::eq.Tensor_out"},
     {"aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", infer_compare, nullptr, "aten::eq.Scalar_out"},
-    {"aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::ne.Tensor_out"},
+    {"aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand,
+     "aten::ne.Tensor_out"},
     {"aten::ne.Scalar(Tensor self, Scalar other) -> Tensor", infer_compare, nullptr, "aten::ne.Scalar_out"},
-    {"aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::lt.Tensor_out"},
+    {"aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand,
+     "aten::lt.Tensor_out"},
     {"aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", infer_compare, nullptr, "aten::lt.Scalar_out"},
-    {"aten::le.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::le.Tensor_out"},
+    {"aten::le.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand,
+     "aten::le.Tensor_out"},
     {"aten::le.Scalar(Tensor self, Scalar other) -> Tensor", infer_compare, nullptr, "aten::le.Scalar_out"},
-    {"aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::gt.Tensor_out"},
+    {"aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand,
+     "aten::gt.Tensor_out"},
     {"aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", infer_compare, nullptr, "aten::gt.Scalar_out"},
-    {"aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::ge.Tensor_out"},
+    {"aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand,
+     "aten::ge.Tensor_out"},
     {"aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", infer_compare, nullptr, "aten::ge.Scalar_out"},
-    {"aten::logical_and(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::logical_and.out"},
-    {"aten::logical_or(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::logical_or.out"},
-    {"aten::logical_xor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand, "aten::logical_xor.out"},
-    {"aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::bitwise_and.Tensor_out"},
-    {"aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::bitwise_and.Scalar_out"},
-    {"aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::bitwise_or.Tensor_out"},
-    {"aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::bitwise_or.Scalar_out"},
-    {"aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::bitwise_xor.Tensor_out"},
-    {"aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::bitwise_xor.Scalar_out"},
-    {"aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::bitwise_left_shift.Tensor_out"},
-    {"aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::bitwise_left_shift.Tensor_Scalar_out"},
-    {"aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand, "aten::bitwise_right_shift.Tensor_out"},
-    {"aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::bitwise_right_shift.Tensor_Scalar_out"},
+    {"aten::logical_and(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand,
+     "aten::logical_and.out"},
+    {"aten::logical_or(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand,
+     "aten::logical_or.out"},
+    {"aten::logical_xor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand,
+     "aten::logical_xor.out"},
+    {"aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
+     "aten::bitwise_and.Tensor_out"},
+    {"aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr,
+     "aten::bitwise_and.Scalar_out"},
+    {"aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
+     "aten::bitwise_or.Tensor_out"},
+    {"aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr,
+     "aten::bitwise_or.Scalar_out"},
+    {"aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
+     "aten::bitwise_xor.Tensor_out"},
+    {"aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr,
+     "aten::bitwise_xor.Scalar_out"},
+    {"aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
+     "aten::bitwise_left_shift.Tensor_out"},
+    {"aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr,
+     "aten::bitwise_left_shift.Tensor_Scalar_out"},
+    {"aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
+     "aten::bitwise_right_shift.Tensor_out"},
+    {"aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr,
+     "aten::bitwise_right_shift.Tensor_Scalar_out"},
     {"aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", infer_clamp, nullptr, "aten::clamp.out"},
-    {"aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", infer_clamp, nullptr, "aten::clamp.Tensor_out"},
+    {"aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", infer_clamp, nullptr,
+     "aten::clamp.Tensor_out"},
     {"aten::clamp_min(Tensor self, Scalar min) -> Tensor", infer_clamp_bound, decompose_clamp_min},
     {"aten::clamp_max(Tensor self, Scalar max) -> Tensor", infer_clamp_bound, decompose_clamp_max},
     {"aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", infer_clamp_bound, decompose_clamp_min_tensor},
     {"aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", infer_clamp_bound, decompose_clamp_max_tensor},
-    {"aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", infer_where, decompose_where, "aten::where.self_out"},
+    {"aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", infer_where, decompose_where,
+     "aten::where.self_out"},
     {"aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", infer_where, decompose_where},
     {"aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", infer_where, decompose_where},
     {"aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", infer_where, decompose_where},
-    {"aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", infer_masked_fill, nullptr, "aten::masked_fill.Scalar_out"},
-    {"aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", infer_masked_fill, decompose_masked_fill_tensor},
-    {"aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", infer_three, decompose_addcmul},
-    {"aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", infer_addcdiv, decompose_addcdiv},
+    {"aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", infer_masked_fill, nullptr,
+     "aten::masked_fill.Scalar_out"},
+    {"aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", infer_masked_fill,
+     decompose_masked_fill_tensor},
+    {"aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", infer_three,
+     decompose_addcmul},
+    {"aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", infer_addcdiv,
+     decompose_addcdiv},
     {"aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", infer_broadcast, decompose_lerp},
     {"aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", infer_three, decompose_lerp},
     {"aten::hypot(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_hypot},
@@ -377,7 +429,9 @@ const OpDef kPointwiseBinaryRows[] = {
     {"aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_copysign},
     {"aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", infer_true_divide, decompose_copysign},
     {"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", infer_copy, decompose_copy},
-    {"aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", infer_compare, decompose_isclose},
+    {"aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool "
+     "equal_nan=False) -> Tensor",
+     infer_compare, decompose_isclose},
 };
 const size_t kPointwiseBinaryCount = std::size(kPointwiseBinaryRows);
 

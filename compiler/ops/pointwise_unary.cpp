@@ -189,7 +189,8 @@ const OpDef kPointwiseUnaryRows[] = {
     {"aten::isposinf(Tensor self) -> Tensor", infer_predicate, decompose_isposinf},
     {"aten::isneginf(Tensor self) -> Tensor", infer_predicate, decompose_isneginf},
     {"aten::signbit(Tensor self) -> Tensor", infer_predicate, decompose_signbit},
-    {"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", infer_same, decompose_nan_to_num},
+    {"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", infer_same,
+     decompose_nan_to_num},
     {"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", infer_same, decompose_round_decimals},
     {"aten::log_sigmoid(Tensor self) -> Tensor", infer_same, decompose_log_sigmoid},
 };

@@ -21,11 +21,13 @@ Window window_of(const Node& node, size_t spatial) {
   const Ints stride = node.is_none("stride") ? Ints{} : node.ints("stride");
   w.stride = stride.empty() ? w.kernel : repeat_to(stride, spatial, "stride");
   w.padding = repeat_to(node.ints("padding"), spatial, "padding");
-  w.dilation = node.op->parsed->find("dilation") >= 0 ? repeat_to(node.ints("dilation"), spatial, "dilation") : Ints(spatial, Sym(1));
+  w.dilation = node.op->parsed->find("dilation") >= 0 ? repeat_to(node.ints("dilation"), spatial, "dilation")
+                                                      : Ints(spatial, Sym(1));
   w.ceil_mode = node.boolean("ceil_mode");
   for (size_t i = 0; i < spatial; ++i) {
     if (!w.padding[i].is_const() || !w.kernel[i].is_const()) continue;
-    if (w.padding[i].value() < 0 || w.padding[i].value() > w.kernel[i].value() / 2) reject("pooling: padding is more than half of the window");
+    if (w.padding[i].value() < 0 || w.padding[i].value() > w.kernel[i].value() / 2)
+      reject("pooling: padding is more than half of the window");
   }
   return w;
 }
@@ -37,11 +39,13 @@ size_t spatial_of(const Node& node) {
 }
 
 Sizes pooled(const Value* x, size_t spatial, const Window& w) {
-  if (x->rank() != spatial + 1 && x->rank() != spatial + 2) reject(fmt::format("pooling: rank {} is not supported", x->rank()));
+  if (x->rank() != spatial + 1 && x->rank() != spatial + 2)
+    reject(fmt::format("pooling: rank {} is not supported", x->rank()));
   Sizes sizes = x->sizes();
   const size_t first = x->rank() - spatial;
   for (size_t i = 0; i < spatial; ++i) {
-    sizes[first + i] = window_size(sizes[first + i], w.padding[i], w.kernel[i], w.stride[i], w.dilation[i], w.ceil_mode);
+    sizes[first + i] =
+        window_size(sizes[first + i], w.padding[i], w.kernel[i], w.stride[i], w.dilation[i], w.ceil_mode);
   }
   return sizes;
 }
@@ -77,7 +81,8 @@ Results max_pool(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const size_t spatial = spatial_of(node);
   Window w = window_of(node, spatial);
-  if (spatial == 3) return b.call_multi("aten.max_pool3d_with_indices", {x, w.kernel, w.stride, w.padding, w.dilation, w.ceil_mode});
+  if (spatial == 3)
+    return b.call_multi("aten.max_pool3d_with_indices", {x, w.kernel, w.stride, w.padding, w.dilation, w.ceil_mode});
   if (spatial == 2 && x->rank() == 4) {
     return b.call_multi("aten.max_pool2d_with_indices", {x, w.kernel, w.stride, w.padding, w.dilation, w.ceil_mode});
   }
@@ -88,7 +93,8 @@ Results max_pool(Builder& b, Node& node) {
     w.dilation = with_height(w.dilation, 1);
   }
   return as_batched(b, x, spatial, 2, [&](Value* batched) {
-    return b.call_multi("aten.max_pool2d_with_indices", {batched, w.kernel, w.stride, w.padding, w.dilation, w.ceil_mode});
+    return b.call_multi("aten.max_pool2d_with_indices",
+                        {batched, w.kernel, w.stride, w.padding, w.dilation, w.ceil_mode});
   });
 }
 Results decompose_max_pool(Builder& b, Node& node) { return {max_pool(b, node)[0]}; }
@@ -115,7 +121,8 @@ Results decompose_avg_pool(Builder& b, Node& node) {
   const Window w = window_of(node, spatial);
   const std::string name(node.op->name());
   return as_batched(b, x, spatial, spatial, [&](Value* batched) -> Results {
-    return {b.call(name, {batched, w.kernel, w.stride, w.padding, w.ceil_mode, node.arg("count_include_pad"), node.arg("divisor_override")})};
+    return {b.call(name, {batched, w.kernel, w.stride, w.padding, w.ceil_mode, node.arg("count_include_pad"),
+                          node.arg("divisor_override")})};
   });
 }
 
@@ -134,7 +141,8 @@ Ints adaptive_target(const Node& node, size_t spatial) {
 void infer_adaptive(Node& node) {
   const Value* x = node.tensor("self");
   const size_t spatial = spatial_of(node);
-  if (x->rank() != spatial + 1 && x->rank() != spatial + 2) reject(fmt::format("adaptive pooling: rank {} is not supported", x->rank()));
+  if (x->rank() != spatial + 1 && x->rank() != spatial + 2)
+    reject(fmt::format("adaptive pooling: rank {} is not supported", x->rank()));
   const Ints target = adaptive_target(node, spatial);
   Sizes sizes = x->sizes();
   for (size_t i = 0; i < spatial; ++i) sizes[x->rank() - spatial + i] = target[i];
@@ -168,7 +176,8 @@ bool all_ones(const Ints& list) {
 // Window i along one dimension covers floor(i in / out) .. ceil((i + 1) in / out).
 Value* adaptive_mean_along(Compose& c, Value* x, int64_t dim, int64_t out) {
   const Sym size = x->sizes()[static_cast<size_t>(dim)];
-  require(size.is_const() && out > 0 && out <= 4096, "adaptive pooling of a dynamic size that does not divide is not supported");
+  require(size.is_const() && out > 0 && out <= 4096,
+          "adaptive pooling of a dynamic size that does not divide is not supported");
   const int64_t in = size.value();
   Values parts;
   for (int64_t i = 0; i < out; ++i) {
@@ -247,32 +256,58 @@ Results decompose_unpool(Builder& b, Node& node) {
   from.push_back(numel(Sizes(x->sizes().begin() + static_cast<int64_t>(lead), x->sizes().end())));
   to.push_back(numel(Sizes(out.begin() + static_cast<int64_t>(lead), out.end())));
   Value* zeros = b.full(to, x->dtype() == DType::f32 ? Arg(0.0) : Arg(0), x->dtype());
-  Value* flat = b.call("aten.scatter.src", {zeros, static_cast<int64_t>(lead), b.reshape(indices, from), b.reshape(x, from)});
+  Value* flat =
+      b.call("aten.scatter.src", {zeros, static_cast<int64_t>(lead), b.reshape(indices, from), b.reshape(x, from)});
   return {b.reshape(flat, out)};
 }
 
 }  // namespace
 
 const OpDef kPoolingRows[] = {
-    {"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", infer_pool, decompose_max_pool},
-    {"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", infer_pool, decompose_max_pool},
-    {"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", infer_pool, decompose_max_pool},
-    {"aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)", infer_pool, decompose_max_pool_indices},
-    {"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", infer_pool, decompose_max_pool_indices, "aten::max_pool2d_with_indices.out"},
-    {"aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", infer_pool, nullptr, "aten::max_pool3d_with_indices.out", kNoStock},
-    {"aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor", infer_pool, decompose_avg_pool1d},
-    {"aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", infer_pool, decompose_avg_pool, "aten::avg_pool2d.out"},
-    {"aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", infer_pool, decompose_avg_pool, "aten::avg_pool3d.out", kNoStock},
+    {"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], "
+     "bool ceil_mode=False) -> Tensor",
+     infer_pool, decompose_max_pool},
+    {"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool "
+     "ceil_mode=False) -> Tensor",
+     infer_pool, decompose_max_pool},
+    {"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool "
+     "ceil_mode=False) -> Tensor",
+     infer_pool, decompose_max_pool},
+    {"aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] "
+     "dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)",
+     infer_pool, decompose_max_pool_indices},
+    {"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] "
+     "dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+     infer_pool, decompose_max_pool_indices, "aten::max_pool2d_with_indices.out"},
+    {"aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] "
+     "dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+     infer_pool, nullptr, "aten::max_pool3d_with_indices.out", kNoStock},
+    {"aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, "
+     "bool count_include_pad=True) -> Tensor",
+     infer_pool, decompose_avg_pool1d},
+    {"aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
+     "count_include_pad=True, int? divisor_override=None) -> Tensor",
+     infer_pool, decompose_avg_pool, "aten::avg_pool2d.out"},
+    {"aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool "
+     "count_include_pad=True, int? divisor_override=None) -> Tensor",
+     infer_pool, decompose_avg_pool, "aten::avg_pool3d.out", kNoStock},
     {"aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg},
     {"aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg},
     {"aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg},
-    {"aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg, "aten::_adaptive_avg_pool2d.out"},
-    {"aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg},
-    {"aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", infer_adaptive, decompose_adaptive_max},
-    {"aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", infer_adaptive, decompose_adaptive_max, "aten::adaptive_max_pool2d.out", kNoStock},
-    {"aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", infer_adaptive, decompose_adaptive_max, "aten::adaptive_max_pool3d.out", kNoStock},
-    {"aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", infer_unpool, decompose_unpool},
-    {"aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", infer_unpool, decompose_unpool},
+    {"aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg,
+     "aten::_adaptive_avg_pool2d.out"},
+    {"aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", infer_adaptive,
+     decompose_adaptive_avg},
+    {"aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", infer_adaptive,
+     decompose_adaptive_max},
+    {"aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", infer_adaptive,
+     decompose_adaptive_max, "aten::adaptive_max_pool2d.out", kNoStock},
+    {"aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", infer_adaptive,
+     decompose_adaptive_max, "aten::adaptive_max_pool3d.out", kNoStock},
+    {"aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", infer_unpool,
+     decompose_unpool},
+    {"aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
+     infer_unpool, decompose_unpool},
 };
 const size_t kPoolingCount = std::size(kPoolingRows);
 

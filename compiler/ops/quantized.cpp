@@ -71,7 +71,8 @@ void infer_qparams_per_token(Node& node) {
   set_result(node, 1, DType::i64, sizes);
 }
 std::vector<Value*> decompose_qparams_per_token(Builder& b, Node& node) {
-  return b.call_multi("quantized_decomposed.choose_qparams_per_token_asymmetric", {node.arg("input"), node.arg("dtype")});
+  return b.call_multi("quantized_decomposed.choose_qparams_per_token_asymmetric",
+                      {node.arg("input"), node.arg("dtype")});
 }
 
 // Channel vector as a tensor that broadcasts along `axis`.
@@ -120,8 +121,8 @@ Results decompose_quantize_group(Builder& b, Node& node) {
 
 // The tensor with each blocked dimension split in (blocks, block), and the sizes of one parameter per block.
 struct Blocks {
-  Sizes split;                  // of the tensor
-  Sizes parameter;              // of scale and zero point, 1 for the block dimensions
+  Sizes split;      // of the tensor
+  Sizes parameter;  // of scale and zero point, 1 for the block dimensions
   std::vector<int64_t> reduced;
 };
 Blocks blocks_of(const Value* x, const Ints& block) {
@@ -232,7 +233,8 @@ Results decompose_choose_affine(Builder& b, Node& node) {
 // --- 8-bit, 4-bit and 2-bit tables ---
 
 void infer_packed_embedding(Node& node, int64_t per_byte) {
-  const Value *weight = node.tensor("weight"), *indices = node.tensor("indices"), *scales = node.tensor("weight_scales");
+  const Value *weight = node.tensor("weight"), *indices = node.tensor("indices"),
+              *scales = node.tensor("weight_scales");
   require_rank(weight, 2, "quantized embedding: weight");
   Sizes sizes = indices->sizes();
   sizes.push_back(weight->sizes()[1] * per_byte);
@@ -248,22 +250,50 @@ void infer_embedding_2bit(Node& node) { infer_packed_embedding(node, 4); }
 
 #define QD "quantized_decomposed::"
 const OpDef kQuantizedRows[] = {
-    {"quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", infer_quantize, nullptr, QD "quantize_per_tensor.out"},
-    {"quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor", infer_quantize, nullptr, QD "quantize_per_tensor.Tensor_out"},
-    {"quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", infer_dequantize, nullptr, QD "dequantize_per_tensor.out"},
-    {"quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", infer_dequantize, nullptr, QD "dequantize_per_tensor.Tensor_out"},
-    {"quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor", infer_quantize_channel, nullptr, QD "quantize_per_channel.out"},
-    {"quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor", infer_dequantize_channel, nullptr, QD "dequantize_per_channel.out"},
-    {"quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype) -> Tensor", infer_quantize, nullptr, QD "quantize_per_token.out"},
-    {"quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor", infer_dequantize, nullptr, QD "dequantize_per_token.out"},
-    {"quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", infer_qparams, nullptr, QD "choose_qparams.Tensor_out"},
-    {"quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)", infer_qparams, decompose_qparams_symmetric},
-    {"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", infer_qparams_per_token, nullptr,
-     QD "choose_qparams_per_token_asymmetric.out"},
-    {"quantized_decomposed::_choose_qparams_per_token_asymmetric_impl(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", infer_qparams_per_token, decompose_qparams_per_token},
-    {"quantized_decomposed::fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor", nullptr, decompose_fake_quant_channel},
-    {"quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor", infer_quantize, decompose_quantize_group},
-    {"quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor", infer_dequantize, decompose_quantize_group},
+    {"quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int "
+     "quant_max, ScalarType dtype) -> Tensor",
+     infer_quantize, nullptr, QD "quantize_per_tensor.out"},
+    {"quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, "
+     "int quant_max, ScalarType dtype) -> Tensor",
+     infer_quantize, nullptr, QD "quantize_per_tensor.Tensor_out"},
+    {"quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int "
+     "quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+     infer_dequantize, nullptr, QD "dequantize_per_tensor.out"},
+    {"quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, "
+     "int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+     infer_dequantize, nullptr, QD "dequantize_per_tensor.Tensor_out"},
+    {"quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int "
+     "quant_min, int quant_max, ScalarType dtype) -> Tensor",
+     infer_quantize_channel, nullptr, QD "quantize_per_channel.out"},
+    {"quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int "
+     "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+     infer_dequantize_channel, nullptr, QD "dequantize_per_channel.out"},
+    {"quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int "
+     "quant_max, ScalarType dtype) -> Tensor",
+     infer_quantize, nullptr, QD "quantize_per_token.out"},
+    {"quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int "
+     "quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor",
+     infer_dequantize, nullptr, QD "dequantize_per_token.out"},
+    {"quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType "
+     "dtype) -> (Tensor, Tensor)",
+     infer_qparams, nullptr, QD "choose_qparams.Tensor_out"},
+    {"quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, "
+     "ScalarType dtype) -> (Tensor, Tensor)",
+     infer_qparams, decompose_qparams_symmetric},
+    {"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)",
+     infer_qparams_per_token, nullptr, QD "choose_qparams_per_token_asymmetric.out"},
+    {"quantized_decomposed::_choose_qparams_per_token_asymmetric_impl(Tensor input, ScalarType dtype) -> (Tensor, "
+     "Tensor)",
+     infer_qparams_per_token, decompose_qparams_per_token},
+    {"quantized_decomposed::fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int "
+     "quant_min, int quant_max) -> Tensor",
+     nullptr, decompose_fake_quant_channel},
+    {"quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, "
+     "int quant_max, ScalarType dtype, int group_size) -> Tensor",
+     infer_quantize, decompose_quantize_group},
+    {"quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int "
+     "quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor",
+     infer_dequantize, decompose_quantize_group},
     {"quantized_decomposed::embedding_byte(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
      infer_embedding_byte, nullptr, QD "embedding_byte.out"},
@@ -282,10 +312,12 @@ const OpDef kQuantizedRows[] = {
     {"quantized_decomposed::embedding_2bit.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype) -> Tensor",
      infer_embedding_2bit, nullptr, QD "embedding_2bit.dtype_out"},
-    {"torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType output_dtype, "
+    {"torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
+     "output_dtype, "
      "Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor",
      infer_quantize_affine, decompose_quantize_affine},
-    {"torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType input_dtype, "
+    {"torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
+     "input_dtype, "
      "Scalar? quant_min=None, Scalar? quant_max=None, ScalarType output_dtype=6) -> Tensor",
      infer_dequantize_affine, decompose_dequantize_affine},
     {"torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, "

@@ -16,11 +16,19 @@ void infer_random_like(Node& node) {
   set_result(node, typed ? node.dtype("dtype").value_or(x->dtype()) : x->dtype(), x->sizes());
 }
 
-Value* uniform(Builder& b, Sizes sizes, DType dtype = DType::f32) { return b.call("aten.rand", {std::move(sizes), dtype}); }
-Value* normal(Builder& b, Sizes sizes, DType dtype = DType::f32) { return b.call("aten.randn", {std::move(sizes), dtype}); }
+Value* uniform(Builder& b, Sizes sizes, DType dtype = DType::f32) {
+  return b.call("aten.rand", {std::move(sizes), dtype});
+}
+Value* normal(Builder& b, Sizes sizes, DType dtype = DType::f32) {
+  return b.call("aten.randn", {std::move(sizes), dtype});
+}
 
-Results decompose_rand_like(Builder& b, Node& node) { return {uniform(b, node.result()->sizes(), node.result()->dtype())}; }
-Results decompose_randn_like(Builder& b, Node& node) { return {normal(b, node.result()->sizes(), node.result()->dtype())}; }
+Results decompose_rand_like(Builder& b, Node& node) {
+  return {uniform(b, node.result()->sizes(), node.result()->dtype())};
+}
+Results decompose_randn_like(Builder& b, Node& node) {
+  return {normal(b, node.result()->sizes(), node.result()->dtype())};
+}
 
 // from + (to - from) * rand
 Results decompose_uniform(Builder& b, Node& node) {
@@ -50,9 +58,11 @@ Results decompose_bernoulli(Builder& b, Node& node) {
 // low + floor(rand * (high - low))
 Results decompose_randint(Builder& b, Node& node) {
   Compose c(b);
-  const int64_t low = node.op->parsed->find("low") >= 0 ? node.static_integer("low") : 0, high = node.static_integer("high");
+  const int64_t low = node.op->parsed->find("low") >= 0 ? node.static_integer("low") : 0,
+                high = node.static_integer("high");
   require(high > low, "randint: the range is empty");
-  Value* steps = b.call("aten.floor", {c.mul(uniform(b, node.result()->sizes()), static_cast<double>(high) - static_cast<double>(low))});
+  Value* steps = b.call(
+      "aten.floor", {c.mul(uniform(b, node.result()->sizes()), static_cast<double>(high) - static_cast<double>(low))});
   return {b.cast(c.add(steps, low), node.result()->dtype())};
 }
 void infer_randint(Node& node) { set_result(node, node.dtype("dtype").value_or(DType::i64), node.ints("size")); }
@@ -97,25 +107,54 @@ Results decompose_multinomial(Builder& b, Node& node) {
 }  // namespace
 
 const OpDef kRandomRows[] = {
-    {"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_random, nullptr, "aten::rand.out", kRandom},
-    {"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_random, nullptr, "aten::randn.out", kRandom},
-    {"aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", infer_random_like, decompose_rand_like, nullptr, kRandom},
-    {"aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", infer_random_like, decompose_randn_like, nullptr, kRandom},
-    {"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", infer_random_like, decompose_uniform, nullptr, kRandom},
-    {"aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor", infer_random_like, decompose_normal, nullptr, kRandom},
-    {"aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", nullptr, decompose_normal_tensors, nullptr, kRandom},
-    {"aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", nullptr, decompose_normal_tensors, nullptr, kRandom},
-    {"aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", nullptr, decompose_normal_tensors, nullptr, kRandom},
-    {"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", infer_random_like, decompose_bernoulli, nullptr, kRandom},
-    {"aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", infer_random_like, decompose_bernoulli, nullptr, kRandom},
-    {"aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", infer_random_like, decompose_bernoulli, nullptr, kRandom},
-    {"aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_randint, decompose_randint, nullptr, kRandom},
-    {"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_randint, decompose_randint, nullptr, kRandom},
-    {"aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", infer_random_like, decompose_randint, nullptr, kRandom},
-    {"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", infer_random_like, decompose_randint, nullptr, kRandom},
-    {"aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", infer_randperm, decompose_randperm, nullptr, kRandom},
-    {"aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", infer_random_like, decompose_exponential, nullptr, kRandom},
-    {"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", infer_multinomial, decompose_multinomial, nullptr, kRandom},
+    {"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     infer_random, nullptr, "aten::rand.out", kRandom},
+    {"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     infer_random, nullptr, "aten::randn.out", kRandom},
+    {"aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+     infer_random_like, decompose_rand_like, nullptr, kRandom},
+    {"aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+     infer_random_like, decompose_randn_like, nullptr, kRandom},
+    {"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor",
+     infer_random_like, decompose_uniform, nullptr, kRandom},
+    {"aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",
+     infer_random_like, decompose_normal, nullptr, kRandom},
+    {"aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", nullptr,
+     decompose_normal_tensors, nullptr, kRandom},
+    {"aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", nullptr,
+     decompose_normal_tensors, nullptr, kRandom},
+    {"aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", nullptr,
+     decompose_normal_tensors, nullptr, kRandom},
+    {"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", infer_random_like, decompose_bernoulli,
+     nullptr, kRandom},
+    {"aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", infer_random_like,
+     decompose_bernoulli, nullptr, kRandom},
+    {"aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", infer_random_like,
+     decompose_bernoulli, nullptr, kRandom},
+    {"aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, "
+     "bool? pin_memory=None) -> Tensor",
+     infer_randint, decompose_randint, nullptr, kRandom},
+    {"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? "
+     "device=None, bool? pin_memory=None) -> Tensor",
+     infer_randint, decompose_randint, nullptr, kRandom},
+    {"aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+     "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+     infer_random_like, decompose_randint, nullptr, kRandom},
+    {"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? "
+     "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+     infer_random_like, decompose_randint, nullptr, kRandom},
+    {"aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     infer_randperm, decompose_randperm, nullptr, kRandom},
+    {"aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", infer_random_like,
+     decompose_exponential, nullptr, kRandom},
+    {"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> "
+     "Tensor",
+     infer_multinomial, decompose_multinomial, nullptr, kRandom},
 };
 const size_t kRandomCount = std::size(kRandomRows);
 

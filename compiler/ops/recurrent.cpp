@@ -78,7 +78,8 @@ Layers run_layers(Compose& c, Node& node, CellKind kind, Value* h0, Value* c0) {
   Value* x = node.tensor("input");
   const bool unbatched = x->rank() == 2, batch_first = node.boolean("batch_first") && !unbatched;
   require(unbatched || x->rank() == 3, "a recurrent layer needs rank 2 or 3");
-  require(!node.boolean("train") || node.real("dropout") == 0, "a recurrent layer with dropout is not supported: export in eval mode");
+  require(!node.boolean("train") || node.real("dropout") == 0,
+          "a recurrent layer with dropout is not supported: export in eval mode");
   if (unbatched) {
     x = b.unsqueeze(x, 1);
     h0 = b.unsqueeze(h0, 1);
@@ -88,16 +89,20 @@ Layers run_layers(Compose& c, Node& node, CellKind kind, Value* h0, Value* c0) {
   const int64_t layers = node.static_integer("num_layers"), directions = node.boolean("bidirectional") ? 2 : 1;
   const Values params = node.tensors("params");
   require(layers > 0 && layers < 1024, "the number of layers is out of range");
-  const size_t per_cell = params.size() / static_cast<size_t>(layers * directions), base = node.boolean("has_biases") ? 4 : 2;
-  require(params.size() == per_cell * static_cast<size_t>(layers * directions), "a recurrent layer has the wrong number of weights");
-  require(per_cell == base || (kind == CellKind::lstm && per_cell == base + 1), "a recurrent layer has the wrong number of weights");
+  const size_t per_cell = params.size() / static_cast<size_t>(layers * directions),
+               base = node.boolean("has_biases") ? 4 : 2;
+  require(params.size() == per_cell * static_cast<size_t>(layers * directions),
+          "a recurrent layer has the wrong number of weights");
+  require(per_cell == base || (kind == CellKind::lstm && per_cell == base + 1),
+          "a recurrent layer has the wrong number of weights");
   Layers out;
   for (int64_t layer = 0; layer < layers; ++layer) {
     Values sides;
     for (int64_t d = 0; d < directions; ++d) {
       const int64_t index = layer * directions + d;
 
-      for (size_t i = 0; i < per_cell; ++i) require(params[static_cast<size_t>(index) * per_cell + i] != nullptr, "a weight of a recurrent layer is None");
+      for (size_t i = 0; i < per_cell; ++i)
+        require(params[static_cast<size_t>(index) * per_cell + i] != nullptr, "a weight of a recurrent layer is None");
       auto at = [&](size_t i) { return params[static_cast<size_t>(index) * per_cell + i]; };
       Cell cell{at(0), at(1)};
       if (base == 4) {
@@ -158,14 +163,30 @@ Results decompose_relu_cell(Builder& b, Node& node) { return simple_cell(b, node
 }  // namespace
 
 const OpDef kRecurrentRows[] = {
-    {"aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)", nullptr, decompose_lstm},
-    {"aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)", nullptr, decompose_gru},
-    {"aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)", nullptr, decompose_rnn_tanh},
-    {"aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)", nullptr, decompose_rnn_relu},
-    {"aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)", nullptr, decompose_lstm_cell},
-    {"aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", nullptr, decompose_gru_cell},
-    {"aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", nullptr, decompose_tanh_cell},
-    {"aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor", nullptr, decompose_relu_cell},
+    {"aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, "
+     "bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
+     nullptr, decompose_lstm},
+    {"aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool "
+     "train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+     nullptr, decompose_gru},
+    {"aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, "
+     "bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+     nullptr, decompose_rnn_tanh},
+    {"aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, "
+     "bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+     nullptr, decompose_rnn_relu},
+    {"aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
+     "(Tensor, Tensor)",
+     nullptr, decompose_lstm_cell},
+    {"aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
+     "Tensor",
+     nullptr, decompose_gru_cell},
+    {"aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
+     "Tensor",
+     nullptr, decompose_tanh_cell},
+    {"aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
+     "Tensor",
+     nullptr, decompose_relu_cell},
 };
 const size_t kRecurrentCount = std::size(kRecurrentRows);
 

@@ -117,9 +117,12 @@ struct Spread {
 };
 Spread spread_of(const Node& node) {
   Spread s;
-  s.dims = has_arg(node, "dim") ? reduced_dims(node, "dim", node.tensor("self")->rank()) : all_dims(node.tensor("self")->rank());
-  if (has_arg(node, "correction")) s.correction = node.is_none("correction") ? 1 : node.real("correction");
-  else s.correction = node.boolean("unbiased") ? 1 : 0;
+  s.dims = has_arg(node, "dim") ? reduced_dims(node, "dim", node.tensor("self")->rank())
+                                : all_dims(node.tensor("self")->rank());
+  if (has_arg(node, "correction"))
+    s.correction = node.is_none("correction") ? 1 : node.real("correction");
+  else
+    s.correction = node.boolean("unbiased") ? 1 : 0;
   s.keepdim = keepdim_of(node);
   return s;
 }
@@ -145,7 +148,8 @@ Results decompose_deviation(Builder& b, Node& node) {
 Results variance_and_mean(Builder& b, Node& node, bool root) {
   Compose c(b);
   const Spread s = spread_of(node);
-  Results out = b.call_multi("aten.var_mean.correction", {node.arg("self"), to_ints(s.dims), correction_arg(s.correction), s.keepdim});
+  Results out = b.call_multi("aten.var_mean.correction",
+                             {node.arg("self"), to_ints(s.dims), correction_arg(s.correction), s.keepdim});
   if (root) out[0] = c.sqrt(out[0]);
   return out;
 }
@@ -262,14 +266,16 @@ Results decompose_linalg_norm(Builder& b, Node& node) {
     return {vector_norm(c, x, order_of(node), dims, keepdim_of(node))};
   }
   const double order = order_of(node);
-  require(std::abs(order) == 1 || std::abs(order) == kInfinity, "this matrix norm needs singular values, which are not supported");
+  require(std::abs(order) == 1 || std::abs(order) == kInfinity,
+          "this matrix norm needs singular values, which are not supported");
   if (node.static_ints("dim").size() == 2) {
     dims = node.static_ints("dim");
     for (int64_t& dim : dims) dim = wrap_dim(dim, x->rank());
   }
   const bool columns = std::abs(order) == 1;
   Value* sums = c.sum(c.abs(x), {columns ? dims[0] : dims[1]}, true);
-  Value* out = order > 0 ? c.amax(sums, {columns ? dims[1] : dims[0]}, true) : c.amin(sums, {columns ? dims[1] : dims[0]}, true);
+  Value* out =
+      order > 0 ? c.amax(sums, {columns ? dims[1] : dims[0]}, true) : c.amin(sums, {columns ? dims[1] : dims[0]}, true);
   return {keepdim_of(node) ? out : b.reshape(out, node.result()->sizes())};
 }
 
@@ -297,14 +303,18 @@ Results decompose_sum_to_size(Builder& b, Node& node) {
 
 const OpDef kReductionRows[] = {
     {"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_sum, decompose_sum},
-    {"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_sum, nullptr, "aten::sum.IntList_out"},
+    {"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+     infer_sum, nullptr, "aten::sum.IntList_out"},
     {"aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_mean, decompose_mean},
-    {"aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_mean, nullptr, "aten::mean.out"},
+    {"aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_mean,
+     nullptr, "aten::mean.out"},
     {"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_sum, nullptr, "aten::prod.out"},
-    {"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_sum, nullptr, "aten::prod.int_out"},
+    {"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_sum,
+     nullptr, "aten::prod.int_out"},
     {"aten::any(Tensor self) -> Tensor", infer_any, decompose_any},
     {"aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", infer_any, decompose_any},
-    {"aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", infer_any, nullptr, "aten::any.dims_out"},
+    {"aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", infer_any, nullptr,
+     "aten::any.dims_out"},
     {"aten::all(Tensor self) -> Tensor", infer_any, decompose_all},
     {"aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", infer_any, decompose_all},
     {"aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", infer_any, decompose_all},
@@ -314,45 +324,83 @@ const OpDef kReductionRows[] = {
     {"aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", infer_extreme, nullptr, "aten::amin.out"},
     {"aten::max(Tensor self) -> Tensor", infer_extreme, decompose_global_extreme},
     {"aten::min(Tensor self) -> Tensor", infer_extreme, decompose_global_extreme},
-    {"aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_extreme_dim, nullptr, "aten::max.dim_max"},
-    {"aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_extreme_dim, nullptr, "aten::min.dim_min"},
-    {"aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", infer_aminmax, decompose_aminmax},
-    {"aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", infer_arg_extreme, nullptr, "aten::argmax.out"},
-    {"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", infer_arg_extreme, nullptr, "aten::argmin.out"},
-    {"aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_sum, decompose_nansum},
-    {"aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_mean, decompose_nanmean},
+    {"aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_extreme_dim,
+     nullptr, "aten::max.dim_max"},
+    {"aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", infer_extreme_dim,
+     nullptr, "aten::min.dim_min"},
+    {"aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", infer_aminmax,
+     decompose_aminmax},
+    {"aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", infer_arg_extreme, nullptr,
+     "aten::argmax.out"},
+    {"aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", infer_arg_extreme, nullptr,
+     "aten::argmin.out"},
+    {"aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_sum,
+     decompose_nansum},
+    {"aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+     infer_mean, decompose_nanmean},
     {"aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", nullptr, decompose_count_nonzero},
     {"aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", nullptr, decompose_count_nonzero},
     {"aten::var(Tensor self, bool unbiased=True) -> Tensor", infer_variance, decompose_variance},
-    {"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", infer_variance, decompose_variance},
-    {"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", infer_variance, nullptr, "aten::var.correction_out"},
+    {"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", infer_variance,
+     decompose_variance},
+    {"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+     infer_variance, nullptr, "aten::var.correction_out"},
     {"aten::std(Tensor self, bool unbiased=True) -> Tensor", infer_variance, decompose_deviation},
-    {"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", infer_variance, decompose_deviation},
-    {"aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", infer_variance, decompose_deviation},
+    {"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", infer_variance,
+     decompose_deviation},
+    {"aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+     infer_variance, decompose_deviation},
     {"aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", infer_variance, decompose_var_mean},
-    {"aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", infer_variance, decompose_var_mean},
-    {"aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", infer_variance, nullptr, "aten::var_mean.correction_out"},
+    {"aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
+     infer_variance, decompose_var_mean},
+    {"aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> "
+     "(Tensor, Tensor)",
+     infer_variance, nullptr, "aten::var_mean.correction_out"},
     {"aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", infer_variance, decompose_std_mean},
-    {"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", infer_variance, decompose_std_mean},
-    {"aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", infer_variance, decompose_std_mean},
-    {"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, decompose_cumsum, "aten::cumsum.out"},
-    {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, nullptr, "aten::cumprod.out", kNoStock},
-    {"aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", infer_scan_extreme, nullptr, "aten::cummax.out", kNoStock},
-    {"aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", infer_scan_extreme, nullptr, "aten::cummin.out", kNoStock},
-    {"aten::logcumsumexp(Tensor self, int dim) -> Tensor", infer_float_scan, nullptr, "aten::logcumsumexp.out", kNoStock},
-    {"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", nullptr, decompose_diff},
+    {"aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
+     infer_variance, decompose_std_mean},
+    {"aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> "
+     "(Tensor, Tensor)",
+     infer_variance, decompose_std_mean},
+    {"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, decompose_cumsum,
+     "aten::cumsum.out"},
+    {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, nullptr,
+     "aten::cumprod.out", kNoStock},
+    {"aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", infer_scan_extreme, nullptr,
+     "aten::cummax.out", kNoStock},
+    {"aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", infer_scan_extreme, nullptr,
+     "aten::cummin.out", kNoStock},
+    {"aten::logcumsumexp(Tensor self, int dim) -> Tensor", infer_float_scan, nullptr, "aten::logcumsumexp.out",
+     kNoStock},
+    {"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", nullptr,
+     decompose_diff},
     {"aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", infer_logsumexp, decompose_logsumexp},
-    {"aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", infer_logsumexp, decompose_logsumexp},
-    {"aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_norm, decompose_vector_norm},
+    {"aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", infer_logsumexp,
+     decompose_logsumexp},
+    {"aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
+     "dtype=None) -> Tensor",
+     infer_norm, decompose_vector_norm},
     {"aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", infer_norm, decompose_vector_norm},
-    {"aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", infer_norm, decompose_vector_norm},
-    {"aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor", infer_norm, decompose_vector_norm},
-    {"aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", infer_norm, decompose_vector_norm},
-    {"aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", infer_norm, decompose_vector_norm},
-    {"aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_norm, decompose_linalg_norm},
-    {"aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_norm, decompose_linalg_norm},
-    {"aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_norm, decompose_linalg_norm},
-    {"aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_norm, decompose_linalg_norm},
+    {"aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", infer_norm,
+     decompose_vector_norm},
+    {"aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
+     infer_norm, decompose_vector_norm},
+    {"aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", infer_norm,
+     decompose_vector_norm},
+    {"aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", infer_norm,
+     decompose_vector_norm},
+    {"aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
+     "dtype=None) -> Tensor",
+     infer_norm, decompose_linalg_norm},
+    {"aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
+     "-> Tensor",
+     infer_norm, decompose_linalg_norm},
+    {"aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? "
+     "dtype=None) -> Tensor",
+     infer_norm, decompose_linalg_norm},
+    {"aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, "
+     "ScalarType? dtype=None) -> Tensor",
+     infer_norm, decompose_linalg_norm},
     {"aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", nullptr, decompose_dist},
     {"aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", nullptr, decompose_sum_to_size},
 };

@@ -25,7 +25,8 @@ struct Registry {
     for (const OpDef& row : rows) sorted.push_back(&row);
     std::sort(sorted.begin(), sorted.end(), [](const OpDef* a, const OpDef* b) { return a->name() < b->name(); });
     for (size_t i = 1; i < sorted.size(); ++i) {
-      if (sorted[i]->name() == sorted[i - 1]->name()) fail(Code::internal, fmt::format("{} has two rows", sorted[i]->name()));
+      if (sorted[i]->name() == sorted[i - 1]->name())
+        fail(Code::internal, fmt::format("{} has two rows", sorted[i]->name()));
     }
   }
 };
@@ -39,7 +40,8 @@ const Registry& registry() {
 
 const OpDef* find_op(std::string_view name) {
   const auto& sorted = registry().sorted;
-  auto it = std::lower_bound(sorted.begin(), sorted.end(), name, [](const OpDef* a, std::string_view n) { return a->name() < n; });
+  auto it = std::lower_bound(sorted.begin(), sorted.end(), name,
+                             [](const OpDef* a, std::string_view n) { return a->name() < n; });
   return it != sorted.end() && (*it)->name() == name ? *it : nullptr;
 }
 

@@ -99,7 +99,8 @@ bool vec_arguments(const Node& node, size_t spatial, Arg* size, Arg* scales) {
 Results decompose_to_vec(Builder& b, Node& node) {
   Arg size, scales;
   if (!vec_arguments(node, 2, &size, &scales)) return {};
-  if (node.is("aten.upsample_nearest2d.default")) return {b.call("aten.upsample_nearest2d.vec", {node.arg("self"), size, scales})};
+  if (node.is("aten.upsample_nearest2d.default"))
+    return {b.call("aten.upsample_nearest2d.vec", {node.arg("self"), size, scales})};
   return {b.call("aten.upsample_bilinear2d.vec", {node.arg("self"), size, node.arg("align_corners"), scales})};
 }
 
@@ -108,8 +109,10 @@ Results decompose_1d(Builder& b, Node& node) {
   Value* x = node.tensor(node.op->parsed->args[0].name);
   Arg size, scales;
   if (has_arg(node, "scale_factors")) {
-    if (node.is_none("output_size")) scales = scale_list(node);
-    else size = target_of(node, 1);
+    if (node.is_none("output_size"))
+      scales = scale_list(node);
+    else
+      size = target_of(node, 1);
   } else if (!vec_arguments(node, 1, &size, &scales)) {
     return {};
   }
@@ -207,7 +210,8 @@ Columns columns_of(const Node& node, const int64_t (&image)[2]) {
     w.image[i] = image[i];
     require(w.kernel[i] > 0 && w.dilation[i] > 0 && w.stride[i] > 0, "a window argument is not positive");
     w.blocks[i] = (image[i] + 2 * w.padding[i] - w.dilation[i] * (w.kernel[i] - 1) - 1) / w.stride[i] + 1;
-    require(image[i] + 2 * w.padding[i] >= w.dilation[i] * (w.kernel[i] - 1) + 1, "the window is larger than the image");
+    require(image[i] + 2 * w.padding[i] >= w.dilation[i] * (w.kernel[i] - 1) + 1,
+            "the window is larger than the image");
     require(w.kernel[i] * w.blocks[i] < (1 << 24), "the windows are too many");
   }
   return w;
@@ -267,36 +271,77 @@ Results decompose_col2im(Builder& b, Node& node) {
 #define OWN(schema, kernel) {schema, infer_upsample, nullptr, kernel, kNoStock}
 #define VEC(schema) {schema, infer_upsample, decompose_vec}
 const OpDef kResizeRows[] = {
-    {"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", infer_upsample, nullptr, "aten::upsample_nearest2d.vec_out"},
-    {"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", infer_upsample, nullptr, "aten::upsample_bilinear2d.vec_out"},
-    {"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", infer_upsample, decompose_to_vec, "aten::upsample_nearest2d.out", kNoStock},
-    {"aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", infer_upsample, decompose_to_vec, "aten::upsample_bilinear2d.out", kNoStock},
-    {"aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", infer_upsample, decompose_1d, "aten::upsample_nearest1d.out", kNoStock},
-    {"aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", infer_upsample, decompose_1d, "aten::upsample_linear1d.out", kNoStock},
-    {"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", infer_upsample, decompose_1d},
-    {"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", infer_upsample, decompose_1d},
-    {"aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", infer_upsample, nullptr, "aten::_upsample_bilinear2d_aa.out"},
-    OWN("aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::upsample_nearest3d.out"),
-    OWN("aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", "aten::_upsample_nearest_exact1d.out"),
-    OWN("aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::_upsample_nearest_exact2d.out"),
-    OWN("aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::_upsample_nearest_exact3d.out"),
-    OWN("aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::upsample_trilinear3d.out"),
-    OWN("aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::upsample_bicubic2d.out"),
-    OWN("aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::_upsample_bicubic2d_aa.out"),
+    {"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+     infer_upsample, nullptr, "aten::upsample_nearest2d.vec_out"},
+    {"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) "
+     "-> Tensor",
+     infer_upsample, nullptr, "aten::upsample_bilinear2d.vec_out"},
+    {"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> "
+     "Tensor",
+     infer_upsample, decompose_to_vec, "aten::upsample_nearest2d.out", kNoStock},
+    {"aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? "
+     "scales_w=None) -> Tensor",
+     infer_upsample, decompose_to_vec, "aten::upsample_bilinear2d.out", kNoStock},
+    {"aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", infer_upsample,
+     decompose_1d, "aten::upsample_nearest1d.out", kNoStock},
+    {"aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor",
+     infer_upsample, decompose_1d, "aten::upsample_linear1d.out", kNoStock},
+    {"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+     infer_upsample, decompose_1d},
+    {"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> "
+     "Tensor",
+     infer_upsample, decompose_1d},
+    {"aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, "
+     "float? scales_w=None) -> Tensor",
+     infer_upsample, nullptr, "aten::_upsample_bilinear2d_aa.out"},
+    OWN("aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, "
+        "float? scales_w=None) -> Tensor",
+        "aten::upsample_nearest3d.out"),
+    OWN("aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
+        "aten::_upsample_nearest_exact1d.out"),
+    OWN("aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? "
+        "scales_w=None) -> Tensor",
+        "aten::_upsample_nearest_exact2d.out"),
+    OWN("aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? "
+        "scales_h=None, float? scales_w=None) -> Tensor",
+        "aten::_upsample_nearest_exact3d.out"),
+    OWN("aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, "
+        "float? scales_h=None, float? scales_w=None) -> Tensor",
+        "aten::upsample_trilinear3d.out"),
+    OWN("aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? "
+        "scales_w=None) -> Tensor",
+        "aten::upsample_bicubic2d.out"),
+    OWN("aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, "
+        "float? scales_w=None) -> Tensor",
+        "aten::_upsample_bicubic2d_aa.out"),
     VEC("aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
     VEC("aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
     VEC("aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
     VEC("aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
-    VEC("aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
-    VEC("aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
-    VEC("aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
-    VEC("aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
-    {"aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", infer_grid_sampler, decompose_grid_sampler},
-    {"aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", infer_grid_sampler, nullptr, "aten::grid_sampler_2d.out"},
-    {"aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", infer_grid_sampler, nullptr, "aten::grid_sampler_3d.out", kNoStock},
-    {"aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", nullptr, decompose_affine_grid},
-    {"aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", nullptr, decompose_im2col},
-    {"aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", nullptr, decompose_col2im},
+    VEC("aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
+        "scale_factors) -> Tensor"),
+    VEC("aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) "
+        "-> Tensor"),
+    VEC("aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
+        "scale_factors) -> Tensor"),
+    VEC("aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
+        "scale_factors) -> Tensor"),
+    {"aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> "
+     "Tensor",
+     infer_grid_sampler, decompose_grid_sampler},
+    {"aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) "
+     "-> Tensor",
+     infer_grid_sampler, nullptr, "aten::grid_sampler_2d.out"},
+    {"aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) "
+     "-> Tensor",
+     infer_grid_sampler, nullptr, "aten::grid_sampler_3d.out", kNoStock},
+    {"aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", nullptr,
+     decompose_affine_grid},
+    {"aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", nullptr,
+     decompose_im2col},
+    {"aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] "
+     "stride) -> Tensor",
+     nullptr, decompose_col2im},
 };
 const size_t kResizeCount = std::size(kResizeRows);
 

@@ -79,13 +79,16 @@ Sizes reduce_sizes(const Sizes& sizes, const std::vector<int64_t>& dims, bool ke
   Sizes out;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const bool reduced = std::find(dims.begin(), dims.end(), static_cast<int64_t>(i)) != dims.end();
-    if (!reduced) out.push_back(sizes[i]);
-    else if (keepdim) out.push_back(1);
+    if (!reduced)
+      out.push_back(sizes[i]);
+    else if (keepdim)
+      out.push_back(1);
   }
   return out;
 }
 
-Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& stride, const Sym& dilation, bool ceil_mode) {
+Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& stride, const Sym& dilation,
+                bool ceil_mode) {
   if (stride.is_const() && stride.value() <= 0) reject("stride must be positive");
   if (dilation.is_const() && dilation.value() <= 0) reject("dilation must be positive");
   if (kernel.is_const() && kernel.value() <= 0) reject("kernel size must be positive");
@@ -154,8 +157,6 @@ void infer_preset(Node& node) {
   }
 }
 
-std::vector<Value*> decompose_identity(Builder&, Node& node) {
-  return {node.tensor(node.op->parsed->args[0].name)};
-}
+std::vector<Value*> decompose_identity(Builder&, Node& node) { return {node.tensor(node.op->parsed->args[0].name)}; }
 
 }  // namespace wick::compiler

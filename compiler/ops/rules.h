@@ -48,17 +48,18 @@ Sizes reduce_sizes(const Sizes& sizes, const std::vector<int64_t>& dims, bool ke
 std::vector<int64_t> all_dims(size_t rank);
 
 /// Output size of a convolution or pooling window along one dimension.
-Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& stride, const Sym& dilation, bool ceil_mode);
+Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& stride, const Sym& dilation,
+                bool ceil_mode);
 /// A slice bound as Python means it, clamped to [0, size].
 Sym clamp_bound(const Sym& bound, const Sym& size);
 
 // Shape functions used by several families.
-void infer_same(Node& node);             // result 0 is like argument 0
-void infer_float_unary(Node& node);      // integral and bool become float32
-void infer_predicate(Node& node);        // bool, sizes of argument 0
-void infer_broadcast(Node& node);        // arguments 0 and 1 broadcast and promote
-void infer_compare(Node& node);          // arguments 0 and 1 broadcast to bool
-void infer_true_divide(Node& node);      // as infer_broadcast, integral becomes float32
+void infer_same(Node& node);         // result 0 is like argument 0
+void infer_float_unary(Node& node);  // integral and bool become float32
+void infer_predicate(Node& node);    // bool, sizes of argument 0
+void infer_broadcast(Node& node);    // arguments 0 and 1 broadcast and promote
+void infer_compare(Node& node);      // arguments 0 and 1 broadcast to bool
+void infer_true_divide(Node& node);  // as infer_broadcast, integral becomes float32
 /// The preset type stays: sizes depend on values. Checks only that there is one.
 void infer_preset(Node& node);
 
@@ -66,8 +67,8 @@ void infer_preset(Node& node);
 std::vector<Value*> decompose_identity(Builder& builder, Node& node);  // argument 0 unchanged
 
 /// Row helper: the number of rows of a table.
-#define WICK_OP_TABLE(Family, rows)         \
-  extern const OpDef k##Family##Rows[];     \
+#define WICK_OP_TABLE(Family, rows)     \
+  extern const OpDef k##Family##Rows[]; \
   extern const size_t k##Family##Count;
 
 }  // namespace wick::compiler

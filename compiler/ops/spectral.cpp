@@ -15,7 +15,10 @@ DType complex_of(DType dtype) {
   return dtype == DType::f64 ? DType::c128 : dtype == DType::f16 ? DType::c32 : DType::c64;
 }
 DType real_of(DType dtype) {
-  return dtype == DType::c128 ? DType::f64 : dtype == DType::c32 ? DType::f16 : dtype == DType::c64 ? DType::f32 : dtype;
+  return dtype == DType::c128  ? DType::f64
+         : dtype == DType::c32 ? DType::f16
+         : dtype == DType::c64 ? DType::f32
+                               : dtype;
 }
 
 std::vector<int64_t> wrapped(const Node& node, size_t rank) {
@@ -133,7 +136,8 @@ Results decompose_irfft(Builder& b, Node& node) {
   const Axes a = axes_of(node);
   Value* x = to_complex(c, node.tensor("self"));
   const int64_t last = a.dims.back();
-  Sym size = a.sizes.empty() || a.sizes.back().is(-1) ? (x->sizes()[static_cast<size_t>(last)] - 1) * 2 : a.sizes.back();
+  Sym size =
+      a.sizes.empty() || a.sizes.back().is(-1) ? (x->sizes()[static_cast<size_t>(last)] - 1) * 2 : a.sizes.back();
   for (size_t i = 0; i + 1 < a.sizes.size(); ++i) x = resized(c, x, a.dims[i], a.sizes[i]);
   x = resized(c, x, last, floor_div(size, 2) + 1);
   return {b.call("aten._fft_c2r", {x, to_ints(a.dims), normalization(node, false), size})};
@@ -196,7 +200,8 @@ Results decompose_istft(Builder& b, Node& node) {
   const int64_t n = node.static_integer("n_fft");
   const int64_t hop = node.is_none("hop_length") ? n / 4 : node.static_integer("hop_length");
   const int64_t width = node.is_none("win_length") ? n : node.static_integer("win_length");
-  require(is_complex(x->dtype()) && (x->rank() == 2 || x->rank() == 3), "istft needs a complex input of two or three dimensions");
+  require(is_complex(x->dtype()) && (x->rank() == 2 || x->rank() == 3),
+          "istft needs a complex input of two or three dimensions");
   require(n > 0 && hop > 0 && width > 0 && width <= n && hop <= width, "istft: a length is out of range");
   require(!node.boolean("return_complex"), "istft with a complex result is not supported");
   const bool single = x->rank() == 2;
@@ -278,26 +283,44 @@ Results decompose_conj(Builder& b, Node& node) {
 }  // namespace
 
 const OpDef kSpectralRows[] = {
-    {"aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", infer_c2c, nullptr, "aten::_fft_c2c.out", kNoStock},
-    {"aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", infer_r2c, nullptr, "aten::_fft_r2c.out"},
-    {"aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", infer_c2r, nullptr, "aten::_fft_c2r.out"},
+    {"aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", infer_c2c, nullptr,
+     "aten::_fft_c2c.out", kNoStock},
+    {"aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", infer_r2c, nullptr,
+     "aten::_fft_r2c.out"},
+    {"aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", infer_c2r, nullptr,
+     "aten::_fft_c2r.out"},
     {"aten::fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", nullptr, decompose_fft},
-    {"aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr, decompose_fft},
-    {"aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr, decompose_fft},
+    {"aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr,
+     decompose_fft},
+    {"aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr,
+     decompose_fft},
     {"aten::fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", nullptr, decompose_ifft},
-    {"aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr, decompose_ifft},
-    {"aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr, decompose_ifft},
+    {"aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr,
+     decompose_ifft},
+    {"aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr,
+     decompose_ifft},
     {"aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", nullptr, decompose_rfft},
-    {"aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr, decompose_rfft},
-    {"aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr, decompose_rfft},
+    {"aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr,
+     decompose_rfft},
+    {"aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr,
+     decompose_rfft},
     {"aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", nullptr, decompose_irfft},
-    {"aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr, decompose_irfft},
-    {"aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr, decompose_irfft},
+    {"aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr,
+     decompose_irfft},
+    {"aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr,
+     decompose_irfft},
     {"aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", nullptr, decompose_fftshift},
     {"aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", nullptr, decompose_fftshift},
-    {"aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", nullptr, decompose_stft},
-    {"aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", nullptr, decompose_stft},
-    {"aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", nullptr, decompose_istft},
+    {"aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
+     "normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
+     nullptr, decompose_stft},
+    {"aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
+     "center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? return_complex=None, "
+     "bool? align_to_window=None) -> Tensor",
+     nullptr, decompose_stft},
+    {"aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
+     "center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
+     nullptr, decompose_istft},
     {"aten::real(Tensor(a) self) -> Tensor(a)", infer_part, decompose_real},
     {"aten::imag(Tensor(a) self) -> Tensor(a)", infer_part, decompose_imag},
     {"aten::angle(Tensor self) -> Tensor", nullptr, decompose_angle},

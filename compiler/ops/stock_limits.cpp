@@ -1,4 +1,5 @@
-// Observed on ExecuTorch 1.5.1 with tests/interop/cases_on_stock; what decompositions avoid on every profile has no row here.
+// Observed on ExecuTorch 1.5.1 with tests/interop/cases_on_stock; what decompositions avoid on every profile has no row
+// here.
 #include "compiler/ops/stock_limits.h"
 
 #include <algorithm>
@@ -17,11 +18,16 @@ bool integers(const Node& node) { return is_integral(node.result()->dtype()); }
 bool scale_not_double(const Node& node) { return dtype_of(node, "scale") != DType::f64; }
 bool scales_not_double(const Node& node) { return dtype_of(node, "scales") != DType::f64; }
 
-// Stock adds, subtracts, multiplies and divides complex tensors of one dtype and takes them apart; nothing else element by element.
+// Stock adds, subtracts, multiplies and divides complex tensors of one dtype and takes them apart; nothing else element
+// by element.
 bool complex_numbers(const Node& node) {
-  static constexpr std::string_view kTensors[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor"};
-  static constexpr std::string_view kScalars[] = {"aten.add.Scalar", "aten.sub.Scalar", "aten.mul.Scalar", "aten.div.Scalar"};
-  const auto in = [&](const auto& list) { return std::find(std::begin(list), std::end(list), node.op->name()) != std::end(list); };
+  static constexpr std::string_view kTensors[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
+                                                  "aten.div.Tensor"};
+  static constexpr std::string_view kScalars[] = {"aten.add.Scalar", "aten.sub.Scalar", "aten.mul.Scalar",
+                                                  "aten.div.Scalar"};
+  const auto in = [&](const auto& list) {
+    return std::find(std::begin(list), std::end(list), node.op->name()) != std::end(list);
+  };
   if (node.op->infer == infer_float_unary || in(kScalars)) return is_complex(node.result()->dtype());
   if (!in(kTensors) || !is_complex(node.result()->dtype())) return false;
   return !(dtype_of(node, "self") == node.result()->dtype() && dtype_of(node, "other") == node.result()->dtype());

@@ -1,5 +1,5 @@
-// Views: functions of one tensor that move elements and never change them. In the IR they are view, permute, expand, slice,
-// select and a few that no combination of these expresses; every other spelling becomes one of them here.
+// Views: functions of one tensor that move elements and never change them. In the IR they are view, permute, expand,
+// slice, select and a few that no combination of these expresses; every other spelling becomes one of them here.
 #include <algorithm>
 #include <numeric>
 
@@ -201,7 +201,8 @@ std::vector<int64_t> move_order(const Node& node) {
   std::vector<int64_t> dims(rank, -1);
   std::vector<bool> used(rank);
   for (size_t i = 0; i < from.size() && rank > 0; ++i) {
-    const auto source = static_cast<size_t>(wrap_dim(from[i], rank)), target = static_cast<size_t>(wrap_dim(to[i], rank));
+    const auto source = static_cast<size_t>(wrap_dim(from[i], rank)),
+               target = static_cast<size_t>(wrap_dim(to[i], rank));
     require(dims[target] < 0 && !used[source], "movedim lists a dimension twice");
     dims[target] = static_cast<int64_t>(source);
     used[source] = true;
@@ -228,7 +229,8 @@ Sizes expanded(const Value* x, Sizes sizes) {
       continue;
     }
     const Sym& old = x->sizes()[i - lead];
-    if (sizes[i].is(-1)) sizes[i] = old;
+    if (sizes[i].is(-1))
+      sizes[i] = old;
     else if (!old.is(1) && !may_equal(old, sizes[i])) {
       reject(fmt::format("expand: size {} cannot become {}", old.text(), sizes[i].text()));
     }
@@ -302,7 +304,8 @@ Sym select_index(const Node& node, int64_t dim) {
   const Sym& size = node.tensor("self")->sizes()[static_cast<size_t>(dim)];
   const Sym index = node.integer("index");
   if (!index.is_const()) return index;
-  if (size.is_const() && (index.value() >= size.value() || index.value() < -size.value())) reject("select: index out of range");
+  if (size.is_const() && (index.value() >= size.value() || index.value() < -size.value()))
+    reject("select: index out of range");
   return index.value() < 0 ? size + index : index;
 }
 
@@ -338,7 +341,8 @@ Results decompose_narrow(Builder& b, Node& node) {
   Sym start = node.integer("start");
   if (start.is_const() && start.value() < 0) start = size + start;
   const Sym end = start + node.integer("length");
-  if (end.is_const() && size.is_const() && (end.value() > size.value() || start.value() < 0)) reject("narrow: out of range");
+  if (end.is_const() && size.is_const() && (end.value() > size.value() || start.value() < 0))
+    reject("narrow: out of range");
   return {b.slice(x, dim, start, end)};
 }
 
@@ -430,7 +434,8 @@ Results split_indices(Builder& b, Value* x, int64_t dim, const Ints& indices) {
 
 Results decompose_tensor_split(Builder& b, Node& node) {
   Value* x = node.tensor("self");
-  if (node.op->parsed->find("sections") >= 0) return split_sections(b, x, split_dim(node), node.static_integer("sections"));
+  if (node.op->parsed->find("sections") >= 0)
+    return split_sections(b, x, split_dim(node), node.static_integer("sections"));
   return split_indices(b, x, split_dim(node), node.ints("indices"));
 }
 
@@ -481,7 +486,8 @@ void infer_as_strided(Node& node) {
 
 void infer_diagonal(Node& node) {
   const Value* x = node.tensor("self");
-  const int64_t dim1 = wrap_dim(node.static_integer("dim1"), x->rank()), dim2 = wrap_dim(node.static_integer("dim2"), x->rank());
+  const int64_t dim1 = wrap_dim(node.static_integer("dim1"), x->rank()),
+                dim2 = wrap_dim(node.static_integer("dim2"), x->rank());
   require(x->rank() >= 2 && dim1 != dim2, "diagonal needs two different dimensions");
   const int64_t offset = node.static_integer("offset");
   Sizes sizes;
@@ -511,9 +517,7 @@ void infer_unfold(Node& node) {
 DType real_of(DType complex) {
   return complex == DType::c128 ? DType::f64 : complex == DType::c32 ? DType::f16 : DType::f32;
 }
-DType complex_of(DType real) {
-  return real == DType::f64 ? DType::c128 : real == DType::f16 ? DType::c32 : DType::c64;
-}
+DType complex_of(DType real) { return real == DType::f64 ? DType::c128 : real == DType::f16 ? DType::c32 : DType::c64; }
 
 void infer_view_as_real(Node& node) {
   const Value* x = node.tensor("self");
@@ -524,7 +528,8 @@ void infer_view_as_real(Node& node) {
 }
 void infer_view_as_complex(Node& node) {
   const Value* x = node.tensor("self");
-  require(is_floating(x->dtype()) && x->rank() > 0 && may_equal(x->sizes().back(), 2), "view_as_complex needs a last size of 2");
+  require(is_floating(x->dtype()) && x->rank() > 0 && may_equal(x->sizes().back(), 2),
+          "view_as_complex needs a last size of 2");
   Sizes sizes = x->sizes();
   sizes.pop_back();
   set_result(node, complex_of(x->dtype()), std::move(sizes));
@@ -533,7 +538,8 @@ void infer_view_as_complex(Node& node) {
 void infer_view_dtype(Node& node) {
   const Value* x = node.tensor("self");
   const DType dtype = node.dtype("dtype").value_or(x->dtype());
-  const auto from = static_cast<int64_t>(dtype_size_bytes(x->dtype())), to = static_cast<int64_t>(dtype_size_bytes(dtype));
+  const auto from = static_cast<int64_t>(dtype_size_bytes(x->dtype())),
+             to = static_cast<int64_t>(dtype_size_bytes(dtype));
   require(from > 0 && to > 0, "view of an unknown dtype");
   Sizes sizes = x->sizes();
   if (from != to) {
@@ -555,7 +561,8 @@ Results decompose_uncopy(Builder& b, Node& node) {
 #define VIEW(schema, infer) {schema, infer, decompose_to_view, nullptr, kView}
 #define ORDER(schema) {schema, infer_order, decompose_order, nullptr, kView}
 const OpDef kViewRows[] = {
-    {"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", infer_view, decompose_view, "aten::view_copy.out", kView},
+    {"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", infer_view, decompose_view, "aten::view_copy.out",
+     kView},
     VIEW("aten::view_copy(Tensor self, SymInt[] size) -> Tensor", infer_view),
     VIEW("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", infer_view),
     VIEW("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", infer_reshape),
@@ -576,7 +583,8 @@ const OpDef kViewRows[] = {
     {"aten::atleast_1d(Tensor self) -> Tensor", nullptr, decompose_atleast, nullptr, kView},
     {"aten::atleast_2d(Tensor self) -> Tensor", nullptr, decompose_atleast, nullptr, kView},
     {"aten::atleast_3d(Tensor self) -> Tensor", nullptr, decompose_atleast, nullptr, kView},
-    {"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", infer_order, decompose_order, "aten::permute_copy.out", kView},
+    {"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", infer_order, decompose_order, "aten::permute_copy.out",
+     kView},
     ORDER("aten::permute_copy(Tensor self, int[] dims) -> Tensor"),
     ORDER("aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)"),
     ORDER("aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor"),
@@ -587,52 +595,90 @@ const OpDef kViewRows[] = {
     ORDER("aten::numpy_T(Tensor(a) self) -> Tensor(a)"),
     ORDER("aten::mT(Tensor(a) self) -> Tensor(a)"),
     ORDER("aten::adjoint(Tensor(a) self) -> Tensor(a)"),
-    {"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", infer_movedim, decompose_movedim, nullptr, kView},
-    {"aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", infer_movedim, decompose_movedim, nullptr, kView},
-    {"aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", infer_movedim, decompose_movedim, nullptr, kView},
-    {"aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", infer_movedim, decompose_movedim, nullptr, kView},
-    {"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", infer_expand, decompose_expand, "aten::expand_copy.out", kView},
-    {"aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor", infer_expand, decompose_expand, nullptr, kView},
+    {"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", infer_movedim, decompose_movedim,
+     nullptr, kView},
+    {"aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", infer_movedim,
+     decompose_movedim, nullptr, kView},
+    {"aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", infer_movedim, decompose_movedim,
+     nullptr, kView},
+    {"aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", infer_movedim,
+     decompose_movedim, nullptr, kView},
+    {"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", infer_expand, decompose_expand,
+     "aten::expand_copy.out", kView},
+    {"aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor", infer_expand, decompose_expand,
+     nullptr, kView},
     {"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", infer_expand, decompose_expand, nullptr, kView},
     {"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", infer_expand_as, decompose_expand, nullptr, kView},
     {"aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", nullptr, decompose_broadcast_tensors},
-    {"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", infer_slice, decompose_slice, "aten::slice_copy.Tensor_out", kView},
-    {"aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", infer_slice, decompose_slice, nullptr, kView},
-    {"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", infer_select, decompose_select, "aten::select_copy.int_out", kView},
-    {"aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor", infer_select, decompose_select, nullptr, kView},
-    {"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", infer_narrow, decompose_narrow, nullptr, kView},
-    {"aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", infer_narrow, decompose_narrow, nullptr, kView},
-    {"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", nullptr, decompose_split, nullptr, kView},
-    {"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", nullptr, decompose_split_sizes, nullptr, kView},
-    {"aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", nullptr, decompose_split, nullptr, kView},
-    {"aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", nullptr, decompose_split, nullptr, kView},
-    {"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", nullptr, decompose_chunk, nullptr, kView},
+    {"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
+     infer_slice, decompose_slice, "aten::slice_copy.Tensor_out", kView},
+    {"aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
+     infer_slice, decompose_slice, nullptr, kView},
+    {"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", infer_select, decompose_select,
+     "aten::select_copy.int_out", kView},
+    {"aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor", infer_select, decompose_select, nullptr,
+     kView},
+    {"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", infer_narrow, decompose_narrow,
+     nullptr, kView},
+    {"aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", infer_narrow, decompose_narrow,
+     nullptr, kView},
+    {"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", nullptr, decompose_split,
+     nullptr, kView},
+    {"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", nullptr,
+     decompose_split_sizes, nullptr, kView},
+    {"aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", nullptr, decompose_split,
+     nullptr, kView},
+    {"aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", nullptr, decompose_split,
+     nullptr, kView},
+    {"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", nullptr, decompose_chunk, nullptr,
+     kView},
     {"aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", nullptr, decompose_chunk, nullptr, kView},
-    {"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", nullptr, decompose_split_with_sizes, nullptr, kView},
-    {"aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", nullptr, decompose_split_with_sizes, nullptr, kView},
-    {"aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", nullptr, decompose_split_with_sizes, nullptr, kView},
-    {"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", nullptr, decompose_tensor_split, nullptr, kView},
-    {"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", nullptr, decompose_tensor_split, nullptr, kView},
-    {"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr, kView},
-    {"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr, kView},
-    {"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr, kView},
-    {"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr, kView},
-    {"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr, kView},
-    {"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr, kView},
+    {"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", nullptr,
+     decompose_split_with_sizes, nullptr, kView},
+    {"aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", nullptr,
+     decompose_split_with_sizes, nullptr, kView},
+    {"aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", nullptr,
+     decompose_split_with_sizes, nullptr, kView},
+    {"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", nullptr,
+     decompose_tensor_split, nullptr, kView},
+    {"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", nullptr,
+     decompose_tensor_split, nullptr, kView},
+    {"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr,
+     kView},
+    {"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr,
+     kView},
+    {"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr,
+     kView},
+    {"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr,
+     kView},
+    {"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr,
+     kView},
+    {"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr,
+     kView},
     {"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", nullptr, decompose_unbind, nullptr, kView},
     {"aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", nullptr, decompose_unbind, nullptr, kView},
-    {"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", infer_as_strided, nullptr, "aten::as_strided_copy.out", kView},
-    {"aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", infer_as_strided, decompose_uncopy, nullptr, kView},
-    {"aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", infer_diagonal, nullptr, "aten::diagonal_copy.out", kView},
-    {"aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", infer_diagonal, decompose_uncopy, nullptr, kView},
-    {"aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", infer_unfold, nullptr, "aten::unfold_copy.out", kView},
-    {"aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor", infer_unfold, decompose_uncopy, nullptr, kView},
-    {"aten::view_as_real(Tensor(a) self) -> Tensor(a)", infer_view_as_real, nullptr, "aten::view_as_real_copy.out", kView},
+    {"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
+     infer_as_strided, nullptr, "aten::as_strided_copy.out", kView},
+    {"aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
+     infer_as_strided, decompose_uncopy, nullptr, kView},
+    {"aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", infer_diagonal, nullptr,
+     "aten::diagonal_copy.out", kView},
+    {"aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", infer_diagonal,
+     decompose_uncopy, nullptr, kView},
+    {"aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", infer_unfold, nullptr,
+     "aten::unfold_copy.out", kView},
+    {"aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor", infer_unfold, decompose_uncopy,
+     nullptr, kView},
+    {"aten::view_as_real(Tensor(a) self) -> Tensor(a)", infer_view_as_real, nullptr, "aten::view_as_real_copy.out",
+     kView},
     {"aten::view_as_real_copy(Tensor self) -> Tensor", infer_view_as_real, decompose_uncopy, nullptr, kView},
-    {"aten::view_as_complex(Tensor(a) self) -> Tensor(a)", infer_view_as_complex, nullptr, "aten::view_as_complex_copy.out", kView | kNoStock},
+    {"aten::view_as_complex(Tensor(a) self) -> Tensor(a)", infer_view_as_complex, nullptr,
+     "aten::view_as_complex_copy.out", kView | kNoStock},
     {"aten::view_as_complex_copy(Tensor self) -> Tensor", infer_view_as_complex, decompose_uncopy, nullptr, kView},
-    {"aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", infer_view_dtype, nullptr, "aten::view_copy.dtype_out", kView | kNoStock},
-    {"aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", infer_view_dtype, decompose_uncopy, nullptr, kView},
+    {"aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", infer_view_dtype, nullptr,
+     "aten::view_copy.dtype_out", kView | kNoStock},
+    {"aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", infer_view_dtype, decompose_uncopy, nullptr,
+     kView},
 };
 const size_t kViewCount = std::size(kViewRows);
 

@@ -18,14 +18,15 @@ struct WindowArgs {
 };
 
 WindowArgs window_args(const Node& node) {
-  WindowArgs args{node.static_integer("window_length"), !has_arg(node, "periodic") || node.boolean("periodic"), node.dtype("dtype").value_or(DType::f32)};
+  WindowArgs args{node.static_integer("window_length"), !has_arg(node, "periodic") || node.boolean("periodic"),
+                  node.dtype("dtype").value_or(DType::f32)};
   require(args.length >= 0, "a window of negative length");
   require(is_floating(args.dtype), "a window needs a floating dtype");
   return args;
 }
 
-// shape(positions 0, 1, .., last position) cut to the window's length: a periodic window is the symmetric one of length + 1
-// without its last element.
+// shape(positions 0, 1, .., last position) cut to the window's length: a periodic window is the symmetric one of length
+// + 1 without its last element.
 template <typename F>
 Results window(Builder& b, const Node& node, F&& shape) {
   const WindowArgs args = window_args(node);
@@ -44,7 +45,8 @@ Results cosine_window(Builder& b, const Node& node, double alpha, double beta) {
 }
 Results decompose_hann_window(Builder& b, Node& node) { return cosine_window(b, node, 0.5, 0.5); }
 Results decompose_hamming_window(Builder& b, Node& node) {
-  return cosine_window(b, node, has_arg(node, "alpha") ? node.real("alpha") : 0.54, has_arg(node, "beta") ? node.real("beta") : 0.46);
+  return cosine_window(b, node, has_arg(node, "alpha") ? node.real("alpha") : 0.54,
+                       has_arg(node, "beta") ? node.real("beta") : 0.46);
 }
 
 // 0.08 cos(4 pi i / last) - 0.5 cos(2 pi i / last) + 0.42
@@ -69,15 +71,18 @@ Results decompose_bartlett_window(Builder& b, Node& node) {
 
 }  // namespace
 
-#define WINDOW(head, decompose) \
-  {"aten::" head ", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", nullptr, decompose}
+#define WINDOW(head, decompose)                                                                               \
+  {"aten::" head                                                                                              \
+   ", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", \
+   nullptr, decompose}
 const OpDef kWindowRows[] = {
     WINDOW("hann_window(int window_length", decompose_hann_window),
     WINDOW("hann_window.periodic(int window_length, bool periodic", decompose_hann_window),
     WINDOW("hamming_window(int window_length", decompose_hamming_window),
     WINDOW("hamming_window.periodic(int window_length, bool periodic", decompose_hamming_window),
     WINDOW("hamming_window.periodic_alpha(int window_length, bool periodic, float alpha", decompose_hamming_window),
-    WINDOW("hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta", decompose_hamming_window),
+    WINDOW("hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta",
+           decompose_hamming_window),
     WINDOW("blackman_window(int window_length", decompose_blackman_window),
     WINDOW("blackman_window.periodic(int window_length, bool periodic", decompose_blackman_window),
     WINDOW("bartlett_window(int window_length", decompose_bartlett_window),

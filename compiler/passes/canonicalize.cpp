@@ -106,7 +106,8 @@ int magnitude_bits(DType dtype) {
 bool is_exact_cast(DType from, DType to) {
   if (from == to) return true;
   const int bits = magnitude_bits(from);
-  if (bits > 0 && magnitude_bits(to) > 0) return to != DType::boolean && bits <= magnitude_bits(to) && !(to == DType::u8 && from == DType::i8);
+  if (bits > 0 && magnitude_bits(to) > 0)
+    return to != DType::boolean && bits <= magnitude_bits(to) && !(to == DType::u8 && from == DType::i8);
   if (bits > 0) return bits <= mantissa_bits(to);
   if (to == DType::f64) return mantissa_bits(from) > 0;
   return to == DType::f32 && (from == DType::f16 || from == DType::bf16);
@@ -155,7 +156,8 @@ Value* use_view(Builder& b, Node& node) {
   if (!x) return nullptr;
   bool plain = false;
   if (node.is("aten.permute.default")) plain = keeps_order_of_elements(node);
-  if (node.is("aten.select.int")) plain = x->sizes()[static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()))].is(1);
+  if (node.is("aten.select.int"))
+    plain = x->sizes()[static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()))].is(1);
   if (node.is("aten.expand.default")) plain = without_ones(x->sizes()) == without_ones(node.result()->sizes());
   return plain ? b.reshape(x, node.result()->sizes()) : nullptr;
 }
@@ -164,20 +166,28 @@ struct NumberForm {
   std::string_view tensor, scalar, mirrored;  // mirrored: the number stands on the left
 };
 constexpr NumberForm kNumberForms[] = {
-    {"aten.add.Tensor", "aten.add.Scalar", "aten.add.Scalar"}, {"aten.sub.Tensor", "aten.sub.Scalar", "aten.rsub.Scalar"},
-    {"aten.mul.Tensor", "aten.mul.Scalar", "aten.mul.Scalar"}, {"aten.div.Tensor", "aten.div.Scalar", ""},
-    {"aten.eq.Tensor", "aten.eq.Scalar", "aten.eq.Scalar"},    {"aten.ne.Tensor", "aten.ne.Scalar", "aten.ne.Scalar"},
-    {"aten.lt.Tensor", "aten.lt.Scalar", "aten.gt.Scalar"},    {"aten.le.Tensor", "aten.le.Scalar", "aten.ge.Scalar"},
-    {"aten.gt.Tensor", "aten.gt.Scalar", "aten.lt.Scalar"},    {"aten.ge.Tensor", "aten.ge.Scalar", "aten.le.Scalar"},
+    {"aten.add.Tensor", "aten.add.Scalar", "aten.add.Scalar"},
+    {"aten.sub.Tensor", "aten.sub.Scalar", "aten.rsub.Scalar"},
+    {"aten.mul.Tensor", "aten.mul.Scalar", "aten.mul.Scalar"},
+    {"aten.div.Tensor", "aten.div.Scalar", ""},
+    {"aten.eq.Tensor", "aten.eq.Scalar", "aten.eq.Scalar"},
+    {"aten.ne.Tensor", "aten.ne.Scalar", "aten.ne.Scalar"},
+    {"aten.lt.Tensor", "aten.lt.Scalar", "aten.gt.Scalar"},
+    {"aten.le.Tensor", "aten.le.Scalar", "aten.ge.Scalar"},
+    {"aten.gt.Tensor", "aten.gt.Scalar", "aten.lt.Scalar"},
+    {"aten.ge.Tensor", "aten.ge.Scalar", "aten.le.Scalar"},
 };
 
 // A tensor that is one number everywhere, beside one of the result's sizes and its own dtype, becomes a number.
 Value* use_number(Builder& b, Node& node) {
-  const auto form = std::find_if(std::begin(kNumberForms), std::end(kNumberForms), [&](const NumberForm& f) { return f.tensor == node.op->name(); });
+  const auto form = std::find_if(std::begin(kNumberForms), std::end(kNumberForms),
+                                 [&](const NumberForm& f) { return f.tensor == node.op->name(); });
   if (form == std::end(kNumberForms)) return nullptr;
   for (size_t side : {size_t{0}, size_t{1}}) {
     Value *x = tensor_arg(node, side), *other = tensor_arg(node, 1 - side);
-    if (!x || !other || x->sizes() != node.result()->sizes() || x->dtype() != other->dtype() || x->dtype() == DType::boolean) continue;
+    if (!x || !other || x->sizes() != node.result()->sizes() || x->dtype() != other->dtype() ||
+        x->dtype() == DType::boolean)
+      continue;
     const std::string_view name = side == 0 ? form->scalar : form->mirrored;
     const bool has_alpha = node.args().size() > 2;
     // alpha belongs to the second operand.
@@ -229,7 +239,8 @@ Value* use_clamp(Builder& b, Node& node) {
 }
 
 constexpr Rule kRules[] = {
-    erase_identity, erase_cast, erase_view, erase_cat, erase_neutral, erase_double_negation, merge_casts, use_view, use_number, drop_expand, use_clamp,
+    erase_identity, erase_cast, erase_view, erase_cat,   erase_neutral, erase_double_negation,
+    merge_casts,    use_view,   use_number, drop_expand, use_clamp,
 };
 
 }  // namespace

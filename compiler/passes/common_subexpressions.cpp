@@ -23,7 +23,8 @@ class Key {
     for (size_t i = 0; i < node.args().size(); ++i) {
       const Arg& arg = node.arg(swap && i < 2 ? 1 - i : i);
       put_number(arg.index());
-      std::visit(*this, static_cast<const std::variant<None, Value*, Values, Sym, Ints, double, Reals, bool, Bools, std::string, DType>&>(arg));
+      std::visit(*this, static_cast<const std::variant<None, Value*, Values, Sym, Ints, double, Reals, bool, Bools,
+                                                       std::string, DType>&>(arg));
     }
     for (const Value* result : node.results()) put_text(to_text(result->type));
   }
@@ -65,7 +66,8 @@ class Key {
 };
 
 bool can_merge(const Node& node) {
-  return !(node.op->flags & (kRandom | kEffect | kInPlace | kDataDependent)) && node.graphs.empty() && !node.results().empty();
+  return !(node.op->flags & (kRandom | kEffect | kInPlace | kDataDependent)) && node.graphs.empty() &&
+         !node.results().empty();
 }
 
 bool same_types(const Node& a, const Node& b) {
@@ -111,7 +113,8 @@ Changed merge_constants(Graph& graph) {
   Changed changed = Changed::no;
   for (Value* constant : graph.constants()) {
     std::vector<Value*>& group = groups[{to_text(constant->type), sample_hash(constant->data.bytes)}];
-    const auto equal = std::find_if(group.begin(), group.end(), [&](const Value* other) { return same_bytes(*other, *constant); });
+    const auto equal =
+        std::find_if(group.begin(), group.end(), [&](const Value* other) { return same_bytes(*other, *constant); });
     if (equal == group.end()) {
       group.push_back(constant);
       continue;
@@ -127,9 +130,9 @@ Changed merge_constants(Graph& graph) {
 
 // Merges nodes that compute the same, and constants of equal type and bytes.
 //   before: a = exp(x); b = exp(x); y = mul(a, b)          after: a = exp(x); y = mul(a, a)
-// Ensures: no two pure nodes of one graph have the same operator and arguments (two operands of a commutative operator in
-// either order); the one that stays is the first and has the origins of all.
-// Keeps: every value. Nodes that draw random numbers or have an effect or sub-graphs are never merged.
+// Ensures: no two pure nodes of one graph have the same operator and arguments (two operands of a commutative operator
+// in either order); the one that stays is the first and has the origins of all. Keeps: every value. Nodes that draw
+// random numbers or have an effect or sub-graphs are never merged.
 Result<Changed> common_subexpressions(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
     const Changed constants = merge_constants(g);

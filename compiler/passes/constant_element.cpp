@@ -28,7 +28,8 @@ std::optional<Element> load_element(DType dtype, const uint8_t* bytes) {
     case DType::f32: return of_real(dtype, static_cast<double>(load<float>(bytes)));
     case DType::f64: return of_real(dtype, load<double>(bytes));
     case DType::f16: return of_real(dtype, static_cast<double>(Half::to_float(load<uint16_t>(bytes))));
-    case DType::bf16: return of_real(dtype, static_cast<double>(float_from_bits(static_cast<uint32_t>(load<uint16_t>(bytes)) << 16)));
+    case DType::bf16:
+      return of_real(dtype, static_cast<double>(float_from_bits(static_cast<uint32_t>(load<uint16_t>(bytes)) << 16)));
     case DType::i64: return of_integer(dtype, load<int64_t>(bytes));
     case DType::i32: return of_integer(dtype, load<int32_t>(bytes));
     case DType::i16: return of_integer(dtype, load<int16_t>(bytes));
@@ -72,12 +73,17 @@ std::optional<Element> convert(const Arg& literal, DType dtype) {
     const int64_t value = literal.is<bool>() ? literal.as<bool>() : literal.as<Sym>().value();
     return fits(value, dtype) ? std::optional(of_integer(dtype, value)) : std::nullopt;
   }
-  const double value = literal.is<double>() ? literal.as<double>() : literal.is<bool>() ? literal.as<bool>() : static_cast<double>(literal.as<Sym>().value());
+  const double value = literal.is<double>() ? literal.as<double>()
+                       : literal.is<bool>() ? literal.as<bool>()
+                                            : static_cast<double>(literal.as<Sym>().value());
   switch (dtype) {
     case DType::f64: return of_real(dtype, value);
     case DType::f32: return of_real(dtype, static_cast<double>(static_cast<float>(value)));
     case DType::f16: return of_real(dtype, static_cast<double>(Half::to_float(Half(static_cast<float>(value)).bits)));
-    case DType::bf16: return of_real(dtype, static_cast<double>(float_from_bits(static_cast<uint32_t>(BFloat16(static_cast<float>(value)).bits) << 16)));
+    case DType::bf16:
+      return of_real(
+          dtype,
+          static_cast<double>(float_from_bits(static_cast<uint32_t>(BFloat16(static_cast<float>(value)).bits) << 16)));
     default: return std::nullopt;
   }
 }
@@ -101,8 +107,8 @@ std::optional<Element> uniform_element(const Value* value) {
       const Arg& fill = node->arg("fill_value");
       return fill.is<Value*>() ? std::nullopt : convert(fill, value->dtype());
     }
-    const bool moves = node->is("aten.view.default") || node->is("aten.expand.default") || node->is("aten.permute.default") ||
-                       node->is("aten.slice.Tensor") || node->is("aten.select.int");
+    const bool moves = node->is("aten.view.default") || node->is("aten.expand.default") ||
+                       node->is("aten.permute.default") || node->is("aten.slice.Tensor") || node->is("aten.select.int");
     if (!moves) return std::nullopt;
     value = node->arg(size_t{0}).as<Value*>();
   }

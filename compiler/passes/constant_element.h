@@ -9,8 +9,8 @@ namespace wick::compiler {
 /// One element of a tensor of any dtype but the complex and 8-bit floating ones.
 struct Element {
   bool floating = false;
-  double real = 0;       // floating: the value; else `integer` as a double
-  int64_t integer = 0;   // integers and bools (0, 1)
+  double real = 0;      // floating: the value; else `integer` as a double
+  int64_t integer = 0;  // integers and bools (0, 1)
   DType dtype = DType::f32;
 
   /// As the argument that means this number: a float, an int or a bool.
@@ -19,7 +19,8 @@ struct Element {
   bool is_negative_zero() const;
 };
 
-/// The element that all of `value` equals, bit for bit: a constant, a fill, or a view of one. Reads at most 1 MiB of data.
+/// The element that all of `value` equals, bit for bit: a constant, a fill, or a view of one. Reads at most 1 MiB of
+/// data.
 std::optional<Element> uniform_element(const Value* value);
 
 /// The number in an argument: a literal, converted as eager does it for a tensor of `dtype`, or a uniform tensor.

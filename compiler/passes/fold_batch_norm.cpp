@@ -64,9 +64,9 @@ struct Affine {
   Node* node = nullptr;
   size_t weight_index = 0, bias_index = 0;  // of the arguments
   size_t channels = 0;
-  size_t channel_dim = 0;                   // of the result
+  size_t channel_dim = 0;  // of the result
   size_t groups = 1;
-  size_t outer = 1, inner = 1;              // weight is [outer, channels / groups, inner] with groups spread over outer
+  size_t outer = 1, inner = 1;  // weight is [outer, channels / groups, inner] with groups spread over outer
 };
 
 std::optional<size_t> known_size(const Value* value, size_t dim) {
@@ -105,7 +105,9 @@ std::optional<Affine> match_matrix_product(Node& node) {
   if (!rows || !columns || node.result()->rank() < 2) return std::nullopt;
   const size_t last = node.result()->rank() - 1;
   if (linear) return Affine{&node, 1, 2, *rows, last, 1, 1, *columns};
-  if (node.arg("beta").is<Value*>() || node.arg("alpha").is<Value*>() || node.real("beta") != 1 || node.real("alpha") != 1) return std::nullopt;
+  if (node.arg("beta").is<Value*>() || node.arg("alpha").is<Value*>() || node.real("beta") != 1 ||
+      node.real("alpha") != 1)
+    return std::nullopt;
   return Affine{&node, 2, 0, *columns, last, 1, *rows, 1};
 }
 
@@ -125,7 +127,8 @@ std::optional<Affine> match_affine(const Arg& arg) {
   if (bias.is<None>()) return out;
   // addmm takes any bias that broadcasts; here one number for each channel.
   const Value* b = bias.as<Value*>();
-  const bool per_channel = has_reals(b) && b->rank() > 0 && b->sizes().back() == Sym(static_cast<int64_t>(out->channels)) &&
+  const bool per_channel = has_reals(b) && b->rank() > 0 &&
+                           b->sizes().back() == Sym(static_cast<int64_t>(out->channels)) &&
                            numel(b->sizes()) == b->sizes().back();
   return per_channel ? out : std::nullopt;
 }
@@ -142,7 +145,9 @@ std::optional<ScaleShift> match_batch_norm(const Node& node, const Affine& affin
   const Value *gamma = node.optional_tensor("weight"), *beta = node.optional_tensor("bias");
   const Value *mean = node.tensor("running_mean"), *variance = node.tensor("running_var");
   for (const Value* parameter : {gamma, beta, mean, variance}) {
-    if (parameter && (!has_reals(parameter) || !(numel(parameter->sizes()) == Sym(static_cast<int64_t>(affine.channels))))) return std::nullopt;
+    if (parameter &&
+        (!has_reals(parameter) || !(numel(parameter->sizes()) == Sym(static_cast<int64_t>(affine.channels)))))
+      return std::nullopt;
   }
   const Reals64 means = reals_of(*mean), variances = reals_of(*variance);
   ScaleShift out{Reals64(affine.channels, 1), Reals64(affine.channels, 0)};
@@ -167,20 +172,26 @@ std::optional<Reals64> per_channel(const Node& node, const Arg& arg, const Affin
     const int64_t wanted = i + missing == affine.channel_dim ? static_cast<int64_t>(affine.channels) : 1;
     if (!value->sizes()[i].is(wanted)) return std::nullopt;
   }
-  return value->rank() + affine.channel_dim >= result->rank() && !value->data.bytes.empty() ? std::optional(reals_of(*value)) : std::nullopt;
+  return value->rank() + affine.channel_dim >= result->rank() && !value->data.bytes.empty()
+             ? std::optional(reals_of(*value))
+             : std::nullopt;
 }
 
 // mul, div, add or sub with constants; `side` is where the product stands.
 std::optional<ScaleShift> match_arithmetic(const Node& node, const Affine& affine, size_t side) {
-  const bool add = node.is("aten.add.Tensor") || node.is("aten.add.Scalar"), sub = node.is("aten.sub.Tensor") || node.is("aten.sub.Scalar");
-  const bool mul = node.is("aten.mul.Tensor") || node.is("aten.mul.Scalar"), div = node.is("aten.div.Tensor") || node.is("aten.div.Scalar");
+  const bool add = node.is("aten.add.Tensor") || node.is("aten.add.Scalar"),
+             sub = node.is("aten.sub.Tensor") || node.is("aten.sub.Scalar");
+  const bool mul = node.is("aten.mul.Tensor") || node.is("aten.mul.Scalar"),
+             div = node.is("aten.div.Tensor") || node.is("aten.div.Scalar");
   if ((!add && !sub && !mul && !div) || ((sub || div) && side != 0)) return std::nullopt;
   if ((add || sub) && (node.arg(2).is<Value*>() || node.real("alpha") != 1)) return std::nullopt;
   auto numbers = per_channel(node, node.arg(1 - side), affine);
   if (!numbers) return std::nullopt;
-  if (div) for (double& number : *numbers) number = 1 / number;
+  if (div)
+    for (double& number : *numbers) number = 1 / number;
   if (mul || div) return ScaleShift{std::move(*numbers), Reals64(affine.channels, 0)};
-  if (sub) for (double& number : *numbers) number = -number;
+  if (sub)
+    for (double& number : *numbers) number = -number;
   return ScaleShift{Reals64(affine.channels, 1), std::move(*numbers)};
 }
 
@@ -215,7 +226,9 @@ bool fold(Graph& graph, Node& node, const Affine& affine, const ScaleShift& chan
   const Value& weight = *product.arg(affine.weight_index).as<Value*>();
   const Value* bias = product.arg(affine.bias_index).is<None>() ? nullptr : product.arg(affine.bias_index).as<Value*>();
   Value* result = node.result();
-  if (weight.data.bytes.size() / dtype_size_bytes(weight.dtype()) != affine.outer * (affine.channels / affine.groups) * affine.inner) return false;
+  if (weight.data.bytes.size() / dtype_size_bytes(weight.dtype()) !=
+      affine.outer * (affine.channels / affine.groups) * affine.inner)
+    return false;
   if (result->type != product.result()->type) return false;
   const Reals64 old_bias = bias ? reals_of(*bias) : Reals64(affine.channels, 0);
   Reals64 new_bias = change.shift;
@@ -224,7 +237,8 @@ bool fold(Graph& graph, Node& node, const Affine& affine, const ScaleShift& chan
   auto bias_bytes = rounded(new_bias, weight.dtype());
   if (!weight_bytes || !bias_bytes) return false;
   Builder b(graph, &product);
-  const TensorType bias_type = bias ? bias->tensor() : TensorType{weight.dtype(), {Sym(static_cast<int64_t>(affine.channels))}, {}};
+  const TensorType bias_type =
+      bias ? bias->tensor() : TensorType{weight.dtype(), {Sym(static_cast<int64_t>(affine.channels))}, {}};
   graph.set_arg(&product, affine.weight_index, b.constant(weight.tensor(), std::move(*weight_bytes), weight.name));
   graph.set_arg(&product, affine.bias_index, b.constant(bias_type, std::move(*bias_bytes), bias ? bias->name : "bias"));
   add_origins(product, node);
@@ -250,10 +264,9 @@ bool fold_into_producer(Graph& graph, Node& node) {
 // Folds batch norm, and multiplication or addition by one constant for each channel, into the weights in front of it.
 //   before: c = convolution(x, w, b); y = batch_norm(c, gamma, beta, mean, var, eps)
 //   after:  y = convolution(x, w * s, (b - mean) * s + beta),  s = gamma / sqrt(var + eps), in double, rounded once
-// Requires: constants folded (weights behind a permute are constants). Matches convolution, linear and addmm whose result has
-// one reader.
-// Keeps: values up to rounding. Left alone: parameters that are no constants, results of the norm beside the first that are
-// read, and weights that would not be finite.
+// Requires: constants folded (weights behind a permute are constants). Matches convolution, linear and addmm whose
+// result has one reader. Keeps: values up to rounding. Left alone: parameters that are no constants, results of the
+// norm beside the first that are read, and weights that would not be finite.
 Result<Changed> fold_batch_norm(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
     Changed changed = Changed::no;

@@ -27,7 +27,8 @@ bool is_dequantize(const OpDef& op) { return op.name().find("dequantize") != std
 uint64_t bytes_of(const Value& value) {
   uint64_t bytes = dtype_size_bytes(value.dtype());
   for (const Sym& size : value.sizes()) {
-    if (size.value() < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(size.value()), &bytes)) return kMaxIntermediateBytes + 1;
+    if (size.value() < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(size.value()), &bytes))
+      return kMaxIntermediateBytes + 1;
   }
   return bytes;
 }
@@ -116,7 +117,8 @@ class Folder {
     return true;
   }
 
-  // From the last node to the first: chosen_ are the nodes that become constants, needed_ what must be computed for them.
+  // From the last node to the first: chosen_ are the nodes that become constants, needed_ what must be computed for
+  // them.
   void choose() {
     refused_.clear();
     chosen_.clear();
@@ -125,8 +127,10 @@ class Folder {
       const Node* node = it->get();
       if (!roots_.count(node)) continue;
       if (is_at_border(*node)) {
-        if (is_worth_it(*node)) chosen_.insert(node);
-        else refused_.insert(node);
+        if (is_worth_it(*node))
+          chosen_.insert(node);
+        else
+          refused_.insert(node);
       }
       if (!chosen_.count(node) && !needed_.count(node)) continue;
       needed_.insert(node);
@@ -170,7 +174,8 @@ class Folder {
   void replace_by_constants(Node& node, const std::unordered_map<const Value*, HostValue>& values) {
     for (Value* result : node.results()) {
       if (result->num_uses() == 0) continue;
-      graph_.replace(result, graph_.add_constant(result->tensor(), std::get<HostTensor>(values.at(result)).data, result->name));
+      graph_.replace(result,
+                     graph_.add_constant(result->tensor(), std::get<HostTensor>(values.at(result)).data, result->name));
     }
   }
 
@@ -185,9 +190,10 @@ class Folder {
 
 // Computes what depends on constants only, with the portable kernels in their one fixed order.
 //   before: const w; t = permute(w, [1, 0]); y = mm(x, t)          after: const t; y = mm(x, t)
-// Ensures: no node with static sizes, a kernel and only constant operands remains, but those that grow the program too much
-// (FoldOptions), whose kernel refuses them, that dequantize, draw random numbers, have an effect or sizes that depend on values.
-// Keeps: every value, bit for bit what the baseline kernels give. Views of constants share their bytes.
+// Ensures: no node with static sizes, a kernel and only constant operands remains, but those that grow the program too
+// much (FoldOptions), whose kernel refuses them, that dequantize, draw random numbers, have an effect or sizes that
+// depend on values. Keeps: every value, bit for bit what the baseline kernels give. Views of constants share their
+// bytes.
 Result<Changed> fold_constants(Graph& graph, const FoldOptions& options) {
   return for_each_graph(graph, [&](Graph& g) { return Folder(g, options).run(); });
 }

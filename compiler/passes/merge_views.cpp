@@ -70,7 +70,8 @@ Value* permute_of_permute(Builder& b, Node& node) {
   const size_t rank = node.result()->rank();
   const std::vector<int64_t> first = before->static_ints("dims");
   std::vector<int64_t> dims;
-  for (int64_t dim : node.static_ints("dims")) dims.push_back(wrap_dim(first[static_cast<size_t>(wrap_dim(dim, rank))], rank));
+  for (int64_t dim : node.static_ints("dims"))
+    dims.push_back(wrap_dim(first[static_cast<size_t>(wrap_dim(dim, rank))], rank));
   return absorb(b, b.permute(operand(*before), dims), *before);
 }
 
@@ -142,7 +143,8 @@ const Node* inner_cat(const Node& node) {
   const Value* x = operand(node);
   if (!x->producer || !x->producer->is("aten.cat.default")) return nullptr;
   const Values parts = x->producer->tensors("tensors");
-  const bool same = std::all_of(parts.begin(), parts.end(), [&](const Value* part) { return part && part->dtype() == x->dtype(); });
+  const bool same =
+      std::all_of(parts.begin(), parts.end(), [&](const Value* part) { return part && part->dtype() == x->dtype(); });
   return same ? x->producer : nullptr;
 }
 
@@ -153,7 +155,8 @@ Value* slice_of_cat(Builder& b, Node& node) {
   if (!slice || slice->length == 0 || !joins_dim(*cat, slice->dim)) return nullptr;
   int64_t offset = 0;
   Value* part = part_of_cat(*cat, slice->dim, slice->start, slice->start + (slice->length - 1) * slice->step, &offset);
-  return part ? absorb(b, make_slice(b, part, slice->dim, slice->start - offset, slice->step, slice->length), *cat) : nullptr;
+  return part ? absorb(b, make_slice(b, part, slice->dim, slice->start - offset, slice->step, slice->length), *cat)
+              : nullptr;
 }
 
 Value* select_of_cat(Builder& b, Node& node) {
@@ -190,16 +193,17 @@ Value* cat_of_slices(Builder& b, Node& node) {
 }
 
 constexpr Rule kRules[] = {
-    view_of_view, permute_of_permute, expand_of_expand, slice_of_slice, select_of_slice, piece_of_expand, slice_of_cat, select_of_cat, cat_of_slices,
+    view_of_view,    permute_of_permute, expand_of_expand, slice_of_slice, select_of_slice,
+    piece_of_expand, slice_of_cat,       select_of_cat,    cat_of_slices,
 };
 
 }  // namespace
 
 // Merges chains of views, and takes pieces of a concatenation from its operands.
 //   before: s = slice(x, 0, 2, 8); t = slice(s, 0, 1, 3)          after: t = slice(x, 0, 3, 5)
-// Ensures: no view reads a view, no permute a permute, no expand an expand; no static slice or select reads a static slice of
-// the same dimension, an expanded dimension, or one operand of a concatenation.
-// Keeps: every value; only elements move.
+// Ensures: no view reads a view, no permute a permute, no expand an expand; no static slice or select reads a static
+// slice of the same dimension, an expanded dimension, or one operand of a concatenation. Keeps: every value; only
+// elements move.
 Result<Changed> merge_views(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
 }

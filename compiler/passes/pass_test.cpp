@@ -19,9 +19,12 @@ void write_golden(const std::string& path, const Golden& golden) {
   file << "# pass: " << golden.pass << "\n";
   for (const Case& c : golden.cases) {
     file << "\n# case: " << c.title << "\n" << c.input << "\n";
-    if (c.expect == Expect::error) file << "# expect-error: \"" << c.error << "\"\n";
-    else if (c.expect == Expect::unchanged) file << "# expect: unchanged\n";
-    else file << "# expect\n" << c.expected << "\n";
+    if (c.expect == Expect::error)
+      file << "# expect-error: \"" << c.error << "\"\n";
+    else if (c.expect == Expect::unchanged)
+      file << "# expect: unchanged\n";
+    else
+      file << "# expect\n" << c.expected << "\n";
   }
 }
 
@@ -37,14 +40,18 @@ std::string diff(const std::string& expected, const std::string& found) {
   const auto a = lines_of(expected), b = lines_of(found);
   std::vector<std::vector<size_t>> common(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = a.size(); i-- > 0;) {
-    for (size_t j = b.size(); j-- > 0;) common[i][j] = a[i] == b[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
+    for (size_t j = b.size(); j-- > 0;)
+      common[i][j] = a[i] == b[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
   }
   std::string out;
   size_t i = 0, j = 0;
   while (i < a.size() || j < b.size()) {
-    if (i < a.size() && j < b.size() && a[i] == b[j]) out += "  " + a[i++] + "\n", ++j;
-    else if (j == b.size() || (i < a.size() && common[i + 1][j] >= common[i][j + 1])) out += "- " + a[i++] + "\n";
-    else out += "+ " + b[j++] + "\n";
+    if (i < a.size() && j < b.size() && a[i] == b[j])
+      out += "  " + a[i++] + "\n", ++j;
+    else if (j == b.size() || (i < a.size() && common[i + 1][j] >= common[i][j + 1]))
+      out += "- " + a[i++] + "\n";
+    else
+      out += "+ " + b[j++] + "\n";
   }
   return out;
 }
@@ -79,7 +86,8 @@ void run_case(const std::string& pass, Case& c, bool update) {
   EXPECT_EQ(trim(found), c.expected) << diff(c.expected, trim(found));
   const Result<Changed> again = run_pass(pass, *function.graph, {});
   ASSERT_TRUE(again.ok()) << render(again.diag());
-  EXPECT_EQ(*again, Changed::no) << "a second run changes the graph again\n" << diff(found, to_text(*function.graph, function.name));
+  EXPECT_EQ(*again, Changed::no) << "a second run changes the graph again\n"
+                                 << diff(found, to_text(*function.graph, function.name));
 }
 
 class PassGolden : public testing::TestWithParam<std::string> {};
@@ -94,12 +102,14 @@ TEST_P(PassGolden, MatchesItsFile) {
   if (update) write_golden(path, golden);
 }
 
-INSTANTIATE_TEST_SUITE_P(Passes, PassGolden, testing::ValuesIn(golden_files()), [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Passes, PassGolden, testing::ValuesIn(golden_files()),
+                         [](const auto& test) { return test.param; });
 
 TEST(PassTable, EachPassHasAGoldenFile) {
   const std::vector<std::string> files = golden_files();
   for (const Pass& pass : pass_table()) {
-    EXPECT_TRUE(std::find(files.begin(), files.end(), pass.name) != files.end()) << pass.name << " lacks " << golden_folder() << "/" << pass.name << ".ir";
+    EXPECT_TRUE(std::find(files.begin(), files.end(), pass.name) != files.end())
+        << pass.name << " lacks " << golden_folder() << "/" << pass.name << ".ir";
   }
 }
 

@@ -1,5 +1,5 @@
-// Every pass: a function from graph to graph that keeps what the program computes. The contract of each stands above its
-// definition, in the file of its name; when each runs, and why then, is the table in pipeline.cpp.
+// Every pass: a function from graph to graph that keeps what the program computes. The contract of each stands above
+// its definition, in the file of its name; when each runs, and why then, is the table in pipeline.cpp.
 #pragma once
 #include "compiler/ir/graph.h"
 #include "compiler/passes/pipeline.h"

@@ -37,7 +37,9 @@ Result<Changed> run_simple(Graph& graph, const PipelineOptions&) {
   return pass(graph);
 }
 
-Result<Changed> run_fold_constants(Graph& graph, const PipelineOptions& options) { return fold_constants(graph, options.fold); }
+Result<Changed> run_fold_constants(Graph& graph, const PipelineOptions& options) {
+  return fold_constants(graph, options.fold);
+}
 
 constexpr Pass kPasses[] = {
     {"decompose", run_decompose, Phase::prepare,
@@ -58,8 +60,7 @@ constexpr Pass kPasses[] = {
      "after fold_constants: transposed weights are constants by then"},
     {"common_subexpressions", run_simple<common_subexpressions>, Phase::optimize,
      "last but one: what differed only in spelling is equal now"},
-    {"dead_code", run_simple<dead_code>, Phase::optimize,
-     "last: the next round counts readers"},
+    {"dead_code", run_simple<dead_code>, Phase::optimize, "last: the next round counts readers"},
 };
 
 const Pass* find_pass(std::string_view name) {
@@ -114,7 +115,8 @@ class Runner {
     for (const Pass& pass : kPasses) {
       if (stopped_) break;
       if (pass.phase != phase) continue;
-      if (std::find(options_.skip.begin(), options_.skip.end(), pass.name) == options_.skip.end()) RETURN_IF_ERROR(run_one(pass, round));
+      if (std::find(options_.skip.begin(), options_.skip.end(), pass.name) == options_.skip.end())
+        RETURN_IF_ERROR(run_one(pass, round));
       stopped_ = pass.name == options_.stop_after;
     }
     return {};

@@ -16,26 +16,27 @@ enum class Changed : bool { no = false, yes = true };
 
 /// Limits of constant folding.
 struct FoldOptions {
-  uint64_t max_folded_bytes = uint64_t{256} << 20;  // growth of all constants of a graph together, in one run of the pass
-  uint64_t free_result_bytes = uint64_t{1} << 20;   // results up to this size fold however small their operands are
+  uint64_t max_folded_bytes = uint64_t{256}
+                              << 20;  // growth of all constants of a graph together, in one run of the pass
+  uint64_t free_result_bytes = uint64_t{1} << 20;     // results up to this size fold however small their operands are
   uint64_t free_creation_bytes = uint64_t{64} << 10;  // the same for operators without tensor operands
 };
 
 struct PassTiming {
   std::string_view pass;
-  int round = 0;             // of its phase, from 1
+  int round = 0;  // of its phase, from 1
   uint64_t time_ns = 0;
   Changed changed = Changed::no;
 };
 
 struct PipelineOptions {
-  KeepFn keep;                              // composites that stay whole; null: none
+  KeepFn keep;  // composites that stay whole; null: none
   FoldOptions fold;
-  std::vector<std::string> skip;            // names of passes that do not run
-  std::string stop_after;                   // ends the pipeline when this pass has run once
+  std::vector<std::string> skip;  // names of passes that do not run
+  std::string stop_after;         // ends the pipeline when this pass has run once
   /// Called after each pass that changed the graph.
   std::function<void(std::string_view pass, const Graph& graph)> on_changed;
-  bool verify_each_pass = false;            // otherwise the verifier runs once, at the end
+  bool verify_each_pass = false;  // otherwise the verifier runs once, at the end
   std::vector<PassTiming>* timings = nullptr;
 };
 
@@ -57,8 +58,8 @@ Span<const Pass> pass_table();
 /// Runs one pass by name. Errors: usage (no such pass), those of the pass, internal (it broke the graph).
 Result<Changed> run_pass(std::string_view name, Graph& graph, const PipelineOptions& options);
 
-/// Runs the table. A second run changes nothing. Errors: usage (skip or stop_after names no pass), those of the passes, each
-/// with a note that names it, internal (a pass broke the graph).
+/// Runs the table. A second run changes nothing. Errors: usage (skip or stop_after names no pass), those of the passes,
+/// each with a note that names it, internal (a pass broke the graph).
 Status run_pipeline(Graph& graph, const PipelineOptions& options);
 
 }  // namespace wick::compiler

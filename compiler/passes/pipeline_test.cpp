@@ -64,12 +64,17 @@ HostTensor random_tensor(const TensorType& type, const SymValues& symbols, Numbe
   for (int64_t i = 0; i < count; ++i) {
     const float real = numbers.real();
     const uint16_t half = Half(real).bits;
-    const int64_t integer = static_cast<int64_t>(numbers.next() >> 28) - (type.dtype == DType::u8 ? 0 : 8);  // little-endian: narrow ones take the front
+    const int64_t integer = static_cast<int64_t>(numbers.next() >> 28) -
+                            (type.dtype == DType::u8 ? 0 : 8);  // little-endian: narrow ones take the front
     const uint8_t truth = numbers.next() >> 31;
-    if (type.dtype == DType::f32) append(bytes, &real, 4);
-    else if (type.dtype == DType::f16) append(bytes, &half, 2);
-    else if (type.dtype == DType::boolean) append(bytes, &truth, 1);
-    else append(bytes, &integer, dtype_size_bytes(type.dtype));
+    if (type.dtype == DType::f32)
+      append(bytes, &real, 4);
+    else if (type.dtype == DType::f16)
+      append(bytes, &half, 2);
+    else if (type.dtype == DType::boolean)
+      append(bytes, &truth, 1);
+    else
+      append(bytes, &integer, dtype_size_bytes(type.dtype));
   }
   return host_tensor(std::move(concrete), std::move(bytes));
 }
@@ -86,13 +91,15 @@ Outcome evaluate_outputs(const Graph& graph) {
   for (const auto& [name, range] : graph.ranges) symbols[name] = std::max<int64_t>(range.min, 3);
   HostValues values;
   for (const GraphInput& input : graph.inputs) {
-    if (input.value && input.value->type.is_tensor()) values.emplace(input.value, random_tensor(input.value->tensor(), symbols, numbers));
+    if (input.value && input.value->type.is_tensor())
+      values.emplace(input.value, random_tensor(input.value->tensor(), symbols, numbers));
   }
   Outcome out;
   out.status = evaluate_graph(graph, values);
   if (!out.status.ok()) return out;
   for (const GraphOutput& output : graph.outputs) {
-    if (output.value && output.value->type.is_tensor()) out.outputs.push_back(std::get<HostTensor>(values.at(output.value)));
+    if (output.value && output.value->type.is_tensor())
+      out.outputs.push_back(std::get<HostTensor>(values.at(output.value)));
   }
   return out;
 }
@@ -115,9 +122,12 @@ void expect_same(const HostTensor& before, const HostTensor& after, double toler
   }
   for (size_t i = 0; i < a.size() / 4; ++i) {
     const float x = element(before, i), y = element(after, i);
-    if (std::isnan(x) || std::isnan(y)) EXPECT_EQ(std::isnan(x), std::isnan(y)) << "element " << i;
-    else if (tolerance > 0 && std::isfinite(x)) EXPECT_NEAR(x, y, tolerance * (1 + std::abs(x))) << "element " << i;
-    else EXPECT_EQ(bits_from_float(x), bits_from_float(y)) << "element " << i << ": " << x << " and " << y;
+    if (std::isnan(x) || std::isnan(y))
+      EXPECT_EQ(std::isnan(x), std::isnan(y)) << "element " << i;
+    else if (tolerance > 0 && std::isfinite(x))
+      EXPECT_NEAR(x, y, tolerance * (1 + std::abs(x))) << "element " << i;
+    else
+      EXPECT_EQ(bits_from_float(x), bits_from_float(y)) << "element " << i << ": " << x << " and " << y;
   }
 }
 
@@ -184,7 +194,8 @@ constexpr char kSmall[] = R"(graph f(%x: f32[2, 3]) {
 })";
 
 size_t count(const Graph& graph, std::string_view op) {
-  return static_cast<size_t>(std::count_if(graph.nodes().begin(), graph.nodes().end(), [&](const auto& node) { return node->is(op); }));
+  return static_cast<size_t>(
+      std::count_if(graph.nodes().begin(), graph.nodes().end(), [&](const auto& node) { return node->is(op); }));
 }
 
 TEST(Pipeline, SkipsPassesByName) {
@@ -267,9 +278,10 @@ TEST(Pipeline, TakesTimeThatGrowsWithTheGraphOnly) {
   constexpr int kBlocks = 1250;
   for (int i = 0; i < kBlocks; ++i) {
     const std::string x = "%x" + std::to_string(i), b = "%b" + std::to_string(i);
-    text += b + "a = aten.permute(" + x + ", [1, 0])\n" + b + "c = aten.relu(" + b + "a)\n" + b + "d = aten.view(" + b + "c, [16])\n" +
-            b + "e = aten.view(" + b + "d, [4, 4])\n" + b + "g = aten.exp(" + b + "e)\n" + b + "h = aten.exp(" + b + "e)\n" +
-            b + "i = aten.mul.Tensor(" + b + "g, " + b + "h)\n%x" + std::to_string(i + 1) + " = aten.add.Tensor(" + b + "i, %x0)\n";
+    text += b + "a = aten.permute(" + x + ", [1, 0])\n" + b + "c = aten.relu(" + b + "a)\n" + b + "d = aten.view(" + b +
+            "c, [16])\n" + b + "e = aten.view(" + b + "d, [4, 4])\n" + b + "g = aten.exp(" + b + "e)\n" + b +
+            "h = aten.exp(" + b + "e)\n" + b + "i = aten.mul.Tensor(" + b + "g, " + b + "h)\n%x" +
+            std::to_string(i + 1) + " = aten.add.Tensor(" + b + "i, %x0)\n";
   }
   const Function function = parse(text + "return %x" + std::to_string(kBlocks) + "\n}");
   ASSERT_EQ(function.graph->num_nodes(), 10000u);
@@ -278,7 +290,8 @@ TEST(Pipeline, TakesTimeThatGrowsWithTheGraphOnly) {
   options.timings = &timings;
   const Status status = run_pipeline(*function.graph, options);
   ASSERT_TRUE(status.ok()) << render(status.diag());
-  for (const PassTiming& timing : timings) EXPECT_LT(timing.time_ns, 10'000'000'000u) << timing.pass << " in round " << timing.round;
+  for (const PassTiming& timing : timings)
+    EXPECT_LT(timing.time_ns, 10'000'000'000u) << timing.pass << " in round " << timing.round;
   EXPECT_EQ(count(*function.graph, "aten.exp.default"), static_cast<size_t>(kBlocks));
   EXPECT_EQ(count(*function.graph, "aten.view.default"), 0u);
 }

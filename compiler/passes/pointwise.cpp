@@ -110,8 +110,9 @@ constexpr std::string_view kPointwise[] = {
 };
 
 constexpr std::string_view kCommutative[] = {
-    "aten.bitwise_and.Tensor", "aten.bitwise_or.Tensor",  "aten.bitwise_xor.Tensor", "aten.eq.Tensor",
-    "aten.logical_and.default", "aten.logical_or.default", "aten.logical_xor.default", "aten.mul.Tensor", "aten.ne.Tensor",
+    "aten.bitwise_and.Tensor",  "aten.bitwise_or.Tensor",   "aten.bitwise_xor.Tensor",
+    "aten.eq.Tensor",           "aten.logical_and.default", "aten.logical_or.default",
+    "aten.logical_xor.default", "aten.mul.Tensor",          "aten.ne.Tensor",
 };
 
 template <size_t N>

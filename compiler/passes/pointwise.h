@@ -10,8 +10,8 @@ bool is_pointwise(const OpDef& op);
 /// Two operands that may change places: equal results, but for which NaN comes out of two.
 bool is_commutative(const OpDef& op);
 
-/// The sizes that the tensor operands of a pointwise node broadcast to, with operand `except` replaced by `value` (null: nothing
-/// replaced); nothing if they do not broadcast.
+/// The sizes that the tensor operands of a pointwise node broadcast to, with operand `except` replaced by `value`
+/// (null: nothing replaced); nothing if they do not broadcast.
 std::optional<Sizes> broadcast_sizes(const Node& node, size_t except = 0, const Value* value = nullptr);
 
 }  // namespace wick::compiler

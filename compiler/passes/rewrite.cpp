@@ -11,7 +11,8 @@ namespace wick::compiler {
 namespace {
 
 bool is_unread(const Node& node) {
-  return std::all_of(node.results().begin(), node.results().end(), [](const Value* value) { return value->num_uses() == 0; });
+  return std::all_of(node.results().begin(), node.results().end(),
+                     [](const Value* value) { return value->num_uses() == 0; });
 }
 
 // A rewrite keeps dtype, sizes and dim order; anything else is left alone.
@@ -121,7 +122,8 @@ class SymbolUses {
     }
     Symbols defined;
     collect_types(node, defined);
-    return std::any_of(defined.begin(), defined.end(), [&](const std::string& symbol) { return used_.count(symbol) != 0; });
+    return std::any_of(defined.begin(), defined.end(),
+                       [&](const std::string& symbol) { return used_.count(symbol) != 0; });
   }
 
  private:

@@ -16,15 +16,16 @@ void add_origins(Node& node, const Node& from);
 /// Calls fn(graph) for the graph and each graph nested in its nodes, inner ones first. A Failure becomes the result.
 Result<Changed> for_each_graph(Graph& graph, const std::function<Changed(Graph&)>& fn);
 
-/// What may replace result 0 of `node`, made by `builder` in front of it, or null: the rule does not fit. Rules must end:
-/// applied to their own output they find nothing more after finitely many steps.
+/// What may replace result 0 of `node`, made by `builder` in front of it, or null: the rule does not fit. Rules must
+/// end: applied to their own output they find nothing more after finitely many steps.
 using Rule = Value* (*)(Builder& builder, Node& node);
 
 /// Tries the rules, in order, on each node with one result, in graph order, and on what they make; a replaced node is
 /// erased, and so is what only it has read.
 Changed rewrite_nodes(Graph& graph, Span<const Rule> rules);
 
-/// Erases those of `candidates` that nobody reads, and then what only they have read. The pointers are valid nodes of `graph`.
+/// Erases those of `candidates` that nobody reads, and then what only they have read. The pointers are valid nodes of
+/// `graph`.
 Changed erase_unread(Graph& graph, const std::vector<Node*>& candidates);
 
 /// Has the node, or one nested in it, an effect besides its results?

@@ -23,20 +23,24 @@ struct Pair {
 };
 
 bool is_one_of(Span<const Pair> pairs, const Node& outer, const Node& inner) {
-  return std::any_of(pairs.begin(), pairs.end(), [&](const Pair& pair) { return outer.is(pair.outer) && inner.is(pair.inner); });
+  return std::any_of(pairs.begin(), pairs.end(),
+                     [&](const Pair& pair) { return outer.is(pair.outer) && inner.is(pair.inner); });
 }
 
 // outer(inner(x)) = inner(x): the inner result is a fixed point of the outer function, NaN too.
 constexpr Pair kFixedPoints[] = {
-    {"aten.relu.default", "aten.relu.default"},   {"aten.relu.default", "aten.sigmoid.default"}, {"aten.relu.default", "aten.exp.default"},
-    {"aten.relu.default", "aten._softmax.default"}, {"aten.abs.default", "aten.abs.default"},    {"aten.abs.default", "aten._softmax.default"},
+    {"aten.relu.default", "aten.relu.default"},   {"aten.relu.default", "aten.sigmoid.default"},
+    {"aten.relu.default", "aten.exp.default"},    {"aten.relu.default", "aten._softmax.default"},
+    {"aten.abs.default", "aten.abs.default"},     {"aten.abs.default", "aten._softmax.default"},
     {"aten.abs.default", "aten.sigmoid.default"}, {"aten.abs.default", "aten.exp.default"},
-    {"aten.floor.default", "aten.floor.default"}, {"aten.floor.default", "aten.ceil.default"},   {"aten.floor.default", "aten.trunc.default"},
-    {"aten.floor.default", "aten.round.default"}, {"aten.ceil.default", "aten.ceil.default"},    {"aten.ceil.default", "aten.floor.default"},
-    {"aten.ceil.default", "aten.trunc.default"},  {"aten.ceil.default", "aten.round.default"},   {"aten.trunc.default", "aten.trunc.default"},
-    {"aten.trunc.default", "aten.floor.default"}, {"aten.trunc.default", "aten.ceil.default"},   {"aten.trunc.default", "aten.round.default"},
-    {"aten.round.default", "aten.round.default"}, {"aten.round.default", "aten.floor.default"},  {"aten.round.default", "aten.ceil.default"},
-    {"aten.round.default", "aten.trunc.default"},
+    {"aten.floor.default", "aten.floor.default"}, {"aten.floor.default", "aten.ceil.default"},
+    {"aten.floor.default", "aten.trunc.default"}, {"aten.floor.default", "aten.round.default"},
+    {"aten.ceil.default", "aten.ceil.default"},   {"aten.ceil.default", "aten.floor.default"},
+    {"aten.ceil.default", "aten.trunc.default"},  {"aten.ceil.default", "aten.round.default"},
+    {"aten.trunc.default", "aten.trunc.default"}, {"aten.trunc.default", "aten.floor.default"},
+    {"aten.trunc.default", "aten.ceil.default"},  {"aten.trunc.default", "aten.round.default"},
+    {"aten.round.default", "aten.round.default"}, {"aten.round.default", "aten.floor.default"},
+    {"aten.round.default", "aten.ceil.default"},  {"aten.round.default", "aten.trunc.default"},
 };
 
 Value* at_fixed_point(Builder&, Node& node) {
@@ -56,7 +60,8 @@ Value* sum_with_negation(Builder& b, Node& node) {
   if (!add && !node.is("aten.sub.Tensor")) return nullptr;
   const Node* inner = producer_of(node, 1);
   if (!inner || !inner->is("aten.neg.default") || !tensor_arg(node, 0)) return nullptr;
-  if (inner->result()->dtype() != node.result()->dtype()) return nullptr;  // a narrow integer wraps before it is widened
+  if (inner->result()->dtype() != node.result()->dtype())
+    return nullptr;  // a narrow integer wraps before it is widened
   Value* out = b.call(add ? "aten.sub.Tensor" : "aten.add.Tensor", {node.arg(0), inner->arg(0), node.arg(2)});
   add_origins(*out->producer, *inner);
   return out;
@@ -69,8 +74,10 @@ Value* negated_truth(Builder& b, Node& node) {
   const Node* inner = node.is("aten.logical_not.default") ? producer_of(node, 0) : nullptr;
   if (!inner) return nullptr;
   if (inner->is("aten.logical_not.default")) return tensor_arg(*inner, 0);  // a bool only: the types must be equal
-  static constexpr Pair kOpposites[] = {{"aten.eq.Tensor", "aten.ne.Tensor"}, {"aten.eq.Scalar", "aten.ne.Scalar"},
-                                        {"aten.ne.Tensor", "aten.eq.Tensor"}, {"aten.ne.Scalar", "aten.eq.Scalar"}};
+  static constexpr Pair kOpposites[] = {{"aten.eq.Tensor", "aten.ne.Tensor"},
+                                        {"aten.eq.Scalar", "aten.ne.Scalar"},
+                                        {"aten.ne.Tensor", "aten.eq.Tensor"},
+                                        {"aten.ne.Scalar", "aten.eq.Scalar"}};
   for (const Pair& pair : kOpposites) {
     if (!inner->is(pair.outer)) continue;
     Value* out = b.call(pair.inner, inner->args());
@@ -146,7 +153,8 @@ std::optional<Bounds> bounds_of(const Node& node) {
     *bound = number->real;
     return *has = true;
   };
-  if (!read(node.arg("min"), &out.low, &out.has_low) || !read(node.arg("max"), &out.high, &out.has_high)) return std::nullopt;
+  if (!read(node.arg("min"), &out.low, &out.has_low) || !read(node.arg("max"), &out.high, &out.has_high))
+    return std::nullopt;
   return out.low <= out.high ? std::optional(out) : std::nullopt;
 }
 
@@ -164,7 +172,8 @@ Value* clamp_of_clamp(Builder& b, Node& node) {
   if (negative != 0 && negative != count) return nullptr;
   auto limit = [&](double value) { return std::min(std::max(value, outer->low), outer->high); };
   const bool has_low = first->has_low || outer->has_low, has_high = first->has_high || outer->has_high;
-  const Arg low = has_low ? Arg(limit(first->low)) : Arg(None{}), high = has_high ? Arg(limit(first->high)) : Arg(None{});
+  const Arg low = has_low ? Arg(limit(first->low)) : Arg(None{}),
+            high = has_high ? Arg(limit(first->high)) : Arg(None{});
   Value* out = b.call("aten.clamp", {inner->arg(0), low, high});
   add_origins(*out->producer, *inner);
   return out;
@@ -172,10 +181,11 @@ Value* clamp_of_clamp(Builder& b, Node& node) {
 
 // --- reductions over nothing ---
 
-// The dimensions reduced, if all of them have size 1. Sums and means of floats are not among the operators: they turn -0.0 into 0.0.
+// The dimensions reduced, if all of them have size 1. Sums and means of floats are not among the operators: they turn
+// -0.0 into 0.0.
 Value* reduction_of_one(Builder& b, Node& node) {
-  static constexpr std::string_view kNames[] = {"aten.amax.default", "aten.amin.default", "aten.prod.dim_int", "aten.any.dims",
-                                                "aten.sum.dim_IntList"};
+  static constexpr std::string_view kNames[] = {"aten.amax.default", "aten.amin.default", "aten.prod.dim_int",
+                                                "aten.any.dims", "aten.sum.dim_IntList"};
   if (std::find(std::begin(kNames), std::end(kNames), node.op->name()) == std::end(kNames)) return nullptr;
   Value* x = tensor_arg(node, 0);
   if (x->dtype() != node.result()->dtype()) return nullptr;
@@ -190,8 +200,8 @@ Value* reduction_of_one(Builder& b, Node& node) {
 }
 
 constexpr Rule kRules[] = {
-    at_fixed_point, abs_of_negation, sum_with_negation, negated_truth, compared_truth, combined_truth, known_choice, known_fill, clamp_of_clamp,
-    reduction_of_one,
+    at_fixed_point, abs_of_negation, sum_with_negation, negated_truth,  compared_truth,
+    combined_truth, known_choice,    known_fill,        clamp_of_clamp, reduction_of_one,
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Works on regions: pointwise nodes whose operands are all one and the same permutation of something. Such a region can run
-// on the unpermuted values, if that leaves fewer permutes.
+// Works on regions: pointwise nodes whose operands are all one and the same permutation of something. Such a region can
+// run on the unpermuted values, if that leaves fewer permutes.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -66,7 +66,8 @@ class Sinker {
     bool permuted = false;
     for (const Value* operand : node.operands()) {
       if (!operand->type.is_tensor() || operand->rank() == 0) continue;
-      const bool inside = operand->rank() == order_.size() && (is_entry(operand->producer) || is_member(operand->producer));
+      const bool inside =
+          operand->rank() == order_.size() && (is_entry(operand->producer) || is_member(operand->producer));
       if (!inside && !operand->is_constant()) return false;
       permuted = permuted || inside;
     }
@@ -93,17 +94,19 @@ class Sinker {
       members_.push_back(node);
       parent_.push_back(index);
       for (const Value* operand : node->operands()) {
-        if (is_member(operand->producer)) join(index, index_.at(operand->producer));
-        else if (is_entry(operand->producer)) join(index, reader.emplace(operand->producer, index).first->second);
+        if (is_member(operand->producer))
+          join(index, index_.at(operand->producer));
+        else if (is_entry(operand->producer))
+          join(index, reader.emplace(operand->producer, index).first->second);
       }
     }
   }
 
   // Somebody outside the region, other than a permute, reads the value.
   bool is_read_outside(const Value& value) const {
-    return value.num_uses() != value.users().size() || std::any_of(value.users().begin(), value.users().end(), [&](const Node* user) {
-             return !is_member(user) && !is_permute(user);
-           });
+    return value.num_uses() != value.users().size() ||
+           std::any_of(value.users().begin(), value.users().end(),
+                       [&](const Node* user) { return !is_member(user) && !is_permute(user); });
   }
 
   std::vector<Node*> exits(const Value& value) const {
@@ -130,7 +133,9 @@ class Sinker {
     const std::set<Node*> sources = entries(region);
     for (const Node* entry : sources) {
       const Value& value = *entry->result();
-      saved += value.num_uses() == value.users().size() && std::all_of(value.users().begin(), value.users().end(), [&](const Node* user) { return is_member(user); });
+      saved +=
+          value.num_uses() == value.users().size() &&
+          std::all_of(value.users().begin(), value.users().end(), [&](const Node* user) { return is_member(user); });
     }
     const Order back = inverse(order_);
     for (const Node* node : region) {
@@ -168,7 +173,9 @@ class Sinker {
         if (!arg.is<Value*>() || !arg.as<Value*>()->type.is_tensor() || arg.as<Value*>()->rank() == 0) continue;
         Value* operand = arg.as<Value*>();
         const auto it = moved.find(operand);
-        arg = it != moved.end() ? it->second : operand->is_constant() ? unpermuted(b, operand) : operand->producer->arg(size_t{0}).as<Value*>();
+        arg = it != moved.end()        ? it->second
+              : operand->is_constant() ? unpermuted(b, operand)
+                                       : operand->producer->arg(size_t{0}).as<Value*>();
       }
       Value* value = b.call(node->op->name(), std::move(args));
       for (const OriginPtr& origin : node->more_origins) value->producer->more_origins.push_back(origin);
@@ -224,11 +231,12 @@ Changed sink(Graph& graph) {
 
 }  // namespace
 
-// Moves permutes through pointwise operators where that makes them fewer: an inverse one cancels, two equal ones become one.
+// Moves permutes through pointwise operators where that makes them fewer: an inverse one cancels, two equal ones become
+// one.
 //   before: p = permute(x, [0, 2, 1]); r = relu(p); y = permute(r, [0, 2, 1])          after: y = relu(x)
-// Ensures: the number of permutes of computed values never grows; each change lowers it. Constants beside a moved value are
-// permuted instead, for fold_constants to compute.
-// Keeps: every value; each element is computed as before, in another place.
+// Ensures: the number of permutes of computed values never grows; each change lowers it. Constants beside a moved value
+// are permuted instead, for fold_constants to compute. Keeps: every value; each element is computed as before, in
+// another place.
 Result<Changed> sink_transposes(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return sink(g); });
 }

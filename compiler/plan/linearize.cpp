@@ -17,13 +17,26 @@ namespace {
 
 constexpr size_t kNever = std::numeric_limits<size_t>::max();
 
-// Kernels that read element i of argument 0 before or when they write element i of the result, or copy argument 0 first: the
-// result may lie exactly over argument 0.
+// Kernels that read element i of argument 0 before or when they write element i of the result, or copy argument 0
+// first: the result may lie exactly over argument 0.
 bool may_overwrite_first_operand(const Node& node) {
-  static constexpr std::string_view kNames[] = {
-      "aten.add.Tensor", "aten.add.Scalar", "aten.sub.Tensor", "aten.sub.Scalar", "aten.mul.Tensor", "aten.mul.Scalar", "aten.div.Tensor",
-      "aten.div.Scalar", "aten.relu.default", "aten.neg.default", "aten.clamp.default", "aten.slice_scatter.default",
-      "aten.select_scatter.default", "aten.index_put.default", "aten.index_copy.default", "aten.index_add.default", "aten.masked_fill.Scalar"};
+  static constexpr std::string_view kNames[] = {"aten.add.Tensor",
+                                                "aten.add.Scalar",
+                                                "aten.sub.Tensor",
+                                                "aten.sub.Scalar",
+                                                "aten.mul.Tensor",
+                                                "aten.mul.Scalar",
+                                                "aten.div.Tensor",
+                                                "aten.div.Scalar",
+                                                "aten.relu.default",
+                                                "aten.neg.default",
+                                                "aten.clamp.default",
+                                                "aten.slice_scatter.default",
+                                                "aten.select_scatter.default",
+                                                "aten.index_put.default",
+                                                "aten.index_copy.default",
+                                                "aten.index_add.default",
+                                                "aten.masked_fill.Scalar"};
   return std::find(std::begin(kNames), std::end(kNames), node.op->name()) != std::end(kNames);
 }
 
@@ -31,7 +44,8 @@ bool may_overwrite_first_operand(const Node& node) {
 bool without_elements(const Node& node) {
   return !node.op->has(kEffect) && !node.op->has(kRandom) && !node.results().empty() &&
          std::all_of(node.results().begin(), node.results().end(), [](const Value* result) {
-           return is_static(result->sizes()) && numel(result->sizes()).is(0);  // other sizes are set when the kernel runs
+           return is_static(result->sizes()) &&
+                  numel(result->sizes()).is(0);  // other sizes are set when the kernel runs
          });
 }
 
@@ -89,13 +103,14 @@ bool Linearizer::alias_view(const Node& node) {
   const int32_t source_index = tensor_index(input);
   const StatementTensor source = tensor_at(source_index);
   const std::string_view name = node.op->name();
-  const bool same_bytes = name == "aten.view.default" || name == "aten.view_as_real.default" || name == "aten.view_as_complex.default" ||
-                          name == "aten.view.dtype";
+  const bool same_bytes = name == "aten.view.default" || name == "aten.view_as_real.default" ||
+                          name == "aten.view_as_complex.default" || name == "aten.view.dtype";
   if (!is_static(result->sizes()) || !is_static(input->sizes())) {
     if (name != "aten.view.default") return false;
     // The pointer is set when the program runs.
     const int32_t out = define_tensor(result, source.storage, source.offset_bytes);
-    std::get<StatementTensor>(statement_.values[static_cast<size_t>(out)]).storage = new_storage(Storage::Kind::none, 0, result->name);
+    std::get<StatementTensor>(statement_.values[static_cast<size_t>(out)]).storage =
+        new_storage(Storage::Kind::none, 0, result->name);
     const int32_t sizes = int_list(result->sizes());
     emit_kernel("executorch_prim::et_view.default", {source_index, sizes, out});
     // The result lives in the source's memory.
@@ -154,12 +169,14 @@ void Linearizer::plan_concatenations(const Graph& graph) {
     bool all = contiguous && !operands.empty();
     for (const Value* operand : operands) {
       const Node* producer = operand->producer;
-      all = all && producer && producer->op->kernel && producer->graphs.empty() && !is_view(operand) && !producer->is("aten.cat.default") &&
-            operand->kind == ValueKind::result && operand->rank() == sizes->size() && operand->dtype() == result->dtype() &&
-            is_static(operand->sizes()) && !placed_.count(operand) && !writes_state_.count(operand) && seen.insert(operand).second;
+      all = all && producer && producer->op->kernel && producer->graphs.empty() && !is_view(operand) &&
+            !producer->is("aten.cat.default") && operand->kind == ValueKind::result &&
+            operand->rank() == sizes->size() && operand->dtype() == result->dtype() && is_static(operand->sizes()) &&
+            !placed_.count(operand) && !writes_state_.count(operand) && seen.insert(operand).second;
     }
     if (!all) continue;
-    if (!std::all_of(operands.begin(), operands.end(), [&](const Value* v) { return local.count(v->producer) != 0; })) continue;
+    if (!std::all_of(operands.begin(), operands.end(), [&](const Value* v) { return local.count(v->producer) != 0; }))
+      continue;
     const uint32_t storage = new_storage(Storage::Kind::arena, bound_bytes(describe(result)), result->name);
     uint64_t offset = 0;
     for (const Value* operand : operands) {
@@ -196,8 +213,9 @@ void Linearizer::plan_state_writes() {
     bool in_place = true;
     while (value != update.target) {
       const Node* node = value->producer;
-      const bool fits = node && position_.count(node) && may_overwrite_first_operand(*node) && value->type == update.target->type &&
-                        node->arg(size_t{0}).is<Value*>() && !writes_state_.count(value);
+      const bool fits = node && position_.count(node) && may_overwrite_first_operand(*node) &&
+                        value->type == update.target->type && node->arg(size_t{0}).is<Value*>() &&
+                        !writes_state_.count(value);
       if (!fits) {
         in_place = false;
         break;
@@ -219,7 +237,9 @@ void Linearizer::plan_state_writes() {
       const size_t uses_outside = before->num_uses() - before->users().size();
       in_place = in_place && reads_by_writer == 1 && uses_outside == (before == update.target ? 1u : 0u);
     }
-    const size_t uses = in_place ? std::count_if(graph_.updates.begin(), graph_.updates.end(), [&](const StateUpdate& u) { return u.value == update.value; }) : 0;
+    const size_t uses = in_place ? std::count_if(graph_.updates.begin(), graph_.updates.end(),
+                                                 [&](const StateUpdate& u) { return u.value == update.value; })
+                                 : 0;
     if (!in_place || uses != 1) continue;
     for (const Value* version : versions) writes_state_[version] = update.target;
   }
@@ -247,7 +267,8 @@ void Linearizer::updates() {
     if (output.kind != GraphOutput::Kind::value || !output.value->type.is_tensor()) continue;
     const int32_t index = tensor_index(output.value);
     const uint32_t storage = tensor_at(index).storage;
-    const bool overwritten = std::any_of(copies.begin(), copies.end(), [&](const Copy& copy) { return tensor_at(copy.target).storage == storage; });
+    const bool overwritten = std::any_of(copies.begin(), copies.end(),
+                                         [&](const Copy& copy) { return tensor_at(copy.target).storage == storage; });
     if (!overwritten) continue;
     const int32_t saved = scratch_like(tensor_at(index), output.value->name);
     copy_into(saved, index, "the program returns the old contents of a buffer it changes");
@@ -264,7 +285,8 @@ void Linearizer::updates() {
 void Linearizer::kernel_node(const Node& node) {
   const std::vector<ArgSpec>& specs = node.op->parsed->args;
   if (!node.op->kernel) {
-    fail(Diag(Code::internal, fmt::format("{} has no kernel and was not decomposed", node.op->name())).in(where_of(node)));
+    fail(Diag(Code::internal, fmt::format("{} has no kernel and was not decomposed", node.op->name()))
+             .in(where_of(node)));
   }
   // Out variants lack the dtype, layout, device and pin_memory of factories, and generators.
   const bool factory = node.op->parsed->find("layout") >= 0;
@@ -272,25 +294,33 @@ void Linearizer::kernel_node(const Node& node) {
   for (size_t i = 0; i < specs.size(); ++i) {
     const ArgSpec& spec = specs[i];
     if (spec.type == ArgType::generator) continue;
-    if (factory && (spec.name == "dtype" || spec.name == "layout" || spec.name == "device" || spec.name == "pin_memory")) continue;
+    if (factory &&
+        (spec.name == "dtype" || spec.name == "layout" || spec.name == "device" || spec.name == "pin_memory"))
+      continue;
     args.push_back(argument(spec, node.arg(i)));
   }
   IndexList outs{IndexList::Kind::tensors, {}};
   for (const Value* result : node.results()) {
     if (!result->type.is_tensor()) fail(Code::internal, fmt::format("{} does not return tensors", node.op->name()));
     auto written = writes_state_.find(result);
-    const int32_t out = written == writes_state_.end() ? allocate(result) : define_tensor(result, tensor_at(tensor_index(written->second)).storage, 0);
+    const int32_t out = written == writes_state_.end()
+                            ? allocate(result)
+                            : define_tensor(result, tensor_at(tensor_index(written->second)).storage, 0);
     args.push_back(out);
     outs.items.push_back(out);
   }
-  if (outs.items.size() == 1) args.push_back(outs.items[0]);
-  else args.push_back(add_value(std::move(outs)));
+  if (outs.items.size() == 1)
+    args.push_back(outs.items[0]);
+  else
+    args.push_back(add_value(std::move(outs)));
   if (without_elements(node)) return;
-  if (const std::string_view limit = stock_limit(node); !limit.empty()) note_not_stock(fmt::format("{} ({})", node.op->kernel, limit));
+  if (const std::string_view limit = stock_limit(node); !limit.empty())
+    note_not_stock(fmt::format("{} ({})", node.op->kernel, limit));
   emit_kernel(node.op->kernel, std::move(args), !node.op->has(kNoStock));
   if (node.op->has(kView)) {
-    statement_.copies.push_back({static_cast<uint32_t>(statement_.instructions.size() - 1),
-                                 fmt::format("the result of {} is no contiguous range of its operand", node.op->name())});
+    statement_.copies.push_back(
+        {static_cast<uint32_t>(statement_.instructions.size() - 1),
+         fmt::format("the result of {} is no contiguous range of its operand", node.op->name())});
   }
 }
 
@@ -357,7 +387,8 @@ void Linearizer::inputs() {
 
 void Linearizer::stored_values() {
   auto define = [&](const Value* value, Storage::Kind kind) {
-    const uint32_t storage = new_storage(kind, bound_bytes(describe(value)), value->fqn.empty() ? value->name : value->fqn);
+    const uint32_t storage =
+        new_storage(kind, bound_bytes(describe(value)), value->fqn.empty() ? value->name : value->fqn);
     statement_.storages[storage].data = value->data;
     const int32_t index = define_tensor(value, storage, 0);
     std::get<StatementTensor>(statement_.values[static_cast<size_t>(index)]).name = value->fqn;
@@ -384,9 +415,13 @@ void Linearizer::outputs() {
   for (const GraphOutput& output : graph_.outputs) {
     int32_t index = 0;
     switch (output.kind) {
-      case GraphOutput::Kind::value: index = output.value->type.is_tensor() ? tensor_index(output.value) : scalar_index(output.value); break;
+      case GraphOutput::Kind::value:
+        index = output.value->type.is_tensor() ? tensor_index(output.value) : scalar_index(output.value);
+        break;
       case GraphOutput::Kind::integer: index = int_value(output.integer); break;
-      case GraphOutput::Kind::boolean: index = output.integer.is_const() ? literal(output.integer.value() != 0) : int_value(output.integer); break;
+      case GraphOutput::Kind::boolean:
+        index = output.integer.is_const() ? literal(output.integer.value() != 0) : int_value(output.integer);
+        break;
       case GraphOutput::Kind::real: index = literal(output.real); break;
       case GraphOutput::Kind::string: index = literal(output.string); break;
       case GraphOutput::Kind::none: index = none_value(); break;
@@ -394,7 +429,8 @@ void Linearizer::outputs() {
     statement_.outputs.push_back(index);
     statement_.output_leaves.push_back(output.leaf);
   }
-  for (int32_t index : statement_.outputs) touch(index, std::max(end, static_cast<uint32_t>(statement_.instructions.size())));
+  for (int32_t index : statement_.outputs)
+    touch(index, std::max(end, static_cast<uint32_t>(statement_.instructions.size())));
 }
 
 // A view whose pointer is set at run time keeps its source's memory alive.

@@ -23,8 +23,11 @@ std::vector<int32_t> Linearizer::inline_graph(const Graph& graph, const std::vec
   std::vector<int32_t> outputs;
   for (const GraphOutput& output : graph.outputs) {
     switch (output.kind) {
-      case GraphOutput::Kind::value: outputs.push_back(output.value->type.is_tensor() ? tensor_index(output.value) : scalar_index(output.value)); break;
-      case GraphOutput::Kind::boolean: case GraphOutput::Kind::integer: outputs.push_back(int_value(output.integer)); break;
+      case GraphOutput::Kind::value:
+        outputs.push_back(output.value->type.is_tensor() ? tensor_index(output.value) : scalar_index(output.value));
+        break;
+      case GraphOutput::Kind::boolean:
+      case GraphOutput::Kind::integer: outputs.push_back(int_value(output.integer)); break;
       default: fail(Code::unsupported_model, "a branch or loop body returns something that is no tensor");
     }
   }
@@ -36,14 +39,16 @@ void Linearizer::cond(const Node& node) {
   std::vector<int32_t> operands;
   for (const Value* value : node.tensors("operands")) operands.push_back(tensor_index(value));
   const Arg& predicate = node.arg(size_t{0});
-  const int32_t condition = predicate.is<Value*>() ? tensor_index(predicate.as<Value*>()) : int_value(predicate.as<Sym>());
+  const int32_t condition =
+      predicate.is<Value*>() ? tensor_index(predicate.as<Value*>()) : int_value(predicate.as<Sym>());
   std::vector<int32_t> results;
   for (const Value* result : node.results()) results.push_back(allocate(result));
   auto branch = [&](const Graph& graph) {
     expressions_.emplace_back();
     const std::vector<int32_t> outputs = inline_graph(graph, operands);
     origin_ = origin;
-    for (size_t i = 0; i < results.size() && i < outputs.size(); ++i) copy_into(results[i], outputs[i], "a branch puts its result where both branches do");
+    for (size_t i = 0; i < results.size() && i < outputs.size(); ++i)
+      copy_into(results[i], outputs[i], "a branch puts its result where both branches do");
     expressions_.pop_back();
   };
   const size_t to_else = emit_jump(condition);
@@ -88,7 +93,8 @@ void Linearizer::while_loop(const Node& node) {
   const size_t to_end = emit_jump(condition[0]);
   expressions_.back().clear();
   const std::vector<int32_t> values = inline_graph(*node.graphs[1], operands);
-  if (values.size() != carried.size()) fail(Code::corrupt_file, "the body of while_loop returns another number of values than it takes");
+  if (values.size() != carried.size())
+    fail(Code::corrupt_file, "the body of while_loop returns another number of values than it takes");
   origin_ = origin;
   carry(carried, values);
   expressions_.pop_back();
@@ -134,7 +140,8 @@ void Linearizer::scan(const Node& node, bool with_carry) {
   }
   expressions_.emplace_back();
   const std::vector<int32_t> values = inline_graph(body, operands);
-  if (values.size() != node.results().size()) fail(Code::corrupt_file, "the body of a scan returns another number of values than the scan");
+  if (values.size() != node.results().size())
+    fail(Code::corrupt_file, "the body of a scan returns another number of values than the scan");
   origin_ = origin;
   for (size_t i = 0; i < stacked.size(); ++i) {
     emit_kernel("executorch_prim::et_copy_index.tensor", {stacked[i], values[carried.size() + i], index});
@@ -155,7 +162,8 @@ void Linearizer::extend_loops() {
     changed = false;
     for (const Loop& loop : loops_) {
       for (Storage& storage : statement_.storages) {
-        if (!storage.used || storage.first >= loop.first || storage.last < loop.first || storage.last >= loop.last) continue;
+        if (!storage.used || storage.first >= loop.first || storage.last < loop.first || storage.last >= loop.last)
+          continue;
         storage.last = loop.last;
         changed = true;
       }

@@ -1,6 +1,5 @@
 // Values of a statement: literals, computed integers, tensors and their storage.
 #include <fmt/format.h>
-
 #include <string.h>
 
 #include <algorithm>
@@ -61,7 +60,8 @@ int32_t Linearizer::literal(const Arg& arg) {
 int32_t Linearizer::none_value() { return literal(None{}); }
 int32_t Linearizer::literal_int(int64_t value) { return literal(Sym(value)); }
 
-// Runs of integer operators are emitted where they are first needed and remembered for the same or inner nesting levels.
+// Runs of integer operators are emitted where they are first needed and remembered for the same or inner nesting
+// levels.
 int32_t Linearizer::int_value(const Sym& sym) {
   if (sym.is_const()) return literal(sym);
   const std::string text = sym.text();
@@ -100,9 +100,15 @@ int32_t Linearizer::int_value(const Sym& sym) {
     case SymOp::le: result = chain("le"); break;
     case SymOp::ne: result = emit("sym_not", {chain("eq")}); break;
     case SymOp::logical_not: result = emit("sym_not", {int_value(node.args[0])}); break;
-    case SymOp::logical_and: result = emit("sym_ite", {int_value(node.args[0]), int_value(node.args[1]), literal(false)}); break;
-    case SymOp::logical_or: result = emit("sym_ite", {int_value(node.args[0]), literal(true), int_value(node.args[1])}); break;
-    case SymOp::where: result = emit("sym_ite", {int_value(node.args[0]), int_value(node.args[1]), int_value(node.args[2])}); break;
+    case SymOp::logical_and:
+      result = emit("sym_ite", {int_value(node.args[0]), int_value(node.args[1]), literal(false)});
+      break;
+    case SymOp::logical_or:
+      result = emit("sym_ite", {int_value(node.args[0]), literal(true), int_value(node.args[1])});
+      break;
+    case SymOp::where:
+      result = emit("sym_ite", {int_value(node.args[0]), int_value(node.args[1]), int_value(node.args[2])});
+      break;
   }
   expressions_.back()[text] = result;
   return result;
@@ -146,8 +152,10 @@ int32_t Linearizer::argument(const ArgSpec& spec, const Arg& arg) {
     return int_list(arg.as<Ints>());
   }
   if (arg.is<Sym>()) {
-    if (spec.type == ArgType::int_list) return int_list(Ints(static_cast<size_t>(std::max(spec.list_size, 1)), arg.as<Sym>()));
-    if (spec.type == ArgType::real && arg.as<Sym>().is_const()) return literal(static_cast<double>(arg.as<Sym>().value()));
+    if (spec.type == ArgType::int_list)
+      return int_list(Ints(static_cast<size_t>(std::max(spec.list_size, 1)), arg.as<Sym>()));
+    if (spec.type == ArgType::real && arg.as<Sym>().is_const())
+      return literal(static_cast<double>(arg.as<Sym>().value()));
     if (spec.type == ArgType::boolean && arg.as<Sym>().is_const()) return literal(arg.as<Sym>().value() != 0);
     return int_value(arg.as<Sym>());
   }
@@ -163,10 +171,12 @@ void Linearizer::note_not_stock(std::string_view text) {
 
 uint32_t Linearizer::operator_index(std::string_view registry_name, bool stock) {
   const size_t dot = registry_name.find('.');
-  Operator op{std::string(registry_name.substr(0, dot)), dot == std::string_view::npos ? "" : std::string(registry_name.substr(dot + 1))};
+  Operator op{std::string(registry_name.substr(0, dot)),
+              dot == std::string_view::npos ? "" : std::string(registry_name.substr(dot + 1))};
   if (!stock) note_not_stock(registry_name);
   for (size_t i = 0; i < statement_.operators.size(); ++i) {
-    if (statement_.operators[i].name == op.name && statement_.operators[i].overload == op.overload) return static_cast<uint32_t>(i);
+    if (statement_.operators[i].name == op.name && statement_.operators[i].overload == op.overload)
+      return static_cast<uint32_t>(i);
   }
   statement_.operators.push_back(std::move(op));
   return static_cast<uint32_t>(statement_.operators.size() - 1);
@@ -183,7 +193,8 @@ StatementTensor Linearizer::describe(const Value* value) {
       if (value->producer) diag.where = where_of(*value->producer);
       fail(std::move(diag)
                .expected(value->sizes()[i].text(), "a size with an upper bound below 2^31")
-               .with_help("give it one: torch.export.Dim(name, max=..), or torch._check(n <= ..) for sizes read from data"));
+               .with_help(
+                   "give it one: torch.export.Dim(name, max=..), or torch._check(n <= ..) for sizes read from data"));
     }
     tensor.sizes.push_back(range.max);
   }
@@ -219,7 +230,8 @@ int32_t Linearizer::define_tensor(const Value* value, uint32_t storage, uint64_t
 }
 
 int32_t Linearizer::allocate(const Value* value) {
-  if (auto it = placed_.find(value); it != placed_.end()) return define_tensor(value, it->second.first, it->second.second);
+  if (auto it = placed_.find(value); it != placed_.end())
+    return define_tensor(value, it->second.first, it->second.second);
   const uint64_t bytes = bound_bytes(describe(value));
   return define_tensor(value, new_storage(Storage::Kind::arena, bytes, value->name), 0);
 }
@@ -239,7 +251,8 @@ void Linearizer::define_symbols(const Value* value) {
     collect_symbols(value->sizes()[i], symbols);
     if (symbols.size() != 1) continue;
     const std::string& symbol = *symbols.begin();
-    const bool known = std::any_of(expressions_.begin(), expressions_.end(), [&](const auto& level) { return level.count(symbol) != 0; });
+    const bool known = std::any_of(expressions_.begin(), expressions_.end(),
+                                   [&](const auto& level) { return level.count(symbol) != 0; });
     if (known) continue;
     // size = slope * s + start, read off at s = 0, 1, 2.
     auto at = [&](int64_t s) { return evaluate(value->sizes()[i], SymValues{{symbol, s}}); };

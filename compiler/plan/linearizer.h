@@ -10,7 +10,8 @@ namespace wick::compiler {
 
 class Linearizer {
  public:
-  Linearizer(const Function& function, const LinearizeOptions& options) : function_(function), graph_(*function.graph), options_(options) {}
+  Linearizer(const Function& function, const LinearizeOptions& options)
+      : function_(function), graph_(*function.graph), options_(options) {}
   Statement run();
 
  private:
@@ -19,28 +20,32 @@ class Linearizer {
   int32_t literal_int(int64_t value);
   int32_t literal(const Arg& arg);
   int32_t none_value();
-  int32_t int_value(const Sym& sym);                 // a literal, or instructions that compute it
+  int32_t int_value(const Sym& sym);  // a literal, or instructions that compute it
   int32_t int_list(const Ints& ints);
-  int32_t tensor_index(const Value* value);          // of a tensor that has storage already
+  int32_t tensor_index(const Value* value);  // of a tensor that has storage already
   int32_t scalar_index(const Value* value);
   int32_t tensor_list(const Values& values, bool optional);
   int32_t argument(const ArgSpec& spec, const Arg& arg);
   void note_not_stock(std::string_view text);
   uint32_t operator_index(std::string_view registry_name, bool stock);
-  StatementTensor describe(const Value* value);      // dtype and bounds, no storage
+  StatementTensor describe(const Value* value);  // dtype and bounds, no storage
   uint64_t bound_bytes(const StatementTensor& tensor);
   uint32_t new_storage(Storage::Kind kind, uint64_t size_bytes, const std::string& label);
   int32_t define_tensor(const Value* value, uint32_t storage, uint64_t offset_bytes);
-  int32_t allocate(const Value* value);              // own arena storage
+  int32_t allocate(const Value* value);  // own arena storage
   int32_t scratch_like(const StatementTensor& tensor, const std::string& label);
   void bind(const Value* value, int32_t index) { index_[value] = index; }
-  const StatementTensor& tensor_at(int32_t index) const { return std::get<StatementTensor>(statement_.values[static_cast<size_t>(index)]); }
-  void define_symbols(const Value* value);           // from the sizes of a tensor that exists now
+  const StatementTensor& tensor_at(int32_t index) const {
+    return std::get<StatementTensor>(statement_.values[static_cast<size_t>(index)]);
+  }
+  void define_symbols(const Value* value);  // from the sizes of a tensor that exists now
 
   // --- instructions (linearize.cpp) ---
   uint32_t emit_kernel(std::string_view registry_name, std::vector<int32_t> args, bool stock = true);
-  size_t emit_jump(int32_t condition);               // destination filled by land()
-  void land(size_t jump) { statement_.instructions[jump].args[1] = static_cast<int32_t>(statement_.instructions.size()); }
+  size_t emit_jump(int32_t condition);  // destination filled by land()
+  void land(size_t jump) {
+    statement_.instructions[jump].args[1] = static_cast<int32_t>(statement_.instructions.size());
+  }
   void copy_into(int32_t target, int32_t source, const std::string& reason);
   void touch(int32_t value_index, uint32_t instruction);
 
@@ -73,12 +78,12 @@ class Linearizer {
   Statement statement_;
   OriginPtr origin_;
   std::unordered_map<const Value*, int32_t> index_;
-  std::map<std::string, int32_t> literals_;                    // by text with type
-  std::vector<std::map<std::string, int32_t>> expressions_{1}; // computed expressions, per nesting level
+  std::map<std::string, int32_t> literals_;                                 // by text with type
+  std::vector<std::map<std::string, int32_t>> expressions_{1};              // computed expressions, per nesting level
   std::unordered_map<const Value*, std::pair<uint32_t, uint64_t>> placed_;  // concatenation operands: storage, offset
-  std::unordered_map<const Value*, const Value*> writes_state_; // result written in place -> state
-  std::unordered_map<const Node*, size_t> position_;            // of top-level nodes
-  std::map<int32_t, int32_t> view_roots_;                       // tensor whose pointer is set at run time -> its source
+  std::unordered_map<const Value*, const Value*> writes_state_;             // result written in place -> state
+  std::unordered_map<const Node*, size_t> position_;                        // of top-level nodes
+  std::map<int32_t, int32_t> view_roots_;  // tensor whose pointer is set at run time -> its source
   struct Loop {
     uint32_t first, last;  // instructions, both included
   };

@@ -13,7 +13,8 @@ namespace {
 constexpr size_t kMaxRounds = 200, kMaxPairs = 20'000'000;
 
 bool in_arena(const Storage& storage) {
-  return (storage.kind == Storage::Kind::state && !storage.shared) || (storage.kind == Storage::Kind::arena && storage.used);
+  return (storage.kind == Storage::Kind::state && !storage.shared) ||
+         (storage.kind == Storage::Kind::arena && storage.used);
 }
 
 struct Block {
@@ -29,8 +30,9 @@ struct Placed {
   uint32_t first, last;
 };
 
-// Places blocks one after another in `order`, each into the smallest gap between those alive with it. Returns the arena's
-// size; or UINT64_MAX as soon as it exceeds `limit`, with the place in `order` of the block that did it in `culprit`.
+// Places blocks one after another in `order`, each into the smallest gap between those alive with it. Returns the
+// arena's size; or UINT64_MAX as soon as it exceeds `limit`, with the place in `order` of the block that did it in
+// `culprit`.
 uint64_t place(std::vector<Block>& blocks, const std::vector<size_t>& order, uint64_t limit, size_t& culprit) {
   std::vector<Placed> placed;  // by offset
   placed.reserve(blocks.size());
@@ -50,7 +52,8 @@ uint64_t place(std::vector<Block>& blocks, const std::vector<size_t>& order, uin
     total = std::max(total, block.offset + block.size);
     culprit = i;
     if (total > limit) return UINT64_MAX;
-    auto at = std::upper_bound(placed.begin(), placed.end(), block.offset, [](uint64_t offset, const Placed& p) { return offset < p.offset; });
+    auto at = std::upper_bound(placed.begin(), placed.end(), block.offset,
+                               [](uint64_t offset, const Placed& p) { return offset < p.offset; });
     placed.insert(at, {block.offset, block.offset + block.size, block.first, block.last});
   }
   return total;
@@ -92,7 +95,8 @@ void plan_memory(Statement& statement) {
       [](const Block& a, const Block& b) { return a.last > b.last; },
       [](const Block& a, const Block& b) { return a.size * (a.last - a.first + 1) > b.size * (b.last - b.first + 1); },
   };
-  // A block that did not fit below the best size so far goes first the next time; a few rounds per order, fewer for many blocks.
+  // A block that did not fit below the best size so far goes first the next time; a few rounds per order, fewer for
+  // many blocks.
   const size_t rounds = 1 + std::min<size_t>(kMaxRounds, kMaxPairs / (blocks.size() * blocks.size() + 1));
   uint64_t best = UINT64_MAX;
   std::vector<Block> best_blocks = blocks;
@@ -132,7 +136,8 @@ void share_states(std::vector<Statement>& methods) {
     for (size_t i = 0; i < method.storages.size(); ++i) {
       Storage& storage = method.storages[i];
       if (storage.kind != Storage::Kind::state || !first[i]) continue;
-      const std::string key = fmt::format("{} {} {}", storage.label, dtype_name(first[i]->dtype), fmt::join(first[i]->sizes, "x"));
+      const std::string key =
+          fmt::format("{} {} {}", storage.label, dtype_name(first[i]->dtype), fmt::join(first[i]->sizes, "x"));
       auto [it, fresh] = offsets.try_emplace(key, end);
       if (fresh) end += storage.size_bytes;
       storage.shared = true;
@@ -158,7 +163,9 @@ Status verify_plan(const Statement& statement) {
     ranges.push_back({i, state ? 0 : storage.first, state ? end : storage.last});
   }
   // Sweep over time; the alive are few, compared by offset.
-  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.first != b.first ? a.first < b.first : a.storage < b.storage; });
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
+    return a.first != b.first ? a.first < b.first : a.storage < b.storage;
+  });
   std::vector<Range> alive;
   for (const Range& range : ranges) {
     std::erase_if(alive, [&](const Range& other) { return other.last < range.first; });
@@ -192,7 +199,9 @@ std::string draw_plan(const Statement& statement) {
   for (const Storage& storage : statement.storages) {
     if (in_arena(storage) && storage.size_bytes > 0) blocks.push_back(&storage);
   }
-  std::sort(blocks.begin(), blocks.end(), [](const Storage* a, const Storage* b) { return a->offset != b->offset ? a->offset < b->offset : a->first < b->first; });
+  std::sort(blocks.begin(), blocks.end(), [](const Storage* a, const Storage* b) {
+    return a->offset != b->offset ? a->offset < b->offset : a->first < b->first;
+  });
   std::string out = fmt::format("arena {} bytes, lower bound {} bytes, {} instructions\n", statement.arena_bytes,
                                 statement.arena_lower_bound_bytes, statement.instructions.size());
   out += fmt::format("{:>12} {:>12}  {:<{}}  {}\n", "offset", "bytes", "time", kColumns, "holds");
@@ -201,7 +210,8 @@ std::string draw_plan(const Statement& statement) {
     const size_t first = state ? 0 : storage->first, last = state ? end - 1 : storage->last;
     std::string bar(kColumns, '.');
     for (size_t c = first * kColumns / end; c <= std::min(kColumns - 1, last * kColumns / end); ++c) bar[c] = '#';
-    out += fmt::format("{:>12} {:>12}  {}  {}{}\n", storage->offset, storage->size_bytes, bar, storage->label, state ? " (state)" : "");
+    out += fmt::format("{:>12} {:>12}  {}  {}{}\n", storage->offset, storage->size_bytes, bar, storage->label,
+                       state ? " (state)" : "");
   }
   return out;
 }

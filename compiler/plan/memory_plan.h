@@ -7,13 +7,13 @@
 
 namespace wick::compiler {
 
-/// Gives every arena storage and state an offset (multiples of 16) and sets arena_bytes and arena_lower_bound_bytes (the
-/// largest sum of bytes alive at one instruction). Largest first into the best fitting gap, then other orders; in each, the
-/// block that makes the arena too large moves to the front, again and again. The smallest arena wins.
+/// Gives every arena storage and state an offset (multiples of 16) and sets arena_bytes and arena_lower_bound_bytes
+/// (the largest sum of bytes alive at one instruction). Largest first into the best fitting gap, then other orders; in
+/// each, the block that makes the arena too large moves to the front, again and again. The smallest arena wins.
 void plan_memory(Statement& statement);
 
-/// Moves the states of all methods into one shared arena: those of equal name, dtype and sizes become one, which every method
-/// sees. Call it before plan_memory.
+/// Moves the states of all methods into one shared arena: those of equal name, dtype and sizes become one, which every
+/// method sees. Call it before plan_memory.
 void share_states(std::vector<Statement>& methods);
 
 /// Proves that no two storages alive at the same instruction overlap and that every tensor lies inside its storage.

@@ -157,7 +157,8 @@ TEST(Linearize, BranchesPutTheirResultsInOnePlace) {
     }
     return %y
   })");
-  EXPECT_EQ(calls(statement), (Names{"jump", "aten::relu.out", "aten::clone.out", "jump", "aten::neg.out", "aten::clone.out"}));
+  EXPECT_EQ(calls(statement),
+            (Names{"jump", "aten::relu.out", "aten::clone.out", "jump", "aten::neg.out", "aten::clone.out"}));
 }
 
 TEST(MemoryPlan, BuffersAliveTogetherNeverOverlap) {

@@ -12,36 +12,42 @@ namespace wick::compiler {
 
 /// A block of memory that one or more tensors share: an arena range, or stored bytes.
 struct Storage {
-  enum class Kind : uint8_t { arena, constant, state, none } kind = Kind::arena;  // none: a tensor whose pointer comes at run time
-  uint64_t size_bytes = 0;     // at upper bounds
-  ConstantData data;           // constant: bytes; state: initial value (empty = zeros)
+  enum class Kind : uint8_t {
+    arena,
+    constant,
+    state,
+    none
+  } kind = Kind::arena;     // none: a tensor whose pointer comes at run time
+  uint64_t size_bytes = 0;  // at upper bounds
+  ConstantData data;        // constant: bytes; state: initial value (empty = zeros)
   // Lifetime in instructions, both ends included; states live throughout.
   uint32_t first = 0, last = 0;
   bool used = false;
-  uint64_t offset = 0;         // in the arena
-  bool shared = false;         // state: lies in the arena that all methods share
-  std::string label;           // who asked for it, for the memory report
+  uint64_t offset = 0;  // in the arena
+  bool shared = false;  // state: lies in the arena that all methods share
+  std::string label;    // who asked for it, for the memory report
 };
 
 struct StatementTensor {
   DType dtype = DType::f32;
   std::vector<int64_t> sizes;  // upper bounds where dynamic
   bool dynamic = false;
-  uint32_t storage = 0;        // index into Statement::storages
-  uint64_t offset_bytes = 0;   // inside the storage
-  std::string name;            // fully qualified name of a parameter or buffer
+  uint32_t storage = 0;       // index into Statement::storages
+  uint64_t offset_bytes = 0;  // inside the storage
+  std::string name;           // fully qualified name of a parameter or buffer
 };
 struct IndexList {
   enum class Kind : uint8_t { ints, tensors, optional_tensors } kind;
   std::vector<int32_t> items;  // value indices; -1 = None
 };
 /// One value of the method, in the order of the file.
-using StatementValue = std::variant<std::monostate, int64_t, double, bool, std::string, StatementTensor, IndexList, Reals, Bools>;
+using StatementValue =
+    std::variant<std::monostate, int64_t, double, bool, std::string, StatementTensor, IndexList, Reals, Bools>;
 
 struct Instruction {
   enum class Kind : uint8_t { kernel, move, jump_false } kind = Kind::kernel;
-  uint32_t op = 0;                    // kernel: index into Statement::operators
-  std::vector<int32_t> args;          // kernel: value indices; move: from, to; jump_false: condition, destination instruction
+  uint32_t op = 0;            // kernel: index into Statement::operators
+  std::vector<int32_t> args;  // kernel: value indices; move: from, to; jump_false: condition, destination instruction
   OriginPtr origin;
 };
 
@@ -65,14 +71,15 @@ struct Statement {
   std::string in_spec, out_spec;
   // Facts the file keeps for tools:
   std::vector<std::string> input_names;
-  std::vector<std::string> input_types;        // text form with symbols, "" for literals
-  std::vector<int32_t> mutated_inputs;         // the leading outputs: which input each belongs to
-  std::vector<int32_t> output_leaves;          // leaf number of each output after the mutated inputs
+  std::vector<std::string> input_types;  // text form with symbols, "" for literals
+  std::vector<int32_t> mutated_inputs;   // the leading outputs: which input each belongs to
+  std::vector<int32_t> output_leaves;    // leaf number of each output after the mutated inputs
   SymRanges ranges;
-  std::vector<std::string> not_stock;          // operators stock ExecuTorch has no kernel for, or "NAME (why it cannot run the call)"; sorted
+  std::vector<std::string>
+      not_stock;  // operators stock ExecuTorch has no kernel for, or "NAME (why it cannot run the call)"; sorted
   std::vector<CopyReason> copies;
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
-  uint64_t shared_arena_bytes = 0;             // a second arena, the same memory for every method; 0 if there is none
+  uint64_t shared_arena_bytes = 0;  // a second arena, the same memory for every method; 0 if there is none
 };
 
 }  // namespace wick::compiler

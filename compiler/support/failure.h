@@ -1,5 +1,5 @@
-// A Diag in flight. Straight-line code deep inside the compiler (shape inference, decompositions, folding) throws it; each
-// phase catches it at its border and returns it as a Status, so that no exception leaves the compiler.
+// A Diag in flight. Straight-line code deep inside the compiler (shape inference, decompositions, folding) throws it;
+// each phase catches it at its border and returns it as a Status, so that no exception leaves the compiler.
 #pragma once
 #include <utility>
 

@@ -10,7 +10,11 @@ namespace {
 // Length of the valid UTF-8 sequence at the start of `text`, 0 if there is none.
 size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const size_t length = byte(0) < 0x80 ? 1 : (byte(0) >> 5) == 6 ? 2 : (byte(0) >> 4) == 14 ? 3 : (byte(0) >> 3) == 30 ? 4 : 0;
+  const size_t length = byte(0) < 0x80         ? 1
+                        : (byte(0) >> 5) == 6  ? 2
+                        : (byte(0) >> 4) == 14 ? 3
+                        : (byte(0) >> 3) == 30 ? 4
+                                               : 0;
   if (length == 0 || length > text.size()) return 0;
   uint32_t code = length == 1 ? byte(0) : byte(0) & (0xffu >> (length + 1));
   for (size_t i = 1; i < length; ++i) {
@@ -58,10 +62,14 @@ void JsonWriter::value(std::string_view text) {
   while (!text.empty()) {
     const auto c = static_cast<unsigned char>(text[0]);
     const size_t length = utf8_length(text);
-    if (length == 0) text_ += "\xef\xbf\xbd";
-    else if (c == '"' || c == '\\') text_ += fmt::format("\\{}", text[0]);
-    else if (c < 0x20 || c == 0x7f) text_ += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else text_ += text.substr(0, length);
+    if (length == 0)
+      text_ += "\xef\xbf\xbd";
+    else if (c == '"' || c == '\\')
+      text_ += fmt::format("\\{}", text[0]);
+    else if (c < 0x20 || c == 0x7f)
+      text_ += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      text_ += text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);
   }
   text_ += '"';

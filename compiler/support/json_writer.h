@@ -6,8 +6,8 @@
 
 namespace wick::compiler {
 
-/// Usage: JsonWriter w; w.object(); w.field("name", "x"); w.key("list"); w.array(); w.value(1); w.end(); w.end(); w.text().
-/// Strings may hold any bytes: control characters are escaped, invalid UTF-8 becomes U+FFFD.
+/// Usage: JsonWriter w; w.object(); w.field("name", "x"); w.key("list"); w.array(); w.value(1); w.end(); w.end();
+/// w.text(). Strings may hold any bytes: control characters are escaped, invalid UTF-8 becomes U+FFFD.
 class JsonWriter {
  public:
   void object() { open('{'); }
@@ -33,8 +33,8 @@ class JsonWriter {
   void open(char bracket);
   void separate();
   std::string text_;
-  std::string stack_;      // closing brackets
-  bool first_ = true;      // nothing written yet at this level
+  std::string stack_;  // closing brackets
+  bool first_ = true;  // nothing written yet at this level
   bool after_key_ = false;
 };
 

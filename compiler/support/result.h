@@ -46,26 +46,25 @@ class [[nodiscard]] Status {
 #define WICK_CONCAT(a, b) WICK_CONCAT_(a, b)
 
 /// Returns from the enclosing function with the diagnostic if `expression` (Status or Result) failed.
-#define RETURN_IF_ERROR(expression)                          \
-  do {                                                       \
-    auto wick_status_ = (expression);                        \
+#define RETURN_IF_ERROR(expression)                                \
+  do {                                                             \
+    auto wick_status_ = (expression);                              \
     if (!wick_status_.ok()) return std::move(wick_status_.diag()); \
   } while (false)
 
 /// Declares `declaration` and moves the value of a Result into it, or returns its diagnostic.
-#define ASSIGN_OR_RETURN(declaration, expression)                                        \
-  auto WICK_CONCAT(wick_result_, __LINE__) = (expression);                               \
-  if (!WICK_CONCAT(wick_result_, __LINE__).ok())                                         \
-    return std::move(WICK_CONCAT(wick_result_, __LINE__).diag());                        \
+#define ASSIGN_OR_RETURN(declaration, expression)                                                              \
+  auto WICK_CONCAT(wick_result_, __LINE__) = (expression);                                                     \
+  if (!WICK_CONCAT(wick_result_, __LINE__).ok()) return std::move(WICK_CONCAT(wick_result_, __LINE__).diag()); \
   declaration = std::move(*WICK_CONCAT(wick_result_, __LINE__))
 
 /// For bugs of ours only, never for input: prints the condition and aborts.
-#define WICK_CHECK(condition)                                                                        \
-  do {                                                                                               \
-    if (!(condition)) {                                                                              \
-      std::fprintf(stderr, "internal error: %s:%d: %s\n", __FILE__, __LINE__, #condition);           \
-      std::abort();                                                                                  \
-    }                                                                                                \
+#define WICK_CHECK(condition)                                                              \
+  do {                                                                                     \
+    if (!(condition)) {                                                                    \
+      std::fprintf(stderr, "internal error: %s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                        \
+    }                                                                                      \
   } while (false)
 
 }  // namespace wick::compiler

@@ -14,9 +14,9 @@ enum class DType : int8_t {
   f16 = 5,
   f32 = 6,
   f64 = 7,
-  c32 = 8,   // two f16
-  c64 = 9,   // two f32
-  c128 = 10, // two f64
+  c32 = 8,    // two f16
+  c64 = 9,    // two f32
+  c128 = 10,  // two f64
   boolean = 11,
   qi8 = 12,
   qu8 = 13,

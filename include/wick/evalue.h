@@ -25,8 +25,8 @@ struct EValue;
 
 /// A list of ints whose elements are other values of the method; they are read again at each call.
 struct IntListValue {
-  EValue** items;      // `size` values, each with Tag::integer when a kernel runs
-  int64_t* unboxed;    // `size` slots, refreshed before each kernel call
+  EValue** items;    // `size` values, each with Tag::integer when a kernel runs
+  int64_t* unboxed;  // `size` slots, refreshed before each kernel call
   size_t size;
 };
 
@@ -58,10 +58,30 @@ struct EValue {
   };
 
   EValue() : integer(0) {}
-  static EValue of_int(int64_t v) { EValue e; e.tag = Tag::integer; e.integer = v; return e; }
-  static EValue of_real(double v) { EValue e; e.tag = Tag::real; e.real = v; return e; }
-  static EValue of_bool(bool v) { EValue e; e.tag = Tag::boolean; e.boolean = v; return e; }
-  static EValue of_tensor(Tensor* v) { EValue e; e.tag = Tag::tensor; e.tensor = v; return e; }
+  static EValue of_int(int64_t v) {
+    EValue e;
+    e.tag = Tag::integer;
+    e.integer = v;
+    return e;
+  }
+  static EValue of_real(double v) {
+    EValue e;
+    e.tag = Tag::real;
+    e.real = v;
+    return e;
+  }
+  static EValue of_bool(bool v) {
+    EValue e;
+    e.tag = Tag::boolean;
+    e.boolean = v;
+    return e;
+  }
+  static EValue of_tensor(Tensor* v) {
+    EValue e;
+    e.tag = Tag::tensor;
+    e.tensor = v;
+    return e;
+  }
 
   bool is_none() const { return tag == Tag::none; }
   /// Elements of an int list (after the executor refreshed them); empty for None.
@@ -75,7 +95,8 @@ struct EValue {
   Span<const bool> bools() const {
     return tag == Tag::bool_list ? Span<const bool>(bool_list.data, bool_list.size) : Span<const bool>();
   }
-  /// A number of any tag (integer, real, boolean) as double / int64 (real truncates toward zero; out of range saturates).
+  /// A number of any tag (integer, real, boolean) as double / int64 (real truncates toward zero; out of range
+  /// saturates).
   double to_double() const {
     return tag == Tag::real ? real : tag == Tag::boolean ? (boolean ? 1.0 : 0.0) : static_cast<double>(integer);
   }

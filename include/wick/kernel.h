@@ -27,8 +27,8 @@ struct RandomState {
   uint64_t offset = 0;  // blocks consumed
 };
 
-/// Which build of the hot loops a kernel may use. `baseline` is plain C++ in one fixed order without contraction: the same
-/// bits on every host; the compiler folds constants with it.
+/// Which build of the hot loops a kernel may use. `baseline` is plain C++ in one fixed order without contraction: the
+/// same bits on every host; the compiler folds constants with it.
 enum class IsaLevel : uint8_t { baseline = 0, avx2 = 1, avx512 = 2 };
 
 /// What a kernel may use while it runs besides its arguments.
@@ -37,7 +37,8 @@ class KernelContext {
   KernelContext(Span<uint8_t> temp, RandomState* random, Parallelism* parallelism, IsaLevel isa = IsaLevel::baseline)
       : temp_(temp), random_(random), parallelism_(parallelism), isa_(isa) {}
 
-  /// Reports failure; the first report wins and the kernel should return. `message` is a literal: what was found and wanted.
+  /// Reports failure; the first report wins and the kernel should return. `message` is a literal: what was found and
+  /// wanted.
   void fail(Error error, const char* message) {
     if (error_ == Error::Ok) {
       error_ = error;
@@ -48,12 +49,14 @@ class KernelContext {
   Error error() const { return error_; }
   const char* message() const { return message_; }
 
-  /// Scratch memory, uninitialised, valid until the kernel returns. Null (and failed with OutOfResources) if there is too little.
+  /// Scratch memory, uninitialised, valid until the kernel returns. Null (and failed with OutOfResources) if there is
+  /// too little.
   void* allocate_temp(size_t size_bytes, size_t alignment = 64);
   template <typename T>
   T* allocate_temp_array(size_t count) {
-    return count > SIZE_MAX / sizeof(T) ? (fail(Error::OutOfResources, "temp size overflows"), nullptr)
-                                        : static_cast<T*>(allocate_temp(count * sizeof(T), alignof(T) < 64 ? 64 : alignof(T)));
+    return count > SIZE_MAX / sizeof(T)
+               ? (fail(Error::OutOfResources, "temp size overflows"), nullptr)
+               : static_cast<T*>(allocate_temp(count * sizeof(T), alignof(T) < 64 ? 64 : alignof(T)));
   }
   /// Bytes that one allocate_temp could still get, alignment padding aside: kernels choose block sizes by it.
   size_t temp_available() const { return temp_.size() - temp_used_; }
@@ -98,7 +101,8 @@ using KernelFn = void (*)(KernelContext& context, Span<EValue*> args);
 ///   signature  one letter per argument, the return slot left out:
 ///              T tensor   t Tensor?   L Tensor[]   l Tensor?[]   o out tensor   O list of out tensors
 ///              i int      j int?      s Scalar     r Scalar?     f float        e float?
-///              b bool     c bool?     I int[]      J int[]?      F float[]?     B bool[]    S str   Z str?   v any value
+///              b bool     c bool?     I int[]      J int[]?      F float[]?     B bool[]    S str   Z str?   v any
+///              value
 struct Kernel {
   const char* name;
   const char* signature;
@@ -108,8 +112,8 @@ struct Kernel {
 /// Kernels in order of preference; of two rows with one name the first wins.
 using KernelTable = Span<const Kernel>;
 
-/// True if args (return slot included) fit `signature`; refreshes the unboxed elements of int lists. Otherwise fails the
-/// context with InvalidProgram (count), InvalidType (tag) or InvalidState (tensor without memory).
+/// True if args (return slot included) fit `signature`; refreshes the unboxed elements of int lists. Otherwise fails
+/// the context with InvalidProgram (count), InvalidType (tag) or InvalidState (tensor without memory).
 bool check_arguments(KernelContext& context, const char* signature, Span<EValue*> args);
 
 }  // namespace wick

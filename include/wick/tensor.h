@@ -17,20 +17,21 @@ enum class ShapeDynamism : uint8_t {
   upper_bound = 1,  // yes, up to `capacity_bytes`, rank unchanged
 };
 
-/// A tensor is dense: its strides follow from sizes and dim order (`dim_order[k]` is the k-th dimension from outermost).
-/// sizes, strides and dim_order have `rank` entries and belong to the method that made the tensor, as `data` belongs to
-/// an arena, the program file or the caller. Invariant: numel * element size <= capacity_bytes, and numel < 2^31.
+/// A tensor is dense: its strides follow from sizes and dim order (`dim_order[k]` is the k-th dimension from
+/// outermost). sizes, strides and dim_order have `rank` entries and belong to the method that made the tensor, as
+/// `data` belongs to an arena, the program file or the caller. Invariant: numel * element size <= capacity_bytes, and
+/// numel < 2^31.
 struct Tensor {
   DType dtype = DType::f32;
   uint8_t rank = 0;
   ShapeDynamism dynamism = ShapeDynamism::fixed;
-  bool read_only = false;      // constant memory: never an output (signature letters o, O)
+  bool read_only = false;  // constant memory: never an output (signature letters o, O)
   int32_t* sizes = nullptr;
   int32_t* strides = nullptr;  // in elements
   const uint8_t* dim_order = nullptr;
-  void* data = nullptr;        // null when numel is 0, or before an input is set
+  void* data = nullptr;  // null when numel is 0, or before an input is set
   size_t numel = 0;
-  size_t capacity_bytes = 0;   // bytes usable at `data`
+  size_t capacity_bytes = 0;  // bytes usable at `data`
 
   size_t nbytes() const { return numel * dtype_size_bytes(dtype); }
   Span<const int32_t> shape() const { return {sizes, rank}; }

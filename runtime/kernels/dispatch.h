@@ -1,5 +1,5 @@
-// From a dtype to a C++ type. Each dispatch_* calls fn(T{}) for the element type T of `dtype` and returns true, or returns
-// false without a call if the dtype is outside its set.
+// From a dtype to a C++ type. Each dispatch_* calls fn(T{}) for the element type T of `dtype` and returns true, or
+// returns false without a call if the dtype is outside its set.
 #pragma once
 #include <complex>
 

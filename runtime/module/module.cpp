@@ -80,7 +80,8 @@ bool Module::State::shares_arena() const {
     const MethodMeta meta = program->method(i);
     const MethodMeta first = program->method(0);
     if (meta.num_arenas() != kSharedArena + 1 || first.num_arenas() != kSharedArena + 1) return false;
-    if (meta.arena_bytes(kSharedArena) != first.arena_bytes(kSharedArena) || meta.arena_device(kSharedArena) != 0) return false;
+    if (meta.arena_bytes(kSharedArena) != first.arena_bytes(kSharedArena) || meta.arena_device(kSharedArena) != 0)
+      return false;
   }
   return true;
 }
@@ -132,7 +133,8 @@ bool Module::State::reserve(const MethodMeta& meta, LoadedMethod* loaded, std::v
     const uint64_t size = meta.arena_bytes(i);
     if (i == kSharedArena && shares_arena()) {
       if (shared_arena.bytes().size() < size && !Mapping::reserve(static_cast<size_t>(size), &shared_arena)) {
-        return fail(error, Error::MemoryAllocationFailed, "no memory for the shared arena of " + std::to_string(size) + " bytes");
+        return fail(error, Error::MemoryAllocationFailed,
+                    "no memory for the shared arena of " + std::to_string(size) + " bytes");
       }
       arenas->push_back(shared_arena.bytes());
       continue;

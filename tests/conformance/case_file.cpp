@@ -58,7 +58,12 @@ Status read(const Json& at, CaseTensor& out) {
   std::string dtype;
   std::vector<int64_t> sizes;
   Base64 data;
-  RETURN_IF_ERROR(Fields(at).required("dtype", dtype).required("sizes", sizes).required("strides", out.strides).required("data", data).done());
+  RETURN_IF_ERROR(Fields(at)
+                      .required("dtype", dtype)
+                      .required("sizes", sizes)
+                      .required("strides", out.strides)
+                      .required("data", data)
+                      .done());
   if (!dtype_from_name(dtype.data(), dtype.size(), &out.value.dtype)) return at.corrupt("names no dtype");
   out.value.sizes.assign(sizes.begin(), sizes.end());
   out.value.bytes = std::move(data.bytes);
@@ -74,7 +79,8 @@ Status read(const Json& at, Expected& out) {
   }
   if (one.key == "tensors") {
     out.kind = Expected::Kind::tensors;
-    return compiler::pt2::read_list(value, out.tensors, [](const Json& item, CaseTensor& tensor) { return read(item, tensor); });
+    return compiler::pt2::read_list(value, out.tensors,
+                                    [](const Json& item, CaseTensor& tensor) { return read(item, tensor); });
   }
   if (one.key == "none") return {};
   out.kind = Expected::Kind::number;
@@ -106,7 +112,8 @@ template <typename T>
 Status read_optional_list(const Json& at, std::string_view key, std::vector<T>& out) {
   simdjson::dom::element element;
   if (at.element()[key].get(element) != simdjson::SUCCESS) return {};
-  return compiler::pt2::read_list(Json(element, at, key), out, [](const Json& item, T& value) { return read(item, value); });
+  return compiler::pt2::read_list(Json(element, at, key), out,
+                                  [](const Json& item, T& value) { return read(item, value); });
 }
 
 Result<Case> read_case(const std::string& line) {
@@ -115,7 +122,8 @@ Result<Case> read_case(const std::string& line) {
   const Json root = document.root();
   Case out;
   std::optional<bool> shape_only;
-  RETURN_IF_ERROR(Fields(root).required("op", out.op).optional("error", out.error).optional("shape_only", shape_only).done());
+  RETURN_IF_ERROR(
+      Fields(root).required("op", out.op).optional("error", out.error).optional("shape_only", shape_only).done());
   out.shape_only = shape_only.value_or(false);
   if (out.op.starts_with("torch.ops.")) out.op.erase(0, 10);
   RETURN_IF_ERROR(read_optional_list(root, "inputs", out.inputs));

@@ -84,7 +84,8 @@ pt2::Argument result_argument(pt2::ExportedProgram& program, const Case& test, s
   }
   pt2::TensorsArg list;
   for (size_t i = 0; i < expected.tensors.size(); ++i) {
-    const std::string name = expected.kind == Expected::Kind::tensor ? fmt::format("r{}", index) : fmt::format("r{}_{}", index, i);
+    const std::string name =
+        expected.kind == Expected::Kind::tensor ? fmt::format("r{}", index) : fmt::format("r{}_{}", index, i);
     add_output(program, pt2::TensorArg{name});
     list.names.push_back(name);
     if (recorded == Recorded::nothing) continue;
@@ -101,8 +102,10 @@ void add_unknown_results(pt2::ExportedProgram& program, pt2::Node& node, const s
   const size_t count = def ? def->parsed->returns.size() : 1;
   for (size_t i = 0; i < count; ++i) {
     const std::string name = fmt::format("r{}", i);
-    if (def && def->parsed->returns[i] == compiler::ReturnType::tensor_list) node.outputs.push_back(pt2::TensorsArg{{name}});
-    else node.outputs.push_back(pt2::TensorArg{name});
+    if (def && def->parsed->returns[i] == compiler::ReturnType::tensor_list)
+      node.outputs.push_back(pt2::TensorsArg{{name}});
+    else
+      node.outputs.push_back(pt2::TensorArg{name});
     add_output(program, pt2::TensorArg{name});
   }
 }
@@ -122,7 +125,8 @@ pt2::Payload payload_of(const std::string& name, const CaseTensor& tensor) {
 pt2::ExportedProgram program_of(const Case& test, Operands operands) {
   pt2::ExportedProgram program;
   for (const auto& [name, tensor] : test.tensors) {
-    const pt2::InputKind kind = operands == Operands::constants ? pt2::InputKind::tensor_constant : pt2::InputKind::user_input;
+    const pt2::InputKind kind =
+        operands == Operands::constants ? pt2::InputKind::tensor_constant : pt2::InputKind::user_input;
     program.graph.inputs.push_back(pt2::TensorArg{name});
     program.input_specs.push_back({kind, pt2::TensorArg{name}, kind == pt2::InputKind::user_input ? "" : name, true});
     program.graph.tensor_values[name] = meta_of(tensor);
@@ -136,7 +140,8 @@ pt2::ExportedProgram program_of(const Case& test, Operands operands) {
   if (test.error) {
     add_unknown_results(program, node, test.op);
   } else {
-    for (size_t i = 0; i < test.expect.size(); ++i) node.outputs.push_back(result_argument(program, test, i, what_to_record(test, operands)));
+    for (size_t i = 0; i < test.expect.size(); ++i)
+      node.outputs.push_back(result_argument(program, test, i, what_to_record(test, operands)));
   }
   program.graph.nodes.push_back(std::move(node));
   return program;

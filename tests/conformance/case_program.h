@@ -7,14 +7,14 @@
 
 namespace wick::conformance {
 
-/// Where the case's tensors come from: the caller, or the file, in which case the compiler may compute the results itself.
-/// With dynamic sizes every size above 1 is a symbol, equal sizes the same one, and the file records of the
+/// Where the case's tensors come from: the caller, or the file, in which case the compiler may compute the results
+/// itself. With dynamic sizes every size above 1 is a symbol, equal sizes the same one, and the file records of the
 /// results only what their operator cannot say itself.
 enum class Operands { inputs, constants, dynamic_inputs };
 
-/// The bytes of a .pte with one method, "forward", whose inputs are the case's tensors in order, unless they are constants.
-/// Its outputs are the tensors it changes, in input order, then what the operator returns, lists flattened and None left out.
-/// Errors: what the compiler says. The case must outlive the call.
+/// The bytes of a .pte with one method, "forward", whose inputs are the case's tensors in order, unless they are
+/// constants. Its outputs are the tensors it changes, in input order, then what the operator returns, lists flattened
+/// and None left out. Errors: what the compiler says. The case must outlive the call.
 struct CompiledCase {
   std::vector<uint8_t> pte;
   std::vector<int32_t> mutated_inputs;

@@ -36,7 +36,9 @@ bool agree(double got, double want, Tolerance tolerance) {
   return std::fabs(got - want) <= tolerance.absolute + tolerance.relative * std::fabs(want);
 }
 
-std::string shape_text(const HostTensor& tensor) { return fmt::format("{}[{}]", dtype_name(tensor.dtype), fmt::join(tensor.sizes, ", ")); }
+std::string shape_text(const HostTensor& tensor) {
+  return fmt::format("{}[{}]", dtype_name(tensor.dtype), fmt::join(tensor.sizes, ", "));
+}
 
 int64_t integer(DType dtype, const uint8_t* at) {
   switch (dtype) {
@@ -82,9 +84,11 @@ std::string shape_difference(const HostTensor& got, const HostTensor& want) {
   return fmt::format("got {}, expected {}", shape_text(got), shape_text(want));
 }
 
-std::string difference(const HostTensor& got, const HostTensor& want, Tolerance tolerance, const std::vector<size_t>& quirks) {
+std::string difference(const HostTensor& got, const HostTensor& want, Tolerance tolerance,
+                       const std::vector<size_t>& quirks) {
   if (std::string shape = shape_difference(got, want); !shape.empty()) return shape;
-  if (got.bytes.size() != want.bytes.size()) return fmt::format("got {} bytes, expected {}", got.bytes.size(), want.bytes.size());
+  if (got.bytes.size() != want.bytes.size())
+    return fmt::format("got {} bytes, expected {}", got.bytes.size(), want.bytes.size());
   const bool complex = is_complex(want.dtype), floating = is_floating(want.dtype) || complex;
   const size_t step = dtype_size_bytes(want.dtype) / (complex ? 2 : 1), count = step ? want.bytes.size() / step : 0;
   std::string first;
@@ -92,11 +96,15 @@ std::string difference(const HostTensor& got, const HostTensor& want, Tolerance 
   for (size_t i = 0; i < count; ++i) {
     const bool is_quirk = std::find(quirks.begin(), quirks.end(), i) != quirks.end();
     const bool by_value = floating && step > 1;
-    const double a = by_value ? element(want.dtype, got.bytes, i) : static_cast<double>(integer(want.dtype, &got.bytes[i * step]));
-    const double b = by_value ? element(want.dtype, want.bytes, i) : static_cast<double>(integer(want.dtype, &want.bytes[i * step]));
-    const bool same = by_value ? agree(a, b, tolerance) : std::memcmp(&got.bytes[i * step], &want.bytes[i * step], step) == 0;
+    const double a =
+        by_value ? element(want.dtype, got.bytes, i) : static_cast<double>(integer(want.dtype, &got.bytes[i * step]));
+    const double b =
+        by_value ? element(want.dtype, want.bytes, i) : static_cast<double>(integer(want.dtype, &want.bytes[i * step]));
+    const bool same =
+        by_value ? agree(a, b, tolerance) : std::memcmp(&got.bytes[i * step], &want.bytes[i * step], step) == 0;
     if (same != is_quirk) continue;
-    if (wrong++ == 0) first = fmt::format("[{}] got {:.9g}, expected {:.9g}{}", i, a, b, is_quirk ? " and a difference" : "");
+    if (wrong++ == 0)
+      first = fmt::format("[{}] got {:.9g}, expected {:.9g}{}", i, a, b, is_quirk ? " and a difference" : "");
   }
   return wrong == 0 ? "" : fmt::format("{} of {} elements of {} differ: {}", wrong, count, shape_text(want), first);
 }

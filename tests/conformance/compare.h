@@ -18,8 +18,10 @@ Tolerance tolerance_of(DType dtype);
 /// The largest finite magnitude, 0 for integers.
 double magnitude(const HostTensor& tensor);
 
-/// "" if dtype, sizes and elements agree, else what differs first, with numbers. Elements listed in `quirks` must differ.
-std::string difference(const HostTensor& got, const HostTensor& want, Tolerance tolerance, const std::vector<size_t>& quirks = {});
+/// "" if dtype, sizes and elements agree, else what differs first, with numbers. Elements listed in `quirks` must
+/// differ.
+std::string difference(const HostTensor& got, const HostTensor& want, Tolerance tolerance,
+                       const std::vector<size_t>& quirks = {});
 /// The same for dtype and sizes only.
 std::string shape_difference(const HostTensor& got, const HostTensor& want);
 

@@ -47,7 +47,8 @@ Tolerance tolerance_for(const Case& test, const HostTensor& want) {
   Tolerance tolerance = tolerance_of(want.dtype);
   for (const std::string_view family : kAccumulating) {
     // Results of sums lie between their largest value and its rounding error.
-    if (family == test.family) tolerance.absolute = std::max(tolerance.absolute, magnitude(want) * tolerance.relative / 4);
+    if (family == test.family)
+      tolerance.absolute = std::max(tolerance.absolute, magnitude(want) * tolerance.relative / 4);
   }
   if (const IllConditioned* known = entry_of(kIllConditioned, test)) tolerance.absolute = known->absolute;
   return tolerance;
@@ -57,12 +58,14 @@ std::string check_tensor(const Case& test, const HostValue& got, const CaseTenso
   if (got.tag != Tag::tensor) return "got something that is not a tensor";
   if (test.shape_only) return shape_difference(got.tensor, want.value);
   const Quirk* quirk = first ? entry_of(kQuirks, test) : nullptr;
-  return difference(got.tensor, want.value, tolerance_for(test, want.value), quirk ? std::vector<size_t>(quirk->elements) : std::vector<size_t>());
+  return difference(got.tensor, want.value, tolerance_for(test, want.value),
+                    quirk ? std::vector<size_t>(quirk->elements) : std::vector<size_t>());
 }
 
 std::string check_number(const HostValue& got, const HostValue& want) {
   if (want.tag == Tag::real) {
-    const bool same = got.tag == Tag::real && (got.real == want.real || (got.real != got.real && want.real != want.real));
+    const bool same =
+        got.tag == Tag::real && (got.real == want.real || (got.real != got.real && want.real != want.real));
     return same ? "" : fmt::format("got {}, expected {}", got.real, want.real);
   }
   // A truth value read from a tensor is an integer in the program.
@@ -83,14 +86,16 @@ std::string check_outputs(const Case& test, const CompiledCase& compiled, const 
   size_t next = 0;
   size_t updated = 0;
   for (const int32_t input : compiled.mutated_inputs) {
-    if (next >= outputs.size() || static_cast<size_t>(input) >= test.tensors.size()) return "the program has too few outputs";
+    if (next >= outputs.size() || static_cast<size_t>(input) >= test.tensors.size())
+      return "the program has too few outputs";
     const auto& [name, before] = test.tensors[static_cast<size_t>(input)];
     const CaseTensor* after = find(test.mutated, name);
     updated += after != nullptr;
     const std::string wrong = check_tensor(test, outputs[next++], after ? *after : before, false);
     if (!wrong.empty()) return fmt::format("mutated {}: {}", name, wrong);
   }
-  if (updated != test.mutated.size()) return fmt::format("{} of {} changed inputs are updated", updated, test.mutated.size());
+  if (updated != test.mutated.size())
+    return fmt::format("{} of {} changed inputs are updated", updated, test.mutated.size());
   for (size_t i = 0; i < test.expect.size(); ++i) {
     const Expected& expected = test.expect[i];
     if (expected.kind == Expected::Kind::none) continue;
@@ -98,8 +103,9 @@ std::string check_outputs(const Case& test, const CompiledCase& compiled, const 
     for (size_t k = 0; k < count; ++k) {
       if (next >= outputs.size()) return "the program has too few outputs";
       const HostValue& got = outputs[next++];
-      const std::string wrong =
-          expected.kind == Expected::Kind::number ? check_number(got, expected.number) : check_tensor(test, got, expected.tensors[k], i == 0 && k == 0);
+      const std::string wrong = expected.kind == Expected::Kind::number
+                                    ? check_number(got, expected.number)
+                                    : check_tensor(test, got, expected.tensors[k], i == 0 && k == 0);
       if (!wrong.empty()) return fmt::format("result {}{}: {}", i, count > 1 ? fmt::format("[{}]", k) : "", wrong);
     }
   }
@@ -118,7 +124,8 @@ constexpr Setting kDynamic = {"dynamic", compiler::Profile::automatic, IsaLevel:
 // "" if the case holds in this setting, else why not. With dynamic sizes the compiler may refuse.
 std::string run_case(const Case& test, const Setting& setting, size_t* refused = nullptr) {
   auto compiled = compile_case(test, setting.profile, setting.operands);
-  if (is_refused(test)) return !compiled.ok() && compiled.diag().code == compiler::Code::unsupported_op ? "" : "is not refused";
+  if (is_refused(test))
+    return !compiled.ok() && compiled.diag().code == compiler::Code::unsupported_op ? "" : "is not refused";
   if (!compiled.ok()) {
     if (test.error && compiled.diag().code != compiler::Code::internal) return "";
     if (refused && compiled.diag().code == compiler::Code::unsupported_model) return ++*refused, "";
@@ -146,7 +153,8 @@ std::string shapes(const Case& test) {
   std::string text;
   for (const auto& [name, tensor] : test.tensors) {
     text += fmt::format(" {}: {}[", name, dtype_name(tensor.value.dtype));
-    for (size_t i = 0; i < tensor.value.sizes.size(); ++i) text += fmt::format("{}{}", i ? ", " : "", tensor.value.sizes[i]);
+    for (size_t i = 0; i < tensor.value.sizes.size(); ++i)
+      text += fmt::format("{}{}", i ? ", " : "", tensor.value.sizes[i]);
     text += "]";
   }
   return text;
@@ -178,22 +186,23 @@ TEST_P(Conformance, EveryCaseGivesWhatEagerGives) {
     }
     Tally& tally = operators[test.op];
     if (is_expected_failure(test)) {
-      EXPECT_FALSE(failure.empty()) << test.family << " line " << test.line << " " << test.op << " passes: take it off the list";
+      EXPECT_FALSE(failure.empty()) << test.family << " line " << test.line << " " << test.op
+                                    << " passes: take it off the list";
       ++total.known;
       continue;
     }
     ++(failure.empty() ? tally.passed : tally.failed);
     ++(failure.empty() ? total.passed : total.failed);
     if (failure.empty() || (!verbose && tally.failed > kShownPerOperator)) continue;
-    std::printf("FAIL %s line %zu %s%s\n  %s\n  %s\n", test.family.c_str(), test.line, test.op.c_str(), shapes(test).c_str(),
-                test.arguments.c_str(), failure.c_str());
+    std::printf("FAIL %s line %zu %s%s\n  %s\n  %s\n", test.family.c_str(), test.line, test.op.c_str(),
+                shapes(test).c_str(), test.arguments.c_str(), failure.c_str());
   }
   for (const auto& [op, tally] : operators) {
     if (tally.failed) std::printf("  %-50s %zu of %zu fail\n", op.c_str(), tally.failed, tally.failed + tally.passed);
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  std::printf("%-15s %5zu operators %5zu pass %5zu fail %3zu known  %.1f s\n", GetParam(), operators.size(), total.passed, total.failed,
-              total.known, seconds.count());
+  std::printf("%-15s %5zu operators %5zu pass %5zu fail %3zu known  %.1f s\n", GetParam(), operators.size(),
+              total.passed, total.failed, total.known, seconds.count());
   EXPECT_EQ(total.failed, 0u);
 }
 
@@ -211,8 +220,8 @@ TEST_P(Conformance, DynamicSizesGiveTheSameOrAreRefused) {
     const std::string wrong = run_case(test, kDynamic, &refused);
     if (!wrong.empty()) {
       ++failed;
-      std::printf("FAIL %s line %zu %s%s\n  %s\n  [dynamic] %s\n", test.family.c_str(), test.line, test.op.c_str(), shapes(test).c_str(),
-                  test.arguments.c_str(), wrong.c_str());
+      std::printf("FAIL %s line %zu %s%s\n  %s\n  [dynamic] %s\n", test.family.c_str(), test.line, test.op.c_str(),
+                  shapes(test).c_str(), test.arguments.c_str(), wrong.c_str());
     } else if (refused == before) {
       ++passed;
     } else if (std::getenv("WICK_CASES_REFUSED")) {

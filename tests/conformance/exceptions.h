@@ -14,8 +14,10 @@ struct Quirk {
   std::initializer_list<size_t> elements;
   std::string_view why;
 };
-inline constexpr std::string_view kHugeQuotient = "eager's vectorised f32 fmod gives NaN where the quotient is beyond 2^126; its scalar loop and f64 do not";
-inline constexpr std::string_view kHugeGelu = "oneDNN overflows in gelu(3e38) and gives NaN for gelu(inf); eager's own loop does not";
+inline constexpr std::string_view kHugeQuotient =
+    "eager's vectorised f32 fmod gives NaN where the quotient is beyond 2^126; its scalar loop and f64 do not";
+inline constexpr std::string_view kHugeGelu =
+    "oneDNN overflows in gelu(3e38) and gives NaN for gelu(inf); eager's own loop does not";
 inline const Quirk kQuirks[] = {
     {"binary", 203, "aten.remainder.Tensor", {31, 42, 53, 64}, kHugeQuotient},
     {"binary", 232, "aten.fmod.Tensor", {31, 42, 53, 64}, kHugeQuotient},
@@ -49,7 +51,9 @@ struct IllConditioned {
   std::string_view why;
 };
 inline constexpr IllConditioned kIllConditioned[] = {
-    {"neural", 97, "aten.layer_norm.default", 0.05, "rows of 1000 +- 0.002: one f32 step of the mean is 0.04 deviations; the exact result lies between eager's and ours"},
+    {"neural", 97, "aten.layer_norm.default", 0.05,
+     "rows of 1000 +- 0.002: one f32 step of the mean is 0.04 deviations; the exact result lies between eager's and "
+     "ours"},
 };
 
 /// Prefixes of operators of other libraries that Wick does not know: compiling them must give unsupported_op.

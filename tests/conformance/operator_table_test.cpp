@@ -37,7 +37,8 @@ std::map<std::string, std::string> kernel_signatures() {
 
 // What the importer handles itself: arithmetic on sizes, wrappers, control flow.
 bool is_built_in(const std::string& name) {
-  return name.starts_with("_operator.") || name.starts_with("torch.sym_") || name.starts_with("higher_order.") || name.starts_with("math.");
+  return name.starts_with("_operator.") || name.starts_with("torch.sym_") || name.starts_with("higher_order.") ||
+         name.starts_with("math.");
 }
 
 // Views run without a kernel, effects vanish, computed values are expressions.
@@ -85,18 +86,22 @@ std::string why_signature_does_not_fit(const OpDef& def, const std::string& sign
   const bool prim = def.name().starts_with("executorch_prim.");  // their letters may be narrower than Scalar
   for (const ArgSpec& spec : def.parsed->args) {
     if (spec.type == ArgType::generator) continue;
-    if (factory && (spec.name == "dtype" || spec.name == "layout" || spec.name == "device" || spec.name == "pin_memory")) continue;
+    if (factory &&
+        (spec.name == "dtype" || spec.name == "layout" || spec.name == "device" || spec.name == "pin_memory"))
+      continue;
     if (next >= signature.size()) return fmt::format("{} has no letter for '{}'", signature, spec.name);
     const std::string letters = letters_of(spec) + (prim ? "vfb" : "v");
     if (letters.find(signature[next]) == std::string::npos) {
-      return fmt::format("letter {} of {} is '{}', '{}' wants one of \"{}\"", next, signature, signature[next], spec.name, letters);
+      return fmt::format("letter {} of {} is '{}', '{}' wants one of \"{}\"", next, signature, signature[next],
+                         spec.name, letters);
     }
     ++next;
   }
   for (const ReturnType type : def.parsed->returns) {
     if (type != ReturnType::tensor && type != ReturnType::tensor_list) continue;
     const char letter = type == ReturnType::tensor ? 'o' : 'O';
-    if (next >= signature.size() || signature[next] != letter) return fmt::format("{} lacks the letter '{}' at {}", signature, letter, next);
+    if (next >= signature.size() || signature[next] != letter)
+      return fmt::format("{} lacks the letter '{}' at {}", signature, letter, next);
     ++next;
   }
   return next == signature.size() ? "" : fmt::format("{} has more letters than the operator has arguments", signature);

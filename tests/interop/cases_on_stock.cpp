@@ -1,11 +1,11 @@
-// Every operator case of tests/fixtures/cases as a program of its own on the stock runtime: where does stock refuse what
-// eager computes, and where does it compute something else?
+// Every operator case of tests/fixtures/cases as a program of its own on the stock runtime: where does stock refuse
+// what eager computes, and where does it compute something else?
 //
 //   cases_on_stock PEER_FOLDER SCRATCH_FOLDER [FAMILY ..]     from the repository root
 //
-// Prints one line per case that differs: family, line, operator, operands, what happened, arguments. Calls that stock cannot run
-// belong into compiler/ops/stock_limits.cpp, answers that differ at the edges into kOtherAnswers below.
-// Exit codes: 0 only known differences, 1 others, 2 usage or files, 77 the stock runtime cannot be had.
+// Prints one line per case that differs: family, line, operator, operands, what happened, arguments. Calls that stock
+// cannot run belong into compiler/ops/stock_limits.cpp, answers that differ at the edges into kOtherAnswers below. Exit
+// codes: 0 only known differences, 1 others, 2 usage or files, 77 the stock runtime cannot be had.
 #include <fmt/format.h>
 #include <stdio.h>
 
@@ -21,7 +21,8 @@
 namespace wick::conformance {
 namespace {
 
-constexpr const char* kFamilies[] = {"pointwise", "binary", "movement", "reduction", "linear_algebra", "neural", "indexing", "creation", "quantized"};
+constexpr const char* kFamilies[] = {"pointwise", "binary",   "movement", "reduction", "linear_algebra",
+                                     "neural",    "indexing", "creation", "quantized"};
 
 // Stock sums in another order: what counts here is other answers, not other roundings.
 constexpr double kLooser = 16;
@@ -47,7 +48,8 @@ constexpr OtherAnswer kOtherAnswers[] = {
 };
 
 bool is_known(const std::string& op) {
-  return std::any_of(std::begin(kOtherAnswers), std::end(kOtherAnswers), [&](const OtherAnswer& known) { return known.op == op; });
+  return std::any_of(std::begin(kOtherAnswers), std::end(kOtherAnswers),
+                     [&](const OtherAnswer& known) { return known.op == op; });
 }
 
 struct Pending {
@@ -62,13 +64,15 @@ cli::NamedArray to_array(const std::string& name, const HostTensor& tensor) {
 
 std::string shapes(const Case& test) {
   std::string text;
-  for (const auto& [name, tensor] : test.tensors) text += fmt::format(" {}[{}]", dtype_name(tensor.value.dtype), fmt::join(tensor.value.sizes, ","));
+  for (const auto& [name, tensor] : test.tensors)
+    text += fmt::format(" {}[{}]", dtype_name(tensor.value.dtype), fmt::join(tensor.value.sizes, ","));
   return text;
 }
 
 void report(const Pending& item, const std::string& what) {
   const std::string arguments = item.test.arguments.substr(0, 300);
-  fmt::print("{}:{} | {} |{} | {} | {}\n", item.test.family, item.test.line, item.test.op, shapes(item.test), what, arguments);
+  fmt::print("{}:{} | {} |{} | {} | {}\n", item.test.family, item.test.line, item.test.op, shapes(item.test), what,
+             arguments);
 }
 
 // What the program puts out, in order: changed inputs, then results.
@@ -96,14 +100,16 @@ std::string check(const Pending& item) {
   for (size_t i = 0; i < want.size(); ++i) {
     if (!want[i]) continue;  // numbers are compared by the conformance test
     const std::string name = fmt::format("out{}", i);
-    const auto got = std::find_if(arrays->begin(), arrays->end(), [&](const cli::NamedArray& a) { return a.name == name; });
+    const auto got =
+        std::find_if(arrays->begin(), arrays->end(), [&](const cli::NamedArray& a) { return a.name == name; });
     if (got == arrays->end()) return name + " is missing";
     const HostTensor tensor{got->dtype, {got->sizes.begin(), got->sizes.end()}, got->bytes};
     const HostTensor& expected = want[i]->value;
     Tolerance tolerance = tolerance_of(expected.dtype);
     tolerance.absolute += magnitude(expected) * tolerance.relative;
     tolerance.relative *= kLooser;
-    const std::string wrong = item.test.shape_only ? shape_difference(tensor, expected) : difference(tensor, expected, tolerance);
+    const std::string wrong =
+        item.test.shape_only ? shape_difference(tensor, expected) : difference(tensor, expected, tolerance);
     if (!wrong.empty()) return fmt::format("{}: {}", name, wrong);
   }
   return "";
@@ -116,9 +122,11 @@ bool write_case(const std::string& folder, Case test, std::vector<Pending>* pend
   if (!compiled.ok()) return false;
   Pending item{std::move(test), compiled->mutated_inputs, ""};
   item.stem = fmt::format("{}/{}_{}", folder, item.test.family, item.test.line);
-  std::ofstream(item.stem + ".pte", std::ios::binary).write(reinterpret_cast<const char*>(compiled->pte.data()), static_cast<std::streamsize>(compiled->pte.size()));
+  std::ofstream(item.stem + ".pte", std::ios::binary)
+      .write(reinterpret_cast<const char*>(compiled->pte.data()), static_cast<std::streamsize>(compiled->pte.size()));
   std::vector<cli::NamedArray> inputs;
-  for (size_t i = 0; i < item.test.tensors.size(); ++i) inputs.push_back(to_array(fmt::format("in{}", i), item.test.tensors[i].second.value));
+  for (size_t i = 0; i < item.test.tensors.size(); ++i)
+    inputs.push_back(to_array(fmt::format("in{}", i), item.test.tensors[i].second.value));
   if (!cli::write_arrays(item.stem + ".in.npz", inputs).ok()) return false;
   pending->push_back(std::move(item));
   return true;
@@ -136,7 +144,8 @@ int run_family(const std::string& runner, const std::string& folder, const std::
   const std::string list = folder + "/" + family + ".list";
   {
     std::ofstream file(list);
-    for (const Pending& item : pending) file << item.stem << ".pte " << item.stem << ".in.npz " << item.stem << ".out.npz\n";
+    for (const Pending& item : pending)
+      file << item.stem << ".pte " << item.stem << ".in.npz " << item.stem << ".out.npz\n";
   }
   FILE* pipe = popen(fmt::format("timeout 900 '{}' --batch '{}'", runner, list).c_str(), "r");
   if (!pipe) return 1;
@@ -153,7 +162,8 @@ int run_family(const std::string& runner, const std::string& folder, const std::
     if (!wrong.empty()) report(item, wrong);
   }
   pclose(pipe);
-  fmt::print(stderr, "{}: {} of {} run, {} differ, {} of them unexpectedly, {} do not compile for stock\n", family, done, pending.size(), differ, unknown, not_stock);
+  fmt::print(stderr, "{}: {} of {} run, {} differ, {} of them unexpectedly, {} do not compile for stock\n", family,
+             done, pending.size(), differ, unknown, not_stock);
   return unknown == 0 && done == pending.size() ? 0 : 1;
 }
 
@@ -173,8 +183,10 @@ int main(int argc, char** argv) {
   }
   std::filesystem::create_directories(argv[2]);
   std::vector<std::string> families(argv + 3, argv + argc);
-  if (families.empty()) families.assign(std::begin(wick::conformance::kFamilies), std::end(wick::conformance::kFamilies));
+  if (families.empty())
+    families.assign(std::begin(wick::conformance::kFamilies), std::end(wick::conformance::kFamilies));
   int code = 0;
-  for (const std::string& family : families) code = std::max(code, wick::conformance::run_family(peer->path(), argv[2], family));
+  for (const std::string& family : families)
+    code = std::max(code, wick::conformance::run_family(peer->path(), argv[2], family));
   return code;
 }

@@ -36,9 +36,11 @@ inline std::vector<cli::NamedArray> read_fixture(const std::filesystem::path& pa
 inline std::vector<FixtureCall> fixture_calls(const std::filesystem::path& folder, const std::string& stem) {
   std::vector<std::string> labels;
   if (std::filesystem::exists(folder / (stem + ".in.npz"))) labels.push_back(stem);
-  for (int i = 1; std::filesystem::exists(folder / fmt::format("{}.step{}.in.npz", stem, i)); ++i) labels.push_back(fmt::format("{}.step{}", stem, i));
+  for (int i = 1; std::filesystem::exists(folder / fmt::format("{}.step{}.in.npz", stem, i)); ++i)
+    labels.push_back(fmt::format("{}.step{}", stem, i));
   std::vector<FixtureCall> calls;
-  for (const std::string& label : labels) calls.push_back({label, read_fixture(folder / (label + ".in.npz")), read_fixture(folder / (label + ".out.npz"))});
+  for (const std::string& label : labels)
+    calls.push_back({label, read_fixture(folder / (label + ".in.npz")), read_fixture(folder / (label + ".out.npz"))});
   return calls;
 }
 

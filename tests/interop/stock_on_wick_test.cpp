@@ -38,7 +38,8 @@ cli::NamedArray to_array(const HostValue& value) {
     case Tag::integer: return scalar_array(DType::i64, value.integer);
     case Tag::real: return scalar_array(DType::f64, value.real);
     case Tag::boolean: return scalar_array(DType::boolean, static_cast<uint8_t>(value.boolean));
-    default: return {"", value.tensor.dtype, {value.tensor.sizes.begin(), value.tensor.sizes.end()}, value.tensor.bytes};
+    default:
+      return {"", value.tensor.dtype, {value.tensor.sizes.begin(), value.tensor.sizes.end()}, value.tensor.bytes};
   }
 }
 
@@ -95,7 +96,8 @@ TEST_P(StockOnWick, AgreesWithEager) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, StockOnWick, ::testing::ValuesIn(program_names(kFolder, ".pte")), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Programs, StockOnWick, ::testing::ValuesIn(program_names(kFolder, ".pte")),
+                         [](const auto& info) { return info.param; });
 
 TEST(StockOnWick, ProgramWithoutItsWeightsFileIsRefused) {
   ModuleOptions options;

@@ -45,10 +45,12 @@ std::optional<StockPeer> StockPeer::find(const std::string& folder, std::string*
   return StockPeer(line);
 }
 
-StockPeer::Run StockPeer::run(const std::string& pte, const std::string& method, const std::vector<StockCall>& calls, const std::string& scratch,
-                              const std::vector<std::string>& strings, const std::string& data) const {
+StockPeer::Run StockPeer::run(const std::string& pte, const std::string& method, const std::vector<StockCall>& calls,
+                              const std::string& scratch, const std::vector<std::string>& strings,
+                              const std::string& data) const {
   Run out;
-  std::string command = fmt::format("timeout {} {} {} --method {}", kRunSeconds, quoted(path_), quoted(pte), quoted(method));
+  std::string command =
+      fmt::format("timeout {} {} {} --method {}", kRunSeconds, quoted(path_), quoted(pte), quoted(method));
   if (!data.empty()) command += " --data " + quoted(data);
   for (const std::string& item : strings) command += " --string " + quoted(item);
   for (size_t i = 0; i < calls.size(); ++i) {

@@ -18,8 +18,8 @@ const fs::path kPrograms = "tests/fixtures/structure";
 const fs::path kModels = "tests/fixtures/models";
 
 // Models small enough for stock's portable kernels.
-const std::vector<std::string> kModelNames = {"autoencoder", "clip_vision", "ds_cnn",  "espcn", "gru",  "llama", "llama_cache",
-                                              "lstm",        "minilm",      "mixer", "qwen2", "tcn"};
+const std::vector<std::string> kModelNames = {"autoencoder", "clip_vision", "ds_cnn", "espcn", "gru",   "llama",
+                                              "llama_cache", "lstm",        "minilm", "mixer", "qwen2", "tcn"};
 
 // Largest error of a model's float output, relative to its largest magnitude.
 constexpr double kModelError = 1e-4;
@@ -40,12 +40,15 @@ class WickOnStock : public ::testing::TestWithParam<std::string> {
   }
 
   // Compiles and runs; outputs are named as in the fixtures. Skips programs that need operators of Wick's own.
-  void run(Span<const uint8_t> pt2, const std::vector<StockCall>& calls, bool external_weights, std::vector<std::vector<cli::NamedArray>>* outputs) {
+  void run(Span<const uint8_t> pt2, const std::vector<StockCall>& calls, bool external_weights,
+           std::vector<std::vector<cli::NamedArray>>* outputs) {
     compiler::CompileOptions options;
     options.external_weights = external_weights;
     auto compiled = compiler::compile({compiler::CompileBytes{"forward", GetParam() + ".pt2", pt2}}, options);
     ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
-    if (!compiled->methods[0].not_stock.empty()) GTEST_SKIP() << "needs operators only Wick has: " << fmt::format("{}", fmt::join(compiled->methods[0].not_stock, ", "));
+    if (!compiled->methods[0].not_stock.empty())
+      GTEST_SKIP() << "needs operators only Wick has: "
+                   << fmt::format("{}", fmt::join(compiled->methods[0].not_stock, ", "));
     const std::string pte = scratch_ / "program.pte";
     ASSERT_TRUE(compiler::write_pieces(pte, compiled->program.pte).ok());
     std::string ptd;
@@ -73,7 +76,8 @@ class WickOnStock : public ::testing::TestWithParam<std::string> {
     const size_t mutated = statement.mutated_inputs.size();
     for (cli::NamedArray& array : arrays) {
       const auto index = static_cast<size_t>(atoi(array.name.c_str() + 3));
-      array.name = index < mutated ? fmt::format("mut_{}", statement.mutated_inputs[index]) : fmt::format("out{}", statement.output_leaves[index - mutated]);
+      array.name = index < mutated ? fmt::format("mut_{}", statement.mutated_inputs[index])
+                                   : fmt::format("out{}", statement.output_leaves[index - mutated]);
     }
   }
 
@@ -87,7 +91,8 @@ class WickOnStock : public ::testing::TestWithParam<std::string> {
     std::vector<std::vector<cli::NamedArray>> outputs;
     run(map->bytes(), inputs, external_weights, &outputs);
     if (HasFatalFailure() || IsSkipped()) return;
-    for (size_t i = 0; i < calls.size(); ++i) EXPECT_EQ(testing::differences(outputs[i], calls[i].outputs, {}), "") << calls[i].label;
+    for (size_t i = 0; i < calls.size(); ++i)
+      EXPECT_EQ(testing::differences(outputs[i], calls[i].outputs, {}), "") << calls[i].label;
   }
 
   static std::optional<StockPeer> peer_;
@@ -108,7 +113,8 @@ cli::NamedArray sample(const cli::NamedArray& array, int64_t every) {
   cli::NamedArray out{array.name, array.dtype, {}, {}};
   const size_t item = dtype_size_bytes(array.dtype);
   for (size_t at = 0; at < array.bytes.size(); at += static_cast<size_t>(every) * item) {
-    out.bytes.insert(out.bytes.end(), array.bytes.begin() + static_cast<ptrdiff_t>(at), array.bytes.begin() + static_cast<ptrdiff_t>(at + item));
+    out.bytes.insert(out.bytes.end(), array.bytes.begin() + static_cast<ptrdiff_t>(at),
+                     array.bytes.begin() + static_cast<ptrdiff_t>(at + item));
   }
   out.sizes = {static_cast<int64_t>(out.bytes.size() / item)};
   return out;
@@ -141,7 +147,8 @@ TEST_P(ModelOnStock, AgreesWithEager) {
       const cli::NamedArray sampled = sample(*got, want.every);
       wanted.sizes = sampled.sizes;
       ASSERT_EQ(sampled.bytes.size(), wanted.bytes.size());
-      EXPECT_EQ(testing::difference(sampled, wanted, {0, kModelError * largest(wanted)}), "") << want.array.name << " of step " << i + 1;
+      EXPECT_EQ(testing::difference(sampled, wanted, {0, kModelError * largest(wanted)}), "")
+          << want.array.name << " of step " << i + 1;
     }
   }
 }
@@ -172,10 +179,13 @@ TEST_P(MethodsOnStock, AgreeWithEager) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Pairs, MethodsOnStock, ::testing::Values("counter_and_cond_nested", "cache_slice_and_dynamic_batch"),
+INSTANTIATE_TEST_SUITE_P(Pairs, MethodsOnStock,
+                         ::testing::Values("counter_and_cond_nested", "cache_slice_and_dynamic_batch"),
                          [](const auto& info) { return info.param; });
-INSTANTIATE_TEST_SUITE_P(Programs, StructureOnStock, ::testing::ValuesIn(program_names(kPrograms, ".pt2")), [](const auto& info) { return info.param; });
-INSTANTIATE_TEST_SUITE_P(Models, ModelOnStock, ::testing::ValuesIn(kModelNames), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Programs, StructureOnStock, ::testing::ValuesIn(program_names(kPrograms, ".pt2")),
+                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Models, ModelOnStock, ::testing::ValuesIn(kModelNames),
+                         [](const auto& info) { return info.param; });
 
 }  // namespace
 }  // namespace wick::interop

@@ -1,11 +1,11 @@
 // Every architecture of tests/fixtures/models: compiled twice, run, compared with eager.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <string.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <string.h>
 
 #include "tests/fixtures/expand_fixture.h"
 #include "tests/support/program_runner.h"
@@ -26,7 +26,9 @@ constexpr double kMaxError = 1e-4;
 // Where the planner does not reach the largest sum of bytes alive at one time; everywhere else it must.
 const std::vector<std::string> kLooseArena = {"lstm"};
 
-bool contains(const std::vector<std::string>& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 std::vector<std::string> models(bool large) {
   std::vector<std::string> names;
@@ -45,7 +47,8 @@ cli::NamedArray sample(const cli::NamedArray& array, int64_t every) {
   cli::NamedArray out{array.name, array.dtype, array.sizes, {}};
   const size_t item = dtype_size_bytes(array.dtype);
   for (size_t at = 0; at < array.bytes.size(); at += static_cast<size_t>(every) * item) {
-    out.bytes.insert(out.bytes.end(), array.bytes.begin() + static_cast<ptrdiff_t>(at), array.bytes.begin() + static_cast<ptrdiff_t>(at + item));
+    out.bytes.insert(out.bytes.end(), array.bytes.begin() + static_cast<ptrdiff_t>(at),
+                     array.bytes.begin() + static_cast<ptrdiff_t>(at + item));
   }
   return out;
 }
@@ -71,8 +74,10 @@ double relative_error(const cli::NamedArray& got, const cli::NamedArray& want) {
 
 // "" or what is wrong; `error` grows to the relative error of float outputs.
 std::string compare(const cli::NamedArray& got, const SampledArray& want, double* error) {
-  if (got.dtype != want.array.dtype) return fmt::format("dtype {} instead of {}", dtype_name(got.dtype), dtype_name(want.array.dtype));
-  if (got.sizes != want.array.sizes) return fmt::format("sizes [{}] instead of [{}]", fmt::join(got.sizes, ", "), fmt::join(want.array.sizes, ", "));
+  if (got.dtype != want.array.dtype)
+    return fmt::format("dtype {} instead of {}", dtype_name(got.dtype), dtype_name(want.array.dtype));
+  if (got.sizes != want.array.sizes)
+    return fmt::format("sizes [{}] instead of [{}]", fmt::join(got.sizes, ", "), fmt::join(want.array.sizes, ", "));
   const cli::NamedArray sampled = sample(got, want.every);
   if (sampled.bytes.size() != want.array.bytes.size()) return "another number of samples";
   if (got.dtype != DType::f32) return sampled.bytes == want.array.bytes ? "" : "elements differ";
@@ -86,7 +91,8 @@ void check_step(CompiledProgram& program, const FixtureStep& step, double* relat
   std::string error;
   ASSERT_TRUE(program.run("forward", step.inputs, &outputs, &error)) << error;
   for (const SampledArray& want : step.outputs) {
-    const auto got = std::find_if(outputs.begin(), outputs.end(), [&](const cli::NamedArray& a) { return a.name == want.array.name; });
+    const auto got = std::find_if(outputs.begin(), outputs.end(),
+                                  [&](const cli::NamedArray& a) { return a.name == want.array.name; });
     ASSERT_NE(got, outputs.end()) << want.array.name << " is missing";
     EXPECT_EQ(compare(*got, want, relative), "") << want.array.name;
   }
@@ -114,8 +120,10 @@ TEST_P(Model, CompilesToTheSameBytesTwiceAndAgreesWithEager) {
   ASSERT_FALSE(fixture->steps.empty());
   for (const FixtureStep& step : fixture->steps) check_step(*program, step, &relative);
   RecordProperty("relative_error", fmt::format("{:.3g}", relative));
-  fmt::print("{}: error {:.2g}, arena {} bytes, {:.2f} % above the lower bound, {} instructions\n", GetParam(), relative, report.arena_bytes,
-             100.0 * static_cast<double>(report.arena_bytes - report.arena_lower_bound_bytes) / static_cast<double>(std::max<uint64_t>(1, report.arena_lower_bound_bytes)),
+  fmt::print("{}: error {:.2g}, arena {} bytes, {:.2f} % above the lower bound, {} instructions\n", GetParam(),
+             relative, report.arena_bytes,
+             100.0 * static_cast<double>(report.arena_bytes - report.arena_lower_bound_bytes) /
+                 static_cast<double>(std::max<uint64_t>(1, report.arena_lower_bound_bytes)),
              program->compiled().statements[0].instructions.size());
 }
 

@@ -1,10 +1,11 @@
 // Runs a .pte on the stock ExecuTorch runtime: the judge of what Wick writes and what Wick must run.
 //
-//   stock_runner M.pte [--method NAME] [--data M.ptd] {-i IN.npz -o OUT.npz}.. [--string K=TEXT].. [--repeat N] [--threads N]
-//   stock_runner --batch LIST
+//   stock_runner M.pte [--method NAME] [--data M.ptd] {-i IN.npz -o OUT.npz}.. [--string K=TEXT].. [--repeat N]
+//   [--threads N] stock_runner --batch LIST
 //
-// --string gives the text of string input K. LIST has one program per line, "M.pte IN.npz OUT.npz" (no spaces in names):
-// each runs in a process of its own for at most 20 seconds; standard output gets one line each, "ok" or what went wrong.
+// --string gives the text of string input K. LIST has one program per line, "M.pte IN.npz OUT.npz" (no spaces in
+// names): each runs in a process of its own for at most 20 seconds; standard output gets one line each, "ok" or what
+// went wrong.
 //
 // Each -i/-o pair is one call on the same loaded method, so state is kept from pair to pair. Inputs are in0, in1, ..;
 // an input without an array is None. Arrays are row-major; they are laid out as the method's dim order asks. Outputs
@@ -13,7 +14,6 @@
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
 #include <executorch/runtime/platform/runtime.h>
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -206,7 +206,8 @@ Values read_inputs(const std::string& path, const MethodMeta& meta, const Option
   if (!arrays.ok()) fail(arrays.diag());
   Values inputs;
   for (size_t i = 0; i < meta.num_inputs(); ++i) {
-    const auto text = std::find_if(options.strings.begin(), options.strings.end(), [&](const auto& s) { return s.first == i; });
+    const auto text =
+        std::find_if(options.strings.begin(), options.strings.end(), [&](const auto& s) { return s.first == i; });
     if (text != options.strings.end()) {
       inputs.strings.emplace_back(text->second.c_str(), text->second.size());
       inputs.values.emplace_back(&inputs.strings.back());

@@ -41,7 +41,8 @@ TEST_P(Structure, AgreesWithEager) {
     ASSERT_TRUE(program) << error;
     std::vector<std::string> steps;
     if (fs::exists(kFolder / (name + ".in.npz"))) steps.push_back(name);
-    for (int i = 1; fs::exists(kFolder / fmt::format("{}.step{}.in.npz", name, i)); ++i) steps.push_back(fmt::format("{}.step{}", name, i));
+    for (int i = 1; fs::exists(kFolder / fmt::format("{}.step{}.in.npz", name, i)); ++i)
+      steps.push_back(fmt::format("{}.step{}", name, i));
     ASSERT_FALSE(steps.empty());
     for (const std::string& step : steps) {
       std::vector<cli::NamedArray> outputs;
@@ -51,7 +52,8 @@ TEST_P(Structure, AgreesWithEager) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, Structure, ::testing::ValuesIn(programs()), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Programs, Structure, ::testing::ValuesIn(programs()),
+                         [](const auto& info) { return info.param; });
 
 }  // namespace
 }  // namespace wick::testing

@@ -63,15 +63,18 @@ bool to_real(const NamedArray& array, size_t index, double* out) {
     case DType::f32: *out = static_cast<double>(load<float>(array.bytes, index)); return true;
     case DType::f64: *out = load<double>(array.bytes, index); return true;
     case DType::f16: *out = static_cast<double>(Half::to_float(load<uint16_t>(array.bytes, index))); return true;
-    case DType::bf16: *out = static_cast<double>(float_from_bits(static_cast<uint32_t>(load<uint16_t>(array.bytes, index)) << 16)); return true;
+    case DType::bf16:
+      *out = static_cast<double>(float_from_bits(static_cast<uint32_t>(load<uint16_t>(array.bytes, index)) << 16));
+      return true;
     default: return false;
   }
 }
 
 }  // namespace
 
-std::unique_ptr<CompiledProgram> CompiledProgram::make(const std::vector<compiler::CompileBytes>& inputs, const compiler::CompileOptions& options,
-                                                       IsaLevel isa, std::string* error) {
+std::unique_ptr<CompiledProgram> CompiledProgram::make(const std::vector<compiler::CompileBytes>& inputs,
+                                                       const compiler::CompileOptions& options, IsaLevel isa,
+                                                       std::string* error) {
   auto result = compiler::compile(inputs, options);
   if (!result.ok()) {
     *error = compiler::render(result.diag());
@@ -84,7 +87,8 @@ std::unique_ptr<CompiledProgram> CompiledProgram::make(const std::vector<compile
   module_options.kernels = {portable_kernels()};
   module_options.max_isa = isa;
   ModuleError module_error;
-  program->module_ = Module::load(Span<const uint8_t>(program->bytes_.data(), program->bytes_.size()), module_options, &module_error);
+  program->module_ =
+      Module::load(Span<const uint8_t>(program->bytes_.data(), program->bytes_.size()), module_options, &module_error);
   if (!program->module_) {
     *error = module_error.message;
     return nullptr;
@@ -92,7 +96,8 @@ std::unique_ptr<CompiledProgram> CompiledProgram::make(const std::vector<compile
   return program;
 }
 
-bool CompiledProgram::run(const std::string& method, const std::vector<NamedArray>& inputs, std::vector<NamedArray>* outputs, std::string* error) {
+bool CompiledProgram::run(const std::string& method, const std::vector<NamedArray>& inputs,
+                          std::vector<NamedArray>* outputs, std::string* error) {
   const compiler::Statement* statement = nullptr;
   for (const compiler::Statement& item : compiled_.statements) {
     if (item.name == method) statement = &item;
@@ -103,7 +108,8 @@ bool CompiledProgram::run(const std::string& method, const std::vector<NamedArra
   }
   std::vector<HostValue> values;
   for (size_t i = 0; i < statement->inputs.size(); ++i) {
-    const auto it = std::find_if(inputs.begin(), inputs.end(), [&](const NamedArray& a) { return a.name == fmt::format("in{}", i); });
+    const auto it = std::find_if(inputs.begin(), inputs.end(),
+                                 [&](const NamedArray& a) { return a.name == fmt::format("in{}", i); });
     const compiler::StatementValue& declared = statement->values[static_cast<size_t>(statement->inputs[i])];
     if (const auto* text = std::get_if<std::string>(&declared)) {
       HostValue value;
@@ -115,7 +121,9 @@ bool CompiledProgram::run(const std::string& method, const std::vector<NamedArra
     } else if (std::holds_alternative<compiler::StatementTensor>(declared)) {
       values.push_back(to_host(*it));
     } else {
-      const Tag tag = std::holds_alternative<int64_t>(declared) ? Tag::integer : std::holds_alternative<double>(declared) ? Tag::real : Tag::boolean;
+      const Tag tag = std::holds_alternative<int64_t>(declared)  ? Tag::integer
+                      : std::holds_alternative<double>(declared) ? Tag::real
+                                                                 : Tag::boolean;
       values.push_back(to_literal(*it, tag));
     }
   }
@@ -128,7 +136,8 @@ bool CompiledProgram::run(const std::string& method, const std::vector<NamedArra
   outputs->clear();
   for (size_t i = 0; i < results.size(); ++i) {
     const size_t mutated = statement->mutated_inputs.size();
-    const std::string name = i < mutated ? fmt::format("mut_{}", statement->mutated_inputs[i]) : fmt::format("out{}", statement->output_leaves[i - mutated]);
+    const std::string name = i < mutated ? fmt::format("mut_{}", statement->mutated_inputs[i])
+                                         : fmt::format("out{}", statement->output_leaves[i - mutated]);
     NamedArray array;
     if (from_host(results[i], name, &array)) outputs->push_back(std::move(array));
   }
@@ -136,8 +145,10 @@ bool CompiledProgram::run(const std::string& method, const std::vector<NamedArra
 }
 
 std::string difference(const NamedArray& got, const NamedArray& want, const Tolerance& tolerance) {
-  if (got.dtype != want.dtype) return fmt::format("dtype {} instead of {}", dtype_name(got.dtype), dtype_name(want.dtype));
-  if (got.sizes != want.sizes) return fmt::format("sizes [{}] instead of [{}]", fmt::join(got.sizes, ", "), fmt::join(want.sizes, ", "));
+  if (got.dtype != want.dtype)
+    return fmt::format("dtype {} instead of {}", dtype_name(got.dtype), dtype_name(want.dtype));
+  if (got.sizes != want.sizes)
+    return fmt::format("sizes [{}] instead of [{}]", fmt::join(got.sizes, ", "), fmt::join(want.sizes, ", "));
   const size_t item = dtype_size_bytes(want.dtype), count = want.bytes.size() / item;
   double probe;
   const DType part = want.dtype == DType::c64 ? DType::f32 : want.dtype == DType::c128 ? DType::f64 : want.dtype;
@@ -150,7 +161,8 @@ std::string difference(const NamedArray& got, const NamedArray& want, const Tole
   if (count == 0) return "";
   if (!to_real(want, 0, &probe)) {
     for (size_t i = 0; i < count; ++i) {
-      if (memcmp(got.bytes.data() + i * item, want.bytes.data() + i * item, item) != 0) return fmt::format("element {} differs", i);
+      if (memcmp(got.bytes.data() + i * item, want.bytes.data() + i * item, item) != 0)
+        return fmt::format("element {} differs", i);
     }
     return "";
   }
@@ -161,7 +173,8 @@ std::string difference(const NamedArray& got, const NamedArray& want, const Tole
     to_real(got, i, &a);
     to_real(want, i, &b);
     if ((std::isnan(a) && std::isnan(b)) || a == b) continue;
-    const double excess = std::fabs(a - b) / (tolerance.absolute + tolerance.relative * std::max(std::fabs(a), std::fabs(b)));
+    const double excess =
+        std::fabs(a - b) / (tolerance.absolute + tolerance.relative * std::max(std::fabs(a), std::fabs(b)));
     const bool unequal = std::isnan(excess) || std::isinf(a) || std::isinf(b);
     if (unequal || excess > worst) {
       worst = unequal ? INFINITY : excess;
@@ -175,7 +188,8 @@ std::string difference(const NamedArray& got, const NamedArray& want, const Tole
   return fmt::format("element {} is {} instead of {} ({:.3g} times the tolerance)", at, a, b, worst);
 }
 
-std::string differences(const std::vector<NamedArray>& got, const std::vector<NamedArray>& want, const Tolerance& tolerance) {
+std::string differences(const std::vector<NamedArray>& got, const std::vector<NamedArray>& want,
+                        const Tolerance& tolerance) {
   std::string out;
   for (const NamedArray& expected : want) {
     const auto it = std::find_if(got.begin(), got.end(), [&](const NamedArray& a) { return a.name == expected.name; });

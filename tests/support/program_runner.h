@@ -15,10 +15,12 @@ namespace wick::testing {
 class CompiledProgram {
  public:
   /// Null with the rendered diagnostic or load error in `error`.
-  static std::unique_ptr<CompiledProgram> make(const std::vector<compiler::CompileBytes>& inputs, const compiler::CompileOptions& options,
-                                               IsaLevel isa, std::string* error);
+  static std::unique_ptr<CompiledProgram> make(const std::vector<compiler::CompileBytes>& inputs,
+                                               const compiler::CompileOptions& options, IsaLevel isa,
+                                               std::string* error);
   /// Inputs by name in0, in1, ..; results named outK and mut_K as in the fixtures. False with `error` on failure.
-  bool run(const std::string& method, const std::vector<cli::NamedArray>& inputs, std::vector<cli::NamedArray>* outputs, std::string* error);
+  bool run(const std::string& method, const std::vector<cli::NamedArray>& inputs, std::vector<cli::NamedArray>* outputs,
+           std::string* error);
   const compiler::CompileResult& compiled() const { return compiled_; }
   const std::vector<uint8_t>& pte() const { return bytes_; }
 
@@ -37,6 +39,7 @@ struct Tolerance {
 std::string difference(const cli::NamedArray& got, const cli::NamedArray& want, const Tolerance& tolerance);
 
 /// Every expected array is there and equal. "" or one line per difference.
-std::string differences(const std::vector<cli::NamedArray>& got, const std::vector<cli::NamedArray>& want, const Tolerance& tolerance);
+std::string differences(const std::vector<cli::NamedArray>& got, const std::vector<cli::NamedArray>& want,
+                        const Tolerance& tolerance);
 
 }  // namespace wick::testing

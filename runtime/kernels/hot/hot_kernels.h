@@ -9,18 +9,18 @@ namespace wick {
 /// C = A B over one block. Elements are summed over k in ascending order, one accumulator per element, so that a split
 /// of k into several calls (accumulate = true from the second on) changes no bit of the result.
 struct GemmBlock {
-  const float* a;                            // [m, k], k contiguous
-  int64_t a_row_stride;                      // in elements
-  const float* b;                            // packed by pack_strided or pack_im2col: [n / gemm_columns][k][gemm_columns]
-  float* c;                                  // [m, n]
+  const float* a;        // [m, k], k contiguous
+  int64_t a_row_stride;  // in elements
+  const float* b;        // packed by pack_strided or pack_im2col: [n / gemm_columns][k][gemm_columns]
+  float* c;              // [m, n]
   int64_t c_row_stride, c_column_stride;
   int64_t m, n, k;
-  bool accumulate;                           // start from C instead of 0
-  bool finish;                               // last call for this block: C = clamp(alpha * C + row_bias + column_bias)
+  bool accumulate;  // start from C instead of 0
+  bool finish;      // last call for this block: C = clamp(alpha * C + row_bias + column_bias)
   float alpha;
-  const float* row_bias;                     // m values or null
-  const float* column_bias;                  // n values or null
-  float lower, upper;                        // clamp; NaN passes
+  const float* row_bias;     // m values or null
+  const float* column_bias;  // n values or null
+  float lower, upper;        // clamp; NaN passes
 };
 
 /// Geometry of a convolution over one image and one group, always as three spatial dimensions (unused ones: size 1,
@@ -34,22 +34,24 @@ struct ConvWindow {
 
 /// One output plane of a depthwise convolution in two dimensions: rows and columns contiguous.
 struct DepthwisePlane {
-  const float* input;                        // [input_size[0], input_size[1]]
-  const float* weight;                       // [kernel[0], kernel[1]]
+  const float* input;   // [input_size[0], input_size[1]]
+  const float* weight;  // [kernel[0], kernel[1]]
   float bias;
-  float* output;                             // rows [row_begin, row_end) of [.., output_columns] are written
+  float* output;  // rows [row_begin, row_end) of [.., output_columns] are written
   int64_t row_begin, row_end, output_columns;
   int64_t input_size[2], kernel[2], stride[2], padding[2], dilation[2];
 };
 
 struct HotKernels {
-  int64_t gemm_rows, gemm_columns;           // register tile
+  int64_t gemm_rows, gemm_columns;  // register tile
   void (*gemm_block)(const GemmBlock&);
-  /// Packs columns of B: element (k, j) of the k_count x columns block lies at source[k * k_stride + j * column_stride].
-  /// Writes ceil(columns / gemm_columns) panels; missing columns are 0.
-  void (*pack_strided)(const float* source, int64_t k_stride, int64_t column_stride, int64_t k_count, int64_t columns, float* out);
+  /// Packs columns of B: element (k, j) of the k_count x columns block lies at source[k * k_stride + j *
+  /// column_stride]. Writes ceil(columns / gemm_columns) panels; missing columns are 0.
+  void (*pack_strided)(const float* source, int64_t k_stride, int64_t column_stride, int64_t k_count, int64_t columns,
+                       float* out);
   /// The same for B = im2col(window): row k is (channel, tap), column j a flat output position, both from an offset.
-  void (*pack_im2col)(const ConvWindow& window, int64_t k_begin, int64_t k_count, int64_t column_begin, int64_t columns, float* out);
+  void (*pack_im2col)(const ConvWindow& window, int64_t k_begin, int64_t k_count, int64_t column_begin, int64_t columns,
+                      float* out);
   void (*depthwise_plane)(const DepthwisePlane&);
   /// Sum of a[i] * b[i].
   float (*dot)(const float* a, const float* b, int64_t count);
@@ -59,14 +61,15 @@ struct HotKernels {
   void (*softmax_row)(const float* in, float* out, int64_t count);
   void (*log_softmax_row)(const float* in, float* out, int64_t count);
   /// Softmax over the middle dimension of [outer = 1, count, inner], inner contiguous.
-  float (*max_row)(const float* in, int64_t count);              // NaN wins; -inf for count 0
+  float (*max_row)(const float* in, int64_t count);  // NaN wins; -inf for count 0
   /// out[i] = exp(in[i] - shift); returns their sum.
   float (*exp_sum_row)(const float* in, float shift, float* out, int64_t count);
   void (*scale_row)(float* data, float factor, int64_t count);
   /// Mean and 1 / sqrt(variance + epsilon) of a row (biased variance, two passes).
   void (*moments_row)(const float* in, int64_t count, float epsilon, float* mean, float* inverse_deviation);
   /// out[i] = (in[i] - mean) * scale * weight[i] + bias[i]; weight and bias may be null.
-  void (*normalize_row)(const float* in, float mean, float scale, const float* weight, const float* bias, float* out, int64_t count);
+  void (*normalize_row)(const float* in, float mean, float scale, const float* weight, const float* bias, float* out,
+                        int64_t count);
   /// out[i] = in[i] * scale + shift.
   void (*affine_row)(const float* in, float scale, float shift, float* out, int64_t count);
   /// out[i] = max(out[i], in[i * stride]), NaN wins; the index of a new maximum (first + i * stride) goes to index.
@@ -75,7 +78,7 @@ struct HotKernels {
   void (*tanh)(const float* in, float* out, int64_t count);
   void (*sigmoid)(const float* in, float* out, int64_t count);
   void (*erf)(const float* in, float* out, int64_t count);
-  void (*gelu)(const float* in, float* out, int64_t count);      // x / 2 * (1 + erf(x / sqrt(2)))
+  void (*gelu)(const float* in, float* out, int64_t count);  // x / 2 * (1 + erf(x / sqrt(2)))
 };
 
 /// The loops for `level`; a level that this build lacks gives the next lower one. The caller has checked that the

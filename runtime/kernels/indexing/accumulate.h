@@ -41,9 +41,13 @@ bool is_nan_element(T value) {
 }
 // NaN wins.
 template <typename T>
-T larger_element(T a, T b) { return is_nan_element(a) || a > b ? a : b; }
+T larger_element(T a, T b) {
+  return is_nan_element(a) || a > b ? a : b;
+}
 template <typename T>
-T smaller_element(T a, T b) { return is_nan_element(a) || a < b ? a : b; }
+T smaller_element(T a, T b) {
+  return is_nan_element(a) || a < b ? a : b;
+}
 
 /// dst += src element by element, in order of dst's indices; the views have equal sizes.
 void accumulate_view(KernelContext& context, DType dtype, const View& dst, const View& src);

@@ -51,7 +51,8 @@ void cumulative_extreme(KernelContext& context, Span<EValue*> args, bool largest
       scan(static_cast<const T*>(in), static_cast<T*>(best), where, split, [](T a, T b) { return a <= b; });
     }
   });
-  if (!resize_out(context, values, shape.sizes, shape.rank) || !resize_out(context, indices, shape.sizes, shape.rank)) return;
+  if (!resize_out(context, values, shape.sizes, shape.rank) || !resize_out(context, indices, shape.sizes, shape.rank))
+    return;
   copy_view(context, dtype_size_bytes(dtype), view_of(values), contiguous_view(best, shape.sizes, shape.rank));
   copy_view(context, sizeof(int64_t), view_of(indices), contiguous_view(where, shape.sizes, shape.rank));
 }
@@ -81,7 +82,9 @@ void logcumsumexp_out(KernelContext& context, Span<EValue*> args) {
       for (int64_t k = 0; k < split.size; ++k) {
         double& at = x[(o * split.size + k) * split.inner + i];
         const double high = at > sum ? at : sum, low = at > sum ? sum : at;
-        sum = math::is_nan(at) || math::is_nan(sum) ? at + sum : math::is_inf(high) ? high : high + math::log1p(math::exp(low - high));
+        sum = math::is_nan(at) || math::is_nan(sum) ? at + sum
+              : math::is_inf(high)                  ? high
+                                                    : high + math::log1p(math::exp(low - high));
         at = sum;
       }
     }

@@ -8,7 +8,8 @@ namespace {
 
 enum Mode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
 
-/// Auxiliary outputs (bag of each index, bag sizes, argmax) only matter for training: zeros of whatever shape is planned.
+/// Auxiliary outputs (bag of each index, bag sizes, argmax) only matter for training: zeros of whatever shape is
+/// planned.
 void clear(KernelContext& context, Tensor& out) {
   const uint64_t zero[2] = {};
   fill_view(context, dtype_size_bytes(out.dtype), view_of(out), zero);
@@ -28,10 +29,16 @@ void embedding_bag_out(KernelContext& context, Span<EValue*> args) {
   const DType dtype = weight.dtype;
   if (!require(context, table.rank == 2 && is_floating(dtype), "the table must be a floating matrix")) return;
   if (!require_dtype(context, out, dtype, "out has another dtype than the table")) return;
-  if (!require(context, indices.rank == 1 && offsets.rank == 1 && is_index_dtype(indices.dtype) && is_index_dtype(offsets.dtype), "indices and offsets must be vectors of i64 or i32")) return;
+  if (!require(context,
+               indices.rank == 1 && offsets.rank == 1 && is_index_dtype(indices.dtype) && is_index_dtype(offsets.dtype),
+               "indices and offsets must be vectors of i64 or i32"))
+    return;
   if (!require(context, mode >= kSum && mode <= kMax, "mode is not sum, mean or max")) return;
   const int64_t count = static_cast<int64_t>(indices.numel);
-  if (!require(context, !scale || (mode == kSum && static_cast<int64_t>(scale->numel) == count && is_floating(scale->dtype)), "per_sample_weights need mode sum and one weight for each index")) return;
+  if (!require(context,
+               !scale || (mode == kSum && static_cast<int64_t>(scale->numel) == count && is_floating(scale->dtype)),
+               "per_sample_weights need mode sum and one weight for each index"))
+    return;
   const bool last = args[7]->boolean;
   const int64_t bags = static_cast<int64_t>(offsets.numel) - (last ? 1 : 0);
   if (!require(context, bags >= 0, "include_last_offset needs an offset")) return;
@@ -56,7 +63,10 @@ void embedding_bag_out(KernelContext& context, Span<EValue*> args) {
       if (!require(context, r >= 0 && r < table.sizes[0], "index is out of range")) return;
       if (r == padding) continue;
       convert_elements(row, DType::f32, 1, table.data + r * table.strides[0] * element, dtype, table.strides[1], width);
-      const float factor = scale ? static_cast<float>(element_to_double(scale->as<uint8_t>() + i * static_cast<int64_t>(dtype_size_bytes(scale->dtype)), scale->dtype)) : 1.0f;
+      const float factor =
+          scale ? static_cast<float>(element_to_double(
+                      scale->as<uint8_t>() + i * static_cast<int64_t>(dtype_size_bytes(scale->dtype)), scale->dtype))
+                : 1.0f;
       for (int64_t c = 0; c < width; ++c) {
         if (mode == kMax) {
           sum[c] = used == 0 || row[c] > sum[c] ? row[c] : sum[c];

@@ -23,7 +23,8 @@ struct IndexWalk {
   int dim;
 
   /// False (context failed) if the index, target and other shapes do not fit.
-  bool init(KernelContext& context, const Tensor& index_tensor, int64_t asked_dim, const View& target, const View* other) {
+  bool init(KernelContext& context, const Tensor& index_tensor, int64_t asked_dim, const View& target,
+            const View* other) {
     index = at_least_1d(view_of(index_tensor));
     index_dtype = index_tensor.dtype;
     if (!is_index_dtype(index_dtype)) {
@@ -32,16 +33,20 @@ struct IndexWalk {
     }
     if (!wrap_dim(context, asked_dim, target.rank, &dim)) return false;
     if (index_tensor.numel == 0) return true;
-    if (!require(context, index.rank == target.rank && (!other || other->rank == index.rank), "index and tensors differ in rank")) return false;
+    if (!require(context, index.rank == target.rank && (!other || other->rank == index.rank),
+                 "index and tensors differ in rank"))
+      return false;
     for (int d = 0; d < index.rank; ++d) {
-      const bool fits = (d == dim || index.sizes[d] <= target.sizes[d]) && (!other || index.sizes[d] <= other->sizes[d]);
+      const bool fits =
+          (d == dim || index.sizes[d] <= target.sizes[d]) && (!other || index.sizes[d] <= other->sizes[d]);
       if (!require(context, fits, "the index is larger than a tensor it addresses")) return false;
     }
     return true;
   }
 
   template <typename Body>
-  bool run(KernelContext& context, int64_t begin, int64_t end, const View& target, const View& other, const Body& body) const {
+  bool run(KernelContext& context, int64_t begin, int64_t end, const View& target, const View& other,
+           const Body& body) const {
     for (int64_t i = begin; i < end; ++i) {
       int64_t rest = i, at = 0, to = 0, from = 0;
       for (int d = index.rank - 1; d >= 0; --d) {
@@ -72,7 +77,8 @@ void gather_out(KernelContext& context, Span<EValue*> args) {
   if (!walk.init(context, index, args[1]->integer, src, nullptr)) return;
   if (!resize_like(context, out, index) || out.numel == 0) return;
   const View dst = at_least_1d(view_of(out));
-  if (!require(context, dst.rank == walk.index.rank && dst.numel() == walk.index.numel(), "out is the index tensor")) return;
+  if (!require(context, dst.rank == walk.index.rank && dst.numel() == walk.index.numel(), "out is the index tensor"))
+    return;
   dispatch_size(dtype, [&](auto unit) {
     using T = decltype(unit);
     walk.run(context, 0, dst.numel(), src, dst, [&](int64_t from, int64_t to) {
@@ -89,11 +95,12 @@ Reduction reduction_named(const EValue& text) {
   static constexpr struct {
     const char* name;
     Reduction reduction;
-  } kNames[] = {{"sum", Reduction::sum},       {"add", Reduction::sum},   {"prod", Reduction::product},
+  } kNames[] = {{"sum", Reduction::sum},          {"add", Reduction::sum},   {"prod", Reduction::product},
                 {"multiply", Reduction::product}, {"mean", Reduction::mean}, {"amax", Reduction::largest},
                 {"amin", Reduction::smallest}};
   for (const auto& row : kNames) {
-    if (strlen(row.name) == text.string.size && memcmp(row.name, text.string.data, text.string.size) == 0) return row.reduction;
+    if (strlen(row.name) == text.string.size && memcmp(row.name, text.string.data, text.string.size) == 0)
+      return row.reduction;
   }
   return Reduction::unknown;
 }
@@ -150,8 +157,8 @@ void scatter_into(KernelContext& context, const IndexWalk& walk, const View& dst
   }
 }
 
-void scatter(KernelContext& context, const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src, const EValue* value,
-             Reduction reduction, bool include_self, Tensor& out) {
+void scatter(KernelContext& context, const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src,
+             const EValue* value, Reduction reduction, bool include_self, Tensor& out) {
   const DType dtype = self.dtype;
   const View before = view_of(self);
   uint64_t element[2];
@@ -187,28 +194,28 @@ void scatter(KernelContext& context, const Tensor& self, int64_t dim, const Tens
 }  // namespace
 
 void scatter_src_out(KernelContext& context, Span<EValue*> args) {
-  scatter(context, *args[0]->tensor, args[1]->integer, *args[2]->tensor, args[3]->tensor, nullptr, Reduction::replace, true,
-          *args[4]->tensor);
+  scatter(context, *args[0]->tensor, args[1]->integer, *args[2]->tensor, args[3]->tensor, nullptr, Reduction::replace,
+          true, *args[4]->tensor);
 }
 void scatter_value_out(KernelContext& context, Span<EValue*> args) {
   scatter(context, *args[0]->tensor, args[1]->integer, *args[2]->tensor, nullptr, args[3], Reduction::replace, true,
           *args[4]->tensor);
 }
 void scatter_reduce_src_out(KernelContext& context, Span<EValue*> args) {
-  scatter(context, *args[0]->tensor, args[1]->integer, *args[2]->tensor, args[3]->tensor, nullptr, reduction_named(*args[4]),
-          true, *args[5]->tensor);
+  scatter(context, *args[0]->tensor, args[1]->integer, *args[2]->tensor, args[3]->tensor, nullptr,
+          reduction_named(*args[4]), true, *args[5]->tensor);
 }
 void scatter_reduce_value_out(KernelContext& context, Span<EValue*> args) {
-  scatter(context, *args[0]->tensor, args[1]->integer, *args[2]->tensor, nullptr, args[3], reduction_named(*args[4]), true,
-          *args[5]->tensor);
+  scatter(context, *args[0]->tensor, args[1]->integer, *args[2]->tensor, nullptr, args[3], reduction_named(*args[4]),
+          true, *args[5]->tensor);
 }
 void scatter_add_out(KernelContext& context, Span<EValue*> args) {
   scatter(context, *args[0]->tensor, args[1]->integer, *args[2]->tensor, args[3]->tensor, nullptr, Reduction::sum, true,
           *args[4]->tensor);
 }
 void scatter_reduce_two_out(KernelContext& context, Span<EValue*> args) {
-  scatter(context, *args[0]->tensor, args[1]->integer, *args[2]->tensor, args[3]->tensor, nullptr, reduction_named(*args[4]),
-          args[5]->boolean, *args[6]->tensor);
+  scatter(context, *args[0]->tensor, args[1]->integer, *args[2]->tensor, args[3]->tensor, nullptr,
+          reduction_named(*args[4]), args[5]->boolean, *args[6]->tensor);
 }
 
 }  // namespace kernels

@@ -6,14 +6,16 @@ namespace {
 
 TEST(Gather, FollowsEager) {
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {2, 1, 4}, {2, 0, 1, 1, 0, 0, 2, 1});
     TestTensor out = make_out(DType::f32, {2, 1, 4});
     ASSERT_EQ(call("aten::gather.out", {a, 1, b, false, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {8, 1, 6, 7, 12, 13, 22, 19}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {1, 1, 1}, {3});
     TestTensor out = make_out(DType::f32, {1, 1, 1});
     ASSERT_EQ(call("aten::gather.out", {a, -1, b, false, out}), Error::Ok);
@@ -30,22 +32,26 @@ TEST(Gather, FollowsEager) {
 
 TEST(Scatter, FollowsEager) {
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {2, 1, 4}, {2, 0, 1, 1, 0, 0, 2, 1});
     TestTensor c = make(DType::f32, {2, 1, 4}, {-1, -2, -3, -4, -5, -6, -7, -8});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::scatter.src_out", {a, 1, b, c, out}), Error::Ok);
-    EXPECT_TRUE(equals(out, {0, -2, 2, 3, 4, 5, -3, -4, -1, 9, 10, 11, -5, -6, 14, 15, 16, 17, 18, -8, 20, 21, -7, 23}));
+    EXPECT_TRUE(
+        equals(out, {0, -2, 2, 3, 4, 5, -3, -4, -1, 9, 10, 11, -5, -6, 14, 15, 16, 17, 18, -8, 20, 21, -7, 23}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {2, 1, 4}, {2, 0, 1, 1, 0, 0, 2, 1});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::scatter.value_out", {a, 1, b, 9, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {0, 9, 2, 3, 4, 5, 9, 9, 9, 9, 10, 11, 9, 9, 14, 15, 16, 17, 18, 9, 20, 21, 9, 23}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {2, 1, 4}, {2, 0, 1, 1, 0, 0, 2, 1});
     TestTensor c = make(DType::f32, {2, 1, 4}, {-1, -2, -3, -4, -5, -6, -7, -8});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
@@ -53,7 +59,8 @@ TEST(Scatter, FollowsEager) {
     EXPECT_TRUE(equals(out, {0, -1, 2, 3, 4, 5, 3, 3, 7, 9, 10, 11, 7, 7, 14, 15, 16, 17, 18, 11, 20, 21, 15, 23}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {2, 1, 4}, {2, 0, 1, 1, 0, 0, 2, 1});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::scatter.value_reduce_out", {a, 1, b, 3, "multiply", out}), Error::Ok);
@@ -234,15 +241,18 @@ TEST(ScatterReduce, FollowsEager) {
 
 TEST(Masks, SelectAndScatter) {
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
-    TestTensor b = make(DType::boolean, {2, 3, 4}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor b =
+        make(DType::boolean, {2, 3, 4}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1});
     TestTensor out = make_dynamic(DType::f32, {24});
     ASSERT_EQ(call("aten::masked_select.out", {a, b, out}), Error::Ok);
     EXPECT_TRUE(has_shape(out, {8}));
     EXPECT_TRUE(equals(out, {16, 17, 18, 19, 20, 21, 22, 23}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::boolean, {4}, {1, 0, 0, 1});
     TestTensor out = make_dynamic(DType::f32, {24});
     ASSERT_EQ(call("aten::masked_select.out", {a, b, out}), Error::Ok);
@@ -257,20 +267,25 @@ TEST(Masks, SelectAndScatter) {
     EXPECT_TRUE(equals(out, {0, 1, 2, 0, 1, 2}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
-    TestTensor b = make(DType::boolean, {2, 3, 4}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor b =
+        make(DType::boolean, {2, 3, 4}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1});
     TestTensor c = make(DType::f32, {10}, {-0.0, -1, -2, -3, -4, -5, -6, -7, -8, -9});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::masked_scatter.out", {a, b, c, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, -0.0, -1, -2, -3, -4, -5, -6, -7}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::boolean, {4}, {1, 0, 0, 1});
-    TestTensor c = make(DType::f32, {20}, {-0.0, -1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12, -13, -14, -15, -16, -17, -18, -19});
+    TestTensor c = make(DType::f32, {20},
+                        {-0.0, -1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12, -13, -14, -15, -16, -17, -18, -19});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::masked_scatter.out", {a, b, c, out}), Error::Ok);
-    EXPECT_TRUE(equals(out, {-0.0, 1, 2, -1, -2, 5, 6, -3, -4, 9, 10, -5, -6, 13, 14, -7, -8, 17, 18, -9, -10, 21, 22, -11}));
+    EXPECT_TRUE(
+        equals(out, {-0.0, 1, 2, -1, -2, 5, 6, -3, -4, 9, 10, -5, -6, 13, 14, -7, -8, 17, 18, -9, -10, 21, 22, -11}));
   }
 }
 
@@ -306,14 +321,16 @@ TEST(RepeatInterleave, RepeatsPositions) {
 
 TEST(Take, ReadsFlatPositions) {
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {2, 2}, {0, -1, 5, 6});
     TestTensor out = make_out(DType::f32, {2, 2});
     ASSERT_EQ(call("aten::take.out", {a, b, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {0, 23, 5, 6}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {3}, {0, -1, 0});
     TestTensor c = make(DType::f32, {3}, {7, 8, 9});
     TestTensor out = make_out(DType::f32, {2, 3, 4});

@@ -11,7 +11,8 @@ constexpr int64_t kHuge = INT64_MAX, kTiny = INT64_MIN;
 #define REFUSES(...) EXPECT_EQ(call(__VA_ARGS__), Error::InvalidArgument)
 
 TEST(HostileIndices, AreRefused) {
-  TestTensor x = make(DType::f32, {3, 2}, {1, 2, 3, 4, 5, 6}), out = make_out(DType::f32, {1, 2}), one = make(DType::f32, {1, 2}, {0});
+  TestTensor x = make(DType::f32, {3, 2}, {1, 2, 3, 4, 5, 6}), out = make_out(DType::f32, {1, 2}),
+             one = make(DType::f32, {1, 2}, {0});
   for (int64_t bad : {int64_t{3}, int64_t{-4}, kHuge, kTiny}) {
     TestTensor index = make_ints(DType::i64, {1}, {bad}), grid = make_ints(DType::i64, {1, 2}, {bad, 0});
     TestTensor same = make_out(DType::f32, {3, 2}), copy = make(DType::f32, {3, 2}, {0});
@@ -33,7 +34,8 @@ TEST(HostileIndices, AreRefused) {
 }
 
 TEST(HostileDims, AreRefused) {
-  TestTensor x = make(DType::f32, {3, 2}, {0}), out = make_out(DType::f32, {3, 2}), index = make(DType::i64, {3, 2}, {0});
+  TestTensor x = make(DType::f32, {3, 2}, {0}), out = make_out(DType::f32, {3, 2}),
+             index = make(DType::i64, {3, 2}, {0});
   TestTensor indices = make_out(DType::i64, {3, 2});
   for (int64_t dim : {int64_t{2}, int64_t{-3}, kHuge, kTiny}) {
     REFUSES("aten::permute_copy.out", {x, Ints{0, dim}, out});
@@ -54,7 +56,8 @@ TEST(HostileDims, AreRefused) {
 }
 
 TEST(HostileSizes, AreRefused) {
-  TestTensor x = make(DType::f32, {4}, {1, 2, 3, 4}), out = make_out(DType::f32, {4}), empty = make(DType::f32, {0}, {});
+  TestTensor x = make(DType::f32, {4}, {1, 2, 3, 4}), out = make_out(DType::f32, {4}),
+             empty = make(DType::f32, {0}, {});
   for (int64_t bad : {int64_t{-2}, kHuge, kTiny, int64_t{1} << 31}) {
     EXPECT_NE(call("aten::view_copy.out", {x, Ints{bad}, out}), Error::Ok);
     EXPECT_NE(call("aten::expand_copy.out", {x, Ints{bad}, false, out}), Error::Ok);
@@ -86,7 +89,8 @@ TEST(HostileSizes, AreRefused) {
 }
 
 TEST(OutTensors, OfTheWrongShapeOrDtypeAreRefused) {
-  TestTensor x = make(DType::f32, {2, 2}, {1, 2, 3, 4}), small = make_out(DType::f32, {2, 1}), ints = make_out(DType::i32, {2, 2});
+  TestTensor x = make(DType::f32, {2, 2}, {1, 2, 3, 4}), small = make_out(DType::f32, {2, 1}),
+             ints = make_out(DType::i32, {2, 2});
   EXPECT_EQ(call("aten::clone.out", {x, nullptr, small}), Error::NotSupported);
   EXPECT_EQ(call("aten::clone.out", {x, nullptr, ints}), Error::InvalidType);
   TestTensor room = make_dynamic(DType::i64, {1, 2});
@@ -105,8 +109,10 @@ TEST(QuantizedArguments, OutOfRangeAreRefused) {
   EXPECT_EQ(call(name, {x, 1.0, kTiny, -128, 127, DType::i8, q}), Error::Ok);
   TestTensor scales = make(DType::f32, {3}, {1}), points = make(DType::i64, {3}, {0});
   REFUSES("quantized_decomposed::quantize_per_channel.out", {x, scales, points, 0, -128, 127, DType::i8, q});
-  TestTensor table = make(DType::u8, {2, 1}, {1, 2}), row_scales = make(DType::f32, {2}, {1}), bad = make(DType::i64, {1}, {2});
-  REFUSES("quantized_decomposed::embedding_4bit.out", {table, row_scales, nullptr, -8, 7, bad, make_out(DType::f32, {1, 2})});
+  TestTensor table = make(DType::u8, {2, 1}, {1, 2}), row_scales = make(DType::f32, {2}, {1}),
+             bad = make(DType::i64, {1}, {2});
+  REFUSES("quantized_decomposed::embedding_4bit.out",
+          {table, row_scales, nullptr, -8, 7, bad, make_out(DType::f32, {1, 2})});
 }
 
 }  // namespace

@@ -50,7 +50,8 @@ bool is_dense(const View& view) {
   return true;
 }
 
-void put(KernelContext& context, Tensor& self, Span<Tensor*> indices, const View& values, DType values_dtype, bool accumulate) {
+void put(KernelContext& context, Tensor& self, Span<Tensor*> indices, const View& values, DType values_dtype,
+         bool accumulate) {
   IndexPlan plan;
   int64_t sizes[kMaxRank];
   if (!plan_index(context, self, indices, &plan)) return;
@@ -58,7 +59,8 @@ void put(KernelContext& context, Tensor& self, Span<Tensor*> indices, const View
   if (!require(context, rank >= 0, "the indexed tensor has too many dimensions")) return;
   if (!require_dtype(context, self, values_dtype, "values have another dtype than self")) return;
   View source;
-  if (!require(context, broadcast_view(values, sizes, rank, &source), "values do not broadcast to the indexed shape")) return;
+  if (!require(context, broadcast_view(values, sizes, rank, &source), "values do not broadcast to the indexed shape"))
+    return;
   if (plan.count == 0 || plan.rest.numel() == 0) return;
   const ResultParts parts(plan, source);
   const size_t element_size = dtype_size_bytes(self.dtype);

@@ -22,7 +22,8 @@ bool expand_mask(KernelContext& context, const Tensor& self, const Tensor& mask,
   const int rank = view.rank;
   if (!require(context, rank <= static_cast<int>(self.rank) - first, "too many indices for the tensor")) return false;
   for (int d = 0; d < rank; ++d) {
-    if (!require(context, view.sizes[d] == self.sizes[first + d], "a mask does not have the shape of what it indexes")) return false;
+    if (!require(context, view.sizes[d] == self.sizes[first + d], "a mask does not have the shape of what it indexes"))
+      return false;
   }
   const int64_t numel = static_cast<int64_t>(mask.numel);
   const uint8_t* bits = static_cast<const uint8_t*>(contiguous_data(context, mask));
@@ -74,7 +75,8 @@ bool broadcast_shapes(KernelContext& context, const DimIndex* dims, const bool* 
     for (int d = 0; used[i] && d < dims[i].rank; ++d) {
       int64_t& size = plan->index_sizes[plan->index_rank - dims[i].rank + d];
       if (size == 1) size = dims[i].sizes[d];
-      if (!require(context, dims[i].sizes[d] == size || dims[i].sizes[d] == 1, "the index tensors do not broadcast")) return false;
+      if (!require(context, dims[i].sizes[d] == size || dims[i].sizes[d] == 1, "the index tensors do not broadcast"))
+        return false;
     }
   }
   plan->count = checked_numel(plan->index_sizes, plan->index_rank);

@@ -30,21 +30,25 @@ TEST(Embedding, TakesRows) {
 
 TEST(Index, FollowsEager) {
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {3}, {1, 0, -1});
     TestTensor out = make_out(DType::f32, {3, 3, 4});
     ASSERT_EQ(call("aten::index.Tensor_out", {a, std::vector<TestTensor*>{&b}, out}), Error::Ok);
-    EXPECT_TRUE(equals(out, {12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}));
+    EXPECT_TRUE(equals(out, {12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 0,  1,  2,  3,  4,  5,
+                             6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {2, 1}, {2, 0});
     TestTensor out = make_out(DType::f32, {2, 2, 1, 4});
     ASSERT_EQ(call("aten::index.Tensor_out", {a, std::vector<TestTensor*>{nullptr, &b}, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {8, 9, 10, 11, 0, 1, 2, 3, 20, 21, 22, 23, 12, 13, 14, 15}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {2}, {1, 0});
     TestTensor c = make(DType::i64, {2, 1}, {2, -3});
     TestTensor out = make_out(DType::f32, {2, 2, 4});
@@ -52,7 +56,8 @@ TEST(Index, FollowsEager) {
     EXPECT_TRUE(equals(out, {20, 21, 22, 23, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {2}, {1, 0});
     TestTensor c = make(DType::i64, {2, 1}, {2, 3});
     TestTensor out = make_out(DType::f32, {2, 2, 3});
@@ -60,7 +65,8 @@ TEST(Index, FollowsEager) {
     EXPECT_TRUE(equals(out, {14, 18, 22, 2, 6, 10, 15, 19, 23, 3, 7, 11}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {2}, {1, 2});
     TestTensor c = make(DType::i64, {2}, {3, 0});
     TestTensor out = make_out(DType::f32, {2, 2});
@@ -68,21 +74,25 @@ TEST(Index, FollowsEager) {
     EXPECT_TRUE(equals(out, {7, 8, 19, 20}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
-    TestTensor b = make(DType::boolean, {2, 3, 4}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor b =
+        make(DType::boolean, {2, 3, 4}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1});
     TestTensor out = make_out(DType::f32, {3});
     ASSERT_EQ(call("aten::index.Tensor_out", {a, std::vector<TestTensor*>{&b}, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {21, 22, 23}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::boolean, {2}, {1, 0});
     TestTensor out = make_out(DType::f32, {1, 3, 4});
     ASSERT_EQ(call("aten::index.Tensor_out", {a, std::vector<TestTensor*>{&b}, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::boolean, {3}, {1, 0, 1});
     TestTensor c = make(DType::i64, {2}, {1, 2});
     TestTensor out = make_out(DType::f32, {2, 2});
@@ -90,14 +100,16 @@ TEST(Index, FollowsEager) {
     EXPECT_TRUE(equals(out, {1, 10, 13, 22}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::boolean, {2, 3}, {0, 0, 1, 1, 1, 1});
     TestTensor out = make_out(DType::f32, {4, 4});
     ASSERT_EQ(call("aten::index.Tensor_out", {a, std::vector<TestTensor*>{&b}, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {}, {1});
     TestTensor c = make(DType::i64, {}, {2});
     TestTensor out = make_out(DType::f32, {3});
@@ -105,66 +117,100 @@ TEST(Index, FollowsEager) {
     EXPECT_TRUE(equals(out, {14, 18, 22}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i32, {2}, {0, 3});
     TestTensor out = make_out(DType::f32, {2, 3, 2});
     ASSERT_EQ(call("aten::index.Tensor_out", {a, std::vector<TestTensor*>{nullptr, nullptr, &b}, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {0, 3, 4, 7, 8, 11, 12, 15, 16, 19, 20, 23}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4, 2, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128, 129, 130, 131, 132, 133, 134, 135, 136, 137, 138, 139, 140, 141, 142, 143});
+    TestTensor a =
+        make(DType::f32, {2, 3, 4, 2, 3},
+             {0,   1,   2,   3,   4,   5,   6,   7,   8,   9,   10,  11,  12,  13,  14,  15,  16,  17,  18,  19,  20,
+              21,  22,  23,  24,  25,  26,  27,  28,  29,  30,  31,  32,  33,  34,  35,  36,  37,  38,  39,  40,  41,
+              42,  43,  44,  45,  46,  47,  48,  49,  50,  51,  52,  53,  54,  55,  56,  57,  58,  59,  60,  61,  62,
+              63,  64,  65,  66,  67,  68,  69,  70,  71,  72,  73,  74,  75,  76,  77,  78,  79,  80,  81,  82,  83,
+              84,  85,  86,  87,  88,  89,  90,  91,  92,  93,  94,  95,  96,  97,  98,  99,  100, 101, 102, 103, 104,
+              105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125,
+              126, 127, 128, 129, 130, 131, 132, 133, 134, 135, 136, 137, 138, 139, 140, 141, 142, 143});
     TestTensor b = make(DType::i64, {2}, {0, 2});
     TestTensor c = make(DType::i64, {2}, {1, 0});
     TestTensor out = make_out(DType::f32, {2, 2, 4, 3});
     ASSERT_EQ(call("aten::index.Tensor_out", {a, std::vector<TestTensor*>{nullptr, &b, nullptr, &c}, out}), Error::Ok);
-    EXPECT_TRUE(equals(out, {3, 4, 5, 9, 10, 11, 15, 16, 17, 21, 22, 23, 75, 76, 77, 81, 82, 83, 87, 88, 89, 93, 94, 95, 48, 49, 50, 54, 55, 56, 60, 61, 62, 66, 67, 68, 120, 121, 122, 126, 127, 128, 132, 133, 134, 138, 139, 140}));
+    EXPECT_TRUE(equals(out, {3,  4,  5,  9,  10,  11,  15,  16,  17,  21,  22,  23,  75,  76,  77,  81,
+                             82, 83, 87, 88, 89,  93,  94,  95,  48,  49,  50,  54,  55,  56,  60,  61,
+                             62, 66, 67, 68, 120, 121, 122, 126, 127, 128, 132, 133, 134, 138, 139, 140}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4, 2, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128, 129, 130, 131, 132, 133, 134, 135, 136, 137, 138, 139, 140, 141, 142, 143});
+    TestTensor a =
+        make(DType::f32, {2, 3, 4, 2, 3},
+             {0,   1,   2,   3,   4,   5,   6,   7,   8,   9,   10,  11,  12,  13,  14,  15,  16,  17,  18,  19,  20,
+              21,  22,  23,  24,  25,  26,  27,  28,  29,  30,  31,  32,  33,  34,  35,  36,  37,  38,  39,  40,  41,
+              42,  43,  44,  45,  46,  47,  48,  49,  50,  51,  52,  53,  54,  55,  56,  57,  58,  59,  60,  61,  62,
+              63,  64,  65,  66,  67,  68,  69,  70,  71,  72,  73,  74,  75,  76,  77,  78,  79,  80,  81,  82,  83,
+              84,  85,  86,  87,  88,  89,  90,  91,  92,  93,  94,  95,  96,  97,  98,  99,  100, 101, 102, 103, 104,
+              105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125,
+              126, 127, 128, 129, 130, 131, 132, 133, 134, 135, 136, 137, 138, 139, 140, 141, 142, 143});
     TestTensor b = make(DType::i64, {2}, {0, 2});
     TestTensor c = make(DType::i64, {2, 1}, {1, 3});
     TestTensor out = make_out(DType::f32, {2, 2, 2, 2, 3});
     ASSERT_EQ(call("aten::index.Tensor_out", {a, std::vector<TestTensor*>{nullptr, &b, &c}, out}), Error::Ok);
-    EXPECT_TRUE(equals(out, {6, 7, 8, 9, 10, 11, 54, 55, 56, 57, 58, 59, 18, 19, 20, 21, 22, 23, 66, 67, 68, 69, 70, 71, 78, 79, 80, 81, 82, 83, 126, 127, 128, 129, 130, 131, 90, 91, 92, 93, 94, 95, 138, 139, 140, 141, 142, 143}));
+    EXPECT_TRUE(equals(out, {6,   7,   8,   9,   10, 11, 54, 55, 56, 57, 58,  59,  18,  19,  20,  21,
+                             22,  23,  66,  67,  68, 69, 70, 71, 78, 79, 80,  81,  82,  83,  126, 127,
+                             128, 129, 130, 131, 90, 91, 92, 93, 94, 95, 138, 139, 140, 141, 142, 143}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {0}, {});
     TestTensor out = make_out(DType::f32, {0, 3, 4});
     ASSERT_EQ(call("aten::index.Tensor_out", {a, std::vector<TestTensor*>{&b}, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
-    TestTensor b = make(DType::boolean, {2, 3, 4}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor b =
+        make(DType::boolean, {2, 3, 4}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
     TestTensor out = make_out(DType::f32, {0});
     ASSERT_EQ(call("aten::index.Tensor_out", {a, std::vector<TestTensor*>{&b}, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 2, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47}, {0, 2, 3, 1});
+    TestTensor a = make(DType::f32, {2, 3, 2, 4}, {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+                                                   32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47},
+                        {0, 2, 3, 1});
     TestTensor b = make(DType::i64, {2}, {2, 0});
     TestTensor out = make_out(DType::f32, {2, 2, 2, 4});
     ASSERT_EQ(call("aten::index.Tensor_out", {a, std::vector<TestTensor*>{nullptr, &b}, out}), Error::Ok);
-    EXPECT_TRUE(equals(out, {16, 17, 18, 19, 20, 21, 22, 23, 0, 1, 2, 3, 4, 5, 6, 7, 40, 41, 42, 43, 44, 45, 46, 47, 24, 25, 26, 27, 28, 29, 30, 31}));
+    EXPECT_TRUE(equals(out, {16, 17, 18, 19, 20, 21, 22, 23, 0,  1,  2,  3,  4,  5,  6,  7,
+                             40, 41, 42, 43, 44, 45, 46, 47, 24, 25, 26, 27, 28, 29, 30, 31}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 2, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47}, {0, 2, 3, 1});
+    TestTensor a = make(DType::f32, {2, 3, 2, 4}, {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+                                                   32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47},
+                        {0, 2, 3, 1});
     TestTensor b = make(DType::i64, {1}, {1});
     TestTensor c = make(DType::i64, {2}, {1, 0});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::index.Tensor_out", {a, std::vector<TestTensor*>{&b, nullptr, &c}, out}), Error::Ok);
-    EXPECT_TRUE(equals(out, {28, 29, 30, 31, 36, 37, 38, 39, 44, 45, 46, 47, 24, 25, 26, 27, 32, 33, 34, 35, 40, 41, 42, 43}));
+    EXPECT_TRUE(
+        equals(out, {28, 29, 30, 31, 36, 37, 38, 39, 44, 45, 46, 47, 24, 25, 26, 27, 32, 33, 34, 35, 40, 41, 42, 43}));
   }
   {
-    TestTensor a = make(DType::boolean, {2, 3, 4}, {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+    TestTensor a =
+        make(DType::boolean, {2, 3, 4}, {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
     TestTensor b = make(DType::i64, {2}, {0, 0});
     TestTensor out = make_out(DType::boolean, {2, 3, 4});
     ASSERT_EQ(call("aten::index.Tensor_out", {a, std::vector<TestTensor*>{&b}, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::boolean, {3}, {1, 0, 1});
     TestTensor out = make_out(DType::f32, {2, 2, 4});
     ASSERT_EQ(call_split("aten::index.Tensor_out", {a, std::vector<TestTensor*>{nullptr, &b}, out}), Error::Ok);
@@ -174,15 +220,18 @@ TEST(Index, FollowsEager) {
 
 TEST(IndexPut, FollowsEager) {
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {2}, {1, 0});
     TestTensor c = make(DType::f32, {2, 1, 1}, {-1, -2});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::index_put.out", {a, std::vector<TestTensor*>{&b}, c, false, out}), Error::Ok);
-    EXPECT_TRUE(equals(out, {-2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}));
+    EXPECT_TRUE(
+        equals(out, {-2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {3}, {2, 2, 0});
     TestTensor c = make(DType::f32, {3, 4}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
@@ -190,12 +239,15 @@ TEST(IndexPut, FollowsEager) {
     EXPECT_TRUE(equals(out, {1, 2, 3, 4, 4, 5, 6, 7, 10, 11, 12, 13, 13, 14, 15, 16, 16, 17, 18, 19, 22, 23, 24, 25}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
-    TestTensor b = make(DType::boolean, {2, 3, 4}, {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor b =
+        make(DType::boolean, {2, 3, 4}, {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
     TestTensor c = make(DType::f32, {}, {-1});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::index_put.out", {a, std::vector<TestTensor*>{&b}, c, false, out}), Error::Ok);
-    EXPECT_TRUE(equals(out, {0, 1, 2, 3, 4, 5, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}));
+    EXPECT_TRUE(
+        equals(out, {0, 1, 2, 3, 4, 5, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}));
   }
   {
     TestTensor a = make(DType::i64, {4}, {0, 1, 2, 3});
@@ -206,7 +258,8 @@ TEST(IndexPut, FollowsEager) {
     EXPECT_TRUE(equals(out, {0, 31, 2, 33}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {1}, {1});
     TestTensor c = make(DType::i64, {2}, {0, -1});
     TestTensor d = make(DType::f32, {2, 3}, {-5, -5, -5, -5, -5, -5});
@@ -223,7 +276,8 @@ TEST(IndexPut, FollowsEager) {
     EXPECT_TRUE(equals(out, {3, 1, 2}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {0}, {});
     TestTensor c = make(DType::f32, {4}, {1, 1, 1, 1});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
@@ -231,15 +285,20 @@ TEST(IndexPut, FollowsEager) {
     EXPECT_TRUE(equals(out, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
-    TestTensor b = make(DType::boolean, {2, 3, 4}, {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
-    TestTensor c = make(DType::f32, {18}, {-0.0, -1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12, -13, -14, -15, -16, -17});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor b =
+        make(DType::boolean, {2, 3, 4}, {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+    TestTensor c =
+        make(DType::f32, {18}, {-0.0, -1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12, -13, -14, -15, -16, -17});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::index_put.out", {a, std::vector<TestTensor*>{&b}, c, false, out}), Error::Ok);
-    EXPECT_TRUE(equals(out, {0, 1, 2, 3, 4, 5, -0.0, -1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12, -13, -14, -15, -16, -17}));
+    EXPECT_TRUE(equals(
+        out, {0, 1, 2, 3, 4, 5, -0.0, -1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12, -13, -14, -15, -16, -17}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {1}, {1});
     TestTensor c = make(DType::f32, {2, 3, 1}, {0, 0, 0, 0, 0, 0});
     ASSERT_EQ(call("aten::index_put_", {a, std::vector<TestTensor*>{nullptr, nullptr, &b}, c, false}), Error::Ok);
@@ -249,18 +308,23 @@ TEST(IndexPut, FollowsEager) {
 
 TEST(IndexSelect, TakesPartsOfADimension) {
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {3}, {2, 0, 0});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::index_select.out", {a, 1, b, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {8, 9, 10, 11, 0, 1, 2, 3, 0, 1, 2, 3, 20, 21, 22, 23, 12, 13, 14, 15, 12, 13, 14, 15}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 2, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47}, {0, 2, 3, 1});
+    TestTensor a = make(DType::f32, {2, 3, 2, 4}, {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+                                                   32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47},
+                        {0, 2, 3, 1});
     TestTensor b = make(DType::i64, {2}, {2, 0});
     TestTensor out = make_out(DType::f32, {2, 2, 2, 4}, {0, 2, 3, 1});
     ASSERT_EQ(call("aten::index_select.out", {a, 1, b, out}), Error::Ok);
-    EXPECT_TRUE(equals(out, {16, 17, 18, 19, 20, 21, 22, 23, 0, 1, 2, 3, 4, 5, 6, 7, 40, 41, 42, 43, 44, 45, 46, 47, 24, 25, 26, 27, 28, 29, 30, 31}));
+    EXPECT_TRUE(equals(out, {16, 17, 18, 19, 20, 21, 22, 23, 0,  1,  2,  3,  4,  5,  6,  7,
+                             40, 41, 42, 43, 44, 45, 46, 47, 24, 25, 26, 27, 28, 29, 30, 31}));
   }
   {
     TestTensor a = make(DType::f32, {}, {3});
@@ -272,17 +336,20 @@ TEST(IndexSelect, TakesPartsOfADimension) {
 }
 
 TEST(IndexCopy, ReplacesParts) {
-  TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+  TestTensor a = make(DType::f32, {2, 3, 4},
+                      {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
   TestTensor b = make(DType::i64, {2}, {2, 0});
   TestTensor c = make(DType::f32, {2, 2, 4}, {-0.0, -1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12, -13, -14, -15});
   TestTensor out = make_out(DType::f32, {2, 3, 4});
   ASSERT_EQ(call("aten::index_copy.out", {a, 1, b, c, out}), Error::Ok);
-  EXPECT_TRUE(equals(out, {-4, -5, -6, -7, 4, 5, 6, 7, -0.0, -1, -2, -3, -12, -13, -14, -15, 16, 17, 18, 19, -8, -9, -10, -11}));
+  EXPECT_TRUE(equals(
+      out, {-4, -5, -6, -7, 4, 5, 6, 7, -0.0, -1, -2, -3, -12, -13, -14, -15, 16, 17, 18, 19, -8, -9, -10, -11}));
 }
 
 TEST(IndexAdd, AddsParts) {
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {2}, {2, 2});
     TestTensor c = make(DType::f32, {2, 2, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
@@ -301,14 +368,16 @@ TEST(IndexAdd, AddsParts) {
 
 TEST(IndexFill, WritesOneValue) {
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {2}, {0, -1});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::index_fill.int_Scalar_out", {a, -1, b, 7, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {7, 1, 2, 7, 7, 5, 6, 7, 7, 9, 10, 7, 7, 13, 14, 7, 7, 17, 18, 7, 7, 21, 22, 7}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {1}, {1});
     TestTensor c = make(DType::i64, {}, {7});
     TestTensor out = make_out(DType::f32, {2, 3, 4});

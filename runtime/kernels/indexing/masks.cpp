@@ -125,16 +125,19 @@ void repeat_interleave_out(KernelContext& context, Span<EValue*> args) {
   const DType dtype = repeats.dtype;
   const int64_t num = static_cast<int64_t>(repeats.numel);
   if (!require(context, repeats.rank == 1, "repeats must be a vector")) return;
-  if (!require(context, is_index_dtype(dtype) && out.dtype == dtype, "repeats and out must both be i64 or both i32")) return;
+  if (!require(context, is_index_dtype(dtype) && out.dtype == dtype, "repeats and out must both be i64 or both i32"))
+    return;
   int64_t* counts = context.allocate_temp_array<int64_t>(repeats.numel);
   if (!counts) return;
   int64_t total = 0;
   for (int64_t i = 0; i < num; ++i) {
     counts[i] = load_index(repeats.data, dtype, i);
-    if (!require(context, counts[i] >= 0 && counts[i] <= INT32_MAX - total, "repeats are negative or too large")) return;
+    if (!require(context, counts[i] >= 0 && counts[i] <= INT32_MAX - total, "repeats are negative or too large"))
+      return;
     total += counts[i];
   }
-  if (!require(context, args[1]->is_none() || args[1]->integer == total, "output_size is not the sum of repeats")) return;
+  if (!require(context, args[1]->is_none() || args[1]->integer == total, "output_size is not the sum of repeats"))
+    return;
   if (!resize_out(context, out, &total, 1)) return;
   int64_t at = 0;
   for (int64_t i = 0; i < num; ++i) {
@@ -164,7 +167,8 @@ void take_out(KernelContext& context, Span<EValue*> args) {
     for (int64_t i = 0; i < count; ++i) {
       int64_t position;
       if (!wrap_index(context, load_index(at.data, index.dtype, offset_of(at, i)), numel, &position)) return;
-      reinterpret_cast<T*>(dst.data)[offset_of(dst, i)] = reinterpret_cast<const T*>(src.data)[offset_of(src, position)];
+      reinterpret_cast<T*>(dst.data)[offset_of(dst, i)] =
+          reinterpret_cast<const T*>(src.data)[offset_of(src, position)];
     }
   });
 }

@@ -110,8 +110,8 @@ namespace {
 
 /// out = self; then write(row of out, row of source) for each index in order. `source` null: no rows to read.
 template <typename Write>
-void write_rows(KernelContext& context, const Tensor& self, int64_t asked_dim, const Tensor& index, const Tensor* source,
-                bool negative_wraps, Tensor& out, const Write& write) {
+void write_rows(KernelContext& context, const Tensor& self, int64_t asked_dim, const Tensor& index,
+                const Tensor* source, bool negative_wraps, Tensor& out, const Write& write) {
   const View before = view_of(self);
   const size_t element_size = dtype_size_bytes(self.dtype);
   int dim;
@@ -154,27 +154,27 @@ void index_add_out(KernelContext& context, Span<EValue*> args) {
   bool known = true;
   write_rows(context, *args[0]->tensor, args[1]->integer, *args[2]->tensor, args[3]->tensor, false, out,
              [&](const View& to, const View& from) {
-    if (!scaled) {
-      accumulate_view(context, dtype, to, from);
-      return;
-    }
-    known = dispatch_real(dtype, [&](auto zero) {
-      using T = decltype(zero);
-      T factor;
-      memcpy(&factor, alpha, sizeof factor);
-      const int64_t count = to.numel();
-      for (int64_t i = 0; i < count; ++i) {
-        int64_t rest = i, a = 0, b = 0;
-        for (int d = to.rank - 1; d >= 0; --d) {
-          a += rest % to.sizes[d] * to.strides[d];
-          b += rest % to.sizes[d] * from.strides[d];
-          rest /= to.sizes[d];
-        }
-        T& sum = reinterpret_cast<T*>(to.data)[a];
-        sum = add_elements<T>(sum, multiply_elements<T>(reinterpret_cast<const T*>(from.data)[b], factor));
-      }
-    });
-  });
+               if (!scaled) {
+                 accumulate_view(context, dtype, to, from);
+                 return;
+               }
+               known = dispatch_real(dtype, [&](auto zero) {
+                 using T = decltype(zero);
+                 T factor;
+                 memcpy(&factor, alpha, sizeof factor);
+                 const int64_t count = to.numel();
+                 for (int64_t i = 0; i < count; ++i) {
+                   int64_t rest = i, a = 0, b = 0;
+                   for (int d = to.rank - 1; d >= 0; --d) {
+                     a += rest % to.sizes[d] * to.strides[d];
+                     b += rest % to.sizes[d] * from.strides[d];
+                     rest /= to.sizes[d];
+                   }
+                   T& sum = reinterpret_cast<T*>(to.data)[a];
+                   sum = add_elements<T>(sum, multiply_elements<T>(reinterpret_cast<const T*>(from.data)[b], factor));
+                 }
+               });
+             });
   if (!known) context.fail(Error::InvalidType, "index_add with alpha takes real dtypes");
 }
 

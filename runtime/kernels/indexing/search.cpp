@@ -44,7 +44,8 @@ struct Search {
 
 /// values: `count` row-major elements; those of row r of the leading shape search row r of a multi-row sequence.
 template <typename T>
-void search(KernelContext& context, const Search& s, const T* sequence, const T* values, int64_t count, int64_t each, Tensor& out) {
+void search(KernelContext& context, const Search& s, const T* sequence, const T* values, int64_t count, int64_t each,
+            Tensor& out) {
   const int64_t length = s.boundaries->sizes[s.boundaries->rank - 1];
   const bool many = s.boundaries->rank > 1;
   const int64_t* order = s.sorter ? copy_as<int64_t>(context, *s.sorter, DType::i64) : nullptr;
@@ -68,7 +69,8 @@ void search(KernelContext& context, const Search& s, const T* sequence, const T*
 bool check_search(KernelContext& context, const Search& s, const Tensor& out) {
   if (!require_real(context, *s.boundaries, "the sequence must be real")) return false;
   if (!require(context, s.boundaries->rank > 0, "the sequence needs a dimension")) return false;
-  if (!require_dtype(context, out, s.int32 ? DType::i32 : DType::i64, "out must be i64, or i32 with out_int32")) return false;
+  if (!require_dtype(context, out, s.int32 ? DType::i32 : DType::i64, "out must be i64, or i32 with out_int32"))
+    return false;
   if (!s.sorter) return true;
   bool same = s.sorter->rank == s.boundaries->rank && is_index_dtype(s.sorter->dtype);
   for (int d = 0; same && d < s.sorter->rank; ++d) same = s.sorter->sizes[d] == s.boundaries->sizes[d];
@@ -79,7 +81,8 @@ void search_tensor(KernelContext& context, const Search& s, const Tensor& values
   if (!check_search(context, s, out) || !require_real(context, values, "the values must be real")) return;
   const View shape = view_of(values);
   bool fits = s.boundaries->rank == 1 || s.boundaries->rank == shape.rank;
-  for (int d = 0; fits && s.boundaries->rank > 1 && d + 1 < shape.rank; ++d) fits = s.boundaries->sizes[d] == shape.sizes[d];
+  for (int d = 0; fits && s.boundaries->rank > 1 && d + 1 < shape.rank; ++d)
+    fits = s.boundaries->sizes[d] == shape.sizes[d];
   if (!require(context, fits, "the values do not have the leading sizes of the sequence")) return;
   const int64_t count = static_cast<int64_t>(values.numel);
   const int64_t each = shape.rank > 0 ? shape.sizes[shape.rank - 1] : 1;
@@ -97,7 +100,8 @@ void search_tensor(KernelContext& context, const Search& s, const Tensor& values
 }
 
 void search_scalar(KernelContext& context, const Search& s, const EValue& value, Tensor& out) {
-  if (!check_search(context, s, out) || !require(context, s.boundaries->rank == 1, "a number is searched in a vector")) return;
+  if (!check_search(context, s, out) || !require(context, s.boundaries->rank == 1, "a number is searched in a vector"))
+    return;
   const double* sequence = copy_as<double>(context, *s.boundaries, DType::f64);
   const double wanted = value.to_double();
   if (!sequence || !resize_out(context, out, nullptr, 0)) return;
@@ -127,13 +131,15 @@ void searchsorted_scalar_out(KernelContext& context, Span<EValue*> args) {
 }
 void bucketize_tensor_out(KernelContext& context, Span<EValue*> args) {
   if (!require(context, args[1]->tensor->rank == 1, "boundaries must be a vector")) return;
-  search_tensor(context, {args[1]->tensor, nullptr, args[2]->boolean, args[3]->boolean}, *args[0]->tensor, *args[4]->tensor);
+  search_tensor(context, {args[1]->tensor, nullptr, args[2]->boolean, args[3]->boolean}, *args[0]->tensor,
+                *args[4]->tensor);
 }
 void bucketize_scalar_out(KernelContext& context, Span<EValue*> args) {
   search_scalar(context, {args[1]->tensor, nullptr, args[2]->boolean, args[3]->boolean}, *args[0], *args[4]->tensor);
 }
 
-/// Counts in equal bins over [min, max], the last one closed; min = max means the range of the values. NaN counts nowhere.
+/// Counts in equal bins over [min, max], the last one closed; min = max means the range of the values. NaN counts
+/// nowhere.
 void histc_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& self = *args[0]->tensor;
   const int64_t bins = args[1]->integer;
@@ -141,7 +147,8 @@ void histc_out(KernelContext& context, Span<EValue*> args) {
   const int64_t count = static_cast<int64_t>(self.numel);
   double low = args[2]->to_double(), high = args[3]->to_double();
   if (!require_real(context, self, "only real values are counted")) return;
-  if (!require(context, bins > 0 && bins <= INT32_MAX && low <= high, "bins must be positive and min at most max")) return;
+  if (!require(context, bins > 0 && bins <= INT32_MAX && low <= high, "bins must be positive and min at most max"))
+    return;
   const double* values = copy_as<double>(context, self, DType::f64);
   double* counts = context.allocate_temp_array<double>(static_cast<size_t>(bins));
   if (!values || !counts) return;
@@ -175,9 +182,13 @@ void bincount_out(KernelContext& context, Span<EValue*> args) {
   Tensor& out = *args[3]->tensor;
   const int64_t count = static_cast<int64_t>(self.numel);
   int64_t bins = args[2]->integer;
-  if (!require(context, self.rank == 1 && (is_integral(self.dtype) || self.dtype == DType::boolean), "bincount takes a vector of integers")) return;
+  if (!require(context, self.rank == 1 && (is_integral(self.dtype) || self.dtype == DType::boolean),
+               "bincount takes a vector of integers"))
+    return;
   if (!require(context, bins >= 0 && bins <= INT32_MAX, "minlength is negative or too large")) return;
-  if (!require(context, !weights || (weights->rank == 1 && static_cast<int64_t>(weights->numel) == count), "there is not one weight for each value")) return;
+  if (!require(context, !weights || (weights->rank == 1 && static_cast<int64_t>(weights->numel) == count),
+               "there is not one weight for each value"))
+    return;
   const int64_t* values = copy_as<int64_t>(context, self, DType::i64);
   const double* amounts = weights ? copy_as<double>(context, *weights, DType::f64) : nullptr;
   if (!values || !context.ok()) return;

@@ -53,7 +53,8 @@ View at_least_1d(View view) {
 }
 
 /// Copies the element of line i that `index` names to values[value_offset], and the index. Either tensor may be null.
-void put_result(const Lines& lines, int64_t i, int64_t index, const View* values, const View* indices, int64_t position) {
+void put_result(const Lines& lines, int64_t i, int64_t index, const View* values, const View* indices,
+                int64_t position) {
   if (values) {
     dispatch_size(lines.dtype, [&](auto unit) {
       using T = decltype(unit);
@@ -62,7 +63,8 @@ void put_result(const Lines& lines, int64_t i, int64_t index, const View* values
     });
   }
   if (indices) {
-    reinterpret_cast<int64_t*>(indices->data)[lines.offset(*indices, i) + position * indices->strides[lines.dim]] = index;
+    reinterpret_cast<int64_t*>(indices->data)[lines.offset(*indices, i) + position * indices->strides[lines.dim]] =
+        index;
   }
 }
 
@@ -72,7 +74,8 @@ bool check_outs(KernelContext& context, const Tensor& self, const Tensor* values
   return !indices || require_dtype(context, *indices, DType::i64, "indices must be i64");
 }
 
-void sort_into(KernelContext& context, const Tensor& self, int64_t dim, bool descending, Tensor* values, Tensor* indices) {
+void sort_into(KernelContext& context, const Tensor& self, int64_t dim, bool descending, Tensor* values,
+               Tensor* indices) {
   Lines lines;
   const View shape = view_of(self);
   if (!check_outs(context, self, values, indices) || !lines.init(context, self, dim)) return;
@@ -135,7 +138,8 @@ void topk_out(KernelContext& context, Span<EValue*> args) {
   shape.sizes[lines.dim] = k;
   const int rank = self.rank;
   if (!require(context, rank > 0 || k == 1, "topk of a scalar takes k = 1")) return;
-  if (!resize_out(context, values, shape.sizes, rank) || !resize_out(context, indices, shape.sizes, rank) || k == 0) return;
+  if (!resize_out(context, values, shape.sizes, rank) || !resize_out(context, indices, shape.sizes, rank) || k == 0)
+    return;
   const View v = at_least_1d(view_of(values)), x = at_least_1d(view_of(indices));
   for (int64_t i = 0; i < lines.count; ++i) {
     lines.load(i, args[3]->boolean);
@@ -148,8 +152,8 @@ namespace {
 
 /// One element of each line: choose(lines) sorts out the loaded items of a line and returns the index of the element.
 template <typename Choose>
-void reduce_lines(KernelContext& context, const Tensor& self, int64_t dim, bool keepdim, Tensor& values, Tensor& indices,
-                  const Choose& choose) {
+void reduce_lines(KernelContext& context, const Tensor& self, int64_t dim, bool keepdim, Tensor& values,
+                  Tensor& indices, const Choose& choose) {
   Lines lines;
   const int rank = self.rank;
   if (!check_outs(context, self, &values, &indices) || !lines.init(context, self, dim)) return;
@@ -157,7 +161,8 @@ void reduce_lines(KernelContext& context, const Tensor& self, int64_t dim, bool 
   View shape = lines.self;
   shape.sizes[lines.dim] = 1;
   if (!keepdim || rank == 0) shape.erase(lines.dim);
-  if (!resize_out(context, values, shape.sizes, shape.rank) || !resize_out(context, indices, shape.sizes, shape.rank)) return;
+  if (!resize_out(context, values, shape.sizes, shape.rank) || !resize_out(context, indices, shape.sizes, shape.rank))
+    return;
   View v = view_of(values), x = view_of(indices);
   if (!keepdim || rank == 0) {
     v.insert(lines.dim, 1, 1);
@@ -216,19 +221,19 @@ void nanmedian_dim_out(KernelContext& context, Span<EValue*> args) {
 void mode_out(KernelContext& context, Span<EValue*> args) {
   reduce_lines(context, *args[0]->tensor, args[1]->integer, args[2]->boolean, *args[3]->tensor, *args[4]->tensor,
                [](Lines& lines) {
-    sort_items(lines.items, lines.scratch, lines.length);
-    int64_t best = 0, best_run = 0, run = 0;
-    for (int64_t i = 0; i < lines.length; ++i) {
-      const bool same = i > 0 && lines.items[i].key == lines.items[i - 1].key &&
-                        !(is_floating(lines.dtype) && lines.items[i].key == kNanKey);
-      run = same ? run + 1 : 1;
-      if (run > best_run) {
-        best_run = run;
-        best = i;
-      }
-    }
-    return lines.items[best].index;
-  });
+                 sort_items(lines.items, lines.scratch, lines.length);
+                 int64_t best = 0, best_run = 0, run = 0;
+                 for (int64_t i = 0; i < lines.length; ++i) {
+                   const bool same = i > 0 && lines.items[i].key == lines.items[i - 1].key &&
+                                     !(is_floating(lines.dtype) && lines.items[i].key == kNanKey);
+                   run = same ? run + 1 : 1;
+                   if (run > best_run) {
+                     best_run = run;
+                     best = i;
+                   }
+                 }
+                 return lines.items[best].index;
+               });
 }
 
 namespace {

@@ -16,8 +16,8 @@ struct SortItem {
   int64_t index;
 };
 
-/// items[i] = {key of src[i * stride], i}: keys order as the values do, -0 equals 0, every NaN has kNanKey, the greatest.
-/// Descending keys order the other way round. `dtype` is real (floating, integral or bool).
+/// items[i] = {key of src[i * stride], i}: keys order as the values do, -0 equals 0, every NaN has kNanKey, the
+/// greatest. Descending keys order the other way round. `dtype` is real (floating, integral or bool).
 void load_items(const void* src, DType dtype, int64_t stride, int64_t count, bool descending, SortItem* items);
 /// Sorts by key, keeping the order of equal keys. `scratch` has room for `count` items; the result is in `items`.
 void sort_items(SortItem* items, SortItem* scratch, int64_t count);

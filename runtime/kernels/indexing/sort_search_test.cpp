@@ -174,12 +174,25 @@ TEST(Sort, IsStableAndPutsNanLast) {
     EXPECT_TRUE(equals(out1, {1, 3, 2, 0, 3, 2, 0, 1}));
   }
   {
-    TestTensor a = make(DType::i64, {97}, {0, 14, 11, 8, 5, 2, 16, 13, 10, 7, 4, 1, 15, 12, 9, 6, 3, 0, 14, 11, 8, 5, 2, 16, 13, 10, 7, 4, 1, 15, 12, 9, 6, 3, 0, 14, 11, 8, 5, 2, 16, 13, 10, 7, 4, 1, 15, 12, 9, 6, 3, 0, 14, 11, 8, 5, 2, 16, 13, 10, 7, 4, 1, 15, 12, 9, 6, 3, 0, 14, 11, 8, 5, 2, 16, 13, 10, 7, 4, 1, 15, 12, 9, 6, 3, 0, 14, 11, 8, 5, 2, 16, 13, 10, 7, 4, 1});
+    TestTensor a =
+        make(DType::i64, {97},
+             {0,  14, 11, 8,  5,  2,  16, 13, 10, 7,  4,  1,  15, 12, 9,  6,  3,  0,  14, 11, 8,  5,  2,  16, 13,
+              10, 7,  4,  1,  15, 12, 9,  6,  3,  0,  14, 11, 8,  5,  2,  16, 13, 10, 7,  4,  1,  15, 12, 9,  6,
+              3,  0,  14, 11, 8,  5,  2,  16, 13, 10, 7,  4,  1,  15, 12, 9,  6,  3,  0,  14, 11, 8,  5,  2,  16,
+              13, 10, 7,  4,  1,  15, 12, 9,  6,  3,  0,  14, 11, 8,  5,  2,  16, 13, 10, 7,  4,  1});
     TestTensor out0 = make_out(DType::i64, {97});
     TestTensor out1 = make_out(DType::i64, {97});
     ASSERT_EQ(call("aten::sort.values", {a, 0, false, out0, out1}), Error::Ok);
-    EXPECT_TRUE(equals(out0, {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9, 9, 10, 10, 10, 10, 10, 10, 11, 11, 11, 11, 11, 11, 12, 12, 12, 12, 12, 13, 13, 13, 13, 13, 13, 14, 14, 14, 14, 14, 14, 15, 15, 15, 15, 15, 16, 16, 16, 16, 16, 16}));
-    EXPECT_TRUE(equals(out1, {0, 17, 34, 51, 68, 85, 11, 28, 45, 62, 79, 96, 5, 22, 39, 56, 73, 90, 16, 33, 50, 67, 84, 10, 27, 44, 61, 78, 95, 4, 21, 38, 55, 72, 89, 15, 32, 49, 66, 83, 9, 26, 43, 60, 77, 94, 3, 20, 37, 54, 71, 88, 14, 31, 48, 65, 82, 8, 25, 42, 59, 76, 93, 2, 19, 36, 53, 70, 87, 13, 30, 47, 64, 81, 7, 24, 41, 58, 75, 92, 1, 18, 35, 52, 69, 86, 12, 29, 46, 63, 80, 6, 23, 40, 57, 74, 91}));
+    EXPECT_TRUE(equals(
+        out0, {0,  0,  0,  0,  0,  0,  1,  1,  1,  1,  1,  1,  2,  2,  2,  2,  2,  2,  3,  3,  3,  3,  3,  4,  4,
+               4,  4,  4,  4,  5,  5,  5,  5,  5,  5,  6,  6,  6,  6,  6,  7,  7,  7,  7,  7,  7,  8,  8,  8,  8,
+               8,  8,  9,  9,  9,  9,  9,  10, 10, 10, 10, 10, 10, 11, 11, 11, 11, 11, 11, 12, 12, 12, 12, 12, 13,
+               13, 13, 13, 13, 13, 14, 14, 14, 14, 14, 14, 15, 15, 15, 15, 15, 16, 16, 16, 16, 16, 16}));
+    EXPECT_TRUE(equals(
+        out1, {0,  17, 34, 51, 68, 85, 11, 28, 45, 62, 79, 96, 5,  22, 39, 56, 73, 90, 16, 33, 50, 67, 84, 10, 27,
+               44, 61, 78, 95, 4,  21, 38, 55, 72, 89, 15, 32, 49, 66, 83, 9,  26, 43, 60, 77, 94, 3,  20, 37, 54,
+               71, 88, 14, 31, 48, 65, 82, 8,  25, 42, 59, 76, 93, 2,  19, 36, 53, 70, 87, 13, 30, 47, 64, 81, 7,
+               24, 41, 58, 75, 92, 1,  18, 35, 52, 69, 86, 12, 29, 46, 63, 80, 6,  23, 40, 57, 74, 91}));
   }
   {
     TestTensor a = make(DType::i64, {2, 4}, {3, 1, 2, 1, 5, 5, 0, -7});
@@ -592,7 +605,8 @@ TEST(Logcumsumexp, FollowsEager) {
   TestTensor a = make(DType::f32, {2, 4}, {0, 1, -2, 100, -INFINITY, -INFINITY, 0.5, INFINITY});
   TestTensor out = make_out(DType::f32, {2, 4});
   ASSERT_EQ(call("aten::logcumsumexp.out", {a, 1, out}), Error::Ok);
-  EXPECT_TRUE(near(out, {0, 1.31326162815094, 1.3490122556686401, 100, -INFINITY, -INFINITY, 0.5, INFINITY}, 1e-6, 1e-6));
+  EXPECT_TRUE(
+      near(out, {0, 1.31326162815094, 1.3490122556686401, 100, -INFINITY, -INFINITY, 0.5, INFINITY}, 1e-6, 1e-6));
 }
 
 TEST(EmbeddingBag, FollowsEager) {
@@ -604,7 +618,8 @@ TEST(EmbeddingBag, FollowsEager) {
     TestTensor out1 = make_out(DType::i64, {6});
     TestTensor out2 = make_out(DType::i64, {4});
     TestTensor out3 = make_out(DType::i64, {4});
-    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 0, false, nullptr, false, -1, out0, out1, out2, out3}), Error::Ok);
+    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 0, false, nullptr, false, -1, out0, out1, out2, out3}),
+              Error::Ok);
     EXPECT_TRUE(near(out0, {6, 8, 10, 0, 0, 0, 18, 21, 24, 9, 10, 11}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out1, {0, 0, 0, 0, 0, 0}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out2, {0, 0, 0, 0}, 1e-6, 1e-6));
@@ -618,7 +633,8 @@ TEST(EmbeddingBag, FollowsEager) {
     TestTensor out1 = make_out(DType::i64, {6});
     TestTensor out2 = make_out(DType::i64, {3});
     TestTensor out3 = make_out(DType::i64, {3});
-    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 0, false, nullptr, true, -1, out0, out1, out2, out3}), Error::Ok);
+    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 0, false, nullptr, true, -1, out0, out1, out2, out3}),
+              Error::Ok);
     EXPECT_TRUE(near(out0, {6, 8, 10, 0, 0, 0, 27, 31, 35}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out1, {0, 0, 0, 0, 0, 0}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out2, {0, 0, 0}, 1e-6, 1e-6));
@@ -632,7 +648,8 @@ TEST(EmbeddingBag, FollowsEager) {
     TestTensor out1 = make_out(DType::i64, {6});
     TestTensor out2 = make_out(DType::i64, {4});
     TestTensor out3 = make_out(DType::i64, {4});
-    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 0, false, nullptr, false, 1, out0, out1, out2, out3}), Error::Ok);
+    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 0, false, nullptr, false, 1, out0, out1, out2, out3}),
+              Error::Ok);
     EXPECT_TRUE(near(out0, {6, 8, 10, 0, 0, 0, 12, 13, 14, 9, 10, 11}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out1, {0, 0, 0, 0, 0, 0}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out2, {0, 0, 0, 0}, 1e-6, 1e-6));
@@ -646,7 +663,8 @@ TEST(EmbeddingBag, FollowsEager) {
     TestTensor out1 = make_out(DType::i64, {6});
     TestTensor out2 = make_out(DType::i64, {4});
     TestTensor out3 = make_out(DType::i64, {4});
-    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 1, false, nullptr, false, -1, out0, out1, out2, out3}), Error::Ok);
+    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 1, false, nullptr, false, -1, out0, out1, out2, out3}),
+              Error::Ok);
     EXPECT_TRUE(near(out0, {3, 4, 5, 0, 0, 0, 6, 7, 8, 9, 10, 11}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out1, {0, 0, 0, 0, 0, 0}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out2, {0, 0, 0, 0}, 1e-6, 1e-6));
@@ -660,7 +678,8 @@ TEST(EmbeddingBag, FollowsEager) {
     TestTensor out1 = make_out(DType::i64, {6});
     TestTensor out2 = make_out(DType::i64, {3});
     TestTensor out3 = make_out(DType::i64, {3});
-    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 1, false, nullptr, true, -1, out0, out1, out2, out3}), Error::Ok);
+    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 1, false, nullptr, true, -1, out0, out1, out2, out3}),
+              Error::Ok);
     EXPECT_TRUE(near(out0, {3, 4, 5, 0, 0, 0, 6.75, 7.75, 8.75}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out1, {0, 0, 0, 0, 0, 0}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out2, {0, 0, 0}, 1e-6, 1e-6));
@@ -674,7 +693,8 @@ TEST(EmbeddingBag, FollowsEager) {
     TestTensor out1 = make_out(DType::i64, {6});
     TestTensor out2 = make_out(DType::i64, {4});
     TestTensor out3 = make_out(DType::i64, {4});
-    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 1, false, nullptr, false, 1, out0, out1, out2, out3}), Error::Ok);
+    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 1, false, nullptr, false, 1, out0, out1, out2, out3}),
+              Error::Ok);
     EXPECT_TRUE(near(out0, {3, 4, 5, 0, 0, 0, 12, 13, 14, 9, 10, 11}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out1, {0, 0, 0, 0, 0, 0}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out2, {0, 0, 0, 0}, 1e-6, 1e-6));
@@ -688,7 +708,8 @@ TEST(EmbeddingBag, FollowsEager) {
     TestTensor out1 = make_out(DType::i64, {6});
     TestTensor out2 = make_out(DType::i64, {4});
     TestTensor out3 = make_out(DType::i64, {4});
-    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 2, false, nullptr, false, -1, out0, out1, out2, out3}), Error::Ok);
+    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 2, false, nullptr, false, -1, out0, out1, out2, out3}),
+              Error::Ok);
     EXPECT_TRUE(near(out0, {6, 7, 8, 0, 0, 0, 12, 13, 14, 9, 10, 11}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out1, {0, 0, 0, 0, 0, 0}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out2, {0, 0, 0, 0}, 1e-6, 1e-6));
@@ -702,7 +723,8 @@ TEST(EmbeddingBag, FollowsEager) {
     TestTensor out1 = make_out(DType::i64, {6});
     TestTensor out2 = make_out(DType::i64, {3});
     TestTensor out3 = make_out(DType::i64, {3});
-    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 2, false, nullptr, true, -1, out0, out1, out2, out3}), Error::Ok);
+    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 2, false, nullptr, true, -1, out0, out1, out2, out3}),
+              Error::Ok);
     EXPECT_TRUE(near(out0, {6, 7, 8, 0, 0, 0, 12, 13, 14}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out1, {0, 0, 0, 0, 0, 0}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out2, {0, 0, 0}, 1e-6, 1e-6));
@@ -716,7 +738,8 @@ TEST(EmbeddingBag, FollowsEager) {
     TestTensor out1 = make_out(DType::i64, {6});
     TestTensor out2 = make_out(DType::i64, {4});
     TestTensor out3 = make_out(DType::i64, {4});
-    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 2, false, nullptr, false, 1, out0, out1, out2, out3}), Error::Ok);
+    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 2, false, nullptr, false, 1, out0, out1, out2, out3}),
+              Error::Ok);
     EXPECT_TRUE(near(out0, {6, 7, 8, 0, 0, 0, 12, 13, 14, 9, 10, 11}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out1, {0, 0, 0, 0, 0, 0}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out2, {0, 0, 0, 0}, 1e-6, 1e-6));
@@ -731,7 +754,8 @@ TEST(EmbeddingBag, FollowsEager) {
     TestTensor out1 = make_out(DType::i64, {6});
     TestTensor out2 = make_out(DType::i64, {4});
     TestTensor out3 = make_out(DType::i64, {4});
-    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 0, false, d, false, -1, out0, out1, out2, out3}), Error::Ok);
+    ASSERT_EQ(call("aten::_embedding_bag.out", {a, b, c, false, 0, false, d, false, -1, out0, out1, out2, out3}),
+              Error::Ok);
     EXPECT_TRUE(near(out0, {12, 15, 18, 0, 0, 0, 12, 14.5, 17, 9, 10, 11}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out1, {0, 0, 0, 0, 0, 0}, 1e-6, 1e-6));
     EXPECT_TRUE(near(out2, {0, 0, 0, 0}, 1e-6, 1e-6));

@@ -39,7 +39,9 @@ void store_numbers(KernelContext& context, bool wanted, int64_t* numbers, const 
     static_cast<void>(ignored);
     return;
   }
-  if (!require_dtype(context, out, DType::i64, "inverse indices and counts are i64") || !resize_out(context, out, sizes, rank)) return;
+  if (!require_dtype(context, out, DType::i64, "inverse indices and counts are i64") ||
+      !resize_out(context, out, sizes, rank))
+    return;
   copy_view(context, sizeof(int64_t), view_of(out), contiguous_view(numbers, sizes, rank));
 }
 
@@ -72,7 +74,8 @@ void unique2_out(KernelContext& context, Span<EValue*> args) {
   }
   if (!resize_out(context, out, &groups.count, 1)) return;
   copy_view(context, size, view_of(out), contiguous_view(distinct, &groups.count, 1));
-  store_numbers(context, args[2]->boolean || args[3]->boolean, groups.inverse, shape.sizes, shape.rank, *args[5]->tensor);
+  store_numbers(context, args[2]->boolean || args[3]->boolean, groups.inverse, shape.sizes, shape.rank,
+                *args[5]->tensor);
   store_numbers(context, args[3]->boolean, groups.sizes, &groups.count, 1, *args[6]->tensor);
 }
 

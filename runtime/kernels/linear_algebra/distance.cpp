@@ -43,8 +43,8 @@ void cdist_forward(KernelContext& context, Span<EValue*> args) {
   const double p = args[2]->real;
   Tensor& out = *args[4]->tensor;
   const int rank = a.rank;
-  if (!require(context, rank >= 2 && b.rank == rank && a.sizes[rank - 1] == b.sizes[rank - 1] && p >= 0, Error::InvalidArgument,
-               "cdist: wanted [.., m, k] and [.., n, k], p not negative"))
+  if (!require(context, rank >= 2 && b.rank == rank && a.sizes[rank - 1] == b.sizes[rank - 1] && p >= 0,
+               Error::InvalidArgument, "cdist: wanted [.., m, k] and [.., n, k], p not negative"))
     return;
   int32_t sizes[kMaxRank];
   int64_t batch = 1;
@@ -56,7 +56,8 @@ void cdist_forward(KernelContext& context, Span<EValue*> args) {
   const Error error = resize(out, Span<const int32_t>(sizes, static_cast<size_t>(rank)));
   if (!require(context, error == Error::Ok, error, "cdist: out has another shape") || out.numel == 0) return;
   if (!require(context, a.dtype == b.dtype && a.dtype == out.dtype, Error::InvalidType, "cdist: dtypes differ") ||
-      !require(context, is_contiguous(a) && is_contiguous(b) && is_contiguous(out), Error::NotSupported, "cdist: tensors must be row-major"))
+      !require(context, is_contiguous(a) && is_contiguous(b) && is_contiguous(out), Error::NotSupported,
+               "cdist: tensors must be row-major"))
     return;
   const bool known = dispatch_floating(a.dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -87,8 +88,8 @@ void pdist_forward(KernelContext& context, Span<EValue*> args) {
     int64_t at = 0;
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = i + 1; j < n; ++j, ++at)
-        out.as<T>()[at] = T(static_cast<std::conditional_t<std::is_same<T, double>::value, double, float>>(
-            distance(a.as<T>() + i * a.strides[0], a.strides[1], a.as<T>() + j * a.strides[0], a.strides[1], a.sizes[1], p)));
+        out.as<T>()[at] = T(static_cast<std::conditional_t<std::is_same<T, double>::value, double, float>>(distance(
+            a.as<T>() + i * a.strides[0], a.strides[1], a.as<T>() + j * a.strides[0], a.strides[1], a.sizes[1], p)));
   });
   require(context, known, Error::InvalidType, "pdist of this dtype is not defined");
 }

@@ -12,7 +12,8 @@ int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step
 int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 void copy_rows(const float* source, int64_t row_stride, int64_t rows, int64_t k_count, float* out) {
-  for (int64_t r = 0; r < rows; ++r) memcpy(out + r * k_count, source + r * row_stride, static_cast<size_t>(k_count) * 4);
+  for (int64_t r = 0; r < rows; ++r)
+    memcpy(out + r * k_count, source + r * row_stride, static_cast<size_t>(k_count) * 4);
 }
 
 /// Rows a large power of two apart fall into few cache sets.
@@ -46,7 +47,8 @@ GemmScratch make_gemm_scratch(KernelContext& context, int64_t m, int64_t n, int6
   const size_t available = context.temp_available();
   const auto fits = [&] { return static_cast<uint64_t>(s.tasks * round_up(floats(), 16)) * 4 + 64 <= available; };
   while (!fits() && s.tasks > 1) s.tasks = (s.tasks + 1) / 2;
-  while (!fits() && s.column_block > kernels.gemm_columns) s.column_block = round_up(s.column_block / 2, kernels.gemm_columns);
+  while (!fits() && s.column_block > kernels.gemm_columns)
+    s.column_block = round_up(s.column_block / 2, kernels.gemm_columns);
   while (!fits() && s.row_block > 1) s.row_block /= 2;
   while (!fits() && s.k_block > 1) s.k_block /= 2;
   s.floats_per_task = round_up(floats(), 16);
@@ -62,7 +64,8 @@ GemmSplit split_gemm(const HotKernels& kernels, int64_t batch, int64_t m, int64_
   const int64_t tiles = (m + kernels.gemm_rows - 1) / kernels.gemm_rows;
   // Columns first: each thread then packs only its own part of B.
   const int64_t column_chunks = smaller(wanted, panels);
-  const int64_t row_chunks = column_chunks * 2 > wanted ? 1 : smaller((wanted + column_chunks - 1) / column_chunks, tiles);
+  const int64_t row_chunks =
+      column_chunks * 2 > wanted ? 1 : smaller((wanted + column_chunks - 1) / column_chunks, tiles);
   split.column_chunk = (panels + column_chunks - 1) / column_chunks * kernels.gemm_columns;
   split.row_chunk = (tiles + row_chunks - 1) / row_chunks * kernels.gemm_rows;
   split.column_chunks = (n + split.column_chunk - 1) / split.column_chunk;
@@ -70,8 +73,8 @@ GemmSplit split_gemm(const HotKernels& kernels, int64_t batch, int64_t m, int64_
   return split;
 }
 
-void run_gemm_part(const HotKernels& kernels, const GemmProblem& p, const GemmScratch& s, int64_t task, int64_t row_begin,
-                   int64_t row_end, int64_t column_begin, int64_t column_end) {
+void run_gemm_part(const HotKernels& kernels, const GemmProblem& p, const GemmScratch& s, int64_t task,
+                   int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
   const Blocks blocks = blocks_of(s, task, kernels.gemm_columns);
   // With store_c the block of C must stay until k is exhausted: rows and columns are the outer loops.
   const int64_t row_step = p.store_c ? s.row_block : row_end - row_begin;

@@ -16,13 +16,14 @@ struct GemmProblem {
   void (*pack_a)(const void* state, int64_t row, int64_t rows, int64_t k, int64_t k_count, float* out) = nullptr;
   const void* a_state = nullptr;
   /// Writes B[k .. k + k_count, column .. column + columns] in the panel format of HotKernels::pack_strided.
-  void (*pack_b)(const void* state, const HotKernels& kernels, int64_t k, int64_t k_count, int64_t column, int64_t columns,
-                 float* out) = nullptr;
+  void (*pack_b)(const void* state, const HotKernels& kernels, int64_t k, int64_t k_count, int64_t column,
+                 int64_t columns, float* out) = nullptr;
   const void* b_state = nullptr;
   float* c = nullptr;
   int64_t c_row_stride = 0, c_column_stride = 1;
   /// When set, C is not written; finished blocks of f32 go here: `block` is row-major, rows `columns` apart.
-  void (*store_c)(const void* state, int64_t row, int64_t rows, int64_t column, int64_t columns, const float* block) = nullptr;
+  void (*store_c)(const void* state, int64_t row, int64_t rows, int64_t column, int64_t columns,
+                  const float* block) = nullptr;
   const void* c_state = nullptr;
   float alpha = 1.0f;
   const float* row_bias = nullptr;     // m values
@@ -51,10 +52,11 @@ struct GemmSplit {
 };
 GemmSplit split_gemm(const HotKernels& kernels, int64_t batch, int64_t m, int64_t n, int64_t tasks);
 
-/// Runs `batch` products of m x n. make(index, state) returns the index-th GemmProblem; it is called from any thread and may
-/// keep what the problem's callbacks need in `state`, which lives as long as the problem.
+/// Runs `batch` products of m x n. make(index, state) returns the index-th GemmProblem; it is called from any thread
+/// and may keep what the problem's callbacks need in `state`, which lives as long as the problem.
 template <typename State, typename Make>
-void run_gemm_batch(KernelContext& context, int64_t batch, int64_t m, int64_t n, const GemmScratch& scratch, Make&& make) {
+void run_gemm_batch(KernelContext& context, int64_t batch, int64_t m, int64_t n, const GemmScratch& scratch,
+                    Make&& make) {
   const HotKernels& kernels = hot(context.isa());
   const GemmSplit split = split_gemm(kernels, batch, m, n, scratch.tasks);
   const int64_t items = batch * split.row_chunks * split.column_chunks;
@@ -65,8 +67,8 @@ void run_gemm_batch(KernelContext& context, int64_t batch, int64_t m, int64_t n,
         const int64_t column = item / split.row_chunks % split.column_chunks * split.column_chunk;
         State state;
         const GemmProblem problem = make(item / split.row_chunks / split.column_chunks, state);
-        run_gemm_part(kernels, problem, scratch, task, row, row + split.row_chunk < m ? row + split.row_chunk : m, column,
-                      column + split.column_chunk < n ? column + split.column_chunk : n);
+        run_gemm_part(kernels, problem, scratch, task, row, row + split.row_chunk < m ? row + split.row_chunk : m,
+                      column, column + split.column_chunk < n ? column + split.column_chunk : n);
       }
     }
   });

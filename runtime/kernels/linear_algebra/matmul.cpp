@@ -45,8 +45,8 @@ void pack_a_f32(const void* state, int64_t row, int64_t rows, int64_t k, int64_t
     for (int64_t i = 0; i < k_count; ++i) out[r * k_count + i] = *at<float>(a, 0, row + r, k + i);
 }
 
-void pack_b_f32(const void* state, const HotKernels& kernels, int64_t k, int64_t k_count, int64_t column, int64_t columns,
-                float* out) {
+void pack_b_f32(const void* state, const HotKernels& kernels, int64_t k, int64_t k_count, int64_t column,
+                int64_t columns, float* out) {
   const Matrix& b = static_cast<const FloatOperands*>(state)->b;
   kernels.pack_strided(at<float>(b, 0, k, column), b.row_stride, b.column_stride, k_count, columns, out);
 }
@@ -54,7 +54,8 @@ void pack_b_f32(const void* state, const HotKernels& kernels, int64_t k, int64_t
 /// Rough cycles of the product as it stands: the register tiles with their padding, packing B, storing across rows.
 double cost(const HotKernels& kernels, const MatrixProduct& p) {
   const int64_t lanes = kernels.gemm_columns / 2;
-  const double tiles = static_cast<double>(p.m) * static_cast<double>((p.n + lanes - 1) / lanes) * static_cast<double>(p.k);
+  const double tiles =
+      static_cast<double>(p.m) * static_cast<double>((p.n + lanes - 1) / lanes) * static_cast<double>(p.k);
   const double packing = static_cast<double>(p.n) * static_cast<double>(p.k) * (p.b.column_stride == 1 ? 0.3 : 0.7);
   const double copying = p.a.column_stride == 1 ? 0.0 : static_cast<double>(p.m) * static_cast<double>(p.k) * 2.0;
   const double storing = p.c.column_stride == 1 ? 0.0 : static_cast<double>(p.m) * static_cast<double>(p.n) * 2.0;
@@ -92,7 +93,8 @@ bool multiply_by_rows(KernelContext& context, const MatrixProduct& p, float alph
       const int64_t count = p.n - first < kChunk ? p.n - first : kChunk;
       float* c = at<float>(p.c, batch, 0, first);
       memset(c, 0, static_cast<size_t>(count) * sizeof(float));
-      for (int64_t k = 0; k < p.k; ++k) kernels.axpy(*at<float>(p.a, batch, 0, k), at<float>(p.b, batch, k, first), c, count);
+      for (int64_t k = 0; k < p.k; ++k)
+        kernels.axpy(*at<float>(p.a, batch, 0, k), at<float>(p.b, batch, k, first), c, count);
       if (alpha != 1.0f) kernels.scale_row(c, alpha, count);
     }
   });
@@ -166,12 +168,13 @@ template <typename T>
 void pack_a_half(const void* state, int64_t row, int64_t rows, int64_t k, int64_t k_count, float* out) {
   const HalfOperands& o = *static_cast<const HalfOperands*>(state);
   for (int64_t r = 0; r < rows; ++r)
-    for (int64_t i = 0; i < k_count; ++i) out[r * k_count + i] = static_cast<float>(*at<T>(o.product->a, o.batch, row + r, k + i));
+    for (int64_t i = 0; i < k_count; ++i)
+      out[r * k_count + i] = static_cast<float>(*at<T>(o.product->a, o.batch, row + r, k + i));
 }
 
 template <typename T>
-void pack_b_half(const void* state, const HotKernels& kernels, int64_t k, int64_t k_count, int64_t column, int64_t columns,
-                 float* out) {
+void pack_b_half(const void* state, const HotKernels& kernels, int64_t k, int64_t k_count, int64_t column,
+                 int64_t columns, float* out) {
   const HalfOperands& o = *static_cast<const HalfOperands*>(state);
   const int64_t width = kernels.gemm_columns;
   for (int64_t first = 0; first < columns; first += width, out += k_count * width) {

@@ -46,7 +46,9 @@ void product(KernelContext& context, int rank, const Tensor& a, const Tensor& b,
     return;
   const int32_t* a_sizes = a.sizes + rank - 2;
   const int32_t* b_sizes = b.sizes + rank - 2;
-  if (!require(context, a_sizes[1] == b_sizes[0] && (rank == 2 || a.sizes[0] == b.sizes[0]), Error::InvalidArgument, shapes)) return;
+  if (!require(context, a_sizes[1] == b_sizes[0] && (rank == 2 || a.sizes[0] == b.sizes[0]), Error::InvalidArgument,
+               shapes))
+    return;
   const int32_t sizes[3] = {rank == 3 ? a.sizes[0] : a_sizes[0], rank == 3 ? a_sizes[0] : b_sizes[1], b_sizes[1]};
   const Error error = resize(out, Span<const int32_t>(sizes, static_cast<size_t>(rank)));
   if (!require(context, error == Error::Ok, error, "matrix product: out has another shape")) return;
@@ -62,7 +64,8 @@ void product(KernelContext& context, int rank, const Tensor& a, const Tensor& b,
   if (alpha) p.alpha = *alpha;
   if (beta) p.beta = *beta;
   if (d) {
-    if (!require(context, broadcast(*d, rank, sizes, &p.addend), Error::InvalidArgument, "self does not broadcast to the product"))
+    if (!require(context, broadcast(*d, rank, sizes, &p.addend), Error::InvalidArgument,
+                 "self does not broadcast to the product"))
       return;
     if (p.beta.to_double() == 0.0) p.addend = Matrix();
   }
@@ -96,7 +99,8 @@ void linear(KernelContext& context, Span<EValue*> args) {
   const bool fits = input.rank >= 1 && input.rank <= kMaxRank && (weight.rank == 2 || weight.rank == 1) &&
                     input.sizes[input.rank - 1] == weight.sizes[weight.rank - 1];
   if (!require(context, fits, Error::InvalidArgument, "linear: wanted input [.., in] and weight [out, in]")) return;
-  if (!require(context, input.dtype == weight.dtype && input.dtype == out.dtype && (!bias || bias->dtype == input.dtype),
+  if (!require(context,
+               input.dtype == weight.dtype && input.dtype == out.dtype && (!bias || bias->dtype == input.dtype),
                Error::InvalidType, "linear: dtypes differ"))
     return;
   const bool vector_weight = weight.rank == 1;  // weight [in]: the last dimension goes

@@ -19,13 +19,15 @@ std::vector<double> random_values(std::mt19937& rng, size_t count) {
   return v;
 }
 
-std::vector<double> reference(const std::vector<double>& a, const std::vector<double>& b, int batch, int m, int n, int k) {
+std::vector<double> reference(const std::vector<double>& a, const std::vector<double>& b, int batch, int m, int n,
+                              int k) {
   std::vector<double> c(static_cast<size_t>(batch * m * n));
   for (int x = 0; x < batch; ++x)
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j)
         for (int l = 0; l < k; ++l)
-          c[static_cast<size_t>((x * m + i) * n + j)] += a[static_cast<size_t>((x * m + i) * k + l)] * b[static_cast<size_t>((x * k + l) * n + j)];
+          c[static_cast<size_t>((x * m + i) * n + j)] +=
+              a[static_cast<size_t>((x * m + i) * k + l)] * b[static_cast<size_t>((x * k + l) * n + j)];
   return c;
 }
 
@@ -35,22 +37,27 @@ TEST(MatrixProduct, EverySizeLayoutAndLevelFollowsTheDefinition) {
   for (int i = 0; i < 300; ++i) {
     const int large = i % 10 == 0 ? 300 : 40;
     const int batch = 1 + static_cast<int>(rng() % 3), m = static_cast<int>(rng() % 4 ? rng() % large : rng() % 4) + 1;
-    const int n = static_cast<int>(rng() % 4 ? rng() % large : rng() % 4) + 1, k = static_cast<int>(rng() % (large + 20));
-    const auto a = random_values(rng, static_cast<size_t>(batch * m * k)), b = random_values(rng, static_cast<size_t>(batch * k * n));
+    const int n = static_cast<int>(rng() % 4 ? rng() % large : rng() % 4) + 1,
+              k = static_cast<int>(rng() % (large + 20));
+    const auto a = random_values(rng, static_cast<size_t>(batch * m * k)),
+               b = random_values(rng, static_cast<size_t>(batch * k * n));
     const auto order = [&] { return rng() % 2 ? std::vector<uint8_t>{0, 1, 2} : std::vector<uint8_t>{0, 2, 1}; };
     TestTensor x = make(DType::f32, {batch, m, k}, a, order()), y = make(DType::f32, {batch, k, n}, b, order());
     TestTensor out = make_out(DType::f32, {batch, m, n}, order());
     SplitParallelism split;
     const IsaLevel levels[] = {IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512};
-    KernelContext context(Span<uint8_t>(temp.data(), temp.size()), nullptr, i % 2 ? &split : nullptr, std::min(levels[i % 3], best_level()));
+    KernelContext context(Span<uint8_t>(temp.data(), temp.size()), nullptr, i % 2 ? &split : nullptr,
+                          std::min(levels[i % 3], best_level()));
     ASSERT_EQ(call_detailed("aten::bmm.out", {x, y, out}, context), Error::Ok) << context.message();
-    ASSERT_TRUE(near(out, reference(a, b, batch, m, n, k), 1e-5, 2e-5)) << batch << " x " << m << " x " << n << " x " << k;
+    ASSERT_TRUE(near(out, reference(a, b, batch, m, n, k), 1e-5, 2e-5))
+        << batch << " x " << m << " x " << n << " x " << k;
   }
 }
 
 TEST(MatrixProduct, BaselineGivesTheSameBitsForAnySplit) {
   std::mt19937 rng(2);
-  TestTensor x = make(DType::f32, {70, 600}, random_values(rng, 70 * 600)), y = make(DType::f32, {600, 90}, random_values(rng, 600 * 90));
+  TestTensor x = make(DType::f32, {70, 600}, random_values(rng, 70 * 600)),
+             y = make(DType::f32, {600, 90}, random_values(rng, 600 * 90));
   TestTensor whole = make_out(DType::f32, {70, 90}), split = make_out(DType::f32, {70, 90});
   ASSERT_EQ(call("aten::mm.out", {x, y, whole}), Error::Ok);
   ASSERT_EQ(call_split("aten::mm.out", {x, y, split}), Error::Ok);
@@ -58,7 +65,8 @@ TEST(MatrixProduct, BaselineGivesTheSameBitsForAnySplit) {
 }
 
 TEST(MatrixProduct, BetaZeroIgnoresSelf) {
-  TestTensor self = make(DType::f32, {2}, {NAN, INFINITY}), a = make(DType::f32, {2, 2}, {1, 2, 3, 4}), out = make_out(DType::f32, {2, 2});
+  TestTensor self = make(DType::f32, {2}, {NAN, INFINITY}), a = make(DType::f32, {2, 2}, {1, 2, 3, 4}),
+             out = make_out(DType::f32, {2, 2});
   ASSERT_EQ(call("aten::addmm.out", {self, a, a, 0, 1, out}), Error::Ok);
   EXPECT_TRUE(equals(out, {7, 10, 15, 22}));
   ASSERT_EQ(call("aten::addmm.out", {self, a, a, 2.0, 0.5, out}), Error::Ok);
@@ -67,7 +75,8 @@ TEST(MatrixProduct, BetaZeroIgnoresSelf) {
 
 TEST(MatrixProduct, SelfBroadcastsAndScales) {
   for (DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::i8}) {
-    TestTensor a = make(dtype, {2, 3}, {1, 2, 3, 4, 5, 6}), b = make(dtype, {3, 2}, {1, 0, 2, 1, 0, 1}), out = make_out(dtype, {2, 2});
+    TestTensor a = make(dtype, {2, 3}, {1, 2, 3, 4, 5, 6}), b = make(dtype, {3, 2}, {1, 0, 2, 1, 0, 1}),
+               out = make_out(dtype, {2, 2});
     ASSERT_EQ(call("aten::addmm.out", {make(dtype, {2, 1}, {1, 10}), a, b, 3, 2, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {13, 13, 58, 52})) << dtype_name(dtype);
     ASSERT_EQ(call("aten::addmm.out", {make(dtype, {}, {1}), a, b, 1, 1, out}), Error::Ok);
@@ -76,13 +85,15 @@ TEST(MatrixProduct, SelfBroadcastsAndScales) {
 }
 
 TEST(MatrixProduct, IntegersWrap) {
-  TestTensor a = make(DType::i8, {1, 2}, {100, 100}), b = make(DType::i8, {2, 1}, {2, 1}), out = make_out(DType::i8, {1, 1});
+  TestTensor a = make(DType::i8, {1, 2}, {100, 100}), b = make(DType::i8, {2, 1}, {2, 1}),
+             out = make_out(DType::i8, {1, 1});
   ASSERT_EQ(call("aten::mm.out", {a, b, out}), Error::Ok);
   EXPECT_TRUE(equals(out, {44}));
 }
 
 TEST(MatrixProduct, ComplexNumbersMultiply) {
-  TestTensor a = make_complex(DType::c64, {1, 2}, {{1, 2}, {0, 1}}), b = make_complex(DType::c64, {2, 1}, {{3, -1}, {2, 2}});
+  TestTensor a = make_complex(DType::c64, {1, 2}, {{1, 2}, {0, 1}}),
+             b = make_complex(DType::c64, {2, 1}, {{3, -1}, {2, 2}});
   TestTensor out = make_out(DType::c64, {1, 1});
   ASSERT_EQ(call("aten::mm.out", {a, b, out}), Error::Ok);
   EXPECT_EQ(complex_values(out)[0], std::complex<double>(3, 7));
@@ -101,13 +112,15 @@ TEST(MatrixProduct, MisfitsAreRefused) {
   EXPECT_EQ(call("aten::mm.out", {a, b, out}), Error::InvalidArgument);
   EXPECT_EQ(call("aten::bmm.out", {a, b, out}), Error::InvalidArgument);
   EXPECT_EQ(call("aten::mm.out", {a, make(DType::f64, {3, 3}, {1}), out}), Error::InvalidType);
-  EXPECT_EQ(call("aten::addmm.out", {make(DType::f32, {4}, {1}), a, make(DType::f32, {3, 3}, {1}), 1, 1, out}), Error::InvalidArgument);
+  EXPECT_EQ(call("aten::addmm.out", {make(DType::f32, {4}, {1}), a, make(DType::f32, {3, 3}, {1}), 1, 1, out}),
+            Error::InvalidArgument);
 }
 
 TEST(Linear, LeadingDimensionsStay) {
   std::mt19937 rng(3);
   for (int rows : {1, 2, 5, 64}) {
-    const auto x = random_values(rng, static_cast<size_t>(2 * rows * 50)), w = random_values(rng, 70 * 50), b = random_values(rng, 70);
+    const auto x = random_values(rng, static_cast<size_t>(2 * rows * 50)), w = random_values(rng, 70 * 50),
+               b = random_values(rng, 70);
     std::vector<double> transposed(70 * 50);
     for (size_t i = 0; i < 70; ++i)
       for (size_t j = 0; j < 50; ++j) transposed[j * 70 + i] = w[i * 50 + j];

@@ -31,7 +31,8 @@ void cat_out(KernelContext& context, Span<EValue*> args) {
     for (int d = 0; d < shape.rank; ++d) {
       if (d == dim) {
         shape.sizes[d] += tensor->sizes[d];
-      } else if (!require(context, tensor->sizes[d] == shape.sizes[d], "cat needs equal sizes but in the joined dimension")) {
+      } else if (!require(context, tensor->sizes[d] == shape.sizes[d],
+                          "cat needs equal sizes but in the joined dimension")) {
         return;
       }
     }
@@ -44,7 +45,8 @@ void cat_out(KernelContext& context, Span<EValue*> args) {
     View dst = rest;
     if (!narrow_view(context, dst, dim, 0, src.sizes[dim], dtype_size_bytes(out.dtype))) return;
     convert_view(context, dst, out.dtype, src, tensor->dtype);
-    if (!narrow_view(context, rest, dim, src.sizes[dim], rest.sizes[dim] - src.sizes[dim], dtype_size_bytes(out.dtype))) return;
+    if (!narrow_view(context, rest, dim, src.sizes[dim], rest.sizes[dim] - src.sizes[dim], dtype_size_bytes(out.dtype)))
+      return;
   }
 }
 
@@ -77,7 +79,8 @@ void stack_out(KernelContext& context, Span<EValue*> args) {
 namespace {
 
 /// Copies sizes[i] (or `each`, when sizes is null) rows of `dim` to outs[i].
-void split_into(KernelContext& context, const Tensor& in, int dim, const int64_t* sizes, int64_t each, Span<Tensor*> outs) {
+void split_into(KernelContext& context, const Tensor& in, int dim, const int64_t* sizes, int64_t each,
+                Span<Tensor*> outs) {
   const View whole = view_of(in);
   int64_t start = 0;
   for (size_t i = 0; i < outs.size(); ++i) {
@@ -117,7 +120,8 @@ void split_with_sizes_copy_out(KernelContext& context, Span<EValue*> args) {
   if (!require(context, outs.size() == sizes.size(), "split has another number of outputs")) return;
   int64_t sum = 0;
   for (int64_t size : sizes) {
-    if (!require(context, size >= 0 && size <= in.sizes[dim] - sum, "split sizes do not add up to the dimension")) return;
+    if (!require(context, size >= 0 && size <= in.sizes[dim] - sum, "split sizes do not add up to the dimension"))
+      return;
     sum += size;
   }
   if (!require(context, sum == in.sizes[dim], "split sizes do not add up to the dimension")) return;
@@ -131,7 +135,8 @@ void unbind_copy_out(KernelContext& context, Span<EValue*> args) {
   int dim;
   if (!require(context, in.rank > 0, "unbind needs at least one dimension")) return;
   if (!wrap_dim(context, args[1]->integer, in.rank, &dim)) return;
-  if (!require(context, static_cast<int64_t>(outs.size()) == whole.sizes[dim], "unbind has another number of outputs")) return;
+  if (!require(context, static_cast<int64_t>(outs.size()) == whole.sizes[dim], "unbind has another number of outputs"))
+    return;
   for (size_t i = 0; i < outs.size() && context.ok(); ++i) {
     View part = whole;
     if (!select_view(context, part, dim, static_cast<int64_t>(i), dtype_size_bytes(in.dtype))) return;
@@ -167,14 +172,16 @@ void select_scatter_out(KernelContext& context, Span<EValue*> args) {
 void slice_scatter_out(KernelContext& context, Span<EValue*> args) {
   Tensor& out = *args[6]->tensor;
   scatter_view(context, *args[0]->tensor, *args[1]->tensor, out, [&](View& part) {
-    return slice_view(context, part, args[2]->integer, *args[3], *args[4], args[5]->integer, dtype_size_bytes(out.dtype));
+    return slice_view(context, part, args[2]->integer, *args[3], *args[4], args[5]->integer,
+                      dtype_size_bytes(out.dtype));
   });
 }
 
 void diagonal_scatter_out(KernelContext& context, Span<EValue*> args) {
   Tensor& out = *args[5]->tensor;
   scatter_view(context, *args[0]->tensor, *args[1]->tensor, out, [&](View& part) {
-    return diagonal_view(context, part, args[2]->integer, args[3]->integer, args[4]->integer, dtype_size_bytes(out.dtype));
+    return diagonal_view(context, part, args[2]->integer, args[3]->integer, args[4]->integer,
+                         dtype_size_bytes(out.dtype));
   });
 }
 
@@ -192,11 +199,13 @@ void repeat_out(KernelContext& context, Span<EValue*> args) {
   Tensor& out = *args[2]->tensor;
   View src = view_of(in);
   const int rank = static_cast<int>(repeats.size());
-  if (!require(context, repeats.size() <= kMaxRank && rank >= src.rank, "repeat needs a count for each dimension")) return;
+  if (!require(context, repeats.size() <= kMaxRank && rank >= src.rank, "repeat needs a count for each dimension"))
+    return;
   while (src.rank < rank) src.insert(0, 1, 0);
   int64_t sizes[kMaxRank];
   for (int d = 0; d < rank; ++d) {
-    if (!require(context, repeats[d] >= 0 && repeats[d] <= INT32_MAX, "a repeat count is negative or too large")) return;
+    if (!require(context, repeats[d] >= 0 && repeats[d] <= INT32_MAX, "a repeat count is negative or too large"))
+      return;
     sizes[d] = repeats[d] * src.sizes[d];
   }
   if (!require_dtype(context, out, in.dtype, "out has another dtype than the input")) return;
@@ -231,7 +240,9 @@ void roll_out(KernelContext& context, Span<EValue*> args) {
   const size_t element_size = dtype_size_bytes(in.dtype);
   View src = view_of(in);
   if (!require(context, !shifts.empty(), "roll needs at least one shift")) return;
-  if (!require(context, dims.size() == shifts.size() || (dims.empty() && shifts.size() == 1), "roll needs one shift per dim")) return;
+  if (!require(context, dims.size() == shifts.size() || (dims.empty() && shifts.size() == 1),
+               "roll needs one shift per dim"))
+    return;
   if (!require_dtype(context, out, in.dtype, "out has another dtype than the input")) return;
   int64_t total[kMaxRank] = {};
   for (size_t i = 0; i < dims.size(); ++i) {

@@ -23,7 +23,8 @@ bool check_dim_order(KernelContext& context, const EValue& asked, const Tensor& 
     const int64_t d = order[k];
     if (!require(context, d >= 0 && d < out.rank && !(seen >> d & 1), "dim_order is no permutation")) return false;
     seen |= 1u << d;
-    if (!require(context, out.sizes[d] <= 1 || out.numel == 0 || out.strides[d] == stride, "out is not in the dim order asked for")) {
+    if (!require(context, out.sizes[d] <= 1 || out.numel == 0 || out.strides[d] == stride,
+                 "out is not in the dim order asked for")) {
       return false;
     }
     stride *= out.sizes[d];
@@ -33,7 +34,9 @@ bool check_dim_order(KernelContext& context, const EValue& asked, const Tensor& 
 
 }  // namespace
 
-void to_copy_out(KernelContext& context, Span<EValue*> args) { convert_to_out(context, *args[0]->tensor, *args[3]->tensor); }
+void to_copy_out(KernelContext& context, Span<EValue*> args) {
+  convert_to_out(context, *args[0]->tensor, *args[3]->tensor);
+}
 
 void to_dim_order_copy_out(KernelContext& context, Span<EValue*> args) {
   Tensor& out = *args[3]->tensor;

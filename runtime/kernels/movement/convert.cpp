@@ -127,12 +127,16 @@ struct Narrow<double> {
 template <>
 struct Narrow<Half> {
   template <typename W>
-  static Half of(W v) { return Half(Narrow<float>::of(v)); }
+  static Half of(W v) {
+    return Half(Narrow<float>::of(v));
+  }
 };
 template <>
 struct Narrow<BFloat16> {
   template <typename W>
-  static BFloat16 of(W v) { return BFloat16(Narrow<float>::of(v)); }
+  static BFloat16 of(W v) {
+    return BFloat16(Narrow<float>::of(v));
+  }
 };
 
 template <typename T, typename W>
@@ -142,7 +146,9 @@ void store_as(const W* wide, void* dst, int64_t stride, int64_t count) {
 
 double imaginary(WideComplex v) { return v.im; }
 template <typename W>
-double imaginary(W) { return 0; }
+double imaginary(W) {
+  return 0;
+}
 
 template <typename Part, typename W>
 void store_complex(const W* wide, void* dst, int64_t stride, int64_t count) {
@@ -182,8 +188,8 @@ void store(const W* wide, void* dst, DType dtype, int64_t stride, int64_t count)
 
 }  // namespace
 
-void convert_elements(void* dst, DType dst_dtype, int64_t dst_stride, const void* src, DType src_dtype, int64_t src_stride,
-                      int64_t count) {
+void convert_elements(void* dst, DType dst_dtype, int64_t dst_stride, const void* src, DType src_dtype,
+                      int64_t src_stride, int64_t count) {
   const int64_t dst_step = dst_stride * static_cast<int64_t>(dtype_size_bytes(dst_dtype));
   const int64_t src_step = src_stride * static_cast<int64_t>(dtype_size_bytes(src_dtype));
   WideBuffer wide;

@@ -10,11 +10,11 @@ namespace kernels {
 
 /// dst[i * dst_stride] = src[i * src_stride] for i < count; strides in elements.
 ///   to bool: x != 0 (NaN is true). Complex to real: the imaginary part is dropped. Integers wrap.
-///   float to integer: truncates toward zero; 8 and 16 bits and i32 go through int32 and the others through int64, where
-///   NaN and what does not fit become the smallest value; then the low bits are kept. u64 takes [2^63, 2^64) too.
+///   float to integer: truncates toward zero; 8 and 16 bits and i32 go through int32 and the others through int64,
+///   where NaN and what does not fit become the smallest value; then the low bits are kept. u64 takes [2^63, 2^64) too.
 ///   to floats: rounds to nearest even, 16 and 8 bits wide ones by way of f32.
-void convert_elements(void* dst, DType dst_dtype, int64_t dst_stride, const void* src, DType src_dtype, int64_t src_stride,
-                      int64_t count);
+void convert_elements(void* dst, DType dst_dtype, int64_t dst_stride, const void* src, DType src_dtype,
+                      int64_t src_stride, int64_t count);
 
 /// The number `scalar` as one element of `dtype` at `out` (16 bytes).
 void scalar_to_element(const EValue& scalar, DType dtype, void* out);

@@ -33,7 +33,8 @@ void generate(KernelContext& context, Tensor& out, int64_t count, const F& eleme
     for (int64_t i = begin; i < end; i += 64) {
       const int64_t n = end - i < 64 ? end - i : 64;
       for (int64_t k = 0; k < n; ++k) values[k] = element(i + k);
-      convert_elements(dst.data + i * dst.strides[0] * static_cast<int64_t>(size), out.dtype, dst.strides[0], values, dtype, 1, n);
+      convert_elements(dst.data + i * dst.strides[0] * static_cast<int64_t>(size), out.dtype, dst.strides[0], values,
+                       dtype, 1, n);
     }
   });
 }
@@ -60,7 +61,8 @@ void fill_tensor_out(KernelContext& context, Span<EValue*> args) {
   if (!require_dtype(context, out, args[0]->tensor->dtype, "out has another dtype than the input")) return;
   uint64_t element[2];
   convert_elements(element, out.dtype, 1, value.data, value.dtype, 1, 1);
-  if (resize_like(context, out, *args[0]->tensor)) fill_view(context, dtype_size_bytes(out.dtype), view_of(out), element);
+  if (resize_like(context, out, *args[0]->tensor))
+    fill_view(context, dtype_size_bytes(out.dtype), view_of(out), element);
 }
 void zeros_out(KernelContext& context, Span<EValue*> args) {
   if (resize_to(context, *args[1]->tensor, args[0]->ints())) fill_with(context, *args[1]->tensor, EValue::of_int(0));
@@ -75,7 +77,9 @@ void ones_like_out(KernelContext& context, Span<EValue*> args) {
   if (resize_like(context, *args[2]->tensor, *args[0]->tensor)) fill_with(context, *args[2]->tensor, EValue::of_int(1));
 }
 void empty_out(KernelContext& context, Span<EValue*> args) { resize_to(context, *args[2]->tensor, args[0]->ints()); }
-void empty_like_out(KernelContext& context, Span<EValue*> args) { resize_like(context, *args[2]->tensor, *args[0]->tensor); }
+void empty_like_out(KernelContext& context, Span<EValue*> args) {
+  resize_like(context, *args[2]->tensor, *args[0]->tensor);
+}
 
 void scalar_tensor_out(KernelContext& context, Span<EValue*> args) {
   if (resize_to(context, *args[1]->tensor, {})) fill_with(context, *args[1]->tensor, *args[0]);
@@ -87,7 +91,9 @@ void arange(KernelContext& context, const EValue& start, const EValue& end, cons
   const bool whole = start.tag != Tag::real && end.tag != Tag::real && step.tag != Tag::real;
   if (is_integral(out.dtype) && whole) {
     const int64_t first = start.to_int(), last = end.to_int(), by = step.to_int();
-    if (!require(context, by != 0 && (by > 0 ? first <= last : first >= last), "arange has a step of 0 or of the wrong sign")) return;
+    if (!require(context, by != 0 && (by > 0 ? first <= last : first >= last),
+                 "arange has a step of 0 or of the wrong sign"))
+      return;
     const uint64_t distance = by > 0 ? static_cast<uint64_t>(last) - static_cast<uint64_t>(first)
                                      : static_cast<uint64_t>(first) - static_cast<uint64_t>(last);
     const uint64_t stride = by > 0 ? static_cast<uint64_t>(by) : 0 - static_cast<uint64_t>(by);
@@ -102,7 +108,9 @@ void arange(KernelContext& context, const EValue& start, const EValue& end, cons
   }
   const double first = start.to_double(), last = end.to_double(), by = step.to_double();
   const bool finite = first - first == 0 && last - last == 0;
-  if (!require(context, finite && (by > 0 ? first <= last : by < 0 && first >= last), "arange has bad bounds or a bad step")) return;
+  if (!require(context, finite && (by > 0 ? first <= last : by < 0 && first >= last),
+               "arange has bad bounds or a bad step"))
+    return;
   const double ratio = (last - first) / by;
   if (!require(context, ratio < INT32_MAX, "arange is too long")) return;
   int64_t size = static_cast<int64_t>(ratio);
@@ -111,7 +119,8 @@ void arange(KernelContext& context, const EValue& start, const EValue& end, cons
   if (is_integral(out.dtype)) {
     const int64_t base = start.to_int(), increment = step.to_int();
     generate(context, out, size, [&](int64_t i) {
-      return static_cast<int64_t>(static_cast<uint64_t>(base) + static_cast<uint64_t>(increment) * static_cast<uint64_t>(i));
+      return static_cast<int64_t>(static_cast<uint64_t>(base) +
+                                  static_cast<uint64_t>(increment) * static_cast<uint64_t>(i));
     });
   } else if (out.dtype == DType::f32) {
     // Eager computes in double and rounds once.
@@ -140,7 +149,8 @@ void linspace_out(KernelContext& context, Span<EValue*> args) {
   if (out.dtype == DType::f64 || is_integral(out.dtype)) {
     const double step = steps > 1 ? (last - first) / static_cast<double>(steps - 1) : 0;
     generate(context, out, steps, [&](int64_t i) {
-      return steps == 1 || i < half ? first + step * static_cast<double>(i) : last - step * static_cast<double>(steps - i - 1);
+      return steps == 1 || i < half ? first + step * static_cast<double>(i)
+                                    : last - step * static_cast<double>(steps - i - 1);
     });
     return;
   }

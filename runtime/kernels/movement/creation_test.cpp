@@ -33,7 +33,8 @@ TEST(Arange, FollowsEager) {
   {
     TestTensor out = make_out(DType::f32, {10});
     ASSERT_EQ(call("aten::arange.start_out", {0.0, 1.0, 0.1, out}), Error::Ok);
-    EXPECT_TRUE(equals(out, {0, 0.10000000149011612, 0.20000000298023224, 0.30000001192092896, 0.4000000059604645, 0.5, 0.6000000238418579, 0.699999988079071, 0.800000011920929, 0.8999999761581421}));
+    EXPECT_TRUE(equals(out, {0, 0.10000000149011612, 0.20000000298023224, 0.30000001192092896, 0.4000000059604645, 0.5,
+                             0.6000000238418579, 0.699999988079071, 0.800000011920929, 0.8999999761581421}));
   }
   {
     TestTensor out = make_out(DType::f32, {2});
@@ -106,12 +107,14 @@ TEST(Linspace, FollowsEager) {
   {
     TestTensor out = make_out(DType::f32, {10});
     ASSERT_EQ(call("aten::linspace.out", {-1.0, 1.0, 10, out}), Error::Ok);
-    EXPECT_TRUE(equals(out, {-1, -0.7777777910232544, -0.5555555820465088, -0.3333333134651184, -0.1111111044883728, 0.1111111044883728, 0.3333333134651184, 0.5555555820465088, 0.7777777910232544, 1}));
+    EXPECT_TRUE(equals(out, {-1, -0.7777777910232544, -0.5555555820465088, -0.3333333134651184, -0.1111111044883728,
+                             0.1111111044883728, 0.3333333134651184, 0.5555555820465088, 0.7777777910232544, 1}));
   }
   {
     TestTensor out = make_out(DType::f64, {10});
     ASSERT_EQ(call("aten::linspace.out", {-1.0, 1.0, 10, out}), Error::Ok);
-    EXPECT_TRUE(equals(out, {-1, -0.7777777777777778, -0.5555555555555556, -0.33333333333333337, -0.11111111111111116, 0.11111111111111116, 0.33333333333333337, 0.5555555555555556, 0.7777777777777778, 1}));
+    EXPECT_TRUE(equals(out, {-1, -0.7777777777777778, -0.5555555555555556, -0.33333333333333337, -0.11111111111111116,
+                             0.11111111111111116, 0.33333333333333337, 0.5555555555555556, 0.7777777777777778, 1}));
   }
   {
     TestTensor out = make_out(DType::i64, {4});
@@ -170,19 +173,22 @@ TEST(Full, FillsWithANumber) {
     EXPECT_TRUE(equals(out, {-7, -7}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::full_like.out", {a, 2.0, nullptr, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::fill.Scalar_out", {a, 2, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor b = make(DType::i64, {}, {3});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::fill.Tensor_out", {a, b, out}), Error::Ok);
@@ -204,13 +210,15 @@ TEST(Full, FillsWithANumber) {
     EXPECT_TRUE(equals(out, {2.5}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::ones_like.out", {a, nullptr, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}));
   }
   {
-    TestTensor a = make(DType::f32, {2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+    TestTensor a = make(DType::f32, {2, 3, 4},
+                        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
     TestTensor out = make_out(DType::f32, {2, 3, 4});
     ASSERT_EQ(call("aten::zeros_like.out", {a, nullptr, out}), Error::Ok);
     EXPECT_TRUE(equals(out, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));

@@ -84,8 +84,7 @@ uint8_t f8_from_float(float value, DType dtype) {
     places = (significand + half - 1 + odd) >> drop;
   }
   // `places` counts from the bottom of this binade; carrying into the next one is what the encoding does by itself.
-  const uint32_t encoded =
-      places + (static_cast<uint32_t>(exponent - min_exponent) << format.mantissa_bits);
+  const uint32_t encoded = places + (static_cast<uint32_t>(exponent - min_exponent) << format.mantissa_bits);
   const uint32_t largest = format.infinity ? 0x7b : format.fnuz ? 0x7f : 0x7e;
   if (encoded > largest) return overflow;
   if (format.fnuz && encoded == 0) return 0;

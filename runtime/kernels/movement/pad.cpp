@@ -16,7 +16,8 @@ struct Padding {
 
 /// pad lists (before, after) from the last dimension backwards.
 bool read_padding(KernelContext& context, Span<const int64_t> pad, const View& in, Padding* padding, int64_t* sizes) {
-  if (!require(context, pad.size() % 2 == 0 && pad.size() / 2 <= static_cast<size_t>(in.rank), "pad has a bad length")) return false;
+  if (!require(context, pad.size() % 2 == 0 && pad.size() / 2 <= static_cast<size_t>(in.rank), "pad has a bad length"))
+    return false;
   for (int d = 0; d < in.rank; ++d) sizes[d] = in.sizes[d];
   for (size_t i = 0; i < pad.size() / 2; ++i) {
     const int d = in.rank - 1 - static_cast<int>(i);
@@ -86,10 +87,13 @@ void pad_spatial(KernelContext& context, Span<EValue*> args, int spatial, Border
   Padding padding;
   int64_t sizes[kMaxRank];
   if (!require(context, pad.size() == static_cast<size_t>(2 * spatial), "pad has a bad length")) return;
-  if (!require(context, src.rank == spatial + 1 || src.rank == spatial + 2, "padding needs channels and at most one batch dimension")) return;
+  if (!require(context, src.rank == spatial + 1 || src.rank == spatial + 2,
+               "padding needs channels and at most one batch dimension"))
+    return;
   if (!read_padding(context, pad, src, &padding, sizes)) return;
   for (int d = src.rank - spatial; d < src.rank; ++d) {
-    const bool fits = border == Border::replicate || (padding.before[d] < src.sizes[d] && padding.after[d] < src.sizes[d]);
+    const bool fits =
+        border == Border::replicate || (padding.before[d] < src.sizes[d] && padding.after[d] < src.sizes[d]);
     if (!require(context, fits, "reflection padding must be smaller than the dimension")) return;
     if (!require(context, src.sizes[d] > 0 && sizes[d] > 0, "padding needs a non-empty input and output")) return;
     // Cutting more than everything from one side would read past the other.
@@ -116,7 +120,8 @@ void pad_spatial(KernelContext& context, Span<EValue*> args, int spatial, Border
         T* write = reinterpret_cast<T*>(dst.data) + to;
         const T* read = reinterpret_cast<const T*>(src.data) + from;
         for (int64_t i = 0; i < dst.sizes[last]; ++i) {
-          write[i * dst.strides[last]] = read[source_index(border, i - padding.before[last], src.sizes[last]) * src.strides[last]];
+          write[i * dst.strides[last]] =
+              read[source_index(border, i - padding.before[last], src.sizes[last]) * src.strides[last]];
         }
       }
     });
@@ -125,12 +130,24 @@ void pad_spatial(KernelContext& context, Span<EValue*> args, int spatial, Border
 
 }  // namespace
 
-void reflection_pad1d_out(KernelContext& context, Span<EValue*> args) { pad_spatial(context, args, 1, Border::reflect); }
-void reflection_pad2d_out(KernelContext& context, Span<EValue*> args) { pad_spatial(context, args, 2, Border::reflect); }
-void reflection_pad3d_out(KernelContext& context, Span<EValue*> args) { pad_spatial(context, args, 3, Border::reflect); }
-void replication_pad1d_out(KernelContext& context, Span<EValue*> args) { pad_spatial(context, args, 1, Border::replicate); }
-void replication_pad2d_out(KernelContext& context, Span<EValue*> args) { pad_spatial(context, args, 2, Border::replicate); }
-void replication_pad3d_out(KernelContext& context, Span<EValue*> args) { pad_spatial(context, args, 3, Border::replicate); }
+void reflection_pad1d_out(KernelContext& context, Span<EValue*> args) {
+  pad_spatial(context, args, 1, Border::reflect);
+}
+void reflection_pad2d_out(KernelContext& context, Span<EValue*> args) {
+  pad_spatial(context, args, 2, Border::reflect);
+}
+void reflection_pad3d_out(KernelContext& context, Span<EValue*> args) {
+  pad_spatial(context, args, 3, Border::reflect);
+}
+void replication_pad1d_out(KernelContext& context, Span<EValue*> args) {
+  pad_spatial(context, args, 1, Border::replicate);
+}
+void replication_pad2d_out(KernelContext& context, Span<EValue*> args) {
+  pad_spatial(context, args, 2, Border::replicate);
+}
+void replication_pad3d_out(KernelContext& context, Span<EValue*> args) {
+  pad_spatial(context, args, 3, Border::replicate);
+}
 
 }  // namespace kernels
 }  // namespace wick

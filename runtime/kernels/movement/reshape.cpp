@@ -80,16 +80,21 @@ void view_copy_dtype_out(KernelContext& context, Span<EValue*> args) {
   View src = view_of(in);
   const int64_t in_size = static_cast<int64_t>(dtype_size_bytes(in.dtype));
   const int64_t out_size = static_cast<int64_t>(dtype_size_bytes(out.dtype));
-  if (!require(context, args[1]->integer == static_cast<int64_t>(out.dtype), "out does not have the dtype asked for")) return;
+  if (!require(context, args[1]->integer == static_cast<int64_t>(out.dtype), "out does not have the dtype asked for"))
+    return;
   if (in_size != out_size) {
     if (!require(context, src.rank > 0, "view to another element size needs a dimension")) return;
     const int last = src.rank - 1;
     const int64_t bytes = src.sizes[last] * in_size;
-    if (!require(context, src.strides[last] == 1 || src.sizes[last] <= 1, "view to another element size needs a dense last dimension")) return;
+    if (!require(context, src.strides[last] == 1 || src.sizes[last] <= 1,
+                 "view to another element size needs a dense last dimension"))
+      return;
     if (!require(context, bytes % out_size == 0, "the last dimension is no multiple of the new element size")) return;
     for (int d = 0; d < last; ++d) {
       const int64_t stride_bytes = src.strides[d] * in_size;
-      if (!require(context, src.sizes[d] <= 1 || stride_bytes % out_size == 0, "a stride is no multiple of the new element size")) return;
+      if (!require(context, src.sizes[d] <= 1 || stride_bytes % out_size == 0,
+                   "a stride is no multiple of the new element size"))
+        return;
       src.strides[d] = stride_bytes / out_size;
     }
     src.sizes[last] = bytes / out_size;
@@ -103,7 +108,9 @@ void view_as_real_copy_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& in = *args[0]->tensor;
   Tensor& out = *args[1]->tensor;
   const DType part = in.dtype == DType::c64 ? DType::f32 : in.dtype == DType::c128 ? DType::f64 : DType::f16;
-  if (!require(context, is_complex(in.dtype) && out.dtype == part, "view_as_real turns c64 to f32, c128 to f64, c32 to f16")) return;
+  if (!require(context, is_complex(in.dtype) && out.dtype == part,
+               "view_as_real turns c64 to f32, c128 to f64, c32 to f16"))
+    return;
   View src = view_of(in);
   for (int d = 0; d < src.rank; ++d) src.strides[d] *= 2;
   src.insert(src.rank, 2, 1);
@@ -115,7 +122,8 @@ void view_as_complex_copy_out(KernelContext& context, Span<EValue*> args) {
   Tensor& out = *args[1]->tensor;
   const DType whole = in.dtype == DType::f32 ? DType::c64 : in.dtype == DType::f64 ? DType::c128 : DType::c32;
   const bool known = in.dtype == DType::f32 || in.dtype == DType::f64 || in.dtype == DType::f16;
-  if (!require(context, known && out.dtype == whole, "view_as_complex turns f32 to c64, f64 to c128, f16 to c32")) return;
+  if (!require(context, known && out.dtype == whole, "view_as_complex turns f32 to c64, f64 to c128, f16 to c32"))
+    return;
   View src = view_of(in);
   const int last = src.rank - 1;
   if (!require(context, last >= 0 && src.sizes[last] == 2, "view_as_complex needs a last dimension of 2")) return;
@@ -171,7 +179,9 @@ void pixel_unshuffle_out(KernelContext& context, Span<EValue*> args) {
   View src = view_of(in);
   if (!read_factor(context, src, r)) return;
   const int c = src.rank - 3;
-  if (!require(context, src.sizes[c + 1] % r == 0 && src.sizes[c + 2] % r == 0, "height or width is no multiple of the factor")) return;
+  if (!require(context, src.sizes[c + 1] % r == 0 && src.sizes[c + 2] % r == 0,
+               "height or width is no multiple of the factor"))
+    return;
   View shape = src;
   shape.sizes[c] *= r * r;
   shape.sizes[c + 1] /= r;

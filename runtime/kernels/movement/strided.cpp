@@ -18,7 +18,8 @@ struct Axis {
 
 int64_t magnitude(int64_t value) { return value < 0 ? -value : value; }
 
-/// Drops size-1 dimensions, orders the rest by destination stride (outermost first), merges neighbours. Returns the count.
+/// Drops size-1 dimensions, orders the rest by destination stride (outermost first), merges neighbours. Returns the
+/// count.
 int simplify(const View& dst, const View& src, Axis* axes) {
   int count = 0;
   for (int d = 0; d < dst.rank; ++d) {
@@ -61,9 +62,8 @@ void for_each_line(KernelContext& context, const Axis* outer, int num_outer, con
   int64_t lines = 1;
   for (int d = 0; d < num_outer; ++d) lines *= outer[d].size;
   if (lines == 1) {
-    context.parallel_for(line.size, kGrainElements, [&](int64_t begin, int64_t end) {
-      body(begin * line.dst, begin * line.src, end - begin);
-    });
+    context.parallel_for(line.size, kGrainElements,
+                         [&](int64_t begin, int64_t end) { body(begin * line.dst, begin * line.src, end - begin); });
     return;
   }
   const int64_t grain = line.size >= kGrainElements ? 1 : kGrainElements / line.size + 1;
@@ -136,9 +136,8 @@ void copy_elements(KernelContext& context, T* dst, const T* src, Axis* axes, int
       return;
     }
   }
-  for_each_line(context, axes, count - 1, line, [&](int64_t d, int64_t s, int64_t n) {
-    copy_line(dst + d, line.dst, src + s, line.src, n);
-  });
+  for_each_line(context, axes, count - 1, line,
+                [&](int64_t d, int64_t s, int64_t n) { copy_line(dst + d, line.dst, src + s, line.src, n); });
 }
 
 DType unit_of_size(size_t element_size) {
@@ -286,7 +285,8 @@ void* contiguous_target(KernelContext& context, Tensor& tensor) {
 void store_contiguous(KernelContext& context, Tensor& tensor, const void* data) {
   if (data == tensor.data || tensor.numel == 0) return;
   const View dst = view_of(tensor);
-  copy_view(context, dtype_size_bytes(tensor.dtype), dst, contiguous_view(const_cast<void*>(data), dst.sizes, dst.rank));
+  copy_view(context, dtype_size_bytes(tensor.dtype), dst,
+            contiguous_view(const_cast<void*>(data), dst.sizes, dst.rank));
 }
 
 }  // namespace kernels

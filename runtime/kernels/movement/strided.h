@@ -11,7 +11,8 @@ namespace kernels {
 /// Room for views that split or double dimensions (pixel shuffle, repeat).
 constexpr int kMaxViewRank = 2 * static_cast<int>(kMaxRank) + 2;
 
-/// Elements at data + element_size * sum(index[d] * strides[d]). Strides are in elements; zero and negative ones are fine.
+/// Elements at data + element_size * sum(index[d] * strides[d]). Strides are in elements; zero and negative ones are
+/// fine.
 struct View {
   uint8_t* data = nullptr;
   int rank = 0;
@@ -42,7 +43,8 @@ void make_contiguous(View& view);
 /// `view` with the leading and size-1 dimensions of `sizes` broadcast (stride 0). False if it does not broadcast.
 bool broadcast_view(const View& view, const int64_t* sizes, int rank, View* out);
 
-/// dst[i] = src[i] for every index i; the views have equal sizes. Ranges must not overlap unless they are the same view.
+/// dst[i] = src[i] for every index i; the views have equal sizes. Ranges must not overlap unless they are the same
+/// view.
 void copy_view(KernelContext& context, size_t element_size, const View& dst, const View& src);
 /// As copy_view, with the conversion of convert_elements.
 void convert_view(KernelContext& context, const View& dst, DType dst_dtype, const View& src, DType src_dtype);
@@ -54,7 +56,8 @@ void fill_view(KernelContext& context, size_t element_size, const View& dst, con
 const void* contiguous_data(KernelContext& context, const Tensor& tensor);
 /// Copies row-major elements at `data` to `tensor` in the order of its dims. Does nothing if data is tensor.data.
 void store_contiguous(KernelContext& context, Tensor& tensor, const void* data);
-/// Memory for the row-major elements of `tensor`: its own if it is contiguous, else temp to be stored by store_contiguous.
+/// Memory for the row-major elements of `tensor`: its own if it is contiguous, else temp to be stored by
+/// store_contiguous.
 void* contiguous_target(KernelContext& context, Tensor& tensor);
 
 }  // namespace kernels

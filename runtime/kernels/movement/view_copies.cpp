@@ -44,7 +44,8 @@ bool narrow_view(KernelContext& context, View& view, int dim, int64_t start, int
   return true;
 }
 
-bool diagonal_view(KernelContext& context, View& view, int64_t offset, int64_t dim1, int64_t dim2, size_t element_size) {
+bool diagonal_view(KernelContext& context, View& view, int64_t offset, int64_t dim1, int64_t dim2,
+                   size_t element_size) {
   int a, b;
   if (!require(context, view.rank >= 2, "diagonal needs two dimensions")) return false;
   if (!wrap_dim(context, dim1, view.rank, &a) || !wrap_dim(context, dim2, view.rank, &b)) return false;
@@ -65,10 +66,11 @@ bool diagonal_view(KernelContext& context, View& view, int64_t offset, int64_t d
   return true;
 }
 
-bool strided_view(KernelContext& context, View& view, int64_t numel, Span<const int64_t> sizes, Span<const int64_t> strides,
-                  const EValue& offset, size_t element_size) {
+bool strided_view(KernelContext& context, View& view, int64_t numel, Span<const int64_t> sizes,
+                  Span<const int64_t> strides, const EValue& offset, size_t element_size) {
   const int64_t start = offset.is_none() ? 0 : offset.integer;
-  if (!require(context, sizes.size() == strides.size() && sizes.size() <= kMaxRank, "as_strided needs equally many sizes and strides")) {
+  if (!require(context, sizes.size() == strides.size() && sizes.size() <= kMaxRank,
+               "as_strided needs equally many sizes and strides")) {
     return false;
   }
   const int rank = static_cast<int>(sizes.size());
@@ -126,7 +128,8 @@ void transpose_copy_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& in = *args[0]->tensor;
   View view = view_of(in);
   int a, b;
-  if (!wrap_dim(context, args[1]->integer, view.rank, &a) || !wrap_dim(context, args[2]->integer, view.rank, &b)) return;
+  if (!wrap_dim(context, args[1]->integer, view.rank, &a) || !wrap_dim(context, args[2]->integer, view.rank, &b))
+    return;
   if (view.rank > 0) swap_dims(view, a, b);
   store_view(context, view, in.dtype, *args[3]->tensor);
 }
@@ -142,7 +145,8 @@ void t_copy_out(KernelContext& context, Span<EValue*> args) {
 void slice_copy_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& in = *args[0]->tensor;
   View view = view_of(in);
-  if (!slice_view(context, view, args[1]->integer, *args[2], *args[3], args[4]->integer, dtype_size_bytes(in.dtype))) return;
+  if (!slice_view(context, view, args[1]->integer, *args[2], *args[3], args[4]->integer, dtype_size_bytes(in.dtype)))
+    return;
   store_view(context, view, in.dtype, *args[5]->tensor);
 }
 
@@ -170,7 +174,8 @@ void expand_copy_out(KernelContext& context, Span<EValue*> args) {
   const Span<const int64_t> asked = args[1]->ints();
   const View view = view_of(in);
   const int rank = static_cast<int>(asked.size());
-  if (!require(context, asked.size() <= kMaxRank && rank >= view.rank, "expand needs at least the input's dimensions")) return;
+  if (!require(context, asked.size() <= kMaxRank && rank >= view.rank, "expand needs at least the input's dimensions"))
+    return;
   int64_t sizes[kMaxRank];
   for (int d = 0; d < rank; ++d) {
     const int source = d - (rank - view.rank);
@@ -178,14 +183,16 @@ void expand_copy_out(KernelContext& context, Span<EValue*> args) {
     sizes[d] = asked[d] == -1 ? view.sizes[source] : asked[d];
   }
   View expanded;
-  if (!require(context, broadcast_view(view, sizes, rank, &expanded), "expand changes a dimension that is not 1")) return;
+  if (!require(context, broadcast_view(view, sizes, rank, &expanded), "expand changes a dimension that is not 1"))
+    return;
   store_view(context, expanded, in.dtype, *args[3]->tensor);
 }
 
 void diagonal_copy_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& in = *args[0]->tensor;
   View view = view_of(in);
-  if (!diagonal_view(context, view, args[1]->integer, args[2]->integer, args[3]->integer, dtype_size_bytes(in.dtype))) return;
+  if (!diagonal_view(context, view, args[1]->integer, args[2]->integer, args[3]->integer, dtype_size_bytes(in.dtype)))
+    return;
   store_view(context, view, in.dtype, *args[4]->tensor);
 }
 

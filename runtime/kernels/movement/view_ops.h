@@ -14,8 +14,8 @@ bool slice_view(KernelContext& context, View& view, int64_t dim, const EValue& s
 bool narrow_view(KernelContext& context, View& view, int dim, int64_t start, int64_t length, size_t element_size);
 bool diagonal_view(KernelContext& context, View& view, int64_t offset, int64_t dim1, int64_t dim2, size_t element_size);
 /// A view of other sizes and strides over the `numel` elements at view.data; it must not reach outside them.
-bool strided_view(KernelContext& context, View& view, int64_t numel, Span<const int64_t> sizes, Span<const int64_t> strides,
-                  const EValue& offset, size_t element_size);
+bool strided_view(KernelContext& context, View& view, int64_t numel, Span<const int64_t> sizes,
+                  Span<const int64_t> strides, const EValue& offset, size_t element_size);
 
 }  // namespace kernels
 }  // namespace wick

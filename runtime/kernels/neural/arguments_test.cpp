@@ -1,5 +1,5 @@
-// No argument makes a kernel of linear_algebra or neural leave its tensors: random tensors and numbers of the kinds that its
-// signature names, guard bytes around every tensor (call_detailed checks them).
+// No argument makes a kernel of linear_algebra or neural leave its tensors: random tensors and numbers of the kinds
+// that its signature names, guard bytes around every tensor (call_detailed checks them).
 #include <random>
 
 #include "runtime/kernels/kernel_test_support.h"
@@ -21,7 +21,11 @@ constexpr Row kRows[] = {
 class Arguments {
  public:
   explicit Arguments(std::mt19937& rng)
-      : rng_(rng), rank_(1 + static_cast<int>(rng() % 5)), side_(1 + static_cast<int>(rng() % 5)), length_(1 + rng() % 3), wild_(rng() % 3 == 0) {}
+      : rng_(rng),
+        rank_(1 + static_cast<int>(rng() % 5)),
+        side_(1 + static_cast<int>(rng() % 5)),
+        length_(1 + rng() % 3),
+        wild_(rng() % 3 == 0) {}
 
   Arg of(char letter) {
     switch (letter) {
@@ -34,7 +38,9 @@ class Arguments {
       case 'f': return real();
       case 'e': return rng_() % 2 ? Arg(real()) : Arg(nullptr);
       case 'b': return Arg(rng_() % 2 == 0);
-      case 'J': if (rng_() % 2) return Arg(nullptr); [[fallthrough]];
+      case 'J':
+        if (rng_() % 2) return Arg(nullptr);
+        [[fallthrough]];
       case 'I': {
         std::vector<int64_t> v(rarely() ? rng_() % 5 : length_);
         for (int64_t& e : v) e = integer();
@@ -76,7 +82,8 @@ class Arguments {
         make_out(dtype, sizes, order, rarely() ? ShapeDynamism::fixed : ShapeDynamism::upper_bound)));
     TestTensor& t = *tensors_.back();
     uint8_t* bytes = t.storage.get() + kGuardBytes;
-    for (size_t i = 0; i < t.tensor.nbytes(); ++i) bytes[i] = dtype == DType::boolean ? rng_() % 2 : rng_() % 4 ? static_cast<uint8_t>(rng_()) : 0;
+    for (size_t i = 0; i < t.tensor.nbytes(); ++i)
+      bytes[i] = dtype == DType::boolean ? rng_() % 2 : rng_() % 4 ? static_cast<uint8_t>(rng_()) : 0;
     for (size_t i = 0; dtype == DType::f32 && i < t.tensor.numel; ++i) {
       if (rng_() % 8) t.tensor.as<float>()[i] = static_cast<float>(rng_() % 100) / 10 - 5;
     }

@@ -1,6 +1,6 @@
-// softmax(q k^T * scale + mask) v for each batch and head, without ever holding the whole matrix of scores: scores come in
-// blocks of keys, the running maximum and sum of each row rescale what was summed so far. A row whose keys are all masked
-// gives 0.   Source: wick::sdpa, ours; meaning of aten::scaled_dot_product_attention with dropout 0.
+// softmax(q k^T * scale + mask) v for each batch and head, without ever holding the whole matrix of scores: scores come
+// in blocks of keys, the running maximum and sum of each row rescale what was summed so far. A row whose keys are all
+// masked gives 0.   Source: wick::sdpa, ours; meaning of aten::scaled_dot_product_attention with dropout 0.
 #include <math.h>
 
 #include "common/math/math.h"
@@ -58,7 +58,8 @@ void mask_row(const Attention& a, int64_t mask_offset, int64_t row, int64_t firs
 }
 
 /// Turns one row of scores into weights and rescales the output row to the new maximum.
-void weigh_row(const HotKernels& kernels, float* scores, int64_t count, float* out, int64_t width, float* top, float* sum) {
+void weigh_row(const HotKernels& kernels, float* scores, int64_t count, float* out, int64_t width, float* top,
+               float* sum) {
   const float block_top = kernels.max_row(scores, count);
   const float new_top = block_top > *top || block_top != block_top ? block_top : *top;
   if (new_top == -INFINITY) {
@@ -86,17 +87,35 @@ void run_head(const HotKernels& kernels, const Attention& a, int64_t head, const
     const int64_t count = a.keys - first < kKeyBlock ? a.keys - first : kKeyBlock;
     kernels.pack_strided(key + first * a.width, 1, a.width, a.width, count, w.keys);
     kernels.pack_strided(value + first * a.value_width, a.value_width, 1, count, a.value_width, w.values);
-    for (int64_t row = a.causal && first > 0 ? first / kQueryBlock * kQueryBlock : 0; row < a.queries; row += kQueryBlock) {
+    for (int64_t row = a.causal && first > 0 ? first / kQueryBlock * kQueryBlock : 0; row < a.queries;
+         row += kQueryBlock) {
       const int64_t rows = a.queries - row < kQueryBlock ? a.queries - row : kQueryBlock;
-      GemmBlock scores = {query + row * a.width, a.width, w.keys, w.scores, count, 1, rows, count, a.width, false, true,
-                          a.scale, nullptr, nullptr, -INFINITY, INFINITY};
+      GemmBlock scores = {query + row * a.width,
+                          a.width,
+                          w.keys,
+                          w.scores,
+                          count,
+                          1,
+                          rows,
+                          count,
+                          a.width,
+                          false,
+                          true,
+                          a.scale,
+                          nullptr,
+                          nullptr,
+                          -INFINITY,
+                          INFINITY};
       kernels.gemm_block(scores);
       for (int64_t i = 0; i < rows; ++i) {
         mask_row(a, mask_offset, row + i, first, count, w.scores + i * count);
-        weigh_row(kernels, w.scores + i * count, count, out + (row + i) * a.value_width, a.value_width, &w.top[row + i], &w.sum[row + i]);
+        weigh_row(kernels, w.scores + i * count, count, out + (row + i) * a.value_width, a.value_width, &w.top[row + i],
+                  &w.sum[row + i]);
       }
-      GemmBlock sums = {w.scores, count, w.values, out + row * a.value_width, a.value_width, 1, rows, a.value_width, count, true, false,
-                        1.0f, nullptr, nullptr, -INFINITY, INFINITY};
+      GemmBlock sums = {w.scores,      count,   w.values,  out + row * a.value_width,
+                        a.value_width, 1,       rows,      a.value_width,
+                        count,         true,    false,     1.0f,
+                        nullptr,       nullptr, -INFINITY, INFINITY};
       kernels.gemm_block(sums);
     }
   }
@@ -106,14 +125,17 @@ void run_head(const HotKernels& kernels, const Attention& a, int64_t head, const
 
 bool read_shapes(KernelContext& context, Attention& a) {
   const Tensor &q = *a.query, &k = *a.key, &v = *a.value;
-  const char* const message = "attention: wanted query [.., l, e], key [.., s, e], value [.., s, f] with equal leading sizes";
+  const char* const message =
+      "attention: wanted query [.., l, e], key [.., s, e], value [.., s, f] with equal leading sizes";
   const int rank = q.rank;
-  if (!require(context, rank >= 2 && k.rank == rank && v.rank == rank && q.sizes[rank - 1] == k.sizes[rank - 1] &&
+  if (!require(context,
+               rank >= 2 && k.rank == rank && v.rank == rank && q.sizes[rank - 1] == k.sizes[rank - 1] &&
                    k.sizes[rank - 2] == v.sizes[rank - 2],
                Error::InvalidArgument, message))
     return false;
   for (int d = 0; d + 2 < rank; ++d) {
-    if (!require(context, q.sizes[d] == k.sizes[d] && q.sizes[d] == v.sizes[d], Error::InvalidArgument, message)) return false;
+    if (!require(context, q.sizes[d] == k.sizes[d] && q.sizes[d] == v.sizes[d], Error::InvalidArgument, message))
+      return false;
     a.heads *= q.sizes[d];
   }
   a.queries = q.sizes[rank - 2];
@@ -123,12 +145,14 @@ bool read_shapes(KernelContext& context, Attention& a) {
   if (!a.mask) return true;
   const Tensor& m = *a.mask;
   const bool dtype = m.dtype == DType::boolean || m.dtype == DType::f32;
-  if (!require(context, dtype && m.rank <= rank, Error::InvalidArgument, "attention: mask must be bool or f32 and broadcast to the scores"))
+  if (!require(context, dtype && m.rank <= rank, Error::InvalidArgument,
+               "attention: mask must be bool or f32 and broadcast to the scores"))
     return false;
   for (int d = 0; d < m.rank; ++d) {
     const int to = rank - m.rank + d;
     const int64_t size = to == rank - 1 ? a.keys : q.sizes[to];
-    if (!require(context, m.sizes[d] == size || m.sizes[d] == 1, Error::InvalidArgument, "attention: mask does not broadcast to the scores"))
+    if (!require(context, m.sizes[d] == size || m.sizes[d] == 1, Error::InvalidArgument,
+                 "attention: mask does not broadcast to the scores"))
       return false;
     const int64_t stride = m.sizes[d] == 1 ? 0 : m.strides[d];
     (to == rank - 1 ? a.mask_column_stride : to == rank - 2 ? a.mask_row_stride : a.mask_batch_stride[to]) = stride;
@@ -146,19 +170,27 @@ void sdpa(KernelContext& context, Span<EValue*> args) {
   a.mask = args[3]->is_none() ? nullptr : args[3]->tensor;
   a.causal = args[5]->boolean;
   a.out = args[7]->tensor;
-  if (!require(context, args[4]->real == 0, Error::NotSupported, "attention: dropout must be 0") || !read_shapes(context, a)) return;
-  const bool types = a.query->dtype == DType::f32 && a.key->dtype == DType::f32 && a.value->dtype == DType::f32 && a.out->dtype == DType::f32;
+  if (!require(context, args[4]->real == 0, Error::NotSupported, "attention: dropout must be 0") ||
+      !read_shapes(context, a))
+    return;
+  const bool types = a.query->dtype == DType::f32 && a.key->dtype == DType::f32 && a.value->dtype == DType::f32 &&
+                     a.out->dtype == DType::f32;
   if (!require(context, types, Error::InvalidType, "attention: wanted f32")) return;
   int32_t sizes[kMaxRank];
   for (int d = 0; d < a.query->rank; ++d) sizes[d] = a.query->sizes[d];
   sizes[a.query->rank - 1] = static_cast<int32_t>(a.value_width);
-  if (!resize_or_fail(context, *a.out, sizes, a.query->rank, "attention: out has another shape") || a.out->numel == 0) return;
-  const bool row_major = is_contiguous(*a.query) && is_contiguous(*a.key) && is_contiguous(*a.value) && is_contiguous(*a.out);
-  if (!require(context, row_major, Error::NotSupported, "attention: query, key, value and out must be row-major")) return;
+  if (!resize_or_fail(context, *a.out, sizes, a.query->rank, "attention: out has another shape") || a.out->numel == 0)
+    return;
+  const bool row_major =
+      is_contiguous(*a.query) && is_contiguous(*a.key) && is_contiguous(*a.value) && is_contiguous(*a.out);
+  if (!require(context, row_major, Error::NotSupported, "attention: query, key, value and out must be row-major"))
+    return;
   a.scale = args[6]->is_none() ? 1.0f / math::sqrt(static_cast<float>(a.width)) : static_cast<float>(args[6]->real);
   const HotKernels& kernels = hot(context.isa());
   const int64_t tasks = context.num_threads() < 1 ? 1 : context.num_threads();
-  const auto panels = [&](int64_t columns) { return (columns + kernels.gemm_columns - 1) / kernels.gemm_columns * kernels.gemm_columns; };
+  const auto panels = [&](int64_t columns) {
+    return (columns + kernels.gemm_columns - 1) / kernels.gemm_columns * kernels.gemm_columns;
+  };
   const int64_t key_floats = panels(kKeyBlock) * a.width, value_floats = kKeyBlock * panels(a.value_width);
   const int64_t each = key_floats + value_floats + kQueryBlock * kKeyBlock + 2 * ((a.queries + 15) / 16 * 16);
   float* memory = context.allocate_temp_array<float>(static_cast<size_t>(tasks) * static_cast<size_t>(each));
@@ -171,7 +203,8 @@ void sdpa(KernelContext& context, Span<EValue*> args) {
       w.scores = w.values + value_floats;
       w.top = w.scores + kQueryBlock * kKeyBlock;
       w.sum = w.top + (a.queries + 15) / 16 * 16;
-      for (int64_t head = a.heads * task / tasks; head < a.heads * (task + 1) / tasks; ++head) run_head(kernels, a, head, w);
+      for (int64_t head = a.heads * task / tasks; head < a.heads * (task + 1) / tasks; ++head)
+        run_head(kernels, a, head, w);
     }
   });
 }

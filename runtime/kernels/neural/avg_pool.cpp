@@ -10,7 +10,8 @@ namespace {
 
 /// Sums of doubles stay double, of floats float, of integers int64 (wrapping).
 template <typename T>
-using SumOf = std::conditional_t<std::is_same<T, double>::value, double, std::conditional_t<std::is_integral<T>::value, uint64_t, float>>;
+using SumOf = std::conditional_t<std::is_same<T, double>::value, double,
+                                 std::conditional_t<std::is_integral<T>::value, uint64_t, float>>;
 
 /// Input positions [begin, end) of one window along one dimension and what they count for in the divisor.
 struct Range {
@@ -18,8 +19,8 @@ struct Range {
 };
 
 template <typename T, typename Ranges>
-void average_planes(KernelContext& context, const Tensor& input, Tensor& out, const Planes& in, const Planes& to, int64_t divisor,
-                    Ranges&& ranges) {
+void average_planes(KernelContext& context, const Tensor& input, Tensor& out, const Planes& in, const Planes& to,
+                    int64_t divisor, Ranges&& ranges) {
   using Sum = SumOf<T>;
   for_each_plane(context, to, in.positions() + to.positions(), [&](int64_t plane) {
     const T* from = input.as<T>() + in.plane_offset(plane);
@@ -51,14 +52,19 @@ void avg_pool(KernelContext& context, Span<EValue*> args, int dims) {
   Planes in, to;
   Pool pool;
   if (!require(context, planes_of(input, dims, &in), Error::InvalidArgument, "average pooling: wrong rank")) return;
-  if (!require(context, out.dtype == input.dtype, Error::InvalidType, "average pooling: out must have the input's dtype")) return;
-  if (!require(context, args[6]->is_none() || divisor != 0, Error::InvalidArgument, "average pooling: divisor must not be 0")) return;
+  if (!require(context, out.dtype == input.dtype, Error::InvalidType,
+               "average pooling: out must have the input's dtype"))
+    return;
+  if (!require(context, args[6]->is_none() || divisor != 0, Error::InvalidArgument,
+               "average pooling: divisor must not be 0"))
+    return;
   if (!read_pool(context, in, dims, *args[1], *args[2], *args[3], nullptr, args[4]->boolean, &pool)) return;
   if (!resize_pooled(context, input, dims, pool.output, out) || out.numel == 0) return;
   planes_of(out, dims, &to);
   const auto range = [&](int d, int64_t o) {
     const int64_t begin = o * pool.stride[d] - pool.padding[d];
-    const int64_t end = begin + pool.kernel[d] < in.size[d] + pool.padding[d] ? begin + pool.kernel[d] : in.size[d] + pool.padding[d];
+    const int64_t end =
+        begin + pool.kernel[d] < in.size[d] + pool.padding[d] ? begin + pool.kernel[d] : in.size[d] + pool.padding[d];
     const Range inside = {begin < 0 ? 0 : begin, end < in.size[d] ? end : in.size[d], 0};
     return Range{inside.begin, inside.end, count_padding ? end - begin : inside.end - inside.begin};
   };
@@ -73,8 +79,12 @@ void adaptive_avg_pool(KernelContext& context, Span<EValue*> args, int dims) {
   Planes in, to;
   int64_t output[3];
   if (!require(context, planes_of(input, dims, &in), Error::InvalidArgument, "average pooling: wrong rank")) return;
-  if (!require(context, out.dtype == input.dtype, Error::InvalidType, "average pooling: out must have the input's dtype")) return;
-  if (!read_window(context, *args[1], dims, 0, 1, nullptr, "adaptive pooling: output sizes must not be negative", output)) return;
+  if (!require(context, out.dtype == input.dtype, Error::InvalidType,
+               "average pooling: out must have the input's dtype"))
+    return;
+  if (!read_window(context, *args[1], dims, 0, 1, nullptr, "adaptive pooling: output sizes must not be negative",
+                   output))
+    return;
   if (!require(context, in.positions() > 0, Error::InvalidArgument, "adaptive pooling: empty input plane")) return;
   if (!resize_pooled(context, input, dims, output, out) || out.numel == 0) return;
   planes_of(out, dims, &to);

@@ -10,7 +10,7 @@ struct BatchNorm {
   const Tensor* in;
   const Tensor* weight;
   const Tensor* bias;
-  const Tensor* mean;      // running statistics, null without
+  const Tensor* mean;  // running statistics, null without
   const Tensor* variance;
   bool training;
   double momentum, epsilon;
@@ -49,14 +49,16 @@ void scale_channel(const HotKernels& kernels, const BatchNorm& n, int64_t channe
     }
   }
   const ChannelReader<T, Sum> at = {n, channel};
-  for (int64_t i = 0; i < images * n.plane; ++i) n.out->as<T>()[memory_offset(*n.out, at.flat(i))] = T(at(i) * scale + shift);
+  for (int64_t i = 0; i < images * n.plane; ++i)
+    n.out->as<T>()[memory_offset(*n.out, at.flat(i))] = T(at(i) * scale + shift);
 }
 
 template <typename T>
 void update_running(const BatchNorm& n, int64_t channel, NormSum<T> mean, NormSum<T> deviation, int64_t count) {
   using Sum = NormSum<T>;
   if (!n.mean) return;
-  const Sum momentum = static_cast<Sum>(n.momentum), unbiased = static_cast<Sum>(count) / static_cast<Sum>(count > 1 ? count - 1 : 0);
+  const Sum momentum = static_cast<Sum>(n.momentum),
+            unbiased = static_cast<Sum>(count) / static_cast<Sum>(count > 1 ? count - 1 : 0);
   const Sum variance = Sum(1) / (deviation * deviation) - static_cast<Sum>(n.epsilon);
   T& running_mean = n.mean->as<T>()[channel];
   T& running_variance = n.variance->as<T>()[channel];
@@ -87,12 +89,14 @@ void normalize(KernelContext& context, const BatchNorm& n) {
 }
 
 void run(KernelContext& context, BatchNorm& n) {
-  if (!require(context, n.in->rank >= 2, Error::InvalidArgument, "batch norm: wanted an input of rank 2 or more")) return;
+  if (!require(context, n.in->rank >= 2, Error::InvalidArgument, "batch norm: wanted an input of rank 2 or more"))
+    return;
   n.channels = n.in->sizes[1];
   n.plane = 1;
   for (int d = 2; d < n.in->rank; ++d) n.plane *= n.in->sizes[d];
   const DType dtype = n.in->dtype;
-  const bool types = n.out->dtype == dtype && (!n.training || (n.saved_mean->dtype == dtype && n.saved_deviation->dtype == dtype));
+  const bool types =
+      n.out->dtype == dtype && (!n.training || (n.saved_mean->dtype == dtype && n.saved_deviation->dtype == dtype));
   const bool vectors = is_vector(n.weight, dtype, n.channels) && is_vector(n.bias, dtype, n.channels) &&
                        is_vector(n.mean, dtype, n.channels) && is_vector(n.variance, dtype, n.channels);
   if (!require(context, types && vectors && (n.training || n.mean), Error::InvalidArgument,
@@ -101,29 +105,63 @@ void run(KernelContext& context, BatchNorm& n) {
   const int32_t saved = n.training ? n.in->sizes[1] : 0;
   if (!resize_or_fail(context, *n.out, n.in->sizes, n.in->rank, "batch norm: out has another shape") ||
       !resize_or_fail(context, *n.saved_mean, &saved, 1, "batch norm: saved mean has another shape") ||
-      !resize_or_fail(context, *n.saved_deviation, &saved, 1, "batch norm: saved deviation has another shape") || n.in->numel == 0)
+      !resize_or_fail(context, *n.saved_deviation, &saved, 1, "batch norm: saved deviation has another shape") ||
+      n.in->numel == 0)
     return;
-  require(context, dispatch_floating(dtype, [&](auto zero) { normalize<decltype(zero)>(context, n); }), Error::InvalidType,
-          "batch norm of this dtype is not defined");
+  require(context, dispatch_floating(dtype, [&](auto zero) { normalize<decltype(zero)>(context, n); }),
+          Error::InvalidType, "batch norm of this dtype is not defined");
 }
 
 }  // namespace
 
 void native_batch_norm_legit_no_training(KernelContext& context, Span<EValue*> args) {
-  BatchNorm n = {args[0]->tensor, optional(args[1]), optional(args[2]), args[3]->tensor, args[4]->tensor, false,
-                 args[5]->real,   args[6]->real,     args[7]->tensor,   args[8]->tensor, args[9]->tensor, 0, 0};
+  BatchNorm n = {args[0]->tensor,
+                 optional(args[1]),
+                 optional(args[2]),
+                 args[3]->tensor,
+                 args[4]->tensor,
+                 false,
+                 args[5]->real,
+                 args[6]->real,
+                 args[7]->tensor,
+                 args[8]->tensor,
+                 args[9]->tensor,
+                 0,
+                 0};
   run(context, n);
 }
 
 void native_batch_norm_legit(KernelContext& context, Span<EValue*> args) {
-  BatchNorm n = {args[0]->tensor, optional(args[1]), optional(args[2]), args[3]->tensor,  args[4]->tensor,  args[5]->boolean,
-                 args[6]->real,   args[7]->real,     args[8]->tensor,   args[9]->tensor, args[10]->tensor, 0, 0};
+  BatchNorm n = {args[0]->tensor,
+                 optional(args[1]),
+                 optional(args[2]),
+                 args[3]->tensor,
+                 args[4]->tensor,
+                 args[5]->boolean,
+                 args[6]->real,
+                 args[7]->real,
+                 args[8]->tensor,
+                 args[9]->tensor,
+                 args[10]->tensor,
+                 0,
+                 0};
   run(context, n);
 }
 
 void native_batch_norm_legit_no_stats(KernelContext& context, Span<EValue*> args) {
-  BatchNorm n = {args[0]->tensor, optional(args[1]), optional(args[2]), nullptr,          nullptr,          args[3]->boolean,
-                 args[4]->real,   args[5]->real,     args[6]->tensor,   args[7]->tensor, args[8]->tensor, 0, 0};
+  BatchNorm n = {args[0]->tensor,
+                 optional(args[1]),
+                 optional(args[2]),
+                 nullptr,
+                 nullptr,
+                 args[3]->boolean,
+                 args[4]->real,
+                 args[5]->real,
+                 args[6]->tensor,
+                 args[7]->tensor,
+                 args[8]->tensor,
+                 0,
+                 0};
   run(context, n);
 }
 

@@ -1,7 +1,7 @@
 // Convolution as a matrix product: rows are output channels, columns output positions, k is (input channel, tap).
+#include "common/float16.h"
 #include "runtime/kernels/linear_algebra/gemm.h"
 #include "runtime/kernels/neural/conv_geometry.h"
-#include "common/float16.h"
 
 namespace wick {
 namespace {
@@ -33,8 +33,8 @@ void pack_weight(const void* state, int64_t row, int64_t rows, int64_t k, int64_
   const ConvGeometry& g = *s.geometry;
   for (int64_t i = 0; i < k_count; ++i) {
     const Position tap = position_of((k + i) % g.taps(), g.kernel);
-    const T* from = static_cast<const T*>(s.weight) + (k + i) / g.taps() * g.weight_in_stride + tap.at[0] * g.weight_stride[0] +
-                    tap.at[1] * g.weight_stride[1] + tap.at[2] * g.weight_stride[2];
+    const T* from = static_cast<const T*>(s.weight) + (k + i) / g.taps() * g.weight_in_stride +
+                    tap.at[0] * g.weight_stride[0] + tap.at[1] * g.weight_stride[1] + tap.at[2] * g.weight_stride[2];
     for (int64_t r = 0; r < rows; ++r) out[r * k_count + i] = static_cast<float>(from[(row + r) * g.weight_out_stride]);
   }
 }
@@ -56,8 +56,8 @@ int64_t input_offset(const ConvGeometry& g, const Position& origin, const Positi
 }
 
 template <typename T>
-void pack_input(const void* state, const HotKernels& kernels, int64_t k, int64_t k_count, int64_t column, int64_t columns,
-                float* out) {
+void pack_input(const void* state, const HotKernels& kernels, int64_t k, int64_t k_count, int64_t column,
+                int64_t columns, float* out) {
   constexpr int64_t kMaxColumns = 64;
   const ConvState& s = *static_cast<const ConvState*>(state);
   const ConvGeometry& g = *s.geometry;
@@ -87,7 +87,8 @@ void store_output(const void* state, int64_t row, int64_t rows, int64_t column, 
   const T* bias = static_cast<const T*>(s.bias);
   for (int64_t j = 0; j < columns; ++j) {
     const Position at = position_of(column + j, g.output);
-    T* to = static_cast<T*>(s.out) + at.at[0] * g.output_stride[0] + at.at[1] * g.output_stride[1] + at.at[2] * g.output_stride[2];
+    T* to = static_cast<T*>(s.out) + at.at[0] * g.output_stride[0] + at.at[1] * g.output_stride[1] +
+            at.at[2] * g.output_stride[2];
     for (int64_t r = 0; r < rows; ++r) {
       const float value = block[r * columns + j] + (bias ? static_cast<float>(bias[row + r]) : 0.0f);
       to[(row + r) * g.output_channel_stride] = T(value);
@@ -97,16 +98,16 @@ void store_output(const void* state, int64_t row, int64_t rows, int64_t column, 
 
 // --- packing f32 -----------------------------------------------------------------------------------------------------
 
-void pack_positions(const void* state, const HotKernels& kernels, int64_t k, int64_t k_count, int64_t column, int64_t columns,
-                    float* out) {
+void pack_positions(const void* state, const HotKernels& kernels, int64_t k, int64_t k_count, int64_t column,
+                    int64_t columns, float* out) {
   const ConvState& s = *static_cast<const ConvState*>(state);
   const ConvWindow& w = s.window;
-  kernels.pack_strided(w.input + k * w.channel_stride + column * s.position_stride, w.channel_stride, s.position_stride, k_count,
-                       columns, out);
+  kernels.pack_strided(w.input + k * w.channel_stride + column * s.position_stride, w.channel_stride, s.position_stride,
+                       k_count, columns, out);
 }
 
-void pack_window(const void* state, const HotKernels& kernels, int64_t k, int64_t k_count, int64_t column, int64_t columns,
-                 float* out) {
+void pack_window(const void* state, const HotKernels& kernels, int64_t k, int64_t k_count, int64_t column,
+                 int64_t columns, float* out) {
   kernels.pack_im2col(static_cast<const ConvState*>(state)->window, k, k_count, column, columns, out);
 }
 
@@ -147,8 +148,8 @@ bool is_depthwise_plane(const ConvGeometry& g) {
          (g.output[2] == 1 || g.output_stride[2] == 1) && (g.output[1] == 1 || g.output_stride[1] == g.output[2]);
 }
 
-void convolve_depthwise(KernelContext& context, const ConvGeometry& g, const float* input, const float* weight, const float* bias,
-                        float* out) {
+void convolve_depthwise(KernelContext& context, const ConvGeometry& g, const float* input, const float* weight,
+                        const float* bias, float* out) {
   const HotKernels& kernels = hot(context.isa());
   const int64_t channels = g.groups * g.out_channels;
   context.parallel_for(g.batch * channels, 4096 / (g.positions() + 1) + 1, [&](int64_t begin, int64_t end) {
@@ -174,7 +175,8 @@ void convolve_depthwise(KernelContext& context, const ConvGeometry& g, const flo
 }
 
 template <typename T>
-ConvState state_of(const ConvGeometry& g, int64_t index, const Tensor& input, const Tensor& weight, const Tensor* bias, Tensor& out) {
+ConvState state_of(const ConvGeometry& g, int64_t index, const Tensor& input, const Tensor& weight, const Tensor* bias,
+                   Tensor& out) {
   const int64_t image = index / g.groups, group = index % g.groups;
   ConvState s = {};
   s.geometry = &g;
@@ -186,62 +188,66 @@ ConvState state_of(const ConvGeometry& g, int64_t index, const Tensor& input, co
 }
 
 template <typename T>
-void convolve_converted(KernelContext& context, const ConvGeometry& g, const Tensor& input, const Tensor& weight, const Tensor* bias,
-                        Tensor& out) {
+void convolve_converted(KernelContext& context, const ConvGeometry& g, const Tensor& input, const Tensor& weight,
+                        const Tensor* bias, Tensor& out) {
   const GemmScratch scratch = make_gemm_scratch(context, g.out_channels, g.positions(), g.depth(), true);
   if (!scratch.memory) return;
-  run_gemm_batch<ConvState>(context, g.batch * g.groups, g.out_channels, g.positions(), scratch, [&](int64_t index, ConvState& s) {
-    s = state_of<T>(g, index, input, weight, bias, out);
-    GemmProblem p;
-    p.m = g.out_channels;
-    p.n = g.positions();
-    p.k = g.depth();
-    p.pack_a = pack_weight<T>;
-    p.pack_b = pack_input<T>;
-    p.store_c = store_output<T>;
-    p.a_state = p.b_state = p.c_state = &s;
-    return p;
-  });
+  run_gemm_batch<ConvState>(context, g.batch * g.groups, g.out_channels, g.positions(), scratch,
+                            [&](int64_t index, ConvState& s) {
+                              s = state_of<T>(g, index, input, weight, bias, out);
+                              GemmProblem p;
+                              p.m = g.out_channels;
+                              p.n = g.positions();
+                              p.k = g.depth();
+                              p.pack_a = pack_weight<T>;
+                              p.pack_b = pack_input<T>;
+                              p.store_c = store_output<T>;
+                              p.a_state = p.b_state = p.c_state = &s;
+                              return p;
+                            });
 }
 
-void convolve_f32(KernelContext& context, const ConvGeometry& g, const Tensor& input, const Tensor& weight, const Tensor* bias,
-                  Tensor& out) {
+void convolve_f32(KernelContext& context, const ConvGeometry& g, const Tensor& input, const Tensor& weight,
+                  const Tensor* bias, Tensor& out) {
   int64_t in_step = 0, out_step = 0;
   is_flat(g.output, g.output_stride, &out_step);
   const bool pointwise = is_pointwise(g, &in_step), row_major = weight_is_row_major(g);
   const GemmScratch scratch = make_gemm_scratch(context, g.out_channels, g.positions(), g.depth(), false);
   if (!scratch.memory) return;
-  run_gemm_batch<ConvState>(context, g.batch * g.groups, g.out_channels, g.positions(), scratch, [&](int64_t index, ConvState& s) {
-    s = state_of<float>(g, index, input, weight, bias, out);
-    s.window = window_of(g, static_cast<const float*>(s.input));
-    s.position_stride = in_step;
-    GemmProblem p;
-    p.m = g.out_channels;
-    p.n = g.positions();
-    p.k = g.depth();
-    p.a = static_cast<const float*>(s.weight);
-    p.a_row_stride = g.weight_out_stride;
-    if (!row_major) p.pack_a = pack_weight<float>;
-    p.pack_b = g.transposed ? pack_input<float> : pointwise ? pack_positions : pack_window;
-    p.a_state = p.b_state = &s;
-    p.c = static_cast<float*>(s.out);
-    p.c_row_stride = g.output_channel_stride;
-    p.c_column_stride = out_step;
-    p.row_bias = static_cast<const float*>(s.bias);
-    return p;
-  });
+  run_gemm_batch<ConvState>(context, g.batch * g.groups, g.out_channels, g.positions(), scratch,
+                            [&](int64_t index, ConvState& s) {
+                              s = state_of<float>(g, index, input, weight, bias, out);
+                              s.window = window_of(g, static_cast<const float*>(s.input));
+                              s.position_stride = in_step;
+                              GemmProblem p;
+                              p.m = g.out_channels;
+                              p.n = g.positions();
+                              p.k = g.depth();
+                              p.a = static_cast<const float*>(s.weight);
+                              p.a_row_stride = g.weight_out_stride;
+                              if (!row_major) p.pack_a = pack_weight<float>;
+                              p.pack_b = g.transposed ? pack_input<float> : pointwise ? pack_positions : pack_window;
+                              p.a_state = p.b_state = &s;
+                              p.c = static_cast<float*>(s.out);
+                              p.c_row_stride = g.output_channel_stride;
+                              p.c_column_stride = out_step;
+                              p.row_bias = static_cast<const float*>(s.bias);
+                              return p;
+                            });
 }
 
 }  // namespace
 
-void convolve_float(KernelContext& context, const ConvGeometry& g, const Tensor& input, const Tensor& weight, const Tensor* bias,
-                    Tensor& out) {
+void convolve_float(KernelContext& context, const ConvGeometry& g, const Tensor& input, const Tensor& weight,
+                    const Tensor* bias, Tensor& out) {
   if (out.dtype == DType::f16) return convolve_converted<Half>(context, g, input, weight, bias, out);
   if (out.dtype == DType::bf16) return convolve_converted<BFloat16>(context, g, input, weight, bias, out);
   if (is_depthwise_plane(g))
-    return convolve_depthwise(context, g, input.as<float>(), weight.as<float>(), bias ? bias->as<float>() : nullptr, out.as<float>());
+    return convolve_depthwise(context, g, input.as<float>(), weight.as<float>(), bias ? bias->as<float>() : nullptr,
+                              out.as<float>());
   int64_t step = 0;
-  if (!is_flat(g.output, g.output_stride, &step)) return convolve_converted<float>(context, g, input, weight, bias, out);
+  if (!is_flat(g.output, g.output_stride, &step))
+    return convolve_converted<float>(context, g, input, weight, bias, out);
   convolve_f32(context, g, input, weight, bias, out);
 }
 

@@ -11,7 +11,8 @@ void spatial(const int32_t* values, int rank, int64_t fill, int64_t* out) {
 
 bool read_channels(KernelContext& context, const Tensor& input, const Tensor& weight, ConvGeometry& g) {
   const char* const message = "convolution: channels of input, weight and groups do not fit";
-  if (!require(context, g.groups >= 1 && g.groups <= kMaxWindow, Error::InvalidArgument, "convolution: groups must be positive"))
+  if (!require(context, g.groups >= 1 && g.groups <= kMaxWindow, Error::InvalidArgument,
+               "convolution: groups must be positive"))
     return false;
   const int64_t first = weight.sizes[0], second = weight.sizes[1];
   if (!require(context, first % g.groups == 0, Error::InvalidArgument, message)) return false;
@@ -37,10 +38,14 @@ bool read_geometry(KernelContext& context, const Tensor& input, const Tensor& we
   if (!read_channels(context, input, weight, g)) return false;
   const int64_t zeros[3] = {0, 0, 0}, ones[3] = {1, 1, 1};
   int64_t output_padding[3];
-  if (!read_window(context, *arguments.stride, g.dims, 1, 1, ones, "convolution: stride must be positive, one for each dimension", g.stride) ||
-      !read_window(context, *arguments.padding, g.dims, 0, 0, zeros, "convolution: padding must not be negative, one for each dimension", g.padding) ||
-      !read_window(context, *arguments.dilation, g.dims, 1, 1, ones, "convolution: dilation must be positive, one for each dimension", g.dilation) ||
-      !read_window(context, *arguments.output_padding, g.dims, 0, 0, zeros, "convolution: output_padding must not be negative", output_padding))
+  if (!read_window(context, *arguments.stride, g.dims, 1, 1, ones,
+                   "convolution: stride must be positive, one for each dimension", g.stride) ||
+      !read_window(context, *arguments.padding, g.dims, 0, 0, zeros,
+                   "convolution: padding must not be negative, one for each dimension", g.padding) ||
+      !read_window(context, *arguments.dilation, g.dims, 1, 1, ones,
+                   "convolution: dilation must be positive, one for each dimension", g.dilation) ||
+      !read_window(context, *arguments.output_padding, g.dims, 0, 0, zeros,
+                   "convolution: output_padding must not be negative", output_padding))
     return false;
   g.batch = input.sizes[0];
   spatial(input.sizes, input.rank, 1, g.input);
@@ -50,11 +55,14 @@ bool read_geometry(KernelContext& context, const Tensor& input, const Tensor& we
   g.input_batch_stride = input.strides[0];
   g.input_channel_stride = input.strides[1];
   for (int d = 0; d < 3; ++d) {
-    if (!require(context, g.kernel[d] >= 1, Error::InvalidArgument, "convolution: kernel must not be empty")) return false;
+    if (!require(context, g.kernel[d] >= 1, Error::InvalidArgument, "convolution: kernel must not be empty"))
+      return false;
     const int64_t reach = g.dilation[d] * (g.kernel[d] - 1) + 1;
-    const int64_t outputs = g.transposed ? (g.input[d] - 1) * g.stride[d] - 2 * g.padding[d] + reach + output_padding[d]
-                                         : window_outputs(g.input[d], g.kernel[d], g.stride[d], g.padding[d], g.dilation[d], false);
-    if (!require(context, outputs >= 1 && outputs < INT32_MAX, Error::InvalidArgument, "convolution: kernel does not fit the padded input"))
+    const int64_t outputs =
+        g.transposed ? (g.input[d] - 1) * g.stride[d] - 2 * g.padding[d] + reach + output_padding[d]
+                     : window_outputs(g.input[d], g.kernel[d], g.stride[d], g.padding[d], g.dilation[d], false);
+    if (!require(context, outputs >= 1 && outputs < INT32_MAX, Error::InvalidArgument,
+                 "convolution: kernel does not fit the padded input"))
       return false;
     g.output[d] = outputs;
     g.out_step[d] = g.transposed ? 1 : g.stride[d];

@@ -4,21 +4,23 @@
 
 namespace wick {
 
-/// One convolution. Unused leading spatial dimensions have size 1, kernel 1, stride 1. Output position o and tap t read input
-/// position (o * out_step + origin + t * tap_step) / divisor if that divides and lies inside: this covers ordinary
-/// (divisor 1) and transposed convolutions (divisor = stride) alike.
+/// One convolution. Unused leading spatial dimensions have size 1, kernel 1, stride 1. Output position o and tap t read
+/// input position (o * out_step + origin + t * tap_step) / divisor if that divides and lies inside: this covers
+/// ordinary (divisor 1) and transposed convolutions (divisor = stride) alike.
 struct ConvGeometry {
   int dims = 2;
   bool transposed = false;
   int64_t batch = 0, groups = 1;
-  int64_t in_channels = 0, out_channels = 0;              // of one group
+  int64_t in_channels = 0, out_channels = 0;  // of one group
   int64_t input[3], output[3], kernel[3], stride[3], padding[3], dilation[3];
   int64_t out_step[3], origin[3], tap_step[3], divisor[3];
   int64_t input_batch_stride = 0, input_channel_stride = 0, input_stride[3];
   int64_t output_batch_stride = 0, output_channel_stride = 0, output_stride[3];
   int64_t weight_out_stride = 0, weight_in_stride = 0, weight_stride[3];
 
-  int64_t weight_group_stride() const { return transposed ? in_channels * weight_in_stride : out_channels * weight_out_stride; }
+  int64_t weight_group_stride() const {
+    return transposed ? in_channels * weight_in_stride : out_channels * weight_out_stride;
+  }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t depth() const { return in_channels * taps(); }  // k of the matrix product
   int64_t positions() const { return output[0] * output[1] * output[2]; }

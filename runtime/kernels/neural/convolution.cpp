@@ -10,8 +10,8 @@ namespace {
 
 /// Plain loops in logical order for types the blocked product does not take. Integers wrap.
 template <typename T, typename Sum>
-void convolve_any(KernelContext& context, const ConvGeometry& g, const Tensor& input, const Tensor& weight, const Tensor* bias,
-                  Tensor& out) {
+void convolve_any(KernelContext& context, const ConvGeometry& g, const Tensor& input, const Tensor& weight,
+                  const Tensor* bias, Tensor& out) {
   const int64_t channels = g.groups * g.out_channels;
   const auto element = [&](const T* in, const T* w, const int64_t* o) {
     Sum sum = Sum(0);
@@ -37,8 +37,7 @@ void convolve_any(KernelContext& context, const ConvGeometry& g, const Tensor& i
     for (int64_t item = begin; item < end; ++item) {
       const int64_t image = item / channels, channel = item % channels, group = channel / g.out_channels;
       const T* in = input.as<T>() + image * g.input_batch_stride + group * g.in_channels * g.input_channel_stride;
-      const T* w = weight.as<T>() + channel % g.out_channels * g.weight_out_stride +
-                   group * g.weight_group_stride();
+      const T* w = weight.as<T>() + channel % g.out_channels * g.weight_out_stride + group * g.weight_group_stride();
       T* to = out.as<T>() + image * g.output_batch_stride + channel * g.output_channel_stride;
       const Sum start = bias ? static_cast<Sum>(bias->as<T>()[channel]) : Sum(0);
       int64_t o[3];
@@ -64,8 +63,8 @@ void convolution(KernelContext& context, Span<EValue*> args) {
   if (!read_geometry(context, input, weight, arguments, &g)) return;
   const bool same = input.dtype == weight.dtype && input.dtype == out.dtype && (!bias || bias->dtype == input.dtype);
   if (!require(context, same, Error::InvalidType, "convolution: dtypes differ")) return;
-  if (!require(context, !bias || (bias->rank == 1 && bias->sizes[0] == g.out_channels * g.groups), Error::InvalidArgument,
-               "convolution: bias must have one element for each output channel"))
+  if (!require(context, !bias || (bias->rank == 1 && bias->sizes[0] == g.out_channels * g.groups),
+               Error::InvalidArgument, "convolution: bias must have one element for each output channel"))
     return;
   int32_t sizes[5];
   const int rank = output_sizes(g, sizes);
@@ -76,9 +75,8 @@ void convolution(KernelContext& context, Span<EValue*> args) {
   if (out.dtype == DType::f32 || out.dtype == DType::f16 || out.dtype == DType::bf16)
     return convolve_float(context, g, input, weight, bias, out);
   if (out.dtype == DType::f64) return convolve_any<double, double>(context, g, input, weight, bias, out);
-  const bool known = dispatch_integral(out.dtype, [&](auto zero) {
-    convolve_any<decltype(zero), uint64_t>(context, g, input, weight, bias, out);
-  });
+  const bool known = dispatch_integral(
+      out.dtype, [&](auto zero) { convolve_any<decltype(zero), uint64_t>(context, g, input, weight, bias, out); });
   require(context, known, Error::InvalidType, "convolution of this dtype is not defined");
 }
 

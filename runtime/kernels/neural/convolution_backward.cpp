@@ -1,4 +1,5 @@
-// Gradients of aten::convolution by input, weight and bias, one scatter over all products.   Source: aten::convolution_backward.
+// Gradients of aten::convolution by input, weight and bias, one scatter over all products.   Source:
+// aten::convolution_backward.
 #include <string.h>
 
 #include "runtime/kernels/dispatch.h"
@@ -47,7 +48,8 @@ void add_products(const ConvGeometry& g, const Gradients& t) {
         const int64_t group = channel / g.out_channels;
         const int64_t in_base = n * g.input_batch_stride + (group * g.in_channels + i) * g.input_channel_stride;
         const int64_t out_base = n * g.output_batch_stride + channel * g.output_channel_stride;
-        const int64_t weight_base = group * g.weight_group_stride() + channel % g.out_channels * g.weight_out_stride + i * g.weight_in_stride;
+        const int64_t weight_base =
+            group * g.weight_group_stride() + channel % g.out_channels * g.weight_out_stride + i * g.weight_in_stride;
         for_each_product(g, [&](int64_t in, int64_t out, int64_t tap) {
           const Sum gradient = static_cast<Sum>(t.gradient->as<T>()[out_base + out]);
           if (t.by_input) {
@@ -70,15 +72,17 @@ void sum_bias(const ConvGeometry& g, const Gradients& t) {
     for (int64_t n = 0; n < g.batch; ++n)
       for (int64_t p = 0; p < g.positions(); ++p)
         sum += static_cast<Sum>(t.gradient->as<T>()[n * g.output_batch_stride + channel * g.output_channel_stride +
-                                                     p / g.output[2] / g.output[1] * g.output_stride[0] +
-                                                     p / g.output[2] % g.output[1] * g.output_stride[1] + p % g.output[2] * g.output_stride[2]]);
+                                                    p / g.output[2] / g.output[1] * g.output_stride[0] +
+                                                    p / g.output[2] % g.output[1] * g.output_stride[1] +
+                                                    p % g.output[2] * g.output_stride[2]]);
     t.by_bias->as<T>()[channel] = T(sum);
   }
 }
 
 /// Gives a gradient the shape of `like` and zeros. The strides must be the operand's: both are indexed alike.
 bool prepare(KernelContext& context, const Tensor& like, Tensor& gradient) {
-  if (!resize_or_fail(context, gradient, like.sizes, like.rank, "convolution backward: a gradient has another shape")) return false;
+  if (!resize_or_fail(context, gradient, like.sizes, like.rank, "convolution backward: a gradient has another shape"))
+    return false;
   if (!require(context, gradient.dtype == like.dtype && same_layout(gradient, like), Error::InvalidArgument,
                "convolution backward: a gradient must have dtype and dim order of what it is a gradient by"))
     return false;
@@ -89,27 +93,35 @@ bool prepare(KernelContext& context, const Tensor& like, Tensor& gradient) {
 }  // namespace
 
 void convolution_backward(KernelContext& context, Span<EValue*> args) {
-  Gradients t = {args[0]->tensor, args[1]->tensor, args[2]->tensor, args[11]->tensor, args[12]->tensor, args[13]->tensor};
+  Gradients t = {args[0]->tensor,  args[1]->tensor,  args[2]->tensor,
+                 args[11]->tensor, args[12]->tensor, args[13]->tensor};
   const Span<const bool> wanted = args[10]->bools();
   const ConvArguments arguments = {args[4], args[5], args[6], args[7]->boolean, args[8], args[9]->integer};
   ConvGeometry g;
-  if (!require(context, wanted.size() == 3, Error::InvalidArgument, "convolution backward: output_mask must have three entries") ||
+  if (!require(context, wanted.size() == 3, Error::InvalidArgument,
+               "convolution backward: output_mask must have three entries") ||
       !read_geometry(context, *t.input, *t.weight, arguments, &g))
     return;
   int32_t sizes[5];
   const int rank = output_sizes(g, sizes);
-  const bool fits = t.gradient->rank == rank && memcmp(sizes, t.gradient->sizes, static_cast<size_t>(rank) * sizeof sizes[0]) == 0;
-  if (!require(context, fits, Error::InvalidArgument, "convolution backward: grad_output has not the shape of the output") ||
-      !require(context, t.gradient->dtype == t.input->dtype && t.input->dtype == t.weight->dtype, Error::InvalidType, "dtypes differ"))
+  const bool fits =
+      t.gradient->rank == rank && memcmp(sizes, t.gradient->sizes, static_cast<size_t>(rank) * sizeof sizes[0]) == 0;
+  if (!require(context, fits, Error::InvalidArgument,
+               "convolution backward: grad_output has not the shape of the output") ||
+      !require(context, t.gradient->dtype == t.input->dtype && t.input->dtype == t.weight->dtype, Error::InvalidType,
+               "dtypes differ"))
     return;
   set_output_strides(g, *t.gradient);
   if (!wanted[0]) t.by_input = nullptr;
   if (!wanted[1]) t.by_weight = nullptr;
   if (!wanted[2]) t.by_bias = nullptr;
-  if ((t.by_input && !prepare(context, *t.input, *t.by_input)) || (t.by_weight && !prepare(context, *t.weight, *t.by_weight))) return;
+  if ((t.by_input && !prepare(context, *t.input, *t.by_input)) ||
+      (t.by_weight && !prepare(context, *t.weight, *t.by_weight)))
+    return;
   const int32_t channels = sizes[1];
-  if (t.by_bias && (!resize_or_fail(context, *t.by_bias, &channels, 1, "convolution backward: bias gradient has another shape") ||
-                    !require(context, t.by_bias->dtype == t.input->dtype, Error::InvalidType, "dtypes differ")))
+  if (t.by_bias &&
+      (!resize_or_fail(context, *t.by_bias, &channels, 1, "convolution backward: bias gradient has another shape") ||
+       !require(context, t.by_bias->dtype == t.input->dtype, Error::InvalidType, "dtypes differ")))
     return;
   const bool known = dispatch_floating(t.input->dtype, [&](auto zero) {
     add_products<decltype(zero)>(g, t);

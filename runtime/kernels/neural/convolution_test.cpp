@@ -32,7 +32,8 @@ struct Case {
 };
 
 /// The definition, output by output (ordinary) or input by input (transposed), in double.
-std::vector<double> reference(const Case& c, const std::vector<double>& x, const std::vector<double>& w, const std::vector<double>& b) {
+std::vector<double> reference(const Case& c, const std::vector<double>& x, const std::vector<double>& w,
+                              const std::vector<double>& b) {
   const int64_t channels = c.groups * c.out_channels, taps = c.kernel[0] * c.kernel[1] * c.kernel[2];
   const int64_t in_size = c.input[0] * c.input[1] * c.input[2], out_size = c.output[0] * c.output[1] * c.output[2];
   std::vector<double> y(static_cast<size_t>(c.batch * channels * out_size));
@@ -41,13 +42,15 @@ std::vector<double> reference(const Case& c, const std::vector<double>& x, const
       for (int64_t i = 0; i < c.in_channels; ++i)
         for (int64_t t = 0; t < taps; ++t) {
           const int64_t g = o / c.out_channels, ic = g * c.in_channels + i;
-          const double weight = c.transposed ? w[static_cast<size_t>((ic * c.out_channels + o % c.out_channels) * taps + t)]
-                                             : w[static_cast<size_t>((o * c.in_channels + i) * taps + t)];
+          const double weight = c.transposed
+                                    ? w[static_cast<size_t>((ic * c.out_channels + o % c.out_channels) * taps + t)]
+                                    : w[static_cast<size_t>((o * c.in_channels + i) * taps + t)];
           const int64_t tap[3] = {t / c.kernel[2] / c.kernel[1], t / c.kernel[2] % c.kernel[1], t % c.kernel[2]};
           const int64_t* from_sizes = c.transposed ? c.input : c.output;
           const int64_t* to_sizes = c.transposed ? c.output : c.input;
           for (int64_t p = 0; p < (c.transposed ? in_size : out_size); ++p) {
-            const int64_t at[3] = {p / from_sizes[2] / from_sizes[1], p / from_sizes[2] % from_sizes[1], p % from_sizes[2]};
+            const int64_t at[3] = {p / from_sizes[2] / from_sizes[1], p / from_sizes[2] % from_sizes[1],
+                                   p % from_sizes[2]};
             int64_t q = 0;
             bool inside = true;
             for (int d = 0; d < 3; ++d) {
@@ -61,18 +64,23 @@ std::vector<double> reference(const Case& c, const std::vector<double>& x, const
                 weight * x[static_cast<size_t>((n * c.groups * c.in_channels + ic) * in_size + in_at)];
           }
         }
-  for (size_t e = 0; c.bias && e < y.size(); ++e) y[e] += b[e / static_cast<size_t>(out_size) % static_cast<size_t>(channels)];
+  for (size_t e = 0; c.bias && e < y.size(); ++e)
+    y[e] += b[e / static_cast<size_t>(out_size) % static_cast<size_t>(channels)];
   return y;
 }
 
 std::vector<double> random_values(std::mt19937& rng, size_t count, bool whole) {
   std::vector<double> v(count);
-  for (double& e : v) e = whole ? static_cast<double>(static_cast<int>(rng() % 7) - 3) : (static_cast<double>(rng() % 2001) - 1000) / 1000;
+  for (double& e : v)
+    e = whole ? static_cast<double>(static_cast<int>(rng() % 7) - 3)
+              : (static_cast<double>(rng() % 2001) - 1000) / 1000;
   return v;
 }
 
 std::vector<uint8_t> channels_last(int dims) {
-  return dims == 1 ? std::vector<uint8_t>{0, 2, 1} : dims == 2 ? std::vector<uint8_t>{0, 2, 3, 1} : std::vector<uint8_t>{0, 2, 3, 4, 1};
+  return dims == 1   ? std::vector<uint8_t>{0, 2, 1}
+         : dims == 2 ? std::vector<uint8_t>{0, 2, 3, 1}
+                     : std::vector<uint8_t>{0, 2, 3, 4, 1};
 }
 
 size_t numel(const std::vector<int32_t>& sizes) {
@@ -83,8 +91,10 @@ size_t numel(const std::vector<int32_t>& sizes) {
 
 void run(std::mt19937& rng, const Case& c, DType dtype, bool in_last, bool weight_last, bool out_last, IsaLevel isa) {
   const int64_t channels = c.groups * c.out_channels;
-  const auto x_sizes = c.sizes(c.batch, c.groups * c.in_channels, c.input), y_sizes = c.sizes(c.batch, channels, c.output);
-  const auto w_sizes = c.transposed ? c.sizes(c.groups * c.in_channels, c.out_channels, c.kernel) : c.sizes(channels, c.in_channels, c.kernel);
+  const auto x_sizes = c.sizes(c.batch, c.groups * c.in_channels, c.input),
+             y_sizes = c.sizes(c.batch, channels, c.output);
+  const auto w_sizes = c.transposed ? c.sizes(c.groups * c.in_channels, c.out_channels, c.kernel)
+                                    : c.sizes(channels, c.in_channels, c.kernel);
   const bool whole = dtype != DType::f32 && dtype != DType::f64;
   const auto x = random_values(rng, numel(x_sizes), whole), w = random_values(rng, numel(w_sizes), whole);
   const auto b = random_values(rng, static_cast<size_t>(channels), whole);
@@ -97,8 +107,16 @@ void run(std::mt19937& rng, const Case& c, DType dtype, bool in_last, bool weigh
   RandomState random;
   SplitParallelism split;
   KernelContext context(Span<uint8_t>(temp.data(), temp.size()), &random, rng() % 2 ? &split : nullptr, isa);
-  std::vector<Arg> args = {in, weight, c.bias ? Arg(bias) : Arg(nullptr), c.list(c.stride), c.list(c.padding), c.list(c.dilation),
-                           c.transposed, c.list(c.extra), c.groups, out};
+  std::vector<Arg> args = {in,
+                           weight,
+                           c.bias ? Arg(bias) : Arg(nullptr),
+                           c.list(c.stride),
+                           c.list(c.padding),
+                           c.list(c.dilation),
+                           c.transposed,
+                           c.list(c.extra),
+                           c.groups,
+                           out};
   ASSERT_EQ(call_detailed("aten::convolution.out", args, context), Error::Ok) << context.message();
   EXPECT_TRUE(near(out, reference(c, x, w, b), 1e-5, dtype == DType::f32 ? 2e-5 : 1e-9));
 }
@@ -173,7 +191,8 @@ TEST(Convolution, SmallTempMemoryGivesTheSameBits) {
     SplitParallelism split;
     KernelContext context(Span<uint8_t>(temp.data(), temp.size()), nullptr, bytes == 60000 ? &split : nullptr);
     ASSERT_EQ(call_detailed("aten::convolution.out",
-                            {in, weight, nullptr, int_list({1, 1}), int_list({1, 1}), int_list({1, 1}), false, int_list({0, 0}), 1, out},
+                            {in, weight, nullptr, int_list({1, 1}), int_list({1, 1}), int_list({1, 1}), false,
+                             int_list({0, 0}), 1, out},
                             context),
               Error::Ok);
     results.push_back(out.bytes());
@@ -183,7 +202,8 @@ TEST(Convolution, SmallTempMemoryGivesTheSameBits) {
 }
 
 TEST(Convolution, ImpossibleArgumentsAreRefused) {
-  TestTensor in = make(DType::f32, {1, 2, 5, 5}, {1}), weight = make(DType::f32, {4, 2, 3, 3}, {1}), out = make_out(DType::f32, {1, 4, 3, 3});
+  TestTensor in = make(DType::f32, {1, 2, 5, 5}, {1}), weight = make(DType::f32, {4, 2, 3, 3}, {1}),
+             out = make_out(DType::f32, {1, 4, 3, 3});
   const auto one = int_list({1, 1}), zero = int_list({0, 0});
   const auto attempt = [&](const Arg& stride, const Arg& padding, const Arg& dilation, int64_t groups) {
     return call("aten::convolution.out", {in, weight, nullptr, stride, padding, dilation, false, zero, groups, out});

@@ -29,11 +29,15 @@ void philox(uint64_t key, uint64_t counter, uint32_t* words) {
 void native_dropout(KernelContext& context, Span<EValue*> args) {
   const Tensor& in = *args[0]->tensor;
   const double p = args[1]->real;
-  if (!require(context, args[2]->is_none() || args[2]->tag == Tag::boolean, Error::InvalidType, "dropout: train must be a bool or None")) return;
+  if (!require(context, args[2]->is_none() || args[2]->tag == Tag::boolean, Error::InvalidType,
+               "dropout: train must be a bool or None"))
+    return;
   const bool train = args[2]->is_none() || args[2]->boolean;
   Tensor &out = *args[3]->tensor, &mask = *args[4]->tensor;
   if (!require(context, p >= 0 && p <= 1, Error::InvalidArgument, "dropout: p must lie in [0, 1]")) return;
-  if (!require(context, out.dtype == in.dtype && mask.dtype == DType::boolean, Error::InvalidType, "dropout: wrong dtype of out or mask")) return;
+  if (!require(context, out.dtype == in.dtype && mask.dtype == DType::boolean, Error::InvalidType,
+               "dropout: wrong dtype of out or mask"))
+    return;
   if (!resize_or_fail(context, out, in.sizes, in.rank, "dropout: out has another shape") ||
       !resize_or_fail(context, mask, in.sizes, in.rank, "dropout: mask has another shape"))
     return;

@@ -17,11 +17,16 @@ struct Values {
   std::vector<double> values;
   bool is_out;
 };
-using Item = std::variant<std::nullptr_t, Input, Values, int64_t, double, bool, std::vector<int64_t>, std::vector<double>, std::vector<bool>>;
+using Item = std::variant<std::nullptr_t, Input, Values, int64_t, double, bool, std::vector<int64_t>,
+                          std::vector<double>, std::vector<bool>>;
 
 Item in(DType dtype, std::vector<int32_t> sizes, int seed) { return Input{dtype, std::move(sizes), seed}; }
-Item given(DType dtype, std::vector<int32_t> sizes, std::vector<double> values) { return Values{dtype, std::move(sizes), std::move(values), false}; }
-Item out(DType dtype, std::vector<int32_t> sizes, std::vector<double> values) { return Values{dtype, std::move(sizes), std::move(values), true}; }
+Item given(DType dtype, std::vector<int32_t> sizes, std::vector<double> values) {
+  return Values{dtype, std::move(sizes), std::move(values), false};
+}
+Item out(DType dtype, std::vector<int32_t> sizes, std::vector<double> values) {
+  return Values{dtype, std::move(sizes), std::move(values), true};
+}
 Item none() { return nullptr; }
 template <typename T>
 Item number(T value) {
@@ -44,7 +49,8 @@ const std::vector<EagerCase>& cases() {
   return all;
 }
 
-TestTensor make_values(DType dtype, const std::vector<int32_t>& sizes, const std::vector<double>& values, std::vector<uint8_t> order) {
+TestTensor make_values(DType dtype, const std::vector<int32_t>& sizes, const std::vector<double>& values,
+                       std::vector<uint8_t> order) {
   if (!is_complex(dtype)) return make(dtype, sizes, values, std::move(order));
   std::vector<std::complex<double>> pairs;
   for (size_t i = 0; i + 1 < values.size(); i += 2) pairs.emplace_back(values[i], values[i + 1]);
@@ -55,7 +61,8 @@ std::vector<double> formula(const Input& input) {
   size_t count = is_complex(input.dtype) ? 2 : 1;
   for (int32_t s : input.sizes) count *= static_cast<size_t>(s);
   std::vector<double> v(count);
-  for (size_t i = 0; i < count; ++i) v[i] = (static_cast<double>((i * 37 + static_cast<size_t>(input.seed) * 11) % 97) - 48) / 16;
+  for (size_t i = 0; i < count; ++i)
+    v[i] = (static_cast<double>((i * 37 + static_cast<size_t>(input.seed) * 11) % 97) - 48) / 16;
   return v;
 }
 
@@ -65,24 +72,32 @@ void run(const EagerCase& c, IsaLevel isa, bool split_work, bool last) {
   std::vector<std::pair<TestTensor*, const Values*>> outs;
   std::vector<Arg> args;
   const auto order = [&](size_t rank) {
-    return !last ? std::vector<uint8_t>{} : rank == 4 ? std::vector<uint8_t>{0, 2, 3, 1} : rank == 5 ? std::vector<uint8_t>{0, 2, 3, 4, 1} : std::vector<uint8_t>{};
+    return !last       ? std::vector<uint8_t>{}
+           : rank == 4 ? std::vector<uint8_t>{0, 2, 3, 1}
+           : rank == 5 ? std::vector<uint8_t>{0, 2, 3, 4, 1}
+                       : std::vector<uint8_t>{};
   };
   for (const Item& item : c.items) {
     if (const Input* input = std::get_if<Input>(&item)) {
-      tensors.push_back(std::make_unique<TestTensor>(make_values(input->dtype, input->sizes, formula(*input), order(input->sizes.size()))));
+      tensors.push_back(std::make_unique<TestTensor>(
+          make_values(input->dtype, input->sizes, formula(*input), order(input->sizes.size()))));
       args.emplace_back(*tensors.back());
     } else if (const Values* v = std::get_if<Values>(&item)) {
-      tensors.push_back(std::make_unique<TestTensor>(v->is_out ? make_out(v->dtype, v->sizes, order(v->sizes.size()))
-                                                               : make_values(v->dtype, v->sizes, v->values, order(v->sizes.size()))));
+      tensors.push_back(
+          std::make_unique<TestTensor>(v->is_out ? make_out(v->dtype, v->sizes, order(v->sizes.size()))
+                                                 : make_values(v->dtype, v->sizes, v->values, order(v->sizes.size()))));
       args.emplace_back(*tensors.back());
       if (v->is_out) outs.emplace_back(tensors.back().get(), v);
     } else if (std::holds_alternative<std::nullptr_t>(item)) {
       args.emplace_back(nullptr);
     } else {
-      std::visit([&](const auto& value) {
-        using V = std::decay_t<decltype(value)>;
-        if constexpr (!std::is_same_v<V, Input> && !std::is_same_v<V, Values> && !std::is_same_v<V, std::nullptr_t>) args.emplace_back(value);
-      }, item);
+      std::visit(
+          [&](const auto& value) {
+            using V = std::decay_t<decltype(value)>;
+            if constexpr (!std::is_same_v<V, Input> && !std::is_same_v<V, Values> && !std::is_same_v<V, std::nullptr_t>)
+              args.emplace_back(value);
+          },
+          item);
     }
   }
   std::vector<uint8_t> temp(4u << 20);
@@ -98,7 +113,8 @@ void run(const EagerCase& c, IsaLevel isa, bool split_work, bool last) {
     const auto actual = complex_values(*tensor);
     for (size_t i = 0; i < actual.size(); ++i) {
       EXPECT_NEAR(actual[i].real(), expected->values[2 * i], c.atol + c.rtol * fabs(expected->values[2 * i])) << i;
-      EXPECT_NEAR(actual[i].imag(), expected->values[2 * i + 1], c.atol + c.rtol * fabs(expected->values[2 * i + 1])) << i;
+      EXPECT_NEAR(actual[i].imag(), expected->values[2 * i + 1], c.atol + c.rtol * fabs(expected->values[2 * i + 1]))
+          << i;
     }
   }
 }
@@ -124,7 +140,8 @@ TEST(NeuralKernels, GiveWhatEagerGives) {
   for (size_t i = 0; i < cases().size(); ++i) {
     for (IsaLevel isa : {IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512}) {
       if (isa > best_level()) continue;
-      SCOPED_TRACE("case " + std::to_string(i) + " " + cases()[i].kernel + " level " + std::to_string(static_cast<int>(isa)));
+      SCOPED_TRACE("case " + std::to_string(i) + " " + cases()[i].kernel + " level " +
+                   std::to_string(static_cast<int>(isa)));
       run(cases()[i], isa, isa == IsaLevel::avx2, false);
     }
   }
@@ -132,7 +149,9 @@ TEST(NeuralKernels, GiveWhatEagerGives) {
 
 TEST(NeuralKernels, TakeChannelsLastTensors) {
   for (size_t i = 0; i < cases().size(); ++i) {
-    if (has_complex(cases()[i]) || std::string(cases()[i].kernel).find("wick::") == 0 || std::string(cases()[i].kernel).find("dist") != std::string::npos) continue;
+    if (has_complex(cases()[i]) || std::string(cases()[i].kernel).find("wick::") == 0 ||
+        std::string(cases()[i].kernel).find("dist") != std::string::npos)
+      continue;
     SCOPED_TRACE("case " + std::to_string(i) + " " + cases()[i].kernel);
     run(cases()[i], best_level(), i % 2, true);
   }

@@ -27,17 +27,20 @@ struct Lines {
 
 struct Pass {
   int dim;
-  int64_t n;       // transform length
+  int64_t n;  // transform length
   bool forward;
-  double scale;    // of the result
+  double scale;  // of the result
 };
 
 bool read_dims(KernelContext& context, const Tensor& self, Span<const int64_t> list, int* dims) {
   bool used[kMaxRank] = {};
-  if (!require(context, !list.empty() && list.size() <= self.rank, Error::InvalidArgument, "fft: wanted one or more dimensions")) return false;
+  if (!require(context, !list.empty() && list.size() <= self.rank, Error::InvalidArgument,
+               "fft: wanted one or more dimensions"))
+    return false;
   for (size_t i = 0; i < list.size(); ++i) {
     const int64_t dim = list[i] < 0 ? list[i] + self.rank : list[i];
-    if (!require(context, dim >= 0 && dim < self.rank && !used[dim], Error::InvalidArgument, "fft: dimension out of range or repeated"))
+    if (!require(context, dim >= 0 && dim < self.rank && !used[dim], Error::InvalidArgument,
+                 "fft: dimension out of range or repeated"))
       return false;
     used[dim] = true;
     dims[i] = static_cast<int>(dim);
@@ -49,8 +52,8 @@ double scale_of(int64_t normalization, double count) {
   return normalization == 0 ? 1 : normalization == 1 ? 1 / math::sqrt(count) : 1 / count;
 }
 
-/// from -> to along pass.dim, line by line. In and Out are real or complex elements of type F. A real input has no imaginary
-/// part; a real output drops it; a half spectrum (complex in, real out) is completed by symmetry.
+/// from -> to along pass.dim, line by line. In and Out are real or complex elements of type F. A real input has no
+/// imaginary part; a real output drops it; a half spectrum (complex in, real out) is completed by symmetry.
 template <typename In, typename Out, typename F>
 void transform(KernelContext& context, const Pass& pass, const Tensor& from, Tensor& to) {
   constexpr bool real_in = sizeof(In) == sizeof(F), real_out = sizeof(Out) == sizeof(F);
@@ -78,7 +81,9 @@ void transform(KernelContext& context, const Pass& pass, const Tensor& from, Ten
             line[k] = {static_cast<double>(x[at * in_step]), 0};
           } else {
             const double im = static_cast<double>(x[2 * at * in_step + 1]);
-            line[k] = {static_cast<double>(x[2 * at * in_step]), mirrored ? -im : real_out && (k == 0 || 2 * k == plan.n) ? 0 : im};
+            line[k] = {static_cast<double>(x[2 * at * in_step]), mirrored                                  ? -im
+                                                                 : real_out && (k == 0 || 2 * k == plan.n) ? 0
+                                                                                                           : im};
           }
         }
         fourier_transform(plan, pass.forward, line, line + plan.n);
@@ -96,7 +101,8 @@ void transform(KernelContext& context, const Pass& pass, const Tensor& from, Ten
 }
 
 template <typename F>
-void transform_as(KernelContext& context, const Pass& pass, bool real_in, bool real_out, const Tensor& from, Tensor& to) {
+void transform_as(KernelContext& context, const Pass& pass, bool real_in, bool real_out, const Tensor& from,
+                  Tensor& to) {
   using C = std::complex<F>;
   if (real_in) return transform<F, C, F>(context, pass, from, to);
   if (real_out) return transform<C, F, F>(context, pass, from, to);
@@ -106,7 +112,8 @@ void transform_as(KernelContext& context, const Pass& pass, bool real_in, bool r
 void transform_any(KernelContext& context, const Pass& pass, const Tensor& from, Tensor& to) {
   const bool real_in = !is_complex(from.dtype), real_out = !is_complex(to.dtype);
   const bool single = to.dtype == DType::f32 || to.dtype == DType::c64;
-  single ? transform_as<float>(context, pass, real_in, real_out, from, to) : transform_as<double>(context, pass, real_in, real_out, from, to);
+  single ? transform_as<float>(context, pass, real_in, real_out, from, to)
+         : transform_as<double>(context, pass, real_in, real_out, from, to);
 }
 
 /// Is `complex` the complex dtype of `real`?
@@ -114,8 +121,10 @@ bool belong(DType real, DType complex) {
   return (real == DType::f32 && complex == DType::c64) || (real == DType::f64 && complex == DType::c128);
 }
 
-bool prepare(KernelContext& context, const Tensor& self, const EValue& dim_list, int64_t normalization, int* dims, int32_t* sizes) {
-  if (!require(context, normalization >= 0 && normalization <= 2, Error::InvalidArgument, "fft: unknown normalization")) return false;
+bool prepare(KernelContext& context, const Tensor& self, const EValue& dim_list, int64_t normalization, int* dims,
+             int32_t* sizes) {
+  if (!require(context, normalization >= 0 && normalization <= 2, Error::InvalidArgument, "fft: unknown normalization"))
+    return false;
   for (int d = 0; d < self.rank; ++d) sizes[d] = self.sizes[d];
   return read_dims(context, self, dim_list.ints(), dims);
 }
@@ -129,8 +138,8 @@ void fft_c2c(KernelContext& context, Span<EValue*> args) {
   int32_t sizes[kMaxRank];
   const int64_t normalization = args[2]->integer;
   if (!prepare(context, self, *args[1], normalization, dims, sizes)) return;
-  if (!require(context, (self.dtype == DType::c64 || self.dtype == DType::c128) && out.dtype == self.dtype, Error::InvalidType,
-               "fft: wanted c64 or c128 in and out"))
+  if (!require(context, (self.dtype == DType::c64 || self.dtype == DType::c128) && out.dtype == self.dtype,
+               Error::InvalidType, "fft: wanted c64 or c128 in and out"))
     return;
   if (!resize_or_fail(context, out, sizes, self.rank, "fft: out has another shape") || out.numel == 0) return;
   const Tensor* from = &self;
@@ -148,14 +157,16 @@ void fft_r2c(KernelContext& context, Span<EValue*> args) {
   int32_t sizes[kMaxRank];
   const int64_t normalization = args[2]->integer;
   if (!prepare(context, self, *args[1], normalization, dims, sizes)) return;
-  if (!require(context, belong(self.dtype, out.dtype), Error::InvalidType, "fft: wanted f32 to c64 or f64 to c128")) return;
+  if (!require(context, belong(self.dtype, out.dtype), Error::InvalidType, "fft: wanted f32 to c64 or f64 to c128"))
+    return;
   const size_t count = args[1]->ints().size();
   const int last = dims[count - 1];
   if (args[3]->boolean && sizes[last] > 0) sizes[last] = sizes[last] / 2 + 1;
   if (!resize_or_fail(context, out, sizes, self.rank, "fft: out has another shape") || out.numel == 0) return;
   for (size_t i = count; i-- > 0 && context.ok();) {
     const int64_t n = self.sizes[dims[i]];
-    transform_any(context, {dims[i], n, true, scale_of(normalization, static_cast<double>(n))}, i + 1 == count ? self : out, out);
+    transform_any(context, {dims[i], n, true, scale_of(normalization, static_cast<double>(n))},
+                  i + 1 == count ? self : out, out);
   }
 }
 
@@ -166,10 +177,13 @@ void fft_c2r(KernelContext& context, Span<EValue*> args) {
   int dims[kMaxRank];
   int32_t sizes[kMaxRank];
   if (!prepare(context, self, *args[1], normalization, dims, sizes)) return;
-  if (!require(context, belong(out.dtype, self.dtype), Error::InvalidType, "fft: wanted c64 to f32 or c128 to f64")) return;
+  if (!require(context, belong(out.dtype, self.dtype), Error::InvalidType, "fft: wanted c64 to f32 or c128 to f64"))
+    return;
   const size_t count = args[1]->ints().size();
   const int last = dims[count - 1];
-  if (!require(context, last_size >= 1 && last_size <= INT32_MAX, Error::InvalidArgument, "fft: last size must be positive")) return;
+  if (!require(context, last_size >= 1 && last_size <= INT32_MAX, Error::InvalidArgument,
+               "fft: last size must be positive"))
+    return;
   sizes[last] = static_cast<int32_t>(last_size);
   if (!resize_or_fail(context, out, sizes, self.rank, "fft: out has another shape") || out.numel == 0) return;
   if (!require(context, self.numel > 0, Error::InvalidArgument, "fft: empty input")) return;
@@ -184,7 +198,9 @@ void fft_c2r(KernelContext& context, Span<EValue*> args) {
     transform_any(context, {dims[i], n, false, scale_of(normalization, static_cast<double>(n))}, *from, spectrum);
     from = &spectrum;
   }
-  if (context.ok()) transform_any(context, {last, last_size, false, scale_of(normalization, static_cast<double>(last_size))}, *from, out);
+  if (context.ok())
+    transform_any(context, {last, last_size, false, scale_of(normalization, static_cast<double>(last_size))}, *from,
+                  out);
 }
 
 }  // namespace kernels

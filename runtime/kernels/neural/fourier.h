@@ -8,12 +8,13 @@ struct Complex {
   double re, im;
 };
 
-/// Tables for length n. Powers of two use radix 2, short lengths the definition, the rest Bluestein's convolution of length m.
+/// Tables for length n. Powers of two use radix 2, short lengths the definition, the rest Bluestein's convolution of
+/// length m.
 struct FourierPlan {
-  int64_t n = 0, m = 0;          // m: power of two, 0 for the definition
-  Complex* twiddle = nullptr;    // exp(-2 pi i k / m), or / n for the definition
-  Complex* chirp = nullptr;      // Bluestein: exp(-pi i k^2 / n)
-  Complex* filter = nullptr;     // Bluestein: transform of the conjugate chirp
+  int64_t n = 0, m = 0;        // m: power of two, 0 for the definition
+  Complex* twiddle = nullptr;  // exp(-2 pi i k / m), or / n for the definition
+  Complex* chirp = nullptr;    // Bluestein: exp(-pi i k^2 / n)
+  Complex* filter = nullptr;   // Bluestein: transform of the conjugate chirp
 
   bool bluestein() const { return chirp != nullptr; }
   /// Complex numbers of scratch that a transform needs.

@@ -39,7 +39,8 @@ Real reflected(Real x, Real twice_low, Real twice_high) {
 template <typename Real>
 Real padded(Real x, int64_t size, Padding padding, bool align_corners) {
   if (padding == Padding::reflection)
-    x = align_corners ? reflected<Real>(x, 0, static_cast<Real>(2 * (size - 1))) : reflected<Real>(x, -1, static_cast<Real>(2 * size - 1));
+    x = align_corners ? reflected<Real>(x, 0, static_cast<Real>(2 * (size - 1)))
+                      : reflected<Real>(x, -1, static_cast<Real>(2 * size - 1));
   return padding == Padding::zeros ? x : bounded(x, size);
 }
 
@@ -51,7 +52,8 @@ int64_t index_of(Real x, int64_t size) {
 
 template <typename Real>
 Taps<Real> taps_of(Real grid, int64_t size, Mode mode, Padding padding, bool align_corners) {
-  Real x = align_corners ? (grid + 1) / 2 * static_cast<Real>(size - 1) : ((grid + 1) * static_cast<Real>(size) - 1) / 2;
+  Real x =
+      align_corners ? (grid + 1) / 2 * static_cast<Real>(size - 1) : ((grid + 1) * static_cast<Real>(size) - 1) / 2;
   if (mode != Mode::bicubic) x = padded(x, size, padding, align_corners);
   Taps<Real> taps;
   if (!(x > Real(-1e9) && x < Real(1e9))) {
@@ -88,7 +90,8 @@ struct Request {
 };
 
 template <typename T>
-void sample(KernelContext& context, const Request& r, const Tensor& input, const Tensor& grid, Tensor& out, const Planes& in, const Planes& to) {
+void sample(KernelContext& context, const Request& r, const Tensor& input, const Tensor& grid, Tensor& out,
+            const Planes& in, const Planes& to) {
   using Real = NormSum<T>;
   const int64_t last = grid.strides[grid.rank - 1];
   context.parallel_for(to.batch * to.size[0] * to.size[1], 16, [&](int64_t begin, int64_t end) {
@@ -99,7 +102,8 @@ void sample(KernelContext& context, const Request& r, const Tensor& input, const
         if (r.dims == 3) at += z * grid.strides[1];
         Taps<Real> taps[3];  // z, y, x; the grid stores x first
         for (int d = 3 - r.dims; d < 3; ++d)
-          taps[d] = taps_of<Real>(static_cast<Real>(grid.as<T>()[at + (2 - d) * last]), in.size[d], r.mode, r.padding, r.align_corners);
+          taps[d] = taps_of<Real>(static_cast<Real>(grid.as<T>()[at + (2 - d) * last]), in.size[d], r.mode, r.padding,
+                                  r.align_corners);
         for (int64_t c = 0; c < in.channels; ++c) {
           const T* from = input.as<T>() + image * in.batch_stride + c * in.channel_stride;
           Real sum = 0;
@@ -108,7 +112,8 @@ void sample(KernelContext& context, const Request& r, const Tensor& input, const
               for (int k = 0; k < taps[2].count; ++k) {
                 const int64_t a = taps[0].index[i], b = taps[1].index[j], e = taps[2].index[k];
                 if (a < 0 || b < 0 || e < 0) continue;
-                sum += static_cast<Real>(from[in.offset(a, b, e)]) * (taps[0].weight[i] * taps[1].weight[j] * taps[2].weight[k]);
+                sum += static_cast<Real>(from[in.offset(a, b, e)]) *
+                       (taps[0].weight[i] * taps[1].weight[j] * taps[2].weight[k]);
               }
           out.as<T>()[image * to.batch_stride + c * to.channel_stride + to.offset(z, y, x)] = T(sum);
         }
@@ -123,19 +128,25 @@ void grid_sampler(KernelContext& context, Span<EValue*> args, int dims) {
   const int64_t mode = args[2]->integer, padding = args[3]->integer;
   const Request r = {dims, static_cast<Mode>(mode), static_cast<Padding>(padding), args[4]->boolean};
   Planes in, to;
-  const bool ranks = input.rank == dims + 2 && grid.rank == dims + 2 && planes_of(input, dims, &in) && grid.sizes[0] == input.sizes[0] &&
-                     grid.sizes[dims + 1] == dims && in.positions() > 0;
-  if (!require(context, ranks, Error::InvalidArgument, "grid sampler: wanted input [n, c, ..] and grid [n, .., dimensions]")) return;
-  if (!require(context, mode >= 0 && mode <= (dims == 2 ? 2 : 1) && padding >= 0 && padding <= 2, Error::InvalidArgument,
-               "grid sampler: unknown interpolation or padding mode"))
+  const bool ranks = input.rank == dims + 2 && grid.rank == dims + 2 && planes_of(input, dims, &in) &&
+                     grid.sizes[0] == input.sizes[0] && grid.sizes[dims + 1] == dims && in.positions() > 0;
+  if (!require(context, ranks, Error::InvalidArgument,
+               "grid sampler: wanted input [n, c, ..] and grid [n, .., dimensions]"))
     return;
-  if (!require(context, input.dtype == grid.dtype && input.dtype == out.dtype, Error::InvalidType, "grid sampler: dtypes differ")) return;
+  if (!require(context, mode >= 0 && mode <= (dims == 2 ? 2 : 1) && padding >= 0 && padding <= 2,
+               Error::InvalidArgument, "grid sampler: unknown interpolation or padding mode"))
+    return;
+  if (!require(context, input.dtype == grid.dtype && input.dtype == out.dtype, Error::InvalidType,
+               "grid sampler: dtypes differ"))
+    return;
   int64_t output[3] = {1, 1, 1};
   for (int d = 0; d < dims; ++d) output[3 - dims + d] = grid.sizes[1 + d];
   if (!resize_pooled(context, input, dims, output, out) || out.numel == 0) return;
   planes_of(out, dims, &to);
-  require(context, dispatch_floating(input.dtype, [&](auto zero) { sample<decltype(zero)>(context, r, input, grid, out, in, to); }),
-          Error::InvalidType, "grid sampler of this dtype is not defined");
+  require(
+      context,
+      dispatch_floating(input.dtype, [&](auto zero) { sample<decltype(zero)>(context, r, input, grid, out, in, to); }),
+      Error::InvalidType, "grid sampler of this dtype is not defined");
 }
 
 }  // namespace

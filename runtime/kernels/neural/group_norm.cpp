@@ -52,7 +52,8 @@ void normalize_any(KernelContext& context, const GroupNorm& n) {
       n.deviation->as<T>()[item] = T(deviation);
       for (int64_t i = 0; i < size; ++i) {
         const int64_t channel = item % n.groups * n.group_channels() + i / n.plane;
-        const Sum y = (at(i) - mean) * deviation * element_or<T>(n.weight, channel, Sum(1)) + element_or<T>(n.bias, channel, Sum(0));
+        const Sum y = (at(i) - mean) * deviation * element_or<T>(n.weight, channel, Sum(1)) +
+                      element_or<T>(n.bias, channel, Sum(0));
         n.out->as<T>()[memory_offset(*n.out, item * size + i)] = T(y);
       }
     }
@@ -62,17 +63,21 @@ void normalize_any(KernelContext& context, const GroupNorm& n) {
 }  // namespace
 
 void native_group_norm(KernelContext& context, Span<EValue*> args) {
-  GroupNorm n = {args[0]->tensor,  optional(args[1]), optional(args[2]), args[3]->integer, args[4]->integer, args[5]->integer,
-                 args[6]->integer, args[7]->real,     args[8]->tensor,   args[9]->tensor,  args[10]->tensor};
+  GroupNorm n = {args[0]->tensor,  optional(args[1]), optional(args[2]), args[3]->integer,
+                 args[4]->integer, args[5]->integer,  args[6]->integer,  args[7]->real,
+                 args[8]->tensor,  args[9]->tensor,   args[10]->tensor};
   const bool positive = n.images >= 0 && n.channels >= 0 && n.plane >= 0 && n.groups >= 1 && n.images <= INT32_MAX &&
                         n.channels <= INT32_MAX && n.plane <= INT32_MAX && n.groups <= INT32_MAX;
-  if (!require(context, positive && n.in->rank >= 2 && n.in->sizes[0] == n.images && n.in->sizes[1] == n.channels &&
-                   n.channels % n.groups == 0 && static_cast<uint64_t>(n.images * n.channels) * static_cast<uint64_t>(n.plane) == n.in->numel,
+  if (!require(context,
+               positive && n.in->rank >= 2 && n.in->sizes[0] == n.images && n.in->sizes[1] == n.channels &&
+                   n.channels % n.groups == 0 &&
+                   static_cast<uint64_t>(n.images * n.channels) * static_cast<uint64_t>(n.plane) == n.in->numel,
                Error::InvalidArgument, "group norm: N, C, HxW and group do not fit the input"))
     return;
   const DType dtype = n.in->dtype;
   const bool types = n.out->dtype == dtype && n.mean->dtype == dtype && n.deviation->dtype == dtype;
-  if (!require(context, types && is_vector(n.weight, dtype, n.channels) && is_vector(n.bias, dtype, n.channels), Error::InvalidArgument,
+  if (!require(context, types && is_vector(n.weight, dtype, n.channels) && is_vector(n.bias, dtype, n.channels),
+               Error::InvalidArgument,
                "group norm: weight and bias must have one element for each channel, all tensors one dtype"))
     return;
   const int32_t sizes[2] = {static_cast<int32_t>(n.images), static_cast<int32_t>(n.groups)};
@@ -80,11 +85,12 @@ void native_group_norm(KernelContext& context, Span<EValue*> args) {
       !resize_or_fail(context, *n.mean, sizes, 2, "group norm: mean has another shape") ||
       !resize_or_fail(context, *n.deviation, sizes, 2, "group norm: rstd has another shape") || n.in->numel == 0)
     return;
-  if (!require(context, is_contiguous(*n.mean) && is_contiguous(*n.deviation), Error::NotSupported, "group norm: mean and rstd must be row-major"))
+  if (!require(context, is_contiguous(*n.mean) && is_contiguous(*n.deviation), Error::NotSupported,
+               "group norm: mean and rstd must be row-major"))
     return;
   if (dtype == DType::f32 && is_contiguous(*n.in) && is_contiguous(*n.out)) return normalize_f32(context, n);
-  require(context, dispatch_floating(dtype, [&](auto zero) { normalize_any<decltype(zero)>(context, n); }), Error::InvalidType,
-          "group norm of this dtype is not defined");
+  require(context, dispatch_floating(dtype, [&](auto zero) { normalize_any<decltype(zero)>(context, n); }),
+          Error::InvalidType, "group norm of this dtype is not defined");
 }
 
 }  // namespace kernels

@@ -1,5 +1,5 @@
-// y = (x - mean) / sqrt(variance + eps) * weight + bias over the last dimensions; also gives mean and 1 / sqrt(variance + eps).
-// Source: aten::native_layer_norm, Core ATen IR.
+// y = (x - mean) / sqrt(variance + eps) * weight + bias over the last dimensions; also gives mean and 1 / sqrt(variance
+// + eps). Source: aten::native_layer_norm, Core ATen IR.
 #include "runtime/kernels/neural/normalization.h"
 
 namespace wick {
@@ -43,11 +43,14 @@ void normalize_any(KernelContext& context, const LayerNorm& n) {
   using Sum = NormSum<T>;
   context.parallel_for(n.rows, 1, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      const auto at = [&](int64_t i) { return static_cast<Sum>(n.in->as<T>()[memory_offset(*n.in, row * n.size + i)]); };
+      const auto at = [&](int64_t i) {
+        return static_cast<Sum>(n.in->as<T>()[memory_offset(*n.in, row * n.size + i)]);
+      };
       Sum mean, deviation;
       moments<Sum>(n.size, static_cast<Sum>(n.epsilon), at, &mean, &deviation);
       for (int64_t i = 0; i < n.size; ++i) {
-        const Sum y = (at(i) - mean) * deviation * element_or<T>(n.weight, i, Sum(1)) + element_or<T>(n.bias, i, Sum(0));
+        const Sum y =
+            (at(i) - mean) * deviation * element_or<T>(n.weight, i, Sum(1)) + element_or<T>(n.bias, i, Sum(0));
         n.out->as<T>()[memory_offset(*n.out, row * n.size + i)] = T(y);
       }
       store(*n.mean, row, T(mean));
@@ -59,10 +62,19 @@ void normalize_any(KernelContext& context, const LayerNorm& n) {
 }  // namespace
 
 void native_layer_norm(KernelContext& context, Span<EValue*> args) {
-  LayerNorm n = {args[0]->tensor, optional(args[2]), optional(args[3]), args[4]->real, args[5]->tensor, args[6]->tensor, args[7]->tensor, 1, 1};
+  LayerNorm n = {args[0]->tensor,
+                 optional(args[2]),
+                 optional(args[3]),
+                 args[4]->real,
+                 args[5]->tensor,
+                 args[6]->tensor,
+                 args[7]->tensor,
+                 1,
+                 1};
   const Span<const int64_t> shape = args[1]->ints();
   const int first = n.in->rank - static_cast<int>(shape.size());
-  if (!require(context, shape.size() >= 1 && shape.size() <= n.in->rank, Error::InvalidArgument, "layer norm: normalized_shape has a wrong rank"))
+  if (!require(context, shape.size() >= 1 && shape.size() <= n.in->rank, Error::InvalidArgument,
+               "layer norm: normalized_shape has a wrong rank"))
     return;
   int32_t sizes[kMaxRank];
   for (int d = 0; d < n.in->rank; ++d) {
@@ -74,16 +86,17 @@ void native_layer_norm(KernelContext& context, Span<EValue*> args) {
   }
   const DType dtype = n.in->dtype;
   const bool types = n.out->dtype == dtype && n.mean->dtype == dtype && n.deviation->dtype == dtype;
-  if (!require(context, types && is_vector(n.weight, dtype, n.size) && is_vector(n.bias, dtype, n.size), Error::InvalidArgument,
-               "layer norm: weight and bias must have normalized_shape, all tensors one dtype"))
+  if (!require(context, types && is_vector(n.weight, dtype, n.size) && is_vector(n.bias, dtype, n.size),
+               Error::InvalidArgument, "layer norm: weight and bias must have normalized_shape, all tensors one dtype"))
     return;
   if (!resize_or_fail(context, *n.out, n.in->sizes, n.in->rank, "layer norm: out has another shape") ||
       !resize_or_fail(context, *n.mean, sizes, n.in->rank, "layer norm: mean has another shape") ||
       !resize_or_fail(context, *n.deviation, sizes, n.in->rank, "layer norm: rstd has another shape") || n.rows == 0)
     return;
-  if (dtype == DType::f32 && n.size > 0 && is_contiguous(*n.in) && is_contiguous(*n.out)) return normalize_f32(context, n);
-  require(context, dispatch_floating(dtype, [&](auto zero) { normalize_any<decltype(zero)>(context, n); }), Error::InvalidType,
-          "layer norm of this dtype is not defined");
+  if (dtype == DType::f32 && n.size > 0 && is_contiguous(*n.in) && is_contiguous(*n.out))
+    return normalize_f32(context, n);
+  require(context, dispatch_floating(dtype, [&](auto zero) { normalize_any<decltype(zero)>(context, n); }),
+          Error::InvalidType, "layer norm of this dtype is not defined");
 }
 
 }  // namespace kernels

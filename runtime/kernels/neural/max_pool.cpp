@@ -52,8 +52,8 @@ void max_of_window(const T* in, const Planes& p, const Range* r, T* out, int64_t
 
 /// `ranges(d, o)` gives the window of output o along dimension d.
 template <typename T, typename Ranges>
-void max_planes(KernelContext& context, const Tensor& input, Tensor& out, Tensor& indices, const Planes& in, const Planes& to,
-                const Planes& index, Ranges&& ranges) {
+void max_planes(KernelContext& context, const Tensor& input, Tensor& out, Tensor& indices, const Planes& in,
+                const Planes& to, const Planes& index, Ranges&& ranges) {
   for_each_plane(context, to, to.positions() * 8, [&](int64_t plane) {
     const T* from = input.as<T>() + in.plane_offset(plane);
     T* best = out.as<T>() + to.plane_offset(plane);
@@ -68,8 +68,8 @@ void max_planes(KernelContext& context, const Tensor& input, Tensor& out, Tensor
 bool rows_contiguous(const Planes& p) { return p.size[2] == 1 || p.stride[2] == 1; }
 
 /// One output row in two dimensions, tap by tap over whole rows.
-void max_pool_row(const HotKernels& kernels, const Pool& pool, const Planes& in, const float* from, int64_t y, float* out,
-                  int64_t* index) {
+void max_pool_row(const HotKernels& kernels, const Pool& pool, const Planes& in, const float* from, int64_t y,
+                  float* out, int64_t* index) {
   const int64_t width = pool.output[2], step = pool.stride[2];
   const Range rows = window_range(pool, in, 1, y);
   for (int64_t x = 0; x < width; ++x) {
@@ -88,13 +88,14 @@ void max_pool_row(const HotKernels& kernels, const Pool& pool, const Planes& in,
       if (end > width) end = width;
       if (begin >= end) continue;
       const int64_t column = shift + begin * step;
-      kernels.max_pool_row(from + row * in.stride[1] + column, step, row * in.size[2] + column, out + begin, index + begin, end - begin);
+      kernels.max_pool_row(from + row * in.stride[1] + column, step, row * in.size[2] + column, out + begin,
+                           index + begin, end - begin);
     }
   }
 }
 
-void max_pool_f32(KernelContext& context, const Pool& pool, const Tensor& input, Tensor& out, Tensor& indices, const Planes& in,
-                  const Planes& to, const Planes& index) {
+void max_pool_f32(KernelContext& context, const Pool& pool, const Tensor& input, Tensor& out, Tensor& indices,
+                  const Planes& in, const Planes& to, const Planes& index) {
   const HotKernels& kernels = hot(context.isa());
   for_each_plane(context, to, to.positions() * 4, [&](int64_t plane) {
     for (int64_t y = 0; y < to.size[1]; ++y)
@@ -117,17 +118,24 @@ void max_pool(KernelContext& context, Span<EValue*> args, int dims) {
   if (!require(context, planes_of(input, dims, &in), Error::InvalidArgument, "max pooling: wrong rank")) return;
   if (!check_types(context, input, out, indices)) return;
   if (!read_pool(context, in, dims, *args[1], *args[2], *args[3], args[4], args[5]->boolean, &pool)) return;
-  if (!resize_pooled(context, input, dims, pool.output, out) || !resize_pooled(context, input, dims, pool.output, indices)) return;
+  if (!resize_pooled(context, input, dims, pool.output, out) ||
+      !resize_pooled(context, input, dims, pool.output, indices))
+    return;
   if (out.numel == 0) return;
   planes_of(out, dims, &to);
   planes_of(indices, dims, &index);
   if (input.dtype == DType::f32 && dims == 2 && rows_contiguous(in) && rows_contiguous(to) && rows_contiguous(index))
     return max_pool_f32(context, pool, input, out, indices, in, to, index);
-  const bool known = dispatch_floating(input.dtype, [&](auto zero) {
-    max_planes<decltype(zero)>(context, input, out, indices, in, to, index, [&](int d, int64_t o) { return window_range(pool, in, d, o); });
-  }) || dispatch_integral(input.dtype, [&](auto zero) {
-    max_planes<decltype(zero)>(context, input, out, indices, in, to, index, [&](int d, int64_t o) { return window_range(pool, in, d, o); });
-  });
+  const bool known =
+      dispatch_floating(input.dtype,
+                        [&](auto zero) {
+                          max_planes<decltype(zero)>(context, input, out, indices, in, to, index,
+                                                     [&](int d, int64_t o) { return window_range(pool, in, d, o); });
+                        }) ||
+      dispatch_integral(input.dtype, [&](auto zero) {
+        max_planes<decltype(zero)>(context, input, out, indices, in, to, index,
+                                   [&](int d, int64_t o) { return window_range(pool, in, d, o); });
+      });
   require(context, known, Error::InvalidType, "max pooling of this dtype is not defined");
 }
 
@@ -138,9 +146,12 @@ void adaptive_max_pool(KernelContext& context, Span<EValue*> args, int dims) {
   int64_t output[3];
   if (!require(context, planes_of(input, dims, &in), Error::InvalidArgument, "max pooling: wrong rank")) return;
   if (!check_types(context, input, out, indices)) return;
-  if (!read_window(context, *args[1], dims, 0, 1, nullptr, "adaptive pooling: output sizes must not be negative", output)) return;
+  if (!read_window(context, *args[1], dims, 0, 1, nullptr, "adaptive pooling: output sizes must not be negative",
+                   output))
+    return;
   if (!require(context, in.positions() > 0, Error::InvalidArgument, "adaptive pooling: empty input plane")) return;
-  if (!resize_pooled(context, input, dims, output, out) || !resize_pooled(context, input, dims, output, indices)) return;
+  if (!resize_pooled(context, input, dims, output, out) || !resize_pooled(context, input, dims, output, indices))
+    return;
   if (out.numel == 0) return;
   planes_of(out, dims, &to);
   planes_of(indices, dims, &index);
@@ -153,8 +164,8 @@ void adaptive_max_pool(KernelContext& context, Span<EValue*> args, int dims) {
 
 /// out[index[i]] op= in[i] for each plane; fails on an index outside the plane.
 template <typename T, bool Add>
-void scatter_planes(KernelContext& context, const Tensor& values, const Tensor& indices, Tensor& out, const Planes& from,
-                    const Planes& index, const Planes& to) {
+void scatter_planes(KernelContext& context, const Tensor& values, const Tensor& indices, Tensor& out,
+                    const Planes& from, const Planes& index, const Planes& to) {
   memset(out.data, 0, out.nbytes());
   for (int64_t plane = 0; plane < from.count(); ++plane) {
     const T* in = values.as<T>() + from.plane_offset(plane);
@@ -162,7 +173,8 @@ void scatter_planes(KernelContext& context, const Tensor& values, const Tensor& 
     T* target = out.as<T>() + to.plane_offset(plane);
     for_each_position(from.size, [&](int64_t z, int64_t y, int64_t x) {
       const int64_t flat = at[index.offset(z, y, x)];
-      if (flat < 0 || flat >= to.positions()) return context.fail(Error::InvalidArgument, "pooling: index outside the plane");
+      if (flat < 0 || flat >= to.positions())
+        return context.fail(Error::InvalidArgument, "pooling: index outside the plane");
       T& element = target[to.offset(flat / to.size[2] / to.size[1], flat / to.size[2] % to.size[1], flat % to.size[2])];
       const T value = in[from.offset(z, y, x)];
       if constexpr (Add) {
@@ -192,11 +204,13 @@ void max_pool2d_with_indices_backward(KernelContext& context, Span<EValue*> args
   const bool fits = planes_of(gradient, 2, &from) && planes_of(indices, 2, &index) && same_sizes(gradient, indices) &&
                     gradient.rank == input.rank;
   if (!require(context, fits, Error::InvalidArgument, "max pooling backward: shapes do not fit")) return;
-  if (!check_types(context, input, out, indices) || !require(context, gradient.dtype == input.dtype, Error::InvalidType, "dtypes differ"))
+  if (!check_types(context, input, out, indices) ||
+      !require(context, gradient.dtype == input.dtype, Error::InvalidType, "dtypes differ"))
     return;
   if (!resize_or_fail(context, out, input.sizes, input.rank, "max pooling backward: out has another shape")) return;
   planes_of(out, 2, &to);
-  if (!require(context, to.count() == from.count(), Error::InvalidArgument, "max pooling backward: shapes do not fit")) return;
+  if (!require(context, to.count() == from.count(), Error::InvalidArgument, "max pooling backward: shapes do not fit"))
+    return;
   if (out.numel == 0) return;
   const bool known = dispatch_floating(input.dtype, [&](auto zero) {
     scatter_planes<decltype(zero), true>(context, gradient, indices, out, from, index, to);
@@ -210,17 +224,21 @@ void max_unpool2d(KernelContext& context, Span<EValue*> args) {
   Planes from, index, to;
   int64_t output[3];
   const bool fits = planes_of(input, 2, &from) && planes_of(indices, 2, &index) && same_sizes(input, indices);
-  if (!require(context, fits, Error::InvalidArgument, "max unpooling: input and indices must have equal rank 3 or 4 and sizes")) return;
+  if (!require(context, fits, Error::InvalidArgument,
+               "max unpooling: input and indices must have equal rank 3 or 4 and sizes"))
+    return;
   if (!check_types(context, input, out, indices)) return;
   if (!read_window(context, *args[2], 2, 0, 1, nullptr, "max unpooling: wanted two output sizes", output)) return;
   if (!resize_pooled(context, input, 2, output, out)) return;
   planes_of(out, 2, &to);
   if (out.numel == 0) return;
-  const bool known = dispatch_floating(input.dtype, [&](auto zero) {
-    scatter_planes<decltype(zero), false>(context, input, indices, out, from, index, to);
-  }) || dispatch_integral(input.dtype, [&](auto zero) {
-    scatter_planes<decltype(zero), false>(context, input, indices, out, from, index, to);
-  });
+  const bool known =
+      dispatch_floating(
+          input.dtype,
+          [&](auto zero) { scatter_planes<decltype(zero), false>(context, input, indices, out, from, index, to); }) ||
+      dispatch_integral(input.dtype, [&](auto zero) {
+        scatter_planes<decltype(zero), false>(context, input, indices, out, from, index, to);
+      });
   require(context, known, Error::InvalidType, "max unpooling of this dtype is not defined");
 }
 

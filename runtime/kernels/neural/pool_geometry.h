@@ -12,7 +12,9 @@ struct Planes {
 
   int64_t count() const { return batch * channels; }
   int64_t positions() const { return size[0] * size[1] * size[2]; }
-  int64_t plane_offset(int64_t plane) const { return plane / channels * batch_stride + plane % channels * channel_stride; }
+  int64_t plane_offset(int64_t plane) const {
+    return plane / channels * batch_stride + plane % channels * channel_stride;
+  }
   int64_t offset(int64_t z, int64_t y, int64_t x) const { return z * stride[0] + y * stride[1] + x * stride[2]; }
 };
 
@@ -24,10 +26,10 @@ struct Pool {
   int64_t kernel[3], stride[3], padding[3], dilation[3], output[3];
 };
 
-/// Reads the windows; an empty stride is the kernel. Fails the context with InvalidArgument: sizes below 1, padding above half
-/// the kernel, no output. `dilation` null: 1.
-bool read_pool(KernelContext& context, const Planes& in, int dims, const EValue& kernel, const EValue& stride, const EValue& padding,
-               const EValue* dilation, bool ceil_mode, Pool* pool);
+/// Reads the windows; an empty stride is the kernel. Fails the context with InvalidArgument: sizes below 1, padding
+/// above half the kernel, no output. `dilation` null: 1.
+bool read_pool(KernelContext& context, const Planes& in, int dims, const EValue& kernel, const EValue& stride,
+               const EValue& padding, const EValue* dilation, bool ceil_mode, Pool* pool);
 
 /// Gives `out` the leading dimensions of `in` and these last ones.
 bool resize_pooled(KernelContext& context, const Tensor& in, int dims, const int64_t* output, Tensor& out);

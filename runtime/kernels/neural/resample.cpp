@@ -32,14 +32,17 @@ int64_t floor_of(Real x) {
 template <typename Real>
 void fill_point(Filter filter, int64_t in, int64_t o, Real step, bool align_corners, int32_t* index, double* weight) {
   if (filter == Filter::nearest || filter == Filter::nearest_exact) {
-    const float place = static_cast<float>(step) * (static_cast<float>(o) + (filter == Filter::nearest_exact ? 0.5f : 0.0f));
+    const float place =
+        static_cast<float>(step) * (static_cast<float>(o) + (filter == Filter::nearest_exact ? 0.5f : 0.0f));
     index[0] = static_cast<int32_t>(limit(floor_of(place), 0, in - 1));
     weight[0] = 1;
     return;
   }
   Real place = align_corners ? step * static_cast<Real>(o) : step * (static_cast<Real>(o) + Real(0.5)) - Real(0.5);
   if (filter == Filter::linear && place < 0) place = 0;
-  const int64_t first = filter == Filter::linear ? limit(floor_of(place), 0, in - 1) : floor_of(place) < in - 1 ? floor_of(place) : in - 1;
+  const int64_t first = filter == Filter::linear   ? limit(floor_of(place), 0, in - 1)
+                        : floor_of(place) < in - 1 ? floor_of(place)
+                                                   : in - 1;
   Real t = place - static_cast<Real>(first);
   t = t < 0 ? Real(0) : t > 1 ? Real(1) : t;
   if (filter == Filter::linear) {
@@ -76,12 +79,14 @@ void fill_antialiased(Filter filter, int64_t in, int64_t o, Real step, int64_t t
   const int64_t count = limit(floor_of(center + support + Real(0.5)), 0, in) - first;
   Real total = 0;
   for (int64_t i = 0; i < taps; ++i) {
-    const Real w = i < count ? antialias_weight(filter, (static_cast<Real>(i + first) - center + Real(0.5)) * inverse) : Real(0);
+    const Real w =
+        i < count ? antialias_weight(filter, (static_cast<Real>(i + first) - center + Real(0.5)) * inverse) : Real(0);
     index[i] = static_cast<int32_t>(limit(first + i, 0, in - 1));
     weight[i] = static_cast<double>(w);
     total += w;
   }
-  for (int64_t i = 0; i < taps && total != 0; ++i) weight[i] = static_cast<double>(static_cast<Real>(weight[i]) / total);
+  for (int64_t i = 0; i < taps && total != 0; ++i)
+    weight[i] = static_cast<double>(static_cast<Real>(weight[i]) / total);
 }
 
 template <typename Real>
@@ -117,7 +122,8 @@ bool fill_axis(KernelContext& context, const ResampleRequest& r, int d, int64_t 
 }
 
 template <typename T>
-void copy_nearest(KernelContext& context, const Tensor& input, Tensor& out, const Planes& in, const Planes& to, const ResampleAxis* axes) {
+void copy_nearest(KernelContext& context, const Tensor& input, Tensor& out, const Planes& in, const Planes& to,
+                  const ResampleAxis* axes) {
   for_each_plane(context, to, to.positions(), [&](int64_t plane) {
     const T* from = input.as<T>() + in.plane_offset(plane);
     T* target = out.as<T>() + to.plane_offset(plane);
@@ -128,7 +134,8 @@ void copy_nearest(KernelContext& context, const Tensor& input, Tensor& out, cons
 }
 
 template <typename T>
-void interpolate(KernelContext& context, const Tensor& input, Tensor& out, const Planes& in, const Planes& to, const ResampleAxis* axes) {
+void interpolate(KernelContext& context, const Tensor& input, Tensor& out, const Planes& in, const Planes& to,
+                 const ResampleAxis* axes) {
   using Sum = NormSum<T>;
   const ResampleAxis &az = axes[0], &ay = axes[1], &ax = axes[2];
   for_each_plane(context, to, to.positions() * 4, [&](int64_t plane) {
@@ -158,8 +165,11 @@ void interpolate(KernelContext& context, const Tensor& input, Tensor& out, const
 
 void resample(KernelContext& context, const ResampleRequest& r, const Tensor& input, Tensor& out) {
   Planes in, to;
-  if (!require(context, input.rank == r.dims + 2 && planes_of(input, r.dims, &in), Error::InvalidArgument, "upsample: wrong rank")) return;
-  if (!require(context, input.dtype == out.dtype, Error::InvalidType, "upsample: out must have the input's dtype")) return;
+  if (!require(context, input.rank == r.dims + 2 && planes_of(input, r.dims, &in), Error::InvalidArgument,
+               "upsample: wrong rank"))
+    return;
+  if (!require(context, input.dtype == out.dtype, Error::InvalidType, "upsample: out must have the input's dtype"))
+    return;
   for (int d = 0; d < 3; ++d) {
     const bool sizes = d < 3 - r.dims || (r.output[d] >= 1 && r.output[d] <= INT32_MAX && in.size[d] >= 1);
     if (!require(context, sizes, Error::InvalidArgument, "upsample: input and output sizes must be positive")) return;
@@ -174,8 +184,11 @@ void resample(KernelContext& context, const ResampleRequest& r, const Tensor& in
     if (!filled) return;
   }
   const bool nearest = r.filter == Filter::nearest || r.filter == Filter::nearest_exact;
-  const bool known = nearest ? dispatch_size(input.dtype, [&](auto zero) { copy_nearest<decltype(zero)>(context, input, out, in, to, axes); })
-                             : dispatch_floating(input.dtype, [&](auto zero) { interpolate<decltype(zero)>(context, input, out, in, to, axes); });
+  const bool known =
+      nearest ? dispatch_size(input.dtype,
+                              [&](auto zero) { copy_nearest<decltype(zero)>(context, input, out, in, to, axes); })
+              : dispatch_floating(input.dtype,
+                                  [&](auto zero) { interpolate<decltype(zero)>(context, input, out, in, to, axes); });
   require(context, known, Error::InvalidType, "upsample of this dtype is not defined");
 }
 

@@ -6,7 +6,8 @@ namespace wick {
 
 enum class Filter : uint8_t { nearest, nearest_exact, linear, cubic, linear_antialias, cubic_antialias };
 
-/// Output o along an axis is the sum over t < taps of weight[o * taps + t] * input[index[o * taps + t]]. Every index is inside.
+/// Output o along an axis is the sum over t < taps of weight[o * taps + t] * input[index[o * taps + t]]. Every index is
+/// inside.
 struct ResampleAxis {
   int64_t taps = 1;
   int32_t* index = nullptr;

@@ -47,8 +47,8 @@ void softmax_strided(const In* in, int64_t in_stride, Out* out, int64_t out_stri
 
 /// `width` <= kWidth neighbouring columns of [size, width], rows in_stride and out_stride apart.
 constexpr int64_t kWidth = 64;
-void softmax_columns(const HotKernels& kernels, const float* in, int64_t in_stride, float* out, int64_t out_stride, int64_t size,
-                     int64_t width, bool logarithm) {
+void softmax_columns(const HotKernels& kernels, const float* in, int64_t in_stride, float* out, int64_t out_stride,
+                     int64_t size, int64_t width, bool logarithm) {
   float top[kWidth], sum[kWidth], shifted[kWidth];
   for (int64_t j = 0; j < width; ++j) {
     top[j] = -INFINITY;
@@ -76,7 +76,8 @@ void softmax_columns(const HotKernels& kernels, const float* in, int64_t in_stri
 bool softmax_f32(KernelContext& context, const Rows& rows, bool logarithm) {
   const Tensor &in = *rows.in, &out = *rows.out;
   const int last = rows.rank - 1;
-  if (in.dtype != DType::f32 || out.dtype != DType::f32 || in.strides[last] != 1 || out.strides[last] != 1) return false;
+  if (in.dtype != DType::f32 || out.dtype != DType::f32 || in.strides[last] != 1 || out.strides[last] != 1)
+    return false;
   const HotKernels& kernels = hot(context.isa());
   const int64_t size = in.sizes[rows.dim];
   if (rows.dim == last) {
@@ -95,8 +96,8 @@ bool softmax_f32(KernelContext& context, const Rows& rows, bool logarithm) {
       const int64_t first = item % chunks * kWidth, width = inner - first < kWidth ? inner - first : kWidth;
       int64_t from, to;
       rows.offsets(item / chunks * inner + first, &from, &to);
-      softmax_columns(kernels, in.as<float>() + from, in.strides[rows.dim], out.as<float>() + to, out.strides[rows.dim], size, width,
-                      logarithm);
+      softmax_columns(kernels, in.as<float>() + from, in.strides[rows.dim], out.as<float>() + to, out.strides[rows.dim],
+                      size, width, logarithm);
     }
   });
   return true;
@@ -110,8 +111,8 @@ void softmax_rows(KernelContext& context, const Rows& rows, bool logarithm) {
     for (int64_t row = begin; row < end; ++row) {
       int64_t from, to;
       rows.offsets(row, &from, &to);
-      softmax_strided<In, Out, Sum>(rows.in->as<In>() + from, rows.in->strides[dim], rows.out->as<Out>() + to, rows.out->strides[dim],
-                                    size, logarithm);
+      softmax_strided<In, Out, Sum>(rows.in->as<In>() + from, rows.in->strides[dim], rows.out->as<Out>() + to,
+                                    rows.out->strides[dim], size, logarithm);
     }
   });
 }
@@ -122,10 +123,13 @@ void run_softmax(KernelContext& context, Span<EValue*> args, bool logarithm) {
   const bool half_to_float = args[2]->boolean;
   Tensor& out = *args[3]->tensor;
   const int64_t limit = in.rank == 0 ? 1 : in.rank;
-  if (!require(context, dim >= -limit && dim < limit, Error::InvalidArgument, "softmax: dim outside [-rank, rank)")) return;
+  if (!require(context, dim >= -limit && dim < limit, Error::InvalidArgument, "softmax: dim outside [-rank, rank)"))
+    return;
   if (dim < 0) dim += limit;
   const bool fits = half_to_float ? in.dtype == DType::f16 && out.dtype == DType::f32 : in.dtype == out.dtype;
-  if (!require(context, fits, Error::InvalidType, "softmax: out must have the input's dtype, or f32 for f16 with half_to_float")) return;
+  if (!require(context, fits, Error::InvalidType,
+               "softmax: out must have the input's dtype, or f32 for f16 with half_to_float"))
+    return;
   if (!resize_or_fail(context, out, in.sizes, in.rank, "softmax: out has another shape") || in.numel == 0) return;
   int32_t one = 1, unit_stride = 1;
   Tensor in_row = in, out_row = out;

@@ -1,4 +1,5 @@
-// The upsample operators: their arguments differ, the work is resample's.   Source: aten::upsample_*, aten::_upsample_*.
+// The upsample operators: their arguments differ, the work is resample's.   Source: aten::upsample_*,
+// aten::_upsample_*.
 #include "runtime/kernels/neural/resample.h"
 
 namespace wick {
@@ -12,7 +13,9 @@ void upsample(KernelContext& context, Span<EValue*> args, Filter filter, int dim
   r.dims = dims;
   r.align_corners = has_align_corners && args[2]->boolean;
   const size_t scales = has_align_corners ? 3 : 2;
-  if (!read_window(context, *args[1], dims, 1, 1, nullptr, "upsample: wanted one positive output size for each dimension", r.output)) return;
+  if (!read_window(context, *args[1], dims, 1, 1, nullptr,
+                   "upsample: wanted one positive output size for each dimension", r.output))
+    return;
   for (int d = 0; d < dims; ++d) {
     const EValue& scale = *args[scales + static_cast<size_t>(d)];
     r.scale[3 - dims + d] = scale.is_none() ? 0 : scale.real;
@@ -29,18 +32,24 @@ void upsample_vec(KernelContext& context, Span<EValue*> args, Filter filter, int
   r.dims = dims;
   r.align_corners = has_align_corners && args[2]->boolean;
   for (int d = 0; d < 3; ++d) r.output[d] = 1;
-  if (!require(context, sizes.is_none() != factors.is_none(), Error::InvalidArgument, "upsample: wanted output_size or scale_factors, not both"))
+  if (!require(context, sizes.is_none() != factors.is_none(), Error::InvalidArgument,
+               "upsample: wanted output_size or scale_factors, not both"))
     return;
   if (!require(context, input.rank == dims + 2, Error::InvalidArgument, "upsample: wrong rank")) return;
   if (!sizes.is_none()) {
-    if (!read_window(context, sizes, dims, 1, 1, nullptr, "upsample: wanted one positive output size for each dimension", r.output)) return;
+    if (!read_window(context, sizes, dims, 1, 1, nullptr,
+                     "upsample: wanted one positive output size for each dimension", r.output))
+      return;
   } else {
     const Span<const double> list = factors.reals();
-    if (!require(context, list.size() == static_cast<size_t>(dims), Error::InvalidArgument, "upsample: wanted one scale factor for each dimension"))
+    if (!require(context, list.size() == static_cast<size_t>(dims), Error::InvalidArgument,
+                 "upsample: wanted one scale factor for each dimension"))
       return;
     for (int d = 0; d < dims; ++d) {
       const double size = static_cast<double>(input.sizes[2 + d]) * list[static_cast<size_t>(d)];
-      if (!require(context, size >= 1 && size <= INT32_MAX, Error::InvalidArgument, "upsample: scaled size out of range")) return;
+      if (!require(context, size >= 1 && size <= INT32_MAX, Error::InvalidArgument,
+                   "upsample: scaled size out of range"))
+        return;
       r.output[3 - dims + d] = static_cast<int64_t>(size);
       r.scale[3 - dims + d] = list[static_cast<size_t>(d)];
     }

@@ -7,18 +7,19 @@ namespace wick {
 /// No size, stride, padding .. of a window may exceed this; sums and products of two stay within int64.
 constexpr int64_t kMaxWindow = int64_t{1} << 30;
 
-/// Reads `dims` numbers from a list of `dims` entries, or of one that stands for all. Missing list or no entries: `fallback`
-/// repeated, or fallback_list if given. Numbers go to the end of out[3], the front keeps `fill`. Fails the context with
-/// InvalidArgument and `message` if the length is another or a number is outside [lowest, kMaxWindow].
-bool read_window(KernelContext& context, const EValue& list, int dims, int64_t lowest, int64_t fill, const int64_t* fallback_list,
-                 const char* message, int64_t* out);
+/// Reads `dims` numbers from a list of `dims` entries, or of one that stands for all. Missing list or no entries:
+/// `fallback` repeated, or fallback_list if given. Numbers go to the end of out[3], the front keeps `fill`. Fails the
+/// context with InvalidArgument and `message` if the length is another or a number is outside [lowest, kMaxWindow].
+bool read_window(KernelContext& context, const EValue& list, int dims, int64_t lowest, int64_t fill,
+                 const int64_t* fallback_list, const char* message, int64_t* out);
 
 /// floor(a / b) for b > 0.
 inline int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-/// Outputs of a window along one dimension; at most 0 if the window does not fit. With `ceil_mode` a last window may start
-/// inside the input or left padding and end outside.
-int64_t window_outputs(int64_t input, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode);
+/// Outputs of a window along one dimension; at most 0 if the window does not fit. With `ceil_mode` a last window may
+/// start inside the input or left padding and end outside.
+int64_t window_outputs(int64_t input, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+                       bool ceil_mode);
 
 /// resize() that fails the context with `message`.
 bool resize_or_fail(KernelContext& context, Tensor& out, const int32_t* sizes, int rank, const char* message);

@@ -141,7 +141,8 @@ inline Operand number_in(const Operand& operand, DType dtype) {
     case DType::i32: out.integer = static_cast<int32_t>(operand.integer); break;
     case DType::f16:
     case DType::bf16: {
-      const float value = operand.tag == Tag::real ? static_cast<float>(operand.real) : static_cast<float>(operand.integer);
+      const float value =
+          operand.tag == Tag::real ? static_cast<float>(operand.real) : static_cast<float>(operand.integer);
       out.real = dtype == DType::f16 ? static_cast<float>(Half(value)) : static_cast<float>(BFloat16(value));
       out.tag = Tag::real;
       break;

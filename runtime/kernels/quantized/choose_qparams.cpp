@@ -31,16 +31,19 @@ Extremes extremes_of(const View& in, DType dtype, int64_t offset, int64_t count)
 }
 
 bool check_outs(KernelContext& context, const Tensor& in, const Tensor& scale, const Tensor& zero_point) {
-  if (!require(context, is_floating(in.dtype) && dtype_size_bytes(in.dtype) >= 2, "quantization parameters come from a floating tensor")) return false;
+  if (!require(context, is_floating(in.dtype) && dtype_size_bytes(in.dtype) >= 2,
+               "quantization parameters come from a floating tensor"))
+    return false;
   const bool scales = scale.dtype == DType::f64 || scale.dtype == DType::f32;
   if (scales && is_index_dtype(zero_point.dtype)) return true;
   context.fail(Error::InvalidType, "scale_out must be f64 or f32, zero_point_out i64 or i32");
   return false;
 }
 
-void store(const Tensor& scale, const Tensor& zero_point, int64_t scale_at, int64_t zero_point_at, double s, int64_t z) {
-  convert_elements(scale.as<uint8_t>() + scale_at * static_cast<int64_t>(dtype_size_bytes(scale.dtype)), scale.dtype, 1, &s,
-                   DType::f64, 1, 1);
+void store(const Tensor& scale, const Tensor& zero_point, int64_t scale_at, int64_t zero_point_at, double s,
+           int64_t z) {
+  convert_elements(scale.as<uint8_t>() + scale_at * static_cast<int64_t>(dtype_size_bytes(scale.dtype)), scale.dtype, 1,
+                   &s, DType::f64, 1, 1);
   convert_elements(zero_point.as<uint8_t>() + zero_point_at * static_cast<int64_t>(dtype_size_bytes(zero_point.dtype)),
                    zero_point.dtype, 1, &z, DType::i64, 1, 1);
 }
@@ -65,7 +68,8 @@ void choose_qparams_tensor_out(KernelContext& context, Span<EValue*> args) {
   const Extremes range = extremes_of(src, in.dtype, 0, count);
   const int64_t one = 1;
   if (!resize_out(context, scale, &one, 1) || !resize_out(context, zero_point, &one, 1)) return;
-  if (!require(context, range.low - range.low == 0 && range.high - range.high == 0, "the values are not all finite")) return;
+  if (!require(context, range.low - range.low == 0 && range.high - range.high == 0, "the values are not all finite"))
+    return;
   const float step = (range.high - range.low) / static_cast<float>(qmax - qmin);
   const float eps = static_cast<float>(args[3]->real);
   const float chosen = step > eps ? step : eps;
@@ -80,7 +84,8 @@ void choose_qparams_per_token_asymmetric_out(KernelContext& context, Span<EValue
   Tensor& scale = *args[2]->tensor;
   Tensor& zero_point = *args[3]->tensor;
   if (!check_outs(context, in, scale, zero_point)) return;
-  if (!require(context, in.rank > 0 && in.sizes[in.rank - 1] > 0, "per-token tensors need a non-empty last dimension")) return;
+  if (!require(context, in.rank > 0 && in.sizes[in.rank - 1] > 0, "per-token tensors need a non-empty last dimension"))
+    return;
   const DType dtype = in.dtype;
   View src = view_of(in);
   const int64_t width = src.sizes[src.rank - 1];
@@ -90,11 +95,14 @@ void choose_qparams_per_token_asymmetric_out(KernelContext& context, Span<EValue
   src.data = static_cast<uint8_t*>(const_cast<void*>(data));
   src.sizes[src.rank - 1] = 1;
   if (!resize_out(context, scale, src.sizes, src.rank) || !resize_out(context, zero_point, src.sizes, src.rank)) return;
-  if (!require(context, is_contiguous(scale) && is_contiguous(zero_point), "scale_out and zero_point_out must be row-major")) return;
+  if (!require(context, is_contiguous(scale) && is_contiguous(zero_point),
+               "scale_out and zero_point_out must be row-major"))
+    return;
   constexpr float kEpsilon = 1.1920928955078125e-07f;
   for (int64_t row = 0; row < rows; ++row) {
     const Extremes range = extremes_of(src, dtype, row * width, width);
-    if (!require(context, range.low - range.low == 0 && range.high - range.high == 0, "the values are not all finite")) return;
+    if (!require(context, range.low - range.low == 0 && range.high - range.high == 0, "the values are not all finite"))
+      return;
     const float step = (range.high - range.low) / 255.0f;
     const float chosen = step > kEpsilon ? step : kEpsilon;
     const float low = range.low / chosen, high = range.high / chosen;

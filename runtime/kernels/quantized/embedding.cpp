@@ -19,7 +19,9 @@ int32_t unpack(const uint8_t* row, DType dtype, int bits, int64_t i) {
 }
 
 float round_to(DType dtype, float value) {
-  return dtype == DType::f16 ? static_cast<float>(Half(value)) : dtype == DType::bf16 ? static_cast<float>(BFloat16(value)) : value;
+  return dtype == DType::f16    ? static_cast<float>(Half(value))
+         : dtype == DType::bf16 ? static_cast<float>(BFloat16(value))
+                                : value;
 }
 
 struct Table {
@@ -32,21 +34,28 @@ struct Table {
   DType scale_dtype = DType::f32;
   int64_t groups = 1;
 
-  bool init(KernelContext& context, const Tensor& weight, const Tensor& scale, const Tensor* zero_point, int value_bits) {
+  bool init(KernelContext& context, const Tensor& weight, const Tensor& scale, const Tensor* zero_point,
+            int value_bits) {
     bits = value_bits;
     dtype = weight.dtype;
-    if (!require(context, weight.rank == 2 && (dtype == DType::u8 || (dtype == DType::i8 && bits == 8)), "the table must be 2-d u8 (8 bits: or i8)")) return false;
+    if (!require(context, weight.rank == 2 && (dtype == DType::u8 || (dtype == DType::i8 && bits == 8)),
+                 "the table must be 2-d u8 (8 bits: or i8)"))
+      return false;
     num_rows = weight.sizes[0];
     row_bytes = weight.sizes[1];
     width = row_bytes * (8 / bits);
     scale_dtype = scale.dtype;
     const bool floats = scale_dtype == DType::f32 || scale_dtype == DType::f16 || scale_dtype == DType::bf16;
-    if (!require(context, floats && (!zero_point || zero_point->dtype == scale_dtype), "scales and zero points must have one dtype of f32, f16, bf16")) return false;
+    if (!require(context, floats && (!zero_point || zero_point->dtype == scale_dtype),
+                 "scales and zero points must have one dtype of f32, f16, bf16"))
+      return false;
     const bool shaped = (scale.rank == 1 || scale.rank == 2) && scale.sizes[0] == num_rows;
     if (!require(context, shaped, "there is not one row of scales for each row of the table")) return false;
     groups = scale.rank == 2 ? scale.sizes[1] : 1;
     if (!require(context, groups > 0 && width % groups == 0, "the groups do not divide the row")) return false;
-    if (!require(context, !zero_point || zero_point->numel == scale.numel, "there is not one zero point for each scale")) return false;
+    if (!require(context, !zero_point || zero_point->numel == scale.numel,
+                 "there is not one zero point for each scale"))
+      return false;
     rows = static_cast<const uint8_t*>(contiguous_data(context, weight));
     scales = contiguous_data(context, scale);
     zero_points = zero_point ? contiguous_data(context, *zero_point) : nullptr;
@@ -63,7 +72,9 @@ struct Table {
       if (g != current) {
         current = g;
         scale = static_cast<float>(element_to_double(static_cast<const uint8_t*>(scales) + g * element, scale_dtype));
-        zero_point = zero_points ? static_cast<float>(element_to_double(static_cast<const uint8_t*>(zero_points) + g * element, scale_dtype)) : 0;
+        zero_point = zero_points ? static_cast<float>(element_to_double(
+                                       static_cast<const uint8_t*>(zero_points) + g * element, scale_dtype))
+                                 : 0;
       }
       const float q = static_cast<float>(unpack(rows + r * row_bytes, dtype, bits, begin + i));
       values[i] = round_to(scale_dtype, round_to(scale_dtype, q - zero_point) * scale);
@@ -76,11 +87,13 @@ void embed(KernelContext& context, Span<EValue*> args, int bits, const EValue& d
   const Tensor& scale = *args[1]->tensor;
   Table table;
   const int64_t lowest = bits == 4 ? -8 : -2, highest = bits == 4 ? 7 : 1;
-  const bool range = bits == 8 ? args[3]->integer <= args[4]->integer : args[3]->integer == lowest && args[4]->integer == highest;
+  const bool range =
+      bits == 8 ? args[3]->integer <= args[4]->integer : args[3]->integer == lowest && args[4]->integer == highest;
   if (!require(context, range, "the quantized range is not that of the table")) return;
   const int64_t wanted = dtype.is_none() ? static_cast<int64_t>(scale.dtype) : dtype.integer;
   const bool floats = out.dtype == DType::f32 || out.dtype == DType::f16 || out.dtype == DType::bf16;
-  if (!require(context, floats && wanted == static_cast<int64_t>(out.dtype), "out does not have the dtype asked for")) return;
+  if (!require(context, floats && wanted == static_cast<int64_t>(out.dtype), "out does not have the dtype asked for"))
+    return;
   if (!table.init(context, *args[0]->tensor, scale, args[2]->is_none() ? nullptr : args[2]->tensor, bits)) return;
   const DType index_dtype = indices.dtype;
   if (!require(context, is_index_dtype(index_dtype), "the index tensor is neither i64 nor i32")) return;
@@ -109,12 +122,24 @@ void embed(KernelContext& context, Span<EValue*> args, int bits, const EValue& d
 
 }  // namespace
 
-void embedding_byte_out(KernelContext& context, Span<EValue*> args) { embed(context, args, 8, EValue(), *args[6]->tensor); }
-void embedding_byte_dtype_out(KernelContext& context, Span<EValue*> args) { embed(context, args, 8, *args[6], *args[7]->tensor); }
-void embedding_4bit_out(KernelContext& context, Span<EValue*> args) { embed(context, args, 4, EValue(), *args[6]->tensor); }
-void embedding_4bit_dtype_out(KernelContext& context, Span<EValue*> args) { embed(context, args, 4, *args[6], *args[7]->tensor); }
-void embedding_2bit_out(KernelContext& context, Span<EValue*> args) { embed(context, args, 2, EValue(), *args[6]->tensor); }
-void embedding_2bit_dtype_out(KernelContext& context, Span<EValue*> args) { embed(context, args, 2, *args[6], *args[7]->tensor); }
+void embedding_byte_out(KernelContext& context, Span<EValue*> args) {
+  embed(context, args, 8, EValue(), *args[6]->tensor);
+}
+void embedding_byte_dtype_out(KernelContext& context, Span<EValue*> args) {
+  embed(context, args, 8, *args[6], *args[7]->tensor);
+}
+void embedding_4bit_out(KernelContext& context, Span<EValue*> args) {
+  embed(context, args, 4, EValue(), *args[6]->tensor);
+}
+void embedding_4bit_dtype_out(KernelContext& context, Span<EValue*> args) {
+  embed(context, args, 4, *args[6], *args[7]->tensor);
+}
+void embedding_2bit_out(KernelContext& context, Span<EValue*> args) {
+  embed(context, args, 2, EValue(), *args[6]->tensor);
+}
+void embedding_2bit_dtype_out(KernelContext& context, Span<EValue*> args) {
+  embed(context, args, 2, *args[6], *args[7]->tensor);
+}
 
 }  // namespace kernels
 }  // namespace wick

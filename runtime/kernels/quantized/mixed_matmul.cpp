@@ -29,15 +29,21 @@ struct Operands {
     const Tensor& scale = *args[2]->tensor;
     const Tensor* point = args[3]->is_none() ? nullptr : args[3]->tensor;
     if (!require(context, input.rank == 2 && w.rank == 2, "input and weight must have two dimensions")) return false;
-    if (!require(context, is_floating(input.dtype) && w.dtype == DType::i8 && is_floating(scale.dtype), "input and scales must be floating, weight i8")) return false;
-    if (!require(context, (scale.rank == 1 || scale.rank == 2) && scale.sizes[0] == w.sizes[0], "there is not one scale for each row of weight")) return false;
+    if (!require(context, is_floating(input.dtype) && w.dtype == DType::i8 && is_floating(scale.dtype),
+                 "input and scales must be floating, weight i8"))
+      return false;
+    if (!require(context, (scale.rank == 1 || scale.rank == 2) && scale.sizes[0] == w.sizes[0],
+                 "there is not one scale for each row of weight"))
+      return false;
     groups = scale.rank == 2 ? scale.sizes[1] : 1;
     columns = w.sizes[1];
     rows = w.sizes[0];
     m = input.sizes[0];
     k = input.sizes[1];
-    if (!require(context, groups > 0 && columns % groups == 0, "the groups do not divide the columns of weight")) return false;
-    if (!require(context, !point || point->numel == scale.numel, "there is not one zero point for each scale")) return false;
+    if (!require(context, groups > 0 && columns % groups == 0, "the groups do not divide the columns of weight"))
+      return false;
+    if (!require(context, !point || point->numel == scale.numel, "there is not one zero point for each scale"))
+      return false;
     x = as_floats(context, input);
     weight = static_cast<const int8_t*>(contiguous_data(context, w));
     scales = as_floats(context, scale);
@@ -58,7 +64,8 @@ void store_product(KernelContext& context, int64_t m, int64_t n, Tensor& out, co
   context.parallel_for(m * n, 256, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const float value = sum(i / n, i % n);
-      convert_elements(dst.data + (i / n * dst.strides[0] + i % n * dst.strides[1]) * size, out.dtype, 1, &value, DType::f32, 1, 1);
+      convert_elements(dst.data + (i / n * dst.strides[0] + i % n * dst.strides[1]) * size, out.dtype, 1, &value,
+                       DType::f32, 1, 1);
     }
   });
 }

@@ -83,8 +83,10 @@ struct Parameters {
     return scales && inverses && zero_points;
   }
   bool load(KernelContext& context, const Tensor& scale, const Tensor* zero_point, int64_t count) {
-    if (!require(context, static_cast<int64_t>(scale.numel) == count, "there is not one scale for each slice")) return false;
-    if (!require(context, !zero_point || static_cast<int64_t>(zero_point->numel) == count, "there is not one zero point for each slice")) {
+    if (!require(context, static_cast<int64_t>(scale.numel) == count, "there is not one scale for each slice"))
+      return false;
+    if (!require(context, !zero_point || static_cast<int64_t>(zero_point->numel) == count,
+                 "there is not one zero point for each slice")) {
       return false;
     }
     const bool floats = scale.dtype == DType::f32 || scale.dtype == DType::f64;
@@ -128,8 +130,8 @@ int64_t clamp_to(double value, Range range) {
 }
 
 /// in [..] real -> out [..] quantized.
-void quantize(KernelContext& context, const Tensor& in, const Parameters& parameters, int axis, bool point_first, Range range,
-              Tensor& out) {
+void quantize(KernelContext& context, const Tensor& in, const Parameters& parameters, int axis, bool point_first,
+              Range range, Tensor& out) {
   const View src = view_of(in);
   const DType in_dtype = in.dtype;
   if (!require(context, is_floating(in_dtype), "only floating tensors are quantized")) return;
@@ -137,31 +139,34 @@ void quantize(KernelContext& context, const Tensor& in, const Parameters& parame
   const View dst = view_of(out);
   const int64_t in_size = static_cast<int64_t>(dtype_size_bytes(in_dtype));
   const int64_t out_size = static_cast<int64_t>(dtype_size_bytes(out.dtype));
-  for_each_parameter(context, src, dst, axis, [&](int64_t from, int64_t from_step, int64_t to, int64_t to_step, int64_t count,
-                                                  int64_t p) {
-    const double inverse = parameters.inverses[p];
-    const float inverse32 = static_cast<float>(inverse);
-    const int64_t point = parameters.zero_points[p];
-    for (int64_t begin = 0; begin < count; begin += kChunk) {
-      const int64_t n = count - begin < kChunk ? count - begin : kChunk;
-      float values[kChunk];
-      int64_t results[kChunk];
-      convert_elements(values, DType::f32, 1, src.data + (from + begin * from_step) * in_size, in_dtype, from_step, n);
-      for (int64_t i = 0; i < n; ++i) {
-        const double scaled = parameters.wide ? values[i] * inverse : static_cast<double>(values[i] * inverse32);
-        double rounded;
-        if (point_first) {
-          const double moved = parameters.wide ? scaled + static_cast<double>(point)
-                                               : static_cast<double>(static_cast<float>(scaled) + static_cast<float>(point));
-          rounded = math::round_even(moved);
-        } else {
-          rounded = math::round_even(scaled) + static_cast<double>(point);
+  for_each_parameter(
+      context, src, dst, axis,
+      [&](int64_t from, int64_t from_step, int64_t to, int64_t to_step, int64_t count, int64_t p) {
+        const double inverse = parameters.inverses[p];
+        const float inverse32 = static_cast<float>(inverse);
+        const int64_t point = parameters.zero_points[p];
+        for (int64_t begin = 0; begin < count; begin += kChunk) {
+          const int64_t n = count - begin < kChunk ? count - begin : kChunk;
+          float values[kChunk];
+          int64_t results[kChunk];
+          convert_elements(values, DType::f32, 1, src.data + (from + begin * from_step) * in_size, in_dtype, from_step,
+                           n);
+          for (int64_t i = 0; i < n; ++i) {
+            const double scaled = parameters.wide ? values[i] * inverse : static_cast<double>(values[i] * inverse32);
+            double rounded;
+            if (point_first) {
+              const double moved = parameters.wide
+                                       ? scaled + static_cast<double>(point)
+                                       : static_cast<double>(static_cast<float>(scaled) + static_cast<float>(point));
+              rounded = math::round_even(moved);
+            } else {
+              rounded = math::round_even(scaled) + static_cast<double>(point);
+            }
+            results[i] = clamp_to(rounded, range);
+          }
+          convert_elements(dst.data + (to + begin * to_step) * out_size, out.dtype, to_step, results, DType::i64, 1, n);
         }
-        results[i] = clamp_to(rounded, range);
-      }
-      convert_elements(dst.data + (to + begin * to_step) * out_size, out.dtype, to_step, results, DType::i64, 1, n);
-    }
-  });
+      });
 }
 
 /// in [..] quantized -> out [..] floating.
@@ -173,23 +178,26 @@ void dequantize(KernelContext& context, const Tensor& in, const Parameters& para
   const int64_t in_size = static_cast<int64_t>(dtype_size_bytes(in_dtype));
   const int64_t out_size = static_cast<int64_t>(dtype_size_bytes(out.dtype));
   const bool wide = parameters.wide || out.dtype == DType::f64;
-  for_each_parameter(context, src, dst, axis, [&](int64_t from, int64_t from_step, int64_t to, int64_t to_step, int64_t count,
-                                                  int64_t p) {
-    const double scale = parameters.scales[p];
-    const float scale32 = static_cast<float>(scale);
-    const uint64_t point = static_cast<uint64_t>(parameters.zero_points[p]);
-    for (int64_t begin = 0; begin < count; begin += kChunk) {
-      const int64_t n = count - begin < kChunk ? count - begin : kChunk;
-      int64_t values[kChunk];
-      double results[kChunk];
-      convert_elements(values, DType::i64, 1, src.data + (from + begin * from_step) * in_size, in_dtype, from_step, n);
-      for (int64_t i = 0; i < n; ++i) {
-        const int64_t moved = static_cast<int64_t>(static_cast<uint64_t>(values[i]) - point);
-        results[i] = wide ? static_cast<double>(moved) * scale : static_cast<double>(static_cast<float>(moved) * scale32);
-      }
-      convert_elements(dst.data + (to + begin * to_step) * out_size, out.dtype, to_step, results, DType::f64, 1, n);
-    }
-  });
+  for_each_parameter(
+      context, src, dst, axis,
+      [&](int64_t from, int64_t from_step, int64_t to, int64_t to_step, int64_t count, int64_t p) {
+        const double scale = parameters.scales[p];
+        const float scale32 = static_cast<float>(scale);
+        const uint64_t point = static_cast<uint64_t>(parameters.zero_points[p]);
+        for (int64_t begin = 0; begin < count; begin += kChunk) {
+          const int64_t n = count - begin < kChunk ? count - begin : kChunk;
+          int64_t values[kChunk];
+          double results[kChunk];
+          convert_elements(values, DType::i64, 1, src.data + (from + begin * from_step) * in_size, in_dtype, from_step,
+                           n);
+          for (int64_t i = 0; i < n; ++i) {
+            const int64_t moved = static_cast<int64_t>(static_cast<uint64_t>(values[i]) - point);
+            results[i] =
+                wide ? static_cast<double>(moved) * scale : static_cast<double>(static_cast<float>(moved) * scale32);
+          }
+          convert_elements(dst.data + (to + begin * to_step) * out_size, out.dtype, to_step, results, DType::f64, 1, n);
+        }
+      });
 }
 
 int64_t rows_of(const Tensor& tensor) {
@@ -215,7 +223,8 @@ void quantize_per_tensor_out(KernelContext& context, Span<EValue*> args) {
   Tensor& out = *args[6]->tensor;
   const Range range = {args[3]->integer, args[4]->integer};
   Parameters parameters;
-  if (!check_range(context, range.min, range.max, args[5]->integer, out) || !valid_scale(context, args[1]->real)) return;
+  if (!check_range(context, range.min, range.max, args[5]->integer, out) || !valid_scale(context, args[1]->real))
+    return;
   if (!parameters.single(context, args[1]->real, args[2]->integer)) return;
   quantize(context, *args[0]->tensor, parameters, kOne, false, range, out);
 }
@@ -243,7 +252,9 @@ void dequantize_per_tensor_tensor_out(KernelContext& context, Span<EValue*> args
   Tensor& out = *args[7]->tensor;
   Parameters parameters;
   if (!check_range(context, args[3]->integer, args[4]->integer, args[5]->integer, in)) return;
-  if (!check_out_dtype(context, *args[6], out) || !load_single(context, *args[1]->tensor, *args[2]->tensor, &parameters)) return;
+  if (!check_out_dtype(context, *args[6], out) ||
+      !load_single(context, *args[1]->tensor, *args[2]->tensor, &parameters))
+    return;
   dequantize(context, in, parameters, kOne, out);
 }
 
@@ -302,7 +313,9 @@ void quantized_add_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& b = *args[5]->tensor;
   Tensor& out = *args[14]->tensor;
   const Range range = {args[12]->integer, args[13]->integer};
-  if (!require(context, a.dtype == b.dtype && b.dtype == out.dtype && is_quantized_dtype(a.dtype), "a, b and out must have one quantized dtype")) return;
+  if (!require(context, a.dtype == b.dtype && b.dtype == out.dtype && is_quantized_dtype(a.dtype),
+               "a, b and out must have one quantized dtype"))
+    return;
   if (!check_range(context, args[3]->integer, args[4]->integer, static_cast<int64_t>(a.dtype), a)) return;
   if (!check_range(context, args[8]->integer, args[9]->integer, static_cast<int64_t>(b.dtype), b)) return;
   if (!check_range(context, range.min, range.max, static_cast<int64_t>(out.dtype), out)) return;

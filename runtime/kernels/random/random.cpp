@@ -34,7 +34,8 @@ void generate(KernelContext& context, Tensor& out, int64_t each, const Draw& dra
     for (int64_t b = begin; b < end; ++b) {
       const RandomBlock block = philox4x32(seed, first + static_cast<uint64_t>(b));
       decltype(draw(block, int64_t{0}, int64_t{0})) values[4] = {};
-      const DType drawn = std::is_floating_point<decltype(draw(block, int64_t{0}, int64_t{0}))>::value ? DType::f64 : DType::i64;
+      const DType drawn =
+          std::is_floating_point<decltype(draw(block, int64_t{0}, int64_t{0}))>::value ? DType::f64 : DType::i64;
       const int64_t n = count - b * each < each ? count - b * each : each;
       for (int64_t lane = 0; lane < n; ++lane) values[lane] = draw(block, lane, b * each + lane);
       convert_elements(target + b * each * size, dtype, 1, values, drawn, 1, n);
@@ -75,7 +76,8 @@ double normal(const RandomBlock& block, int64_t lane) {
 }
 
 void draw_normal(KernelContext& context, double mean, double deviation, Tensor& out) {
-  if (!require_floating(context, out) || !require(context, deviation >= 0, "the standard deviation is negative")) return;
+  if (!require_floating(context, out) || !require(context, deviation >= 0, "the standard deviation is negative"))
+    return;
   generate(context, out, 4,
            [&](const RandomBlock& block, int64_t lane, int64_t) { return mean + deviation * normal(block, lane); });
 }
@@ -120,7 +122,8 @@ void normal_out(KernelContext& context, Span<EValue*> args) {
   if (resize_like(context, out, *args[0]->tensor)) draw_normal(context, args[1]->real, args[2]->real, out);
 }
 void randint_out(KernelContext& context, Span<EValue*> args) {
-  if (resize_to(context, *args[2]->tensor, args[1]->ints())) draw_integers(context, 0, args[0]->integer, *args[2]->tensor);
+  if (resize_to(context, *args[2]->tensor, args[1]->ints()))
+    draw_integers(context, 0, args[0]->integer, *args[2]->tensor);
 }
 void randint_low_out(KernelContext& context, Span<EValue*> args) {
   Tensor& out = *args[3]->tensor;
@@ -164,7 +167,9 @@ void draw_bernoulli(KernelContext& context, const Tensor& p, Tensor& out) {
 }
 }  // namespace
 
-void bernoulli_out(KernelContext& context, Span<EValue*> args) { draw_bernoulli(context, *args[0]->tensor, *args[2]->tensor); }
+void bernoulli_out(KernelContext& context, Span<EValue*> args) {
+  draw_bernoulli(context, *args[0]->tensor, *args[2]->tensor);
+}
 void bernoulli_tensor_out(KernelContext& context, Span<EValue*> args) {
   draw_bernoulli(context, *args[1]->tensor, *args[3]->tensor);
 }
@@ -205,9 +210,12 @@ void multinomial_out(KernelContext& context, Span<EValue*> args) {
   const bool replacement = args[2]->boolean;
   Tensor& out = *args[4]->tensor;
   const View src = view_of(self);
-  if (!require(context, (src.rank == 1 || src.rank == 2) && is_floating(self.dtype), "weights must be a floating vector or matrix")) return;
+  if (!require(context, (src.rank == 1 || src.rank == 2) && is_floating(self.dtype),
+               "weights must be a floating vector or matrix"))
+    return;
   const int64_t columns = src.sizes[src.rank - 1], rows = src.rank == 2 ? src.sizes[0] : 1;
-  if (!require(context, samples > 0 && samples <= INT32_MAX && columns > 0, "the number of samples must be positive")) return;
+  if (!require(context, samples > 0 && samples <= INT32_MAX && columns > 0, "the number of samples must be positive"))
+    return;
   if (!require(context, replacement || samples <= columns, "too many samples without replacement")) return;
   if (!require_dtype(context, out, DType::i64, "out must be i64")) return;
   double* weights = context.allocate_temp_array<double>(self.numel);
@@ -226,7 +234,8 @@ void multinomial_out(KernelContext& context, Span<EValue*> args) {
       if (!require(context, row[c] >= 0 && math::is_finite(row[c]), "a weight is negative or not finite")) return;
       total += row[c];
     }
-    if (!require(context, total > 0 && math::is_finite(total), "the weights of a row do not have a positive sum")) return;
+    if (!require(context, total > 0 && math::is_finite(total), "the weights of a row do not have a positive sum"))
+      return;
     const RandomBlock block = philox4x32(context.random().seed, first + static_cast<uint64_t>(i));
     double left = uniform_double(block.words[0], block.words[1]) * total;
     for (int64_t c = 0; c < columns; ++c) {

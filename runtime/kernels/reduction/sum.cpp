@@ -85,7 +85,8 @@ struct Converted {
 /// reduce() over `in`, whose elements convert to T; finish(output number, state).
 template <typename T, typename State, typename Finish>
 void reduce_converted(KernelContext& context, const ReductionPlan& plan, DType in, const State& init, Finish finish) {
-  if (load_function(in, LaneOf<T>::value) || !load_function(in, Lane::f64)) return reduce<T>(context, plan, in, init, finish);
+  if (load_function(in, LaneOf<T>::value) || !load_function(in, Lane::f64))
+    return reduce<T>(context, plan, in, init, finish);
   using Wide = Converted<T, State>;
   reduce<double>(context, plan, in, Wide{init}, [&](int64_t output, const Wide& wide) { finish(output, wide.state); });
 }
