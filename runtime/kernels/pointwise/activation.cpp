@@ -1,6 +1,7 @@
 // Activation functions.
 #include <string.h>
 
+#include "runtime/kernels/pointwise/hot_unary.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 
 namespace wick {
@@ -44,7 +45,10 @@ void activation(KernelContext& context, Args args, F f) {
 }  // namespace
 
 void gelu_out(KernelContext& context, Args args) {
-  if (strcmp(args[1]->string.data, "none") == 0) return activation(context, args, Gelu{});
+  if (strcmp(args[1]->string.data, "none") == 0) {
+    if (hot_unary(context, *args[0]->tensor, *args[2]->tensor, hot(context.isa()).gelu)) return;
+    return activation(context, args, Gelu{});
+  }
   if (strcmp(args[1]->string.data, "tanh") == 0) return activation(context, args, GeluTanh{});
   context.fail(Error::InvalidArgument, "approximate is neither 'none' nor 'tanh'");
 }

@@ -1,4 +1,5 @@
 // Functions of one real operand: transcendental, rounding, sign.
+#include "runtime/kernels/pointwise/hot_unary.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 
 namespace wick {
@@ -34,7 +35,6 @@ WICK_FLOAT_UNARY(log2, log2)
 WICK_FLOAT_UNARY(sin, sin)
 WICK_FLOAT_UNARY(sinh, sinh)
 WICK_FLOAT_UNARY(tan, tan)
-WICK_FLOAT_UNARY(tanh, tanh)
 #undef WICK_FLOAT_UNARY
 
 namespace {
@@ -49,6 +49,11 @@ struct Exp {
     if (angle == 0) return T(static_cast<Part>(scale), x.imag());
     return T(static_cast<Part>(scale * math::cos(angle)), static_cast<Part>(scale * math::sin(angle)));
   }
+};
+
+struct Tanh {
+  float operator()(float x) const { return math::tanh_f(x); }
+  double operator()(double x) const { return math::tanh(x); }
 };
 
 struct Sigmoid {
@@ -111,9 +116,15 @@ void complex_abs(KernelContext& context, Args args) {
 }  // namespace
 
 void exp_out(KernelContext& context, Args args) {
+  if (hot_unary(context, *args[0]->tensor, *args[1]->tensor, hot(context.isa()).exp)) return;
   float_unary<kFloat | kComplex>(context, operand(args, 0), out_tensor(args, 1), Exp{});
 }
+void tanh_out(KernelContext& context, Args args) {
+  if (hot_unary(context, *args[0]->tensor, *args[1]->tensor, hot(context.isa()).tanh)) return;
+  float_unary<kFloat>(context, operand(args, 0), out_tensor(args, 1), Tanh{});
+}
 void sigmoid_out(KernelContext& context, Args args) {
+  if (hot_unary(context, *args[0]->tensor, *args[1]->tensor, hot(context.isa()).sigmoid)) return;
   float_unary<kFloat>(context, operand(args, 0), out_tensor(args, 1), Sigmoid{});
 }
 void reciprocal_out(KernelContext& context, Args args) {
