@@ -53,6 +53,8 @@ function(wick_test name)
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE wick_flags ${ARG_DEPENDS} GTest::gtest GTest::gtest_main)
+  # GoogleTest's macros hold an if with else of their own.
+  target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-dangling-else>")
   target_compile_features(${name} PRIVATE cxx_std_20)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 endfunction()
