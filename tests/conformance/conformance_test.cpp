@@ -233,7 +233,7 @@ TEST_P(Conformance, DynamicSizesGiveTheSameOrAreRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Conformance, testing::ValuesIn(kFamilies),
-                         [](const testing::TestParamInfo<const char*>& info) { return std::string(info.param); });
+                         [](const testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace wick::conformance

@@ -97,7 +97,7 @@ TEST_P(StockOnWick, AgreesWithEager) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, StockOnWick, ::testing::ValuesIn(program_names(kFolder, ".pte")),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& test) { return test.param; });
 
 TEST(StockOnWick, ProgramWithoutItsWeightsFileIsRefused) {
   ModuleOptions options;

@@ -181,11 +181,11 @@ TEST_P(MethodsOnStock, AgreeWithEager) {
 
 INSTANTIATE_TEST_SUITE_P(Pairs, MethodsOnStock,
                          ::testing::Values("counter_and_cond_nested", "cache_slice_and_dynamic_batch"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& test) { return test.param; });
 INSTANTIATE_TEST_SUITE_P(Programs, StructureOnStock, ::testing::ValuesIn(program_names(kPrograms, ".pt2")),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& test) { return test.param; });
 INSTANTIATE_TEST_SUITE_P(Models, ModelOnStock, ::testing::ValuesIn(kModelNames),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& test) { return test.param; });
 
 }  // namespace
 }  // namespace wick::interop

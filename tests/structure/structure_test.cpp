@@ -53,7 +53,7 @@ TEST_P(Structure, AgreesWithEager) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Structure, ::testing::ValuesIn(programs()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& test) { return test.param; });
 
 }  // namespace
 }  // namespace wick::testing
