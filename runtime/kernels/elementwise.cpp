@@ -130,6 +130,8 @@ bool plan(KernelContext& context, const ElementwiseCall& call, Iteration& it) {
     for (int k = 0; k < it.rank; ++k) source.strides[k] = tensor ? operand_stride(*tensor, out, dims[k]) : 0;
     if (!tensor) {
       source.kind = Source::Kind::scalar;
+      source.data = source.value;
+      source.element_bytes = 0;
       write_number(call.operands[o], call.lanes[o], source.value);
       continue;
     }
