@@ -95,11 +95,47 @@ class Parser {
     expect('"');
     std::string out;
     while (position_ < text_.size() && text_[position_] != '"' && text_[position_] != '\n') {
-      if (text_[position_] == '\\' && position_ + 1 < text_.size()) ++position_;
-      out += text_[position_++];
+      if (text_[position_] == '\\' && position_ + 1 < text_.size()) {
+        ++position_;
+        escaped(out);
+      } else {
+        out += text_[position_++];
+      }
     }
     expect('"');
     return out;
+  }
+  // What follows a backslash, as printable() writes it: n, t, r, xHH, u{HEX}; any other character stands for itself.
+  void escaped(std::string& out) {
+    const char c = text_[position_++];
+    if (c == 'n' || c == 't' || c == 'r') {
+      out += c == 'n' ? '\n' : c == 't' ? '\t' : '\r';
+    } else if (c == 'x') {
+      out += static_cast<char>(hex_digits(2));
+    } else if (c == 'u') {
+      expect('{');
+      append_utf8(out, hex_digits(6));
+      expect('}');
+    } else {
+      out += c;
+    }
+  }
+  uint32_t hex_digits(size_t max_digits) {
+    const size_t end = std::min(text_.size(), position_ + max_digits);
+    uint32_t value = 0;
+    auto [stop, ec] = std::from_chars(text_.data() + position_, text_.data() + end, value, 16);
+    if (ec != std::errc()) error("hexadecimal digits");
+    position_ = static_cast<size_t>(stop - text_.data());
+    return value;
+  }
+  static void append_utf8(std::string& out, uint32_t point) {
+    if (point < 0x80) {
+      out += static_cast<char>(point);
+      return;
+    }
+    const int rest = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+    out += static_cast<char>((rest == 1 ? 0xc0u : rest == 2 ? 0xe0u : 0xf0u) | point >> (6 * rest));
+    for (int i = rest - 1; i >= 0; --i) out += static_cast<char>(0x80 | (point >> (6 * i) & 0x3f));
   }
   // Characters up to one of `stops` outside brackets: an integer expression or a number.
   std::string_view expression(std::string_view stops) {
