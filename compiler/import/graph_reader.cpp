@@ -210,13 +210,6 @@ bool may_alias(const OpDef& def) {
   return !def.parsed->args.empty() && def.parsed->args[0].aliased && !def.parsed->returns.empty();
 }
 
-bool recorded_fresh(const pt2::Graph& source, const std::string& input, const std::string& output) {
-  auto in = source.tensor_values.find(input), out = source.tensor_values.find(output);
-  if (in == source.tensor_values.end() || out == source.tensor_values.end()) return false;
-  if (in->second.dtype != out->second.dtype) return true;
-  return false;
-}
-
 // Eager's rule for reshape: can the new sizes be expressed by strides over the same memory? Sizes by their example
 // values.
 bool viewable(const pt2::TensorMeta& in, const pt2::TensorMeta& out) {
@@ -275,9 +268,8 @@ void GraphReader::bind_results(const pt2::Node& node, Node* made, const std::vec
     auto in = source_.tensor_values.find(input), out = source_.tensor_values.find(names[0]);
     if (in != source_.tensor_values.end() && out != source_.tensor_values.end()) {
       if (reshapes) aliases = viewable(in->second, out->second);
-      if (recorded_fresh(source_, input, names[0]) && name != "aten.view.dtype" &&
-          name != "aten.view_as_real.default" && name != "aten.view_as_complex.default" &&
-          name != "aten.real.default" && name != "aten.imag.default") {
+      if (in->second.dtype != out->second.dtype && name != "aten.view.dtype" && name != "aten.view_as_real.default" &&
+          name != "aten.view_as_complex.default" && name != "aten.real.default" && name != "aten.imag.default") {
         aliases = false;
       }
     }
