@@ -267,7 +267,7 @@ INSTANTIATE_TEST_SUITE_P(Fixtures, Structure,
 class Stock : public Fixtures {};
 
 TEST_P(Stock, ProgramGivesEagersOutputs) {
-  const std::string stem = fixture(std::string("stock/") + GetParam());
+  const std::string stem = fixture(std::string("stock/1.5/") + GetParam());
   expect_eager(stem + ".pte", stem);
 }
 
@@ -294,14 +294,14 @@ TEST_F(Cli, SeveralMethodsAskForAName) {
 }
 
 TEST_F(Cli, ExternalWeightsAreAskedFor) {
-  const std::string program = fixture("stock/external_weights.pte");
-  const Outcome without = wick("run " + program + " -i " + fixture("stock/external_weights.in.npz"));
+  const std::string program = fixture("stock/1.5/external_weights.pte");
+  const Outcome without = wick("run " + program + " -i " + fixture("stock/1.5/external_weights.in.npz"));
   EXPECT_EQ(without.exit_code, 2);
   EXPECT_NE(without.err.find("--data"), std::string::npos) << without.err;
-  const Outcome with = wick("run " + program + " --data " + fixture("stock/external_weights.ptd") + " -i " +
-                            fixture("stock/external_weights.in.npz") + " -o " + path("o.npz"));
+  const Outcome with = wick("run " + program + " --data " + fixture("stock/1.5/external_weights.ptd") + " -i " +
+                            fixture("stock/1.5/external_weights.in.npz") + " -o " + path("o.npz"));
   ASSERT_EQ(with.exit_code, 0) << with.err;
-  expect_same(path("o.npz"), fixture("stock/external_weights.out.npz"));
+  expect_same(path("o.npz"), fixture("stock/1.5/external_weights.out.npz"));
 }
 
 TEST_F(Cli, StructureInTheFileIsShown) {

@@ -35,7 +35,7 @@ TEST(Module, RunsAProgramThatExecuTorchWrote) {
   ModuleOptions options;
   options.kernels = {KernelTable(kTestKernels)};
   ModuleError error;
-  const auto module = Module::load("tests/fixtures/stock/add.pte", options, &error);
+  const auto module = Module::load("tests/fixtures/stock/1.5/add.pte", options, &error);
   ASSERT_TRUE(module) << error.message;
   const MethodMeta meta = module->program().method(0);
   ASSERT_EQ(meta.num_inputs(), 2u);

@@ -1,5 +1,8 @@
-// Programs that stock ExecuTorch compiled (tests/fixtures/stock), on Wick's runtime, against eager.
+// Programs that stock ExecuTorch compiled (tests/fixtures/stock/RELEASE), on Wick's runtime, against eager.
 #include <string.h>
+
+#include <algorithm>
+#include <cctype>
 
 #include "tests/interop/fixture_files.h"
 #include "tests/support/program_runner.h"
@@ -73,37 +76,53 @@ void check_constant(Module& module, const std::string& method) {
   EXPECT_EQ(method == "width" ? static_cast<double>(outputs[0].integer) : outputs[0].real, method == "width" ? 4 : 0.5);
 }
 
+// "1.5/add": each program of each release.
+std::vector<std::string> all_programs() {
+  std::vector<std::string> names;
+  for (const char* release : {"1.3", "1.4", "1.5"}) {
+    for (const std::string& name : program_names(kFolder / release, ".pte"))
+      names.push_back(std::string(release) + "/" + name);
+  }
+  return names;
+}
+
+std::string test_name(const ::testing::TestParamInfo<std::string>& test) {
+  std::string name = test.param;
+  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+}
+
 class StockOnWick : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(StockOnWick, AgreesWithEager) {
-  const std::string name = GetParam();
+  const std::filesystem::path folder = (kFolder / GetParam()).parent_path();
+  const std::string name = std::filesystem::path(GetParam()).filename().string();
   for (const IsaLevel isa : {IsaLevel::baseline, IsaLevel::avx512}) {
     ModuleOptions options;
     options.kernels = {portable_kernels()};
     options.max_isa = isa;
-    const std::filesystem::path data = kFolder / (name + ".ptd");
+    const std::filesystem::path data = folder / (name + ".ptd");
     if (std::filesystem::exists(data)) options.data_paths = {data.string()};
     ModuleError error;
-    const auto module = Module::load((kFolder / (name + ".pte")).string(), options, &error);
+    const auto module = Module::load((folder / (name + ".pte")).string(), options, &error);
     ASSERT_TRUE(module) << error.message;
     const bool several = module->program().num_methods() > 1;
     for (size_t i = 0; i < module->program().num_methods(); ++i) {
       const std::string method = module->program().method(i).name();
-      const std::vector<FixtureCall> calls = fixture_calls(kFolder, several ? name + "." + method : name);
+      const std::vector<FixtureCall> calls = fixture_calls(folder, several ? name + "." + method : name);
       if (calls.empty()) check_constant(*module, method);
       for (const FixtureCall& call : calls) check_call(*module, method, call);
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, StockOnWick, ::testing::ValuesIn(program_names(kFolder, ".pte")),
-                         [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Programs, StockOnWick, ::testing::ValuesIn(all_programs()), test_name);
 
 TEST(StockOnWick, ProgramWithoutItsWeightsFileIsRefused) {
   ModuleOptions options;
   options.kernels = {portable_kernels()};
   ModuleError error;
-  const auto module = Module::load((kFolder / "external_weights.pte").string(), options, &error);
+  const auto module = Module::load((kFolder / "1.5" / "external_weights.pte").string(), options, &error);
   ASSERT_TRUE(module) << error.message;
   EXPECT_EQ(module->method("forward", &error), nullptr);
   EXPECT_NE(error.message.find("weight"), std::string::npos) << error.message;
