@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <string.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <thread>
 
 #include "compiler/support/file_map.h"
+#include "compiler/support/limits.h"
 #include "wick/portable_kernels.h"
 
 namespace wick::cli {
@@ -51,6 +53,30 @@ bool needs_data(const MethodMeta& method) {
   return false;
 }
 
+// What the methods of a program ask for together: arenas, and tensors that lie in none.
+Status check_memory(const std::string& path, const Program& program) {
+  uint64_t total = 0;
+  const auto add = [&](uint64_t bytes) { total = bytes > UINT64_MAX - total ? UINT64_MAX : total + bytes; };
+  for (size_t i = 0; i < program.num_methods(); ++i) {
+    const MethodMeta method = program.method(i);
+    uint64_t largest = 0;  // twice as much scratch memory is kept
+    for (size_t arena = 0; arena < method.num_arenas(); ++arena) add(method.arena_bytes(arena));
+    for (size_t k = 0; k < method.num_values(); ++k) {
+      if (method.tag(k) == Tag::tensor) largest = std::max<uint64_t>(largest, method.value(k).tensor.nbytes);
+    }
+    for (size_t k = 0; k < method.num_outputs(); ++k) {
+      const ValueMeta output = method.output_value(k);
+      if (output.tag == Tag::tensor && output.tensor.storage == Storage::unbound) add(output.tensor.nbytes);
+    }
+    add(largest);
+    add(largest);
+  }
+  if (total <= compiler::limits().arena_bytes) return {};
+  return compiler::over_limit(&compiler::Limits::arena_bytes, "the program asks for too much memory",
+                              fmt::format("{} bytes", total))
+      .at_file(path);
+}
+
 NamedArray number_array(std::string name, DType dtype, const void* value) {
   NamedArray array;
   array.name = std::move(name);
@@ -70,6 +96,7 @@ Result<Session> Session::make(const std::string& path, const SessionOptions& opt
   module_options.num_threads = options.num_threads > 0 ? options.num_threads : default_threads();
   module_options.max_isa = options.max_isa;
   module_options.seed = options.seed;
+  module_options.max_instructions = compiler::limits().instructions;
   module_options.tracer = options.tracer;
   // Opening checks that it is a regular file, with the system's own words if it is not.
   for (const std::string& data : options.data_paths) RETURN_IF_ERROR(compiler::FileMap::open(data));
@@ -80,6 +107,7 @@ Result<Session> Session::make(const std::string& path, const SessionOptions& opt
   ModuleError error;
   session.module_ = load(module_options, &error);
   if (!session.module_) return load_diag(path, error);
+  RETURN_IF_ERROR(check_memory(path, session.program()));
   return session;
 }
 
@@ -146,8 +174,12 @@ Diag execution_diag(const std::string& path, const Method& method) {
   const MethodError& error = method.last_error();
   Diag diag(Code::execution, fmt::format("a check failed while running: {} [{}]", compiler::printable(error.message),
                                          error_name(error.error)));
+  if (strstr(error.message, "max_instructions"))
+    diag.help = "if the program needs that many, raise the limit: --limit instructions=N";
   if (error.in_instruction) {
     diag.where = instruction_source(method.meta(), error.instruction.chain, error.instruction.index);
+    diag.where.file = path;
+    if (method.meta().check_message(error.instruction.chain, error.instruction.index)) return diag;
     diag.notes.push_back(fmt::format("method '{}', instruction {}, {}", compiler::printable(method.meta().name()),
                                      error.instruction.index, operator_text(error.instruction.op)));
     std::string shapes;

@@ -30,6 +30,9 @@ constexpr size_t kMinProgramFileSize = 64;
 /// Alignment of the start of the file in memory.
 constexpr size_t kFileAlignment = 16;
 
+/// Name of the stack frame of an instruction that only fails; its context says what did not hold.
+constexpr char kCheckFrame[] = "wick.check";
+
 struct ExtendedHeader {
   uint32_t length;               // bytes from the magic on; larger than known is legal
   uint64_t program_size;         // FlatBuffers region from byte 0, header included

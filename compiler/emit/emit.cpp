@@ -300,10 +300,14 @@ class ProgramWriter {
   }
 
   // "model.py:118" as a frame; nodes of one origin share it.
-  fb::Offset<pte::FrameList> frames(const OriginPtr& origin) {
+  fb::Offset<pte::FrameList> frames(const OriginPtr& origin, const std::string& check) {
     auto it = frames_.find(origin.get());
-    if (it != frames_.end()) return it->second;
+    if (it != frames_.end() && check.empty()) return it->second;
     std::vector<fb::Offset<pte::Frame>> items;
+    if (!check.empty()) {
+      items.push_back(pte::CreateFrame(builder_, builder_.CreateSharedString(""), 0,
+                                       builder_.CreateSharedString(schema::kCheckFrame), builder_.CreateSharedString(check)));
+    }
     if (origin && (!origin->source.empty() || !origin->module.empty())) {
       const size_t colon = origin->source.rfind(':');
       const std::string file = origin->source.substr(0, colon);
@@ -313,7 +317,7 @@ class ProgramWriter {
                                        builder_.CreateSharedString(origin->code)));
     }
     const auto list = pte::CreateFrameList(builder_, builder_.CreateVector(items));
-    frames_[origin.get()] = list;
+    if (check.empty()) frames_[origin.get()] = list;
     return list;
   }
 
@@ -325,7 +329,7 @@ class ProgramWriter {
     std::vector<fb::Offset<pte::FrameList>> traces;
     for (const Instruction& item : method.instructions) {
       instructions.push_back(instruction(item));
-      traces.push_back(frames(item.origin));
+      traces.push_back(frames(item.origin, item.check));
     }
     std::vector<fb::Offset<pte::Operator>> operators;
     for (const Operator& op : method.operators) {

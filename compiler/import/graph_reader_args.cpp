@@ -42,8 +42,6 @@ Arg GraphReader::number(const pt2::Argument& arg) {
   return integer(arg);
 }
 
-namespace {}  // namespace
-
 Arg GraphReader::argument(const pt2::Argument& arg, const ArgSpec& spec) {
   if (std::holds_alternative<pt2::NoneArg>(arg)) return None{};
   if (const auto* tensor = std::get_if<pt2::TensorArg>(&arg)) return scalar_argument(tensor->name);
@@ -171,12 +169,8 @@ std::optional<Sym> integer_operator(std::string_view f, const std::vector<Sym>& 
 bool GraphReader::read_scalar_node(const pt2::Node& node) {
   std::string_view name = node.target;
   if (name.starts_with("torch.ops.")) name.remove_prefix(10);
-  // The range constraints and recorded types of the program say the same.
-  static constexpr std::string_view kAsserts[] = {
-      "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default",
-      "aten._assert_scalar.default",      "aten._assert_tensor_metadata.default",
-      "aten._assert_async.msg",           "aten._assert_async.default"};
-  if (std::find(std::begin(kAsserts), std::end(kAsserts), name) != std::end(kAsserts)) return true;
+  // The program's range constraints say the same; they are checked where the number is read.
+  if (name == "aten.sym_constrain_range.default" || name == "aten.sym_constrain_range_for_size.default") return true;
   auto result_name = [&]() -> std::string {
     if (node.outputs.size() != 1) return "";
     if (const auto* sym = std::get_if<pt2::SymIntArg>(&node.outputs[0])) return sym->name;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "compiler/import/constants.h"
 #include "compiler/import/graph_reader.h"
@@ -48,6 +49,28 @@ class Importer {
       if (range.min > range.max) fail(Code::corrupt_file, fmt::format("the range of '{}' is empty", printable(text)));
       graph_.ranges[text] = range;
     }
+    for (const std::string& symbol : numbers_that_are_no_sizes()) {
+      if (auto it = graph_.ranges.find(symbol); it != graph_.ranges.end() && it->second.min == 0)
+        it->second.min = std::numeric_limits<int64_t>::min();
+    }
+  }
+
+  // Symbols of int inputs that no tensor's size depends on. The exporter takes every int for a size and writes that it
+  // is at least 0, which neither eager nor the exported program asks of these.
+  std::set<std::string, std::less<>> numbers_that_are_no_sizes() const {
+    std::set<std::string, std::less<>> symbols, sizes;
+    for (size_t i = 0; i < program_.input_specs.size(); ++i) {
+      const auto* sym = std::get_if<pt2::SymIntArg>(&program_.graph.inputs[i]);
+      if (!sym || program_.input_specs[i].kind != pt2::InputKind::user_input) continue;
+      if (auto it = program_.graph.sym_int_values.find(sym->name); it != program_.graph.sym_int_values.end())
+        collect_symbols(GraphReader::to_sym(it->second), symbols);
+    }
+    if (symbols.empty()) return symbols;
+    for (const auto& [name, meta] : program_.graph.tensor_values) {
+      for (const pt2::SymInt& size : meta.sizes) collect_symbols(GraphReader::to_sym(size), sizes);
+    }
+    std::erase_if(symbols, [&](const std::string& symbol) { return sizes.count(symbol) != 0; });
+    return symbols;
   }
 
   void read_input(const pt2::InputSpec& spec, const pt2::Argument& arg) {

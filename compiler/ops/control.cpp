@@ -67,6 +67,10 @@ Results decompose_item(Builder& b, Node& node) {
 
 void infer_nothing(Node&) {}
 
+void infer_assert_tensor(Node& node) {
+  if (!may_equal(numel(node.tensor("self")->sizes()), 1)) reject("an assertion on a tensor with other than one element");
+}
+
 // What the exporter recorded of a tensor must be what it is now. Strides are a matter of storage and not looked at.
 void infer_assert_metadata(Node& node) {
   const Value* x = node.tensor("a");
@@ -77,13 +81,6 @@ void infer_assert_metadata(Node& node) {
   require(sizes.size() == x->rank(), "an asserted size is not the tensor's");
   for (size_t i = 0; i < sizes.size(); ++i)
     require(may_equal(sizes[i], x->sizes()[i]), "an asserted size is not the tensor's");
-}
-
-// A condition known to be false can never pass.
-void infer_assert_scalar(Node& node) {
-  const Arg& self = node.arg("self");
-  const bool fails = (self.is<bool>() && !self.as<bool>()) || (self.is<Sym>() && self.as<Sym>().is(0));
-  require(!fails, "an assertion of the model is always false");
 }
 
 }  // namespace
@@ -117,9 +114,9 @@ const OpDef kControlRows[] = {
     {"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, "
      "Device? device=None, Layout? layout=None) -> ()",
      infer_assert_metadata, nullptr, nullptr, kEffect},
-    {"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", infer_assert_scalar, nullptr, nullptr, kEffect},
-    {"aten::_assert_async(Tensor self) -> ()", infer_nothing, nullptr, nullptr, kEffect},
-    {"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", infer_nothing, nullptr, nullptr, kEffect},
+    {"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", infer_nothing, nullptr, nullptr, kEffect},
+    {"aten::_assert_async(Tensor self) -> ()", infer_assert_tensor, nullptr, nullptr, kEffect},
+    {"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", infer_assert_tensor, nullptr, nullptr, kEffect},
     {"aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", infer_nothing, nullptr, nullptr,
      kEffect},
     {"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", infer_nothing, nullptr,

@@ -72,7 +72,20 @@ Result<Changed> for_each_graph(Graph& graph, const std::function<Changed(Graph&)
   return changed;
 }
 
+namespace {
+
+// An assertion that is known to hold.
+bool is_proven(const Node& node) {
+  if (node.is("aten._assert_tensor_metadata.default")) return true;  // its types were compared when it was made
+  if (!node.is("aten._assert_scalar.default")) return false;
+  const Arg& self = node.arg(size_t{0});
+  return (self.is<bool>() && self.as<bool>()) || (self.is<Sym>() && self.as<Sym>().is_const() && !self.as<Sym>().is(0));
+}
+
+}  // namespace
+
 bool has_effect(const Node& node) {
+  if (is_proven(node)) return false;
   if (node.op->has(kEffect) || node.op->has(kInPlace) || node.results().empty()) return true;
   for (const auto& graph : node.graphs) {
     for (const auto& inner : graph->nodes()) {
@@ -181,6 +194,7 @@ Changed rewrite_nodes(Graph& graph, Span<const Rule> rules) {
     it = first ? nodes.begin() : std::next(before);
     changed = Changed::yes;
   }
+  if (unread.empty()) return changed;
   // A candidate may have been replaced itself since.
   std::unordered_set<const Node*> present;
   for (const auto& node : nodes) present.insert(node.get());

@@ -17,29 +17,6 @@ namespace {
 
 constexpr size_t kNever = std::numeric_limits<size_t>::max();
 
-// Kernels that read element i of argument 0 before or when they write element i of the result, or copy argument 0
-// first: the result may lie exactly over argument 0.
-bool may_overwrite_first_operand(const Node& node) {
-  static constexpr std::string_view kNames[] = {"aten.add.Tensor",
-                                                "aten.add.Scalar",
-                                                "aten.sub.Tensor",
-                                                "aten.sub.Scalar",
-                                                "aten.mul.Tensor",
-                                                "aten.mul.Scalar",
-                                                "aten.div.Tensor",
-                                                "aten.div.Scalar",
-                                                "aten.relu.default",
-                                                "aten.neg.default",
-                                                "aten.clamp.default",
-                                                "aten.slice_scatter.default",
-                                                "aten.select_scatter.default",
-                                                "aten.index_put.default",
-                                                "aten.index_copy.default",
-                                                "aten.index_add.default",
-                                                "aten.masked_fill.Scalar"};
-  return std::find(std::begin(kNames), std::end(kNames), node.op->name()) != std::end(kNames);
-}
-
 // Nothing to compute; some of stock's kernels abort on empty tensors.
 bool without_elements(const Node& node) {
   return !node.op->has(kEffect) && !node.op->has(kRandom) && !node.results().empty() &&
@@ -85,7 +62,7 @@ uint32_t Linearizer::emit_kernel(std::string_view registry_name, std::vector<int
 
 size_t Linearizer::emit_jump(int32_t condition) {
   touch(condition, static_cast<uint32_t>(statement_.instructions.size()));
-  statement_.instructions.push_back({Instruction::Kind::jump_false, 0, {condition, 0}, origin_});
+  statement_.instructions.push_back({Instruction::Kind::jump_false, 0, {condition, 0}, origin_, {}});
   return statement_.instructions.size() - 1;
 }
 
@@ -213,7 +190,7 @@ void Linearizer::plan_state_writes() {
     bool in_place = true;
     while (value != update.target) {
       const Node* node = value->producer;
-      const bool fits = node && position_.count(node) && may_overwrite_first_operand(*node) &&
+      const bool fits = node && position_.count(node) && node->op->has(kOverwrites) &&
                         value->type == update.target->type && node->arg(size_t{0}).is<Value*>() &&
                         !writes_state_.count(value);
       if (!fits) {
@@ -336,7 +313,11 @@ void Linearizer::scalar_node(const Node& node) {
   args.push_back(out);
   emit_kernel(node.op->kernel, std::move(args));
   index_[node.result()] = out;
-  if (type.kind != TypeKind::real && !type.expr.is_const()) expressions_.back()[type.expr.text()] = out;
+  if (type.kind == TypeKind::real || type.expr.is_const()) return;
+  expressions_.back()[type.expr.text()] = out;
+  if (const std::string_view symbol = type.expr.symbol_name(); type.kind == TypeKind::integer && !symbol.empty())
+    check_range(type.expr, fmt::format("{}, read by {},", symbol, node.op->name()),
+                std::numeric_limits<int64_t>::min());
 }
 
 void Linearizer::node(const Node& node) {
@@ -346,6 +327,7 @@ void Linearizer::node(const Node& node) {
   if (name == "higher_order.while_loop.default") return while_loop(node);
   if (name == "higher_order.scan.default") return scan(node, true);
   if (name == "higher_order.map_impl.default") return scan(node, false);
+  if (node.op->has(kEffect)) return assertion(node);
   if (!node.results().empty() && !node.result()->type.is_tensor()) return scalar_node(node);
   if (node.op->has(kView) && !placed_.count(node.result()) && alias_view(node)) return;
   if (name == "aten.cat.default" && placed_.count(node.result())) {
@@ -353,7 +335,10 @@ void Linearizer::node(const Node& node) {
     return;
   }
   kernel_node(node);
-  for (const Value* result : node.results()) define_symbols(result);
+  for (const Value* result : node.results()) {
+    for (const std::string& symbol : define_symbols(result))
+      check_range(Sym::symbol(symbol), fmt::format("{}, a size of the result of {},", symbol, name), 0);
+  }
 }
 
 void Linearizer::nodes(const Graph& graph) {
@@ -383,6 +368,7 @@ void Linearizer::inputs() {
   for (const GraphInput& input : graph_.inputs) {
     if (input.kind == GraphInput::Kind::value) define_symbols(input.value);
   }
+  check_input_sizes();
 }
 
 void Linearizer::stored_values() {
@@ -454,6 +440,7 @@ Statement Linearizer::run() {
   nodes(graph_);
   updates();
   outputs();
+  failures();
   extend_views();
   extend_loops();
   if (options_.stock_only && !statement_.not_stock.empty()) {

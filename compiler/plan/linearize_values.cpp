@@ -245,7 +245,8 @@ int32_t Linearizer::scratch_like(const StatementTensor& tensor, const std::strin
 }
 
 // Sizes of `value` that are symbols nobody defined yet become known here; so does s in a size such as 4*s + 1.
-void Linearizer::define_symbols(const Value* value) {
+std::vector<std::string> Linearizer::define_symbols(const Value* value) {
+  std::vector<std::string> defined;
   for (size_t i = 0; i < value->rank(); ++i) {
     std::set<std::string, std::less<>> symbols;
     collect_symbols(value->sizes()[i], symbols);
@@ -274,7 +275,9 @@ void Linearizer::define_symbols(const Value* value) {
       result = quotient;
     }
     expressions_.back()[symbol] = result;
+    defined.push_back(symbol);
   }
+  return defined;
 }
 
 }  // namespace wick::compiler

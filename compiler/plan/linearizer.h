@@ -38,7 +38,8 @@ class Linearizer {
   const StatementTensor& tensor_at(int32_t index) const {
     return std::get<StatementTensor>(statement_.values[static_cast<size_t>(index)]);
   }
-  void define_symbols(const Value* value);  // from the sizes of a tensor that exists now
+  // From the sizes of a tensor that exists now; returns those that were not known.
+  std::vector<std::string> define_symbols(const Value* value);
 
   // --- instructions (linearize.cpp) ---
   uint32_t emit_kernel(std::string_view registry_name, std::vector<int32_t> args, bool stock = true);
@@ -64,6 +65,14 @@ class Linearizer {
   void extend_views();
   void extend_loops();
 
+  // --- checks while running (linearize_checks.cpp) ---
+  void check(int32_t condition, const std::string& message);
+  int32_t compare(const char* name, int32_t a, int32_t b);
+  void check_range(const Sym& sym, const std::string& subject, int64_t natural_min);
+  void check_input_sizes();
+  void assertion(const Node& node);
+  void failures();
+
   // --- control flow (linearize_control.cpp) ---
   void cond(const Node& node);
   void while_loop(const Node& node);
@@ -88,6 +97,12 @@ class Linearizer {
     uint32_t first, last;  // instructions, both included
   };
   std::vector<Loop> loops_;
+  struct Check {
+    size_t jump;  // taken when it does not hold
+    OriginPtr origin;
+    std::string message;
+  };
+  std::vector<Check> checks_;
 };
 
 }  // namespace wick::compiler

@@ -203,6 +203,46 @@ TEST(MemoryPlan, TheVerifierFindsAnOverlap) {
   EXPECT_NE(status.diag().message.find("are alive together and overlap"), std::string::npos) << status.diag().message;
 }
 
+TEST(MemoryPlan, ManyBuffersAliveAtOnceReachTheLowerBound) {
+  Statement statement;
+  statement.instructions.resize(4000);
+  for (uint32_t i = 0; i < 2000; ++i) {
+    Storage storage;
+    storage.size_bytes = 16 * (1 + i % 7);
+    storage.first = i;
+    storage.last = i + 1999;
+    storage.used = true;
+    statement.storages.push_back(storage);
+  }
+  plan_memory(statement);
+  EXPECT_TRUE(verify_plan(statement).ok());
+  EXPECT_EQ(statement.arena_bytes, statement.arena_lower_bound_bytes);
+}
+
+TEST(MemoryPlan, SaysWhatKeepsTheArenaAboveItsLowerBound) {
+  Statement statement;
+  statement.instructions.resize(3);
+  for (uint32_t i = 0; i < 3; ++i) {  // the third overlaps both in time, the others only it
+    Storage storage;
+    storage.size_bytes = 32;
+    storage.first = i == 1 ? 2 : 0;
+    storage.last = i == 0 ? 0 : 2;
+    storage.used = true;
+    storage.label = std::string(1, static_cast<char>('a' + i));
+    statement.storages.push_back(storage);
+  }
+  plan_memory(statement);
+  EXPECT_EQ(above_lower_bound(statement), "");
+  statement.storages[0].offset = 16;
+  statement.storages[1].offset = 0;
+  statement.storages[2].offset = 48;
+  statement.arena_bytes = 80;
+  EXPECT_EQ(
+      above_lower_bound(statement),
+      "16 bytes above the lower bound: 'c' has the last 32 bytes from instruction 0 to 2; no more than 0 bytes in "
+      "a row are free all that time");
+}
+
 TEST(MemoryPlan, AChainOfEqualBuffersNeedsTwo) {
   const Statement statement = planned(R"(graph forward(%x: f32[16]) {
     %a = aten.relu(%x)

@@ -49,6 +49,7 @@ struct Instruction {
   uint32_t op = 0;            // kernel: index into Statement::operators
   std::vector<int32_t> args;  // kernel: value indices; move: from, to; jump_false: condition, destination instruction
   OriginPtr origin;
+  std::string check;  // of an instruction that only fails: what did not hold
 };
 
 struct Operator {

@@ -137,6 +137,8 @@ class MethodMeta {
   /// Python frames of an instruction, innermost last; 0 if the file has none.
   size_t num_frames(size_t chain, size_t instruction) const;
   FrameMeta frame(size_t chain, size_t instruction, size_t index) const;
+  /// What does not hold if this instruction, which can only fail, is reached; null for all others.
+  const char* check_message(size_t chain, size_t instruction) const;
 
  private:
   const Program* program_;
@@ -203,6 +205,7 @@ class DataMap {
   DataMap() = default;
   Span<const uint8_t> file_;
   uint64_t segment_base_ = 0;
+  bool sorted_ = false;  // by key
   const ptd::FlatTensor* root_ = nullptr;
 };
 

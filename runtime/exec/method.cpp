@@ -172,7 +172,8 @@ Error Executor::run_chain(uint32_t chain) {
       run_instruction(list.data[index], &next);
     }
     if (!state_.context.ok()) {
-      fail(state_, state_.context.error(), state_.context.message());
+      const char* check = state_.meta.check_message(chain, index);
+      fail(state_, state_.context.error(), check ? check : state_.context.message());
       state_.last_error.in_instruction = true;
       state_.last_error.instruction = info(chain, index);
       return state_.context.error();

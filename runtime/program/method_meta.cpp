@@ -1,4 +1,7 @@
+#include <string.h>
+
 #include "runtime/program/reader.h"
+#include "schema/header.h"
 
 namespace wick {
 namespace {
@@ -179,6 +182,14 @@ size_t MethodMeta::num_frames(size_t chain, size_t instruction) const {
 FrameMeta MethodMeta::frame(size_t chain, size_t instruction, size_t index) const {
   const pte::Frame* frame = frames_of(*plan_, chain, instruction)->items()->Get(static_cast<uoffset_t>(index));
   return {text_of(frame->filename()), frame->lineno(), text_of(frame->name()), text_of(frame->context())};
+}
+
+const char* MethodMeta::check_message(size_t chain, size_t instruction) const {
+  for (size_t i = 0; i < num_frames(chain, instruction); ++i) {
+    const FrameMeta found = frame(chain, instruction, i);
+    if (strcmp(found.name, schema::kCheckFrame) == 0) return found.context;
+  }
+  return nullptr;
 }
 
 }  // namespace wick

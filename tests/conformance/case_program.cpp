@@ -76,6 +76,7 @@ pt2::Argument result_argument(pt2::ExportedProgram& program, const Case& test, s
         auto expr = std::make_shared<pt2::SymExpr>();
         expr->text = "Symbol('u0', integer=True)";
         program.graph.sym_int_values[name] = {0, expr};
+        program.range_constraints["u0"] = {};
       }
       add_output(program, pt2::SymIntArg{name, 0});
       return pt2::SymIntArg{name, 0};

@@ -52,6 +52,52 @@ TEST_P(Structure, AgreesWithEager) {
   }
 }
 
+template <typename T>
+cli::NamedArray filled(const std::string& name, DType dtype, std::vector<int64_t> sizes, T value) {
+  cli::NamedArray array{name, dtype, sizes, {}};
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+  int64_t count = 1;
+  for (int64_t size : sizes) count *= size;
+  for (int64_t i = 0; i < count; ++i) array.bytes.insert(array.bytes.end(), bytes, bytes + sizeof value);
+  return array;
+}
+cli::NamedArray floats(const std::string& name, std::vector<int64_t> sizes, float value) {
+  return filled(name, DType::f32, std::move(sizes), value);
+}
+
+struct BrokenRule {
+  const char* program;
+  std::vector<cli::NamedArray> inputs;
+  const char* error;
+};
+class BrokenRules : public ::testing::TestWithParam<BrokenRule> {};
+
+TEST_P(BrokenRules, StopTheProgramAndAreNamed) {
+  const BrokenRule& rule = GetParam();
+  auto map = compiler::FileMap::open((kFolder / (std::string(rule.program) + ".pt2")).string());
+  ASSERT_TRUE(map.ok());
+  std::string error;
+  auto program = CompiledProgram::make({{"forward", rule.program, map->bytes()}}, {}, IsaLevel::avx512, &error);
+  ASSERT_TRUE(program) << error;
+  std::vector<cli::NamedArray> outputs;
+  ASSERT_FALSE(program->run("forward", rule.inputs, &outputs, &error));
+  EXPECT_NE(error.find(rule.error), std::string::npos) << error;
+}
+
+const BrokenRule kBrokenRules[] = {
+    {"asserts", {floats("in0", {3}, -50)}, "Runtime assertion failed for expression"},
+    {"assert_tensor", {floats("in0", {4}, -1)}, "the sum is positive"},
+    {"assert_range", {floats("in0", {8}, 1), filled("in1", DType::i64, {}, int64_t{6})}, "must be in [0, 5]"},
+    {"assert_range", {floats("in0", {8}, 1), filled("in1", DType::i64, {}, int64_t{1})}, "u0 >= 2"},
+    {"dynamic_plus_one",
+     {floats("in0", {4}, 1), floats("in1", {4}, 1)},
+     "dimension 0 of input 1 ('inputs_1') must be s35"},
+    {"dynamic_plus_one",
+     {floats("in0", {2}, 1), floats("in1", {1}, 1)},
+     "dimension 0 of input 0 ('inputs_0') must be in [3, 65]"},
+};
+INSTANTIATE_TEST_SUITE_P(Programs, BrokenRules, ::testing::ValuesIn(kBrokenRules));
+
 INSTANTIATE_TEST_SUITE_P(Programs, Structure, ::testing::ValuesIn(programs()),
                          [](const auto& test) { return test.param; });
 

@@ -1,0 +1,138 @@
+// Checks while the program runs: the model's own assertions, rules of input sizes, ranges of numbers read from data.
+// A check that holds costs its condition and one jump. One that does not jumps behind the last instruction, to a call
+// that every runtime refuses: an index beyond a tensor of one element.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/ir/text.h"
+#include "compiler/plan/linearizer.h"
+#include "compiler/support/failure.h"
+
+namespace wick::compiler {
+namespace {
+
+// The instructions of a comparison leave a bool, those of other expressions an integer.
+bool is_condition(const Sym& sym) {
+  if (sym.is_const() || !sym.symbol_name().empty()) return false;
+  switch (sym.node()->op) {
+    case SymOp::eq:
+    case SymOp::ne:
+    case SymOp::lt:
+    case SymOp::le:
+    case SymOp::logical_and:
+    case SymOp::logical_or:
+    case SymOp::logical_not: return true;
+    default: return false;
+  }
+}
+
+std::string range_text(const SymRange& range) {
+  if (range.max == kUnbounded) return fmt::format("at least {}", range.min);
+  return range.min == std::numeric_limits<int64_t>::min() ? fmt::format("at most {}", range.max)
+                                                          : fmt::format("in [{}, {}]", range.min, range.max);
+}
+
+}  // namespace
+
+void Linearizer::check(int32_t condition, const std::string& message) {
+  checks_.push_back({emit_jump(condition), origin_, message});
+}
+
+int32_t Linearizer::compare(const char* name, int32_t a, int32_t b) {
+  const int32_t result = add_value(false);
+  emit_kernel(fmt::format("executorch_prim::{}.Scalar", name), {a, b, result});
+  return result;
+}
+
+// `sym` is known at run time and never below `natural_min`.
+void Linearizer::check_range(const Sym& sym, const std::string& subject, int64_t natural_min) {
+  const auto stated = graph_.ranges.find(sym.text());  // the exporter states ranges of sums and products too
+  const SymRange range = stated != graph_.ranges.end() ? stated->second : range_of(sym, graph_.ranges);
+  const std::string message = fmt::format("{} must be {}", subject, range_text(range));
+  if (range.min > natural_min) check(compare("ge", int_value(sym), literal_int(range.min)), message);
+  if (range.max != kUnbounded) check(compare("le", int_value(sym), literal_int(range.max)), message);
+}
+
+// Ranges of the sizes that are symbols, and the sizes that other sizes determine.
+void Linearizer::check_input_sizes() {
+  std::set<std::string, std::less<>> checked;
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    const GraphInput& input = graph_.inputs[i];
+    if (input.kind != GraphInput::Kind::value || !input.value->type.is_tensor()) continue;
+    for (size_t dim = 0; dim < input.value->rank(); ++dim) {
+      const Sym& size = input.value->sizes()[dim];
+      if (size.is_const()) continue;
+      const std::string subject = fmt::format("dimension {} of input {} ('{}')", dim, i, input.name);
+      std::set<std::string, std::less<>> symbols;
+      collect_symbols(size, symbols);
+      const bool first = std::all_of(symbols.begin(), symbols.end(),
+                                     [&](const std::string& symbol) { return checked.count(symbol) == 0; });
+      if (!first || size.symbol_name().empty()) {
+        const int32_t found = add_value(int64_t{0});
+        emit_kernel("aten::sym_size.int", {tensor_index(input.value), literal_int(static_cast<int64_t>(dim)), found});
+        check(compare("eq", found, int_value(size)), fmt::format("{} must be {}", subject, size.text()));
+        if (size.symbol_name().empty() && graph_.ranges.count(size.text()) != 0) check_range(size, subject, 0);
+      }
+      for (const std::string& symbol : symbols) {
+        if (!checked.insert(symbol).second) continue;
+        const Sym lone = Sym::symbol(symbol);
+        check_range(lone, symbol == size.text() ? subject : fmt::format("{} in {}", symbol, subject), 0);
+      }
+    }
+  }
+}
+
+void Linearizer::assertion(const Node& node) {
+  const int message = node.op->parsed->find("assert_msg");
+  const Arg& self = node.arg(size_t{0});
+  std::string text = message < 0 ? "" : node.arg(static_cast<size_t>(message)).as<std::string>();
+  if (text.empty()) text = "an assertion of the model";
+  if (self.is<Sym>()) {
+    const Sym& sym = self.as<Sym>();
+    if (sym.is_const()) return sym.is(0) ? check(literal(false), text) : void();
+    const int32_t index = int_value(sym);
+    const bool truth = is_condition(sym) || std::holds_alternative<bool>(statement_.values[static_cast<size_t>(index)]);
+    return check(truth ? index : int_value(make_sym(SymOp::ne, {sym, Sym(0)})), text);
+  }
+  if (self.is<bool>()) return self.as<bool>() ? void() : check(literal(false), text);
+  const Value* value = self.as<Value*>();
+  if (!value->type.is_tensor()) {
+    const int32_t index = scalar_index(value);
+    if (value->type.kind == TypeKind::boolean) return check(index, text);
+    const int32_t is_zero = compare("eq", index, literal_int(0)), holds = add_value(false);
+    emit_kernel("executorch_prim::sym_not.Scalar", {is_zero, holds});
+    return check(holds, text);
+  }
+  if (value->dtype() == DType::boolean) return check(tensor_index(value), text);
+  StatementTensor truth = describe(value);
+  truth.dtype = DType::boolean;
+  const int32_t holds = scratch_like(truth, "assertion");
+  emit_kernel("aten::ne.Scalar_out", {tensor_index(value), literal_int(0), holds, holds});
+  check(holds, text);
+}
+
+// One failing call for each message, behind the last instruction.
+void Linearizer::failures() {
+  if (checks_.empty()) return;
+  origin_ = nullptr;
+  StatementTensor one;
+  one.sizes = {1};
+  const int32_t tensor = scratch_like(one, "failed check");
+  const size_t to_end = emit_jump(false_value());
+  std::map<std::pair<const Origin*, std::string>, int32_t> places;
+  for (const Check& check : checks_) {
+    auto [place, fresh] =
+        places.try_emplace({check.origin.get(), check.message}, static_cast<int32_t>(statement_.instructions.size()));
+    statement_.instructions[check.jump].args[1] = place->second;
+    if (!fresh) continue;
+    origin_ = check.origin;
+    const uint32_t at =
+        emit_kernel("aten::select_copy.int_out", {tensor, literal_int(0), literal_int(1), tensor, tensor});
+    statement_.instructions[at].check = check.message;
+  }
+  land(to_end);
+  origin_ = nullptr;
+}
+
+}  // namespace wick::compiler
