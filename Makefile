@@ -1,6 +1,6 @@
 # Thin over CMakePresets.json: `make help` lists what there is. Everything is built under build/<preset>/.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-all demo test release dev format tidy clean
+.PHONY: help setup setup-all demo test bench release dev format tidy clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -16,6 +16,9 @@ demo: release  ## compile, inspect and run the handwritten-digits model
 
 test: dev  ## build everything and run the tests
 	@ctest --preset dev
+
+bench: dev  ## measure compile time, memory, load and run time beside ExecuTorch (bench/README.md)
+	@python3 bench/run.py --json build/bench.json
 
 release: setup  ## build/release/bin/wick
 	@cmake --preset release --log-level=WARNING

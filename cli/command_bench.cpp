@@ -1,15 +1,14 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <deque>
 
+#include "cli/call_options.h"
 #include "cli/command.h"
-#include "cli/program_inputs.h"
-#include "cli/program_session.h"
+#include "cli/progress.h"
 #include "cli/text.h"
 #include "compiler/support/json_writer.h"
 #include "runtime/module/host_tensor.h"
@@ -23,11 +22,8 @@ using compiler::Result;
 using compiler::Status;
 using Clock = std::chrono::steady_clock;
 
-struct BenchFlags {
-  std::string program, method;
-  std::vector<std::string> inputs, data;
-  int threads = 0, warmup = 3, runs = 20;
-  uint64_t seed = 0;
+struct BenchFlags : CallOptions {
+  int warmup = 3, runs = 20;
   bool json = false;
 };
 
@@ -39,14 +35,6 @@ uint64_t peak_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
-}
-
-// On a terminal, once a bench has run for a second.
-void show_progress(int done, int all, Clock::time_point start) {
-  const double elapsed_ms = ms_since(start);
-  if (done == 0 || elapsed_ms < 1000 || isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\r{}/{} runs, about {:.0f} s left ", done, all, elapsed_ms / done * (all - done) / 1000);
-  if (done == all) fmt::print(stderr, "\n");
 }
 
 Status set_inputs(Method& method, const std::vector<HostValue>& values, std::deque<InputView>* views) {
@@ -83,34 +71,24 @@ struct Times {
 };
 
 Result<Times> measure(const BenchFlags& flags) {
-  SessionOptions options;
-  options.data_paths = flags.data;
-  options.num_threads = flags.threads;
-  options.seed = flags.seed;
   Times times;
   const auto start = Clock::now();
-  ASSIGN_OR_RETURN(Session session, Session::open(flags.program, options));
+  ASSIGN_OR_RETURN(Session session, Session::open(flags.program, flags.session()));
   ASSIGN_OR_RETURN(times.method, session.choose(flags.method));
   ASSIGN_OR_RETURN(Method * method, session.prepare(times.method));
   times.load_ms = ms_since(start);
   times.threads = session.num_threads();
   ASSIGN_OR_RETURN(MethodFacts facts, read_facts(method->meta()));
-  std::vector<HostValue> inputs;
-  if (flags.inputs.empty()) {
-    ASSIGN_OR_RETURN(inputs, random_inputs(method->meta(), facts, flags.seed));
-  } else {
-    ASSIGN_OR_RETURN(std::vector<InputFile> files, read_input_files(flags.inputs));
-    ASSIGN_OR_RETURN(inputs, bind_inputs(method->meta(), facts, std::move(files)));
-  }
+  ASSIGN_OR_RETURN(std::vector<HostValue> inputs, call_inputs(method->meta(), facts, flags));
   std::deque<InputView> views;
-  const auto first = Clock::now();
+  Progress progress("timing");
   const int all = flags.warmup + flags.runs;
   for (int i = 0; i < all; ++i) {
+    progress.update(fmt::format("run {} of {}", i + 1, all), static_cast<size_t>(i), static_cast<size_t>(all));
     RETURN_IF_ERROR(set_inputs(*method, inputs, &views));
     const auto begin = Clock::now();
     if (method->execute() != Error::Ok) return execution_diag(flags.program, *method);
     if (i >= flags.warmup) times.run_ms.push_back(ms_since(begin));
-    show_progress(i + 1, all, first);
   }
   std::sort(times.run_ms.begin(), times.run_ms.end());
   return times;
@@ -156,18 +134,12 @@ void add_bench(CLI::App& app, Action& action) {
       "Examples:\n"
       "  wick bench model.pte\n"
       "  wick bench model.pte -i input.npz --threads 1 --warmup 10 --runs 100 --json");
-  command->add_option("program", flags->program, "the .pte to time")->required();
-  command->add_option("--method", flags->method, "default: 'forward', or the only one");
-  command->add_option("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")
-      ->allow_extra_args(false);
-  command->add_option("--threads", flags->threads, "default: WICK_NUM_THREADS, else one per core")
-      ->check(CLI::Range(1, 256));
+  add_call_options(*command, *flags, "time");
+  add_threads_option(*command, *flags);
   command->add_option("--warmup", flags->warmup, "runs before the clock starts")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   command->add_option("--runs", flags->runs, "runs on the clock")->check(CLI::Range(1, 1000000))->capture_default_str();
-  command->add_option("--seed", flags->seed, "of random inputs and random operators")->capture_default_str();
-  command->add_option("--data", flags->data, "a .ptd file with weights; may repeat")->allow_extra_args(false);
   command->add_flag("--json", flags->json, "print JSON");
   command->callback([flags, &action] { action = [flags] { return bench_command(*flags); }; });
 }

@@ -3,10 +3,9 @@
 #include <cstdio>
 
 #include "cli/array_compare.h"
+#include "cli/call_options.h"
 #include "cli/command.h"
 #include "cli/node_trace.h"
-#include "cli/program_inputs.h"
-#include "cli/program_session.h"
 #include "cli/table.h"
 #include "compiler/driver/compile.h"
 #include "compiler/passes/pipeline.h"
@@ -25,11 +24,9 @@ using compiler::Status;
 
 constexpr uint64_t kTraceBytes = uint64_t{2} << 30;
 
-struct CompareFlags {
-  std::string model, program, method;
-  std::vector<std::string> inputs, data;
+struct CompareFlags : CallOptions {
+  std::string model;
   Tolerance tolerance;
-  uint64_t seed = 0;
   bool json = false;
 };
 
@@ -64,9 +61,7 @@ Result<std::vector<uint8_t>> compile_model(const CompareFlags& flags, Span<const
 }
 
 SessionOptions options_of(const CompareFlags& flags, IsaLevel isa, const Tracer* tracer) {
-  SessionOptions options;
-  options.data_paths = flags.data;
-  options.seed = flags.seed;
+  SessionOptions options = flags.session();
   options.max_isa = isa;
   options.tracer = tracer;
   return options;
@@ -107,13 +102,7 @@ Result<Comparison> compare(const CompareFlags& flags) {
   ASSIGN_OR_RETURN(Session probe, Session::open(flags.program, options_of(flags, IsaLevel::avx512, nullptr)));
   ASSIGN_OR_RETURN(std::string method, probe.choose(flags.method));
   ASSIGN_OR_RETURN(MethodFacts facts, read_facts(probe.meta(method)));
-  std::vector<HostValue> inputs;
-  if (flags.inputs.empty()) {
-    ASSIGN_OR_RETURN(inputs, random_inputs(probe.meta(method), facts, flags.seed));
-  } else {
-    ASSIGN_OR_RETURN(std::vector<InputFile> files, read_input_files(flags.inputs));
-    ASSIGN_OR_RETURN(inputs, bind_inputs(probe.meta(method), facts, std::move(files)));
-  }
+  ASSIGN_OR_RETURN(std::vector<HostValue> inputs, call_inputs(probe.meta(method), facts, flags));
 
   NodeRecorder with_passes(kTraceBytes), without_passes(kTraceBytes);
   ASSIGN_OR_RETURN(std::vector<uint8_t> plain_bytes, compile_model(flags, model.bytes(), method, false));
@@ -232,17 +221,12 @@ void add_compare(CLI::App& app, Action& action) {
       "  wick compare model.pt2 model.pte\n"
       "  wick compare model.pt2 model.pte -i input.npz --rtol 1e-3 --atol 1e-4 --json");
   command->add_option("model", flags->model, "the .pt2")->required();
-  command->add_option("program", flags->program, "the .pte")->required();
-  command->add_option("--method", flags->method, "the method of the .pte; default: 'forward', or the only one");
-  command->add_option("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")
-      ->allow_extra_args(false);
+  add_call_options(*command, *flags, "compare");
+  add_threads_option(*command, *flags);
   command->add_option("--rtol", flags->tolerance.relative, "relative tolerance; default: by dtype, 1e-4 for f32")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--atol", flags->tolerance.absolute, "absolute tolerance; default: by dtype, 1e-5 for f32")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--seed", flags->seed, "of random inputs and random operators")->capture_default_str();
-  command->add_option("--data", flags->data, "a .ptd file with weights of the .pte; may repeat")
-      ->allow_extra_args(false);
   command->add_flag("--json", flags->json, "print JSON");
   command->callback([flags, &action] { action = [flags] { return compare_command(*flags); }; });
 }

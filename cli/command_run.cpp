@@ -5,9 +5,9 @@
 #include <cstdio>
 
 #include "cli/array_summary.h"
+#include "cli/call_options.h"
 #include "cli/command.h"
-#include "cli/program_inputs.h"
-#include "cli/program_session.h"
+#include "cli/progress.h"
 #include "compiler/support/json_writer.h"
 
 namespace wick::cli {
@@ -18,11 +18,9 @@ using compiler::Diag;
 using compiler::Result;
 using compiler::Status;
 
-struct RunFlags {
-  std::string program, method, output;
-  std::vector<std::string> inputs, steps, data;
-  uint64_t seed = 0;
-  int threads = 0;
+struct RunFlags : CallOptions {
+  std::string output;
+  std::vector<std::string> steps;
   bool json = false;
 };
 
@@ -49,7 +47,30 @@ Result<Step> parse_step(const std::string& text) {
   return step;
 }
 
-Status run_steps(const RunFlags& flags, Session& session) {
+// Which instruction runs, for a program that takes long.
+class RunProgress {
+ public:
+  /// Null where nobody watches: tracing costs a call per instruction.
+  const Tracer* tracer() const { return progress_.is_shown() ? &tracer_ : nullptr; }
+  void finish() { progress_.finish(); }
+  void watch(const MethodMeta& method) {
+    num_instructions_ = 0;
+    for (size_t i = 0; i < method.num_chains(); ++i) num_instructions_ += method.num_instructions(i);
+  }
+
+ private:
+  static void begin(void* state, const InstructionInfo& instruction) {
+    auto& self = *static_cast<RunProgress*>(state);
+    self.progress_.update(instruction.op.name, instruction.index, self.num_instructions_);
+  }
+  static void end(void*, const InstructionInfo&, Error) {}
+
+  Progress progress_{"running"};
+  size_t num_instructions_ = 0;
+  Tracer tracer_{begin, end, this};
+};
+
+Status run_steps(const RunFlags& flags, Session& session, RunProgress& progress) {
   for (const std::string& text : flags.steps) {
     ASSIGN_OR_RETURN(Step step, parse_step(text));
     ASSIGN_OR_RETURN(std::string method, session.choose(step.method.empty() ? flags.method : step.method));
@@ -59,6 +80,7 @@ Status run_steps(const RunFlags& flags, Session& session) {
     ASSIGN_OR_RETURN(std::vector<InputFile> files, read_input_files(paths));
     ASSIGN_OR_RETURN(std::vector<HostValue> inputs, bind_inputs(session.meta(method), facts, std::move(files)));
     std::vector<HostValue> outputs;
+    progress.watch(session.meta(method));
     RETURN_IF_ERROR(session.execute(method, inputs, &outputs));
     if (!step.output.empty()) RETURN_IF_ERROR(write_arrays(step.output, output_arrays(facts, std::move(outputs))));
   }
@@ -78,20 +100,18 @@ void print_json(const std::string& method, const std::vector<NamedArray>& arrays
   fmt::print("{}\n", json.text());
 }
 
-Status run_once(const RunFlags& flags, Session& session) {
+Status run_once(const RunFlags& flags, Session& session, RunProgress& progress) {
   ASSIGN_OR_RETURN(std::string method, session.choose(flags.method));
   const MethodMeta meta = session.meta(method);
   ASSIGN_OR_RETURN(MethodFacts facts, read_facts(meta));
-  std::vector<HostValue> inputs;
-  if (flags.inputs.empty()) {
-    ASSIGN_OR_RETURN(inputs, random_inputs(meta, facts, flags.seed));
-    if (!inputs.empty()) fmt::print(stderr, "note: no -i, so the inputs are random (seed {})\n", flags.seed);
-  } else {
-    ASSIGN_OR_RETURN(std::vector<InputFile> files, read_input_files(flags.inputs));
-    ASSIGN_OR_RETURN(inputs, bind_inputs(meta, facts, std::move(files)));
-  }
+  ASSIGN_OR_RETURN(std::vector<HostValue> inputs, call_inputs(meta, facts, flags));
+  if (flags.inputs.empty() && !inputs.empty())
+    fmt::print(stderr, "note: no -i, so the inputs are random (seed {})\n", flags.seed);
   std::vector<HostValue> outputs;
-  RETURN_IF_ERROR(session.execute(method, inputs, &outputs));
+  progress.watch(meta);
+  const Status executed = session.execute(method, inputs, &outputs);
+  progress.finish();
+  RETURN_IF_ERROR(executed);
   const std::vector<NamedArray> arrays = output_arrays(facts, std::move(outputs));
   if (!flags.output.empty()) {
     RETURN_IF_ERROR(write_arrays(flags.output, arrays));
@@ -109,13 +129,13 @@ int run_command(const RunFlags& flags) {
   if (!flags.steps.empty() && (!flags.inputs.empty() || !flags.output.empty())) {
     return report(Diag(Code::usage, "--step names its own input and output files").with_help("leave -i and -o out"));
   }
-  SessionOptions options;
-  options.data_paths = flags.data;
-  options.num_threads = flags.threads;
-  options.seed = flags.seed;
+  RunProgress progress;
+  SessionOptions options = flags.session();
+  options.tracer = progress.tracer();
   Result<Session> session = Session::open(flags.program, options);
   if (!session.ok()) return report(session.diag());
-  const Status status = flags.steps.empty() ? run_once(flags, *session) : run_steps(flags, *session);
+  const Status status =
+      flags.steps.empty() ? run_once(flags, *session, progress) : run_steps(flags, *session, progress);
   return status.ok() ? 0 : report(status.diag());
 }
 
@@ -131,18 +151,12 @@ void add_run(CLI::App& app, Action& action) {
       "  wick run model.pte -i input.npz -o output.npz\n"
       "  wick run model.pte --seed 7\n"
       "  wick run llm.pte --step prefill:prompt.npz=first.npz --step decode:token.npz=second.npz");
-  command->add_option("program", flags->program, "the .pte to run")->required();
-  command->add_option("--method", flags->method, "default: 'forward', or the only one");
-  command->add_option("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")
-      ->allow_extra_args(false);
+  add_call_options(*command, *flags, "run");
   command->add_option("-o,--output", flags->output, "write the outputs to this .npz (or .npy, if there is one output)");
   command
       ->add_option("--step", flags->steps, "[METHOD:]IN.npz=OUT.npz: one call; may repeat, state is kept between calls")
       ->allow_extra_args(false);
-  command->add_option("--seed", flags->seed, "of random inputs and random operators")->capture_default_str();
-  command->add_option("--threads", flags->threads, "default: WICK_NUM_THREADS, else one per core")
-      ->check(CLI::Range(1, 256));
-  command->add_option("--data", flags->data, "a .ptd file with weights; may repeat")->allow_extra_args(false);
+  add_threads_option(*command, *flags);
   command->add_flag("--json", flags->json, "describe the outputs as JSON");
   command->callback([flags, &action] { action = [flags] { return run_command(*flags); }; });
 }

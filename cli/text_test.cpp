@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "cli/progress.h"
+
 namespace wick::cli {
 namespace {
 
@@ -35,6 +37,12 @@ TEST(Text, APictureHasHalfAsManyRows) {
 TEST(Text, AColouredPictureResetsEveryRow) {
   const std::vector<float> pixels = {0, 1};
   EXPECT_EQ(half_block_picture({pixels.data(), 2}, 2, 1, true), "\x1b[38;5;232;48;5;255m▀\x1b[0m\n");
+}
+
+TEST(Progress, EstimatesFromTheStepsBehind) {
+  EXPECT_EQ(progress_line("compiling", "import", 0, 40, 1.2), "compiling: import, 1 s");
+  EXPECT_EQ(progress_line("compiling", "plan", 30, 40, 6), "compiling: plan, 6 s, about 2 s left");
+  EXPECT_EQ(progress_line("compiling", "emit", 40, 40, 6), "compiling: emit, 6 s");
 }
 
 TEST(Text, NoColourGoesToAFile) {

@@ -1,0 +1,29 @@
+// The options with which run, bench and compare choose a program, a method of it and inputs.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/program_inputs.h"
+#include "cli/program_session.h"
+
+namespace wick::cli {
+
+struct CallOptions {
+  std::string program, method;
+  std::vector<std::string> inputs, data;
+  uint64_t seed = 0;
+  int threads = 0;
+
+  SessionOptions session() const;
+};
+
+/// The program as positional argument, --method, -i, --seed, --data. `purpose` ends "the .pte to ..".
+void add_call_options(CLI::App& command, CallOptions& options, const std::string& purpose);
+void add_threads_option(CLI::App& command, CallOptions& options);
+
+/// The arrays of -i bound to the inputs of `method`, or random values if there is no -i.
+compiler::Result<std::vector<HostValue>> call_inputs(const MethodMeta& method, const MethodFacts& facts,
+                                                     const CallOptions& options);
+
+}  // namespace wick::cli
