@@ -23,29 +23,29 @@ struct Half {
   explicit Half(float value) : bits(from_float(value)) {}
   operator float() const { return to_float(bits); }
 
+  // Both directions select between their cases without branches, so that loops over them vectorise.
   static float to_float(uint16_t h) {
     const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
-    const uint32_t exponent = (h >> 10) & 0x1f;
-    const uint32_t mantissa = h & 0x3ffu;
-    if (exponent == 0x1f) return float_from_bits(sign | 0x7f800000u | (mantissa << 13));
-    if (exponent != 0) return float_from_bits(sign | ((exponent + 112) << 23) | (mantissa << 13));
-    // Subnormal: mantissa * 2^-24, exact in float.
-    const float magnitude = static_cast<float>(mantissa) * 5.9604644775390625e-8f;
-    return float_from_bits(sign | bits_from_float(magnitude));
+    const uint32_t shifted = static_cast<uint32_t>(h & 0x7fffu) << 13;
+    const uint32_t exponent = h & 0x7c00u;
+    // Subnormal: 2^-14 + mantissa * 2^-24, less 2^-14; exact.
+    const uint32_t subnormal = bits_from_float(float_from_bits(shifted + 0x38800000u) - 6.103515625e-05f);
+    const uint32_t normal = shifted + (exponent == 0x7c00u ? 0x70000000u : 0x38000000u);
+    return float_from_bits(sign | (exponent == 0 ? subnormal : normal));
   }
   static uint16_t from_float(float value) {
     const uint32_t bits = bits_from_float(value);
-    const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
+    const uint32_t sign = (bits >> 16) & 0x8000u;
     const uint32_t magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);
-    if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds to 65520 or more
-    if (magnitude < 0x38800000u) {
-      // Below the smallest normal: adding 0.5 puts the rounded result in the low mantissa bits.
-      const float rounded = float_from_bits(magnitude) + 0.5f;
-      return static_cast<uint16_t>(sign | (bits_from_float(rounded) - 0x3f000000u));
-    }
     const uint32_t odd = (magnitude >> 13) & 1;
-    return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13));
+    uint32_t half = (magnitude - 0x38000000u + 0xfffu + odd) >> 13;
+    // Below the smallest normal: adding 0.5 puts the rounded result in the low mantissa bits.
+    const uint32_t small = magnitude < 0x38800000u ? magnitude : 0u;
+    const uint32_t subnormal = bits_from_float(float_from_bits(small) + 0.5f) - 0x3f000000u;
+    half = magnitude < 0x38800000u ? subnormal : half;
+    half = magnitude >= 0x477ff000u ? 0x7c00u : half;  // rounds to 65520 or more
+    half = magnitude > 0x7f800000u ? 0x7e00u : half;
+    return static_cast<uint16_t>(sign | half);
   }
 };
 
@@ -58,8 +58,8 @@ struct BFloat16 {
 
   static uint16_t from_float(float value) {
     const uint32_t b = bits_from_float(value);
-    if ((b & 0x7fffffffu) > 0x7f800000u) return 0x7fc0;
-    return static_cast<uint16_t>((b + 0x7fffu + ((b >> 16) & 1)) >> 16);
+    const uint32_t rounded = (b + 0x7fffu + ((b >> 16) & 1)) >> 16;
+    return static_cast<uint16_t>((b & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
   }
 };
 

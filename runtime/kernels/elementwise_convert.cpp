@@ -42,6 +42,10 @@ template <typename To>
 void load_boolean(const void* from, int64_t stride, void* to, int64_t count) {
   const uint8_t* source = static_cast<const uint8_t*>(from);
   To* target = static_cast<To*>(to);
+  if (stride == 1) {
+    for (int64_t i = 0; i < count; ++i) target[i] = convert<To>(source[i] != 0);
+    return;
+  }
   for (int64_t i = 0; i < count; ++i) target[i] = convert<To>(source[i * stride] != 0);
 }
 

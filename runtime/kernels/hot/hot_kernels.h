@@ -74,11 +74,16 @@ struct HotKernels {
   void (*affine_row)(const float* in, float scale, float shift, float* out, int64_t count);
   /// out[i] = max(out[i], in[i * stride]), NaN wins; the index of a new maximum (first + i * stride) goes to index.
   void (*max_pool_row)(const float* in, int64_t stride, int64_t first, float* out, int64_t* index, int64_t count);
-  void (*exp)(const float* in, float* out, int64_t count);
-  void (*tanh)(const float* in, float* out, int64_t count);
-  void (*sigmoid)(const float* in, float* out, int64_t count);
-  void (*erf)(const float* in, float* out, int64_t count);
-  void (*gelu)(const float* in, float* out, int64_t count);  // x / 2 * (1 + erf(x / sqrt(2)))
+  /// out[i] = f(in[i]); in and out may be the same. sigmoid, erf, gelu and their like are computed in float and within
+  /// 3 units in the last place, the others in double and rounded once.
+  using Map = void (*)(const float* in, float* out, int64_t count);
+  Map exp, tanh, sigmoid, erf, gelu, gelu_tanh, silu;
+  Map log, log2, log10, log1p, expm1, sinh, cosh, asinh, acosh, atanh, asin, acos, atan;
+  Map softplus, log_sigmoid, mish;  // log(1 + exp(x)), -log(1 + exp(-x)), x tanh(softplus(x))
+  Map sin, cos, tan;
+  /// out[i] = f(a[i], b[i]); out may be an input.
+  using Map2 = void (*)(const float* a, const float* b, float* out, int64_t count);
+  Map2 pow, atan2;
 };
 
 /// The loops for `level`; a level that this build lacks gives the next lower one. The caller has checked that the

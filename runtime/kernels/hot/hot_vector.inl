@@ -80,7 +80,7 @@ WICK_HOT_INLINE Vec tanh_vec(Vec x) {
   p = p * s + splat(-0.33333234f);
   const Vec small = (p * s) * x + x;
   const Vec large = splat(1.0f) - splat(2.0f) / (exp_vec(t + t) + splat(1.0f));
-  return select(t < splat(0.65f), small, with_sign_of(large, x));
+  return select(t < splat(0.65f), with_sign_of(small, x), with_sign_of(large, x));
 }
 
 WICK_HOT_INLINE Vec sigmoid_vec(Vec x) { return splat(1.0f) / (splat(1.0f) + exp_vec(-x)); }

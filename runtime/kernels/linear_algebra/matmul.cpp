@@ -253,7 +253,13 @@ void multiply_any(KernelContext& context, const MatrixProduct& p) {
       for (int64_t first = 0; first < p.n; first += kWidth) {
         const int64_t count = p.n - first < kWidth ? p.n - first : kWidth;
         Sum sums[kWidth] = {};
-        for (int64_t k = 0; k < p.k; ++k) {
+        const bool whole = count == kWidth && p.b.column_stride == 1;
+        for (int64_t k = 0; whole && k < p.k; ++k) {
+          const Sum left = static_cast<Sum>(*at<T>(p.a, batch, row, k));
+          const T* right = at<T>(p.b, batch, k, first);
+          for (int64_t j = 0; j < kWidth; ++j) sums[j] += product_of(left, static_cast<Sum>(right[j]));
+        }
+        for (int64_t k = 0; !whole && k < p.k; ++k) {
           const Sum left = static_cast<Sum>(*at<T>(p.a, batch, row, k));
           for (int64_t j = 0; j < count; ++j)
             sums[j] += product_of(left, static_cast<Sum>(*at<T>(p.b, batch, k, first + j)));

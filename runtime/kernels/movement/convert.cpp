@@ -3,6 +3,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include <type_traits>
+
 #include "common/float16.h"
 
 namespace wick {
@@ -186,10 +188,70 @@ void store(const W* wide, void* dst, DType dtype, int64_t stride, int64_t count)
   }
 }
 
+// --- packed to packed, without the wide buffer -----------------------------------------------------------------------
+
+template <typename To, typename From>
+To direct(From v) {
+  if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
+    return direct<To>(static_cast<float>(v));
+  } else if constexpr (std::is_same_v<From, float> && std::is_same_v<To, int32_t>) {
+    return v >= -2147483648.0f && v < 2147483648.0f ? static_cast<int32_t>(v) : INT32_MIN;
+  } else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
+    return To(static_cast<float>(v));
+  } else {
+    return static_cast<To>(v);  // integers wrap, floats round
+  }
+}
+
+template <typename From, typename To>
+void convert_packed(const void* src, void* dst, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) write(dst, i, direct<To>(read<From>(src, i)));
+}
+template <typename To>
+void convert_packed_truth(const void* src, void* dst, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) write(dst, i, static_cast<To>(read<uint8_t>(src, i) != 0));
+}
+
+using PackedFn = void (*)(const void* src, void* dst, int64_t count);
+struct PackedRow {
+  DType from, to;
+  PackedFn fn;
+};
+constexpr PackedRow kPacked[] = {
+    {DType::f32, DType::f16, convert_packed<float, Half>},
+    {DType::f16, DType::f32, convert_packed<Half, float>},
+    {DType::f32, DType::bf16, convert_packed<float, BFloat16>},
+    {DType::bf16, DType::f32, convert_packed<BFloat16, float>},
+    {DType::f32, DType::f64, convert_packed<float, double>},
+    {DType::f64, DType::f32, convert_packed<double, float>},
+    {DType::f32, DType::i32, convert_packed<float, int32_t>},
+    {DType::i8, DType::f32, convert_packed<int8_t, float>},
+    {DType::u8, DType::f32, convert_packed<uint8_t, float>},
+    {DType::i32, DType::f32, convert_packed<int32_t, float>},
+    {DType::i64, DType::f32, convert_packed<int64_t, float>},
+    {DType::i8, DType::i64, convert_packed<int8_t, int64_t>},
+    {DType::u8, DType::i64, convert_packed<uint8_t, int64_t>},
+    {DType::i32, DType::i64, convert_packed<int32_t, int64_t>},
+    {DType::i64, DType::i32, convert_packed<int64_t, int32_t>},
+    {DType::i64, DType::i8, convert_packed<int64_t, int8_t>},
+    {DType::i64, DType::u8, convert_packed<int64_t, uint8_t>},
+    {DType::boolean, DType::f32, convert_packed_truth<float>},
+    {DType::boolean, DType::i64, convert_packed_truth<int64_t>},
+};
+
+PackedFn packed_conversion(DType from, DType to) {
+  for (const PackedRow& row : kPacked)
+    if (row.from == from && row.to == to) return row.fn;
+  return nullptr;
+}
+
 }  // namespace
 
 void convert_elements(void* dst, DType dst_dtype, int64_t dst_stride, const void* src, DType src_dtype,
                       int64_t src_stride, int64_t count) {
+  if (dst_stride == 1 && src_stride == 1 && count >= 8) {
+    if (const PackedFn fn = packed_conversion(src_dtype, dst_dtype)) return fn(src, dst, count);
+  }
   const int64_t dst_step = dst_stride * static_cast<int64_t>(dtype_size_bytes(dst_dtype));
   const int64_t src_step = src_stride * static_cast<int64_t>(dtype_size_bytes(src_dtype));
   WideBuffer wide;

@@ -1,6 +1,7 @@
 // Convolution as a matrix product: rows are output channels, columns output positions, k is (input channel, tap).
 #include "common/float16.h"
 #include "runtime/kernels/linear_algebra/gemm.h"
+#include "runtime/kernels/movement/strided.h"
 #include "runtime/kernels/neural/conv_geometry.h"
 
 namespace wick {
@@ -175,15 +176,14 @@ void convolve_depthwise(KernelContext& context, const ConvGeometry& g, const flo
 }
 
 template <typename T>
-ConvState state_of(const ConvGeometry& g, int64_t index, const Tensor& input, const Tensor& weight, const Tensor* bias,
-                   Tensor& out) {
+ConvState state_of(const ConvGeometry& g, int64_t index, const T* input, const T* weight, const T* bias, T* out) {
   const int64_t image = index / g.groups, group = index % g.groups;
   ConvState s = {};
   s.geometry = &g;
-  s.input = input.as<T>() + image * g.input_batch_stride + group * g.in_channels * g.input_channel_stride;
-  s.weight = weight.as<T>() + group * g.weight_group_stride();
-  s.bias = bias ? bias->as<T>() + group * g.out_channels : nullptr;
-  s.out = out.as<T>() + image * g.output_batch_stride + group * g.out_channels * g.output_channel_stride;
+  s.input = input + image * g.input_batch_stride + group * g.in_channels * g.input_channel_stride;
+  s.weight = weight + group * g.weight_group_stride();
+  s.bias = bias ? bias + group * g.out_channels : nullptr;
+  s.out = out + image * g.output_batch_stride + group * g.out_channels * g.output_channel_stride;
   return s;
 }
 
@@ -192,23 +192,24 @@ void convolve_converted(KernelContext& context, const ConvGeometry& g, const Ten
                         const Tensor* bias, Tensor& out) {
   const GemmScratch scratch = make_gemm_scratch(context, g.out_channels, g.positions(), g.depth(), true);
   if (!scratch.memory) return;
-  run_gemm_batch<ConvState>(context, g.batch * g.groups, g.out_channels, g.positions(), scratch,
-                            [&](int64_t index, ConvState& s) {
-                              s = state_of<T>(g, index, input, weight, bias, out);
-                              GemmProblem p;
-                              p.m = g.out_channels;
-                              p.n = g.positions();
-                              p.k = g.depth();
-                              p.pack_a = pack_weight<T>;
-                              p.pack_b = pack_input<T>;
-                              p.store_c = store_output<T>;
-                              p.a_state = p.b_state = p.c_state = &s;
-                              return p;
-                            });
+  run_gemm_batch<ConvState>(
+      context, g.batch * g.groups, g.out_channels, g.positions(), scratch, [&](int64_t index, ConvState& s) {
+        s = state_of<T>(g, index, input.as<T>(), weight.as<T>(), bias ? bias->as<T>() : nullptr, out.as<T>());
+        GemmProblem p;
+        p.m = g.out_channels;
+        p.n = g.positions();
+        p.k = g.depth();
+        p.pack_a = pack_weight<T>;
+        p.pack_b = pack_input<T>;
+        p.store_c = store_output<T>;
+        p.a_state = p.b_state = p.c_state = &s;
+        return p;
+      });
 }
 
-void convolve_f32(KernelContext& context, const ConvGeometry& g, const Tensor& input, const Tensor& weight,
-                  const Tensor* bias, Tensor& out) {
+/// Ordinary or transposed, with an output whose positions are one stride apart.
+void convolve_product(KernelContext& context, const ConvGeometry& g, const float* input, const float* weight,
+                      const float* bias, float* out) {
   int64_t in_step = 0, out_step = 0;
   is_flat(g.output, g.output_stride, &out_step);
   const bool pointwise = is_pointwise(g, &in_step), row_major = weight_is_row_major(g);
@@ -216,7 +217,7 @@ void convolve_f32(KernelContext& context, const ConvGeometry& g, const Tensor& i
   if (!scratch.memory) return;
   run_gemm_batch<ConvState>(context, g.batch * g.groups, g.out_channels, g.positions(), scratch,
                             [&](int64_t index, ConvState& s) {
-                              s = state_of<float>(g, index, input, weight, bias, out);
+                              s = state_of(g, index, input, weight, bias, out);
                               s.window = window_of(g, static_cast<const float*>(s.input));
                               s.position_stride = in_step;
                               GemmProblem p;
@@ -236,19 +237,87 @@ void convolve_f32(KernelContext& context, const ConvGeometry& g, const Tensor& i
                             });
 }
 
+// --- rearranging -----------------------------------------------------------------------------------------------------
+
+/// The tensor as packed row-major f32: its own memory if it is that, else a copy in temp memory.
+const float* packed_f32(KernelContext& context, const Tensor& tensor) {
+  if (tensor.dtype == DType::f32) return static_cast<const float*>(kernels::contiguous_data(context, tensor));
+  float* copy = context.allocate_temp_array<float>(tensor.numel);
+  if (!copy) return nullptr;
+  const kernels::View from = kernels::view_of(tensor);
+  kernels::convert_view(context, kernels::contiguous_view(copy, from.sizes, from.rank), DType::f32, from, tensor.dtype);
+  return copy;
+}
+
+void row_major_strides(const int64_t* sizes, int64_t* strides) {
+  strides[2] = 1;
+  strides[1] = sizes[2];
+  strides[0] = sizes[1] * sizes[2];
+}
+
+/// The geometry of the same convolution over row-major tensors.
+ConvGeometry row_major(const ConvGeometry& g) {
+  ConvGeometry r = g;
+  row_major_strides(g.input, r.input_stride);
+  row_major_strides(g.output, r.output_stride);
+  row_major_strides(g.kernel, r.weight_stride);
+  r.input_channel_stride = g.input[0] * g.input[1] * g.input[2];
+  r.input_batch_stride = g.groups * g.in_channels * r.input_channel_stride;
+  r.output_channel_stride = g.positions();
+  r.output_batch_stride = g.groups * g.out_channels * g.positions();
+  r.weight_in_stride = g.transposed ? g.out_channels * g.taps() : g.taps();
+  r.weight_out_stride = g.transposed ? g.taps() : g.depth();
+  return r;
+}
+
+void convolve_f32(KernelContext& context, const ConvGeometry& g, const float* input, const float* weight,
+                  const float* bias, float* out) {
+  if (g.transposed && convolve_transposed(context, g, input, weight, bias, out)) return;
+  if (is_depthwise_plane(g)) return convolve_depthwise(context, g, input, weight, bias, out);
+  convolve_product(context, g, input, weight, bias, out);
+}
+
+/// Do rows of the input, the output and the weights lie in memory as the fast loops want them?
+bool is_convenient(const ConvGeometry& g) {
+  int64_t step = 0;
+  const bool flat = is_flat(g.output, g.output_stride, &step);
+  if (g.in_channels == 1 && !g.transposed && g.dims <= 2) return is_depthwise_plane(g);
+  if (!flat || (!g.transposed && !weight_is_row_major(g))) return false;
+  return is_pointwise(g, &step) || g.input[2] == 1 || g.input_stride[2] == 1;
+}
+
+/// By way of row-major f32 copies. False if temp memory has no room for them, and nothing was done.
+bool convolve_copies(KernelContext& context, const ConvGeometry& g, const Tensor& input, const Tensor& weight,
+                     const Tensor* bias, Tensor& out) {
+  constexpr uint64_t kReserve = uint64_t{4} << 20;  // for the product's blocks
+  const uint64_t floats = uint64_t{input.numel} + 2 * uint64_t{weight.numel} + uint64_t{out.numel};
+  if (floats * sizeof(float) + kReserve > context.temp_available()) return false;
+  const bool direct = out.dtype == DType::f32 && is_contiguous(out);
+  const float* x = packed_f32(context, input);
+  const float* w = packed_f32(context, weight);
+  const float* b = bias ? packed_f32(context, *bias) : nullptr;
+  float* y = direct ? out.as<float>() : context.allocate_temp_array<float>(out.numel);
+  if (!x || !w || !y || (bias && !b)) return true;
+  convolve_f32(context, row_major(g), x, w, b, y);
+  if (direct || !context.ok()) return true;
+  const kernels::View to = kernels::view_of(out);
+  kernels::convert_view(context, to, out.dtype, kernels::contiguous_view(y, to.sizes, to.rank), DType::f32);
+  return true;
+}
+
 }  // namespace
 
 void convolve_float(KernelContext& context, const ConvGeometry& g, const Tensor& input, const Tensor& weight,
                     const Tensor* bias, Tensor& out) {
+  const bool f32 = out.dtype == DType::f32, bias_dense = !bias || is_contiguous(*bias);
+  if (f32 && bias_dense && is_convenient(g)) {
+    return convolve_f32(context, g, input.as<float>(), weight.as<float>(), bias ? bias->as<float>() : nullptr,
+                        out.as<float>());
+  }
+  if (convolve_copies(context, g, input, weight, bias, out)) return;
   if (out.dtype == DType::f16) return convolve_converted<Half>(context, g, input, weight, bias, out);
   if (out.dtype == DType::bf16) return convolve_converted<BFloat16>(context, g, input, weight, bias, out);
-  if (is_depthwise_plane(g))
-    return convolve_depthwise(context, g, input.as<float>(), weight.as<float>(), bias ? bias->as<float>() : nullptr,
-                              out.as<float>());
-  int64_t step = 0;
-  if (!is_flat(g.output, g.output_stride, &step))
-    return convolve_converted<float>(context, g, input, weight, bias, out);
-  convolve_f32(context, g, input, weight, bias, out);
+  convolve_converted<float>(context, g, input, weight, bias, out);
 }
 
 }  // namespace wick

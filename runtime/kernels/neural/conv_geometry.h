@@ -58,6 +58,11 @@ inline bool is_flat(const int64_t* sizes, const int64_t* strides, int64_t* step)
   return true;
 }
 
+/// A transposed f32 convolution as one ordinary convolution for each residue of the output position modulo the stride.
+/// False if nothing was done: there is no temp memory for the rearranged weights.
+bool convolve_transposed(KernelContext& context, const ConvGeometry& geometry, const float* input, const float* weight,
+                         const float* bias, float* out);
+
 /// f32, f16, bf16 through the blocked product; fails with OutOfResources without temp memory.
 void convolve_float(KernelContext& context, const ConvGeometry& geometry, const Tensor& input, const Tensor& weight,
                     const Tensor* bias, Tensor& out);

@@ -103,7 +103,7 @@ void run(std::mt19937& rng, const Case& c, DType dtype, bool in_last, bool weigh
   TestTensor weight = make(dtype, w_sizes, w, weight_last ? last : std::vector<uint8_t>{});
   TestTensor bias = make(dtype, {static_cast<int32_t>(channels)}, b);
   TestTensor out = make_out(dtype, y_sizes, out_last ? last : std::vector<uint8_t>{});
-  std::vector<uint8_t> temp(4u << 20);
+  std::vector<uint8_t> temp(rng() % 2 ? 4u << 20 : 16u << 20);  // without and with room for rearranged copies
   RandomState random;
   SplitParallelism split;
   KernelContext context(Span<uint8_t>(temp.data(), temp.size()), &random, rng() % 2 ? &split : nullptr, isa);

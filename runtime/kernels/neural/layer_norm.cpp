@@ -1,5 +1,6 @@
 // y = (x - mean) / sqrt(variance + eps) * weight + bias over the last dimensions; also gives mean and 1 / sqrt(variance
 // + eps). Source: aten::native_layer_norm, Core ATen IR.
+#include "runtime/kernels/movement/strided.h"
 #include "runtime/kernels/neural/normalization.h"
 
 namespace wick {
@@ -59,6 +60,41 @@ void normalize_any(KernelContext& context, const LayerNorm& n) {
   });
 }
 
+/// `count` elements at `from` as f32 in temp memory.
+float* widened(KernelContext& context, const void* from, DType dtype, int64_t count) {
+  float* copy = context.allocate_temp_array<float>(static_cast<size_t>(count));
+  if (!copy) return nullptr;
+  const View source = contiguous_view(const_cast<void*>(from), &count, 1);
+  convert_view(context, contiguous_view(copy, &count, 1), DType::f32, source, dtype);
+  return copy;
+}
+
+/// Contiguous 16-bit floats by way of an f32 copy. False if temp memory has no room for it, and nothing was done.
+template <typename T>
+bool normalize_half(KernelContext& context, const LayerNorm& n) {
+  const int64_t count = n.rows * n.size;
+  const uint64_t floats = static_cast<uint64_t>(count) + 2 * static_cast<uint64_t>(n.size);
+  if (floats * sizeof(float) + 256 > context.temp_available()) return false;
+  const HotKernels& kernels = hot(context.isa());
+  float* copy = widened(context, n.in->data, n.in->dtype, count);
+  const float* weight = n.weight ? widened(context, n.weight->data, n.in->dtype, n.size) : nullptr;
+  const float* bias = n.bias ? widened(context, n.bias->data, n.in->dtype, n.size) : nullptr;
+  if (!context.ok()) return true;
+  context.parallel_for(n.rows, 4096 / (n.size + 1) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      float* x = copy + row * n.size;
+      float mean, deviation;
+      kernels.moments_row(x, n.size, static_cast<float>(n.epsilon), &mean, &deviation);
+      kernels.normalize_row(x, mean, deviation, weight, bias, x, n.size);
+      store(*n.mean, row, T(mean));
+      store(*n.deviation, row, T(deviation));
+    }
+  });
+  convert_view(context, contiguous_view(n.out->data, &count, 1), n.out->dtype, contiguous_view(copy, &count, 1),
+               DType::f32);
+  return true;
+}
+
 }  // namespace
 
 void native_layer_norm(KernelContext& context, Span<EValue*> args) {
@@ -95,6 +131,10 @@ void native_layer_norm(KernelContext& context, Span<EValue*> args) {
     return;
   if (dtype == DType::f32 && n.size > 0 && is_contiguous(*n.in) && is_contiguous(*n.out))
     return normalize_f32(context, n);
+  if (n.size > 0 && is_contiguous(*n.in) && is_contiguous(*n.out)) {
+    if (dtype == DType::f16 && normalize_half<Half>(context, n)) return;
+    if (dtype == DType::bf16 && normalize_half<BFloat16>(context, n)) return;
+  }
   require(context, dispatch_floating(dtype, [&](auto zero) { normalize_any<decltype(zero)>(context, n); }),
           Error::InvalidType, "layer norm of this dtype is not defined");
 }

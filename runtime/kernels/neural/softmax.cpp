@@ -3,6 +3,7 @@
 #include "common/math/math.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/hot/hot_kernels.h"
+#include "runtime/kernels/movement/strided.h"
 #include "runtime/kernels/neural/window.h"
 
 namespace wick {
@@ -117,6 +118,30 @@ void softmax_rows(KernelContext& context, const Rows& rows, bool logarithm) {
   });
 }
 
+/// 16-bit floats by way of a row-major f32 copy; false if temp memory has no room for it, and nothing was done.
+bool softmax_half(KernelContext& context, const Rows& rows, bool logarithm) {
+  const Tensor &in = *rows.in, &out = *rows.out;
+  if (in.dtype != DType::f16 && in.dtype != DType::bf16) return false;
+  // In place, which the loop over columns of log_softmax does not allow.
+  if (logarithm && rows.dim != rows.rank - 1) return false;
+  if (in.numel * sizeof(float) + 64 > context.temp_available()) return false;
+  float* copy = context.allocate_temp_array<float>(in.numel);
+  if (!copy) return true;
+  const View from = view_of(in), middle = contiguous_view(copy, from.sizes, from.rank);
+  convert_view(context, middle, DType::f32, from, in.dtype);
+  int32_t strides[kMaxRank];
+  for (int d = 0; d < in.rank; ++d) strides[d] = static_cast<int32_t>(middle.strides[d]);
+  Tensor wide = in;
+  wide.dtype = DType::f32;
+  wide.data = copy;
+  wide.strides = strides;
+  Rows copies = rows;
+  copies.in = copies.out = &wide;
+  softmax_f32(context, copies, logarithm);
+  convert_view(context, view_of(out), out.dtype, middle, DType::f32);
+  return true;
+}
+
 void run_softmax(KernelContext& context, Span<EValue*> args, bool logarithm) {
   const Tensor& in = *args[0]->tensor;
   int64_t dim = args[1]->integer;
@@ -144,7 +169,7 @@ void run_softmax(KernelContext& context, Span<EValue*> args, bool logarithm) {
   rows.in = &in_row;
   rows.out = &out_row;
   rows.count = static_cast<int64_t>(in.numel) / in_row.sizes[dim];
-  if (softmax_f32(context, rows, logarithm)) return;
+  if (softmax_f32(context, rows, logarithm) || softmax_half(context, rows, logarithm)) return;
   switch (in.dtype) {
     case DType::f32: return softmax_rows<float, float, float>(context, rows, logarithm);
     case DType::f64: return softmax_rows<double, double, double>(context, rows, logarithm);

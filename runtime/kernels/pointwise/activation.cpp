@@ -42,14 +42,27 @@ void activation(KernelContext& context, Args args, F f) {
   unary<kFloat>(context, operand(args, 0), out_tensor(args, args.size() - 2), f);
 }
 
+/// The f32 lane by rows(in, out, count); the others, and what is to be refused, by f.
+template <typename Rows, typename F>
+void activation_rows(KernelContext& context, Args args, const Rows& rows, F f) {
+  if (!is_floating(tensor(args, 0).dtype)) return activation(context, args, f);
+  float_unary_rows<kFloat>(context, operand(args, 0), out_tensor(args, args.size() - 2), rows, f);
+}
+template <typename F>
+void activation_map(KernelContext& context, Args args, HotKernels::Map map, F f) {
+  if (hot_unary(context, tensor(args, 0), out_tensor(args, args.size() - 2), map)) return;
+  activation_rows(context, args, [map](const float* in, float* out, int64_t count) { map(in, out, count); }, f);
+}
+
 }  // namespace
 
 void gelu_out(KernelContext& context, Args args) {
   if (strcmp(args[1]->string.data, "none") == 0) {
-    if (hot_unary(context, *args[0]->tensor, *args[2]->tensor, hot(context.isa()).gelu)) return;
-    return activation(context, args, Gelu{});
+    return activation_map(context, args, hot(context.isa()).gelu, Gelu{});
   }
-  if (strcmp(args[1]->string.data, "tanh") == 0) return activation(context, args, GeluTanh{});
+  if (strcmp(args[1]->string.data, "tanh") == 0) {
+    return activation_map(context, args, hot(context.isa()).gelu_tanh, GeluTanh{});
+  }
   context.fail(Error::InvalidArgument, "approximate is neither 'none' nor 'tanh'");
 }
 
@@ -57,7 +70,17 @@ void gelu_out(KernelContext& context, Args args) {
 void elu_out(KernelContext& context, Args args) {
   const double negative = args[1]->to_double() * args[2]->to_double(), positive = args[2]->to_double();
   const double input_scale = args[3]->to_double();
-  activation(context, args, [=](auto x) {
+  const HotKernels::Map expm1 = hot(context.isa()).expm1;
+  const auto rows = [=](const float* in, float* out, int64_t count) {
+    float scaled[kChunk];
+    for (int64_t i = 0; i < count; ++i) scaled[i] = in[i] * static_cast<float>(input_scale);
+    expm1(scaled, scaled, count);
+    for (int64_t i = 0; i < count; ++i) {
+      const float below = scaled[i] * static_cast<float>(negative), above = in[i] * static_cast<float>(positive);
+      out[i] = in[i] < 0 ? below : above;
+    }
+  };
+  activation_rows(context, args, rows, [=](auto x) {
     using T = decltype(x);
     return x < 0 ? exponential_minus_one(x * static_cast<T>(input_scale)) * static_cast<T>(negative)
                  : x * static_cast<T>(positive);
@@ -80,7 +103,7 @@ void hardtanh_out(KernelContext& context, Args args) {
 }
 
 void silu_out(KernelContext& context, Args args) {
-  activation(context, args, [](auto x) { return x / (1 + exponential(-x)); });
+  activation_map(context, args, hot(context.isa()).silu, [](auto x) { return x / (1 + exponential(-x)); });
 }
 void hardswish_out(KernelContext& context, Args args) {
   activation(context, args, [](auto x) { return x * relu6_shifted(x) / 6; });
@@ -89,19 +112,28 @@ void hardsigmoid_out(KernelContext& context, Args args) {
   activation(context, args, [](auto x) { return relu6_shifted(x) / 6; });
 }
 void mish_out(KernelContext& context, Args args) {
-  activation(context, args, [](auto x) { return x * hyperbolic_tangent(log_one_plus(exponential(x))); });
+  activation_map(context, args, hot(context.isa()).mish,
+                 [](auto x) { return x * hyperbolic_tangent(log_one_plus(exponential(x))); });
 }
 /// x * beta > threshold ? x : log(1 + exp(x * beta)) / beta
 void softplus_out(KernelContext& context, Args args) {
   const double beta = args[1]->to_double(), threshold = args[2]->to_double();
-  activation(context, args, [=](auto x) {
+  const HotKernels::Map soft = hot(context.isa()).softplus;
+  const auto rows = [=](const float* in, float* out, int64_t count) {
+    const float factor = static_cast<float>(beta), limit = static_cast<float>(threshold);
+    float scaled[kChunk], smooth[kChunk];
+    for (int64_t i = 0; i < count; ++i) scaled[i] = in[i] * factor;
+    soft(scaled, smooth, count);
+    for (int64_t i = 0; i < count; ++i) out[i] = scaled[i] > limit ? in[i] : smooth[i] / factor;
+  };
+  activation_rows(context, args, rows, [=](auto x) {
     using T = decltype(x);
     const T scaled = x * static_cast<T>(beta);
     return scaled > static_cast<T>(threshold) ? x : log_one_plus(exponential(scaled)) / static_cast<T>(beta);
   });
 }
 void log_sigmoid_out(KernelContext& context, Args args) {
-  activation(context, args, [](auto x) {
+  activation_map(context, args, hot(context.isa()).log_sigmoid, [](auto x) {
     using T = decltype(x);
     return (x < 0 ? x : T(0)) - log_one_plus(exponential(x < 0 ? x : -x));
   });

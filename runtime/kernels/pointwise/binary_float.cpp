@@ -1,4 +1,5 @@
 // atan2, pow, copysign and hypot.
+#include "runtime/kernels/pointwise/hot_unary.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 
 namespace wick {
@@ -47,10 +48,26 @@ bool simple_power(KernelContext& context, const Operand& a, double exponent, Ten
 }  // namespace
 
 void atan2_out(KernelContext& context, Args args) {
-  float_binary<kFloat>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2), Atan2{});
+  const Operand both[] = {operand(args, 0), operand(args, 1)};
+  const Lane lanes[] = {Lane::f32, Lane::f32};
+  DType common;
+  Lane lane;
+  if (!result_type(both, 2, &common) || !lane_of_dtype(to_floating(common), &lane) || lane != Lane::f32 ||
+      !can_cast(to_floating(common), out_tensor(args, 2).dtype)) {
+    return float_binary<kFloat>(context, both[0], both[1], out_tensor(args, 2), Atan2{});
+  }
+  const HotKernels::Map2 map = hot(context.isa()).atan2;
+  run_elementwise(context, {both, lanes, 2, &out_tensor(args, 2), lane, run_map2, &map, nullptr});
 }
 void pow_out(KernelContext& context, Args args) {
-  binary<kReal>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2), Power{});
+  const Operand both[] = {operand(args, 0), operand(args, 1)};
+  const Lane lanes[] = {Lane::f32, Lane::f32};
+  DType common;
+  Lane lane;
+  if (!common_lane(context, both, 2, out_tensor(args, 2), &common, &lane)) return;
+  if (lane != Lane::f32) return binary<kReal>(context, both[0], both[1], out_tensor(args, 2), Power{});
+  const HotKernels::Map2 map = hot(context.isa()).pow;
+  run_elementwise(context, {both, lanes, 2, &out_tensor(args, 2), lane, run_map2, &map, &common});
 }
 void pow_tensor_scalar_out(KernelContext& context, Args args) {
   const Operand both[] = {operand(args, 0), operand(args, 1)};

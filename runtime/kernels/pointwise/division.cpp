@@ -55,8 +55,8 @@ struct DivideFloor {
   T operator()(T a, T b) const {
     if (b == 0) return a / b;
     const T rest = float_remainder(a, b);
-    T quotient = (a - rest) / b;
-    if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+    const bool below = (rest != 0) & ((b < 0) != (rest < 0));
+    const T quotient = (a - rest) / b - static_cast<T>(below);
     if (quotient == 0) return static_cast<T>(math::copy_sign(0, static_cast<double>(a / b)));
     const T down = round_down(quotient);
     return quotient - down > T(0.5) ? down + 1 : down;
@@ -75,7 +75,9 @@ struct Remainder {
   template <typename T>
   T operator()(T a, T b) const {
     const T rest = float_remainder(a, b);
-    return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
+    const bool other_sign = (rest != 0) & ((b < 0) != (rest < 0));
+    const T moved = rest + b;
+    return other_sign ? moved : rest;
   }
 };
 

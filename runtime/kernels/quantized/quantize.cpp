@@ -1,6 +1,7 @@
 // quantized_decomposed::{quantize,dequantize}_per_{tensor,channel,token} and add.
 //   q = clamp(round_half_even(x * (1 / scale)) + zero_point, min, max)     x = (q - zero_point) * scale
 // per_token adds the zero point before it rounds.
+#include "common/math/float_math.h"
 #include "common/math/math.h"
 #include "runtime/kernels/movement/arguments.h"
 #include "runtime/kernels/movement/convert.h"
@@ -129,6 +130,26 @@ int64_t clamp_to(double value, Range range) {
   return static_cast<int64_t>(value);
 }
 
+bool is_small(int64_t value) { return value >= -(1 << 20) && value <= 1 << 20; }
+
+/// The loop for packed f32 to 8 bits: rounds, then adds the zero point. All sums are exact in float and int32.
+template <typename T>
+void quantize_packed(const float* x, float inverse, int32_t point, Range range, T* out, int64_t count) {
+  const float lower = static_cast<float>(range.min - point), upper = static_cast<float>(range.max - point);
+  for (int64_t i = 0; i < count; ++i) {
+    const float scaled = x[i] * inverse;
+    const float rounded = math::round_even_f(scaled);
+    const float above = rounded < lower ? lower : rounded;
+    const float inside = above > upper ? upper : above;
+    const int32_t value = static_cast<int32_t>(scaled == scaled ? inside : 0.0f) + point;
+    out[i] = static_cast<T>(scaled == scaled ? value : 0);
+  }
+}
+template <typename T>
+void dequantize_packed(const T* x, int32_t point, float scale, float* out, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(static_cast<int32_t>(x[i]) - point) * scale;
+}
+
 /// in [..] real -> out [..] quantized.
 void quantize(KernelContext& context, const Tensor& in, const Parameters& parameters, int axis, bool point_first,
               Range range, Tensor& out) {
@@ -139,12 +160,21 @@ void quantize(KernelContext& context, const Tensor& in, const Parameters& parame
   const View dst = view_of(out);
   const int64_t in_size = static_cast<int64_t>(dtype_size_bytes(in_dtype));
   const int64_t out_size = static_cast<int64_t>(dtype_size_bytes(out.dtype));
+  const bool fast = !parameters.wide && !point_first && in_dtype == DType::f32 &&
+                    (out.dtype == DType::i8 || out.dtype == DType::u8) && is_small(range.min) && is_small(range.max);
   for_each_parameter(
       context, src, dst, axis,
       [&](int64_t from, int64_t from_step, int64_t to, int64_t to_step, int64_t count, int64_t p) {
         const double inverse = parameters.inverses[p];
         const float inverse32 = static_cast<float>(inverse);
         const int64_t point = parameters.zero_points[p];
+        if (fast && from_step == 1 && to_step == 1 && is_small(point)) {
+          const float* x = reinterpret_cast<const float*>(src.data) + from;
+          const int32_t point32 = static_cast<int32_t>(point);
+          if (out.dtype == DType::i8)
+            return quantize_packed(x, inverse32, point32, range, reinterpret_cast<int8_t*>(dst.data) + to, count);
+          return quantize_packed(x, inverse32, point32, range, dst.data + to, count);
+        }
         for (int64_t begin = 0; begin < count; begin += kChunk) {
           const int64_t n = count - begin < kChunk ? count - begin : kChunk;
           float values[kChunk];
@@ -178,12 +208,20 @@ void dequantize(KernelContext& context, const Tensor& in, const Parameters& para
   const int64_t in_size = static_cast<int64_t>(dtype_size_bytes(in_dtype));
   const int64_t out_size = static_cast<int64_t>(dtype_size_bytes(out.dtype));
   const bool wide = parameters.wide || out.dtype == DType::f64;
+  const bool fast = !wide && out.dtype == DType::f32 && (in_dtype == DType::i8 || in_dtype == DType::u8);
   for_each_parameter(
       context, src, dst, axis,
       [&](int64_t from, int64_t from_step, int64_t to, int64_t to_step, int64_t count, int64_t p) {
         const double scale = parameters.scales[p];
         const float scale32 = static_cast<float>(scale);
         const uint64_t point = static_cast<uint64_t>(parameters.zero_points[p]);
+        if (fast && from_step == 1 && to_step == 1 && is_small(parameters.zero_points[p])) {
+          float* y = reinterpret_cast<float*>(dst.data) + to;
+          const int32_t point32 = static_cast<int32_t>(parameters.zero_points[p]);
+          if (in_dtype == DType::i8)
+            return dequantize_packed(reinterpret_cast<const int8_t*>(src.data) + from, point32, scale32, y, count);
+          return dequantize_packed(src.data + from, point32, scale32, y, count);
+        }
         for (int64_t begin = 0; begin < count; begin += kChunk) {
           const int64_t n = count - begin < kChunk ? count - begin : kChunk;
           int64_t values[kChunk];

@@ -17,6 +17,47 @@ T step(T a, T b) {
   }
 }
 
+/// Lines that lie side by side in both tensors are scanned this many at a time.
+constexpr int64_t kLines = 64;
+
+/// Offsets of the line numbered `line`, the dimensions other than `dim` counted in logical order.
+void line_offsets(const Tensor& in, const Tensor& out, int dim, int64_t line, int64_t* in_at, int64_t* out_at) {
+  *in_at = *out_at = 0;
+  for (int d = in.rank; d-- > 0;) {
+    if (d == dim) continue;
+    *in_at += line % in.sizes[d] * in.strides[d];
+    *out_at += line % in.sizes[d] * out.strides[d];
+    line /= in.sizes[d];
+  }
+}
+
+/// One line that is dense in both tensors, a chunk at a time.
+template <typename T, bool kProduct>
+void scan_line(const uint8_t* from, uint8_t* to, int64_t in_bytes, int64_t out_bytes, int64_t length, LoadFn load,
+               StoreFn store) {
+  T values[kChunk];
+  T sum = kProduct ? T(1) : T(0);
+  for (int64_t i = 0; i < length; i += kChunk) {
+    const int64_t count = length - i < kChunk ? length - i : kChunk;
+    load(from + i * in_bytes, 1, values, count);
+    for (int64_t k = 0; k < count; ++k) values[k] = sum = step<T, kProduct>(sum, values[k]);
+    store(values, to + i * out_bytes, count);
+  }
+}
+
+/// `width` lines that lie side by side, `in_stride` and `out_stride` bytes from one element to the next.
+template <typename T, bool kProduct>
+void scan_lines(const uint8_t* from, uint8_t* to, int64_t in_stride, int64_t out_stride, int64_t length, int64_t width,
+                LoadFn load, StoreFn store) {
+  T sums[kLines], values[kLines];
+  for (T& sum : sums) sum = kProduct ? T(1) : T(0);
+  for (int64_t i = 0; i < length; ++i) {
+    load(from + i * in_stride, 1, values, width);
+    for (int64_t k = 0; k < width; ++k) sums[k] = step<T, kProduct>(sums[k], values[k]);
+    store(sums, to + i * out_stride, width);
+  }
+}
+
 /// Lines along `dim`: in strides of the input, out strides of out, since their dim orders may differ.
 template <typename T, bool kProduct>
 void scan(KernelContext& context, const Tensor& in, int dim, Tensor& out) {
@@ -28,23 +69,23 @@ void scan(KernelContext& context, const Tensor& in, int dim, Tensor& out) {
   const int64_t lines = static_cast<int64_t>(in.numel) / length;
   const int64_t in_bytes = static_cast<int64_t>(dtype_size_bytes(in.dtype));
   const int64_t out_bytes = static_cast<int64_t>(dtype_size_bytes(out.dtype));
-  context.parallel_for(lines, 16384 / length + 1, [&](int64_t begin, int64_t end) {
-    for (int64_t line = begin; line < end; ++line) {
-      int64_t rest = line, in_at = 0, out_at = 0;
-      for (int d = in.rank; d-- > 0;) {
-        if (d == dim) continue;
-        const int64_t index = rest % in.sizes[d];
-        rest /= in.sizes[d];
-        in_at += index * in.strides[d];
-        out_at += index * out.strides[d];
-      }
-      T sum = kProduct ? T(1) : T(0);
-      for (int64_t i = 0; i < length; ++i) {
-        const int64_t in_stride = in.rank == 0 ? 0 : in.strides[dim], out_stride = in.rank == 0 ? 0 : out.strides[dim];
-        T value;
-        load(in.as<const uint8_t>() + (in_at + i * in_stride) * in_bytes, 0, &value, 1);
-        sum = step<T, kProduct>(sum, value);
-        store(&sum, out.as<uint8_t>() + (out_at + i * out_stride) * out_bytes, 1);
+  const int64_t in_stride = in.rank == 0 ? 1 : in.strides[dim], out_stride = in.rank == 0 ? 1 : out.strides[dim];
+  const bool dense = in_stride == 1 && out_stride == 1;
+  const int last = in.rank - 1;
+  const bool together = !dense && last >= 0 && last != dim && in.strides[last] == 1 && out.strides[last] == 1;
+  const int64_t row = together ? in.sizes[last] : 1, width = together ? kLines : 1;
+  const int64_t per_row = (row + width - 1) / width, items = lines / row * per_row;
+  context.parallel_for(items, 16384 / (length * width) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t first = item % per_row * width, count = row - first < width ? row - first : width;
+      int64_t in_at, out_at;
+      line_offsets(in, out, dim, item / per_row * row + first, &in_at, &out_at);
+      const uint8_t* from = in.as<const uint8_t>() + in_at * in_bytes;
+      uint8_t* to = out.as<uint8_t>() + out_at * out_bytes;
+      if (dense) {
+        scan_line<T, kProduct>(from, to, in_bytes, out_bytes, length, load, store);
+      } else {
+        scan_lines<T, kProduct>(from, to, in_stride * in_bytes, out_stride * out_bytes, length, count, load, store);
       }
     }
   });

@@ -6,29 +6,93 @@ namespace wick {
 namespace kernels {
 namespace {
 
-template <typename T, bool kMax>
+template <bool kMax, typename T>
+bool beats(T x, T value) {
+  return (kMax ? x > value : x < value) | (x != x);
+}
+
+/// The extreme and, with kIndex, the position of its first occurrence. A NaN is never beaten.
+template <typename T, bool kMax, bool kIndex>
 struct Extreme {
+  static constexpr int kLanes = 8;
   T value{};
   int64_t index = -1;
   int64_t seen = 0;
+
+  static T best_of(const T* x, int64_t count) {
+    T lanes[kLanes];
+    for (T& lane : lanes) lane = x[0];
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      for (int l = 0; l < kLanes; ++l) lanes[l] = beats<kMax>(x[i + l], lanes[l]) ? x[i + l] : lanes[l];
+    }
+    for (; i < count; ++i) lanes[0] = beats<kMax>(x[i], lanes[0]) ? x[i] : lanes[0];
+    for (int l = 1; l < kLanes; ++l) lanes[0] = beats<kMax>(lanes[l], lanes[0]) ? lanes[l] : lanes[0];
+    return lanes[0];
+  }
   void fold(const T* x, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-      const bool better = kMax ? x[i] > value : x[i] < value;
-      if (index < 0 || (value == value && (better || x[i] != x[i]))) {
-        value = x[i];
-        index = seen + i;
+    if (count == 0) return;
+    const T best = best_of(x, count);
+    if (index < 0 || (value == value && beats<kMax>(best, value))) {
+      int64_t at = 0;
+      if constexpr (kIndex) {
+        while (!(x[at] == best || (best != best && x[at] != x[at]))) ++at;
       }
+      value = kIndex ? x[at] : best;
+      index = seen + at;
     }
     seen += count;
   }
+
+  struct Columns {
+    static constexpr int kWidth = ReductionPlan::kRowColumns;
+    using Index = std::conditional_t<(sizeof(T) > 4), int64_t, int32_t>;
+    T value[kWidth];
+    Index index[kWidth] = {};
+    Index seen = 0;
+
+    explicit Columns(const Extreme&) {}
+    static bool takes(const Extreme&) { return true; }
+    void row(const T* x) {
+      if (seen == 0) {
+        for (int c = 0; c < kWidth; ++c) value[c] = x[c];
+      } else if constexpr (kIndex) {
+        const Index at = seen;
+        for (int c = 0; c < kWidth; ++c) {
+          const bool better = (value[c] == value[c]) & beats<kMax>(x[c], value[c]);
+          value[c] = better ? x[c] : value[c];
+          index[c] = better ? at : index[c];
+        }
+      } else {
+        for (int c = 0; c < kWidth; ++c) value[c] = beats<kMax>(x[c], value[c]) ? x[c] : value[c];
+      }
+      ++seen;
+    }
+    Extreme column(int64_t c) const { return {value[c], index[c], seen}; }
+  };
 };
 
 template <bool kAll>
 struct Truth {
   bool value = kAll;
   void fold(const bool* x, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) value = kAll ? value && x[i] : value || x[i];
+    bool all = kAll;
+    for (int64_t i = 0; i < count; ++i) all = kAll ? all & x[i] : all | x[i];
+    value = kAll ? value & all : value | all;
   }
+
+  struct Columns {
+    static constexpr int kWidth = ReductionPlan::kRowColumns;
+    bool value[kWidth];
+    explicit Columns(const Truth&) {
+      for (bool& v : value) v = kAll;
+    }
+    static bool takes(const Truth&) { return true; }
+    void row(const bool* x) {
+      for (int c = 0; c < kWidth; ++c) value[c] = kAll ? value[c] & x[c] : value[c] | x[c];
+    }
+    Truth column(int64_t c) const { return {value[c]}; }
+  };
 };
 
 /// Writes the extreme to `values` and its position in the reduced elements to `indices`; each may be null.
@@ -48,17 +112,22 @@ void extreme(KernelContext& context, const Tensor& in, const EValue& dims, bool 
   Tensor& first = values ? *values : *indices;
   if (!plan_reduction(context, in, mask, keepdim, indices != nullptr, first, values ? indices : nullptr, &plan)) return;
   if (plan.reduced == 0 && plan.outputs != 0) return context.fail(Error::InvalidArgument, "extreme of no elements");
-  auto run = [&](auto zero) {
+  auto run_as = [&](auto zero, auto with_index) {
     using T = decltype(zero);
+    using State = Extreme<T, kMax, decltype(with_index)::value>;
     const StoreFn store = values ? store_function(LaneOf<T>::value, values->dtype) : nullptr;
     if (values && !store) return context.fail(Error::InvalidType, "values have the input's dtype");
-    reduce<T>(context, plan, in.dtype, Extreme<T, kMax>{}, [&](int64_t output, const Extreme<T, kMax>& s) {
+    reduce<T>(context, plan, in.dtype, State{}, [&](int64_t output, const State& s) {
       if (values) {
         const int64_t at = plan.out_offset(output, *values) * static_cast<int64_t>(dtype_size_bytes(values->dtype));
         store(&s.value, values->as<uint8_t>() + at, 1);
       }
       if (indices) indices->as<int64_t>()[plan.out_offset(output, *indices)] = s.index;
     });
+  };
+  auto run = [&](auto zero) {
+    if (indices) return run_as(zero, std::true_type{});
+    run_as(zero, std::false_type{});
   };
   if (lane == Lane::f32) return run(float{});
   if (lane == Lane::f64) return run(double{});

@@ -11,18 +11,70 @@ template <typename T>
 struct Moments {
   double count = 0, mean = 0, squares = 0;
   void fold(const T* x, int64_t n) {
-    double total = 0, spread = 0;
-    for (int64_t i = 0; i < n; ++i) total += static_cast<double>(x[i]);
-    const double size = static_cast<double>(n), chunk_mean = total / size;
-    for (int64_t i = 0; i < n; ++i) {
-      const double d = static_cast<double>(x[i]) - chunk_mean;
-      spread += d * d;
+    constexpr int kLanes = 8;
+    double total[kLanes] = {}, spread[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (int l = 0; l < kLanes; ++l) total[l] += static_cast<double>(x[i + l]);
     }
-    const double all = count + size, delta = chunk_mean - mean;
-    squares += spread + delta * delta * (count * size / all);
+    for (; i < n; ++i) total[0] += static_cast<double>(x[i]);
+    const double size = static_cast<double>(n), chunk_mean = tree_sum(total) / size;
+    for (i = 0; i + kLanes <= n; i += kLanes) {
+      for (int l = 0; l < kLanes; ++l) {
+        const double d = static_cast<double>(x[i + l]) - chunk_mean;
+        spread[l] += d * d;
+      }
+    }
+    for (; i < n; ++i) {
+      const double d = static_cast<double>(x[i]) - chunk_mean;
+      spread[0] += d * d;
+    }
+    merge(size, chunk_mean, tree_sum(spread));
+  }
+  static double tree_sum(const double (&x)[8]) {
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+  }
+  void merge(double size, double other_mean, double other_squares) {
+    const double all = count + size, delta = other_mean - mean;
+    squares += other_squares + delta * delta * (count * size / all);
     mean += delta * (size / all);
     count = all;
   }
+
+  /// Rows are taken kBlock at a time, as chunks are above.
+  struct Columns {
+    static constexpr int kWidth = ReductionPlan::kRowColumns, kBlock = 16;
+    Moments states[kWidth];
+    T rows[kBlock][kWidth];
+    int filled = 0;
+
+    explicit Columns(const Moments&) {}
+    static bool takes(const Moments&) { return true; }
+    void row(const T* x) {
+      for (int c = 0; c < kWidth; ++c) rows[filled][c] = x[c];
+      if (++filled == kBlock) flush();
+    }
+    void flush() {
+      const double size = filled;
+      double average[kWidth] = {}, spread[kWidth] = {};
+      for (int r = 0; r < filled; ++r) {
+        for (int c = 0; c < kWidth; ++c) average[c] += static_cast<double>(rows[r][c]);
+      }
+      for (int c = 0; c < kWidth; ++c) average[c] /= size;
+      for (int r = 0; r < filled; ++r) {
+        for (int c = 0; c < kWidth; ++c) {
+          const double d = static_cast<double>(rows[r][c]) - average[c];
+          spread[c] += d * d;
+        }
+      }
+      for (int c = 0; c < kWidth; ++c) states[c].merge(size, average[c], spread[c]);
+      filled = 0;
+    }
+    Moments column(int64_t c) {
+      if (filled != 0) flush();
+      return states[c];
+    }
+  };
   double variance(double correction) const {
     const double divisor = count - correction > 0 ? count - correction : 0;
     return count == 0 ? math::kNaN : squares / divisor;
@@ -35,11 +87,10 @@ struct Norm {
   double p = 2;
   double value = 0;
   void fold(const T* x, int64_t n) {
+    if (p == 2) return fold_squares(x, n);
     for (int64_t i = 0; i < n; ++i) {
       const double a = math::abs(static_cast<double>(x[i]));
-      if (p == 2) {
-        value += a * a;
-      } else if (p == 1) {
+      if (p == 1) {
         value += a;
       } else if (p == 0) {
         value += a != 0 ? 1 : 0;
@@ -52,6 +103,33 @@ struct Norm {
       }
     }
   }
+  void fold_squares(const T* x, int64_t n) {
+    constexpr int kLanes = 8;
+    double lanes[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (int l = 0; l < kLanes; ++l) lanes[l] += static_cast<double>(x[i + l]) * static_cast<double>(x[i + l]);
+    }
+    for (; i < n; ++i) lanes[0] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    value += Moments<T>::tree_sum(lanes);
+  }
+
+  /// p = 1 and p = 2.
+  struct Columns {
+    static constexpr int kWidth = ReductionPlan::kRowColumns;
+    double p;
+    double value[kWidth] = {};
+    explicit Columns(const Norm& init) : p(init.p) {}
+    static bool takes(const Norm& init) { return init.p == 1 || init.p == 2; }
+    void row(const T* x) {
+      if (p == 2) {
+        for (int c = 0; c < kWidth; ++c) value[c] += static_cast<double>(x[c]) * static_cast<double>(x[c]);
+      } else {
+        for (int c = 0; c < kWidth; ++c) value[c] += math::abs(static_cast<double>(x[c]));
+      }
+    }
+    Norm column(int64_t c) const { return {p, value[c]}; }
+  };
   double norm() const {
     if (p == 0 || p == 1 || math::is_inf(p)) return value;
     return p == 2 ? math::sqrt(value) : math::pow(value, 1 / p);

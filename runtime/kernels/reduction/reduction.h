@@ -16,6 +16,7 @@ bool reduced_dims(KernelContext& context, const EValue& dims, int rank, uint32_t
 /// The input as rows of kept and reduced elements.
 struct ReductionPlan {
   static constexpr int kColumns = 16;
+  static constexpr int kRowColumns = 64;
 
   const uint8_t* data;
   size_t element_bytes;
@@ -30,6 +31,11 @@ struct ReductionPlan {
   int64_t reduced_strides[kMaxRank];
   int out_dims[kMaxRank];  // out dimension of an input dimension, or -1
 
+  /// Do kept neighbours lie side by side, and reduced ones apart?
+  bool rows_are_dense() const {
+    return kept_rank > 0 && kept_strides[kept_rank - 1] == 1 && columns() > 1 && reduced > 1 && reduced < INT32_MAX &&
+           reduced_strides[reduced_rank - 1] != 1;
+  }
   int64_t columns() const { return kept_rank == 0 ? 1 : kept_sizes[kept_rank - 1]; }
   int64_t blocks_per_row() const { return (columns() + kColumns - 1) / kColumns; }
   /// Work items: kColumns neighbours of the last kept dimension each.
@@ -46,13 +52,74 @@ struct ReductionPlan {
 bool plan_reduction(KernelContext& context, const Tensor& in, uint32_t mask, bool keepdim, bool ordered, Tensor& out,
                     Tensor* out2, ReductionPlan* plan);
 
+/// Walks the reduced elements of a plan in order.
+class ReducedCursor {
+ public:
+  explicit ReducedCursor(const ReductionPlan& plan) : plan_(plan) {}
+  int64_t offset() const { return offset_; }
+  void next() {
+    for (int k = plan_.reduced_rank; k-- > 0;) {
+      offset_ += plan_.reduced_strides[k];
+      if (++index_[k] < plan_.reduced_sizes[k]) return;
+      offset_ -= index_[k] * plan_.reduced_strides[k];
+      index_[k] = 0;
+    }
+  }
+
+ private:
+  const ReductionPlan& plan_;
+  int64_t offset_ = 0;
+  int64_t index_[kMaxRank] = {};
+};
+
+/// reduce() for dense rows: State::Columns takes the rows of kRowColumns outputs at once and gives each output's State.
+template <typename T, typename State, typename Finish>
+void reduce_rows(KernelContext& context, const ReductionPlan& plan, LoadFn load, bool in_place, const State& init,
+                 Finish finish) {
+  constexpr int64_t kWidth = ReductionPlan::kRowColumns;
+  const int64_t per_row = (plan.columns() + kWidth - 1) / kWidth, items = plan.outputs / plan.columns() * per_row;
+  const int64_t work = plan.reduced * kWidth;
+  context.parallel_for(items, work > 32768 ? 1 : 32768 / work + 1, [&](int64_t begin, int64_t end) {
+    T buffer[kWidth] = {};
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t first = item / per_row * plan.columns() + item % per_row * kWidth;
+      const int64_t left = plan.columns() - item % per_row * kWidth, columns = left < kWidth ? left : kWidth;
+      const int64_t base = plan.input_offset(first);
+      typename State::Columns states(init);
+      ReducedCursor cursor(plan);
+      for (int64_t r = 0; r < plan.reduced; ++r, cursor.next()) {
+        const uint8_t* at = plan.data + (base + cursor.offset()) * static_cast<int64_t>(plan.element_bytes);
+        if (in_place && columns == kWidth) {
+          states.row(reinterpret_cast<const T*>(at));
+        } else {
+          load(at, 1, buffer, columns);
+          states.row(buffer);
+        }
+      }
+      for (int64_t c = 0; c < columns; ++c) finish(first + c, states.column(c));
+    }
+  });
+}
+
+template <typename State, typename = void>
+struct HasColumns : std::false_type {};
+template <typename State>
+struct HasColumns<State, std::void_t<typename State::Columns>> : std::true_type {};
+
 /// For each output: a copy of `init` takes all its elements by fold(const T* chunk, int64_t count), then
-/// finish(output number, state). T is a lane's type. Fails with InvalidType if the input has no conversion to T.
+/// finish(output number, state). A State with Columns takes whole rows where they are dense. T is a lane's type. Fails
+/// with InvalidType if the input has no conversion to T.
 template <typename T, typename State, typename Finish>
 void reduce(KernelContext& context, const ReductionPlan& plan, DType dtype, const State& init, Finish finish) {
   const LoadFn load = load_function(dtype, LaneOf<T>::value);
   if (!load) return context.fail(Error::InvalidType, "input dtype is not supported here");
+  if constexpr (HasColumns<State>::value) {
+    if (plan.rows_are_dense() && State::Columns::takes(init))
+      return reduce_rows<T>(context, plan, load, is_lane_dtype(dtype, LaneOf<T>::value), init, finish);
+  }
   const int64_t work = plan.reduced < 1 ? 1 : plan.reduced * ReductionPlan::kColumns;
+  const bool in_place =
+      is_lane_dtype(dtype, LaneOf<T>::value) && plan.reduced_rank == 1 && plan.reduced_strides[0] == 1;
   context.parallel_for(plan.blocks(), work > 32768 ? 1 : 32768 / work + 1, [&](int64_t begin, int64_t end) {
     T buffer[kChunk];
     for (int64_t block = begin; block < end; ++block) {
@@ -69,8 +136,12 @@ void reduce(KernelContext& context, const ReductionPlan& plan, DType dtype, cons
       for (int64_t r = 0; r < plan.reduced; r += kChunk) {
         const int64_t n = plan.reduced - r < kChunk ? plan.reduced - r : kChunk;
         for (int64_t c = 0; c < columns; ++c) {
-          plan.load(load, sizeof(T), offsets[c], r, n, buffer);
-          states[c].fold(buffer, n);
+          if (in_place) {
+            states[c].fold(reinterpret_cast<const T*>(plan.data) + offsets[c] + r, n);
+          } else {
+            plan.load(load, sizeof(T), offsets[c], r, n, buffer);
+            states[c].fold(buffer, n);
+          }
         }
       }
       for (int64_t c = 0; c < columns; ++c) finish(row * plan.columns() + first + c, states[c]);

@@ -54,14 +54,73 @@ struct Sum {
     }
     return sum;
   }
+
+  /// Rows are summed kBlock at a time, block sums meet as above.
+  struct Columns {
+    static constexpr int kWidth = ReductionPlan::kRowColumns;
+    static constexpr uint32_t kBlock = 32;
+    T block[kWidth] = {};
+    T partial[28][kWidth];  // 2^31 rows are 2^26 blocks
+    uint32_t rows = 0, blocks = 0;
+
+    explicit Columns(const Sum&) {}
+    static bool takes(const Sum&) { return true; }
+    void row(const T* x) {
+      for (int c = 0; c < kWidth; ++c) block[c] = plus(block[c], x[c]);
+      if (++rows == kBlock) push();
+    }
+    void push() {
+      int level = 0;
+      for (uint32_t bits = blocks; (bits & 1) != 0; bits >>= 1, ++level) {
+        for (int c = 0; c < kWidth; ++c) block[c] = plus(partial[level][c], block[c]);
+      }
+      for (int c = 0; c < kWidth; ++c) {
+        partial[level][c] = block[c];
+        block[c] = T{};
+      }
+      ++blocks;
+      rows = 0;
+    }
+    Sum column(int64_t c) const {
+      Sum state;
+      T sum = block[c];
+      int level = 0;
+      for (uint32_t bits = blocks; bits != 0; bits >>= 1, ++level) {
+        if ((bits & 1) != 0) sum = plus(sum, partial[level][c]);
+      }
+      state.push(sum);
+      return state;
+    }
+  };
 };
 
 template <typename T>
 struct Product {
+  static constexpr int kLanes = 8;
   T value = T(1);
   void fold(const T* x, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) value = times(value, x[i]);
+    T lanes[kLanes];
+    for (T& lane : lanes) lane = T(1);
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      for (int l = 0; l < kLanes; ++l) lanes[l] = times(lanes[l], x[i + l]);
+    }
+    for (; i < count; ++i) value = times(value, x[i]);
+    for (const T& lane : lanes) value = times(value, lane);
   }
+
+  struct Columns {
+    static constexpr int kWidth = ReductionPlan::kRowColumns;
+    T value[kWidth];
+    explicit Columns(const Product&) {
+      for (T& v : value) v = T(1);
+    }
+    static bool takes(const Product&) { return true; }
+    void row(const T* x) {
+      for (int c = 0; c < kWidth; ++c) value[c] = times(value[c], x[c]);
+    }
+    Product column(int64_t c) const { return {value[c]}; }
+  };
 };
 
 /// Elements of a wider dtype, converted one by one before State takes them: floats summed as integers, f64 as f32.
