@@ -94,6 +94,12 @@ inline float atanh_f(float x) { return static_cast<float>(atanh(x)); }
 inline float erfc_f(float x) { return static_cast<float>(erfc(x)); }
 inline float lgamma_f(float x) { return static_cast<float>(lgamma(x)); }
 inline float digamma_f(float x) { return static_cast<float>(digamma(x)); }
-inline float fmod_f(float x, float y) { return static_cast<float>(fmod(x, y)); }
+/// Exact. A quotient of two floats below 2^28 never rounds to the next integer in double, and its product is exact.
+inline float fmod_f(float x, float y) {
+  const double dividend = x, divisor = y, quotient = dividend / divisor;
+  if (!(abs(quotient) < 0x1p28) || is_inf(divisor)) return static_cast<float>(fmod(dividend, divisor));
+  const double rest = dividend - static_cast<double>(static_cast<int32_t>(quotient)) * divisor;
+  return copy_sign_f(static_cast<float>(rest), x);
+}
 
 }  // namespace wick::math

@@ -1,6 +1,7 @@
 // What the compiler knows of one operator: schema, shape function, decomposition, kernel.
 #pragma once
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,7 +75,23 @@ enum OpFlags : uint32_t {
   kIdentity = 1u << 5,       // returns argument 0 unchanged (in inference): erased by canonicalize
   kDataDependent = 1u << 6,  // result sizes depend on element values
   kComputed = 1u << 7,       // has a value the compiler computes itself (prim ops on scalars)
+  kOverwrites = 1u << 8,     // element i of argument 0 is read before or when element i of the result is written, or
+                             // argument 0 is copied first: the result may lie exactly over argument 0
 };
+
+/// How far a result may be from eager's: |got - want| <= absolute + relative * |want| + of_largest * max |want|.
+struct Tolerance {
+  double relative = 0, absolute = 0, of_largest = 0;
+};
+/// By dtype; complex dtypes as their parts, integers and bool exactly.
+struct Tolerances {
+  Tolerance f16, bf16, f32, f64;
+};
+/// A few roundings of the dtype.
+inline constexpr Tolerances kRoundings = {{2.0 / 1024, 1e-6}, {2.0 / 128, 1e-6}, {1e-5, 1e-6}, {1e-12, 1e-13}};
+/// Results that add many terms: what cancels leaves an error in proportion to the largest result.
+inline constexpr Tolerances kManyTerms = {
+    {2.0 / 1024, 1e-6, 0.5 / 1024}, {2.0 / 128, 1e-6, 0.5 / 128}, {1e-5, 1e-6, 2.5e-6}, {1e-12, 1e-13, 2.5e-13}};
 
 /// One row per operator overload, in the table of its family (compiler/ops/*.cpp).
 struct OpDef {
@@ -83,6 +100,8 @@ struct OpDef {
   DecomposeFn decompose = nullptr;  // null: primitive
   const char* kernel = nullptr;     // registry name of the out variant: "aten::add.out"; null: no kernel
   uint32_t flags = kPure;
+  std::initializer_list<const char*> cases = {};  // calls that are tested against eager, in the form of op_case.h
+  const Tolerances* tolerance = &kRoundings;
   const char* functional = nullptr;  // kInPlace: the operator whose result is the new value, "aten.add.Tensor"
 
   // Filled when the registry is built:

@@ -49,6 +49,7 @@ Term split_coefficient(const Sym& sym) {
 
 SymScope::SymScope(const SymRanges& ranges) : outer_(current_ranges) { current_ranges = &ranges; }
 SymScope::~SymScope() { current_ranges = outer_; }
+SymRange SymScope::range(const Sym& sym) { return range_of(sym, current_ranges ? *current_ranges : SymRanges{}); }
 
 Sym Sym::symbol(std::string name) {
   Sym sym;
@@ -89,12 +90,6 @@ Sym make_sum(std::vector<Sym> args, Sym (*build)(SymOp, std::vector<Sym>)) {
       constant = checked_add(constant, term.coefficient);
       return;
     }
-    for (Term& t : terms) {
-      if (t.rest == term.rest) {
-        t.coefficient = checked_add(t.coefficient, term.coefficient);
-        return;
-      }
-    }
     terms.push_back(std::move(term));
   };
   for (const Sym& arg : args) {
@@ -105,6 +100,17 @@ Sym make_sum(std::vector<Sym> args, Sym (*build)(SymOp, std::vector<Sym>)) {
     }
   }
   std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return compare(a.rest, b.rest) < 0; });
+  // Equal ones are neighbours now.
+  size_t count = 0;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    if (count > 0 && terms[count - 1].rest == terms[i].rest) {
+      terms[count - 1].coefficient = checked_add(terms[count - 1].coefficient, terms[i].coefficient);
+    } else {
+      if (count != i) terms[count] = std::move(terms[i]);
+      ++count;
+    }
+  }
+  terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(count), terms.end());
   std::vector<Sym> out;
   if (constant != 0) out.push_back(constant);
   for (const Term& t : terms) {
@@ -221,6 +227,24 @@ int64_t fold(SymOp op, int64_t a, int64_t b) {
   fail(Code::internal, "not a binary operator");
 }
 
+// The comparison of two numbers whose difference lies in `distance`, where that decides it.
+std::optional<bool> decided(SymOp op, const SymRange& distance) {
+  const bool apart = distance.min > 0 || distance.max < 0;
+  switch (op) {
+    case SymOp::le:
+      if (distance.max <= 0) return true;
+      if (distance.min > 0) return false;
+      return std::nullopt;
+    case SymOp::lt:
+      if (distance.max < 0) return true;
+      if (distance.min >= 0) return false;
+      return std::nullopt;
+    case SymOp::eq: return apart ? std::optional(false) : std::nullopt;
+    case SymOp::ne: return apart ? std::optional(true) : std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
 }  // namespace
 
 Sym make_sym(SymOp op, std::vector<Sym> args) {
@@ -283,6 +307,9 @@ Sym make_sym(SymOp op, std::vector<Sym> args) {
       if (distance.min >= 0) return op == SymOp::max ? a : b;
       if (distance.max <= 0) return op == SymOp::max ? b : a;
     }
+  }
+  if (current_ranges) {
+    if (auto known = decided(op, range_of(a - b, *current_ranges))) return Sym(*known);
   }
   const bool commutes = op == SymOp::max || op == SymOp::min || op == SymOp::eq || op == SymOp::ne ||
                         op == SymOp::logical_and || op == SymOp::logical_or;

@@ -67,7 +67,7 @@ struct SymNode {
   std::vector<Sym> args;
   uint32_t size = 1;  // nodes in the tree, bounded by kMaxSymSize
 };
-constexpr uint32_t kMaxSymSize = 4096;
+constexpr uint32_t kMaxSymSize = 1024;
 
 /// Canonicalises. Integer overflow while folding constants and trees beyond kMaxSymSize throw Failure(limit).
 Sym make_sym(SymOp op, std::vector<Sym> args);
@@ -100,6 +100,8 @@ class SymScope {
   explicit SymScope(const SymRanges& ranges);
   ~SymScope();
   SymScope(const SymScope&) = delete;
+  /// Bounds of the expression in the scope that is open on this thread; 0..unbounded without one.
+  static SymRange range(const Sym& sym);
 
  private:
   const SymRanges* outer_;

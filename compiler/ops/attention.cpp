@@ -48,6 +48,11 @@ Value* repeat_heads(Builder& b, Value* x, const Sym& heads) {
     reject("attention: the query heads are not a multiple of the key heads");
   }
   const Sym times = floor_div(heads, own);
+  if (!own.is_const() || !heads.is_const()) {
+    Compose c(b);
+    Value* group = c.div_mode(c.arange(heads, DType::i64), c.tensor(times, DType::i64), "floor");
+    return c.index_select(x, static_cast<int64_t>(at), group);
+  }
   Sizes wide = x->sizes(), out = x->sizes();
   wide.insert(wide.begin() + static_cast<int64_t>(at) + 1, times);
   out[at] = heads;
@@ -90,6 +95,21 @@ Masked apply_mask(Compose& c, Node& node, Value* scores) {
   return out;
 }
 
+// query * scale; by default 1 / sqrt(features).
+Value* scaled_query(Compose& c, Node& node, Value* q) {
+  double scale = 1;
+  const Sym features = q->sizes().back();
+  if (!node.is_none("scale")) {
+    scale = node.real("scale");
+  } else if (features.is_const()) {
+    if (features.value() > 0) scale = 1.0 / std::sqrt(static_cast<double>(features.value()));
+  } else {
+    Value* root = c.unary("aten.rsqrt", c.tensor(features, DType::f64));
+    return c.mul(q, c.b.cast(root, q->dtype()));
+  }
+  return scale == 1 ? q : c.mul(q, scale);
+}
+
 // softmax(query * scale @ key^T + mask) @ value
 Results decompose_sdpa(Builder& b, Node& node) {
   Compose c(b);
@@ -103,15 +123,7 @@ Results decompose_sdpa(Builder& b, Node& node) {
     k = repeat_heads(b, k, heads);
     v = repeat_heads(b, v, heads);
   }
-  double scale = 0;
-  if (node.is_none("scale")) {
-    const Sym features = q->sizes().back();
-    require(features.is_const() && features.value() > 0, "attention: the number of features is not constant");
-    scale = 1.0 / std::sqrt(static_cast<double>(features.value()));
-  } else {
-    scale = node.real("scale");
-  }
-  Value* scores = c.matmul(scale == 1 ? q : c.mul(q, scale), b.transpose(k, -2, -1));
+  Value* scores = c.matmul(scaled_query(c, node, q), b.transpose(k, -2, -1));
   const Masked masked = apply_mask(c, node, scores);
   Value* out = c.matmul(c.softmax(masked.scores, static_cast<int64_t>(scores->rank()) - 1), v);
   if (masked.live) out = c.where(masked.live, out, 0.0, out->dtype());

@@ -153,6 +153,33 @@ Results decompose_linspace(Builder& b, Node& node) {
   Compose c(b);
   return {b.cast(linspace(c, node), node.result()->dtype())};
 }
+// Between numbers that are tensors: from the start in the first half, from the end in the second.
+Results decompose_linspace_tensor(Builder& b, Node& node) {
+  Compose c(b);
+  const DType dtype = node.dtype("dtype").value_or(DType::f32);
+  const int64_t steps = node.static_integer("steps");
+  auto bound = [&](const char* name) {
+    Value* value = b.cast(c.tensor(node.arg(name), dtype), dtype);
+    return value->rank() ? b.reshape(value, {}) : value;
+  };
+  Value *start = bound("start"), *end = bound("end");
+  if (steps < 2) return {b.expand(start, {steps})};
+  Value* step = c.div(c.sub(end, start), static_cast<double>(steps - 1));
+  Value* i = c.arange(steps, dtype);
+  Value* back = c.add(c.neg(i), static_cast<double>(steps - 1));
+  Value* first = c.compare("lt", i, static_cast<double>(steps / 2));
+  return {c.where(first, c.add(start, c.mul(step, i)), c.sub(end, c.mul(step, back)))};
+}
+// As arange, with the end included.
+Results decompose_range(Builder& b, Node& node) {
+  const double start = node.real("start"), end = node.real("end"), step = has_arg(node, "step") ? node.real("step") : 1;
+  require(step != 0 && (end - start) / step >= 0, "range: the bounds do not fit the step");
+  const double count = std::floor((end - start) / step);
+  require(count < 1e9, "range is too long");
+  Compose c(b);
+  const DType dtype = node.dtype("dtype").value_or(DType::f32);
+  return {c.add(c.mul(c.arange(Sym(static_cast<int64_t>(count) + 1), dtype), step), start)};
+}
 Results decompose_logspace(Builder& b, Node& node) {
   Compose c(b);
   return {b.cast(b.call("aten.pow.Scalar", {node.real("base"), linspace(c, node)}), node.result()->dtype())};
@@ -289,6 +316,25 @@ const OpDef kCreationRows[] = {
     {"aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
      infer_linspace, decompose_linspace},
+    {"aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? "
+     "layout=None, "
+     "Device? device=None, bool? pin_memory=None) -> Tensor",
+     nullptr, decompose_linspace_tensor},
+    {"aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? "
+     "layout=None, "
+     "Device? device=None, bool? pin_memory=None) -> Tensor",
+     nullptr, decompose_linspace_tensor},
+    {"aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? "
+     "layout=None, "
+     "Device? device=None, bool? pin_memory=None) -> Tensor",
+     nullptr, decompose_linspace_tensor},
+    {"aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, "
+     "Device? "
+     "device=None, bool? pin_memory=None) -> Tensor",
+     nullptr, decompose_range},
+    {"aten::range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     nullptr, decompose_range},
     {"aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
      infer_linspace, decompose_logspace},

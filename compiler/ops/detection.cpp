@@ -47,23 +47,69 @@ Samples sample_axis(Builder& b, Value* first, Value* last, const Axis& axis) {
   return {low, c.clamp(c.add(low, 1), None{}, axis.size - 1), c.sub(position, b.cast(low, DType::f32)), inside};
 }
 
-// rois: [boxes, 5], rows of (image, x1, y1, x2, y2). Each output element is the mean of samples x samples bilinear
-// samples.
+// image [n, c, h, w] and rois [boxes, 5], rows of (image, x1, y1, x2, y2); out [boxes, channels, rows, columns].
+void set_regions(Node& node, bool by_position) {
+  const Value *image = node.tensor("input"), *rois = node.tensor("rois");
+  require_rank(image, 4, "regions: the image");
+  require_rank(rois, 2, "regions: the boxes");
+  require_equal(rois->sizes()[1], 5, "regions: columns of the boxes");
+  require(image->dtype() == rois->dtype() && is_floating(image->dtype()), "regions: image and boxes differ in dtype");
+  const Sym rows = node.integer("pooled_height"), columns = node.integer("pooled_width");
+  for (const Sym& size : {rows, columns})
+    require(!size.is_const() || size.value() > 0, "regions: the output size must be positive");
+  Sym channels = image->sizes()[1];
+  if (by_position) channels = floor_div(channels, rows * columns);
+  set_result(node, 0, image->dtype(), {rois->sizes()[0], channels, rows, columns});
+  if (node.results().size() > 1) set_result(node, 1, DType::i32, {rois->sizes()[0], channels, rows, columns});
+}
+void infer_regions(Node& node) { set_regions(node, false); }
+void infer_position_regions(Node& node) { set_regions(node, true); }
+
+void infer_nms(Node& node) {
+  infer_preset(node);
+  const Value *boxes = node.tensor("dets"), *scores = node.tensor("scores");
+  require_rank(boxes, 2, "nms: the boxes");
+  require_rank(scores, 1, "nms: the scores");
+  require_equal(boxes->sizes()[1], 4, "nms: columns of the boxes");
+  require_equal(boxes->sizes()[0], scores->sizes()[0], "nms: number of scores");
+  require(node.result()->rank() == 1 && node.result()->dtype() == DType::i64, "nms: the result is no vector of i64");
+}
+
+// At most every box is kept.
+Results decompose_nms(Builder& b, Node& node) {
+  SymRanges& ranges = b.graph().ranges;
+  const std::string kept(node.result()->sizes()[0].symbol_name());
+  const SymRange all = range_of(node.tensor("dets")->sizes()[0], ranges);
+  if (!kept.empty() && ranges[kept].max > all.max) ranges[kept].max = all.max;
+  return {};
+}
+
+void infer_deform_conv(Node& node) {
+  const Value *x = node.tensor("input"), *weight = node.tensor("weight");
+  require_rank(x, 4, "deform_conv2d: the input");
+  require_rank(weight, 4, "deform_conv2d: the weight");
+  require(x->dtype() == weight->dtype(), "deform_conv2d: dtypes differ");
+  Sizes sizes{x->sizes()[0], weight->sizes()[0]};
+  for (size_t i = 0; i < 2; ++i) {
+    const char* side = i == 0 ? "h" : "w";
+    auto at = [&](const char* name) { return node.integer(fmt::format("{}_{}", name, side)); };
+    sizes.push_back(
+        window_size(x->sizes()[2 + i], at("pad"), weight->sizes()[2 + i], at("stride"), at("dilation"), false));
+  }
+  set_result(node, x->dtype(), std::move(sizes));
+}
+
+// Each output element is the mean of samples x samples bilinear samples. Left whole where their number depends on the
+// boxes, or where they lie depends on the size of the image.
 Results decompose_roi_align(Builder& b, Node& node) {
   Compose c(b);
   Value *image = node.tensor("input"), *rois = node.tensor("rois");
-  require_rank(image, 4, "roi_align: input");
-  require_rank(rois, 2, "roi_align: rois");
-  require_equal(rois->sizes()[1], 5, "roi_align: columns of rois");
-  require(image->dtype() == DType::f32 && rois->dtype() == DType::f32, "roi_align takes float32");
   const int64_t samples = node.static_integer("sampling_ratio");
-  require(samples > 0,
-          "roi_align with sampling_ratio <= 0: the number of samples depends on the boxes; export the model with a "
-          "positive one");
+  const bool fixed = image->sizes()[2].is_const() && image->sizes()[3].is_const() &&
+                     node.integer("pooled_height").is_const() && node.integer("pooled_width").is_const();
+  if (samples <= 0 || !fixed || image->dtype() != DType::f32) return {};
   const int64_t height = node.static_integer("pooled_height"), width = node.static_integer("pooled_width");
-  require(image->sizes()[2].is_const() && image->sizes()[3].is_const(), "roi_align of an image of dynamic size");
-  require(height > 0 && width > 0 && image->sizes()[2].value() > 0 && image->sizes()[3].value() > 0,
-          "roi_align without elements");
+  require(image->sizes()[2].value() > 0 && image->sizes()[3].value() > 0, "roi_align of an image without pixels");
   const double scale = node.real("spatial_scale");
   const bool aligned = node.boolean("aligned");
   auto column = [&](int64_t i) { return b.slice(rois, 1, i, Sym(i + 1)); };
@@ -93,7 +139,22 @@ Results decompose_roi_align(Builder& b, Node& node) {
 const OpDef kDetectionRows[] = {
     {"torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt "
      "pooled_width, int sampling_ratio, bool aligned) -> Tensor",
-     nullptr, decompose_roi_align},
+     infer_regions, decompose_roi_align, "torchvision::roi_align.out", kNoStock},
+    {"torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt "
+     "pooled_width) -> (Tensor, Tensor)",
+     infer_regions, nullptr, "torchvision::roi_pool.out", kNoStock},
+    {"torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt "
+     "pooled_width, int sampling_ratio) -> (Tensor, Tensor)",
+     infer_position_regions, nullptr, "torchvision::ps_roi_align.out", kNoStock},
+    {"torchvision::ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt "
+     "pooled_width) -> (Tensor, Tensor)",
+     infer_position_regions, nullptr, "torchvision::ps_roi_pool.out", kNoStock},
+    {"torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", infer_nms, decompose_nms,
+     "torchvision::nms.out", kNoStock | kDataDependent},
+    {"torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt "
+     "stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, "
+     "SymInt offset_groups, bool use_mask) -> Tensor",
+     infer_deform_conv, nullptr, "torchvision::deform_conv2d.out", kNoStock},
 };
 const size_t kDetectionCount = std::size(kDetectionRows);
 

@@ -245,6 +245,29 @@ void infer_write_view(Node& node) {
   if (x->dtype() != source->dtype()) reject("the source has another dtype");
   infer_same(node);
 }
+// where(on the diagonal, source, self): the source lies along the rows of the two dimensions.
+Results decompose_diagonal_scatter(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *source = node.tensor("src");
+  const int64_t offset = node.static_integer("offset"), dim1 = wrap_dim(node.static_integer("dim1"), x->rank()),
+                dim2 = wrap_dim(node.static_integer("dim2"), x->rank());
+  require(x->rank() >= 2 && dim1 != dim2 && source->rank() + 1 == x->rank(),
+          "diagonal_scatter: the dimensions do not fit");
+  const Sym rows = x->sizes()[static_cast<size_t>(dim1)], columns = x->sizes()[static_cast<size_t>(dim2)];
+  const int64_t above = offset < 0 ? -offset : 0;
+  Value* along_rows = c.pad(source, {above, rows - above - source->sizes().back()});
+  Value* row = b.unsqueeze(c.arange(rows, DType::i64), 1);
+  Value* on = c.compare("eq", c.sub(c.arange(columns, DType::i64), row), offset);
+  std::vector<int64_t> order, back(x->rank());
+  for (int64_t i = 0; i < static_cast<int64_t>(x->rank()); ++i) {
+    if (i != dim1 && i != dim2) order.push_back(i);
+  }
+  order.push_back(dim1);
+  order.push_back(dim2);
+  for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  Value* out = b.call("aten.where.self", {on, b.unsqueeze(along_rows, -1), b.permute(x, order)});
+  return {b.permute(out, back)};
+}
 Results decompose_slice_scatter(Builder& b, Node& node) {
   Value *x = node.tensor("self"), *source = node.tensor("src");
   const int64_t dim = index_dim(node);
@@ -346,6 +369,32 @@ void infer_unique(Node& node) {
     reject("unique: a result dtype does not fit");
   }
 }
+Results decompose_argwhere(Builder& b, Node& node) {
+  Node* found = b.graph().add_node(op("aten.nonzero.default"), {node.tensor("self")}, 1, &node, "nonzero");
+  found->origin = node.origin;
+  set_result(*found, DType::i64, node.result()->sizes());
+  return {found->result()};
+}
+// Values along a dimension (or of the flat tensor), the number of each one's value, counts.
+void infer_unique_consecutive(Node& node) {
+  infer_preset(node);
+  const Value* x = node.tensor("self");
+  const bool flat = node.is_none("dim");
+  if (node.result(0)->rank() != (flat ? 1 : x->rank())) reject("unique: a result type does not fit");
+  if (node.result(0)->dtype() != x->dtype() || node.result(1)->dtype() != DType::i64 ||
+      node.result(2)->dtype() != DType::i64) {
+    reject("unique: a result dtype does not fit");
+  }
+}
+Results decompose_unique_dim_consecutive(Builder& b, Node& node) {
+  Node* made =
+      b.graph().add_node(op("aten.unique_consecutive.default"),
+                         {node.tensor("self"), node.arg("return_inverse"), node.arg("return_counts"), node.arg("dim")},
+                         3, &node, "unique");
+  made->origin = node.origin;
+  for (size_t i = 0; i < 3; ++i) made->result(i)->type = node.result(i)->type;
+  return made->results();
+}
 Results decompose_where_indices(Builder& b, Node& node) {
   Value* condition = node.tensor("condition");
   const size_t rank = std::max<size_t>(condition->rank(), 1);
@@ -428,7 +477,12 @@ Results decompose_one_hot(Builder& b, Node& node) {
 
 Results decompose_isin(Builder& b, Node& node) {
   Compose c(b);
-  Value *x = node.tensor("elements"), *set = node.tensor("test_elements");
+  auto operand = [&](const char* many, const char* one) {
+    if (node.op->parsed->find(many) >= 0) return node.tensor(many);
+    const Arg& number = node.arg(one);
+    return c.tensor(number, is_float_number(number) ? DType::f32 : DType::i64);
+  };
+  Value *x = operand("elements", "element"), *set = operand("test_elements", "test_element");
   set = b.reshape(set, {numel(set->sizes())});
   Value* equal = c.compare("eq", b.unsqueeze(x, static_cast<int64_t>(x->rank())), set);
   Value* found = c.any(equal, {static_cast<int64_t>(x->rank())});
@@ -451,7 +505,7 @@ const OpDef kIndexingRows[] = {
      "aten::index.Tensor_out"},
     {"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", infer_index, decompose_index},
     {"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", infer_index_put,
-     decompose_index_put, "aten::index_put.out"},
+     decompose_index_put, "aten::index_put.out", kOverwrites},
     {"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
      infer_index_put, decompose_index_put},
     {"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", infer_index_write,
@@ -479,11 +533,11 @@ const OpDef kIndexingRows[] = {
      "aten::masked_scatter.out"},
     {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
      "Tensor",
-     infer_write_view, decompose_slice_scatter, "aten::slice_scatter.out"},
+     infer_write_view, decompose_slice_scatter, "aten::slice_scatter.out", kOverwrites},
     {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", infer_write_view,
-     decompose_select_scatter, "aten::select_scatter.out"},
+     decompose_select_scatter, "aten::select_scatter.out", kOverwrites},
     {"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-     infer_write_view, nullptr, "aten::diagonal_scatter.out", kNoStock},
+     infer_write_view, decompose_diagonal_scatter},
     {"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
      "-> Tensor",
      infer_write_view, nullptr, "aten::as_strided_scatter.out", kNoStock},
@@ -533,6 +587,24 @@ const OpDef kIndexingRows[] = {
     {"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) "
      "-> Tensor",
      nullptr, decompose_isin},
+    {"aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) "
+     "-> Tensor",
+     nullptr, decompose_isin},
+    {"aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) "
+     "-> Tensor",
+     nullptr, decompose_isin},
+    {"aten::argwhere(Tensor self) -> Tensor", infer_nonzero, decompose_argwhere, nullptr, kDataDependent},
+    {"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", infer_same, nullptr,
+     "aten::put.out", kNoStock},
+    {"aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
+     "(Tensor, Tensor, Tensor)",
+     infer_unique_consecutive, nullptr, "aten::unique_consecutive.out", kNoStock | kDataDependent},
+    {"aten::unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> "
+     "(Tensor, Tensor, Tensor)",
+     infer_unique_consecutive, decompose_unique_dim_consecutive, nullptr, kDataDependent},
+    {"aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
+     "(Tensor, Tensor, Tensor)",
+     infer_unique_consecutive, nullptr, "aten::unique_dim.out", kNoStock | kDataDependent},
 };
 const size_t kIndexingCount = std::size(kIndexingRows);
 

@@ -4,7 +4,7 @@
 
 namespace wick::compiler {
 
-#define IN_PLACE(schema, target) {schema, nullptr, nullptr, nullptr, kInPlace, target}
+#define IN_PLACE(schema, target) {schema, nullptr, nullptr, nullptr, kInPlace, {}, &kRoundings, target}
 const OpDef kInPlaceRows[] = {
     IN_PLACE("aten::abs_(Tensor(a!) self) -> Tensor(a!)", "aten.abs.default"),
     IN_PLACE("aten::absolute_(Tensor(a!) self) -> Tensor(a!)", "aten.absolute.default"),
@@ -186,7 +186,24 @@ const OpDef kInPlaceRows[] = {
     IN_PLACE("aten::negative_(Tensor(a!) self) -> Tensor(a!)", "aten.negative.default"),
     IN_PLACE("aten::not_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "aten.not_equal.Scalar"),
     IN_PLACE("aten::not_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "aten.not_equal.Tensor"),
-    IN_PLACE("aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", "aten.pow.Scalar"),
+    IN_PLACE("aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", "aten.pow.Tensor_Scalar"),
+    IN_PLACE("aten::digamma_(Tensor(a!) self) -> Tensor(a!)", "aten.digamma.default"),
+    IN_PLACE("aten::erfinv_(Tensor(a!) self) -> Tensor(a!)", "aten.erfinv.default"),
+    IN_PLACE("aten::float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
+             "aten.float_power.Tensor_Scalar"),
+    IN_PLACE("aten::float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
+             "aten.float_power.Tensor_Tensor"),
+    IN_PLACE("aten::gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "aten.gcd.default"),
+    IN_PLACE("aten::i0_(Tensor(a!) self) -> Tensor(a!)", "aten.i0.default"),
+    IN_PLACE("aten::index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool "
+             "include_self=True) -> Tensor(a!)",
+             "aten.index_reduce.default"),
+    IN_PLACE("aten::lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "aten.lcm.default"),
+    IN_PLACE("aten::lgamma_(Tensor(a!) self) -> Tensor(a!)", "aten.lgamma.default"),
+    IN_PLACE("aten::mvlgamma_(Tensor(a!) self, int p) -> Tensor(a!)", "aten.mvlgamma.default"),
+    IN_PLACE("aten::nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "aten.nextafter.default"),
+    IN_PLACE("aten::put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)",
+             "aten.put.default"),
     IN_PLACE("aten::rad2deg_(Tensor(a!) self) -> Tensor(a!)", "aten.rad2deg.default"),
     IN_PLACE("aten::reciprocal_(Tensor(a!) self) -> Tensor(a!)", "aten.reciprocal.default"),
     IN_PLACE("aten::relu6_(Tensor(a!) self) -> Tensor(a!)", "aten.relu6.default"),

@@ -49,6 +49,12 @@ void infer_mm(Node& node) {
   set_result(node, x->dtype(), {x->sizes()[0], y->sizes()[1]});
 }
 
+// int8 times int8, summed as int32.
+Results decompose_int_mm(Builder& b, Node& node) {
+  auto wide = [&](const char* name) { return b.cast(node.tensor(name), DType::i32); };
+  return {b.call("aten.mm", {wide("self"), wide("mat2")})};
+}
+
 void check_bmm(const Value* x, const Value* y) {
   require_rank(x, 3, "bmm: self");
   require_rank(y, 3, "bmm: mat2");
@@ -344,6 +350,7 @@ Results decompose_grouped_mm_fallback(Builder& b, Node& node) {
 }  // namespace
 
 const OpDef kLinearAlgebraRows[] = {
+    {"aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", nullptr, decompose_int_mm},
     {"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", infer_linear, decompose_linear,
      "aten::linear.out"},
     {"aten::mm(Tensor self, Tensor mat2) -> Tensor", infer_mm, nullptr, "aten::mm.out"},

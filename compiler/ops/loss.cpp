@@ -43,6 +43,60 @@ Results decompose_soft_margin(Builder& b, Node& node) {
   return {reduced(c, node, c.unary("aten.log1p", c.exp(z)))};
 }
 
+// 1 - cos for pairs that belong together (target 1), max(cos - margin, 0) for others (-1)
+Results decompose_cosine_embedding(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("input1"), *y = node.tensor("input2"), *target = node.tensor("target");
+  const std::vector<int64_t> dim{target->rank() == 0 ? 0 : 1};
+  auto square = [&](Value* v) { return c.add(c.sum(c.mul(v, v), dim), 1e-12); };
+  Value* cosine = c.div(c.sum(c.mul(x, y), dim), c.sqrt(c.mul(square(x), square(y))));
+  Value* near = c.where(c.compare("eq", target, 1), c.add(c.neg(cosine), 1), 0.0, cosine->dtype());
+  Value* apart = c.clamp(c.sub(cosine, node.real("margin")), 0, None{});
+  return {reduced(c, node, c.add(near, c.where(c.compare("eq", target, -1), apart, 0.0, cosine->dtype())))};
+}
+// exp(x) - t x, or x - t log(x + eps); in full with Stirling's term for t > 1
+Results decompose_poisson(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("input"), *t = node.tensor("target");
+  Value* loss =
+      node.boolean("log_input") ? c.sub(c.exp(x), c.mul(t, x)) : c.sub(x, c.mul(t, c.log(c.add(x, node.real("eps")))));
+  if (node.boolean("full")) {
+    Value* stirling = c.add(c.sub(c.mul(t, c.log(t)), t), c.mul(c.log(c.mul(t, 6.283185307179586)), 0.5));
+    loss = c.add(loss, c.where(c.compare("le", t, 1), 0.0, stirling, loss->dtype()));
+  }
+  return {reduced(c, node, loss)};
+}
+// max(distance to the positive - distance to the negative + margin, 0)
+Results decompose_triplet(Builder& b, Node& node) {
+  Compose c(b);
+  Value *anchor = node.tensor("anchor"), *positive = node.tensor("positive"), *negative = node.tensor("negative");
+  auto distance = [&](Value* x, Value* y) {
+    return c.call("aten.pairwise_distance", {x, y, node.real("p"), node.real("eps"), false});
+  };
+  Value* away = distance(anchor, negative);
+  if (node.boolean("swap")) away = c.minimum(away, distance(positive, negative));
+  Value* gap = c.add(c.sub(distance(anchor, positive), away), node.real("margin"));
+  return {reduced(c, node, c.clamp(gap, 0, None{}))};
+}
+// The mean over classes i != t of max(margin - x[t] + x[i], 0)^p
+Results decompose_multi_margin(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *target = node.tensor("target");
+  const bool single = x->rank() == 1;
+  if (single) x = b.unsqueeze(x, 0);
+  Value* column = b.reshape(target, {x->sizes()[0], 1});
+  const double p = node.real("p");
+  require(p == 1 || p == 2, "multi_margin_loss: p must be 1 or 2");
+  Value* gap = c.add(c.sub(x, b.call("aten.gather", {x, 1, column})), node.real("margin"));
+  gap = c.clamp(gap, 0, None{});
+  if (p == 2) gap = c.mul(gap, gap);
+  if (Value* weight = node.optional_tensor("weight"))
+    gap = c.mul(gap, b.unsqueeze(c.index_select(weight, 0, b.reshape(target, {x->sizes()[0]})), 1));
+  gap = c.where(c.compare("eq", column, c.arange(x->sizes()[1], DType::i64)), 0.0, gap, x->dtype());
+  Value* loss = c.mean(gap, {1});
+  return {reduced(c, node, single ? b.reshape(loss, {}) : loss)};
+}
+
 // (target - 1) * max(log1p(-x), -100) - target * max(log(x), -100)
 Results decompose_bce(Builder& b, Node& node) {
   Compose c(b);
@@ -112,6 +166,26 @@ Results decompose_nll_forward(Builder& b, Node& node) {
   return {n.loss, n.total_weight};
 }
 
+// (1 - e) * loss + e / classes * the loss against all classes; ignored targets count nothing.
+Value* smoothed(Compose& c, Node& node, Value* logs, const Negative& hard, int64_t dim) {
+  Builder& b = c.b;
+  const int64_t reduction = node.static_integer("reduction");
+  const double part = node.real("label_smoothing");
+  const Sym classes = logs->sizes()[static_cast<size_t>(dim)];
+  Value *target = node.tensor("target"), *weight = node.optional_tensor("weight");
+  if (weight) {
+    Sizes sizes(logs->rank(), Sym(1));
+    sizes[static_cast<size_t>(dim)] = classes;
+    logs = c.mul(logs, b.reshape(weight, std::move(sizes)));
+  }
+  Value* ignored = c.compare("eq", target, node.arg("ignore_index"));
+  Value* all = c.where(ignored, 0.0, c.neg(c.sum(logs, {dim})), logs->dtype());
+  if (reduction != 0 && all->rank() > 0) all = c.sum(all, all_dims(all->rank()));
+  if (reduction == 1) all = c.div(all, hard.total_weight);
+  const Arg count = classes.is_const() ? Arg(classes) : Arg(c.tensor(classes, all->dtype()));
+  return c.add(c.mul(hard.loss, 1 - part), c.mul(c.div(all, count), part));
+}
+
 Results decompose_cross_entropy(Builder& b, Node& node) {
   Compose c(b);
   Value *x = node.tensor("self"), *target = node.tensor("target");
@@ -139,8 +213,8 @@ Results decompose_cross_entropy(Builder& b, Node& node) {
     if (reduction == 2) return {sum};
     return {c.div(sum, b.call("aten.full", {Sizes{}, numel(loss->sizes()), x->dtype()}))};
   }
-  require(smoothing == 0, "cross_entropy with label smoothing over class indices is not supported");
-  return {negative_log_likelihood(c, node, logs, target, reduction).loss};
+  const Negative hard = negative_log_likelihood(c, node, logs, target, reduction);
+  return {smoothing == 0 ? hard.loss : smoothed(c, node, logs, hard, dim)};
 }
 
 // --- similarities ---
@@ -245,6 +319,18 @@ Results decompose_embedding_bag(Builder& b, Node& node) {
 }  // namespace
 
 const OpDef kLossRows[] = {
+    {"aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> "
+     "Tensor",
+     nullptr, decompose_cosine_embedding},
+    {"aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> "
+     "Tensor",
+     nullptr, decompose_poisson},
+    {"aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float "
+     "eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
+     nullptr, decompose_triplet},
+    {"aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
+     "reduction=1) -> Tensor",
+     nullptr, decompose_multi_margin},
     {"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_mse},
     {"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_l1},
     {"aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", nullptr,

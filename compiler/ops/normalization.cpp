@@ -79,10 +79,15 @@ Results decompose_batch_norm_functional(Builder& b, Node& node) {
   Results out = by_batch(b, node);
   const double momentum = node.real("momentum");
   const BatchStats stats = batch_stats(c, node.tensor("input"));
-  require(stats.count.is_const() && stats.count.value() > 1,
-          "batch_norm in training mode needs a static batch of more than one value");
-  const double n = static_cast<double>(stats.count.value());
-  Value* unbiased = c.mul(stats.variance, n / (n - 1));
+  Value* unbiased = nullptr;
+  if (stats.count.is_const()) {
+    require(stats.count.value() > 1, "batch_norm in training mode needs more than one value per channel");
+    const double n = static_cast<double>(stats.count.value());
+    unbiased = c.mul(stats.variance, n / (n - 1));
+  } else {
+    Value* n = c.tensor(stats.count, DType::f64);
+    unbiased = c.mul(stats.variance, b.cast(c.div(n, c.sub(n, 1)), stats.variance->dtype()));
+  }
   auto blend = [&](Value* old, Value* now) {
     return c.add(c.mul(b.cast(now, old->dtype()), momentum), c.mul(old, 1 - momentum));
   };

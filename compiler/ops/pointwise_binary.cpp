@@ -246,6 +246,11 @@ Results decompose_logaddexp(Builder& b, Node& node) {
 }
 
 // 0 where x is 0 (unless y is NaN), else x * log(y)
+Results decompose_scalar_remainder(Builder& b, Node& node) {
+  Compose c(b);
+  const DType dtype = promote({node.arg("self"), node.arg("other")});
+  return {c.remainder(c.tensor(node.arg("self"), dtype), node.tensor("other"))};
+}
 Results decompose_xlogy(Builder& b, Node& node) {
   Compose c(b);
   const DType dtype = node.result()->dtype();
@@ -308,19 +313,21 @@ Results decompose_isclose(Builder& b, Node& node) {
 
 const OpDef kPointwiseBinaryRows[] = {
     {"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast,
-     decompose_number_operand, "aten::add.out"},
+     decompose_number_operand, "aten::add.out", kOverwrites},
     {"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_add_scalar,
-     "aten::add.Scalar_out"},
+     "aten::add.Scalar_out", kOverwrites},
     {"aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast,
-     decompose_number_operand, "aten::sub.out"},
+     decompose_number_operand, "aten::sub.out", kOverwrites},
     {"aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, nullptr,
-     "aten::sub.Scalar_out"},
+     "aten::sub.Scalar_out", kOverwrites},
     {"aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
-     "aten::mul.out"},
-    {"aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::mul.Scalar_out"},
+     "aten::mul.out", kOverwrites},
+    {"aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::mul.Scalar_out",
+     kOverwrites},
     {"aten::div.Tensor(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_number_operand,
-     "aten::div.out"},
-    {"aten::div.Scalar(Tensor self, Scalar other) -> Tensor", infer_true_divide, nullptr, "aten::div.Scalar_out"},
+     "aten::div.out", kOverwrites},
+    {"aten::div.Scalar(Tensor self, Scalar other) -> Tensor", infer_true_divide, nullptr, "aten::div.Scalar_out",
+     kOverwrites},
     {"aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", infer_divide_mode,
      decompose_divide_mode, "aten::div.out_mode"},
     {"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", infer_divide_mode,
@@ -331,6 +338,7 @@ const OpDef kPointwiseBinaryRows[] = {
      decompose_rsub_tensor},
     {"aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_remainder,
      "aten::remainder.Tensor_out"},
+    {"aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", infer_broadcast, decompose_scalar_remainder},
     {"aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, decompose_remainder,
      "aten::remainder.Scalar_out"},
     {"aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
@@ -396,7 +404,8 @@ const OpDef kPointwiseBinaryRows[] = {
      "aten::bitwise_right_shift.Tensor_out"},
     {"aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr,
      "aten::bitwise_right_shift.Tensor_Scalar_out"},
-    {"aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", infer_clamp, nullptr, "aten::clamp.out"},
+    {"aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", infer_clamp, nullptr, "aten::clamp.out",
+     kOverwrites},
     {"aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", infer_clamp, nullptr,
      "aten::clamp.Tensor_out"},
     {"aten::clamp_min(Tensor self, Scalar min) -> Tensor", infer_clamp_bound, decompose_clamp_min},
@@ -409,7 +418,7 @@ const OpDef kPointwiseBinaryRows[] = {
     {"aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", infer_where, decompose_where},
     {"aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", infer_where, decompose_where},
     {"aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", infer_masked_fill, nullptr,
-     "aten::masked_fill.Scalar_out"},
+     "aten::masked_fill.Scalar_out", kOverwrites},
     {"aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", infer_masked_fill,
      decompose_masked_fill_tensor},
     {"aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", infer_three,

@@ -175,16 +175,29 @@ bool all_ones(const Ints& list) {
 
 // Window i along one dimension covers floor(i in / out) .. ceil((i + 1) in / out).
 Value* adaptive_mean_along(Compose& c, Value* x, int64_t dim, int64_t out) {
-  const Sym size = x->sizes()[static_cast<size_t>(dim)];
-  require(size.is_const() && out > 0 && out <= 4096,
-          "adaptive pooling of a dynamic size that does not divide is not supported");
-  const int64_t in = size.value();
+  const Sym in = x->sizes()[static_cast<size_t>(dim)];
+  require(out > 0 && out <= 4096, "adaptive pooling to this size is not supported");
   Values parts;
   for (int64_t i = 0; i < out; ++i) {
-    const int64_t start = i * in / out, end = ((i + 1) * in + out - 1) / out;
+    const Sym start = floor_div(in * Sym(i), Sym(out)), end = ceil_div(in * Sym(i + 1), Sym(out));
     parts.push_back(c.mean(c.b.slice(x, dim, start, end), {dim}, true));
   }
   return c.cat(std::move(parts), dim);
+}
+
+// The same for any sizes: averages of volumes by the kernel for areas, depth and area one after the other.
+Value* adaptive_mean_by_areas(Compose& c, Value* x, const Ints& target) {
+  Builder& b = c.b;
+  auto pool = [&](Value* planes, const Sym& rows, const Sym& columns) {
+    return b.call("aten._adaptive_avg_pool2d", {planes, Ints{rows, columns}});
+  };
+  const size_t spatial = target.size();
+  if (spatial == 1) return b.squeeze(pool(b.unsqueeze(x, 2), 1, target[0]), 2);
+  const Sizes& in = x->sizes();
+  Value* planes = b.reshape(x, {in[0], in[1] * in[2], in[3], in[4]});
+  planes = pool(planes, target[1], target[2]);
+  planes = b.reshape(planes, {in[0], in[1], in[2], target[1] * target[2]});
+  return b.reshape(pool(planes, target[0], target[1] * target[2]), {in[0], in[1], target[0], target[1], target[2]});
 }
 
 Results decompose_adaptive_avg(Builder& b, Node& node) {
@@ -212,22 +225,36 @@ Results decompose_adaptive_avg(Builder& b, Node& node) {
       return {b.call("aten._adaptive_avg_pool2d", {batched, target})};
     });
   }
-  for (size_t i = 0; i < spatial; ++i) {
-    require(target[i].is_const(), "adaptive pooling to a dynamic size is not supported");
-    x = adaptive_mean_along(c, x, dims[i], target[i].value());
+  const bool fixed = std::all_of(target.begin(), target.end(), [](const Sym& s) { return s.is_const(); });
+  if (!fixed || !is_static(x->sizes())) {
+    const bool unbatched = x->rank() == spatial + 1;
+    Value* out = adaptive_mean_by_areas(c, unbatched ? b.unsqueeze(x, 0) : x, target);
+    return {unbatched ? b.squeeze(out, 0) : out};
   }
+  for (size_t i = 0; i < spatial; ++i) x = adaptive_mean_along(c, x, dims[i], target[i].value());
   return {x};
 }
 
-// Divisible sizes by max_pool; others are refused by the row's kernel flag.
+// Divisible sizes by max_pool, others by the kernels of our own.
 Results decompose_adaptive_max(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const size_t spatial = spatial_of(node);
   const Ints kernel = even_windows(x, adaptive_target(node, spatial));
-  if (kernel.empty() || spatial == 3) {
-    require(spatial != 1, "adaptive_max_pool1d with sizes that do not divide is not supported");
-    return {};
+  if (kernel.empty() && spatial == 1) {
+    return as_batched(b, x, 1, 2, [&](Value* batched) -> Results {
+      return b.call_multi("aten.adaptive_max_pool2d", {batched, with_height(adaptive_target(node, 1), 1)});
+    });
   }
+  const Ints target = adaptive_target(node, spatial);
+  if (spatial != 3 && all_ones(target) && !is_static(x->sizes())) {  // the largest of each plane
+    Compose c(b);
+    const auto rank = static_cast<int64_t>(x->rank()), first = rank - static_cast<int64_t>(spatial);
+    Value* planes = spatial == 1 ? x : c.flatten(x, first, rank - 1);
+    Results out = b.call_multi("aten.max.dim", {planes, first, true});
+    for (Value*& value : out) value = b.reshape(value, node.result()->sizes());
+    return out;
+  }
+  if (kernel.empty() || spatial == 3) return {};
   return as_batched(b, x, spatial, 2, [&](Value* batched) -> Results {
     const Ints full = spatial == 1 ? with_height(kernel, 1) : kernel;
     return b.call_multi("aten.max_pool2d_with_indices", {batched, full, full});

@@ -94,6 +94,25 @@ Results decompose_fake_quant_channel(Builder& b, Node& node) {
   return {c.mul(c.sub(q, b.cast(zero, x->dtype())), scale)};
 }
 
+// clamp(round(x / scale) + zero_point), rescaled; per tensor or per channel
+Results decompose_fake_quantize(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  auto parameter = [&](const char* name) -> Arg {
+    Value* value = tensor_or_null(node.arg(name));
+    if (!value) return node.real(name);
+    value = b.cast(value, x->dtype());
+    if (node.op->parsed->find("axis") < 0) return value->rank() ? b.reshape(value, {}) : value;
+    return along(b, value, x->rank(), wrap_dim(node.static_integer("axis"), x->rank()));
+  };
+  const Arg scale = parameter("scale"), zero = parameter("zero_point");
+  const Arg inverse = tensor_or_null(scale) ? Arg(c.unary("aten.reciprocal", tensor_or_null(scale)))
+                                            : Arg(static_cast<double>(1.0f / static_cast<float>(node.real("scale"))));
+  Value* q = c.add(c.unary("aten.round", c.mul(x, inverse)), zero);
+  q = c.clamp(q, node.arg("quant_min"), node.arg("quant_max"));
+  return {c.mul(c.sub(q, zero), scale)};
+}
+
 // Groups of `group_size` along the last dimension.
 Results decompose_quantize_group(Builder& b, Node& node) {
   Compose c(b);
@@ -285,6 +304,15 @@ const OpDef kQuantizedRows[] = {
     {"quantized_decomposed::_choose_qparams_per_token_asymmetric_impl(Tensor input, ScalarType dtype) -> (Tensor, "
      "Tensor)",
      infer_qparams_per_token, decompose_qparams_per_token},
+    {"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> "
+     "Tensor",
+     infer_same, decompose_fake_quantize},
+    {"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int "
+     "quant_min, int quant_max) -> Tensor",
+     infer_same, decompose_fake_quantize},
+    {"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, "
+     "int quant_max) -> Tensor",
+     infer_same, decompose_fake_quantize},
     {"quantized_decomposed::fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int "
      "quant_min, int quant_max) -> Tensor",
      nullptr, decompose_fake_quant_channel},

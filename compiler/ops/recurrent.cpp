@@ -1,4 +1,6 @@
-// LSTM, GRU, plain RNN: layers, directions and time steps are unrolled.
+// LSTM, GRU, plain RNN: layers and directions are unrolled; time steps too, or they become a scan where their number is
+// only known at run time.
+#include "compiler/ir/decompose.h"
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 
@@ -21,11 +23,19 @@ Value* linear(Builder& b, Value* x, Value* weight, Value* bias) {
   return b.call("aten.linear", {x, weight, bias ? Arg(bias) : Arg(None{})});
 }
 
-// `count` equal pieces of the last dimension.
-Values gates(Builder& b, Value* x, int64_t count) {
+// `count` pieces of the last dimension, each `width` long.
+Values gates(Builder& b, Value* x, int64_t count, const Sym& width) {
   const auto dim = static_cast<int64_t>(x->rank()) - 1;
-  const Sym width = floor_div(x->sizes().back(), count);
   Values out;
+  if (!width.is_const() || !x->sizes().back().is_const()) {
+    Sizes split = x->sizes();
+    split.back() = count;
+    split.push_back(width);
+    Value* pieces = b.reshape(x, std::move(split));
+    for (int64_t i = 0; i < count; ++i) out.push_back(b.select(pieces, dim, i));
+    return out;
+  }
+  require(x->sizes().back() == width * Sym(count), "a weight of a recurrent layer has another size than its state");
   for (int64_t i = 0; i < count; ++i) out.push_back(b.slice(x, dim, width * Sym(i), width * Sym(i + 1)));
   return out;
 }
@@ -37,31 +47,76 @@ State step(Compose& c, CellKind kind, const Cell& cell, Value* projected, const 
   if (kind == CellKind::tanh) return {c.tanh(c.add(projected, recurrent))};
   if (kind == CellKind::relu) return {c.unary("aten.relu", c.add(projected, recurrent))};
   if (kind == CellKind::gru) {  // r, z, n
-    const Values x = gates(b, projected, 3), h = gates(b, recurrent, 3);
+    const Sym width = before.h->sizes().back();
+    const Values x = gates(b, projected, 3, width), h = gates(b, recurrent, 3, width);
     Value* reset = c.sigmoid(c.add(x[0], h[0]));
     Value* update = c.sigmoid(c.add(x[1], h[1]));
     Value* fresh = c.tanh(c.add(x[2], c.mul(h[2], reset)));
     return {c.add(c.mul(c.sub(before.h, fresh), update), fresh)};
   }
-  const Values g = gates(b, c.add(projected, recurrent), 4);  // i, f, g, o
+  const Values g = gates(b, c.add(projected, recurrent), 4, before.c->sizes().back());  // i, f, g, o
   Value* cell_state = c.add(c.mul(c.sigmoid(g[1]), before.c), c.mul(c.sigmoid(g[0]), c.tanh(g[2])));
   Value* hidden = c.mul(c.sigmoid(g[3]), c.tanh(cell_state));
   if (cell.projection) hidden = linear(b, hidden, cell.projection, nullptr);
   return {hidden, cell_state};
 }
 
-constexpr int64_t kMaxSteps = 4096;
+constexpr int64_t kMaxUnrolled = 4096;
+
+// Body of a scan: inputs are the state, one step of `projected`, then the weights; outputs the new state and h.
+std::unique_ptr<Graph> step_graph(Builder& b, CellKind kind, const Cell& cell, Value* projected, const State& before) {
+  auto graph = std::make_unique<Graph>();
+  graph->ranges = b.graph().ranges;
+  auto input = [&](Value* like, const char* name) -> Value* {
+    if (!like) return nullptr;
+    return graph->add_input(Type::of(like->dtype(), like->sizes()), name);
+  };
+  const State state{input(before.h, "h"), input(before.c, "c")};
+  Sizes element(projected->sizes().begin() + 1, projected->sizes().end());
+  Value* x = graph->add_input(Type::of(projected->dtype(), std::move(element)), "x");
+  const Cell inner{nullptr, input(cell.w_hh, "w_hh"), nullptr, input(cell.b_hh, "b_hh"),
+                   input(cell.projection, "projection")};
+  Builder builder(*graph, nullptr, b.origin());
+  Compose c(builder);
+  const State after = step(c, kind, inner, x, state);
+  for (Value* value : {after.h, after.c, after.h}) {
+    if (!value) continue;
+    GraphOutput output;
+    output.value = value;
+    graph->add_output(std::move(output));
+  }
+  throw_if_error(decompose(*graph, nullptr));
+  return graph;
+}
+
+Value* scan_direction(Builder& b, Node& node, CellKind kind, const Cell& cell, Value* projected, State* state) {
+  Values init{state->h}, extra{cell.w_hh};
+  if (state->c) init.push_back(state->c);
+  if (cell.b_hh) extra.push_back(cell.b_hh);
+  if (cell.projection) extra.push_back(cell.projection);
+  const size_t results = init.size() + 1;
+  Node* scan = b.graph().add_node(op("higher_order.scan.default"), {init, Values{projected}, extra}, results, &node);
+  scan->origin = b.origin();
+  scan->graphs.push_back(step_graph(b, kind, cell, projected, *state));
+  scan->op->infer(*scan);
+  state->h = scan->result(0);
+  if (state->c) state->c = scan->result(1);
+  return scan->result(results - 1);
+}
 
 // x: [time, batch, features]. Returns the stacked outputs and the last state.
-Value* run_direction(Compose& c, CellKind kind, const Cell& cell, Value* x, State* state, bool reverse) {
+Value* run_direction(Compose& c, Node& node, CellKind kind, const Cell& cell, Value* x, State* state, bool reverse) {
   Builder& b = c.b;
-  require(x->sizes()[0].is_const(), "a recurrent layer over a dynamic number of steps is not supported");
-  const int64_t steps = x->sizes()[0].value();
-  require(steps > 0 && steps <= kMaxSteps, "a recurrent layer over this number of steps is not supported");
   Value* projected = linear(b, x, cell.w_ih, cell.b_ih);
-  Values outputs(static_cast<size_t>(steps));
-  for (int64_t i = 0; i < steps; ++i) {
-    const int64_t at = reverse ? steps - 1 - i : i;
+  const Sym steps = x->sizes()[0];
+  require(!steps.is(0), "a recurrent layer over no steps");
+  if (!steps.is_const() || steps.value() > kMaxUnrolled) {
+    auto in_order = [&](Value* v) { return reverse ? b.call("aten.flip", {v, Ints{0}}) : v; };
+    return in_order(scan_direction(b, node, kind, cell, in_order(projected), state));
+  }
+  Values outputs(static_cast<size_t>(steps.value()));
+  for (int64_t i = 0; i < steps.value(); ++i) {
+    const int64_t at = reverse ? steps.value() - 1 - i : i;
     *state = step(c, kind, cell, b.select(projected, 0, at), *state);
     outputs[static_cast<size_t>(at)] = state->h;
   }
@@ -100,7 +155,6 @@ Layers run_layers(Compose& c, Node& node, CellKind kind, Value* h0, Value* c0) {
     Values sides;
     for (int64_t d = 0; d < directions; ++d) {
       const int64_t index = layer * directions + d;
-
       for (size_t i = 0; i < per_cell; ++i)
         require(params[static_cast<size_t>(index) * per_cell + i] != nullptr, "a weight of a recurrent layer is None");
       auto at = [&](size_t i) { return params[static_cast<size_t>(index) * per_cell + i]; };
@@ -111,7 +165,7 @@ Layers run_layers(Compose& c, Node& node, CellKind kind, Value* h0, Value* c0) {
       }
       if (per_cell > base) cell.projection = at(base);
       State state{b.select(h0, 0, index), c0 ? b.select(c0, 0, index) : nullptr};
-      sides.push_back(run_direction(c, kind, cell, x, &state, d == 1));
+      sides.push_back(run_direction(c, node, kind, cell, x, &state, d == 1));
       out.h.push_back(state.h);
       if (c0) out.c.push_back(state.c);
     }

@@ -255,19 +255,38 @@ Results decompose_vector_norm(Builder& b, Node& node) {
 }
 
 // Matrix norms over two dimensions: Frobenius, 1, -1, inf, -inf; vectors as vector_norm.
+// Matrix norms that are functions of singular values: "nuc" their sum, 2 the largest, -2 the least. Null for others.
+Value* spectral_norm(Compose& c, Node& node, Value* x) {
+  const Arg& order = node.arg("ord");
+  const bool nuclear = order.is<std::string>() && order.as<std::string>() == "nuc";
+  const std::optional<double> number = order.is<std::string>() ? std::nullopt : literal(order);
+  const std::vector<int64_t> dims = node.is_none("dim") ? all_dims(x->rank()) : node.static_ints("dim");
+  if (dims.size() != 2 || (!nuclear && (!number || std::abs(*number) != 2))) return nullptr;
+  std::vector<int64_t> rest;
+  const int64_t first = wrap_dim(dims[0], x->rank()), second = wrap_dim(dims[1], x->rank());
+  for (int64_t i = 0; i < static_cast<int64_t>(x->rank()); ++i) {
+    if (i != first && i != second) rest.push_back(i);
+  }
+  rest.push_back(first);
+  rest.push_back(second);
+  Value* values = c.b.call_multi("aten._linalg_svd", {c.b.permute(x, rest), false, false})[1];
+  Value* norm = nuclear ? c.sum(values, {-1}) : *number > 0 ? c.amax(values, {-1}) : c.amin(values, {-1});
+  return c.b.reshape(norm, node.result()->sizes());
+}
+
 Results decompose_linalg_norm(Builder& b, Node& node) {
   Compose c(b);
   Value* x = b.cast(node.tensor("self"), norm_dtype(node));
   const bool no_order = node.is_none("ord");
   std::vector<int64_t> dims = dims_of(node);
   const bool text = node.arg("ord").is<std::string>();
+  if (Value* norm = spectral_norm(c, node, x)) return {norm};
   if (no_order || text || dims.size() != 2) {
     require(!text || dims.size() == 2, "a matrix norm needs two dimensions");
     return {vector_norm(c, x, order_of(node), dims, keepdim_of(node))};
   }
   const double order = order_of(node);
-  require(std::abs(order) == 1 || std::abs(order) == kInfinity,
-          "this matrix norm needs singular values, which are not supported");
+  require(std::abs(order) == 1 || std::abs(order) == kInfinity, "this matrix norm is not defined");
   if (node.static_ints("dim").size() == 2) {
     dims = node.static_ints("dim");
     for (int64_t& dim : dims) dim = wrap_dim(dim, x->rank());

@@ -1,4 +1,5 @@
 // Resizing of images and volumes, sampling by a grid, sliding windows as columns.
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/ops/compose.h"
@@ -16,14 +17,26 @@ size_t spatial_of(const Node& node) {
   return static_cast<size_t>(name[name.find_first_of("123")] - '0');
 }
 
-// floor(in * scale)
+int64_t scaled_size(int64_t in, double scale) {
+  return static_cast<int64_t>(std::floor(static_cast<double>(in) * scale));
+}
+
+// Larger images are not resized: up to here a fraction is compared with what doubles give.
+constexpr int64_t kMaxScaled = 1 << 16;
+
+// floor(in * scale), rounded as doubles are. A dynamic size needs a scale that is a fraction and rounds like one.
 Sym scaled(const Sym& in, double scale) {
   require(scale > 0 && scale < 1e9, "upsample: a scale is out of range");
-  if (in.is_const()) return Sym(static_cast<int64_t>(std::floor(static_cast<double>(in.value()) * scale)));
-  if (scale == std::floor(scale)) return in * Sym(static_cast<int64_t>(scale));
-  const double inverse = 1 / scale;
-  require(inverse == std::floor(inverse), "upsample of a dynamic size needs a whole scale or its inverse");
-  return floor_div(in, static_cast<int64_t>(inverse));
+  if (in.is_const()) return Sym(scaled_size(in.value(), scale));
+  const int64_t limit = std::min(SymScope::range(in).max, kMaxScaled);
+  for (int64_t divisor = 1; divisor <= 1024; ++divisor) {
+    const auto factor = static_cast<int64_t>(std::round(scale * static_cast<double>(divisor)));
+    if (factor <= 0 || static_cast<double>(factor) / static_cast<double>(divisor) != scale) continue;
+    for (int64_t size = 1; size <= limit; ++size)
+      require(size * factor / divisor == scaled_size(size, scale), "upsample of a dynamic size by this scale");
+    return floor_div(in * Sym(factor), divisor);
+  }
+  reject("upsample of a dynamic size needs a scale that is a fraction of small numbers");
 }
 
 Reals scale_list(const Node& node) {
@@ -192,9 +205,10 @@ Results decompose_affine_grid(Builder& b, Node& node) {
 // --- columns ---
 
 struct Columns {
-  int64_t kernel[2], dilation[2], padding[2], stride[2], image[2], blocks[2];
+  int64_t kernel[2], dilation[2], padding[2], stride[2];
+  Sym image[2], blocks[2];
 };
-Columns columns_of(const Node& node, const int64_t (&image)[2]) {
+Columns columns_of(const Node& node, const Sym& height, const Sym& width) {
   Columns w;
   for (size_t i = 0; i < 2; ++i) {
     auto at = [&](const char* name) {
@@ -207,21 +221,26 @@ Columns columns_of(const Node& node, const int64_t (&image)[2]) {
     w.dilation[i] = at("dilation");
     w.padding[i] = at("padding");
     w.stride[i] = at("stride");
-    w.image[i] = image[i];
+    w.image[i] = i == 0 ? height : width;
     require(w.kernel[i] > 0 && w.dilation[i] > 0 && w.stride[i] > 0, "a window argument is not positive");
-    w.blocks[i] = (image[i] + 2 * w.padding[i] - w.dilation[i] * (w.kernel[i] - 1) - 1) / w.stride[i] + 1;
-    require(image[i] + 2 * w.padding[i] >= w.dilation[i] * (w.kernel[i] - 1) + 1,
-            "the window is larger than the image");
-    require(w.kernel[i] * w.blocks[i] < (1 << 24), "the windows are too many");
+    const Sym free = w.image[i] + 2 * w.padding[i] - (w.dilation[i] * (w.kernel[i] - 1) + 1);
+    require(!free.is_const() || free.value() >= 0, "the window is larger than the image");
+    w.blocks[i] = floor_div(free, w.stride[i]) + 1;
+    require(!w.blocks[i].is_const() || w.kernel[i] * w.blocks[i].value() < (1 << 24), "the windows are too many");
   }
   return w;
 }
 
 // Positions [kernel, blocks] along one axis of the padded image.
 Value* positions(Compose& c, const Columns& w, size_t axis, Sizes sizes) {
+  if (!w.blocks[axis].is_const()) {
+    Value* taps = c.mul(c.arange(w.kernel[axis], DType::i64), w.dilation[axis]);
+    Value* starts = c.mul(c.arange(w.blocks[axis], DType::i64), w.stride[axis]);
+    return c.b.reshape(c.add(c.b.unsqueeze(taps, 1), starts), std::move(sizes));
+  }
   std::vector<int64_t> out;
   for (int64_t k = 0; k < w.kernel[axis]; ++k) {
-    for (int64_t i = 0; i < w.blocks[axis]; ++i) out.push_back(k * w.dilation[axis] + i * w.stride[axis]);
+    for (int64_t i = 0; i < w.blocks[axis].value(); ++i) out.push_back(k * w.dilation[axis] + i * w.stride[axis]);
   }
   return c.constant_i64(out, std::move(sizes));
 }
@@ -232,14 +251,13 @@ Results decompose_im2col(Builder& b, Node& node) {
   const bool unbatched = x->rank() == 3;
   if (unbatched) x = b.unsqueeze(x, 0);
   require_rank(x, 4, "im2col: the input");
-  require(x->sizes()[2].is_const() && x->sizes()[3].is_const(), "im2col of a dynamic image is not supported");
-  const Columns w = columns_of(node, {x->sizes()[2].value(), x->sizes()[3].value()});
+  const Columns w = columns_of(node, x->sizes()[2], x->sizes()[3]);
   if (w.padding[0] || w.padding[1]) x = c.pad(x, {w.padding[1], w.padding[1], w.padding[0], w.padding[0]});
   Value* rows = positions(c, w, 0, {w.kernel[0], w.blocks[0], 1, 1});
   Value* columns = positions(c, w, 1, {w.kernel[1], w.blocks[1]});
   Value* windows = b.call("aten.index.Tensor", {x, Values{nullptr, nullptr, rows, columns}});  // [n, c, kh, oh, kw, ow]
   Value* ordered = b.permute(windows, {0, 1, 2, 4, 3, 5});
-  Sizes out{x->sizes()[0], x->sizes()[1] * (w.kernel[0] * w.kernel[1]), w.blocks[0] * w.blocks[1]};
+  Sizes out{x->sizes()[0], x->sizes()[1] * Sym(w.kernel[0] * w.kernel[1]), w.blocks[0] * w.blocks[1]};
   if (unbatched) out.erase(out.begin());
   return {b.reshape(ordered, std::move(out))};
 }
@@ -250,14 +268,14 @@ Results decompose_col2im(Builder& b, Node& node) {
   const bool unbatched = x->rank() == 2;
   if (unbatched) x = b.unsqueeze(x, 0);
   require_rank(x, 3, "col2im: the input");
-  const std::vector<int64_t> image = node.static_ints("output_size");
+  const Ints image = node.ints("output_size");
   require(image.size() == 2, "col2im: output_size needs two entries");
-  const Columns w = columns_of(node, {image[0], image[1]});
+  const Columns w = columns_of(node, image[0], image[1]);
   const Sym channels = floor_div(x->sizes()[1], w.kernel[0] * w.kernel[1]);
-  require_equal(x->sizes()[2], Sym(w.blocks[0] * w.blocks[1]), "col2im: number of blocks");
+  require_equal(x->sizes()[2], w.blocks[0] * w.blocks[1], "col2im: number of blocks");
   Value* windows = b.reshape(x, {x->sizes()[0], channels, w.kernel[0], w.kernel[1], w.blocks[0], w.blocks[1]});
   windows = b.permute(windows, {0, 1, 2, 4, 3, 5});
-  const int64_t height = image[0] + 2 * w.padding[0], width = image[1] + 2 * w.padding[1];
+  const Sym height = image[0] + 2 * w.padding[0], width = image[1] + 2 * w.padding[1];
   Value* zeros = b.full({x->sizes()[0], channels, height, width}, 0.0, x->dtype());
   Value* rows = positions(c, w, 0, {w.kernel[0], w.blocks[0], 1, 1});
   Value* columns = positions(c, w, 1, {w.kernel[1], w.blocks[1]});

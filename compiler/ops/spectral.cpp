@@ -65,14 +65,16 @@ int64_t normalization(const Node& node, bool forward) {
 Value* resized(Compose& c, Value* x, int64_t dim, const Sym& size) {
   const Sym own = x->sizes()[static_cast<size_t>(dim)];
   if (own == size) return x;
-  require(own.is_const() && size.is_const() && size.value() > 0, "a Fourier transform of this size is not supported");
-  if (size.value() < own.value()) return c.b.slice(x, dim, 0, size);
-  if (is_complex(x->dtype())) {
+  require(!size.is_const() || size.value() > 0, "a Fourier transform of this size is not supported");
+  const Sym kept = sym_min(own, size);
+  if (is_complex(x->dtype()) && !(kept == size)) {
     Value* pair = c.b.call("aten.view_as_real", {x});
     return c.b.call("aten.view_as_complex", {resized(c, pair, dim, size)});
   }
+  if (!(kept == own)) x = c.b.slice(x, dim, 0, kept);
+  if (kept == size) return x;
   Ints pairs(2 * (x->rank() - static_cast<size_t>(dim)), Sym(0));
-  pairs.back() = size - own;
+  pairs.back() = size - kept;
   return c.pad(x, std::move(pairs));
 }
 
@@ -141,6 +143,56 @@ Results decompose_irfft(Builder& b, Node& node) {
   for (size_t i = 0; i + 1 < a.sizes.size(); ++i) x = resized(c, x, a.dims[i], a.sizes[i]);
   x = resized(c, x, last, floor_div(size, 2) + 1);
   return {b.call("aten._fft_c2r", {x, to_ints(a.dims), normalization(node, false), size})};
+}
+
+// The last of the dimensions by itself, the others before it.
+Axes two_or_all_axes(const Node& node) {
+  Axes a = axes_of(node);
+  require(!a.dims.empty(), "a Fourier transform over no dimension");
+  return a;
+}
+// Of a signal whose spectrum is real: the inverse real transform of the conjugate, scaled as a forward one.
+Results decompose_hfft(Builder& b, Node& node) {
+  Compose c(b);
+  const Axes a = two_or_all_axes(node);
+  Value* x = to_complex(c, node.tensor("self"));
+  const int64_t last = a.dims.back();
+  const Sym size =
+      a.sizes.empty() || a.sizes.back().is(-1) ? (x->sizes()[static_cast<size_t>(last)] - 1) * 2 : a.sizes.back();
+  for (size_t i = 0; i + 1 < a.sizes.size(); ++i) {
+    if (!a.sizes[i].is(-1)) x = resized(c, x, a.dims[i], a.sizes[i]);
+  }
+  x = resized(c, x, last, floor_div(size, 2) + 1);
+  const Arg scale = normalization(node, true);
+  std::vector<int64_t> rest(a.dims.begin(), a.dims.end() - 1);
+  if (!rest.empty()) x = b.call("aten._fft_c2c", {x, to_ints(rest), scale, true});
+  return {b.call("aten._fft_c2r", {c.call("aten.conj_physical", {x}), Ints{last}, scale, size})};
+}
+Results decompose_ihfft(Builder& b, Node& node) {
+  Compose c(b);
+  const Axes a = two_or_all_axes(node);
+  Value* x = b.cast(node.tensor("self"), float_dtype(node.tensor("self")->dtype()));
+  for (size_t i = 0; i < a.sizes.size(); ++i) {
+    if (!a.sizes[i].is(-1)) x = resized(c, x, a.dims[i], a.sizes[i]);
+  }
+  const Arg scale = normalization(node, false);
+  Value* out = b.call("aten._fft_r2c", {x, Ints{a.dims.back()}, scale, true});
+  out = c.call("aten.conj_physical", {out});
+  std::vector<int64_t> rest(a.dims.begin(), a.dims.end() - 1);
+  return {rest.empty() ? out : b.call("aten._fft_c2c", {out, to_ints(rest), scale, false})};
+}
+// 0, 1, .. and the negative frequencies (not for real signals), over n d.
+Results decompose_fftfreq(Builder& b, Node& node) {
+  Compose c(b);
+  const int64_t n = node.static_integer("n");
+  require(n > 0 && n < (int64_t{1} << 28), "fftfreq: n is out of range");
+  const bool real = node.is("aten.fft_rfftfreq.default");
+  std::vector<float> numbers;
+  for (int64_t i = 0; i < (real ? n / 2 + 1 : n); ++i)
+    numbers.push_back(static_cast<float>(real || i < (n + 1) / 2 ? i : i - n));
+  const Sym count(static_cast<int64_t>(numbers.size()));
+  Value* table = b.cast(c.constant_f32(numbers, {count}), node.dtype("dtype").value_or(DType::f32));
+  return {c.mul(table, 1.0 / (static_cast<double>(n) * node.real("d")))};
 }
 
 // Zero frequency to the middle, and back.
@@ -304,6 +356,22 @@ const OpDef kSpectralRows[] = {
      decompose_rfft},
     {"aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr,
      decompose_rfft},
+    {"aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", nullptr, decompose_hfft},
+    {"aten::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr,
+     decompose_hfft},
+    {"aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr,
+     decompose_hfft},
+    {"aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", nullptr, decompose_ihfft},
+    {"aten::fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr,
+     decompose_ihfft},
+    {"aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", nullptr,
+     decompose_ihfft},
+    {"aten::fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     nullptr, decompose_fftfreq},
+    {"aten::fft_rfftfreq(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+     "pin_memory=None) -> Tensor",
+     nullptr, decompose_fftfreq},
     {"aten::fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", nullptr, decompose_irfft},
     {"aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", nullptr,
      decompose_irfft},

@@ -30,7 +30,9 @@ bool complex_numbers(const Node& node) {
   };
   if (node.op->infer == infer_float_unary || in(kScalars)) return is_complex(node.result()->dtype());
   if (!in(kTensors) || !is_complex(node.result()->dtype())) return false;
-  return !(dtype_of(node, "self") == node.result()->dtype() && dtype_of(node, "other") == node.result()->dtype());
+  const Value *x = tensor_or_null(node.arg("self")), *y = tensor_or_null(node.arg("other"));
+  if (!x || !y) return false;  // becomes the form with a number
+  return x->dtype() != node.result()->dtype() || y->dtype() != node.result()->dtype();
 }
 
 struct Limit {

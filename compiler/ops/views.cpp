@@ -164,7 +164,7 @@ std::vector<int64_t> order_of(const Node& node) {
   } else if (name.starts_with("aten.t.") || name.starts_with("aten.t_copy.")) {
     require(rank <= 2, "t() needs at most two dimensions");
     if (rank == 2) swap(0, 1);
-  } else if (name.starts_with("aten.mT") || name.starts_with("aten.mH") || name.starts_with("aten.adjoint")) {
+  } else if (name.starts_with("aten.mT")) {
     require(rank >= 2, "mT needs at least two dimensions");
     swap(-1, -2);
   } else if (name.starts_with("aten.matrix_H")) {
@@ -556,6 +556,14 @@ Results decompose_uncopy(Builder& b, Node& node) {
   return b.call_multi(name, node.args());
 }
 
+// The conjugate of the transposed matrices.
+Results decompose_adjoint(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  require(x->rank() >= 2, "adjoint needs at least two dimensions");
+  Value* turned = b.transpose(x, -2, -1);
+  return {is_complex(x->dtype()) ? Compose(b).call("aten.conj_physical", {turned}) : turned};
+}
+
 }  // namespace
 
 #define VIEW(schema, infer) {schema, infer, decompose_to_view, nullptr, kView}
@@ -594,7 +602,8 @@ const OpDef kViewRows[] = {
     ORDER("aten::t_copy(Tensor self) -> Tensor"),
     ORDER("aten::numpy_T(Tensor(a) self) -> Tensor(a)"),
     ORDER("aten::mT(Tensor(a) self) -> Tensor(a)"),
-    ORDER("aten::adjoint(Tensor(a) self) -> Tensor(a)"),
+    {"aten::adjoint(Tensor(a) self) -> Tensor(a)", nullptr, decompose_adjoint},
+    {"aten::mH(Tensor(a) self) -> Tensor(a)", nullptr, decompose_adjoint},
     {"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", infer_movedim, decompose_movedim,
      nullptr, kView},
     {"aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", infer_movedim,

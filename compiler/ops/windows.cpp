@@ -59,6 +59,17 @@ Results decompose_blackman_window(Builder& b, Node& node) {
   });
 }
 
+// i0(beta sqrt(1 - (2 i / last - 1)^2)) / i0(beta)
+Results decompose_kaiser_window(Builder& b, Node& node) {
+  Compose c(b);
+  const double beta = has_arg(node, "beta") ? node.real("beta") : 12.0;
+  return window(b, node, [&](Value* i, int64_t last) {
+    Value* x = c.sub(c.mul(i, 2.0 / static_cast<double>(last)), 1.0);
+    Value* inner = c.mul(c.sqrt(c.add(c.neg(c.mul(x, x)), 1.0)), beta);
+    return c.div(c.unary("aten.i0", inner), c.unary("aten.i0", b.scalar(beta, i->dtype())));
+  });
+}
+
 // a triangle: r up to the middle, 2 - r after it, r = 2 i / last
 Results decompose_bartlett_window(Builder& b, Node& node) {
   Compose c(b);
@@ -86,6 +97,9 @@ const OpDef kWindowRows[] = {
     WINDOW("blackman_window(int window_length", decompose_blackman_window),
     WINDOW("blackman_window.periodic(int window_length, bool periodic", decompose_blackman_window),
     WINDOW("bartlett_window(int window_length", decompose_bartlett_window),
+    WINDOW("kaiser_window(int window_length", decompose_kaiser_window),
+    WINDOW("kaiser_window.periodic(int window_length, bool periodic", decompose_kaiser_window),
+    WINDOW("kaiser_window.beta(int window_length, bool periodic, float beta", decompose_kaiser_window),
     WINDOW("bartlett_window.periodic(int window_length, bool periodic", decompose_bartlett_window),
 };
 #undef WINDOW

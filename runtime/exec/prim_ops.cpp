@@ -203,7 +203,7 @@ void local_scalar_dense(KernelContext& context, Args args) {
   }
 }
 
-/// dst [i + 1, ...] gets src as row i; its first size grows to i + 1.
+/// dst [i + 1, ...] gets src as row i; its first size grows to i + 1, row 0 decides the other sizes.
 void copy_index(KernelContext& context, Args args) {
   Tensor& dst = *args[0]->tensor;
   const Tensor& src = *args[1]->tensor;
@@ -215,7 +215,7 @@ void copy_index(KernelContext& context, Args args) {
   int32_t sizes[kMaxRank];
   sizes[0] = static_cast<int32_t>(index + 1);
   for (size_t d = 0; d < src.rank; ++d) sizes[d + 1] = src.sizes[d];
-  for (size_t d = 0; d < src.rank; ++d) {
+  for (size_t d = 0; index > 0 && d < src.rank; ++d) {
     if (dst.sizes[d + 1] != src.sizes[d]) return context.fail(Error::InvalidArgument, "rows differ in shape");
   }
   if (!is_contiguous(src)) return context.fail(Error::NotSupported, "rows must be contiguous");

@@ -44,17 +44,34 @@ void add_output(pt2::ExportedProgram& program, pt2::Argument arg) {
 // What the file says of results: their sizes, their sizes as far as they are symbols, or nothing.
 enum class Recorded { sizes, symbols, nothing };
 
+// Masks select as many elements as their values say: the exporter has a symbol for them.
+bool selects_by_mask(const Case& test) {
+  if (!test.op.starts_with("aten.index.Tensor")) return false;
+  for (const auto& [name, tensor] : test.tensors) {
+    if (name != test.tensors[0].first && tensor.value.dtype == DType::boolean) return true;
+  }
+  return false;
+}
+
 // Operators with a shape function say themselves what sizes they give.
 Recorded what_to_record(const Case& test, Operands operands) {
   if (operands != Operands::dynamic_inputs) return Recorded::sizes;
+  if (selects_by_mask(test)) return Recorded::symbols;
   const compiler::OpDef* def = compiler::find_op(test.op);
   return def && def->infer ? Recorded::nothing : Recorded::symbols;
 }
 
-// Sizes of a result that are sizes of an input become its symbol.
-void make_symbolic(const pt2::ExportedProgram& program, pt2::TensorMeta& meta) {
+// Sizes of a result that are sizes of an input become its symbol; the others one of their own, if values decide them.
+void make_symbolic(pt2::ExportedProgram& program, pt2::TensorMeta& meta, bool by_values) {
   for (pt2::SymInt& size : meta.sizes) {
-    if (program.range_constraints.count(fmt::format("s{}", size.value))) size = symbol(size.value);
+    if (program.range_constraints.count(fmt::format("s{}", size.value))) {
+      size = symbol(size.value);
+    } else if (by_values) {
+      auto expr = std::make_shared<pt2::SymExpr>();
+      expr->text = "Symbol('u0', integer=True, nonnegative=True)";
+      program.range_constraints["u0"] = {0, 2 * size.value + 100};
+      size = {0, expr};
+    }
   }
 }
 
@@ -91,7 +108,7 @@ pt2::Argument result_argument(pt2::ExportedProgram& program, const Case& test, s
     list.names.push_back(name);
     if (recorded == Recorded::nothing) continue;
     pt2::TensorMeta& meta = program.graph.tensor_values[name] = meta_of(expected.tensors[i]);
-    if (recorded == Recorded::symbols) make_symbolic(program, meta);
+    if (recorded == Recorded::symbols) make_symbolic(program, meta, selects_by_mask(test));
   }
   if (expected.kind == Expected::Kind::tensors) return list;
   return pt2::TensorArg{list.names[0]};

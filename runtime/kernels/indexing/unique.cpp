@@ -45,6 +45,56 @@ void store_numbers(KernelContext& context, bool wanted, int64_t* numbers, const 
   copy_view(context, sizeof(int64_t), view_of(out), contiguous_view(numbers, sizes, rank));
 }
 
+/// Can `out` be resized to the shape of `view`?
+bool takes_shape(Tensor& out, const View& view) {
+  int32_t sizes[kMaxRank];
+  if (out.rank != view.rank) return false;
+  for (int d = 0; d < view.rank; ++d) sizes[d] = static_cast<int32_t>(view.sizes[d]);
+  return resize(out, Span<const int32_t>(sizes, out.rank)) == Error::Ok;
+}
+
+/// The neighbours and slices along one dimension that unique compares.
+struct Slices {
+  const SortItem* items;
+  DimSplit split;
+  bool floats;
+
+  uint64_t key(int64_t slice, int64_t o, int64_t i) const {
+    return items[(o * split.size + slice) * split.inner + i].key;
+  }
+  bool equal(int64_t a, int64_t b) const {
+    for (int64_t o = 0; o < split.outer; ++o) {
+      for (int64_t i = 0; i < split.inner; ++i) {
+        if (key(a, o, i) != key(b, o, i) || (floats && key(a, o, i) == kNanKey)) return false;
+      }
+    }
+    return true;
+  }
+  bool less(int64_t a, int64_t b) const {
+    for (int64_t o = 0; o < split.outer; ++o) {
+      for (int64_t i = 0; i < split.inner; ++i) {
+        if (key(a, o, i) != key(b, o, i)) return key(a, o, i) < key(b, o, i);
+      }
+    }
+    return false;
+  }
+  /// Merges sorted runs of growing length; stable. The result is in `order`.
+  void sort(int64_t* order, int64_t* scratch) const {
+    const int64_t count = split.size;
+    for (int64_t i = 0; i < count; ++i) order[i] = i;
+    for (int64_t width = 1; width < count; width *= 2) {
+      for (int64_t begin = 0; begin < count; begin += 2 * width) {
+        const int64_t middle = begin + width < count ? begin + width : count;
+        const int64_t end = begin + 2 * width < count ? begin + 2 * width : count;
+        int64_t a = begin, b = middle;
+        for (int64_t k = begin; k < end; ++k)
+          scratch[k] = a < middle && (b >= end || !less(order[b], order[a])) ? order[a++] : order[b++];
+      }
+      memcpy(order, scratch, static_cast<size_t>(count) * sizeof(int64_t));
+    }
+  }
+};
+
 }  // namespace
 
 /// Always sorted. NaNs differ from each other.
@@ -74,46 +124,47 @@ void unique2_out(KernelContext& context, Span<EValue*> args) {
   }
   if (!resize_out(context, out, &groups.count, 1)) return;
   copy_view(context, size, view_of(out), contiguous_view(distinct, &groups.count, 1));
-  store_numbers(context, args[2]->boolean || args[3]->boolean, groups.inverse, shape.sizes, shape.rank,
-                *args[5]->tensor);
+  // Eager gives the inverse with the counts; programs that do not ask for it have no room for it.
+  const bool inverse = args[2]->boolean || (args[3]->boolean && takes_shape(*args[5]->tensor, shape));
+  store_numbers(context, inverse, groups.inverse, shape.sizes, shape.rank, *args[5]->tensor);
   store_numbers(context, args[3]->boolean, groups.sizes, &groups.count, 1, *args[6]->tensor);
 }
 
-/// Equal neighbours in the flattened tensor, or equal neighbouring slices along `dim`.
-void unique_consecutive_out(KernelContext& context, Span<EValue*> args) {
-  const Tensor& self = *args[0]->tensor;
-  Tensor& out = *args[4]->tensor;
-  const bool flat = args[3]->is_none();
+namespace {
+
+struct UniqueCall {
+  const Tensor& self;
+  bool flat;
+  int64_t dim;
+  bool sort, inverse, counts;
+};
+
+void unique_slices(KernelContext& context, const UniqueCall& call, Tensor& out, Tensor& inverse, Tensor& counts) {
+  const Tensor& self = call.self;
   View shape = view_of(self);
   const View original = shape;
   int dim = 0;
   if (!require_real(context, self, "unique takes real values")) return;
   if (!require_dtype(context, out, self.dtype, "out has another dtype than self")) return;
-  if (!flat && !wrap_dim(context, args[3]->integer, shape.rank, &dim)) return;
-  if (!require(context, flat || shape.rank > 0, "a scalar has no dim")) return;
+  if (!call.flat && !wrap_dim(context, call.dim, shape.rank, &dim)) return;
+  if (!require(context, call.flat || shape.rank > 0, "a scalar has no dim")) return;
   const int64_t numel = static_cast<int64_t>(self.numel);
   const void* data = contiguous_data(context, self);
   SortItem* items = context.allocate_temp_array<SortItem>(self.numel);
   if (!data || !items) return;
   load_items(data, self.dtype, 1, numel, false, items);
-  if (flat) shape = contiguous_view(nullptr, &numel, 1);
+  if (call.flat) shape = contiguous_view(nullptr, &numel, 1);
   shape.data = static_cast<uint8_t*>(const_cast<void*>(data));
   make_contiguous(shape);
-  const DimSplit split = split_at(shape, dim);
-  const bool floats = is_floating(self.dtype);
-  auto equal = [&](int64_t a, int64_t b) {
-    for (int64_t o = 0; o < split.outer; ++o) {
-      for (int64_t i = 0; i < split.inner; ++i) {
-        const uint64_t ka = items[(o * split.size + a) * split.inner + i].key;
-        const uint64_t kb = items[(o * split.size + b) * split.inner + i].key;
-        if (ka != kb || (floats && ka == kNanKey)) return false;
-      }
-    }
-    return true;
-  };
+  const Slices slices{items, split_at(shape, dim), is_floating(self.dtype)};
+  const DimSplit& split = slices.split;
+  int64_t* order = context.allocate_temp_array<int64_t>(static_cast<size_t>(split.size));
+  int64_t* scratch = context.allocate_temp_array<int64_t>(static_cast<size_t>(split.size));
   Groups groups;
-  if (!groups.init(context, split.size)) return;
-  for (int64_t i = 0; i < split.size; ++i) groups.add(i, i == 0 || !equal(i, i - 1));
+  if (!order || !scratch || !groups.init(context, split.size)) return;
+  for (int64_t i = 0; i < split.size; ++i) order[i] = i;
+  if (call.sort) slices.sort(order, scratch);
+  for (int64_t i = 0; i < split.size; ++i) groups.add(order[i], i == 0 || !slices.equal(order[i], order[i - 1]));
   const size_t size = dtype_size_bytes(self.dtype);
   View kept = shape;
   kept.sizes[dim] = groups.count;
@@ -129,9 +180,28 @@ void unique_consecutive_out(KernelContext& context, Span<EValue*> args) {
   }
   if (!resize_out(context, out, kept.sizes, kept.rank)) return;
   copy_view(context, size, view_of(out), result);
-  const int64_t* inverse_sizes = flat ? original.sizes : &split.size;
-  store_numbers(context, args[1]->boolean, groups.inverse, inverse_sizes, flat ? original.rank : 1, *args[5]->tensor);
-  store_numbers(context, args[2]->boolean, groups.sizes, &groups.count, 1, *args[6]->tensor);
+  // Along a dimension eager gives both whether asked or not; programs that do not ask have no room for them.
+  const View all = call.flat ? original : contiguous_view(nullptr, &split.size, 1);
+  const View found = contiguous_view(nullptr, &groups.count, 1);
+  const bool wants_inverse = call.inverse || (!call.flat && takes_shape(inverse, all));
+  const bool wants_counts = call.counts || (!call.flat && takes_shape(counts, found));
+  store_numbers(context, wants_inverse, groups.inverse, all.sizes, all.rank, inverse);
+  store_numbers(context, wants_counts, groups.sizes, &groups.count, 1, counts);
+}
+
+}  // namespace
+
+/// Equal neighbours in the flattened tensor, or equal neighbouring slices along `dim`.
+void unique_consecutive_out(KernelContext& context, Span<EValue*> args) {
+  const bool flat = args[3]->is_none();
+  unique_slices(context,
+                {*args[0]->tensor, flat, flat ? 0 : args[3]->integer, false, args[1]->boolean, args[2]->boolean},
+                *args[4]->tensor, *args[5]->tensor, *args[6]->tensor);
+}
+/// Equal slices along `dim`, in lexicographic order.
+void unique_dim_out(KernelContext& context, Span<EValue*> args) {
+  unique_slices(context, {*args[0]->tensor, false, args[1]->integer, true, args[3]->boolean, args[4]->boolean},
+                *args[5]->tensor, *args[6]->tensor, *args[7]->tensor);
 }
 
 }  // namespace kernels

@@ -5,37 +5,44 @@
 namespace wick {
 namespace kernels {
 
-#define WICK_FLOAT_UNARY(name, function)                                                    \
-  namespace {                                                                               \
-  struct name##_function {                                                                  \
-    float operator()(float x) const { return math::function##_f(x); }                       \
-    double operator()(double x) const { return math::function(x); }                         \
-  };                                                                                        \
-  }                                                                                         \
+#define WICK_FLOAT_FUNCTION(name)                                 \
+  namespace {                                                     \
+  struct name##_function {                                        \
+    float operator()(float x) const { return math::name##_f(x); } \
+    double operator()(double x) const { return math::name(x); }   \
+  };                                                              \
+  }
+#define WICK_FLOAT_UNARY(name)                                                              \
+  WICK_FLOAT_FUNCTION(name)                                                                 \
   void name##_out(KernelContext& context, Args args) {                                      \
     float_unary<kFloat>(context, operand(args, 0), out_tensor(args, 1), name##_function{}); \
   }
-WICK_FLOAT_UNARY(acos, acos)
-WICK_FLOAT_UNARY(acosh, acosh)
-WICK_FLOAT_UNARY(asin, asin)
-WICK_FLOAT_UNARY(asinh, asinh)
-WICK_FLOAT_UNARY(atan, atan)
-WICK_FLOAT_UNARY(atanh, atanh)
-WICK_FLOAT_UNARY(cos, cos)
-WICK_FLOAT_UNARY(cosh, cosh)
-WICK_FLOAT_UNARY(digamma, digamma)
-WICK_FLOAT_UNARY(erf, erf)
-WICK_FLOAT_UNARY(erfc, erfc)
-WICK_FLOAT_UNARY(expm1, expm1)
-WICK_FLOAT_UNARY(lgamma, lgamma)
-WICK_FLOAT_UNARY(log, log)
-WICK_FLOAT_UNARY(log10, log10)
-WICK_FLOAT_UNARY(log1p, log1p)
-WICK_FLOAT_UNARY(log2, log2)
-WICK_FLOAT_UNARY(sin, sin)
-WICK_FLOAT_UNARY(sinh, sinh)
-WICK_FLOAT_UNARY(tan, tan)
+#define WICK_HOT_UNARY(name)                                                                         \
+  WICK_FLOAT_FUNCTION(name)                                                                          \
+  void name##_out(KernelContext& context, Args args) {                                               \
+    float_unary_map<kFloat>(context, operand(args, 0), out_tensor(args, 1), hot(context.isa()).name, \
+                            name##_function{});                                                      \
+  }
+WICK_FLOAT_UNARY(digamma)
+WICK_FLOAT_UNARY(erfc)
+WICK_FLOAT_UNARY(lgamma)
+WICK_HOT_UNARY(acos)
+WICK_HOT_UNARY(acosh)
+WICK_HOT_UNARY(asin)
+WICK_HOT_UNARY(asinh)
+WICK_HOT_UNARY(atan)
+WICK_HOT_UNARY(atanh)
+WICK_HOT_UNARY(cosh)
+WICK_HOT_UNARY(erf)
+WICK_HOT_UNARY(expm1)
+WICK_HOT_UNARY(log10)
+WICK_HOT_UNARY(log1p)
+WICK_HOT_UNARY(log2)
+WICK_HOT_UNARY(sinh)
+WICK_HOT_UNARY(tan)
+#undef WICK_HOT_UNARY
 #undef WICK_FLOAT_UNARY
+#undef WICK_FLOAT_FUNCTION
 
 namespace {
 
@@ -51,10 +58,50 @@ struct Exp {
   }
 };
 
-struct Tanh {
-  float operator()(float x) const { return math::tanh_f(x); }
-  double operator()(double x) const { return math::tanh(x); }
-};
+/// A function of a complex number, from double parts to double parts.
+template <typename T, typename F>
+T complex_function(T x, F&& f) {
+  using Part = typename T::value_type;
+  double re = 0, im = 0;
+  f(static_cast<double>(x.real()), static_cast<double>(x.imag()), &re, &im);
+  return T(static_cast<Part>(re), static_cast<Part>(im));
+}
+
+double hypotenuse(double a, double b);
+
+#define WICK_COMPLEX_UNARY(type, real_float, real_double, body)                            \
+  struct type {                                                                            \
+    float operator()(float x) const { return real_float(x); }                              \
+    double operator()(double x) const { return real_double(x); }                           \
+    template <typename T>                                                                  \
+    T operator()(T x) const {                                                              \
+      return complex_function(x, [](double a, double b, double* re, double* im) { body }); \
+    }                                                                                      \
+  };
+WICK_COMPLEX_UNARY(Sin, math::sin_f, math::sin, {
+  *re = math::sin(a) * math::cosh(b);
+  *im = math::cos(a) * math::sinh(b);
+})
+WICK_COMPLEX_UNARY(Cos, math::cos_f, math::cos, {
+  *re = math::cos(a) * math::cosh(b);
+  *im = -math::sin(a) * math::sinh(b);
+})
+WICK_COMPLEX_UNARY(Log, math::log_f, math::log, {
+  *re = math::log(hypotenuse(a, b));
+  *im = math::atan2(b, a);
+})
+WICK_COMPLEX_UNARY(Sqrt, math::sqrt, math::sqrt, {
+  const double large = math::sqrt((hypotenuse(a, b) + math::abs(a)) / 2);
+  const double small = large == 0 ? b : b / (2 * large);
+  *re = a >= 0 ? large : math::abs(small);
+  *im = a >= 0 ? small : math::copy_sign(large, b);
+})
+WICK_COMPLEX_UNARY(Tanh, math::tanh_f, math::tanh, {
+  const double scale = math::cosh(2 * a) + math::cos(2 * b);
+  *re = math::abs(a) > 20 ? math::copy_sign(1, a) : math::sinh(2 * a) / scale;
+  *im = math::abs(a) > 300 ? 0 * b : math::sin(2 * b) / scale;
+})
+#undef WICK_COMPLEX_UNARY
 
 struct Sigmoid {
   float operator()(float x) const { return math::sigmoid_f(x); }
@@ -116,22 +163,28 @@ void complex_abs(KernelContext& context, Args args) {
 }  // namespace
 
 void exp_out(KernelContext& context, Args args) {
-  if (hot_unary(context, *args[0]->tensor, *args[1]->tensor, hot(context.isa()).exp)) return;
-  float_unary<kFloat | kComplex>(context, operand(args, 0), out_tensor(args, 1), Exp{});
+  float_unary_map<kFloat | kComplex>(context, operand(args, 0), out_tensor(args, 1), hot(context.isa()).exp, Exp{});
 }
 void tanh_out(KernelContext& context, Args args) {
-  if (hot_unary(context, *args[0]->tensor, *args[1]->tensor, hot(context.isa()).tanh)) return;
-  float_unary<kFloat>(context, operand(args, 0), out_tensor(args, 1), Tanh{});
+  float_unary_map<kFloat | kComplex>(context, operand(args, 0), out_tensor(args, 1), hot(context.isa()).tanh, Tanh{});
 }
 void sigmoid_out(KernelContext& context, Args args) {
-  if (hot_unary(context, *args[0]->tensor, *args[1]->tensor, hot(context.isa()).sigmoid)) return;
-  float_unary<kFloat>(context, operand(args, 0), out_tensor(args, 1), Sigmoid{});
+  float_unary_map<kFloat>(context, operand(args, 0), out_tensor(args, 1), hot(context.isa()).sigmoid, Sigmoid{});
 }
 void reciprocal_out(KernelContext& context, Args args) {
   float_unary<kFloat | kComplex>(context, operand(args, 0), out_tensor(args, 1), Reciprocal{});
 }
 void sqrt_out(KernelContext& context, Args args) {
-  float_unary<kFloat>(context, operand(args, 0), out_tensor(args, 1), [](auto x) { return math::sqrt(x); });
+  float_unary<kFloat | kComplex>(context, operand(args, 0), out_tensor(args, 1), Sqrt{});
+}
+void sin_out(KernelContext& context, Args args) {
+  float_unary_map<kFloat | kComplex>(context, operand(args, 0), out_tensor(args, 1), hot(context.isa()).sin, Sin{});
+}
+void cos_out(KernelContext& context, Args args) {
+  float_unary_map<kFloat | kComplex>(context, operand(args, 0), out_tensor(args, 1), hot(context.isa()).cos, Cos{});
+}
+void log_out(KernelContext& context, Args args) {
+  float_unary_map<kFloat | kComplex>(context, operand(args, 0), out_tensor(args, 1), hot(context.isa()).log, Log{});
 }
 void rsqrt_out(KernelContext& context, Args args) {
   float_unary<kFloat>(context, operand(args, 0), out_tensor(args, 1), [](auto x) { return 1 / math::sqrt(x); });

@@ -1,0 +1,144 @@
+// Bessel functions: power series and recurrences for small arguments, Hankel's asymptotic series for large ones.
+#include "common/math/math.h"
+#include "common/math/special.h"
+
+namespace wick::math {
+namespace {
+
+constexpr double kEuler = 0.57721566490153286061;
+
+/// I_order(x) exp(-x) for x >= 0.
+double scaled_i(int order, double x) {
+  if (x != x) return x;
+  if (x < 30) {
+    const double quarter = x * x / 4;
+    double term = order == 0 ? 1 : x / 2, sum = term;
+    for (int k = 1; k < 200 && term > sum * 1e-18; ++k) sum += term *= quarter / (static_cast<double>(k) * (k + order));
+    return sum * exp(-x);
+  }
+  if (x == kInfinity) return 0;
+  const double mu = 4.0 * order * order;
+  double term = 1, sum = 1;
+  for (int k = 1; k < 30; ++k) {
+    const double odd = 2 * k - 1;
+    sum += term *= -(mu - odd * odd) / (8 * x * k);
+  }
+  return sum / sqrt(2 * kPi * x);
+}
+
+/// K_order(x) exp(x): the trapezoidal rule on exp(-x (cosh t - 1)) cosh(order t), which converges exponentially.
+double scaled_k(int order, double x) {
+  if (!(x >= 0)) return kNaN;
+  if (x == 0) return kInfinity;
+  if (x == kInfinity) return 0;
+  const double step = x > 30 ? 0.7 / sqrt(x) : 0.125;
+  double sum = 0.5;
+  for (int i = 1; i < 7000; ++i) {
+    const double t = i * step, half = sinh(t / 2), decay = exp(-2 * x * half * half);
+    const double term = order == 0 ? decay : decay * cosh(t);
+    sum += term;
+    if (term < sum * 1e-19) break;
+  }
+  return sum * step;
+}
+
+/// J_0, J_1, .. by downward recurrence from far above x, normalised by J_0 + 2 J_2 + 2 J_4 + .. = 1.
+constexpr int kOrders = 112;
+void recurrence(double x, double* j) {
+  j[kOrders - 1] = 0;
+  j[kOrders - 2] = 1e-280;
+  double sum = 0;
+  for (int n = kOrders - 2; n > 0; --n) {
+    j[n - 1] = 2 * n / x * j[n] - j[n + 1];
+    if (abs(j[n - 1]) > 1e200) {
+      for (int i = n - 1; i < kOrders; ++i) j[i] *= 1e-200;
+      sum *= 1e-200;
+    }
+    if ((n - 1) % 2 == 0) sum += n == 1 ? j[0] : 2 * j[n - 1];
+  }
+  for (int n = 0; n < kOrders; ++n) j[n] /= sum;
+}
+
+/// cos and sin parts of Hankel's series: J = sqrt(2 / (pi x)) (p cos - q sin) of x - (order / 2 + 1 / 4) pi.
+struct Hankel {
+  double p = 1, q = 0, cosine = 0, sine = 0, scale = 0;
+};
+Hankel hankel(int order, double x) {
+  Hankel h;
+  const double mu = 4.0 * order * order;
+  double term = 1;
+  for (int k = 1; k < 40; ++k) {
+    const double odd = 2 * k - 1, next = term * (mu - odd * odd) / (8 * x * k);
+    if (abs(next) > abs(term) && k > 2) break;
+    term = next;
+    (k % 2 == 1 ? h.q : h.p) += k % 4 == 2 || k % 4 == 3 ? -term : term;
+  }
+  const double root = 0.70710678118654752440, c = cos(x) * root, s = sin(x) * root;
+  h.cosine = order == 0 ? c + s : s - c;
+  h.sine = order == 0 ? s - c : -(c + s);
+  h.scale = sqrt(2 / (kPi * x));
+  return h;
+}
+constexpr double kLarge = 25;
+
+double bessel_j(int order, double x) {
+  if (x == kInfinity) return 0;
+  if (x > kLarge) {
+    const Hankel h = hankel(order, x);
+    return h.scale * (h.p * h.cosine - h.q * h.sine);
+  }
+  if (x < 1e-8) return order == 0 ? 1 : x / 2;
+  double j[kOrders];
+  recurrence(x, j);
+  return j[order];
+}
+
+/// Neumann's series over the same recurrence.
+double bessel_y(int order, double x) {
+  if (!(x >= 0)) return kNaN;
+  if (x == 0) return -kInfinity;
+  if (x == kInfinity) return 0;
+  if (x > kLarge) {
+    const Hankel h = hankel(order, x);
+    return h.scale * (h.p * h.sine + h.q * h.cosine);
+  }
+  const double logarithm = log(x / 2) + kEuler;
+  if (x < 1e-8) return order == 0 ? 2 / kPi * logarithm : -2 / (kPi * x);
+  double j[kOrders];
+  recurrence(x, j);
+  double sum = 0;
+  if (order == 0) {
+    for (int k = kOrders / 2 - 1; k > 0; --k) sum += (k % 2 ? -1.0 : 1.0) * j[2 * k] / k;
+    return 2 / kPi * (logarithm * j[0] - 2 * sum);
+  }
+  for (int k = kOrders / 2 - 1; k > 0; --k)
+    sum += (k % 2 ? -1.0 : 1.0) * (2 * k + 1) / (static_cast<double>(k) * (k + 1)) * j[2 * k + 1];
+  return -2 / (kPi * x) * j[0] + 2 / kPi * ((logarithm - 1) * j[1] - sum);
+}
+
+}  // namespace
+
+double scaled_bessel_i0(double x) { return scaled_i(0, abs(x)); }
+double scaled_bessel_i1(double x) { return is_nan(x) ? x : copy_sign(scaled_i(1, abs(x)), x); }
+double bessel_i0(double x) {
+  const double half = exp(abs(x) / 2);
+  return is_inf(x) ? kInfinity : scaled_bessel_i0(x) * half * half;
+}
+double bessel_i1(double x) {
+  const double half = exp(abs(x) / 2);
+  return is_inf(x) ? x : scaled_bessel_i1(x) * half * half;
+}
+double scaled_bessel_k0(double x) { return scaled_k(0, x); }
+double scaled_bessel_k1(double x) { return scaled_k(1, x); }
+double bessel_k0(double x) { return scaled_k(0, x) * (x == 0 ? 1 : exp(-x)); }
+double bessel_k1(double x) { return scaled_k(1, x) * (x == 0 ? 1 : exp(-x)); }
+double bessel_j0(double x) { return is_nan(x) ? x : bessel_j(0, abs(x)); }
+double bessel_j1(double x) { return is_nan(x) ? x : x < 0 ? -bessel_j(1, -x) : bessel_j(1, x); }
+double bessel_y0(double x) { return bessel_y(0, x); }
+double bessel_y1(double x) { return bessel_y(1, x); }
+double spherical_bessel_j0(double x) {
+  if (is_inf(x)) return 0;
+  return abs(x) < 1e-4 ? 1 - x * x / 6 : sin(x) / x;
+}
+
+}  // namespace wick::math

@@ -1,0 +1,493 @@
+// Systems of equations, determinants, factorisations and spectra of matrices.
+#include <cmath>
+#include <limits>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+Value* first(const Node& node) { return node.tensor(node.op->parsed->args[0].name); }
+
+void require_matrices(const Value* a) {
+  require(a->rank() >= 2, "a matrix needs two dimensions");
+  if (a->dtype() != DType::f32 && a->dtype() != DType::f64)
+    reject(fmt::format("factorisations of {} are not supported", dtype_name(a->dtype())));
+}
+void require_square(const Value* a) {
+  require_matrices(a);
+  require_equal(a->sizes().back(), a->sizes()[a->rank() - 2], "a matrix that must be square");
+}
+
+// Leading sizes of a batch of matrices, and `more`.
+Sizes batch_of(const Value* a, Sizes more = {}) {
+  Sizes sizes(a->sizes().begin(), a->sizes().end() - 2);
+  sizes.insert(sizes.end(), more.begin(), more.end());
+  return sizes;
+}
+const Sym& rows(const Value* a) { return a->sizes()[a->rank() - 2]; }
+const Sym& columns(const Value* a) { return a->sizes().back(); }
+Value* transposed(Builder& b, Value* a) { return b.transpose(a, -2, -1); }
+
+// `a` with the leading sizes of `batch`.
+Value* in_batch(Builder& b, Value* a, const Sizes& batch) {
+  Sizes sizes = batch;
+  sizes.push_back(rows(a));
+  sizes.push_back(columns(a));
+  return b.expand(a, std::move(sizes));
+}
+struct Pair {
+  Value *a, *b;
+};
+Pair same_batch(Builder& builder, Value* a, Value* b) {
+  const Sizes batch = broadcast(batch_of(a), batch_of(b));
+  return {in_batch(builder, a, batch), in_batch(builder, b, batch)};
+}
+
+Value* identity(Compose& c, const Sym& n, DType dtype) { return c.call("aten.eye", {n, dtype}); }
+
+// --- shapes ---
+
+void infer_lu(Node& node) {
+  const Value* a = first(node);
+  require_matrices(a);
+  set_result(node, 0, a->dtype(), a->sizes());
+  set_result(node, 1, DType::i32, batch_of(a, {sym_min(rows(a), columns(a))}));
+  if (node.results().size() > 2) set_result(node, 2, DType::i32, batch_of(a));
+}
+void infer_solve_ex(Node& node) {
+  const Value *a = node.tensor("A"), *b = node.tensor("B");
+  require_square(a);
+  require_matrices(b);
+  set_result(node, 0, b->dtype(), b->sizes());
+  set_result(node, 1, a->dtype(), a->sizes());
+  set_result(node, 2, DType::i32, batch_of(a, {rows(a)}));
+  set_result(node, 3, DType::i32, batch_of(a));
+}
+// The first result is like the operand, the second holds one number for each matrix.
+void infer_with_info(Node& node) {
+  const Value* a = first(node);
+  require_square(a);
+  set_result(node, 0, a->dtype(), a->sizes());
+  if (node.results().size() > 1) set_result(node, 1, DType::i32, batch_of(a));
+}
+void infer_like_right_side(Node& node) {
+  require_square(first(node));
+  const Value* b = node.tensor("B");
+  require_matrices(b);
+  set_result(node, b->dtype(), b->sizes());
+}
+void infer_determinant(Node& node) {
+  const Value* a = first(node);
+  require_square(a);
+  const size_t numbers = node.results().size() == 3 ? 1 : 2;
+  for (size_t i = 0; i < numbers; ++i) set_result(node, i, a->dtype(), batch_of(a));
+  set_result(node, numbers, a->dtype(), a->sizes());
+  set_result(node, numbers + 1, DType::i32, batch_of(a, {rows(a)}));
+}
+void infer_qr(Node& node) {
+  const Value* a = first(node);
+  require_matrices(a);
+  const std::string mode = node.string("mode");
+  require(mode == "reduced" || mode == "complete" || mode == "r", "qr: unknown mode");
+  const Sym inner = mode == "complete" ? rows(a) : sym_min(rows(a), columns(a));
+  set_result(node, 0, a->dtype(), mode == "r" ? Sizes{0} : batch_of(a, {rows(a), inner}));
+  set_result(node, 1, a->dtype(), batch_of(a, {inner, columns(a)}));
+}
+void infer_geqrf(Node& node) {
+  const Value* a = first(node);
+  require_matrices(a);
+  set_result(node, 0, a->dtype(), a->sizes());
+  set_result(node, 1, a->dtype(), batch_of(a, {sym_min(rows(a), columns(a))}));
+}
+void infer_householder(Node& node) {
+  require_matrices(first(node));
+  infer_same(node);
+}
+void infer_eigh(Node& node) {
+  const Value* a = first(node);
+  require_square(a);
+  set_result(node, 0, a->dtype(), batch_of(a, {rows(a)}));
+  set_result(node, 1, a->dtype(), node.boolean("compute_v") ? a->sizes() : Sizes{0});
+}
+void infer_svd(Node& node) {
+  const Value* a = first(node);
+  require_matrices(a);
+  const Sym small = sym_min(rows(a), columns(a));
+  const bool full = node.boolean("full_matrices"), vectors = node.boolean("compute_uv");
+  set_result(node, 0, a->dtype(), vectors ? batch_of(a, {rows(a), full ? rows(a) : small}) : Sizes{0});
+  set_result(node, 1, a->dtype(), batch_of(a, {small}));
+  set_result(node, 2, a->dtype(), vectors ? batch_of(a, {full ? columns(a) : small, columns(a)}) : Sizes{0});
+}
+void infer_square_same(Node& node) {
+  require_square(first(node));
+  infer_same(node);
+}
+
+// --- systems ---
+
+// A @ X = B, or X @ A = B; vectors and batches are brought to one form.
+Results solve(Builder& b, Value* a, Value* right, bool left, bool check) {
+  require_square(a);
+  require(right->rank() >= 1, "solve: the right side is a scalar");
+  const bool vector = right->rank() == 1 || (right->rank() + 1 == a->rank() &&
+                                             right->sizes() == Sizes(a->sizes().begin(), a->sizes().end() - 1));
+  require(!vector || left, "solve: a vector stands on the right side");
+  if (vector) right = b.unsqueeze(right, -1);
+  const Pair both = same_batch(b, a, right);
+  Results out = b.call_multi("aten._linalg_solve_ex", {both.a, both.b, left, check});
+  if (vector) out[0] = b.squeeze(out[0], -1);
+  return out;
+}
+Results decompose_solve_ex(Builder& b, Node& node) {
+  Value *a = node.tensor("A"), *right = node.tensor("B");
+  if (a->rank() == right->rank() && batch_of(a) == batch_of(right)) return {};
+  return solve(b, a, right, node.boolean("left"), node.boolean("check_errors"));
+}
+Results decompose_solve(Builder& b, Node& node) {
+  const bool two = node.results().size() == 2;
+  Results all =
+      solve(b, node.tensor("A"), node.tensor("B"), node.boolean("left"), !two || node.boolean("check_errors"));
+  if (two) return {all[0], all[3]};
+  return {all[0]};
+}
+Value* inverse(Builder& b, Value* a) { return b.call_multi("aten.linalg_inv_ex", {a, true})[0]; }
+Results decompose_inv(Builder& b, Node& node) { return {inverse(b, first(node))}; }
+
+Results decompose_lu_factor(Builder& b, Node& node) {
+  Results all = b.call_multi("aten.linalg_lu_factor_ex", {first(node), node.arg("pivot"), true});
+  return {all[0], all[1]};
+}
+// P is the identity with its columns swapped as the pivots say: the solution of L U x = 1 without L and U.
+Results decompose_lu(Builder& b, Node& node) {
+  Compose c(b);
+  Value* a = first(node);
+  Results factors = b.call_multi("aten.linalg_lu_factor_ex", {a, node.arg("pivot"), false});
+  const Sym n = sym_min(rows(a), columns(a)), m = rows(a);
+  require(m.is_const() && columns(a).is_const(), "lu of a dynamic size is not supported");
+  Value* lower = b.call("aten.tril", {b.slice(factors[0], -1, 0, n), -1});
+  lower = c.add(lower, c.call("aten.eye.m", {m, n, a->dtype()}));
+  Value* upper = b.call("aten.triu", {b.slice(factors[0], -2, 0, n)});
+  Sizes square = batch_of(a, {m, m});
+  Value* unit = b.expand(identity(c, m, a->dtype()), square);
+  Value* pivots = factors[1];
+  for (int64_t i = n.value(); i < m.value(); ++i)
+    pivots = c.cat({pivots, b.full(batch_of(a, {1}), i + 1, DType::i32)}, static_cast<int64_t>(pivots->rank()) - 1);
+  Value* order = b.call("aten.linalg_lu_solve", {unit, pivots, unit, true, true});
+  return {order, lower, upper};
+}
+Results decompose_lu_solve(Builder& b, Node& node) {
+  const bool modern = node.op->parsed->find("LU") >= 0;
+  Value *lu = node.tensor(modern ? "LU" : "LU_data"), *right = node.tensor(modern ? "B" : "self");
+  Value* pivots = node.tensor(modern ? "pivots" : "LU_pivots");
+  const bool same = lu->rank() == right->rank() && batch_of(lu) == batch_of(right);
+  if (modern && same) return {};
+  const Pair both = same_batch(b, lu, right);
+  Sizes sizes = batch_of(both.a, {rows(lu)});
+  const Arg left = modern ? node.arg("left") : Arg(true), adjoint = modern ? node.arg("adjoint") : Arg(false);
+  return {b.call("aten.linalg_lu_solve", {both.a, b.expand(pivots, std::move(sizes)), both.b, left, adjoint})};
+}
+
+Value* solve_triangular(Builder& b, Value* a, Value* right, bool upper, bool left = true, bool unit = false) {
+  const Pair both = same_batch(b, a, right);
+  return b.call("aten.linalg_solve_triangular", {both.a, both.b, upper, left, unit});
+}
+Results decompose_solve_triangular(Builder& b, Node& node) {
+  Value *a = first(node), *right = node.tensor("B");
+  if (a->rank() == right->rank() && batch_of(a) == batch_of(right)) return {};
+  return {solve_triangular(b, a, right, node.boolean("upper"), node.boolean("left"), node.boolean("unitriangular"))};
+}
+Results decompose_old_triangular(Builder& b, Node& node) {
+  Value* a = node.tensor("A");
+  const bool turn = node.boolean("transpose");
+  Value* out = solve_triangular(b, turn ? transposed(b, a) : a, first(node), node.boolean("upper") != turn, true,
+                                node.boolean("unitriangular"));
+  return {out, in_batch(b, a, batch_of(out))};
+}
+
+Results decompose_cholesky(Builder& b, Node& node) {
+  return {b.call_multi("aten.linalg_cholesky_ex", {first(node), node.arg("upper"), true})[0]};
+}
+// L L^T X = B
+Value* cholesky_solve(Builder& b, Value* factor, Value* right, bool upper) {
+  Value *lower = upper ? transposed(b, factor) : factor, *top = upper ? factor : transposed(b, factor);
+  return solve_triangular(b, top, solve_triangular(b, lower, right, false), true);
+}
+Results decompose_cholesky_solve(Builder& b, Node& node) {
+  return {cholesky_solve(b, node.tensor("input2"), first(node), node.boolean("upper"))};
+}
+Results decompose_cholesky_inverse(Builder& b, Node& node) {
+  Compose c(b);
+  Value* factor = first(node);
+  require_square(factor);
+  Value* unit = b.expand(identity(c, rows(factor), factor->dtype()), factor->sizes());
+  return {cholesky_solve(b, factor, unit, node.boolean("upper"))};
+}
+
+// --- determinants ---
+
+Results decompose_det(Builder& b, Node& node) { return {b.call_multi("aten._linalg_det", {first(node)})[0]}; }
+Results decompose_slogdet(Builder& b, Node& node) {
+  Results all = b.call_multi("aten._linalg_slogdet", {first(node)});
+  return {all[0], all[1]};
+}
+Results decompose_logdet(Builder& b, Node& node) {
+  Compose c(b);
+  Results all = b.call_multi("aten._linalg_slogdet", {first(node)});
+  Value* nan = c.where(c.compare("lt", all[0], 0), std::numeric_limits<double>::quiet_NaN(), all[1]);
+  return {nan};
+}
+
+// --- spectra ---
+
+Results decompose_eigh(Builder& b, Node& node) {
+  return b.call_multi("aten._linalg_eigh", {first(node), node.arg("UPLO"), true});
+}
+Results decompose_eigvalsh(Builder& b, Node& node) {
+  return {b.call_multi("aten._linalg_eigh", {first(node), node.arg("UPLO"), false})[0]};
+}
+Results decompose_svd(Builder& b, Node& node) {
+  if (node.is("aten.linalg_svd.default"))
+    return b.call_multi("aten._linalg_svd", {first(node), node.arg("full_matrices"), true});
+  Results all = b.call_multi("aten._linalg_svd", {first(node), !node.boolean("some"), true});
+  require(node.boolean("compute_uv"), "svd without vectors: use linalg.svdvals");
+  return {all[0], all[1], transposed(b, all[2])};
+}
+Value* svdvals(Builder& b, Value* a) { return b.call_multi("aten._linalg_svd", {a, false, false})[1]; }
+Results decompose_svdvals(Builder& b, Node& node) { return {svdvals(b, first(node))}; }
+Results decompose_orgqr(Builder& b, Node& node) {
+  return {b.call("aten.linalg_householder_product", {first(node), node.tensor("input2")})};
+}
+
+double epsilon(DType dtype) {
+  return dtype == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+}
+// Singular values below max(atol, rtol * largest) count as zero; rtol is eps * max(m, n) unless one of both is given.
+Value* threshold(Compose& c, Node& node, Value* a, Value* values) {
+  auto given = [&](const char* name) { return node.op->parsed->find(name) >= 0 && !node.is_none(name); };
+  Value* largest = c.amax(values, {-1}, true);
+  auto as_column = [&](const char* name) -> Arg {
+    if (Value* tensor = tensor_or_null(node.arg(name))) return tensor->rank() ? c.b.unsqueeze(tensor, -1) : tensor;
+    return node.real(name);
+  };
+  for (const char* name : {"rcond", "tol"}) {
+    if (!given(name)) continue;
+    return std::string_view(name) == "tol" ? c.add(c.mul(largest, 0.0), as_column(name))
+                                           : c.mul(largest, as_column(name));
+  }
+  Value* relative = nullptr;
+  if (given("rtol")) {
+    relative = c.mul(largest, as_column("rtol"));
+  } else if (given("atol")) {
+    relative = c.mul(largest, 0.0);
+  } else {
+    const Sym size = sym_max(rows(a), columns(a));
+    const double unit = epsilon(a->dtype());
+    relative = size.is_const() ? c.mul(largest, unit * static_cast<double>(size.value()))
+                               : c.mul(largest, c.mul(c.tensor(size, a->dtype()), unit));
+  }
+  return given("atol") ? c.maximum(relative, as_column("atol")) : relative;
+}
+Results decompose_matrix_rank(Builder& b, Node& node) {
+  Compose c(b);
+  Value* a = first(node);
+  Value* values = svdvals(b, a);
+  return {c.sum(b.cast(c.compare("gt", values, threshold(c, node, a, values)), DType::i64), {-1})};
+}
+// V diag(1 / s) U^T over the singular values that count
+Results decompose_pinv(Builder& b, Node& node) {
+  Compose c(b);
+  Value* a = first(node);
+  Results all = b.call_multi("aten._linalg_svd", {a, false, true});
+  Value* counts = c.compare("gt", all[1], threshold(c, node, a, all[1]));
+  Value* reciprocal = c.where(counts, c.unary("aten.reciprocal", all[1]), 0.0);
+  Value* scaled = c.mul(transposed(b, all[2]), b.unsqueeze(reciprocal, -2));
+  return {c.matmul(scaled, transposed(b, all[0]))};
+}
+
+// --- powers and norms ---
+
+Results decompose_matrix_power(Builder& b, Node& node) {
+  Compose c(b);
+  Value* a = first(node);
+  int64_t n = node.static_integer("n");
+  require_square(a);
+  require(n > -4096 && n < 4096, "matrix_power: this exponent is not supported");
+  if (n == 0) return {b.expand(identity(c, rows(a), a->dtype()), a->sizes())};
+  if (n < 0) a = inverse(b, a);
+  Value* out = nullptr;
+  for (n = std::abs(n); n > 0; n /= 2) {
+    if (n % 2 != 0) out = out ? c.matmul(out, a) : a;
+    if (n > 1) a = c.matmul(a, a);
+  }
+  return {out};
+}
+Results decompose_matrix_exp(Builder& b, Node& node) { return {b.call("aten.linalg_matrix_exp", {first(node)})}; }
+
+Value* matrix_norm(Compose& c, Value* a, const Arg& order) {
+  std::vector<Arg> args{a, order};
+  return c.call(order.is<std::string>() ? "aten.linalg_matrix_norm.str_ord" : "aten.linalg_matrix_norm",
+                std::move(args));
+}
+Results decompose_cond(Builder& b, Node& node) {
+  Compose c(b);
+  Value* a = first(node);
+  const Arg& p = node.arg("p");
+  const std::optional<double> order = p.is<std::string>() ? std::nullopt : literal(p);
+  if (p.is<None>() || (order && std::abs(*order) == 2)) {
+    Value* values = svdvals(b, a);
+    const auto last = static_cast<int64_t>(values->rank()) - 1;
+    Value *largest = b.select(values, last, 0), *least = b.select(values, last, -1);
+    return {order && *order < 0 ? c.div(least, largest) : c.div(largest, least)};
+  }
+  return {c.mul(matrix_norm(c, a, p), matrix_norm(c, inverse(b, a), p))};
+}
+Results decompose_nuclear_norm(Builder& b, Node& node) {
+  Compose c(b);
+  Value* a = first(node);
+  require(node.op->parsed->find("dim") < 0 || a->rank() == 2, "nuclear_norm over chosen dimensions is not supported");
+  Value* norm = c.sum(svdvals(b, a), {-1});
+  return {node.boolean("keepdim") ? b.unsqueeze(b.unsqueeze(norm, -1), -1) : norm};
+}
+
+// --- tensors as matrices ---
+
+Results decompose_tensorinv(Builder& b, Node& node) {
+  Value* a = first(node);
+  const int64_t split = node.static_integer("ind");
+  require(split > 0 && split < static_cast<int64_t>(a->rank()), "tensorinv: ind is out of range");
+  const Sizes head(a->sizes().begin(), a->sizes().begin() + split), tail(a->sizes().begin() + split, a->sizes().end());
+  Sizes out = tail;
+  out.insert(out.end(), head.begin(), head.end());
+  return {b.reshape(inverse(b, b.reshape(a, {numel(head), numel(tail)})), std::move(out))};
+}
+Results decompose_tensorsolve(Builder& b, Node& node) {
+  Value *a = first(node), *right = node.tensor("other");
+  require(node.is_none("dims"), "tensorsolve with dims is not supported");
+  require(a->rank() >= right->rank(), "tensorsolve: the ranks do not fit");
+  Sizes tail(a->sizes().begin() + static_cast<int64_t>(right->rank()), a->sizes().end());
+  const Sym n = numel(right->sizes());
+  Results all = solve(b, b.reshape(a, {n, numel(tail)}), b.reshape(right, {n}), true, true);
+  return {b.reshape(all[0], std::move(tail))};
+}
+Results decompose_vecdot(Builder& b, Node& node) {
+  Compose c(b);
+  return {c.sum(c.mul(node.tensor("x"), node.tensor("y")), {node.static_integer("dim")})};
+}
+// Columns x^0, x^1, ..; the older operator counts down unless told otherwise.
+Results decompose_vander(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("x");
+  const bool rising = node.is("aten.linalg_vander.default") || node.boolean("increasing");
+  const Sym count = node.is_none("N") ? x->sizes().back() : node.integer("N");
+  Value* exponents = c.arange(count, DType::i64);
+  if (!rising) exponents = b.call("aten.flip", {exponents, Ints{0}});
+  return {b.call("aten.pow.Tensor_Tensor", {b.unsqueeze(x, -1), exponents})};
+}
+
+}  // namespace
+
+#define SOLVER(schema, infer, decompose, kernel) {schema, infer, decompose, kernel, kNoStock}
+const OpDef kFactorizationRows[] = {
+    SOLVER("aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor "
+           "pivots, Tensor info)",
+           infer_lu, nullptr, "aten::linalg_lu_factor_ex.out"),
+    SOLVER("aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, "
+           "Tensor LU, Tensor pivots, Tensor info)",
+           infer_solve_ex, decompose_solve_ex, "aten::_linalg_solve_ex.result"),
+    SOLVER("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
+           infer_with_info, nullptr, "aten::linalg_inv_ex.inverse"),
+    SOLVER("aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
+           infer_like_right_side, decompose_lu_solve, "aten::linalg_lu_solve.out"),
+    SOLVER("aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool "
+           "unitriangular=False) -> Tensor",
+           infer_like_right_side, decompose_solve_triangular, "aten::linalg_solve_triangular.out"),
+    SOLVER("aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor "
+           "info)",
+           infer_with_info, nullptr, "aten::linalg_cholesky_ex.L"),
+    SOLVER("aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", infer_determinant, nullptr,
+           "aten::_linalg_det.result"),
+    SOLVER("aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
+           infer_determinant, nullptr, "aten::_linalg_slogdet.sign"),
+    SOLVER("aten::linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)", infer_qr, nullptr,
+           "aten::linalg_qr.out"),
+    SOLVER("aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", infer_geqrf, nullptr, "aten::geqrf.a"),
+    SOLVER("aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor", infer_householder, nullptr,
+           "aten::linalg_householder_product.out"),
+    SOLVER("aten::_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor eigenvalues, Tensor "
+           "eigenvectors)",
+           infer_eigh, nullptr, "aten::_linalg_eigh.eigenvalues"),
+    SOLVER(
+        "aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor "
+        "U, Tensor S, Tensor Vh)",
+        infer_svd, nullptr, "aten::_linalg_svd.U"),
+    SOLVER("aten::linalg_matrix_exp(Tensor self) -> Tensor", infer_square_same, nullptr, "aten::linalg_matrix_exp.out"),
+    {"aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", nullptr, decompose_solve},
+    {"aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor "
+     "info)",
+     nullptr, decompose_solve},
+    {"aten::linalg_inv(Tensor A) -> Tensor", nullptr, decompose_inv},
+    {"aten::inverse(Tensor self) -> Tensor", nullptr, decompose_inv},
+    {"aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", nullptr,
+     decompose_lu_factor},
+    {"aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", nullptr, decompose_lu},
+    {"aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", nullptr, decompose_lu_solve},
+    {"aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) "
+     "-> (Tensor solution, Tensor cloned_coefficient)",
+     nullptr, decompose_old_triangular},
+    {"aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", nullptr, decompose_cholesky},
+    {"aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", nullptr, decompose_cholesky_solve},
+    {"aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor", nullptr, decompose_cholesky_inverse},
+    {"aten::linalg_det(Tensor A) -> Tensor", nullptr, decompose_det},
+    {"aten::det(Tensor self) -> Tensor", nullptr, decompose_det},
+    {"aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", nullptr, decompose_slogdet},
+    {"aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", nullptr, decompose_slogdet},
+    {"aten::logdet(Tensor self) -> Tensor", nullptr, decompose_logdet},
+    {"aten::linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)", nullptr,
+     decompose_eigh},
+    {"aten::linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor", nullptr, decompose_eigvalsh},
+    {"aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
+     nullptr, decompose_svd},
+    {"aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", nullptr,
+     decompose_svd},
+    {"aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", nullptr, decompose_svdvals},
+    {"aten::orgqr(Tensor self, Tensor input2) -> Tensor", nullptr, decompose_orgqr},
+    {"aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", nullptr,
+     decompose_matrix_rank},
+    {"aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", nullptr,
+     decompose_matrix_rank},
+    {"aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool "
+     "hermitian=False) -> Tensor",
+     nullptr, decompose_matrix_rank},
+    {"aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool "
+     "hermitian=False) -> Tensor",
+     nullptr, decompose_matrix_rank},
+    {"aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", nullptr, decompose_pinv},
+    {"aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", nullptr,
+     decompose_pinv},
+    {"aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> "
+     "Tensor",
+     nullptr, decompose_pinv},
+    {"aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) "
+     "-> Tensor",
+     nullptr, decompose_pinv},
+    {"aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor", nullptr, decompose_pinv},
+    {"aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", nullptr, decompose_cond},
+    {"aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", nullptr, decompose_cond},
+    {"aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", nullptr, decompose_nuclear_norm},
+    {"aten::matrix_power(Tensor self, int n) -> Tensor", nullptr, decompose_matrix_power},
+    {"aten::linalg_matrix_power(Tensor self, int n) -> Tensor", nullptr, decompose_matrix_power},
+    {"aten::matrix_exp(Tensor self) -> Tensor", nullptr, decompose_matrix_exp},
+    {"aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", nullptr, decompose_tensorinv},
+    {"aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", nullptr, decompose_tensorsolve},
+    {"aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", nullptr, decompose_vecdot},
+    {"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", nullptr, decompose_vander},
+    {"aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", nullptr, decompose_vander},
+};
+#undef SOLVER
+const size_t kFactorizationCount = std::size(kFactorizationRows);
+
+}  // namespace wick::compiler

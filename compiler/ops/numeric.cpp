@@ -1,0 +1,251 @@
+// Numerical calculus and order statistics: quantiles, trapezoids, gradients, and small tables of indices.
+#include <cmath>
+#include <limits>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+bool has_arg(const Node& node, const char* name) { return node.op->parsed->find(name) >= 0; }
+Value* from(Builder& b, Value* x, int64_t dim, int64_t start) {
+  return b.slice(x, dim, start, x->sizes()[static_cast<size_t>(dim)]);
+}
+Value* up_to(Builder& b, Value* x, int64_t dim, int64_t left_out) {
+  return b.slice(x, dim, 0, x->sizes()[static_cast<size_t>(dim)] - left_out);
+}
+
+// --- quantiles ---
+
+// Between which sorted elements a quantile lies: position q (count - 1) along the last dimension.
+Value* interpolate(Compose& c, Value* sorted, Value* position, const std::string& mode) {
+  Builder& b = c.b;
+  auto at = [&](Value* index) {
+    return b.call("aten.gather", {sorted, static_cast<int64_t>(sorted->rank()) - 1, b.cast(index, DType::i64)});
+  };
+  if (mode == "lower") return at(c.unary("aten.floor", position));
+  if (mode == "higher") return at(c.unary("aten.ceil", position));
+  if (mode == "nearest") return at(c.unary("aten.round", position));
+  Value *below = c.unary("aten.floor", position), *above = c.unary("aten.ceil", position);
+  if (mode == "midpoint") return c.mul(c.add(at(below), at(above)), 0.5);
+  require(mode == "linear", "quantile: unknown interpolation");
+  return c.call("aten.lerp.Tensor", {at(below), at(above), c.sub(position, below)});
+}
+
+// q is a number or a vector, whose results come first.
+Results decompose_quantile(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  require(x->dtype() == DType::f32 || x->dtype() == DType::f64, "quantile takes float32 and float64");
+  const bool skip_nan = node.op->name().starts_with("aten.nanquantile"), flat = node.is_none("dim");
+  Value* q = tensor_or_null(node.arg("q"));
+  const bool vector = q && q->rank() == 1;
+  if (!q) q = b.scalar(node.real("q"), x->dtype());
+  const size_t rank = x->rank();
+  int64_t dim = flat ? 0 : wrap_dim(node.static_integer("dim"), rank);
+  Value* rows = flat ? b.reshape(x, {numel(x->sizes())}) : rank == 0 ? b.reshape(x, {1}) : b.transpose(x, dim, -1);
+  const auto last = static_cast<int64_t>(rows->rank()) - 1;
+  Value* sorted = b.call_multi("aten.sort", {rows, last})[0];
+  Value* nan = c.unary("aten.isnan", rows);
+  Value* count = skip_nan ? b.cast(c.sum(c.logical_not(nan), {last}, true), x->dtype())
+                          : c.tensor(rows->sizes().back(), x->dtype());
+  Value* top = c.clamp(c.sub(count, 1), 0, None{});
+  Value* position = c.mul(vector ? q : b.reshape(q, {1}), top);
+  Sizes sizes = rows->sizes();
+  sizes.back() = vector ? q->sizes()[0] : Sym(1);
+  position = b.expand(position, sizes);
+  Value* out = interpolate(c, sorted, position, node.string("interpolation"));
+  if (!skip_nan) out = c.where(c.any(nan, {last}, true), std::numeric_limits<double>::quiet_NaN(), out, x->dtype());
+  // [.., Q] -> [Q, ..] with the reduced dimension kept, dropped, or all of them ones.
+  Value* front = b.unsqueeze(b.permute(out,
+                                       [&] {
+                                         std::vector<int64_t> order{last};
+                                         for (int64_t i = 0; i < last; ++i) order.push_back(i);
+                                         return order;
+                                       }()),
+                             static_cast<int64_t>(rows->rank()));
+  if (!flat && rank > 0) front = b.transpose(front, dim + 1, -1);
+  Sizes kept = front->sizes();
+  if (flat) kept.resize(1);
+  if (flat && node.boolean("keepdim")) kept.resize(rank + 1, Sym(1));
+  if (!flat && !node.boolean("keepdim")) kept.erase(kept.begin() + dim + 1);
+  if (!flat && rank == 0) kept.resize(1);
+  if (!vector) kept.erase(kept.begin());
+  return {b.reshape(front, std::move(kept))};
+}
+
+// --- integrals and slopes ---
+
+struct Steps {
+  Value* y;
+  int64_t dim;
+  Arg width;  // a number or a tensor of one step less than y
+};
+Steps steps_of(Builder& b, const Node& node) {
+  Compose c(b);
+  Value* y = node.tensor("y");
+  const int64_t dim = wrap_dim(node.static_integer("dim"), y->rank());
+  if (!has_arg(node, "x")) return {y, dim, node.arg("dx")};
+  Value* x = node.tensor("x");
+  int64_t along = dim;
+  if (x->rank() == 1) {
+    Sizes sizes(y->rank(), Sym(1));
+    sizes[static_cast<size_t>(dim)] = x->sizes()[0];
+    x = b.reshape(x, std::move(sizes));
+  } else {
+    along = wrap_dim(node.static_integer("dim"), x->rank());
+  }
+  return {y, dim, c.sub(from(b, x, along, 1), up_to(b, x, along, 1))};
+}
+// Twice the area between neighbours.
+Value* doubled_areas(Compose& c, const Steps& s) {
+  return c.mul(c.add(up_to(c.b, s.y, s.dim, 1), from(c.b, s.y, s.dim, 1)), s.width);
+}
+Results decompose_trapezoid(Builder& b, Node& node) {
+  Compose c(b);
+  const Steps s = steps_of(b, node);
+  return {c.div(c.sum(doubled_areas(c, s), {s.dim}), 2.0)};
+}
+Results decompose_cumulative_trapezoid(Builder& b, Node& node) {
+  Compose c(b);
+  const Steps s = steps_of(b, node);
+  return {c.div(b.call("aten.cumsum", {doubled_areas(c, s), s.dim}), 2.0)};
+}
+
+// Central differences inside, one-sided ones at the borders.
+Results decompose_gradient(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  require(node.static_integer("edge_order") == 1, "gradient with edge_order 2 is not supported");
+  std::vector<int64_t> dims = all_dims(x->rank());
+  if (has_arg(node, "dim") && node.is("aten.gradient.scalarint")) {
+    if (!node.is_none("dim")) dims = {node.static_integer("dim")};
+  } else {
+    dims = node.static_ints("dim");
+  }
+  const double h = !has_arg(node, "spacing") || node.is_none("spacing") ? 1 : node.real("spacing");
+  Results out;
+  for (int64_t dim : dims) {
+    dim = wrap_dim(dim, x->rank());
+    const Sym size = x->sizes()[static_cast<size_t>(dim)];
+    require(!size.is_const() || size.value() > 1, "gradient needs two elements");
+    auto element = [&](const Sym& i) { return b.slice(x, dim, i, i + 1); };
+    Value* inner = c.div(c.sub(from(b, x, dim, 2), up_to(b, x, dim, 2)), 2 * h);
+    Value *first = c.div(c.sub(element(1), element(0)), h),
+          *last = c.div(c.sub(element(size - 1), element(size - 2)), h);
+    out.push_back(c.cat({first, inner, last}, dim));
+  }
+  return out;
+}
+
+// --- tables ---
+
+// All choices of r of the elements, in order.
+Results decompose_combinations(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  require_rank(x, 1, "combinations: the input");
+  const int64_t r = node.static_integer("r");
+  require(x->sizes()[0].is_const() && r >= 0 && r < 64, "combinations of a dynamic size are not supported");
+  const int64_t n = x->sizes()[0].value(), gap = node.boolean("with_replacement") ? 0 : 1;
+  std::vector<int64_t> table, choice;
+  for (int64_t i = 0; i < r; ++i) choice.push_back(i * gap);
+  while (r > 0 && choice.back() < n) {
+    table.insert(table.end(), choice.begin(), choice.end());
+    require(table.size() < (size_t{1} << 22), "combinations: too many");
+    int64_t i = r - 1;
+    while (i > 0 && choice[static_cast<size_t>(i)] + 1 + (r - 1 - i) * gap >= n) --i;
+    ++choice[static_cast<size_t>(i)];
+    for (int64_t k = i + 1; k < r; ++k) choice[static_cast<size_t>(k)] = choice[static_cast<size_t>(k - 1)] + gap;
+  }
+  if (table.empty()) return {b.full({0}, 0, x->dtype())};
+  const Sym count(static_cast<int64_t>(table.size()) / r);
+  Value* index = c.constant_i64(table, {count * Sym(r)});
+  return {b.reshape(c.index_select(x, 0, index), {count, r})};
+}
+
+// The first `size` non-zero places, in order; rows beyond their number hold fill_value.
+Results decompose_nonzero_static(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const Sym size = node.integer("size"), count = numel(x->sizes());
+  Value* set = b.cast(b.reshape(c.compare("ne", x, 0), {count}), DType::i64);
+  Value* number = c.sub(b.call("aten.cumsum", {set, 0}), 1);
+  Value* wanted = c.logical_and(c.compare("ne", set, 0), c.compare("lt", number, size));
+  Value* spare = c.tensor(size, DType::i64);
+  Value* target = b.call("aten.where.self", {wanted, number, spare});
+  Value* places =
+      b.call("aten.scatter.src", {b.full({size + 1}, -1, DType::i64), 0, target, c.arange(count, DType::i64)});
+  places = b.slice(places, 0, 0, size);
+  Value* found = c.compare("ge", places, 0);
+  Values columns;
+  Sym stride = count;
+  for (const Sym& extent : x->sizes()) {
+    stride = floor_div(stride, extent);
+    Value* column =
+        c.remainder(c.div_mode(places, c.tensor(stride, DType::i64), "floor"), c.tensor(extent, DType::i64));
+    columns.push_back(b.call("aten.where.self", {found, column, c.tensor(node.arg("fill_value"), DType::i64)}));
+  }
+  if (columns.empty()) return {b.full({size, 0}, 0, DType::i64)};
+  return {c.stack(columns, 1)};
+}
+
+Results decompose_diagflat(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  return {Compose(b).call("aten.diag_embed", {b.reshape(x, {numel(x->sizes())}), node.arg("offset")})};
+}
+
+// As scatter_reduce with one index for a whole slice.
+Results decompose_index_reduce(Builder& b, Node& node) {
+  Value *x = node.tensor("self"), *source = node.tensor("source");
+  const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
+  Sizes column(x->rank(), Sym(1));
+  Value* index = node.tensor("index");
+  column[static_cast<size_t>(dim)] = index->sizes()[0];
+  Value* wide = b.expand(b.reshape(b.cast(index, DType::i64), std::move(column)), source->sizes());
+  return {b.call("aten.scatter_reduce.two", {x, dim, wide, source, node.arg("reduce"), node.arg("include_self")})};
+}
+
+}  // namespace
+
+const OpDef kNumericRows[] = {
+    {"aten::quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> "
+     "Tensor",
+     nullptr, decompose_quantile},
+    {"aten::quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") "
+     "-> Tensor",
+     nullptr, decompose_quantile},
+    {"aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> "
+     "Tensor",
+     nullptr, decompose_quantile},
+    {"aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "
+     "interpolation=\"linear\") -> Tensor",
+     nullptr, decompose_quantile},
+    {"aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", nullptr, decompose_trapezoid},
+    {"aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", nullptr, decompose_trapezoid},
+    {"aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", nullptr, decompose_trapezoid},
+    {"aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor", nullptr, decompose_trapezoid},
+    {"aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", nullptr,
+     decompose_cumulative_trapezoid},
+    {"aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", nullptr,
+     decompose_cumulative_trapezoid},
+    {"aten::gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]",
+     nullptr, decompose_gradient},
+    {"aten::gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]", nullptr,
+     decompose_gradient},
+    {"aten::gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]", nullptr, decompose_gradient},
+    {"aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", nullptr,
+     decompose_combinations},
+    {"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nullptr,
+     decompose_nonzero_static},
+    {"aten::diagflat(Tensor self, int offset=0) -> Tensor", nullptr, decompose_diagflat},
+    {"aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> "
+     "Tensor",
+     nullptr, decompose_index_reduce},
+};
+const size_t kNumericCount = std::size(kNumericRows);
+
+}  // namespace wick::compiler

@@ -1,0 +1,207 @@
+// Kernels over batches of matrices: each matrix is widened to double, factored, and rounded once.
+#include "runtime/kernels/linear_algebra/dense.h"
+#include "runtime/kernels/linear_algebra/matrices.h"
+
+namespace wick {
+namespace kernels {
+
+void linalg_lu_factor_ex_out(KernelContext& context, Span<EValue*> args) {
+  MatrixReader a;
+  if (!a.init(context, *args[0]->tensor)) return;
+  const int64_t count = a.rows < a.columns ? a.rows : a.columns;
+  MatrixWriter lu, pivots, info;
+  if (!lu.init(context, *args[3]->tensor, a, a.rows, a.columns) ||
+      !pivots.init(context, *args[4]->tensor, a, count, -1, true) ||
+      !info.init(context, *args[5]->tensor, a, -1, -1, true))
+    return;
+  double* matrix = context.allocate_temp_array<double>(a.area());
+  if (!matrix) return;
+  for (int64_t i = 0; i < a.batch; ++i) {
+    a.load(i, matrix);
+    const int64_t bad = dense::lu(matrix, a.rows, a.columns, args[1]->boolean, pivots.ints(i));
+    if (bad != 0 && args[2]->boolean) return context.fail(Error::InvalidArgument, "lu: a matrix is singular");
+    info.ints(i)[0] = static_cast<int32_t>(bad);
+    lu.store(i, matrix);
+  }
+  lu.finish();
+  pivots.finish();
+  info.finish();
+}
+
+/// (A, B, left, check; X, LU, pivots, info): A [.., n, n], B [.., n, k] or [.., k, n] with the same leading sizes.
+void linalg_solve_ex_out(KernelContext& context, Span<EValue*> args) {
+  MatrixReader a, b;
+  if (!a.init_square(context, *args[0]->tensor) || !b.init(context, *args[1]->tensor)) return;
+  const bool left = args[2]->boolean;
+  if (!require(context, b.batch == a.batch && (left ? b.rows : b.columns) == a.rows, "solve: sizes do not fit")) return;
+  MatrixWriter out, lu, pivots, info;
+  if (!out.init(context, *args[4]->tensor, b, b.rows, b.columns) ||
+      !lu.init(context, *args[5]->tensor, a, a.rows, a.rows) ||
+      !pivots.init(context, *args[6]->tensor, a, a.rows, -1, true) ||
+      !info.init(context, *args[7]->tensor, a, -1, -1, true))
+    return;
+  double* matrix = context.allocate_temp_array<double>(a.area());
+  double* right = context.allocate_temp_array<double>(b.area());
+  if (!matrix || !right) return;
+  for (int64_t i = 0; i < a.batch; ++i) {
+    a.load(i, matrix);
+    b.load(i, right, !left);
+    const int64_t bad = dense::lu(matrix, a.rows, a.rows, true, pivots.ints(i));
+    if (bad != 0 && args[3]->boolean) return context.fail(Error::InvalidArgument, "solve: a matrix is singular");
+    info.ints(i)[0] = static_cast<int32_t>(bad);
+    dense::lu_solve(matrix, pivots.ints(i), a.rows, right, left ? b.columns : b.rows, !left);
+    lu.store(i, matrix);
+    out.store(i, right, !left);
+  }
+  for (MatrixWriter* writer : {&out, &lu, &pivots, &info}) writer->finish();
+}
+
+void linalg_inv_ex_out(KernelContext& context, Span<EValue*> args) {
+  MatrixReader a;
+  if (!a.init_square(context, *args[0]->tensor)) return;
+  MatrixWriter out, info;
+  if (!out.init(context, *args[2]->tensor, a, a.rows, a.rows) || !info.init(context, *args[3]->tensor, a, -1, -1, true))
+    return;
+  double* matrix = context.allocate_temp_array<double>(a.area());
+  double* inverse = context.allocate_temp_array<double>(a.area());
+  int32_t* pivots = context.allocate_temp_array<int32_t>(static_cast<size_t>(a.rows));
+  if (!matrix || !inverse || !pivots) return;
+  for (int64_t i = 0; i < a.batch; ++i) {
+    a.load(i, matrix);
+    const int64_t bad = dense::lu(matrix, a.rows, a.rows, true, pivots);
+    if (bad != 0 && args[1]->boolean) return context.fail(Error::InvalidArgument, "inverse: a matrix is singular");
+    info.ints(i)[0] = static_cast<int32_t>(bad);
+    for (int64_t j = 0; j < a.rows * a.rows; ++j) inverse[j] = j % (a.rows + 1) == 0 ? 1 : 0;
+    dense::lu_solve(matrix, pivots, a.rows, inverse, a.rows, false);
+    out.store(i, inverse);
+  }
+  out.finish();
+  info.finish();
+}
+
+void linalg_lu_solve_out(KernelContext& context, Span<EValue*> args) {
+  MatrixReader lu, b;
+  const Tensor& pivots = *args[1]->tensor;
+  if (!lu.init_square(context, *args[0]->tensor) || !b.init(context, *args[2]->tensor)) return;
+  const bool left = args[3]->boolean, adjoint = args[4]->boolean;
+  if (!require(context, b.batch == lu.batch && (left ? b.rows : b.columns) == lu.rows, "lu_solve: sizes do not fit") ||
+      !require(context, static_cast<int64_t>(pivots.numel) == lu.batch * lu.rows, "lu_solve: pivots do not fit") ||
+      !require_dtype(context, pivots, DType::i32, "lu_solve: pivots are i32"))
+    return;
+  const auto* swaps = static_cast<const int32_t*>(contiguous_data(context, pivots));
+  MatrixWriter out;
+  double* matrix = context.allocate_temp_array<double>(lu.area());
+  double* right = context.allocate_temp_array<double>(b.area());
+  if (!swaps || !matrix || !right || !out.init(context, *args[5]->tensor, b, b.rows, b.columns)) return;
+  for (size_t i = 0; i < pivots.numel; ++i) {
+    if (!require(context, swaps[i] >= 1 && swaps[i] <= lu.rows, "lu_solve: a pivot is out of range")) return;
+  }
+  for (int64_t i = 0; i < lu.batch; ++i) {
+    lu.load(i, matrix);
+    b.load(i, right, !left);
+    dense::lu_solve(matrix, swaps + i * lu.rows, lu.rows, right, left ? b.columns : b.rows, adjoint == left);
+    out.store(i, right, !left);
+  }
+  out.finish();
+}
+
+void linalg_solve_triangular_out(KernelContext& context, Span<EValue*> args) {
+  MatrixReader a, b;
+  if (!a.init_square(context, *args[0]->tensor) || !b.init(context, *args[1]->tensor)) return;
+  const bool left = args[3]->boolean;
+  if (!require(context, b.batch == a.batch && (left ? b.rows : b.columns) == a.rows, "solve: sizes do not fit")) return;
+  MatrixWriter out;
+  double* matrix = context.allocate_temp_array<double>(a.area());
+  double* right = context.allocate_temp_array<double>(b.area());
+  if (!matrix || !right || !out.init(context, *args[5]->tensor, b, b.rows, b.columns)) return;
+  for (int64_t i = 0; i < a.batch; ++i) {
+    a.load(i, matrix);
+    b.load(i, right, !left);
+    dense::solve_triangular(matrix, a.rows, {args[2]->boolean, args[4]->boolean, !left}, right,
+                            left ? b.columns : b.rows);
+    out.store(i, right, !left);
+  }
+  out.finish();
+}
+
+void linalg_cholesky_ex_out(KernelContext& context, Span<EValue*> args) {
+  MatrixReader a;
+  if (!a.init_square(context, *args[0]->tensor)) return;
+  MatrixWriter out, info;
+  if (!out.init(context, *args[3]->tensor, a, a.rows, a.rows) || !info.init(context, *args[4]->tensor, a, -1, -1, true))
+    return;
+  double* matrix = context.allocate_temp_array<double>(a.area());
+  if (!matrix) return;
+  for (int64_t i = 0; i < a.batch; ++i) {
+    a.load(i, matrix, args[1]->boolean);
+    const int64_t bad = dense::cholesky(matrix, a.rows);
+    if (bad != 0 && args[2]->boolean)
+      return context.fail(Error::InvalidArgument, "cholesky: a matrix is not positive definite");
+    info.ints(i)[0] = static_cast<int32_t>(bad);
+    out.store(i, matrix, args[1]->boolean);
+  }
+  out.finish();
+  info.finish();
+}
+
+namespace {
+// sign and log |det| of a matrix from its factors.
+struct Determinant {
+  double sign = 1, log = 0, value = 1;
+};
+Determinant determinant(const double* lu, const int32_t* pivots, int64_t n) {
+  Determinant out;
+  for (int64_t i = 0; i < n; ++i) {
+    const double d = lu[i * n + i];
+    out.value *= pivots[i] == i + 1 ? d : -d;
+    out.sign *= (pivots[i] == i + 1 ? 1 : -1) * (d > 0 ? 1 : d < 0 ? -1 : d);
+    out.log += math::log(math::abs(d));
+  }
+  return out;
+}
+}  // namespace
+
+/// (A; det, LU, pivots) or (A; sign, log |det|, LU, pivots).
+static void determinants(KernelContext& context, Span<EValue*> args, bool logarithm) {
+  MatrixReader a;
+  if (!a.init_square(context, *args[0]->tensor)) return;
+  MatrixWriter first, second, lu, pivots;
+  const size_t rest = logarithm ? 3 : 2;
+  if (!first.init(context, *args[1]->tensor, a, -1, -1) ||
+      (logarithm && !second.init(context, *args[2]->tensor, a, -1, -1)) ||
+      !lu.init(context, *args[rest]->tensor, a, a.rows, a.rows) ||
+      !pivots.init(context, *args[rest + 1]->tensor, a, a.rows, -1, true))
+    return;
+  double* matrix = context.allocate_temp_array<double>(a.area());
+  if (!matrix) return;
+  for (int64_t i = 0; i < a.batch; ++i) {
+    a.load(i, matrix);
+    dense::lu(matrix, a.rows, a.rows, true, pivots.ints(i));
+    const Determinant d = determinant(matrix, pivots.ints(i), a.rows);
+    first.store(i, logarithm ? &d.sign : &d.value);
+    if (logarithm) second.store(i, &d.log);
+    lu.store(i, matrix);
+  }
+  for (MatrixWriter* writer : {&first, &lu, &pivots}) writer->finish();
+  if (logarithm) second.finish();
+}
+void linalg_det_out(KernelContext& context, Span<EValue*> args) { determinants(context, args, false); }
+void linalg_slogdet_out(KernelContext& context, Span<EValue*> args) { determinants(context, args, true); }
+
+void linalg_matrix_exp_out(KernelContext& context, Span<EValue*> args) {
+  MatrixReader a;
+  MatrixWriter out;
+  if (!a.init_square(context, *args[0]->tensor) || !out.init(context, *args[1]->tensor, a, a.rows, a.rows)) return;
+  double* matrix = context.allocate_temp_array<double>(a.area());
+  double* work = context.allocate_temp_array<double>(3 * a.area());
+  if (!matrix || !work) return;
+  for (int64_t i = 0; i < a.batch; ++i) {
+    a.load(i, matrix);
+    dense::exponential(matrix, a.rows, work);
+    out.store(i, matrix);
+  }
+  out.finish();
+}
+
+}  // namespace kernels
+}  // namespace wick

@@ -1,0 +1,79 @@
+#include <random>
+
+#include "common/math/math.h"
+#include "runtime/kernels/kernel_test_support.h"
+#include "runtime/kernels/linear_algebra/dense.h"
+
+namespace wick::test {
+namespace {
+
+std::vector<double> random_matrix(uint32_t seed, int64_t count) {
+  std::mt19937 rng(seed);
+  std::vector<double> out(static_cast<size_t>(count));
+  for (double& v : out) v = (static_cast<double>(rng() % 2001) - 1000) / 500;
+  return out;
+}
+
+TEST(Dense, SingularValuesRebuildTheMatrixEvenOfLowRank) {
+  for (const bool low_rank : {false, true}) {
+    const int64_t m = 6, n = 4;
+    std::vector<double> a = random_matrix(3, m * n), s(4), v(16);
+    if (low_rank)
+      for (int64_t i = 0; i < m; ++i) a[static_cast<size_t>(i * n + 3)] = 2 * a[static_cast<size_t>(i * n)];
+    const std::vector<double> before = a;
+    dense::singular_values(a.data(), m, n, s.data(), v.data());
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < n; ++k)
+          sum += a[static_cast<size_t>(i * n + k)] * s[static_cast<size_t>(k)] * v[static_cast<size_t>(j * n + k)];
+        EXPECT_NEAR(sum, before[static_cast<size_t>(i * n + j)], 1e-13);
+      }
+    }
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t k = 0; k < n; ++k) {
+        double dot = 0;
+        for (int64_t i = 0; i < m; ++i) dot += a[static_cast<size_t>(i * n + j)] * a[static_cast<size_t>(i * n + k)];
+        EXPECT_NEAR(dot, j == k ? 1 : 0, 1e-13);
+      }
+    }
+  }
+}
+
+TEST(Dense, NotANumberEndsTheRotations) {
+  std::vector<double> a(9, math::kNaN), values(3), v(9);
+  dense::eigen_symmetric(a.data(), 3, values.data(), v.data());
+  EXPECT_TRUE(std::isnan(values[0]));
+}
+
+TEST(Factorizations, ASingularMatrixIsRefusedOnlyIfErrorsAreChecked) {
+  TestTensor a = make(DType::f32, {2, 2}, {1, 2, 2, 4}), out = make_out(DType::f32, {2, 2}),
+             info = make_out(DType::i32, {});
+  EXPECT_EQ(call("aten::linalg_inv_ex.inverse", {a, true, out, info}), Error::InvalidArgument);
+  EXPECT_EQ(call("aten::linalg_inv_ex.inverse", {a, false, out, info}), Error::Ok);
+  EXPECT_EQ(ints(info), std::vector<int64_t>{2});
+}
+
+TEST(Factorizations, MatricesThatDoNotFitAreRefused) {
+  TestTensor square = make(DType::f32, {2, 2}, {1, 2, 3, 4}), wide = make(DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6}),
+             vector = make(DType::f32, {2}, {1, 2}), out = make_out(DType::f32, {2, 2}),
+             number = make_out(DType::f32, {}), lu = make_out(DType::f32, {2, 2}), pivots = make_out(DType::i32, {2});
+  EXPECT_EQ(call("aten::_linalg_det.result", {wide, number, lu, pivots}), Error::InvalidArgument);
+  EXPECT_EQ(call("aten::_linalg_det.result", {vector, number, lu, pivots}), Error::InvalidArgument);
+  EXPECT_EQ(call("aten::linalg_solve_triangular.out", {square, vector, true, true, false, out}),
+            Error::InvalidArgument);
+  EXPECT_EQ(call("aten::_linalg_det.result", {square, number, lu, pivots}), Error::Ok);
+  EXPECT_NEAR(values(number)[0], -2, 1e-6);
+}
+
+TEST(Factorizations, PivotsOutsideTheMatrixAreRefused) {
+  TestTensor lu = make(DType::f32, {2, 2}, {1, 2, 3, 4}), right = make(DType::f32, {2, 1}, {1, 2}),
+             out = make_out(DType::f32, {2, 1});
+  for (const int64_t wrong : {0, 3, -1}) {
+    TestTensor pivots = make_ints(DType::i32, {2}, {1, wrong});
+    EXPECT_EQ(call("aten::linalg_lu_solve.out", {lu, pivots, right, true, false, out}), Error::InvalidArgument);
+  }
+}
+
+}  // namespace
+}  // namespace wick::test

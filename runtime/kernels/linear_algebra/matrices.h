@@ -1,0 +1,86 @@
+// Reads and writes batches of matrices as doubles.
+#pragma once
+#include "common/math/math.h"
+#include "runtime/kernels/movement/arguments.h"
+
+namespace wick {
+namespace kernels {
+
+/// The matrices in the last two dimensions of an f32 or f64 tensor.
+struct MatrixReader {
+  const void* data = nullptr;
+  DType dtype = DType::f32;
+  int lead = 0;  // leading dimensions
+  int64_t sizes[kMaxRank] = {};
+  int64_t batch = 1, rows = 0, columns = 0;
+
+  bool init(KernelContext& context, const Tensor& tensor) {
+    if (!require(context, tensor.rank >= 2, "a matrix needs two dimensions")) return false;
+    if (tensor.dtype != DType::f32 && tensor.dtype != DType::f64) {
+      context.fail(Error::InvalidType, "matrices must be f32 or f64");
+      return false;
+    }
+    lead = tensor.rank - 2;
+    for (int d = 0; d < lead; ++d) batch *= sizes[d] = tensor.sizes[d];
+    rows = tensor.sizes[lead];
+    columns = tensor.sizes[lead + 1];
+    dtype = tensor.dtype;
+    data = contiguous_data(context, tensor);
+    return data != nullptr || tensor.numel == 0;
+  }
+  bool init_square(KernelContext& context, const Tensor& tensor) {
+    return init(context, tensor) && require(context, rows == columns, "a matrix is not square");
+  }
+  size_t area() const { return static_cast<size_t>(rows * columns); }
+  /// Matrix i as doubles, row-major, or its transpose.
+  void load(int64_t i, double* out, bool transposed = false) const {
+    for (int64_t k = 0; k < rows * columns; ++k) {
+      const int64_t at = i * rows * columns + k;
+      out[transposed ? k % columns * rows + k / columns : k] =
+          dtype == DType::f32 ? static_cast<double>(static_cast<const float*>(data)[at])
+                              : static_cast<const double*>(data)[at];
+    }
+  }
+};
+
+/// A result with the leading dimensions of a reader and up to two more; -1 leaves one out. Numbers, or i32 indices.
+struct MatrixWriter {
+  KernelContext* context = nullptr;
+  Tensor* tensor = nullptr;
+  void* data = nullptr;
+  int64_t rows = 1, columns = 1;
+
+  bool init(KernelContext& kernel, Tensor& out, const MatrixReader& like, int64_t own_rows, int64_t own_columns,
+            bool indices = false) {
+    context = &kernel;
+    tensor = &out;
+    int64_t sizes[kMaxRank];
+    int rank = 0;
+    for (; rank < like.lead; ++rank) sizes[rank] = like.sizes[rank];
+    if (own_rows >= 0) sizes[rank++] = rows = own_rows;
+    if (own_columns >= 0) sizes[rank++] = columns = own_columns;
+    if (!require_dtype(kernel, out, indices ? DType::i32 : like.dtype, "a result has another dtype") ||
+        !resize_out(kernel, out, sizes, rank))
+      return false;
+    data = contiguous_target(kernel, out);
+    return data != nullptr || out.numel == 0;
+  }
+  int32_t* ints(int64_t i) { return static_cast<int32_t*>(data) + i * rows * columns; }
+  /// Matrix i from doubles, row-major, or from the doubles of its transpose.
+  void store(int64_t i, const double* in, bool transposed = false) {
+    for (int64_t k = 0; k < rows * columns; ++k) {
+      const double value = in[transposed ? k % columns * rows + k / columns : k];
+      const int64_t at = i * rows * columns + k;
+      if (tensor->dtype == DType::f32)
+        static_cast<float*>(data)[at] = static_cast<float>(value);
+      else
+        static_cast<double*>(data)[at] = value;
+    }
+  }
+  void finish() {
+    if (tensor->numel > 0) store_contiguous(*context, *tensor, data);
+  }
+};
+
+}  // namespace kernels
+}  // namespace wick
