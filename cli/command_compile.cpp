@@ -52,6 +52,7 @@ std::string report_json(const compiler::CompileResult& result, double compile_ms
     json.end();
     json.field("arena_bytes", method.arena_bytes);
     json.field("arena_lower_bound_bytes", method.arena_lower_bound_bytes);
+    json.field("above_lower_bound", method.above_lower_bound);
     json.key("not_stock");
     json.array();
     for (const std::string& name : method.not_stock) json.value(name);
@@ -175,6 +176,7 @@ int compile_command(const CompileFlags& flags) {
   for (const compiler::MethodReport& method : result->methods) {
     fmt::print("{}: {} kernel calls, arena {} bytes (lower bound {})\n", method.name, method.kernels,
                method.arena_bytes, method.arena_lower_bound_bytes);
+    if (!method.above_lower_bound.empty()) fmt::print(stderr, "note: {}\n", method.above_lower_bound);
     for (const std::string& name : method.not_stock)
       fmt::print(stderr, "note: {} runs on Wick's kernels only, not on stock ExecuTorch's\n", name);
   }

@@ -45,6 +45,9 @@ std::string kernel_reason(const std::string& key) {
   return stock_has_kernel(key) ? "stock has this operator too" : "only Wick has this operator";
 }
 
+// Such a call always fails; checks that do not hold jump to it.
+std::string check_reason(std::string_view message) { return fmt::format("stops the program: {}", message); }
+
 MethodExplained explain_statement(const compiler::Statement& statement) {
   MethodExplained explained;
   explained.name = statement.name;
@@ -57,7 +60,7 @@ MethodExplained explain_statement(const compiler::Statement& statement) {
       const compiler::Operator& op = statement.operators[instruction.op];
       row.what = op.overload.empty() ? op.name : op.name + "." + op.overload;
       row.where = "portable";
-      row.why = kernel_reason(row.what);
+      row.why = instruction.check.empty() ? kernel_reason(row.what) : check_reason(instruction.check);
     } else {
       row.what = instruction.kind == compiler::Instruction::Kind::move ? "move" : "jump";
       row.where = "executor";
@@ -90,7 +93,8 @@ MethodExplained explain_method(const MethodMeta& method) {
       if (instruction.kind == InstructionKind::kernel) {
         row.what = operator_text(method.op(instruction.target));
         row.where = "portable";
-        row.why = kernel_reason(row.what);
+        const char* check = method.check_message(chain, i);
+        row.why = check ? check_reason(check) : kernel_reason(row.what);
         const bool copy = row.what == "aten::clone.out" || row.what == "aten::copy_" || row.what == "aten::copy.out";
         explained.copies += copy;
         if (copy) row.why += "; a copy";
@@ -123,6 +127,7 @@ void print_method(const MethodExplained& method) {
              heading(fmt::format("arena of {}: {} bytes, lower bound {} bytes", compiler::printable(method.name),
                                  method.arena.arena_bytes, method.arena.lower_bound_bytes)),
              to_text(method.arena));
+  if (!method.arena.above_lower_bound.empty()) fmt::print("{}\n", method.arena.above_lower_bound);
   fmt::print("{}", heading(fmt::format("peak at instruction {}: {} bytes alive", peak.instruction, peak.live_bytes)));
   Table owners({">bytes", ">offset", "holds"});
   for (const ArenaBlock* block : peak.owners) {
@@ -136,6 +141,7 @@ void write_arena(const ArenaPicture& arena, JsonWriter& json) {
   const Peak peak = peak_of(arena);
   json.field("arena_bytes", arena.arena_bytes);
   json.field("arena_lower_bound_bytes", arena.lower_bound_bytes);
+  json.field("above_lower_bound", arena.above_lower_bound);
   json.field("peak_instruction", static_cast<uint64_t>(peak.instruction));
   json.field("peak_live_bytes", peak.live_bytes);
   json.key("arena");

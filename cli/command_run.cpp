@@ -109,9 +109,8 @@ Status run_once(const RunFlags& flags, Session& session, RunProgress& progress) 
     fmt::print(stderr, "note: no -i, so the inputs are random (seed {})\n", flags.seed);
   std::vector<HostValue> outputs;
   progress.watch(meta);
-  const Status executed = session.execute(method, inputs, &outputs);
+  RETURN_IF_ERROR(session.execute(method, inputs, &outputs));
   progress.finish();
-  RETURN_IF_ERROR(executed);
   const std::vector<NamedArray> arrays = output_arrays(facts, std::move(outputs));
   if (!flags.output.empty()) {
     RETURN_IF_ERROR(write_arrays(flags.output, arrays));

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "compiler/support/failure.h"
+#include "compiler/support/limits.h"
 
 namespace {
 
@@ -20,6 +21,10 @@ int run(int argc, char** argv) {
   app.footer(kExitCodes);
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::help);
+  app.fallthrough();
+  std::vector<std::string> limit_texts;
+  app.add_option("--limit", limit_texts, "NAME=N: raise (or lower) a limit on what a file may ask for; may repeat")
+      ->allow_extra_args(false);
   wick::cli::Action action;
   wick::cli::add_compile(app, action);
   wick::cli::add_run(app, action);
@@ -39,6 +44,12 @@ int run(int argc, char** argv) {
     diag.help = "wick --help, or wick COMMAND --help";
     return wick::cli::report(diag);
   }
+  wick::compiler::Limits limits;
+  for (const std::string& text : limit_texts) {
+    const wick::compiler::Status status = set_limit(text, limits);
+    if (!status.ok()) return wick::cli::report(status.diag());
+  }
+  const wick::compiler::LimitScope scope(limits);
   return action();
 }
 

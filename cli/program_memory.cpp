@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cli/text.h"
+#include "compiler/plan/memory_plan.h"
 #include "compiler/support/diag.h"
 
 namespace wick::cli {
@@ -94,6 +95,7 @@ ArenaPicture arena_picture(const compiler::Statement& statement) {
   ArenaPicture picture;
   picture.arena_bytes = statement.arena_bytes;
   picture.lower_bound_bytes = statement.arena_lower_bound_bytes;
+  picture.above_lower_bound = compiler::above_lower_bound(statement);
   picture.num_instructions = static_cast<uint32_t>(statement.instructions.size());
   for (const compiler::Storage& storage : statement.storages) {
     const bool state = storage.kind == compiler::Storage::Kind::state;

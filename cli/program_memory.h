@@ -18,6 +18,7 @@ struct ArenaBlock {
 
 struct ArenaPicture {
   uint64_t arena_bytes = 0, lower_bound_bytes = 0;
+  std::string above_lower_bound;  // what keeps the arena above it, if the plan is known
   uint32_t num_instructions = 0;
   std::vector<ArenaBlock> blocks;  // by offset, then time
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/support/limits.h"
 #include "compiler/support/result.h"
 #include "wick/kernel.h"
 
@@ -25,13 +26,13 @@ HostTensor host_tensor(const Value& constant);
 HostTensor host_tensor(TensorType type, std::vector<uint8_t> bytes);
 
 struct EvaluateOptions {
-  KernelTable kernels;                            // empty: all portable kernels
-  IsaLevel isa = IsaLevel::baseline;              // baseline: the same bits on every host
-  RandomState* random = nullptr;                  // null: nodes that draw random numbers are refused
-  const SymValues* symbols = nullptr;             // values of the symbols in sizes and integer arguments
-  const SymRanges* ranges = nullptr;              // bounds of sizes that only the kernel knows
-  uint64_t max_result_bytes = uint64_t{4} << 30;  // of all results together
-  uint64_t max_temp_bytes = uint64_t{1} << 30;    // scratch memory a kernel may ask for
+  KernelTable kernels;                               // empty: all portable kernels
+  IsaLevel isa = IsaLevel::baseline;                 // baseline: the same bits on every host
+  RandomState* random = nullptr;                     // null: nodes that draw random numbers are refused
+  const SymValues* symbols = nullptr;                // values of the symbols in sizes and integer arguments
+  const SymRanges* ranges = nullptr;                 // bounds of sizes that only the kernel knows
+  uint64_t max_result_bytes = limits().arena_bytes;  // of all results together
+  uint64_t max_temp_bytes = limits().folding_bytes;  // scratch memory a kernel may ask for
 };
 
 /// Gives the value of an operand, or null if there is none; it must stay where it is until evaluate_node returns.

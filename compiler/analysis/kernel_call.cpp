@@ -101,7 +101,8 @@ Tensor* KernelCall::result_tensor(const Value& value) {
   held.tensor.capacity_bytes = held.tensor.nbytes();
   result_bytes_ += held.tensor.nbytes();
   if (result_bytes_ > options_.max_result_bytes) {
-    fail(Diag(Code::limit, fmt::format("the results of {} need {} bytes", node_.op->name(), result_bytes_))
+    fail(over_limit(&Limits::arena_bytes, fmt::format("the results of {} need too much memory", node_.op->name()),
+                    fmt::format("{} bytes", result_bytes_))
              .in(where_of(node_)));
   }
   held.bytes = std::make_shared<std::vector<uint8_t>>(held.tensor.nbytes());

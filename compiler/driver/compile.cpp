@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
 #include "compiler/import/archive.h"
 #include "compiler/ops/stock_limits.h"
 #include "compiler/passes/pipeline.h"
@@ -23,6 +27,7 @@ MethodReport report_of(const Statement& statement, const CompileOptions& options
   report.name = statement.name;
   report.arena_bytes = statement.arena_bytes;
   report.arena_lower_bound_bytes = statement.arena_lower_bound_bytes;
+  report.above_lower_bound = above_lower_bound(statement);
   report.not_stock = statement.not_stock;
   for (const Instruction& instruction : statement.instructions) {
     if (instruction.kind != Instruction::Kind::kernel) continue;
@@ -47,13 +52,60 @@ Status name_file(Status status, const std::string& file) {
   return status;
 }
 
-Result<Statement> compile_method(const CompileBytes& input, const CompileOptions& options) {
+// Time from one call to the next.
+class Clock {
+ public:
+  uint64_t lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(now - std::exchange(start_, now));
+    return static_cast<uint64_t>(time.count());
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+void add_pass_times(const std::vector<PassTiming>& timings, std::vector<StageTime>& stages) {
+  for (const PassTiming& timing : timings) {
+    const auto same = [&](const StageTime& stage) { return stage.stage == timing.pass; };
+    auto stage = std::find_if(stages.begin(), stages.end(), same);
+    if (stage == stages.end()) stage = stages.insert(stages.end(), {std::string(timing.pass), 0});
+    stage->time_ns += timing.time_ns;
+  }
+}
+
+Status run_passes(Function& function, const CompileOptions& options, const FileMap* map,
+                  std::vector<PassTiming>* timings) {
+  PipelineOptions pipeline;
+  pipeline.keep = portable_keep(options.profile);
+  pipeline.skip = options.skip_passes;
+  pipeline.timings = timings;
+  pipeline.on_begin = options.on_begin;
+  if (map) pipeline.release = [map](Span<const uint8_t> bytes) { map->release(bytes); };
+  if (options.on_stage)
+    pipeline.on_changed = [&](std::string_view pass, const Graph& graph) {
+      options.on_stage(function.name, pass, graph);
+    };
+  return run_pipeline(*function.graph, pipeline);
+}
+
+Result<Statement> compile_method(const CompileBytes& input, const CompileOptions& options,
+                                 std::vector<StageTime>& stages) {
+  Clock clock;
+  if (options.on_begin) options.on_begin("import");
   ASSIGN_OR_RETURN(Function function, import_bytes(input));
+  stages.push_back({"import", clock.lap()});
   if (options.on_stage) options.on_stage(function.name, "import", *function.graph);
-  RETURN_IF_ERROR(optimize(function, options));
+  std::vector<PassTiming> timings;
+  RETURN_IF_ERROR(run_passes(function, options, input.map, &timings));
+  add_pass_times(timings, stages);
   LinearizeOptions linearize_options;
   linearize_options.stock_only = options.profile == Profile::stock;
-  return linearize(function, linearize_options);
+  clock.lap();
+  if (options.on_begin) options.on_begin("linearize");
+  Result<Statement> statement = linearize(function, linearize_options);
+  stages.push_back({"linearize", clock.lap()});
+  return statement;
 }
 
 }  // namespace
@@ -71,34 +123,35 @@ Result<Function> import_bytes(const CompileBytes& input) {
 }
 
 Status optimize(Function& function, const CompileOptions& options) {
-  PipelineOptions pipeline;
-  pipeline.keep = portable_keep(options.profile);
-  pipeline.skip = options.skip_passes;
-  if (options.on_stage)
-    pipeline.on_changed = [&](std::string_view pass, const Graph& graph) {
-      options.on_stage(function.name, pass, graph);
-    };
-  return run_pipeline(*function.graph, pipeline);
+  return run_passes(function, options, nullptr, nullptr);
 }
 
 Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const CompileOptions& options) {
   CompileResult result;
+  std::vector<std::vector<StageTime>> stages;
   for (const CompileBytes& input : inputs) {
-    Result<Statement> statement = compile_method(input, options);
+    Result<Statement> statement = compile_method(input, options, stages.emplace_back());
     if (!statement.ok()) {
       RETURN_IF_ERROR(name_file(std::move(statement.diag()), input.file_name));
     }
     result.statements.push_back(std::move(*statement));
   }
   if (options.share_state) share_states(result.statements);
-  for (Statement& statement : result.statements) {
+  Clock clock;
+  if (options.on_begin) options.on_begin("plan");
+  for (size_t i = 0; i < result.statements.size(); ++i) {
+    Statement& statement = result.statements[i];
     plan_memory(statement);
     RETURN_IF_ERROR(verify_plan(statement));
     result.methods.push_back(report_of(statement, options));
+    result.methods.back().stages = std::move(stages[i]);
+    result.methods.back().stages.push_back({"plan", clock.lap()});
   }
   EmitOptions emit_options;
   emit_options.external_weights = options.external_weights;
+  if (options.on_begin) options.on_begin("emit");
   ASSIGN_OR_RETURN(result.program, emit(result.statements, emit_options));
+  result.emit_ns = clock.lap();
   result.file_bytes = result.program.pte.size_bytes;
   result.constant_bytes = result.program.constant_bytes;
   return result;
@@ -110,7 +163,7 @@ Result<CompileResult> compile(const std::vector<CompileInput>& inputs, const Com
   for (const CompileInput& input : inputs) {
     ASSIGN_OR_RETURN(FileMap map, FileMap::open(input.path));
     auto shared = std::make_shared<FileMap>(std::move(map));
-    bytes.push_back({input.method, input.path, shared->bytes()});
+    bytes.push_back({input.method, input.path, shared->bytes(), shared.get()});
     maps.push_back(shared);
   }
   ASSIGN_OR_RETURN(CompileResult result, compile(bytes, options));

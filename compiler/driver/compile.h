@@ -28,6 +28,8 @@ struct CompileOptions {
   bool share_state = false;
   bool external_weights = false;
   std::vector<std::string> skip_passes;
+  /// Called before each stage: "import", each pass, "linearize", "plan", "emit".
+  std::function<void(std::string_view stage)> on_begin;
   /// Called after import ("import"), after each pass that changed the graph, and before planning, with the IR.
   std::function<void(std::string_view method, std::string_view stage, const Graph&)> on_stage;
 };
@@ -36,11 +38,18 @@ struct NodeVerdict {
   std::string op, where_it_runs, reason, module, source;
 };
 
+struct StageTime {
+  std::string stage;
+  uint64_t time_ns = 0;
+};
+
 struct MethodReport {
   std::string name;
   size_t delegates = 0, kernels = 0;
   std::vector<NodeVerdict> outside;  // nodes no delegate of a requested backend takes
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
+  std::string above_lower_bound;  // what keeps the arena above its lower bound; "" if nothing does
+  std::vector<StageTime> stages;  // import, each pass (its rounds together), linearize, plan; in order of first run
   std::vector<std::string> not_stock;  // what only Wick runs: operators stock lacks, or "NAME (reason)"
 };
 
@@ -49,6 +58,7 @@ struct CompileResult {
   std::vector<Statement> statements;
   std::vector<MethodReport> methods;
   uint64_t file_bytes = 0, constant_bytes = 0;
+  uint64_t emit_ns = 0;                                 // time to write the program of all methods
   std::vector<std::shared_ptr<const void>> keep_alive;  // the maps that the program's pieces point into
 };
 
@@ -60,6 +70,7 @@ struct CompileBytes {
   std::string method = "forward";
   std::string file_name;
   Span<const uint8_t> bytes;
+  const FileMap* map = nullptr;  // of `bytes`, if they are a mapped file: pages that are not needed soon are given back
 };
 Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const CompileOptions& options);
 

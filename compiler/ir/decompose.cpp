@@ -78,13 +78,18 @@ std::vector<Value*> expand(Graph& graph, Node* node, const KeepFn& keep, int dep
   return values;
 }
 
-void decompose_graph(Graph& graph, const KeepFn& keep) {
+// True if a node was replaced; a rule that finds nothing to do leaves its node.
+bool decompose_graph(Graph& graph, const KeepFn& keep) {
+  bool changed = false;
   std::vector<Node*> nodes;
   for (const auto& node : graph.nodes()) nodes.push_back(node.get());
   for (Node* node : nodes) {
-    for (const auto& inner : node->graphs) decompose_graph(*inner, keep);
-    if (wants_decomposition(*node, keep)) expand(graph, node, keep, 0);
+    for (const auto& inner : node->graphs) changed = decompose_graph(*inner, keep) || changed;
+    if (!wants_decomposition(*node, keep)) continue;
+    const std::vector<Value*> before = node->results();
+    changed = expand(graph, node, keep, 0) != before || before.empty() || changed;
   }
+  return changed;
 }
 
 }  // namespace
@@ -99,9 +104,12 @@ Value* decompose_untyped(Graph& graph, Node* node) {
   return values[0];
 }
 
-Status decompose(Graph& graph, const KeepFn& keep) {
+Status decompose(Graph& graph, const KeepFn& keep, bool* changed) {
   const SymScope scope(graph.ranges);
-  return catch_failure([&] { decompose_graph(graph, keep); });
+  return catch_failure([&] {
+    const bool replaced = decompose_graph(graph, keep);
+    if (changed) *changed = *changed || replaced;
+  });
 }
 
 }  // namespace wick::compiler

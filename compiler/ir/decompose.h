@@ -19,7 +19,8 @@ std::vector<Value*> decompose_node(Graph& graph, Node* node, const KeepFn& keep)
 /// As decompose_node for an operator whose result type is not known yet.
 Value* decompose_untyped(Graph& graph, Node* node);
 
-/// decompose_node over a whole graph, sub-graphs of control flow included.
-Status decompose(Graph& graph, const KeepFn& keep);
+/// decompose_node over a whole graph, sub-graphs of control flow included. `changed` becomes true if a node was
+/// replaced.
+Status decompose(Graph& graph, const KeepFn& keep, bool* changed = nullptr);
 
 }  // namespace wick::compiler

@@ -208,20 +208,26 @@ std::optional<std::vector<uint8_t>> rounded(const Reals64& values, DType dtype) 
   return out;
 }
 
-Reals64 scaled_weight(const Affine& affine, const Value& weight, const Reals64& scale) {
-  Reals64 out = reals_of(weight);
+// The weights, each times the scale of its channel; or nothing if one is not finite then.
+std::optional<std::vector<uint8_t>> scaled_weight(const Affine& affine, const Value& weight, const Reals64& scale) {
+  const DType dtype = weight.dtype();
+  const size_t item = dtype_size_bytes(dtype);
+  std::vector<uint8_t> out(weight.data.bytes.size());
   const size_t group_channels = affine.channels / affine.groups, group_rows = affine.outer / affine.groups;
   size_t at = 0;
   for (size_t row = 0; row < affine.outer; ++row) {
     const size_t first = row / group_rows * group_channels;
     for (size_t c = 0; c < group_channels; ++c) {
-      for (size_t i = 0; i < affine.inner; ++i) out[at++] *= scale[first + c];
+      for (size_t i = 0; i < affine.inner; ++i, at += item) {
+        store_real(dtype, load_real(dtype, weight.data.bytes.data() + at) * scale[first + c], out.data() + at);
+        if (!std::isfinite(load_real(dtype, out.data() + at))) return std::nullopt;
+      }
     }
   }
   return out;
 }
 
-bool fold(Graph& graph, Node& node, const Affine& affine, const ScaleShift& change) {
+bool fold(Graph& graph, Node& node, const Affine& affine, const ScaleShift& change, const ReleaseFn& release) {
   Node& product = *affine.node;
   const Value& weight = *product.arg(affine.weight_index).as<Value*>();
   const Value* bias = product.arg(affine.bias_index).is<None>() ? nullptr : product.arg(affine.bias_index).as<Value*>();
@@ -233,7 +239,7 @@ bool fold(Graph& graph, Node& node, const Affine& affine, const ScaleShift& chan
   const Reals64 old_bias = bias ? reals_of(*bias) : Reals64(affine.channels, 0);
   Reals64 new_bias = change.shift;
   for (size_t c = 0; c < affine.channels; ++c) new_bias[c] += old_bias[c] * change.scale[c];
-  auto weight_bytes = rounded(scaled_weight(affine, weight, change.scale), weight.dtype());
+  auto weight_bytes = scaled_weight(affine, weight, change.scale);
   auto bias_bytes = rounded(new_bias, weight.dtype());
   if (!weight_bytes || !bias_bytes) return false;
   Builder b(graph, &product);
@@ -241,20 +247,21 @@ bool fold(Graph& graph, Node& node, const Affine& affine, const ScaleShift& chan
       bias ? bias->tensor() : TensorType{weight.dtype(), {Sym(static_cast<int64_t>(affine.channels))}, {}};
   graph.set_arg(&product, affine.weight_index, b.constant(weight.tensor(), std::move(*weight_bytes), weight.name));
   graph.set_arg(&product, affine.bias_index, b.constant(bias_type, std::move(*bias_bytes), bias ? bias->name : "bias"));
+  if (release) release(weight.data.bytes);
   add_origins(product, node);
   graph.replace(result, product.result());
   graph.erase(&node);
   return true;
 }
 
-bool fold_into_producer(Graph& graph, Node& node) {
+bool fold_into_producer(Graph& graph, Node& node, const ReleaseFn& release) {
   const bool norm = node.is("aten._native_batch_norm_legit_no_training.default");
   if (!norm && node.results().size() != 1) return false;
   for (size_t side = 0; side < (norm ? 1u : 2u) && side < node.args().size(); ++side) {
     const auto affine = match_affine(node.arg(side));
     if (!affine) continue;
     const auto change = norm ? match_batch_norm(node, *affine) : match_arithmetic(node, *affine, side);
-    if (change && fold(graph, node, *affine, *change)) return true;
+    if (change && fold(graph, node, *affine, *change, release)) return true;
   }
   return false;
 }
@@ -267,12 +274,12 @@ bool fold_into_producer(Graph& graph, Node& node) {
 // Requires: constants folded (weights behind a permute are constants). Matches convolution, linear and addmm whose
 // result has one reader. Keeps: values up to rounding. Left alone: parameters that are no constants, results of the
 // norm beside the first that are read, and weights that would not be finite.
-Result<Changed> fold_batch_norm(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) {
+Result<Changed> fold_batch_norm(Graph& graph, const ReleaseFn& release) {
+  return for_each_graph(graph, [&](Graph& g) {
     Changed changed = Changed::no;
     for (auto it = g.nodes().begin(); it != g.nodes().end();) {
       Node& node = **it++;
-      if (fold_into_producer(g, node)) changed = Changed::yes;
+      if (fold_into_producer(g, node, release)) changed = Changed::yes;
     }
     return changed;
   });

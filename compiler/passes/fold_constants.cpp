@@ -1,17 +1,19 @@
 // Folding in three steps: which nodes depend on constants only, which of them are worth a constant (seen from their
 // readers), and the evaluation of those and what they need.
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/analysis/evaluate.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/pointwise.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/support/limits.h"
 
 namespace wick::compiler {
 namespace {
 
-constexpr uint64_t kMaxIntermediateBytes = uint64_t{1} << 30;
 constexpr size_t kMaxRoots = 64;
 
 bool is_static_arg(const Arg& arg) {
@@ -23,19 +25,42 @@ bool is_static_arg(const Arg& arg) {
 // Quantized weights stay quantized: backends compute with them, and they are the smaller ones.
 bool is_dequantize(const OpDef& op) { return op.name().find("dequantize") != std::string_view::npos; }
 
-// Bytes of a tensor, or the limit if they are more.
+// Bytes of a tensor of constant sizes; 2^62 if they are more.
 uint64_t bytes_of(const Value& value) {
+  constexpr uint64_t kMost = uint64_t{1} << 62;
   uint64_t bytes = dtype_size_bytes(value.dtype());
   for (const Sym& size : value.sizes()) {
-    if (size.value() < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(size.value()), &bytes))
-      return kMaxIntermediateBytes + 1;
+    if (size.value() < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(size.value()), &bytes)) return kMost;
   }
-  return bytes;
+  return std::min(bytes, kMost);
+}
+
+// An upper bound of the steps a kernel takes, about: elements where each is touched once, else the size of a product of
+// matrices as large as the three largest of its tensors (which is what convolutions, distances and the like come close
+// to).
+double work_of(const Node& node) {
+  double largest[3] = {1, 1, 1}, sum = 0;  // descending
+  const auto add = [&](const Value& value) {
+    double count = static_cast<double>(bytes_of(value)) / static_cast<double>(dtype_size_bytes(value.dtype()));
+    sum += count;
+    for (double& other : largest) {
+      if (count > other) std::swap(count, other);
+    }
+  };
+  for (const Value* operand : node.operands()) {
+    if (operand->type.is_tensor() && is_static(operand->sizes())) add(*operand);
+  }
+  for (const Value* result : node.results()) add(*result);
+  const bool once = is_pointwise(*node.op) || node.op->has(kView) || node.operands().empty() ||
+                    node.is("aten.cat.default") || node.is("aten.clone.default") || node.is("aten.repeat.default") ||
+                    node.is("aten._to_copy.default") || node.is("aten.index_select.default");
+  return once ? sum : std::max(sum, std::sqrt(largest[0]) * std::sqrt(largest[1]) * std::sqrt(largest[2]));
 }
 
 class Folder {
  public:
-  Folder(Graph& graph, const FoldOptions& options) : graph_(graph), options_(options) {}
+  Folder(Graph& graph, const FoldOptions& options, const ReleaseFn& release)
+      : graph_(graph), options_(options), release_(release) {}
 
   Changed run() {
     Changed changed = Changed::no;
@@ -63,13 +88,16 @@ class Folder {
       const bool known = operand->is_constant() || (operand->producer && roots_.count(operand->producer));
       if (!known) return false;
     }
-    return std::all_of(node.results().begin(), node.results().end(), [](const Value* value) {
-      return value->type.is_tensor() && is_static(value->sizes()) && bytes_of(*value) <= kMaxIntermediateBytes;
+    const bool small = std::all_of(node.results().begin(), node.results().end(), [](const Value* value) {
+      return value->type.is_tensor() && is_static(value->sizes()) && bytes_of(*value) <= limits().folding_bytes;
     });
+    return small && work_of(node) <= max_work();  // else it would use up what others may afford
   }
 
   void find_foldable() {
     roots_.clear();
+    constant_bytes_ = 0;
+    for (const Value* constant : graph_.constants()) constant_bytes_ += constant->data.bytes.size();
     std::unordered_map<const Value*, size_t> created;
     for (const Value* constant : graph_.constants()) created.emplace(constant, created.size());
     for (const auto& node : graph_.nodes()) {
@@ -112,9 +140,29 @@ class Folder {
     const uint64_t free_bytes = creation ? options_.free_creation_bytes : options_.free_result_bytes;
     if (bytes > free_bytes && bytes / 2 > root_bytes) return false;
     const uint64_t growth = bytes > root_bytes ? bytes - root_bytes : 0;
-    if (growth > options_.max_folded_bytes - folded_bytes_) return false;
+    if (growth > options_.max_folded_bytes - folded_bytes_ || !affordable(node)) return false;
     folded_bytes_ += growth;
     return true;
+  }
+
+  double max_work() const {
+    return static_cast<double>(limits().folding_work) + 64 * static_cast<double>(constant_bytes_);
+  }
+
+  // Counts what must be computed for `node` and was not counted yet: memory of results that are no views, and work.
+  bool affordable(const Node& node) {
+    std::vector<const Node*> open = {&node};
+    while (!open.empty()) {
+      const Node* at = open.back();
+      open.pop_back();
+      if (!counted_.insert(at).second) continue;
+      spent_work_ += work_of(*at);
+      for (const Value* value : at->results()) spent_bytes_ += at->op->has(kView) ? 0 : bytes_of(*value);
+      for (const Value* operand : at->operands()) {
+        if (operand->producer) open.push_back(operand->producer);
+      }
+    }
+    return spent_bytes_ <= limits().folding_bytes + 2 * constant_bytes_ && spent_work_ <= max_work();
   }
 
   // From the last node to the first: chosen_ are the nodes that become constants, needed_ what must be computed for
@@ -163,7 +211,9 @@ class Folder {
       if (ok && chosen_.count(node)) folded.push_back(node);
       for (const Value* operand : node->operands()) {
         const bool kept = operand->producer && chosen_.count(operand->producer);
-        if (--pending[operand] == 0 && !kept) values.erase(operand);
+        if (--pending[operand] > 0) continue;
+        if (!kept) values.erase(operand);
+        if (operand->is_constant() && release_) release_(operand->data.bytes);
       }
     }
     for (Node* node : folded) replace_by_constants(*node, values);
@@ -181,7 +231,10 @@ class Folder {
 
   Graph& graph_;
   const FoldOptions& options_;
-  uint64_t folded_bytes_ = 0;
+  const ReleaseFn& release_;
+  uint64_t folded_bytes_ = 0, constant_bytes_ = 0, spent_bytes_ = 0;
+  double spent_work_ = 0;
+  std::unordered_set<const Node*> counted_;
   std::unordered_map<const Node*, Roots> roots_;  // of each foldable node
   std::unordered_set<const Node*> refused_, chosen_, needed_, failed_;
 };
@@ -191,11 +244,11 @@ class Folder {
 // Computes what depends on constants only, with the portable kernels in their one fixed order.
 //   before: const w; t = permute(w, [1, 0]); y = mm(x, t)          after: const t; y = mm(x, t)
 // Ensures: no node with static sizes, a kernel and only constant operands remains, but those that grow the program too
-// much (FoldOptions), whose kernel refuses them, that dequantize, draw random numbers, have an effect or sizes that
-// depend on values. Keeps: every value, bit for bit what the baseline kernels give. Views of constants share their
-// bytes.
-Result<Changed> fold_constants(Graph& graph, const FoldOptions& options) {
-  return for_each_graph(graph, [&](Graph& g) { return Folder(g, options).run(); });
+// much (FoldOptions) or cost too much (Limits::folding_..), whose kernel refuses them, that dequantize, draw random
+// numbers, have an effect or sizes that depend on values. Keeps: every value, bit for bit what the baseline kernels
+// give. Views of constants share their bytes.
+Result<Changed> fold_constants(Graph& graph, const FoldOptions& options, const ReleaseFn& release) {
+  return for_each_graph(graph, [&](Graph& g) { return Folder(g, options, release).run(); });
 }
 
 }  // namespace wick::compiler

@@ -10,8 +10,8 @@ namespace wick::compiler {
 Result<Changed> canonicalize(Graph& graph);
 Result<Changed> common_subexpressions(Graph& graph);
 Result<Changed> dead_code(Graph& graph);
-Result<Changed> fold_batch_norm(Graph& graph);
-Result<Changed> fold_constants(Graph& graph, const FoldOptions& options);
+Result<Changed> fold_batch_norm(Graph& graph, const ReleaseFn& release);
+Result<Changed> fold_constants(Graph& graph, const FoldOptions& options, const ReleaseFn& release);
 Result<Changed> merge_views(Graph& graph);
 Result<Changed> simplify_pointwise(Graph& graph);
 Result<Changed> sink_transposes(Graph& graph);

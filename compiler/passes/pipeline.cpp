@@ -14,22 +14,10 @@ namespace {
 
 constexpr int kMaxRounds = 16;
 
-bool any_to_decompose(const Graph& graph, const KeepFn& keep) {
-  for (const auto& node : graph.nodes()) {
-    if (node->op->decompose && !(node->op->infer && keep && keep(*node))) return true;
-    for (const auto& inner : node->graphs) {
-      if (any_to_decompose(*inner, keep)) return true;
-    }
-  }
-  return false;
-}
-
-// Many primitives have a rule that only normalises their spelling: whether one fired shows in the text.
 Result<Changed> run_decompose(Graph& graph, const PipelineOptions& options) {
-  if (!any_to_decompose(graph, options.keep)) return Changed::no;
-  const std::string before = to_text(graph, "g");
-  RETURN_IF_ERROR(decompose(graph, options.keep));
-  return to_text(graph, "g") == before ? Changed::no : Changed::yes;
+  bool changed = false;
+  RETURN_IF_ERROR(decompose(graph, options.keep, &changed));
+  return Changed(changed);
 }
 
 template <Result<Changed> (*pass)(Graph&)>
@@ -38,7 +26,11 @@ Result<Changed> run_simple(Graph& graph, const PipelineOptions&) {
 }
 
 Result<Changed> run_fold_constants(Graph& graph, const PipelineOptions& options) {
-  return fold_constants(graph, options.fold);
+  return fold_constants(graph, options.fold, options.release);
+}
+
+Result<Changed> run_fold_batch_norm(Graph& graph, const PipelineOptions& options) {
+  return fold_batch_norm(graph, options.release);
 }
 
 constexpr Pass kPasses[] = {
@@ -56,7 +48,7 @@ constexpr Pass kPasses[] = {
      "after the passes that move permutes towards constants, before those that need weights as constants"},
     {"simplify_pointwise", run_simple<simplify_pointwise>, Phase::optimize,
      "after fold_constants, which turns masks and conditions into constants it can look at"},
-    {"fold_batch_norm", run_simple<fold_batch_norm>, Phase::optimize,
+    {"fold_batch_norm", run_fold_batch_norm, Phase::optimize,
      "after fold_constants: transposed weights are constants by then"},
     {"common_subexpressions", run_simple<common_subexpressions>, Phase::optimize,
      "last but one: what differed only in spelling is equal now"},
@@ -123,6 +115,7 @@ class Runner {
   }
 
   Status run_one(const Pass& pass, int round) {
+    if (options_.on_begin) options_.on_begin(pass.name);
     const auto start = std::chrono::steady_clock::now();
     Result<Changed> changed = pass.run(graph_, options_);
     if (!changed.ok()) {

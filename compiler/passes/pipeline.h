@@ -7,6 +7,7 @@
 
 #include "compiler/ir/decompose.h"
 #include "compiler/ir/graph.h"
+#include "compiler/support/limits.h"
 #include "compiler/support/result.h"
 #include "wick/span.h"
 
@@ -16,8 +17,8 @@ enum class Changed : bool { no = false, yes = true };
 
 /// Limits of constant folding.
 struct FoldOptions {
-  uint64_t max_folded_bytes = uint64_t{256}
-                              << 20;  // growth of all constants of a graph together, in one run of the pass
+  uint64_t max_folded_bytes =
+      limits().folded_bytes;  // growth of all constants of a graph together, in one run of the pass
   uint64_t free_result_bytes = uint64_t{1} << 20;     // results up to this size fold however small their operands are
   uint64_t free_creation_bytes = uint64_t{64} << 10;  // the same for operators without tensor operands
 };
@@ -29,15 +30,20 @@ struct PassTiming {
   Changed changed = Changed::no;
 };
 
+using ReleaseFn = std::function<void(Span<const uint8_t> bytes)>;
+
 struct PipelineOptions {
   KeepFn keep;  // composites that stay whole; null: none
   FoldOptions fold;
-  std::vector<std::string> skip;  // names of passes that do not run
-  std::string stop_after;         // ends the pipeline when this pass has run once
+  std::vector<std::string> skip;                        // names of passes that do not run
+  std::string stop_after;                               // ends the pipeline when this pass has run once
+  std::function<void(std::string_view pass)> on_begin;  // called before each pass
   /// Called after each pass that changed the graph.
   std::function<void(std::string_view pass, const Graph& graph)> on_changed;
   bool verify_each_pass = false;  // otherwise the verifier runs once, at the end
   std::vector<PassTiming>* timings = nullptr;
+  /// Called with the bytes of a constant when another has taken its place; they stay valid, but are not needed soon.
+  ReleaseFn release;
 };
 
 enum class Phase : uint8_t {

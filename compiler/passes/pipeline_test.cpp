@@ -148,6 +148,15 @@ void compare_all(const PipelineOptions& options, double tolerance) {
   EXPECT_GT(compared * 10, all_cases().size() * 8) << "too few graphs run";
 }
 
+TEST(Pipeline, DecomposeSaysWhetherItReplacedANode) {
+  const Function f = parse("graph f(%x: f32[2, 3]) { %y: f32[3, 2] = aten.t(%x) return %y }");
+  for (const Changed expected : {Changed::yes, Changed::no}) {
+    const auto changed = run_pass("decompose", *f.graph, {});
+    ASSERT_TRUE(changed.ok());
+    EXPECT_EQ(*changed, expected);
+  }
+}
+
 TEST(Pipeline, KeepsEveryBitOfEveryGoldenGraph) {
   PipelineOptions options;
   options.skip = {"fold_batch_norm"};

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 namespace wick::compiler {
 namespace {
 
-// Effort of the search for a smaller arena: rounds per order, and pairs of blocks looked at.
-constexpr size_t kMaxRounds = 200, kMaxPairs = 20'000'000;
+// Effort of the search for a smaller arena: rounds per order, pairs of blocks looked at in rounds after the first, at
+// which the first is left out, and pairs remembered.
+constexpr size_t kMaxRounds = 200, kMaxPairs = 20'000'000, kMaxSearchedPairs = 400'000'000, kMaxNeighbours = 1'000'000;
 
 bool in_arena(const Storage& storage) {
   return (storage.kind == Storage::Kind::state && !storage.shared) ||
@@ -21,61 +24,11 @@ struct Block {
   uint32_t storage;
   uint64_t size;
   uint32_t first, last;
+  bool at_peak = false;  // alive at an instruction where the sum of live bytes is largest
   uint64_t offset = 0;
 };
 
-// A block that has its place; dense, because every placement walks over all of them.
-struct Placed {
-  uint64_t offset, end;
-  uint32_t first, last;
-};
-
-// Places blocks one after another in `order`, each into the smallest gap between those alive with it. Returns the
-// arena's size; or UINT64_MAX as soon as it exceeds `limit`, with the place in `order` of the block that did it in
-// `culprit`.
-uint64_t place(std::vector<Block>& blocks, const std::vector<size_t>& order, uint64_t limit, size_t& culprit) {
-  std::vector<Placed> placed;  // by offset
-  placed.reserve(blocks.size());
-  uint64_t total = 0;
-  for (size_t i = 0; i < order.size(); ++i) {
-    Block& block = blocks[order[i]];
-    uint64_t end = 0, best = UINT64_MAX, best_gap = UINT64_MAX;
-    for (const Placed& other : placed) {
-      if (other.first > block.last || other.last < block.first) continue;
-      if (other.offset > end && other.offset - end >= block.size && other.offset - end < best_gap) {
-        best = end;
-        best_gap = other.offset - end;
-      }
-      end = std::max(end, other.end);
-    }
-    block.offset = best == UINT64_MAX ? end : best;
-    total = std::max(total, block.offset + block.size);
-    culprit = i;
-    if (total > limit) return UINT64_MAX;
-    auto at = std::upper_bound(placed.begin(), placed.end(), block.offset,
-                               [](uint64_t offset, const Placed& p) { return offset < p.offset; });
-    placed.insert(at, {block.offset, block.offset + block.size, block.first, block.last});
-  }
-  return total;
-}
-
-uint64_t lower_bound_bytes(const std::vector<Block>& blocks, uint32_t num_instructions) {
-  std::vector<int64_t> change(num_instructions + 2, 0);
-  for (const Block& block : blocks) {
-    change[block.first] += static_cast<int64_t>(block.size);
-    change[block.last + 1] -= static_cast<int64_t>(block.size);
-  }
-  int64_t live = 0, most = 0;
-  for (int64_t delta : change) {
-    live += delta;
-    most = std::max(most, live);
-  }
-  return static_cast<uint64_t>(most);
-}
-
-}  // namespace
-
-void plan_memory(Statement& statement) {
+std::vector<Block> blocks_of(const Statement& statement) {
   const auto end = static_cast<uint32_t>(statement.instructions.size());
   std::vector<Block> blocks;
   for (uint32_t i = 0; i < statement.storages.size(); ++i) {
@@ -84,44 +37,291 @@ void plan_memory(Statement& statement) {
     const bool state = storage.kind == Storage::Kind::state;
     blocks.push_back({i, storage.size_bytes, state ? 0 : storage.first, state ? end : storage.last});
   }
-  statement.arena_lower_bound_bytes = lower_bound_bytes(blocks, end);
-  std::vector<size_t> order(blocks.size());
-  std::iota(order.begin(), order.end(), size_t{0});
+  return blocks;
+}
+
+// For each block, those alive with it at some time; not built where that would take too much memory.
+class Neighbours {
+ public:
+  explicit Neighbours(const std::vector<Block>& blocks) {
+    std::vector<std::pair<uint32_t, uint32_t>> pairs;
+    std::vector<uint32_t> by_first(blocks.size()), alive;
+    std::iota(by_first.begin(), by_first.end(), 0u);
+    std::sort(by_first.begin(), by_first.end(), [&](uint32_t a, uint32_t b) {
+      return blocks[a].first != blocks[b].first ? blocks[a].first < blocks[b].first : a < b;
+    });
+    begin_.assign(blocks.size() + 1, 0);
+    for (uint32_t index : by_first) {
+      std::erase_if(alive, [&](uint32_t other) { return blocks[other].last < blocks[index].first; });
+      if (pairs.size() + alive.size() > kMaxNeighbours) return;
+      for (uint32_t other : alive) {
+        pairs.emplace_back(index, other);
+        ++begin_[index + 1];
+        ++begin_[other + 1];
+      }
+      alive.push_back(index);
+    }
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    items_.resize(pairs.size() * 2);
+    std::vector<uint32_t> next(begin_.begin(), begin_.end() - 1);
+    for (const auto& [a, b] : pairs) {
+      items_[next[a]++] = b;
+      items_[next[b]++] = a;
+    }
+    known_ = true;
+  }
+  bool known() const { return known_; }
+  size_t count() const { return items_.size(); }
+  Span<const uint32_t> of(size_t block) const {
+    return {items_.data() + begin_[block], begin_[block + 1] - begin_[block]};
+  }
+
+ private:
+  std::vector<uint32_t> begin_, items_;
+  bool known_ = false;
+};
+
+// Bytes that are taken at some time while a block is alive.
+struct Taken {
+  uint64_t offset, end;
+};
+
+// The smallest gap of `size` bytes between `taken`, sorted by offset; the end of all of them where there is none.
+class GapSearch {
+ public:
+  explicit GapSearch(uint64_t size) : size_(size) {}
+  void add(Taken taken) {
+    if (taken.offset > end_ && taken.offset - end_ >= size_ && taken.offset - end_ < best_gap_) {
+      best_ = end_;
+      best_gap_ = taken.offset - end_;
+    }
+    end_ = std::max(end_, taken.end);
+  }
+  uint64_t offset() const { return best_gap_ == UINT64_MAX ? end_ : best_; }
+
+ private:
+  uint64_t size_, end_ = 0, best_ = 0, best_gap_ = UINT64_MAX;
+};
+
+// Places blocks one after another, each into the smallest gap between those alive with it.
+class Placement {
+ public:
+  Placement(std::vector<Block>& blocks, const Neighbours& neighbours) : blocks_(blocks), neighbours_(neighbours) {
+    if (neighbours.known())
+      is_placed_.resize(blocks.size());
+    else
+      placed_.reserve(blocks.size());
+  }
+
+  void place(size_t index) {
+    Block& block = blocks_[index];
+    GapSearch search(block.size);
+    if (!neighbours_.known()) {
+      for (const Placed& other : placed_) {
+        if (other.first <= block.last && other.last >= block.first) search.add(other.taken);
+      }
+      block.offset = search.offset();
+      const auto at = std::upper_bound(placed_.begin(), placed_.end(), block.offset,
+                                       [](uint64_t offset, const Placed& p) { return offset < p.taken.offset; });
+      placed_.insert(at, {{block.offset, block.offset + block.size}, block.first, block.last});
+      return;
+    }
+    taken_.clear();
+    for (uint32_t other : neighbours_.of(index)) {
+      if (is_placed_[other]) taken_.push_back({blocks_[other].offset, blocks_[other].offset + blocks_[other].size});
+    }
+    std::sort(taken_.begin(), taken_.end(), [](const Taken& a, const Taken& b) { return a.offset < b.offset; });
+    for (const Taken& taken : taken_) search.add(taken);
+    block.offset = search.offset();
+    is_placed_[index] = true;
+  }
+
+ private:
+  struct Placed {  // dense, because every search walks over all of them
+    Taken taken;
+    uint32_t first, last;
+  };
+  std::vector<Block>& blocks_;
+  const Neighbours& neighbours_;
+  std::vector<Taken> taken_;
+  std::vector<bool> is_placed_;
+  std::vector<Placed> placed_;  // by offset; only where the neighbours are not known
+};
+
+using Order = std::vector<uint32_t>;
+
+// Places all blocks in `order`. Returns the arena's size; or UINT64_MAX as soon as it exceeds `limit`, with the place
+// in `order` of the block that did it in `culprit`.
+uint64_t place_all(std::vector<Block>& blocks, const Neighbours& neighbours, const Order& order, uint64_t limit,
+                   size_t& culprit) {
+  Placement placement(blocks, neighbours);
+  uint64_t total = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    placement.place(order[i]);
+    total = std::max(total, blocks[order[i]].offset + blocks[order[i]].size);
+    culprit = i;
+    if (total > limit) return UINT64_MAX;
+  }
+  return total;
+}
+
+// Places blocks in order of first use, each into the smallest free range that holds it. Finds one plan fast where too
+// many blocks are alive together to look at all of them for each.
+class TimeSweep {
+ public:
+  /// Returns the arena's size.
+  uint64_t run(std::vector<Block>& blocks) {
+    Order order(blocks.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return blocks[a].first != blocks[b].first ? blocks[a].first < blocks[b].first : a < b;
+    });
+    std::multimap<uint32_t, uint32_t> ends;  // last instruction -> block
+    uint64_t total = 0;
+    for (uint32_t index : order) {
+      Block& block = blocks[index];
+      while (!ends.empty() && ends.begin()->first < block.first) {
+        const Block& dead = blocks[ends.begin()->second];
+        give({dead.offset, dead.offset + dead.size});
+        ends.erase(ends.begin());
+      }
+      block.offset = take(block.size);
+      total = std::max(total, block.offset + block.size);
+      ends.emplace(block.last, index);
+    }
+    return total;
+  }
+
+ private:
+  uint64_t take(uint64_t size) {
+    const auto best = by_size_.lower_bound({size, 0});
+    if (best == by_size_.end()) return std::exchange(end_, end_ + size);
+    const auto [free_size, offset] = *best;
+    by_size_.erase(best);
+    free_.erase(offset);
+    if (free_size > size) insert({offset + size, offset + free_size});
+    return offset;
+  }
+
+  void give(Taken range) {
+    auto next = free_.lower_bound(range.offset);
+    if (next != free_.end() && next->first == range.end) {
+      range.end = next->second;
+      next = erase(next);
+    }
+    if (next != free_.begin() && std::prev(next)->second == range.offset) {
+      range.offset = std::prev(next)->first;
+      erase(std::prev(next));
+    }
+    if (range.end == end_)
+      end_ = range.offset;
+    else
+      insert(range);
+  }
+
+  using Free = std::map<uint64_t, uint64_t>;  // offset -> end; never touching each other or end_
+  Free::iterator erase(Free::iterator at) {
+    by_size_.erase({at->second - at->first, at->first});
+    return free_.erase(at);
+  }
+  void insert(Taken range) {
+    free_.emplace(range.offset, range.end);
+    by_size_.emplace(range.end - range.offset, range.offset);
+  }
+
+  Free free_;
+  std::set<std::pair<uint64_t, uint64_t>> by_size_;  // size, offset
+  uint64_t end_ = 0;                                 // nothing beyond is taken
+};
+
+// Marks the blocks alive at a peak and returns the bytes alive there.
+uint64_t mark_peak(std::vector<Block>& blocks, uint32_t num_instructions) {
+  std::vector<int64_t> live(num_instructions + 2, 0);
+  for (const Block& block : blocks) {
+    live[block.first] += static_cast<int64_t>(block.size);
+    live[block.last + 1] -= static_cast<int64_t>(block.size);
+  }
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  const int64_t most = *std::max_element(live.begin(), live.end());
+  std::vector<uint32_t> peaks_before(live.size() + 1, 0);
+  for (size_t i = 0; i < live.size(); ++i) peaks_before[i + 1] = peaks_before[i] + (live[i] == most);
+  for (Block& block : blocks) block.at_peak = peaks_before[block.last + 1] > peaks_before[block.first];
+  return static_cast<uint64_t>(most);
+}
+
+std::vector<Order> first_orders(const std::vector<Block>& blocks) {
   using Less = bool (*)(const Block&, const Block&);
   static constexpr Less kOrders[] = {
       [](const Block& a, const Block& b) { return a.size > b.size; },
       [](const Block& a, const Block& b) { return a.last - a.first > b.last - b.first; },
+      [](const Block& a, const Block& b) {
+        return a.at_peak != b.at_peak ? a.at_peak : a.last - a.first > b.last - b.first;
+      },
       [](const Block& a, const Block& b) { return a.first < b.first; },
       [](const Block& a, const Block& b) { return a.last > b.last; },
       [](const Block& a, const Block& b) { return a.size * (a.last - a.first + 1) > b.size * (b.last - b.first + 1); },
   };
-  // A block that did not fit below the best size so far goes first the next time; a few rounds per order, fewer for
-  // many blocks.
-  const size_t rounds = 1 + std::min<size_t>(kMaxRounds, kMaxPairs / (blocks.size() * blocks.size() + 1));
-  uint64_t best = UINT64_MAX;
-  std::vector<Block> best_blocks = blocks;
+  std::vector<Order> orders;
   for (Less less : kOrders) {
-    std::vector<Block> attempt = blocks;
-    std::vector<size_t> attempt_order = order;
-    std::sort(attempt_order.begin(), attempt_order.end(), [&](size_t a, size_t b) {
-      if (less(attempt[a], attempt[b])) return true;
-      if (less(attempt[b], attempt[a])) return false;
-      return attempt[a].storage < attempt[b].storage;
+    Order& order = orders.emplace_back(blocks.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      if (less(blocks[a], blocks[b])) return true;
+      if (less(blocks[b], blocks[a])) return false;
+      return blocks[a].storage < blocks[b].storage;
     });
-    for (size_t round = 0; round < rounds && best > statement.arena_lower_bound_bytes; ++round) {
+  }
+  return orders;
+}
+
+}  // namespace
+
+void plan_memory(Statement& statement) {
+  std::vector<Block> blocks = blocks_of(statement);
+  statement.arena_lower_bound_bytes = mark_peak(blocks, static_cast<uint32_t>(statement.instructions.size()));
+  const Neighbours neighbours(blocks);
+  std::vector<Order> orders = first_orders(blocks);
+  // A block that did not fit below the best size so far goes first the next time; fewer rounds where one takes long.
+  const size_t pairs = neighbours.known() ? neighbours.count() + blocks.size() : blocks.size() * blocks.size();
+  const size_t rounds = std::min(kMaxRounds, kMaxPairs / (pairs + 1)) + (pairs <= kMaxSearchedPairs);
+  uint64_t best = neighbours.known() ? UINT64_MAX : TimeSweep().run(blocks);
+  std::vector<Block> best_blocks = blocks;
+  for (size_t round = 0; round < rounds; ++round) {
+    for (Order& order : orders) {
+      if (best <= statement.arena_lower_bound_bytes) break;
       size_t culprit = 0;
-      const uint64_t size = place(attempt, attempt_order, best - 1, culprit);
+      const uint64_t size = place_all(blocks, neighbours, order, best - 1, culprit);
       if (size < best) {
         best = size;
-        best_blocks = attempt;
+        best_blocks = blocks;
       } else {
-        const auto at = attempt_order.begin() + static_cast<ptrdiff_t>(culprit);
-        std::rotate(attempt_order.begin(), at, at + 1);
+        const auto at = order.begin() + static_cast<ptrdiff_t>(culprit);
+        std::rotate(order.begin(), at, at + 1);
       }
     }
   }
   statement.arena_bytes = blocks.empty() ? 0 : best;
   for (const Block& block : best_blocks) statement.storages[block.storage].offset = block.offset;
+}
+
+std::string above_lower_bound(const Statement& statement) {
+  if (statement.arena_bytes <= statement.arena_lower_bound_bytes) return "";
+  std::vector<Block> blocks = blocks_of(statement);
+  for (Block& block : blocks) block.offset = statement.storages[block.storage].offset;
+  std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.offset < b.offset; });
+  const auto ends_first = [](const Block& a, const Block& b) { return a.offset + a.size < b.offset + b.size; };
+  const Block top = *std::max_element(blocks.begin(), blocks.end(), ends_first);
+  uint64_t end = 0, widest = 0;
+  for (const Block& other : blocks) {
+    if (other.storage == top.storage || other.first > top.last || other.last < top.first) continue;
+    if (other.offset > end) widest = std::max(widest, other.offset - end);
+    end = std::max(end, other.offset + other.size);
+  }
+  return fmt::format(
+      "{} bytes above the lower bound: '{}' has the last {} bytes from instruction {} to {}; no more "
+      "than {} bytes in a row are free all that time",
+      statement.arena_bytes - statement.arena_lower_bound_bytes, statement.storages[top.storage].label, top.size,
+      top.first, top.last, widest);
 }
 
 void share_states(std::vector<Statement>& methods) {
@@ -147,37 +347,45 @@ void share_states(std::vector<Statement>& methods) {
   for (Statement& method : methods) method.shared_arena_bytes = end;
 }
 
-Status verify_plan(const Statement& statement) {
-  const auto end = static_cast<uint32_t>(statement.instructions.size());
-  struct Range {
-    uint32_t storage, first, last;
-  };
-  std::vector<Range> ranges;
-  for (uint32_t i = 0; i < statement.storages.size(); ++i) {
-    const Storage& storage = statement.storages[i];
-    if (!in_arena(storage) || storage.size_bytes == 0) continue;
-    if (storage.offset % 16 != 0 || storage.offset + storage.size_bytes > statement.arena_bytes) {
-      return Diag(Code::internal, fmt::format("'{}' lies outside the arena", storage.label));
-    }
-    const bool state = storage.kind == Storage::Kind::state;
-    ranges.push_back({i, state ? 0 : storage.first, state ? end : storage.last});
-  }
-  // Sweep over time; the alive are few, compared by offset.
-  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
+namespace {
+
+Status overlap(const Storage& a, const Storage& b) {
+  return Diag(Code::internal, fmt::format("'{}' and '{}' are alive together and overlap", a.label, b.label));
+}
+
+// Sweeps over time. The alive do not overlap, so a new one can only overlap its neighbours by offset.
+Status verify_disjoint(const Statement& statement) {
+  std::vector<Block> blocks = blocks_of(statement);
+  std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) {
     return a.first != b.first ? a.first < b.first : a.storage < b.storage;
   });
-  std::vector<Range> alive;
-  for (const Range& range : ranges) {
-    std::erase_if(alive, [&](const Range& other) { return other.last < range.first; });
-    const Storage& a = statement.storages[range.storage];
-    for (const Range& other : alive) {
-      const Storage& b = statement.storages[other.storage];
-      if (a.offset < b.offset + b.size_bytes && b.offset < a.offset + a.size_bytes) {
-        return Diag(Code::internal, fmt::format("'{}' and '{}' are alive together and overlap", a.label, b.label));
-      }
+  std::map<uint64_t, uint32_t> alive;      // offset -> storage
+  std::multimap<uint32_t, uint64_t> ends;  // last instruction -> offset
+  for (const Block& block : blocks) {
+    const Storage& a = statement.storages[block.storage];
+    if (a.offset % 16 != 0 || a.offset + a.size_bytes > statement.arena_bytes)
+      return Diag(Code::internal, fmt::format("'{}' lies outside the arena", a.label));
+    while (!ends.empty() && ends.begin()->first < block.first) {
+      alive.erase(ends.begin()->second);
+      ends.erase(ends.begin());
     }
-    alive.push_back(range);
+    const auto next = alive.lower_bound(a.offset);
+    if (next != alive.end() && next->first < a.offset + a.size_bytes)
+      return overlap(statement.storages[next->second], a);
+    if (next != alive.begin()) {
+      const Storage& before = statement.storages[std::prev(next)->second];
+      if (before.offset + before.size_bytes > a.offset) return overlap(before, a);
+    }
+    alive.emplace(a.offset, block.storage);
+    ends.emplace(block.last, a.offset);
   }
+  return {};
+}
+
+}  // namespace
+
+Status verify_plan(const Statement& statement) {
+  RETURN_IF_ERROR(verify_disjoint(statement));
   for (const StatementValue& value : statement.values) {
     const auto* tensor = std::get_if<StatementTensor>(&value);
     if (!tensor) continue;
@@ -204,6 +412,7 @@ std::string draw_plan(const Statement& statement) {
   });
   std::string out = fmt::format("arena {} bytes, lower bound {} bytes, {} instructions\n", statement.arena_bytes,
                                 statement.arena_lower_bound_bytes, statement.instructions.size());
+  if (const std::string reason = above_lower_bound(statement); !reason.empty()) out += reason + "\n";
   out += fmt::format("{:>12} {:>12}  {:<{}}  {}\n", "offset", "bytes", "time", kColumns, "holds");
   for (const Storage* storage : blocks) {
     const bool state = storage->kind == Storage::Kind::state;

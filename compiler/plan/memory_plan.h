@@ -8,9 +8,13 @@
 namespace wick::compiler {
 
 /// Gives every arena storage and state an offset (multiples of 16) and sets arena_bytes and arena_lower_bound_bytes
-/// (the largest sum of bytes alive at one instruction). Largest first into the best fitting gap, then other orders; in
-/// each, the block that makes the arena too large moves to the front, again and again. The smallest arena wins.
+/// (the largest sum of bytes alive at one instruction). Blocks go one by one into the best fitting gap: largest first,
+/// longest-lived first, those alive at the peak first and other orders; in each, the block that makes the arena too
+/// large moves to the front, again and again. The smallest arena wins.
 void plan_memory(Statement& statement);
+
+/// What keeps a planned arena above its lower bound, in one sentence; "" for an arena that reaches it.
+std::string above_lower_bound(const Statement& statement);
 
 /// Moves the states of all methods into one shared arena: those of equal name, dtype and sizes become one, which every
 /// method sees. Call it before plan_memory.

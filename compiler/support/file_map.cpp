@@ -92,6 +92,14 @@ FileMap::~FileMap() {
   if (!bytes_.empty()) ::munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
 }
 
+void FileMap::release(Span<const uint8_t> range) const {
+  const auto begin = reinterpret_cast<uintptr_t>(range.data()), map = reinterpret_cast<uintptr_t>(bytes_.data());
+  if (begin < map || begin - map > bytes_.size() || range.size() > bytes_.size() - (begin - map)) return;
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t first = (begin + page - 1) / page * page, end = (begin + range.size()) / page * page;
+  if (first < end) ::madvise(const_cast<uint8_t*>(bytes_.data()) + (first - map), end - first, MADV_DONTNEED);
+}
+
 Result<FileMap> FileMap::open(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for a writer.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

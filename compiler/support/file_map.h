@@ -23,6 +23,9 @@ class FileMap {
   ~FileMap();
 
   Span<const uint8_t> bytes() const { return bytes_; }
+  /// Gives the memory of whole pages in `range` back; they are read from the file again when touched. A range that is
+  /// not in the map is left alone.
+  void release(Span<const uint8_t> range) const;
 
  private:
   explicit FileMap(Span<const uint8_t> bytes) : bytes_(bytes) {}

@@ -35,6 +35,27 @@ TEST_F(FileMapTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(text_of(map->bytes()), "hello");
 }
 
+TEST_F(FileMapTest, ReleasedPagesAreReadAgain) {
+  const std::string text(100000, 'x');
+  ASSERT_TRUE(write_file(path("a"), bytes_of(text)).ok());
+  Result<FileMap> map = FileMap::open(path("a"));
+  ASSERT_TRUE(map.ok());
+  map->release(map->bytes());
+  map->release(map->bytes().subspan(1, 50000));
+  EXPECT_EQ(text_of(map->bytes()), text);
+}
+
+TEST_F(FileMapTest, ReleasesNothingOutsideTheMap) {
+  ASSERT_TRUE(write_file(path("a"), bytes_of("hello")).ok());
+  Result<FileMap> map = FileMap::open(path("a"));
+  ASSERT_TRUE(map.ok());
+  std::vector<uint8_t> other(100000, 7);
+  map->release({other.data(), other.size()});
+  map->release({map->bytes().data(), 100000});
+  EXPECT_EQ(other, std::vector<uint8_t>(100000, 7));
+  EXPECT_EQ(text_of(map->bytes()), "hello");
+}
+
 TEST_F(FileMapTest, MovesOwnership) {
   ASSERT_TRUE(write_file(path("a"), bytes_of("one")).ok());
   ASSERT_TRUE(write_file(path("b"), bytes_of("two")).ok());

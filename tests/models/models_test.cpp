@@ -24,7 +24,7 @@ const std::vector<std::string> kLarge = {"convnext_tiny", "inception_v3", "resne
 constexpr double kMaxError = 1e-4;
 
 // Where the planner does not reach the largest sum of bytes alive at one time; everywhere else it must.
-const std::vector<std::string> kLooseArena = {"lstm"};
+const std::vector<std::string> kLooseArena = {};
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
