@@ -55,8 +55,8 @@ Status check_lengths(const NpyHeader& header, uint64_t file_bytes, uint64_t limi
         .expected(std::to_string(have) + " bytes of data", std::to_string(header.data_bytes));
   }
   if (header.data_bytes > limit_bytes) {
-    return Diag(Code::limit, "the arrays take more memory than allowed")
-        .expected(std::to_string(header.data_bytes) + " bytes", "at most " + std::to_string(limit_bytes));
+    return compiler::over_limit(&compiler::Limits::unpacked_bytes, "the arrays take more memory than allowed",
+                                std::to_string(header.data_bytes) + " bytes");
   }
   return {};
 }
@@ -115,8 +115,8 @@ Result<std::vector<NamedArray>> parse_npz(Span<const uint8_t> file, const ArrayL
   uint64_t left_bytes = limits.max_unpacked_bytes;
   for (const ZipEntry& entry : entries) {
     if (entry.unpacked_bytes > left_bytes) {
-      return Diag(Code::limit, "the arrays take more memory than allowed")
-          .expected("more", "at most " + std::to_string(limits.max_unpacked_bytes) + " bytes");
+      return compiler::over_limit(&compiler::Limits::unpacked_bytes, "the arrays take more memory than allowed",
+                                  "more");
     }
     left_bytes -= entry.unpacked_bytes;
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/support/limits.h"
 #include "compiler/support/result.h"
 #include "wick/dtype.h"
 #include "wick/span.h"
@@ -22,8 +23,8 @@ struct NamedArray {
 
 /// What a file may ask for.
 struct ArrayLimits {
-  uint64_t max_unpacked_bytes = uint64_t{4} << 30;  // all arrays of a file together
-  uint64_t max_entries = 65535;                     // arrays in one .npz
+  uint64_t max_unpacked_bytes = compiler::limits().unpacked_bytes;  // all arrays of a file together
+  uint64_t max_entries = compiler::limits().archive_entries;        // arrays in one .npz
 };
 
 /// Reads one array from the bytes of an .npy file, versions 1 to 3, C or Fortran order.

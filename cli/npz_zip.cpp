@@ -6,6 +6,8 @@
 #include <cstring>
 #include <new>
 
+#include "compiler/support/limits.h"
+
 namespace wick::cli {
 namespace {
 
@@ -252,8 +254,8 @@ Result<std::vector<ZipEntry>> read_zip_directory(Span<const uint8_t> file, uint6
     return corrupt("its directory is too short for " + std::to_string(directory.num_entries) + " entries");
   }
   if (directory.num_entries > max_entries) {
-    return Diag(Code::limit, "the archive holds " + std::to_string(directory.num_entries) + " entries, the limit is " +
-                                 std::to_string(max_entries));
+    return compiler::over_limit(&compiler::Limits::archive_entries, "the archive has too many entries",
+                                std::to_string(directory.num_entries));
   }
   std::vector<ZipEntry> entries;
   std::vector<Range> ranges;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "common/checked.h"
+#include "compiler/support/limits.h"
 
 namespace wick::compiler::pt2 {
 namespace {
@@ -20,7 +21,6 @@ constexpr uint16_t kZip64Extra = 0x0001;
 constexpr uint16_t kFlagEncrypted = 1u << 0, kFlagSizesFollow = 1u << 3;
 constexpr uint16_t kFlagsRefused = kFlagEncrypted | 1u << 5 | 1u << 6 | 1u << 13;  // encrypted, patch, strong, masked
 constexpr size_t kMaxNameBytes = 1024;
-constexpr uint64_t kMaxEntries = 1'000'000;
 
 Diag corrupt(std::string message) {
   return Diag(Code::corrupt_file, std::move(message))
@@ -99,9 +99,12 @@ Result<End> read_end(Fields zip) {
   if (!range_fits(end.offset, end.size, directory_end) || end.offset + end.size != directory_end) {
     return corrupt("the archive's central directory does not end where its end record starts");
   }
-  if (end.num_records > kMaxEntries || end.num_records > end.size / kCentralBytes) {
+  if (end.num_records > end.size / kCentralBytes) {
     return corrupt(
         fmt::format("the archive claims {} entries, more than its central directory can hold", end.num_records));
+  }
+  if (end.num_records > limits().archive_entries) {
+    return over_limit(&Limits::archive_entries, "the archive has too many entries", std::to_string(end.num_records));
   }
   return end;
 }

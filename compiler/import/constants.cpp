@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "compiler/support/failure.h"
+#include "compiler/support/limits.h"
 
 namespace wick::compiler {
 namespace {
@@ -46,8 +47,8 @@ ConstantData dense_data(const pt2::Payload& payload, uint64_t& copied_bytes) {
   if (count == 0 || is_dense(payload.sizes, payload.strides)) return {slice_bytes(payload, count), nullptr};
   uint64_t total;
   if (__builtin_mul_overflow(count, item, &total) || __builtin_add_overflow(copied_bytes, total, &copied_bytes) ||
-      copied_bytes > kMaxCopiedConstantBytes) {
-    fail(Code::limit, "the stored tensors with gaps or overlaps unpack to more than 4 GiB");
+      copied_bytes > limits().expanded_bytes) {
+    fail(over_limit(&Limits::expanded_bytes, "the stored tensors with gaps or overlaps unpack to too many bytes"));
   }
   auto owned = std::make_shared<std::vector<uint8_t>>(static_cast<size_t>(total));
   std::vector<int64_t> index(payload.sizes.size(), 0);

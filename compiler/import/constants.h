@@ -5,12 +5,9 @@
 
 namespace wick::compiler {
 
-/// Bytes that constants of one program may take beyond the file itself (gaps and overlaps copied out).
-constexpr uint64_t kMaxCopiedConstantBytes = uint64_t{4} << 30;
-
 /// A constant (or state) with the payload's logical contents. A dense payload is mapped, a dense permuted one is mapped
-/// and permuted by a view, stride 0 becomes an expand; anything else is copied, up to `copied_bytes` against the limit
-/// above.
+/// and permuted by a view, stride 0 becomes an expand; anything else is copied: `copied_bytes` counts against
+/// Limits::expanded_bytes.
 Value* constant_from_payload(const pt2::Payload& payload, std::string_view name, std::string_view fqn, Builder& builder,
                              uint64_t& copied_bytes);
 

@@ -7,11 +7,12 @@
 #include <limits>
 #include <memory>
 
+#include "compiler/support/limits.h"
+
 namespace wick::compiler::pt2 {
 namespace {
 
 constexpr size_t kMaxDepth = 100;
-constexpr size_t kMaxTextBytes = size_t{1} << 30;
 constexpr size_t kFewKeys = 16;  // up to here, comparing each with each is cheapest
 
 Status check_keys(const Json& at);
@@ -102,8 +103,8 @@ Diag Json::wrong_type(const char* wanted) const {
 }
 
 Result<JsonDocument> JsonDocument::parse(Span<const uint8_t> text, std::string_view name) {
-  if (text.size() > kMaxTextBytes) {
-    return Diag(Code::limit, fmt::format("{} has {} bytes; at most {} are read", name, text.size(), kMaxTextBytes));
+  if (text.size() > limits().json_bytes) {
+    return over_limit(&Limits::json_bytes, fmt::format("{} is too large", name), fmt::format("{} bytes", text.size()));
   }
   const std::unique_ptr<uint8_t[]> padded(new (std::nothrow) uint8_t[text.size() + simdjson::SIMDJSON_PADDING]);
   if (!padded) return parse_error(simdjson::MEMALLOC, name);

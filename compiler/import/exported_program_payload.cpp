@@ -2,13 +2,11 @@
 
 #include "common/checked.h"
 #include "compiler/import/exported_program_reader.h"
+#include "compiler/support/limits.h"
 #include "wick/tensor.h"
 
 namespace wick::compiler::pt2 {
 namespace {
-
-// Overlapping strides (an expanded tensor) let few bytes stand for many; what they may stand for in total is bounded.
-constexpr uint64_t kMaxExpandedBytes = uint64_t{1} << 30;
 
 struct PayloadMeta {
   std::string path_name;
@@ -124,11 +122,12 @@ class PayloadReader {
     if (!meta.tensor_meta) return at.corrupt("the field \"tensor_meta\" is missing");
     uint64_t expanded = 0;
     RETURN_IF_ERROR(fill_tensor(at, *meta.tensor_meta, out, &expanded));
-    if (!checked_add<uint64_t>(expanded_bytes_, expanded, &expanded_bytes_) || expanded_bytes_ > kMaxExpandedBytes) {
-      return at
-          .error(Code::limit, fmt::format("expanded tensors stand for more than {} bytes that are not in the file",
-                                          kMaxExpandedBytes))
-          .with_help("expand the tensor in forward() instead of storing it expanded");
+    // Overlapping strides (an expanded tensor) let few bytes stand for many.
+    if (!checked_add<uint64_t>(expanded_bytes_, expanded, &expanded_bytes_) ||
+        expanded_bytes_ > limits().expanded_bytes) {
+      return over_limit(&Limits::expanded_bytes,
+                        at.path() + ": the stored tensors stand for too many bytes that are not in the file")
+          .note("a tensor expanded in forward() instead of stored expanded takes no memory");
     }
     return {};
   }

@@ -400,7 +400,7 @@ TEST(Payload, ManyDimensionsAreALimit) {
 
 TEST(Payload, ExpandedTensorsAreBounded) {
   EXPECT_REFUSED(edited(kConstants, R"("sizes": [{"as_int": 3})", R"("sizes": [{"as_int": 1000000000})"),
-                 "error[limit]", "config.c: expanded tensors stand for more than");
+                 "error[limit]", "config.c: the stored tensors stand for too many bytes", "--limit expanded-bytes=N");
 }
 
 TEST(Payload, EmptyTensorsNeedNoData) {

@@ -7,6 +7,7 @@
 #include "compiler/ir/decompose.h"
 #include "compiler/ir/text.h"
 #include "compiler/support/failure.h"
+#include "wick/tensor.h"
 
 namespace wick::compiler {
 namespace {
@@ -95,6 +96,11 @@ Sym GraphReader::to_sym(const pt2::SymInt& sym) {
 TensorType GraphReader::tensor_type(const pt2::TensorMeta& meta) {
   if (meta.layout != pt2::Layout::strided && meta.layout != pt2::Layout::unknown) {
     fail(Diag(Code::unsupported_model, "a sparse tensor in the graph").with_help("call to_dense() in the model"));
+  }
+  if (meta.sizes.size() > kMaxRank) {
+    fail(Diag(Code::limit, "a tensor has too many dimensions")
+             .expected(fmt::format("{} dimensions", meta.sizes.size()), fmt::format("at most {}", kMaxRank))
+             .with_help("the runtime has no larger tensors: view() it with fewer dimensions"));
   }
   TensorType type{meta.dtype, {}, {}};
   for (const pt2::SymInt& size : meta.sizes) type.sizes.push_back(to_sym(size));
@@ -392,8 +398,12 @@ GraphOutput GraphReader::output(const pt2::Argument& arg) {
       out.integer = Sym(sym->value);
     }
   } else if (const auto* sym_bool = std::get_if<pt2::SymBoolArg>(&arg)) {
-    out.kind = GraphOutput::Kind::boolean;
-    out.integer = sym_bool->is_literal() ? Sym(sym_bool->value) : *binding(sym_bool->name).integer;
+    if (!sym_bool->is_literal() && !binding(sym_bool->name).integer) {
+      from_binding(sym_bool->name);
+    } else {
+      out.kind = GraphOutput::Kind::boolean;
+      out.integer = sym_bool->is_literal() ? Sym(sym_bool->value) : *binding(sym_bool->name).integer;
+    }
   } else if (const auto* sym_float = std::get_if<pt2::SymFloatArg>(&arg)) {
     if (sym_float->is_literal()) {
       out.kind = GraphOutput::Kind::real;

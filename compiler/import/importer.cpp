@@ -8,6 +8,7 @@
 
 #include "compiler/import/constants.h"
 #include "compiler/import/graph_reader.h"
+#include "compiler/ir/text.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -250,6 +251,14 @@ class Importer {
   uint64_t copied_bytes_ = 0;
 };
 
+// What makes a graph invalid before any pass has run stands in the file: None for a tensor, say.
+Status blame_file(Status status) {
+  if (status.ok() || status.diag().code != Code::internal) return status;
+  status.diag().code = Code::corrupt_file;
+  status.diag().help = "if torch wrote this file unchanged, please report it";
+  return status;
+}
+
 }  // namespace
 
 Result<Function> import_program(const pt2::ExportedProgram& program, std::string method_name) {
@@ -259,6 +268,7 @@ Result<Function> import_program(const pt2::ExportedProgram& program, std::string
   function.in_spec = program.in_spec;
   function.out_spec = program.out_spec;
   RETURN_IF_ERROR(catch_failure([&] { Importer(program, *function.graph).run(); }));
+  RETURN_IF_ERROR(blame_file(verify(*function.graph)));
   return function;
 }
 

@@ -9,8 +9,8 @@
 namespace wick::compiler {
 
 RefPtr fresh_ref(Value* value) {
-  auto storage = std::make_shared<Storage>(Storage{value, value});
-  return std::make_shared<TensorRef>(TensorRef{std::move(storage), {}, value, 0});
+  auto storage = std::make_shared<Storage>(Storage{value, value, 0, {}});
+  return std::make_shared<TensorRef>(TensorRef{std::move(storage), -1, value, 0});
 }
 
 namespace {
@@ -19,6 +19,15 @@ Value* apply(const ViewStep& step, Value* input, Builder& builder) {
   std::vector<Arg> args = step.args;
   args[0] = input;
   return builder.call(step.op->name(), std::move(args));
+}
+
+// The steps from the storage to what `ref` names.
+std::vector<const ViewStep*> chain_of(const TensorRef& ref) {
+  std::vector<const ViewStep*> chain;
+  for (int32_t at = ref.last; at >= 0; at = chain.back()->before)
+    chain.push_back(&ref.storage->views[static_cast<size_t>(at)]);
+  std::reverse(chain.begin(), chain.end());
+  return chain;
 }
 
 // The version of `before` whose view through `step` is `after`.
@@ -56,7 +65,7 @@ Value* invert(const ViewStep& step, Value* before, Value* after, Builder& builde
 Value* read(TensorRef& ref, Builder& builder) {
   if (ref.cached && ref.cached_version == ref.storage->version) return ref.cached;
   Value* value = ref.storage->current;
-  for (const ViewStep& step : ref.chain) value = apply(step, value, builder);
+  for (const ViewStep* step : chain_of(ref)) value = apply(*step, value, builder);
   ref.cached = value;
   ref.cached_version = ref.storage->version;
   return value;
@@ -64,9 +73,10 @@ Value* read(TensorRef& ref, Builder& builder) {
 
 void write(TensorRef& ref, Value* value, Builder& builder) {
   std::vector<Value*> levels = {ref.storage->current};
-  for (size_t i = 0; i + 1 < ref.chain.size(); ++i) levels.push_back(apply(ref.chain[i], levels.back(), builder));
+  const std::vector<const ViewStep*> chain = chain_of(ref);
+  for (size_t i = 0; i + 1 < chain.size(); ++i) levels.push_back(apply(*chain[i], levels.back(), builder));
   Value* updated = value;
-  for (size_t i = ref.chain.size(); i-- > 0;) updated = invert(ref.chain[i], levels[i], updated, builder);
+  for (size_t i = chain.size(); i-- > 0;) updated = invert(*chain[i], levels[i], updated, builder);
   ref.storage->current = updated;
   ++ref.storage->version;
   ref.cached = value;
@@ -79,14 +89,18 @@ RefPtr view_ref(TensorRef& base, Value* base_value, Value* result) {
   while (value != base_value) {
     Node* node = value->producer;
     if (!node || !node->op->has(kView) || node->results().size() != 1) return fresh_ref(result);
-    steps.push_back({node->op, node->args()});
+    steps.push_back({node->op, node->args(), -1});
     steps.back().args[0] = None{};
     value = node->tensor(node->op->parsed->args[0].name);
   }
   std::reverse(steps.begin(), steps.end());
-  auto ref = std::make_shared<TensorRef>(TensorRef{base.storage, base.chain, result, base.storage->version});
-  ref->chain.insert(ref->chain.end(), steps.begin(), steps.end());
-  return ref;
+  int32_t last = base.last;
+  for (ViewStep& step : steps) {
+    step.before = last;
+    last = static_cast<int32_t>(base.storage->views.size());
+    base.storage->views.push_back(std::move(step));
+  }
+  return std::make_shared<TensorRef>(TensorRef{base.storage, last, result, base.storage->version});
 }
 
 }  // namespace wick::compiler

@@ -8,24 +8,26 @@
 
 namespace wick::compiler {
 
-/// The memory behind one or more tensors of the exported program: a fresh result, an input or a buffer.
-struct Storage {
-  Value* current;        // the newest version
-  Value* initial;        // the first
-  uint32_t version = 0;  // writes so far
-};
-
-/// One pure view: `op` applied to the value before it in the chain (argument 0 of `args` is a placeholder).
+/// One pure view: `op` applied to what step `before` gives (argument 0 of `args` is a placeholder).
 struct ViewStep {
   const OpDef* op;
   std::vector<Arg> args;
+  int32_t before;  // in Storage::views; -1: the storage itself
 };
 
-/// What a tensor name stands for: a chain of views of a storage. Reading a name after the storage was written replays
-/// the chain.
+/// The memory behind one or more tensors of the exported program: a fresh result, an input or a buffer.
+struct Storage {
+  Value* current;               // the newest version
+  Value* initial;               // the first
+  uint32_t version = 0;         // writes so far
+  std::vector<ViewStep> views;  // of all names; a step comes after the one before it
+};
+
+/// What a tensor name stands for: a chain of views of a storage, named by its last step (-1: no view). Reading a name
+/// after the storage was written replays the chain.
 struct TensorRef {
   std::shared_ptr<Storage> storage;
-  std::vector<ViewStep> chain;
+  int32_t last = -1;
   Value* cached = nullptr;
   uint32_t cached_version = 0;
 };

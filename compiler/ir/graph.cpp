@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "compiler/support/failure.h"
+#include "compiler/support/limits.h"
 
 namespace wick::compiler {
 
@@ -200,6 +201,7 @@ void Graph::remove_uses(Node* node, const Arg& arg) {
 }
 
 Node* Graph::add_node(const OpDef& op, std::vector<Arg> args, size_t num_results, Node* before, std::string_view name) {
+  if (num_nodes() >= limits().nodes) fail(over_limit(&Limits::nodes, "the program has too many nodes"));
   auto owned = std::make_unique<Node>();
   Node* node = owned.get();
   node->op = &op;
@@ -277,6 +279,7 @@ void Graph::replace_unchecked(Value* from, Value* to) {
   }
   to->users_.insert(to->users_.end(), users.begin(), users.end());
   from->users_.clear();
+  if (from->outside_uses_ == 0) return;
   for (GraphOutput& output : outputs) {
     if (output.value == from) {
       output.value = to;

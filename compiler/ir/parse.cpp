@@ -9,12 +9,11 @@
 #include "compiler/ir/builder.h"
 #include "compiler/ir/text.h"
 #include "compiler/support/failure.h"
+#include "compiler/support/limits.h"
 
 namespace wick::compiler {
 namespace {
 
-constexpr size_t kMaxNodes = 1000000;
-constexpr int64_t kMaxConstantBytes = 100000000;
 constexpr int kMaxNesting = 32;
 
 bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
@@ -187,7 +186,13 @@ class Parser {
     if (position_ < text_.size() && text_[position_] == '{') {
       ++position_;
       for (const Sym& s : list<Sym>([&] { return sym(",}"); }, '}'))
-        t.dim_order.push_back(static_cast<uint8_t>(s.is_const() ? s.value() : 255));
+        t.dim_order.push_back(static_cast<uint8_t>(s.is_const() && s.value() < 64 ? s.value() : 255));
+      uint64_t seen = 0;
+      for (const uint8_t dim : t.dim_order) {
+        if (dim >= t.sizes.size() || (seen >> dim & 1) != 0) error("each dimension once in the dim order");
+        seen |= uint64_t{1} << dim;
+      }
+      if (t.dim_order.size() != t.sizes.size()) error("each dimension once in the dim order");
     }
     return Type::of(std::move(t));
   }
@@ -401,11 +406,13 @@ class Parser {
     int64_t bytes = static_cast<int64_t>(dtype_size_bytes(t.dtype));
     for (const Sym& size : t.sizes) {
       if (!size.is_const() || size.value() < 0) error("constant sizes");
-      if (__builtin_mul_overflow(bytes, size.value(), &bytes) || bytes > kMaxConstantBytes)
-        error("a constant of at most 100 MB");
+      if (__builtin_mul_overflow(bytes, size.value(), &bytes)) error("a constant that 64 bits can count");
     }
-    constant_bytes_ += bytes;
-    if (constant_bytes_ > kMaxConstantBytes) error("constants of at most 100 MB together");
+    // Each is checked before it is added, so the sum cannot overflow.
+    const uint64_t most = limits().expanded_bytes;
+    if (static_cast<uint64_t>(bytes) > most || constant_bytes_ + static_cast<uint64_t>(bytes) > most)
+      fail(over_limit(&Limits::expanded_bytes, "IR text: the constants take too much memory"));
+    constant_bytes_ += static_cast<uint64_t>(bytes);
     return std::vector<uint8_t>(static_cast<size_t>(bytes));
   }
 
@@ -437,7 +444,6 @@ class Parser {
   }
 
   void node(Graph& graph, Scope& scope) {
-    if (++nodes_ > kMaxNodes) error("at most 1000000 nodes");
     struct Declared {
       std::string name;
       std::optional<Type> type;
@@ -490,9 +496,8 @@ class Parser {
 
   std::string_view text_;
   size_t position_ = 0;
-  size_t nodes_ = 0;
   int nesting_ = 0;
-  int64_t constant_bytes_ = 0;
+  uint64_t constant_bytes_ = 0;
 };
 
 }  // namespace

@@ -1,4 +1,7 @@
 // The checks behind Program::load that the FlatBuffers verifier does not make.
+#include <string.h>
+
+#include "common/checked.h"
 #include "runtime/program/reader.h"
 
 namespace wick {
@@ -6,15 +9,22 @@ namespace {
 
 using flatbuffers::uoffset_t;
 
+// Bytes that one of these takes in a file at least, its place in a list included. A file may name one table many
+// times; what it names may not be more than it could hold, so that work and memory stay linear in its size.
+constexpr size_t kValueBytes = 20, kInstructionBytes = 24, kOperatorBytes = 12, kDelegateBytes = 24, kChainBytes = 16,
+                 kMethodBytes = 48, kSpecBytes = 12;
+
+// The program's lists of these are short; whoever walks them may do so often.
+constexpr size_t kMaxMethods = 1024, kMaxArenas = 1024;
+
 class Checker {
  public:
-  /// A file may name one table many times; the budget keeps work and later memory linear in its size.
   Checker(const FileView& view, uint64_t tables_bytes, uint64_t segment_limit, bool has_segments, ErrorText* text)
       : view_(view),
         segment_limit_(segment_limit),
         has_segments_(has_segments),
         text_(text),
-        budget_(tables_bytes * 8 + 4096) {}
+        budget_(tables_bytes + tables_bytes / 4 + 4096) {}
 
   Error run() {
     Error error = segments();
@@ -23,10 +33,19 @@ class Checker {
     if (error != Error::Ok) return error;
     const auto* plans = view_.root->execution_plan();
     if (!plans) return fail(Error::InvalidProgram, "the program has no methods");
+    if (plans->size() > kMaxMethods) {
+      return fail(Error::InvalidProgram, "the program has ", plans->size(), " methods, more than ",
+                  static_cast<uint64_t>(kMaxMethods));
+    }
     for (const pte::ExecutionPlan* plan : *plans) {
       plan_ = plan;
       error = method();
       if (error != Error::Ok) return error;
+      for (const pte::ExecutionPlan* other : *plans) {
+        if (other == plan) break;
+        if (strcmp(other->name()->c_str(), plan->name()->c_str()) == 0)
+          return fail(Error::InvalidProgram, "two methods have this name");
+      }
     }
     return Error::Ok;
   }
@@ -37,9 +56,9 @@ class Checker {
     if (text_ && plan_ && plan_->name()) text_->append("method ", plan_->name()->c_str(), ": ");
     return explain(text_, error, parts...);
   }
-  bool spend(size_t count) {
-    if (count > budget_) return false;
-    budget_ -= count;
+  bool spend(size_t count, size_t each_bytes) {
+    if (count > budget_ / each_bytes) return false;
+    budget_ -= count * each_bytes;
     return true;
   }
   Error overspent() {
@@ -54,6 +73,7 @@ class Checker {
   Error named_data();
   Error method();
   Error arenas();
+  Error initial_bytes(size_t index, uint64_t nbytes);
   Error value(size_t index, const pte::EValue& value);
   Error tensor(size_t index, const pte::Tensor& tensor);
   Error int_list(size_t index, const pte::IntList& list);
@@ -72,6 +92,8 @@ class Checker {
   bool has_segments_;
   ErrorText* text_;
   uint64_t budget_;
+  uint64_t arena_bytes_ = 0;  // of this method, all together
+  uint64_t initial_bytes_ = 0;
   const pte::ExecutionPlan* plan_ = nullptr;
 };
 
@@ -128,7 +150,7 @@ Error Checker::method() {
   if (!plan_->operators()) return fail(Error::InvalidProgram, "operators are missing");
   if (!plan_->delegates()) return fail(Error::InvalidProgram, "delegates are missing");
   Error error = arenas();
-  if (!spend(num_values())) return overspent();
+  if (!spend(1, kMethodBytes) || !spend(num_values(), kValueBytes)) return overspent();
   for (uoffset_t i = 0; error == Error::Ok && i < num_values(); ++i) error = value(i, *plan_->values()->Get(i));
   if (error == Error::Ok) error = value_indices("input", plan_->inputs());
   if (error == Error::Ok) error = value_indices("output", plan_->outputs());
@@ -143,11 +165,17 @@ Error Checker::arenas() {
   const auto* sizes = plan_->non_const_buffer_sizes();
   if (!sizes || sizes->size() == 0) return fail(Error::InvalidProgram, "arena sizes are missing");
   if (!is_aligned(sizes)) return misaligned();
-  if (!spend(sizes->size())) return overspent();
+  const auto* devices = plan_->non_const_buffer_device();
+  if (sizes->size() > kMaxArenas + 1 || size_of(devices) > kMaxArenas) {
+    return fail(Error::InvalidProgram, "the method has ", sizes->size() - 1, " arenas on ",
+                static_cast<uint64_t>(size_of(devices)), " devices, more than ", static_cast<uint64_t>(kMaxArenas));
+  }
+  arena_bytes_ = initial_bytes_ = 0;
   for (uoffset_t i = 1; i < sizes->size(); ++i) {
     if (sizes->Get(i) < 0) return fail(Error::InvalidProgram, "arena ", i, " has a negative size");
+    if (!checked_add<uint64_t>(arena_bytes_, static_cast<uint64_t>(sizes->Get(i)), &arena_bytes_))
+      arena_bytes_ = UINT64_MAX;
   }
-  const auto* devices = plan_->non_const_buffer_device();
   for (uoffset_t i = 0; i < size_of(devices); ++i) {
     const int64_t index = devices->Get(i)->buffer_idx();
     if (index < 1 || index >= static_cast<int64_t>(sizes->size())) {
@@ -176,7 +204,7 @@ Error Checker::value(size_t index, const pte::EValue& value) {
     case pte::KernelTypes::BoolList: {
       const auto* items = value.val_as_BoolList()->items();
       if (!items) break;
-      if (!spend(items->size())) return overspent();
+      if (!spend(items->size(), 1)) return overspent();
       for (uint8_t item : *items) {
         // They are read in place as bool, which has two valid bytes.
         if (item > 1) return fail(Error::InvalidProgram, "value ", static_cast<uint64_t>(index), " holds no bool");
@@ -196,8 +224,7 @@ Error Checker::tensor(size_t index, const pte::Tensor& tensor) {
   const char* why;
   const Error error = read_tensor(view_, tensor, &meta, &why);
   if (error != Error::Ok) return fail(error, "tensor ", static_cast<uint64_t>(index), ": ", why);
-  if (!spend(meta.sizes.size())) return overspent();
-  if (meta.initialized && !spend(1)) return overspent();
+  if (!spend(meta.sizes.size(), sizeof(int32_t))) return overspent();
   if (meta.storage != Storage::planned) return Error::Ok;
   const auto* sizes = plan_->non_const_buffer_sizes();
   if (uint64_t{meta.arena} + 1 >= sizes->size()) {
@@ -208,13 +235,21 @@ Error Checker::tensor(size_t index, const pte::Tensor& tensor) {
   if (meta.arena_offset > room || meta.nbytes > room - meta.arena_offset) {
     return fail(Error::MemoryAllocationFailed, "tensor ", static_cast<uint64_t>(index), " exceeds arena ", meta.arena);
   }
-  return Error::Ok;
+  return meta.initialized ? initial_bytes(index, meta.nbytes) : Error::Ok;
+}
+
+// Loading copies them; tensors over one place may not make that much more than the arenas hold.
+Error Checker::initial_bytes(size_t index, uint64_t nbytes) {
+  initial_bytes_ += nbytes;  // each is below 2^31 times 16
+  if (initial_bytes_ / 2 <= arena_bytes_) return Error::Ok;
+  return fail(Error::InvalidProgram, "tensor ", static_cast<uint64_t>(index),
+              ": the initial values are larger than all arenas");
 }
 
 Error Checker::int_list(size_t index, const pte::IntList& list) {
   if (!list.items()) return fail(Error::InvalidProgram, "value ", static_cast<uint64_t>(index), " has no payload");
   if (!is_aligned(list.items())) return misaligned();
-  if (!spend(list.items()->size())) return overspent();
+  if (!spend(list.items()->size(), sizeof(int64_t))) return overspent();
   for (int64_t item : *list.items()) {
     if (!is_value(item)) {
       return fail(Error::InvalidProgram, "int list ", static_cast<uint64_t>(index), ": no value has index ", item);
@@ -225,7 +260,7 @@ Error Checker::int_list(size_t index, const pte::IntList& list) {
 
 Error Checker::tensor_list(size_t index, const flatbuffers::Vector<int32_t>* items, bool optional) {
   if (!items) return fail(Error::InvalidProgram, "value ", static_cast<uint64_t>(index), " has no payload");
-  if (!spend(items->size())) return overspent();
+  if (!spend(items->size(), sizeof(int32_t))) return overspent();
   for (int32_t item : *items) {
     if (optional && item == -1) continue;
     // Values are built in order, so a list may only name earlier ones.
@@ -243,7 +278,7 @@ Error Checker::tensor_list(size_t index, const flatbuffers::Vector<int32_t>* ite
 }
 
 Error Checker::value_indices(const char* what, const flatbuffers::Vector<int32_t>* indices) {
-  if (!spend(indices->size())) return overspent();
+  if (!spend(indices->size(), sizeof(int32_t))) return overspent();
   for (int32_t index : *indices) {
     if (!is_value(index)) return fail(Error::InvalidProgram, what, " ", index, " is no value");
   }
@@ -251,7 +286,7 @@ Error Checker::value_indices(const char* what, const flatbuffers::Vector<int32_t
 }
 
 Error Checker::operators() {
-  if (!spend(plan_->operators()->size())) return overspent();
+  if (!spend(plan_->operators()->size(), kOperatorBytes)) return overspent();
   for (uoffset_t i = 0; i < plan_->operators()->size(); ++i) {
     const pte::Operator* op = plan_->operators()->Get(i);
     if (!op->name() || !op->overload()) return fail(Error::InvalidProgram, "operator ", i, " has no name or overload");
@@ -264,7 +299,7 @@ Error Checker::operators() {
 
 Error Checker::delegates() {
   for (uoffset_t i = 0; i < plan_->delegates()->size(); ++i) {
-    if (!spend(1)) return overspent();
+    if (!spend(1, kDelegateBytes)) return overspent();
     const Error error = delegate(i, *plan_->delegates()->Get(i));
     if (error != Error::Ok) return error;
   }
@@ -285,7 +320,7 @@ Error Checker::delegate(size_t index, const pte::BackendDelegate& delegate) {
   } else if (where->index() >= size_of(view_.root->backend_delegate_data())) {
     return fail(Error::NotFound, "delegate ", i, ": inline payload ", where->index(), " does not exist");
   }
-  if (!spend(size_of(delegate.compile_specs()))) return overspent();
+  if (!spend(size_of(delegate.compile_specs()), kSpecBytes)) return overspent();
   for (uoffset_t k = 0; k < size_of(delegate.compile_specs()); ++k) {
     const pte::CompileSpec* spec = delegate.compile_specs()->Get(k);
     if (!spec->key() || !spec->value()) return fail(Error::InvalidProgram, "delegate ", i, ": bad compile spec ", k);
@@ -296,7 +331,7 @@ Error Checker::delegate(size_t index, const pte::BackendDelegate& delegate) {
 Error Checker::chain(size_t index, const pte::Chain& chain) {
   const auto* instructions = chain.instructions();
   if (!instructions) return fail(Error::InvalidProgram, "chain ", static_cast<uint64_t>(index), " has no instructions");
-  if (!spend(instructions->size())) return overspent();
+  if (!spend(1, kChainBytes) || !spend(instructions->size(), kInstructionBytes)) return overspent();
   for (uoffset_t i = 0; i < instructions->size(); ++i) {
     const Error error = instruction(i, instructions->size(), *instructions->Get(i));
     if (error != Error::Ok) return error;
@@ -311,7 +346,7 @@ Error Checker::call(size_t index, const char* what, int32_t target, size_t num_t
     return fail(Error::InvalidProgram, "instruction ", i, ": ", what, " ", target, " does not exist");
   }
   if (!args) return fail(Error::InvalidProgram, "instruction ", i, " has no arguments");
-  if (!spend(args->size())) return overspent();
+  if (!spend(args->size(), sizeof(int32_t))) return overspent();
   for (int32_t arg : *args) {
     if (!is_value(arg)) return fail(Error::InvalidProgram, "instruction ", i, ": argument ", arg, " is no value");
   }

@@ -9,6 +9,34 @@ namespace {
 
 using flatbuffers::uoffset_t;
 
+// Entries that are not sorted by key are searched one by one.
+constexpr uoffset_t kMaxUnsorted = 16384;
+
+bool is_sorted(const ptd::FlatTensor& root) {
+  for (uoffset_t i = 1; i < root.named_data()->size(); ++i) {
+    if (strcmp(root.named_data()->Get(i - 1)->key()->c_str(), root.named_data()->Get(i)->key()->c_str()) >= 0)
+      return false;
+  }
+  return true;
+}
+
+Error check_keys(const ptd::FlatTensor& root, bool sorted, ErrorText* text) {
+  if (sorted) return Error::Ok;
+  const uoffset_t count = root.named_data()->size();
+  if (count > kMaxUnsorted) {
+    return explain(text, Error::InvalidExternalData, ".ptd file: ", count,
+                   " entries that are not sorted by key, more than ", kMaxUnsorted);
+  }
+  for (uoffset_t i = 0; i < count; ++i) {
+    const char* key = root.named_data()->Get(i)->key()->c_str();
+    for (uoffset_t k = 0; k < i; ++k) {
+      if (strcmp(key, root.named_data()->Get(k)->key()->c_str()) == 0)
+        return explain(text, Error::InvalidExternalData, ".ptd file: the key ", key, " occurs twice");
+    }
+  }
+  return Error::Ok;
+}
+
 Error read_header(Span<const uint8_t> file, schema::FlatTensorHeader* header, ErrorText* text) {
   constexpr size_t kHeaderEnd = schema::kHeaderOffset + schema::kFlatTensorHeaderLength;
   if (file.size() < kHeaderEnd ||
@@ -91,6 +119,9 @@ Result<DataMap> DataMap::load(Span<const uint8_t> file, const LoadOptions& optio
   map.root_ = ptd::GetFlatTensor(file.data());
   error = check_entries(*map.root_, header, text);
   if (error != Error::Ok) return error;
+  map.sorted_ = is_sorted(*map.root_);
+  error = check_keys(*map.root_, map.sorted_, text);
+  if (error != Error::Ok) return error;
   return map;
 }
 
@@ -113,9 +144,16 @@ DataMap::Entry DataMap::entry(size_t index) const {
 }
 
 Result<DataMap::Entry> DataMap::find(const char* key) const {
-  for (size_t i = 0; i < size(); ++i) {
-    const ptd::NamedData* data = root_->named_data()->Get(static_cast<uoffset_t>(i));
-    if (strcmp(data->key()->c_str(), key) == 0) return entry(i);
+  const auto key_of = [&](size_t i) { return root_->named_data()->Get(static_cast<uoffset_t>(i))->key()->c_str(); };
+  size_t begin = 0, end = size();
+  while (sorted_ && begin < end) {
+    const size_t middle = begin + (end - begin) / 2;
+    const int order = strcmp(key_of(middle), key);
+    if (order == 0) return entry(middle);
+    (order < 0 ? begin : end) = order < 0 ? middle + 1 : middle;
+  }
+  for (size_t i = begin; i < end; ++i) {
+    if (strcmp(key_of(i), key) == 0) return entry(i);
   }
   return Error::NotFound;
 }

@@ -1,0 +1,13 @@
+// Loads every method of a .pte from memory of exactly its size and executes it, for the sanitizers to watch.
+#pragma once
+#include <cstdint>
+
+#include "wick/program.h"
+#include "wick/span.h"
+
+namespace wick::fuzz {
+
+/// Any outcome is fine, but a step outside a buffer. `data` may be null. Methods with arenas above 1 MB are not run.
+void run_program(Span<const uint8_t> file, const DataMap* data = nullptr);
+
+}  // namespace wick::fuzz
