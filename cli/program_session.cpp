@@ -97,6 +97,7 @@ Result<Session> Session::make(const std::string& path, const SessionOptions& opt
   module_options.max_isa = options.max_isa;
   module_options.seed = options.seed;
   module_options.max_instructions = compiler::limits().instructions;
+  module_options.max_memory_bytes = compiler::limits().arena_bytes;
   module_options.tracer = options.tracer;
   // Opening checks that it is a regular file, with the system's own words if it is not.
   for (const std::string& data : options.data_paths) RETURN_IF_ERROR(compiler::FileMap::open(data));

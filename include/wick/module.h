@@ -54,6 +54,7 @@ struct ModuleOptions {
   IsaLevel max_isa = IsaLevel::avx512;  // the machine's own level if that is lower
   uint64_t seed = 0;
   uint64_t max_instructions = 10'000'000;
+  uint64_t max_memory_bytes = uint64_t{16} << 30;  // of all that one method asks for: arenas, outputs, scratch memory
   const Tracer* tracer = nullptr;
 };
 

@@ -56,6 +56,7 @@ struct Module::State {
 
   bool load_data(ModuleError* error);
   bool load_program(Span<const uint8_t> bytes, const std::string& name, ModuleError* error);
+  bool check_memory(const MethodMeta& meta, ModuleError* error) const;
   bool reserve(const MethodMeta& meta, LoadedMethod* loaded, std::vector<Span<uint8_t>>* arenas, ModuleError* error);
   bool bind_outputs(const MethodMeta& meta, LoadedMethod* loaded, ModuleError* error);
   Method* load_method(const std::string& name, ModuleError* error);
@@ -127,6 +128,22 @@ bool Module::State::load_program(Span<const uint8_t> bytes, const std::string& n
   return load_data(error);
 }
 
+// What the file asks for beyond its own size, as a whole; false if that is too much.
+bool Module::State::check_memory(const MethodMeta& meta, ModuleError* error) const {
+  uint64_t total = 0;
+  const auto add = [&total](uint64_t bytes) { total = bytes > UINT64_MAX - total ? UINT64_MAX : total + bytes; };
+  for (size_t twice = 0; twice < 2; ++twice) add(largest_tensor(meta));
+  for (size_t i = 0; i < meta.num_arenas(); ++i) add(meta.arena_bytes(i));
+  for (size_t i = 0; i < meta.num_outputs(); ++i) {
+    const ValueMeta value = meta.output_value(i);
+    if (value.tag == Tag::tensor && value.tensor.storage == Storage::unbound) add(value.tensor.nbytes);
+  }
+  if (total <= options.max_memory_bytes) return true;
+  return fail(error, Error::MemoryAllocationFailed,
+              std::string("method ") + meta.name() + " asks for " + std::to_string(total) +
+                  " bytes, more than max_memory_bytes = " + std::to_string(options.max_memory_bytes));
+}
+
 bool Module::State::reserve(const MethodMeta& meta, LoadedMethod* loaded, std::vector<Span<uint8_t>>* arenas,
                             ModuleError* error) {
   for (size_t i = 0; i < meta.num_arenas(); ++i) {
@@ -185,7 +202,7 @@ Method* Module::State::load_method(const std::string& name, ModuleError* error) 
   }
   LoadedMethod loaded;
   std::vector<Span<uint8_t>> arenas;
-  if (!reserve(*meta, &loaded, &arenas, error)) return nullptr;
+  if (!check_memory(*meta, error) || !reserve(*meta, &loaded, &arenas, error)) return nullptr;
   std::vector<char> buffer(kTextBytes);
   ErrorText text(buffer.data(), buffer.size());
   MethodOptions method_options;

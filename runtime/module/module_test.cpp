@@ -53,6 +53,18 @@ TEST(Module, RunsAProgramThatExecuTorchWrote) {
   for (size_t k = 0; k < sum.size(); ++k) EXPECT_EQ(sum[k], static_cast<float>(k + 1) * 11.0f);
 }
 
+TEST(Module, GivesNoMoreMemoryThanAllowed) {
+  ModuleOptions options;
+  options.kernels = {KernelTable(kTestKernels)};
+  options.max_memory_bytes = 16;
+  ModuleError error;
+  const auto module = Module::load("tests/fixtures/stock/1.5/add.pte", options, &error);
+  ASSERT_TRUE(module) << error.message;
+  EXPECT_EQ(module->method("forward", &error), nullptr);
+  EXPECT_EQ(error.code, Error::MemoryAllocationFailed);
+  EXPECT_NE(error.message.find("more than max_memory_bytes = 16"), std::string::npos) << error.message;
+}
+
 TEST(Module, KeepsStateBetweenCalls) {
   TestProgram program;
   const int32_t x = program.planned(DType::f32, {2});
@@ -118,8 +130,11 @@ TEST(Module, SaysWhatItFoundAndWanted) {
 TEST(Module, RefusesArenasThatTheMachineDoesNotHave) {
   TestProgram program;
   program.arena_sizes = {0, int64_t{1} << 60};
+  ModuleOptions options;
+  options.kernels = {KernelTable(kTestKernels)};
+  options.max_memory_bytes = UINT64_MAX;
   ModuleError error;
-  const auto module = load(program, &error);
+  const auto module = Module::load(program.build().span(), options, &error);
   ASSERT_TRUE(module) << error.message;
   EXPECT_EQ(module->method("forward", &error), nullptr);
   EXPECT_EQ(error.code, Error::MemoryAllocationFailed);
