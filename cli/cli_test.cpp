@@ -304,6 +304,20 @@ TEST_F(Cli, ExternalWeightsAreAskedFor) {
   expect_same(path("o.npz"), fixture("stock/1.5/external_weights.out.npz"));
 }
 
+// Both models call their only weight "w".
+TEST_F(Cli, EqualNamesOfDifferentWeightsStayApartInTheWeightsFile) {
+  const std::string weights = path("w.ptd");
+  ASSERT_EQ(wick("compile a=" + fixture("structure/cond.pt2") + " b=" + fixture("structure/dynamic_batch.pt2") +
+                 " -o " + path("m.pte") + " --external-weights " + weights)
+                .exit_code,
+            0);
+  const std::string run = "run " + path("m.pte") + " --data " + weights + " -o " + path("o.npz");
+  ASSERT_EQ(wick(run + " --method a -i " + fixture("structure/cond.step1.in.npz")).exit_code, 0);
+  expect_same(path("o.npz"), fixture("structure/cond.step1.out.npz"));
+  ASSERT_EQ(wick(run + " --method b -i " + fixture("structure/dynamic_batch.step1.in.npz")).exit_code, 0);
+  expect_same(path("o.npz"), fixture("structure/dynamic_batch.step1.out.npz"));
+}
+
 TEST_F(Cli, StructureInTheFileIsShown) {
   compile("digits/digits.pt2", "digits.pte");
   const Outcome text = wick("inspect " + path("digits.pte") + " --instructions");

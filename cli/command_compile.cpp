@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -23,7 +24,7 @@ using compiler::Status;
 struct CompileFlags {
   std::vector<std::string> inputs;
   std::string output, backends = "portable", profile = "auto", report, external_weights, dump_ir;
-  std::vector<std::string> skip_passes;
+  std::vector<std::string> skip_passes, max_sizes;
   uint64_t max_arena = UINT64_MAX, max_file = UINT64_MAX;
   bool share_state = false, json = false;
 };
@@ -115,6 +116,22 @@ Status write_report(const CompileFlags& flags, const std::string& text) {
                               Span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
 }
 
+// "640" or "s53=640".
+Status read_max_sizes(const std::vector<std::string>& texts, compiler::ImportOptions& options) {
+  for (const std::string& text : texts) {
+    const size_t equals = text.rfind('=');
+    const std::string name = equals == std::string::npos ? "" : text.substr(0, equals);
+    const char* first = text.data() + (equals == std::string::npos ? 0 : equals + 1);
+    const char* end = text.data() + text.size();
+    int64_t bound = 0;
+    const auto [stop, error] = std::from_chars(first, end, bound);
+    if (error != std::errc() || stop != end || bound < 1 || equals == 0)
+      return Diag(Code::usage, "--max-size takes N or NAME=N").expected(text, "such as 640 or s53=640");
+    options.max_sizes[name] = bound;
+  }
+  return {};
+}
+
 Status check_flags(const CompileFlags& flags) {
   RETURN_IF_ERROR(check_backends(flags.backends));
   for (const std::string& input : flags.inputs) {
@@ -150,6 +167,7 @@ int compile_command(const CompileFlags& flags) {
   options.share_state = flags.share_state;
   options.external_weights = !flags.external_weights.empty();
   options.skip_passes = flags.skip_passes;
+  if (Status status = read_max_sizes(flags.max_sizes, options.import); !status.ok()) return report(status.diag());
   Status dumped;
   int stage_number = 0;
   if (!flags.dump_ir.empty()) {
@@ -180,8 +198,11 @@ int compile_command(const CompileFlags& flags) {
     for (const std::string& name : method.not_stock)
       fmt::print(stderr, "note: {} runs on Wick's kernels only, not on stock ExecuTorch's\n", name);
   }
-  fmt::print("{}: {} bytes, of which {} constants; compiled in {:.1f} ms\n", flags.output, result->file_bytes,
-             result->constant_bytes, compile_ms);
+  const std::string constants =
+      result->program.ptd.size_bytes > 0
+          ? fmt::format("{} of weights in {}", result->program.ptd.size_bytes, flags.external_weights)
+          : fmt::format("of which {} constants", result->constant_bytes);
+  fmt::print("{}: {} bytes, {}; compiled in {:.1f} ms\n", flags.output, result->file_bytes, constants, compile_ms);
   return 0;
 }
 
@@ -212,6 +233,10 @@ void add_compile(CLI::App& app, Action& action) {
   command->add_option("--external-weights", flags->external_weights, "put named weights into this .ptd file");
   command->add_option("--dump-ir", flags->dump_ir, "write the IR after each stage into this folder");
   command->add_option("--skip-pass", flags->skip_passes, "leave a pass out, by name");
+  command
+      ->add_option("--max-size", flags->max_sizes,
+                   "[NAME=]N: upper bound of the size NAME, or of each input size without one; may repeat")
+      ->allow_extra_args(false);
   command
       ->add_option("--max-arena", flags->max_arena,
                    "bytes, or such as 256KB (1024 each); a larger arena of a method fails with exit code 6")

@@ -182,6 +182,7 @@ class ProgramWriter {
     std::vector<uint8_t> order(sizes.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint8_t>(i);
     uint32_t data_index = 0;
+    std::string name = item.name;
     fb::Offset<pte::AllocationDetails> allocation = 0;
     pte::TensorDataLocation location = pte::TensorDataLocation::SEGMENT;
     switch (storage.kind) {
@@ -190,7 +191,7 @@ class ProgramWriter {
         if (options_.external_weights && !item.name.empty() && item.offset_bytes == 0) {
           location = pte::TensorDataLocation::EXTERNAL;
           data_index = 1;  // means only that the caller must not provide the memory
-          add_external(item, storage.data);
+          name = add_external(method, item, storage.data);
         } else {
           data_index = constants_.index_of(constant_offset(storage) + item.offset_bytes);
         }
@@ -206,8 +207,7 @@ class ProgramWriter {
       }
     }
     fb::Offset<pte::ExtraTensorInfo> extra = 0;
-    if (!item.name.empty())
-      extra = pte::CreateExtraTensorInfo(builder_, 0, builder_.CreateSharedString(item.name), location);
+    if (!name.empty()) extra = pte::CreateExtraTensorInfo(builder_, 0, builder_.CreateSharedString(name), location);
     const auto size_vector = builder_.CreateVector(sizes);
     const auto order_vector = builder_.CreateVector(order);
     return pte::CreateTensor(builder_, static_cast<int8_t>(item.dtype), 0, size_vector, order_vector, false, data_index,
@@ -242,9 +242,18 @@ class ProgramWriter {
     return static_cast<uint32_t>(state_offsets_.size() - 1);
   }
 
-  void add_external(const StatementTensor& item, const ConstantData& data) {
-    if (external_tensors_.count(item.name)) return;
-    external_tensors_[item.name] = {item, external_.add(data), data.bytes.size()};
+  // The key of the tensor in the .ptd: its name, and the method's too where another tensor has that name already.
+  std::string add_external(const Statement& method, const StatementTensor& item, const ConstantData& data) {
+    const External entry = {item, external_.add(data), data.bytes.size()};
+    std::string key = item.name;
+    for (int number = 1;; ++number) {
+      const auto [known, fresh] = external_tensors_.try_emplace(key, entry);
+      const External& other = known->second;
+      if (fresh || (other.offset == entry.offset && other.size == entry.size && other.tensor.dtype == item.dtype &&
+                    other.tensor.sizes == item.sizes))
+        return key;
+      key = fmt::format("{}@{}{}", item.name, method.name, number == 1 ? "" : fmt::format(".{}", number));
+    }
   }
 
   FilePieces external_file() {
@@ -306,7 +315,8 @@ class ProgramWriter {
     std::vector<fb::Offset<pte::Frame>> items;
     if (!check.empty()) {
       items.push_back(pte::CreateFrame(builder_, builder_.CreateSharedString(""), 0,
-                                       builder_.CreateSharedString(schema::kCheckFrame), builder_.CreateSharedString(check)));
+                                       builder_.CreateSharedString(schema::kCheckFrame),
+                                       builder_.CreateSharedString(check)));
     }
     if (origin && (!origin->source.empty() || !origin->module.empty())) {
       const size_t colon = origin->source.rfind(':');
@@ -347,8 +357,9 @@ class ProgramWriter {
                                                    builder_.CreateSharedString(method.out_spec));
     std::vector<int64_t> arenas = {0};
     // Tensors without elements name the arena too.
-    const bool planned = std::any_of(method.storages.begin(), method.storages.end(),
-                                     [](const Storage& storage) { return storage.kind == Storage::Kind::arena; });
+    const bool planned = std::any_of(method.storages.begin(), method.storages.end(), [](const Storage& storage) {
+      return storage.kind == Storage::Kind::arena || storage.kind == Storage::Kind::state;
+    });
     const bool shares = method.shared_arena_bytes > 0;
     if (planned || shares || method.arena_bytes > 0) arenas.push_back(static_cast<int64_t>(method.arena_bytes));
     if (shares) arenas.push_back(static_cast<int64_t>(method.shared_arena_bytes));

@@ -15,6 +15,7 @@
 namespace wick::compiler {
 namespace {
 
+constexpr uint64_t kNamedBytes = 1024;  // constants that the compiler made have a name, too, from this size on
 constexpr size_t kNever = std::numeric_limits<size_t>::max();
 
 // Nothing to compute; some of stock's kernels abort on empty tensors.
@@ -376,7 +377,11 @@ void Linearizer::stored_values() {
         new_storage(kind, bound_bytes(describe(value)), value->fqn.empty() ? value->name : value->fqn);
     statement_.storages[storage].data = value->data;
     const int32_t index = define_tensor(value, storage, 0);
-    std::get<StatementTensor>(statement_.values[static_cast<size_t>(index)]).name = value->fqn;
+    auto& tensor = std::get<StatementTensor>(statement_.values[static_cast<size_t>(index)]);
+    tensor.name = value->fqn;
+    if (tensor.name.empty() && kind == Storage::Kind::constant &&
+        statement_.storages[storage].size_bytes >= kNamedBytes)
+      tensor.name = "wick." + value->name;
   };
   auto walk = [&](auto&& self, const Graph& graph) -> void {
     for (const Value* value : graph.constants()) define(value, Storage::Kind::constant);
