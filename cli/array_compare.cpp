@@ -30,6 +30,15 @@ std::vector<int64_t> index_of(uint64_t flat, const std::vector<int64_t>& sizes) 
   return index;
 }
 
+double largest_of(const NamedArray& array, uint64_t count) {
+  double largest = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    const double value = std::fabs(element_of(array, i));
+    if (std::isfinite(value)) largest = std::max(largest, value);
+  }
+  return largest;
+}
+
 }  // namespace
 
 Tolerance tolerance_of(DType dtype, const Tolerance& asked) {
@@ -57,6 +66,9 @@ Difference compare_arrays(const NamedArray& found_array, const NamedArray& wante
   const NamedArray found = parts_of(found_array), wanted = parts_of(wanted_array);
   const size_t item = dtype_size_bytes(found.dtype);
   result.count = found.bytes.size() / item;
+  double allowed = *tolerance.absolute;
+  if (is_floating(found.dtype) && !asked.absolute)
+    allowed += *tolerance.relative / 10 * largest_of(wanted, result.count);
   uint64_t worst = 0;
   double worst_abs = -1;
   for (uint64_t i = 0; i < result.count; ++i) {
@@ -66,10 +78,9 @@ Difference compare_arrays(const NamedArray& found_array, const NamedArray& wante
     double difference = std::fabs(a - b);
     if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
     // 64-bit integers beyond 2^53 may look equal as doubles.
-    const bool outside =
-        is_floating(found.dtype)
-            ? !(difference <= *tolerance.absolute + *tolerance.relative * std::fabs(b)) || std::isinf(difference)
-            : true;
+    const bool outside = is_floating(found.dtype)
+                             ? !(difference <= allowed + *tolerance.relative * std::fabs(b)) || std::isinf(difference)
+                             : true;
     result.mismatches += outside;
     result.max_abs = std::max(result.max_abs, difference);
     if (difference > 0)

@@ -8,7 +8,8 @@
 
 namespace wick::cli {
 
-/// |found - wanted| <= absolute + relative * |wanted|; integers and bools must be equal.
+/// |found - wanted| <= absolute + relative * |wanted|; integers and bools must be equal. What cancels leaves an error
+/// in proportion to the terms: unless `absolute` is asked for, relative / 10 * max |wanted| is allowed, too.
 struct Tolerance {
   std::optional<double> relative, absolute;  // none: by dtype (tolerance_of)
 };

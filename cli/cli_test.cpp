@@ -96,6 +96,27 @@ TEST_F(Cli, HelpNamesEveryCommandAndEndsWithZero) {
   }
 }
 
+TEST_F(Cli, SizesThatTheModelWasNotExportedForAreRefused) {
+  compile("structure/even_sizes_only.pt2", "even.pte");
+  save("even.npz", {floats("in0", {4, 2})});
+  save("odd.npz", {floats("in0", {5, 2})});
+  EXPECT_EQ(wick("run " + path("even.pte") + " -i " + path("even.npz")).exit_code, 0);
+  const Outcome outcome = wick("run " + path("even.pte") + " -i " + path("odd.npz"));
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_NE(outcome.err.find("the model was exported for sizes with (inputs[0].size()[0] % 2) == 0"), std::string::npos)
+      << outcome.err;
+}
+
+TEST_F(Cli, MaxSizeIsANumberOrANameWithOne) {
+  const std::string command = "compile " + fixture("structure/even_sizes_only.pt2") + " -o " + path("m.pte");
+  for (const char* wrong : {"=4", "x=", "0", "4k", "-3"})
+    EXPECT_EQ(wick(command + " --max-size=" + wrong).exit_code, 2) << wrong;
+  EXPECT_EQ(wick(command + " --max-size 8").exit_code, 0);
+  const Outcome outcome = wick(command + " --max-size nothing=8");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("no size of the model is called 'nothing'"), std::string::npos) << outcome.err;
+}
+
 TEST_F(Cli, WrongFlagIsUsage) {
   EXPECT_EQ(wick("run model.pte --no-such-flag").exit_code, 2);
   EXPECT_EQ(wick("no-such-command").exit_code, 2);

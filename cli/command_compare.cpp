@@ -48,10 +48,21 @@ struct Comparison {
   }
 };
 
+/// The upper bounds that the program was compiled with.
+compiler::ImportOptions import_options(const MethodFacts& program) {
+  compiler::ImportOptions options;
+  for (const auto& [symbol, range] : program.symbols) {
+    if (range.max != compiler::kUnbounded) options.max_sizes[symbol] = range.max;
+  }
+  return options;
+}
+
 /// The model compiled in memory, run on the portable kernels' baseline.
 Result<std::vector<uint8_t>> compile_model(const CompareFlags& flags, Span<const uint8_t> bytes,
-                                           const std::string& method, bool with_passes) {
+                                           const std::string& method, const compiler::ImportOptions& import,
+                                           bool with_passes) {
   compiler::CompileOptions options;
+  options.import = import;
   for (const compiler::Pass& pass : compiler::pass_table()) {
     if (!with_passes && pass.phase == compiler::Phase::optimize) options.skip_passes.emplace_back(pass.name);
   }
@@ -104,12 +115,13 @@ Result<Comparison> compare(const CompareFlags& flags) {
   ASSIGN_OR_RETURN(MethodFacts facts, read_facts(probe.meta(method)));
   ASSIGN_OR_RETURN(std::vector<HostValue> inputs, call_inputs(probe.meta(method), facts, flags));
 
+  const compiler::ImportOptions import = import_options(facts);
   NodeRecorder with_passes(kTraceBytes), without_passes(kTraceBytes);
-  ASSIGN_OR_RETURN(std::vector<uint8_t> plain_bytes, compile_model(flags, model.bytes(), method, false));
+  ASSIGN_OR_RETURN(std::vector<uint8_t> plain_bytes, compile_model(flags, model.bytes(), method, import, false));
   ASSIGN_OR_RETURN(Session plain, Session::open_bytes(plain_bytes, flags.model,
                                                       options_of(flags, IsaLevel::baseline, without_passes.tracer())));
   ASSIGN_OR_RETURN(std::vector<NamedArray> wanted, run_watched(plain, method, inputs, &without_passes));
-  ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, compile_model(flags, model.bytes(), method, true));
+  ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, compile_model(flags, model.bytes(), method, import, true));
   ASSIGN_OR_RETURN(Session optimized, Session::open_bytes(bytes, flags.model,
                                                           options_of(flags, IsaLevel::baseline, with_passes.tracer())));
   RETURN_IF_ERROR(run_watched(optimized, method, inputs, &with_passes));

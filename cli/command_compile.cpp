@@ -147,9 +147,14 @@ Status check_flags(const CompileFlags& flags) {
 compiler::Result<compiler::CompileResult> compile_with_progress(const std::vector<compiler::CompileInput>& inputs,
                                                                 compiler::CompileOptions& options) {
   Progress progress("compiling");
-  const size_t all = inputs.size() * (2 + 3 * compiler::pass_table().size()) + 2;
-  size_t done = 0;
-  options.on_begin = [&](std::string_view stage) { progress.update(stage, done++, all); };
+  const size_t per_method = 2 + 3 * compiler::pass_table().size();
+  const size_t all = inputs.size() * per_method + 2;
+  size_t done = 0, methods = 0;
+  options.on_begin = [&](std::string_view stage) {
+    if (stage == "import") done = per_method * methods++;
+    if (stage == "linearize") done = per_method * methods - 1;
+    progress.update(stage, done++, all);
+  };
   return compiler::compile(inputs, options);
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/kernel_table_source.h"
+#include "cli/operator_case_json.h"
 #include "cli/operator_facts.h"
 #include "cli/program_session.h"
 #include "cli/table.h"
@@ -45,7 +46,7 @@ void write_flags(JsonWriter& json, const compiler::OpDef& op) {
   json.end();
 }
 
-int list_definitions(bool as_json) {
+Status list_definitions(bool as_json) {
   Table table({"operator", "kernel", "stock"});
   JsonWriter json;
   json.object();
@@ -63,6 +64,9 @@ int list_definitions(bool as_json) {
       json.null();
     json.field("decomposes", op->decompose != nullptr);
     write_flags(json, *op);
+    if (op->functional) json.field("functional", op->functional);
+    json.key("cases");
+    RETURN_IF_ERROR(write_cases(json, *op));
     json.end();
     table.row({std::string(op->name()),
                op->kernel      ? op->kernel
@@ -73,7 +77,7 @@ int list_definitions(bool as_json) {
   json.end();
   json.end();
   fmt::print("{}", as_json ? json.text() + "\n" : table.text());
-  return 0;
+  return {};
 }
 
 Result<std::vector<OperatorCount>> operators_of(const std::string& path) {
@@ -140,10 +144,11 @@ Status emit_table(const OpsFlags& flags) {
 }
 
 int ops_command(const OpsFlags& flags) {
-  if (flags.cases) return list_definitions(flags.json);
-  if (flags.files.empty())
+  if (flags.files.empty() && !flags.cases)
     return report(Diag(Code::usage, "no file given").with_help("wick ops FILE, or wick ops --cases"));
-  const Status status = flags.emit_table.empty() ? print_operators(flags) : emit_table(flags);
+  const Status status = flags.cases                ? list_definitions(flags.json)
+                        : flags.emit_table.empty() ? print_operators(flags)
+                                                   : emit_table(flags);
   return status.ok() ? 0 : report(status.diag());
 }
 

@@ -1,7 +1,6 @@
 // What the compiler knows of one operator: schema, shape function, decomposition, kernel.
 #pragma once
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,7 +78,7 @@ enum OpFlags : uint32_t {
                              // argument 0 is copied first: the result may lie exactly over argument 0
 };
 
-/// How far a result may be from eager's: |got - want| <= absolute + relative * |want| + of_largest * max |want|.
+/// How far a result may be from eager's: |got - want| <= max(absolute, of_largest * max |want|) + relative * |want|.
 struct Tolerance {
   double relative = 0, absolute = 0, of_largest = 0;
 };
@@ -93,6 +92,21 @@ inline constexpr Tolerances kRoundings = {{2.0 / 1024, 1e-6}, {2.0 / 128, 1e-6},
 inline constexpr Tolerances kManyTerms = {
     {2.0 / 1024, 1e-6, 0.5 / 1024}, {2.0 / 128, 1e-6, 0.5 / 128}, {1e-5, 1e-6, 2.5e-6}, {1e-12, 1e-13, 2.5e-13}};
 
+/// Calls that are tested against eager, in the form of op_case.h.
+class Cases {
+ public:
+  constexpr Cases() = default;
+  template <typename... Text>
+  constexpr Cases(const Text*... texts) : texts_{texts...}, size_(sizeof...(texts)) {}
+  constexpr const char* const* begin() const { return texts_; }
+  constexpr const char* const* end() const { return texts_ + size_; }
+  constexpr size_t size() const { return size_; }
+
+ private:
+  const char* texts_[6] = {};
+  size_t size_ = 0;
+};
+
 /// One row per operator overload, in the table of its family (compiler/ops/*.cpp).
 struct OpDef {
   const char* schema;
@@ -100,7 +114,7 @@ struct OpDef {
   DecomposeFn decompose = nullptr;  // null: primitive
   const char* kernel = nullptr;     // registry name of the out variant: "aten::add.out"; null: no kernel
   uint32_t flags = kPure;
-  std::initializer_list<const char*> cases = {};  // calls that are tested against eager, in the form of op_case.h
+  Cases cases = {};
   const Tolerances* tolerance = &kRoundings;
   const char* functional = nullptr;  // kInPlace: the operator whose result is the new value, "aten.add.Tensor"
 

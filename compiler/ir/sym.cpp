@@ -326,6 +326,12 @@ Sym make_sym(SymOp op, std::vector<Sym> args) {
       default: break;
     }
   }
+  if (op == SymOp::logical_and || op == SymOp::logical_or) {
+    const bool decides = op == SymOp::logical_or;  // the constant that decides; the other one leaves its partner
+    for (size_t i = 0; i < 2; ++i) {
+      if (args[i].is_const()) return (args[i].value() != 0) == decides ? Sym(decides) : args[1 - i];
+    }
+  }
   if (commutes && compare(b, a) < 0) std::swap(args[0], args[1]);
   return build(op, std::move(args));
 }
@@ -398,6 +404,8 @@ int64_t saturating_mul(int64_t a, int64_t b) {
 }
 
 SymRange combine(SymOp op, SymRange a, SymRange b) {
+  // A division by zero has no value.
+  if ((op == SymOp::floor_div || op == SymOp::mod) && b.min == 0 && b.max > 0) b.min = 1;
   switch (op) {
     case SymOp::sum: return {saturating_add(a.min, b.min), saturating_add(a.max, b.max)};
     case SymOp::product: {

@@ -44,6 +44,20 @@ TEST(Sym, BoundsFollowFromThoseOfSymbols) {
   EXPECT_FALSE(provably_le(s("s1"), s("s0"), ranges));
 }
 
+TEST(Sym, AConstantDecidesOrLeavesAConjunction) {
+  const Sym five = make_sym(SymOp::eq, {Sym::symbol("s0"), 5});
+  EXPECT_TRUE(make_sym(SymOp::logical_and, {five, 0}).is(0));
+  EXPECT_TRUE(make_sym(SymOp::logical_or, {1, five}).is(1));
+  EXPECT_EQ(make_sym(SymOp::logical_and, {1, five}), five);
+  EXPECT_EQ(make_sym(SymOp::logical_or, {five, 0}), five);
+}
+
+TEST(Sym, ADivisorThatMayBeZeroBoundsTheQuotient) {
+  const SymRanges ranges = {{"s0", {0, 10}}, {"s1", {0, 4}}};
+  EXPECT_EQ(range_of(floor_div(Sym::symbol("s0"), Sym::symbol("s1")), ranges).max, 10);
+  EXPECT_EQ(range_of(sym_mod(Sym::symbol("s0"), Sym::symbol("s1")), ranges).max, 3);
+}
+
 TEST(Sym, SreprOfTorchIsRead) {
   auto read = [](const char* text) {
     auto parsed = parse_srepr(text);
@@ -54,9 +68,16 @@ TEST(Sym, SreprOfTorchIsRead) {
                  "ExprCondPair(Integer(0), true))"),
             "where(eq(1, u0), 1, 0)");
   EXPECT_EQ(read("FloorDiv(Add(Symbol('s0'), Integer(1)), Integer(2))"), "floordiv(s0 + 1, 2)");
+  EXPECT_EQ(read("CeilToInt(FloatTrueDiv(ToFloat(Symbol('s0')), Float('-2.0', precision=53)))"),
+            read("Mul(Integer(-1), FloorDiv(Mul(Integer(-1), Symbol('s0')), Integer(-2)))"));
+  EXPECT_EQ(read("FloorToInt(IntTrueDiv(Symbol('s0'), Integer(3)))"), "floordiv(s0, 3)");
+  EXPECT_EQ(read("CeilToInt(ToFloat(Symbol('s0')))"), "s0");
 }
 
 TEST(Sym, HostileTextIsRefused) {
+  for (const char* wrong : {"Float('0.5', precision=53)", "Float('1.0e5')", "Float('')",
+                            "CeilToInt(FloatTrueDiv(Integer(1)))", "CeilToInt(FloatTrueDiv(Integer(1), Integer(0)))"})
+    EXPECT_FALSE(parse_srepr(wrong).ok()) << wrong;
   EXPECT_FALSE(parse_srepr("Pow(Integer(9), Integer(9999999))").ok());
   EXPECT_FALSE(parse_srepr("__import__('os')").ok());
   EXPECT_FALSE(parse_srepr(std::string(100000, '(')).ok());

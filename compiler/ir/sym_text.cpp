@@ -81,6 +81,12 @@ class Reader {
     ++position_;
     return true;
   }
+  bool accept_text(std::string_view text) {
+    skip_blanks();
+    if (!text_.substr(position_).starts_with(text)) return false;
+    position_ += text.size();
+    return true;
+  }
   void expect(char c) {
     if (!accept(c)) error(fmt::format("'{}'", c));
   }
@@ -248,9 +254,41 @@ const SreprFunction kSrepr[] = {
     {"PythonMod", 2, [](Reader&, const std::vector<Sym>& a) { return sym_mod(a[0], a[1]); }},
     {"ModularIndexing", 3, [](Reader&, const std::vector<Sym>& a) { return sym_mod(floor_div(a[0], a[1]), a[2]); }},
     {"Where", 3, [](Reader&, const std::vector<Sym>& a) { return make_sym(SymOp::where, a); }},
+    {"ToFloat", 1, [](Reader&, const std::vector<Sym>& a) { return a[0]; }},
     {"Identity", 1, [](Reader&, const std::vector<Sym>& a) { return a[0]; }},
     {"TruncToInt", 1, [](Reader&, const std::vector<Sym>& a) { return a[0]; }},
 };
+
+// Float('-2.0', precision=53): the whole number it is.
+Sym read_float(Reader& r) {
+  const std::string digits = r.quoted();
+  const char* end = digits.data() + digits.size();
+  int64_t value = 0;
+  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  if (error != std::errc() ||
+      (stop != end && (*stop != '.' || std::any_of(stop + 1, end, [](char c) { return c != '0'; }))))
+    r.error("a whole number");
+  while (r.accept(',')) {
+    r.name();
+    r.expect('=');
+    r.number();
+  }
+  r.expect(')');
+  return value;
+}
+
+// What follows "CeilToInt(" or "FloorToInt(": a quotient is the only fraction that sizes give.
+Sym read_rounded(Reader& r, bool up) {
+  if (!r.accept_text("FloatTrueDiv(") && !r.accept_text("IntTrueDiv(")) {
+    const Sym whole = read_srepr(r);
+    r.expect(')');
+    return whole;
+  }
+  const std::vector<Sym> args = read_arguments(r);
+  r.expect(')');
+  if (args.size() != 2) r.error("a quotient of two numbers");
+  return up ? floor_div(args[0] * Sym(-1), args[1]) * Sym(-1) : floor_div(args[0], args[1]);
+}
 
 Sym read_srepr(Reader& r) {
   Reader::Depth depth(r);
@@ -280,6 +318,8 @@ Sym read_srepr(Reader& r) {
     return Sym::symbol(symbol);
   }
   if (name == "Piecewise") return read_piecewise(r);
+  if (name == "Float") return read_float(r);
+  if (name == "CeilToInt" || name == "FloorToInt") return read_rounded(r, name == "CeilToInt");
   for (const SreprFunction& f : kSrepr) {
     if (name != f.name) continue;
     const std::vector<Sym> args = read_arguments(r);

@@ -140,14 +140,19 @@ Results decompose_sdpa(Builder& b, Node& node) {
 const OpDef kAttentionRows[] = {
     {"aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
      "dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
-     infer_sdpa, decompose_sdpa},
+     infer_sdpa, decompose_sdpa, "wick::sdpa.out", kNoStock,
+     Cases("f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8]",
+           "f32[1, 2, 6, 8], f32[1, 2, 6, 8], f32[1, 2, 6, 8], None, 0.0, true",
+           "f32[1, 2, 3, 8], f32[1, 2, 5, 8], f32[1, 2, 5, 8], bool[3, 5], scale=0.3",
+           "f32[1, 4, 3, 8], f32[1, 2, 5, 8], f32[1, 2, 5, 8], f32[1, 1, 3, 5], enable_gqa=true"),
+     &kManyTerms},
     {"aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., "
      "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
-     infer_sdpa, decompose_sdpa},
+     infer_sdpa, decompose_sdpa, nullptr, kPure, Cases()},
     {"aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
      "dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> "
      "(Tensor, Tensor)",
-     infer_sdpa, decompose_sdpa},
+     infer_sdpa, decompose_sdpa, nullptr, kPure, Cases()},
 };
 const size_t kAttentionCount = std::size(kAttentionRows);
 

@@ -68,7 +68,8 @@ Results decompose_item(Builder& b, Node& node) {
 void infer_nothing(Node&) {}
 
 void infer_assert_tensor(Node& node) {
-  if (!may_equal(numel(node.tensor("self")->sizes()), 1)) reject("an assertion on a tensor with other than one element");
+  if (!may_equal(numel(node.tensor("self")->sizes()), 1))
+    reject("an assertion on a tensor with other than one element");
 }
 
 // What the exporter recorded of a tensor must be what it is now. Strides are a matter of storage and not looked at.
@@ -85,38 +86,52 @@ void infer_assert_metadata(Node& node) {
 
 }  // namespace
 
-#define IDENTITY(schema) {schema, infer_same, decompose_identity, nullptr, kView | kIdentity}
+#define IDENTITY(schema, ...)                                                           \
+  {                                                                                     \
+    schema, infer_same, decompose_identity, nullptr, kView | kIdentity, { __VA_ARGS__ } \
+  }
 const OpDef kControlRows[] = {
-    IDENTITY("aten::alias(Tensor(a) self) -> Tensor(a)"),
-    IDENTITY("aten::alias_copy(Tensor self) -> Tensor"),
-    IDENTITY("aten::detach(Tensor(a) self) -> Tensor(a)"),
-    IDENTITY("aten::detach_copy(Tensor self) -> Tensor"),
-    IDENTITY("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)"),
-    IDENTITY("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor"),
-    IDENTITY("aten::lift(Tensor self) -> Tensor"),
-    IDENTITY("aten::lift_fresh(Tensor(a) self) -> Tensor(a)"),
-    IDENTITY("aten::lift_fresh_copy(Tensor self) -> Tensor"),
-    IDENTITY("aten::resolve_conj(Tensor(a) self) -> Tensor(a)"),
-    IDENTITY("aten::resolve_neg(Tensor(a) self) -> Tensor(a)"),
+    IDENTITY("aten::alias(Tensor(a) self) -> Tensor(a)", "f32[2, 3]", "f32[2, 4, 4]"),
+    IDENTITY("aten::alias_copy(Tensor self) -> Tensor", "f32[3, 4]"),
+    IDENTITY("aten::detach(Tensor(a) self) -> Tensor(a)", "f32[2, 3]"),
+    IDENTITY("aten::detach_copy(Tensor self) -> Tensor", "f32[2, 6]"),
+    IDENTITY("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
+             "f32[1, 4, 6, 8], memory_format=channels_last"),
+    IDENTITY("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", "f32[3, 4]"),
+    IDENTITY("aten::lift(Tensor self) -> Tensor", "f32[3]", "i64[]"),
+    IDENTITY("aten::lift_fresh(Tensor(a) self) -> Tensor(a)", "f32[3]", "i64[]"),
+    IDENTITY("aten::lift_fresh_copy(Tensor self) -> Tensor", "f32[2, 3]"),
+    IDENTITY("aten::resolve_conj(Tensor(a) self) -> Tensor(a)", "f32[3]", "c64[2, 2]"),
+    IDENTITY("aten::resolve_neg(Tensor(a) self) -> Tensor(a)", "f32[3]"),
     IDENTITY("aten::pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)"),
-    {"aten::dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout},
-    {"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout},
-    {"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout},
-    {"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout},
+    {"aten::dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout, nullptr, kPure,
+     Cases("f32[3, 4], 0.5, false")},
+    {"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout, nullptr,
+     kPure, Cases("f32[2, 3, 2], 0.5, false")},
+    {"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout, nullptr, kPure,
+     Cases("f32[4], 0.5, false")},
+    {"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", infer_same, decompose_dropout, nullptr,
+     kPure, Cases("f32[3, 4], 0.5, false")},
     {"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", infer_native_dropout,
-     decompose_native_dropout, "aten::native_dropout.out", kRandom},
-    {"aten::sym_size.int(Tensor self, int dim) -> SymInt", infer_size, nullptr, "aten::sym_size.int", kComputed},
-    {"aten::sym_numel(Tensor self) -> SymInt", infer_numel, nullptr, "aten::sym_numel", kComputed},
-    {"aten::sym_stride.int(Tensor self, int dim) -> SymInt", infer_stride, nullptr, nullptr, kComputed},
+     decompose_native_dropout, "aten::native_dropout.out", kRandom, Cases("f32[2, 3], 0.5, false")},
+    {"aten::sym_size.int(Tensor self, int dim) -> SymInt", infer_size, nullptr, "aten::sym_size.int", kComputed,
+     Cases("f32[2, 6], 1")},
+    {"aten::sym_numel(Tensor self) -> SymInt", infer_numel, nullptr, "aten::sym_numel", kComputed, Cases("f32[2, 6]")},
+    {"aten::sym_stride.int(Tensor self, int dim) -> SymInt", infer_stride, nullptr, nullptr, kComputed,
+     Cases("f32[2, 6], 1")},
     {"aten::sym_storage_offset(Tensor self) -> SymInt", infer_storage_offset, nullptr, nullptr, kComputed},
-    {"aten::item(Tensor self) -> Scalar", infer_item, decompose_item},
-    {"aten::_local_scalar_dense(Tensor self) -> Scalar", infer_item, nullptr, "aten::_local_scalar_dense"},
+    {"aten::item(Tensor self) -> Scalar", infer_item, decompose_item, nullptr, kPure,
+     Cases("f32[]", "bool[]", "i64[]{=2}")},
+    {"aten::_local_scalar_dense(Tensor self) -> Scalar", infer_item, nullptr, "aten::_local_scalar_dense", kPure,
+     Cases("f32[1]", "bool[1]", "i64[1]{=4}")},
     {"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, "
      "Device? device=None, Layout? layout=None) -> ()",
-     infer_assert_metadata, nullptr, nullptr, kEffect},
-    {"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", infer_nothing, nullptr, nullptr, kEffect},
+     infer_assert_metadata, nullptr, nullptr, kEffect, Cases("f32[2, 3], None, None, f32")},
+    {"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", infer_nothing, nullptr, nullptr, kEffect,
+     Cases("true, never")},
     {"aten::_assert_async(Tensor self) -> ()", infer_assert_tensor, nullptr, nullptr, kEffect},
-    {"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", infer_assert_tensor, nullptr, nullptr, kEffect},
+    {"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", infer_assert_tensor, nullptr, nullptr, kEffect,
+     Cases("bool[]{=1}, never")},
     {"aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", infer_nothing, nullptr, nullptr,
      kEffect},
     {"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", infer_nothing, nullptr,

@@ -149,42 +149,71 @@ Results decompose_generic(Builder& b, Node& node) {
 const OpDef kConvolutionRows[] = {
     {"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] "
      "dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
-     infer_convolution, nullptr, "aten::convolution.out"},
+     infer_convolution, nullptr, "aten::convolution.out", kPure,
+     Cases("f32[1, 2, 8], f32[3, 2, 3], f32[3], [1], [0], [1], false, [0], 1",
+           "f32[1, 3, 4, 4], f32[3, 2, 2, 2], None, [2, 2], [0, 0], [1, 1], true, [0, 0], 1"),
+     &kManyTerms},
     {"aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] "
      "dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool "
      "cudnn_enabled, bool allow_tf32) -> Tensor",
-     infer_convolution, decompose_generic},
+     infer_convolution, decompose_generic, nullptr, kPure,
+     Cases("f32[1, 3, 5, 5], f32[4, 3, 3, 3], f32[4], [1, 1], [1, 1], [1, 1], false, [0, 0], 1, false, false, true, "
+           "true"),
+     &kManyTerms},
     {"aten::convolution_overrideable(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
      "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
      infer_convolution, decompose_generic},
     {"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], "
      "SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-     infer_conv, decompose_conv},
+     infer_conv, decompose_conv, nullptr, kPure,
+     Cases("f32[2, 4, 10], f32[2, 4, 3]", "f32[2, 8], f32[3, 2, 3], f32[3], [1], [1], [1], 1",
+           "f32[1, 2, 8], f32[3, 2, 3], f32[3], [1], [0], [1], 1"),
+     &kManyTerms},
     {"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], "
      "SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-     infer_conv, decompose_conv},
+     infer_conv, decompose_conv, nullptr, kPure,
+     Cases("f32[1, 4, 6, 8], f32[1, 4, 3, 3]", "f16[1, 3, 5, 5], f16[4, 3, 3, 3], f16[4]",
+           "f32[1, 1, 5, 5], f32[1, 1, 3, 3], None, [1, 1], [0, 0], [1, 1], 1"),
+     &kManyTerms},
     {"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, "
      "0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-     infer_conv, decompose_conv},
+     infer_conv, decompose_conv, nullptr, kPure,
+     Cases("f32[1, 2, 4, 4, 6], f32[1, 2, 2, 2, 2], None, [2, 2, 2]",
+           "f32[1, 2, 4, 5, 6], f32[3, 2, 2, 3, 3], f32[3], [1, 1, 1], [0, 1, 1], [1, 1, 1], 1"),
+     &kManyTerms},
     {"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str "
      "padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-     infer_conv, decompose_conv},
+     infer_conv, decompose_conv, nullptr, kPure, Cases("f32[1, 2, 7], f32[3, 2, 4], None, [1], same, [2]"),
+     &kManyTerms},
     {"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str "
      "padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-     infer_conv, decompose_conv},
+     infer_conv, decompose_conv, nullptr, kPure,
+     Cases("f32[1, 2, 5, 6], f32[3, 2, 3, 4], f32[3], [1, 1], same",
+           "f32[1, 4, 6, 8], f32[4, 1, 3, 3], None, [1, 1], same, [1, 1], 4",
+           "f32[1, 2, 5, 6], f32[3, 2, 3, 4], f32[3], [1, 1], valid"),
+     &kManyTerms},
     {"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str "
      "padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-     infer_conv, decompose_conv},
+     infer_conv, decompose_conv, nullptr, kPure,
+     Cases("f32[1, 2, 3, 4, 5], f32[3, 2, 2, 3, 3], f32[3], [1, 1, 1], same",
+           "f32[1, 2, 3, 4, 5], f32[3, 2, 2, 3, 3], None, [1, 1, 1], valid"),
+     &kManyTerms},
     {"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] "
      "padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor",
-     infer_conv, decompose_conv},
+     infer_conv, decompose_conv, nullptr, kPure,
+     Cases("f32[2, 4, 10], f32[4, 2, 3]", "f32[1, 3, 5], f32[3, 2, 4], f32[2], [2], [1]"), &kManyTerms},
     {"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] "
      "padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor",
-     infer_conv, decompose_conv},
+     infer_conv, decompose_conv, nullptr, kPure,
+     Cases("f32[1, 4, 6, 8], f32[4, 1, 3, 3], None, [2, 2], [0, 0], [1, 1]",
+           "f32[1, 3, 4, 4], f32[3, 2, 2, 2], f32[2], [2, 2], [0, 0], [0, 0], 1, [1, 1]"),
+     &kManyTerms},
     {"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], "
      "SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) "
      "-> Tensor",
-     infer_conv, decompose_conv},
+     infer_conv, decompose_conv, nullptr, kPure,
+     Cases("f32[1, 2, 4, 4, 6], f32[2, 1, 2, 2, 2]", "f32[1, 2, 2, 3, 3], f32[2, 2, 2, 2, 2], None, [2, 2, 2]"),
+     &kManyTerms},
 };
 const size_t kConvolutionCount = std::size(kConvolutionRows);
 

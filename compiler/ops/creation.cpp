@@ -197,6 +197,31 @@ Results decompose_eye(Builder& b, Node& node) {
   return {b.cast(c.compare("eq", rows, c.arange(sizes[1], DType::i64)), node.result()->dtype())};
 }
 
+// Elements whose indices are all equal; a matrix with `wrap` starts a new diagonal one row below where the last one
+// ended.
+Results decompose_fill_diagonal(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const Sizes& sizes = x->sizes();
+  require(sizes.size() >= 2, "fill_diagonal_ takes a matrix or more dimensions");
+  for (size_t i = 1; sizes.size() > 2 && i < sizes.size(); ++i)
+    require(may_equal(sizes[0], sizes[i]), "fill_diagonal_: beyond two dimensions all must be equal");
+  Compose c(b);
+  const auto positions = [&](size_t dim) {
+    Sizes shape(sizes.size(), 1);
+    shape[dim] = sizes[dim];
+    return b.reshape(c.arange(sizes[dim], DType::i64), std::move(shape));
+  };
+  Value* first = positions(0);
+  Value* hit = nullptr;
+  for (size_t dim = 1; dim < sizes.size(); ++dim) {
+    Value* distance = c.sub(first, positions(dim));
+    if (node.boolean("wrap") && sizes.size() == 2) distance = c.remainder(distance, sizes[1] + 1);
+    Value* equal = c.compare("eq", distance, 0);
+    hit = hit ? c.logical_and(hit, equal) : equal;
+  }
+  return {c.where(hit, node.arg("fill_value"), x, x->dtype())};
+}
+
 // Row and column numbers of the lower (upper) triangle.
 std::vector<int64_t> triangle(const Node& node) {
   const int64_t rows = node.static_integer("row"), columns = node.static_integer("col"),
@@ -255,120 +280,154 @@ Results decompose_convert(Builder& b, Node& node) {
 const OpDef kCreationRows[] = {
     {"aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     infer_full, decompose_full, "aten::full.out"},
+     infer_full, decompose_full, "aten::full.out", kPure,
+     Cases("[], 3.5, device=cpu, pin_memory=false", "[2, 3], 1.5, dtype=f32, device=cpu, pin_memory=false",
+           "[2, 2], nan, device=cpu, pin_memory=false")},
     {"aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
-     infer_sized, decompose_full},
+     infer_sized, decompose_full, nullptr, kPure,
+     Cases("[4], device=cpu, pin_memory=false", "[1], dtype=f32, device=cpu, pin_memory=false",
+           "[2, 3], dtype=i32, device=cpu, pin_memory=false")},
     {"aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
-     infer_sized, decompose_full},
+     infer_sized, decompose_full, nullptr, kPure,
+     Cases("[3, 4], device=cpu, pin_memory=false", "[2], dtype=f32, device=cpu, pin_memory=false",
+           "[2], dtype=i32, device=cpu, pin_memory=false")},
     {"aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
      "bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_sized, decompose_full},
+     infer_sized, decompose_full, nullptr, kPure, Cases("[2, 3]")},
     {"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
-     infer_sized, decompose_full},
+     infer_sized, decompose_full, nullptr, kPure, Cases("[2, 3], [1, 0]")},
     {"aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     infer_sized, decompose_full},
+     infer_sized, decompose_full, nullptr, kPure, Cases("[2, 3], [3, 1]")},
     {"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
-     infer_new, decompose_full},
+     infer_new, decompose_full, nullptr, kPure,
+     Cases("f32[2], [3], 1", "f32[3, 4], [2], 3.0, pin_memory=false", "bool[2], [3], 1")},
     {"aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
      "bool? pin_memory=None) -> Tensor",
-     infer_new, decompose_full},
+     infer_new, decompose_full, nullptr, kPure,
+     Cases("f32[2], [3], pin_memory=false", "bool[2], [3], pin_memory=false", "f32[3, 4], [2, 2], pin_memory=false")},
     {"aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
      "bool? pin_memory=None) -> Tensor",
-     infer_new, decompose_full},
+     infer_new, decompose_full, nullptr, kPure,
+     Cases("f32[2], [2], dtype=bool", "f32[3, 4], [2], pin_memory=false", "bool[2], [2, 2], pin_memory=false")},
     {"aten::new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
      "bool? pin_memory=None) -> Tensor",
-     infer_new, decompose_full},
+     infer_new, decompose_full, nullptr, kPure, Cases("f32[2], [3, 2]")},
     {"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-     infer_new, decompose_full},
+     infer_new, decompose_full, nullptr, kPure, Cases("f32[2], [3, 2], [2, 1]")},
     {"aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_like, decompose_full},
+     infer_like, decompose_full, nullptr, kPure,
+     Cases("f32[2, 3], 2", "i64[2]{=-4, 8}, 3, dtype=f32", "f32[3, 4], 3, pin_memory=false")},
     {"aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_like, decompose_full},
+     infer_like, decompose_full, nullptr, kPure,
+     Cases("f32[2, 3]", "f32[2, 3], dtype=i32", "f32[3, 4], pin_memory=false")},
     {"aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_like, decompose_full},
+     infer_like, decompose_full, nullptr, kPure,
+     Cases("f32[2, 3]", "f32[2, 3], dtype=i32", "f32[3, 4], pin_memory=false")},
     {"aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_like, decompose_full},
+     infer_like, decompose_full, nullptr, kPure, Cases("f32[2, 3]")},
     {"aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
-     infer_scalar_tensor, decompose_scalar_tensor},
-    {"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", infer_same, decompose_fill},
-    {"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", infer_same, decompose_fill},
-    {"aten::zero(Tensor self) -> Tensor", infer_same, decompose_zero},
+     infer_scalar_tensor, decompose_scalar_tensor, nullptr, kPure,
+     Cases("0, device=cpu, pin_memory=false", "3, dtype=f32, device=cpu, pin_memory=false",
+           "nan, device=cpu, pin_memory=false")},
+    // No functional operator of eager's; what fill_diagonal_ stores.
+    {"aten::fill_diagonal(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", nullptr,
+     decompose_fill_diagonal},
+    {"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", infer_same, decompose_fill, nullptr, kPure,
+     Cases("f32[2, 2], -0.0")},
+    {"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", infer_same, decompose_fill, nullptr, kPure,
+     Cases("f32[2, 3], f32[]", "i64[3], i64[]")},
+    {"aten::zero(Tensor self) -> Tensor", infer_same, decompose_zero, nullptr, kPure, Cases("f32[2, 3]", "i64[0]")},
     {"aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
-     infer_arange, decompose_arange},
+     infer_arange, decompose_arange, nullptr, kPure,
+     Cases("5, device=cpu, pin_memory=false", "7, dtype=f32, device=cpu, pin_memory=false",
+           "7, dtype=i32, device=cpu, pin_memory=false")},
     {"aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     infer_arange, decompose_arange},
+     infer_arange, decompose_arange, nullptr, kPure,
+     Cases("2, 7, device=cpu, pin_memory=false", "-3, 2, device=cpu, pin_memory=false")},
     {"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
-     infer_arange, decompose_arange, "aten::arange.start_out"},
+     infer_arange, decompose_arange, "aten::arange.start_out", kPure,
+     Cases("1, 2, 5, device=cpu, pin_memory=false", "5, -5, -2, device=cpu, pin_memory=false")},
     {"aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     infer_linspace, decompose_linspace},
+     infer_linspace, decompose_linspace, nullptr, kPure,
+     Cases("0, 1, 5, device=cpu, pin_memory=false",
+           "-1.5, 1.5, 4, dtype=f32, layout=strided, device=cpu, pin_memory=false")},
     {"aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? "
      "layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
-     nullptr, decompose_linspace_tensor},
+     nullptr, decompose_linspace_tensor, nullptr, kPure,
+     Cases("f32[]{=-12}, f32[]{=12}, 4, dtype=f32, layout=strided, device=cpu, pin_memory=false")},
     {"aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? "
      "layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
-     nullptr, decompose_linspace_tensor},
+     nullptr, decompose_linspace_tensor, nullptr, kPure, Cases("f32[]{=-1}, 2.5, 4")},
     {"aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? "
      "layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
-     nullptr, decompose_linspace_tensor},
+     nullptr, decompose_linspace_tensor, nullptr, kPure, Cases("0, f32[]{=3}, 5")},
     {"aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     nullptr, decompose_range},
+     nullptr, decompose_range, nullptr, kPure, Cases("0, 3, dtype=f32, layout=strided, device=cpu")},
     {"aten::range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
-     nullptr, decompose_range},
+     nullptr, decompose_range, nullptr, kPure, Cases("0, 4")},
     {"aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-     infer_linspace, decompose_logspace},
+     infer_linspace, decompose_logspace, nullptr, kPure, Cases("0, 1, 4, device=cpu, pin_memory=false")},
     {"aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
      "-> Tensor",
-     infer_eye, decompose_eye},
+     infer_eye, decompose_eye, nullptr, kPure, Cases("3, device=cpu, pin_memory=false")},
     {"aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
-     infer_eye, decompose_eye},
+     infer_eye, decompose_eye, nullptr, kPure, Cases("2, 4, device=cpu, pin_memory=false")},
     {"aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     infer_triangle_indices, decompose_triangle_indices},
+     infer_triangle_indices, decompose_triangle_indices, nullptr, kPure, Cases("3, 4, device=cpu, pin_memory=false")},
     {"aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     infer_triangle_indices, decompose_triangle_indices},
+     infer_triangle_indices, decompose_triangle_indices, nullptr, kPure,
+     Cases("3, 4, 1, device=cpu, pin_memory=false")},
     {"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
-     infer_cast, decompose_cast, "aten::_to_copy.out"},
+     infer_cast, decompose_cast, "aten::_to_copy.out", kPure,
+     Cases("f32[2, 3], dtype=f16", "i64[2, 3]{=5, -3, -6, 0, -5, 6}", "f32[2, 3, 2, 2], memory_format=channels_last")},
     {"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? "
      "memory_format=None) -> Tensor(a)",
-     infer_cast, decompose_cast},
+     infer_cast, decompose_cast, nullptr, kPure,
+     Cases("f32[5], i8", "i64[15]{special}, u8", "i32[3, 4]{index<3}, i64")},
     {"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-     infer_cast, decompose_cast},
+     infer_cast, decompose_cast, nullptr, kPure,
+     Cases("f32[2, 3], dtype=i32, layout=strided, device=cpu",
+           "f32[1, 4, 6, 8], dtype=f32, layout=strided, device=cpu, memory_format=channels_last")},
     {"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, "
      "MemoryFormat? memory_format=None) -> Tensor(a)",
-     infer_cast, decompose_cast},
+     infer_cast, decompose_cast, nullptr, kPure,
+     Cases("f32[2, 3], cpu, f64", "i64[]{=1}, cpu, f32", "i64[6]{=0, 0, 0, 0, 0, 0}, cpu, f32")},
     {"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? "
      "memory_format=None) -> Tensor(a)",
-     infer_cast, decompose_cast},
-    {"aten::type_as(Tensor self, Tensor other) -> Tensor", infer_cast, decompose_cast},
+     infer_cast, decompose_cast, nullptr, kPure, Cases("f32[3], i64[2]", "i64[3], f16[2]")},
+    {"aten::type_as(Tensor self, Tensor other) -> Tensor", infer_cast, decompose_cast, nullptr, kPure,
+     Cases("f32[3], i64[1]{=2}", "f32[3, 4], f64[3, 4]")},
     {"quantized_decomposed::convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor", infer_convert,
-     decompose_convert},
-    {"prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", infer_convert, decompose_convert},
+     decompose_convert, nullptr, kPure, Cases("f32[3], f16", "i64[3], f32")},
+    {"prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", infer_convert, decompose_convert, nullptr,
+     kPure, Cases("f32[3], f16", "i64[3], f32", "f32[3], bool")},
 };
 const size_t kCreationCount = std::size(kCreationRows);
 

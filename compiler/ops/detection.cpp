@@ -139,22 +139,31 @@ Results decompose_roi_align(Builder& b, Node& node) {
 const OpDef kDetectionRows[] = {
     {"torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt "
      "pooled_width, int sampling_ratio, bool aligned) -> Tensor",
-     infer_regions, decompose_roi_align, "torchvision::roi_align.out", kNoStock},
+     infer_regions, decompose_roi_align, "torchvision::roi_align.out", kNoStock,
+     Cases("f32[1, 4, 6, 8], f32[2, 5]{=0, 1, 1, 5.5, 4}, 0.5, 3, 3, 2, true",
+           "f32[1, 4, 6, 8], f32[2, 5]{=0, 1, 1, 5.5, 4}, 1.0, 2, 2, -1, false")},
     {"torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt "
      "pooled_width) -> (Tensor, Tensor)",
-     infer_regions, nullptr, "torchvision::roi_pool.out", kNoStock},
+     infer_regions, nullptr, "torchvision::roi_pool.out", kNoStock,
+     Cases("f32[1, 4, 6, 8], f32[2, 5]{=0, 1, 1, 5.5, 4}, 1.0, 2, 2")},
     {"torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt "
      "pooled_width, int sampling_ratio) -> (Tensor, Tensor)",
-     infer_position_regions, nullptr, "torchvision::ps_roi_align.out", kNoStock},
+     infer_position_regions, nullptr, "torchvision::ps_roi_align.out", kNoStock,
+     Cases("f32[1, 4, 6, 8], f32[2, 5]{=0, 1, 1, 5.5, 4}, 1.0, 2, 2, -1")},
     {"torchvision::ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt "
      "pooled_width) -> (Tensor, Tensor)",
-     infer_position_regions, nullptr, "torchvision::ps_roi_pool.out", kNoStock},
+     infer_position_regions, nullptr, "torchvision::ps_roi_pool.out", kNoStock,
+     Cases("f32[1, 4, 6, 8], f32[2, 5]{=0, 1, 1, 5.5, 4}, 1.0, 2, 2")},
     {"torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", infer_nms, decompose_nms,
-     "torchvision::nms.out", kNoStock | kDataDependent},
+     "torchvision::nms.out", kNoStock | kDataDependent, Cases("f32[6, 4]{range=2.4..12.5}, f32[6]{distinct}, 0.1")},
     {"torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt "
      "stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, "
      "SymInt offset_groups, bool use_mask) -> Tensor",
-     infer_deform_conv, nullptr, "torchvision::deform_conv2d.out", kNoStock},
+     infer_deform_conv, nullptr, "torchvision::deform_conv2d.out", kNoStock,
+     Cases("f32[1, 2, 5, 5], f32[3, 2, 3, 3], f32[1, 18, 3, 3]{range=-1..1}, f32[1, 9, 3, 3]{range=0.007..1}, f32[3], "
+           "1, 1, "
+           "0, 0, 1, 1, 1, 1, true"),
+     &kManyTerms},
 };
 const size_t kDetectionCount = std::size(kDetectionRows);
 

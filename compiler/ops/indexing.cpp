@@ -21,6 +21,22 @@ void infer_embedding(Node& node) {
   set_result(node, weight->dtype(), std::move(sizes));
 }
 
+// Rows of `self` that `indices` names, scaled down to max_norm where their norm is larger.
+Results decompose_embedding_renorm(Builder& b, Node& node) {
+  Value *table = node.tensor("self"), *indices = node.tensor("indices");
+  require_rank(table, 2, "embedding_renorm_: self");
+  require(is_index(indices->dtype()), "embedding_renorm_: the indices are not i32 or i64");
+  Compose c(b);
+  const double limit = node.real("max_norm");
+  Value* norm = c.call("aten.linalg_vector_norm", {table, node.real("norm_type"), Ints{1}, true});
+  Value* scale = c.div(b.scalar(limit, norm->dtype()), c.add(norm, 1e-7));
+  Value* one = b.scalar(1, DType::boolean);
+  Value* named = b.call("aten.index_put", {b.call("aten.full", {Sizes{table->sizes()[0], 1}, false, DType::boolean}),
+                                           Values{b.reshape(indices, {numel(indices->sizes())})}, one, false});
+  Value* shrink = c.logical_and(named, c.compare("gt", norm, limit));
+  return {c.where(shrink, c.mul(table, scale), table, table->dtype())};
+}
+
 int64_t index_dim(const Node& node) { return wrap_dim(node.static_integer("dim"), node.tensor("self")->rank()); }
 
 void infer_index_select(Node& node) {
@@ -435,6 +451,12 @@ Results decompose_bucketize(Builder& b, Node& node) {
   Value* count = c.sum(before, {static_cast<int64_t>(x->rank())});
   return {b.cast(count, node.boolean("out_int32") ? DType::i32 : DType::i64)};
 }
+
+// Where each element of self belongs.
+void infer_position(Node& node) {
+  set_result(node, node.boolean("out_int32") ? DType::i32 : DType::i64, node.tensor("self")->sizes());
+}
+
 Results decompose_searchsorted(Builder& b, Node& node) {
   Compose c(b);
   Value *sorted = node.tensor("sorted_sequence"),
@@ -494,117 +516,160 @@ Results decompose_isin(Builder& b, Node& node) {
 const OpDef kIndexingRows[] = {
     {"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool "
      "sparse=False) -> Tensor",
-     infer_embedding, nullptr, "aten::embedding.out"},
+     infer_embedding, nullptr, "aten::embedding.out", kPure,
+     Cases("f32[7, 4], i64[0]", "f32[7, 4], i64[]{=3}", "f32[7, 4], i32[3]{=4, 3, 1}")},
+    {"aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", infer_same,
+     decompose_embedding_renorm, nullptr, kPure,
+     Cases("f32[4, 3], i64[2]{=2, 0}, 0.5, 2.0", "f32[4, 3], i64[2, 2]{=1, 1, 3, 1}, 1.0, 1.0")},
     {"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", infer_index_select, decompose_index_select,
-     "aten::index_select.out"},
+     "aten::index_select.out", kPure, Cases("f32[3, 4], 0, i32[1]{=1}", "f32[3, 4], -1, i64[3]{=2, 0, 2}")},
     {"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", infer_gather, nullptr,
-     "aten::gather.out"},
-    {"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", nullptr, decompose_take_along},
-    {"aten::take(Tensor self, Tensor index) -> Tensor", nullptr, decompose_take},
+     "aten::gather.out", kPure,
+     Cases("f32[3, 4], 1, i64[3, 4]{index<3}", "i64[2, 3, 4], 2, i64[2, 3, 2]{index<3}",
+           "f32[3, 3]{range=0.2..2.8}, -1, i64[2, 3]{=0, 0, 1, 2, 1, 0}")},
+    {"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", nullptr, decompose_take_along,
+     nullptr, kPure, Cases("f32[3, 4], i64[3, 4]{index<3}, 1")},
+    {"aten::take(Tensor self, Tensor index) -> Tensor", nullptr, decompose_take, nullptr, kPure,
+     Cases("f32[3, 4], i64[3]{=2, 0, 1}", "f32[3, 4], i64[2, 2]{=0, 11, -1, 5}")},
     {"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", infer_index, decompose_index,
-     "aten::index.Tensor_out"},
-    {"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", infer_index, decompose_index},
+     "aten::index.Tensor_out", kPure,
+     Cases("f32[3, 4, 5], [i64[0]]", "f32[3, 4], [bool[3, 4]]", "i64[3, 4], [i64[2]{=2, 0}]")},
+    {"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", infer_index, decompose_index, nullptr,
+     kPure, Cases("f32[3, 4], [i64[2]{index<3}]", "f32[3, 4], [None, i64[2]{index<4}]")},
     {"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", infer_index_put,
-     decompose_index_put, "aten::index_put.out", kOverwrites},
+     decompose_index_put, "aten::index_put.out", kOverwrites,
+     Cases("f32[3, 4], [bool[3, 4]], f32[]{=7}", "f32[3, 4], [i64[3]{=0, 0, 2}], f32[3, 4], true",
+           "f32[3, 4], [i64[2]{=0, 2}, i64[2]{=1, -1}], f32[2]")},
     {"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-     infer_index_put, decompose_index_put},
+     infer_index_put, decompose_index_put, nullptr, kPure,
+     Cases("f32[5, 2], [i64[2]{=3, 1}], f32[2, 2]", "f32[5], [i64[4]{index<5}], f32[4], true")},
     {"aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", infer_index_write,
-     decompose_index_write},
+     decompose_index_write, "aten::index_copy.out", kNoStock, Cases("f32[3, 4], 1, i64[1]{=0}, f32[3, 1]")},
     {"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
-     infer_index_write, decompose_index_write},
+     infer_index_write, decompose_index_write, nullptr, kPure,
+     Cases("f32[3, 4], 0, i64[3]{=2, 0, 1}, f32[3, 4]", "f32[3, 4], 1, i64[2]{=1, 1}, f32[3, 2], alpha=2")},
     {"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_index_write,
-     decompose_index_write},
+     decompose_index_write, nullptr, kPure, Cases("f32[3, 4], 0, i64[1]{=2}, 5.0")},
     {"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", infer_index_write,
-     decompose_index_write},
+     decompose_index_write, nullptr, kPure, Cases("f32[3, 4], 1, i64[2]{=0, 3}, f32[]")},
     {"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter, nullptr,
-     "aten::scatter.src_out"},
+     "aten::scatter.src_out", kPure, Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4]")},
     {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_scatter, nullptr,
-     "aten::scatter.value_out"},
+     "aten::scatter.value_out", kPure,
+     Cases("f32[3, 4], 1, i64[3, 4]{index<3}, 1.5", "f32[3, 3], -1, i64[1, 3]{=2, 0, 1}, 2.5")},
     {"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", infer_scatter,
-     nullptr, "aten::scatter.reduce_out", kNoStock},
+     nullptr, "aten::scatter.reduce_out", kNoStock,
+     Cases("f32[3, 4], 1, i64[3, 2]{index<4}, f32[3, 2], reduce=add",
+           "f32[3, 4], 0, i64[2, 4]{index<3}, f32[2, 4], reduce=multiply")},
     {"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-     infer_scatter, nullptr, "aten::scatter.value_reduce_out", kNoStock},
+     infer_scatter, nullptr, "aten::scatter.value_reduce_out", kNoStock,
+     Cases("f32[3, 4], 1, i64[3, 2]{index<4}, 2.0, reduce=add",
+           "f32[3, 4], 0, i64[2, 4]{index<3}, 2.0, reduce=multiply")},
     {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter, nullptr,
-     "aten::scatter_add.out"},
+     "aten::scatter_add.out", kPure,
+     Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4]",
+           "i64[4]{=-7, 6, 2, 4}, 0, i64[3]{=0, 0, 3}, i64[3]{=-1, 6, -9}",
+           "f32[3, 3], -1, i64[2, 3]{=2, 0, 1, 1, 1, 2}, f32[3, 3]")},
     {"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) "
      "-> Tensor",
-     infer_scatter, nullptr, "aten::scatter_reduce.two_out", kNoStock},
+     infer_scatter, nullptr, "aten::scatter_reduce.two_out", kNoStock,
+     Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4], amax",
+           "f32[3, 3], 0, i64[2, 3]{=0, 1, 0, 1, 1, 1}, f32[2, 3], sum, include_self=true")},
     {"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", infer_masked_scatter, nullptr,
-     "aten::masked_scatter.out"},
+     "aten::masked_scatter.out", kPure, Cases("f32[3, 3], bool[3, 3], f32[5]", "f32[3, 4], bool[3, 4], f32[3, 4]")},
     {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
      "Tensor",
-     infer_write_view, decompose_slice_scatter, "aten::slice_scatter.out", kOverwrites},
+     infer_write_view, decompose_slice_scatter, "aten::slice_scatter.out", kOverwrites,
+     Cases("f32[4, 5], f32[2, 5], 0, -2", "f32[3, 4], f32[3, 2], 1, 0, 4, 2")},
     {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", infer_write_view,
-     decompose_select_scatter, "aten::select_scatter.out", kOverwrites},
+     decompose_select_scatter, "aten::select_scatter.out", kOverwrites,
+     Cases("f32[3, 4], f32[4], 0, 1", "f32[4, 5], f32[4], 1, -1")},
     {"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-     infer_write_view, decompose_diagonal_scatter},
+     infer_write_view, decompose_diagonal_scatter, "aten::diagonal_scatter.out", kNoStock,
+     Cases("f32[4, 4], f32[4]", "f32[3, 4], f32[3], 1")},
     {"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
      "-> Tensor",
-     infer_write_view, nullptr, "aten::as_strided_scatter.out", kNoStock},
+     infer_write_view, nullptr, "aten::as_strided_scatter.out", kNoStock,
+     Cases("f32[6], f32[2, 2], [2, 2], [3, 1]", "f32[3, 4], f32[2, 2], [2, 2], [1, 2]")},
     {"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", infer_sort,
-     nullptr, "aten::sort.values", kNoStock},
+     nullptr, "aten::sort.values", kNoStock, Cases("f32[3, 4]", "f32[3, 5]{distinct}, -1, false", "i64[9]")},
     {"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor "
      "indices)",
-     infer_sort, nullptr, "aten::sort.values_stable", kNoStock},
-    {"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", infer_argsort, decompose_argsort},
+     infer_sort, nullptr, "aten::sort.values_stable", kNoStock,
+     Cases("f32[3, 4], stable=true", "i64[5]{=2, 1, 2, 1, 0}, stable=true, dim=0, descending=true")},
+    {"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", infer_argsort, decompose_argsort,
+     nullptr, kPure, Cases("f32[3, 4], 1", "f32[3, 4], -1, true", "f32[3, 5]{distinct}")},
     {"aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", infer_argsort,
-     decompose_argsort},
-    {"aten::msort(Tensor self) -> Tensor", infer_same, decompose_msort},
+     decompose_argsort, "aten::argsort.stable_out", kNoStock,
+     Cases("f32[3, 4]{distinct}, stable=true", "i64[8]{index<3}, stable=true, dim=0, descending=true")},
+    {"aten::msort(Tensor self) -> Tensor", infer_same, decompose_msort, nullptr, kPure, Cases("f32[3, 4]")},
     {"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor "
      "indices)",
-     infer_topk, nullptr, "aten::topk.values"},
+     infer_topk, nullptr, "aten::topk.values", kPure,
+     Cases("f32[3, 4], 2", "f32[5]{special}, 3, 0, false", "f32[4, 5]{distinct}, 2, -1, true")},
     {"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-     infer_order_statistic, nullptr, "aten::kthvalue.values", kNoStock},
-    {"aten::median(Tensor self) -> Tensor", infer_scalar_result, nullptr, "aten::median.out", kNoStock},
+     infer_order_statistic, nullptr, "aten::kthvalue.values", kNoStock, Cases("f32[3, 4], 2")},
+    {"aten::median(Tensor self) -> Tensor", infer_scalar_result, nullptr, "aten::median.out", kNoStock,
+     Cases("f32[3, 4]")},
     {"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-     infer_order_statistic, nullptr, "aten::median.dim_values", kNoStock},
-    {"aten::nanmedian(Tensor self) -> Tensor", infer_scalar_result, nullptr, "aten::nanmedian.out", kNoStock},
+     infer_order_statistic, nullptr, "aten::median.dim_values", kNoStock, Cases("f32[3, 4], 1")},
+    {"aten::nanmedian(Tensor self) -> Tensor", infer_scalar_result, nullptr, "aten::nanmedian.out", kNoStock,
+     Cases("f32[5]{special}")},
     {"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-     infer_order_statistic, nullptr, "aten::nanmedian.dim_values", kNoStock},
+     infer_order_statistic, nullptr, "aten::nanmedian.dim_values", kNoStock, Cases("f32[3, 4], 0")},
     {"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-     infer_order_statistic, nullptr, "aten::mode.values", kNoStock},
-    {"aten::where(Tensor condition) -> Tensor[]", infer_where_indices, decompose_where_indices, nullptr,
-     kDataDependent},
+     infer_order_statistic, nullptr, "aten::mode.values", kNoStock, Cases("i32[3, 4]{index<7}, 1")},
+    {"aten::where(Tensor condition) -> Tensor[]", infer_where_indices, decompose_where_indices, nullptr, kDataDependent,
+     Cases("bool[3, 4]")},
     {"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
      "Tensor, Tensor)",
-     infer_unique, nullptr, "aten::_unique2.out", kNoStock | kDataDependent},
-    {"aten::nonzero(Tensor self) -> Tensor", infer_nonzero, nullptr, "aten::nonzero.out", kDataDependent},
+     infer_unique, nullptr, "aten::_unique2.out", kNoStock | kDataDependent,
+     Cases("f32[2, 6]{range=0..3}", "i64[5]{=3, 1, 3, 2, 1}, true, true, true", "f32[2, 6]{range=0..3}, true, true")},
+    {"aten::nonzero(Tensor self) -> Tensor", infer_nonzero, nullptr, "aten::nonzero.out", kDataDependent,
+     Cases("f32[2, 2]{special}", "i64[0]", "bool[2, 3, 2]")},
     {"aten::masked_select(Tensor self, Tensor mask) -> Tensor", infer_vector_result, nullptr, "aten::masked_select.out",
-     kDataDependent},
+     kDataDependent, Cases("f32[3], bool[2, 3]", "f32[3, 4], bool[3, 4]")},
     {"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", infer_vector_result, nullptr,
-     "aten::bincount.out", kDataDependent | kNoStock},
+     "aten::bincount.out", kDataDependent | kNoStock, Cases("i64[9]{index<5}", "i64[9]{index<5}, f32[9], 8")},
     {"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", infer_histogram, nullptr,
-     "aten::histc.out", kNoStock},
+     "aten::histc.out", kNoStock, Cases("f32[20], 4", "f32[3, 4], 5, -2, 2")},
     {"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-     nullptr, decompose_bucketize},
+     infer_position, decompose_bucketize, "aten::bucketize.Tensor_out", kNoStock,
+     Cases("f32[3, 4], f32[5]{sorted}", "f32[3, 4], f32[5]{sorted}, right=true")},
     {"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
      "side=None, Tensor? sorter=None) -> Tensor",
-     nullptr, decompose_searchsorted},
+     infer_position, decompose_searchsorted, "aten::searchsorted.Tensor_out", kNoStock,
+     Cases("f32[5]{sorted}, f32[3, 4]")},
     {"aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? "
      "side=None, Tensor? sorter=None) -> Tensor",
-     nullptr, decompose_searchsorted},
-    {"aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", infer_one_hot, decompose_one_hot},
+     nullptr, decompose_searchsorted, nullptr, kPure, Cases("f32[5]{sorted}, 0.5", "f32[5]{sorted}, 1, right=true")},
+    {"aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", infer_one_hot, decompose_one_hot, nullptr, kPure,
+     Cases("i64[1, 2]{=2, 0}", "i64[3]{=1, 0, 3}, 5")},
     {"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) "
      "-> Tensor",
-     nullptr, decompose_isin},
+     nullptr, decompose_isin, nullptr, kPure, Cases("i64[3, 4], i64[3, 4]{index<10}")},
     {"aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) "
      "-> Tensor",
-     nullptr, decompose_isin},
+     nullptr, decompose_isin, nullptr, kPure, Cases("i64[3, 4], 2")},
     {"aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) "
      "-> Tensor",
-     nullptr, decompose_isin},
-    {"aten::argwhere(Tensor self) -> Tensor", infer_nonzero, decompose_argwhere, nullptr, kDataDependent},
+     nullptr, decompose_isin, nullptr, kPure, Cases("2, i64[4]{index<4}")},
+    {"aten::argwhere(Tensor self) -> Tensor", infer_nonzero, decompose_argwhere, nullptr, kDataDependent,
+     Cases("f32[3, 4]", "bool[3, 4]")},
     {"aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", infer_same, nullptr,
-     "aten::put.out", kNoStock},
+     "aten::put.out", kNoStock, Cases("f32[3, 4], i64[3]{=2, 0, 1}, f32[3]")},
     {"aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
      "(Tensor, Tensor, Tensor)",
-     infer_unique_consecutive, nullptr, "aten::unique_consecutive.out", kNoStock | kDataDependent},
+     infer_unique_consecutive, nullptr, "aten::unique_consecutive.out", kNoStock | kDataDependent,
+     Cases("f32[2, 6]{range=0..3}", "i64[4, 2]{index<4}, false, true, 0", "f32[2, 6]{range=0..3}, true")},
     {"aten::unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> "
      "(Tensor, Tensor, Tensor)",
-     infer_unique_consecutive, decompose_unique_dim_consecutive, nullptr, kDataDependent},
+     infer_unique_consecutive, decompose_unique_dim_consecutive, nullptr, kDataDependent,
+     Cases("i64[3, 2]{=1, 2, 1, 2, 3, 1}, 0, true, true")},
     {"aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
      "(Tensor, Tensor, Tensor)",
-     infer_unique_consecutive, nullptr, "aten::unique_dim.out", kNoStock | kDataDependent},
+     infer_unique_consecutive, nullptr, "aten::unique_dim.out", kNoStock | kDataDependent,
+     Cases("i64[4, 2]{index<4}, 0", "i64[4, 2]{index<4}, 1, true, true")},
 };
 const size_t kIndexingCount = std::size(kIndexingRows);
 

@@ -4,7 +4,8 @@
 
 namespace wick::compiler {
 
-#define IN_PLACE(schema, target) {schema, nullptr, nullptr, nullptr, kInPlace, {}, &kRoundings, target}
+// Cases are those of the functional form, unless a row has its own.
+#define IN_PLACE(schema, target, ...) {schema, nullptr, nullptr, nullptr, kInPlace, {__VA_ARGS__}, &kRoundings, target}
 const OpDef kInPlaceRows[] = {
     IN_PLACE("aten::abs_(Tensor(a!) self) -> Tensor(a!)", "aten.abs.default"),
     IN_PLACE("aten::absolute_(Tensor(a!) self) -> Tensor(a!)", "aten.absolute.default"),
@@ -33,6 +34,9 @@ const OpDef kInPlaceRows[] = {
     IN_PLACE("aten::arctan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "aten.arctan2.default"),
     IN_PLACE("aten::arctan_(Tensor(a!) self) -> Tensor(a!)", "aten.arctan.default"),
     IN_PLACE("aten::arctanh_(Tensor(a!) self) -> Tensor(a!)", "aten.arctanh.default"),
+    IN_PLACE(
+        "aten::as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
+        "aten.as_strided.default"),
     IN_PLACE("aten::asin_(Tensor(a!) self) -> Tensor(a!)", "aten.asin.default"),
     IN_PLACE("aten::asinh_(Tensor(a!) self) -> Tensor(a!)", "aten.asinh.default"),
     IN_PLACE("aten::atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "aten.atan2.default"),
@@ -96,6 +100,8 @@ const OpDef kInPlaceRows[] = {
     IN_PLACE("aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", "aten.dropout.default"),
     IN_PLACE("aten::elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)",
              "aten.elu.default"),
+    IN_PLACE("aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
+             "aten.embedding_renorm.default"),
     IN_PLACE("aten::eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "aten.eq.Scalar"),
     IN_PLACE("aten::eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "aten.eq.Tensor"),
     IN_PLACE("aten::erf_(Tensor(a!) self) -> Tensor(a!)", "aten.erf.default"),
@@ -111,6 +117,8 @@ const OpDef kInPlaceRows[] = {
              "aten.feature_dropout.default"),
     IN_PLACE("aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", "aten.fill.Scalar"),
     IN_PLACE("aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", "aten.fill.Tensor"),
+    IN_PLACE("aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
+             "aten.fill_diagonal.default", "f32[3, 3], 2.5", "i64[5, 2], 7, true"),
     IN_PLACE("aten::fix_(Tensor(a!) self) -> Tensor(a!)", "aten.fix.default"),
     IN_PLACE("aten::floor_(Tensor(a!) self) -> Tensor(a!)", "aten.floor.default"),
     IN_PLACE("aten::floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "aten.floor_divide.Scalar"),
@@ -241,16 +249,23 @@ const OpDef kInPlaceRows[] = {
     IN_PLACE("aten::sinh_(Tensor(a!) self) -> Tensor(a!)", "aten.sinh.default"),
     IN_PLACE("aten::sqrt_(Tensor(a!) self) -> Tensor(a!)", "aten.sqrt.default"),
     IN_PLACE("aten::square_(Tensor(a!) self) -> Tensor(a!)", "aten.square.default"),
+    IN_PLACE("aten::squeeze_(Tensor(a!) self) -> Tensor(a!)", "aten.squeeze.default"),
+    IN_PLACE("aten::squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", "aten.squeeze.dim"),
+    IN_PLACE("aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", "aten.squeeze.dims"),
     IN_PLACE("aten::sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", "aten.sub.Scalar"),
     IN_PLACE("aten::sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", "aten.sub.Tensor"),
     IN_PLACE("aten::subtract_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
              "aten.subtract.Scalar"),
     IN_PLACE("aten::subtract_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
              "aten.subtract.Tensor"),
+    IN_PLACE("aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", "aten.swapaxes.default"),
+    IN_PLACE("aten::swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", "aten.swapdims.default"),
+    IN_PLACE("aten::t_(Tensor(a!) self) -> Tensor(a!)", "aten.t.default"),
     IN_PLACE("aten::tan_(Tensor(a!) self) -> Tensor(a!)", "aten.tan.default"),
     IN_PLACE("aten::tanh_(Tensor(a!) self) -> Tensor(a!)", "aten.tanh.default"),
     IN_PLACE("aten::threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)",
              "aten.threshold.default"),
+    IN_PLACE("aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", "aten.transpose.int"),
     IN_PLACE("aten::tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", "aten.tril.default"),
     IN_PLACE("aten::triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", "aten.triu.default"),
     IN_PLACE("aten::true_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "aten.true_divide.Scalar"),
@@ -258,6 +273,7 @@ const OpDef kInPlaceRows[] = {
     IN_PLACE("aten::trunc_(Tensor(a!) self) -> Tensor(a!)", "aten.trunc.default"),
     IN_PLACE("aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> Tensor(a!)",
              "aten.uniform.default"),
+    IN_PLACE("aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", "aten.unsqueeze.default"),
     IN_PLACE("aten::xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)", "aten.xlogy.Scalar_Other"),
     IN_PLACE("aten::xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "aten.xlogy.Tensor"),
     IN_PLACE("aten::zero_(Tensor(a!) self) -> Tensor(a!)", "aten.zero.default"),

@@ -150,7 +150,7 @@ Negative negative_log_likelihood(Compose& c, Node& node, Value* x, Value* target
   Value* loss = c.where(live, c.mul(c.neg(picked), weight), 0.0, x->dtype());
   const auto dims = all_dims(target->rank());
   Value* total = target->rank() == 0 ? weight : c.sum(weight, dims);
-  if (reduction == 0) return {loss, total};
+  if (reduction == 0) return {loss, c.mul(total, 0.0)};  // eager says 0
   Value* sum = target->rank() == 0 ? loss : c.sum(loss, dims);
   return {reduction == 1 ? c.div(sum, total) : sum, total};
 }
@@ -279,7 +279,7 @@ Results decompose_embedding_bag(Builder& b, Node& node) {
   Value* bag = c.sub(c.sum(started, {0}), 1);                                // [n]
   Value* member = c.compare("eq", b.reshape(c.arange(bags, DType::i64), {bags, 1}), bag);
   const bool padded = node.op->parsed->find("padding_idx") >= 0 && !node.is_none("padding_idx") &&
-                      !(node.integer("padding_idx").is(-1) && node.is("aten._embedding_bag.default"));
+                      !(node.integer("padding_idx").is(-1) && node.op->name().starts_with("aten._embedding_bag"));
   if (padded) {
     Sym pad = node.integer("padding_idx");
     if (pad.is_const() && pad.value() < 0) pad = weight->sizes()[0] + pad;
@@ -321,74 +321,90 @@ Results decompose_embedding_bag(Builder& b, Node& node) {
 const OpDef kLossRows[] = {
     {"aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> "
      "Tensor",
-     nullptr, decompose_cosine_embedding},
+     nullptr, decompose_cosine_embedding, nullptr, kPure, Cases("f32[3, 4], f32[3, 4], i64[3]{=1, 1, 1}")},
     {"aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> "
      "Tensor",
-     nullptr, decompose_poisson},
+     nullptr, decompose_poisson, nullptr, kPure, Cases("f32[3, 4], f32[3, 4]{range=1.1..4.6}, true, false, 1e-08, 1")},
     {"aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float "
      "eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
-     nullptr, decompose_triplet},
+     nullptr, decompose_triplet, nullptr, kPure, Cases("f32[3, 4], f32[3, 4], f32[3, 4]")},
     {"aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
      "reduction=1) -> Tensor",
-     nullptr, decompose_multi_margin},
-    {"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_mse},
-    {"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_l1},
+     nullptr, decompose_multi_margin, nullptr, kPure, Cases("f32[3, 4], i64[3]{=1, 0, 3}, 1, 1.0")},
+    {"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_mse, nullptr, kPure,
+     Cases("f32[3, 4], f32[3, 4]", "f32[3, 4], f32[3, 4], 2")},
+    {"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_l1, nullptr, kPure,
+     Cases("f32[3, 4], f32[3, 4]")},
     {"aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", nullptr,
-     decompose_smooth_l1},
+     decompose_smooth_l1, nullptr, kPure, Cases("f32[3, 4], f32[3, 4]")},
     {"aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", nullptr,
-     decompose_huber},
-    {"aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_soft_margin},
+     decompose_huber, nullptr, kPure, Cases("f32[3, 4], f32[3, 4], 1, 0.7")},
+    {"aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_soft_margin,
+     nullptr, kPure, Cases("f32[3, 4], f32[3, 4]")},
     {"aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", nullptr,
-     decompose_bce},
+     decompose_bce, nullptr, kPure, Cases("f32[3, 4]{range=0.069..0.9}, f32[3, 4]{range=0.004..0.9}")},
     {"aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
      "int reduction=1) -> Tensor",
-     nullptr, decompose_bce_logits},
+     nullptr, decompose_bce_logits, nullptr, kPure,
+     Cases("f32[3, 4], f32[3, 4]{range=0.069..0.9}",
+           "f32[3, 4], f32[3, 4]{range=0.069..0.9}, f32[4], f32[4]{range=0.6..2.4}",
+           "f32[3, 4], f32[3, 4]{range=0.069..0.9}, None, None, 0")},
     {"aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", nullptr,
-     decompose_kl_div},
+     decompose_kl_div, nullptr, kPure,
+     Cases("f32[3, 4], f32[3, 4]{range=0.069..0.9}", "f32[3, 4], f32[3, 4], 2, log_target=true")},
     {"aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> "
      "Tensor",
-     nullptr, decompose_nll},
+     nullptr, decompose_nll, nullptr, kPure,
+     Cases("f32[3, 4], i64[3]{index<4}", "f32[3, 4], i64[3]{index<4}, f32[4]{range=0.5..2}, 2, 1")},
     {"aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> "
      "Tensor",
-     nullptr, decompose_nll},
+     nullptr, decompose_nll, nullptr, kPure,
+     Cases("f32[3, 4], i64[3]{=1, 0, 3}", "f32[2, 4, 10], i64[2, 10]{index<3}")},
     {"aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> "
      "Tensor",
-     nullptr, decompose_nll},
+     nullptr, decompose_nll, nullptr, kPure, Cases("f32[1, 4, 2, 2], i64[1, 2, 2]{index<4}")},
     {"aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> "
      "(Tensor output, Tensor total_weight)",
-     nullptr, decompose_nll_forward},
+     nullptr, decompose_nll_forward, nullptr, kPure,
+     Cases("f32[3, 4], i64[3]{index<4}, None, 1, -100", "f32[3, 4], i64[3]{index<4}, f32[4]{range=0.5..2}, 0, 2")},
     {"aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> "
      "(Tensor output, Tensor total_weight)",
-     nullptr, decompose_nll_forward},
+     nullptr, decompose_nll_forward, nullptr, kPure, Cases("f32[1, 4, 2, 2], i64[1, 2, 2]{index<4}, None, 2, -100")},
     {"aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt "
      "ignore_index=-100, float label_smoothing=0.) -> Tensor",
-     nullptr, decompose_cross_entropy},
+     nullptr, decompose_cross_entropy, nullptr, kPure,
+     Cases("f32[3, 4], f32[3, 4]{range=0.069..0.9}", "f32[3, 4], i64[3]{=1, 0, 3}, None, 1, -100, 0.1",
+           "f32[3, 4], i64[3]{=1, 0, 3}, f32[4]{range=1..2.3}")},
     {"aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", nullptr,
-     decompose_cosine_similarity},
+     decompose_cosine_similarity, nullptr, kPure,
+     Cases("f32[3, 4], f32[3, 4]", "f32[2, 3, 4], f32[2, 3, 4], 2", "f32[3, 4], f32[1, 4], 1, 1e-06")},
     {"aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) "
      "-> Tensor",
-     nullptr, decompose_pairwise_distance},
+     nullptr, decompose_pairwise_distance, nullptr, kPure, Cases("f32[3, 4], f32[3, 4]")},
     {"aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> "
      "Tensor",
-     nullptr, decompose_margin_ranking},
+     nullptr, decompose_margin_ranking, nullptr, kPure, Cases("f32[3, 4], f32[3, 4], f32[3, 4]")},
     {"aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", nullptr,
-     decompose_hinge_embedding},
+     decompose_hinge_embedding, nullptr, kPure, Cases("f32[3, 4], f32[3, 4]")},
     {"aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
      "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, "
      "Tensor)",
-     nullptr, decompose_embedding_bag},
+     nullptr, decompose_embedding_bag, nullptr, kPure,
+     Cases("f32[5, 3], i64[6]{index<5}, i64[3]{=0, 2, 4}", "f32[5, 3], i64[6]{index<5}, i64[3]{=0, 2, 2}, false, 1")},
     {"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int "
      "mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, "
      "Tensor, Tensor)",
-     nullptr, decompose_embedding_bag},
+     nullptr, decompose_embedding_bag, nullptr, kPure,
+     Cases("f32[3, 4], i64[3]{=2, 0, 1}, i64[1]{=0}, false, 1, false, None, false, None",
+           "f32[7, 4], i64[3]{=0, 6, 3}, i64[2]{=0, 1}, false, 0, false, f32[3], false, None")},
     {"aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
      "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> "
      "(Tensor, Tensor, Tensor, Tensor)",
-     nullptr, decompose_embedding_bag},
+     nullptr, decompose_embedding_bag, nullptr, kPure, Cases("f32[7, 4], i64[3]{=0, 6, 3}, i64[2]{=0, 1}")},
     {"aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, "
      "int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int "
      "padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-     nullptr, decompose_embedding_bag},
+     nullptr, decompose_embedding_bag, nullptr, kPure, Cases("f32[5, 3], i64[6]{index<5}, i64[3]{=0, 2, 4}")},
 };
 const size_t kLossCount = std::size(kLossRows);
 

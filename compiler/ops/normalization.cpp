@@ -253,46 +253,67 @@ Results decompose_renorm(Builder& b, Node& node) {
 const OpDef kNormalizationRows[] = {
     {"aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
      "training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-     infer_batch_norm, decompose_batch_norm},
+     infer_batch_norm, decompose_batch_norm, nullptr, kPure,
+     Cases("f32[2, 3, 4], None, None, None, None, true, 0.0, 1e-05, false",
+           "f32[2, 3], f32[3], f32[3], f32[3], f32[3]{range=0.9..1.5}, false, 0.1, 1e-05, false",
+           "f32[1, 4, 6, 8], None, None, f32[4], f32[4]{range=1.6..3.4}, false, 0.1, 1e-05, false")},
     {"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
      "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     infer_batch_norm, decompose_batch_norm_legit},
+     infer_batch_norm, decompose_batch_norm_legit, nullptr, kPure,
+     Cases("f32[2, 3, 4], None, None, f32[3], f32[3]{range=0.5..2}, false, 0.1, 1e-5")},
     {"aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
      "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     infer_batch_norm, decompose_batch_norm_legit},
+     infer_batch_norm, decompose_batch_norm_legit, nullptr, kPure,
+     Cases("f32[2, 3, 4], f32[3], f32[3], f32[3], f32[3]{range=0.6..1.1}, true, 0.25, 1e-05")},
     {"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float "
      "momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     infer_batch_norm, nullptr, "aten::_native_batch_norm_legit.no_stats_out"},
+     infer_batch_norm, nullptr, "aten::_native_batch_norm_legit.no_stats_out", kPure,
+     Cases("f32[2, 3], f32[3], f32[3], true, 0.1, 1e-05", "f32[2, 3, 4], f32[3], f32[3], true, 0.1, 1e-05")},
     {"aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
      "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     infer_batch_norm, nullptr, "aten::_native_batch_norm_legit_no_training.out"},
+     infer_batch_norm, nullptr, "aten::_native_batch_norm_legit_no_training.out", kPure,
+     Cases("f32[2, 3], None, None, f32[3], f32[3]{range=0.9..1.5}, 0.1, 1e-05",
+           "f32[2, 3], f32[3], f32[3], f32[3], f32[3]{range=0.9..1.5}, 0.1, 0.001")},
     {"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
      "Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor "
      "running_mean_out, Tensor running_var_out)",
-     infer_batch_norm, decompose_batch_norm_functional},
+     infer_batch_norm, decompose_batch_norm_functional, nullptr, kPure,
+     Cases("f32[2, 3, 4], f32[3], f32[3], f32[3], f32[3]{range=0.5..2}, true, 0.1, 1e-5")},
     {"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
      "eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
-     infer_layer_norm, decompose_layer_norm},
+     infer_layer_norm, decompose_layer_norm, nullptr, kPure,
+     Cases("f32[2, 5], [5]", "f32[0, 4], [4], f32[4], f32[4]", "bf16[2, 8], [8], bf16[8]"), &kManyTerms},
     {"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
      "(Tensor, Tensor, Tensor)",
-     infer_layer_norm, nullptr, "aten::native_layer_norm.out"},
+     infer_layer_norm, nullptr, "aten::native_layer_norm.out", kPure,
+     Cases("f32[2, 5], [5], None, None, 1e-12", "f32[0, 4], [4], f32[4], f32[4], 1e-06",
+           "f32[2, 3, 4], [4], None, None, 1e-12"),
+     &kManyTerms},
     {"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-     infer_layer_norm, decompose_rms_norm},
+     infer_layer_norm, decompose_rms_norm, nullptr, kPure,
+     Cases("f32[3, 4], [4]", "f32[0, 4], [4], f32[4], 1e-06", "f32[2, 3, 4], [4]")},
     {"aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
-     infer_layer_norm, decompose_rms_norm},
+     infer_layer_norm, decompose_rms_norm, nullptr, kPure,
+     Cases("f32[2, 3, 8], [8], f32[8], 1e-6", "f32[2, 8], [8], None, None")},
     {"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
      "eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
-     infer_group_norm, decompose_group_norm},
+     infer_group_norm, decompose_group_norm, nullptr, kPure,
+     Cases("f32[2, 4], 2", "f32[1, 4, 6, 8], 2, f32[4], f32[4], 1e-05, false"), &kManyTerms},
     {"aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "
      "float eps) -> (Tensor, Tensor, Tensor)",
-     infer_native_group_norm, nullptr, "aten::native_group_norm.out"},
+     infer_native_group_norm, nullptr, "aten::native_group_norm.out", kPure,
+     Cases("f32[2, 4, 3], f32[4], f32[4], 2, 4, 3, 1, 1e-06"), &kManyTerms},
     {"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
      "use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-     infer_instance_norm, decompose_instance_norm},
-    {"aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", infer_weight_norm, decompose_weight_norm},
+     infer_instance_norm, decompose_instance_norm, nullptr, kPure,
+     Cases("f32[2, 3, 4], None, None, None, None, true, 0.1, 1e-05, false",
+           "f32[2, 3, 4, 2], f32[3], f32[3]{range=0.8..3}, None, None, true, 0.1, 1e-05, false")},
+    {"aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", infer_weight_norm, decompose_weight_norm, nullptr,
+     kPure, Cases("f32[4, 3], f32[1, 3], 1", "f32[4, 3, 2], f32[4, 1, 1], 0")},
     {"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", infer_weight_norm,
-     decompose_weight_norm},
-    {"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", infer_same, decompose_renorm},
+     decompose_weight_norm, nullptr, kPure, Cases("f32[4, 3, 2], f32[4, 1, 1]", "f32[4, 3], f32[1, 3], 1")},
+    {"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", infer_same, decompose_renorm, nullptr,
+     kPure, Cases("f32[3, 4], 2, 0, 1.0")},
 };
 const size_t kNormalizationCount = std::size(kNormalizationRows);
 

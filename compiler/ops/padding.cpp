@@ -120,22 +120,24 @@ void infer_edge_pad(Node& node) {
 
 const OpDef kPaddingRows[] = {
     {"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", infer_pad, decompose_constant_pad,
-     "aten::constant_pad_nd.out"},
+     "aten::constant_pad_nd.out", kPure, Cases("f32[3, 4], [1, 2], 3.0", "bool[3], [1, 2], 1", "i64[3, 4], [1, 1], 7")},
     {"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", infer_pad,
-     decompose_pad},
-    {"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", infer_pad, decompose_pad},
+     decompose_pad, nullptr, kPure,
+     Cases("f32[3, 4], [1, 2]", "f32[2, 3, 4], [2, 1], reflect", "f32[3, 4], [1, 2], constant, -2.0")},
+    {"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", infer_pad, decompose_pad, nullptr, kPure,
+     Cases("f32[1, 2, 4], [1, 2]", "f32[1, 2, 3, 4], [1, 1, 2, 0]")},
     {"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", infer_edge_pad, nullptr,
-     "aten::reflection_pad1d.out"},
+     "aten::reflection_pad1d.out", kPure, Cases("f32[2, 5], [2, 3]")},
     {"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", infer_edge_pad, nullptr,
-     "aten::reflection_pad2d.out"},
+     "aten::reflection_pad2d.out", kPure, Cases("f32[1, 2, 3, 4], [1, 2, 2, 1]")},
     {"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", infer_edge_pad, nullptr,
-     "aten::reflection_pad3d.out"},
+     "aten::reflection_pad3d.out", kPure, Cases("f32[1, 1, 3, 3, 3], [1, 1, 1, 1, 1, 1]")},
     {"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", infer_edge_pad, nullptr,
-     "aten::replication_pad1d.out"},
+     "aten::replication_pad1d.out", kPure, Cases("f32[2, 5], [2, 3]")},
     {"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", infer_edge_pad, nullptr,
-     "aten::replication_pad2d.out"},
+     "aten::replication_pad2d.out", kPure, Cases("f32[1, 2, 3, 4], [1, 2, 2, 1]")},
     {"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", infer_edge_pad, nullptr,
-     "aten::replication_pad3d.out"},
+     "aten::replication_pad3d.out", kPure, Cases("f32[1, 1, 3, 3, 3], [1, 2, 1, 1, 0, 1]")},
 };
 const size_t kPaddingCount = std::size(kPaddingRows);
 

@@ -271,75 +271,97 @@ void infer_embedding_2bit(Node& node) { infer_packed_embedding(node, 4); }
 const OpDef kQuantizedRows[] = {
     {"quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int "
      "quant_max, ScalarType dtype) -> Tensor",
-     infer_quantize, nullptr, QD "quantize_per_tensor.out"},
+     infer_quantize, nullptr, QD "quantize_per_tensor.out", kPure,
+     Cases("f32[3, 5], 0.1, 0, 0, 255, u8", "f32[4]{special}, 0.1, 0, -128, 127, i8",
+           "f32[2, 0], 0.1, 0, -128, 127, i8")},
     {"quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, "
      "int quant_max, ScalarType dtype) -> Tensor",
-     infer_quantize, nullptr, QD "quantize_per_tensor.Tensor_out"},
+     infer_quantize, nullptr, QD "quantize_per_tensor.Tensor_out", kPure,
+     Cases("f32[3, 5], f32[]{=0.1}, i64[]{=0}, 0, 255, u8", "f32[3, 5], f32[]{=2}, i64[]{=-1}, -128, 127, i8",
+           "f32[3, 5], f32[]{=2}, i64[]{=-1}, -32768, 32767, i16")},
     {"quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int "
      "quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
-     infer_dequantize, nullptr, QD "dequantize_per_tensor.out"},
+     infer_dequantize, nullptr, QD "dequantize_per_tensor.out", kPure,
+     Cases("u8[3, 5]{index<252}, 0.1, 0, 0, 255, u8", "i8[4]{=-6, 5, 4, 0}, 0.1, 0, -128, 127, i8, out_dtype=f16",
+           "i16[3, 5]{range=-834..883}, 0.1, 0, -32768, 32767, i16")},
     {"quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, "
      "int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
-     infer_dequantize, nullptr, QD "dequantize_per_tensor.Tensor_out"},
+     infer_dequantize, nullptr, QD "dequantize_per_tensor.Tensor_out", kPure,
+     Cases("u8[3, 5]{index<252}, f32[]{=0.1}, i64[]{=0}, 0, 255, u8",
+           "i8[3, 5]{range=-102..123}, f32[]{=2}, i64[]{=-1}, -128, 127, i8",
+           "i16[3, 5]{range=-888..882}, f32[]{=2}, i64[]{=-1}, -32768, 32767, i16")},
     {"quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int "
      "quant_min, int quant_max, ScalarType dtype) -> Tensor",
-     infer_quantize_channel, nullptr, QD "quantize_per_channel.out"},
+     infer_quantize_channel, nullptr, QD "quantize_per_channel.out", kPure,
+     Cases("f32[3, 4, 2], f32[3]{range=0.077..0.2}, i64[3]{=1, 4, 3}, 0, 0, 255, u8",
+           "f32[3, 4, 2], f32[3]{range=0.017..0.2}, i64[3]{=4, 7, 7}, 0, -128, 127, i8")},
     {"quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int "
      "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
-     infer_dequantize_channel, nullptr, QD "dequantize_per_channel.out"},
+     infer_dequantize_channel, nullptr, QD "dequantize_per_channel.out", kPure,
+     Cases("i8[3, 4], f32[3]{range=0.016..0.2}, None, 0, -127, 127, i8",
+           "u8[3, 4, 2]{index<98}, f32[3]{range=0.077..0.2}, i64[3]{=1, 4, 3}, 0, 0, 255, u8",
+           "i8[3, 4, 2]{range=-96..96}, f32[3]{range=0.017..0.2}, i64[3]{=4, 7, 7}, 0, -128, 127, i8")},
     {"quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int "
      "quant_max, ScalarType dtype) -> Tensor",
-     infer_quantize, nullptr, QD "quantize_per_token.out"},
+     infer_quantize, nullptr, QD "quantize_per_token.out", kPure,
+     Cases("f32[3, 8], f32[3, 1]{range=0.023..0.1}, i64[3, 1]{=-3, 1, 3}, -128, 127, i8")},
     {"quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int "
      "quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor",
-     infer_dequantize, nullptr, QD "dequantize_per_token.out"},
+     infer_dequantize, nullptr, QD "dequantize_per_token.out", kPure,
+     Cases("i8[3, 8], f32[3, 1]{range=0.023..0.1}, i64[3, 1]{=-3, 1, 3}, -128, 127, i8, f32")},
     {"quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType "
      "dtype) -> (Tensor, Tensor)",
-     infer_qparams, nullptr, QD "choose_qparams.Tensor_out"},
+     infer_qparams, nullptr, QD "choose_qparams.Tensor_out", kPure,
+     Cases("f32[4], 0, 255, 1.1920928955078125e-07, u8", "f32[3, 5], -128, 127, 1.1920928955078125e-07, i8")},
     {"quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, "
      "ScalarType dtype) -> (Tensor, Tensor)",
-     infer_qparams, decompose_qparams_symmetric},
+     infer_qparams, decompose_qparams_symmetric, nullptr, kPure,
+     Cases("f32[4], 0, 255, 1.1920928955078125e-07, u8", "f32[3, 5], -128, 127, 1.1920928955078125e-07, i8")},
     {"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)",
-     infer_qparams_per_token, nullptr, QD "choose_qparams_per_token_asymmetric.out"},
+     infer_qparams_per_token, nullptr, QD "choose_qparams_per_token_asymmetric.out", kPure, Cases("f32[3, 8], i8")},
     {"quantized_decomposed::_choose_qparams_per_token_asymmetric_impl(Tensor input, ScalarType dtype) -> (Tensor, "
      "Tensor)",
-     infer_qparams_per_token, decompose_qparams_per_token},
+     infer_qparams_per_token, decompose_qparams_per_token, nullptr, kPure, Cases("f32[3, 4], i8")},
     {"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> "
      "Tensor",
-     infer_same, decompose_fake_quantize},
+     infer_same, decompose_fake_quantize, nullptr, kPure, Cases("f32[3, 4], 0.1, 3, 0, 255")},
     {"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int "
      "quant_min, int quant_max) -> Tensor",
-     infer_same, decompose_fake_quantize},
+     infer_same, decompose_fake_quantize, nullptr, kPure, Cases("f32[3, 4], f32[]{=0.1}, i32[]{=3}, 0, 255")},
     {"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, "
      "int quant_max) -> Tensor",
-     infer_same, decompose_fake_quantize},
+     infer_same, decompose_fake_quantize, nullptr, kPure,
+     Cases("f32[3, 4], f32[3]{range=0.1..0.3}, i32[3]{=0, 3, -2}, 0, -128, 127")},
     {"quantized_decomposed::fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int "
      "quant_min, int quant_max) -> Tensor",
-     nullptr, decompose_fake_quant_channel},
+     nullptr, decompose_fake_quant_channel, nullptr, kPure,
+     Cases("f32[3, 4], f32[3]{range=0.1..0.3}, i32[3]{=0, 3, -2}, 0, -128, 127")},
     {"quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, "
      "int quant_max, ScalarType dtype, int group_size) -> Tensor",
-     infer_quantize, decompose_quantize_group},
+     infer_quantize, decompose_quantize_group, nullptr, kPure,
+     Cases("f32[2, 8], f32[2, 2]{range=0.1..0.3}, f32[2, 2]{=0}, -8, 7, i8, 4")},
     {"quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int "
      "quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor",
-     infer_dequantize, decompose_quantize_group},
+     infer_dequantize, decompose_quantize_group, nullptr, kPure,
+     Cases("i8[2, 8], f32[2, 2]{range=0.1..0.3}, i8[2, 2]{=0}, -8, 7, i8, 4, f32")},
     {"quantized_decomposed::embedding_byte(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
-     infer_embedding_byte, nullptr, QD "embedding_byte.out"},
+     infer_embedding_byte, nullptr, QD "embedding_byte.out", kPure, Cases()},
     {"quantized_decomposed::embedding_byte.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype) -> Tensor",
-     infer_embedding_byte, nullptr, QD "embedding_byte.dtype_out"},
+     infer_embedding_byte, nullptr, QD "embedding_byte.dtype_out", kPure, Cases()},
     {"quantized_decomposed::embedding_4bit(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
-     infer_embedding_4bit, nullptr, QD "embedding_4bit.out"},
+     infer_embedding_4bit, nullptr, QD "embedding_4bit.out", kPure, Cases()},
     {"quantized_decomposed::embedding_4bit.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype) -> Tensor",
-     infer_embedding_4bit, nullptr, QD "embedding_4bit.dtype_out"},
+     infer_embedding_4bit, nullptr, QD "embedding_4bit.dtype_out", kPure, Cases()},
     {"quantized_decomposed::embedding_2bit(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
-     infer_embedding_2bit, nullptr, QD "embedding_2bit.out"},
+     infer_embedding_2bit, nullptr, QD "embedding_2bit.out", kPure, Cases()},
     {"quantized_decomposed::embedding_2bit.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype) -> Tensor",
-     infer_embedding_2bit, nullptr, QD "embedding_2bit.dtype_out"},
+     infer_embedding_2bit, nullptr, QD "embedding_2bit.dtype_out", kPure, Cases()},
     {"torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
      "output_dtype, "
      "Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor",

@@ -109,52 +109,52 @@ Results decompose_multinomial(Builder& b, Node& node) {
 const OpDef kRandomRows[] = {
     {"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
-     infer_random, nullptr, "aten::rand.out", kRandom},
+     infer_random, nullptr, "aten::rand.out", kRandom, Cases("[2, 3]")},
     {"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
-     infer_random, nullptr, "aten::randn.out", kRandom},
+     infer_random, nullptr, "aten::randn.out", kRandom, Cases("[4]")},
     {"aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_random_like, decompose_rand_like, nullptr, kRandom},
+     infer_random_like, decompose_rand_like, nullptr, kRandom, Cases("f32[2, 3]")},
     {"aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_random_like, decompose_randn_like, nullptr, kRandom},
+     infer_random_like, decompose_randn_like, nullptr, kRandom, Cases("f32[2, 3]")},
     {"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor",
-     infer_random_like, decompose_uniform, nullptr, kRandom},
+     infer_random_like, decompose_uniform, nullptr, kRandom, Cases("f32[4], 0.0, 2.0")},
     {"aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",
-     infer_random_like, decompose_normal, nullptr, kRandom},
+     infer_random_like, decompose_normal, nullptr, kRandom, Cases("f32[4], 1.0, 2.0")},
     {"aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", nullptr,
-     decompose_normal_tensors, nullptr, kRandom},
+     decompose_normal_tensors, nullptr, kRandom, Cases("f32[4], 2.0")},
     {"aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", nullptr,
-     decompose_normal_tensors, nullptr, kRandom},
+     decompose_normal_tensors, nullptr, kRandom, Cases("f32[4], f32[4]{range=0.5..2}")},
     {"aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", nullptr,
-     decompose_normal_tensors, nullptr, kRandom},
+     decompose_normal_tensors, nullptr, kRandom, Cases("0.5, f32[4]{range=0.5..2}")},
     {"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", infer_random_like, decompose_bernoulli,
-     nullptr, kRandom},
+     nullptr, kRandom, Cases("f32[4]{range=0..1}")},
     {"aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", infer_random_like,
-     decompose_bernoulli, nullptr, kRandom},
+     decompose_bernoulli, nullptr, kRandom, Cases("f32[4], 0.3")},
     {"aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", infer_random_like,
-     decompose_bernoulli, nullptr, kRandom},
+     decompose_bernoulli, nullptr, kRandom, Cases("f32[4], f32[4]{range=0..1}")},
     {"aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, "
      "bool? pin_memory=None) -> Tensor",
-     infer_randint, decompose_randint, nullptr, kRandom},
+     infer_randint, decompose_randint, nullptr, kRandom, Cases("5, [2, 3]")},
     {"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     infer_randint, decompose_randint, nullptr, kRandom},
+     infer_randint, decompose_randint, nullptr, kRandom, Cases("2, 5, [2, 3]")},
     {"aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_random_like, decompose_randint, nullptr, kRandom},
+     infer_random_like, decompose_randint, nullptr, kRandom, Cases("f32[2, 3], 5")},
     {"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_random_like, decompose_randint, nullptr, kRandom},
+     infer_random_like, decompose_randint, nullptr, kRandom, Cases("f32[2, 3], 2, 5")},
     {"aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
-     infer_randperm, decompose_randperm, nullptr, kRandom},
+     infer_randperm, decompose_randperm, nullptr, kRandom, Cases("5")},
     {"aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", infer_random_like,
-     decompose_exponential, nullptr, kRandom},
+     decompose_exponential, nullptr, kRandom, Cases("f32[4]")},
     {"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> "
      "Tensor",
-     infer_multinomial, decompose_multinomial, nullptr, kRandom},
+     infer_multinomial, decompose_multinomial, nullptr, kRandom, Cases("f32[3]{=0, 1, 0}, 1")},
 };
 const size_t kRandomCount = std::size(kRandomRows);
 

@@ -219,28 +219,39 @@ Results decompose_relu_cell(Builder& b, Node& node) { return simple_cell(b, node
 const OpDef kRecurrentRows[] = {
     {"aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, "
      "bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
-     nullptr, decompose_lstm},
+     nullptr, decompose_lstm, nullptr, kPure,
+     Cases(
+         "f32[3, 2, 4], [f32[1, 2, 3], f32[1, 2, 3]], [f32[12, 4], f32[12, 3], f32[12], f32[12]], true, 1, 0.0, false, "
+         "false, false")},
     {"aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool "
      "train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-     nullptr, decompose_gru},
+     nullptr, decompose_gru, nullptr, kPure,
+     Cases("f32[3, 2, 4], f32[1, 2, 3], [f32[9, 4], f32[9, 3], f32[9], f32[9]], true, 1, 0.0, false, false, false")},
     {"aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, "
      "bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-     nullptr, decompose_rnn_tanh},
+     nullptr, decompose_rnn_tanh, nullptr, kPure,
+     Cases("f32[3, 2, 4], f32[1, 2, 3], [f32[3, 4], f32[3, 3], f32[3], f32[3]], true, 1, 0.0, false, false, false")},
     {"aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, "
      "bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-     nullptr, decompose_rnn_relu},
+     nullptr, decompose_rnn_relu, nullptr, kPure,
+     Cases("f32[2, 3, 4], f32[1, 2, 3], [f32[3, 4], f32[3, 3]], false, 1, 0.0, false, false, true")},
     {"aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
      "(Tensor, Tensor)",
-     nullptr, decompose_lstm_cell},
+     nullptr, decompose_lstm_cell, nullptr, kPure,
+     Cases("f32[2, 3], [f32[2, 5], f32[2, 5]], f32[20, 3]{range=-1..1}, f32[20, 5]{range=-1..1}",
+           "f32[2, 3], [f32[2, 5], f32[2, 5]], f32[20, 3]{range=-1..1}, f32[20, 5]{range=-1..1}, f32[20]{range=-1..1}, "
+           "f32[20]{range=-1..1}")},
     {"aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
      "Tensor",
-     nullptr, decompose_gru_cell},
+     nullptr, decompose_gru_cell, nullptr, kPure,
+     Cases("f32[2, 3], f32[2, 5], f32[15, 3]{range=-1..1}, f32[15, 5]{range=-1..1}, f32[15]{range=-1..1}, "
+           "f32[15]{range=-1..1}")},
     {"aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
      "Tensor",
-     nullptr, decompose_tanh_cell},
+     nullptr, decompose_tanh_cell, nullptr, kPure, Cases("f32[2, 3], f32[2, 4], f32[4, 3], f32[4, 4]")},
     {"aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
      "Tensor",
-     nullptr, decompose_relu_cell},
+     nullptr, decompose_relu_cell, nullptr, kPure, Cases("f32[2, 3], f32[2, 4], f32[4, 3], f32[4, 4], f32[4], f32[4]")},
 };
 const size_t kRecurrentCount = std::size(kRecurrentRows);
 

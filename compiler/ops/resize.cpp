@@ -286,80 +286,102 @@ Results decompose_col2im(Builder& b, Node& node) {
 
 }  // namespace
 
-#define OWN(schema, kernel) {schema, infer_upsample, nullptr, kernel, kNoStock}
-#define VEC(schema) {schema, infer_upsample, decompose_vec}
+#define OWN(schema, kernel, ...) {schema, infer_upsample, nullptr, kernel, kNoStock, {__VA_ARGS__}, &kManyTerms}
+#define VEC(schema, ...) {schema, infer_upsample, decompose_vec, nullptr, kPure, {__VA_ARGS__}, &kManyTerms}
 const OpDef kResizeRows[] = {
     {"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-     infer_upsample, nullptr, "aten::upsample_nearest2d.vec_out"},
+     infer_upsample, nullptr, "aten::upsample_nearest2d.vec_out", kPure,
+     Cases("f32[1, 2, 4, 5], [3, 2], None", "u8[1, 2, 4, 5]{index<10}, None, [2.0, 2.0]")},
     {"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) "
      "-> Tensor",
-     infer_upsample, nullptr, "aten::upsample_bilinear2d.vec_out"},
+     infer_upsample, nullptr, "aten::upsample_bilinear2d.vec_out", kPure,
+     Cases("f32[1, 2, 4, 5], [3, 2], true, None", "f32[1, 2, 4, 5], [3, 2], false, None",
+           "f32[1, 2, 4, 5], None, true, [2.0, 2.0]")},
     {"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> "
      "Tensor",
-     infer_upsample, decompose_to_vec, "aten::upsample_nearest2d.out", kNoStock},
+     infer_upsample, decompose_to_vec, "aten::upsample_nearest2d.out", kNoStock,
+     Cases("f32[1, 2, 3, 4], [5, 6]", "f16[1, 2, 3, 4], [2, 9]")},
     {"aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? "
      "scales_w=None) -> Tensor",
-     infer_upsample, decompose_to_vec, "aten::upsample_bilinear2d.out", kNoStock},
+     infer_upsample, decompose_to_vec, "aten::upsample_bilinear2d.out", kNoStock,
+     Cases("f32[1, 2, 3, 4], [5, 6], false", "f32[1, 2, 3, 4], [2, 9], true")},
     {"aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", infer_upsample,
-     decompose_1d, "aten::upsample_nearest1d.out", kNoStock},
+     decompose_1d, "aten::upsample_nearest1d.out", kNoStock, Cases("f32[1, 2, 5], [8]", "f32[1, 2, 5], [3], 0.6")},
     {"aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor",
-     infer_upsample, decompose_1d, "aten::upsample_linear1d.out", kNoStock},
+     infer_upsample, decompose_1d, "aten::upsample_linear1d.out", kNoStock,
+     Cases("f32[1, 2, 5], [8], false", "f32[1, 2, 5], [3], true")},
     {"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-     infer_upsample, decompose_1d},
+     infer_upsample, decompose_1d, nullptr, kPure, Cases("f32[1, 2, 4], None, [2.0]")},
     {"aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> "
      "Tensor",
-     infer_upsample, decompose_1d},
+     infer_upsample, decompose_1d, nullptr, kPure,
+     Cases("f32[1, 2, 5], [9], true, None", "f32[1, 2, 5], [9], false, None", "f32[1, 2, 5], None, true, [2.0]")},
     {"aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, "
      "float? scales_w=None) -> Tensor",
-     infer_upsample, nullptr, "aten::_upsample_bilinear2d_aa.out"},
+     infer_upsample, nullptr, "aten::_upsample_bilinear2d_aa.out", kPure, Cases("f32[1, 2, 6, 6], [4, 9], false")},
     OWN("aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, "
         "float? scales_w=None) -> Tensor",
-        "aten::upsample_nearest3d.out"),
+        "aten::upsample_nearest3d.out", "f32[1, 1, 2, 3, 4], [3, 5, 6]"),
     OWN("aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
-        "aten::_upsample_nearest_exact1d.out"),
+        "aten::_upsample_nearest_exact1d.out", "f32[1, 2, 5], [8]", "f32[1, 2, 5], [3], 0.6"),
     OWN("aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? "
         "scales_w=None) -> Tensor",
-        "aten::_upsample_nearest_exact2d.out"),
+        "aten::_upsample_nearest_exact2d.out", "f32[1, 2, 3, 4], [5, 6]"),
     OWN("aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? "
         "scales_h=None, float? scales_w=None) -> Tensor",
-        "aten::_upsample_nearest_exact3d.out"),
+        "aten::_upsample_nearest_exact3d.out", "f32[1, 1, 2, 3, 4], [3, 5, 6]"),
     OWN("aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, "
         "float? scales_h=None, float? scales_w=None) -> Tensor",
-        "aten::upsample_trilinear3d.out"),
+        "aten::upsample_trilinear3d.out", "f32[1, 1, 2, 3, 4], [3, 5, 6], false",
+        "f32[1, 1, 2, 3, 4], [3, 5, 6], true"),
     OWN("aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? "
         "scales_w=None) -> Tensor",
-        "aten::upsample_bicubic2d.out"),
+        "aten::upsample_bicubic2d.out", "f32[1, 2, 3, 4], [5, 6], false", "f32[1, 2, 3, 4], [2, 9], true"),
     OWN("aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, "
         "float? scales_w=None) -> Tensor",
-        "aten::_upsample_bicubic2d_aa.out"),
-    VEC("aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
-    VEC("aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
-    VEC("aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
-    VEC("aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"),
+        "aten::_upsample_bicubic2d_aa.out", "f32[1, 2, 6, 8], [3, 4], false", "f32[1, 2, 3, 4], [6, 6], true"),
+    VEC("aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+        "f32[1, 2, 2, 2, 3], None, [2.0, 2.0, 2.0]"),
+    VEC("aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+        "f32[1, 2, 5], [8], None", "f32[1, 2, 5], None, [1.7]"),
+    VEC("aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+        "f32[1, 4, 6, 8], [5, 5], None"),
+    VEC("aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+        "f32[1, 1, 2, 3, 4], [3, 5, 6], None", "f32[1, 1, 2, 3, 4], None, [2.0, 1.5, 0.5]"),
     VEC("aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
-        "scale_factors) -> Tensor"),
+        "scale_factors) -> Tensor",
+        "f32[1, 1, 2, 3, 3], [4, 5, 6], true, None", "f32[1, 2, 4, 4, 6], [5, 5, 5], false, None"),
     VEC("aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) "
-        "-> Tensor"),
+        "-> Tensor",
+        "f32[1, 2, 4, 5], [3, 2], true, None", "f32[1, 2, 4, 5], [3, 2], false, None",
+        "f32[1, 2, 4, 5], None, true, [2.0, 1.5]"),
     VEC("aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
-        "scale_factors) -> Tensor"),
+        "scale_factors) -> Tensor",
+        "f32[1, 2, 6, 6], [3, 4], true, None", "f32[1, 4, 6, 8], [3, 4], false, None"),
     VEC("aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
-        "scale_factors) -> Tensor"),
+        "scale_factors) -> Tensor",
+        "f32[1, 2, 6, 6], [3, 4], true, None", "f32[1, 4, 6, 8], [3, 4], false, None"),
     {"aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> "
      "Tensor",
-     infer_grid_sampler, decompose_grid_sampler},
+     infer_grid_sampler, decompose_grid_sampler, nullptr, kPure,
+     Cases("f32[1, 2, 5, 4], f32[1, 3, 4, 2], 0, 0, false", "f32[1, 2, 3, 4, 4], f32[1, 2, 2, 2, 3], 0, 0, true")},
     {"aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) "
      "-> Tensor",
-     infer_grid_sampler, nullptr, "aten::grid_sampler_2d.out"},
+     infer_grid_sampler, nullptr, "aten::grid_sampler_2d.out", kPure,
+     Cases("f32[1, 2, 5, 4], f32[1, 3, 4, 2], 0, 0, true", "f32[1, 2, 5, 4], f32[1, 3, 4, 2], 0, 0, false")},
     {"aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) "
      "-> Tensor",
-     infer_grid_sampler, nullptr, "aten::grid_sampler_3d.out", kNoStock},
+     infer_grid_sampler, nullptr, "aten::grid_sampler_3d.out", kNoStock,
+     Cases("f32[1, 2, 3, 4, 5], f32[1, 2, 2, 2, 3]{range=-1.1..1.1}, 0, 0, false",
+           "f32[1, 2, 3, 4, 5], f32[1, 2, 2, 2, 3]{range=-1.1..1.1}, 1, 1, true")},
     {"aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", nullptr,
-     decompose_affine_grid},
+     decompose_affine_grid, nullptr, kPure,
+     Cases("f32[1, 2, 3], [1, 2, 4, 5], true", "f32[1, 2, 3], [1, 2, 4, 5], false")},
     {"aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", nullptr,
-     decompose_im2col},
+     decompose_im2col, nullptr, kPure, Cases("f32[1, 4, 6, 8], [2, 2], [1, 1], [0, 0], [1, 1]")},
     {"aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] "
      "stride) -> Tensor",
-     nullptr, decompose_col2im},
+     nullptr, decompose_col2im, nullptr, kPure, Cases("f32[1, 8, 6], [3, 4], [2, 2], [1, 1], [0, 0], [1, 1]")},
 };
 const size_t kResizeCount = std::size(kResizeRows);
 

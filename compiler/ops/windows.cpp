@@ -82,25 +82,34 @@ Results decompose_bartlett_window(Builder& b, Node& node) {
 
 }  // namespace
 
-#define WINDOW(head, decompose)                                                                               \
-  {"aten::" head                                                                                              \
-   ", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", \
-   nullptr, decompose}
+#define WINDOW(head, decompose, ...)                                                                           \
+  {                                                                                                            \
+    "aten::" head                                                                                              \
+    ", *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", \
+        nullptr, decompose, nullptr, kPure, {                                                                  \
+      __VA_ARGS__                                                                                              \
+    }                                                                                                          \
+  }
 const OpDef kWindowRows[] = {
-    WINDOW("hann_window(int window_length", decompose_hann_window),
-    WINDOW("hann_window.periodic(int window_length, bool periodic", decompose_hann_window),
-    WINDOW("hamming_window(int window_length", decompose_hamming_window),
-    WINDOW("hamming_window.periodic(int window_length, bool periodic", decompose_hamming_window),
-    WINDOW("hamming_window.periodic_alpha(int window_length, bool periodic, float alpha", decompose_hamming_window),
+    WINDOW("hann_window(int window_length", decompose_hann_window, "4, device=cpu, pin_memory=false"),
+    WINDOW("hann_window.periodic(int window_length, bool periodic", decompose_hann_window, "5, true", "6, false"),
+    WINDOW("hamming_window(int window_length", decompose_hamming_window, "4, device=cpu, pin_memory=false"),
+    WINDOW("hamming_window.periodic(int window_length, bool periodic", decompose_hamming_window, "5, true", "6, false"),
+    WINDOW("hamming_window.periodic_alpha(int window_length, bool periodic, float alpha", decompose_hamming_window,
+           "5, true, 0.6"),
     WINDOW("hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta",
-           decompose_hamming_window),
-    WINDOW("blackman_window(int window_length", decompose_blackman_window),
-    WINDOW("blackman_window.periodic(int window_length, bool periodic", decompose_blackman_window),
-    WINDOW("bartlett_window(int window_length", decompose_bartlett_window),
-    WINDOW("kaiser_window(int window_length", decompose_kaiser_window),
-    WINDOW("kaiser_window.periodic(int window_length, bool periodic", decompose_kaiser_window),
-    WINDOW("kaiser_window.beta(int window_length, bool periodic, float beta", decompose_kaiser_window),
-    WINDOW("bartlett_window.periodic(int window_length, bool periodic", decompose_bartlett_window),
+           decompose_hamming_window, "5, false, 0.6, 0.4"),
+    WINDOW("blackman_window(int window_length", decompose_blackman_window, "4, device=cpu, pin_memory=false"),
+    WINDOW("blackman_window.periodic(int window_length, bool periodic", decompose_blackman_window, "5, true",
+           "6, false"),
+    WINDOW("bartlett_window(int window_length", decompose_bartlett_window, "4, device=cpu, pin_memory=false"),
+    WINDOW("kaiser_window(int window_length", decompose_kaiser_window, "4, device=cpu, pin_memory=false"),
+    WINDOW("kaiser_window.periodic(int window_length, bool periodic", decompose_kaiser_window,
+           "4, false, device=cpu, pin_memory=false"),
+    WINDOW("kaiser_window.beta(int window_length, bool periodic, float beta", decompose_kaiser_window,
+           "4, true, 6.0, device=cpu, pin_memory=false", "5, false, 8.0, device=cpu, pin_memory=false"),
+    WINDOW("bartlett_window.periodic(int window_length, bool periodic", decompose_bartlett_window, "5, true",
+           "6, false"),
 };
 #undef WINDOW
 const size_t kWindowCount = std::size(kWindowRows);

@@ -122,8 +122,14 @@ Result<Case> read_case(const std::string& line) {
   const Json root = document.root();
   Case out;
   std::optional<bool> shape_only;
-  RETURN_IF_ERROR(
-      Fields(root).required("op", out.op).optional("error", out.error).optional("shape_only", shape_only).done());
+  std::optional<std::string> text;
+  RETURN_IF_ERROR(Fields(root)
+                      .required("op", out.op)
+                      .optional("error", out.error)
+                      .optional("shape_only", shape_only)
+                      .optional("case", text)
+                      .done());
+  out.text = text.value_or("");
   out.shape_only = shape_only.value_or(false);
   if (out.op.starts_with("torch.ops.")) out.op.erase(0, 10);
   RETURN_IF_ERROR(read_optional_list(root, "inputs", out.inputs));

@@ -33,6 +33,7 @@ struct Case {
   std::vector<Expected> expect;
   std::vector<std::pair<std::string, CaseTensor>> mutated;
   std::optional<std::string> error;
+  std::string text;  // of a case in an operator's row (OpDef::cases): the row's words
   bool shape_only = false;
 };
 

@@ -53,30 +53,33 @@ int64_t integer(DType dtype, const uint8_t* at) {
   }
 }
 
-}  // namespace
-
-Tolerance tolerance_of(DType dtype) {
-  switch (dtype) {
-    case DType::f16: return {2.0 / 1024, 1e-6};
-    case DType::bf16: return {2.0 / 128, 1e-6};
-    case DType::f32:
-    case DType::c64: return {1e-5, 1e-6};
-    case DType::f64:
-    case DType::c128: return {1e-12, 1e-13};
-    default: return {};
-  }
-}
-
+// The largest finite magnitude.
 double magnitude(const HostTensor& tensor) {
   const bool complex = is_complex(tensor.dtype);
   const size_t step = dtype_size_bytes(tensor.dtype) / (complex ? 2 : 1);
   double largest = 0;
-  if ((!complex && !is_floating(tensor.dtype)) || step < 2) return 0;
   for (size_t i = 0; i < tensor.bytes.size() / step; ++i) {
     const double value = std::fabs(element(tensor.dtype, tensor.bytes, i));
     if (std::isfinite(value) && value > largest) largest = value;
   }
   return largest;
+}
+
+}  // namespace
+
+Tolerance tolerance_of(const compiler::Tolerances& tolerances, const HostTensor& want) {
+  Tolerance out;
+  switch (want.dtype) {
+    case DType::f16: out = tolerances.f16; break;
+    case DType::bf16: out = tolerances.bf16; break;
+    case DType::f32:
+    case DType::c64: out = tolerances.f32; break;
+    case DType::f64:
+    case DType::c128: out = tolerances.f64; break;
+    default: return {};
+  }
+  if (out.of_largest != 0) out.absolute = std::max(out.absolute, out.of_largest * magnitude(want));
+  return out;
 }
 
 std::string shape_difference(const HostTensor& got, const HostTensor& want) {

@@ -3,20 +3,15 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/op_def.h"
 #include "wick/module.h"
 
 namespace wick::conformance {
 
-/// Elements agree if they are equal, both NaN, or finite with |got - want| <= absolute + relative * |want|.
-struct Tolerance {
-  double relative = 0, absolute = 0;
-};
+using compiler::Tolerance;
 
-/// The tolerance of a dtype: exact for integers and bool; a few roundings of the dtype for floating point.
-Tolerance tolerance_of(DType dtype);
-
-/// The largest finite magnitude, 0 for integers.
-double magnitude(const HostTensor& tensor);
+/// What an operator's tolerances say of results like `want`: |got - want| <= absolute + relative * |want|.
+Tolerance tolerance_of(const compiler::Tolerances& tolerances, const HostTensor& want);
 
 /// "" if dtype, sizes and elements agree, else what differs first, with numbers. Elements listed in `quirks` must
 /// differ.

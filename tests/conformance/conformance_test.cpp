@@ -18,8 +18,8 @@ namespace wick::conformance {
 namespace {
 
 constexpr const char* kFolder = "tests/fixtures/cases";
-constexpr const char* kFamilies[] = {"pointwise", "binary",   "movement", "reduction", "linear_algebra",
-                                     "neural",    "indexing", "creation", "quantized", "functions"};
+constexpr const char* kFamilies[] = {"pointwise", "binary",   "movement",  "reduction", "linear_algebra", "neural",
+                                     "indexing",  "creation", "quantized", "functions", "opdef"};
 constexpr size_t kShownPerOperator = 3;
 
 struct Setting {
@@ -44,12 +44,8 @@ const auto* entry_of(const Table& table, const Case& test) {
 }
 
 Tolerance tolerance_for(const Case& test, const HostTensor& want) {
-  Tolerance tolerance = tolerance_of(want.dtype);
-  for (const std::string_view family : kAccumulating) {
-    // Results of sums lie between their largest value and its rounding error.
-    if (family == test.family)
-      tolerance.absolute = std::max(tolerance.absolute, magnitude(want) * tolerance.relative / 4);
-  }
+  const compiler::OpDef* def = compiler::find_op(test.op);
+  Tolerance tolerance = tolerance_of(def ? *def->tolerance : compiler::kRoundings, want);
   if (const IllConditioned* known = entry_of(kIllConditioned, test)) tolerance.absolute = known->absolute;
   return tolerance;
 }

@@ -16,43 +16,56 @@ constexpr int64_t kQueryBlock = 48, kKeyBlock = 256;
 struct Attention {
   const Tensor *query, *key, *value, *mask;
   Tensor* out;
-  int64_t heads = 1, queries = 0, keys = 0, width = 0, value_width = 0;
+  int64_t heads = 1, group = 1;  // query heads, and how many of them share a key head
+  int64_t queries = 0, keys = 0, width = 0, value_width = 0;
   bool causal = false;
   float scale = 1;
   int64_t mask_batch_stride[kMaxRank] = {}, mask_row_stride = 0, mask_column_stride = 0;
 };
 
-/// Offset of the matrix of one head.
-int64_t head_offset(const Tensor& shape, const int64_t* strides, int64_t head) {
+/// Offset of the matrix of head number `head` of the query; `group` heads in a row share one.
+int64_t head_offset(const Tensor& query, const int64_t* strides, int64_t head, int64_t group) {
   int64_t offset = 0;
-  for (int d = shape.rank - 3; d >= 0; --d) {
-    offset += head % shape.sizes[d] * strides[d];
-    head /= shape.sizes[d];
+  for (int d = query.rank - 3; d >= 0; --d) {
+    const int64_t index = head % query.sizes[d];
+    offset += (d == query.rank - 3 ? index / group : index) * strides[d];
+    head /= query.sizes[d];
   }
   return offset;
 }
-int64_t head_offset(const Tensor& tensor, int64_t head) {
+int64_t head_offset(const Attention& a, const Tensor& tensor, int64_t head, int64_t group) {
   int64_t strides[kMaxRank];
   for (int d = 0; d < tensor.rank; ++d) strides[d] = tensor.strides[d];
-  return head_offset(tensor, strides, head);
+  return head_offset(*a.query, strides, head, group);
 }
 
 struct Workspace {
   float *keys, *values, *scores, *top, *sum;
 };
 
-/// Adds mask and scale to one row of scores.
+template <typename T>
+void mask_scores(const T* mask, int64_t stride, int64_t count, float* scores) {
+  const auto masked = [](T m, float score) {
+    if constexpr (sizeof(T) == 1)
+      return m != 0 ? score : -INFINITY;
+    else
+      return score + m;
+  };
+  if (stride == 1) {
+    for (int64_t j = 0; j < count; ++j) scores[j] = masked(mask[j], scores[j]);
+  } else {
+    for (int64_t j = 0; j < count; ++j) scores[j] = masked(mask[j * stride], scores[j]);
+  }
+}
+
+/// Adds the mask to one row of scores.
 void mask_row(const Attention& a, int64_t mask_offset, int64_t row, int64_t first, int64_t count, float* scores) {
   if (a.mask) {
     const int64_t at = mask_offset + row * a.mask_row_stride + first * a.mask_column_stride;
-    for (int64_t j = 0; j < count; ++j) {
-      const int64_t from = at + j * a.mask_column_stride;
-      if (a.mask->dtype == DType::boolean) {
-        if (!a.mask->as<bool>()[from]) scores[j] = -INFINITY;
-      } else {
-        scores[j] += a.mask->as<float>()[from];
-      }
-    }
+    if (a.mask->dtype == DType::boolean)
+      mask_scores(a.mask->as<uint8_t>() + at, a.mask_column_stride, count, scores);
+    else
+      mask_scores(a.mask->as<float>() + at, a.mask_column_stride, count, scores);
   }
   for (int64_t j = row + 1 > first ? row + 1 - first : 0; a.causal && j < count; ++j) scores[j] = -INFINITY;
 }
@@ -72,24 +85,28 @@ void weigh_row(const HotKernels& kernels, float* scores, int64_t count, float* o
   *top = new_top;
 }
 
-void run_head(const HotKernels& kernels, const Attention& a, int64_t head, const Workspace& w) {
-  const float* query = a.query->as<float>() + head_offset(*a.query, head);
-  const float* key = a.key->as<float>() + head_offset(*a.key, head);
-  const float* value = a.value->as<float>() + head_offset(*a.value, head);
+/// Rows [begin, end) of one head; `begin` is a multiple of kQueryBlock.
+void run_rows(const HotKernels& kernels, const Attention& a, int64_t head, int64_t begin, int64_t end,
+              const Workspace& w) {
+  const float* query = a.query->as<float>() + head_offset(a, *a.query, head, 1);
+  const float* key = a.key->as<float>() + head_offset(a, *a.key, head, a.group);
+  const float* value = a.value->as<float>() + head_offset(a, *a.value, head, a.group);
   float* out = a.out->as<float>() + head * a.queries * a.value_width;
-  const int64_t mask_offset = a.mask ? head_offset(*a.query, a.mask_batch_stride, head) : 0;
-  for (int64_t i = 0; i < a.queries; ++i) {
+  const int64_t mask_offset = a.mask ? head_offset(*a.query, a.mask_batch_stride, head, 1) : 0;
+  for (int64_t i = begin; i < end; ++i) {
     w.top[i] = -INFINITY;
     w.sum[i] = 0.0f;
   }
-  for (int64_t i = 0; i < a.queries * a.value_width; ++i) out[i] = 0.0f;
+  for (int64_t i = begin * a.value_width; i < end * a.value_width; ++i) out[i] = 0.0f;
   for (int64_t first = 0; first < a.keys; first += kKeyBlock) {
+    // Causal: earlier rows see no key of this block.
+    const int64_t seeing = a.causal && first > begin ? first / kQueryBlock * kQueryBlock : begin;
+    if (seeing >= end) break;
     const int64_t count = a.keys - first < kKeyBlock ? a.keys - first : kKeyBlock;
     kernels.pack_strided(key + first * a.width, 1, a.width, a.width, count, w.keys);
     kernels.pack_strided(value + first * a.value_width, a.value_width, 1, count, a.value_width, w.values);
-    for (int64_t row = a.causal && first > 0 ? first / kQueryBlock * kQueryBlock : 0; row < a.queries;
-         row += kQueryBlock) {
-      const int64_t rows = a.queries - row < kQueryBlock ? a.queries - row : kQueryBlock;
+    for (int64_t row = seeing; row < end; row += kQueryBlock) {
+      const int64_t rows = end - row < kQueryBlock ? end - row : kQueryBlock;
       GemmBlock scores = {query + row * a.width,
                           a.width,
                           w.keys,
@@ -119,11 +136,11 @@ void run_head(const HotKernels& kernels, const Attention& a, int64_t head, const
       kernels.gemm_block(sums);
     }
   }
-  for (int64_t i = 0; i < a.queries; ++i)
+  for (int64_t i = begin; i < end; ++i)
     if (w.sum[i] != 0.0f) kernels.scale_row(out + i * a.value_width, 1.0f / w.sum[i], a.value_width);
 }
 
-bool read_shapes(KernelContext& context, Attention& a) {
+bool read_shapes(KernelContext& context, Attention& a, bool grouped) {
   const Tensor &q = *a.query, &k = *a.key, &v = *a.value;
   const char* const message =
       "attention: wanted query [.., l, e], key [.., s, e], value [.., s, f] with equal leading sizes";
@@ -134,8 +151,9 @@ bool read_shapes(KernelContext& context, Attention& a) {
                Error::InvalidArgument, message))
     return false;
   for (int d = 0; d + 2 < rank; ++d) {
-    if (!require(context, q.sizes[d] == k.sizes[d] && q.sizes[d] == v.sizes[d], Error::InvalidArgument, message))
-      return false;
+    if (grouped && d == rank - 3 && k.sizes[d] > 0 && q.sizes[d] % k.sizes[d] == 0) a.group = q.sizes[d] / k.sizes[d];
+    const bool fits = q.sizes[d] == k.sizes[d] * (d == rank - 3 ? a.group : 1) && k.sizes[d] == v.sizes[d];
+    if (!require(context, fits, Error::InvalidArgument, message)) return false;
     a.heads *= q.sizes[d];
   }
   a.queries = q.sizes[rank - 2];
@@ -169,9 +187,9 @@ void sdpa(KernelContext& context, Span<EValue*> args) {
   a.value = args[2]->tensor;
   a.mask = args[3]->is_none() ? nullptr : args[3]->tensor;
   a.causal = args[5]->boolean;
-  a.out = args[7]->tensor;
+  a.out = args[8]->tensor;
   if (!require(context, args[4]->real == 0, Error::NotSupported, "attention: dropout must be 0") ||
-      !read_shapes(context, a))
+      !read_shapes(context, a, args[7]->boolean))
     return;
   const bool types = a.query->dtype == DType::f32 && a.key->dtype == DType::f32 && a.value->dtype == DType::f32 &&
                      a.out->dtype == DType::f32;
@@ -187,7 +205,12 @@ void sdpa(KernelContext& context, Span<EValue*> args) {
     return;
   a.scale = args[6]->is_none() ? 1.0f / math::sqrt(static_cast<float>(a.width)) : static_cast<float>(args[6]->real);
   const HotKernels& kernels = hot(context.isa());
-  const int64_t tasks = context.num_threads() < 1 ? 1 : context.num_threads();
+  const int64_t threads = context.num_threads() < 1 ? 1 : context.num_threads();
+  // Few heads for each thread: heads in pieces, so that all threads have as much to do.
+  const int64_t blocks = (a.queries + kQueryBlock - 1) / kQueryBlock;
+  const int64_t enough = threads > 1 ? 4 * threads : 1, wanted = (enough + a.heads - 1) / a.heads;
+  const int64_t pieces = wanted < blocks ? wanted : blocks;
+  const int64_t items = a.heads * pieces, tasks = items < threads ? items : threads;
   const auto panels = [&](int64_t columns) {
     return (columns + kernels.gemm_columns - 1) / kernels.gemm_columns * kernels.gemm_columns;
   };
@@ -203,8 +226,11 @@ void sdpa(KernelContext& context, Span<EValue*> args) {
       w.scores = w.values + value_floats;
       w.top = w.scores + kQueryBlock * kKeyBlock;
       w.sum = w.top + (a.queries + 15) / 16 * 16;
-      for (int64_t head = a.heads * task / tasks; head < a.heads * (task + 1) / tasks; ++head)
-        run_head(kernels, a, head, w);
+      for (int64_t item = items * task / tasks; item < items * (task + 1) / tasks; ++item) {
+        const int64_t piece = item % pieces, first = blocks * piece / pieces * kQueryBlock;
+        const int64_t last = blocks * (piece + 1) / pieces * kQueryBlock;
+        run_rows(kernels, a, item / pieces, first, last < a.queries ? last : a.queries, w);
+      }
     }
   });
 }

@@ -185,13 +185,18 @@ for p in (0.0, 1.0, 2.0, 3.0, math.inf):
         case("aten::_cdist_forward.out", ops._cdist_forward, In(2, 3, 5), In(2, 4, 5, seed=2), p, None, rtol=1e-5)
 case("aten::_pdist_forward.out", ops._pdist_forward, In(4, 5), 2.0, rtol=1e-5)
 
-sdpa = torch.nn.functional.scaled_dot_product_attention
-case("wick::sdpa.out", lambda q, k, v, m, d, c, s: sdpa(q, k, v, m, d, c, scale=s), In(2, 3, 4), In(2, 5, 4, seed=2), In(2, 5, 6, seed=3), None,
-     0.0, False, None, rtol=1e-5, atol=1e-5)
-case("wick::sdpa.out", lambda q, k, v, m, d, c, s: sdpa(q, k, v, m, d, c, scale=s), In(1, 2, 5, 4), In(1, 2, 5, 4, seed=2), In(1, 2, 5, 3, seed=3),
-     None, 0.0, True, 0.3, rtol=1e-5, atol=1e-5)
+
+
+def attention(q, k, v, mask, dropout, causal, scale, grouped):
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, mask, dropout, causal, scale=scale, enable_gqa=grouped)
+
+
+case("wick::sdpa.out", attention, In(2, 3, 4), In(2, 5, 4, seed=2), In(2, 5, 6, seed=3), None,
+     0.0, False, None, False, rtol=1e-5, atol=1e-5)
+case("wick::sdpa.out", attention, In(1, 2, 5, 4), In(1, 2, 5, 4, seed=2), In(1, 2, 5, 3, seed=3),
+     None, 0.0, True, 0.3, False, rtol=1e-5, atol=1e-5)
 mask = torch.tensor([[True, False, True], [False, True, True]])
-case("wick::sdpa.out", lambda q, k, v, m, d, c, s: sdpa(q, k, v, m, d, c, scale=s), In(2, 2, 4), In(2, 3, 4, seed=2), In(2, 3, 3, seed=3),
-     Given(mask), 0.0, False, None, rtol=1e-5, atol=1e-5)
-case("wick::sdpa.out", lambda q, k, v, m, d, c, s: sdpa(q, k, v, m, d, c, scale=s), In(1, 2, 2, 4), In(1, 2, 3, 4, seed=2), In(1, 2, 3, 3, seed=3),
-     In(2, 2, 3, seed=4), 0.0, False, None, rtol=1e-5, atol=1e-5)
+case("wick::sdpa.out", attention, In(2, 2, 4), In(2, 3, 4, seed=2), In(2, 3, 3, seed=3),
+     Given(mask), 0.0, False, None, False, rtol=1e-5, atol=1e-5)
+case("wick::sdpa.out", attention, In(1, 2, 2, 4), In(1, 2, 3, 4, seed=2), In(1, 2, 3, 3, seed=3),
+     In(2, 2, 3, seed=4), 0.0, False, None, False, rtol=1e-5, atol=1e-5)

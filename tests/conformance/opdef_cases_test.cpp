@@ -1,0 +1,89 @@
+// The cases in the rows of compiler/ops against the fixture that tests/fixtures/export.py made of them.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/ir/op_case.h"
+#include "tests/conformance/case_file.h"
+#include "tests/conformance/case_values.h"
+#include "tests/conformance/compare.h"
+#include "tests/conformance/exceptions.h"
+
+namespace wick::conformance {
+namespace {
+
+using compiler::CaseArgument;
+using compiler::CaseValue;
+using compiler::OpCase;
+using compiler::OpDef;
+
+constexpr const char* kFolder = "tests/fixtures/cases";
+constexpr const char* kHowTo = "run tests/fixtures/export.py cases opdef";
+
+void collect(const CaseValue& value, std::vector<const compiler::CaseTensor*>& out) {
+  if (value.kind == CaseValue::Kind::tensor) out.push_back(&value.tensor);
+  for (const CaseValue& item : value.items) collect(item, out);
+}
+
+std::string why_inputs_differ(const OpDef& def, const Case& stored) {
+  const auto parsed = compiler::parse_case(def, stored.text);
+  if (!parsed.ok()) return parsed.diag().message;
+  std::vector<const compiler::CaseTensor*> tensors;
+  for (const CaseArgument& argument : parsed->arguments) collect(argument.value, tensors);
+  if (tensors.size() != stored.tensors.size()) return "another number of tensors";
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const std::string wrong = difference(filled(*tensors[i]), stored.tensors[i].second.value, Tolerance());
+    if (!wrong.empty()) return fmt::format("tensor {}: {}", i, wrong);
+  }
+  return "";
+}
+
+bool is_untested(const OpDef& def) {
+  for (const Untested& entry : kUntested) {
+    const bool prefix = entry.op.ends_with('*');
+    if (prefix ? def.name().starts_with(entry.op.substr(0, entry.op.size() - 1)) : def.name() == entry.op) return true;
+  }
+  return false;
+}
+
+TEST(OpDefCases, AreInTheFixtureWithTheSameInputs) {
+  const auto cases = read_cases(kFolder, "opdef");
+  ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
+  std::set<std::pair<std::string, std::string>> stored;
+  for (const Case& test : *cases) {
+    const OpDef* def = compiler::find_op(test.op);
+    ASSERT_NE(def, nullptr) << test.op << ": " << kHowTo;
+    const auto& texts = compiler::cases_of(*def);
+    EXPECT_TRUE(std::find(texts.begin(), texts.end(), test.text) != texts.end())
+        << test.op << " has no case \"" << test.text << "\": " << kHowTo;
+    const std::string wrong = why_inputs_differ(*def, test);
+    EXPECT_EQ(wrong, "") << "case \"" << test.text << "\" of " << test.op;
+    stored.emplace(test.op, test.text);
+  }
+  for (const OpDef* def : compiler::all_ops()) {
+    for (const char* text : def->cases) {
+      EXPECT_TRUE(stored.count({std::string(def->name()), text}))
+          << "case \"" << text << "\" of " << def->name() << ": " << kHowTo;
+    }
+  }
+}
+
+TEST(OpDefCases, ExistForEveryOperator) {
+  std::set<std::string> tested;
+  for (const char* family : {"pointwise", "binary", "movement", "reduction", "linear_algebra", "neural", "indexing",
+                             "creation", "quantized", "functions", "opdef"}) {
+    const auto cases = read_cases(kFolder, family);
+    ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
+    for (const Case& test : *cases) tested.insert(test.op);
+  }
+  for (const OpDef* def : compiler::all_ops()) {
+    const bool has = tested.count(std::string(def->name())) != 0;
+    EXPECT_NE(has, is_untested(*def)) << def->name()
+                                      << (has ? " is tested: take it off kUntested" : " has no case in its row");
+  }
+}
+
+}  // namespace
+}  // namespace wick::conformance
