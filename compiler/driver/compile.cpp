@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/import/archive.h"
+#include "compiler/ops/kernel_limits.h"
 #include "compiler/ops/stock_limits.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/linearize.h"
@@ -18,7 +19,8 @@ namespace {
 KeepFn portable_keep(Profile profile) {
   // What has a kernel of ours runs whole where the profile prefers that.
   return [profile](const Node& node) {
-    return profile == Profile::native && node.op->kernel && (node.op->has(kNoStock) || !stock_limit(node).empty());
+    return profile == Profile::native && node.op->kernel && (node.op->has(kNoStock) || !stock_limit(node).empty()) &&
+           kernel_takes(node);
   };
 }
 
@@ -93,7 +95,7 @@ Result<Statement> compile_method(const CompileBytes& input, const CompileOptions
                                  std::vector<StageTime>& stages) {
   Clock clock;
   if (options.on_begin) options.on_begin("import");
-  ASSIGN_OR_RETURN(Function function, import_bytes(input));
+  ASSIGN_OR_RETURN(Function function, import_bytes(input, options.import));
   stages.push_back({"import", clock.lap()});
   if (options.on_stage) options.on_stage(function.name, "import", *function.graph);
   std::vector<PassTiming> timings;
@@ -110,7 +112,7 @@ Result<Statement> compile_method(const CompileBytes& input, const CompileOptions
 
 }  // namespace
 
-Result<Function> import_bytes(const CompileBytes& input) {
+Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& options) {
   ASSIGN_OR_RETURN(pt2::Archive archive, pt2::Archive::open(input.bytes, input.file_name));
   ASSIGN_OR_RETURN(std::vector<std::string> names, pt2::model_names(archive));
   if (names.size() != 1) {
@@ -119,7 +121,7 @@ Result<Function> import_bytes(const CompileBytes& input) {
         .with_help("save each program to a file of its own and give Wick several inputs");
   }
   ASSIGN_OR_RETURN(pt2::ExportedProgram program, pt2::read_exported_program(archive, names[0]));
-  return import_program(program, input.method);
+  return import_program(program, input.method, options);
 }
 
 Status optimize(Function& function, const CompileOptions& options) {

@@ -28,6 +28,7 @@ struct CompileOptions {
   bool share_state = false;
   bool external_weights = false;
   std::vector<std::string> skip_passes;
+  ImportOptions import;
   /// Called before each stage: "import", each pass, "linearize", "plan", "emit".
   std::function<void(std::string_view stage)> on_begin;
   /// Called after import ("import"), after each pass that changed the graph, and before planning, with the IR.
@@ -75,7 +76,7 @@ struct CompileBytes {
 Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const CompileOptions& options);
 
 /// Reads and imports a .pt2 without further passes.
-Result<Function> import_bytes(const CompileBytes& input);
+Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& options = {});
 
 /// Decomposes and optimises a function in place, as compile does before planning.
 Status optimize(Function& function, const CompileOptions& options);

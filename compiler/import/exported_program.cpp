@@ -124,6 +124,7 @@ Status read_program(const Json& at, ExportedProgram& out) {
       .required("graph_module", module)
       .required("range_constraints", out.range_constraints)
       .optional("verifiers", out.verifiers)
+      .optional("guards_code", out.size_rules)
       .done();
 }
 

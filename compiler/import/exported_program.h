@@ -247,8 +247,9 @@ struct ExportedProgram {
   Map<RangeConstraint> range_constraints;
   int64_t schema_major = 0, schema_minor = 0;
   std::string torch_version;
-  std::vector<std::string> verifiers;  // {"TRAINING"} or {"ATEN"}: the dialect
-  std::string in_spec, out_spec;       // pytree specs as JSON text, "" if absent
+  std::vector<std::string> size_rules;  // Python conditions on the inputs' sizes (guards_code)
+  std::vector<std::string> verifiers;   // {"TRAINING"} or {"ATEN"}: the dialect
+  std::string in_spec, out_spec;        // pytree specs as JSON text, "" if absent
   std::vector<std::string> forward_arg_names;
   Map<std::vector<std::string>> namedtuple_fields;
   Map<Payload> weights;                         // state dict name -> data: parameters, persistent buffers

@@ -297,7 +297,10 @@ void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
     std::vector<Arg> args = arguments(node, def);
     args.resize(std::min(args.size(), functional.parsed->args.size()));
     Node* made = make_node(node, functional, std::move(args), functional.parsed->returns.size());
-    return read_in_place(node, def, made);
+    if (!may_alias(functional)) return read_in_place(node, def, made);
+    // transpose_ and its like change no element: later nodes name the result, and other names keep their own sizes.
+    infer(node, made, names);
+    return bind_results(node, made, names);
   }
   std::vector<Arg> args = arguments(node, def);
   if (autocast_) {

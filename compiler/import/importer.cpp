@@ -8,6 +8,7 @@
 
 #include "compiler/import/constants.h"
 #include "compiler/import/graph_reader.h"
+#include "compiler/import/size_rules.h"
 #include "compiler/ir/text.h"
 #include "compiler/support/failure.h"
 
@@ -24,17 +25,19 @@ struct Placeholder {
 
 class Importer {
  public:
-  Importer(const pt2::ExportedProgram& program, Graph& graph)
-      : program_(program), graph_(graph), builder_(graph, nullptr) {}
+  Importer(const pt2::ExportedProgram& program, Graph& graph, const ImportOptions& options)
+      : program_(program), graph_(graph), options_(options), builder_(graph, nullptr) {}
 
   void run() {
     MissingOps missing;
     find_missing(program_.graph, missing);
     throw_if_error(missing.status());
     read_ranges();
+    bound_sizes();
     const SymScope scope(graph_.ranges);
     for (size_t i = 0; i < program_.input_specs.size(); ++i)
       read_input(program_.input_specs[i], program_.graph.inputs[i]);
+    for (const std::string& rule : program_.size_rules) read_rule(rule);
     GraphReader reader(program_.graph, graph_, scope_);
     reader.read_nodes();
     read_outputs(reader);
@@ -56,6 +59,44 @@ class Importer {
     }
   }
 
+  // The caller's upper bounds of sizes.
+  void bound_sizes() {
+    for (const auto& [name, bound] : options_.max_sizes) {
+      if (name.empty()) continue;
+      auto it = graph_.ranges.find(name);
+      if (it == graph_.ranges.end())
+        fail(Diag(Code::usage, fmt::format("no size of the model is called '{}'", printable(name)))
+                 .with_help("wick inspect MODEL.pt2 shows the sizes"));
+      lower_maximum(it->first, it->second, bound);
+    }
+    auto bound = options_.max_sizes.find("");
+    if (bound == options_.max_sizes.end()) return;
+    for (const std::string& symbol : input_size_symbols()) {
+      SymRange& range = graph_.ranges[symbol];
+      if (range.max == kUnbounded) lower_maximum(symbol, range, bound->second);
+    }
+  }
+
+  static void lower_maximum(const std::string& symbol, SymRange& range, int64_t bound) {
+    if (bound < range.min) {
+      fail(Diag(Code::usage, fmt::format("the upper bound of '{}' is below its lower one", printable(symbol)))
+               .expected(fmt::to_string(bound), fmt::format("{} or more", range.min)));
+    }
+    range.max = std::min(range.max, bound);
+  }
+
+  std::set<std::string, std::less<>> input_size_symbols() const {
+    std::set<std::string, std::less<>> symbols;
+    for (size_t i = 0; i < program_.input_specs.size(); ++i) {
+      const auto* tensor = std::get_if<pt2::TensorArg>(&program_.graph.inputs[i]);
+      if (!tensor || program_.input_specs[i].kind != pt2::InputKind::user_input) continue;
+      auto it = program_.graph.tensor_values.find(tensor->name);
+      if (it == program_.graph.tensor_values.end()) continue;
+      for (const pt2::SymInt& size : it->second.sizes) collect_symbols(GraphReader::to_sym(size), symbols);
+    }
+    return symbols;
+  }
+
   // Symbols of int inputs that no tensor's size depends on. The exporter takes every int for a size and writes that it
   // is at least 0, which neither eager nor the exported program asks of these.
   std::set<std::string, std::less<>> numbers_that_are_no_sizes() const {
@@ -72,6 +113,37 @@ class Importer {
     }
     std::erase_if(symbols, [&](const std::string& symbol) { return sizes.count(symbol) != 0; });
     return symbols;
+  }
+
+  // The size or number of a user input that a rule names.
+  std::optional<Sym> size_of(std::string_view name, std::optional<int64_t> dimension) const {
+    if (!dimension) {
+      auto it = program_.graph.sym_int_values.find(std::string(name));
+      return it == program_.graph.sym_int_values.end() ? std::nullopt : std::optional(GraphReader::to_sym(it->second));
+    }
+    for (size_t i = 0; i < program_.input_specs.size(); ++i) {
+      const auto* tensor = std::get_if<pt2::TensorArg>(&program_.graph.inputs[i]);
+      if (!tensor || tensor->name != name || program_.input_specs[i].kind != pt2::InputKind::user_input) continue;
+      auto it = program_.graph.tensor_values.find(tensor->name);
+      if (it == program_.graph.tensor_values.end() || *dimension < 0) return std::nullopt;
+      const std::vector<pt2::SymInt>& sizes = it->second.sizes;
+      const size_t index = static_cast<size_t>(*dimension);
+      return index < sizes.size() ? std::optional(GraphReader::to_sym(sizes[index])) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  // The exporter followed one branch of the model's Python for the sizes at hand; other sizes would take another.
+  void read_rule(const std::string& text) {
+    const std::optional<Sym> rule = read_size_rule(
+        text, [this](std::string_view name, std::optional<int64_t> dimension) { return size_of(name, dimension); });
+    if (!rule) return;
+    std::string shown = text;  // without L['..'] around the names of inputs
+    for (std::string_view part : {"L['", "']", "'"}) {
+      for (size_t at = 0; (at = shown.find(part, at)) != std::string::npos;) shown.erase(at, part.size());
+    }
+    std::string message = fmt::format("the model was exported for sizes with {}", printable(shown));
+    graph_.add_node(op("aten._assert_scalar.default"), {*rule, std::move(message)}, 0, nullptr, "");
   }
 
   void read_input(const pt2::InputSpec& spec, const pt2::Argument& arg) {
@@ -244,6 +316,7 @@ class Importer {
 
   const pt2::ExportedProgram& program_;
   Graph& graph_;
+  const ImportOptions& options_;
   Builder builder_;
   Scope scope_;
   std::vector<Placeholder> placeholders_;
@@ -261,13 +334,14 @@ Status blame_file(Status status) {
 
 }  // namespace
 
-Result<Function> import_program(const pt2::ExportedProgram& program, std::string method_name) {
+Result<Function> import_program(const pt2::ExportedProgram& program, std::string method_name,
+                                const ImportOptions& options) {
   Function function;
   function.name = std::move(method_name);
   function.graph = std::make_unique<Graph>();
   function.in_spec = program.in_spec;
   function.out_spec = program.out_spec;
-  RETURN_IF_ERROR(catch_failure([&] { Importer(program, *function.graph).run(); }));
+  RETURN_IF_ERROR(catch_failure([&] { Importer(program, *function.graph, options).run(); }));
   RETURN_IF_ERROR(blame_file(verify(*function.graph)));
   return function;
 }

@@ -48,6 +48,15 @@ void check_types(const Node& node, const std::vector<Value*>& values) {
   }
 }
 
+// A size that the file calls by a name of its own keeps it: later nodes compute with that name.
+void keep_size_names(const Type& before, Value* after, const std::vector<Node*>& made) {
+  if (!before.is_tensor() || std::find(made.begin(), made.end(), after->producer) == made.end()) return;
+  for (size_t i = 0; i < before.tensor.rank(); ++i) {
+    Sym& size = after->type.tensor.sizes[i];
+    if (!before.tensor.sizes[i].symbol_name().empty() && !size.is_const()) size = before.tensor.sizes[i];
+  }
+}
+
 std::vector<Value*> expand(Graph& graph, Node* node, const KeepFn& keep, int depth, bool typed = true) {
   if (depth > kMaxDepth) fail(Code::internal, fmt::format("the decomposition of {} does not end", node->op->name()));
   Builder builder(graph, node);
@@ -62,6 +71,7 @@ std::vector<Value*> expand(Graph& graph, Node* node, const KeepFn& keep, int dep
   if (values.empty() && !node->results().empty()) return node->results();
   if (typed) check_types(*node, values);
   for (size_t i = 0; i < values.size(); ++i) {
+    if (typed && values[i]) keep_size_names(node->result(i)->type, values[i], builder.made());
     if (values[i]) graph.replace_unchecked(node->result(i), values[i]);
   }
   graph.erase(node);

@@ -290,8 +290,10 @@ Results decompose_slice_scatter(Builder& b, Node& node) {
   require(x->rank() > 0, "slice_scatter of a scalar");
   const Sym size = x->sizes()[static_cast<size_t>(dim)];
   const Sym start = node.is_none("start") ? Sym(0) : clamp_bound(node.integer("start"), size);
-  const Sym end = node.is_none("end") ? size : clamp_bound(node.integer("end"), size);
+  Sym end = node.is_none("end") ? size : clamp_bound(node.integer("end"), size);
+  if (const Sym length = end - start; length.is_const() && length.value() < 0) end = start;
   const Sym step = node.integer("step");
+  if (step.is_const() && step.value() <= 0) reject("slice_scatter with a step below 1");
   Sizes sizes = x->sizes();
   sizes[static_cast<size_t>(dim)] = ceil_div(end - start, step);
   if (sizes == x->sizes()) return {b.expand(source, x->sizes())};

@@ -1,6 +1,7 @@
 #include "compiler/ops/rules.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace wick::compiler {
@@ -106,6 +107,8 @@ Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& str
   return out;
 }
 
+bool has_any_sign(const Sym& number) { return SymScope::range(number).min == std::numeric_limits<int64_t>::min(); }
+
 Sym clamp_bound(const Sym& bound, const Sym& size) {
   if (bound.is_const()) {
     const int64_t b = bound.value();
@@ -117,7 +120,11 @@ Sym clamp_bound(const Sym& bound, const Sym& size) {
     if (b >= (int64_t{1} << 62)) return size;
     return b < 0 ? sym_max(size + bound, 0) : sym_min(bound, size);
   }
-  // Symbolic bounds of exported programs are sizes or positions, never negative.
+  // Sizes and positions are not negative; other numbers may be, and count from the end then.
+  if (has_any_sign(bound)) {
+    const Sym from_start = make_sym(SymOp::where, {make_sym(SymOp::lt, {bound, 0}), bound + size, bound});
+    return sym_min(sym_max(from_start, 0), size);
+  }
   return bound == size ? size : sym_min(bound, size);
 }
 

@@ -50,6 +50,8 @@ std::vector<int64_t> all_dims(size_t rank);
 /// Output size of a convolution or pooling window along one dimension.
 Sym window_size(const Sym& in, const Sym& pad, const Sym& kernel, const Sym& stride, const Sym& dilation,
                 bool ceil_mode);
+/// Is nothing known of how small the number is? So it is for numbers read from data, unlike sizes and positions.
+bool has_any_sign(const Sym& number);
 /// A slice bound as Python means it, clamped to [0, size].
 Sym clamp_bound(const Sym& bound, const Sym& size);
 

@@ -224,12 +224,12 @@ Sizes expanded(const Value* x, Sizes sizes) {
   if (sizes.size() < x->rank()) reject("expand to fewer dimensions");
   const size_t lead = sizes.size() - x->rank();
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (i < lead) {
-      if (sizes[i].is_const() && sizes[i].value() < 0) reject("expand: a new dimension cannot be -1");
-      continue;
-    }
+    const bool kept = i >= lead && sizes[i].is(-1);
+    if (!kept && sizes[i].is_const() && sizes[i].value() < 0)
+      reject(fmt::format("expand to a size of {}", sizes[i].value()));
+    if (i < lead) continue;
     const Sym& old = x->sizes()[i - lead];
-    if (sizes[i].is(-1))
+    if (kept)
       sizes[i] = old;
     else if (!old.is(1) && !may_equal(old, sizes[i])) {
       reject(fmt::format("expand: size {} cannot become {}", old.text(), sizes[i].text()));
@@ -280,6 +280,8 @@ Range range_of(const Node& node) {
   r.start = node.is_none("start") ? Sym(0) : clamp_bound(node.integer("start"), size);
   r.end = node.is_none("end") ? size : clamp_bound(node.integer("end"), size);
   if (r.start.is_const() && r.end.is_const() && r.end.value() < r.start.value()) r.end = r.start;
+  const auto any_sign = [&](const char* name) { return !node.is_none(name) && has_any_sign(node.integer(name)); };
+  if (!r.start.is_const() && (any_sign("start") || any_sign("end"))) r.end = sym_max(r.end, r.start);
   return r;
 }
 

@@ -80,6 +80,11 @@ int32_t Linearizer::int_value(const Sym& sym) {
     for (size_t i = 1; i < node.args.size(); ++i) result = emit(name, {result, int_value(node.args[i])});
     return result;
   };
+  // sym_ite chooses between numbers only.
+  auto number = [&](const Sym& arg) {
+    const int32_t value = int_value(arg);
+    return is_condition(arg) ? emit("sym_ite", {value, literal_int(1), literal_int(0)}) : value;
+  };
   int32_t result = 0;
   switch (node.op) {
     case SymOp::symbol:
@@ -101,13 +106,15 @@ int32_t Linearizer::int_value(const Sym& sym) {
     case SymOp::ne: result = emit("sym_not", {chain("eq")}); break;
     case SymOp::logical_not: result = emit("sym_not", {int_value(node.args[0])}); break;
     case SymOp::logical_and:
-      result = emit("sym_ite", {int_value(node.args[0]), int_value(node.args[1]), literal(false)});
+      result = emit("gt",
+                    {emit("sym_ite", {int_value(node.args[0]), number(node.args[1]), literal_int(0)}), literal_int(0)});
       break;
     case SymOp::logical_or:
-      result = emit("sym_ite", {int_value(node.args[0]), literal(true), int_value(node.args[1])});
+      result = emit("gt",
+                    {emit("sym_ite", {int_value(node.args[0]), literal_int(1), number(node.args[1])}), literal_int(0)});
       break;
     case SymOp::where:
-      result = emit("sym_ite", {int_value(node.args[0]), int_value(node.args[1]), int_value(node.args[2])});
+      result = emit("sym_ite", {int_value(node.args[0]), number(node.args[1]), number(node.args[2])});
       break;
   }
   expressions_.back()[text] = result;
@@ -193,8 +200,8 @@ StatementTensor Linearizer::describe(const Value* value) {
       if (value->producer) diag.where = where_of(*value->producer);
       fail(std::move(diag)
                .expected(value->sizes()[i].text(), "a size with an upper bound below 2^31")
-               .with_help(
-                   "give it one: torch.export.Dim(name, max=..), or torch._check(n <= ..) for sizes read from data"));
+               .with_help("give it one: wick compile --max-size N (or NAME=N), torch.export.Dim(name, max=..), or "
+                          "torch._check(n <= ..) for sizes read from data"));
     }
     tensor.sizes.push_back(range.max);
   }

@@ -8,6 +8,9 @@
 
 namespace wick::compiler {
 
+/// The instructions of a comparison leave a bool, those of other expressions an integer.
+bool is_condition(const Sym& sym);
+
 class Linearizer {
  public:
   Linearizer(const Function& function, const LinearizeOptions& options)
