@@ -54,10 +54,12 @@ std::string report_json(const compiler::CompileResult& result, double compile_ms
     json.field("arena_bytes", method.arena_bytes);
     json.field("arena_lower_bound_bytes", method.arena_lower_bound_bytes);
     json.field("above_lower_bound", method.above_lower_bound);
-    json.key("not_stock");
-    json.array();
-    for (const std::string& name : method.not_stock) json.value(name);
-    json.end();
+    for (const auto& [key, list] : {std::pair("not_stock", &method.not_stock), std::pair("notes", &method.notes)}) {
+      json.key(key);
+      json.array();
+      for (const std::string& item : *list) json.value(item);
+      json.end();
+    }
     json.key("stages");
     json.array();
     for (const compiler::StageTime& stage : method.stages) {
@@ -199,6 +201,7 @@ int compile_command(const CompileFlags& flags) {
   for (const compiler::MethodReport& method : result->methods) {
     fmt::print("{}: {} kernel calls, arena {} bytes (lower bound {})\n", method.name, method.kernels,
                method.arena_bytes, method.arena_lower_bound_bytes);
+    for (const std::string& note : method.notes) fmt::print(stderr, "note: {}\n", note);
     if (!method.above_lower_bound.empty()) fmt::print(stderr, "note: {}\n", method.above_lower_bound);
     for (const std::string& name : method.not_stock)
       fmt::print(stderr, "note: {} runs on Wick's kernels only, not on stock ExecuTorch's\n", name);

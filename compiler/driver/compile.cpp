@@ -30,6 +30,7 @@ MethodReport report_of(const Statement& statement, const CompileOptions& options
   report.arena_bytes = statement.arena_bytes;
   report.arena_lower_bound_bytes = statement.arena_lower_bound_bytes;
   report.above_lower_bound = above_lower_bound(statement);
+  report.notes = statement.notes;
   report.not_stock = statement.not_stock;
   for (const Instruction& instruction : statement.instructions) {
     if (instruction.kind != Instruction::Kind::kernel) continue;

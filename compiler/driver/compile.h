@@ -49,8 +49,9 @@ struct MethodReport {
   size_t delegates = 0, kernels = 0;
   std::vector<NodeVerdict> outside;  // nodes no delegate of a requested backend takes
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
-  std::string above_lower_bound;  // what keeps the arena above its lower bound; "" if nothing does
-  std::vector<StageTime> stages;  // import, each pass (its rounds together), linearize, plan; in order of first run
+  std::string above_lower_bound;   // what keeps the arena above its lower bound; "" if nothing does
+  std::vector<StageTime> stages;   // import, each pass (its rounds together), linearize, plan; in order of first run
+  std::vector<std::string> notes;  // of the import: conditions on sizes that the program does not check
   std::vector<std::string> not_stock;  // what only Wick runs: operators stock lacks, or "NAME (reason)"
 };
 

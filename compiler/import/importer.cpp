@@ -28,6 +28,9 @@ class Importer {
   Importer(const pt2::ExportedProgram& program, Graph& graph, const ImportOptions& options)
       : program_(program), graph_(graph), options_(options), builder_(graph, nullptr) {}
 
+  /// What the user should know, one sentence each.
+  std::vector<std::string> take_notes() { return std::move(notes_); }
+
   void run() {
     MissingOps missing;
     find_missing(program_.graph, missing);
@@ -137,10 +140,14 @@ class Importer {
   void read_rule(const std::string& text) {
     const std::optional<Sym> rule = read_size_rule(
         text, [this](std::string_view name, std::optional<int64_t> dimension) { return size_of(name, dimension); });
-    if (!rule) return;
+    if (rule && rule->is(1)) return;
     std::string shown = text;  // without L['..'] around the names of inputs
     for (std::string_view part : {"L['", "']", "'"}) {
       for (size_t at = 0; (at = shown.find(part, at)) != std::string::npos;) shown.erase(at, part.size());
+    }
+    if (!rule) {
+      notes_.push_back(fmt::format("the exporter's condition {} is not checked", printable(shown)));
+      return;
     }
     std::string message = fmt::format("the model was exported for sizes with {}", printable(shown));
     graph_.add_node(op("aten._assert_scalar.default"), {*rule, std::move(message)}, 0, nullptr, "");
@@ -317,6 +324,7 @@ class Importer {
   const pt2::ExportedProgram& program_;
   Graph& graph_;
   const ImportOptions& options_;
+  std::vector<std::string> notes_;
   Builder builder_;
   Scope scope_;
   std::vector<Placeholder> placeholders_;
@@ -341,7 +349,11 @@ Result<Function> import_program(const pt2::ExportedProgram& program, std::string
   function.graph = std::make_unique<Graph>();
   function.in_spec = program.in_spec;
   function.out_spec = program.out_spec;
-  RETURN_IF_ERROR(catch_failure([&] { Importer(program, *function.graph, options).run(); }));
+  RETURN_IF_ERROR(catch_failure([&] {
+    Importer importer(program, *function.graph, options);
+    importer.run();
+    function.notes = importer.take_notes();
+  }));
   RETURN_IF_ERROR(blame_file(verify(*function.graph)));
   return function;
 }

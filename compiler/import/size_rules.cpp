@@ -13,8 +13,7 @@ namespace {
 constexpr int kMaxDepth = 64;
 constexpr size_t kMaxLength = 16384;
 
-// Python's `a % 2` and `a // b` with a divisor that varies, and products of sizes, come from layouts, not from the
-// model.
+// Strides are products of sizes; the exporter compares them with each other and divides by them.
 bool is_linear(const Sym& sym) {
   if (sym.is_const() || sym.node()->op == SymOp::symbol) return true;
   const SymNode& node = *sym.node();
@@ -29,11 +28,12 @@ bool is_remainder(const Sym& sym) { return !sym.is_const() && sym.node()->op == 
 // Does the comparison fail for sizes of 0 and 1 alone?
 bool only_excludes_one(SymOp op, const Sym& left, const Sym& right) {
   if (op == SymOp::eq) return false;
-  if (!is_linear(left) || !is_linear(right)) return true;
+  const bool of_strides = !is_linear(left) || !is_linear(right);
+  if (!left.is_const() && !right.is_const()) return of_strides;
   if (op == SymOp::ne) {
     const Sym& constant = left.is_const() ? left : right;
     const Sym& other = left.is_const() ? right : left;
-    return constant.is_const() && constant.value() <= 1 && !is_remainder(other);
+    return constant.value() <= 1 && (!is_remainder(other) || of_strides);
   }
   return left.is_const() && left.value() <= (op == SymOp::lt ? 1 : 2);
 }
@@ -46,8 +46,8 @@ class RuleReader {
   std::optional<Sym> rule() {
     Sym result = either();
     skip_blanks();
-    if (!good_ || at_ != text_.size()) return std::nullopt;
-    return result;
+    if (good_ && at_ == text_.size()) return result;
+    return is_trivial_ ? std::optional(Sym(1)) : std::nullopt;
   }
 
  private:
@@ -79,7 +79,10 @@ class RuleReader {
     return left;
   }
   Sym compared(SymOp op, const Sym& left, const Sym& right) {
-    if (only_excludes_one(op, left, right)) good_ = false;
+    if (good_ && only_excludes_one(op, left, right)) {
+      is_trivial_ = true;
+      good_ = false;
+    }
     return good_ ? make_sym(op, {left, right}) : Sym(0);
   }
 
@@ -240,6 +243,7 @@ class RuleReader {
   size_t at_ = 0;
   int depth_ = 0;
   bool good_ = true;
+  bool is_trivial_ = false;
 };
 
 }  // namespace
@@ -248,8 +252,7 @@ std::optional<Sym> read_size_rule(std::string_view text, const SizeOf& size_of) 
   if (text.size() > kMaxLength) return std::nullopt;
   std::optional<Sym> rule;
   // An expression beyond the limits of Sym is one that is not understood.
-  if (!catch_failure([&] { rule = RuleReader(text, size_of).rule(); }).ok() || !rule || rule->is(1))
-    return std::nullopt;
+  if (!catch_failure([&] { rule = RuleReader(text, size_of).rule(); }).ok()) return std::nullopt;
   return rule;
 }
 

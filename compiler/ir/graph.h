@@ -213,7 +213,8 @@ class Graph {
 struct Function {
   std::string name;
   std::unique_ptr<Graph> graph;
-  std::string in_spec, out_spec;  // pytree specs as the .pt2 has them
+  std::string in_spec, out_spec;   // pytree specs as the .pt2 has them
+  std::vector<std::string> notes;  // what the user should know of the import
 };
 struct Module {
   std::vector<Function> functions;

@@ -436,6 +436,7 @@ Statement Linearizer::run() {
   statement_.in_spec = function_.in_spec;
   statement_.out_spec = function_.out_spec;
   statement_.ranges = graph_.ranges;
+  statement_.notes = function_.notes;
   size_t position = 0;
   for (const auto& item : graph_.nodes()) position_[item.get()] = ++position;
   inputs();
