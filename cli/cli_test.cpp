@@ -133,7 +133,7 @@ TEST_F(Cli, MissingFileIsNamed) {
 }
 
 TEST_F(Cli, BrokenFilesAreRefusedWithFour) {
-  std::ofstream(path("broken.pte"), std::ios::binary) << "\x10\0\0\0ET12 this is no program";
+  std::ofstream(path("broken.pte"), std::ios::binary) << std::string_view("\x10\0\0\0ET12 this is no program", 27);
   std::ofstream(path("broken.pt2"), std::ios::binary) << "PK\x03\x04 this is no archive";
   for (const char* file : {"broken.pte", "broken.pt2"}) {
     const Outcome outcome = wick("verify " + path(file));

@@ -20,7 +20,6 @@ using compiler::Diag;
 using compiler::FileMap;
 using compiler::JsonWriter;
 using compiler::Result;
-using compiler::Status;
 
 constexpr uint64_t kTraceBytes = uint64_t{2} << 30;
 

@@ -29,7 +29,7 @@ class NodeRecorder {
   NodeRecorder(const NodeRecorder&) = delete;
   const Tracer* tracer() const { return &tracer_; }
   /// Must be called before the run.
-  void watch(const MethodMeta& method) { method_ = &method; }
+  void watch(const MethodMeta& method) { method_ = method; }
   bool is_complete() const { return complete_; }
 
  private:
@@ -39,7 +39,7 @@ class NodeRecorder {
 
   uint64_t max_bytes_, bytes_ = 0;
   bool complete_ = true;
-  const MethodMeta* method_ = nullptr;
+  std::optional<MethodMeta> method_;
   Tracer tracer_;
   std::map<NodeKey, std::vector<NamedArray>> results_;
 };
@@ -51,7 +51,7 @@ class NodeComparer {
       : wanted_(wanted), tolerance_(tolerance), tracer_{ignore, compare, this} {}
   NodeComparer(const NodeComparer&) = delete;
   const Tracer* tracer() const { return &tracer_; }
-  void watch(const MethodMeta& method) { method_ = &method; }
+  void watch(const MethodMeta& method) { method_ = method; }
 
   uint64_t num_compared() const { return num_compared_; }
   const std::optional<Departure>& first_departure() const { return first_; }
@@ -62,7 +62,7 @@ class NodeComparer {
 
   const NodeRecorder& wanted_;
   Tolerance tolerance_;
-  const MethodMeta* method_ = nullptr;
+  std::optional<MethodMeta> method_;
   Tracer tracer_;
   uint64_t num_compared_ = 0;
   std::optional<Departure> first_;

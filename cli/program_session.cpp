@@ -180,7 +180,10 @@ Diag execution_diag(const std::string& path, const Method& method) {
   if (error.in_instruction) {
     diag.where = instruction_source(method.meta(), error.instruction.chain, error.instruction.index);
     diag.where.file = path;
-    if (method.meta().check_message(error.instruction.chain, error.instruction.index)) return diag;
+    if (method.meta().check_message(error.instruction.chain, error.instruction.index)) {
+      return std::move(diag).with_help(
+          "the inputs break a rule of the model; give others, or export it for these (wick inspect lists the sizes)");
+    }
     diag.notes.push_back(fmt::format("method '{}', instruction {}, {}", compiler::printable(method.meta().name()),
                                      error.instruction.index, operator_text(error.instruction.op)));
     std::string shapes;
@@ -198,7 +201,8 @@ Diag execution_diag(const std::string& path, const Method& method) {
 compiler::Where instruction_source(const MethodMeta& method, size_t chain, size_t instruction) {
   compiler::Where where;
   const size_t count = method.num_frames(chain, instruction);
-  if (count == 0) return where;
+  const bool is_check = method.check_message(chain, instruction) != nullptr;  // its first frame is no place
+  if (count == (is_check ? 1u : 0u)) return where;
   const FrameMeta frame = method.frame(chain, instruction, count - 1);
   where.module = frame.name;
   const std::string_view file = frame.filename;

@@ -12,7 +12,7 @@ Function parse(std::string_view text) {
   auto function = parse_graph(text);
   if (!function.ok()) {
     ADD_FAILURE() << render(function.diag());
-    return {"empty", std::make_unique<Graph>(), "", ""};
+    return {"empty", std::make_unique<Graph>(), "", "", {}};
   }
   return std::move(*function);
 }

@@ -253,6 +253,9 @@ bool GraphReader::read_scalar_node(const pt2::Node& node) {
   const OpDef* def = find_op(prim);
   if (!def)
     fail(Code::unsupported_model, fmt::format("{} on numbers that are only known at run time", printable(name)));
+  if (numbers.size() != def->parsed->args.size())
+    fail(Code::corrupt_file,
+         fmt::format("{} takes {} numbers, not {}", printable(name), def->parsed->args.size(), numbers.size()));
   for (Arg& arg : numbers) {
     if (arg.is<Value*>() && arg.as<Value*>()->type.is_tensor())
       fail(Code::corrupt_file, fmt::format("{} needs numbers", printable(name)));

@@ -49,12 +49,21 @@ class Importer {
 
  private:
   void read_ranges() {
+    const std::set<std::string, std::less<>> sizes = input_size_symbols();
+    std::string relaxed;
     for (const auto& [text, constraint] : program_.range_constraints) {
       SymRange range{constraint.min.value_or(std::numeric_limits<int64_t>::min()), constraint.max.value_or(kUnbounded)};
-      // 0 and 1 are specialised by the exporter: a lower bound of 2 is no wish of the user's.
-      if (range.min == 2) range.min = 0;
+      // 0 and 1 are specialised by the exporter: a lower bound of 2 of a size is no wish of the user's.
+      if (range.min == 2 && sizes.count(text) != 0) {
+        range.min = 0;
+        relaxed += (relaxed.empty() ? "" : ", ") + text;
+      }
       if (range.min > range.max) fail(Code::corrupt_file, fmt::format("the range of '{}' is empty", printable(text)));
       graph_.ranges[text] = range;
+    }
+    if (!relaxed.empty()) {
+      notes_.push_back(fmt::format("exported for sizes of 2 and more: {}; 0 and 1 are accepted and take the same path",
+                                   printable(relaxed)));
     }
     for (const std::string& symbol : numbers_that_are_no_sizes()) {
       if (auto it = graph_.ranges.find(symbol); it != graph_.ranges.end() && it->second.min == 0)

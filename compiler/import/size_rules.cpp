@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <map>
+#include <set>
 #include <string>
 
 #include "compiler/support/failure.h"
@@ -13,29 +15,32 @@ namespace {
 constexpr int kMaxDepth = 64;
 constexpr size_t kMaxLength = 16384;
 
-// Strides are products of sizes; the exporter compares them with each other and divides by them.
-bool is_linear(const Sym& sym) {
-  if (sym.is_const() || sym.node()->op == SymOp::symbol) return true;
-  const SymNode& node = *sym.node();
-  const auto varies = [](const Sym& arg) { return !arg.is_const(); };
-  if (node.op == SymOp::product && std::count_if(node.args.begin(), node.args.end(), varies) > 1) return false;
-  if ((node.op == SymOp::mod || node.op == SymOp::floor_div) && varies(node.args[1])) return false;
-  return std::all_of(node.args.begin(), node.args.end(), is_linear);
+using Names = std::set<std::string, std::less<>>;
+
+// Does `rule` hold whatever the sizes are, as long as each is 2 or more? Proven with every size written as 2 + t, t >=
+// 0.
+bool holds_from_two(const Sym& rule, const Names& numbers) {
+  if (rule.is_const()) return !rule.is(0);
+  Names symbols;
+  collect_symbols(rule, symbols);
+  std::map<std::string, Sym, std::less<>> from_two;
+  SymRanges ranges;
+  for (const std::string& symbol : symbols) {
+    if (numbers.count(symbol) != 0) return false;
+    from_two.emplace(symbol, Sym::symbol(symbol) + 2);
+    ranges[symbol] = {0, kUnbounded};
+  }
+  const SymScope scope(ranges);
+  return substitute(rule, from_two).is(1);
 }
 
-bool is_remainder(const Sym& sym) { return !sym.is_const() && sym.node()->op == SymOp::mod; }
-
-// Does the comparison fail for sizes of 0 and 1 alone?
-bool only_excludes_one(SymOp op, const Sym& left, const Sym& right) {
-  if (op == SymOp::eq) return false;
-  const bool of_strides = !is_linear(left) || !is_linear(right);
-  if (!left.is_const() && !right.is_const()) return of_strides;
-  if (op == SymOp::ne) {
-    const Sym& constant = left.is_const() ? left : right;
-    const Sym& other = left.is_const() ? right : left;
-    return constant.value() <= 1 && (!is_remainder(other) || of_strides);
-  }
-  return left.is_const() && left.value() <= (op == SymOp::lt ? 1 : 2);
+// Without the conditions, joined by "and", that only keep sizes of 0 and 1 out.
+Sym without_trivial(const Sym& rule, const Names& numbers) {
+  if (rule.is_const() || rule.node()->op != SymOp::logical_and) return holds_from_two(rule, numbers) ? Sym(1) : rule;
+  const Sym left = without_trivial(rule.node()->args[0], numbers),
+            right = without_trivial(rule.node()->args[1], numbers);
+  if (left.is(1)) return right;
+  return right.is(1) ? left : make_sym(SymOp::logical_and, {left, right});
 }
 
 // Recursive descent over Python's expression grammar; `good_` turns false at what is no rule.
@@ -46,8 +51,8 @@ class RuleReader {
   std::optional<Sym> rule() {
     Sym result = either();
     skip_blanks();
-    if (good_ && at_ == text_.size()) return result;
-    return is_trivial_ ? std::optional(Sym(1)) : std::nullopt;
+    if (!good_ || at_ != text_.size()) return std::nullopt;
+    return without_trivial(result, numbers_);
   }
 
  private:
@@ -78,13 +83,7 @@ class RuleReader {
     if (accept(">")) return compared(SymOp::lt, sum(), left);
     return left;
   }
-  Sym compared(SymOp op, const Sym& left, const Sym& right) {
-    if (good_ && only_excludes_one(op, left, right)) {
-      is_trivial_ = true;
-      good_ = false;
-    }
-    return good_ ? make_sym(op, {left, right}) : Sym(0);
-  }
+  Sym compared(SymOp op, const Sym& left, const Sym& right) { return good_ ? make_sym(op, {left, right}) : Sym(0); }
 
   Sym sum() {
     Sym left = product();
@@ -169,6 +168,7 @@ class RuleReader {
     for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? static_cast<char>(std::tolower(c)) : '_';
     const std::optional<Sym> size = size_of_(name, dimension);
     if (!size) good_ = false;
+    if (size && !dimension) collect_symbols(*size, numbers_);
     return size.value_or(0);
   }
   // 'x'] or 0]
@@ -243,7 +243,7 @@ class RuleReader {
   size_t at_ = 0;
   int depth_ = 0;
   bool good_ = true;
-  bool is_trivial_ = false;
+  Names numbers_;  // symbols of int inputs, for which 0 and 1 are nothing special
 };
 
 }  // namespace

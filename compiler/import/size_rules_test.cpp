@@ -36,13 +36,26 @@ TEST(SizeRules, InputsAreNamedByTheirPath) {
   EXPECT_EQ(read("L['x'].size()[1] == L['D']['pair'].left.size()[2]"), read("L['x'].size()[1] == 4"));
 }
 
-TEST(SizeRules, RulesThatOnlyKeepOneOutAreLeftOut) {
+TEST(SizeRules, RulesThatOnlyKeepZeroAndOneOutAreAlwaysTrue) {
   for (const char* text :
-       {"(1 + (((-1) + L['x'].size()[0]) // 2)) != 1", "L['x'].size()[0] != 0", "L['x'].size()[0] > 1",
-        "L['x'].size()[0] >= 2", "(L['x'].size()[0]*L['x'].size()[1]) != L['x'].size()[0]",
-        "(1 % (L['x'].size()[0]*L['x'].size()[1])) != 0", "L['x'].size()[0] < L['x'].size()[0]*L['x'].size()[1]",
-        "not L['x'].size()[0] > 1"})
+       {"L['x'].size()[0] != 0", "L['x'].size()[0] != 1", "L['x'].size()[0] > 1", "L['x'].size()[0] >= 2",
+        "(L['x'].size()[0]*L['x'].size()[1]) != L['x'].size()[0]", "(1 % (L['x'].size()[0]*L['x'].size()[1])) != 0",
+        "L['x'].size()[0] < L['x'].size()[0]*L['x'].size()[1]", "L['x'].size()[0]*L['x'].size()[1] > 3",
+        "L['x'].size()[0] > 1 and L['x'].size()[1] != 0"})
     EXPECT_EQ(read(text), "1") << text;
+}
+
+TEST(SizeRules, RulesThatKeepMoreOutStay) {
+  for (const char* text :
+       {"L['x'].size()[0] > 2", "(1 + (((-1) + L['x'].size()[0]) // 2)) != 1", "not L['x'].size()[0] > 1",
+        "L['x'].size()[0] % 4 > 0", "L['x'].size()[0] % L['x'].size()[1] != 0",
+        "L['x'].size()[0] - L['x'].size()[1] >= 2", "L['x'].size()[0]*L['x'].size()[0] > 2*L['x'].size()[1]",
+        "L['n'] > 0", "L['n'] >= 2", "L['n'] != 0", "L['n'] != 1"}) {
+    EXPECT_NE(read(text), "1") << text;
+    EXPECT_NE(read(text), "unread") << text;
+  }
+  EXPECT_EQ(read("L['x'].size()[0] >= 2 and L['x'].size()[1] > L['x'].size()[0]"), "lt(s0, s1)");
+  EXPECT_EQ(read("L['x'].size()[0] > 1 and garbage("), "unread");
 }
 
 TEST(SizeRules, OtherTextIsNoRule) {

@@ -288,6 +288,8 @@ Sym make_sym(SymOp op, std::vector<Sym> args) {
       }
     }
     if (auto q = cancel_factors(a, b)) return op == SymOp::floor_div ? *q : Sym(0);
+    if (current_ranges && range_of(a, *current_ranges).min >= 0 && range_of(b - a, *current_ranges).min > 0)
+      return op == SymOp::floor_div ? Sym(0) : a;
     if (a.is_const() && b.is_const() && !divisible_args(a.value(), b.value())) {
       fail(Code::limit, "a symbolic size overflows 64 bits");
     }

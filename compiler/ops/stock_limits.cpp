@@ -12,6 +12,9 @@ namespace {
 DType dtype_of(const Node& node, const char* name) { return node.tensor(name)->dtype(); }
 
 bool convolution_over_volumes(const Node& node) { return node.tensor("input")->rank() == 5; }
+bool volumes_or_transposed(const Node& node) {
+  return node.tensor("weight")->rank() == 5 || node.boolean("transposed");
+}
 bool doubles(const Node& node) { return dtype_of(node, "self") == DType::f64; }
 bool both_sides(const Node& node) { return !node.boolean("onesided"); }
 bool integers(const Node& node) { return is_integral(node.result()->dtype()); }
@@ -42,6 +45,8 @@ struct Limit {
 };
 constexpr Limit kLimits[] = {
     {"aten.convolution.default", convolution_over_volumes, "stock convolves inputs of rank 3 and 4 only"},
+    {"aten.convolution_backward.default", volumes_or_transposed,
+     "stock has the gradients of plain convolutions of planes only"},
     {"aten._log_softmax.default", doubles, "stock takes no float64 here"},
     {"aten.sum.dim_IntList", doubles, "stock adds float64 in float32"},
     {"aten._fft_r2c.default", both_sides, "stock computes the one-sided spectrum only"},

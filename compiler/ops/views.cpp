@@ -304,7 +304,7 @@ Results decompose_slice(Builder& b, Node& node) {
 
 Sym select_index(const Node& node, int64_t dim) {
   const Sym& size = node.tensor("self")->sizes()[static_cast<size_t>(dim)];
-  const Sym index = node.integer("index");
+  Sym index = node.integer("index");
   if (!index.is_const()) return index;
   if (size.is_const() && (index.value() >= size.value() || index.value() < -size.value()))
     reject("select: index out of range");

@@ -60,7 +60,7 @@ Function parse(const std::string& text) {
   auto function = parse_graph(text);
   if (function.ok()) return std::move(*function);
   ADD_FAILURE() << render(function.diag()) << text;
-  return {"", nullptr, "", ""};
+  return {"", nullptr, "", "", {}};
 }
 
 void run_case(const std::string& pass, Case& c, bool update) {

@@ -19,7 +19,7 @@ Function parse(const std::string& text) {
   auto function = parse_graph(text);
   if (function.ok()) return std::move(*function);
   ADD_FAILURE() << render(function.diag()) << text;
-  return {"", std::make_unique<Graph>(), "", ""};
+  return {"", std::make_unique<Graph>(), "", "", {}};
 }
 
 // Each graph of each golden file that is meant to compile.

@@ -1,6 +1,7 @@
 #include "compiler/passes/rewrite.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -147,6 +148,27 @@ class SymbolUses {
 
 }  // namespace
 
+namespace {
+
+// Where the program reads it, a number or size with a range is checked: conditions known from that range were dropped.
+bool checks_a_range(const Node& node, const SymRanges& ranges) {
+  const auto has_range = [&](const Sym& sym, int64_t least) {
+    const auto it = ranges.find(sym.symbol_name());
+    return it != ranges.end() && (it->second.min > least || it->second.max != kUnbounded);
+  };
+  for (const Value* result : node.results()) {
+    if (result->type.kind == TypeKind::integer && has_range(result->type.expr, std::numeric_limits<int64_t>::min()))
+      return true;
+    if (!result->type.is_tensor() || !node.op->has(kDataDependent)) continue;
+    for (const Sym& size : result->sizes()) {
+      if (has_range(size, 0)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 Changed erase_unread(Graph& graph, const std::vector<Node*>& candidates) {
   if (candidates.empty()) return Changed::no;
   std::unordered_set<const Node*> set(candidates.begin(), candidates.end());
@@ -155,7 +177,8 @@ Changed erase_unread(Graph& graph, const std::vector<Node*>& candidates) {
   auto& nodes = graph.nodes();
   for (auto it = nodes.end(); it != nodes.begin();) {
     Node* node = std::prev(it)->get();
-    if (!set.count(node) || !is_unread(*node) || has_effect(*node) || symbols.needs(*node)) {
+    if (!set.count(node) || !is_unread(*node) || has_effect(*node) || symbols.needs(*node) ||
+        checks_a_range(*node, graph.ranges)) {
       --it;
       continue;
     }

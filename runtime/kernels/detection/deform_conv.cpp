@@ -110,7 +110,8 @@ bool read_geometry(KernelContext& context, Span<EValue*> args, Deformed* d) {
   }
   return require(context,
                  d->groups > 0 && d->offset_groups > 0 && d->filters > 0 && d->filters % d->groups == 0 &&
-                     d->channels == d->group_channels * d->groups && d->channels % d->offset_groups == 0,
+                     d->channels == d->group_channels * d->groups && d->offset_groups <= d->channels &&
+                     d->channels % d->offset_groups == 0,
                  "deform_conv2d: groups do not divide the channels");
 }
 

@@ -26,6 +26,7 @@ template <typename Lane>
 struct Samples {
   Lane start, bin;
   int64_t count;
+  int64_t grid;  // what eager divides by: below zero for a box whose ends are swapped
   Lane at(int64_t p, int64_t i) const {
     return start + static_cast<Lane>(p) * bin + (static_cast<Lane>(i) + Lane(0.5)) * bin / static_cast<Lane>(count);
   }
@@ -41,11 +42,13 @@ bool place_samples(KernelContext& context, Lane first, Lane last, int64_t bins, 
   length = length > least ? length : least;
   out->start = first;
   out->bin = length / static_cast<Lane>(bins);
-  out->count = fixed;
+  out->count = out->grid = fixed;
+  if (fixed >= kMaxSamples) return reject(context, "sampling_ratio is 2^16 or more");
   if (fixed > 0) return true;
   const double wanted = math::ceil(static_cast<double>(length / static_cast<Lane>(bins)));
   if (!(wanted < static_cast<double>(kMaxSamples))) return reject(context, "a box is too large for adaptive sampling");
-  out->count = wanted > 0 ? static_cast<int64_t>(wanted) : 0;
+  out->grid = wanted > -static_cast<double>(kMaxSamples) ? static_cast<int64_t>(wanted) : -kMaxSamples;
+  out->count = out->grid > 0 ? out->grid : 0;
   return true;
 }
 
@@ -77,6 +80,10 @@ void align(KernelContext& context, const AlignCall& call, const void* image, con
                        least, &x))
       return;
     const int64_t samples = y.count * x.count;
+    if (samples > 16 * kMaxSamples) {
+      reject(context, "a bin of a box has more than 2^20 samples");
+      return;
+    }
     context.parallel_for(channels * bins, 16, [&](int64_t begin, int64_t end) {
       for (int64_t at = begin; at < end; ++at) {
         const int64_t p = at % bins, channel = call.by_position ? at : at / bins;
@@ -86,7 +93,9 @@ void align(KernelContext& context, const AlignCall& call, const void* image, con
           for (int64_t j = 0; j < x.count; ++j)
             sum += bilinear_sample<T, Lane>(plane, r.height, r.width, y.at(p / call.columns, i),
                                             x.at(p % call.columns, j));
-        const Lane divisor = samples > 0 || call.by_position ? static_cast<Lane>(samples) : Lane(1);
+        const Lane divisor = call.by_position ? static_cast<Lane>(y.grid * x.grid)
+                             : samples > 0    ? static_cast<Lane>(samples)
+                                              : Lane(1);
         out[k * channels * bins + at] = T(sum / divisor);
         if (map) map[k * channels * bins + at] = static_cast<int32_t>(channel);
       }

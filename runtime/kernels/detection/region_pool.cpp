@@ -40,18 +40,19 @@ struct Bin {
   int32_t index;
 };
 
-/// The largest element of the region and its place in the plane; 0 and -1 for an empty one.
+/// The largest element of the region and its place in the plane; 0 and -1 for an empty one. As torchvision's, the
+/// search starts below every finite float: NaN and -inf are never found.
 template <typename T>
 Bin<T> largest(const T* plane, int64_t width, const Range& y, const Range& x) {
-  Bin<T> out{T(0), -1};
-  bool first = true;
+  using Lane = typename RegionLane<T>::type;
+  const bool empty = y.first >= y.last || x.first >= x.last;
+  Lane best = empty ? Lane(0) : Lane(-3.4028234663852886e38);
+  Bin<T> out{T(best), -1};
   for (int64_t row = y.first; row < y.last; ++row) {
     for (int64_t column = x.first; column < x.last; ++column) {
       const int64_t at = row * width + column;
-      if (!first && !(static_cast<typename RegionLane<T>::type>(plane[at]) >
-                      static_cast<typename RegionLane<T>::type>(out.value)))
-        continue;
-      first = false;
+      if (!(static_cast<Lane>(plane[at]) > best)) continue;
+      best = static_cast<Lane>(plane[at]);
       out = {plane[at], static_cast<int32_t>(at)};
     }
   }

@@ -21,9 +21,16 @@ struct MatrixReader {
       return false;
     }
     lead = tensor.rank - 2;
-    for (int d = 0; d < lead; ++d) batch *= sizes[d] = tensor.sizes[d];
     rows = tensor.sizes[lead];
     columns = tensor.sizes[lead + 1];
+    // Empty matrices take no memory, so that a file could ask for any number of them.
+    constexpr int64_t kMaxBatch = int64_t{1} << 31, kMaxEmpty = int64_t{1} << 16;
+    for (int d = 0; d < lead; ++d) {
+      sizes[d] = tensor.sizes[d];
+      if (!require(context, sizes[d] == 0 || batch <= kMaxBatch / sizes[d], "too many matrices")) return false;
+      batch *= sizes[d];
+    }
+    if (!require(context, rows * columns != 0 || batch <= kMaxEmpty, "too many empty matrices")) return false;
     dtype = tensor.dtype;
     data = contiguous_data(context, tensor);
     return data != nullptr || tensor.numel == 0;

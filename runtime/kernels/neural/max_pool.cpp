@@ -200,10 +200,16 @@ void adaptive_max_pool3d(KernelContext& context, Span<EValue*> args) { adaptive_
 void max_pool2d_with_indices_backward(KernelContext& context, Span<EValue*> args) {
   const Tensor &gradient = *args[0]->tensor, &input = *args[1]->tensor, &indices = *args[7]->tensor;
   Tensor& out = *args[8]->tensor;
-  Planes from, index, to;
-  const bool fits = planes_of(gradient, 2, &from) && planes_of(indices, 2, &index) && same_sizes(gradient, indices) &&
-                    gradient.rank == input.rank;
+  Planes in, from, index, to;
+  Pool pool;
+  bool fits = planes_of(input, 2, &in) && planes_of(gradient, 2, &from) && planes_of(indices, 2, &index) &&
+              same_sizes(gradient, indices) && gradient.rank == input.rank;
   if (!require(context, fits, Error::InvalidArgument, "max pooling backward: shapes do not fit")) return;
+  if (!read_pool(context, in, 2, *args[2], *args[3], *args[4], args[5], args[6]->boolean, &pool)) return;
+  fits = from.size[1] == pool.output[1] && from.size[2] == pool.output[2];
+  if (!require(context, fits, Error::InvalidArgument,
+               "max pooling backward: grad_output has not the shape of the output"))
+    return;
   if (!check_types(context, input, out, indices) ||
       !require(context, gradient.dtype == input.dtype, Error::InvalidType, "dtypes differ"))
     return;
