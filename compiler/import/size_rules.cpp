@@ -74,7 +74,7 @@ class RuleReader {
   }
 
   Sym comparison() {
-    const Sym left = sum();
+    Sym left = sum();
     if (accept("==")) return compared(SymOp::eq, left, sum());
     if (accept("!=")) return compared(SymOp::ne, left, sum());
     if (accept("<=")) return compared(SymOp::le, left, sum());

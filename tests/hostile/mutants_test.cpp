@@ -81,7 +81,7 @@ std::map<int, int> run_mutants(const std::vector<Bytes>& seeds, int (*run)(Span<
   std::map<int, int> counts;
   EXPECT_FALSE(seeds.empty());
   fuzz::Random random(20240601);
-  const uint64_t before = peak_bytes();
+  [[maybe_unused]] const uint64_t before = peak_bytes();
   for (int i = 0; i < kMutants && !seeds.empty(); ++i) {
     const Bytes bytes = mutant(seeds[random.below(seeds.size())], random);
     const fuzz::Block block({bytes.data(), bytes.size()});
