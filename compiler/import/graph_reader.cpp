@@ -315,6 +315,12 @@ void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
       }
     }
   }
+  // A list of tensors is as long as the file says; every other result has one name.
+  const std::vector<ReturnType>& returns = def.parsed->returns;
+  const bool list = returns.size() == 1 && returns[0] == ReturnType::tensor_list;
+  if (names.size() < returns.size() && !list)
+    fail(Code::corrupt_file,
+         fmt::format("{} has {} results, the file names {}", def.name(), returns.size(), names.size()));
   Node* made = make_node(node, def, std::move(args), names.size());
   infer(node, made, names);
   bind_results(node, made, names);
