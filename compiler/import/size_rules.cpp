@@ -37,8 +37,8 @@ bool holds_from_two(const Sym& rule, const Names& numbers) {
 // Without the conditions, joined by "and", that only keep sizes of 0 and 1 out.
 Sym without_trivial(const Sym& rule, const Names& numbers) {
   if (rule.is_const() || rule.node()->op != SymOp::logical_and) return holds_from_two(rule, numbers) ? Sym(1) : rule;
-  const Sym left = without_trivial(rule.node()->args[0], numbers),
-            right = without_trivial(rule.node()->args[1], numbers);
+  Sym left = without_trivial(rule.node()->args[0], numbers);
+  Sym right = without_trivial(rule.node()->args[1], numbers);
   if (left.is(1)) return right;
   return right.is(1) ? left : make_sym(SymOp::logical_and, {left, right});
 }
