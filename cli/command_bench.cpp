@@ -46,15 +46,7 @@ Status set_inputs(Method& method, const std::vector<HostValue>& values, std::deq
           i, views->emplace_back(values[i].tensor, method.meta().input_value(i).tensor.dim_order).tensor());
     } else {
       EValue value;
-      value.tag = values[i].tag;
-      if (value.tag == Tag::integer) value.integer = values[i].integer;
-      if (value.tag == Tag::real) value.real = values[i].real;
-      if (value.tag == Tag::boolean) value.boolean = values[i].boolean;
-      if (value.tag == Tag::string) {
-        value.string.data = values[i].string.c_str();
-        value.string.size = values[i].string.size();
-      }
-      error = method.set_input(i, value);
+      error = to_value(values[i], &value) ? method.set_input(i, value) : Error::InvalidArgument;
     }
     if (error != Error::Ok)
       return Diag(Code::usage, fmt::format("input {} does not fit: {}", i, method.last_error().message));
@@ -84,7 +76,8 @@ Result<Times> measure(const BenchFlags& flags) {
   Progress progress("timing");
   const int all = flags.warmup + flags.runs;
   for (int i = 0; i < all; ++i) {
-    progress.update(fmt::format("run {} of {}", i + 1, all), static_cast<size_t>(i), static_cast<size_t>(all));
+    if (progress.is_shown())
+      progress.update(fmt::format("run {} of {}", i + 1, all), static_cast<size_t>(i), static_cast<size_t>(all));
     RETURN_IF_ERROR(set_inputs(*method, inputs, &views));
     const auto begin = Clock::now();
     if (method->execute() != Error::Ok) return execution_diag(flags.program, *method);

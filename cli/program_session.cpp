@@ -53,23 +53,12 @@ bool needs_data(const MethodMeta& method) {
   return false;
 }
 
-// What the methods of a program ask for together: arenas, and tensors that lie in none.
+// All methods together: any of them may be loaded.
 Status check_memory(const std::string& path, const Program& program) {
   uint64_t total = 0;
-  const auto add = [&](uint64_t bytes) { total = bytes > UINT64_MAX - total ? UINT64_MAX : total + bytes; };
   for (size_t i = 0; i < program.num_methods(); ++i) {
-    const MethodMeta method = program.method(i);
-    uint64_t largest = 0;  // twice as much scratch memory is kept
-    for (size_t arena = 0; arena < method.num_arenas(); ++arena) add(method.arena_bytes(arena));
-    for (size_t k = 0; k < method.num_values(); ++k) {
-      if (method.tag(k) == Tag::tensor) largest = std::max<uint64_t>(largest, method.value(k).tensor.nbytes);
-    }
-    for (size_t k = 0; k < method.num_outputs(); ++k) {
-      const ValueMeta output = method.output_value(k);
-      if (output.tag == Tag::tensor && output.tensor.storage == Storage::unbound) add(output.tensor.nbytes);
-    }
-    add(largest);
-    add(largest);
+    const uint64_t bytes = memory_bytes(program.method(i));
+    total = bytes > UINT64_MAX - total ? UINT64_MAX : total + bytes;
   }
   if (total <= compiler::limits().arena_bytes) return {};
   return compiler::over_limit(&compiler::Limits::arena_bytes, "the program asks for too much memory",

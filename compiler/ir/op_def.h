@@ -76,6 +76,7 @@ enum OpFlags : uint32_t {
   kComputed = 1u << 7,       // has a value the compiler computes itself (prim ops on scalars)
   kOverwrites = 1u << 8,     // element i of argument 0 is read before or when element i of the result is written, or
                              // argument 0 is copied first: the result may lie exactly over argument 0
+  kSweeps = 1u << 9,         // sweeps over its matrices many times: costs far more than a product of their size
 };
 
 /// How far a result may be from eager's: |got - want| <= max(absolute, of_largest * max |want|) + relative * |want|.

@@ -54,11 +54,8 @@ double work_of(const Node& node) {
   const bool once = is_pointwise(*node.op) || node.op->has(kView) || node.operands().empty() ||
                     node.is("aten.cat.default") || node.is("aten.clone.default") || node.is("aten.repeat.default") ||
                     node.is("aten._to_copy.default") || node.is("aten.index_select.default");
-  // Factorisations sweep over their matrices many times.
-  constexpr double kSweeps = 64;
-  const std::string_view name = node.op->name();
-  if (name.starts_with("aten.linalg_") || name.starts_with("aten._linalg_"))
-    return kSweeps * std::max(sum, largest[0] * std::sqrt(largest[0]));
+  constexpr double kProducts = 64;  // that an operator of many sweeps comes to
+  if (node.op->has(kSweeps)) return kProducts * std::max(sum, largest[0] * std::sqrt(largest[0]));
   return once ? sum : std::max(sum, std::sqrt(largest[0]) * std::sqrt(largest[1]) * std::sqrt(largest[2]));
 }
 

@@ -58,6 +58,10 @@ struct ModuleOptions {
   const Tracer* tracer = nullptr;
 };
 
+/// Bytes that a module keeps for a method beyond its file: arenas, outputs that lie in none, scratch memory (twice the
+/// largest tensor). Saturates at the largest uint64.
+uint64_t memory_bytes(const MethodMeta& method);
+
 struct ModuleError {
   Error code = Error::Ok;
   std::string message;

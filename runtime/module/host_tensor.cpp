@@ -47,6 +47,21 @@ InputView::InputView(const HostTensor& host, Span<const uint8_t> dim_order) {
   });
 }
 
+bool to_value(const HostValue& host, EValue* value) {
+  value->tag = host.tag;
+  switch (host.tag) {
+    case Tag::none: return true;
+    case Tag::integer: value->integer = host.integer; return true;
+    case Tag::real: value->real = host.real; return true;
+    case Tag::boolean: value->boolean = host.boolean; return true;
+    case Tag::string:
+      value->string.data = host.string.c_str();
+      value->string.size = host.string.size();
+      return true;
+    default: return false;
+  }
+}
+
 HostTensor to_host(const Tensor& tensor) {
   HostTensor host;
   host.dtype = tensor.dtype;

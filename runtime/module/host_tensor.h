@@ -23,6 +23,9 @@ class InputView {
   std::vector<uint8_t> copy_;
 };
 
+/// The value of a host value that is no tensor; a string is borrowed. False for tensors and lists.
+bool to_value(const HostValue& host, EValue* value);
+
 /// The elements of `tensor` row-major. Requires: data or no elements.
 HostTensor to_host(const Tensor& tensor);
 

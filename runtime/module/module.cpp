@@ -46,6 +46,20 @@ uint64_t largest_tensor(const MethodMeta& meta) {
 
 }  // namespace
 
+uint64_t memory_bytes(const MethodMeta& method) {
+  uint64_t total = 0;
+  const auto add = [&total](uint64_t bytes) { total = bytes > UINT64_MAX - total ? UINT64_MAX : total + bytes; };
+  const uint64_t largest = largest_tensor(method);
+  add(largest);
+  add(largest);
+  for (size_t i = 0; i < method.num_arenas(); ++i) add(method.arena_bytes(i));
+  for (size_t i = 0; i < method.num_outputs(); ++i) {
+    const ValueMeta output = method.output_value(i);
+    if (output.tag == Tag::tensor && output.tensor.storage == Storage::unbound) add(output.tensor.nbytes);
+  }
+  return total;
+}
+
 struct Module::State {
   explicit State(const ModuleOptions& o)
       : options(o), pool(o.num_threads > 1 ? new ThreadPool(o.num_threads) : nullptr) {
@@ -128,16 +142,8 @@ bool Module::State::load_program(Span<const uint8_t> bytes, const std::string& n
   return load_data(error);
 }
 
-// What the file asks for beyond its own size, as a whole; false if that is too much.
 bool Module::State::check_memory(const MethodMeta& meta, ModuleError* error) const {
-  uint64_t total = 0;
-  const auto add = [&total](uint64_t bytes) { total = bytes > UINT64_MAX - total ? UINT64_MAX : total + bytes; };
-  for (size_t twice = 0; twice < 2; ++twice) add(largest_tensor(meta));
-  for (size_t i = 0; i < meta.num_arenas(); ++i) add(meta.arena_bytes(i));
-  for (size_t i = 0; i < meta.num_outputs(); ++i) {
-    const ValueMeta value = meta.output_value(i);
-    if (value.tag == Tag::tensor && value.tensor.storage == Storage::unbound) add(value.tensor.nbytes);
-  }
+  const uint64_t total = memory_bytes(meta);
   if (total <= options.max_memory_bytes) return true;
   return fail(error, Error::MemoryAllocationFailed,
               std::string("method ") + meta.name() + " asks for " + std::to_string(total) +
@@ -289,18 +295,8 @@ bool set_tensor(Method& method, size_t index, const HostTensor& host, std::deque
 
 bool set_value(Method& method, size_t index, const HostValue& host, ModuleError* error) {
   EValue value;
-  value.tag = host.tag;
-  switch (host.tag) {
-    case Tag::none: break;
-    case Tag::integer: value.integer = host.integer; break;
-    case Tag::real: value.real = host.real; break;
-    case Tag::boolean: value.boolean = host.boolean; break;
-    case Tag::string:
-      value.string.data = host.string.c_str();
-      value.string.size = host.string.size();
-      break;
-    default: return fail(error, Error::InvalidArgument, "input " + std::to_string(index) + ": lists are no inputs");
-  }
+  if (!to_value(host, &value))
+    return fail(error, Error::InvalidArgument, "input " + std::to_string(index) + ": lists are no inputs");
   const Error code = method.set_input(index, value);
   if (code == Error::Ok) return true;
   return fail(error, code, "input " + std::to_string(index) + ": " + explain_last(method));
