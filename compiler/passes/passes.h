@@ -7,13 +7,20 @@
 
 namespace wick::compiler {
 
+Result<Changed> additive_masks(Graph& graph);
 Result<Changed> canonicalize(Graph& graph);
+Result<Changed> center_residual(Graph& graph, const ReleaseFn& release);
 Result<Changed> common_subexpressions(Graph& graph);
 Result<Changed> dead_code(Graph& graph);
 Result<Changed> fold_batch_norm(Graph& graph, const ReleaseFn& release);
 Result<Changed> fold_constants(Graph& graph, const FoldOptions& options, const ReleaseFn& release);
+Result<Changed> fold_norm_affine(Graph& graph, const ReleaseFn& release);
+Result<Changed> fold_scale(Graph& graph, const ReleaseFn& release);
 Result<Changed> merge_views(Graph& graph);
+Result<Changed> narrow_early(Graph& graph);
+Result<Changed> recognize_norms(Graph& graph);
 Result<Changed> simplify_pointwise(Graph& graph);
 Result<Changed> sink_transposes(Graph& graph);
+Result<Changed> split_linears(Graph& graph);
 
 }  // namespace wick::compiler

@@ -29,8 +29,9 @@ Result<Changed> run_fold_constants(Graph& graph, const PipelineOptions& options)
   return fold_constants(graph, options.fold, options.release);
 }
 
-Result<Changed> run_fold_batch_norm(Graph& graph, const PipelineOptions& options) {
-  return fold_batch_norm(graph, options.release);
+template <Result<Changed> (*pass)(Graph&, const ReleaseFn&)>
+Result<Changed> run_releasing(Graph& graph, const PipelineOptions& options) {
+  return pass(graph, options.release);
 }
 
 constexpr Pass kPasses[] = {
@@ -48,11 +49,24 @@ constexpr Pass kPasses[] = {
      "after the passes that move permutes towards constants, before those that need weights as constants"},
     {"simplify_pointwise", run_simple<simplify_pointwise>, Phase::optimize,
      "after fold_constants, which turns masks and conditions into constants it can look at"},
-    {"fold_batch_norm", run_fold_batch_norm, Phase::optimize,
+    {"fold_batch_norm", run_releasing<fold_batch_norm>, Phase::optimize,
      "after fold_constants: transposed weights are constants by then"},
     {"common_subexpressions", run_simple<common_subexpressions>, Phase::optimize,
      "last but one: what differed only in spelling is equal now"},
     {"dead_code", run_simple<dead_code>, Phase::optimize, "last: the next round counts readers"},
+    {"recognize_norms", run_simple<recognize_norms>, Phase::target, "first of its phase: the folds look for norms"},
+    {"additive_masks", run_simple<additive_masks>, Phase::target,
+     "before the folds: a guard between two products reads the scores and is in the way"},
+    {"split_linears", run_simple<split_linears>, Phase::target,
+     "before fold_scale: afterwards query, key and value have weights of their own to fold into"},
+    {"fold_scale", run_releasing<fold_scale>, Phase::target,
+     "before the norms: a scale between a norm and a linear hides one from the other"},
+    {"fold_norm_affine", run_releasing<fold_norm_affine>, Phase::target,
+     "before center_residual, which would leave shifts of norms as additions"},
+    {"center_residual", run_releasing<center_residual>, Phase::target,
+     "after the folds: they change the weights of the same linears, and shifts are gone"},
+    {"narrow_early", run_simple<narrow_early>, Phase::target,
+     "last: slices between a linear and a norm would be in the way of the folds"},
 };
 
 const Pass* find_pass(std::string_view name) {
@@ -88,6 +102,11 @@ class Runner {
       if (!find_pass(name)) return no_such_pass(name);
     }
     if (!options_.stop_after.empty() && !find_pass(options_.stop_after)) return no_such_pass(options_.stop_after);
+    for (const std::string_view name : options_.target_passes) {
+      const Pass* pass = find_pass(name);
+      if (!pass || pass->phase != Phase::target)
+        return Diag(Code::internal, fmt::format("'{}' is no pass of phase target", name));
+    }
     RETURN_IF_ERROR(run_phases());
     return options_.verify_each_pass ? Status() : verify_after("the last pass", graph_);
   }
@@ -95,9 +114,17 @@ class Runner {
  private:
   Status run_phases() {
     RETURN_IF_ERROR(run_phase(Phase::prepare, 1));
+    RETURN_IF_ERROR(optimize());
+    changed_ = Changed::no;
+    for (const std::string_view name : options_.target_passes) RETURN_IF_ERROR(run_unless_skipped(*find_pass(name), 1));
+    return changed_ == Changed::yes ? optimize() : Status();
+  }
+
+  // Until a round changes nothing.
+  Status optimize() {
     for (int round = 1; round <= kMaxRounds && !stopped_; ++round) {
       changed_ = Changed::no;
-      RETURN_IF_ERROR(run_phase(Phase::optimize, round));
+      RETURN_IF_ERROR(run_phase(Phase::optimize, round_ += 1));
       if (changed_ == Changed::no) break;
     }
     return {};
@@ -105,12 +132,16 @@ class Runner {
 
   Status run_phase(Phase phase, int round) {
     for (const Pass& pass : kPasses) {
-      if (stopped_) break;
-      if (pass.phase != phase) continue;
-      if (std::find(options_.skip.begin(), options_.skip.end(), pass.name) == options_.skip.end())
-        RETURN_IF_ERROR(run_one(pass, round));
-      stopped_ = pass.name == options_.stop_after;
+      if (pass.phase == phase) RETURN_IF_ERROR(run_unless_skipped(pass, round));
     }
+    return {};
+  }
+
+  Status run_unless_skipped(const Pass& pass, int round) {
+    if (stopped_) return {};
+    if (std::find(options_.skip.begin(), options_.skip.end(), pass.name) == options_.skip.end())
+      RETURN_IF_ERROR(run_one(pass, round));
+    stopped_ = pass.name == options_.stop_after;
     return {};
   }
 
@@ -138,6 +169,7 @@ class Runner {
   const PipelineOptions& options_;
   Changed changed_ = Changed::no;
   bool stopped_ = false;
+  int round_ = 0;  // of phase optimize
 };
 
 }  // namespace

@@ -44,11 +44,14 @@ struct PipelineOptions {
   std::vector<PassTiming>* timings = nullptr;
   /// Called with the bytes of a constant when another has taken its place; they stay valid, but are not needed soon.
   ReleaseFn release;
+  /// The passes of phase `target` that run, in this order.
+  std::vector<std::string_view> target_passes;
 };
 
 enum class Phase : uint8_t {
   prepare,   // once
-  optimize,  // again and again, in order, until a round changes nothing
+  optimize,  // again and again, in order, until a round changes nothing; once more so after phase target
+  target,    // once, those that PipelineOptions::target_passes names: what only some backends want
 };
 
 struct Pass {
@@ -64,8 +67,9 @@ Span<const Pass> pass_table();
 /// Runs one pass by name. Errors: usage (no such pass), those of the pass, internal (it broke the graph).
 Result<Changed> run_pass(std::string_view name, Graph& graph, const PipelineOptions& options);
 
-/// Runs the table. A second run changes nothing. Errors: usage (skip or stop_after names no pass), those of the passes,
-/// each with a note that names it, internal (a pass broke the graph).
+/// Runs the table. A second run changes nothing if no target passes are named. Errors: usage (skip or stop_after names
+/// no pass), those of the passes, each with a note that names it, internal (a pass broke the graph; target_passes names
+/// no pass of phase target).
 Status run_pipeline(Graph& graph, const PipelineOptions& options);
 
 }  // namespace wick::compiler

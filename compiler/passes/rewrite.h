@@ -10,6 +10,12 @@ namespace wick::compiler {
 
 inline Changed operator|(Changed a, Changed b) { return a == Changed::yes ? a : b; }
 
+/// The tensor that argument `index` holds, or null: a number may stand where a schema says Tensor.
+inline Value* tensor_at(const Node& node, size_t index) {
+  const Arg& arg = node.arg(index);
+  return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor() ? arg.as<Value*>() : nullptr;
+}
+
 /// Adds the origins of `from` to those of `node`.
 void add_origins(Node& node, const Node& from);
 

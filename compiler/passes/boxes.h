@@ -1,0 +1,43 @@
+// Boxes of elements: a range of each dimension of a tensor, and where a box comes from.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "compiler/ir/builder.h"
+#include "compiler/ir/graph.h"
+
+namespace wick::compiler {
+
+/// Elements [start, start + length) of a dimension; `whole`: all of it, however many they are.
+struct Range {
+  int64_t start = 0, length = 0;
+  bool whole = true;
+  friend bool operator==(const Range&, const Range&) = default;
+};
+using Box = std::vector<Range>;
+
+/// [start, start + length) of a dimension of that size, `whole` if it is all of it.
+Range range_in(const Sym& size, int64_t start, int64_t length);
+bool is_whole(const Box& box);
+/// Sizes of the elements in a box of a tensor of those sizes.
+Sizes box_sizes(const Sizes& sizes, const Box& box);
+/// The smallest box that holds both.
+Box hull(const Sizes& sizes, const Box& a, const Box& b);
+
+/// A slice with step 1 or a select, with known bounds.
+struct Cut {
+  size_t dim = 0;
+  Range range;
+};
+std::optional<Cut> match_cut(const Node& node);
+
+/// The box of the operand of a mover that holds what a box of the result holds, in the
+/// same order; nothing if no box does. For a roll or index_select always nothing.
+std::optional<Box> box_before(const Node& mover, const Box& box);
+
+/// The elements of a box, as slices, the value itself if it is whole.
+Value* slice_box(Builder& b, Value* value, const Box& box);
+/// What a mover makes of the box of its operand that it needs for `box` of its result.
+Value* move_box(Builder& b, const Node& mover, Value* operand, const Box& box);
+
+}  // namespace wick::compiler

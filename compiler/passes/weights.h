@@ -1,0 +1,67 @@
+// Floating constants as doubles, and products with constant weights that can take in a scale or shift beside them.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/passes/pipeline.h"
+
+namespace wick::compiler {
+
+using Reals64 = std::vector<double>;
+
+/// A constant of f64, f32, f16 or bf16 in plain dim order.
+bool has_reals(const Value* value);
+Reals64 reals_of(const Value& constant);
+/// Bytes of `values`, each rounded once to that dtype; nothing if one of them is not finite there.
+std::optional<std::vector<uint8_t>> rounded(const Reals64& values, DType dtype);
+/// The operand as one number for each of `channels` elements of dim `dim` of a result of rank `rank`; nothing if it
+/// is no constant or varies over other dims. A literal or a uniform constant counts.
+std::optional<Reals64> per_channel(const Arg& arg, DType dtype, size_t rank, size_t dim, size_t channels);
+
+/// y[.., o, ..] = sum over i (and places of a kernel) of weight[o, i] * x[.., i, ..] + bias[o]: a linear, mm, addmm or
+/// convolution whose weights, and bias if any, are floating constants.
+struct Product {
+  Node* node = nullptr;
+  size_t input_index = 0, weight_index = 0;  // of the arguments
+  std::optional<size_t> bias_index;          // mm has none
+  size_t inputs = 0, outputs = 0;            // channels
+  size_t input_dim = 0, output_dim = 0;      // of x and y
+  size_t groups = 1;
+  size_t kernel = 1;         // places in the kernel of a convolution
+  bool input_first = false;  // weight is [inputs, outputs / groups, kernel], else [outputs, inputs / groups, kernel]
+  bool padded = false;       // zeros around x take part: x cannot take a shift
+
+  Value* input() const { return node->arg(input_index).as<Value*>(); }
+  Value* weight() const { return node->arg(weight_index).as<Value*>(); }
+  Value* bias() const;  // null: none
+};
+
+/// Nothing for other nodes and where a large weight has other readers, which would keep the old one beside the new.
+std::optional<Product> match_product(Node& node);
+
+/// What a product should compute instead: ((W (x * input_scale + input_shift) + b) * output_scale + output_shift), less
+/// its mean over the outputs if `centred`, of outputs [first, first + count) only. Empty vectors change nothing.
+struct ProductChange {
+  Reals64 input_scale, input_shift, output_scale, output_shift;
+  bool centred = false;
+  size_t first = 0, count = 0;  // count 0: all; linear, mm and addmm only
+};
+
+struct NewWeights {
+  TensorType weight_type, bias_type;
+  std::vector<uint8_t> weight, bias;
+  bool has_bias = false;
+};
+
+/// The weights after a change, computed in double and rounded once; nothing if one of them would not be finite.
+std::optional<NewWeights> changed_weights(const Product& product, const ProductChange& change);
+/// Gives them to the product; an mm that gets a bias becomes an addmm. The old bytes go if nobody else reads them.
+void set_weights(Graph& graph, const Product& product, NewWeights weights, const ReleaseFn& release);
+/// A new product, in front of it, of the same input with other weights.
+Value* product_like(Graph& graph, const Product& product, NewWeights weights);
+
+/// A floating constant less its mean over dim `dim`; null if that is not finite.
+Value* centred_constant(Graph& graph, Node* before, const Value& constant, size_t dim);
+
+}  // namespace wick::compiler
