@@ -361,6 +361,36 @@ TEST_F(Cli, ExplainNamesPlacesAndDrawsTheArena) {
   EXPECT_EQ(wick("explain " + fixture("digits/digits.pt2") + " --backend no_such").exit_code, 2);
 }
 
+TEST_F(Cli, DelegatesAreCompiledExplainedAndInspected) {
+  const std::string model = fixture("structure/tied_weights.pt2");
+  const Outcome compiled = wick("compile " + model + " -o " + path("m.pte") + " --backend xnnpack --json");
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  EXPECT_NE(compiled.out.find(R"("delegates":1)"), std::string::npos) << compiled.out;
+  EXPECT_NE(compiled.out.find(R"("outside":[{"op":"aten.embedding.default")"), std::string::npos) << compiled.out;
+  const Outcome explained = wick("explain " + model + " --backend xnnpack --json");
+  ASSERT_EQ(explained.exit_code, 0) << explained.err;
+  EXPECT_NE(explained.out.find(R"({"op":"aten.linear.default","runs_on":"xnnpack")"), std::string::npos)
+      << explained.out;
+  const Outcome inspected = wick("inspect " + path("m.pte") + " --json");
+  ASSERT_EQ(inspected.exit_code, 0) << inspected.err;
+  EXPECT_NE(inspected.out.find(R"("inputs":1,"outputs":1,"named_data":[{"key":)"), std::string::npos) << inspected.out;
+  // The table of the embedding, the linear's weight too, is stored once: f32[5, 4].
+  EXPECT_NE(compiled.out.find(R"("constant_bytes":80)"), std::string::npos) << compiled.out;
+}
+
+TEST_F(Cli, FullDelegationIsRefusedWithTheNodesOutside) {
+  const std::string model = fixture("structure/tied_weights.pt2");
+  const Outcome whole =
+      wick("compile " + model + " -o " + path("m.pte") + " --backend xnnpack --require-full-delegation");
+  EXPECT_EQ(whole.exit_code, 6);
+  EXPECT_NE(whole.err.find("aten.embedding.default: "), std::string::npos) << whole.err;
+  EXPECT_FALSE(fs::exists(path("m.pte")));
+  EXPECT_EQ(wick("compile " + model + " -o " + path("m.pte") + " --require-full-delegation").exit_code, 2);
+  const Outcome unknown = wick("compile " + model + " -o " + path("m.pte") + " --backend portable,nothing");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("xnnpack, portable"), std::string::npos) << unknown.err;
+}
+
 TEST_F(Cli, OperatorsAreListedAndTheirTableEmitted) {
   compile("digits/digits.pt2", "digits.pte");
   const Outcome listed = wick("ops " + path("digits.pte"));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <string.h>
 
-#include <algorithm>
 #include <cctype>
 #include <cstdio>
 
@@ -31,19 +30,6 @@ std::pair<std::string, std::string> split_method(const std::string& argument) {
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') return {"forward", argument};
   }
   return {argument.substr(0, equals), argument.substr(equals + 1)};
-}
-
-compiler::Status check_backends(std::string_view list) {
-  while (!list.empty()) {
-    const std::string_view name = list.substr(0, list.find(','));
-    if (name != "portable") {
-      return compiler::Diag(compiler::Code::usage,
-                            fmt::format("this build has no backend '{}'", compiler::printable(name)))
-          .expected(compiler::printable(name), "portable");
-    }
-    list.remove_prefix(std::min(list.size(), name.size() + 1));
-  }
-  return {};
 }
 
 }  // namespace wick::cli

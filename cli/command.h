@@ -35,7 +35,4 @@ FileKind kind_of(Span<const uint8_t> bytes);
 /// "a.pt2" or "encode=a.pt2" -> method and path. A name is letters, digits and underscores.
 std::pair<std::string, std::string> split_method(const std::string& argument);
 
-/// Errors: usage if the list, separated by commas, names a backend that this build lacks.
-compiler::Status check_backends(std::string_view list);
-
 }  // namespace wick::cli

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 
 #include "cli/command.h"
 #include "cli/progress.h"
@@ -26,7 +27,7 @@ struct CompileFlags {
   std::string output, backends = "portable", profile = "auto", report, external_weights, dump_ir;
   std::vector<std::string> skip_passes, max_sizes;
   uint64_t max_arena = UINT64_MAX, max_file = UINT64_MAX;
-  bool share_state = false, json = false;
+  bool share_state = false, strict_nan = false, require_full_delegation = false, json = false;
 };
 
 std::string report_json(const compiler::CompileResult& result, double compile_ms) {
@@ -135,7 +136,6 @@ Status read_max_sizes(const std::vector<std::string>& texts, compiler::ImportOpt
 }
 
 Status check_flags(const CompileFlags& flags) {
-  RETURN_IF_ERROR(check_backends(flags.backends));
   for (const std::string& input : flags.inputs) {
     std::error_code error;
     if (std::filesystem::equivalent(split_method(input).second, flags.output, error)) {
@@ -160,6 +160,14 @@ compiler::Result<compiler::CompileResult> compile_with_progress(const std::vecto
   return compiler::compile(inputs, options);
 }
 
+// A line for each reason, on stderr; the report has them all.
+void print_outside(const compiler::MethodReport& method) {
+  std::map<std::pair<std::string, std::string>, size_t> counts;
+  for (const compiler::NodeVerdict& verdict : method.outside) ++counts[{verdict.op, verdict.reason}];
+  for (const auto& [what, count] : counts)
+    fmt::print(stderr, "note: outside: {} x {}: {}\n", count, what.first, what.second);
+}
+
 int compile_command(const CompileFlags& flags) {
   if (Status status = check_flags(flags); !status.ok()) return report(status.diag());
   std::vector<compiler::CompileInput> inputs;
@@ -174,6 +182,11 @@ int compile_command(const CompileFlags& flags) {
   options.share_state = flags.share_state;
   options.external_weights = !flags.external_weights.empty();
   options.skip_passes = flags.skip_passes;
+  options.strict_nan = flags.strict_nan;
+  options.require_full_delegation = flags.require_full_delegation;
+  compiler::Result<std::vector<const compiler::Target*>> targets = compiler::find_targets(flags.backends);
+  if (!targets.ok()) return report(targets.diag());
+  options.targets = std::move(*targets);
   if (Status status = read_max_sizes(flags.max_sizes, options.import); !status.ok()) return report(status.diag());
   Status dumped;
   int stage_number = 0;
@@ -199,8 +212,10 @@ int compile_command(const CompileFlags& flags) {
     return 0;
   }
   for (const compiler::MethodReport& method : result->methods) {
-    fmt::print("{}: {} kernel calls, arena {} bytes (lower bound {})\n", method.name, method.kernels,
+    fmt::print("{}: {}{} kernel calls, arena {} bytes (lower bound {})\n", method.name,
+               flags.backends == "portable" ? "" : fmt::format("{} delegates, ", method.delegates), method.kernels,
                method.arena_bytes, method.arena_lower_bound_bytes);
+    print_outside(method);
     for (const std::string& note : method.notes) fmt::print(stderr, "note: {}\n", note);
     if (!method.above_lower_bound.empty()) fmt::print(stderr, "note: {}\n", method.above_lower_bound);
     for (const std::string& name : method.not_stock)
@@ -240,7 +255,11 @@ void add_compile(CLI::App& app, Action& action) {
   command->add_option("--report", flags->report, "write the report as JSON to this file");
   command->add_option("--external-weights", flags->external_weights, "put named weights into this .ptd file");
   command->add_option("--dump-ir", flags->dump_ir, "write the IR after each stage into this folder");
-  command->add_option("--skip-pass", flags->skip_passes, "leave a pass out, by name");
+  command->add_option("--skip-pass,--disable-pass", flags->skip_passes, "leave a pass out, by name");
+  command->add_flag("--strict-nan", flags->strict_nan,
+                    "backends leave out what treats NaN or infinity otherwise than eager does");
+  command->add_flag("--require-full-delegation", flags->require_full_delegation,
+                    "a node that no backend takes fails with exit code 6, with the reason for each");
   command
       ->add_option("--max-size", flags->max_sizes,
                    "[NAME=]N: upper bound of the size NAME, or of each input size without one; may repeat")

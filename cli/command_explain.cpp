@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -25,10 +26,10 @@ using compiler::Status;
 
 struct ExplainFlags {
   std::string file, backends = "portable", svg;
-  bool json = false;
+  bool strict_nan = false, json = false;
 };
 
-/// One instruction: where it runs and why.
+/// One instruction, or one node as the backends saw it: where it runs and why.
 struct Row {
   std::string what, where, why, source, module;
 };
@@ -36,7 +37,8 @@ struct Row {
 struct MethodExplained {
   std::string name;
   std::vector<Row> rows;
-  size_t copies = 0;
+  std::vector<Row> nodes;  // of a .pt2 with backends
+  size_t copies = 0, delegates = 0;
   ArenaPicture arena;
 };
 
@@ -61,6 +63,11 @@ MethodExplained explain_statement(const compiler::Statement& statement) {
       row.what = op.overload.empty() ? op.name : op.name + "." + op.overload;
       row.where = "portable";
       row.why = instruction.check.empty() ? kernel_reason(row.what) : check_reason(instruction.check);
+    } else if (instruction.kind == compiler::Instruction::Kind::delegate) {
+      const compiler::Delegate& delegate = *statement.delegates[instruction.op];
+      row.what = fmt::format("delegate {}: {} nodes", instruction.op, delegate.num_nodes);
+      row.where = delegate.id;
+      row.why = "the nodes that the backend takes, together";
     } else {
       row.what = instruction.kind == compiler::Instruction::Kind::move ? "move" : "jump";
       row.where = "executor";
@@ -76,6 +83,7 @@ MethodExplained explain_statement(const compiler::Statement& statement) {
     }
     explained.rows.push_back(std::move(row));
   }
+  explained.delegates = statement.delegates.size();
   explained.arena = arena_picture(statement);
   return explained;
 }
@@ -99,6 +107,7 @@ MethodExplained explain_method(const MethodMeta& method) {
         explained.copies += copy;
         if (copy) row.why += "; a copy";
       } else if (instruction.kind == InstructionKind::delegate) {
+        row.what = fmt::format("delegate {}", instruction.target);
         row.where = method.delegate(instruction.target).id;
         row.why = "the program says so";
       }
@@ -108,11 +117,27 @@ MethodExplained explain_method(const MethodMeta& method) {
       explained.rows.push_back(std::move(row));
     }
   }
+  explained.delegates = method.num_delegates();
   explained.arena = arena_picture(method);
   return explained;
 }
 
+void print_nodes(const MethodExplained& method) {
+  if (method.nodes.empty()) return;
+  const auto outside =
+      std::count_if(method.nodes.begin(), method.nodes.end(), [](const Row& row) { return row.where == "portable"; });
+  fmt::print("{}",
+             heading(fmt::format("method {}: {} nodes in {} delegates, {} outside", compiler::printable(method.name),
+                                 method.nodes.size(), method.delegates, outside)));
+  Table table({"node", "runs on", "why", "source", "module"});
+  for (const Row& row : method.nodes) {
+    table.row({row.what, row.where, row.why, compiler::printable(row.source, 60), compiler::printable(row.module, 60)});
+  }
+  fmt::print("{}", table.text());
+}
+
 void print_method(const MethodExplained& method) {
+  print_nodes(method);
   fmt::print("{}", heading(fmt::format("method {}: {} instructions, {} copies", compiler::printable(method.name),
                                        method.rows.size(), method.copies)));
   Table table({">", "operator", "runs on", "why", "source", "module"});
@@ -159,6 +184,21 @@ void write_arena(const ArenaPicture& arena, JsonWriter& json) {
   json.end();
 }
 
+void write_rows(const char* key, const std::vector<Row>& rows, JsonWriter& json) {
+  json.key(key);
+  json.array();
+  for (const Row& row : rows) {
+    json.object();
+    json.field("op", row.what);
+    json.field("runs_on", row.where);
+    json.field("why", row.why);
+    json.field("source", row.source);
+    json.field("module", row.module);
+    json.end();
+  }
+  json.end();
+}
+
 void print_json(const std::vector<MethodExplained>& methods) {
   JsonWriter json;
   json.object();
@@ -169,18 +209,9 @@ void print_json(const std::vector<MethodExplained>& methods) {
     json.object();
     json.field("name", method.name);
     json.field("copies", static_cast<uint64_t>(method.copies));
-    json.key("instructions");
-    json.array();
-    for (const Row& row : method.rows) {
-      json.object();
-      json.field("op", row.what);
-      json.field("runs_on", row.where);
-      json.field("why", row.why);
-      json.field("source", row.source);
-      json.field("module", row.module);
-      json.end();
-    }
-    json.end();
+    json.field("delegates", static_cast<uint64_t>(method.delegates));
+    write_rows("nodes", method.nodes, json);
+    write_rows("instructions", method.rows, json);
     write_arena(method.arena, json);
     json.end();
   }
@@ -189,14 +220,18 @@ void print_json(const std::vector<MethodExplained>& methods) {
   fmt::print("{}\n", json.text());
 }
 
-Result<std::vector<MethodExplained>> explain_file(const std::string& path) {
+Result<std::vector<MethodExplained>> explain_file(const std::string& path, const compiler::CompileOptions& options) {
   ASSIGN_OR_RETURN(FileMap map, FileMap::open(path));
   std::vector<MethodExplained> methods;
   switch (kind_of(map.bytes())) {
     case FileKind::pt2: {
       ASSIGN_OR_RETURN(compiler::CompileResult result,
-                       compiler::compile(std::vector<compiler::CompileBytes>{{"forward", path, map.bytes()}}, {}));
-      for (const compiler::Statement& statement : result.statements) methods.push_back(explain_statement(statement));
+                       compiler::compile(std::vector<compiler::CompileBytes>{{"forward", path, map.bytes()}}, options));
+      for (size_t i = 0; i < result.statements.size(); ++i) {
+        MethodExplained& explained = methods.emplace_back(explain_statement(result.statements[i]));
+        for (const compiler::NodeVerdict& node : result.methods[i].nodes)
+          explained.nodes.push_back({node.op, node.where_it_runs, node.reason, node.source, node.module});
+      }
       return methods;
     }
     case FileKind::pte: {
@@ -211,8 +246,10 @@ Result<std::vector<MethodExplained>> explain_file(const std::string& path) {
 }
 
 Status explain(const ExplainFlags& flags) {
-  RETURN_IF_ERROR(check_backends(flags.backends));
-  ASSIGN_OR_RETURN(std::vector<MethodExplained> methods, explain_file(flags.file));
+  compiler::CompileOptions options;
+  ASSIGN_OR_RETURN(options.targets, compiler::find_targets(flags.backends));
+  options.strict_nan = flags.strict_nan;
+  ASSIGN_OR_RETURN(std::vector<MethodExplained> methods, explain_file(flags.file, options));
   if (!flags.svg.empty()) {
     if (methods.empty()) return Diag(Code::usage, "there is no method to draw");
     const std::string svg = to_svg(methods[0].arena, methods[0].name);
@@ -236,14 +273,18 @@ void add_explain(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("explain", "Say for each node where it runs and why, and who holds the arena when");
   command->footer(
-      "A .pt2 is compiled first; its copies come with their reasons.\n"
+      "A .pt2 is compiled first; its copies come with their reasons, and with --backend each node with the place "
+      "where\n"
+      "it runs and why.\n"
       "Examples:\n"
       "  wick explain model.pt2\n"
+      "  wick explain model.pt2 --backend xnnpack\n"
       "  wick explain model.pt2 --svg arena.svg\n"
       "  wick explain model.pte --json");
   command->add_option("file", flags->file, "a .pt2 or .pte")->required();
   command->add_option("--backend", flags->backends, "backends in order of preference, separated by commas")
       ->capture_default_str();
+  command->add_flag("--strict-nan", flags->strict_nan, "as in compile");
   command->add_option("--svg", flags->svg, "draw the arena over time into this file");
   command->add_flag("--json", flags->json, "print JSON");
   command->callback([flags, &action] {

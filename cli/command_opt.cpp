@@ -26,8 +26,10 @@ struct OptFlags {
 int list_passes() {
   Table table({"pass", "phase", "why here"});
   for (const compiler::Pass& pass : compiler::pass_table()) {
-    table.row({std::string(pass.name), pass.phase == compiler::Phase::prepare ? "prepare" : "optimize",
-               std::string(pass.why_here)});
+    const char* phase = pass.phase == compiler::Phase::prepare    ? "prepare"
+                        : pass.phase == compiler::Phase::optimize ? "optimize"
+                                                                  : "target";
+    table.row({std::string(pass.name), phase, std::string(pass.why_here)});
   }
   fmt::print("{}", table.text());
   return 0;

@@ -1,6 +1,7 @@
 #include "cli/node_trace.h"
 
 #include <functional>
+#include <tuple>
 
 #include "cli/array_summary.h"
 #include "runtime/module/host_tensor.h"
@@ -17,6 +18,27 @@ NamedArray to_array(const Tensor& tensor) {
   return array;
 }
 
+// The file without its folders, as instruction_source gives it.
+std::string file_of(const std::string& source) {
+  const size_t slash = source.find_last_of("/\\");
+  return slash == std::string::npos ? source : source.substr(slash + 1);
+}
+
+// The outputs of a delegate, which are its last arguments; their keys have no operator.
+void for_each_output(const MethodMeta& method, const std::vector<DelegateFacts>& delegates,
+                     const InstructionInfo& instruction, const std::function<void(const NodeKey&, NamedArray)>& fn) {
+  const uint32_t number = method.instruction(instruction.chain, instruction.index).target;
+  if (number >= delegates.size()) return;
+  const std::vector<PlaceFacts>& outputs = delegates[number].outputs;
+  if (outputs.size() > instruction.args.size()) return;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const EValue& value = *instruction.args[instruction.args.size() - outputs.size() + i];
+    if (value.tag != Tag::tensor || (!value.tensor->data && value.tensor->numel != 0)) continue;
+    NamedArray array = to_array(*value.tensor);
+    fn({file_of(outputs[i].source), outputs[i].module, array_text(array.dtype, array.sizes), ""}, std::move(array));
+  }
+}
+
 // Calls fn(key, array) for each tensor that the instruction wrote: its last argument is the return slot.
 void for_each_result(const MethodMeta& method, const InstructionInfo& instruction,
                      const std::function<void(const NodeKey&, NamedArray)>& fn) {
@@ -25,7 +47,7 @@ void for_each_result(const MethodMeta& method, const InstructionInfo& instructio
   const auto visit = [&](const Tensor* tensor) {
     if (!tensor || (!tensor->data && tensor->numel != 0)) return;
     NamedArray array = to_array(*tensor);
-    fn({operator_text(instruction.op), where.source, where.module, array_text(array.dtype, array.sizes)},
+    fn({where.source, where.module, array_text(array.dtype, array.sizes), operator_text(instruction.op)},
        std::move(array));
   };
   const EValue& slot = *instruction.args[instruction.args.size() - 1];
@@ -50,22 +72,42 @@ void NodeRecorder::record(void* state, const InstructionInfo& instruction, Error
   });
 }
 
+void NodeComparer::watch(const MethodMeta& method) {
+  method_ = method;
+  auto facts = read_facts(method);
+  if (facts.ok()) delegates_ = std::move(facts->delegates);
+}
+
 void NodeComparer::compare(void* state, const InstructionInfo& instruction, Error error) {
   auto& self = *static_cast<NodeComparer*>(state);
   if (error != Error::Ok || !self.method_ || self.first_) return;
-  for_each_result(*self.method_, instruction, [&](const NodeKey& key, NamedArray array) {
-    const auto wanted = self.wanted_.results_.find(key);
-    if (wanted == self.wanted_.results_.end() || self.first_) return;
-    ++self.num_compared_;
-    std::optional<Difference> nearest;
-    for (const NamedArray& candidate : wanted->second) {
-      Difference difference = compare_arrays(array, candidate, self.tolerance_);
+  const auto fn = [&](const NodeKey& key, const NamedArray& array) { self.compare_result(instruction, key, array); };
+  if (instruction.kind == InstructionKind::delegate)
+    for_each_output(*self.method_, self.delegates_, instruction, fn);
+  else
+    for_each_result(*self.method_, instruction, fn);
+}
+
+void NodeComparer::compare_result(const InstructionInfo& instruction, const NodeKey& key, const NamedArray& array) {
+  if (first_) return;
+  const bool any_op = std::get<3>(key).empty();
+  std::optional<Difference> nearest;
+  for (auto it = wanted_.results_.lower_bound(key); it != wanted_.results_.end(); ++it) {
+    const auto& [source, module, type, op] = it->first;
+    if (std::tie(source, module, type) != std::tie(std::get<0>(key), std::get<1>(key), std::get<2>(key))) break;
+    if (!any_op && op != std::get<3>(key)) break;
+    for (const NamedArray& candidate : it->second) {
+      Difference difference = compare_arrays(array, candidate, tolerance_);
       if (!nearest || difference.mismatches < nearest->mismatches) nearest = std::move(difference);
-      if (nearest->ok()) return;
+      if (nearest->ok()) break;
     }
-    self.first_ =
-        Departure{std::get<0>(key), std::get<1>(key), std::get<2>(key), instruction.index, std::move(*nearest)};
-  });
+    if (nearest && nearest->ok()) break;
+  }
+  if (!nearest) return;
+  ++num_compared_;
+  if (nearest->ok()) return;
+  const std::string op = any_op ? std::string("an output of ") + instruction.op.name : std::get<3>(key);
+  first_ = Departure{op, std::get<0>(key), std::get<1>(key), instruction.index, std::move(*nearest)};
 }
 
 }  // namespace wick::cli

@@ -12,8 +12,8 @@
 
 namespace wick::cli {
 
-/// What makes results of two programs comparable: operator, source line, module and type. Results with one key are told
-/// apart by value, as passes may reorder or merge them.
+/// What makes results of two programs comparable: source line, module, type and operator ("" = any: an output of a
+/// delegate). Results with one key are told apart by value, as passes may reorder or merge them.
 using NodeKey = std::tuple<std::string, std::string, std::string, std::string>;
 
 struct Departure {
@@ -22,7 +22,7 @@ struct Departure {
   Difference difference;
 };
 
-/// Keeps what each kernel and delegate writes, up to `max_bytes`.
+/// Keeps what each kernel writes, up to `max_bytes`.
 class NodeRecorder {
  public:
   explicit NodeRecorder(uint64_t max_bytes) : max_bytes_(max_bytes), tracer_{ignore, record, this} {}
@@ -44,14 +44,14 @@ class NodeRecorder {
   std::map<NodeKey, std::vector<NamedArray>> results_;
 };
 
-/// Holds each result of a run against those that a recorder kept for the same key.
+/// Holds each result of a run, those of delegates included, against those that a recorder kept for the same key.
 class NodeComparer {
  public:
   NodeComparer(const NodeRecorder& wanted, const Tolerance& tolerance)
       : wanted_(wanted), tolerance_(tolerance), tracer_{ignore, compare, this} {}
   NodeComparer(const NodeComparer&) = delete;
   const Tracer* tracer() const { return &tracer_; }
-  void watch(const MethodMeta& method) { method_ = method; }
+  void watch(const MethodMeta& method);
 
   uint64_t num_compared() const { return num_compared_; }
   const std::optional<Departure>& first_departure() const { return first_; }
@@ -59,10 +59,12 @@ class NodeComparer {
  private:
   static void ignore(void*, const InstructionInfo&) {}
   static void compare(void* state, const InstructionInfo& instruction, Error error);
+  void compare_result(const InstructionInfo& instruction, const NodeKey& key, const NamedArray& array);
 
   const NodeRecorder& wanted_;
   Tolerance tolerance_;
   std::optional<MethodMeta> method_;
+  std::vector<DelegateFacts> delegates_;
   Tracer tracer_;
   uint64_t num_compared_ = 0;
   std::optional<Departure> first_;

@@ -63,6 +63,44 @@ Status read_ranges(simdjson::dom::array array, MethodFacts* facts) {
   return {};
 }
 
+Status read_places(simdjson::dom::element element, const char* key, const std::vector<PlaceFacts>& places,
+                   std::vector<PlaceFacts>* out) {
+  simdjson::dom::array array;
+  if (element[key].get(array)) return corrupt("a delegate has no places");
+  for (simdjson::dom::element item : array) {
+    int64_t index = 0;
+    if (item.get(index) || index < -1 || index >= static_cast<int64_t>(places.size()))
+      return corrupt("a delegate names a place that is not there");
+    out->push_back(index < 0 ? PlaceFacts{} : places[static_cast<size_t>(index)]);
+  }
+  return {};
+}
+
+Status read_delegates(simdjson::dom::element element, MethodFacts* facts) {
+  simdjson::dom::array delegates, array;
+  if (element["delegates"].get(delegates)) return {};  // the method has none
+  if (element["places"].get(array)) return corrupt("the places are missing");
+  std::vector<PlaceFacts> places;
+  for (simdjson::dom::element item : array) {
+    std::string_view module, source;
+    if (item["module"].get(module) || item["source"].get(source)) return corrupt("a place has no module or source");
+    places.push_back({std::string(module), std::string(source)});
+  }
+  for (simdjson::dom::element item : delegates) {
+    DelegateFacts& delegate = facts->delegates.emplace_back();
+    if (item["nodes"].get(delegate.num_nodes) || item["named_data"].get(array))
+      return corrupt("a delegate has no nodes or constants");
+    for (simdjson::dom::element key : array) {
+      std::string_view text;
+      if (key.get(text)) return corrupt("a key of a constant is no text");
+      delegate.named_data.emplace_back(text);
+    }
+    RETURN_IF_ERROR(read_places(item, "node_places", places, &delegate.nodes));
+    RETURN_IF_ERROR(read_places(item, "output_places", places, &delegate.outputs));
+  }
+  return {};
+}
+
 Status read_method(simdjson::dom::element element, MethodFacts* facts) {
   simdjson::dom::array inputs, mutated, leaves, ranges;
   if (element["inputs"].get(inputs) || element["mutated_inputs"].get(mutated) || element["output_leaves"].get(leaves) ||
@@ -81,12 +119,15 @@ Status read_method(simdjson::dom::element element, MethodFacts* facts) {
     facts->output_leaves.push_back(leaf);
   }
   RETURN_IF_ERROR(read_ranges(ranges, facts));
+  RETURN_IF_ERROR(read_delegates(element, facts));
   facts->known = true;
   return {};
 }
 
 Status check_facts(const MethodMeta& method, const MethodFacts& facts) {
   if (facts.inputs.size() != method.num_inputs()) return corrupt("another number of inputs than the method has");
+  if (!facts.delegates.empty() && facts.delegates.size() != method.num_delegates())
+    return corrupt("another number of delegates than the method has");
   if (facts.mutated_inputs.size() + facts.output_leaves.size() != method.num_outputs()) {
     return corrupt("another number of outputs than the method has");
   }

@@ -18,6 +18,18 @@ struct InputFacts {
   std::optional<compiler::Type> type;  // with symbols; none for values burnt in at export
 };
 
+/// A place in the user's model.
+struct PlaceFacts {
+  std::string module, source;
+};
+/// What one delegate holds. Places are "" where the file says nothing.
+struct DelegateFacts {
+  uint64_t num_nodes = 0;
+  std::vector<std::string> named_data;  // keys of the constants it asks for
+  std::vector<PlaceFacts> nodes;        // by debug handle of the payload
+  std::vector<PlaceFacts> outputs;
+};
+
 /// The facts of one method. `known` is false for files made by others; the vectors are then filled from ExecuTorch's
 /// tables: sizes are upper bounds, outputs count in program order.
 struct MethodFacts {
@@ -27,6 +39,7 @@ struct MethodFacts {
   std::vector<int64_t> output_leaves;                                // leaf number of each output after those
   std::vector<std::pair<compiler::Sym, compiler::SymRange>> ranges;  // of symbols and of sizes derived from them
   compiler::SymRanges symbols;                                       // the ranges of lone symbols
+  std::vector<DelegateFacts> delegates;                              // one per delegate of the method, or none
 };
 
 /// Reads "f32[s0, 3]", "f32[1, 8]{0,1}", "int(s0)", "float" or "bool". Errors: corrupt_file.

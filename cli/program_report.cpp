@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "cli/operator_facts.h"
 #include "cli/program_metadata.h"
@@ -116,6 +117,109 @@ void print_instructions(const MethodMeta& method) {
   fmt::print("{}{}", heading("  instructions"), table.text());
 }
 
+/// One delegate: what the tables say, and the metadata if there is any.
+struct DelegateRow {
+  std::string id;
+  uint64_t payload_bytes = 0, num_nodes = 0, named_bytes = 0;
+  size_t inputs = 0, outputs = 0;  // of its first call; 0 if unknown
+  std::vector<std::pair<std::string, uint64_t>> named_data;
+  std::string modules;  // those its nodes come from, the first few
+};
+
+// The parents of modules, as many as a line holds.
+std::string modules_text(const std::vector<PlaceFacts>& places) {
+  constexpr size_t kShown = 4;
+  std::set<std::string> modules;
+  for (const PlaceFacts& place : places) {
+    if (!place.module.empty()) modules.insert(place.module.substr(0, place.module.find('.')));
+  }
+  std::string text;
+  size_t shown = 0;
+  for (const std::string& module : modules) {
+    if (shown++ == kShown) return text + ", ..";
+    text += (text.empty() ? "" : ", ") + printable(module, 40);
+  }
+  return text;
+}
+
+std::vector<DelegateRow> delegates_of(const MethodMeta& method, const MethodFacts& facts) {
+  std::vector<DelegateRow> rows;
+  for (size_t i = 0; i < method.num_delegates(); ++i) {
+    DelegateRow& row = rows.emplace_back();
+    row.id = printable(method.delegate(i).id);
+    row.payload_bytes = method.delegate(i).payload.size();
+    if (i >= facts.delegates.size()) continue;
+    const DelegateFacts& known = facts.delegates[i];
+    row.num_nodes = known.num_nodes;
+    row.outputs = known.outputs.size();
+    row.modules = modules_text(known.nodes);
+    for (const std::string& key : known.named_data) {
+      const auto data = method.program().find_named_data(key.c_str());
+      row.named_data.emplace_back(key, data.ok() ? data->size() : 0);
+      row.named_bytes += row.named_data.back().second;
+    }
+  }
+  for (size_t chain = 0; chain < method.num_chains(); ++chain) {
+    for (size_t i = 0; i < method.num_instructions(chain); ++i) {
+      const InstructionMeta call = method.instruction(chain, i);
+      if (call.kind != InstructionKind::delegate || rows[call.target].inputs != 0) continue;
+      DelegateRow& row = rows[call.target];
+      row.inputs = call.args.size() - std::min(call.args.size(), row.outputs);
+    }
+  }
+  return rows;
+}
+
+void print_delegates(const MethodMeta& method, const MethodFacts& facts) {
+  Table table({"delegate", ">payload bytes", ">nodes", ">inputs", ">outputs", ">named data", ">bytes", "modules"});
+  const std::vector<DelegateRow> rows = delegates_of(method, facts);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const DelegateRow& row = rows[i];
+    const bool known = i < facts.delegates.size();
+    table.row({fmt::format("{} {}", i, row.id), fmt::format("{}", row.payload_bytes),
+               known ? fmt::format("{}", row.num_nodes) : "", known ? fmt::format("{}", row.inputs) : "",
+               known ? fmt::format("{}", row.outputs) : "", fmt::format("{}", row.named_data.size()),
+               fmt::format("{}", row.named_bytes), row.modules});
+  }
+  fmt::print("{}", table.text());
+}
+
+void write_delegates(const MethodMeta& method, const MethodFacts& facts, JsonWriter& json) {
+  json.key("delegates");
+  json.array();
+  const std::vector<DelegateRow> rows = delegates_of(method, facts);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    json.object();
+    json.field("id", method.delegate(i).id);
+    json.field("bytes", rows[i].payload_bytes);
+    if (i < facts.delegates.size()) {
+      json.field("nodes", rows[i].num_nodes);
+      json.field("inputs", static_cast<uint64_t>(rows[i].inputs));
+      json.field("outputs", static_cast<uint64_t>(rows[i].outputs));
+      json.key("named_data");
+      json.array();
+      for (const auto& [key, bytes] : rows[i].named_data) {
+        json.object();
+        json.field("key", key);
+        json.field("bytes", bytes);
+        json.end();
+      }
+      json.end();
+      json.key("places");
+      json.array();
+      for (const PlaceFacts& place : facts.delegates[i].nodes) {
+        json.object();
+        json.field("module", place.module);
+        json.field("source", place.source);
+        json.end();
+      }
+      json.end();
+    }
+    json.end();
+  }
+  json.end();
+}
+
 Status print_method(const MethodMeta& method, bool instructions) {
   ASSIGN_OR_RETURN(MethodFacts facts, read_facts(method));
   std::string arenas;
@@ -138,10 +242,7 @@ Status print_method(const MethodMeta& method, bool instructions) {
   for (const OperatorCount& row : count_operators(method))
     operators.row({row.name, fmt::format("{}", row.count), row.in_stock ? "yes" : "no"});
   fmt::print("{}", operators.text());
-  Table delegates({"delegate", ">bytes"});
-  for (size_t i = 0; i < method.num_delegates(); ++i)
-    delegates.row({printable(method.delegate(i).id), fmt::format("{}", method.delegate(i).payload.size())});
-  fmt::print("{}", delegates.text());
+  print_delegates(method, facts);
   Table states({"state buffer", "type", ">bytes", "starts as"});
   for (const StateRow& row : states_of(method))
     states.row({row.name, row.type, fmt::format("{}", row.bytes), row.initialized ? "stored values" : "zeros"});
@@ -223,15 +324,7 @@ Status write_method(const MethodMeta& method, bool instructions, JsonWriter& jso
     json.end();
   }
   json.end();
-  json.key("delegates");
-  json.array();
-  for (size_t i = 0; i < method.num_delegates(); ++i) {
-    json.object();
-    json.field("id", method.delegate(i).id);
-    json.field("bytes", static_cast<uint64_t>(method.delegate(i).payload.size()));
-    json.end();
-  }
-  json.end();
+  write_delegates(method, facts, json);
   json.key("states");
   json.array();
   for (const StateRow& row : states_of(method)) {

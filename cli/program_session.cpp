@@ -10,6 +10,7 @@
 #include "compiler/support/file_map.h"
 #include "compiler/support/limits.h"
 #include "wick/portable_kernels.h"
+#include "wick/xnnpack_backend.h"
 
 namespace wick::cli {
 namespace {
@@ -81,6 +82,7 @@ Result<Session> Session::make(const std::string& path, const SessionOptions& opt
                               const std::function<std::unique_ptr<Module>(const ModuleOptions&, ModuleError*)>& load) {
   ModuleOptions module_options;
   module_options.kernels.push_back(portable_kernels());
+  module_options.backends.push_back(&xnnpack_backend());
   module_options.data_paths = options.data_paths;
   module_options.num_threads = options.num_threads > 0 ? options.num_threads : default_threads();
   module_options.max_isa = options.max_isa;

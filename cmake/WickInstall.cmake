@@ -1,5 +1,5 @@
 # Installs the tool, the runtime's libraries and headers, and what find_package(wick) reads. Imported targets: wick::runtime,
-# wick::kernels, wick::module and the libraries they stand on.
+# wick::kernels, wick::module, wick::backend_xnnpack and the libraries they stand on.
 
 function(wick_libraries_below folder out)
   get_property(found DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
@@ -21,6 +21,11 @@ endfunction()
 wick_libraries_below("${PROJECT_SOURCE_DIR}/common" wick_common_libraries)
 wick_libraries_below("${PROJECT_SOURCE_DIR}/runtime" wick_runtime_libraries)
 set(wick_installed ${wick_common_libraries} ${wick_runtime_libraries})
+foreach(target wick_xnnpack_payload wick_backend_xnnpack)
+  if(TARGET ${target})
+    list(APPEND wick_installed ${target})
+  endif()
+endforeach()
 # Readers of the schemas are compiled in; their headers are not installed.
 list(FILTER wick_installed EXCLUDE REGEX "^wick_schema")
 
@@ -36,6 +41,20 @@ install(TARGETS ${wick_installed} EXPORT wick ARCHIVE DESTINATION "${CMAKE_INSTA
         INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/wick" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(EXPORT wick NAMESPACE wick:: FILE wickTargets.cmake DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/wick")
+
+# The XNNPACK that Wick built goes along; a copy of the system is found again where it was.
+set(wick_xnnpack_libraries)
+if(WICK_HAS_XNNPACK AND WICK_XNNPACK STREQUAL "system")
+  get_target_property(wick_xnnpack_libraries wick::xnnpack_library INTERFACE_LINK_LIBRARIES)
+elseif(WICK_HAS_XNNPACK)
+  foreach(archive libXNNPACK.a libmicrokernels-prod.a libpthreadpool.a)
+    install(FILES "${WICK_XNNPACK_PREFIX}/lib/${archive}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/wick")
+    list(APPEND wick_xnnpack_libraries "\${PACKAGE_PREFIX_DIR}/${CMAKE_INSTALL_LIBDIR}/wick/${archive}")
+  endforeach()
+  list(APPEND wick_xnnpack_libraries Threads::Threads m)
+  install(FILES "${WICK_XNNPACK_PREFIX}/LICENSE.xnnpack" "${WICK_XNNPACK_PREFIX}/LICENSE.pthreadpool"
+          DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+endif()
 
 include(CMakePackageConfigHelpers)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/wickConfig.cmake.in" "${CMAKE_BINARY_DIR}/wickConfig.cmake"

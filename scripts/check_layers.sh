@@ -17,19 +17,21 @@ compiler/ops          : wick common compiler/support compiler/ir compiler/analys
 compiler/import       : wick common compiler/support compiler/ir compiler/analysis compiler/ops
 compiler/passes       : wick common compiler/support compiler/ir compiler/analysis compiler/ops runtime/core runtime/kernels
 compiler/quantize     : wick common compiler/support compiler/ir compiler/analysis compiler/ops runtime/core runtime/kernels
+compiler/partition    : wick common compiler/support compiler/ir compiler/analysis compiler/ops
 compiler/plan         : wick common compiler/support compiler/ir compiler/analysis compiler/ops
 compiler/emit         : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/plan schema
-compiler/driver       : wick common compiler runtime
+compiler/driver       : wick common compiler runtime backends
 runtime/platform      : wick common
 runtime/core          : wick common runtime/platform
 runtime/program       : wick common runtime/platform runtime/core schema
 runtime/kernels       : wick common runtime/platform runtime/core
 runtime/exec          : wick common runtime/platform runtime/core runtime/program
 runtime/module        : wick common runtime
-backends              : wick common compiler/support compiler/ir compiler/analysis compiler/ops runtime/core runtime/platform
-cli                   : wick common compiler runtime
+backends              : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/partition compiler/passes runtime/core runtime/platform
+backends/xnnpack      : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/partition compiler/passes runtime/core runtime/platform schema
+cli                   : wick common compiler runtime backends
 examples              : wick cli
-tests                 : wick common compiler runtime schema cli
+tests                 : wick common compiler runtime backends schema cli
 bench                 : wick common compiler runtime schema cli
 '
 # Folders that build without a heap, and headers that bring one (or exceptions, streams, locales).

@@ -8,6 +8,7 @@ build_packages=(
   clang-19 lld-19 cmake ninja-build ccache
   flatbuffers-compiler libflatbuffers-dev libsimdjson-dev libminizip-dev zlib1g-dev libcli11-dev libfmt-dev
   libgtest-dev libbenchmark-dev
+  libfxdiv-dev python3  # for the XNNPACK library, which is built once
 )
 # Fuzzing, format, tidy, the g++ build; Arm: the headers-only C++ package, not the 1.6 GB library package.
 extra_packages=(

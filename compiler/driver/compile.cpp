@@ -24,29 +24,33 @@ KeepFn portable_keep(Profile profile) {
   };
 }
 
-MethodReport report_of(const Statement& statement, const CompileOptions& options) {
+void add_nodes(const PartitionReport& partition, MethodReport& report) {
+  for (const NodePlace& place : partition.nodes) {
+    NodeVerdict verdict;
+    verdict.op = place.op;
+    verdict.where_it_runs = place.backend.empty() ? "portable" : place.backend;
+    verdict.reason = place.reason;
+    if (place.origin) {
+      verdict.module = place.origin->module;
+      verdict.source = place.origin->source;
+    }
+    if (place.backend.empty()) report.outside.push_back(verdict);
+    report.nodes.push_back(std::move(verdict));
+  }
+}
+
+MethodReport report_of(const Statement& statement) {
   MethodReport report;
+  report.delegates = statement.delegates.size();
   report.name = statement.name;
   report.arena_bytes = statement.arena_bytes;
   report.arena_lower_bound_bytes = statement.arena_lower_bound_bytes;
   report.above_lower_bound = above_lower_bound(statement);
   report.notes = statement.notes;
   report.not_stock = statement.not_stock;
-  for (const Instruction& instruction : statement.instructions) {
-    if (instruction.kind != Instruction::Kind::kernel) continue;
-    ++report.kernels;
-    if (options.backends.empty()) continue;
-    const Operator& op = statement.operators[instruction.op];
-    NodeVerdict verdict;
-    verdict.op = op.overload.empty() ? op.name : op.name + "." + op.overload;
-    verdict.where_it_runs = "portable";
-    verdict.reason = "no backend of this build takes it";
-    if (instruction.origin) {
-      verdict.module = instruction.origin->module;
-      verdict.source = instruction.origin->source;
-    }
-    report.outside.push_back(std::move(verdict));
-  }
+  report.kernels = static_cast<size_t>(
+      std::count_if(statement.instructions.begin(), statement.instructions.end(),
+                    [](const Instruction& item) { return item.kind == Instruction::Kind::kernel; }));
   return report;
 }
 
@@ -77,8 +81,14 @@ void add_pass_times(const std::vector<PassTiming>& timings, std::vector<StageTim
   }
 }
 
-Status run_passes(Function& function, const CompileOptions& options, const FileMap* map,
-                  std::vector<PassTiming>* timings) {
+TargetOptions target_options(const CompileOptions& options) { return {options.strict_nan}; }
+
+bool keeps(const Target& target, const Node& node, const TargetOptions& options) {
+  return target.keep && target.keep(node, options);
+}
+
+PipelineOptions pipeline_options(const std::string& method, const CompileOptions& options, const FileMap* map,
+                                 std::vector<PassTiming>* timings) {
   PipelineOptions pipeline;
   pipeline.keep = portable_keep(options.profile);
   pipeline.skip = options.skip_passes;
@@ -86,21 +96,103 @@ Status run_passes(Function& function, const CompileOptions& options, const FileM
   pipeline.on_begin = options.on_begin;
   if (map) pipeline.release = [map](Span<const uint8_t> bytes) { map->release(bytes); };
   if (options.on_stage)
-    pipeline.on_changed = [&](std::string_view pass, const Graph& graph) {
-      options.on_stage(function.name, pass, graph);
-    };
-  return run_pipeline(*function.graph, pipeline);
+    pipeline.on_changed = [&](std::string_view pass, const Graph& graph) { options.on_stage(method, pass, graph); };
+  return pipeline;
+}
+
+// Composites that were kept for a target which then does not take them; their parts may fare better.
+size_t count_refused(const Graph& graph, const CompileOptions& options, const KeepFn& portable) {
+  const TargetOptions target_opts = target_options(options);
+  size_t count = 0;
+  for (const auto& node : graph.nodes()) {
+    for (const auto& inner : node->graphs) count += count_refused(*inner, options, portable);
+    if (!node->op->decompose || !node->op->infer || portable(*node)) continue;
+    count += std::none_of(options.targets.begin(), options.targets.end(),
+                          [&](const Target* target) { return ask(*target, *node, target_opts).taken; });
+  }
+  return count;
+}
+
+// The passes that targets ask for, each once, in order.
+std::vector<std::string_view> target_passes(const CompileOptions& options) {
+  std::vector<std::string_view> passes;
+  for (const Target* target : options.targets) {
+    for (std::string_view pass : target->passes) {
+      if (std::find(passes.begin(), passes.end(), pass) == passes.end()) passes.push_back(pass);
+    }
+  }
+  return passes;
+}
+
+// Passes and partition for the targets; what is left is portable's.
+Status run_targets(Function& function, const CompileOptions& options, const PipelineOptions& portable,
+                   PartitionReport& report) {
+  const TargetOptions target_opts = target_options(options);
+  PipelineOptions pipeline = portable;
+  pipeline.target_passes = target_passes(options);
+  pipeline.keep = [&](const Node& node) {
+    return std::any_of(options.targets.begin(), options.targets.end(),
+                       [&](const Target* target) { return keeps(*target, node, target_opts); }) ||
+           portable.keep(node);
+  };
+  RETURN_IF_ERROR(run_pipeline(*function.graph, pipeline));
+  pipeline.keep = [&](const Node& node) {
+    return std::any_of(options.targets.begin(), options.targets.end(),
+                       [&](const Target* target) {
+                         return keeps(*target, node, target_opts) && ask(*target, node, target_opts).taken;
+                       }) ||
+           portable.keep(node);
+  };
+  size_t refused = count_refused(*function.graph, options, portable.keep), before = 0;
+  while (refused != before && refused != 0) {
+    RETURN_IF_ERROR(run_pipeline(*function.graph, pipeline));
+    before = std::exchange(refused, count_refused(*function.graph, options, portable.keep));
+  }
+  if (options.on_begin) options.on_begin("partition");
+  Clock clock;
+  ASSIGN_OR_RETURN(report, partition(*function.graph, options.targets, target_opts));
+  if (portable.timings) portable.timings->push_back({"partition", 1, clock.lap(), Changed::yes});
+  if (options.on_stage) options.on_stage(function.name, "partition", *function.graph);
+  return {};
+}
+
+Status check_full_delegation(const PartitionReport& report, const std::string& method) {
+  std::vector<std::string> outside;
+  for (const NodePlace& place : report.nodes) {
+    if (!place.backend.empty()) continue;
+    const std::string source = place.origin ? place.origin->source : "",
+                      module = place.origin ? place.origin->module : "";
+    outside.push_back(fmt::format("{}: {}{}{}", place.op, place.reason, source.empty() ? "" : ", " + printable(source),
+                                  module.empty() ? "" : " in " + printable(module)));
+  }
+  if (outside.empty()) return {};
+  Diag diag(Code::budget, fmt::format("{} nodes of method '{}' are outside all delegates", outside.size(), method));
+  diag.notes = std::move(outside);
+  return diag;
+}
+
+Status run_passes(Function& function, const CompileOptions& options, const FileMap* map,
+                  std::vector<PassTiming>* timings, PartitionReport* report) {
+  const PipelineOptions portable = pipeline_options(function.name, options, map, timings);
+  if (!options.targets.empty()) {
+    RETURN_IF_ERROR(run_targets(function, options, portable, *report));
+    if (options.require_full_delegation) RETURN_IF_ERROR(check_full_delegation(*report, function.name));
+  } else if (options.require_full_delegation) {
+    return Diag(Code::usage, "full delegation is required, but no backend is asked for")
+        .with_help("add --backend NAME");
+  }
+  return run_pipeline(*function.graph, portable);
 }
 
 Result<Statement> compile_method(const CompileBytes& input, const CompileOptions& options,
-                                 std::vector<StageTime>& stages) {
+                                 std::vector<StageTime>& stages, PartitionReport& partitioned) {
   Clock clock;
   if (options.on_begin) options.on_begin("import");
   ASSIGN_OR_RETURN(Function function, import_bytes(input, options.import));
   stages.push_back({"import", clock.lap()});
   if (options.on_stage) options.on_stage(function.name, "import", *function.graph);
   std::vector<PassTiming> timings;
-  RETURN_IF_ERROR(run_passes(function, options, input.map, &timings));
+  RETURN_IF_ERROR(run_passes(function, options, input.map, &timings, &partitioned));
   add_pass_times(timings, stages);
   LinearizeOptions linearize_options;
   linearize_options.stock_only = options.profile == Profile::stock;
@@ -126,14 +218,16 @@ Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& op
 }
 
 Status optimize(Function& function, const CompileOptions& options) {
-  return run_passes(function, options, nullptr, nullptr);
+  PartitionReport report;
+  return run_passes(function, options, nullptr, nullptr, &report);
 }
 
 Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const CompileOptions& options) {
   CompileResult result;
   std::vector<std::vector<StageTime>> stages;
+  std::vector<PartitionReport> partitioned;
   for (const CompileBytes& input : inputs) {
-    Result<Statement> statement = compile_method(input, options, stages.emplace_back());
+    Result<Statement> statement = compile_method(input, options, stages.emplace_back(), partitioned.emplace_back());
     if (!statement.ok()) {
       RETURN_IF_ERROR(name_file(std::move(statement.diag()), input.file_name));
     }
@@ -146,7 +240,8 @@ Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const Com
     Statement& statement = result.statements[i];
     plan_memory(statement);
     RETURN_IF_ERROR(verify_plan(statement));
-    result.methods.push_back(report_of(statement, options));
+    result.methods.push_back(report_of(statement));
+    add_nodes(partitioned[i], result.methods.back());
     result.methods.back().stages = std::move(stages[i]);
     result.methods.back().stages.push_back({"plan", clock.lap()});
   }

@@ -6,6 +6,7 @@
 
 #include "compiler/emit/emit.h"
 #include "compiler/import/importer.h"
+#include "compiler/partition/partition.h"
 #include "compiler/plan/statement.h"
 #include "compiler/support/file_map.h"
 
@@ -24,12 +25,14 @@ struct CompileInput {
 
 struct CompileOptions {
   Profile profile = Profile::automatic;
-  std::vector<std::string> backends;  // in order of preference; portable is always the last
+  std::vector<const Target*> targets;    // in order of preference, from find_targets; portable is always the last
+  bool strict_nan = false;               // backends leave out what treats NaN or inf otherwise than eager
+  bool require_full_delegation = false;  // a node that no target takes is an error of code budget
   bool share_state = false;
   bool external_weights = false;
   std::vector<std::string> skip_passes;
   ImportOptions import;
-  /// Called before each stage: "import", each pass, "linearize", "plan", "emit".
+  /// Called before each stage: "import", each pass, "partition", "linearize", "plan", "emit".
   std::function<void(std::string_view stage)> on_begin;
   /// Called after import ("import"), after each pass that changed the graph, and before planning, with the IR.
   std::function<void(std::string_view method, std::string_view stage, const Graph&)> on_stage;
@@ -47,10 +50,12 @@ struct StageTime {
 struct MethodReport {
   std::string name;
   size_t delegates = 0, kernels = 0;
-  std::vector<NodeVerdict> outside;  // nodes no delegate of a requested backend takes
+  std::vector<NodeVerdict> nodes;    // with targets: where each node runs, and why; as the targets saw them
+  std::vector<NodeVerdict> outside;  // those of `nodes` that no delegate of a requested backend takes
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
   std::string above_lower_bound;   // what keeps the arena above its lower bound; "" if nothing does
-  std::vector<StageTime> stages;   // import, each pass (its rounds together), linearize, plan; in order of first run
+  std::vector<StageTime> stages;   // import, each pass (its rounds together), partition, linearize, plan; in order of
+                                   // first run
   std::vector<std::string> notes;  // of the import: conditions on sizes that the program does not check
   std::vector<std::string> not_stock;  // what only Wick runs: operators stock lacks, or "NAME (reason)"
 };
@@ -79,7 +84,13 @@ Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const Com
 /// Reads and imports a .pt2 without further passes.
 Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& options = {});
 
-/// Decomposes and optimises a function in place, as compile does before planning.
+/// Decomposes, optimises and partitions a function in place, as compile does before planning.
 Status optimize(Function& function, const CompileOptions& options);
+
+/// The backends of this build that take nodes.
+Span<const Target* const> known_targets();
+/// The targets that a list of names asks for, separated by commas; "portable" stands for none. Errors: usage, with the
+/// names that there are.
+Result<std::vector<const Target*>> find_targets(std::string_view list);
 
 }  // namespace wick::compiler

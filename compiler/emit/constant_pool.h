@@ -1,6 +1,7 @@
 // Stored bytes of a program: equal contents once, each aligned.
 #pragma once
 #include <map>
+#include <optional>
 
 #include "compiler/emit/emit.h"
 
@@ -8,8 +9,10 @@ namespace wick::compiler {
 
 class ConstantPool {
  public:
-  /// Offset of `data` in the segment; stored now if no equal bytes are.
-  uint64_t add(const ConstantData& data);
+  /// Offset of `data` in the segment, a multiple of `alignment` (a power of two); stored now if no equal bytes are.
+  uint64_t add(const ConstantData& data, uint64_t alignment = 16);
+  /// Offset of stored bytes equal to these, at a multiple of `alignment`.
+  std::optional<uint64_t> find(Span<const uint8_t> bytes, uint64_t alignment) const;
   /// Index into offsets() for a position in the segment.
   uint32_t index_of(uint64_t offset);
   const std::vector<uint64_t>& offsets() const { return offsets_; }
@@ -26,8 +29,5 @@ class ConstantPool {
   };
   std::multimap<uint64_t, Entry> by_hash_;
 };
-
-/// A 64-bit hash of bytes for finding equal ones; equality is then checked on the bytes. Not for security.
-uint64_t content_hash(Span<const uint8_t> bytes);
 
 }  // namespace wick::compiler

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include <algorithm>
+#include <compare>
+#include <optional>
 #include <unordered_map>
 
 #include "compiler/emit/constant_pool.h"
@@ -57,6 +59,32 @@ std::vector<uint8_t> with_header_space(const fb::FlatBufferBuilder& builder, siz
   return out;
 }
 
+// Bytes from an offset on.
+struct Range {
+  uint64_t offset, size;
+  friend auto operator<=>(const Range&, const Range&) = default;
+};
+
+// The segments of a program: rows of its table, in the order of their offsets, and the bytes behind them. Rows may be
+// ranges of one another.
+struct Segments {
+  std::vector<Range> rows;
+  std::vector<std::pair<uint64_t, const FilePieces*>> pieces;  // by offset
+  uint64_t end = 0;
+
+  uint32_t count() const { return static_cast<uint32_t>(rows.size()); }
+  uint64_t next_offset() const { return align_up(end, kSegmentAlignment); }
+  void add(const FilePieces& bytes) {
+    rows.push_back({next_offset(), bytes.size_bytes});
+    add_unlisted(bytes);
+  }
+  void add_unlisted(const FilePieces& bytes) {
+    pieces.emplace_back(next_offset(), &bytes);
+    end = next_offset() + bytes.size_bytes;
+  }
+  void add_range(uint64_t base, uint64_t offset, uint64_t size) { rows.push_back({base + offset, size}); }
+};
+
 class ProgramWriter {
  public:
   explicit ProgramWriter(const EmitOptions& options) : options_(options) {}
@@ -65,26 +93,26 @@ class ProgramWriter {
     std::vector<const Statement*> sorted;
     for (const Statement& method : methods) sorted.push_back(&method);
     std::sort(sorted.begin(), sorted.end(), [](const Statement* a, const Statement* b) { return a->name < b->name; });
+    RETURN_IF_ERROR(place_delegates(sorted));
     std::vector<fb::Offset<pte::ExecutionPlan>> plans;
     for (const Statement* method : sorted) plans.push_back(plan(*method));
 
     const std::string metadata = metadata_json(sorted);
-    std::vector<FilePieces*> segments = {&constants_.pieces()};
     FilePieces metadata_piece;
     metadata_piece.append(std::vector<uint8_t>(metadata.begin(), metadata.end()));
-    const uint32_t mutable_segment = static_cast<uint32_t>(segments.size());
-    if (states_.size_bytes > 0) segments.push_back(&states_);
-    const uint32_t metadata_segment = static_cast<uint32_t>(segments.size());
-    segments.push_back(&metadata_piece);
-
+    Segments segments;
+    segments.add(constants_.pieces());
+    for (const Range& range : shared_) segments.add_range(0, range.offset, range.size);
+    for (FilePieces& payload : payloads_) segments.add(payload);
+    const uint64_t named_base = segments.next_offset();
+    for (const Range& range : named_) segments.add_range(named_base, range.offset, range.size);
+    if (!named_.empty()) segments.add_unlisted(named_pool_.pieces());
+    const uint32_t mutable_segment = segments.count();
+    if (states_.size_bytes > 0) segments.add(states_);
+    const uint32_t metadata_segment = segments.count();
+    segments.add(metadata_piece);
     std::vector<fb::Offset<pte::DataSegment>> rows;
-    std::vector<uint64_t> offsets;
-    uint64_t end = 0;
-    for (const FilePieces* segment : segments) {
-      offsets.push_back(align_up(end, kSegmentAlignment));
-      end = offsets.back() + segment->size_bytes;
-      rows.push_back(pte::CreateDataSegment(builder_, offsets.back(), segment->size_bytes));
-    }
+    for (const Range& row : segments.rows) rows.push_back(pte::CreateDataSegment(builder_, row.offset, row.size));
     const auto constant_offsets = builder_.CreateVector(constants_.offsets());
     const auto constant_segment = pte::CreateSubsegmentOffsets(builder_, 0, constant_offsets);
     fb::Offset<fb::Vector<fb::Offset<pte::SubsegmentOffsets>>> mutable_segments = 0;
@@ -94,8 +122,10 @@ class ProgramWriter {
           pte::CreateSubsegmentOffsets(builder_, mutable_segment, state_offsets)};
       mutable_segments = builder_.CreateVector(list);
     }
-    const std::vector<fb::Offset<pte::NamedData>> named = {
-        pte::CreateNamedData(builder_, builder_.CreateString(kMetadataKey), metadata_segment)};
+    std::vector<fb::Offset<pte::NamedData>> named;
+    for (const auto& [key, segment] : named_segments_)
+      named.push_back(pte::CreateNamedData(builder_, builder_.CreateString(key), segment));
+    named.push_back(pte::CreateNamedData(builder_, builder_.CreateString(kMetadataKey), metadata_segment));
     const auto plan_vector = builder_.CreateVector(plans);
     const auto buffers = builder_.CreateVector(std::vector<fb::Offset<pte::Buffer>>{});
     const auto inline_data = builder_.CreateVector(std::vector<fb::Offset<pte::BackendDelegateInlineData>>{});
@@ -111,20 +141,114 @@ class ProgramWriter {
     put_u32(tables, schema::kHeaderOffset + 4, schema::kProgramHeaderLength);
     put_u64(tables, schema::kHeaderOffset + 8, tables.size());
     put_u64(tables, schema::kHeaderOffset + 16, base);
-    put_u64(tables, schema::kHeaderOffset + 24, end);
+    put_u64(tables, schema::kHeaderOffset + 24, segments.end);
 
     EmittedProgram out;
-    out.constant_bytes = constants_.size_bytes() + states_.size_bytes + external_.size_bytes();
+    out.constant_bytes =
+        constants_.size_bytes() + named_pool_.size_bytes() + states_.size_bytes + external_.size_bytes();
     out.pte.append(std::move(tables));
-    for (size_t i = 0; i < segments.size(); ++i) {
-      out.pte.pad_to(base + offsets[i]);
-      for (FilePieces::Piece& piece : segments[i]->pieces) out.pte.append(piece.bytes, piece.owner);
+    for (const auto& [offset, pieces] : segments.pieces) {
+      out.pte.pad_to(base + offset);
+      for (const FilePieces::Piece& piece : pieces->pieces) out.pte.append(piece.bytes, piece.owner);
     }
-    if (options_.external_weights && !external_tensors_.empty()) out.ptd = external_file();
+    if (options_.external_weights && !externals_.empty()) out.ptd = external_file();
     return out;
   }
 
  private:
+  // --- delegates ---
+
+  // Decides where payloads and named constants go, which the plans refer to by segment. Named constants that equal a
+  // constant of the program are ranges of its segment.
+  Status place_delegates(const std::vector<const Statement*>& methods) {
+    std::map<std::string, const NamedConstant*> wanted;
+    for (const Statement* method : methods) {
+      for (const auto& delegate : method->delegates) {
+        for (const NamedConstant& item : delegate->constants) {
+          const auto [known, fresh] = wanted.try_emplace(item.key, &item);
+          if (fresh || same_bytes(known->second->data, item.data)) continue;
+          return Diag(Code::internal, fmt::format("two named constants of delegates are called '{}'", item.key));
+        }
+      }
+    }
+    if (wanted.count(kMetadataKey)) return Diag(Code::internal, "a delegate's constant has the key of the metadata");
+    if (!wanted.empty()) add_constants(methods);
+    std::map<std::string, Range> shared, apart;
+    for (const auto& [key, item] : wanted) {
+      const uint64_t size = item->data.bytes.size();
+      if (options_.external_weights) {
+        externals_[key] = {std::nullopt, external_.add(item->data, item->alignment), size};
+      } else if (const auto offset = constants_.find(item->data.bytes, item->alignment)) {
+        shared[key] = {*offset, size};
+      } else {
+        apart[key] = {named_pool_.add(item->data, item->alignment), size};
+      }
+    }
+    shared_ = distinct(shared);
+    named_ = distinct(apart);
+    place_payloads(methods);
+    for (const auto& [key, range] : shared) named_segments_[key] = 1 + index_in(shared_, range);
+    for (const auto& [key, range] : apart)
+      named_segments_[key] = static_cast<uint32_t>(1 + shared_.size() + payloads_.size()) + index_in(named_, range);
+    return {};
+  }
+
+  // Equal payloads are one segment.
+  void place_payloads(const std::vector<const Statement*>& methods) {
+    std::map<std::vector<uint8_t>, uint32_t> known;
+    for (const Statement* method : methods) {
+      for (const auto& delegate : method->delegates) {
+        const auto [it, fresh] =
+            known.try_emplace(delegate->payload, static_cast<uint32_t>(1 + shared_.size() + payloads_.size()));
+        if (fresh) payloads_.emplace_back().append(delegate->payload);
+        payload_segments_[delegate.get()] = it->second;
+      }
+    }
+  }
+
+  // Constants of the methods in the order in which their tensors are written.
+  void add_constants(const std::vector<const Statement*>& methods) {
+    for (const Statement* method : methods) {
+      for (const StatementValue& item : method->values) {
+        const auto* tensor = std::get_if<StatementTensor>(&item);
+        if (!tensor) continue;
+        const Storage& storage = method->storages[tensor->storage];
+        if (storage.kind == Storage::Kind::constant && !is_external(*tensor)) constant_offset(storage);
+      }
+    }
+  }
+
+  static bool same_bytes(const ConstantData& a, const ConstantData& b) {
+    return a.bytes.size() == b.bytes.size() &&
+           (a.bytes.data() == b.bytes.data() || memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0);
+  }
+
+  // By offset, each once.
+  static std::vector<Range> distinct(const std::map<std::string, Range>& ranges) {
+    std::vector<Range> out;
+    for (const auto& [key, range] : ranges) out.push_back(range);
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
+  static uint32_t index_in(const std::vector<Range>& ranges, const Range& range) {
+    return static_cast<uint32_t>(std::lower_bound(ranges.begin(), ranges.end(), range) - ranges.begin());
+  }
+
+  fb::Offset<pte::BackendDelegate> delegate(const Delegate& item) {
+    const auto id = builder_.CreateSharedString(item.id);
+    const auto where =
+        pte::CreateBackendDelegateDataReference(builder_, pte::DataLocation::SEGMENT, payload_segments_.at(&item));
+    const auto specs = builder_.CreateVector(std::vector<fb::Offset<pte::CompileSpec>>{});
+    return pte::CreateBackendDelegate(builder_, id, where, specs);
+  }
+
+  // --- values ---
+
+  bool is_external(const StatementTensor& item) const {
+    return options_.external_weights && !item.name.empty() && item.offset_bytes == 0;
+  }
+
   fb::Offset<pte::EValue> make_value(pte::KernelTypes type, fb::Offset<void> value) {
     return pte::CreateEValue(builder_, type, value);
   }
@@ -188,7 +312,7 @@ class ProgramWriter {
     switch (storage.kind) {
       case Storage::Kind::none: break;
       case Storage::Kind::constant:
-        if (options_.external_weights && !item.name.empty() && item.offset_bytes == 0) {
+        if (is_external(item)) {
           location = pte::TensorDataLocation::EXTERNAL;
           data_index = 1;  // means only that the caller must not provide the memory
           name = add_external(method, item, storage.data);
@@ -247,27 +371,30 @@ class ProgramWriter {
     const External entry = {item, external_.add(data), data.bytes.size()};
     std::string key = item.name;
     for (int number = 1;; ++number) {
-      const auto [known, fresh] = external_tensors_.try_emplace(key, entry);
+      const auto [known, fresh] = externals_.try_emplace(key, entry);
       const External& other = known->second;
-      if (fresh || (other.offset == entry.offset && other.size == entry.size && other.tensor.dtype == item.dtype &&
-                    other.tensor.sizes == item.sizes))
+      if (fresh || (other.offset == entry.offset && other.size == entry.size && other.tensor &&
+                    other.tensor->dtype == item.dtype && other.tensor->sizes == item.sizes))
         return key;
       key = fmt::format("{}@{}{}", item.name, method.name, number == 1 ? "" : fmt::format(".{}", number));
     }
+  }
+
+  static fb::Offset<ptd::TensorLayout> tensor_layout(fb::FlatBufferBuilder& builder, const StatementTensor& tensor) {
+    const std::vector<int32_t> sizes(tensor.sizes.begin(), tensor.sizes.end());
+    std::vector<uint8_t> order(sizes.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint8_t>(i);
+    const auto size_vector = builder.CreateVector(sizes);
+    const auto order_vector = builder.CreateVector(order);
+    return ptd::CreateTensorLayout(builder, static_cast<int8_t>(tensor.dtype), size_vector, order_vector);
   }
 
   FilePieces external_file() {
     fb::FlatBufferBuilder builder;
     std::vector<fb::Offset<ptd::DataSegment>> segments;
     std::vector<fb::Offset<ptd::NamedData>> named;
-    for (const auto& [name, entry] : external_tensors_) {
-      const std::vector<int32_t> sizes(entry.tensor.sizes.begin(), entry.tensor.sizes.end());
-      std::vector<uint8_t> order(sizes.size());
-      for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint8_t>(i);
-      const auto size_vector = builder.CreateVector(sizes);
-      const auto order_vector = builder.CreateVector(order);
-      const auto layout =
-          ptd::CreateTensorLayout(builder, static_cast<int8_t>(entry.tensor.dtype), size_vector, order_vector);
+    for (const auto& [name, entry] : externals_) {
+      const fb::Offset<ptd::TensorLayout> layout = entry.tensor ? tensor_layout(builder, *entry.tensor) : 0;
       named.push_back(
           ptd::CreateNamedData(builder, builder.CreateString(name), static_cast<uint32_t>(segments.size()), layout));
       segments.push_back(ptd::CreateDataSegment(builder, entry.offset, entry.size));
@@ -298,6 +425,11 @@ class ProgramWriter {
         const auto args = builder_.CreateVector(item.args);
         return pte::CreateInstruction(builder_, pte::InstructionArguments::KernelCall,
                                       pte::CreateKernelCall(builder_, static_cast<int32_t>(item.op), args).Union());
+      }
+      case Instruction::Kind::delegate: {
+        const auto args = builder_.CreateVector(item.args);
+        return pte::CreateInstruction(builder_, pte::InstructionArguments::DelegateCall,
+                                      pte::CreateDelegateCall(builder_, static_cast<int32_t>(item.op), args).Union());
       }
       case Instruction::Kind::move:
         return pte::CreateInstruction(builder_, pte::InstructionArguments::MoveCall,
@@ -346,6 +478,8 @@ class ProgramWriter {
       operators.push_back(pte::CreateOperator(builder_, builder_.CreateSharedString(op.name),
                                               builder_.CreateSharedString(op.overload)));
     }
+    std::vector<fb::Offset<pte::BackendDelegate>> delegate_rows;
+    for (const auto& item : method.delegates) delegate_rows.push_back(delegate(*item));
     const std::vector<int32_t> empty;
     const auto chain_inputs = builder_.CreateVector(empty);
     const auto chain_outputs = builder_.CreateVector(empty);
@@ -369,7 +503,7 @@ class ProgramWriter {
     const auto outputs = builder_.CreateVector(method.outputs);
     const auto chain_vector = builder_.CreateVector(chains);
     const auto operator_vector = builder_.CreateVector(operators);
-    const auto delegates = builder_.CreateVector(std::vector<fb::Offset<pte::BackendDelegate>>{});
+    const auto delegates = builder_.CreateVector(delegate_rows);
     const auto arena_vector = builder_.CreateVector(arenas);
     return pte::CreateExecutionPlan(builder_, name, meta, value_vector, inputs, outputs, chain_vector, operator_vector,
                                     delegates, arena_vector);
@@ -382,10 +516,15 @@ class ProgramWriter {
   FilePieces states_;
   std::vector<uint64_t> state_offsets_{0};
   struct External {
-    StatementTensor tensor;
+    std::optional<StatementTensor> tensor;  // none: bytes for delegates
     uint64_t offset, size;
   };
-  std::map<std::string, External> external_tensors_;
+  std::map<std::string, External> externals_;
+  ConstantPool named_pool_;
+  std::vector<Range> shared_, named_;  // ranges of the constants and of named_pool_ that have keys; ascending
+  std::map<std::string, uint32_t> named_segments_;
+  std::vector<FilePieces> payloads_;
+  std::unordered_map<const Delegate*, uint32_t> payload_segments_;
   std::unordered_map<const Origin*, fb::Offset<pte::FrameList>> frames_;
 };
 

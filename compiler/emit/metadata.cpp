@@ -1,7 +1,56 @@
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "compiler/emit/emit.h"
 #include "compiler/support/json_writer.h"
 
 namespace wick::compiler {
+namespace {
+
+// The places in the model that delegates come from, each once, and for each delegate its constants and the places of
+// the nodes of its payload and of its outputs.
+void write_delegates(const Statement& method, JsonWriter& json) {
+  std::map<std::pair<std::string_view, std::string_view>, int64_t> numbers;
+  std::vector<const Origin*> places;
+  const auto number_of = [&](const OriginPtr& origin) -> int64_t {
+    if (!origin) return -1;
+    const auto [it, fresh] = numbers.try_emplace({origin->module, origin->source}, static_cast<int64_t>(places.size()));
+    if (fresh) places.push_back(origin.get());
+    return it->second;
+  };
+  json.key("delegates");
+  json.array();
+  for (const auto& delegate : method.delegates) {
+    json.object();
+    json.field("nodes", static_cast<uint64_t>(delegate->num_nodes));
+    json.key("named_data");
+    json.array();
+    for (const NamedConstant& constant : delegate->constants) json.value(constant.key);
+    json.end();
+    for (const auto& [key, list] :
+         {std::pair("node_places", &delegate->origins), std::pair("output_places", &delegate->output_origins)}) {
+      json.key(key);
+      json.array();
+      for (const OriginPtr& origin : *list) json.value(number_of(origin));
+      json.end();
+    }
+    json.end();
+  }
+  json.end();
+  json.key("places");
+  json.array();
+  for (const Origin* place : places) {
+    json.object();
+    json.field("module", place->module);
+    json.field("source", place->source);
+    json.end();
+  }
+  json.end();
+}
+
+}  // namespace
 
 std::string metadata_json(const std::vector<const Statement*>& methods) {
   JsonWriter json;
@@ -43,6 +92,7 @@ std::string metadata_json(const std::vector<const Statement*>& methods) {
       json.end();
     }
     json.end();
+    if (!method->delegates.empty()) write_delegates(*method, json);
     json.end();
   }
   json.end();

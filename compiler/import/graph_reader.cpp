@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/ir/decompose.h"
+#include "compiler/ir/delegate.h"
 #include "compiler/ir/text.h"
 #include "compiler/support/failure.h"
 #include "wick/tensor.h"
@@ -70,7 +71,7 @@ Status MissingOps::status() const {
 void find_missing(const pt2::Graph& graph, MissingOps& missing) {
   for (const pt2::Node& node : graph.nodes) {
     const std::string_view name = op_name(node.target);
-    if (!is_built_in(name) && !find_op(name)) missing.add(name, node.origin);
+    if (name == kCallDelegate || (!is_built_in(name) && !find_op(name))) missing.add(name, node.origin);
     for (const pt2::NamedArgument& input : node.inputs) {
       if (const auto* nested = std::get_if<pt2::GraphArg>(&input.arg)) find_missing(*nested->graph, missing);
     }

@@ -212,13 +212,16 @@ Node* Graph::add_node(const OpDef& op, std::vector<Arg> args, size_t num_results
   node->args_ = std::move(args);
   node->self_ = nodes_.insert(before ? before->self_ : nodes_.end(), std::move(owned));
   for (const Arg& arg : node->args_) add_uses(node, arg);
-  for (size_t i = 0; i < num_results; ++i) {
-    Value* value = new_value(Type{}, std::string(name), ValueKind::result);
-    value->producer = node;
-    value->result_index = static_cast<uint32_t>(i);
-    node->results_.push_back(value);
-  }
+  for (size_t i = 0; i < num_results; ++i) add_result(node, Type{}, name);
   return node;
+}
+
+Value* Graph::add_result(Node* node, Type type, std::string_view name) {
+  Value* value = new_value(std::move(type), std::string(name), ValueKind::result);
+  value->producer = node;
+  value->result_index = static_cast<uint32_t>(node->results_.size());
+  node->results_.push_back(value);
+  return value;
 }
 
 void Graph::add_output(GraphOutput output) {

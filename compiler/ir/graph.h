@@ -17,6 +17,7 @@ namespace wick::compiler {
 
 class Graph;
 class Node;
+struct Delegate;  // delegate.h
 
 /// Bytes of a constant. `bytes` points into the mapped file or into `owner`; dense, in the dim order of its type.
 struct ConstantData {
@@ -161,7 +162,8 @@ class Graph {
   std::vector<GraphInput> inputs;
   std::vector<GraphOutput> outputs;
   std::vector<StateUpdate> updates;
-  SymRanges ranges;  // of the symbols, and of derived sizes by their text
+  SymRanges ranges;                                        // of the symbols, and of derived sizes by their text
+  std::vector<std::shared_ptr<const Delegate>> delegates;  // what wick.call_delegate names by index
 
   // --- construction ---
   Value* add_input(Type type, std::string name);
@@ -172,6 +174,8 @@ class Graph {
   /// unique from `name`.
   Node* add_node(const OpDef& op, std::vector<Arg> args, size_t num_results, Node* before = nullptr,
                  std::string_view name = "");
+  /// Gives a node one more result.
+  Value* add_result(Node* node, Type type, std::string_view name);
   void add_output(GraphOutput output);
   void add_update(Value* target, Value* value);
 

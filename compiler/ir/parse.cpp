@@ -7,6 +7,7 @@
 
 #include "common/float16.h"
 #include "compiler/ir/builder.h"
+#include "compiler/ir/delegate.h"
 #include "compiler/ir/text.h"
 #include "compiler/support/failure.h"
 #include "compiler/support/limits.h"
@@ -354,6 +355,8 @@ class Parser {
       stored(graph, scope, ValueKind::constant);
     } else if (accept_word("state")) {
       stored(graph, scope, ValueKind::state);
+    } else if (accept_word("delegate")) {
+      delegate(graph);
     } else if (accept_word("update")) {
       Value* target = value(scope);
       expect('=');
@@ -400,6 +403,16 @@ class Parser {
     define(scope, name,
            kind == ValueKind::constant ? graph.add_constant(t.tensor, data, name, fqn)
                                        : graph.add_state(t.tensor, data, name, fqn));
+  }
+
+  // Its payload is not part of the text: only its size is.
+  void delegate(Graph& graph) {
+    auto made = std::make_shared<Delegate>();
+    made->id = string();
+    const int64_t bytes = bound("\n ");
+    if (bytes < 0) error("a number of bytes");
+    made->payload = zeros({DType::u8, {bytes}, {}});
+    graph.delegates.push_back(std::move(made));
   }
 
   std::vector<uint8_t> zeros(const TensorType& t) {

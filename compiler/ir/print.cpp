@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/float16.h"
+#include "compiler/ir/delegate.h"
 #include "compiler/ir/text.h"
 
 namespace wick::compiler {
@@ -146,6 +147,8 @@ void print_graph(std::string& out, const Graph& graph, std::string_view name, co
     out += fmt::format("{}state %{}: {} {} = {}\n", inner, value->name, to_text(value->type), quoted(value->fqn),
                        data_text(*value));
   }
+  for (const auto& delegate : graph.delegates)
+    out += fmt::format("{}delegate {} {}\n", inner, quoted(delegate->id), delegate->payload.size());
   for (const auto& node : graph.nodes()) {
     out += inner;
     print_node(out, *node, options, inner);

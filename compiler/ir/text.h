@@ -9,7 +9,8 @@
 //   }
 //
 // Trailing arguments equal to the schema's default are left out, as is an overload "default". Constants of up to 16
-// elements show their values; of larger ones the text keeps only the type ("= ..."), and reading gives zeros.
+// elements show their values; of larger ones the text keeps only the type ("= ..."), and reading gives zeros. Delegates
+// stand in front of the nodes, in the order of their numbers, each with the bytes of its payload: delegate "ID" 1024
 #pragma once
 #include <memory>
 #include <string>

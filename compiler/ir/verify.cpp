@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/ir/delegate.h"
 #include "compiler/ir/text.h"
 #include "compiler/support/failure.h"
 
@@ -97,6 +98,7 @@ class Verifier {
       if (!fits(specs[i], node.arg(i)))
         broken(fmt::format("argument '{}' holds {}", specs[i].name, to_text(node.arg(i))), &node);
     }
+    if (node.is(kCallDelegate)) check_delegate(node);
     for (const Value* value : node.operands()) read(value, &node);
     for (const Value* value : node.results()) {
       if (value->producer != &node) broken("a result has another producer", &node);
@@ -113,6 +115,15 @@ class Verifier {
       inferred.tensor.dim_order = recorded[i].tensor.dim_order;  // a choice of layout, not of meaning
       if (!agree(inferred, recorded[i]))
         broken(fmt::format("type {} should be {}", to_text(recorded[i]), to_text(inferred)), &node);
+    }
+  }
+
+  void check_delegate(const Node& node) {
+    const Sym index = node.integer("delegate");
+    if (!index.is_const() || index.value() < 0 || static_cast<size_t>(index.value()) >= graph_.delegates.size())
+      broken("there is no such delegate", &node);
+    for (const Value* value : node.tensors("inputs")) {
+      if (!value) broken("an input of a delegate is none", &node);
     }
   }
 

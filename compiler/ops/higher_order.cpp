@@ -1,4 +1,4 @@
-// Operators with sub-graphs, and arithmetic on numbers that only exist at run time.
+// Operators with sub-graphs, the call of a delegate, and arithmetic on numbers that only exist at run time.
 #include "compiler/ops/families.h"
 #include "compiler/ops/rules.h"
 
@@ -77,6 +77,13 @@ void infer_stacked(Node& node, const Values& init, const Values& xs) {
 void infer_scan(Node& node) { infer_stacked(node, node.tensors("init"), node.tensors("xs")); }
 void infer_map(Node& node) { infer_stacked(node, {}, node.tensors("xs")); }
 
+// The partitioner knows the types of the results: they are those of the nodes that the delegate stands for.
+void infer_call_delegate(Node& node) {
+  for (const Value* result : node.results()) {
+    if (!result->type.is_tensor()) reject("a delegate returns tensors");
+  }
+}
+
 void infer_number(Node& node) {
   if (node.results().size() != 1) reject("arithmetic on numbers has one result");
   if (node.result()->type.is_tensor()) node.result()->type = Type::real();
@@ -93,6 +100,7 @@ const OpDef kHigherOrderRows[] = {
     {"higher_order::while_loop(Tensor[] carried_inputs, Tensor[] additional_inputs) -> Tensor[]", infer_while_loop},
     {"higher_order::scan(Tensor[] init, Tensor[] xs, Tensor[] additional_inputs) -> Tensor[]", infer_scan},
     {"higher_order::map_impl(Tensor[] xs, Tensor[] additional_inputs) -> Tensor[]", infer_map},
+    {"wick::call_delegate(Tensor[] inputs, int delegate) -> Tensor[]", infer_call_delegate},
     BINARY_NUMBER("add"),
     BINARY_NUMBER("sub"),
     BINARY_NUMBER("mul"),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_set>
+#include <utility>
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/text.h"
@@ -302,6 +303,24 @@ void Linearizer::kernel_node(const Node& node) {
   }
 }
 
+// Outputs get storage of their own: a delegate may write them before it has read all its inputs.
+void Linearizer::delegate_node(const Node& node) {
+  const int64_t number = node.static_integer("delegate");
+  const auto [it, fresh] =
+      delegates_.try_emplace({current_, number}, static_cast<uint32_t>(statement_.delegates.size()));
+  if (fresh) statement_.delegates.push_back(current_->delegates.at(static_cast<size_t>(number)));
+  Instruction instruction;
+  instruction.kind = Instruction::Kind::delegate;
+  instruction.op = it->second;
+  instruction.origin = origin_;
+  for (const Value* input : node.tensors("inputs")) instruction.args.push_back(tensor_index(input));
+  for (const Value* result : node.results()) instruction.args.push_back(allocate(result));
+  const auto at = static_cast<uint32_t>(statement_.instructions.size());
+  for (int32_t arg : instruction.args) touch(arg, at);
+  statement_.instructions.push_back(std::move(instruction));
+  for (const Value* result : node.results()) define_symbols(result);
+}
+
 // Operators that compute numbers write their result value themselves and take no out argument.
 void Linearizer::scalar_node(const Node& node) {
   std::vector<int32_t> args;
@@ -327,6 +346,7 @@ void Linearizer::node(const Node& node) {
   if (name == "higher_order.while_loop.default") return while_loop(node);
   if (name == "higher_order.scan.default") return scan(node, true);
   if (name == "higher_order.map_impl.default") return scan(node, false);
+  if (name == kCallDelegate) return delegate_node(node);
   if (node.op->has(kEffect)) return assertion(node);
   if (!node.results().empty() && !node.result()->type.is_tensor()) return scalar_node(node);
   if (node.op->has(kView) && !placed_.count(node.result()) && alias_view(node)) return;
@@ -342,9 +362,11 @@ void Linearizer::node(const Node& node) {
 }
 
 void Linearizer::nodes(const Graph& graph) {
+  const Graph* outer = std::exchange(current_, &graph);
   plan_concatenations(graph);
   for (const auto& item : graph.nodes()) node(*item);
   origin_ = nullptr;
+  current_ = outer;
 }
 
 // --- borders ---

@@ -58,6 +58,7 @@ class Linearizer {
   void nodes(const Graph& graph);
   void node(const Node& node);
   void kernel_node(const Node& node);
+  void delegate_node(const Node& node);
   void scalar_node(const Node& node);
   bool alias_view(const Node& node);
   void plan_concatenations(const Graph& graph);
@@ -89,6 +90,8 @@ class Linearizer {
   LinearizeOptions options_;
   Statement statement_;
   OriginPtr origin_;
+  const Graph* current_ = nullptr;  // whose nodes are being emitted
+  std::map<std::pair<const Graph*, int64_t>, uint32_t> delegates_;
   std::unordered_map<const Value*, int32_t> index_;
   std::map<std::string, int32_t> literals_;                                 // by text with type
   std::vector<std::map<std::string, int32_t>> expressions_{1};              // computed expressions, per nesting level

@@ -301,6 +301,10 @@ void plan_memory(Statement& statement) {
     }
   }
   statement.arena_bytes = blocks.empty() ? 0 : best;
+  if (!statement.delegates.empty()) {
+    statement.arena_bytes += kReadBehindBytes;
+    statement.arena_lower_bound_bytes += kReadBehindBytes;
+  }
   for (const Block& block : best_blocks) statement.storages[block.storage].offset = block.offset;
 }
 
@@ -344,7 +348,9 @@ void share_states(std::vector<Statement>& methods) {
       storage.offset = it->second;
     }
   }
-  for (Statement& method : methods) method.shared_arena_bytes = end;
+  const bool read_behind =
+      std::any_of(methods.begin(), methods.end(), [](const Statement& method) { return !method.delegates.empty(); });
+  for (Statement& method : methods) method.shared_arena_bytes = end + (end > 0 && read_behind ? kReadBehindBytes : 0);
 }
 
 namespace {

@@ -7,6 +7,9 @@
 
 namespace wick::compiler {
 
+/// Delegates may read, not use, that many bytes behind a tensor: as many follow the last one of an arena.
+constexpr uint64_t kReadBehindBytes = 128;
+
 /// Gives every arena storage and state an offset (multiples of 16) and sets arena_bytes and arena_lower_bound_bytes
 /// (the largest sum of bytes alive at one instruction). Blocks go one by one into the best fitting gap: largest first,
 /// longest-lived first, those alive at the peak first and other orders; in each, the block that makes the arena too

@@ -27,6 +27,8 @@ std::vector<std::string> calls(const Statement& statement) {
   for (const Instruction& instruction : statement.instructions) {
     if (instruction.kind == Instruction::Kind::jump_false) {
       names.push_back("jump");
+    } else if (instruction.kind == Instruction::Kind::delegate) {
+      names.push_back("delegate " + std::to_string(instruction.op));
     } else {
       const Operator& op = statement.operators[instruction.op];
       names.push_back(op.overload.empty() ? op.name : op.name + "." + op.overload);
@@ -68,6 +70,85 @@ TEST(Linearize, OperandsOfAnOutermostConcatenationAreWrittenInPlace) {
     return %c
   })");
   EXPECT_EQ(calls(statement), (Names{"aten::relu.out", "aten::neg.out"}));
+}
+
+const StatementTensor& tensor_of(const Statement& statement, int32_t index) {
+  return std::get<StatementTensor>(statement.values[static_cast<size_t>(index)]);
+}
+
+TEST(Linearize, ADelegateTakesItsInputsThenItsOutputs) {
+  const Statement statement = planned(R"(graph forward(%x: f32[4, 6]) {
+    delegate "B" 16
+    %rows: f32[2, 6] = aten.slice.Tensor(%x, 0, 1, 3)
+    %a: f32[2, 6], %b: f32[2] = wick.call_delegate([%rows, %x], 0)
+    %y: f32[2] = aten.neg(%b)
+    return %a, %y
+  })");
+  EXPECT_EQ(calls(statement), (Names{"delegate 0", "aten::neg.out"}));
+  ASSERT_EQ(statement.delegates.size(), 1u);
+  EXPECT_EQ(statement.delegates[0]->id, "B");
+  const std::vector<int32_t>& args = statement.instructions[0].args;
+  ASSERT_EQ(args.size(), 4u);
+  EXPECT_EQ(tensor_of(statement, args[0]).offset_bytes, 24u);  // the rows cost no copy
+  EXPECT_EQ(args[1], statement.inputs[0]);
+  EXPECT_EQ(args[2], statement.outputs[0]);
+  // Memory of inputs and outputs is disjoint, and read-ahead stays in the arena.
+  const Storage& in = statement.storages[tensor_of(statement, args[1]).storage];
+  for (size_t i : {2u, 3u}) {
+    const Storage& out = statement.storages[tensor_of(statement, args[i]).storage];
+    EXPECT_TRUE(out.offset >= in.offset + in.size_bytes || in.offset >= out.offset + out.size_bytes);
+    EXPECT_GE(statement.arena_bytes, out.offset + out.size_bytes + kReadBehindBytes);
+  }
+}
+
+TEST(Linearize, AViewThatIsNoContiguousRangeIsCopiedForADelegate) {
+  const Statement statement = planned(R"(graph forward(%x: f32[4, 6]) {
+    delegate "B" 16
+    %columns: f32[4, 2] = aten.slice.Tensor(%x, 1, 1, 3)
+    %y: f32[4, 2] = wick.call_delegate([%columns], 0)
+    return %y
+  })");
+  EXPECT_EQ(calls(statement), (Names{"aten::slice_copy.Tensor_out", "delegate 0"}));
+}
+
+TEST(Linearize, DelegatesOfBranchesAreTheMethods) {
+  const Statement statement = planned(R"(graph forward(%p: bool[], %x: f32[2]) {
+    delegate "A" 16
+    %a: f32[2] = wick.call_delegate([%x], 0)
+    %r: f32[2] = higher_order.cond(%p, [%a]) graph (%u: f32[2]) {
+      delegate "B" 16
+      %s: f32[2] = wick.call_delegate([%u], 0)
+      return %s
+    } graph (%v: f32[2]) {
+      return %v
+    }
+    return %r
+  })");
+  ASSERT_EQ(statement.delegates.size(), 2u);
+  EXPECT_EQ(statement.delegates[0]->id, "A");
+  EXPECT_EQ(statement.delegates[1]->id, "B");
+}
+
+TEST(Linearize, ABufferThatADelegateComputesIsCopiedAtTheEnd) {
+  const Statement statement = planned(R"(graph forward(%x: f32[2]) {
+    delegate "B" 16
+    state %s: f32[2] "s" = [1.0, 2.0]
+    %n: f32[2] = wick.call_delegate([%s, %x], 0)
+    update %s = %n
+    return %x
+  })");
+  EXPECT_EQ(calls(statement), (Names{"delegate 0", "aten::copy_"}));
+}
+
+TEST(Linearize, DelegatesThatNobodyCallsAreLeftOut) {
+  const Statement statement = planned(R"(graph forward(%x: f32[2]) {
+    delegate "A" 16
+    delegate "B" 16
+    %n: f32[2] = wick.call_delegate([%x], 1)
+    return %n
+  })");
+  ASSERT_EQ(statement.delegates.size(), 1u);
+  EXPECT_EQ(statement.delegates[0]->id, "B");
 }
 
 TEST(Linearize, AConcatenationOfInnerDimensionsCopies) {

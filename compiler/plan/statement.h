@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "compiler/ir/delegate.h"
 #include "compiler/ir/graph.h"
 
 namespace wick::compiler {
@@ -45,9 +46,11 @@ using StatementValue =
     std::variant<std::monostate, int64_t, double, bool, std::string, StatementTensor, IndexList, Reals, Bools>;
 
 struct Instruction {
-  enum class Kind : uint8_t { kernel, move, jump_false } kind = Kind::kernel;
-  uint32_t op = 0;            // kernel: index into Statement::operators
-  std::vector<int32_t> args;  // kernel: value indices; move: from, to; jump_false: condition, destination instruction
+  enum class Kind : uint8_t { kernel, delegate, move, jump_false } kind = Kind::kernel;
+  uint32_t op = 0;  // kernel: index into Statement::operators; delegate: into Statement::delegates
+  // kernel: value indices; delegate: those of its inputs, then of its outputs; move: from, to; jump_false: condition,
+  // destination instruction
+  std::vector<int32_t> args;
   OriginPtr origin;
   std::string check;  // of an instruction that only fails: what did not hold
 };
@@ -67,6 +70,7 @@ struct Statement {
   std::vector<StatementValue> values;
   std::vector<int32_t> inputs, outputs;
   std::vector<Operator> operators;
+  std::vector<std::shared_ptr<const Delegate>> delegates;  // in the order of their first call
   std::vector<Instruction> instructions;
   std::vector<Storage> storages;
   std::string in_spec, out_spec;

@@ -5,6 +5,7 @@
 
 #include "wick/module.h"
 #include "wick/portable_kernels.h"
+#include "wick/xnnpack_backend.h"
 
 namespace {
 
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
   }
   wick::ModuleOptions options;
   options.kernels = {wick::portable_kernels()};
+  options.backends = {&wick::xnnpack_backend()};
   wick::ModuleError error;
   const auto module = wick::Module::load(argv[1], options, &error);
   if (!module) return fail(error);

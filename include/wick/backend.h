@@ -9,14 +9,15 @@ namespace wick {
 class BackendInit {
  public:
   BackendInit(const MethodMeta& method, size_t delegate, Span<const DataMap> data, Span<uint8_t>* arena,
-              Parallelism* parallelism, IsaLevel isa, ErrorText* text)
+              Parallelism* parallelism, IsaLevel isa, ErrorText* text, const void* instance = nullptr)
       : method_(method),
         delegate_(delegate),
         data_(data),
         arena_(arena),
         parallelism_(parallelism),
         isa_(isa),
-        text_(text) {}
+        text_(text),
+        instance_(instance) {}
 
   const MethodMeta& method() const { return method_; }
   size_t num_specs() const { return method_.delegate(delegate_).num_specs; }
@@ -29,6 +30,9 @@ class BackendInit {
   IsaLevel isa() const { return isa_; }
   /// Explains a failure; may be null.
   ErrorText* text() const { return text_; }
+  /// Names the loaded method: the same for its delegates, which never run at the same time, and another one for each
+  /// other method that is loaded. Null: unknown.
+  const void* instance() const { return instance_; }
 
  private:
   const MethodMeta& method_;
@@ -38,6 +42,7 @@ class BackendInit {
   Parallelism* parallelism_;
   IsaLevel isa_;
   ErrorText* text_;
+  const void* instance_;
 };
 
 /// `payload` is untrusted and stays in place while the delegate lives. execute gets inputs, then outputs, and reports

@@ -1,4 +1,5 @@
-// Programs that stock ExecuTorch compiled (tests/fixtures/stock/RELEASE), on Wick's runtime, against eager.
+// Programs that stock ExecuTorch compiled (tests/fixtures/stock/RELEASE), on Wick's runtime, against eager; those for
+// XNNPACK (RELEASE_xnnpack) against stock's own runtime.
 #include <string.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include "tests/interop/fixture_files.h"
 #include "tests/support/program_runner.h"
 #include "wick/portable_kernels.h"
+#include "wick/xnnpack_backend.h"
 
 namespace wick::interop {
 namespace {
@@ -79,7 +81,7 @@ void check_constant(Module& module, const std::string& method) {
 // "1.5/add": each program of each release.
 std::vector<std::string> all_programs() {
   std::vector<std::string> names;
-  for (const char* release : {"1.3", "1.4", "1.5"}) {
+  for (const char* release : {"1.3", "1.4", "1.5", "1.5_xnnpack"}) {
     for (const std::string& name : program_names(kFolder / release, ".pte"))
       names.push_back(std::string(release) + "/" + name);
   }
@@ -94,12 +96,14 @@ std::string test_name(const ::testing::TestParamInfo<std::string>& test) {
 
 class StockOnWick : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(StockOnWick, AgreesWithEager) {
+TEST_P(StockOnWick, AgreesWithItsAuthor) {
   const std::filesystem::path folder = (kFolder / GetParam()).parent_path();
   const std::string name = std::filesystem::path(GetParam()).filename().string();
+  if (!has_xnnpack_library() && folder.string().ends_with("xnnpack")) GTEST_SKIP() << "a build without XNNPACK";
   for (const IsaLevel isa : {IsaLevel::baseline, IsaLevel::avx512}) {
     ModuleOptions options;
     options.kernels = {portable_kernels()};
+    options.backends = {&xnnpack_backend()};
     options.max_isa = isa;
     const std::filesystem::path data = folder / (name + ".ptd");
     if (std::filesystem::exists(data)) options.data_paths = {data.string()};

@@ -8,6 +8,7 @@
 
 #include "common/float16.h"
 #include "wick/portable_kernels.h"
+#include "wick/xnnpack_backend.h"
 
 namespace wick::testing {
 namespace {
@@ -85,6 +86,7 @@ std::unique_ptr<CompiledProgram> CompiledProgram::make(const std::vector<compile
   program->bytes_ = program->compiled_.program.pte.join();
   ModuleOptions module_options;
   module_options.kernels = {portable_kernels()};
+  module_options.backends = {&xnnpack_backend()};
   module_options.max_isa = isa;
   ModuleError module_error;
   program->module_ =

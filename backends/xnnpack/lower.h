@@ -1,0 +1,116 @@
+// From a partition to a payload. C++20.
+#pragma once
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "backends/xnnpack/layout.h"
+#include "backends/xnnpack/op_rules.h"
+#include "backends/xnnpack/payload.h"
+#include "compiler/partition/target.h"
+
+namespace wick::xnnpack {
+
+/// Writes the partition as a payload. Requires: every node is taken by `supports`. Errors: internal.
+compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options);
+
+/// Bounds that a payload node clamps its result to.
+struct Range {
+  float min = -std::numeric_limits<float>::infinity(), max = std::numeric_limits<float>::infinity();
+};
+/// The range of a node that only clamps (relu, hardtanh, clamp with constant bounds); false for other nodes.
+bool clamp_range(const compiler::Node& node, Range* range);
+
+/// The payload under construction. The rows of op_rules.h write nodes through it: read operands in the order they need,
+/// emit nodes, then say which payload value holds the result.
+class Lowering {
+ public:
+  explicit Lowering(const compiler::Graph& graph);
+  compiler::Delegate run();
+
+  // --- reading ---
+  /// The order in which the result of `node` is to lie, or in which it reads its operands where its rule says so.
+  const Order& order(const compiler::Node& node) const { return layouts_.choice(node); }
+  const Order& order_of(const compiler::Value* value) const { return layouts_.of(value); }
+  /// The payload value with the elements of `value`, whose dims are those of `value` (with leading ones up to the rank
+  /// of `order`) in `order`. Transposes where the value lies otherwise, once per order.
+  uint32_t operand(const compiler::Value* value, const Order& order);
+  /// As operand, in the order of the node's rule.
+  uint32_t operand(const compiler::Node& node, size_t index);
+  /// As operand, for nodes whose operands broadcast: the source of an expand, where the other operand has the result's
+  /// sizes.
+  uint32_t broadcast_operand(const compiler::Node& node, size_t index);
+  const std::vector<uint32_t>& dims(uint32_t id) const { return payload_.values[id].dims; }
+  /// Bounds that the last payload node of `node` must clamp to: those of the clamp that reads it alone.
+  Range range_of(const compiler::Node& node) const;
+
+  // --- constants ---
+  /// A weight as it lies in the graph's constant.
+  uint32_t weight(const compiler::Value* value, DataType type, const std::vector<uint32_t>& dims);
+  /// The elements of `value`, viewed with sizes `dims`, permuted by `perm`; `type` fp32 converts from fp16.
+  uint32_t weight_permuted(const compiler::Value* value, const Dims& dims, const std::vector<int64_t>& perm,
+                           DataType type, const std::vector<uint32_t>& result_dims);
+  /// A constant of the node's dtype (or fp32).
+  uint32_t constant(const std::vector<float>& elements, std::vector<uint32_t> dims, bool force_fp32 = false);
+  uint32_t scalar(double value);
+  /// The elements of a constant as floats.
+  std::vector<float> read_floats(const compiler::Value* value) const;
+
+  // --- writing ---
+  /// Of the node that is being lowered.
+  DataType type() const { return type_; }
+  /// A fresh value of these dims.
+  uint32_t value(const std::vector<uint32_t>& dims, DataType type);
+  uint32_t value(const std::vector<uint32_t>& dims) { return value(dims, type_); }
+  /// Adds a node that writes a fresh value of these dims and returns the value.
+  uint32_t add(PayloadNode node, const std::vector<uint32_t>& dims);
+  uint32_t unary(NodeType type, uint32_t x);
+  uint32_t binary(NodeType type, uint32_t a, uint32_t b, Range range = {});
+  /// `x` with other dims of the same product.
+  uint32_t reshape(uint32_t x, const std::vector<uint32_t>& dims);
+  uint32_t transpose(uint32_t x, const std::vector<uint32_t>& perm);
+  uint32_t slice(uint32_t x, const std::vector<uint32_t>& offsets, const std::vector<uint32_t>& sizes);
+  uint32_t concatenate(std::vector<uint32_t> parts, size_t axis);
+  uint32_t pad(uint32_t x, const std::vector<uint32_t>& before, const std::vector<uint32_t>& after, float value);
+  /// x @ filter^T + bias over the last dimension; filter [oc, ic], bias [oc] or kNoValue.
+  uint32_t fully_connected(uint32_t x, uint32_t filter, uint32_t bias, uint32_t flags = 0, Range range = {});
+  /// Mean over the last dimension, which keeps size 1, plus `offset`.
+  uint32_t row_mean(uint32_t x, double offset = 0);
+
+  /// `id` holds the first result of `node`, in the order of its layout; its dims may differ in ones.
+  void set_result(const compiler::Node& node, uint32_t id);
+
+ private:
+  struct Place {
+    uint32_t id;
+    Order order;  // of the value's own rank
+  };
+  void scan_ranges();
+  void add_inputs();
+  void lower_node(const compiler::Node& node);
+  void add_outputs();
+  uint32_t constant_operand(const compiler::Value* value, const Order& order);
+  uint32_t reordered(uint32_t id, const Dims& dims, const Order& from, const Order& to);
+  uint32_t add_constant(compiler::ConstantData data, DataType type, std::vector<uint32_t> dims);
+  void drop_dead_nodes();
+
+  const compiler::Graph& graph_;
+  Layouts layouts_;
+  Payload payload_;
+  compiler::Delegate delegate_;
+  DataType type_ = DataType::fp32;  // of the node that is being lowered
+  const compiler::Node* current_ = nullptr;
+  std::unordered_map<const compiler::Value*, Place> places_;
+  std::map<std::pair<const compiler::Value*, Order>, uint32_t> operands_;    // looked up only
+  std::map<std::string, uint32_t> constants_;                                // key -> index in payload_.constants
+  std::map<std::string, uint32_t> constant_values_;                          // key, dtype, dims -> value
+  std::unordered_map<const compiler::Node*, const compiler::Node*> clamps_;  // producer -> the clamp it absorbs
+  std::set<const compiler::Node*> absorbed_;
+  std::map<const void*, uint32_t> handles_;  // origin -> debug handle
+};
+
+std::vector<uint32_t> to_payload(const Dims& dims);
+
+}  // namespace wick::xnnpack

@@ -1,0 +1,43 @@
+// Orders: how the dimensions of a tensor lie in memory inside a delegate.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace wick::xnnpack {
+
+using Dims = std::vector<int64_t>;
+/// Position i in memory, outermost first, holds logical dimension order[i].
+using Order = std::vector<uint8_t>;
+
+/// 0, 1, 2 ..
+Order plain_order(size_t rank);
+/// 0, 2 .., 1: batch, space, channels. rank >= 2.
+Order channels_last_order(size_t rank);
+/// The plain order with dimension `dim` moved to the end.
+Order last_order(size_t rank, size_t dim);
+/// True if a tensor of these sizes has the same bytes in both orders: they differ in dimensions of size 1 only.
+bool same_bytes(const Dims& dims, const Order& a, const Order& b);
+/// Sizes as they lie in memory.
+Dims physical(const Dims& dims, const Order& order);
+/// The order in which `permute(x, perm)` has the bytes of an x in `order`.
+Order permuted(const Order& order, const std::vector<int64_t>& perm);
+/// The order of the operand for which permuted(order, perm) is `result`.
+Order before_permute(const Order& result, const std::vector<int64_t>& perm);
+/// The order in which a view of sizes `to` has the bytes of a tensor of sizes `from` in `order`. Nothing if the view
+/// splits or merges dimensions that do not lie side by side.
+std::optional<Order> through_view(const Dims& from, const Order& order, const Dims& to);
+/// `order` of a tensor of lower rank as one of rank `rank`, whose leading dimensions have size 1.
+Order with_leading_ones(const Order& order, size_t rank);
+/// `order` of rank `rank` restricted to its last `low` dimensions.
+Order without_leading(const Order& order, size_t low);
+/// `order` with dimension `dim` taken out.
+Order without_dim(const Order& order, size_t dim);
+/// `order` of a tensor that gets a new dimension of size 1 at `dim`.
+Order with_dim(const Order& order, size_t dim);
+/// Where the dimensions `dims` (set = true) begin in memory if they lie side by side, those of size 1 aside.
+std::optional<size_t> adjacent_run(const Dims& sizes, const Order& order, const std::vector<bool>& dims);
+
+int64_t product(const Dims& dims);
+
+}  // namespace wick::xnnpack

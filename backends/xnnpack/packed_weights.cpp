@@ -1,0 +1,134 @@
+#include "backends/xnnpack/packed_weights.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+#include <mutex>
+
+namespace wick::xnnpack {
+
+struct PackedWeights::Block {
+  ~Block() { free(data); }
+  void* data = nullptr;
+  uint32_t seed = 0;
+  // One of each user that described the weights: as long as the block is used, some source's bytes are in memory.
+  std::vector<const WeightsSource*> users;
+};
+
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+struct Store {
+  std::mutex mutex;
+  std::multimap<std::string, std::weak_ptr<PackedWeights::Block>> blocks;  // by parameters
+};
+
+Store& store() {
+  static Store* the_store = new Store;  // delegates may be destroyed after static objects
+  return *the_store;
+}
+
+bool same_bytes(Span<const uint8_t> a, Span<const uint8_t> b) {
+  return a.size() == b.size() && (a.data() == b.data() || a.empty() || memcmp(a.data(), b.data(), a.size()) == 0);
+}
+
+bool same_weights(const WeightsSource& a, const WeightsSource& b) {
+  return a.parameters == b.parameters && same_bytes(a.filter_scales, b.filter_scales) && same_bytes(a.bias, b.bias) &&
+         same_bytes(a.bias_scales, b.bias_scales) && same_bytes(a.filter, b.filter);
+}
+
+}  // namespace
+
+PackedWeights::PackedWeights() {
+  provider_.context = this;
+  provider_.look_up = [](void* context, const xnn_weights_cache_look_up_key* key) {
+    return static_cast<PackedWeights*>(context)->look_up(*key);
+  };
+  provider_.reserve_space = [](void* context, size_t size) {
+    return static_cast<PackedWeights*>(context)->reserve(size);
+  };
+  provider_.look_up_or_insert = [](void* context, const xnn_weights_cache_look_up_key* key, void* packed, size_t) {
+    return static_cast<PackedWeights*>(context)->insert(*key, packed);
+  };
+  // Blocks never move: there is nothing to wait for before they are used.
+  provider_.is_finalized = [](void*) { return true; };
+  provider_.offset_to_addr = [](void*, size_t offset) { return reinterpret_cast<void*>(offset); };
+  provider_.delete_cache = [](void*) { return xnn_status_success; };
+}
+
+PackedWeights::~PackedWeights() {
+  const std::lock_guard<std::mutex> lock(store().mutex);
+  for (const std::shared_ptr<Block>& block : blocks_) {
+    auto& users = block->users;
+    users.erase(std::remove_if(users.begin(), users.end(),
+                               [&](const WeightsSource* user) {
+                                 return std::any_of(sources_.begin(), sources_.end(),
+                                                    [&](const auto& entry) { return entry.second.get() == user; });
+                               }),
+                users.end());
+  }
+  blocks_.clear();
+  auto& all = store().blocks;
+  for (auto entry = all.begin(); entry != all.end();)
+    entry = entry->second.expired() ? all.erase(entry) : std::next(entry);
+}
+
+void PackedWeights::describe(const WeightsSource& source) {
+  const auto key = std::make_pair<const void*, const void*>(source.filter.data(), source.bias.data());
+  const auto [entry, is_new] = sources_.try_emplace(key);
+  if (is_new) {
+    entry->second = std::make_unique<WeightsSource>(source);
+  } else if (entry->second && !same_weights(*entry->second, source)) {
+    entry->second.reset();
+  }
+}
+
+const WeightsSource* PackedWeights::find_source(const xnn_weights_cache_look_up_key& key) const {
+  const auto found = sources_.find({key.kernel, key.bias});
+  return found == sources_.end() ? nullptr : found->second.get();
+}
+
+size_t PackedWeights::look_up(const xnn_weights_cache_look_up_key& key) {
+  const WeightsSource* source = find_source(key);
+  if (!source) return SIZE_MAX;
+  const std::lock_guard<std::mutex> lock(store().mutex);
+  const auto range = store().blocks.equal_range(source->parameters);
+  for (auto entry = range.first; entry != range.second; ++entry) {
+    const std::shared_ptr<Block> block = entry->second.lock();
+    if (!block || block->seed != key.seed || block->users.empty() || !same_weights(*block->users.front(), *source))
+      continue;
+    block->users.push_back(source);
+    blocks_.push_back(block);
+    return reinterpret_cast<size_t>(block->data);
+  }
+  return SIZE_MAX;
+}
+
+void* PackedWeights::reserve(size_t size_bytes) {
+  if (size_bytes > SIZE_MAX / 2) return nullptr;
+  // The library reads a little beyond.
+  const size_t whole = (size_bytes + XNN_EXTRA_BYTES + kAlignment - 1) / kAlignment * kAlignment;
+  auto block = std::make_shared<Block>();
+  block->data = aligned_alloc(kAlignment, whole);
+  if (!block->data) return nullptr;
+  blocks_.push_back(block);
+  return block->data;
+}
+
+size_t PackedWeights::insert(const xnn_weights_cache_look_up_key& key, void* packed) {
+  const WeightsSource* source = find_source(key);
+  if (source) {
+    for (const std::shared_ptr<Block>& block : blocks_) {
+      if (block->data != packed) continue;
+      const std::lock_guard<std::mutex> lock(store().mutex);
+      block->seed = key.seed;
+      block->users.push_back(source);
+      store().blocks.emplace(source->parameters, block);
+    }
+  }
+  return reinterpret_cast<size_t>(packed);
+}
+
+}  // namespace wick::xnnpack

@@ -1,0 +1,215 @@
+// Linear layers, matrix products and convolutions.
+#include <fmt/format.h>
+
+#include "backends/xnnpack/rules.h"
+
+namespace wick::xnnpack {
+
+using compiler::Node;
+using compiler::TargetOptions;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+// --- linear ---
+
+LayoutRule last_dim_inside(const Node& node) {
+  LayoutRule rule;
+  rule.kind = LayoutRule::Kind::last;
+  rule.dim = node.result()->rank() - 1;
+  return rule;
+}
+
+Verdict constant_weights(const Node& node, const TargetOptions&) {
+  if (node.operands()[0]->rank() < 1) return Verdict::no("an input without dimensions");
+  if (!node.tensor("weight")->is_constant()) return Verdict::no("a weight that is computed at run time");
+  const Value* bias = node.optional_tensor("bias");
+  if (bias && !bias->is_constant()) return Verdict::no("a bias that is computed at run time");
+  return Verdict::yes();
+}
+
+// The operand with its last dimension innermost, whatever dimensions of size 1 lie behind it in the node's order.
+uint32_t rows_of(Lowering& l, const Node& node) {
+  const Value* x = node.operands()[0];
+  Order order;
+  for (const uint8_t dim : l.order(node)) {
+    if (dim + 1u != x->rank()) order.push_back(dim);
+  }
+  order.push_back(static_cast<uint8_t>(x->rank() - 1));
+  return l.operand(x, order);
+}
+
+uint32_t bias_of(Lowering& l, const Value* bias, DataType type) {
+  return bias ? l.weight(bias, type, to_payload(dims_of(*bias))) : kNoValue;
+}
+
+void lower_linear(Lowering& l, const Node& node) {
+  const Value* weight = node.tensor("weight");
+  const uint32_t filter = l.operand(weight, plain_order(2));
+  const uint32_t bias = bias_of(l, node.optional_tensor("bias"), l.type());
+  l.set_result(node, l.fully_connected(rows_of(l, node), filter, bias, 0, l.range_of(node)));
+}
+
+LayoutRule matmul_layout(const Node& node) {
+  LayoutRule rule;
+  rule.kind = LayoutRule::Kind::matmul;
+  return rule;
+}
+LayoutRule addmm_layout(const Node& node) { return plain_layout(node); }
+
+// [.., m, k] x [.., k, n], the second perhaps with its last two dimensions swapped in memory.
+uint32_t product_of(Lowering& l, uint32_t a, uint32_t b, bool swapped) {
+  PayloadNode node;
+  node.type = NodeType::batch_matrix_multiply;
+  node.inputs[0] = a;
+  node.inputs[1] = b;
+  node.flags = swapped ? uint32_t{kTransposeWeights} : 0;
+  std::vector<uint32_t> dims = l.dims(a);
+  dims.back() = l.dims(b)[dims.size() - (swapped ? 2 : 1)];
+  return l.add(std::move(node), dims);
+}
+
+bool lies_swapped(const Lowering& l, const Value* value) {
+  const Dims dims = dims_of(*value);
+  if (value->is_constant()) return false;
+  return !same_bytes(dims, l.order_of(value), plain_order(dims.size())) &&
+         same_bytes(dims, l.order_of(value), dims.size() == 3 ? Order{0, 2, 1} : Order{1, 0});
+}
+
+void lower_bmm(Lowering& l, const Node& node) {
+  l.set_result(node, product_of(l, l.operand(node, 0), l.operand(node, 1), lies_swapped(l, node.operands()[1])));
+}
+
+void lower_mm(Lowering& l, const Node& node) {
+  const Value* right = node.operands()[1];
+  const uint32_t a = l.operand(node, 0), b = l.operand(node, 1);
+  if (right->is_constant()) return l.set_result(node, l.fully_connected(a, b, kNoValue, kTransposeWeights));
+  const auto batched = [&](uint32_t x) { return l.reshape(x, {1, l.dims(x)[0], l.dims(x)[1]}); };
+  l.set_result(node, product_of(l, batched(a), batched(b), lies_swapped(l, right)));
+}
+
+Verdict plain_addmm(const Node& node, const TargetOptions&) {
+  const auto beta = number(node, "beta"), alpha = number(node, "alpha");
+  if (!beta || !alpha || *beta != 1 || *alpha != 1) return Verdict::no("alpha or beta other than 1");
+  if (!node.tensor("mat2")->is_constant()) return Verdict::no("a second matrix that is computed at run time");
+  return Verdict::yes();
+}
+
+void lower_addmm(Lowering& l, const Node& node) {
+  const Value *bias = node.tensor("self"), *right = node.tensor("mat2");
+  const uint32_t a = l.operand(node.tensor("mat1"), plain_order(2)), b = l.operand(right, plain_order(2));
+  const Dims columns{result_dims(node)[1]};
+  if (bias->is_constant() && dims_of(*bias) == columns)
+    return l.set_result(node, l.fully_connected(a, b, bias_of(l, bias, l.type()), kTransposeWeights, l.range_of(node)));
+  const uint32_t product = l.fully_connected(a, b, kNoValue, kTransposeWeights);
+  l.set_result(node, l.binary(NodeType::add, product, l.operand(bias, plain_order(2)), l.range_of(node)));
+}
+
+// --- convolution ---
+
+struct Convolution {
+  std::vector<int64_t> stride, padding, dilation, output_padding;
+  bool transposed;
+  int64_t groups;
+  Dims input, weight;
+};
+
+Convolution convolution_of(const Node& node) {
+  return {node.static_ints("stride"),         node.static_ints("padding"),    node.static_ints("dilation"),
+          node.static_ints("output_padding"), node.boolean("transposed"),     node.static_integer("groups"),
+          dims_of(*node.tensor("input")),     dims_of(*node.tensor("weight"))};
+}
+
+Verdict plain_convolution(const Node& node, const TargetOptions& options) {
+  const Verdict constant = constant_weights(node, options);
+  if (!constant.taken) return constant;
+  for (const char* name : {"stride", "padding", "dilation", "output_padding"}) {
+    for (const compiler::Sym& amount : node.ints(name)) {
+      if (!amount.is_const()) return Verdict::no("a window known only at run time");
+      if (amount.value() < 0) return Verdict::no("negative padding");
+    }
+  }
+  const size_t rank = node.result()->rank();
+  if (rank != 3 && rank != 4)
+    return Verdict::no(fmt::format("a convolution over {} dimensions; 1 and 2 are taken", rank - 2));
+  const Convolution conv = convolution_of(node);
+  for (size_t i = 0; conv.transposed && i < conv.output_padding.size(); ++i) {
+    if (conv.output_padding[i] >= conv.stride[i]) return Verdict::no("output padding of a whole stride");
+  }
+  return Verdict::yes();
+}
+
+// Sizes of a window over one dimension, as those of a window over two whose height is 1.
+std::vector<int64_t> two_dimensional(std::vector<int64_t> sizes, int64_t height) {
+  if (sizes.size() == 1) sizes.insert(sizes.begin(), height);
+  return sizes;
+}
+
+PayloadNode::Window window_of(const Convolution& conv) {
+  PayloadNode::Window window;
+  const auto padding = two_dimensional(conv.padding, 0), stride = two_dimensional(conv.stride, 1);
+  const auto dilation = two_dimensional(conv.dilation, 1), adjustment = two_dimensional(conv.output_padding, 0);
+  const auto kernel = two_dimensional({conv.weight.begin() + 2, conv.weight.end()}, 1);
+  window.pad_top = window.pad_bottom = static_cast<uint32_t>(padding[0]);
+  window.pad_left = window.pad_right = static_cast<uint32_t>(padding[1]);
+  for (size_t i = 0; i < 2; ++i) {
+    window.kernel[i] = static_cast<uint32_t>(kernel[i]);
+    window.stride[i] = static_cast<uint32_t>(stride[i]);
+    window.dilation[i] = static_cast<uint32_t>(dilation[i]);
+    if (conv.transposed) window.adjustment[i] = static_cast<uint32_t>(adjustment[i]);
+  }
+  return window;
+}
+
+// Filters: [oc, ic / g, h, w] becomes [oc, h, w, ic / g], or [1, h, w, oc] for a depthwise one; the transposed
+// convolution's [ic, oc / g, h, w] becomes [oc, h, w, ic / g].
+uint32_t filter_of(Lowering& l, const Node& node, const Convolution& conv, bool depthwise) {
+  const Value* weight = node.tensor("weight");
+  const auto kernel = two_dimensional({conv.weight.begin() + 2, conv.weight.end()}, 1);
+  const int64_t a = conv.weight[0], b = conv.weight[1], h = kernel[0], w = kernel[1], g = conv.groups;
+  const auto dims = [](int64_t n, int64_t y, int64_t x, int64_t c) { return to_payload({n, y, x, c}); };
+  if (depthwise) return l.weight_permuted(weight, {a, h, w}, {1, 2, 0}, DataType::fp32, dims(1, h, w, a));
+  if (!conv.transposed) return l.weight_permuted(weight, {a, b, h, w}, {0, 2, 3, 1}, DataType::fp32, dims(a, h, w, b));
+  return l.weight_permuted(weight, {g, a / g, b, h, w}, {0, 2, 3, 4, 1}, DataType::fp32, dims(g * b, h, w, a / g));
+}
+
+void lower_convolution(Lowering& l, const Node& node) {
+  const Convolution conv = convolution_of(node);
+  const bool depthwise = !conv.transposed && conv.groups > 1 && conv.weight[1] == 1;
+  PayloadNode out;
+  out.type = conv.transposed ? NodeType::conv_transpose_2d
+             : depthwise     ? NodeType::depthwise_conv_2d
+                             : NodeType::conv_2d;
+  uint32_t x = l.operand(node, 0);  // [n, w, c] or [n, h, w, c]
+  Dims result = physical(result_dims(node), channels_last_order(node.result()->rank()));
+  if (conv.input.size() == 3) {
+    x = l.reshape(x, {l.dims(x)[0], 1, l.dims(x)[1], l.dims(x)[2]});
+    result.insert(result.begin() + 1, 1);
+  }
+  out.inputs[0] = x;
+  out.inputs[1] = filter_of(l, node, conv, depthwise);
+  out.inputs[2] = bias_of(l, node.optional_tensor("bias"), DataType::fp32);
+  out.window = window_of(conv);
+  out.groups = static_cast<uint32_t>(conv.groups);
+  out.group_input_channels = static_cast<uint32_t>(conv.input[1] / conv.groups);
+  out.group_output_channels = static_cast<uint32_t>(result.back() / conv.groups);
+  const Range range = l.range_of(node);
+  out.output_min = range.min;
+  out.output_max = range.max;
+  l.set_result(node, l.add(std::move(out), to_payload(result)));
+}
+
+constexpr OpRule kRows[] = {
+    {"aten.addmm.default", plain_addmm, addmm_layout, lower_addmm, true},
+    {"aten.bmm.default", nullptr, matmul_layout, lower_bmm},
+    {"aten.convolution.default", plain_convolution, channels_last, lower_convolution, true},
+    {"aten.linear.default", constant_weights, last_dim_inside, lower_linear, true},
+    {"aten.mm.default", nullptr, matmul_layout, lower_mm},
+};
+
+}  // namespace
+
+const RuleFamily kLinearRules = {kRows, std::size(kRows)};
+
+}  // namespace wick::xnnpack

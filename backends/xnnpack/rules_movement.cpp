@@ -1,0 +1,295 @@
+// Operators that move elements.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/xnnpack/rules.h"
+
+namespace wick::xnnpack {
+
+using compiler::Node;
+using compiler::Sym;
+using compiler::TargetOptions;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+size_t dim_of(const Node& node, const char* name = "dim") {
+  return static_cast<size_t>(compiler::wrap_dim(node.static_integer(name), node.operands()[0]->rank()));
+}
+
+// Where logical dimension `dim` lies in `order`.
+size_t position(const Order& order, size_t dim) {
+  return static_cast<size_t>(std::find(order.begin(), order.end(), dim) - order.begin());
+}
+
+// --- layouts ---
+
+std::vector<int64_t> permutation(const Node& node) {
+  std::vector<int64_t> perm = node.static_ints("dims");
+  for (int64_t& dim : perm) dim = compiler::wrap_dim(dim, perm.size());
+  return perm;
+}
+
+LayoutRule permute_layout(const Node& node) {
+  LayoutRule rule;
+  rule.kind = LayoutRule::Kind::permute;
+  rule.perm = permutation(node);
+  return rule;
+}
+LayoutRule view_layout(const Node&) {
+  LayoutRule rule;
+  rule.kind = LayoutRule::Kind::view;
+  return rule;
+}
+LayoutRule select_layout(const Node& node) {
+  LayoutRule rule;
+  rule.kind = LayoutRule::Kind::select;
+  rule.dim = dim_of(node);
+  return rule;
+}
+
+// --- slices ---
+
+struct Slice {
+  size_t dim;
+  int64_t start, step, count;
+};
+
+std::optional<Slice> slice_of(const Node& node) {
+  const Value& x = *node.operands()[0];
+  Slice slice{dim_of(node), 0, 1, 0};
+  const int64_t size = dims_of(x)[slice.dim];
+  if (!node.is_none("start")) {
+    const Sym start = node.integer("start");
+    if (!start.is_const()) return {};
+    slice.start = start.value() < 0 ? std::max<int64_t>(start.value() + size, 0) : std::min(start.value(), size);
+  }
+  const Sym step = node.integer("step");
+  if (!step.is_const() || step.value() < 1) return {};
+  slice.step = step.value();
+  slice.count = result_dims(node)[slice.dim];
+  return slice;
+}
+
+Verdict known_slice(const Node& node, const TargetOptions&) {
+  return slice_of(node) ? Verdict::yes() : Verdict::no("a slice whose bounds are known only at run time");
+}
+
+uint32_t slice_dim(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t count) {
+  std::vector<uint32_t> offsets(l.dims(x).size(), 0), sizes = l.dims(x);
+  offsets[at] = static_cast<uint32_t>(start);
+  sizes[at] = static_cast<uint32_t>(count);
+  return l.slice(x, offsets, sizes);
+}
+
+// Every step-th element: rows of `step` elements, of which the first stays.
+uint32_t strided_slice(Lowering& l, uint32_t x, size_t at, const Slice& slice) {
+  const std::vector<uint32_t> dims = l.dims(x);
+  const auto span = static_cast<uint32_t>(slice.count * slice.step);
+  const auto start = static_cast<uint32_t>(slice.start);
+  uint32_t outer = 1, inner = 1;
+  for (size_t i = 0; i < dims.size(); ++i) (i < at ? outer : inner) *= i == at ? 1 : dims[i];
+  uint32_t rows = l.reshape(x, {outer, dims[at], inner});
+  if (start + span > dims[at]) rows = l.pad(rows, {0, 0, 0}, {0, start + span - dims[at], 0}, 0);
+  rows = l.slice(rows, {0, start, 0}, {outer, span, inner});
+  const auto count = static_cast<uint32_t>(slice.count), step = static_cast<uint32_t>(slice.step);
+  rows = l.slice(l.reshape(rows, {outer, count, step, inner}), {0, 0, 0, 0}, {outer, count, 1, inner});
+  std::vector<uint32_t> result = dims;
+  result[at] = count;
+  return l.reshape(rows, result);
+}
+
+void lower_slice(Lowering& l, const Node& node) {
+  const Slice slice = *slice_of(node);
+  const uint32_t x = l.operand(node, 0);
+  const size_t at = position(l.order(node), slice.dim);
+  l.set_result(node, slice.step == 1 ? slice_dim(l, x, at, slice.start, slice.count) : strided_slice(l, x, at, slice));
+}
+
+Verdict known_index(const Node& node, const TargetOptions&) {
+  return number(node, "index") ? Verdict::yes() : Verdict::no("an index known only at run time");
+}
+
+void lower_select(Lowering& l, const Node& node) {
+  const Value* from = node.operands()[0];
+  const size_t dim = dim_of(node);
+  const auto index = static_cast<int64_t>(*number(node, "index"));
+  const int64_t start = index < 0 ? index + dims_of(*from)[dim] : index;
+  l.set_result(node, slice_dim(l, l.operand(node, 0), position(l.order_of(from), dim), start, 1));
+}
+
+// x with the rows from `start` on replaced by those of `source`.
+Verdict known_scatter(const Node& node, const TargetOptions&) {
+  for (const char* name : {"start", "end"}) {
+    if (!node.is_none(name) && !number(node, name)) return Verdict::no("bounds known only at run time");
+  }
+  if (node.static_integer("step") != 1) return Verdict::no("a step other than 1");
+  return Verdict::yes();
+}
+
+void lower_slice_scatter(Lowering& l, const Node& node) {
+  const size_t dim = dim_of(node);
+  const int64_t size = result_dims(node)[dim], count = dims_of(*node.operands()[1])[dim];
+  int64_t start = node.is_none("start") ? 0 : static_cast<int64_t>(*number(node, "start"));
+  start = std::min(start < 0 ? std::max<int64_t>(start + size, 0) : start, size);
+  const uint32_t x = l.operand(node, 0);
+  const size_t at = position(l.order(node), dim);
+  std::vector<uint32_t> parts;
+  if (start > 0) parts.push_back(slice_dim(l, x, at, 0, start));
+  parts.push_back(l.operand(node, 1));
+  if (start + count < size) parts.push_back(slice_dim(l, x, at, start + count, size - start - count));
+  l.set_result(node, l.concatenate(std::move(parts), at));
+}
+
+// --- others ---
+
+void lower_alias(Lowering& l, const Node& node) { l.set_result(node, l.operand(node, 0)); }
+
+// Permutes cost nothing: the layout says where the dimensions lie.
+void lower_permute(Lowering& l, const Node& node) {
+  const Value* from = node.operands()[0];
+  l.set_result(node, l.operand(from, l.order_of(from)));
+}
+
+// Each dimension that grows is a product with ones.
+void lower_expand(Lowering& l, const Node& node) {
+  const Value* from = node.operands()[0];
+  const uint32_t x = l.operand(from, l.order(node));
+  const std::vector<uint32_t> wanted = to_payload(physical(result_dims(node), l.order(node)));
+  std::vector<uint32_t> ones(wanted.size(), 1);
+  int64_t count = 1;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (l.dims(x)[i] == wanted[i]) continue;
+    ones[i] = wanted[i];
+    count *= wanted[i];
+  }
+  if (count == 1) return l.set_result(node, x);
+  const std::vector<float> elements(static_cast<size_t>(count), 1.0f);
+  l.set_result(node, l.binary(NodeType::multiply, x, l.constant(elements, ones)));
+}
+
+Verdict known_repeats(const Node& node, const TargetOptions&) {
+  if (result_dims(node).size() != node.operands()[0]->rank()) return Verdict::no("repeats that add dimensions");
+  return Verdict::yes();
+}
+
+void lower_repeat(Lowering& l, const Node& node) {
+  const std::vector<int64_t> repeats = node.static_ints("repeats");
+  uint32_t x = l.operand(node, 0);
+  for (size_t dim = 0; dim < repeats.size(); ++dim) {
+    if (repeats[dim] == 1) continue;
+    x = l.concatenate(std::vector<uint32_t>(static_cast<size_t>(repeats[dim]), x), position(l.order(node), dim));
+  }
+  l.set_result(node, x);
+}
+
+void lower_cat(Lowering& l, const Node& node) {
+  std::vector<uint32_t> parts;
+  for (size_t i = 0; i < node.operands().size(); ++i) parts.push_back(l.operand(node, i));
+  const auto dim = compiler::wrap_dim(node.static_integer("dim"), node.result()->rank());
+  l.set_result(node, l.concatenate(std::move(parts), position(l.order(node), static_cast<size_t>(dim))));
+}
+
+Verdict same_ranks(const Node& node, const TargetOptions&) {
+  for (const Value* operand : node.operands()) {
+    if (operand->rank() != node.result()->rank()) return Verdict::no("parts of another rank");
+  }
+  return Verdict::yes();
+}
+
+Verdict known_pad(const Node& node, const TargetOptions&) {
+  if (!number(node, "value")) return Verdict::no("a padding value known only at run time");
+  for (const Sym& amount : node.ints("pad")) {
+    if (!amount.is_const()) return Verdict::no("padding known only at run time");
+  }
+  return Verdict::yes();
+}
+
+// Negative amounts cut off.
+void lower_pad(Lowering& l, const Node& node) {
+  const std::vector<int64_t> amounts = node.static_ints("pad");
+  uint32_t x = l.operand(node, 0);
+  const size_t rank = node.result()->rank();
+  std::vector<uint32_t> before(rank, 0), after(rank, 0), offsets(rank, 0), sizes = l.dims(x);
+  bool grows = false;
+  for (size_t i = 0; i + 1 < amounts.size(); i += 2) {
+    const size_t at = position(l.order(node), rank - 1 - i / 2);
+    const int64_t low = amounts[i], high = amounts[i + 1];
+    before[at] = static_cast<uint32_t>(std::max<int64_t>(low, 0));
+    after[at] = static_cast<uint32_t>(std::max<int64_t>(high, 0));
+    offsets[at] = static_cast<uint32_t>(std::max<int64_t>(-low, 0));
+    sizes[at] -= static_cast<uint32_t>(std::max<int64_t>(-low, 0) + std::max<int64_t>(-high, 0));
+    grows |= low > 0 || high > 0;
+  }
+  x = l.slice(x, offsets, sizes);
+  if (grows) x = l.pad(x, before, after, static_cast<float>(*number(node, "value")));
+  l.set_result(node, x);
+}
+
+void lower_roll(Lowering& l, const Node& node) {
+  const std::vector<int64_t> shifts = node.static_ints("shifts"), dims = node.static_ints("dims");
+  uint32_t x = l.operand(node, 0);
+  const Dims sizes = result_dims(node);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const auto dim = static_cast<size_t>(compiler::wrap_dim(dims[i], sizes.size()));
+    const int64_t shift = ((shifts[i] % sizes[dim]) + sizes[dim]) % sizes[dim];
+    if (shift == 0) continue;
+    const size_t at = position(l.order(node), dim);
+    x = l.concatenate({slice_dim(l, x, at, sizes[dim] - shift, shift), slice_dim(l, x, at, 0, sizes[dim] - shift)}, at);
+  }
+  l.set_result(node, x);
+}
+
+Verdict known_roll(const Node& node, const TargetOptions&) {
+  if (node.ints("dims").empty()) return Verdict::no("a roll of the flattened tensor");
+  for (const Sym& shift : node.ints("shifts")) {
+    if (!shift.is_const()) return Verdict::no("a shift known only at run time");
+  }
+  return Verdict::yes();
+}
+
+// [n, c r r, h, w] -> [n, c, h r, w r], channels innermost all along.
+void lower_pixel_shuffle(Lowering& l, const Node& node) {
+  const Dims to = result_dims(node);
+  const auto r = static_cast<uint32_t>(node.static_integer("upscale_factor"));
+  const auto n = static_cast<uint32_t>(to[0]), c = static_cast<uint32_t>(to[1]);
+  const auto h = static_cast<uint32_t>(to[2]) / r, w = static_cast<uint32_t>(to[3]) / r;
+  const uint32_t split = l.reshape(l.operand(node, 0), {n * h, w, c, r, r});
+  l.set_result(node, l.reshape(l.transpose(split, {0, 3, 1, 4, 2}), {n, h * r, w * r, c}));
+}
+// [n, c, h r, w r] -> [n, c r r, h, w]
+void lower_pixel_unshuffle(Lowering& l, const Node& node) {
+  const Dims to = result_dims(node);
+  const auto r = static_cast<uint32_t>(node.static_integer("downscale_factor"));
+  const auto n = static_cast<uint32_t>(to[0]), c = static_cast<uint32_t>(to[1]) / (r * r);
+  const auto h = static_cast<uint32_t>(to[2]), w = static_cast<uint32_t>(to[3]);
+  const uint32_t split = l.reshape(l.operand(node, 0), {n * h, r, w, r, c});
+  l.set_result(node, l.reshape(l.transpose(split, {0, 2, 4, 1, 3}), {n, h, w, c * r * r}));
+}
+
+Verdict image(const Node& node, const TargetOptions&) {
+  return node.result()->rank() == 4 ? Verdict::yes() : Verdict::no("a rank other than 4");
+}
+
+constexpr OpRule kRows[] = {
+    {"aten.cat.default", same_ranks, any_order, lower_cat},
+    {"aten.constant_pad_nd.default", known_pad, any_order, lower_pad},
+    {"aten.expand.default", nullptr, any_order, lower_expand},
+    {"aten.permute.default", nullptr, permute_layout, lower_permute},
+    {"aten.pixel_shuffle.default", image, channels_last, lower_pixel_shuffle},
+    {"aten.pixel_unshuffle.default", image, channels_last, lower_pixel_unshuffle},
+    {"aten.repeat.default", known_repeats, any_order, lower_repeat},
+    {"aten.roll.default", known_roll, any_order, lower_roll},
+    {"aten.select.int", known_index, select_layout, lower_select},
+    {"aten.slice.Tensor", known_slice, any_order, lower_slice},
+    {"aten.slice_scatter.default", known_scatter, any_order, lower_slice_scatter},
+    {"aten.view.default", nullptr, view_layout, lower_alias},
+};
+
+}  // namespace
+
+const RuleFamily kMovementRules = {kRows, std::size(kRows)};
+
+}  // namespace wick::xnnpack

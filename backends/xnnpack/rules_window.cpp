@@ -1,0 +1,206 @@
+// Pooling and resizing: channels innermost.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/xnnpack/rules.h"
+
+namespace wick::xnnpack {
+
+using compiler::Node;
+using compiler::TargetOptions;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+// --- pooling ---
+
+struct Pooling {
+  std::vector<int64_t> kernel, stride, padding, dilation;
+  Dims input, output;  // heights and widths
+};
+
+Pooling pooling_of(const Node& node) {
+  Pooling pool;
+  pool.kernel = node.static_ints("kernel_size");
+  pool.stride = node.static_ints("stride");
+  pool.padding = node.static_ints("padding");
+  pool.dilation = node.op->parsed->find("dilation") >= 0 ? node.static_ints("dilation") : std::vector<int64_t>{1, 1};
+  if (pool.stride.empty()) pool.stride = pool.kernel;
+  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  pool.input = {in[in.size() - 2], in[in.size() - 1]};
+  pool.output = {out[out.size() - 2], out[out.size() - 1]};
+  return pool;
+}
+
+// Rows that windows reach behind the input: what `padding` says or, with ceil_mode, more.
+int64_t padding_behind(const Pooling& pool, size_t i) {
+  const int64_t reach = (pool.output[i] - 1) * pool.stride[i] + pool.dilation[i] * (pool.kernel[i] - 1) + 1;
+  return std::max(pool.padding[i], reach - pool.input[i] - pool.padding[i]);
+}
+
+bool is_trivial(const Pooling& pool) { return pool.kernel[0] == 1 && pool.kernel[1] == 1; }
+
+Verdict plain_pooling(const Node& node, const TargetOptions&) {
+  if (node.result()->rank() != 4) return Verdict::no("an image without batch");
+  const Pooling pool = pooling_of(node);
+  if (is_trivial(pool) && (pool.stride[0] != 1 || pool.stride[1] != 1)) return Verdict::no("a window of one element");
+  for (size_t i = 0; i < 2; ++i) {
+    if (padding_behind(pool, i) >= pool.dilation[i] * (pool.kernel[i] - 1) + 1)
+      return Verdict::no("a window that lies in the padding alone");
+  }
+  return Verdict::yes();
+}
+
+Verdict max_pooling(const Node& node, const TargetOptions& options) {
+  const Verdict verdict = plain_pooling(node, options);
+  if (!verdict.taken) return verdict;
+  const Pooling pool = pooling_of(node);
+  for (size_t i = 0; i < 2; ++i) {
+    if (pool.stride[i] > pool.kernel[i]) return Verdict::no("a stride larger than the window");
+  }
+  const char* note = "the library's kernel may drop NaN";
+  return options.strict_nan ? Verdict::no(fmt::format("{}, which --strict-nan refuses", note)) : Verdict::yes(note);
+}
+
+Verdict average_pooling(const Node& node, const TargetOptions& options) {
+  const Verdict verdict = plain_pooling(node, options);
+  if (!verdict.taken) return verdict;
+  if (!node.is_none("divisor_override")) return Verdict::no("a divisor of its own");
+  const Pooling pool = pooling_of(node);
+  const bool padded = pool.padding[0] > 0 || pool.padding[1] > 0;
+  const bool reaches_on = padding_behind(pool, 0) > pool.padding[0] || padding_behind(pool, 1) > pool.padding[1];
+  if (node.boolean("count_include_pad") && padded && reaches_on)
+    return Verdict::no("ceil_mode with padding that counts in the mean");
+  return Verdict::yes();
+}
+
+void set_window(PayloadNode& node, const Pooling& pool) {
+  node.window.pad_top = static_cast<uint32_t>(pool.padding[0]);
+  node.window.pad_left = static_cast<uint32_t>(pool.padding[1]);
+  node.window.pad_bottom = static_cast<uint32_t>(padding_behind(pool, 0));
+  node.window.pad_right = static_cast<uint32_t>(padding_behind(pool, 1));
+  for (size_t i = 0; i < 2; ++i) {
+    node.window.kernel[i] = static_cast<uint32_t>(pool.kernel[i]);
+    node.window.stride[i] = static_cast<uint32_t>(pool.stride[i]);
+    node.window.dilation[i] = static_cast<uint32_t>(pool.dilation[i]);
+  }
+}
+
+void lower_pooling(Lowering& l, const Node& node, NodeType type, uint32_t x, const Pooling& pool) {
+  if (is_trivial(pool)) return l.set_result(node, x);
+  PayloadNode out;
+  out.type = type;
+  out.inputs[0] = x;
+  set_window(out, pool);
+  l.set_result(node, l.add(std::move(out), to_payload(physical(result_dims(node), channels_last_order(4)))));
+}
+
+void lower_max_pool(Lowering& l, const Node& node) {
+  lower_pooling(l, node, NodeType::max_pooling_2d, l.operand(node, 0), pooling_of(node));
+}
+
+// The library's mean leaves padding out; where it counts, it becomes part of the input.
+void lower_avg_pool(Lowering& l, const Node& node) {
+  Pooling pool = pooling_of(node);
+  uint32_t x = l.operand(node, 0);
+  if (node.boolean("count_include_pad") && (pool.padding[0] > 0 || pool.padding[1] > 0)) {
+    const std::vector<uint32_t> amount{0, static_cast<uint32_t>(pool.padding[0]),
+                                       static_cast<uint32_t>(pool.padding[1]), 0};
+    x = l.pad(x, amount, amount, 0);
+    for (size_t i = 0; i < 2; ++i) pool.input[i] += 2 * pool.padding[i];
+    pool.padding = {0, 0};
+  }
+  lower_pooling(l, node, NodeType::avg_pooling_2d, x, pool);
+}
+
+// Windows of one size: the mean over each.
+Verdict whole_windows(const Node& node, const TargetOptions&) {
+  if (node.result()->rank() != 4) return Verdict::no("an image without batch");
+  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  if (in[2] % out[2] != 0 || in[3] % out[3] != 0) return Verdict::no("windows of different sizes");
+  return Verdict::yes();
+}
+
+void lower_adaptive_avg_pool(Lowering& l, const Node& node) {
+  Pooling pool;
+  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  pool.input = {in[2], in[3]};
+  pool.output = {out[2], out[3]};
+  pool.kernel = {in[2] / out[2], in[3] / out[3]};
+  pool.stride = pool.kernel;
+  pool.padding = {0, 0};
+  pool.dilation = {1, 1};
+  const uint32_t x = l.operand(node, 0);
+  if (out[2] != 1 || out[3] != 1 || is_trivial(pool)) return lower_pooling(l, node, NodeType::avg_pooling_2d, x, pool);
+  PayloadNode mean;
+  mean.type = NodeType::global_avg_pooling_2d;
+  mean.inputs[0] = x;
+  mean.flags = kKeepDims;
+  l.set_result(node, l.add(std::move(mean), to_payload({in[0], 1, 1, in[1]})));
+}
+
+// --- resizing ---
+
+// Where a factor was given, eager maps coordinates by it and not by the quotient of the sizes.
+bool factors_match(const Node& node) {
+  if (node.op->parsed->find("scale_factors") < 0 || node.is_none("scale_factors")) return true;
+  const compiler::Arg& arg = node.arg("scale_factors");
+  if (!arg.is<compiler::Reals>()) return false;
+  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  const auto& factors = arg.as<compiler::Reals>();
+  for (size_t i = 0; i < factors.size(); ++i) {
+    if (static_cast<double>(in[i + 2]) * factors[i] != static_cast<double>(out[i + 2])) return false;
+  }
+  return true;
+}
+
+Verdict plain_resize(const Node& node, const TargetOptions&) {
+  if (node.result()->rank() != 4) return Verdict::no("an image without batch");
+  if (!factors_match(node)) return Verdict::no("a scale factor that is not the quotient of the sizes");
+  return Verdict::yes();
+}
+
+void lower_bilinear(Lowering& l, const Node& node) {
+  const Dims to = result_dims(node);
+  PayloadNode resize;
+  resize.type = NodeType::static_resize_bilinear_2d;
+  resize.inputs[0] = l.operand(node, 0);
+  resize.first = to_payload({to[2], to[3]});
+  if (node.boolean("align_corners")) resize.flags = kAlignCorners;
+  l.set_result(node, l.add(std::move(resize), to_payload(physical(to, channels_last_order(4)))));
+}
+
+Verdict whole_factors(const Node& node, const TargetOptions& options) {
+  const Verdict verdict = plain_resize(node, options);
+  if (!verdict.taken) return verdict;
+  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  if (out[2] % in[2] != 0 || out[3] % in[3] != 0) return Verdict::no("a factor that is not a whole number");
+  return Verdict::yes();
+}
+
+// Each pixel becomes a block: a product with ones.
+void lower_nearest(Lowering& l, const Node& node) {
+  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  const int64_t rows = out[2] / in[2], columns = out[3] / in[3];
+  const uint32_t x = l.reshape(l.operand(node, 0), to_payload({in[0] * in[2], 1, in[3], 1, in[1]}));
+  const std::vector<float> ones(static_cast<size_t>(rows * columns), 1.0f);
+  l.set_result(node, l.binary(NodeType::multiply, x, l.constant(ones, to_payload({rows, 1, columns, 1}))));
+}
+
+constexpr OpRule kRows[] = {
+    {"aten._adaptive_avg_pool2d.default", whole_windows, channels_last, lower_adaptive_avg_pool},
+    {"aten._upsample_nearest_exact2d.vec", whole_factors, channels_last, lower_nearest},
+    {"aten.adaptive_avg_pool2d.default", whole_windows, channels_last, lower_adaptive_avg_pool},
+    {"aten.avg_pool2d.default", average_pooling, channels_last, lower_avg_pool},
+    {"aten.max_pool2d_with_indices.default", max_pooling, channels_last, lower_max_pool},
+    {"aten.upsample_bilinear2d.vec", plain_resize, channels_last, lower_bilinear},
+    {"aten.upsample_nearest2d.vec", whole_factors, channels_last, lower_nearest},
+};
+
+}  // namespace
+
+const RuleFamily kWindowRules = {kRows, std::size(kRows)};
+
+}  // namespace wick::xnnpack

@@ -1,0 +1,19 @@
+// What delegates share: threads, scratch memory. C++17.
+#pragma once
+#include <pthreadpool.h>
+#include <xnnpack.h>
+
+#include <memory>
+
+namespace wick::xnnpack {
+
+/// The pool of `num_threads` threads, the caller's included; null for one thread or if there are no threads to be had.
+/// It ends with its last user. Parallel loops of different callers run one after another, each on all threads; between
+/// loops nobody waits for anybody.
+std::shared_ptr<pthreadpool> shared_pool(int num_threads);
+
+/// The memory in which the delegates of one loaded method keep their intermediate values; they run one after another. A
+/// new one if `instance` is null. Null if there is no memory.
+std::shared_ptr<xnn_workspace> shared_workspace(const void* instance);
+
+}  // namespace wick::xnnpack

@@ -1,0 +1,196 @@
+// What partitions become: node types and how many, the orders chosen, folds and fusions.
+#include "backends/xnnpack/lower.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "backends/xnnpack/target.h"
+#include "compiler/ir/text.h"
+
+namespace wick::xnnpack {
+namespace {
+
+struct Lowered {
+  compiler::Function function;
+  compiler::Delegate delegate;
+  Payload payload;
+  std::map<std::string, int> counts;
+
+  int count(const std::string& type) const {
+    const auto found = counts.find(type);
+    return found == counts.end() ? 0 : found->second;
+  }
+};
+
+Lowered lower_text(const std::string& text) {
+  Lowered out;
+  auto function = compiler::parse_graph(text);
+  if (!function.ok()) {
+    ADD_FAILURE() << render(function.diag()) << text;
+    return out;
+  }
+  out.function = std::move(*function);
+  for (const auto& node : out.function.graph->nodes()) {
+    const compiler::Verdict verdict = supports(*node, {});
+    EXPECT_TRUE(verdict.taken) << compiler::to_text(*node) << ": " << verdict.reason;
+    if (!verdict.taken) return out;
+  }
+  auto delegate = lower(*out.function.graph, {});
+  if (!delegate.ok()) {
+    ADD_FAILURE() << render(delegate.diag()) << text;
+    return out;
+  }
+  out.delegate = std::move(*delegate);
+  char buffer[256];
+  ErrorText error(buffer);
+  EXPECT_EQ(read_payload({out.delegate.payload.data(), out.delegate.payload.size()}, &out.payload, &error), Error::Ok)
+      << error.c_str();
+  for (const PayloadNode& node : out.payload.nodes) ++out.counts[name_of(node.type)];
+  return out;
+}
+
+constexpr char kConv[] = R"(, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1))";
+
+TEST(Lower, AConvolutionChainIsTransposedAtItsEndsOnly) {
+  const Lowered out = lower_text(std::string(R"(graph f(%x: f32[1, 3, 8, 8]) {
+    const %w: f32[16, 3, 3, 3] = ...
+    const %v: f32[16, 16, 3, 3] = ...
+    %a: f32[1, 16, 8, 8] = aten.convolution(%x, %w)") +
+                                 kConv + R"(
+    %r: f32[1, 16, 8, 8] = aten.relu(%a)
+    %b: f32[1, 16, 8, 8] = aten.convolution(%r, %v)" +
+                                 kConv + R"(
+    %s: f32[1, 16, 8, 8] = aten.add.Tensor(%b, %r)
+    %t: f32[1, 16, 8, 8] = aten.relu(%s)
+    return %t
+  })");
+  EXPECT_EQ(out.count("conv_2d"), 2);
+  EXPECT_EQ(out.count("static_transpose"), 2);
+  EXPECT_EQ(out.count("clamp"), 0) << "a clamp belongs to the node before it";
+}
+
+TEST(Lower, AClampOfAResultThatIsReadTwiceStaysANode) {
+  const Lowered out = lower_text(std::string(R"(graph f(%x: f32[1, 3, 8, 8]) {
+    const %w: f32[3, 3, 3, 3] = ...
+    %a: f32[1, 3, 8, 8] = aten.convolution(%x, %w)") +
+                                 kConv + R"(
+    %r: f32[1, 3, 8, 8] = aten.relu(%a)
+    %s: f32[1, 3, 8, 8] = aten.add.Tensor(%a, %r)
+    return %s
+  })");
+  EXPECT_EQ(out.count("clamp"), 1);
+}
+
+TEST(Lower, PermutesAroundABlockOfLinearsVanishInChannelsLastOrder) {
+  const Lowered out = lower_text(R"(graph f(%x: f32[1, 8, 6, 6]) {
+    const %w: f32[8, 1, 3, 3] = ...
+    const %v: f32[16, 8] = ...
+    const %u: f32[8, 16] = ...
+    const %g: f32[8, 1, 1] = ...
+    %a: f32[1, 8, 6, 6] = aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 8)
+    %p: f32[1, 6, 6, 8] = aten.permute(%a, [0, 2, 3, 1])
+    %l: f32[1, 6, 6, 16] = aten.linear(%p, %v)
+    %h: f32[1, 6, 6, 16] = aten.gelu(%l)
+    %m: f32[1, 6, 6, 8] = aten.linear(%h, %u)
+    %q: f32[1, 8, 6, 6] = aten.permute(%m, [0, 3, 1, 2])
+    %s: f32[1, 8, 6, 6] = aten.mul.Tensor(%q, %g)
+    %t: f32[1, 8, 6, 6] = aten.add.Tensor(%s, %a)
+    %c: f32[1, 8, 6, 6] = aten.convolution(%t, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 8)
+    return %c
+  })");
+  EXPECT_EQ(out.count("depthwise_conv_2d"), 2);
+  EXPECT_EQ(out.count("fully_connected"), 2);
+  EXPECT_EQ(out.count("static_transpose"), 2) << "at the input and at the output";
+}
+
+TEST(Lower, PatchesFlattenedToRowsNeedNoTranspose) {
+  const Lowered out = lower_text(R"(graph f(%x: f32[1, 3, 32, 32]) {
+    const %w: f32[24, 3, 16, 16] = ...
+    %a: f32[1, 24, 2, 2] = aten.convolution(%x, %w, none, [16, 16], [0, 0], [1, 1], false, [0, 0], 1)
+    %f: f32[1, 24, 4] = aten.view(%a, [1, 24, 4])
+    %p: f32[1, 4, 24] = aten.permute(%f, [0, 2, 1])
+    return %p
+  })");
+  EXPECT_EQ(out.count("static_transpose"), 1) << "of the image";
+}
+
+TEST(Lower, KeysOfAttentionAreReadSwapped) {
+  const Lowered out = lower_text(R"(graph f(%q: f32[3, 5, 8], %k: f32[3, 7, 8]) {
+    %t: f32[3, 8, 7] = aten.permute(%k, [0, 2, 1])
+    %s: f32[3, 5, 7] = aten.bmm(%q, %t)
+    return %s
+  })");
+  EXPECT_EQ(out.count("static_transpose"), 0);
+  ASSERT_EQ(out.payload.nodes.size(), 1u);
+  EXPECT_EQ(out.payload.nodes[0].flags, uint32_t{kTransposeWeights});
+}
+
+TEST(Lower, ALayerNormIsTwoMeansByFullyConnected) {
+  const Lowered out = lower_text(R"(graph f(%x: f32[4, 16]) {
+    const %w: f32[16] = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+    %n: f32[4, 16], %m: f32[4, 1], %r: f32[4, 1] = aten.native_layer_norm(%x, [16], %w, none, 1e-05)
+    return %n
+  })");
+  EXPECT_EQ(out.count("fully_connected"), 2);
+  EXPECT_EQ(out.count("square"), 1);
+  EXPECT_EQ(out.count("reciprocal_square_root"), 1);
+  EXPECT_EQ(out.count("static_transpose"), 0);
+}
+
+TEST(Lower, EqualConstantsAreStoredOnce) {
+  const Lowered out = lower_text(R"(graph f(%x: f32[2, 2]) {
+    const %a: f32[2, 2] = [1, 2, 3, 4]
+    const %b: f32[2, 2] = [1, 2, 3, 4]
+    %l: f32[2, 2] = aten.linear(%x, %a)
+    %m: f32[2, 2] = aten.linear(%l, %b)
+    %n: f32[2, 2] = aten.mul.Scalar(%m, 0.5)
+    %o: f32[2, 2] = aten.mul.Scalar(%n, 0.5)
+    return %o
+  })");
+  EXPECT_EQ(out.delegate.constants.size(), 2u);
+}
+
+TEST(Lower, AnExpandInFrontOfASumIsNoNode) {
+  const Lowered out = lower_text(R"(graph f(%x: f32[1, 4], %y: f32[3, 4]) {
+    %e: f32[3, 4] = aten.expand(%x, [3, 4])
+    %s: f32[3, 4] = aten.add.Tensor(%e, %y)
+    return %s
+  })");
+  EXPECT_EQ(out.payload.nodes.size(), 1u);
+}
+
+TEST(Lower, AnOutputThatIsAnInputSeenOtherwiseIsCopied) {
+  const Lowered out = lower_text(R"(graph f(%x: f32[2, 6]) {
+    %v: f32[3, 4] = aten.view(%x, [3, 4])
+    %r: f32[3, 4] = aten.neg(%v)
+    %w: f32[12] = aten.view(%r, [12])
+    return %v, %r, %w
+  })");
+  EXPECT_EQ(out.payload.output_ids.size(), 3u);
+  EXPECT_EQ(out.count("negate"), 1);
+}
+
+TEST(Lower, DebugHandlesNameTheModelsNodes) {
+  const Lowered out = lower_text(R"(graph f(%x: f32[2, 6]) {
+    %a: f32[2, 6] = aten.exp(%x)  @ "block.act" "model.py:7"
+    return %a
+  })");
+  ASSERT_EQ(out.payload.nodes.size(), 1u);
+  ASSERT_LT(out.payload.nodes[0].debug_handle, out.delegate.origins.size());
+  EXPECT_EQ(out.delegate.origins[out.payload.nodes[0].debug_handle]->module, "block.act");
+}
+
+TEST(Lower, SameGraphSameBytes) {
+  const std::string text = std::string(R"(graph f(%x: f32[1, 3, 8, 8]) {
+    const %w: f32[16, 3, 3, 3] = ...
+    %a: f32[1, 16, 8, 8] = aten.convolution(%x, %w)") +
+                           kConv + R"(
+    %s: f32[1, 16, 8, 8] = aten.silu(%a)
+    return %s
+  })";
+  EXPECT_EQ(lower_text(text).delegate.payload, lower_text(text).delegate.payload);
+}
+
+}  // namespace
+}  // namespace wick::xnnpack

@@ -1,0 +1,90 @@
+#include "backends/xnnpack/packed_weights.h"
+
+#include <gtest/gtest.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "backends/xnnpack/library_graph.h"
+
+namespace wick::xnnpack {
+namespace {
+
+WeightsSource source_of(const std::vector<uint8_t>& filter, const char* parameters = "p") {
+  WeightsSource source;
+  source.parameters = parameters;
+  source.filter = {filter.data(), filter.size()};
+  return source;
+}
+
+/// What the library does for one operator: the packed bytes, made with `fill` unless they are there.
+uint8_t* pack(PackedWeights& weights, const std::vector<uint8_t>& filter, uint32_t seed, uint8_t fill) {
+  xnn_weights_cache_provider* cache = weights.provider();
+  const xnn_weights_cache_look_up_key key = {seed, filter.data(), nullptr};
+  size_t offset = cache->look_up(cache->context, &key);
+  if (offset == SIZE_MAX) {
+    void* packed = cache->reserve_space(cache->context, 64);
+    memset(packed, fill, 64);
+    offset = cache->look_up_or_insert(cache->context, &key, packed, 64);
+  }
+  return static_cast<uint8_t*>(cache->offset_to_addr(cache->context, offset));
+}
+
+TEST(PackedWeights, EqualWeightsArePackedOnceWhereverTheyLie) {
+  const std::vector<uint8_t> filter = {1, 2, 3}, copy = filter, other = {1, 2, 4};
+  PackedWeights a, b;
+  a.describe(source_of(filter));
+  b.describe(source_of(copy));
+  b.describe(source_of(other));
+  uint8_t* first = pack(a, filter, 7, 1);
+  EXPECT_EQ(pack(b, copy, 7, 2), first);
+  EXPECT_NE(pack(b, other, 7, 3), first);
+  EXPECT_NE(pack(b, copy, 8, 4), first);
+  EXPECT_EQ(*first, 1);
+}
+
+TEST(PackedWeights, OtherParametersAreOtherWeights) {
+  const std::vector<uint8_t> filter = {1, 2, 3};
+  PackedWeights a, b, twice;
+  a.describe(source_of(filter, "scale 1"));
+  b.describe(source_of(filter, "scale 2"));
+  EXPECT_NE(pack(a, filter, 7, 1), pack(b, filter, 7, 2));
+  // One filter in two roles: which one is asked for cannot be told.
+  twice.describe(source_of(filter, "scale 1"));
+  twice.describe(source_of(filter, "scale 2"));
+  EXPECT_NE(pack(twice, filter, 7, 3), pack(twice, filter, 7, 4));
+}
+
+TEST(PackedWeights, OutliveTheirFirstUser) {
+  const std::vector<uint8_t> copy = {1, 2, 3};
+  PackedWeights second;
+  second.describe(source_of(copy));
+  uint8_t* packed = nullptr;
+  {
+    const std::vector<uint8_t> filter = copy;
+    PackedWeights first;
+    first.describe(source_of(filter));
+    packed = pack(first, filter, 7, 1);
+    EXPECT_EQ(pack(second, copy, 7, 2), packed);
+  }
+  PackedWeights third;
+  third.describe(source_of(copy));
+  EXPECT_EQ(pack(third, copy, 7, 3), packed);
+  EXPECT_EQ(*packed, 1);
+}
+
+TEST(CanReadBeyond, NotBeyondTheLastPage) {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* memory = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  ASSERT_EQ(munmap(static_cast<uint8_t*>(memory) + page, page), 0);
+  EXPECT_TRUE(can_read_beyond(memory, page - XNN_EXTRA_BYTES));
+  EXPECT_FALSE(can_read_beyond(memory, page - XNN_EXTRA_BYTES + 1));
+  EXPECT_FALSE(can_read_beyond(memory, page));
+  munmap(memory, page);
+}
+
+}  // namespace
+}  // namespace wick::xnnpack

@@ -1,0 +1,121 @@
+// Targets in the driver: what is kept for them, what becomes of what they leave.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler/driver/compile.h"
+#include "compiler/ir/text.h"
+#include "compiler/passes/pipeline.h"
+
+namespace wick::compiler {
+namespace {
+
+Function parse(const std::string& text) {
+  auto function = parse_graph(text);
+  if (function.ok()) return std::move(*function);
+  ADD_FAILURE() << render(function.diag()) << text;
+  return {"", std::make_unique<Graph>(), "", "", {}};
+}
+
+Result<Delegate> lower_bytes(const Graph& graph, const TargetOptions&) {
+  Delegate delegate;
+  delegate.id = "TestBackend";
+  delegate.payload = {1, 2, 3};
+  delegate.num_nodes = graph.num_nodes();
+  return delegate;
+}
+
+// Keeps gelu and silu whole; takes gelu, and of the rest sigmoid.
+const Target kTest = {
+    "test",
+    "TestBackend",
+    [](const Node& node, const TargetOptions&) { return node.is("aten.gelu.default") || node.is("aten.silu.default"); },
+    [](const Node& node, const TargetOptions& options) {
+      if (node.is("aten.gelu.default")) return options.strict_nan ? Verdict::no("NaN") : Verdict::yes("NaN differs");
+      return node.is("aten.sigmoid.default") ? Verdict::yes() : Verdict::no("not taken");
+    },
+    nullptr,
+    lower_bytes,
+    {}};
+
+std::vector<std::string> ops(const Graph& graph) {
+  std::vector<std::string> out;
+  for (const auto& node : graph.nodes()) out.emplace_back(node->op->name());
+  return out;
+}
+using Names = std::vector<std::string>;
+
+CompileOptions with_target() {
+  CompileOptions options;
+  options.targets = {&kTest};
+  return options;
+}
+
+constexpr char kGelu[] = "graph f(%x: f32[2]) { %a = aten.gelu(%x) %b = aten.neg(%a) return %b }";
+
+TEST(Targets, ACompositeThatATargetKeepsReachesItWhole) {
+  Function f = parse(kGelu);
+  const Status status = optimize(f, with_target());
+  ASSERT_TRUE(status.ok()) << render(status.diag());
+  EXPECT_EQ(ops(*f.graph), (Names{kCallDelegate, "aten.neg.default"}));
+  EXPECT_EQ(f.graph->delegates.at(0)->num_nodes, 1u);
+}
+
+TEST(Targets, PartsOfACompositeThatIsRefusedAreAskedFor) {
+  Function f = parse("graph f(%x: f32[2]) { %a = aten.silu(%x) return %a }");
+  const Status status = optimize(f, with_target());
+  ASSERT_TRUE(status.ok()) << render(status.diag());
+  EXPECT_EQ(ops(*f.graph), (Names{kCallDelegate, "aten.mul.Tensor"}));
+}
+
+TEST(Targets, WhatIsLeftIsWhatItIsWithoutTargets) {
+  Function without = parse(kGelu), strict = parse(kGelu);
+  CompileOptions options = with_target();
+  options.strict_nan = true;
+  ASSERT_TRUE(optimize(without, {}).ok());
+  ASSERT_TRUE(optimize(strict, options).ok());
+  EXPECT_EQ(to_text(*strict.graph, "f"), to_text(*without.graph, "f"));
+}
+
+TEST(Targets, FullDelegationIsABudget) {
+  Function f = parse(kGelu), whole = parse("graph f(%x: f32[2]) { %a = aten.gelu(%x) return %a }");
+  CompileOptions options = with_target();
+  options.require_full_delegation = true;
+  EXPECT_TRUE(optimize(whole, options).ok());
+  const Status status = optimize(f, options);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(exit_code(status.diag().code), 6);
+  ASSERT_EQ(status.diag().notes.size(), 1u);
+  EXPECT_EQ(status.diag().notes[0], "aten.neg.default: not taken");
+  options.targets.clear();
+  EXPECT_EQ(optimize(whole, options).diag().code, Code::usage);
+}
+
+TEST(Targets, PassesOfOtherPhasesAreNotATargets) {
+  Target target = kTest;
+  target.passes = {"canonicalize"};
+  CompileOptions options;
+  options.targets = {&target};
+  Function f = parse(kGelu);
+  const Status status = optimize(f, options);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.diag().code, Code::internal);
+}
+
+TEST(Targets, AreFoundByName) {
+  const auto portable = find_targets("portable");
+  ASSERT_TRUE(portable.ok());
+  EXPECT_TRUE(portable->empty());
+  for (const Target* target : known_targets()) {
+    const auto found = find_targets(std::string(target->name) + ",portable");
+    ASSERT_TRUE(found.ok());
+    EXPECT_EQ(*found, std::vector<const Target*>{target});
+  }
+  const auto unknown = find_targets("portable,nothing");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.diag().code, Code::usage);
+  EXPECT_NE(unknown.diag().wanted.find("portable"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace wick::compiler

@@ -1,0 +1,192 @@
+// Delegates in the file: written, read back by the runtime's checked reader.
+#include "compiler/emit/emit.h"
+
+#include <gtest/gtest.h>
+#include <string.h>
+
+#include "compiler/ir/text.h"
+#include "compiler/plan/linearize.h"
+#include "compiler/plan/memory_plan.h"
+#include "wick/program.h"
+
+namespace wick::compiler {
+namespace {
+
+ConstantData data_of(std::vector<uint8_t> bytes) {
+  auto owned = std::make_shared<std::vector<uint8_t>>(std::move(bytes));
+  return {Span<const uint8_t>(owned->data(), owned->size()), owned};
+}
+
+std::vector<uint8_t> floats(std::initializer_list<float> values) {
+  std::vector<uint8_t> out(values.size() * 4);
+  memcpy(out.data(), values.begin(), out.size());
+  return out;
+}
+
+Delegate delegate(std::vector<uint8_t> payload, std::vector<NamedConstant> constants = {}) {
+  Delegate out;
+  out.id = "B";
+  out.payload = std::move(payload);
+  out.constants = std::move(constants);
+  auto origin = std::make_shared<Origin>();
+  origin->module = "net.head";
+  origin->source = "m.py:7";
+  out.origins = {origin, nullptr, origin};
+  out.output_origins = {origin};
+  out.num_nodes = 3;
+  return out;
+}
+
+Statement statement_of(const std::string& text, const std::vector<Delegate>& delegates) {
+  auto function = parse_graph(text);
+  EXPECT_TRUE(function.ok()) << (function.ok() ? "" : render(function.diag()));
+  EXPECT_EQ(function->graph->delegates.size(), delegates.size());
+  for (size_t i = 0; i < delegates.size(); ++i)
+    function->graph->delegates[i] = std::make_shared<const Delegate>(delegates[i]);
+  auto statement = linearize(*function, {});
+  EXPECT_TRUE(statement.ok()) << (statement.ok() ? "" : render(statement.diag()));
+  plan_memory(*statement);
+  return std::move(*statement);
+}
+
+// One delegate over %x and one kernel with a constant of four floats 1 2 3 4.
+Statement small(const std::string& name, const Delegate& item) {
+  return statement_of("graph " + name + R"((%x: f32[4]) {
+    const %w: f32[4] "w" = [1.0, 2.0, 3.0, 4.0]
+    delegate "B" 1
+    %a: f32[4] = wick.call_delegate([%x], 0)
+    %b: f32[4] = aten.add.Tensor(%a, %w)
+    return %b
+  })",
+                      {item});
+}
+
+// The bytes, at a multiple of 16, with their reader.
+struct Loaded {
+  std::vector<uint8_t> storage;
+  Span<const uint8_t> file;
+  explicit Loaded(const FilePieces& pieces) : storage(pieces.size_bytes + 16) {
+    uint8_t* at = storage.data() + (16 - reinterpret_cast<uintptr_t>(storage.data()) % 16) % 16;
+    const std::vector<uint8_t> bytes = pieces.join();
+    memcpy(at, bytes.data(), bytes.size());
+    file = {at, bytes.size()};
+  }
+  Program program() const {
+    char buffer[200] = "";
+    ErrorText text(buffer, sizeof buffer);
+    LoadOptions options;
+    options.text = &text;
+    auto loaded = Program::load(file, options);
+    EXPECT_TRUE(loaded.ok()) << buffer;
+    return *loaded;
+  }
+};
+
+EmittedProgram emitted(const std::vector<Statement>& methods, bool external = false) {
+  EmitOptions options;
+  options.external_weights = external;
+  auto program = emit(methods, options);
+  EXPECT_TRUE(program.ok()) << (program.ok() ? "" : render(program.diag()));
+  return program.ok() ? std::move(*program) : EmittedProgram{};
+}
+
+std::vector<uint8_t> bytes_of(Span<const uint8_t> span) { return {span.begin(), span.end()}; }
+
+TEST(Emit, ADelegateIsReadBack) {
+  const std::vector<uint8_t> payload = {1, 2, 3, 4, 5}, named = floats({5, 6});
+  const EmittedProgram out = emitted({small("forward", delegate(payload, {{"key", data_of(named)}}))});
+  const Loaded file(out.pte);
+  const Program program = file.program();
+  const MethodMeta method = program.method(0);
+  ASSERT_EQ(method.num_delegates(), 1u);
+  EXPECT_STREQ(method.delegate(0).id, "B");
+  EXPECT_EQ(method.delegate(0).num_specs, 0u);
+  EXPECT_EQ(bytes_of(method.delegate(0).payload), payload);
+  EXPECT_EQ((method.delegate(0).payload.data() - program.file().data()) % 16, 0);
+  const InstructionMeta call = method.instruction(0, 0);
+  EXPECT_EQ(call.kind, InstructionKind::delegate);
+  EXPECT_EQ(call.target, 0u);
+  EXPECT_EQ(call.args.size(), 2u);
+  const auto found = program.find_named_data("key");
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(bytes_of(*found), named);
+  EXPECT_EQ((found->data() - program.file().data()) % 16, 0);
+}
+
+TEST(Emit, EqualBytesAreStoredOnceOverDelegatesMethodsAndConstants) {
+  const std::vector<uint8_t> weights = floats({1, 2, 3, 4}), other = floats({7, 8, 9});
+  const Delegate a = delegate({1}, {{"w", data_of(weights)}, {"o", data_of(other)}});
+  const Delegate b = delegate({2}, {{"w", data_of(weights)}, {"also o", data_of(other)}});
+  const EmittedProgram out = emitted({small("first", a), small("second", b)});
+  const Loaded file(out.pte);
+  const Program program = file.program();
+  const auto w = program.find_named_data("w"), o = program.find_named_data("o"),
+             also = program.find_named_data("also o");
+  ASSERT_TRUE(w.ok() && o.ok() && also.ok());
+  EXPECT_EQ(bytes_of(*w), weights);
+  EXPECT_EQ(bytes_of(*o), other);
+  EXPECT_EQ(o->data(), also->data());
+  // The constant of both methods is the same range of the file.
+  const MethodMeta method = program.method(1);
+  for (size_t i = 0; i < method.num_values(); ++i) {
+    if (method.tag(i) != Tag::tensor || method.value(i).tensor.storage != wick::Storage::constant) continue;
+    EXPECT_EQ(method.value(i).tensor.bytes.data(), w->data());
+  }
+  EXPECT_EQ(out.constant_bytes, weights.size() + other.size());
+}
+
+TEST(Emit, SegmentsAreInTheOrderOfTheirOffsets) {
+  const Delegate item = delegate({1, 2}, {{"w", data_of(floats({1, 2, 3, 4}))}, {"o", data_of(floats({9}))}});
+  const EmittedProgram out = emitted({small("forward", item)});
+  const Loaded file(out.pte);
+  const Program program = file.program();
+  for (size_t i = 1; i < program.num_segments(); ++i)
+    EXPECT_LE(program.segment(i - 1).data(), program.segment(i).data()) << i;
+}
+
+TEST(Emit, EqualPayloadsAreOneSegment) {
+  const EmittedProgram out = emitted({small("first", delegate({1, 2})), small("second", delegate({1, 2}))});
+  const Loaded file(out.pte);
+  const Program program = file.program();
+  EXPECT_EQ(program.method(0).delegate(0).payload.data(), program.method(1).delegate(0).payload.data());
+}
+
+TEST(Emit, ExternalWeightsTakeNamedConstantsByTheirKey) {
+  const std::vector<uint8_t> weights = floats({1, 2, 3, 4}), other = floats({7, 8});
+  const Delegate item = delegate({1}, {{"w key", data_of(weights)}, {"o key", data_of(other)}});
+  const EmittedProgram out = emitted({small("forward", item)}, true);
+  const Loaded pte(out.pte), ptd(out.ptd);
+  EXPECT_FALSE(pte.program().find_named_data("w key").ok());
+  const auto map = DataMap::load(ptd.file);
+  ASSERT_TRUE(map.ok());
+  const auto w = map->find("w key"), o = map->find("o key"), tensor = map->find("w");
+  ASSERT_TRUE(w.ok() && o.ok() && tensor.ok());
+  EXPECT_FALSE(w->is_tensor);
+  EXPECT_EQ(bytes_of(w->bytes), weights);
+  EXPECT_EQ(bytes_of(o->bytes), other);
+  EXPECT_EQ(w->bytes.data(), tensor->bytes.data());
+}
+
+TEST(Emit, OneKeyForTwoContentsIsABug) {
+  const Delegate a = delegate({1}, {{"k", data_of(floats({1}))}}), b = delegate({2}, {{"k", data_of(floats({2}))}});
+  const auto program = emit({small("first", a), small("second", b)}, {});
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.diag().code, Code::internal);
+}
+
+TEST(Emit, MetadataNamesTheNodesOfAPayload) {
+  const Statement method = small("forward", delegate({1}, {{"k", data_of(floats({1}))}}));
+  EXPECT_NE(
+      metadata_json({&method}).find(
+          R"("delegates":[{"nodes":3,"named_data":["k"],"node_places":[0,-1,0],"output_places":[0]}],"places":[{"module":"net.head","source":"m.py:7"}])"),
+      std::string::npos)
+      << metadata_json({&method});
+}
+
+TEST(Emit, TheSameProgramGivesTheSameBytes) {
+  const Delegate item = delegate({1}, {{"b", data_of(floats({1}))}, {"a", data_of(floats({2}))}});
+  EXPECT_EQ(emitted({small("forward", item)}).pte.join(), emitted({small("forward", item)}).pte.join());
+}
+
+}  // namespace
+}  // namespace wick::compiler

@@ -1,0 +1,33 @@
+// What a backend makes of a partition: bytes for its half at run time, and where they come from.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace wick::compiler {
+
+/// The operator that stands for a delegate: inputs, index into Graph::delegates -> results.
+inline constexpr char kCallDelegate[] = "wick.call_delegate.default";
+
+/// Bytes that a payload refers to by key; they go to the program's named data, equal ones once.
+struct NamedConstant {
+  std::string key;
+  ConstantData data;
+  uint32_t alignment = 16;
+};
+
+/// One delegate as it goes into the program.
+struct Delegate {
+  std::string id;  // of the backend at run time, "XnnpackBackend"
+  std::vector<uint8_t> payload;
+  std::vector<NamedConstant> constants;
+  /// Where the nodes of the payload come from: index = debug handle in the payload.
+  std::vector<OriginPtr> origins;
+  size_t num_nodes = 0;  // of the payload
+  /// Which node of the model made each output; set by the partitioner.
+  std::vector<OriginPtr> output_origins;
+};
+
+}  // namespace wick::compiler

@@ -1,0 +1,14 @@
+// The XNNPACK delegate, for MethodOptions::backends and ModuleOptions::backends.
+#pragma once
+#include "wick/backend.h"
+
+namespace wick {
+
+/// Runs delegates with the id "XnnpackBackend" on the XNNPACK library. Hosted: takes memory from the heap besides the
+/// method arena; needs one method per thread, like all backends. In a build without the library its `init` fails with
+/// DelegateInvalidCompatibility and a sentence that says so.
+const Backend& xnnpack_backend();
+/// False in a build without the library.
+bool has_xnnpack_library();
+
+}  // namespace wick
