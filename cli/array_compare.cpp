@@ -42,20 +42,21 @@ double largest_of(const NamedArray& array, uint64_t count) {
 }  // namespace
 
 Tolerance tolerance_of(DType dtype, const Tolerance& asked) {
-  double relative = 0, absolute = 0;
+  if (!is_floating(dtype) && !is_complex(dtype)) return {0.0, 0.0, 0.0};
+  double relative = 5e-2, absolute = 1e-2, of_relative = 1;
   if (dtype == DType::f32 || dtype == DType::f64 || is_complex(dtype)) {
     relative = 1e-4;
     absolute = 1e-5;
+    of_relative = 0.1;
   } else if (dtype == DType::f16) {
     relative = 1e-2;
-    absolute = 1e-3;
-  } else if (is_floating(dtype)) {
-    relative = 5e-2;
-    absolute = 1e-2;
-  } else {
-    return {0.0, 0.0};
+    absolute = 1e-5;
+  } else if (dtype == DType::bf16) {
+    relative = 4e-2;
+    absolute = 1e-4;
   }
-  return {asked.relative.value_or(relative), asked.absolute.value_or(absolute)};
+  relative = asked.relative.value_or(relative);
+  return {relative, asked.absolute.value_or(absolute), asked.absolute ? 0 : relative * of_relative};
 }
 
 Difference compare_arrays(const NamedArray& found_array, const NamedArray& wanted_array, const Tolerance& asked) {
@@ -67,8 +68,7 @@ Difference compare_arrays(const NamedArray& found_array, const NamedArray& wante
   const size_t item = dtype_size_bytes(found.dtype);
   result.count = found.bytes.size() / item;
   double allowed = *tolerance.absolute;
-  if (is_floating(found.dtype) && !asked.absolute)
-    allowed += *tolerance.relative / 10 * largest_of(wanted, result.count);
+  if (tolerance.of_largest > 0) allowed += tolerance.of_largest * largest_of(wanted, result.count);
   uint64_t worst = 0;
   double worst_abs = -1;
   for (uint64_t i = 0; i < result.count; ++i) {

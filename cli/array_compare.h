@@ -8,13 +8,16 @@
 
 namespace wick::cli {
 
-/// |found - wanted| <= absolute + relative * |wanted|; integers and bools must be equal. What cancels leaves an error
-/// in proportion to the terms: unless `absolute` is asked for, relative / 10 * max |wanted| is allowed, too.
+/// |found - wanted| <= absolute + of_largest * max |wanted| + relative * |wanted|; integers and bools must be equal.
+/// What cancels, and what is rounded on the way, leaves an error in proportion to the largest element.
 struct Tolerance {
   std::optional<double> relative, absolute;  // none: by dtype (tolerance_of)
+  double of_largest = 0;                     // as tolerance_of sets it
 };
 
-/// f32, f64, complex: 1e-4 and 1e-5; f16: 1e-2 and 1e-3; bf16 and 8-bit floats: 5e-2 and 1e-2; others: 0.
+/// relative, absolute and of_largest. f32, f64, complex: 1e-4, 1e-5, 1e-5; f16: 1e-2, 1e-5, 1e-2; bf16: 4e-2, 1e-4,
+/// 4e-2; 8-bit floats: 5e-2, 1e-2, 5e-2; others: 0. of_largest keeps its proportion to the relative tolerance that is
+/// asked for, and is 0 if an absolute one is.
 Tolerance tolerance_of(DType dtype, const Tolerance& asked);
 
 struct Difference {

@@ -15,6 +15,7 @@
 #include "cli/array_compare.h"
 #include "cli/array_summary.h"
 #include "cli/npz.h"
+#include "common/float16.h"
 
 namespace wick::cli {
 namespace {
@@ -105,6 +106,25 @@ TEST_F(Cli, SizesThatTheModelWasNotExportedForAreRefused) {
   EXPECT_EQ(outcome.exit_code, 4);
   EXPECT_NE(outcome.err.find("the model was exported for sizes with (inputs[0].size()[0] % 2) == 0"), std::string::npos)
       << outcome.err;
+}
+
+TEST_F(Cli, AnIntegerInputThatBreaksItsRangeIsNamed) {
+  compile("structure/int_in_range.pt2", "n.pte");
+  const auto run = [&](int64_t n, int64_t k) {
+    NamedArray first{"n", DType::i64, {}, std::vector<uint8_t>(8)},
+        second{"k", DType::i64, {}, std::vector<uint8_t>(8)};
+    memcpy(first.bytes.data(), &n, 8);
+    memcpy(second.bytes.data(), &k, 8);
+    save("n.npz", {floats("x", {10, 2}), first, second});
+    return wick("run " + path("n.pte") + " -i " + path("n.npz"));
+  };
+  EXPECT_EQ(run(9, 5).exit_code, 0);
+  const Outcome outcome = run(10, 5);
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_NE(outcome.err.find("input 1 ('inputs_1') must be in [3, 9]"), std::string::npos) << outcome.err;
+  const Outcome fixed = run(9, 6);
+  EXPECT_EQ(fixed.exit_code, 2);
+  EXPECT_NE(fixed.err.find("input 2 ("), std::string::npos) << fixed.err;
 }
 
 TEST_F(Cli, MaxSizeIsANumberOrANameWithOne) {
@@ -411,6 +431,36 @@ TEST_F(Cli, BenchReportsTheContractedFields) {
   for (const char* field : {"median_ms", "min_ms", "p90_ms", "load_ms", "peak_bytes", "\"threads\":1"}) {
     EXPECT_NE(outcome.out.find(field), std::string::npos) << field;
   }
+}
+
+// `wanted` and what is found instead, as f16 or bf16.
+Difference compare_halves(DType dtype, const std::vector<float>& wanted, const std::vector<float>& found) {
+  const auto array = [&](const std::vector<float>& values) {
+    NamedArray result{"out0", dtype, {static_cast<int64_t>(values.size())}, {}};
+    for (float value : values) {
+      const uint16_t bits = dtype == DType::f16 ? Half(value).bits : BFloat16(value).bits;
+      result.bytes.push_back(static_cast<uint8_t>(bits));
+      result.bytes.push_back(static_cast<uint8_t>(bits >> 8));
+    }
+    return result;
+  };
+  return compare_arrays(array(found), array(wanted), {});
+}
+
+TEST(CompareArrays, HalvesMayDifferByRoundingsOfTheLargestElement) {
+  const std::vector<float> wanted = {8, -4, 0.03F, 0};
+  EXPECT_TRUE(compare_halves(DType::f16, wanted, {8.0625F, -4.0625F, 0.07F, 0.05F}).ok());
+  EXPECT_TRUE(compare_halves(DType::bf16, wanted, {8.25F, -4.25F, 0.2F, -0.2F}).ok());
+}
+
+TEST(CompareArrays, HalvesOfAWrongModelAreFound) {
+  const std::vector<float> wanted = {8, -4, 0.03F, 0};
+  EXPECT_EQ(compare_halves(DType::f16, wanted, {8, -4, 0.03F, 0.2F}).mismatches, 1u);
+  EXPECT_EQ(compare_halves(DType::f16, wanted, {-4, 8, 0.03F, 0}).mismatches, 2u);
+  EXPECT_EQ(compare_halves(DType::bf16, wanted, {8, -4, 1, 0}).mismatches, 1u);
+  // Small outputs are held to their own scale.
+  EXPECT_EQ(compare_halves(DType::f16, {1e-3F, 5e-4F}, {1e-3F, 6e-4F}).mismatches, 1u);
+  EXPECT_EQ(compare_halves(DType::bf16, {1e-2F, 5e-3F}, {1e-2F, 7e-3F}).mismatches, 1u);
 }
 
 TEST_F(Cli, CompareFindsTheProgramOfAnotherModel) {

@@ -34,10 +34,10 @@ Result<Facts> verify_program(const std::string& path, const std::vector<std::str
   options.num_threads = 1;
   ASSIGN_OR_RETURN(Session session, Session::open(path, options));
   const Program& program = session.program();
+  RETURN_IF_ERROR(read_facts(program));
   size_t instructions = 0;
   for (size_t i = 0; i < program.num_methods(); ++i) {
     const MethodMeta method = program.method(i);
-    RETURN_IF_ERROR(read_facts(method));
     RETURN_IF_ERROR(session.prepare(method.name()));
     for (size_t chain = 0; chain < method.num_chains(); ++chain) instructions += method.num_instructions(chain);
   }

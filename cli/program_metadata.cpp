@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <map>
+
 #include "compiler/emit/emit.h"
 
 namespace wick::cli {
@@ -152,6 +154,41 @@ MethodFacts facts_of_tables(const MethodMeta& method) {
   return facts;
 }
 
+// The JSON of a program, parsed once.
+class Metadata {
+ public:
+  Status read(const Program& program) {
+    const auto data = program.find_named_data(compiler::kMetadataKey);
+    if (!data.ok()) return {};
+    text_ = simdjson::padded_string(reinterpret_cast<const char*>(data->data()), data->size());
+    simdjson::dom::element root;
+    simdjson::dom::array methods;
+    if (parser_.parse(text_).get(root) || root["methods"].get(methods))
+      return corrupt("it is no JSON of the expected form");
+    int64_t version = 0;
+    if (root["version"].get(version) || version != 1) return {};
+    for (simdjson::dom::element element : methods) {
+      std::string_view name;
+      if (!element["name"].get(name)) methods_.try_emplace(name, element);
+    }
+    return {};
+  }
+
+  Result<MethodFacts> facts(const MethodMeta& method) const {
+    const auto element = methods_.find(std::string_view(method.name()));
+    if (element == methods_.end()) return facts_of_tables(method);
+    MethodFacts facts;
+    RETURN_IF_ERROR(read_method(element->second, &facts));
+    RETURN_IF_ERROR(check_facts(method, facts));
+    return facts;
+  }
+
+ private:
+  simdjson::dom::parser parser_;
+  simdjson::padded_string text_;
+  std::map<std::string_view, simdjson::dom::element> methods_;
+};
+
 }  // namespace
 
 Result<Type> parse_type(std::string_view text) {
@@ -176,25 +213,20 @@ Result<Type> parse_type(std::string_view text) {
 }
 
 Result<MethodFacts> read_facts(const MethodMeta& method) {
-  const auto data = method.program().find_named_data(compiler::kMetadataKey);
-  if (!data.ok()) return facts_of_tables(method);
-  simdjson::dom::parser parser;
-  simdjson::dom::element root;
-  simdjson::dom::array methods;
-  const simdjson::padded_string text(reinterpret_cast<const char*>(data->data()), data->size());
-  if (parser.parse(text).get(root) || root["methods"].get(methods))
-    return corrupt("it is no JSON of the expected form");
-  int64_t version = 0;
-  if (root["version"].get(version) || version != 1) return facts_of_tables(method);
-  for (simdjson::dom::element element : methods) {
-    std::string_view name;
-    if (element["name"].get(name) || name != method.name()) continue;
-    MethodFacts facts;
-    RETURN_IF_ERROR(read_method(element, &facts));
-    RETURN_IF_ERROR(check_facts(method, facts));
-    return facts;
+  Metadata metadata;
+  RETURN_IF_ERROR(metadata.read(method.program()));
+  return metadata.facts(method);
+}
+
+Result<std::vector<MethodFacts>> read_facts(const Program& program) {
+  Metadata metadata;
+  RETURN_IF_ERROR(metadata.read(program));
+  std::vector<MethodFacts> all;
+  for (size_t i = 0; i < program.num_methods(); ++i) {
+    ASSIGN_OR_RETURN(MethodFacts facts, metadata.facts(program.method(i)));
+    all.push_back(std::move(facts));
   }
-  return facts_of_tables(method);
+  return all;
 }
 
 std::string output_name(const MethodFacts& facts, size_t index) {

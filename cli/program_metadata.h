@@ -47,6 +47,8 @@ compiler::Result<compiler::Type> parse_type(std::string_view text);
 
 /// The facts of `method`, checked against its tables. Errors: corrupt_file.
 compiler::Result<MethodFacts> read_facts(const MethodMeta& method);
+/// The facts of all methods of `program`, in its order. Errors: corrupt_file.
+compiler::Result<std::vector<MethodFacts>> read_facts(const Program& program);
 
 /// "out3" or "mut_0": the array name of output `index`. Requires: index < number of outputs.
 std::string output_name(const MethodFacts& facts, size_t index);

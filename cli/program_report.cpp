@@ -220,8 +220,7 @@ void write_delegates(const MethodMeta& method, const MethodFacts& facts, JsonWri
   json.end();
 }
 
-Status print_method(const MethodMeta& method, bool instructions) {
-  ASSIGN_OR_RETURN(MethodFacts facts, read_facts(method));
+void print_method(const MethodMeta& method, const MethodFacts& facts, bool instructions) {
   std::string arenas;
   for (size_t i = 0; i < method.num_arenas(); ++i) arenas += fmt::format("{}{}", i ? " + " : "", method.arena_bytes(i));
   fmt::print("\n{}", heading(fmt::format("method {}: {} instructions, arena {} bytes", printable(method.name()),
@@ -248,7 +247,6 @@ Status print_method(const MethodMeta& method, bool instructions) {
     states.row({row.name, row.type, fmt::format("{}", row.bytes), row.initialized ? "stored values" : "zeros"});
   fmt::print("{}", states.text());
   if (instructions) print_instructions(method);
-  return {};
 }
 
 void write_instructions(const MethodMeta& method, JsonWriter& json) {
@@ -290,8 +288,7 @@ void write_ends(const MethodMeta& method, const MethodFacts& facts, JsonWriter& 
   json.end();
 }
 
-Status write_method(const MethodMeta& method, bool instructions, JsonWriter& json) {
-  ASSIGN_OR_RETURN(MethodFacts facts, read_facts(method));
+void write_method(const MethodMeta& method, const MethodFacts& facts, bool instructions, JsonWriter& json) {
   json.object();
   json.field("name", method.name());
   write_ends(method, facts, json);
@@ -338,7 +335,6 @@ Status write_method(const MethodMeta& method, bool instructions, JsonWriter& jso
   json.end();
   if (instructions) write_instructions(method, json);
   json.end();
-  return {};
 }
 
 }  // namespace
@@ -391,6 +387,7 @@ std::string instruction_text(const MethodMeta& method, const InstructionMeta& in
 }
 
 Status print_program(const std::string& path, const Program& program, bool instructions) {
+  ASSIGN_OR_RETURN(const std::vector<MethodFacts> facts, read_facts(program));
   const FileBytes bytes = file_bytes(program);
   fmt::print("{}", heading(fmt::format("{}: ExecuTorch program, {} bytes", path, program.file().size())));
   Table kinds({"file bytes", ">"});
@@ -409,7 +406,7 @@ Status print_program(const std::string& path, const Program& program, bool instr
                   fmt::format("{}", segment.size())});
   }
   fmt::print("{}", segments.text());
-  for (size_t i = 0; i < program.num_methods(); ++i) RETURN_IF_ERROR(print_method(program.method(i), instructions));
+  for (size_t i = 0; i < program.num_methods(); ++i) print_method(program.method(i), facts[i], instructions);
   Table constants({"constant", "type", ">bytes", "where"});
   constexpr size_t kShown = 20;
   const std::vector<ConstantRow> rows = constants_of(program);
@@ -424,6 +421,7 @@ Status print_program(const std::string& path, const Program& program, bool instr
 }
 
 Status write_program(const std::string& path, const Program& program, bool instructions, JsonWriter& json) {
+  ASSIGN_OR_RETURN(const std::vector<MethodFacts> facts, read_facts(program));
   const FileBytes bytes = file_bytes(program);
   json.object();
   json.field("schema", "wick.inspect.1");
@@ -450,8 +448,7 @@ Status write_program(const std::string& path, const Program& program, bool instr
   json.end();
   json.key("methods");
   json.array();
-  for (size_t i = 0; i < program.num_methods(); ++i)
-    RETURN_IF_ERROR(write_method(program.method(i), instructions, json));
+  for (size_t i = 0; i < program.num_methods(); ++i) write_method(program.method(i), facts[i], instructions, json);
   json.end();
   json.key("constants");
   json.array();

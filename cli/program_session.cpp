@@ -164,8 +164,8 @@ Status Session::execute(const std::string& name, const std::vector<HostValue>& i
 
 Diag execution_diag(const std::string& path, const Method& method) {
   const MethodError& error = method.last_error();
-  Diag diag(Code::execution, fmt::format("a check failed while running: {} [{}]", compiler::printable(error.message),
-                                         error_name(error.error)));
+  Diag diag(Code::execution,
+            fmt::format("a check failed while running: {} [{}]", error.message, error_name(error.error)));
   if (strstr(error.message, "max_instructions"))
     diag.help = "if the program needs that many, raise the limit: --limit instructions=N";
   if (error.in_instruction) {

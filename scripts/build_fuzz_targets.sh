@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mapfile -t targets < <(cut -d ' ' -f 1 build/fuzz/fuzz_targets.txt)
-cmake --build --preset fuzz --target "${targets[@]}" make_seeds
+cmake --build --preset fuzz --target "${targets[@]}" make_seeds make_program_seeds

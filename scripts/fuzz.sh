@@ -11,10 +11,14 @@ wanted=" $* "
 run_one() {  # seconds target corpus max_len
   local log="build/fuzz/$2.log" work="build/fuzz/corpus/$2" seeds=()
   mkdir -p "$work" build/fuzz/findings
-  if [ "$2" = wick_compile_fuzz ]; then  # every program among the fixtures
-    build/fuzz/bin/make_seeds build/fuzz/seeds tests/fixtures/structure/*.pt2
-    seeds=(build/fuzz/seeds)
-  fi
+  case "$2" in
+    wick_compile_fuzz)  # every program among the fixtures
+      build/fuzz/bin/make_seeds build/fuzz/seeds/documents tests/fixtures/structure/*.pt2
+      seeds=(build/fuzz/seeds/documents) ;;
+    program_fuzz)  # a call of every operator
+      build/fuzz/bin/make_program_seeds build/fuzz/seeds/operators
+      seeds=(build/fuzz/seeds/operators) ;;
+  esac
   local code=0
   "build/fuzz/bin/$2" -max_total_time="$1" -max_len="$4" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="build/fuzz/findings/$2-" "$work" "$3" "${seeds[@]}" >"$log" 2>&1 || code=$?

@@ -32,6 +32,9 @@ double bessel_y1(double x);
 /// sin(x) / x.
 double spherical_bessel_j0(double x);
 
+/// Airy's function Ai.
+double airy_ai(double x);
+
 /// Hurwitz's zeta function: the sum of (q + k)^-s over k = 0, 1, ..
 double zeta(double s, double q);
 /// Derivative number `n` of digamma.

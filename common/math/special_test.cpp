@@ -64,5 +64,17 @@ TEST(Special, IncompleteGammaFunctionsAddUpToOne) {
   EXPECT_TRUE(std::isnan(gamma_lower(-1, 1)));
 }
 
+TEST(Special, AiryMatchesKnownValues) {
+  expect_near(airy_ai(0), 0.35502805388781724);
+  expect_near(airy_ai(1), 0.13529241631288141);
+  expect_near(airy_ai(-1), 0.53556088329235207);
+  expect_near(airy_ai(1 + 1e-12), airy_ai(1), 1e-11);
+  expect_near(airy_ai(-1 - 1e-12), airy_ai(-1), 1e-11);
+  expect_near(airy_ai(-2.5), -0.11232506769296606, 1e-13);
+  expect_near(airy_ai(10), 1.1047532552898686e-10);
+  EXPECT_EQ(airy_ai(200), 0);
+  EXPECT_TRUE(std::isnan(airy_ai(kInfinity)));
+}
+
 }  // namespace
 }  // namespace wick::math

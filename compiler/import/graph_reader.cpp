@@ -43,6 +43,37 @@ bool is_built_in(std::string_view name) {
          name.starts_with("math.") || std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
+// What to do about operators whose names begin so.
+struct WayOut {
+  std::string_view prefix, help;
+};
+constexpr WayOut kWaysOut[] = {
+    {"aten.linalg_eig.", "eigenvalues of symmetric and Hermitian matrices: torch.linalg.eigh"},
+    {"aten.linalg_eigvals.", "eigenvalues of symmetric and Hermitian matrices: torch.linalg.eigvalsh"},
+    {"aten.linalg_ldl_", "solve with torch.linalg.solve, or torch.linalg.cholesky of a definite matrix"},
+    {"torch._functorch.predispatch.",
+     "torch.vmap is exported as it stands: save ep.run_decompositions(), which writes the batched operators instead"},
+};
+
+// "aten.add.out" computes what "aten.add.Tensor" does and writes it into the argument `out`: the operator that computes
+// it, or null.
+const OpDef* find_out_op(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return nullptr;
+  const std::string stem(name.substr(0, dot + 1));
+  std::string_view overload = name.substr(dot + 1);
+  const OpDef* found = nullptr;
+  if (overload == "out") {
+    found = find_op(stem + "default");
+    if (!found) found = find_op(stem + "Tensor");
+  } else if (overload.ends_with("_out")) {
+    found = find_op(stem + std::string(overload.substr(0, overload.size() - 4)));
+  }
+  const bool fits = found && !found->has(kInPlace) && !found->has(kView) && found->parsed->returns.size() == 1 &&
+                    found->parsed->returns[0] == ReturnType::tensor;
+  return fits ? found : nullptr;
+}
+
 }  // namespace
 
 void MissingOps::add(std::string_view target, const pt2::Origin& origin) {
@@ -65,13 +96,18 @@ Status MissingOps::status() const {
                                      use.sources.empty() ? "" : ", at ", fmt::join(use.sources, ", ")));
   }
   diag.help = "export the program after run_decompositions(), or write the operator with ATen ones";
+  for (const WayOut& way : kWaysOut) {
+    const auto use = uses.lower_bound(way.prefix);
+    if (use != uses.end() && std::string_view(use->first).starts_with(way.prefix)) diag.help = way.help;
+  }
   return diag;
 }
 
 void find_missing(const pt2::Graph& graph, MissingOps& missing) {
   for (const pt2::Node& node : graph.nodes) {
     const std::string_view name = op_name(node.target);
-    if (name == kCallDelegate || (!is_built_in(name) && !find_op(name))) missing.add(name, node.origin);
+    if (name == kCallDelegate || (!is_built_in(name) && !find_op(name) && !find_out_op(name)))
+      missing.add(name, node.origin);
     for (const pt2::NamedArgument& input : node.inputs) {
       if (const auto* nested = std::get_if<pt2::GraphArg>(&input.arg)) find_missing(*nested->graph, missing);
     }
@@ -150,7 +186,10 @@ void GraphReader::read_node(const pt2::Node& node) {
   if (name.starts_with("higher_order.")) return read_control_flow(node);
   if (read_scalar_node(node)) return;
   const OpDef* def = find_op(name);
-  if (!def) fail(Code::unsupported_op, fmt::format("the operator {} is unknown", printable(name)));
+  if (!def) {
+    if (const OpDef* functional = find_out_op(name)) return read_into_out(node, *functional);
+    fail(Code::unsupported_op, fmt::format("the operator {} is unknown", printable(name)));
+  }
   if (read_batch_norm_training(node, *def)) return;
   read_operator(node, *def);
 }
@@ -368,6 +407,41 @@ void GraphReader::read_in_place(const pt2::Node& node, const OpDef& def, Node* m
   write(*ref, value, builder_);
   for (const std::string& name : output_names(node)) {
     if (!name.empty()) bind(name, {ref, std::nullopt, nullptr});
+  }
+}
+
+// `functional` computes what the node writes into its argument `out`, whose name the result is from then on.
+void GraphReader::read_into_out(const pt2::Node& node, const OpDef& functional) {
+  pt2::Node without = node;
+  const auto is_out = [](const pt2::NamedArgument& input) { return input.name == "out"; };
+  const auto out = std::find_if(without.inputs.begin(), without.inputs.end(), is_out);
+  const auto* target = out == without.inputs.end() ? nullptr : std::get_if<pt2::TensorArg>(&out->arg);
+  if (!target || !binding(target->name).ref)
+    fail(Code::corrupt_file, fmt::format("{} has no tensor to write", printable(node.target)));
+  const std::string name = target->name;
+  without.inputs.erase(out);
+  Node* made = make_node(without, functional, arguments(without, functional), 1);
+  RefPtr ref = binding(name).ref;
+  const Value* old_value = read(*ref, builder_);
+  const DType dtype = old_value->dtype();
+  const Sizes sizes = old_value->sizes();
+  Value* value = made->result(0);
+  if (functional.infer) {
+    functional.infer(*made);
+  } else {
+    value->type = old_value->type;
+    value = decompose_untyped(graph_, made);
+  }
+  bool same = value->dtype() == dtype && value->rank() == sizes.size();
+  for (size_t i = 0; same && i < sizes.size(); ++i) same = value->sizes()[i] == sizes[i];
+  if (!same) {
+    fail(Diag(Code::unsupported_model, "an operator writes into a tensor `out` of another type than its result")
+             .expected(to_text(Type::of(dtype, sizes)), to_text(value->type))
+             .with_help("give out= a tensor of the dtype and the sizes of the result"));
+  }
+  write(*ref, value, builder_);
+  for (const std::string& result : output_names(node)) {
+    if (!result.empty()) bind(result, {ref, std::nullopt, nullptr});
   }
 }
 

@@ -26,7 +26,7 @@ struct MissingOps {
     size_t count = 0;
     std::vector<std::string> sources;
   };
-  std::map<std::string, Use> uses;
+  std::map<std::string, Use, std::less<>> uses;
   void add(std::string_view target, const pt2::Origin& origin);
   Status status() const;
 };
@@ -52,6 +52,7 @@ class GraphReader {
   void read_node(const pt2::Node& node);
   void read_operator(const pt2::Node& node, const OpDef& def);
   void read_in_place(const pt2::Node& node, const OpDef& def, Node* made);
+  void read_into_out(const pt2::Node& node, const OpDef& functional);
   bool read_scalar_node(const pt2::Node& node);
   void read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand, std::optional<DType> autocast);
   void read_control_flow(const pt2::Node& node);

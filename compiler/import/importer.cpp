@@ -49,7 +49,7 @@ class Importer {
 
  private:
   void read_ranges() {
-    const std::set<std::string, std::less<>> sizes = input_size_symbols();
+    const std::set<std::string, std::less<>> sizes = input_size_symbols(), free = unchecked_symbols();
     std::string relaxed;
     for (const auto& [text, constraint] : program_.range_constraints) {
       SymRange range{constraint.min.value_or(std::numeric_limits<int64_t>::min()), constraint.max.value_or(kUnbounded)};
@@ -58,6 +58,7 @@ class Importer {
         range.min = 0;
         relaxed += (relaxed.empty() ? "" : ", ") + text;
       }
+      if (range.min > 0 && free.count(text) != 0) range.min = 0;
       if (range.min > range.max) fail(Code::corrupt_file, fmt::format("the range of '{}' is empty", printable(text)));
       graph_.ranges[text] = range;
     }
@@ -69,6 +70,31 @@ class Importer {
       if (auto it = graph_.ranges.find(symbol); it != graph_.ranges.end() && it->second.min == 0)
         it->second.min = std::numeric_limits<int64_t>::min();
     }
+  }
+
+  // Symbols of the graph itself, not of its inputs, that no node compares: the exported program, run by torch, checks
+  // no lower bound of theirs, whatever the exporter assumed (2, for operators that leave the choice to it).
+  std::set<std::string, std::less<>> unchecked_symbols() const {
+    std::set<std::string, std::less<>> symbols, checked = input_size_symbols();
+    const auto collect = [&](const pt2::Argument& arg, std::set<std::string, std::less<>>& into) {
+      const auto* sym = std::get_if<pt2::SymIntArg>(&arg);
+      if (!sym || sym->is_literal()) return;
+      auto it = program_.graph.sym_int_values.find(sym->name);
+      if (it != program_.graph.sym_int_values.end()) collect_symbols(GraphReader::to_sym(it->second), into);
+    };
+    for (const pt2::Argument& input : program_.graph.inputs) collect(input, checked);
+    for (const pt2::Node& node : program_.graph.nodes) {
+      const bool compares = std::any_of(node.outputs.begin(), node.outputs.end(), [](const pt2::Argument& output) {
+        return std::holds_alternative<pt2::SymBoolArg>(output);
+      });
+      if (!compares && node.target.find("sym_constrain_range") == std::string::npos) continue;
+      for (const pt2::NamedArgument& input : node.inputs) collect(input.arg, checked);
+    }
+    for (const auto& [name, meta] : program_.graph.tensor_values) {
+      for (const pt2::SymInt& size : meta.sizes) collect_symbols(GraphReader::to_sym(size), symbols);
+    }
+    std::erase_if(symbols, [&](const std::string& symbol) { return checked.count(symbol) != 0; });
+    return symbols;
   }
 
   // The caller's upper bounds of sizes.

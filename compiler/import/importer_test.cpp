@@ -11,17 +11,24 @@
 namespace wick::compiler {
 namespace {
 
-// test_program_json(), whose size s7 has no upper bound, with these rules.
-Result<Function> import_test_program(const ImportOptions& options, const std::string& rules = "") {
-  std::string json = pt2::test_program_json();
-  const std::string none = R"("guards_code": [])";
-  json.replace(json.find(none), none.size(), R"("guards_code": [)" + rules + "]");
+void replace(std::string& json, const std::string& old_text, const std::string& text) {
+  json.replace(json.find(old_text), old_text.size(), text);
+}
+
+Result<Function> import_json(const ImportOptions& options, const std::string& json) {
   pt2::TestZip zip = pt2::test_archive();
   zip.at("m/models/model.json").data = json;
   const std::string bytes = zip.bytes();
   ASSIGN_OR_RETURN(pt2::Archive archive, pt2::Archive::open(pt2::bytes_of(bytes), "test.pt2"));
   ASSIGN_OR_RETURN(pt2::ExportedProgram program, pt2::read_exported_program(archive, "model"));
   return import_program(program, "forward", options);
+}
+
+// test_program_json(), whose size s7 has no upper bound, with these rules.
+Result<Function> import_test_program(const ImportOptions& options, const std::string& rules = "") {
+  std::string json = pt2::test_program_json();
+  replace(json, R"("guards_code": [])", R"("guards_code": [)" + rules + "]");
+  return import_json(options, json);
 }
 
 TEST(Importer, InputSizesWithoutBoundTakeTheCallers) {
@@ -50,6 +57,47 @@ TEST(Importer, RulesOfSizesBecomeAssertions) {
   EXPECT_EQ(assertions(""), 0);
   EXPECT_EQ(assertions(R"("(L['x'].size()[0] % 3) == 1", "L['y'].size()[0] == 1", "L['x'].size()[0] != 1")"), 1);
   EXPECT_EQ(assertions(R"("L['x'].size()[1] == 2")"), 0);
+}
+
+// The exporter assumed that u0, the size of a tensor, is 2 or more.
+TEST(Importer, ALowerBoundThatNoNodeChecksIsNotChecked) {
+  std::string json = pt2::test_program_json();
+  replace(json, R"("range_constraints": {)", R"("range_constraints": {"u0": {"min_val": 2, "max_val": 9}, )");
+  const std::string u0 = R"json({"as_expr": {"expr_str": "Symbol('u0', integer=True)", "hint": null}})json";
+  replace(json, R"("tensor_values": {)",
+          R"("tensor_values": {"kept": {"dtype": 7, "sizes": [)" + u0 +
+              R"(], "requires_grad": false, "device": {"type": "cpu", "index": null}, "strides": [{"as_int": 1}], )"
+              R"("storage_offset": {"as_int": 0}, "layout": 7}, )");
+  Result<Function> function = import_json({}, json);
+  ASSERT_TRUE(function.ok()) << function.diag().message;
+  EXPECT_EQ(function->graph->ranges.at("u0").min, 0);
+  EXPECT_EQ(function->graph->ranges.at("u0").max, 9);
+
+  replace(json, R"("sym_int_values": {})", R"("sym_int_values": {"n": )" + u0 + "}");
+  replace(
+      json, R"("sym_bool_values": {})",
+      R"json("sym_bool_values": {"ge": {"as_expr": {"expr_str": "GreaterThan(Symbol('u0'), Integer(2))", "hint": )json"
+      R"json(null}}})json");
+  replace(json, R"("nodes": [)",
+          R"("nodes": [{"target": "torch.ops.aten.sym_size.int", "inputs": [{"name": "self", "arg": {"as_tensor": )"
+          R"({"name": "x"}}, "kind": 1}, {"name": "dim", "arg": {"as_int": 0}, "kind": 1}], "outputs": )"
+          R"([{"as_sym_int": {"as_name": "n"}}], "metadata": {}, "is_hop_single_tensor_return": null, "name": "n"}, )"
+          R"({"target": "_operator.ge", "inputs": [{"name": "a", "arg": {"as_sym_int": {"as_name": "n"}}, "kind": 1}, )"
+          R"({"name": "b", "arg": {"as_int": 2}, "kind": 1}], "outputs": [{"as_sym_bool": {"as_name": "ge"}}], )"
+          R"("metadata": {}, "is_hop_single_tensor_return": null, "name": "ge"}, )");
+  function = import_json({}, json);
+  ASSERT_TRUE(function.ok()) << function.diag().message;
+  EXPECT_EQ(function->graph->ranges.at("u0").min, 2);
+}
+
+TEST(Importer, AnUndecomposedVmapIsRefusedWithTheWayOut) {
+  std::string json = pt2::test_program_json();
+  replace(json, "torch.ops.aten.add.Tensor", "torch._functorch.predispatch._add_batch_dim");
+  const Result<Function> function = import_json({}, json);
+  ASSERT_FALSE(function.ok());
+  EXPECT_EQ(function.diag().code, Code::unsupported_op);
+  EXPECT_NE(function.diag().help.find("run_decompositions()"), std::string::npos) << function.diag().help;
+  EXPECT_NE(function.diag().help.find("torch.vmap"), std::string::npos) << function.diag().help;
 }
 
 }  // namespace

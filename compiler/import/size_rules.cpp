@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "compiler/ir/ratio.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -49,64 +50,83 @@ class RuleReader {
   RuleReader(std::string_view text, const SizeOf& size_of) : text_(text), size_of_(size_of) {}
 
   std::optional<Sym> rule() {
-    Sym result = either();
+    const Sym result = whole(either());
     skip_blanks();
     if (!good_ || at_ != text_.size()) return std::nullopt;
     return without_trivial(result, numbers_);
   }
 
  private:
-  Sym either() {
-    Sym left = both();
-    while (good_ && accept_word("or")) left = make_sym(SymOp::logical_or, {left, both()});
+  // --- values are fractions; conditions, and what only takes integers, whole ones ---
+
+  Sym whole(const Ratio& value) {
+    if (value.under != 1) good_ = false;
+    return good_ ? value.over : Sym(0);
+  }
+  Ratio known(const std::optional<Ratio>& value) {
+    if (!value) good_ = false;
+    return value.value_or(Ratio{0});
+  }
+  Ratio joined(SymOp op, const Ratio& left, const Ratio& right) {
+    const Sym a = whole(left), b = whole(right);
+    return {good_ ? make_sym(op, {a, b}) : Sym(0)};
+  }
+
+  Ratio either() {
+    Ratio left = both();
+    while (good_ && accept_word("or")) left = joined(SymOp::logical_or, left, both());
     return left;
   }
-  Sym both() {
-    Sym left = negation();
-    while (good_ && accept_word("and")) left = make_sym(SymOp::logical_and, {left, negation()});
+  Ratio both() {
+    Ratio left = negation();
+    while (good_ && accept_word("and")) left = joined(SymOp::logical_and, left, negation());
     return left;
   }
-  Sym negation() {
-    if (!deeper()) return 0;
-    const Sym result = accept_word("not") ? make_sym(SymOp::logical_not, {negation()}) : comparison();
+  Ratio negation() {
+    if (!deeper()) return {0};
+    const Ratio result = accept_word("not") ? Ratio{make_sym(SymOp::logical_not, {whole(negation())})} : comparison();
     --depth_;
     return result;
   }
 
-  Sym comparison() {
-    Sym left = sum();
-    if (accept("==")) return compared(SymOp::eq, left, sum());
-    if (accept("!=")) return compared(SymOp::ne, left, sum());
-    if (accept("<=")) return compared(SymOp::le, left, sum());
-    if (accept("<")) return compared(SymOp::lt, left, sum());
-    if (accept(">=")) return compared(SymOp::le, sum(), left);
-    if (accept(">")) return compared(SymOp::lt, sum(), left);
+  Ratio comparison() {
+    const Ratio left = sum();
+    if (accept("==")) return comparison_of(SymOp::eq, left, sum());
+    if (accept("!=")) return comparison_of(SymOp::ne, left, sum());
+    if (accept("<=")) return comparison_of(SymOp::le, left, sum());
+    if (accept("<")) return comparison_of(SymOp::lt, left, sum());
+    if (accept(">=")) return comparison_of(SymOp::le, sum(), left);
+    if (accept(">")) return comparison_of(SymOp::lt, sum(), left);
     return left;
   }
-  Sym compared(SymOp op, const Sym& left, const Sym& right) { return good_ ? make_sym(op, {left, right}) : Sym(0); }
+  Ratio comparison_of(SymOp op, const Ratio& left, const Ratio& right) {
+    return {good_ ? compared(op, left, right) : Sym(0)};
+  }
 
-  Sym sum() {
-    Sym left = product();
+  Ratio sum() {
+    Ratio left = product();
     while (good_) {
       if (accept("+")) {
-        left = left + product();
+        left = known(add(left, product()));
       } else if (accept("-")) {
-        left = left - product();
+        left = known(add(left, negate(product())));
       } else {
         break;
       }
     }
     return left;
   }
-  Sym product() {
-    Sym left = atom();
+  Ratio product() {
+    Ratio left = atom();
     while (good_) {
       if (accept("//")) {
-        left = floor_div(left, divisor());
+        left = {floor_div(whole(left), divisor())};
       } else if (accept("%")) {
-        left = sym_mod(left, divisor());
+        left = {sym_mod(whole(left), divisor())};
+      } else if (accept("/")) {
+        left = known(divide(left, atom()));
       } else if (!starts("**") && accept("*")) {
-        left = left * atom();
+        left = known(multiply(left, atom()));
       } else {
         break;
       }
@@ -114,21 +134,26 @@ class RuleReader {
     return left;
   }
   Sym divisor() {
-    Sym value = atom();
+    const Sym value = whole(atom());
     if (value.is(0)) good_ = false;
     return good_ ? value : Sym(1);
   }
 
-  Sym atom() {
-    if (!deeper()) return 0;
-    Sym result = 0;
+  Ratio atom() {
+    if (!deeper()) return {0};
+    Ratio result{0};
     if (accept("-")) {
-      result = atom() * Sym(-1);
+      result = negate(atom());
     } else if (accept("(")) {
-      result = either();
-      expect(")");
+      result = inside();
     } else if (accept("L[")) {
-      result = input();
+      result = {input()};
+    } else if (accept("torch.sym_float(")) {
+      result = inside();
+    } else if (accept("math.ceil(")) {
+      result = {ceil(inside())};
+    } else if (accept("math.floor(")) {
+      result = {floor(inside())};
     } else if (accept("torch.sym_max(")) {
       result = pair(SymOp::max);
     } else if (accept("torch.sym_min(")) {
@@ -139,12 +164,15 @@ class RuleReader {
     --depth_;
     return result;
   }
-  Sym pair(SymOp op) {
-    const Sym left = either();
-    expect(",");
-    const Sym right = either();
+  Ratio inside() {
+    const Ratio result = either();
     expect(")");
-    return good_ ? make_sym(op, {left, right}) : Sym(0);
+    return result;
+  }
+  Ratio pair(SymOp op) {
+    const Ratio left = either();
+    expect(",");
+    return joined(op, left, inside());
   }
 
   // What follows "L[": 'x'].size()[0]
@@ -192,12 +220,14 @@ class RuleReader {
     return std::string(text_.substr(start, at_ - start));
   }
 
-  Sym number() {
-    if (accept_word("True")) return 1;
-    if (accept_word("False")) return 0;
+  Ratio number() {
+    if (accept_word("True")) return {1};
+    if (accept_word("False")) return {0};
+    const size_t start = (skip_blanks(), at_);
     const int64_t value = integer();
-    if (starts(".")) good_ = false;
-    return value;
+    if (!good_ || at_ >= text_.size() || text_[at_] != '.') return {value};
+    for (++at_; at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]));) ++at_;
+    return known(read_decimal(text_.substr(start, at_ - start)));
   }
   int64_t integer() {
     skip_blanks();

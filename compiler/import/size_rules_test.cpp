@@ -32,6 +32,21 @@ TEST(SizeRules, ConditionsOnSizesAreRead) {
   EXPECT_EQ(read("L['x'].size()[0]*L['x'].size()[1] <= 1000"), "le(s0*s1, 1000)");
 }
 
+TEST(SizeRules, FractionsAreMultipliedOut) {
+  EXPECT_EQ(read("L['x'].size()[0] / 3 <= 4"), "le(s0, 12)");
+  EXPECT_EQ(read("L['x'].size()[0] / 2 == L['x'].size()[1] / 3"), "eq(2*s1, 3*s0)");
+  EXPECT_EQ(read("1.5*L['x'].size()[0] > 7.5"), "lt(15, 3*s0)");
+  EXPECT_EQ(read("math.ceil(((torch.sym_float(L['x'].size()[1])) / 2.0)) >= 3"),
+            read("(0 - (0 - L['x'].size()[1]) // 2) >= 3"));
+  EXPECT_EQ(read("math.floor(L['x'].size()[1] / -4) == -2"), read("(0 - L['x'].size()[1]) // 4 == -2"));
+  // What doubles round, or divide by a size, stays a note.
+  EXPECT_EQ(read("L['x'].size()[0] / 3 + 1 == 2"), "unread");
+  EXPECT_EQ(read("L['x'].size()[0] / L['x'].size()[1] == 2"), "unread");
+  EXPECT_EQ(read("L['x'].size()[0] * 0.1 <= 4"), "unread");
+  EXPECT_EQ(read("L['x'].size()[0] / 0 == 4"), "unread");
+  EXPECT_EQ(read("(L['x'].size()[0] / 2) % 2 == 0"), "unread");
+}
+
 TEST(SizeRules, InputsAreNamedByTheirPath) {
   EXPECT_EQ(read("L['x'].size()[1] == L['D']['pair'].left.size()[2]"), read("L['x'].size()[1] == 4"));
 }
@@ -60,8 +75,8 @@ TEST(SizeRules, RulesThatKeepMoreOutStay) {
 
 TEST(SizeRules, OtherTextIsNoRule) {
   for (const char* text :
-       {"", "L", "L['x'", "L['x']", "L['x'].size()[7] == 1", "L['y'].size()[0] == 1", "L['x'].size()[0] / 2 == 1",
-        "L['x'].size()[0] == 1.5", "L['x'].size()[0] ** 2 == 4", "L['x'].size()[0] // 0 == 4", "f(3) == 3",
+       {"", "L", "L['x'", "L['x']", "L['x'].size()[7] == 1", "L['y'].size()[0] == 1", "L['x'].size()[0] / == 1",
+        "L['x'].size()[0] == 1.5.2", "L['x'].size()[0] ** 2 == 4", "L['x'].size()[0] // 0 == 4", "f(3) == 3",
         "L['x'].size()[0] == 99999999999999999999", "L['x'].dtype == 3", "(L['x'].size()[0] == 3"})
     EXPECT_EQ(read(text), "unread") << text;
   EXPECT_EQ(read(std::string(5000, '(') + "1"), "unread");

@@ -201,7 +201,7 @@ void Graph::remove_uses(Node* node, const Arg& arg) {
 }
 
 Node* Graph::add_node(const OpDef& op, std::vector<Arg> args, size_t num_results, Node* before, std::string_view name) {
-  if (num_nodes() >= limits().nodes) fail(over_limit(&Limits::nodes, "the program has too many nodes"));
+  if (num_nodes() >= limits().nodes) fail(over_limit(&Limits::nodes, "a graph has too many nodes"));
   auto owned = std::make_unique<Node>();
   Node* node = owned.get();
   node->op = &op;

@@ -68,15 +68,21 @@ TEST(Sym, SreprOfTorchIsRead) {
                  "ExprCondPair(Integer(0), true))"),
             "where(eq(1, u0), 1, 0)");
   EXPECT_EQ(read("FloorDiv(Add(Symbol('s0'), Integer(1)), Integer(2))"), "floordiv(s0 + 1, 2)");
-  EXPECT_EQ(read("CeilToInt(FloatTrueDiv(ToFloat(Symbol('s0')), Float('-2.0', precision=53)))"),
-            read("Mul(Integer(-1), FloorDiv(Mul(Integer(-1), Symbol('s0')), Integer(-2)))"));
+  EXPECT_EQ(read("CeilToInt(FloatTrueDiv(ToFloat(Symbol('s0')), Float('-2.0', precision=53)))"), "-1*floordiv(s0, 2)");
+  EXPECT_EQ(read("CeilToInt(FloatTrueDiv(Add(IntTrueDiv(Mul(Integer(-1), Symbol('s0')), Integer(2)), "
+                 "Mul(Float('-0.5', precision=53), Symbol('s0'))), Float('-1.0', precision=53)))"),
+            "s0");
+  EXPECT_EQ(read("FloorToInt(IntTrueDiv(Symbol('s0'), Symbol('s1')))"), "floordiv(s0, s1)");
   EXPECT_EQ(read("FloorToInt(IntTrueDiv(Symbol('s0'), Integer(3)))"), "floordiv(s0, 3)");
   EXPECT_EQ(read("CeilToInt(ToFloat(Symbol('s0')))"), "s0");
 }
 
 TEST(Sym, HostileTextIsRefused) {
-  for (const char* wrong : {"Float('0.5', precision=53)", "Float('1.0e5')", "Float('')",
-                            "CeilToInt(FloatTrueDiv(Integer(1)))", "CeilToInt(FloatTrueDiv(Integer(1), Integer(0)))"})
+  for (const char* wrong :
+       {"Float('0.5', precision=53)", "Float('1.0e5')", "Float('')", "CeilToInt(FloatTrueDiv(Integer(1)))",
+        "CeilToInt(IntTrueDiv(Integer(1), Integer(2), Integer(3)))",
+        "CeilToInt(Add(IntTrueDiv(Symbol('s0'), Integer(3)), Integer(1)))",
+        "CeilToInt(Mul(Float('0.1'), Symbol('s0')))", "CeilToInt(FloatTrueDiv(Integer(1), Integer(0)))"})
     EXPECT_FALSE(parse_srepr(wrong).ok()) << wrong;
   EXPECT_FALSE(parse_srepr("Pow(Integer(9), Integer(9999999))").ok());
   EXPECT_FALSE(parse_srepr("__import__('os')").ok());

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "compiler/ir/ratio.h"
 #include "compiler/ir/sym.h"
 #include "compiler/support/failure.h"
 
@@ -259,35 +260,59 @@ const SreprFunction kSrepr[] = {
     {"TruncToInt", 1, [](Reader&, const std::vector<Sym>& a) { return a[0]; }},
 };
 
-// Float('-2.0', precision=53): the whole number it is.
-Sym read_float(Reader& r) {
-  const std::string digits = r.quoted();
-  const char* end = digits.data() + digits.size();
-  int64_t value = 0;
-  const auto [stop, error] = std::from_chars(digits.data(), end, value);
-  if (error != std::errc() ||
-      (stop != end && (*stop != '.' || std::any_of(stop + 1, end, [](char c) { return c != '0'; }))))
-    r.error("a whole number");
+// What follows "Float(": '-1.5', precision=53)
+Ratio read_float(Reader& r) {
+  const std::optional<Ratio> value = read_decimal(r.quoted());
+  if (!value) r.error("a number with few digits");
   while (r.accept(',')) {
     r.name();
     r.expect('=');
     r.number();
   }
   r.expect(')');
-  return value;
+  return *value;
 }
 
-// What follows "CeilToInt(" or "FloorToInt(": a quotient is the only fraction that sizes give.
+// A number that may be a fraction.
+Ratio read_ratio(Reader& r) {
+  Reader::Depth depth(r);
+  if (r.accept_text("Float(")) return read_float(r);
+  if (r.accept_text("ToFloat(")) {
+    const Ratio value = read_ratio(r);
+    r.expect(')');
+    return value;
+  }
+  const bool sum = r.accept_text("Add("), product = !sum && r.accept_text("Mul(");
+  if (!sum && !product && !r.accept_text("FloatTrueDiv(") && !r.accept_text("IntTrueDiv(")) return {read_srepr(r)};
+  std::optional<Ratio> result = read_ratio(r);
+  int count = 1;
+  for (; r.accept(','); ++count) {
+    const Ratio next = read_ratio(r);
+    result = sum ? add(*result, next) : product ? multiply(*result, next) : divide(*result, next);
+    if (!result) r.error("fractions that doubles hold exactly");
+  }
+  if (!sum && !product && count != 2) r.error("a quotient of two numbers");
+  r.expect(')');
+  return *result;
+}
+
+// What follows "CeilToInt(" or "FloorToInt(". Here, and only here, an integer may be divided by another that varies.
 Sym read_rounded(Reader& r, bool up) {
   if (!r.accept_text("FloatTrueDiv(") && !r.accept_text("IntTrueDiv(")) {
-    const Sym whole = read_srepr(r);
+    const Ratio value = read_ratio(r);
     r.expect(')');
-    return whole;
+    return up ? ceil(value) : floor(value);
   }
-  const std::vector<Sym> args = read_arguments(r);
+  const Ratio a = read_ratio(r);
+  r.expect(',');
+  const Ratio b = read_ratio(r);
   r.expect(')');
-  if (args.size() != 2) r.error("a quotient of two numbers");
-  return up ? floor_div(args[0] * Sym(-1), args[1]) * Sym(-1) : floor_div(args[0], args[1]);
+  r.expect(')');
+  if (a.under == 1 && b.under == 1 && !b.over.is_const())
+    return up ? floor_div(a.over * Sym(-1), b.over) * Sym(-1) : floor_div(a.over, b.over);
+  const std::optional<Ratio> quotient = divide(a, b);
+  if (!quotient) r.error("fractions that doubles hold exactly");
+  return up ? ceil(*quotient) : floor(*quotient);
 }
 
 Sym read_srepr(Reader& r) {
@@ -318,7 +343,11 @@ Sym read_srepr(Reader& r) {
     return Sym::symbol(symbol);
   }
   if (name == "Piecewise") return read_piecewise(r);
-  if (name == "Float") return read_float(r);
+  if (name == "Float") {
+    const Ratio value = read_float(r);
+    if (value.under != 1) r.error("a whole number");
+    return value.over;
+  }
   if (name == "CeilToInt" || name == "FloorToInt") return read_rounded(r, name == "CeilToInt");
   for (const SreprFunction& f : kSrepr) {
     if (name != f.name) continue;

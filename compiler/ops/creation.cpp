@@ -1,6 +1,7 @@
 // Tensors made from numbers, and casts.
 #include <cmath>
 
+#include "compiler/ir/ratio.h"
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 
@@ -100,11 +101,47 @@ Sym integer_of(const Arg& arg) {
   reject("arange: an argument is not a number");
 }
 
+// A number as a fraction of sizes: a literal, or what Python's arithmetic makes of sizes.
+std::optional<Ratio> ratio_of_arg(const Arg& arg, int depth = 0) {
+  if (const auto value = literal(arg); value && is_float_number(arg)) return ratio_of(*value);
+  if (!is_float_number(arg)) return Ratio{integer_of(arg)};
+  const Node* node = arg.is<Value*>() ? arg.as<Value*>()->producer : nullptr;
+  if (!node || depth == 16) return std::nullopt;
+  std::vector<Ratio> operands;
+  for (const Arg& operand : node->args()) {
+    if (!is_number(operand)) return std::nullopt;
+    const std::optional<Ratio> ratio = ratio_of_arg(operand, depth + 1);
+    if (!ratio) return std::nullopt;
+    operands.push_back(*ratio);
+  }
+  if (operands.size() == 1) {
+    if (node->is("executorch_prim.sym_float.Scalar")) return operands[0];
+    if (node->is("executorch_prim.neg.Scalar")) return negate(operands[0]);
+  }
+  if (operands.size() != 2) return std::nullopt;
+  if (node->is("executorch_prim.add.Scalar")) return add(operands[0], operands[1]);
+  if (node->is("executorch_prim.sub.Scalar")) return add(operands[0], negate(operands[1]));
+  if (node->is("executorch_prim.mul.Scalar")) return multiply(operands[0], operands[1]);
+  if (node->is("executorch_prim.truediv.Scalar")) return divide(operands[0], operands[1]);
+  return std::nullopt;
+}
+
+// Of a range with floating numbers, some of them sizes. Where the elements are integers, so are start, end and step.
+Sym fraction_length(const RangeArgs& r, bool floating) {
+  const auto start = ratio_of_arg(r.start), end = ratio_of_arg(r.end), step = ratio_of_arg(r.step);
+  const auto distance = start && end ? add(*end, negate(*start)) : std::nullopt;
+  const auto length = distance && step ? divide(*distance, *step) : std::nullopt;
+  if (!length) reject("arange: the number of steps is no fraction of sizes");
+  require(floating || (start->under == 1 && end->under == 1 && step->under == 1),
+          "arange of integers with bounds or a step that are none");
+  return ceil(*length);
+}
+
 // ceil((end - start) / step)
-Sym range_length(const RangeArgs& r) {
+Sym range_length(const RangeArgs& r, bool floating) {
   if (is_float_number(r.start) || is_float_number(r.end) || is_float_number(r.step)) {
     const auto start = literal(r.start), end = literal(r.end), step = literal(r.step);
-    if (!start || !end || !step) reject("arange with a floating-point bound computed at run time is not supported");
+    if (!start || !end || !step) return fraction_length(r, floating);
     const double length = std::ceil((*end - *start) / *step);
     if (!(length >= 0 && length < 4e18)) reject("arange: the bounds do not fit the step");
     return Sym(static_cast<int64_t>(length));
@@ -120,7 +157,8 @@ Sym range_length(const RangeArgs& r) {
 void infer_arange(Node& node) {
   const RangeArgs r = range_args(node);
   const bool floating = is_float_number(r.start) || is_float_number(r.end) || is_float_number(r.step);
-  set_result(node, node.dtype("dtype").value_or(floating ? DType::f32 : DType::i64), {range_length(r)});
+  const DType dtype = node.dtype("dtype").value_or(floating ? DType::f32 : DType::i64);
+  set_result(node, dtype, {range_length(r, is_floating(dtype))});
 }
 Results decompose_arange(Builder& b, Node& node) {
   const RangeArgs r = range_args(node);

@@ -97,6 +97,34 @@ Results decompose_multi_margin(Builder& b, Node& node) {
   return {reduced(c, node, single ? b.reshape(loss, {}) : loss)};
 }
 
+// Targets of a row are its labels before the first -1. The sum over targets t and other classes i of
+// max(1 - x[t] + x[i], 0), divided by the number of classes.
+Results decompose_multilabel_margin(Builder& b, Node& node) {
+  Compose c(b);
+  Value *x = node.tensor("self"), *target = node.tensor("target");
+  require(x->rank() == 1 || x->rank() == 2, "multilabel_margin_loss takes a vector or a matrix");
+  require_rank(target, x->rank(), "multilabel_margin_loss: target");
+  for (size_t i = 0; i < x->rank(); ++i)
+    require_equal(target->sizes()[i], x->sizes()[i], "multilabel_margin_loss: target sizes");
+  const bool single = x->rank() == 1;
+  if (single) {
+    x = b.unsqueeze(x, 0);
+    target = b.unsqueeze(target, 0);
+  }
+  const Sym classes = x->sizes()[1];
+  target = b.expand(target, x->sizes());  // sizes that vary are compared when it runs
+  Value* ended = c.compare("gt", c.call("aten.cumsum", {b.cast(c.compare("lt", target, 0), DType::i64), 1}), 0);
+  Value* label = c.where(ended, 0, target, DType::i64);  // [n, t]
+  Value* one_hot = c.compare("eq", b.unsqueeze(label, 2), c.arange(classes, DType::i64));
+  Value* used = b.unsqueeze(c.logical_not(ended), 2);
+  Value* is_target = c.any(c.logical_and(one_hot, used), {1}, true);  // [n, 1, classes]
+  Value* gap = c.add(c.sub(b.unsqueeze(x, 1), b.unsqueeze(b.call("aten.gather", {x, 1, label}), 2)), 1);
+  Value* counts = c.logical_and(used, c.logical_not(is_target));
+  gap = c.where(counts, c.clamp(gap, 0, None{}), 0.0, x->dtype());
+  Value* loss = c.div(c.sum(gap, {1, 2}), classes);
+  return {reduced(c, node, single ? b.reshape(loss, {}) : loss)};
+}
+
 // (target - 1) * max(log1p(-x), -100) - target * max(log(x), -100)
 Results decompose_bce(Builder& b, Node& node) {
   Compose c(b);
@@ -331,6 +359,11 @@ const OpDef kLossRows[] = {
     {"aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
      "reduction=1) -> Tensor",
      nullptr, decompose_multi_margin, nullptr, kPure, Cases("f32[3, 4], i64[3]{=1, 0, 3}, 1, 1.0")},
+    {"aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr,
+     decompose_multilabel_margin, nullptr, kPure,
+     Cases("f32[3, 4], i64[3, 4]{=1, 3, -1, 0, -1, 2, 1, 0, 0, 1, 2, 3}",
+           "f32[2, 3], i64[2, 3]{=2, -1, 0, 0, 0, -1}, 0", "f32[2, 3], i64[2, 3]{=1, 2, -1}, 2",
+           "f32[4], i64[4]{=3, 0, -1, 1}", "f32[4], i64[4]{=3, 0, -1, 1}, 0", "! f32[2, 3], i64[2, 4]{=-1}")},
     {"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_mse, nullptr, kPure,
      Cases("f32[3, 4], f32[3, 4]", "f32[3, 4], f32[3, 4], 2")},
     {"aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", nullptr, decompose_l1, nullptr, kPure,

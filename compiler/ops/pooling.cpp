@@ -58,6 +58,31 @@ void infer_pool(Node& node) {
   if (node.results().size() > 1) set_result(node, 1, DType::i64, sizes);
 }
 
+// Windows at random places: random_samples is [batch or 1, channels, spatial].
+void infer_fractional_pool(Node& node) {
+  const Value *x = node.tensor("self"), *samples = node.tensor("random_samples");
+  const size_t spatial = spatial_of(node);
+  require(x->rank() == spatial + 1 || x->rank() == spatial + 2, "fractional pooling: wrong rank");
+  require(x->dtype() == DType::f32 || x->dtype() == DType::f64, "fractional pooling takes float32 and float64");
+  require(samples->dtype() == x->dtype(), "fractional pooling: the random samples have another dtype than the input");
+  require_rank(samples, 3, "fractional pooling: random samples");
+  const size_t first = x->rank() - spatial;
+  require_equal(samples->sizes()[0], first == 2 ? x->sizes()[0] : Sym(1), "fractional pooling: random samples");
+  require_equal(samples->sizes()[1], x->sizes()[first - 1], "fractional pooling: random samples");
+  require_equal(samples->sizes()[2], static_cast<int64_t>(spatial), "fractional pooling: random samples");
+  const Ints kernel = repeat_to(node.ints("kernel_size"), spatial, "kernel_size");
+  const Ints output = repeat_to(node.ints("output_size"), spatial, "output_size");
+  Sizes sizes = x->sizes();
+  for (size_t i = 0; i < spatial; ++i) {
+    const Sym last = output[i] + kernel[i] - (spatial == 2 ? 1 : 0);  // eager asks for one position more in three
+    if (last.is_const() && sizes[first + i].is_const())
+      require(last.value() <= sizes[first + i].value(), "fractional pooling: the output is too large for the input");
+    sizes[first + i] = output[i];
+  }
+  set_result(node, 0, x->dtype(), sizes);
+  set_result(node, 1, DType::i64, sizes);
+}
+
 // Runs `pool` with a batch dimension and, for one spatial dimension, with a height of 1.
 template <typename F>
 Results as_batched(Builder& b, Value* x, size_t spatial, size_t wanted, F&& pool) {
@@ -339,6 +364,19 @@ const OpDef kPoolingRows[] = {
      "aten::_adaptive_avg_pool2d.out", kPure, Cases("f32[1, 2, 6, 7], [1, 1]")},
     {"aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg,
      "aten::_adaptive_avg_pool3d.out", kNoStock, Cases("f32[1, 2, 4, 5, 6], [2, 2, 4]")},
+    {"aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> "
+     "(Tensor, Tensor)",
+     infer_fractional_pool, nullptr, "aten::fractional_max_pool2d.output", kNoStock,
+     Cases("f32[2, 3, 8, 9], [2, 3], [3, 4], f32[2, 3, 2]{range=0..1}",
+           "f64[3, 7, 6], [2, 2], [1, 5], f64[1, 3, 2]{range=0..1}",
+           "f32[1, 1, 6, 6]{special}, [3, 3], [4, 4], f32[1, 1, 2]{=0, 0.99}",
+           "! f32[1, 1, 6, 6], [3, 3], [5, 5], f32[1, 1, 2]", "! f32[1, 1, 6, 6], [3, 3], [2, 2], f64[1, 1, 2]")},
+    {"aten::fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> "
+     "(Tensor, Tensor)",
+     infer_fractional_pool, nullptr, "aten::fractional_max_pool3d.output", kNoStock,
+     Cases("f32[2, 2, 5, 8, 9], [2, 3, 2], [3, 4, 5], f32[2, 2, 3]{range=0..1}",
+           "f64[2, 4, 7, 6], [2, 2, 2], [2, 3, 4], f64[1, 2, 3]{range=0..1}",
+           "! f64[2, 4, 7, 6], [2, 2, 2], [2, 3, 5], f64[1, 2, 3]")},
     {"aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", infer_adaptive,
      decompose_adaptive_max, nullptr, kPure, Cases("f32[2, 4, 10], [4]")},
     {"aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", infer_adaptive,

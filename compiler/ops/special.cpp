@@ -88,6 +88,13 @@ Results decompose_zeta(Builder& b, Node& node) {
   const DType dtype = float_dtype(promote({node.arg("self"), node.arg("other")}));
   return {b.call("aten.special_zeta", {c.tensor(node.arg("self"), dtype), c.tensor(node.arg("other"), dtype)})};
 }
+Results decompose_polynomial(Builder& b, Node& node) {
+  Compose c(b);
+  const DType dtype = float_dtype(promote({node.arg("x"), node.arg("n")}));
+  std::string_view name = node.op->name();
+  name = name.substr(0, name.rfind('.'));
+  return {b.call(std::string(name) + ".default", {c.tensor(node.arg("x"), dtype), c.tensor(node.arg("n"), dtype)})};
+}
 Results decompose_polygamma(Builder& b, Node& node) { return {b.call("aten.polygamma", {node.arg("n"), self(node)})}; }
 
 }  // namespace
@@ -104,7 +111,42 @@ Results decompose_polygamma(Builder& b, Node& node) { return {b.call("aten.polyg
       __VA_ARGS__                                                                                            \
     }                                                                                                        \
   }
+#define POLYNOMIAL(name, ...)                                                                                          \
+  {"aten::special_" name "(Tensor x, Tensor n) -> Tensor",                                                             \
+   infer_true_divide,                                                                                                  \
+   nullptr,                                                                                                            \
+   "aten::special_" name ".out",                                                                                       \
+   kNoStock,                                                                                                           \
+   {"f64[3, 8]{range=-2..2}, i64[8]{=0, 1, 2, 5, 6, 7, 9, -1}", "f32[3, 4]{range=-1..1}, f32[4]{=0, 1, 3.5, 6}",       \
+    "f64[12]{=0, 1, -1, 0, 1, -1, 0.5, 0.25, inf, -inf, nan, 1}, i64[12]{=11, 11, 11, 12, 12, 12, 30, 9, 2, 3, 4, "    \
+    "1}"}},                                                                                                            \
+      {"aten::special_" name ".x_scalar(Scalar x, Tensor n) -> Tensor",                                                \
+       infer_true_divide,                                                                                              \
+       decompose_polynomial,                                                                                           \
+       nullptr,                                                                                                        \
+       kPure,                                                                                                          \
+       {"0.5, i64[4]{=0, 1, 4, 5}"}},                                                                                  \
+  {                                                                                                                    \
+    "aten::special_" name ".n_scalar(Tensor x, Scalar n) -> Tensor", infer_true_divide, decompose_polynomial, nullptr, \
+        kPure, {"f32[3, 4]{range=-2..2}, 4"}                                                                           \
+  }
 const OpDef kSpecialRows[] = {
+    {"aten::special_airy_ai(Tensor x) -> Tensor", infer_first_argument, nullptr, "aten::special_airy_ai.out", kNoStock,
+     Cases("f32[3, 4]{range=-2..3}", "f64[16]{range=-2..2}", "f64[20]{range=-30..-5.5}", "f64[20]{range=2.2..12}",
+           "f64[6]{=0, inf, -inf, nan, 200, 1e-300}")},
+    POLYNOMIAL("chebyshev_polynomial_t"),
+    POLYNOMIAL("chebyshev_polynomial_u"),
+    POLYNOMIAL("chebyshev_polynomial_v"),
+    POLYNOMIAL("chebyshev_polynomial_w"),
+    POLYNOMIAL("shifted_chebyshev_polynomial_t"),
+    POLYNOMIAL("shifted_chebyshev_polynomial_u"),
+    POLYNOMIAL("shifted_chebyshev_polynomial_v"),
+    POLYNOMIAL("shifted_chebyshev_polynomial_w"),
+    POLYNOMIAL("hermite_polynomial_h"),
+    POLYNOMIAL("hermite_polynomial_he"),
+    POLYNOMIAL("laguerre_polynomial_l"),
+    POLYNOMIAL("legendre_polynomial_p"),
+
     UNARY("digamma", "f32[3, 4]{range=1.1..4.6}"),
     UNARY("lgamma", "f32[3, 4]{range=1.1..4.6}"),
     UNARY("erfinv", "f32[3, 4]{range=-1..1}"),
@@ -167,6 +209,7 @@ const OpDef kSpecialRows[] = {
     {"aten::isreal(Tensor self) -> Tensor", nullptr, decompose_isreal, nullptr, kPure, Cases("f32[3, 4]")},
 };
 #undef UNARY
+#undef POLYNOMIAL
 #undef BINARY
 const size_t kSpecialCount = std::size(kSpecialRows);
 

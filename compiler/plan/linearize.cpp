@@ -335,8 +335,8 @@ void Linearizer::scalar_node(const Node& node) {
   index_[node.result()] = out;
   if (type.kind == TypeKind::real || type.expr.is_const()) return;
   expressions_.back()[type.expr.text()] = out;
-  if (const std::string_view symbol = type.expr.symbol_name(); type.kind == TypeKind::integer && !symbol.empty())
-    check_range(type.expr, fmt::format("{}, a number read from data,", symbol), std::numeric_limits<int64_t>::min());
+  if (type.kind == TypeKind::integer && !type.expr.symbol_name().empty())
+    check_range(type.expr, number_subject(node), std::numeric_limits<int64_t>::min());
 }
 
 void Linearizer::node(const Node& node) {

@@ -54,6 +54,16 @@ void Linearizer::check_range(const Sym& sym, const std::string& subject, int64_t
   if (range.max != kUnbounded) check(compare("le", int_value(sym), literal_int(range.max)), message);
 }
 
+// What a message calls the integer that `node` reads: an input of the method, or a number from inside.
+std::string Linearizer::number_subject(const Node& node) const {
+  const Value* source = node.args().empty() || !node.arg(size_t{0}).is<Value*>() ? nullptr : node.arg(0).as<Value*>();
+  for (size_t i = 0; source && i < graph_.inputs.size(); ++i) {
+    if (graph_.inputs[i].value == source && source->rank() == 0)
+      return fmt::format("input {} ('{}')", i, graph_.inputs[i].name);
+  }
+  return fmt::format("{}, a number read from data,", node.result()->type.expr.symbol_name());
+}
+
 // Ranges of the sizes that are symbols, and the sizes that other sizes determine.
 void Linearizer::check_input_sizes() {
   std::set<std::string, std::less<>> checked;

@@ -73,6 +73,7 @@ class Linearizer {
   void check(int32_t condition, const std::string& message);
   int32_t compare(const char* name, int32_t a, int32_t b);
   void check_range(const Sym& sym, const std::string& subject, int64_t natural_min);
+  std::string number_subject(const Node& node) const;
   void check_input_sizes();
   void assertion(const Node& node);
   void failures();

@@ -9,14 +9,17 @@ namespace {
 
 constexpr LimitRow kTable[] = {
     {"archive-entries", &Limits::archive_entries, "entries of a .pt2 or .npz archive"},
-    {"json-bytes", &Limits::json_bytes, "size of one JSON document in a .pt2"},
-    {"nodes", &Limits::nodes, "nodes of a program, sub-graphs and decompositions included"},
-    {"expanded-bytes", &Limits::expanded_bytes, "stored tensors with gaps or overlaps: bytes beyond those stored"},
-    {"folded-bytes", &Limits::folded_bytes, "growth of the constants by constant folding"},
-    {"folding-bytes", &Limits::folding_bytes, "memory of intermediate results while constants are folded"},
-    {"folding-work", &Limits::folding_work, "multiply-adds, about, that folding constants may take"},
-    {"unpacked-bytes", &Limits::unpacked_bytes, "all arrays of an .npy or .npz, unpacked"},
-    {"arena-bytes", &Limits::arena_bytes, "memory that the methods of a program ask for"},
+    {"json-bytes", &Limits::json_bytes, "one JSON document in a .pt2"},
+    {"nodes", &Limits::nodes, "nodes of one graph, what decompositions add included"},
+    {"expanded-bytes", &Limits::expanded_bytes,
+     "stored tensors with gaps or overlaps, bytes beyond those stored; constants of IR text"},
+    {"folded-bytes", &Limits::folded_bytes,
+     "growth of the constants by constant folding; what is beyond stays unfolded"},
+    {"folding-bytes", &Limits::folding_bytes, "intermediate results and scratch memory while constants are folded"},
+    {"folding-work", &Limits::folding_work, "multiply-adds, about, that folding may take"},
+    {"unpacked-bytes", &Limits::unpacked_bytes, "the arrays of an .npy or .npz"},
+    {"arena-bytes", &Limits::arena_bytes,
+     "memory that the methods of a program ask for together; results while constants are folded"},
     {"instructions", &Limits::instructions, "instructions of one execution"},
 };
 

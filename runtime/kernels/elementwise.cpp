@@ -44,6 +44,10 @@ void write_number(const Operand& number, Lane lane, uint8_t* to) {
     case Lane::f32: put(integer ? static_cast<float>(number.integer) : static_cast<float>(number.real)); break;
     case Lane::f64: put(number.real); break;
     case Lane::i64: put(number.integer); break;
+    case Lane::i8: put(static_cast<int8_t>(number.integer)); break;
+    case Lane::u8: put(static_cast<uint8_t>(number.integer)); break;
+    case Lane::i16: put(static_cast<int16_t>(number.integer)); break;
+    case Lane::i32: put(static_cast<int32_t>(number.integer)); break;
     case Lane::boolean: put(number.real != 0); break;
     case Lane::c64: put(std::complex<float>(static_cast<float>(number.real), 0)); break;
     case Lane::c128: put(std::complex<double>(number.real, 0)); break;
@@ -241,6 +245,27 @@ bool lane_of_dtype(DType dtype, Lane* lane) {
     case DType::c128: *lane = Lane::c128; return true;
     default: *lane = Lane::i64; return is_integral(dtype) && dtype != DType::u64;  // int64 cannot order u64
   }
+}
+
+bool narrow_lane_of_dtype(DType dtype, Lane* lane) {
+  switch (dtype) {
+    case DType::i8: *lane = Lane::i8; return true;
+    case DType::u8: *lane = Lane::u8; return true;
+    case DType::i16: *lane = Lane::i16; return true;
+    case DType::i32: *lane = Lane::i32; return true;
+    default: return false;
+  }
+}
+
+bool all_have_dtype(const Operand* operands, int count, DType dtype) {
+  const int64_t above = int64_t{1} << (8 * dtype_size_bytes(dtype) - (dtype == DType::u8 ? 0 : 1));  // the largest
+  for (int o = 0; o < count; ++o) {
+    const Operand& operand = operands[o];
+    if (operand.tensor ? operand.tensor->dtype != dtype
+                       : operand.integer >= above || operand.integer < (dtype == DType::u8 ? 0 : -above))
+      return false;
+  }
+  return true;
 }
 
 bool broadcast_shape(const Operand* operands, int count, int32_t* sizes, int* rank) {

@@ -1,8 +1,8 @@
 // The elementwise engine: out[i] = f(a[i], b[i], ..) with broadcasting, mixed dtypes and any dim order.
 //
-// Elements are computed in one of a few lanes, whatever the tensors' dtypes: f16, bf16 and f32 in float, all integers
-// in int64 (stores wrap to the width), and so on. A kernel picks a lane per operand and hands over one loop over a
-// chunk. C++17, freestanding.
+// Elements are computed in one of a few lanes, whatever the tensors' dtypes: f16, bf16 and f32 in float, integers in
+// int64 (stores wrap to the width) or, where all tensors have one dtype, in that dtype itself, and so on. A kernel
+// picks a lane per operand and hands over one loop over a chunk. C++17, freestanding.
 #pragma once
 #include <complex>
 
@@ -11,7 +11,7 @@
 namespace wick {
 
 /// The type in which a chunk is computed.
-enum class Lane : uint8_t { f32, f64, i64, boolean, c64, c128 };
+enum class Lane : uint8_t { f32, f64, i64, boolean, c64, c128, i8, u8, i16, i32 };
 
 template <typename T>
 struct LaneOf;
@@ -28,6 +28,22 @@ struct LaneOf<int64_t> {
   static constexpr Lane value = Lane::i64;
 };
 template <>
+struct LaneOf<int8_t> {
+  static constexpr Lane value = Lane::i8;
+};
+template <>
+struct LaneOf<uint8_t> {
+  static constexpr Lane value = Lane::u8;
+};
+template <>
+struct LaneOf<int16_t> {
+  static constexpr Lane value = Lane::i16;
+};
+template <>
+struct LaneOf<int32_t> {
+  static constexpr Lane value = Lane::i32;
+};
+template <>
 struct LaneOf<bool> {
   static constexpr Lane value = Lane::boolean;
 };
@@ -42,6 +58,9 @@ struct LaneOf<std::complex<double>> {
 
 /// The lane in which values of `dtype` are computed. False if there is none (quantized, 8-bit floats, f16 complex).
 bool lane_of_dtype(DType dtype, Lane* lane);
+
+/// The lane that is `dtype` itself, of an integer narrower than 64 bits. False for other dtypes.
+bool narrow_lane_of_dtype(DType dtype, Lane* lane);
 
 constexpr int kMaxOperands = 3;
 constexpr int64_t kChunk = 256;
@@ -81,17 +100,20 @@ void run_elementwise(KernelContext& context, const ElementwiseCall& call);
 /// The broadcast shape of the operands in `sizes` (kMaxRank slots). False if they do not fit.
 bool broadcast_shape(const Operand* operands, int count, int32_t* sizes, int* rank);
 
-/// The loop over one chunk for a function object of type F.
+/// Have all tensors among the operands `dtype`, and does an element of it hold each of the numbers?
+bool all_have_dtype(const Operand* operands, int count, DType dtype);
+
+/// The loop over one chunk for a function object of type F. The copy of it tells the compiler that no store changes it.
 template <typename F, typename Out, typename A>
 void run_chunk1(const void* state, const void* const* inputs, void* out, int64_t count) {
-  const F& f = *static_cast<const F*>(state);
+  const F f = *static_cast<const F*>(state);
   const A* a = static_cast<const A*>(inputs[0]);
   Out* to = static_cast<Out*>(out);
   for (int64_t i = 0; i < count; ++i) to[i] = f(a[i]);
 }
 template <typename F, typename Out, typename A, typename B>
 void run_chunk2(const void* state, const void* const* inputs, void* out, int64_t count) {
-  const F& f = *static_cast<const F*>(state);
+  const F f = *static_cast<const F*>(state);
   const A* a = static_cast<const A*>(inputs[0]);
   const B* b = static_cast<const B*>(inputs[1]);
   Out* to = static_cast<Out*>(out);
@@ -99,7 +121,7 @@ void run_chunk2(const void* state, const void* const* inputs, void* out, int64_t
 }
 template <typename F, typename Out, typename A, typename B, typename C>
 void run_chunk3(const void* state, const void* const* inputs, void* out, int64_t count) {
-  const F& f = *static_cast<const F*>(state);
+  const F f = *static_cast<const F*>(state);
   const A* a = static_cast<const A*>(inputs[0]);
   const B* b = static_cast<const B*>(inputs[1]);
   const C* c = static_cast<const C*>(inputs[2]);

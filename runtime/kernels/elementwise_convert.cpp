@@ -90,6 +90,10 @@ LoadFn load_function(DType dtype, Lane lane) {
     case Lane::f32: return load_to<float>(dtype, true, true, false);
     case Lane::f64: return load_to<double>(dtype, true, true, false);
     case Lane::i64: return load_to<int64_t>(dtype, true, false, false);
+    case Lane::i8: return dtype == DType::i8 ? load<int8_t, int8_t> : nullptr;
+    case Lane::u8: return dtype == DType::u8 ? load<uint8_t, uint8_t> : nullptr;
+    case Lane::i16: return dtype == DType::i16 ? load<int16_t, int16_t> : nullptr;
+    case Lane::i32: return dtype == DType::i32 ? load<int32_t, int32_t> : nullptr;
     case Lane::boolean: return load_to<bool>(dtype, true, true, false);
     case Lane::c64: return load_to<std::complex<float>>(dtype, true, true, true);
     case Lane::c128: return load_to<std::complex<double>>(dtype, true, true, true);
@@ -105,6 +109,10 @@ StoreFn store_function(Lane lane, DType dtype) {
     case Lane::boolean: return store_from<bool>(dtype);
     case Lane::c64: return store_from<std::complex<float>>(dtype);
     case Lane::c128: return store_from<std::complex<double>>(dtype);
+    case Lane::i8:
+    case Lane::u8:
+    case Lane::i16:
+    case Lane::i32: return nullptr;  // out has the lane's dtype
   }
   return nullptr;
 }
@@ -114,7 +122,11 @@ size_t lane_size_bytes(Lane lane) {
     case Lane::f32: return 4;
     case Lane::f64: return 8;
     case Lane::i64: return 8;
+    case Lane::i8:
+    case Lane::u8:
     case Lane::boolean: return 1;
+    case Lane::i16: return 2;
+    case Lane::i32: return 4;
     case Lane::c64: return 8;
     case Lane::c128: return 16;
   }
@@ -126,6 +138,10 @@ bool is_lane_dtype(DType dtype, Lane lane) {
     case Lane::f32: return dtype == DType::f32;
     case Lane::f64: return dtype == DType::f64;
     case Lane::i64: return dtype == DType::i64;
+    case Lane::i8: return dtype == DType::i8;
+    case Lane::u8: return dtype == DType::u8;
+    case Lane::i16: return dtype == DType::i16;
+    case Lane::i32: return dtype == DType::i32;
     case Lane::boolean: return false;  // memory may hold bytes other than 0 and 1
     case Lane::c64: return dtype == DType::c64;
     case Lane::c128: return dtype == DType::c128;

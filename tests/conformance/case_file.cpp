@@ -162,4 +162,16 @@ Result<std::vector<Case>> read_cases(const std::string& folder, const std::strin
   return cases;
 }
 
+Result<std::map<std::string, std::vector<Case>>> first_cases(const std::string& folder, size_t most) {
+  std::map<std::string, std::vector<Case>> out;
+  for (const char* family : kFamilies) {
+    ASSIGN_OR_RETURN(std::vector<Case> cases, read_cases(folder, family));
+    for (Case& test : cases) {
+      std::vector<Case>& list = out[test.op];
+      if (!test.error && list.size() < most) list.push_back(std::move(test));
+    }
+  }
+  return out;
+}
+
 }  // namespace wick::conformance

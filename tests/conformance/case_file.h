@@ -1,5 +1,6 @@
 // Reads tests/fixtures/cases/*.cases.gz: one call of one operator, its arguments and what eager PyTorch returns.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,7 +38,14 @@ struct Case {
   bool shape_only = false;
 };
 
+inline constexpr const char* kFamilies[] = {"pointwise",      "binary",    "movement", "reduction",
+                                            "linear_algebra", "neural",    "indexing", "creation",
+                                            "quantized",      "functions", "opdef"};
+
 /// All cases of a family. Errors: file_io, corrupt_file.
 compiler::Result<std::vector<Case>> read_cases(const std::string& folder, const std::string& family);
+
+/// Of every operator of all families the first `most` cases that eager accepts, by operator.
+compiler::Result<std::map<std::string, std::vector<Case>>> first_cases(const std::string& folder, size_t most);
 
 }  // namespace wick::conformance

@@ -18,8 +18,6 @@ namespace wick::conformance {
 namespace {
 
 constexpr const char* kFolder = "tests/fixtures/cases";
-constexpr const char* kFamilies[] = {"pointwise", "binary",   "movement",  "reduction", "linear_algebra", "neural",
-                                     "indexing",  "creation", "quantized", "functions", "opdef"};
 constexpr size_t kShownPerOperator = 3;
 
 struct Setting {

@@ -72,8 +72,7 @@ TEST(OpDefCases, AreInTheFixtureWithTheSameInputs) {
 
 TEST(OpDefCases, ExistForEveryOperator) {
   std::set<std::string> tested;
-  for (const char* family : {"pointwise", "binary", "movement", "reduction", "linear_algebra", "neural", "indexing",
-                             "creation", "quantized", "functions", "opdef"}) {
+  for (const char* family : kFamilies) {
     const auto cases = read_cases(kFolder, family);
     ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
     for (const Case& test : *cases) tested.insert(test.op);

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "edit/flat_tensor_generated.h"
-#include "edit/program_generated.h"
 #include "schema/header.h"
+#include "tests/fuzz/argument_edit.h"
 
 namespace wick::fuzz {
 namespace {
@@ -207,6 +207,7 @@ void edit_operator(ExecutionPlanT& plan, Random& random) {
 
 void edit_plan(ExecutionPlanT& plan, Random& random) {
   const size_t values = plan.values.size();
+  if (random.one_in(3)) return edit_arguments(plan, random);
   switch (random.below(12)) {
     case 0:
     case 1:
@@ -246,80 +247,19 @@ void edit_data_places(ProgramT& program, Random& random) {
   change(random.one_in(2) ? segment.offset : segment.size, random);
 }
 
-void put(std::vector<uint8_t>& file, size_t at, uint64_t value, size_t size) {
-  for (size_t i = 0; i < size; ++i) file[at + i] = static_cast<uint8_t>(value >> (8 * i));
-}
-
-// Tables with room for a header behind the identifier.
-std::vector<uint8_t> with_header_room(const flatbuffers::FlatBufferBuilder& builder, size_t room) {
-  std::vector<uint8_t> file(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
-  file.insert(file.begin() + schema::kHeaderOffset, room, 0);
-  put(file, 0, schema::read_u32(file.data()) + room, 4);
-  return file;
-}
-
-// The segments follow at a multiple of 128.
-uint64_t append_segments(std::vector<uint8_t>& file, Span<const uint8_t> segments) {
-  file.resize((file.size() + 127) / 128 * 128);
-  const uint64_t base = file.size();
-  file.insert(file.end(), segments.begin(), segments.end());
-  return base;
-}
-
-Span<const uint8_t> rest(Span<const uint8_t> file, uint64_t base, uint64_t size) {
-  base = std::min<uint64_t>(base, file.size());
-  return file.subspan(base, std::min<uint64_t>(size, file.size() - base));
-}
-
-// Has every value and instruction that states a kind its content?
-bool is_complete(const ProgramT& program) {
-  for (const auto& plan : program.execution_plan) {
-    for (const auto& value : plan->values) {
-      if (value->val.type != KernelTypes::NONE && !value->val.value) return false;
-    }
-    for (const auto& chain : plan->chains) {
-      for (const auto& instruction : chain->instructions) {
-        if (instruction->instr_args.type != InstructionArguments::NONE && !instruction->instr_args.value) return false;
-      }
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 std::vector<uint8_t> edit_program(Span<const uint8_t> file, Random& random) {
-  const bool has_header =
-      file.size() >= schema::kHeaderOffset + schema::kProgramHeaderLength &&
-      schema::has_magic(file.data(), file.size(), schema::kHeaderOffset, schema::kProgramHeaderMagic);
-  uint64_t tables = file.size(), base = file.size();
-  if (has_header) {
-    tables = std::min<uint64_t>(tables, schema::read_u64(file.data() + schema::kHeaderOffset + 8));
-    base = schema::read_u64(file.data() + schema::kHeaderOffset + 16);
-    if (base == 0) base = file.size();
-  }
-  flatbuffers::Verifier verifier(file.data(), tables, 64, 100000);
-  if (tables < 8 || !VerifyProgramBuffer(verifier)) return {};
-  const std::unique_ptr<ProgramT> program(UnPackProgram(file.data()));
-  if (!is_complete(*program)) return {};
+  const EditableProgram program = open_program(file);
+  if (!program.tables) return {};
+  auto& plans = program.tables->execution_plan;
   for (size_t count = 1 + random.below(4); count > 0; --count) {
-    if (program->execution_plan.empty() || random.one_in(12))
-      edit_data_places(*program, random);
+    if (plans.empty() || random.one_in(12))
+      edit_data_places(*program.tables, random);
     else
-      edit_plan(*program->execution_plan[random.below(program->execution_plan.size())], random);
+      edit_plan(*plans[random.below(plans.size())], random);
   }
-  flatbuffers::FlatBufferBuilder builder;
-  FinishProgramBuffer(builder, Program::Pack(builder, program.get()));
-  std::vector<uint8_t> out = with_header_room(builder, 32);
-  const uint64_t tables_bytes = out.size();
-  const Span<const uint8_t> segments = rest(file, base, file.size());
-  const uint64_t segment_base = append_segments(out, segments);
-  memcpy(out.data() + schema::kHeaderOffset, schema::kProgramHeaderMagic, 4);
-  put(out, schema::kHeaderOffset + 4, schema::kProgramHeaderLength, 4);
-  put(out, schema::kHeaderOffset + 8, tables_bytes, 8);
-  put(out, schema::kHeaderOffset + 16, segment_base, 8);
-  put(out, schema::kHeaderOffset + 24, segments.size(), 8);
-  return out;
+  return write_program(program);
 }
 
 std::vector<uint8_t> edit_data(Span<const uint8_t> file, Random& random) {

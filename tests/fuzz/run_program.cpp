@@ -1,5 +1,6 @@
 #include "tests/fuzz/run_program.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -7,6 +8,7 @@
 
 #include "runtime/exec/prim_ops.h"
 #include "tests/fuzz/block.h"
+#include "tests/fuzz/random.h"
 #include "wick/method.h"
 #include "wick/portable_kernels.h"
 
@@ -14,14 +16,40 @@ namespace wick::fuzz {
 namespace {
 
 constexpr uint64_t kMaxArenaBytes = 1 << 20;
+constexpr size_t kMaxInputBytes = 1 << 16;
 
-void set_inputs(Method& method, const MethodMeta& meta) {
-  static uint8_t memory[1 << 16];
+enum class Pass { given, awkward, zeros };
+
+// NaN, infinities, numbers beyond any index, in the order that a generator gives.
+void fill_awkward(Span<uint8_t> bytes) {
+  static constexpr uint64_t kWords[] = {0x7ff8000000000000, 0x7ff0000000000000, 0x7fc000007f800000, INT64_MAX,
+                                        0x8000000000000000, UINT64_MAX,         0xff7fffff7f7fffff, 0x7e37e43c8800759c,
+                                        0x0000000100000001, 0x3ff0000000000000, 0x0101010101010101, 0};
+  Random random(1);
+  for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t)) {
+    const uint64_t word = kWords[random.below(std::size(kWords))];
+    memcpy(bytes.data() + at, &word, std::min(sizeof word, bytes.size() - at));
+  }
+}
+
+void fill_input(Span<uint8_t> bytes, Pass pass, Span<const uint8_t> given) {
+  if (bytes.size() == 0) return;
+  if (pass == Pass::awkward) return fill_awkward(bytes);
+  memset(bytes.data(), 0, bytes.size());
+  if (pass == Pass::given && given.size() == bytes.size()) memcpy(bytes.data(), given.data(), bytes.size());
+}
+
+// `memory` is where inputs lie that the method has no memory for, until it has run.
+void set_inputs(Method& method, const MethodMeta& meta, Pass pass, Span<const Span<const uint8_t>> given,
+                std::deque<Block>& memory) {
   for (size_t i = 0; i < meta.num_inputs(); ++i) {
     const ValueMeta value = meta.input_value(i);
-    if (value.tag != Tag::tensor) continue;
-    if (method.input_in_place(i)) continue;
-    if (value.tensor.nbytes > sizeof memory) continue;
+    if (value.tag != Tag::tensor || value.tensor.nbytes > kMaxInputBytes) continue;
+    const Span<const uint8_t> own = i < given.size() ? given[i] : Span<const uint8_t>();
+    if (const Tensor* place = method.input_in_place(i)) {
+      fill_input({static_cast<uint8_t*>(place->data), place->nbytes()}, pass, own);
+      continue;
+    }
     int32_t sizes[kMaxRank];
     int32_t strides[kMaxRank];
     Tensor tensor;
@@ -32,16 +60,18 @@ void set_inputs(Method& method, const MethodMeta& meta) {
     tensor.dim_order = value.tensor.dim_order.data();
     for (size_t d = 0; d < tensor.rank; ++d) sizes[d] = value.tensor.sizes[d];
     if (compute_layout(tensor) != Error::Ok) abort();
-    tensor.data = memory;
+    memory.emplace_back(value.tensor.nbytes);
+    fill_input(memory.back().bytes(), pass, own);
+    tensor.data = memory.back().bytes().data();
     (void)method.set_input(i, tensor);
   }
 }
 
-void run_method(const MethodMeta& meta, Span<const DataMap> data) {
+bool run_method(const MethodMeta& meta, Span<const DataMap> data, Span<const Span<const uint8_t>> inputs) {
   std::deque<Block> blocks;
   std::vector<Span<uint8_t>> arenas;
   for (size_t i = 0; i < meta.num_arenas(); ++i) {
-    if (meta.arena_bytes(i) > kMaxArenaBytes || i > 16) return;
+    if (meta.arena_bytes(i) > kMaxArenaBytes || i > 16) return false;
     blocks.emplace_back(static_cast<size_t>(meta.arena_bytes(i)));
     arenas.push_back(blocks.back().bytes());
   }
@@ -57,22 +87,33 @@ void run_method(const MethodMeta& meta, Span<const DataMap> data) {
   options.text = &text;
   Result<Method> method =
       Method::load(meta, {method_arena.bytes(), {arenas.data(), arenas.size()}, temp.bytes()}, options);
-  for (int i = 0; i < 2 && method.ok(); ++i) {
-    set_inputs(*method, meta);
-    if (method->execute() != Error::Ok) method->last_error().append_to(text);
+  if (!method.ok()) return false;
+  bool any_succeeded = false;
+  for (const Pass pass : {Pass::given, Pass::awkward, Pass::zeros}) {
+    std::deque<Block> memory;
+    set_inputs(*method, meta, pass, inputs, memory);
+    const Error error = method->execute();
+    if (error != Error::Ok) method->last_error().append_to(text);
+    any_succeeded = any_succeeded || error == Error::Ok;
   }
+  return any_succeeded;
 }
 
 }  // namespace
 
-void run_program(Span<const uint8_t> file, const DataMap* data) {
+bool run_program(Span<const uint8_t> file, const DataMap* data, Span<const Span<const uint8_t>> inputs) {
   const Block copy(file);
   char buffer[1024];
   ErrorText text(buffer);
   const Result<Program> program = Program::load(copy.bytes(), {&text});
-  if (!program.ok()) return;
-  for (size_t i = 0; i < program->num_methods() && i < 4; ++i)
-    run_method(program->method(i), data ? Span<const DataMap>(data, 1) : Span<const DataMap>());
+  if (!program.ok()) return false;
+  bool any_succeeded = false;
+  for (size_t i = 0; i < program->num_methods() && i < 4; ++i) {
+    const bool succeeded =
+        run_method(program->method(i), data ? Span<const DataMap>(data, 1) : Span<const DataMap>(), inputs);
+    any_succeeded = any_succeeded || succeeded;
+  }
+  return any_succeeded;
 }
 
 }  // namespace wick::fuzz

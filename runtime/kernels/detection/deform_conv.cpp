@@ -103,7 +103,11 @@ bool read_geometry(KernelContext& context, Span<EValue*> args, Deformed* d) {
     d->dilation[i] = args[static_cast<size_t>(9 + i)]->integer;
     const bool sane = d->stride[i] > 0 && d->padding[i] >= 0 && d->dilation[i] > 0 && d->kernel[i] > 0 &&
                       d->stride[i] < 65536 && d->padding[i] < 65536 && d->dilation[i] < 65536 && d->kernel[i] < 65536;
-    if (!require(context, sane, "deform_conv2d: an argument is out of range")) return false;
+    if (!require(context, sane,
+                 "deform_conv2d: an argument is out of range: wanted stride and dilation in [1, 2^16), padding in [0, "
+                 "2^16), kernel "
+                 "sizes in [1, 2^16)"))
+      return false;
     const int64_t free = input.sizes[2 + i] + 2 * d->padding[i] - d->dilation[i] * (d->kernel[i] - 1) - 1;
     if (!require(context, free >= 0, "deform_conv2d: the window is larger than the image")) return false;
     d->blocks[i] = free / d->stride[i] + 1;
@@ -112,7 +116,9 @@ bool read_geometry(KernelContext& context, Span<EValue*> args, Deformed* d) {
                  d->groups > 0 && d->offset_groups > 0 && d->filters > 0 && d->filters % d->groups == 0 &&
                      d->channels == d->group_channels * d->groups && d->offset_groups <= d->channels &&
                      d->channels % d->offset_groups == 0,
-                 "deform_conv2d: groups do not divide the channels");
+                 "deform_conv2d: the groups do not fit: wanted filters and channels that they divide, and group "
+                 "channels = channels "
+                 "/ groups");
 }
 
 }  // namespace

@@ -33,6 +33,26 @@ TEST(RoiAlign, ABoxThatWouldTakeForEverIsRefused) {
   }
 }
 
+TEST(RoiAlign, SamplesOfABoxMuchLargerThanTheImageAreThoseOfEager) {
+  TestTensor image = make(DType::f64, {1, 1, 2, 2}, {1, 2, 3, 4});
+  TestTensor wide = make(DType::f64, {1, 5}, {0, -1000, -900, 1000.25, 1000});
+  TestTensor long_one = make(DType::f64, {1, 5}, {0, -20000, 0.25, 45000, 1.5});
+  TestTensor one = make_out(DType::f64, {1, 1, 1, 1}), four = make_out(DType::f64, {1, 1, 2, 2});
+  ASSERT_EQ(call("torchvision::roi_align.out", {image, wide, 1.0, 1, 1, -1, false, one}), Error::Ok);
+  EXPECT_TRUE(near(one, {5.62218890555e-06}));
+  ASSERT_EQ(call("torchvision::roi_align.out", {image, wide, 1.0, 2, 2, -1, true, four}), Error::Ok);
+  EXPECT_TRUE(near(four, {8.41263999e-06, 2.15555515519e-05, 0, 0}));
+  ASSERT_EQ(call("torchvision::roi_align.out", {image, long_one, 1.0, 2, 2, -1, true, four}), Error::Ok);
+  EXPECT_TRUE(near(four, {0.0002, 0, 0.000353846154, 0}));
+}
+
+TEST(RoiAlign, MoreThan32SamplesAlongABinAreRefused) {
+  TestTensor image = make(DType::f32, {1, 1, 2, 2}, {1, 2, 3, 4}), out = make_out(DType::f32, {1, 1, 1, 1});
+  TestTensor boxes = make(DType::f32, {1, 5}, {0, 0, 0, 1, 1});
+  EXPECT_EQ(call("torchvision::roi_align.out", {image, boxes, 1.0, 1, 1, 32, false, out}), Error::Ok);
+  EXPECT_EQ(call("torchvision::roi_align.out", {image, boxes, 1.0, 1, 1, 33, false, out}), Error::InvalidArgument);
+}
+
 TEST(RoiPool, BoxesFarOutsideGiveZeros) {
   TestTensor image = make(DType::f32, {1, 1, 2, 2}, {1, 2, 3, 4}), out = make_out(DType::f32, {1, 1, 2, 2}),
              places = make_out(DType::i32, {1, 1, 2, 2});

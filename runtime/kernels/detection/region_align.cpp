@@ -8,7 +8,8 @@ bool check_regions(KernelContext& context, const Tensor& image, const Tensor& bo
                    int64_t columns, Tensor& out, Tensor* extra) {
   if (!require(context, image.rank == 4 && boxes.rank == 2 && boxes.sizes[1] == 5,
                "regions: wanted an image [n, c, h, w] and boxes [k, 5]") ||
-      !require(context, rows > 0 && columns > 0, "regions: the output size must be positive") ||
+      !require(context, rows > 0 && columns > 0,
+               "regions: the output size is out of range: wanted 1 to 65535 rows and columns") ||
       !require_dtype(context, boxes, image.dtype, "regions: image and boxes differ in dtype") ||
       !require_dtype(context, out, image.dtype, "regions: out has another dtype than the image"))
     return false;
@@ -21,6 +22,14 @@ bool check_regions(KernelContext& context, const Tensor& image, const Tensor& bo
 
 namespace {
 
+constexpr int64_t kMaxRatio = 32;         // samples along one side of a bin that a program may ask for
+constexpr int64_t kMaxSamples = 1 << 16;  // and that a box may get by its size
+
+/// Samples [first, last) of a bin.
+struct SampleRange {
+  int64_t first, last;
+};
+
 /// Where the samples of one box lie along one axis.
 template <typename Lane>
 struct Samples {
@@ -30,10 +39,19 @@ struct Samples {
   Lane at(int64_t p, int64_t i) const {
     return start + static_cast<Lane>(p) * bin + (static_cast<Lane>(i) + Lane(0.5)) * bin / static_cast<Lane>(count);
   }
+  /// The samples of bin p that may lie within [-1, limit]: those of a box much larger than the image are mostly
+  /// outside, where they count as 0.
+  SampleRange inside(int64_t p, int64_t limit) const {
+    if (count <= kMaxRatio) return {0, count};
+    const double step = static_cast<double>(bin) / static_cast<double>(count);
+    const double origin = static_cast<double>(start) + static_cast<double>(p) * static_cast<double>(bin);
+    const double slack = 2 + (math::abs(origin) + static_cast<double>(bin)) * 1e-6 / step;  // of rounding in `at`
+    auto clamp = [&](double i) {
+      return i > 0 ? i < static_cast<double>(count) ? static_cast<int64_t>(i) : count : int64_t{0};
+    };
+    return {clamp((-1 - origin) / step - slack), clamp((static_cast<double>(limit) - origin) / step + slack)};
+  }
 };
-
-/// Boxes much larger than any image would take for ever.
-constexpr int64_t kMaxSamples = 1 << 16;
 
 template <typename Lane>
 bool place_samples(KernelContext& context, Lane first, Lane last, int64_t bins, int64_t fixed, Lane least,
@@ -43,10 +61,12 @@ bool place_samples(KernelContext& context, Lane first, Lane last, int64_t bins, 
   out->start = first;
   out->bin = length / static_cast<Lane>(bins);
   out->count = out->grid = fixed;
-  if (fixed >= kMaxSamples) return reject(context, "sampling_ratio is 2^16 or more");
+  if (fixed > kMaxRatio)
+    return reject(context, "sampling_ratio is above 32: wanted at most 32, or 0 to adapt to boxes");
   if (fixed > 0) return true;
   const double wanted = math::ceil(static_cast<double>(length / static_cast<Lane>(bins)));
-  if (!(wanted < static_cast<double>(kMaxSamples))) return reject(context, "a box is too large for adaptive sampling");
+  if (!(wanted < static_cast<double>(kMaxSamples)))
+    return reject(context, "a bin of a box is 2^16 pixels long, or not a number: wanted less to sample it adaptively");
   out->grid = wanted > -static_cast<double>(kMaxSamples) ? static_cast<int64_t>(wanted) : -kMaxSamples;
   out->count = out->grid > 0 ? out->grid : 0;
   return true;
@@ -80,17 +100,14 @@ void align(KernelContext& context, const AlignCall& call, const void* image, con
                        least, &x))
       return;
     const int64_t samples = y.count * x.count;
-    if (samples > 16 * kMaxSamples) {
-      reject(context, "a bin of a box has more than 2^20 samples");
-      return;
-    }
     context.parallel_for(channels * bins, 16, [&](int64_t begin, int64_t end) {
       for (int64_t at = begin; at < end; ++at) {
         const int64_t p = at % bins, channel = call.by_position ? at : at / bins;
         const T* plane = r.plane(index, channel);
+        const SampleRange rows = y.inside(p / call.columns, r.height), columns = x.inside(p % call.columns, r.width);
         Lane sum = 0;
-        for (int64_t i = 0; i < y.count; ++i)
-          for (int64_t j = 0; j < x.count; ++j)
+        for (int64_t i = rows.first; i < rows.last; ++i)
+          for (int64_t j = columns.first; j < columns.last; ++j)
             sum += bilinear_sample<T, Lane>(plane, r.height, r.width, y.at(p / call.columns, i),
                                             x.at(p % call.columns, j));
         const Lane divisor = call.by_position ? static_cast<Lane>(y.grid * x.grid)
@@ -106,16 +123,16 @@ void align(KernelContext& context, const AlignCall& call, const void* image, con
 void run_align(KernelContext& context, const AlignCall& call, Tensor& out, Tensor* map) {
   if (!require(context, call.image.rank == 4, "regions: wanted an image [n, c, h, w] and boxes [k, 5]") ||
       !require(context, call.rows > 0 && call.columns > 0 && call.rows < 65536 && call.columns < 65536,
-               "regions: the output size must be positive"))
+               "regions: the output size is out of range: wanted 1 to 65535 rows and columns"))
     return;
   const int64_t bins = call.rows * call.columns;
   if (!require(context, !call.by_position || call.image.sizes[1] % bins == 0,
-               "regions: the channels are no multiple of the bins"))
+               "regions: the channels are no multiple of the bins: wanted k * rows * columns of them"))
     return;
   const int64_t channels = call.by_position ? call.image.sizes[1] / bins : call.image.sizes[1];
   if (!check_regions(context, call.image, call.boxes, channels, call.rows, call.columns, out, map)) return;
   if (out.numel == 0) return;
-  if (!require(context, call.image.numel > 0, "regions of an image without pixels")) return;
+  if (!require(context, call.image.numel > 0, "regions: the image is empty: wanted pixels")) return;
   const void *image = contiguous_data(context, call.image), *boxes = contiguous_data(context, call.boxes);
   void* target = contiguous_target(context, out);
   void* numbers = map ? contiguous_target(context, *map) : nullptr;
@@ -124,7 +141,7 @@ void run_align(KernelContext& context, const AlignCall& call, Tensor& out, Tenso
     using T = decltype(zero);
     align<T>(context, call, image, boxes, static_cast<T*>(target), static_cast<int32_t*>(numbers));
   });
-  if (!known) return context.fail(Error::InvalidType, "regions of this dtype are not defined");
+  if (!known) return context.fail(Error::InvalidType, "regions of this dtype are not defined: wanted a floating image");
   store_contiguous(context, out, target);
   if (map) store_contiguous(context, *map, numbers);
 }

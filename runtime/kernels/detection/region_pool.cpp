@@ -109,16 +109,16 @@ void run_pool(KernelContext& context, Span<EValue*> args, bool by_position) {
   Tensor &out = *args[5]->tensor, &map = *args[6]->tensor;
   if (!require(context, call.image.rank == 4, "regions: wanted an image [n, c, h, w] and boxes [k, 5]") ||
       !require(context, call.rows > 0 && call.columns > 0 && call.rows < 65536 && call.columns < 65536,
-               "regions: the output size must be positive"))
+               "regions: the output size is out of range: wanted 1 to 65535 rows and columns"))
     return;
   const int64_t bins = call.rows * call.columns;
   if (!require(context, !by_position || call.image.sizes[1] % bins == 0,
-               "regions: the channels are no multiple of the bins"))
+               "regions: the channels are no multiple of the bins: wanted k * rows * columns of them"))
     return;
   const int64_t channels = by_position ? call.image.sizes[1] / bins : call.image.sizes[1];
   if (!check_regions(context, call.image, call.boxes, channels, call.rows, call.columns, out, &map)) return;
   if (out.numel == 0) return;
-  if (!require(context, call.image.numel > 0, "regions of an image without pixels")) return;
+  if (!require(context, call.image.numel > 0, "regions: the image is empty: wanted pixels")) return;
   const void *image = contiguous_data(context, call.image), *boxes = contiguous_data(context, call.boxes);
   void *target = contiguous_target(context, out), *numbers = contiguous_target(context, map);
   if (!image || !boxes || !target || !numbers) return;
@@ -126,7 +126,7 @@ void run_pool(KernelContext& context, Span<EValue*> args, bool by_position) {
     using T = decltype(zero);
     pool<T>(context, call, image, boxes, static_cast<T*>(target), static_cast<int32_t*>(numbers));
   });
-  if (!known) return context.fail(Error::InvalidType, "regions of this dtype are not defined");
+  if (!known) return context.fail(Error::InvalidType, "regions of this dtype are not defined: wanted a floating image");
   store_contiguous(context, out, target);
   store_contiguous(context, map, numbers);
 }

@@ -33,7 +33,7 @@ struct Regions {
   bool image_of(KernelContext& context, int64_t k, int64_t* out) const {
     const Lane at = box(k, 0);
     if (!(at >= 0 && at < static_cast<Lane>(images)))
-      return reject(context, "a box names an image that does not exist");
+      return reject(context, "a box names an image that does not exist: wanted a number in [0, n)");
     *out = static_cast<int64_t>(at);
     return true;
   }

@@ -32,10 +32,12 @@ struct ConvWindow {
   int64_t input_size[3], output_size[3], kernel[3], stride[3], padding[3], dilation[3];
 };
 
-/// One output plane of a depthwise convolution in two dimensions: rows and columns contiguous.
+/// One output plane of a depthwise convolution: rows and columns contiguous. The taps of a third dimension are `planes`
+/// input planes, 0 included.
 struct DepthwisePlane {
-  const float* input;   // [input_size[0], input_size[1]]
-  const float* weight;  // [kernel[0], kernel[1]]
+  const float* input;            // [planes, input_size[0], input_size[1]]
+  const float* weight;           // [planes, kernel[0], kernel[1]]
+  int64_t planes, plane_stride;  // the stride is the input's
   float bias;
   float* output;  // rows [row_begin, row_end) of [.., output_columns] are written
   int64_t row_begin, row_end, output_columns;

@@ -161,15 +161,6 @@ void affine_row(const float* in, float scale, float shift, float* out, int64_t c
   for (; i < count; ++i) out[i] = in[i] * scale + shift;
 }
 
-void max_pool_row(const float* in, int64_t stride, int64_t first, float* out, int64_t* index, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    const float value = in[i * stride];
-    const bool better = value > out[i] || value != value;
-    out[i] = better ? value : out[i];
-    index[i] = better ? first + i * stride : index[i];
-  }
-}
-
 /// Elements 0, 2, 4 .. 2 * kLanes - 2; reads nothing behind the last.
 WICK_HOT_INLINE Vec load_even(const float* p) {
 #if WICK_HOT_LANES == 4
@@ -181,15 +172,52 @@ WICK_HOT_INLINE Vec load_even(const float* p) {
 #endif
 }
 
+typedef int64_t LongVec __attribute__((vector_size(WICK_HOT_LANES * 8)));
+
+/// max_pool_row for strides 1 and 2; returns how many elements it did.
+template <int Stride>
+int64_t max_pool_vectors(const float* in, int64_t first, float* out, int64_t* index, int64_t count) {
+  LongVec candidate;
+  for (int64_t l = 0; l < kLanes; ++l) candidate[l] = first + l * Stride;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const Vec value = Stride == 1 ? load(in + i) : load_even(in + 2 * i), best = load(out + i);
+    const IntVec better = (value > best) | (value != value);
+    store(out + i, select(better, value, best));
+    LongVec at;
+    __builtin_memcpy(&at, index + i, sizeof at);
+    const LongVec wide = __builtin_convertvector(better, LongVec);
+    at = (candidate & wide) | (at & ~wide);
+    __builtin_memcpy(index + i, &at, sizeof at);
+    candidate += kLanes * Stride;
+  }
+  return i;
+}
+
+void max_pool_row(const float* in, int64_t stride, int64_t first, float* out, int64_t* index, int64_t count) {
+  int64_t i = 0;
+  if (stride == 1) i = max_pool_vectors<1>(in, first, out, index, count);
+  if (stride == 2) i = max_pool_vectors<2>(in, first, out, index, count);
+  for (; i < count; ++i) {
+    const float value = in[i * stride];
+    const bool better = value > out[i] || value != value;
+    out[i] = better ? value : out[i];
+    index[i] = better ? first + i * stride : index[i];
+  }
+}
+
 /// One output of a depthwise convolution, taps outside the input skipped.
 WICK_HOT_INLINE float depthwise_edge(const DepthwisePlane& p, int64_t y0, int64_t x0) {
   float sum = 0.0f;
-  for (int64_t ky = 0; ky < p.kernel[0]; ++ky) {
-    const int64_t y = y0 + ky * p.dilation[0];
-    if (y < 0 || y >= p.input_size[0]) continue;
-    for (int64_t kx = 0; kx < p.kernel[1]; ++kx) {
-      const int64_t x = x0 + kx * p.dilation[1];
-      if (x >= 0 && x < p.input_size[1]) sum += p.weight[ky * p.kernel[1] + kx] * p.input[y * p.input_size[1] + x];
+  const float *input = p.input, *weight = p.weight;
+  for (int64_t plane = 0; plane < p.planes; ++plane, input += p.plane_stride, weight += p.kernel[0] * p.kernel[1]) {
+    for (int64_t ky = 0; ky < p.kernel[0]; ++ky) {
+      const int64_t y = y0 + ky * p.dilation[0];
+      if (y < 0 || y >= p.input_size[0]) continue;
+      for (int64_t kx = 0; kx < p.kernel[1]; ++kx) {
+        const int64_t x = x0 + kx * p.dilation[1];
+        if (x >= 0 && x < p.input_size[1]) sum += weight[ky * p.kernel[1] + kx] * input[y * p.input_size[1] + x];
+      }
     }
   }
   return sum + p.bias;
@@ -199,13 +227,16 @@ WICK_HOT_INLINE float depthwise_edge(const DepthwisePlane& p, int64_t y0, int64_
 template <int Step>
 WICK_HOT_INLINE Vec depthwise_inner(const DepthwisePlane& p, int64_t y0, int64_t x0) {
   Vec sum = {};
-  for (int64_t ky = 0; ky < p.kernel[0]; ++ky) {
-    const int64_t y = y0 + ky * p.dilation[0];
-    if (y < 0 || y >= p.input_size[0]) continue;
-    const float* row = p.input + y * p.input_size[1] + x0;
-    for (int64_t kx = 0; kx < p.kernel[1]; ++kx) {
-      const float* at = row + kx * p.dilation[1];
-      sum += splat(p.weight[ky * p.kernel[1] + kx]) * (Step == 1 ? load(at) : load_even(at));
+  const float *input = p.input, *weight = p.weight;
+  for (int64_t plane = 0; plane < p.planes; ++plane, input += p.plane_stride, weight += p.kernel[0] * p.kernel[1]) {
+    for (int64_t ky = 0; ky < p.kernel[0]; ++ky) {
+      const int64_t y = y0 + ky * p.dilation[0];
+      if (y < 0 || y >= p.input_size[0]) continue;
+      const float* row = input + y * p.input_size[1] + x0;
+      for (int64_t kx = 0; kx < p.kernel[1]; ++kx) {
+        const float* at = row + kx * p.dilation[1];
+        sum += splat(weight[ky * p.kernel[1] + kx]) * (Step == 1 ? load(at) : load_even(at));
+      }
     }
   }
   return sum + splat(p.bias);
@@ -239,7 +270,7 @@ constexpr int64_t kPaddedFloats = 2048;
 bool depthwise_narrow(const DepthwisePlane& p) {
   const int64_t step = p.stride[1], slack = kLanes * step;
   const int64_t rows = p.input_size[0] + 2 * p.padding[0], columns = p.input_size[1] + 2 * p.padding[1] + slack;
-  if (step > 2 || p.output_columns >= 2 * kLanes || rows > kPaddedFloats || columns > kPaddedFloats || rows * columns > kPaddedFloats)
+  if (p.planes != 1 || step > 2 || p.output_columns >= 2 * kLanes || rows > kPaddedFloats || columns > kPaddedFloats || rows * columns > kPaddedFloats)
     return false;
   float copy[kPaddedFloats];
   for (int64_t i = 0; i < rows * columns; ++i) copy[i] = 0.0f;

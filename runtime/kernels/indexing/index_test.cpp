@@ -386,5 +386,29 @@ TEST(IndexFill, WritesOneValue) {
   }
 }
 
+TEST(IndexSelect, PicksRowsAlongEveryDimOfEveryElementSize) {
+  for (const DType dtype : {DType::i8, DType::i16, DType::f32, DType::i64}) {
+    for (const std::vector<uint8_t>& order : {std::vector<uint8_t>{0, 1, 2}, std::vector<uint8_t>{2, 0, 1}}) {
+      std::vector<double> x(60);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
+      TestTensor a = make(dtype, {3, 4, 5}, x, order), index = make_ints(DType::i64, {4}, {2, 0, 0, 1});
+      for (int dim = 0; dim < 3; ++dim) {
+        std::vector<int32_t> sizes = {3, 4, 5};
+        sizes[static_cast<size_t>(dim)] = 4;
+        TestTensor out = make_out(dtype, sizes);
+        ASSERT_EQ(call("aten::index_select.out", {a, dim, index, out}), Error::Ok);
+        const int picks[] = {2, 0, 0, 1};
+        std::vector<double> expected;
+        for (int i = 0; i < sizes[0]; ++i)
+          for (int j = 0; j < sizes[1]; ++j)
+            for (int k = 0; k < sizes[2]; ++k)
+              expected.push_back((dim == 0 ? picks[i] : i) * 20 + (dim == 1 ? picks[j] : j) * 5 +
+                                 (dim == 2 ? picks[k] : k));
+        EXPECT_TRUE(equals(out, expected)) << dtype_name(dtype) << " dim " << dim;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wick::test

@@ -1,6 +1,7 @@
 // Whole rows by number: embedding, index_select, index_copy, index_add, index_fill.
 #include <string.h>
 
+#include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/indexing/accumulate.h"
 #include "runtime/kernels/movement/arguments.h"
 #include "runtime/kernels/movement/convert.h"
@@ -35,6 +36,29 @@ View row_of(const View& view, int dim, int64_t i, size_t element_size) {
   row.sizes[dim] = 1;
   row.advance(i * row.strides[dim], element_size);
   return row;
+}
+
+/// Row-major [outer, size, inner] to [outer, count, inner]: the listed rows of each outer part, one after another.
+void select_rows(KernelContext& context, DType dtype, const uint8_t* src, int64_t outer, int64_t size, int64_t inner,
+                 const int64_t* rows, int64_t count, uint8_t* dst) {
+  const int64_t row_bytes = inner * static_cast<int64_t>(dtype_size_bytes(dtype));
+  if (inner > 1) {
+    return context.parallel_for(outer * count, 16384 / inner + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        memcpy(dst + i * row_bytes, src + (i / count * size + rows[i % count]) * row_bytes,
+               static_cast<size_t>(row_bytes));
+    });
+  }
+  dispatch_size(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    context.parallel_for(outer, 16384 / count + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        const T* from = reinterpret_cast<const T*>(src) + o * size;
+        T* to = reinterpret_cast<T*>(dst) + o * count;
+        for (int64_t i = 0; i < count; ++i) to[i] = from[rows[i]];
+      }
+    });
+  });
 }
 
 /// A scalar counts as one dimension of size 1.
@@ -99,6 +123,11 @@ void index_select_out(KernelContext& context, Span<EValue*> args) {
   if (!resize_out(context, out, shape.sizes, result_rank) || out.numel == 0) return;
   const View dst = at_least_1d(view_of(out));
   const int64_t each = static_cast<int64_t>(out.numel) / count;
+  int64_t outer = 1;
+  for (int d = 0; d < dim; ++d) outer *= src.sizes[d];
+  if (is_contiguous(self) && is_contiguous(out)) {
+    return select_rows(context, dtype, src.data, outer, src.sizes[dim], each / outer, rows, count, dst.data);
+  }
   context.parallel_for(count, 16384 / each + 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       copy_view(context, element_size, row_of(dst, dim, i, element_size), row_of(src, dim, rows[i], element_size));

@@ -164,7 +164,7 @@ void histc_out(KernelContext& context, Span<EValue*> args) {
     low -= 1;
     high += 1;
   }
-  if (!require(context, math::is_finite(low) && math::is_finite(high), "the range is not finite")) return;
+  if (!require(context, math::is_finite(high - low), "the range from min to max is not finite")) return;
   for (int64_t b = 0; b < bins; ++b) counts[b] = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (!(values[i] >= low && values[i] <= high)) continue;

@@ -452,6 +452,12 @@ TEST(Searchsorted, FollowsEager) {
   }
 }
 
+TEST(Histc, ARangeWiderThanDoubleIsRefused) {
+  TestTensor a = make(DType::f64, {2}, {1e308, -1e308}), out = make_out(DType::f64, {4});
+  EXPECT_EQ(call("aten::histc.out", {a, 4, -1e308, 1e308, out}), Error::InvalidArgument);
+  EXPECT_EQ(call("aten::histc.out", {a, 4, 0, 0, out}), Error::InvalidArgument);
+}
+
 TEST(Histc, CountsBins) {
   {
     TestTensor a = make(DType::f32, {8}, {0, 1, 2, 2.5, 5, -1, 10, NAN});

@@ -19,7 +19,9 @@ void linalg_qr_out(KernelContext& context, Span<EValue*> args) {
   MatrixReader a;
   if (!a.init(context, *args[0]->tensor)) return;
   const bool complete = is_word(*args[1], "complete"), only_r = is_word(*args[1], "r");
-  if (!require(context, complete || only_r || is_word(*args[1], "reduced"), "qr: unknown mode")) return;
+  if (!require(context, complete || only_r || is_word(*args[1], "reduced"),
+               "qr: the mode is unknown: wanted reduced, complete or r"))
+    return;
   const int64_t count = a.rows < a.columns ? a.rows : a.columns, inner = complete ? a.rows : count;
   MatrixWriter q, r;
   double* matrix = context.allocate_temp_array<double>(a.area());
@@ -68,10 +70,12 @@ void householder_product_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& scales = *args[1]->tensor;
   if (!a.init(context, *args[0]->tensor)) return;
   const int64_t count = scales.rank > 0 ? scales.sizes[scales.rank - 1] : 0;
-  if (!require(context,
-               a.rows >= a.columns && count <= a.columns && static_cast<int64_t>(scales.numel) == a.batch * count &&
-                   scales.dtype == a.dtype,
-               "householder_product: sizes do not fit"))
+  if (!require(
+          context,
+          a.rows >= a.columns && count <= a.columns && static_cast<int64_t>(scales.numel) == a.batch * count &&
+              scales.dtype == a.dtype,
+          "householder_product: the factors do not fit: wanted matrices [.., m, n] with m >= n, and at most n factors "
+          "of their dtype for each"))
     return;
   tau.data = contiguous_data(context, scales);
   tau.dtype = a.dtype;

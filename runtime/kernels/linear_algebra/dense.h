@@ -11,6 +11,12 @@ int64_t lu(double* a, int64_t m, int64_t n, bool pivot, int32_t* pivots);
 /// b [n, k] becomes the solution of A x = b, or of transpose(A) x = b.
 void lu_solve(const double* lu, const int32_t* pivots, int64_t n, double* b, int64_t k, bool transposed);
 
+/// The square root of the sum of the squares of x[i * stride], i < count; no square over- or underflows.
+double length(const double* x, int64_t count, int64_t stride);
+/// Multiplies `count` numbers by a power of two that brings the largest magnitude near 1 and returns the exponent that
+/// multiplies back. 0, with nothing changed, if all are zero or one is not finite.
+int scale_to_one(double* x, int64_t count);
+
 /// Which half of a matrix is read, whether its diagonal counts as ones, whether it is meant transposed.
 struct Triangle {
   bool upper = false, unit = false, transposed = false;

@@ -15,7 +15,37 @@ void swap_rows(double* a, int64_t columns, int64_t i, int64_t j) {
   }
 }
 
+/// The exponent of the largest magnitude, within [-1000, 1000]; 0 if that is zero or not finite.
+int largest_exponent(const double* x, int64_t count, int64_t stride) {
+  double largest = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double size = math::abs(x[i * stride]);
+    largest = size > largest || size != size ? size : largest;
+  }
+  if (largest == 0 || !math::is_finite(largest)) return 0;
+  const int exponent = static_cast<int>(math::bits_of(largest) >> 52) - 1023;
+  return exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
+}
+
 }  // namespace
+
+double length(const double* x, int64_t count, int64_t stride) {
+  const int exponent = largest_exponent(x, count, stride);
+  const double factor = math::scale_by_power_of_two(1, -exponent);
+  double square = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double scaled = x[i * stride] * factor;
+    square += scaled * scaled;
+  }
+  return math::scale_by_power_of_two(math::sqrt(square), exponent);
+}
+
+int scale_to_one(double* x, int64_t count) {
+  const int exponent = largest_exponent(x, count, 1);
+  const double factor = math::scale_by_power_of_two(1, -exponent);
+  for (int64_t i = 0; i < count; ++i) x[i] *= factor;
+  return exponent;
+}
 
 int64_t lu(double* a, int64_t m, int64_t n, bool pivot, int32_t* pivots) {
   int64_t info = 0;
@@ -88,11 +118,11 @@ int64_t cholesky(double* a, int64_t n) {
 void householder(double* a, int64_t m, int64_t n, double* tau) {
   const int64_t count = m < n ? m : n;
   for (int64_t k = 0; k < count; ++k) {
-    double below = 0;
-    for (int64_t i = k + 1; i < m; ++i) below += a[i * n + k] * a[i * n + k];
+    bool below = false;
+    for (int64_t i = k + 1; i < m; ++i) below = below || a[i * n + k] != 0;
     tau[k] = 0;
-    if (below == 0) continue;
-    const double alpha = a[k * n + k], length = math::sqrt(alpha * alpha + below), beta = alpha > 0 ? -length : length;
+    if (!below) continue;
+    const double alpha = a[k * n + k], size = length(a + k * n + k, m - k, n), beta = alpha >= 0 ? -size : size;
     tau[k] = (beta - alpha) / beta;
     for (int64_t i = k + 1; i < m; ++i) a[i * n + k] /= alpha - beta;
     a[k * n + k] = beta;

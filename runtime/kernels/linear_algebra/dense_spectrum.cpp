@@ -41,6 +41,7 @@ void swap_columns(double* a, int64_t rows, int64_t columns, int64_t i, int64_t j
 }  // namespace
 
 void eigen_symmetric(double* a, int64_t n, double* values, double* v) {
+  const int exponent = scale_to_one(a, n * n);
   identity(v, n);
   bool moved = true;
   for (int sweep = 0; sweep < kMaxSweeps && moved; ++sweep) {
@@ -63,7 +64,7 @@ void eigen_symmetric(double* a, int64_t n, double* values, double* v) {
       }
     }
   }
-  for (int64_t i = 0; i < n; ++i) values[i] = a[i * n + i];
+  for (int64_t i = 0; i < n; ++i) values[i] = math::scale_by_power_of_two(a[i * n + i], exponent);
   for (int64_t i = 0; i < n; ++i) {
     int64_t least = i;
     for (int64_t j = i + 1; j < n; ++j) least = values[j] < values[least] ? j : least;
@@ -76,6 +77,7 @@ void eigen_symmetric(double* a, int64_t n, double* values, double* v) {
 }
 
 void singular_values(double* a, int64_t m, int64_t n, double* s, double* v) {
+  const int exponent = scale_to_one(a, m * n);
   identity(v, n);
   bool moved = true;
   for (int sweep = 0; sweep < kMaxSweeps && moved; ++sweep) {
@@ -97,11 +99,7 @@ void singular_values(double* a, int64_t m, int64_t n, double* s, double* v) {
       }
     }
   }
-  for (int64_t j = 0; j < n; ++j) {
-    double square = 0;
-    for (int64_t k = 0; k < m; ++k) square += a[k * n + j] * a[k * n + j];
-    s[j] = math::sqrt(square);
-  }
+  for (int64_t j = 0; j < n; ++j) s[j] = length(a + j, m, n);
   for (int64_t i = 0; i < n; ++i) {
     int64_t best = i;
     for (int64_t j = i + 1; j < n; ++j) best = s[j] > s[best] ? j : best;
@@ -118,6 +116,7 @@ void singular_values(double* a, int64_t m, int64_t n, double* s, double* v) {
   int64_t have = 0;
   while (have < n && s[have] > s[0] * 1e-14) ++have;
   complete_basis(a, m, have, n);
+  for (int64_t j = 0; j < n; ++j) s[j] = math::scale_by_power_of_two(s[j], exponent);
 }
 
 void complete_basis(double* q, int64_t m, int64_t have, int64_t want) {

@@ -1,8 +1,9 @@
 // p-norm distances between rows.   Source: aten::_cdist_forward, aten::_pdist_forward.
 #include <type_traits>
 
-#include "common/math/math.h"
+#include "common/math/float_math.h"
 #include "runtime/kernels/dispatch.h"
+#include "runtime/kernels/movement/strided.h"
 #include "wick/kernel.h"
 
 namespace wick {
@@ -14,25 +15,98 @@ bool require(KernelContext& context, bool condition, Error error, const char* me
   return condition;
 }
 
-/// Distance of two rows of `count` elements; sums in double.
-template <typename T>
-double distance(const T* a, int64_t a_step, const T* b, int64_t b_step, int64_t count, double p) {
-  double sum = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const double d = math::abs(static_cast<double>(a[i * a_step]) - static_cast<double>(b[i * b_step]));
-    if (p == 0) {
-      sum += d != 0 ? 1 : 0;
-    } else if (p == 1) {
-      sum += d;
-    } else if (p == 2) {
-      sum += d * d;
-    } else if (p == math::kInfinity) {
-      sum = d > sum || d != d ? d : sum;
-    } else {
-      sum += math::pow(d, p);
-    }
+constexpr int64_t kLanes = 8, kBlock = 64;
+
+float magnitude(float x) { return math::abs_f(x); }
+double magnitude(double x) { return math::abs(x); }
+
+// A norm: fold() takes one difference into a partial result, join() one partial result into another, root() makes a
+// distance of the result.
+struct Sum {
+  template <typename T>
+  static T join(T a, T b) {
+    return a + b;
   }
-  return p == 2 ? math::sqrt(sum) : p == 0 || p == 1 || p == math::kInfinity ? sum : math::pow(sum, 1 / p);
+  static double root(double sum, double) { return sum; }
+};
+struct CountNonzero : Sum {
+  template <typename T>
+  static T fold(T sum, T d, double) {
+    return sum + (d != 0 ? T(1) : T(0));
+  }
+};
+struct SumMagnitudes : Sum {
+  template <typename T>
+  static T fold(T sum, T d, double) {
+    return sum + magnitude(d);
+  }
+};
+struct SumSquares : Sum {
+  template <typename T>
+  static T fold(T sum, T d, double) {
+    return sum + d * d;
+  }
+  static double root(double sum, double) { return math::sqrt(sum); }
+};
+struct SumPowers : Sum {
+  static double fold(double sum, double d, double p) { return sum + math::pow(math::abs(d), p); }
+  static double root(double sum, double p) { return math::pow(sum, 1 / p); }
+};
+struct Maximum {
+  template <typename T>
+  static T join(T a, T b) {
+    return b > a || b != b ? b : a;
+  }
+  template <typename T>
+  static T fold(T top, T d, double) {
+    return join(top, magnitude(d));
+  }
+  static double root(double top, double) { return top; }
+};
+
+/// out[j] = the p-norm distance of the row a and row j of b, j < rows; rows of `count` elements.
+using RowDistances = void (*)(const void* a, const void* b, int64_t rows, int64_t count, double p, void* out);
+
+/// Computes in W: eight partial results over a block, joined in double.
+template <typename W, typename T, typename Norm>
+double row_distance(const T* a, const T* b, int64_t count, double p) {
+  double result = 0;
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    const int64_t end = count - begin < kBlock ? count : begin + kBlock;
+    W part[kLanes] = {};
+    int64_t i = begin;
+    for (; i + kLanes <= end; i += kLanes)
+      for (int64_t l = 0; l < kLanes; ++l)
+        part[l] = Norm::fold(part[l], static_cast<W>(a[i + l]) - static_cast<W>(b[i + l]), p);
+    for (; i < end; ++i) part[0] = Norm::fold(part[0], static_cast<W>(a[i]) - static_cast<W>(b[i]), p);
+    for (int64_t width = kLanes / 2; width > 0; width /= 2)
+      for (int64_t l = 0; l < width; ++l) part[l] = Norm::join(part[l], part[l + width]);
+    result = Norm::join(result, static_cast<double>(part[0]));
+  }
+  return Norm::root(result, p);
+}
+
+template <typename W, typename T, typename Norm>
+void row_distances(const void* a, const void* b, int64_t rows, int64_t count, double p, void* out) {
+  using Float = std::conditional_t<std::is_same<T, double>::value, double, float>;
+  const T *from = static_cast<const T*>(a), *to = static_cast<const T*>(b);
+  for (int64_t j = 0; j < rows; ++j)
+    static_cast<T*>(out)[j] = T(static_cast<Float>(row_distance<W, T, Norm>(from, to + j * count, count, p)));
+}
+
+/// Null if `dtype` is not floating.
+RowDistances row_distances_of(DType dtype, double p) {
+  RowDistances result = nullptr;
+  dispatch_floating(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    using W = std::conditional_t<std::is_same<T, double>::value, double, float>;
+    result = p == 0                 ? row_distances<W, T, CountNonzero>
+             : p == 1               ? row_distances<W, T, SumMagnitudes>
+             : p == 2               ? row_distances<W, T, SumSquares>
+             : p == math::kInfinity ? row_distances<W, T, Maximum>
+                                    : row_distances<double, T, SumPowers>;
+  });
+  return result;
 }
 
 }  // namespace
@@ -59,16 +133,14 @@ void cdist_forward(KernelContext& context, Span<EValue*> args) {
       !require(context, is_contiguous(a) && is_contiguous(b) && is_contiguous(out), Error::NotSupported,
                "cdist: tensors must be row-major"))
     return;
-  const bool known = dispatch_floating(a.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    context.parallel_for(batch * m, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row)
-        for (int64_t j = 0; j < n; ++j)
-          out.as<T>()[row * n + j] = T(static_cast<std::conditional_t<std::is_same<T, double>::value, double, float>>(
-              distance(a.as<T>() + row * k, 1, b.as<T>() + (row / m * n + j) * k, 1, k, p)));
-    });
+  const RowDistances distances = row_distances_of(a.dtype, p);
+  if (!require(context, distances, Error::InvalidType, "cdist of this dtype is not defined")) return;
+  const int64_t element_bytes = static_cast<int64_t>(dtype_size_bytes(a.dtype)), row_bytes = k * element_bytes;
+  context.parallel_for(batch * m, 4096 / (n * k + 1) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row)
+      distances(a.as<const uint8_t>() + row * row_bytes, b.as<const uint8_t>() + row / m * n * row_bytes, n, k, p,
+                out.as<uint8_t>() + row * n * element_bytes);
   });
-  require(context, known, Error::InvalidType, "cdist of this dtype is not defined");
 }
 
 /// Distances of the rows i < j of [n, k], in the order (0, 1), (0, 2) .. (n - 2, n - 1).
@@ -83,15 +155,16 @@ void pdist_forward(KernelContext& context, Span<EValue*> args) {
   const Error error = resize(out, Span<const int32_t>(&size, 1));
   if (!require(context, error == Error::Ok, error, "pdist: out has another shape") || out.numel == 0) return;
   if (!require(context, a.dtype == out.dtype, Error::InvalidType, "pdist: dtypes differ")) return;
-  const bool known = dispatch_floating(a.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    int64_t at = 0;
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = i + 1; j < n; ++j, ++at)
-        out.as<T>()[at] = T(static_cast<std::conditional_t<std::is_same<T, double>::value, double, float>>(distance(
-            a.as<T>() + i * a.strides[0], a.strides[1], a.as<T>() + j * a.strides[0], a.strides[1], a.sizes[1], p)));
-  });
-  require(context, known, Error::InvalidType, "pdist of this dtype is not defined");
+  const RowDistances distances = row_distances_of(a.dtype, p);
+  if (!require(context, distances, Error::InvalidType, "pdist of this dtype is not defined")) return;
+  const auto* rows = static_cast<const uint8_t*>(contiguous_data(context, a));
+  if (!rows) return;
+  const int64_t element_bytes = static_cast<int64_t>(dtype_size_bytes(a.dtype)), row_bytes = a.sizes[1] * element_bytes;
+  uint8_t* to = out.as<uint8_t>();
+  for (int64_t i = 0; i + 1 < n; ++i) {
+    distances(rows + i * row_bytes, rows + (i + 1) * row_bytes, n - i - 1, a.sizes[1], p, to);
+    to += (n - i - 1) * element_bytes;
+  }
 }
 
 }  // namespace kernels

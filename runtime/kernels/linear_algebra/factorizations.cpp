@@ -33,7 +33,10 @@ void linalg_solve_ex_out(KernelContext& context, Span<EValue*> args) {
   MatrixReader a, b;
   if (!a.init_square(context, *args[0]->tensor) || !b.init(context, *args[1]->tensor)) return;
   const bool left = args[2]->boolean;
-  if (!require(context, b.batch == a.batch && (left ? b.rows : b.columns) == a.rows, "solve: sizes do not fit")) return;
+  if (!require(context, b.batch == a.batch && (left ? b.rows : b.columns) == a.rows,
+               "solve: the right side does not fit: wanted [.., n, k], or [.., k, n] from the right, and one for each "
+               "matrix"))
+    return;
   MatrixWriter out, lu, pivots, info;
   if (!out.init(context, *args[4]->tensor, b, b.rows, b.columns) ||
       !lu.init(context, *args[5]->tensor, a, a.rows, a.rows) ||
@@ -84,8 +87,11 @@ void linalg_lu_solve_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& pivots = *args[1]->tensor;
   if (!lu.init_square(context, *args[0]->tensor) || !b.init(context, *args[2]->tensor)) return;
   const bool left = args[3]->boolean, adjoint = args[4]->boolean;
-  if (!require(context, b.batch == lu.batch && (left ? b.rows : b.columns) == lu.rows, "lu_solve: sizes do not fit") ||
-      !require(context, static_cast<int64_t>(pivots.numel) == lu.batch * lu.rows, "lu_solve: pivots do not fit") ||
+  if (!require(context, b.batch == lu.batch && (left ? b.rows : b.columns) == lu.rows,
+               "lu_solve: the right side does not fit: wanted [.., n, k], or [.., k, n] from the right, and one for "
+               "each matrix") ||
+      !require(context, static_cast<int64_t>(pivots.numel) == lu.batch * lu.rows,
+               "lu_solve: the pivots do not fit: wanted n for each matrix") ||
       !require_dtype(context, pivots, DType::i32, "lu_solve: pivots are i32"))
     return;
   const auto* swaps = static_cast<const int32_t*>(contiguous_data(context, pivots));
@@ -94,7 +100,8 @@ void linalg_lu_solve_out(KernelContext& context, Span<EValue*> args) {
   double* right = context.allocate_temp_array<double>(b.area());
   if (!swaps || !matrix || !right || !out.init(context, *args[5]->tensor, b, b.rows, b.columns)) return;
   for (size_t i = 0; i < pivots.numel; ++i) {
-    if (!require(context, swaps[i] >= 1 && swaps[i] <= lu.rows, "lu_solve: a pivot is out of range")) return;
+    if (!require(context, swaps[i] >= 1 && swaps[i] <= lu.rows, "lu_solve: a pivot is out of range: wanted 1 to n"))
+      return;
   }
   for (int64_t i = 0; i < lu.batch; ++i) {
     lu.load(i, matrix);
@@ -109,7 +116,10 @@ void linalg_solve_triangular_out(KernelContext& context, Span<EValue*> args) {
   MatrixReader a, b;
   if (!a.init_square(context, *args[0]->tensor) || !b.init(context, *args[1]->tensor)) return;
   const bool left = args[3]->boolean;
-  if (!require(context, b.batch == a.batch && (left ? b.rows : b.columns) == a.rows, "solve: sizes do not fit")) return;
+  if (!require(context, b.batch == a.batch && (left ? b.rows : b.columns) == a.rows,
+               "solve: the right side does not fit: wanted [.., n, k], or [.., k, n] from the right, and one for each "
+               "matrix"))
+    return;
   MatrixWriter out;
   double* matrix = context.allocate_temp_array<double>(a.area());
   double* right = context.allocate_temp_array<double>(b.area());

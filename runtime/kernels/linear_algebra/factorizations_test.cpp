@@ -46,6 +46,53 @@ TEST(Dense, NotANumberEndsTheRotations) {
   EXPECT_TRUE(std::isnan(values[0]));
 }
 
+/// A matrix of the magnitude of `scale`.
+std::vector<double> scaled_matrix(double scale) {
+  std::vector<double> a = {1, 2, 3, 4, 5, 6};
+  for (double& v : a) v *= scale;
+  return a;
+}
+
+// Values of eager PyTorch for the matrix of scale 1.
+const std::vector<double> kSingular = {9.525518091565104, 0.5143005806586442};
+const std::vector<double> kR = {-5.916079783099616, -7.437357441610946, 0, 0.828078671210825};
+const std::vector<double> kQ = {-0.1690308509457033, 0.8970852271450604,  -0.50709255283711,
+                                0.2760262237369417,  -0.8451542547285166, -0.3450327796711774};
+
+TEST(Factorizations, TheMagnitudeOfAMatrixDoesNotMatter) {
+  for (DType dtype : {DType::f64, DType::f32}) {
+    const double tiny = dtype == DType::f64 ? 0x1p-1000 : 0x1p-120, error = dtype == DType::f64 ? 1e-13 : 1e-6;
+    for (const double scale : {1.0, tiny, 1 / tiny}) {
+      TestTensor a = make(dtype, {3, 2}, scaled_matrix(scale)), u = make_out(dtype, {3, 2}), s = make_out(dtype, {2}),
+                 vh = make_out(dtype, {2, 2}), q = make_out(dtype, {3, 2}), r = make_out(dtype, {2, 2});
+      ASSERT_EQ(call("aten::_linalg_svd.U", {a, false, true, nullptr, u, s, vh}), Error::Ok);
+      ASSERT_EQ(call("aten::linalg_qr.out", {a, "reduced", q, r}), Error::Ok);
+      EXPECT_TRUE(near(s, {kSingular[0] * scale, kSingular[1] * scale}, error));
+      EXPECT_TRUE(near(q, kQ, error));
+      EXPECT_TRUE(near(r, {kR[0] * scale, kR[1] * scale, 0, kR[3] * scale}, error));
+      TestTensor b = make(dtype, {2, 2}, {2 * scale, scale, scale, 3 * scale}), w = make_out(dtype, {2}),
+                 v = make_out(dtype, {2, 2});
+      ASSERT_EQ(call("aten::_linalg_eigh.eigenvalues", {b, "L", true, w, v}), Error::Ok);
+      EXPECT_TRUE(near(w, {1.381966011250105 * scale, 3.618033988749895 * scale}, error));
+    }
+  }
+}
+
+TEST(Dense, SingularValuesOfVeryDifferentSizeAreKept) {
+  std::vector<double> a = {1e-200, 0, 0, 1}, s(2), v(4);
+  dense::singular_values(a.data(), 2, 2, s.data(), v.data());
+  EXPECT_EQ(s[0], 1);
+  EXPECT_NEAR(s[1], 1e-200, 1e-214);
+}
+
+TEST(Factorizations, AColumnThatStartsWithZeroIsReflectedAsInEager) {
+  TestTensor a = make(DType::f64, {2, 2}, {0, 1, 1, 0}), q = make_out(DType::f64, {2, 2}),
+             r = make_out(DType::f64, {2, 2});
+  ASSERT_EQ(call("aten::linalg_qr.out", {a, "reduced", q, r}), Error::Ok);
+  EXPECT_TRUE(near(q, {0, -1, -1, 0}));
+  EXPECT_TRUE(near(r, {-1, 0, 0, -1}));
+}
+
 TEST(Factorizations, ASingularMatrixIsRefusedOnlyIfErrorsAreChecked) {
   TestTensor a = make(DType::f32, {2, 2}, {1, 2, 2, 4}), out = make_out(DType::f32, {2, 2}),
              info = make_out(DType::i32, {});

@@ -15,9 +15,10 @@ struct MatrixReader {
   int64_t batch = 1, rows = 0, columns = 0;
 
   bool init(KernelContext& context, const Tensor& tensor) {
-    if (!require(context, tensor.rank >= 2, "a matrix needs two dimensions")) return false;
+    if (!require(context, tensor.rank >= 2, "a tensor of fewer than two dimensions: wanted matrices [.., m, n]"))
+      return false;
     if (tensor.dtype != DType::f32 && tensor.dtype != DType::f64) {
-      context.fail(Error::InvalidType, "matrices must be f32 or f64");
+      context.fail(Error::InvalidType, "a matrix has another dtype: wanted f32 or f64");
       return false;
     }
     lead = tensor.rank - 2;
@@ -27,16 +28,20 @@ struct MatrixReader {
     constexpr int64_t kMaxBatch = int64_t{1} << 31, kMaxEmpty = int64_t{1} << 16;
     for (int d = 0; d < lead; ++d) {
       sizes[d] = tensor.sizes[d];
-      if (!require(context, sizes[d] == 0 || batch <= kMaxBatch / sizes[d], "too many matrices")) return false;
+      if (!require(context, sizes[d] == 0 || batch <= kMaxBatch / sizes[d],
+                   "a batch of more than 2^31 matrices: wanted fewer"))
+        return false;
       batch *= sizes[d];
     }
-    if (!require(context, rows * columns != 0 || batch <= kMaxEmpty, "too many empty matrices")) return false;
+    if (!require(context, rows * columns != 0 || batch <= kMaxEmpty,
+                 "a batch of more than 2^16 empty matrices: wanted fewer"))
+      return false;
     dtype = tensor.dtype;
     data = contiguous_data(context, tensor);
     return data != nullptr || tensor.numel == 0;
   }
   bool init_square(KernelContext& context, const Tensor& tensor) {
-    return init(context, tensor) && require(context, rows == columns, "a matrix is not square");
+    return init(context, tensor) && require(context, rows == columns, "a matrix is not square: wanted [.., n, n]");
   }
   size_t area() const { return static_cast<size_t>(rows * columns); }
   /// Matrix i as doubles, row-major, or its transpose.

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "common/float16.h"
+#include "common/math/float_math.h"
 
 namespace wick {
 namespace kernels {
@@ -81,11 +82,17 @@ Wide load(const void* src, DType dtype, int64_t stride, int64_t count, WideBuffe
   }
 }
 
-int32_t int32_of(double value) {
-  return value > -2147483649.0 && value < 2147483648.0 ? static_cast<int32_t>(value) : INT32_MIN;
+float magnitude(float value) { return math::abs_f(value); }
+double magnitude(double value) { return math::abs(value); }
+
+// What truncates to the smallest integer, fits or not, gives it without a conversion.
+template <typename Real>
+int32_t int32_of(Real value) {
+  return magnitude(value) < Real(2147483648.0) ? static_cast<int32_t>(value) : INT32_MIN;
 }
-int64_t int64_of(double value) {
-  return value >= -9223372036854775808.0 && value < 9223372036854775808.0 ? static_cast<int64_t>(value) : INT64_MIN;
+template <typename Real>
+int64_t int64_of(Real value) {
+  return magnitude(value) < Real(9223372036854775808.0) ? static_cast<int64_t>(value) : INT64_MIN;
 }
 uint64_t uint64_of(double value) {
   if (value >= 9223372036854775808.0 && value < 18446744073709551616.0) return static_cast<uint64_t>(value);
@@ -194,8 +201,10 @@ template <typename To, typename From>
 To direct(From v) {
   if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
     return direct<To>(static_cast<float>(v));
-  } else if constexpr (std::is_same_v<From, float> && std::is_same_v<To, int32_t>) {
-    return v >= -2147483648.0f && v < 2147483648.0f ? static_cast<int32_t>(v) : INT32_MIN;
+  } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, int64_t>) {
+    return int64_of(v);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return static_cast<To>(int32_of(v));
   } else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
     return To(static_cast<float>(v));
   } else {
@@ -225,10 +234,25 @@ constexpr PackedRow kPacked[] = {
     {DType::f32, DType::f64, convert_packed<float, double>},
     {DType::f64, DType::f32, convert_packed<double, float>},
     {DType::f32, DType::i32, convert_packed<float, int32_t>},
+    {DType::f32, DType::i16, convert_packed<float, int16_t>},
+    {DType::f64, DType::i16, convert_packed<double, int16_t>},
+    {DType::f32, DType::i64, convert_packed<float, int64_t>},
+    {DType::f64, DType::i32, convert_packed<double, int32_t>},
+    {DType::f64, DType::i64, convert_packed<double, int64_t>},
     {DType::i8, DType::f32, convert_packed<int8_t, float>},
     {DType::u8, DType::f32, convert_packed<uint8_t, float>},
+    {DType::i16, DType::f32, convert_packed<int16_t, float>},
     {DType::i32, DType::f32, convert_packed<int32_t, float>},
     {DType::i64, DType::f32, convert_packed<int64_t, float>},
+    {DType::i16, DType::f64, convert_packed<int16_t, double>},
+    {DType::i32, DType::f64, convert_packed<int32_t, double>},
+    {DType::i64, DType::f64, convert_packed<int64_t, double>},
+    {DType::i8, DType::i32, convert_packed<int8_t, int32_t>},
+    {DType::u8, DType::i32, convert_packed<uint8_t, int32_t>},
+    {DType::i16, DType::i32, convert_packed<int16_t, int32_t>},
+    {DType::i32, DType::i8, convert_packed<int32_t, int8_t>},
+    {DType::i32, DType::u8, convert_packed<int32_t, uint8_t>},
+    {DType::i32, DType::i16, convert_packed<int32_t, int16_t>},
     {DType::i8, DType::i64, convert_packed<int8_t, int64_t>},
     {DType::u8, DType::i64, convert_packed<uint8_t, int64_t>},
     {DType::i32, DType::i64, convert_packed<int32_t, int64_t>},
@@ -236,6 +260,7 @@ constexpr PackedRow kPacked[] = {
     {DType::i64, DType::i8, convert_packed<int64_t, int8_t>},
     {DType::i64, DType::u8, convert_packed<int64_t, uint8_t>},
     {DType::boolean, DType::f32, convert_packed_truth<float>},
+    {DType::boolean, DType::i32, convert_packed_truth<int32_t>},
     {DType::boolean, DType::i64, convert_packed_truth<int64_t>},
 };
 
@@ -245,12 +270,36 @@ PackedFn packed_conversion(DType from, DType to) {
   return nullptr;
 }
 
+/// The dtype through which a conversion without a row goes in steps with the same result; `from` if there is none.
+DType intermediate(DType from, DType to) {
+  const auto is_half = [](DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; };
+  const auto is_small = [](DType dtype) { return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16; };
+  if (is_half(from) || (is_half(to) && from != DType::f32)) return DType::f32;
+  return from != DType::i32 && (is_small(from) || is_small(to)) ? DType::i32 : from;
+}
+
+/// False, with nothing written, if no rows lead from one dtype to the other.
+bool convert_packed_elements(void* dst, DType to, const void* src, DType from, int64_t count) {
+  if (const PackedFn fn = packed_conversion(from, to)) return fn(src, dst, count), true;
+  const DType between = intermediate(from, to);
+  const PackedFn first = packed_conversion(from, between);
+  if (!first) return false;
+  float buffer[kChunk];  // f32 or i32
+  for (int64_t i = 0; i < count; i += kChunk) {
+    const int64_t n = count - i < kChunk ? count - i : kChunk;
+    first(static_cast<const uint8_t*>(src) + i * static_cast<int64_t>(dtype_size_bytes(from)), buffer, n);
+    void* target = static_cast<uint8_t*>(dst) + i * static_cast<int64_t>(dtype_size_bytes(to));
+    if (!convert_packed_elements(target, to, buffer, between, n)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void convert_elements(void* dst, DType dst_dtype, int64_t dst_stride, const void* src, DType src_dtype,
                       int64_t src_stride, int64_t count) {
   if (dst_stride == 1 && src_stride == 1 && count >= 8) {
-    if (const PackedFn fn = packed_conversion(src_dtype, dst_dtype)) return fn(src, dst, count);
+    if (convert_packed_elements(dst, dst_dtype, src, src_dtype, count)) return;
   }
   const int64_t dst_step = dst_stride * static_cast<int64_t>(dtype_size_bytes(dst_dtype));
   const int64_t src_step = src_stride * static_cast<int64_t>(dtype_size_bytes(src_dtype));

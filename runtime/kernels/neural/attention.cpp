@@ -1,6 +1,11 @@
 // softmax(q k^T * scale + mask) v for each batch and head, without ever holding the whole matrix of scores: scores come
 // in blocks of keys, the running maximum and sum of each row rescale what was summed so far. A row whose keys are all
-// masked gives 0.   Source: wick::sdpa, ours; meaning of aten::scaled_dot_product_attention with dropout 0.
+// masked, or that has none, gives 0; without columns in the query all scores are 0.
+// A mask is added to the scores (bool: -inf where false), so that a score of NaN or +inf shows through it. is_causal
+// instead drops the scores of later keys, whatever they are. The value of a key of weight 0 still counts as 0 * value,
+// NaN if it is not finite; but under is_causal, blocks of keys that a block of rows cannot see are skipped, as in
+// eager, whose blocks have other sizes.   Source: wick::sdpa, ours; meaning of aten::scaled_dot_product_attention,
+// dropout 0.
 #include <math.h>
 
 #include "common/math/math.h"
@@ -47,7 +52,7 @@ template <typename T>
 void mask_scores(const T* mask, int64_t stride, int64_t count, float* scores) {
   const auto masked = [](T m, float score) {
     if constexpr (sizeof(T) == 1)
-      return m != 0 ? score : -INFINITY;
+      return m != 0 ? score : score - INFINITY;
     else
       return score + m;
   };
@@ -203,7 +208,9 @@ void sdpa(KernelContext& context, Span<EValue*> args) {
       is_contiguous(*a.query) && is_contiguous(*a.key) && is_contiguous(*a.value) && is_contiguous(*a.out);
   if (!require(context, row_major, Error::NotSupported, "attention: query, key, value and out must be row-major"))
     return;
-  a.scale = args[6]->is_none() ? 1.0f / math::sqrt(static_cast<float>(a.width)) : static_cast<float>(args[6]->real);
+  a.scale = a.width == 0         ? 1.0f  // of sums of nothing
+            : args[6]->is_none() ? 1.0f / math::sqrt(static_cast<float>(a.width))
+                                 : static_cast<float>(args[6]->real);
   const HotKernels& kernels = hot(context.isa());
   const int64_t threads = context.num_threads() < 1 ? 1 : context.num_threads();
   // Few heads for each thread: heads in pieces, so that all threads have as much to do.

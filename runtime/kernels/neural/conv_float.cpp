@@ -143,10 +143,29 @@ bool weight_is_row_major(const ConvGeometry& g) {
   return g.in_channels == 1 || g.weight_in_stride == g.taps();
 }
 
+/// One input channel for each output plane. In three dimensions the product shares its packed input among outputs.
+bool is_depthwise(const ConvGeometry& g) {
+  return !g.transposed && g.in_channels == 1 && (g.dims <= 2 || g.out_channels <= 4);
+}
+
 bool is_depthwise_plane(const ConvGeometry& g) {
-  return !g.transposed && g.dims <= 2 && g.in_channels == 1 && weight_is_row_major(g) &&
-         (g.input[2] == 1 || g.input_stride[2] == 1) && (g.input[1] == 1 || g.input_stride[1] == g.input[2]) &&
-         (g.output[2] == 1 || g.output_stride[2] == 1) && (g.output[1] == 1 || g.output_stride[1] == g.output[2]);
+  return is_depthwise(g) && weight_is_row_major(g) && (g.input[2] == 1 || g.input_stride[2] == 1) &&
+         (g.input[1] == 1 || g.input_stride[1] == g.input[2]) && (g.output[2] == 1 || g.output_stride[2] == 1) &&
+         (g.output[1] == 1 || g.output_stride[1] == g.output[2]);
+}
+
+/// Output plane z of one channel: the taps of the first dimension that lie inside the input.
+void depthwise_planes_at(const ConvGeometry& g, int64_t z, const float* input, const float* weight, float* out,
+                         DepthwisePlane* p) {
+  const int64_t z0 = z * g.stride[0] - g.padding[0], step = g.dilation[0];
+  int64_t first = 0, end = g.kernel[0];
+  while (first < end && z0 + first * step < 0) ++first;
+  while (end > first && z0 + (end - 1) * step >= g.input[0]) --end;
+  p->planes = end - first;
+  p->plane_stride = step * g.input_stride[0];
+  p->input = p->planes > 0 ? input + (z0 + first * step) * g.input_stride[0] : input;
+  p->weight = weight + first * g.kernel[1] * g.kernel[2];
+  p->output = out + z * g.output_stride[0];
 }
 
 void convolve_depthwise(KernelContext& context, const ConvGeometry& g, const float* input, const float* weight,
@@ -157,10 +176,10 @@ void convolve_depthwise(KernelContext& context, const ConvGeometry& g, const flo
     for (int64_t item = begin; item < end; ++item) {
       const int64_t image = item / channels, channel = item % channels, group = channel / g.out_channels;
       DepthwisePlane p = {};
-      p.input = input + image * g.input_batch_stride + group * g.input_channel_stride;
-      p.weight = weight + group * g.weight_group_stride() + channel % g.out_channels * g.weight_out_stride;
+      const float* input_channel = input + image * g.input_batch_stride + group * g.input_channel_stride;
+      const float* weights = weight + group * g.weight_group_stride() + channel % g.out_channels * g.weight_out_stride;
+      float* output_channel = out + image * g.output_batch_stride + channel * g.output_channel_stride;
       p.bias = bias ? bias[channel] : 0.0f;
-      p.output = out + image * g.output_batch_stride + channel * g.output_channel_stride;
       p.row_end = g.output[1];
       p.output_columns = g.output[2];
       for (int d = 0; d < 2; ++d) {
@@ -170,7 +189,10 @@ void convolve_depthwise(KernelContext& context, const ConvGeometry& g, const flo
         p.padding[d] = g.padding[d + 1];
         p.dilation[d] = g.dilation[d + 1];
       }
-      kernels.depthwise_plane(p);
+      for (int64_t z = 0; z < g.output[0]; ++z) {
+        depthwise_planes_at(g, z, input_channel, weights, output_channel, &p);
+        kernels.depthwise_plane(p);
+      }
     }
   });
 }
@@ -281,7 +303,7 @@ void convolve_f32(KernelContext& context, const ConvGeometry& g, const float* in
 bool is_convenient(const ConvGeometry& g) {
   int64_t step = 0;
   const bool flat = is_flat(g.output, g.output_stride, &step);
-  if (g.in_channels == 1 && !g.transposed && g.dims <= 2) return is_depthwise_plane(g);
+  if (is_depthwise(g)) return is_depthwise_plane(g);
   if (!flat || (!g.transposed && !weight_is_row_major(g))) return false;
   return is_pointwise(g, &step) || g.input[2] == 1 || g.input_stride[2] == 1;
 }

@@ -98,6 +98,10 @@ bool fill_axis(KernelContext& context, const ResampleRequest& r, int d, int64_t 
     const Real half = (r.filter == Filter::linear_antialias ? Real(1) : Real(2)) * (step >= 1 ? step : Real(1));
     const int64_t wanted = (floor_of(half) + 1) * 2 + 1;
     axis->taps = wanted < in + 1 ? wanted : in + 1;
+    // A scale that fits the sizes gives each input few outputs.
+    if (!require(context, axis->taps <= 16 * (1 + in / out), Error::InvalidArgument,
+                 "upsample: the scale shrinks far more than the sizes do: wanted about output / input"))
+      return false;
   } else {
     axis->taps = r.filter == Filter::linear ? 2 : r.filter == Filter::cubic ? 4 : 1;
   }

@@ -89,12 +89,12 @@ bool accepts_alpha(KernelContext& context, const Operand& a, const Operand& b, c
 
 void add(KernelContext& context, const Operand& a, const Operand& b, const Operand& alpha, Tensor& out) {
   if (accepts_alpha(context, a, b, alpha, false))
-    binary<kAnyReal | kComplex>(context, a, b, out, AddScaled{alpha}, Casting::to_lane);
+    binary<kAnyReal | kComplex | kNarrow>(context, a, b, out, AddScaled{alpha}, Casting::to_lane);
 }
 
 void subtract(KernelContext& context, const Operand& a, const Operand& b, const Operand& alpha, Tensor& out) {
   if (accepts_alpha(context, a, b, alpha, true))
-    binary<kReal | kComplex>(context, a, b, out, SubScaled{alpha}, Casting::to_lane);
+    binary<kReal | kComplex | kNarrow>(context, a, b, out, SubScaled{alpha}, Casting::to_lane);
 }
 
 }  // namespace
@@ -109,8 +109,8 @@ void rsub_scalar_out(KernelContext& context, Args args) {
   subtract(context, operand(args, 1), operand(args, 0), *args[2], out_tensor(args, 3));
 }
 void mul_out(KernelContext& context, Args args) {
-  binary<kAnyReal | kComplex>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2), Multiply{},
-                              Casting::to_lane);
+  binary<kAnyReal | kComplex | kNarrow>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2), Multiply{},
+                                        Casting::to_lane);
 }
 void div_out(KernelContext& context, Args args) {
   float_binary<kFloat | kComplex>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2), Divide{});

@@ -4,10 +4,10 @@
 namespace wick {
 namespace kernels {
 
-#define WICK_COMPARISON(name, lanes, expression)                                        \
-  void name(KernelContext& context, Args args) {                                        \
-    comparison<lanes>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2), \
-                      [](auto a, auto b) { return expression; });                       \
+#define WICK_COMPARISON(name, lanes, expression)                                                  \
+  void name(KernelContext& context, Args args) {                                                  \
+    comparison<lanes | kNarrow>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2), \
+                                [](auto a, auto b) { return expression; });                       \
   }
 WICK_COMPARISON(eq_out, kAnyReal | kComplex, a == b)
 WICK_COMPARISON(ne_out, kAnyReal | kComplex, a != b)
@@ -19,12 +19,12 @@ WICK_COMPARISON(lt_out, kAnyReal, a < b)
 
 // A NaN on either side wins, but in fmax and fmin, where it loses.
 void maximum_out(KernelContext& context, Args args) {
-  binary<kAnyReal>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2), [](auto a, auto b) {
+  binary<kAnyReal | kNarrow>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2), [](auto a, auto b) {
     return a != a ? a : b != b ? b : a < b ? b : a;
   });
 }
 void minimum_out(KernelContext& context, Args args) {
-  binary<kAnyReal>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2), [](auto a, auto b) {
+  binary<kAnyReal | kNarrow>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2), [](auto a, auto b) {
     return a != a ? a : b != b ? b : b < a ? b : a;
   });
 }

@@ -29,7 +29,7 @@ struct DivideTrunc {
   DType dtype = DType::f32;
   int64_t operator()(int64_t a, int64_t b) const {
     if (b == 0) return zero.raise();
-    return b == -1 ? wrap_sub(0, a) : a / b;
+    return b == -1 ? wrap_negate(a) : a / b;
   }
   template <typename T>
   T operator()(T a, T b) const {
@@ -47,7 +47,7 @@ struct DivideFloor {
   ZeroFlag zero;
   int64_t operator()(int64_t a, int64_t b) const {
     if (b == 0) return zero.raise();
-    if (b == -1) return wrap_sub(0, a);
+    if (b == -1) return wrap_negate(a);
     const int64_t quotient = a / b;
     return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
   }

@@ -50,19 +50,19 @@ void logical_not_out(KernelContext& context, Args args) {
 }
 
 void bitwise_and_out(KernelContext& context, Args args) {
-  binary<kBool | kInt>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2),
-                       [](auto a, auto b) { return a & b; });
+  binary<kBool | kInt | kNarrow>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2),
+                                 [](auto a, auto b) { return a & b; });
 }
 void bitwise_or_out(KernelContext& context, Args args) {
-  binary<kBool | kInt>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2),
-                       [](auto a, auto b) { return a | b; });
+  binary<kBool | kInt | kNarrow>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2),
+                                 [](auto a, auto b) { return a | b; });
 }
 void bitwise_xor_out(KernelContext& context, Args args) {
-  binary<kBool | kInt>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2),
-                       [](auto a, auto b) { return a ^ b; });
+  binary<kBool | kInt | kNarrow>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2),
+                                 [](auto a, auto b) { return a ^ b; });
 }
 void bitwise_not_out(KernelContext& context, Args args) {
-  unary<kBool | kInt>(context, operand(args, 0), out_tensor(args, 1), [](auto a) {
+  unary<kBool | kInt | kNarrow>(context, operand(args, 0), out_tensor(args, 1), [](auto a) {
     if constexpr (std::is_same_v<decltype(a), bool>) {
       return !a;
     } else {

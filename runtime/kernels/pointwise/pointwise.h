@@ -20,28 +20,37 @@ inline Operand operand(const Args& args, size_t index) {
 }
 
 template <typename T>
-constexpr bool is_integer_lane = std::is_same_v<T, int64_t>;
+constexpr bool is_integer_lane = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 template <typename T>
 constexpr bool is_complex_lane = std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
 template <typename T>
 constexpr bool is_float_lane = std::is_same_v<T, float> || std::is_same_v<T, double>;
 
-/// Integer arithmetic modulo 2^64.
-inline int64_t wrap_add(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+/// Integer arithmetic modulo 2^bits of T.
+template <typename T>
+using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+template <typename T>
+T wrap_add(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
 }
-inline int64_t wrap_sub(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+template <typename T>
+T wrap_sub(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
 }
-inline int64_t wrap_mul(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+template <typename T>
+T wrap_mul(T a, T b) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+}
+template <typename T>
+T wrap_negate(T a) {
+  return wrap_sub(T(0), a);
 }
 
 /// A number in the lane's type.
 template <typename T>
 T number_as(const Operand& number) {
   if constexpr (is_integer_lane<T>) {
-    return number.integer;
+    return static_cast<T>(number.integer);
   } else if constexpr (std::is_same_v<T, bool>) {
     return number.real != 0;
   } else if constexpr (is_complex_lane<T>) {
@@ -51,12 +60,13 @@ T number_as(const Operand& number) {
   }
 }
 
-/// Lanes a family is defined on, as a mask.
+/// Lanes a family is defined on, as a mask. kNarrow: also the narrow integer lanes, where they give the same values.
 enum : unsigned {
   kBool = 1,
   kInt = 2,
   kFloat = 4,
   kComplex = 8,
+  kNarrow = 16,
   kReal = kInt | kFloat,
   kAnyReal = kBool | kInt | kFloat
 };
@@ -83,8 +93,29 @@ void with_lane(KernelContext& context, Lane lane, F&& fn) {
     case Lane::c128:
       if constexpr ((kLanes & kComplex) != 0) return fn(Complex128{});
       break;
+    default: break;
   }
   context.fail(Error::InvalidType, "the operator is not defined on this dtype");
+}
+
+/// As with_lane() for the lane of `common`, or for its narrow lane if the mask has kNarrow and all operands and `out`
+/// are of that dtype; a null `out` may be of any.
+template <unsigned kLanes, typename F>
+void with_lane_of(KernelContext& context, const Operand* operands, int count, DType common, const Tensor* out, F&& fn) {
+  Lane lane = Lane::boolean;
+  if constexpr ((kLanes & kNarrow) != 0) {
+    if (narrow_lane_of_dtype(common, &lane) && all_have_dtype(operands, count, common) &&
+        (!out || out->dtype == common)) {
+      switch (lane) {
+        case Lane::i8: return fn(int8_t{});
+        case Lane::u8: return fn(uint8_t{});
+        case Lane::i16: return fn(int16_t{});
+        default: return fn(int32_t{});
+      }
+    }
+  }
+  lane_of_dtype(common, &lane);
+  with_lane<kLanes>(context, lane, fn);
 }
 
 /// out = f(a): T -> T in the lane of a's dtype.
@@ -93,7 +124,7 @@ void unary(KernelContext& context, const Operand& a, Tensor& out, const F& f) {
   DType common;
   Lane lane;
   if (!common_lane(context, &a, 1, out, &common, &lane)) return;
-  with_lane<kLanes>(context, lane, [&](auto zero) {
+  with_lane_of<kLanes>(context, &a, 1, common, &out, [&](auto zero) {
     using T = decltype(zero);
     elementwise<T, T>(context, [f](T x) { return static_cast<T>(f(x)); }, {a}, out);
   });
@@ -160,7 +191,7 @@ void binary(KernelContext& context, const Operand& a, const Operand& b, Tensor& 
   DType common;
   Lane lane;
   if (!common_lane(context, both, 2, out, &common, &lane)) return;
-  with_lane<kLanes>(context, lane, [&](auto zero) {
+  with_lane_of<kLanes>(context, both, 2, common, &out, [&](auto zero) {
     using T = decltype(zero);
     elementwise<T, T, T>(
         context, [f](T x, T y) { return static_cast<T>(f(x, y)); }, {a, b}, out,
@@ -187,16 +218,16 @@ void float_binary(KernelContext& context, const Operand& a, const Operand& b, Te
 /// out = f(a, b): (T, T) -> bool in the lane of the result type; out may have any dtype.
 template <unsigned kLanes, typename F>
 void comparison(KernelContext& context, const Operand& a, const Operand& b, Tensor& out, const F& f) {
-  const Operand both[] = {a, b};
+  Operand both[] = {a, b};
   DType common;
   Lane lane;
   if (!result_type(both, 2, &common) || !lane_of_dtype(common, &lane)) {
     return context.fail(Error::InvalidType, "no comparison for these input dtypes");
   }
-  with_lane<kLanes>(context, lane, [&](auto zero) {
+  for (Operand& operand : both) operand = number_in(operand, common);
+  with_lane_of<kLanes>(context, both, 2, common, nullptr, [&](auto zero) {
     using T = decltype(zero);
-    elementwise<bool, T, T>(
-        context, [f](T x, T y) -> bool { return f(x, y); }, {number_in(a, common), number_in(b, common)}, out, &common);
+    elementwise<bool, T, T>(context, [f](T x, T y) -> bool { return f(x, y); }, {both[0], both[1]}, out, &common);
   });
 }
 

@@ -135,7 +135,10 @@ WICK_ROUNDING(Trunc, trunc)
 
 /// |x|; of a complex number in the complex lane's real part.
 struct Absolute {
-  int64_t operator()(int64_t x) const { return x < 0 ? wrap_sub(0, x) : x; }
+  template <typename T>
+  T operator()(T x) const {
+    return x < 0 ? wrap_negate(x) : x;
+  }
   float operator()(float x) const { return math::abs_f(x); }
   double operator()(double x) const { return math::abs(x); }
 };
@@ -221,12 +224,12 @@ void round_decimals_out(KernelContext& context, Args args) {
 void abs_out(KernelContext& context, Args args) {
   if (tensor(args, 0).dtype == DType::c64) return complex_abs<float>(context, args);
   if (tensor(args, 0).dtype == DType::c128) return complex_abs<double>(context, args);
-  unary<kReal>(context, operand(args, 0), out_tensor(args, 1), Absolute{});
+  unary<kReal | kNarrow>(context, operand(args, 0), out_tensor(args, 1), Absolute{});
 }
 void neg_out(KernelContext& context, Args args) {
-  unary<kReal | kComplex>(context, operand(args, 0), out_tensor(args, 1), [](auto x) {
+  unary<kReal | kComplex | kNarrow>(context, operand(args, 0), out_tensor(args, 1), [](auto x) {
     if constexpr (is_integer_lane<decltype(x)>) {
-      return wrap_sub(0, x);
+      return wrap_negate(x);
     } else {
       return -x;
     }
@@ -244,7 +247,7 @@ void sign_out(KernelContext& context, Args args) {
   });
 }
 void relu_out(KernelContext& context, Args args) {
-  unary<kReal>(context, operand(args, 0), out_tensor(args, 1), [](auto x) {
+  unary<kReal | kNarrow>(context, operand(args, 0), out_tensor(args, 1), [](auto x) {
     using T = decltype(x);
     return x < 0 ? T(0) : x;
   });

@@ -161,7 +161,7 @@ void with_sum_lane(KernelContext& context, DType dtype, F&& fn) {
     case Lane::i64: return fn(int64_t{});
     case Lane::c64: return fn(std::complex<float>{});
     case Lane::c128: return fn(std::complex<double>{});
-    case Lane::boolean: return context.fail(Error::InvalidType, "sums and products have no bool result");
+    default: return context.fail(Error::InvalidType, "sums and products have no bool result");
   }
 }
 
