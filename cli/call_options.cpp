@@ -1,5 +1,7 @@
 #include "cli/call_options.h"
 
+#include <fmt/format.h>
+
 namespace wick::cli {
 
 SessionOptions CallOptions::session() const {
@@ -21,8 +23,28 @@ void add_call_options(CLI::App& command, CallOptions& options, const std::string
 }
 
 void add_threads_option(CLI::App& command, CallOptions& options) {
-  command.add_option("--threads", options.threads, "default: WICK_NUM_THREADS, else one per core")
+  command
+      .add_option("--threads", options.threads,
+                  "default: WICK_NUM_THREADS, else the physical cores that this process may use")
       ->check(CLI::Range(1, 256));
+}
+
+compiler::Status set_inputs(Method& method, const std::vector<HostValue>& values, std::deque<InputView>* views) {
+  views->clear();
+  for (size_t i = 0; i < values.size(); ++i) {
+    Error error = Error::Ok;
+    if (values[i].tag == Tag::tensor) {
+      error = method.set_input(
+          i, views->emplace_back(values[i].tensor, method.meta().input_value(i).tensor.dim_order).tensor());
+    } else {
+      EValue value;
+      error = to_value(values[i], &value) ? method.set_input(i, value) : Error::InvalidArgument;
+    }
+    if (error != Error::Ok)
+      return compiler::Diag(compiler::Code::usage,
+                            fmt::format("input {} does not fit: {}", i, method.last_error().message));
+  }
+  return {};
 }
 
 compiler::Result<std::vector<HostValue>> call_inputs(const MethodMeta& method, const MethodFacts& facts,

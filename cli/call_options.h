@@ -1,11 +1,13 @@
 // The options with which run, bench and compare choose a program, a method of it and inputs.
 #pragma once
 #include <CLI/CLI.hpp>
+#include <deque>
 #include <string>
 #include <vector>
 
 #include "cli/program_inputs.h"
 #include "cli/program_session.h"
+#include "runtime/module/host_tensor.h"
 
 namespace wick::cli {
 
@@ -25,5 +27,9 @@ void add_threads_option(CLI::App& command, CallOptions& options);
 /// The arrays of -i bound to the inputs of `method`, or random values if there is no -i.
 compiler::Result<std::vector<HostValue>> call_inputs(const MethodMeta& method, const MethodFacts& facts,
                                                      const CallOptions& options);
+
+/// Hands the inputs to the method without copying those that it has no memory for: `views`, which is replaced, must
+/// outlive the run. Errors: usage.
+compiler::Status set_inputs(Method& method, const std::vector<HostValue>& values, std::deque<InputView>* views);
 
 }  // namespace wick::cli

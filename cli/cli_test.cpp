@@ -56,7 +56,7 @@ class Cli : public testing::Test {
   }
 
   void compile(const std::string& model, const std::string& name) const {
-    const Outcome outcome = wick("compile " + fixture(model) + " -o " + path(name));
+    const Outcome outcome = wick("compile " + fixture(model) + " --backend portable -o " + path(name));
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   }
 
@@ -89,7 +89,8 @@ NamedArray floats(const std::string& name, std::vector<int64_t> sizes) {
 TEST_F(Cli, HelpNamesEveryCommandAndEndsWithZero) {
   const Outcome outcome = wick("--help");
   EXPECT_EQ(outcome.exit_code, 0);
-  for (const char* name : {"compile", "run", "bench", "inspect", "explain", "verify", "ops", "compare", "opt"}) {
+  for (const char* name :
+       {"compile", "run", "bench", "profile", "inspect", "explain", "verify", "ops", "compare", "opt"}) {
     EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
     const Outcome help = wick(std::string(name) + " --help");
     EXPECT_EQ(help.exit_code, 0) << name;
@@ -373,7 +374,8 @@ TEST_F(Cli, StructureInTheFileIsShown) {
 }
 
 TEST_F(Cli, ExplainNamesPlacesAndDrawsTheArena) {
-  const Outcome outcome = wick("explain " + fixture("digits/digits.pt2") + " --svg " + path("arena.svg"));
+  const Outcome outcome =
+      wick("explain " + fixture("digits/digits.pt2") + " --backend portable --svg " + path("arena.svg"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("portable"), std::string::npos);
   EXPECT_NE(outcome.out.find("peak at instruction"), std::string::npos);
@@ -405,7 +407,8 @@ TEST_F(Cli, FullDelegationIsRefusedWithTheNodesOutside) {
   EXPECT_EQ(whole.exit_code, 6);
   EXPECT_NE(whole.err.find("aten.embedding.default: "), std::string::npos) << whole.err;
   EXPECT_FALSE(fs::exists(path("m.pte")));
-  EXPECT_EQ(wick("compile " + model + " -o " + path("m.pte") + " --require-full-delegation").exit_code, 2);
+  EXPECT_EQ(
+      wick("compile " + model + " -o " + path("m.pte") + " --backend portable --require-full-delegation").exit_code, 2);
   const Outcome unknown = wick("compile " + model + " -o " + path("m.pte") + " --backend portable,nothing");
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_NE(unknown.err.find("xnnpack, portable"), std::string::npos) << unknown.err;
@@ -433,6 +436,36 @@ TEST_F(Cli, BenchReportsTheContractedFields) {
   }
 }
 
+TEST_F(Cli, ProfileNamesModulesOperatorsAndPlaces) {
+  compile("digits/digits.pt2", "digits.pte");
+  const std::string arguments = "profile " + path("digits.pte") + " --warmup 0 --runs 3 --threads 1";
+  const Outcome table = wick(arguments + " --trace " + path("trace.json"));
+  ASSERT_EQ(table.exit_code, 0) << table.err;
+  for (const char* text : {"modules\n", "operators\n", "slowest ", "100.0 %  forward\n", "aten::linear.out", "kernel"})
+    EXPECT_NE(table.out.find(text), std::string::npos) << text << " in " << table.out;
+  const std::string trace = slurp(path("trace.json"));
+  EXPECT_EQ(trace.find("{\"displayTimeUnit\":\"ms\",\"traceEvents\":["), 0u) << trace;
+  EXPECT_NE(trace.find("{\"name\":\"aten::linear.out\",\"cat\":\"kernel\",\"ph\":\"X\""), std::string::npos) << trace;
+  const Outcome json = wick(arguments + " --json");
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  for (const char* field :
+       {"{\"schema\":\"wick.profile.1\"", "\"threads\":1", "\"runs\":3", "\"self_ms\"", "\"steps\":["})
+    EXPECT_NE(json.out.find(field), std::string::npos) << field;
+}
+
+TEST_F(Cli, ProfileLooksIntoDelegates) {
+  const Outcome compiled = wick("compile " + fixture("digits/digits.pt2") + " --backend xnnpack -o " + path("x.pte"));
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  const Outcome outcome = wick("profile " + path("x.pte") + " --runs 2 --threads 1 --json");
+  if (outcome.err.find("no XNNPACK library") != std::string::npos) GTEST_SKIP() << "no XNNPACK library";
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("{\"operator\":\"fully_connected\",\"library\":\"Fully Connected (NC, F32)"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("\"module\":\""), std::string::npos);
+  EXPECT_NE(outcome.out.find(".py:"), std::string::npos) << outcome.out;
+}
+
 // `wanted` and what is found instead, as f16 or bf16.
 Difference compare_halves(DType dtype, const std::vector<float>& wanted, const std::vector<float>& found) {
   const auto array = [&](const std::vector<float>& values) {
@@ -445,6 +478,24 @@ Difference compare_halves(DType dtype, const std::vector<float>& wanted, const s
     return result;
   };
   return compare_arrays(array(found), array(wanted), {});
+}
+
+TEST_F(Cli, TestLowerChecksStagesAndRuns) {
+  const std::string model = fixture("structure/windows.pt2");
+  Outcome outcome = wick("test-lower " + model + " --no-run --dump import");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("graph forward("), std::string::npos) << outcome.out;
+  outcome = wick("test-lower " + model + " --backend portable --delegates 0 --check-not wick.call_delegate");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
+TEST_F(Cli, TestLowerSaysWhichCheckFailed) {
+  const std::string model = fixture("structure/windows.pt2");
+  const Outcome outcome = wick("test-lower " + model + " --no-run --at import --check aten.no_such --delegates 77");
+  EXPECT_EQ(outcome.exit_code, 6);
+  EXPECT_NE(outcome.err.find("after import: there is no aten.no_such"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("77 are wanted"), std::string::npos) << outcome.err;
+  EXPECT_EQ(wick("test-lower " + model + " --no-run --check-count aten.add").exit_code, 2);
 }
 
 TEST(CompareArrays, HalvesMayDifferByRoundingsOfTheLargestElement) {

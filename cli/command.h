@@ -18,12 +18,14 @@ using Action = std::function<int()>;
 void add_compile(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_profile(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
 void add_opt(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
+void add_test_lower(CLI::App& app, Action& action);
 
 /// Prints the diagnostic to stderr and returns its exit code.
 int report(const compiler::Diag& diag);

@@ -16,8 +16,6 @@
 namespace wick::cli {
 namespace {
 
-using compiler::Code;
-using compiler::Diag;
 using compiler::Result;
 using compiler::Status;
 using Clock = std::chrono::steady_clock;
@@ -35,23 +33,6 @@ uint64_t peak_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
-}
-
-Status set_inputs(Method& method, const std::vector<HostValue>& values, std::deque<InputView>* views) {
-  views->clear();
-  for (size_t i = 0; i < values.size(); ++i) {
-    Error error = Error::Ok;
-    if (values[i].tag == Tag::tensor) {
-      error = method.set_input(
-          i, views->emplace_back(values[i].tensor, method.meta().input_value(i).tensor.dim_order).tensor());
-    } else {
-      EValue value;
-      error = to_value(values[i], &value) ? method.set_input(i, value) : Error::InvalidArgument;
-    }
-    if (error != Error::Ok)
-      return Diag(Code::usage, fmt::format("input {} does not fit: {}", i, method.last_error().message));
-  }
-  return {};
 }
 
 /// Times of one method. Times of runs are sorted.

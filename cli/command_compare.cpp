@@ -197,7 +197,8 @@ int compare_command(const CompareFlags& flags) {
     Table table({"output", "", "difference"});
     for (const OutputRow& row : comparison->outputs)
       table.row({row.name, row.difference.ok() ? "ok" : "DIFFERS", to_text(row.difference)});
-    fmt::print("{}{} nodes compared\n", table.text(), comparison->nodes_compared);
+    fmt::print("{}{} node{} compared\n", table.text(), comparison->nodes_compared,
+               comparison->nodes_compared == 1 ? "" : "s");
     if (comparison->departure && comparison->ok()) {
       const Departure& node = *comparison->departure;
       fmt::print("inside, the first to depart is instruction {} ({}, {}): {}\n", node.instruction, node.op,

@@ -24,7 +24,7 @@ using compiler::Status;
 
 struct CompileFlags {
   std::vector<std::string> inputs;
-  std::string output, backends = "portable", profile = "auto", report, external_weights, dump_ir;
+  std::string output, backends = "xnnpack", profile = "auto", report, external_weights, dump_ir;
   std::vector<std::string> skip_passes, max_sizes;
   uint64_t max_arena = UINT64_MAX, max_file = UINT64_MAX;
   bool share_state = false, strict_nan = false, require_full_delegation = false, json = false;
@@ -213,8 +213,10 @@ int compile_command(const CompileFlags& flags) {
   }
   for (const compiler::MethodReport& method : result->methods) {
     fmt::print("{}: {}{} kernel calls, arena {} bytes (lower bound {})\n", method.name,
-               flags.backends == "portable" ? "" : fmt::format("{} delegates, ", method.delegates), method.kernels,
-               method.arena_bytes, method.arena_lower_bound_bytes);
+               flags.backends == "portable"
+                   ? ""
+                   : fmt::format("{} delegate{}, ", method.delegates, method.delegates == 1 ? "" : "s"),
+               method.kernels, method.arena_bytes, method.arena_lower_bound_bytes);
     print_outside(method);
     for (const std::string& note : method.notes) fmt::print(stderr, "note: {}\n", note);
     if (!method.above_lower_bound.empty()) fmt::print(stderr, "note: {}\n", method.above_lower_bound);

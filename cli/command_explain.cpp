@@ -25,7 +25,7 @@ using compiler::Result;
 using compiler::Status;
 
 struct ExplainFlags {
-  std::string file, backends = "portable", svg;
+  std::string file, backends = "xnnpack", svg;
   bool strict_nan = false, json = false;
 };
 
@@ -127,8 +127,9 @@ void print_nodes(const MethodExplained& method) {
   const auto outside =
       std::count_if(method.nodes.begin(), method.nodes.end(), [](const Row& row) { return row.where == "portable"; });
   fmt::print("{}",
-             heading(fmt::format("method {}: {} nodes in {} delegates, {} outside", compiler::printable(method.name),
-                                 method.nodes.size(), method.delegates, outside)));
+             heading(fmt::format("method {}: {} nodes in {} delegate{}, {} outside", compiler::printable(method.name),
+                                 method.nodes.size() - static_cast<size_t>(outside), method.delegates,
+                                 method.delegates == 1 ? "" : "s", outside)));
   Table table({"node", "runs on", "why", "source", "module"});
   for (const Row& row : method.nodes) {
     table.row({row.what, row.where, row.why, compiler::printable(row.source, 60), compiler::printable(row.module, 60)});

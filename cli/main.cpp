@@ -29,12 +29,14 @@ int run(int argc, char** argv) {
   wick::cli::add_compile(app, action);
   wick::cli::add_run(app, action);
   wick::cli::add_bench(app, action);
+  wick::cli::add_profile(app, action);
   wick::cli::add_inspect(app, action);
   wick::cli::add_explain(app, action);
   wick::cli::add_verify(app, action);
   wick::cli::add_ops(app, action);
   wick::cli::add_opt(app, action);
   wick::cli::add_compare(app, action);
+  wick::cli::add_test_lower(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <thread>
 
 #include "compiler/support/file_map.h"
 #include "compiler/support/limits.h"
+#include "runtime/platform/cores.h"
 #include "wick/portable_kernels.h"
 #include "wick/xnnpack_backend.h"
 
@@ -26,8 +26,7 @@ int default_threads() {
     const long count = std::strtol(text, nullptr, 10);
     if (count >= 1 && count <= kMost) return static_cast<int>(count);
   }
-  const unsigned cores = std::thread::hardware_concurrency();
-  return cores == 0 ? 1 : static_cast<int>(std::min<long>(cores, kMost));
+  return std::min(usable_cores(), static_cast<int>(kMost));
 }
 
 Code load_code(Error error) {
@@ -36,7 +35,8 @@ Code load_code(Error error) {
     case Error::InvalidProgram:
     case Error::InvalidExternalData:
     case Error::NotFound: return Code::corrupt_file;
-    case Error::MemoryAllocationFailed: return Code::limit;
+    case Error::MemoryAllocationFailed:
+    case Error::DelegateMemoryAllocationFailed: return Code::limit;
     default: return Code::incompatible_file;
   }
 }

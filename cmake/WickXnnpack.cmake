@@ -100,6 +100,7 @@ function(wick_build_xnnpack prefix c cxx flags problem)
   wick_mend_xnnpack("${work}/source/pthreadpool/src/threadpool-common.h" "#define PTHREADPOOL_SPIN_WAIT_ITERATIONS 1000000"
                     "#define PTHREADPOOL_SPIN_WAIT_ITERATIONS 2000" spin_mended)
   if(NOT rows_mended OR NOT spin_mended)
+    file(REMOVE_RECURSE "${work}")
     set(${problem} "its sources are not the expected ones" PARENT_SCOPE)
     return()
   endif()

@@ -21,6 +21,7 @@ compiler/partition    : wick common compiler/support compiler/ir compiler/analys
 compiler/plan         : wick common compiler/support compiler/ir compiler/analysis compiler/ops
 compiler/emit         : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/plan schema
 compiler/driver       : wick common compiler runtime backends
+compiler/testing      : wick common compiler runtime backends
 runtime/platform      : wick common
 runtime/core          : wick common runtime/platform
 runtime/program       : wick common runtime/platform runtime/core schema

@@ -10,8 +10,10 @@ mkdir -p "$out"
 
 say() { printf '\n$ %s\n' "$*"; }
 
-say wick compile $fixtures/digits.pt2 -o $out/digits.pte --report $out/report.json
-"$bin/wick" compile $fixtures/digits.pt2 -o $out/digits.pte --report $out/report.json
+backend=xnnpack
+"$bin/digits_demo" --has-xnnpack || backend=portable
+say wick compile $fixtures/digits.pt2 -o $out/digits.pte --backend $backend --report $out/report.json
+"$bin/wick" compile $fixtures/digits.pt2 -o $out/digits.pte --backend $backend --report $out/report.json
 
 say wick inspect $out/digits.pte
 "$bin/wick" inspect $out/digits.pte

@@ -17,7 +17,9 @@ run_one() {  # seconds target corpus max_len
       seeds=(build/fuzz/seeds/documents) ;;
     program_fuzz)  # a call of every operator
       build/fuzz/bin/make_program_seeds build/fuzz/seeds/operators
-      seeds=(build/fuzz/seeds/operators) ;;
+      seeds=(build/fuzz/seeds/operators tests/fixtures/stock/1.5_xnnpack) ;;
+    wick_xnnpack_*)  # payloads that stock made
+      seeds=(tests/fixtures/xnnpack) ;;
   esac
   local code=0
   "build/fuzz/bin/$2" -max_total_time="$1" -max_len="$4" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \

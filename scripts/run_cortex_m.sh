@@ -11,7 +11,7 @@ if [ ! -x "$wick" ] || [ ! -f "$device" ]; then
 fi
 folder=build/cortex-m55/run
 mkdir -p "$folder"
-"$wick" compile tests/fixtures/digits/digits.pt2 -o "$folder/digits.pte"
+"$wick" compile tests/fixtures/digits/digits.pt2 -o "$folder/digits.pte" --backend portable
 cp tests/fixtures/digits/digits.in.npz "$folder/input.npz"
 "$wick" run "$folder/digits.pte" -i "$folder/input.npz" -o "$folder/expected.npz"
 cd "$folder"

@@ -6,9 +6,11 @@
 #include <memory>
 #include <vector>
 
+#include "backends/xnnpack/operator_times.h"
 #include "backends/xnnpack/packed_weights.h"
 #include "backends/xnnpack/payload.h"
 #include "backends/xnnpack/shared_resources.h"
+#include "backends/xnnpack/slices.h"
 #include "wick/backend.h"
 
 namespace wick::xnnpack {
@@ -27,10 +29,15 @@ class LibraryGraph {
   /// they are misaligned, end where reading on is no safe thing, or are widened.
   /// Errors: DelegateInvalidCompatibility (a constant is missing or has a wrong size, or the library refuses a node),
   /// DelegateMemoryAllocationFailed; with text.
-  Error build(const BackendInit& context, const Payload& payload, const Dims& dims);
+  Error build(const BackendInit& context, const Payload& payload, const Dims& dims,
+              const SlicePolicy& slices = slice_policy());
   xnn_runtime_t runtime() const { return runtime_; }
   /// Does a node read this value?
   bool is_read(uint32_t value) const { return is_read_[value]; }
+  /// Tells of the last run; nothing unless a tracer asked for it when the graph was built.
+  void report_times() {
+    if (times_) times_->report(*tracer_);
+  }
 
  private:
   struct Constant {
@@ -48,8 +55,15 @@ class LibraryGraph {
   Error define_value(uint32_t value);
   xnn_status define_quantized(uint32_t value, const size_t* dims, const void* data, uint32_t external_id,
                               uint32_t flags);
-  Error define_nodes();
-  void describe_weights(const PayloadNode& node);
+  Error define_nodes(const SlicePolicy& policy);
+  Error define_node(const PayloadNode& node, const std::vector<uint32_t>& ids);
+  Error define_slices(const PayloadNode& node, const std::vector<uint32_t>& slices);
+  Error join(const PayloadNode& node, std::vector<uint32_t> parts, std::vector<uint32_t> widths,
+             std::vector<uint32_t> ids);
+  xnn_status define_extra(std::vector<uint32_t> dims, Span<const uint8_t> data, std::vector<uint32_t>* ids);
+  void describe_weights(const PayloadNode& node, Span<const uint8_t> filter_bytes, Span<const uint8_t> bias_bytes);
+  Error fail_node(const PayloadNode& node, xnn_status status);
+  Error make_runtime();
   Error fail_value(uint32_t value, const char* message);
 
   const BackendInit* context_ = nullptr;  // while build runs
@@ -61,13 +75,20 @@ class LibraryGraph {
   std::vector<bool> is_live_;                       // by node
   std::vector<bool> is_read_, is_written_;          // by value: live nodes do
   std::vector<uint32_t> alias_, ids_;               // by value
+  std::vector<PayloadNode> defined_;                // what the graph was given, in this order; only for a tracer
 
   std::list<std::vector<uint8_t>> owned_;
   PackedWeights weights_;
   std::shared_ptr<pthreadpool> pool_;
   std::shared_ptr<xnn_workspace> workspace_;
   xnn_runtime_t runtime_ = nullptr;
+  const Tracer* tracer_ = nullptr;
+  std::unique_ptr<OperatorTimes> times_;
 };
+
+/// Are the nodes large enough, on average, that handing parts of them to other threads costs less than it saves? Every
+/// node waits for all threads: some microseconds, and far more when other processes want the cores.
+bool pays_threads(const Payload& payload, const Dims& dims);
 
 /// May the library read XNN_EXTRA_BYTES beyond the end of this memory?
 bool can_read_beyond(const void* data, size_t size_bytes);

@@ -2,9 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
 #include <new>
 
 #include "backends/xnnpack/library_graph.h"
+#include "backends/xnnpack/payload_memory.h"
 #include "backends/xnnpack/runtime_nodes.h"
 #include "wick/xnnpack_backend.h"
 
@@ -21,7 +23,9 @@ struct External {
   size_t rank = 0;
   size_t dims[XNN_MAX_TENSOR_DIMS] = {};
   size_t numel = 0;
-  void* bound = nullptr;  // what the library has: the argument's memory, or `staging`
+  void* bound = nullptr;       // what the library has: the argument's memory, or `staging`
+  const void* seen = nullptr;  // the argument's memory when `overlaps` was worked out
+  bool overlaps = false;       // an output that shares memory with another argument
   std::vector<uint8_t> staging;
 };
 
@@ -51,15 +55,18 @@ bool accepts(const External& external, DType dtype) {
 
 class Delegate {
  public:
-  Error load(const BackendInit& context, Span<const uint8_t> blob);
+  Error load(BackendInit& context, Span<const uint8_t> blob);
   void execute(KernelContext& context, Span<EValue*> args);
 
  private:
+  Error take_memory(BackendInit& context, const Dims& dims);
   bool find_externals(ErrorText* text);
   bool read_shapes(KernelContext& context, Span<EValue*> args, bool* changed);
+  bool keeps_batches(const Dims& dims);
   bool reshape(KernelContext& context);
   bool propagate_shapes();
   bool resize_outputs(KernelContext& context, Span<EValue*> args);
+  void find_overlaps(Span<EValue*> args);
   bool bind(KernelContext& context, Span<EValue*> args);
   void finish_outputs(Span<EValue*> args);
 
@@ -67,7 +74,15 @@ class Delegate {
   LibraryGraph graph_;
   std::vector<External> externals_;
   std::vector<xnn_external_value> bindings_;
+  struct Place {
+    uintptr_t begin, end;
+    External* external;
+  };
+  std::vector<Place> places_;  // scratch of find_overlaps
   bool has_shapes_ = false, is_set_up_ = false;
+  bool has_batches_ = false;
+  std::vector<uint32_t> batches_;  // of convolutions quantized at run time, when the library first saw them
+  uint64_t max_bytes_ = 0;
   char message_[256] = "";
 };
 
@@ -88,15 +103,31 @@ bool Delegate::find_externals(ErrorText* text) {
     externals_.push_back(std::move(external));
   }
   bindings_.resize(externals_.size());
+  places_.reserve(externals_.size());
   return true;
 }
 
-Error Delegate::load(const BackendInit& context, Span<const uint8_t> blob) {
+/// Refuses a payload that would take more than is left to the method.
+Error Delegate::take_memory(BackendInit& context, const Dims& dims) {
+  const uint64_t needed = memory_of(payload_, dims);
+  max_bytes_ = context.heap_budget();
+  if (context.take_heap(needed)) return Error::Ok;
+  if (context.text()) {
+    context.text()->append("its values, weights and tables may take ", needed, " bytes, more than the ", max_bytes_,
+                           " that are left of the limit");
+  }
+  return Error::DelegateMemoryAllocationFailed;
+}
+
+Error Delegate::load(BackendInit& context, Span<const uint8_t> blob) {
   Error error = read_payload(blob, &payload_, context.text());
   if (error != Error::Ok) return error;
   Dims dims;
   error = check_payload(payload_, nullptr, &dims, context.text());
   if (error != Error::Ok) return error;
+  error = take_memory(context, dims);
+  if (error != Error::Ok) return error;
+  (void)keeps_batches(dims);
   error = graph_.build(context, payload_, dims);
   if (error != Error::Ok) return error;
   if (!find_externals(context.text())) return Error::DelegateInvalidCompatibility;
@@ -189,6 +220,20 @@ bool Delegate::read_shapes(KernelContext& context, Span<EValue*> args, bool* cha
   return true;
 }
 
+/// The library keeps a buffer per image for the padding of convolutions over inputs quantized at run time. It loses
+/// count of them when the number of images changes, and then writes elsewhere.
+bool Delegate::keeps_batches(const Dims& dims) {
+  std::vector<uint32_t> batches;
+  for (const PayloadNode& node : payload_.nodes) {
+    if (node.type == NodeType::conv_2d && payload_.values[node.inputs[0]].type == DataType::qdint8)
+      batches.push_back(dims[node.inputs[0]][0]);
+  }
+  if (has_batches_) return batches == batches_;
+  batches_ = std::move(batches);
+  has_batches_ = true;
+  return true;
+}
+
 bool Delegate::reshape(KernelContext& context) {
   has_shapes_ = false;
   // What the library does not check itself holds for the declared sizes only; now for these.
@@ -204,6 +249,15 @@ bool Delegate::reshape(KernelContext& context) {
   const Error error = check_payload(payload_, &inputs, &dims, &text);
   if (error != Error::Ok) {
     context.fail(error, message_);
+    return false;
+  }
+  if (!keeps_batches(dims)) {
+    context.fail(Error::NotSupported,
+                 "the XNNPACK library cannot change the batch of a convolution that is quantized at run time");
+    return false;
+  }
+  if (memory_of(payload_, dims) > max_bytes_) {
+    context.fail(Error::OutOfResources, "these input sizes take more memory than the limit leaves to the delegate");
     return false;
   }
   if (!propagate_shapes()) {
@@ -258,7 +312,36 @@ void narrow_to_bf16(const void* from, void* to, size_t count) {
 }
 
 /// Where the library finds each argument; copies of inputs that it may not read in place.
+/// Finds outputs that share memory with inputs or other outputs: the library may not write there while it runs.
+void Delegate::find_overlaps(Span<EValue*> args) {
+  bool changed = !is_set_up_;
+  for (External& external : externals_) {
+    const void* data = args[external.index]->tensor->data;
+    changed = changed || data != external.seen;
+    external.seen = data;
+  }
+  if (!changed) return;
+  places_.clear();
+  for (External& external : externals_) {
+    const Tensor& tensor = *args[external.index]->tensor;
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(tensor.data);
+    places_.push_back({begin, begin + tensor.nbytes(), &external});
+    external.overlaps = false;
+  }
+  std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) { return a.begin < b.begin; });
+  // Of all that began before, the one that reaches farthest: who overlaps any of them overlaps that one.
+  const Place* farthest = nullptr;
+  for (const Place& place : places_) {
+    if (farthest && place.begin < farthest->end) {
+      place.external->overlaps = !place.external->is_input;
+      farthest->external->overlaps = !farthest->external->is_input;
+    }
+    if (!farthest || place.end > farthest->end) farthest = &place;
+  }
+}
+
 bool Delegate::bind(KernelContext& context, Span<EValue*> args) {
+  find_overlaps(args);
   for (size_t i = 0; i < externals_.size(); ++i) {
     External& external = externals_[i];
     const Tensor& tensor = *args[external.index]->tensor;
@@ -268,7 +351,7 @@ bool Delegate::bind(KernelContext& context, Span<EValue*> args) {
     }
     const size_t bytes = external.numel * library_element_bytes(external.type);
     const bool in_place =
-        !is_widened(external) &&
+        !is_widened(external) && !external.overlaps &&
         (!external.is_read || tensor.capacity_bytes >= bytes + XNN_EXTRA_BYTES || can_read_beyond(tensor.data, bytes));
     if (!in_place) external.staging.resize(bytes + XNN_EXTRA_BYTES);
     void* const bound = in_place ? tensor.data : external.staging.data();
@@ -327,6 +410,7 @@ void Delegate::execute(KernelContext& context, Span<EValue*> args) {
     return;
   }
   finish_outputs(args);
+  graph_.report_times();
 }
 
 Error init(BackendInit& context, Span<const uint8_t> payload, void** handle) {

@@ -6,12 +6,14 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/npz.h"
 #include "cli/text.h"
 #include "wick/module.h"
 #include "wick/portable_kernels.h"
+#include "wick/xnnpack_backend.h"
 
 namespace {
 
@@ -135,6 +137,7 @@ int run(const char* model_path, const char* images_path) {
   DigitSet digits;
   if (!read_digits(images_path, &digits)) return 2;
   wick::ModuleOptions options;
+  options.backends = {&wick::xnnpack_backend()};
   options.kernels = {wick::portable_kernels()};
   wick::ModuleError error;
   const auto module = wick::Module::load(model_path, options, &error);
@@ -164,6 +167,9 @@ int run(const char* model_path, const char* images_path) {
 
 int main(int argc, char** argv) {
   if (argc == 3) return run(argv[1], argv[2]);
-  std::fprintf(stderr, "usage: digits_demo MODEL.pte IMAGES.npz\n");
+  if (argc == 2 && std::string_view(argv[1]) == "--has-xnnpack") return wick::has_xnnpack_library() ? 0 : 1;
+  std::fprintf(stderr,
+               "usage: digits_demo MODEL.pte IMAGES.npz\n       digits_demo --has-xnnpack    exit code 0 if this build "
+               "has the library\n");
   return 2;
 }

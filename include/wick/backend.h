@@ -5,11 +5,23 @@
 
 namespace wick {
 
+struct Tracer;
+
+/// A piece of work inside a delegate that has run. Strings live as long as the delegate.
+struct DelegateEvent {
+  const char* kind;       // the payload's word: "fully_connected"
+  const char* name;       // the words of what executes it: "Fully Connected (NC, F32) GEMM"
+  uint32_t debug_handle;  // which node of the model it came from, as the compiler numbered them; ~0: none
+  uint64_t start_ns;      // since the delegate began
+  uint64_t duration_ns;
+};
+
 /// What a backend may use while a delegate is loaded. Memory from `allocate` lives as long as the method.
 class BackendInit {
  public:
   BackendInit(const MethodMeta& method, size_t delegate, Span<const DataMap> data, Span<uint8_t>* arena,
-              Parallelism* parallelism, IsaLevel isa, ErrorText* text, const void* instance = nullptr)
+              Parallelism* parallelism, IsaLevel isa, ErrorText* text, const void* instance = nullptr,
+              const Tracer* tracer = nullptr, uint64_t* heap_budget = nullptr)
       : method_(method),
         delegate_(delegate),
         data_(data),
@@ -17,7 +29,9 @@ class BackendInit {
         parallelism_(parallelism),
         isa_(isa),
         text_(text),
-        instance_(instance) {}
+        instance_(instance),
+        tracer_(tracer),
+        heap_budget_(heap_budget) {}
 
   const MethodMeta& method() const { return method_; }
   size_t num_specs() const { return method_.delegate(delegate_).num_specs; }
@@ -33,6 +47,16 @@ class BackendInit {
   /// Names the loaded method: the same for its delegates, which never run at the same time, and another one for each
   /// other method that is loaded. Null: unknown.
   const void* instance() const { return instance_; }
+  /// Who wants to know what happens inside the delegate; null, as a rule. Outlives it.
+  const Tracer* tracer() const { return tracer_; }
+  /// Bytes that the method's delegates may still take from elsewhere than the arena.
+  uint64_t heap_budget() const { return heap_budget_ ? *heap_budget_ : UINT64_MAX; }
+  /// Takes from that budget. False if it is too small (return DelegateMemoryAllocationFailed then).
+  bool take_heap(uint64_t size_bytes) {
+    if (size_bytes > heap_budget()) return false;
+    if (heap_budget_) *heap_budget_ -= size_bytes;
+    return true;
+  }
 
  private:
   const MethodMeta& method_;
@@ -43,6 +67,8 @@ class BackendInit {
   IsaLevel isa_;
   ErrorText* text_;
   const void* instance_;
+  const Tracer* tracer_;
+  uint64_t* heap_budget_;
 };
 
 /// `payload` is untrusted and stays in place while the delegate lives. execute gets inputs, then outputs, and reports

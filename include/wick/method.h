@@ -22,11 +22,13 @@ struct InstructionInfo {
   Span<EValue* const> args;  // kernel, delegate
 };
 
-/// Called around each instruction. `end` also when it failed.
+/// Called around each instruction. `end` also when it failed. `delegate_event`, if not null, between the two for each
+/// piece of work inside a delegate whose backend can tell; asking for that may cost time.
 struct Tracer {
   void (*begin)(void* state, const InstructionInfo& instruction);
   void (*end)(void* state, const InstructionInfo& instruction, Error error);
   void* state;
+  void (*delegate_event)(void* state, const DelegateEvent& event) = nullptr;
 };
 
 struct MethodOptions {
@@ -35,10 +37,11 @@ struct MethodOptions {
   Span<const DataMap> data;  // .ptd files, searched in order
   Parallelism* parallelism = nullptr;
   IsaLevel isa = IsaLevel::baseline;
-  uint64_t seed = 0;                       // of random operators
-  uint64_t max_instructions = 10'000'000;  // per execution
-  const Tracer* tracer = nullptr;          // must outlive the method
-  ErrorText* text = nullptr;               // where a failed load is explained; used during load only
+  uint64_t seed = 0;                         // of random operators
+  uint64_t max_instructions = 10'000'000;    // per execution
+  uint64_t max_delegate_bytes = UINT64_MAX;  // of what delegates take besides the method arena
+  const Tracer* tracer = nullptr;            // must outlive the method
+  ErrorText* text = nullptr;                 // where a failed load is explained; used during load only
 };
 
 /// What went wrong in the last call that failed. Strings are literals or lie in the program.

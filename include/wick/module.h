@@ -50,11 +50,12 @@ struct ModuleOptions {
   std::vector<KernelTable> kernels;  // searched in order; the operators on plain numbers are always there
   std::vector<const Backend*> backends;
   std::vector<std::string> data_paths;  // .ptd files
-  int num_threads = 1;
+  int num_threads = 1;                  // 0: the physical cores that affinity and CPU quota leave to the process
   IsaLevel max_isa = IsaLevel::avx512;  // the machine's own level if that is lower
   uint64_t seed = 0;
   uint64_t max_instructions = 10'000'000;
-  uint64_t max_memory_bytes = uint64_t{16} << 30;  // of all that one method asks for: arenas, outputs, scratch memory
+  uint64_t max_memory_bytes = uint64_t{16}
+                              << 30;  // of all that one method asks for: arenas, outputs, scratch, delegates
   const Tracer* tracer = nullptr;
 };
 

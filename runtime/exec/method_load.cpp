@@ -412,9 +412,11 @@ void Loader::make_instructions() {
 Error Loader::init_delegates() {
   state_->delegates = pool_.delegates;
   Span<uint8_t> rest = memory_.method.subspan(pool_.size_bytes, memory_.method.size() - pool_.size_bytes);
+  uint64_t heap_budget = options_.max_delegate_bytes;
   for (size_t i = 0; i < method_.num_delegates(); ++i) {
     BoundDelegate& delegate = state_->delegates[i];
-    BackendInit context(method_, i, options_.data, &rest, options_.parallelism, options_.isa, text_, state_);
+    BackendInit context(method_, i, options_.data, &rest, options_.parallelism, options_.isa, text_, state_,
+                        options_.tracer, &heap_budget);
     if (text_) text_->append("delegate ", static_cast<uint64_t>(i), " (", delegate.backend->id, "): ");
     const Error error = delegate.backend->init(context, method_.delegate(i).payload, &delegate.handle);
     if (error != Error::Ok) {

@@ -7,6 +7,7 @@
 
 #include "runtime/exec/prim_ops.h"
 #include "runtime/module/host_tensor.h"
+#include "runtime/platform/cores.h"
 #include "runtime/platform/cpu.h"
 #include "runtime/platform/memory.h"
 #include "runtime/platform/thread_pool.h"
@@ -61,8 +62,9 @@ uint64_t memory_bytes(const MethodMeta& method) {
 }
 
 struct Module::State {
-  explicit State(const ModuleOptions& o)
-      : options(o), pool(o.num_threads > 1 ? new ThreadPool(o.num_threads) : nullptr) {
+  explicit State(const ModuleOptions& o) : options(o) {
+    if (options.num_threads == 0) options.num_threads = usable_cores();
+    if (options.num_threads > 1) pool.reset(new ThreadPool(options.num_threads));
     options.kernels.push_back(prim_kernels());
     const IsaLevel machine = detect_isa_level();
     isa = machine < options.max_isa ? machine : options.max_isa;
@@ -219,6 +221,7 @@ Method* Module::State::load_method(const std::string& name, ModuleError* error) 
   method_options.isa = isa;
   method_options.seed = options.seed;
   method_options.max_instructions = options.max_instructions;
+  method_options.max_delegate_bytes = options.max_memory_bytes - memory_bytes(*meta);
   method_options.tracer = options.tracer;
   method_options.text = &text;
   const MemoryPlan memory = {loaded.method_arena.bytes(), {arenas.data(), arenas.size()}, loaded.temp.bytes()};

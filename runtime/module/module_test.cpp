@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "runtime/exec/method_harness.h"
+#include "runtime/platform/cores.h"
 
 namespace wick {
 namespace {
@@ -63,6 +64,49 @@ TEST(Module, GivesNoMoreMemoryThanAllowed) {
   EXPECT_EQ(module->method("forward", &error), nullptr);
   EXPECT_EQ(error.code, Error::MemoryAllocationFailed);
   EXPECT_NE(error.message.find("more than max_memory_bytes = 16"), std::string::npos) << error.message;
+}
+
+/// Notes how it is loaded.
+struct SeenByBackend {
+  int num_threads = 0;
+  uint64_t budget = 0;
+  bool took_all = false, took_more = false;
+  static SeenByBackend& get() {
+    static SeenByBackend seen;
+    return seen;
+  }
+};
+constexpr Backend kSeeing = {"Seeing",
+                             [](BackendInit& context, Span<const uint8_t>, void**) {
+                               SeenByBackend& seen = SeenByBackend::get();
+                               seen.num_threads = context.parallelism() ? context.parallelism()->num_threads() : 1;
+                               seen.budget = context.heap_budget();
+                               seen.took_all = context.take_heap(seen.budget);
+                               seen.took_more = context.take_heap(1);
+                               return Error::Ok;
+                             },
+                             [](KernelContext&, void*, Span<EValue*>) {}, nullptr};
+
+TEST(Module, TellsBackendsWhatThreadsAndMemoryAreLeft) {
+  TestProgram program;
+  program.inputs = {program.planned(DType::f32, {4})};
+  program.outputs = program.inputs;
+  program.delegate_call(program.delegate("Seeing", {1}), program.inputs);
+  const auto file = program.build();
+  ModuleOptions options;
+  options.backends = {&kSeeing};
+  options.num_threads = 0;
+  options.max_memory_bytes = 1000;
+  ModuleError error;
+  const auto module = Module::load(file.span(), options, &error);
+  ASSERT_TRUE(module) << error.message;
+  const uint64_t own = memory_bytes(module->program().method(0));
+  ASSERT_NE(module->method("forward", &error), nullptr) << error.message;
+  const SeenByBackend& seen = SeenByBackend::get();
+  EXPECT_EQ(seen.num_threads, usable_cores());
+  EXPECT_EQ(seen.budget, 1000 - own);
+  EXPECT_TRUE(seen.took_all);
+  EXPECT_FALSE(seen.took_more);
 }
 
 TEST(Module, KeepsStateBetweenCalls) {

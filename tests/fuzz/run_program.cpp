@@ -11,11 +11,13 @@
 #include "tests/fuzz/random.h"
 #include "wick/method.h"
 #include "wick/portable_kernels.h"
+#include "wick/xnnpack_backend.h"
 
 namespace wick::fuzz {
 namespace {
 
 constexpr uint64_t kMaxArenaBytes = 1 << 20;
+constexpr uint64_t kMaxDelegateBytes = 32 << 20;
 constexpr size_t kMaxInputBytes = 1 << 16;
 
 enum class Pass { given, awkward, zeros };
@@ -83,6 +85,9 @@ bool run_method(const MethodMeta& meta, Span<const DataMap> data, Span<const Spa
   MethodOptions options;
   options.kernels = Span<const KernelTable>(tables);
   options.data = data;
+  const Backend* const backends[] = {&xnnpack_backend()};
+  options.backends = Span<const Backend* const>(backends);
+  options.max_delegate_bytes = kMaxDelegateBytes;
   options.max_instructions = 200;
   options.text = &text;
   Result<Method> method =

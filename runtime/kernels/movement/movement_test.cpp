@@ -1,5 +1,6 @@
 // Expected values are those of eager PyTorch.
 #include "runtime/kernels/kernel_test_support.h"
+#include "runtime/kernels/movement/strided.h"
 
 namespace wick::test {
 namespace {
@@ -776,6 +777,12 @@ TEST(ComplexViews, PairRealAndImaginary) {
     ASSERT_EQ(call("aten::view_as_complex_copy.out", {a, out}), Error::Ok);
     EXPECT_EQ(complex_values(out), complex_values(make_complex(DType::c64, {2}, {{1, 3}, {2, -4}})));
   }
+}
+
+TEST(View, OfAnEmptyTensorWithoutMemoryStaysWithout) {
+  kernels::View view;
+  view.advance(2, 4);
+  EXPECT_EQ(view.data, nullptr);
 }
 
 }  // namespace

@@ -31,8 +31,10 @@ struct View {
   void split(int dim, int64_t inner);
   /// Reorders: dimension d of the result is order[d] of this one.
   void permute(const int* order);
-  /// Moves the origin by `elements` (of `element_size` bytes).
-  void advance(int64_t elements, size_t element_size) { data += elements * static_cast<int64_t>(element_size); }
+  /// Moves the origin by `elements` (of `element_size` bytes). An empty tensor may have no memory.
+  void advance(int64_t elements, size_t element_size) {
+    if (data) data += elements * static_cast<int64_t>(element_size);
+  }
 };
 
 View view_of(const Tensor& tensor);

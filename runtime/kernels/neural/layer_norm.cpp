@@ -109,7 +109,7 @@ void native_layer_norm(KernelContext& context, Span<EValue*> args) {
                  1};
   const Span<const int64_t> shape = args[1]->ints();
   const int first = n.in->rank - static_cast<int>(shape.size());
-  if (!require(context, shape.size() >= 1 && shape.size() <= n.in->rank, Error::InvalidArgument,
+  if (!require(context, !shape.empty() && shape.size() <= n.in->rank, Error::InvalidArgument,
                "layer norm: normalized_shape has a wrong rank"))
     return;
   int32_t sizes[kMaxRank];
