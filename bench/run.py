@@ -98,7 +98,7 @@ class Bench:
     # --- compile ---
 
     def compile_once(self, name):
-        out, cpu_s, peak = execute([self.wick, "compile", self.pt2(name), "-o", self.path(name + ".pte"), "--json"])
+        out, cpu_s, peak = execute([self.wick, "compile", self.pt2(name), "-o", self.path(name + ".pte"), "--backend", "portable", "--json"])
         return json.loads(out), cpu_s, peak
 
     def peer_once(self, name, kind):

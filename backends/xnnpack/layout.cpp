@@ -26,6 +26,10 @@ Order made_last(const Order& order, size_t dim) {
   return out;
 }
 
+int64_t bytes_of(const Value& value) {
+  return elements(dims_of(value)) * static_cast<int64_t>(dtype_size_bytes(value.dtype()));
+}
+
 bool is_innermost(const Dims& dims, const Order& order, size_t dim) {
   return same_bytes(dims, order, made_last(order, dim));
 }
@@ -138,7 +142,7 @@ class LayoutSolver {
     const Value* largest = nullptr;
     for (const Value* operand : tensor_operands(*placed.node)) {
       if (operand->is_constant() || operand->rank() > rank) continue;
-      if (!largest || product(dims_of(*operand)) > product(dims_of(*largest))) largest = operand;
+      if (!largest || elements(dims_of(*operand)) > elements(dims_of(*largest))) largest = operand;
     }
     const Order start = largest ? with_leading_ones(order(largest), rank) : plain_order(rank);
     return adjusted(placed, start);
@@ -240,7 +244,7 @@ class LayoutSolver {
                            operand, own);
   }
 
-  // Elements that are transposed around a node that lies in `choice`.
+  // Bytes that are transposed around a node that lies in `choice`.
   int64_t cost_around(const Placed& placed, const Order& choice) const {
     int64_t cost = 0;
     const auto operands = tensor_operands(*placed.node);
@@ -249,12 +253,12 @@ class LayoutSolver {
       const Order& own = order(operands[i]);
       const Order want = Layouts::wanted(*placed.node, placed.rule, choice, i, own);
       const Dims dims = dims_of(*operands[i]);
-      if (!same_bytes(dims, own, want)) cost += product(dims);
+      if (!same_bytes(dims, own, want)) cost += bytes_of(*operands[i]);
     }
     return cost + cost_of_readers(placed.node->result(), choice, 0);
   }
 
-  // Elements that the readers of `value` transpose if it lies in `order`.
+  // Bytes that the readers of `value` transpose if it lies in `order`.
   int64_t cost_of_readers(const Value* value, const Order& order, int depth) const {
     const Dims dims = dims_of(*value);
     std::vector<Order> copies;
@@ -275,7 +279,7 @@ class LayoutSolver {
       if (depth < kMaxDepth) cost += cost_of_readers(user->result(), derived(reader, order), depth + 1);
     }
     if (outputs_.count(value)) need(plain_order(dims.size()));
-    return cost + product(dims) * static_cast<int64_t>(copies.size());
+    return cost + bytes_of(*value) * static_cast<int64_t>(copies.size());
   }
 
   std::deque<Placed> nodes_;

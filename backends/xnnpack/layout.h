@@ -25,7 +25,7 @@ class Layouts {
 };
 
 /// Nodes whose rule leaves the order free start with that of their largest operand; then each in turn takes the order
-/// that costs the fewest transposed elements towards its neighbours, until nothing changes (iterated conditional modes,
+/// that costs the fewest transposed bytes towards its neighbours, until nothing changes (iterated conditional modes,
 /// Besag 1986). Views, permutes and selects carry orders through. Graph inputs and outputs are plain. Deterministic.
 Layouts assign_layouts(const compiler::Graph& graph);
 

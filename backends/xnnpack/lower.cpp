@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
+#include "backends/xnnpack/constant_elements.h"
+#include "backends/xnnpack/quantized.h"
 #include "common/float16.h"
 #include "compiler/support/content_hash.h"
 #include "compiler/support/failure.h"
@@ -21,47 +24,6 @@ namespace {
 
 DataType type_of(DType dtype) { return dtype == DType::f16 ? DataType::fp16 : DataType::fp32; }
 
-// Copies the elements of a row-major tensor of sizes `dims` so that dimension perm[i] becomes dimension i.
-template <typename T>
-std::vector<T> permute_elements(const T* from, const Dims& dims, const std::vector<int64_t>& perm) {
-  const size_t rank = dims.size();
-  std::vector<int64_t> strides(rank, 1), sizes(rank), steps(rank), at(rank, 0);
-  for (size_t i = rank; i-- > 1;) strides[i - 1] = strides[i] * dims[i];
-  for (size_t i = 0; i < rank; ++i) {
-    sizes[i] = dims[static_cast<size_t>(perm[i])];
-    steps[i] = strides[static_cast<size_t>(perm[i])];
-  }
-  std::vector<T> to(static_cast<size_t>(product(dims)));
-  if (to.empty()) return to;
-  const int64_t inner = rank ? sizes[rank - 1] : 1, step = rank ? steps[rank - 1] : 1;
-  int64_t base = 0;
-  for (size_t out = 0; out < to.size(); out += static_cast<size_t>(inner)) {
-    for (int64_t i = 0; i < inner; ++i) to[out + static_cast<size_t>(i)] = from[base + i * step];
-    for (size_t i = rank > 0 ? rank - 1 : 0; i-- > 0;) {
-      base += steps[i];
-      if (++at[i] < sizes[i]) break;
-      base -= steps[i] * sizes[i];
-      at[i] = 0;
-    }
-  }
-  return to;
-}
-
-template <typename T>
-ConstantData own(std::vector<T> elements) {
-  auto owner = std::make_shared<const std::vector<T>>(std::move(elements));
-  const auto* bytes = reinterpret_cast<const uint8_t*>(owner->data());
-  return {{bytes, owner->size() * sizeof(T)}, owner};
-}
-
-// The elements of a constant, in the order of its bytes.
-template <typename T>
-std::vector<T> elements_of(const Value& value) {
-  std::vector<T> elements(value.data.bytes.size() / sizeof(T));
-  memcpy(elements.data(), value.data.bytes.data(), elements.size() * sizeof(T));
-  return elements;
-}
-
 std::vector<float> widened(const std::vector<uint16_t>& elements) {
   std::vector<float> out;
   out.reserve(elements.size());
@@ -69,21 +31,39 @@ std::vector<float> widened(const std::vector<uint16_t>& elements) {
   return out;
 }
 
-// The order in which the bytes of a constant lie.
-Order stored_order(const Value& value) {
-  return value.tensor().dim_order.empty() ? plain_order(value.rank()) : value.tensor().dim_order;
+std::vector<uint32_t> at_bounds(const Dims& dims) {
+  std::vector<uint32_t> out;
+  for (const compiler::Sym& dim : dims) out.push_back(static_cast<uint32_t>(bound(dim)));
+  return out;
+}
+
+// Sizes as nodes of the payload state them: 0 where they are known only at run time.
+std::vector<uint32_t> or_zero(const Dims& dims) {
+  std::vector<uint32_t> out;
+  for (const compiler::Sym& dim : dims) out.push_back(dim.is_const() ? static_cast<uint32_t>(dim.value()) : 0);
+  return out;
+}
+
+Dims without_ones(const Dims& dims) {
+  Dims out;
+  for (const compiler::Sym& dim : dims) {
+    if (!dim.is(1)) out.push_back(dim);
+  }
+  return out;
 }
 
 }  // namespace
 
-std::vector<uint32_t> to_payload(const Dims& dims) {
+std::vector<uint32_t> positions(const Order& from, const Order& to) {
   std::vector<uint32_t> out;
-  for (const int64_t dim : dims) out.push_back(static_cast<uint32_t>(dim));
+  for (const uint8_t dim : to)
+    out.push_back(static_cast<uint32_t>(std::find(from.begin(), from.end(), dim) - from.begin()));
   return out;
 }
 
 compiler::Result<Delegate> lower(const Graph& graph, const compiler::TargetOptions&) {
   Delegate delegate;
+  const compiler::SymScope scope(graph.ranges);
   RETURN_IF_ERROR(compiler::catch_failure([&] { delegate = Lowering(graph).run(); }));
   return delegate;
 }
@@ -99,6 +79,7 @@ Delegate Lowering::run() {
   for (const auto& node : graph_.nodes()) lower_node(*node);
   add_outputs();
   drop_dead_nodes();
+  separate_weights();
   char buffer[512];
   ErrorText text(buffer);
   std::vector<std::vector<uint32_t>> dims;
@@ -132,8 +113,9 @@ Range Lowering::range_of(const Node& node) const {
 
 void Lowering::add_inputs() {
   for (const compiler::GraphInput& input : graph_.inputs) {
-    const uint32_t id = value(to_payload(dims_of(*input.value)), type_of(input.value->dtype()));
+    const uint32_t id = value(dims_of(*input.value), type_of(input.value->dtype()));
     PayloadValue& placed = payload_.values[id];
+    declare_input(placed, input.value);
     placed.is_input = true;
     placed.external_id = payload_.num_externals++;
     payload_.input_ids.push_back(id);
@@ -145,10 +127,15 @@ void Lowering::lower_node(const Node& node) {
   current_ = &node;
   type_ = type_of(node.result()->dtype());
   if (absorbed_.count(&node)) {
+    int8_result_.reset();
+    dynamic_product_ = false;
     set_result(node, operand(tensor_operands(node)[0], layouts_.of(node.result())));
     return;
   }
+  choose_precision(node);
   find_rule(node)->lower(*this, node);
+  int8_result_.reset();
+  dynamic_product_ = false;
 }
 
 void Lowering::add_outputs() {
@@ -158,12 +145,7 @@ void Lowering::add_outputs() {
     uint32_t id = operand(output.value, plain_order(output.value->rank()));
     const PayloadValue& found = payload_.values[id];
     if (found.constant != 0 || found.is_input || found.is_output) {
-      const std::vector<uint32_t> same = found.dims;
-      PayloadNode node;
-      node.type = NodeType::static_reshape;
-      node.inputs[0] = id;
-      node.first = same;
-      id = add(std::move(node), same);
+      id = copy(id);
     }
     PayloadValue& placed = payload_.values[id];
     placed.is_output = true;
@@ -173,7 +155,11 @@ void Lowering::add_outputs() {
 }
 
 uint32_t Lowering::operand(const Value* value, const Order& order) {
-  if (value->is_constant()) return constant_operand(value, order);
+  if (const Node* source = int8_source(value)) {
+    if (!dequantizes_constant(*source)) return int8_operand(*source, order);
+    return constant_operand(value, order);
+  }
+  if (const Value* constant = as_constant(value)) return constant_operand(constant, order);
   const auto [known, fresh] = operands_.try_emplace({value, order}, 0);
   if (!fresh) return known->second;
   const Place& place = places_.at(value);
@@ -207,17 +193,19 @@ uint32_t Lowering::broadcast_operand(const Node& node, size_t index) {
 
 // `id` holds a tensor of sizes `dims` in `from`; the value returned holds it in `to`.
 uint32_t Lowering::reordered(uint32_t id, const Dims& dims, const Order& from, const Order& to) {
-  const std::vector<uint32_t> wanted = to_payload(physical(dims, to));
+  const Dims wanted = physical(dims, to);
   if (same_bytes(dims, from, to)) return reshape(id, wanted);
+  // With several sizes known only at run time no reshape can merge or drop dimensions.
+  if (num_symbolic(dims) > 1) return transpose(move_ones(id, physical(dims, from)), positions(from, to));
   // Dimensions that stay neighbours move as one.
   std::vector<std::vector<uint8_t>> runs;
   for (const uint8_t dim : from) {
-    if (dims[dim] == 1) continue;
+    if (dims[dim].is(1)) continue;
     bool joins = false;
     if (!runs.empty()) {
       Order essential;
       for (const uint8_t d : to) {
-        if (dims[d] != 1) essential.push_back(d);
+        if (!dims[d].is(1)) essential.push_back(d);
       }
       const auto last = std::find(essential.begin(), essential.end(), runs.back().back());
       joins = last + 1 != essential.end() && *(last + 1) == dim;
@@ -225,11 +213,11 @@ uint32_t Lowering::reordered(uint32_t id, const Dims& dims, const Order& from, c
     if (!joins) runs.emplace_back();
     runs.back().push_back(dim);
   }
-  std::vector<uint32_t> merged, perm;
+  Dims merged;
+  std::vector<uint32_t> perm;
   for (const auto& run : runs) {
-    int64_t size = 1;
-    for (const uint8_t dim : run) size *= dims[dim];
-    merged.push_back(static_cast<uint32_t>(size));
+    merged.emplace_back(1);
+    for (const uint8_t dim : run) merged.back() = merged.back() * dims[dim];
   }
   for (const uint8_t dim : to) {
     for (size_t i = 0; i < runs.size(); ++i) {
@@ -244,21 +232,29 @@ uint32_t Lowering::constant_operand(const Value* value, const Order& order) {
   const Dims own = dims_of(*value);
   dims.insert(dims.end(), own.begin(), own.end());
   const Order from = with_leading_ones(stored_order(*value), order.size());
-  const std::vector<uint32_t> wanted = to_payload(physical(dims, order));
+  const Dims wanted = physical(dims, order);
   if (same_bytes(dims, from, order)) return weight(value, type_of(value->dtype()), wanted);
-  std::vector<int64_t> perm;
-  for (const uint8_t dim : order) perm.push_back(std::find(from.begin(), from.end(), dim) - from.begin());
+  const std::vector<uint32_t> found = positions(from, order);
+  const std::vector<int64_t> perm(found.begin(), found.end());
   return weight_permuted(value, physical(dims, from), perm, type_of(value->dtype()), wanted);
 }
 
-uint32_t Lowering::weight(const Value* value, DataType type, const std::vector<uint32_t>& dims) {
+uint32_t Lowering::weight(const Value* value, DataType type, const Dims& dims) {
+  if (const Node* source = int8_source(value)) {
+    std::vector<int64_t> same(dims.size());
+    std::iota(same.begin(), same.end(), int64_t{0});
+    return int8_constant(*source, dims, same, dims);
+  }
+  value = as_constant(value);
   if (type == DataType::fp32 && value->dtype() == DType::f16)
     return add_constant(own(widened(elements_of<uint16_t>(*value))), type, dims);
   return add_constant(value->data, type, dims);
 }
 
 uint32_t Lowering::weight_permuted(const Value* value, const Dims& dims, const std::vector<int64_t>& perm,
-                                   DataType type, const std::vector<uint32_t>& result_dims) {
+                                   DataType type, const Dims& result_dims) {
+  if (const Node* source = int8_source(value)) return int8_constant(*source, dims, perm, result_dims);
+  value = as_constant(value);
   if (value->dtype() == DType::f16) {
     const auto halves = permute_elements(elements_of<uint16_t>(*value).data(), dims, perm);
     return add_constant(type == DataType::fp16 ? own(halves) : own(widened(halves)), type, result_dims);
@@ -267,11 +263,11 @@ uint32_t Lowering::weight_permuted(const Value* value, const Dims& dims, const s
                       result_dims);
 }
 
-uint32_t Lowering::constant(const std::vector<float>& elements, std::vector<uint32_t> dims, bool force_fp32) {
-  if (type_ == DataType::fp32 || force_fp32) return add_constant(own(elements), DataType::fp32, std::move(dims));
+uint32_t Lowering::constant(const std::vector<float>& elements, const Dims& dims, bool force_fp32) {
+  if (type_ == DataType::fp32 || force_fp32) return add_constant(own(elements), DataType::fp32, dims);
   std::vector<uint16_t> halves;
   for (const float element : elements) halves.push_back(Half(element).bits);
-  return add_constant(own(std::move(halves)), DataType::fp16, std::move(dims));
+  return add_constant(own(std::move(halves)), DataType::fp16, dims);
 }
 
 uint32_t Lowering::scalar(double value) { return constant({static_cast<float>(value)}, {1}); }
@@ -280,31 +276,38 @@ std::vector<float> Lowering::read_floats(const Value* value) const {
   return value->dtype() == DType::f16 ? widened(elements_of<uint16_t>(*value)) : elements_of<float>(*value);
 }
 
-uint32_t Lowering::add_constant(ConstantData data, DataType type, std::vector<uint32_t> dims) {
+uint32_t Lowering::constant_index(ConstantData data) {
   const std::string key = fmt::format("{:016x}-{}", compiler::content_hash(data.bytes), data.bytes.size());
   auto [constant, fresh] = constants_.try_emplace(key, static_cast<uint32_t>(payload_.constants.size()));
   if (fresh) {
     payload_.constants.push_back({key, 0, 0});
     delegate_.constants.push_back({key, std::move(data)});
   }
-  const std::string with_dims = fmt::format("{}:{}:{}", key, static_cast<int>(type), fmt::join(dims, ","));
+  return constant->second;
+}
+
+uint32_t Lowering::add_constant(ConstantData data, DataType type, const Dims& dims) {
+  const uint32_t constant = constant_index(std::move(data));
+  const std::string with_dims =
+      fmt::format("{}:{}:{}", constant, static_cast<int>(type), fmt::join(at_bounds(dims), ","));
   auto [known, is_new] = constant_values_.try_emplace(with_dims, 0);
   if (is_new) {
     known->second = value(dims, type);
-    payload_.values[known->second].constant = constant->second;
+    payload_.values[known->second].constant = constant;
   }
   return known->second;
 }
 
-uint32_t Lowering::value(const std::vector<uint32_t>& dims, DataType type) {
+uint32_t Lowering::value(const Dims& dims, DataType type) {
   PayloadValue fresh;
   fresh.type = type;
-  fresh.dims = dims;
+  fresh.dims = at_bounds(dims);
+  shapes_.push_back(dims);
   payload_.values.push_back(std::move(fresh));
   return static_cast<uint32_t>(payload_.values.size() - 1);
 }
 
-uint32_t Lowering::add(PayloadNode node, const std::vector<uint32_t>& dims) {
+uint32_t Lowering::add(PayloadNode node, const Dims& dims) {
   if (current_ && current_->origin) {
     const auto [handle, fresh] =
         handles_.try_emplace(current_->origin.get(), static_cast<uint32_t>(delegate_.origins.size()));
@@ -312,6 +315,7 @@ uint32_t Lowering::add(PayloadNode node, const std::vector<uint32_t>& dims) {
     node.debug_handle = handle->second;
   }
   node.output = value(dims);
+  settle_quantization(node);
   payload_.nodes.push_back(std::move(node));
   return payload_.nodes.back().output;
 }
@@ -320,7 +324,12 @@ uint32_t Lowering::unary(NodeType type, uint32_t x) {
   PayloadNode node;
   node.type = type;
   node.inputs[0] = x;
-  return add(std::move(node), std::vector<uint32_t>(dims(x)));
+  return add(std::move(node), Dims(dims(x)));
+}
+
+uint32_t Lowering::as_type(uint32_t x, DataType type) {
+  type_ = type;
+  return payload_.values[x].type == type ? x : unary(NodeType::convert, x);
 }
 
 uint32_t Lowering::binary(NodeType type, uint32_t a, uint32_t b, Range range) {
@@ -330,22 +339,51 @@ uint32_t Lowering::binary(NodeType type, uint32_t a, uint32_t b, Range range) {
   node.inputs[1] = b;
   node.output_min = range.min;
   node.output_max = range.max;
-  const std::vector<uint32_t>&x = dims(a), &y = dims(b);
-  std::vector<uint32_t> out(std::max(x.size(), y.size()));
+  const Dims &x = dims(a), &y = dims(b);
+  Dims out(std::max(x.size(), y.size()));
   for (size_t i = 0; i < out.size(); ++i) {
-    const uint32_t left = i < x.size() ? x[x.size() - 1 - i] : 1, right = i < y.size() ? y[y.size() - 1 - i] : 1;
-    out[out.size() - 1 - i] = left == 1 ? right : left;
+    const compiler::Sym left = i < x.size() ? x[x.size() - 1 - i] : 1, right = i < y.size() ? y[y.size() - 1 - i] : 1;
+    out[out.size() - 1 - i] = left.is(1) ? right : left;
   }
   return add(std::move(node), out);
 }
 
-uint32_t Lowering::reshape(uint32_t x, const std::vector<uint32_t>& to) {
+uint32_t Lowering::reshape(uint32_t x, const Dims& to) {
   if (dims(x) == to) return x;
+  if (num_symbolic(to) > 1) return move_ones(x, to);
   PayloadNode node;
   node.type = NodeType::static_reshape;
   node.inputs[0] = x;
-  node.first = to;
+  node.first = or_zero(to);
   return add(std::move(node), to);
+}
+
+// A reshape whose dims are those of `x` but for ones, without the node that infers sizes: new leading ones come by a
+// product with a one of that rank, and ones change places by a transpose.
+uint32_t Lowering::move_ones(uint32_t x, const Dims& to) {
+  if (dims(x) == to) return x;
+  if (!(without_ones(dims(x)) == without_ones(to)) || to.size() < dims(x).size())
+    compiler::fail(compiler::Code::internal, "xnnpack: a view of several sizes known only at run time");
+  if (to.size() > dims(x).size()) x = binary(NodeType::multiply, x, constant({1}, Dims(to.size(), 1)));
+  std::vector<uint32_t> perm;
+  std::vector<bool> taken(to.size());
+  const Dims from = dims(x);
+  for (const compiler::Sym& size : to) {
+    size_t at = 0;
+    while (taken[at] || !(from[at] == size)) ++at;
+    taken[at] = true;
+    perm.push_back(static_cast<uint32_t>(at));
+  }
+  return std::is_sorted(perm.begin(), perm.end()) ? x : transpose(x, perm);
+}
+
+uint32_t Lowering::copy(uint32_t x) {
+  if (num_symbolic(dims(x)) > 1) return binary(NodeType::multiply, x, constant({1}, {1}));
+  PayloadNode node;
+  node.type = NodeType::static_reshape;
+  node.inputs[0] = x;
+  node.first = or_zero(dims(x));
+  return add(std::move(node), Dims(dims(x)));
 }
 
 uint32_t Lowering::transpose(uint32_t x, const std::vector<uint32_t>& perm) {
@@ -353,18 +391,18 @@ uint32_t Lowering::transpose(uint32_t x, const std::vector<uint32_t>& perm) {
   node.type = NodeType::static_transpose;
   node.inputs[0] = x;
   node.first = perm;
-  std::vector<uint32_t> out;
+  Dims out;
   for (const uint32_t dim : perm) out.push_back(dims(x)[dim]);
   return add(std::move(node), out);
 }
 
-uint32_t Lowering::slice(uint32_t x, const std::vector<uint32_t>& offsets, const std::vector<uint32_t>& sizes) {
+uint32_t Lowering::slice(uint32_t x, const std::vector<uint32_t>& offsets, const Dims& sizes) {
   if (sizes == dims(x)) return x;
   PayloadNode node;
   node.type = NodeType::static_slice;
   node.inputs[0] = x;
   node.first = offsets;
-  node.second = sizes;
+  node.second = or_zero(sizes);
   return add(std::move(node), sizes);
 }
 
@@ -384,11 +422,11 @@ uint32_t Lowering::concatenate(std::vector<uint32_t> parts, size_t axis) {
       PayloadNode node;
       node.type = kTypes[count - 2];
       node.axis = static_cast<uint32_t>(axis);
-      std::vector<uint32_t> out = dims(parts[at]);
+      Dims out = dims(parts[at]);
       out[axis] = 0;
       for (size_t i = 0; i < count; ++i) {
         node.inputs[i] = parts[at + i];
-        out[axis] += dims(parts[at + i])[axis];
+        out[axis] = out[axis] + dims(parts[at + i])[axis];
       }
       joined.push_back(add(std::move(node), out));
     }
@@ -405,8 +443,8 @@ uint32_t Lowering::pad(uint32_t x, const std::vector<uint32_t>& before, const st
   node.first = before;
   node.second = after;
   node.value = padding;
-  std::vector<uint32_t> out = dims(x);
-  for (size_t i = 0; i < out.size(); ++i) out[i] += before[i] + after[i];
+  Dims out = dims(x);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = out[i] + before[i] + after[i];
   return add(std::move(node), out);
 }
 
@@ -419,14 +457,15 @@ uint32_t Lowering::fully_connected(uint32_t x, uint32_t filter, uint32_t bias, u
   node.flags = flags;
   node.output_min = range.min;
   node.output_max = range.max;
-  std::vector<uint32_t> out = dims(x);
+  Dims out = dims(x);
   out.back() = dims(filter)[flags & kTransposeWeights ? 1 : 0];
   return add(std::move(node), out);
 }
 
 uint32_t Lowering::row_mean(uint32_t x, double offset) {
-  const uint32_t columns = dims(x).back();
-  const uint32_t filter = constant(std::vector<float>(columns, 1.0f / static_cast<float>(columns)), {1, columns});
+  const int64_t columns = dims(x).back().value();
+  const std::vector<float> parts(static_cast<size_t>(columns), 1.0f / static_cast<float>(columns));
+  const uint32_t filter = constant(parts, {1, columns});
   const uint32_t bias = offset == 0 ? kNoValue : scalar(offset);
   return fully_connected(x, filter, bias);
 }
@@ -434,7 +473,7 @@ uint32_t Lowering::row_mean(uint32_t x, double offset) {
 void Lowering::set_result(const Node& node, uint32_t id) {
   const Value* value = node.result();
   const Order& order = layouts_.of(value);
-  places_[value] = {reshape(id, to_payload(physical(dims_of(*value), order))), order};
+  places_[value] = {reshape(id, physical(dims_of(*value), order)), order};
 }
 
 // Nodes that nothing reads, and the values and constants only they held, leave the payload.
@@ -460,14 +499,15 @@ void Lowering::drop_dead_nodes() {
   for (size_t id = 0; id < live.size(); ++id) {
     if (!live[id]) continue;
     PayloadValue& value = payload_.values[id];
-    if (value.constant != 0) {
-      uint32_t& constant = constants[value.constant];
+    for (uint32_t* index : {&value.constant, &value.quantization.scale_constant}) {
+      if (*index == 0) continue;
+      uint32_t& constant = constants[*index];
       if (constant == 0) {
         constant = static_cast<uint32_t>(kept.constants.size());
-        kept.constants.push_back(payload_.constants[value.constant]);
-        blobs.push_back(std::move(delegate_.constants[value.constant - 1]));
+        kept.constants.push_back(payload_.constants[*index]);
+        blobs.push_back(std::move(delegate_.constants[*index - 1]));
       }
-      value.constant = constant;
+      *index = constant;
     }
     ids[id] = static_cast<uint32_t>(kept.values.size());
     kept.values.push_back(std::move(value));
@@ -482,6 +522,34 @@ void Lowering::drop_dead_nodes() {
   kept.num_externals = payload_.num_externals;
   payload_ = std::move(kept);
   delegate_.constants = std::move(blobs);
+}
+
+void Lowering::separate_weights() {
+  const auto is_weight = [](const PayloadNode& node, size_t input) {
+    const bool packs = node.type == NodeType::fully_connected || node.type == NodeType::conv_2d ||
+                       node.type == NodeType::depthwise_conv_2d || node.type == NodeType::conv_transpose_2d ||
+                       node.type == NodeType::batch_matrix_multiply;
+    return packs && input > 0;
+  };
+  std::set<uint32_t> weights;
+  for (const PayloadNode& node : payload_.nodes) {
+    for (size_t i = 0; i < std::size(node.inputs); ++i) {
+      if (node.inputs[i] != kNoValue && is_weight(node, i)) weights.insert(node.inputs[i]);
+    }
+  }
+  std::map<uint32_t, uint32_t> plain;
+  for (PayloadNode& node : payload_.nodes) {
+    for (size_t i = 0; i < std::size(node.inputs); ++i) {
+      const uint32_t id = node.inputs[i];
+      if (id == kNoValue || is_weight(node, i) || payload_.values[id].constant == 0 || !weights.count(id)) continue;
+      const auto [copy, fresh] = plain.try_emplace(id, static_cast<uint32_t>(payload_.values.size()));
+      if (fresh) {
+        payload_.values.push_back(PayloadValue(payload_.values[id]));
+        shapes_.push_back(Dims(shapes_[id]));
+      }
+      node.inputs[i] = copy->second;
+    }
+  }
 }
 
 }  // namespace wick::xnnpack

@@ -9,6 +9,7 @@
 #include "backends/xnnpack/layout.h"
 #include "backends/xnnpack/op_rules.h"
 #include "backends/xnnpack/payload.h"
+#include "backends/xnnpack/quantized.h"
 #include "compiler/partition/target.h"
 
 namespace wick::xnnpack {
@@ -22,6 +23,10 @@ struct Range {
 };
 /// The range of a node that only clamps (relu, hardtanh, clamp with constant bounds); false for other nodes.
 bool clamp_range(const compiler::Node& node, Range* range);
+
+Quantization quantization_of(const Affine& affine);
+/// Where in `from` each dimension of `to` lies: the permutation that leads from one order to the other.
+std::vector<uint32_t> positions(const Order& from, const Order& to);
 
 /// The payload under construction. The rows of op_rules.h write nodes through it: read operands in the order they need,
 /// emit nodes, then say which payload value holds the result.
@@ -42,36 +47,50 @@ class Lowering {
   /// As operand, for nodes whose operands broadcast: the source of an expand, where the other operand has the result's
   /// sizes.
   uint32_t broadcast_operand(const compiler::Node& node, size_t index);
-  const std::vector<uint32_t>& dims(uint32_t id) const { return payload_.values[id].dims; }
+  const Dims& dims(uint32_t id) const { return shapes_[id]; }
   /// Bounds that the last payload node of `node` must clamp to: those of the clamp that reads it alone.
   Range range_of(const compiler::Node& node) const;
 
   // --- constants ---
   /// A weight as it lies in the graph's constant.
-  uint32_t weight(const compiler::Value* value, DataType type, const std::vector<uint32_t>& dims);
+  uint32_t weight(const compiler::Value* value, DataType type, const Dims& dims);
   /// The elements of `value`, viewed with sizes `dims`, permuted by `perm`; `type` fp32 converts from fp16.
   uint32_t weight_permuted(const compiler::Value* value, const Dims& dims, const std::vector<int64_t>& perm,
-                           DataType type, const std::vector<uint32_t>& result_dims);
+                           DataType type, const Dims& result_dims);
   /// A constant of the node's dtype (or fp32).
-  uint32_t constant(const std::vector<float>& elements, std::vector<uint32_t> dims, bool force_fp32 = false);
+  uint32_t constant(const std::vector<float>& elements, const Dims& dims, bool force_fp32 = false);
   uint32_t scalar(double value);
   /// The elements of a constant as floats.
   std::vector<float> read_floats(const compiler::Value* value) const;
+  /// The bias of a product on int8: int32 on the scale of the input times that of the weights.
+  uint32_t int8_bias(const compiler::Value* bias);
 
   // --- writing ---
   /// Of the node that is being lowered.
   DataType type() const { return type_; }
+  /// The node that is being lowered is computed on int8, with parameters known at compile time. Its operands are int8
+  /// then, and so are the values it writes.
+  bool is_int8() const { return int8_result_.has_value(); }
+  /// It is a product whose input is quantized at run time.
+  bool is_dynamic() const { return dynamic_product_; }
+  bool is_int8(uint32_t id) const { return payload_.values[id].type == DataType::qint8; }
+  const Quantization& quantization(uint32_t id) const { return payload_.values[id].quantization; }
+  /// `x` as elements of another type.
+  uint32_t convert(uint32_t x, DataType type, const Quantization& quantization);
   /// A fresh value of these dims.
-  uint32_t value(const std::vector<uint32_t>& dims, DataType type);
-  uint32_t value(const std::vector<uint32_t>& dims) { return value(dims, type_); }
+  uint32_t value(const Dims& dims, DataType type);
+  uint32_t value(const Dims& dims) { return value(dims, type_); }
   /// Adds a node that writes a fresh value of these dims and returns the value.
-  uint32_t add(PayloadNode node, const std::vector<uint32_t>& dims);
+  uint32_t add(PayloadNode node, const Dims& dims);
   uint32_t unary(NodeType type, uint32_t x);
+  /// `x` as f32 or f16; nodes and constants that follow are of that type until the next call or the next model node.
+  uint32_t as_type(uint32_t x, DataType type);
   uint32_t binary(NodeType type, uint32_t a, uint32_t b, Range range = {});
-  /// `x` with other dims of the same product.
-  uint32_t reshape(uint32_t x, const std::vector<uint32_t>& dims);
+  /// `x` with other dims of the same product. Where more than one of them is known only at run time, the other dims may
+  /// only be the old ones with ones moved or added.
+  uint32_t reshape(uint32_t x, const Dims& dims);
   uint32_t transpose(uint32_t x, const std::vector<uint32_t>& perm);
-  uint32_t slice(uint32_t x, const std::vector<uint32_t>& offsets, const std::vector<uint32_t>& sizes);
+  uint32_t slice(uint32_t x, const std::vector<uint32_t>& offsets, const Dims& sizes);
   uint32_t concatenate(std::vector<uint32_t> parts, size_t axis);
   uint32_t pad(uint32_t x, const std::vector<uint32_t>& before, const std::vector<uint32_t>& after, float value);
   /// x @ filter^T + bias over the last dimension; filter [oc, ic], bias [oc] or kNoValue.
@@ -93,15 +112,39 @@ class Lowering {
   void add_outputs();
   uint32_t constant_operand(const compiler::Value* value, const Order& order);
   uint32_t reordered(uint32_t id, const Dims& dims, const Order& from, const Order& to);
-  uint32_t add_constant(compiler::ConstantData data, DataType type, std::vector<uint32_t> dims);
+  // lower_quantized.cpp
+  void choose_precision(const compiler::Node& node);
+  void settle_quantization(const PayloadNode& node);
+  void declare_input(PayloadValue& placed, const compiler::Value* value);
+  /// The node behind an operand of the node that is being lowered, where it is read on int8.
+  const compiler::Node* int8_source(const compiler::Value* value) const;
+  uint32_t int8_operand(const compiler::Node& source, const Order& order);
+  uint32_t int8_constant(const compiler::Node& source, const Dims& dims, const std::vector<int64_t>& perm,
+                         const Dims& result_dims);
+  uint32_t add_quantized(compiler::ConstantData data, DataType type, const Dims& dims,
+                         const Quantization& quantization);
+  /// The value itself if it is a constant, a float constant for a dequantized one, else null.
+  const compiler::Value* as_constant(const compiler::Value* value);
+  uint32_t constant_index(compiler::ConstantData data);
+  uint32_t add_constant(compiler::ConstantData data, DataType type, const Dims& dims);
+  uint32_t move_ones(uint32_t x, const Dims& dims);
+  uint32_t copy(uint32_t x);
   void drop_dead_nodes();
+  /// Gives constants that are weights of one node and plain operands of another two values: stock's runtime gives the
+  /// bytes of packed weights back, whoever else reads the value.
+  void separate_weights();
 
   const compiler::Graph& graph_;
   Layouts layouts_;
   Payload payload_;
+  std::vector<Dims> shapes_;  // of payload_.values
   compiler::Delegate delegate_;
   DataType type_ = DataType::fp32;  // of the node that is being lowered
   const compiler::Node* current_ = nullptr;
+  std::optional<Affine> int8_result_;  // of the node that is being lowered, if it is computed on int8
+  bool dynamic_product_ = false;
+  std::map<std::pair<uint32_t, bool>, uint32_t> dynamic_;  // value, for a convolution -> quantized at run time
+  std::unordered_map<const compiler::Value*, std::unique_ptr<compiler::Value>> float_twins_;  // looked up only
   std::unordered_map<const compiler::Value*, Place> places_;
   std::map<std::pair<const compiler::Value*, Order>, uint32_t> operands_;    // looked up only
   std::map<std::string, uint32_t> constants_;                                // key -> index in payload_.constants
@@ -110,7 +153,5 @@ class Lowering {
   std::set<const compiler::Node*> absorbed_;
   std::map<const void*, uint32_t> handles_;  // origin -> debug handle
 };
-
-std::vector<uint32_t> to_payload(const Dims& dims);
 
 }  // namespace wick::xnnpack

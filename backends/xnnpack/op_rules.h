@@ -26,14 +26,20 @@ struct LayoutRule {
   bool keep_dims = true;  // reduce: the reduced dimensions stay, with size 1
 };
 
+/// How many sizes of a tensor may be known only at run time.
+enum class Unknown : uint8_t { none, one, any };
+
 struct OpRule {
   const char* op;
   /// Beyond what supports.cpp asks of every node. Null: nothing.
   compiler::Verdict (*supports)(const compiler::Node& node, const compiler::TargetOptions& options);
   LayoutRule (*layout)(const compiler::Node& node);
   void (*lower)(Lowering& lowering, const compiler::Node& node);
+  Unknown unknown = Unknown::none;  // of each operand and of the result
   /// The last payload node can clamp its result.
   bool takes_range = false;
+  /// `supports` looks at dtypes and results itself.
+  bool any_dtype = false;
 };
 
 /// The row of an operator, or null.
@@ -44,7 +50,7 @@ const std::vector<const OpRule*>& all_rules();
 /// Whether the backend takes a node, all conditions together.
 compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
 
-/// Sizes of a value whose sizes are all known.
+/// Sizes of a tensor.
 Dims dims_of(const compiler::Value& value);
 /// Tensor operands in argument order, without absent ones; lists are spelled out.
 std::vector<compiler::Value*> tensor_operands(const compiler::Node& node);

@@ -1,16 +1,21 @@
 #include "backends/xnnpack/order.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <numeric>
 
 namespace wick::xnnpack {
+
+using compiler::Sym;
+
 namespace {
 
 // The dimensions of a size other than 1, as they lie in memory.
 Order essential(const Dims& dims, const Order& order) {
   Order out;
   for (const uint8_t dim : order) {
-    if (dims[dim] != 1) out.push_back(dim);
+    if (!dims[dim].is(1)) out.push_back(dim);
   }
   return out;
 }
@@ -29,14 +34,14 @@ std::optional<std::vector<Group>> group_dims(const Dims& from, const std::vector
   while (i < a.size() || j < b.size()) {
     if (i == a.size() || j == b.size()) return {};
     Group group{i, i + 1, j, j + 1};
-    int64_t left = from[a[i++]], right = to[b[j++]];
-    while (left != right) {
-      if (left < right) {
+    Sym left = from[a[i++]], right = to[b[j++]];
+    while (!(left == right)) {
+      if (bound(left) < bound(right) || (bound(left) == bound(right) && j == b.size())) {
         if (i == a.size()) return {};
-        left *= from[a[i++]];
+        left = left * from[a[i++]];
       } else {
         if (j == b.size()) return {};
-        right *= to[b[j++]];
+        right = right * to[b[j++]];
       }
     }
     group.from_end = i;
@@ -148,7 +153,7 @@ std::optional<size_t> adjacent_run(const Dims& sizes, const Order& order, const 
   std::optional<size_t> begin;
   bool ended = false;
   for (size_t i = 0; i < order.size(); ++i) {
-    if (sizes[order[i]] == 1) continue;
+    if (sizes[order[i]].is(1)) continue;
     if (dims[order[i]]) {
       if (ended) return {};
       if (!begin) begin = i;
@@ -159,8 +164,20 @@ std::optional<size_t> adjacent_run(const Dims& sizes, const Order& order, const 
   return begin ? begin : std::optional<size_t>(order.size());
 }
 
-int64_t product(const Dims& dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<int64_t>());
+Sym product(const Dims& dims) { return std::accumulate(dims.begin(), dims.end(), Sym(1), std::multiplies<Sym>()); }
+
+int64_t bound(const Sym& size) { return size.is_const() ? size.value() : compiler::SymScope::range(size).max; }
+
+int64_t elements(const Dims& dims) {
+  int64_t count = 1;
+  for (const Sym& size : dims) {
+    if (__builtin_mul_overflow(count, bound(size), &count)) return std::numeric_limits<int64_t>::max();
+  }
+  return count;
+}
+
+size_t num_symbolic(const Dims& dims) {
+  return static_cast<size_t>(std::count_if(dims.begin(), dims.end(), [](const Sym& size) { return !size.is_const(); }));
 }
 
 }  // namespace wick::xnnpack

@@ -4,9 +4,12 @@
 #include <optional>
 #include <vector>
 
+#include "compiler/ir/sym.h"
+
 namespace wick::xnnpack {
 
-using Dims = std::vector<int64_t>;
+/// Sizes; those known only at run time are expressions, whose bounds the SymScope of the thread knows.
+using Dims = std::vector<compiler::Sym>;
 /// Position i in memory, outermost first, holds logical dimension order[i].
 using Order = std::vector<uint8_t>;
 
@@ -38,6 +41,12 @@ Order with_dim(const Order& order, size_t dim);
 /// Where the dimensions `dims` (set = true) begin in memory if they lie side by side, those of size 1 aside.
 std::optional<size_t> adjacent_run(const Dims& sizes, const Order& order, const std::vector<bool>& dims);
 
-int64_t product(const Dims& dims);
+compiler::Sym product(const Dims& dims);
+/// The size, or its upper bound.
+int64_t bound(const compiler::Sym& size);
+/// Elements of a tensor at upper bounds; saturates.
+int64_t elements(const Dims& dims);
+/// Sizes known only at run time.
+size_t num_symbolic(const Dims& dims);
 
 }  // namespace wick::xnnpack

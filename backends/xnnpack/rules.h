@@ -12,15 +12,34 @@ struct RuleFamily {
   const OpRule* rows;
   size_t count;
 };
-extern const RuleFamily kLinearRules, kMovementRules, kNormalizationRules, kPointwiseRules, kWindowRules;
+extern const RuleFamily kLinearRules, kMovementRules, kNormalizationRules, kPointwiseRules, kQuantizedRules,
+    kWindowRules;
+
+/// For nodes whose readers do their work.
+void lower_nothing(Lowering& lowering, const compiler::Node& node);
+
+/// Mean over the middle dimensions of x [n, h, w, c], which keep size 1. Those of many elements are taken in two steps:
+/// the library adds one element after the other, and its error grows with their number.
+uint32_t image_mean(Lowering& lowering, uint32_t x);
 
 // Layout rules that several families use.
 LayoutRule any_order(const compiler::Node& node);
 LayoutRule plain_layout(const compiler::Node& node);
 LayoutRule channels_last(const compiler::Node& node);
 
+/// Why no tensor of these sizes is taken, or "".
+std::string refuse_shape(const compiler::Value& value, Unknown unknown);
 /// A number among the arguments, known at compile time; nothing for one that is read at run time or symbolic.
 std::optional<double> number(const compiler::Node& node, std::string_view name);
+/// Sets as result what `body` makes of operand `x`, computed in f32 where the node is of f16: for kernels that in f16
+/// lose digits, or treat zero or negative numbers wrongly.
+template <typename Body>
+void lower_in_fp32(Lowering& lowering, const compiler::Node& node, uint32_t x, const Body& body) {
+  const DataType type = lowering.type();
+  if (type != DataType::fp16) return lowering.set_result(node, body(x));
+  const uint32_t wide = lowering.as_type(x, DataType::fp32);
+  lowering.set_result(node, lowering.as_type(body(wide), type));
+}
 /// [dims of the result]: as the payload holds them in `order`.
 Dims result_dims(const compiler::Node& node);
 

@@ -1,6 +1,9 @@
 // Linear layers, matrix products and convolutions.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "backends/xnnpack/quantized.h"
 #include "backends/xnnpack/rules.h"
 
 namespace wick::xnnpack {
@@ -21,9 +24,13 @@ LayoutRule last_dim_inside(const Node& node) {
   return rule;
 }
 
+bool is_weight(const Value& value) {
+  return value.is_constant() || (value.producer && quantized_constant(*value.producer));
+}
+
 Verdict constant_weights(const Node& node, const TargetOptions&) {
   if (node.operands()[0]->rank() < 1) return Verdict::no("an input without dimensions");
-  if (!node.tensor("weight")->is_constant()) return Verdict::no("a weight that is computed at run time");
+  if (!is_weight(*node.tensor("weight"))) return Verdict::no("a weight that is computed at run time");
   const Value* bias = node.optional_tensor("bias");
   if (bias && !bias->is_constant()) return Verdict::no("a bias that is computed at run time");
   return Verdict::yes();
@@ -41,7 +48,9 @@ uint32_t rows_of(Lowering& l, const Node& node) {
 }
 
 uint32_t bias_of(Lowering& l, const Value* bias, DataType type) {
-  return bias ? l.weight(bias, type, to_payload(dims_of(*bias))) : kNoValue;
+  if (!bias) return kNoValue;
+  if (l.is_int8()) return l.int8_bias(bias);
+  return l.weight(bias, l.is_dynamic() ? DataType::fp32 : type, dims_of(*bias));
 }
 
 void lower_linear(Lowering& l, const Node& node) {
@@ -65,7 +74,10 @@ uint32_t product_of(Lowering& l, uint32_t a, uint32_t b, bool swapped) {
   node.inputs[0] = a;
   node.inputs[1] = b;
   node.flags = swapped ? uint32_t{kTransposeWeights} : 0;
-  std::vector<uint32_t> dims = l.dims(a);
+  Dims dims = l.dims(a);
+  for (size_t i = 0; i + 2 < dims.size(); ++i) {
+    if (dims[i].is(1)) dims[i] = l.dims(b)[i];
+  }
   dims.back() = l.dims(b)[dims.size() - (swapped ? 2 : 1)];
   return l.add(std::move(node), dims);
 }
@@ -73,8 +85,25 @@ uint32_t product_of(Lowering& l, uint32_t a, uint32_t b, bool swapped) {
 bool lies_swapped(const Lowering& l, const Value* value) {
   const Dims dims = dims_of(*value);
   if (value->is_constant()) return false;
-  return !same_bytes(dims, l.order_of(value), plain_order(dims.size())) &&
-         same_bytes(dims, l.order_of(value), dims.size() == 3 ? Order{0, 2, 1} : Order{1, 0});
+  Order swapped = plain_order(dims.size());
+  std::swap(swapped[dims.size() - 1], swapped[dims.size() - 2]);
+  return !same_bytes(dims, l.order_of(value), plain_order(dims.size())) && same_bytes(dims, l.order_of(value), swapped);
+}
+
+// [.., m, k] x [.., k, n]
+Verdict known_columns(const Node& node, const TargetOptions&) {
+  const Dims left = dims_of(*node.operands()[0]), right = dims_of(*node.operands()[1]);
+  bool agree = left.back() == right[right.size() - 2];
+  for (size_t i = 0; i + 2 < left.size() && i + 2 < right.size(); ++i)
+    agree = agree && (left[i] == right[i] || left[i].is(1) || right[i].is(1));
+  return agree ? Verdict::yes() : Verdict::no("sizes that are only known to agree at run time");
+}
+
+Verdict same_rank_batches(const Node& node, const TargetOptions& options) {
+  const size_t rank = node.operands()[0]->rank();
+  if (rank < 3 || node.operands().size() != 2 || node.operands()[1]->rank() != rank)
+    return Verdict::no("a matrix product of tensors of different ranks");
+  return known_columns(node, options);
 }
 
 void lower_bmm(Lowering& l, const Node& node) {
@@ -134,6 +163,9 @@ Verdict plain_convolution(const Node& node, const TargetOptions& options) {
   if (rank != 3 && rank != 4)
     return Verdict::no(fmt::format("a convolution over {} dimensions; 1 and 2 are taken", rank - 2));
   const Convolution conv = convolution_of(node);
+  if (!conv.input[1].is_const()) return Verdict::no("a number of channels known only at run time");
+  if (rank == 3 && std::max(num_symbolic(conv.input), num_symbolic(result_dims(node))) > 1)
+    return Verdict::no("a convolution over one dimension with more than one size known only at run time");
   for (size_t i = 0; conv.transposed && i < conv.output_padding.size(); ++i) {
     if (conv.output_padding[i] >= conv.stride[i]) return Verdict::no("output padding of a whole stride");
   }
@@ -146,11 +178,17 @@ std::vector<int64_t> two_dimensional(std::vector<int64_t> sizes, int64_t height)
   return sizes;
 }
 
+std::vector<int64_t> kernel_of(const Convolution& conv) {
+  std::vector<int64_t> kernel;
+  for (size_t i = 2; i < conv.weight.size(); ++i) kernel.push_back(conv.weight[i].value());
+  return two_dimensional(std::move(kernel), 1);
+}
+
 PayloadNode::Window window_of(const Convolution& conv) {
   PayloadNode::Window window;
   const auto padding = two_dimensional(conv.padding, 0), stride = two_dimensional(conv.stride, 1);
   const auto dilation = two_dimensional(conv.dilation, 1), adjustment = two_dimensional(conv.output_padding, 0);
-  const auto kernel = two_dimensional({conv.weight.begin() + 2, conv.weight.end()}, 1);
+  const auto kernel = kernel_of(conv);
   window.pad_top = window.pad_bottom = static_cast<uint32_t>(padding[0]);
   window.pad_left = window.pad_right = static_cast<uint32_t>(padding[1]);
   for (size_t i = 0; i < 2; ++i) {
@@ -166,17 +204,16 @@ PayloadNode::Window window_of(const Convolution& conv) {
 // convolution's [ic, oc / g, h, w] becomes [oc, h, w, ic / g].
 uint32_t filter_of(Lowering& l, const Node& node, const Convolution& conv, bool depthwise) {
   const Value* weight = node.tensor("weight");
-  const auto kernel = two_dimensional({conv.weight.begin() + 2, conv.weight.end()}, 1);
-  const int64_t a = conv.weight[0], b = conv.weight[1], h = kernel[0], w = kernel[1], g = conv.groups;
-  const auto dims = [](int64_t n, int64_t y, int64_t x, int64_t c) { return to_payload({n, y, x, c}); };
-  if (depthwise) return l.weight_permuted(weight, {a, h, w}, {1, 2, 0}, DataType::fp32, dims(1, h, w, a));
-  if (!conv.transposed) return l.weight_permuted(weight, {a, b, h, w}, {0, 2, 3, 1}, DataType::fp32, dims(a, h, w, b));
-  return l.weight_permuted(weight, {g, a / g, b, h, w}, {0, 2, 3, 4, 1}, DataType::fp32, dims(g * b, h, w, a / g));
+  const auto kernel = kernel_of(conv);
+  const int64_t a = conv.weight[0].value(), b = conv.weight[1].value(), h = kernel[0], w = kernel[1], g = conv.groups;
+  if (depthwise) return l.weight_permuted(weight, {a, h, w}, {1, 2, 0}, DataType::fp32, {1, h, w, a});
+  if (!conv.transposed) return l.weight_permuted(weight, {a, b, h, w}, {0, 2, 3, 1}, DataType::fp32, {a, h, w, b});
+  return l.weight_permuted(weight, {g, a / g, b, h, w}, {0, 2, 3, 4, 1}, DataType::fp32, {g * b, h, w, a / g});
 }
 
 void lower_convolution(Lowering& l, const Node& node) {
   const Convolution conv = convolution_of(node);
-  const bool depthwise = !conv.transposed && conv.groups > 1 && conv.weight[1] == 1;
+  const bool depthwise = !conv.transposed && conv.groups > 1 && conv.weight[1].is(1);
   PayloadNode out;
   out.type = conv.transposed ? NodeType::conv_transpose_2d
              : depthwise     ? NodeType::depthwise_conv_2d
@@ -192,20 +229,21 @@ void lower_convolution(Lowering& l, const Node& node) {
   out.inputs[2] = bias_of(l, node.optional_tensor("bias"), DataType::fp32);
   out.window = window_of(conv);
   out.groups = static_cast<uint32_t>(conv.groups);
-  out.group_input_channels = static_cast<uint32_t>(conv.input[1] / conv.groups);
-  out.group_output_channels = static_cast<uint32_t>(result.back() / conv.groups);
+  out.group_input_channels = static_cast<uint32_t>(conv.input[1].value() / conv.groups);
+  out.group_output_channels = static_cast<uint32_t>(result.back().value() / conv.groups);
   const Range range = l.range_of(node);
   out.output_min = range.min;
   out.output_max = range.max;
-  l.set_result(node, l.add(std::move(out), to_payload(result)));
+  l.set_result(node, l.add(std::move(out), result));
 }
 
 constexpr OpRule kRows[] = {
-    {"aten.addmm.default", plain_addmm, addmm_layout, lower_addmm, true},
-    {"aten.bmm.default", nullptr, matmul_layout, lower_bmm},
-    {"aten.convolution.default", plain_convolution, channels_last, lower_convolution, true},
-    {"aten.linear.default", constant_weights, last_dim_inside, lower_linear, true},
-    {"aten.mm.default", nullptr, matmul_layout, lower_mm},
+    {"aten.addmm.default", plain_addmm, addmm_layout, lower_addmm, Unknown::any, true},
+    {"aten.bmm.default", known_columns, matmul_layout, lower_bmm, Unknown::any},
+    {"aten.convolution.default", plain_convolution, channels_last, lower_convolution, Unknown::any, true},
+    {"aten.linear.default", constant_weights, last_dim_inside, lower_linear, Unknown::any, true},
+    {"aten.matmul.default", same_rank_batches, matmul_layout, lower_bmm, Unknown::any},
+    {"aten.mm.default", known_columns, matmul_layout, lower_mm, Unknown::one},
 };
 
 }  // namespace

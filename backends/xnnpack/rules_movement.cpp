@@ -54,22 +54,26 @@ LayoutRule select_layout(const Node& node) {
 
 struct Slice {
   size_t dim;
-  int64_t start, step, count;
+  int64_t start, step;
+  int64_t count;  // 0: all
 };
 
 std::optional<Slice> slice_of(const Node& node) {
   const Value& x = *node.operands()[0];
   Slice slice{dim_of(node), 0, 1, 0};
-  const int64_t size = dims_of(x)[slice.dim];
+  const Sym size = dims_of(x)[slice.dim], count = result_dims(node)[slice.dim];
   if (!node.is_none("start")) {
     const Sym start = node.integer("start");
-    if (!start.is_const()) return {};
-    slice.start = start.value() < 0 ? std::max<int64_t>(start.value() + size, 0) : std::min(start.value(), size);
+    if (!start.is_const() || (!size.is_const() && start.value() < 0)) return {};
+    const int64_t most = bound(size);
+    slice.start = start.value() < 0 ? std::max<int64_t>(start.value() + most, 0) : std::min(start.value(), most);
   }
   const Sym step = node.integer("step");
   if (!step.is_const() || step.value() < 1) return {};
   slice.step = step.value();
-  slice.count = result_dims(node)[slice.dim];
+  if (count == size && slice.start == 0 && slice.step == 1) return slice;  // all of it
+  if (!count.is_const() || (slice.step != 1 && num_symbolic(dims_of(x)) > 0)) return {};
+  slice.count = count.value();
   return slice;
 }
 
@@ -78,26 +82,25 @@ Verdict known_slice(const Node& node, const TargetOptions&) {
 }
 
 uint32_t slice_dim(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t count) {
-  std::vector<uint32_t> offsets(l.dims(x).size(), 0), sizes = l.dims(x);
+  std::vector<uint32_t> offsets(l.dims(x).size(), 0);
+  Dims sizes = l.dims(x);
   offsets[at] = static_cast<uint32_t>(start);
-  sizes[at] = static_cast<uint32_t>(count);
+  sizes[at] = count;
   return l.slice(x, offsets, sizes);
 }
 
 // Every step-th element: rows of `step` elements, of which the first stays.
 uint32_t strided_slice(Lowering& l, uint32_t x, size_t at, const Slice& slice) {
-  const std::vector<uint32_t> dims = l.dims(x);
-  const auto span = static_cast<uint32_t>(slice.count * slice.step);
-  const auto start = static_cast<uint32_t>(slice.start);
-  uint32_t outer = 1, inner = 1;
-  for (size_t i = 0; i < dims.size(); ++i) (i < at ? outer : inner) *= i == at ? 1 : dims[i];
+  const Dims dims = l.dims(x);
+  const Sym outer = product({dims.begin(), dims.begin() + static_cast<ptrdiff_t>(at)});
+  const Sym inner = product({dims.begin() + static_cast<ptrdiff_t>(at) + 1, dims.end()});
+  const int64_t span = slice.count * slice.step, missing = slice.start + span - dims[at].value();
   uint32_t rows = l.reshape(x, {outer, dims[at], inner});
-  if (start + span > dims[at]) rows = l.pad(rows, {0, 0, 0}, {0, start + span - dims[at], 0}, 0);
-  rows = l.slice(rows, {0, start, 0}, {outer, span, inner});
-  const auto count = static_cast<uint32_t>(slice.count), step = static_cast<uint32_t>(slice.step);
-  rows = l.slice(l.reshape(rows, {outer, count, step, inner}), {0, 0, 0, 0}, {outer, count, 1, inner});
-  std::vector<uint32_t> result = dims;
-  result[at] = count;
+  if (missing > 0) rows = l.pad(rows, {0, 0, 0}, {0, static_cast<uint32_t>(missing), 0}, 0);
+  rows = slice_dim(l, rows, 1, slice.start, span);
+  rows = slice_dim(l, l.reshape(rows, {outer, slice.count, slice.step, inner}), 2, 0, 1);
+  Dims result = dims;
+  result[at] = slice.count;
   return l.reshape(rows, result);
 }
 
@@ -105,18 +108,21 @@ void lower_slice(Lowering& l, const Node& node) {
   const Slice slice = *slice_of(node);
   const uint32_t x = l.operand(node, 0);
   const size_t at = position(l.order(node), slice.dim);
+  if (slice.count == 0) return l.set_result(node, x);
   l.set_result(node, slice.step == 1 ? slice_dim(l, x, at, slice.start, slice.count) : strided_slice(l, x, at, slice));
 }
 
 Verdict known_index(const Node& node, const TargetOptions&) {
-  return number(node, "index") ? Verdict::yes() : Verdict::no("an index known only at run time");
+  const auto index = number(node, "index");
+  const bool counts_back = index && *index < 0 && !dims_of(*node.operands()[0])[dim_of(node)].is_const();
+  return index && !counts_back ? Verdict::yes() : Verdict::no("an index known only at run time");
 }
 
 void lower_select(Lowering& l, const Node& node) {
   const Value* from = node.operands()[0];
   const size_t dim = dim_of(node);
   const auto index = static_cast<int64_t>(*number(node, "index"));
-  const int64_t start = index < 0 ? index + dims_of(*from)[dim] : index;
+  const int64_t start = index < 0 ? index + dims_of(*from)[dim].value() : index;
   l.set_result(node, slice_dim(l, l.operand(node, 0), position(l.order_of(from), dim), start, 1));
 }
 
@@ -131,7 +137,7 @@ Verdict known_scatter(const Node& node, const TargetOptions&) {
 
 void lower_slice_scatter(Lowering& l, const Node& node) {
   const size_t dim = dim_of(node);
-  const int64_t size = result_dims(node)[dim], count = dims_of(*node.operands()[1])[dim];
+  const int64_t size = result_dims(node)[dim].value(), count = dims_of(*node.operands()[1])[dim].value();
   int64_t start = node.is_none("start") ? 0 : static_cast<int64_t>(*number(node, "start"));
   start = std::min(start < 0 ? std::max<int64_t>(start + size, 0) : start, size);
   const uint32_t x = l.operand(node, 0);
@@ -147,23 +153,40 @@ void lower_slice_scatter(Lowering& l, const Node& node) {
 
 void lower_alias(Lowering& l, const Node& node) { l.set_result(node, l.operand(node, 0)); }
 
+Verdict known_view(const Node& node, const TargetOptions&) {
+  if (product(dims_of(*node.operands()[0])) == product(result_dims(node))) return Verdict::yes();
+  return Verdict::no("a view that fixes a size known only at run time");
+}
+
 // Permutes cost nothing: the layout says where the dimensions lie.
 void lower_permute(Lowering& l, const Node& node) {
   const Value* from = node.operands()[0];
   l.set_result(node, l.operand(from, l.order_of(from)));
 }
 
+Verdict known_growth(const Node& node, const TargetOptions&) {
+  const Dims from = dims_of(*node.operands()[0]), to = result_dims(node);
+  for (size_t i = 0; i < to.size(); ++i) {
+    const size_t added = to.size() - from.size();
+    if (!to[i].is_const() && (i < added || !(from[i - added] == to[i])))
+      return Verdict::no("an expansion to a size known only at run time");
+    if (to[i].is_const() && i >= added && !from[i - added].is_const())
+      return Verdict::no("an expansion that fixes a size known only at run time");
+  }
+  return Verdict::yes();
+}
+
 // Each dimension that grows is a product with ones.
 void lower_expand(Lowering& l, const Node& node) {
   const Value* from = node.operands()[0];
   const uint32_t x = l.operand(from, l.order(node));
-  const std::vector<uint32_t> wanted = to_payload(physical(result_dims(node), l.order(node)));
-  std::vector<uint32_t> ones(wanted.size(), 1);
+  const Dims wanted = physical(result_dims(node), l.order(node));
+  Dims ones(wanted.size(), 1);
   int64_t count = 1;
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (l.dims(x)[i] == wanted[i]) continue;
     ones[i] = wanted[i];
-    count *= wanted[i];
+    count *= wanted[i].value();
   }
   if (count == 1) return l.set_result(node, x);
   const std::vector<float> elements(static_cast<size_t>(count), 1.0f);
@@ -193,16 +216,26 @@ void lower_cat(Lowering& l, const Node& node) {
 }
 
 Verdict same_ranks(const Node& node, const TargetOptions&) {
+  const Dims result = result_dims(node);
+  const auto along = static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), result.size()));
+  Sym sum = 0;
   for (const Value* operand : node.operands()) {
-    if (operand->rank() != node.result()->rank()) return Verdict::no("parts of another rank");
+    const Dims dims = dims_of(*operand);
+    if (dims.size() != result.size()) return Verdict::no("parts of another rank");
+    sum = sum + dims[along];
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (i != along && !(dims[i] == result[i])) return Verdict::no("sizes that are only known to agree at run time");
+    }
   }
-  return Verdict::yes();
+  return sum == result[along] ? Verdict::yes() : Verdict::no("sizes that are only known to agree at run time");
 }
 
 Verdict known_pad(const Node& node, const TargetOptions&) {
   if (!number(node, "value")) return Verdict::no("a padding value known only at run time");
   for (const Sym& amount : node.ints("pad")) {
     if (!amount.is_const()) return Verdict::no("padding known only at run time");
+    if (amount.value() < 0 && num_symbolic(result_dims(node)) > 0)
+      return Verdict::no("negative padding of sizes known only at run time");
   }
   return Verdict::yes();
 }
@@ -212,7 +245,8 @@ void lower_pad(Lowering& l, const Node& node) {
   const std::vector<int64_t> amounts = node.static_ints("pad");
   uint32_t x = l.operand(node, 0);
   const size_t rank = node.result()->rank();
-  std::vector<uint32_t> before(rank, 0), after(rank, 0), offsets(rank, 0), sizes = l.dims(x);
+  std::vector<uint32_t> before(rank, 0), after(rank, 0), offsets(rank, 0);
+  Dims sizes = l.dims(x);
   bool grows = false;
   for (size_t i = 0; i + 1 < amounts.size(); i += 2) {
     const size_t at = position(l.order(node), rank - 1 - i / 2);
@@ -220,7 +254,7 @@ void lower_pad(Lowering& l, const Node& node) {
     before[at] = static_cast<uint32_t>(std::max<int64_t>(low, 0));
     after[at] = static_cast<uint32_t>(std::max<int64_t>(high, 0));
     offsets[at] = static_cast<uint32_t>(std::max<int64_t>(-low, 0));
-    sizes[at] -= static_cast<uint32_t>(std::max<int64_t>(-low, 0) + std::max<int64_t>(-high, 0));
+    sizes[at] = sizes[at] - (std::max<int64_t>(-low, 0) + std::max<int64_t>(-high, 0));
     grows |= low > 0 || high > 0;
   }
   x = l.slice(x, offsets, sizes);
@@ -234,10 +268,10 @@ void lower_roll(Lowering& l, const Node& node) {
   const Dims sizes = result_dims(node);
   for (size_t i = 0; i < dims.size(); ++i) {
     const auto dim = static_cast<size_t>(compiler::wrap_dim(dims[i], sizes.size()));
-    const int64_t shift = ((shifts[i] % sizes[dim]) + sizes[dim]) % sizes[dim];
+    const int64_t size = sizes[dim].value(), shift = ((shifts[i] % size) + size) % size;
     if (shift == 0) continue;
     const size_t at = position(l.order(node), dim);
-    x = l.concatenate({slice_dim(l, x, at, sizes[dim] - shift, shift), slice_dim(l, x, at, 0, sizes[dim] - shift)}, at);
+    x = l.concatenate({slice_dim(l, x, at, size - shift, shift), slice_dim(l, x, at, 0, size - shift)}, at);
   }
   l.set_result(node, x);
 }
@@ -252,19 +286,15 @@ Verdict known_roll(const Node& node, const TargetOptions&) {
 
 // [n, c r r, h, w] -> [n, c, h r, w r], channels innermost all along.
 void lower_pixel_shuffle(Lowering& l, const Node& node) {
-  const Dims to = result_dims(node);
-  const auto r = static_cast<uint32_t>(node.static_integer("upscale_factor"));
-  const auto n = static_cast<uint32_t>(to[0]), c = static_cast<uint32_t>(to[1]);
-  const auto h = static_cast<uint32_t>(to[2]) / r, w = static_cast<uint32_t>(to[3]) / r;
+  const Dims from = dims_of(*node.operands()[0]);
+  const Sym r = node.integer("upscale_factor"), n = from[0], c = result_dims(node)[1], h = from[2], w = from[3];
   const uint32_t split = l.reshape(l.operand(node, 0), {n * h, w, c, r, r});
   l.set_result(node, l.reshape(l.transpose(split, {0, 3, 1, 4, 2}), {n, h * r, w * r, c}));
 }
 // [n, c, h r, w r] -> [n, c r r, h, w]
 void lower_pixel_unshuffle(Lowering& l, const Node& node) {
   const Dims to = result_dims(node);
-  const auto r = static_cast<uint32_t>(node.static_integer("downscale_factor"));
-  const auto n = static_cast<uint32_t>(to[0]), c = static_cast<uint32_t>(to[1]) / (r * r);
-  const auto h = static_cast<uint32_t>(to[2]), w = static_cast<uint32_t>(to[3]);
+  const Sym r = node.integer("downscale_factor"), n = to[0], c = dims_of(*node.operands()[0])[1], h = to[2], w = to[3];
   const uint32_t split = l.reshape(l.operand(node, 0), {n * h, r, w, r, c});
   l.set_result(node, l.reshape(l.transpose(split, {0, 2, 4, 1, 3}), {n, h, w, c * r * r}));
 }
@@ -274,18 +304,18 @@ Verdict image(const Node& node, const TargetOptions&) {
 }
 
 constexpr OpRule kRows[] = {
-    {"aten.cat.default", same_ranks, any_order, lower_cat},
-    {"aten.constant_pad_nd.default", known_pad, any_order, lower_pad},
-    {"aten.expand.default", nullptr, any_order, lower_expand},
-    {"aten.permute.default", nullptr, permute_layout, lower_permute},
-    {"aten.pixel_shuffle.default", image, channels_last, lower_pixel_shuffle},
-    {"aten.pixel_unshuffle.default", image, channels_last, lower_pixel_unshuffle},
+    {"aten.cat.default", same_ranks, any_order, lower_cat, Unknown::any},
+    {"aten.constant_pad_nd.default", known_pad, any_order, lower_pad, Unknown::any},
+    {"aten.expand.default", known_growth, any_order, lower_expand, Unknown::any},
+    {"aten.permute.default", nullptr, permute_layout, lower_permute, Unknown::any},
+    {"aten.pixel_shuffle.default", image, channels_last, lower_pixel_shuffle, Unknown::one},
+    {"aten.pixel_unshuffle.default", image, channels_last, lower_pixel_unshuffle, Unknown::one},
     {"aten.repeat.default", known_repeats, any_order, lower_repeat},
     {"aten.roll.default", known_roll, any_order, lower_roll},
-    {"aten.select.int", known_index, select_layout, lower_select},
-    {"aten.slice.Tensor", known_slice, any_order, lower_slice},
+    {"aten.select.int", known_index, select_layout, lower_select, Unknown::one},
+    {"aten.slice.Tensor", known_slice, any_order, lower_slice, Unknown::any},
     {"aten.slice_scatter.default", known_scatter, any_order, lower_slice_scatter},
-    {"aten.view.default", nullptr, view_layout, lower_alias},
+    {"aten.view.default", known_view, view_layout, lower_alias, Unknown::one},
 };
 
 }  // namespace

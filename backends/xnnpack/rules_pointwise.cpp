@@ -72,17 +72,16 @@ Verdict plain_elu(const Node& node, const TargetOptions&) {
   return Verdict::yes();
 }
 
-Verdict known_gelu(const Node& node, const TargetOptions& options) {
-  if (node.result()->dtype() == DType::f16 && node.string("approximate") == "none")
-    return Verdict::no("GELU of f16; f32 is taken");
-  return Verdict::yes();
-}
-
 // --- what it becomes ---
 
 template <NodeType type>
 void lower_unary(Lowering& l, const Node& node) {
   l.set_result(node, l.unary(type, l.operand(node, 0)));
+}
+
+template <NodeType type>
+void lower_wide_unary(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return l.unary(type, x); });
 }
 
 // The second operand: a tensor, or the number called "other".
@@ -122,7 +121,7 @@ uint32_t clamped(Lowering& l, uint32_t x, Range range) {
   node.inputs[0] = x;
   node.output_min = range.min;
   node.output_max = range.max;
-  return l.add(std::move(node), std::vector<uint32_t>(l.dims(x)));
+  return l.add(std::move(node), Dims(l.dims(x)));
 }
 
 void lower_clamp(Lowering& l, const Node& node) {
@@ -138,12 +137,12 @@ void lower_reciprocal(Lowering& l, const Node& node) {
 void lower_power(Lowering& l, const Node& node) {
   const double exponent = *number(node, "exponent");
   const uint32_t x = l.operand(node, 0);
+  if (exponent == 0.5) return lower_wide_unary<NodeType::square_root>(l, node);
   const auto square = [&](uint32_t v) { return l.unary(NodeType::square, v); };
   uint32_t out = x;
   if (exponent == 2) out = square(x);
   if (exponent == 3) out = l.binary(NodeType::multiply, square(x), x);
   if (exponent == 4) out = square(square(x));
-  if (exponent == 0.5) out = l.unary(NodeType::square_root, x);
   if (exponent == -0.5) out = l.unary(NodeType::reciprocal_square_root, x);
   if (exponent == -1) out = l.binary(NodeType::div, l.scalar(1), x);
   if (exponent == -2) out = l.binary(NodeType::div, l.scalar(1), square(x));
@@ -155,18 +154,18 @@ uint32_t sigmoid_product(Lowering& l, uint32_t x, uint32_t argument) {
 }
 
 void lower_silu(Lowering& l, const Node& node) {
-  const uint32_t x = l.operand(node, 0);
-  l.set_result(node, sigmoid_product(l, x, x));
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return sigmoid_product(l, x, x); });
 }
 
 // gelu(x), tanh form: x * sigmoid(x * (a + b x^2)), a = 2 sqrt(2 / pi), b = 0.044715 a
 void lower_gelu(Lowering& l, const Node& node) {
-  const uint32_t x = l.operand(node, 0);
-  if (node.string("approximate") != "tanh") return l.set_result(node, l.unary(NodeType::gelu, x));
-  const double a = 2 * std::sqrt(2 / M_PI);
-  const uint32_t curve = l.binary(
-      NodeType::add, l.binary(NodeType::multiply, l.unary(NodeType::square, x), l.scalar(0.044715 * a)), l.scalar(a));
-  l.set_result(node, sigmoid_product(l, x, l.binary(NodeType::multiply, x, curve)));
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    if (node.string("approximate") != "tanh") return l.unary(NodeType::gelu, x);
+    const double a = 2 * std::sqrt(2 / M_PI);
+    const uint32_t cubic = l.binary(NodeType::multiply, l.unary(NodeType::square, x), l.scalar(0.044715 * a));
+    const uint32_t curve = l.binary(NodeType::add, cubic, l.scalar(a));
+    return sigmoid_product(l, x, l.binary(NodeType::multiply, x, curve));
+  });
 }
 
 // clamp(x + 3, 0, 6) / 6
@@ -177,13 +176,14 @@ void lower_hardsigmoid(Lowering& l, const Node& node) {
 
 // x tanh(log(1 + e^x)) = x n / (n + 2), n = t (t + 2), t = e^x; beyond x = 20 the fraction is 1.
 void lower_mish(Lowering& l, const Node& node) {
-  const uint32_t x = l.operand(node, 0);
-  Range range;
-  range.max = 20;
-  const uint32_t t = l.unary(NodeType::exp, clamped(l, x, range));
-  const uint32_t n = l.binary(NodeType::multiply, t, l.binary(NodeType::add, t, l.scalar(2)));
-  const uint32_t fraction = l.binary(NodeType::div, n, l.binary(NodeType::add, n, l.scalar(2)));
-  l.set_result(node, l.binary(NodeType::multiply, x, fraction));
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    Range range;
+    range.max = 20;
+    const uint32_t t = l.unary(NodeType::exp, clamped(l, x, range));
+    const uint32_t n = l.binary(NodeType::multiply, t, l.binary(NodeType::add, t, l.scalar(2)));
+    const uint32_t fraction = l.binary(NodeType::div, n, l.binary(NodeType::add, n, l.scalar(2)));
+    return l.binary(NodeType::multiply, x, fraction);
+  });
 }
 
 void lower_elu(Lowering& l, const Node& node) {
@@ -191,7 +191,7 @@ void lower_elu(Lowering& l, const Node& node) {
   elu.type = NodeType::elu;
   elu.inputs[0] = l.operand(node, 0);
   elu.value = static_cast<float>(*number(node, "alpha"));
-  const std::vector<uint32_t> dims = l.dims(elu.inputs[0]);
+  const Dims dims = l.dims(elu.inputs[0]);
   uint32_t out = l.add(std::move(elu), dims);
   const double scale = *number(node, "scale");
   if (scale != 1) out = l.binary(NodeType::multiply, out, l.scalar(scale));
@@ -203,7 +203,7 @@ void lower_leaky_relu(Lowering& l, const Node& node) {
   leaky.type = NodeType::leaky_relu;
   leaky.inputs[0] = l.operand(node, 0);
   leaky.value = static_cast<float>(*number(node, "negative_slope"));
-  const std::vector<uint32_t> dims = l.dims(leaky.inputs[0]);
+  const Dims dims = l.dims(leaky.inputs[0]);
   l.set_result(node, l.add(std::move(leaky), dims));
 }
 
@@ -224,11 +224,15 @@ void lower_tan(Lowering& l, const Node& node) {
 
 template <NodeType type>
 constexpr OpRule unary(const char* op, Verdict (*supports)(const Node&, const TargetOptions&) = nullptr) {
-  return {op, supports, any_order, lower_unary<type>};
+  return {op, supports, any_order, lower_unary<type>, Unknown::any};
+}
+template <NodeType type>
+constexpr OpRule wide_unary(const char* op) {
+  return {op, nullptr, any_order, lower_wide_unary<type>, Unknown::any};
 }
 template <NodeType type>
 constexpr OpRule binary(const char* op, Verdict (*supports)(const Node&, const TargetOptions&)) {
-  return {op, supports, any_order, lower_binary<type>, true};
+  return {op, supports, any_order, lower_binary<type>, Unknown::any, true};
 }
 
 constexpr OpRule kRows[] = {
@@ -241,38 +245,38 @@ constexpr OpRule kRows[] = {
     unary<NodeType::log>("aten.log.default"),
     unary<NodeType::negate>("aten.neg.default"),
     unary<NodeType::reciprocal_square_root>("aten.rsqrt.default"),
-    unary<NodeType::sigmoid>("aten.sigmoid.default"),
+    wide_unary<NodeType::sigmoid>("aten.sigmoid.default"),
     unary<NodeType::sin>("aten.sin.default"),
-    unary<NodeType::square_root>("aten.sqrt.default"),
+    wide_unary<NodeType::square_root>("aten.sqrt.default"),
     unary<NodeType::square>("aten.square.default"),
-    unary<NodeType::tanh>("aten.tanh.default"),
-    {"aten.add.Scalar", known_numbers, any_order, lower_sum<NodeType::add>, true},
-    {"aten.add.Tensor", known_numbers, any_order, lower_sum<NodeType::add>, true},
-    {"aten.clamp.default", known_bounds, any_order, lower_clamp},
+    wide_unary<NodeType::tanh>("aten.tanh.default"),
+    {"aten.add.Scalar", known_numbers, any_order, lower_sum<NodeType::add>, Unknown::any, true},
+    {"aten.add.Tensor", known_numbers, any_order, lower_sum<NodeType::add>, Unknown::any, true},
+    {"aten.clamp.default", known_bounds, any_order, lower_clamp, Unknown::any},
     binary<NodeType::div>("aten.div.Scalar", constant_operand_fits),
     binary<NodeType::div>("aten.div.Tensor", constant_operand_fits),
-    {"aten.elu.default", plain_elu, any_order, lower_elu},
-    {"aten.gelu.default", known_gelu, any_order, lower_gelu},
-    {"aten.hardsigmoid.default", drops_nan, any_order, lower_hardsigmoid},
-    {"aten.hardtanh.default", known_bounds, any_order, lower_clamp},
-    {"aten.leaky_relu.default", known_numbers, any_order, lower_leaky_relu},
-    {"aten.log10.default", nullptr, any_order, lower_log10},
-    {"aten.log2.default", nullptr, any_order, lower_log2},
-    {"aten.maximum.default", drops_nan, any_order, lower_binary<NodeType::maximum>},
-    {"aten.minimum.default", drops_nan, any_order, lower_binary<NodeType::minimum>},
-    {"aten.mish.default", drops_nan, any_order, lower_mish},
+    {"aten.elu.default", plain_elu, any_order, lower_elu, Unknown::any},
+    {"aten.gelu.default", nullptr, any_order, lower_gelu, Unknown::any},
+    {"aten.hardsigmoid.default", drops_nan, any_order, lower_hardsigmoid, Unknown::any},
+    {"aten.hardtanh.default", known_bounds, any_order, lower_clamp, Unknown::any},
+    {"aten.leaky_relu.default", known_numbers, any_order, lower_leaky_relu, Unknown::any},
+    {"aten.log10.default", nullptr, any_order, lower_log10, Unknown::any},
+    {"aten.log2.default", nullptr, any_order, lower_log2, Unknown::any},
+    {"aten.maximum.default", drops_nan, any_order, lower_binary<NodeType::maximum>, Unknown::any},
+    {"aten.minimum.default", drops_nan, any_order, lower_binary<NodeType::minimum>, Unknown::any},
+    {"aten.mish.default", drops_nan, any_order, lower_mish, Unknown::any},
     binary<NodeType::multiply>("aten.mul.Scalar", constant_operand_fits),
     binary<NodeType::multiply>("aten.mul.Tensor", constant_operand_fits),
-    {"aten.pow.Tensor_Scalar", simple_power, any_order, lower_power},
-    {"aten.reciprocal.default", nullptr, any_order, lower_reciprocal},
-    {"aten.relu.default", drops_nan, any_order, lower_clamp},
-    {"aten.relu6.default", drops_nan, any_order, lower_clamp},
-    {"aten.rsub.Scalar", known_numbers, any_order, lower_reverse_difference, true},
-    {"aten.rsub.Tensor", known_numbers, any_order, lower_reverse_difference, true},
-    {"aten.silu.default", nullptr, any_order, lower_silu},
-    {"aten.sub.Scalar", known_numbers, any_order, lower_sum<NodeType::subtract>, true},
-    {"aten.sub.Tensor", known_numbers, any_order, lower_sum<NodeType::subtract>, true},
-    {"aten.tan.default", nullptr, any_order, lower_tan},
+    {"aten.pow.Tensor_Scalar", simple_power, any_order, lower_power, Unknown::any},
+    {"aten.reciprocal.default", nullptr, any_order, lower_reciprocal, Unknown::any},
+    {"aten.relu.default", drops_nan, any_order, lower_clamp, Unknown::any},
+    {"aten.relu6.default", drops_nan, any_order, lower_clamp, Unknown::any},
+    {"aten.rsub.Scalar", known_numbers, any_order, lower_reverse_difference, Unknown::any, true},
+    {"aten.rsub.Tensor", known_numbers, any_order, lower_reverse_difference, Unknown::any, true},
+    {"aten.silu.default", nullptr, any_order, lower_silu, Unknown::any},
+    {"aten.sub.Scalar", known_numbers, any_order, lower_sum<NodeType::subtract>, Unknown::any, true},
+    {"aten.sub.Tensor", known_numbers, any_order, lower_sum<NodeType::subtract>, Unknown::any, true},
+    {"aten.tan.default", nullptr, any_order, lower_tan, Unknown::any},
 };
 
 }  // namespace

@@ -36,8 +36,10 @@ Pooling pooling_of(const Node& node) {
 
 // Rows that windows reach behind the input: what `padding` says or, with ceil_mode, more.
 int64_t padding_behind(const Pooling& pool, size_t i) {
-  const int64_t reach = (pool.output[i] - 1) * pool.stride[i] + pool.dilation[i] * (pool.kernel[i] - 1) + 1;
-  return std::max(pool.padding[i], reach - pool.input[i] - pool.padding[i]);
+  if (!pool.input[i].is_const()) return pool.padding[i];
+  const int64_t last = (pool.output[i].value() - 1) * pool.stride[i];
+  const int64_t reach = last + pool.dilation[i] * (pool.kernel[i] - 1) + 1;
+  return std::max(pool.padding[i], reach - pool.input[i].value() - pool.padding[i]);
 }
 
 bool is_trivial(const Pooling& pool) { return pool.kernel[0] == 1 && pool.kernel[1] == 1; }
@@ -45,6 +47,8 @@ bool is_trivial(const Pooling& pool) { return pool.kernel[0] == 1 && pool.kernel
 Verdict plain_pooling(const Node& node, const TargetOptions&) {
   if (node.result()->rank() != 4) return Verdict::no("an image without batch");
   const Pooling pool = pooling_of(node);
+  if (node.boolean("ceil_mode") && num_symbolic(pool.input) > 0)
+    return Verdict::no("ceil_mode with sizes known only at run time");
   if (is_trivial(pool) && (pool.stride[0] != 1 || pool.stride[1] != 1)) return Verdict::no("a window of one element");
   for (size_t i = 0; i < 2; ++i) {
     if (padding_behind(pool, i) >= pool.dilation[i] * (pool.kernel[i] - 1) + 1)
@@ -94,7 +98,7 @@ void lower_pooling(Lowering& l, const Node& node, NodeType type, uint32_t x, con
   out.type = type;
   out.inputs[0] = x;
   set_window(out, pool);
-  l.set_result(node, l.add(std::move(out), to_payload(physical(result_dims(node), channels_last_order(4)))));
+  l.set_result(node, l.add(std::move(out), physical(result_dims(node), channels_last_order(4))));
 }
 
 void lower_max_pool(Lowering& l, const Node& node) {
@@ -109,7 +113,7 @@ void lower_avg_pool(Lowering& l, const Node& node) {
     const std::vector<uint32_t> amount{0, static_cast<uint32_t>(pool.padding[0]),
                                        static_cast<uint32_t>(pool.padding[1]), 0};
     x = l.pad(x, amount, amount, 0);
-    for (size_t i = 0; i < 2; ++i) pool.input[i] += 2 * pool.padding[i];
+    for (size_t i = 0; i < 2; ++i) pool.input[i] = pool.input[i] + 2 * pool.padding[i];
     pool.padding = {0, 0};
   }
   lower_pooling(l, node, NodeType::avg_pooling_2d, x, pool);
@@ -119,26 +123,28 @@ void lower_avg_pool(Lowering& l, const Node& node) {
 Verdict whole_windows(const Node& node, const TargetOptions&) {
   if (node.result()->rank() != 4) return Verdict::no("an image without batch");
   const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
-  if (in[2] % out[2] != 0 || in[3] % out[3] != 0) return Verdict::no("windows of different sizes");
+  if (out[2].is(1) && out[3].is(1) && in[1].is_const()) return Verdict::yes();
+  if (num_symbolic({in.begin() + 1, in.end()}) > 0) return Verdict::no("windows of sizes known only at run time");
+  if (in[2].value() % out[2].value() != 0 || in[3].value() % out[3].value() != 0)
+    return Verdict::no("windows of different sizes");
   return Verdict::yes();
 }
 
 void lower_adaptive_avg_pool(Lowering& l, const Node& node) {
-  Pooling pool;
   const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
-  pool.input = {in[2], in[3]};
-  pool.output = {out[2], out[3]};
-  pool.kernel = {in[2] / out[2], in[3] / out[3]};
-  pool.stride = pool.kernel;
-  pool.padding = {0, 0};
-  pool.dilation = {1, 1};
   const uint32_t x = l.operand(node, 0);
-  if (out[2] != 1 || out[3] != 1 || is_trivial(pool)) return lower_pooling(l, node, NodeType::avg_pooling_2d, x, pool);
-  PayloadNode mean;
-  mean.type = NodeType::global_avg_pooling_2d;
-  mean.inputs[0] = x;
-  mean.flags = kKeepDims;
-  l.set_result(node, l.add(std::move(mean), to_payload({in[0], 1, 1, in[1]})));
+  if (in[2] == out[2] && in[3] == out[3]) return l.set_result(node, x);
+  if (!out[2].is(1) || !out[3].is(1)) {
+    Pooling pool;
+    pool.input = {in[2], in[3]};
+    pool.output = {out[2], out[3]};
+    pool.kernel = {in[2].value() / out[2].value(), in[3].value() / out[3].value()};
+    pool.stride = pool.kernel;
+    pool.padding = {0, 0};
+    pool.dilation = {1, 1};
+    return lower_pooling(l, node, NodeType::avg_pooling_2d, x, pool);
+  }
+  l.set_result(node, image_mean(l, x));
 }
 
 // --- resizing ---
@@ -151,13 +157,16 @@ bool factors_match(const Node& node) {
   const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
   const auto& factors = arg.as<compiler::Reals>();
   for (size_t i = 0; i < factors.size(); ++i) {
-    if (static_cast<double>(in[i + 2]) * factors[i] != static_cast<double>(out[i + 2])) return false;
+    if (!in[i + 2].is_const() || !out[i + 2].is_const()) return false;
+    if (static_cast<double>(in[i + 2].value()) * factors[i] != static_cast<double>(out[i + 2].value())) return false;
   }
   return true;
 }
 
 Verdict plain_resize(const Node& node, const TargetOptions&) {
   if (node.result()->rank() != 4) return Verdict::no("an image without batch");
+  if (num_symbolic({node.result()->sizes().begin() + 2, node.result()->sizes().end()}) > 0)
+    return Verdict::no("an image whose size is known only at run time");
   if (!factors_match(node)) return Verdict::no("a scale factor that is not the quotient of the sizes");
   return Verdict::yes();
 }
@@ -167,36 +176,38 @@ void lower_bilinear(Lowering& l, const Node& node) {
   PayloadNode resize;
   resize.type = NodeType::static_resize_bilinear_2d;
   resize.inputs[0] = l.operand(node, 0);
-  resize.first = to_payload({to[2], to[3]});
+  resize.first = {static_cast<uint32_t>(to[2].value()), static_cast<uint32_t>(to[3].value())};
   if (node.boolean("align_corners")) resize.flags = kAlignCorners;
-  l.set_result(node, l.add(std::move(resize), to_payload(physical(to, channels_last_order(4)))));
+  l.set_result(node, l.add(std::move(resize), physical(to, channels_last_order(4))));
 }
 
 Verdict whole_factors(const Node& node, const TargetOptions& options) {
   const Verdict verdict = plain_resize(node, options);
   if (!verdict.taken) return verdict;
   const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
-  if (out[2] % in[2] != 0 || out[3] % in[3] != 0) return Verdict::no("a factor that is not a whole number");
+  if (!in[2].is_const() || !in[3].is_const() || out[2].value() % in[2].value() != 0 ||
+      out[3].value() % in[3].value() != 0)
+    return Verdict::no("a factor that is not a whole number");
   return Verdict::yes();
 }
 
 // Each pixel becomes a block: a product with ones.
 void lower_nearest(Lowering& l, const Node& node) {
   const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
-  const int64_t rows = out[2] / in[2], columns = out[3] / in[3];
-  const uint32_t x = l.reshape(l.operand(node, 0), to_payload({in[0] * in[2], 1, in[3], 1, in[1]}));
+  const int64_t rows = out[2].value() / in[2].value(), columns = out[3].value() / in[3].value();
+  const uint32_t x = l.reshape(l.operand(node, 0), {in[0] * in[2], 1, in[3], 1, in[1]});
   const std::vector<float> ones(static_cast<size_t>(rows * columns), 1.0f);
-  l.set_result(node, l.binary(NodeType::multiply, x, l.constant(ones, to_payload({rows, 1, columns, 1}))));
+  l.set_result(node, l.binary(NodeType::multiply, x, l.constant(ones, {rows, 1, columns, 1})));
 }
 
 constexpr OpRule kRows[] = {
-    {"aten._adaptive_avg_pool2d.default", whole_windows, channels_last, lower_adaptive_avg_pool},
-    {"aten._upsample_nearest_exact2d.vec", whole_factors, channels_last, lower_nearest},
-    {"aten.adaptive_avg_pool2d.default", whole_windows, channels_last, lower_adaptive_avg_pool},
-    {"aten.avg_pool2d.default", average_pooling, channels_last, lower_avg_pool},
-    {"aten.max_pool2d_with_indices.default", max_pooling, channels_last, lower_max_pool},
-    {"aten.upsample_bilinear2d.vec", plain_resize, channels_last, lower_bilinear},
-    {"aten.upsample_nearest2d.vec", whole_factors, channels_last, lower_nearest},
+    {"aten._adaptive_avg_pool2d.default", whole_windows, channels_last, lower_adaptive_avg_pool, Unknown::any},
+    {"aten._upsample_nearest_exact2d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
+    {"aten.adaptive_avg_pool2d.default", whole_windows, channels_last, lower_adaptive_avg_pool, Unknown::any},
+    {"aten.avg_pool2d.default", average_pooling, channels_last, lower_avg_pool, Unknown::any},
+    {"aten.max_pool2d_with_indices.default", max_pooling, channels_last, lower_max_pool, Unknown::any},
+    {"aten.upsample_bilinear2d.vec", plain_resize, channels_last, lower_bilinear, Unknown::one},
+    {"aten.upsample_nearest2d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
 };
 
 }  // namespace

@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
+#include "backends/xnnpack/departures.h"
 #include "backends/xnnpack/rules.h"
 
 namespace wick::xnnpack {
@@ -18,7 +21,7 @@ constexpr int64_t kMaxElements = int64_t{1} << 31;
 std::vector<const OpRule*> gather_rules() {
   std::vector<const OpRule*> rules;
   for (const RuleFamily* family :
-       {&kLinearRules, &kMovementRules, &kNormalizationRules, &kPointwiseRules, &kWindowRules}) {
+       {&kLinearRules, &kMovementRules, &kNormalizationRules, &kPointwiseRules, &kQuantizedRules, &kWindowRules}) {
     for (size_t i = 0; i < family->count; ++i) rules.push_back(&family->rows[i]);
   }
   std::sort(rules.begin(), rules.end(),
@@ -26,38 +29,90 @@ std::vector<const OpRule*> gather_rules() {
   return rules;
 }
 
-std::string refuse_tensor(const Value& value, DType wanted) {
+// Sizes of inputs are not 0 in an exported program; those read from data, whose symbols the exporter calls u0, u1 ..,
+// may be, and the library refuses empty tensors.
+bool may_be_empty(const compiler::Sym& size) {
+  if (compiler::SymScope::range(size).min > 0) return false;
+  std::set<std::string, std::less<>> symbols;
+  compiler::collect_symbols(size, symbols);
+  return std::any_of(symbols.begin(), symbols.end(), [](const std::string& name) { return name[0] == 'u'; });
+}
+
+// Sizes that are known only at run time need a bound, and a rule that can do without them.
+std::string refuse_unknown_sizes(const Value& value, Unknown allowed) {
+  const Dims dims = dims_of(value);
+  const size_t unknown = num_symbolic(dims);
+  if (unknown == 0) return "";
+  if (allowed == Unknown::none) return fmt::format("sizes known only at run time: {}", compiler::to_text(value.type));
+  if (allowed == Unknown::one && unknown > 1)
+    return fmt::format("more than one size known only at run time: {}", compiler::to_text(value.type));
+  for (const compiler::Sym& size : dims) {
+    if (may_be_empty(size))
+      return fmt::format("a size read from data, which may be 0: {}", compiler::to_text(value.type));
+    if (bound(size) == compiler::kUnbounded)
+      return fmt::format("a size without upper bound: {}", compiler::to_text(value.type));
+  }
+  return "";
+}
+
+std::string refuse_tensor(const Value& value, DType wanted, Unknown unknown) {
   if (!value.type.is_tensor()) return "it reads a number computed at run time";
   if (value.dtype() != DType::f32 && value.dtype() != DType::f16)
     return fmt::format("dtype {}; f32 and f16 are taken", compiler::to_text(value.type));
   if (value.dtype() != wanted) return "operands of different dtypes";
-  if (!compiler::is_static(value.sizes()))
-    return fmt::format("sizes known only at run time: {}", compiler::to_text(value.type));
-  if (value.rank() > kMaxRank) return fmt::format("{} dimensions; at most {} are taken", value.rank(), kMaxRank);
-  const auto elements = compiler::numel(value.sizes());
-  if (elements.is(0)) return "an empty tensor";
-  if (elements.value() >= kMaxElements) return "a tensor of 2^31 elements or more";
-  return "";
+  return refuse_shape(value, unknown);
 }
 
 // What holds for every operator.
-std::string refuse_any(const Node& node) {
+std::string refuse_any(const Node& node, Unknown unknown) {
   if (!node.graphs.empty()) return "control flow";
   if (node.results().empty() || !node.result()->type.is_tensor()) return "its result is no tensor";
   const DType dtype = node.result()->dtype();
-  std::string reason = refuse_tensor(*node.result(), dtype);
+  std::string reason = refuse_tensor(*node.result(), dtype, unknown);
   if (!reason.empty()) return reason;
   for (size_t i = 1; i < node.results().size(); ++i) {
     if (node.result(i)->num_uses() != 0) return "more than its first result is read";
   }
   for (const Value* operand : node.operands()) {
-    reason = refuse_tensor(*operand, dtype);
+    reason = refuse_tensor(*operand, dtype, unknown);
     if (!reason.empty()) return reason;
   }
   return "";
 }
 
+bool is_pointwise(const OpRule* rule) {
+  return rule >= kPointwiseRules.rows && rule < kPointwiseRules.rows + kPointwiseRules.count;
+}
+
+constexpr char kUnproven[] = "sizes that are only known to agree at run time";
+
+// Symbols that differ may stand for one number, which the program checks; a payload is made for all numbers.
+std::string refuse_unproven(const Node& node, const OpRule* rule) {
+  if (!is_pointwise(rule)) return "";
+  const Dims result = dims_of(*node.result());
+  for (const Value* operand : node.operands()) {
+    const Dims dims = dims_of(*operand);
+    if (dims.size() > result.size()) return kUnproven;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (!dims[i].is(1) && !(dims[i] == result[result.size() - dims.size() + i])) return kUnproven;
+    }
+  }
+  return "";
+}
+
 }  // namespace
+
+std::string refuse_shape(const Value& value, Unknown unknown) {
+  if (value.rank() > kMaxRank) return fmt::format("{} dimensions; at most {} are taken", value.rank(), kMaxRank);
+  const std::string sizes = refuse_unknown_sizes(value, unknown);
+  if (!sizes.empty()) return sizes;
+  const Dims dims = dims_of(value);
+  if (std::any_of(dims.begin(), dims.end(), [](const compiler::Sym& size) { return bound(size) < 1; }))
+    return "an empty tensor";
+  const int64_t count = elements(dims);
+  if (count >= kMaxElements) return "a tensor of 2^31 elements or more";
+  return "";
+}
 
 const std::vector<const OpRule*>& all_rules() {
   static const std::vector<const OpRule*> rules = gather_rules();
@@ -74,18 +129,24 @@ const OpRule* find_rule(const Node& node) {
 Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   const OpRule* rule = find_rule(node);
   if (!rule) return Verdict::no("XNNPACK has no operator for it");
-  const std::string reason = refuse_any(node);
+  const std::string reason = rule->any_dtype ? "" : refuse_any(node, rule->unknown);
   if (!reason.empty()) return Verdict::no(reason);
-  return rule->supports ? rule->supports(node, options) : Verdict::yes();
+  const std::string unproven = rule->any_dtype ? "" : refuse_unproven(node, rule);
+  if (!unproven.empty()) return Verdict::no(unproven);
+  Verdict verdict = rule->supports ? rule->supports(node, options) : Verdict::yes();
+  const char* note = verdict.taken && verdict.reason.empty() ? departure(node) : nullptr;
+  if (!note) return verdict;
+  return options.strict_nan ? Verdict::no(fmt::format("{}, which --strict-nan refuses", note)) : Verdict::yes(note);
 }
 
-Dims dims_of(const Value& value) {
-  Dims dims;
-  for (const compiler::Sym& size : value.sizes()) dims.push_back(size.value());
-  return dims;
-}
+Dims dims_of(const Value& value) { return value.sizes(); }
 
-std::vector<Value*> tensor_operands(const Node& node) { return node.operands(); }
+std::vector<Value*> tensor_operands(const Node& node) {
+  const OpRule* rule = find_rule(node);
+  if (!rule || !rule->any_dtype) return node.operands();
+  // Parameters of a quantization are no tensors to the library; what chooses them is part of the conversion.
+  return rule->lower == lower_nothing ? std::vector<Value*>() : std::vector<Value*>{node.tensor("input")};
+}
 
 LayoutRule any_order(const Node&) { return {}; }
 LayoutRule plain_layout(const Node& node) {

@@ -1,7 +1,11 @@
 #include "backends/xnnpack/target.h"
 
+#include <algorithm>
+
 #include "backends/xnnpack/lower.h"
 #include "backends/xnnpack/op_rules.h"
+#include "backends/xnnpack/quantized.h"
+#include "compiler/support/failure.h"
 
 namespace wick::xnnpack {
 
@@ -11,12 +15,26 @@ using compiler::Verdict;
 
 namespace {
 
-bool keep(const Node& node, const TargetOptions& options) { return supports(node, options).taken; }
+// A matrix product over batches decomposes to one over a single batch dimension, which the passes know; with several
+// sizes known only at run time the views around that one could not be taken.
+bool keep(const Node& node, const TargetOptions& options) {
+  if (node.is("aten.matmul.default")) {
+    size_t unknown = num_symbolic(dims_of(*node.result()));
+    for (const compiler::Value* operand : node.operands()) unknown = std::max(unknown, num_symbolic(dims_of(*operand)));
+    if (unknown < 2) return false;
+  }
+  return supports(node, options).taken;
+}
 
 bool moves_only(const Node& node) {
   const LayoutRule::Kind kind = find_rule(node)->layout(node).kind;
   return kind == LayoutRule::Kind::permute || kind == LayoutRule::Kind::view || kind == LayoutRule::Kind::select ||
-         node.is("aten.slice.Tensor") || node.is("aten.expand.default");
+         find_rule(node)->any_dtype || node.is("aten.slice.Tensor") || node.is("aten.expand.default");
+}
+
+bool prepares_constant(const Node& node) {
+  bool is_known = false;  // arguments that make no sense are for the program itself to refuse
+  return compiler::catch_failure([&] { is_known = quantized_constant(node).has_value(); }).ok() && is_known;
 }
 
 // A call of a delegate costs more than a few views, which outside are often free.
@@ -24,7 +42,7 @@ Verdict worthwhile(const std::vector<const Node*>& nodes, const TargetOptions&) 
   for (const Node* node : nodes) {
     if (!moves_only(*node)) return Verdict::yes();
   }
-  return Verdict::no("only moves elements: the call would cost more than it saves");
+  return Verdict::no("only moves or converts elements: the call would cost more than it saves");
 }
 
 }  // namespace
@@ -37,7 +55,8 @@ const compiler::Target kTarget = {
     worthwhile,
     lower,
     {"recognize_norms", "additive_masks", "split_linears", "fold_scale", "fold_norm_affine", "center_residual",
-     "narrow_early"},
+     "quantize_by_rows", "narrow_early"},
+    prepares_constant,
 };
 
 }  // namespace wick::xnnpack

@@ -92,6 +92,7 @@ PipelineOptions pipeline_options(const std::string& method, const CompileOptions
   PipelineOptions pipeline;
   pipeline.keep = portable_keep(options.profile);
   pipeline.skip = options.skip_passes;
+  pipeline.extra = options.extra_passes;
   pipeline.timings = timings;
   pipeline.on_begin = options.on_begin;
   if (map) pipeline.release = [map](Span<const uint8_t> bytes) { map->release(bytes); };
@@ -103,6 +104,7 @@ PipelineOptions pipeline_options(const std::string& method, const CompileOptions
 // Composites that were kept for a target which then does not take them; their parts may fare better.
 size_t count_refused(const Graph& graph, const CompileOptions& options, const KeepFn& portable) {
   const TargetOptions target_opts = target_options(options);
+  const SymScope scope(graph.ranges);
   size_t count = 0;
   for (const auto& node : graph.nodes()) {
     for (const auto& inner : node->graphs) count += count_refused(*inner, options, portable);
@@ -113,15 +115,28 @@ size_t count_refused(const Graph& graph, const CompileOptions& options, const Ke
   return count;
 }
 
+// Passes whose contract says that NaN or infinity may come out otherwise.
+constexpr std::string_view kNotStrict[] = {"additive_masks", "fold_norm_affine", "center_residual"};
+
+bool is_wanted(std::string_view pass, const CompileOptions& options) {
+  return !options.strict_nan || std::find(std::begin(kNotStrict), std::end(kNotStrict), pass) == std::end(kNotStrict);
+}
+
 // The passes that targets ask for, each once, in order.
 std::vector<std::string_view> target_passes(const CompileOptions& options) {
   std::vector<std::string_view> passes;
   for (const Target* target : options.targets) {
     for (std::string_view pass : target->passes) {
-      if (std::find(passes.begin(), passes.end(), pass) == passes.end()) passes.push_back(pass);
+      const bool is_new = std::find(passes.begin(), passes.end(), pass) == passes.end();
+      if (is_new && is_wanted(pass, options)) passes.push_back(pass);
     }
   }
   return passes;
+}
+
+// Of the passes that are not in the table: those of a later run of the pipeline.
+void keep_repeated(std::vector<ExtraPass>& extra) {
+  std::erase_if(extra, [](const ExtraPass& pass) { return pass.phase != Phase::optimize; });
 }
 
 // Passes and partition for the targets; what is left is portable's.
@@ -136,6 +151,7 @@ Status run_targets(Function& function, const CompileOptions& options, const Pipe
            portable.keep(node);
   };
   RETURN_IF_ERROR(run_pipeline(*function.graph, pipeline));
+  keep_repeated(pipeline.extra);
   pipeline.keep = [&](const Node& node) {
     return std::any_of(options.targets.begin(), options.targets.end(),
                        [&](const Target* target) {
@@ -173,9 +189,10 @@ Status check_full_delegation(const PartitionReport& report, const std::string& m
 
 Status run_passes(Function& function, const CompileOptions& options, const FileMap* map,
                   std::vector<PassTiming>* timings, PartitionReport* report) {
-  const PipelineOptions portable = pipeline_options(function.name, options, map, timings);
+  PipelineOptions portable = pipeline_options(function.name, options, map, timings);
   if (!options.targets.empty()) {
     RETURN_IF_ERROR(run_targets(function, options, portable, *report));
+    keep_repeated(portable.extra);
     if (options.require_full_delegation) RETURN_IF_ERROR(check_full_delegation(*report, function.name));
   } else if (options.require_full_delegation) {
     return Diag(Code::usage, "full delegation is required, but no backend is asked for")
@@ -184,23 +201,60 @@ Status run_passes(Function& function, const CompileOptions& options, const FileM
   return run_pipeline(*function.graph, portable);
 }
 
-Result<Statement> compile_method(const CompileBytes& input, const CompileOptions& options,
-                                 std::vector<StageTime>& stages, PartitionReport& partitioned) {
+// What one method goes through before memory is planned for all.
+struct MethodStages {
+  std::vector<StageTime> times;
+  PartitionReport partitioned;
+};
+
+Result<Statement> compile_function(Function function, const CompileOptions& options, const FileMap* map,
+                                   MethodStages& stages) {
+  if (options.on_stage) options.on_stage(function.name, "import", *function.graph);
+  std::vector<PassTiming> timings;
+  RETURN_IF_ERROR(run_passes(function, options, map, &timings, &stages.partitioned));
+  add_pass_times(timings, stages.times);
+  LinearizeOptions linearize_options;
+  linearize_options.stock_only = options.profile == Profile::stock;
+  Clock clock;
+  if (options.on_begin) options.on_begin("linearize");
+  Result<Statement> statement = linearize(function, linearize_options);
+  stages.times.push_back({"linearize", clock.lap()});
+  return statement;
+}
+
+Result<Statement> compile_method(const CompileBytes& input, const CompileOptions& options, MethodStages& stages) {
   Clock clock;
   if (options.on_begin) options.on_begin("import");
   ASSIGN_OR_RETURN(Function function, import_bytes(input, options.import));
-  stages.push_back({"import", clock.lap()});
-  if (options.on_stage) options.on_stage(function.name, "import", *function.graph);
-  std::vector<PassTiming> timings;
-  RETURN_IF_ERROR(run_passes(function, options, input.map, &timings, &partitioned));
-  add_pass_times(timings, stages);
-  LinearizeOptions linearize_options;
-  linearize_options.stock_only = options.profile == Profile::stock;
-  clock.lap();
-  if (options.on_begin) options.on_begin("linearize");
-  Result<Statement> statement = linearize(function, linearize_options);
-  stages.push_back({"linearize", clock.lap()});
-  return statement;
+  stages.times.push_back({"import", clock.lap()});
+  return compile_function(std::move(function), options, input.map, stages);
+}
+
+// Memory and bytes of methods that have their instructions.
+Result<CompileResult> finish(std::vector<Statement> statements, std::vector<MethodStages> stages,
+                             const CompileOptions& options) {
+  CompileResult result;
+  result.statements = std::move(statements);
+  if (options.share_state) share_states(result.statements);
+  Clock clock;
+  if (options.on_begin) options.on_begin("plan");
+  for (size_t i = 0; i < result.statements.size(); ++i) {
+    Statement& statement = result.statements[i];
+    plan_memory(statement);
+    RETURN_IF_ERROR(verify_plan(statement));
+    result.methods.push_back(report_of(statement));
+    add_nodes(stages[i].partitioned, result.methods.back());
+    result.methods.back().stages = std::move(stages[i].times);
+    result.methods.back().stages.push_back({"plan", clock.lap()});
+  }
+  EmitOptions emit_options;
+  emit_options.external_weights = options.external_weights;
+  if (options.on_begin) options.on_begin("emit");
+  ASSIGN_OR_RETURN(result.program, emit(result.statements, emit_options));
+  result.emit_ns = clock.lap();
+  result.file_bytes = result.program.pte.size_bytes;
+  result.constant_bytes = result.program.constant_bytes;
+  return result;
 }
 
 }  // namespace
@@ -217,42 +271,33 @@ Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& op
   return import_program(program, input.method, options);
 }
 
-Status optimize(Function& function, const CompileOptions& options) {
-  PartitionReport report;
-  return run_passes(function, options, nullptr, nullptr, &report);
+Status optimize(Function& function, const CompileOptions& options, PartitionReport* report) {
+  PartitionReport own;
+  return run_passes(function, options, nullptr, nullptr, report ? report : &own);
 }
 
 Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const CompileOptions& options) {
-  CompileResult result;
-  std::vector<std::vector<StageTime>> stages;
-  std::vector<PartitionReport> partitioned;
+  std::vector<Statement> statements;
+  std::vector<MethodStages> stages;
   for (const CompileBytes& input : inputs) {
-    Result<Statement> statement = compile_method(input, options, stages.emplace_back(), partitioned.emplace_back());
+    Result<Statement> statement = compile_method(input, options, stages.emplace_back());
     if (!statement.ok()) {
       RETURN_IF_ERROR(name_file(std::move(statement.diag()), input.file_name));
     }
-    result.statements.push_back(std::move(*statement));
+    statements.push_back(std::move(*statement));
   }
-  if (options.share_state) share_states(result.statements);
-  Clock clock;
-  if (options.on_begin) options.on_begin("plan");
-  for (size_t i = 0; i < result.statements.size(); ++i) {
-    Statement& statement = result.statements[i];
-    plan_memory(statement);
-    RETURN_IF_ERROR(verify_plan(statement));
-    result.methods.push_back(report_of(statement));
-    add_nodes(partitioned[i], result.methods.back());
-    result.methods.back().stages = std::move(stages[i]);
-    result.methods.back().stages.push_back({"plan", clock.lap()});
+  return finish(std::move(statements), std::move(stages), options);
+}
+
+Result<CompileResult> compile(std::vector<Function> functions, const CompileOptions& options) {
+  std::vector<Statement> statements;
+  std::vector<MethodStages> stages;
+  for (Function& function : functions) {
+    ASSIGN_OR_RETURN(Statement statement,
+                     compile_function(std::move(function), options, nullptr, stages.emplace_back()));
+    statements.push_back(std::move(statement));
   }
-  EmitOptions emit_options;
-  emit_options.external_weights = options.external_weights;
-  if (options.on_begin) options.on_begin("emit");
-  ASSIGN_OR_RETURN(result.program, emit(result.statements, emit_options));
-  result.emit_ns = clock.lap();
-  result.file_bytes = result.program.pte.size_bytes;
-  result.constant_bytes = result.program.constant_bytes;
-  return result;
+  return finish(std::move(statements), std::move(stages), options);
 }
 
 Result<CompileResult> compile(const std::vector<CompileInput>& inputs, const CompileOptions& options) {

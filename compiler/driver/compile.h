@@ -7,6 +7,7 @@
 #include "compiler/emit/emit.h"
 #include "compiler/import/importer.h"
 #include "compiler/partition/partition.h"
+#include "compiler/passes/pipeline.h"
 #include "compiler/plan/statement.h"
 #include "compiler/support/file_map.h"
 
@@ -31,6 +32,7 @@ struct CompileOptions {
   bool share_state = false;
   bool external_weights = false;
   std::vector<std::string> skip_passes;
+  std::vector<ExtraPass> extra_passes;  // those of phase target run before partitioning, also where there is no target
   ImportOptions import;
   /// Called before each stage: "import", each pass, "partition", "linearize", "plan", "emit".
   std::function<void(std::string_view stage)> on_begin;
@@ -81,11 +83,15 @@ struct CompileBytes {
 };
 Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const CompileOptions& options);
 
+/// As compile, for methods that are imported already, or that were never in a file.
+Result<CompileResult> compile(std::vector<Function> functions, const CompileOptions& options);
+
 /// Reads and imports a .pt2 without further passes.
 Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& options = {});
 
-/// Decomposes, optimises and partitions a function in place, as compile does before planning.
-Status optimize(Function& function, const CompileOptions& options);
+/// Decomposes, optimises and partitions a function in place, as compile does before planning. `report`, if any: where
+/// each node went.
+Status optimize(Function& function, const CompileOptions& options, PartitionReport* report = nullptr);
 
 /// The backends of this build that take nodes.
 Span<const Target* const> known_targets();

@@ -123,9 +123,9 @@ Results decompose_sdpa(Builder& b, Node& node) {
     k = repeat_heads(b, k, heads);
     v = repeat_heads(b, v, heads);
   }
-  Value* scores = c.matmul(scaled_query(c, node, q), b.transpose(k, -2, -1));
+  Value* scores = b.call("aten.matmul", {scaled_query(c, node, q), b.transpose(k, -2, -1)});
   const Masked masked = apply_mask(c, node, scores);
-  Value* out = c.matmul(c.softmax(masked.scores, static_cast<int64_t>(scores->rank()) - 1), v);
+  Value* out = b.call("aten.matmul", {c.softmax(masked.scores, static_cast<int64_t>(scores->rank()) - 1), v});
   if (masked.live) out = c.where(masked.live, out, 0.0, out->dtype());
   Results results{out};
   for (size_t i = 1; i < node.results().size(); ++i) {

@@ -159,7 +159,7 @@ Blocks blocks_of(const Value* x, const Ints& block) {
       continue;
     }
     out.split.push_back(size);
-    const bool single = block[i].is(1) && !size.is(1);
+    const bool single = block[i].is(1);  // torchao keeps such a dimension, of size 1 too
     out.parameter.push_back(single ? size : Sym(1));
     if (!single) out.reduced.push_back(static_cast<int64_t>(out.split.size()) - 1);
   }

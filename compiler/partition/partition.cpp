@@ -108,7 +108,8 @@ struct Extracted {
 
 class Extractor {
  public:
-  Extractor(const std::vector<Node*>& nodes, Extracted& out) : nodes_(nodes), out_(out) {
+  Extractor(const std::vector<Node*>& nodes, const Target& target, Extracted& out)
+      : nodes_(nodes), target_(target), out_(out) {
     inside_.insert(nodes.begin(), nodes.end());
   }
 
@@ -135,6 +136,11 @@ class Extractor {
 
   Value* copy_of(Value* value) {
     if (!value) return nullptr;
+    const Node* producer = copies_.count(value) ? nullptr : value->producer;
+    if (producer && !inside_.count(producer) && target_.prepares_constant && target_.prepares_constant(*producer)) {
+      copy(*producer);
+      return copies_.at(value);
+    }
     Value*& copy = copies_[value];
     if (copy) return copy;
     if (value->is_constant()) {
@@ -164,6 +170,7 @@ class Extractor {
   }
 
   const std::vector<Node*>& nodes_;
+  const Target& target_;
   Extracted& out_;
   std::unordered_set<const Node*> inside_;
   std::unordered_map<const Value*, Value*> copies_;
@@ -212,6 +219,7 @@ class Partitioner {
     std::vector<std::string> notes(nodes_.size());
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
       if (!asked_[i] || unit_[i] != kNoGroup) continue;
+      if (target.prepares_constant && target.prepares_constant(*nodes_[i])) continue;
       Verdict verdict = ask(target, *nodes_[i], options_);
       wanted[i] = verdict.taken;
       if (verdict.taken)
@@ -248,6 +256,25 @@ class Partitioner {
       }
       target_of_unit_.push_back(&target);
     }
+    if (target.prepares_constant) place_constants(target);
+  }
+
+  // What prepares constants goes with its readers.
+  void place_constants(const Target& target) {
+    for (uint32_t i = 0; i < nodes_.size(); ++i) {
+      if (!asked_[i] || unit_[i] != kNoGroup || !target.prepares_constant(*nodes_[i])) continue;
+      const Value* result = nodes_[i]->result();
+      const auto inside = [&](const Node* user) {
+        const uint32_t unit = unit_[index_.at(user)];
+        return unit != kNoGroup && target_of_unit_[unit] == &target;
+      };
+      const bool all = result->num_uses() == result->users().size() &&
+                       std::all_of(result->users().begin(), result->users().end(), inside);
+      if (all)
+        places_[i].backend = target.name;
+      else
+        refuse(i, target, "it is read outside delegates");
+    }
   }
 
   Verdict worth(const Target& target, const std::vector<uint32_t>& members) const {
@@ -278,7 +305,7 @@ class Partitioner {
   void replace(const std::vector<Node*>& members, const Target& target) {
     Extracted part;
     part.graph.ranges = ranges_;
-    Extractor(members, part).run();
+    Extractor(members, target, part).run();
     if (part.outputs.empty()) fail(Code::internal, "a partition without outputs");
     Node* call =
         graph_.add_node(op(kCallDelegate), {part.inputs, Sym(static_cast<int64_t>(graph_.delegates.size()))}, 0);

@@ -202,6 +202,54 @@ TEST(Partition, WhatIsNotWorthwhileStaysWithItsReason) {
   EXPECT_EQ(report.nodes[3].backend, "red");
 }
 
+// Red, to which a negated constant is a constant.
+Target with_negated_constants() {
+  Target target = kRed;
+  target.supports = [](const Node& node, const TargetOptions&) {
+    return only(node, {"aten.relu.default", "aten.add.Tensor", "aten.mul.Tensor", "aten.neg.default"});
+  };
+  target.prepares_constant = [](const Node& node) {
+    return node.is("aten.neg.default") && node.operands()[0]->is_constant();
+  };
+  return target;
+}
+
+TEST(Partition, WhatPreparesAConstantGoesIntoEachPartitionThatReadsIt) {
+  const Function f = parse(R"(graph f(%x: f32[2]) {
+    const %w: f32[2] = ...
+    %n = aten.neg(%w)
+    %a = aten.mul.Tensor(%x, %n)
+    %b = aten.exp(%a)
+    %c = aten.mul.Tensor(%b, %n)
+    return %c
+  })");
+  const Target target = with_negated_constants();
+  const PartitionReport report = run(*f.graph, {&target});
+  ASSERT_EQ(f.graph->delegates.size(), 2u);
+  for (const auto& delegate : f.graph->delegates) {
+    const std::string text(delegate->payload.begin(), delegate->payload.end());
+    EXPECT_NE(text.find("aten.neg"), std::string::npos) << text;
+    EXPECT_EQ(delegate->num_nodes, 2u);
+  }
+  EXPECT_EQ(report.nodes[0].backend, "red");
+  EXPECT_EQ(f.graph->num_nodes(), 4u) << "nobody outside reads it; the next pass drops it";
+}
+
+TEST(Partition, WhatPreparesAConstantForAnotherReaderStaysToo) {
+  const Function f = parse(R"(graph f(%x: f32[2]) {
+    const %w: f32[2] = ...
+    %n = aten.neg(%w)
+    %a = aten.mul.Tensor(%x, %n)
+    %b = aten.exp(%n)
+    return %a, %b
+  })");
+  const Target target = with_negated_constants();
+  const PartitionReport report = run(*f.graph, {&target});
+  EXPECT_EQ(report.num_delegates, 1u);
+  EXPECT_EQ(report.nodes[0].backend, "");
+  EXPECT_EQ(report.nodes[0].reason, "it is read outside delegates");
+}
+
 TEST(Partition, TheSecondBackendTakesWhatTheFirstLeaves) {
   const Function f = parse(R"(graph f(%x: f32[2]) {
     %a = aten.relu(%x)

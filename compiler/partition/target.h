@@ -39,6 +39,9 @@ struct Target {
   Result<Delegate> (*lower)(const Graph& graph, const TargetOptions& options);
   /// Passes of phase `target` (passes/pipeline.cpp) that prepare a graph for this backend, in order.
   std::vector<std::string_view> passes;
+  /// Nodes that only make a constant ready for their readers: copied into each partition that reads them, never a
+  /// member of their own. Null: none.
+  bool (*prepares_constant)(const Node& node) = nullptr;
 };
 
 }  // namespace wick::compiler

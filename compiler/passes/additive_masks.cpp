@@ -287,7 +287,8 @@ class Masker {
     if (!value->producer || depth > kMaxDepth) return false;
     const Node& node = *value->producer;
     if (is_last_softmax(node)) return true;
-    return (is_mover(node) || node.is("aten.bmm.default") || node.is("aten.mm.default")) &&
+    return (is_mover(node) || node.is("aten.bmm.default") || node.is("aten.matmul.default") ||
+            node.is("aten.mm.default")) &&
            comes_from_softmax(moved(node), depth + 1);
   }
 

@@ -175,7 +175,9 @@ class Region {
       return plan_.scale_norm(*norm, Reals64(norm->channels, scale_));
     }
     if (is_mover(node) || node.is("aten.neg.default")) return operand(node, 0);
-    if (node.is("aten.bmm.default") || node.is("aten.mm.default") || node.is("aten.mul.Tensor")) return one_side(node);
+    if (node.is("aten.bmm.default") || node.is("aten.matmul.default") || node.is("aten.mm.default") ||
+        node.is("aten.mul.Tensor"))
+      return one_side(node);
     if (node.is("aten.add.Tensor") || node.is("aten.sub.Tensor"))
       return !node.arg(2).is<Value*>() && operand(node, 0) && operand(node, 1);
     if (node.is("aten.cat.default")) {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "compiler/ops/quantization_chain.h"
 #include "compiler/passes/boxes.h"
 #include "compiler/passes/movers.h"
 #include "compiler/passes/passes.h"
@@ -31,6 +33,17 @@ Box broadcast_box(const Value& operand, const Value& result, const Box& box) {
   return out;
 }
 
+// The chain that ends in `node`, if it quantizes by rows and nobody else reads what lies between.
+std::optional<QuantizationChain> row_chain(const Node& node) {
+  const auto chain = quantization_chain(node);
+  if (!chain || chain->dequantize != &node || !chain->by_rows || chain->quantize->result()->num_uses() != 1)
+    return std::nullopt;
+  for (const Value* parameter : chain->choose->results()) {
+    if (parameter->num_uses() != 2 || parameter->users().size() != 2) return std::nullopt;
+  }
+  return chain;
+}
+
 // Which dims of its result a node can compute in part; nothing if it is not such a node.
 std::optional<std::vector<bool>> narrow_dims(const Node& node) {
   const size_t rank = node.result()->rank();
@@ -42,6 +55,10 @@ std::optional<std::vector<bool>> narrow_dims(const Node& node) {
     return out;
   }
   if (is_one_of(node, {"aten.mm.default", "aten.bmm.default", "aten.addmm.default", "aten.cat.default"})) return out;
+  if (row_chain(node)) {
+    out[rank - 1] = false;
+    return out;
+  }
   if (node.is("aten._softmax.default")) {
     if (rank == 0) return std::nullopt;
     out[static_cast<size_t>(wrap_dim(node.static_integer("dim"), rank))] = false;
@@ -95,6 +112,7 @@ std::optional<std::vector<Need>> needs_of(const Node& node, const Box& box) {
   }
   if (node.is("aten.embedding.default"))
     return std::vector<Need>{{1, 0, tensor_at(node, 1), Box(box.begin(), box.end() - 1)}};
+  if (const auto chain = row_chain(node)) return std::vector<Need>{{0, 0, chain->x, box}};
   const size_t rank = result->rank();
   if (is_one_of(node, {"aten.mm.default", "aten.bmm.default", "aten.addmm.default"})) {
     const size_t left = node.is("aten.addmm.default") ? 1 : 0;
@@ -153,6 +171,7 @@ class Narrower {
       ask_all(node);
       return;
     }
+    if (bypassed_.count(&node)) return;
     Box box = region(*node.result());
     const bool moves = is_mover(node);
     const auto dims = moves ? std::vector<bool>(box.size(), true) : narrow_dims(node);
@@ -172,6 +191,10 @@ class Narrower {
       return;
     }
     for (const Need& need : *needs) ask(*need.value, need.box);
+    if (const auto chain = row_chain(node)) {
+      bypassed_.insert({chain->choose, chain->quantize});
+      return;
+    }
     for (const Value* operand : node.operands()) {
       const auto is_it = [&](const Need& need) { return need.value == operand; };
       if (operand->type.is_tensor() && std::none_of(needs->begin(), needs->end(), is_it))
@@ -239,12 +262,33 @@ class Narrower {
       for (const Need& need : needs) parts.push_back(fetch(b, need.value, need.box));
       return parts.size() == 1 ? parts[0] : b.call("aten.cat", {parts, node.arg("dim")});
     }
+    if (const auto chain = row_chain(node)) return rebuilt_chain(b, *chain, fetch(b, needs[0].value, needs[0].box));
     std::vector<Arg> args = node.args();
     for (const Need& need : needs) args[need.index] = fetch(b, need.value, need.box);
     return b.call_multi(node.op->name(), std::move(args))[0];
   }
 
+  // The nodes of a chain, around `x`.
+  static Value* rebuilt_chain(Builder& b, const QuantizationChain& chain, Value* x) {
+    const auto with = [](const Node& node, std::vector<std::pair<const Value*, Value*>> values) {
+      std::vector<Arg> args = node.args();
+      for (Arg& arg : args) {
+        for (const auto& [from, to] : values) {
+          if (arg.is<Value*>() && arg.as<Value*>() == from) arg = to;
+        }
+      }
+      return args;
+    };
+    const auto parameters = b.call_multi(chain.choose->op->name(), with(*chain.choose, {{chain.x, x}}));
+    const std::pair<const Value*, Value*> scale{chain.choose->result(0), parameters[0]},
+        zero{chain.choose->result(1), parameters[1]};
+    Value* elements = b.call_multi(chain.quantize->op->name(), with(*chain.quantize, {{chain.x, x}, scale, zero}))[0];
+    return b.call_multi(chain.dequantize->op->name(),
+                        with(*chain.dequantize, {{chain.quantize->result(), elements}, scale, zero}))[0];
+  }
+
   Graph& graph_;
+  std::unordered_set<const Node*> bypassed_;  // of chains that are made anew
   std::unordered_map<const Value*, Box> needed_;
   std::unordered_map<const Node*, Box> computed_;
   std::unordered_map<const Value*, Computed> narrowed_;
@@ -257,10 +301,10 @@ class Narrower {
 //   before: y = linear(a, w); z = add(x, y); n = layer_norm(z); r = select(n, 1, 0)
 //   after:  z = add(slice(x, 1, 0, 1), linear(slice(a, 1, 0, 1), w)); r = view(layer_norm(z))
 // For each value the smallest box is found that holds what all readers take of it; nodes that treat those dims
-// independently (pointwise, linear, products of matrices, norms, softmax, embedding, concatenation, views) compute that
-// box only, where it is at most half of the elements. Others compute all, and are sliced.
-// Ensures: no such node computes twice what is read. Keeps: every value that is read; a kernel may add in another
-// order for another number of rows. Never more work.
+// independently (pointwise, linear, products of matrices, quantization by rows, norms, softmax, embedding,
+// concatenation, views) compute that box only, where it is at most half of the elements. Others compute all, and are
+// sliced. Ensures: no such node computes twice what is read. Keeps: every value that is read; a kernel may add in
+// another order for another number of rows. Never more work.
 Result<Changed> narrow_early(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return Narrower(g).run(); });
 }

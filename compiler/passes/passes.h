@@ -18,6 +18,7 @@ Result<Changed> fold_norm_affine(Graph& graph, const ReleaseFn& release);
 Result<Changed> fold_scale(Graph& graph, const ReleaseFn& release);
 Result<Changed> merge_views(Graph& graph);
 Result<Changed> narrow_early(Graph& graph);
+Result<Changed> quantize_by_rows(Graph& graph);
 Result<Changed> recognize_norms(Graph& graph);
 Result<Changed> simplify_pointwise(Graph& graph);
 Result<Changed> sink_transposes(Graph& graph);

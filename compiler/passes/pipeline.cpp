@@ -65,6 +65,8 @@ constexpr Pass kPasses[] = {
      "before center_residual, which would leave shifts of norms as additions"},
     {"center_residual", run_releasing<center_residual>, Phase::target,
      "after the folds: they change the weights of the same linears, and shifts are gone"},
+    {"quantize_by_rows", run_simple<quantize_by_rows>, Phase::target,
+     "before narrow_early: what is quantized row by row can be cut to the rows that are read"},
     {"narrow_early", run_simple<narrow_early>, Phase::target,
      "last: slices between a linear and a norm would be in the way of the folds"},
 };
@@ -99,9 +101,9 @@ class Runner {
 
   Status run() {
     for (const std::string& name : options_.skip) {
-      if (!find_pass(name)) return no_such_pass(name);
+      if (!is_known(name)) return no_such_pass(name);
     }
-    if (!options_.stop_after.empty() && !find_pass(options_.stop_after)) return no_such_pass(options_.stop_after);
+    if (!options_.stop_after.empty() && !is_known(options_.stop_after)) return no_such_pass(options_.stop_after);
     for (const std::string_view name : options_.target_passes) {
       const Pass* pass = find_pass(name);
       if (!pass || pass->phase != Phase::target)
@@ -116,7 +118,8 @@ class Runner {
     RETURN_IF_ERROR(run_phase(Phase::prepare, 1));
     RETURN_IF_ERROR(optimize());
     changed_ = Changed::no;
-    for (const std::string_view name : options_.target_passes) RETURN_IF_ERROR(run_unless_skipped(*find_pass(name), 1));
+    for (const std::string_view name : options_.target_passes) RETURN_IF_ERROR(run_row(*find_pass(name), 1));
+    RETURN_IF_ERROR(run_extra(Phase::target, 1));
     return changed_ == Changed::yes ? optimize() : Status();
   }
 
@@ -132,36 +135,54 @@ class Runner {
 
   Status run_phase(Phase phase, int round) {
     for (const Pass& pass : kPasses) {
-      if (pass.phase == phase) RETURN_IF_ERROR(run_unless_skipped(pass, round));
+      if (pass.phase == phase) RETURN_IF_ERROR(run_row(pass, round));
+    }
+    return run_extra(phase, round);
+  }
+
+  Status run_row(const Pass& pass, int round) {
+    return run_unless_skipped(pass.name, round, [&] { return pass.run(graph_, options_); });
+  }
+
+  Status run_extra(Phase phase, int round) {
+    for (const ExtraPass& pass : options_.extra) {
+      if (pass.phase == phase) RETURN_IF_ERROR(run_unless_skipped(pass.name, round, [&] { return pass.run(graph_); }));
     }
     return {};
   }
 
-  Status run_unless_skipped(const Pass& pass, int round) {
+  bool is_known(std::string_view name) const {
+    return find_pass(name) || std::any_of(options_.extra.begin(), options_.extra.end(),
+                                          [&](const ExtraPass& pass) { return pass.name == name; });
+  }
+
+  template <typename Run>
+  Status run_unless_skipped(std::string_view name, int round, const Run& run) {
     if (stopped_) return {};
-    if (std::find(options_.skip.begin(), options_.skip.end(), pass.name) == options_.skip.end())
-      RETURN_IF_ERROR(run_one(pass, round));
-    stopped_ = pass.name == options_.stop_after;
+    if (std::find(options_.skip.begin(), options_.skip.end(), name) == options_.skip.end())
+      RETURN_IF_ERROR(run_one(name, round, run));
+    stopped_ = name == options_.stop_after;
     return {};
   }
 
-  Status run_one(const Pass& pass, int round) {
-    if (options_.on_begin) options_.on_begin(pass.name);
+  template <typename Run>
+  Status run_one(std::string_view name, int round, const Run& run) {
+    if (options_.on_begin) options_.on_begin(name);
     const auto start = std::chrono::steady_clock::now();
-    Result<Changed> changed = pass.run(graph_, options_);
+    Result<Changed> changed = run();
     if (!changed.ok()) {
-      changed.diag().notes.push_back(fmt::format("in the pass {}", pass.name));
+      changed.diag().notes.push_back(fmt::format("in the pass {}", name));
       return std::move(changed.diag());
     }
     const auto time = std::chrono::steady_clock::now() - start;
     if (options_.timings) {
       const auto time_ns = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
-      options_.timings->push_back({pass.name, round, time_ns, *changed});
+      options_.timings->push_back({std::string(name), round, time_ns, *changed});
     }
     if (*changed == Changed::no) return {};
     changed_ = Changed::yes;
-    if (options_.verify_each_pass) RETURN_IF_ERROR(verify_after(pass.name, graph_));
-    if (options_.on_changed) options_.on_changed(pass.name, graph_);
+    if (options_.verify_each_pass) RETURN_IF_ERROR(verify_after(name, graph_));
+    if (options_.on_changed) options_.on_changed(name, graph_);
     return {};
   }
 

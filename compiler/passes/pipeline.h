@@ -24,10 +24,23 @@ struct FoldOptions {
 };
 
 struct PassTiming {
-  std::string_view pass;
+  std::string pass;
   int round = 0;  // of its phase, from 1
   uint64_t time_ns = 0;
   Changed changed = Changed::no;
+};
+
+enum class Phase : uint8_t {
+  prepare,   // once
+  optimize,  // again and again, in order, until a round changes nothing; once more so after phase target
+  target,    // once, those that PipelineOptions::target_passes names: what only some backends want
+};
+
+/// A pass that is not in the table: of a test, of a program that embeds the compiler.
+struct ExtraPass {
+  std::string name;
+  std::function<Result<Changed>(Graph& graph)> run;
+  Phase phase = Phase::optimize;
 };
 
 using ReleaseFn = std::function<void(Span<const uint8_t> bytes)>;
@@ -46,12 +59,8 @@ struct PipelineOptions {
   ReleaseFn release;
   /// The passes of phase `target` that run, in this order.
   std::vector<std::string_view> target_passes;
-};
-
-enum class Phase : uint8_t {
-  prepare,   // once
-  optimize,  // again and again, in order, until a round changes nothing; once more so after phase target
-  target,    // once, those that PipelineOptions::target_passes names: what only some backends want
+  /// Each runs behind the passes of its phase.
+  std::vector<ExtraPass> extra;
 };
 
 struct Pass {

@@ -203,11 +203,13 @@ TEST(Pipeline, TargetPassesKeepFiniteValuesUpToRounding) {
       ASSERT_TRUE(status.ok()) << render(status.diag());
       const Outcome before = evaluate_decomposed(*original.graph);
       if (!before.status.ok()) continue;  // the random integers are no indices
+      // Where quantization is chosen at run time, a pass may choose it for each row: steps of the grid differ.
+      const double tolerance = c.input.find("choose_qparams") != std::string::npos ? 2e-2 : 1e-4;
       for (const Function* function : {&alone, &together}) {
         const Outcome after = evaluate_decomposed(*function->graph);
         ASSERT_TRUE(after.status.ok()) << render(after.status.diag());
         ASSERT_EQ(before.outputs.size(), after.outputs.size());
-        for (size_t i = 0; i < before.outputs.size(); ++i) expect_same(before.outputs[i], after.outputs[i], 1e-4);
+        for (size_t i = 0; i < before.outputs.size(); ++i) expect_same(before.outputs[i], after.outputs[i], tolerance);
       }
       ++compared;
     }

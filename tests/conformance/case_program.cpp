@@ -143,13 +143,14 @@ pt2::Payload payload_of(const std::string& name, const CaseTensor& tensor) {
 pt2::ExportedProgram program_of(const Case& test, Operands operands) {
   pt2::ExportedProgram program;
   for (const auto& [name, tensor] : test.tensors) {
-    const pt2::InputKind kind =
-        operands == Operands::constants ? pt2::InputKind::tensor_constant : pt2::InputKind::user_input;
+    const bool constant =
+        operands == Operands::constants || (operands == Operands::first_input && name != test.tensors[0].first);
+    const pt2::InputKind kind = constant ? pt2::InputKind::tensor_constant : pt2::InputKind::user_input;
     program.graph.inputs.push_back(pt2::TensorArg{name});
     program.input_specs.push_back({kind, pt2::TensorArg{name}, kind == pt2::InputKind::user_input ? "" : name, true});
     program.graph.tensor_values[name] = meta_of(tensor);
     if (operands == Operands::dynamic_inputs) make_dynamic(program, program.graph.tensor_values[name]);
-    if (operands == Operands::constants) program.constants[name] = payload_of(name, tensor);
+    if (constant) program.constants[name] = payload_of(name, tensor);
   }
   pt2::Node node;
   node.target = "torch.ops." + test.op;
@@ -167,18 +168,26 @@ pt2::ExportedProgram program_of(const Case& test, Operands operands) {
 
 }  // namespace
 
+Result<compiler::Function> import_case(const Case& test, Operands operands) {
+  return compiler::import_program(program_of(test, operands), "forward");
+}
+
 Result<CompiledCase> compile_case(const Case& test, compiler::Profile profile, Operands operands) {
-  const pt2::ExportedProgram program = program_of(test, operands);
-  ASSIGN_OR_RETURN(compiler::Function function, compiler::import_program(program, "forward"));
   compiler::CompileOptions options;
   options.profile = profile;
-  RETURN_IF_ERROR(compiler::optimize(function, options));
+  return compile_case(test, options, operands);
+}
+
+Result<CompiledCase> compile_case(const Case& test, const compiler::CompileOptions& options, Operands operands) {
+  const pt2::ExportedProgram program = program_of(test, operands);
+  ASSIGN_OR_RETURN(compiler::Function function, compiler::import_program(program, "forward"));
+  CompiledCase out;
+  RETURN_IF_ERROR(compiler::optimize(function, options, &out.partition));
   compiler::LinearizeOptions linearize_options;
-  linearize_options.stock_only = profile == compiler::Profile::stock;
+  linearize_options.stock_only = options.profile == compiler::Profile::stock;
   ASSIGN_OR_RETURN(compiler::Statement statement, compiler::linearize(function, linearize_options));
   compiler::plan_memory(statement);
   RETURN_IF_ERROR(compiler::verify_plan(statement));
-  CompiledCase out;
   out.mutated_inputs = statement.mutated_inputs;
   std::vector<compiler::Statement> methods;
   methods.push_back(std::move(statement));

@@ -8,9 +8,9 @@
 namespace wick::conformance {
 
 /// Where the case's tensors come from: the caller, or the file, in which case the compiler may compute the results
-/// itself. With dynamic sizes every size above 1 is a symbol, equal sizes the same one, and the file records of the
-/// results only what their operator cannot say itself.
-enum class Operands { inputs, constants, dynamic_inputs };
+/// itself, or all but the first from the file, as weights are. With dynamic sizes every size above 1 is a symbol, equal
+/// sizes the same one, and the file records of the results only what their operator cannot say itself.
+enum class Operands { inputs, constants, dynamic_inputs, first_input };
 
 /// The bytes of a .pte with one method, "forward", whose inputs are the case's tensors in order, unless they are
 /// constants. Its outputs are the tensors it changes, in input order, then what the operator returns, lists flattened
@@ -18,7 +18,13 @@ enum class Operands { inputs, constants, dynamic_inputs };
 struct CompiledCase {
   std::vector<uint8_t> pte;
   std::vector<int32_t> mutated_inputs;
+  compiler::PartitionReport partition;  // with targets
 };
+compiler::Result<CompiledCase> compile_case(const Case& test, const compiler::CompileOptions& options,
+                                            Operands operands);
 compiler::Result<CompiledCase> compile_case(const Case& test, compiler::Profile profile, Operands operands);
+
+/// The case as a function, before any pass.
+compiler::Result<compiler::Function> import_case(const Case& test, Operands operands);
 
 }  // namespace wick::conformance

@@ -17,7 +17,9 @@ Tolerance tolerance_of(const compiler::Tolerances& tolerances, const HostTensor&
 /// differ.
 std::string difference(const HostTensor& got, const HostTensor& want, Tolerance tolerance,
                        const std::vector<size_t>& quirks = {});
-/// The same for dtype and sizes only.
+/// Where `want` is NaN or infinite, `got` becomes it. Requires equal shapes.
+void overlook_infinite(HostTensor& got, const HostTensor& want);
+/// difference() for dtype and sizes only.
 std::string shape_difference(const HostTensor& got, const HostTensor& want);
 
 }  // namespace wick::conformance

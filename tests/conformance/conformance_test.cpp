@@ -10,8 +10,7 @@
 #include <map>
 
 #include "tests/conformance/case_program.h"
-#include "tests/conformance/compare.h"
-#include "tests/conformance/exceptions.h"
+#include "tests/conformance/check_case.h"
 #include "wick/portable_kernels.h"
 
 namespace wick::conformance {
@@ -32,79 +31,6 @@ constexpr Setting kSettings[] = {
     {"native", compiler::Profile::native, IsaLevel::avx512},
     {"folded", compiler::Profile::automatic, IsaLevel::baseline, Operands::constants},
 };
-
-template <typename Table>
-const auto* entry_of(const Table& table, const Case& test) {
-  for (const auto& entry : table) {
-    if (entry.family == test.family && entry.line == test.line && entry.op == test.op) return &entry;
-  }
-  return static_cast<decltype(&table[0])>(nullptr);
-}
-
-Tolerance tolerance_for(const Case& test, const HostTensor& want) {
-  const compiler::OpDef* def = compiler::find_op(test.op);
-  Tolerance tolerance = tolerance_of(def ? *def->tolerance : compiler::kRoundings, want);
-  if (const IllConditioned* known = entry_of(kIllConditioned, test)) tolerance.absolute = known->absolute;
-  return tolerance;
-}
-
-std::string check_tensor(const Case& test, const HostValue& got, const CaseTensor& want, bool first) {
-  if (got.tag != Tag::tensor) return "got something that is not a tensor";
-  if (test.shape_only) return shape_difference(got.tensor, want.value);
-  const Quirk* quirk = first ? entry_of(kQuirks, test) : nullptr;
-  return difference(got.tensor, want.value, tolerance_for(test, want.value),
-                    quirk ? std::vector<size_t>(quirk->elements) : std::vector<size_t>());
-}
-
-std::string check_number(const HostValue& got, const HostValue& want) {
-  if (want.tag == Tag::real) {
-    const bool same =
-        got.tag == Tag::real && (got.real == want.real || (got.real != got.real && want.real != want.real));
-    return same ? "" : fmt::format("got {}, expected {}", got.real, want.real);
-  }
-  // A truth value read from a tensor is an integer in the program.
-  const int64_t wanted = want.tag == Tag::boolean ? want.boolean : want.integer;
-  const int64_t found = got.tag == Tag::boolean ? got.boolean : got.integer;
-  const bool same = (got.tag == Tag::boolean || got.tag == Tag::integer) && found == wanted;
-  return same ? "" : fmt::format("got {}, expected {}", found, wanted);
-}
-
-const CaseTensor* find(const std::vector<std::pair<std::string, CaseTensor>>& list, const std::string& name) {
-  for (const auto& [key, tensor] : list) {
-    if (key == name) return &tensor;
-  }
-  return nullptr;
-}
-
-std::string check_outputs(const Case& test, const CompiledCase& compiled, const std::vector<HostValue>& outputs) {
-  size_t next = 0;
-  size_t updated = 0;
-  for (const int32_t input : compiled.mutated_inputs) {
-    if (next >= outputs.size() || static_cast<size_t>(input) >= test.tensors.size())
-      return "the program has too few outputs";
-    const auto& [name, before] = test.tensors[static_cast<size_t>(input)];
-    const CaseTensor* after = find(test.mutated, name);
-    updated += after != nullptr;
-    const std::string wrong = check_tensor(test, outputs[next++], after ? *after : before, false);
-    if (!wrong.empty()) return fmt::format("mutated {}: {}", name, wrong);
-  }
-  if (updated != test.mutated.size())
-    return fmt::format("{} of {} changed inputs are updated", updated, test.mutated.size());
-  for (size_t i = 0; i < test.expect.size(); ++i) {
-    const Expected& expected = test.expect[i];
-    if (expected.kind == Expected::Kind::none) continue;
-    const size_t count = expected.kind == Expected::Kind::number ? 1 : expected.tensors.size();
-    for (size_t k = 0; k < count; ++k) {
-      if (next >= outputs.size()) return "the program has too few outputs";
-      const HostValue& got = outputs[next++];
-      const std::string wrong = expected.kind == Expected::Kind::number
-                                    ? check_number(got, expected.number)
-                                    : check_tensor(test, got, expected.tensors[k], i == 0 && k == 0);
-      if (!wrong.empty()) return fmt::format("result {}{}: {}", i, count > 1 ? fmt::format("[{}]", k) : "", wrong);
-    }
-  }
-  return next == outputs.size() ? "" : "the program has too many outputs";
-}
 
 constexpr Setting kDynamic = {"dynamic", compiler::Profile::automatic, IsaLevel::avx512, Operands::dynamic_inputs};
 
@@ -130,19 +56,6 @@ std::string run_case(const Case& test, const Setting& setting, size_t* refused =
   if (!module->forward(inputs, &outputs, &error)) return test.error ? "" : "does not run: " + error.message;
   if (test.error) return "runs, but eager says: " + *test.error;
   return check_outputs(test, *compiled, outputs);
-}
-
-bool is_expected_failure(const Case& test) { return entry_of(kExpectedFailures, test) != nullptr; }
-
-std::string shapes(const Case& test) {
-  std::string text;
-  for (const auto& [name, tensor] : test.tensors) {
-    text += fmt::format(" {}: {}[", name, dtype_name(tensor.value.dtype));
-    for (size_t i = 0; i < tensor.value.sizes.size(); ++i)
-      text += fmt::format("{}{}", i ? ", " : "", tensor.value.sizes[i]);
-    text += "]";
-  }
-  return text;
 }
 
 struct Tally {

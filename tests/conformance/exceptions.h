@@ -52,6 +52,12 @@ inline constexpr IllConditioned kIllConditioned[] = {
      "ours"},
 };
 
+/// Cases in which the XNNPACK library rounds otherwise than eager.
+inline constexpr IllConditioned kXnnpackRoundings[] = {
+    {"functions", 733, "aten.upsample_bilinear2d.vec", 1e-5, "it computes the place of a pixel in another order"},
+    {"functions", 739, "aten.upsample_linear1d.vec", 1e-5, "it computes the place of a pixel in another order"},
+};
+
 /// Operators without any case, in their row or in the fixtures.
 struct Untested {
   std::string_view op, why;  // op: a name, or the beginning of several, ending in '*'

@@ -16,7 +16,6 @@ namespace {
 
 using compiler::CaseArgument;
 using compiler::CaseValue;
-using compiler::OpCase;
 using compiler::OpDef;
 
 constexpr const char* kFolder = "tests/fixtures/cases";

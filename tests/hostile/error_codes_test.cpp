@@ -60,7 +60,6 @@ ToolError tool_error(Code code) {
     case Code::unsupported_model:
       return {3, "error[unsupported-model]: ", [] {
                 return run_wick({"verify", made_file("model.pt2", [] {
-                                   std::string bytes = relu_model();
                                    ProgramText program;
                                    std::string sparse = meta({as_int("4")});
                                    sparse.replace(sparse.find("\"layout\":7"), 10, "\"layout\":1");

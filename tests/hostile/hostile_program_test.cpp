@@ -12,7 +12,6 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 using schema::TestProgram;
-using schema::TestTensor;
 
 std::string text_of(const schema::AlignedBytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

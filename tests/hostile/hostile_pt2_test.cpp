@@ -8,8 +8,6 @@
 namespace wick::testing {
 namespace {
 
-using compiler::pt2::TestZip;
-
 const std::string kSmall = meta({as_int("4")});
 
 std::string number(uint64_t n) { return std::to_string(n); }

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 
 #include "tests/fixtures/expand_fixture.h"
+#include "tests/models/xnnpack_table.h"
 #include "tests/support/program_runner.h"
+#include "wick/xnnpack_backend.h"
 
 namespace wick::testing {
 namespace {
@@ -125,6 +128,44 @@ TEST_P(Model, CompilesToTheSameBytesTwiceAndAgreesWithEager) {
              100.0 * static_cast<double>(report.arena_bytes - report.arena_lower_bound_bytes) /
                  static_cast<double>(std::max<uint64_t>(1, report.arena_lower_bound_bytes)),
              program->compiled().statements[0].instructions.size());
+}
+
+// What the table says of a model.
+ModelRow row_of(const std::string& name, const compiler::CompileResult& compiled) {
+  const compiler::MethodReport& method = compiled.methods[0];
+  ModelRow row;
+  row.model = name;
+  row.delegates = method.delegates;
+  for (const auto& delegate : compiled.statements[0].delegates) row.payload_nodes += delegate->num_nodes;
+  row.outside_nodes = method.outside.size();
+  row.arena_bytes = method.arena_bytes;
+  row.file_bytes = compiled.file_bytes;
+  std::map<std::string, size_t> counts;
+  for (const compiler::NodeVerdict& verdict : method.outside) ++counts[verdict.op + ": " + verdict.reason];
+  for (const auto& [what, count] : counts) row.outside.push_back(fmt::format("{} x {}", count, what));
+  return row;
+}
+
+TEST_P(Model, WithXnnpackAgreesWithEagerAndIsInTheTable) {
+  auto fixture = expand_fixture((kFolder / (GetParam() + kSuffix)).string());
+  ASSERT_TRUE(fixture.ok()) << compiler::render(fixture.diag());
+  const Span<const uint8_t> bytes(fixture->pt2.data(), fixture->pt2.size());
+  const std::vector<compiler::CompileBytes> inputs = {{"forward", GetParam() + ".pt2", bytes}};
+  compiler::CompileOptions options;
+  options.targets = *compiler::find_targets("xnnpack");
+  {
+    const auto compiled = compiler::compile(inputs, options);
+    ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
+    check_row(row_of(GetParam(), *compiled));
+  }
+  if (!has_xnnpack_library()) GTEST_SKIP() << "built without the library: the program is not run";
+  std::string error;
+  auto program = CompiledProgram::make(inputs, options, IsaLevel::avx512, &error);
+  ASSERT_TRUE(program) << error;
+  double relative = 0;
+  for (const FixtureStep& step : fixture->steps) check_step(*program, step, &relative);
+  RecordProperty("relative_error", fmt::format("{:.3g}", relative));
+  fmt::print("{} with XNNPACK: error {:.2g}\n", GetParam(), relative);
 }
 
 const auto kName = [](const ::testing::TestParamInfo<std::string>& info) { return info.param; };

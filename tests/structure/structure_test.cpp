@@ -1,4 +1,5 @@
-// Every program of tests/fixtures/structure: compiled, run, compared with eager, at both ends of the instruction sets.
+// Every program of tests/fixtures/structure: compiled, run, compared with eager, at both ends of the instruction sets
+// and with the XNNPACK backend.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 
 #include "compiler/support/file_map.h"
 #include "tests/support/program_runner.h"
+#include "wick/xnnpack_backend.h"
 
 namespace wick::testing {
 namespace {
@@ -29,25 +31,47 @@ std::vector<cli::NamedArray> arrays(const std::string& name) {
   return read.ok() ? std::move(*read) : std::vector<cli::NamedArray>{};
 }
 
+struct Setting {
+  const char *name, *backend;
+  IsaLevel isa;
+};
+constexpr Setting kSettings[] = {
+    {"baseline", "", IsaLevel::baseline}, {"fastest", "", IsaLevel::avx512}, {"xnnpack", "xnnpack", IsaLevel::avx512}};
+
+// Where quantization is chosen at run time, the library does so row by row.
+const std::vector<std::string> kByRows = {"quantized_dynamic"};
+constexpr Tolerance kRowSteps = {1e-5, 0.03};
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 class Structure : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Structure, AgreesWithEager) {
   const std::string name = GetParam();
   auto map = compiler::FileMap::open((kFolder / (name + ".pt2")).string());
   ASSERT_TRUE(map.ok());
-  for (IsaLevel isa : {IsaLevel::baseline, IsaLevel::avx512}) {
+  for (const Setting& setting : kSettings) {
+    SCOPED_TRACE(setting.name);
+    if (setting.backend[0] != '\0' && !has_xnnpack_library()) continue;
+    compiler::CompileOptions options;
+    options.targets = *compiler::find_targets(setting.backend);
     std::string error;
-    auto program = CompiledProgram::make({{"forward", name + ".pt2", map->bytes()}}, {}, isa, &error);
+    auto program = CompiledProgram::make({{"forward", name + ".pt2", map->bytes()}}, options, setting.isa, &error);
     ASSERT_TRUE(program) << error;
     std::vector<std::string> steps;
     if (fs::exists(kFolder / (name + ".in.npz"))) steps.push_back(name);
     for (int i = 1; fs::exists(kFolder / fmt::format("{}.step{}.in.npz", name, i)); ++i)
       steps.push_back(fmt::format("{}.step{}", name, i));
     ASSERT_FALSE(steps.empty());
+    const bool delegated = setting.backend[0] != '\0';
+    const Tolerance tolerance = delegated && contains(kByRows, name) ? kRowSteps : Tolerance();
     for (const std::string& step : steps) {
       std::vector<cli::NamedArray> outputs;
-      ASSERT_TRUE(program->run("forward", arrays(step + ".in.npz"), &outputs, &error)) << step << ": " << error;
-      EXPECT_EQ(differences(outputs, arrays(step + ".out.npz"), {}), "") << step;
+      const bool runs = program->run("forward", arrays(step + ".in.npz"), &outputs, &error);
+      ASSERT_TRUE(runs) << step << ": " << error;
+      EXPECT_EQ(differences(outputs, arrays(step + ".out.npz"), tolerance), "") << step;
     }
   }
 }

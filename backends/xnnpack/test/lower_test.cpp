@@ -151,6 +151,20 @@ TEST(Lower, EqualConstantsAreStoredOnce) {
   EXPECT_EQ(out.delegate.constants.size(), 2u);
 }
 
+TEST(Lower, AWeightThatIsAlsoAnOperandIsTwoValuesOfOneConstant) {
+  const Lowered out = lower_text(R"(graph f(%x: f32[2, 2]) {
+    const %w: f32[2, 2] = [1, 2, 3, 4]
+    %l: f32[2, 2] = aten.linear(%x, %w)
+    %s: f32[2, 2] = aten.add.Tensor(%l, %w)
+    return %s
+  })");
+  EXPECT_EQ(out.delegate.constants.size(), 1u);
+  ASSERT_EQ(out.payload.nodes.size(), 2u);
+  const uint32_t weight = out.payload.nodes[0].inputs[1], operand = out.payload.nodes[1].inputs[1];
+  EXPECT_NE(weight, operand) << "stock's runtime gives packed weights back";
+  EXPECT_EQ(out.payload.values[weight].constant, out.payload.values[operand].constant);
+}
+
 TEST(Lower, AnExpandInFrontOfASumIsNoNode) {
   const Lowered out = lower_text(R"(graph f(%x: f32[1, 4], %y: f32[3, 4]) {
     %e: f32[3, 4] = aten.expand(%x, [3, 4])

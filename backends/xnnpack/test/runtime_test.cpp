@@ -639,5 +639,66 @@ TEST(XnnpackRuntime, InputsInAnotherDimOrderAreTakenAsTheyLie) {
   EXPECT_EQ(harness.output(0), x);
 }
 
+TEST(XnnpackRuntime, OutputsThatOverlapInputsAreWrittenAtTheEnd) {
+  // y = x W, once more with each place of y relative to x.
+  constexpr int32_t kCount = 32;
+  const Floats x = some_floats(kCount), filter = some_floats(16 * 16, 2), expected = linear(x, filter, {}, 16, 16);
+  for (const uint64_t offset : {0, 16, 64, 112, 128, 256}) {
+    TestDelegate delegate;
+    const uint32_t in = delegate.input({2, 16}), out = delegate.output({2, 16});
+    const uint32_t hidden = delegate.value(DataType::fp32, {2, 16});
+    delegate.node(NodeType::fully_connected, {in, delegate.constant({16, 16}, filter), kNoValue}, hidden);
+    delegate.node(NodeType::copy, {hidden}, out);
+    schema::TestProgram program;
+    for (const auto& [key, bytes] : delegate.named) program.add_named_data(key.c_str(), {bytes.begin(), bytes.end()});
+    program.arena_sizes = {0, 512};
+    program.inputs = {program.tensor({.sizes = {2, 16}, .memory_id = 1, .memory_offset = 64})};
+    program.outputs = {program.tensor({.sizes = {2, 16}, .memory_id = 1, .memory_offset = offset})};
+    program.delegate_call(program.delegate(kBackendId, write_payload(delegate.payload)),
+                          {program.inputs[0], program.outputs[0]});
+    MethodHarness harness(program);
+    harness.backends = {&xnnpack_backend()};
+    ASSERT_EQ(harness.load(), Error::Ok) << harness.text;
+    for (int round = 0; round < 2; ++round) {
+      memcpy(harness.method().input_in_place(0)->data, x.data(), x.size() * sizeof(float));
+      ASSERT_EQ(harness.method().execute(), Error::Ok) << harness.last_error();
+      expect_near(harness.output(0), expected, 1e-4f);
+    }
+  }
+}
+
+// bf16 linear: values and weights in bf16, computed in fp32, rounded once at the end.
+TEST(XnnpackRuntime, Bf16FullyConnectedIsComputedInFp32) {
+  const auto halves = [](const Floats& floats) {
+    std::vector<uint16_t> bits;
+    for (const float f : floats) {
+      uint32_t word;
+      memcpy(&word, &f, sizeof word);
+      bits.push_back(static_cast<uint16_t>(word >> 16));  // exact for these numbers
+    }
+    return bits;
+  };
+  const Floats x = some_floats(3 * 7), filter = some_floats(5 * 7, 2), bias = some_floats(5, 3);
+  for (const bool has_bias : {false, true}) {
+    TestDelegate delegate;
+    const uint32_t in = delegate.input({3, 7}, DataType::bf16);
+    const uint32_t w = delegate.constant({5, 7}, halves(filter), DataType::bf16);
+    const uint32_t b = has_bias ? delegate.constant({5}, halves(bias), DataType::bf16) : kNoValue;
+    delegate.node(NodeType::fully_connected, {in, w, b}, delegate.output({3, 5}, DataType::bf16));
+    TestRun test(delegate);
+    ASSERT_EQ(test.load(), Error::Ok) << test.harness().text;
+    ASSERT_EQ(test.execute({bytes_of(halves(x))}), Error::Ok) << test.harness().last_error();
+    const Floats expected = linear(x, filter, has_bias ? bias : Floats(), 5, 7);
+    const std::vector<uint16_t> found = test.output<uint16_t>();
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      const uint32_t word = uint32_t{found[i]} << 16;
+      float f;
+      memcpy(&f, &word, sizeof f);
+      EXPECT_NEAR(f, expected[i], std::fabs(expected[i]) / 256) << "element " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wick::xnnpack

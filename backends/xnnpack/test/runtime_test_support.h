@@ -33,6 +33,7 @@ inline size_t count_of(const Shape& shape) {
 inline DType dtype_of(DataType type) {
   switch (type) {
     case DataType::fp16: return DType::f16;
+    case DataType::bf16: return DType::bf16;
     case DataType::qint8: return DType::i8;
     case DataType::quint8: return DType::u8;
     case DataType::int32: return DType::i64;

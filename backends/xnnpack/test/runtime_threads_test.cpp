@@ -1,6 +1,11 @@
 // Instances on several threads, and threads inside one instance.
+#include <malloc.h>
+
+#include <memory>
 #include <thread>
 
+#include "backends/xnnpack/library_graph.h"
+#include "backends/xnnpack/payload_nodes.h"
 #include "backends/xnnpack/test/runtime_test_support.h"
 #include "runtime/platform/thread_pool.h"
 
@@ -10,13 +15,32 @@ namespace {
 // x -> relu(x W) V, wide enough for the library to split.
 TestDelegate two_layers() {
   TestDelegate delegate;
-  const uint32_t in = delegate.input({64, 48}), hidden = delegate.value(DataType::fp32, {64, 96}),
+  const uint32_t in = delegate.input({64, 48}), hidden = delegate.value(DataType::fp32, {64, 384}),
                  out = delegate.output({64, 48});
-  const uint32_t w = delegate.constant({96, 48}, some_floats(96 * 48)),
-                 v = delegate.constant({48, 96}, some_floats(96 * 48, 9));
+  const uint32_t w = delegate.constant({384, 48}, some_floats(384 * 48)),
+                 v = delegate.constant({48, 384}, some_floats(384 * 48, 9));
   delegate.node(NodeType::fully_connected, {in, w, kNoValue}, hidden).output_min = 0;
   delegate.node(NodeType::fully_connected, {hidden, v, kNoValue}, out);
   return delegate;
+}
+
+Dims dims_of(const TestDelegate& delegate) {
+  Dims dims;
+  EXPECT_EQ(check_payload(delegate.payload, nullptr, &dims, nullptr), Error::Ok);
+  return dims;
+}
+
+TEST(XnnpackThreads, PayWhereNodesAreLargeOnAverage) {
+  TestDelegate delegate = two_layers();
+  EXPECT_TRUE(pays_threads(delegate.payload, dims_of(delegate)));
+  uint32_t at = delegate.payload.output_ids[0];
+  delegate.payload.values[at].is_output = false;
+  for (int i = 0; i < 10; ++i) {
+    const uint32_t next = delegate.value(DataType::fp32, {64, 48});
+    delegate.node(NodeType::negate, {at}, next);
+    at = next;
+  }
+  EXPECT_FALSE(pays_threads(delegate.payload, Dims(delegate.payload.values.size(), Shape{64, 48})));
 }
 
 TEST(XnnpackThreads, InstancesDoNotDisturbEachOther) {
@@ -25,6 +49,7 @@ TEST(XnnpackThreads, InstancesDoNotDisturbEachOther) {
   std::vector<Floats> expected;
   TestRun alone(delegate);
   ASSERT_EQ(alone.load(), Error::Ok) << alone.harness().text;
+  ASSERT_TRUE(pays_threads(delegate.payload, dims_of(delegate)));
   for (uint32_t seed = 0; seed < 4; ++seed) {
     ASSERT_EQ(alone.execute({input(seed)}), Error::Ok);
     expected.push_back(alone.output<float>());
@@ -48,6 +73,30 @@ TEST(XnnpackThreads, InstancesDoNotDisturbEachOther) {
     }
     for (std::thread& thread : threads) thread.join();
   }
+}
+
+size_t heap_bytes() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
+
+TEST(XnnpackThreads, InstancesShareTheirPackedWeights) {
+  constexpr uint32_t kSide = 1536;
+  constexpr size_t kWeightBytes = size_t{kSide} * kSide * 4;
+  TestDelegate delegate;
+  const uint32_t w = delegate.constant({kSide, kSide}, some_floats(kSide * kSide));
+  delegate.node(NodeType::fully_connected, {delegate.input({4, kSide}), w, kNoValue}, delegate.output({4, kSide}));
+  const schema::AlignedBytes program = delegate.program();
+  const auto make = [&] {
+    auto harness = std::make_unique<MethodHarness>(schema::AlignedBytes(program.data(), program.size()));
+    harness->backends = {&xnnpack_backend()};
+    return harness;
+  };
+  const auto first = make(), second = make(), third = make();
+  const size_t before = heap_bytes();
+  ASSERT_EQ(first->load(), Error::Ok) << first->text;
+  const size_t one = heap_bytes() - before;
+  if (one < kWeightBytes) GTEST_SKIP() << "this build's allocator does not tell what it holds";
+  ASSERT_EQ(second->load(), Error::Ok) << second->text;
+  ASSERT_EQ(third->load(), Error::Ok) << third->text;
+  EXPECT_LT(heap_bytes() - before, one + kWeightBytes / 4);
 }
 
 }  // namespace

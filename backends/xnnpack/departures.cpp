@@ -1,0 +1,65 @@
+#include "backends/xnnpack/departures.h"
+
+namespace wick::xnnpack {
+
+using compiler::Node;
+
+namespace {
+
+// The kernels of products and sums end with a clamp to +-infinity, which on some instruction sets loses NaN.
+constexpr char kProduct[] = "NaN may come out as infinity";
+constexpr char kSquareRoot[] = "infinity, and numbers beyond 8e37, come out otherwise";
+constexpr char kReciprocalRoot[] = "zero, infinity, and numbers beyond 8e37, come out otherwise";
+constexpr char kSigmoid[] = "numbers beyond 8e37 may become NaN";
+constexpr char kQuantize[] = "NaN becomes the largest number instead of zero";
+constexpr char kLogarithm[] = "numbers beyond 1.7e38 become infinity";
+
+struct Row {
+  const char *op, *text;
+};
+constexpr Row kRows[] = {
+    {"aten._adaptive_avg_pool2d.default", kProduct},
+    {"aten.adaptive_avg_pool2d.default", kProduct},
+    {"aten.addmm.default", kProduct},
+    {"aten.avg_pool2d.default", kProduct},
+    {"aten.bmm.default", kProduct},
+    {"aten.convolution.default", kProduct},
+    {"aten.hardswish.default", "finite where eager overflows"},
+    {"aten.linear.default", kProduct},
+    {"aten.log.default", kLogarithm},
+    {"aten.log10.default", kLogarithm},
+    {"aten.log2.default", kLogarithm},
+    {"aten.mean.dim", kProduct},
+    {"aten.mm.default", kProduct},
+    {"aten.native_group_norm.default", kProduct},
+    {"aten.native_layer_norm.default", kProduct},
+    {"aten.rms_norm.default", kProduct},
+    {"aten.rsqrt.default", kReciprocalRoot},
+    {"aten.sigmoid.default", kSigmoid},
+    {"aten.silu.default", kSigmoid},
+    {"aten.sqrt.default", kSquareRoot},
+    {"aten.sum.dim_IntList", kProduct},
+    {"aten.upsample_bilinear2d.vec", "NaN and infinity reach pixels beside their own"},
+    {"quantized_decomposed.quantize_per_tensor.default", kQuantize},
+    {"quantized_decomposed.quantize_per_tensor.tensor", kQuantize},
+};
+
+const char* departure_of_power(const Node& node) {
+  const compiler::Arg& exponent = node.arg("exponent");
+  if (!exponent.is<double>()) return nullptr;
+  if (exponent.as<double>() == 0.5) return kSquareRoot;
+  return exponent.as<double>() == -0.5 ? kReciprocalRoot : nullptr;
+}
+
+}  // namespace
+
+const char* departure(const Node& node) {
+  if (node.is("aten.pow.Tensor_Scalar")) return departure_of_power(node);
+  if (node.is("aten.gelu.default")) return node.string("approximate") == "tanh" ? kSigmoid : nullptr;
+  for (const Row& row : kRows) {
+    if (node.is(row.op)) return row.text;
+  }
+  return nullptr;
+}
+
+}  // namespace wick::xnnpack

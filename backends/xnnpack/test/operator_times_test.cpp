@@ -1,0 +1,61 @@
+#include "backends/xnnpack/operator_times.h"
+
+#include "backends/xnnpack/test/runtime_test_support.h"
+
+namespace wick::xnnpack {
+namespace {
+
+using Matches = std::vector<uint32_t>;
+
+TEST(MatchOperators, MergedNodesAreLeftOut) {
+  const std::vector<NodeType> nodes = {
+      NodeType::static_constant_pad, NodeType::conv_2d, NodeType::clamp, NodeType::gelu, NodeType::clamp,
+      NodeType::fully_connected};
+  const std::string pad = "Constant Pad (ND, X32)", conv = "Convolution (NHWC, F32) IGEMM",
+                    unary = "Unary Elementwise (NC)", linear = "Fully Connected (NC, F32) GEMM";
+  EXPECT_EQ(match_operators(nodes, {pad, conv, unary, unary, unary, linear}), (Matches{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(match_operators(nodes, {conv, unary, linear}), (Matches{1, 3, 5}));
+  EXPECT_EQ(match_operators(nodes, {conv, linear}), Matches{});
+  EXPECT_EQ(match_operators(nodes, {pad, pad, conv, unary, unary, unary, linear}), Matches{});
+}
+
+TEST(MatchOperators, WithoutMergesUnknownNamesDoNotMatter) {
+  EXPECT_EQ(match_operators({NodeType::add, NodeType::softmax}, {"A", "B"}), (Matches{0, 1}));
+  EXPECT_EQ(match_operators({}, {}), Matches{});
+}
+
+struct Recorded {
+  std::vector<std::string> kinds, names;
+  std::vector<uint32_t> handles;
+  uint64_t end_ns = 0;
+};
+
+TEST(OperatorTimes, EachNodeIsToldOfWithItsHandle) {
+  TestDelegate delegate;
+  const uint32_t in = delegate.input({64, 48}), hidden = delegate.value(DataType::fp32, {64, 96}),
+                 out = delegate.output({64, 96});
+  const uint32_t w = delegate.constant({96, 48}, some_floats(96 * 48));
+  delegate.node(NodeType::fully_connected, {in, w, kNoValue}, hidden).debug_handle = 7;
+  delegate.node(NodeType::sigmoid, {hidden}, out).debug_handle = 3;
+  Recorded recorded;
+  const Tracer tracer = {[](void*, const InstructionInfo&) {}, [](void*, const InstructionInfo&, Error) {}, &recorded,
+                         [](void* state, const DelegateEvent& event) {
+                           auto& all = *static_cast<Recorded*>(state);
+                           EXPECT_EQ(event.start_ns, all.end_ns);
+                           all.end_ns = event.start_ns + event.duration_ns;
+                           all.kinds.push_back(event.kind);
+                           all.names.push_back(event.name);
+                           all.handles.push_back(event.debug_handle);
+                         }};
+  TestRun test(delegate);
+  test.harness().options.tracer = &tracer;
+  ASSERT_EQ(test.load(), Error::Ok) << test.harness().text;
+  ASSERT_EQ(test.execute({bytes_of(some_floats(64 * 48))}), Error::Ok);
+  EXPECT_EQ(recorded.kinds, (std::vector<std::string>{"fully_connected", "sigmoid"}));
+  EXPECT_EQ(recorded.handles, (std::vector<uint32_t>{7, 3}));
+  ASSERT_EQ(recorded.names.size(), 2u);
+  EXPECT_EQ(recorded.names[0].rfind("Fully Connected (NC, F32)", 0), 0u) << recorded.names[0];
+}
+
+}  // namespace
+}  // namespace wick::xnnpack

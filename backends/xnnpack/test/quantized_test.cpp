@@ -1,0 +1,320 @@
+// Which quantized nodes are taken, what is computed on int8, and what becomes of weights and biases.
+#include "backends/xnnpack/quantized.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "backends/xnnpack/lower.h"
+#include "backends/xnnpack/target.h"
+#include "compiler/ir/text.h"
+
+namespace wick::xnnpack {
+namespace {
+
+struct Lowered {
+  compiler::Function function;
+  compiler::Delegate delegate;
+  Payload payload;
+
+  int count(NodeType type) const {
+    return static_cast<int>(std::count_if(payload.nodes.begin(), payload.nodes.end(),
+                                          [&](const PayloadNode& node) { return node.type == type; }));
+  }
+  const PayloadNode& node(NodeType type) const {
+    return *std::find_if(payload.nodes.begin(), payload.nodes.end(),
+                         [&](const PayloadNode& found) { return found.type == type; });
+  }
+  const PayloadValue& input(NodeType type, size_t i) const { return payload.values[node(type).inputs[i]]; }
+  const PayloadValue& output(NodeType type) const { return payload.values[node(type).output]; }
+  template <typename T>
+  std::vector<T> constant(uint32_t index) const {
+    const auto& bytes = delegate.constants[index - 1].data.bytes;
+    std::vector<T> out(bytes.size() / sizeof(T));
+    memcpy(out.data(), bytes.data(), bytes.size());
+    return out;
+  }
+};
+
+// The reasons of nodes that are not taken, one a line.
+std::string refusals(const std::string& text) {
+  auto function = compiler::parse_graph(text);
+  if (!function.ok()) return render(function.diag());
+  std::string out;
+  for (const auto& node : function->graph->nodes()) {
+    const compiler::Verdict verdict = supports(*node, {});
+    if (!verdict.taken) out += verdict.reason + "\n";
+  }
+  return out;
+}
+
+Lowered lower_text(const std::string& text) {
+  Lowered out;
+  EXPECT_EQ(refusals(text), "") << text;
+  auto function = compiler::parse_graph(text);
+  if (!function.ok()) return out;
+  out.function = std::move(*function);
+  auto delegate = lower(*out.function.graph, {});
+  if (!delegate.ok()) {
+    ADD_FAILURE() << render(delegate.diag()) << text;
+    return out;
+  }
+  out.delegate = std::move(*delegate);
+  char buffer[256];
+  ErrorText error(buffer);
+  EXPECT_EQ(read_payload({out.delegate.payload.data(), out.delegate.payload.size()}, &out.payload, &error), Error::Ok)
+      << error.c_str();
+  return out;
+}
+
+std::string quantize(const char* to, const char* type, const char* from, const char* parameters) {
+  return fmt::format("  %{}: {} = quantized_decomposed.quantize_per_tensor(%{}, {}, i8)\n", to, type, from, parameters);
+}
+std::string dequantize(const char* to, const char* type, const char* from, const char* parameters) {
+  return fmt::format("  %{}: {} = quantized_decomposed.dequantize_per_tensor(%{}, {}, i8)\n", to, type, from,
+                     parameters);
+}
+
+constexpr char kFine[] = "0.5, 3, -128, 127";
+
+// x, q, d: an input on int8.
+std::string on_int8(const char* sizes, const char* parameters = kFine) {
+  return quantize("q", fmt::format("i8[{}]", sizes).c_str(), "x", parameters) +
+         dequantize("d", fmt::format("f32[{}]", sizes).c_str(), "q", parameters);
+}
+
+std::string linear(const std::string& weights, const char* bias = "none", const char* result = "0.25, -1, -128, 127") {
+  return "graph f(%x: f32[1, 2]) {\n" + weights + on_int8("1, 2") +
+         fmt::format("  %y: f32[1, 2] = aten.linear(%d, %w, {})\n", bias) + quantize("r", "i8[1, 2]", "y", result) +
+         dequantize("z", "f32[1, 2]", "r", result) + "  return %z\n}";
+}
+
+constexpr char kByChannel[] = R"(  const %e: i8[2, 2] = [1, -2, 3, 127]
+  const %s: f32[2] = [0.5, 0.125]
+  const %p: i64[2] = [0, 0]
+  const %b: f32[2] = [1.0, -0.71875]
+  %w: f32[2, 2] = quantized_decomposed.dequantize_per_channel(%e, %s, %p, 0, -127, 127, i8)
+)";
+
+TEST(Quantized, ALinearBetweenInt8ValuesIsOneNode) {
+  const Lowered out = lower_text(linear(kByChannel, "%b"));
+  EXPECT_EQ(out.payload.nodes.size(), 3u) << "to int8, the product, to float";
+  const NodeType type = NodeType::fully_connected;
+  EXPECT_EQ(out.input(type, 0).type, DataType::qint8);
+  EXPECT_EQ(out.input(type, 0).quantization.scale, 0.5f);
+  EXPECT_EQ(out.input(type, 0).quantization.zero_point, 3);
+  EXPECT_EQ(out.input(type, 1).type, DataType::qcint8);
+  EXPECT_EQ(out.constant<int8_t>(out.input(type, 1).constant), (std::vector<int8_t>{1, -2, 3, 127}));
+  EXPECT_EQ(out.constant<float>(out.input(type, 1).quantization.scale_constant), (std::vector<float>{0.5f, 0.125f}));
+  EXPECT_EQ(out.output(type).type, DataType::qint8);
+  EXPECT_EQ(out.output(type).quantization.scale, 0.25f);
+  EXPECT_EQ(out.output(type).quantization.zero_point, -1);
+}
+
+TEST(Quantized, ABiasIsInt32OnTheScaleOfInputTimesWeight) {
+  const Lowered out = lower_text(linear(kByChannel, "%b"));
+  const PayloadValue& bias = out.input(NodeType::fully_connected, 2);
+  EXPECT_EQ(bias.type, DataType::qcint32);
+  EXPECT_EQ(out.constant<float>(bias.quantization.scale_constant), (std::vector<float>{0.25f, 0.0625f}));
+  EXPECT_EQ(out.constant<int32_t>(bias.constant), (std::vector<int32_t>{4, -12})) << "-11.5 rounds to even";
+}
+
+TEST(Quantized, WeightsOfOneScaleHaveABiasOfOneScale) {
+  const Lowered out = lower_text(linear(R"(  const %e: i8[2, 2] = [1, -2, 3, 127]
+  const %b: f32[2] = [1.0, -0.75]
+)" + dequantize("w", "f32[2, 2]", "e", "0.125, 0, -127, 127"),
+                                        "%b"));
+  EXPECT_EQ(out.input(NodeType::fully_connected, 1).type, DataType::qint8);
+  const PayloadValue& bias = out.input(NodeType::fully_connected, 2);
+  EXPECT_EQ(bias.type, DataType::qint32);
+  EXPECT_EQ(bias.quantization.scale, 0.0625f);
+  EXPECT_EQ(out.constant<int32_t>(bias.constant), (std::vector<int32_t>{16, -12}));
+}
+
+TEST(Quantized, WeightsWithZeroPointsAreComputedInFloat) {
+  const Lowered out = lower_text(linear(R"(  const %e: i8[2, 2] = [1, -2, 3, 127]
+)" + dequantize("w", "f32[2, 2]", "e", "0.5, 1, -127, 127")));
+  EXPECT_EQ(out.input(NodeType::fully_connected, 0).type, DataType::fp32);
+  EXPECT_EQ(out.input(NodeType::fully_connected, 1).type, DataType::fp32);
+  EXPECT_EQ(out.constant<float>(out.input(NodeType::fully_connected, 1).constant),
+            (std::vector<float>{0, -1.5f, 1, 63}));
+}
+
+TEST(Quantized, AReluBelongsToTheProductBeforeIt) {
+  const Lowered out = lower_text("graph f(%x: f32[1, 2]) {\n" + std::string(kByChannel) + on_int8("1, 2") +
+                                 "  %y: f32[1, 2] = aten.linear(%d, %w)\n  %c: f32[1, 2] = aten.relu(%y)\n" +
+                                 quantize("r", "i8[1, 2]", "c", kFine) + "  return %r\n}");
+  EXPECT_EQ(out.payload.nodes.size(), 2u);
+  EXPECT_EQ(out.node(NodeType::fully_connected).output_min, 0);
+  EXPECT_EQ(out.output(NodeType::fully_connected).type, DataType::qint8);
+  EXPECT_TRUE(out.output(NodeType::fully_connected).is_output);
+}
+
+TEST(Quantized, MovesKeepTheElements) {
+  const Lowered out = lower_text(
+      "graph f(%x: f32[1, 4, 2, 2]) {\n" + on_int8("1, 4, 2, 2") +
+      "  %p: f32[1, 2, 2, 4] = aten.permute(%d, [0, 2, 3, 1])\n" + quantize("r", "i8[1, 2, 2, 4]", "p", kFine) +
+      dequantize("s", "f32[1, 2, 2, 4]", "r", kFine) + "  %v: f32[4, 4] = aten.view(%s, [4, 4])\n" +
+      quantize("t", "i8[4, 4]", "v", kFine) + dequantize("z", "f32[4, 4]", "t", kFine) + "  return %z\n}");
+  EXPECT_EQ(out.count(NodeType::convert), 2) << "at the input and at the output";
+  EXPECT_EQ(out.count(NodeType::static_transpose), 1);
+  EXPECT_EQ(out.output(NodeType::static_transpose).type, DataType::qint8) << "a quarter of the bytes";
+  EXPECT_EQ(out.output(NodeType::static_reshape).type, DataType::qint8);
+}
+
+// d + d, on the scale `result`.
+Lowered sum(const char* result) {
+  return lower_text("graph f(%x: f32[4]) {\n" + on_int8("4", "1.0, 0, -128, 127") +
+                    "  %y: f32[4] = aten.add.Tensor(%d, %d)\n" + quantize("r", "i8[4]", "y", result) +
+                    "  return %r\n}");
+}
+
+TEST(Quantized, ASumOfScalesThatLieTooFarApartIsComputedInFloat) {
+  EXPECT_EQ(sum("0.00390626, 0, -128, 127").output(NodeType::add).type, DataType::qint8) << "just below 2^8";
+  EXPECT_EQ(sum("0.00390625, 0, -128, 127").output(NodeType::add).type, DataType::fp32);
+  EXPECT_EQ(sum("1024.0, 0, -128, 127").output(NodeType::add).type, DataType::qint8);
+  EXPECT_EQ(sum("1024.1, 0, -128, 127").output(NodeType::add).type, DataType::fp32);
+}
+
+TEST(Quantized, PoolingOntoAnotherScaleIsComputedInFloat) {
+  const auto pool = [](const char* result) {
+    return lower_text(
+        "graph f(%x: f32[1, 2, 4, 4]) {\n" + on_int8("1, 2, 4, 4") +
+        "  %y: f32[1, 2, 2, 2], %i: i64[1, 2, 2, 2] = aten.max_pool2d_with_indices(%d, [2, 2], [2, 2])\n" +
+        quantize("r", "i8[1, 2, 2, 2]", "y", result) + "  return %r\n}");
+  };
+  EXPECT_EQ(pool(kFine).output(NodeType::max_pooling_2d).type, DataType::qint8);
+  EXPECT_EQ(pool("0.5, 4, -128, 127").output(NodeType::max_pooling_2d).type, DataType::fp32);
+}
+
+TEST(Quantized, AValueThatIsReadInFloatTooIsComputedInFloat) {
+  const Lowered out = lower_text("graph f(%x: f32[1, 2]) {\n" + std::string(kByChannel) + on_int8("1, 2") +
+                                 "  %y: f32[1, 2] = aten.linear(%d, %w)\n" + quantize("r", "i8[1, 2]", "y", kFine) +
+                                 "  return %r, %y\n}");
+  EXPECT_EQ(out.output(NodeType::fully_connected).type, DataType::fp32);
+}
+
+TEST(Quantized, Int8InputsAndOutputsCarryTheirScale) {
+  const Lowered out =
+      lower_text("graph f(%q: i8[4]) {\n" + dequantize("d", "f32[4]", "q", kFine) + "  %y: f32[4] = aten.tanh(%d)\n" +
+                 quantize("r", "i8[4]", "y", "0.01, 0, -128, 127") + "  return %r\n}");
+  const PayloadValue& in = out.payload.values[out.payload.input_ids[0]];
+  EXPECT_EQ(in.type, DataType::qint8);
+  EXPECT_EQ(in.quantization.scale, 0.5f);
+  EXPECT_EQ(out.payload.values[out.payload.output_ids[0]].quantization.scale, 0.01f);
+}
+
+// --- what is refused ---
+
+std::string refused_quantize(const char* parameters, const char* type = "i8") {
+  return refusals(
+      fmt::format("graph f(%x: f32[4]) {{\n  %q: {}[4] = quantized_decomposed.quantize_per_tensor(%x, {}, {})\n"
+                  "  return %q\n}}",
+                  type, parameters, type));
+}
+
+TEST(Quantized, OnlyRangesScalesAndZeroPointsOfTheLibraryAreTaken) {
+  EXPECT_EQ(refused_quantize("0.5, -128, -128, 127"), "");
+  EXPECT_EQ(refused_quantize("0.5, 127, -128, 127"), "");
+  EXPECT_EQ(refused_quantize("1.2e-38, 0, -128, 127"), "");
+  for (const char* parameters :
+       {"0.5, 0, -127, 127", "0.5, 0, -128, 126", "0.5, 128, -128, 127", "0.5, -129, -128, 127",
+        "1.1e-38, 0, -128, 127", "0.0, 0, -128, 127", "-1.0, 0, -128, 127"}) {
+    EXPECT_NE(refused_quantize(parameters).find("its range is not -128 .. 127"), std::string::npos) << parameters;
+  }
+  EXPECT_EQ(refused_quantize("0.5, 0, 0, 255", "u8"), "uint8 elements; int8 is taken\n");
+  EXPECT_EQ(refused_quantize("0.5, 0, -32768, 32767", "i16"), "elements i16[4]; int8 is taken\n");
+}
+
+TEST(Quantized, ElementsThatAreReadWithTwoScalesAreRefused) {
+  const std::string text = "graph f(%q: i8[4]) {\n" + dequantize("a", "f32[4]", "q", kFine) +
+                           dequantize("b", "f32[4]", "q", "0.5, 4, -128, 127") + "  return %a, %b\n}";
+  const std::string reason = "its elements are read with another scale too\n";
+  EXPECT_EQ(refusals(text), reason + reason);
+}
+
+// --- quantized at run time ---
+
+std::string dynamic(const char* weights, const char* columns, const std::string& readers, const char* returned) {
+  return fmt::format(R"(graph f(%x: f32[3, {0}]) {{
+{1}  %s: f64[1], %z: i64[1] = quantized_decomposed.choose_qparams.tensor(%x, -128, 127, 0.0002, i8)
+  %q: i8[3, {0}] = quantized_decomposed.quantize_per_tensor.tensor(%x, %s, %z, -128, 127, i8)
+  %d: f32[3, {0}] = quantized_decomposed.dequantize_per_tensor.tensor(%q, %s, %z, -128, 127, i8)
+{2}  return {3}
+}})",
+                     columns, weights, readers, returned);
+}
+
+constexpr char kWeights[] = R"(  const %e: i8[2, 2] = [1, -2, 3, 127]
+  const %c: f32[2] = [0.5, 0.125]
+  %w: f32[2, 2] = quantized_decomposed.dequantize_per_channel(%e, %c, none, 0, -127, 127, i8)
+)";
+
+TEST(Quantized, ProductsShareWhatIsQuantizedAtRunTime) {
+  const Lowered out = lower_text(dynamic(
+      kWeights, "2", "  %y: f32[3, 2] = aten.linear(%d, %w)\n  %v: f32[3, 2] = aten.linear(%d, %w)\n", "%y, %v"));
+  EXPECT_EQ(out.count(NodeType::convert), 1);
+  EXPECT_EQ(out.count(NodeType::fully_connected), 2);
+  EXPECT_EQ(out.input(NodeType::fully_connected, 0).type, DataType::qdint8);
+  EXPECT_EQ(out.input(NodeType::fully_connected, 0).quantization.num_nonbatch_dims, 1u);
+  EXPECT_EQ(out.output(NodeType::fully_connected).type, DataType::fp32);
+}
+
+TEST(Quantized, AReaderInFloatLeavesTheWholeChainOutside) {
+  const std::string text =
+      dynamic(kWeights, "2", "  %y: f32[3, 2] = aten.linear(%d, %w)\n  %r: f32[3, 2] = aten.relu(%d)\n", "%y, %r");
+  const std::string reason =
+      "it is for a product that is not taken on int8: an operator that does not compute on int8 reads it\n";
+  EXPECT_EQ(refusals(text), reason + reason + reason);
+}
+
+std::string weights_4_bit(int columns, int group) {
+  std::string elements, scales;
+  for (int i = 0; i < 2 * columns; ++i) elements += fmt::format("{}{}", i ? ", " : "", i % 16 - 8);
+  for (int i = 0; i < 2 * columns / group; ++i) scales += fmt::format("{}{}", i ? ", " : "", 0.125 * (i + 1));
+  return fmt::format(R"(  const %e: i8[2, {0}] = [{2}]
+  const %c: f32[2, {1}] = [{3}]
+  %w: f32[2, {0}] = torchao.dequantize_affine(%e, [1, {4}], %c, none, i8, -8, 7)
+)",
+                     columns, columns / group, elements, scales, group);
+}
+std::string linear_4_bit(int columns, int group) {
+  return dynamic(weights_4_bit(columns, group).c_str(), fmt::format("{}", columns).c_str(),
+                 "  %y: f32[3, 2] = aten.linear(%d, %w)\n", "%y");
+}
+
+TEST(Quantized, FourBitWeightsArePackedInPairs) {
+  const Lowered out = lower_text(linear_4_bit(64, 32));
+  const PayloadValue& weight = out.input(NodeType::fully_connected, 1);
+  EXPECT_EQ(weight.type, DataType::qbint4);
+  EXPECT_EQ(weight.quantization.group_size, 32u);
+  EXPECT_EQ(weight.dims, (std::vector<uint32_t>{2, 64}));
+  const auto bytes = out.constant<uint8_t>(weight.constant);
+  ASSERT_EQ(bytes.size(), 64u);
+  EXPECT_EQ(bytes[0], 0x10) << "-8, -7";
+  EXPECT_EQ(bytes[7], 0xfe) << "6, 7";
+  EXPECT_EQ(out.constant<uint16_t>(weight.quantization.scale_constant),
+            (std::vector<uint16_t>{0x3e00, 0x3e80, 0x3ec0, 0x3f00}));
+}
+
+TEST(Quantized, RowsOfFourBitWeightsThatAreNoWholeGroupsHaveFloatScales) {
+  const Lowered out = lower_text(linear_4_bit(5, 5));
+  const PayloadValue& weight = out.input(NodeType::fully_connected, 1);
+  EXPECT_EQ(weight.type, DataType::qcint4);
+  EXPECT_EQ(out.constant<uint8_t>(weight.constant), (std::vector<uint8_t>{0x10, 0x32, 0x84, 0x65, 0x87, 0x89}));
+}
+
+TEST(Quantized, FourBitWeightsWithLargerElementsAreRefused) {
+  std::string text = linear_4_bit(64, 32);
+  text.replace(text.find("[-8, "), 5, "[-9, ");
+  EXPECT_NE(refusals(text).find("a weight with elements outside its range"), std::string::npos);
+}
+
+TEST(Quantized, GroupsOf16AreRefusedInWords) {
+  EXPECT_NE(refusals(linear_4_bit(64, 16)).find("a weight whose groups are not multiples of 32"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace wick::xnnpack

@@ -1,0 +1,325 @@
+// The edge of every rule from both sides: what is just inside lowers to a payload that holds, what is just outside is
+// refused with its reason.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "backends/xnnpack/lower.h"
+#include "backends/xnnpack/op_rules.h"
+#include "backends/xnnpack/payload.h"
+#include "compiler/ir/text.h"
+
+namespace wick::xnnpack {
+namespace {
+
+struct Edge {
+  const char* op;
+  const char* outside;  // part of the reason; null: inside
+  const char* inputs;   // of the graph
+  const char* body;     // its last node, of operator `op`, is %y
+};
+
+constexpr const char* kIn = nullptr;
+
+// One size known only at run time, as a number.
+#define SYMBOL "range s0: 2..8\n"
+#define CONV "[1, 1], [1, 1], [1, 1], false, [0, 0], 1)"
+#define POOL "[2, 2], [2, 2]"
+#define STATISTICS "const %m: f32[3] = [1, 2, 3]\n const %v: f32[3] = [1, 2, 3]\n "
+
+constexpr Edge kEdges[] = {
+    // linear
+    {"aten.addmm.default", kIn, "%x: f32[2, 3]",
+     "const %w: f32[3, 4] = ...\n const %b: f32[4] = ...\n %y = aten.addmm(%b, %x, %w)"},
+    {"aten.addmm.default", kIn, "%x: f32[2, 3], %b: f32[2, 4]",
+     "const %w: f32[3, 4] = ...\n %y = aten.addmm(%b, %x, %w)"},
+    {"aten.addmm.default", "second matrix", "%x: f32[2, 3], %w: f32[3, 4], %b: f32[4]", "%y = aten.addmm(%b, %x, %w)"},
+    {"aten.addmm.default", "alpha or beta", "%x: f32[2, 3]",
+     "const %w: f32[3, 4] = ...\n const %b: f32[4] = ...\n %y = aten.addmm(%b, %x, %w, 2, 1)"},
+    {"aten.bmm.default", kIn, "%a: f32[2, 3, 4], %b: f32[2, 4, 5]", "%y = aten.bmm(%a, %b)"},
+    {"aten.bmm.default", kIn, "%a: f16[2, 3, 4], %b: f16[2, 4, 5]", "%y = aten.bmm(%a, %b)"},
+    {"aten.bmm.default", "agree at run time", "%a: f32[2, 3, s0], %b: f32[2, s1, 5]",
+     SYMBOL "range s1: 2..8\n %y = aten.bmm(%a, %b)"},
+    {"aten.bmm.default", "dtype", "%a: f64[2, 3, 4], %b: f64[2, 4, 5]", "%y = aten.bmm(%a, %b)"},
+    {"aten.convolution.default", kIn, "%x: f32[1, 4, 8, 8]",
+     "const %w: f32[6, 4, 3, 3] = ...\n %y = aten.convolution(%x, %w, none, " CONV},
+    {"aten.convolution.default", kIn, "%x: f16[1, 4, 8, 8]",
+     "const %w: f16[4, 1, 3, 3] = ...\n %y = aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 4)"},
+    {"aten.convolution.default", kIn, "%x: f32[1, 4, 8]",
+     "const %w: f32[6, 2, 3] = ...\n %y = aten.convolution(%x, %w, none, [2], [1], [1], false, [0], 2)"},
+    {"aten.convolution.default", kIn, "%x: f32[1, 4, 8, 8]",
+     "const %w: f32[4, 3, 3, 3] = ...\n %y = aten.convolution(%x, %w, none, [2, 2], [1, 1], [1, 1], true, [1, 1], 2)"},
+    {"aten.convolution.default", "computed at run time", "%x: f32[1, 4, 8, 8], %w: f32[6, 4, 3, 3]",
+     "%y = aten.convolution(%x, %w, none, " CONV},
+    {"aten.convolution.default", "over 3 dimensions", "%x: f32[1, 4, 8, 8, 8]",
+     "const %w: f32[6, 4, 3, 3, 3] = ...\n %y = aten.convolution(%x, %w, none, [1, 1, 1], [1, 1, 1], [1, 1, 1], false, "
+     "[0, 0, 0], 1)"},
+    {"aten.linear.default", kIn, "%x: f32[2, 5, 3]", "const %w: f32[4, 3] = ...\n %y = aten.linear(%x, %w)"},
+    {"aten.linear.default", kIn, "%x: f32[3]", "const %w: f32[4, 3] = ...\n %y = aten.linear(%x, %w)"},
+    {"aten.linear.default", "a weight", "%x: f32[2, 3], %w: f32[4, 3]", "%y = aten.linear(%x, %w)"},
+    {"aten.linear.default", "a bias", "%x: f32[2, 3], %b: f32[4]",
+     "const %w: f32[4, 3] = ...\n %y = aten.linear(%x, %w, %b)"},
+    {"aten.matmul.default", kIn, "%a: f32[2, 3, 4, 5], %b: f32[2, 3, 5, 6]", "%y = aten.matmul(%a, %b)"},
+    {"aten.matmul.default", kIn, "%a: f32[2, 1, 4, 5], %b: f32[1, 3, 5, 6]", "%y = aten.matmul(%a, %b)"},
+    {"aten.matmul.default", "different ranks", "%a: f32[2, 3, 4, 5], %b: f32[5, 6]", "%y = aten.matmul(%a, %b)"},
+    {"aten.mm.default", kIn, "%a: f32[2, 3], %b: f32[3, 4]", "%y = aten.mm(%a, %b)"},
+    {"aten.mm.default", "agree at run time", "%a: f32[2, s0], %b: f32[3, 4]", SYMBOL "%y = aten.mm(%a, %b)"},
+    // movement
+    {"aten.cat.default", kIn, "%a: f32[2, 3], %b: f32[4, 3]", "%y = aten.cat([%a, %b, %a, %a, %b, %b, %a])"},
+    {"aten.cat.default", "empty", "%a: f32[2, 3], %b: f32[1]", "const %e: f32[0] = []\n %y = aten.cat([%a, %e])"},
+    {"aten.cat.default", "agree at run time", "%a: f32[s0, s1], %b: f32[2, s0]",
+     SYMBOL "range s1: 2..8\n %y = aten.cat([%a, %b])"},
+    {"aten.constant_pad_nd.default", kIn, "%x: f32[2, 3]", "%y = aten.constant_pad_nd(%x, [1, 2, -1, 1], 3)"},
+    {"aten.constant_pad_nd.default", "padding value", "%x: f32[2, 3], %n: f32[s0]",
+     SYMBOL "%y = aten.constant_pad_nd(%x, [1, 2], s0)"},
+    {"aten.expand.default", kIn, "%x: f32[2, 1, 3]", "%y = aten.expand(%x, [4, 2, 5, 3])"},
+    {"aten.expand.default", "expansion to a size", "%x: f32[1, 3], %n: f32[s0]",
+     SYMBOL "%y = aten.expand(%x, [s0, 3])"},
+    {"aten.expand.default", "fixes a size", "%x: f32[1, s0]", SYMBOL "%y: f32[3, 4] = aten.expand(%x, [3, 4])"},
+    {"aten.permute.default", kIn, "%x: f32[2, 3, 4, 5, 6, 7]", "%y = aten.permute(%x, [5, 0, 4, 1, 3, 2])"},
+    {"aten.permute.default", "7 dimensions", "%x: f32[1, 2, 3, 4, 5, 6, 7]",
+     "%y = aten.permute(%x, [6, 5, 0, 4, 1, 3, 2])"},
+    {"aten.pixel_shuffle.default", kIn, "%x: f32[1, 8, 2, 3]", "%y = aten.pixel_shuffle(%x, 2)"},
+    {"aten.pixel_shuffle.default", "rank other than 4", "%x: f32[8, 2, 3]", "%y = aten.pixel_shuffle(%x, 2)"},
+    {"aten.pixel_unshuffle.default", kIn, "%x: f32[1, 2, 4, 6]", "%y = aten.pixel_unshuffle(%x, 2)"},
+    {"aten.pixel_unshuffle.default", "rank other than 4", "%x: f32[2, 4, 6]", "%y = aten.pixel_unshuffle(%x, 2)"},
+    {"aten.repeat.default", kIn, "%x: f32[2, 3]", "%y = aten.repeat(%x, [2, 3])"},
+    {"aten.repeat.default", "add dimensions", "%x: f32[2, 3]", "%y = aten.repeat(%x, [2, 1, 3])"},
+    {"aten.roll.default", kIn, "%x: f32[4, 5]", "%y = aten.roll(%x, [1, -2], [0, 1])"},
+    {"aten.roll.default", "flattened", "%x: f32[4, 5]", "%y = aten.roll(%x, [1])"},
+    {"aten.select.int", kIn, "%x: f32[4, 5]", "%y = aten.select.int(%x, 1, -1)"},
+    {"aten.select.int", "index", "%x: f32[4, 5], %n: f32[s0]", "range s0: 1..3\n %y = aten.select.int(%x, 1, s0)"},
+    {"aten.slice.Tensor", kIn, "%x: f32[4, 9]", "%y = aten.slice.Tensor(%x, 1, 2, 9, 3)"},
+    {"aten.slice.Tensor", kIn, "%x: f32[4, 9]", "%y = aten.slice.Tensor(%x, 1, -2)"},
+    {"aten.slice.Tensor", "empty", "%x: f32[4, 9]", "%y = aten.slice.Tensor(%x, 1, 4, 4)"},
+    {"aten.slice_scatter.default", kIn, "%x: f32[4, 9], %s: f32[4, 2]", "%y = aten.slice_scatter(%x, %s, 1, 3, 5)"},
+    {"aten.slice_scatter.default", "step", "%x: f32[4, 9], %s: f32[4, 2]",
+     "%y = aten.slice_scatter(%x, %s, 1, 3, 7, 2)"},
+    {"aten.view.default", kIn, "%x: f32[4, 9]", "%y = aten.view(%x, [2, 2, 3, 3])"},
+    {"aten.view.default", kIn, "%x: f32[s0, 6]", SYMBOL "%y = aten.view(%x, [s0, 2, 3])"},
+    {"aten.view.default", "fixes a size", "%x: f32[1, s0]", SYMBOL "%y: f32[4] = aten.view(%x, [4])"},
+    // softmax, norms, reductions
+    {"aten._native_batch_norm_legit_no_training.default", kIn, "%x: f32[2, 3, 4]",
+     STATISTICS "%y, %p, %q = aten._native_batch_norm_legit_no_training(%x, none, none, %m, %v, 0.1, 1e-05)"},
+    {"aten._native_batch_norm_legit_no_training.default", "running_mean", "%x: f32[2, 3, 4], %s: f32[3]",
+     STATISTICS "%y, %p, %q = aten._native_batch_norm_legit_no_training(%x, none, none, %s, %v, 0.1, 1e-05)"},
+    {"aten._softmax.default", kIn, "%x: f32[2, 3, 4]", "%y = aten._softmax(%x, 1, false)"},
+    {"aten._softmax.default", kIn, "%x: f16[2, 3]", "%y = aten._softmax(%x, -1, false)"},
+    {"aten._softmax.default", "one number", "%x: f32[]", "%y = aten._softmax(%x, 0, false)"},
+    {"aten.amax.default", kIn, "%x: f32[2, 3, 4]", "%y = aten.amax(%x, [1])"},
+    {"aten.amax.default", "one number", "%x: f32[]", "%y = aten.amax(%x)"},
+    {"aten.amin.default", kIn, "%x: f32[2, 3, 4]", "%y = aten.amin(%x, [0, 2], true)"},
+    {"aten.amin.default", "one number", "%x: f32[]", "%y = aten.amin(%x)"},
+    {"aten.mean.dim", kIn, "%x: f32[2, 3, 4]", "%y = aten.mean.dim(%x, [0, 2])"},
+    {"aten.mean.dim", kIn, "%x: f32[2, 3, 20, 30]", "%y = aten.mean.dim(%x, [2, 3], true)"},
+    {"aten.mean.dim", "one number", "%x: f32[]", "%y = aten.mean.dim(%x, [])"},
+    {"aten.native_group_norm.default", kIn, "%x: f32[2, 6, 4]",
+     "%y, %p, %q = aten.native_group_norm(%x, none, none, 2, 6, 4, 3, 1e-05)"},
+    {"aten.native_group_norm.default", "a weight", "%x: f32[2, 6, 4], %w: f32[6]",
+     "%y, %p, %q = aten.native_group_norm(%x, %w, none, 2, 6, 4, 3, 1e-05)"},
+    {"aten.native_layer_norm.default", kIn, "%x: f32[2, 3, 4]",
+     "%y, %p, %q = aten.native_layer_norm(%x, [3, 4], none, none, 1e-05)"},
+    {"aten.native_layer_norm.default", "a weight", "%x: f32[2, 4], %w: f32[4]",
+     "%y, %p, %q = aten.native_layer_norm(%x, [4], %w, none, 1e-05)"},
+    {"aten.native_layer_norm.default", "more than its first result", "%x: f32[2, 4]",
+     "%n, %y, %q = aten.native_layer_norm(%x, [4], none, none, 1e-05)"},
+    {"aten.rms_norm.default", kIn, "%x: f32[2, 4]", "%y = aten.rms_norm(%x, [4])"},
+    {"aten.rms_norm.default", "a weight", "%x: f32[2, 4], %w: f32[4]", "%y = aten.rms_norm(%x, [4], %w)"},
+    {"aten.sum.dim_IntList", kIn, "%x: f32[2, 3, 4]", "%y = aten.sum.dim_IntList(%x, [1], true)"},
+    {"aten.sum.dim_IntList", "one number", "%x: f32[]", "%y = aten.sum.dim_IntList(%x, [])"},
+    // pointwise
+    {"aten.abs.default", kIn, "%x: f32[]", "%y = aten.abs(%x)"},
+    {"aten.abs.default", "empty", "%x: f32[0, 3]", "%y = aten.abs(%x)"},
+    {"aten.abs.default", "without upper bound", "%x: f32[s0]", "%y = aten.abs(%x)"},
+    {"aten.add.Scalar", kIn, "%x: f32[2]", "%y = aten.add.Scalar(%x, 2, 3)"},
+    {"aten.add.Scalar", "'other'", "%x: f32[2], %n: f32[s0]", SYMBOL "%y = aten.add.Scalar(%x, s0)"},
+    {"aten.add.Tensor", kIn, "%x: f32[2, 3], %z: f32[1]", "%y = aten.add.Tensor(%x, %z, 2)"},
+    {"aten.add.Tensor", "'alpha'", "%x: f32[2], %z: f32[2], %n: f32[s0]", SYMBOL "%y = aten.add.Tensor(%x, %z, s0)"},
+    {"aten.add.Tensor", "agree at run time", "%x: f32[s0], %z: f32[3]", SYMBOL "%y: f32[3] = aten.add.Tensor(%x, %z)"},
+    {"aten.add.Tensor", "different dtypes", "%x: f32[2], %z: f16[2]", "%y = aten.add.Tensor(%x, %z)"},
+    {"aten.ceil.default", kIn, "%x: f32[2]", "%y = aten.ceil(%x)"},
+    {"aten.clamp.default", kIn, "%x: f32[2]", "%y = aten.clamp(%x, 1)"},
+    {"aten.clamp.default", "no range", "%x: f32[2]", "%y = aten.clamp(%x, 2, 1)"},
+    {"aten.clamp.default", "'min'", "%x: f32[2], %n: f32[s0]", SYMBOL "%y = aten.clamp(%x, s0)"},
+    {"aten.cos.default", kIn, "%x: f32[2]", "%y = aten.cos(%x)"},
+    {"aten.div.Scalar", kIn, "%x: f32[2]", "%y = aten.div.Scalar(%x, 3)"},
+    {"aten.div.Scalar", "'other'", "%x: f32[2], %n: f32[s0]", SYMBOL "%y = aten.div.Scalar(%x, s0)"},
+    {"aten.div.Tensor", kIn, "%x: f32[2], %z: f32[2]", "%y = aten.div.Tensor(%x, %z)"},
+    {"aten.div.Tensor", "dtype", "%x: f32[2], %z: i64[2]", "%y = aten.div.Tensor(%x, %z)"},
+    {"aten.elu.default", kIn, "%x: f32[2]", "%y = aten.elu(%x, 0.5, 2)"},
+    {"aten.elu.default", "alpha", "%x: f32[2]", "%y = aten.elu(%x, -1)"},
+    {"aten.elu.default", "scaled input", "%x: f32[2]", "%y = aten.elu(%x, 1, 1, 2)"},
+    {"aten.exp.default", kIn, "%x: f32[2]", "%y = aten.exp(%x)"},
+    {"aten.floor.default", kIn, "%x: f32[2]", "%y = aten.floor(%x)"},
+    {"aten.gelu.default", kIn, "%x: f32[2]", "%y = aten.gelu(%x)"},
+    {"aten.gelu.default", kIn, "%x: f16[2]", "%y = aten.gelu(%x, \"tanh\")"},
+    {"aten.hardsigmoid.default", kIn, "%x: f32[2]", "%y = aten.hardsigmoid(%x)"},
+    {"aten.hardsigmoid.default", "dtype", "%x: f64[2]", "%y = aten.hardsigmoid(%x)"},
+    {"aten.hardswish.default", kIn, "%x: f32[2]", "%y = aten.hardswish(%x)"},
+    {"aten.hardtanh.default", kIn, "%x: f32[2]", "%y = aten.hardtanh(%x)"},
+    {"aten.hardtanh.default", "no range", "%x: f32[2]", "%y = aten.hardtanh(%x, 1, 1)"},
+    {"aten.leaky_relu.default", kIn, "%x: f32[2]", "%y = aten.leaky_relu(%x, 0.2)"},
+    {"aten.leaky_relu.default", "'negative_slope'", "%x: f32[2], %n: f32[s0]", SYMBOL "%y = aten.leaky_relu(%x, s0)"},
+    {"aten.log.default", kIn, "%x: f32[2]", "%y = aten.log(%x)"},
+    {"aten.log10.default", kIn, "%x: f32[2]", "%y = aten.log10(%x)"},
+    {"aten.log2.default", kIn, "%x: f32[2]", "%y = aten.log2(%x)"},
+    {"aten.maximum.default", kIn, "%x: f32[2], %z: f32[3, 1]", "%y = aten.maximum(%x, %z)"},
+    {"aten.maximum.default", "dtype", "%x: i32[2], %z: i32[2]", "%y = aten.maximum(%x, %z)"},
+    {"aten.minimum.default", kIn, "%x: f32[2], %z: f32[2]", "%y = aten.minimum(%x, %z)"},
+    {"aten.minimum.default", "dtype", "%x: i32[2], %z: i32[2]", "%y = aten.minimum(%x, %z)"},
+    {"aten.mish.default", kIn, "%x: f16[2]", "%y = aten.mish(%x)"},
+    {"aten.mish.default", "dtype", "%x: f64[2]", "%y = aten.mish(%x)"},
+    {"aten.mul.Scalar", kIn, "%x: f16[2]", "%y = aten.mul.Scalar(%x, 0.125)"},
+    {"aten.mul.Scalar", "'other'", "%x: f32[2], %n: f32[s0]", SYMBOL "%y = aten.mul.Scalar(%x, s0)"},
+    {"aten.mul.Scalar", "dtype", "%x: i64[2]", "%y = aten.mul.Scalar(%x, 0.5)"},
+    {"aten.mul.Tensor", kIn, "%x: f32[2, 1], %z: f32[3]", "%y = aten.mul.Tensor(%x, %z)"},
+    {"aten.mul.Tensor", "dtype", "%x: f32[2], %z: bool[2]", "%y = aten.mul.Tensor(%x, %z)"},
+    {"aten.neg.default", kIn, "%x: f32[2]", "%y = aten.neg(%x)"},
+    {"aten.pow.Tensor_Scalar", kIn, "%x: f32[2]", "%y = aten.pow.Tensor_Scalar(%x, 3)"},
+    {"aten.pow.Tensor_Scalar", kIn, "%x: f16[2]", "%y = aten.pow.Tensor_Scalar(%x, 0.5)"},
+    {"aten.pow.Tensor_Scalar", "exponent 2.5", "%x: f32[2]", "%y = aten.pow.Tensor_Scalar(%x, 2.5)"},
+    {"aten.pow.Tensor_Scalar", "known only at run time", "%x: f32[2], %n: f32[s0]",
+     SYMBOL "%y = aten.pow.Tensor_Scalar(%x, s0)"},
+    {"aten.reciprocal.default", kIn, "%x: f32[2]", "%y = aten.reciprocal(%x)"},
+    {"aten.relu.default", kIn, "%x: f32[2]", "%y = aten.relu(%x)"},
+    {"aten.relu.default", "dtype", "%x: i32[2]", "%y = aten.relu(%x)"},
+    {"aten.relu6.default", kIn, "%x: f32[2]", "%y = aten.relu6(%x)"},
+    {"aten.relu6.default", "dtype", "%x: f64[2]", "%y = aten.relu6(%x)"},
+    {"aten.rsqrt.default", kIn, "%x: f32[2]", "%y = aten.rsqrt(%x)"},
+    {"aten.rsub.Scalar", kIn, "%x: f32[2]", "%y = aten.rsub.Scalar(%x, 2, 3)"},
+    {"aten.rsub.Scalar", "'other'", "%x: f32[2], %n: f32[s0]", SYMBOL "%y = aten.rsub.Scalar(%x, s0)"},
+    {"aten.rsub.Tensor", kIn, "%x: f32[2], %z: f32[2]", "%y = aten.rsub.Tensor(%x, %z)"},
+    {"aten.rsub.Tensor", "dtype", "%x: i64[2], %z: i64[2]", "%y = aten.rsub.Tensor(%x, %z)"},
+    {"aten.sigmoid.default", kIn, "%x: f16[2]", "%y = aten.sigmoid(%x)"},
+    {"aten.silu.default", kIn, "%x: f16[2]", "%y = aten.silu(%x)"},
+    {"aten.sin.default", kIn, "%x: f32[2]", "%y = aten.sin(%x)"},
+    {"aten.sqrt.default", kIn, "%x: f16[2]", "%y = aten.sqrt(%x)"},
+    {"aten.square.default", kIn, "%x: f32[2]", "%y = aten.square(%x)"},
+    {"aten.sub.Scalar", kIn, "%x: f32[2]", "%y = aten.sub.Scalar(%x, 2)"},
+    {"aten.sub.Scalar", "'other'", "%x: f32[2], %n: f32[s0]", SYMBOL "%y = aten.sub.Scalar(%x, s0)"},
+    {"aten.sub.Tensor", kIn, "%x: f32[2], %z: f32[2]", "%y = aten.sub.Tensor(%x, %z, 0.5)"},
+    {"aten.sub.Tensor", "'alpha'", "%x: f32[2], %z: f32[2], %n: f32[s0]", SYMBOL "%y = aten.sub.Tensor(%x, %z, s0)"},
+    {"aten.tan.default", kIn, "%x: f32[2]", "%y = aten.tan(%x)"},
+    {"aten.tanh.default", kIn, "%x: f16[2]", "%y = aten.tanh(%x)"},
+    // windows
+    {"aten._adaptive_avg_pool2d.default", kIn, "%x: f32[1, 3, 6, 6]", "%y = aten._adaptive_avg_pool2d(%x, [2, 3])"},
+    {"aten._adaptive_avg_pool2d.default", "different sizes", "%x: f32[1, 3, 7, 6]",
+     "%y = aten._adaptive_avg_pool2d(%x, [2, 3])"},
+    {"aten.adaptive_avg_pool2d.default", kIn, "%x: f32[1, 3, 20, 30]", "%y = aten.adaptive_avg_pool2d(%x, [1, 1])"},
+    {"aten.adaptive_avg_pool2d.default", "without batch", "%x: f32[3, 6, 6]",
+     "%y = aten.adaptive_avg_pool2d(%x, [1, 1])"},
+    {"aten._upsample_nearest_exact2d.vec", kIn, "%x: f32[1, 3, 4, 5]",
+     "%y = aten._upsample_nearest_exact2d.vec(%x, [8, 15], none)"},
+    {"aten._upsample_nearest_exact2d.vec", "whole number", "%x: f32[1, 3, 4, 5]",
+     "%y = aten._upsample_nearest_exact2d.vec(%x, [8, 14], none)"},
+    {"aten.upsample_nearest2d.vec", kIn, "%x: f32[1, 3, 4, 5]", "%y = aten.upsample_nearest2d.vec(%x, [8, 15], none)"},
+    {"aten.upsample_nearest2d.vec", "whole number", "%x: f32[1, 3, 4, 5]",
+     "%y = aten.upsample_nearest2d.vec(%x, [8, 14], none)"},
+    {"aten.upsample_bilinear2d.vec", kIn, "%x: f32[1, 3, 4, 5]",
+     "%y = aten.upsample_bilinear2d.vec(%x, [7, 14], true, none)"},
+    {"aten.upsample_bilinear2d.vec", "scale factor", "%x: f32[1, 3, 5, 5]",
+     "%y = aten.upsample_bilinear2d.vec(%x, none, false, [1.5, 1.5])"},
+    {"aten.avg_pool2d.default", kIn, "%x: f32[1, 3, 6, 6]", "%y = aten.avg_pool2d(%x, " POOL ", [1, 1])"},
+    {"aten.avg_pool2d.default", "divisor", "%x: f32[1, 3, 6, 6]",
+     "%y = aten.avg_pool2d(%x, " POOL ", [0, 0], false, true, 3)"},
+    {"aten.avg_pool2d.default", "ceil_mode", "%x: f32[1, 3, 6, 6]",
+     "%y = aten.avg_pool2d(%x, [3, 3], [2, 2], [1, 1], true, true)"},
+    {"aten.max_pool2d_with_indices.default", kIn, "%x: f32[1, 3, 7, 7]",
+     "%y, %i = aten.max_pool2d_with_indices(%x, " POOL ", [1, 1], [1, 1], true)"},
+    {"aten.max_pool2d_with_indices.default", "stride larger", "%x: f32[1, 3, 7, 7]",
+     "%y, %i = aten.max_pool2d_with_indices(%x, [2, 2], [3, 3])"},
+    {"aten.max_pool2d_with_indices.default", "more than its first result", "%x: f32[1, 3, 6, 6]",
+     "%n, %y = aten.max_pool2d_with_indices(%x, " POOL ")"},
+};
+
+// Rows of quantized nodes make sense as patterns of several nodes only; their edges are tested with these.
+bool is_quantized(std::string_view op) { return op.starts_with("quantized_decomposed.") || op.starts_with("torchao."); }
+
+std::string text_of(const Edge& edge) {
+  return fmt::format("graph f({}) {{\n {}\n return %y\n}}", edge.inputs, edge.body);
+}
+
+// Parses; the node of the edge, or null with a failure.
+const compiler::Node* parse(const Edge& edge, compiler::Function* function) {
+  auto parsed = compiler::parse_graph(text_of(edge));
+  if (!parsed.ok()) {
+    ADD_FAILURE() << compiler::render(parsed.diag()) << text_of(edge);
+    return nullptr;
+  }
+  *function = std::move(*parsed);
+  const compiler::Value* result = function->graph->outputs[0].value;
+  EXPECT_TRUE(result->producer && result->producer->is(edge.op)) << edge.op << text_of(edge);
+  return result->producer;
+}
+
+void check_lowers(const compiler::Function& function, const std::string& text) {
+  const auto delegate = lower(*function.graph, {});
+  ASSERT_TRUE(delegate.ok()) << compiler::render(delegate.diag()) << text;
+  char buffer[256];
+  ErrorText error(buffer);
+  Payload payload;
+  ASSERT_EQ(read_payload({delegate->payload.data(), delegate->payload.size()}, &payload, &error), Error::Ok)
+      << error.c_str() << text;
+  std::vector<std::vector<uint32_t>> dims;
+  EXPECT_EQ(check_payload(payload, nullptr, &dims, &error), Error::Ok) << error.c_str() << text;
+}
+
+TEST(Support, WhatIsInsideLowersAndWhatIsOutsideSaysWhy) {
+  for (const Edge& edge : kEdges) {
+    SCOPED_TRACE(text_of(edge));
+    compiler::Function function;
+    const compiler::Node* node = parse(edge, &function);
+    if (!node) continue;
+    const compiler::SymScope scope(function.graph->ranges);
+    const compiler::Verdict verdict = supports(*node, {});
+    if (edge.outside) {
+      EXPECT_FALSE(verdict.taken);
+      EXPECT_NE(verdict.reason.find(edge.outside), std::string::npos) << verdict.reason;
+      continue;
+    }
+    EXPECT_TRUE(verdict.taken) << verdict.reason;
+    if (verdict.taken) check_lowers(function, text_of(edge));
+  }
+}
+
+TEST(Support, WhatBearsANoteIsRefusedByStrictNan) {
+  size_t noted = 0;
+  for (const Edge& edge : kEdges) {
+    if (edge.outside) continue;
+    SCOPED_TRACE(text_of(edge));
+    compiler::Function function;
+    const compiler::Node* node = parse(edge, &function);
+    if (!node) continue;
+    const compiler::SymScope scope(function.graph->ranges);
+    compiler::TargetOptions strict;
+    strict.strict_nan = true;
+    const compiler::Verdict verdict = supports(*node, strict);
+    const std::string note = supports(*node, {}).reason;
+    EXPECT_EQ(verdict.taken, note.empty()) << verdict.reason;
+    if (note.empty()) continue;
+    ++noted;
+    EXPECT_EQ(verdict.reason, note + ", which --strict-nan refuses");
+  }
+  EXPECT_GT(noted, 20u);
+}
+
+TEST(Support, EveryRuleHasItsEdges) {
+  std::map<std::string, std::pair<int, int>> counts;  // inside, outside
+  for (const Edge& edge : kEdges) ++(edge.outside ? counts[edge.op].second : counts[edge.op].first);
+  for (const OpRule* rule : all_rules()) {
+    if (is_quantized(rule->op)) continue;
+    EXPECT_GT(counts[rule->op].first, 0) << rule->op << ": no case inside";
+    if (rule->supports) EXPECT_GT(counts[rule->op].second, 0) << rule->op << ": no case outside";
+  }
+}
+
+TEST(Support, AnOperatorWithoutARowIsRefused) {
+  const auto function = compiler::parse_graph("graph f(%x: f32[2]) { %y = aten.erf(%x) return %y }");
+  ASSERT_TRUE(function.ok());
+  EXPECT_EQ(supports(*function->graph->nodes().front(), {}).reason, "XNNPACK has no operator for it");
+}
+
+}  // namespace
+}  // namespace wick::xnnpack

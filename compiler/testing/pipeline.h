@@ -1,0 +1,123 @@
+// A model taken through the compiler and the runtime stage by stage, with checks at each: for tests of passes and
+// backends. docs/testing.md. C++20.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/driver/compile.h"
+#include "compiler/testing/sample_values.h"
+
+namespace wick::testing {
+
+enum class Stage : uint8_t {
+  import,     // the graph as the file has it
+  passes,     // after all passes that come before the partitioner
+  partition,  // delegates stand for what backends take
+  lower,      // what is left outside, as its instructions will be
+  emit,       // the bytes of the program
+  load,       // on the runtime
+  run,        // its outputs, held against those of the model
+};
+std::string_view name_of(Stage stage);
+/// Nothing for a name that no stage has.
+std::optional<Stage> stage_named(std::string_view name);
+
+/// Production's compiler and runtime, watched. Set options first; the first stage asked for compiles, once. Nothing
+/// throws or aborts: what does not hold is in failures().
+///
+///   Pipeline p = Pipeline::from_text(graph);
+///   p.backend("xnnpack").transform("my_pass", my_pass);
+///   p.at(Stage::passes).check("aten.mul.Tensor").check_not("aten.mul.Scalar");
+///   p.at(Stage::partition).check_delegates(1).check_outside({});
+///   p.run_and_compare();
+///   EXPECT_EQ(p.failures(), "");
+class Pipeline {
+ public:
+  using Import = std::function<compiler::Result<compiler::Function>()>;
+  /// Called more than once; each call must give the same.
+  explicit Pipeline(Import import);
+  /// A graph in the text form of the IR; constants without elements in the text are made up.
+  static Pipeline from_text(std::string text);
+  /// A .pt2.
+  static Pipeline from_file(const std::string& path, const compiler::ImportOptions& options = {});
+  /// A .pt2 whose bytes outlive the pipeline.
+  static Pipeline from_bytes(Span<const uint8_t> bytes, const std::string& name);
+
+  // --- options: before the first stage ---
+  compiler::CompileOptions& options() { return options_; }
+  /// Backends by name, in order of preference, separated by commas.
+  Pipeline& backend(std::string_view names);
+  Pipeline& target(const compiler::Target& target);
+  /// A pass besides those of the compiler, behind those of its phase, and so before the partitioner.
+  Pipeline& transform(std::string name, std::function<compiler::Result<compiler::Changed>(compiler::Graph& graph)> pass,
+                      compiler::Phase phase = compiler::Phase::target);
+  Pipeline& skip(std::string pass);
+
+  // --- stages ---
+  /// Goes to a stage; the checks that follow look at it. Failing to reach it is a failure.
+  Pipeline& at(Stage stage);
+  /// Operators, those of sub-graphs included, in the graph of the stage; up to Stage::lower.
+  Pipeline& check(std::string_view op);
+  Pipeline& check_not(std::string_view op);
+  Pipeline& check_count(std::string_view op, size_t count);
+  Pipeline& check_delegates(size_t count);
+  /// Nodes that no delegate takes: "OP: REASON", sorted, each once.
+  Pipeline& check_outside(const std::vector<std::string>& wanted);
+  /// Of the compiler's, the loader's or the runtime's error: a part of its text. Then failing is no failure.
+  Pipeline& check_error(std::string_view part);
+
+  /// One call on the runtime against the same model without passes and backends on portable kernels at the baseline.
+  /// Inputs are made up if none are given. State is that of a fresh program.
+  Pipeline& run_and_compare(const Tolerance& tolerance = {}, std::vector<HostValue> inputs = {}, uint64_t seed = 1);
+  /// One call against outputs that are known.
+  Pipeline& run_and_compare(const Tolerance& tolerance, std::vector<HostValue> inputs,
+                            const std::vector<HostValue>& wanted);
+
+  // --- results ---
+  /// What did not hold, one line each; "" if everything did.
+  std::string failures() const;
+  const std::vector<std::string>& failed_checks() const { return failed_checks_; }
+  const std::vector<std::string>& mismatches() const { return mismatches_; }
+  /// Of a stage that could not be reached.
+  const std::optional<compiler::Diag>& error() const { return error_; }
+
+  size_t delegates();
+  std::vector<std::string> outside();
+  size_t count(std::string_view op, Stage stage);
+  /// The graph of the stage as text; from Stage::emit on facts about the program.
+  std::string dump(Stage stage);
+  /// Null if the stage was not reached.
+  const compiler::CompileResult* compiled();
+  /// The program loaded on Wick's runtime, null on error; each call loads it anew.
+  std::unique_ptr<Module> load(IsaLevel isa = IsaLevel::avx512);
+
+ private:
+  using Counts = std::map<std::string, size_t, std::less<>>;
+  bool reach(Stage stage);
+  void compile();
+  std::string graph_text(Stage stage);
+  void watch(compiler::CompileOptions& options, const std::function<void(Stage, const compiler::Graph&)>& see) const;
+  void note_steps(const compiler::Graph& graph);
+  std::optional<std::vector<HostValue>> reference(const std::vector<HostValue>& inputs);
+  std::optional<std::vector<HostValue>> run(const std::vector<HostValue>& inputs);
+  Pipeline& fail_check(std::string text);
+
+  Import import_;
+  compiler::CompileOptions options_;
+  std::optional<compiler::CompileResult> result_;
+  std::optional<compiler::Diag> error_;
+  std::map<Stage, Counts> counts_;
+  std::vector<double> steps_;  // quantization steps of the outputs
+  std::vector<uint8_t> pte_;
+  std::vector<std::string> failed_checks_, mismatches_;
+  Stage stage_ = Stage::import;
+  std::optional<Stage> reached_;
+  bool compiled_ = false, error_expected_ = false;
+};
+
+}  // namespace wick::testing

@@ -1,0 +1,30 @@
+// Do the outputs of a case's program hold what eager says?
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tests/conformance/case_program.h"
+#include "tests/conformance/compare.h"
+
+namespace wick::conformance {
+
+/// Which elements count: all, or those that are finite in eager.
+enum class Elements { all, finite };
+
+/// "" if each output agrees within the tolerance of the operator, with its exceptions, and `absolute`, else what
+/// differs first.
+std::string check_outputs(const Case& test, const CompiledCase& compiled, const std::vector<HostValue>& outputs,
+                          Elements which = Elements::all, double absolute = 0);
+
+/// What the case's operator allows for results like `want`.
+Tolerance tolerance_for(const Case& test, const HostTensor& want);
+
+/// Elements that come, element by element, of numbers that the XNNPACK library treats otherwise get what eager says:
+/// those below the least normal one and, of programs with notes, those near the largest.
+void overlook_extremes(const Case& test, bool noted, HostTensor& got, const HostTensor& want);
+
+bool is_expected_failure(const Case& test);
+/// The case's tensors, for messages: " t0: f32[2, 3]".
+std::string shapes(const Case& test);
+
+}  // namespace wick::conformance

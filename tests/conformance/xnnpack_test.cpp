@@ -1,0 +1,255 @@
+// Every operator case with the XNNPACK backend, against eager PyTorch: what it takes it computes as eager does.
+//   WICK_CASES=add.Tensor       only operators whose name contains the text
+//   WICK_CASES_VERBOSE=1        every failure, not the first few of each operator
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "backends/xnnpack/target.h"
+#include "tests/conformance/case_program.h"
+#include "tests/conformance/check_case.h"
+#include "tests/conformance/compare.h"
+#include "tests/conformance/exceptions.h"
+#include "wick/portable_kernels.h"
+#include "wick/xnnpack_backend.h"
+
+namespace wick::conformance {
+namespace {
+
+constexpr const char* kFolder = "tests/fixtures/cases";
+constexpr size_t kShownPerOperator = 3;
+
+struct Setting {
+  const char* name;
+  Operands operands;
+  bool strict_nan;
+};
+constexpr Setting kSettings[] = {
+    {"inputs", Operands::inputs, false},
+    {"weights", Operands::first_input, false},
+    {"symbolic sizes", Operands::dynamic_inputs, false},
+    {"inputs, strict", Operands::inputs, true},
+    {"weights, strict", Operands::first_input, true},
+};
+
+// Takes what only moves elements, too.
+const compiler::Target& target() {
+  static const compiler::Target target = [] {
+    compiler::Target out = xnnpack::kTarget;
+    out.worthwhile = nullptr;
+    return out;
+  }();
+  return target;
+}
+
+compiler::CompileOptions options_of(const Setting& setting) {
+  compiler::CompileOptions options;
+  options.targets = {&target()};
+  options.strict_nan = setting.strict_nan;
+  return options;
+}
+
+// A node of the program bears a note: NaN and infinities may come out otherwise.
+bool is_noted(const compiler::PartitionReport& report) {
+  for (const compiler::NodePlace& place : report.nodes) {
+    if (!place.backend.empty() && !place.reason.empty()) return true;
+  }
+  return false;
+}
+
+struct Tally {
+  size_t delegated = 0, failed = 0;
+};
+
+// What a program gives for these inputs, or why it gives nothing.
+struct Outcome {
+  std::vector<HostValue> outputs;
+  std::string error;
+};
+
+Outcome run_program(const CompiledCase& compiled, const std::vector<HostValue>& inputs) {
+  ModuleOptions options;
+  options.kernels = {portable_kernels()};
+  options.backends = {&xnnpack_backend()};
+  options.max_isa = IsaLevel::avx512;
+  Outcome outcome;
+  ModuleError error;
+  const auto module = Module::load({compiled.pte.data(), compiled.pte.size()}, options, &error);
+  if (!module || !module->method("forward", &error)) {
+    outcome.error = "does not load: " + error.message;
+  } else if (!module->forward(inputs, &outcome.outputs, &error)) {
+    outcome.error = "does not run: " + error.message;
+  }
+  return outcome;
+}
+
+std::vector<HostValue> inputs_of(const Case& test, const Setting& setting) {
+  std::vector<HostValue> inputs;
+  for (const auto& [name, tensor] : test.tensors) {
+    if (setting.operands != Operands::first_input || inputs.empty()) inputs.emplace_back(tensor.value);
+  }
+  return inputs;
+}
+
+// The bits of a float, or of a half.
+void set_element(HostTensor& tensor, size_t index, uint32_t f32, uint16_t f16) {
+  if (tensor.dtype == DType::f32) std::memcpy(&tensor.bytes[index * 4], &f32, sizeof f32);
+  if (tensor.dtype == DType::f16) std::memcpy(&tensor.bytes[index * 2], &f16, sizeof f16);
+}
+
+// The library takes numbers below the least normal one for zero.
+void flush(HostTensor& tensor) {
+  for (size_t i = 0; tensor.dtype == DType::f32 && i < tensor.bytes.size() / sizeof(float); ++i) {
+    float value;
+    std::memcpy(&value, &tensor.bytes[i * sizeof value], sizeof value);
+    if (std::fabs(value) < 0x1p-126f) set_element(tensor, i, 0, 0);
+  }
+}
+
+bool has_tiny_weights(const Case& test, const Setting& setting) {
+  if (setting.operands != Operands::first_input) return false;
+  for (size_t i = 1; i < test.tensors.size(); ++i) {
+    HostTensor flushed = test.tensors[i].second.value;
+    flush(flushed);
+    if (flushed.bytes != test.tensors[i].second.value.bytes) return true;
+  }
+  return false;
+}
+
+// Puts NaN, an infinity and a negative infinity into every float input; false if there is none.
+bool poison(std::vector<HostValue>& inputs) {
+  bool any = false;
+  for (HostValue& input : inputs) {
+    const size_t step = dtype_size_bytes(input.tensor.dtype), count = input.tensor.bytes.size() / step;
+    if ((input.tensor.dtype != DType::f32 && input.tensor.dtype != DType::f16) || count < 1) continue;
+    flush(input.tensor);
+    set_element(input.tensor, count / 2, 0x7fc00000, 0x7e00);
+    if (count > 8) set_element(input.tensor, count - 1, 0x7f800000, 0x7c00);
+    if (count > 16) set_element(input.tensor, 0, 0xff800000, 0xfc00);
+    any = true;
+  }
+  return any;
+}
+
+// The case with NaN and infinities among its inputs, against portable kernels.
+std::string run_poisoned(const Case& test, const Setting& setting, const CompiledCase& compiled) {
+  std::vector<HostValue> inputs = inputs_of(test, setting);
+  if (!poison(inputs) || has_tiny_weights(test, setting)) return "";
+  const auto portable = compile_case(test, compiler::Profile::automatic, setting.operands);
+  if (!portable.ok()) return "";
+  const Outcome want = run_program(*portable, inputs), got = run_program(compiled, inputs);
+  if (!want.error.empty()) return "";
+  if (!got.error.empty()) return "with NaN and infinities " + got.error;
+  for (size_t i = 0; i < want.outputs.size(); ++i) {
+    if (want.outputs[i].tag != Tag::tensor) continue;
+    const HostTensor& wanted = want.outputs[i].tensor;
+    const std::string wrong = difference(got.outputs[i].tensor, wanted, tolerance_for(test, wanted));
+    if (!wrong.empty()) return "with NaN and infinities output " + wrong;
+  }
+  return "";
+}
+
+std::string check(const Case& test, const CompiledCase& compiled, std::vector<HostValue> outputs) {
+  const bool noted = is_noted(compiled.partition);
+  for (HostValue& output : outputs) {
+    if (output.tag != Tag::tensor) continue;
+    for (const auto& [name, after] : test.mutated) overlook_extremes(test, noted, output.tensor, after.value);
+    for (const Expected& expected : test.expect) {
+      if (expected.kind == Expected::Kind::tensor)
+        overlook_extremes(test, noted, output.tensor, expected.tensors[0].value);
+    }
+  }
+  double absolute = 0;
+  for (const IllConditioned& known : kXnnpackRoundings) {
+    if (known.family == test.family && known.line == test.line && known.op == test.op) absolute = known.absolute;
+  }
+  return check_outputs(test, compiled, outputs, noted ? Elements::finite : Elements::all, absolute);
+}
+
+// "" if the case holds. Cases without a delegate are those of the other settings.
+std::string run_case(const Case& test, const Setting& setting, Tally& tally) {
+  auto compiled = compile_case(test, options_of(setting), setting.operands);
+  if (!compiled.ok()) {
+    if (test.error && compiled.diag().code != compiler::Code::internal) return "";
+    const bool symbolic = setting.operands == Operands::dynamic_inputs;
+    if (symbolic && compiled.diag().code == compiler::Code::unsupported_model) return "";
+    return "does not compile: " + compiler::render(compiled.diag());
+  }
+  if (compiled->partition.num_delegates == 0) return "";
+  ++tally.delegated;
+  const Outcome outcome = run_program(*compiled, inputs_of(test, setting));
+  if (!outcome.error.empty()) return test.error ? "" : outcome.error;
+  if (test.error) return "runs, but eager says: " + *test.error;
+  const std::string wrong = check(test, *compiled, outcome.outputs);
+  return wrong.empty() && setting.strict_nan ? run_poisoned(test, setting, *compiled) : wrong;
+}
+
+// A constant cannot change.
+bool fits(const Case& test, const Setting& setting) {
+  const compiler::OpDef* def = compiler::find_op(test.op);
+  // Sizes that depend on values come from the exported file.
+  if (setting.operands == Operands::dynamic_inputs) return def && !def->has(compiler::kDataDependent);
+  if (setting.operands == Operands::inputs) return true;
+  return test.tensors.size() > 1 && test.mutated.empty();
+}
+
+class XnnpackCases : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!has_xnnpack_library()) GTEST_SKIP() << "built without the library";
+  }
+};
+
+TEST_P(XnnpackCases, GiveWhatEagerGives) {
+  const char* filter = std::getenv("WICK_CASES");
+  const bool verbose = std::getenv("WICK_CASES_VERBOSE") != nullptr;
+  auto cases = read_cases(kFolder, GetParam());
+  ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
+  Tally total;
+  std::map<std::string, size_t> failures;
+  for (const Case& test : *cases) {
+    if (filter && test.op.find(filter) == std::string::npos) continue;
+    for (const Setting& setting : kSettings) {
+      if (!fits(test, setting)) continue;
+      const std::string wrong = run_case(test, setting, total);
+      if (wrong.empty()) continue;
+      ++total.failed;
+      if (!verbose && ++failures[test.op] > kShownPerOperator) break;
+      std::printf("FAIL %s line %zu %s%s\n  %s\n  [%s] %s\n", test.family.c_str(), test.line, test.op.c_str(),
+                  shapes(test).c_str(), test.arguments.c_str(), setting.name, wrong.c_str());
+      break;
+    }
+  }
+  std::printf("%-15s %5zu runs with delegates %5zu fail\n", GetParam(), total.delegated, total.failed);
+  EXPECT_EQ(total.failed, 0u);
+}
+
+// Before any pass: nodes in the forms that files have.
+TEST_P(XnnpackCases, WhatIsTakenCanBeLowered) {
+  auto cases = read_cases(kFolder, GetParam());
+  ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
+  size_t taken = 0;
+  for (const Case& test : *cases) {
+    for (const Operands operands : {Operands::inputs, Operands::first_input, Operands::dynamic_inputs}) {
+      if (test.error || (operands == Operands::first_input && !test.mutated.empty())) continue;
+      auto function = import_case(test, operands);
+      if (!function.ok()) continue;
+      const auto report = compiler::partition(*function->graph, {&target()}, {});
+      EXPECT_TRUE(report.ok()) << test.family << " line " << test.line << " " << test.op << shapes(test) << "\n"
+                               << test.arguments << "\n"
+                               << compiler::render(report.diag());
+      if (report.ok()) taken += report->num_delegates;
+    }
+  }
+  std::printf("%-15s %5zu nodes lowered\n", GetParam(), taken);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, XnnpackCases, testing::ValuesIn(kFamilies),
+                         [](const testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace wick::conformance
