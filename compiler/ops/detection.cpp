@@ -1,4 +1,8 @@
 // Operators of torchvision's detection models.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 
@@ -99,6 +103,9 @@ void infer_deform_conv(Node& node) {
   set_result(node, x->dtype(), std::move(sizes));
 }
 
+constexpr int64_t kMaxSamplingRatio = 32;  // the kernel's bound, too
+constexpr int64_t kMaxWrittenBins = 4096;  // along an axis: where the samples lie is written down as constants
+
 // Each output element is the mean of samples x samples bilinear samples. Left whole where their number depends on the
 // boxes, or where they lie depends on the size of the image.
 Results decompose_roi_align(Builder& b, Node& node) {
@@ -109,6 +116,9 @@ Results decompose_roi_align(Builder& b, Node& node) {
                      node.integer("pooled_height").is_const() && node.integer("pooled_width").is_const();
   if (samples <= 0 || !fixed || image->dtype() != DType::f32) return {};
   const int64_t height = node.static_integer("pooled_height"), width = node.static_integer("pooled_width");
+  if (samples > kMaxSamplingRatio)
+    reject(fmt::format("roi_align: sampling_ratio is {}; at most {} is taken", samples, kMaxSamplingRatio));
+  if (std::max(height, width) > kMaxWrittenBins) return {};
   require(image->sizes()[2].value() > 0 && image->sizes()[3].value() > 0, "roi_align of an image without pixels");
   const double scale = node.real("spatial_scale");
   const bool aligned = node.boolean("aligned");
