@@ -150,8 +150,11 @@ class LayoutSolver {
 
   static Order adjusted(const Placed& placed, const Order& order) {
     if (placed.rule.kind != Kind::last) return order;
+    // Of the operand and of the result: a size of 1 is innermost in any order.
     const Value* operand = tensor_operands(*placed.node)[0];
-    return is_innermost(dims_of(*operand), order, placed.rule.dim) ? order : made_last(order, placed.rule.dim);
+    const bool innermost = is_innermost(dims_of(*operand), order, placed.rule.dim) &&
+                           is_innermost(dims_of(*placed.node->result()), order, placed.rule.dim);
+    return innermost ? order : made_last(order, placed.rule.dim);
   }
 
   // Order of the result of a node without choice whose first operand lies in `order`.

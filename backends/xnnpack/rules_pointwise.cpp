@@ -34,7 +34,7 @@ Verdict numbers_known(const Node& node, std::initializer_list<const char*> names
 }
 
 Verdict known_numbers(const Node& node, const TargetOptions&) {
-  return numbers_known(node, {"alpha", "other", "value", "negative_slope", "min", "max", "min_val", "max_val"});
+  return numbers_known(node, {"alpha", "self", "other", "value", "negative_slope", "min", "max", "min_val", "max_val"});
 }
 
 Verdict known_bounds(const Node& node, const TargetOptions& options) {
@@ -84,35 +84,38 @@ void lower_wide_unary(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return l.unary(type, x); });
 }
 
-// The second operand: a tensor, or the number called "other".
-uint32_t other_operand(Lowering& l, const Node& node) {
-  return node.operands().size() > 1 ? l.broadcast_operand(node, 1) : l.scalar(*number(node, "other"));
+bool tensor_argument(const Node& node, const char* name) {
+  const compiler::Arg& arg = node.arg(name);
+  return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor();
+}
+
+// The operand called `name`: a tensor, or a number, which may stand on either side.
+uint32_t named_operand(Lowering& l, const Node& node, const char* name) {
+  if (!tensor_argument(node, name)) return l.scalar(*number(node, name));
+  const bool second = node.operands().size() > 1 && std::string_view(name) == "other";
+  return l.broadcast_operand(node, second ? 1 : 0);
 }
 
 template <NodeType type>
 void lower_binary(Lowering& l, const Node& node) {
-  l.set_result(node, l.binary(type, l.broadcast_operand(node, 0), other_operand(l, node), l.range_of(node)));
+  l.set_result(node, l.binary(type, named_operand(l, node, "self"), named_operand(l, node, "other"), l.range_of(node)));
 }
 
 // self + alpha * other, self - alpha * other
 template <NodeType type>
 void lower_sum(Lowering& l, const Node& node) {
   const double alpha = node.op->parsed->find("alpha") >= 0 ? number(node, "alpha").value_or(1) : 1;
-  uint32_t right = 0;
-  if (node.operands().size() > 1) {
-    right = l.broadcast_operand(node, 1);
-    if (alpha != 1) right = l.binary(NodeType::multiply, right, l.scalar(alpha));
-  } else {
-    right = l.scalar(alpha * *number(node, "other"));
-  }
-  l.set_result(node, l.binary(type, l.broadcast_operand(node, 0), right, l.range_of(node)));
+  const auto literal = tensor_argument(node, "other") ? std::nullopt : number(node, "other");
+  uint32_t right = literal ? l.scalar(alpha * *literal) : named_operand(l, node, "other");
+  if (!literal && alpha != 1) right = l.binary(NodeType::multiply, right, l.scalar(alpha));
+  l.set_result(node, l.binary(type, named_operand(l, node, "self"), right, l.range_of(node)));
 }
 
 void lower_reverse_difference(Lowering& l, const Node& node) {
-  uint32_t x = l.broadcast_operand(node, 0);
+  uint32_t x = named_operand(l, node, "self");
   const double alpha = number(node, "alpha").value_or(1);
   if (alpha != 1) x = l.binary(NodeType::multiply, x, l.scalar(alpha));
-  l.set_result(node, l.binary(NodeType::subtract, other_operand(l, node), x, l.range_of(node)));
+  l.set_result(node, l.binary(NodeType::subtract, named_operand(l, node, "other"), x, l.range_of(node)));
 }
 
 uint32_t clamped(Lowering& l, uint32_t x, Range range) {

@@ -91,6 +91,61 @@ void find_masks(Value* value, int depth, std::vector<Value*>& out) {
   }
 }
 
+// Does the value come from a product of matrices, as scores do?
+bool is_scores(const Value* value) {
+  for (int i = 0; i < kMaxDepth && value->producer; ++i) {
+    const Node& node = *value->producer;
+    for (const char* name : {"aten.bmm.default", "aten.matmul.default", "aten.mm.default", "aten.linear.default"}) {
+      if (node.is(name)) return true;
+    }
+    const bool scaled = node.is("aten.mul.Scalar") || node.is("aten.div.Scalar") || node.is("aten.mul.Tensor") ||
+                        node.is("aten.div.Tensor");
+    if ((!scaled && !is_mover(node) && !node.is("aten._to_copy.default")) || !tensor_at(node, 0)) return false;
+    value = tensor_at(node, 0);
+  }
+  return false;
+}
+
+// What a sum of scores holds. Minus infinity must stay below the lowest finite numbers of other masks, and two lowest
+// numbers must not be added where one stood.
+struct MaskKinds {
+  bool infinite = false, finite = false;
+  bool unknown = false;  // a summand that may be a mask of any kind
+  bool nested = false;   // a choice whose scores hold a mask
+  bool can_be_added() const { return !nested && !(infinite && (finite || unknown)); }
+};
+
+void look_at_masks(Value* value, int depth, MaskKinds& kinds) {
+  if (value->is_constant()) {
+    if (!has_reals(value)) return;
+    for (const double number : reals_of(*value)) {
+      kinds.infinite |= number == -INFINITY;
+      kinds.finite |= number != -INFINITY && number <= lowest(value->dtype()) / 2;
+    }
+    return;
+  }
+  if (!value->producer || depth > kMaxDepth) {
+    kinds.unknown = true;
+    return;
+  }
+  const Node& node = *value->producer;
+  if (is_sum(node)) {
+    look_at_masks(operand(node, 0), depth + 1, kinds);
+    look_at_masks(operand(node, 1), depth + 1, kinds);
+  } else if (const auto choice = match_choice(node)) {
+    (choice->infinite ? kinds.infinite : kinds.finite) = true;
+    MaskKinds inner;
+    look_at_masks(choice->scores, depth + 1, inner);
+    kinds.nested |= inner.infinite || inner.finite || inner.nested;
+  } else if (is_mover(node) || node.is("aten._to_copy.default")) {
+    look_at_masks(moved(node), depth + 1, kinds);
+  } else if (node.is("aten.clamp.default") && !node.is_none("min")) {
+    kinds.finite = true;
+  } else {
+    kinds.unknown |= !is_scores(value);
+  }
+}
+
 // Has each row of a constant an element that is not `dead`?
 template <typename Dead>
 bool rows_live(const Value& constant, size_t count, Dead&& dead) {
@@ -113,10 +168,22 @@ bool is_never_empty(const Value& mask) {
   }
   const auto choice = mask.producer ? match_choice(*mask.producer) : std::nullopt;
   if (!choice) return false;
+  std::vector<Value*> inner;
+  find_masks(choice->scores, 0, inner);
+  if (!inner.empty() && !is_scores(choice->scores)) return false;  // what this one leaves may be masked in there
   if (!choice->infinite) return true;
   if (!choice->condition->is_constant()) return false;
   const auto& bytes = choice->condition->data.bytes;
   return rows_live(*choice->condition, bytes.size(), [&](size_t i) { return (bytes[i] != 0) != choice->keeps; });
+}
+
+// A choice of a finite lowest number, over scores without a mask.
+bool is_finite_choice(const Value& mask) {
+  const auto choice = mask.producer ? match_choice(*mask.producer) : std::nullopt;
+  if (!choice || choice->infinite) return false;
+  std::vector<Value*> inner;
+  find_masks(choice->scores, 0, inner);
+  return inner.empty();
 }
 
 class Masker {
@@ -181,8 +248,9 @@ class Masker {
       if (!says_empty(operand(*guard, 0), scores)) continue;
       std::vector<Value*> masks;
       find_masks(scores, 0, masks);
-      std::erase_if(masks, [](const Value* mask) { return is_never_empty(*mask); });
-      if (masks.empty()) {
+      // Two masks may leave no element of a row together, though each alone leaves one.
+      std::erase_if(masks, [](const Value* mask) { return is_finite_choice(*mask); });
+      if (masks.empty() || (masks.size() == 1 && is_never_empty(*masks[0]))) {
         replace(*guard, result);
       } else if (masks.size() == 1 && masks[0] != scores) {
         Builder b(graph_, guard);
@@ -207,6 +275,9 @@ class Masker {
   void make_additive(Node& softmax) {
     Builder b(graph_, &softmax);
     Value* scores = moved(softmax);
+    MaskKinds kinds;
+    look_at_masks(scores, 0, kinds);
+    if (!kinds.can_be_added()) return;
     Value* finite = without_infinity(b, scores, 0);
     if (finite == scores || finite->type != scores->type) return;
     if (scores->producer) left_.push_back(scores->producer);
@@ -272,7 +343,12 @@ class Masker {
     if (guard.result()->num_uses() == 0) return;
     Value *live = operand(guard, 0), *out = operand(guard, 1);
     if (!is_zero(guard.arg(2), out->dtype()) || guard.result()->type != out->type || !is_any(live)) return;
-    if (!comes_from_softmax(out, 0)) return;
+    // Zero times NaN, of a row of minus infinity, would be NaN.
+    const Node* softmax = softmax_behind(out);
+    if (!softmax) return;
+    MaskKinds kinds;
+    look_at_masks(moved(*softmax), 0, kinds);
+    if (kinds.infinite) return;
     Builder b(graph_, &guard);
     replace(guard, b.call("aten.mul.Tensor", {out, b.cast(live, out->dtype())}));
   }
@@ -283,13 +359,16 @@ class Masker {
     return value->producer && value->producer->is("aten.any.dims");
   }
 
-  static bool comes_from_softmax(const Value* value, int depth) {
-    if (!value->producer || depth > kMaxDepth) return false;
-    const Node& node = *value->producer;
-    if (is_last_softmax(node)) return true;
-    return (is_mover(node) || node.is("aten.bmm.default") || node.is("aten.matmul.default") ||
-            node.is("aten.mm.default")) &&
-           comes_from_softmax(moved(node), depth + 1);
+  static const Node* softmax_behind(const Value* value) {
+    for (int i = 0; i < kMaxDepth && value->producer; ++i) {
+      const Node& node = *value->producer;
+      if (is_last_softmax(node)) return &node;
+      if (!is_mover(node) && !node.is("aten.bmm.default") && !node.is("aten.matmul.default") &&
+          !node.is("aten.mm.default"))
+        return nullptr;
+      value = moved(node);
+    }
+    return nullptr;
   }
 
   Graph& graph_;

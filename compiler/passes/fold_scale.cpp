@@ -168,10 +168,12 @@ class Region {
   bool passes_on(Node& node) {
     if (const auto product = match_product(node)) {
       ++products_;
+      beside_.push_back(product->input());  // its weights are scaled, what it reads must not be
       return plan_.scale_outputs(*product, Reals64(product->outputs, scale_));
     }
     if (const auto norm = match_norm(node); norm && norm->weight) {
       ++products_;
+      beside_.push_back(moved(node));
       return plan_.scale_norm(*norm, Reals64(norm->channels, scale_));
     }
     if (is_mover(node) || node.is("aten.neg.default")) return operand(node, 0);

@@ -195,6 +195,32 @@ TEST(Lower, DebugHandlesNameTheModelsNodes) {
   EXPECT_EQ(out.delegate.origins[out.payload.nodes[0].debug_handle]->module, "block.act");
 }
 
+TEST(Lower, ANumberMayStandOnTheLeft) {
+  const Lowered out = lower_text(R"(graph f(%x: f32[2, 2]) {
+    %a: f32[2, 2] = aten.sub.Tensor(3, %x)
+    %b: f32[2, 2] = aten.div.Tensor(2, %a)
+    return %b
+  })");
+  ASSERT_EQ(out.payload.nodes.size(), 2u);
+  for (const PayloadNode& node : out.payload.nodes) {
+    EXPECT_NE(out.payload.values[node.inputs[0]].constant, 0u) << "the number is the left operand";
+    EXPECT_EQ(out.payload.values[node.inputs[1]].constant, 0u);
+  }
+}
+
+TEST(Lower, AFeatureOfSizeOneIsInnermostForTheResultsSake) {
+  // [2, 4, 6, 1] looks innermost in any order; [2, 4, 6, 5] does not.
+  const Lowered out = lower_text(R"(graph f(%x: f32[2, 4, 6, 1]) {
+    const %w: f32[4, 4, 1, 1] = ...
+    const %l: f32[5, 1] = ...
+    %a: f32[2, 4, 6, 1] = aten.convolution(%x, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)
+    %b: f32[2, 4, 6, 5] = aten.linear(%a, %l)
+    %c: f32[2, 4, 6, 5] = aten.convolution(%b, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)
+    return %c
+  })");
+  EXPECT_EQ(out.count("static_transpose"), 3) << "at both ends, and between the linear and the second convolution";
+}
+
 TEST(Lower, SameGraphSameBytes) {
   const std::string text = std::string(R"(graph f(%x: f32[1, 3, 8, 8]) {
     const %w: f32[16, 3, 3, 3] = ...
