@@ -12,6 +12,7 @@ constexpr char kSquareRoot[] = "infinity, and numbers beyond 8e37, come out othe
 constexpr char kReciprocalRoot[] = "zero, infinity, and numbers beyond 8e37, come out otherwise";
 constexpr char kSigmoid[] = "numbers beyond 8e37 may become NaN";
 constexpr char kQuantize[] = "NaN becomes the largest number instead of zero";
+constexpr char kDropsNan[] = "the library's kernel may drop NaN";
 constexpr char kLogarithm[] = "numbers beyond 1.7e38 become infinity";
 
 struct Row {
@@ -21,18 +22,29 @@ constexpr Row kRows[] = {
     {"aten._adaptive_avg_pool2d.default", kProduct},
     {"aten.adaptive_avg_pool2d.default", kProduct},
     {"aten.addmm.default", kProduct},
+    {"aten.amax.default", kDropsNan},
+    {"aten.amin.default", kDropsNan},
     {"aten.avg_pool2d.default", kProduct},
     {"aten.bmm.default", kProduct},
+    {"aten.clamp.default", kDropsNan},
     {"aten.convolution.default", kProduct},
+    {"aten.hardsigmoid.default", kDropsNan},
     {"aten.hardswish.default", "finite where eager overflows"},
+    {"aten.hardtanh.default", kDropsNan},
     {"aten.linear.default", kProduct},
     {"aten.log.default", kLogarithm},
     {"aten.log10.default", kLogarithm},
     {"aten.log2.default", kLogarithm},
+    {"aten.max_pool2d_with_indices.default", kDropsNan},
+    {"aten.maximum.default", kDropsNan},
     {"aten.mean.dim", kProduct},
+    {"aten.minimum.default", kDropsNan},
+    {"aten.mish.default", kDropsNan},
     {"aten.mm.default", kProduct},
     {"aten.native_group_norm.default", kProduct},
     {"aten.native_layer_norm.default", kProduct},
+    {"aten.relu.default", kDropsNan},
+    {"aten.relu6.default", kDropsNan},
     {"aten.rms_norm.default", kProduct},
     {"aten.rsqrt.default", kReciprocalRoot},
     {"aten.sigmoid.default", kSigmoid},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <unordered_set>
 
 namespace wick::xnnpack {
 
@@ -16,28 +17,12 @@ constexpr int kMaxSweeps = 8;
 
 bool is_free(const LayoutRule& rule) { return rule.kind == Kind::any || rule.kind == Kind::last; }
 
-// `order` with dimension `dim` moved innermost.
-Order made_last(const Order& order, size_t dim) {
-  Order out;
-  for (const uint8_t d : order) {
-    if (d != dim) out.push_back(d);
-  }
-  out.push_back(static_cast<uint8_t>(dim));
-  return out;
-}
-
 int64_t bytes_of(const Value& value) {
   return elements(dims_of(value)) * static_cast<int64_t>(dtype_size_bytes(value.dtype()));
 }
 
 bool is_innermost(const Dims& dims, const Order& order, size_t dim) {
   return same_bytes(dims, order, made_last(order, dim));
-}
-
-Order swapped_order(size_t rank) {
-  Order order = plain_order(rank);
-  std::swap(order[rank - 1], order[rank - 2]);
-  return order;
 }
 
 // The order in which a reduction reads an operand that lies in `order`.
@@ -87,7 +72,7 @@ Order Layouts::wanted(const Node& node, const LayoutRule& rule, const Order& cho
 class LayoutSolver {
  public:
   explicit LayoutSolver(const Graph& graph) {
-    for (const compiler::GraphOutput& output : graph.outputs) outputs_.insert({output.value, true});
+    for (const compiler::GraphOutput& output : graph.outputs) outputs_.insert(output.value);
     for (const auto& node : graph.nodes()) {
       const OpRule* row = find_rule(*node);
       nodes_.push_back({node.get(), row->layout(*node)});
@@ -190,10 +175,10 @@ class LayoutSolver {
     const size_t rank = placed.node->result()->rank();
     for (const Value* operand : tensor_operands(*placed.node)) {
       if (!operand->is_constant() && operand->rank() <= rank)
-        candidates.push_back(adjusted(placed, with_leading_ones(order(operand), rank)));
+        candidates.push_back(with_leading_ones(order(operand), rank));
     }
     add_wishes(placed.node->result(), candidates, 0);
-    candidates.push_back(adjusted(placed, plain_order(rank)));
+    candidates.push_back(plain_order(rank));
     int64_t best_cost = cost_around(placed, choice);
     bool changed = false;
     for (const Order& candidate : candidates) {
@@ -287,7 +272,7 @@ class LayoutSolver {
 
   std::deque<Placed> nodes_;
   std::unordered_map<const Node*, const Placed*> rules_;
-  std::unordered_map<const Value*, bool> outputs_;
+  std::unordered_set<const Value*> outputs_;
   Layouts layouts_;
 };
 

@@ -127,8 +127,6 @@ void Lowering::lower_node(const Node& node) {
   current_ = &node;
   type_ = type_of(node.result()->dtype());
   if (absorbed_.count(&node)) {
-    int8_result_.reset();
-    dynamic_product_ = false;
     set_result(node, operand(tensor_operands(node)[0], layouts_.of(node.result())));
     return;
   }
@@ -144,9 +142,7 @@ void Lowering::add_outputs() {
     type_ = type_of(output.value->dtype());
     uint32_t id = operand(output.value, plain_order(output.value->rank()));
     const PayloadValue& found = payload_.values[id];
-    if (found.constant != 0 || found.is_input || found.is_output) {
-      id = copy(id);
-    }
+    if (found.constant != 0 || found.is_input || found.is_output) id = copy(id);
     PayloadValue& placed = payload_.values[id];
     placed.is_output = true;
     placed.external_id = payload_.num_externals++;
@@ -177,6 +173,10 @@ uint32_t Lowering::operand(const Node& node, size_t index) {
   if (rule.kind == LayoutRule::Kind::any) return operand(value, order(node));
   const Order own = value->is_constant() ? plain_order(value->rank()) : layouts_.of(value);
   return operand(value, Layouts::wanted(node, rule, order(node), index, own));
+}
+
+uint32_t Lowering::rows_along(const Node& node, size_t dim) {
+  return operand(tensor_operands(node)[0], made_last(order(node), dim));
 }
 
 uint32_t Lowering::broadcast_operand(const Node& node, size_t index) {

@@ -44,6 +44,8 @@ class Lowering {
   uint32_t operand(const compiler::Value* value, const Order& order);
   /// As operand, in the order of the node's rule.
   uint32_t operand(const compiler::Node& node, size_t index);
+  /// Operand 0 with dimension `dim` innermost, whatever dimensions of size 1 lie behind it in the node's order.
+  uint32_t rows_along(const compiler::Node& node, size_t dim);
   /// As operand, for nodes whose operands broadcast: the source of an expand, where the other operand has the result's
   /// sizes.
   uint32_t broadcast_operand(const compiler::Node& node, size_t index);

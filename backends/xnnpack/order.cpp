@@ -70,12 +70,20 @@ Order plain_order(size_t rank) {
   return order;
 }
 
-Order channels_last_order(size_t rank) { return last_order(rank, 1); }
+Order channels_last_order(size_t rank) { return made_last(plain_order(rank), 1); }
 
-Order last_order(size_t rank, size_t dim) {
-  Order order = without_dim(plain_order(rank), dim);
-  for (uint8_t& d : order) d = static_cast<uint8_t>(d + (d >= dim ? 1 : 0));
-  order.push_back(static_cast<uint8_t>(dim));
+Order made_last(const Order& order, size_t dim) {
+  Order out;
+  for (const uint8_t d : order) {
+    if (d != dim) out.push_back(d);
+  }
+  out.push_back(static_cast<uint8_t>(dim));
+  return out;
+}
+
+Order swapped_order(size_t rank) {
+  Order order = plain_order(rank);
+  std::swap(order[rank - 1], order[rank - 2]);
   return order;
 }
 

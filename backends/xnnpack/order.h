@@ -17,8 +17,10 @@ using Order = std::vector<uint8_t>;
 Order plain_order(size_t rank);
 /// 0, 2 .., 1: batch, space, channels. rank >= 2.
 Order channels_last_order(size_t rank);
-/// The plain order with dimension `dim` moved to the end.
-Order last_order(size_t rank, size_t dim);
+/// `order` with dimension `dim` moved innermost.
+Order made_last(const Order& order, size_t dim);
+/// The plain order with its last two dimensions swapped. rank >= 2.
+Order swapped_order(size_t rank);
 /// True if a tensor of these sizes has the same bytes in both orders: they differ in dimensions of size 1 only.
 bool same_bytes(const Dims& dims, const Order& a, const Order& b);
 /// Sizes as they lie in memory.

@@ -26,6 +26,7 @@ uint32_t image_mean(Lowering& lowering, uint32_t x);
 LayoutRule any_order(const compiler::Node& node);
 LayoutRule plain_layout(const compiler::Node& node);
 LayoutRule channels_last(const compiler::Node& node);
+LayoutRule innermost(size_t dim);
 
 /// Why no tensor of these sizes is taken, or "".
 std::string refuse_shape(const compiler::Value& value, Unknown unknown);

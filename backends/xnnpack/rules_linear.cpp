@@ -17,12 +17,7 @@ namespace {
 
 // --- linear ---
 
-LayoutRule last_dim_inside(const Node& node) {
-  LayoutRule rule;
-  rule.kind = LayoutRule::Kind::last;
-  rule.dim = node.result()->rank() - 1;
-  return rule;
-}
+LayoutRule features_innermost(const Node& node) { return innermost(node.result()->rank() - 1); }
 
 bool is_weight(const Value& value) {
   return value.is_constant() || (value.producer && quantized_constant(*value.producer));
@@ -36,17 +31,6 @@ Verdict constant_weights(const Node& node, const TargetOptions&) {
   return Verdict::yes();
 }
 
-// The operand with its last dimension innermost, whatever dimensions of size 1 lie behind it in the node's order.
-uint32_t rows_of(Lowering& l, const Node& node) {
-  const Value* x = node.operands()[0];
-  Order order;
-  for (const uint8_t dim : l.order(node)) {
-    if (dim + 1u != x->rank()) order.push_back(dim);
-  }
-  order.push_back(static_cast<uint8_t>(x->rank() - 1));
-  return l.operand(x, order);
-}
-
 uint32_t bias_of(Lowering& l, const Value* bias, DataType type) {
   if (!bias) return kNoValue;
   if (l.is_int8()) return l.int8_bias(bias);
@@ -57,7 +41,8 @@ void lower_linear(Lowering& l, const Node& node) {
   const Value* weight = node.tensor("weight");
   const uint32_t filter = l.operand(weight, plain_order(2));
   const uint32_t bias = bias_of(l, node.optional_tensor("bias"), l.type());
-  l.set_result(node, l.fully_connected(rows_of(l, node), filter, bias, 0, l.range_of(node)));
+  l.set_result(node,
+               l.fully_connected(l.rows_along(node, node.result()->rank() - 1), filter, bias, 0, l.range_of(node)));
 }
 
 LayoutRule matmul_layout(const Node& node) {
@@ -65,7 +50,6 @@ LayoutRule matmul_layout(const Node& node) {
   rule.kind = LayoutRule::Kind::matmul;
   return rule;
 }
-LayoutRule addmm_layout(const Node& node) { return plain_layout(node); }
 
 // [.., m, k] x [.., k, n], the second perhaps with its last two dimensions swapped in memory.
 uint32_t product_of(Lowering& l, uint32_t a, uint32_t b, bool swapped) {
@@ -85,9 +69,8 @@ uint32_t product_of(Lowering& l, uint32_t a, uint32_t b, bool swapped) {
 bool lies_swapped(const Lowering& l, const Value* value) {
   const Dims dims = dims_of(*value);
   if (value->is_constant()) return false;
-  Order swapped = plain_order(dims.size());
-  std::swap(swapped[dims.size() - 1], swapped[dims.size() - 2]);
-  return !same_bytes(dims, l.order_of(value), plain_order(dims.size())) && same_bytes(dims, l.order_of(value), swapped);
+  const Order& order = l.order_of(value);
+  return !same_bytes(dims, order, plain_order(dims.size())) && same_bytes(dims, order, swapped_order(dims.size()));
 }
 
 // [.., m, k] x [.., k, n]
@@ -238,10 +221,10 @@ void lower_convolution(Lowering& l, const Node& node) {
 }
 
 constexpr OpRule kRows[] = {
-    {"aten.addmm.default", plain_addmm, addmm_layout, lower_addmm, Unknown::any, true},
+    {"aten.addmm.default", plain_addmm, plain_layout, lower_addmm, Unknown::any, true},
     {"aten.bmm.default", known_columns, matmul_layout, lower_bmm, Unknown::any},
     {"aten.convolution.default", plain_convolution, channels_last, lower_convolution, Unknown::any, true},
-    {"aten.linear.default", constant_weights, last_dim_inside, lower_linear, Unknown::any, true},
+    {"aten.linear.default", constant_weights, features_innermost, lower_linear, Unknown::any, true},
     {"aten.matmul.default", same_rank_batches, matmul_layout, lower_bmm, Unknown::any},
     {"aten.mm.default", known_columns, matmul_layout, lower_mm, Unknown::one},
 };

@@ -16,13 +16,6 @@ namespace {
 
 // --- what is taken ---
 
-Verdict nan_differs(const TargetOptions& options, const char* what) {
-  return options.strict_nan ? Verdict::no(fmt::format("{}, which --strict-nan refuses", what)) : Verdict::yes(what);
-}
-Verdict drops_nan(const Node&, const TargetOptions& options) {
-  return nan_differs(options, "the library's kernel may drop NaN");
-}
-
 Verdict numbers_known(const Node& node, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (node.op->parsed->find(name) < 0 || node.is_none(name)) continue;
@@ -41,7 +34,7 @@ Verdict known_bounds(const Node& node, const TargetOptions& options) {
   const Verdict known = known_numbers(node, options);
   if (!known.taken) return known;
   Range range;
-  return clamp_range(node, &range) ? drops_nan(node, options) : Verdict::no("bounds that leave no range");
+  return clamp_range(node, &range) ? Verdict::yes() : Verdict::no("bounds that leave no range");
 }
 
 Verdict constant_operand_fits(const Node& node, const TargetOptions& options) {
@@ -226,8 +219,8 @@ void lower_tan(Lowering& l, const Node& node) {
 }
 
 template <NodeType type>
-constexpr OpRule unary(const char* op, Verdict (*supports)(const Node&, const TargetOptions&) = nullptr) {
-  return {op, supports, any_order, lower_unary<type>, Unknown::any};
+constexpr OpRule unary(const char* op) {
+  return {op, nullptr, any_order, lower_unary<type>, Unknown::any};
 }
 template <NodeType type>
 constexpr OpRule wide_unary(const char* op) {
@@ -260,20 +253,20 @@ constexpr OpRule kRows[] = {
     binary<NodeType::div>("aten.div.Tensor", constant_operand_fits),
     {"aten.elu.default", plain_elu, any_order, lower_elu, Unknown::any},
     {"aten.gelu.default", nullptr, any_order, lower_gelu, Unknown::any},
-    {"aten.hardsigmoid.default", drops_nan, any_order, lower_hardsigmoid, Unknown::any},
+    {"aten.hardsigmoid.default", nullptr, any_order, lower_hardsigmoid, Unknown::any},
     {"aten.hardtanh.default", known_bounds, any_order, lower_clamp, Unknown::any},
     {"aten.leaky_relu.default", known_numbers, any_order, lower_leaky_relu, Unknown::any},
     {"aten.log10.default", nullptr, any_order, lower_log10, Unknown::any},
     {"aten.log2.default", nullptr, any_order, lower_log2, Unknown::any},
-    {"aten.maximum.default", drops_nan, any_order, lower_binary<NodeType::maximum>, Unknown::any},
-    {"aten.minimum.default", drops_nan, any_order, lower_binary<NodeType::minimum>, Unknown::any},
-    {"aten.mish.default", drops_nan, any_order, lower_mish, Unknown::any},
+    {"aten.maximum.default", nullptr, any_order, lower_binary<NodeType::maximum>, Unknown::any},
+    {"aten.minimum.default", nullptr, any_order, lower_binary<NodeType::minimum>, Unknown::any},
+    {"aten.mish.default", nullptr, any_order, lower_mish, Unknown::any},
     binary<NodeType::multiply>("aten.mul.Scalar", constant_operand_fits),
     binary<NodeType::multiply>("aten.mul.Tensor", constant_operand_fits),
     {"aten.pow.Tensor_Scalar", simple_power, any_order, lower_power, Unknown::any},
     {"aten.reciprocal.default", nullptr, any_order, lower_reciprocal, Unknown::any},
-    {"aten.relu.default", drops_nan, any_order, lower_clamp, Unknown::any},
-    {"aten.relu6.default", drops_nan, any_order, lower_clamp, Unknown::any},
+    {"aten.relu.default", nullptr, any_order, lower_clamp, Unknown::any},
+    {"aten.relu6.default", nullptr, any_order, lower_clamp, Unknown::any},
     {"aten.rsub.Scalar", known_numbers, any_order, lower_reverse_difference, Unknown::any, true},
     {"aten.rsub.Tensor", known_numbers, any_order, lower_reverse_difference, Unknown::any, true},
     {"aten.silu.default", nullptr, any_order, lower_silu, Unknown::any},

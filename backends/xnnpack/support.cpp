@@ -162,6 +162,13 @@ LayoutRule channels_last(const Node& node) {
   return rule;
 }
 
+LayoutRule innermost(size_t dim) {
+  LayoutRule rule;
+  rule.kind = LayoutRule::Kind::last;
+  rule.dim = dim;
+  return rule;
+}
+
 std::optional<double> number(const Node& node, std::string_view name) {
   const compiler::Arg& arg = node.arg(name);
   if (arg.is<compiler::Sym>()) {
