@@ -28,7 +28,7 @@ bool is_innermost(const Dims& dims, const Order& order, size_t dim) {
 // The order in which a reduction reads an operand that lies in `order`.
 Order reduce_order(const LayoutRule& rule, const Dims& dims, const Order& order) {
   if (adjacent_run(dims, order, rule.reduced)) return order;
-  const Order plain = plain_order(dims.size());
+  Order plain = plain_order(dims.size());
   if (adjacent_run(dims, plain, rule.reduced)) return plain;
   Order moved;
   for (const uint8_t dim : plain) {
@@ -60,7 +60,7 @@ Order Layouts::wanted(const Node& node, const LayoutRule& rule, const Order& cho
     case Kind::view: return through_view(dims, order, dims_of(*node.result())) ? order : plain_order(dims.size());
     case Kind::reduce: return reduce_order(rule, dims, order);
     case Kind::matmul: {
-      const Order plain = plain_order(dims.size());
+      Order plain = plain_order(dims.size());
       if (operand == 0) return plain;
       const Order swapped = swapped_order(dims.size());
       return same_bytes(dims, order, swapped) && !same_bytes(dims, order, plain) ? swapped : plain;

@@ -103,9 +103,10 @@ Error check_externals(const Payload& payload, ErrorText* text) {
     const bool is_input = payload.values[owner[external]].is_input;
     const std::vector<uint32_t>& ids = is_input ? payload.input_ids : payload.output_ids;
     size_t& next = is_input ? inputs : outputs;
-    if (next >= ids.size() || ids[next++] != owner[external]) {
+    if (next >= ids.size() || ids[next] != owner[external]) {
       return refuse(text, "the list of ", is_input ? "inputs" : "outputs", " is not that of the external values");
     }
+    ++next;
   }
   if (inputs != payload.input_ids.size() || outputs != payload.output_ids.size()) {
     return refuse(text, "the lists of inputs and outputs name other values than the external ones");

@@ -193,7 +193,10 @@ std::vector<float> dequantized(const QuantizedConstant& constant) {
     }
     const auto stored = static_cast<double>(static_cast<int8_t>(value.data.bytes[from]));
     element = static_cast<float>(stored - constant.zero_points[block]) * static_cast<float>(constant.scales[block]);
-    for (size_t i = rank; i-- > 0 && ++at[i] == constant.sizes[i];) at[i] = 0;
+    for (size_t i = rank; i > 0; --i) {
+      if (++at[i - 1] < constant.sizes[i - 1]) break;
+      at[i - 1] = 0;
+    }
   }
   return out;
 }

@@ -134,7 +134,7 @@ Convolution convolution_of(const Node& node) {
 }
 
 Verdict plain_convolution(const Node& node, const TargetOptions& options) {
-  const Verdict constant = constant_weights(node, options);
+  Verdict constant = constant_weights(node, options);
   if (!constant.taken) return constant;
   for (const char* name : {"stride", "padding", "dilation", "output_padding"}) {
     for (const compiler::Sym& amount : node.ints(name)) {

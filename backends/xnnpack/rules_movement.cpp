@@ -287,14 +287,16 @@ Verdict known_roll(const Node& node, const TargetOptions&) {
 // [n, c r r, h, w] -> [n, c, h r, w r], channels innermost all along.
 void lower_pixel_shuffle(Lowering& l, const Node& node) {
   const Dims from = dims_of(*node.operands()[0]);
-  const Sym r = node.integer("upscale_factor"), n = from[0], c = result_dims(node)[1], h = from[2], w = from[3];
+  const Sym r = node.integer("upscale_factor"), c = result_dims(node)[1];
+  const Sym &n = from[0], &h = from[2], &w = from[3];
   const uint32_t split = l.reshape(l.operand(node, 0), {n * h, w, c, r, r});
   l.set_result(node, l.reshape(l.transpose(split, {0, 3, 1, 4, 2}), {n, h * r, w * r, c}));
 }
 // [n, c, h r, w r] -> [n, c r r, h, w]
 void lower_pixel_unshuffle(Lowering& l, const Node& node) {
   const Dims to = result_dims(node);
-  const Sym r = node.integer("downscale_factor"), n = to[0], c = dims_of(*node.operands()[0])[1], h = to[2], w = to[3];
+  const Sym r = node.integer("downscale_factor"), c = dims_of(*node.operands()[0])[1];
+  const Sym &n = to[0], &h = to[2], &w = to[3];
   const uint32_t split = l.reshape(l.operand(node, 0), {n * h, r, w, r, c});
   l.set_result(node, l.reshape(l.transpose(split, {0, 2, 4, 1, 3}), {n, h, w, c * r * r}));
 }

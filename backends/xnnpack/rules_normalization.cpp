@@ -270,7 +270,7 @@ void lower_amin(Lowering& l, const Node& node) {
 }
 
 Verdict largest_taken(const Node& node, const TargetOptions& options) {
-  const Verdict verdict = known_rows(node, options);
+  Verdict verdict = known_rows(node, options);
   if (!verdict.taken) return verdict;
   if (num_symbolic(dims_of(*node.operands()[0])) > 1) return Verdict::no("more than one size known only at run time");
   return Verdict::yes();

@@ -7,7 +7,6 @@ namespace wick::xnnpack {
 
 using compiler::Node;
 using compiler::TargetOptions;
-using compiler::Value;
 using compiler::Verdict;
 
 namespace {
@@ -56,7 +55,7 @@ Verdict plain_pooling(const Node& node, const TargetOptions&) {
 }
 
 Verdict max_pooling(const Node& node, const TargetOptions& options) {
-  const Verdict verdict = plain_pooling(node, options);
+  Verdict verdict = plain_pooling(node, options);
   if (!verdict.taken) return verdict;
   const Pooling pool = pooling_of(node);
   for (size_t i = 0; i < 2; ++i) {
@@ -66,7 +65,7 @@ Verdict max_pooling(const Node& node, const TargetOptions& options) {
 }
 
 Verdict average_pooling(const Node& node, const TargetOptions& options) {
-  const Verdict verdict = plain_pooling(node, options);
+  Verdict verdict = plain_pooling(node, options);
   if (!verdict.taken) return verdict;
   if (!node.is_none("divisor_override")) return Verdict::no("a divisor of its own");
   const Pooling pool = pooling_of(node);
@@ -179,7 +178,7 @@ void lower_bilinear(Lowering& l, const Node& node) {
 }
 
 Verdict whole_factors(const Node& node, const TargetOptions& options) {
-  const Verdict verdict = plain_resize(node, options);
+  Verdict verdict = plain_resize(node, options);
   if (!verdict.taken) return verdict;
   const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
   if (!in[2].is_const() || !in[3].is_const() || out[2].value() % in[2].value() != 0 ||

@@ -195,4 +195,20 @@ void spread_tensors(ExecutionPlanT& plan) {
   }
 }
 
+void overlap_tensors(ExecutionPlanT& plan, size_t step) {
+  size_t begin = 0, end = 0;
+  for (const auto& value : plan.values) {
+    TensorT* tensor = value->val.AsTensor();
+    if (!tensor || !tensor->allocation_info) continue;
+    size_t bytes = size_bytes(tensor->scalar_type);
+    for (const int32_t size : tensor->sizes) bytes *= static_cast<size_t>(size);
+    *tensor->allocation_info = AllocationDetailsT();
+    tensor->allocation_info->memory_id = 1;
+    tensor->allocation_info->memory_offset_low = static_cast<uint32_t>(begin);
+    end = std::max(end, begin + bytes);
+    begin += step;
+  }
+  plan.non_const_buffer_sizes = {0, static_cast<int64_t>(end)};
+}
+
 }  // namespace wick::fuzz

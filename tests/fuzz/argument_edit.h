@@ -27,5 +27,7 @@ void edit_arguments(pte_edit::ExecutionPlanT& plan, Random& random);
 /// Gives each planned tensor an arena of its own, in which a sanitizer sees each step outside, and results room for
 /// more than they need, so that kernels with other arguments get as far as their loops.
 void spread_tensors(pte_edit::ExecutionPlanT& plan);
+/// Lays all planned tensors over each other in one arena, each `step` bytes behind the one before.
+void overlap_tensors(pte_edit::ExecutionPlanT& plan, size_t step);
 
 }  // namespace wick::fuzz

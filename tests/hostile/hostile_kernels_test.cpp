@@ -1,5 +1,6 @@
 // Programs that call kernels with arguments no exporter writes: each number among the arguments of each operator at its
-// edges, several at once, lists of other lengths, tensors exchanged and of other dtypes and shapes. Always the same.
+// edges, several at once, lists of other lengths, tensors exchanged, laid over each other, and of other dtypes and
+// shapes. Always the same.
 //   WICK_CASES=roi_align        only operators whose name contains the text
 //   WICK_HOSTILE_CASES=100      that many cases of each operator, and longer
 #include <gtest/gtest.h>
@@ -40,12 +41,13 @@ class Attack {
     if (compiled.ok()) pte_ = compiled->pte;
   }
 
-  // As it is, then each number at each of its edges, then several changes at once.
+  // As it is, then with overlapping tensors, each number at each of its edges, several changes at once.
   void run(size_t combinations) const {
     if (pte_.empty()) return;
     ++shared_->compiled;
     (void)fuzz::run_program({pte_.data(), pte_.size()}, nullptr, span());
     run_changed([](auto&) {});
+    for (const size_t step : {1, 4, 8, 24}) run_changed([&](auto& plan) { fuzz::overlap_tensors(plan, step); });
     const EditableProgram first = opened();
     const size_t places = fuzz::number_places(*first.tables->execution_plan[0]).size();
     for (size_t place = 0; place < places; ++place) {

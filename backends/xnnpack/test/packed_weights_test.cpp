@@ -33,7 +33,7 @@ uint8_t* pack(PackedWeights& weights, const std::vector<uint8_t>& filter, uint32
 }
 
 TEST(PackedWeights, EqualWeightsArePackedOnceWhereverTheyLie) {
-  const std::vector<uint8_t> filter = {1, 2, 3}, copy = filter, other = {1, 2, 4};
+  const std::vector<uint8_t> filter = {1, 2, 3}, copy = {1, 2, 3}, other = {1, 2, 4};
   PackedWeights a, b;
   a.describe(source_of(filter));
   b.describe(source_of(copy));
@@ -63,7 +63,7 @@ TEST(PackedWeights, OutliveTheirFirstUser) {
   second.describe(source_of(copy));
   uint8_t* packed = nullptr;
   {
-    const std::vector<uint8_t> filter = copy;
+    const std::vector<uint8_t> filter = {1, 2, 3};
     PackedWeights first;
     first.describe(source_of(filter));
     packed = pack(first, filter, 7, 1);

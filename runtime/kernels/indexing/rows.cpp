@@ -45,8 +45,8 @@ void select_rows(KernelContext& context, DType dtype, const uint8_t* src, int64_
   if (inner > 1) {
     return context.parallel_for(outer * count, 16384 / inner + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        memcpy(dst + i * row_bytes, src + (i / count * size + rows[i % count]) * row_bytes,
-               static_cast<size_t>(row_bytes));
+        memmove(dst + i * row_bytes, src + (i / count * size + rows[i % count]) * row_bytes,
+                static_cast<size_t>(row_bytes));
     });
   }
   dispatch_size(dtype, [&](auto zero) {

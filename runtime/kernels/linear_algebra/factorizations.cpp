@@ -51,8 +51,8 @@ void linalg_solve_ex_out(KernelContext& context, Span<EValue*> args) {
     b.load(i, right, !left);
     const int64_t bad = dense::lu(matrix, a.rows, a.rows, true, pivots.ints(i));
     if (bad != 0 && args[3]->boolean) return context.fail(Error::InvalidArgument, "solve: a matrix is singular");
-    info.ints(i)[0] = static_cast<int32_t>(bad);
     dense::lu_solve(matrix, pivots.ints(i), a.rows, right, left ? b.columns : b.rows, !left);
+    info.ints(i)[0] = static_cast<int32_t>(bad);
     lu.store(i, matrix);
     out.store(i, right, !left);
   }
@@ -94,12 +94,15 @@ void linalg_lu_solve_out(KernelContext& context, Span<EValue*> args) {
                "lu_solve: the pivots do not fit: wanted n for each matrix") ||
       !require_dtype(context, pivots, DType::i32, "lu_solve: pivots are i32"))
     return;
-  const auto* swaps = static_cast<const int32_t*>(contiguous_data(context, pivots));
+  const auto* given = static_cast<const int32_t*>(contiguous_data(context, pivots));
+  // A copy: the result may lie over the pivots that were checked.
+  auto* swaps = context.allocate_temp_array<int32_t>(pivots.numel);
   MatrixWriter out;
   double* matrix = context.allocate_temp_array<double>(lu.area());
   double* right = context.allocate_temp_array<double>(b.area());
-  if (!swaps || !matrix || !right || !out.init(context, *args[5]->tensor, b, b.rows, b.columns)) return;
+  if (!given || !swaps || !matrix || !right || !out.init(context, *args[5]->tensor, b, b.rows, b.columns)) return;
   for (size_t i = 0; i < pivots.numel; ++i) {
+    swaps[i] = given[i];
     if (!require(context, swaps[i] >= 1 && swaps[i] <= lu.rows, "lu_solve: a pivot is out of range: wanted 1 to n"))
       return;
   }
