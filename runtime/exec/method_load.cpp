@@ -308,7 +308,7 @@ void Loader::make_tensor_list(const ValueMeta& meta, EValue* value) {
   value->tensor_list.data = pool_.tensor_pointers;
   value->tensor_list.size = size;
   ListBinding* binding = pool_.tensor_lists++;
-  *binding = {value, pool_.tensor_items};
+  *binding = {pool_.tensor_pointers, pool_.tensor_items, size};
   for (size_t k = 0; k < size; ++k) {
     const int32_t item = meta.tensor_items[k];
     binding->items[k] = item < 0 ? nullptr : state_->values + item;
@@ -471,9 +471,9 @@ Result<Method::State*> Loader::run() {
 }  // namespace
 
 void refresh_list(const ListBinding& binding) {
-  for (size_t i = 0; i < binding.list->tensor_list.size; ++i) {
+  for (size_t i = 0; i < binding.size; ++i) {
     const EValue* item = binding.items[i];
-    binding.list->tensor_list.data[i] = item && item->tag == Tag::tensor ? item->tensor : nullptr;
+    binding.tensors[i] = item && item->tag == Tag::tensor ? item->tensor : nullptr;
   }
 }
 

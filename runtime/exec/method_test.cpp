@@ -170,6 +170,30 @@ TEST(Method, JumpsAndMovesChooseABranch) {
   }
 }
 
+TEST(Method, AListThatWasMovedOverKeepsItsPlaces) {
+  TestProgram program;
+  const int32_t a = program.planned(DType::f32, {1});
+  const int32_t b = program.planned(DType::f32, {1});
+  const int32_t number = program.integer(6);
+  const int32_t lost = program.tensor_list({a});
+  const int32_t shorter = program.tensor_list({a});
+  const int32_t longer = program.tensor_list({a, b, b});
+  const int32_t sum = program.planned(DType::f32, {1});
+  program.move(number, lost);
+  program.move(longer, shorter);
+  program.move(b, a);  // all lists are made again
+  program.call(program.op("test::sum_list", "out"), {shorter, sum, sum});
+  program.inputs = {a, b};
+  program.outputs = {sum};
+  MethodHarness harness(program);
+  ASSERT_EQ(harness.load(), Error::Ok) << harness.text;
+  HostTensor32 one({1}, {1}), two({1}, {2});
+  ASSERT_EQ(harness.method().set_input(0, one.tensor), Error::Ok);
+  ASSERT_EQ(harness.method().set_input(1, two.tensor), Error::Ok);
+  ASSERT_EQ(harness.method().execute(), Error::Ok) << harness.last_error();
+  EXPECT_EQ(harness.output(0), std::vector<float>{6});
+}
+
 TEST(Method, ViewsShareTheMemoryOfTheirOperand) {
   TestProgram program;
   const int32_t x = program.tensor({.sizes = {2, 3}, .dynamism = pte::ShapeDynamism::DYNAMIC_BOUND});

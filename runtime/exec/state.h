@@ -24,10 +24,11 @@ struct InstructionList {
   uint32_t size;
 };
 
-/// A tensor list and the values it names, which a move may retarget.
+/// The tensors of a list and the values it names, which a move may retarget. The list's own value may be moved over.
 struct ListBinding {
-  EValue* list;
+  Tensor** tensors;
   EValue** items;  // null = None
+  size_t size;
 };
 
 /// Where a tensor's memory was at load: view instructions retarget tensors, and the next execution starts from here.
