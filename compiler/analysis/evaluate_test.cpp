@@ -46,6 +46,23 @@ TEST(EvaluateGraph, RunsKernelsInOrder) {
   EXPECT_EQ(elements<float>(values.at(f.graph->outputs[0].value)), (std::vector<float>{11, 23, 12, 24}));
 }
 
+TEST(EvaluateGraph, TakesNumbersInPlaceOfTensors) {
+  const Function f = parse(R"(graph f(%x: f32[2], %i: i32[2]) {
+    %s = aten.add.Tensor(%x, 0.1)
+    %d = aten.div.Tensor(%i, 2)
+    %m = aten.mul.Tensor(%i, -3)
+    return %s, %d, %m
+  })");
+  HostValues values;
+  values.emplace(f.graph->inputs[0].value, tensor_of<float>(DType::f32, {2}, {1, 2}));
+  values.emplace(f.graph->inputs[1].value, tensor_of<int32_t>(DType::i32, {2}, {5, -4}));
+  const Status status = evaluate_graph(*f.graph, values);
+  ASSERT_TRUE(status.ok()) << render(status.diag());
+  EXPECT_EQ(elements<float>(values.at(f.graph->outputs[0].value)), (std::vector<float>{1.1f, 2.1f}));
+  EXPECT_EQ(elements<float>(values.at(f.graph->outputs[1].value)), (std::vector<float>{2.5f, -2}));
+  EXPECT_EQ(elements<int32_t>(values.at(f.graph->outputs[2].value)), (std::vector<int32_t>{-15, 12}));
+}
+
 TEST(EvaluateGraph, ReadsSymbolsOffTheInputs) {
   const Function f = parse(R"(graph f(%x: f32[s0, 2]) {
     range s0: 1..8

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "compiler/ir/builder.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -120,6 +121,25 @@ EValue KernelCall::box_operand(const Value& value) {
   fail(Diag(Code::execution, fmt::format("operand %{} has no value", value.name)).in(where_of(node_)));
 }
 
+// A number where the operator takes a tensor: of the dtype that eager computes in, half precision widened.
+EValue KernelCall::box_number(const Arg& number) {
+  std::vector<Arg> operands;
+  for (const Arg& arg : node_.args()) {
+    if (arg.is<Value*>() || &arg == &number) operands.push_back(arg);
+  }
+  const DType promoted = promote(operands);
+  const DType dtype = is_floating(promoted) && dtype_size_bytes(promoted) == 2 ? DType::f32 : promoted;
+  const double value = number.is<double>() ? number.as<double>()
+                       : number.is<bool>() ? static_cast<double>(number.as<bool>())
+                                           : static_cast<double>(evaluate_sym(number.as<Sym>()));
+  HeldTensor& held = hold(dtype, {}, {});
+  held.bytes = std::make_shared<std::vector<uint8_t>>(scalar_bytes(value, dtype));
+  held.tensor.read_only = true;
+  held.tensor.capacity_bytes = held.tensor.nbytes();
+  held.tensor.data = held.bytes->data();
+  return EValue::of_tensor(&held.tensor);
+}
+
 EValue KernelCall::box_ints(const Ints& ints) {
   HeldInts& held = ints_.emplace_back();
   held.unboxed.resize(ints.size());
@@ -155,6 +175,7 @@ EValue KernelCall::box(const ArgSpec& spec, const Arg& arg) {
   if (arg.is<None>()) return out;
   if (arg.is<Value*>()) return box_operand(*arg.as<Value*>());
   if (arg.is<Values>()) return box_tensors(arg.as<Values>(), spec.type == ArgType::optional_tensor_list);
+  if (spec.type == ArgType::tensor) return box_number(arg);
   if (arg.is<Sym>()) return box_sym(spec, arg.as<Sym>());
   if (arg.is<double>()) return EValue::of_real(arg.as<double>());
   if (arg.is<DType>()) return EValue::of_int(static_cast<int64_t>(arg.as<DType>()));

@@ -39,6 +39,7 @@ class KernelCall {
   EValue box(const ArgSpec& spec, const Arg& arg);
   EValue box_sym(const ArgSpec& spec, const Sym& sym);
   EValue box_operand(const Value& value);
+  EValue box_number(const Arg& number);
   EValue box_ints(const Ints& ints);
   EValue box_tensors(const Values& values, bool optional);
   Tensor* operand_tensor(const Value& value);

@@ -112,36 +112,36 @@ std::vector<uint8_t> bytes_of(const T& value) {
 }
 }  // namespace
 
-Value* Builder::scalar(double value, DType dtype) {
-  std::vector<uint8_t> bytes;
+std::vector<uint8_t> scalar_bytes(double value, DType dtype) {
   const int64_t integer = value >= -9.2e18 && value <= 9.2e18 ? static_cast<int64_t>(value) : 0;
   switch (dtype) {
-    case DType::f32: bytes = bytes_of(static_cast<float>(value)); break;
-    case DType::f64: bytes = bytes_of(value); break;
-    case DType::f16: bytes = bytes_of(Half(static_cast<float>(value)).bits); break;
-    case DType::bf16: bytes = bytes_of(BFloat16(static_cast<float>(value)).bits); break;
-    case DType::boolean: bytes = bytes_of(static_cast<uint8_t>(value != 0)); break;
+    case DType::f32: return bytes_of(static_cast<float>(value));
+    case DType::f64: return bytes_of(value);
+    case DType::f16: return bytes_of(Half(static_cast<float>(value)).bits);
+    case DType::bf16: return bytes_of(BFloat16(static_cast<float>(value)).bits);
+    case DType::boolean: return bytes_of(static_cast<uint8_t>(value != 0));
     case DType::u8:
-    case DType::i8: bytes = bytes_of(static_cast<int8_t>(integer)); break;
+    case DType::i8: return bytes_of(static_cast<int8_t>(integer));
     case DType::i16:
-    case DType::u16: bytes = bytes_of(static_cast<int16_t>(integer)); break;
+    case DType::u16: return bytes_of(static_cast<int16_t>(integer));
     case DType::i32:
-    case DType::u32: bytes = bytes_of(static_cast<int32_t>(integer)); break;
+    case DType::u32: return bytes_of(static_cast<int32_t>(integer));
     case DType::i64:
-    case DType::u64: bytes = bytes_of(integer); break;
+    case DType::u64: return bytes_of(integer);
     case DType::c64: {
       const float pair[2] = {static_cast<float>(value), 0};
-      bytes = bytes_of(pair);
-      break;
+      return bytes_of(pair);
     }
     case DType::c128: {
       const double pair[2] = {value, 0};
-      bytes = bytes_of(pair);
-      break;
+      return bytes_of(pair);
     }
     default: fail(Code::unsupported_model, fmt::format("no constant of dtype {}", dtype_name(dtype)));
   }
-  return constant(TensorType{dtype, {}, {}}, std::move(bytes), "scalar");
+}
+
+Value* Builder::scalar(double value, DType dtype) {
+  return constant(TensorType{dtype, {}, {}}, scalar_bytes(value, dtype), "scalar");
 }
 
 }  // namespace wick::compiler

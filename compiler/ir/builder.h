@@ -56,6 +56,9 @@ Sizes broadcast(const Sizes& a, const Sizes& b);
 /// Eager's type promotion (torch.result_type) over operands: values and scalars by category.
 DType promote(const std::vector<Arg>& operands);
 DType promote(DType a, DType b);
+/// The bytes of one element of `dtype`, converted as eager would. Throws Failure(unsupported_model) for dtypes without
+/// constants.
+std::vector<uint8_t> scalar_bytes(double value, DType dtype);
 /// float32 for integral and bool dtypes, the dtype itself otherwise.
 DType float_dtype(DType dtype);
 

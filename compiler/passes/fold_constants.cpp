@@ -140,8 +140,12 @@ class Folder {
     const uint64_t root_bytes = roots_.at(&node).bytes;
     const bool creation = node.operands().empty();
     const uint64_t free_bytes = creation ? options_.free_creation_bytes : options_.free_result_bytes;
-    if (bytes > free_bytes && bytes / 2 > root_bytes) return false;
     const uint64_t growth = bytes > root_bytes ? bytes - root_bytes : 0;
+    if (bytes > free_bytes && bytes / 2 > root_bytes) {
+      constexpr uint64_t kSmallPart = 8;
+      if (creation || large_growth_bytes_ + growth > constant_bytes_ / kSmallPart) return false;
+      large_growth_bytes_ += growth;
+    }
     if (growth > options_.max_folded_bytes - folded_bytes_ || !affordable(node)) return false;
     folded_bytes_ += growth;
     return true;
@@ -234,7 +238,7 @@ class Folder {
   Graph& graph_;
   const FoldOptions& options_;
   const ReleaseFn& release_;
-  uint64_t folded_bytes_ = 0, constant_bytes_ = 0, spent_bytes_ = 0;
+  uint64_t folded_bytes_ = 0, constant_bytes_ = 0, large_growth_bytes_ = 0, spent_bytes_ = 0;
   double spent_work_ = 0;
   std::unordered_set<const Node*> counted_;
   std::unordered_map<const Node*, Roots> roots_;  // of each foldable node
