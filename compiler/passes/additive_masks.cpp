@@ -342,7 +342,8 @@ class Masker {
   void multiply_guard(Node& guard) {
     if (guard.result()->num_uses() == 0) return;
     Value *live = operand(guard, 0), *out = operand(guard, 1);
-    if (!is_zero(guard.arg(2), out->dtype()) || guard.result()->type != out->type || !is_any(live)) return;
+    if (!is_zero(guard.arg(2), out->dtype()) || guard.result()->type != out->type || !any_behind(live)) return;
+    if (guards_scores_only(*live)) return replace(guard, out);
     // Zero times NaN, of a row of minus infinity, would be NaN.
     const Node* softmax = softmax_behind(out);
     if (!softmax) return;
@@ -353,10 +354,24 @@ class Masker {
     replace(guard, b.call("aten.mul.Tensor", {out, b.cast(live, out->dtype())}));
   }
 
-  static bool is_any(const Value* value) {
+  static const Node* any_behind(const Value* value) {
     for (int i = 0; i < kMaxDepth && value->producer && is_mover(*value->producer); ++i)
       value = moved(*value->producer);
-    return value->producer && value->producer->is("aten.any.dims");
+    return value->producer && value->producer->is("aten.any.dims") ? value->producer : nullptr;
+  }
+
+  // Does any(..) ask for elements above minus infinity where there are products of matrices and finite masks only?
+  static bool guards_scores_only(const Value& live) {
+    const Node* above = moved(*any_behind(&live))->producer;
+    if (!above || !above->is("aten.ne.Scalar")) return false;
+    Value* mask = moved(*above);
+    if (mask->rank() == 0 || !is_floating(mask->dtype()) || !is_minus_infinity(above->arg(1), mask->dtype()))
+      return false;
+    if (std::any_of(mask->sizes().begin(), mask->sizes().end(), [](const Sym& size) { return size.is(0); }))
+      return false;
+    MaskKinds kinds;
+    look_at_masks(mask, 0, kinds);
+    return !kinds.infinite && !kinds.unknown && !kinds.nested;
   }
 
   static const Node* softmax_behind(const Value* value) {

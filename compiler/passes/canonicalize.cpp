@@ -44,10 +44,21 @@ Value* erase_view(Builder&, Node& node) {
   return x;
 }
 
-Value* erase_cat(Builder&, Node& node) {
+// Parts without elements add nothing.
+Value* erase_cat(Builder& b, Node& node) {
   if (!node.is("aten.cat.default")) return nullptr;
   const Values operands = node.tensors("tensors");
-  return operands.size() == 1 ? operands[0] : nullptr;
+  Values parts;
+  for (Value* part : operands) {
+    const bool empty =
+        std::any_of(part->sizes().begin(), part->sizes().end(), [](const Sym& size) { return size.is(0); });
+    if (!empty) parts.push_back(part);
+  }
+  if (parts.size() == 1 && parts[0]->type == node.result()->type) return parts[0];
+  const bool same_dtype = std::all_of(parts.begin(), parts.end(),
+                                      [&](const Value* part) { return part->dtype() == node.result()->dtype(); });
+  if (parts.empty() || parts.size() == operands.size() || !same_dtype) return nullptr;
+  return b.call("aten.cat", {parts, node.arg("dim")});
 }
 
 // x * 1, x / 1, x + -0.0, x - 0.0; x + 0.0 would turn -0.0 into 0.0. For integers x + 0 as well.
