@@ -34,11 +34,19 @@ bool dispatch_integral(DType dtype, F&& fn) {
   }
 }
 
+/// An element of a bool tensor, whose byte may be any other than 0 for true.
+struct BoolElement {
+  uint8_t byte = 0;
+  BoolElement() = default;
+  BoolElement(bool value) : byte(value ? 1 : 0) {}
+  operator bool() const { return byte != 0; }
+};
+
 /// Floating, integral and bool.
 template <typename F>
 bool dispatch_real(DType dtype, F&& fn) {
   if (dtype == DType::boolean) {
-    fn(bool{});
+    fn(BoolElement{});
     return true;
   }
   return dispatch_floating(dtype, fn) || dispatch_integral(dtype, fn);

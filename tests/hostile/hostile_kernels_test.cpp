@@ -41,12 +41,13 @@ class Attack {
     if (compiled.ok()) pte_ = compiled->pte;
   }
 
-  // As it is, then with overlapping tensors, each number at each of its edges, several changes at once.
+  // As it is, then on other bytes, with overlapping tensors, each number at each of its edges, several changes at once.
   void run(size_t combinations) const {
     if (pte_.empty()) return;
     ++shared_->compiled;
     (void)fuzz::run_program({pte_.data(), pte_.size()}, nullptr, span());
     run_changed([](auto&) {});
+    run_on_garbage();
     for (const size_t step : {1, 4, 8, 24}) run_changed([&](auto& plan) { fuzz::overlap_tensors(plan, step); });
     const EditableProgram first = opened();
     const size_t places = fuzz::number_places(*first.tables->execution_plan[0]).size();
@@ -75,6 +76,20 @@ class Attack {
     const std::vector<uint8_t> file = fuzz::write_program(program);
     ++shared_->executed;
     shared_->succeeded += fuzz::run_program({file.data(), file.size()}, nullptr, span());
+  }
+
+  // Bools that are neither 0 nor 1, numbers of all magnitudes.
+  void run_on_garbage() const {
+    fuzz::Random random(pte_.size());
+    std::vector<std::vector<uint8_t>> bytes;
+    std::vector<Span<const uint8_t>> spans;
+    for (const Span<const uint8_t>& input : inputs_) {
+      std::vector<uint8_t>& garbage = bytes.emplace_back(input.size());
+      for (uint8_t& byte : garbage) byte = static_cast<uint8_t>(random.below(256));
+    }
+    for (const auto& garbage : bytes) spans.push_back({garbage.data(), garbage.size()});
+    ++shared_->executed;
+    shared_->succeeded += fuzz::run_program({pte_.data(), pte_.size()}, nullptr, {spans.data(), spans.size()});
   }
 
   Shared* shared_;

@@ -9,7 +9,7 @@ namespace kernels {
 // Integers wrap, bools are or-ed, 16-bit floats round after each step.
 template <typename T>
 T add_elements(T a, T b) {
-  if constexpr (std::is_same<T, bool>::value) {
+  if constexpr (std::is_same<T, BoolElement>::value) {
     return a || b;
   } else if constexpr (std::is_integral<T>::value) {
     return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
@@ -21,7 +21,7 @@ T add_elements(T a, T b) {
 }
 template <typename T>
 T multiply_elements(T a, T b) {
-  if constexpr (std::is_same<T, bool>::value) {
+  if constexpr (std::is_same<T, BoolElement>::value) {
     return a && b;
   } else if constexpr (std::is_integral<T>::value) {
     return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));

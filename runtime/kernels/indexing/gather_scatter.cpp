@@ -119,7 +119,7 @@ T combine(Reduction reduction, T a, T b) {
 /// sum / count; integers round down.
 template <typename T>
 T divide(T sum, int64_t count) {
-  if constexpr (std::is_same<T, bool>::value) {
+  if constexpr (std::is_same<T, BoolElement>::value) {
     return sum;
   } else if constexpr (std::is_integral<T>::value) {
     if (static_cast<T>(-1) > T(0)) return static_cast<T>(static_cast<uint64_t>(sum) / static_cast<uint64_t>(count));

@@ -33,6 +33,22 @@ TEST(HostileIndices, AreRefused) {
   }
 }
 
+TEST(HostileBools, AnyByteButZeroIsTrue) {
+  TestTensor x = make(DType::boolean, {3}, {0, 0, 0}), more = make(DType::boolean, {2}, {0, 0});
+  TestTensor index = make_ints(DType::i64, {2}, {0, 2}), out = make_out(DType::boolean, {3});
+  x.tensor.as<uint8_t>()[1] = 8;
+  more.tensor.as<uint8_t>()[1] = 0x42;
+  const auto expect = [&] {
+    EXPECT_EQ(out.tensor.as<uint8_t>()[0], 0);
+    EXPECT_NE(out.tensor.as<uint8_t>()[1], 0);
+    EXPECT_EQ(out.tensor.as<uint8_t>()[2], 1);
+  };
+  ASSERT_EQ(call("aten::index_add.out", {x, 0, index, more, 1, out}), Error::Ok);
+  expect();
+  ASSERT_EQ(call("aten::scatter_add.out", {x, 0, index, more, out}), Error::Ok);
+  expect();
+}
+
 TEST(HostileDims, AreRefused) {
   TestTensor x = make(DType::f32, {3, 2}, {0}), out = make_out(DType::f32, {3, 2}),
              index = make(DType::i64, {3, 2}, {0});
