@@ -7,6 +7,7 @@ A process of its own, so that the one which starts what is measured stays small:
 
 import ast
 import json
+import math
 import sys
 import zipfile
 from array import array
@@ -43,13 +44,12 @@ def difference(found_path, wanted_path):
     for name, (sizes, values) in wanted.items():
         if name not in found or found[name][0] != sizes:
             return {"wrong": f"{name} is {found[name][0] if name in found else 'missing'}, not {sizes}"}
-        gaps = list(map(abs, map(sub, found[name][1], values)))
-        scale, squares = max(map(abs, values)), sum(x * x for x in values)
-        gap_squares = sum(x * x for x in gaps)
-        if gap_squares != gap_squares or gap_squares == float("inf"):
+        distance, length = math.dist(found[name][1], values), math.hypot(*values)
+        if not math.isfinite(distance):
             return {"wrong": f"{name} is not finite"}
-        largest = max(largest, max(gaps) / scale if scale else float(max(gaps) > 0))
-        overall = max(overall, (gap_squares / squares) ** 0.5 if squares else float(gap_squares > 0))
+        gap, scale = max(map(abs, map(sub, found[name][1], values))), max(map(abs, values))
+        largest = max(largest, gap / scale if scale else float(gap > 0))
+        overall = max(overall, distance / length if length else float(distance > 0))
     return {"largest": largest, "overall": overall}
 
 

@@ -10,6 +10,11 @@ from common import ROOT, TIMEOUT_S, execute
 WARMUP = 2
 
 
+def last_line(text, code):
+    lines = text.strip().splitlines()
+    return f"does not run ({lines[-1][:200] if lines else 'no message'}; exit code {code})"
+
+
 class Native:
     """A .pte on a runtime. Each turn loads it anew, so that loading and memory are measured as often."""
 
@@ -18,9 +23,11 @@ class Native:
         self.threads = ["--threads", str(threads)]
 
     def start(self):
-        """Runs once and leaves the outputs behind. False if a peer cannot."""
-        command = [self.runner, "run"] if self.is_wick else [self.runner]
-        return execute(command + [self.program, "-i", self.inputs, "-o", self.output] + self.threads, peer=not self.is_wick) is not None
+        """Runs once and leaves the outputs behind. What went wrong, or None."""
+        command = ["timeout", TIMEOUT_S, self.runner] + (["run"] if self.is_wick else [])
+        done = subprocess.run(command + [self.program, "-i", self.inputs, "-o", self.output] + self.threads, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True, errors="replace")
+        return None if done.returncode == 0 else last_line(done.stderr, done.returncode)
 
     def turn(self, runs):
         """Times of that many runs: min_ms, median_ms, ready_ms (load and first run less a later one), peak_bytes. None if a peer fails."""
@@ -49,10 +56,14 @@ class Served:
         self.process, self.facts = None, None
 
     def start(self):
-        self.errors = tempfile.TemporaryFile()
+        self.errors = tempfile.TemporaryFile("w+", errors="replace")
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         self.facts = self.answer()
-        return self.facts is not None
+        if self.facts is not None:
+            return None
+        self.process.wait()
+        self.errors.seek(0)
+        return last_line(self.errors.read(), self.process.returncode)
 
     def answer(self):
         line = self.process.stdout.readline()

@@ -85,16 +85,15 @@ def measure(bench, name, facts, folder, threads):
     try:
         sound = {}
         for key, runner in everyone.items():
-            if not runner.start():
-                row["failed"][key] = "does not run"
+            row["failed"][key] = runner.start()
+            if row["failed"][key]:
                 continue
-            row["errors"][key], wrong = judge(bench, key, os.path.join(folder, name), facts["kind"])
-            if wrong:
-                row["failed"][key] = wrong
-            else:
+            row["errors"][key], row["failed"][key] = judge(bench, key, os.path.join(folder, name), facts["kind"])
+            if not row["failed"][key]:
                 sound[key] = runner
             if isinstance(runner, Served):
                 row["versions"][key] = runner.facts["version"]
+        row["failed"] = {key: wrong for key, wrong in row["failed"].items() if wrong}
         if STOCK in sound and OURS in sound:
             row["from_stock"] = difference(bench.path(OURS + ".npz"), bench.path(STOCK + ".npz")).get("largest")
         turns = interleave(bench, sound)
