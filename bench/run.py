@@ -35,7 +35,7 @@ def parse_options():
     parser.add_argument("--pairs", type=int, default=3, help="times that ours and the peer take turns (default 3)")
     parser.add_argument("--runs", type=int, default=5, help="executions on the clock each time (default 5)")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each in the table delegates (default 5)")
-    parser.add_argument("--turn-ms", type=float, default=300, help="about how long such a turn is on the clock (default 300)")
+    parser.add_argument("--turn-ms", type=float, default=200, help="about how long such a turn is on the clock (default 200)")
     parser.add_argument("--gate", action="store_true", help="exit code 6 if an aim is missed")
     options = parser.parse_args()
     options.tables = options.tables.split(",") if options.tables else [t for t in TABLES if options.prepared or t not in PREPARED]
