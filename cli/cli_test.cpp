@@ -431,7 +431,7 @@ TEST_F(Cli, BenchReportsTheContractedFields) {
   compile("digits/digits.pt2", "digits.pte");
   const Outcome outcome = wick("bench " + path("digits.pte") + " --warmup 1 --runs 3 --threads 1 --json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  for (const char* field : {"median_ms", "min_ms", "p90_ms", "load_ms", "peak_bytes", "\"threads\":1"}) {
+  for (const char* field : {"median_ms", "min_ms", "p90_ms", "load_ms", "first_ms", "peak_bytes", "\"threads\":1"}) {
     EXPECT_NE(outcome.out.find(field), std::string::npos) << field;
   }
 }
