@@ -17,7 +17,6 @@ namespace wick::cli {
 namespace {
 
 using compiler::Result;
-using compiler::Status;
 using Clock = std::chrono::steady_clock;
 
 struct BenchFlags : CallOptions {

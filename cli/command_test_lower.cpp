@@ -16,7 +16,6 @@ using compiler::Diag;
 using compiler::Result;
 using compiler::Status;
 using testing::Pipeline;
-using testing::Stage;
 
 struct TestFlags {
   std::string model, backends = "xnnpack", stage = "partition", dump;

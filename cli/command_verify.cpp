@@ -21,7 +21,6 @@ using compiler::Code;
 using compiler::Diag;
 using compiler::FileMap;
 using compiler::Result;
-using compiler::Status;
 
 /// What was found right: kind, and facts in words.
 struct Facts {

@@ -18,7 +18,6 @@ namespace {
 
 using compiler::JsonWriter;
 using compiler::printable;
-using compiler::Result;
 using compiler::Status;
 namespace pt2 = compiler::pt2;
 

@@ -35,7 +35,8 @@ void for_each_output(const MethodMeta& method, const std::vector<DelegateFacts>&
     const EValue& value = *instruction.args[instruction.args.size() - outputs.size() + i];
     if (value.tag != Tag::tensor || (!value.tensor->data && value.tensor->numel != 0)) continue;
     NamedArray array = to_array(*value.tensor);
-    fn({file_of(outputs[i].source), outputs[i].module, array_text(array.dtype, array.sizes), ""}, std::move(array));
+    const NodeKey key = {file_of(outputs[i].source), outputs[i].module, array_text(array.dtype, array.sizes), ""};
+    fn(key, std::move(array));
   }
 }
 
@@ -47,8 +48,9 @@ void for_each_result(const MethodMeta& method, const InstructionInfo& instructio
   const auto visit = [&](const Tensor* tensor) {
     if (!tensor || (!tensor->data && tensor->numel != 0)) return;
     NamedArray array = to_array(*tensor);
-    fn({where.source, where.module, array_text(array.dtype, array.sizes), operator_text(instruction.op)},
-       std::move(array));
+    const NodeKey key = {where.source, where.module, array_text(array.dtype, array.sizes),
+                         operator_text(instruction.op)};
+    fn(key, std::move(array));
   };
   const EValue& slot = *instruction.args[instruction.args.size() - 1];
   if (slot.tag == Tag::tensor) visit(slot.tensor);

@@ -16,7 +16,6 @@ using compiler::Result;
 using compiler::Status;
 using compiler::Sym;
 using compiler::Type;
-using compiler::TypeKind;
 
 Diag corrupt(std::string_view what) {
   return Diag(Code::corrupt_file, fmt::format("the program's metadata is damaged: {}", what));

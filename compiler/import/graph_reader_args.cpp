@@ -246,7 +246,7 @@ bool GraphReader::read_scalar_node(const pt2::Node& node) {
     if (numbers.back().is<Sym>()) integers.push_back(numbers.back().as<Sym>());
   }
   if (integers.size() == numbers.size()) {
-    if (auto value = integer_operator(function, integers)) return done({nullptr, *value, nullptr});
+    if (auto value = integer_operator(function, integers)) return done({nullptr, value, nullptr});
   }
   // Arithmetic on numbers that only exist at run time: the runtime's scalar operators.
   const std::string prim = fmt::format("executorch_prim.{}.Scalar", function);

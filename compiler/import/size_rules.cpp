@@ -90,7 +90,7 @@ class RuleReader {
   }
 
   Ratio comparison() {
-    const Ratio left = sum();
+    Ratio left = sum();
     if (accept("==")) return comparison_of(SymOp::eq, left, sum());
     if (accept("!=")) return comparison_of(SymOp::ne, left, sum());
     if (accept("<=")) return comparison_of(SymOp::le, left, sum());

@@ -71,29 +71,29 @@ class CaseReader {
   CaseArgument argument(const std::vector<CaseArgument>& before) {
     CaseArgument out;
     const size_t begin = at_;
-    const ArgSpec* spec = nullptr;
+    const std::vector<ArgSpec>& specs = def_.parsed->args;
+    size_t index = before.size();
     if (!take('[')) {
       const std::string_view name = word();
       out.by_name = take('=');
       if (out.by_name) {
-        const int index = def_.parsed->find(name);
-        if (index < 0) wrong(fmt::format("there is no argument '{}'", name));
-        spec = &def_.parsed->args[static_cast<size_t>(index)];
+        const int found = def_.parsed->find(name);
+        if (found < 0) wrong(fmt::format("there is no argument '{}'", name));
+        index = static_cast<size_t>(found);
       }
     }
     if (!out.by_name) {
       at_ = begin;
-      if (before.size() >= def_.parsed->args.size()) wrong("there are too many arguments");
+      if (index >= specs.size()) wrong("there are too many arguments");
       if (!before.empty() && before.back().by_name) wrong("an argument by position follows one by name");
-      spec = &def_.parsed->args[before.size()];
-      if (spec->keyword_only) wrong(fmt::format("'{}' is passed by name", spec->name));
+      if (specs[index].keyword_only) wrong(fmt::format("'{}' is passed by name", specs[index].name));
     }
-    out.name = spec->name;
+    out.name = specs[index].name;
     for (const CaseArgument& other : before) {
       if (other.name == out.name) wrong(fmt::format("'{}' is given twice", out.name));
     }
     out.value = value();
-    if (const char* wanted = misfit(out.value, *spec)) wrong(fmt::format("'{}' wants {}", spec->name, wanted));
+    if (const char* wanted = misfit(out.value, *spec)) wrong(fmt::format("'{}' wants {}", specs[index].name, wanted));
     return out;
   }
 

@@ -59,7 +59,7 @@ std::string element_text(DType dtype, const uint8_t* p) {
 std::string data_text(const Value& value) {
   const auto sizes = static_sizes(value.sizes());
   const size_t item = dtype_size_bytes(value.dtype());
-  if (!sizes || value.data.bytes.size() == 0 || item == 0 || value.data.bytes.size() / item > kMaxShownElements)
+  if (!sizes || value.data.bytes.empty() || item == 0 || value.data.bytes.size() / item > kMaxShownElements)
     return "...";
   if (element_text(value.dtype(), value.data.bytes.data()).empty()) return "...";
   std::string out = "[";
