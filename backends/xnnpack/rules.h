@@ -12,8 +12,8 @@ struct RuleFamily {
   const OpRule* rows;
   size_t count;
 };
-extern const RuleFamily kLinearRules, kMovementRules, kNormalizationRules, kPointwiseRules, kQuantizedRules,
-    kWindowRules;
+extern const RuleFamily kCurveRules, kLinearRules, kMovementRules, kNormalizationRules, kPointwiseRules,
+    kQuantizedRules, kReductionRules, kWindowRules;
 
 /// For nodes whose readers do their work.
 void lower_nothing(Lowering& lowering, const compiler::Node& node);
@@ -41,6 +41,8 @@ void lower_in_fp32(Lowering& lowering, const compiler::Node& node, uint32_t x, c
   const uint32_t wide = lowering.as_type(x, DataType::fp32);
   lowering.set_result(node, lowering.as_type(body(wide), type));
 }
+/// `x` within a range.
+uint32_t clamped(Lowering& lowering, uint32_t x, Range range);
 /// [dims of the result]: as the payload holds them in `order`.
 Dims result_dims(const compiler::Node& node);
 

@@ -151,7 +151,7 @@ void lower_slice_scatter(Lowering& l, const Node& node) {
 
 // --- others ---
 
-void lower_alias(Lowering& l, const Node& node) { l.set_result(node, l.operand(node, 0)); }
+void lower_view(Lowering& l, const Node& node) { l.set_result(node, l.as_result(node, l.operand(node, 0))); }
 
 Verdict known_view(const Node& node, const TargetOptions&) {
   if (product(dims_of(*node.operands()[0])) == product(result_dims(node))) return Verdict::yes();
@@ -315,7 +315,7 @@ constexpr OpRule kRows[] = {
     {"aten.select.int", known_index, select_layout, lower_select, Unknown::one},
     {"aten.slice.Tensor", known_slice, any_order, lower_slice, Unknown::any},
     {"aten.slice_scatter.default", known_scatter, any_order, lower_slice_scatter},
-    {"aten.view.default", known_view, view_layout, lower_alias, Unknown::one},
+    {"aten.view.default", known_view, view_layout, lower_view, Unknown::one},
 };
 
 }  // namespace

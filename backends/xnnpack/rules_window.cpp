@@ -194,7 +194,7 @@ void lower_nearest(Lowering& l, const Node& node) {
   const int64_t rows = out[2].value() / in[2].value(), columns = out[3].value() / in[3].value();
   const uint32_t x = l.reshape(l.operand(node, 0), {in[0] * in[2], 1, in[3], 1, in[1]});
   const std::vector<float> ones(static_cast<size_t>(rows * columns), 1.0f);
-  l.set_result(node, l.binary(NodeType::multiply, x, l.constant(ones, {rows, 1, columns, 1})));
+  l.set_result(node, l.as_result(node, l.binary(NodeType::multiply, x, l.constant(ones, {rows, 1, columns, 1}))));
 }
 
 constexpr OpRule kRows[] = {

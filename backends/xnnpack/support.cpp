@@ -20,8 +20,8 @@ constexpr int64_t kMaxElements = int64_t{1} << 31;
 
 std::vector<const OpRule*> gather_rules() {
   std::vector<const OpRule*> rules;
-  for (const RuleFamily* family :
-       {&kLinearRules, &kMovementRules, &kNormalizationRules, &kPointwiseRules, &kQuantizedRules, &kWindowRules}) {
+  for (const RuleFamily* family : {&kCurveRules, &kLinearRules, &kMovementRules, &kNormalizationRules, &kPointwiseRules,
+                                   &kQuantizedRules, &kReductionRules, &kWindowRules}) {
     for (size_t i = 0; i < family->count; ++i) rules.push_back(&family->rows[i]);
   }
   std::sort(rules.begin(), rules.end(),
@@ -81,7 +81,8 @@ std::string refuse_any(const Node& node, Unknown unknown) {
 }
 
 bool is_pointwise(const OpRule* rule) {
-  return rule >= kPointwiseRules.rows && rule < kPointwiseRules.rows + kPointwiseRules.count;
+  const auto among = [&](const RuleFamily& family) { return rule >= family.rows && rule < family.rows + family.count; };
+  return among(kPointwiseRules) || among(kCurveRules);
 }
 
 constexpr char kUnproven[] = "sizes that are only known to agree at run time";
