@@ -22,6 +22,8 @@ constexpr char kLogSumExp[] = "infinity becomes NaN";
 constexpr char kStep[] = "infinity may become NaN, or NaN a number";
 constexpr char kLargeAngle[] = "numbers beyond 1e6 come out otherwise with newer releases of the library";
 
+constexpr char kResize[] = "NaN and infinity reach pixels beside their own";
+
 struct Row {
   const char *op, *text;
 };
@@ -33,6 +35,7 @@ constexpr Row kRows[] = {
     {"aten.amax.default", kDropsNan},
     {"aten.amin.default", kDropsNan},
     {"aten.avg_pool2d.default", kProduct},
+    {"aten.avg_pool3d.default", kProduct},
     {"aten.bmm.default", kProduct},
     {"aten.clamp.Tensor", kDropsNan},
     {"aten.clamp.default", kDropsNan},
@@ -52,6 +55,7 @@ constexpr Row kRows[] = {
     {"aten.logsumexp.default", kLogSumExp},
     {"aten.max.dim", kDropsNan},
     {"aten.max_pool2d_with_indices.default", kDropsNan},
+    {"aten.max_pool3d_with_indices.default", kDropsNan},
     {"aten.maximum.default", kDropsNan},
     {"aten.mean.dim", kProduct},
     {"aten.min.dim", kDropsNan},
@@ -74,7 +78,8 @@ constexpr Row kRows[] = {
     {"aten.sum.dim_IntList", kProduct},
     {"aten.threshold.default", kStep},
     {"aten.trunc.default", kStep},
-    {"aten.upsample_bilinear2d.vec", "NaN and infinity reach pixels beside their own"},
+    {"aten.upsample_bilinear2d.vec", kResize},
+    {"aten.upsample_trilinear3d.vec", kResize},
     {"aten.var.correction", kProduct},
     {"quantized_decomposed.quantize_per_tensor.default", kQuantize},
     {"quantized_decomposed.quantize_per_tensor.tensor", kQuantize},

@@ -81,35 +81,12 @@ Verdict known_slice(const Node& node, const TargetOptions&) {
   return slice_of(node) ? Verdict::yes() : Verdict::no("a slice whose bounds are known only at run time");
 }
 
-uint32_t slice_dim(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t count) {
-  std::vector<uint32_t> offsets(l.dims(x).size(), 0);
-  Dims sizes = l.dims(x);
-  offsets[at] = static_cast<uint32_t>(start);
-  sizes[at] = count;
-  return l.slice(x, offsets, sizes);
-}
-
-// Every step-th element: rows of `step` elements, of which the first stays.
-uint32_t strided_slice(Lowering& l, uint32_t x, size_t at, const Slice& slice) {
-  const Dims dims = l.dims(x);
-  const Sym outer = product({dims.begin(), dims.begin() + static_cast<ptrdiff_t>(at)});
-  const Sym inner = product({dims.begin() + static_cast<ptrdiff_t>(at) + 1, dims.end()});
-  const int64_t span = slice.count * slice.step, missing = slice.start + span - dims[at].value();
-  uint32_t rows = l.reshape(x, {outer, dims[at], inner});
-  if (missing > 0) rows = l.pad(rows, {0, 0, 0}, {0, static_cast<uint32_t>(missing), 0}, 0);
-  rows = slice_dim(l, rows, 1, slice.start, span);
-  rows = slice_dim(l, l.reshape(rows, {outer, slice.count, slice.step, inner}), 2, 0, 1);
-  Dims result = dims;
-  result[at] = slice.count;
-  return l.reshape(rows, result);
-}
-
 void lower_slice(Lowering& l, const Node& node) {
   const Slice slice = *slice_of(node);
   const uint32_t x = l.operand(node, 0);
   const size_t at = position(l.order(node), slice.dim);
   if (slice.count == 0) return l.set_result(node, x);
-  l.set_result(node, slice.step == 1 ? slice_dim(l, x, at, slice.start, slice.count) : strided_slice(l, x, at, slice));
+  l.set_result(node, every_step(l, x, at, slice.start, slice.step, slice.count));
 }
 
 Verdict known_index(const Node& node, const TargetOptions&) {
@@ -321,5 +298,29 @@ constexpr OpRule kRows[] = {
 }  // namespace
 
 const RuleFamily kMovementRules = {kRows, std::size(kRows)};
+
+uint32_t slice_dim(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t count) {
+  std::vector<uint32_t> offsets(l.dims(x).size(), 0);
+  Dims sizes = l.dims(x);
+  offsets[at] = static_cast<uint32_t>(start);
+  sizes[at] = count;
+  return l.slice(x, offsets, sizes);
+}
+
+// Rows of `step` elements, of which the first stays.
+uint32_t every_step(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t step, int64_t count) {
+  if (step == 1) return slice_dim(l, x, at, start, count);
+  const Dims dims = l.dims(x);
+  const Sym outer = product({dims.begin(), dims.begin() + static_cast<ptrdiff_t>(at)});
+  const Sym inner = product({dims.begin() + static_cast<ptrdiff_t>(at) + 1, dims.end()});
+  const int64_t span = count * step, missing = start + span - dims[at].value();
+  uint32_t rows = l.reshape(x, {outer, dims[at], inner});
+  if (missing > 0) rows = l.pad(rows, {0, 0, 0}, {0, static_cast<uint32_t>(missing), 0}, 0);
+  rows = slice_dim(l, rows, 1, start, span);
+  rows = slice_dim(l, l.reshape(rows, {outer, count, step, inner}), 2, 0, 1);
+  Dims result = dims;
+  result[at] = count;
+  return l.reshape(rows, result);
+}
 
 }  // namespace wick::xnnpack

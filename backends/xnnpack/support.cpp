@@ -20,8 +20,9 @@ constexpr int64_t kMaxElements = int64_t{1} << 31;
 
 std::vector<const OpRule*> gather_rules() {
   std::vector<const OpRule*> rules;
-  for (const RuleFamily* family : {&kCurveRules, &kLinearRules, &kMovementRules, &kNormalizationRules, &kPointwiseRules,
-                                   &kQuantizedRules, &kReductionRules, &kWindowRules}) {
+  for (const RuleFamily* family :
+       {&kConvolutionRules, &kCurveRules, &kLinearRules, &kMovementRules, &kNormalizationRules, &kPointwiseRules,
+        &kQuantizedRules, &kReductionRules, &kWindowRules}) {
     for (size_t i = 0; i < family->count; ++i) rules.push_back(&family->rows[i]);
   }
   std::sort(rules.begin(), rules.end(),
