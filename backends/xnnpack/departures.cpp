@@ -52,6 +52,7 @@ constexpr Row kRows[] = {
     {"aten.log10.default", kLogarithm},
     {"aten.log2.default", kLogarithm},
     {"aten.log_sigmoid.default", kDropsNan},
+    {"aten.logaddexp.default", kLogSumExp},
     {"aten.logsumexp.default", kLogSumExp},
     {"aten.max.dim", kDropsNan},
     {"aten.max_pool2d_with_indices.default", kDropsNan},

@@ -1,4 +1,4 @@
-// Functions of one number: activations, powers, logarithms, roundings. Where the library has none, a few operators that
+// Functions of a number: activations, powers, logarithms, roundings. Where the library has none, a few operators that
 // make the same of every finite number, up to rounding.
 #include <fmt/format.h>
 
@@ -191,6 +191,15 @@ void lower_log_sigmoid(Lowering& l, const Node& node) {
                 [&](uint32_t x) { return difference(l, clamped(l, x, at_most(0)), soft_tail(l, x)); });
 }
 
+// max(a, b) + log(1 + e^-|a - b|)
+void lower_log_add_exp(Lowering& l, const Node& node) {
+  const DataType type = l.type();
+  const uint32_t a = l.operand(node, 0), b = l.operand(node, 1);
+  const uint32_t x = l.as_type(a, DataType::fp32), y = l.as_type(b, DataType::fp32);
+  const uint32_t out = sum(l, l.binary(NodeType::maximum, x, y), soft_tail(l, difference(l, x, y)));
+  l.set_result(node, type == DataType::fp16 ? l.as_type(out, type) : out);
+}
+
 Verdict known_elu(const Node& node, const TargetOptions&) {
   const auto alpha = number(node, "alpha"), scale = number(node, "scale"), input = number(node, "input_scale");
   if (!alpha || !scale || !input) return Verdict::no("a factor known only at run time");
@@ -310,6 +319,7 @@ constexpr OpRule kRows[] = {
     row("aten.log10.default", lower_log10),
     row("aten.log2.default", lower_log2),
     row("aten.log_sigmoid.default", lower_log_sigmoid),
+    row("aten.logaddexp.default", lower_log_add_exp),
     row("aten.mish.default", lower_mish),
     row("aten.pow.Tensor_Scalar", lower_power, simple_power),
     row("aten.round.default", lower_round),

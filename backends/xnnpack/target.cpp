@@ -55,7 +55,7 @@ const compiler::Target kTarget = {
     worthwhile,
     lower,
     {"recognize_norms", "additive_masks", "split_linears", "fold_scale", "fold_norm_affine", "center_residual",
-     "quantize_by_rows", "narrow_early"},
+     "arithmetic_selects", "quantize_by_rows", "narrow_early"},
     prepares_constant,
 };
 

@@ -65,6 +65,8 @@ constexpr Pass kPasses[] = {
      "before center_residual, which would leave shifts of norms as additions"},
     {"center_residual", run_releasing<center_residual>, Phase::target,
      "after the folds: they change the weights of the same linears, and shifts are gone"},
+    {"arithmetic_selects", run_simple<arithmetic_selects>, Phase::target,
+     "after additive_masks, which knows more of masks, and fold_scale, which would put a step's factor into weights"},
     {"quantize_by_rows", run_simple<quantize_by_rows>, Phase::target,
      "before narrow_early: what is quantized row by row can be cut to the rows that are read"},
     {"narrow_early", run_simple<narrow_early>, Phase::target,

@@ -201,6 +201,7 @@ constexpr Edge kEdges[] = {
     {"aten.log10.default", kIn, "%x: f32[2]", "%y = aten.log10(%x)"},
     {"aten.log2.default", kIn, "%x: f32[2]", "%y = aten.log2(%x)"},
     {"aten.log_sigmoid.default", kIn, "%x: f16[2]", "%y = aten.log_sigmoid(%x)"},
+    {"aten.logaddexp.default", kIn, "%x: f16[2], %z: f16[3, 1]", "%y = aten.logaddexp(%x, %z)"},
     {"aten.maximum.default", kIn, "%x: f32[2], %z: f32[3, 1]", "%y = aten.maximum(%x, %z)"},
     {"aten.maximum.default", "dtype", "%x: i32[2], %z: i32[2]", "%y = aten.maximum(%x, %z)"},
     {"aten.minimum.default", kIn, "%x: f32[2], %z: f32[2]", "%y = aten.minimum(%x, %z)"},
