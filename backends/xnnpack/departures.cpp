@@ -43,6 +43,7 @@ constexpr Row kRows[] = {
     {"aten.cos.default", kLargeAngle},
     {"aten.exp.default", kExponential},
     {"aten.expm1.default", kExponential},
+    {"aten.glu.default", kSigmoid},
     {"aten.hardshrink.default", kStep},
     {"aten.hardsigmoid.default", kDropsNan},
     {"aten.hardswish.default", "finite where eager overflows"},

@@ -1,4 +1,6 @@
 // Linear layers and matrix products.
+#include <cmath>
+
 #include "backends/xnnpack/quantized.h"
 #include "backends/xnnpack/rules.h"
 
@@ -11,17 +13,7 @@ using compiler::Verdict;
 
 namespace {
 
-// --- linear ---
-
-LayoutRule features_innermost(const Node& node) { return innermost(node.result()->rank() - 1); }
-
-void lower_linear(Lowering& l, const Node& node) {
-  const Value* weight = node.tensor("weight");
-  const uint32_t filter = l.operand(weight, plain_order(2));
-  const uint32_t bias = bias_of(l, node.optional_tensor("bias"), l.type());
-  l.set_result(node,
-               l.fully_connected(l.rows_along(node, node.result()->rank() - 1), filter, bias, 0, l.range_of(node)));
-}
+// --- matrices ---
 
 LayoutRule matmul_layout(const Node& node) {
   LayoutRule rule;
@@ -49,6 +41,59 @@ bool lies_swapped(const Lowering& l, const Value* value) {
   if (value->is_constant()) return false;
   const Order& order = l.order_of(value);
   return !same_bytes(dims, order, plain_order(dims.size())) && same_bytes(dims, order, swapped_order(dims.size()));
+}
+
+// --- linear ---
+
+LayoutRule features_innermost(const Node& node) { return innermost(node.result()->rank() - 1); }
+
+bool is_weight(const Value& value) {
+  return value.is_constant() || (value.producer && quantized_constant(*value.producer));
+}
+
+// A matrix that is computed at run time makes it a product over a batch of one.
+Verdict known_matrices(const Node& node, const Value* weight) {
+  if (weight->rank() != 2) return Verdict::no("a weight with other than two dimensions");
+  size_t unknown = 0;
+  for (const Value* operand : node.operands()) unknown += num_symbolic(dims_of(*operand));
+  return unknown == 0 ? Verdict::yes() : Verdict::no("a weight that is computed at run time, and unknown sizes");
+}
+
+Verdict plain_linear(const Node& node, const TargetOptions&) {
+  if (node.operands()[0]->rank() < 1) return Verdict::no("an input without dimensions");
+  const Value* weight = node.tensor("weight");
+  return is_weight(*weight) ? Verdict::yes() : known_matrices(node, weight);
+}
+
+// a [m, k] x b [k, n], or b [n, k] if swapped
+uint32_t matrix_product(Lowering& l, uint32_t a, uint32_t b, bool swapped) {
+  const auto batched = [&](uint32_t x) { return l.reshape(x, {1, l.dims(x)[0], l.dims(x)[1]}); };
+  const uint32_t out = product_of(l, batched(a), batched(b), swapped);
+  return l.reshape(out, {l.dims(out)[1], l.dims(out)[2]});
+}
+
+uint32_t times(Lowering& l, uint32_t x, double number) {
+  return number == 1 ? x : l.binary(NodeType::multiply, x, l.scalar(number));
+}
+
+// x + bias, or x, within the range
+uint32_t with_bias(Lowering& l, uint32_t x, uint32_t bias, Range range) {
+  if (bias != kNoValue) return l.binary(NodeType::add, x, bias, range);
+  return range.min < range.max && (std::isfinite(range.min) || std::isfinite(range.max)) ? clamped(l, x, range) : x;
+}
+
+void lower_linear(Lowering& l, const Node& node) {
+  const Value *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
+  const uint32_t x = l.rows_along(node, node.result()->rank() - 1), filter = l.operand(weight, plain_order(2));
+  const bool packed = is_weight(*weight);
+  if (packed && (!bias || bias->is_constant()))
+    return l.set_result(node, l.fully_connected(x, filter, bias_of(l, bias, l.type()), 0, l.range_of(node)));
+  const Dims dims = l.dims(x);
+  const Dims rows{product({dims.begin(), dims.end() - 1}), dims.back()};
+  const uint32_t out =
+      packed ? l.fully_connected(x, filter, kNoValue) : matrix_product(l, l.reshape(x, rows), filter, true);
+  const uint32_t summand = bias ? l.operand(bias, plain_order(bias->rank())) : kNoValue;
+  l.set_result(node, l.as_result(node, with_bias(l, out, summand, l.range_of(node))));
 }
 
 // [.., m, k] x [.., k, n]
@@ -80,26 +125,31 @@ void lower_mm(Lowering& l, const Node& node) {
 }
 
 Verdict plain_addmm(const Node& node, const TargetOptions&) {
-  const auto beta = number(node, "beta"), alpha = number(node, "alpha");
-  if (!beta || !alpha || *beta != 1 || *alpha != 1) return Verdict::no("alpha or beta other than 1");
-  if (!node.tensor("mat2")->is_constant()) return Verdict::no("a second matrix that is computed at run time");
-  return Verdict::yes();
+  if (!number(node, "beta") || !number(node, "alpha")) return Verdict::no("alpha or beta known only at run time");
+  const Value* right = node.tensor("mat2");
+  return right->is_constant() ? Verdict::yes() : known_matrices(node, right);
 }
 
+// beta self + alpha mat1 mat2
 void lower_addmm(Lowering& l, const Node& node) {
   const Value *bias = node.tensor("self"), *right = node.tensor("mat2");
+  const double beta = *number(node, "beta"), alpha = *number(node, "alpha");
   const uint32_t a = l.operand(node.tensor("mat1"), plain_order(2)), b = l.operand(right, plain_order(2));
   const Dims columns{result_dims(node)[1]};
-  if (bias->is_constant() && dims_of(*bias) == columns)
+  const bool plain = beta == 1 && alpha == 1 && right->is_constant();
+  if (plain && bias->is_constant() && dims_of(*bias) == columns)
     return l.set_result(node, l.fully_connected(a, b, bias_of(l, bias, l.type()), kTransposeWeights, l.range_of(node)));
-  const uint32_t product = l.fully_connected(a, b, kNoValue, kTransposeWeights);
-  l.set_result(node, l.binary(NodeType::add, product, l.operand(bias, plain_order(2)), l.range_of(node)));
+  const uint32_t product =
+      right->is_constant() ? l.fully_connected(a, b, kNoValue, kTransposeWeights) : matrix_product(l, a, b, false);
+  // Without beta eager does not look at the summand.
+  const uint32_t summand = beta == 0 ? kNoValue : times(l, l.operand(bias, plain_order(2)), beta);
+  l.set_result(node, with_bias(l, times(l, product, alpha), summand, l.range_of(node)));
 }
 
 constexpr OpRule kRows[] = {
     {"aten.addmm.default", plain_addmm, plain_layout, lower_addmm, Unknown::any, true},
     {"aten.bmm.default", known_columns, matmul_layout, lower_bmm, Unknown::any},
-    {"aten.linear.default", constant_weights, features_innermost, lower_linear, Unknown::any, true},
+    {"aten.linear.default", plain_linear, features_innermost, lower_linear, Unknown::any, true},
     {"aten.matmul.default", same_rank_batches, matmul_layout, lower_bmm, Unknown::any},
     {"aten.mm.default", known_columns, matmul_layout, lower_mm, Unknown::one},
 };
@@ -107,14 +157,6 @@ constexpr OpRule kRows[] = {
 }  // namespace
 
 const RuleFamily kLinearRules = {kRows, std::size(kRows)};
-
-namespace {
-
-bool is_weight(const Value& value) {
-  return value.is_constant() || (value.producer && quantized_constant(*value.producer));
-}
-
-}  // namespace
 
 Verdict constant_weights(const Node& node, const TargetOptions&) {
   if (node.operands()[0]->rank() < 1) return Verdict::no("an input without dimensions");

@@ -141,6 +141,21 @@ void lower_permute(Lowering& l, const Node& node) {
   l.set_result(node, l.operand(from, l.order_of(from)));
 }
 
+Verdict known_halves(const Node& node, const TargetOptions&) {
+  const bool known = dims_of(*node.operands()[0])[dim_of(node)].is_const();
+  return known ? Verdict::yes() : Verdict::no("halves whose size is known only at run time");
+}
+
+// The first half times the sigmoid of the second.
+void lower_glu(Lowering& l, const Node& node) {
+  const size_t dim = dim_of(node), at = position(l.order(node), dim);
+  const int64_t half = result_dims(node)[dim].value();
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    const uint32_t gate = l.unary(NodeType::sigmoid, slice_dim(l, x, at, half, half));
+    return l.binary(NodeType::multiply, slice_dim(l, x, at, 0, half), gate);
+  });
+}
+
 Verdict known_growth(const Node& node, const TargetOptions&) {
   const Dims from = dims_of(*node.operands()[0]), to = result_dims(node);
   for (size_t i = 0; i < to.size(); ++i) {
@@ -168,11 +183,6 @@ void lower_expand(Lowering& l, const Node& node) {
   if (count == 1) return l.set_result(node, x);
   const std::vector<float> elements(static_cast<size_t>(count), 1.0f);
   l.set_result(node, l.binary(NodeType::multiply, x, l.constant(elements, ones)));
-}
-
-Verdict known_repeats(const Node& node, const TargetOptions&) {
-  if (result_dims(node).size() != node.operands()[0]->rank()) return Verdict::no("repeats that add dimensions");
-  return Verdict::yes();
 }
 
 void lower_repeat(Lowering& l, const Node& node) {
@@ -261,33 +271,44 @@ Verdict known_roll(const Node& node, const TargetOptions&) {
   return Verdict::yes();
 }
 
+// Sizes of images: those before the last three as one, channels, height, width.
+Dims image_dims(const Dims& dims) {
+  const auto channels = dims.end() - 3;
+  return {product({dims.begin(), channels}), channels[0], channels[1], channels[2]};
+}
+
 // [n, c r r, h, w] -> [n, c, h r, w r], channels innermost all along.
 void lower_pixel_shuffle(Lowering& l, const Node& node) {
-  const Dims from = dims_of(*node.operands()[0]);
-  const Sym r = node.integer("upscale_factor"), n = from[0], c = result_dims(node)[1], h = from[2], w = from[3];
-  const uint32_t split = l.reshape(l.operand(node, 0), {n * h, w, c, r, r});
-  l.set_result(node, l.reshape(l.transpose(split, {0, 3, 1, 4, 2}), {n, h * r, w * r, c}));
+  const Dims from = image_dims(dims_of(*node.operands()[0]));
+  const Sym r = node.integer("upscale_factor"), c = image_dims(result_dims(node))[1];
+  const uint32_t split = l.reshape(l.operand(node, 0), {from[0] * from[2], from[3], c, r, r});
+  l.set_result(node, l.as_result(node, l.transpose(split, {0, 3, 1, 4, 2})));
 }
 // [n, c, h r, w r] -> [n, c r r, h, w]
 void lower_pixel_unshuffle(Lowering& l, const Node& node) {
-  const Dims to = result_dims(node);
-  const Sym r = node.integer("downscale_factor"), n = to[0], c = dims_of(*node.operands()[0])[1], h = to[2], w = to[3];
-  const uint32_t split = l.reshape(l.operand(node, 0), {n * h, r, w, r, c});
-  l.set_result(node, l.reshape(l.transpose(split, {0, 2, 4, 1, 3}), {n, h, w, c * r * r}));
+  const Dims to = image_dims(result_dims(node));
+  const Sym r = node.integer("downscale_factor"), c = image_dims(dims_of(*node.operands()[0]))[1];
+  const uint32_t split = l.reshape(l.operand(node, 0), {to[0] * to[2], r, to[3], r, c});
+  l.set_result(node, l.as_result(node, l.transpose(split, {0, 2, 4, 1, 3})));
 }
 
-Verdict image(const Node& node, const TargetOptions&) {
-  return node.result()->rank() == 4 ? Verdict::yes() : Verdict::no("a rank other than 4");
+LayoutRule image_layout(const Node& node) {
+  LayoutRule rule;
+  rule.kind = LayoutRule::Kind::fixed;
+  const size_t rank = node.result()->rank();
+  rule.order = made_last(plain_order(rank), rank - 3);
+  return rule;
 }
 
 constexpr OpRule kRows[] = {
     {"aten.cat.default", same_ranks, any_order, lower_cat, Unknown::any},
     {"aten.constant_pad_nd.default", known_pad, any_order, lower_pad, Unknown::any},
     {"aten.expand.default", known_growth, any_order, lower_expand, Unknown::any},
+    {"aten.glu.default", known_halves, any_order, lower_glu, Unknown::any},
     {"aten.permute.default", nullptr, permute_layout, lower_permute, Unknown::any},
-    {"aten.pixel_shuffle.default", image, channels_last, lower_pixel_shuffle, Unknown::one},
-    {"aten.pixel_unshuffle.default", image, channels_last, lower_pixel_unshuffle, Unknown::one},
-    {"aten.repeat.default", known_repeats, any_order, lower_repeat},
+    {"aten.pixel_shuffle.default", nullptr, image_layout, lower_pixel_shuffle, Unknown::one},
+    {"aten.pixel_unshuffle.default", nullptr, image_layout, lower_pixel_unshuffle, Unknown::one},
+    {"aten.repeat.default", nullptr, any_order, lower_repeat},
     {"aten.roll.default", known_roll, any_order, lower_roll},
     {"aten.select.int", known_index, select_layout, lower_select, Unknown::one},
     {"aten.slice.Tensor", known_slice, any_order, lower_slice, Unknown::any},

@@ -17,6 +17,7 @@ Result<Changed> fold_batch_norm(Graph& graph, const ReleaseFn& release);
 Result<Changed> fold_constants(Graph& graph, const FoldOptions& options, const ReleaseFn& release);
 Result<Changed> fold_norm_affine(Graph& graph, const ReleaseFn& release);
 Result<Changed> fold_scale(Graph& graph, const ReleaseFn& release);
+Result<Changed> gather_by_slices(Graph& graph);
 Result<Changed> merge_views(Graph& graph);
 Result<Changed> narrow_early(Graph& graph);
 Result<Changed> quantize_by_rows(Graph& graph);
