@@ -181,21 +181,49 @@ void lower_avg_pool(Lowering& l, const Node& node) {
   l.set_result(node, out);
 }
 
-// Windows of one size: the mean over each.
-Verdict whole_windows(const Node& node, const TargetOptions&) {
+// Windows of different sizes: each a mean of its own.
+constexpr int64_t kMaxWindows = 16;
+
+Verdict known_windows(const Node& node, const TargetOptions&) {
   if (node.result()->rank() != 4) return Verdict::no("an image without batch");
   const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
   if (out[2].is(1) && out[3].is(1) && in[1].is_const()) return Verdict::yes();
   if (num_symbolic({in.begin() + 1, in.end()}) > 0) return Verdict::no("windows of sizes known only at run time");
-  if (in[2].value() % out[2].value() != 0 || in[3].value() % out[3].value() != 0)
-    return Verdict::no("windows of different sizes");
+  for (size_t i = 2; i < 4; ++i) {
+    if (in[i].value() % out[i].value() != 0 && out[i].value() > kMaxWindows)
+      return Verdict::no("more than 16 windows of different sizes");
+  }
   return Verdict::yes();
+}
+
+// x [n, h, w, c]: means over `count` windows along dimension 1 or 2, which begin and end where eager's do.
+uint32_t means_along(Lowering& l, uint32_t x, size_t at, int64_t count) {
+  const Dims dims = l.dims(x);
+  const int64_t size = dims[at].value();
+  if (size == count) return x;
+  std::vector<uint32_t> means;
+  Dims kept = dims;
+  kept[at] = 1;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t start = i * size / count, end = ((i + 1) * size + count - 1) / count;
+    const uint32_t window = slice_dim(l, x, at, start, end - start);
+    const Dims rows =
+        at == 1 ? Dims{dims[0], end - start, 1, dims[2] * dims[3]} : Dims{dims[0] * dims[1], end - start, 1, dims[3]};
+    means.push_back(l.reshape(image_mean(l, l.reshape(window, rows)), kept));
+  }
+  return l.concatenate(std::move(means), at);
 }
 
 void lower_adaptive_avg_pool(Lowering& l, const Node& node) {
   const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
   const uint32_t x = l.operand(node, 0);
   if (in[2] == out[2] && in[3] == out[3]) return l.set_result(node, x);
+  const auto is_ragged = [&](size_t i) { return in[i].is_const() && in[i].value() % out[i].value() != 0; };
+  if (is_ragged(2) || is_ragged(3)) {
+    return lower_in_fp32(l, node, x, [&](uint32_t wide) {
+      return means_along(l, means_along(l, wide, 1, out[2].value()), 2, out[3].value());
+    });
+  }
   if (!out[2].is(1) || !out[3].is(1)) {
     Pooling pool;
     pool.input = {in[2], in[3]};
@@ -286,10 +314,10 @@ void lower_nearest(Lowering& l, const Node& node) {
 }
 
 constexpr OpRule kRows[] = {
-    {"aten._adaptive_avg_pool2d.default", whole_windows, channels_last, lower_adaptive_avg_pool, Unknown::any},
+    {"aten._adaptive_avg_pool2d.default", known_windows, channels_last, lower_adaptive_avg_pool, Unknown::any},
     {"aten._upsample_nearest_exact2d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
     {"aten._upsample_nearest_exact3d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
-    {"aten.adaptive_avg_pool2d.default", whole_windows, channels_last, lower_adaptive_avg_pool, Unknown::any},
+    {"aten.adaptive_avg_pool2d.default", known_windows, channels_last, lower_adaptive_avg_pool, Unknown::any},
     {"aten.avg_pool2d.default", average_pooling, channels_last, lower_avg_pool, Unknown::any},
     {"aten.avg_pool3d.default", average_pooling, channels_last, lower_avg_pool, Unknown::one},
     {"aten.max_pool2d_with_indices.default", max_pooling, channels_last, lower_max_pool, Unknown::any},

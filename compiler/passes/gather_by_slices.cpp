@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -145,14 +146,65 @@ Value* index(Builder& b, Node& node) {
   return known ? gathered(b, x, *dim, *known) : nullptr;
 }
 
-constexpr Rule kRules[] = {edge_pad, flip, index, index_select};
+// Factors of the dimensions from the third on, as far as they are given.
+std::optional<double> factor_of(const Node& node, size_t spatial, size_t i) {
+  static const char* const kNames[] = {"scales_d", "scales_h", "scales_w"};
+  if (node.op->parsed->find("scale_factors") < 0) {
+    const char* name = kNames[3 - spatial + i];
+    return node.is_none(name) ? std::nullopt : std::optional<double>(node.real(name));
+  }
+  const Arg& factors = node.arg("scale_factors");
+  return factors.is<Reals>() ? std::optional<double>(factors.as<Reals>()[i]) : std::nullopt;
+}
+
+// Where eager takes each of `out` elements from. Its products are those of floats.
+std::vector<int64_t> nearest(int64_t in, int64_t out, std::optional<double> factor, bool centered) {
+  const float step = factor ? static_cast<float>(1.0 / *factor) : static_cast<float>(in) / static_cast<float>(out);
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < out; ++i) {
+    const auto at = centered ? static_cast<float>((static_cast<double>(i) + 0.5) * static_cast<double>(step))
+                             : static_cast<float>(i) * step;
+    indices.push_back(std::min(static_cast<int64_t>(std::floor(at)), in - 1));
+  }
+  return indices;
+}
+
+bool is_whole(const Value& x, const Value& out) {
+  for (size_t i = 2; i < x.rank(); ++i) {
+    if (out.sizes()[i].value() % x.sizes()[i].value() != 0) return false;
+  }
+  return true;
+}
+
+// Backends know whole factors themselves.
+Value* upsample_nearest(Builder& b, Node& node) {
+  const bool centered = node.op->name().starts_with("aten._upsample_nearest_exact");
+  if (!centered && !node.op->name().starts_with("aten.upsample_nearest")) return nullptr;
+  if (node.op->parsed->find("grad_output") >= 0) return nullptr;
+  Value* x = node.arg(size_t{0}).as<Value*>();
+  const Value& result = *node.result();
+  const size_t spatial = x->rank() - 2;
+  if (!is_taken(x) || spatial < 2) return nullptr;
+  for (size_t dim = 2; dim < x->rank(); ++dim) {
+    if (!known_size(*x, dim) || !result.sizes()[dim].is_const()) return nullptr;
+  }
+  if (is_whole(*x, result) && node.op->name().ends_with(".vec")) return nullptr;
+  for (size_t i = 0; i < spatial && x; ++i) {
+    const int64_t in = *known_size(*x, i + 2), out = result.sizes()[i + 2].value();
+    const auto factor = factor_of(node, spatial, i);
+    if (in != out || factor) x = gathered(b, x, i + 2, nearest(in, out, factor, centered));
+  }
+  return x;
+}
+
+constexpr Rule kRules[] = {edge_pad, flip, index, index_select, upsample_nearest};
 
 }  // namespace
 
 // Picks at places that are known become slices side by side, for backends that know no other.
 //   before: y = reflection_pad1d(x, [1, 0])        after: y = cat(x[1:2], x[0:n])
-// Also replication_pad, flip, index_select and index with one constant of one dimension; f32 and f16, up to 32 pieces
-// along a dimension. Requires: constants folded. Keeps: every value.
+// Also replication_pad, flip, nearest resize by broken factors, index_select and index with one constant of one
+// dimension; f32 and f16, up to 32 pieces along a dimension. Requires: constants folded. Keeps: every value.
 Result<Changed> gather_by_slices(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
 }
