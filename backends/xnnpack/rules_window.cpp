@@ -37,6 +37,23 @@ Pooling pooling_of(const Node& node) {
   return pool;
 }
 
+// Channels innermost, with a batch or without.
+LayoutRule pool_layout(const Node& node) {
+  LayoutRule rule;
+  rule.kind = LayoutRule::Kind::fixed;
+  const size_t rank = node.result()->rank();
+  rule.order = made_last(plain_order(rank), rank - 1 - pooling_of(node).rank());
+  return rule;
+}
+
+// The operand with a batch.
+uint32_t images_of(Lowering& l, const Node& node, const Pooling& pool) {
+  const uint32_t x = l.operand(node, 0);
+  Dims dims = l.dims(x);
+  if (dims.size() == pool.rank() + 1) dims.insert(dims.begin(), 1);
+  return l.reshape(x, dims);
+}
+
 // Of a pooling over three dimensions, that over the last two.
 Pooling over_images(const Pooling& pool) {
   const auto last = [](const auto& of) { return std::decay_t<decltype(of)>(of.end() - 2, of.end()); };
@@ -66,7 +83,6 @@ bool is_trivial(const Pooling& pool) { return pool.kernel[0] == 1 && pool.kernel
 
 Verdict plain_pooling(const Node& node, const TargetOptions&) {
   const Pooling pool = pooling_of(node);
-  if (node.result()->rank() != pool.rank() + 2) return Verdict::no("an image without batch");
   if (node.boolean("ceil_mode") && num_symbolic(pool.input) > 0)
     return Verdict::no("ceil_mode with sizes known only at run time");
   for (const Pooling& part : parts_of(pool)) {
@@ -156,13 +172,14 @@ uint32_t pooled_windows(Lowering& l, NodeType type, uint32_t x, const Pooling& p
 }
 
 void lower_max_pool(Lowering& l, const Node& node) {
-  l.set_result(node, pooled_windows(l, NodeType::max_pooling_2d, l.operand(node, 0), pooling_of(node)));
+  const Pooling pool = pooling_of(node);
+  l.set_result(node, pooled_windows(l, NodeType::max_pooling_2d, images_of(l, node, pool), pool));
 }
 
 // The library's mean leaves padding out; where it counts, it becomes part of the input.
 void lower_avg_pool(Lowering& l, const Node& node) {
   Pooling pool = pooling_of(node);
-  uint32_t x = l.operand(node, 0);
+  uint32_t x = images_of(l, node, pool);
   if (counts_padding(node, pool)) {
     std::vector<uint32_t> amount(pool.rank() + 2, 0);
     for (size_t i = 0; i < pool.rank(); ++i) {
@@ -239,9 +256,10 @@ void lower_adaptive_avg_pool(Lowering& l, const Node& node) {
 
 // --- resizing ---
 
-// Where a factor was given, eager maps coordinates by it and not by the quotient of the sizes.
+// Where a factor was given, eager maps coordinates by it and not by the quotient of the sizes; corners aside.
 bool factors_match(const Node& node) {
   if (node.op->parsed->find("scale_factors") < 0 || node.is_none("scale_factors")) return true;
+  if (node.op->parsed->find("align_corners") >= 0 && node.boolean("align_corners")) return true;
   const compiler::Arg& arg = node.arg("scale_factors");
   if (!arg.is<compiler::Reals>()) return false;
   const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
@@ -318,10 +336,10 @@ constexpr OpRule kRows[] = {
     {"aten._upsample_nearest_exact2d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
     {"aten._upsample_nearest_exact3d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
     {"aten.adaptive_avg_pool2d.default", known_windows, channels_last, lower_adaptive_avg_pool, Unknown::any},
-    {"aten.avg_pool2d.default", average_pooling, channels_last, lower_avg_pool, Unknown::any},
-    {"aten.avg_pool3d.default", average_pooling, channels_last, lower_avg_pool, Unknown::one},
-    {"aten.max_pool2d_with_indices.default", max_pooling, channels_last, lower_max_pool, Unknown::any},
-    {"aten.max_pool3d_with_indices.default", max_pooling, channels_last, lower_max_pool, Unknown::one},
+    {"aten.avg_pool2d.default", average_pooling, pool_layout, lower_avg_pool, Unknown::any},
+    {"aten.avg_pool3d.default", average_pooling, pool_layout, lower_avg_pool, Unknown::one},
+    {"aten.max_pool2d_with_indices.default", max_pooling, pool_layout, lower_max_pool, Unknown::any},
+    {"aten.max_pool3d_with_indices.default", max_pooling, pool_layout, lower_max_pool, Unknown::one},
     {"aten.upsample_bilinear2d.vec", plain_resize, channels_last, lower_bilinear, Unknown::one},
     {"aten.upsample_nearest2d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
     {"aten.upsample_nearest3d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},

@@ -102,6 +102,10 @@ constexpr size_t kMaxBytes = 1 << 20;
 // Differences from smaller numbers may lie below the least normal number, which backends may take for zero.
 constexpr double kLeastBound = 0x1p-100;
 
+bool is_and(const Node& node) { return node.is("aten.logical_and.default") || node.is("aten.bitwise_and.Tensor"); }
+bool is_or(const Node& node) { return node.is("aten.logical_or.default") || node.is("aten.bitwise_or.Tensor"); }
+bool is_not(const Node& node) { return node.is("aten.logical_not.default") || node.is("aten.bitwise_not.default"); }
+
 class Selector {
  public:
   explicit Selector(Graph& graph) : graph_(graph) {}
@@ -166,8 +170,7 @@ class Selector {
     const Node* node = condition->producer;
     if (!node || depth > kMaxDepth) return false;
     if (comparison_of(*node)) return can_compare(*node);
-    const bool joins = node->is("aten.logical_and.default") || node->is("aten.logical_or.default");
-    if (!joins && !node->is("aten.logical_not.default")) return false;
+    if (!is_and(*node) && !is_or(*node) && !is_not(*node)) return false;
     const auto operands = node->operands();
     return std::all_of(operands.begin(), operands.end(), [&](const Value* operand) {
       return operand->dtype() == DType::boolean && is_arithmetic(operand, depth + 1);
@@ -202,9 +205,9 @@ class Selector {
     const Node& node = *condition->producer;
     if (const Comparison* row = comparison_of(node)) return compared(b, node, *row);
     Value* x = as_number(b, tensor_at(node, 0));
-    if (node.is("aten.logical_not.default")) return opposite(b, x);
+    if (is_not(node)) return opposite(b, x);
     Value* y = as_number(b, tensor_at(node, 1));
-    return node.is("aten.logical_and.default") ? b.call("aten.mul.Tensor", {x, y}) : b.call("aten.maximum", {x, y});
+    return is_and(node) ? b.call("aten.mul.Tensor", {x, y}) : b.call("aten.maximum", {x, y});
   }
 
   // --- choices ---
