@@ -256,7 +256,8 @@ void lower_adaptive_avg_pool(Lowering& l, const Node& node) {
 
 // --- resizing ---
 
-// Where a factor was given, eager maps coordinates by it and not by the quotient of the sizes; corners aside.
+// Where a factor was given, eager maps coordinates by it and not by the quotient of the sizes. Not so where
+// corners are aligned, or a size stays, of linear ones.
 bool factors_match(const Node& node) {
   if (node.op->parsed->find("scale_factors") < 0 || node.is_none("scale_factors")) return true;
   if (node.op->parsed->find("align_corners") >= 0 && node.boolean("align_corners")) return true;
@@ -266,6 +267,7 @@ bool factors_match(const Node& node) {
   const auto& factors = arg.as<compiler::Reals>();
   for (size_t i = 0; i < factors.size(); ++i) {
     if (!in[i + 2].is_const() || !out[i + 2].is_const()) return false;
+    if (in[i + 2] == out[i + 2] && node.op->parsed->find("align_corners") >= 0) continue;
     if (static_cast<double>(in[i + 2].value()) * factors[i] != static_cast<double>(out[i + 2].value())) return false;
   }
   return true;
