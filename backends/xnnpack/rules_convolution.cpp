@@ -44,7 +44,7 @@ Verdict plain_volume(const Node& node, const Convolution& conv) {
 }
 
 Verdict plain_convolution(const Node& node, const TargetOptions& options) {
-  const Verdict constant = constant_weights(node, options);
+  Verdict constant = constant_weights(node, options);
   if (!constant.taken) return constant;
   for (const char* name : {"stride", "padding", "dilation", "output_padding"}) {
     for (const compiler::Sym& amount : node.ints(name)) {

@@ -10,7 +10,6 @@ namespace wick::xnnpack {
 
 using compiler::Node;
 using compiler::TargetOptions;
-using compiler::Value;
 using compiler::Verdict;
 
 namespace {

@@ -29,14 +29,14 @@ Verdict known_numbers(const Node& node, const TargetOptions&) {
 }
 
 Verdict known_bounds(const Node& node, const TargetOptions& options) {
-  const Verdict known = known_numbers(node, options);
+  Verdict known = known_numbers(node, options);
   if (!known.taken) return known;
   Range range;
   return clamp_range(node, &range) ? Verdict::yes() : Verdict::no("bounds that leave no range");
 }
 
 Verdict constant_operand_fits(const Node& node, const TargetOptions& options) {
-  const Verdict known = known_numbers(node, options);
+  Verdict known = known_numbers(node, options);
   if (!known.taken) return known;
   if (node.op->parsed->find("rounding_mode") >= 0 && !node.is_none("rounding_mode"))
     return Verdict::no("a quotient that is rounded");

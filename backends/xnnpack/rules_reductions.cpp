@@ -148,7 +148,7 @@ void reduce_in_fp32(Lowering& l, const Node& node, const Body& body) {
 }
 
 Verdict enough_elements(const Node& node, const TargetOptions& options) {
-  const Verdict verdict = known_rows(node, options);
+  Verdict verdict = known_rows(node, options);
   if (!verdict.taken) return verdict;
   const auto correction = node.is_none("correction") ? std::optional<double>(1) : number(node, "correction");
   if (!correction) return Verdict::no("a correction known only at run time");
@@ -226,7 +226,7 @@ void lower_log_softmax(Lowering& l, const Node& node) {
 }
 
 Verdict largest_taken(const Node& node, const TargetOptions& options) {
-  const Verdict verdict = known_rows(node, options);
+  Verdict verdict = known_rows(node, options);
   if (!verdict.taken) return verdict;
   if (num_symbolic(dims_of(*node.operands()[0])) > 1) return Verdict::no("more than one size known only at run time");
   return Verdict::yes();

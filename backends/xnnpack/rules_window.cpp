@@ -8,7 +8,6 @@ namespace wick::xnnpack {
 
 using compiler::Node;
 using compiler::TargetOptions;
-using compiler::Value;
 using compiler::Verdict;
 
 namespace {
@@ -97,7 +96,7 @@ Verdict plain_pooling(const Node& node, const TargetOptions&) {
 }
 
 Verdict max_pooling(const Node& node, const TargetOptions& options) {
-  const Verdict verdict = plain_pooling(node, options);
+  Verdict verdict = plain_pooling(node, options);
   if (!verdict.taken) return verdict;
   for (const Pooling& part : parts_of(pooling_of(node))) {
     const bool skips = part.stride[0] > part.kernel[0] || part.stride[1] > part.kernel[1];
@@ -114,7 +113,7 @@ bool counts_padding(const Node& node, const Pooling& pool) {
 }
 
 Verdict average_pooling(const Node& node, const TargetOptions& options) {
-  const Verdict verdict = plain_pooling(node, options);
+  Verdict verdict = plain_pooling(node, options);
   if (!verdict.taken) return verdict;
   const Pooling pool = pooling_of(node);
   const bool divides = !node.is_none("divisor_override");
@@ -305,7 +304,7 @@ void lower_trilinear(Lowering& l, const Node& node) {
 }
 
 Verdict whole_factors(const Node& node, const TargetOptions& options) {
-  const Verdict verdict = plain_resize(node, options);
+  Verdict verdict = plain_resize(node, options);
   if (!verdict.taken) return verdict;
   const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
   for (size_t i = 2; i < in.size(); ++i) {

@@ -159,7 +159,7 @@ std::string refuse_unproven(const Node& node, const OpRule* rule) {
 
 std::string refuse_shape(const Value& value, Unknown unknown) {
   if (value.rank() > kMaxRank) return fmt::format("{} dimensions; at most {} are taken", value.rank(), kMaxRank);
-  const std::string sizes = refuse_unknown_sizes(value, unknown);
+  std::string sizes = refuse_unknown_sizes(value, unknown);
   if (!sizes.empty()) return sizes;
   const Dims dims = dims_of(value);
   if (std::any_of(dims.begin(), dims.end(), [](const compiler::Sym& size) { return bound(size) < 1; }))
