@@ -1,5 +1,7 @@
 #include "backends/xnnpack/departures.h"
 
+#include <cmath>
+
 namespace wick::xnnpack {
 
 using compiler::Node;
@@ -10,24 +12,39 @@ namespace {
 constexpr char kProduct[] = "NaN may come out as infinity";
 constexpr char kSquareRoot[] = "infinity, and numbers beyond 8e37, come out otherwise";
 constexpr char kReciprocalRoot[] = "zero, infinity, and numbers beyond 8e37, come out otherwise";
-constexpr char kSigmoid[] = "numbers beyond 8e37 may become NaN";
+constexpr char kSigmoid[] = "numbers beyond 1e26 may become NaN";
 constexpr char kQuantize[] = "NaN becomes the largest number instead of zero";
 constexpr char kDropsNan[] = "the library's kernel may drop NaN";
 constexpr char kLogarithm[] = "numbers beyond 1.7e38 become infinity";
+
+constexpr char kExponential[] = "results beyond 2^127 may become infinity";
+constexpr char kLogSumExp[] = "infinity becomes NaN";
+constexpr char kStep[] = "infinity may become NaN, or NaN a number";
+constexpr char kLargeAngle[] = "numbers beyond 1e6 come out otherwise with newer releases of the library";
+
+constexpr char kResize[] = "NaN and infinity reach pixels beside their own";
 
 struct Row {
   const char *op, *text;
 };
 constexpr Row kRows[] = {
     {"aten._adaptive_avg_pool2d.default", kProduct},
+    {"aten._log_softmax.default", kLogSumExp},
     {"aten.adaptive_avg_pool2d.default", kProduct},
     {"aten.addmm.default", kProduct},
     {"aten.amax.default", kDropsNan},
     {"aten.amin.default", kDropsNan},
     {"aten.avg_pool2d.default", kProduct},
+    {"aten.avg_pool3d.default", kProduct},
     {"aten.bmm.default", kProduct},
+    {"aten.clamp.Tensor", kDropsNan},
     {"aten.clamp.default", kDropsNan},
     {"aten.convolution.default", kProduct},
+    {"aten.cos.default", kLargeAngle},
+    {"aten.exp.default", kExponential},
+    {"aten.expm1.default", kExponential},
+    {"aten.glu.default", kSigmoid},
+    {"aten.hardshrink.default", kStep},
     {"aten.hardsigmoid.default", kDropsNan},
     {"aten.hardswish.default", "finite where eager overflows"},
     {"aten.hardtanh.default", kDropsNan},
@@ -35,9 +52,15 @@ constexpr Row kRows[] = {
     {"aten.log.default", kLogarithm},
     {"aten.log10.default", kLogarithm},
     {"aten.log2.default", kLogarithm},
+    {"aten.log_sigmoid.default", kDropsNan},
+    {"aten.logaddexp.default", kLogSumExp},
+    {"aten.logsumexp.default", kLogSumExp},
+    {"aten.max.dim", kDropsNan},
     {"aten.max_pool2d_with_indices.default", kDropsNan},
+    {"aten.max_pool3d_with_indices.default", kDropsNan},
     {"aten.maximum.default", kDropsNan},
     {"aten.mean.dim", kProduct},
+    {"aten.min.dim", kDropsNan},
     {"aten.minimum.default", kDropsNan},
     {"aten.mish.default", kDropsNan},
     {"aten.mm.default", kProduct},
@@ -46,12 +69,20 @@ constexpr Row kRows[] = {
     {"aten.relu.default", kDropsNan},
     {"aten.relu6.default", kDropsNan},
     {"aten.rms_norm.default", kProduct},
+    {"aten.round.default", kStep},
     {"aten.rsqrt.default", kReciprocalRoot},
     {"aten.sigmoid.default", kSigmoid},
+    {"aten.sign.default", kDropsNan},
     {"aten.silu.default", kSigmoid},
+    {"aten.sin.default", kLargeAngle},
+    {"aten.softplus.default", kDropsNan},
     {"aten.sqrt.default", kSquareRoot},
     {"aten.sum.dim_IntList", kProduct},
-    {"aten.upsample_bilinear2d.vec", "NaN and infinity reach pixels beside their own"},
+    {"aten.threshold.default", kStep},
+    {"aten.trunc.default", kStep},
+    {"aten.upsample_bilinear2d.vec", kResize},
+    {"aten.upsample_trilinear3d.vec", kResize},
+    {"aten.var.correction", kProduct},
     {"quantized_decomposed.quantize_per_tensor.default", kQuantize},
     {"quantized_decomposed.quantize_per_tensor.tensor", kQuantize},
 };
@@ -59,8 +90,8 @@ constexpr Row kRows[] = {
 const char* departure_of_power(const Node& node) {
   const compiler::Arg& exponent = node.arg("exponent");
   if (!exponent.is<double>()) return nullptr;
-  if (exponent.as<double>() == 0.5) return kSquareRoot;
-  return exponent.as<double>() == -0.5 ? kReciprocalRoot : nullptr;
+  if (exponent.as<double>() == -0.5) return kReciprocalRoot;
+  return exponent.as<double>() == std::floor(exponent.as<double>()) ? nullptr : kSquareRoot;
 }
 
 }  // namespace

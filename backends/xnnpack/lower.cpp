@@ -470,10 +470,17 @@ uint32_t Lowering::row_mean(uint32_t x, double offset) {
   return fully_connected(x, filter, bias);
 }
 
+uint32_t Lowering::as_result(const Node& node, uint32_t x) {
+  return reshape(x, physical(dims_of(*node.result()), layouts_.of(node.result())));
+}
+
 void Lowering::set_result(const Node& node, uint32_t id) {
   const Value* value = node.result();
   const Order& order = layouts_.of(value);
-  places_[value] = {reshape(id, physical(dims_of(*value), order)), order};
+  const Dims wanted = physical(dims_of(*value), order);
+  if (!(without_ones(dims(id)) == without_ones(wanted)))
+    compiler::fail(compiler::Code::internal, fmt::format("xnnpack: {} became a value of other sizes", node.op->name()));
+  places_[value] = {reshape(id, wanted), order};
 }
 
 // Nodes that nothing reads, and the values and constants only they held, leave the payload.

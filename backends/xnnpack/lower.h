@@ -100,7 +100,9 @@ class Lowering {
   /// Mean over the last dimension, which keeps size 1, plus `offset`.
   uint32_t row_mean(uint32_t x, double offset = 0);
 
-  /// `id` holds the first result of `node`, in the order of its layout; its dims may differ in ones.
+  /// `x`, in which dimensions of the node's first result are merged or split, with the sizes of that result.
+  uint32_t as_result(const compiler::Node& node, uint32_t x);
+  /// `id` holds the first result of `node`, in the order of its layout; its dims may differ in ones. Others are a bug.
   void set_result(const compiler::Node& node, uint32_t id);
 
  private:

@@ -344,7 +344,9 @@ bool fits_weights(const Node& node, const Scales& scales) {
   if (!weight || weight->is_4_bit() || !weight->is_symmetric()) return false;
   const Value* bias = node.optional_tensor("bias");
   if (bias && (!bias->is_constant() || bias->dtype() != DType::f32)) return false;
-  const bool transposed = node.is("aten.convolution.default") && node.boolean("transposed");
+  const bool convolves = node.is("aten.convolution.default");
+  if (convolves && node.result()->rank() > 4) return false;  // a sum of several products
+  const bool transposed = convolves && node.boolean("transposed");
   if (!weight->is_per_tensor()) {
     if (!weight->is_per_channel(transposed ? 1 : 0)) return false;
     if (transposed && node.static_integer("groups") > 1) return false;

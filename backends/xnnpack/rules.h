@@ -12,11 +12,16 @@ struct RuleFamily {
   const OpRule* rows;
   size_t count;
 };
-extern const RuleFamily kLinearRules, kMovementRules, kNormalizationRules, kPointwiseRules, kQuantizedRules,
-    kWindowRules;
+extern const RuleFamily kConvolutionRules, kCurveRules, kLinearRules, kMovementRules, kNormalizationRules,
+    kPointwiseRules, kQuantizedRules, kReductionRules, kWindowRules;
 
 /// For nodes whose readers do their work.
 void lower_nothing(Lowering& lowering, const compiler::Node& node);
+
+/// For products: the weight is a constant, perhaps a quantized one, and the bias too.
+compiler::Verdict constant_weights(const compiler::Node& node, const compiler::TargetOptions& options);
+/// The bias of a product, or kNoValue; on int8 as the library wants it.
+uint32_t bias_of(Lowering& lowering, const compiler::Value* bias, DataType type);
 
 /// Mean over the middle dimensions of x [n, h, w, c], which keep size 1. Those of many elements are taken in two steps:
 /// the library adds one element after the other, and its error grows with their number.
@@ -41,6 +46,12 @@ void lower_in_fp32(Lowering& lowering, const compiler::Node& node, uint32_t x, c
   const uint32_t wide = lowering.as_type(x, DataType::fp32);
   lowering.set_result(node, lowering.as_type(body(wide), type));
 }
+/// `count` elements of dimension `at` of x, from `start` on.
+uint32_t slice_dim(Lowering& lowering, uint32_t x, size_t at, int64_t start, int64_t count);
+/// As slice_dim, every step-th element. With a step other than 1, sizes must be known.
+uint32_t every_step(Lowering& lowering, uint32_t x, size_t at, int64_t start, int64_t step, int64_t count);
+/// `x` within a range.
+uint32_t clamped(Lowering& lowering, uint32_t x, Range range);
 /// [dims of the result]: as the payload holds them in `order`.
 Dims result_dims(const compiler::Node& node);
 

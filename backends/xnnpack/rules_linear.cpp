@@ -1,7 +1,5 @@
-// Linear layers, matrix products and convolutions.
-#include <fmt/format.h>
-
-#include <algorithm>
+// Linear layers and matrix products.
+#include <cmath>
 
 #include "backends/xnnpack/quantized.h"
 #include "backends/xnnpack/rules.h"
@@ -15,35 +13,7 @@ using compiler::Verdict;
 
 namespace {
 
-// --- linear ---
-
-LayoutRule features_innermost(const Node& node) { return innermost(node.result()->rank() - 1); }
-
-bool is_weight(const Value& value) {
-  return value.is_constant() || (value.producer && quantized_constant(*value.producer));
-}
-
-Verdict constant_weights(const Node& node, const TargetOptions&) {
-  if (node.operands()[0]->rank() < 1) return Verdict::no("an input without dimensions");
-  if (!is_weight(*node.tensor("weight"))) return Verdict::no("a weight that is computed at run time");
-  const Value* bias = node.optional_tensor("bias");
-  if (bias && !bias->is_constant()) return Verdict::no("a bias that is computed at run time");
-  return Verdict::yes();
-}
-
-uint32_t bias_of(Lowering& l, const Value* bias, DataType type) {
-  if (!bias) return kNoValue;
-  if (l.is_int8()) return l.int8_bias(bias);
-  return l.weight(bias, l.is_dynamic() ? DataType::fp32 : type, dims_of(*bias));
-}
-
-void lower_linear(Lowering& l, const Node& node) {
-  const Value* weight = node.tensor("weight");
-  const uint32_t filter = l.operand(weight, plain_order(2));
-  const uint32_t bias = bias_of(l, node.optional_tensor("bias"), l.type());
-  l.set_result(node,
-               l.fully_connected(l.rows_along(node, node.result()->rank() - 1), filter, bias, 0, l.range_of(node)));
-}
+// --- matrices ---
 
 LayoutRule matmul_layout(const Node& node) {
   LayoutRule rule;
@@ -71,6 +41,59 @@ bool lies_swapped(const Lowering& l, const Value* value) {
   if (value->is_constant()) return false;
   const Order& order = l.order_of(value);
   return !same_bytes(dims, order, plain_order(dims.size())) && same_bytes(dims, order, swapped_order(dims.size()));
+}
+
+// --- linear ---
+
+LayoutRule features_innermost(const Node& node) { return innermost(node.result()->rank() - 1); }
+
+bool is_weight(const Value& value) {
+  return value.is_constant() || (value.producer && quantized_constant(*value.producer));
+}
+
+// A matrix that is computed at run time makes it a product over a batch of one.
+Verdict known_matrices(const Node& node, const Value* weight) {
+  if (weight->rank() != 2) return Verdict::no("a weight with other than two dimensions");
+  size_t unknown = 0;
+  for (const Value* operand : node.operands()) unknown += num_symbolic(dims_of(*operand));
+  return unknown == 0 ? Verdict::yes() : Verdict::no("a weight that is computed at run time, and unknown sizes");
+}
+
+Verdict plain_linear(const Node& node, const TargetOptions&) {
+  if (node.operands()[0]->rank() < 1) return Verdict::no("an input without dimensions");
+  const Value* weight = node.tensor("weight");
+  return is_weight(*weight) ? Verdict::yes() : known_matrices(node, weight);
+}
+
+// a [m, k] x b [k, n], or b [n, k] if swapped
+uint32_t matrix_product(Lowering& l, uint32_t a, uint32_t b, bool swapped) {
+  const auto batched = [&](uint32_t x) { return l.reshape(x, {1, l.dims(x)[0], l.dims(x)[1]}); };
+  const uint32_t out = product_of(l, batched(a), batched(b), swapped);
+  return l.reshape(out, {l.dims(out)[1], l.dims(out)[2]});
+}
+
+uint32_t times(Lowering& l, uint32_t x, double number) {
+  return number == 1 ? x : l.binary(NodeType::multiply, x, l.scalar(number));
+}
+
+// x + bias, or x, within the range
+uint32_t with_bias(Lowering& l, uint32_t x, uint32_t bias, Range range) {
+  if (bias != kNoValue) return l.binary(NodeType::add, x, bias, range);
+  return range.min < range.max && (std::isfinite(range.min) || std::isfinite(range.max)) ? clamped(l, x, range) : x;
+}
+
+void lower_linear(Lowering& l, const Node& node) {
+  const Value *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
+  const uint32_t x = l.rows_along(node, node.result()->rank() - 1), filter = l.operand(weight, plain_order(2));
+  const bool packed = is_weight(*weight);
+  if (packed && (!bias || bias->is_constant()))
+    return l.set_result(node, l.fully_connected(x, filter, bias_of(l, bias, l.type()), 0, l.range_of(node)));
+  const Dims dims = l.dims(x);
+  const Dims rows{product({dims.begin(), dims.end() - 1}), dims.back()};
+  const uint32_t out =
+      packed ? l.fully_connected(x, filter, kNoValue) : matrix_product(l, l.reshape(x, rows), filter, true);
+  const uint32_t summand = bias ? l.operand(bias, plain_order(bias->rank())) : kNoValue;
+  l.set_result(node, l.as_result(node, with_bias(l, out, summand, l.range_of(node))));
 }
 
 // [.., m, k] x [.., k, n]
@@ -102,129 +125,31 @@ void lower_mm(Lowering& l, const Node& node) {
 }
 
 Verdict plain_addmm(const Node& node, const TargetOptions&) {
-  const auto beta = number(node, "beta"), alpha = number(node, "alpha");
-  if (!beta || !alpha || *beta != 1 || *alpha != 1) return Verdict::no("alpha or beta other than 1");
-  if (!node.tensor("mat2")->is_constant()) return Verdict::no("a second matrix that is computed at run time");
-  return Verdict::yes();
+  if (!number(node, "beta") || !number(node, "alpha")) return Verdict::no("alpha or beta known only at run time");
+  const Value* right = node.tensor("mat2");
+  return right->is_constant() ? Verdict::yes() : known_matrices(node, right);
 }
 
+// beta self + alpha mat1 mat2
 void lower_addmm(Lowering& l, const Node& node) {
   const Value *bias = node.tensor("self"), *right = node.tensor("mat2");
+  const double beta = *number(node, "beta"), alpha = *number(node, "alpha");
   const uint32_t a = l.operand(node.tensor("mat1"), plain_order(2)), b = l.operand(right, plain_order(2));
   const Dims columns{result_dims(node)[1]};
-  if (bias->is_constant() && dims_of(*bias) == columns)
+  const bool plain = beta == 1 && alpha == 1 && right->is_constant();
+  if (plain && bias->is_constant() && dims_of(*bias) == columns)
     return l.set_result(node, l.fully_connected(a, b, bias_of(l, bias, l.type()), kTransposeWeights, l.range_of(node)));
-  const uint32_t product = l.fully_connected(a, b, kNoValue, kTransposeWeights);
-  l.set_result(node, l.binary(NodeType::add, product, l.operand(bias, plain_order(2)), l.range_of(node)));
-}
-
-// --- convolution ---
-
-struct Convolution {
-  std::vector<int64_t> stride, padding, dilation, output_padding;
-  bool transposed;
-  int64_t groups;
-  Dims input, weight;
-};
-
-Convolution convolution_of(const Node& node) {
-  return {node.static_ints("stride"),         node.static_ints("padding"),    node.static_ints("dilation"),
-          node.static_ints("output_padding"), node.boolean("transposed"),     node.static_integer("groups"),
-          dims_of(*node.tensor("input")),     dims_of(*node.tensor("weight"))};
-}
-
-Verdict plain_convolution(const Node& node, const TargetOptions& options) {
-  Verdict constant = constant_weights(node, options);
-  if (!constant.taken) return constant;
-  for (const char* name : {"stride", "padding", "dilation", "output_padding"}) {
-    for (const compiler::Sym& amount : node.ints(name)) {
-      if (!amount.is_const()) return Verdict::no("a window known only at run time");
-      if (amount.value() < 0) return Verdict::no("negative padding");
-    }
-  }
-  const size_t rank = node.result()->rank();
-  if (rank != 3 && rank != 4)
-    return Verdict::no(fmt::format("a convolution over {} dimensions; 1 and 2 are taken", rank - 2));
-  const Convolution conv = convolution_of(node);
-  if (!conv.input[1].is_const()) return Verdict::no("a number of channels known only at run time");
-  if (rank == 3 && std::max(num_symbolic(conv.input), num_symbolic(result_dims(node))) > 1)
-    return Verdict::no("a convolution over one dimension with more than one size known only at run time");
-  for (size_t i = 0; conv.transposed && i < conv.output_padding.size(); ++i) {
-    if (conv.output_padding[i] >= conv.stride[i]) return Verdict::no("output padding of a whole stride");
-  }
-  return Verdict::yes();
-}
-
-// Sizes of a window over one dimension, as those of a window over two whose height is 1.
-std::vector<int64_t> two_dimensional(std::vector<int64_t> sizes, int64_t height) {
-  if (sizes.size() == 1) sizes.insert(sizes.begin(), height);
-  return sizes;
-}
-
-std::vector<int64_t> kernel_of(const Convolution& conv) {
-  std::vector<int64_t> kernel;
-  for (size_t i = 2; i < conv.weight.size(); ++i) kernel.push_back(conv.weight[i].value());
-  return two_dimensional(std::move(kernel), 1);
-}
-
-PayloadNode::Window window_of(const Convolution& conv) {
-  PayloadNode::Window window;
-  const auto padding = two_dimensional(conv.padding, 0), stride = two_dimensional(conv.stride, 1);
-  const auto dilation = two_dimensional(conv.dilation, 1), adjustment = two_dimensional(conv.output_padding, 0);
-  const auto kernel = kernel_of(conv);
-  window.pad_top = window.pad_bottom = static_cast<uint32_t>(padding[0]);
-  window.pad_left = window.pad_right = static_cast<uint32_t>(padding[1]);
-  for (size_t i = 0; i < 2; ++i) {
-    window.kernel[i] = static_cast<uint32_t>(kernel[i]);
-    window.stride[i] = static_cast<uint32_t>(stride[i]);
-    window.dilation[i] = static_cast<uint32_t>(dilation[i]);
-    if (conv.transposed) window.adjustment[i] = static_cast<uint32_t>(adjustment[i]);
-  }
-  return window;
-}
-
-// Filters: [oc, ic / g, h, w] becomes [oc, h, w, ic / g], or [1, h, w, oc] for a depthwise one; the transposed
-// convolution's [ic, oc / g, h, w] becomes [oc, h, w, ic / g].
-uint32_t filter_of(Lowering& l, const Node& node, const Convolution& conv, bool depthwise) {
-  const Value* weight = node.tensor("weight");
-  const auto kernel = kernel_of(conv);
-  const int64_t a = conv.weight[0].value(), b = conv.weight[1].value(), h = kernel[0], w = kernel[1], g = conv.groups;
-  if (depthwise) return l.weight_permuted(weight, {a, h, w}, {1, 2, 0}, DataType::fp32, {1, h, w, a});
-  if (!conv.transposed) return l.weight_permuted(weight, {a, b, h, w}, {0, 2, 3, 1}, DataType::fp32, {a, h, w, b});
-  return l.weight_permuted(weight, {g, a / g, b, h, w}, {0, 2, 3, 4, 1}, DataType::fp32, {g * b, h, w, a / g});
-}
-
-void lower_convolution(Lowering& l, const Node& node) {
-  const Convolution conv = convolution_of(node);
-  const bool depthwise = !conv.transposed && conv.groups > 1 && conv.weight[1].is(1);
-  PayloadNode out;
-  out.type = conv.transposed ? NodeType::conv_transpose_2d
-             : depthwise     ? NodeType::depthwise_conv_2d
-                             : NodeType::conv_2d;
-  uint32_t x = l.operand(node, 0);  // [n, w, c] or [n, h, w, c]
-  Dims result = physical(result_dims(node), channels_last_order(node.result()->rank()));
-  if (conv.input.size() == 3) {
-    x = l.reshape(x, {l.dims(x)[0], 1, l.dims(x)[1], l.dims(x)[2]});
-    result.insert(result.begin() + 1, 1);
-  }
-  out.inputs[0] = x;
-  out.inputs[1] = filter_of(l, node, conv, depthwise);
-  out.inputs[2] = bias_of(l, node.optional_tensor("bias"), DataType::fp32);
-  out.window = window_of(conv);
-  out.groups = static_cast<uint32_t>(conv.groups);
-  out.group_input_channels = static_cast<uint32_t>(conv.input[1].value() / conv.groups);
-  out.group_output_channels = static_cast<uint32_t>(result.back().value() / conv.groups);
-  const Range range = l.range_of(node);
-  out.output_min = range.min;
-  out.output_max = range.max;
-  l.set_result(node, l.add(std::move(out), result));
+  const uint32_t product =
+      right->is_constant() ? l.fully_connected(a, b, kNoValue, kTransposeWeights) : matrix_product(l, a, b, false);
+  // Without beta eager does not look at the summand.
+  const uint32_t summand = beta == 0 ? kNoValue : times(l, l.operand(bias, plain_order(2)), beta);
+  l.set_result(node, with_bias(l, times(l, product, alpha), summand, l.range_of(node)));
 }
 
 constexpr OpRule kRows[] = {
     {"aten.addmm.default", plain_addmm, plain_layout, lower_addmm, Unknown::any, true},
     {"aten.bmm.default", known_columns, matmul_layout, lower_bmm, Unknown::any},
-    {"aten.convolution.default", plain_convolution, channels_last, lower_convolution, Unknown::any, true},
-    {"aten.linear.default", constant_weights, features_innermost, lower_linear, Unknown::any, true},
+    {"aten.linear.default", plain_linear, features_innermost, lower_linear, Unknown::any, true},
     {"aten.matmul.default", same_rank_batches, matmul_layout, lower_bmm, Unknown::any},
     {"aten.mm.default", known_columns, matmul_layout, lower_mm, Unknown::one},
 };
@@ -232,5 +157,19 @@ constexpr OpRule kRows[] = {
 }  // namespace
 
 const RuleFamily kLinearRules = {kRows, std::size(kRows)};
+
+Verdict constant_weights(const Node& node, const TargetOptions&) {
+  if (node.operands()[0]->rank() < 1) return Verdict::no("an input without dimensions");
+  if (!is_weight(*node.tensor("weight"))) return Verdict::no("a weight that is computed at run time");
+  const Value* bias = node.optional_tensor("bias");
+  if (bias && !bias->is_constant()) return Verdict::no("a bias that is computed at run time");
+  return Verdict::yes();
+}
+
+uint32_t bias_of(Lowering& l, const Value* bias, DataType type) {
+  if (!bias) return kNoValue;
+  if (l.is_int8()) return l.int8_bias(bias);
+  return l.weight(bias, l.is_dynamic() ? DataType::fp32 : type, dims_of(*bias));
+}
 
 }  // namespace wick::xnnpack

@@ -81,35 +81,12 @@ Verdict known_slice(const Node& node, const TargetOptions&) {
   return slice_of(node) ? Verdict::yes() : Verdict::no("a slice whose bounds are known only at run time");
 }
 
-uint32_t slice_dim(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t count) {
-  std::vector<uint32_t> offsets(l.dims(x).size(), 0);
-  Dims sizes = l.dims(x);
-  offsets[at] = static_cast<uint32_t>(start);
-  sizes[at] = count;
-  return l.slice(x, offsets, sizes);
-}
-
-// Every step-th element: rows of `step` elements, of which the first stays.
-uint32_t strided_slice(Lowering& l, uint32_t x, size_t at, const Slice& slice) {
-  const Dims dims = l.dims(x);
-  const Sym outer = product({dims.begin(), dims.begin() + static_cast<ptrdiff_t>(at)});
-  const Sym inner = product({dims.begin() + static_cast<ptrdiff_t>(at) + 1, dims.end()});
-  const int64_t span = slice.count * slice.step, missing = slice.start + span - dims[at].value();
-  uint32_t rows = l.reshape(x, {outer, dims[at], inner});
-  if (missing > 0) rows = l.pad(rows, {0, 0, 0}, {0, static_cast<uint32_t>(missing), 0}, 0);
-  rows = slice_dim(l, rows, 1, slice.start, span);
-  rows = slice_dim(l, l.reshape(rows, {outer, slice.count, slice.step, inner}), 2, 0, 1);
-  Dims result = dims;
-  result[at] = slice.count;
-  return l.reshape(rows, result);
-}
-
 void lower_slice(Lowering& l, const Node& node) {
   const Slice slice = *slice_of(node);
   const uint32_t x = l.operand(node, 0);
   const size_t at = position(l.order(node), slice.dim);
   if (slice.count == 0) return l.set_result(node, x);
-  l.set_result(node, slice.step == 1 ? slice_dim(l, x, at, slice.start, slice.count) : strided_slice(l, x, at, slice));
+  l.set_result(node, every_step(l, x, at, slice.start, slice.step, slice.count));
 }
 
 Verdict known_index(const Node& node, const TargetOptions&) {
@@ -151,7 +128,7 @@ void lower_slice_scatter(Lowering& l, const Node& node) {
 
 // --- others ---
 
-void lower_alias(Lowering& l, const Node& node) { l.set_result(node, l.operand(node, 0)); }
+void lower_view(Lowering& l, const Node& node) { l.set_result(node, l.as_result(node, l.operand(node, 0))); }
 
 Verdict known_view(const Node& node, const TargetOptions&) {
   if (product(dims_of(*node.operands()[0])) == product(result_dims(node))) return Verdict::yes();
@@ -162,6 +139,21 @@ Verdict known_view(const Node& node, const TargetOptions&) {
 void lower_permute(Lowering& l, const Node& node) {
   const Value* from = node.operands()[0];
   l.set_result(node, l.operand(from, l.order_of(from)));
+}
+
+Verdict known_halves(const Node& node, const TargetOptions&) {
+  const bool known = dims_of(*node.operands()[0])[dim_of(node)].is_const();
+  return known ? Verdict::yes() : Verdict::no("halves whose size is known only at run time");
+}
+
+// The first half times the sigmoid of the second.
+void lower_glu(Lowering& l, const Node& node) {
+  const size_t dim = dim_of(node), at = position(l.order(node), dim);
+  const int64_t half = result_dims(node)[dim].value();
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    const uint32_t gate = l.unary(NodeType::sigmoid, slice_dim(l, x, at, half, half));
+    return l.binary(NodeType::multiply, slice_dim(l, x, at, 0, half), gate);
+  });
 }
 
 Verdict known_growth(const Node& node, const TargetOptions&) {
@@ -191,11 +183,6 @@ void lower_expand(Lowering& l, const Node& node) {
   if (count == 1) return l.set_result(node, x);
   const std::vector<float> elements(static_cast<size_t>(count), 1.0f);
   l.set_result(node, l.binary(NodeType::multiply, x, l.constant(elements, ones)));
-}
-
-Verdict known_repeats(const Node& node, const TargetOptions&) {
-  if (result_dims(node).size() != node.operands()[0]->rank()) return Verdict::no("repeats that add dimensions");
-  return Verdict::yes();
 }
 
 void lower_repeat(Lowering& l, const Node& node) {
@@ -284,44 +271,77 @@ Verdict known_roll(const Node& node, const TargetOptions&) {
   return Verdict::yes();
 }
 
+// Sizes of images: those before the last three as one, channels, height, width.
+Dims image_dims(const Dims& dims) {
+  const auto channels = dims.end() - 3;
+  return {product({dims.begin(), channels}), channels[0], channels[1], channels[2]};
+}
+
 // [n, c r r, h, w] -> [n, c, h r, w r], channels innermost all along.
 void lower_pixel_shuffle(Lowering& l, const Node& node) {
-  const Dims from = dims_of(*node.operands()[0]);
-  const Sym r = node.integer("upscale_factor"), c = result_dims(node)[1];
-  const Sym &n = from[0], &h = from[2], &w = from[3];
-  const uint32_t split = l.reshape(l.operand(node, 0), {n * h, w, c, r, r});
-  l.set_result(node, l.reshape(l.transpose(split, {0, 3, 1, 4, 2}), {n, h * r, w * r, c}));
+  const Dims from = image_dims(dims_of(*node.operands()[0]));
+  const Sym r = node.integer("upscale_factor"), c = image_dims(result_dims(node))[1];
+  const uint32_t split = l.reshape(l.operand(node, 0), {from[0] * from[2], from[3], c, r, r});
+  l.set_result(node, l.as_result(node, l.transpose(split, {0, 3, 1, 4, 2})));
 }
 // [n, c, h r, w r] -> [n, c r r, h, w]
 void lower_pixel_unshuffle(Lowering& l, const Node& node) {
-  const Dims to = result_dims(node);
-  const Sym r = node.integer("downscale_factor"), c = dims_of(*node.operands()[0])[1];
-  const Sym &n = to[0], &h = to[2], &w = to[3];
-  const uint32_t split = l.reshape(l.operand(node, 0), {n * h, r, w, r, c});
-  l.set_result(node, l.reshape(l.transpose(split, {0, 2, 4, 1, 3}), {n, h, w, c * r * r}));
+  const Dims to = image_dims(result_dims(node));
+  const Sym r = node.integer("downscale_factor"), c = image_dims(dims_of(*node.operands()[0]))[1];
+  const uint32_t split = l.reshape(l.operand(node, 0), {to[0] * to[2], r, to[3], r, c});
+  l.set_result(node, l.as_result(node, l.transpose(split, {0, 2, 4, 1, 3})));
 }
 
-Verdict image(const Node& node, const TargetOptions&) {
-  return node.result()->rank() == 4 ? Verdict::yes() : Verdict::no("a rank other than 4");
+LayoutRule image_layout(const Node& node) {
+  LayoutRule rule;
+  rule.kind = LayoutRule::Kind::fixed;
+  const size_t rank = node.result()->rank();
+  rule.order = made_last(plain_order(rank), rank - 3);
+  return rule;
 }
 
 constexpr OpRule kRows[] = {
     {"aten.cat.default", same_ranks, any_order, lower_cat, Unknown::any},
     {"aten.constant_pad_nd.default", known_pad, any_order, lower_pad, Unknown::any},
     {"aten.expand.default", known_growth, any_order, lower_expand, Unknown::any},
+    {"aten.glu.default", known_halves, any_order, lower_glu, Unknown::any},
     {"aten.permute.default", nullptr, permute_layout, lower_permute, Unknown::any},
-    {"aten.pixel_shuffle.default", image, channels_last, lower_pixel_shuffle, Unknown::one},
-    {"aten.pixel_unshuffle.default", image, channels_last, lower_pixel_unshuffle, Unknown::one},
-    {"aten.repeat.default", known_repeats, any_order, lower_repeat},
+    {"aten.pixel_shuffle.default", nullptr, image_layout, lower_pixel_shuffle, Unknown::one},
+    {"aten.pixel_unshuffle.default", nullptr, image_layout, lower_pixel_unshuffle, Unknown::one},
+    {"aten.repeat.default", nullptr, any_order, lower_repeat},
     {"aten.roll.default", known_roll, any_order, lower_roll},
     {"aten.select.int", known_index, select_layout, lower_select, Unknown::one},
     {"aten.slice.Tensor", known_slice, any_order, lower_slice, Unknown::any},
     {"aten.slice_scatter.default", known_scatter, any_order, lower_slice_scatter},
-    {"aten.view.default", known_view, view_layout, lower_alias, Unknown::one},
+    {"aten.view.default", known_view, view_layout, lower_view, Unknown::one},
 };
 
 }  // namespace
 
 const RuleFamily kMovementRules = {kRows, std::size(kRows)};
+
+uint32_t slice_dim(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t count) {
+  std::vector<uint32_t> offsets(l.dims(x).size(), 0);
+  Dims sizes = l.dims(x);
+  offsets[at] = static_cast<uint32_t>(start);
+  sizes[at] = count;
+  return l.slice(x, offsets, sizes);
+}
+
+// Rows of `step` elements, of which the first stays.
+uint32_t every_step(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t step, int64_t count) {
+  if (step == 1) return slice_dim(l, x, at, start, count);
+  const Dims dims = l.dims(x);
+  const Sym outer = product({dims.begin(), dims.begin() + static_cast<ptrdiff_t>(at)});
+  const Sym inner = product({dims.begin() + static_cast<ptrdiff_t>(at) + 1, dims.end()});
+  const int64_t span = count * step, missing = start + span - dims[at].value();
+  uint32_t rows = l.reshape(x, {outer, dims[at], inner});
+  if (missing > 0) rows = l.pad(rows, {0, 0, 0}, {0, static_cast<uint32_t>(missing), 0}, 0);
+  rows = slice_dim(l, rows, 1, start, span);
+  rows = slice_dim(l, l.reshape(rows, {outer, count, step, inner}), 2, 0, 1);
+  Dims result = dims;
+  result[at] = count;
+  return l.reshape(rows, result);
+}
 
 }  // namespace wick::xnnpack

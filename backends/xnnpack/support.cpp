@@ -21,7 +21,8 @@ constexpr int64_t kMaxElements = int64_t{1} << 31;
 std::vector<const OpRule*> gather_rules() {
   std::vector<const OpRule*> rules;
   for (const RuleFamily* family :
-       {&kLinearRules, &kMovementRules, &kNormalizationRules, &kPointwiseRules, &kQuantizedRules, &kWindowRules}) {
+       {&kConvolutionRules, &kCurveRules, &kLinearRules, &kMovementRules, &kNormalizationRules, &kPointwiseRules,
+        &kQuantizedRules, &kReductionRules, &kWindowRules}) {
     for (size_t i = 0; i < family->count; ++i) rules.push_back(&family->rows[i]);
   }
   std::sort(rules.begin(), rules.end(),
@@ -81,7 +82,61 @@ std::string refuse_any(const Node& node, Unknown unknown) {
 }
 
 bool is_pointwise(const OpRule* rule) {
-  return rule >= kPointwiseRules.rows && rule < kPointwiseRules.rows + kPointwiseRules.count;
+  const auto among = [&](const RuleFamily& family) { return rule >= family.rows && rule < family.rows + family.count; };
+  return among(kPointwiseRules) || among(kCurveRules);
+}
+
+struct Refusal {
+  std::string_view prefix;  // of operators
+  const char* reason;
+};
+constexpr char kBooleans[] = "the library has no booleans";
+constexpr char kIndices[] = "the library has no indices";
+constexpr char kLosesDigits[] = "what the library's kernels make of it loses digits";
+constexpr Refusal kRefusals[] = {
+    {"aten.acos", kLosesDigits},
+    {"aten.argmax", kIndices},
+    {"aten.argmin", kIndices},
+    {"aten.asin", kLosesDigits},
+    {"aten.atan", kLosesDigits},
+    {"aten.bitwise_", kBooleans},
+    {"aten.cosh", kLosesDigits},
+    {"aten.div.Scalar_mode", kLosesDigits},
+    {"aten.div.Tensor_mode", kLosesDigits},
+    {"aten.embedding", kIndices},
+    {"aten.eq.", kBooleans},
+    {"aten.erf", kLosesDigits},
+    {"aten.fmod", kLosesDigits},
+    {"aten.gather", kIndices},
+    {"aten.ge.", kBooleans},
+    {"aten.gt.", kBooleans},
+    {"aten.index", kIndices},
+    {"aten.isinf", kBooleans},
+    {"aten.isnan", kBooleans},
+    {"aten.le.", kBooleans},
+    {"aten.log1p", kLosesDigits},
+    {"aten.logical_", kBooleans},
+    {"aten.lt.", kBooleans},
+    {"aten.masked_fill", kBooleans},
+    {"aten.ne.", kBooleans},
+    {"aten.pow.Scalar", kLosesDigits},
+    {"aten.pow.Tensor_Tensor", kLosesDigits},
+    {"aten.remainder", kLosesDigits},
+    {"aten.scatter", kIndices},
+    {"aten.sinh", kLosesDigits},
+    {"aten.sort", kIndices},
+    {"aten.tan.", kLosesDigits},
+    {"aten.topk", kIndices},
+    {"aten.where", kBooleans},
+};
+
+// Why there is no row for an operator.
+std::string refuse_operator(const Node& node) {
+  for (const Refusal& refusal : kRefusals) {
+    if (node.op->name().starts_with(refusal.prefix))
+      return fmt::format("XNNPACK has no operator for it: {}", refusal.reason);
+  }
+  return "XNNPACK has no operator for it";
 }
 
 constexpr char kUnproven[] = "sizes that are only known to agree at run time";
@@ -128,7 +183,7 @@ const OpRule* find_rule(const Node& node) {
 
 Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   const OpRule* rule = find_rule(node);
-  if (!rule) return Verdict::no("XNNPACK has no operator for it");
+  if (!rule) return Verdict::no(refuse_operator(node));
   const std::string reason = rule->any_dtype ? "" : refuse_any(node, rule->unknown);
   if (!reason.empty()) return Verdict::no(reason);
   const std::string unproven = rule->any_dtype ? "" : refuse_unproven(node, rule);

@@ -93,7 +93,8 @@ class CaseReader {
       if (other.name == out.name) wrong(fmt::format("'{}' is given twice", out.name));
     }
     out.value = value();
-    if (const char* wanted = misfit(out.value, *spec)) wrong(fmt::format("'{}' wants {}", specs[index].name, wanted));
+    if (const char* wanted = misfit(out.value, specs[index]))
+      wrong(fmt::format("'{}' wants {}", specs[index].name, wanted));
     return out;
   }
 

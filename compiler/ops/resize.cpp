@@ -296,7 +296,7 @@ const OpDef kResizeRows[] = {
      "-> Tensor",
      infer_upsample, nullptr, "aten::upsample_bilinear2d.vec_out", kPure,
      Cases("f32[1, 2, 4, 5], [3, 2], true, None", "f32[1, 2, 4, 5], [3, 2], false, None",
-           "f32[1, 2, 4, 5], None, true, [2.0, 2.0]")},
+           "f32[1, 2, 4, 5], None, true, [2.0, 2.0]", "f32[1, 1, 3, 4], None, false, [1.25, 2.0]")},
     {"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> "
      "Tensor",
      infer_upsample, decompose_to_vec, "aten::upsample_nearest2d.out", kNoStock,

@@ -8,6 +8,7 @@
 namespace wick::compiler {
 
 Result<Changed> additive_masks(Graph& graph);
+Result<Changed> arithmetic_selects(Graph& graph);
 Result<Changed> canonicalize(Graph& graph);
 Result<Changed> center_residual(Graph& graph, const ReleaseFn& release);
 Result<Changed> common_subexpressions(Graph& graph);
@@ -16,6 +17,7 @@ Result<Changed> fold_batch_norm(Graph& graph, const ReleaseFn& release);
 Result<Changed> fold_constants(Graph& graph, const FoldOptions& options, const ReleaseFn& release);
 Result<Changed> fold_norm_affine(Graph& graph, const ReleaseFn& release);
 Result<Changed> fold_scale(Graph& graph, const ReleaseFn& release);
+Result<Changed> gather_by_slices(Graph& graph);
 Result<Changed> merge_views(Graph& graph);
 Result<Changed> narrow_early(Graph& graph);
 Result<Changed> quantize_by_rows(Graph& graph);

@@ -20,7 +20,7 @@ std::string check_outputs(const Case& test, const CompiledCase& compiled, const 
 Tolerance tolerance_for(const Case& test, const HostTensor& want);
 
 /// Elements that come, element by element, of numbers that the XNNPACK library treats otherwise get what eager says:
-/// those below the least normal one and, of programs with notes, those near the largest.
+/// those below the least normal one and, of programs with notes, those near the largest and NaN.
 void overlook_extremes(const Case& test, bool noted, HostTensor& got, const HostTensor& want);
 
 bool is_expected_failure(const Case& test);

@@ -7,6 +7,7 @@
 
 #include "backends/xnnpack/target.h"
 #include "compiler/ir/text.h"
+#include "compiler/support/failure.h"
 
 namespace wick::xnnpack {
 namespace {
@@ -219,6 +220,21 @@ TEST(Lower, AFeatureOfSizeOneIsInnermostForTheResultsSake) {
     return %c
   })");
   EXPECT_EQ(out.count("static_transpose"), 3) << "at both ends, and between the linear and the second convolution";
+}
+
+// Bytes of other sizes may be the right elements in another order.
+TEST(Lower, AResultOfOtherSizesIsABug) {
+  const auto function = compiler::parse_graph("graph f(%x: f32[2, 3]) {\n %y = aten.abs(%x)\n return %y\n}");
+  ASSERT_TRUE(function.ok());
+  const compiler::Node& node = *function->graph->nodes().front();
+  Lowering lowering(*function->graph);
+  const auto set = [&](const Dims& dims) {
+    return compiler::catch_failure([&] { lowering.set_result(node, lowering.value(dims)); });
+  };
+  EXPECT_TRUE(set({2, 3}).ok());
+  EXPECT_TRUE(set({2, 1, 3}).ok());
+  EXPECT_EQ(set({3, 2}).diag().code, compiler::Code::internal);
+  EXPECT_EQ(set({6}).diag().code, compiler::Code::internal);
 }
 
 TEST(Lower, SameGraphSameBytes) {

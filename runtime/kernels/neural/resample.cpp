@@ -92,7 +92,9 @@ void fill_antialiased(Filter filter, int64_t in, int64_t o, Real step, int64_t t
 template <typename Real>
 bool fill_axis(KernelContext& context, const ResampleRequest& r, int d, int64_t in, ResampleAxis* axis) {
   const int64_t out = r.output[d];
-  const Real step = step_of<Real>(in, out, r.align_corners, r.scale[d]);
+  // Eager leaves a dimension whose size stays as it is, whatever the scale.
+  const bool stays = r.filter == Filter::linear && in == out;
+  const Real step = stays ? Real(1) : step_of<Real>(in, out, r.align_corners, r.scale[d]);
   const bool antialias = r.filter == Filter::linear_antialias || r.filter == Filter::cubic_antialias;
   if (antialias) {
     const Real half = (r.filter == Filter::linear_antialias ? Real(1) : Real(2)) * (step >= 1 ? step : Real(1));

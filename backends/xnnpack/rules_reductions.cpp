@@ -1,0 +1,284 @@
+// Means, sums, variances and extremes over dimensions.
+#include <algorithm>
+
+#include "backends/xnnpack/rules.h"
+
+namespace wick::xnnpack {
+
+using compiler::Node;
+using compiler::TargetOptions;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+std::vector<bool> reduced_dims(const Node& node) {
+  const size_t rank = node.operands()[0]->rank();
+  if (node.arg("dim").is<compiler::Sym>()) {
+    std::vector<bool> one(rank, false);
+    one[static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), rank))] = true;
+    return one;
+  }
+  const bool all = node.is_none("dim") || node.ints("dim").empty();
+  std::vector<bool> reduced(rank, all);
+  if (all) return reduced;
+  for (const int64_t dim : node.static_ints("dim")) reduced[static_cast<size_t>(compiler::wrap_dim(dim, rank))] = true;
+  return reduced;
+}
+
+// Over the last dimension alone, which stays: no reshape is needed.
+bool is_over_last(const Node& node) {
+  const std::vector<bool> reduced = reduced_dims(node);
+  return node.boolean("keepdim") && std::count(reduced.begin(), reduced.end(), true) == 1 && reduced.back();
+}
+
+LayoutRule reduce_layout(const Node& node) {
+  if (is_over_last(node)) return innermost(reduced_dims(node).size() - 1);
+  LayoutRule rule;
+  rule.kind = LayoutRule::Kind::reduce;
+  rule.reduced = reduced_dims(node);
+  rule.keep_dims = node.boolean("keepdim");
+  return rule;
+}
+
+Verdict known_rows(const Node& node, const TargetOptions&) {
+  const Value& x = *node.operands()[0];
+  if (x.rank() == 0) return Verdict::no("a reduction of one number");
+  const Dims dims = dims_of(x);
+  const std::vector<bool> reduced = reduced_dims(node);
+  size_t unknown_kept = 0;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].is_const()) continue;
+    if (reduced[i]) return Verdict::no("a reduction over a size known only at run time");
+    ++unknown_kept;
+  }
+  if (unknown_kept > 1 && !is_over_last(node))
+    return Verdict::no("a reduction with more than one other size known only at run time");
+  return Verdict::yes();
+}
+
+// Elements before, of and behind the reduced dimensions, as they lie in memory.
+struct Split {
+  compiler::Sym outer = 1, inner = 1;
+  int64_t reduced = 1;
+};
+
+struct Reduction {
+  uint32_t x;
+  Split split;
+};
+
+uint32_t row_sum(Lowering& l, uint32_t x) {
+  const compiler::Sym columns = l.dims(x).back();
+  const std::vector<float> ones(static_cast<size_t>(columns.value()), 1.0f);
+  return l.fully_connected(x, l.constant(ones, {1, columns}), kNoValue);
+}
+
+Reduction reduction_of(Lowering& l, const Node& node) {
+  const Value* from = node.operands()[0];
+  const LayoutRule rule = reduce_layout(node);
+  const Dims dims = dims_of(*from);
+  if (rule.kind == LayoutRule::Kind::last) {
+    const uint32_t x = l.rows_along(node, rule.dim);
+    return {x, {product({l.dims(x).begin(), l.dims(x).end() - 1}), 1, dims.back().value()}};
+  }
+  const Order order = Layouts::wanted(node, rule, {}, 0, l.order_of(from));
+  const size_t begin = *adjacent_run(dims, order, rule.reduced);
+  Split split;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const compiler::Sym& size = dims[order[i]];
+    if (rule.reduced[order[i]]) {
+      split.reduced *= size.value();
+    } else {
+      compiler::Sym& side = i < begin ? split.outer : split.inner;
+      side = side * size;
+    }
+  }
+  return {l.operand(from, order), split};
+}
+
+// The elements to reduce innermost.
+uint32_t rows_of(Lowering& l, const Reduction& reduction) {
+  const Dims& dims = l.dims(reduction.x);
+  if (dims.back() == compiler::Sym(reduction.split.reduced)) return reduction.x;
+  return l.reshape(reduction.x, {reduction.split.outer, reduction.split.reduced});
+}
+
+// The elements with those to reduce in a dimension of their own, which a mean keeps with size 1.
+Reduction separated(Lowering& l, const Reduction& reduction) {
+  const Split& split = reduction.split;
+  if (split.inner.is(1)) return {rows_of(l, reduction), split};
+  return {l.reshape(reduction.x, {split.outer, split.reduced, 1, split.inner}), split};
+}
+
+// Sizes of what a mean of separated elements keeps.
+Dims kept(const Lowering& l, const Reduction& reduction) {
+  Dims dims = l.dims(reduction.x);
+  dims[reduction.split.inner.is(1) ? dims.size() - 1 : 1] = 1;
+  return dims;
+}
+
+uint32_t mean_of(Lowering& l, const Reduction& reduction) {
+  const Split& split = reduction.split;
+  if (split.inner.is(1) && !l.is_int8()) return l.row_mean(rows_of(l, reduction));
+  return image_mean(l, l.reshape(reduction.x, {split.outer, split.reduced, 1, split.inner}));
+}
+
+void lower_mean(Lowering& l, const Node& node) {
+  l.set_result(node, l.as_result(node, mean_of(l, reduction_of(l, node))));
+}
+
+uint32_t sum_of(Lowering& l, const Reduction& reduction) {
+  const Split& split = reduction.split;
+  if (split.inner.is(1)) return row_sum(l, rows_of(l, reduction));
+  return l.binary(NodeType::multiply, mean_of(l, reduction), l.scalar(static_cast<double>(split.reduced)));
+}
+
+void lower_sum(Lowering& l, const Node& node) {
+  l.set_result(node, l.as_result(node, sum_of(l, reduction_of(l, node))));
+}
+
+// Sets as result what `body` makes of the operand of a reduction, in f32.
+template <typename Body>
+void reduce_in_fp32(Lowering& l, const Node& node, const Body& body) {
+  const Reduction reduction = reduction_of(l, node);
+  const DataType type = l.type();
+  const uint32_t out = body(separated(l, {l.as_type(reduction.x, DataType::fp32), reduction.split}));
+  l.set_result(node, l.as_result(node, type == DataType::fp16 ? l.as_type(out, type) : out));
+}
+
+Verdict enough_elements(const Node& node, const TargetOptions& options) {
+  Verdict verdict = known_rows(node, options);
+  if (!verdict.taken) return verdict;
+  const auto correction = node.is_none("correction") ? std::optional<double>(1) : number(node, "correction");
+  if (!correction) return Verdict::no("a correction known only at run time");
+  const Dims dims = dims_of(*node.operands()[0]);
+  const std::vector<bool> reduced = reduced_dims(node);
+  int64_t count = 1;
+  for (size_t i = 0; i < dims.size(); ++i) count *= reduced[i] ? dims[i].value() : 1;
+  if (static_cast<double>(count) <= *correction) return Verdict::no("no more elements than the correction takes away");
+  return Verdict::yes();
+}
+
+// mean((x - mean(x))^2) n / (n - correction)
+void lower_variance(Lowering& l, const Node& node) {
+  const double correction = node.is_none("correction") ? 1 : *number(node, "correction");
+  reduce_in_fp32(l, node, [&](const Reduction& from) {
+    const uint32_t centered = l.binary(NodeType::subtract, from.x, mean_of(l, from));
+    const uint32_t variance = mean_of(l, {l.unary(NodeType::square, centered), from.split});
+    const auto count = static_cast<double>(from.split.reduced);
+    if (correction == 0) return variance;
+    return l.binary(NodeType::multiply, variance, l.scalar(count / (count - correction)));
+  });
+}
+
+uint32_t largest(Lowering& l, uint32_t x, const Split& split) {
+  PayloadNode node;
+  node.type = NodeType::max_pooling_2d;
+  node.inputs[0] = l.reshape(x, {split.outer, split.reduced, 1, split.inner});
+  if (split.reduced == 1) return node.inputs[0];
+  node.window.kernel[0] = static_cast<uint32_t>(split.reduced);
+  node.window.stride[0] = static_cast<uint32_t>(split.reduced);
+  return l.add(std::move(node), {split.outer, 1, 1, split.inner});
+}
+
+void lower_amax(Lowering& l, const Node& node) {
+  const Reduction reduction = reduction_of(l, node);
+  l.set_result(node, l.as_result(node, largest(l, reduction.x, reduction.split)));
+}
+void lower_amin(Lowering& l, const Node& node) {
+  const Reduction reduction = reduction_of(l, node);
+  const uint32_t negated = l.unary(NodeType::negate, reduction.x);
+  l.set_result(node, l.as_result(node, l.unary(NodeType::negate, largest(l, negated, reduction.split))));
+}
+
+// m + log(sum(e^(x - m))), m the largest
+void lower_log_sum_exp(Lowering& l, const Node& node) {
+  reduce_in_fp32(l, node, [&](const Reduction& from) {
+    const uint32_t most = l.reshape(largest(l, from.x, from.split), kept(l, from));
+    const uint32_t powers = l.unary(NodeType::exp, l.binary(NodeType::subtract, from.x, most));
+    return l.binary(NodeType::add, most, l.unary(NodeType::log, sum_of(l, {powers, from.split})));
+  });
+}
+
+LayoutRule softmax_layout(const Node& node) {
+  return innermost(static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), node.result()->rank())));
+}
+
+Verdict known_columns(const Node& node, const TargetOptions&) {
+  const Dims dims = result_dims(node);
+  if (dims.empty()) return Verdict::no("a softmax of one number");
+  const compiler::Sym& size = dims[softmax_layout(node).dim];
+  return size.is_const() ? Verdict::yes() : Verdict::no("a reduction over a size known only at run time");
+}
+
+// x - m - log(sum(e^(x - m))), m the largest
+void lower_log_softmax(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.rows_along(node, softmax_layout(node).dim), [&](uint32_t x) {
+    const Dims dims = l.dims(x);
+    Dims ones = dims;
+    ones.back() = 1;
+    const Split split{product({dims.begin(), dims.end() - 1}), 1, dims.back().value()};
+    const uint32_t below = l.binary(NodeType::subtract, x, l.reshape(largest(l, x, split), ones));
+    const uint32_t total = row_sum(l, l.unary(NodeType::exp, below));
+    return l.binary(NodeType::subtract, below, l.unary(NodeType::log, total));
+  });
+}
+
+Verdict largest_taken(const Node& node, const TargetOptions& options) {
+  Verdict verdict = known_rows(node, options);
+  if (!verdict.taken) return verdict;
+  if (num_symbolic(dims_of(*node.operands()[0])) > 1) return Verdict::no("more than one size known only at run time");
+  return Verdict::yes();
+}
+
+constexpr OpRule kRows[] = {
+    {"aten._log_softmax.default", known_columns, softmax_layout, lower_log_softmax, Unknown::one},
+    {"aten.amax.default", largest_taken, reduce_layout, lower_amax, Unknown::one},
+    {"aten.amin.default", largest_taken, reduce_layout, lower_amin, Unknown::one},
+    {"aten.logsumexp.default", largest_taken, reduce_layout, lower_log_sum_exp, Unknown::one},
+    {"aten.max.dim", largest_taken, reduce_layout, lower_amax, Unknown::one},
+    {"aten.mean.dim", known_rows, reduce_layout, lower_mean, Unknown::any},
+    {"aten.min.dim", largest_taken, reduce_layout, lower_amin, Unknown::one},
+    {"aten.sum.dim_IntList", known_rows, reduce_layout, lower_sum, Unknown::any},
+    {"aten.var.correction", enough_elements, reduce_layout, lower_variance, Unknown::one},
+};
+
+}  // namespace
+
+const RuleFamily kReductionRules = {kRows, std::size(kRows)};
+
+namespace {
+
+constexpr int64_t kLongSum = 256;
+
+uint32_t global_mean(Lowering& l, uint32_t x) {
+  const Dims dims = l.dims(x);
+  PayloadNode node;
+  node.type = NodeType::global_avg_pooling_2d;
+  node.inputs[0] = x;
+  node.flags = kKeepDims;
+  return l.add(std::move(node), {dims[0], 1, 1, dims[3]});
+}
+
+// The largest divisor up to the square root.
+int64_t middle_divisor(int64_t count) {
+  int64_t divisor = 1;
+  for (int64_t i = 2; i * i <= count; ++i) {
+    if (count % i == 0) divisor = i;
+  }
+  return divisor;
+}
+
+}  // namespace
+
+uint32_t image_mean(Lowering& l, uint32_t x) {
+  const Dims dims = l.dims(x);
+  if (l.is_int8() || !dims[1].is_const() || !dims[2].is_const() || !dims[3].is_const()) return global_mean(l, x);
+  const int64_t count = dims[1].value() * dims[2].value(), parts = middle_divisor(count);
+  if (count <= kLongSum || parts == 1) return global_mean(l, x);
+  const uint32_t means = global_mean(l, l.reshape(x, {dims[0] * parts, count / parts, 1, dims[3]}));
+  return global_mean(l, l.reshape(means, {dims[0], parts, 1, dims[3]}));
+}
+
+}  // namespace wick::xnnpack

@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::compiler {
+namespace {
+
+// More pieces cost more than what reads them whole elsewhere.
+constexpr size_t kMaxPieces = 32;
+
+// Elements start, start + step ..
+struct Piece {
+  int64_t start, step, count;
+  bool operator==(const Piece&) const = default;
+};
+
+// The fewest pieces, greedily.
+std::vector<Piece> pieces_of(const std::vector<int64_t>& indices) {
+  std::vector<Piece> pieces;
+  for (const int64_t index : indices) {
+    if (!pieces.empty()) {
+      Piece& last = pieces.back();
+      const int64_t step = index - (last.start + (last.count - 1) * last.step);
+      if (last.count == 1 && step > 0) last.step = step;
+      if (step > 0 && step == last.step) {
+        ++last.count;
+        continue;
+      }
+    }
+    pieces.push_back({index, 1, 1});
+  }
+  return pieces;
+}
+
+// The elements of dimension `dim` at these indices, or null: too many pieces.
+Value* gathered(Builder& b, Value* x, size_t dim, const std::vector<int64_t>& indices) {
+  const std::vector<Piece> pieces = pieces_of(indices);
+  if (pieces.empty() || pieces.size() > kMaxPieces) return nullptr;
+  const auto at = static_cast<int64_t>(dim);
+  Values parts;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
+    const auto same = std::find(pieces.begin(), pieces.begin() + static_cast<ptrdiff_t>(i), piece);
+    const auto earlier = static_cast<size_t>(same - pieces.begin());
+    const int64_t end = piece.start + (piece.count - 1) * piece.step + 1;
+    parts.push_back(earlier < i ? parts[earlier] : b.slice(x, at, piece.start, end, piece.step));
+  }
+  return parts.size() == 1 ? parts[0] : b.call("aten.cat", {std::move(parts), at});
+}
+
+bool is_taken(const Value* x) { return x->dtype() == DType::f32 || x->dtype() == DType::f16; }
+
+std::optional<int64_t> known_size(const Value& x, size_t dim) {
+  const Sym& size = x.sizes()[dim];
+  return size.is_const() && size.value() > 0 ? std::optional<int64_t>(size.value()) : std::nullopt;
+}
+
+Value* flip(Builder& b, Node& node) {
+  if (!node.is("aten.flip.default") || !is_taken(node.tensor("self"))) return nullptr;
+  Value* x = node.tensor("self");
+  for (const int64_t listed : node.static_ints("dims")) {
+    const auto dim = static_cast<size_t>(wrap_dim(listed, x->rank()));
+    const auto size = known_size(*x, dim);
+    if (!size) return nullptr;
+    std::vector<int64_t> indices(static_cast<size_t>(*size));
+    std::iota(indices.rbegin(), indices.rend(), int64_t{0});
+    x = gathered(b, x, dim, indices);
+    if (!x) return nullptr;
+  }
+  return x;
+}
+
+// Where the element at `at`, which may lie outside, comes from.
+int64_t reflected(int64_t at, int64_t size) { return at < 0 ? -at : at >= size ? 2 * (size - 1) - at : at; }
+int64_t replicated(int64_t at, int64_t size) { return std::clamp<int64_t>(at, 0, size - 1); }
+
+Value* edge_pad(Builder& b, Node& node) {
+  const bool reflects = node.op->name().starts_with("aten.reflection_pad");
+  if (!reflects && !node.op->name().starts_with("aten.replication_pad")) return nullptr;
+  if (node.op->parsed->find("padding") < 0 || node.results().size() != 1) return nullptr;
+  Value* x = node.tensor("self");
+  const Ints amounts = node.ints("padding");
+  if (!is_taken(x) || node.op->parsed->find("grad_output") >= 0) return nullptr;
+  for (size_t i = 0; i + 1 < amounts.size(); i += 2) {
+    const size_t dim = x->rank() - 1 - i / 2;
+    const auto size = known_size(*x, dim);
+    if (!size || !amounts[i].is_const() || !amounts[i + 1].is_const()) return nullptr;
+    std::vector<int64_t> indices;
+    for (int64_t at = -amounts[i].value(); at < *size + amounts[i + 1].value(); ++at)
+      indices.push_back(reflects ? reflected(at, *size) : replicated(at, *size));
+    x = gathered(b, x, dim, indices);
+    if (!x) return nullptr;
+  }
+  return x;
+}
+
+// The elements of a constant of integers with one dimension, counted from the front of `size`.
+std::optional<std::vector<int64_t>> constant_indices(const Value& index, int64_t size) {
+  if (!index.is_constant() || index.rank() != 1 || !index.tensor().dim_order.empty()) return std::nullopt;
+  if (index.dtype() != DType::i64 && index.dtype() != DType::i32) return std::nullopt;
+  const size_t step = dtype_size_bytes(index.dtype());
+  std::vector<int64_t> indices(index.data.bytes.size() / step);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    int32_t narrow = 0;
+    const uint8_t* from = index.data.bytes.data() + i * step;
+    if (step == sizeof narrow) {
+      std::memcpy(&narrow, from, sizeof narrow);
+      indices[i] = narrow;
+    } else {
+      std::memcpy(&indices[i], from, sizeof indices[i]);
+    }
+    if (indices[i] < -size || indices[i] >= size) return std::nullopt;  // for the kernel to refuse
+    if (indices[i] < 0) indices[i] += size;
+  }
+  return indices;
+}
+
+Value* index_select(Builder& b, Node& node) {
+  if (!node.is("aten.index_select.default")) return nullptr;
+  Value* x = node.tensor("self");
+  if (!is_taken(x) || x->rank() == 0) return nullptr;
+  const auto dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()));
+  const auto size = known_size(*x, dim);
+  const auto indices = size ? constant_indices(*node.tensor("index"), *size) : std::nullopt;
+  return indices ? gathered(b, x, dim, *indices) : nullptr;
+}
+
+// x[:, indices]
+Value* index(Builder& b, Node& node) {
+  if (!node.is("aten.index.Tensor")) return nullptr;
+  Value* x = node.tensor("self");
+  if (!is_taken(x)) return nullptr;
+  const Values& indices = node.arg("indices").as<Values>();
+  std::optional<size_t> dim;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!indices[i]) continue;
+    if (dim) return nullptr;
+    dim = i;
+  }
+  const auto size = dim ? known_size(*x, *dim) : std::nullopt;
+  const auto known = size ? constant_indices(*indices[*dim], *size) : std::nullopt;
+  return known ? gathered(b, x, *dim, *known) : nullptr;
+}
+
+// Factors of the dimensions from the third on, as far as they are given.
+std::optional<double> factor_of(const Node& node, size_t spatial, size_t i) {
+  static const char* const kNames[] = {"scales_d", "scales_h", "scales_w"};
+  if (node.op->parsed->find("scale_factors") < 0) {
+    const char* name = kNames[3 - spatial + i];
+    return node.is_none(name) ? std::nullopt : std::optional<double>(node.real(name));
+  }
+  const Arg& factors = node.arg("scale_factors");
+  return factors.is<Reals>() ? std::optional<double>(factors.as<Reals>()[i]) : std::nullopt;
+}
+
+// Where eager takes each of `out` elements from. Its products are those of floats.
+std::vector<int64_t> nearest(int64_t in, int64_t out, std::optional<double> factor, bool centered) {
+  const float step = factor ? static_cast<float>(1.0 / *factor) : static_cast<float>(in) / static_cast<float>(out);
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < out; ++i) {
+    const auto at = centered ? static_cast<float>((static_cast<double>(i) + 0.5) * static_cast<double>(step))
+                             : static_cast<float>(i) * step;
+    indices.push_back(std::min(static_cast<int64_t>(std::floor(at)), in - 1));
+  }
+  return indices;
+}
+
+bool is_whole(const Value& x, const Value& out) {
+  for (size_t i = 2; i < x.rank(); ++i) {
+    if (out.sizes()[i].value() % x.sizes()[i].value() != 0) return false;
+  }
+  return true;
+}
+
+// Backends know whole factors themselves.
+Value* upsample_nearest(Builder& b, Node& node) {
+  const bool centered = node.op->name().starts_with("aten._upsample_nearest_exact");
+  if (!centered && !node.op->name().starts_with("aten.upsample_nearest")) return nullptr;
+  if (node.op->parsed->find("grad_output") >= 0) return nullptr;
+  Value* x = node.arg(size_t{0}).as<Value*>();
+  const Value& result = *node.result();
+  const size_t spatial = x->rank() - 2;
+  if (!is_taken(x) || spatial < 2) return nullptr;
+  for (size_t dim = 2; dim < x->rank(); ++dim) {
+    if (!known_size(*x, dim) || !result.sizes()[dim].is_const()) return nullptr;
+  }
+  if (is_whole(*x, result) && node.op->name().ends_with(".vec")) return nullptr;
+  for (size_t i = 0; i < spatial && x; ++i) {
+    const int64_t in = *known_size(*x, i + 2), out = result.sizes()[i + 2].value();
+    const auto factor = factor_of(node, spatial, i);
+    if (in != out || factor) x = gathered(b, x, i + 2, nearest(in, out, factor, centered));
+  }
+  return x;
+}
+
+constexpr Rule kRules[] = {edge_pad, flip, index, index_select, upsample_nearest};
+
+}  // namespace
+
+// Picks at places that are known become slices side by side, for backends that know no other.
+//   before: y = reflection_pad1d(x, [1, 0])        after: y = cat(x[1:2], x[0:n])
+// Also replication_pad, flip, nearest resize by broken factors, index_select and index with one constant of one
+// dimension; f32 and f16, up to 32 pieces along a dimension. Requires: constants folded. Keeps: every value.
+Result<Changed> gather_by_slices(Graph& graph) {
+  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
+}
+
+}  // namespace wick::compiler
