@@ -400,6 +400,24 @@ TEST_F(Cli, DelegatesAreCompiledExplainedAndInspected) {
   EXPECT_NE(compiled.out.find(R"("constant_bytes":80)"), std::string::npos) << compiled.out;
 }
 
+TEST_F(Cli, DelegatesOfSeveralMethodsShareTheirWeights) {
+  const std::string model = fixture("digits/digits.pt2"), batches = fixture("digits/digits_dynamic.pt2");
+  const Outcome one = wick("compile " + model + " -o " + path("one.pte") + " --json");
+  const Outcome both = wick("compile one=" + model + " many=" + batches + " -o " + path("two.pte") + " --json");
+  ASSERT_EQ(both.exit_code, 0) << both.err;
+  const auto constant_bytes = [](const Outcome& outcome) {
+    const size_t at = outcome.out.find("\"constant_bytes\":");
+    return outcome.out.substr(at, outcome.out.find(',', at) - at);
+  };
+  EXPECT_EQ(constant_bytes(both), constant_bytes(one));
+  const std::string input = fixture("digits/digits.in.npz");
+  const Outcome steps = wick("run " + path("two.pte") + " --step one:" + input + "=" + path("a.npz") +
+                             " --step many:" + input + "=" + path("b.npz"));
+  if (steps.err.find("no XNNPACK library") != std::string::npos) GTEST_SKIP() << "no XNNPACK library";
+  ASSERT_EQ(steps.exit_code, 0) << steps.err;
+  expect_same(path("a.npz"), path("b.npz"));
+}
+
 TEST_F(Cli, FullDelegationIsRefusedWithTheNodesOutside) {
   const std::string model = fixture("structure/tied_weights.pt2");
   const Outcome whole =

@@ -90,20 +90,26 @@ const WeightsSource* PackedWeights::find_source(const xnn_weights_cache_look_up_
   return found == sources_.end() ? nullptr : found->second.get();
 }
 
+std::shared_ptr<PackedWeights::Block> PackedWeights::find_block(uint32_t seed, const WeightsSource& source) {
+  const auto range = store().blocks.equal_range(source.parameters);
+  for (auto entry = range.first; entry != range.second; ++entry) {
+    std::shared_ptr<Block> block = entry->second.lock();
+    if (block && block->seed == seed && !block->users.empty() && same_weights(*block->users.front(), source))
+      return block;
+  }
+  return nullptr;
+}
+
 size_t PackedWeights::look_up(const xnn_weights_cache_look_up_key& key) {
   const WeightsSource* source = find_source(key);
   if (!source) return SIZE_MAX;
   const std::lock_guard<std::mutex> lock(store().mutex);
-  const auto range = store().blocks.equal_range(source->parameters);
-  for (auto entry = range.first; entry != range.second; ++entry) {
-    const std::shared_ptr<Block> block = entry->second.lock();
-    if (!block || block->seed != key.seed || block->users.empty() || !same_weights(*block->users.front(), *source))
-      continue;
-    block->users.push_back(source);
-    blocks_.push_back(block);
-    return reinterpret_cast<size_t>(block->data);
-  }
-  return SIZE_MAX;
+  std::shared_ptr<Block> block = find_block(key.seed, *source);
+  if (!block) return SIZE_MAX;
+  void* data = block->data;
+  block->users.push_back(source);
+  blocks_.push_back(std::move(block));
+  return reinterpret_cast<size_t>(data);
 }
 
 void* PackedWeights::reserve(size_t size_bytes) {
@@ -117,18 +123,24 @@ void* PackedWeights::reserve(size_t size_bytes) {
   return block->data;
 }
 
+// Convolutions ask to insert nothing after they found their weights; depthwise ones pack without asking first.
 size_t PackedWeights::insert(const xnn_weights_cache_look_up_key& key, void* packed) {
   const WeightsSource* source = find_source(key);
-  if (source) {
-    for (const std::shared_ptr<Block>& block : blocks_) {
-      if (block->data != packed) continue;
-      const std::lock_guard<std::mutex> lock(store().mutex);
-      block->seed = key.seed;
-      block->users.push_back(source);
-      store().blocks.emplace(source->parameters, block);
-    }
+  if (!source) return reinterpret_cast<size_t>(packed);
+  const std::lock_guard<std::mutex> lock(store().mutex);
+  const auto mine =
+      std::find_if(blocks_.begin(), blocks_.end(), [&](const auto& block) { return block->data == packed; });
+  std::shared_ptr<Block> block = find_block(key.seed, *source);
+  if (!block && mine == blocks_.end()) return SIZE_MAX;
+  if (!block) {
+    block = *mine;
+    block->seed = key.seed;
+    store().blocks.emplace(source->parameters, block);
+  } else if (mine != blocks_.end()) {
+    *mine = block;
   }
-  return reinterpret_cast<size_t>(packed);
+  if (std::find(block->users.begin(), block->users.end(), source) == block->users.end()) block->users.push_back(source);
+  return reinterpret_cast<size_t>(block->data);
 }
 
 }  // namespace wick::xnnpack

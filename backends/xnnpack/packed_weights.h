@@ -40,6 +40,8 @@ class PackedWeights {
  private:
   size_t look_up(const xnn_weights_cache_look_up_key& key);
   void* reserve(size_t size_bytes);
+  // Among those of all delegates; the store is locked.
+  static std::shared_ptr<Block> find_block(uint32_t seed, const WeightsSource& source);
   size_t insert(const xnn_weights_cache_look_up_key& key, void* packed);
   const WeightsSource* find_source(const xnn_weights_cache_look_up_key& key) const;
 

@@ -75,6 +75,26 @@ TEST(PackedWeights, OutliveTheirFirstUser) {
   EXPECT_EQ(*packed, 1);
 }
 
+TEST(PackedWeights, AreFoundByWhoInsertsNothingOrPacksFirst) {
+  const std::vector<uint8_t> filter = {1, 2, 3}, copy = {1, 2, 3};
+  PackedWeights first, second, third;
+  first.describe(source_of(filter));
+  second.describe(source_of(copy));
+  third.describe(source_of(copy));
+  uint8_t* packed = pack(first, filter, 7, 1);
+  // A convolution of the library looks up, then inserts nothing.
+  const xnn_weights_cache_look_up_key key = {7, copy.data(), nullptr};
+  xnn_weights_cache_t cache = second.provider();
+  const size_t found = cache->look_up(cache->context, &key);
+  EXPECT_EQ(cache->look_up_or_insert(cache->context, &key, nullptr, 64), found);
+  EXPECT_EQ(cache->offset_to_addr(cache->context, found), packed);
+  // A depthwise one packs without looking up.
+  cache = third.provider();
+  void* again = cache->reserve_space(cache->context, 64);
+  memset(again, 1, 64);
+  EXPECT_EQ(cache->offset_to_addr(cache->context, cache->look_up_or_insert(cache->context, &key, again, 64)), packed);
+}
+
 TEST(CanReadBeyond, NotBeyondTheLastPage) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* memory = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
