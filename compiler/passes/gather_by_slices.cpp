@@ -197,14 +197,28 @@ Value* upsample_nearest(Builder& b, Node& node) {
   return x;
 }
 
-constexpr Rule kRules[] = {edge_pad, flip, index, index_select, upsample_nearest};
+// One row replaced is a slice of length 1 replaced.
+Value* select_scatter(Builder& b, Node& node) {
+  if (!node.is("aten.select_scatter.default") || !is_taken(node.tensor("self"))) return nullptr;
+  Value* x = node.tensor("self");
+  const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
+  const auto size = known_size(*x, static_cast<size_t>(dim));
+  const Sym index = node.integer("index");
+  if (!size || !index.is_const()) return nullptr;
+  const int64_t at = index.value() < 0 ? index.value() + *size : index.value();
+  if (at < 0 || at >= *size) return nullptr;
+  return b.call("aten.slice_scatter", {x, b.unsqueeze(node.tensor("src"), dim), dim, at, at + 1, 1});
+}
+
+constexpr Rule kRules[] = {edge_pad, flip, index, index_select, select_scatter, upsample_nearest};
 
 }  // namespace
 
 // Picks at places that are known become slices side by side, for backends that know no other.
 //   before: y = reflection_pad1d(x, [1, 0])        after: y = cat(x[1:2], x[0:n])
-// Also replication_pad, flip, nearest resize by broken factors, index_select and index with one constant of one
-// dimension; f32 and f16, up to 32 pieces along a dimension. Requires: constants folded. Keeps: every value.
+// Also replication_pad, flip, select_scatter, nearest resize by broken factors, index_select and index with one
+// constant of one dimension; f32 and f16, up to 32 pieces along a dimension. Requires: constants folded. Keeps: every
+// value.
 Result<Changed> gather_by_slices(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
 }

@@ -56,6 +56,7 @@ constexpr Pass kPasses[] = {
     {"dead_code", run_simple<dead_code>, Phase::optimize, "last: the next round counts readers"},
     {"gather_by_slices", run_simple<gather_by_slices>, Phase::target,
      "first of its phase: the passes below know slices, but neither flips nor indices"},
+    {"merge_dims", run_simple<merge_dims>, Phase::target, "after gather_by_slices, whose slices keep the rank"},
     {"recognize_norms", run_simple<recognize_norms>, Phase::target, "before the folds, which look for norms"},
     {"additive_masks", run_simple<additive_masks>, Phase::target,
      "before the folds: a guard between two products reads the scores and is in the way"},
