@@ -374,7 +374,12 @@ Error LibraryGraph::define_node(const PayloadNode& node) {
   }
   const xnn_status status = xnnpack::define_node(graph_, node, ids_);
   if (status != xnn_status_success) return fail_node(node, status);
-  if (tracer_) defined_.push_back(node);
+  if (!tracer_) return Error::Ok;
+  defined_.push_back(node);
+  if (adds_clamp(node)) {
+    defined_.push_back(node);
+    defined_.back().type = NodeType::clamp;
+  }
   return Error::Ok;
 }
 
