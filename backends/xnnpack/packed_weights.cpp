@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "runtime/platform/memory.h"
+
 namespace wick::xnnpack {
 
 struct PackedWeights::Block {
@@ -37,6 +39,12 @@ bool same_bytes(Span<const uint8_t> a, Span<const uint8_t> b) {
 bool same_weights(const WeightsSource& a, const WeightsSource& b) {
   return a.parameters == b.parameters && same_bytes(a.filter_scales, b.filter_scales) && same_bytes(a.bias, b.bias) &&
          same_bytes(a.bias_scales, b.bias_scales) && same_bytes(a.filter, b.filter);
+}
+
+/// The packed form takes their place in memory.
+void release(const WeightsSource& source) {
+  release_file_pages(source.filter);
+  release_file_pages(source.bias);
 }
 
 }  // namespace
@@ -101,6 +109,7 @@ size_t PackedWeights::look_up(const xnn_weights_cache_look_up_key& key) {
       continue;
     block->users.push_back(source);
     blocks_.push_back(block);
+    release(*source);
     return reinterpret_cast<size_t>(block->data);
   }
   return SIZE_MAX;
@@ -127,6 +136,7 @@ size_t PackedWeights::insert(const xnn_weights_cache_look_up_key& key, void* pac
       block->users.push_back(source);
       store().blocks.emplace(source->parameters, block);
     }
+    release(*source);
   }
   return reinterpret_cast<size_t>(packed);
 }
