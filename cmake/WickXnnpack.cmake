@@ -15,6 +15,7 @@ endif()
 set(WICK_XNNPACK_CACHE "${wick_default_cache}/wick" CACHE PATH "Folder that keeps the built XNNPACK library and its sources")
 
 set(WICK_HAS_XNNPACK OFF)
+include("${CMAKE_CURRENT_LIST_DIR}/xnnpack/edits.cmake")
 
 # Reads the version of a compiler into `out`; empty if it does not run.
 function(wick_compiler_version compiler out)
@@ -38,15 +39,6 @@ function(wick_xnnpack_compilers c_out cxx_out)
   endif()
   set(${c_out} "${c}" PARENT_SCOPE)
   set(${cxx_out} "${cxx}" PARENT_SCOPE)
-endfunction()
-
-# Replaces a line of an unpacked source; `out` is false if it is not there.
-function(wick_mend_xnnpack file from to out)
-  file(READ "${file}" text)
-  string(REPLACE "${from}" "${to}" mended "${text}")
-  file(WRITE "${file}" "${mended}")
-  string(COMPARE NOTEQUAL "${text}" "${mended}" changed)
-  set(${out} ${changed} PARENT_SCOPE)
 endfunction()
 
 # Builds the library into `prefix` unless it is there. `problem` is empty or a sentence.
@@ -92,14 +84,8 @@ function(wick_build_xnnpack prefix c cxx flags problem)
   file(ARCHIVE_EXTRACT INPUT "${WICK_XNNPACK_CACHE}/sources/pthreadpool.tar.xz" DESTINATION "${work}/unpacked")
   file(GLOB top LIST_DIRECTORIES ON "${work}/unpacked/*")
   file(RENAME "${top}" "${work}/source/pthreadpool")
-  # Matrix products of up to 16 rows read the quantization parameters of 15 rows that do not exist; the library keeps room
-  # for 10, and the last row comes out wrong.
-  wick_mend_xnnpack("${work}/source/xnnpack/include/xnnpack.h" "#define XNN_EXTRA_QUANTIZATION_PARAMS 10"
-                    "#define XNN_EXTRA_QUANTIZATION_PARAMS 15" rows_mended)
-  # A thread that waits for one that has no core should not keep its own busy for tens of milliseconds.
-  wick_mend_xnnpack("${work}/source/pthreadpool/src/threadpool-common.h" "#define PTHREADPOOL_SPIN_WAIT_ITERATIONS 1000000"
-                    "#define PTHREADPOOL_SPIN_WAIT_ITERATIONS 2000" spin_mended)
-  if(NOT rows_mended OR NOT spin_mended)
+  wick_edit_xnnpack("${work}/source" edited)
+  if(NOT edited)
     file(REMOVE_RECURSE "${work}")
     set(${problem} "its sources are not the expected ones" PARENT_SCOPE)
     return()
@@ -144,9 +130,13 @@ function(wick_find_own_xnnpack problem)
     set(flags "-fsanitize=thread")
   endif()
   file(SHA256 "${PROJECT_SOURCE_DIR}/scripts/get_xnnpack.sh" script)
-  file(SHA256 "${PROJECT_SOURCE_DIR}/cmake/xnnpack/CMakeLists.txt" project)
+  set(ours)
+  foreach(file CMakeLists.txt edits.cmake columns_first.h)
+    file(SHA256 "${PROJECT_SOURCE_DIR}/cmake/xnnpack/${file}" sum)
+    string(APPEND ours "${sum} ")
+  endforeach()
   file(SHA256 "${PROJECT_SOURCE_DIR}/backends/xnnpack/cpuinfo/cpuinfo.h" cpuinfo)
-  string(SHA256 hash "2 ${script} ${project} ${cpuinfo} ${version} ${flags}")  # the number: of wick_mend_xnnpack
+  string(SHA256 hash "${script} ${ours} ${cpuinfo} ${version} ${flags}")
   string(SUBSTRING "${hash}" 0 16 hash)
   set(prefix "${WICK_XNNPACK_CACHE}/xnnpack-${hash}")
   if(NOT EXISTS "${prefix}/include/xnnpack.h")

@@ -328,9 +328,7 @@ Error LibraryGraph::define_value(uint32_t value) {
   return status == xnn_status_success ? Error::Ok : fail_value(value, "the library refuses it");
 }
 
-/// `filter` and `bias`: the constants' bytes, or those of a slice of them.
-void LibraryGraph::describe_weights(const PayloadNode& node, Span<const uint8_t> filter_bytes,
-                                    Span<const uint8_t> bias_bytes) {
+void LibraryGraph::describe_weights(const PayloadNode& node) {
   switch (node.type) {
     case NodeType::fully_connected:
     case NodeType::conv_2d:
@@ -352,10 +350,10 @@ void LibraryGraph::describe_weights(const PayloadNode& node, Span<const uint8_t>
   for (const uint32_t value : {node.inputs[0], filter, bias, node.output}) {
     append_value(&source.parameters, *payload_, *dims_, value);
   }
-  source.filter = filter_bytes;
+  source.filter = data_[filter];
   source.filter_scales = scales_[filter];
   if (bias != kNoValue) {
-    source.bias = bias_bytes;
+    source.bias = data_[bias];
     source.bias_scales = scales_[bias];
   }
   weights_.describe(source);
@@ -369,122 +367,31 @@ Error LibraryGraph::fail_node(const PayloadNode& node, xnn_status status) {
   return Error::DelegateInvalidCompatibility;
 }
 
-Error LibraryGraph::define_node(const PayloadNode& node, const std::vector<uint32_t>& ids) {
+Error LibraryGraph::define_node(const PayloadNode& node) {
   // The library takes it and then writes to a table that it never made.
   if (node.type == NodeType::conv_transpose_2d && payload_->values[node.inputs[0]].type == DataType::qdint8) {
     return fail_node(node, xnn_status_unsupported_parameter);
   }
-  const xnn_status status = xnnpack::define_node(graph_, node, ids);
+  const xnn_status status = xnnpack::define_node(graph_, node, ids_);
   if (status != xnn_status_success) return fail_node(node, status);
-  if (tracer_) defined_.push_back(node);
+  if (!tracer_) return Error::Ok;
+  defined_.push_back(node);
+  if (adds_clamp(node)) {
+    defined_.push_back(node);
+    defined_.back().type = NodeType::clamp;
+  }
   return Error::Ok;
 }
 
-Error LibraryGraph::define_nodes(const SlicePolicy& policy) {
+Error LibraryGraph::define_nodes() {
   for (size_t i = 0; i < payload_->nodes.size(); ++i) {
     if (!is_live_[i]) continue;
     const PayloadNode& node = payload_->nodes[i];
-    const std::vector<uint32_t> slices = slices_of(*payload_, node, *dims_, policy);
-    if (!slices.empty()) {
-      const Error error = define_slices(node, slices);
-      if (error != Error::Ok) return error;
-      continue;
-    }
-    const Error error = define_node(node, ids_);
+    const Error error = define_node(node);
     if (error != Error::Ok) return error;
-    const bool has_weights = num_inputs(node.type) == 3 && node.inputs[1] != kNoValue;
-    const uint32_t bias = has_weights ? node.inputs[2] : kNoValue;
-    if (has_weights) {
-      describe_weights(node, data_[node.inputs[1]], bias == kNoValue ? Span<const uint8_t>() : data_[bias]);
-    }
+    describe_weights(node);
   }
   return Error::Ok;
-}
-
-/// A value of the graph that no value of the payload stands for; its id is at the end of `ids`.
-xnn_status LibraryGraph::define_extra(std::vector<uint32_t> dims, Span<const uint8_t> data,
-                                      std::vector<uint32_t>* ids) {
-  const std::vector<size_t> sizes(dims.begin(), dims.end());
-  uint32_t id = XNN_INVALID_VALUE_ID;
-  const xnn_status status = xnn_define_tensor_value(graph_, xnn_datatype_fp32, sizes.size(), sizes.data(),
-                                                    data.empty() ? nullptr : data.data(), XNN_INVALID_VALUE_ID, 0, &id);
-  ids->push_back(id);
-  return status;
-}
-
-/// The node once per slice of its filter and bias, whose rows lie one behind the other, and the results put together.
-Error LibraryGraph::define_slices(const PayloadNode& node, const std::vector<uint32_t>& slices) {
-  const uint32_t filter = node.inputs[1], bias = node.inputs[2];
-  std::vector<uint32_t> ids = ids_, parts;  // `ids`: with further values behind those of the payload
-  std::vector<uint32_t> widths = slices;
-  const std::vector<uint32_t>& out = (*dims_)[node.output];
-  std::vector<uint32_t> filter_dims = (*dims_)[filter], part_dims = out;
-  const size_t row_bytes = data_[filter].size() / filter_dims[0];
-  size_t begin = 0;
-  for (const uint32_t channels : slices) {
-    PayloadNode part = node;
-    filter_dims[0] = part_dims.back() = channels;
-    const Span<const uint8_t> rows = data_[filter].subspan(begin * row_bytes, channels * row_bytes);
-    Span<const uint8_t> biases;
-    part.inputs[1] = static_cast<uint32_t>(ids.size());
-    xnn_status status = define_extra(filter_dims, rows, &ids);
-    if (bias != kNoValue && status == xnn_status_success) {
-      biases = data_[bias].subspan(begin * sizeof(float), channels * sizeof(float));
-      part.inputs[2] = static_cast<uint32_t>(ids.size());
-      status = define_extra({channels}, biases, &ids);
-    }
-    part.output = static_cast<uint32_t>(ids.size());
-    if (status == xnn_status_success) status = define_extra(part_dims, {}, &ids);
-    if (status != xnn_status_success) return fail_node(node, status);
-    if (node.type == NodeType::conv_2d) part.group_output_channels = channels;
-    const Error error = define_node(part, ids);
-    if (error != Error::Ok) return error;
-    PayloadNode described = part;  // the same but for its values, which stand for types and sizes
-    for (size_t i = 0; i < 3; ++i) described.inputs[i] = node.inputs[i];
-    described.output = node.output;
-    described.group_output_channels = channels;
-    describe_weights(described, rows, biases);
-    parts.push_back(part.output);
-    begin += channels;
-  }
-  return join(node, std::move(parts), std::move(widths), std::move(ids));
-}
-
-/// Concatenates along the last dim; in several steps where there are more parts than a node takes.
-Error LibraryGraph::join(const PayloadNode& node, std::vector<uint32_t> parts, std::vector<uint32_t> widths,
-                         std::vector<uint32_t> ids) {
-  constexpr size_t kMost = 5;
-  constexpr NodeType kTypes[] = {NodeType::none,          NodeType::none,          NodeType::concatenate_2,
-                                 NodeType::concatenate_3, NodeType::concatenate_4, NodeType::concatenate_5};
-  std::vector<uint32_t> dims = (*dims_)[node.output];
-  const auto define = [&](size_t begin, size_t end, uint32_t output) {
-    PayloadNode joint;
-    joint.type = kTypes[end - begin];
-    joint.debug_handle = node.debug_handle;
-    joint.axis = static_cast<uint32_t>(dims.size()) - 1;
-    for (size_t i = begin; i < end; ++i) joint.inputs[i - begin] = parts[i];
-    joint.output = output;
-    return define_node(joint, ids);
-  };
-  while (parts.size() > kMost) {
-    std::vector<uint32_t> joined, joined_widths;
-    const size_t groups = (parts.size() + kMost - 1) / kMost;
-    for (size_t group = 0; group < groups; ++group) {
-      const size_t begin = parts.size() * group / groups, end = parts.size() * (group + 1) / groups;
-      dims.back() = 0;
-      for (size_t i = begin; i < end; ++i) dims.back() += widths[i];
-      const uint32_t output = static_cast<uint32_t>(ids.size());
-      const xnn_status status = define_extra(dims, {}, &ids);
-      if (status != xnn_status_success) return fail_node(node, status);
-      const Error error = define(begin, end, output);
-      if (error != Error::Ok) return error;
-      joined.push_back(output);
-      joined_widths.push_back(dims.back());
-    }
-    parts = std::move(joined);
-    widths = std::move(joined_widths);
-  }
-  return define(0, parts.size(), node.output);
 }
 
 Error LibraryGraph::make_runtime() {
@@ -509,8 +416,7 @@ Error LibraryGraph::make_runtime() {
   return Error::Ok;
 }
 
-Error LibraryGraph::build(const BackendInit& context, const Payload& payload, const Dims& dims,
-                          const SlicePolicy& slices) {
+Error LibraryGraph::build(const BackendInit& context, const Payload& payload, const Dims& dims) {
   context_ = &context;
   payload_ = &payload;
   dims_ = &dims;
@@ -541,7 +447,7 @@ Error LibraryGraph::build(const BackendInit& context, const Payload& payload, co
     if (error != Error::Ok) return error;
   }
   for (uint32_t v = 0; v < num_values; ++v) ids_[v] = ids_[representative(v)];
-  Error error = define_nodes(slices);
+  Error error = define_nodes();
   if (error == Error::Ok) error = make_runtime();
   if (error != Error::Ok) return error;
   xnn_delete_subgraph(graph_);

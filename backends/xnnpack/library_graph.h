@@ -10,7 +10,6 @@
 #include "backends/xnnpack/packed_weights.h"
 #include "backends/xnnpack/payload.h"
 #include "backends/xnnpack/shared_resources.h"
-#include "backends/xnnpack/slices.h"
 #include "wick/backend.h"
 
 namespace wick::xnnpack {
@@ -29,8 +28,7 @@ class LibraryGraph {
   /// they are misaligned, end where reading on is no safe thing, or are widened.
   /// Errors: DelegateInvalidCompatibility (a constant is missing or has a wrong size, or the library refuses a node),
   /// DelegateMemoryAllocationFailed; with text.
-  Error build(const BackendInit& context, const Payload& payload, const Dims& dims,
-              const SlicePolicy& slices = slice_policy());
+  Error build(const BackendInit& context, const Payload& payload, const Dims& dims);
   xnn_runtime_t runtime() const { return runtime_; }
   /// Does a node read this value?
   bool is_read(uint32_t value) const { return is_read_[value]; }
@@ -55,13 +53,9 @@ class LibraryGraph {
   Error define_value(uint32_t value);
   xnn_status define_quantized(uint32_t value, const size_t* dims, const void* data, uint32_t external_id,
                               uint32_t flags);
-  Error define_nodes(const SlicePolicy& policy);
-  Error define_node(const PayloadNode& node, const std::vector<uint32_t>& ids);
-  Error define_slices(const PayloadNode& node, const std::vector<uint32_t>& slices);
-  Error join(const PayloadNode& node, std::vector<uint32_t> parts, std::vector<uint32_t> widths,
-             std::vector<uint32_t> ids);
-  xnn_status define_extra(std::vector<uint32_t> dims, Span<const uint8_t> data, std::vector<uint32_t>* ids);
-  void describe_weights(const PayloadNode& node, Span<const uint8_t> filter_bytes, Span<const uint8_t> bias_bytes);
+  Error define_nodes();
+  Error define_node(const PayloadNode& node);
+  void describe_weights(const PayloadNode& node);
   Error fail_node(const PayloadNode& node, xnn_status status);
   Error make_runtime();
   Error fail_value(uint32_t value, const char* message);
@@ -75,7 +69,7 @@ class LibraryGraph {
   std::vector<bool> is_live_;                       // by node
   std::vector<bool> is_read_, is_written_;          // by value: live nodes do
   std::vector<uint32_t> alias_, ids_;               // by value
-  std::vector<PayloadNode> defined_;                // what the graph was given, in this order; only for a tracer
+  std::vector<PayloadNode> defined_;  // what the library's graph consists of, in this order; only for a tracer
 
   std::list<std::vector<uint8_t>> owned_;
   PackedWeights weights_;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "runtime/platform/memory.h"
+
 namespace wick::xnnpack {
 
 struct PackedWeights::Block {
@@ -37,6 +39,12 @@ bool same_bytes(Span<const uint8_t> a, Span<const uint8_t> b) {
 bool same_weights(const WeightsSource& a, const WeightsSource& b) {
   return a.parameters == b.parameters && same_bytes(a.filter_scales, b.filter_scales) && same_bytes(a.bias, b.bias) &&
          same_bytes(a.bias_scales, b.bias_scales) && same_bytes(a.filter, b.filter);
+}
+
+/// The packed form takes their place in memory.
+void release(const WeightsSource& source) {
+  release_file_pages(source.filter);
+  release_file_pages(source.bias);
 }
 
 }  // namespace
@@ -109,6 +117,7 @@ size_t PackedWeights::look_up(const xnn_weights_cache_look_up_key& key) {
   void* data = block->data;
   block->users.push_back(source);
   blocks_.push_back(std::move(block));
+  release(*source);
   return reinterpret_cast<size_t>(data);
 }
 
@@ -140,6 +149,7 @@ size_t PackedWeights::insert(const xnn_weights_cache_look_up_key& key, void* pac
     *mine = block;
   }
   if (std::find(block->users.begin(), block->users.end(), source) == block->users.end()) block->users.push_back(source);
+  release(*source);
   return reinterpret_cast<size_t>(block->data);
 }
 

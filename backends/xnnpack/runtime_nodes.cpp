@@ -5,6 +5,8 @@
 namespace wick::xnnpack {
 namespace {
 
+bool is_clamped(const PayloadNode& node) { return node.output_min != -INFINITY || node.output_max != INFINITY; }
+
 struct Define {
   xnn_subgraph_t graph;
   const PayloadNode& node;
@@ -13,7 +15,6 @@ struct Define {
   uint32_t in(size_t i) const { return node.inputs[i] == kNoValue ? XNN_INVALID_VALUE_ID : ids[node.inputs[i]]; }
   uint32_t out() const { return ids[node.output]; }
   uint32_t flag(NodeFlags which, uint32_t library_flag) const { return node.flags & which ? library_flag : 0; }
-  bool clamps() const { return node.output_min != -INFINITY || node.output_max != INFINITY; }
 };
 
 xnn_status unary(const Define& d, xnn_unary_operator op, const xnn_unary_params* params = nullptr) {
@@ -43,7 +44,7 @@ xnn_status leaky_relu(const Define& d) {
 template <xnn_binary_operator op>
 xnn_status binary(const Define& d) {
   const xnn_binary_params params = {d.node.output_min, d.node.output_max};
-  return xnn_define_binary(d.graph, op, d.clamps() ? &params : nullptr, d.in(0), d.in(1), d.out(), 0);
+  return xnn_define_binary(d.graph, op, is_clamped(d.node) ? &params : nullptr, d.in(0), d.in(1), d.out(), 0);
 }
 
 xnn_status fully_connected(const Define& d) {
@@ -225,6 +226,20 @@ xnn_status define_node(xnn_subgraph_t graph, const PayloadNode& node, const std:
     if (row.type == node.type) return row.define({graph, node, ids});
   }
   return xnn_status_unsupported_parameter;
+}
+
+bool adds_clamp(const PayloadNode& node) {
+  switch (node.type) {
+    case NodeType::add:
+    case NodeType::subtract:
+    case NodeType::multiply:
+    case NodeType::div:
+    case NodeType::minimum:
+    case NodeType::maximum:
+    case NodeType::prelu:
+    case NodeType::global_avg_pooling_2d: return is_clamped(node);
+    default: return false;
+  }
 }
 
 const char* status_text(xnn_status status) {

@@ -157,21 +157,4 @@ int usable_cores() {
   return usable_cores(allowed, read_system_file);
 }
 
-uint64_t cache_bytes(int level, const ReadFile& read) {
-  for (int index = 0; index < 8; ++index) {
-    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
-    std::string type, size;
-    int64_t found = 0, number = 0;
-    if (!read_number(read, folder + "level", &found) || found != level) continue;
-    if (!read(folder + "type", &type) || type.rfind("Instruction", 0) == 0) continue;
-    size_t at = 0;
-    if (!read(folder + "size", &size) || !take_number(size, &at, &number) || number > INT64_C(1) << 40) continue;
-    const char unit = at < size.size() ? size[at] : '\0';
-    return static_cast<uint64_t>(number) << (unit == 'K' ? 10 : unit == 'M' ? 20 : 0);
-  }
-  return 0;
-}
-
-uint64_t cache_bytes(int level) { return cache_bytes(level, read_system_file); }
-
 }  // namespace wick

@@ -12,15 +12,11 @@ namespace wick {
 /// and no more than its control group's CPU quota pays for (rounded down).
 int usable_cores();
 
-/// Bytes of the unified or data cache of `level` that one core of this machine sees; 0 if unknown.
-uint64_t cache_bytes(int level);
-
 /// Reads a whole small file; false if there is none.
 using ReadFile = std::function<bool(const std::string& path, std::string* text)>;
 
 /// usable_cores() of a machine whose files `read` yields. `allowed`: the processors of the affinity mask.
 int usable_cores(const std::vector<int>& allowed, const ReadFile& read);
-uint64_t cache_bytes(int level, const ReadFile& read);
 
 /// "0-2,8" -> 0 1 2 8. Empty if it is no such list.
 std::vector<int> parse_cpu_list(const std::string& text);

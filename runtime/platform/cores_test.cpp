@@ -76,15 +76,5 @@ TEST(Cores, TheTighterOfAffinityAndQuotaHolds) {
   EXPECT_GE(usable_cores(), 1);
 }
 
-TEST(Cores, CachesByLevel) {
-  const std::string at = "/sys/devices/system/cpu/cpu0/cache/index";
-  const Files files = {{at + "0/level", "1\n"}, {at + "0/type", "Instruction\n"}, {at + "0/size", "32K\n"},
-                       {at + "1/level", "1\n"}, {at + "1/type", "Data\n"},        {at + "1/size", "48K\n"},
-                       {at + "2/level", "2\n"}, {at + "2/type", "Unified\n"},     {at + "2/size", "2M\n"}};
-  EXPECT_EQ(cache_bytes(1, reader(files)), 48u << 10);
-  EXPECT_EQ(cache_bytes(2, reader(files)), 2u << 20);
-  EXPECT_EQ(cache_bytes(3, reader(files)), 0u);
-}
-
 }  // namespace
 }  // namespace wick

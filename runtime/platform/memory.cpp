@@ -7,9 +7,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <map>
+#include <mutex>
 #include <utility>
 
 namespace wick {
+namespace {
+
+/// Files that are mapped, by address.
+struct FileMappings {
+  std::mutex mutex;
+  std::map<uintptr_t, size_t> bytes;
+};
+
+FileMappings& file_mappings() {
+  static FileMappings* the_mappings = new FileMappings;  // mappings may be undone after static objects
+  return *the_mappings;
+}
+
+}  // namespace
 
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
   std::swap(data_, other.data_);
@@ -18,7 +34,11 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
 }
 
 Mapping::~Mapping() {
-  if (data_) munmap(data_, size_);
+  if (!data_) return;
+  FileMappings& mappings = file_mappings();
+  const std::lock_guard<std::mutex> lock(mappings.mutex);  // the address is free for others only when it is forgotten
+  mappings.bytes.erase(reinterpret_cast<uintptr_t>(data_));
+  munmap(data_, size_);
 }
 
 bool Mapping::map_file(const std::string& path, Mapping* out, std::string* message) {
@@ -42,6 +62,11 @@ bool Mapping::map_file(const std::string& path, Mapping* out, std::string* messa
   Mapping mapping;
   mapping.data_ = data;
   mapping.size_ = static_cast<size_t>(info.st_size);
+  FileMappings& mappings = file_mappings();
+  {
+    const std::lock_guard<std::mutex> lock(mappings.mutex);
+    mappings.bytes[reinterpret_cast<uintptr_t>(data)] = mapping.size_;
+  }
   *out = std::move(mapping);
   return true;
 }
@@ -55,6 +80,21 @@ bool Mapping::reserve(size_t size_bytes, Mapping* out) {
   mapping.size_ = size_bytes;
   *out = std::move(mapping);
   return true;
+}
+
+void release_file_pages(Span<const uint8_t> bytes) {
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t data = reinterpret_cast<uintptr_t>(bytes.data());
+  const uintptr_t begin = (data + page - 1) / page * page, end = (data + bytes.size()) / page * page;
+  if (begin >= end) return;
+  FileMappings& mappings = file_mappings();
+  const std::lock_guard<std::mutex> lock(mappings.mutex);
+  auto after = mappings.bytes.upper_bound(begin);
+  if (after == mappings.bytes.begin()) return;
+  const auto& [start, size] = *std::prev(after);
+  if (end - start > size) return;
+  // Nothing was ever written there, so nothing is lost.
+  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 }  // namespace wick

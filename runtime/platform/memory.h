@@ -32,4 +32,8 @@ class Mapping {
   size_t size_ = 0;
 };
 
+/// The bytes will not be read soon: those of them that lie in a Mapping of a file, the whole pages, leave this
+/// process's memory and come back from the file when they are read. Others stay. Any thread.
+void release_file_pages(Span<const uint8_t> bytes);
+
 }  // namespace wick

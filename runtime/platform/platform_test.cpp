@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <string>
 #include <vector>
 
 #include "runtime/platform/cpu.h"
@@ -80,6 +84,52 @@ TEST(Mapping, NamesTheFileItCannotRead) {
   std::ofstream(path, std::ios::binary) << "abc";
   ASSERT_TRUE(Mapping::map_file(path, &mapping, &message)) << message;
   EXPECT_EQ(std::string(mapping.bytes().begin(), mapping.bytes().end()), "abc");
+}
+
+/// Pages of the mapping that are in this process's memory.
+size_t resident_pages(const void* mapping) {
+  std::ifstream maps("/proc/self/smaps");
+  char start[32];
+  snprintf(start, sizeof start, "%zx-", reinterpret_cast<size_t>(mapping));
+  size_t kib = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.rfind(start, 0) != 0) continue;
+    while (std::getline(maps, line) && sscanf(line.c_str(), "Rss: %zu kB", &kib) != 1) {
+    }
+    break;
+  }
+  return kib * 1024 / static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(Mapping, ReleasedPagesOfAFileComeBackWhenRead) {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::string content(8 * page, 'x');
+  for (size_t i = 0; i < content.size(); i += page / 4) content[i] = static_cast<char>('a' + i / page);
+  const std::string path = ::testing::TempDir() + "wick_release_test";
+  std::ofstream(path, std::ios::binary) << content;
+  Mapping mapping;
+  std::string message;
+  ASSERT_TRUE(Mapping::map_file(path, &mapping, &message)) << message;
+  unlink(path.c_str());
+  const Span<uint8_t> bytes = mapping.bytes();
+  const auto is_whole = [&] { return std::string(bytes.begin(), bytes.end()) == content; };
+  EXPECT_TRUE(is_whole());
+  EXPECT_EQ(resident_pages(bytes.data()), 8u);
+  release_file_pages(bytes.subspan(100, 5 * page));
+  EXPECT_EQ(resident_pages(bytes.data()), 4u);
+  EXPECT_TRUE(is_whole());
+  release_file_pages(bytes);
+  EXPECT_EQ(resident_pages(bytes.data()), 0u);
+  EXPECT_TRUE(is_whole());
+}
+
+TEST(Mapping, MemoryThatIsNoFileIsNotReleased) {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  Mapping mapping;
+  ASSERT_TRUE(Mapping::reserve(4 * page, &mapping));
+  memset(mapping.bytes().data(), 7, 4 * page);
+  release_file_pages(mapping.bytes());
+  EXPECT_EQ(mapping.bytes()[page], 7);
 }
 
 }  // namespace

@@ -30,13 +30,8 @@ struct Recorded {
   uint64_t end_ns = 0;
 };
 
-TEST(OperatorTimes, EachNodeIsToldOfWithItsHandle) {
-  TestDelegate delegate;
-  const uint32_t in = delegate.input({64, 48}), hidden = delegate.value(DataType::fp32, {64, 96}),
-                 out = delegate.output({64, 96});
-  const uint32_t w = delegate.constant({96, 48}, some_floats(96 * 48));
-  delegate.node(NodeType::fully_connected, {in, w, kNoValue}, hidden).debug_handle = 7;
-  delegate.node(NodeType::sigmoid, {hidden}, out).debug_handle = 3;
+/// What a tracer is told of one run.
+Recorded record(const TestDelegate& delegate, const std::vector<std::vector<uint8_t>>& inputs) {
   Recorded recorded;
   const Tracer tracer = {[](void*, const InstructionInfo&) {}, [](void*, const InstructionInfo&, Error) {}, &recorded,
                          [](void* state, const DelegateEvent& event) {
@@ -49,12 +44,44 @@ TEST(OperatorTimes, EachNodeIsToldOfWithItsHandle) {
                          }};
   TestRun test(delegate);
   test.harness().options.tracer = &tracer;
-  ASSERT_EQ(test.load(), Error::Ok) << test.harness().text;
-  ASSERT_EQ(test.execute({bytes_of(some_floats(64 * 48))}), Error::Ok);
+  EXPECT_EQ(test.load(), Error::Ok) << test.harness().text;
+  if (::testing::Test::HasFailure()) return {};
+  EXPECT_EQ(test.execute(inputs), Error::Ok);
+  return recorded;
+}
+
+TEST(OperatorTimes, EachNodeIsToldOfWithItsHandle) {
+  TestDelegate delegate;
+  const uint32_t in = delegate.input({64, 48}), hidden = delegate.value(DataType::fp32, {64, 96}),
+                 out = delegate.output({64, 96});
+  const uint32_t w = delegate.constant({96, 48}, some_floats(96 * 48));
+  delegate.node(NodeType::fully_connected, {in, w, kNoValue}, hidden).debug_handle = 7;
+  delegate.node(NodeType::sigmoid, {hidden}, out).debug_handle = 3;
+  const Recorded recorded = record(delegate, {bytes_of(some_floats(64 * 48))});
   EXPECT_EQ(recorded.kinds, (std::vector<std::string>{"fully_connected", "sigmoid"}));
   EXPECT_EQ(recorded.handles, (std::vector<uint32_t>{7, 3}));
   ASSERT_EQ(recorded.names.size(), 2u);
   EXPECT_EQ(recorded.names[0].rfind("Fully Connected (NC, F32)", 0), 0u) << recorded.names[0];
+}
+
+TEST(OperatorTimes, AClampThatTheLibraryAddsBelongsToItsNode) {
+  TestDelegate delegate;
+  const uint32_t in = delegate.input({1, 4, 5, 6}), doubled = delegate.value(DataType::fp32, {1, 4, 5, 6}),
+                 product = delegate.value(DataType::fp32, {1, 4, 5, 6}), out = delegate.output({1, 1, 1, 6});
+  const uint32_t w = delegate.constant({6, 6}, some_floats(36));
+  const auto add = [&](NodeType type, const Shape& inputs, uint32_t output, uint32_t handle) {
+    PayloadNode& node = delegate.node(type, inputs, output);
+    node.debug_handle = handle;
+    node.output_min = 0;
+    return &node;
+  };
+  add(NodeType::add, {in, in}, doubled, 5);
+  add(NodeType::fully_connected, {doubled, w, kNoValue}, product, 8);
+  add(NodeType::global_avg_pooling_2d, {product}, out, 9)->flags = kKeepDims;
+  const Recorded recorded = record(delegate, {bytes_of(some_floats(120))});
+  EXPECT_EQ(recorded.kinds,
+            (std::vector<std::string>{"add", "clamp", "fully_connected", "global_avg_pooling_2d", "clamp"}));
+  EXPECT_EQ(recorded.handles, (std::vector<uint32_t>{5, 5, 8, 9, 9}));
 }
 
 }  // namespace
