@@ -318,7 +318,6 @@ void lower_convolution(Lowering& l, const Node& node) {
     result.insert(result.begin() + 1, 1);
   }
   out.inputs[0] = x;
-  out.inputs[2] = bias_of(l, node.optional_tensor("bias"), DataType::fp32);
   out.window = window_of(conv);
   out.groups = static_cast<uint32_t>(conv.groups);
   out.group_input_channels = static_cast<uint32_t>(conv.input[1].value() / conv.groups);
@@ -326,13 +325,13 @@ void lower_convolution(Lowering& l, const Node& node) {
   const Range range = l.range_of(node);
   out.output_min = range.min;
   out.output_max = range.max;
-  // The library's depthwise kernels know one output for each channel, and none for a filter that stays on int8.
-  if (depthwise && out.group_output_channels == 1 && node.tensor("weight")->is_constant()) {
-    const std::vector<Taps> parts = parts_of(out.window, l.dims(x));
-    if (!parts.empty()) return l.set_result(node, sum_of_parts(l, node, out, parts, result));
-  }
-  out.inputs[1] = filter_of(l, node, conv, depthwise);
-  l.set_result(node, l.add(std::move(out), result));
+  // The library's depthwise kernels know one output for each channel; filters that are no constants stay on int8.
+  std::vector<Taps> parts;
+  if (depthwise && out.group_output_channels == 1 && node.tensor("weight")->is_constant())
+    parts = parts_of(out.window, l.dims(x));
+  if (parts.empty()) out.inputs[1] = filter_of(l, node, conv, depthwise);
+  out.inputs[2] = bias_of(l, node.optional_tensor("bias"), DataType::fp32);
+  l.set_result(node, parts.empty() ? l.add(std::move(out), result) : sum_of_parts(l, node, out, parts, result));
 }
 
 constexpr OpRule kRows[] = {
