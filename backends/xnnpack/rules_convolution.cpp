@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "backends/xnnpack/constant_elements.h"
 #include "backends/xnnpack/rules.h"
@@ -105,15 +106,13 @@ uint32_t filter_of(Lowering& l, const Node& node, const Convolution& conv, bool 
 
 bool is_depthwise(const Convolution& conv) { return !conv.transposed && conv.groups > 1 && conv.weight[1].is(1); }
 
-// x [n, h, w, c]; result [n, h, w, c]
-uint32_t convolved(Lowering& l, const Convolution& conv, uint32_t x, uint32_t filter, uint32_t bias, const Dims& result,
-                   Range range) {
+// Complete but for its filter. x [n, h, w, c]; result [n, h, w, c]
+PayloadNode without_filter(const Convolution& conv, uint32_t x, uint32_t bias, const Dims& result, Range range) {
   PayloadNode out;
   out.type = conv.transposed      ? NodeType::conv_transpose_2d
              : is_depthwise(conv) ? NodeType::depthwise_conv_2d
                                   : NodeType::conv_2d;
   out.inputs[0] = x;
-  out.inputs[1] = filter;
   out.inputs[2] = bias;
   out.window = window_of(conv);
   out.groups = static_cast<uint32_t>(conv.groups);
@@ -121,8 +120,126 @@ uint32_t convolved(Lowering& l, const Convolution& conv, uint32_t x, uint32_t fi
   out.group_output_channels = static_cast<uint32_t>(result.back().value() / conv.groups);
   out.output_min = range.min;
   out.output_max = range.max;
+  return out;
+}
+
+uint32_t convolved(Lowering& l, const Convolution& conv, uint32_t x, uint32_t filter, uint32_t bias, const Dims& result,
+                   Range range) {
+  PayloadNode out = without_filter(conv, x, bias, result, range);
+  out.inputs[1] = filter;
   return l.add(std::move(out), result);
 }
+
+// --- depthwise convolutions with large windows ---
+
+// Of the library's depthwise kernels; it computes larger windows channel by channel as matrix products.
+constexpr uint32_t kMaxTaps = 25;
+
+using Pair = std::array<uint32_t, 2>;  // rows, columns
+
+// Some taps of a window, at equal distances: a window of their own, over all of the input or most of it.
+struct Taps {
+  Pair first = {};  // tap of the whole window
+  PayloadNode::Window window;
+  std::vector<uint32_t> offsets = std::vector<uint32_t>(4);  // of what is read in the input [n, h, w, c]
+  Dims sizes;
+};
+
+// Every step-th tap from `first` on: dilated by `step`, with the padding that is left. Nothing where none is left and
+// the input, which is then cut instead, is empty or of a size known only at run time.
+std::optional<Taps> every_tap(const PayloadNode::Window& whole, const Dims& input, Pair first, Pair step) {
+  Taps out;
+  out.first = first;
+  out.window = whole;
+  out.sizes = input;
+  uint32_t* const before[] = {&out.window.pad_top, &out.window.pad_left};
+  uint32_t* const after[] = {&out.window.pad_bottom, &out.window.pad_right};
+  for (size_t i = 0; i < 2; ++i) {
+    const uint32_t further = whole.kernel[i] - 1 - first[i];  // taps behind the first
+    const uint32_t less_before = first[i] * whole.dilation[i], less_after = further % step[i] * whole.dilation[i];
+    const uint32_t padding_before = std::min(less_before, *before[i]), padding_after = std::min(less_after, *after[i]);
+    *before[i] -= padding_before;
+    *after[i] -= padding_after;
+    out.window.kernel[i] = further / step[i] + 1;
+    out.window.dilation[i] = whole.dilation[i] * step[i];
+    const uint32_t cut = less_before - padding_before + less_after - padding_after;
+    if (cut == 0) continue;
+    compiler::Sym& size = out.sizes[i + 1];
+    if (!size.is_const() || size.value() <= cut) return std::nullopt;
+    size = size.value() - cut;
+    out.offsets[i + 1] = less_before - padding_before;
+  }
+  return out;
+}
+
+uint32_t quotient_above(uint32_t a, uint32_t b) { return a / b + (a % b != 0); }
+
+// Into how many the rows and columns of a window must fall so that all parts are small; the fewest parts.
+Pair fewest_parts(const uint32_t (&kernel)[2]) {
+  Pair best{kernel[0], kernel[1]};
+  for (uint32_t columns = 1; columns <= kernel[1]; ++columns) {
+    const uint32_t height = kMaxTaps / quotient_above(kernel[1], columns);
+    if (height == 0) continue;
+    const uint32_t rows = quotient_above(kernel[0], height);
+    if (uint64_t{rows} * columns < uint64_t{best[0]} * best[1]) best = {rows, columns};
+  }
+  return best;
+}
+
+// The windows whose results add up to that of `whole`; none if it should stay as it is. Taps far apart keep most of the
+// padding, where rows of taps side by side would need cut or padded copies of the input.
+std::vector<Taps> parts_of(const PayloadNode::Window& whole, const Dims& input) {
+  if (uint64_t{whole.kernel[0]} * whole.kernel[1] <= kMaxTaps) return {};
+  std::vector<Taps> parts;
+  const Pair step = fewest_parts(whole.kernel);
+  for (uint32_t row = 0; row < step[0]; ++row) {
+    for (uint32_t column = 0; column < step[1]; ++column) {
+      auto part = every_tap(whole, input, {row, column}, step);
+      if (!part) return {};
+      parts.push_back(std::move(*part));
+    }
+  }
+  return parts;
+}
+
+// The filter [1, h, w, c] of one part, of weights [c, 1, whole h, whole w].
+uint32_t filter_of_taps(Lowering& l, const std::vector<float>& weights, const PayloadNode::Window& whole,
+                        const Taps& taps, int64_t channels) {
+  const PayloadNode::Window& window = taps.window;
+  std::vector<float> filter;
+  filter.reserve(size_t{window.kernel[0]} * window.kernel[1] * static_cast<size_t>(channels));
+  for (size_t row = 0; row < window.kernel[0]; ++row) {
+    for (size_t column = 0; column < window.kernel[1]; ++column) {
+      const size_t y = taps.first[0] + row * (window.dilation[0] / whole.dilation[0]);
+      const size_t x = taps.first[1] + column * (window.dilation[1] / whole.dilation[1]);
+      for (size_t c = 0; c < static_cast<size_t>(channels); ++c)
+        filter.push_back(weights[(c * whole.kernel[0] + y) * whole.kernel[1] + x]);
+    }
+  }
+  return l.constant(filter, {1, window.kernel[0], window.kernel[1], channels}, true);
+}
+
+// The depthwise convolution `whole`, complete but for its filter, as a sum of its parts.
+uint32_t sum_of_parts(Lowering& l, const Node& node, const PayloadNode& whole, const std::vector<Taps>& parts,
+                      const Dims& result) {
+  const std::vector<float> weights = l.read_floats(node.tensor("weight"));
+  uint32_t sum = kNoValue;
+  for (const Taps& taps : parts) {
+    PayloadNode part = whole;
+    part.window = taps.window;
+    part.inputs[0] = l.slice(whole.inputs[0], taps.offsets, taps.sizes);
+    part.inputs[1] = filter_of_taps(l, weights, whole.window, taps, result.back().value());
+    part.output_min = Range().min;
+    part.output_max = Range().max;
+    if (sum != kNoValue) part.inputs[2] = kNoValue;
+    const uint32_t value = l.add(std::move(part), result);
+    const Range range = &taps == &parts.back() ? Range{whole.output_min, whole.output_max} : Range();
+    sum = sum == kNoValue ? value : l.binary(NodeType::add, sum, value, range);
+  }
+  return sum;
+}
+
+// --- windows over three dimensions ---
 
 // Filters as filter_of has them, one for each slice of the window.
 std::vector<uint32_t> filters_of_slices(Lowering& l, const Node& node, const Convolution& conv) {
@@ -197,9 +314,17 @@ void lower_convolution(Lowering& l, const Node& node) {
     x = l.reshape(x, {l.dims(x)[0], 1, l.dims(x)[1], l.dims(x)[2]});
     result.insert(result.begin() + 1, 1);
   }
-  const uint32_t filter = filter_of(l, node, conv, is_depthwise(conv));
+  // The library's depthwise kernels know one output for each channel; filters that are no constants stay on int8.
+  std::vector<Taps> parts;
+  if (is_depthwise(conv) && conv.weight[0].is(conv.groups) && node.tensor("weight")->is_constant())
+    parts = parts_of(window_of(conv), l.dims(x));
+  // Filters come before biases in the payload.
+  const uint32_t filter = parts.empty() ? filter_of(l, node, conv, is_depthwise(conv)) : kNoValue;
   const uint32_t bias = bias_of(l, node.optional_tensor("bias"), DataType::fp32);
-  l.set_result(node, convolved(l, conv, x, filter, bias, result, l.range_of(node)));
+  const Range range = l.range_of(node);
+  l.set_result(node, parts.empty()
+                         ? convolved(l, conv, x, filter, bias, result, range)
+                         : sum_of_parts(l, node, without_filter(conv, x, bias, result, range), parts, result));
 }
 
 constexpr OpRule kRows[] = {

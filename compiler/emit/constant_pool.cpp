@@ -13,7 +13,11 @@ constexpr uint64_t kConstantAlignment = 16;
 }
 
 std::optional<uint64_t> ConstantPool::find(Span<const uint8_t> bytes, uint64_t alignment) const {
-  auto [first, last] = by_hash_.equal_range(content_hash(bytes));
+  return sizes_.count(bytes.size()) != 0 ? find(bytes, content_hash(bytes), alignment) : std::nullopt;
+}
+
+std::optional<uint64_t> ConstantPool::find(Span<const uint8_t> bytes, uint64_t hash, uint64_t alignment) const {
+  auto [first, last] = by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     const Span<const uint8_t>& known = it->second.bytes;
     if (known.size() == bytes.size() && it->second.offset % alignment == 0 &&
@@ -26,7 +30,8 @@ std::optional<uint64_t> ConstantPool::find(Span<const uint8_t> bytes, uint64_t a
 
 uint64_t ConstantPool::add(const ConstantData& data, uint64_t alignment) {
   alignment = std::max(alignment, kConstantAlignment);
-  if (const std::optional<uint64_t> known = find(data.bytes, alignment)) return *known;
+  const uint64_t hash = content_hash(data.bytes);
+  if (const std::optional<uint64_t> known = find(data.bytes, hash, alignment)) return *known;
   pieces_.pad_to((pieces_.size_bytes + alignment - 1) / alignment * alignment);
   const uint64_t offset = pieces_.size_bytes;
   if (data.bytes.empty()) {
@@ -35,7 +40,8 @@ uint64_t ConstantPool::add(const ConstantData& data, uint64_t alignment) {
   } else {
     pieces_.append(data.bytes, data.owner);
   }
-  by_hash_.emplace(content_hash(data.bytes), Entry{data.bytes, offset});
+  by_hash_.emplace(hash, Entry{data.bytes, offset});
+  sizes_.insert(data.bytes.size());
   return offset;
 }
 

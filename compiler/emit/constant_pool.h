@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 
 #include "compiler/emit/emit.h"
 
@@ -27,7 +28,10 @@ class ConstantPool {
     Span<const uint8_t> bytes;
     uint64_t offset;
   };
+  std::optional<uint64_t> find(Span<const uint8_t> bytes, uint64_t hash, uint64_t alignment) const;
+
   std::multimap<uint64_t, Entry> by_hash_;
+  std::set<size_t> sizes_;  // of all entries: most bytes need no hash to be known as new
 };
 
 }  // namespace wick::compiler

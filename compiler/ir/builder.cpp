@@ -99,7 +99,10 @@ Value* Builder::full(Sizes sizes, Arg value, DType dtype) {
 
 Value* Builder::constant(TensorType type, std::vector<uint8_t> bytes, std::string_view name) {
   auto owned = std::make_shared<std::vector<uint8_t>>(std::move(bytes));
-  ConstantData data{Span<const uint8_t>(owned->data(), owned->size()), owned};
+  return constant(std::move(type), ConstantData{Span<const uint8_t>(owned->data(), owned->size()), owned}, name);
+}
+
+Value* Builder::constant(TensorType type, ConstantData data, std::string_view name) {
   return graph_.add_constant(std::move(type), std::move(data), std::string(name));
 }
 

@@ -41,6 +41,7 @@ class Builder {
   /// A 0-d constant of that dtype (value converted as eager would).
   Value* scalar(double value, DType dtype);
   Value* constant(TensorType type, std::vector<uint8_t> bytes, std::string_view name = "c");
+  Value* constant(TensorType type, ConstantData data, std::string_view name = "c");
 
  private:
   Graph& graph_;

@@ -255,6 +255,7 @@ class Stream {
       auto changed = changed_weights(product, change);
       if (!changed) return false;
       weights = std::move(*changed);
+      give_back(*product.weight());
     }
     return std::all_of(norms_.begin(), norms_.end(), [](const Node* norm) {
       const DType dtype = norm->result()->dtype();
@@ -302,7 +303,13 @@ class Stream {
   bool plan_constant(Value* constant, size_t dim) {
     Value* centred = centred_constant(graph_, constant->users().front(), *constant, dim);
     if (centred) centred_.emplace_back(constant, centred);
+    give_back(*constant);
     return centred != nullptr;
+  }
+
+  // The memory of a constant's pages, which come back from the file should anybody read them again.
+  void give_back(const Value& constant) const {
+    if (release_) release_(constant.data.bytes);
   }
 
   void centre_at_run_time(Value* root) {

@@ -69,18 +69,11 @@ class Splitter {
   }
 
   bool split() {
-    std::vector<NewWeights> weights;
-    for (const Piece& piece : pieces_) {
-      ProductChange change;
-      change.first = static_cast<size_t>(piece.outputs.start);
-      change.count = static_cast<size_t>(piece.outputs.length);
-      auto part = changed_weights(product_, change);
-      if (!part) return false;
-      weights.push_back(std::move(*part));
-    }
     for (size_t i = 0; i < pieces_.size(); ++i) {
       const Piece& piece = pieces_[i];
-      Value* value = product_like(graph_, product_, std::move(weights[i]));
+      NewWeights weights = weights_of_outputs(product_, static_cast<size_t>(piece.outputs.start),
+                                              static_cast<size_t>(piece.outputs.length));
+      Value* value = product_like(graph_, product_, std::move(weights));
       Builder b(graph_, piece.reader);
       if (Value* direct = without_cut_dim(b, piece, value)) {
         graph_.replace(piece.reader->result(), direct);

@@ -1,10 +1,5 @@
 #include "compiler/passes/weights.h"
 
-#include <string.h>
-
-#include <cmath>
-
-#include "common/float16.h"
 #include "compiler/ir/builder.h"
 #include "compiler/passes/constant_element.h"
 
@@ -13,35 +8,6 @@ namespace {
 
 constexpr size_t kMaxCopiedBytes = size_t{1} << 20;
 
-template <typename T>
-T load(const uint8_t* bytes) {
-  T value;
-  memcpy(&value, bytes, sizeof value);
-  return value;
-}
-
-double load_real(DType dtype, const uint8_t* bytes) {
-  switch (dtype) {
-    case DType::f64: return load<double>(bytes);
-    case DType::f16: return static_cast<double>(Half::to_float(load<uint16_t>(bytes)));
-    case DType::bf16: return static_cast<double>(float_from_bits(static_cast<uint32_t>(load<uint16_t>(bytes)) << 16));
-    default: return static_cast<double>(load<float>(bytes));
-  }
-}
-
-// Rounds once for f32 and f64; f16 and bf16 go through float.
-void store_real(DType dtype, double value, uint8_t* out) {
-  const float narrow = static_cast<float>(value);
-  const Half half(narrow);
-  const BFloat16 brain(narrow);
-  switch (dtype) {
-    case DType::f64: memcpy(out, &value, sizeof value); break;
-    case DType::f16: memcpy(out, &half.bits, sizeof half.bits); break;
-    case DType::bf16: memcpy(out, &brain.bits, sizeof brain.bits); break;
-    default: memcpy(out, &narrow, sizeof narrow); break;
-  }
-}
-
 std::optional<size_t> known_size(const Value* value, size_t dim) {
   const Sym& size = value->sizes()[dim];
   if (!size.is_const() || size.value() <= 0) return std::nullopt;
@@ -49,29 +15,6 @@ std::optional<size_t> known_size(const Value* value, size_t dim) {
 }
 
 }  // namespace
-
-bool has_reals(const Value* value) {
-  if (!value || !value->is_constant() || !value->tensor().dim_order.empty()) return false;
-  const DType d = value->dtype();
-  return d == DType::f32 || d == DType::f64 || d == DType::f16 || d == DType::bf16;
-}
-
-Reals64 reals_of(const Value& constant) {
-  const size_t item = dtype_size_bytes(constant.dtype());
-  Reals64 out(constant.data.bytes.size() / item);
-  for (size_t i = 0; i < out.size(); ++i) out[i] = load_real(constant.dtype(), constant.data.bytes.data() + i * item);
-  return out;
-}
-
-std::optional<std::vector<uint8_t>> rounded(const Reals64& values, DType dtype) {
-  const size_t item = dtype_size_bytes(dtype);
-  std::vector<uint8_t> out(values.size() * item);
-  for (size_t i = 0; i < values.size(); ++i) {
-    store_real(dtype, values[i], out.data() + i * item);
-    if (!std::isfinite(load_real(dtype, out.data() + i * item))) return std::nullopt;
-  }
-  return out;
-}
 
 std::optional<Reals64> per_channel(const Arg& arg, DType dtype, size_t rank, size_t dim, size_t channels) {
   if (const auto element = number_of(arg, dtype)) return Reals64(channels, element->real);
@@ -143,56 +86,6 @@ std::optional<Product> match_matrix_product(Node& node) {
   return out;
 }
 
-// fn(place in the weight, output, input)
-template <typename F>
-void for_each_weight(const Product& p, F&& fn) {
-  const size_t outputs = p.outputs / p.groups, inputs = p.inputs / p.groups;
-  const size_t columns = p.input_first ? outputs : inputs;
-  size_t at = 0;
-  for (size_t row = 0; row < (p.input_first ? p.inputs : p.outputs); ++row) {
-    const size_t group = row / (p.input_first ? inputs : outputs);
-    for (size_t c = 0; c < columns; ++c) {
-      const size_t column = group * columns + c;
-      for (size_t k = 0; k < p.kernel; ++k, ++at) p.input_first ? fn(at, column, row) : fn(at, row, column);
-    }
-  }
-}
-
-// Both less their means over the outputs.
-void centre(const Product& p, Reals64& weight, Reals64& bias) {
-  // Without groups each input and place of the kernel meets all outputs.
-  Reals64 means(p.inputs * p.kernel);
-  for_each_weight(p, [&](size_t at, size_t, size_t input) { means[input * p.kernel + at % p.kernel] += weight[at]; });
-  for (double& mean : means) mean /= static_cast<double>(p.outputs);
-  for_each_weight(p, [&](size_t at, size_t, size_t input) { weight[at] -= means[input * p.kernel + at % p.kernel]; });
-  double mean = 0;
-  for (double value : bias) mean += value;
-  for (double& value : bias) value -= mean / static_cast<double>(p.outputs);
-}
-
-// The outputs [first, first + count) of a matrix product.
-void cut(const Product& p, const ProductChange& change, NewWeights& out) {
-  const size_t item = dtype_size_bytes(out.weight_type.dtype);
-  std::vector<uint8_t> weight;
-  const size_t rows = p.input_first ? p.inputs : 1,
-               row_bytes = (p.input_first ? p.outputs : p.inputs * p.outputs) * item;
-  const size_t unit = (p.input_first ? 1 : p.inputs) * item;
-  for (size_t row = 0; row < rows; ++row) {
-    const auto from = out.weight.begin() + static_cast<ptrdiff_t>(row * row_bytes + change.first * unit);
-    weight.insert(weight.end(), from, from + static_cast<ptrdiff_t>(change.count * unit));
-  }
-  out.weight = std::move(weight);
-  out.weight_type.sizes[p.input_first ? 1 : 0] = Sym(static_cast<int64_t>(change.count));
-  if (!out.has_bias) return;
-  const auto from = out.bias.begin() + static_cast<ptrdiff_t>(change.first * item);
-  out.bias = std::vector<uint8_t>(from, from + static_cast<ptrdiff_t>(change.count * item));
-  out.bias_type.sizes = {Sym(static_cast<int64_t>(change.count))};
-}
-
-double at_or(const Reals64& values, size_t index, double otherwise) {
-  return values.empty() ? otherwise : values[index];
-}
-
 }  // namespace
 
 std::optional<Product> match_product(Node& node) {
@@ -212,30 +105,6 @@ std::optional<Product> match_product(Node& node) {
                         b->sizes().back().is(static_cast<int64_t>(out->outputs)) &&
                         numel(b->sizes()) == b->sizes().back();
   return channels ? out : std::nullopt;
-}
-
-std::optional<NewWeights> changed_weights(const Product& p, const ProductChange& change) {
-  if (change.centred && p.groups != 1) return std::nullopt;
-  if (!change.input_shift.empty() && p.padded) return std::nullopt;
-  const Value &weight = *p.weight(), *bias = p.bias();
-  Reals64 w = reals_of(weight), b = bias ? reals_of(*bias) : Reals64(p.outputs, 0);
-  for_each_weight(p, [&](size_t at, size_t output, size_t input) {
-    if (!change.input_shift.empty()) b[output] += w[at] * change.input_shift[input];
-    w[at] *= at_or(change.input_scale, input, 1) * at_or(change.output_scale, output, 1);
-  });
-  for (size_t o = 0; o < p.outputs; ++o)
-    b[o] = b[o] * at_or(change.output_scale, o, 1) + at_or(change.output_shift, o, 0);
-  if (change.centred) centre(p, w, b);
-  NewWeights out;
-  auto weight_bytes = rounded(w, weight.dtype()), bias_bytes = rounded(b, weight.dtype());
-  if (!weight_bytes || !bias_bytes) return std::nullopt;
-  out.weight_type = weight.tensor();
-  out.weight = std::move(*weight_bytes);
-  out.has_bias = bias || !change.input_shift.empty() || !change.output_shift.empty();
-  out.bias_type = bias ? bias->tensor() : TensorType{weight.dtype(), {Sym(static_cast<int64_t>(p.outputs))}, {}};
-  if (out.has_bias) out.bias = std::move(*bias_bytes);
-  if (change.count != 0) cut(p, change, out);
-  return out;
 }
 
 namespace {
@@ -276,27 +145,6 @@ Value* product_like(Graph& graph, const Product& product, NewWeights weights) {
   Value* out = b.call(name, std::move(args));
   out->producer->more_origins = product.node->more_origins;
   return out;
-}
-
-Value* centred_constant(Graph& graph, Node* before, const Value& constant, size_t dim) {
-  const auto sizes = static_sizes(constant.sizes());
-  if (!sizes || !has_reals(&constant)) return nullptr;
-  size_t inner = 1, outer = 1;
-  const auto channels = static_cast<size_t>((*sizes)[dim]);
-  for (size_t i = 0; i < sizes->size(); ++i)
-    (i < dim ? outer : i > dim ? inner : outer) *= i == dim ? 1 : static_cast<size_t>((*sizes)[i]);
-  Reals64 values = reals_of(constant);
-  if (channels == 0 || values.size() != outer * channels * inner) return nullptr;
-  for (size_t o = 0; o < outer; ++o) {
-    for (size_t i = 0; i < inner; ++i) {
-      double mean = 0;
-      for (size_t c = 0; c < channels; ++c) mean += values[(o * channels + c) * inner + i];
-      mean /= static_cast<double>(channels);
-      for (size_t c = 0; c < channels; ++c) values[(o * channels + c) * inner + i] -= mean;
-    }
-  }
-  auto bytes = rounded(values, constant.dtype());
-  return bytes ? Builder(graph, before).constant(constant.tensor(), std::move(*bytes), constant.name) : nullptr;
 }
 
 }  // namespace wick::compiler

@@ -1,20 +1,14 @@
-// Floating constants as doubles, and products with constant weights that can take in a scale or shift beside them.
+// Products with constant weights that can take in a scale or shift beside them.
 #pragma once
 #include <optional>
 #include <vector>
 
 #include "compiler/ir/graph.h"
 #include "compiler/passes/pipeline.h"
+#include "compiler/passes/reals.h"
 
 namespace wick::compiler {
 
-using Reals64 = std::vector<double>;
-
-/// A constant of f64, f32, f16 or bf16 in plain dim order.
-bool has_reals(const Value* value);
-Reals64 reals_of(const Value& constant);
-/// Bytes of `values`, each rounded once to that dtype; nothing if one of them is not finite there.
-std::optional<std::vector<uint8_t>> rounded(const Reals64& values, DType dtype);
 /// The operand as one number for each of `channels` elements of dim `dim` of a result of rank `rank`; nothing if it
 /// is no constant or varies over other dims. A literal or a uniform constant counts.
 std::optional<Reals64> per_channel(const Arg& arg, DType dtype, size_t rank, size_t dim, size_t channels);
@@ -40,22 +34,23 @@ struct Product {
 /// Nothing for other nodes and where a large weight has other readers, which would keep the old one beside the new.
 std::optional<Product> match_product(Node& node);
 
-/// What a product should compute instead: ((W (x * input_scale + input_shift) + b) * output_scale + output_shift), less
-/// its mean over the outputs if `centred`, of outputs [first, first + count) only. Empty vectors change nothing.
+/// What a product should compute instead: (W (x * input_scale + input_shift) + b) * output_scale + output_shift, less
+/// its mean over the outputs if `centred`. Empty vectors change nothing.
 struct ProductChange {
   Reals64 input_scale, input_shift, output_scale, output_shift;
   bool centred = false;
-  size_t first = 0, count = 0;  // count 0: all; linear, mm and addmm only
 };
 
 struct NewWeights {
   TensorType weight_type, bias_type;
-  std::vector<uint8_t> weight, bias;
+  ConstantData weight, bias;
   bool has_bias = false;
 };
 
 /// The weights after a change, computed in double and rounded once; nothing if one of them would not be finite.
 std::optional<NewWeights> changed_weights(const Product& product, const ProductChange& change);
+/// The weights of the outputs [first, first + count) of a linear, mm or addmm; the same bytes where they lie together.
+NewWeights weights_of_outputs(const Product& product, size_t first, size_t count);
 /// Gives them to the product; an mm that gets a bias becomes an addmm. The old bytes go if nobody else reads them.
 void set_weights(Graph& graph, const Product& product, NewWeights weights, const ReleaseFn& release);
 /// A new product, in front of it, of the same input with other weights.

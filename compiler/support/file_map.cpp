@@ -51,7 +51,8 @@ Diag io_error(const char* verb, const std::string& path, int error) {
 }
 
 bool write_all(int fd, Span<const uint8_t> bytes) {
-  constexpr size_t kMaxChunkBytes = size_t{1} << 30;
+  // Larger writes make Linux take larger pieces of untouched memory for its copy, which cost several times as much.
+  constexpr size_t kMaxChunkBytes = size_t{64} << 10;
   for (size_t done = 0; done < bytes.size();) {
     const size_t chunk = bytes.size() - done < kMaxChunkBytes ? bytes.size() - done : kMaxChunkBytes;
     const ssize_t written = ::write(fd, bytes.data() + done, chunk);

@@ -32,6 +32,7 @@ Lowered lower_text(const std::string& text) {
     return out;
   }
   out.function = std::move(*function);
+  const compiler::SymScope scope(out.function.graph->ranges);
   for (const auto& node : out.function.graph->nodes()) {
     const compiler::Verdict verdict = supports(*node, {});
     EXPECT_TRUE(verdict.taken) << compiler::to_text(*node) << ": " << verdict.reason;
@@ -81,6 +82,61 @@ TEST(Lower, AClampOfAResultThatIsReadTwiceStaysANode) {
     return %s
   })");
   EXPECT_EQ(out.count("clamp"), 1);
+}
+
+// A convolution over `image` (or over one dimension) of eight channels by a filter for each.
+Lowered depthwise(const std::string& image, const std::string& filter, const std::string& window,
+                  const std::string& bias = "none", const std::string& range = "") {
+  return lower_text("graph f(%x: f32[1, 8, " + image + "]) {\n" + range + "const %w: f32[" + filter +
+                    "] = ...\n const %b: f32[8] = ...\n %a = aten.convolution(%x, %w, " + bias + ", " + window +
+                    ")\n %r = aten.relu(%a)\n return %r\n}");
+}
+
+constexpr char kSevenPadded[] = "[1, 1], [3, 3], [1, 1], false, [0, 0], 8";
+constexpr char kUnpadded[] = "[1, 1], [0, 0], [1, 1], false, [0, 0], 8";
+
+TEST(Lower, ALargeDepthwiseWindowIsASumOfSmallOnesThatNeedNoCopyOfTheInput) {
+  const Lowered out = depthwise("20, 20", "8, 1, 7, 7", kSevenPadded, "%b");
+  EXPECT_EQ(out.count("depthwise_conv_2d"), 3);
+  EXPECT_EQ(out.count("add"), 2);
+  EXPECT_EQ(out.count("static_slice") + out.count("static_constant_pad") + out.count("clamp"), 0);
+  uint32_t taps = 0, biases = 0, clamped = 0;
+  for (const PayloadNode& node : out.payload.nodes) {
+    clamped += node.output_min == 0;
+    if (node.type != NodeType::depthwise_conv_2d) continue;
+    EXPECT_LE(node.window.kernel[0] * node.window.kernel[1], 25u);
+    taps += node.window.kernel[0] * node.window.kernel[1];
+    biases += node.inputs[2] != kNoValue;
+  }
+  EXPECT_EQ(taps, 49u);
+  EXPECT_EQ(biases, 1u);
+  EXPECT_EQ(clamped, 1u) << "only the whole sum";
+}
+
+TEST(Lower, LargeDepthwiseWindowsFallIntoTheFewestParts) {
+  const auto parts = [](const std::string& image, const std::string& filter, const std::string& window) {
+    return depthwise(image, filter, window).count("depthwise_conv_2d");
+  };
+  EXPECT_EQ(parts("20, 20", "8, 1, 5, 5", "[1, 1], [2, 2], [1, 1], false, [0, 0], 8"), 1);
+  EXPECT_EQ(parts("20, 20", "8, 1, 9, 9", "[1, 1], [4, 4], [1, 1], false, [0, 0], 8"), 4);
+  EXPECT_EQ(parts("20, 20", "8, 1, 11, 11", "[2, 2], [5, 5], [1, 1], false, [0, 0], 8"), 6);
+  EXPECT_EQ(parts("50", "8, 1, 31", "[1], [15], [1], false, [0], 8"), 2);
+}
+
+TEST(Lower, WithoutPaddingThePartsOfADepthwiseWindowReadPartsOfTheInput) {
+  const Lowered out = depthwise("20, 20", "8, 1, 7, 7", kUnpadded);
+  EXPECT_EQ(out.count("depthwise_conv_2d"), 3);
+  EXPECT_EQ(out.count("static_slice"), 2) << "one part reaches from edge to edge";
+}
+
+TEST(Lower, WithSizesKnownOnlyAtRunTimeADepthwiseWindowFallsApartWherePaddingSuffices) {
+  constexpr char kRange[] = "range s0: 9..32\n";
+  EXPECT_EQ(depthwise("s0, 20", "8, 1, 7, 7", kSevenPadded, "none", kRange).count("depthwise_conv_2d"), 3);
+  EXPECT_EQ(depthwise("s0, 20", "8, 1, 7, 7", kUnpadded, "none", kRange).count("depthwise_conv_2d"), 1);
+}
+
+TEST(Lower, ALargeDepthwiseWindowThatTheLibraryHasNoKernelForStaysWhole) {
+  EXPECT_EQ(depthwise("20, 20", "16, 1, 7, 7", kSevenPadded).count("depthwise_conv_2d"), 1) << "two outputs a channel";
 }
 
 TEST(Lower, PermutesAroundABlockOfLinearsVanishInChannelsLastOrder) {

@@ -1,0 +1,51 @@
+// Depthwise convolutions with windows beyond the library's kernels, against portable kernels on the whole window.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "compiler/testing/pipeline.h"
+#include "wick/portable_kernels.h"
+#include "wick/xnnpack_backend.h"
+
+namespace wick::testing {
+namespace {
+
+struct Case {
+  const char *dtype, *input, *filter, *window;
+  const char* range = "";
+};
+
+// 11 channels: more than one vector of the library's kernels and a rest.
+constexpr Case kCases[] = {
+    {"f32", "2, 11, 13, 9", "11, 1, 7, 7", "[1, 1], [3, 3], [1, 1], false, [0, 0], 11"},
+    {"f32", "1, 11, 13, 12", "11, 1, 7, 7", "[2, 2], [3, 3], [1, 1], false, [0, 0], 11"},
+    {"f32", "1, 11, 20, 22", "11, 1, 7, 7", "[1, 2], [4, 6], [2, 3], false, [0, 0], 11"},
+    {"f32", "1, 11, 20, 13", "11, 1, 7, 7", "[2, 1], [0, 1], [2, 1], false, [0, 0], 11"},
+    {"f32", "1, 11, 9, 8", "11, 1, 9, 9", "[1, 1], [4, 4], [1, 1], false, [0, 0], 11"},
+    {"f32", "1, 11, 4, 30", "11, 1, 3, 27", "[1, 1], [1, 13], [1, 1], false, [0, 0], 11"},
+    {"f32", "1, 11, 1, 30", "11, 1, 3, 27", "[1, 1], [1, 13], [1, 1], false, [0, 0], 11"},
+    {"f32", "1, 11, 40", "11, 1, 31", "[1], [15], [1], false, [0], 11"},
+    {"f32", "1, 11, 60", "11, 1, 51", "[3], [2], [1], false, [0], 11"},
+    {"f16", "1, 11, 13, 9", "11, 1, 7, 7", "[1, 1], [3, 3], [1, 1], false, [0, 0], 11"},
+    {"f32", "1, 11, s0, 9", "11, 1, 7, 7", "[1, 1], [3, 3], [1, 1], false, [0, 0], 11", "range s0: 2..14\n"},
+};
+
+class LargeDepthwiseWindow : public ::testing::TestWithParam<Case> {};
+
+TEST_P(LargeDepthwiseWindow, IsRight) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
+  const Case& c = GetParam();
+  Pipeline p = Pipeline::from_text(
+      fmt::format("graph f(%x: {0}[{1}]) {{\n {4} const %w: {0}[{2}] = ...\n const %b: {0}[11] = ...\n"
+                  " %a = aten.convolution(%x, %w, %b, {3})\n %y = aten.hardtanh(%a, -1.0, 1.5)\n return %y\n}}",
+                  c.dtype, c.input, c.filter, c.window, c.range));
+  p.backend("xnnpack").at(Stage::partition).check_delegates(1).check_outside({});
+  Tolerance tolerance;
+  if (std::string_view(c.dtype) == "f16") tolerance = {1e-2, 1e-2, 0};
+  p.run_and_compare(tolerance);
+  EXPECT_EQ(p.failures(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Xnnpack, LargeDepthwiseWindow, ::testing::ValuesIn(kCases));
+
+}  // namespace
+}  // namespace wick::testing

@@ -1,0 +1,32 @@
+// Floating constants as doubles. C++20.
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace wick::compiler {
+
+using Reals64 = std::vector<double>;
+
+/// A constant of f64, f32, f16 or bf16 in plain dim order.
+bool has_reals(const Value* value);
+Reals64 reals_of(const Value& constant);
+/// Bytes of `values`, each rounded once to that dtype; nothing if one of them is not finite there.
+std::optional<std::vector<uint8_t>> rounded(const Reals64& values, DType dtype);
+
+/// `count` elements from `from` on.
+void load_reals(DType dtype, const uint8_t* from, size_t count, double* to);
+/// Rounds each once; false if one of them is not finite then.
+bool store_reals(DType dtype, const double* from, size_t count, uint8_t* to);
+
+/// Bytes of a constant to be: not set yet, written through `bytes`.
+struct FreshBytes {
+  explicit FreshBytes(size_t size) : bytes(std::make_shared_for_overwrite<uint8_t[]>(size)), size(size) {}
+  ConstantData data() const { return {{bytes.get(), size}, bytes}; }
+  std::shared_ptr<uint8_t[]> bytes;
+  size_t size;
+};
+
+}  // namespace wick::compiler
