@@ -205,7 +205,8 @@ Results decompose_linspace_tensor(Builder& b, Node& node) {
   Value* step = c.div(c.sub(end, start), static_cast<double>(steps - 1));
   Value* i = c.arange(steps, dtype);
   Value* back = c.add(c.neg(i), static_cast<double>(steps - 1));
-  Value* first = c.compare("lt", i, static_cast<double>(steps / 2));
+  const int64_t half = steps / 2;
+  Value* first = c.compare("lt", i, static_cast<double>(half));
   return {c.where(first, c.add(start, c.mul(step, i)), c.sub(end, c.mul(step, back)))};
 }
 // As arange, with the end included.

@@ -17,7 +17,7 @@ namespace {
 class Key {
  public:
   explicit Key(const Node& node) {
-    put(&node.op, sizeof node.op);
+    put_address(node.op);
     const bool swap = is_commutative(*node.op) && node.arg(size_t{0}).is<Value*>() && node.arg(1).is<Value*>() &&
                       std::less<const Value*>()(node.arg(1).as<Value*>(), node.arg(size_t{0}).as<Value*>());
     for (size_t i = 0; i < node.args().size(); ++i) {
@@ -30,10 +30,10 @@ class Key {
   }
 
   void operator()(None) {}
-  void operator()(const Value* value) { put(&value, sizeof value); }
+  void operator()(const Value* value) { put_address(value); }
   void operator()(const Values& values) {
     put_number(values.size());
-    for (const Value* value : values) put(&value, sizeof value);
+    for (const Value* value : values) put_address(value);
   }
   void operator()(const Sym& value) { put_text(value.text()); }
   void operator()(const Ints& values) {
@@ -57,6 +57,10 @@ class Key {
 
  private:
   void put(const void* data, size_t size) { bytes_.append(static_cast<const char*>(data), size); }
+  void put_address(const void* address) {
+    const auto number = reinterpret_cast<uintptr_t>(address);
+    put(&number, sizeof number);
+  }
   void put_number(uint64_t value) { put(&value, sizeof value); }
   void put_text(const std::string& text) {
     put_number(text.size());

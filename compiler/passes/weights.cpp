@@ -19,7 +19,7 @@ std::optional<size_t> known_size(const Value* value, size_t dim) {
 std::optional<Reals64> per_channel(const Arg& arg, DType dtype, size_t rank, size_t dim, size_t channels) {
   if (const auto element = number_of(arg, dtype)) return Reals64(channels, element->real);
   const Value* value = arg.is<Value*>() ? arg.as<Value*>() : nullptr;
-  if (!has_reals(value) || value->rank() > rank) return std::nullopt;
+  if (!value || !has_reals(value) || value->rank() > rank) return std::nullopt;
   const size_t missing = rank - value->rank();
   if (dim < missing) return std::nullopt;
   for (size_t i = 0; i < value->rank(); ++i) {
