@@ -32,46 +32,39 @@ static void wick_compute_slice(struct wick_columns_first* work, size_t index, si
 // Runs a step of an operator if it is a product with large weights.
 static bool wick_run_columns_first(xnn_operator_t op, const struct compute_parameters* step, pthreadpool_t threadpool,
                                    uint32_t flags) {
-  struct wick_columns_first work = {.context = (const void*)((uintptr_t)&op->context + step->context_offset)};
-  const size_t* range = step->range;
-  size_t images = 1;
-  bool is_direct;
-  if (step->type == xnn_parallelization_type_2d_tile_2d) {
-    work.task_2d = step->task_2d_tile_2d;
-    is_direct = work.task_2d == (pthreadpool_task_2d_tile_2d_t)xnn_compute_gemm ||
-                work.task_2d == (pthreadpool_task_2d_tile_2d_t)xnn_compute_dqgemm;
-    if (!is_direct && work.task_2d != (pthreadpool_task_2d_tile_2d_t)xnn_compute_igemm &&
-        work.task_2d != (pthreadpool_task_2d_tile_2d_t)xnn_compute_dqigemm) {
-      return false;
-    }
-  } else if (step->type == xnn_parallelization_type_3d_tile_2d) {
-    work.task_3d = step->task_3d_tile_2d;
-    is_direct = false;
-    if (work.task_3d != (pthreadpool_task_3d_tile_2d_t)xnn_compute_batch_igemm &&
-        work.task_3d != (pthreadpool_task_3d_tile_2d_t)xnn_compute_batch_dqigemm) {
-      return false;
-    }
-    images = *range++;
-  } else {
+  const bool is_3d = step->type == xnn_parallelization_type_3d_tile_2d;
+  if (!is_3d && step->type != xnn_parallelization_type_2d_tile_2d) {
     return false;
   }
-
-  const struct gemm_context* direct = work.context;
-  const struct igemm_context* indirect = work.context;
+  const pthreadpool_task_2d_tile_2d_t task_2d = is_3d ? NULL : step->task_2d_tile_2d;
+  const pthreadpool_task_3d_tile_2d_t task_3d = is_3d ? step->task_3d_tile_2d : NULL;
+  const bool is_direct = task_2d == (pthreadpool_task_2d_tile_2d_t)xnn_compute_gemm ||
+                         task_2d == (pthreadpool_task_2d_tile_2d_t)xnn_compute_dqgemm;
+  const bool is_indirect = task_2d == (pthreadpool_task_2d_tile_2d_t)xnn_compute_igemm ||
+                           task_2d == (pthreadpool_task_2d_tile_2d_t)xnn_compute_dqigemm ||
+                           task_3d == (pthreadpool_task_3d_tile_2d_t)xnn_compute_batch_igemm ||
+                           task_3d == (pthreadpool_task_3d_tile_2d_t)xnn_compute_batch_dqigemm;
+  if (!is_direct && !is_indirect) {
+    return false;
+  }
+  const void* context = (const void*)((uintptr_t)&op->context + step->context_offset);
+  const struct gemm_context* direct = context;
+  const struct igemm_context* indirect = context;
   const size_t column_bytes = is_direct ? direct->w_stride : indirect->w_stride;
-  const size_t kernel_columns =
-      is_direct ? direct->cn_stride >> direct->log2_csize : indirect->cn_stride >> indirect->log2_csize;
-  const size_t rows = range[0], row_tile = step->tile[0];
-  const size_t row_tiles = images * divide_round_up(rows, row_tile);
-  work.columns = range[1];
-  if (row_tiles < 2 || work.columns * column_bytes <= WICK_CACHED_WEIGHTS_BYTES) {
+  const size_t images = is_3d ? step->range[0] : 1;
+  const size_t rows = step->range[is_3d], columns = step->range[is_3d + 1], row_tile = step->tile[0];
+  if (columns * column_bytes <= WICK_CACHED_WEIGHTS_BYTES || images * divide_round_up(rows, row_tile) < 2) {
     return false;
   }
   // Enough parts for the threads, as the library has it elsewhere.
   const size_t parts = 5 * pthreadpool_get_threads_count(threadpool);
-  const size_t fair = divide_round_up(work.columns * row_tiles, parts);
-  work.slice = round_up(max(min(WICK_WEIGHTS_SLICE_BYTES / column_bytes, fair), 1), kernel_columns);
+  const size_t fair = divide_round_up(columns * images * divide_round_up(rows, row_tile), parts);
+  const size_t kernel_columns =
+      is_direct ? direct->cn_stride >> direct->log2_csize : indirect->cn_stride >> indirect->log2_csize;
+  const size_t slice = round_up(max(min(WICK_WEIGHTS_SLICE_BYTES / column_bytes, fair), 1), kernel_columns);
+  struct wick_columns_first work = {
+      .context = context, .task_2d = task_2d, .task_3d = task_3d, .columns = columns, .slice = slice};
   pthreadpool_parallelize_3d_tile_1d(threadpool, (pthreadpool_task_3d_tile_1d_t)wick_compute_slice, &work,
-                                     divide_round_up(work.columns, work.slice), images, rows, row_tile, flags);
+                                     divide_round_up(columns, slice), images, rows, row_tile, flags);
   return true;
 }

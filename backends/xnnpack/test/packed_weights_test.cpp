@@ -1,13 +1,17 @@
 #include "backends/xnnpack/packed_weights.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "backends/xnnpack/library_graph.h"
+#include "runtime/platform/memory.h"
 
 namespace wick::xnnpack {
 namespace {
@@ -93,6 +97,42 @@ TEST(PackedWeights, AreFoundByWhoInsertsNothingOrPacksFirst) {
   void* again = cache->reserve_space(cache->context, 64);
   memset(again, 1, 64);
   EXPECT_EQ(cache->offset_to_addr(cache->context, cache->look_up_or_insert(cache->context, &key, again, 64)), packed);
+}
+
+/// Is the page in this process's memory?
+bool is_present(const void* page) {
+  uint64_t entry = 0;
+  const int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  const uintptr_t number = reinterpret_cast<uintptr_t>(page) / static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  EXPECT_EQ(pread(fd, &entry, sizeof entry, static_cast<off_t>(number * sizeof entry)), ssize_t{sizeof entry});
+  close(fd);
+  return entry >> 63 != 0;
+}
+
+TEST(PackedWeights, PagesOfTheFileLeaveMemory) {
+  const std::string path = ::testing::TempDir() + "wick_packed_weights_test";
+  if (access("/proc/self/pagemap", R_OK) != 0) GTEST_SKIP() << "this system does not tell which pages are present";
+  std::ofstream(path, std::ios::binary) << std::string(1 << 16, 'w');
+  Mapping file;
+  std::string message;
+  ASSERT_TRUE(Mapping::map_file(path, &file, &message)) << message;
+  unlink(path.c_str());
+  const std::vector<uint8_t> copy(file.bytes().begin(), file.bytes().end());
+  EXPECT_TRUE(is_present(file.bytes().data()));
+  PackedWeights first, second;
+  for (PackedWeights* weights : {&first, &second}) {  // one packs, the other compares and finds
+    WeightsSource source = source_of(copy);
+    source.filter = file.bytes();
+    weights->describe(source);
+    const xnn_weights_cache_look_up_key key = {7, file.bytes().data(), nullptr};
+    xnn_weights_cache_provider* cache = weights->provider();
+    if (cache->look_up(cache->context, &key) == SIZE_MAX) {
+      void* packed = cache->reserve_space(cache->context, 64);
+      cache->look_up_or_insert(cache->context, &key, packed, 64);
+    }
+    EXPECT_FALSE(is_present(file.bytes().data()));
+    EXPECT_EQ(file.bytes()[0], 'w');
+  }
 }
 
 TEST(CanReadBeyond, NotBeyondTheLastPage) {
