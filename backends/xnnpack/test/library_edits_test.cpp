@@ -1,5 +1,8 @@
-// Layers whose weights are so large that our build of the library takes the columns of the result outermost. They must
-// give what their halves give, whose weights are small.
+// What our build of the library does otherwise than the library as it comes (cmake/xnnpack/edits.cmake).
+#include <malloc.h>
+
+#include <algorithm>
+
 #include "backends/xnnpack/test/runtime_test_support.h"
 #include "runtime/platform/thread_pool.h"
 
@@ -127,7 +130,9 @@ Floats beside(const Floats& a, size_t a_columns, const Floats& b, size_t b_colum
   return joined;
 }
 
-TEST(ColumnsFirst, LargeWeightsGiveWhatTheirHalvesGive) {
+/// Layers with weights beyond 1 MiB take the columns of the result outermost; their halves, whose weights are smaller,
+/// do not.
+TEST(LibraryEdits, LargeWeightsGiveWhatTheirHalvesGive) {
   for (const Kind kind : {Kind::linear, Kind::convolution, Kind::linear_by_rows, Kind::int8_convolution}) {
     const std::vector<uint32_t> batches =
         is_linear(kind) ? std::vector<uint32_t>{37, 1, 8, 2, 37} : std::vector<uint32_t>{2, 1, 3};
@@ -147,6 +152,30 @@ TEST(ColumnsFirst, LargeWeightsGiveWhatTheirHalvesGive) {
       }
     }
   }
+}
+
+size_t heap_bytes() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
+
+TEST(LibraryEdits, TwoValuesAliveTakeTheRoomOfTwo) {
+  constexpr uint32_t kRows = 4096, kColumns = 64, kLayers = 8;
+  constexpr size_t kValueBytes = size_t{kRows} * kColumns * 4;
+  TestDelegate delegate;
+  uint32_t at = delegate.input({kRows, kColumns});
+  const uint32_t weights = delegate.constant({kColumns, kColumns}, some_floats(kColumns * kColumns));
+  for (uint32_t i = 0; i < kLayers; ++i) {
+    const Shape dims = {kRows, kColumns};
+    const uint32_t next = i + 1 == kLayers ? delegate.output(dims) : delegate.value(DataType::fp32, dims);
+    delegate.node(NodeType::fully_connected, {at, weights, kNoValue}, next);
+    at = next;
+  }
+  MethodHarness harness(delegate.program());
+  harness.backends = {&xnnpack_backend()};
+  const size_t before = heap_bytes();
+  ASSERT_EQ(harness.load(), Error::Ok) << harness.text;
+  const size_t taken = heap_bytes() - before;
+  // Two of the seven values inside, the method's arena with input and output, and room for copies of these.
+  if (taken < 4 * kValueBytes) GTEST_SKIP() << "this build's allocator does not tell what it holds";
+  EXPECT_LT(taken, 7 * kValueBytes);
 }
 
 }  // namespace
