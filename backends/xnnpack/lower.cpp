@@ -254,6 +254,9 @@ uint32_t Lowering::weight(const Value* value, DataType type, const Dims& dims) {
 uint32_t Lowering::weight_permuted(const Value* value, const Dims& dims, const std::vector<int64_t>& perm,
                                    DataType type, const Dims& result_dims) {
   if (const Node* source = int8_source(value)) return int8_constant(*source, dims, perm, result_dims);
+  // Filters of 1x1 need no copy.
+  if (same_bytes(dims, plain_order(dims.size()), Order(perm.begin(), perm.end())))
+    return weight(value, type, result_dims);
   value = as_constant(value);
   if (value->dtype() == DType::f16) {
     const auto halves = permute_elements(elements_of<uint16_t>(*value).data(), dims, perm);

@@ -55,7 +55,8 @@ struct PipelineOptions {
   std::function<void(std::string_view pass, const Graph& graph)> on_changed;
   bool verify_each_pass = false;  // otherwise the verifier runs once, at the end
   std::vector<PassTiming>* timings = nullptr;
-  /// Called with the bytes of a constant when another has taken its place; they stay valid, but are not needed soon.
+  /// Called with the bytes of a constant when another takes its place, or is ready to; they stay valid, but are not
+  /// needed soon.
   ReleaseFn release;
   /// The passes of phase `target` that run, in this order.
   std::vector<std::string_view> target_passes;

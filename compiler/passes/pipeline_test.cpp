@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <string.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -352,6 +353,26 @@ TEST(Pipeline, KeepsTheOriginsOfMergedNodes) {
   EXPECT_EQ(view.origin->module, "second");
   ASSERT_EQ(view.more_origins.size(), 1u);
   EXPECT_EQ(view.more_origins[0]->module, "first");
+}
+
+TEST(Pipeline, ConstantsThatAreComputedAnewAreNotNeededSoon) {
+  const Function function = parse(R"(graph f(%i: i64[3], %x: f32[3, 2]) {
+    const %e: f32[4, 2] = [1.0, 2.0, 3.0, 5.0, 0.0, 0.0, 7.0, 1.0]
+    const %w: f32[2, 2] = [1.0, 2.0, 3.0, 4.0]
+    %s: f32[3, 2] = aten.embedding(%e, %i)
+    %p: f32[3, 2] = aten.linear(%x, %w)
+    %a: f32[3, 2] = aten.add.Tensor(%s, %p)
+    %n: f32[3, 2], %m: f32[3, 1], %r: f32[3, 1] = aten.native_layer_norm(%a, [2], none, none, 1e-05)
+    return %n
+  })");
+  std::vector<const uint8_t*> wanted, released;
+  for (const Value* constant : function.graph->constants()) wanted.push_back(constant->data.bytes.data());
+  PipelineOptions options;
+  options.release = [&](Span<const uint8_t> bytes) { released.push_back(bytes.data()); };
+  const auto changed = run_pass("center_residual", *function.graph, options);
+  ASSERT_TRUE(changed.ok()) << render(changed.diag());
+  ASSERT_EQ(wanted.size(), 2u);
+  for (const uint8_t* bytes : wanted) EXPECT_NE(std::find(released.begin(), released.end(), bytes), released.end());
 }
 
 // 10,000 nodes: a pass that looks at pairs of nodes would take minutes.

@@ -84,6 +84,16 @@ TEST(Lower, AClampOfAResultThatIsReadTwiceStaysANode) {
   EXPECT_EQ(out.count("clamp"), 1);
 }
 
+TEST(Lower, AFilterOfOnePlaceKeepsItsBytes) {
+  const Lowered out = lower_text(std::string(R"(graph f(%x: f32[1, 3, 8, 8]) {
+    const %w: f32[16, 3, 1, 1] = ...
+    %a: f32[1, 16, 10, 10] = aten.convolution(%x, %w)") +
+                                 kConv + "\n return %a\n}");
+  ASSERT_EQ(out.delegate.constants.size(), 1u);
+  const auto& filter = out.function.graph->nodes().front()->tensor("weight")->data;
+  EXPECT_EQ(out.delegate.constants[0].data.bytes.data(), filter.bytes.data());
+}
+
 // A convolution over `image` (or over one dimension) of eight channels by a filter for each.
 Lowered depthwise(const std::string& image, const std::string& filter, const std::string& window,
                   const std::string& bias = "none", const std::string& range = "") {
