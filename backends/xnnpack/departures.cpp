@@ -10,6 +10,7 @@ namespace {
 
 // The kernels of products and sums end with a clamp to +-infinity, which on some instruction sets loses NaN.
 constexpr char kProduct[] = "NaN may come out as infinity";
+constexpr char kWindow[] = "NaN may come out as infinity, infinity as NaN beside its window";
 constexpr char kSquareRoot[] = "infinity, and numbers beyond 8e37, come out otherwise";
 constexpr char kReciprocalRoot[] = "zero, infinity, and numbers beyond 8e37, come out otherwise";
 constexpr char kSigmoid[] = "numbers beyond 1e26 may become NaN";
@@ -39,7 +40,7 @@ constexpr Row kRows[] = {
     {"aten.bmm.default", kProduct},
     {"aten.clamp.Tensor", kDropsNan},
     {"aten.clamp.default", kDropsNan},
-    {"aten.convolution.default", kProduct},
+    {"aten.convolution.default", kWindow},
     {"aten.cos.default", kLargeAngle},
     {"aten.exp.default", kExponential},
     {"aten.expm1.default", kExponential},

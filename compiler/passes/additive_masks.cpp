@@ -112,16 +112,21 @@ struct MaskKinds {
   bool infinite = false, finite = false;
   bool unknown = false;  // a summand that may be a mask of any kind
   bool nested = false;   // a choice whose scores hold a mask
+  int masks = 0;         // summands that may be one, but for unknown ones
   bool can_be_added() const { return !nested && !(infinite && (finite || unknown)); }
 };
 
 void look_at_masks(Value* value, int depth, MaskKinds& kinds) {
   if (value->is_constant()) {
     if (!has_reals(value)) return;
+    bool masks = false;
     for (const double number : reals_of(*value)) {
+      const bool low = number != -INFINITY && number <= lowest(value->dtype()) / 2;
       kinds.infinite |= number == -INFINITY;
-      kinds.finite |= number != -INFINITY && number <= lowest(value->dtype()) / 2;
+      kinds.finite |= low;
+      masks |= low || number == -INFINITY;
     }
+    kinds.masks += masks ? 1 : 0;
     return;
   }
   if (!value->producer || depth > kMaxDepth) {
@@ -134,6 +139,7 @@ void look_at_masks(Value* value, int depth, MaskKinds& kinds) {
     look_at_masks(operand(node, 1), depth + 1, kinds);
   } else if (const auto choice = match_choice(node)) {
     (choice->infinite ? kinds.infinite : kinds.finite) = true;
+    ++kinds.masks;
     MaskKinds inner;
     look_at_masks(choice->scores, depth + 1, inner);
     kinds.nested |= inner.infinite || inner.finite || inner.nested;
@@ -141,6 +147,7 @@ void look_at_masks(Value* value, int depth, MaskKinds& kinds) {
     look_at_masks(moved(node), depth + 1, kinds);
   } else if (node.is("aten.clamp.default") && !node.is_none("min")) {
     kinds.finite = true;
+    ++kinds.masks;
   } else {
     kinds.unknown |= !is_scores(value);
   }
@@ -277,12 +284,24 @@ class Masker {
     Value* scores = moved(softmax);
     MaskKinds kinds;
     look_at_masks(scores, 0, kinds);
-    if (!kinds.can_be_added()) return;
+    if (!kinds.can_be_added() || is_asked_for_nan(softmax.result(), 0)) return;
     Value* finite = without_infinity(b, scores, 0);
     if (finite == scores || finite->type != scores->type) return;
     if (scores->producer) left_.push_back(scores->producer);
     graph_.set_arg(&softmax, 0, finite);
     changed_ = Changed::yes;
+  }
+
+  // Does the model itself look for rows without a score?
+  static bool is_asked_for_nan(const Value* value, int depth) {
+    return std::any_of(value->users().begin(), value->users().end(), [&](const Node* reader) {
+      for (const char* name : {"aten.isnan.default", "aten.nan_to_num.default", "aten.ne.Tensor", "aten.eq.Tensor",
+                               "aten.isfinite.default", "aten.isinf.default"}) {
+        if (reader->is(name)) return true;
+      }
+      const bool moves = is_mover(*reader) || reader->is("aten._to_copy.default");
+      return moves && depth < kMaxDepth && is_asked_for_nan(reader->result(), depth + 1);
+    });
   }
 
   // The same sum with finite masks that are added; the value itself if there is nothing to do.
@@ -344,12 +363,12 @@ class Masker {
     Value *live = operand(guard, 0), *out = operand(guard, 1);
     if (!is_zero(guard.arg(2), out->dtype()) || guard.result()->type != out->type || !any_behind(live)) return;
     if (guards_scores_only(*live)) return replace(guard, out);
-    // Zero times NaN, of a row of minus infinity, would be NaN.
+    // Zero times NaN, of a row of minus infinity, would be NaN; two lowest numbers add to that.
     const Node* softmax = softmax_behind(out);
     if (!softmax) return;
     MaskKinds kinds;
     look_at_masks(moved(*softmax), 0, kinds);
-    if (kinds.infinite) return;
+    if (kinds.infinite || kinds.unknown || kinds.nested || kinds.masks > 1) return;
     Builder b(graph_, &guard);
     replace(guard, b.call("aten.mul.Tensor", {out, b.cast(live, out->dtype())}));
   }

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
+#include <cstring>
+#include <limits>
+#include <unordered_map>
 
 #include "compiler/passes/constant_element.h"
 #include "compiler/passes/passes.h"
@@ -10,73 +12,186 @@
 namespace wick::compiler {
 namespace {
 
-// Operators that make finite numbers of finite numbers, but for those near the largest. Sorted.
-constexpr std::string_view kTame[] = {
-    "aten._adaptive_avg_pool2d.default",
-    "aten._native_batch_norm_legit_no_training.default",
-    "aten._softmax.default",
-    "aten._to_copy.default",
-    "aten.abs.default",
-    "aten.add.Scalar",
-    "aten.add.Tensor",
-    "aten.addmm.default",
-    "aten.amax.default",
-    "aten.amin.default",
-    "aten.atan.default",
-    "aten.avg_pool2d.default",
-    "aten.bmm.default",
-    "aten.cat.default",
-    "aten.ceil.default",
-    "aten.clamp.default",
-    "aten.constant_pad_nd.default",
-    "aten.convolution.default",
-    "aten.cos.default",
-    "aten.elu.default",
-    "aten.embedding.default",
-    "aten.erf.default",
-    "aten.expand.default",
-    "aten.floor.default",
-    "aten.gelu.default",
-    "aten.hardsigmoid.default",
-    "aten.hardswish.default",
-    "aten.hardtanh.default",
-    "aten.leaky_relu.default",
-    "aten.linear.default",
-    "aten.log_sigmoid.default",
-    "aten.masked_fill.Scalar",
-    "aten.matmul.default",
-    "aten.max_pool2d_with_indices.default",
-    "aten.maximum.default",
-    "aten.mean.dim",
-    "aten.minimum.default",
-    "aten.mish.default",
-    "aten.mm.default",
-    "aten.mul.Scalar",
-    "aten.mul.Tensor",
-    "aten.native_group_norm.default",
-    "aten.native_layer_norm.default",
-    "aten.neg.default",
-    "aten.permute.default",
-    "aten.relu.default",
-    "aten.relu6.default",
-    "aten.rms_norm.default",
-    "aten.roll.default",
-    "aten.round.default",
-    "aten.rsub.Scalar",
-    "aten.select.int",
-    "aten.sigmoid.default",
-    "aten.sign.default",
-    "aten.silu.default",
-    "aten.sin.default",
-    "aten.slice.Tensor",
-    "aten.softplus.default",
-    "aten.sub.Scalar",
-    "aten.sub.Tensor",
-    "aten.sum.dim_IntList",
-    "aten.tanh.default",
-    "aten.trunc.default",
-    "aten.view.default",
-    "aten.where.self",
+constexpr double kLargest = std::numeric_limits<float>::max();
+
+// How large results are, for numbers of at most the largest of the operands.
+enum class Growth : uint8_t {
+  keeps,      // no larger
+  one,        // at most 2
+  little,     // at most 1 larger
+  six_times,  // an intermediate product with 6
+  sum,        // that of the operands
+  product,
+  total,     // of all elements of operand 0
+  matrices,  // finite unless a product of matrices overflows, which it does for any reader
+};
+struct Row {
+  std::string_view op;
+  Growth growth;
+};
+constexpr Row kRows[] = {
+    {"aten._adaptive_avg_pool2d.default", Growth::total},
+    {"aten._softmax.default", Growth::one},
+    {"aten._to_copy.default", Growth::keeps},
+    {"aten.abs.default", Growth::keeps},
+    {"aten.add.Scalar", Growth::sum},
+    {"aten.add.Tensor", Growth::sum},
+    {"aten.addmm.default", Growth::matrices},
+    {"aten.amax.default", Growth::keeps},
+    {"aten.amin.default", Growth::keeps},
+    {"aten.atan.default", Growth::one},
+    {"aten.avg_pool2d.default", Growth::total},
+    {"aten.bmm.default", Growth::matrices},
+    {"aten.cat.default", Growth::keeps},
+    {"aten.ceil.default", Growth::little},
+    {"aten.clamp.default", Growth::keeps},
+    {"aten.constant_pad_nd.default", Growth::keeps},
+    {"aten.convolution.default", Growth::matrices},
+    {"aten.cos.default", Growth::one},
+    {"aten.embedding.default", Growth::keeps},
+    {"aten.erf.default", Growth::one},
+    {"aten.expand.default", Growth::keeps},
+    {"aten.floor.default", Growth::little},
+    {"aten.gelu.default", Growth::little},
+    {"aten.hardsigmoid.default", Growth::one},
+    {"aten.hardswish.default", Growth::six_times},
+    {"aten.hardtanh.default", Growth::keeps},
+    {"aten.linear.default", Growth::matrices},
+    {"aten.log_sigmoid.default", Growth::little},
+    {"aten.masked_fill.Scalar", Growth::keeps},
+    {"aten.matmul.default", Growth::matrices},
+    {"aten.max_pool2d_with_indices.default", Growth::keeps},
+    {"aten.maximum.default", Growth::keeps},
+    {"aten.mean.dim", Growth::total},
+    {"aten.minimum.default", Growth::keeps},
+    {"aten.mm.default", Growth::matrices},
+    {"aten.mul.Scalar", Growth::product},
+    {"aten.mul.Tensor", Growth::product},
+    {"aten.neg.default", Growth::keeps},
+    {"aten.permute.default", Growth::keeps},
+    {"aten.relu.default", Growth::keeps},
+    {"aten.relu6.default", Growth::keeps},
+    {"aten.roll.default", Growth::keeps},
+    {"aten.round.default", Growth::little},
+    {"aten.rsub.Scalar", Growth::sum},
+    {"aten.select.int", Growth::keeps},
+    {"aten.sigmoid.default", Growth::one},
+    {"aten.sign.default", Growth::one},
+    {"aten.silu.default", Growth::little},
+    {"aten.sin.default", Growth::one},
+    {"aten.slice.Tensor", Growth::keeps},
+    {"aten.softplus.default", Growth::little},
+    {"aten.sub.Scalar", Growth::sum},
+    {"aten.sub.Tensor", Growth::sum},
+    {"aten.sum.dim_IntList", Growth::total},
+    {"aten.tanh.default", Growth::one},
+    {"aten.trunc.default", Growth::little},
+    {"aten.view.default", Growth::keeps},
+    {"aten.where.self", Growth::keeps},
+};
+
+// The largest number of a constant, if all are finite.
+std::optional<double> largest_of(const Value& constant) {
+  double largest = 0;
+  if (constant.dtype() == DType::f32) {
+    const auto bytes = constant.data.bytes;
+    for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
+      float number;
+      memcpy(&number, bytes.data() + at, sizeof number);
+      if (!std::isfinite(number)) return std::nullopt;
+      largest = std::max(largest, std::abs(static_cast<double>(number)));
+    }
+    return largest;
+  }
+  constexpr size_t kMaxBytes = 16 << 20;  // that are looked at as doubles
+  if (!is_floating(constant.dtype())) return std::min(kLargest, 0x1p64);
+  if (!has_reals(&constant) || constant.data.bytes.size() > kMaxBytes) return std::nullopt;
+  for (const double number : reals_of(constant)) {
+    if (!std::isfinite(number)) return std::nullopt;
+    largest = std::max(largest, std::abs(number));
+  }
+  return largest;
+}
+
+// Bounds of the values that are finite, and no NaN, for all finite inputs.
+class Bounds {
+ public:
+  explicit Bounds(const Graph& graph) {
+    for (const GraphInput& input : graph.inputs) bounds_.emplace(input.value, kLargest);
+    for (const auto& node : graph.nodes()) {
+      if (node->results().empty()) continue;
+      const auto bound = bound_of(*node);
+      if (bound && *bound <= kLargest) bounds_.emplace(node->result(), *bound);
+    }
+  }
+
+  bool has(const Value* value) const { return of(value).has_value(); }
+
+ private:
+  std::optional<double> of(const Value* value) const {
+    if (value->is_constant()) return value->type.is_tensor() ? largest_of(*value) : std::nullopt;
+    const auto found = bounds_.find(value);
+    return found == bounds_.end() ? std::nullopt : std::optional<double>(found->second);
+  }
+
+  std::optional<double> bound_of(const Node& node) const {
+    const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return node.is(r.op); });
+    if (row == std::end(kRows)) return std::nullopt;
+    double largest = 0, sum = 0, product = 1;
+    const auto count = [&](double bound) {
+      largest = std::max(largest, bound);
+      sum += bound;
+      product *= bound;
+    };
+    const auto operands = node.operands();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const Value* operand = operands[i];
+      if (operand->type.is_tensor() && operand->dtype() == DType::boolean) continue;
+      // An infinite weight would make NaN of all that reads it.
+      if (row->growth == Growth::matrices && operand->is_constant()) continue;
+      const auto bound = of(operand);
+      if (!bound) return std::nullopt;
+      count(*bound);
+    }
+    double factor = 1;  // of a summand
+    for (const char* name : {"other", "value", "self", "alpha"}) {
+      if (node.op->parsed->find(name) < 0 || node.arg(name).is<Value*>() || node.is_none(name)) continue;
+      const auto number = number_of(node.arg(name), DType::f64);
+      if (!number || !std::isfinite(number->real)) return std::nullopt;
+      if (std::string_view(name) == "alpha")
+        factor = std::max(1.0, std::abs(number->real));
+      else
+        count(std::abs(number->real));
+    }
+    for (const char* name : {"min", "max", "min_val", "max_val"}) {
+      if (node.op->parsed->find(name) < 0 || node.is_none(name)) continue;
+      const auto number = number_of(node.arg(name), DType::f64);
+      if (!number || std::isnan(number->real)) return std::nullopt;
+      if (std::isfinite(number->real)) largest = std::max(largest, std::abs(number->real));
+    }
+    return grown(row->growth, node, largest, sum * factor, product);
+  }
+
+  static std::optional<double> grown(Growth growth, const Node& node, double largest, double sum, double product) {
+    switch (growth) {
+      case Growth::keeps: return largest;
+      case Growth::one: return 2.0;
+      case Growth::little: return largest + 1;
+      case Growth::six_times: return 6 * largest <= kLargest ? std::optional<double>(largest) : std::nullopt;
+      case Growth::sum: return sum;
+      case Growth::product: return product;
+      case Growth::matrices: return kLargest;
+      case Growth::total: break;
+    }
+    double elements = 1;
+    for (const Sym& size : node.operands()[0]->sizes()) {
+      if (!size.is_const() || size.value() <= 0) return std::nullopt;
+      elements *= static_cast<double>(size.value());
+    }
+    return largest * elements;
+  }
+
+  std::unordered_map<const Value*, double> bounds_;  // looked up only
 };
 
 struct Comparison {
@@ -97,8 +212,6 @@ const Comparison* comparison_of(const Node& node) {
 }
 
 constexpr int kMaxDepth = 8;
-// Larger constants are weights, of which an infinite one would make NaN of all that reads it.
-constexpr size_t kMaxBytes = 1 << 20;
 // Differences from smaller numbers may lie below the least normal number, which backends may take for zero.
 constexpr double kLeastBound = 0x1p-100;
 
@@ -116,10 +229,7 @@ class Selector {
       if (node->is("aten.where.self") || node->is("aten.masked_fill.Scalar")) selects.push_back(node.get());
     }
     if (selects.empty()) return Changed::no;
-    for (const GraphInput& input : graph_.inputs) tame_.insert(input.value);
-    for (const auto& node : graph_.nodes()) {
-      if (is_tame(*node)) tame_.insert(node->result());
-    }
+    bounds_.emplace(graph_);
     std::vector<Node*> left;
     for (Node* node : selects) {
       Builder b(graph_, node);
@@ -133,22 +243,6 @@ class Selector {
   }
 
  private:
-  bool is_tame(const Node& node) const {
-    if (!std::binary_search(std::begin(kTame), std::end(kTame), node.op->name())) return false;
-    if (node.is("aten.masked_fill.Scalar") && !finite_number(node.arg(2))) return false;
-    const auto operands = node.operands();
-    return std::all_of(operands.begin(), operands.end(), [&](const Value* operand) { return is_tame(operand); });
-  }
-
-  bool is_tame(const Value* value) const {
-    if (!value->is_constant()) return tame_.count(value) != 0;
-    if (!value->type.is_tensor() || !is_floating(value->dtype())) return true;
-    if (!has_reals(value)) return false;
-    if (value->data.bytes.size() > kMaxBytes) return true;
-    const Reals64 numbers = reals_of(*value);
-    return std::all_of(numbers.begin(), numbers.end(), [](double number) { return std::isfinite(number); });
-  }
-
   static std::optional<double> finite_number(const Arg& arg) {
     const auto element = number_of(arg, DType::f32);
     return element && std::isfinite(element->real) ? std::optional<double>(element->real) : std::nullopt;
@@ -156,16 +250,16 @@ class Selector {
 
   // --- conditions as 0 and 1 ---
 
-  static bool can_compare(const Node& node) {
+  bool can_compare(const Node& node) const {
     const Value* x = tensor_at(node, 0);
-    if (!x || x->dtype() != DType::f32) return false;
-    if (const Value* y = tensor_at(node, 1)) return y->dtype() == DType::f32;
+    if (!x || x->dtype() != DType::f32 || !bounds_->has(x)) return false;
+    if (const Value* y = tensor_at(node, 1)) return y->dtype() == DType::f32 && bounds_->has(y);
     const auto bound = finite_number(node.arg(1));
     return bound && (*bound == 0 || std::abs(*bound) >= kLeastBound);
   }
 
-  // Is the condition made of comparisons of f32 tensors and constants alone?
-  static bool is_arithmetic(const Value* condition, int depth = 0) {
+  // Is the condition made of comparisons of finite f32 tensors and constants alone?
+  bool is_arithmetic(const Value* condition, int depth = 0) const {
     if (condition->is_constant()) return condition->tensor().dim_order.empty();
     const Node* node = condition->producer;
     if (!node || depth > kMaxDepth) return false;
@@ -242,7 +336,7 @@ class Selector {
 
   bool fits(const Arg& branch) const {
     if (finite_number(branch)) return true;
-    return branch.is<Value*>() && branch.as<Value*>()->dtype() == DType::f32 && is_tame(branch.as<Value*>());
+    return branch.is<Value*>() && branch.as<Value*>()->dtype() == DType::f32 && bounds_->has(branch.as<Value*>());
   }
 
   Value* select(Builder& b, const Node& node) const {
@@ -259,7 +353,7 @@ class Selector {
   }
 
   Graph& graph_;
-  std::unordered_set<const Value*> tame_;  // looked up only
+  std::optional<Bounds> bounds_;
 };
 
 }  // namespace
@@ -268,9 +362,9 @@ class Selector {
 //   before: y = where(x > c, a, b)
 //   after:  s = clamp((x - c) * 2^126, 0, 1); y = a * s + b * (1 - s)
 // Also conditions that are constants, and masked_fill. Requires: canonicalize has run. Only f32, where a or b is no
-// number (those count, and a NaN would be all of the count), and where no operator in front of a or b makes infinity or
-// NaN of ordinary numbers (a quotient, a logarithm ..): those are what many choices guard against. Keeps: finite
-// values, but for comparisons of tensors that are less than 2^-126 apart. Differs where x, a or b is inf or NaN.
+// number (those count, and a NaN would be all of the count), and where x, a and b are finite for all finite inputs and
+// finite products of matrices: infinity and NaN are what many choices guard against. Keeps: finite values, but for
+// comparisons of tensors that are less than 2^-126 apart. Differs where an input is inf or NaN.
 Result<Changed> arithmetic_selects(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? Selector(g).run() : Changed::no; });
 }
