@@ -23,7 +23,7 @@ bool store_reals(DType dtype, const double* from, size_t count, uint8_t* to);
 
 /// Bytes of a constant to be: not set yet, written through `bytes`.
 struct FreshBytes {
-  explicit FreshBytes(size_t size) : bytes(std::make_shared_for_overwrite<uint8_t[]>(size)), size(size) {}
+  explicit FreshBytes(size_t count) : bytes(std::make_shared_for_overwrite<uint8_t[]>(count)), size(count) {}
   ConstantData data() const { return {{bytes.get(), size}, bytes}; }
   std::shared_ptr<uint8_t[]> bytes;
   size_t size;
