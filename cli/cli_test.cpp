@@ -1,6 +1,5 @@
 // Drives the built tool as a user would: arguments in, exit code and text out.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "cli/array_summary.h"
 #include "cli/npz.h"
 #include "common/float16.h"
+#include "tests/support/scratch_folder.h"
 
 namespace wick::cli {
 namespace {
@@ -32,16 +32,9 @@ std::string slurp(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-class Cli : public testing::Test {
+class Cli : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "wick_cli_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_.file(name); }
   static std::string fixture(const std::string& name) { return "tests/fixtures/" + name; }
 
   Outcome wick(const std::string& arguments) const {
@@ -75,7 +68,7 @@ class Cli : public testing::Test {
     }
   }
 
-  fs::path folder_;
+  testing::ScratchFolder folder_;
 };
 
 NamedArray floats(const std::string& name, std::vector<int64_t> sizes) {
@@ -268,7 +261,7 @@ TEST_F(Cli, InputsGoByNameWhenAllNamesAreInputs) {
 }
 
 /// A program beside its arrays: one call, or steps on one loaded program.
-class Fixtures : public Cli, public testing::WithParamInterface<const char*> {
+class Fixtures : public Cli, public ::testing::WithParamInterface<const char*> {
  protected:
   void expect_eager(const std::string& program, const std::string& stem) const {
     std::string command = "run " + program;
@@ -299,11 +292,11 @@ TEST_P(Structure, GivesEagersOutputs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, Structure,
-                         testing::Values("counter", "cache_index_put", "input_add", "none_output", "literal_outputs",
-                                         "nested_pytrees", "constant_output", "dynamic_batch", "dynamic_plus_one",
-                                         "dynamic_times_four", "dynamic_sizes_out", "dynamic_int_input",
-                                         "same_tensor_twice", "input_returned", "tied_weights", "no_inputs",
-                                         "unused_inputs", "cond", "nonzero"),
+                         ::testing::Values("counter", "cache_index_put", "input_add", "none_output", "literal_outputs",
+                                           "nested_pytrees", "constant_output", "dynamic_batch", "dynamic_plus_one",
+                                           "dynamic_times_four", "dynamic_sizes_out", "dynamic_int_input",
+                                           "same_tensor_twice", "input_returned", "tied_weights", "no_inputs",
+                                           "unused_inputs", "cond", "nonzero"),
                          [](const auto& param) { return std::string(param.param); });
 
 class Stock : public Fixtures {};
@@ -314,9 +307,9 @@ TEST_P(Stock, ProgramGivesEagersOutputs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, Stock,
-                         testing::Values("add", "channels_last", "counter", "dynamic_batch", "half",
-                                         "initialized_counter", "int_input", "kv_cache", "nested_outputs",
-                                         "same_output_twice", "scan", "unplanned_io"),
+                         ::testing::Values("add", "channels_last", "counter", "dynamic_batch", "half",
+                                           "initialized_counter", "int_input", "kv_cache", "nested_outputs",
+                                           "same_output_twice", "scan", "unplanned_io"),
                          [](const auto& param) { return std::string(param.param); });
 
 TEST_F(Cli, SeveralMethodsAskForAName) {

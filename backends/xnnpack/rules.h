@@ -32,6 +32,8 @@ LayoutRule any_order(const compiler::Node& node);
 LayoutRule plain_layout(const compiler::Node& node);
 LayoutRule channels_last(const compiler::Node& node);
 LayoutRule innermost(size_t dim);
+/// Argument `dim` innermost.
+LayoutRule softmax_layout(const compiler::Node& node);
 
 /// Why no tensor of these sizes is taken, or "".
 std::string refuse_shape(const compiler::Value& value, Unknown unknown);

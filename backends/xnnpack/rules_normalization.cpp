@@ -18,16 +18,11 @@ namespace {
 
 // --- one dimension innermost ---
 
-size_t softmax_dim(const Node& node) {
-  return static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), node.operands()[0]->rank()));
-}
-LayoutRule softmax_layout(const Node& node) { return innermost(softmax_dim(node)); }
-
 Verdict plain_softmax(const Node& node, const TargetOptions&) {
   return node.result()->rank() > 0 ? Verdict::yes() : Verdict::no("a softmax of one number");
 }
 void lower_softmax(Lowering& l, const Node& node) {
-  lower_in_fp32(l, node, l.rows_along(node, softmax_dim(node)),
+  lower_in_fp32(l, node, l.rows_along(node, softmax_layout(node).dim),
                 [&](uint32_t x) { return l.unary(NodeType::softmax, x); });
 }
 

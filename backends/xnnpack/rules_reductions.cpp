@@ -201,10 +201,6 @@ void lower_log_sum_exp(Lowering& l, const Node& node) {
   });
 }
 
-LayoutRule softmax_layout(const Node& node) {
-  return innermost(static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), node.result()->rank())));
-}
-
 Verdict known_columns(const Node& node, const TargetOptions&) {
   const Dims dims = result_dims(node);
   if (dims.empty()) return Verdict::no("a softmax of one number");

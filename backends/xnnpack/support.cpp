@@ -224,6 +224,10 @@ LayoutRule innermost(size_t dim) {
   return rule;
 }
 
+LayoutRule softmax_layout(const Node& node) {
+  return innermost(static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), node.result()->rank())));
+}
+
 std::optional<double> number(const Node& node, std::string_view name) {
   const compiler::Arg& arg = node.arg(name);
   if (arg.is<compiler::Sym>()) {

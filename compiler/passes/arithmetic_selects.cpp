@@ -121,20 +121,21 @@ class Bounds {
     for (const auto& node : graph.nodes()) {
       if (node->results().empty()) continue;
       const auto bound = bound_of(*node);
-      if (bound && *bound <= kLargest) bounds_.emplace(node->result(), *bound);
+      if (bound && *bound <= kLargest) bounds_[node->result()] = bound;
     }
   }
 
-  bool has(const Value* value) const { return of(value).has_value(); }
+  bool has(const Value* value) { return of(value).has_value(); }
 
  private:
-  std::optional<double> of(const Value* value) const {
-    if (value->is_constant()) return value->type.is_tensor() ? largest_of(*value) : std::nullopt;
-    const auto found = bounds_.find(value);
-    return found == bounds_.end() ? std::nullopt : std::optional<double>(found->second);
+  // Constants are looked at once, when somebody asks.
+  std::optional<double> of(const Value* value) {
+    const auto [found, is_new] = bounds_.try_emplace(value);
+    if (is_new && value->is_constant() && value->type.is_tensor()) found->second = largest_of(*value);
+    return found->second;
   }
 
-  std::optional<double> bound_of(const Node& node) const {
+  std::optional<double> bound_of(const Node& node) {
     const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return node.is(r.op); });
     if (row == std::end(kRows)) return std::nullopt;
     double largest = 0, sum = 0, product = 1;
@@ -191,7 +192,7 @@ class Bounds {
     return largest * elements;
   }
 
-  std::unordered_map<const Value*, double> bounds_;  // looked up only
+  std::unordered_map<const Value*, std::optional<double>> bounds_;  // looked up only
 };
 
 struct Comparison {
@@ -250,7 +251,7 @@ class Selector {
 
   // --- conditions as 0 and 1 ---
 
-  bool can_compare(const Node& node) const {
+  bool can_compare(const Node& node) {
     const Value* x = tensor_at(node, 0);
     if (!x || x->dtype() != DType::f32 || !bounds_->has(x)) return false;
     if (const Value* y = tensor_at(node, 1)) return y->dtype() == DType::f32 && bounds_->has(y);
@@ -259,7 +260,7 @@ class Selector {
   }
 
   // Is the condition made of comparisons of finite f32 tensors and constants alone?
-  bool is_arithmetic(const Value* condition, int depth = 0) const {
+  bool is_arithmetic(const Value* condition, int depth = 0) {
     if (condition->is_constant()) return condition->tensor().dim_order.empty();
     const Node* node = condition->producer;
     if (!node || depth > kMaxDepth) return false;
@@ -334,12 +335,12 @@ class Selector {
     return nullptr;
   }
 
-  bool fits(const Arg& branch) const {
+  bool fits(const Arg& branch) {
     if (finite_number(branch)) return true;
     return branch.is<Value*>() && branch.as<Value*>()->dtype() == DType::f32 && bounds_->has(branch.as<Value*>());
   }
 
-  Value* select(Builder& b, const Node& node) const {
+  Value* select(Builder& b, const Node& node) {
     const bool where = node.is("aten.where.self");
     const Arg& yes = node.arg(where ? 1 : 2);
     const Arg& no = node.arg(where ? 2 : 0);

@@ -10,20 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tests/support/scratch_folder.h"
+
 namespace wick::testing {
 namespace {
-
-std::string folder() {
-  static const std::string path = [] {
-    std::string name = "/tmp/wick_hostile_XXXXXX";
-    if (!mkdtemp(name.data())) std::abort();
-    static std::string to_remove;
-    to_remove = "rm -rf " + name;
-    std::atexit([] { (void)!std::system(to_remove.c_str()); });
-    return name;
-  }();
-  return path;
-}
 
 void limit(int resource, rlim_t value) {
   const rlimit limits = {value, value};
@@ -56,7 +46,10 @@ std::string read_file(const std::string& path, size_t most) {
 
 }  // namespace
 
-std::string scratch_path(const std::string& name) { return folder() + "/" + name; }
+std::string scratch_path(const std::string& name) {
+  static const ScratchFolder folder;
+  return folder.file(name);
+}
 
 uint64_t file_bytes(const std::string& path) {
   struct stat info = {};

@@ -1,5 +1,4 @@
 // Programs that Wick compiled, on the stock ExecuTorch runtime, against eager. Skipped where the runtime cannot be had.
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmath>
@@ -10,6 +9,7 @@
 #include "tests/interop/fixture_files.h"
 #include "tests/interop/stock_peer.h"
 #include "tests/support/program_runner.h"
+#include "tests/support/scratch_folder.h"
 
 namespace wick::interop {
 namespace {
@@ -39,12 +39,6 @@ class WickOnStock : public ::testing::TestWithParam<std::string> {
   }
   void SetUp() override {
     if (!peer_) GTEST_SKIP() << why_;
-    std::string name = fs::temp_directory_path() / "wick-interop-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    scratch_ = name;
-  }
-  void TearDown() override {
-    if (!scratch_.empty()) fs::remove_all(scratch_);
   }
 
   // Compiles and runs; outputs are named as in the fixtures. Skips programs that need operators of Wick's own.
@@ -58,15 +52,15 @@ class WickOnStock : public ::testing::TestWithParam<std::string> {
     if (!compiled->methods[0].not_stock.empty())
       GTEST_SKIP() << "needs operators only Wick has: "
                    << fmt::format("{}", fmt::join(compiled->methods[0].not_stock, ", "));
-    const std::string pte = scratch_ / "program.pte";
+    const std::string pte = scratch_.file("program.pte");
     ASSERT_TRUE(compiler::write_pieces(pte, compiled->program.pte).ok());
     std::string ptd;
     if (compiled->program.ptd.size_bytes > 0) {
-      ptd = scratch_ / "program.ptd";
+      ptd = scratch_.file("program.ptd");
       ASSERT_TRUE(compiler::write_pieces(ptd, compiled->program.ptd).ok());
     }
     const compiler::Statement& statement = compiled->statements[0];
-    StockPeer::Run result = peer_->run(pte, "forward", calls, scratch_, string_inputs(statement), ptd);
+    StockPeer::Run result = peer_->run(pte, "forward", calls, scratch_.path(), string_inputs(statement), ptd);
     ASSERT_TRUE(result.ok) << result.message;
     for (auto& arrays : result.outputs) rename_outputs(statement, arrays);
     *outputs = std::move(result.outputs);
@@ -106,7 +100,7 @@ class WickOnStock : public ::testing::TestWithParam<std::string> {
 
   static std::optional<StockPeer> peer_;
   static std::string why_;
-  fs::path scratch_;
+  testing::ScratchFolder scratch_;
 };
 std::optional<StockPeer> WickOnStock::peer_;
 std::string WickOnStock::why_;
@@ -204,14 +198,14 @@ TEST_P(MethodsOnStock, AgreeWithEager) {
   for (const std::string& name : names) inputs.push_back({name, (kPrograms / (name + ".pt2")).string()});
   auto compiled = compiler::compile(inputs, compiler::CompileOptions{});
   ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
-  const std::string pte = scratch_ / "program.pte";
+  const std::string pte = scratch_.file("program.pte");
   ASSERT_TRUE(compiler::write_pieces(pte, compiled->program.pte).ok());
   for (size_t m = 0; m < names.size(); ++m) {
     const std::vector<FixtureCall> calls = fixture_calls(kPrograms, names[m]);
     ASSERT_FALSE(calls.empty());
     std::vector<StockCall> arrays;
     for (const FixtureCall& call : calls) arrays.push_back(call.inputs);
-    StockPeer::Run result = peer_->run(pte, names[m], arrays, scratch_);
+    StockPeer::Run result = peer_->run(pte, names[m], arrays, scratch_.path());
     ASSERT_TRUE(result.ok) << result.message;
     for (size_t i = 0; i < calls.size(); ++i) {
       rename_outputs(compiled->statements[m], result.outputs[i]);

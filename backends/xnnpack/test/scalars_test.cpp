@@ -11,6 +11,7 @@
 #include "backends/xnnpack/target.h"
 #include "compiler/support/file_map.h"
 #include "compiler/testing/pipeline.h"
+#include "tests/support/scratch_folder.h"
 #include "wick/portable_kernels.h"
 #include "wick/xnnpack_backend.h"
 
@@ -172,19 +173,6 @@ INSTANTIATE_TEST_SUITE_P(
 
 // --- lifetime ---
 
-class Scratch {
- public:
-  Scratch() {
-    std::string name = std::filesystem::temp_directory_path() / "wick-scalars-XXXXXX";
-    if (mkdtemp(name.data())) path_ = name;
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  std::string file(const char* name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
-
 constexpr char kFactors[] = R"(graph forward(%x: f32[2, 8]) {
   const %w: f32[8, 8] = ...
   %a: f32[2, 8] = aten.linear(%x, %w)
@@ -212,7 +200,7 @@ std::unique_ptr<Module> open(const std::string& path) {
 
 TEST(Scalars, InAFileOutliveLoadingAndTheFilesName) {
   if (!has_xnnpack_library()) GTEST_SKIP() << "built without the library";
-  const Scratch scratch;
+  const testing::ScratchFolder scratch;
   Pipeline p = on_xnnpack(kFactors);
   ASSERT_NE(p.compiled(), nullptr) << p.failures();
   ASSERT_TRUE(compiler::write_pieces(scratch.file("a.pte"), p.compiled()->program.pte).ok());
@@ -226,7 +214,7 @@ TEST(Scalars, InAFileOutliveLoadingAndTheFilesName) {
 
 TEST(Scalars, OfOneInstanceOutliveAnother) {
   if (!has_xnnpack_library()) GTEST_SKIP() << "built without the library";
-  const Scratch scratch;
+  const testing::ScratchFolder scratch;
   Pipeline p = on_xnnpack(kFactors);
   ASSERT_NE(p.compiled(), nullptr) << p.failures();
   ASSERT_TRUE(compiler::write_pieces(scratch.file("a.pte"), p.compiled()->program.pte).ok());
