@@ -353,6 +353,7 @@ uint32_t Lowering::binary(NodeType type, uint32_t a, uint32_t b, Range range) {
 
 uint32_t Lowering::reshape(uint32_t x, const Dims& to) {
   if (dims(x) == to) return x;
+  if (payload_.values[x].type == DataType::qdint8) return reshape_rows(x, to);
   if (num_symbolic(to) > 1) return move_ones(x, to);
   PayloadNode node;
   node.type = NodeType::static_reshape;

@@ -89,7 +89,8 @@ class Lowering {
   uint32_t as_type(uint32_t x, DataType type);
   uint32_t binary(NodeType type, uint32_t a, uint32_t b, Range range = {});
   /// `x` with other dims of the same product. Where more than one of them is known only at run time, the other dims may
-  /// only be the old ones with ones moved or added.
+  /// only be the old ones with ones moved or added. Of elements quantized at run time, what they come from is viewed
+  /// so.
   uint32_t reshape(uint32_t x, const Dims& dims);
   uint32_t transpose(uint32_t x, const std::vector<uint32_t>& perm);
   uint32_t slice(uint32_t x, const std::vector<uint32_t>& offsets, const Dims& sizes);
@@ -123,6 +124,9 @@ class Lowering {
   /// The node behind an operand of the node that is being lowered, where it is read on int8.
   const compiler::Node* int8_source(const compiler::Value* value) const;
   uint32_t int8_operand(const compiler::Node& source, const Order& order);
+  /// `x` as elements quantized at run time by rows or images; the same value for the same question.
+  uint32_t converted_rows(uint32_t x, const Quantization& rows);
+  uint32_t reshape_rows(uint32_t x, const Dims& to);
   uint32_t int8_constant(const compiler::Node& source, const Dims& dims, const std::vector<int64_t>& perm,
                          const Dims& result_dims);
   uint32_t add_quantized(compiler::ConstantData data, DataType type, const Dims& dims,
@@ -147,7 +151,7 @@ class Lowering {
   const compiler::Node* current_ = nullptr;
   std::optional<Affine> int8_result_;  // of the node that is being lowered, if it is computed on int8
   bool dynamic_product_ = false;
-  std::map<std::pair<uint32_t, bool>, uint32_t> dynamic_;  // value, for a convolution -> quantized at run time
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> dynamic_;  // value, dims of a row -> quantized at run time
   std::unordered_map<const compiler::Value*, std::unique_ptr<compiler::Value>> float_twins_;  // looked up only
   std::unordered_map<const compiler::Value*, Place> places_;
   std::map<std::pair<const compiler::Value*, Order>, uint32_t> operands_;    // looked up only

@@ -1,6 +1,7 @@
 // The part of Lowering that writes int8 values, weights and biases.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -122,19 +123,26 @@ const Node* Lowering::int8_source(const Value* value) const {
   return dequantizes_constant(*source) || static_dequantize(*source) || dynamic_chain(*source) ? source : nullptr;
 }
 
+uint32_t Lowering::converted_rows(uint32_t x, const Quantization& rows) {
+  auto [known, fresh] = dynamic_.try_emplace({x, rows.num_nonbatch_dims}, 0);
+  if (fresh) known->second = convert(x, DataType::qdint8, rows);
+  return known->second;
+}
+
+uint32_t Lowering::reshape_rows(uint32_t x, const Dims& to) {
+  const auto writes_x = [&](const PayloadNode& node) { return node.output == x; };
+  const auto conversion = std::find_if(payload_.nodes.rbegin(), payload_.nodes.rend(), writes_x);
+  const uint32_t source = conversion->inputs[0];
+  return converted_rows(reshape(source, to), Quantization(quantization(x)));
+}
+
 // The int8 elements that `source` dequantizes.
 uint32_t Lowering::int8_operand(const Node& source, const Order& order) {
   if (const auto chain = dynamic_chain(source)) {
-    const bool image = current_->is("aten.convolution.default");
-    const uint32_t x = operand(chain->x, order);
-    auto [known, fresh] = dynamic_.try_emplace({x, image}, 0);
-    if (fresh) {
-      Quantization rows;
-      rows.kind = Quantization::Kind::per_token;
-      rows.num_nonbatch_dims = image ? 3 : 1;
-      known->second = convert(x, DataType::qdint8, rows);
-    }
-    return known->second;
+    Quantization rows;
+    rows.kind = Quantization::Kind::per_token;
+    rows.num_nonbatch_dims = current_->is("aten.convolution.default") ? 3 : 1;
+    return converted_rows(operand(chain->x, order), rows);
   }
   return operand(source.tensor("input"), order);
 }
@@ -202,9 +210,9 @@ uint32_t Lowering::int8_constant(const Node& source, const Dims& dims, const std
     return add_quantized(own(pack_4_bit(elements, columns)), groups ? DataType::qbint4 : DataType::qcint4, result_dims,
                          quantization);
   }
-  if (constant->is_per_tensor()) {
+  // A product whose input is quantized at run time has weights by channel only, even if there is but one.
+  if (constant->is_per_tensor() && !dynamic_product_) {
     quantization = quantization_of(Affine{constant->scales[0], static_cast<int32_t>(constant->zero_points[0])});
-    // A product whose input is quantized at run time has weights by channel only.
     return add_quantized(own(std::move(elements)), DataType::qint8, result_dims, quantization);
   }
   quantization.kind = Quantization::Kind::per_channel;

@@ -94,13 +94,15 @@ PayloadNode::Window window_of(const Convolution& conv) {
 }
 
 // Filters: [oc, ic / g, h, w] becomes [oc, h, w, ic / g], or [1, h, w, oc] for a depthwise one; the transposed
-// convolution's [ic, oc / g, h, w] becomes [oc, h, w, ic / g].
-uint32_t filter_of(Lowering& l, const Node& node, const Convolution& conv, bool depthwise) {
+// convolution's [ic, oc / g, h, w] becomes [oc, h, w, ic / g]. With columns as channels the first is [oc, h, 1, w *
+// ic].
+uint32_t filter_of(Lowering& l, const Node& node, const Convolution& conv, bool depthwise, bool columns_as_channels) {
   const Value* weight = node.tensor("weight");
   const auto kernel = kernel_of(conv);
   const int64_t a = conv.weight[0].value(), b = conv.weight[1].value(), h = kernel[0], w = kernel[1], g = conv.groups;
   if (depthwise) return l.weight_permuted(weight, {a, h, w}, {1, 2, 0}, DataType::fp32, {1, h, w, a});
-  if (!conv.transposed) return l.weight_permuted(weight, {a, b, h, w}, {0, 2, 3, 1}, DataType::fp32, {a, h, w, b});
+  const Dims dims = columns_as_channels ? Dims{a, h, 1, w * b} : Dims{a, h, w, b};
+  if (!conv.transposed) return l.weight_permuted(weight, {a, b, h, w}, {0, 2, 3, 1}, DataType::fp32, dims);
   return l.weight_permuted(weight, {g, a / g, b, h, w}, {0, 2, 3, 4, 1}, DataType::fp32, {g * b, h, w, a / g});
 }
 
@@ -305,8 +307,28 @@ void lower_volume(Lowering& l, const Node& node, const Convolution& conv) {
   });
 }
 
+// --- windows side by side in their rows, as of patches ---
+
+// Then the columns of a window lie in memory as more channels of one column would. The library works channel by channel
+// within a tap, and rounds their number up, so that few taps of many channels cost less than many of few.
+bool has_windows_side_by_side(const Convolution& conv, const Dims& x) {
+  const int64_t columns = kernel_of(conv)[1];
+  return !conv.transposed && conv.groups == 1 && columns > 1 && conv.stride.back() == columns &&
+         conv.padding.back() == 0 && conv.dilation.back() == 1 && x[2].is_const() && x[2].value() % columns == 0 &&
+         num_symbolic(x) <= 1;
+}
+
+// The same convolution over x [n, h, w / columns, columns * c].
+Convolution with_columns_as_channels(Convolution conv) {
+  const int64_t columns = conv.weight.back().value();
+  conv.stride.back() = 1;
+  conv.weight.back() = 1;
+  conv.input[1] = conv.input[1].value() * columns;
+  return conv;
+}
+
 void lower_convolution(Lowering& l, const Node& node) {
-  const Convolution conv = convolution_of(node);
+  Convolution conv = convolution_of(node);
   if (conv.input.size() == 5) return lower_volume(l, node, conv);
   uint32_t x = l.operand(node, 0);  // [n, w, c] or [n, h, w, c]
   Dims result = physical(result_dims(node), channels_last_order(node.result()->rank()));
@@ -319,7 +341,13 @@ void lower_convolution(Lowering& l, const Node& node) {
   if (is_depthwise(conv) && conv.weight[0].is(conv.groups) && node.tensor("weight")->is_constant())
     parts = parts_of(window_of(conv), l.dims(x));
   // Filters come before biases in the payload.
-  const uint32_t filter = parts.empty() ? filter_of(l, node, conv, is_depthwise(conv)) : kNoValue;
+  const bool merge = has_windows_side_by_side(conv, l.dims(x));
+  const uint32_t filter = parts.empty() ? filter_of(l, node, conv, is_depthwise(conv), merge) : kNoValue;
+  if (merge) {
+    conv = with_columns_as_channels(conv);
+    const Dims dims = l.dims(x);
+    x = l.reshape(x, {dims[0], dims[1], result[2], conv.input[1]});
+  }
   const uint32_t bias = bias_of(l, node.optional_tensor("bias"), DataType::fp32);
   const Range range = l.range_of(node);
   l.set_result(node, parts.empty()

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <tuple>
 
 #include "backends/xnnpack/target.h"
 #include "compiler/ir/text.h"
@@ -169,6 +172,38 @@ TEST(Lower, PermutesAroundABlockOfLinearsVanishInChannelsLastOrder) {
   EXPECT_EQ(out.count("depthwise_conv_2d"), 2);
   EXPECT_EQ(out.count("fully_connected"), 2);
   EXPECT_EQ(out.count("static_transpose"), 2) << "at the input and at the output";
+}
+
+// Kernel, stride, dims of the filter.
+using Columns = std::array<std::vector<uint32_t>, 3>;
+
+Columns patches(const std::string& width, const std::string& filter, const std::string& window) {
+  const Lowered out = lower_text("graph f(%x: f32[1, 4, 8, " + width + "]) {\n const %w: f32[" + filter +
+                                 "] = ...\n %a = aten.convolution(%x, %w, none, " + window + ")\n return %a\n}");
+  const auto conv = std::find_if(out.payload.nodes.begin(), out.payload.nodes.end(),
+                                 [](const PayloadNode& node) { return node.type == NodeType::conv_2d; });
+  if (conv == out.payload.nodes.end()) return {};
+  const auto& [kernel, stride] = std::tie(conv->window.kernel, conv->window.stride);
+  return {std::vector(std::begin(kernel), std::end(kernel)),
+          {std::begin(stride), std::end(stride)},
+          out.payload.values[conv->inputs[1]].dims};
+}
+
+TEST(Lower, ColumnsOfWindowsSideBySideAreChannels) {
+  EXPECT_EQ(patches("12", "6, 4, 2, 3", "[2, 3], [0, 0], [1, 1], false, [0, 0], 1"),
+            (Columns{{{2, 1}, {2, 1}, {6, 2, 1, 12}}}));
+  EXPECT_EQ(patches("12", "6, 4, 3, 2", "[1, 2], [1, 0], [2, 1], false, [0, 0], 1"),
+            (Columns{{{3, 1}, {1, 1}, {6, 3, 1, 8}}}));
+}
+
+TEST(Lower, ColumnsOfOtherWindowsStayColumns) {
+  const Columns as_they_are{{{2, 3}, {2, 3}, {6, 2, 3, 4}}};
+  EXPECT_EQ(patches("13", "6, 4, 2, 3", "[2, 3], [0, 0], [1, 1], false, [0, 0], 1"), as_they_are) << "a column is left";
+  EXPECT_EQ(patches("12", "6, 4, 2, 3", "[2, 3], [0, 1], [1, 1], false, [0, 0], 1"), as_they_are) << "padding";
+  EXPECT_EQ(patches("12", "6, 4, 2, 3", "[2, 3], [0, 0], [1, 2], false, [0, 0], 1"), as_they_are) << "gaps";
+  EXPECT_EQ(patches("12", "6, 2, 2, 3", "[2, 3], [0, 0], [1, 1], false, [0, 0], 2"),
+            (Columns{{{2, 3}, {2, 3}, {6, 2, 3, 2}}}))
+      << "groups";
 }
 
 TEST(Lower, PatchesFlattenedToRowsNeedNoTranspose) {

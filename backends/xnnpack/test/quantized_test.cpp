@@ -262,6 +262,24 @@ TEST(Quantized, ProductsShareWhatIsQuantizedAtRunTime) {
   EXPECT_EQ(out.output(NodeType::fully_connected).type, DataType::fp32);
 }
 
+TEST(Quantized, PatchesAreViewedBeforeTheyAreQuantized) {
+  const Lowered out = lower_text(R"(graph f(%x: f32[1, 2, 4, 4]) {
+  const %e: i8[1, 2, 2, 2] = [1, -2, 3, 4, 5, 6, 7, 127]
+  const %c: f32[1] = [0.5]
+  %w: f32[1, 2, 2, 2] = quantized_decomposed.dequantize_per_channel(%e, %c, none, 0, -127, 127, i8)
+  %s: f64[1], %z: i64[1] = quantized_decomposed.choose_qparams.tensor(%x, -128, 127, 0.0002, i8)
+  %q: i8[1, 2, 4, 4] = quantized_decomposed.quantize_per_tensor.tensor(%x, %s, %z, -128, 127, i8)
+  %d: f32[1, 2, 4, 4] = quantized_decomposed.dequantize_per_tensor.tensor(%q, %s, %z, -128, 127, i8)
+  %y: f32[1, 1, 2, 2] = aten.convolution(%d, %w, none, [2, 2], [0, 0], [1, 1], false, [0, 0], 1)
+  return %y
+})");
+  EXPECT_EQ(out.count(NodeType::convert), 1);
+  EXPECT_EQ(out.output(NodeType::convert).dims, (std::vector<uint32_t>{1, 4, 2, 4}));
+  EXPECT_EQ(out.input(NodeType::conv_2d, 0).quantization.num_nonbatch_dims, 3u);
+  EXPECT_EQ(out.constant<int8_t>(out.input(NodeType::conv_2d, 1).constant),
+            (std::vector<int8_t>{1, 5, -2, 6, 3, 7, 4, 127}));
+}
+
 TEST(Quantized, AReaderInFloatLeavesTheWholeChainOutside) {
   const std::string text =
       dynamic(kWeights, "2", "  %y: f32[3, 2] = aten.linear(%d, %w)\n  %r: f32[3, 2] = aten.relu(%d)\n", "%y, %r");

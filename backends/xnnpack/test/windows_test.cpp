@@ -1,4 +1,4 @@
-// Depthwise convolutions with windows beyond the library's kernels, against portable kernels on the whole window.
+// Convolutions that are lowered otherwise than with the windows they have, against portable kernels.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,8 +14,9 @@ struct Case {
   const char* range = "";
 };
 
-// 11 channels: more than one vector of the library's kernels and a rest.
-constexpr Case kCases[] = {
+// Windows beyond the library's depthwise kernels. 11 channels: more than one vector of the library's kernels and a
+// rest.
+constexpr Case kLarge[] = {
     {"f32", "2, 11, 13, 9", "11, 1, 7, 7", "[1, 1], [3, 3], [1, 1], false, [0, 0], 11"},
     {"f32", "1, 11, 13, 12", "11, 1, 7, 7", "[2, 2], [3, 3], [1, 1], false, [0, 0], 11"},
     {"f32", "1, 11, 20, 22", "11, 1, 7, 7", "[1, 2], [4, 6], [2, 3], false, [0, 0], 11"},
@@ -29,9 +30,20 @@ constexpr Case kCases[] = {
     {"f32", "1, 11, s0, 9", "11, 1, 7, 7", "[1, 1], [3, 3], [1, 1], false, [0, 0], 11", "range s0: 2..14\n"},
 };
 
-class LargeDepthwiseWindow : public ::testing::TestWithParam<Case> {};
+// Windows side by side in their rows.
+constexpr Case kPatches[] = {
+    {"f32", "2, 3, 12, 8", "11, 3, 4, 4", "[4, 4], [0, 0], [1, 1], false, [0, 0], 1"},
+    {"f32", "1, 5, 7, 6", "11, 5, 3, 2", "[1, 2], [1, 0], [2, 1], false, [0, 0], 1"},
+    {"f32", "2, 3, 12", "11, 3, 2", "[2], [0], [1], false, [0], 1"},
+    {"f16", "1, 3, 8, 8", "11, 3, 2, 2", "[2, 2], [0, 0], [1, 1], false, [0, 0], 1"},
+    {"f32", "s0, 3, 8, 12", "11, 3, 4, 4", "[4, 4], [0, 0], [1, 1], false, [0, 0], 1", "range s0: 1..5\n"},
+    {"f32", "1, 3, s0, 12", "11, 3, 4, 4", "[4, 4], [0, 0], [1, 1], false, [0, 0], 1", "range s0: 4..40\n"},
+    {"f32", "1, 3, 12, s0", "11, 3, 4, 4", "[4, 4], [0, 0], [1, 1], false, [0, 0], 1", "range s0: 4..40\n"},
+};
 
-TEST_P(LargeDepthwiseWindow, IsRight) {
+class ChangedWindow : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ChangedWindow, IsRight) {
   if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
   const Case& c = GetParam();
   Pipeline p = Pipeline::from_text(
@@ -45,7 +57,8 @@ TEST_P(LargeDepthwiseWindow, IsRight) {
   EXPECT_EQ(p.failures(), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Xnnpack, LargeDepthwiseWindow, ::testing::ValuesIn(kCases));
+INSTANTIATE_TEST_SUITE_P(LargeDepthwise, ChangedWindow, ::testing::ValuesIn(kLarge));
+INSTANTIATE_TEST_SUITE_P(Patches, ChangedWindow, ::testing::ValuesIn(kPatches));
 
 }  // namespace
 }  // namespace wick::testing
