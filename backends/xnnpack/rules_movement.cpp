@@ -50,6 +50,15 @@ LayoutRule select_layout(const Node& node) {
   return rule;
 }
 
+constexpr char kAgreeOnlyAtRunTime[] = "sizes that are only known to agree at run time";
+
+// The library infers one size of a view.
+Verdict viewable(const Node& node) {
+  if (num_symbolic(result_dims(node)) <= 1) return Verdict::yes();
+  return Verdict::no(
+      fmt::format("more than one size known only at run time: {}", compiler::to_text(node.result()->type)));
+}
+
 // --- slices ---
 
 struct Slice {
@@ -72,7 +81,8 @@ std::optional<Slice> slice_of(const Node& node) {
   if (!step.is_const() || step.value() < 1) return {};
   slice.step = step.value();
   if (count == size && slice.start == 0 && slice.step == 1) return slice;  // all of it
-  if (!count.is_const() || (slice.step != 1 && num_symbolic(dims_of(x)) > 0)) return {};
+  if (!count.is_const()) return {};
+  if (slice.step != 1 && (!size.is_const() || num_symbolic(dims_of(x)) > 1)) return {};
   slice.count = count.value();
   return slice;
 }
@@ -92,7 +102,8 @@ void lower_slice(Lowering& l, const Node& node) {
 Verdict known_index(const Node& node, const TargetOptions&) {
   const auto index = number(node, "index");
   const bool counts_back = index && *index < 0 && !dims_of(*node.operands()[0])[dim_of(node)].is_const();
-  return index && !counts_back ? Verdict::yes() : Verdict::no("an index known only at run time");
+  if (!index || counts_back) return Verdict::no("an index known only at run time");
+  return viewable(node);
 }
 
 void lower_select(Lowering& l, const Node& node) {
@@ -109,7 +120,9 @@ Verdict known_scatter(const Node& node, const TargetOptions&) {
     if (!node.is_none(name) && !number(node, name)) return Verdict::no("bounds known only at run time");
   }
   if (node.static_integer("step") != 1) return Verdict::no("a step other than 1");
-  return Verdict::yes();
+  const size_t dim = dim_of(node);
+  const bool known = result_dims(node)[dim].is_const() && dims_of(*node.operands()[1])[dim].is_const();
+  return known ? Verdict::yes() : Verdict::no("rows of a number known only at run time");
 }
 
 void lower_slice_scatter(Lowering& l, const Node& node) {
@@ -131,7 +144,7 @@ void lower_slice_scatter(Lowering& l, const Node& node) {
 void lower_view(Lowering& l, const Node& node) { l.set_result(node, l.as_result(node, l.operand(node, 0))); }
 
 Verdict known_view(const Node& node, const TargetOptions&) {
-  if (product(dims_of(*node.operands()[0])) == product(result_dims(node))) return Verdict::yes();
+  if (product(dims_of(*node.operands()[0])) == product(result_dims(node))) return viewable(node);
   return Verdict::no("a view that fixes a size known only at run time");
 }
 
@@ -211,20 +224,24 @@ Verdict same_ranks(const Node& node, const TargetOptions&) {
     if (dims.size() != result.size()) return Verdict::no("parts of another rank");
     sum = sum + dims[along];
     for (size_t i = 0; i < dims.size(); ++i) {
-      if (i != along && !(dims[i] == result[i])) return Verdict::no("sizes that are only known to agree at run time");
+      if (i != along && !(dims[i] == result[i])) return Verdict::no(kAgreeOnlyAtRunTime);
     }
   }
-  return sum == result[along] ? Verdict::yes() : Verdict::no("sizes that are only known to agree at run time");
+  return sum == result[along] ? Verdict::yes() : Verdict::no(kAgreeOnlyAtRunTime);
 }
 
 Verdict known_pad(const Node& node, const TargetOptions&) {
   if (!number(node, "value")) return Verdict::no("a padding value known only at run time");
-  for (const Sym& amount : node.ints("pad")) {
-    if (!amount.is_const()) return Verdict::no("padding known only at run time");
-    if (amount.value() < 0 && num_symbolic(result_dims(node)) > 0)
+  Dims padded = dims_of(*node.operands()[0]);
+  const compiler::Ints amounts = node.ints("pad");
+  for (size_t i = 0; i < amounts.size(); ++i) {
+    if (!amounts[i].is_const()) return Verdict::no("padding known only at run time");
+    if (amounts[i].value() < 0 && num_symbolic(result_dims(node)) > 0)
       return Verdict::no("negative padding of sizes known only at run time");
+    Sym& size = padded[padded.size() - 1 - i / 2];
+    size = size + amounts[i];
   }
-  return Verdict::yes();
+  return padded == result_dims(node) ? Verdict::yes() : Verdict::no(kAgreeOnlyAtRunTime);
 }
 
 // Negative amounts cut off.
@@ -268,6 +285,18 @@ Verdict known_roll(const Node& node, const TargetOptions&) {
   for (const Sym& shift : node.ints("shifts")) {
     if (!shift.is_const()) return Verdict::no("a shift known only at run time");
   }
+  const Dims sizes = result_dims(node);
+  for (const int64_t dim : node.static_ints("dims")) {
+    if (!sizes[static_cast<size_t>(compiler::wrap_dim(dim, sizes.size()))].is_const())
+      return Verdict::no("a roll along a size known only at run time");
+  }
+  return Verdict::yes();
+}
+
+Verdict known_repeats(const Node& node, const TargetOptions&) {
+  for (const Sym& count : node.ints("repeats")) {
+    if (!count.is_const()) return Verdict::no("a number of repetitions known only at run time");
+  }
   return Verdict::yes();
 }
 
@@ -308,12 +337,12 @@ constexpr OpRule kRows[] = {
     {"aten.permute.default", nullptr, permute_layout, lower_permute, Unknown::any},
     {"aten.pixel_shuffle.default", nullptr, image_layout, lower_pixel_shuffle, Unknown::one},
     {"aten.pixel_unshuffle.default", nullptr, image_layout, lower_pixel_unshuffle, Unknown::one},
-    {"aten.repeat.default", nullptr, any_order, lower_repeat},
-    {"aten.roll.default", known_roll, any_order, lower_roll},
-    {"aten.select.int", known_index, select_layout, lower_select, Unknown::one},
+    {"aten.repeat.default", known_repeats, any_order, lower_repeat, Unknown::any},
+    {"aten.roll.default", known_roll, any_order, lower_roll, Unknown::any},
+    {"aten.select.int", known_index, select_layout, lower_select, Unknown::any},
     {"aten.slice.Tensor", known_slice, any_order, lower_slice, Unknown::any},
-    {"aten.slice_scatter.default", known_scatter, any_order, lower_slice_scatter},
-    {"aten.view.default", known_view, view_layout, lower_view, Unknown::one},
+    {"aten.slice_scatter.default", known_scatter, any_order, lower_slice_scatter, Unknown::any},
+    {"aten.view.default", known_view, view_layout, lower_view, Unknown::any},
 };
 
 }  // namespace

@@ -19,10 +19,6 @@ struct Need {
   Box box;
 };
 
-bool is_one_of(const Node& node, std::initializer_list<std::string_view> names) {
-  return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return node.is(name); });
-}
-
 // What of a broadcast operand meets the box of the result.
 Box broadcast_box(const Value& operand, const Value& result, const Box& box) {
   Box out(operand.rank());

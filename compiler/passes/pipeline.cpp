@@ -72,6 +72,8 @@ constexpr Pass kPasses[] = {
      "after additive_masks, which knows more of masks, and fold_scale, which would put a step's factor into weights"},
     {"quantize_by_rows", run_simple<quantize_by_rows>, Phase::target,
      "before narrow_early: what is quantized row by row can be cut to the rows that are read"},
+    {"avoid_views", run_simple<avoid_views>, Phase::target,
+     "after the folds and quantize_by_rows, which know an attention as a whole"},
     {"narrow_early", run_simple<narrow_early>, Phase::target,
      "last: slices between a linear and a norm would be in the way of the folds"},
 };

@@ -54,6 +54,10 @@ Value* first_fit(Graph& graph, Node& node, Span<const Rule> rules, std::vector<N
 
 }  // namespace
 
+bool is_one_of(const Node& node, std::initializer_list<std::string_view> names) {
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return node.is(name); });
+}
+
 void add_origins(Node& node, const Node& from) {
   auto add = [&](const OriginPtr& origin) {
     if (!origin || origin == node.origin) return;

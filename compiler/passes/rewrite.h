@@ -16,6 +16,8 @@ inline Value* tensor_at(const Node& node, size_t index) {
   return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor() ? arg.as<Value*>() : nullptr;
 }
 
+bool is_one_of(const Node& node, std::initializer_list<std::string_view> names);
+
 /// Adds the origins of `from` to those of `node`.
 void add_origins(Node& node, const Node& from);
 

@@ -1,0 +1,105 @@
+// Delegates whose tensors have several sizes known only at run time, called with some of them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "compiler/testing/pipeline.h"
+#include "wick/portable_kernels.h"
+#include "wick/xnnpack_backend.h"
+
+namespace wick::testing {
+namespace {
+
+struct Call {
+  int64_t batch, length;
+};
+
+HostValue waves(const std::vector<int64_t>& sizes, float speed) {
+  size_t count = 1;
+  for (const int64_t size : sizes) count *= static_cast<size_t>(size);
+  std::vector<uint8_t> bytes(count * sizeof(float));
+  for (size_t i = 0; i < count; ++i) {
+    const float element = std::sin(speed * static_cast<float>(i));
+    std::memcpy(bytes.data() + i * sizeof element, &element, sizeof element);
+  }
+  return HostTensor{DType::f32, {sizes.begin(), sizes.end()}, std::move(bytes)};
+}
+
+class SeveralUnknownSizes : public ::testing::TestWithParam<Call> {};
+
+// Six query heads on three heads of keys and values, a bias for each head, rows of all batches through a gate.
+constexpr char kAttention[] = R"(graph f(%x: f32[s0, s1, 48], %m: f32[s0, 1, s1, s1], %e: f32[1, 6, s1, s1]) {
+  range s0: 1..4
+  range s1: 1..20
+  const %wk: f32[24, 48] = ...
+  const %wo: f32[40, 48] = ...
+  const %bo: f32[40] = ...
+  %h: f32[s0, s1, 6, 8] = aten.view(%x, [s0, s1, 6, 8])
+  %q: f32[s0, 6, s1, 8] = aten.permute(%h, [0, 2, 1, 3])
+  %l: f32[s0, s1, 24] = aten.linear(%x, %wk)
+  %g: f32[s0, s1, 3, 8] = aten.view(%l, [s0, s1, 3, 8])
+  %k: f32[s0, 3, s1, 8] = aten.permute(%g, [0, 2, 1, 3])
+  %k1: f32[s0, 3, 1, s1, 8] = aten.view(%k, [s0, 3, 1, s1, 8])
+  %k2: f32[s0, 3, 2, s1, 8] = aten.expand(%k1, [s0, 3, 2, s1, 8])
+  %v: f32[s0, 6, s1, 8] = aten.view(%k2, [s0, 6, s1, 8])
+  %t: f32[s0, 6, 8, s1] = aten.permute(%v, [0, 1, 3, 2])
+  %s: f32[s0, 6, s1, s1] = aten.matmul(%q, %t)
+  %a: f32[s0, 6, s1, s1] = aten.add.Tensor(%s, %m)
+  %b: f32[s0, 6, s1, s1] = aten.add.Tensor(%a, %e)
+  %p: f32[s0, 6, s1, s1] = aten._softmax(%b, 3, false)
+  %o: f32[s0, 6, s1, 8] = aten.matmul(%p, %v)
+  %w: f32[s0, s1, 6, 8] = aten.permute(%o, [0, 2, 1, 3])
+  %r: f32[s0*s1, 48] = aten.view(%w, [s0*s1, 48])
+  %n: f32[s0*s1, 40] = aten.linear(%r, %wo, %bo)
+  %u: f32[s0*s1, 40] = aten.gelu(%n)
+  %y: f32[s0, s1, 40] = aten.view(%u, [s0, s1, 40])
+  %c: f32[s0, 40] = aten.select.int(%y, 1, 0)
+  return %y, %c
+})";
+
+TEST_P(SeveralUnknownSizes, AttentionIsOneDelegate) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
+  const auto [n, s] = GetParam();
+  Pipeline p = Pipeline::from_text(kAttention);
+  p.backend("xnnpack").at(Stage::partition).check_delegates(1);
+  p.run_and_compare({}, {waves({n, s, 48}, 0.7f), waves({n, 1, s, s}, 0.3f), waves({1, 6, s, s}, 1.1f)});
+  EXPECT_EQ(p.failures(), "");
+}
+
+TEST_P(SeveralUnknownSizes, MoversStayInside) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
+  const auto [n, s] = GetParam();
+  Pipeline p = Pipeline::from_text(R"(graph f(%x: f32[s0, s1, 6]) {
+  range s0: 1..4
+  range s1: 1..20
+  %a: f32[s0, s1, 6] = aten.roll(%x, [2], [2])
+  %b: f32[s0, s1, 12] = aten.repeat(%a, [1, 1, 2])
+  %c: f32[s0, s1, 12] = aten.slice_scatter(%b, %x, 2, 3, 9)
+  %d: f32[s0*s1, 12] = aten.view(%c, [s0*s1, 12])
+  %e: f32[s0, s1, 12] = aten.exp(%c)
+  return %d, %e
+})");
+  p.backend("xnnpack").at(Stage::partition).check_delegates(1).check_outside({});
+  p.run_and_compare({}, {waves({n, s, 6}, 0.7f)});
+  EXPECT_EQ(p.failures(), "");
+}
+
+TEST_P(SeveralUnknownSizes, StepsAlongAKnownSize) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
+  Pipeline p = Pipeline::from_text(R"(graph f(%x: f32[s0, 7, 3]) {
+  range s0: 1..4
+  %a: f32[s0, 3, 3] = aten.slice.Tensor(%x, 1, 1, 7, 2)
+  %b: f32[s0, 3, 3] = aten.exp(%a)
+  return %b
+})");
+  p.backend("xnnpack").at(Stage::partition).check_delegates(1).check_outside({});
+  p.run_and_compare({}, {waves({GetParam().batch, 7, 3}, 0.7f)});
+  EXPECT_EQ(p.failures(), "");
+}
+
+constexpr Call kCalls[] = {{1, 1}, {1, 20}, {3, 7}, {4, 20}};
+INSTANTIATE_TEST_SUITE_P(Xnnpack, SeveralUnknownSizes, ::testing::ValuesIn(kCalls));
+
+}  // namespace
+}  // namespace wick::testing
