@@ -474,6 +474,17 @@ uint32_t Lowering::row_mean(uint32_t x, double offset) {
   return fully_connected(x, filter, bias);
 }
 
+namespace {
+
+// Sizes known only at run time may be spelled in two ways that the compiler cannot prove equal.
+bool may_agree(const Dims& a, const Dims& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const auto& x, const auto& y) {
+           return x == y || (!x.is_const() && !y.is_const());
+         });
+}
+
+}  // namespace
+
 uint32_t Lowering::as_result(const Node& node, uint32_t x) {
   return reshape(x, physical(dims_of(*node.result()), layouts_.of(node.result())));
 }
@@ -482,8 +493,12 @@ void Lowering::set_result(const Node& node, uint32_t id) {
   const Value* value = node.result();
   const Order& order = layouts_.of(value);
   const Dims wanted = physical(dims_of(*value), order);
-  if (!(without_ones(dims(id)) == without_ones(wanted)))
-    compiler::fail(compiler::Code::internal, fmt::format("xnnpack: {} became a value of other sizes", node.op->name()));
+  if (!(without_ones(dims(id)) == without_ones(wanted))) {
+    if (!may_agree(dims(id), wanted))
+      compiler::fail(compiler::Code::internal,
+                     fmt::format("xnnpack: {} became a value of other sizes", node.op->name()));
+    shapes_[id] = wanted;
+  }
   places_[value] = {reshape(id, wanted), order};
 }
 

@@ -191,6 +191,19 @@ std::optional<std::pair<Sym, Sym>> split_multiples(const Sym& sum, int64_t divis
   return std::pair(multiples, rest);
 }
 
+// floordiv(floordiv(x, m) + c, divisor) as floordiv(x + m*c, m*divisor), for a constant m > 0.
+std::optional<Sym> nested_quotient(const Sym& a, int64_t divisor) {
+  const bool is_sum = a.node()->op == SymOp::sum;
+  if (is_sum && (a.node()->args.size() != 2 || !a.node()->args[0].is_const())) return std::nullopt;
+  const Sym offset = is_sum ? a.node()->args[0] : Sym(0);
+  const Sym& inner = is_sum ? a.node()->args[1] : a;
+  if (inner.is_const() || inner.node()->op != SymOp::floor_div) return std::nullopt;
+  const Sym &x = inner.node()->args[0], &m = inner.node()->args[1];
+  int64_t product = 0;
+  if (!m.is_const() || m.value() < 1 || __builtin_mul_overflow(m.value(), divisor, &product)) return std::nullopt;
+  return make_sym(SymOp::floor_div, {x + m * offset, Sym(product)});
+}
+
 // a / b where b is a product whose factors all occur in a.
 std::optional<Sym> cancel_factors(const Sym& a, const Sym& b) {
   if (a == b) return Sym(1);
@@ -286,6 +299,9 @@ Sym make_sym(SymOp op, std::vector<Sym> args) {
         const Sym rest = make_sym(op, {split->second, b});
         return op == SymOp::floor_div ? split->first + rest : rest;
       }
+    }
+    if (op == SymOp::floor_div && !a.is_const() && b.is_const() && b.value() > 0) {
+      if (auto q = nested_quotient(a, b.value())) return *q;
     }
     if (auto q = cancel_factors(a, b)) return op == SymOp::floor_div ? *q : Sym(0);
     if (current_ranges && range_of(a, *current_ranges).min >= 0 && range_of(b - a, *current_ranges).min > 0)

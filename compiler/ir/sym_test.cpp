@@ -5,6 +5,8 @@
 namespace wick::compiler {
 namespace {
 
+int64_t floored(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
 Sym s(const char* text) {
   auto parsed = parse_sym(text);
   EXPECT_TRUE(parsed.ok()) << text;
@@ -18,6 +20,12 @@ TEST(Sym, EqualExpressionsHaveOneForm) {
   EXPECT_TRUE((s("s0*s1") - s("s1*s0")).is(0));
   EXPECT_EQ(s("floordiv(4*s0 + 8, 4)").text(), "s0 + 2");
   EXPECT_EQ(s("floordiv(s0*s1, s0)").text(), "s1");
+  EXPECT_EQ(s("floordiv(floordiv(s0, 4), 2)").text(), "floordiv(s0, 8)");
+  EXPECT_EQ(s("floordiv(floordiv(s0 + 1, 2) + 1, 2)").text(), "floordiv(s0 + 3, 4)");
+  EXPECT_EQ(s("floordiv(floordiv(s0, 2) + 5, 3)").text(), "floordiv(s0 + 4, 6) + 1");
+  EXPECT_EQ(s("floordiv(floordiv(s0, s1), 2)").text(), "floordiv(floordiv(s0, s1), 2)");
+  for (int64_t n = -9; n < 10; ++n)
+    EXPECT_EQ(evaluate(s("floordiv(floordiv(s0 + 1, 2) + 4, 3)"), {{"s0", n}}), floored(floored(n + 1, 2) + 4, 3)) << n;
 }
 
 TEST(Sym, TextIsReadBack) {

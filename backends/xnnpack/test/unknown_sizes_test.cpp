@@ -98,6 +98,27 @@ TEST_P(SeveralUnknownSizes, StepsAlongAKnownSize) {
   EXPECT_EQ(p.failures(), "");
 }
 
+// Two ways to half a size twice, of which the graph spells one out where the other is computed.
+TEST_P(SeveralUnknownSizes, SizesOfImagesAreKnownToAgree) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
+  const auto [h, w] = GetParam();
+  Pipeline p = Pipeline::from_text(R"(graph f(%x: f32[2, 3, s0, s1]) {
+  range s0: 1..4
+  range s1: 1..20
+  const %a: f32[4, 3, 3, 3] = ...
+  const %b: f32[4, 4, 3, 3] = ...
+  const %c: f32[4, 3, 1, 1] = ...
+  %y = aten.convolution(%x, %a, none, [2, 2], [1, 1], [1, 1], false, [0, 0], 1)
+  %z: f32[2, 4, floordiv(s0 + 3, 4), floordiv(s1 + 3, 4)] = aten.convolution(%y, %b, none, [2, 2], [1, 1], [1, 1], false, [0, 0], 1)
+  %u: f32[2, 4, floordiv(s0 + 3, 4), floordiv(s1 + 3, 4)] = aten.convolution(%x, %c, none, [4, 4], [0, 0], [1, 1], false, [0, 0], 1)
+  %s: f32[2, 4, floordiv(s0 + 3, 4), floordiv(s1 + 3, 4)] = aten.add.Tensor(%z, %u)
+  return %s
+})");
+  p.backend("xnnpack").at(Stage::partition).check_delegates(1).check_outside({});
+  p.run_and_compare({}, {waves({2, 3, h, w}, 0.7f)});
+  EXPECT_EQ(p.failures(), "");
+}
+
 constexpr Call kCalls[] = {{1, 1}, {1, 20}, {3, 7}, {4, 20}};
 INSTANTIATE_TEST_SUITE_P(Xnnpack, SeveralUnknownSizes, ::testing::ValuesIn(kCalls));
 
