@@ -154,10 +154,11 @@ class Dealer {
 
   // What of a factor is needed where all of it is too much.
   static std::optional<int64_t> part_of(const Sym& factor, const Sym& product, const Sym& size) {
-    if (!factor.is_const() || !product.is_const() || !size.is_const() || product.value() == 0) return std::nullopt;
-    const int64_t wanted = size.value() / product.value();
-    const bool divides = wanted > 1 && wanted < factor.value() && wanted * product.value() == size.value();
-    return divides && factor.value() % wanted == 0 ? std::optional(wanted) : std::nullopt;
+    if (!factor.is_const() || product.is(0)) return std::nullopt;
+    const Sym wanted = floor_div(size, product);
+    if (!wanted.is_const() || wanted * product != size || wanted.value() < 2) return std::nullopt;
+    const bool divides = wanted.value() < factor.value() && factor.value() % wanted.value() == 0;
+    return divides ? std::optional(wanted.value()) : std::nullopt;
   }
 
   struct Count {
