@@ -9,6 +9,7 @@ namespace wick::compiler {
 
 Result<Changed> additive_masks(Graph& graph);
 Result<Changed> arithmetic_selects(Graph& graph);
+Result<Changed> block_attention(Graph& graph);
 Result<Changed> canonicalize(Graph& graph);
 Result<Changed> center_residual(Graph& graph, const ReleaseFn& release);
 Result<Changed> common_subexpressions(Graph& graph);

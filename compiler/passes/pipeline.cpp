@@ -73,7 +73,9 @@ constexpr Pass kPasses[] = {
     {"quantize_by_rows", run_simple<quantize_by_rows>, Phase::target,
      "before narrow_early: what is quantized row by row can be cut to the rows that are read"},
     {"narrow_early", run_simple<narrow_early>, Phase::target,
-     "last: slices between a linear and a norm would be in the way of the folds"},
+     "after the folds: slices between a linear and a norm would be in their way"},
+    {"block_attention", run_simple<block_attention>, Phase::target,
+     "last: after narrow_early scores are as small as they get, and masks are sums after additive_masks"},
 };
 
 const Pass* find_pass(std::string_view name) {
