@@ -39,10 +39,12 @@ bool same_weights(const WeightsSource& a, const WeightsSource& b) {
          same_bytes(a.bias_scales, b.bias_scales) && same_bytes(a.filter, b.filter);
 }
 
-/// The packed form takes their place in memory.
+/// The packed form takes their place in memory. Few pages are not worth the call.
 void release(const WeightsSource& source) {
-  release_file_pages(source.filter);
-  release_file_pages(source.bias);
+  constexpr size_t kWorthBytes = 16 << 10;
+  for (const Span<const uint8_t> bytes : {source.filter, source.bias}) {
+    if (bytes.size() >= kWorthBytes) release_file_pages(bytes);
+  }
 }
 
 }  // namespace
