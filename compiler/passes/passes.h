@@ -20,6 +20,7 @@ Result<Changed> fold_norm_affine(Graph& graph, const ReleaseFn& release);
 Result<Changed> fold_scale(Graph& graph, const ReleaseFn& release);
 Result<Changed> gather_by_slices(Graph& graph);
 Result<Changed> merge_dims(Graph& graph);
+Result<Changed> merge_parts(Graph& graph);
 Result<Changed> merge_views(Graph& graph);
 Result<Changed> narrow_early(Graph& graph);
 Result<Changed> quantize_by_rows(Graph& graph);

@@ -74,6 +74,8 @@ constexpr Pass kPasses[] = {
      "before narrow_early: what is quantized row by row can be cut to the rows that are read"},
     {"narrow_early", run_simple<narrow_early>, Phase::target,
      "after the folds: slices between a linear and a norm would be in their way"},
+    {"merge_parts", run_simple<merge_parts>, Phase::target,
+     "after narrow_early, which knows which parts are read at all"},
     {"block_attention", run_simple<block_attention>, Phase::target,
      "last: after narrow_early scores are as small as they get, and masks are sums after additive_masks"},
 };
