@@ -12,7 +12,7 @@ namespace wick::xnnpack {
 
 /// Part of a larger piece of memory, which lives as long as one of its blocks.
 struct Block {
-  void* data = nullptr;  // aligned to 64 bytes; null: there is no memory
+  void* data = nullptr;  // aligned to 64 bytes, zeroed; null: there is no memory
   size_t size_bytes = 0;
   std::shared_ptr<Mapping> piece;
 };

@@ -42,7 +42,7 @@ class PackedWeights {
 
  private:
   size_t look_up(const xnn_weights_cache_look_up_key& key);
-  void* reserve(size_t size_bytes);
+  void* reserve(size_t size_bytes);  // zeroed: our build of the library counts on it
   // Among those of all delegates; the store is locked.
   static std::shared_ptr<Packed> find_block(uint32_t seed, const WeightsSource& source);
   size_t insert(const xnn_weights_cache_look_up_key& key, void* packed);
