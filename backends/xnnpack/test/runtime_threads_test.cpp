@@ -1,12 +1,15 @@
 // Instances on several threads, and threads inside one instance.
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <fstream>
 #include <memory>
 #include <thread>
 
 #include "backends/xnnpack/library_graph.h"
 #include "backends/xnnpack/payload_nodes.h"
+#include "backends/xnnpack/shared_resources.h"
 #include "backends/xnnpack/test/runtime_test_support.h"
 #include "runtime/platform/thread_pool.h"
 
@@ -42,6 +45,35 @@ TEST(XnnpackThreads, PayWhereNodesAreLargeOnAverage) {
     at = next;
   }
   EXPECT_FALSE(pays_threads(delegate.payload, Dims(delegate.payload.values.size(), Shape{64, 48})));
+}
+
+TEST(XnnpackThreads, NobodyWaitsForTheLoopOfAnother) {
+  const TestDelegate delegate = two_layers();
+  ThreadPool two(2);
+  TestRun run(delegate);
+  run.harness().options.parallelism = &two;
+  ASSERT_EQ(run.load(), Error::Ok) << run.harness().text;
+  // The pool is at work until the delegate is through, which it never is if it waits for the pool.
+  const auto pool = shared_pool(2);
+  ASSERT_NE(pool, nullptr);
+  std::atomic<bool> has_run{false}, is_busy{false};
+  struct Wait {
+    std::atomic<bool>*has_run, *is_busy;
+  } wait{&has_run, &is_busy};
+  std::thread other([&] {
+    const auto loop = [](void* argument, size_t) {
+      const Wait& w = *static_cast<Wait*>(argument);
+      w.is_busy->store(true);
+      for (int i = 0; i < 10'000 && !w.has_run->load(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    pthreadpool_parallelize_1d(pool.get(), loop, &wait, 2, 0);
+  });
+  while (!is_busy.load()) std::this_thread::yield();
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(run.execute({bytes_of(some_floats(64 * 48))}), Error::Ok);
+  has_run.store(true);
+  other.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(9));
 }
 
 TEST(XnnpackThreads, InstancesDoNotDisturbEachOther) {
