@@ -416,6 +416,13 @@ Error LibraryGraph::make_runtime() {
   return Error::Ok;
 }
 
+/// Packed, weights take a little more.
+size_t LibraryGraph::bytes_of_constants() const {
+  size_t sum = 0;
+  for (const Constant& constant : constants_) sum += constant.bytes.size();
+  return sum + sum / 8;
+}
+
 Error LibraryGraph::build(const BackendInit& context, const Payload& payload, const Dims& dims) {
   context_ = &context;
   payload_ = &payload;
@@ -431,10 +438,13 @@ Error LibraryGraph::build(const BackendInit& context, const Payload& payload, co
   alias_.assign(num_values, 0);
   ids_.assign(num_values, XNN_INVALID_VALUE_ID);
 
-  if (xnn_initialize(nullptr) != xnn_status_success) {
+  if (xnn_initialize(&library_allocator()) != xnn_status_success) {
     return fail(context, Error::DelegateInvalidCompatibility, "the XNNPACK library does not support this processor");
   }
   workspace_ = shared_workspace(context.instance());
+  constexpr size_t kManyNodes = 128, kBytesPerNode = 4096;
+  if (payload.nodes.size() >= kManyNodes) arena_ = std::make_unique<Arena>(payload.nodes.size() * kBytesPerNode);
+  const ArenaScope scope(arena_.get());
   if (!workspace_ || xnn_create_subgraph(payload.num_externals, 0, &graph_) != xnn_status_success) {
     return fail(context, Error::DelegateMemoryAllocationFailed, "no memory for the graph");
   }
@@ -446,6 +456,7 @@ Error LibraryGraph::build(const BackendInit& context, const Payload& payload, co
     const Error error = define_value(v);
     if (error != Error::Ok) return error;
   }
+  weights_.expect(bytes_of_constants());
   for (uint32_t v = 0; v < num_values; ++v) ids_[v] = ids_[representative(v)];
   Error error = define_nodes();
   if (error == Error::Ok) error = make_runtime();

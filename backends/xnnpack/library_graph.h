@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "backends/xnnpack/library_memory.h"
 #include "backends/xnnpack/operator_times.h"
 #include "backends/xnnpack/packed_weights.h"
 #include "backends/xnnpack/payload.h"
@@ -57,6 +58,7 @@ class LibraryGraph {
   Error define_node(const PayloadNode& node);
   void describe_weights(const PayloadNode& node);
   Error fail_node(const PayloadNode& node, xnn_status status);
+  size_t bytes_of_constants() const;
   Error make_runtime();
   Error fail_value(uint32_t value, const char* message);
 
@@ -72,6 +74,7 @@ class LibraryGraph {
   std::vector<PayloadNode> defined_;  // what the library's graph consists of, in this order; only for a tracer
 
   std::list<std::vector<uint8_t>> owned_;
+  std::unique_ptr<Arena> arena_;  // of the library's descriptions of many nodes
   PackedWeights weights_;
   std::shared_ptr<pthreadpool> pool_;
   std::shared_ptr<xnn_workspace> workspace_;

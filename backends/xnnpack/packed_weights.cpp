@@ -1,6 +1,5 @@
 #include "backends/xnnpack/packed_weights.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <algorithm>
@@ -10,9 +9,10 @@
 
 namespace wick::xnnpack {
 
-struct PackedWeights::Block {
-  ~Block() { free(data); }
-  void* data = nullptr;
+struct PackedWeights::Packed {
+  // Others may keep the piece alive.
+  ~Packed() { discard_pages(memory.data, memory.size_bytes); }
+  Block memory;
   uint32_t seed = 0;
   // One of each user that described the weights: as long as the block is used, some source's bytes are in memory.
   std::vector<const WeightsSource*> users;
@@ -20,11 +20,9 @@ struct PackedWeights::Block {
 
 namespace {
 
-constexpr size_t kAlignment = 64;
-
 struct Store {
   std::mutex mutex;
-  std::multimap<std::string, std::weak_ptr<PackedWeights::Block>> blocks;  // by parameters
+  std::multimap<std::string, std::weak_ptr<PackedWeights::Packed>> blocks;  // by parameters
 };
 
 Store& store() {
@@ -41,10 +39,12 @@ bool same_weights(const WeightsSource& a, const WeightsSource& b) {
          same_bytes(a.bias_scales, b.bias_scales) && same_bytes(a.filter, b.filter);
 }
 
-/// The packed form takes their place in memory.
+/// The packed form takes their place in memory. Few pages are not worth the call.
 void release(const WeightsSource& source) {
-  release_file_pages(source.filter);
-  release_file_pages(source.bias);
+  constexpr size_t kWorthBytes = 16 << 10;
+  for (const Span<const uint8_t> bytes : {source.filter, source.bias}) {
+    if (bytes.size() >= kWorthBytes) release_file_pages(bytes);
+  }
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ PackedWeights::PackedWeights() {
 
 PackedWeights::~PackedWeights() {
   const std::lock_guard<std::mutex> lock(store().mutex);
-  for (const std::shared_ptr<Block>& block : blocks_) {
+  for (const std::shared_ptr<Packed>& block : blocks_) {
     auto& users = block->users;
     users.erase(std::remove_if(users.begin(), users.end(),
                                [&](const WeightsSource* user) {
@@ -98,10 +98,10 @@ const WeightsSource* PackedWeights::find_source(const xnn_weights_cache_look_up_
   return found == sources_.end() ? nullptr : found->second.get();
 }
 
-std::shared_ptr<PackedWeights::Block> PackedWeights::find_block(uint32_t seed, const WeightsSource& source) {
+std::shared_ptr<PackedWeights::Packed> PackedWeights::find_block(uint32_t seed, const WeightsSource& source) {
   const auto range = store().blocks.equal_range(source.parameters);
   for (auto entry = range.first; entry != range.second; ++entry) {
-    std::shared_ptr<Block> block = entry->second.lock();
+    std::shared_ptr<Packed> block = entry->second.lock();
     if (block && block->seed == seed && !block->users.empty() && same_weights(*block->users.front(), source))
       return block;
   }
@@ -112,9 +112,9 @@ size_t PackedWeights::look_up(const xnn_weights_cache_look_up_key& key) {
   const WeightsSource* source = find_source(key);
   if (!source) return SIZE_MAX;
   const std::lock_guard<std::mutex> lock(store().mutex);
-  std::shared_ptr<Block> block = find_block(key.seed, *source);
+  std::shared_ptr<Packed> block = find_block(key.seed, *source);
   if (!block) return SIZE_MAX;
-  void* data = block->data;
+  void* data = block->memory.data;
   block->users.push_back(source);
   blocks_.push_back(std::move(block));
   release(*source);
@@ -123,13 +123,11 @@ size_t PackedWeights::look_up(const xnn_weights_cache_look_up_key& key) {
 
 void* PackedWeights::reserve(size_t size_bytes) {
   if (size_bytes > SIZE_MAX / 2) return nullptr;
-  // The library reads a little beyond.
-  const size_t whole = (size_bytes + XNN_EXTRA_BYTES + kAlignment - 1) / kAlignment * kAlignment;
-  auto block = std::make_shared<Block>();
-  block->data = aligned_alloc(kAlignment, whole);
-  if (!block->data) return nullptr;
+  auto block = std::make_shared<Packed>();
+  block->memory = memory_.take(size_bytes + XNN_EXTRA_BYTES);  // the library reads a little beyond
+  if (!block->memory.data) return nullptr;
   blocks_.push_back(block);
-  return block->data;
+  return block->memory.data;
 }
 
 // Convolutions ask to insert nothing after they found their weights; depthwise ones pack without asking first.
@@ -138,8 +136,8 @@ size_t PackedWeights::insert(const xnn_weights_cache_look_up_key& key, void* pac
   if (!source) return reinterpret_cast<size_t>(packed);
   const std::lock_guard<std::mutex> lock(store().mutex);
   const auto mine =
-      std::find_if(blocks_.begin(), blocks_.end(), [&](const auto& block) { return block->data == packed; });
-  std::shared_ptr<Block> block = find_block(key.seed, *source);
+      std::find_if(blocks_.begin(), blocks_.end(), [&](const auto& block) { return block->memory.data == packed; });
+  std::shared_ptr<Packed> block = find_block(key.seed, *source);
   if (!block && mine == blocks_.end()) return SIZE_MAX;
   if (!block) {
     block = *mine;
@@ -150,7 +148,7 @@ size_t PackedWeights::insert(const xnn_weights_cache_look_up_key& key, void* pac
   }
   if (std::find(block->users.begin(), block->users.end(), source) == block->users.end()) block->users.push_back(source);
   release(*source);
-  return reinterpret_cast<size_t>(block->data);
+  return reinterpret_cast<size_t>(block->memory.data);
 }
 
 }  // namespace wick::xnnpack

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/xnnpack/library_memory.h"
 #include "wick/span.h"
 
 namespace wick::xnnpack {
@@ -33,22 +34,25 @@ class PackedWeights {
 
   /// Makes the packed form of (filter, bias) shareable. A pair that is described twice in different ways is not shared.
   void describe(const WeightsSource& source);
+  /// About how many bytes all packed forms will take, before the first is made.
+  void expect(size_t size_bytes) { memory_ = BlockSource(size_bytes); }
   xnn_weights_cache_t provider() { return &provider_; }
 
-  struct Block;
+  struct Packed;
 
  private:
   size_t look_up(const xnn_weights_cache_look_up_key& key);
-  void* reserve(size_t size_bytes);
+  void* reserve(size_t size_bytes);  // zeroed: our build of the library counts on it
   // Among those of all delegates; the store is locked.
-  static std::shared_ptr<Block> find_block(uint32_t seed, const WeightsSource& source);
+  static std::shared_ptr<Packed> find_block(uint32_t seed, const WeightsSource& source);
   size_t insert(const xnn_weights_cache_look_up_key& key, void* packed);
   const WeightsSource* find_source(const xnn_weights_cache_look_up_key& key) const;
 
   xnn_weights_cache_provider provider_;
   // By address of filter and bias; null: described in different ways.
   std::map<std::pair<const void*, const void*>, std::unique_ptr<WeightsSource>> sources_;
-  std::list<std::shared_ptr<Block>> blocks_;  // in use here, and those being filled
+  BlockSource memory_{0};
+  std::list<std::shared_ptr<Packed>> blocks_;  // in use here, and those being filled
 };
 
 }  // namespace wick::xnnpack

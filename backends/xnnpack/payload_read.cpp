@@ -69,8 +69,10 @@ class Reader {
     if (!graph_->xnodes() || !graph_->xvalues()) return refuse(text_, "the payload has no nodes or no values");
     payload_.num_externals = graph_->num_externs();
     error = constants();
+    payload_.values.reserve(std::min<uint64_t>(graph_->xvalues()->size(), budget_ / kValueBytes));
     for (uoffset_t i = 0; error == Error::Ok && i < graph_->xvalues()->size(); ++i) error = value(i);
     externals();
+    payload_.nodes.reserve(std::min<uint64_t>(graph_->xnodes()->size(), budget_ / kNodeBytes));
     for (uoffset_t i = 0; error == Error::Ok && i < graph_->xnodes()->size(); ++i) error = node(i);
     return error == Error::Ok ? check_indices(payload_, text_) : error;
   }
@@ -84,7 +86,8 @@ class Reader {
   Error overspent() { return refuse(text_, "tables refer to more items than a payload of this size can hold"); }
   bool copy(const flatbuffers::Vector<uint32_t>* list, std::vector<uint32_t>* out) {
     if (!spend(count(list), sizeof(uint32_t))) return false;
-    for (uoffset_t i = 0; i < count(list); ++i) out->push_back(list->Get(i));
+    out->resize(count(list));
+    for (uoffset_t i = 0; i < count(list); ++i) (*out)[i] = list->Get(i);
     return true;
   }
   // A list whose length is stated beside it.

@@ -8,8 +8,8 @@
 namespace wick::xnnpack {
 
 /// The pool of `num_threads` threads, the caller's included; null for one thread or if there are no threads to be had.
-/// It ends with its last user. Parallel loops of different callers run one after another, each on all threads; between
-/// loops nobody waits for anybody.
+/// It ends with its last user. A parallel loop that finds the pool at work for another caller runs on its own thread:
+/// nobody waits for anybody.
 std::shared_ptr<pthreadpool> shared_pool(int num_threads);
 
 /// The memory in which the delegates of one loaded method keep their intermediate values; they run one after another. A

@@ -28,6 +28,13 @@ function(wick_edit_xnnpack folder done)
   # its core busy for tens of milliseconds, which the thread that it waits for may need.
   wick_edit_source("${folder}/pthreadpool/src/threadpool-common.h" "#define PTHREADPOOL_SPIN_WAIT_ITERATIONS 1000000"
                    "#define PTHREADPOOL_SPIN_WAIT_ITERATIONS 300" spin)
+  # Loops of several callers at a time: busy_pool.h has the reason.
+  set(pool "${folder}/pthreadpool/src/pthreads.c")
+  wick_edit_source("${pool}" "PTHREADPOOL_INTERNAL void pthreadpool_parallelize(\n"
+                   "#include \"busy_pool.h\"\n\nPTHREADPOOL_INTERNAL void pthreadpool_parallelize(\n" lone_loop)
+  wick_edit_source("${pool}" "\t/* Protect the global threadpool structures */\n\tpthread_mutex_lock(&threadpool->execution_mutex);\n\n\t#if !PTHREADPOOL_USE_FUTEX\n\t\t/* Lock the command variables to ensure"
+                   "\t/* Protect the global threadpool structures */\n\tif (pthread_mutex_trylock(&threadpool->execution_mutex) != 0) {\n\t\twick_parallelize_alone(thread_function, params, params_size, task, context, linear_range, flags);\n\t\treturn;\n\t}\n\n\t#if !PTHREADPOOL_USE_FUTEX\n\t\t/* Lock the command variables to ensure" never_waits)
+  file(COPY "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/busy_pool.h" DESTINATION "${folder}/pthreadpool/src")
   # Products with large weights: columns_first.h has the reason.
   set(run "${folder}/xnnpack/src/operator-run.c")
   wick_edit_source("${run}" "#include \"pthreadpool.h\"\n" "#include \"pthreadpool.h\"\n#include \"columns_first.h\"\n" include)
@@ -40,7 +47,18 @@ function(wick_edit_xnnpack folder done)
   wick_edit_source("${planner}" "  return live_mem_blocks[smallest_gap_index].end;\n"
     "  if (live_mem_blocks[0].start >= to_alloc_size && live_mem_blocks[0].start <= smallest_gap_size) return 0;\n  return live_mem_blocks[smallest_gap_index].end;\n"
     first_gap)
-  if(rows AND spin AND include AND columns AND one_block AND first_gap)
+  # .. and compared each value with all before it through pointers, a large part of the set-up of graphs of thousands.
+  wick_edit_source("${planner}" "  size_t mem_arena_size = 0;\n  for (size_t i = 0; i < num_values_to_alloc; ++i) {\n"
+    "  struct wick_life { uint32_t first, last; }* lives = xnn_allocate_zero_memory(sizeof(struct wick_life) * num_values_to_alloc);\n  size_t mem_arena_size = 0;\n  for (size_t i = 0; i < num_values_to_alloc; ++i) {\n"
+    lives)
+  wick_edit_source("${planner}" "    struct xnn_usage_record* current = sorted_usage[i];\n    for (size_t j = 0; j < i; ++j) {\n      const struct xnn_usage_record* allocated = sorted_usage[j];\n      if (value_lifecycle_overlap(current, allocated)) {\n"
+    "    struct xnn_usage_record* current = sorted_usage[i];\n    const struct wick_life life = {current->first_node, current->last_node};\n    lives[i] = life;\n    for (size_t j = 0; j < i; ++j) {\n      if (life.first <= lives[j].last && lives[j].first <= life.last) {\n        const struct xnn_usage_record* allocated = sorted_usage[j];\n"
+    overlaps)
+  wick_edit_source("${planner}" "  xnn_release_memory(sorted_usage);\n" "  xnn_release_memory(sorted_usage);\n  xnn_release_memory(lives);\n" released)
+  # Wick's cache of packed weights hands out memory that is zero.
+  wick_edit_source("${folder}/xnnpack/src/operator-utils.c" "  memset(weights_ptr, padding_byte, aligned_weights_size);\n"
+    "  if (padding_byte != 0 || !use_weights_cache(op)) memset(weights_ptr, padding_byte, aligned_weights_size);\n" zeroed)
+  if(lone_loop AND never_waits AND lives AND overlaps AND released AND zeroed AND rows AND spin AND include AND columns AND one_block AND first_gap)
     set(${done} TRUE PARENT_SCOPE)
   endif()
 endfunction()

@@ -176,10 +176,19 @@ std::optional<Box> box_before(const Node& mover, const Box& box) {
   return out;
 }
 
+// What leaves the least goes first: the next copies only that.
 Value* slice_box(Builder& b, Value* value, const Box& box) {
+  std::vector<size_t> dims;
   for (size_t i = 0; i < box.size(); ++i) {
-    if (!box[i].whole) value = b.slice(value, static_cast<int64_t>(i), box[i].start, box[i].start + box[i].length);
+    if (!box[i].whole) dims.push_back(i);
   }
+  const auto part_left = [&](size_t dim) {
+    const Sym& size = value->sizes()[dim];
+    return size.is_const() ? static_cast<double>(box[dim].length) / static_cast<double>(size.value()) : 1;
+  };
+  std::stable_sort(dims.begin(), dims.end(), [&](size_t a, size_t c) { return part_left(a) < part_left(c); });
+  for (const size_t dim : dims)
+    value = b.slice(value, static_cast<int64_t>(dim), box[dim].start, box[dim].start + box[dim].length);
   return value;
 }
 

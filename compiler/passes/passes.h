@@ -10,6 +10,7 @@ namespace wick::compiler {
 Result<Changed> additive_masks(Graph& graph);
 Result<Changed> arithmetic_selects(Graph& graph);
 Result<Changed> avoid_views(Graph& graph);
+Result<Changed> block_attention(Graph& graph);
 Result<Changed> canonicalize(Graph& graph);
 Result<Changed> center_residual(Graph& graph, const ReleaseFn& release);
 Result<Changed> common_subexpressions(Graph& graph);
@@ -20,6 +21,7 @@ Result<Changed> fold_norm_affine(Graph& graph, const ReleaseFn& release);
 Result<Changed> fold_scale(Graph& graph, const ReleaseFn& release);
 Result<Changed> gather_by_slices(Graph& graph);
 Result<Changed> merge_dims(Graph& graph);
+Result<Changed> merge_parts(Graph& graph);
 Result<Changed> merge_views(Graph& graph);
 Result<Changed> narrow_early(Graph& graph);
 Result<Changed> quantize_by_rows(Graph& graph);

@@ -75,7 +75,11 @@ constexpr Pass kPasses[] = {
     {"avoid_views", run_simple<avoid_views>, Phase::target,
      "after the folds and quantize_by_rows, which know an attention as a whole"},
     {"narrow_early", run_simple<narrow_early>, Phase::target,
-     "last: slices between a linear and a norm would be in the way of the folds"},
+     "after the folds: slices between a linear and a norm would be in their way"},
+    {"merge_parts", run_simple<merge_parts>, Phase::target,
+     "after narrow_early, which knows which parts are read at all"},
+    {"block_attention", run_simple<block_attention>, Phase::target,
+     "last: after narrow_early scores are as small as they get, and masks are sums after additive_masks"},
 };
 
 const Pass* find_pass(std::string_view name) {

@@ -14,6 +14,8 @@
 namespace wick {
 namespace {
 
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+
 /// Files that are mapped, by address.
 struct FileMappings {
   std::mutex mutex;
@@ -80,6 +82,37 @@ bool Mapping::reserve(size_t size_bytes, Mapping* out) {
   mapping.size_ = size_bytes;
   *out = std::move(mapping);
   return true;
+}
+
+bool Mapping::reserve_huge(size_t size_bytes, Mapping* out) {
+  Mapping mapping;
+  if (size_bytes > SIZE_MAX - 2 * kHugePageBytes || !reserve(size_bytes + kHugePageBytes, &mapping)) return false;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(mapping.data_);
+  const size_t skipped = (kHugePageBytes - begin % kHugePageBytes) % kHugePageBytes;
+  if (skipped != 0) munmap(mapping.data_, skipped);
+  mapping.data_ = static_cast<uint8_t*>(mapping.data_) + skipped;
+  mapping.size_ -= skipped;
+  prefer_huge_pages(mapping.data_, mapping.size_);
+  *out = std::move(mapping);
+  return true;
+}
+
+void prefer_huge_pages(void* data, size_t size_bytes) {
+#ifdef MADV_HUGEPAGE
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(data) + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes,
+                  end = (reinterpret_cast<uintptr_t>(data) + size_bytes) / kHugePageBytes * kHugePageBytes;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#else
+  (void)data;
+  (void)size_bytes;
+#endif
+}
+
+void discard_pages(void* data, size_t size_bytes) {
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page,
+                  end = (reinterpret_cast<uintptr_t>(data) + size_bytes) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 void release_file_pages(Span<const uint8_t> bytes) {

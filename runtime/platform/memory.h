@@ -24,6 +24,9 @@ class Mapping {
   static bool map_file(const std::string& path, Mapping* out, std::string* message);
   /// Zeroed memory that takes no room until it is touched. False if the system refuses.
   static bool reserve(size_t size_bytes, Mapping* out);
+  /// The same, where the system may put huge pages: it does so for whole 2 MiB from the start, when the first byte of
+  /// them is touched.
+  static bool reserve_huge(size_t size_bytes, Mapping* out);
 
   Span<uint8_t> bytes() const { return {static_cast<uint8_t*>(data_), size_}; }
 
@@ -31,6 +34,13 @@ class Mapping {
   void* data_ = nullptr;
   size_t size_ = 0;
 };
+
+/// All of this memory will be touched: the system may put huge pages where none of it was yet.
+void prefer_huge_pages(void* data, size_t size_bytes);
+
+/// This memory of Mapping::reserve holds nothing any more: its whole pages leave the process's memory, and are zero
+/// when they are read.
+void discard_pages(void* data, size_t size_bytes);
 
 /// The bytes will not be read soon: those of them that lie in a Mapping of a file, the whole pages, leave this
 /// process's memory and come back from the file when they are read. Others stay. Any thread.

@@ -132,5 +132,28 @@ TEST(Mapping, MemoryThatIsNoFileIsNotReleased) {
   EXPECT_EQ(mapping.bytes()[page], 7);
 }
 
+TEST(Mapping, MemoryForHugePagesIsAlignedToThem) {
+  Mapping mapping;
+  ASSERT_TRUE(Mapping::reserve_huge(5000, &mapping));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(mapping.bytes().data()) % (size_t{2} << 20), 0u);
+  ASSERT_GE(mapping.bytes().size(), 5000u);
+  mapping.bytes()[4999] = 1;
+  EXPECT_EQ(mapping.bytes()[0], 0);
+  EXPECT_FALSE(Mapping::reserve_huge(SIZE_MAX - 100, &mapping));
+}
+
+TEST(Mapping, DiscardedPagesAreZeroAndTheirNeighboursStay) {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  Mapping mapping;
+  ASSERT_TRUE(Mapping::reserve(4 * page, &mapping));
+  uint8_t* data = mapping.bytes().data();
+  memset(data, 7, 4 * page);
+  discard_pages(data + 1, 3 * page);
+  EXPECT_EQ(data[page - 1], 7);
+  EXPECT_EQ(data[page], 0);
+  EXPECT_EQ(data[3 * page - 1], 0);
+  EXPECT_EQ(data[3 * page], 7);
+}
+
 }  // namespace
 }  // namespace wick

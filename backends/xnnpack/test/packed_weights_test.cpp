@@ -49,6 +49,22 @@ TEST(PackedWeights, EqualWeightsArePackedOnceWhereverTheyLie) {
   EXPECT_EQ(*first, 1);
 }
 
+TEST(PackedWeights, RoomForThemIsZero) {
+  const auto fill = [](PackedWeights& weights, size_t size_bytes) {
+    xnn_weights_cache_provider* cache = weights.provider();
+    uint8_t* room = static_cast<uint8_t*>(cache->reserve_space(cache->context, size_bytes));
+    for (size_t i = 0; i < size_bytes; ++i) {
+      ASSERT_EQ(room[i], 0);
+      room[i] = 1;
+    }
+  };
+  for (int i = 0; i < 3; ++i) {
+    PackedWeights weights;
+    weights.expect(10000);
+    for (const size_t size_bytes : {size_t{100}, size_t{5000}, size_t{300000}}) fill(weights, size_bytes);
+  }
+}
+
 TEST(PackedWeights, OtherParametersAreOtherWeights) {
   const std::vector<uint8_t> filter = {1, 2, 3};
   PackedWeights a, b, twice;
