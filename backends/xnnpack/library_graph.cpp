@@ -463,6 +463,8 @@ Error LibraryGraph::build(const BackendInit& context, const Payload& payload, co
   if (error != Error::Ok) return error;
   xnn_delete_subgraph(graph_);
   graph_ = nullptr;
+  weights_.finish();
+  if (arena_) arena_->trim();
   context_ = nullptr;
   payload_ = nullptr;
   dims_ = nullptr;

@@ -72,6 +72,13 @@ Block BlockSource::take(size_t size_bytes) {
   return block;
 }
 
+void BlockSource::trim() {
+  if (!piece_) return;
+  discard_pages(piece_->bytes().data() + used_bytes_, piece_->bytes().size() - used_bytes_);
+  piece_.reset();
+  used_bytes_ = 0;
+}
+
 void* Arena::take(size_t size_bytes) {
   Block block = source_.take(size_bytes);
   if (block.piece && (pieces_.empty() || pieces_.back() != block.piece)) pieces_.push_back(std::move(block.piece));

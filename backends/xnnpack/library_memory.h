@@ -23,6 +23,8 @@ class BlockSource {
   /// About how many bytes will be taken: pieces are not larger, unless one block is.
   explicit BlockSource(size_t expected_bytes) : expected_bytes_(expected_bytes) {}
   Block take(size_t size_bytes);
+  /// Nothing more is taken: the rest of the last piece leaves memory.
+  void trim();
 
  private:
   std::shared_ptr<Mapping> piece_;
@@ -33,8 +35,11 @@ class BlockSource {
 /// Memory for what lives as long as one graph of the library.
 class Arena {
  public:
-  explicit Arena(size_t expected_bytes) : source_(expected_bytes) {}
+  /// In whole huge pages; what is left of them at the end goes with `trim`.
+  explicit Arena(size_t expected_bytes)
+      : source_((expected_bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes) {}
   void* take(size_t size_bytes);
+  void trim() { source_.trim(); }
 
  private:
   BlockSource source_;

@@ -36,6 +36,8 @@ class PackedWeights {
   void describe(const WeightsSource& source);
   /// About how many bytes all packed forms will take, before the first is made.
   void expect(size_t size_bytes) { memory_ = BlockSource(size_bytes); }
+  /// All are made.
+  void finish() { memory_.trim(); }
   xnn_weights_cache_t provider() { return &provider_; }
 
   struct Packed;

@@ -10,8 +10,10 @@
 namespace wick::compiler {
 namespace {
 
-// Scores up to this size stay as they are; larger ones are computed in blocks of at most it.
+// Scores up to this size stay as they are; larger ones are computed in blocks of at most it, or larger blocks where
+// these were too many.
 constexpr int64_t kMaxBytes = int64_t{4} << 20;
+constexpr int64_t kMaxBlocks = 64;
 constexpr int64_t kMaxPieces = 64;
 // Up to this many heads get a block each: one head needs no transpose.
 constexpr int64_t kMaxHeads = 16;
@@ -43,7 +45,7 @@ class Attention {
   Attention(Graph& graph, Node& product) : graph_(graph), product_(product) {}
 
   bool run() {
-    if (!collect(*product_.operands()[0]) || !has_scores_) return false;
+    if (!is_static(product_.result()->sizes()) || !collect(*product_.operands()[0]) || !has_scores_) return false;
     find_movers();
     for (; !plan(); movers_.pop_back()) {
       if (movers_.empty()) return false;
@@ -145,8 +147,8 @@ class Attention {
     const int64_t size = end()->sizes()[dim].value();
     std::optional<Choice> best;
     for (int64_t count = 2; count <= std::min(size, kMaxPieces); ++count) {
-      const bool is_small = best && best->cost.scores <= kMaxBytes;
-      if (is_small && (count > kMaxHeads || best->cost.values == whole.values)) break;
+      const bool is_small = best && best->cost.scores <= limit_;
+      if (is_small && (!steps_.empty() || count > kMaxHeads || best->cost.values == whole.values)) break;
       const auto cost = gives_pieces(size, count) ? cost_of_pieces(box, {dim, count}) : std::nullopt;
       if (!cost || cost->scores >= (best ? best->cost : whole).scores) continue;
       best = Choice{{dim, count}, *cost};
@@ -158,7 +160,9 @@ class Attention {
   bool plan() {
     steps_.clear();
     Box box(end()->rank());
-    for (auto cost = cost_of(box); cost && cost->scores > kMaxBytes;) {
+    auto cost = cost_of(box);
+    if (cost) limit_ = std::max(kMaxBytes, cost->scores / kMaxBlocks);
+    while (cost && cost->scores > limit_) {
       std::optional<Choice> best;
       for (size_t dim = 0; dim < box.size(); ++dim) {
         if (!box[dim].whole) continue;
@@ -223,6 +227,7 @@ class Attention {
   std::unordered_set<const Node*> inside_;
   bool has_scores_ = false;
   std::vector<Node*> movers_;  // behind the product, up to the end
+  int64_t limit_ = kMaxBytes;
   std::vector<Step> steps_;
 };
 

@@ -14,8 +14,6 @@
 namespace wick {
 namespace {
 
-constexpr size_t kHugePageBytes = size_t{2} << 20;
-
 /// Files that are mapped, by address.
 struct FileMappings {
   std::mutex mutex;
@@ -85,13 +83,18 @@ bool Mapping::reserve(size_t size_bytes, Mapping* out) {
 }
 
 bool Mapping::reserve_huge(size_t size_bytes, Mapping* out) {
+  if (size_bytes == 0) size_bytes = 1;
   Mapping mapping;
   if (size_bytes > SIZE_MAX - 2 * kHugePageBytes || !reserve(size_bytes + kHugePageBytes, &mapping)) return false;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(mapping.data_);
   const size_t skipped = (kHugePageBytes - begin % kHugePageBytes) % kHugePageBytes;
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t kept = (size_bytes + page - 1) / page * page;
+  uint8_t* data = static_cast<uint8_t*>(mapping.data_) + skipped;
   if (skipped != 0) munmap(mapping.data_, skipped);
-  mapping.data_ = static_cast<uint8_t*>(mapping.data_) + skipped;
-  mapping.size_ -= skipped;
+  munmap(data + kept, mapping.size_ - skipped - kept);
+  mapping.data_ = data;
+  mapping.size_ = kept;
   prefer_huge_pages(mapping.data_, mapping.size_);
   *out = std::move(mapping);
   return true;

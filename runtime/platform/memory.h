@@ -9,6 +9,8 @@
 
 namespace wick {
 
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+
 /// A mapping that is undone on destruction. Page-aligned; movable.
 class Mapping {
  public:
@@ -24,8 +26,8 @@ class Mapping {
   static bool map_file(const std::string& path, Mapping* out, std::string* message);
   /// Zeroed memory that takes no room until it is touched. False if the system refuses.
   static bool reserve(size_t size_bytes, Mapping* out);
-  /// The same, where the system may put huge pages: it does so for whole 2 MiB from the start, when the first byte of
-  /// them is touched.
+  /// The same, where the system may put huge pages: it does so for each whole 2 MiB from the start, when the first byte
+  /// of them is touched.
   static bool reserve_huge(size_t size_bytes, Mapping* out);
 
   Span<uint8_t> bytes() const { return {static_cast<uint8_t*>(data_), size_}; }

@@ -135,7 +135,7 @@ TEST(Mapping, MemoryThatIsNoFileIsNotReleased) {
 TEST(Mapping, MemoryForHugePagesIsAlignedToThem) {
   Mapping mapping;
   ASSERT_TRUE(Mapping::reserve_huge(5000, &mapping));
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(mapping.bytes().data()) % (size_t{2} << 20), 0u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(mapping.bytes().data()) % kHugePageBytes, 0u);
   ASSERT_GE(mapping.bytes().size(), 5000u);
   mapping.bytes()[4999] = 1;
   EXPECT_EQ(mapping.bytes()[0], 0);
