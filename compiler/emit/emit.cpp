@@ -531,9 +531,9 @@ class ProgramWriter {
 }  // namespace
 
 Status write_pieces(const std::string& path, const FilePieces& file) {
-  std::vector<Span<const uint8_t>> pieces;
-  for (const FilePieces::Piece& piece : file.pieces) pieces.push_back(piece.bytes);
-  return write_file(path, pieces);
+  ASSIGN_OR_RETURN(FileWriter out, FileWriter::open(path, file.size_bytes));
+  for (const FilePieces::Piece& piece : file.pieces) RETURN_IF_ERROR(out.append(piece.bytes));
+  return out.finish();
 }
 
 Result<EmittedProgram> emit(const std::vector<Statement>& methods, const EmitOptions& options) {
