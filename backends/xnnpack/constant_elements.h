@@ -47,8 +47,8 @@ compiler::ConstantData own(std::vector<T> elements) {
 /// The elements of a constant, in the order of its bytes.
 template <typename T>
 std::vector<T> elements_of(const compiler::Value& value) {
-  std::vector<T> elements(value.data.bytes.size() / sizeof(T));
-  memcpy(elements.data(), value.data.bytes.data(), elements.size() * sizeof(T));
+  std::vector<T> elements(value.data.size_bytes() / sizeof(T));
+  value.data.read(0, elements.size() * sizeof(T), reinterpret_cast<uint8_t*>(elements.data()));
   return elements;
 }
 

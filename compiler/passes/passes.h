@@ -10,13 +10,13 @@ namespace wick::compiler {
 Result<Changed> additive_masks(Graph& graph);
 Result<Changed> arithmetic_selects(Graph& graph);
 Result<Changed> canonicalize(Graph& graph);
-Result<Changed> center_residual(Graph& graph, const ReleaseFn& release);
+Result<Changed> center_residual(Graph& graph);
 Result<Changed> common_subexpressions(Graph& graph);
 Result<Changed> dead_code(Graph& graph);
-Result<Changed> fold_batch_norm(Graph& graph, const ReleaseFn& release);
+Result<Changed> fold_batch_norm(Graph& graph);
 Result<Changed> fold_constants(Graph& graph, const FoldOptions& options, const ReleaseFn& release);
-Result<Changed> fold_norm_affine(Graph& graph, const ReleaseFn& release);
-Result<Changed> fold_scale(Graph& graph, const ReleaseFn& release);
+Result<Changed> fold_norm_affine(Graph& graph);
+Result<Changed> fold_scale(Graph& graph);
 Result<Changed> gather_by_slices(Graph& graph);
 Result<Changed> merge_dims(Graph& graph);
 Result<Changed> merge_views(Graph& graph);
