@@ -261,10 +261,7 @@ uint32_t Lowering::weight_permuted(const Value* value, const Dims& dims, const s
     const auto halves = permute_elements(elements_of<uint16_t>(*value).data(), dims, perm);
     return add_constant(type == DataType::fp16 ? own(halves) : own(widened(halves)), type, result_dims);
   }
-  const auto permuted = [&](const float* from) { return own(permute_elements(from, dims, perm)); };
-  return add_constant(value->data.computed() ? permuted(elements_of<float>(*value).data())
-                                             : permuted(reinterpret_cast<const float*>(value->data.bytes().data())),
-                      type, result_dims);
+  return add_constant(permuted_floats(value->data, dims, perm), type, result_dims);
 }
 
 uint32_t Lowering::constant(const std::vector<float>& elements, const Dims& dims, bool force_fp32) {

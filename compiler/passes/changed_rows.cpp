@@ -62,17 +62,17 @@ class ChangedRows final : public ComputedRows {
   const RowChange change_;
 };
 
+// Parts of rows in memory: were they computed, each of many parts would compute all of them.
 class Columns final : public ComputedRows {
  public:
   Columns(const ConstantData& source, size_t source_row_bytes, size_t first, size_t size_bytes)
-      : ComputedRows(source.size_bytes() / source_row_bytes, size_bytes, source.depth() + 1),
-        source_(source),
+      : ComputedRows(source.size_bytes() / source_row_bytes, size_bytes, 1),
+        source_(source.bytes(), source.owner()),
         source_row_bytes_(source_row_bytes),
         first_(first) {}
 
   void compute(size_t first, size_t num_rows, uint8_t* out) const override {
-    std::vector<uint8_t> space;
-    const uint8_t* from = read_rows(source_, source_row_bytes_, first, num_rows, space) + first_;
+    const uint8_t* from = source_.bytes().data() + first * source_row_bytes_ + first_;
     for (size_t row = 0; row < num_rows; ++row)
       memcpy(out + row * row_bytes(), from + row * source_row_bytes_, row_bytes());
   }
@@ -122,8 +122,7 @@ std::optional<ConstantData> changed_rows(const ConstantData& source, DType dtype
 
 ConstantData columns_of_rows(const ConstantData& source, size_t row_bytes, size_t first, size_t size_bytes) {
   if (source.empty() || size_bytes == 0) return {};
-  const ConstantData out(std::make_shared<const Columns>(source, row_bytes, first, size_bytes), {});
-  return out.depth() > kMaxDepth ? in_memory(out) : out;
+  return {std::make_shared<const Columns>(source, row_bytes, first, size_bytes), ConstantFacts()};
 }
 
 const uint8_t* read_rows(const ConstantData& source, size_t row_bytes, size_t first, size_t count,

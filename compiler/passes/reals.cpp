@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "common/float16.h"
@@ -49,9 +50,8 @@ struct Bits<BFloat16> {
 
 template <typename T>
 typename Bits<T>::Integer magnitude(T value) {
-  typename Bits<T>::Integer bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits & std::numeric_limits<decltype(bits)>::max();
+  using Integer = typename Bits<T>::Integer;
+  return static_cast<Integer>(std::bit_cast<Integer>(value) & std::numeric_limits<Integer>::max());
 }
 template <typename T>
 bool is_finite(T value) {
@@ -156,8 +156,7 @@ std::optional<double> largest_magnitude(DType dtype, Span<const uint8_t> element
       return found;
     });
     if (largest >= Bits<T>::kInfinity) return std::nullopt;
-    memcpy(&element, &largest, sizeof element);
-    return widened(element);
+    return widened(std::bit_cast<T>(largest));
   });
 }
 
