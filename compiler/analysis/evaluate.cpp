@@ -74,7 +74,7 @@ std::optional<HostTensor> shared_view(const Node& node, const OperandFn& operand
   if (!offset) return std::nullopt;
   const uint64_t total = source->data.size_bytes(), start = static_cast<uint64_t>(*offset);
   if (start > total || bytes > total - start) return std::nullopt;
-  out.data = {source->data.bytes().subspan(start, bytes), source->data.owner()};
+  out.data = source->data.part(start, bytes);
   return out;
 }
 

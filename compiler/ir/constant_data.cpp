@@ -27,11 +27,16 @@ void compute_in_parts(const ComputedRows& rows, size_t first, size_t count, uint
 Span<const uint8_t> ConstantData::bytes() const {
   if (!rows_) return bytes_;
   if (!rows_->kept_) {
-    auto all = std::make_unique_for_overwrite<uint8_t[]>(rows_->size_bytes());
+    auto all = std::make_shared_for_overwrite<uint8_t[]>(rows_->size_bytes());
     compute_in_parts(*rows_, 0, rows_->count(), all.get());
     rows_->kept_ = std::move(all);
   }
   return {rows_->kept_.get(), rows_->size_bytes()};
+}
+
+ConstantData ConstantData::part(size_t offset, size_t count) const {
+  const Span<const uint8_t> all = bytes();
+  return {all.subspan(offset, count), rows_ ? rows_->kept_ : owner_};
 }
 
 void ConstantData::read(size_t offset, size_t count, uint8_t* out) const {

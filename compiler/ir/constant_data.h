@@ -27,7 +27,7 @@ class ComputedRows {
   friend class ConstantData;
 
   const size_t count_, row_bytes_, depth_;
-  mutable std::unique_ptr<uint8_t[]> kept_;  // all bytes, once somebody asked for them in one piece
+  mutable std::shared_ptr<uint8_t[]> kept_;  // all bytes, once somebody asked for them in one piece
 };
 
 /// What is known of all bytes of a constant without reading them.
@@ -45,18 +45,19 @@ class ConstantData {
   ConstantData(Span<const uint8_t> bytes, std::shared_ptr<const void> owner)
       : bytes_(bytes), owner_(std::move(owner)) {}
   /// `facts`: what the maker learnt of them.
-  ConstantData(std::shared_ptr<const ComputedRows> rows, ConstantFacts facts)
-      : rows_(rows.get()), owner_(std::move(rows)), facts_(facts) {}
+  ConstantData(std::shared_ptr<const ComputedRows> rows, ConstantFacts facts) : rows_(std::move(rows)), facts_(facts) {}
 
   size_t size_bytes() const { return rows_ ? rows_->size_bytes() : bytes_.size(); }
   bool empty() const { return size_bytes() == 0; }
   /// Null: the bytes lie in memory.
-  const ComputedRows* computed() const { return rows_; }
+  const ComputedRows* computed() const { return rows_.get(); }
   /// How many computations lie behind them; 0: they are in memory.
   size_t depth() const { return rows_ && !rows_->kept_ ? rows_->depth_ : 0; }
   /// All of them in one piece. Computed ones are kept from then on, which costs their memory: large ones are better
   /// read in parts.
   Span<const uint8_t> bytes() const;
+  /// The bytes [offset, offset + count), which are there, in memory: those that bytes() points to.
+  ConstantData part(size_t offset, size_t count) const;
   /// Copies the bytes [offset, offset + count), which are there; keeps nothing.
   void read(size_t offset, size_t count, uint8_t* out) const;
   /// All bytes in their order, in parts of any size; keeps nothing. Stops at the first error.
@@ -65,13 +66,11 @@ class ConstantData {
   /// content_hash of the bytes, which are read once.
   uint64_t hash() const;
   std::optional<double> known_largest() const { return facts_.largest; }
-  /// Keeps what bytes() points to alive; null: the mapped file.
-  const std::shared_ptr<const void>& owner() const { return owner_; }
 
  private:
   Span<const uint8_t> bytes_;
-  const ComputedRows* rows_ = nullptr;  // in owner_
   std::shared_ptr<const void> owner_;
+  std::shared_ptr<const ComputedRows> rows_;  // instead of the two
   mutable ConstantFacts facts_;
 };
 

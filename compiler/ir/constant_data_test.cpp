@@ -79,7 +79,8 @@ TEST(ConstantData, TheFirstErrorEndsReading) {
 }
 
 TEST(ConstantData, InOnePieceItIsComputedOnceForAllCopies) {
-  const ConstantData data = computed(300, 1000), copy = data;
+  const ConstantData data = computed(300, 1000);
+  const ConstantData copy(data);
   EXPECT_EQ(data.depth(), 1u);
   const Span<const uint8_t> bytes = data.bytes();
   EXPECT_EQ(std::vector<uint8_t>(bytes.begin(), bytes.end()), wanted(300'000));
@@ -87,6 +88,19 @@ TEST(ConstantData, InOnePieceItIsComputedOnceForAllCopies) {
   EXPECT_EQ(copy.depth(), 0u);
   EXPECT_EQ(in_parts(copy), wanted(300'000));
   EXPECT_EQ(static_cast<const Counting*>(data.computed())->rows_computed, 300u);
+}
+
+TEST(ConstantData, ItsPartsOutliveIt) {
+  ConstantData part;
+  {
+    const auto rows = std::make_shared<const Counting>(300, 1000);
+    part = ConstantData(rows, {}).part(2500, 1000);
+    EXPECT_EQ(rows.use_count(), 1);  // and keep the bytes only, not what computes them
+  }
+  EXPECT_EQ(part.computed(), nullptr);
+  const std::vector<uint8_t> all = wanted(300'000);
+  EXPECT_TRUE(std::equal(part.bytes().begin(), part.bytes().end(), all.begin() + 2500));
+  EXPECT_EQ(in_memory(all).part(5, 3).bytes().data(), all.data() + 5);
 }
 
 TEST(ConstantData, ItsHashIsThatOfItsBytesAndIsKept) {

@@ -282,7 +282,7 @@ class Stream {
   }
 
   void replace_constant(const Value& from, Value* to) {
-    const std::vector<Node*> readers = from.users();
+    std::vector<Node*> readers = from.users();  // which changes below
     for (Node* reader : readers) {
       const bool summed = !reader->results().empty() && dims_.count(reader->result()) && !match_product(*reader);
       if (summed) replace_operand(*reader, &from, to);

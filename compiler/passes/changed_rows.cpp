@@ -16,7 +16,7 @@ class ChangedRows final : public ComputedRows {
  public:
   ChangedRows(const ConstantData& source, DType dtype, size_t count, RowChange change)
       : ComputedRows(count, source.size_bytes() / count, source.depth() + 1),
-        source_(source),
+        source_(source.depth() == 0 ? source.part(0, source.size_bytes()) : source),
         dtype_(dtype),
         length_(row_bytes() / dtype_size_bytes(dtype)),
         change_(std::move(change)) {}
@@ -67,7 +67,7 @@ class Columns final : public ComputedRows {
  public:
   Columns(const ConstantData& source, size_t source_row_bytes, size_t first, size_t size_bytes)
       : ComputedRows(source.size_bytes() / source_row_bytes, size_bytes, 1),
-        source_(source.bytes(), source.owner()),
+        source_(source.part(0, source.size_bytes())),
         source_row_bytes_(source_row_bytes),
         first_(first) {}
 

@@ -145,11 +145,6 @@ NewWeights described(const Product& p, bool adds_bias) {
   return out;
 }
 
-// Bytes of a constant, which stay where they are if they are in memory.
-ConstantData part(const ConstantData& data, size_t offset, size_t size) {
-  return {data.bytes().subspan(offset, size), data.owner()};
-}
-
 }  // namespace
 
 std::optional<NewWeights> changed_weights(const Product& p, const ProductChange& change) {
@@ -176,9 +171,9 @@ NewWeights weights_of_outputs(const Product& p, size_t first, size_t count) {
   const size_t item = dtype_size_bytes(p.weight()->dtype());
   out.weight_type.sizes[p.input_first ? 1 : 0] = Sym(static_cast<int64_t>(count));
   out.weight = p.input_first ? columns_of_rows(weight, p.outputs * item, first * item, count * item)
-                             : part(weight, first * p.inputs * item, count * p.inputs * item);
+                             : weight.part(first * p.inputs * item, count * p.inputs * item);
   if (!out.has_bias) return out;
-  out.bias = part(p.bias()->data, first * item, count * item);
+  out.bias = p.bias()->data.part(first * item, count * item);
   out.bias_type.sizes = {Sym(static_cast<int64_t>(count))};
   return out;
 }

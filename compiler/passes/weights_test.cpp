@@ -113,7 +113,6 @@ TEST(WeightsOfOutputs, AreTheSameBytesWhereOutputsAreRows) {
   const NewWeights part = weights_of_outputs(*product, 3, 4);
   EXPECT_EQ(part.weight.bytes().data(), product->weight()->data.bytes().data() + 3 * 6 * sizeof(float));
   EXPECT_EQ(part.weight.size_bytes(), 4 * 6 * sizeof(float));
-  EXPECT_EQ(part.weight.owner(), product->weight()->data.owner());
   EXPECT_EQ(part.bias.bytes().data(), product->bias()->data.bytes().data() + 3 * sizeof(float));
 }
 
