@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <string.h>
 
+#include <algorithm>
+
 #include "compiler/ir/text.h"
 
 namespace wick::compiler {
@@ -46,8 +48,9 @@ Function graph_of(const Case& c) {
 
 // The output and the input that the `at`-th number of the weights belongs to.
 std::pair<size_t, size_t> channels_of(const Product& p, size_t at) {
-  const size_t columns = (p.input_first ? p.outputs : p.inputs) / p.groups;
-  const size_t row = at / (columns * p.kernel), rows = (p.input_first ? p.inputs : p.outputs) / p.groups;
+  const size_t columns = std::max<size_t>((p.input_first ? p.outputs : p.inputs) / p.groups, 1);
+  const size_t row = at / (columns * p.kernel),
+               rows = std::max<size_t>((p.input_first ? p.inputs : p.outputs) / p.groups, 1);
   const size_t column = row / rows * columns + at / p.kernel % columns;
   return p.input_first ? std::pair(column, row) : std::pair(row, column);
 }
