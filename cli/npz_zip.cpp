@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "compiler/support/crc32.h"
 #include "compiler/support/limits.h"
 
 namespace wick::cli {
@@ -190,16 +191,6 @@ Status check_disjoint(std::vector<Range> ranges, std::vector<ZipEntry> entries) 
   return {};
 }
 
-uint32_t crc32_of(const std::vector<uint8_t>& bytes) {
-  uLong crc = crc32(0, nullptr, 0);
-  for (size_t at = 0; at < bytes.size();) {
-    const uInt step = static_cast<uInt>(std::min<size_t>(bytes.size() - at, 1u << 30));
-    crc = crc32(crc, bytes.data() + at, step);
-    at += step;
-  }
-  return static_cast<uint32_t>(crc);
-}
-
 /// Inflates all of `packed` into all of `out`. False if the stream is broken or does not fill `out` exactly.
 bool inflate_exactly(Span<const uint8_t> packed, std::vector<uint8_t>& out) {
   z_stream stream = {};
@@ -287,7 +278,7 @@ Result<std::vector<uint8_t>> unpack(Span<const uint8_t> file, const ZipEntry& en
   } else if (!inflate_exactly(packed, bytes)) {
     return corrupt("entry '" + printable(entry.name) + "' does not unpack to its size");
   }
-  if (crc32_of(bytes) != entry.crc32) {
+  if (compiler::crc32({bytes.data(), bytes.size()}) != entry.crc32) {
     return corrupt("entry '" + printable(entry.name) + "' does not have its checksum");
   }
   return bytes;
@@ -298,7 +289,7 @@ Status ZipWriter::add(const std::string& name, const std::vector<uint8_t>& bytes
   if (total > kNoZip64 || num_entries_ >= 65534 || name.size() > 65535) {
     return Diag(Code::limit, "an .npz of 4 GiB or more, or of more than 65,534 arrays, is not written");
   }
-  const uint32_t crc = crc32_of(bytes), size_bytes = static_cast<uint32_t>(bytes.size());
+  const uint32_t crc = compiler::crc32({bytes.data(), bytes.size()}), size_bytes = static_cast<uint32_t>(bytes.size());
   const uint32_t offset = static_cast<uint32_t>(out_.size());
   put32(out_, kLocalSignature);
   put_common(out_, crc, size_bytes, name);

@@ -12,19 +12,18 @@ namespace wick::xnnpack {
 
 /// Copies the elements of a row-major tensor of sizes `dims` so that dimension perm[i] becomes dimension i.
 template <typename T>
-std::vector<T> permute_elements(const T* from, const Dims& dims, const std::vector<int64_t>& perm) {
-  const size_t rank = dims.size();
+void permute_elements(const T* from, const Dims& dims, const std::vector<int64_t>& perm, T* to) {
+  const size_t rank = dims.size(), count = static_cast<size_t>(elements(dims));
   std::vector<int64_t> strides(rank, 1), sizes(rank), steps(rank), at(rank, 0);
   for (size_t i = rank; i-- > 1;) strides[i - 1] = strides[i] * dims[i].value();
   for (size_t i = 0; i < rank; ++i) {
     sizes[i] = dims[static_cast<size_t>(perm[i])].value();
     steps[i] = strides[static_cast<size_t>(perm[i])];
   }
-  std::vector<T> to(static_cast<size_t>(elements(dims)));
-  if (to.empty()) return to;
+  if (count == 0) return;
   const int64_t inner = rank ? sizes[rank - 1] : 1, step = rank ? steps[rank - 1] : 1;
   int64_t base = 0;
-  for (size_t out = 0; out < to.size(); out += static_cast<size_t>(inner)) {
+  for (size_t out = 0; out < count; out += static_cast<size_t>(inner)) {
     for (int64_t i = 0; i < inner; ++i) to[out + static_cast<size_t>(i)] = from[base + i * step];
     for (size_t i = rank > 0 ? rank - 1 : 0; i-- > 0;) {
       base += steps[i];
@@ -33,8 +32,17 @@ std::vector<T> permute_elements(const T* from, const Dims& dims, const std::vect
       at[i] = 0;
     }
   }
+}
+template <typename T>
+std::vector<T> permute_elements(const T* from, const Dims& dims, const std::vector<int64_t>& perm) {
+  std::vector<T> to(static_cast<size_t>(elements(dims)));
+  permute_elements(from, dims, perm, to.data());
   return to;
 }
+
+/// Floats so permuted; computed when they are read if the first dimension stays the first.
+compiler::ConstantData permuted_floats(const compiler::ConstantData& data, const Dims& dims,
+                                       const std::vector<int64_t>& perm);
 
 /// Bytes that live as long as they are referred to.
 template <typename T>
@@ -47,8 +55,8 @@ compiler::ConstantData own(std::vector<T> elements) {
 /// The elements of a constant, in the order of its bytes.
 template <typename T>
 std::vector<T> elements_of(const compiler::Value& value) {
-  std::vector<T> elements(value.data.bytes.size() / sizeof(T));
-  memcpy(elements.data(), value.data.bytes.data(), elements.size() * sizeof(T));
+  std::vector<T> elements(value.data.size_bytes() / sizeof(T));
+  value.data.read(0, elements.size() * sizeof(T), reinterpret_cast<uint8_t*>(elements.data()));
   return elements;
 }
 

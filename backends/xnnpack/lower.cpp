@@ -9,7 +9,6 @@
 #include "backends/xnnpack/constant_elements.h"
 #include "backends/xnnpack/quantized.h"
 #include "common/float16.h"
-#include "compiler/support/content_hash.h"
 #include "compiler/support/failure.h"
 
 namespace wick::xnnpack {
@@ -262,8 +261,7 @@ uint32_t Lowering::weight_permuted(const Value* value, const Dims& dims, const s
     const auto halves = permute_elements(elements_of<uint16_t>(*value).data(), dims, perm);
     return add_constant(type == DataType::fp16 ? own(halves) : own(widened(halves)), type, result_dims);
   }
-  return add_constant(own(permute_elements(reinterpret_cast<const float*>(value->data.bytes.data()), dims, perm)), type,
-                      result_dims);
+  return add_constant(permuted_floats(value->data, dims, perm), type, result_dims);
 }
 
 uint32_t Lowering::constant(const std::vector<float>& elements, const Dims& dims, bool force_fp32) {
@@ -280,7 +278,7 @@ std::vector<float> Lowering::read_floats(const Value* value) const {
 }
 
 uint32_t Lowering::constant_index(ConstantData data) {
-  const std::string key = fmt::format("{:016x}-{}", compiler::content_hash(data.bytes), data.bytes.size());
+  const std::string key = fmt::format("{:016x}-{}", data.hash(), data.size_bytes());
   auto [constant, fresh] = constants_.try_emplace(key, static_cast<uint32_t>(payload_.constants.size()));
   if (fresh) {
     payload_.constants.push_back({key, 0, 0});

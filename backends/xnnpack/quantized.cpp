@@ -182,7 +182,7 @@ std::vector<float> dequantized(const QuantizedConstant& constant) {
     strides[order[i]] = stride;
     stride *= static_cast<size_t>(constant.sizes[order[i]]);
   }
-  std::vector<float> out(value.data.bytes.size());
+  std::vector<float> out(value.data.size_bytes());
   std::vector<int64_t> at(rank, 0);
   for (float& element : out) {
     size_t from = 0, block = 0;
@@ -191,7 +191,7 @@ std::vector<float> dequantized(const QuantizedConstant& constant) {
       block = block * static_cast<size_t>(constant.sizes[i] / constant.blocks[i]) +
               static_cast<size_t>(at[i] / constant.blocks[i]);
     }
-    const auto stored = static_cast<double>(static_cast<int8_t>(value.data.bytes[from]));
+    const auto stored = static_cast<double>(static_cast<int8_t>(value.data.bytes()[from]));
     element = static_cast<float>(stored - constant.zero_points[block]) * static_cast<float>(constant.scales[block]);
     for (size_t i = rank; i > 0; --i) {
       if (++at[i - 1] < constant.sizes[i - 1]) break;
@@ -224,7 +224,7 @@ namespace {
 bool read_inside_only(const Value* value) { return value->num_uses() == value->users().size(); }
 
 bool in_range(const QuantizedConstant& constant) {
-  const auto bytes = constant.elements->data.bytes;
+  const auto bytes = constant.elements->data.bytes();
   return std::all_of(bytes.begin(), bytes.end(), [&](uint8_t byte) {
     const auto element = static_cast<int8_t>(byte);
     return element >= constant.quant_min && element <= constant.quant_max;

@@ -72,17 +72,17 @@ std::optional<HostTensor> shared_view(const Node& node, const OperandFn& operand
   }
   const auto offset = range_offset(node, source->type, options);
   if (!offset) return std::nullopt;
-  const uint64_t total = source->data.bytes.size(), start = static_cast<uint64_t>(*offset);
+  const uint64_t total = source->data.size_bytes(), start = static_cast<uint64_t>(*offset);
   if (start > total || bytes > total - start) return std::nullopt;
-  out.data = {source->data.bytes.subspan(start, bytes), source->data.owner};
+  out.data = source->data.part(start, bytes);
   return out;
 }
 
 template <typename T>
 T load(const HostTensor& tensor) {
   T value;
-  if (tensor.data.bytes.size() < sizeof value) fail(Code::execution, "item of an empty tensor");
-  memcpy(&value, tensor.data.bytes.data(), sizeof value);
+  if (tensor.data.size_bytes() < sizeof value) fail(Code::execution, "item of an empty tensor");
+  memcpy(&value, tensor.data.bytes().data(), sizeof value);
   return value;
 }
 
@@ -174,8 +174,7 @@ Status evaluate_graph(const Graph& graph, HostValues& values, EvaluateOptions op
   options.symbols = &symbols;
   if (!options.ranges) options.ranges = &graph.ranges;
   for (const auto& value : graph.values()) {
-    const bool stored =
-        value->kind == ValueKind::constant || (value->kind == ValueKind::state && !value->data.bytes.empty());
+    const bool stored = value->kind == ValueKind::constant || (value->kind == ValueKind::state && !value->data.empty());
     if (stored) values.try_emplace(value.get(), host_tensor(*value));
   }
   const OperandFn operand = [&](const Value& value) -> const HostValue* {

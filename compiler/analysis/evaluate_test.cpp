@@ -20,8 +20,8 @@ Function parse(std::string_view text) {
 template <typename T>
 std::vector<T> elements(const HostValue& value) {
   const auto& tensor = std::get<HostTensor>(value);
-  std::vector<T> out(tensor.data.bytes.size() / sizeof(T));
-  memcpy(out.data(), tensor.data.bytes.data(), out.size() * sizeof(T));
+  std::vector<T> out(tensor.data.size_bytes() / sizeof(T));
+  memcpy(out.data(), tensor.data.bytes().data(), out.size() * sizeof(T));
   return out;
 }
 
@@ -88,7 +88,7 @@ TEST(EvaluateNode, ViewsShareTheBytesOfTheirOperand) {
   ASSERT_TRUE(evaluate_graph(*f.graph, values).ok());
   const HostValue& out = values.at(f.graph->outputs[0].value);
   EXPECT_EQ(elements<float>(out), (std::vector<float>{3, 4, 5, 6}));
-  EXPECT_EQ(std::get<HostTensor>(out).data.bytes.data(), f.graph->constants()[0]->data.bytes.data() + 8);
+  EXPECT_EQ(std::get<HostTensor>(out).data.bytes().data(), f.graph->constants()[0]->data.bytes().data() + 8);
 }
 
 TEST(EvaluateNode, ReportsWhatTheKernelRefuses) {

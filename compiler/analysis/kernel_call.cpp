@@ -64,17 +64,17 @@ Tensor* KernelCall::operand_tensor(const Value& value) {
   const auto sizes = source ? static_sizes(source->type.sizes) : std::nullopt;
   if (!sizes) fail(Diag(Code::execution, fmt::format("operand %{} has no value", value.name)).in(where_of(node_)));
   HeldTensor& held = hold(source->type.dtype, sizes_of(node_, *sizes), source->type.dim_order);
-  if (held.tensor.nbytes() != source->data.bytes.size()) {
+  if (held.tensor.nbytes() != source->data.size_bytes()) {
     fail(Diag(Code::execution, fmt::format("operand %{} has {} bytes instead of {}", value.name,
-                                           source->data.bytes.size(), held.tensor.nbytes()))
+                                           source->data.size_bytes(), held.tensor.nbytes()))
              .in(where_of(node_)));
   }
   held.tensor.read_only = true;
   held.tensor.capacity_bytes = held.tensor.nbytes();
-  const uint8_t* data = source->data.bytes.data();
+  const uint8_t* data = source->data.bytes().data();
   // Kernels read whole elements: bytes from a file may lie anywhere.
   if (reinterpret_cast<uintptr_t>(data) % 16 != 0) {
-    held.bytes = std::make_shared<std::vector<uint8_t>>(source->data.bytes.begin(), source->data.bytes.end());
+    held.bytes = std::make_shared<std::vector<uint8_t>>(source->data.bytes().begin(), source->data.bytes().end());
     data = held.bytes->data();
   }
   held.tensor.data = const_cast<uint8_t*>(data);

@@ -13,7 +13,7 @@ class ConstantPool {
   /// Offset of `data` in the segment, a multiple of `alignment` (a power of two); stored now if no equal bytes are.
   uint64_t add(const ConstantData& data, uint64_t alignment = 16);
   /// Offset of stored bytes equal to these, at a multiple of `alignment`.
-  std::optional<uint64_t> find(Span<const uint8_t> bytes, uint64_t alignment) const;
+  std::optional<uint64_t> find(const ConstantData& data, uint64_t alignment) const;
   /// Index into offsets() for a position in the segment.
   uint32_t index_of(uint64_t offset);
   const std::vector<uint64_t>& offsets() const { return offsets_; }
@@ -25,11 +25,9 @@ class ConstantPool {
   std::vector<uint64_t> offsets_{0};  // entry 0 is reserved by the format
   std::map<uint64_t, uint32_t> index_by_offset_;
   struct Entry {
-    Span<const uint8_t> bytes;
+    ConstantData data;
     uint64_t offset;
   };
-  std::optional<uint64_t> find(Span<const uint8_t> bytes, uint64_t hash, uint64_t alignment) const;
-
   std::multimap<uint64_t, Entry> by_hash_;
   std::set<size_t> sizes_;  // of all entries: most bytes need no hash to be known as new
 };

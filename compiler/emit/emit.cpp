@@ -16,15 +16,15 @@
 
 namespace wick::compiler {
 
-void FilePieces::append(Span<const uint8_t> bytes, std::shared_ptr<const void> owner) {
-  if (bytes.empty()) return;
-  pieces.push_back({bytes, std::move(owner)});
-  size_bytes += bytes.size();
+void FilePieces::append(ConstantData piece) {
+  if (piece.empty()) return;
+  size_bytes += piece.size_bytes();
+  pieces.push_back(std::move(piece));
 }
 
 void FilePieces::append(std::vector<uint8_t> bytes) {
   auto owned = std::make_shared<std::vector<uint8_t>>(std::move(bytes));
-  append(Span<const uint8_t>(owned->data(), owned->size()), owned);
+  append(ConstantData({owned->data(), owned->size()}, owned));
 }
 
 void FilePieces::pad_to(uint64_t offset) {
@@ -32,9 +32,12 @@ void FilePieces::pad_to(uint64_t offset) {
 }
 
 std::vector<uint8_t> FilePieces::join() const {
-  std::vector<uint8_t> out;
-  out.reserve(static_cast<size_t>(size_bytes));
-  for (const Piece& piece : pieces) out.insert(out.end(), piece.bytes.begin(), piece.bytes.end());
+  std::vector<uint8_t> out(static_cast<size_t>(size_bytes));
+  uint8_t* at = out.data();
+  for (const ConstantData& piece : pieces) {
+    piece.read(0, piece.size_bytes(), at);
+    at += piece.size_bytes();
+  }
   return out;
 }
 
@@ -149,7 +152,7 @@ class ProgramWriter {
     out.pte.append(std::move(tables));
     for (const auto& [offset, pieces] : segments.pieces) {
       out.pte.pad_to(base + offset);
-      for (const FilePieces::Piece& piece : pieces->pieces) out.pte.append(piece.bytes, piece.owner);
+      for (const ConstantData& piece : pieces->pieces) out.pte.append(piece);
     }
     if (options_.external_weights && !externals_.empty()) out.ptd = external_file();
     return out;
@@ -175,10 +178,10 @@ class ProgramWriter {
     if (!wanted.empty()) add_constants(methods);
     std::map<std::string, Range> shared, apart;
     for (const auto& [key, item] : wanted) {
-      const uint64_t size = item->data.bytes.size();
+      const uint64_t size = item->data.size_bytes();
       if (options_.external_weights) {
         externals_[key] = {std::nullopt, external_.add(item->data, item->alignment), size};
-      } else if (const auto offset = constants_.find(item->data.bytes, item->alignment)) {
+      } else if (const auto offset = constants_.find(item->data, item->alignment)) {
         shared[key] = {*offset, size};
       } else {
         apart[key] = {named_pool_.add(item->data, item->alignment), size};
@@ -216,11 +219,6 @@ class ProgramWriter {
         if (storage.kind == Storage::Kind::constant && !is_external(*tensor)) constant_offset(storage);
       }
     }
-  }
-
-  static bool same_bytes(const ConstantData& a, const ConstantData& b) {
-    return a.bytes.size() == b.bytes.size() &&
-           (a.bytes.data() == b.bytes.data() || memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0);
   }
 
   // By offset, each once.
@@ -358,17 +356,17 @@ class ProgramWriter {
   // Zeros need no bytes where they are many: arenas start zeroed.
   uint32_t state_index(const Storage& storage) {
     constexpr size_t kAlwaysStored = 4096;
-    const Span<const uint8_t>& bytes = storage.data.bytes;
+    const Span<const uint8_t> bytes = storage.data.bytes();
     const bool zero = std::all_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b == 0; });
     if (bytes.empty() || (zero && bytes.size() > kAlwaysStored)) return 0;
     state_offsets_.push_back(states_.size_bytes);
-    states_.append(bytes, storage.data.owner);
+    states_.append(storage.data);
     return static_cast<uint32_t>(state_offsets_.size() - 1);
   }
 
   // The key of the tensor in the .ptd: its name, and the method's too where another tensor has that name already.
   std::string add_external(const Statement& method, const StatementTensor& item, const ConstantData& data) {
-    const External entry = {item, external_.add(data), data.bytes.size()};
+    const External entry = {item, external_.add(data), data.size_bytes()};
     std::string key = item.name;
     for (int number = 1;; ++number) {
       const auto [known, fresh] = externals_.try_emplace(key, entry);
@@ -415,7 +413,7 @@ class ProgramWriter {
     FilePieces out;
     out.append(std::move(tables));
     out.pad_to(base);
-    for (FilePieces::Piece& piece : external_.pieces().pieces) out.append(piece.bytes, piece.owner);
+    for (const ConstantData& piece : external_.pieces().pieces) out.append(piece);
     return out;
   }
 
@@ -531,9 +529,10 @@ class ProgramWriter {
 }  // namespace
 
 Status write_pieces(const std::string& path, const FilePieces& file) {
-  std::vector<Span<const uint8_t>> pieces;
-  for (const FilePieces::Piece& piece : file.pieces) pieces.push_back(piece.bytes);
-  return write_file(path, pieces);
+  ASSIGN_OR_RETURN(FileWriter out, FileWriter::open(path, file.size_bytes));
+  for (const ConstantData& piece : file.pieces)
+    RETURN_IF_ERROR(piece.for_each_part([&](Span<const uint8_t> part) { return out.append(part); }));
+  return out.finish();
 }
 
 Result<EmittedProgram> emit(const std::vector<Statement>& methods, const EmitOptions& options) {

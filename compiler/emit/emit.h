@@ -9,16 +9,13 @@
 
 namespace wick::compiler {
 
-/// A file as a list of pieces; some point into the source file's map, so writing needs no second copy of the weights.
+/// A file as a list of pieces; some point into the source file's map or are computed as they are written, so that there
+/// is no second copy of the weights.
 struct FilePieces {
-  struct Piece {
-    Span<const uint8_t> bytes;
-    std::shared_ptr<const void> owner;  // null: somebody else keeps the bytes alive
-  };
-  std::vector<Piece> pieces;
+  std::vector<ConstantData> pieces;
   uint64_t size_bytes = 0;
 
-  void append(Span<const uint8_t> bytes, std::shared_ptr<const void> owner = nullptr);
+  void append(ConstantData piece);
   void append(std::vector<uint8_t> bytes);
   void pad_to(uint64_t offset);  // with zeros
   std::vector<uint8_t> join() const;

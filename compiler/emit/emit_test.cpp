@@ -3,14 +3,29 @@
 
 #include <gtest/gtest.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compiler/ir/text.h"
 #include "compiler/plan/linearize.h"
 #include "compiler/plan/memory_plan.h"
+#include "compiler/support/file_map.h"
 #include "wick/program.h"
 
 namespace wick::compiler {
 namespace {
+
+// The bytes of another constant, row by row.
+class Rows final : public ComputedRows {
+ public:
+  Rows(ConstantData data, size_t row_bytes)
+      : ComputedRows(data.size_bytes() / row_bytes, row_bytes, 1), data_(std::move(data)) {}
+  void compute(size_t first, size_t num_rows, uint8_t* out) const override {
+    data_.read(first * row_bytes(), num_rows * row_bytes(), out);
+  }
+
+ private:
+  const ConstantData data_;
+};
 
 ConstantData data_of(std::vector<uint8_t> bytes) {
   auto owned = std::make_shared<std::vector<uint8_t>>(std::move(bytes));
@@ -186,6 +201,24 @@ TEST(Emit, MetadataNamesTheNodesOfAPayload) {
 TEST(Emit, TheSameProgramGivesTheSameBytes) {
   const Delegate item = delegate({1}, {{"b", data_of(floats({1}))}, {"a", data_of(floats({2}))}});
   EXPECT_EQ(emitted({small("forward", item)}).pte.join(), emitted({small("forward", item)}).pte.join());
+}
+
+TEST(Emit, ComputedConstantsAreWrittenAsThoseInMemory) {
+  std::vector<uint8_t> large(1'000'000);
+  for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<uint8_t>(i % 253);
+  const ConstantData weights = data_of(floats({1, 2, 3, 4})), other = data_of(large);
+  const auto rows = [](const ConstantData& data, size_t row_bytes) {
+    return ConstantData(std::make_shared<const Rows>(data, row_bytes), {});
+  };
+  const Delegate stored = delegate({1}, {{"w", weights}, {"o", other}, {"same", other}});
+  const Delegate computed = delegate({1}, {{"w", rows(weights, 4)}, {"o", rows(other, 200)}, {"same", rows(other, 8)}});
+  const EmittedProgram wanted = emitted({small("forward", stored)}), found = emitted({small("forward", computed)});
+  EXPECT_EQ(found.constant_bytes, wanted.constant_bytes);
+  EXPECT_EQ(found.pte.join(), wanted.pte.join());
+  const std::string path = testing::TempDir() + "wick_emit_test_" + std::to_string(::getpid()) + ".pte";
+  ASSERT_TRUE(write_pieces(path, found.pte).ok());
+  EXPECT_EQ(bytes_of(FileMap::open(path)->bytes()), wanted.pte.join());
+  ::unlink(path.c_str());
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "compiler/import/archive.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "compiler/import/archive_directory.h"
+#include "compiler/support/crc32.h"
 
 namespace wick::compiler::pt2 {
 namespace {
@@ -218,7 +218,7 @@ const Entry* Archive::find(std::string_view name) const {
 
 Status Archive::check_crc(const Entry& entry) const {
   if (!entry.has_crc() || entry.data.empty()) return {};
-  const uint32_t found = static_cast<uint32_t>(::crc32_z(0, entry.data.data(), entry.data.size()));
+  const uint32_t found = crc32(entry.data);
   if (found == entry.crc) return {};
   return Diag(Code::corrupt_file, fmt::format("the data of entry \"{}\" is damaged", printable(entry.name)))
       .at_file(file_name_)

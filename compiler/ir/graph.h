@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "compiler/ir/constant_data.h"
 #include "compiler/ir/op_def.h"
 #include "compiler/ir/type.h"
 #include "wick/span.h"
@@ -18,12 +19,6 @@ namespace wick::compiler {
 class Graph;
 class Node;
 struct Delegate;  // delegate.h
-
-/// Bytes of a constant. `bytes` points into the mapped file or into `owner`; dense, in the dim order of its type.
-struct ConstantData {
-  Span<const uint8_t> bytes;
-  std::shared_ptr<const void> owner;
-};
 
 /// Where a node comes from in the user's model.
 struct Origin {

@@ -59,13 +59,12 @@ std::string element_text(DType dtype, const uint8_t* p) {
 std::string data_text(const Value& value) {
   const auto sizes = static_sizes(value.sizes());
   const size_t item = dtype_size_bytes(value.dtype());
-  if (!sizes || value.data.bytes.empty() || item == 0 || value.data.bytes.size() / item > kMaxShownElements)
-    return "...";
-  if (element_text(value.dtype(), value.data.bytes.data()).empty()) return "...";
+  if (!sizes || value.data.empty() || item == 0 || value.data.size_bytes() / item > kMaxShownElements) return "...";
+  if (element_text(value.dtype(), value.data.bytes().data()).empty()) return "...";
   std::string out = "[";
-  for (size_t i = 0; i < value.data.bytes.size() / item; ++i) {
+  for (size_t i = 0; i < value.data.size_bytes() / item; ++i) {
     if (i) out += ", ";
-    out += element_text(value.dtype(), value.data.bytes.data() + i * item);
+    out += element_text(value.dtype(), value.data.bytes().data() + i * item);
   }
   return out + "]";
 }

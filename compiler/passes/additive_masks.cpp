@@ -180,7 +180,7 @@ bool is_never_empty(const Value& mask) {
   if (!inner.empty() && !is_scores(choice->scores)) return false;  // what this one leaves may be masked in there
   if (!choice->infinite) return true;
   if (!choice->condition->is_constant()) return false;
-  const auto& bytes = choice->condition->data.bytes;
+  const auto& bytes = choice->condition->data.bytes();
   return rows_live(*choice->condition, bytes.size(), [&](size_t i) { return (bytes[i] != 0) != choice->keeps; });
 }
 

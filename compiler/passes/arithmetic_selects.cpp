@@ -92,25 +92,9 @@ constexpr Row kRows[] = {
 
 // The largest number of a constant, if all are finite.
 std::optional<double> largest_of(const Value& constant) {
-  double largest = 0;
-  if (constant.dtype() == DType::f32) {
-    const auto bytes = constant.data.bytes;
-    for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
-      float number;
-      memcpy(&number, bytes.data() + at, sizeof number);
-      if (!std::isfinite(number)) return std::nullopt;
-      largest = std::max(largest, std::abs(static_cast<double>(number)));
-    }
-    return largest;
-  }
-  constexpr size_t kMaxBytes = 16 << 20;  // that are looked at as doubles
   if (!is_floating(constant.dtype())) return std::min(kLargest, 0x1p64);
-  if (!has_reals(&constant) || constant.data.bytes.size() > kMaxBytes) return std::nullopt;
-  for (const double number : reals_of(constant)) {
-    if (!std::isfinite(number)) return std::nullopt;
-    largest = std::max(largest, std::abs(number));
-  }
-  return largest;
+  if (constant.dtype() != DType::f32 && !has_reals(&constant)) return std::nullopt;
+  return largest_magnitude(constant.dtype(), constant.data);
 }
 
 // Bounds of the values that are finite, and no NaN, for all finite inputs.
@@ -294,7 +278,7 @@ class Selector {
     if (condition->is_constant()) {
       TensorType type = condition->tensor();
       type.dtype = DType::f32;
-      const auto bytes = condition->data.bytes;
+      const auto bytes = condition->data.bytes();
       return b.constant(type, *rounded(Reals64(bytes.begin(), bytes.end()), DType::f32), condition->name);
     }
     const Node& node = *condition->producer;

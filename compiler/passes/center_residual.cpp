@@ -56,7 +56,7 @@ bool is_same_for_channels(const Arg& arg, const Value& result, size_t dim) {
 // The stream that one layer norm belongs to: all values that must become centred together, each over one of its dims.
 class Stream {
  public:
-  Stream(Graph& graph, const ReleaseFn& release) : graph_(graph), release_(release) {}
+  explicit Stream(Graph& graph) : graph_(graph) {}
 
   void grow(const Norm& norm) {
     join(norm.input, norm.input->rank() - 1);
@@ -74,7 +74,7 @@ class Stream {
 
   bool centre() {
     if (blocked_ || norms_.empty() || !plan()) return false;
-    for (auto& [product, weights] : products_) set_weights(graph_, product, std::move(weights), release_);
+    for (auto& [product, weights] : products_) set_weights(graph_, product, std::move(weights));
     for (const auto& [from, to] : centred_) replace_constant(*from, to);
     for (Value* root : roots_) centre_at_run_time(root);
     for (Node* norm : norms_) change_norm(*norm);
@@ -135,7 +135,7 @@ class Stream {
     if (is_centred_already(node, *value, dim)) return true;
     if (node.is("aten.embedding.default") && dim + 1 == value->rank()) {
       const Value* weight = node.tensor("weight");
-      if (!has_reals(weight) || (weight->num_uses() > 1 && weight->data.bytes.size() > kMaxCopiedBytes)) return false;
+      if (!has_reals(weight) || (weight->num_uses() > 1 && weight->data.size_bytes() > kMaxCopiedBytes)) return false;
       embeddings_.push_back(&node);
       return true;
     }
@@ -255,7 +255,6 @@ class Stream {
       auto changed = changed_weights(product, change);
       if (!changed) return false;
       weights = std::move(*changed);
-      give_back(*product.weight());
     }
     return std::all_of(norms_.begin(), norms_.end(), [](const Node* norm) {
       const DType dtype = norm->result()->dtype();
@@ -283,7 +282,7 @@ class Stream {
   }
 
   void replace_constant(const Value& from, Value* to) {
-    const std::vector<Node*> readers = from.users();
+    std::vector<Node*> readers = from.users();  // which changes below
     for (Node* reader : readers) {
       const bool summed = !reader->results().empty() && dims_.count(reader->result()) && !match_product(*reader);
       if (summed) replace_operand(*reader, &from, to);
@@ -303,13 +302,7 @@ class Stream {
   bool plan_constant(Value* constant, size_t dim) {
     Value* centred = centred_constant(graph_, constant->users().front(), *constant, dim);
     if (centred) centred_.emplace_back(constant, centred);
-    give_back(*constant);
     return centred != nullptr;
-  }
-
-  // The memory of a constant's pages, which come back from the file should anybody read them again.
-  void give_back(const Value& constant) const {
-    if (release_) release_(constant.data.bytes);
   }
 
   void centre_at_run_time(Value* root) {
@@ -336,7 +329,6 @@ class Stream {
   }
 
   Graph& graph_;
-  const ReleaseFn& release_;
   std::unordered_map<const Value*, size_t> dims_;  // where the channels are
   std::vector<Value*> order_, open_;
   bool blocked_ = false;
@@ -361,7 +353,7 @@ class Stream {
 // norms. Requires: constants folded; fold_norm_affine has run (a shift that is left becomes an addition). Ensures: no
 // layer norm reads such a stream. Keeps: values up to rounding, for f32 and f64; f16 and bf16 are left alone. Where x
 // is infinite the stream is NaN, as the layer norm of it was.
-Result<Changed> center_residual(Graph& graph, const ReleaseFn& release) {
+Result<Changed> center_residual(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) {
     Changed changed = Changed::no;
     std::vector<Node*> norms;
@@ -375,7 +367,7 @@ Result<Changed> center_residual(Graph& graph, const ReleaseFn& release) {
       if (gone.count(node)) continue;
       const Norm norm = *match_norm(*node);
       if (seen.count(norm.input)) continue;
-      Stream stream(g, release);
+      Stream stream(g);
       stream.grow(norm);
       seen.insert(stream.values().begin(), stream.values().end());
       if (!stream.centre()) continue;

@@ -9,6 +9,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/passes/pointwise.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/support/content_hash.h"
 
 namespace wick::compiler {
 namespace {
@@ -98,27 +99,21 @@ Changed merge_nodes(Graph& graph) {
   return doubles.empty() ? Changed::no : Changed::yes;
 }
 
-// Spreads constants of one type over groups by a few of their bytes; equality is decided by all of them.
-uint64_t sample_hash(Span<const uint8_t> bytes) {
-  constexpr size_t kSamples = 64;
-  uint64_t hash = 0xcbf29ce484222325u;
-  const size_t step = std::max<size_t>(bytes.size() / kSamples, 1);
-  for (size_t i = 0; i < bytes.size(); i += step) hash = (hash ^ bytes[i]) * 0x100000001b3u;
-  return hash;
-}
-
-bool same_bytes(const Value& a, const Value& b) {
-  const Span<const uint8_t> x = a.data.bytes, y = b.data.bytes;
-  return x.size() == y.size() && (x.data() == y.data() || x.empty() || memcmp(x.data(), y.data(), x.size()) == 0);
+// Spreads constants of one type over groups by their first bytes; equality is decided by all of them.
+uint64_t sample_hash(const ConstantData& data) {
+  uint8_t sample[256];
+  const size_t size = std::min(sizeof sample, data.size_bytes());
+  data.read(0, size, sample);
+  return content_hash({sample, size});
 }
 
 Changed merge_constants(Graph& graph) {
   std::map<std::pair<std::string, uint64_t>, std::vector<Value*>> groups;
   Changed changed = Changed::no;
   for (Value* constant : graph.constants()) {
-    std::vector<Value*>& group = groups[{to_text(constant->type), sample_hash(constant->data.bytes)}];
-    const auto equal =
-        std::find_if(group.begin(), group.end(), [&](const Value* other) { return same_bytes(*other, *constant); });
+    std::vector<Value*>& group = groups[{to_text(constant->type), sample_hash(constant->data)}];
+    const auto equal = std::find_if(group.begin(), group.end(),
+                                    [&](const Value* other) { return same_bytes(other->data, constant->data); });
     if (equal == group.end()) {
       group.push_back(constant);
       continue;

@@ -100,7 +100,7 @@ bool Element::is_negative_zero() const { return floating && real == 0 && std::si
 
 std::optional<Element> uniform_element(const Value* value) {
   for (int i = 0; i < kMaxViews && value->type.is_tensor(); ++i) {
-    if (value->is_constant()) return element_of_bytes(value->dtype(), value->data.bytes);
+    if (value->is_constant()) return element_of_bytes(value->dtype(), value->data.bytes());
     const Node* node = value->producer;
     if (!node) return std::nullopt;
     if (node->is("aten.full.default")) {

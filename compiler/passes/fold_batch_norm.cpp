@@ -62,7 +62,7 @@ std::optional<ScaleShift> match_arithmetic(const Node& node, const Product& prod
   return ScaleShift{Reals64(product.outputs, 1), std::move(*numbers)};
 }
 
-bool fold(Graph& graph, Node& node, const Product& product, ScaleShift change, const ReleaseFn& release) {
+bool fold(Graph& graph, Node& node, const Product& product, ScaleShift change) {
   Value* result = node.result();
   if (result->type != product.node->result()->type) return false;
   ProductChange outputs;
@@ -70,21 +70,21 @@ bool fold(Graph& graph, Node& node, const Product& product, ScaleShift change, c
   outputs.output_shift = std::move(change.shift);
   auto weights = changed_weights(product, outputs);
   if (!weights) return false;
-  set_weights(graph, product, std::move(*weights), release);
+  set_weights(graph, product, std::move(*weights));
   add_origins(*product.node, node);
   graph.replace(result, product.node->result());
   graph.erase(&node);
   return true;
 }
 
-bool fold_into_producer(Graph& graph, Node& node, const ReleaseFn& release) {
+bool fold_into_producer(Graph& graph, Node& node) {
   const bool norm = node.is("aten._native_batch_norm_legit_no_training.default");
   if (!norm && node.results().size() != 1) return false;
   for (size_t side = 0; side < (norm ? 1u : 2u) && side < node.args().size(); ++side) {
     const auto product = match_producer(node.arg(side));
     if (!product) continue;
     auto change = norm ? match_batch_norm(node, *product) : match_arithmetic(node, *product, side);
-    if (change && fold(graph, node, *product, std::move(*change), release)) return true;
+    if (change && fold(graph, node, *product, std::move(*change))) return true;
   }
   return false;
 }
@@ -97,12 +97,12 @@ bool fold_into_producer(Graph& graph, Node& node, const ReleaseFn& release) {
 // Requires: constants folded (weights behind a permute are constants). Matches convolution, linear and addmm whose
 // result has one reader. Keeps: values up to rounding. Left alone: parameters that are no constants, results of the
 // norm beside the first that are read, and weights that would not be finite.
-Result<Changed> fold_batch_norm(Graph& graph, const ReleaseFn& release) {
+Result<Changed> fold_batch_norm(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) {
     Changed changed = Changed::no;
     for (auto it = g.nodes().begin(); it != g.nodes().end();) {
       Node& node = **it++;
-      if (fold_into_producer(g, node, release)) changed = Changed::yes;
+      if (fold_into_producer(g, node)) changed = Changed::yes;
     }
     return changed;
   });

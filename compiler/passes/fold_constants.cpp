@@ -99,7 +99,7 @@ class Folder {
   void find_foldable() {
     roots_.clear();
     constant_bytes_ = 0;
-    for (const Value* constant : graph_.constants()) constant_bytes_ += constant->data.bytes.size();
+    for (const Value* constant : graph_.constants()) constant_bytes_ += constant->data.size_bytes();
     std::unordered_map<const Value*, size_t> created;
     for (const Value* constant : graph_.constants()) created.emplace(constant, created.size());
     for (const auto& node : graph_.nodes()) {
@@ -115,7 +115,7 @@ class Folder {
       }
       std::sort(roots.constants.begin(), roots.constants.end());
       roots.constants.erase(std::unique(roots.constants.begin(), roots.constants.end()), roots.constants.end());
-      for (const auto& [index, root] : roots.constants) roots.bytes += root->data.bytes.size();
+      for (const auto& [index, root] : roots.constants) roots.bytes += root->data.size_bytes();
       if (roots.constants.size() > kMaxRoots) roots.constants.resize(kMaxRoots);
       roots_.emplace(node.get(), std::move(roots));
     }
@@ -219,7 +219,7 @@ class Folder {
         const bool kept = operand->producer && chosen_.count(operand->producer);
         if (--pending[operand] > 0) continue;
         if (!kept) values.erase(operand);
-        if (operand->is_constant() && release_) release_(operand->data.bytes);
+        if (operand->is_constant() && !operand->data.computed() && release_) release_(operand->data.bytes());
       }
     }
     for (Node* node : folded) replace_by_constants(*node, values);

@@ -34,8 +34,7 @@ bool all_equal(const Reals64& values, double wanted) {
 
 class Folder {
  public:
-  Folder(Graph& graph, Affine affine, Node* next, const ReleaseFn& release)
-      : graph_(graph), affine_(std::move(affine)), next_(next), release_(release) {}
+  Folder(Graph& graph, Affine affine, Node* next) : graph_(graph), affine_(std::move(affine)), next_(next) {}
 
   bool run() {
     Value* result = affine_.norm.node->result();
@@ -170,7 +169,7 @@ class Folder {
       }
     }
     strip(node);
-    for (auto& [product, weights] : planned_) set_weights(graph_, product, std::move(weights), release_);
+    for (auto& [product, weights] : planned_) set_weights(graph_, product, std::move(weights));
     return true;
   }
 
@@ -183,8 +182,7 @@ class Folder {
 
   Graph& graph_;
   const Affine affine_;
-  Node* next_;  // the node after the norm
-  const ReleaseFn& release_;
+  Node* next_;                     // the node after the norm
   std::vector<Product> products_;  // that read the norm
   std::vector<Node*> others_;      // other readers
   std::vector<Product> added_;     // whose bias takes the shift for them
@@ -201,13 +199,13 @@ class Folder {
 // Requires: constants folded. Ensures: no norm with constant scale and shift is read only by such products.
 // Keeps: values up to rounding (computed in double, rounded once); never more nodes, the affine counted as the
 // multiplication and addition that it is. An infinite x or one whose norm overflows may give NaN where it gave inf.
-Result<Changed> fold_norm_affine(Graph& graph, const ReleaseFn& release) {
+Result<Changed> fold_norm_affine(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) {
     Changed changed = Changed::no;
     for (auto it = g.nodes().begin(); it != g.nodes().end(); ++it) {
       auto affine = match_affine(**it);
       Node* next = std::next(it) == g.nodes().end() ? nullptr : std::next(it)->get();
-      if (affine && Folder(g, std::move(*affine), next, release).run()) changed = Changed::yes;
+      if (affine && Folder(g, std::move(*affine), next).run()) changed = Changed::yes;
     }
     return changed;
   });

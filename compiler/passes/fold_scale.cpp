@@ -58,7 +58,7 @@ std::optional<double> scalar_factor(const Scaling& scaling) {
 // One planned fold: products with new weights and norms and constants with new numbers.
 class Plan {
  public:
-  Plan(Graph& graph, const ReleaseFn& release) : graph_(graph), release_(release) {}
+  explicit Plan(Graph& graph) : graph_(graph) {}
 
   bool scale_outputs(const Product& product, Reals64 scale) {
     ProductChange change;
@@ -96,7 +96,7 @@ class Plan {
   }
 
   void apply() {
-    for (auto& [product, weights] : products_) set_weights(graph_, product, std::move(weights), release_);
+    for (auto& [product, weights] : products_) set_weights(graph_, product, std::move(weights));
     for (auto& arg : args_) {
       Builder b(graph_, arg.node);
       graph_.set_arg(arg.node, arg.index, b.constant(arg.old->tensor(), std::move(arg.bytes), arg.old->name));
@@ -118,7 +118,6 @@ class Plan {
   }
 
   Graph& graph_;
-  const ReleaseFn& release_;
   std::vector<std::pair<Product, NewWeights>> products_;
   std::vector<NewArg> args_;
 };
@@ -225,11 +224,11 @@ class Region {
   std::vector<Value*> order_, open_;
 };
 
-bool fold_number(Graph& graph, const Scaling& scaling, const ReleaseFn& release) {
+bool fold_number(Graph& graph, const Scaling& scaling) {
   const auto scale = scalar_factor(scaling);
   if (!scale) return false;
   for (size_t side : {size_t{0}, size_t{1}}) {
-    Plan plan(graph, release);
+    Plan plan(graph);
     Region region(plan, scaling, *scale, side);
     if (!region.grow(scaling.x)) continue;
     plan.apply();
@@ -240,14 +239,14 @@ bool fold_number(Graph& graph, const Scaling& scaling, const ReleaseFn& release)
 
 // --- a number for each channel: into the product or norm in front, through movers ---
 
-bool fold_backward(Graph& graph, const Scaling& scaling, size_t dim, const ReleaseFn& release) {
+bool fold_backward(Graph& graph, const Scaling& scaling, size_t dim) {
   const Sym size = scaling.x->sizes()[dim];
   if (!size.is_const()) return false;
   const auto channels = static_cast<size_t>(size.value());
   auto scale = per_channel(scaling.factor, scaling.x->dtype(), scaling.x->rank(), dim, channels);
   if (!scale) return false;
   *scale = inverted(std::move(*scale), scaling.divides);
-  Plan plan(graph, release);
+  Plan plan(graph);
   const Value* value = scaling.x;
   for (int depth = 0; depth < kMaxDepth && value->producer && only_reader(*value); ++depth) {
     Node& node = *value->producer;
@@ -292,22 +291,22 @@ bool scale_readers(Plan& plan, const Value& value, size_t dim, const Reals64& sc
   return true;
 }
 
-bool fold_forward(Graph& graph, const Scaling& scaling, size_t dim, const ReleaseFn& release) {
+bool fold_forward(Graph& graph, const Scaling& scaling, size_t dim) {
   const Sym size = scaling.x->sizes()[dim];
   if (!size.is_const()) return false;
   const auto channels = static_cast<size_t>(size.value());
   auto scale = per_channel(scaling.factor, scaling.x->dtype(), scaling.x->rank(), dim, channels);
   if (!scale) return false;
-  Plan plan(graph, release);
+  Plan plan(graph);
   if (!scale_readers(plan, *scaling.node->result(), dim, inverted(std::move(*scale), scaling.divides), 0)) return false;
   plan.apply();
   return true;
 }
 
-bool fold(Graph& graph, const Scaling& scaling, const ReleaseFn& release) {
-  if (fold_number(graph, scaling, release)) return true;
+bool fold(Graph& graph, const Scaling& scaling) {
+  if (fold_number(graph, scaling)) return true;
   for (size_t dim = scaling.x->rank(); dim-- > 0;) {
-    if (fold_backward(graph, scaling, dim, release) || fold_forward(graph, scaling, dim, release)) return true;
+    if (fold_backward(graph, scaling, dim) || fold_forward(graph, scaling, dim)) return true;
   }
   return false;
 }
@@ -323,13 +322,13 @@ bool fold(Graph& graph, const Scaling& scaling, const ReleaseFn& release) {
 // views, or, if all readers are such products, into their inputs.
 // Requires: constants folded. Ensures: no such scaling. Keeps: values up to rounding (in double, rounded once), where
 // nothing in between overflows with one factor but not with the other.
-Result<Changed> fold_scale(Graph& graph, const ReleaseFn& release) {
+Result<Changed> fold_scale(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) {
     Changed changed = Changed::no;
     for (auto it = g.nodes().begin(); it != g.nodes().end();) {
       Node& node = **it++;
       const auto scaling = match_scaling(node);
-      if (!scaling || node.result()->num_uses() == 0 || !fold(g, *scaling, release)) continue;
+      if (!scaling || node.result()->num_uses() == 0 || !fold(g, *scaling)) continue;
       if (scaling->x->producer) add_origins(*scaling->x->producer, node);
       g.replace(node.result(), scaling->x);
       g.erase(&node);

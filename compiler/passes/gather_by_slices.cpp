@@ -103,10 +103,10 @@ std::optional<std::vector<int64_t>> constant_indices(const Value& index, int64_t
   if (!index.is_constant() || index.rank() != 1 || !index.tensor().dim_order.empty()) return std::nullopt;
   if (index.dtype() != DType::i64 && index.dtype() != DType::i32) return std::nullopt;
   const size_t step = dtype_size_bytes(index.dtype());
-  std::vector<int64_t> indices(index.data.bytes.size() / step);
+  std::vector<int64_t> indices(index.data.size_bytes() / step);
   for (size_t i = 0; i < indices.size(); ++i) {
     int32_t narrow = 0;
-    const uint8_t* from = index.data.bytes.data() + i * step;
+    const uint8_t* from = index.data.bytes().data() + i * step;
     if (step == sizeof narrow) {
       std::memcpy(&narrow, from, sizeof narrow);
       indices[i] = narrow;

@@ -29,11 +29,6 @@ Result<Changed> run_fold_constants(Graph& graph, const PipelineOptions& options)
   return fold_constants(graph, options.fold, options.release);
 }
 
-template <Result<Changed> (*pass)(Graph&, const ReleaseFn&)>
-Result<Changed> run_releasing(Graph& graph, const PipelineOptions& options) {
-  return pass(graph, options.release);
-}
-
 constexpr Pass kPasses[] = {
     {"decompose", run_decompose, Phase::prepare,
      "first: every later pass sees primitives and the composites a backend asked for, nothing else"},
@@ -49,7 +44,7 @@ constexpr Pass kPasses[] = {
      "after the passes that move permutes towards constants, before those that need weights as constants"},
     {"simplify_pointwise", run_simple<simplify_pointwise>, Phase::optimize,
      "after fold_constants, which turns masks and conditions into constants it can look at"},
-    {"fold_batch_norm", run_releasing<fold_batch_norm>, Phase::optimize,
+    {"fold_batch_norm", run_simple<fold_batch_norm>, Phase::optimize,
      "after fold_constants: transposed weights are constants by then"},
     {"common_subexpressions", run_simple<common_subexpressions>, Phase::optimize,
      "last but one: what differed only in spelling is equal now"},
@@ -62,11 +57,11 @@ constexpr Pass kPasses[] = {
      "before the folds: a guard between two products reads the scores and is in the way"},
     {"split_linears", run_simple<split_linears>, Phase::target,
      "before fold_scale: afterwards query, key and value have weights of their own to fold into"},
-    {"fold_scale", run_releasing<fold_scale>, Phase::target,
+    {"fold_scale", run_simple<fold_scale>, Phase::target,
      "before the norms: a scale between a norm and a linear hides one from the other"},
-    {"fold_norm_affine", run_releasing<fold_norm_affine>, Phase::target,
+    {"fold_norm_affine", run_simple<fold_norm_affine>, Phase::target,
      "before center_residual, which would leave shifts of norms as additions"},
-    {"center_residual", run_releasing<center_residual>, Phase::target,
+    {"center_residual", run_simple<center_residual>, Phase::target,
      "after the folds: they change the weights of the same linears, and shifts are gone"},
     {"arithmetic_selects", run_simple<arithmetic_selects>, Phase::target,
      "after additive_masks, which knows more of masks, and fold_scale, which would put a step's factor into weights"},

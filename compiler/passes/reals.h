@@ -21,6 +21,13 @@ void load_reals(DType dtype, const uint8_t* from, size_t count, double* to);
 /// Rounds each once; false if one of them is not finite then.
 bool store_reals(DType dtype, const double* from, size_t count, uint8_t* to);
 
+/// Each element times scale[i], if given, less means[i], if given; in double, rounded once.
+void change_reals(DType dtype, const uint8_t* from, size_t count, const double* scale, const double* means,
+                  uint8_t* to);
+/// The largest magnitude of elements; nothing if one of them is not finite.
+std::optional<double> largest_magnitude(DType dtype, Span<const uint8_t> elements);
+std::optional<double> largest_magnitude(DType dtype, const ConstantData& data);
+
 /// Bytes of a constant to be: not set yet, written through `bytes`.
 struct FreshBytes {
   explicit FreshBytes(size_t count) : bytes(std::make_shared_for_overwrite<uint8_t[]>(count)), size(count) {}

@@ -95,8 +95,8 @@ std::optional<Product> match_product(Node& node) {
     out = match_matrix_product(node);
   if (!out) return std::nullopt;
   const Value* w = out->weight();
-  if (!has_reals(w) || (w->num_uses() > 1 && w->data.bytes.size() > kMaxCopiedBytes)) return std::nullopt;
-  if (w->data.bytes.size() / dtype_size_bytes(w->dtype()) != out->outputs * (out->inputs / out->groups) * out->kernel)
+  if (!has_reals(w) || (w->num_uses() > 1 && w->data.size_bytes() > kMaxCopiedBytes)) return std::nullopt;
+  if (w->data.size_bytes() / dtype_size_bytes(w->dtype()) != out->outputs * (out->inputs / out->groups) * out->kernel)
     return std::nullopt;
   if (!out->bias_index || node.arg(*out->bias_index).is<None>()) return out;
   // addmm takes any bias that broadcasts; here one number for each channel.
@@ -127,15 +127,13 @@ std::vector<Arg> product_args(Builder& b, const Product& p, NewWeights weights, 
 
 }  // namespace
 
-void set_weights(Graph& graph, const Product& product, NewWeights weights, const ReleaseFn& release) {
+void set_weights(Graph& graph, const Product& product, NewWeights weights) {
   Builder b(graph, product.node);
   Value* old = product.weight();
   std::string_view name;
   std::vector<Arg> args = product_args(b, product, std::move(weights), &name);
   graph.rewrite(product.node, op(name), std::move(args));
-  if (old->num_uses() != 0) return;
-  if (release) release(old->data.bytes);
-  old->data = {};
+  if (old->num_uses() == 0) old->data = {};
 }
 
 Value* product_like(Graph& graph, const Product& product, NewWeights weights) {

@@ -52,7 +52,7 @@ std::optional<NewWeights> changed_weights(const Product& product, const ProductC
 /// The weights of the outputs [first, first + count) of a linear, mm or addmm; the same bytes where they lie together.
 NewWeights weights_of_outputs(const Product& product, size_t first, size_t count);
 /// Gives them to the product; an mm that gets a bias becomes an addmm. The old bytes go if nobody else reads them.
-void set_weights(Graph& graph, const Product& product, NewWeights weights, const ReleaseFn& release);
+void set_weights(Graph& graph, const Product& product, NewWeights weights);
 /// A new product, in front of it, of the same input with other weights.
 Value* product_like(Graph& graph, const Product& product, NewWeights weights);
 

@@ -5,32 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace wick::compiler {
 namespace {
-
-// A file descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  /// Closes now. False with errno set if that fails (delayed write errors show up here).
-  bool close() {
-    const int fd = fd_;
-    fd_ = -1;
-    return ::close(fd) == 0;
-  }
-
- private:
-  int fd_;
-};
 
 std::string help_for(int error) {
   switch (error) {
@@ -50,12 +31,10 @@ Diag io_error(const char* verb, const std::string& path, int error) {
       .with_help(help_for(error));
 }
 
+// All of `bytes`, to a file or a device.
 bool write_all(int fd, Span<const uint8_t> bytes) {
-  // Larger writes make Linux take larger pieces of untouched memory for its copy, which cost several times as much.
-  constexpr size_t kMaxChunkBytes = size_t{64} << 10;
   for (size_t done = 0; done < bytes.size();) {
-    const size_t chunk = bytes.size() - done < kMaxChunkBytes ? bytes.size() - done : kMaxChunkBytes;
-    const ssize_t written = ::write(fd, bytes.data() + done, chunk);
+    const ssize_t written = ::write(fd, bytes.data() + done, bytes.size() - done);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return false;
     done += static_cast<size_t>(written);
@@ -63,11 +42,15 @@ bool write_all(int fd, Span<const uint8_t> bytes) {
   return true;
 }
 
-Status write_directly(const std::string& path, Span<const uint8_t> bytes) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.get() < 0) return io_error("open", path, errno);
-  if (!write_all(file.get(), bytes) || !file.close()) return io_error("write", path, errno);
-  return {};
+// Takes the blocks of a file of that size now, which costs less than block by block. A file system may not know how.
+// The file grows as it is written all the same: should the machine stop, it is short, not full of zeros.
+bool reserve_blocks(int fd, uint64_t size_bytes) {
+#if defined(__linux__)
+  constexpr uint64_t kWorthwhileBytes = 1 << 20;
+  if (size_bytes >= kWorthwhileBytes && ::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size_bytes)) != 0)
+    return errno != ENOSPC && errno != EDQUOT;
+#endif
+  return true;
 }
 
 // Creates a file beside `path` that did not exist before; `name` gets its path. Returns the descriptor or -1.
@@ -103,10 +86,10 @@ void FileMap::release(Span<const uint8_t> range) const {
 
 Result<FileMap> FileMap::open(const std::string& path) {
   // O_NONBLOCK: opening a pipe must not wait for a writer.
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) return io_error("open", path, errno);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.fd < 0) return io_error("open", path, errno);
   struct stat info = {};
-  if (::fstat(file.get(), &info) != 0) return io_error("read", path, errno);
+  if (::fstat(file.fd, &info) != 0) return io_error("read", path, errno);
   if (S_ISDIR(info.st_mode)) return io_error("read", path, EISDIR);
   if (!S_ISREG(info.st_mode)) {
     return Diag(Code::file_io, "cannot read \"" + printable(path) + "\": it is not a regular file")
@@ -115,33 +98,76 @@ Result<FileMap> FileMap::open(const std::string& path) {
   }
   const size_t size = static_cast<size_t>(info.st_size);
   if (size == 0) return FileMap({});
-  void* map = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  void* map = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
   if (map == MAP_FAILED) return io_error("map", path, errno);
   return FileMap({static_cast<const uint8_t*>(map), size});
 }
 
-Status write_file(const std::string& path, Span<const uint8_t> bytes) {
-  return write_file(path, std::vector<Span<const uint8_t>>{bytes});
+Descriptor::~Descriptor() {
+  if (fd >= 0) ::close(fd);
 }
 
-Status write_file(const std::string& path, const std::vector<Span<const uint8_t>>& pieces) {
+bool Descriptor::close() { return ::close(std::exchange(fd, -1)) == 0; }
+
+FileWriter::FileWriter(std::string path, std::string temporary, int fd)
+    : path_(std::move(path)), temporary_(std::move(temporary)), file_(fd) {}
+
+FileWriter::FileWriter(FileWriter&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      file_(std::move(other.file_)),
+      waiting_(std::move(other.waiting_)) {}
+
+FileWriter::~FileWriter() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Result<FileWriter> FileWriter::open(const std::string& path, uint64_t size_bytes) {
   struct stat info = {};
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    if (S_ISDIR(info.st_mode)) return io_error("write", path, EISDIR);
-    for (Span<const uint8_t> piece : pieces) RETURN_IF_ERROR(write_directly(path, piece));
-    return {};
-  }
+  const bool device = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  if (device && S_ISDIR(info.st_mode)) return io_error("write", path, EISDIR);
   std::string temporary;
-  Descriptor file(create_beside(path, &temporary));
-  if (file.get() < 0) return io_error("write", path, errno);
-  bool written = true;
-  for (Span<const uint8_t> piece : pieces) written = written && write_all(file.get(), piece);
-  if (!written || !file.close() || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(temporary.c_str());
-    return io_error("write", path, error);
+  FileWriter out(path, "", device ? ::open(path.c_str(), O_WRONLY | O_CLOEXEC) : create_beside(path, &temporary));
+  if (out.file_.fd < 0) return io_error(device ? "open" : "write", path, errno);
+  out.temporary_ = std::move(temporary);
+  if (!device && !reserve_blocks(out.file_.fd, size_bytes)) return io_error("write", path, errno);
+  return out;
+}
+
+Status FileWriter::append(Span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const size_t room = kBlockBytes - waiting_.size();
+    const Span<const uint8_t> part = bytes.subspan(0, std::min(room, bytes.size()));
+    bytes = bytes.subspan(part.size(), bytes.size() - part.size());
+    if (part.size() == kBlockBytes) {  // nothing waits
+      if (!write_all(file_.fd, part)) return io_error("write", path_, errno);
+      continue;
+    }
+    waiting_.insert(waiting_.end(), part.begin(), part.end());
+    if (waiting_.size() == kBlockBytes) RETURN_IF_ERROR(write_waiting());
   }
   return {};
+}
+
+Status FileWriter::write_waiting() {
+  if (!write_all(file_.fd, {waiting_.data(), waiting_.size()})) return io_error("write", path_, errno);
+  waiting_.clear();
+  return {};
+}
+
+Status FileWriter::finish() {
+  RETURN_IF_ERROR(write_waiting());
+  if (!file_.close()) return io_error("write", path_, errno);  // delayed write errors show up here
+  if (temporary_.empty()) return {};
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return io_error("write", path_, errno);
+  temporary_.clear();
+  return {};
+}
+
+Status write_file(const std::string& path, Span<const uint8_t> bytes) {
+  ASSIGN_OR_RETURN(FileWriter file, FileWriter::open(path, bytes.size()));
+  RETURN_IF_ERROR(file.append(bytes));
+  return file.finish();
 }
 
 }  // namespace wick::compiler

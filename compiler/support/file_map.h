@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/support/result.h"
@@ -32,11 +33,49 @@ class FileMap {
   Span<const uint8_t> bytes_;
 };
 
-/// Writes `bytes` to `path`. Readers see the old file or the new one, never a part: the bytes go to a temporary file in
-/// the same folder, which is then renamed. A path that exists and is no regular file (a device, a pipe) is written to
-/// directly. Errors: file_io; the old file is then unchanged and the temporary one removed.
+/// A file descriptor that closes itself; -1: none. Move-only.
+struct Descriptor {
+  explicit Descriptor(int number) : fd(number) {}
+  Descriptor(Descriptor&& other) noexcept : fd(std::exchange(other.fd, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd, other.fd);
+    return *this;
+  }
+  ~Descriptor();
+  /// Closes now. False with errno set if that fails.
+  bool close();
+
+  int fd;
+};
+
+/// Writes a file from its beginning to its end. Readers see the old file or the new one, never a part: the bytes go to
+/// a temporary file in the same folder, which finish() renames. A path that exists and is no regular file (a device, a
+/// pipe) is written to directly. Without finish(), or after an error (file_io), the old file is unchanged and the
+/// temporary one removed. Move-only.
+class FileWriter {
+ public:
+  /// `size_bytes`: of the whole file, if known, else 0; a hint.
+  static Result<FileWriter> open(const std::string& path, uint64_t size_bytes);
+
+  FileWriter(FileWriter&& other) noexcept;
+  ~FileWriter();
+
+  Status append(Span<const uint8_t> bytes);
+  Status finish();
+
+ private:
+  // Linux takes whole pieces of memory of this size for a file that is written in such blocks, all of them aligned.
+  static constexpr size_t kBlockBytes = size_t{256} << 10;
+
+  FileWriter(std::string path, std::string temporary, int fd);
+  Status write_waiting();
+
+  std::string path_, temporary_;  // temporary_: empty if there is none
+  Descriptor file_;
+  std::vector<uint8_t> waiting_;  // less than a block, to be written at the end of a block
+};
+
+/// A whole file at once.
 Status write_file(const std::string& path, Span<const uint8_t> bytes);
-/// As above, for a file in pieces, one behind the other.
-Status write_file(const std::string& path, const std::vector<Span<const uint8_t>>& pieces);
 
 }  // namespace wick::compiler

@@ -104,6 +104,48 @@ TEST_F(FileMapTest, WritingIntoAMissingFolderOrOntoAFolderFails) {
   EXPECT_EQ(write_file(folder_.string(), bytes_of("x")).diag().help, "name a file, not a folder");
 }
 
+TEST_F(FileMapTest, PiecesOfAllSizesAreWrittenInTheirOrder) {
+  std::string wanted;
+  Result<FileWriter> file = FileWriter::open(path("a"), 0);
+  ASSERT_TRUE(file.ok());
+  const size_t sizes[] = {0, 1, 1000, 262143, 1, 262144, 700001, 3, 262144};
+  for (const size_t size : sizes) {
+    std::string piece(size, 0);
+    for (size_t i = 0; i < size; ++i) piece[i] = static_cast<char>((wanted.size() + i) % 251);
+    wanted += piece;
+    ASSERT_TRUE(file->append(bytes_of(piece)).ok());
+  }
+  ASSERT_TRUE(file->finish().ok());
+  EXPECT_EQ(text_of(FileMap::open(path("a"))->bytes()), wanted);
+}
+
+TEST_F(FileMapTest, AFileHasTheSizeOfItsBytesWhateverWasForeseen) {
+  const std::string text(3 << 20, 'x');
+  for (const uint64_t foreseen : {uint64_t{1} << 20, uint64_t{3} << 20, uint64_t{5} << 20}) {
+    Result<FileWriter> file = FileWriter::open(path("a"), foreseen);
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE(file->append(bytes_of(text)).ok() && file->finish().ok());
+    EXPECT_EQ(text_of(FileMap::open(path("a"))->bytes()), text);
+  }
+}
+
+TEST_F(FileMapTest, WithoutItsEndAFileIsNotReplaced) {
+  ASSERT_TRUE(write_file(path("a"), bytes_of("old")).ok());
+  {
+    Result<FileWriter> file = FileWriter::open(path("a"), 2 << 20);
+    ASSERT_TRUE(file.ok());
+    FileWriter moved = std::move(*file);
+    ASSERT_TRUE(moved.append(bytes_of(std::string(2 << 20, 'x'))).ok());
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator{}), 2);
+  }
+  EXPECT_EQ(text_of(FileMap::open(path("a"))->bytes()), "old");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator{}), 1);
+}
+
+TEST_F(FileMapTest, AFullDeviceIsAnError) {
+  EXPECT_EQ(write_file("/dev/full", bytes_of("x")).diag().help, "free some space, or write to another disk");
+}
+
 TEST_F(FileMapTest, DevicesAreWrittenDirectly) { EXPECT_TRUE(write_file("/dev/null", bytes_of("x")).ok()); }
 
 }  // namespace

@@ -182,7 +182,7 @@ std::string difference(const HostValue& got, const HostValue& want, const Tolera
 
 void fill_constants(compiler::Graph& graph, uint64_t seed) {
   for (compiler::Value* value : graph.constants()) {
-    const Span<const uint8_t> old = value->data.bytes;
+    const Span<const uint8_t> old = value->data.bytes();
     if (!is_floating(value->dtype()) || std::any_of(old.begin(), old.end(), [](uint8_t byte) { return byte != 0; }))
       continue;
     auto bytes = std::make_shared<std::vector<uint8_t>>();

@@ -94,7 +94,7 @@ TEST(Lower, AFilterOfOnePlaceKeepsItsBytes) {
                                  kConv + "\n return %a\n}");
   ASSERT_EQ(out.delegate.constants.size(), 1u);
   const auto& filter = out.function.graph->nodes().front()->tensor("weight")->data;
-  EXPECT_EQ(out.delegate.constants[0].data.bytes.data(), filter.bytes.data());
+  EXPECT_EQ(out.delegate.constants[0].data.bytes().data(), filter.bytes().data());
 }
 
 // A convolution over `image` (or over one dimension) of eight channels by a filter for each.

@@ -31,7 +31,7 @@ struct Lowered {
   const PayloadValue& output(NodeType type) const { return payload.values[node(type).output]; }
   template <typename T>
   std::vector<T> constant(uint32_t index) const {
-    const auto& bytes = delegate.constants[index - 1].data.bytes;
+    const auto& bytes = delegate.constants[index - 1].data.bytes();
     std::vector<T> out(bytes.size() / sizeof(T));
     memcpy(out.data(), bytes.data(), bytes.size());
     return out;

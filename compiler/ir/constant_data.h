@@ -1,0 +1,80 @@
+// Bytes of constants: in memory, or computed whenever they are read.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "compiler/support/result.h"
+#include "wick/span.h"
+
+namespace wick::compiler {
+
+/// Bytes in rows of one size that are computed anew by each reader, always the same.
+class ComputedRows {
+ public:
+  /// `depth`: how many computations lie behind a row, 1 if it is computed from bytes in memory.
+  ComputedRows(size_t count, size_t row_bytes, size_t depth) : count_(count), row_bytes_(row_bytes), depth_(depth) {}
+  virtual ~ComputedRows() = default;
+
+  /// Rows [first, first + count), which are there.
+  virtual void compute(size_t first, size_t count, uint8_t* out) const = 0;
+  size_t count() const { return count_; }
+  size_t row_bytes() const { return row_bytes_; }
+  size_t size_bytes() const { return count_ * row_bytes_; }
+
+ private:
+  friend class ConstantData;
+
+  const size_t count_, row_bytes_, depth_;
+  mutable std::shared_ptr<uint8_t[]> kept_;  // all bytes, once somebody asked for them in one piece
+};
+
+/// What is known of all bytes of a constant without reading them.
+struct ConstantFacts {
+  std::optional<uint64_t> hash;   // content_hash
+  std::optional<double> largest;  // magnitude of its floating elements; known only if all are finite
+};
+
+/// Bytes of a constant, dense, in the dim order of its type. Cheap to copy; copies share the bytes. Readers of one
+/// constant take turns.
+class ConstantData {
+ public:
+  ConstantData() = default;
+  /// Bytes that lie in the mapped file (no owner) or in `owner`.
+  ConstantData(Span<const uint8_t> bytes, std::shared_ptr<const void> owner)
+      : bytes_(bytes), owner_(std::move(owner)) {}
+  /// `facts`: what the maker learnt of them.
+  ConstantData(std::shared_ptr<const ComputedRows> rows, ConstantFacts facts) : rows_(std::move(rows)), facts_(facts) {}
+
+  size_t size_bytes() const { return rows_ ? rows_->size_bytes() : bytes_.size(); }
+  bool empty() const { return size_bytes() == 0; }
+  /// Null: the bytes lie in memory.
+  const ComputedRows* computed() const { return rows_.get(); }
+  /// How many computations lie behind them; 0: they are in memory.
+  size_t depth() const { return rows_ && !rows_->kept_ ? rows_->depth_ : 0; }
+  /// All of them in one piece. Computed ones are kept from then on, which costs their memory: large ones are better
+  /// read in parts.
+  Span<const uint8_t> bytes() const;
+  /// The bytes [offset, offset + count), which are there, in memory: those that bytes() points to.
+  ConstantData part(size_t offset, size_t count) const;
+  /// Copies the bytes [offset, offset + count), which are there; keeps nothing.
+  void read(size_t offset, size_t count, uint8_t* out) const;
+  /// All bytes in their order, in parts of any size; keeps nothing. Stops at the first error.
+  Status for_each_part(const std::function<Status(Span<const uint8_t>)>& visit) const;
+
+  /// content_hash of the bytes, which are read once.
+  uint64_t hash() const;
+  std::optional<double> known_largest() const { return facts_.largest; }
+
+ private:
+  Span<const uint8_t> bytes_;
+  std::shared_ptr<const void> owner_;
+  std::shared_ptr<const ComputedRows> rows_;  // instead of the two
+  mutable ConstantFacts facts_;
+};
+
+/// Are the bytes equal? Keeps nothing.
+bool same_bytes(const ConstantData& a, const ConstantData& b);
+
+}  // namespace wick::compiler
