@@ -1,6 +1,9 @@
 #include "backends/xnnpack/departures.h"
 
 #include <cmath>
+#include <limits>
+
+#include "backends/xnnpack/rules.h"
 
 namespace wick::xnnpack {
 
@@ -16,6 +19,7 @@ constexpr char kReciprocalRoot[] = "zero, infinity, and numbers beyond 8e37, com
 constexpr char kSigmoid[] = "numbers beyond 1e26 may become NaN";
 constexpr char kQuantize[] = "NaN becomes the largest number instead of zero";
 constexpr char kDropsNan[] = "the library's kernel may drop NaN";
+constexpr char kSaturates[] = "infinity becomes the largest number";
 constexpr char kLogarithm[] = "numbers beyond 1.7e38 become infinity";
 
 constexpr char kExponential[] = "results beyond 2^127 may become infinity";
@@ -39,7 +43,6 @@ constexpr Row kRows[] = {
     {"aten.avg_pool3d.default", kProduct},
     {"aten.bmm.default", kProduct},
     {"aten.clamp.Tensor", kDropsNan},
-    {"aten.clamp.default", kDropsNan},
     {"aten.convolution.default", kWindow},
     {"aten.cos.default", kLargeAngle},
     {"aten.exp.default", kExponential},
@@ -88,6 +91,13 @@ constexpr Row kRows[] = {
     {"quantized_decomposed.quantize_per_tensor.tensor", kQuantize},
 };
 
+const char* departure_of_clamp(const Node& node) {
+  const bool bounded = !node.is_none("min") && !node.is_none("max");
+  const auto low = bounded ? number(node, "min") : std::nullopt, high = bounded ? number(node, "max") : std::nullopt;
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  return low == -kLargest && high == kLargest ? kSaturates : kDropsNan;
+}
+
 const char* departure_of_power(const Node& node) {
   const compiler::Arg& exponent = node.arg("exponent");
   if (!exponent.is<double>()) return nullptr;
@@ -99,6 +109,7 @@ const char* departure_of_power(const Node& node) {
 
 const char* departure(const Node& node) {
   if (node.is("aten.pow.Tensor_Scalar")) return departure_of_power(node);
+  if (node.is("aten.clamp.default")) return departure_of_clamp(node);
   if (node.is("aten.gelu.default")) return node.string("approximate") == "tanh" ? kSigmoid : nullptr;
   for (const Row& row : kRows) {
     if (node.is(row.op)) return row.text;
