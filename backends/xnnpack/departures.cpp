@@ -25,6 +25,7 @@ constexpr char kLogarithm[] = "numbers beyond 1.7e38 become infinity";
 constexpr char kExponential[] = "results beyond 2^127 may become infinity";
 constexpr char kLogSumExp[] = "infinity becomes NaN";
 constexpr char kStep[] = "infinity may become NaN, or NaN a number";
+constexpr char kSpreads[] = "infinity and NaN reach elements before their own";
 constexpr char kLargeAngle[] = "numbers beyond 1e6 come out otherwise with newer releases of the library";
 
 constexpr char kResize[] = "NaN and infinity reach pixels beside their own";
@@ -45,8 +46,12 @@ constexpr Row kRows[] = {
     {"aten.clamp.Tensor", kDropsNan},
     {"aten.convolution.default", kWindow},
     {"aten.cos.default", kLargeAngle},
+    {"aten.cosh.default", kDropsNan},
+    {"aten.cumsum.default", kSpreads},
+    {"aten.div.Scalar_mode", kStep},
     {"aten.exp.default", kExponential},
     {"aten.expm1.default", kExponential},
+    {"aten.fmod.Scalar", kStep},
     {"aten.glu.default", kSigmoid},
     {"aten.hardshrink.default", kStep},
     {"aten.hardsigmoid.default", kDropsNan},
@@ -55,6 +60,7 @@ constexpr Row kRows[] = {
     {"aten.linear.default", kProduct},
     {"aten.log.default", kLogarithm},
     {"aten.log10.default", kLogarithm},
+    {"aten.log1p.default", kLogarithm},
     {"aten.log2.default", kLogarithm},
     {"aten.log_sigmoid.default", kDropsNan},
     {"aten.logaddexp.default", kLogSumExp},
@@ -72,6 +78,7 @@ constexpr Row kRows[] = {
     {"aten.native_layer_norm.default", kProduct},
     {"aten.relu.default", kDropsNan},
     {"aten.relu6.default", kDropsNan},
+    {"aten.remainder.Scalar", kStep},
     {"aten.rms_norm.default", kProduct},
     {"aten.round.default", kStep},
     {"aten.rsqrt.default", kReciprocalRoot},
@@ -79,6 +86,7 @@ constexpr Row kRows[] = {
     {"aten.sign.default", kDropsNan},
     {"aten.silu.default", kSigmoid},
     {"aten.sin.default", kLargeAngle},
+    {"aten.sinh.default", kDropsNan},
     {"aten.softplus.default", kDropsNan},
     {"aten.sqrt.default", kSquareRoot},
     {"aten.sum.dim_IntList", kProduct},

@@ -238,6 +238,33 @@ class Selector {
   bool is_late(const Arg& branch) { return branch.is<Value*>() && branch.as<Value*>()->producer; }
   bool needs_cast(const Value* condition) { return !condition->is_constant() && conditions_->is_early(condition); }
 
+  // The sign of an infinity, 0 for other branches.
+  static int infinity(const Arg& branch) {
+    const auto number = number_of(branch, DType::f32);
+    if (!number || !std::isinf(number->real)) return 0;
+    return number->real > 0 ? 1 : -1;
+  }
+
+  // `x` where s is 1, an infinity where s is 0: log(s) is 0 or -inf.
+  Value* or_infinity(Builder& b, Value* x, Value* s, int sign) {
+    Value* kept = bounds_->is_number(x) ? conditions_->finite(b, x) : weighed(b, x, s);
+    Value* far = b.call("aten.log", {s});
+    return sign < 0 ? b.call("aten.add.Tensor", {kept, far}) : b.call("aten.sub.Tensor", {kept, far});
+  }
+
+  Value* choice(Builder& b, const Arg& yes, const Arg& no, Value* s) {
+    if (const int sign = infinity(no)) return or_infinity(b, yes.as<Value*>(), s, sign);
+    if (const int sign = infinity(yes)) return or_infinity(b, no.as<Value*>(), opposite(b, s), sign);
+    return weighed_sum(b, yes, no, s);
+  }
+
+  bool is_choice(const Arg& yes, const Arg& no) {
+    const auto fits = [&](const Arg& x, const Arg& other) {
+      return can_choose(x) && (can_choose(other) || (infinity(other) != 0 && !finite_number(x)));
+    };
+    return fits(yes, no) || fits(no, yes);
+  }
+
   // Sums of conditions stay: one NaN would be all of the sum.
   static bool multiplies(const Value& number) {
     const auto& users = number.users();
@@ -250,11 +277,11 @@ class Selector {
     const Arg& yes = node.arg(where ? 1 : 2);
     const Arg& no = node.arg(where ? 2 : 0);
     Value* condition = node.arg(where ? 0 : 1).as<Value*>();
-    if (!conditions_->is_arithmetic(condition) || !can_choose(yes) || !can_choose(no)) return nullptr;
+    if (!conditions_->is_arithmetic(condition) || !is_choice(yes, no)) return nullptr;
     if (finite_number(yes) && finite_number(no) && !multiplies(*node.result())) return nullptr;
     if (needs_cast(condition) && !is_late(yes) && !is_late(no)) return nullptr;
     Value* out = where ? clamped(b, node, yes, no) : nullptr;
-    if (!out) out = weighed_sum(b, yes, no, conditions_->as_number(b, condition));
+    if (!out) out = choice(b, yes, no, conditions_->as_number(b, condition));
     return out->sizes() == node.result()->sizes() ? out : b.expand(out, node.result()->sizes());
   }
 
