@@ -45,9 +45,13 @@ constexpr int64_t kMaxMaskElements = 1 << 20;
 bool is_and(const Node& node) { return node.is("aten.logical_and.default") || node.is("aten.bitwise_and.Tensor"); }
 bool is_or(const Node& node) { return node.is("aten.logical_or.default") || node.is("aten.bitwise_or.Tensor"); }
 bool is_product(const Node& node) { return node.is("aten.mul.Tensor"); }
+bool is_sum(const Node& node) { return node.is("aten.add.Tensor") || node.is("aten.sub.Tensor"); }
 bool is_not(const Node& node) { return node.is("aten.logical_not.default") || node.is("aten.bitwise_not.default"); }
 
-bool is_boolean(const Value* value) { return value->type.is_tensor() && value->dtype() == DType::boolean; }
+bool is_boolean(const Value* value) { return value && value->type.is_tensor() && value->dtype() == DType::boolean; }
+bool is_whole(const Value* value) {
+  return value && value->type.is_tensor() && (is_boolean(value) || is_integral(value->dtype()));
+}
 bool is_f32(const Value* value) { return value->type.is_tensor() && value->dtype() == DType::f32; }
 
 std::optional<double> finite_number(const Arg& arg) {
@@ -179,9 +183,9 @@ class Selector {
     if (node.results().size() != 1 || !is_f32(node.result())) return nullptr;
     if (node.is("aten.where.self") || node.is("aten.masked_fill.Scalar")) return &Selector::select;
     const auto operands = node.operands();
-    const bool reads_boolean = std::any_of(operands.begin(), operands.end(), is_boolean);
-    if (node.is("aten._to_copy.default") && reads_boolean) return &Selector::factor;
-    if (is_product(node) && reads_boolean) return &Selector::masked;
+    if (node.is("aten._to_copy.default") && is_boolean(operands[0])) return &Selector::factor;
+    if ((is_product(node) || is_sum(node)) && std::any_of(operands.begin(), operands.end(), is_whole))
+      return &Selector::promoted;
     if (node.is("aten.tril.default") || node.is("aten.triu.default")) return &Selector::triangle;
     return nullptr;
   }
@@ -294,14 +298,16 @@ class Selector {
     return multiplies(*node.result()) ? conditions_->as_number(b, condition) : nullptr;
   }
 
-  // x * condition: eager multiplies by 0 and 1 too.
-  Value* masked(Builder& b, const Node& node) {
-    Value *x = tensor_at(node, 0), *y = tensor_at(node, 1);
-    if (!x || !y) return nullptr;
-    if (is_boolean(x)) std::swap(x, y);
-    if (!is_f32(x) || !is_boolean(y) || !conditions_->is_arithmetic(y)) return nullptr;
-    if (needs_cast(y) && !x->producer) return nullptr;
-    return b.call("aten.mul.Tensor", {x, conditions_->as_number(b, y)});
+  // x * condition, x + integers: eager makes floats of them too.
+  Value* promoted(Builder& b, const Node& node) {
+    const bool first = is_whole(tensor_at(node, 0));
+    Value *x = tensor_at(node, first ? 1 : 0), *whole = tensor_at(node, first ? 0 : 1);
+    if (!x || !is_f32(x) || !is_whole(whole)) return nullptr;
+    if (is_boolean(whole) ? !conditions_->is_arithmetic(whole) : !conditions_->is_early(whole)) return nullptr;
+    if (needs_cast(whole) && !x->producer) return nullptr;
+    std::vector<Arg> args = node.args();
+    args[first ? 0 : 1] = is_boolean(whole) ? conditions_->as_number(b, whole) : b.cast(whole, DType::f32);
+    return b.call(node.op->name(), std::move(args));
   }
 
   Value* triangle(Builder& b, const Node& node) {
@@ -332,10 +338,10 @@ class Selector {
 // Choices between floats by comparisons of floats, for backends without booleans: a condition becomes 0 or 1.
 //   before: y = where(x > c, a, b)
 //   after:  s = clamp((x - c) * 2^126, 0, 1); y = a * s + b * (1 - s)
-// Also masked_fill, tril and triu, conditions that are multiplied by or made floats, and conditions that are constants
-// or made of integers, which stay what they are up to a cast. Only f32, where what is compared is a number for all
-// finite inputs (Bounds). So is what is chosen from, which is clamped where it may be infinite; a branch that is
-// log(x), a / x or their like where it is not chosen gets a harmless x there:
+// Also masked_fill, tril and triu, conditions (and integers) that are factors, summands or made floats, and conditions
+// that are constants or made of integers, which stay what they are up to a cast. Only f32, where what is compared is a
+// number for all finite inputs (Bounds). So is what is chosen from, which is clamped where it may be infinite; a branch
+// that is log(x), a / x or their like where it is not chosen gets a harmless x there:
 //   before: y = where(x > 0, log(x), 0)              after: y = log(x * s + (1 - s)) * s
 // Requires: canonicalize has run. Keeps: finite values, but for comparisons of tensors that are less than 2^-126 apart.
 // Differs where an input is NaN, and where an infinity is chosen: the largest number stands for it.
