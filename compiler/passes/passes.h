@@ -12,6 +12,7 @@ Result<Changed> arithmetic_selects(Graph& graph);
 Result<Changed> canonicalize(Graph& graph);
 Result<Changed> center_residual(Graph& graph, const ReleaseFn& release);
 Result<Changed> common_subexpressions(Graph& graph);
+Result<Changed> complex_as_pairs(Graph& graph);
 Result<Changed> dead_code(Graph& graph);
 Result<Changed> fold_batch_norm(Graph& graph, const ReleaseFn& release);
 Result<Changed> fold_constants(Graph& graph, const FoldOptions& options, const ReleaseFn& release);

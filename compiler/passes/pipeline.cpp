@@ -56,6 +56,8 @@ constexpr Pass kPasses[] = {
     {"dead_code", run_simple<dead_code>, Phase::optimize, "last: the next round counts readers"},
     {"respell", run_simple<respell>, Phase::target,
      "first of its phase: all below see operators that the backends have"},
+    {"complex_as_pairs", run_simple<complex_as_pairs>, Phase::target,
+     "early in its phase: the passes below know floats only"},
     {"gather_by_slices", run_simple<gather_by_slices>, Phase::target,
      "early in its phase: the passes below know slices, but neither flips nor indices"},
     {"merge_dims", run_simple<merge_dims>, Phase::target, "after gather_by_slices, whose slices keep the rank"},
