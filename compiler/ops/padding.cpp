@@ -66,7 +66,8 @@ Value* circular(Compose& c, Value* x, Ints pairs) {
   x = cut(c.b, x, pairs);
   for (size_t i = 0; i < pairs.size() / 2; ++i) {
     const auto dim = static_cast<int64_t>(x->rank() - 1 - i);
-    const Sym size = x->sizes()[static_cast<size_t>(dim)], left = pairs[2 * i], right = pairs[2 * i + 1];
+    const Sym size = x->sizes()[static_cast<size_t>(dim)];
+    const Sym &left = pairs[2 * i], &right = pairs[2 * i + 1];
     for (const Sym& side : {left, right}) {
       if (side.is_const() && size.is_const() && side.value() > size.value())
         reject("circular padding wraps more than once");

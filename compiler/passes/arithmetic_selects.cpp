@@ -154,21 +154,19 @@ class Selector {
   explicit Selector(Graph& graph) : graph_(graph) {}
 
   Changed run() {
-    std::vector<Node*> found;
+    std::vector<std::pair<Node*, Handler>> found;
     for (const auto& node : graph_.nodes()) {
-      if (handler(*node)) found.push_back(node.get());
+      if (const Handler handle = handler(*node)) found.emplace_back(node.get(), handle);
     }
     if (found.empty()) return Changed::no;
-    Bounds bounds(graph_);
-    Conditions conditions(bounds);
-    bounds_ = &bounds;
-    conditions_ = &conditions;
+    bounds_.emplace(graph_);
+    conditions_.emplace(*bounds_);
     std::vector<Node*> left;
-    for (Node* node : found) {
+    for (const auto& [node, handle] : found) {
       Builder b(graph_, node);
-      Value* made = (this->*handler(*node))(b, *node);
+      Value* made = (this->*handle)(b, *node);
       if (!made) continue;
-      bounds.inherit(made, node->result());
+      bounds_->inherit(made, node->result());
       graph_.replace(node->result(), made);
       left.push_back(node);
     }
@@ -329,8 +327,8 @@ class Selector {
   }
 
   Graph& graph_;
-  Bounds* bounds_ = nullptr;
-  Conditions* conditions_ = nullptr;
+  std::optional<Bounds> bounds_;
+  std::optional<Conditions> conditions_;
 };
 
 }  // namespace

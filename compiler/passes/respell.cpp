@@ -20,7 +20,7 @@ bool all_known(const Sizes& sizes) {
 
 Results var_mean(Builder& b, Node& node) {
   if (!node.is("aten.var_mean.correction") || !is_taken(node.tensor("self"))) return {};
-  const Arg dim = node.arg("dim"), keepdim = node.arg("keepdim");
+  const Arg &dim = node.arg("dim"), &keepdim = node.arg("keepdim");
   Value* x = node.tensor("self");
   return {b.call("aten.var.correction", {x, dim, node.arg("correction"), keepdim}),
           b.call("aten.mean.dim", {x, dim, keepdim})};
