@@ -14,6 +14,16 @@ constexpr char kExitCodes[] =
     "incompatible file "
     "or a check that failed while running, 5 numeric mismatch, 6 budget or gate failed.";
 
+// The library looks for missing arguments first; a flag or command that does not exist is the likelier mistake.
+std::string message_of(const CLI::App& app, const CLI::ParseError& error) {
+  if (!dynamic_cast<const CLI::RequiredError*>(&error)) return error.what();
+  for (const std::string& text : app.remaining(true)) {
+    if (text.starts_with("-") || app.get_subcommands().empty())
+      return fmt::format("The following argument was not expected: {}", text);
+  }
+  return error.what();
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Wick compiles PyTorch programs (.pt2) to ExecuTorch programs (.pte), looks into them and runs them.",
                "wick"};
@@ -42,7 +52,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    wick::compiler::Diag diag(wick::compiler::Code::usage, error.what());
+    wick::compiler::Diag diag(wick::compiler::Code::usage, message_of(app, error));
     diag.help = "wick --help, or wick COMMAND --help";
     return wick::cli::report(diag);
   }

@@ -1,6 +1,9 @@
 #include "backends/xnnpack/departures.h"
 
 #include <cmath>
+#include <limits>
+
+#include "backends/xnnpack/rules.h"
 
 namespace wick::xnnpack {
 
@@ -16,11 +19,13 @@ constexpr char kReciprocalRoot[] = "zero, infinity, and numbers beyond 8e37, com
 constexpr char kSigmoid[] = "numbers beyond 1e26 may become NaN";
 constexpr char kQuantize[] = "NaN becomes the largest number instead of zero";
 constexpr char kDropsNan[] = "the library's kernel may drop NaN";
+constexpr char kSaturates[] = "infinity becomes the largest number";
 constexpr char kLogarithm[] = "numbers beyond 1.7e38 become infinity";
 
 constexpr char kExponential[] = "results beyond 2^127 may become infinity";
 constexpr char kLogSumExp[] = "infinity becomes NaN";
 constexpr char kStep[] = "infinity may become NaN, or NaN a number";
+constexpr char kSpreads[] = "infinity and NaN reach elements before their own";
 constexpr char kLargeAngle[] = "numbers beyond 1e6 come out otherwise with newer releases of the library";
 
 constexpr char kResize[] = "NaN and infinity reach pixels beside their own";
@@ -39,11 +44,14 @@ constexpr Row kRows[] = {
     {"aten.avg_pool3d.default", kProduct},
     {"aten.bmm.default", kProduct},
     {"aten.clamp.Tensor", kDropsNan},
-    {"aten.clamp.default", kDropsNan},
     {"aten.convolution.default", kWindow},
     {"aten.cos.default", kLargeAngle},
+    {"aten.cosh.default", kDropsNan},
+    {"aten.cumsum.default", kSpreads},
+    {"aten.div.Scalar_mode", kStep},
     {"aten.exp.default", kExponential},
     {"aten.expm1.default", kExponential},
+    {"aten.fmod.Scalar", kStep},
     {"aten.glu.default", kSigmoid},
     {"aten.hardshrink.default", kStep},
     {"aten.hardsigmoid.default", kDropsNan},
@@ -52,6 +60,7 @@ constexpr Row kRows[] = {
     {"aten.linear.default", kProduct},
     {"aten.log.default", kLogarithm},
     {"aten.log10.default", kLogarithm},
+    {"aten.log1p.default", kLogarithm},
     {"aten.log2.default", kLogarithm},
     {"aten.log_sigmoid.default", kDropsNan},
     {"aten.logaddexp.default", kLogSumExp},
@@ -69,6 +78,7 @@ constexpr Row kRows[] = {
     {"aten.native_layer_norm.default", kProduct},
     {"aten.relu.default", kDropsNan},
     {"aten.relu6.default", kDropsNan},
+    {"aten.remainder.Scalar", kStep},
     {"aten.rms_norm.default", kProduct},
     {"aten.round.default", kStep},
     {"aten.rsqrt.default", kReciprocalRoot},
@@ -76,6 +86,7 @@ constexpr Row kRows[] = {
     {"aten.sign.default", kDropsNan},
     {"aten.silu.default", kSigmoid},
     {"aten.sin.default", kLargeAngle},
+    {"aten.sinh.default", kDropsNan},
     {"aten.softplus.default", kDropsNan},
     {"aten.sqrt.default", kSquareRoot},
     {"aten.sum.dim_IntList", kProduct},
@@ -88,6 +99,13 @@ constexpr Row kRows[] = {
     {"quantized_decomposed.quantize_per_tensor.tensor", kQuantize},
 };
 
+const char* departure_of_clamp(const Node& node) {
+  const bool bounded = !node.is_none("min") && !node.is_none("max");
+  const auto low = bounded ? number(node, "min") : std::nullopt, high = bounded ? number(node, "max") : std::nullopt;
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  return low == -kLargest && high == kLargest ? kSaturates : kDropsNan;
+}
+
 const char* departure_of_power(const Node& node) {
   const compiler::Arg& exponent = node.arg("exponent");
   if (!exponent.is<double>()) return nullptr;
@@ -99,6 +117,7 @@ const char* departure_of_power(const Node& node) {
 
 const char* departure(const Node& node) {
   if (node.is("aten.pow.Tensor_Scalar")) return departure_of_power(node);
+  if (node.is("aten.clamp.default")) return departure_of_clamp(node);
   if (node.is("aten.gelu.default")) return node.string("approximate") == "tanh" ? kSigmoid : nullptr;
   for (const Row& row : kRows) {
     if (node.is(row.op)) return row.text;

@@ -36,21 +36,6 @@ std::vector<uint32_t> at_bounds(const Dims& dims) {
   return out;
 }
 
-// Sizes as nodes of the payload state them: 0 where they are known only at run time.
-std::vector<uint32_t> or_zero(const Dims& dims) {
-  std::vector<uint32_t> out;
-  for (const compiler::Sym& dim : dims) out.push_back(dim.is_const() ? static_cast<uint32_t>(dim.value()) : 0);
-  return out;
-}
-
-Dims without_ones(const Dims& dims) {
-  Dims out;
-  for (const compiler::Sym& dim : dims) {
-    if (!dim.is(1)) out.push_back(dim);
-  }
-  return out;
-}
-
 }  // namespace
 
 std::vector<uint32_t> positions(const Order& from, const Order& to) {
@@ -346,107 +331,6 @@ uint32_t Lowering::binary(NodeType type, uint32_t a, uint32_t b, Range range) {
     const compiler::Sym left = i < x.size() ? x[x.size() - 1 - i] : 1, right = i < y.size() ? y[y.size() - 1 - i] : 1;
     out[out.size() - 1 - i] = left.is(1) ? right : left;
   }
-  return add(std::move(node), out);
-}
-
-uint32_t Lowering::reshape(uint32_t x, const Dims& to) {
-  if (dims(x) == to) return x;
-  if (payload_.values[x].type == DataType::qdint8) return reshape_rows(x, to);
-  if (num_symbolic(to) > 1) return move_ones(x, to);
-  PayloadNode node;
-  node.type = NodeType::static_reshape;
-  node.inputs[0] = x;
-  node.first = or_zero(to);
-  return add(std::move(node), to);
-}
-
-// A reshape whose dims are those of `x` but for ones, without the node that infers sizes: new leading ones come by a
-// product with a one of that rank, and ones change places by a transpose.
-uint32_t Lowering::move_ones(uint32_t x, const Dims& to) {
-  if (dims(x) == to) return x;
-  if (!(without_ones(dims(x)) == without_ones(to)) || to.size() < dims(x).size())
-    compiler::fail(compiler::Code::internal, "xnnpack: a view of several sizes known only at run time");
-  if (to.size() > dims(x).size()) x = binary(NodeType::multiply, x, constant({1}, Dims(to.size(), 1)));
-  std::vector<uint32_t> perm;
-  std::vector<bool> taken(to.size());
-  const Dims from = dims(x);
-  for (const compiler::Sym& size : to) {
-    size_t at = 0;
-    while (taken[at] || !(from[at] == size)) ++at;
-    taken[at] = true;
-    perm.push_back(static_cast<uint32_t>(at));
-  }
-  return std::is_sorted(perm.begin(), perm.end()) ? x : transpose(x, perm);
-}
-
-uint32_t Lowering::copy(uint32_t x) {
-  if (num_symbolic(dims(x)) > 1) return binary(NodeType::multiply, x, constant({1}, {1}));
-  PayloadNode node;
-  node.type = NodeType::static_reshape;
-  node.inputs[0] = x;
-  node.first = or_zero(dims(x));
-  return add(std::move(node), Dims(dims(x)));
-}
-
-uint32_t Lowering::transpose(uint32_t x, const std::vector<uint32_t>& perm) {
-  PayloadNode node;
-  node.type = NodeType::static_transpose;
-  node.inputs[0] = x;
-  node.first = perm;
-  Dims out;
-  for (const uint32_t dim : perm) out.push_back(dims(x)[dim]);
-  return add(std::move(node), out);
-}
-
-uint32_t Lowering::slice(uint32_t x, const std::vector<uint32_t>& offsets, const Dims& sizes) {
-  if (sizes == dims(x)) return x;
-  PayloadNode node;
-  node.type = NodeType::static_slice;
-  node.inputs[0] = x;
-  node.first = offsets;
-  node.second = or_zero(sizes);
-  return add(std::move(node), sizes);
-}
-
-uint32_t Lowering::concatenate(std::vector<uint32_t> parts, size_t axis) {
-  constexpr size_t kMaxParts = 5;
-  constexpr NodeType kTypes[] = {NodeType::concatenate_2, NodeType::concatenate_3, NodeType::concatenate_4,
-                                 NodeType::concatenate_5};
-  // Rounds of five: each element is copied as often as there are rounds.
-  while (parts.size() > 1) {
-    std::vector<uint32_t> joined;
-    for (size_t at = 0; at < parts.size(); at += kMaxParts) {
-      const size_t count = std::min(kMaxParts, parts.size() - at);
-      if (count == 1) {
-        joined.push_back(parts[at]);
-        continue;
-      }
-      PayloadNode node;
-      node.type = kTypes[count - 2];
-      node.axis = static_cast<uint32_t>(axis);
-      Dims out = dims(parts[at]);
-      out[axis] = 0;
-      for (size_t i = 0; i < count; ++i) {
-        node.inputs[i] = parts[at + i];
-        out[axis] = out[axis] + dims(parts[at + i])[axis];
-      }
-      joined.push_back(add(std::move(node), out));
-    }
-    parts = std::move(joined);
-  }
-  return parts[0];
-}
-
-uint32_t Lowering::pad(uint32_t x, const std::vector<uint32_t>& before, const std::vector<uint32_t>& after,
-                       float padding) {
-  PayloadNode node;
-  node.type = NodeType::static_constant_pad;
-  node.inputs[0] = x;
-  node.first = before;
-  node.second = after;
-  node.value = padding;
-  Dims out = dims(x);
-  for (size_t i = 0; i < out.size(); ++i) out[i] = out[i] + before[i] + after[i];
   return add(std::move(node), out);
 }
 

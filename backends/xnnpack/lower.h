@@ -25,6 +25,9 @@ struct Range {
 bool clamp_range(const compiler::Node& node, Range* range);
 
 Quantization quantization_of(const Affine& affine);
+/// Does a slice or a part of length 1 in dimension `at` consist of many pieces of a few bytes? A transpose moves these
+/// faster than the library's slices and concatenations, which copy one after the other. False for unknown sizes.
+bool has_small_blocks(const Dims& dims, size_t at);
 /// Where in `from` each dimension of `to` lies: the permutation that leads from one order to the other.
 std::vector<uint32_t> positions(const Order& from, const Order& to);
 
@@ -94,6 +97,8 @@ class Lowering {
   uint32_t reshape(uint32_t x, const Dims& dims);
   uint32_t transpose(uint32_t x, const std::vector<uint32_t>& perm);
   uint32_t slice(uint32_t x, const std::vector<uint32_t>& offsets, const Dims& sizes);
+  /// [size of dimension `at`, elements before it, elements behind it]: `x` with that dimension outermost. Sizes known.
+  uint32_t in_front(uint32_t x, size_t at);
   uint32_t concatenate(std::vector<uint32_t> parts, size_t axis);
   uint32_t pad(uint32_t x, const std::vector<uint32_t>& before, const std::vector<uint32_t>& after, float value);
   /// x @ filter^T + bias over the last dimension; filter [oc, ic], bias [oc] or kNoValue.
@@ -156,6 +161,7 @@ class Lowering {
   std::unordered_map<const compiler::Value*, Place> places_;
   std::map<std::pair<const compiler::Value*, Order>, uint32_t> operands_;    // looked up only
   std::map<std::string, uint32_t> constants_;                                // key -> index in payload_.constants
+  std::map<std::pair<uint32_t, size_t>, uint32_t> in_front_;                 // value, dimension
   std::map<std::string, uint32_t> constant_values_;                          // key, dtype, dims -> value
   std::unordered_map<const compiler::Node*, const compiler::Node*> clamps_;  // producer -> the clamp it absorbs
   std::set<const compiler::Node*> absorbed_;

@@ -188,4 +188,12 @@ size_t num_symbolic(const Dims& dims) {
   return static_cast<size_t>(std::count_if(dims.begin(), dims.end(), [](const Sym& size) { return !size.is_const(); }));
 }
 
+Dims without_ones(const Dims& dims) {
+  Dims out;
+  for (const compiler::Sym& dim : dims) {
+    if (!dim.is(1)) out.push_back(dim);
+  }
+  return out;
+}
+
 }  // namespace wick::xnnpack

@@ -44,6 +44,8 @@ Order with_dim(const Order& order, size_t dim);
 std::optional<size_t> adjacent_run(const Dims& sizes, const Order& order, const std::vector<bool>& dims);
 
 compiler::Sym product(const Dims& dims);
+/// The sizes other than 1.
+Dims without_ones(const Dims& dims);
 /// The size, or its upper bound.
 int64_t bound(const compiler::Sym& size);
 /// Elements of a tensor at upper bounds; saturates.

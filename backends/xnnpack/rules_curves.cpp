@@ -75,6 +75,18 @@ uint32_t sigmoid_product(Lowering& l, uint32_t x, uint32_t argument) {
   return product(l, x, l.unary(NodeType::sigmoid, argument));
 }
 
+// log(1 + z): of what lies between -1/2 and 1, and of the quotient beyond, which there is 1. For z < 0 the first part
+// is -log(1 + w), w = -z / (1 + z).
+void lower_log1p(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t z) {
+    const uint32_t near = clamped(l, z, {-0.5f, 1});
+    const uint32_t small = l.binary(NodeType::div, near, plus(l, clamped(l, near, at_most(0)), 1));
+    const uint32_t inner = product(l, log_one_plus(l, l.unary(NodeType::abs, small)), sign(l, near));
+    const uint32_t beyond = l.binary(NodeType::div, plus(l, z, 1), plus(l, near, 1));
+    return sum(l, inner, l.unary(NodeType::log, beyond));
+  });
+}
+
 // --- powers ---
 
 constexpr double kMaxPower = 8;
@@ -130,6 +142,27 @@ void lower_expm1(Lowering& l, const Node& node) {
     const uint32_t below = elu(l, clamped(l, x, at_most(0)), 1), above = clamped(l, x, at_least(0));
     const uint32_t rise = elu(l, l.unary(NodeType::negate, above), 1);
     return difference(l, below, product(l, rise, l.unary(NodeType::exp, above)));
+  });
+}
+
+// e^x is h^2, h = e^(x / 2): half of it overflows where the result does.
+uint32_t half_power(Lowering& l, uint32_t size) { return l.unary(NodeType::exp, times(l, size, 0.5)); }
+
+// (e^|x| + e^-|x|) / 2
+void lower_cosh(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    const uint32_t h = half_power(l, l.unary(NodeType::abs, x));
+    const uint32_t half = product(l, times(l, h, 0.5), h);
+    return sum(l, half, l.binary(NodeType::div, l.scalar(0.25), half));
+  });
+}
+
+// sign(x) (d e^|x| + d) / 2, d = 1 - e^-|x|
+void lower_sinh(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    const uint32_t size = l.unary(NodeType::abs, x), h = half_power(l, size);
+    const uint32_t half = times(l, elu(l, l.unary(NodeType::negate, size), 1), -0.5);  // d / 2
+    return product(l, sum(l, product(l, product(l, half, h), h), half), sign(l, x));
   });
 }
 
@@ -281,11 +314,13 @@ void lower_sign(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return sign(l, x); });
 }
 
-// Towards zero.
+// Towards zero. f32.
+uint32_t truncated(Lowering& l, uint32_t x) {
+  return product(l, l.unary(NodeType::floor, l.unary(NodeType::abs, x)), sign(l, x));
+}
+
 void lower_trunc(Lowering& l, const Node& node) {
-  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
-    return product(l, l.unary(NodeType::floor, l.unary(NodeType::abs, x)), sign(l, x));
-  });
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return truncated(l, x); });
 }
 
 // To the nearest, halves to even: what a sum with 2^23 does to numbers up to it. Larger ones are whole; they are 2^23
@@ -300,6 +335,47 @@ void lower_round(Lowering& l, const Node& node) {
   });
 }
 
+// --- quotients by powers of two, which are exact ---
+
+Verdict power_of_two(const Node& node, const TargetOptions&) {
+  const auto divisor = number(node, "other");
+  if (!divisor) return Verdict::no("a divisor known only at run time");
+  int exponent = 0;
+  const bool exact = std::frexp(std::abs(*divisor), &exponent) == 0.5 && exponent >= 1 && exponent <= 64;
+  return exact ? Verdict::yes() : Verdict::no(fmt::format("divisor {}; powers of two from 1 on are taken", *divisor));
+}
+
+// x - c floor(x / c)
+void lower_remainder(Lowering& l, const Node& node) {
+  const double divisor = *number(node, "other");
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    const uint32_t whole = l.unary(NodeType::floor, times(l, x, 1 / divisor));
+    return difference(l, x, times(l, whole, divisor));
+  });
+}
+
+// sign(x) (|x| - |c| floor(|x| / |c|))
+void lower_fmod(Lowering& l, const Node& node) {
+  const double divisor = std::abs(*number(node, "other"));
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    const uint32_t size = l.unary(NodeType::abs, x);
+    const uint32_t whole = l.unary(NodeType::floor, times(l, size, 1 / divisor));
+    return product(l, difference(l, size, times(l, whole, divisor)), sign(l, x));
+  });
+}
+
+Verdict rounded_quotient(const Node& node, const TargetOptions& options) {
+  return node.is_none("rounding_mode") ? Verdict::no("a quotient without rounding") : power_of_two(node, options);
+}
+
+void lower_rounded_quotient(Lowering& l, const Node& node) {
+  const double divisor = *number(node, "other");
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    const uint32_t quotient = times(l, x, 1 / divisor);
+    return node.string("rounding_mode") == "floor" ? l.unary(NodeType::floor, quotient) : truncated(l, quotient);
+  });
+}
+
 using Lower = void (*)(Lowering&, const Node&);
 using Supports = Verdict (*)(const Node&, const TargetOptions&);
 
@@ -308,23 +384,29 @@ constexpr OpRule row(const char* op, Lower lower, Supports supports = nullptr) {
 }
 
 constexpr OpRule kRows[] = {
+    row("aten.cosh.default", lower_cosh),
+    row("aten.div.Scalar_mode", lower_rounded_quotient, rounded_quotient),
     row("aten.elu.default", lower_elu, known_elu),
     row("aten.expm1.default", lower_expm1),
+    row("aten.fmod.Scalar", lower_fmod, power_of_two),
     row("aten.gelu.default", lower_gelu),
     row("aten.hardshrink.default", lower_hardshrink, known_lambda),
     row("aten.hardsigmoid.default", lower_hardsigmoid),
     row("aten.hardswish.default", lower_unary<NodeType::hardswish>),
     row("aten.leaky_relu.default", lower_leaky_relu, known_slope),
     row("aten.log10.default", lower_log10),
+    row("aten.log1p.default", lower_log1p),
     row("aten.log2.default", lower_log2),
     row("aten.log_sigmoid.default", lower_log_sigmoid),
     row("aten.logaddexp.default", lower_log_add_exp),
     row("aten.mish.default", lower_mish),
     row("aten.pow.Tensor_Scalar", lower_power, simple_power),
+    row("aten.remainder.Scalar", lower_remainder, power_of_two),
     row("aten.round.default", lower_round),
     row("aten.sigmoid.default", lower_wide_unary<NodeType::sigmoid>),
     row("aten.sign.default", lower_sign),
     row("aten.silu.default", lower_silu),
+    row("aten.sinh.default", lower_sinh),
     row("aten.softplus.default", lower_softplus, plain_softplus),
     row("aten.softshrink.default", lower_softshrink, known_lambda),
     row("aten.sqrt.default", lower_wide_unary<NodeType::square_root>),

@@ -350,6 +350,13 @@ constexpr OpRule kRows[] = {
 const RuleFamily kMovementRules = {kRows, std::size(kRows)};
 
 uint32_t slice_dim(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t count) {
+  if (count == 1 && !l.dims(x)[at].is(1) && has_small_blocks(l.dims(x), at)) {
+    Dims one = l.dims(x);
+    one[at] = 1;
+    const uint32_t front = l.in_front(x, at);
+    return l.reshape(l.slice(front, {static_cast<uint32_t>(start), 0, 0}, {1, l.dims(front)[1], l.dims(front)[2]}),
+                     one);
+  }
   std::vector<uint32_t> offsets(l.dims(x).size(), 0);
   Dims sizes = l.dims(x);
   offsets[at] = static_cast<uint32_t>(start);
@@ -357,20 +364,23 @@ uint32_t slice_dim(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t co
   return l.slice(x, offsets, sizes);
 }
 
-// Rows of `step` elements, of which the first stays.
+// Rows of `step` elements, of which one stays: that at `start`, or the first of those from `start` on.
 uint32_t every_step(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t step, int64_t count) {
   if (step == 1) return slice_dim(l, x, at, start, count);
   const Dims dims = l.dims(x);
   const Sym outer = product({dims.begin(), dims.begin() + static_cast<ptrdiff_t>(at)});
   const Sym inner = product({dims.begin() + static_cast<ptrdiff_t>(at) + 1, dims.end()});
-  const int64_t span = count * step, missing = start + span - dims[at].value();
+  Dims result = dims;
+  result[at] = count;
+  const int64_t size = dims[at].value(), span = count * step, missing = start + span - size;
+  if (size % step == 0) {
+    const uint32_t kept = slice_dim(l, l.reshape(x, {outer, size / step, step, inner}), 2, start % step, 1);
+    return l.reshape(slice_dim(l, kept, 1, start / step, count), result);
+  }
   uint32_t rows = l.reshape(x, {outer, dims[at], inner});
   if (missing > 0) rows = l.pad(rows, {0, 0, 0}, {0, static_cast<uint32_t>(missing), 0}, 0);
   rows = slice_dim(l, rows, 1, start, span);
-  rows = slice_dim(l, l.reshape(rows, {outer, count, step, inner}), 2, 0, 1);
-  Dims result = dims;
-  result[at] = count;
-  return l.reshape(rows, result);
+  return l.reshape(slice_dim(l, l.reshape(rows, {outer, count, step, inner}), 2, 0, 1), result);
 }
 
 }  // namespace wick::xnnpack

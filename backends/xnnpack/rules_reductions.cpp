@@ -1,4 +1,6 @@
 // Means, sums, variances and extremes over dimensions.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "backends/xnnpack/rules.h"
@@ -228,14 +230,90 @@ Verdict largest_taken(const Node& node, const TargetOptions& options) {
   return Verdict::yes();
 }
 
+// --- products ---
+
+constexpr int64_t kMaxFactors = 16;
+
+Verdict few_factors(const Node& node, const TargetOptions& options) {
+  Verdict verdict = largest_taken(node, options);
+  if (!verdict.taken) return verdict;
+  const auto dim = static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), node.operands()[0]->rank()));
+  const int64_t size = dims_of(*node.operands()[0])[dim].value();
+  return size <= kMaxFactors ? Verdict::yes() : Verdict::no(fmt::format("a product of {} elements; at most 16", size));
+}
+
+// One element after the other, as eager: other orders overflow where it does not.
+void lower_product(Lowering& l, const Node& node) {
+  reduce_in_fp32(l, node, [&](const Reduction& from) {
+    const Split& split = from.split;
+    const uint32_t x = l.reshape(from.x, {split.outer, split.reduced, split.inner});
+    uint32_t out = slice_dim(l, x, 1, 0, 1);
+    for (int64_t i = 1; i < split.reduced; ++i) out = l.binary(NodeType::multiply, out, slice_dim(l, x, 1, i, 1));
+    return out;
+  });
+}
+
+// --- running sums ---
+
+constexpr int64_t kMaxRunningSum = 1024;
+constexpr int64_t kRunningBlock = 32;
+
+LayoutRule scan_layout(const Node& node) {
+  const size_t rank = node.result()->rank();
+  return rank == 0 ? LayoutRule{}
+                   : innermost(static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), rank)));
+}
+
+Verdict known_scan(const Node& node, const TargetOptions&) {
+  const Dims dims = result_dims(node);
+  if (dims.empty()) return Verdict::no("a running sum of one number");
+  const compiler::Sym& size = dims[scan_layout(node).dim];
+  if (!size.is_const()) return Verdict::no("a running sum over a size known only at run time");
+  if (size.value() > kMaxRunningSum)
+    return Verdict::no(fmt::format("a running sum of {} elements; at most 1024 cost less than a cut", size.value()));
+  return Verdict::yes();
+}
+
+// x @ a triangle of ones: the sums up to each element of the last dimension, without its own if `before`.
+uint32_t triangle_sums(Lowering& l, uint32_t x, bool before) {
+  const int64_t size = l.dims(x).back().value();
+  std::vector<float> ones;
+  for (int64_t to = 0; to < size; ++to) {
+    for (int64_t from = 0; from < size; ++from) ones.push_back(from < to || (from == to && !before) ? 1.0f : 0.0f);
+  }
+  return l.fully_connected(x, l.constant(ones, {size, size}), kNoValue);
+}
+
+// Over the last dimension: in blocks, to which the sums of the blocks before are added.
+uint32_t running_sums(Lowering& l, uint32_t x) {
+  const Dims dims = l.dims(x);
+  const int64_t size = dims.back().value();
+  if (size <= kRunningBlock) return triangle_sums(l, x, false);
+  const compiler::Sym rows = product({dims.begin(), dims.end() - 1});
+  const int64_t blocks = (size + kRunningBlock - 1) / kRunningBlock, whole = blocks * kRunningBlock;
+  uint32_t out = l.reshape(x, {rows, size});
+  if (whole != size) out = l.pad(out, {0, 0}, {0, static_cast<uint32_t>(whole - size)}, 0);
+  out = triangle_sums(l, l.reshape(out, {rows, blocks, kRunningBlock}), false);
+  const uint32_t totals = l.reshape(slice_dim(l, out, 2, kRunningBlock - 1, 1), {rows, blocks});
+  const uint32_t before = l.reshape(triangle_sums(l, totals, true), {rows, blocks, 1});
+  out = l.reshape(l.binary(NodeType::add, out, before), {rows, whole});
+  return l.reshape(slice_dim(l, out, 1, 0, size), dims);
+}
+
+void lower_running_sum(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.rows_along(node, scan_layout(node).dim), [&](uint32_t x) { return running_sums(l, x); });
+}
+
 constexpr OpRule kRows[] = {
     {"aten._log_softmax.default", known_columns, softmax_layout, lower_log_softmax, Unknown::one},
     {"aten.amax.default", largest_taken, reduce_layout, lower_amax, Unknown::one},
     {"aten.amin.default", largest_taken, reduce_layout, lower_amin, Unknown::one},
+    {"aten.cumsum.default", known_scan, scan_layout, lower_running_sum, Unknown::one},
     {"aten.logsumexp.default", largest_taken, reduce_layout, lower_log_sum_exp, Unknown::one},
     {"aten.max.dim", largest_taken, reduce_layout, lower_amax, Unknown::one},
     {"aten.mean.dim", known_rows, reduce_layout, lower_mean, Unknown::any},
     {"aten.min.dim", largest_taken, reduce_layout, lower_amin, Unknown::one},
+    {"aten.prod.dim_int", few_factors, reduce_layout, lower_product, Unknown::one},
     {"aten.sum.dim_IntList", known_rows, reduce_layout, lower_sum, Unknown::any},
     {"aten.var.correction", enough_elements, reduce_layout, lower_variance, Unknown::one},
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "backends/xnnpack/bf16_elements.h"
 #include "backends/xnnpack/library_graph.h"
 #include "backends/xnnpack/payload_memory.h"
 #include "backends/xnnpack/runtime_nodes.h"
@@ -55,6 +56,7 @@ bool accepts(const External& external, DType dtype) {
 
 class Delegate {
  public:
+  ~Delegate();
   Error load(BackendInit& context, Span<const uint8_t> blob);
   void execute(KernelContext& context, Span<EValue*> args);
 
@@ -62,8 +64,9 @@ class Delegate {
   Error take_memory(BackendInit& context, const Dims& dims);
   bool find_externals(ErrorText* text);
   bool read_shapes(KernelContext& context, Span<EValue*> args, bool* changed);
-  bool keeps_batches(const Dims& dims);
+  bool keeps_images(const Dims& dims);
   bool reshape(KernelContext& context);
+  bool infer_empty(KernelContext& context);
   bool propagate_shapes();
   bool resize_outputs(KernelContext& context, Span<EValue*> args);
   void find_overlaps(Span<EValue*> args);
@@ -80,11 +83,24 @@ class Delegate {
   };
   std::vector<Place> places_;  // scratch of find_overlaps
   bool has_shapes_ = false, is_set_up_ = false;
-  bool has_batches_ = false;
-  std::vector<uint32_t> batches_;  // of convolutions quantized at run time, when the library first saw them
+  bool is_empty_ = false;  // an input
+  struct Images {
+    uint32_t count, height, width;
+  };
+  std::vector<Images> images_;  // of convolutions quantized at run time, as the library has counted them
   uint64_t max_bytes_ = 0;
   char message_[256] = "";
 };
+
+// The library frees as many buffers as it had images last: those of the declared sizes, as at first.
+Delegate::~Delegate() {
+  if (images_.empty() || externals_.empty()) return;
+  for (External& external : externals_) {
+    const std::vector<uint32_t>& dims = payload_.values[external.value].dims;
+    std::copy(dims.begin(), dims.end(), external.dims);
+  }
+  (void)propagate_shapes();
+}
 
 bool Delegate::find_externals(ErrorText* text) {
   for (uint32_t v = 0; v < payload_.values.size(); ++v) {
@@ -127,7 +143,7 @@ Error Delegate::load(BackendInit& context, Span<const uint8_t> blob) {
   if (error != Error::Ok) return error;
   error = take_memory(context, dims);
   if (error != Error::Ok) return error;
-  (void)keeps_batches(dims);
+  (void)keeps_images(dims);
   error = graph_.build(context, payload_, dims);
   if (error != Error::Ok) return error;
   if (!find_externals(context.text())) return Error::DelegateInvalidCompatibility;
@@ -182,6 +198,7 @@ bool Delegate::propagate_shapes() {
 
 /// Checks the arguments; takes the inputs' sizes, in the order in which their bytes lie.
 bool Delegate::read_shapes(KernelContext& context, Span<EValue*> args, bool* changed) {
+  is_empty_ = false;
   if (args.size() != payload_.num_externals) {
     context.fail(Error::InvalidArgument, "the delegate has another number of arguments");
     return false;
@@ -207,10 +224,7 @@ bool Delegate::read_shapes(KernelContext& context, Span<EValue*> args, bool* cha
       return false;
     }
     if (!external.is_input || is_scalar) continue;
-    if (tensor.numel == 0) {
-      context.fail(Error::NotSupported, "an input of the delegate is empty");
-      return false;
-    }
+    is_empty_ = is_empty_ || tensor.numel == 0;
     for (size_t i = 0; i < external.rank; ++i) {
       const size_t size = static_cast<size_t>(tensor.sizes[tensor.dim_order[i]]);
       *changed = *changed || size != external.dims[i];
@@ -220,18 +234,57 @@ bool Delegate::read_shapes(KernelContext& context, Span<EValue*> args, bool* cha
   return true;
 }
 
-/// The library keeps a buffer per image for the padding of convolutions over inputs quantized at run time. It loses
-/// count of them when the number of images changes, and then writes elsewhere.
-bool Delegate::keeps_batches(const Dims& dims) {
-  std::vector<uint32_t> batches;
+/// The library keeps a buffer per image for the padding of convolutions over inputs quantized at run time: as many as
+/// there are images when their size changes. It frees as many as there are images then, or at the end: any other number
+/// than it has would be wrong. So fewer images than at first are no harm while they are of the same size.
+bool Delegate::keeps_images(const Dims& dims) {
+  std::vector<Images> next;
   for (const PayloadNode& node : payload_.nodes) {
-    if (node.type == NodeType::conv_2d && payload_.values[node.inputs[0]].type == DataType::qdint8)
-      batches.push_back(dims[node.inputs[0]][0]);
+    const std::vector<uint32_t>& in = dims[node.inputs[0]];
+    if (node.type != NodeType::conv_2d || payload_.values[node.inputs[0]].type != DataType::qdint8) continue;
+    next.push_back({in[0], in[1], in[2]});
+    if (images_.size() < next.size()) continue;  // the first call
+    const Images& last = images_[next.size() - 1];
+    const bool same_size = last.height == in[1] && last.width == in[2];
+    if (same_size ? in[0] > last.count : in[0] != last.count) return false;
+    next.back().count = last.count;
   }
-  if (has_batches_) return batches == batches_;
-  batches_ = std::move(batches);
-  has_batches_ = true;
+  images_ = std::move(next);
   return true;
+}
+
+/// The library has no empty tensors. Sizes of the outputs from those that sizes of 1 and of 2 in place of 0 give;
+/// false if an output has elements all the same.
+bool Delegate::infer_empty(KernelContext& context) {
+  has_shapes_ = false;
+  ErrorText text(message_);
+  Dims at[2];
+  bool known = true;
+  for (uint32_t size = 1; size <= 2; ++size) {
+    Dims inputs;
+    for (const uint32_t id : payload_.input_ids) {
+      inputs.push_back(payload_.values[id].dims);
+      for (const External& external : externals_) {
+        for (size_t i = 0; external.value == id && i < external.rank; ++i)
+          inputs.back()[i] = external.dims[i] == 0 ? size : static_cast<uint32_t>(external.dims[i]);
+      }
+    }
+    known = known && check_payload(payload_, &inputs, &at[size - 1], &text) == Error::Ok;
+  }
+  for (External& external : externals_) {
+    if (!known || external.is_input) continue;
+    const std::vector<uint32_t>&one = at[0][external.value], &two = at[1][external.value];
+    external.numel = one.size() == external.rank ? 1 : SIZE_MAX;
+    for (size_t i = 0; i < one.size() && external.numel != SIZE_MAX; ++i) {
+      const bool shrinks = two[i] > 2 * one[i];
+      external.dims[i] = shrinks ? 0 : 2 * one[i] - two[i];
+      external.numel = shrinks ? SIZE_MAX : external.numel * external.dims[i];
+    }
+    known = external.numel == 0;
+  }
+  if (!known)
+    context.fail(Error::NotSupported, "an input of the delegate is empty; the XNNPACK library has no empty tensors");
+  return known;
 }
 
 bool Delegate::reshape(KernelContext& context) {
@@ -251,16 +304,18 @@ bool Delegate::reshape(KernelContext& context) {
     context.fail(error, message_);
     return false;
   }
-  if (!keeps_batches(dims)) {
-    context.fail(Error::NotSupported,
-                 "the XNNPACK library cannot change the batch of a convolution that is quantized at run time");
-    return false;
-  }
   if (memory_of(payload_, dims) > max_bytes_) {
     context.fail(Error::OutOfResources, "these input sizes take more memory than the limit leaves to the delegate");
     return false;
   }
+  if (!keeps_images(dims)) {
+    context.fail(Error::NotSupported,
+                 "the XNNPACK library cannot change number and size of the images of a convolution that is quantized "
+                 "at run time");
+    return false;
+  }
   if (!propagate_shapes()) {
+    for (Images& images : images_) images.height = 0;  // not known any more
     context.fail(Error::NotSupported, "the XNNPACK library does not take these input sizes");
     return false;
   }
@@ -294,21 +349,6 @@ bool Delegate::resize_outputs(KernelContext& context, Span<EValue*> args) {
     }
   }
   return true;
-}
-
-void widen_bf16(const void* from, void* to, size_t count) {
-  const auto* in = static_cast<const uint16_t*>(from);
-  auto* out = static_cast<uint32_t*>(to);
-  for (size_t i = 0; i < count; ++i) out[i] = static_cast<uint32_t>(in[i]) << 16;
-}
-/// To nearest, ties to even; NaN stays NaN.
-void narrow_to_bf16(const void* from, void* to, size_t count) {
-  const auto* in = static_cast<const uint32_t*>(from);
-  auto* out = static_cast<uint16_t*>(to);
-  for (size_t i = 0; i < count; ++i) {
-    const bool is_nan = (in[i] & 0x7fffffff) > 0x7f800000;
-    out[i] = static_cast<uint16_t>(is_nan ? (in[i] >> 16) | 0x40 : (in[i] + 0x7fff + ((in[i] >> 16) & 1)) >> 16);
-  }
 }
 
 /// Where the library finds each argument; copies of inputs that it may not read in place.
@@ -400,6 +440,10 @@ void Delegate::execute(KernelContext& context, Span<EValue*> args) {
   bool changed = !has_shapes_;
   if (!read_shapes(context, args, &changed)) {
     has_shapes_ = has_shapes_ && !changed;
+    return;
+  }
+  if (is_empty_) {
+    if (infer_empty(context)) resize_outputs(context, args);
     return;
   }
   if (changed && !reshape(context)) return;

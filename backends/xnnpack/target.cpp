@@ -54,9 +54,9 @@ const compiler::Target kTarget = {
     supports,
     worthwhile,
     lower,
-    {"gather_by_slices", "merge_dims", "recognize_norms", "additive_masks", "split_linears", "fold_scale",
-     "fold_norm_affine", "center_residual", "arithmetic_selects", "quantize_by_rows", "avoid_views", "narrow_early",
-     "merge_parts", "block_attention"},
+    {"respell", "complex_as_pairs", "gather_by_slices", "merge_dims", "recognize_norms", "additive_masks",
+     "split_linears", "fold_scale", "fold_norm_affine", "center_residual", "arithmetic_selects", "quantize_by_rows",
+     "avoid_views", "narrow_early", "merge_parts", "block_attention"},
     prepares_constant,
 };
 

@@ -54,6 +54,7 @@ class GraphReader {
   void read_in_place(const pt2::Node& node, const OpDef& def, Node* made);
   void read_into_out(const pt2::Node& node, const OpDef& functional);
   bool read_scalar_node(const pt2::Node& node);
+  Value* power(std::string_view function, const std::vector<Arg>& numbers);
   void read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand, std::optional<DType> autocast);
   void read_control_flow(const pt2::Node& node);
   bool read_batch_norm_training(const pt2::Node& node, const OpDef& def);

@@ -166,6 +166,26 @@ std::optional<Sym> integer_operator(std::string_view f, const std::vector<Sym>& 
 
 }  // namespace
 
+// A number that is known only at run time to a power that is known, or its root: of a tensor of one element, since the
+// runtime's scalar operators have no powers. Null: another function.
+Value* GraphReader::power(std::string_view function, const std::vector<Arg>& numbers) {
+  const bool root = function == "_sym_sqrt" || function == "sqrt";
+  if (!(root && numbers.size() == 1) && !(function == "pow" && numbers.size() == 2)) return nullptr;
+  double exponent = 0.5;
+  if (!root) {
+    const Arg& given = numbers[1];
+    if (!given.is<double>() && !(given.is<Sym>() && given.as<Sym>().is_const())) return nullptr;
+    exponent = given.is<double>() ? given.as<double>() : static_cast<double>(given.as<Sym>().value());
+  }
+  Value* base = builder_.call("aten.scalar_tensor", {numbers[0], DType::f64});
+  Value* result =
+      exponent == 0.5 ? builder_.call("aten.sqrt", {base}) : builder_.call("aten.pow.Tensor_Scalar", {base, exponent});
+  Node* made = graph_.add_node(op("aten._local_scalar_dense.default"), {result}, 1, nullptr, "item");
+  made->origin = builder_.origin();
+  made->result(0)->type = Type::real();
+  return made->result(0);
+}
+
 bool GraphReader::read_scalar_node(const pt2::Node& node) {
   std::string_view name = node.target;
   if (name.starts_with("torch.ops.")) name.remove_prefix(10);
@@ -247,6 +267,9 @@ bool GraphReader::read_scalar_node(const pt2::Node& node) {
   }
   if (integers.size() == numbers.size()) {
     if (auto value = integer_operator(function, integers)) return done({nullptr, value, nullptr});
+  }
+  if (source_.sym_int_values.count(result_name()) == 0) {
+    if (Value* value = power(function, numbers)) return done({nullptr, std::nullopt, value});
   }
   // Arithmetic on numbers that only exist at run time: the runtime's scalar operators.
   const std::string prim = fmt::format("executorch_prim.{}.Scalar", function);

@@ -33,44 +33,50 @@ bool no_padding(const Ints& pairs) {
   return true;
 }
 
-Results decompose_constant_pad(Builder& b, Node& node) {
-  const Ints& pairs = node.ints("pad");
-  Value* x = node.tensor("self");
-  if (no_padding(pairs)) return {x};
-  // Negative amounts cut; stock's kernel takes none.
-  Ints rest = pairs;
+// `x` without what negative amounts cut off; they become 0.
+Value* cut(Builder& b, Value* x, Ints& pairs) {
   for (size_t i = 0; i < pairs.size() / 2; ++i) {
     const auto dim = static_cast<int64_t>(x->rank() - 1 - i);
     const auto amount = [&](Sym& side) -> Sym {
       if (!side.is_const() || side.value() >= 0) return 0;
-      const Sym cut = -side.value();
+      const Sym cut_off = -side.value();
       side = 0;
-      return cut;
+      return cut_off;
     };
-    const Sym left = amount(rest[2 * i]), right = amount(rest[2 * i + 1]);
+    const Sym left = amount(pairs[2 * i]), right = amount(pairs[2 * i + 1]);
     const Sym size = x->sizes()[static_cast<size_t>(dim)];
     if (!left.is(0) || !right.is(0)) x = b.slice(x, dim, left, size - right);
   }
-  if (x == node.tensor("self")) return {};
-  if (no_padding(rest)) return {x};
-  return {b.call("aten.constant_pad_nd", {x, rest, node.arg("value")})};
+  return x;
 }
 
-// Every element before and after comes from the other side.
-Value* circular(Compose& c, Value* x, const Ints& pairs) {
+// Stock's kernel takes no negative amounts.
+Results decompose_constant_pad(Builder& b, Node& node) {
+  Ints pairs = node.ints("pad");
+  Value* x = node.tensor("self");
+  if (no_padding(pairs)) return {x};
+  x = cut(b, x, pairs);
+  if (x == node.tensor("self")) return {};
+  if (no_padding(pairs)) return {x};
+  return {b.call("aten.constant_pad_nd", {x, pairs, node.arg("value")})};
+}
+
+// Every element before and after comes from the other side, of what negative amounts leave.
+Value* circular(Compose& c, Value* x, Ints pairs) {
+  x = cut(c.b, x, pairs);
   for (size_t i = 0; i < pairs.size() / 2; ++i) {
     const auto dim = static_cast<int64_t>(x->rank() - 1 - i);
-    const Sym size = x->sizes()[static_cast<size_t>(dim)], left = pairs[2 * i], right = pairs[2 * i + 1];
+    const Sym size = x->sizes()[static_cast<size_t>(dim)];
+    const Sym &left = pairs[2 * i], &right = pairs[2 * i + 1];
     for (const Sym& side : {left, right}) {
-      if (side.is_const() && (side.value() < 0 || (size.is_const() && side.value() > size.value()))) {
-        reject("circular padding is negative or wraps more than once");
-      }
+      if (side.is_const() && size.is_const() && side.value() > size.value())
+        reject("circular padding wraps more than once");
     }
     Values parts;
     if (!left.is(0)) parts.push_back(c.b.slice(x, dim, size - left, size));
     parts.push_back(x);
     if (!right.is(0)) parts.push_back(c.b.slice(x, dim, 0, right));
-    x = c.cat(std::move(parts), dim);
+    x = parts.size() == 1 ? parts[0] : c.cat(std::move(parts), dim);
   }
   return x;
 }
@@ -125,7 +131,7 @@ const OpDef kPaddingRows[] = {
      decompose_pad, nullptr, kPure,
      Cases("f32[3, 4], [1, 2]", "f32[2, 3, 4], [2, 1], reflect", "f32[3, 4], [1, 2], constant, -2.0")},
     {"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", infer_pad, decompose_pad, nullptr, kPure,
-     Cases("f32[1, 2, 4], [1, 2]", "f32[1, 2, 3, 4], [1, 1, 2, 0]")},
+     Cases("f32[1, 2, 4], [1, 2]", "f32[1, 2, 3, 4], [1, 1, 2, 0]", "f32[1, 2, 5, 4], [-1, 3, 2, -2]")},
     {"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", infer_edge_pad, nullptr,
      "aten::reflection_pad1d.out", kPure, Cases("f32[2, 5], [2, 3]")},
     {"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", infer_edge_pad, nullptr,

@@ -1,192 +1,33 @@
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <functional>
 #include <limits>
 #include <unordered_map>
 
+#include "compiler/passes/bounds.h"
 #include "compiler/passes/constant_element.h"
+#include "compiler/passes/guarded_chain.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/reals.h"
 #include "compiler/passes/rewrite.h"
-#include "compiler/passes/weights.h"
 
 namespace wick::compiler {
 namespace {
 
 constexpr double kLargest = std::numeric_limits<float>::max();
 
-// How large results are, for numbers of at most the largest of the operands.
-enum class Growth : uint8_t {
-  keeps,      // no larger
-  one,        // at most 2
-  little,     // at most 1 larger
-  six_times,  // an intermediate product with 6
-  sum,        // that of the operands
-  product,
-  total,     // of all elements of operand 0
-  matrices,  // finite unless a product of matrices overflows, which it does for any reader
-};
-struct Row {
-  std::string_view op;
-  Growth growth;
-};
-constexpr Row kRows[] = {
-    {"aten._adaptive_avg_pool2d.default", Growth::total},
-    {"aten._softmax.default", Growth::one},
-    {"aten._to_copy.default", Growth::keeps},
-    {"aten.abs.default", Growth::keeps},
-    {"aten.add.Scalar", Growth::sum},
-    {"aten.add.Tensor", Growth::sum},
-    {"aten.addmm.default", Growth::matrices},
-    {"aten.amax.default", Growth::keeps},
-    {"aten.amin.default", Growth::keeps},
-    {"aten.atan.default", Growth::one},
-    {"aten.avg_pool2d.default", Growth::total},
-    {"aten.bmm.default", Growth::matrices},
-    {"aten.cat.default", Growth::keeps},
-    {"aten.ceil.default", Growth::little},
-    {"aten.clamp.default", Growth::keeps},
-    {"aten.constant_pad_nd.default", Growth::keeps},
-    {"aten.convolution.default", Growth::matrices},
-    {"aten.cos.default", Growth::one},
-    {"aten.embedding.default", Growth::keeps},
-    {"aten.erf.default", Growth::one},
-    {"aten.expand.default", Growth::keeps},
-    {"aten.floor.default", Growth::little},
-    {"aten.gelu.default", Growth::little},
-    {"aten.hardsigmoid.default", Growth::one},
-    {"aten.hardswish.default", Growth::six_times},
-    {"aten.hardtanh.default", Growth::keeps},
-    {"aten.linear.default", Growth::matrices},
-    {"aten.log_sigmoid.default", Growth::little},
-    {"aten.masked_fill.Scalar", Growth::keeps},
-    {"aten.matmul.default", Growth::matrices},
-    {"aten.max_pool2d_with_indices.default", Growth::keeps},
-    {"aten.maximum.default", Growth::keeps},
-    {"aten.mean.dim", Growth::total},
-    {"aten.minimum.default", Growth::keeps},
-    {"aten.mm.default", Growth::matrices},
-    {"aten.mul.Scalar", Growth::product},
-    {"aten.mul.Tensor", Growth::product},
-    {"aten.neg.default", Growth::keeps},
-    {"aten.permute.default", Growth::keeps},
-    {"aten.relu.default", Growth::keeps},
-    {"aten.relu6.default", Growth::keeps},
-    {"aten.roll.default", Growth::keeps},
-    {"aten.round.default", Growth::little},
-    {"aten.rsub.Scalar", Growth::sum},
-    {"aten.select.int", Growth::keeps},
-    {"aten.sigmoid.default", Growth::one},
-    {"aten.sign.default", Growth::one},
-    {"aten.silu.default", Growth::little},
-    {"aten.sin.default", Growth::one},
-    {"aten.slice.Tensor", Growth::keeps},
-    {"aten.softplus.default", Growth::little},
-    {"aten.sub.Scalar", Growth::sum},
-    {"aten.sub.Tensor", Growth::sum},
-    {"aten.sum.dim_IntList", Growth::total},
-    {"aten.tanh.default", Growth::one},
-    {"aten.trunc.default", Growth::little},
-    {"aten.view.default", Growth::keeps},
-    {"aten.where.self", Growth::keeps},
-};
-
-// The largest number of a constant, if all are finite.
-std::optional<double> largest_of(const Value& constant) {
-  if (!is_floating(constant.dtype())) return std::min(kLargest, 0x1p64);
-  if (constant.dtype() != DType::f32 && !has_reals(&constant)) return std::nullopt;
-  return largest_magnitude(constant.dtype(), constant.data);
-}
-
-// Bounds of the values that are finite, and no NaN, for all finite inputs.
-class Bounds {
- public:
-  explicit Bounds(const Graph& graph) {
-    for (const GraphInput& input : graph.inputs) bounds_.emplace(input.value, kLargest);
-    for (const auto& node : graph.nodes()) {
-      if (node->results().empty()) continue;
-      const auto bound = bound_of(*node);
-      if (bound && *bound <= kLargest) bounds_[node->result()] = bound;
-    }
-  }
-
-  bool has(const Value* value) { return of(value).has_value(); }
-
- private:
-  // Constants are looked at once, when somebody asks.
-  std::optional<double> of(const Value* value) {
-    const auto [found, is_new] = bounds_.try_emplace(value);
-    if (is_new && value->is_constant() && value->type.is_tensor()) found->second = largest_of(*value);
-    return found->second;
-  }
-
-  std::optional<double> bound_of(const Node& node) {
-    const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return node.is(r.op); });
-    if (row == std::end(kRows)) return std::nullopt;
-    double largest = 0, sum = 0, product = 1;
-    const auto count = [&](double bound) {
-      largest = std::max(largest, bound);
-      sum += bound;
-      product *= bound;
-    };
-    const auto operands = node.operands();
-    for (size_t i = 0; i < operands.size(); ++i) {
-      const Value* operand = operands[i];
-      if (operand->type.is_tensor() && operand->dtype() == DType::boolean) continue;
-      // An infinite weight would make NaN of all that reads it.
-      if (row->growth == Growth::matrices && operand->is_constant()) continue;
-      const auto bound = of(operand);
-      if (!bound) return std::nullopt;
-      count(*bound);
-    }
-    double factor = 1;  // of a summand
-    for (const char* name : {"other", "value", "self", "alpha"}) {
-      if (node.op->parsed->find(name) < 0 || node.arg(name).is<Value*>() || node.is_none(name)) continue;
-      const auto number = number_of(node.arg(name), DType::f64);
-      if (!number || !std::isfinite(number->real)) return std::nullopt;
-      if (std::string_view(name) == "alpha")
-        factor = std::max(1.0, std::abs(number->real));
-      else
-        count(std::abs(number->real));
-    }
-    for (const char* name : {"min", "max", "min_val", "max_val"}) {
-      if (node.op->parsed->find(name) < 0 || node.is_none(name)) continue;
-      const auto number = number_of(node.arg(name), DType::f64);
-      if (!number || std::isnan(number->real)) return std::nullopt;
-      if (std::isfinite(number->real)) largest = std::max(largest, std::abs(number->real));
-    }
-    return grown(row->growth, node, largest, sum * factor, product);
-  }
-
-  static std::optional<double> grown(Growth growth, const Node& node, double largest, double sum, double product) {
-    switch (growth) {
-      case Growth::keeps: return largest;
-      case Growth::one: return 2.0;
-      case Growth::little: return largest + 1;
-      case Growth::six_times: return 6 * largest <= kLargest ? std::optional<double>(largest) : std::nullopt;
-      case Growth::sum: return sum;
-      case Growth::product: return product;
-      case Growth::matrices: return kLargest;
-      case Growth::total: break;
-    }
-    double elements = 1;
-    for (const Sym& size : node.operands()[0]->sizes()) {
-      if (!size.is_const() || size.value() <= 0) return std::nullopt;
-      elements *= static_cast<double>(size.value());
-    }
-    return largest * elements;
-  }
-
-  std::unordered_map<const Value*, std::optional<double>> bounds_;  // looked up only
-};
-
 struct Comparison {
   std::string_view op;
-  bool greater, negated;  // x > y, y > x; or the opposite of that
+  enum class Kind : uint8_t { greater, less, differs } kind;
+  bool negated;  // or the opposite of that
 };
 constexpr Comparison kComparisons[] = {
-    {"aten.ge.Scalar", false, true},  {"aten.ge.Tensor", false, true},  {"aten.gt.Scalar", true, false},
-    {"aten.gt.Tensor", true, false},  {"aten.le.Scalar", true, true},   {"aten.le.Tensor", true, true},
-    {"aten.lt.Scalar", false, false}, {"aten.lt.Tensor", false, false},
+    {"aten.eq.Scalar", Comparison::Kind::differs, true},  {"aten.eq.Tensor", Comparison::Kind::differs, true},
+    {"aten.ge.Scalar", Comparison::Kind::less, true},     {"aten.ge.Tensor", Comparison::Kind::less, true},
+    {"aten.gt.Scalar", Comparison::Kind::greater, false}, {"aten.gt.Tensor", Comparison::Kind::greater, false},
+    {"aten.le.Scalar", Comparison::Kind::greater, true},  {"aten.le.Tensor", Comparison::Kind::greater, true},
+    {"aten.lt.Scalar", Comparison::Kind::less, false},    {"aten.lt.Tensor", Comparison::Kind::less, false},
+    {"aten.ne.Scalar", Comparison::Kind::differs, false}, {"aten.ne.Tensor", Comparison::Kind::differs, false},
 };
 
 const Comparison* comparison_of(const Node& node) {
@@ -199,88 +40,68 @@ const Comparison* comparison_of(const Node& node) {
 constexpr int kMaxDepth = 8;
 // Differences from smaller numbers may lie below the least normal number, which backends may take for zero.
 constexpr double kLeastBound = 0x1p-100;
+constexpr int64_t kMaxMaskElements = 1 << 20;
 
 bool is_and(const Node& node) { return node.is("aten.logical_and.default") || node.is("aten.bitwise_and.Tensor"); }
 bool is_or(const Node& node) { return node.is("aten.logical_or.default") || node.is("aten.bitwise_or.Tensor"); }
+bool is_product(const Node& node) { return node.is("aten.mul.Tensor"); }
+bool is_sum(const Node& node) { return node.is("aten.add.Tensor") || node.is("aten.sub.Tensor"); }
 bool is_not(const Node& node) { return node.is("aten.logical_not.default") || node.is("aten.bitwise_not.default"); }
 
-class Selector {
+bool is_boolean(const Value* value) { return value && value->type.is_tensor() && value->dtype() == DType::boolean; }
+bool is_whole(const Value* value) {
+  return value && value->type.is_tensor() && (is_boolean(value) || is_integral(value->dtype()));
+}
+bool is_f32(const Value* value) { return value->type.is_tensor() && value->dtype() == DType::f32; }
+
+std::optional<double> finite_number(const Arg& arg) {
+  const auto element = number_of(arg, DType::f32);
+  return element && std::isfinite(element->real) ? std::optional<double>(element->real) : std::nullopt;
+}
+
+Value* opposite(Builder& b, Value* x) { return b.call("aten.rsub.Scalar", {x, 1.0}); }
+
+// Conditions as 0 and 1.
+class Conditions {
  public:
-  explicit Selector(Graph& graph) : graph_(graph) {}
+  explicit Conditions(Bounds& bounds) : bounds_(bounds) {}
 
-  Changed run() {
-    std::vector<Node*> selects;
-    for (const auto& node : graph_.nodes()) {
-      if (node->is("aten.where.self") || node->is("aten.masked_fill.Scalar")) selects.push_back(node.get());
-    }
-    if (selects.empty()) return Changed::no;
-    bounds_.emplace(graph_);
-    std::vector<Node*> left;
-    for (Node* node : selects) {
-      Builder b(graph_, node);
-      Value* made = select(b, *node);
-      if (!made) continue;
-      graph_.replace(node->result(), made);
-      left.push_back(node);
-    }
-    erase_unread(graph_, left);
-    return left.empty() ? Changed::no : Changed::yes;
-  }
-
- private:
-  static std::optional<double> finite_number(const Arg& arg) {
-    const auto element = number_of(arg, DType::f32);
-    return element && std::isfinite(element->real) ? std::optional<double>(element->real) : std::nullopt;
-  }
-
-  // --- conditions as 0 and 1 ---
-
-  bool can_compare(const Node& node) {
-    const Value* x = tensor_at(node, 0);
-    if (!x || x->dtype() != DType::f32 || !bounds_->has(x)) return false;
-    if (const Value* y = tensor_at(node, 1)) return y->dtype() == DType::f32 && bounds_->has(y);
-    const auto bound = finite_number(node.arg(1));
-    return bound && (*bound == 0 || std::abs(*bound) >= kLeastBound);
-  }
-
-  // Is the condition made of comparisons of finite f32 tensors and constants alone?
+  // Is the condition made of comparisons of f32 tensors that are numbers, of constants, and of what is known before
+  // anything is computed in floats?
   bool is_arithmetic(const Value* condition, int depth = 0) {
+    if (!is_boolean(condition)) return false;
     if (condition->is_constant()) return condition->tensor().dim_order.empty();
+    if (is_early(condition)) return true;
     const Node* node = condition->producer;
     if (!node || depth > kMaxDepth) return false;
     if (comparison_of(*node)) return can_compare(*node);
     if (!is_and(*node) && !is_or(*node) && !is_not(*node)) return false;
     const auto operands = node->operands();
-    return std::all_of(operands.begin(), operands.end(), [&](const Value* operand) {
-      return operand->dtype() == DType::boolean && is_arithmetic(operand, depth + 1);
-    });
+    return std::all_of(operands.begin(), operands.end(),
+                       [&](const Value* operand) { return is_arithmetic(operand, depth + 1); });
   }
 
-  static Value* opposite(Builder& b, Value* x) { return b.call("aten.rsub.Scalar", {x, 1.0}); }
-
-  static Value* compared(Builder& b, const Node& node, const Comparison& row) {
-    Value* x = tensor_at(node, 0);
-    Value* y = tensor_at(node, 1);
-    Value* difference = nullptr;
-    if (y) {
-      difference = row.greater ? b.call("aten.sub.Tensor", {x, y}) : b.call("aten.sub.Tensor", {y, x});
-    } else {
-      const double bound = *finite_number(node.arg(1));
-      if (row.greater) difference = bound == 0 ? x : b.call("aten.sub.Scalar", {x, bound});
-      if (!row.greater) difference = bound == 0 ? b.call("aten.neg", {x}) : b.call("aten.rsub.Scalar", {x, bound});
-    }
-    // The least normal number times 2^126 is 1.
-    Value* step = b.call("aten.clamp", {b.call("aten.mul.Scalar", {difference, 0x1p126}), 0.0, 1.0});
-    return row.negated ? opposite(b, step) : step;
+  // Made of integers and booleans alone, which stay in front of a delegate.
+  bool is_early(const Value* value) {
+    if (value->is_constant()) return true;
+    if (!value->type.is_tensor() || is_floating(value->dtype())) return false;
+    if (!value->producer) return true;
+    const auto [known, is_new] = early_.try_emplace(value, false);
+    if (!is_new) return known->second;
+    const auto operands = value->producer->operands();
+    const bool early = value->producer->graphs.empty() &&
+                       std::all_of(operands.begin(), operands.end(), [&](const Value* x) { return is_early(x); });
+    return early_[value] = early;
   }
 
-  static Value* as_number(Builder& b, Value* condition) {
+  Value* as_number(Builder& b, Value* condition) {
     if (condition->is_constant()) {
       TensorType type = condition->tensor();
       type.dtype = DType::f32;
       const auto bytes = condition->data.bytes();
       return b.constant(type, *rounded(Reals64(bytes.begin(), bytes.end()), DType::f32), condition->name);
     }
+    if (is_early(condition)) return b.cast(condition, DType::f32);
     const Node& node = *condition->producer;
     if (const Comparison* row = comparison_of(node)) return compared(b, node, *row);
     Value* x = as_number(b, tensor_at(node, 0));
@@ -289,15 +110,111 @@ class Selector {
     return is_and(node) ? b.call("aten.mul.Tensor", {x, y}) : b.call("aten.maximum", {x, y});
   }
 
-  // --- choices ---
-
-  static Value* weighed(Builder& b, const Arg& x, Value* s) {
-    const auto number = finite_number(x);
-    if (!number) return b.call("aten.mul.Tensor", {x.as<Value*>(), s});
-    return *number == 1 ? s : b.call("aten.mul.Scalar", {s, *number});
+  // A number of f32, finite: what is infinite becomes the largest number of its sign.
+  Value* finite(Builder& b, Value* x) {
+    return bounds_.is_bounded(x) ? x : b.call("aten.clamp", {x, -kLargest, kLargest});
   }
 
-  static Value* weighed_sum(Builder& b, const Arg& yes, const Arg& no, Value* s) {
+ private:
+  bool can_compare(const Node& node) {
+    const Value* x = tensor_at(node, 0);
+    // x == x and 0 x == 0 ask for NaN.
+    if (!x || !is_f32(x) || !bounds_.is_number(x) || bounds_.is_zero(x)) return false;
+    if (const Value* y = tensor_at(node, 1)) return x != y && is_f32(y) && bounds_.is_number(y);
+    const auto bound = finite_number(node.arg(1));
+    return bound && (*bound == 0 || std::abs(*bound) >= kLeastBound);
+  }
+
+  Value* difference(Builder& b, const Node& node, bool reversed) {
+    Value* x = tensor_at(node, 0);
+    if (Value* y = tensor_at(node, 1)) {
+      const bool both = !bounds_.is_bounded(x) && !bounds_.is_bounded(y);
+      if (both) x = finite(b, x), y = finite(b, y);
+      return reversed ? b.call("aten.sub.Tensor", {y, x}) : b.call("aten.sub.Tensor", {x, y});
+    }
+    const double bound = *finite_number(node.arg(1));
+    if (reversed) return bound == 0 ? b.call("aten.neg", {x}) : b.call("aten.rsub.Scalar", {x, bound});
+    return bound == 0 ? x : b.call("aten.sub.Scalar", {x, bound});
+  }
+
+  Value* compared(Builder& b, const Node& node, const Comparison& row) {
+    Value* from = difference(b, node, row.kind == Comparison::Kind::less);
+    if (row.kind == Comparison::Kind::differs) from = b.call("aten.abs", {from});
+    // The least normal number times 2^126 is 1.
+    Value* step = b.call("aten.clamp", {b.call("aten.mul.Scalar", {from, 0x1p126}), 0.0, 1.0});
+    return row.negated ? opposite(b, step) : step;
+  }
+
+  Bounds& bounds_;
+  std::unordered_map<const Value*, bool> early_;  // looked up only
+};
+
+class Selector {
+ public:
+  explicit Selector(Graph& graph) : graph_(graph) {}
+
+  Changed run() {
+    std::vector<std::pair<Node*, Handler>> found;
+    for (const auto& node : graph_.nodes()) {
+      if (const Handler handle = handler(*node)) found.emplace_back(node.get(), handle);
+    }
+    if (found.empty()) return Changed::no;
+    bounds_.emplace(graph_);
+    conditions_.emplace(*bounds_);
+    std::vector<Node*> left;
+    for (const auto& [node, handle] : found) {
+      Builder b(graph_, node);
+      Value* made = (this->*handle)(b, *node);
+      if (!made) continue;
+      bounds_->inherit(made, node->result());
+      graph_.replace(node->result(), made);
+      left.push_back(node);
+    }
+    erase_unread(graph_, left);
+    return left.empty() ? Changed::no : Changed::yes;
+  }
+
+ private:
+  using Handler = Value* (Selector::*)(Builder&, const Node&);
+
+  static Handler handler(const Node& node) {
+    if (node.results().size() != 1 || !is_f32(node.result())) return nullptr;
+    if (node.is("aten.where.self") || node.is("aten.masked_fill.Scalar")) return &Selector::select;
+    const auto operands = node.operands();
+    if (node.is("aten._to_copy.default") && is_boolean(operands[0])) return &Selector::factor;
+    if ((is_product(node) || is_sum(node)) && std::any_of(operands.begin(), operands.end(), is_whole))
+      return &Selector::promoted;
+    if (node.is("aten.tril.default") || node.is("aten.triu.default")) return &Selector::triangle;
+    return nullptr;
+  }
+
+  // --- choices ---
+
+  bool can_choose(const Arg& branch) {
+    if (finite_number(branch)) return true;
+    const Value* x = branch.is<Value*>() ? branch.as<Value*>() : nullptr;
+    return x && is_f32(x) && (bounds_->is_number(x) || guarded_chain(x, *bounds_));
+  }
+
+  // x s + safe (1 - s)
+  Value* guarded(Builder& b, Value* x, Value* s, double safe) {
+    Value* kept = b.call("aten.mul.Tensor", {conditions_->finite(b, x), s});
+    if (safe == 0) return kept;
+    Value* other = opposite(b, s);
+    return b.call("aten.add.Tensor", {kept, safe == 1 ? other : b.call("aten.mul.Scalar", {other, safe})});
+  }
+
+  // What is `x` where s is 1, and 0 where s is 0.
+  Value* weighed(Builder& b, const Arg& x, Value* s) {
+    if (const auto number = finite_number(x)) return *number == 1 ? s : b.call("aten.mul.Scalar", {s, *number});
+    Value* value = x.as<Value*>();
+    if (bounds_->is_number(value)) return b.call("aten.mul.Tensor", {conditions_->finite(b, value), s});
+    const GuardedChain chain = *guarded_chain(value, *bounds_);
+    const auto leaf = [&](Value* from) { return guarded(b, from, s, chain.safe); };
+    return b.call("aten.mul.Tensor", {rebuilt(b, chain, leaf), s});
+  }
+
+  Value* weighed_sum(Builder& b, const Arg& yes, const Arg& no, Value* s) {
     if (finite_number(no) == 0.0) return weighed(b, yes, s);
     Value* second = weighed(b, no, opposite(b, s));
     return finite_number(yes) == 0.0 ? second : b.call("aten.add.Tensor", {weighed(b, yes, s), second});
@@ -307,21 +224,54 @@ class Selector {
   static Value* clamped(Builder& b, const Node& node, const Arg& yes, const Arg& no) {
     const Node* condition = node.arg(size_t{0}).as<Value*>()->producer;
     const Comparison* row = condition ? comparison_of(*condition) : nullptr;
-    if (!row || tensor_at(*condition, 1)) return nullptr;
-    const double bound = *finite_number(condition->arg(1));
-    const bool above = row->greater != row->negated;
+    if (!row || row->kind == Comparison::Kind::differs || tensor_at(*condition, 1)) return nullptr;
+    const auto bound = finite_number(condition->arg(1));
+    const bool above = (row->kind == Comparison::Kind::greater) != row->negated;
     for (const bool kept : {true, false}) {
       const Arg &x = kept ? yes : no, &other = kept ? no : yes;
       if (!x.is<Value*>() || x.as<Value*>() != tensor_at(*condition, 0) || finite_number(other) != bound) continue;
-      if (above == kept) return b.call("aten.clamp", {x, bound});
-      return b.call("aten.clamp", {x, None{}, bound});
+      if (above == kept) return b.call("aten.clamp", {x, *bound});
+      return b.call("aten.clamp", {x, None{}, *bound});
     }
     return nullptr;
   }
 
-  bool fits(const Arg& branch) {
-    if (finite_number(branch)) return true;
-    return branch.is<Value*>() && branch.as<Value*>()->dtype() == DType::f32 && bounds_->has(branch.as<Value*>());
+  // Choices between what is known early are best made early.
+  bool is_late(const Arg& branch) { return branch.is<Value*>() && branch.as<Value*>()->producer; }
+  bool needs_cast(const Value* condition) { return !condition->is_constant() && conditions_->is_early(condition); }
+
+  // The sign of an infinity, 0 for other branches.
+  static int infinity(const Arg& branch) {
+    const auto number = number_of(branch, DType::f32);
+    if (!number || !std::isinf(number->real)) return 0;
+    return number->real > 0 ? 1 : -1;
+  }
+
+  // `x` where s is 1, an infinity where s is 0: log(s) is 0 or -inf.
+  Value* or_infinity(Builder& b, Value* x, Value* s, int sign) {
+    Value* kept = bounds_->is_number(x) ? conditions_->finite(b, x) : weighed(b, x, s);
+    Value* far = b.call("aten.log", {s});
+    return sign < 0 ? b.call("aten.add.Tensor", {kept, far}) : b.call("aten.sub.Tensor", {kept, far});
+  }
+
+  Value* choice(Builder& b, const Arg& yes, const Arg& no, Value* s) {
+    if (const int sign = infinity(no)) return or_infinity(b, yes.as<Value*>(), s, sign);
+    if (const int sign = infinity(yes)) return or_infinity(b, no.as<Value*>(), opposite(b, s), sign);
+    return weighed_sum(b, yes, no, s);
+  }
+
+  bool is_choice(const Arg& yes, const Arg& no) {
+    const auto fits = [&](const Arg& x, const Arg& other) {
+      return can_choose(x) && (can_choose(other) || (infinity(other) != 0 && !finite_number(x)));
+    };
+    return fits(yes, no) || fits(no, yes);
+  }
+
+  // Sums of conditions stay: one NaN would be all of the sum.
+  static bool multiplies(const Value& number) {
+    const auto& users = number.users();
+    return number.num_uses() == users.size() &&
+           std::all_of(users.begin(), users.end(), [](const Node* user) { return is_product(*user); });
   }
 
   Value* select(Builder& b, const Node& node) {
@@ -329,16 +279,56 @@ class Selector {
     const Arg& yes = node.arg(where ? 1 : 2);
     const Arg& no = node.arg(where ? 2 : 0);
     Value* condition = node.arg(where ? 0 : 1).as<Value*>();
-    if (node.result()->dtype() != DType::f32 || condition->dtype() != DType::boolean) return nullptr;
-    if (finite_number(yes) && finite_number(no)) return nullptr;
-    if (!fits(yes) || !fits(no) || !is_arithmetic(condition)) return nullptr;
+    if (!conditions_->is_arithmetic(condition) || !is_choice(yes, no)) return nullptr;
+    if (finite_number(yes) && finite_number(no) && !multiplies(*node.result())) return nullptr;
+    if (needs_cast(condition) && !is_late(yes) && !is_late(no)) return nullptr;
     Value* out = where ? clamped(b, node, yes, no) : nullptr;
-    if (!out) out = weighed_sum(b, yes, no, as_number(b, condition));
+    if (!out) out = choice(b, yes, no, conditions_->as_number(b, condition));
     return out->sizes() == node.result()->sizes() ? out : b.expand(out, node.result()->sizes());
+  }
+
+  // --- factors ---
+
+  // A condition that becomes a factor.
+  Value* factor(Builder& b, const Node& node) {
+    Value* condition = tensor_at(node, 0);
+    if (conditions_->is_early(condition) || !conditions_->is_arithmetic(condition)) return nullptr;
+    return multiplies(*node.result()) ? conditions_->as_number(b, condition) : nullptr;
+  }
+
+  // x * condition, x + integers: eager makes floats of them too.
+  Value* promoted(Builder& b, const Node& node) {
+    const bool first = is_whole(tensor_at(node, 0));
+    Value *x = tensor_at(node, first ? 1 : 0), *whole = tensor_at(node, first ? 0 : 1);
+    if (!x || !is_f32(x) || !is_whole(whole)) return nullptr;
+    if (is_boolean(whole) ? !conditions_->is_arithmetic(whole) : !conditions_->is_early(whole)) return nullptr;
+    if (needs_cast(whole) && !x->producer) return nullptr;
+    std::vector<Arg> args = node.args();
+    args[first ? 0 : 1] = is_boolean(whole) ? conditions_->as_number(b, whole) : b.cast(whole, DType::f32);
+    return b.call(node.op->name(), std::move(args));
+  }
+
+  Value* triangle(Builder& b, const Node& node) {
+    Value* x = tensor_at(node, 0);
+    const size_t rank = x->rank();
+    const Sym diagonal = node.integer("diagonal");
+    if (rank < 2 || !diagonal.is_const() || !can_choose(x)) return nullptr;
+    const Sym &rows = x->sizes()[rank - 2], &columns = x->sizes()[rank - 1];
+    if (!rows.is_const() || !columns.is_const() || rows.value() * columns.value() > kMaxMaskElements) return nullptr;
+    Reals64 mask;
+    for (int64_t i = 0; i < rows.value(); ++i) {
+      for (int64_t j = 0; j < columns.value(); ++j) {
+        const bool kept = node.is("aten.tril.default") ? j - i <= diagonal.value() : j - i >= diagonal.value();
+        mask.push_back(kept ? 1 : 0);
+      }
+    }
+    const TensorType type{DType::f32, {rows, columns}, {}};
+    return weighed(b, x, b.constant(type, *rounded(mask, DType::f32), "triangle"));
   }
 
   Graph& graph_;
   std::optional<Bounds> bounds_;
+  std::optional<Conditions> conditions_;
 };
 
 }  // namespace
@@ -346,10 +336,13 @@ class Selector {
 // Choices between floats by comparisons of floats, for backends without booleans: a condition becomes 0 or 1.
 //   before: y = where(x > c, a, b)
 //   after:  s = clamp((x - c) * 2^126, 0, 1); y = a * s + b * (1 - s)
-// Also conditions that are constants, and masked_fill. Requires: canonicalize has run. Only f32, where a or b is no
-// number (those count, and a NaN would be all of the count), and where x, a and b are finite for all finite inputs and
-// finite products of matrices: infinity and NaN are what many choices guard against. Keeps: finite values, but for
-// comparisons of tensors that are less than 2^-126 apart. Differs where an input is inf or NaN.
+// Also masked_fill, tril and triu, conditions (and integers) that are factors, summands or made floats, and conditions
+// that are constants or made of integers, which stay what they are up to a cast. Only f32, where what is compared is a
+// number for all finite inputs (Bounds). So is what is chosen from, which is clamped where it may be infinite; a branch
+// that is log(x), a / x or their like where it is not chosen gets a harmless x there:
+//   before: y = where(x > 0, log(x), 0)              after: y = log(x * s + (1 - s)) * s
+// Requires: canonicalize has run. Keeps: finite values, but for comparisons of tensors that are less than 2^-126 apart.
+// Differs where an input is NaN, and where an infinity is chosen: the largest number stands for it.
 Result<Changed> arithmetic_selects(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? Selector(g).run() : Changed::no; });
 }

@@ -98,9 +98,9 @@ Value* edge_pad(Builder& b, Node& node) {
   return x;
 }
 
-// The elements of a constant of integers with one dimension, counted from the front of `size`.
+// The elements of a constant of integers, counted from the front of `size`.
 std::optional<std::vector<int64_t>> constant_indices(const Value& index, int64_t size) {
-  if (!index.is_constant() || index.rank() != 1 || !index.tensor().dim_order.empty()) return std::nullopt;
+  if (!index.is_constant() || !index.tensor().dim_order.empty()) return std::nullopt;
   if (index.dtype() != DType::i64 && index.dtype() != DType::i32) return std::nullopt;
   const size_t step = dtype_size_bytes(index.dtype());
   std::vector<int64_t> indices(index.data.size_bytes() / step);
@@ -129,21 +129,100 @@ Value* index_select(Builder& b, Node& node) {
   return indices ? gathered(b, x, dim, *indices) : nullptr;
 }
 
-// x[:, indices]
+// Dimensions, counted from the last, in which an index is not 1: each index has its own, and those of a later one are
+// further back. Then the elements are those of a grid.
+bool is_grid(const Values& indices) {
+  size_t least = SIZE_MAX;  // of the dimensions so far
+  for (const Value* index : indices) {
+    if (!index) continue;
+    const Sizes& sizes = index->sizes();
+    size_t most = 0, first = SIZE_MAX;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[sizes.size() - 1 - i].is(1)) continue;
+      first = std::min(first, i);
+      most = i;
+    }
+    if (first == SIZE_MAX) continue;
+    if (most >= least) return false;
+    least = first;
+  }
+  return true;
+}
+
+// x[:, rows, columns]: indexed dimensions side by side, one index or several that span a grid.
 Value* index(Builder& b, Node& node) {
   if (!node.is("aten.index.Tensor")) return nullptr;
   Value* x = node.tensor("self");
   if (!is_taken(x)) return nullptr;
   const Values& indices = node.arg("indices").as<Values>();
-  std::optional<size_t> dim;
+  std::vector<size_t> dims;
   for (size_t i = 0; i < indices.size(); ++i) {
-    if (!indices[i]) continue;
-    if (dim) return nullptr;
-    dim = i;
+    if (indices[i]) dims.push_back(i);
   }
-  const auto size = dim ? known_size(*x, *dim) : std::nullopt;
-  const auto known = size ? constant_indices(*indices[*dim], *size) : std::nullopt;
-  return known ? gathered(b, x, *dim, *known) : nullptr;
+  if (dims.empty() || dims.back() - dims.front() + 1 != dims.size() || !is_grid(indices)) return nullptr;
+  for (const size_t dim : dims) {
+    const auto size = known_size(*x, dim);
+    const auto known = size ? constant_indices(*indices[dim], *size) : std::nullopt;
+    x = known ? gathered(b, x, dim, *known) : nullptr;
+    if (!x) return nullptr;
+  }
+  return b.reshape(x, node.result()->sizes());
+}
+
+bool all_known(const Value& x) {
+  for (size_t dim = 0; dim < x.rank(); ++dim) {
+    if (!known_size(x, dim)) return false;
+  }
+  return true;
+}
+
+// Every (columns + 1)-th element of the matrix.
+Value* diagonal(Builder& b, Node& node) {
+  if (!node.is("aten.diagonal.default")) return nullptr;
+  Value* x = node.tensor("self");
+  if (!is_taken(x) || !all_known(*x) || !all_known(*node.result())) return nullptr;
+  const auto rank = static_cast<int64_t>(x->rank());
+  const int64_t rows = wrap_dim(node.static_integer("dim1"), x->rank());
+  const int64_t columns = wrap_dim(node.static_integer("dim2"), x->rank());
+  std::vector<int64_t> order;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (dim != rows && dim != columns) order.push_back(dim);
+  }
+  order.push_back(rows);
+  order.push_back(columns);
+  x = b.permute(x, order);
+  Sizes flat(x->sizes().begin(), x->sizes().end() - 2);
+  const int64_t width = x->sizes().back().value(), offset = node.static_integer("offset");
+  flat.push_back(x->sizes()[x->rank() - 2] * width);
+  const int64_t start = offset >= 0 ? offset : -offset * width;
+  const int64_t last = start + (node.result()->sizes().back().value() - 1) * (width + 1);
+  return b.slice(b.reshape(x, flat), rank - 2, start, last + 1, width + 1);
+}
+
+// Windows side by side: by their places where these are fewer than the windows.
+Value* unfold(Builder& b, Node& node) {
+  if (!node.is("aten.unfold.default")) return nullptr;
+  Value* x = node.tensor("self");
+  if (!is_taken(x) || x->rank() == 0 || !all_known(*x) || !all_known(*node.result())) return nullptr;
+  const auto dim = static_cast<size_t>(wrap_dim(node.static_integer("dimension"), x->rank()));
+  const int64_t size = node.static_integer("size"), step = node.static_integer("step");
+  const int64_t windows = node.result()->sizes()[dim].value();
+  const bool by_place = size < windows && size != step;
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < size * windows; ++i)
+    indices.push_back(by_place ? i / windows + i % windows * step : i / size * step + i % size);
+  x = gathered(b, x, dim, indices);
+  if (!x) return nullptr;
+  Sizes split = x->sizes();
+  split[dim] = by_place ? size : windows;
+  split.insert(split.begin() + static_cast<ptrdiff_t>(dim) + 1, by_place ? windows : size);
+  std::vector<int64_t> order;
+  const auto place = static_cast<int64_t>(by_place ? dim : dim + 1);
+  for (int64_t i = 0; i < static_cast<int64_t>(split.size()); ++i) {
+    if (i != place) order.push_back(i);
+  }
+  order.push_back(place);
+  return b.permute(b.reshape(x, split), order);
 }
 
 // Factors of the dimensions from the third on, as far as they are given.
@@ -210,15 +289,15 @@ Value* select_scatter(Builder& b, Node& node) {
   return b.call("aten.slice_scatter", {x, b.unsqueeze(node.tensor("src"), dim), dim, at, at + 1, 1});
 }
 
-constexpr Rule kRules[] = {edge_pad, flip, index, index_select, select_scatter, upsample_nearest};
+constexpr Rule kRules[] = {diagonal, edge_pad, flip, index, index_select, select_scatter, unfold, upsample_nearest};
 
 }  // namespace
 
 // Picks at places that are known become slices side by side, for backends that know no other.
 //   before: y = reflection_pad1d(x, [1, 0])        after: y = cat(x[1:2], x[0:n])
-// Also replication_pad, flip, select_scatter, nearest resize by broken factors, index_select and index with one
-// constant of one dimension; f32 and f16, up to 32 pieces along a dimension. Requires: constants folded. Keeps: every
-// value.
+// Also replication_pad, flip, select_scatter, unfold, diagonal, nearest resize by broken factors, index_select and
+// index with constants that span a grid; f32 and f16, up to 32 pieces along a dimension. Requires: constants folded.
+// Keeps: every value.
 Result<Changed> gather_by_slices(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
 }

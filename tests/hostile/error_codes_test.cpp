@@ -134,6 +134,18 @@ TEST(ToolErrors, EachCodeHasItsTextAndExitCode) {
   }
 }
 
+TEST(ToolErrors, AFlagOrCommandThatDoesNotExistComesBeforeWhatIsMissing) {
+  using Arguments = std::vector<std::string>;
+  for (const Arguments& arguments :
+       {Arguments{"compile", "--wrong"}, Arguments{"run", "--wrong"}, Arguments{"wrong"}}) {
+    const Outcome outcome = run_wick(arguments);
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_NE(outcome.output.find("The following argument was not expected: " + arguments.back()), std::string::npos)
+        << outcome.output;
+  }
+  EXPECT_NE(run_wick({"compile"}).output.find("inputs is required"), std::string::npos);
+}
+
 // --- the runtime's ---
 
 struct Found {

@@ -48,7 +48,7 @@ TEST(XnnpackHostile, LargerInputsThanThePayloadSaysCountAgainstTheLimit) {
   EXPECT_EQ(harness.method().execute(), Error::OutOfResources) << harness.last_error();
 }
 
-TEST(XnnpackHostile, TheBatchOfAConvolutionQuantizedAtRunTimeStaysAsItIs) {
+TEST(XnnpackHostile, ImagesOfAConvolutionQuantizedAtRunTimeChangeTheirNumberOrTheirSize) {
   TestDelegate delegate;
   delegate.is_dynamic = true;
   Quantization per_image, per_channel;
@@ -76,9 +76,18 @@ TEST(XnnpackHostile, TheBatchOfAConvolutionQuantizedAtRunTimeStaysAsItIs) {
     return test.harness().method().execute();
   };
   EXPECT_EQ(run_with({3, 8, 8, 4}), Error::Ok) << test.harness().last_error();
+  const Floats three = test.output<float>();
+  EXPECT_EQ(run_with({1, 8, 8, 4}), Error::Ok) << test.harness().last_error();
+  EXPECT_EQ(test.output<float>(), Floats(three.begin(), three.begin() + 8 * 8 * 2));
+  EXPECT_EQ(run_with({2, 8, 8, 4}), Error::Ok) << test.harness().last_error();
+  EXPECT_EQ(test.output<float>(), Floats(three.begin(), three.begin() + 2 * 8 * 8 * 2));
+  EXPECT_EQ(run_with({2, 5, 6, 4}), Error::NotSupported);
   EXPECT_EQ(run_with({3, 5, 6, 4}), Error::Ok) << test.harness().last_error();
+  EXPECT_EQ(run_with({1, 5, 6, 4}), Error::Ok) << test.harness().last_error();
   EXPECT_EQ(run_with({1, 4, 6, 4}), Error::NotSupported);
   EXPECT_EQ(run_with({3, 8, 8, 4}), Error::Ok) << test.harness().last_error();
+  EXPECT_EQ(test.output<float>(), three);
+  EXPECT_EQ(run_with({1, 8, 8, 4}), Error::Ok) << test.harness().last_error();
 }
 
 TEST(XnnpackHostile, TransposedConvolutionsQuantizedAtRunTimeAreRefused) {

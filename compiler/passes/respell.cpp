@@ -1,0 +1,125 @@
+#include <algorithm>
+
+#include "compiler/ops/compose.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+// What stands for the results; null for those that nobody reads. Empty: the node stays.
+using Respelling = Results (*)(Builder&, Node&);
+
+bool is_taken(const Value* x) { return x->dtype() == DType::f32 || x->dtype() == DType::f16; }
+
+bool all_known(const Sizes& sizes) {
+  return std::all_of(sizes.begin(), sizes.end(), [](const Sym& size) { return size.is_const() && size.value() > 0; });
+}
+
+Results var_mean(Builder& b, Node& node) {
+  if (!node.is("aten.var_mean.correction") || !is_taken(node.tensor("self"))) return {};
+  const Arg &dim = node.arg("dim"), &keepdim = node.arg("keepdim");
+  Value* x = node.tensor("self");
+  return {b.call("aten.var.correction", {x, dim, node.arg("correction"), keepdim}),
+          b.call("aten.mean.dim", {x, dim, keepdim})};
+}
+
+// Of all elements: over the one dimension of a view.
+Results product_of_all(Builder& b, Node& node) {
+  Value* x = node.is("aten.prod.default") ? node.tensor("self") : nullptr;
+  if (!x || !is_taken(x) || node.result()->dtype() != x->dtype() || !all_known(x->sizes())) return {};
+  return {b.call("aten.prod.dim_int", {b.reshape(x, {numel(x->sizes())}), 0})};
+}
+
+// --- largest elements of windows ---
+
+constexpr int64_t kMaxWindows = 16;
+
+// Of `count` windows along a dimension, which begin and end where eager's do.
+Value* largest_along(Compose& c, Value* x, size_t dim, int64_t count) {
+  const int64_t size = x->sizes()[dim].value();
+  const auto at = static_cast<int64_t>(dim);
+  if (size == count) return x;
+  if (size % count == 0) {
+    Sizes split = x->sizes();
+    split[dim] = count;
+    split.insert(split.begin() + at + 1, size / count);
+    return c.amax(c.b.reshape(x, split), {at + 1});
+  }
+  Values parts;
+  for (int64_t i = 0; i < count; ++i) {
+    Value* window = c.b.slice(x, at, i * size / count, ((i + 1) * size + count - 1) / count);
+    parts.push_back(c.amax(window, {at}, true));
+  }
+  return parts.size() == 1 ? parts[0] : c.cat(std::move(parts), at);
+}
+
+Results adaptive_max_pool(Builder& b, Node& node) {
+  if (!node.is("aten.adaptive_max_pool2d.default") && !node.is("aten.adaptive_max_pool3d.default")) return {};
+  const size_t spatial = node.is("aten.adaptive_max_pool2d.default") ? 2 : 3;
+  Value* x = node.tensor("self");
+  const Sizes& out = node.result()->sizes();
+  if (!is_taken(x) || node.result(1)->num_uses() > 0 || !all_known(x->sizes()) || !all_known(out)) return {};
+  for (size_t dim = x->rank() - spatial; dim < x->rank(); ++dim) {
+    if (x->sizes()[dim].value() % out[dim].value() != 0 && out[dim].value() > kMaxWindows) return {};
+  }
+  Compose c(b);
+  for (size_t dim = x->rank(); dim-- > x->rank() - spatial;) x = largest_along(c, x, dim, out[dim].value());
+  return {x, nullptr};
+}
+
+// --- distances ---
+
+constexpr int64_t kMaxDifferences = 1 << 18;
+// Beyond that many rows eager computes distances from products of the rows, which rounds otherwise.
+constexpr int64_t kMaxRows = 25;
+
+Results distances(Builder& b, Node& node) {
+  if (!node.is("aten._cdist_forward.default")) return {};
+  Value *x = node.tensor("x1"), *y = node.tensor("x2");
+  const double p = node.real("p");
+  if (x->dtype() != DType::f32 || !all_known(x->sizes()) || !all_known(y->sizes()) || (p != 1 && p != 2)) return {};
+  const Sizes& out = node.result()->sizes();
+  if (out.back().value() > kMaxRows || out[out.size() - 2].value() > kMaxRows) return {};
+  if (numel(out).value() * x->sizes().back().value() > kMaxDifferences) return {};
+  Compose c(b);
+  Value* apart =
+      c.sub(b.unsqueeze(x, static_cast<int64_t>(x->rank()) - 1), b.unsqueeze(y, static_cast<int64_t>(y->rank()) - 2));
+  if (p == 1) return {c.sum(c.abs(apart), {-1})};
+  return {c.sqrt(c.sum(c.square(apart), {-1}))};
+}
+
+constexpr Respelling kRespellings[] = {adaptive_max_pool, distances, product_of_all, var_mean};
+
+Changed respell_nodes(Graph& graph) {
+  std::vector<Node*> nodes, left;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  for (Node* node : nodes) {
+    for (const Respelling respelling : kRespellings) {
+      Builder b(graph, node);
+      const Results results = respelling(b, *node);
+      if (results.empty()) continue;
+      for (size_t i = 0; i < results.size(); ++i) {
+        if (results[i]) graph.replace(node->result(i), results[i]);
+      }
+      left.push_back(node);
+      break;
+    }
+  }
+  erase_unread(graph, left);
+  return left.empty() ? Changed::no : Changed::yes;
+}
+
+}  // namespace
+
+// Operators that few backends have, as those that more of them have.
+//   before: v, m = var_mean(x)        after: v = var(x); m = mean(x)
+// Also prod of all elements; adaptive_max_pool2d and adaptive_max_pool3d without indices, as the largest elements along
+// one dimension after the other; cdist of few rows. f32 and f16. Keeps: values up to rounding, NaN and infinities.
+Result<Changed> respell(Graph& graph) {
+  return for_each_graph(graph, [](Graph& g) { return respell_nodes(g); });
+}
+
+}  // namespace wick::compiler
