@@ -79,8 +79,8 @@ TEST(ConstantData, TheFirstErrorEndsReading) {
 }
 
 TEST(ConstantData, InOnePieceItIsComputedOnceForAllCopies) {
-  const ConstantData data = computed(300, 1000);
-  const ConstantData copy(data);
+  const std::vector<ConstantData> copies(2, computed(300, 1000));
+  const ConstantData &data = copies[0], &copy = copies[1];
   EXPECT_EQ(data.depth(), 1u);
   const Span<const uint8_t> bytes = data.bytes();
   EXPECT_EQ(std::vector<uint8_t>(bytes.begin(), bytes.end()), wanted(300'000));
