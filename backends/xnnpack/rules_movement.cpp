@@ -50,6 +50,7 @@ LayoutRule select_layout(const Node& node) {
   return rule;
 }
 
+constexpr char kInexactBound[] = "a size made of others whose bound is not that of theirs";
 constexpr char kAgreeOnlyAtRunTime[] = "sizes that are only known to agree at run time";
 
 // The library infers one size of a view.
@@ -144,8 +145,11 @@ void lower_slice_scatter(Lowering& l, const Node& node) {
 void lower_view(Lowering& l, const Node& node) { l.set_result(node, l.as_result(node, l.operand(node, 0))); }
 
 Verdict known_view(const Node& node, const TargetOptions&) {
-  if (product(dims_of(*node.operands()[0])) == product(result_dims(node))) return viewable(node);
-  return Verdict::no("a view that fixes a size known only at run time");
+  const Dims from = dims_of(*node.operands()[0]), to = result_dims(node);
+  if (!(product(from) == product(to))) return Verdict::no("a view that fixes a size known only at run time");
+  // s0 * (s1 - 1) is bounded as s0*s1 - s0: by more than the product of the bounds.
+  if (elements(from) != elements(to)) return Verdict::no(kInexactBound);
+  return viewable(node);
 }
 
 // Permutes cost nothing: the layout says where the dimensions lie.
@@ -219,15 +223,18 @@ Verdict same_ranks(const Node& node, const TargetOptions&) {
   const Dims result = result_dims(node);
   const auto along = static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), result.size()));
   Sym sum = 0;
+  int64_t most = 0;
   for (const Value* operand : node.operands()) {
     const Dims dims = dims_of(*operand);
     if (dims.size() != result.size()) return Verdict::no("parts of another rank");
     sum = sum + dims[along];
+    most += bound(dims[along]);
     for (size_t i = 0; i < dims.size(); ++i) {
       if (i != along && !(dims[i] == result[i])) return Verdict::no(kAgreeOnlyAtRunTime);
     }
   }
-  return sum == result[along] ? Verdict::yes() : Verdict::no(kAgreeOnlyAtRunTime);
+  if (!(sum == result[along])) return Verdict::no(kAgreeOnlyAtRunTime);
+  return most == bound(result[along]) ? Verdict::yes() : Verdict::no(kInexactBound);
 }
 
 Verdict known_pad(const Node& node, const TargetOptions&) {

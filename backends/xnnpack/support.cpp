@@ -7,6 +7,7 @@
 
 #include "backends/xnnpack/departures.h"
 #include "backends/xnnpack/rules.h"
+#include "compiler/ir/text.h"
 
 namespace wick::xnnpack {
 
@@ -139,7 +140,7 @@ constexpr char kUnproven[] = "sizes that are only known to agree at run time";
 
 // Symbols that differ may stand for one number, which the program checks; a payload is made for all numbers.
 std::string refuse_unproven(const Node& node, const OpRule* rule) {
-  if (!is_pointwise(rule)) return "";
+  if (!is_pointwise(rule)) return compiler::sizes_follow(node) ? "" : kUnproven;
   const Dims result = dims_of(*node.result());
   for (const Value* operand : node.operands()) {
     const Dims dims = dims_of(*operand);

@@ -115,8 +115,9 @@ size_t count_refused(const Graph& graph, const CompileOptions& options, const Ke
   return count;
 }
 
-// Passes whose contract says that NaN or infinity may come out otherwise.
-constexpr std::string_view kNotStrict[] = {"additive_masks", "arithmetic_selects", "fold_norm_affine",
+// Passes whose contract says that NaN or infinity may come out otherwise, and one that serves products alone, which
+// then stay outside.
+constexpr std::string_view kNotStrict[] = {"additive_masks", "arithmetic_selects", "avoid_views", "fold_norm_affine",
                                            "center_residual"};
 
 bool is_wanted(std::string_view pass, const CompileOptions& options) {

@@ -53,9 +53,10 @@ class Importer {
     std::string relaxed;
     for (const auto& [text, constraint] : program_.range_constraints) {
       SymRange range{constraint.min.value_or(std::numeric_limits<int64_t>::min()), constraint.max.value_or(kUnbounded)};
-      // 0 and 1 are specialised by the exporter: a lower bound of 2 of a size is no wish of the user's.
+      // 0 and 1 are specialised by the exporter: a lower bound of 2 of a size is no wish of the user's. What it knows
+      // of such sizes (the last row is one) does not hold for 0.
       if (range.min == 2 && sizes.count(text) != 0) {
-        range.min = 0;
+        range.min = 1;
         relaxed += (relaxed.empty() ? "" : ", ") + text;
       }
       if (range.min > 0 && free.count(text) != 0) range.min = 0;
@@ -63,7 +64,7 @@ class Importer {
       graph_.ranges[text] = range;
     }
     if (!relaxed.empty()) {
-      notes_.push_back(fmt::format("exported for sizes of 2 and more: {}; 0 and 1 are accepted and take the same path",
+      notes_.push_back(fmt::format("exported for sizes of 2 and more: {}; 1 is accepted, too, and takes the same path",
                                    printable(relaxed)));
     }
     for (const std::string& symbol : numbers_that_are_no_sizes()) {

@@ -57,6 +57,23 @@ bool agree(const Type& a, const Type& b) {
   return true;
 }
 
+// The types that follow from the operands, in place of those that are stated, which come back.
+std::vector<Type> inferred_types(Node& node) {
+  std::vector<Type> types;
+  for (const Value* value : node.results()) types.push_back(value->type);
+  const auto swap_types = [&] {
+    for (size_t i = 0; i < types.size(); ++i) std::swap(types[i], node.result(i)->type);
+  };
+  try {
+    node.op->infer(node);
+  } catch (const Failure&) {
+    swap_types();
+    throw;
+  }
+  swap_types();
+  return types;
+}
+
 class Verifier {
  public:
   explicit Verifier(const Graph& graph) : graph_(graph) {}
@@ -106,15 +123,12 @@ class Verifier {
     }
     for (const auto& graph : node.graphs) Verifier(*graph).run();
     if (!node.op->infer) return;
-    std::vector<Type> recorded;
-    for (const Value* value : node.results()) recorded.push_back(value->type);
-    node.op->infer(node);
-    for (size_t i = 0; i < recorded.size(); ++i) {
-      Type inferred = node.result(i)->type;
-      node.result(i)->type = recorded[i];
-      inferred.tensor.dim_order = recorded[i].tensor.dim_order;  // a choice of layout, not of meaning
-      if (!agree(inferred, recorded[i]))
-        broken(fmt::format("type {} should be {}", to_text(recorded[i]), to_text(inferred)), &node);
+    std::vector<Type> inferred = inferred_types(node);
+    for (size_t i = 0; i < inferred.size(); ++i) {
+      const Type& recorded = node.result(i)->type;
+      inferred[i].tensor.dim_order = recorded.tensor.dim_order;  // a choice of layout, not of meaning
+      if (!agree(inferred[i], recorded))
+        broken(fmt::format("type {} should be {}", to_text(recorded), to_text(inferred[i])), &node);
     }
   }
 
@@ -150,6 +164,21 @@ class Verifier {
 Status verify(const Graph& graph) {
   const SymScope scope(graph.ranges);
   return catch_failure([&] { Verifier(graph).run(); });
+}
+
+bool sizes_follow(const Node& node) {
+  if (!node.op->infer || node.results().empty()) return true;
+  bool follow = true;
+  const Status status = catch_failure([&] {
+    const std::vector<Type> inferred = inferred_types(*node.result()->producer);
+    for (size_t i = 0; i < inferred.size(); ++i) {
+      const Sizes &computed = inferred[i].tensor.sizes, &stated = node.result(i)->sizes();
+      for (size_t dim = 0; dim < stated.size(); ++dim) {
+        if (computed[dim].is_const() != stated[dim].is_const()) follow = false;
+      }
+    }
+  });
+  return status.ok() && follow;
 }
 
 }  // namespace wick::compiler

@@ -418,7 +418,16 @@ class ViewAvoider {
     return true;
   }
 
+  // Others would stay outside of delegates, once for each part.
+  static bool all_floating(const Node& node) {
+    const Values operands = node.operands();
+    return is_floating(node.result()->dtype()) && std::all_of(operands.begin(), operands.end(), [](const Value* value) {
+             return !value->type.is_tensor() || is_floating(value->dtype());
+           });
+  }
+
   std::optional<Plan> pointwise(const Node& node) {
+    if (!all_floating(node)) return std::nullopt;
     const auto shape = broadcast_shape(node, node.result()->rank());
     if (!shape || shape->sizes() != node.result()->sizes()) return std::nullopt;
     return Plan{*shape, [this, &node, shape = *shape](Builder& b) {
