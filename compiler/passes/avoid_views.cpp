@@ -13,6 +13,7 @@ namespace wick::compiler {
 namespace {
 
 constexpr size_t kMaxParts = 64;
+constexpr size_t kMaxCallsOfACut = 40;
 // Backends can view a tensor of which this many sizes are known only at run time.
 constexpr int64_t kViewable = 1;
 
@@ -24,10 +25,9 @@ size_t dim_of(const Node& node, size_t rank) { return static_cast<size_t>(wrap_d
 
 // What a node becomes.
 struct Plan {
-  Unrolled shape;  // of the result
-  /// The parts of the result; called in graph order, when those of the operands are there.
-  std::function<Values(Builder&)> parts;
-  bool rolled = false;  // the only part is the result itself
+  Unrolled shape;                         // of the result
+  std::function<Values(Builder&)> parts;  // of the result; called in graph order, when those of the operands are there
+  bool rolled = false;                    // the only part is the result itself
 };
 
 class ViewAvoider {
@@ -36,7 +36,7 @@ class ViewAvoider {
 
   Changed run() {
     for (const auto& node : graph_.nodes()) consider(*node);
-    Changed changed = Changed::no;
+    drop_costly_groups();
     std::vector<Node*> replaced;
     for (auto& [node, plan] : plans_) {
       if (groups_.has_failed(numbers_.at(node))) continue;
@@ -50,10 +50,9 @@ class ViewAvoider {
       else
         parts_[node->result()] = std::move(made);
       replaced.push_back(node);
-      changed = Changed::yes;
     }
     erase_unread(graph_, replaced);
-    return changed;
+    return replaced.empty() ? Changed::no : Changed::yes;
   }
 
  private:
@@ -91,6 +90,27 @@ class ViewAvoider {
     for (const size_t other : behind) groups_.join(number, other);
     if (!whole && !loose && result.num_uses() != result.users().size()) groups_.fail(number);
     plans_.emplace_back(&node, std::move(*plan));
+  }
+
+  // Each part of each operator is a call of a kernel, each view that stays a cut, which costs as much as some of them.
+  void drop_costly_groups() {
+    std::vector<size_t> calls(groups_.size()), cuts(groups_.size());
+    for (const auto& [node, plan] : plans_) {
+      const size_t group = groups_.group_of(numbers_.at(node));
+      calls[group] += num_calls(*node, plan);
+      cuts[group] += node->is("aten.view.default") && num_unknown(node->result()->sizes()) > kViewable ? 1 : 0;
+    }
+    for (size_t group = 0; group < calls.size(); ++group) {
+      if (calls[group] > kMaxCallsOfACut * std::max<size_t>(cuts[group], 1)) groups_.fail(group);
+    }
+  }
+
+  size_t num_calls(const Node& node, const Plan& plan) const {
+    if (is_one_of(node, {"aten.permute.default", "aten.expand.default", "aten.select.int"})) return 0;
+    const size_t parts = plan.shape.num_parts();
+    if (!node.is("aten.view.default") || plan.rolled) return parts;
+    const Unrolled* from = unrolled(node.tensor("self"));
+    return parts > (from ? from->num_parts() : 1) ? parts : 0;
   }
 
   // Those of an unrolled value. What only lacks ones is made when somebody asks: the value itself stays for others.
@@ -387,35 +407,11 @@ class ViewAvoider {
     return shape ? *shape : plain(operand.sizes());
   }
 
-  // The first `rank` dimensions of a broadcast result: each as one of the operands has it.
+  // The first `rank` dimensions of a broadcast result.
   std::optional<Unrolled> broadcast_shape(const Node& node, size_t rank) const {
-    const auto weight = [](const Factors& dim) { return (is_one(dim) ? 0 : 2) + (is_plain(dim) ? 0 : 1); };
-    Unrolled out;
-    out.dims.resize(rank, {{1}});
-    for (const Value* operand : node.operands()) {
-      const Unrolled shape = shape_of(*operand);
-      const size_t missing = node.result()->rank() - shape.dims.size();
-      for (size_t dim = missing; dim < rank; ++dim) {
-        if (weight(shape.dims[dim - missing]) > weight(out.dims[dim])) out.dims[dim] = shape.dims[dim - missing];
-      }
-    }
-    for (const Value* operand : node.operands()) {
-      if (!fits(*operand, out, node.result()->rank())) return std::nullopt;
-    }
-    return out;
-  }
-
-  // Whether an operand of a result with `rank` dimensions has parts, or parts that can be cut, that meet those of the
-  // first dimensions of the result.
-  bool fits(const Value& operand, const Unrolled& first, size_t rank) const {
-    const Unrolled shape = shape_of(operand);
-    const size_t missing = rank - shape.dims.size();
-    for (size_t dim = missing; dim < first.dims.size(); ++dim) {
-      const Factors &here = shape.dims[dim - missing], &wanted = first.dims[dim];
-      const bool can_be_cut = is_plain(here) && Unrolled{{wanted}}.sizes()[0] == here[0].size;
-      if (here != wanted && !is_one(here) && !can_be_cut) return false;
-    }
-    return true;
+    std::vector<Unrolled> shapes;
+    for (const Value* operand : node.operands()) shapes.push_back(shape_of(*operand));
+    return broadcast_of(shapes, node.result()->rank(), rank);
   }
 
   // Others would stay outside of delegates, once for each part.
@@ -493,7 +489,8 @@ class ViewAvoider {
 //   before: q = permute(view(x: [s0, s1, 64], [s0, s1, 4, 16]), [0, 2, 1, 3]); y = view(permute(f(q), [0, 2, 1, 3]))
 //   after:  y = cat(f(slice(x, 2, 0, 16)), .., f(slice(x, 2, 48, 64)), 2)
 // Through pointwise operators, linear, products of batches, softmax, norms, slices, permutes, expansions and views; all
-// nodes between the views are rewritten, or none. At most 64 parts. Requires: canonical forms. Keeps: every element.
+// nodes between the views are rewritten, or none. At most 64 parts, and no more of them than pay for the cuts that
+// views are (a few heads where much is done to each). Requires: canonical forms. Keeps: every element.
 Result<Changed> avoid_views(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return ViewAvoider(g).run(); });
 }

@@ -21,6 +21,11 @@ class Groups {
     failed_[std::min(a, b)] = failed_[a] || failed_[b];
   }
 
+  /// Of things.
+  size_t size() const { return parents_.size(); }
+  /// The same number for all things of a group.
+  size_t group_of(size_t thing) { return root(thing); }
+
   void fail(size_t thing) { failed_[root(thing)] = true; }
   bool has_failed(size_t thing) { return failed_[root(thing)]; }
 

@@ -242,6 +242,28 @@ std::vector<size_t> parts_behind(const std::vector<int64_t>& counts, const std::
   return out;
 }
 
+std::optional<Unrolled> broadcast_of(const std::vector<Unrolled>& operands, size_t rank, size_t count) {
+  const auto weight = [](const Factors& dim) { return (is_one(dim) ? 0 : 2) + (is_plain(dim) ? 0 : 1); };
+  Unrolled out;
+  out.dims.resize(count, {{1}});
+  for (const Unrolled& operand : operands) {
+    const size_t missing = rank - operand.dims.size();
+    for (size_t dim = missing; dim < count; ++dim) {
+      const Factors& here = operand.dims[dim - missing];
+      if (weight(here) > weight(out.dims[dim])) out.dims[dim] = here;
+    }
+  }
+  for (const Unrolled& operand : operands) {
+    const size_t missing = rank - operand.dims.size();
+    for (size_t dim = missing; dim < count; ++dim) {
+      const Factors &here = operand.dims[dim - missing], &wanted = out.dims[dim];
+      const bool can_be_cut = is_plain(here) && Unrolled{{wanted}}.sizes()[0] == here[0].size;
+      if (here != wanted && !is_one(here) && !can_be_cut) return std::nullopt;
+    }
+  }
+  return out;
+}
+
 Broadcast broadcast_to(const Unrolled& operand, const Unrolled& result) {
   const size_t missing = result.dims.size() - operand.dims.size();
   Broadcast out;

@@ -73,6 +73,10 @@ struct IndexFrom {
 std::vector<size_t> parts_behind(const std::vector<int64_t>& counts, const std::vector<int64_t>& other,
                                  const std::vector<IndexFrom>& from);
 
+/// The first `count` of `rank` dimensions of what operands broadcast to, aligned at the end: each as one of the
+/// operands has it. Nothing where another has neither that, nor 1, nor a plain dimension of that size.
+std::optional<Unrolled> broadcast_of(const std::vector<Unrolled>& operands, size_t rank, size_t count);
+
 /// What the parts of a broadcast result meet of an operand.
 struct Broadcast {
   std::vector<size_t> parts;  // of the operand, for each part of the result
