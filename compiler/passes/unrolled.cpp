@@ -133,7 +133,7 @@ class Dealer {
   }
 
   Factor take_next() {
-    const Factor factor = factors_[next_++];
+    Factor factor = factors_[next_++];
     if (factor.unrolled) return unrolled(factor.size.value(), false);
     if (split_ == kept_) rest_ = factor.size.value();
     ++kept_;
