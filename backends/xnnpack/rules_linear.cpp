@@ -102,7 +102,7 @@ Verdict known_columns(const Node& node, const TargetOptions&) {
   bool agree = left.back() == right[right.size() - 2];
   for (size_t i = 0; i + 2 < left.size() && i + 2 < right.size(); ++i)
     agree = agree && (left[i] == right[i] || left[i].is(1) || right[i].is(1));
-  return agree ? Verdict::yes() : Verdict::no("sizes that are only known to agree at run time");
+  return agree ? Verdict::yes() : Verdict::no(kAgreeOnlyAtRunTime);
 }
 
 Verdict same_rank_batches(const Node& node, const TargetOptions& options) {

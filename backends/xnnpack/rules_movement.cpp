@@ -51,7 +51,6 @@ LayoutRule select_layout(const Node& node) {
 }
 
 constexpr char kInexactBound[] = "a size made of others whose bound is not that of theirs";
-constexpr char kAgreeOnlyAtRunTime[] = "sizes that are only known to agree at run time";
 
 // The library infers one size of a view.
 Verdict viewable(const Node& node) {

@@ -136,17 +136,15 @@ std::string refuse_operator(const Node& node) {
   return "XNNPACK has no operator for it";
 }
 
-constexpr char kUnproven[] = "sizes that are only known to agree at run time";
-
 // Symbols that differ may stand for one number, which the program checks; a payload is made for all numbers.
 std::string refuse_unproven(const Node& node, const OpRule* rule) {
-  if (!is_pointwise(rule)) return compiler::sizes_follow(node) ? "" : kUnproven;
+  if (!is_pointwise(rule)) return compiler::sizes_follow(node) ? "" : kAgreeOnlyAtRunTime;
   const Dims result = dims_of(*node.result());
   for (const Value* operand : node.operands()) {
     const Dims dims = dims_of(*operand);
-    if (dims.size() > result.size()) return kUnproven;
+    if (dims.size() > result.size()) return kAgreeOnlyAtRunTime;
     for (size_t i = 0; i < dims.size(); ++i) {
-      if (!dims[i].is(1) && !(dims[i] == result[result.size() - dims.size() + i])) return kUnproven;
+      if (!dims[i].is(1) && !(dims[i] == result[result.size() - dims.size() + i])) return kAgreeOnlyAtRunTime;
     }
   }
   return "";

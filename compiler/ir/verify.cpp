@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -72,6 +73,16 @@ std::vector<Type> inferred_types(Node& node) {
   }
   swap_types();
   return types;
+}
+
+bool has_symbols(const Node& node) {
+  const auto is_symbolic = [](const Value* value) {
+    const Sizes& sizes = value->sizes();
+    return std::any_of(sizes.begin(), sizes.end(), [](const Sym& size) { return !size.is_const(); });
+  };
+  const Values operands = node.operands();
+  return std::any_of(operands.begin(), operands.end(), is_symbolic) ||
+         std::any_of(node.results().begin(), node.results().end(), is_symbolic);
 }
 
 class Verifier {
@@ -167,7 +178,7 @@ Status verify(const Graph& graph) {
 }
 
 bool sizes_follow(const Node& node) {
-  if (!node.op->infer || node.results().empty()) return true;
+  if (!node.op->infer || node.results().empty() || !has_symbols(node)) return true;
   bool follow = true;
   const Status status = catch_failure([&] {
     const std::vector<Type> inferred = inferred_types(*node.result()->producer);

@@ -25,9 +25,8 @@ size_t dim_of(const Node& node, size_t rank) { return static_cast<size_t>(wrap_d
 
 // What a node becomes.
 struct Plan {
-  Unrolled shape;                         // of the result
+  Unrolled shape;                         // of the result; a plain one: the only part is the result itself
   std::function<Values(Builder&)> parts;  // of the result; called in graph order, when those of the operands are there
-  bool rolled = false;                    // the only part is the result itself
 };
 
 class ViewAvoider {
@@ -42,10 +41,8 @@ class ViewAvoider {
       if (groups_.has_failed(numbers_.at(node))) continue;
       Builder b(graph_, node);
       Values made = plan.parts(b);
-      for (Node* fresh : b.made()) {
-        for (const OriginPtr& origin : node->more_origins) fresh->more_origins.push_back(origin);
-      }
-      if (plan.rolled)
+      for (Node* fresh : b.made()) add_origins(*fresh, *node);
+      if (is_plain(plan.shape))
         graph_.replace(node->result(), made[0]);
       else
         parts_[node->result()] = std::move(made);
@@ -79,13 +76,12 @@ class ViewAvoider {
       return;
     }
     const Value& result = *node.result();
-    const bool whole = plan->rolled || is_plain(plan->shape), loose = !whole && lacks_only_ones(plan->shape);
+    const bool whole = is_plain(plan->shape), loose = !whole && lacks_only_ones(plan->shape);
     if (!whole) shapes_[&result] = plan->shape;
     if (behind.empty() && (whole || loose)) {
       if (loose) loose_.emplace(&result, std::move(*plan));
       return;
     }
-    plan->rolled = whole;
     const size_t number = numbers_[&node] = groups_.add();
     for (const size_t other : behind) groups_.join(number, other);
     if (!whole && !loose && result.num_uses() != result.users().size()) groups_.fail(number);
@@ -108,7 +104,7 @@ class ViewAvoider {
   size_t num_calls(const Node& node, const Plan& plan) const {
     if (is_one_of(node, {"aten.permute.default", "aten.expand.default", "aten.select.int"})) return 0;
     const size_t parts = plan.shape.num_parts();
-    if (!node.is("aten.view.default") || plan.rolled) return parts;
+    if (!node.is("aten.view.default") || is_plain(plan.shape)) return parts;
     const Unrolled* from = unrolled(node.tensor("self"));
     return parts > (from ? from->num_parts() : 1) ? parts : 0;
   }
@@ -212,13 +208,10 @@ class ViewAvoider {
     const auto dim = side_by_side(shape);
     const auto along = dim ? static_cast<int64_t>(shape.num_kept_before(*dim)) : 0;
     if (dim) shape.dims[*dim] = {{node.result()->sizes()[*dim]}};
-    const bool rolled = is_plain(shape);
-    return Plan{std::move(shape),
-                [=, this](Builder& b) {
+    return Plan{std::move(shape), [=, this](Builder& b) {
                   const Values parts = parts_after(b, *there, parts_of(b, x));
                   return dim ? Values{b.call("aten.cat", {parts, along})} : parts;
-                },
-                rolled};
+                }};
   }
 
   std::optional<Plan> permute(const Node& node) {
@@ -344,8 +337,8 @@ class ViewAvoider {
   // Rows that are merged in name only, times a matrix as it is: a linear.
   std::optional<Plan> rows_times_matrix(const Node& node) {
     const bool adds = node.is("aten.addmm.default");
-    Value *x = tensor_at(node, adds ? 1 : 0), *matrix = tensor_at(node, adds ? 2 : 1),
-          *bias = adds ? tensor_at(node, 0) : nullptr;
+    Value *x = node.tensor(adds ? "mat1" : "self"), *matrix = node.tensor("mat2"),
+          *bias = adds ? node.tensor("self") : nullptr;
     const Unrolled* from = unrolled(x);
     if (!from || unrolled(matrix) || !is_plain(from->dims[1])) return std::nullopt;
     if (adds && (unrolled(bias) || bias->rank() != 1 || node.real("alpha") != 1 || node.real("beta") != 1))

@@ -26,11 +26,8 @@ struct Pair {
 };
 
 bool is_mover(const Node& node) {
-  for (const char* op : {"aten.permute.default", "aten.view.default", "aten.expand.default", "aten.slice.Tensor",
-                         "aten.select.int", "aten.cat.default", "aten.repeat.default", "aten.roll.default"}) {
-    if (node.is(op)) return true;
-  }
-  return false;
+  return is_one_of(node, {"aten.permute.default", "aten.view.default", "aten.expand.default", "aten.slice.Tensor",
+                          "aten.select.int", "aten.cat.default", "aten.repeat.default", "aten.roll.default"});
 }
 
 bool is_product(const Node& node) { return node.is("aten.mul.Tensor"); }

@@ -126,9 +126,7 @@ class Narrower {
     Values operands;
     for (const Need& need : *needs) operands.push_back(fetch(b, need.value, need.box));
     Value* value = compute_box(b, node, box, *needs, operands);
-    for (Node* made : b.made()) {
-      for (const OriginPtr& origin : node.more_origins) made->more_origins.push_back(origin);
-    }
+    for (Node* made : b.made()) add_origins(*made, node);
     replaced_.push_back(&node);
     if (is_whole(box))
       graph_.replace(node.result(), value);

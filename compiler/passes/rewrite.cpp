@@ -42,9 +42,7 @@ Value* first_fit(Graph& graph, Node& node, Span<const Rule> rules, std::vector<N
     Builder builder(graph, &node);
     Value* value = try_rule(rule, builder, node);
     if (value && fits(*node.result(), *value)) {
-      for (Node* made : builder.made()) {
-        for (const OriginPtr& origin : node.more_origins) made->more_origins.push_back(origin);
-      }
+      for (Node* made : builder.made()) add_origins(*made, node);
       return value;
     }
     unread.insert(unread.end(), builder.made().begin(), builder.made().end());
