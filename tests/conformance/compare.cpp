@@ -112,6 +112,23 @@ std::string difference(const HostTensor& got, const HostTensor& want, Tolerance 
   return wrong == 0 ? "" : fmt::format("{} of {} elements of {} differ: {}", wrong, count, shape_text(want), first);
 }
 
+double largest_error(const HostTensor& got, const HostTensor& want) {
+  const bool complex = is_complex(want.dtype);
+  const size_t step = dtype_size_bytes(want.dtype) / (complex ? 2 : 1);
+  const auto value = [&](const HostTensor& tensor, size_t i) {
+    return is_floating(want.dtype) || complex ? element(want.dtype, tensor.bytes, i)
+                                              : static_cast<double>(integer(want.dtype, &tensor.bytes[i * step]));
+  };
+  double largest = 0;
+  for (size_t i = 0; i < want.bytes.size() / step; ++i) {
+    const double a = value(got, i), b = value(want, i);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (!std::isfinite(a) || !std::isfinite(b)) return INFINITY;
+    largest = std::max(largest, std::fabs(a - b));
+  }
+  return largest;
+}
+
 void overlook_infinite(HostTensor& got, const HostTensor& want) {
   if (!is_floating(want.dtype)) return;
   const size_t step = dtype_size_bytes(want.dtype);

@@ -19,6 +19,8 @@ std::string difference(const HostTensor& got, const HostTensor& want, Tolerance 
                        const std::vector<size_t>& quirks = {});
 /// Where `want` is NaN or infinite, `got` becomes it. Requires equal shapes.
 void overlook_infinite(HostTensor& got, const HostTensor& want);
+/// The largest difference of two elements; infinite where only one of them is finite. Requires equal shapes.
+double largest_error(const HostTensor& got, const HostTensor& want);
 /// difference() for dtype and sizes only.
 std::string shape_difference(const HostTensor& got, const HostTensor& want);
 

@@ -6,22 +6,29 @@
 // With --xnnpack the cases of which at least a part is a delegate; NaN, infinities and numbers near the ends of f32 do
 // not count.
 //
-// Prints one line per case that differs: family, line, operator, operands, what happened, arguments. Calls that stock
-// cannot run belong into compiler/ops/stock_limits.cpp, answers that differ at the edges into kOtherAnswers below. Exit
-// codes: 0 only known differences, 1 others, 2 usage or files, 77 the stock runtime cannot be had.
+// Prints one line per case that differs: family, line, operator, operands, what happened, whose fault it is
+// (stock_verdict.h), arguments. Calls that stock cannot run belong into compiler/ops/stock_limits.cpp, answers that
+// differ at the edges on every processor into known_on_stock.h. At the end a table of the cases whose numbers differ
+// for another reason than the program. Exit codes: 0 no program is wrong, 1 one is, 2 usage or files, 77 the stock
+// runtime cannot be had.
 #include <fmt/format.h>
 #include <stdio.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "backends/xnnpack/target.h"
 #include "cli/npz.h"
 #include "tests/conformance/case_program.h"
 #include "tests/conformance/check_case.h"
 #include "tests/conformance/compare.h"
+#include "tests/interop/known_on_stock.h"
 #include "tests/interop/stock_peer.h"
+#include "tests/interop/stock_verdict.h"
+#include "wick/portable_kernels.h"
+#include "wick/xnnpack_backend.h"
 
 namespace wick::conformance {
 namespace {
@@ -30,45 +37,6 @@ bool with_xnnpack = false;
 
 // Stock sums in another order: what counts here is other answers, not other roundings.
 constexpr double kLooser = 16;
-
-// Stock's kernels run these and mean the same, but for what is named here.
-struct OtherAnswer {
-  std::string_view op, where;
-};
-constexpr OtherAnswer kOtherAnswers[] = {
-    {"aten.gelu.default", "finite beyond 1e38, where eager overflows"},
-    {"aten.sign.default", "NaN gives NaN instead of 0"},
-    {"aten.sign_.default", "NaN gives NaN instead of 0"},
-    {"aten.remainder.Tensor", "quotients beyond the largest float"},
-    {"aten.remainder.Scalar", "quotients beyond the largest float"},
-    {"aten.fmod.Tensor", "quotients beyond the largest float"},
-    {"aten.fmod.Scalar", "quotients beyond the largest float"},
-    {"aten.floor_divide.default", "infinities"},
-    {"aten.div.Tensor_mode", "infinities"},
-    {"aten.std.correction", "nearly equal elements: variance with fewer digits"},
-    {"aten.layer_norm.default", "nearly equal elements: variance with fewer digits"},
-    {"aten.group_norm.default", "nearly equal elements: variance with fewer digits"},
-    {"quantized_decomposed.quantize_per_tensor.default", "infinities"},
-    {"quantized_decomposed.choose_qparams.tensor", "rounds to float32; another scale for ranges near zero"},
-    {"quantized_decomposed.choose_qparams_symmetric.tensor", "rounds to float32"},
-    {"quantized_decomposed.choose_qparams_per_token_asymmetric.default", "rounds to float32"},
-    {"quantized_decomposed._choose_qparams_per_token_asymmetric_impl.default", "rounds to float32"},
-};
-
-// Of the library that stock brings, newer than Wick's.
-constexpr OtherAnswer kOtherXnnpackAnswers[] = {
-    {"aten.exp.default", "infinite beyond 88.5 instead of 88.7"},
-    {"aten.exp_.default", "infinite beyond 88.5 instead of 88.7"},
-    {"aten.expm1.default", "infinite beyond 88.5 instead of 88.7"},
-    {"aten.expm1_.default", "infinite beyond 88.5 instead of 88.7"},
-    {"aten.tan.default", "the cosine next to a quarter turn is zero"},
-};
-
-bool is_known(const std::string& op) {
-  const auto is_op = [&](const OtherAnswer& known) { return known.op == op; };
-  return std::any_of(std::begin(kOtherAnswers), std::end(kOtherAnswers), is_op) ||
-         (with_xnnpack && std::any_of(std::begin(kOtherXnnpackAnswers), std::end(kOtherXnnpackAnswers), is_op));
-}
 
 compiler::CompileOptions compile_options() {
   static const compiler::Target target = [] {
@@ -116,30 +84,133 @@ std::vector<const CaseTensor*> wanted(const Pending& item) {
   return out;
 }
 
-std::string check(const Pending& item) {
-  const auto arrays = cli::read_arrays(item.stem + ".out.npz");
-  if (!arrays.ok()) return "no outputs";
+// How a case's outputs differ from eager's; the dtype and the largest error are those of the output that differs first.
+struct Deviation {
+  enum class Kind { none, numbers, program } kind = Kind::none;  // program: not even the right shapes
+  std::string what;
+  DType dtype = DType::f32;
+  double largest_error = 0;
+};
+
+// Outputs by number; null where there is none.
+using OutputOf = std::function<const HostTensor*(size_t)>;
+
+// With `factor` times the tolerance.
+Deviation compare(const Pending& item, const OutputOf& output, double factor = 1) {
   const std::vector<const CaseTensor*> want = wanted(item);
   for (size_t i = 0; i < want.size(); ++i) {
     if (!want[i]) continue;  // numbers are compared by the conformance test
-    const std::string name = fmt::format("out{}", i);
-    const auto got =
-        std::find_if(arrays->begin(), arrays->end(), [&](const cli::NamedArray& a) { return a.name == name; });
-    if (got == arrays->end()) return name + " is missing";
-    HostTensor tensor{got->dtype, {got->sizes.begin(), got->sizes.end()}, got->bytes};
+    const HostTensor* got = output(i);
+    if (!got) return {Deviation::Kind::program, fmt::format("out{} is missing", i)};
+    HostTensor tensor = *got;
     const HostTensor& expected = want[i]->value;
-    if (with_xnnpack && shape_difference(tensor, expected).empty()) {
+    std::string wrong = shape_difference(tensor, expected);
+    if (!wrong.empty()) return {Deviation::Kind::program, fmt::format("out{}: {}", i, wrong)};
+    if (item.test.shape_only) continue;
+    if (with_xnnpack) {
       overlook_infinite(tensor, expected);
       overlook_extremes(item.test, true, tensor, expected);
     }
     Tolerance tolerance = tolerance_of(compiler::kManyTerms, expected);
-    tolerance.absolute *= 4;  // stock adds in another order than eager
-    tolerance.relative *= kLooser;
-    const std::string wrong =
-        item.test.shape_only ? shape_difference(tensor, expected) : difference(tensor, expected, tolerance);
-    if (!wrong.empty()) return fmt::format("{}: {}", name, wrong);
+    tolerance.absolute *= 4 * factor;  // stock adds in another order than eager
+    tolerance.relative *= kLooser * factor;
+    wrong = difference(tensor, expected, tolerance);
+    if (!wrong.empty())
+      return {Deviation::Kind::numbers, fmt::format("out{}: {}", i, wrong), expected.dtype,
+              largest_error(tensor, expected)};
   }
-  return "";
+  return {};
+}
+
+// What stock wrote.
+Deviation compare_file(const Pending& item, double factor = 1) {
+  const auto arrays = cli::read_arrays(item.stem + ".out.npz");
+  if (!arrays.ok()) return {Deviation::Kind::program, "no outputs"};
+  HostTensor tensor;
+  const auto output = [&](size_t i) -> const HostTensor* {
+    const std::string name = fmt::format("out{}", i);
+    for (const cli::NamedArray& array : *arrays) {
+      if (array.name != name) continue;
+      tensor = {array.dtype, {array.sizes.begin(), array.sizes.end()}, array.bytes};
+      return &tensor;
+    }
+    return nullptr;
+  };
+  return compare(item, output, factor);
+}
+
+interop::Testimony testimony(const Deviation& deviation) {
+  const bool agrees = deviation.kind == Deviation::Kind::none;
+  return {agrees ? interop::Testimony::Kind::agrees : interop::Testimony::Kind::differs, deviation.what};
+}
+
+// The same file on Wick's runtime.
+interop::Testimony ask_wick(const Pending& item) {
+  using Kind = interop::Testimony::Kind;
+  if (with_xnnpack && !has_xnnpack_library()) return {Kind::unavailable, "built without the library"};
+  ModuleOptions options;
+  options.kernels = {portable_kernels()};
+  options.backends = {&xnnpack_backend()};
+  ModuleError error;
+  std::vector<HostValue> inputs, outputs;
+  for (const auto& [name, tensor] : item.test.tensors) inputs.emplace_back(tensor.value);
+  const auto module = Module::load(item.stem + ".pte", options, &error);
+  if (!module || !module->forward(inputs, &outputs, &error)) return {Kind::differs, error.message};
+  return testimony(compare(item, [&](size_t i) -> const HostTensor* {
+    return i < outputs.size() && outputs[i].tag == Tag::tensor ? &outputs[i].tensor : nullptr;
+  }));
+}
+
+struct Stock {
+  interop::StockPeer peer;
+  std::string features;  // of its kernels on this processor; "" if it does not say
+};
+
+interop::Testimony ask_stock(const Stock& stock, const Pending& item, CpuLevel level) {
+  using Kind = interop::Testimony::Kind;
+  if (stock.features.empty()) return {Kind::unavailable, "stock's kernels cannot be limited here"};
+  const auto run = stock.peer.run_words(fmt::format("'{0}.pte' -i '{0}.in.npz' -o '{0}.out.npz' --cpu {1}", item.stem,
+                                                    kCpuLevelNames[static_cast<size_t>(level)]));
+  return run.ok ? testimony(compare_file(item)) : interop::Testimony{Kind::differs, run.message};
+}
+
+// What belongs in the table at the end.
+struct Excused {
+  std::string text;
+  double largest_error;
+};
+std::vector<Excused> excused;
+
+const interop::KnownDifference* find_known(const std::string& op, const char* dtype, const std::string& features) {
+  const auto* known = interop::find_known(interop::kKnownOfKernels, op, dtype, features);
+  return known || !with_xnnpack ? known : interop::find_known(interop::kKnownOfXnnpack, op, dtype, features);
+}
+
+// Is the program of a case wrong that runs on stock and gives this? `line` is for the list of differences.
+bool is_wrong(const Stock& stock, const Pending& item, const Deviation& deviation, std::string* line) {
+  const char* dtype = dtype_name(deviation.dtype);
+  interop::Verdict verdict;
+  if (deviation.kind == Deviation::Kind::program) {
+    verdict = {true, "not the outputs of the program"};
+  } else if (const auto* known = find_known(item.test.op, dtype, stock.features)) {
+    verdict.why = fmt::format("known: {}", known->where);
+  } else {
+    verdict =
+        interop::judge({[&] { return ask_wick(item); }, [&](CpuLevel level) { return ask_stock(stock, item, level); },
+                        [&] { return testimony(compare_file(item, interop::kGenerous)); }});
+  }
+  *line = fmt::format("{} ({})", deviation.what, verdict.why);
+  if (!verdict.program_is_wrong)
+    excused.push_back(
+        {fmt::format("{}:{} {} {}: {}", item.test.family, item.test.line, item.test.op, dtype, verdict.why),
+         deviation.largest_error});
+  return verdict.program_is_wrong;
+}
+
+void print_excused(const Stock& stock) {
+  if (excused.empty()) return;
+  fmt::print("\nstock deviates ({})\n  {:>12}  case\n", stock.features, "worst error");
+  for (const Excused& item : excused) fmt::print("  {:>12.3g}  {}\n", item.largest_error, item.text);
 }
 
 // Files of a case that compiles to operators stock has; false for others.
@@ -159,14 +230,14 @@ bool write_case(const std::string& folder, Case test, std::vector<Pending>* pend
   return true;
 }
 
-int run_family(const std::string& runner, const std::string& folder, const std::string& family) {
+int run_family(const Stock& stock, const std::string& folder, const std::string& family) {
   auto cases = read_cases("tests/fixtures/cases", family);
   if (!cases.ok()) {
     fputs(compiler::render(cases.diag()).c_str(), stderr);
     return 2;
   }
   std::vector<Pending> pending;
-  size_t not_stock = 0, differ = 0, unknown = 0, done = 0;
+  size_t not_stock = 0, differ = 0, wrong = 0, done = 0;
   for (Case& test : *cases) not_stock += !write_case(folder, std::move(test), &pending);
   const std::string list = folder + "/" + family + ".list";
   {
@@ -174,7 +245,7 @@ int run_family(const std::string& runner, const std::string& folder, const std::
     for (const Pending& item : pending)
       file << item.stem << ".pte " << item.stem << ".in.npz " << item.stem << ".out.npz\n";
   }
-  FILE* pipe = popen(fmt::format("timeout 900 '{}' --batch '{}'", runner, list).c_str(), "r");
+  FILE* pipe = popen(fmt::format("timeout 900 '{}' --batch '{}'", stock.peer.path(), list).c_str(), "r");
   if (!pipe) return 1;
   char line[4096];
   for (const Pending& item : pending) {
@@ -182,16 +253,16 @@ int run_family(const std::string& runner, const std::string& folder, const std::
     std::string text(line);
     while (!text.empty() && text.back() == '\n') text.pop_back();
     ++done;
-    const std::string wrong = text == "ok" ? check(item) : text;
-    differ += !wrong.empty();
-    // Only another answer can be known, never a refusal.
-    unknown += !wrong.empty() && (text != "ok" || !is_known(item.test.op));
-    if (!wrong.empty()) report(item, wrong);
+    const Deviation deviation = text == "ok" ? compare_file(item) : Deviation{Deviation::Kind::program, text};
+    if (deviation.kind == Deviation::Kind::none) continue;
+    ++differ;
+    wrong += is_wrong(stock, item, deviation, &text);
+    report(item, text);
   }
   pclose(pipe);
-  fmt::print(stderr, "{}: {} of {} run, {} differ, {} of them unexpectedly, {} left out\n", family, done,
-             pending.size(), differ, unknown, not_stock);
-  return unknown == 0 && done == pending.size() ? 0 : 1;
+  fmt::print(stderr, "{}: {} of {} run, {} differ, {} programs are wrong, {} left out\n", family, done, pending.size(),
+             differ, wrong, not_stock);
+  return wrong == 0 && done == pending.size() ? 0 : 1;
 }
 
 }  // namespace
@@ -214,8 +285,10 @@ int main(int argc, char** argv) {
   if (wick::conformance::with_xnnpack) families.erase(families.begin());
   if (families.empty())
     families.assign(std::begin(wick::conformance::kFamilies), std::end(wick::conformance::kFamilies));
+  const wick::conformance::Stock stock{*peer, peer->features()};
   int code = 0;
   for (const std::string& family : families)
-    code = std::max(code, wick::conformance::run_family(peer->path(), argv[2], family));
+    code = std::max(code, wick::conformance::run_family(stock, argv[2], family));
+  wick::conformance::print_excused(stock);
   return code;
 }

@@ -8,7 +8,8 @@
 namespace wick::interop {
 namespace {
 
-constexpr int kSetupSeconds = 300, kRunSeconds = 60;
+// For a machine that is busy: far more than an idle one takes.
+constexpr int kSetupSeconds = 1200, kRunSeconds = 600;
 
 std::string quoted(const std::string& word) {
   std::string out = "'";
@@ -47,10 +48,10 @@ std::optional<StockPeer> StockPeer::find(const std::string& folder, std::string*
 
 StockPeer::Run StockPeer::run(const std::string& pte, const std::string& method, const std::vector<StockCall>& calls,
                               const std::string& scratch, const std::vector<std::string>& strings,
-                              const std::string& data) const {
+                              const std::string& data, CpuLevel level) const {
   Run out;
-  std::string command =
-      fmt::format("timeout {} {} {} --method {}", kRunSeconds, quoted(path_), quoted(pte), quoted(method));
+  std::string command = fmt::format("{} --method {}", quoted(pte), quoted(method));
+  if (level != CpuLevel::native) command += fmt::format(" --cpu {}", kCpuLevelNames[static_cast<size_t>(level)]);
   if (!data.empty()) command += " --data " + quoted(data);
   for (const std::string& item : strings) command += " --string " + quoted(item);
   for (size_t i = 0; i < calls.size(); ++i) {
@@ -61,11 +62,9 @@ StockPeer::Run StockPeer::run(const std::string& pte, const std::string& method,
     }
     command += fmt::format(" -i {} -o {}", quoted(in), quoted(fmt::format("{}/{}.out.npz", scratch, i)));
   }
-  const int code = run_command(command, &out.message);
-  if (code != 0) {
-    out.message = fmt::format("exit code {}: {}", code, out.message);
-    return out;
-  }
+  out = run_words(command);
+  if (!out.ok) return out;
+  out.ok = false;
   for (size_t i = 0; i < calls.size(); ++i) {
     auto arrays = cli::read_arrays(fmt::format("{}/{}.out.npz", scratch, i));
     if (!arrays.ok()) {
@@ -76,6 +75,21 @@ StockPeer::Run StockPeer::run(const std::string& pte, const std::string& method,
   }
   out.ok = true;
   return out;
+}
+
+StockPeer::Run StockPeer::run_words(const std::string& words) const {
+  Run out;
+  const int code = run_command(fmt::format("timeout {} {} {}", kRunSeconds, quoted(path_), words), &out.message);
+  out.ok = code == 0;
+  if (!out.ok) out.message = fmt::format("exit code {}: {}", code, out.message);
+  return out;
+}
+
+std::string StockPeer::features() const {
+  // A runner that cannot limit stock's kernels refuses a level.
+  const Run limited = run_words("--features --cpu baseline");
+  const Run all = run_words("--features");
+  return limited.ok && all.ok ? last_line(all.message) : "";
 }
 
 }  // namespace wick::interop

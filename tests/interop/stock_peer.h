@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/npz.h"
+#include "runtime/platform/cpu.h"
 
 namespace wick::interop {
 
@@ -27,7 +28,12 @@ class StockPeer {
   /// Loads the program with full verification and calls the method once per element of `calls`, state kept. `scratch`
   /// is a folder for files, `data` a .ptd or "", `strings` are the string inputs as "INDEX=TEXT".
   Run run(const std::string& pte, const std::string& method, const std::vector<StockCall>& calls,
-          const std::string& scratch, const std::vector<std::string>& strings = {}, const std::string& data = "") const;
+          const std::string& scratch, const std::vector<std::string>& strings = {}, const std::string& data = "",
+          CpuLevel level = CpuLevel::native) const;
+  /// Runs with these words of the command line. `outputs` stay empty.
+  Run run_words(const std::string& words) const;
+  /// Version and instruction sets of stock's kernels on this processor; "" if the runner cannot say or limit them.
+  std::string features() const;
 
  private:
   explicit StockPeer(std::string path) : path_(std::move(path)) {}

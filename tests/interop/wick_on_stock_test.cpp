@@ -1,15 +1,19 @@
-// Programs that Wick compiled, on the stock ExecuTorch runtime, against eager. Skipped where the runtime cannot be had.
+// Programs that Wick compiled, on the stock ExecuTorch runtime, against eager. Where stock's kernels for this processor
+// compute otherwise, stock_verdict.h says whether the program is wrong. Skipped where the runtime cannot be had.
 #include <string.h>
 
 #include <cmath>
+#include <functional>
 
 #include "common/float16.h"
 #include "compiler/support/file_map.h"
 #include "tests/fixtures/expand_fixture.h"
 #include "tests/interop/fixture_files.h"
 #include "tests/interop/stock_peer.h"
+#include "tests/interop/stock_verdict.h"
 #include "tests/support/program_runner.h"
 #include "tests/support/scratch_folder.h"
+#include "wick/xnnpack_backend.h"
 
 namespace wick::interop {
 namespace {
@@ -35,35 +39,90 @@ constexpr double kModelError = 1e-4;
 class WickOnStock : public ::testing::TestWithParam<std::string> {
  protected:
   static void SetUpTestSuite() {
-    if (!peer_ && why_.empty()) peer_ = StockPeer::find(WICK_PEER_FOLDER, &why_);
+    if (peer_ || !why_.empty()) return;
+    peer_ = StockPeer::find(WICK_PEER_FOLDER, &why_);
+    if (peer_) features_ = peer_->features();
   }
   void SetUp() override {
     if (!peer_) GTEST_SKIP() << why_;
   }
 
-  // Compiles and runs; outputs are named as in the fixtures. Skips programs that need operators of Wick's own.
-  void run(Span<const uint8_t> pt2, const std::vector<StockCall>& calls, bool external_weights,
-           std::vector<std::vector<cli::NamedArray>>* outputs, const char* backend = "") {
+  // Says how the outputs of all calls differ from eager's with so many times the tolerance; "" if they do not.
+  using Outputs = std::vector<std::vector<cli::NamedArray>>;
+  using Compare = std::function<std::string(const Outputs&, double)>;
+
+  // A program, in files too. The bytes of the inputs stay the caller's.
+  struct Compiled {
+    std::vector<compiler::CompileBytes> inputs;
     compiler::CompileOptions options;
-    options.external_weights = external_weights;
-    options.targets = *compiler::find_targets(backend);
-    auto compiled = compiler::compile({compiler::CompileBytes{"forward", GetParam() + ".pt2", pt2}}, options);
-    ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
-    if (!compiled->methods[0].not_stock.empty())
-      GTEST_SKIP() << "needs operators only Wick has: "
-                   << fmt::format("{}", fmt::join(compiled->methods[0].not_stock, ", "));
-    const std::string pte = scratch_.file("program.pte");
-    ASSERT_TRUE(compiler::write_pieces(pte, compiled->program.pte).ok());
-    std::string ptd;
-    if (compiled->program.ptd.size_bytes > 0) {
-      ptd = scratch_.file("program.ptd");
-      ASSERT_TRUE(compiler::write_pieces(ptd, compiled->program.ptd).ok());
+    compiler::CompileResult result;
+    std::string pte, ptd;
+  };
+
+  void compile(Compiled* program) {
+    auto result = compiler::compile(program->inputs, program->options);
+    ASSERT_TRUE(result.ok()) << compiler::render(result.diag());
+    program->result = std::move(*result);
+    for (const auto& method : program->result.methods) {
+      if (!method.not_stock.empty())
+        GTEST_SKIP() << "needs operators only Wick has: " << fmt::format("{}", fmt::join(method.not_stock, ", "));
     }
-    const compiler::Statement& statement = compiled->statements[0];
-    StockPeer::Run result = peer_->run(pte, "forward", calls, scratch_.path(), string_inputs(statement), ptd);
-    ASSERT_TRUE(result.ok) << result.message;
-    for (auto& arrays : result.outputs) rename_outputs(statement, arrays);
-    *outputs = std::move(result.outputs);
+    program->pte = scratch_.file("program.pte");
+    ASSERT_TRUE(compiler::write_pieces(program->pte, program->result.program.pte).ok());
+    if (program->result.program.ptd.size_bytes == 0) return;
+    program->ptd = scratch_.file("program.ptd");
+    ASSERT_TRUE(compiler::write_pieces(program->ptd, program->result.program.ptd).ok());
+  }
+
+  // Outputs are named as in the fixtures.
+  StockPeer::Run run(const Compiled& program, size_t method, const std::vector<StockCall>& calls,
+                     CpuLevel level = CpuLevel::native) {
+    const compiler::Statement& statement = program.result.statements[method];
+    StockPeer::Run run = peer_->run(program.pte, program.inputs[method].method, calls, scratch_.path(),
+                                    string_inputs(statement), program.ptd, level);
+    for (auto& arrays : run.outputs) rename_outputs(statement, arrays);
+    return run;
+  }
+
+  Testimony ask_wick(const Compiled& program, size_t method, const std::vector<StockCall>& calls,
+                     const Compare& compare) {
+    using Kind = Testimony::Kind;
+    if (!program.options.targets.empty() && !has_xnnpack_library()) return {Kind::unavailable, "no XNNPACK library"};
+    std::string error;
+    compiler::CompileOptions options = program.options;
+    options.external_weights = false;
+    const auto wick = testing::CompiledProgram::make(program.inputs, options, IsaLevel::avx512, &error);
+    Outputs outputs(calls.size());
+    bool ok = wick != nullptr;
+    for (size_t i = 0; ok && i < calls.size(); ++i)
+      ok = wick->run(program.inputs[method].method, calls[i], &outputs[i], &error);
+    if (ok) error = compare(outputs, 1);
+    return {error.empty() ? Kind::agrees : Kind::differs, error};
+  }
+
+  // Stock runs the program, and what it gives is what eager gives, or its kernels for this processor differ.
+  void check_on_stock(const Compiled& program, size_t method, const std::vector<StockCall>& calls,
+                      const Compare& compare) {
+    using Kind = Testimony::Kind;
+    const StockPeer::Run first = run(program, method, calls);
+    ASSERT_TRUE(first.ok) << first.message;
+    const std::string deviation = compare(first.outputs, 1);
+    if (deviation.empty()) return;
+    const auto ask_stock = [&](CpuLevel level) -> Testimony {
+      if (features_.empty()) return {Kind::unavailable, "stock's kernels cannot be limited here"};
+      const StockPeer::Run again = run(program, method, calls, level);
+      const std::string what = again.ok ? compare(again.outputs, 1) : again.message;
+      return {what.empty() ? Kind::agrees : Kind::differs, what};
+    };
+    const auto roughly = [&]() -> Testimony {
+      const std::string what = compare(first.outputs, kGenerous);
+      return {what.empty() ? Kind::agrees : Kind::differs, what};
+    };
+    const Verdict verdict = judge({[&] { return ask_wick(program, method, calls, compare); }, ask_stock, roughly});
+    if (verdict.program_is_wrong)
+      ADD_FAILURE() << deviation << "\n" << verdict.why;
+    else
+      fmt::print("stock deviates ({}): {}: {} ({})\n", features_, GetParam(), deviation, verdict.why);
   }
 
   static std::vector<std::string> string_inputs(const compiler::Statement& statement) {
@@ -84,26 +143,44 @@ class WickOnStock : public ::testing::TestWithParam<std::string> {
     }
   }
 
+  // The outputs of the calls of a fixture.
+  static Compare against(const std::vector<FixtureCall>& calls, const testing::Tolerance& tolerance) {
+    return [&calls, tolerance](const Outputs& outputs, double factor) {
+      std::string text;
+      const testing::Tolerance allowed{tolerance.relative * factor, tolerance.absolute * factor};
+      for (size_t i = 0; i < calls.size(); ++i) {
+        const std::string differences = testing::differences(outputs[i], calls[i].outputs, allowed);
+        if (!differences.empty()) text += calls[i].label + ": " + differences;
+      }
+      return text;
+    };
+  }
+
+  static std::vector<StockCall> inputs_of(const std::vector<FixtureCall>& calls) {
+    std::vector<StockCall> inputs;
+    for (const FixtureCall& call : calls) inputs.push_back(call.inputs);
+    return inputs;
+  }
+
   void check_program(bool external_weights, const char* backend = "", const testing::Tolerance& tolerance = {}) {
     auto map = compiler::FileMap::open((kPrograms / (GetParam() + ".pt2")).string());
     ASSERT_TRUE(map.ok());
     const std::vector<FixtureCall> calls = fixture_calls(kPrograms, GetParam());
     ASSERT_FALSE(calls.empty());
-    std::vector<StockCall> inputs;
-    for (const FixtureCall& call : calls) inputs.push_back(call.inputs);
-    std::vector<std::vector<cli::NamedArray>> outputs;
-    run(map->bytes(), inputs, external_weights, &outputs, backend);
+    Compiled program{{compiler::CompileBytes{"forward", GetParam() + ".pt2", map->bytes()}}, {}, {}, "", ""};
+    program.options.external_weights = external_weights;
+    program.options.targets = *compiler::find_targets(backend);
+    compile(&program);
     if (HasFatalFailure() || IsSkipped()) return;
-    for (size_t i = 0; i < calls.size(); ++i)
-      EXPECT_EQ(testing::differences(outputs[i], calls[i].outputs, tolerance), "") << calls[i].label;
+    check_on_stock(program, 0, inputs_of(calls), against(calls, tolerance));
   }
 
   static std::optional<StockPeer> peer_;
-  static std::string why_;
+  static std::string why_, features_;
   testing::ScratchFolder scratch_;
 };
 std::optional<StockPeer> WickOnStock::peer_;
-std::string WickOnStock::why_;
+std::string WickOnStock::why_, WickOnStock::features_;
 
 class StructureOnStock : public WickOnStock {};
 class ModelOnStock : public WickOnStock {
@@ -142,28 +219,43 @@ double largest(const cli::NamedArray& array) {
   return scale;
 }
 
+// "" if the array is among `outputs` and agrees in what is kept of it.
+std::string sampled_difference(const std::vector<cli::NamedArray>& outputs, const testing::SampledArray& want,
+                               double error) {
+  const cli::NamedArray* got = find_array(outputs, want.array.name);
+  if (!got) return "is missing";
+  if (got->sizes != want.array.sizes) return "has other sizes";
+  cli::NamedArray wanted = want.array;
+  const cli::NamedArray sampled = sample(*got, want.every);
+  wanted.sizes = sampled.sizes;
+  if (sampled.bytes.size() != wanted.bytes.size()) return "has other sizes";
+  return testing::difference(sampled, wanted, {0, error * largest(wanted)});
+}
+
 // The program of a model, on the backends named.
 void ModelOnStock::check_model(const char* backend, const fs::path& folder, double error) {
   auto fixture = testing::expand_fixture((folder / (GetParam() + ".wfix.gz")).string());
   ASSERT_TRUE(fixture.ok()) << compiler::render(fixture.diag());
   std::vector<StockCall> inputs;
   for (const testing::FixtureStep& step : fixture->steps) inputs.push_back(step.inputs);
-  std::vector<std::vector<cli::NamedArray>> outputs;
-  run({fixture->pt2.data(), fixture->pt2.size()}, inputs, false, &outputs, backend);
+  Compiled program{{compiler::CompileBytes{"forward", GetParam() + ".pt2", {fixture->pt2.data(), fixture->pt2.size()}}},
+                   {},
+                   {},
+                   "",
+                   ""};
+  program.options.targets = *compiler::find_targets(backend);
+  compile(&program);
   if (HasFatalFailure() || IsSkipped()) return;
-  for (size_t i = 0; i < fixture->steps.size(); ++i) {
-    for (const testing::SampledArray& want : fixture->steps[i].outputs) {
-      const cli::NamedArray* got = find_array(outputs[i], want.array.name);
-      ASSERT_TRUE(got) << want.array.name << " is missing";
-      EXPECT_EQ(got->sizes, want.array.sizes);
-      cli::NamedArray wanted = want.array;
-      const cli::NamedArray sampled = sample(*got, want.every);
-      wanted.sizes = sampled.sizes;
-      ASSERT_EQ(sampled.bytes.size(), wanted.bytes.size());
-      EXPECT_EQ(testing::difference(sampled, wanted, {0, error * largest(wanted)}), "")
-          << want.array.name << " of step " << i + 1;
+  check_on_stock(program, 0, inputs, [&](const Outputs& outputs, double factor) {
+    std::string text;
+    for (size_t i = 0; i < fixture->steps.size(); ++i) {
+      for (const testing::SampledArray& want : fixture->steps[i].outputs) {
+        const std::string what = sampled_difference(outputs[i], want, error * factor);
+        if (!what.empty()) text += fmt::format("{} of step {}: {}\n", want.array.name, i + 1, what);
+      }
     }
-  }
+    return text;
+  });
 }
 
 TEST_P(ModelOnStock, AgreesWithEager) { check_model(""); }
@@ -194,23 +286,20 @@ class MethodsOnStock : public WickOnStock {};
 TEST_P(MethodsOnStock, AgreeWithEager) {
   const std::string both = GetParam();
   const std::vector<std::string> names = {both.substr(0, both.find("_and_")), both.substr(both.find("_and_") + 5)};
-  std::vector<compiler::CompileInput> inputs;
-  for (const std::string& name : names) inputs.push_back({name, (kPrograms / (name + ".pt2")).string()});
-  auto compiled = compiler::compile(inputs, compiler::CompileOptions{});
-  ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
-  const std::string pte = scratch_.file("program.pte");
-  ASSERT_TRUE(compiler::write_pieces(pte, compiled->program.pte).ok());
+  std::vector<compiler::FileMap> maps;
+  Compiled program;
+  for (const std::string& name : names) {
+    auto map = compiler::FileMap::open((kPrograms / (name + ".pt2")).string());
+    ASSERT_TRUE(map.ok());
+    maps.push_back(std::move(*map));
+    program.inputs.push_back({name, name + ".pt2", maps.back().bytes()});
+  }
+  compile(&program);
+  if (HasFatalFailure() || IsSkipped()) return;
   for (size_t m = 0; m < names.size(); ++m) {
     const std::vector<FixtureCall> calls = fixture_calls(kPrograms, names[m]);
     ASSERT_FALSE(calls.empty());
-    std::vector<StockCall> arrays;
-    for (const FixtureCall& call : calls) arrays.push_back(call.inputs);
-    StockPeer::Run result = peer_->run(pte, names[m], arrays, scratch_.path());
-    ASSERT_TRUE(result.ok) << result.message;
-    for (size_t i = 0; i < calls.size(); ++i) {
-      rename_outputs(compiled->statements[m], result.outputs[i]);
-      EXPECT_EQ(testing::differences(result.outputs[i], calls[i].outputs, {}), "") << calls[i].label;
-    }
+    check_on_stock(program, m, inputs_of(calls), against(calls, {}));
   }
 }
 

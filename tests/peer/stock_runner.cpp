@@ -1,11 +1,15 @@
 // Runs a .pte on the stock ExecuTorch runtime: the judge of what Wick writes and what Wick must run.
 //
 //   stock_runner M.pte [--method NAME] [--data M.ptd] {-i IN.npz -o OUT.npz}.. [--string K=TEXT].. [--repeat N]
-//   [--threads N] stock_runner --batch LIST
+//   [--threads N] [--cpu LEVEL]
+//   stock_runner --batch LIST [--cpu LEVEL]
+//   stock_runner --features [--cpu LEVEL]
 //
+// --cpu limits the instruction sets of stock's kernels to a level (runtime/platform/cpu.h); so does WICK_CPU.
+// --features prints stock's version and the instruction sets that are left.
 // --string gives the text of string input K. LIST has one program per line, "M.pte IN.npz OUT.npz" (no spaces in
-// names): each runs in a process of its own for at most 20 seconds; standard output gets one line each, "ok" or what
-// went wrong.
+// names): each runs in a process of its own for at most 20 seconds of processor time (and 5 minutes, should it hang);
+// standard output gets one line each, "ok" or what went wrong.
 //
 // Each -i/-o pair is one call on the same loaded method, so state is kept from pair to pair. Inputs are in0, in1, ..;
 // an input without an array is None. Arrays are row-major; they are laid out as the method's dim order asks. Outputs
@@ -14,6 +18,7 @@
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
 #include <executorch/runtime/platform/runtime.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +34,8 @@
 #include <vector>
 
 #include "cli/npz.h"
+#include "runtime/platform/cpu.h"
+#include "tests/peer/stock_cpu.h"
 
 namespace executorch::extension::threadpool {
 // In the library but in none of its headers.
@@ -70,13 +77,17 @@ struct Options {
   std::vector<std::pair<size_t, std::string>> strings;
   std::string batch;
   int repeat = 0, threads = 0;
+  wick::CpuLevel cpu = wick::cpu_limit();
+  bool features = false;
 };
 
 [[noreturn]] void usage(const char* what) {
-  std::fprintf(stderr,
-               "stock_runner: %s\nusage: stock_runner M.pte [--method NAME] [--data M.ptd] {-i IN.npz -o OUT.npz}.. "
-               "[--string K=TEXT].. [--repeat N] [--threads N]\n       stock_runner --batch LIST\n",
-               what);
+  std::fprintf(
+      stderr,
+      "stock_runner: %s\nusage: stock_runner M.pte [--method NAME] [--data M.ptd] {-i IN.npz -o OUT.npz}.. "
+      "[--string K=TEXT].. [--repeat N] [--threads N] [--cpu LEVEL]\n       stock_runner --batch LIST [--cpu LEVEL]\n"
+      "       stock_runner --features [--cpu LEVEL]\n",
+      what);
   std::exit(2);
 }
 
@@ -121,12 +132,18 @@ Options parse_options(int argc, char** argv) {
       options.repeat = std::atoi(value().c_str());
     else if (word == "--threads")
       options.threads = std::atoi(value().c_str());
-    else if (word[0] != '-' && options.program.empty())
+    else if (word == "--features")
+      options.features = true;
+    else if (word == "--cpu") {
+      wick::CpuLevel level;
+      if (!wick::parse_cpu_level(value().c_str(), &level)) usage("--cpu knows no such level");
+      options.cpu = std::min(options.cpu, level);
+    } else if (word[0] != '-' && options.program.empty())
       options.program = word;
     else
       usage(("unknown option " + word).c_str());
   }
-  if (options.program.empty() && options.batch.empty()) usage("no program given");
+  if (options.program.empty() && options.batch.empty() && !options.features) usage("no program given");
   return options;
 }
 
@@ -348,7 +365,9 @@ std::string run_apart(const Options& options) {
     dup2(ends[1], 2);
     close(ends[0]);
     close(ends[1]);
-    alarm(20);
+    const rlimit seconds = {20, 20};
+    setrlimit(RLIMIT_CPU, &seconds);
+    alarm(300);
     std::exit(run(options));
   }
   close(ends[1]);
@@ -379,5 +398,16 @@ int run_batch(const std::string& path) {
 
 int main(int argc, char** argv) {
   const Options options = parse_options(argc, argv);
+  if (options.cpu < wick::cpu_limit()) {  // heeded while the libraries are loaded
+    setenv("WICK_CPU", wick::kCpuLevelNames[static_cast<size_t>(options.cpu)], 1);
+    execv("/proc/self/exe", argv);
+    usage("cannot start again with another WICK_CPU");
+  }
+  const std::string problem = wick::peer::stock_cpu_problem();
+  if (options.cpu != wick::CpuLevel::native && !problem.empty()) usage(problem.c_str());
+  if (options.features) {
+    std::printf("ExecuTorch %s: %s\n", WICK_STOCK_VERSION, wick::peer::stock_features().c_str());
+    return 0;
+  }
   return options.batch.empty() ? run(options) : run_batch(options.batch);
 }
