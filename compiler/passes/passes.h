@@ -16,6 +16,7 @@ Result<Changed> center_residual(Graph& graph);
 Result<Changed> common_subexpressions(Graph& graph);
 Result<Changed> complex_as_pairs(Graph& graph);
 Result<Changed> dead_code(Graph& graph);
+Result<Changed> defer_row_writes(Graph& graph);
 Result<Changed> fold_batch_norm(Graph& graph);
 Result<Changed> fold_constants(Graph& graph, const FoldOptions& options, const ReleaseFn& release);
 Result<Changed> fold_norm_affine(Graph& graph);

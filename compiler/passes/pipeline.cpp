@@ -59,6 +59,8 @@ constexpr Pass kPasses[] = {
     {"recognize_norms", run_simple<recognize_norms>, Phase::target, "before the folds, which look for norms"},
     {"additive_masks", run_simple<additive_masks>, Phase::target,
      "before the folds: a guard between two products reads the scores and is in the way"},
+    {"defer_row_writes", run_simple<defer_row_writes>, Phase::target,
+     "after additive_masks, which makes masks sums; before the passes that look at an attention's products"},
     {"split_linears", run_simple<split_linears>, Phase::target,
      "before fold_scale: afterwards query, key and value have weights of their own to fold into"},
     {"fold_scale", run_simple<fold_scale>, Phase::target,

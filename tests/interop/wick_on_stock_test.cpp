@@ -24,8 +24,21 @@ const fs::path kModels = "tests/fixtures/models";
 const fs::path kQuantized = "tests/fixtures/quantized";  // outputs are stock's own
 
 // Models small enough for stock's portable kernels.
-const std::vector<std::string> kModelNames = {"autoencoder", "clip_vision", "ds_cnn", "espcn", "gru",   "llama",
-                                              "llama_cache", "lstm",        "minilm", "mixer", "qwen2", "tcn"};
+const std::vector<std::string> kModelNames = {"autoencoder",
+                                              "clip_vision",
+                                              "ds_cnn",
+                                              "espcn",
+                                              "gemma3_hybrid_cache",
+                                              "gru",
+                                              "llama",
+                                              "llama_cache",
+                                              "llama_static_cache",
+                                              "llama_static_cache_dynamic",
+                                              "lstm",
+                                              "minilm",
+                                              "mixer",
+                                              "qwen2",
+                                              "tcn"};
 
 std::vector<std::string> model_names(const fs::path& folder) {
   std::vector<std::string> names;
