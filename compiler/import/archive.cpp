@@ -179,6 +179,13 @@ Status check_content(const Archive& archive) {
   return incompatible("the archive has no program: no entry models/<name>.json", kExportAgain);
 }
 
+Status check_unique(const Names& names) {
+  const DirectoryRecord* twice = names.duplicate();
+  if (!twice) return {};
+  return Diag(Code::corrupt_file, fmt::format("the archive has two entries named \"{}\"", printable(twice->name)))
+      .with_help("save the model again with torch.export.save");
+}
+
 Result<std::vector<Entry>> open_entries(Span<const uint8_t> bytes) {
   Result<Directory> directory = read_directory(bytes);
   if (!directory.ok()) {
@@ -187,16 +194,21 @@ Result<std::vector<Entry>> open_entries(Span<const uint8_t> bytes) {
   }
   if (directory->records.empty()) return incompatible("the archive is empty", kExportAgain);
   const Names names(*directory);
-  if (const DirectoryRecord* twice = names.duplicate()) {
-    return Diag(Code::corrupt_file, fmt::format("the archive has two entries named \"{}\"", printable(twice->name)))
-        .with_help("save the model again with torch.export.save");
-  }
+  RETURN_IF_ERROR(check_unique(names));
   RETURN_IF_ERROR(check_kind(bytes, *directory, names));
   RETURN_IF_ERROR(check_stored(*directory));
   return read_entries(bytes, *directory);
 }
 
 }  // namespace
+
+Result<std::vector<Entry>> read_stored_zip(Span<const uint8_t> bytes) {
+  ASSIGN_OR_RETURN(const Directory directory, read_directory(bytes));
+  if (directory.records.empty()) return incompatible("the archive is empty", kExportAgain);
+  RETURN_IF_ERROR(check_unique(Names(directory)));
+  RETURN_IF_ERROR(check_stored(directory));
+  return read_entries(bytes, directory);
+}
 
 Result<Archive> Archive::open(Span<const uint8_t> bytes, std::string file_name) {
   Archive archive;

@@ -19,6 +19,10 @@ struct Entry {
   bool has_crc() const { return crc != 0 || data.empty(); }
 };
 
+/// The files of a zip archive under its one folder, sorted by name, checked as Archive::open does. Errors:
+/// corrupt_file; incompatible_file if one is compressed.
+Result<std::vector<Entry>> read_stored_zip(Span<const uint8_t> bytes);
+
 /// A torch.export archive (archive version 0) with at least one model. Borrows the bytes; copies none of them.
 class Archive {
  public:

@@ -227,10 +227,13 @@ struct RangeConstraint {
 /// The data behind a name. Element i lies at (storage_offset + sum of index * stride) * element size of `bytes`, which
 /// is the whole storage, inside the mapped file, in little-endian order; every element is inside. Names may share a
 /// payload.
+struct Subclass;
 struct Payload {
-  enum class Kind : uint8_t { tensor, pickled_tensor, object };
-  Kind kind = Kind::tensor;  // the fields below hold for tensors only; the other kinds cannot be read, only named
-  std::string path_name;     // "weight_3": equal for names that share a payload
+  /// `subclass`: dtype and sizes are what it stands for, its data are those of the tensors inside. `object`: cannot be
+  /// read, only named.
+  enum class Kind : uint8_t { tensor, subclass, object };
+  Kind kind = Kind::tensor;
+  std::string path_name;  // "weight_3": equal for names that share a payload
   Span<const uint8_t> bytes;
   bool is_param = false;
   bool requires_grad = false;
@@ -238,6 +241,17 @@ struct Payload {
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
   int64_t storage_offset = 0;
+  std::shared_ptr<const Subclass> subclass;  // null for other kinds, and where it cannot be read
+  std::string refusal;                       // why not
+};
+
+/// A tensor subclass of torchao as its pickle describes it. Fields of a record have the name "record.field"; dtypes,
+/// classes and functions are strings without their module, enumerators their value.
+struct Subclass {
+  using Attribute = std::variant<bool, int64_t, std::string, std::vector<int64_t>>;
+  std::string class_name;  // without its module
+  Map<Payload> tensors;    // of a subclass again, too
+  Map<Attribute> attributes;
 };
 
 struct ExportedProgram {

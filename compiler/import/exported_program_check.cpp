@@ -128,10 +128,10 @@ Status check_data(const ExportedProgram& program, const InputSpec& spec) {
     return corrupt(fmt::format("{} has no entry in the {} config", what, in_weights ? "weights" : "constants"));
   }
   const Payload& payload = found->second;
-  if (payload.kind == Payload::Kind::pickled_tensor) {
-    return Diag(Code::unsupported_model,
-                fmt::format("{} is a tensor subclass, saved as a Python pickle, which Wick does not execute", what))
-        .with_help("call run_decompositions() on the exported program before saving it, or use plain tensors");
+  if (payload.kind == Payload::Kind::subclass && !payload.subclass) {
+    return Diag(Code::unsupported_model, fmt::format("{} is a tensor subclass that Wick does not read", what))
+        .note(payload.refusal)
+        .with_help("save ep.run_decompositions({}), which takes subclasses apart, or use plain tensors");
   }
   const bool wants_object = spec.kind == InputKind::custom_obj;
   if (wants_object != (payload.kind == Payload::Kind::object))

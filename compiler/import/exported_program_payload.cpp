@@ -2,6 +2,8 @@
 
 #include "common/checked.h"
 #include "compiler/import/exported_program_reader.h"
+#include "compiler/import/tensor_extent.h"
+#include "compiler/import/tensor_pickle.h"
 #include "compiler/support/limits.h"
 #include "wick/tensor.h"
 
@@ -37,41 +39,10 @@ Status literals(const Json& at, const std::vector<SymInt>& symbols, std::vector<
   return {};
 }
 
-// Is every element inside the payload? `*expanded` gets the bytes the tensor stands for beyond those stored.
-Status check_extent(const Json& at, const Payload& tensor, uint64_t* expanded) {
-  const uint64_t element_bytes = dtype_size_bytes(tensor.dtype);
-  const uint64_t stored = tensor.bytes.size();
-  uint64_t numel = 1, last = static_cast<uint64_t>(tensor.storage_offset), logical = 0, needed = 0;
-  bool fits = true, empty = false;
-  for (const int64_t size : tensor.sizes) empty |= size == 0;
-  for (size_t i = 0; i < tensor.sizes.size() && !empty; ++i) {
-    const uint64_t size = static_cast<uint64_t>(tensor.sizes[i]);
-    uint64_t reach = 0;
-    fits = fits && checked_mul<uint64_t>(numel, size, &numel) &&
-           checked_mul<uint64_t>(size - 1, static_cast<uint64_t>(tensor.strides[i]), &reach) &&
-           checked_add<uint64_t>(last, reach, &last);
-  }
-  if (empty) return {};
-  fits = fits && checked_mul<uint64_t>(numel, element_bytes, &logical) && checked_add<uint64_t>(last, 1, &needed) &&
-         checked_mul<uint64_t>(needed, element_bytes, &needed);
-  if (!fits) return at.corrupt("the tensor is larger than 64 bits can count");
-  if (stored == 0) {
-    return at
-        .error(Code::unsupported_model,
-               "the tensor has no data (it was exported from the meta device or as a fake tensor)")
-        .with_help("give the model real weights before export");
-  }
-  if (stored % element_bytes != 0) {
-    return at.corrupt(fmt::format("{} has {} bytes, which are no whole number of {} elements",
-                                  printable(tensor.path_name), stored, dtype_name(tensor.dtype)));
-  }
-  if (needed > stored) {
-    return at.corrupt("the tensor reaches past the end of its data")
-        .expected(fmt::format("{} bytes in {}", stored, printable(tensor.path_name)),
-                  fmt::format("at least {} bytes", needed));
-  }
-  *expanded = logical > stored ? logical - stored : 0;
-  return {};
+// The same failure, of this value.
+Status at_place(const Json& at, Status status) {
+  if (!status.ok()) status.diag().message = at.path() + ": " + status.diag().message;
+  return status;
 }
 
 Status fill_tensor(const Json& at, const TensorMeta& meta, Payload& out, uint64_t* expanded) {
@@ -92,7 +63,7 @@ Status fill_tensor(const Json& at, const TensorMeta& meta, Payload& out, uint64_
   out.storage_offset = meta.storage_offset.value;
   RETURN_IF_ERROR(literals(at, meta.sizes, out.sizes));
   RETURN_IF_ERROR(literals(at, meta.strides, out.strides));
-  return check_extent(at, out, expanded);
+  return at_place(at, check_extent(out, expanded));
 }
 
 class PayloadReader {
@@ -115,13 +86,13 @@ class PayloadReader {
       return {};
     }
     if (!starts_with(meta.path_name, tensor_prefix_)) return unknown_alternative(at, meta.path_name);
-    if (meta.use_pickle) {
-      out.kind = Payload::Kind::pickled_tensor;
-      return {};
-    }
-    if (!meta.tensor_meta) return at.corrupt("the field \"tensor_meta\" is missing");
     uint64_t expanded = 0;
-    RETURN_IF_ERROR(fill_tensor(at, *meta.tensor_meta, out, &expanded));
+    if (meta.use_pickle) {
+      RETURN_IF_ERROR(read_pickled(at, out, &expanded));
+    } else {
+      if (!meta.tensor_meta) return at.corrupt("the field \"tensor_meta\" is missing");
+      RETURN_IF_ERROR(fill_tensor(at, *meta.tensor_meta, out, &expanded));
+    }
     // Overlapping strides (an expanded tensor) let few bytes stand for many.
     if (!checked_add<uint64_t>(expanded_bytes_, expanded, &expanded_bytes_) ||
         expanded_bytes_ > limits().expanded_bytes) {
@@ -144,12 +115,32 @@ class PayloadReader {
     return archive_.check_crc(*entry);
   }
 
+  // Names may share a payload: each pickle is read once. One that Wick cannot read matters only where it is used.
+  Status read_pickled(const Json& at, Payload& out, uint64_t* expanded) {
+    const auto seen = pickles_.find(out.path_name);
+    if (seen == pickles_.end()) {
+      Payload payload = out;
+      Status status = read_tensor_pickle(out.bytes, payload, expanded);
+      if (!status.ok() && status.diag().code != Code::unsupported_model) return at_place(at, std::move(status));
+      if (!status.ok()) {
+        payload.kind = Payload::Kind::subclass;
+        payload.refusal = status.diag().message;
+      }
+      pickles_[out.path_name] = std::move(payload);
+    }
+    const bool is_param = out.is_param;
+    out = pickles_.at(out.path_name);
+    out.is_param = is_param;
+    return {};
+  }
+
   const Archive& archive_;
   const std::string folder_;
   const std::string_view tensor_prefix_;
   const bool check_crc_;
   std::vector<std::string>& unchecked_;
   Map<bool> seen_;
+  Map<Payload> pickles_;  // by path
   uint64_t expanded_bytes_ = 0;
 };
 

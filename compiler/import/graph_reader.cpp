@@ -19,6 +19,9 @@ std::string_view op_name(std::string_view target) {
   return target.starts_with(kPrefix) ? target.substr(kPrefix.size()) : target;
 }
 
+// A tensor inside a tensor subclass, by the name of its attribute.
+constexpr std::string_view kInnerTensor = "export.access_subclass_inner_tensor.default";
+
 // Wrappers and scalar arithmetic the reader handles itself, without an OpDef.
 bool is_built_in(std::string_view name) {
   static constexpr std::string_view kNames[] = {
@@ -29,6 +32,7 @@ bool is_built_in(std::string_view name) {
       "higher_order.map_impl",
       "higher_order.scan",
       "higher_order.while_loop",
+      kInnerTensor,
       "aten.sym_size.int",
       "aten.sym_numel.default",
       "aten.sym_stride.int",
@@ -144,17 +148,44 @@ TensorType GraphReader::tensor_type(const pt2::TensorMeta& meta) {
   return type;
 }
 
-const Binding& GraphReader::binding(std::string_view name) const {
+const Binding& GraphReader::any_binding(std::string_view name) const {
   auto it = scope_.find(name);
   if (it == scope_.end())
     fail(Code::corrupt_file, fmt::format("the value '{}' is used before it is defined", printable(name)));
   return it->second;
 }
 
+const Binding& GraphReader::binding(std::string_view name) const {
+  const Binding& bound = any_binding(name);
+  if (!bound.subclass) return bound;
+  fail(Diag(Code::unsupported_model, fmt::format("'{}', a tensor subclass {}, is used as a plain tensor",
+                                                 printable(bound.subclass->fqn), bound.subclass->type->class_name))
+           .with_help("save ep.run_decompositions({}), which takes subclasses apart"));
+}
+
 Value* GraphReader::tensor_value(std::string_view name) {
   const Binding& bound = binding(name);
   if (!bound.ref) fail(Code::unsupported_model, fmt::format("'{}' is not a tensor here", printable(name)));
   return read(*bound.ref, builder_);
+}
+
+void GraphReader::read_inner_tensor(const pt2::Node& node) {
+  const auto* outer = node.inputs.empty() ? nullptr : std::get_if<pt2::TensorArg>(&node.inputs[0].arg);
+  const auto* attribute = node.inputs.size() < 2 ? nullptr : std::get_if<std::string>(&node.inputs[1].arg);
+  const std::vector<std::string> names = output_names(node);
+  if (!outer || !attribute || names.size() != 1 || !any_binding(outer->name).subclass)
+    fail(Code::corrupt_file, "a tensor is taken out of what is no tensor subclass");
+  const SubclassValue& subclass = *any_binding(outer->name).subclass;
+  const auto inner = subclass.inner.find(*attribute);
+  if (inner == subclass.inner.end())
+    fail(Code::corrupt_file, fmt::format("'{}' holds no tensor '{}'", printable(subclass.fqn), printable(*attribute)));
+  const auto recorded = source_.tensor_values.find(names[0]);
+  if (recorded != source_.tensor_values.end()) {
+    const TensorType wanted = tensor_type(recorded->second);
+    const bool same = inner->second.ref ? read(*inner->second.ref, builder_)->tensor() == wanted : true;
+    if (!same) fail(Code::corrupt_file, fmt::format("the file records another type for '{}'", printable(names[0])));
+  }
+  bind(names[0], inner->second);
 }
 
 void GraphReader::read_nodes() {
@@ -184,6 +215,7 @@ void GraphReader::read_node(const pt2::Node& node) {
     return read_wrapped(node, 4, 5, enabled ? std::optional(dtype ? *dtype : DType::bf16) : std::nullopt);
   }
   if (name.starts_with("higher_order.")) return read_control_flow(node);
+  if (name == kInnerTensor) return read_inner_tensor(node);
   if (read_scalar_node(node)) return;
   const OpDef* def = find_op(name);
   if (!def) {

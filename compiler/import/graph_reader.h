@@ -11,14 +11,23 @@
 
 namespace wick::compiler {
 
-/// What a name of the exported graph means: memory, an integer (or truth value) known as an expression, or a number
-/// read at run time.
+struct SubclassValue;
+/// What a name of the exported graph means: memory, an integer (or truth value) known as an expression, a number
+/// read at run time, or a tensor subclass.
 struct Binding {
   RefPtr ref;                  // tensor
   std::optional<Sym> integer;  // SymInt or SymBool
   Value* scalar = nullptr;     // float
+  std::shared_ptr<const SubclassValue> subclass = nullptr;
 };
 using Scope = std::map<std::string, Binding, std::less<>>;
+
+/// A parameter that is a tensor subclass, and the tensors inside it.
+struct SubclassValue {
+  std::string fqn;
+  const pt2::Subclass* type;
+  Scope inner;  // by attribute
+};
 
 /// Operators the file uses and Wick has no OpDef for: name -> count and first sources.
 struct MissingOps {
@@ -42,7 +51,9 @@ class GraphReader {
   void read_nodes();
   /// The graph output as the IR has it. Reads aliases at their newest version.
   GraphOutput output(const pt2::Argument& arg);
+  /// Of anything but a tensor subclass, which only few places can use.
   const Binding& binding(std::string_view name) const;
+  const Binding& any_binding(std::string_view name) const;
   Value* tensor_value(std::string_view name);
 
   static TensorType tensor_type(const pt2::TensorMeta& meta);
@@ -57,6 +68,7 @@ class GraphReader {
   Value* power(std::string_view function, const std::vector<Arg>& numbers);
   void read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand, std::optional<DType> autocast);
   void read_control_flow(const pt2::Node& node);
+  void read_inner_tensor(const pt2::Node& node);
   bool read_batch_norm_training(const pt2::Node& node, const OpDef& def);
   std::unique_ptr<Graph> read_subgraph(const pt2::Graph& source, const std::vector<Arg>& operands);
 

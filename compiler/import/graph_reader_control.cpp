@@ -39,7 +39,7 @@ void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t
     if (outer.empty())
       scope[inner] = {nullptr, integer(node.inputs[first_operand + i].arg), nullptr};
     else
-      scope[inner] = binding(outer);
+      scope[inner] = any_binding(outer);
   }
   GraphReader reader(body, graph_, std::move(scope));
   reader.autocast_ = autocast;

@@ -271,19 +271,35 @@ class Importer {
     const auto* tensor = std::get_if<pt2::TensorArg>(&arg);
     if (!tensor) fail(Code::corrupt_file, fmt::format("'{}' is not a tensor", printable(spec.target)));
     const pt2::Payload& payload = payload_of(spec);
-    if (Placeholder* twin = twins_.count(payload.path_name) ? twin_of(payload) : nullptr) {
-      scope_[tensor->name] = {twin->ref, std::nullopt, nullptr};
-      return;
-    }
+    scope_[tensor->name] = stored(payload, tensor->name, spec.target);
+  }
+
+  Binding stored(const pt2::Payload& payload, const std::string& name, const std::string& fqn) {
+    if (payload.kind == pt2::Payload::Kind::subclass)
+      return {nullptr, std::nullopt, nullptr, subclass(payload, name, fqn)};
+    if (Placeholder* twin = twins_.count(payload.path_name) ? twin_of(payload) : nullptr)
+      return {twin->ref, std::nullopt, nullptr};
     twins_.insert(payload.path_name);
     Placeholder placeholder;
-    placeholder.name = tensor->name;
-    placeholder.fqn = spec.target;
+    placeholder.name = name;
+    placeholder.fqn = fqn;
     placeholder.payload = &payload;
-    placeholder.value = constant_from_payload(payload, tensor->name, spec.target, builder_, copied_bytes_);
+    placeholder.value = constant_from_payload(payload, name, fqn, builder_, copied_bytes_);
     placeholder.ref = fresh_ref(placeholder.value);
-    scope_[tensor->name] = {placeholder.ref, std::nullopt, nullptr};
-    placeholders_.push_back(std::move(placeholder));
+    placeholders_.push_back(placeholder);
+    return {placeholder.ref, std::nullopt, nullptr};
+  }
+
+  // Names that share a payload share the value.
+  std::shared_ptr<const SubclassValue> subclass(const pt2::Payload& payload, const std::string& name,
+                                                const std::string& fqn) {
+    std::shared_ptr<const SubclassValue>& known = subclasses_[payload.subclass.get()];
+    if (known) return known;
+    SubclassValue value{fqn, payload.subclass.get(), {}};
+    for (const auto& [attribute, inner] : payload.subclass->tensors) {
+      value.inner[attribute] = stored(inner, name + "_" + attribute, fqn + "." + attribute);
+    }
+    return known = std::make_shared<const SubclassValue>(std::move(value));
   }
 
   void read_outputs(GraphReader& reader) {
@@ -365,6 +381,7 @@ class Importer {
   Scope scope_;
   std::vector<Placeholder> placeholders_;
   std::set<std::string> twins_;
+  std::map<const pt2::Subclass*, std::shared_ptr<const SubclassValue>> subclasses_;
   uint64_t copied_bytes_ = 0;
 };
 

@@ -1,11 +1,12 @@
-// Fuzz target: any bytes as a .pt2 archive or, unless they start like one, as the program JSON of a small valid
-// archive.
+// Fuzz target: any bytes as a .pt2 archive, as the pickle of a tensor subclass, or, unless they start like one of
+// these, as the program JSON of a small valid archive.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "compiler/import/archive_test_writer.h"
 #include "compiler/import/exported_program.h"
+#include "compiler/import/pickle_test_writer.h"
 
 namespace {
 
@@ -30,6 +31,13 @@ void read_all(wick::Span<const uint8_t> bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size >= 2 && data[0] == 'P' && data[1] == 'K') {
     read_all({data, size});
+    return 0;
+  }
+  if (size >= 1 && data[0] == 0x80) {
+    const std::string pickle(reinterpret_cast<const char*>(data), size);
+    const std::string storage(4096, '\1');
+    read_all(pt2::bytes_of(
+        pt2::pickled::program_around(pt2::pickled::archive(pickle, {storage, storage, storage}).bytes()).bytes()));
     return 0;
   }
   pt2::TestZip zip = pt2::test_archive();

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include "compiler/import/archive_test_writer.h"
+#include "compiler/import/pickle_test_writer.h"
 #include "tests/hostile/hostile_case.h"
 
 namespace wick::testing {
@@ -191,6 +192,57 @@ TEST(HostileArchive, DirectoriesAreChecked) {
        {4},
        "end record"},
   });
+}
+
+// Parameter w is the torch.save archive around the object that `opcodes` make.
+std::string pickled_program(const std::string& opcodes, const std::vector<std::string>& data = {}) {
+  namespace pickled = compiler::pt2::pickled;
+  return pickled::program_around(pickled::archive(pickled::pickle(opcodes), data).bytes()).bytes();
+}
+std::string times(const std::string& text, size_t count) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) out += text;
+  return out;
+}
+
+TEST(HostileArchive, PicklesAreDataAndBounded) {
+  namespace pickled = compiler::pt2::pickled;
+  const auto weight = [](const std::string& state) { return pickled::subclass(pickled::int8_tensor(), {2, 2}, state); };
+  const std::string huge(8, '\xff');
+  const std::vector<HostileCase> cases = {
+      {"names_system.pt2",
+       [=] { return pickled_program(pickled::call(pickled::global("os", "system"), {pickled::text("ls")})); },
+       {3},
+       "names os.system"},
+      {"deep_lists.pt2", [=] { return pickled_program(times("]", 100'000) + times("a", 99'999)); }, {4}, "no tensor"},
+      {"many_marks.pt2", [=] { return pickled_program(times("(", 200'000)); }, {4}, "other than one object"},
+      {"doubling_tuples.pt2",
+       [=] {
+         return pickled_program("N" + times("q" + std::string(1, '\0') + "h" + std::string(1, '\0') + "\x86", 40'000));
+       },
+       {4},
+       "no tensor"},
+      {"long_pickle.pt2", [=] { return pickled_program(times("N", 4'000'000)); }, {3, 4}, "at most 262144"},
+      {"many_attributes.pt2",
+       [=] {
+         std::vector<std::string> items;
+         for (int i = 0; i < 20'000; ++i) items.insert(items.end(), {pickled::text(std::to_string(i)), "K\1"});
+         return pickled_program(weight(pickled::dict(items)));
+       },
+       {3, 4},
+       ""},
+      {"huge_storage.pt2",
+       [=] {
+         const std::string id = pickled::tuple({pickled::text("storage"), pickled::global("torch", "FloatStorage"),
+                                                pickled::text("0"), pickled::text("cpu"), "\x8a\x08" + huge}) +
+                                "Q";
+         return pickled_program(weight(pickled::dict({pickled::text("qdata"), pickled::tensor(id, {2}, {1})})),
+                                {"abcd"});
+       },
+       {4},
+       "size, stride or offset"},
+  };
+  for (const HostileCase& test : cases) expect_harmless(test);
 }
 
 }  // namespace

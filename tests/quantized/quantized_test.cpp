@@ -31,6 +31,7 @@ constexpr Quantized kPrograms[] = {
     {"dynamic_convolutions", 0, 0, 1e-5},   {"dynamic_deit", 0, 0, 0.03},
     {"dynamic_decoder", 1, 0, 1e-5},        {"dynamic_int8_rows", 1, 0, 1e-5},
     {"dynamic_int4_rows", 1, 0, 1e-5},      {"dynamic_int4_groups", 1, 0, 1e-5},
+    {"subclass_int4_groups", 0, 0, 1e-5},   {"subclass_int8_rows", 0, 0, 1e-5},
     {"dynamic_half", 0, 0, 0.01},  // judged by eager
 };
 void PrintTo(const Quantized& program, std::ostream* out) { *out << program.name; }
