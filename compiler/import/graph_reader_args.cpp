@@ -94,16 +94,13 @@ Arg GraphReader::argument(const pt2::Argument& arg, const ArgSpec& spec) {
     }
     return reals;
   }
-  if (const auto* value = std::get_if<pt2::ComplexArg>(&arg)) {
-    if (value->imag == 0) return value->real;
-    fail(Code::unsupported_model, fmt::format("argument '{}' is a complex number", spec.name));
-  }
   fail(Code::unsupported_model, fmt::format("argument '{}' has a form that Wick does not read", spec.name));
 }
 
 std::vector<Arg> GraphReader::arguments(const pt2::Node& node, const OpDef& def) {
   const std::vector<ArgSpec>& specs = def.parsed->args;
   std::vector<std::optional<Arg>> found(specs.size());
+  std::vector<std::pair<size_t, const pt2::ComplexArg*>> complex;
   size_t position = 0;
   for (const pt2::NamedArgument& input : node.inputs) {
     int index = input.name.empty() ? -1 : def.parsed->find(input.name);
@@ -112,9 +109,16 @@ std::vector<Arg> GraphReader::arguments(const pt2::Node& node, const OpDef& def)
       fail(Code::unsupported_model,
            fmt::format("{} has no argument '{}' in this version of the operator", def.name(), printable(input.name)));
     }
-    found[static_cast<size_t>(index)] = argument(input.arg, specs[static_cast<size_t>(index)]);
+    const auto place = static_cast<size_t>(index);
     ++position;
+    const auto* number = std::get_if<pt2::ComplexArg>(&input.arg);
+    if (number && (specs[place].type == ArgType::tensor || specs[place].type == ArgType::scalar)) {
+      complex.emplace_back(place, number);
+    } else {
+      found[place] = argument(input.arg, specs[place]);
+    }
   }
+  for (const auto& [place, number] : complex) found[place] = complex_constant(*number, found);
   std::vector<Arg> args;
   for (size_t i = 0; i < specs.size(); ++i) {
     if (found[i] && !(found[i]->is<None>() && specs[i].has_default && !specs[i].optional))
@@ -186,6 +190,16 @@ Value* GraphReader::power(std::string_view function, const std::vector<Arg>& num
   return made->result(0);
 }
 
+// The program stops if the number that it reads is another than the file was exported for.
+void GraphReader::assert_equal(const Sym& read, const Sym& wanted, DType dtype) {
+  const std::string text = dtype == DType::boolean ? (wanted.is(0) ? "false" : "true") : wanted.text();
+  Node* made = graph_.add_node(op("aten._assert_scalar.default"),
+                               {make_sym(SymOp::eq, {read, wanted}),
+                                fmt::format("the model was exported for a value of {} that is read here", text)},
+                               0, nullptr, "");
+  made->origin = builder_.origin();
+}
+
 bool GraphReader::read_scalar_node(const pt2::Node& node) {
   std::string_view name = node.target;
   if (name.starts_with("torch.ops.")) name.remove_prefix(10);
@@ -240,14 +254,16 @@ bool GraphReader::read_scalar_node(const pt2::Node& node) {
     const Sym expr = out.empty() ? Sym::symbol(graph_.unique_name("u_item")) : recorded(out);
     std::set<std::string, std::less<>> symbols;
     collect_symbols(expr, symbols);
-    // A truth value is recorded as a condition on the integer that was read.
+    // A truth value is recorded as a condition on the integer that was read; a number that the model asserts to be one
+    // certain value, as that value: what is read must be it.
     Sym read_symbol = expr;
     if (expr.symbol_name().empty()) {
-      if (symbols.size() != 1)
+      if (symbols.size() > 1)
         fail(Code::unsupported_model, "item() of a value that the file relates to several symbols");
-      read_symbol = Sym::symbol(*symbols.begin());
+      read_symbol = Sym::symbol(symbols.empty() ? graph_.unique_name("u_item") : *symbols.begin());
     }
     made->result(0)->type = Type::integer(read_symbol);
+    if (symbols.empty()) assert_equal(read_symbol, expr, value->dtype());
     return done({nullptr, expr, nullptr});
   }
   std::string_view function;

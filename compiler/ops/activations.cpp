@@ -104,7 +104,16 @@ Results decompose_prelu(Builder& b, Node& node) {
 }
 
 Results decompose_rrelu(Builder& b, Node& node) {
-  require(!node.boolean("training"), "rrelu in training mode is not supported");
+  if (node.boolean("training")) {  // a slope for each element, which is the noise; 1 where none applies
+    Compose c(b);
+    Value* x = node.tensor("self");
+    const double low = number(node, "lower"), high = number(node, "upper");
+    Value* slope = c.add(c.mul(b.call("aten.rand", {x->sizes(), x->dtype()}), high - low), low);
+    Value* noise = c.where(c.compare("le", x, 0), slope, 1.0, x->dtype());
+    Results results{c.mul(x, noise), noise};
+    results.resize(node.results().size());
+    return results;
+  }
   const double slope = (number(node, "lower") + number(node, "upper")) / 2;
   Value* out = b.call("aten.leaky_relu", {node.tensor("self"), slope});
   if (node.results().size() == 1) return {out};
@@ -195,10 +204,12 @@ const OpDef kActivationRows[] = {
      Cases("f32[2, 3, 4], f32[1, 3, 1]")},
     {"aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? "
      "generator=None) -> Tensor",
-     infer_same, decompose_rrelu, nullptr, kPure, Cases("f32[3, 4], 0.1, 0.3", "f32[8], 0.1, 0.3, false")},
+     infer_same, decompose_rrelu, nullptr, kRandom,
+     Cases("f32[3, 4], 0.1, 0.3", "f32[8], 0.1, 0.3, false", "f32[8]{range=0..3}, 0.1, 0.3, true",
+           "f32[8], 0.25, 0.25, true")},
     {"aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar "
      "upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)",
-     nullptr, decompose_rrelu, nullptr, kPure, Cases("f32[4], f32[4]")},
+     nullptr, decompose_rrelu, nullptr, kRandom, Cases("f32[4], f32[4]")},
     {"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", infer_softmax, nullptr, "aten::_softmax.out",
      kPure,
      Cases("! f32[2, 5], 2, false", "f32[3, 4, 5], 0, false", "f32[6, 3]{special}, 1, false",

@@ -33,6 +33,7 @@ std::vector<Family> op_families() {
       {kResizeRows, kResizeCount},
       {kSpecialRows, kSpecialCount},
       {kSpectralRows, kSpectralCount},
+      {kTransformerRows, kTransformerCount},
       {kViewRows, kViewCount},
       {kWindowRows, kWindowCount},
   };

@@ -291,6 +291,18 @@ const OpDef kInPlaceRows[] = {
              "aten.normal_functional.default"),
     IN_PLACE("aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
              "aten.bernoulli.p"),
+    IN_PLACE(
+        "aten::log_normal_(Tensor(a!) self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor(a!)",
+        "aten.log_normal.default"),
+    IN_PLACE(
+        "aten::cauchy_(Tensor(a!) self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor(a!)",
+        "aten.cauchy.default"),
+    IN_PLACE("aten::geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
+             "aten.geometric.default"),
+    IN_PLACE("aten::random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)", "aten.random.default"),
+    IN_PLACE("aten::random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)", "aten.random.to"),
+    IN_PLACE("aten::random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
+             "aten.random.from"),
 };
 const size_t kInPlaceCount = std::size(kInPlaceRows);
 

@@ -94,6 +94,20 @@ Results decompose_divide_mode(Builder& b, Node& node) {
   return {Compose(b).div(node.arg(0), node.arg(1))};
 }
 
+// exp(exponent * log(base)), as eager computes it.
+Value* complex_power(Compose& c, const Arg& base, const Arg& exponent, DType dtype) {
+  const auto operand = [&](const Arg& arg) { return c.b.cast(c.tensor(arg, dtype), dtype); };
+  return c.exp(c.mul(operand(exponent), c.log(operand(base))));
+}
+Results decompose_pow(Builder& b, Node& node) {
+  const DType dtype = node.result()->dtype();
+  if (!is_complex(dtype)) return node.is("aten.pow.Scalar") ? Results{} : decompose_number_operand(b, node);
+  Compose c(b);
+  const std::optional<double> base = literal(node.arg(0));
+  if (base == 1.0) return {b.full(node.result()->sizes(), 1.0, dtype)};
+  return {complex_power(c, node.arg(0), node.arg(1), dtype)};
+}
+
 // base ** exponent with a literal exponent: the cases eager computes by multiplication.
 Results decompose_pow_scalar(Builder& b, Node& node) {
   Compose c(b);
@@ -102,6 +116,15 @@ Results decompose_pow_scalar(Builder& b, Node& node) {
   if (!exponent) return {};
   const DType dtype = node.result()->dtype();
   if (*exponent == 1) return {b.cast(x, dtype)};
+  if (is_complex(dtype)) {
+    x = b.cast(x, dtype);
+    if (*exponent == 0) return {b.full(node.result()->sizes(), 1.0, dtype)};
+    if (*exponent == 2) return {c.mul(x, x)};
+    if (*exponent == 3) return {c.mul(c.mul(x, x), x)};
+    if (*exponent == 0.5) return {c.sqrt(x)};
+    if (*exponent == -1) return {c.unary("aten.reciprocal", x)};
+    return {complex_power(c, x, node.arg("exponent"), dtype)};
+  }
   if (!is_floating(dtype) || x->dtype() != dtype) {
     return *exponent == 2 && x->dtype() == dtype ? Results{c.mul(x, x)} : Results{};
   }
@@ -357,12 +380,14 @@ const OpDef kPointwiseBinaryRows[] = {
      "aten::floor_divide.out", kPure, Cases("f32[5], 3", "f32[0, 3], f32[1, 3]", "f16[5], -2")},
     {"aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, decompose_floor_divide, nullptr,
      kPure, Cases("i64[4], 3", "f32[4], 0.5")},
-    {"aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", infer_broadcast, decompose_number_operand,
-     "aten::pow.Tensor_Tensor_out", kPure, Cases("f32[2, 3], f32[3]", "f16[7], f16[7]", "f32[0, 3], f32[1, 3]")},
+    {"aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", infer_broadcast, decompose_pow,
+     "aten::pow.Tensor_Tensor_out", kPure,
+     Cases("f32[2, 3], f32[3]", "f16[7], f16[7]", "f32[0, 3], f32[1, 3]", "c64[2, 3], c64[3]", "f64[3], c64[2, 1]")},
     {"aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", infer_broadcast, decompose_pow_scalar,
-     "aten::pow.Tensor_Scalar_out", kPure, Cases("f32[5], 3", "f16[5], -2", "i64[3, 4], 2")},
-    {"aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", infer_broadcast, nullptr, "aten::pow.Scalar_out",
-     kPure, Cases("2, f32[5]", "-2, f32[5]", "2, f32[3, 4]")},
+     "aten::pow.Tensor_Scalar_out", kPure,
+     Cases("f32[5], 3", "f16[5], -2", "i64[3, 4], 2", "c64[5], 3", "c64[5], 2.5", "c128[5], 0.5")},
+    {"aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", infer_broadcast, decompose_pow, "aten::pow.Scalar_out",
+     kPure, Cases("2, f32[5]", "-2, f32[5]", "2, f32[3, 4]", "2, c64[5]", "1.0, c64[3]")},
     {"aten::atan2(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_number_operand, "aten::atan2.out",
      kPure, Cases("f32[2, 3], f32[3]", "i8[7], i8[7]", "f32[0, 3], f32[1, 3]")},
     {"aten::maximum(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,

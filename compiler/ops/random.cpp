@@ -1,4 +1,5 @@
 // Random numbers. Every operator comes down to rand (uniform in [0, 1)) and randn (standard normal).
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/ops/compose.h"
@@ -8,6 +9,8 @@ namespace wick::compiler {
 namespace {
 
 using Results = std::vector<Value*>;
+
+constexpr double kPi = 3.14159265358979323846;
 
 void infer_random(Node& node) { set_result(node, node.dtype("dtype").value_or(DType::f32), node.ints("size")); }
 void infer_random_like(Node& node) {
@@ -23,10 +26,25 @@ Value* normal(Builder& b, Sizes sizes, DType dtype = DType::f32) {
   return b.call("aten.randn", {std::move(sizes), dtype});
 }
 
-Results decompose_rand_like(Builder& b, Node& node) {
+// Complex numbers are drawn as pairs; the parts of a normal one have variance 1/2 each.
+Results decompose_complex_draw(Builder& b, Node& node, const char* name, double scale) {
+  const DType dtype = node.result()->dtype();
+  if (!is_complex(dtype)) return {};
+  Compose c(b);
+  Sizes sizes = node.result()->sizes();
+  sizes.emplace_back(2);
+  Value* pairs = b.call(name, {std::move(sizes), dtype == DType::c128 ? DType::f64 : DType::f32});
+  return {b.call("aten.view_as_complex", {scale == 1 ? pairs : c.mul(pairs, scale)})};
+}
+Results decompose_rand(Builder& b, Node& node) { return decompose_complex_draw(b, node, "aten.rand", 1); }
+Results decompose_randn(Builder& b, Node& node) {
+  return decompose_complex_draw(b, node, "aten.randn", 0.70710678118654752440);
+}
+
+Results decompose_uniform_draw(Builder& b, Node& node) {
   return {uniform(b, node.result()->sizes(), node.result()->dtype())};
 }
-Results decompose_randn_like(Builder& b, Node& node) {
+Results decompose_normal_draw(Builder& b, Node& node) {
   return {normal(b, node.result()->sizes(), node.result()->dtype())};
 }
 
@@ -48,6 +66,49 @@ Results decompose_normal_tensors(Builder& b, Node& node) {
   Value* noise = normal(b, sizes);
   return {c.add(c.mul(noise, node.arg("std")), node.arg("mean"))};
 }
+// normal(mean, std) of given sizes
+Results decompose_normal_numbers(Builder& b, Node& node) {
+  Compose c(b);
+  Value* noise = normal(b, node.result()->sizes(), node.result()->dtype());
+  return {c.add(c.mul(noise, node.real("std")), node.real("mean"))};
+}
+// exp(normal(mean, std))
+Results decompose_log_normal(Builder& b, Node& node) { return {Compose(b).exp(decompose_normal(b, node)[0])}; }
+// median + sigma * tan(pi * (rand - 1/2))
+Results decompose_cauchy(Builder& b, Node& node) {
+  Compose c(b);
+  const Value* x = node.tensor("self");
+  Value* angle = c.mul(c.sub(uniform(b, x->sizes(), x->dtype()), 0.5), kPi);
+  return {c.add(c.mul(c.unary("aten.tan", angle), node.real("sigma")), node.real("median"))};
+}
+// ceil(log(1 - rand) / log(1 - p)), at least 1
+Results decompose_geometric(Builder& b, Node& node) {
+  Compose c(b);
+  const Value* x = node.tensor("self");
+  const double p = node.real("p");
+  require(p > 0 && p < 1, "geometric: the probability must lie between 0 and 1");
+  Value* tail = c.unary("aten.log1p", c.neg(uniform(b, x->sizes())));
+  Value* trials = c.unary("aten.ceil", c.div(tail, std::log1p(-p)));
+  return {b.cast(c.clamp(trials, 1, None{}), x->dtype())};
+}
+// Integers from `from` to below `to`; without limits as far as the dtype holds each of them.
+Results decompose_random(Builder& b, Node& node) {
+  Compose c(b);
+  const Value* x = node.tensor("self");
+  const bool limited = node.op->parsed->find("to") >= 0 && !node.is_none("to");
+  const double from = node.op->parsed->find("from") >= 0 ? node.real("from") : 0;
+  const int bits = x->dtype() == DType::bf16  ? 8
+                   : x->dtype() == DType::f16 ? 11
+                   : x->dtype() == DType::f32 ? 24
+                   : x->dtype() == DType::f64 ? 53
+                   : x->dtype() == DType::boolean
+                       ? 1
+                       : std::min(53, static_cast<int>(dtype_size_bytes(x->dtype())) * 8 - 1);
+  const double to = limited ? node.real("to") : std::ldexp(1.0, bits);
+  require(to > from, "random: the range is empty");
+  Value* steps = b.call("aten.floor", {c.mul(uniform(b, x->sizes(), DType::f64), to - from)});
+  return {b.cast(c.add(steps, from), x->dtype())};
+}
 Results decompose_bernoulli(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -64,6 +125,14 @@ Results decompose_randint(Builder& b, Node& node) {
   Value* steps = b.call(
       "aten.floor", {c.mul(uniform(b, node.result()->sizes()), static_cast<double>(high) - static_cast<double>(low))});
   return {b.cast(c.add(steps, low), node.result()->dtype())};
+}
+// floor(rand * high), of a limit that is in a tensor of one element
+Results decompose_randint_tensor(Builder& b, Node& node) {
+  Compose c(b);
+  Value* high = node.tensor("high");
+  require(may_equal(numel(high->sizes()), 1), "randint_like: the limit must be one number");
+  Value* steps = b.call("aten.floor", {c.mul(uniform(b, node.result()->sizes()), b.reshape(high, {}))});
+  return {b.cast(steps, node.result()->dtype())};
 }
 void infer_randint(Node& node) { set_result(node, node.dtype("dtype").value_or(DType::i64), node.ints("size")); }
 void infer_randperm(Node& node) { set_result(node, node.dtype("dtype").value_or(DType::i64), {node.integer("n")}); }
@@ -106,19 +175,23 @@ Results decompose_multinomial(Builder& b, Node& node) {
 
 }  // namespace
 
+// The overloads with a generator draw from the one state there is: a program cannot hold a generator, only None.
+#define TENSOR_OPTIONS(dtype) \
+  "ScalarType? dtype=" dtype ", Layout? layout=None, Device? device=None, bool? pin_memory=None"
+#define LIKE_OPTIONS TENSOR_OPTIONS("None") ", MemoryFormat? memory_format=None"
 const OpDef kRandomRows[] = {
     {"aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
-     infer_random, nullptr, "aten::rand.out", kRandom, Cases("[2, 3]")},
+     infer_random, decompose_rand, "aten::rand.out", kRandom, Cases("[2, 3]", "[2], dtype=c64")},
     {"aten::randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
-     infer_random, nullptr, "aten::randn.out", kRandom, Cases("[4]")},
+     infer_random, decompose_randn, "aten::randn.out", kRandom, Cases("[4]", "[2, 3], dtype=c128")},
     {"aten::rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_random_like, decompose_rand_like, nullptr, kRandom, Cases("f32[2, 3]")},
+     infer_random_like, decompose_uniform_draw, nullptr, kRandom, Cases("f32[2, 3]")},
     {"aten::randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_random_like, decompose_randn_like, nullptr, kRandom, Cases("f32[2, 3]")},
+     infer_random_like, decompose_normal_draw, nullptr, kRandom, Cases("f32[2, 3]")},
     {"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor",
      infer_random_like, decompose_uniform, nullptr, kRandom, Cases("f32[4], 0.0, 2.0")},
     {"aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",
@@ -129,6 +202,21 @@ const OpDef kRandomRows[] = {
      decompose_normal_tensors, nullptr, kRandom, Cases("f32[4], f32[4]{range=0.5..2}")},
     {"aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", nullptr,
      decompose_normal_tensors, nullptr, kRandom, Cases("0.5, f32[4]{range=0.5..2}")},
+    {"aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, " TENSOR_OPTIONS(
+         "None") ") -> Tensor",
+     infer_random, decompose_normal_numbers, nullptr, kRandom, Cases("0.5, 2.0, [2, 3]", "0.0, 1.0, [4], dtype=f64")},
+    {"aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor",
+     infer_random_like, decompose_log_normal, nullptr, kRandom, Cases("f32[4]")},
+    {"aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor",
+     infer_random_like, decompose_cauchy, nullptr, kRandom, Cases("f32[4]", "f64[2, 2], 1.0, 0.5")},
+    {"aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", infer_random_like,
+     decompose_geometric, nullptr, kRandom, Cases("f32[4], 0.5", "i64[4], 0.25")},
+    {"aten::random(Tensor self, *, Generator? generator=None) -> Tensor", infer_random_like, decompose_random, nullptr,
+     kRandom, Cases("f32[4]", "u8[4]", "bool[3]")},
+    {"aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", infer_random_like,
+     decompose_random, nullptr, kRandom, Cases("f32[4], 5", "i64[4], 9")},
+    {"aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", infer_random_like,
+     decompose_random, nullptr, kRandom, Cases("f32[4], 2, 5", "i32[4], -3, 9")},
     {"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", infer_random_like, decompose_bernoulli,
      nullptr, kRandom, Cases("f32[4]{range=0..1}")},
     {"aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", infer_random_like,
@@ -155,7 +243,36 @@ const OpDef kRandomRows[] = {
     {"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> "
      "Tensor",
      infer_multinomial, decompose_multinomial, nullptr, kRandom, Cases("f32[3]{=0, 1, 0}, 1")},
+    {"aten::rand.generator(SymInt[] size, *, Generator? generator, " TENSOR_OPTIONS("None") ") -> Tensor", infer_random,
+     decompose_uniform_draw, nullptr, kRandom, Cases("[2, 3], generator=None", "[4], generator=None, dtype=f64")},
+    {"aten::randn.generator(SymInt[] size, *, Generator? generator, " TENSOR_OPTIONS("None") ") -> Tensor",
+     infer_random, decompose_normal_draw, nullptr, kRandom,
+     Cases("[4], generator=None", "[2, 3], generator=None, dtype=f16")},
+    {"aten::rand_like.generator(Tensor self, *, Generator? generator, " LIKE_OPTIONS ") -> Tensor", infer_random_like,
+     decompose_uniform_draw, nullptr, kRandom, Cases("f32[2, 3], generator=None")},
+    {"aten::randn_like.generator(Tensor self, *, Generator? generator, " LIKE_OPTIONS ") -> Tensor", infer_random_like,
+     decompose_normal_draw, nullptr, kRandom, Cases("f32[2, 3], generator=None, dtype=f64")},
+    {"aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, " TENSOR_OPTIONS("4") ") -> Tensor",
+     infer_randint, decompose_randint, nullptr, kRandom, Cases("5, [2, 3], generator=None")},
+    {"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, " TENSOR_OPTIONS(
+         "4") ") -> Tensor",
+     infer_randint, decompose_randint, nullptr, kRandom,
+     Cases("2, 5, [2, 3], generator=None", "-3, 5, [4], generator=None, dtype=i32")},
+    {"aten::randint_like.generator(Tensor self, SymInt high, *, Generator? generator, " LIKE_OPTIONS ") -> Tensor",
+     infer_random_like, decompose_randint, nullptr, kRandom, Cases("f32[2, 3], 5, generator=None")},
+    {"aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? "
+     "generator, " LIKE_OPTIONS ") -> Tensor",
+     infer_random_like, decompose_randint, nullptr, kRandom, Cases("f32[2, 3], 2, 5, generator=None, dtype=i64")},
+    {"aten::randint_like.Tensor(Tensor self, Tensor high, *, " LIKE_OPTIONS ") -> Tensor", infer_random_like,
+     decompose_randint_tensor, nullptr, kRandom, Cases("f32[2, 3], i64[]{=5}")},
+    {"aten::randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, " LIKE_OPTIONS
+     ") -> Tensor",
+     infer_random_like, decompose_randint_tensor, nullptr, kRandom, Cases("f32[2, 3], i64[]{=5}, generator=None")},
+    {"aten::randperm.generator(SymInt n, *, Generator? generator, " TENSOR_OPTIONS("4") ") -> Tensor", infer_randperm,
+     decompose_randperm, nullptr, kRandom, Cases("5, generator=None", "0, generator=None")},
 };
+#undef LIKE_OPTIONS
+#undef TENSOR_OPTIONS
 const size_t kRandomCount = std::size(kRandomRows);
 
 }  // namespace wick::compiler

@@ -296,7 +296,8 @@ const OpDef kResizeRows[] = {
      "-> Tensor",
      infer_upsample, nullptr, "aten::upsample_bilinear2d.vec_out", kPure,
      Cases("f32[1, 2, 4, 5], [3, 2], true, None", "f32[1, 2, 4, 5], [3, 2], false, None",
-           "f32[1, 2, 4, 5], None, true, [2.0, 2.0]", "f32[1, 1, 3, 4], None, false, [1.25, 2.0]")},
+           "f32[1, 2, 4, 5], None, true, [2.0, 2.0]", "f32[1, 1, 3, 4], None, false, [1.25, 2.0]",
+           "u8[1, 3, 5, 7]{range=0..255}, [8, 3], false, None", "u8[1, 5, 4, 6]{range=0..255}, [9, 6], true, None")},
     {"aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> "
      "Tensor",
      infer_upsample, decompose_to_vec, "aten::upsample_nearest2d.out", kNoStock,
@@ -318,7 +319,9 @@ const OpDef kResizeRows[] = {
      Cases("f32[1, 2, 5], [9], true, None", "f32[1, 2, 5], [9], false, None", "f32[1, 2, 5], None, true, [2.0]")},
     {"aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, "
      "float? scales_w=None) -> Tensor",
-     infer_upsample, nullptr, "aten::_upsample_bilinear2d_aa.out", kPure, Cases("f32[1, 2, 6, 6], [4, 9], false")},
+     infer_upsample, nullptr, "aten::_upsample_bilinear2d_aa.out", kPure,
+     Cases("f32[1, 2, 6, 6], [4, 9], false", "u8[1, 3, 9, 11]{range=0..255}, [4, 5], false",
+           "u8[2, 1, 5, 4]{range=0..255}, [7, 9], true")},
     OWN("aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, "
         "float? scales_w=None) -> Tensor",
         "aten::upsample_nearest3d.out", "f32[1, 1, 2, 3, 4], [3, 5, 6]"),
@@ -336,10 +339,12 @@ const OpDef kResizeRows[] = {
         "f32[1, 1, 2, 3, 4], [3, 5, 6], true"),
     OWN("aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? "
         "scales_w=None) -> Tensor",
-        "aten::upsample_bicubic2d.out", "f32[1, 2, 3, 4], [5, 6], false", "f32[1, 2, 3, 4], [2, 9], true"),
+        "aten::upsample_bicubic2d.out", "f32[1, 2, 3, 4], [5, 6], false", "f32[1, 2, 3, 4], [2, 9], true",
+        "u8[1, 3, 5, 7]{=0, 255, 255, 0, 7}, [8, 3], false", "u8[1, 2, 4, 6]{range=0..255}, [9, 5], true"),
     OWN("aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, "
         "float? scales_w=None) -> Tensor",
-        "aten::_upsample_bicubic2d_aa.out", "f32[1, 2, 6, 8], [3, 4], false", "f32[1, 2, 3, 4], [6, 6], true"),
+        "aten::_upsample_bicubic2d_aa.out", "f32[1, 2, 6, 8], [3, 4], false", "f32[1, 2, 3, 4], [6, 6], true",
+        "u8[1, 3, 11, 9]{=0, 255, 255, 0, 7}, [4, 5], false", "u8[1, 4, 5, 4]{range=0..255}, [7, 4], true"),
     VEC("aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
         "f32[1, 2, 2, 2, 3], None, [2.0, 2.0, 2.0]"),
     VEC("aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",

@@ -16,6 +16,7 @@ bool volumes_or_transposed(const Node& node) {
   return node.tensor("weight")->rank() == 5 || node.boolean("transposed");
 }
 bool doubles(const Node& node) { return dtype_of(node, "self") == DType::f64; }
+bool bytes(const Node& node) { return node.result()->dtype() == DType::u8; }
 bool both_sides(const Node& node) { return !node.boolean("onesided"); }
 bool integers(const Node& node) { return is_integral(node.result()->dtype()); }
 bool scale_not_double(const Node& node) { return dtype_of(node, "scale") != DType::f64; }
@@ -50,6 +51,8 @@ constexpr Limit kLimits[] = {
     {"aten._log_softmax.default", doubles, "stock takes no float64 here"},
     {"aten.sum.dim_IntList", doubles, "stock adds float64 in float32"},
     {"aten._fft_r2c.default", both_sides, "stock computes the one-sided spectrum only"},
+    {"aten.upsample_bilinear2d.vec", bytes, "stock interpolates bytes otherwise"},
+    {"aten._upsample_bilinear2d_aa.default", bytes, "stock interpolates bytes otherwise"},
     {"aten.remainder.Tensor", integers, "stock's result has the sign of the dividend"},
     {"aten.remainder.Scalar", integers, "stock's result has the sign of the dividend"},
     {"quantized_decomposed.quantize_per_tensor.tensor", scale_not_double, "stock wants a float64 scale"},

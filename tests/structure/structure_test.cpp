@@ -111,6 +111,8 @@ TEST_P(BrokenRules, StopTheProgramAndAreNamed) {
 const BrokenRule kBrokenRules[] = {
     {"asserts", {floats("in0", {3}, -50)}, "Runtime assertion failed for expression"},
     {"assert_tensor", {floats("in0", {4}, -1)}, "the sum is positive"},
+    {"assert_condition", {floats("in0", {4}, 0), filled("in1", DType::i64, {}, int64_t{3})}, "a value of true"},
+    {"assert_condition", {floats("in0", {4}, 9), filled("in1", DType::i64, {}, int64_t{2})}, "a value of 3"},
     {"assert_range", {floats("in0", {8}, 1), filled("in1", DType::i64, {}, int64_t{6})}, "must be in [2, 5]"},
     {"assert_range", {floats("in0", {8}, 1), filled("in1", DType::i64, {}, int64_t{1})}, "must be in [2, 5]"},
     {"dynamic_plus_one",

@@ -167,6 +167,82 @@ void interpolate(KernelContext& context, const Tensor& input, Tensor& out, const
   });
 }
 
+// --- bytes ---
+
+/// The weights of one axis as integers, in units of 2^-precision: so many bits that the largest fits into 15.
+struct ByteAxis {
+  const ResampleAxis* axis = nullptr;
+  int32_t* weight = nullptr;
+  int precision = 0;
+
+  uint8_t blend(const uint8_t* from, int64_t stride, int64_t o) const {
+    int64_t sum = precision > 0 ? int64_t{1} << (precision - 1) : 0;
+    for (int64_t t = o * axis->taps; t < (o + 1) * axis->taps; ++t)
+      sum += int64_t{weight[t]} * from[axis->index[t] * stride];
+    return static_cast<uint8_t>(limit(sum >> precision, 0, 255));
+  }
+};
+
+bool fill_byte_axis(KernelContext& context, const ResampleAxis& axis, int64_t out, ByteAxis* result) {
+  const int64_t count = out * axis.taps;
+  result->axis = &axis;
+  result->weight = context.allocate_temp_array<int32_t>(static_cast<size_t>(count));
+  if (!result->weight) return false;
+  double largest = 0;
+  for (int64_t first = 0; first < count; first += axis.taps) {  // taps that the border clamps together are one
+    for (int64_t t = first + 1, kept = first; t < first + axis.taps; ++t) {
+      if (axis.index[t] != axis.index[kept]) {
+        kept = t;
+        continue;
+      }
+      axis.weight[kept] += axis.weight[t];
+      axis.weight[t] = 0;
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) largest = axis.weight[i] > largest ? axis.weight[i] : largest;
+  while (result->precision < 22 && 0.5 + largest * static_cast<double>(2 << result->precision) < 32768)
+    ++result->precision;
+  const double unit = static_cast<double>(1 << result->precision);
+  for (int64_t i = 0; i < count; ++i) {
+    const double scaled = axis.weight[i] * unit;
+    const double rounded = scaled < 0 ? scaled - 0.5 : scaled + 0.5;
+    result->weight[i] = rounded > -32768 ? rounded < 32768 ? static_cast<int32_t>(rounded) : 32767 : -32768;
+  }
+  return true;
+}
+
+/// Images of bytes: along rows, then along columns, each pass rounded to bytes. A size that stays is not touched.
+void interpolate_bytes(KernelContext& context, const Tensor& input, Tensor& out, const Planes& in, const Planes& to,
+                       const ResampleAxis* axes) {
+  const bool across = in.size[2] != to.size[2], down = in.size[1] != to.size[1];
+  ByteAxis rows, columns;
+  if (!fill_byte_axis(context, axes[1], to.size[1], &rows)) return;
+  if (!fill_byte_axis(context, axes[2], to.size[2], &columns)) return;
+  const int64_t height = in.size[1], width = to.size[2];
+  uint8_t* between = nullptr;
+  if (across) {
+    between = context.allocate_temp_array<uint8_t>(static_cast<size_t>(in.count() * height * width));
+    if (!between) return;
+  }
+  for_each_plane(context, to, to.positions() * 4, [&](int64_t plane) {
+    const uint8_t* from = input.as<uint8_t>() + in.plane_offset(plane);
+    uint8_t* target = out.as<uint8_t>() + to.plane_offset(plane);
+    int64_t row = in.stride[1], column = in.stride[2];
+    if (across) {
+      uint8_t* middle = between + plane * height * width;
+      for (int64_t y = 0; y < height; ++y) {
+        for (int64_t x = 0; x < width; ++x) middle[y * width + x] = columns.blend(from + y * row, column, x);
+      }
+      from = middle;
+      row = width;
+      column = 1;
+    }
+    for_each_position(to.size, [&](int64_t, int64_t y, int64_t x) {
+      target[to.offset(0, y, x)] = down ? rows.blend(from + x * column, row, y) : from[y * row + x * column];
+    });
+  });
+}
+
 }  // namespace
 
 void resample(KernelContext& context, const ResampleRequest& r, const Tensor& input, Tensor& out) {
@@ -184,12 +260,14 @@ void resample(KernelContext& context, const ResampleRequest& r, const Tensor& in
   planes_of(out, r.dims, &to);
   ResampleAxis axes[3];
   for (int d = 0; d < 3; ++d) {
-    const bool filled = input.dtype == DType::f64 && r.filter != Filter::nearest && r.filter != Filter::nearest_exact
+    const bool wide = input.dtype == DType::f64 || input.dtype == DType::u8;
+    const bool filled = wide && r.filter != Filter::nearest && r.filter != Filter::nearest_exact
                             ? fill_axis<double>(context, r, d, in.size[d], &axes[d])
                             : fill_axis<float>(context, r, d, in.size[d], &axes[d]);
     if (!filled) return;
   }
   const bool nearest = r.filter == Filter::nearest || r.filter == Filter::nearest_exact;
+  if (input.dtype == DType::u8 && !nearest && r.dims == 2) return interpolate_bytes(context, input, out, in, to, axes);
   const bool known =
       nearest ? dispatch_size(input.dtype,
                               [&](auto zero) { copy_nearest<decltype(zero)>(context, input, out, in, to, axes); })

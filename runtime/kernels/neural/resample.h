@@ -23,8 +23,9 @@ struct ResampleRequest {
   double scale[3];
 };
 
-/// Interpolates every plane of `input` into `out`, which is resized. Nearest filters take any dtype, the others floats;
-/// positions and weights are computed in float, for f64 in double, as eager does.
+/// Interpolates every plane of `input` into `out`, which is resized. Nearest filters take any dtype, the others floats,
+/// of two dimensions u8 too; positions and weights are computed in float, for f64 and u8 in double, as eager does. For
+/// u8 weights are integers and each axis is rounded to bytes: bit for bit what eager computes.
 void resample(KernelContext& context, const ResampleRequest& request, const Tensor& input, Tensor& out);
 
 /// The four weights of cubic convolution at distances 1 + t, t, 1 - t, 2 - t; `a` is the free parameter.
