@@ -96,8 +96,7 @@ void CacheAttention::fail(const Node& node) {
 
 // Rows of one tensor stand beside the same ones of the other.
 bool CacheAttention::join(const Extended& a, const Extended& b) {
-  const RowWrite &x = writes_[a.write], &y = writes_[b.write];
-  if (x.positions != y.positions || x.length() != y.length()) return false;
+  if (!writes_[a.write].is_at_same_positions(writes_[b.write])) return false;
   groups_.join(a.write, b.write);
   return true;
 }
@@ -200,7 +199,8 @@ std::vector<const Node*> CacheAttention::rewrite() {
   for (size_t i = 0; i < writes_.size(); ++i) {
     if (groups_.has_failed(i)) continue;
     done.push_back(writes_[i].node);
-    parts_[writes_[i].node->result()] = {writes_[i].old, writes_[i].rows};
+    Builder b(graph_, writes_[i].node);
+    parts_[writes_[i].node->result()] = {writes_[i].old, written_rows(b, writes_[i])};
   }
   for (Node* node : nodes) build(*node);
   for (Node* node : nodes) {

@@ -31,9 +31,7 @@ class Deferrer {
     for (const RowWrite& write : writes_) {
       if (std::find(done.begin(), done.end(), write.node) == done.end()) compute(write);
     }
-    for (const RowWrite& write : writes_) {
-      if (write.node->result()->users().empty()) graph_.move(write.node, nullptr);
-    }
+    for (const RowWrite& write : writes_) move_last(write);
     return done.empty() && !changed_ ? Changed::no : Changed::yes;
   }
 
@@ -55,21 +53,37 @@ class Deferrer {
     }
     for (const auto& node : graph_.nodes()) {
       const auto write = match_row_write(*node);
-      if (write && computed_.count(write->rows) && !computed_.count(write->positions) && read.count(node->result()))
+      if (write && computed_.count(write->rows) && has_known_positions(*write) && read.count(node->result()))
         writes_.push_back(*write);
     }
   }
 
+  bool has_known_positions(const RowWrite& write) const {
+    return write.positions ? computed_.count(write.positions) == 0 : range_of(write.start, graph_.ranges).min >= 0;
+  }
+
   static bool has_few_rows(const RowWrite& write) {
-    return write.count().is_const() && write.count().value() >= 1 &&
-           write.count().value() <= std::max<int64_t>(1, write.length() / kMaxRowsPart);
+    return write.count.is_const() && write.count.value() >= 1 &&
+           write.count.value() <= std::max<int64_t>(1, write.length() / kMaxRowsPart);
+  }
+
+  void move_last(const RowWrite& write) {
+    Value* result = write.node->result();
+    if (!result->users().empty()) return;
+    graph_.move(write.node, nullptr);
+    if (!write.node->is("aten.scatter.src")) return;
+    Builder b(graph_, write.node);  // as an operator that can write in place
+    Values indices(write.dim + 1, nullptr);
+    indices.back() = b.reshape(write.positions, {write.count});
+    graph_.replace(result, b.call("aten.index_put", {write.old, std::move(indices), write.rows}));
+    erase_unread(graph_, {write.node});
   }
 
   // --- the whole tensor, computed ---
 
   void compute(const RowWrite& write) {
     const auto bytes = static_sizes(write.old->sizes());
-    if (!bytes || write.count().is(0)) return;
+    if (!bytes || write.count.is(0)) return;
     int64_t size = static_cast<int64_t>(dtype_size_bytes(write.old->dtype()));
     for (const int64_t count : *bytes) {
       if (__builtin_mul_overflow(size, count, &size) || size == 0 || size > kMaxComputedBytes) return;
@@ -93,12 +107,12 @@ class Deferrer {
     Sizes column{write.length()};
     column.resize(sizes.size() - write.dim, Sym(1));
     Value* kept = c.mul(old, b.reshape(c.where(is_at, 0.0, 1.0, dtype), column));
-    if (write.count().is(1)) return c.add(kept, c.mul(write.rows, b.reshape(c.where(is_at, 1.0, 0.0, dtype), column)));
+    if (write.count.is(1)) return c.add(kept, c.mul(write.rows, b.reshape(c.where(is_at, 1.0, 0.0, dtype), column)));
     const Sym before = numel(Sizes(sizes.begin(), sizes.begin() + dim)),
               behind = numel(Sizes(sizes.begin() + dim + 1, sizes.end()));
     Value* from = c.where(is_written_with(c, write), 1.0, 0.0, dtype);
-    from = b.expand(b.reshape(from, {1, write.length(), write.count()}), {before, write.length(), write.count()});
-    Value* placed = b.call("aten.bmm", {from, b.reshape(write.rows, {before, write.count(), behind})});
+    from = b.expand(b.reshape(from, {1, write.length(), write.count}), {before, write.length(), write.count});
+    Value* placed = b.call("aten.bmm", {from, b.reshape(written_rows(b, write), {before, write.count, behind})});
     return c.add(kept, b.reshape(placed, sizes));
   }
 

@@ -60,35 +60,84 @@ Value* equal(Compose& c, Value* column, Value* row) {
   return c.compare("eq", c.b.reshape(column, {column->sizes()[0], 1}), c.b.reshape(row, {1, row->sizes()[0]}));
 }
 
-}  // namespace
+Sizes sizes_of_rows(const RowWrite& write) {
+  Sizes sizes = write.old->sizes();
+  sizes[write.dim] = write.count;
+  return sizes;
+}
 
-std::optional<RowWrite> match_row_write(Node& node) {
-  if (!node.is("aten.index_put.default") || node.boolean("accumulate")) return std::nullopt;
-  RowWrite write{&node, node.tensor("self"), node.tensor("values"), nullptr, 0};
+bool broadcasts_to(const Sizes& from, const Sizes& to) {
+  if (from.size() > to.size()) return false;
+  const size_t added = to.size() - from.size();
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (!from[i].is(1) && !(from[i] == to[added + i])) return false;
+  }
+  return true;
+}
+
+bool match_index_put(Node& node, RowWrite& write) {
+  if (!node.is("aten.index_put.default") || node.boolean("accumulate")) return false;
   const Values indices = node.tensors("indices");
   for (size_t i = 0; i < indices.size(); ++i) {
     if (!indices[i]) continue;
-    if (write.positions) return std::nullopt;
+    if (write.positions) return false;
     write.positions = indices[i];
     write.dim = i;
   }
-  const Value* at = write.positions;
-  if (!at || !is_integer(*at) || at->rank() != 1 || !is_floating(write.old->dtype())) return std::nullopt;
-  Sizes sizes = write.old->sizes();
-  if (!sizes[write.dim].is_const() || sizes[write.dim].value() < 2) return std::nullopt;
-  sizes[write.dim] = at->sizes()[0];
-  return write.rows->sizes() == sizes ? std::optional(write) : std::nullopt;
+  write.rows = node.tensor("values");
+  return write.positions && is_integer(*write.positions) && write.positions->rank() == 1;
 }
 
+bool match_slice_scatter(Node& node, RowWrite& write) {
+  if (!node.is("aten.slice_scatter.default") || !node.integer("step").is(1)) return false;
+  write.rows = node.tensor("src");
+  write.dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), write.rows->rank()));
+  write.start = node.integer("start");
+  return !write.start.is_const() && write.rows->sizes()[write.dim] == node.integer("end") - write.start;
+}
+
+bool match_scatter(Node& node, RowWrite& write) {
+  if (!node.is("aten.scatter.src")) return false;
+  write.rows = node.tensor("src");
+  const Value* index = node.tensor("index");
+  if (index->sizes() != write.rows->sizes() || index->rank() == 0) return false;
+  write.dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), index->rank()));
+  if (!index->producer || !index->producer->is("aten.expand.default")) return false;
+  write.positions = tensor_at(*index->producer, 0);
+  const Sym count = numel(write.positions->sizes());
+  const size_t added = index->rank() - write.positions->rank();
+  return count == index->sizes()[write.dim] &&
+         (count.is(1) || (write.dim >= added && write.positions->sizes()[write.dim - added] == count));
+}
+
+}  // namespace
+
+std::optional<RowWrite> match_row_write(Node& node) {
+  RowWrite write;
+  write.node = &node;
+  if (!match_index_put(node, write) && !match_slice_scatter(node, write) && !match_scatter(node, write))
+    return std::nullopt;
+  write.old = node.tensor("self");
+  if (!is_floating(write.old->dtype()) || write.dim >= write.old->rank()) return std::nullopt;
+  const Sym& length = write.old->sizes()[write.dim];
+  if (!length.is_const() || length.value() < 2) return std::nullopt;
+  write.count = write.positions ? numel(write.positions->sizes()) : write.rows->sizes()[write.dim];
+  if (!write.count.is_const() && write.count.symbol_name().empty()) return std::nullopt;
+  return broadcasts_to(write.rows->sizes(), sizes_of_rows(write)) ? std::optional(write) : std::nullopt;
+}
+
+Value* written_rows(Builder& b, const RowWrite& write) { return b.expand(write.rows, sizes_of_rows(write)); }
+
 Value* from_front(Compose& c, const RowWrite& write) {
-  Value* at = write.positions;
+  if (!write.positions) return c.add(c.arange(write.count, DType::i64), c.tensor(write.start, DType::i64));
+  Value* at = c.b.reshape(write.positions, {write.count});
   return c.where(c.compare("lt", at, 0), c.add(at, write.length()), at);
 }
 
 Value* is_replaced(Compose& c, const RowWrite& write) {
-  if (are_distinct(*write.positions, write.length(), c.b.graph().ranges)) return nullptr;
-  Value *at = from_front(c, write), *order = c.arange(write.count(), DType::i64);
-  Value* later = c.compare("lt", c.b.reshape(order, {write.count(), 1}), c.b.reshape(order, {1, write.count()}));
+  if (!write.positions || are_distinct(*write.positions, write.length(), c.b.graph().ranges)) return nullptr;
+  Value *at = from_front(c, write), *order = c.arange(write.count, DType::i64);
+  Value* later = c.compare("lt", c.b.reshape(order, {write.count, 1}), c.b.reshape(order, {1, write.count}));
   return c.any(c.logical_and(equal(c, at, at), later), {1});
 }
 
@@ -100,7 +149,7 @@ Value* is_written_with(Compose& c, const RowWrite& write) {
 
 Value* is_written(Compose& c, const RowWrite& write) {
   Value *all = c.arange(write.length(), DType::i64), *at = from_front(c, write);
-  return write.count().is(1) ? c.compare("eq", all, at) : c.any(equal(c, all, at), {1});
+  return write.count.is(1) ? c.compare("eq", all, at) : c.any(equal(c, all, at), {1});
 }
 
 }  // namespace wick::compiler

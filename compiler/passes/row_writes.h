@@ -7,22 +7,31 @@
 
 namespace wick::compiler {
 
-/// result = old, but index positions[i] of dimension `dim` is index i of `rows`.
+/// result = old, but index `position i` of dimension `dim` is index i of `rows`.
 struct RowWrite {
   Node* node = nullptr;
   Value* old = nullptr;
-  Value* rows = nullptr;
-  Value* positions = nullptr;  // a vector of integers; negative ones count from the end
+  Value* rows = nullptr;  // broadcasts to the sizes of what it replaces
+  Value* positions =
+      nullptr;  // `count` integers in any shape, negative ones count from the end; null: start, start + 1 ..
+  Sym start;
+  Sym count;
   size_t dim = 0;
 
   int64_t length() const { return old->sizes()[dim].value(); }
-  const Sym& count() const { return positions->sizes()[0]; }
+  bool is_at_same_positions(const RowWrite& other) const {
+    return positions == other.positions && start == other.start && count == other.count && length() == other.length();
+  }
 };
 
-/// An index_put of numbers along one dimension of known size above 1, whose values have the sizes of what they replace.
+/// A write of floating rows along one dimension of known size above 1: an index_put; a slice_scatter from a place on
+/// that is known when the program runs; a scatter whose index is the same in all rows and columns. How many rows there
+/// are is a number or a symbol.
 std::optional<RowWrite> match_row_write(Node& node);
 
-/// Positions counted from the front.
+/// The rows, with all sizes.
+Value* written_rows(Builder& b, const RowWrite& write);
+/// int[count]: positions counted from the front.
 Value* from_front(Compose& c, const RowWrite& write);
 /// bool[length, count]: position `i` is written with row `j`. Where rows have equal positions, the last one counts.
 Value* is_written_with(Compose& c, const RowWrite& write);
