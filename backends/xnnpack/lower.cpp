@@ -45,14 +45,15 @@ std::vector<uint32_t> positions(const Order& from, const Order& to) {
   return out;
 }
 
-compiler::Result<Delegate> lower(const Graph& graph, const compiler::TargetOptions&) {
+compiler::Result<Delegate> lower(const Graph& graph, const compiler::TargetOptions& options) {
   Delegate delegate;
   const compiler::SymScope scope(graph.ranges);
-  RETURN_IF_ERROR(compiler::catch_failure([&] { delegate = Lowering(graph).run(); }));
+  RETURN_IF_ERROR(compiler::catch_failure([&] { delegate = Lowering(graph, options.ranges).run(); }));
   return delegate;
 }
 
-Lowering::Lowering(const Graph& graph) : graph_(graph), layouts_(assign_layouts(graph)) {
+Lowering::Lowering(const Graph& graph, const compiler::ValueRanges* ranges)
+    : graph_(graph), ranges_(ranges), layouts_(assign_layouts(graph)) {
   payload_.constants.emplace_back();
 }
 
@@ -74,6 +75,10 @@ Delegate Lowering::run() {
   delegate_.payload = write_payload(payload_);
   delegate_.num_nodes = payload_.nodes.size();
   return std::move(delegate_);
+}
+
+compiler::ValueRange Lowering::numbers_of(const Value* value) const {
+  return ranges_ ? ranges_->of(value) : compiler::ValueRange();
 }
 
 // A node whose only reader clamps does the clamping itself.

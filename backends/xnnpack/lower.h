@@ -10,6 +10,7 @@
 #include "backends/xnnpack/op_rules.h"
 #include "backends/xnnpack/payload.h"
 #include "backends/xnnpack/quantized.h"
+#include "compiler/analysis/value_ranges.h"
 #include "compiler/partition/target.h"
 
 namespace wick::xnnpack {
@@ -35,7 +36,7 @@ std::vector<uint32_t> positions(const Order& from, const Order& to);
 /// emit nodes, then say which payload value holds the result.
 class Lowering {
  public:
-  explicit Lowering(const compiler::Graph& graph);
+  explicit Lowering(const compiler::Graph& graph, const compiler::ValueRanges* ranges = nullptr);
   compiler::Delegate run();
 
   // --- reading ---
@@ -53,6 +54,8 @@ class Lowering {
   /// sizes.
   uint32_t broadcast_operand(const compiler::Node& node, size_t index);
   const Dims& dims(uint32_t id) const { return shapes_[id]; }
+  /// What the elements of `value` can be.
+  compiler::ValueRange numbers_of(const compiler::Value* value) const;
   /// Bounds that the last payload node of `node` must clamp to: those of the clamp that reads it alone.
   Range range_of(const compiler::Node& node) const;
 
@@ -148,6 +151,7 @@ class Lowering {
   void separate_weights();
 
   const compiler::Graph& graph_;
+  const compiler::ValueRanges* ranges_;
   Layouts layouts_;
   Payload payload_;
   std::vector<Dims> shapes_;  // of payload_.values

@@ -1,6 +1,7 @@
 // What the families of rows share. C++20.
 #pragma once
 #include <initializer_list>
+#include <limits>
 
 #include "backends/xnnpack/lower.h"
 #include "compiler/ir/builder.h"
@@ -42,6 +43,8 @@ LayoutRule softmax_layout(const compiler::Node& node);
 std::string refuse_shape(const compiler::Value& value, Unknown unknown);
 /// A number among the arguments, known at compile time; nothing for one that is read at run time or symbolic.
 std::optional<double> number(const compiler::Node& node, std::string_view name);
+/// The range of all numbers but infinities.
+inline constexpr Range kAllFinite = {-std::numeric_limits<float>::max(), std::numeric_limits<float>::max()};
 /// Sets as result what `body` makes of operand `x`, computed in f32 where the node is of f16: for kernels that in f16
 /// lose digits, or treat zero or negative numbers wrongly.
 template <typename Body>
@@ -55,6 +58,9 @@ void lower_in_fp32(Lowering& lowering, const compiler::Node& node, uint32_t x, c
 uint32_t slice_dim(Lowering& lowering, uint32_t x, size_t at, int64_t start, int64_t count);
 /// As slice_dim, every step-th element. With a step other than 1, sizes must be known.
 uint32_t every_step(Lowering& lowering, uint32_t x, size_t at, int64_t start, int64_t step, int64_t count);
+/// Of `x`, operand 0 of the node or a part of it. The library's kernels may make NaN of numbers beyond 1e26.
+uint32_t sigmoid(Lowering& lowering, const compiler::Node& node, uint32_t x);
+bool has_plain_sigmoid(const compiler::Node& node, const compiler::ValueRange& numbers);
 /// `x` within a range.
 uint32_t clamped(Lowering& lowering, uint32_t x, Range range);
 /// [dims of the result]: as the payload holds them in `order`.

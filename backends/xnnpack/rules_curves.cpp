@@ -2,7 +2,10 @@
 // make the same of every finite number, up to rounding.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string_view>
 
 #include "backends/xnnpack/rules.h"
 
@@ -10,6 +13,7 @@ namespace wick::xnnpack {
 
 using compiler::Node;
 using compiler::TargetOptions;
+using compiler::ValueRange;
 using compiler::Verdict;
 
 namespace {
@@ -29,6 +33,7 @@ void lower_wide_unary(Lowering& l, const Node& node) {
 uint32_t sum(Lowering& l, uint32_t a, uint32_t b) { return l.binary(NodeType::add, a, b); }
 uint32_t difference(Lowering& l, uint32_t a, uint32_t b) { return l.binary(NodeType::subtract, a, b); }
 uint32_t product(Lowering& l, uint32_t a, uint32_t b) { return l.binary(NodeType::multiply, a, b); }
+uint32_t quotient(Lowering& l, uint32_t a, uint32_t b) { return l.binary(NodeType::div, a, b); }
 uint32_t plus(Lowering& l, uint32_t x, double number) { return sum(l, x, l.scalar(number)); }
 uint32_t times(Lowering& l, uint32_t x, double number) { return number == 1 ? x : product(l, x, l.scalar(number)); }
 
@@ -57,6 +62,57 @@ uint32_t sign(Lowering& l, uint32_t x) { return clamped(l, times(l, x, 0x1p126),
 // 1 for x > 0, else 0. f32.
 uint32_t is_positive(Lowering& l, uint32_t x) { return clamped(l, times(l, x, 0x1p126), {0, 1}); }
 
+// --- roots and logarithms of all numbers: the library's kernels need some that are neither small nor large ---
+
+// x up to 2^60, and 2^60 / x from there on, where it is 1 at first and 0 for infinity. x is their quotient.
+struct Parts {
+  uint32_t near, far;
+};
+constexpr double kNearEnd = 0x1p60;
+Parts parts_of(Lowering& l, uint32_t x) {
+  const uint32_t beyond = clamped(l, times(l, x, 1 / kNearEnd), at_least(1));
+  return {clamped(l, x, at_most(kNearEnd)), quotient(l, l.scalar(1), beyond)};
+}
+
+// Of numbers beyond 2^126 the library's kernel loses a part, of infinity it makes NaN.
+bool has_plain_root(const ValueRange& numbers) { return numbers.max <= 0x1p126 && !numbers.above; }
+
+uint32_t square_root(Lowering& l, uint32_t x, const ValueRange& numbers) {
+  if (has_plain_root(numbers)) return l.unary(NodeType::square_root, x);
+  const Parts part = parts_of(l, x);
+  return quotient(l, l.unary(NodeType::square_root, part.near), l.unary(NodeType::square_root, part.far));
+}
+
+bool has_plain_reciprocal_root(const ValueRange& numbers) {
+  return numbers.min >= 0x1p-126 && numbers.max <= 0x1p126 && numbers.is_finite();
+}
+
+uint32_t reciprocal_root(Lowering& l, uint32_t x, const ValueRange& numbers) {
+  if (has_plain_reciprocal_root(numbers)) return l.unary(NodeType::reciprocal_square_root, x);
+  if (has_plain_root(numbers)) return quotient(l, l.scalar(1), l.unary(NodeType::square_root, x));
+  const Parts part = parts_of(l, x);
+  return quotient(l, l.unary(NodeType::square_root, part.far), l.unary(NodeType::square_root, part.near));
+}
+
+// Of numbers beyond 2^127 some kernels make infinity, of infinity the logarithm of the largest number.
+bool has_plain_logarithm(const ValueRange& numbers) { return numbers.max <= 0x1p126 && !numbers.above; }
+
+uint32_t logarithm(Lowering& l, uint32_t x, const ValueRange& numbers) {
+  if (has_plain_logarithm(numbers)) return l.unary(NodeType::log, x);
+  const Parts part = parts_of(l, x);
+  return difference(l, l.unary(NodeType::log, part.near), l.unary(NodeType::log, part.far));
+}
+
+ValueRange operand_numbers(const Lowering& l, const Node& node) { return l.numbers_of(node.operands()[0]); }
+
+void lower_square_root(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return square_root(l, x, operand_numbers(l, node)); });
+}
+void lower_reciprocal_root(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0),
+                [&](uint32_t x) { return reciprocal_root(l, x, operand_numbers(l, node)); });
+}
+
 // log(1 + z) for z from 0 to 1. The library's logarithm is off by 6e-8 near 1, which is much for small z: one step of
 // Newton's for e^y = 1 + z, y - 1 + (1 + z) e^-y, without the differences of near numbers.
 uint32_t log_one_plus(Lowering& l, uint32_t z) {
@@ -71,18 +127,14 @@ uint32_t soft_tail(Lowering& l, uint32_t x) {
   return log_one_plus(l, fall);
 }
 
-uint32_t sigmoid_product(Lowering& l, uint32_t x, uint32_t argument) {
-  return product(l, x, l.unary(NodeType::sigmoid, argument));
-}
-
 // log(1 + z): of what lies between -1/2 and 1, and of the quotient beyond, which there is 1. For z < 0 the first part
 // is -log(1 + w), w = -z / (1 + z).
 void lower_log1p(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t z) {
     const uint32_t near = clamped(l, z, {-0.5f, 1});
-    const uint32_t small = l.binary(NodeType::div, near, plus(l, clamped(l, near, at_most(0)), 1));
+    const uint32_t small = quotient(l, near, plus(l, clamped(l, near, at_most(0)), 1));
     const uint32_t inner = product(l, log_one_plus(l, l.unary(NodeType::abs, small)), sign(l, near));
-    const uint32_t beyond = l.binary(NodeType::div, plus(l, z, 1), plus(l, near, 1));
+    const uint32_t beyond = quotient(l, plus(l, z, 1), plus(l, near, 1));
     return sum(l, inner, l.unary(NodeType::log, beyond));
   });
 }
@@ -107,34 +159,48 @@ uint32_t whole_power(Lowering& l, uint32_t x, int n) {
   return n % 2 == 0 ? square : product(l, square, x);
 }
 
-uint32_t power(Lowering& l, uint32_t x, double exponent) {
+// The whole part, and the part that is made of roots. Of negative exponents the reciprocal comes first: powers of it
+// are too large or small where the result is.
+uint32_t power(Lowering& l, uint32_t x, double exponent, const ValueRange& numbers) {
   const double size = std::abs(exponent);
   const auto whole = static_cast<int>(size);
   const double rest = size - whole;
-  uint32_t out = whole > 0 ? whole_power(l, x, whole) : kNoValue;
+  const auto inverse = [&](uint32_t y) { return quotient(l, l.scalar(1), y); };
+  uint32_t out = kNoValue;
   const auto take = [&](uint32_t factor) { out = out == kNoValue ? factor : product(l, out, factor); };
-  const uint32_t root = rest > 0 ? l.unary(NodeType::square_root, x) : kNoValue;
-  if (rest >= 0.5) take(root);
-  if (rest == 0.25 || rest == 0.75) take(l.unary(NodeType::square_root, root));
-  return exponent > 0 ? out : l.binary(NodeType::div, l.scalar(1), out);
+  if (rest != 0 && size != 0.5) x = plus(l, x, 0);  // broken powers of -0 are those of 0
+  if (whole > 0) take(whole_power(l, exponent > 0 ? x : inverse(x), whole));
+  if (rest == 0) return out;
+  const uint32_t root = square_root(l, x, numbers);
+  ValueRange of_root;
+  of_root.max = std::sqrt(std::numeric_limits<float>::max());
+  of_root.above = numbers.above;
+  const auto take_root = [&](uint32_t y) { take(exponent > 0 ? y : inverse(y)); };
+  if (rest >= 0.5) take_root(root);
+  if (rest == 0.25 || rest == 0.75) take_root(square_root(l, root, of_root));
+  return out;
 }
 
 void lower_power(Lowering& l, const Node& node) {
   const double exponent = *number(node, "exponent");
   const uint32_t x = l.operand(node, 0);
   if (exponent == 2) return l.set_result(node, l.unary(NodeType::square, x));
-  if (exponent == -0.5) return l.set_result(node, l.unary(NodeType::reciprocal_square_root, x));
-  lower_in_fp32(l, node, x, [&](uint32_t wide) { return power(l, wide, exponent); });
+  if (exponent == -0.5) return lower_reciprocal_root(l, node);
+  lower_in_fp32(l, node, x, [&](uint32_t wide) { return power(l, wide, exponent, operand_numbers(l, node)); });
 }
 
 // --- logarithms: log_b(x) = log(x) / log(b) ---
 
-void lower_log2(Lowering& l, const Node& node) {
-  l.set_result(node, times(l, l.unary(NodeType::log, l.operand(node, 0)), M_LOG2E));
+void lower_scaled_log(Lowering& l, const Node& node, double scale) {
+  const ValueRange numbers = operand_numbers(l, node);
+  const auto body = [&](uint32_t x) { return times(l, logarithm(l, x, numbers), scale); };
+  const uint32_t x = l.operand(node, 0);
+  if (has_plain_logarithm(numbers)) return l.set_result(node, body(x));
+  lower_in_fp32(l, node, x, body);
 }
-void lower_log10(Lowering& l, const Node& node) {
-  l.set_result(node, times(l, l.unary(NodeType::log, l.operand(node, 0)), M_LOG10E));
-}
+void lower_log(Lowering& l, const Node& node) { lower_scaled_log(l, node, 1); }
+void lower_log2(Lowering& l, const Node& node) { lower_scaled_log(l, node, M_LOG2E); }
+void lower_log10(Lowering& l, const Node& node) { lower_scaled_log(l, node, M_LOG10E); }
 
 // e^x - 1 = elu(x) for x < 0 and -elu(-x) e^x for x > 0: the other part is 0, or a factor of 1.
 void lower_expm1(Lowering& l, const Node& node) {
@@ -153,7 +219,7 @@ void lower_cosh(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
     const uint32_t h = half_power(l, l.unary(NodeType::abs, x));
     const uint32_t half = product(l, times(l, h, 0.5), h);
-    return sum(l, half, l.binary(NodeType::div, l.scalar(0.25), half));
+    return sum(l, half, quotient(l, l.scalar(0.25), half));
   });
 }
 
@@ -168,17 +234,22 @@ void lower_sinh(Lowering& l, const Node& node) {
 
 // --- smooth activations ---
 
-void lower_silu(Lowering& l, const Node& node) {
-  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return sigmoid_product(l, x, x); });
+void lower_sigmoid(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return sigmoid(l, node, x); });
 }
 
-// gelu(x), tanh form: x * sigmoid(x * (a + b x^2)), a = 2 sqrt(2 / pi), b = 0.044715 a
+void lower_silu(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return product(l, x, sigmoid(l, node, x)); });
+}
+
+// gelu(x), tanh form: x * sigmoid(x * (a + b x^2)), a = 2 sqrt(2 / pi), b = 0.044715 a; beyond 16 the factor is 0 or 1.
 void lower_gelu(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
     if (node.string("approximate") != "tanh") return l.unary(NodeType::gelu, x);
     const double a = 2 * std::sqrt(2 / M_PI);
-    const uint32_t curve = plus(l, times(l, l.unary(NodeType::square, x), 0.044715 * a), a);
-    return sigmoid_product(l, x, product(l, x, curve));
+    const uint32_t near = clamped(l, x, {-16, 16});
+    const uint32_t curve = plus(l, times(l, l.unary(NodeType::square, near), 0.044715 * a), a);
+    return product(l, x, l.unary(NodeType::sigmoid, product(l, near, curve)));
   });
 }
 
@@ -193,7 +264,7 @@ void lower_mish(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
     const uint32_t t = l.unary(NodeType::exp, clamped(l, x, at_most(20)));
     const uint32_t n = product(l, t, plus(l, t, 2));
-    return product(l, x, l.binary(NodeType::div, n, plus(l, n, 2)));
+    return product(l, x, quotient(l, n, plus(l, n, 2)));
   });
 }
 
@@ -223,12 +294,13 @@ void lower_log_sigmoid(Lowering& l, const Node& node) {
                 [&](uint32_t x) { return difference(l, clamped(l, x, at_most(0)), soft_tail(l, x)); });
 }
 
-// max(a, b) + log(1 + e^-|a - b|)
+// max(a, b) + log(1 + e^-|a - b|), without the difference of two infinities
 void lower_log_add_exp(Lowering& l, const Node& node) {
   const DataType type = l.type();
   const uint32_t a = l.operand(node, 0), b = l.operand(node, 1);
   const uint32_t x = l.as_type(a, DataType::fp32), y = l.as_type(b, DataType::fp32);
-  const uint32_t out = sum(l, l.binary(NodeType::maximum, x, y), soft_tail(l, difference(l, x, y)));
+  const uint32_t gap = difference(l, clamped(l, x, kAllFinite), clamped(l, y, kAllFinite));
+  const uint32_t out = sum(l, l.binary(NodeType::maximum, x, y), soft_tail(l, gap));
   l.set_result(node, type == DataType::fp16 ? l.as_type(out, type) : out);
 }
 
@@ -394,6 +466,7 @@ constexpr OpRule kRows[] = {
     row("aten.hardsigmoid.default", lower_hardsigmoid),
     row("aten.hardswish.default", lower_unary<NodeType::hardswish>),
     row("aten.leaky_relu.default", lower_leaky_relu, known_slope),
+    row("aten.log.default", lower_log),
     row("aten.log10.default", lower_log10),
     row("aten.log1p.default", lower_log1p),
     row("aten.log2.default", lower_log2),
@@ -403,13 +476,14 @@ constexpr OpRule kRows[] = {
     row("aten.pow.Tensor_Scalar", lower_power, simple_power),
     row("aten.remainder.Scalar", lower_remainder, power_of_two),
     row("aten.round.default", lower_round),
-    row("aten.sigmoid.default", lower_wide_unary<NodeType::sigmoid>),
+    row("aten.rsqrt.default", lower_reciprocal_root),
+    row("aten.sigmoid.default", lower_sigmoid),
     row("aten.sign.default", lower_sign),
     row("aten.silu.default", lower_silu),
     row("aten.sinh.default", lower_sinh),
     row("aten.softplus.default", lower_softplus, plain_softplus),
     row("aten.softshrink.default", lower_softshrink, known_lambda),
-    row("aten.sqrt.default", lower_wide_unary<NodeType::square_root>),
+    row("aten.sqrt.default", lower_square_root),
     row("aten.tanh.default", lower_wide_unary<NodeType::tanh>),
     row("aten.threshold.default", lower_threshold, known_threshold),
     row("aten.trunc.default", lower_trunc),
@@ -418,5 +492,49 @@ constexpr OpRule kRows[] = {
 }  // namespace
 
 const RuleFamily kCurveRules = {kRows, std::size(kRows)};
+
+namespace {
+
+constexpr int kMaxDepth = 8;
+// What sums and products of weights are made of.
+constexpr std::string_view kWeighing[] = {
+    "aten.linear.default",   "aten.mm.default",
+    "aten.addmm.default",    "aten.bmm.default",
+    "aten.matmul.default",   "aten.convolution.default",
+    "aten.rms_norm.default", "aten._native_batch_norm_legit_no_training.default",
+    "aten._softmax.default", "aten.native_layer_norm.default",
+    "aten.tanh.default",     "aten.native_group_norm.default",
+};
+constexpr std::string_view kKeeping[] = {
+    "aten.add.Tensor",  "aten.add.Scalar",      "aten.sub.Tensor",   "aten.mul.Tensor",   "aten.mul.Scalar",
+    "aten.mean.dim",    "aten.permute.default", "aten.view.default", "aten.slice.Tensor", "aten.select.int",
+    "aten.cat.default", "aten.expand.default",  "aten.relu.default", "aten.silu.default", "aten.sigmoid.default",
+};
+
+// Made of products with weights: ordinary numbers, unless the inputs are beyond all measure.
+bool is_weighed(const compiler::Value* value, int depth = 0) {
+  if (value->is_constant()) return true;
+  const Node* node = value->producer;
+  if (!node || depth > kMaxDepth) return false;
+  const auto among = [&](const auto& ops) { return std::count(std::begin(ops), std::end(ops), node->op->name()) > 0; };
+  if (among(kWeighing)) return true;
+  const auto operands = node->operands();
+  return among(kKeeping) && std::all_of(operands.begin(), operands.end(),
+                                        [&](const compiler::Value* operand) { return is_weighed(operand, depth + 1); });
+}
+
+}  // namespace
+
+// Beyond 128 the sigmoid is 0 or 1.
+uint32_t sigmoid(Lowering& l, const Node& node, uint32_t x) {
+  constexpr float kEnd = 128;
+  return l.unary(NodeType::sigmoid,
+                 has_plain_sigmoid(node, operand_numbers(l, node)) ? x : clamped(l, x, {-kEnd, kEnd}));
+}
+
+bool has_plain_sigmoid(const Node& node, const ValueRange& numbers) {
+  if (numbers.is_infinite()) return false;
+  return (numbers.min >= -1e26 && numbers.max <= 1e26) || is_weighed(node.operands()[0]);
+}
 
 }  // namespace wick::xnnpack

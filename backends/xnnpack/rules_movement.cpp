@@ -167,7 +167,7 @@ void lower_glu(Lowering& l, const Node& node) {
   const size_t dim = dim_of(node), at = position(l.order(node), dim);
   const int64_t half = result_dims(node)[dim].value();
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
-    const uint32_t gate = l.unary(NodeType::sigmoid, slice_dim(l, x, at, half, half));
+    const uint32_t gate = sigmoid(l, node, slice_dim(l, x, at, half, half));
     return l.binary(NodeType::multiply, slice_dim(l, x, at, 0, half), gate);
   });
 }

@@ -194,10 +194,10 @@ void lower_amin(Lowering& l, const Node& node) {
   l.set_result(node, l.as_result(node, l.unary(NodeType::negate, largest(l, negated, reduction.split))));
 }
 
-// m + log(sum(e^(x - m))), m the largest
+// m + log(sum(e^(x - m))), m the largest, or the finite number next to it
 void lower_log_sum_exp(Lowering& l, const Node& node) {
   reduce_in_fp32(l, node, [&](const Reduction& from) {
-    const uint32_t most = l.reshape(largest(l, from.x, from.split), kept(l, from));
+    const uint32_t most = clamped(l, l.reshape(largest(l, from.x, from.split), kept(l, from)), kAllFinite);
     const uint32_t powers = l.unary(NodeType::exp, l.binary(NodeType::subtract, from.x, most));
     return l.binary(NodeType::add, most, l.unary(NodeType::log, sum_of(l, {powers, from.split})));
   });

@@ -184,9 +184,11 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   const std::string unproven = rule->any_dtype ? "" : refuse_unproven(node, rule);
   if (!unproven.empty()) return Verdict::no(unproven);
   Verdict verdict = rule->supports ? rule->supports(node, options) : Verdict::yes();
-  const char* note = verdict.taken && verdict.reason.empty() ? departure(node) : nullptr;
-  if (!note) return verdict;
-  return options.strict_nan ? Verdict::no(fmt::format("{}, which --strict-nan refuses", note)) : Verdict::yes(note);
+  const Departure* known = verdict.taken && verdict.reason.empty() ? departure(node) : nullptr;
+  if (!known) return verdict;
+  if (options.strict_nan) return Verdict::no(fmt::format("{}, which --strict-nan refuses", known->text));
+  const std::string seen = options.ranges ? refuse_departure(node, *known, *options.ranges) : "";
+  return seen.empty() ? Verdict::yes(known->text) : Verdict::no(seen);
 }
 
 Dims dims_of(const Value& value) { return value.sizes(); }

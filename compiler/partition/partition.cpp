@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/analysis/value_ranges.h"
 #include "compiler/partition/group.h"
 #include "compiler/support/failure.h"
 
@@ -180,7 +181,8 @@ class Partitioner {
  public:
   Partitioner(Graph& graph, const SymRanges& ranges, const std::vector<const Target*>& targets,
               const TargetOptions& options, PartitionReport& report)
-      : graph_(graph), ranges_(ranges), targets_(targets), options_(options), report_(report) {
+      : graph_(graph), ranges_(ranges), targets_(targets), numbers_(graph), options_(options), report_(report) {
+    options_.ranges = &numbers_;
     for (const auto& node : graph.nodes()) {
       index_.emplace(node.get(), static_cast<uint32_t>(nodes_.size()));
       nodes_.push_back(node.get());
@@ -310,7 +312,7 @@ class Partitioner {
     Node* call =
         graph_.add_node(op(kCallDelegate), {part.inputs, Sym(static_cast<int64_t>(graph_.delegates.size()))}, 0);
     call->origin = common_origin(members);
-    Delegate delegate = lower(target, part.graph);
+    Delegate delegate = lower(target, part);
     for (Value* output : part.outputs) {
       delegate.output_origins.push_back(output->producer->origin);
       Value* result = graph_.add_result(call, output->type, output->name);
@@ -322,8 +324,14 @@ class Partitioner {
     ++report_.num_delegates;
   }
 
-  Delegate lower(const Target& target, const Graph& part) const {
-    Result<Delegate> delegate = target.lower(part, options_);
+  Delegate lower(const Target& target, const Extracted& part) const {
+    std::unordered_map<const Value*, ValueRange> known;
+    for (size_t i = 0; i < part.inputs.size(); ++i)
+      known.emplace(part.graph.inputs[i].value, numbers_.of(part.inputs[i]));
+    const ValueRanges numbers(part.graph, std::move(known));
+    TargetOptions options = options_;
+    options.ranges = &numbers;
+    Result<Delegate> delegate = target.lower(part.graph, options);
     if (!delegate.ok()) {
       delegate.diag().notes.push_back(fmt::format("while lowering a partition for {}", target.name));
       fail(std::move(delegate.diag()));
@@ -336,7 +344,8 @@ class Partitioner {
   Graph& graph_;
   const SymRanges& ranges_;
   const std::vector<const Target*>& targets_;
-  const TargetOptions& options_;
+  const ValueRanges numbers_;
+  TargetOptions options_;
   PartitionReport& report_;
   std::vector<Node*> nodes_;  // as the graph had them
   std::unordered_map<const Node*, uint32_t> index_;

@@ -20,8 +20,12 @@ struct Verdict {
   static Verdict no(std::string why) { return {false, std::move(why)}; }
 };
 
+class ValueRanges;
+
 struct TargetOptions {
   bool strict_nan = false;  // leaves out nodes whose kernels treat NaN or inf otherwise than eager
+  /// Of the graph that the node asked about lies in, or that is lowered; null: not known.
+  const ValueRanges* ranges = nullptr;
 };
 
 /// A backend as the compiler sees it. One row per backend in the driver's list.
@@ -30,7 +34,7 @@ struct Target {
   const char* id;    // of the delegate, "XnnpackBackend"
   /// Composites that should reach `supports` whole.
   bool (*keep)(const Node& node, const TargetOptions& options);
-  /// Local: the node, its operands' types and constants. Called after all passes.
+  /// The node, its operands' types and constants, and options.ranges. Called after all passes.
   Verdict (*supports)(const Node& node, const TargetOptions& options);
   /// Whether nodes that could be one delegate are worth being one.
   Verdict (*worthwhile)(const std::vector<const Node*>& nodes, const TargetOptions& options);

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/analysis/value_ranges.h"
 #include "compiler/passes/constant_element.h"
 #include "compiler/passes/movers.h"
 #include "compiler/passes/passes.h"
@@ -195,7 +196,7 @@ bool is_finite_choice(const Value& mask) {
 
 class Masker {
  public:
-  explicit Masker(Graph& graph) : graph_(graph) {}
+  explicit Masker(Graph& graph) : graph_(graph), ranges_(graph) {}
 
   Changed run() {
     std::vector<Node*> softmaxes, choices;
@@ -246,24 +247,55 @@ class Masker {
            is_minus_infinity(above->arg(1), scores->dtype());
   }
 
+  // Masks that may leave a row empty, alone or together.
+  static std::vector<Value*> emptying_masks(Value* scores) {
+    std::vector<Value*> masks;
+    find_masks(scores, 0, masks);
+    // Two masks may leave no element of a row together, though each alone leaves one.
+    std::erase_if(masks, [](const Value* mask) { return is_finite_choice(*mask); });
+    return masks;
+  }
+
+  // Does the model itself look for rows without a score?
+  bool is_asked_for_nan(const Node& softmax) const {
+    if (!ranges_.asks_for_nan(softmax.result())) return false;
+    if (std::find(guarded_.begin(), guarded_.end(), &softmax) != guarded_.end()) return false;
+    const std::vector<Value*> masks = emptying_masks(moved(softmax));
+    return masks.size() > 1 || (masks.size() == 1 && !is_never_empty(*masks[0]));
+  }
+
   void prove_guards(Node& softmax) {
     Value *scores = moved(softmax), *result = softmax.result();
     const std::vector<Node*> readers = result->users();
     for (Node* guard : readers) {
       if (!guard->is("aten.where.self") || guard->result()->type != result->type) continue;
       if (operand(*guard, 2) != result || !is_zero(guard->arg(1), result->dtype())) continue;
-      if (!says_empty(operand(*guard, 0), scores)) continue;
-      std::vector<Value*> masks;
-      find_masks(scores, 0, masks);
-      // Two masks may leave no element of a row together, though each alone leaves one.
-      std::erase_if(masks, [](const Value* mask) { return is_finite_choice(*mask); });
+      if (!says_empty(operand(*guard, 0), scores) || has_infinite_scores(scores, 0)) continue;
+      const bool alone = result->num_uses() == 1;
+      const std::vector<Value*> masks = emptying_masks(scores);
       if (masks.empty() || (masks.size() == 1 && is_never_empty(*masks[0]))) {
         replace(*guard, result);
       } else if (masks.size() == 1 && masks[0] != scores) {
         Builder b(graph_, guard);
-        if (Value* live = live_rows(b, *masks[0])) replace(*guard, b.call("aten.mul.Tensor", {result, live}));
+        if (Value* live = live_rows(b, *masks[0])) {
+          replace(*guard, b.call("aten.mul.Tensor", {result, live}));
+          if (alone) guarded_.push_back(&softmax);
+        }
       }
     }
+  }
+
+  // Do the scores themselves, without their masks, hold infinities or NaN? What products of matrices make of those
+  // reaches whole rows, which no mask hides.
+  bool has_infinite_scores(const Value* value, int depth) const {
+    if (value->is_constant() || is_scores(value)) return false;
+    const Node* node = value->producer;
+    if (!node || depth > kMaxDepth) return !ranges_.of(value).is_finite();
+    if (is_sum(*node))
+      return has_infinite_scores(operand(*node, 0), depth + 1) || has_infinite_scores(operand(*node, 1), depth + 1);
+    if (const auto choice = match_choice(*node)) return has_infinite_scores(choice->scores, depth + 1);
+    if (is_mover(*node) || node->is("aten._to_copy.default")) return has_infinite_scores(moved(*node), depth + 1);
+    return !ranges_.of(value).is_finite();
   }
 
   // 1 for rows of the mask with an element above minus infinity, else 0.
@@ -284,24 +316,13 @@ class Masker {
     Value* scores = moved(softmax);
     MaskKinds kinds;
     look_at_masks(scores, 0, kinds);
-    if (!kinds.can_be_added() || is_asked_for_nan(softmax.result(), 0)) return;
+    if (!kinds.can_be_added() || has_infinite_scores(scores, 0)) return;
+    if (is_asked_for_nan(softmax)) return;
     Value* finite = without_infinity(b, scores, 0);
     if (finite == scores || finite->type != scores->type) return;
     if (scores->producer) left_.push_back(scores->producer);
     graph_.set_arg(&softmax, 0, finite);
     changed_ = Changed::yes;
-  }
-
-  // Does the model itself look for rows without a score?
-  static bool is_asked_for_nan(const Value* value, int depth) {
-    return std::any_of(value->users().begin(), value->users().end(), [&](const Node* reader) {
-      for (const char* name : {"aten.isnan.default", "aten.nan_to_num.default", "aten.ne.Tensor", "aten.eq.Tensor",
-                               "aten.isfinite.default", "aten.isinf.default"}) {
-        if (reader->is(name)) return true;
-      }
-      const bool moves = is_mover(*reader) || reader->is("aten._to_copy.default");
-      return moves && depth < kMaxDepth && is_asked_for_nan(reader->result(), depth + 1);
-    });
   }
 
   // The same sum with finite masks that are added; the value itself if there is nothing to do.
@@ -406,7 +427,9 @@ class Masker {
   }
 
   Graph& graph_;
+  ValueRanges ranges_;  // of what was there before
   Changed changed_ = Changed::no;
+  std::vector<const Node*> guarded_;  // softmaxes whose empty rows nobody sees
   std::vector<Node*> left_;
 };
 
@@ -419,9 +442,9 @@ class Masker {
 // constant with a score in each row. Otherwise it is a product with 0 or 1, from the mask alone. Guards are those of
 // scaled_dot_product_attention as we decompose it and as torch's run_decompositions does.
 // Requires: canonicalize has run, constants folded. Ensures: no softmax over the last dimension reads a choice.
-// Keeps: finite values. Differs where eager sees inf or NaN: a masked score of inf or NaN (hidden by the choice, but
-// not by the sum), a row of scores that are all -inf without any mask (guarded: 0, now NaN), a row masked throughout
-// without a guard (NaN, now the mean).
+// Stays away from scores that may be infinite or NaN for finite inputs, and, where a row may be empty, from softmaxes
+// of which the model asks for NaN afterwards. Keeps: finite values. Differs where eager's result is not finite: a row
+// masked throughout without a guard (NaN, now the mean), and where scores overflow.
 Result<Changed> additive_masks(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return Masker(g).run(); });
 }

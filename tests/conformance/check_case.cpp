@@ -52,11 +52,11 @@ const CaseTensor* find(const std::vector<std::pair<std::string, CaseTensor>>& li
   return nullptr;
 }
 
-// The library takes numbers below the least normal one for zero, and roots and logarithms of numbers near the largest
-// or NaN come out otherwise (the nodes' notes say so).
+// The library takes numbers below the least normal one for zero, and of infinities and NaN something else may come out
+// (the nodes' notes say so).
 bool is_extreme(float value, bool noted) {
   const float magnitude = std::fabs(value);
-  return (magnitude != 0 && magnitude < 0x1p-126f) || (noted && !(magnitude <= 8e37f));
+  return (magnitude != 0 && magnitude < 0x1p-126f) || (noted && !std::isfinite(magnitude));
 }
 
 float load_float(const HostTensor& tensor, size_t index) {

@@ -1,0 +1,418 @@
+// Programs that make infinities and NaN of finite inputs, and hide them again: what is finite on portable kernels is
+// the same with XNNPACK.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "compiler/testing/pipeline.h"
+#include "wick/portable_kernels.h"
+#include "wick/xnnpack_backend.h"
+
+namespace wick::testing {
+namespace {
+
+using Floats = std::vector<float>;
+constexpr size_t kRows = 4, kColumns = 6, kElements = kRows * kColumns;
+constexpr char kType[] = "f32[4, 6]";
+
+HostValue tensor(const Floats& elements) {
+  std::vector<uint8_t> bytes(elements.size() * sizeof(float));
+  std::memcpy(bytes.data(), elements.data(), bytes.size());
+  return HostTensor{DType::f32, {static_cast<int32_t>(kRows), static_cast<int32_t>(kColumns)}, std::move(bytes)};
+}
+HostValue mask_tensor(const std::vector<uint8_t>& elements) {
+  return HostTensor{DType::boolean, {static_cast<int32_t>(kRows), static_cast<int32_t>(kColumns)}, elements};
+}
+
+Floats floats_of(const HostValue& value) {
+  Floats out(value.tensor.bytes.size() / sizeof(float));
+  std::memcpy(out.data(), value.tensor.bytes.data(), value.tensor.bytes.size());
+  return out;
+}
+
+struct Inputs {
+  Floats x, y;
+  std::vector<uint8_t> mask;
+  std::vector<HostValue> values() const { return {tensor(x), tensor(y), mask_tensor(mask)}; }
+};
+
+std::string graph(const std::string& body, const std::string& outputs) {
+  return fmt::format("graph forward(%x: {0}, %y: {0}, %m: bool[4, 6]) {{\n{1} return {2}\n}}", kType, body, outputs);
+}
+
+// A program on one backend.
+class Program {
+ public:
+  Program(const std::string& text, bool on_xnnpack) : pipeline_(Pipeline::from_text(text)) {
+    if (on_xnnpack) pipeline_.backend("xnnpack");
+    module_ = pipeline_.load();
+    EXPECT_EQ(pipeline_.failures(), "") << text;
+  }
+  std::vector<Floats> run(const Inputs& inputs) {
+    std::vector<Floats> out;
+    std::vector<HostValue> outputs;
+    ModuleError error;
+    if (module_ && module_->forward(inputs.values(), &outputs, &error)) {
+      for (const HostValue& output : outputs) out.push_back(floats_of(output));
+    } else {
+      ADD_FAILURE() << error.message;
+    }
+    return out;
+  }
+  size_t delegates() { return pipeline_.delegates(); }
+
+ private:
+  Pipeline pipeline_;
+  std::unique_ptr<Module> module_;
+};
+
+bool is_near(double got, double want, double scale) {
+  return std::abs(got - want) <= 2e-3 * std::abs(want) + 1e-5 * scale + 1e-6;
+}
+
+double largest_finite(const Floats& elements) {
+  double largest = 0;
+  for (const float x : elements) {
+    if (std::isfinite(x)) largest = std::max(largest, std::abs(static_cast<double>(x)));
+  }
+  return largest;
+}
+
+// --- programs by hand ---
+
+// Finite in a way that everybody relies on; %y is what they return.
+struct Known {
+  const char* what;
+  const char* body;
+  bool one_delegate = false;
+};
+constexpr Known kKnown[] = {
+    {"reciprocal square root of degrees, isolated nodes set to zero",
+     " %d = aten.relu(%x)\n %s = aten.sum.dim_IntList(%d, [1], true)\n %r = aten.pow.Tensor_Scalar(%s, -0.5)\n"
+     " %c = aten.eq.Scalar(%r, inf)\n %k = aten.masked_fill.Scalar(%r, %c, 0)\n %o = aten.mul.Tensor(%k, %y)\n"},
+    {"reciprocal square root that becomes a denominator",
+     " %a = aten.relu(%x)\n %r = aten.rsqrt(%a)\n %o = aten.reciprocal(%r)\n", true},
+    {"reciprocal square root, clamped", " %a = aten.relu(%x)\n %r = aten.rsqrt(%a)\n %o = aten.clamp(%r, none, 10)\n",
+     true},
+    {"root of an infinity as a denominator",
+     " %a = aten.abs(%x)\n %r = aten.reciprocal(%a)\n %s = aten.sqrt(%r)\n %t = aten.reciprocal(%s)\n"
+     " %o = aten.add.Tensor(%t, %y)\n",
+     true},
+    {"logarithm of an infinity",
+     " %a = aten.abs(%x)\n %r = aten.reciprocal(%a)\n %l = aten.log(%r)\n %n = aten.neg(%l)\n %o = aten.exp(%n)\n",
+     true},
+    {"sigmoid of infinities", " %r = aten.reciprocal(%x)\n %o = aten.sigmoid(%r)\n", true},
+    {"cross entropy as PyTorch clamps it",
+     " %p = aten.hardtanh(%x, 0, 1)\n %l = aten.log(%p)\n %c = aten.clamp(%l, -100)\n %q = aten.rsub.Scalar(%p, 1)\n"
+     " %k = aten.log(%q)\n %e = aten.clamp(%k, -100)\n %o = aten.add.Tensor(%c, %e)\n",
+     true},
+    {"sums of exponentials without any",
+     " %s = aten.masked_fill.Scalar(%x, %m, -inf)\n %l = aten.logsumexp(%s, [1], true)\n %e = aten.exp(%l)\n"
+     " %o = aten.add.Tensor(%e, %y)\n"},
+    {"log domain: minus infinity is nothing",
+     " %s = aten.masked_fill.Scalar(%x, %m, -inf)\n %a = aten.logaddexp(%s, %s)\n %l = aten.logaddexp(%a, %y)\n"
+     " %o = aten.neg(%l)\n"},
+    {"softmax of rows masked throughout, NaN made zero",
+     " %s = aten.masked_fill.Scalar(%x, %m, -inf)\n %p = aten._softmax(%s, 1, false)\n %t = aten.permute(%y, [1, 0])\n"
+     " %a = aten.mm(%p, %t)\n %b = aten.mm(%a, %y)\n %o = aten.nan_to_num(%b)\n"},
+    {"softmax of logarithms of zeros, guarded",
+     " %a = aten.relu(%x)\n %l = aten.log(%a)\n %p = aten._softmax(%l, 1, false)\n %c = aten.isnan(%p)\n"
+     " %o = aten.masked_fill.Scalar(%p, %c, 0)\n"},
+    {"scores of minus infinity and a mask",
+     " %a = aten.relu(%x)\n %l = aten.log(%a)\n %s = aten.masked_fill.Scalar(%l, %m, -inf)\n"
+     " %o = aten._softmax(%s, 1, false)\n"},
+    {"scores that are NaN where they are masked",
+     " %l = aten.log(%x)\n %c = aten.le.Scalar(%x, 0)\n %s = aten.masked_fill.Scalar(%l, %c, -inf)\n"
+     " %p = aten._softmax(%s, 1, false)\n %o = aten.nan_to_num(%p)\n"},
+    {"zero vectors normalized",
+     " %q = aten.square(%x)\n %s = aten.sum.dim_IntList(%q, [1], true)\n %n = aten.sqrt(%s)\n"
+     " %d = aten.div.Tensor(%x, %n)\n %o = aten.nan_to_num(%d)\n"},
+    {"boxes without area",
+     " %i = aten.minimum(%x, %y)\n %j = aten.relu(%i)\n %u = aten.add.Tensor(%x, %y)\n %d = aten.div.Tensor(%j, %u)\n"
+     " %c = aten.eq.Scalar(%u, 0)\n %o = aten.masked_fill.Scalar(%d, %c, 0)\n"},
+    {"entropy",
+     " %p = aten.hardtanh(%x, 0, 1)\n %l = aten.log(%p)\n %e = aten.mul.Tensor(%p, %l)\n %o = aten.nan_to_num(%e)\n"},
+    {"running sums beside infinities",
+     " %r = aten.reciprocal(%x)\n %s = aten.cumsum(%r, 1)\n %t = aten.tanh(%s)\n %o = aten.nan_to_num(%t)\n"},
+    {"a threshold over minus infinity", " %a = aten.relu(%x)\n %l = aten.log(%a)\n %o = aten.threshold(%l, -4, 9)\n"},
+    {"extremes that drop nothing",
+     " %t = aten.tanh(%x)\n %q = aten.sqrt(%t)\n %a = aten.amax(%q, [1], true)\n %c = aten.isnan(%a)\n"
+     " %o = aten.where.self(%c, %y, %q)\n"},
+    {"a clamp of NaN",
+     " %t = aten.tanh(%x)\n %q = aten.log(%t)\n %a = aten.clamp(%q, -3, 3)\n %o = aten.nan_to_num(%a, 7)\n"},
+};
+
+Inputs known_inputs() {
+  Inputs inputs;
+  const float some[] = {0, 1, -2, 0.5f, 3, -0.0f, 0.25f, -1, 0, 2, 7, -0.5f};
+  for (size_t i = 0; i < kElements; ++i) {
+    inputs.x.push_back(i / kColumns == 1 ? 0 : some[i % std::size(some)]);
+    inputs.y.push_back(i / kColumns == 1 ? 0 : some[(i * 5 + 3) % std::size(some)]);
+    inputs.mask.push_back(i / kColumns == 2 || i % 5 == 0);
+  }
+  return inputs;
+}
+
+TEST(FiniteInputs, WhatModelsGuardAgainst) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "built without the library";
+  const Inputs inputs = known_inputs();
+  for (const Known& known : kKnown) {
+    SCOPED_TRACE(known.what);
+    const std::string text = graph(known.body, "%o");
+    Program xnnpack(text, true), portable(text, false);
+    const auto got = xnnpack.run(inputs), want = portable.run(inputs);
+    ASSERT_EQ(got.size(), 1u);
+    ASSERT_EQ(want.size(), 1u);
+    EXPECT_GT(xnnpack.delegates(), 0u);
+    if (known.one_delegate) EXPECT_EQ(xnnpack.delegates(), 1u);
+    size_t finite = 0;
+    for (size_t i = 0; i < want[0].size(); ++i) {
+      if (!std::isfinite(want[0][i])) continue;
+      ++finite;
+      EXPECT_NEAR(got[0][i], want[0][i], 1e-5 * (1 + std::abs(want[0][i]))) << "element " << i;
+    }
+    EXPECT_GT(finite, 0u);
+  }
+}
+
+// --- programs by chance ---
+
+// %0 and %1 are operands; lines before the last make what it reads.
+constexpr const char* kSources[] = {
+    "= aten.log(%0)",
+    "a = aten.abs(%0)\n= aten.log(%a)",
+    "a = aten.relu(%0)\n= aten.rsqrt(%a)",
+    "a = aten.abs(%0)\n= aten.pow.Tensor_Scalar(%a, -0.5)",
+    "= aten.pow.Tensor_Scalar(%0, -2)",
+    "= aten.reciprocal(%0)",
+    "= aten.div.Tensor(%1, %0)",
+    "a = aten.sum.dim_IntList(%0, [1], true)\n= aten.div.Tensor(%0, %a)",
+    "a = aten.square(%0)\nb = aten.sum.dim_IntList(%a, [1], true)\nc = aten.sqrt(%b)\n= aten.div.Tensor(%0, %c)",
+    "= aten.sqrt(%0)",
+    "= aten.masked_fill.Scalar(%0, %m, inf)",
+    "= aten.masked_fill.Scalar(%0, %m, -inf)",
+    "a = aten.log(%0)\n= aten.mul.Tensor(%0, %a)",
+    "a = aten.masked_fill.Scalar(%0, %m, -inf)\n= aten._softmax(%a, 1, false)",
+    "= aten.log1p(%0)",
+    "a = aten.clamp(%0, -60, 100)\n= aten.exp(%a)",
+    "a = aten.constant_pad_nd(%0, [1, -1], -inf)\n= aten.maximum(%a, %1)",
+};
+constexpr const char* kGuards[] = {
+    "a = aten.gt.Scalar(%0, 0)\n= aten.where.self(%a, %0, %1)",
+    "a = aten.eq.Scalar(%1, 0)\n= aten.masked_fill.Scalar(%0, %a, 0)",
+    "= aten.masked_fill.Scalar(%0, %m, 0)",
+    "= aten.nan_to_num(%0, 0, 2, -2)",
+    "= aten.clamp(%0, -5, 5)",
+    "= aten.clamp(%0, none, 4)",
+    "= aten.clamp(%0, -10)",
+    "a = aten.eq.Scalar(%0, inf)\n= aten.masked_fill.Scalar(%0, %a, 0)",
+    "a = aten.isinf(%0)\n= aten.masked_fill.Scalar(%0, %a, 0)",
+    "a = aten.isnan(%0)\n= aten.masked_fill.Scalar(%0, %a, 1)",
+    "a = aten.isnan(%0)\n= aten.where.self(%a, %1, %0)",
+    "a = aten.ne.Tensor(%0, %0)\n= aten.where.self(%a, %1, %0)",
+    "= aten.relu(%0)",
+    "= aten.sigmoid(%0)",
+    "= aten.tanh(%0)",
+    "a = aten.abs(%0)\nb = aten.neg(%a)\n= aten.exp(%b)",
+    "= aten.maximum(%0, %1)",
+    "= aten.minimum(%0, %1)",
+    "= aten._softmax(%0, 1, false)",
+    "= aten._softmax(%0, 0, false)",
+    "= aten._log_softmax(%0, 1, false)",
+    "a = aten.logsumexp(%0, [1], true)\n= aten.sub.Tensor(%1, %a)",
+    "a = aten.amax(%0, [1], true)\n= aten.add.Tensor(%1, %a)",
+    "a = aten.amin(%0, [0], true)\n= aten.sub.Tensor(%1, %a)",
+    "= aten.logaddexp(%0, %1)",
+    "= aten.silu(%0)",
+    "= aten.gelu(%0, \"tanh\")",
+    "= aten.softplus(%0)",
+    "= aten.log_sigmoid(%0)",
+    "= aten.elu(%0)",
+    "= aten.sign(%0)",
+    "= aten.hardtanh(%0)",
+    "= aten.hardsigmoid(%0)",
+    "= aten.mish(%0)",
+    "= aten.threshold(%0, -1, -3)",
+    "= aten.round(%0)",
+    "= aten.trunc(%0)",
+};
+constexpr const char* kMixers[] = {
+    "= aten.add.Tensor(%0, %1)",
+    "= aten.sub.Tensor(%0, %1)",
+    "= aten.mul.Tensor(%0, %1)",
+    "= aten.mul.Scalar(%0, -0.5)",
+    "= aten.add.Scalar(%0, 1.5)",
+    "= aten.rsub.Scalar(%0, 1)",
+    "a = aten.permute(%1, [1, 0])\nb = aten.mm(%0, %a)\n= aten.mm(%b, %1)",
+    "a = aten.sum.dim_IntList(%0, [1], true)\n= aten.add.Tensor(%a, %1)",
+    "a = aten.mean.dim(%0, [1], true)\n= aten.sub.Tensor(%0, %a)",
+    "a = aten.amax(%0, [1], true)\n= aten.sub.Tensor(%0, %a)",
+    "a = aten.slice.Tensor(%0, 1, 0, 3)\nb = aten.slice.Tensor(%1, 1, 3, 6)\n= aten.cat([%a, %b], 1)",
+    "= aten.cumsum(%0, 1)",
+    "= aten.neg(%0)",
+    "= aten.abs(%0)",
+    "a, %b, %c = aten.native_layer_norm(%0, [6], none, none, 1e-05)\n= aten.add.Scalar(%a, 0)",
+};
+
+// Text of nodes with operands in place of %0 and %1; names of this step end in its number.
+std::string step_text(const std::string& form, size_t number, const std::string& first, const std::string& second) {
+  std::string out = " ";
+  if (form[0] == '=') out += fmt::format("%v{} ", number);
+  for (size_t i = 0; i < form.size(); ++i) {
+    const bool begins = i == 0 || form[i - 1] == '\n';
+    if (begins && form[i] == '=' && i > 0)
+      out += fmt::format("%v{} =", number);
+    else if (begins && form[i] != '=')
+      out += fmt::format("%{}{}", form[i], number);
+    else if (form[i] == '%' && form[i + 1] == '0')
+      out += first, ++i;
+    else if (form[i] == '%' && form[i + 1] == '1')
+      out += second, ++i;
+    else if (form[i] == '%' && form[i + 1] >= 'a' && form[i + 1] <= 'c')
+      out += fmt::format("%{}{}", form[i + 1], number), ++i;
+    else
+      out += form[i] == '\n' ? "\n " : std::string(1, form[i]);
+  }
+  return out + "\n";
+}
+
+struct Chance {
+  explicit Chance(uint32_t seed) : engine(seed) {}
+  size_t below(size_t count) { return engine() % count; }  // the engine's numbers are the same everywhere
+  std::mt19937 engine;
+};
+
+template <size_t count>
+const char* one_of(Chance& chance, const char* const (&forms)[count]) {
+  return forms[chance.below(count)];
+}
+
+struct Random {
+  std::string body, last, all;
+};
+
+Random random_program(uint32_t seed) {
+  Chance chance(seed);
+  std::vector<std::string> values = {"%x", "%y"};
+  Random out;
+  const size_t steps = 3 + chance.below(6);
+  for (size_t i = 0; i < steps; ++i) {
+    const size_t kind = chance.below(4);
+    const char* form = kind == 0   ? one_of(chance, kSources)
+                       : kind == 3 ? one_of(chance, kMixers)
+                                   : one_of(chance, kGuards);
+    const size_t recent = std::min<size_t>(values.size(), 3);
+    const std::string first = values[values.size() - 1 - chance.below(recent)],
+                      second = values[chance.below(values.size())];
+    out.body += step_text(form, i, first, second);
+    out.last = fmt::format("%v{}", i);
+    values.push_back(out.last);
+    out.all += (i == 0 ? "" : ", ") + out.last;
+  }
+  return out;
+}
+
+float random_float(Chance& chance, size_t profile) {
+  const size_t kind = chance.below(6);
+  if (kind == 0) return chance.below(2) == 0 ? 0.0f : -0.0f;
+  const float sign = chance.below(2) == 0 ? 1.0f : -1.0f;
+  if (profile == 0) return sign * static_cast<float>(chance.below(3));
+  const float fraction = 1 + static_cast<float>(chance.below(1024)) / 1024;
+  const size_t span = profile == 1 ? 6 : 50;
+  const int exponent = static_cast<int>(chance.below(2 * span + 1)) - static_cast<int>(span);
+  return sign * std::ldexp(fraction, exponent);
+}
+
+Inputs random_inputs(uint32_t seed, size_t profile) {
+  Chance chance(seed);
+  Inputs inputs;
+  const size_t empty = chance.below(2 * kRows), masked = chance.below(2 * kRows);
+  for (size_t i = 0; i < kElements; ++i) {
+    inputs.x.push_back(i / kColumns == empty ? 0 : random_float(chance, profile));
+    inputs.y.push_back(random_float(chance, profile));
+    inputs.mask.push_back(i / kColumns == masked || chance.below(3) == 0);
+  }
+  return inputs;
+}
+
+// Numbers that the library takes for zero, between inputs and result.
+bool has_tiny(const std::vector<Floats>& values) {
+  for (const Floats& value : values) {
+    for (const float x : value) {
+      if (x != 0 && std::fabs(x) < 0x1p-120f) return true;
+    }
+  }
+  return false;
+}
+
+Inputs nudged(Inputs inputs, uint32_t seed) {
+  Chance chance(seed);
+  for (Floats* values : {&inputs.x, &inputs.y}) {
+    for (float& x : *values) x *= 1 + (static_cast<float>(chance.below(5)) - 2) * 0x1p-20f;
+  }
+  return inputs;
+}
+
+// Choices that became products do not tell -0 from 0.
+Inputs without_negative_zeros(Inputs inputs) {
+  for (Floats* values : {&inputs.x, &inputs.y}) {
+    for (float& x : *values) x += 0.0f;
+  }
+  return inputs;
+}
+
+// Elements that small changes of the inputs leave where they are.
+std::vector<bool> firm_elements(Program& reference, const Inputs& inputs, const Floats& want) {
+  std::vector<bool> firm(want.size());
+  const double scale = largest_finite(want);
+  for (size_t i = 0; i < want.size(); ++i) firm[i] = std::isfinite(want[i]);
+  for (const Inputs& near : {nudged(inputs, 0), nudged(inputs, 1), without_negative_zeros(inputs)}) {
+    const Floats other = reference.run(near).back();
+    for (size_t i = 0; i < want.size(); ++i)
+      firm[i] = firm[i] && std::abs(static_cast<double>(other[i]) - want[i]) <= 1e-3 * std::abs(want[i]) + 1e-6 * scale;
+  }
+  return firm;
+}
+
+constexpr uint32_t kPrograms = 400;
+constexpr size_t kProfiles = 3;  // small whole numbers; ordinary ones; large and small ones, whose squares are finite
+
+TEST(FiniteInputs, RandomProgramsGiveTheSameFiniteNumbers) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "built without the library";
+  size_t compared = 0, delegates = 0, failed = 0;
+  const char* wanted = std::getenv("WICK_PROGRAMS");
+  const uint32_t programs = wanted ? static_cast<uint32_t>(std::atoi(wanted)) : kPrograms;
+  for (uint32_t seed = 0; seed < programs; ++seed) {
+    const Random random = random_program(seed);
+    Program xnnpack(graph(random.body, random.last), true), portable(graph(random.body, random.all), false);
+    delegates += xnnpack.delegates();
+    for (size_t profile = 0; profile < kProfiles; ++profile) {
+      const Inputs inputs = random_inputs(seed, profile);
+      const auto want = portable.run(inputs), got = xnnpack.run(inputs);
+      if (want.empty() || got.empty() || has_tiny(want)) continue;
+      const auto firm = firm_elements(portable, inputs, want.back());
+      const double scale = largest_finite(want.back());
+      for (size_t i = 0; i < kElements; ++i) {
+        if (!firm[i]) continue;
+        ++compared;
+        if (is_near(got[0][i], want.back()[i], scale)) continue;
+        ++failed;
+        ADD_FAILURE() << "seed " << seed << ", inputs " << profile << ", element " << i << ": " << got[0][i]
+                      << ", portable " << want.back()[i] << "\n"
+                      << graph(random.body, random.last);
+        break;
+      }
+    }
+    if (failed > 8) break;
+  }
+  EXPECT_GT(compared, programs * kElements / 2);
+  EXPECT_GT(delegates, programs / 2);
+}
+
+}  // namespace
+}  // namespace wick::testing

@@ -1,0 +1,47 @@
+// Which numbers the elements of tensors can be, and where infinities and NaN come from. C++20.
+#pragma once
+#include <limits>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/ir/graph.h"
+
+namespace wick::compiler {
+
+/// What holds of the elements of a value. The bounds are those of its finite elements, for all finite inputs of the
+/// graph. The flags name what inputs of ordinary size can make: log(0), 1 / 0, the root of a negative number, minus
+/// infinity of a mask. That sums, products and powers overflow is none of them: such results lie outside the bounds.
+struct ValueRange {
+  double min = -std::numeric_limits<double>::infinity(), max = std::numeric_limits<double>::infinity();
+  bool above = false, below = false;  // +inf, -inf
+  bool nan = false;
+
+  bool is_infinite() const { return above || below; }
+  bool is_finite() const { return !above && !below && !nan; }
+  bool holds(double x) const { return min <= x && x <= max; }
+};
+
+/// Of each value of a graph, sub-graphs apart; what their nodes and unknown operators make of finite numbers is taken
+/// for finite.
+class ValueRanges {
+ public:
+  /// `known`: of inputs, where more is known of them than that they are finite.
+  explicit ValueRanges(const Graph& graph, std::unordered_map<const Value*, ValueRange> known = {});
+
+  ValueRange of(const Value* value) const;
+  /// Some reader, perhaps behind others, may make a finite number (or a condition, an index) of a NaN in its place.
+  bool hides_nan(const Value* value) const { return hides_nan_.count(value) != 0; }
+  /// Some reader, perhaps behind others, looks whether there is a NaN: isnan, isfinite, nan_to_num, x != x.
+  bool asks_for_nan(const Value* value) const { return asks_for_nan_.count(value) != 0; }
+  /// As hides_nan, of an infinity: 1 / inf, exp(-inf), a clamp.
+  bool hides_infinity(const Value* value) const { return hides_infinity_.count(value) != 0; }
+
+ private:
+  void find_ranges(const Graph& graph);
+  void find_readers(const Graph& graph);
+
+  mutable std::unordered_map<const Value*, ValueRange> ranges_;  // constants when somebody asks; looked up only
+  std::unordered_set<const Value*> hides_nan_, asks_for_nan_, hides_infinity_;
+};
+
+}  // namespace wick::compiler

@@ -1,0 +1,104 @@
+#include "compiler/analysis/value_ranges.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/ir/text.h"
+
+namespace wick::compiler {
+namespace {
+
+struct Case {
+  const char* body;  // its last node is %y
+  double min, max;
+  const char* flags;  // of "+-n": may be +inf, -inf, NaN
+};
+
+constexpr double kAny = std::numeric_limits<double>::infinity();
+
+std::string flags_of(const ValueRange& range) {
+  return std::string(range.above ? "+" : "") + (range.below ? "-" : "") + (range.nan ? "n" : "");
+}
+
+constexpr Case kCases[] = {
+    {"%y = aten.neg(%x)", -kAny, kAny, ""},
+    {"%y = aten.square(%x)", 0, kAny, ""},
+    {"%y = aten.mul.Tensor(%x, %x)", 0, kAny, ""},
+    {"%y = aten.abs(%x)", 0, kAny, ""},
+    {"%a = aten.abs(%x)\n %y = aten.add.Scalar(%a, 0.5)", 0.5, kAny, ""},
+    {"%y = aten.clamp(%x, 0.25, 2)", 0.25, 2, ""},
+    {"%a = aten.clamp(%x, 0.25, 2)\n %y = aten.reciprocal(%a)", 0.5, 4, ""},
+    {"%a = aten.clamp(%x, 0.25, 4)\n %y = aten.rsqrt(%a)", 0.5, 2, ""},
+    {"%y = aten.reciprocal(%x)", -kAny, kAny, "+-"},
+    {"%y = aten.div.Tensor(%x, %x)", -kAny, kAny, "+-n"},
+    {"%y = aten.div.Scalar(%x, 2)", -kAny, kAny, ""},
+    {"%a = aten.square(%x)\n %y = aten.rsqrt(%a)", -kAny, kAny, "+-"},
+    {"%y = aten.sqrt(%x)", 0, kAny, "n"},
+    {"%a = aten.abs(%x)\n %y = aten.log(%a)", -kAny, kAny, "-"},
+    {"%a = aten.abs(%x)\n %b = aten.log(%a)\n %y = aten.exp(%b)", 0, kAny, ""},
+    {"%a = aten.abs(%x)\n %b = aten.log(%a)\n %y = aten._softmax(%b, -1, false)", 0, 1, "n"},
+    {"%a = aten.abs(%x)\n %b = aten.log(%a)\n %y = aten.clamp(%b, -100)", -100, kAny, ""},
+    {"%a = aten.abs(%x)\n %b = aten.log(%a)\n %y = aten.relu(%b)", 0, kAny, ""},
+    {"%a = aten.reciprocal(%x)\n %y = aten.sub.Tensor(%a, %a)", -kAny, kAny, "+-n"},
+    {"%a = aten.reciprocal(%x)\n %y = aten.tanh(%a)", -1, 1, ""},
+    {"%y = aten.masked_fill.Scalar(%x, %m, -inf)", -kAny, kAny, "-"},
+    {"%a = aten.masked_fill.Scalar(%x, %m, inf)\n %y = aten.nan_to_num(%a)", -kAny, kAny, ""},
+    {"%y = aten.pow.Tensor_Scalar(%x, -0.5)", -kAny, kAny, "+-n"},
+    {"%y = aten.pow.Tensor_Scalar(%x, 4)", 0, kAny, ""},
+    {"%a = aten.square(%x)\n %y = aten.sum.dim_IntList(%a, [1], true)", 0, kAny, ""},
+    {"%a = aten.exp(%x)\n %b = aten.sum.dim_IntList(%a, [1], true)\n %y = aten.div.Tensor(%a, %b)", 0, kAny, ""},
+};
+
+TEST(ValueRanges, KnowWhereInfinitiesAndNanComeFrom) {
+  for (const Case& test : kCases) {
+    SCOPED_TRACE(test.body);
+    const auto function =
+        parse_graph(std::string("graph f(%x: f32[2, 3], %m: bool[2, 3]) {\n ") + test.body + "\n return %y\n}");
+    ASSERT_TRUE(function.ok()) << render(function.diag());
+    const ValueRange range = ValueRanges(*function->graph).of(function->graph->nodes().back()->result());
+    EXPECT_EQ(range.min, test.min);
+    EXPECT_EQ(range.max, test.max);
+    EXPECT_EQ(flags_of(range), test.flags);
+  }
+}
+
+TEST(ValueRanges, LookAtConstants) {
+  const auto function = parse_graph(
+      "graph f(%x: f32[3]) {\n const %c: f32[3] = [1, -inf, 2.5]\n"
+      " %y = aten.add.Tensor(%x, %c)\n return %y\n}");
+  ASSERT_TRUE(function.ok()) << render(function.diag());
+  const ValueRanges ranges(*function->graph);
+  const ValueRange constant = ranges.of(function->graph->constants()[0]);
+  EXPECT_EQ(constant.min, 1);
+  EXPECT_EQ(constant.max, 2.5);
+  EXPECT_EQ(flags_of(constant), "-");
+  EXPECT_EQ(flags_of(ranges.of(function->graph->nodes().back()->result())), "-");
+}
+
+// [x, hides NaN, hides infinity]
+TEST(ValueRanges, KnowWhoHidesThem) {
+  const struct {
+    const char* body;
+    bool nan, infinity;
+  } cases[] = {
+      {"%y = aten.neg(%x)", false, false},
+      {"%y = aten.reciprocal(%x)", false, true},
+      {"%y = aten.relu(%x)", false, true},
+      {"%y = aten.nan_to_num(%x)", true, true},
+      {"%a = aten.sqrt(%x)\n %y = aten.nan_to_num(%a)", true, true},
+      {"%c = aten.gt.Scalar(%z, 0)\n %y = aten.where.self(%c, %x, %z)", false, false},
+      {"%c = aten.isnan(%x)\n %y = aten.where.self(%c, %x, %x)", true, true},
+      {"%a = aten.mul.Scalar(%x, 2)\n %y = aten.exp(%a)", false, true},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.body);
+    const auto function =
+        parse_graph(std::string("graph f(%x: f32[2], %z: f32[2]) {\n ") + test.body + "\n return %y\n}");
+    ASSERT_TRUE(function.ok()) << render(function.diag());
+    const ValueRanges ranges(*function->graph);
+    EXPECT_EQ(ranges.hides_nan(function->graph->inputs[0].value), test.nan);
+    EXPECT_EQ(ranges.hides_infinity(function->graph->inputs[0].value), test.infinity);
+  }
+}
+
+}  // namespace
+}  // namespace wick::compiler
