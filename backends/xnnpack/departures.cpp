@@ -29,7 +29,8 @@ constexpr Departure kSaturates{"infinity becomes the largest number", true, true
 
 constexpr Departure kExponential{"results beyond 2^127 may become infinity"};
 constexpr Departure kLogSumExp{"NaN may come out as infinity", true};
-constexpr Departure kStep{"infinity may become NaN, or NaN a number", true, true, true, true};
+constexpr Departure kStep{"infinity may become NaN, or NaN a number", true, true};
+constexpr Departure kThreshold{"infinity becomes the largest number, and NaN may be dropped", true, true};
 constexpr Departure kSpreads{"infinity and NaN reach elements before their own", true, true, true, true};
 constexpr Departure kLargeAngle{"numbers beyond 1e6 come out otherwise with newer releases of the library"};
 constexpr Departure kOverflow{"finite where eager overflows"};
@@ -94,7 +95,7 @@ constexpr Row kRows[] = {
     {"aten.sinh.default", kDropsNan},
     {"aten.softplus.default", kDropsNan},
     {"aten.sum.dim_IntList", kProduct},
-    {"aten.threshold.default", kStep},
+    {"aten.threshold.default", kThreshold},
     {"aten.trunc.default", kStep},
     {"aten.upsample_bilinear2d.vec", kResize},
     {"aten.upsample_trilinear3d.vec", kResize},

@@ -375,7 +375,7 @@ void lower_threshold(Lowering& l, const Node& node) {
   if (threshold == value) return l.set_result(node, clamped(l, x, at_least(static_cast<float>(value))));
   lower_in_fp32(l, node, x, [&](uint32_t wide) {
     const uint32_t chosen = is_positive(l, threshold == 0 ? wide : plus(l, wide, -threshold));
-    const uint32_t kept = product(l, wide, chosen);
+    const uint32_t kept = product(l, clamped(l, wide, kAllFinite), chosen);
     return value == 0 ? kept : sum(l, kept, plus(l, times(l, chosen, -value), value));
   });
 }
@@ -383,7 +383,7 @@ void lower_threshold(Lowering& l, const Node& node) {
 // --- roundings ---
 
 void lower_sign(Lowering& l, const Node& node) {
-  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return sign(l, x); });
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return plus(l, sign(l, x), 0); });  // of -0: 0
 }
 
 // Towards zero. f32.
@@ -495,32 +495,37 @@ const RuleFamily kCurveRules = {kRows, std::size(kRows)};
 
 namespace {
 
-constexpr int kMaxDepth = 8;
+constexpr size_t kMaxFollowed = 64;
 // What sums and products of weights are made of.
 constexpr std::string_view kWeighing[] = {
-    "aten.linear.default",   "aten.mm.default",
-    "aten.addmm.default",    "aten.bmm.default",
-    "aten.matmul.default",   "aten.convolution.default",
+    "aten.linear.default",   "aten.addmm.default",
+    "aten._softmax.default", "aten.convolution.default",
     "aten.rms_norm.default", "aten._native_batch_norm_legit_no_training.default",
-    "aten._softmax.default", "aten.native_layer_norm.default",
-    "aten.tanh.default",     "aten.native_group_norm.default",
+    "aten.tanh.default",     "aten.native_layer_norm.default",
+    "aten.sigmoid.default",  "aten.native_group_norm.default",
 };
 constexpr std::string_view kKeeping[] = {
     "aten.add.Tensor",  "aten.add.Scalar",      "aten.sub.Tensor",   "aten.mul.Tensor",   "aten.mul.Scalar",
     "aten.mean.dim",    "aten.permute.default", "aten.view.default", "aten.slice.Tensor", "aten.select.int",
-    "aten.cat.default", "aten.expand.default",  "aten.relu.default", "aten.silu.default", "aten.sigmoid.default",
+    "aten.cat.default", "aten.expand.default",  "aten.relu.default", "aten.silu.default",
 };
 
 // Made of products with weights: ordinary numbers, unless the inputs are beyond all measure.
-bool is_weighed(const compiler::Value* value, int depth = 0) {
-  if (value->is_constant()) return true;
-  const Node* node = value->producer;
-  if (!node || depth > kMaxDepth) return false;
-  const auto among = [&](const auto& ops) { return std::count(std::begin(ops), std::end(ops), node->op->name()) > 0; };
-  if (among(kWeighing)) return true;
-  const auto operands = node->operands();
-  return among(kKeeping) && std::all_of(operands.begin(), operands.end(),
-                                        [&](const compiler::Value* operand) { return is_weighed(operand, depth + 1); });
+bool is_weighed(const compiler::Value* value) {
+  const auto among = [](const auto& ops, const Node& node) {
+    return std::find(std::begin(ops), std::end(ops), node.op->name()) != std::end(ops);
+  };
+  std::vector<const compiler::Value*> followed{value};
+  for (size_t i = 0; i < followed.size(); ++i) {
+    const Node* node = followed[i]->producer;
+    if (followed[i]->is_constant() || (node && among(kWeighing, *node))) continue;
+    if (!node || !among(kKeeping, *node)) return false;
+    for (const compiler::Value* operand : node->operands()) {
+      if (std::find(followed.begin(), followed.end(), operand) == followed.end()) followed.push_back(operand);
+      if (followed.size() > kMaxFollowed) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace

@@ -98,6 +98,11 @@ void lower_clamp_between(Lowering& l, const Node& node) {
   l.set_result(node, x);
 }
 
+// The library's kernel subtracts from 0, which makes 0 of 0 and not -0.
+void lower_negated(Lowering& l, const Node& node) {
+  l.set_result(node, l.binary(NodeType::multiply, l.operand(node, 0), l.scalar(-1), l.range_of(node)));
+}
+
 void lower_reciprocal(Lowering& l, const Node& node) {
   l.set_result(node, l.binary(NodeType::div, l.scalar(1), l.operand(node, 0)));
 }
@@ -117,7 +122,6 @@ constexpr OpRule kRows[] = {
     unary<NodeType::cos>("aten.cos.default"),
     unary<NodeType::exp>("aten.exp.default"),
     unary<NodeType::floor>("aten.floor.default"),
-    unary<NodeType::negate>("aten.neg.default"),
     unary<NodeType::sin>("aten.sin.default"),
     unary<NodeType::square>("aten.square.default"),
     {"aten.add.Scalar", known_numbers, any_order, lower_sum<NodeType::add>, Unknown::any, true},
@@ -127,6 +131,7 @@ constexpr OpRule kRows[] = {
     binary<NodeType::div>("aten.div.Scalar", constant_operand_fits),
     binary<NodeType::div>("aten.div.Tensor", constant_operand_fits),
     {"aten.hardtanh.default", known_bounds, any_order, lower_clamp, Unknown::any},
+    {"aten.neg.default", nullptr, any_order, lower_negated, Unknown::any, true},
     {"aten.maximum.default", nullptr, any_order, lower_binary<NodeType::maximum>, Unknown::any},
     {"aten.minimum.default", nullptr, any_order, lower_binary<NodeType::minimum>, Unknown::any},
     binary<NodeType::multiply>("aten.mul.Scalar", constant_operand_fits),

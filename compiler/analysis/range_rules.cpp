@@ -153,8 +153,8 @@ ValueRange rectified(const ValueRange& x, double low, bool gated) {
 
 ValueRange exponential(const ValueRange& x) {
   ValueRange out = between(std::exp(x.min), std::exp(x.max));
-  // Powers of ordinary numbers are none of them zero.
-  out.min = x.below ? 0 : std::max(out.min, 0x1p-126);
+  // Powers of ordinary numbers are none of them zero, but may be less than all normal numbers.
+  out.min = x.below ? 0 : std::max(out.min, 0x1p-149);
   out.above = x.above;
   out.nan = x.nan;
   return out;

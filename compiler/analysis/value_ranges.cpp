@@ -82,6 +82,13 @@ bool asks(const Node& node) {
   return false;
 }
 
+bool compares(const Node& node) {
+  for (const char* op : {"aten.gt.", "aten.ge.", "aten.lt.", "aten.le.", "aten.eq.", "aten.ne.", "aten.sign."}) {
+    if (node.op->name().starts_with(op)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 ValueRanges::ValueRanges(const Graph& graph, std::unordered_map<const Value*, ValueRange> known)
@@ -127,12 +134,14 @@ void ValueRanges::find_readers(const Graph& graph) {
       const auto& results = node.results();
       return std::any_of(results.begin(), results.end(), [&](const Value* result) { return set.count(result) != 0; });
     };
-    const bool nan = among(hides_nan_), infinity = among(hides_infinity_), asked = among(asks_for_nan_);
+    const bool nan = among(hides_nan_), infinity = among(hides_infinity_), asked = among(asks_for_nan_),
+               compared = among(compares_);
     const auto operands = node.operands();
     for (size_t i = 0; i < operands.size(); ++i) {
       const Passing passing = passing_of(node, i);
       if (nan || !passing.nan) hides_nan_.insert(operands[i]);
       if (asks(node) || (asked && passing.nan)) asks_for_nan_.insert(operands[i]);
+      if (compares(node) || (compared && passing.nan && !is_weighed(node))) compares_.insert(operands[i]);
       // What makes NaN of an infinity hands it on to those that hide NaN.
       if (infinity || nan || !passing.infinity) hides_infinity_.insert(operands[i]);
     }

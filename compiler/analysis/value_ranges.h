@@ -31,8 +31,9 @@ class ValueRanges {
   ValueRange of(const Value* value) const;
   /// Some reader, perhaps behind others, may make a finite number (or a condition, an index) of a NaN in its place.
   bool hides_nan(const Value* value) const { return hides_nan_.count(value) != 0; }
-  /// Some reader, perhaps behind others, looks whether there is a NaN: isnan, isfinite, nan_to_num, x != x.
-  bool asks_for_nan(const Value* value) const { return asks_for_nan_.count(value) != 0; }
+  /// Some reader, perhaps behind others, looks whether there is a NaN: isnan, isfinite, nan_to_num, x != x; or, but
+  /// not behind products of matrices, compares or takes the sign.
+  bool asks_for_nan(const Value* value) const { return asks_for_nan_.count(value) + compares_.count(value) != 0; }
   /// As hides_nan, of an infinity: 1 / inf, exp(-inf), a clamp.
   bool hides_infinity(const Value* value) const { return hides_infinity_.count(value) != 0; }
 
@@ -41,7 +42,7 @@ class ValueRanges {
   void find_readers(const Graph& graph);
 
   mutable std::unordered_map<const Value*, ValueRange> ranges_;  // constants when somebody asks; looked up only
-  std::unordered_set<const Value*> hides_nan_, asks_for_nan_, hides_infinity_;
+  std::unordered_set<const Value*> hides_nan_, asks_for_nan_, compares_, hides_infinity_;
 };
 
 }  // namespace wick::compiler

@@ -7,6 +7,7 @@
 #include "compiler/passes/bounds.h"
 #include "compiler/passes/constant_element.h"
 #include "compiler/passes/guarded_chain.h"
+#include "compiler/passes/movers.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/reals.h"
 #include "compiler/passes/rewrite.h"
@@ -57,6 +58,38 @@ bool is_f32(const Value* value) { return value->type.is_tensor() && value->dtype
 std::optional<double> finite_number(const Arg& arg) {
   const auto element = number_of(arg, DType::f32);
   return element && std::isfinite(element->real) ? std::optional<double>(element->real) : std::nullopt;
+}
+
+// x is 1 / 0 or the like to such a reader.
+bool tells_zeros_apart(const Node& reader, const Value* x) {
+  if (reader.is("aten.reciprocal.default") || reader.is("aten.rsqrt.default")) return true;
+  if (reader.is("aten.div.Tensor")) return tensor_at(reader, 1) == x;
+  if (!reader.is("aten.pow.Tensor_Scalar")) return false;
+  const auto exponent = number_of(reader.arg(1), DType::f64);
+  return !exponent || exponent->real < 0;
+}
+
+bool keeps_sign(const Node& node) {
+  constexpr std::string_view kOps[] = {"aten.clamp.default", "aten.div.Scalar",  "aten.div.Tensor",
+                                       "aten.mul.Scalar",    "aten.mul.Tensor",  "aten.neg.default",
+                                       "aten.relu.default",  "aten.sqrt.default"};
+  return is_mover(node) || std::find(std::begin(kOps), std::end(kOps), node.op->name()) != std::end(kOps);
+}
+
+// Does a reader tell -0 from 0, perhaps behind a few that keep the sign?
+bool sign_of_zero_matters(const Value* value) {
+  constexpr size_t kMaxFollowed = 16;
+  std::vector<const Value*> followed{value};
+  for (size_t i = 0; i < followed.size(); ++i) {
+    const Value* x = followed[i];
+    for (const Node* reader : x->users()) {
+      if (tells_zeros_apart(*reader, x)) return true;
+      const Value* result = keeps_sign(*reader) ? reader->result() : x;
+      if (std::find(followed.begin(), followed.end(), result) == followed.end()) followed.push_back(result);
+      if (followed.size() > kMaxFollowed) return false;
+    }
+  }
+  return false;
 }
 
 Value* opposite(Builder& b, Value* x) { return b.call("aten.rsub.Scalar", {x, 1.0}); }
@@ -283,7 +316,12 @@ class Selector {
     if (finite_number(yes) && finite_number(no) && !multiplies(*node.result())) return nullptr;
     if (needs_cast(condition) && !is_late(yes) && !is_late(no)) return nullptr;
     Value* out = where ? clamped(b, node, yes, no) : nullptr;
-    if (!out) out = choice(b, yes, no, conditions_->as_number(b, condition));
+    if (!out) {
+      out = choice(b, yes, no, conditions_->as_number(b, condition));
+      // What is not chosen left its sign: -1 times 0 is -0.
+      const bool zero = finite_number(yes) == 0.0 || finite_number(no) == 0.0;
+      if (zero && sign_of_zero_matters(node.result())) out = b.call("aten.add.Scalar", {out, 0.0});
+    }
     return out->sizes() == node.result()->sizes() ? out : b.expand(out, node.result()->sizes());
   }
 

@@ -139,6 +139,18 @@ constexpr Known kKnown[] = {
      " %p = aten.hardtanh(%x, 0, 1)\n %l = aten.log(%p)\n %e = aten.mul.Tensor(%p, %l)\n %o = aten.nan_to_num(%e)\n"},
     {"running sums beside infinities",
      " %r = aten.reciprocal(%x)\n %s = aten.cumsum(%r, 1)\n %t = aten.tanh(%s)\n %o = aten.nan_to_num(%t)\n"},
+    {"powers that overflow, as denominators and clamped",
+     " %h = aten.mul.Scalar(%x, 100)\n %e = aten.exp(%h)\n %c = aten.clamp(%e, none, 10)\n"
+     " %r = aten.reciprocal(%e)\n %o = aten.add.Tensor(%c, %r)\n",
+     true},
+    {"norms that overflow, as denominators",
+     " %h = aten.mul.Scalar(%x, 1e30)\n %q = aten.square(%h)\n %a = aten.sum.dim_IntList(%q, [1], true)\n"
+     " %n = aten.sqrt(%a)\n %m1 = aten.add.Scalar(%n, 1)\n %o = aten.div.Tensor(%h, %m1)\n",
+     true},
+    {"zeros that are filled in have no sign",
+     " %t = aten.tanh(%x)\n %k = aten.masked_fill.Scalar(%t, %m, 0)\n %r = aten.reciprocal(%k)\n"
+     " %o = aten.sigmoid(%r)\n"},
+    {"negative zeros", " %n = aten.neg(%x)\n %r = aten.reciprocal(%n)\n %o = aten.sigmoid(%r)\n", true},
     {"a threshold over minus infinity", " %a = aten.relu(%x)\n %l = aten.log(%a)\n %o = aten.threshold(%l, -4, 9)\n"},
     {"extremes that drop nothing",
      " %t = aten.tanh(%x)\n %q = aten.sqrt(%t)\n %a = aten.amax(%q, [1], true)\n %c = aten.isnan(%a)\n"
@@ -199,7 +211,7 @@ constexpr const char* kSources[] = {
     "a = aten.log(%0)\n= aten.mul.Tensor(%0, %a)",
     "a = aten.masked_fill.Scalar(%0, %m, -inf)\n= aten._softmax(%a, 1, false)",
     "= aten.log1p(%0)",
-    "a = aten.clamp(%0, -60, 100)\n= aten.exp(%a)",
+    "a = aten.clamp(%0, -60, 88)\n= aten.exp(%a)",
     "a = aten.constant_pad_nd(%0, [1, -1], -inf)\n= aten.maximum(%a, %1)",
 };
 constexpr const char* kGuards[] = {
@@ -229,7 +241,6 @@ constexpr const char* kGuards[] = {
     "a = aten.amin(%0, [0], true)\n= aten.sub.Tensor(%1, %a)",
     "= aten.logaddexp(%0, %1)",
     "= aten.silu(%0)",
-    "= aten.gelu(%0, \"tanh\")",
     "= aten.softplus(%0)",
     "= aten.log_sigmoid(%0)",
     "= aten.elu(%0)",
@@ -323,7 +334,7 @@ float random_float(Chance& chance, size_t profile) {
   const float sign = chance.below(2) == 0 ? 1.0f : -1.0f;
   if (profile == 0) return sign * static_cast<float>(chance.below(3));
   const float fraction = 1 + static_cast<float>(chance.below(1024)) / 1024;
-  const size_t span = profile == 1 ? 6 : 50;
+  const size_t span = profile == 1 ? 6 : 20;
   const int exponent = static_cast<int>(chance.below(2 * span + 1)) - static_cast<int>(span);
   return sign * std::ldexp(fraction, exponent);
 }
@@ -380,7 +391,7 @@ std::vector<bool> firm_elements(Program& reference, const Inputs& inputs, const 
 }
 
 constexpr uint32_t kPrograms = 400;
-constexpr size_t kProfiles = 3;  // small whole numbers; ordinary ones; large and small ones, whose squares are finite
+constexpr size_t kProfiles = 3;  // small whole numbers; ordinary ones; large and small ones, without overflow
 
 TEST(FiniteInputs, RandomProgramsGiveTheSameFiniteNumbers) {
   if (!has_xnnpack_library()) GTEST_SKIP() << "built without the library";

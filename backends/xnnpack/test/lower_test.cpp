@@ -284,7 +284,7 @@ TEST(Lower, AnOutputThatIsAnInputSeenOtherwiseIsCopied) {
     return %v, %r, %w
   })");
   EXPECT_EQ(out.payload.output_ids.size(), 3u);
-  EXPECT_EQ(out.count("negate"), 1);
+  EXPECT_EQ(out.count("multiply"), 1);
 }
 
 TEST(Lower, DebugHandlesNameTheModelsNodes) {
