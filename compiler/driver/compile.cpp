@@ -118,7 +118,8 @@ size_t count_refused(const Graph& graph, const CompileOptions& options, const Ke
 // Passes whose contract says that NaN or infinity may come out otherwise, and one that serves products alone, which
 // then stay outside.
 constexpr std::string_view kNotStrict[] = {"additive_masks",   "arithmetic_selects", "avoid_views",
-                                           "defer_row_writes", "fold_norm_affine",   "center_residual"};
+                                           "defer_row_writes", "gather_by_products", "fold_norm_affine",
+                                           "center_residual"};
 
 bool is_wanted(std::string_view pass, const CompileOptions& options) {
   return !options.strict_nan || std::find(std::begin(kNotStrict), std::end(kNotStrict), pass) == std::end(kNotStrict);

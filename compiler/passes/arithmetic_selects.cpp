@@ -114,11 +114,11 @@ class Conditions {
                        [&](const Value* operand) { return is_arithmetic(operand, depth + 1); });
   }
 
-  // Made of integers and booleans alone, which stay in front of a delegate.
+  // Made of integers, which no delegate computes, and of booleans alone.
   bool is_early(const Value* value) {
     if (value->is_constant()) return true;
     if (!value->type.is_tensor() || is_floating(value->dtype())) return false;
-    if (!value->producer) return true;
+    if (!value->producer || !is_boolean(value)) return true;
     const auto [known, is_new] = early_.try_emplace(value, false);
     if (!is_new) return known->second;
     const auto operands = value->producer->operands();

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "compiler/ir/builder.h"
 #include "compiler/passes/constant_element.h"
 #include "compiler/passes/reals.h"
 
@@ -12,6 +13,7 @@ namespace wick::compiler {
 namespace {
 
 constexpr double kLargest = std::numeric_limits<float>::max();
+constexpr double kLargestProduct = kLargest / 4;  // of matrices: masks may be added to it
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // How large results are, for numbers of at most the largest of the operands.
@@ -26,7 +28,7 @@ enum class Growth : uint8_t {
   product,
   power,     // as large as any
   total,     // of all elements of operand 0
-  matrices,  // finite unless a product of matrices, or a norm's sum of squares, overflows
+  matrices,  // no larger than that, unless a product of matrices, or a norm's sum of squares, nearly overflows
 };
 struct Row {
   std::string_view op;
@@ -64,6 +66,7 @@ constexpr Row kRows[] = {
     {"aten.hardswish.default", Growth::six_times},
     {"aten.hardtanh.default", Growth::between},
     {"aten.index.Tensor", Growth::keeps},
+    {"aten.index_put.default", Growth::keeps},
     {"aten.index_select.default", Growth::keeps},
     {"aten.linear.default", Growth::matrices},
     {"aten.log_sigmoid.default", Growth::little},
@@ -91,18 +94,22 @@ constexpr Row kRows[] = {
     {"aten.round.default", Growth::little},
     {"aten.rsub.Scalar", Growth::sum},
     {"aten.scaled_dot_product_attention.default", Growth::matrices},
+    {"aten.scatter.src", Growth::keeps},
     {"aten.select.int", Growth::keeps},
+    {"aten.select_scatter.default", Growth::keeps},
     {"aten.sigmoid.default", Growth::gate},
     {"aten.sign.default", Growth::gate},
     {"aten.silu.default", Growth::little},
     {"aten.sin.default", Growth::one},
     {"aten.slice.Tensor", Growth::keeps},
+    {"aten.slice_scatter.default", Growth::keeps},
     {"aten.softplus.default", Growth::little},
     {"aten.square.default", Growth::power},
     {"aten.sub.Scalar", Growth::sum},
     {"aten.sub.Tensor", Growth::sum},
     {"aten.sum.dim_IntList", Growth::total},
     {"aten.tanh.default", Growth::gate},
+    {"aten.topk.default", Growth::keeps},
     {"aten.tril.default", Growth::keeps},
     {"aten.triu.default", Growth::keeps},
     {"aten.trunc.default", Growth::little},
@@ -123,6 +130,12 @@ std::optional<double> largest_of(const Value& constant) {
   if (!is_floating(constant.dtype())) return limit_of(constant);
   if (constant.dtype() != DType::f32 && !has_reals(&constant)) return std::nullopt;
   return largest_magnitude(constant.dtype(), constant.data);
+}
+
+// Of a buffer: any number, as long as it starts as one.
+std::optional<double> initial_of(const Value& state) {
+  const bool starts = state.data.size_bytes() == 0 || largest_of(state);
+  return starts ? std::optional<double>(limit_of(state)) : std::nullopt;
 }
 
 // What the numbers that a node reads have in common.
@@ -193,15 +206,78 @@ std::optional<double> grown(Growth growth, const Node& node, const Reading& read
     case Growth::total: return is_finite ? total(node, read.largest) : std::nullopt;
     case Growth::matrices: break;
   }
-  return kLargest;
+  return kLargestProduct;
 }
+
+Value* operand(const Node& node, size_t index) {
+  const Arg& arg = node.arg(index);
+  return arg.is<Value*>() ? arg.as<Value*>() : nullptr;
+}
+
+bool is_along_last(const Node& node) {
+  return wrap_dim(node.static_integer("dim"), operand(node, 0)->rank()) + 1 ==
+         static_cast<int64_t>(operand(node, 0)->rank());
+}
+
+// The results of a softmax, or the largest of them: not below 0, and one at least is above.
+bool are_shares(const Value* value) {
+  const Node* node = value->producer;
+  if (node && node->is("aten.topk.default")) {
+    const bool largest = node->boolean("largest") && is_along_last(*node) && node->result() == value;
+    node = largest ? operand(*node, 0)->producer : nullptr;
+  }
+  return node && node->is("aten._softmax.default") && is_along_last(*node);
+}
+
+// Shares / the sum of them: at most 1.
+bool is_normalized(const Node& node) {
+  if (!node.is("aten.div.Tensor")) return false;
+  const Value *x = operand(node, 0), *y = operand(node, 1);
+  const Node* sum = y ? y->producer : nullptr;
+  if (!sum || !sum->is("aten.sum.dim_IntList") || operand(*sum, 0) != x || !sum->boolean("keepdim")) return false;
+  const auto dims = sum->static_ints("dim");
+  return dims.size() == 1 && wrap_dim(dims[0], x->rank()) + 1 == static_cast<int64_t>(x->rank()) && are_shares(x);
+}
+
+// The sum of two products is one product with more terms.
+bool is_product_in_parts(const Node& node) {
+  if (!node.is("aten.add.Tensor")) return false;
+  const auto is_product = [](const Value* value) {
+    return value && value->producer && value->producer->is("aten.bmm.default");
+  };
+  return is_product(operand(node, 0)) && is_product(operand(node, 1));
+}
+
+constexpr int kMaxRounds = 4;  // of looking at what buffers become
 
 }  // namespace
 
 Bounds::Bounds(const Graph& graph) {
+  std::unordered_map<const Value*, std::optional<double>> states;
+  for (const Value* state : graph.states()) {
+    if (is_floating(state->dtype())) states[state] = initial_of(*state);
+  }
+  for (int round = 0;; ++round) {
+    find(graph, states);
+    bool holds = true;
+    for (const StateUpdate& update : graph.updates) {
+      const auto state = states.find(update.target);
+      if (state == states.end() || !state->second) continue;
+      std::optional<double> now = of(update.value);
+      if (now && *now <= *state->second) continue;
+      state->second = round < kMaxRounds ? now : std::nullopt;
+      holds = false;
+    }
+    if (holds) return;
+  }
+}
+
+void Bounds::find(const Graph& graph, const std::unordered_map<const Value*, std::optional<double>>& states) {
+  std::erase_if(bounds_, [](const auto& known) { return !known.first->is_constant(); });
   for (const GraphInput& input : graph.inputs) {
     if (input.value) bounds_.emplace(input.value, limit_of(*input.value));
   }
+  bounds_.insert(states.begin(), states.end());
   for (const auto& node : graph.nodes()) {
     if (node->results().empty()) continue;
     auto bound = bound_of(*node);
@@ -212,7 +288,7 @@ Bounds::Bounds(const Graph& graph) {
 
 bool Bounds::is_bounded(const Value* value) {
   const auto bound = of(value);
-  return bound && *bound < kLargest;
+  return bound && *bound < kLargestProduct;
 }
 
 // Constants are looked at once, when somebody asks.
@@ -223,6 +299,8 @@ std::optional<double> Bounds::of(const Value* value) {
 }
 
 std::optional<double> Bounds::bound_of(const Node& node) {
+  if (is_product_in_parts(node) && of(node.operands()[0]) && of(node.operands()[1])) return kLargestProduct;
+  if (is_normalized(node) && of(node.operands()[0])) return 2.0;
   const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return node.is(r.op); });
   if (row == std::end(kRows)) return std::nullopt;
   Reading reading;
@@ -237,6 +315,7 @@ std::optional<double> Bounds::bound_of(const Node& node) {
     reading.count(*bound);
   }
   if (node.is("aten.sub.Tensor") && node.operands().size() == 2 && node.operands()[0] == node.operands()[1]) return 0.0;
+  if (node.is("aten.index_put.default") && node.boolean("accumulate")) return std::nullopt;
   return read_numbers(node, reading) ? grown(row->growth, node, reading) : std::nullopt;
 }
 

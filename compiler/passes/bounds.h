@@ -7,8 +7,8 @@
 
 namespace wick::compiler {
 
-/// What holds of each f32 value of a graph for all finite inputs, as long as no product of matrices, norm or sum over
-/// dimensions overflows: that, any reader sees.
+/// What holds of each f32 value of a graph for all finite inputs, in any number of calls, as long as no product of
+/// matrices, norm or sum over dimensions overflows, or a product comes within a factor of 4: that, any reader sees.
 class Bounds {
  public:
   explicit Bounds(const Graph& graph);
@@ -23,6 +23,7 @@ class Bounds {
   void inherit(const Value* made, const Value* old) { bounds_[made] = of(old); }
 
  private:
+  void find(const Graph& graph, const std::unordered_map<const Value*, std::optional<double>>& states);
   std::optional<double> of(const Value* value);
   std::optional<double> bound_of(const Node& node);
 

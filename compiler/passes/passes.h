@@ -21,6 +21,7 @@ Result<Changed> fold_batch_norm(Graph& graph);
 Result<Changed> fold_constants(Graph& graph, const FoldOptions& options, const ReleaseFn& release);
 Result<Changed> fold_norm_affine(Graph& graph);
 Result<Changed> fold_scale(Graph& graph);
+Result<Changed> gather_by_products(Graph& graph);
 Result<Changed> gather_by_slices(Graph& graph);
 Result<Changed> merge_dims(Graph& graph);
 Result<Changed> merge_parts(Graph& graph);

@@ -69,6 +69,8 @@ constexpr Pass kPasses[] = {
      "before center_residual, which would leave shifts of norms as additions"},
     {"center_residual", run_simple<center_residual>, Phase::target,
      "after the folds: they change the weights of the same linears, and shifts are gone"},
+    {"gather_by_products", run_simple<gather_by_products>, Phase::target,
+     "before arithmetic_selects, which takes choices between what is gathered and a number"},
     {"arithmetic_selects", run_simple<arithmetic_selects>, Phase::target,
      "after additive_masks, which knows more of masks, and fold_scale, which would put a step's factor into weights"},
     {"quantize_by_rows", run_simple<quantize_by_rows>, Phase::target,
