@@ -241,7 +241,8 @@ bool GraphReader::read_scalar_node(const pt2::Node& node) {
     const auto* tensor = node.inputs.empty() ? nullptr : std::get_if<pt2::TensorArg>(&node.inputs[0].arg);
     if (!tensor) fail(Code::corrupt_file, fmt::format("{} needs a tensor", name));
     Value* value = tensor_value(tensor->name);
-    const bool real = is_floating(value->dtype());
+    const DType dtype = value->dtype();
+    const bool real = is_floating(dtype);
     if (!real) value = builder_.cast(value, DType::i64);
     const OpDef& def = op("aten._local_scalar_dense.default");
     Node* made = graph_.add_node(def, {value}, 1, nullptr, "item");
@@ -263,7 +264,7 @@ bool GraphReader::read_scalar_node(const pt2::Node& node) {
       read_symbol = Sym::symbol(symbols.empty() ? graph_.unique_name("u_item") : *symbols.begin());
     }
     made->result(0)->type = Type::integer(read_symbol);
-    if (symbols.empty()) assert_equal(read_symbol, expr, value->dtype());
+    if (symbols.empty()) assert_equal(read_symbol, expr, dtype);
     return done({nullptr, expr, nullptr});
   }
   std::string_view function;
