@@ -407,9 +407,20 @@ static bool can_cast(DType from, DType to) {
   return category(from) <= category(to);
 }
 
-// `made` computes the new value of argument 0.
+// The tensor that an in-place operator writes: the one that its schema marks.
+static std::string written_tensor_name(const pt2::Node& node, const OpDef& def) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const int named = node.inputs[i].name.empty() ? static_cast<int>(i) : def.parsed->find(node.inputs[i].name);
+    if (named < 0 || static_cast<size_t>(named) >= def.parsed->args.size()) continue;
+    const auto* tensor = std::get_if<pt2::TensorArg>(&node.inputs[i].arg);
+    if (tensor && def.parsed->args[static_cast<size_t>(named)].mutated) return tensor->name;
+  }
+  return "";
+}
+
+// `made` computes the new value of the tensor that the operator writes.
 void GraphReader::read_in_place(const pt2::Node& node, const OpDef& def, Node* made) {
-  const std::string target = first_tensor_name(node);
+  const std::string target = written_tensor_name(node, def);
   if (target.empty() || !binding(target).ref)
     fail(Code::corrupt_file, fmt::format("{} writes something that is not a tensor", def.name()));
   RefPtr ref = binding(target).ref;

@@ -69,7 +69,7 @@ enum OpFlags : uint32_t {
   kView = 1u << 0,           // the result may share the storage of argument 0; elements are moved, never changed
   kRandom = 1u << 1,         // draws from the random state: never folded, merged or dropped as duplicate
   kEffect = 1u << 2,         // has an effect besides its results (assert): never dropped
-  kInPlace = 1u << 3,        // writes argument 0; exists only during import, which replaces it by `functional`
+  kInPlace = 1u << 3,        // writes the argument marked (a!); exists only during import: replaced by `functional`
   kNoStock = 1u << 4,        // stock ExecuTorch has no kernel of this name: profile stock refuses it
   kIdentity = 1u << 5,       // returns argument 0 unchanged (in inference): erased by canonicalize
   kDataDependent = 1u << 6,  // result sizes depend on element values

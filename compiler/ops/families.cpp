@@ -7,6 +7,7 @@ std::vector<Family> op_families() {
       {kActivationRows, kActivationCount},
       {kAliasRows, kAliasCount},
       {kAttentionRows, kAttentionCount},
+      {kAudioRows, kAudioCount},
       {kBackwardRows, kBackwardCount},
       {kControlRows, kControlCount},
       {kConvolutionRows, kConvolutionCount},

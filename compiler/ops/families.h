@@ -14,6 +14,7 @@ namespace wick::compiler {
 WICK_OP_FAMILY(Activation)
 WICK_OP_FAMILY(Alias)
 WICK_OP_FAMILY(Attention)
+WICK_OP_FAMILY(Audio)
 WICK_OP_FAMILY(Backward)
 WICK_OP_FAMILY(Control)
 WICK_OP_FAMILY(Convolution)
