@@ -53,6 +53,7 @@ Sizes conv_sizes(const Value* x, const Value* weight, const Value* bias, const C
 
 void infer_convolution(Node& node) {
   const Value *x = node.tensor("input"), *weight = node.tensor("weight");
+  require(!is_complex(x->dtype()), "convolutions of complex numbers are not supported: convolve the parts");
   ConvArgs args{node.ints("stride"),         node.ints("padding"),       node.ints("dilation"),
                 node.ints("output_padding"), node.boolean("transposed"), node.integer("groups")};
   set_result(node, x->dtype(), conv_sizes(x, weight, node.optional_tensor("bias"), args));

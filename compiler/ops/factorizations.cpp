@@ -314,7 +314,8 @@ Results decompose_matrix_power(Builder& b, Node& node) {
   Compose c(b);
   Value* a = first(node);
   int64_t n = node.static_integer("n");
-  require_square(a);
+  require(a->rank() >= 2, "a matrix needs two dimensions");
+  require_equal(a->sizes().back(), a->sizes()[a->rank() - 2], "a matrix that must be square");
   require(n > -4096 && n < 4096, "matrix_power: this exponent is not supported");
   if (n == 0) return {b.expand(identity(c, rows(a), a->dtype()), a->sizes())};
   if (n < 0) a = inverse(b, a);
@@ -375,7 +376,9 @@ Results decompose_tensorsolve(Builder& b, Node& node) {
 }
 Results decompose_vecdot(Builder& b, Node& node) {
   Compose c(b);
-  return {c.sum(c.mul(node.tensor("x"), node.tensor("y")), {node.static_integer("dim")})};
+  Value* x = node.tensor("x");
+  if (is_complex(x->dtype())) x = c.call("aten.conj_physical", {x});
+  return {c.sum(c.mul(x, node.tensor("y")), {node.static_integer("dim")})};
 }
 // Columns x^0, x^1, ..; the older operator counts down unless told otherwise.
 Results decompose_vander(Builder& b, Node& node) {

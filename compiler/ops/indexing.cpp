@@ -248,6 +248,11 @@ void infer_scatter(Node& node) {
   infer_same(node);
 }
 
+void infer_scatter_reduce(Node& node) {
+  require(!is_complex(node.tensor("self")->dtype()), "a scatter that reduces takes no complex numbers");
+  infer_scatter(node);
+}
+
 void infer_masked_scatter(Node& node) {
   const Value *x = node.tensor("self"), *mask = node.tensor("mask");
   require(mask->dtype() == DType::boolean, "masked_scatter: the mask is not bool");
@@ -516,8 +521,10 @@ void infer_position(Node& node) {
 
 Results decompose_searchsorted(Builder& b, Node& node) {
   Compose c(b);
-  Value *sorted = node.tensor("sorted_sequence"),
-        *x = c.tensor(node.arg("self"), node.tensor("sorted_sequence")->dtype());
+  Value* sorted = node.tensor("sorted_sequence");
+  // A fraction stays one beside integers.
+  const bool fraction = is_float_number(node.arg("self")) && is_integral(sorted->dtype());
+  Value* x = c.tensor(node.arg("self"), fraction ? DType::f64 : sorted->dtype());
   require(node.is_none("sorter"), "searchsorted with a sorter is not supported");
   const bool right = node.boolean("right") || (!node.is_none("side") && node.string("side") == "right");
   const DType dtype = node.boolean("out_int32") ? DType::i32 : DType::i64;
@@ -614,22 +621,22 @@ const OpDef kIndexingRows[] = {
     {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_scatter, nullptr,
      "aten::scatter.value_out", kPure,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}, 1.5", "f32[3, 3], -1, i64[1, 3]{=2, 0, 1}, 2.5")},
-    {"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", infer_scatter,
-     nullptr, "aten::scatter.reduce_out", kNoStock,
+    {"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+     infer_scatter_reduce, nullptr, "aten::scatter.reduce_out", kNoStock,
      Cases("f32[3, 4], 1, i64[3, 2]{index<4}, f32[3, 2], reduce=add",
            "f32[3, 4], 0, i64[2, 4]{index<3}, f32[2, 4], reduce=multiply")},
     {"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-     infer_scatter, nullptr, "aten::scatter.value_reduce_out", kNoStock,
+     infer_scatter_reduce, nullptr, "aten::scatter.value_reduce_out", kNoStock,
      Cases("f32[3, 4], 1, i64[3, 2]{index<4}, 2.0, reduce=add",
            "f32[3, 4], 0, i64[2, 4]{index<3}, 2.0, reduce=multiply")},
-    {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter, nullptr,
+    {"aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter_reduce, nullptr,
      "aten::scatter_add.out", kPure,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4]",
            "i64[4]{=-7, 6, 2, 4}, 0, i64[3]{=0, 0, 3}, i64[3]{=-1, 6, -9}",
            "f32[3, 3], -1, i64[2, 3]{=2, 0, 1, 1, 1, 2}, f32[3, 3]")},
     {"aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) "
      "-> Tensor",
-     infer_scatter, nullptr, "aten::scatter_reduce.two_out", kNoStock,
+     infer_scatter_reduce, nullptr, "aten::scatter_reduce.two_out", kNoStock,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4], amax",
            "f32[3, 3], 0, i64[2, 3]{=0, 1, 0, 1, 1, 1}, f32[2, 3], sum, include_self=true")},
     {"aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", infer_masked_scatter, nullptr,

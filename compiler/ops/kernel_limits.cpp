@@ -45,9 +45,19 @@ constexpr Limit kLimits[] = {
     {"aten._linalg_solve_ex.default", solve},
 };
 
+// Complex numbers go to the kernels of the parts, except in Fourier transforms.
+bool has_complex_operand(const Node& node) {
+  if (node.op->name().starts_with("aten._fft_")) return false;
+  for (const Value* value : node.operands()) {
+    if (value->type.is_tensor() && is_complex(value->dtype())) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool kernel_takes(const Node& node) {
+  if (has_complex_operand(node)) return false;
   for (const Limit& limit : kLimits) {
     if (limit.op == node.op->name()) return limit.takes(node);
   }

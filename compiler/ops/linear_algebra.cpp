@@ -110,7 +110,8 @@ Results decompose_baddbmm(Builder& b, Node& node) {
 }
 Results decompose_addbmm(Builder& b, Node& node) {
   Compose c(b);
-  return {blend(c, node, c.sum(b.call("aten.bmm", {node.arg("batch1"), node.arg("batch2")}), {0}))};
+  Value* products = b.call("aten.bmm", {node.arg("batch1"), node.arg("batch2")});
+  return {blend(c, node, b.cast(c.sum(products, {0}), products->dtype()))};  // sums of integers are i64
 }
 Results decompose_addmv(Builder& b, Node& node) {
   Compose c(b);
@@ -137,6 +138,13 @@ void infer_matmul(Node& node) {
 }
 Results decompose_matmul(Builder& b, Node& node) {
   return {Compose(b).matmul(tensor_or_null(node.arg(0)), tensor_or_null(node.arg(1)))};
+}
+// The first operand conjugated.
+Results decompose_vdot(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  if (is_complex(x->dtype())) x = c.call("aten.conj_physical", {x});
+  return {c.matmul(x, node.tensor("other"))};
 }
 Results decompose_outer(Builder& b, Node& node) {
   Compose c(b);
@@ -237,7 +245,7 @@ Results decompose_bilinear(Builder& b, Node& node) {
   Value* left = b.reshape(x, {rows, i});
   Value* first = b.call("aten.mm", {left, b.reshape(b.permute(w, {1, 0, 2}), {i, o * j})});  // [rows, o * j]
   Value* product = c.mul(b.reshape(first, {rows, o, j}), b.reshape(y, {rows, 1, j}));
-  Value* out = b.reshape(c.sum(product, {2}), node.result()->sizes());
+  Value* out = b.cast(b.reshape(c.sum(product, {2}), node.result()->sizes()), x->dtype());
   if (Value* bias = node.optional_tensor("bias")) out = c.add(out, bias);
   return {out};
 }
@@ -252,7 +260,7 @@ Results decompose_trilinear(Builder& b, Node& node) {
   };
   Value* product = c.mul(c.mul(widen("i1", "expand1"), widen("i2", "expand2")), widen("i3", "expand3"));
   std::vector<int64_t> dims = node.static_ints("sumdim");
-  return {dims.empty() ? product : c.sum(product, dims)};
+  return {dims.empty() ? product : b.cast(c.sum(product, dims), product->dtype())};
 }
 
 Results decompose_chain_matmul(Builder& b, Node& node) {
@@ -390,7 +398,7 @@ const OpDef kLinearAlgebraRows[] = {
      Cases("f32[3, 4], f32[4]"), &kManyTerms},
     {"aten::dot(Tensor self, Tensor tensor) -> Tensor", nullptr, decompose_matmul, nullptr, kPure,
      Cases("f32[4], f32[4]")},
-    {"aten::vdot(Tensor self, Tensor other) -> Tensor", nullptr, decompose_matmul, nullptr, kPure,
+    {"aten::vdot(Tensor self, Tensor other) -> Tensor", nullptr, decompose_vdot, nullptr, kPure,
      Cases("f32[4], f32[4]")},
     {"aten::outer(Tensor self, Tensor vec2) -> Tensor", nullptr, decompose_outer, nullptr, kPure,
      Cases("f32[3], f32[4]")},

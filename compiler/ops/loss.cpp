@@ -40,6 +40,7 @@ Results decompose_huber(Builder& b, Node& node) {
 Results decompose_soft_margin(Builder& b, Node& node) {
   Compose c(b);
   Value* z = c.neg(c.mul(node.tensor("self"), node.tensor("target")));
+  require(!is_integral(z->dtype()), "the soft margin loss takes no integers");
   return {reduced(c, node, c.unary("aten.log1p", c.exp(z)))};
 }
 

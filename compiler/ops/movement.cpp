@@ -50,6 +50,11 @@ void infer_cat(Node& node) {
 }
 
 // Equal dtypes, no legacy empties, a wrapped dimension.
+void infer_repeats(Node& node) {
+  const DType dtype = node.tensor("repeats")->dtype();
+  require(dtype == DType::i32 || dtype == DType::i64, "counts of repetitions must be i32 or i64");
+  infer_preset(node);
+}
 Results decompose_cat(Builder& b, Node& node) {
   Values operands = cat_operands(node);
   const DType dtype = node.result()->dtype();
@@ -382,7 +387,7 @@ const OpDef kMovementRows[] = {
      "Tensor",
      infer_preset, decompose_repeat_interleave_tensor, nullptr, kDataDependent,
      Cases("f32[3, 2], i64[3]{=2, 0, 1}, 0")},
-    {"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", infer_preset, nullptr,
+    {"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", infer_repeats, nullptr,
      "aten::repeat_interleave.Tensor_out", kDataDependent, Cases("i64[4]{=1, 0, 2, 3}")},
     {"aten::flip(Tensor self, int[] dims) -> Tensor", infer_flip, nullptr, "aten::flip.out", kPure,
      Cases("f32[2, 3], [0]", "f32[2, 3, 2], []")},

@@ -219,19 +219,26 @@ Value* weight_norm(Compose& c, Value* v, Value* g, int64_t dim, Value** norm_out
   return c.mul(v, c.div(g, norm));
 }
 
+// Statistics of narrow floats are float32.
+DType statistic_dtype(const Value* x) { return promote(x->dtype(), DType::f32); }
+void infer_rms_norm(Node& node) {
+  require(!is_complex(node.tensor("input")->dtype()), "rms_norm of complex numbers is not supported");
+  infer_layer_norm(node);
+  if (node.results().size() > 1) set_result(node, 1, statistic_dtype(node.tensor("input")), node.result(1)->sizes());
+}
 void infer_weight_norm(Node& node) {
   const Value* v = node.tensor("v");
   set_result(node, 0, v->dtype(), v->sizes());
   if (node.results().size() > 1) {
     const Value* g = node.tensor("g");
-    set_result(node, 1, g->dtype(), g->sizes());
+    set_result(node, 1, statistic_dtype(g), g->sizes());
   }
 }
 Results decompose_weight_norm(Builder& b, Node& node) {
   Compose c(b);
   Value* norm = nullptr;
   Value* out = weight_norm(c, node.tensor("v"), node.tensor("g"), node.static_integer("dim"), &norm);
-  if (node.results().size() > 1) return {out, norm};
+  if (node.results().size() > 1) return {out, b.cast(norm, node.result(1)->dtype())};
   return {out};
 }
 
@@ -290,10 +297,10 @@ const OpDef kNormalizationRows[] = {
            "f32[2, 3, 4], [4], None, None, 1e-12"),
      &kManyTerms},
     {"aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-     infer_layer_norm, decompose_rms_norm, nullptr, kPure,
+     infer_rms_norm, decompose_rms_norm, nullptr, kPure,
      Cases("f32[3, 4], [4]", "f32[0, 4], [4], f32[4], 1e-06", "f32[2, 3, 4], [4]")},
     {"aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
-     infer_layer_norm, decompose_rms_norm, nullptr, kPure,
+     infer_rms_norm, decompose_rms_norm, nullptr, kPure,
      Cases("f32[2, 3, 8], [8], f32[8], 1e-6", "f32[2, 8], [8], None, None")},
     {"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
      "eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",

@@ -144,6 +144,23 @@ Results decompose_floor_divide(Builder& b, Node& node) {
   return decompose_number_operand(b, node);
 }
 
+Results decompose_logical(Builder& b, Node& node) {
+  std::vector<Arg> args = node.args();
+  bool complex = false;
+  for (Arg& arg : args) {
+    Value* x = tensor_or_null(arg);
+    if (!x || !is_complex(x->dtype())) continue;
+    complex = true;
+    arg = Compose(b).compare("ne", x, 0);
+  }
+  return complex ? Results{b.call(node.op->name(), std::move(args))} : decompose_number_operand(b, node);
+}
+
+void infer_ordered(Node& node) {
+  infer_broadcast(node);
+  require(!is_complex(node.result()->dtype()), "complex numbers have no order");
+}
+
 // fmax, fmin: NaN counts as missing.
 Results decompose_f_extreme(Builder& b, Node& node, const char* target) {
   Compose c(b);
@@ -326,6 +343,10 @@ Results decompose_isclose(Builder& b, Node& node) {
   if (is_floating(x->dtype()) && node.boolean("equal_nan")) {
     close = c.logical_or(close, c.logical_and(c.unary("aten.isnan", x), c.unary("aten.isnan", y)));
   }
+  if (x->dtype() == DType::boolean) {
+    x = b.cast(x, DType::f32);
+    y = b.cast(y, DType::f32);
+  }
   Value* bound = c.add(c.abs(c.mul(y, node.real("rtol"))), node.real("atol"));
   Value* gap = c.abs(c.sub(x, y));
   Value* finite = c.compare("ne", gap, std::numeric_limits<double>::infinity());
@@ -390,10 +411,10 @@ const OpDef kPointwiseBinaryRows[] = {
      kPure, Cases("2, f32[5]", "-2, f32[5]", "2, f32[3, 4]", "2, c64[5]", "1.0, c64[3]")},
     {"aten::atan2(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_number_operand, "aten::atan2.out",
      kPure, Cases("f32[2, 3], f32[3]", "i8[7], i8[7]", "f32[0, 3], f32[1, 3]")},
-    {"aten::maximum(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
-     "aten::maximum.out", kPure, Cases("f32[5], f32[]", "i8[7], i8[7]", "f32[0, 3], f32[1, 3]")},
-    {"aten::minimum(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
-     "aten::minimum.out", kPure, Cases("f32[5], f32[]", "i8[7], i8[7]", "f32[0, 3], f32[1, 3]")},
+    {"aten::maximum(Tensor self, Tensor other) -> Tensor", infer_ordered, decompose_number_operand, "aten::maximum.out",
+     kPure, Cases("f32[5], f32[]", "i8[7], i8[7]", "f32[0, 3], f32[1, 3]")},
+    {"aten::minimum(Tensor self, Tensor other) -> Tensor", infer_ordered, decompose_number_operand, "aten::minimum.out",
+     kPure, Cases("f32[5], f32[]", "i8[7], i8[7]", "f32[0, 3], f32[1, 3]")},
     {"aten::fmax(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_fmax, "aten::fmax.out", kNoStock,
      Cases("f32[3, 4], f32[3, 4]")},
     {"aten::fmin(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_fmin, "aten::fmin.out", kNoStock,
@@ -422,11 +443,11 @@ const OpDef kPointwiseBinaryRows[] = {
      "aten::ge.Tensor_out", kPure, Cases("f32[2, 3], f32[3]", "i8[7], i8[7]", "f16[2, 3], f32[2, 3]")},
     {"aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", infer_compare, nullptr, "aten::ge.Scalar_out", kPure,
      Cases("f32[5], 3", "f16[5], -2", "bool[5], true")},
-    {"aten::logical_and(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand,
+    {"aten::logical_and(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_logical,
      "aten::logical_and.out", kPure, Cases("f32[2, 3], f32[3]", "i8[7], i8[7]", "f32[0, 3], f32[1, 3]")},
-    {"aten::logical_or(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand,
-     "aten::logical_or.out", kPure, Cases("f32[2, 3], f32[3]", "i8[7], i8[7]", "f16[2, 3], f32[2, 3]")},
-    {"aten::logical_xor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_number_operand,
+    {"aten::logical_or(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_logical, "aten::logical_or.out",
+     kPure, Cases("f32[2, 3], f32[3]", "i8[7], i8[7]", "f16[2, 3], f32[2, 3]")},
+    {"aten::logical_xor(Tensor self, Tensor other) -> Tensor", infer_compare, decompose_logical,
      "aten::logical_xor.out", kPure, Cases("f32[], f32[2, 2]", "i8[7], i8[7]", "f16[2, 3], f32[2, 3]")},
     {"aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
      "aten::bitwise_and.Tensor_out", kPure,

@@ -1,4 +1,5 @@
 // Functions of one tensor, element by element.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -8,18 +9,9 @@
 namespace wick::compiler {
 namespace {
 
-DType real_of(DType dtype) {
-  switch (dtype) {
-    case DType::c32: return DType::f16;
-    case DType::c64: return DType::f32;
-    case DType::c128: return DType::f64;
-    default: return dtype;
-  }
-}
-
 void infer_abs(Node& node) {
   const Value* x = node.tensor("self");
-  set_result(node, real_of(x->dtype()), x->sizes());
+  set_result(node, real_dtype(x->dtype()), x->sizes());
 }
 
 using Results = std::vector<Value*>;
@@ -46,7 +38,12 @@ Results decompose_erfc(Builder& b, Node& node) {
   return {Compose(b).sub(1, b.call("aten.erf", {x}))};
 }
 Results decompose_sgn(Builder& b, Node& node) {
-  if (is_complex(node.tensor("self")->dtype())) reject("sgn of complex numbers is not supported");
+  Value* x = node.tensor("self");
+  if (is_complex(x->dtype())) {  // x / |x|, 0 at 0
+    Compose c(b);
+    Value* size = c.abs(x);
+    return {c.div(x, c.where(c.compare("eq", size, 0), 1.0, size, size->dtype()))};
+  }
   return {b.call("aten.sign", {node.tensor("self")})};
 }
 Results decompose_deg2rad(Builder& b, Node& node) {
@@ -103,6 +100,11 @@ double largest(DType dtype) {
 Results decompose_nan_to_num(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
+  if (is_complex(x->dtype())) {
+    std::vector<Arg> args = node.args();
+    args[0] = b.call("aten.view_as_real", {x});
+    return {b.call("aten.view_as_complex", {b.call("aten.nan_to_num", std::move(args))})};
+  }
   if (!is_floating(x->dtype())) return {x};
   const double inf = std::numeric_limits<double>::infinity();
   const double nan = node.is_none("nan") ? 0.0 : node.real("nan");
@@ -133,12 +135,58 @@ Results decompose_log_sigmoid(Builder& b, Node& node) {
   })};
 }
 
+// x * i
+Value* turned(Compose& c, Value* x, double sign = 1) {
+  Value* parts = c.b.call("aten.view_as_real", {x});
+  const auto last = static_cast<int64_t>(x->rank());
+  Value *real = c.b.select(parts, last, 0), *imag = c.b.select(parts, last, 1);
+  if (sign > 0) imag = c.neg(imag);
+  if (sign < 0) real = c.neg(real);
+  return c.b.call("aten.view_as_complex", {c.stack({imag, real}, last)});
+}
+
+// Functions of complex numbers in terms of exp, log, sqrt, sin, cos and tanh, which the kernels have.
+Results decompose_complex(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  if (!is_complex(x->dtype())) return {};
+  Compose c(b);
+  const std::string_view name = node.op->name();
+  if (name == "aten.sigmoid.default") return {c.unary("aten.reciprocal", c.add(c.exp(c.neg(x)), 1))};
+  if (name == "aten.rsqrt.default") return {c.unary("aten.reciprocal", c.sqrt(x))};
+  if (name == "aten.log1p.default") return {c.log(c.add(x, 1))};
+  if (name == "aten.expm1.default") return {c.sub(c.exp(x), 1)};
+  if (name == "aten.log2.default") return {c.mul(c.log(x), 1.4426950408889634074)};
+  if (name == "aten.log10.default") return {c.mul(c.log(x), 0.43429448190325182765)};
+  if (name == "aten.cosh.default") return {c.unary("aten.cos", turned(c, x))};
+  if (name == "aten.sinh.default") return {turned(c, c.unary("aten.sin", turned(c, x)), -1)};
+  if (name == "aten.tan.default") return {turned(c, c.tanh(turned(c, x)), -1)};
+  static constexpr std::string_view kKernels[] = {"aten.exp.default",       "aten.log.default", "aten.sqrt.default",
+                                                  "aten.sin.default",       "aten.cos.default", "aten.tanh.default",
+                                                  "aten.reciprocal.default"};
+  if (std::find(std::begin(kKernels), std::end(kKernels), name) != std::end(kKernels)) return {};
+  reject(fmt::format("{} of complex numbers is not supported", name));
+}
+Results decompose_isinf(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  if (!is_complex(x->dtype())) return {};
+  Value* parts = b.call("aten.isinf", {b.call("aten.view_as_real", {x})});
+  return {Compose(b).any(parts, {static_cast<int64_t>(x->rank())})};
+}
+Results decompose_logical_not(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  if (!is_complex(x->dtype())) return {};
+  return {Compose(b).compare("eq", x, 0)};
+}
+
 }  // namespace
 
 #define FLOAT_UNARY(schema, kernel) \
-  {schema,  infer_float_unary,      \
-   nullptr, kernel,                 \
-   kPure,   {"f32[20]{special}", "f64[3, 4]{range=0.1..0.9}", "f16[2, 0, 3]", "i64[]", "bool[2]"}}
+  {schema,                          \
+   infer_float_unary,               \
+   decompose_complex,               \
+   kernel,                          \
+   kPure,                           \
+   {"f32[20]{special}", "f64[3, 4]{range=0.1..0.9}", "f16[2, 0, 3]", "i64[]", "bool[2]"}}
 #define SAME_UNARY(schema, kernel, ...)                         \
   {                                                             \
     schema, infer_same, nullptr, kernel, kPure, { __VA_ARGS__ } \
@@ -185,11 +233,11 @@ const OpDef kPointwiseUnaryRows[] = {
     SAME_UNARY("aten::sign(Tensor self) -> Tensor", "aten::sign.out", "f32[3, 4]", "f16[33]{special}", "bool[2]"),
     {"aten::trunc(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::trunc.out", kPure,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::isinf(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::isinf.out", kPure,
+    {"aten::isinf(Tensor self) -> Tensor", infer_predicate, decompose_isinf, "aten::isinf.out", kPure,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::isnan(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::isnan.out", kPure,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::logical_not(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::logical_not.out", kPure,
+    {"aten::logical_not(Tensor self) -> Tensor", infer_predicate, decompose_logical_not, "aten::logical_not.out", kPure,
      Cases("f32[3, 4]", "f16[33]{special}", "bool[2]")},
     {"aten::square(Tensor self) -> Tensor", infer_square, decompose_square, nullptr, kPure,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},

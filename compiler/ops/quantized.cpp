@@ -19,11 +19,18 @@ DType required_dtype(const Node& node, const char* name) {
 void infer_quantize(Node& node) {
   const Value* x = node.tensor("input");
   require(is_floating(x->dtype()), "quantize of a tensor that is not floating");
+  for (const char* name : {"scale", "scales"}) {
+    const Value* scale = node.op->parsed->find(name) >= 0 ? tensor_or_null(node.arg(name)) : nullptr;
+    require(!scale || scale->dtype() == DType::f32 || scale->dtype() == DType::f64, "scales must be f32 or f64");
+  }
   set_result(node, required_dtype(node, "dtype"), x->sizes());
 }
 void infer_dequantize(Node& node) {
   const Value* x = node.tensor("input");
   require(is_integral(x->dtype()), "dequantize of a tensor that is not integral");
+  const bool token = node.is("quantized_decomposed.dequantize_per_token.default");
+  const std::optional<DType> named = token ? node.dtype("dtype") : std::nullopt;
+  require(!named || *named == x->dtype(), "dequantize: the tensor does not have the dtype that is named");
   DType dtype = DType::f32;
   for (const char* name : {"out_dtype", "output_dtype"}) {
     if (node.op->parsed->find(name) >= 0) dtype = node.dtype(name).value_or(DType::f32);
@@ -64,6 +71,7 @@ Results decompose_qparams_symmetric(Builder& b, Node& node) {
   return {b.reshape(b.cast(scale, DType::f64), {1}), b.full({1}, middle, DType::i64)};
 }
 void infer_qparams_per_token(Node& node) {
+  require(is_floating(node.tensor("input")->dtype()), "quantization parameters come from a floating tensor");
   Sizes sizes = node.tensor("input")->sizes();
   require(!sizes.empty(), "per-token quantization of a scalar");
   sizes.back() = 1;

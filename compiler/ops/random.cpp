@@ -63,7 +63,7 @@ Results decompose_normal(Builder& b, Node& node) {
 Results decompose_normal_tensors(Builder& b, Node& node) {
   Compose c(b);
   const Sizes sizes = broadcast_all({node.arg("mean"), node.arg("std")});
-  Value* noise = normal(b, sizes);
+  Value* noise = normal(b, sizes, promote({node.arg("mean"), node.arg("std")}));
   return {c.add(c.mul(noise, node.arg("std")), node.arg("mean"))};
 }
 // normal(mean, std) of given sizes
@@ -115,6 +115,15 @@ Results decompose_bernoulli(Builder& b, Node& node) {
   const bool own = node.op->parsed->find("p") < 0;
   const Arg p = own ? Arg(x) : node.arg("p");
   return {b.cast(c.compare("lt", uniform(b, x->sizes()), p), x->dtype())};
+}
+void infer_randint_like(Node& node) {
+  infer_random_like(node);
+  const DType dtype = node.result()->dtype();
+  require(dtype != DType::boolean && !is_complex(dtype), "whole numbers do not fit into this dtype");
+}
+void infer_float_like(Node& node) {
+  infer_random_like(node);
+  require(is_floating(node.result()->dtype()), "this distribution is one of real numbers");
 }
 // low + floor(rand * (high - low))
 Results decompose_randint(Builder& b, Node& node) {
@@ -206,16 +215,16 @@ const OpDef kRandomRows[] = {
          "None") ") -> Tensor",
      infer_random, decompose_normal_numbers, nullptr, kRandom, Cases("0.5, 2.0, [2, 3]", "0.0, 1.0, [4], dtype=f64")},
     {"aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor",
-     infer_random_like, decompose_log_normal, nullptr, kRandom, Cases("f32[4]")},
+     infer_float_like, decompose_log_normal, nullptr, kRandom, Cases("f32[4]")},
     {"aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor",
-     infer_random_like, decompose_cauchy, nullptr, kRandom, Cases("f32[4]", "f64[2, 2], 1.0, 0.5")},
+     infer_float_like, decompose_cauchy, nullptr, kRandom, Cases("f32[4]", "f64[2, 2], 1.0, 0.5")},
     {"aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", infer_random_like,
      decompose_geometric, nullptr, kRandom, Cases("f32[4], 0.5", "i64[4], 0.25")},
     {"aten::random(Tensor self, *, Generator? generator=None) -> Tensor", infer_random_like, decompose_random, nullptr,
      kRandom, Cases("f32[4]", "u8[4]", "bool[3]")},
-    {"aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", infer_random_like,
+    {"aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", infer_randint_like,
      decompose_random, nullptr, kRandom, Cases("f32[4], 5", "i64[4], 9")},
-    {"aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", infer_random_like,
+    {"aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", infer_randint_like,
      decompose_random, nullptr, kRandom, Cases("f32[4], 2, 5", "i32[4], -3, 9")},
     {"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", infer_random_like, decompose_bernoulli,
      nullptr, kRandom, Cases("f32[4]{range=0..1}")},
@@ -231,14 +240,14 @@ const OpDef kRandomRows[] = {
      infer_randint, decompose_randint, nullptr, kRandom, Cases("2, 5, [2, 3]")},
     {"aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_random_like, decompose_randint, nullptr, kRandom, Cases("f32[2, 3], 5")},
+     infer_randint_like, decompose_randint, nullptr, kRandom, Cases("f32[2, 3], 5")},
     {"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_random_like, decompose_randint, nullptr, kRandom, Cases("f32[2, 3], 2, 5")},
+     infer_randint_like, decompose_randint, nullptr, kRandom, Cases("f32[2, 3], 2, 5")},
     {"aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
      infer_randperm, decompose_randperm, nullptr, kRandom, Cases("5")},
-    {"aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", infer_random_like,
+    {"aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", infer_float_like,
      decompose_exponential, nullptr, kRandom, Cases("f32[4]")},
     {"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> "
      "Tensor",
@@ -259,15 +268,15 @@ const OpDef kRandomRows[] = {
      infer_randint, decompose_randint, nullptr, kRandom,
      Cases("2, 5, [2, 3], generator=None", "-3, 5, [4], generator=None, dtype=i32")},
     {"aten::randint_like.generator(Tensor self, SymInt high, *, Generator? generator, " LIKE_OPTIONS ") -> Tensor",
-     infer_random_like, decompose_randint, nullptr, kRandom, Cases("f32[2, 3], 5, generator=None")},
+     infer_randint_like, decompose_randint, nullptr, kRandom, Cases("f32[2, 3], 5, generator=None")},
     {"aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? "
      "generator, " LIKE_OPTIONS ") -> Tensor",
-     infer_random_like, decompose_randint, nullptr, kRandom, Cases("f32[2, 3], 2, 5, generator=None, dtype=i64")},
-    {"aten::randint_like.Tensor(Tensor self, Tensor high, *, " LIKE_OPTIONS ") -> Tensor", infer_random_like,
+     infer_randint_like, decompose_randint, nullptr, kRandom, Cases("f32[2, 3], 2, 5, generator=None, dtype=i64")},
+    {"aten::randint_like.Tensor(Tensor self, Tensor high, *, " LIKE_OPTIONS ") -> Tensor", infer_randint_like,
      decompose_randint_tensor, nullptr, kRandom, Cases("f32[2, 3], i64[]{=5}")},
     {"aten::randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, " LIKE_OPTIONS
      ") -> Tensor",
-     infer_random_like, decompose_randint_tensor, nullptr, kRandom, Cases("f32[2, 3], i64[]{=5}, generator=None")},
+     infer_randint_like, decompose_randint_tensor, nullptr, kRandom, Cases("f32[2, 3], i64[]{=5}, generator=None")},
     {"aten::randperm.generator(SymInt n, *, Generator? generator, " TENSOR_OPTIONS("4") ") -> Tensor", infer_randperm,
      decompose_randperm, nullptr, kRandom, Cases("5, generator=None", "0, generator=None")},
 };

@@ -42,7 +42,14 @@ void infer_any(Node& node) {
   const DType dtype = node.tensor("self")->dtype();
   set_reduced(node, 0, dtype == DType::u8 ? DType::u8 : DType::boolean);
 }
-void infer_extreme(Node& node) { set_reduced(node, 0, node.tensor("self")->dtype()); }
+void infer_truths(Node& node) {
+  require(node.tensor("self")->dtype() == DType::boolean, "this operator takes truth values only");
+  infer_any(node);
+}
+void infer_extreme(Node& node) {
+  require(!is_complex(node.tensor("self")->dtype()), "complex numbers have no order");
+  set_reduced(node, 0, node.tensor("self")->dtype());
+}
 void infer_arg_extreme(Node& node) { set_reduced(node, 0, DType::i64); }
 void infer_extreme_dim(Node& node) {
   infer_extreme(node);
@@ -57,13 +64,21 @@ Results decompose_mean(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   return {b.call("aten.mean.dim", {x, to_ints(all_dims(x->rank())), false, node.arg("dtype")})};
 }
+// Complex numbers are true unless both parts are zero.
+Value* truth(Compose& c, Value* x) { return is_complex(x->dtype()) ? c.compare("ne", x, 0) : x; }
+Results decompose_any_dims(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  if (!is_complex(x->dtype())) return {};
+  return {b.call("aten.any.dims", {truth(c, x), node.arg("dim"), node.arg("keepdim")})};
+}
 Results decompose_any(Builder& b, Node& node) {
   return {b.call("aten.any.dims", {node.tensor("self"), to_ints(dims_of(node)), keepdim_of(node)})};
 }
 // all = not any(not x)
 Results decompose_all(Builder& b, Node& node) {
   Compose c(b);
-  Value* none = c.any(c.logical_not(node.tensor("self")), dims_of(node), keepdim_of(node));
+  Value* none = c.any(c.logical_not(truth(c, node.tensor("self"))), dims_of(node), keepdim_of(node));
   return {b.cast(c.logical_not(none), node.result()->dtype())};
 }
 
@@ -128,17 +143,23 @@ Spread spread_of(const Node& node) {
 }
 void infer_variance(Node& node) {
   const Value* x = node.tensor("self");
-  require(is_floating(x->dtype()), "variance of a tensor that is not floating");
+  require(is_floating(x->dtype()) || is_complex(x->dtype()), "variance of a tensor that is not floating");
   const Spread s = spread_of(node);
   for (size_t i = 0; i < node.results().size(); ++i) {
-    set_result(node, i, x->dtype(), reduce_sizes(x->sizes(), s.dims, s.keepdim));
+    set_result(node, i, i == 0 ? real_dtype(x->dtype()) : x->dtype(), reduce_sizes(x->sizes(), s.dims, s.keepdim));
   }
 }
 Arg correction_arg(double correction) {
   if (correction == std::floor(correction) && std::abs(correction) < 1e15) return static_cast<int64_t>(correction);
   return correction;
 }
+// Of complex numbers the sum of the variances of their parts.
 Value* variance(Builder& b, Value* x, const Spread& s) {
+  if (is_complex(x->dtype())) {
+    Value* parts = b.call("aten.view_as_real", {x});
+    const auto last = static_cast<int64_t>(x->rank());
+    return Compose(b).add(variance(b, b.select(parts, last, 0), s), variance(b, b.select(parts, last, 1), s));
+  }
   return b.call("aten.var.correction", {x, to_ints(s.dims), correction_arg(s.correction), s.keepdim});
 }
 Results decompose_variance(Builder& b, Node& node) { return {variance(b, node.tensor("self"), spread_of(node))}; }
@@ -148,6 +169,10 @@ Results decompose_deviation(Builder& b, Node& node) {
 Results variance_and_mean(Builder& b, Node& node, bool root) {
   Compose c(b);
   const Spread s = spread_of(node);
+  if (Value* x = node.tensor("self"); is_complex(x->dtype())) {
+    Value* spread = variance(b, x, s);
+    return {root ? c.sqrt(spread) : spread, c.mean(x, s.dims, s.keepdim)};
+  }
   Results out = b.call_multi("aten.var_mean.correction",
                              {node.arg("self"), to_ints(s.dims), correction_arg(s.correction), s.keepdim});
   if (root) out[0] = c.sqrt(out[0]);
@@ -155,6 +180,13 @@ Results variance_and_mean(Builder& b, Node& node, bool root) {
 }
 Results decompose_var_mean(Builder& b, Node& node) { return variance_and_mean(b, node, false); }
 Results decompose_std_mean(Builder& b, Node& node) { return variance_and_mean(b, node, true); }
+
+Results decompose_complex_variance(Builder& b, Node& node) {
+  return is_complex(node.tensor("self")->dtype()) ? decompose_variance(b, node) : Results{};
+}
+Results decompose_complex_var_mean(Builder& b, Node& node) {
+  return is_complex(node.tensor("self")->dtype()) ? decompose_var_mean(b, node) : Results{};
+}
 
 // --- scans ---
 
@@ -166,6 +198,11 @@ void infer_scan(Node& node) {
 // One element alone is its own sum; stock wants a dimension. Real values summed as integers are converted before.
 Results decompose_cumsum(Builder& b, Node& node) {
   const DType from = node.tensor("self")->dtype(), to = node.result()->dtype();
+  if (is_complex(from) && node.tensor("self")->rank() > 0) {  // the parts by themselves
+    Value* parts = b.call("aten.view_as_real", {b.cast(node.tensor("self"), to)});
+    const int64_t dim = wrap_dim(node.static_integer("dim"), node.tensor("self")->rank());
+    return {b.call("aten.view_as_complex", {b.call("aten.cumsum", {parts, dim})})};
+  }
   if (node.tensor("self")->rank() > 0 && is_floating(from) && !is_floating(to) && !is_complex(to)) {
     return {b.call("aten.cumsum", {b.cast(node.tensor("self"), to), node.arg("dim"), to})};
   }
@@ -178,8 +215,13 @@ void infer_scan_extreme(Node& node) {
   set_result(node, 0, x->dtype(), x->sizes());
   set_result(node, 1, DType::i64, x->sizes());
 }
+void infer_product_scan(Node& node) {
+  require(!is_complex(node.tensor("self")->dtype()), "running products of complex numbers are not supported");
+  infer_scan(node);
+}
 void infer_float_scan(Node& node) {
   const Value* x = node.tensor("self");
+  require(!is_complex(x->dtype()), "logcumsumexp of complex numbers is not supported");
   wrap_dim(node.static_integer("dim"), x->rank());
   set_result(node, float_dtype(x->dtype()), x->sizes());
 }
@@ -232,8 +274,7 @@ Value* vector_norm(Compose& c, Value* x, double order, const std::vector<int64_t
 }
 
 DType norm_dtype(const Node& node) {
-  const DType dtype = wanted(node).value_or(float_dtype(node.tensor("self")->dtype()));
-  return dtype == DType::c64 ? DType::f32 : dtype == DType::c128 ? DType::f64 : dtype;
+  return real_dtype(wanted(node).value_or(float_dtype(node.tensor("self")->dtype())));
 }
 
 double order_of(const Node& node) {
@@ -245,7 +286,11 @@ double order_of(const Node& node) {
   reject("this matrix norm is not supported");
 }
 
-void infer_norm(Node& node) { set_reduced(node, 0, norm_dtype(node)); }
+void infer_norm(Node& node) {
+  const DType dtype = node.tensor("self")->dtype();
+  require(is_floating(dtype) || is_complex(dtype), "the norm of integers is not defined: convert them to float");
+  set_reduced(node, 0, norm_dtype(node));
+}
 Results decompose_vector_norm(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
@@ -276,7 +321,8 @@ Value* spectral_norm(Compose& c, Node& node, Value* x) {
 
 Results decompose_linalg_norm(Builder& b, Node& node) {
   Compose c(b);
-  Value* x = b.cast(node.tensor("self"), norm_dtype(node));
+  Value* x = node.tensor("self");
+  if (!is_complex(x->dtype())) x = b.cast(x, norm_dtype(node));
   const bool no_order = node.is_none("ord");
   std::vector<int64_t> dims = dims_of(node);
   const bool text = node.arg("ord").is<std::string>();
@@ -301,6 +347,7 @@ Results decompose_linalg_norm(Builder& b, Node& node) {
 Results decompose_dist(Builder& b, Node& node) {
   Compose c(b);
   Value* gap = c.sub(node.tensor("self"), node.tensor("other"));
+  require(!is_integral(gap->dtype()), "the distance of integers is not defined: convert them to float");
   return {vector_norm(c, gap, node.real("p"), all_dims(gap->rank()), false)};
 }
 
@@ -339,7 +386,7 @@ const OpDef kReductionRows[] = {
      Cases("f32[3, 4]", "f32[3]{special}", "i64[3, 4]")},
     {"aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", infer_any, decompose_any, nullptr, kPure,
      Cases("f32[3, 4], 0", "bool[3, 4], -2, true", "i64[3, 4], 1")},
-    {"aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", infer_any, nullptr,
+    {"aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", infer_any, decompose_any_dims,
      "aten::any.dims_out", kPure, Cases("bool[2, 3, 4], None", "bool[2, 3, 4], [0, 2]")},
     {"aten::all(Tensor self) -> Tensor", infer_any, decompose_all, "aten::all.all_out", kNoStock,
      Cases("f32[]", "i64[3, 4]", "f32[3]{special}")},
@@ -347,8 +394,8 @@ const OpDef kReductionRows[] = {
      kNoStock, Cases("f32[3, 4], 1", "bool[3, 4], -2, true", "i64[3, 4], 1")},
     {"aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", infer_any, decompose_all,
      "aten::all.dims_out", kNoStock, Cases("bool[2, 3, 4], None", "bool[2, 3, 4], [0, 2]")},
-    {"aten::_is_all_true(Tensor self) -> Tensor", infer_any, decompose_all, nullptr, kPure, Cases("bool[2]")},
-    {"aten::_is_any_true(Tensor self) -> Tensor", infer_any, decompose_any, nullptr, kPure,
+    {"aten::_is_all_true(Tensor self) -> Tensor", infer_truths, decompose_all, nullptr, kPure, Cases("bool[2]")},
+    {"aten::_is_any_true(Tensor self) -> Tensor", infer_truths, decompose_any, nullptr, kPure,
      Cases("bool[4]", "bool[2]{=0}")},
     {"aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", infer_extreme, nullptr, "aten::amax.out",
      kPure, Cases("f32[2, 0, 3], [0]", "f16[3, 4], [1]", "f32[2, 3, 4], [], false")},
@@ -381,7 +428,7 @@ const OpDef kReductionRows[] = {
     {"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", infer_variance,
      decompose_variance, nullptr, kPure, Cases("f32[3, 4], [1]", "f32[3, 4], [1], false, true", "bf16[3, 4], [1]")},
     {"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-     infer_variance, nullptr, "aten::var.correction_out", kPure,
+     infer_variance, decompose_complex_variance, "aten::var.correction_out", kPure,
      Cases("f32[3, 4]", "f16[3, 4], [1]", "f32[3, 4, 2], [1], correction=0")},
     {"aten::std(Tensor self, bool unbiased=True) -> Tensor", infer_variance, decompose_deviation, nullptr, kPure,
      Cases("f32[3, 4]", "f32[3, 4], false")},
@@ -396,7 +443,7 @@ const OpDef kReductionRows[] = {
      infer_variance, decompose_var_mean, nullptr, kPure, Cases("f32[3, 4], [1]")},
     {"aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> "
      "(Tensor, Tensor)",
-     infer_variance, nullptr, "aten::var_mean.correction_out", kPure,
+     infer_variance, decompose_complex_var_mean, "aten::var_mean.correction_out", kPure,
      Cases("f32[3, 4]", "f32[3, 4], [1], correction=0")},
     {"aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", infer_variance, decompose_std_mean, nullptr,
      kPure, Cases("f32[3, 4]")},
@@ -408,7 +455,7 @@ const OpDef kReductionRows[] = {
      Cases("f32[3, 4], [1], correction=0", "f32[3, 4], None, keepdim=true")},
     {"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, decompose_cumsum,
      "aten::cumsum.out", kPure, Cases("f32[3, 4], 1", "i64[2, 5], -1, dtype=i32", "f16[5], 0")},
-    {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_scan, nullptr,
+    {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", infer_product_scan, nullptr,
      "aten::cumprod.out", kNoStock, Cases("f32[3, 4], 0", "f32[3, 4], -1")},
     {"aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", infer_scan_extreme, nullptr,
      "aten::cummax.out", kNoStock, Cases("f32[3, 4], 1")},

@@ -35,6 +35,15 @@ void set_result(Node& node, size_t index, DType dtype, Sizes sizes) {
   node.result(index)->type = Type::of(dtype, std::move(sizes));
 }
 
+DType real_dtype(DType dtype) {
+  switch (dtype) {
+    case DType::c32: return DType::f16;
+    case DType::c64: return DType::f32;
+    case DType::c128: return DType::f64;
+    default: return dtype;
+  }
+}
+
 bool may_equal(const Sym& a, const Sym& b) { return !a.is_const() || !b.is_const() || a == b; }
 
 void require_equal(const Sym& a, const Sym& b, const char* what) {

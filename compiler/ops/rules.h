@@ -32,6 +32,9 @@ bool is_float_number(const Arg& arg);
 void set_result(Node& node, size_t index, DType dtype, Sizes sizes);
 inline void set_result(Node& node, DType dtype, Sizes sizes) { set_result(node, 0, dtype, std::move(sizes)); }
 
+/// The dtype of a complex number's parts; a real dtype itself.
+DType real_dtype(DType dtype);
+
 /// False only if both are constants and differ.
 bool may_equal(const Sym& a, const Sym& b);
 /// Throws unless may_equal; `what` names the quantity.

@@ -62,16 +62,16 @@ Results decompose_mvlgamma(Builder& b, Node& node) {
 Results decompose_ldexp(Builder& b, Node& node) {
   Compose c(b);
   Value* other = node.tensor("other");
-  return {c.mul(self(node), b.call("aten.pow.Scalar", {2.0, b.cast(other, float_dtype(other->dtype()))}))};
+  Value* power = b.call("aten.pow.Scalar", {2.0, b.cast(other, float_dtype(other->dtype()))});
+  const DType dtype = self(node)->dtype();
+  return {c.mul(self(node), is_floating(dtype) && !is_floating(other->dtype()) ? b.cast(power, dtype) : power)};
 }
 // In double, whatever the operands.
 Results decompose_float_power(Builder& b, Node& node) {
   Compose c(b);
+  const DType dtype = is_complex(promote({node.arg("self"), node.arg("exponent")})) ? DType::c128 : DType::f64;
   auto wide = [&](const char* name) -> Arg {
-    if (Value* x = tensor_or_null(node.arg(name))) {
-      require(!is_complex(x->dtype()), "float_power of complex numbers is not supported");
-      return b.cast(x, DType::f64);
-    }
+    if (Value* x = tensor_or_null(node.arg(name))) return b.cast(x, dtype);
     return node.real(name);
   };
   const Arg x = wide("self"), y = wide("exponent");

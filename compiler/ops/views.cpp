@@ -532,6 +532,7 @@ void infer_view_as_complex(Node& node) {
   const Value* x = node.tensor("self");
   require(is_floating(x->dtype()) && x->rank() > 0 && may_equal(x->sizes().back(), 2),
           "view_as_complex needs a last size of 2");
+  require(x->dtype() != DType::bf16, "there are no complex numbers of bfloat16");
   Sizes sizes = x->sizes();
   sizes.pop_back();
   set_result(node, complex_of(x->dtype()), std::move(sizes));
@@ -546,7 +547,9 @@ void infer_view_dtype(Node& node) {
   Sizes sizes = x->sizes();
   if (from != to) {
     require(!sizes.empty(), "view: a scalar cannot change its element size");
-    sizes.back() = floor_div(sizes.back() * from, to);
+    const Sym bytes = sizes.back() * from;
+    require(!bytes.is_const() || bytes.value() % to == 0, "view: the last size does not fit the larger elements");
+    sizes.back() = floor_div(bytes, to);
   }
   set_result(node, dtype, std::move(sizes));
 }

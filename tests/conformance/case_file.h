@@ -40,7 +40,7 @@ struct Case {
 
 inline constexpr const char* kFamilies[] = {"pointwise",      "binary",    "movement", "reduction",
                                             "linear_algebra", "neural",    "indexing", "creation",
-                                            "quantized",      "functions", "opdef"};
+                                            "quantized",      "functions", "opdef",    "dtypes"};
 
 /// All cases of a family. Errors: file_io, corrupt_file.
 compiler::Result<std::vector<Case>> read_cases(const std::string& folder, const std::string& family);

@@ -122,7 +122,31 @@ std::string check_outputs(const Case& test, const CompiledCase& compiled, const 
   return next == outputs.size() ? "" : "the program has too many outputs";
 }
 
-bool is_expected_failure(const Case& test) { return entry_of(kExpectedFailures, test) != nullptr; }
+bool is_expected_failure(const Case& test) {
+  return entry_of(kExpectedFailures, test) != nullptr || dtype_exception(test) != nullptr;
+}
+
+const DtypeException* dtype_exception(const Case& test) {
+  if (test.family != "dtypes" || test.tensors.empty()) return nullptr;
+  const std::string_view dtype = dtype_name(test.tensors[0].second.value.dtype);
+  for (const DtypeException& entry : kDtypeExceptions) {
+    const bool several = entry.op.ends_with('*');
+    const std::string_view stem = entry.op.substr(0, entry.op.size() - (several ? 1 : 0));
+    if (several ? !test.op.starts_with(stem) : test.op != stem) continue;
+    if (std::find(entry.dtypes.begin(), entry.dtypes.end(), dtype) != entry.dtypes.end()) return &entry;
+  }
+  return nullptr;
+}
+
+bool explains(const DtypeException& exception, std::string_view failure) {
+  switch (exception.parting) {
+    case Parting::refused:
+      return failure.starts_with("does not compile") && failure.find("[internal]") == std::string_view::npos;
+    case Parting::rounded: return failure.starts_with("result");
+    case Parting::accepted: return failure.starts_with("runs, but eager says");
+  }
+  return false;
+}
 
 std::string shapes(const Case& test) {
   std::string text;

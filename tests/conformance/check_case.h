@@ -5,6 +5,7 @@
 
 #include "tests/conformance/case_program.h"
 #include "tests/conformance/compare.h"
+#include "tests/conformance/exceptions.h"
 
 namespace wick::conformance {
 
@@ -24,6 +25,10 @@ Tolerance tolerance_for(const Case& test, const HostTensor& want);
 void overlook_extremes(const Case& test, bool noted, HostTensor& got, const HostTensor& want);
 
 bool is_expected_failure(const Case& test);
+/// The exception for the case's operator and dtype, or null.
+const DtypeException* dtype_exception(const Case& test);
+/// Is this failure the one that the exception is for? The compiler, not the program, must be what refuses.
+bool explains(const DtypeException& exception, std::string_view failure);
 /// The case's tensors, for messages: " t0: f32[2, 3]".
 std::string shapes(const Case& test);
 

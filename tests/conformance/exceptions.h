@@ -38,6 +38,28 @@ struct ExpectedFailure {
 };
 inline constexpr std::array<ExpectedFailure, 0> kExpectedFailures = {};
 
+/// Dtypes for which an operator and eager part (family dtypes), by the dtype of the first tensor; one that no longer
+/// does fails the test.
+enum class Parting {
+  refused,   // eager computes it, the compiler says no
+  rounded,   // both compute it, with other roundings or other choices where eager's are not defined
+  accepted,  // eager says no on the CPU, Wick computes it
+};
+struct DtypeException {
+  std::string_view op;  // a name, or the beginning of several, ending in '*'
+  std::initializer_list<std::string_view> dtypes;
+  Parting parting;
+  std::string_view why;
+};
+inline constexpr std::string_view kNoComplexFactors = "factorisations and what is made of them take real matrices";
+inline constexpr std::string_view kHalfSteps =
+    "eager rounds each step to the narrow dtype, Wick the result: the exact one lies nearer to Wick's";
+inline constexpr std::string_view kQuantizedDtypes =
+    "scales are float32 or float64, what is quantized is floating, its result integral";
+inline const DtypeException kDtypeExceptions[] = {
+#include "tests/conformance/dtype_exceptions.inc"
+};
+
 /// A case whose operator loses digits in eager itself.
 struct IllConditioned {
   std::string_view family;
