@@ -431,6 +431,39 @@ TEST(Support, WhatBearsANoteIsRefusedByStrictNan) {
   EXPECT_GT(noted, 20u);
 }
 
+// The node %y, in a graph that makes infinities or NaN of finite inputs, or does not.
+TEST(Support, WhatLosesInfinitiesThatAModelHidesIsRefused) {
+  const struct {
+    const char *body, *reason;  // "": taken
+  } cases[] = {
+      {"%q = aten.sqrt(%x)\n %y = aten.amax(%q, [1])\n %r = aten.isnan(%y)", "makes NaN of finite inputs"},
+      {"%q = aten.abs(%x)\n %y = aten.amax(%q, [1])\n %r = aten.isnan(%y)", ""},
+      {"%q = aten.sqrt(%x)\n %y = aten.amax(%q, [1])\n %r = aten.neg(%y)", ""},
+      {"%q = aten.reciprocal(%x)\n %y = aten.cumsum(%q, 1)\n %r = aten.neg(%y)", "makes infinities of finite inputs"},
+      {"%q = aten.sigmoid(%x)\n %y = aten.cumsum(%q, 1)\n %r = aten.neg(%y)", ""},
+      {"%q = aten.log(%x)\n %y = aten.sign(%q)\n %r = aten.neg(%y)", "makes NaN of finite inputs"},
+      {"%q = aten.reciprocal(%x)\n %y = aten.threshold(%q, 0.5, 2)\n %r = aten.reciprocal(%y)",
+       "makes infinities of finite inputs"},
+      {"%q = aten.reciprocal(%x)\n %y = aten.threshold(%q, 0.5, 2)\n %r = aten.mul.Scalar(%y, 2)", ""},
+      {"%p = aten.abs(%x)\n %q = aten.reciprocal(%p)\n %y = aten.rsqrt(%q)\n %r = aten.sigmoid(%y)", ""},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.body);
+    const auto function =
+        compiler::parse_graph(fmt::format("graph f(%x: f32[4, 6]) {{\n {}\n return %r\n}}", test.body));
+    ASSERT_TRUE(function.ok()) << compiler::render(function.diag());
+    const compiler::ValueRanges ranges(*function->graph);
+    compiler::TargetOptions options;
+    options.ranges = &ranges;
+    for (const auto& node : function->graph->nodes()) {
+      if (node->result()->name != "y") continue;
+      const compiler::Verdict verdict = supports(*node, options);
+      EXPECT_EQ(verdict.taken, std::string_view(test.reason).empty()) << verdict.reason;
+      EXPECT_NE(verdict.reason.find(test.reason), std::string::npos) << verdict.reason;
+    }
+  }
+}
+
 TEST(Support, EveryRuleHasItsEdges) {
   std::map<std::string, std::pair<int, int>> counts;  // inside, outside
   for (const Edge& edge : kEdges) ++(edge.outside ? counts[edge.op].second : counts[edge.op].first);
