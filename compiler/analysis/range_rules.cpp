@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "compiler/analysis/shares.h"
+
 namespace wick::compiler {
 namespace {
 
@@ -244,6 +246,11 @@ ValueRange of_mul(const RangeCall& call) {
   return reads_twice(call) ? squared(*a) : product(*a, *b);
 }
 ValueRange of_div(const RangeCall& call) {
+  if (is_share_of_sum(call.node)) {
+    ValueRange share = between(0, 1);
+    share.nan = !first(call).is_finite();
+    return share;
+  }
   const auto a = call.argument("self"), b = call.argument("other");
   return a && b ? quotient(*a, *b) : may_be_all();
 }

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "compiler/ir/builder.h"
+#include "compiler/analysis/shares.h"
 #include "compiler/passes/constant_element.h"
 #include "compiler/passes/reals.h"
 
@@ -19,7 +19,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // How large results are, for numbers of at most the largest of the operands.
 enum class Growth : uint8_t {
   keeps,      // no larger
-  gate,       // at most 2
+  gate,       // at most 6
+  unit,       // at most 1
   one,        // at most 2, of finite numbers
   little,     // at most 1 larger, of finite numbers
   six_times,  // an intermediate product with 6
@@ -56,13 +57,13 @@ constexpr Row kRows[] = {
     {"aten.cos.default", Growth::one},
     {"aten.cumsum.default", Growth::total},
     {"aten.embedding.default", Growth::keeps},
-    {"aten.erf.default", Growth::gate},
+    {"aten.erf.default", Growth::unit},
     {"aten.exp.default", Growth::power},
     {"aten.expand.default", Growth::keeps},
     {"aten.flip.default", Growth::keeps},
     {"aten.floor.default", Growth::little},
     {"aten.gelu.default", Growth::little},
-    {"aten.hardsigmoid.default", Growth::gate},
+    {"aten.hardsigmoid.default", Growth::unit},
     {"aten.hardswish.default", Growth::six_times},
     {"aten.hardtanh.default", Growth::between},
     {"aten.index.Tensor", Growth::keeps},
@@ -97,8 +98,8 @@ constexpr Row kRows[] = {
     {"aten.scatter.src", Growth::keeps},
     {"aten.select.int", Growth::keeps},
     {"aten.select_scatter.default", Growth::keeps},
-    {"aten.sigmoid.default", Growth::gate},
-    {"aten.sign.default", Growth::gate},
+    {"aten.sigmoid.default", Growth::unit},
+    {"aten.sign.default", Growth::unit},
     {"aten.silu.default", Growth::little},
     {"aten.sin.default", Growth::one},
     {"aten.slice.Tensor", Growth::keeps},
@@ -108,7 +109,7 @@ constexpr Row kRows[] = {
     {"aten.sub.Scalar", Growth::sum},
     {"aten.sub.Tensor", Growth::sum},
     {"aten.sum.dim_IntList", Growth::total},
-    {"aten.tanh.default", Growth::gate},
+    {"aten.tanh.default", Growth::unit},
     {"aten.topk.default", Growth::keeps},
     {"aten.tril.default", Growth::keeps},
     {"aten.triu.default", Growth::keeps},
@@ -191,6 +192,7 @@ std::optional<double> grown(Growth growth, const Node& node, const Reading& read
   switch (growth) {
     case Growth::keeps: return read.largest;
     case Growth::gate: return 6.0;
+    case Growth::unit: return 1.0;
     case Growth::one: return is_finite ? std::optional<double>(2.0) : std::nullopt;
     case Growth::little: return is_finite ? std::optional<double>(read.largest + 1) : std::nullopt;
     case Growth::six_times: return 6 * read.largest <= kLargest ? std::optional<double>(read.largest) : std::nullopt;
@@ -212,31 +214,6 @@ std::optional<double> grown(Growth growth, const Node& node, const Reading& read
 Value* operand(const Node& node, size_t index) {
   const Arg& arg = node.arg(index);
   return arg.is<Value*>() ? arg.as<Value*>() : nullptr;
-}
-
-bool is_along_last(const Node& node) {
-  return wrap_dim(node.static_integer("dim"), operand(node, 0)->rank()) + 1 ==
-         static_cast<int64_t>(operand(node, 0)->rank());
-}
-
-// The results of a softmax, or the largest of them: not below 0, and one at least is above.
-bool are_shares(const Value* value) {
-  const Node* node = value->producer;
-  if (node && node->is("aten.topk.default")) {
-    const bool largest = node->boolean("largest") && is_along_last(*node) && node->result() == value;
-    node = largest ? operand(*node, 0)->producer : nullptr;
-  }
-  return node && node->is("aten._softmax.default") && is_along_last(*node);
-}
-
-// Shares / the sum of them: at most 1.
-bool is_normalized(const Node& node) {
-  if (!node.is("aten.div.Tensor")) return false;
-  const Value *x = operand(node, 0), *y = operand(node, 1);
-  const Node* sum = y ? y->producer : nullptr;
-  if (!sum || !sum->is("aten.sum.dim_IntList") || operand(*sum, 0) != x || !sum->boolean("keepdim")) return false;
-  const auto dims = sum->static_ints("dim");
-  return dims.size() == 1 && wrap_dim(dims[0], x->rank()) + 1 == static_cast<int64_t>(x->rank()) && are_shares(x);
 }
 
 // The sum of two products is one product with more terms.
@@ -300,7 +277,7 @@ std::optional<double> Bounds::of(const Value* value) {
 
 std::optional<double> Bounds::bound_of(const Node& node) {
   if (is_product_in_parts(node) && of(node.operands()[0]) && of(node.operands()[1])) return kLargestProduct;
-  if (is_normalized(node) && of(node.operands()[0])) return 2.0;
+  if (is_share_of_sum(node) && of(node.operands()[0])) return 2.0;
   const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return node.is(r.op); });
   if (row == std::end(kRows)) return std::nullopt;
   Reading reading;
