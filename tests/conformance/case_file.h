@@ -38,6 +38,7 @@ struct Case {
   bool shape_only = false;
 };
 
+/// The last is about dtypes: where others than eager and our kernels are asked, it is left out.
 inline constexpr const char* kFamilies[] = {"pointwise",      "binary",    "movement", "reduction",
                                             "linear_algebra", "neural",    "indexing", "creation",
                                             "quantized",      "functions", "opdef",    "dtypes"};
