@@ -37,11 +37,20 @@ class Cli : public ::testing::Test {
   std::string path(const std::string& name) const { return folder_.file(name); }
   static std::string fixture(const std::string& name) { return "tests/fixtures/" + name; }
 
-  Outcome wick(const std::string& arguments) const {
+  // `before` stands in front of the command: "WICK_CPU=avx ", say.
+  Outcome wick(const std::string& arguments, const std::string& before = "") const {
     const std::string command =
-        std::string(WICK_BINARY) + " " + arguments + " >" + path("stdout") + " 2>" + path("stderr");
-    const int status = std::system(command.c_str());
+        before + "'" WICK_BINARY "' " + arguments + " >" + path("stdout") + " 2>" + path("stderr");
+    const int status = std::system(quote_folder(command).c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(path("stdout")), slurp(path("stderr"))};
+  }
+
+  // The scratch folder may have blanks in its name.
+  std::string quote_folder(std::string command) const {
+    const std::string folder = folder_.path();
+    for (size_t at = 0; (at = command.find(folder, at)) != std::string::npos; at += folder.size() + 2)
+      command.replace(at, folder.size(), "'" + folder + "'");
+    return command;
   }
 
   void save(const std::string& name, const std::vector<NamedArray>& arrays) const {
@@ -77,6 +86,21 @@ NamedArray floats(const std::string& name, std::vector<int64_t> sizes) {
   for (int64_t size : array.sizes) count *= static_cast<size_t>(size);
   array.bytes.resize(count * 4);
   return array;
+}
+
+TEST_F(Cli, ProcessorCanBeLimitedAndTheResultsAgree) {
+  compile("digits/digits.pt2", "digits.pte");
+  for (const char* level : {"baseline", "sse4.1", "avx", "avx2", "avx512", "native"}) {
+    const Outcome run = wick("run " + path("digits.pte") + " --seed 1 -o " + path(std::string(level) + ".npz"),
+                             std::string("WICK_CPU=") + level + " ");
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    expect_same(path(std::string(level) + ".npz"), path("baseline.npz"));
+  }
+  const Outcome unknown = wick("run " + path("digits.pte") + " --seed 1", "WICK_CPU=avx3 ");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("WICK_CPU names no level"), std::string::npos) << unknown.err;
+  EXPECT_NE(unknown.err.find("found  avx3"), std::string::npos) << unknown.err;
+  EXPECT_NE(unknown.err.find("baseline, sse4.1, avx, avx2, avx512 or native"), std::string::npos) << unknown.err;
 }
 
 TEST_F(Cli, HelpNamesEveryCommandAndEndsWithZero) {

@@ -9,6 +9,7 @@
 #include "compiler/support/file_map.h"
 #include "compiler/support/limits.h"
 #include "runtime/platform/cores.h"
+#include "runtime/platform/cpu.h"
 #include "wick/portable_kernels.h"
 #include "wick/xnnpack_backend.h"
 
@@ -92,6 +93,11 @@ Result<Session> Session::make(const std::string& path, const SessionOptions& opt
   module_options.tracer = options.tracer;
   // Opening checks that it is a regular file, with the system's own words if it is not.
   for (const std::string& data : options.data_paths) RETURN_IF_ERROR(compiler::FileMap::open(data));
+  const char* unknown = nullptr;
+  if (cpu_limit(&unknown); unknown) {
+    return Diag(Code::usage, "WICK_CPU names no level of instruction sets")
+        .expected(compiler::printable(unknown), kCpuLevelList);
+  }
   Session session;
   session.path_ = path;
   session.has_data_ = !options.data_paths.empty();

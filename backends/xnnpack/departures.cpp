@@ -133,9 +133,17 @@ bool is_nan_made(const Node& node, const compiler::ValueRanges& ranges) {
                      [&](const compiler::Value* result) { return ranges.of(result).nan; });
 }
 
+// In parts, one of which is clamped from below and one from above.
+const Departure* departure_of_elu(const Node& node) {
+  const auto alpha = number(node, "alpha"), input = number(node, "input_scale");
+  const bool one_kernel = alpha && input == 1 && std::isnormal(static_cast<float>(*alpha)) && *alpha > 0;
+  return one_kernel ? nullptr : &kDropsNan;
+}
+
 }  // namespace
 
 const Departure* departure(const Node& node) {
+  if (node.is("aten.elu.default")) return departure_of_elu(node);
   if (node.is("aten.pow.Tensor_Scalar")) return departure_of_power(node);
   if (node.is("aten.sqrt.default") || node.is("aten.rsqrt.default")) return departure_of_root(node);
   if (node.is("aten.clamp.default")) return departure_of_clamp(node);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "backends/xnnpack/runtime_nodes.h"
+#include "wick/xnnpack_backend.h"
 
 namespace wick::xnnpack {
 namespace {
@@ -317,6 +318,8 @@ Error LibraryGraph::define_value(uint32_t value) {
       uint64_t elements = 1;
       for (const size_t dim : dims) elements *= dim;
       if (q.group_size == 0 || q.channel_dim < 0) return fail_value(value, "its groups are not valid");
+      // The library's kernels for lesser processors load what is not aligned as if it were.
+      if (!xnnpack_has_all_kernels()) return fail_value(value, "4-bit weights in blocks take AVX2, FMA and F16C");
       error = scale_data(value, elements / q.group_size, sizeof(uint16_t), &scales_[value]);
     }
     if (error != Error::Ok) return error;

@@ -9,6 +9,7 @@
 #include "backends/xnnpack/library_graph.h"
 #include "backends/xnnpack/payload_memory.h"
 #include "backends/xnnpack/runtime_nodes.h"
+#include "runtime/platform/cpu.h"
 #include "wick/xnnpack_backend.h"
 
 namespace wick::xnnpack {
@@ -483,4 +484,11 @@ constexpr Backend kBackend = {kBackendId, init, execute, destroy};
 namespace wick {
 const Backend& xnnpack_backend() { return xnnpack::kBackend; }
 bool has_xnnpack_library() { return true; }
+bool xnnpack_has_all_kernels() {
+#if defined(__x86_64__)
+  return detect_isa_level() >= IsaLevel::avx2;
+#else
+  return true;
+#endif
+}
 }  // namespace wick

@@ -246,7 +246,7 @@ const char* status_text(xnn_status status) {
   switch (status) {
     case xnn_status_invalid_parameter: return "invalid parameter";
     case xnn_status_unsupported_parameter: return "unsupported parameter";
-    case xnn_status_unsupported_hardware: return "unsupported hardware";
+    case xnn_status_unsupported_hardware: return "unsupported hardware: half precision takes AVX2, FMA and F16C";
     case xnn_status_out_of_memory: return "out of memory";
     case xnn_status_uninitialized: return "not initialised";
     default: return "invalid state";

@@ -24,5 +24,6 @@ constexpr Backend kBackend = {xnnpack::kBackendId, init, execute, nullptr};
 
 const Backend& xnnpack_backend() { return kBackend; }
 bool has_xnnpack_library() { return false; }
+bool xnnpack_has_all_kernels() { return false; }
 
 }  // namespace wick

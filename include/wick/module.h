@@ -51,7 +51,7 @@ struct ModuleOptions {
   std::vector<const Backend*> backends;
   std::vector<std::string> data_paths;  // .ptd files
   int num_threads = 1;                  // 0: the physical cores that affinity and CPU quota leave to the process
-  IsaLevel max_isa = IsaLevel::avx512;  // the machine's own level if that is lower
+  IsaLevel max_isa = IsaLevel::avx512;  // the machine's own level, or WICK_CPU's, if that is lower
   uint64_t seed = 0;
   uint64_t max_instructions = 10'000'000;
   uint64_t max_memory_bytes = uint64_t{16}

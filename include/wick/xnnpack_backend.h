@@ -10,5 +10,8 @@ namespace wick {
 const Backend& xnnpack_backend();
 /// False in a build without the library.
 bool has_xnnpack_library();
+/// Has the library all its kernels for this processor? On x86-64 that takes AVX2, FMA and F16C; without them, delegates
+/// with f16 tensors or with weights of 4 bits in blocks are refused at load.
+bool xnnpack_has_all_kernels();
 
 }  // namespace wick

@@ -241,7 +241,20 @@ const Program& Module::program() const { return *state_->program; }
 IsaLevel Module::isa() const { return state_->isa; }
 Method* Module::method(const std::string& name, ModuleError* error) { return state_->load_with_sharers(name, error); }
 
+namespace {
+
+// A level that is misspelt would be no limit.
+bool check_environment(ModuleError* error) {
+  const char* unknown = nullptr;
+  cpu_limit(&unknown);
+  return !unknown || fail(error, Error::InvalidArgument,
+                          std::string("WICK_CPU is '") + unknown + "', which is none of " + kCpuLevelList);
+}
+
+}  // namespace
+
 std::unique_ptr<Module> Module::load(const std::string& path, const ModuleOptions& options, ModuleError* error) {
+  if (!check_environment(error)) return nullptr;
   std::unique_ptr<State> state(new State(options));
   std::string message;
   if (!Mapping::map_file(path, &state->file, &message)) {
@@ -253,6 +266,7 @@ std::unique_ptr<Module> Module::load(const std::string& path, const ModuleOption
 }
 
 std::unique_ptr<Module> Module::load(Span<const uint8_t> bytes, const ModuleOptions& options, ModuleError* error) {
+  if (!check_environment(error)) return nullptr;
   std::unique_ptr<State> state(new State(options));
   if (!Mapping::reserve(bytes.size(), &state->file)) {
     fail(error, Error::MemoryAllocationFailed, "no memory for the program");

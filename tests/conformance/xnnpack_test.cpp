@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -170,6 +171,17 @@ std::string check(const Case& test, const CompiledCase& compiled, std::vector<Ho
   return check_outputs(test, compiled, outputs, noted ? Elements::finite : Elements::all, absolute);
 }
 
+bool has_half(const Case& test) {
+  const auto is_half = [](const CaseTensor& tensor) { return tensor.value.dtype == DType::f16; };
+  for (const auto& [name, tensor] : test.tensors) {
+    if (is_half(tensor)) return true;
+  }
+  for (const Expected& expected : test.expect) {
+    if (std::any_of(expected.tensors.begin(), expected.tensors.end(), is_half)) return true;
+  }
+  return false;
+}
+
 // "" if the case holds. Cases without a delegate are those of the other settings.
 std::string run_case(const Case& test, const Setting& setting, Tally& tally) {
   auto compiled = compile_case(test, options_of(setting), setting.operands);
@@ -180,6 +192,7 @@ std::string run_case(const Case& test, const Setting& setting, Tally& tally) {
     return "does not compile: " + compiler::render(compiled.diag());
   }
   if (compiled->partition.num_delegates == 0) return "";
+  if (has_half(test) && !xnnpack_has_all_kernels()) return "";
   ++tally.delegated;
   const Outcome outcome = run_program(*compiled, inputs_of(test, setting));
   if (!outcome.error.empty()) return test.error ? "" : outcome.error;

@@ -68,7 +68,10 @@ TEST_P(QuantizedProgram, IsOneDelegateAndAnswersLikeStock) {
 
   const FixtureStep& step = fixture->steps.at(0);
   std::vector<cli::NamedArray> outputs;
-  ASSERT_TRUE(program->run("forward", step.inputs, &outputs, &error)) << error;
+  const bool ran = program->run("forward", step.inputs, &outputs, &error);
+  if (!ran && !xnnpack_has_all_kernels() && error.find("AVX2, FMA and F16C") != std::string::npos)
+    GTEST_SKIP() << error;
+  ASSERT_TRUE(ran) << error;
   ASSERT_EQ(outputs.size(), step.outputs.size());
   double count = 0, equal = 0;
   for (const SampledArray& expected : step.outputs) {

@@ -12,6 +12,7 @@
 
 #include "backends/xnnpack/library_graph.h"
 #include "runtime/platform/memory.h"
+#include "tests/support/scratch_folder.h"
 
 namespace wick::xnnpack {
 namespace {
@@ -126,8 +127,9 @@ bool is_present(const void* page) {
 }
 
 TEST(PackedWeights, PagesOfTheFileLeaveMemory) {
-  const std::string path = ::testing::TempDir() + "wick_packed_weights_test";
   if (access("/proc/self/pagemap", R_OK) != 0) GTEST_SKIP() << "this system does not tell which pages are present";
+  const testing::ScratchFolder scratch;
+  const std::string path = scratch.file("weights");
   std::ofstream(path, std::ios::binary) << std::string(1 << 16, 'w');
   Mapping file;
   std::string message;
@@ -156,6 +158,8 @@ TEST(CanReadBeyond, NotBeyondTheLastPage) {
   void* memory = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   ASSERT_EQ(munmap(static_cast<uint8_t*>(memory) + page, page), 0);
+  // A container may forbid the question; then nothing counts as readable.
+  if (!can_read_beyond(memory, 0)) GTEST_SKIP() << "this system does not tell what can be read";
   EXPECT_TRUE(can_read_beyond(memory, page - XNN_EXTRA_BYTES));
   EXPECT_FALSE(can_read_beyond(memory, page - XNN_EXTRA_BYTES + 1));
   EXPECT_FALSE(can_read_beyond(memory, page));

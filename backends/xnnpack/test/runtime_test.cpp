@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "backends/xnnpack/test/runtime_test_support.h"
+#include "wick/xnnpack_backend.h"
 
 namespace wick::xnnpack {
 namespace {
@@ -453,6 +454,11 @@ TEST(XnnpackRuntime, HalfPrecision) {
   clamp.output_min = -4;
   clamp.output_max = 4;
   TestRun test(delegate);
+  if (!xnnpack_has_all_kernels()) {
+    EXPECT_EQ(test.load(), Error::DelegateInvalidCompatibility);
+    EXPECT_NE(std::string(test.harness().text).find("AVX2, FMA and F16C"), std::string::npos) << test.harness().text;
+    return;
+  }
   ASSERT_EQ(test.load(), Error::Ok) << test.harness().text;
   ASSERT_EQ(test.execute({bytes_of(to_half(x))}), Error::Ok) << test.harness().last_error();
   Floats expected = linear(x, filter, bias, 80, 16);
@@ -546,6 +552,12 @@ TEST(XnnpackRuntime, GroupsOfInt4Weights) {
   const uint32_t out = delegate.output({1, 2});
   delegate.node(NodeType::convert, {in}, rows);
   delegate.node(NodeType::fully_connected, {rows, weights, kNoValue}, out);
+  if (!xnnpack_has_all_kernels()) {
+    TestRun refused(delegate);
+    EXPECT_EQ(refused.load(), Error::DelegateInvalidCompatibility);
+    EXPECT_NE(std::string(refused.harness().text).find("AVX2, FMA and F16C"), std::string::npos);
+    return;
+  }
   expect_near(run(delegate, {Floats(64, 1.f)}), {96, -96}, 1);
 }
 
