@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string>
 
+#include "tests/support/scratch_folder.h"
+
 namespace wick::cli {
 namespace {
 
@@ -386,12 +388,13 @@ TEST(Npy, FlippedBytesKeepTheSizeInvariant) {
 }
 
 TEST(Arrays, FilesAreToldApartByContentAndErrorsNameThem) {
-  const std::string path = testing::TempDir() + "/wick_npz_test.npz";
+  const testing::ScratchFolder scratch;
+  const std::string path = scratch.file("arrays.npz");
   ASSERT_TRUE(write_arrays(path, {f32_array("x", {1}, {1})}).ok());
   const auto arrays = read_arrays(path);
   ASSERT_TRUE(arrays.ok()) << arrays.diag().message;
   EXPECT_EQ((*arrays)[0].name, "x");
-  const std::string single = testing::TempDir() + "/wick_npz_test.npy";
+  const std::string single = scratch.file("array.npy");
   ASSERT_TRUE(write_arrays(single, {f32_array("x", {1}, {2})}).ok());
   EXPECT_EQ(floats((*read_arrays(single))[0]), std::vector<float>{2.0f});
   EXPECT_EQ(write_arrays(single, {}).diag().code, Code::usage);
@@ -403,7 +406,10 @@ TEST(Arrays, FilesAreToldApartByContentAndErrorsNameThem) {
   EXPECT_EQ(missing.diag().where.file, path);
 }
 
-TEST(Arrays, AFolderIsNoFile) { EXPECT_EQ(read_arrays(testing::TempDir()).diag().code, Code::file_io); }
+TEST(Arrays, AFolderIsNoFile) {
+  const testing::ScratchFolder scratch;
+  EXPECT_EQ(read_arrays(scratch.path()).diag().code, Code::file_io);
+}
 
 }  // namespace
 }  // namespace wick::cli

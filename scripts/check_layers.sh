@@ -49,8 +49,8 @@ is_exempt() {
 }
 
 list_files() {
-  git ls-files --cached --others --exclude-standard -- '*.h' '*.cpp' '*.cc' '*.inc' | while read -r file; do
-    if [ -f "$file" ] && ! is_exempt "$file"; then echo "$file"; fi
+  scripts/list_files.sh '*.h' '*.cpp' '*.cc' '*.inc' | while IFS= read -r file; do
+    if ! is_exempt "$file"; then echo "$file"; fi
   done
 }
 

@@ -23,6 +23,7 @@
 
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/portable_table.h"
+#include "runtime/platform/cpu.h"
 #include "wick/kernel.h"
 
 namespace wick::test {

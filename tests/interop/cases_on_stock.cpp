@@ -243,7 +243,7 @@ int run_family(const Stock& stock, const std::string& folder, const std::string&
   {
     std::ofstream file(list);
     for (const Pending& item : pending)
-      file << item.stem << ".pte " << item.stem << ".in.npz " << item.stem << ".out.npz\n";
+      file << item.stem << ".pte\t" << item.stem << ".in.npz\t" << item.stem << ".out.npz\n";
   }
   FILE* pipe = popen(fmt::format("timeout 900 '{}' --batch '{}'", stock.peer.path(), list).c_str(), "r");
   if (!pipe) return 1;

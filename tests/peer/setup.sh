@@ -17,7 +17,8 @@ skip() { echo "skipped: $1"; exit 0; }
 
 if [ ! -f "$et/lib/libexecutorch.so" ]; then
   command -v python3 > /dev/null || skip "no python3"
-  python3 -m pip download --quiet --no-deps --only-binary :all: -d "$folder" "executorch==$version" > "$folder/pip.log" 2>&1 ||
+  # Where nobody answers the tests should not wait for minutes.
+  timeout 600 python3 -m pip --retries 1 --timeout 20 download --quiet --no-deps --only-binary :all: -d "$folder" "executorch==$version" > "$folder/pip.log" 2>&1 ||
     skip "the wheel cannot be had, see $folder/pip.log"
   wheel=$(ls "$folder"/executorch-"$version"-*.whl | head -n 1)
   # Whole or not at all.

@@ -7,9 +7,9 @@
 //
 // --cpu limits the instruction sets of stock's kernels to a level (runtime/platform/cpu.h); so does WICK_CPU.
 // --features prints stock's version and the instruction sets that are left.
-// --string gives the text of string input K. LIST has one program per line, "M.pte IN.npz OUT.npz" (no spaces in
-// names): each runs in a process of its own for at most 20 seconds of processor time (and 5 minutes, should it hang);
-// standard output gets one line each, "ok" or what went wrong.
+// --string gives the text of string input K. LIST has one program per line, M.pte, IN.npz and OUT.npz with
+// tabs between: each runs in a process of its own for at most 20 seconds of processor time (and 5 minutes, should it
+// hang); standard output gets one line each, "ok" or what went wrong.
 //
 // Each -i/-o pair is one call on the same loaded method, so state is kept from pair to pair. Inputs are in0, in1, ..;
 // an input without an array is None. Arrays are row-major; they are laid out as the method's dim order asks. Outputs
@@ -387,7 +387,8 @@ int run_batch(const std::string& path) {
   std::ifstream list(path);
   Options options;
   options.calls.resize(1);
-  while (list >> options.program >> options.calls[0].input >> options.calls[0].output) {
+  while (std::getline(list, options.program, '\t') && std::getline(list, options.calls[0].input, '\t') &&
+         std::getline(list, options.calls[0].output)) {
     std::printf("%s\n", run_apart(options).c_str());
     std::fflush(stdout);
   }

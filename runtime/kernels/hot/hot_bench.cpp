@@ -5,18 +5,12 @@
 #include <vector>
 
 #include "runtime/kernels/hot/hot_kernels.h"
+#include "runtime/platform/cpu.h"
 
 namespace wick {
 namespace {
 
-IsaLevel best_level() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return IsaLevel::avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return IsaLevel::avx2;
-#endif
-  return IsaLevel::baseline;
-}
-const HotKernels& kernels() { return hot(best_level()); }
+const HotKernels& kernels() { return hot(detect_isa_level()); }
 
 constexpr int64_t kCount = 4096;
 std::vector<float> numbers(int64_t count) {

@@ -5,14 +5,6 @@
 namespace wick::test {
 namespace {
 
-IsaLevel best_level() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return IsaLevel::avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return IsaLevel::avx2;
-#endif
-  return IsaLevel::baseline;
-}
-
 std::vector<double> random_values(std::mt19937& rng, size_t count) {
   std::vector<double> v(count);
   for (double& e : v) e = (static_cast<double>(rng() % 2001) - 1000) / 1000;
@@ -47,7 +39,7 @@ TEST(MatrixProduct, EverySizeLayoutAndLevelFollowsTheDefinition) {
     SplitParallelism split;
     const IsaLevel levels[] = {IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512};
     KernelContext context(Span<uint8_t>(temp.data(), temp.size()), nullptr, i % 2 ? &split : nullptr,
-                          std::min(levels[i % 3], best_level()));
+                          std::min(levels[i % 3], detect_isa_level()));
     ASSERT_EQ(call_detailed("aten::bmm.out", {x, y, out}, context), Error::Ok) << context.message();
     ASSERT_TRUE(near(out, reference(a, b, batch, m, n, k), 1e-5, 2e-5))
         << batch << " x " << m << " x " << n << " x " << k;

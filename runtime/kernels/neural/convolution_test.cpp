@@ -145,19 +145,11 @@ Case random_case(std::mt19937& rng, bool depthwise, bool transposed) {
 }
 
 constexpr IsaLevel kLevels[] = {IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512};
-IsaLevel best_level() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return IsaLevel::avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return IsaLevel::avx2;
-#endif
-  return IsaLevel::baseline;
-}
-
 TEST(Convolution, EveryGeometryFollowsTheDefinition) {
   std::mt19937 rng(1);
   for (int i = 0; i < 240; ++i) {
     const Case c = random_case(rng, i % 3 == 0, i % 4 == 1);
-    const IsaLevel isa = std::min(kLevels[rng() % 3], best_level());
+    const IsaLevel isa = std::min(kLevels[rng() % 3], detect_isa_level());
     run(rng, c, DType::f32, rng() % 3 == 0, rng() % 3 == 0, rng() % 3 == 0, isa);
     if (HasFailure()) FAIL() << "case " << i;
   }
@@ -175,7 +167,7 @@ TEST(Convolution, EveryDtypeFollowsTheDefinition) {
       if (!c.shape_output() || dtype == DType::u8) continue;
       c.in_channels = 1;
     }
-    run(rng, c, dtype, rng() % 3 == 0, rng() % 3 == 0, rng() % 3 == 0, best_level());
+    run(rng, c, dtype, rng() % 3 == 0, rng() % 3 == 0, rng() % 3 == 0, detect_isa_level());
     if (HasFailure()) FAIL() << "case " << i << " " << dtype_name(dtype);
   }
 }

@@ -128,18 +128,10 @@ bool has_complex(const EagerCase& c) {
   return false;
 }
 
-IsaLevel best_level() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return IsaLevel::avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return IsaLevel::avx2;
-#endif
-  return IsaLevel::baseline;
-}
-
 TEST(NeuralKernels, GiveWhatEagerGives) {
   for (size_t i = 0; i < cases().size(); ++i) {
     for (IsaLevel isa : {IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512}) {
-      if (isa > best_level()) continue;
+      if (isa > detect_isa_level()) continue;
       SCOPED_TRACE("case " + std::to_string(i) + " " + cases()[i].kernel + " level " +
                    std::to_string(static_cast<int>(isa)));
       run(cases()[i], isa, isa == IsaLevel::avx2, false);
@@ -153,7 +145,7 @@ TEST(NeuralKernels, TakeChannelsLastTensors) {
         std::string(cases()[i].kernel).find("dist") != std::string::npos)
       continue;
     SCOPED_TRACE("case " + std::to_string(i) + " " + cases()[i].kernel);
-    run(cases()[i], best_level(), i % 2, true);
+    run(cases()[i], detect_isa_level(), i % 2, true);
   }
 }
 

@@ -6,14 +6,6 @@ namespace wick::test {
 namespace {
 
 constexpr IsaLevel kLevels[] = {IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512};
-IsaLevel best_level() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return IsaLevel::avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return IsaLevel::avx2;
-#endif
-  return IsaLevel::baseline;
-}
-
 /// Windows over a plane [rows, columns]; index 0 of each pair is for rows.
 struct Windows {
   int64_t size[2], kernel[2], stride[2], padding[2], dilation[2], output[2];
@@ -70,7 +62,7 @@ TEST(MaxPool, EveryWindowAndLevelFollowsTheDefinition) {
     std::vector<uint8_t> temp(4096);
     RandomState random;
     KernelContext context(Span<uint8_t>(temp.data(), temp.size()), &random, nullptr,
-                          std::min(kLevels[i % 3], best_level()));
+                          std::min(kLevels[i % 3], detect_isa_level()));
     ASSERT_EQ(
         call_detailed("aten::max_pool2d_with_indices.out",
                       {in, list(w.kernel), list(w.stride), list(w.padding), list(w.dilation), false, out, at}, context),

@@ -8,16 +8,16 @@
 #include "common/float16.h"
 #include "common/math/math.h"
 #include "runtime/kernels/hot/hot_kernels.h"
+#include "runtime/platform/cpu.h"
 
 namespace wick {
 namespace {
 
 std::vector<IsaLevel> levels() {
-  std::vector<IsaLevel> all = {IsaLevel::baseline};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) all.push_back(IsaLevel::avx2);
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) all.push_back(IsaLevel::avx512);
-#endif
+  std::vector<IsaLevel> all;
+  for (const IsaLevel level : {IsaLevel::baseline, IsaLevel::avx2, IsaLevel::avx512}) {
+    if (level <= detect_isa_level()) all.push_back(level);
+  }
   return all;
 }
 
