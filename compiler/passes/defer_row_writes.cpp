@@ -10,8 +10,9 @@ namespace {
 
 // More rows than this part of the cache are better multiplied into it: their scores with the old rows would cost more.
 constexpr int64_t kMaxRowsPart = 4;
-// A cache above this size is rather written before it is read than computed as a whole.
-constexpr int64_t kMaxComputedBytes = int64_t{4} << 20;
+// A cache above this size is rather written before it is read than computed as a whole: that takes longer than the call
+// of a delegate which it saves.
+constexpr int64_t kMaxComputedBytes = int64_t{256} << 10;
 
 bool is_product(const Node& node) {
   return is_one_of(node, {"aten.bmm.default", "aten.mm.default", "aten.matmul.default", "aten.linear.default",
@@ -146,7 +147,7 @@ class Deferrer {
 // Positions may be any; of equal ones the last counts, and negative ones count from the end. Two forms: attention over
 // old rows and new ones side by side (cache_attention.h), for few rows that nothing but attention reads; else
 //           k' = cache * (1 - written) + placed, where `placed` is the rows, each at its position, and else 0
-// of a cache of at most 4 MiB.
+// of a cache of at most 256 KiB.
 // Requires: additive_masks has run. Ensures: readers of such a write, but for outputs and state updates, read the cache
 // as it was.
 // Keeps: every finite value, but for the order of sums in softmax. Differs where the rows that are overwritten, or for
