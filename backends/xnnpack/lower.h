@@ -70,6 +70,8 @@ class Lowering {
   uint32_t scalar(double value);
   /// The elements of a constant as floats.
   std::vector<float> read_floats(const compiler::Value* value) const;
+  /// The summands of a filter: several with the same 4-bit elements where bf16 cannot hold the scales of groups.
+  std::vector<uint32_t> parts_of(uint32_t filter) const;
   /// The bias of a product on int8: int32 on the scale of the input times that of the weights.
   uint32_t int8_bias(const compiler::Value* bias);
 
@@ -137,6 +139,8 @@ class Lowering {
   uint32_t reshape_rows(uint32_t x, const Dims& to);
   uint32_t int8_constant(const compiler::Node& source, const Dims& dims, const std::vector<int64_t>& perm,
                          const Dims& result_dims);
+  uint32_t int4_constant(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
+                         const Dims& result_dims);
   uint32_t add_quantized(compiler::ConstantData data, DataType type, const Dims& dims,
                          const Quantization& quantization);
   /// The value itself if it is a constant, a float constant for a dequantized one, else null.
@@ -160,6 +164,7 @@ class Lowering {
   const compiler::Node* current_ = nullptr;
   std::optional<Affine> int8_result_;  // of the node that is being lowered, if it is computed on int8
   bool dynamic_product_ = false;
+  std::map<uint32_t, std::vector<uint32_t>> filter_parts_;     // first part -> all
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> dynamic_;  // value, dims of a row -> quantized at run time
   std::unordered_map<const compiler::Value*, std::unique_ptr<compiler::Value>> float_twins_;  // looked up only
   std::unordered_map<const compiler::Value*, Place> places_;

@@ -50,12 +50,6 @@ std::vector<uint8_t> pack_4_bit(const std::vector<int8_t>& elements, size_t colu
 
 std::vector<float> narrowed(const std::vector<double>& scales) { return {scales.begin(), scales.end()}; }
 
-std::vector<uint16_t> bf16_scales(const std::vector<double>& scales) {
-  std::vector<uint16_t> out;
-  for (const double scale : scales) out.push_back(BFloat16(static_cast<float>(scale)).bits);
-  return out;
-}
-
 // Eager's quantize in float: round(x * (1 / scale)), to even.
 int32_t quantized_bias_element(float element, float inverse_scale) {
   const float rounded = std::nearbyintf(element * inverse_scale);
@@ -187,6 +181,32 @@ uint32_t Lowering::add_quantized(compiler::ConstantData data, DataType type, con
   return known->second;
 }
 
+// Scales of rows are f32 in the payload, those of groups bf16.
+uint32_t Lowering::int4_constant(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
+                                 const Dims& result_dims) {
+  const std::vector<uint8_t> packed = pack_4_bit(elements, static_cast<size_t>(constant.sizes[1]));
+  Quantization quantization;
+  if (constant.has_scale_by_row()) {
+    quantization.kind = Quantization::Kind::per_channel;
+    quantization.scale_constant = constant_index(own(narrowed(constant.row_scales())));
+    return add_quantized(own(packed), DataType::qcint4, result_dims, quantization);
+  }
+  quantization.kind = Quantization::Kind::per_group;
+  quantization.group_size = static_cast<uint32_t>(constant.blocks[1]);
+  const auto add_part = [&](const std::vector<uint16_t>& scales) {
+    quantization.scale_constant = constant_index(own(scales));
+    return add_quantized(own(packed), DataType::qbint4, result_dims, quantization);
+  };
+  std::vector<uint32_t> parts;
+  for (const std::vector<uint16_t>& scales : group_scales(constant.scales)) parts.push_back(add_part(scales));
+  return filter_parts_.try_emplace(parts.front(), parts).first->first;
+}
+
+std::vector<uint32_t> Lowering::parts_of(uint32_t filter) const {
+  const auto found = filter_parts_.find(filter);
+  return found == filter_parts_.end() ? std::vector<uint32_t>{filter} : found->second;
+}
+
 uint32_t Lowering::int8_constant(const Node& source, const Dims& dims, const std::vector<int64_t>& perm,
                                  const Dims& result_dims) {
   const auto constant = quantized_constant(source);
@@ -199,17 +219,8 @@ uint32_t Lowering::int8_constant(const Node& source, const Dims& dims, const std
                                 {to_plain.begin(), to_plain.end()});
   }
   elements = permute_elements(elements.data(), dims, perm);
+  if (constant->is_4_bit() && !int8_result_) return int4_constant(*constant, elements, result_dims);
   Quantization quantization;
-  if (constant->is_4_bit() && !int8_result_) {
-    const auto columns = static_cast<size_t>(constant->sizes[1]);
-    const bool groups = constant->blocks[1] % 32 == 0;
-    quantization.kind = groups ? Quantization::Kind::per_group : Quantization::Kind::per_channel;
-    quantization.group_size = groups ? static_cast<uint32_t>(constant->blocks[1]) : 0;
-    quantization.scale_constant =
-        constant_index(groups ? own(bf16_scales(constant->scales)) : own(narrowed(constant->scales)));
-    return add_quantized(own(pack_4_bit(elements, columns)), groups ? DataType::qbint4 : DataType::qcint4, result_dims,
-                         quantization);
-  }
   // A product whose input is quantized at run time has weights by channel only, even if there is but one.
   if (constant->is_per_tensor() && !dynamic_product_) {
     quantization = quantization_of(Affine{constant->scales[0], static_cast<int32_t>(constant->zero_points[0])});

@@ -35,11 +35,18 @@ struct QuantizedConstant {
   /// Each index of dimension `dim` has one scale.
   bool is_per_channel(size_t dim) const;
   bool is_per_tensor() const { return blocks == sizes; }
+  /// Each row of a matrix has one scale: the groups are whole rows, or those of a row have equal scales.
+  bool has_scale_by_row() const;
+  std::vector<double> row_scales() const;  // requires has_scale_by_row
 };
 /// True for nodes that dequantize a constant.
 bool dequantizes_constant(const compiler::Node& node);
 /// Nothing for other nodes, and for those with parameters that make no sense or are known only at run time.
 std::optional<QuantizedConstant> quantized_constant(const compiler::Node& node);
+/// Scales of groups as the payload has them: bf16, positive and normal. Each f32 scale is exactly the sum of its
+/// elements in all parts, of which there are as few as possible: one to three. Requires: scales of 2^-100 and more, or
+/// that bf16 can hold.
+std::vector<std::vector<uint16_t>> group_scales(const std::vector<double>& scales);
 /// What the node gives, row-major.
 std::vector<float> dequantized(const QuantizedConstant& constant);
 

@@ -82,12 +82,29 @@ uint32_t with_bias(Lowering& l, uint32_t x, uint32_t bias, Range range) {
   return range.min < range.max && (std::isfinite(range.min) || std::isfinite(range.max)) ? clamped(l, x, range) : x;
 }
 
+// The product with a filter of one or several parts. Stock's cache of packed weights tells products by the bytes of
+// filter and bias, not by scales, so that no two parts have the same bias: zeros of either sign add nothing.
+uint32_t linear_of(Lowering& l, uint32_t x, uint32_t filter, uint32_t bias, Range range) {
+  const std::vector<uint32_t> parts = l.parts_of(filter);
+  if (parts.size() == 1) return l.fully_connected(x, filter, bias, 0, range);
+  const int64_t columns = l.dims(filter)[0].value();
+  const auto all = [&](float zero) {
+    return l.constant(std::vector<float>(static_cast<size_t>(columns), zero), {columns}, true);
+  };
+  uint32_t sum = l.fully_connected(x, parts.back(), all(-0.0f));
+  if (parts.size() == 3) {
+    const uint32_t middle = l.fully_connected(x, parts[1], bias == kNoValue ? all(0) : kNoValue);
+    sum = l.binary(NodeType::add, middle, sum);
+  }
+  return l.binary(NodeType::add, l.fully_connected(x, filter, bias), sum, range);
+}
+
 void lower_linear(Lowering& l, const Node& node) {
   const Value *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
   const uint32_t x = l.rows_along(node, node.result()->rank() - 1), filter = l.operand(weight, plain_order(2));
   const bool packed = is_weight(*weight);
   if (packed && (!bias || bias->is_constant()))
-    return l.set_result(node, l.fully_connected(x, filter, bias_of(l, bias, l.type()), 0, l.range_of(node)));
+    return l.set_result(node, linear_of(l, x, filter, bias_of(l, bias, l.type()), l.range_of(node)));
   const Dims dims = l.dims(x);
   const Dims rows{product({dims.begin(), dims.end() - 1}), dims.back()};
   const uint32_t out =

@@ -6,9 +6,13 @@
 #include <string.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
 
 #include "backends/xnnpack/lower.h"
 #include "backends/xnnpack/target.h"
+#include "common/float16.h"
 #include "compiler/ir/text.h"
 
 namespace wick::xnnpack {
@@ -288,18 +292,20 @@ TEST(Quantized, AReaderInFloatLeavesTheWholeChainOutside) {
   EXPECT_EQ(refusals(text), reason + reason + reason);
 }
 
-std::string weights_4_bit(int columns, int group) {
-  std::string elements, scales;
+std::string weights_4_bit(int columns, int group, std::string scales = "") {
+  std::string elements;
   for (int i = 0; i < 2 * columns; ++i) elements += fmt::format("{}{}", i ? ", " : "", i % 16 - 8);
-  for (int i = 0; i < 2 * columns / group; ++i) scales += fmt::format("{}{}", i ? ", " : "", 0.125 * (i + 1));
+  if (scales.empty()) {
+    for (int i = 0; i < 2 * columns / group; ++i) scales += fmt::format("{}{}", i ? ", " : "", 0.125 * (i + 1));
+  }
   return fmt::format(R"(  const %e: i8[2, {0}] = [{2}]
   const %c: f32[2, {1}] = [{3}]
   %w: f32[2, {0}] = torchao.dequantize_affine(%e, [1, {4}], %c, none, i8, -8, 7)
 )",
                      columns, columns / group, elements, scales, group);
 }
-std::string linear_4_bit(int columns, int group) {
-  return dynamic(weights_4_bit(columns, group).c_str(), fmt::format("{}", columns).c_str(),
+std::string linear_4_bit(int columns, int group, const char* scales = "") {
+  return dynamic(weights_4_bit(columns, group, scales).c_str(), fmt::format("{}", columns).c_str(),
                  "  %y: f32[3, 2] = aten.linear(%d, %w)\n", "%y");
 }
 
@@ -322,6 +328,78 @@ TEST(Quantized, RowsOfFourBitWeightsThatAreNoWholeGroupsHaveFloatScales) {
   const PayloadValue& weight = out.input(NodeType::fully_connected, 1);
   EXPECT_EQ(weight.type, DataType::qcint4);
   EXPECT_EQ(out.constant<uint8_t>(weight.constant), (std::vector<uint8_t>{0x10, 0x32, 0x84, 0x65, 0x87, 0x89}));
+}
+
+TEST(Quantized, GroupsThatAreRowsOrHaveEqualScalesInEachKeepFloatScales) {
+  for (const auto& [group, scales] : {std::pair(64, "0.1, 0.3"), std::pair(32, "0.1, 0.1, 0.3, 0.3")}) {
+    const Lowered out = lower_text(linear_4_bit(64, group, scales));
+    EXPECT_EQ(out.count(NodeType::fully_connected), 1);
+    const PayloadValue& weight = out.input(NodeType::fully_connected, 1);
+    EXPECT_EQ(weight.type, DataType::qcint4);
+    EXPECT_EQ(out.constant<float>(weight.quantization.scale_constant), (std::vector<float>{0.1f, 0.3f}));
+  }
+}
+
+TEST(Quantized, ScalesOfGroupsThatBf16CannotHoldAreExactSums) {
+  // 0.3125 has 3 digits, 1.01171875 (259 / 256) has 9, 0.1f has 24.
+  EXPECT_EQ(group_scales({0.3125, 2}).size(), 1u);
+  EXPECT_EQ(group_scales({0.3125, 1.01171875}).size(), 2u);
+  for (const std::vector<double>& scales : {std::vector<double>{0.3125, 1.01171875}, {0.1, 0.3125, 1e-30, 1e30}}) {
+    const auto parts = group_scales(scales);
+    for (size_t i = 0; i < scales.size(); ++i) {
+      double sum = 0;
+      for (const auto& part : parts) {
+        const float element = float_from_bits(uint32_t{part.at(i)} << 16);
+        EXPECT_TRUE(std::isnormal(element) && element > 0) << "the library takes no others";
+        sum += static_cast<double>(element);
+      }
+      EXPECT_EQ(sum, static_cast<double>(static_cast<float>(scales[i])));
+    }
+  }
+}
+
+std::vector<const PayloadNode*> products(const Lowered& out) {
+  std::vector<const PayloadNode*> found;
+  for (const PayloadNode& node : out.payload.nodes) {
+    if (node.type == NodeType::fully_connected) found.push_back(&node);
+  }
+  return found;
+}
+
+// Stock's cache of packed weights looks at the bytes of filter and bias only.
+void expect_other_biases(const Lowered& out) {
+  std::set<uint32_t> seen;
+  for (const PayloadNode* node : products(out)) {
+    const uint32_t bias = node->inputs[2];
+    EXPECT_TRUE(seen.insert(bias == kNoValue ? 0 : out.payload.values[bias].constant).second);
+  }
+}
+
+TEST(Quantized, ALinearIsASumOfProductsWithTheSameElements) {
+  const Lowered out = lower_text(linear_4_bit(64, 32, "0.1, 0.25, 0.3, 1e-30"));
+  const auto found = products(out);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(out.count(NodeType::add), 2);
+  EXPECT_EQ(out.count(NodeType::convert), 1);
+  for (const PayloadNode* node : found)
+    EXPECT_EQ(out.payload.values[node->inputs[1]].constant, out.payload.values[found[0]->inputs[1]].constant);
+  expect_other_biases(out);
+}
+
+TEST(Quantized, ABiasIsAddedOnceAndAClampComesLast) {
+  const std::string text =
+      dynamic(("  const %b: f32[2] = [1.0, 2.0]\n" + weights_4_bit(64, 32, "0.1, 0.25, 0.3, 0.7")).c_str(), "64",
+              "  %y: f32[3, 2] = aten.linear(%d, %w, %b)\n  %r: f32[3, 2] = aten.relu(%y)\n", "%r");
+  const Lowered out = lower_text(text);
+  expect_other_biases(out);
+  for (const PayloadNode* node : products(out)) EXPECT_EQ(node->output_min, -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(out.payload.nodes.back().type, NodeType::add);
+  EXPECT_EQ(out.payload.nodes.back().output_min, 0);
+}
+
+TEST(Quantized, GroupsWithScalesTooSmallToSplitAreRefused) {
+  EXPECT_NE(refusals(linear_4_bit(64, 32, "0.1, 0.25, 0.3, 1e-31")).find("whose scale is below 2^-100"),
+            std::string::npos);
 }
 
 TEST(Quantized, FourBitWeightsWithLargerElementsAreRefused) {
