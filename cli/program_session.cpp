@@ -30,22 +30,32 @@ int default_threads() {
   return std::min(usable_cores(), static_cast<int>(kMost));
 }
 
-Code load_code(Error error) {
-  switch (error) {
-    case Error::AccessFailed: return Code::file_io;
-    case Error::InvalidProgram:
-    case Error::InvalidExternalData:
-    case Error::NotFound: return Code::corrupt_file;
-    case Error::MemoryAllocationFailed:
-    case Error::DelegateMemoryAllocationFailed: return Code::limit;
-    default: return Code::incompatible_file;
+struct KindRow {
+  Code code;
+  const char* message;
+};
+
+// Of a program that cannot be loaded.
+KindRow row_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::none:
+    case ErrorKind::execution_failed: break;
+    case ErrorKind::unreadable_file: return {Code::file_io, "the file cannot be read"};
+    case ErrorKind::corrupt_file: return {Code::corrupt_file, "the program is corrupt"};
+    case ErrorKind::not_supported: return {Code::incompatible_file, "the program needs what Wick's runtime lacks"};
+    case ErrorKind::missing_operator: return {Code::incompatible_file, "the program calls operators that Wick lacks"};
+    case ErrorKind::missing_backend: return {Code::incompatible_file, "the program needs backends that Wick lacks"};
+    case ErrorKind::missing_data: return {Code::incompatible_file, "the .ptd files do not fit the program"};
+    case ErrorKind::delegate_failed: return {Code::incompatible_file, "a backend refuses its part of the program"};
+    case ErrorKind::out_of_memory: return {Code::limit, "the program needs more memory than there is"};
+    case ErrorKind::invalid_argument: return {Code::usage, "the program cannot be loaded so"};
   }
+  return {Code::internal, "the program cannot be loaded"};
 }
 
 Diag load_diag(const std::string& path, const ModuleError& error) {
-  return Diag(load_code(error.code), fmt::format("the program cannot be loaded [{}]", error_name(error.code)))
-      .at_file(path)
-      .note(error.message);
+  const KindRow row = row_of(error.kind);
+  return Diag(row.code, fmt::format("{} [{}]", row.message, error_name(error.code))).at_file(path).note(error.message);
 }
 
 bool needs_data(const MethodMeta& method) {

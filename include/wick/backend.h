@@ -72,7 +72,7 @@ class BackendInit {
 };
 
 /// `payload` is untrusted and stays in place while the delegate lives. execute gets inputs, then outputs, and reports
-/// failure through the context; it checks tags, dtypes and sizes itself. destroy may be null.
+/// failure through the context; it checks tags, dtypes and sizes itself and changes no tag. destroy may be null.
 struct Backend {
   const char* id;
   Error (*init)(BackendInit& context, Span<const uint8_t> payload, void** handle);

@@ -91,9 +91,9 @@ class KernelContext {
 };
 
 /// A kernel reads its inputs from args in schema order, then its out tensors; the repeated return slot follows.
-/// Before each call the executor checks args against the row's signature, so tags need no check in the kernel; dtypes,
-/// ranks, sizes and indices do. Never allocates but through the context; must leave memory outside its outputs alone
-/// whatever the values of its arguments.
+/// The executor checks args against the row's signature, so tags need no check; dtypes, ranks, sizes and indices do.
+/// Never allocates but through the context; leaves memory outside its outputs alone whatever the values of its
+/// arguments, and tags too: only a kernel without out tensors writes a value, the return slot.
 using KernelFn = void (*)(KernelContext& context, Span<EValue*> args);
 
 /// One row of a kernel table.

@@ -1,6 +1,7 @@
 // A method of a program, bound to kernels, delegates and memory, ready to run. C++17, freestanding.
 #pragma once
 #include "wick/backend.h"
+#include "wick/error_kind.h"
 #include "wick/kernel.h"
 #include "wick/program.h"
 
@@ -42,6 +43,7 @@ struct MethodOptions {
   uint64_t max_delegate_bytes = UINT64_MAX;  // of what delegates take besides the method arena
   const Tracer* tracer = nullptr;            // must outlive the method
   ErrorText* text = nullptr;                 // where a failed load is explained; used during load only
+  ErrorKind* kind = nullptr;                 // what it means; likewise
 };
 
 /// What went wrong in the last call that failed. Strings are literals or lie in the program.
@@ -50,6 +52,7 @@ struct MethodError {
   bool in_instruction = false;
   InstructionInfo instruction;  // if in_instruction
   const char* message = "";
+  ErrorKind kind() const;
   void append_to(ErrorText& text) const;
 };
 

@@ -66,6 +66,7 @@ uint64_t memory_bytes(const MethodMeta& method);
 struct ModuleError {
   Error code = Error::Ok;
   std::string message;
+  ErrorKind kind = ErrorKind::none;
 };
 
 /// Methods are loaded when first used and keep their state (mutable buffers) between calls; each has its own arenas,

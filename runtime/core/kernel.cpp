@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "runtime/core/check_argument.h"
+
 namespace wick {
 namespace {
 
@@ -78,6 +80,8 @@ bool check_scalar(KernelContext& context, const EValue& value, bool optional) {
   return false;
 }
 
+}  // namespace
+
 bool check_argument(KernelContext& context, char c, EValue& value) {
   if (c == 's' || c == 'r') return check_scalar(context, value, c == 'r');
   if (c == 'v') {
@@ -106,8 +110,6 @@ bool check_argument(KernelContext& context, char c, EValue& value) {
     default: return true;
   }
 }
-
-}  // namespace
 
 void* KernelContext::allocate_temp(size_t size_bytes, size_t alignment) {
   // A kernel may ask for nothing and still wants to tell the answer from failure.

@@ -112,7 +112,7 @@ InstructionInfo Executor::info(uint32_t chain, uint32_t index) const {
 void Executor::run_kernel(const Instruction& instruction) {
   const Kernel& kernel = *state_.kernels[instruction.target];
   const Span<EValue*> args(instruction.args, instruction.num_args);
-  if (check_arguments(state_.context, kernel.signature, args)) kernel.fn(state_.context, args);
+  if (instruction.fits || check_arguments(state_.context, kernel.signature, args)) kernel.fn(state_.context, args);
 }
 
 void Executor::run_delegate(const Instruction& instruction) {
@@ -199,6 +199,12 @@ Error Executor::run() {
 }
 
 }  // namespace
+
+ErrorKind MethodError::kind() const {
+  if (error == Error::Ok) return ErrorKind::none;
+  if (!in_instruction) return ErrorKind::invalid_argument;
+  return instruction.kind == InstructionKind::delegate ? ErrorKind::delegate_failed : ErrorKind::execution_failed;
+}
 
 void MethodError::append_to(ErrorText& text) const {
   if (in_instruction) {

@@ -91,28 +91,70 @@ TEST(MethodExecute, NamesTheInstructionThatFailed) {
   EXPECT_EQ(harness.method().last_error().instruction.index, 1u);
 }
 
-TEST(MethodExecute, RefusesCallsThatDoNotFitTheKernel) {
+TEST(MethodLoad, RefusesCallsThatDoNotFitTheKernel) {
   const float data[] = {1, 2};
-  for (const int variant : {0, 1, 2, 3}) {
+  for (const int variant : {0, 1, 2, 3, 4}) {
     TestProgram program;
     const int32_t x = program.planned(DType::f32, {2});
     const int32_t one = program.integer(1);
     const int32_t constant = program.tensor({.sizes = {2}, .data_index = program.add_constant(data, sizeof data)});
-    const int32_t nowhere = program.tensor({.sizes = {2}});
     const int32_t add = program.op("aten::add", "out");
     if (variant == 0) program.call(add, {x, x, one, x});
     if (variant == 1) program.call(add, {x, one, one, x, x});
     if (variant == 2) program.call(add, {x, x, one, constant, constant});
-    if (variant == 3) program.call(add, {x, x, one, nowhere, nowhere});
+    // Behind a jump that is always taken, and with a list whose item is no int.
+    if (variant == 3) {
+      program.jump_false(program.boolean(false), 2);
+      program.call(add, {x, one, one, x, x});
+    }
+    if (variant == 4) {
+      const int32_t sizes = program.int_list({x});
+      program.call(program.op("executorch_prim::et_view", "default"), {x, sizes, program.planned(DType::f32, {2})});
+    }
     MethodHarness harness(program);
-    ASSERT_EQ(harness.load(), Error::Ok) << harness.text;
+    ErrorKind kind = ErrorKind::none;
+    harness.options.kind = &kind;
     const char* wanted[] = {
         "instruction 0 (aten::add.out): the number of arguments is not the operator's [InvalidProgram]",
         "instruction 0 (aten::add.out): an argument has another type than the operator takes [InvalidType]",
         "instruction 0 (aten::add.out): an output argument lies in constant memory [InvalidProgram]",
+        "instruction 1 (aten::add.out): an argument has another type than the operator takes [InvalidType]",
+        "instruction 0 (executorch_prim::et_view.default): an element of an int list is not an int [InvalidType]"};
+    EXPECT_NE(harness.load(), Error::Ok) << variant;
+    EXPECT_EQ(harness.text, wanted[variant]);
+    EXPECT_EQ(kind, ErrorKind::corrupt_file);
+  }
+}
+
+// Moves and kernels without out tensors change the kind of values; memory may come after loading.
+TEST(MethodExecute, RefusesArgumentsThatNoLongerFitTheKernel) {
+  for (const int variant : {0, 1, 2}) {
+    TestProgram program;
+    const int32_t x = program.planned(DType::f32, {2});
+    const int32_t one = program.integer(1), moved = program.integer(1), sum = program.integer(0);
+    const int32_t add = program.op("aten::add", "out");
+    if (variant == 0) {
+      program.move(x, moved);
+      program.call(add, {x, x, moved, x, x});
+    }
+    if (variant == 1) {
+      program.call(program.op("executorch_prim::truediv", "Scalar"), {one, one, sum});
+      program.call(program.op("executorch_prim::et_view", "default"),
+                   {x, program.int_list({sum}), program.planned(DType::f32, {2})});
+    }
+    if (variant == 2) {
+      const int32_t nowhere = program.tensor({.sizes = {2}});
+      program.call(add, {x, x, one, nowhere, nowhere});
+    }
+    MethodHarness harness(program);
+    ASSERT_EQ(harness.load(), Error::Ok) << variant << harness.text;
+    const char* wanted[] = {
+        "instruction 1 (aten::add.out): an argument is not a number [InvalidType]",
+        "instruction 1 (executorch_prim::et_view.default): an element of an int list is not an int [InvalidType]",
         "instruction 0 (aten::add.out): a tensor argument has no memory [InvalidState]"};
     EXPECT_NE(harness.method().execute(), Error::Ok);
     EXPECT_EQ(harness.last_error(), wanted[variant]);
+    EXPECT_EQ(harness.method().last_error().kind(), ErrorKind::execution_failed);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "common/checked.h"
+#include "runtime/core/check_argument.h"
 #include "runtime/exec/prim_ops.h"
 #include "runtime/exec/state.h"
 
@@ -14,6 +15,30 @@ template <typename... Parts>
 Error explain(ErrorText* text, Error error, Parts... parts) {
   if (text) text->append(parts..., "");
   return error;
+}
+
+Error tell(ErrorKind* kind, ErrorKind means, Error error) {
+  if (kind && error != Error::Ok) *kind = means;
+  return error;
+}
+
+/// What the caller's memory lacks.
+ErrorKind kind_of_memory(Error error) {
+  switch (error) {
+    case Error::MemoryAllocationFailed: return ErrorKind::out_of_memory;
+    case Error::NotSupported: return ErrorKind::not_supported;
+    default: return ErrorKind::invalid_argument;
+  }
+}
+
+ErrorKind kind_of_delegate(Error error) {
+  switch (error) {
+    case Error::MemoryAllocationFailed:
+    case Error::DelegateMemoryAllocationFailed:
+    case Error::OutOfResources: return ErrorKind::out_of_memory;
+    case Error::InvalidProgram: return ErrorKind::corrupt_file;
+    default: return ErrorKind::delegate_failed;
+  }
 }
 
 /// How many objects of each kind a method takes.
@@ -98,6 +123,7 @@ struct Layout {
   InputSlot* inputs;
   Tensor** outputs;
   bool* in_list;  // per value: is it an item of a tensor list?
+  bool* changes;  // per value: may an instruction change its kind, or the memory of its tensor?
   size_t size_bytes;
 };
 
@@ -126,6 +152,7 @@ Layout lay_out(const MethodMeta& method, const Counts& counts, uint8_t* base) {
   layout.args = carver.take<EValue*>(counts.args);
   layout.dims = carver.take<int32_t>(counts.dims * 2);
   layout.in_list = carver.take<bool>(method.num_values());
+  layout.changes = carver.take<bool>(method.num_values());
   layout.size_bytes = carver.used();
   return layout;
 }
@@ -150,8 +177,11 @@ class Loader {
   void make_tensor_list(const ValueMeta& meta, EValue* value);
   void make_homes();
   void make_ports();
-  void make_instructions();
+  void find_changes();
+  bool may_change(size_t value) const;
+  Error make_instructions();
   void make_instruction(const InstructionMeta& meta, Instruction* out);
+  Error check_call(size_t chain, uint32_t index, const InstructionMeta& meta, Instruction* out);
   Error init_delegates();
 
   const MethodMeta& method_;
@@ -279,7 +309,7 @@ Error Loader::make_tensor(size_t index, const TensorMeta& meta, Tensor* tensor) 
   for (size_t d = 0; d < meta.sizes.size(); ++d) tensor->sizes[d] = meta.sizes[d];
   tensor->dim_order = meta.dim_order.data();
   const Error error = compute_layout(*tensor);
-  if (error != Error::Ok) return error;
+  if (error != Error::Ok) return tell(options_.kind, ErrorKind::corrupt_file, error);
   tensor->capacity_bytes = meta.nbytes;
   if (meta.storage == Storage::planned) {
     // Program::load checked the range against arena_bytes.
@@ -288,7 +318,7 @@ Error Loader::make_tensor(size_t index, const TensorMeta& meta, Tensor* tensor) 
   } else if (meta.storage == Storage::constant && !meta.external) {
     tensor->data = const_cast<uint8_t*>(meta.bytes.data());
   }
-  return meta.external ? place_external(index, meta, tensor) : Error::Ok;
+  return meta.external ? tell(options_.kind, ErrorKind::missing_data, place_external(index, meta, tensor)) : Error::Ok;
 }
 
 void Loader::make_int_list(const ValueMeta& meta, EValue* value) {
@@ -383,6 +413,7 @@ void Loader::make_ports() {
 
 void Loader::make_instruction(const InstructionMeta& meta, Instruction* out) {
   out->kind = meta.kind;
+  out->fits = false;
   out->refreshes_lists = false;
   out->num_args = static_cast<uint32_t>(meta.args.size());
   out->target = meta.target;
@@ -399,14 +430,94 @@ void Loader::make_instruction(const InstructionMeta& meta, Instruction* out) {
   }
 }
 
-void Loader::make_instructions() {
+// The argument whose tensor the kernel writes and gives back, or none.
+bool is_out(const char* signature, size_t arg) {
+  return arg < strlen(signature) && (signature[arg] == 'o' || signature[arg] == 'O');
+}
+
+// What moves, kernels that answer with a number or a view, and delegates write. Tensors without memory of their own get
+// one from the caller, later.
+void Loader::find_changes() {
+  for (size_t i = 0; i < method_.num_values(); ++i) {
+    const EValue& value = state_->values[i];
+    pool_.changes[i] = value.tag == Tag::tensor && !value.tensor->data;
+  }
+  for (size_t i = 0; i < method_.num_inputs() + method_.num_outputs(); ++i) {
+    const size_t value = i < method_.num_inputs() ? method_.input(i) : method_.output(i - method_.num_inputs());
+    const ValueMeta meta = method_.value(value);
+    if (meta.tag == Tag::tensor && meta.tensor.storage == Storage::unbound) pool_.changes[value] = true;
+  }
+  for (size_t chain = 0; chain < method_.num_chains(); ++chain) {
+    for (size_t i = 0; i < method_.num_instructions(chain); ++i) {
+      const InstructionMeta meta = method_.instruction(chain, i);
+      if (meta.kind == InstructionKind::move) pool_.changes[meta.target] = true;
+      if (meta.kind == InstructionKind::delegate) {
+        for (const int32_t arg : meta.args) pool_.changes[arg] |= state_->values[arg].tag != Tag::tensor;
+      }
+      if (meta.kind != InstructionKind::kernel || meta.args.empty()) continue;
+      const int32_t slot = meta.args[meta.args.size() - 1];
+      bool is_own_out = false;
+      for (size_t k = 0; k + 1 < meta.args.size() && !is_own_out; ++k)
+        is_own_out = meta.args[k] == slot && is_out(state_->kernels[meta.target]->signature, k);
+      pool_.changes[slot] |= !is_own_out;
+    }
+  }
+}
+
+bool Loader::may_change(size_t index) const {
+  if (pool_.changes[index]) return true;
+  const Tag tag = state_->values[index].tag;
+  if (tag != Tag::int_list && tag != Tag::tensor_list && tag != Tag::optional_tensor_list) return false;
+  const ValueMeta meta = method_.value(index);
+  for (const int64_t item : meta.int_items) {
+    if (pool_.changes[item]) return true;
+  }
+  for (const int32_t item : meta.tensor_items) {
+    if (item >= 0 && pool_.changes[item]) return true;
+  }
+  return false;
+}
+
+// What cannot change is held against the signature now; a call of nothing else needs no check while running.
+Error Loader::check_call(size_t chain, uint32_t index, const InstructionMeta& meta, Instruction* out) {
+  const char* signature = state_->kernels[meta.target]->signature;
+  KernelContext context({}, nullptr, nullptr);
+  const size_t count = strlen(signature);
+  if (meta.args.size() != count + 1) {
+    (void)check_arguments(context, signature, Span<EValue*>(out->args, out->num_args));
+  }
+  out->fits = true;
+  for (size_t i = 0; i < count && context.ok(); ++i) {
+    if (may_change(static_cast<size_t>(meta.args[i])))
+      out->fits = false;
+    else
+      (void)check_argument(context, signature[i], *out->args[i]);
+  }
+  if (context.ok()) return Error::Ok;
+  if (!text_) return context.error();
+  text_->append("instruction ", index);
+  if (chain != 0) text_->append(" of chain ", static_cast<uint64_t>(chain));
+  text_->append(" (");
+  method_.op(meta.target).append_to(*text_);
+  text_->append("): ", context.message(), " [", error_name(context.error()), "]");
+  return context.error();
+}
+
+Error Loader::make_instructions() {
   state_->chains = pool_.chains;
   for (size_t chain = 0; chain < method_.num_chains(); ++chain) {
     InstructionList& list = state_->chains[chain];
     list = {pool_.instructions, static_cast<uint32_t>(method_.num_instructions(chain))};
     pool_.instructions += list.size;
-    for (uint32_t i = 0; i < list.size; ++i) make_instruction(method_.instruction(chain, i), list.data + i);
+    for (uint32_t i = 0; i < list.size; ++i) {
+      const InstructionMeta meta = method_.instruction(chain, i);
+      make_instruction(meta, list.data + i);
+      if (meta.kind != InstructionKind::kernel) continue;
+      const Error error = check_call(chain, i, meta, list.data + i);
+      if (error != Error::Ok) return tell(options_.kind, ErrorKind::corrupt_file, error);
+    }
   }
+  return Error::Ok;
 }
 
 Error Loader::init_delegates() {
@@ -441,16 +552,17 @@ Result<Method::State*> Loader::run() {
   const Counts counts = count_objects(method_);
   const size_t needed = lay_out(method_, counts, nullptr).size_bytes;
   Error error = check_memory();
-  if (error != Error::Ok) return error;
+  if (error != Error::Ok) return tell(options_.kind, kind_of_memory(error), error);
   if (memory_.method.size() < needed) {
+    tell(options_.kind, ErrorKind::out_of_memory, Error::MemoryAllocationFailed);
     return explain(text_, Error::MemoryAllocationFailed, "the method arena needs ", static_cast<uint64_t>(needed),
                    " bytes, ", static_cast<uint64_t>(memory_.method.size()), " are given");
   }
   pool_ = lay_out(method_, counts, memory_.method.data());
   // Both are told of in one go.
-  error = resolve_kernels();
+  error = tell(options_.kind, ErrorKind::missing_operator, resolve_kernels());
   const Error backend_error = check_backends();
-  if (error == Error::Ok) error = backend_error;
+  if (error == Error::Ok) error = tell(options_.kind, ErrorKind::missing_backend, backend_error);
   if (error != Error::Ok) return error;
 
   Method::State* state = state_ = new (pool_.state) Method::State(method_, memory_, options_);
@@ -459,11 +571,13 @@ Result<Method::State*> Loader::run() {
   if (error != Error::Ok) return error;
   if (counts.has_views) make_homes();
   make_ports();
-  make_instructions();
+  find_changes();
+  error = make_instructions();
+  if (error != Error::Ok) return error;
   error = init_delegates();
   if (error != Error::Ok) {
     destroy_delegates(state);
-    return error;
+    return tell(options_.kind, kind_of_delegate(error), error);
   }
   return state;
 }

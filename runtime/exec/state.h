@@ -7,6 +7,7 @@ namespace wick {
 /// An instruction with its indices resolved.
 struct Instruction {
   InstructionKind kind;
+  bool fits;             // kernel: its arguments, which do not change their kind or memory, fit the signature
   bool refreshes_lists;  // move: its destination is an item of a tensor list
   uint32_t num_args;
   uint32_t target;  // kernel: operator; delegate: delegate; jump_false: instruction

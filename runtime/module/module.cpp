@@ -18,10 +18,21 @@ namespace {
 constexpr size_t kTextBytes = 16384;
 constexpr uint64_t kTempBytes = uint64_t{64} << 20;  // plus twice the largest tensor
 
-bool fail(ModuleError* error, Error code, std::string message) {
+bool fail(ModuleError* error, ErrorKind kind, Error code, std::string message) {
   error->code = code;
   error->message = std::move(message);
+  error->kind = kind;
   return false;
+}
+bool no_memory(ModuleError* error, std::string message) {
+  return fail(error, ErrorKind::out_of_memory, Error::MemoryAllocationFailed, std::move(message));
+}
+bool bad_argument(ModuleError* error, Error code, std::string message) {
+  return fail(error, ErrorKind::invalid_argument, code, std::move(message));
+}
+// What reading a program or a .ptd says: its bytes are not what they should be, or more than this runtime reads.
+ErrorKind kind_of_file(Error error) {
+  return error == Error::NotSupported ? ErrorKind::not_supported : ErrorKind::corrupt_file;
 }
 
 /// A method, its memory, and the memory of outputs that the plan leaves to the caller.
@@ -117,16 +128,17 @@ bool Module::State::load_data(ModuleError* error) {
   for (const std::string& path : options.data_paths) {
     Mapping mapping;
     std::string message;
-    if (!Mapping::map_file(path, &mapping, &message)) return fail(error, Error::AccessFailed, message);
+    if (!Mapping::map_file(path, &mapping, &message))
+      return fail(error, ErrorKind::unreadable_file, Error::AccessFailed, message);
     char buffer[1024];
     ErrorText text(buffer);
     Result<DataMap> map = DataMap::load(mapping.bytes(), {&text});
-    if (!map.ok()) return fail(error, map.error(), path + ": " + text.c_str());
+    if (!map.ok()) return fail(error, kind_of_file(map.error()), map.error(), path + ": " + text.c_str());
     for (size_t i = 0; i < map->size(); ++i) {
       const char* key = map->entry(i).key;
       for (const DataMap& other : data) {
         if (other.find(key).ok())
-          return fail(error, Error::InvalidArgument, path + ": key " + key + " is in two .ptd files");
+          return bad_argument(error, Error::InvalidArgument, path + ": key " + key + " is in two .ptd files");
       }
     }
     data.push_back(*map);
@@ -139,7 +151,7 @@ bool Module::State::load_program(Span<const uint8_t> bytes, const std::string& n
   char buffer[1024];
   ErrorText text(buffer);
   Result<Program> loaded = Program::load(bytes, {&text});
-  if (!loaded.ok()) return fail(error, loaded.error(), name + text.c_str());
+  if (!loaded.ok()) return fail(error, kind_of_file(loaded.error()), loaded.error(), name + text.c_str());
   program.reset(new Program(*loaded));
   return load_data(error);
 }
@@ -147,9 +159,8 @@ bool Module::State::load_program(Span<const uint8_t> bytes, const std::string& n
 bool Module::State::check_memory(const MethodMeta& meta, ModuleError* error) const {
   const uint64_t total = memory_bytes(meta);
   if (total <= options.max_memory_bytes) return true;
-  return fail(error, Error::MemoryAllocationFailed,
-              std::string("method ") + meta.name() + " asks for " + std::to_string(total) +
-                  " bytes, more than max_memory_bytes = " + std::to_string(options.max_memory_bytes));
+  return no_memory(error, std::string("method ") + meta.name() + " asks for " + std::to_string(total) +
+                              " bytes, more than max_memory_bytes = " + std::to_string(options.max_memory_bytes));
 }
 
 bool Module::State::reserve(const MethodMeta& meta, LoadedMethod* loaded, std::vector<Span<uint8_t>>* arenas,
@@ -158,16 +169,14 @@ bool Module::State::reserve(const MethodMeta& meta, LoadedMethod* loaded, std::v
     const uint64_t size = meta.arena_bytes(i);
     if (i == kSharedArena && shares_arena()) {
       if (shared_arena.bytes().size() < size && !Mapping::reserve(static_cast<size_t>(size), &shared_arena)) {
-        return fail(error, Error::MemoryAllocationFailed,
-                    "no memory for the shared arena of " + std::to_string(size) + " bytes");
+        return no_memory(error, "no memory for the shared arena of " + std::to_string(size) + " bytes");
       }
       arenas->push_back(shared_arena.bytes());
       continue;
     }
     Mapping arena;
     if (size > SIZE_MAX / 2 || !Mapping::reserve(static_cast<size_t>(size), &arena)) {
-      return fail(error, Error::MemoryAllocationFailed,
-                  "no memory for arena " + std::to_string(i) + " of " + std::to_string(size) + " bytes");
+      return no_memory(error, "no memory for arena " + std::to_string(i) + " of " + std::to_string(size) + " bytes");
     }
     arenas->push_back(arena.bytes());
     loaded->arenas.push_back(std::move(arena));
@@ -175,12 +184,11 @@ bool Module::State::reserve(const MethodMeta& meta, LoadedMethod* loaded, std::v
   // Delegates take their memory from the method arena too; what is not touched costs nothing.
   const uint64_t method_bytes = uint64_t{Method::required_bytes(meta)} + (meta.num_delegates() != 0 ? kTempBytes : 0);
   if (!Mapping::reserve(static_cast<size_t>(method_bytes), &loaded->method_arena)) {
-    return fail(error, Error::MemoryAllocationFailed,
-                "no memory for the method of " + std::to_string(method_bytes) + " bytes");
+    return no_memory(error, "no memory for the method of " + std::to_string(method_bytes) + " bytes");
   }
   const uint64_t temp_bytes = 2 * largest_tensor(meta) + kTempBytes;
   if (temp_bytes > SIZE_MAX / 2 || !Mapping::reserve(static_cast<size_t>(temp_bytes), &loaded->temp)) {
-    return fail(error, Error::MemoryAllocationFailed, "no temp memory of " + std::to_string(temp_bytes) + " bytes");
+    return no_memory(error, "no temp memory of " + std::to_string(temp_bytes) + " bytes");
   }
   return true;
 }
@@ -191,10 +199,10 @@ bool Module::State::bind_outputs(const MethodMeta& meta, LoadedMethod* loaded, M
     if (value.tag != Tag::tensor || value.tensor.storage != Storage::unbound) continue;
     Mapping memory;
     if (!Mapping::reserve(value.tensor.nbytes, &memory)) {
-      return fail(error, Error::MemoryAllocationFailed, "no memory for output " + std::to_string(i));
+      return no_memory(error, "no memory for output " + std::to_string(i));
     }
     const Error code = loaded->method->set_output_memory(i, memory.bytes().data(), memory.bytes().size());
-    if (code != Error::Ok) return fail(error, code, loaded->method->last_error().message);
+    if (code != Error::Ok) return bad_argument(error, code, loaded->method->last_error().message);
     loaded->outputs.push_back(std::move(memory));
   }
   return true;
@@ -205,7 +213,7 @@ Method* Module::State::load_method(const std::string& name, ModuleError* error) 
   if (known != methods.end()) return known->second.method.get();
   const Result<MethodMeta> meta = program->find_method(name.c_str());
   if (!meta.ok()) {
-    fail(error, Error::InvalidArgument, "the program has no method " + name);
+    bad_argument(error, Error::InvalidArgument, "the program has no method " + name);
     return nullptr;
   }
   LoadedMethod loaded;
@@ -224,10 +232,12 @@ Method* Module::State::load_method(const std::string& name, ModuleError* error) 
   method_options.max_delegate_bytes = options.max_memory_bytes - memory_bytes(*meta);
   method_options.tracer = options.tracer;
   method_options.text = &text;
+  ErrorKind kind = ErrorKind::none;
+  method_options.kind = &kind;
   const MemoryPlan memory = {loaded.method_arena.bytes(), {arenas.data(), arenas.size()}, loaded.temp.bytes()};
   Result<Method> method = Method::load(*meta, memory, method_options);
   if (!method.ok()) {
-    fail(error, method.error(), "method " + name + ": " + text.c_str());
+    fail(error, kind, method.error(), "method " + name + ": " + text.c_str());
     return nullptr;
   }
   loaded.method.reset(new Method(std::move(*method)));
@@ -258,7 +268,7 @@ std::unique_ptr<Module> Module::load(const std::string& path, const ModuleOption
   std::unique_ptr<State> state(new State(options));
   std::string message;
   if (!Mapping::map_file(path, &state->file, &message)) {
-    fail(error, Error::AccessFailed, message);
+    fail(error, ErrorKind::unreadable_file, Error::AccessFailed, message);
     return nullptr;
   }
   if (!state->load_program(state->file.bytes(), path + ": ", error)) return nullptr;
@@ -269,7 +279,7 @@ std::unique_ptr<Module> Module::load(Span<const uint8_t> bytes, const ModuleOpti
   if (!check_environment(error)) return nullptr;
   std::unique_ptr<State> state(new State(options));
   if (!Mapping::reserve(bytes.size(), &state->file)) {
-    fail(error, Error::MemoryAllocationFailed, "no memory for the program");
+    no_memory(error, "no memory for the program");
     return nullptr;
   }
   if (!bytes.empty()) memcpy(state->file.bytes().data(), bytes.data(), bytes.size());
@@ -297,26 +307,28 @@ bool set_tensor(Method& method, size_t index, const HostTensor& host, std::deque
   const ValueMeta wanted = method.meta().input_value(index);
   const std::string found = shape_text(host.dtype, {host.sizes.data(), host.sizes.size()});
   const std::string name = "input " + std::to_string(index);
-  if (wanted.tag != Tag::tensor) return fail(error, Error::InvalidArgument, name + ": found a tensor, wanted none");
+  if (wanted.tag != Tag::tensor)
+    return bad_argument(error, Error::InvalidArgument, name + ": found a tensor, wanted none");
   const std::string limits = shape_text(wanted.tensor.dtype, wanted.tensor.sizes) +
                              (wanted.tensor.dynamism == ShapeDynamism::fixed ? "" : " at most");
   const InputView& view = shared->emplace_back(host, wanted.tensor.dim_order);
   if (!view.ok()) {
-    return fail(error, Error::InvalidArgument,
-                name + ": found " + found + " of " + std::to_string(host.bytes.size()) + " bytes, wanted " + limits);
+    return bad_argument(
+        error, Error::InvalidArgument,
+        name + ": found " + found + " of " + std::to_string(host.bytes.size()) + " bytes, wanted " + limits);
   }
   const Error code = method.set_input(index, view.tensor());
   if (code == Error::Ok) return true;
-  return fail(error, code, name + ": " + explain_last(method) + ": found " + found + ", wanted " + limits);
+  return bad_argument(error, code, name + ": " + explain_last(method) + ": found " + found + ", wanted " + limits);
 }
 
 bool set_value(Method& method, size_t index, const HostValue& host, ModuleError* error) {
   EValue value;
   if (!to_value(host, &value))
-    return fail(error, Error::InvalidArgument, "input " + std::to_string(index) + ": lists are no inputs");
+    return bad_argument(error, Error::InvalidArgument, "input " + std::to_string(index) + ": lists are no inputs");
   const Error code = method.set_input(index, value);
   if (code == Error::Ok) return true;
-  return fail(error, code, "input " + std::to_string(index) + ": " + explain_last(method));
+  return bad_argument(error, code, "input " + std::to_string(index) + ": " + explain_last(method));
 }
 
 bool get_output(const Method& method, size_t index, HostValue* host, ModuleError* error) {
@@ -334,7 +346,8 @@ bool get_output(const Method& method, size_t index, HostValue* host, ModuleError
       return true;
     default: break;
   }
-  return fail(error, Error::Internal, "output " + std::to_string(index) + " is a list or has no memory");
+  return fail(error, ErrorKind::not_supported, Error::Internal,
+              "output " + std::to_string(index) + " is a list or has no memory");
 }
 
 }  // namespace
@@ -345,9 +358,9 @@ bool Module::execute(const std::string& name, const std::vector<HostValue>& inpu
   if (!method) return false;
   const MethodMeta& meta = method->meta();
   if (inputs.size() != meta.num_inputs()) {
-    return fail(error, Error::InvalidArgument,
-                "method " + name + " takes " + std::to_string(meta.num_inputs()) + " inputs, " +
-                    std::to_string(inputs.size()) + " are given");
+    return bad_argument(error, Error::InvalidArgument,
+                        "method " + name + " takes " + std::to_string(meta.num_inputs()) + " inputs, " +
+                            std::to_string(inputs.size()) + " are given");
   }
   // Tensors that a method shares instead of copying must live until it has run.
   std::deque<InputView> shared;
@@ -360,7 +373,8 @@ bool Module::execute(const std::string& name, const std::vector<HostValue>& inpu
     }
   }
   const Error code = method->execute();
-  if (code != Error::Ok) return fail(error, code, "method " + name + ": " + explain_last(*method));
+  if (code != Error::Ok)
+    return fail(error, method->last_error().kind(), code, "method " + name + ": " + explain_last(*method));
   outputs->clear();
   outputs->resize(meta.num_outputs());
   for (size_t i = 0; i < meta.num_outputs(); ++i) {

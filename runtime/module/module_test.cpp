@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include "runtime/exec/method_harness.h"
@@ -169,6 +170,59 @@ TEST(Module, SaysWhatItFoundAndWanted) {
   EXPECT_EQ(Module::load("tests/none.pte", {}, &error), nullptr);
   EXPECT_EQ(error.message, "tests/none.pte: No such file or directory");
   EXPECT_EQ(error.code, Error::AccessFailed);
+}
+
+constexpr Backend kRefusing = {"Refusing",
+                               [](BackendInit&, Span<const uint8_t>, void**) { return Error::NotSupported; },
+                               [](KernelContext&, void*, Span<EValue*>) {}, nullptr};
+constexpr Backend kFailing = {
+    "Failing", [](BackendInit&, Span<const uint8_t>, void**) { return Error::Ok; },
+    [](KernelContext& context, void*, Span<EValue*>) { context.fail(Error::InvalidArgument, "no"); }, nullptr};
+
+/// What calling `forward` of the program without inputs ends with.
+ErrorKind kind_of_call(const std::function<void(TestProgram&)>& fill, uint64_t max_memory_bytes = 1 << 20) {
+  TestProgram program;
+  fill(program);
+  ModuleOptions options;
+  options.kernels = {KernelTable(kTestKernels)};
+  options.backends = {&kRefusing, &kFailing};
+  options.max_memory_bytes = max_memory_bytes;
+  ModuleError error;
+  const auto module = Module::load(program.build().span(), options, &error);
+  std::vector<HostValue> outputs;
+  if (module) (void)module->forward({}, &outputs, &error);
+  return error.kind;
+}
+
+TEST(Module, SaysWhatIsAtFault) {
+  const auto calls_backend = [](const char* id) {
+    return [id](TestProgram& program) {
+      const int32_t x = program.planned(DType::f32, {2});
+      program.delegate_call(program.delegate(id, {1}), {x});
+    };
+  };
+  EXPECT_EQ(kind_of_call([](TestProgram&) {}), ErrorKind::none);
+  EXPECT_EQ(kind_of_call([](TestProgram& program) { program.op("aten::foo", "out"); }), ErrorKind::missing_operator);
+  EXPECT_EQ(kind_of_call(calls_backend("Nobody")), ErrorKind::missing_backend);
+  EXPECT_EQ(kind_of_call(calls_backend("Refusing")), ErrorKind::delegate_failed);
+  EXPECT_EQ(kind_of_call(calls_backend("Failing")), ErrorKind::delegate_failed);
+  EXPECT_EQ(kind_of_call([](TestProgram& program) { program.tensor({.sizes = {1}, .external = true, .name = "w"}); }),
+            ErrorKind::missing_data);
+  EXPECT_EQ(kind_of_call([](TestProgram& program) { program.planned(DType::f32, {64}); }, 16),
+            ErrorKind::out_of_memory);
+  EXPECT_EQ(kind_of_call([](TestProgram& program) { program.inputs = {program.integer(1)}; }),
+            ErrorKind::invalid_argument);
+  EXPECT_EQ(kind_of_call([](TestProgram& program) { program.jump_false(program.integer(0), 0); }),
+            ErrorKind::execution_failed);
+  EXPECT_EQ(kind_of_call([](TestProgram& program) {
+              program.arena_sizes = {0, 16};
+              program.tensor({.sizes = {100}, .memory_id = 1});
+            }),
+            ErrorKind::corrupt_file)
+      << "its tensor exceeds its arena: more memory would not help";
+  ModuleError error;
+  EXPECT_EQ(Module::load("tests/none.pte", {}, &error), nullptr);
+  EXPECT_EQ(error.kind, ErrorKind::unreadable_file);
 }
 
 TEST(Module, RefusesArenasThatTheMachineDoesNotHave) {

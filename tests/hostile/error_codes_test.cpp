@@ -211,6 +211,19 @@ const std::map<Error, RuntimeError>& runtime_errors() {
         [] { return load([](TestProgram& program) { program.op("aten::nothing", "out"); }); }}},
       {Error::NotFound,
        {"no backend Nothing", [] { return load([](TestProgram& program) { program.delegate("Nothing", {1}); }); }}},
+      {Error::DelegateMemoryAllocationFailed,
+       {"delegate 0 (Full):  [DelegateMemoryAllocationFailed]",
+        [] {
+          static constexpr Backend kFull = {
+              "Full", [](BackendInit&, Span<const uint8_t>, void**) { return Error::DelegateMemoryAllocationFailed; },
+              [](KernelContext&, void*, Span<EValue*>) {}, nullptr};
+          TestProgram program;
+          program.delegate("Full", {1});
+          MethodHarness harness(program);
+          harness.backends = {&kFull};
+          const Error error = harness.load();
+          return Found{error, harness.text};
+        }}},
       {Error::MemoryAllocationFailed,
        {"exceeds arena 0",
         [] {
