@@ -134,7 +134,12 @@ Status emit_table(const OpsFlags& flags) {
   std::set<std::string> names;
   for (const std::string& path : flags.files) {
     ASSIGN_OR_RETURN(Session session, Session::open(path, {}));
-    for (const OperatorCount& row : count_operators(session.program())) names.insert(row.name);
+    // Loading binds every operator that a method lists, whether an instruction calls it or not.
+    const Program& program = session.program();
+    for (size_t i = 0; i < program.num_methods(); ++i) {
+      const MethodMeta method = program.method(i);
+      for (size_t k = 0; k < method.num_operators(); ++k) names.insert(operator_text(method.op(k)));
+    }
   }
   ASSIGN_OR_RETURN(std::string source, kernel_table_source(names));
   RETURN_IF_ERROR(compiler::write_file(

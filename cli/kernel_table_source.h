@@ -7,9 +7,9 @@
 
 namespace wick::cli {
 
-/// Source of a file that defines wick::portable_kernels() with the rows of `names` (registry keys); the operators on
-/// plain numbers belong to the executor and are left out. Errors: incompatible_file, naming all keys that Wick has no
-/// kernel for.
+/// Source of a file that defines wick::portable_kernels() with the rows of `names` (registry keys) and no others; the
+/// operators on plain numbers are rows as well. Errors: incompatible_file, naming all keys that Wick has no kernel
+/// for.
 compiler::Result<std::string> kernel_table_source(const std::set<std::string>& names);
 
 }  // namespace wick::cli

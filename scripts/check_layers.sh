@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the include edges between folders, and that the small-target folders use no heap headers.
+# Checks the include edges between folders, that each has a README.md, and that the small-target folders use no heap headers.
 # Prints one line per broken rule and exits 1; prints nothing when all hold.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -54,6 +54,15 @@ list_files() {
   done
 }
 
+# Each folder of the table says what it is for.
+unexplained=0
+for folder in $(printf '%s\n' "$edges" | sed -n 's/ *:.*//p'); do
+  if [ -d "$folder" ] && [ ! -f "$folder/README.md" ]; then
+    echo "$folder has no README.md"
+    unexplained=1
+  fi
+done
+
 list_files | xargs -r awk -v edges="$edges" -v no_heap="$no_heap" -v heap_headers="$heap_headers" -v heap_allowed="$heap_allowed" '
   function under(path, folder) { return index(path "/", folder "/") == 1 }
   function owner(path,   f, best) {   # the longest folder of the table that holds path
@@ -100,3 +109,4 @@ list_files | xargs -r awk -v edges="$edges" -v no_heap="$no_heap" -v heap_header
   }
   END { exit bad }
 '
+[ "$unexplained" -eq 0 ]

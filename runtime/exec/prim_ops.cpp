@@ -266,35 +266,47 @@ void view(KernelContext& context, Args args) {
   out.read_only = self.read_only;
 }
 
+}  // namespace
+
+// Named one by one, so that a table for some programs can name those it needs.
+namespace kernels {
+
+void prim_sym_size(KernelContext& context, Args args) { sym_size(context, args); }
+void prim_sym_numel(KernelContext& context, Args args) { sym_numel(context, args); }
+void prim_local_scalar_dense(KernelContext& context, Args args) { local_scalar_dense(context, args); }
+void prim_add(KernelContext& context, Args args) { arithmetic<Arithmetic::add>(context, args); }
+void prim_sub(KernelContext& context, Args args) { arithmetic<Arithmetic::sub>(context, args); }
+void prim_mul(KernelContext& context, Args args) { arithmetic<Arithmetic::mul>(context, args); }
+void prim_floordiv(KernelContext& context, Args args) { floordiv_scalar(context, args); }
+void prim_truediv(KernelContext& context, Args args) { truediv_scalar(context, args); }
+void prim_remainder(KernelContext& context, Args args) { divide_int<false>(context, args); }
+void prim_quotient(KernelContext& context, Args args) { divide_int<true>(context, args); }
+void prim_eq(KernelContext& context, Args args) { compare<Relation::eq>(context, args); }
+void prim_gt(KernelContext& context, Args args) { compare<Relation::gt>(context, args); }
+void prim_lt(KernelContext& context, Args args) { compare<Relation::lt>(context, args); }
+void prim_ge(KernelContext& context, Args args) { compare<Relation::ge>(context, args); }
+void prim_le(KernelContext& context, Args args) { compare<Relation::le>(context, args); }
+void prim_sym_max(KernelContext& context, Args args) { extremum<true>(context, args); }
+void prim_sym_min(KernelContext& context, Args args) { extremum<false>(context, args); }
+void prim_sym_float(KernelContext& context, Args args) { sym_float(context, args); }
+void prim_sym_int(KernelContext& context, Args args) { sym_int(context, args); }
+void prim_neg(KernelContext& context, Args args) { neg(context, args); }
+void prim_ceil(KernelContext& context, Args args) { ceil_scalar(context, args); }
+void prim_round(KernelContext& context, Args args) { round_scalar(context, args); }
+void prim_trunc(KernelContext& context, Args args) { trunc_scalar(context, args); }
+void prim_sym_not(KernelContext& context, Args args) { sym_not(context, args); }
+void prim_sym_ite(KernelContext& context, Args args) { sym_ite(context, args); }
+void prim_copy_index(KernelContext& context, Args args) { copy_index(context, args); }
+void prim_view(KernelContext& context, Args args) { view(context, args); }
+
+}  // namespace kernels
+
+namespace {
+
 constexpr Kernel kRows[] = {
-    {"aten::sym_size.int", "Ti", sym_size},
-    {"aten::sym_numel", "T", sym_numel},
-    {"aten::_local_scalar_dense", "T", local_scalar_dense},
-    {"executorch_prim::add.Scalar", "ss", arithmetic<Arithmetic::add>},
-    {"executorch_prim::sub.Scalar", "ss", arithmetic<Arithmetic::sub>},
-    {"executorch_prim::mul.Scalar", "ss", arithmetic<Arithmetic::mul>},
-    {"executorch_prim::floordiv.Scalar", "ss", floordiv_scalar},
-    {"executorch_prim::truediv.Scalar", "ss", truediv_scalar},
-    {"executorch_prim::mod.Scalar", "ss", divide_int<false>},
-    {"executorch_prim::mod.int", "ss", divide_int<false>},
-    {"executorch_prim::floordiv.int", "ss", divide_int<true>},
-    {"executorch_prim::eq.Scalar", "ss", compare<Relation::eq>},
-    {"executorch_prim::gt.Scalar", "ss", compare<Relation::gt>},
-    {"executorch_prim::lt.Scalar", "ss", compare<Relation::lt>},
-    {"executorch_prim::ge.Scalar", "ss", compare<Relation::ge>},
-    {"executorch_prim::le.Scalar", "ss", compare<Relation::le>},
-    {"executorch_prim::sym_max.Scalar", "ss", extremum<true>},
-    {"executorch_prim::sym_min.Scalar", "ss", extremum<false>},
-    {"executorch_prim::sym_float.Scalar", "s", sym_float},
-    {"executorch_prim::sym_int.Scalar", "s", sym_int},
-    {"executorch_prim::neg.Scalar", "s", neg},
-    {"executorch_prim::ceil.Scalar", "f", ceil_scalar},
-    {"executorch_prim::round.Scalar", "f", round_scalar},
-    {"executorch_prim::trunc.Scalar", "f", trunc_scalar},
-    {"executorch_prim::sym_not.Scalar", "b", sym_not},
-    {"executorch_prim::sym_ite.Scalar", "bss", sym_ite},
-    {"executorch_prim::et_copy_index.tensor", "oT", copy_index},
-    {kViewOperator, "TI", view},
+#define KERNEL(name, signature, function) {name, signature, kernels::function},
+#include "runtime/exec/prim_list.inc"
+#undef KERNEL
 };
 
 }  // namespace

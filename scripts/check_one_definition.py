@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Fails when two files define a class, enum or inline function of one name: the One Definition Rule, which no linker checks.
+
+usage: check_one_definition.py [FOLDER ..]     default: every folder with sources
+
+Two classes of one qualified name in different files have one set of destructors and inline members; the linker keeps either.
+Anonymous namespaces and bodies of functions are private and do not count, nor do specialisations and forward declarations.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+NOISE = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*',
+    re.S | re.M,
+)
+NAMESPACE = re.compile(r"(?:inline\s+)?namespace\b\s*([\w:]*)\s*$")
+CLASS = re.compile(
+    r"\b(?:class|struct|union|enum(?:\s+class|\s+struct)?)\s+(?:alignas\([^)]*\)\s*|\[\[[^\]]*\]\]\s*)*(\w+)\s*(?:final\s*)?(?::[^:].*)?$",
+    re.S,
+)
+FUNCTION = re.compile(r"(~?\w+|operator\s*\S+)\s*(\([^{}]*\))\s*(?:const\s*)?(?:noexcept\s*)?(?:->[^{}]*)?$", re.S)
+
+
+def definitions(text):
+    """(qualified name, offset) of what the file defines for all others to see."""
+    text = NOISE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    scopes = []  # names; None: private
+    start = 0  # of the declaration that is being read
+    for match in re.finditer(r"[{};]", text):
+        at = match.start()
+        if match.group() == "{":
+            head = " ".join(text[start:at].split())
+            name = scope_of(head)
+            if name and None not in scopes:
+                outer = "::".join(scopes)
+                if name[0] != "namespace":
+                    yield "::".join(scopes + [name[1]]), at
+                scopes.append(name[1] if name[0] != "function" else None)
+            else:
+                scopes.append(None)
+        elif match.group() == "}" and scopes:
+            scopes.pop()
+        start = match.end()
+
+
+def scope_of(head):
+    """(kind, name) of what a brace opens; None: nothing that others see."""
+    match = NAMESPACE.search(head)
+    if match:
+        return ("namespace", match.group(1)) if match.group(1) else None
+    head = re.sub(r"^(?:public|private|protected)\s*:\s*", "", head)
+    plain = re.sub(r"^template\s*<.*>\s*(?=(?:class|struct|union)\b)", "", head)
+    match = CLASS.search(plain)
+    if match and not re.search(r"[()=]", plain[: match.start(1)].replace("alignas(", "")):
+        return ("class", match.group(1))
+    if re.match(r"(?:inline|constexpr)\b", head):
+        match = FUNCTION.search(head)
+        if match:
+            return ("function", match.group(1) + re.sub(r"\s*=[^,)]*|\s+", " ", match.group(2)))
+    return None
+
+
+def sources(folders):
+    if folders:
+        for folder in folders:
+            for path, _, names in os.walk(folder):
+                yield from (os.path.join(path, name) for name in sorted(names))
+        return
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True, check=True)
+    yield from listed.stdout.split("\n")
+
+
+def main(folders):
+    if not folders:
+        os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    places, files = {}, 0
+    for path in sources(folders):
+        # Programs of their own: nothing else is linked with them.
+        is_apart = not folders and path.startswith(("examples/", "tests/one_definition/"))
+        if not path.endswith((".h", ".cpp")) or is_apart or not os.path.exists(path):
+            continue
+        files += 1
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for name, at in definitions(text):
+            places.setdefault(name, {}).setdefault(path, text.count("\n", 0, at) + 1)
+    wrong = {name: where for name, where in places.items() if len(where) > 1}
+    for name, where in sorted(wrong.items()):
+        print(f"{name} is defined in " + " and in ".join(f"{path}:{line}" for path, line in where.items()))
+    if wrong:
+        return 1
+    if not places:
+        print("no definitions found")
+        return 1
+    print(f"ok: {len(places)} definitions in {files} files")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,20 @@
+// Not part of any build: what scripts/check_one_definition.py has to find, and what it has to leave alone.
+#pragma once
+
+namespace sample {
+
+class Declared;
+
+struct Storage {
+  struct Item {};
+  ~Storage();
+};
+
+inline int twice(int x) { return 2 * x; }
+inline int once(int x) { return x; }
+
+namespace {
+struct Private {};
+}  // namespace
+
+}  // namespace sample
