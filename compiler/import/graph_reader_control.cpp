@@ -71,7 +71,7 @@ std::unique_ptr<Graph> GraphReader::read_subgraph(const pt2::Graph& source, cons
   auto graph = std::make_unique<Graph>();
   graph->ranges = graph_.ranges;
   Scope scope;
-  std::vector<std::shared_ptr<Storage>> storages;
+  std::vector<std::shared_ptr<VersionedStorage>> storages;
   for (size_t i = 0; i < operands.size(); ++i) {
     const std::string name = input_name(source.inputs[i]);
     if (name.empty()) continue;

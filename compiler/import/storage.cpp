@@ -9,7 +9,7 @@
 namespace wick::compiler {
 
 RefPtr fresh_ref(Value* value) {
-  auto storage = std::make_shared<Storage>(Storage{value, value, 0, {}});
+  auto storage = std::make_shared<VersionedStorage>(VersionedStorage{value, value, 0, {}});
   return std::make_shared<TensorRef>(TensorRef{std::move(storage), -1, value, 0});
 }
 

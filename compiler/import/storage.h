@@ -12,11 +12,11 @@ namespace wick::compiler {
 struct ViewStep {
   const OpDef* op;
   std::vector<Arg> args;
-  int32_t before;  // in Storage::views; -1: the storage itself
+  int32_t before;  // in VersionedStorage::views; -1: the storage itself
 };
 
 /// The memory behind one or more tensors of the exported program: a fresh result, an input or a buffer.
-struct Storage {
+struct VersionedStorage {
   Value* current;               // the newest version
   Value* initial;               // the first
   uint32_t version = 0;         // writes so far
@@ -26,7 +26,7 @@ struct Storage {
 /// What a tensor name stands for: a chain of views of a storage, named by its last step (-1: no view). Reading a name
 /// after the storage was written replays the chain.
 struct TensorRef {
-  std::shared_ptr<Storage> storage;
+  std::shared_ptr<VersionedStorage> storage;
   int32_t last = -1;
   Value* cached = nullptr;
   uint32_t cached_version = 0;

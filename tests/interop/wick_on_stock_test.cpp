@@ -157,10 +157,10 @@ class WickOnStock : public ::testing::TestWithParam<std::string> {
   }
 
   // The outputs of the calls of a fixture.
-  static Compare against(const std::vector<FixtureCall>& calls, const testing::Tolerance& tolerance) {
+  static Compare against(const std::vector<FixtureCall>& calls, const testing::ArrayTolerance& tolerance) {
     return [&calls, tolerance](const Outputs& outputs, double factor) {
       std::string text;
-      const testing::Tolerance allowed{tolerance.relative * factor, tolerance.absolute * factor};
+      const testing::ArrayTolerance allowed{tolerance.relative * factor, tolerance.absolute * factor};
       for (size_t i = 0; i < calls.size(); ++i) {
         const std::string differences = testing::differences(outputs[i], calls[i].outputs, allowed);
         if (!differences.empty()) text += calls[i].label + ": " + differences;
@@ -175,7 +175,7 @@ class WickOnStock : public ::testing::TestWithParam<std::string> {
     return inputs;
   }
 
-  void check_program(bool external_weights, const char* backend = "", const testing::Tolerance& tolerance = {}) {
+  void check_program(bool external_weights, const char* backend = "", const testing::ArrayTolerance& tolerance = {}) {
     auto map = compiler::FileMap::open((kPrograms / (GetParam() + ".pt2")).string());
     ASSERT_TRUE(map.ok());
     const std::vector<FixtureCall> calls = fixture_calls(kPrograms, GetParam());
@@ -280,7 +280,7 @@ class XnnpackModelOnStock : public ModelOnStock {};
 // Where quantization is chosen at run time, the library does so row by row.
 TEST_P(XnnpackOnStock, AgreesWithEager) {
   const bool by_rows = GetParam() == "quantized_dynamic";
-  check_program(false, "xnnpack", by_rows ? testing::Tolerance{1e-5, 0.03} : testing::Tolerance());
+  check_program(false, "xnnpack", by_rows ? testing::ArrayTolerance{1e-5, 0.03} : testing::ArrayTolerance());
 }
 TEST_P(XnnpackModelOnStock, AgreesWithEager) { check_model("xnnpack"); }
 

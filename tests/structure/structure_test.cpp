@@ -40,7 +40,7 @@ constexpr Setting kSettings[] = {
 
 // Where quantization is chosen at run time, the library does so row by row.
 const std::vector<std::string> kByRows = {"quantized_dynamic"};
-constexpr Tolerance kRowSteps = {1e-5, 0.03};
+constexpr ArrayTolerance kRowSteps = {1e-5, 0.03};
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -66,7 +66,7 @@ TEST_P(Structure, AgreesWithEager) {
       steps.push_back(fmt::format("{}.step{}", name, i));
     ASSERT_FALSE(steps.empty());
     const bool delegated = setting.backend[0] != '\0';
-    const Tolerance tolerance = delegated && contains(kByRows, name) ? kRowSteps : Tolerance();
+    const ArrayTolerance tolerance = delegated && contains(kByRows, name) ? kRowSteps : ArrayTolerance();
     for (const std::string& step : steps) {
       std::vector<cli::NamedArray> outputs;
       const bool runs = program->run("forward", arrays(step + ".in.npz"), &outputs, &error);

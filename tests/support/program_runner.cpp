@@ -146,7 +146,7 @@ bool CompiledProgram::run(const std::string& method, const std::vector<NamedArra
   return true;
 }
 
-std::string difference(const NamedArray& got, const NamedArray& want, const Tolerance& tolerance) {
+std::string difference(const NamedArray& got, const NamedArray& want, const ArrayTolerance& tolerance) {
   if (got.dtype != want.dtype)
     return fmt::format("dtype {} instead of {}", dtype_name(got.dtype), dtype_name(want.dtype));
   if (got.sizes != want.sizes)
@@ -191,7 +191,7 @@ std::string difference(const NamedArray& got, const NamedArray& want, const Tole
 }
 
 std::string differences(const std::vector<NamedArray>& got, const std::vector<NamedArray>& want,
-                        const Tolerance& tolerance) {
+                        const ArrayTolerance& tolerance) {
   std::string out;
   for (const NamedArray& expected : want) {
     const auto it = std::find_if(got.begin(), got.end(), [&](const NamedArray& a) { return a.name == expected.name; });

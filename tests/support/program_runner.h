@@ -30,16 +30,17 @@ class CompiledProgram {
   std::unique_ptr<Module> module_;
 };
 
-struct Tolerance {
+/// How far two arrays may be apart: |got - want| <= absolute + relative * the larger.
+struct ArrayTolerance {
   double relative = 1e-5, absolute = 1e-6;
 };
 
 /// "" if equal within the tolerance (floats; everything else exactly), else what differs. NaN equals NaN.
 /// relative is to the larger of the two values.
-std::string difference(const cli::NamedArray& got, const cli::NamedArray& want, const Tolerance& tolerance);
+std::string difference(const cli::NamedArray& got, const cli::NamedArray& want, const ArrayTolerance& tolerance);
 
 /// Every expected array is there and equal. "" or one line per difference.
 std::string differences(const std::vector<cli::NamedArray>& got, const std::vector<cli::NamedArray>& want,
-                        const Tolerance& tolerance);
+                        const ArrayTolerance& tolerance);
 
 }  // namespace wick::testing
