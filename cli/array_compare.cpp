@@ -42,7 +42,8 @@ double largest_of(const NamedArray& array, uint64_t count) {
 }  // namespace
 
 Tolerance tolerance_of(DType dtype, const Tolerance& asked) {
-  if (!is_floating(dtype) && !is_complex(dtype)) return {0.0, 0.0, 0.0};
+  const double of_roundings = asked.absolute ? 0 : asked.of_roundings;
+  if (!is_floating(dtype) && !is_complex(dtype)) return {0.0, 0.0, 0.0, of_roundings};
   double relative = 5e-2, absolute = 1e-2, of_relative = 1;
   if (dtype == DType::f32 || dtype == DType::f64 || is_complex(dtype)) {
     relative = 1e-4;
@@ -56,7 +57,7 @@ Tolerance tolerance_of(DType dtype, const Tolerance& asked) {
     absolute = 1e-4;
   }
   relative = asked.relative.value_or(relative);
-  return {relative, asked.absolute.value_or(absolute), asked.absolute ? 0 : relative * of_relative};
+  return {relative, asked.absolute.value_or(absolute), asked.absolute ? 0 : relative * of_relative, of_roundings};
 }
 
 Difference compare_arrays(const NamedArray& found_array, const NamedArray& wanted_array, const Tolerance& asked) {
@@ -67,7 +68,8 @@ Difference compare_arrays(const NamedArray& found_array, const NamedArray& wante
   const NamedArray found = parts_of(found_array), wanted = parts_of(wanted_array);
   const size_t item = dtype_size_bytes(found.dtype);
   result.count = found.bytes.size() / item;
-  double allowed = *tolerance.absolute;
+  result.of_roundings = tolerance.of_roundings;
+  double allowed = *tolerance.absolute + tolerance.of_roundings;
   if (tolerance.of_largest > 0) allowed += tolerance.of_largest * largest_of(wanted, result.count);
   uint64_t worst = 0;
   double worst_abs = -1;
@@ -80,7 +82,7 @@ Difference compare_arrays(const NamedArray& found_array, const NamedArray& wante
     // 64-bit integers beyond 2^53 may look equal as doubles.
     const bool outside = is_floating(found.dtype)
                              ? !(difference <= allowed + *tolerance.relative * std::fabs(b)) || std::isinf(difference)
-                             : true;
+                             : !(difference > 0 && difference <= tolerance.of_roundings);
     result.mismatches += outside;
     result.max_abs = std::max(result.max_abs, difference);
     if (difference > 0)
@@ -100,7 +102,10 @@ std::string to_text(const Difference& difference) {
   if (difference.where.empty() && difference.max_abs == 0 && difference.mismatches == 0)
     return fmt::format("{} elements, all equal", difference.count);
   return fmt::format("max abs {:.3g}, max rel {:.3g}, {} of {} elements outside, worst at [{}]", difference.max_abs,
-                     difference.max_rel, difference.mismatches, difference.count, fmt::join(difference.where, ", "));
+                     difference.max_rel, difference.mismatches, difference.count, fmt::join(difference.where, ", ")) +
+         (difference.of_roundings > 0
+              ? fmt::format("; {:.3g} allowed for roundings of quantized values", difference.of_roundings)
+              : "");
 }
 
 }  // namespace wick::cli

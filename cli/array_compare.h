@@ -8,16 +8,17 @@
 
 namespace wick::cli {
 
-/// |found - wanted| <= absolute + of_largest * max |wanted| + relative * |wanted|; integers and bools must be equal.
-/// What cancels, and what is rounded on the way, leaves an error in proportion to the largest element.
+/// |found - wanted| <= absolute + of_largest * max |wanted| + relative * |wanted| + of_roundings; of integers and bools
+/// only the last. What cancels, and what is rounded on the way, leaves an error in proportion to the largest element.
 struct Tolerance {
   std::optional<double> relative, absolute;  // none: by dtype (tolerance_of)
   double of_largest = 0;                     // as tolerance_of sets it
+  double of_roundings = 0;  // of quantized values (turned_roundings.h); 0 if an absolute one is asked for
 };
 
 /// relative, absolute and of_largest. f32, f64, complex: 1e-4, 1e-5, 1e-5; f16: 1e-2, 1e-5, 1e-2; bf16: 4e-2, 1e-4,
 /// 4e-2; 8-bit floats: 5e-2, 1e-2, 5e-2; others: 0. of_largest keeps its proportion to the relative tolerance that is
-/// asked for, and is 0 if an absolute one is.
+/// asked for, and is 0 if an absolute one is; so does of_roundings.
 Tolerance tolerance_of(DType dtype, const Tolerance& asked);
 
 struct Difference {
@@ -25,6 +26,7 @@ struct Difference {
   uint64_t count = 0;       // elements (complex: real and imaginary parts count apart)
   uint64_t mismatches = 0;  // outside the tolerance; NaN fits NaN only, infinity itself only
   double max_abs = 0, max_rel = 0;
+  double of_roundings = 0;     // as it was allowed
   std::vector<int64_t> where;  // index of the largest absolute difference
   bool ok() const { return same_type && mismatches == 0; }
 };

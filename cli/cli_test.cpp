@@ -129,11 +129,11 @@ TEST_F(Cli, SizesThatTheModelWasNotExportedForAreRefused) {
 TEST_F(Cli, AnIntegerInputThatBreaksItsRangeIsNamed) {
   compile("structure/int_in_range.pt2", "n.pte");
   const auto run = [&](int64_t n, int64_t k) {
-    NamedArray first{"n", DType::i64, {}, std::vector<uint8_t>(8)},
-        second{"k", DType::i64, {}, std::vector<uint8_t>(8)};
+    NamedArray first{"in1", DType::i64, {}, std::vector<uint8_t>(8)},
+        second{"in2", DType::i64, {}, std::vector<uint8_t>(8)};
     memcpy(first.bytes.data(), &n, 8);
     memcpy(second.bytes.data(), &k, 8);
-    save("n.npz", {floats("x", {10, 2}), first, second});
+    save("n.npz", {floats("in0", {10, 2}), first, second});
     return wick("run " + path("n.pte") + " -i " + path("n.npz"));
   };
   EXPECT_EQ(run(9, 5).exit_code, 0);
@@ -248,9 +248,9 @@ TEST_F(Cli, RelationViolationNamesTheOtherDimension) {
   auto arrays = read_arrays(fixture("structure/dynamic_plus_one.step1.in.npz"));
   ASSERT_TRUE(arrays.ok());
   ASSERT_EQ(arrays->size(), 2u);
-  std::vector<NamedArray> wrong = {(*arrays)[0], floats("b", (*arrays)[1].sizes)};
+  std::vector<NamedArray> wrong = {(*arrays)[0], floats("in1", (*arrays)[1].sizes)};
   wrong[1].sizes[0] += 1;
-  wrong[1] = floats("b", wrong[1].sizes);
+  wrong[1] = floats("in1", wrong[1].sizes);
   save("in.npz", wrong);
   const Outcome outcome = wick("run " + path("plus.pte") + " -i " + path("in.npz"));
   EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
@@ -282,6 +282,24 @@ TEST_F(Cli, InputsGoByNameWhenAllNamesAreInputs) {
   save("in.npz", *arrays);
   ASSERT_EQ(wick("run " + path("digits.pte") + " -i " + path("in.npz") + " -o " + path("out.npz")).exit_code, 0);
   expect_same(path("out.npz"), fixture("digits/digits.out.npz"));
+}
+
+TEST_F(Cli, AMisspeltNameIsRefusedByEveryCommandThatTakesInputs) {
+  compile("structure/dynamic_plus_one.pt2", "m.pte");
+  auto arrays = read_arrays(fixture("structure/dynamic_plus_one.step1.in.npz"));
+  ASSERT_TRUE(arrays.ok());
+  ASSERT_EQ(arrays->size(), 2u);
+  (*arrays)[0].name = "inputs_0";
+  (*arrays)[1].name = "input_1";
+  save("in.npz", *arrays);
+  const std::string model = fixture("structure/dynamic_plus_one.pt2") + " ", program = path("m.pte");
+  for (const std::string& command : {"run " + program, "bench " + program, "profile " + program,
+                                     "compare " + model + program, "test-lower --backend portable " + model}) {
+    const Outcome outcome = wick(command + " -i " + path("in.npz"));
+    EXPECT_EQ(outcome.exit_code, 2) << command;
+    EXPECT_NE(outcome.err.find("did you mean 'inputs_1' instead of 'input_1'?"), std::string::npos)
+        << command << outcome.err;
+  }
 }
 
 /// A program beside its arrays: one call, or steps on one loaded program.

@@ -1,12 +1,16 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "cli/array_compare.h"
 #include "cli/call_options.h"
 #include "cli/command.h"
 #include "cli/node_trace.h"
 #include "cli/table.h"
+#include "cli/turned_roundings.h"
+#include "compiler/analysis/quantization_step.h"
 #include "compiler/driver/compile.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/support/file_map.h"
@@ -20,6 +24,7 @@ using compiler::Diag;
 using compiler::FileMap;
 using compiler::JsonWriter;
 using compiler::Result;
+using compiler::Status;
 
 constexpr uint64_t kTraceBytes = uint64_t{2} << 30;
 
@@ -91,15 +96,69 @@ Result<std::vector<NamedArray>> run_watched(Session& session, const std::string&
   return output_arrays(facts, std::move(outputs));
 }
 
+/// By the name of an output: how far quantization may take it from the model's.
+using Allowances = std::map<std::string, double>;
+
+/// A run of the model on the portable kernels: what comes out, what each node gave, and, if it quantizes, how far
+/// roundings that turn take both.
+struct Reference {
+  NodeRecorder nodes{kTraceBytes};
+  RoundingTurner turner{nodes};
+  std::vector<NamedArray> outputs;
+  Allowances allowed;
+};
+
+/// Steps of outputs that are quantized, as the model's graph has them.
+Status allow_steps(const CompareFlags& flags, Span<const uint8_t> bytes, const std::string& method,
+                   const compiler::ImportOptions& import, const Session& program, Allowances& allowed) {
+  ASSIGN_OR_RETURN(const MethodFacts facts, read_facts(program.meta(method)));
+  ASSIGN_OR_RETURN(compiler::Function function, compiler::import_bytes({method, flags.model, bytes}, import));
+  size_t index = 0;
+  const auto note = [&](const compiler::Value* value) {
+    if (index >= program.meta(method).num_outputs()) return;  // another model's
+    double& most = allowed[output_name(facts, index++)];
+    if (value) most = std::max(most, compiler::quantization_step(*value));
+  };
+  for (const compiler::StateUpdate& update : function.graph->updates) {
+    if (update.target->kind == compiler::ValueKind::input) note(update.value);
+  }
+  for (const compiler::GraphOutput& output : function.graph->outputs) note(output.value);
+  return {};
+}
+
+/// Runs `pte`, the model as it was compiled in memory.
+Status run_reference(const CompareFlags& flags, const std::vector<uint8_t>& pte, const std::string& method,
+                     const std::vector<HostValue>& inputs, Reference& reference) {
+  const auto run = [&](auto& watcher) -> Result<std::vector<NamedArray>> {
+    ASSIGN_OR_RETURN(Session session,
+                     Session::open_bytes(pte, flags.model, options_of(flags, IsaLevel::baseline, watcher.tracer())));
+    return run_watched(session, method, inputs, &watcher);
+  };
+  ASSIGN_OR_RETURN(reference.outputs, run(reference.nodes));
+  ASSIGN_OR_RETURN(Session probe,
+                   Session::open_bytes(pte, flags.model, options_of(flags, IsaLevel::baseline, nullptr)));
+  if (!quantizes(probe.meta(method))) return {};
+  ASSIGN_OR_RETURN(const std::vector<NamedArray> turned, run(reference.turner));
+  for (size_t i = 0; i < turned.size() && i < reference.outputs.size(); ++i) {
+    double& most = reference.allowed[turned[i].name];
+    most = std::max(most, kTurnedBothWays * largest_difference(turned[i], reference.outputs[i]));
+  }
+  return {};
+}
+
 Result<Comparison> compare_outputs(const std::vector<NamedArray>& found, const std::vector<NamedArray>& wanted,
-                                   const Tolerance& tolerance) {
+                                   const Allowances& allowed, const Tolerance& asked) {
   if (found.size() != wanted.size()) {
     return Diag(Code::numeric_mismatch, "the two programs give another number of outputs")
         .expected(fmt::format("{}", found.size()), fmt::format("{}", wanted.size()));
   }
   Comparison comparison;
-  for (size_t i = 0; i < found.size(); ++i)
+  for (size_t i = 0; i < found.size(); ++i) {
+    Tolerance tolerance = asked;
+    const auto known = allowed.find(wanted[i].name);
+    if (known != allowed.end()) tolerance.of_roundings = known->second;
     comparison.outputs.push_back({wanted[i].name, compare_arrays(found[i], wanted[i], tolerance)});
+  }
   return comparison;
 }
 
@@ -115,27 +174,24 @@ Result<Comparison> compare(const CompareFlags& flags) {
   ASSIGN_OR_RETURN(std::vector<HostValue> inputs, call_inputs(probe.meta(method), facts, flags));
 
   const compiler::ImportOptions import = import_options(facts);
-  NodeRecorder with_passes(kTraceBytes), without_passes(kTraceBytes);
-  ASSIGN_OR_RETURN(std::vector<uint8_t> plain_bytes, compile_model(flags, model.bytes(), method, import, false));
-  ASSIGN_OR_RETURN(Session plain, Session::open_bytes(plain_bytes, flags.model,
-                                                      options_of(flags, IsaLevel::baseline, without_passes.tracer())));
-  ASSIGN_OR_RETURN(std::vector<NamedArray> wanted, run_watched(plain, method, inputs, &without_passes));
-  ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, compile_model(flags, model.bytes(), method, import, true));
-  ASSIGN_OR_RETURN(Session optimized, Session::open_bytes(bytes, flags.model,
-                                                          options_of(flags, IsaLevel::baseline, with_passes.tracer())));
-  RETURN_IF_ERROR(run_watched(optimized, method, inputs, &with_passes));
-  if (!with_passes.is_complete())
+  Reference plain, optimized;
+  ASSIGN_OR_RETURN(const std::vector<uint8_t> plain_bytes, compile_model(flags, model.bytes(), method, import, false));
+  RETURN_IF_ERROR(run_reference(flags, plain_bytes, method, inputs, plain));
+  RETURN_IF_ERROR(allow_steps(flags, model.bytes(), method, import, probe, plain.allowed));
+  ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, compile_model(flags, model.bytes(), method, import, true));
+  RETURN_IF_ERROR(run_reference(flags, bytes, method, inputs, optimized));
+  if (!optimized.nodes.is_complete())
     fmt::print(stderr, "note: the model is large; only the first 2 GiB of its intermediate results are compared\n");
 
-  NodeComparer nodes(with_passes, flags.tolerance);
+  NodeComparer nodes(optimized.nodes, &optimized.turner, flags.tolerance);
   ASSIGN_OR_RETURN(Session program, Session::open(flags.program, options_of(flags, IsaLevel::avx512, nodes.tracer())));
   ASSIGN_OR_RETURN(std::vector<NamedArray> found, run_watched(program, method, inputs, &nodes));
-  ASSIGN_OR_RETURN(Comparison comparison, compare_outputs(found, wanted, flags.tolerance));
+  ASSIGN_OR_RETURN(Comparison comparison, compare_outputs(found, plain.outputs, plain.allowed, flags.tolerance));
   comparison.nodes_compared = nodes.num_compared();
   comparison.departure = nodes.first_departure();
   if (comparison.ok() || comparison.departure) return comparison;
 
-  NodeComparer passes(without_passes, flags.tolerance);
+  NodeComparer passes(plain.nodes, &plain.turner, flags.tolerance);
   ASSIGN_OR_RETURN(Session again, Session::open(flags.program, options_of(flags, IsaLevel::avx512, passes.tracer())));
   RETURN_IF_ERROR(run_watched(again, method, inputs, &passes));
   comparison.departure = passes.first_departure();
@@ -149,6 +205,7 @@ void write_difference(JsonWriter& json, const Difference& difference) {
   json.field("mismatches", difference.mismatches);
   json.field("max_abs", difference.max_abs);
   json.field("max_rel", difference.max_rel);
+  json.field("of_roundings", difference.of_roundings);
   json.key("where");
   json.array();
   for (int64_t index : difference.where) json.value(index);

@@ -1,13 +1,12 @@
 #include "cli/node_trace.h"
 
-#include <functional>
 #include <tuple>
 
 #include "cli/array_summary.h"
+#include "cli/turned_roundings.h"
 #include "runtime/module/host_tensor.h"
 
 namespace wick::cli {
-namespace {
 
 NamedArray to_array(const Tensor& tensor) {
   HostTensor host = to_host(tensor);
@@ -17,6 +16,8 @@ NamedArray to_array(const Tensor& tensor) {
   array.bytes = std::move(host.bytes);
   return array;
 }
+
+namespace {
 
 // The file without its folders, as instruction_source gives it.
 std::string file_of(const std::string& source) {
@@ -40,7 +41,9 @@ void for_each_output(const MethodMeta& method, const std::vector<DelegateFacts>&
   }
 }
 
-// Calls fn(key, array) for each tensor that the instruction wrote: its last argument is the return slot.
+}  // namespace
+
+// The last argument is the return slot.
 void for_each_result(const MethodMeta& method, const InstructionInfo& instruction,
                      const std::function<void(const NodeKey&, NamedArray)>& fn) {
   if (instruction.kind != InstructionKind::kernel || instruction.args.empty()) return;
@@ -59,7 +62,10 @@ void for_each_result(const MethodMeta& method, const InstructionInfo& instructio
   }
 }
 
-}  // namespace
+const NamedArray* NodeRecorder::result(const NodeKey& key, size_t index) const {
+  const auto found = results_.find(key);
+  return found == results_.end() || index >= found->second.size() ? nullptr : &found->second[index];
+}
 
 void NodeRecorder::record(void* state, const InstructionInfo& instruction, Error error) {
   auto& self = *static_cast<NodeRecorder*>(state);
@@ -98,8 +104,10 @@ void NodeComparer::compare_result(const InstructionInfo& instruction, const Node
     const auto& [source, module, type, op] = it->first;
     if (std::tie(source, module, type) != std::tie(std::get<0>(key), std::get<1>(key), std::get<2>(key))) break;
     if (!any_op && op != std::get<3>(key)) break;
-    for (const NamedArray& candidate : it->second) {
-      Difference difference = compare_arrays(array, candidate, tolerance_);
+    for (size_t i = 0; i < it->second.size(); ++i) {
+      Tolerance tolerance = tolerance_;
+      if (turner_) tolerance.of_roundings = kTurnedBothWays * turner_->deviation(it->first, i);
+      Difference difference = compare_arrays(array, it->second[i], tolerance);
       if (!nearest || difference.mismatches < nearest->mismatches) nearest = std::move(difference);
       if (nearest->ok()) break;
     }

@@ -1,5 +1,6 @@
 // Results of every instruction of one run, and the first one where another run departs.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,6 +32,8 @@ class NodeRecorder {
   /// Must be called before the run.
   void watch(const MethodMeta& method) { method_ = method; }
   bool is_complete() const { return complete_; }
+  /// The result with this key that came as number `index`, or null.
+  const NamedArray* result(const NodeKey& key, size_t index) const;
 
  private:
   friend class NodeComparer;
@@ -44,11 +47,20 @@ class NodeRecorder {
   std::map<NodeKey, std::vector<NamedArray>> results_;
 };
 
+/// Calls fn(key, array) for each tensor that a kernel wrote.
+void for_each_result(const MethodMeta& method, const InstructionInfo& instruction,
+                     const std::function<void(const NodeKey&, NamedArray)>& fn);
+/// Its elements, row-major, without a name.
+NamedArray to_array(const Tensor& tensor);
+
+class RoundingTurner;
+
 /// Holds each result of a run, those of delegates included, against those that a recorder kept for the same key.
 class NodeComparer {
  public:
-  NodeComparer(const NodeRecorder& wanted, const Tolerance& tolerance)
-      : wanted_(wanted), tolerance_(tolerance), tracer_{ignore, compare, this} {}
+  /// `turner`, if any, ran the program that `wanted` recorded.
+  NodeComparer(const NodeRecorder& wanted, const RoundingTurner* turner, const Tolerance& tolerance)
+      : wanted_(wanted), turner_(turner), tolerance_(tolerance), tracer_{ignore, compare, this} {}
   NodeComparer(const NodeComparer&) = delete;
   const Tracer* tracer() const { return &tracer_; }
   void watch(const MethodMeta& method);
@@ -62,6 +74,7 @@ class NodeComparer {
   void compare_result(const InstructionInfo& instruction, const NodeKey& key, const NamedArray& array);
 
   const NodeRecorder& wanted_;
+  const RoundingTurner* turner_;
   Tolerance tolerance_;
   std::optional<MethodMeta> method_;
   std::vector<DelegateFacts> delegates_;

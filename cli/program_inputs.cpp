@@ -48,19 +48,21 @@ size_t slot_of(const MethodMeta& method, const MethodFacts& facts, const std::st
   return facts.inputs.size();
 }
 
-bool goes_by_name(const MethodMeta& method, const MethodFacts& facts, const InputFile& file) {
-  return facts.known && !file.arrays.empty() &&
-         std::all_of(file.arrays.begin(), file.arrays.end(), [&](const NamedArray& array) {
-           return !array.name.empty() && slot_of(method, facts, array.name) < facts.inputs.size();
-         });
+std::vector<std::string> names_of_inputs(const MethodMeta& method, const MethodFacts& facts) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < facts.inputs.size(); ++i) {
+    if (takes_array(method, i)) names.push_back(facts.inputs[i].name);
+  }
+  return names;
 }
 
 Status fill_slots(const MethodMeta& method, const MethodFacts& facts, std::vector<InputFile> files, Slots* slots) {
   std::vector<NamedArray> in_order;
   size_t given = 0;
+  const std::vector<std::string> names = names_of_inputs(method, facts);
   for (InputFile& file : files) {
     given += file.arrays.size();
-    const bool by_name = goes_by_name(method, facts, file);
+    ASSIGN_OR_RETURN(const bool by_name, order_by_names(names, facts.known, file));
     for (NamedArray& array : file.arrays) {
       if (!by_name) {
         in_order.push_back(std::move(array));

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/input_names.h"
 #include "cli/npz.h"
 #include "cli/program_metadata.h"
 #include "compiler/support/result.h"
@@ -10,19 +11,12 @@
 
 namespace wick::cli {
 
-/// The arrays of one file, in the archive's order.
-struct InputFile {
-  std::string path;
-  std::vector<NamedArray> arrays;
-};
-
 /// Reads .npy and .npz files in the order given. Errors: those of read_arrays.
 compiler::Result<std::vector<InputFile>> read_input_files(const std::vector<std::string>& paths);
 
-/// One value per input of `method`. Arrays go to inputs in order, but those of a file whose names are all input names
-/// go by name. None and string inputs take no array. Dtype, rank, sizes, the values of symbols, their ranges and
-/// relations, and burnt-in values are checked. Errors: usage, naming the input, its dimension, the value found and the
-/// rule.
+/// One value per input of `method`. Arrays go to inputs by name or in order (order_by_names). None and string inputs
+/// take no array. Dtype, rank, sizes, the values of symbols, their ranges and relations, and burnt-in values are
+/// checked. Errors: usage, naming the input, its dimension, the value found and the rule; those of order_by_names.
 compiler::Result<std::vector<HostValue>> bind_inputs(const MethodMeta& method, const MethodFacts& facts,
                                                      std::vector<InputFile> files);
 

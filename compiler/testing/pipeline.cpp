@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/analysis/quantization_step.h"
 #include "compiler/ir/text.h"
 #include "wick/portable_kernels.h"
 #include "wick/xnnpack_backend.h"
@@ -39,16 +40,6 @@ void count_ops(const Graph& graph, std::map<std::string, size_t, std::less<>>& c
 // "aten.relu" stands for "aten.relu.default".
 std::string full_name(std::string_view op) {
   return std::count(op.begin(), op.end(), '.') == 1 ? fmt::format("{}.default", op) : std::string(op);
-}
-
-// The scale of the dequantize that makes a value; 0 for others.
-double step_of(const compiler::Value& value) {
-  const Node* node = value.producer;
-  if (!node || !node->op->name().starts_with("quantized_decomposed.dequantize_per_tensor") ||
-      node->op->parsed->find("scale") < 0)
-    return 0;
-  const compiler::Arg& scale = node->arg("scale");
-  return scale.is<double>() ? scale.as<double>() : 0;
 }
 
 std::unique_ptr<Module> load_bytes(const std::vector<uint8_t>& pte, IsaLevel isa, ModuleError& error) {
@@ -136,9 +127,10 @@ void Pipeline::watch(CompileOptions& options, const std::function<void(Stage, co
 
 void Pipeline::note_steps(const Graph& graph) {
   for (const compiler::StateUpdate& update : graph.updates) {
-    if (update.target->kind == compiler::ValueKind::input) steps_.push_back(step_of(*update.value));
+    if (update.target->kind == compiler::ValueKind::input) steps_.push_back(compiler::quantization_step(*update.value));
   }
-  for (const compiler::GraphOutput& output : graph.outputs) steps_.push_back(output.value ? step_of(*output.value) : 0);
+  for (const compiler::GraphOutput& output : graph.outputs)
+    steps_.push_back(output.value ? compiler::quantization_step(*output.value) : 0);
 }
 
 void Pipeline::compile() {
