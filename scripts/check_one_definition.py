@@ -69,7 +69,7 @@ def sources(folders):
             for path, _, names in os.walk(folder):
                 yield from (os.path.join(path, name) for name in sorted(names))
         return
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(["scripts/list_files.sh", "*.h", "*.cpp"], capture_output=True, text=True, check=True)
     yield from listed.stdout.split("\n")
 
 
