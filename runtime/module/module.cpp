@@ -257,8 +257,8 @@ namespace {
 bool check_environment(ModuleError* error) {
   const char* unknown = nullptr;
   cpu_limit(&unknown);
-  return !unknown || fail(error, Error::InvalidArgument,
-                          std::string("WICK_CPU is '") + unknown + "', which is none of " + kCpuLevelList);
+  return !unknown || bad_argument(error, Error::InvalidArgument,
+                                  std::string("WICK_CPU is '") + unknown + "', which is none of " + kCpuLevelList);
 }
 
 }  // namespace
