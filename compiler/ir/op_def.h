@@ -77,6 +77,10 @@ enum OpFlags : uint32_t {
   kOverwrites = 1u << 8,     // element i of argument 0 is read before or when element i of the result is written, or
                              // argument 0 is copied first: the result may lie exactly over argument 0
   kSweeps = 1u << 9,         // sweeps over its matrices many times: costs far more than a product of their size
+  kPointwise = 1u << 10,  // element i of the only result depends only on elements i of the tensor operands, which are
+                          // arguments of tensor type and broadcast
+  kCommutative =
+      1u << 11,  // the first two operands may change places: equal results, but for which NaN comes out of two
 };
 
 /// How far a result may be from eager's: |got - want| <= max(absolute, of_largest * max |want|) + relative * |want|.

@@ -443,7 +443,7 @@ const OpDef kCreationRows[] = {
      Cases("3, 4, 1, device=cpu, pin_memory=false")},
     {"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
-     infer_cast, decompose_cast, "aten::_to_copy.out", kPure,
+     infer_cast, decompose_cast, "aten::_to_copy.out", kPointwise,
      Cases("f32[2, 3], dtype=f16", "i64[2, 3]{=5, -3, -6, 0, -5, 6}", "f32[2, 3, 2, 2], memory_format=channels_last")},
     {"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? "
      "memory_format=None) -> Tensor(a)",

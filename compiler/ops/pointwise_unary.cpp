@@ -180,16 +180,12 @@ Results decompose_logical_not(Builder& b, Node& node) {
 
 }  // namespace
 
-#define FLOAT_UNARY(schema, kernel) \
-  {schema,                          \
-   infer_float_unary,               \
-   decompose_complex,               \
-   kernel,                          \
-   kPure,                           \
-   {"f32[20]{special}", "f64[3, 4]{range=0.1..0.9}", "f16[2, 0, 3]", "i64[]", "bool[2]"}}
-#define SAME_UNARY(schema, kernel, ...)                         \
-  {                                                             \
-    schema, infer_same, nullptr, kernel, kPure, { __VA_ARGS__ } \
+#define FLOAT_UNARY(schema, kernel)              \
+  {schema, infer_float_unary, decompose_complex, \
+   kernel, kPointwise,        {"f32[20]{special}", "f64[3, 4]{range=0.1..0.9}", "f16[2, 0, 3]", "i64[]", "bool[2]"}}
+#define SAME_UNARY(schema, kernel, ...)                              \
+  {                                                                  \
+    schema, infer_same, nullptr, kernel, kPointwise, { __VA_ARGS__ } \
   }
 const OpDef kPointwiseUnaryRows[] = {
     FLOAT_UNARY("aten::acos(Tensor self) -> Tensor", "aten::acos.out"),
@@ -216,57 +212,60 @@ const OpDef kPointwiseUnaryRows[] = {
     FLOAT_UNARY("aten::sqrt(Tensor self) -> Tensor", "aten::sqrt.out"),
     FLOAT_UNARY("aten::tan(Tensor self) -> Tensor", "aten::tan.out"),
     FLOAT_UNARY("aten::tanh(Tensor self) -> Tensor", "aten::tanh.out"),
-    {"aten::abs(Tensor self) -> Tensor", infer_abs, nullptr, "aten::abs.out", kPure,
+    {"aten::abs(Tensor self) -> Tensor", infer_abs, nullptr, "aten::abs.out", kPointwise,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     SAME_UNARY("aten::bitwise_not(Tensor self) -> Tensor", "aten::bitwise_not.out", "bool[2]", "i64[3, 4]",
                "i32[15]{special}"),
-    {"aten::ceil(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::ceil.out", kPure,
+    {"aten::ceil(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::ceil.out", kPointwise,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::floor(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::floor.out", kPure,
+    {"aten::floor(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::floor.out", kPointwise,
      Cases("f32[3, 4]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::neg(Tensor self) -> Tensor", infer_same, nullptr, "aten::neg.out", kOverwrites,
+    {"aten::neg(Tensor self) -> Tensor", infer_same, nullptr, "aten::neg.out", kPointwise | kOverwrites,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::relu(Tensor self) -> Tensor", infer_same, nullptr, "aten::relu.out", kOverwrites,
+    {"aten::relu(Tensor self) -> Tensor", infer_same, nullptr, "aten::relu.out", kPointwise | kOverwrites,
      Cases("f32[20]{special}", "i64[4]", "f32[0, 3]")},
-    {"aten::round(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::round.out", kPure,
+    {"aten::round(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::round.out", kPointwise,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     SAME_UNARY("aten::sign(Tensor self) -> Tensor", "aten::sign.out", "f32[3, 4]", "f16[33]{special}", "bool[2]"),
-    {"aten::trunc(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::trunc.out", kPure,
+    {"aten::trunc(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::trunc.out", kPointwise,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::isinf(Tensor self) -> Tensor", infer_predicate, decompose_isinf, "aten::isinf.out", kPure,
+    {"aten::isinf(Tensor self) -> Tensor", infer_predicate, decompose_isinf, "aten::isinf.out", kPointwise,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::isnan(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::isnan.out", kPure,
+    {"aten::isnan(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::isnan.out", kPointwise,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::logical_not(Tensor self) -> Tensor", infer_predicate, decompose_logical_not, "aten::logical_not.out", kPure,
-     Cases("f32[3, 4]", "f16[33]{special}", "bool[2]")},
-    {"aten::square(Tensor self) -> Tensor", infer_square, decompose_square, nullptr, kPure,
+    {"aten::logical_not(Tensor self) -> Tensor", infer_predicate, decompose_logical_not, "aten::logical_not.out",
+     kPointwise, Cases("f32[3, 4]", "f16[33]{special}", "bool[2]")},
+    {"aten::square(Tensor self) -> Tensor", infer_square, decompose_square, nullptr, kPointwise,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::exp2(Tensor self) -> Tensor", infer_float_unary, decompose_exp2, nullptr, kPure, Cases("f32[3, 4]")},
-    {"aten::special_exp2(Tensor self) -> Tensor", infer_float_unary, decompose_exp2, nullptr, kPure,
+    {"aten::exp2(Tensor self) -> Tensor", infer_float_unary, decompose_exp2, nullptr, kPointwise, Cases("f32[3, 4]")},
+    {"aten::special_exp2(Tensor self) -> Tensor", infer_float_unary, decompose_exp2, nullptr, kPointwise,
      Cases("f32[3, 4]")},
-    {"aten::frac(Tensor self) -> Tensor", infer_same, decompose_frac, nullptr, kPure, Cases("f32[3, 4]")},
-    {"aten::erfc(Tensor self) -> Tensor", infer_float_unary, decompose_erfc, nullptr, kPure, Cases("f32[3, 4]")},
-    {"aten::special_erfc(Tensor self) -> Tensor", infer_float_unary, decompose_erfc, nullptr, kPure,
+    {"aten::frac(Tensor self) -> Tensor", infer_same, decompose_frac, nullptr, kPointwise, Cases("f32[3, 4]")},
+    {"aten::erfc(Tensor self) -> Tensor", infer_float_unary, decompose_erfc, nullptr, kPointwise, Cases("f32[3, 4]")},
+    {"aten::special_erfc(Tensor self) -> Tensor", infer_float_unary, decompose_erfc, nullptr, kPointwise,
      Cases("f32[3, 4]")},
-    {"aten::sgn(Tensor self) -> Tensor", infer_same, decompose_sgn, nullptr, kPure, Cases("f32[3, 4]")},
+    {"aten::sgn(Tensor self) -> Tensor", infer_same, decompose_sgn, nullptr, kPointwise, Cases("f32[3, 4]")},
     {"aten::positive(Tensor(a) self) -> Tensor(a)", infer_same, decompose_identity, nullptr, kIdentity,
      Cases("f32[3, 4]")},
-    {"aten::deg2rad(Tensor self) -> Tensor", infer_float_unary, decompose_deg2rad, nullptr, kPure, Cases("f32[3, 4]")},
-    {"aten::rad2deg(Tensor self) -> Tensor", infer_float_unary, decompose_rad2deg, nullptr, kPure, Cases("f32[3, 4]")},
-    {"aten::sinc(Tensor self) -> Tensor", infer_float_unary, decompose_sinc, nullptr, kPure, Cases("f32[3, 4]")},
-    {"aten::isfinite(Tensor self) -> Tensor", infer_predicate, decompose_isfinite, nullptr, kPure,
+    {"aten::deg2rad(Tensor self) -> Tensor", infer_float_unary, decompose_deg2rad, nullptr, kPointwise,
+     Cases("f32[3, 4]")},
+    {"aten::rad2deg(Tensor self) -> Tensor", infer_float_unary, decompose_rad2deg, nullptr, kPointwise,
+     Cases("f32[3, 4]")},
+    {"aten::sinc(Tensor self) -> Tensor", infer_float_unary, decompose_sinc, nullptr, kPointwise, Cases("f32[3, 4]")},
+    {"aten::isfinite(Tensor self) -> Tensor", infer_predicate, decompose_isfinite, nullptr, kPointwise,
      Cases("f32[5]{special}")},
-    {"aten::isposinf(Tensor self) -> Tensor", infer_predicate, decompose_isposinf, nullptr, kPure,
+    {"aten::isposinf(Tensor self) -> Tensor", infer_predicate, decompose_isposinf, nullptr, kPointwise,
      Cases("f32[5]{special}")},
-    {"aten::isneginf(Tensor self) -> Tensor", infer_predicate, decompose_isneginf, nullptr, kPure,
+    {"aten::isneginf(Tensor self) -> Tensor", infer_predicate, decompose_isneginf, nullptr, kPointwise,
      Cases("f32[5]{special}")},
-    {"aten::signbit(Tensor self) -> Tensor", infer_predicate, decompose_signbit, nullptr, kPure, Cases("f32[3, 4]")},
+    {"aten::signbit(Tensor self) -> Tensor", infer_predicate, decompose_signbit, nullptr, kPointwise,
+     Cases("f32[3, 4]")},
     {"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", infer_same,
-     decompose_nan_to_num, nullptr, kPure, Cases("f32[5]{special}", "f32[5]{special}, 1.0, 2.0, 3.0")},
+     decompose_nan_to_num, nullptr, kPointwise, Cases("f32[5]{special}", "f32[5]{special}, 1.0, 2.0, 3.0")},
     {"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", infer_same, decompose_round_decimals, nullptr,
-     kPure, Cases("f32[3, 4], decimals=1", "f32[5]{special}, decimals=1")},
-    {"aten::log_sigmoid(Tensor self) -> Tensor", infer_same, decompose_log_sigmoid, "aten::log_sigmoid.out", kNoStock,
-     Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
+     kPointwise, Cases("f32[3, 4], decimals=1", "f32[5]{special}, decimals=1")},
+    {"aten::log_sigmoid(Tensor self) -> Tensor", infer_same, decompose_log_sigmoid, "aten::log_sigmoid.out",
+     kPointwise | kNoStock, Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
 };
 const size_t kPointwiseUnaryCount = std::size(kPointwiseUnaryRows);
 

@@ -99,24 +99,26 @@ Results decompose_polygamma(Builder& b, Node& node) { return {b.call("aten.polyg
 
 }  // namespace
 
-#define UNARY(name, ...)                                                                                   \
-  {                                                                                                        \
-    "aten::" name "(Tensor self) -> Tensor", infer_float_unary, nullptr, "aten::" name ".out", kNoStock, { \
-      __VA_ARGS__                                                                                          \
-    }                                                                                                      \
+#define UNARY(name, ...)                                                                                              \
+  {                                                                                                                   \
+    "aten::" name "(Tensor self) -> Tensor", infer_float_unary, nullptr, "aten::" name ".out", kPointwise | kNoStock, \
+    {                                                                                                                 \
+      __VA_ARGS__                                                                                                     \
+    }                                                                                                                 \
   }
-#define BINARY(name, infer, ...)                                                                             \
-  {                                                                                                          \
-    "aten::" name "(Tensor self, Tensor other) -> Tensor", infer, nullptr, "aten::" name ".out", kNoStock, { \
-      __VA_ARGS__                                                                                            \
-    }                                                                                                        \
+#define BINARY(name, infer, ...)                                                                 \
+  {                                                                                              \
+    "aten::" name "(Tensor self, Tensor other) -> Tensor", infer, nullptr, "aten::" name ".out", \
+        kPointwise | kNoStock, {                                                                 \
+      __VA_ARGS__                                                                                \
+    }                                                                                            \
   }
 #define POLYNOMIAL(name, ...)                                                                                          \
   {"aten::special_" name "(Tensor x, Tensor n) -> Tensor",                                                             \
    infer_true_divide,                                                                                                  \
    nullptr,                                                                                                            \
    "aten::special_" name ".out",                                                                                       \
-   kNoStock,                                                                                                           \
+   kPointwise | kNoStock,                                                                                              \
    {"f64[3, 8]{range=-2..2}, i64[8]{=0, 1, 2, 5, 6, 7, 9, -1}", "f32[3, 4]{range=-1..1}, f32[4]{=0, 1, 3.5, 6}",       \
     "f64[12]{=0, 1, -1, 0, 1, -1, 0.5, 0.25, inf, -inf, nan, 1}, i64[12]{=11, 11, 11, 12, 12, 12, 30, 9, 2, 3, 4, "    \
     "1}"}},                                                                                                            \
@@ -131,7 +133,8 @@ Results decompose_polygamma(Builder& b, Node& node) { return {b.call("aten.polyg
         kPure, {"f32[3, 4]{range=-2..2}, 4"}                                                                           \
   }
 const OpDef kSpecialRows[] = {
-    {"aten::special_airy_ai(Tensor x) -> Tensor", infer_first_argument, nullptr, "aten::special_airy_ai.out", kNoStock,
+    {"aten::special_airy_ai(Tensor x) -> Tensor", infer_first_argument, nullptr, "aten::special_airy_ai.out",
+     kPointwise | kNoStock,
      Cases("f32[3, 4]{range=-2..3}", "f64[16]{range=-2..2}", "f64[20]{range=-30..-5.5}", "f64[20]{range=2.2..12}",
            "f64[6]{=0, inf, -inf, nan, 200, 1e-300}")},
     POLYNOMIAL("chebyshev_polynomial_t"),
@@ -160,16 +163,16 @@ const OpDef kSpecialRows[] = {
     UNARY("special_modified_bessel_k0", "f32[3, 4]{range=1.1..4.6}"),
     UNARY("special_modified_bessel_k1", "f32[3, 4]{range=1.1..4.6}"),
     {"aten::special_scaled_modified_bessel_k0(Tensor x) -> Tensor", infer_first_argument, nullptr,
-     "aten::special_scaled_modified_bessel_k0.out", kNoStock, Cases("f32[3, 4]{range=1.1..4.6}")},
+     "aten::special_scaled_modified_bessel_k0.out", kPointwise | kNoStock, Cases("f32[3, 4]{range=1.1..4.6}")},
     {"aten::special_scaled_modified_bessel_k1(Tensor x) -> Tensor", infer_first_argument, nullptr,
-     "aten::special_scaled_modified_bessel_k1.out", kNoStock, Cases("f32[3, 4]{range=1.1..4.6}")},
+     "aten::special_scaled_modified_bessel_k1.out", kPointwise | kNoStock, Cases("f32[3, 4]{range=1.1..4.6}")},
     UNARY("special_bessel_j0", "f32[3, 4]"),
     UNARY("special_bessel_j1", "f32[3, 4]"),
     UNARY("special_bessel_y0", "f32[3, 4]{range=1.1..4.6}"),
     UNARY("special_bessel_y1", "f32[3, 4]{range=1.1..4.6}"),
     UNARY("special_ndtr", "f32[3, 4]"),
     {"aten::special_spherical_bessel_j0(Tensor x) -> Tensor", infer_first_argument, nullptr,
-     "aten::special_spherical_bessel_j0.out", kNoStock, Cases("f32[3, 4]")},
+     "aten::special_spherical_bessel_j0.out", kPointwise | kNoStock, Cases("f32[3, 4]")},
     BINARY("special_zeta", infer_true_divide, "f32[3, 4]{range=2.6..6.1}, f32[3, 4]{range=0.069..0.9}"),
     BINARY("igamma", infer_broadcast, "f32[3, 4]{range=1.1..4.6}, f32[3, 4]{range=0.069..0.9}"),
     BINARY("igammac", infer_broadcast, "f32[3, 4]{range=1.1..4.6}, f32[3, 4]{range=0.069..0.9}"),
@@ -177,23 +180,23 @@ const OpDef kSpecialRows[] = {
     BINARY("lcm", infer_broadcast, "i64[3, 4], i64[3, 4]{index<10}"),
     BINARY("nextafter", infer_broadcast, "f32[3, 4], f32[3, 4]"),
     {"aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", infer_true_divide, decompose_zeta, nullptr,
-     kPure, Cases("f32[4]{range=1.5..5}, 2.0")},
+     kPointwise, Cases("f32[4]{range=1.5..5}, 2.0")},
     {"aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", infer_true_divide, decompose_zeta, nullptr,
-     kPure, Cases("2.5, f32[4]{range=0.5..5}")},
-    {"aten::polygamma(int n, Tensor self) -> Tensor", infer_polygamma, nullptr, "aten::polygamma.out", kNoStock,
-     Cases("1, f32[3, 4]{range=1.1..4.6}")},
-    {"aten::special_polygamma(int n, Tensor self) -> Tensor", infer_polygamma, decompose_polygamma, nullptr, kPure,
+     kPointwise, Cases("2.5, f32[4]{range=0.5..5}")},
+    {"aten::polygamma(int n, Tensor self) -> Tensor", infer_polygamma, nullptr, "aten::polygamma.out",
+     kPointwise | kNoStock, Cases("1, f32[3, 4]{range=1.1..4.6}")},
+    {"aten::special_polygamma(int n, Tensor self) -> Tensor", infer_polygamma, decompose_polygamma, nullptr, kPointwise,
      Cases("2, f32[3, 4]{range=1.1..4.6}")},
     {"aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", infer_frexp, nullptr,
      "aten::frexp.Tensor_out", kNoStock, Cases("f32[3, 4]")},
-    {"aten::special_entr(Tensor self) -> Tensor", infer_float_unary, decompose_entr, nullptr, kPure,
+    {"aten::special_entr(Tensor self) -> Tensor", infer_float_unary, decompose_entr, nullptr, kPointwise,
      Cases("f32[8]", "f32[3, 4]{range=0.069..0.9}")},
-    {"aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_xlog1py, nullptr, kPure,
-     Cases("f32[3, 4], f32[3, 4]{range=1.1..4.6}")},
+    {"aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_xlog1py, nullptr,
+     kPointwise, Cases("f32[3, 4], f32[3, 4]{range=1.1..4.6}")},
     {"aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", infer_true_divide, decompose_xlog1py,
-     nullptr, kPure, Cases("f32[4], 2.0")},
+     nullptr, kPointwise, Cases("f32[4], 2.0")},
     {"aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", infer_true_divide, decompose_xlog1py,
-     nullptr, kPure, Cases("2.0, f32[4]{range=0..3}")},
+     nullptr, kPointwise, Cases("2.0, f32[4]{range=0..3}")},
     {"aten::mvlgamma(Tensor self, int p) -> Tensor", nullptr, decompose_mvlgamma, nullptr, kPure,
      Cases("f32[3, 4]{range=3.1..6.6}, 3")},
     {"aten::special_multigammaln(Tensor self, int p) -> Tensor", nullptr, decompose_mvlgamma, nullptr, kPure,

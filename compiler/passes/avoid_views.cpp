@@ -5,7 +5,6 @@
 #include "compiler/passes/boxes.h"
 #include "compiler/passes/groups.h"
 #include "compiler/passes/passes.h"
-#include "compiler/passes/pointwise.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/passes/unrolled.h"
 
@@ -154,7 +153,7 @@ class ViewAvoider {
     for (size_t i = 1; i < node.results().size(); ++i) {
       if (node.result(i)->num_uses() != 0) return std::nullopt;
     }
-    if (is_pointwise(*node.op)) return pointwise(node);
+    if (node.op->has(kPointwise)) return pointwise(node);
     if (node.is("aten.view.default")) return view(node);
     if (node.is("aten.permute.default")) return permute(node);
     if (node.is("aten.expand.default")) return expand(node);

@@ -4,7 +4,6 @@
 #include "compiler/passes/box_needs.h"
 #include "compiler/passes/movers.h"
 #include "compiler/passes/passes.h"
-#include "compiler/passes/pointwise.h"
 #include "compiler/passes/rewrite.h"
 
 namespace wick::compiler {
@@ -62,7 +61,7 @@ class Attention {
     if (!node || node->results().size() != 1 || !only_reader(value) || !is_static(value.sizes())) return false;
     if (bytes_of(value, Box(value.rank())) <= kMaxBytes) return false;
     const bool scores = node->is("aten.bmm.default");
-    const bool between = is_mover(*node) || is_pointwise(*node->op) || node->is("aten._softmax.default");
+    const bool between = is_mover(*node) || node->op->has(kPointwise) || node->is("aten._softmax.default");
     if (!scores && !between) return false;
     inside_.insert(node);
     has_scores_ = has_scores_ || scores;

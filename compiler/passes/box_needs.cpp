@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/passes/movers.h"
-#include "compiler/passes/pointwise.h"
 #include "compiler/passes/rewrite.h"
 
 namespace wick::compiler {
@@ -53,7 +52,7 @@ std::optional<QuantizationChain> row_chain(const Node& node) {
 std::optional<std::vector<bool>> narrow_dims(const Node& node) {
   const size_t rank = node.result()->rank();
   std::vector<bool> out(rank, true);
-  if (is_pointwise(*node.op)) return out;
+  if (node.op->has(kPointwise)) return out;
   if (node.is("aten.linear.default") || node.is("aten.embedding.default")) {
     if (rank == 0) return std::nullopt;
     out[rank - 1] = false;
@@ -108,7 +107,7 @@ std::optional<std::vector<Need>> needs_of(const Node& node, const Box& box) {
     }
     return out;
   }
-  if (is_pointwise(*node.op)) {
+  if (node.op->has(kPointwise)) {
     for (size_t i = 0; i < node.args().size(); ++i) {
       if (Value* value = tensor_at(node, i)) out.push_back({i, 0, value, broadcast_box(*value, *result, box)});
     }

@@ -224,7 +224,7 @@ bool counts_the_same(const Node& node, const Value* scalar) {
 
 // An operand need not be expanded to the size to which the operator broadcasts it anyway.
 Value* drop_expand(Builder& b, Node& node) {
-  if (!is_pointwise(*node.op)) return nullptr;
+  if (!node.op->has(kPointwise)) return nullptr;
   for (size_t i = 0; i < node.args().size(); ++i) {
     const Value* operand = tensor_arg(node, i);
     const Node* expand = operand ? operand->producer : nullptr;

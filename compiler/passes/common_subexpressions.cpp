@@ -7,7 +7,6 @@
 
 #include "compiler/ir/text.h"
 #include "compiler/passes/passes.h"
-#include "compiler/passes/pointwise.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/support/content_hash.h"
 
@@ -19,7 +18,7 @@ class Key {
  public:
   explicit Key(const Node& node) {
     put_address(node.op);
-    const bool swap = is_commutative(*node.op) && node.arg(size_t{0}).is<Value*>() && node.arg(1).is<Value*>() &&
+    const bool swap = node.op->has(kCommutative) && node.arg(size_t{0}).is<Value*>() && node.arg(1).is<Value*>() &&
                       std::less<const Value*>()(node.arg(1).as<Value*>(), node.arg(size_t{0}).as<Value*>());
     for (size_t i = 0; i < node.args().size(); ++i) {
       const Arg& arg = node.arg(swap && i < 2 ? 1 - i : i);

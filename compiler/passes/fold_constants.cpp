@@ -7,7 +7,6 @@
 
 #include "compiler/analysis/evaluate.h"
 #include "compiler/passes/passes.h"
-#include "compiler/passes/pointwise.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/support/limits.h"
 
@@ -51,7 +50,7 @@ double work_of(const Node& node) {
     if (operand->type.is_tensor() && is_static(operand->sizes())) add(*operand);
   }
   for (const Value* result : node.results()) add(*result);
-  const bool once = is_pointwise(*node.op) || node.op->has(kView) || node.operands().empty() ||
+  const bool once = node.op->has(kPointwise) || node.op->has(kView) || node.operands().empty() ||
                     node.is("aten.cat.default") || node.is("aten.clone.default") || node.is("aten.repeat.default") ||
                     node.is("aten._to_copy.default") || node.is("aten.index_select.default");
   constexpr double kProducts = 64;  // that an operator of many sweeps comes to

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "compiler/passes/passes.h"
-#include "compiler/passes/pointwise.h"
 #include "compiler/passes/rewrite.h"
 
 namespace wick::compiler {
@@ -90,7 +89,7 @@ std::vector<Run> runs_of_broadcast(const Sizes& result, const std::vector<Sizes>
 
 Value* merge_broadcast(Builder& b, Node& node) {
   const bool expand = node.is("aten.expand.default");
-  if ((!expand && !is_pointwise(*node.op)) || node.results().size() != 1) return nullptr;
+  if ((!expand && !node.op->has(kPointwise)) || node.results().size() != 1) return nullptr;
   const Sizes& result = node.result()->sizes();
   if (result.size() <= kMaxDims) return nullptr;
   std::vector<Sizes> operands;

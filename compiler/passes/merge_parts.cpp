@@ -4,7 +4,6 @@
 #include "compiler/passes/boxes.h"
 #include "compiler/passes/movers.h"
 #include "compiler/passes/passes.h"
-#include "compiler/passes/pointwise.h"
 #include "compiler/passes/rewrite.h"
 
 namespace wick::compiler {
@@ -38,7 +37,7 @@ std::vector<Part> parts_of(const Value& x) {
   for (Node* user : x.users()) {
     const auto cut = user->is("aten.slice.Tensor") && moved(*user) == &x ? match_cut(*user) : std::nullopt;
     Node* reader = cut && !cut->range.whole ? only_reader(*user->result()) : nullptr;
-    if (reader && reader->args().size() == 1 && is_pointwise(*reader->op)) parts.push_back({user, *cut, reader});
+    if (reader && reader->args().size() == 1 && reader->op->has(kPointwise)) parts.push_back({user, *cut, reader});
   }
   return parts;
 }

@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "compiler/passes/passes.h"
-#include "compiler/passes/pointwise.h"
 #include "compiler/passes/rewrite.h"
 
 namespace wick::compiler {
@@ -61,7 +60,7 @@ class Sinker {
   bool is_member(const Node* node) const { return index_.count(node) != 0; }
 
   bool can_join(const Node& node) const {
-    if (!is_pointwise(*node.op) || node.results().size() != 1 || node.result()->rank() != order_.size()) return false;
+    if (!node.op->has(kPointwise) || node.results().size() != 1 || node.result()->rank() != order_.size()) return false;
     if (!node.result()->tensor().dim_order.empty()) return false;
     bool permuted = false;
     for (const Value* operand : node.operands()) {
