@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <string>
 
 #include "backends/xnnpack/departures.h"
@@ -31,13 +30,9 @@ std::vector<const OpRule*> gather_rules() {
   return rules;
 }
 
-// Sizes of inputs are not 0 in an exported program; those read from data, whose symbols the exporter calls u0, u1 ..,
-// may be, and the library refuses empty tensors.
+// Sizes of inputs are not 0 in an exported program; those read from data may be, and the library refuses empty tensors.
 bool may_be_empty(const compiler::Sym& size) {
-  if (compiler::SymScope::range(size).min > 0) return false;
-  std::set<std::string, std::less<>> symbols;
-  compiler::collect_symbols(size, symbols);
-  return std::any_of(symbols.begin(), symbols.end(), [](const std::string& name) { return name[0] == 'u'; });
+  return compiler::SymScope::range(size).min <= 0 && compiler::SymScope::is_from_data(size);
 }
 
 // Sizes that are known only at run time need a bound, and a rule that can do without them.

@@ -71,28 +71,44 @@ class Importer {
       if (auto it = graph_.ranges.find(symbol); it != graph_.ranges.end() && it->second.min == 0)
         it->second.min = std::numeric_limits<int64_t>::min();
     }
+    for (const std::string& symbol : symbols_from_data()) graph_.ranges[symbol].from_data = true;
+  }
+
+  // Adds the symbols in a number that is an argument.
+  void collect_number(const pt2::Argument& arg, std::set<std::string, std::less<>>& symbols) const {
+    const auto* sym = std::get_if<pt2::SymIntArg>(&arg);
+    if (!sym || sym->is_literal()) return;
+    auto it = program_.graph.sym_int_values.find(sym->name);
+    if (it != program_.graph.sym_int_values.end()) collect_symbols(GraphReader::to_sym(it->second), symbols);
+  }
+
+  std::set<std::string, std::less<>> all_size_symbols() const {
+    std::set<std::string, std::less<>> symbols;
+    for (const auto& [name, meta] : program_.graph.tensor_values) {
+      for (const pt2::SymInt& size : meta.sizes) collect_symbols(GraphReader::to_sym(size), symbols);
+    }
+    return symbols;
+  }
+
+  // Symbols in sizes that no input states: they are read from the values of tensors.
+  std::set<std::string, std::less<>> symbols_from_data() const {
+    std::set<std::string, std::less<>> symbols = all_size_symbols(), stated = input_size_symbols();
+    for (const pt2::Argument& input : program_.graph.inputs) collect_number(input, stated);
+    std::erase_if(symbols, [&](const std::string& symbol) { return stated.count(symbol) != 0; });
+    return symbols;
   }
 
   // Symbols of the graph itself, not of its inputs, that no node compares: the exported program, run by torch, checks
   // no lower bound of theirs, whatever the exporter assumed (2, for operators that leave the choice to it).
   std::set<std::string, std::less<>> unchecked_symbols() const {
-    std::set<std::string, std::less<>> symbols, checked = input_size_symbols();
-    const auto collect = [&](const pt2::Argument& arg, std::set<std::string, std::less<>>& into) {
-      const auto* sym = std::get_if<pt2::SymIntArg>(&arg);
-      if (!sym || sym->is_literal()) return;
-      auto it = program_.graph.sym_int_values.find(sym->name);
-      if (it != program_.graph.sym_int_values.end()) collect_symbols(GraphReader::to_sym(it->second), into);
-    };
-    for (const pt2::Argument& input : program_.graph.inputs) collect(input, checked);
+    std::set<std::string, std::less<>> symbols = all_size_symbols(), checked = input_size_symbols();
+    for (const pt2::Argument& input : program_.graph.inputs) collect_number(input, checked);
     for (const pt2::Node& node : program_.graph.nodes) {
       const bool compares = std::any_of(node.outputs.begin(), node.outputs.end(), [](const pt2::Argument& output) {
         return std::holds_alternative<pt2::SymBoolArg>(output);
       });
       if (!compares && node.target.find("sym_constrain_range") == std::string::npos) continue;
-      for (const pt2::NamedArgument& input : node.inputs) collect(input.arg, checked);
-    }
-    for (const auto& [name, meta] : program_.graph.tensor_values) {
-      for (const pt2::SymInt& size : meta.sizes) collect_symbols(GraphReader::to_sym(size), symbols);
+      for (const pt2::NamedArgument& input : node.inputs) collect_number(input.arg, checked);
     }
     std::erase_if(symbols, [&](const std::string& symbol) { return checked.count(symbol) != 0; });
     return symbols;

@@ -72,6 +72,8 @@ TEST(Importer, ALowerBoundThatNoNodeChecksIsNotChecked) {
   ASSERT_TRUE(function.ok()) << function.diag().message;
   EXPECT_EQ(function->graph->ranges.at("u0").min, 0);
   EXPECT_EQ(function->graph->ranges.at("u0").max, 9);
+  EXPECT_TRUE(function->graph->ranges.at("u0").from_data) << "no input states it";
+  EXPECT_FALSE(function->graph->ranges.at("s7").from_data);
 
   replace(json, R"("sym_int_values": {})", R"("sym_int_values": {"n": )" + u0 + "}");
   replace(

@@ -350,6 +350,7 @@ class Parser {
       expect('.');
       expect('.');
       range.max = accept_word("inf") ? kUnbounded : bound("\n ");
+      range.from_data = accept_word("from_data");
       graph.ranges[name] = range;
     } else if (accept_word("const")) {
       stored(graph, scope, ValueKind::constant);

@@ -135,8 +135,9 @@ void print_graph(std::string& out, const Graph& graph, std::string_view name, co
   out += " {\n";
   const std::string inner = indent + "  ";
   for (const auto& [symbol, range] : graph.ranges) {
-    out += fmt::format("{}range {}: {}..{}\n", inner, symbol, range.min,
-                       range.max == kUnbounded ? "inf" : std::to_string(range.max));
+    out +=
+        fmt::format("{}range {}: {}..{}{}\n", inner, symbol, range.min,
+                    range.max == kUnbounded ? "inf" : std::to_string(range.max), range.from_data ? " from_data" : "");
   }
   for (const Value* value : graph.constants()) {
     out += fmt::format("{}const %{}: {} {} = {}\n", inner, value->name, to_text(value->type), quoted(value->fqn),

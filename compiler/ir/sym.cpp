@@ -51,6 +51,16 @@ SymScope::SymScope(const SymRanges& ranges) : outer_(current_ranges) { current_r
 SymScope::~SymScope() { current_ranges = outer_; }
 SymRange SymScope::range(const Sym& sym) { return range_of(sym, current_ranges ? *current_ranges : SymRanges{}); }
 
+bool SymScope::is_from_data(const Sym& sym) {
+  if (!current_ranges) return false;
+  std::set<std::string, std::less<>> symbols;
+  collect_symbols(sym, symbols);
+  return std::any_of(symbols.begin(), symbols.end(), [](const std::string& name) {
+    const auto range = current_ranges->find(name);
+    return range != current_ranges->end() && range->second.from_data;
+  });
+}
+
 Sym Sym::symbol(std::string name) {
   Sym sym;
   auto node = std::make_shared<SymNode>();

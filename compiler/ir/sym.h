@@ -89,6 +89,8 @@ constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 struct SymRange {
   int64_t min = 0;
   int64_t max = kUnbounded;
+  /// The symbol stands for a number that the program computes from the values of tensors, not for a size of an input.
+  bool from_data = false;
 };
 /// What is known of each symbol.
 using SymRanges = std::map<std::string, SymRange, std::less<>>;
@@ -102,6 +104,8 @@ class SymScope {
   SymScope(const SymScope&) = delete;
   /// Bounds of the expression in the scope that is open on this thread; 0..unbounded without one.
   static SymRange range(const Sym& sym);
+  /// Does the expression depend on a number that the program computes from the values of tensors?
+  static bool is_from_data(const Sym& sym);
 
  private:
   const SymRanges* outer_;
