@@ -53,9 +53,7 @@ compiler::Result<Delegate> lower(const Graph& graph, const compiler::TargetOptio
 }
 
 Lowering::Lowering(const Graph& graph, const compiler::ValueRanges* ranges)
-    : graph_(graph), ranges_(ranges), layouts_(assign_layouts(graph)) {
-  payload_.constants.emplace_back();
-}
+    : graph_(graph), ranges_(ranges), layouts_(assign_layouts(graph)) {}
 
 Delegate Lowering::run() {
   delegate_.id = kBackendId;
@@ -65,6 +63,7 @@ Delegate Lowering::run() {
   add_outputs();
   drop_dead_nodes();
   separate_weights();
+  list_constants();
   char buffer[512];
   ErrorText text(buffer);
   std::vector<std::vector<uint32_t>> dims;
@@ -268,13 +267,15 @@ std::vector<float> Lowering::read_floats(const Value* value) const {
 }
 
 uint32_t Lowering::constant_index(ConstantData data) {
-  const std::string key = fmt::format("{:016x}-{}", data.hash(), data.size_bytes());
-  auto [constant, fresh] = constants_.try_emplace(key, static_cast<uint32_t>(payload_.constants.size()));
-  if (fresh) {
-    payload_.constants.push_back({key, 0, 0});
-    delegate_.constants.push_back({key, std::move(data)});
+  const std::string name = fmt::format("{:016x}-{}", data.hash(), data.size_bytes());
+  std::vector<uint32_t>& same_hash = constants_by_hash_[name];
+  for (const uint32_t index : same_hash) {
+    if (same_bytes(constants_[index - 1].data, data)) return index;
   }
-  return constant->second;
+  const std::string key = same_hash.empty() ? name : fmt::format("{}-{}", name, same_hash.size());
+  constants_.push_back({key, std::move(data)});
+  same_hash.push_back(static_cast<uint32_t>(constants_.size()));
+  return same_hash.back();
 }
 
 uint32_t Lowering::add_constant(ConstantData data, DataType type, const Dims& dims) {
@@ -389,52 +390,61 @@ void Lowering::set_result(const Node& node, uint32_t id) {
   places_[value] = {reshape(id, wanted), order};
 }
 
-// Nodes that nothing reads, and the values and constants only they held, leave the payload.
-void Lowering::drop_dead_nodes() {
+std::vector<bool> Lowering::live_values() const {
   std::vector<bool> live(payload_.values.size());
   for (const uint32_t id : payload_.input_ids) live[id] = true;
   for (const uint32_t id : payload_.output_ids) live[id] = true;
-  std::vector<PayloadNode> nodes;
   for (auto node = payload_.nodes.rbegin(); node != payload_.nodes.rend(); ++node) {
     if (!live[node->output]) continue;
     for (const uint32_t id : node->inputs) {
       if (id != kNoValue) live[id] = true;
     }
-    nodes.push_back(std::move(*node));
   }
-  std::reverse(nodes.begin(), nodes.end());
+  return live;
+}
 
-  std::vector<uint32_t> ids(payload_.values.size(), kNoValue);
-  std::vector<uint32_t> constants(payload_.constants.size(), 0);
-  Payload kept;
-  std::vector<compiler::NamedConstant> blobs;
-  kept.constants.emplace_back();
+// Nodes that nothing reads, and the values only they held, leave the payload.
+void Lowering::drop_dead_nodes() {
+  const std::vector<bool> live = live_values();
+  std::erase_if(payload_.nodes, [&](const PayloadNode& node) { return !live[node.output]; });
+  std::vector<uint32_t> ids(live.size(), kNoValue);
+  uint32_t count = 0;
   for (size_t id = 0; id < live.size(); ++id) {
     if (!live[id]) continue;
-    PayloadValue& value = payload_.values[id];
-    for (uint32_t* index : {&value.constant, &value.quantization.scale_constant}) {
-      if (*index == 0) continue;
-      uint32_t& constant = constants[*index];
-      if (constant == 0) {
-        constant = static_cast<uint32_t>(kept.constants.size());
-        kept.constants.push_back(payload_.constants[*index]);
-        blobs.push_back(std::move(delegate_.constants[*index - 1]));
-      }
-      *index = constant;
+    ids[id] = count;
+    if (id != count) {
+      payload_.values[count] = std::move(payload_.values[id]);
+      shapes_[count] = std::move(shapes_[id]);
     }
-    ids[id] = static_cast<uint32_t>(kept.values.size());
-    kept.values.push_back(std::move(value));
+    ++count;
   }
-  for (PayloadNode& node : nodes) {
+  payload_.values.resize(count);
+  shapes_.resize(count);
+  for (PayloadNode& node : payload_.nodes) {
     for (uint32_t& id : node.inputs) id = id == kNoValue ? kNoValue : ids[id];
     node.output = ids[node.output];
   }
-  kept.nodes = std::move(nodes);
-  for (const uint32_t id : payload_.input_ids) kept.input_ids.push_back(ids[id]);
-  for (const uint32_t id : payload_.output_ids) kept.output_ids.push_back(ids[id]);
-  kept.num_externals = payload_.num_externals;
-  payload_ = std::move(kept);
-  delegate_.constants = std::move(blobs);
+  for (std::vector<uint32_t>* list : {&payload_.input_ids, &payload_.output_ids}) {
+    for (uint32_t& id : *list) id = ids[id];
+  }
+}
+
+// The constants that values hold, in the order of these; the payload and the delegate state the same ones.
+void Lowering::list_constants() {
+  std::vector<uint32_t> places(constants_.size(), 0);
+  payload_.constants.emplace_back();
+  for (PayloadValue& value : payload_.values) {
+    for (uint32_t* index : {&value.constant, &value.quantization.scale_constant}) {
+      if (*index == 0) continue;
+      uint32_t& place = places[*index - 1];
+      if (place == 0) {
+        place = static_cast<uint32_t>(payload_.constants.size());
+        payload_.constants.push_back({constants_[*index - 1].key, 0, 0});
+        delegate_.constants.push_back(std::move(constants_[*index - 1]));
+      }
+      *index = place;
+    }
+  }
 }
 
 void Lowering::separate_weights() {

@@ -145,11 +145,14 @@ class Lowering {
                          const Quantization& quantization);
   /// The value itself if it is a constant, a float constant for a dequantized one, else null.
   const compiler::Value* as_constant(const compiler::Value* value);
+  /// The place of a constant with these bytes in constants_, from 1.
   uint32_t constant_index(compiler::ConstantData data);
   uint32_t add_constant(compiler::ConstantData data, DataType type, const Dims& dims);
   uint32_t move_ones(uint32_t x, const Dims& dims);
   uint32_t copy(uint32_t x);
+  std::vector<bool> live_values() const;
   void drop_dead_nodes();
+  void list_constants();
   /// Gives constants that are weights of one node and plain operands of another two values: stock's runtime gives the
   /// bytes of packed weights back, whoever else reads the value.
   void separate_weights();
@@ -168,8 +171,9 @@ class Lowering {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> dynamic_;  // value, dims of a row -> quantized at run time
   std::unordered_map<const compiler::Value*, std::unique_ptr<compiler::Value>> float_twins_;  // looked up only
   std::unordered_map<const compiler::Value*, Place> places_;
-  std::map<std::pair<const compiler::Value*, Order>, uint32_t> operands_;    // looked up only
-  std::map<std::string, uint32_t> constants_;                                // key -> index in payload_.constants
+  std::map<std::pair<const compiler::Value*, Order>, uint32_t> operands_;  // looked up only
+  std::vector<compiler::NamedConstant> constants_;  // until list_constants, values refer to these, from 1
+  std::map<std::string, std::vector<uint32_t>> constants_by_hash_;           // hash and size -> places
   std::map<std::pair<uint32_t, size_t>, uint32_t> in_front_;                 // value, dimension
   std::map<std::string, uint32_t> constant_values_;                          // key, dtype, dims -> value
   std::unordered_map<const compiler::Node*, const compiler::Node*> clamps_;  // producer -> the clamp it absorbs

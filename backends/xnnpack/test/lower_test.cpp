@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <tuple>
 
@@ -251,6 +252,39 @@ TEST(Lower, EqualConstantsAreStoredOnce) {
     return %o
   })");
   EXPECT_EQ(out.delegate.constants.size(), 2u);
+}
+
+// Rows of one number, which state a hash that need not be theirs.
+class EqualRows : public compiler::ComputedRows {
+ public:
+  explicit EqualRows(float number) : ComputedRows(2, 2 * sizeof(float), 1), number_(number) {}
+  void compute(size_t, size_t count, uint8_t* out) const override {
+    const std::vector<float> elements(2 * count, number_);
+    memcpy(out, elements.data(), elements.size() * sizeof(float));
+  }
+
+ private:
+  const float number_;
+};
+
+TEST(Lower, OtherConstantsOfTheSameHashAreStoredApart) {
+  compiler::Function function = std::move(*compiler::parse_graph(R"(graph f(%x: f32[2, 2]) {
+    const %a: f32[2, 2] = [1, 1, 1, 1]
+    const %b: f32[2, 2] = [2, 2, 2, 2]
+    const %c: f32[2, 2] = [1, 1, 1, 1]
+    %l: f32[2, 2] = aten.linear(%x, %a)
+    %m: f32[2, 2] = aten.linear(%l, %b)
+    %n: f32[2, 2] = aten.linear(%m, %c)
+    return %n
+  })"));
+  const float numbers[] = {1, 2, 1};
+  size_t i = 0;
+  for (compiler::Value* constant : function.graph->constants())
+    constant->data = {std::make_shared<EqualRows>(numbers[i++]), {7, std::nullopt}};
+  const auto delegate = lower(*function.graph, {});
+  ASSERT_TRUE(delegate.ok());
+  ASSERT_EQ(delegate->constants.size(), 2u);
+  EXPECT_NE(delegate->constants[0].key, delegate->constants[1].key);
 }
 
 TEST(Lower, AWeightThatIsAlsoAnOperandIsTwoValuesOfOneConstant) {
