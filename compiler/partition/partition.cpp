@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -37,6 +38,18 @@ void collect(const Arg& arg, std::set<std::string, std::less<>>& symbols) {
   if (arg.is<Sym>()) collect_symbols(arg.as<Sym>(), symbols);
   if (!arg.is<Ints>()) return;
   for (const Sym& item : arg.as<Ints>()) collect_symbols(item, symbols);
+}
+
+// Bytes of the results, if these are many enough for constant folding to think about.
+std::optional<uint64_t> large_result_bytes(const Node& node) {
+  constexpr uint64_t kFewBytes = uint64_t{64} << 10;
+  uint64_t bytes = 0;
+  for (const Value* result : node.results()) {
+    if (!result->type.is_tensor() || !is_static(result->sizes())) return std::nullopt;
+    const Sym count = numel(result->sizes());
+    bytes += static_cast<uint64_t>(count.value()) * dtype_size_bytes(result->dtype());
+  }
+  return bytes > kFewBytes ? std::optional(bytes) : std::nullopt;
 }
 
 std::set<std::string, std::less<>> result_symbols(const Node& node) {
@@ -202,6 +215,7 @@ class Partitioner {
       asked_.push_back(places_[i].reason.empty() && !nodes_[i]->is(kCallDelegate));
     }
     for (const Target* target : targets_) take(*target, dependences);
+    explain_unfolded();
     replace_units(order_units(dependences, unit_));
     for (uint32_t i = 0; i < places_.size(); ++i) {
       if (!is_call_[i]) report_.nodes.push_back(std::move(places_[i]));
@@ -209,6 +223,26 @@ class Partitioner {
   }
 
  private:
+  // What depends on constants alone could be one.
+  void explain_unfolded() {
+    std::vector<bool> is_known(nodes_.size());
+    for (uint32_t i = 0; i < nodes_.size(); ++i) {
+      const Node& node = *nodes_[i];
+      const auto operands = node.operands();
+      is_known[i] = node.graphs.empty() && !(node.op->flags & (kRandom | kEffect | kDataDependent)) &&
+                    std::all_of(operands.begin(), operands.end(), [&](const Value* operand) {
+                      return operand->is_constant() || (operand->producer && is_known[index_.at(operand->producer)]);
+                    });
+      const auto bytes = is_known[i] && places_[i].backend.empty() ? large_result_bytes(node) : std::nullopt;
+      if (!bytes) continue;
+      std::string& text = places_[i].reason;
+      text += fmt::format(
+          "{}it depends on constants alone and is computed in each run: its {} bytes are more than "
+          "constant folding stores for that",
+          text.empty() ? "" : "; ", *bytes);
+    }
+  }
+
   void refuse(uint32_t i, const Target& target, const std::string& reason) {
     std::string& text = places_[i].reason;
     if (!text.empty()) text += "; ";

@@ -34,6 +34,14 @@ uint64_t bytes_of(const Value& value) {
   return std::min(bytes, kMost);
 }
 
+// Steps for each element of results that add many terms and are no products of matrices: resized images, for example.
+constexpr double kManyTermsSteps = 32;
+
+bool is_product(const Node& node) {
+  return node.is("aten.mm.default") || node.is("aten.bmm.default") || node.is("aten.addmm.default") ||
+         node.is("aten.baddbmm.default");
+}
+
 // An upper bound of the steps a kernel takes, about: elements where each is touched once, else the size of a product of
 // matrices as large as the three largest of its tensors (which is what convolutions, distances and the like come close
 // to).
@@ -55,7 +63,10 @@ double work_of(const Node& node) {
                     node.is("aten._to_copy.default") || node.is("aten.index_select.default");
   constexpr double kProducts = 64;  // that an operator of many sweeps comes to
   if (node.op->has(kSweeps)) return kProducts * std::max(sum, largest[0] * std::sqrt(largest[0]));
-  return once ? sum : std::max(sum, std::sqrt(largest[0]) * std::sqrt(largest[1]) * std::sqrt(largest[2]));
+  if (once) return sum;
+  double steps = std::max(sum, std::sqrt(largest[0]) * std::sqrt(largest[1]) * std::sqrt(largest[2]));
+  if (node.op->tolerance == &kManyTerms && !is_product(node)) steps = std::max(steps, kManyTermsSteps * sum);
+  return steps;
 }
 
 class Folder {
@@ -140,7 +151,7 @@ class Folder {
     const bool creation = node.operands().empty();
     const uint64_t free_bytes = creation ? options_.free_creation_bytes : options_.free_result_bytes;
     const uint64_t growth = bytes > root_bytes ? bytes - root_bytes : 0;
-    if (bytes > free_bytes && bytes / 2 > root_bytes) {
+    if (bytes > free_bytes && bytes / 2 > root_bytes && !saves_time(node, growth)) {
       constexpr uint64_t kSmallPart = 8;
       if (creation || large_growth_bytes_ + growth > constant_bytes_ / kSmallPart) return false;
       large_growth_bytes_ += growth;
@@ -148,6 +159,22 @@ class Folder {
     if (growth > options_.max_folded_bytes - folded_bytes_ || !affordable(node)) return false;
     folded_bytes_ += growth;
     return true;
+  }
+
+  // Would what each run computes for `node` take far longer than reading its bytes? Looks at some nodes behind it.
+  bool saves_time(const Node& node, uint64_t growth) const {
+    constexpr double kStepsPerByte = 4;
+    constexpr size_t kMaxNodes = 32;
+    std::vector<const Node*> chain = {&node};
+    double steps = 0;
+    for (size_t i = 0; i < chain.size(); ++i) {
+      steps += work_of(*chain[i]);
+      for (const Value* operand : chain[i]->operands()) {
+        const bool seen = std::find(chain.begin(), chain.end(), operand->producer) != chain.end();
+        if (operand->producer && !seen && chain.size() < kMaxNodes) chain.push_back(operand->producer);
+      }
+    }
+    return steps >= kStepsPerByte * static_cast<double>(growth);
   }
 
   double max_work() const {
@@ -249,9 +276,9 @@ class Folder {
 // Computes what depends on constants only, with the portable kernels in their one fixed order.
 //   before: const w; t = permute(w, [1, 0]); y = mm(x, t)          after: const t; y = mm(x, t)
 // Ensures: no node with static sizes, a kernel and only constant operands remains, but those that grow the program too
-// much (FoldOptions) or cost too much (Limits::folding_..), whose kernel refuses them, that dequantize, draw random
-// numbers, have an effect or sizes that depend on values. Keeps: every value, bit for bit what the baseline kernels
-// give. Views of constants share their bytes.
+// much for the time they save (FoldOptions) or cost too much (Limits::folding_..), whose kernel refuses them, that
+// dequantize, draw random numbers, have an effect or sizes that depend on values. Keeps: every value, bit for bit what
+// the baseline kernels give. Views of constants share their bytes.
 Result<Changed> fold_constants(Graph& graph, const FoldOptions& options, const ReleaseFn& release) {
   return for_each_graph(graph, [&](Graph& g) { return Folder(g, options, release).run(); });
 }

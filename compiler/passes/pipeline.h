@@ -19,7 +19,8 @@ enum class Changed : bool { no = false, yes = true };
 struct FoldOptions {
   uint64_t max_folded_bytes =
       limits().folded_bytes;  // growth of all constants of a graph together, in one run of the pass
-  uint64_t free_result_bytes = uint64_t{1} << 20;     // results up to this size fold however small their operands are
+  // Results up to this size fold however small their operands are; larger ones that take long to compute do, too.
+  uint64_t free_result_bytes = uint64_t{1} << 20;
   uint64_t free_creation_bytes = uint64_t{64} << 10;  // the same for operators without tensor operands
 };
 
