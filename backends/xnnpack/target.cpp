@@ -55,8 +55,9 @@ const compiler::Target kTarget = {
     worthwhile,
     lower,
     {"respell", "complex_as_pairs", "gather_by_slices", "merge_dims", "recognize_norms", "additive_masks",
-     "defer_row_writes", "split_linears", "fold_scale", "fold_norm_affine", "center_residual", "gather_by_products",
-     "arithmetic_selects", "quantize_by_rows", "avoid_views", "narrow_early", "merge_parts", "block_attention"},
+     "defer_row_writes", "scatter_by_slices", "split_linears", "fold_scale", "fold_norm_affine", "center_residual",
+     "gather_by_products", "arithmetic_selects", "quantize_by_rows", "avoid_views", "narrow_early", "merge_parts",
+     "block_attention"},
     prepares_constant,
 };
 

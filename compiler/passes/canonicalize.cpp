@@ -5,6 +5,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/passes/pointwise.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/passes/strided.h"
 
 namespace wick::compiler {
 namespace {
@@ -173,6 +174,18 @@ Value* use_view(Builder& b, Node& node) {
   return plain ? b.reshape(x, node.result()->sizes()) : nullptr;
 }
 
+// as_strided that only views, slices, permutes or expands, and copies no more often than it does itself.
+Value* use_regular_view(Builder& b, Node& node) {
+  if (!node.is("aten.as_strided.default")) return nullptr;
+  Value* x = tensor_arg(node, 0);
+  const Sym offset = node.is_none("storage_offset") ? Sym(0) : node.integer("storage_offset");
+  const Ints sizes = node.ints("size"), strides = node.ints("stride");
+  if (!is_static(x->sizes()) || !is_static(sizes) || !is_static(strides) || !offset.is_const()) return nullptr;
+  Grid grid{node.static_ints("size"), node.static_ints("stride"), offset.value()};
+  const auto plan = Strided::plan(numel(x->sizes()).value(), grid);
+  return plan && plan->num_copies() <= 1 ? plan->build(b, b.reshape(x, {numel(x->sizes())}), 0) : nullptr;
+}
+
 struct NumberForm {
   std::string_view tensor, scalar, mirrored;  // mirrored: the number stands on the left
 };
@@ -250,8 +263,8 @@ Value* use_clamp(Builder& b, Node& node) {
 }
 
 constexpr Rule kRules[] = {
-    erase_identity, erase_cast, erase_view, erase_cat,   erase_neutral, erase_double_negation,
-    merge_casts,    use_view,   use_number, drop_expand, use_clamp,
+    erase_identity, erase_cast, erase_view,       erase_cat,  erase_neutral, erase_double_negation,
+    merge_casts,    use_view,   use_regular_view, use_number, drop_expand,   use_clamp,
 };
 
 }  // namespace
@@ -260,8 +273,8 @@ constexpr Rule kRules[] = {
 //   before: y = mul(expand(x, [4, 4]), c)             after: y = mul(x, 2.0)
 // Requires: composites decomposed.
 // Ensures: no identities, casts to the same dtype or through a wider one, expands in front of operators that broadcast,
-// permutes or selects that are views; uniform constants beside a tensor of their dtype are numbers.
-// Keeps: every value, with NaN and the sign of zero.
+// permutes or selects that are views, no as_strided that is one of these; uniform constants beside a tensor of their
+// dtype are numbers. Keeps: every value, with NaN and the sign of zero.
 Result<Changed> canonicalize(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
 }

@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
+#include "compiler/passes/constant_indices.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/passes/strided.h"
 
 namespace wick::compiler {
 namespace {
@@ -12,34 +13,25 @@ namespace {
 // More pieces cost more than what reads them whole elsewhere.
 constexpr size_t kMaxPieces = 32;
 
-// Elements start, start + step ..
-struct Piece {
-  int64_t start, step, count;
-  bool operator==(const Piece&) const = default;
-};
+// Beyond that many pieces a permute that gives the same is cheaper.
+constexpr size_t kFewPieces = 4;
 
-// The fewest pieces, greedily.
-std::vector<Piece> pieces_of(const std::vector<int64_t>& indices) {
-  std::vector<Piece> pieces;
-  for (const int64_t index : indices) {
-    if (!pieces.empty()) {
-      Piece& last = pieces.back();
-      const int64_t step = index - (last.start + (last.count - 1) * last.step);
-      if (last.count == 1 && step > 0) last.step = step;
-      if (step > 0 && step == last.step) {
-        ++last.count;
-        continue;
-      }
-    }
-    pieces.push_back({index, 1, 1});
-  }
-  return pieces;
+// The elements of dimension `dim` at these indices where they form a grid, or null.
+Value* gathered_grid(Builder& b, Value* x, size_t dim, const std::vector<int64_t>& indices) {
+  const auto grid = grid_of(indices);
+  const auto plan = grid ? Strided::plan(x->sizes()[dim].value(), *grid) : std::nullopt;
+  if (!plan) return nullptr;
+  Sizes sizes = x->sizes();
+  sizes[dim] = static_cast<int64_t>(indices.size());
+  return b.reshape(plan->build(b, x, dim), std::move(sizes));
 }
 
-// The elements of dimension `dim` at these indices, or null: too many pieces.
+// The elements of dimension `dim` at these indices, or null: too many pieces, and no grid.
 Value* gathered(Builder& b, Value* x, size_t dim, const std::vector<int64_t>& indices) {
   const std::vector<Piece> pieces = pieces_of(indices);
-  if (pieces.empty() || pieces.size() > kMaxPieces) return nullptr;
+  if (pieces.empty()) return nullptr;
+  Value* grid = pieces.size() > kFewPieces ? gathered_grid(b, x, dim, indices) : nullptr;
+  if (grid || pieces.size() > kMaxPieces) return grid;
   const auto at = static_cast<int64_t>(dim);
   Values parts;
   for (size_t i = 0; i < pieces.size(); ++i) {
@@ -53,11 +45,6 @@ Value* gathered(Builder& b, Value* x, size_t dim, const std::vector<int64_t>& in
 }
 
 bool is_taken(const Value* x) { return x->dtype() == DType::f32 || x->dtype() == DType::f16; }
-
-std::optional<int64_t> known_size(const Value& x, size_t dim) {
-  const Sym& size = x.sizes()[dim];
-  return size.is_const() && size.value() > 0 ? std::optional<int64_t>(size.value()) : std::nullopt;
-}
 
 Value* flip(Builder& b, Node& node) {
   if (!node.is("aten.flip.default") || !is_taken(node.tensor("self"))) return nullptr;
@@ -98,27 +85,6 @@ Value* edge_pad(Builder& b, Node& node) {
   return x;
 }
 
-// The elements of a constant of integers, counted from the front of `size`.
-std::optional<std::vector<int64_t>> constant_indices(const Value& index, int64_t size) {
-  if (!index.is_constant() || !index.tensor().dim_order.empty()) return std::nullopt;
-  if (index.dtype() != DType::i64 && index.dtype() != DType::i32) return std::nullopt;
-  const size_t step = dtype_size_bytes(index.dtype());
-  std::vector<int64_t> indices(index.data.size_bytes() / step);
-  for (size_t i = 0; i < indices.size(); ++i) {
-    int32_t narrow = 0;
-    const uint8_t* from = index.data.bytes().data() + i * step;
-    if (step == sizeof narrow) {
-      std::memcpy(&narrow, from, sizeof narrow);
-      indices[i] = narrow;
-    } else {
-      std::memcpy(&indices[i], from, sizeof indices[i]);
-    }
-    if (indices[i] < -size || indices[i] >= size) return std::nullopt;  // for the kernel to refuse
-    if (indices[i] < 0) indices[i] += size;
-  }
-  return indices;
-}
-
 Value* index_select(Builder& b, Node& node) {
   if (!node.is("aten.index_select.default")) return nullptr;
   Value* x = node.tensor("self");
@@ -129,37 +95,19 @@ Value* index_select(Builder& b, Node& node) {
   return indices ? gathered(b, x, dim, *indices) : nullptr;
 }
 
-// Dimensions, counted from the last, in which an index is not 1: each index has its own, and those of a later one are
-// further back. Then the elements are those of a grid.
-bool is_grid(const Values& indices) {
-  size_t least = SIZE_MAX;  // of the dimensions so far
-  for (const Value* index : indices) {
-    if (!index) continue;
-    const Sizes& sizes = index->sizes();
-    size_t most = 0, first = SIZE_MAX;
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      if (sizes[sizes.size() - 1 - i].is(1)) continue;
-      first = std::min(first, i);
-      most = i;
-    }
-    if (first == SIZE_MAX) continue;
-    if (most >= least) return false;
-    least = first;
-  }
-  return true;
-}
-
-// x[:, rows, columns]: indexed dimensions side by side, one index or several that span a grid.
+// x[:, rows, columns]: indexed dimensions side by side, that span a grid or are read as one.
 Value* index(Builder& b, Node& node) {
   if (!node.is("aten.index.Tensor")) return nullptr;
   Value* x = node.tensor("self");
   if (!is_taken(x)) return nullptr;
   const Values& indices = node.arg("indices").as<Values>();
-  std::vector<size_t> dims;
-  for (size_t i = 0; i < indices.size(); ++i) {
-    if (indices[i]) dims.push_back(i);
+  const std::vector<size_t> dims = indexed_dims(indices);
+  if (dims.empty()) return nullptr;
+  if (!spans_grid(indices)) {
+    const auto flat = flat_indices(*x, indices, dims);
+    x = flat ? gathered(b, b.reshape(x, merged_dims(x->sizes(), dims)), dims.front(), *flat) : nullptr;
+    return x ? b.reshape(x, node.result()->sizes()) : nullptr;
   }
-  if (dims.empty() || dims.back() - dims.front() + 1 != dims.size() || !is_grid(indices)) return nullptr;
   for (const size_t dim : dims) {
     const auto size = known_size(*x, dim);
     const auto known = size ? constant_indices(*indices[dim], *size) : std::nullopt;
@@ -167,6 +115,19 @@ Value* index(Builder& b, Node& node) {
     if (!x) return nullptr;
   }
   return b.reshape(x, node.result()->sizes());
+}
+
+// Strides that canonicalize leaves: more than one copy.
+Value* as_strided(Builder& b, Node& node) {
+  if (!node.is("aten.as_strided.default")) return nullptr;
+  Value* x = node.tensor("self");
+  const Sym offset = node.is_none("storage_offset") ? Sym(0) : node.integer("storage_offset");
+  const Ints sizes = node.ints("size"), strides = node.ints("stride");
+  if (!is_taken(x) || !is_static(x->sizes()) || !is_static(sizes) || !is_static(strides) || !offset.is_const())
+    return nullptr;
+  const int64_t count = numel(x->sizes()).value();
+  const auto plan = Strided::plan(count, {node.static_ints("size"), node.static_ints("stride"), offset.value()});
+  return plan ? plan->build(b, b.reshape(x, {count}), 0) : nullptr;
 }
 
 bool all_known(const Value& x) {
@@ -289,14 +250,16 @@ Value* select_scatter(Builder& b, Node& node) {
   return b.call("aten.slice_scatter", {x, b.unsqueeze(node.tensor("src"), dim), dim, at, at + 1, 1});
 }
 
-constexpr Rule kRules[] = {diagonal, edge_pad, flip, index, index_select, select_scatter, unfold, upsample_nearest};
+constexpr Rule kRules[] = {as_strided,     diagonal, edge_pad,        flip, index, index_select,
+                           select_scatter, unfold,   upsample_nearest};
 
 }  // namespace
 
 // Picks at places that are known become slices side by side, for backends that know no other.
 //   before: y = reflection_pad1d(x, [1, 0])        after: y = cat(x[1:2], x[0:n])
-// Also replication_pad, flip, select_scatter, unfold, diagonal, nearest resize by broken factors, index_select and
-// index with constants that span a grid; f32 and f16, up to 32 pieces along a dimension. Requires: constants folded.
+// Also replication_pad, flip, select_scatter, unfold, diagonal, nearest resize by broken factors, as_strided,
+// index_select and index with constants; f32 and f16, up to 32 pieces along a dimension. Places at regular distances on
+// several axes (windows put in another order, interleaved rows) become views and a permute. Requires: constants folded.
 // Keeps: every value.
 Result<Changed> gather_by_slices(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });

@@ -30,6 +30,7 @@ Result<Changed> narrow_early(Graph& graph);
 Result<Changed> quantize_by_rows(Graph& graph);
 Result<Changed> recognize_norms(Graph& graph);
 Result<Changed> respell(Graph& graph);
+Result<Changed> scatter_by_slices(Graph& graph);
 Result<Changed> simplify_pointwise(Graph& graph);
 Result<Changed> sink_transposes(Graph& graph);
 Result<Changed> split_linears(Graph& graph);

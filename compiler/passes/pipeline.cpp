@@ -61,6 +61,8 @@ constexpr Pass kPasses[] = {
      "before the folds: a guard between two products reads the scores and is in the way"},
     {"defer_row_writes", run_simple<defer_row_writes>, Phase::target,
      "after additive_masks, which makes masks sums; before the passes that look at an attention's products"},
+    {"scatter_by_slices", run_simple<scatter_by_slices>, Phase::target,
+     "after defer_row_writes, which takes writes into caches whole, and gather_by_slices, which makes slices of rows"},
     {"split_linears", run_simple<split_linears>, Phase::target,
      "before fold_scale: afterwards query, key and value have weights of their own to fold into"},
     {"fold_scale", run_simple<fold_scale>, Phase::target,

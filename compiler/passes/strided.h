@@ -1,0 +1,44 @@
+// Elements at regular distances, as slices, views, permutes and expands.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "compiler/ir/builder.h"
+
+namespace wick::compiler {
+
+/// Positions offset + sum(i_k * strides[k]) for 0 <= i_k < sizes[k] along one dimension.
+struct Grid {
+  std::vector<int64_t> sizes, strides;
+  int64_t offset = 0;
+};
+
+/// The grid whose positions, last axis fastest, are `indices`; nothing if they are none. Not empty.
+std::optional<Grid> grid_of(const std::vector<int64_t>& indices);
+
+/// How the elements of a grid are reached without indices.
+class Strided {
+ public:
+  /// For a dimension of `size` elements. Nothing if axes overlap, run backwards or leave the dimension. Grids without
+  /// elements have none.
+  static std::optional<Strided> plan(int64_t size, const Grid& grid);
+
+  /// Nodes that copy: slices, a permute, an expand; views are none.
+  size_t num_copies() const;
+  /// `x` with the axes of the grid, each a dimension, in the place of dimension `dim`.
+  Value* build(Builder& b, Value* x, size_t dim) const;
+
+ private:
+  struct Axis {
+    size_t at;  // in the grid
+    int64_t size, stride;
+    int64_t start = 0;  // of the part of the dimension that is seen as `size` rows of `stride` elements
+  };
+
+  Grid grid_;
+  int64_t size_ = 0;
+  std::vector<Axis> axes_;  // those that move, the largest stride first
+  int64_t rest_ = 0;        // the position in front of the last axis, or of the only element
+};
+
+}  // namespace wick::compiler
