@@ -326,6 +326,11 @@ ValueRange of_mean(const RangeCall& call) {
   out.nan |= out.above && out.below;
   return out;
 }
+// Zeros around, and any divisor.
+ValueRange of_pool(const RangeCall& call) {
+  const ValueRange x = of_mean(call);
+  return with_flags(between(x.min >= 0 ? 0 : -kInfinity, x.max <= 0 ? 0 : kInfinity), x);
+}
 ValueRange of_variance(const RangeCall& call) {
   ValueRange out = between(0, kInfinity);
   out.nan = !first(call).is_finite();
@@ -399,8 +404,8 @@ constexpr Row kRows[] = {
     {"aten.asin.default", CURVE((void(x), may_be_all()))},
     {"aten.atan.default", CURVE(saturating(x, -1.6, 1.6)), kNan},
     {"aten.atanh.default", CURVE((void(x), may_be_all()))},
-    {"aten.avg_pool2d.default", of_mean, kBoth},
-    {"aten.avg_pool3d.default", of_mean, kBoth},
+    {"aten.avg_pool2d.default", of_pool, kBoth},
+    {"aten.avg_pool3d.default", of_pool, kBoth},
     {"aten.bmm.default", anything, kBoth},
     {"aten.cat.default", all_of, kBoth},
     {"aten.ceil.default", CURVE(rising(x, [](double y) { return std::ceil(y); })), kBoth},
@@ -414,7 +419,7 @@ constexpr Row kRows[] = {
     {"aten.div.Scalar", of_div, kBoth},
     {"aten.div.Tensor", of_div, kNan},
     {"aten.div.Tensor_mode", of_div, kNan},
-    {"aten.elu.default", CURVE(rectified(x, -kInfinity, false)), kNan},
+    {"aten.elu.default", CURVE(with_flags({}, clamped(x, 0, kInfinity))), kNan},
     {"aten.embedding.default", all_of, kBoth},
     {"aten.erf.default", CURVE(saturating(x, -1, 1)), kNan},
     {"aten.exp.default", CURVE(exponential(x)), kNan},
@@ -431,7 +436,7 @@ constexpr Row kRows[] = {
     {"aten.hardswish.default", CURVE(rectified(x, -0.5, true)), kBoth},
     {"aten.hardtanh.default", of_clamp, kNan},
     {"aten.index.Tensor", all_of, kBoth},
-    {"aten.index_put.default", all_of, kBoth},
+    {"aten.index_put.default", anything, kBoth},
     {"aten.index_select.default", all_of, kBoth},
     {"aten.leaky_relu.default", anything, kBoth},
     {"aten.linear.default", anything, kBoth},
@@ -487,7 +492,7 @@ constexpr Row kRows[] = {
     {"aten.sin.default", CURVE(waving(x)), kBoth},
     {"aten.slice.Tensor", all_of, kBoth},
     {"aten.slice_scatter.default", all_of, kBoth},
-    {"aten.softplus.default", CURVE(rectified(x, 0, false)), kNan},
+    {"aten.softplus.default", CURVE(with_flags(between(0, kInfinity), clamped(x, 0, kInfinity))), kNan},
     {"aten.sort.default", all_of, kBoth},
     {"aten.sqrt.default", CURVE(root(x)), kBoth},
     {"aten.square.default", CURVE(squared(x)), kBoth},

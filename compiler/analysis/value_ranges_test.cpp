@@ -25,6 +25,8 @@ constexpr Case kCases[] = {
     {"%y = aten.mul.Tensor(%x, %x)", 0, kAny, ""},
     {"%y = aten.abs(%x)", 0, kAny, ""},
     {"%a = aten.abs(%x)\n %y = aten.add.Scalar(%a, 0.5)", 0.5, kAny, ""},
+    {"%a = aten.reciprocal(%x)\n %y = aten.softplus(%a)", 0, kAny, "+"},
+    {"%y = aten.elu(%x, 2, 3)", -kAny, kAny, ""},
     {"%y = aten.clamp(%x, 0.25, 2)", 0.25, 2, ""},
     {"%a = aten.clamp(%x, 0.25, 2)\n %y = aten.reciprocal(%a)", 0.5, 4, ""},
     {"%a = aten.clamp(%x, 0.25, 4)\n %y = aten.rsqrt(%a)", 0.5, 2, ""},
