@@ -10,6 +10,7 @@ namespace wick::compiler {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLeast = 0x1p-149;  // positive number of f32
 
 // --- intervals ---
 
@@ -156,7 +157,7 @@ ValueRange rectified(const ValueRange& x, double low, bool gated) {
 ValueRange exponential(const ValueRange& x) {
   ValueRange out = between(std::exp(x.min), std::exp(x.max));
   // Powers of ordinary numbers are none of them zero, but may be less than all normal numbers.
-  out.min = x.below ? 0 : std::max(out.min, 0x1p-149);
+  out.min = x.below ? 0 : std::max(out.min, kLeast);
   out.above = x.above;
   out.nan = x.nan;
   return out;
@@ -342,7 +343,7 @@ ValueRange of_norm(const RangeCall& call) {
   return out;
 }
 ValueRange of_softmax(const RangeCall& call) {
-  ValueRange out = between(0, 1);
+  ValueRange out = between(first(call).below ? 0 : kLeast, 1);
   out.nan = !first(call).is_finite();  // a row of nothing but minus infinity, too
   return out;
 }
@@ -486,7 +487,7 @@ constexpr Row kRows[] = {
     {"aten.scatter.src", all_of, kBoth},
     {"aten.select.int", all_of, kBoth},
     {"aten.select_scatter.default", all_of, kBoth},
-    {"aten.sigmoid.default", CURVE(saturating(x, 0, 1)), kNan},
+    {"aten.sigmoid.default", CURVE(saturating(x, x.below ? 0 : kLeast, 1)), kNan},
     {"aten.sign.default", CURVE(saturating(x, -1, 1))},
     {"aten.silu.default", CURVE(rectified(x, -0.3, true)), kBoth},
     {"aten.sin.default", CURVE(waving(x)), kBoth},
