@@ -367,7 +367,7 @@ void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
   if (def.has(kInPlace)) {
     std::vector<Arg> args = arguments(node, def);
     args.resize(std::min(args.size(), op(def.functional).parsed->args.size()));
-    const OpDef& functional = without_complex_numbers(op(def.functional), args);
+    const OpDef& functional = *without_complex_numbers(&op(def.functional), args);
     Node* made = make_node(node, functional, std::move(args), functional.parsed->returns.size());
     if (!may_alias(functional)) return read_in_place(node, def, made);
     // transpose_ and its like change no element: later nodes name the result, and other names keep their own sizes.
@@ -393,7 +393,7 @@ void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
   if (names.size() < returns.size() && !list)
     fail(Code::corrupt_file,
          fmt::format("{} has {} results, the file names {}", def.name(), returns.size(), names.size()));
-  const OpDef& taken = without_complex_numbers(def, args);
+  const OpDef& taken = *without_complex_numbers(&def, args);
   Node* made = make_node(node, taken, std::move(args), names.size());
   infer(node, made, names);
   bind_results(node, made, names);

@@ -103,29 +103,29 @@ Value* GraphReader::complex_constant(const pt2::ComplexArg& number, const std::v
 }
 
 // The operator that computes the same of tensors only; `args` become its arguments.
-const OpDef& GraphReader::without_complex_numbers(const OpDef& def, std::vector<Arg>& args) {
-  const std::vector<ArgSpec>& specs = def.parsed->args;
+const OpDef* GraphReader::without_complex_numbers(const OpDef* def, std::vector<Arg>& args) {
+  const std::vector<ArgSpec>& specs = def->parsed->args;
   int number = -1;
   for (size_t i = 0; i < specs.size() && i < args.size(); ++i) {
     if (specs[i].type == ArgType::scalar && is_complex_constant(args[i])) number = static_cast<int>(i);
   }
   if (number < 0) return def;
   const Arg factor = args[static_cast<size_t>(number)];
-  const std::string_view name = def.name(), factor_name = specs[static_cast<size_t>(number)].name;
+  const std::string_view name = def->name(), factor_name = specs[static_cast<size_t>(number)].name;
   if (!form_of(kFills, name).empty()) {
-    Value* value = filled(builder_, def, args, factor.as<Value*>());
+    Value* value = filled(builder_, *def, args, factor.as<Value*>());
     args = {value, None{}};
-    return op("aten.clone.default");
+    return &op("aten.clone.default");
   }
   if (const std::string_view form = form_of(kSums, name); !form.empty()) {
     const bool elements = form == "aten.mul.Tensor" || form == "aten.div.Tensor";
     Value* product = builder_.call(form, {args[1], args[2]});
-    const Arg& by = argument_called(def, args, elements ? "value" : "alpha");
+    const Arg& by = argument_called(*def, args, elements ? "value" : "alpha");
     Value* scaled = builder_.call("aten.mul.Tensor", {product, by});
     Value* start = args[0].as<Value*>();
-    if (!elements) start = builder_.call("aten.mul.Tensor", {start, argument_called(def, args, "beta")});
+    if (!elements) start = builder_.call("aten.mul.Tensor", {start, argument_called(*def, args, "beta")});
     args = {start, scaled, 1};
-    return op("aten.add.Tensor");
+    return &op("aten.add.Tensor");
   }
   if (factor_name == "alpha" && args.size() >= 3) {  // a + alpha * b, a - alpha * b, b - alpha * a
     const size_t scaled = name.starts_with("aten.rsub.") ? 0 : 1;
@@ -138,7 +138,7 @@ const OpDef& GraphReader::without_complex_numbers(const OpDef& def, std::vector<
     fail(Diag(Code::unsupported_model, fmt::format("the argument '{}' of {} is a complex number", factor_name, name))
              .with_help("write the number as a tensor of no dimensions"));
   }
-  return op(form);
+  return &op(form);
 }
 
 }  // namespace wick::compiler
