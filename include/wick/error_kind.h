@@ -19,7 +19,4 @@ enum class ErrorKind : uint8_t {
   execution_failed,  // a check failed while running
 };
 
-/// The enumerator's name, for example "corrupt_file"; "unknown" for any other number.
-const char* error_kind_name(ErrorKind kind);
-
 }  // namespace wick

@@ -430,22 +430,12 @@ void Loader::make_instruction(const InstructionMeta& meta, Instruction* out) {
   }
 }
 
-// The argument whose tensor the kernel writes and gives back, or none.
-bool is_out(const char* signature, size_t arg) {
-  return arg < strlen(signature) && (signature[arg] == 'o' || signature[arg] == 'O');
-}
-
 // What moves, kernels that answer with a number or a view, and delegates write. Tensors without memory of their own get
 // one from the caller, later.
 void Loader::find_changes() {
   for (size_t i = 0; i < method_.num_values(); ++i) {
     const EValue& value = state_->values[i];
     pool_.changes[i] = value.tag == Tag::tensor && !value.tensor->data;
-  }
-  for (size_t i = 0; i < method_.num_inputs() + method_.num_outputs(); ++i) {
-    const size_t value = i < method_.num_inputs() ? method_.input(i) : method_.output(i - method_.num_inputs());
-    const ValueMeta meta = method_.value(value);
-    if (meta.tag == Tag::tensor && meta.tensor.storage == Storage::unbound) pool_.changes[value] = true;
   }
   for (size_t chain = 0; chain < method_.num_chains(); ++chain) {
     for (size_t i = 0; i < method_.num_instructions(chain); ++i) {
@@ -456,9 +446,11 @@ void Loader::find_changes() {
       }
       if (meta.kind != InstructionKind::kernel || meta.args.empty()) continue;
       const int32_t slot = meta.args[meta.args.size() - 1];
+      // An out tensor that the kernel gives back, too, keeps its kind.
+      const char* letter = state_->kernels[meta.target]->signature;
       bool is_own_out = false;
-      for (size_t k = 0; k + 1 < meta.args.size() && !is_own_out; ++k)
-        is_own_out = meta.args[k] == slot && is_out(state_->kernels[meta.target]->signature, k);
+      for (size_t k = 0; k + 1 < meta.args.size() && *letter != '\0'; ++k, ++letter)
+        is_own_out |= meta.args[k] == slot && (*letter | 0x20) == 'o';
       pool_.changes[slot] |= !is_own_out;
     }
   }
@@ -483,9 +475,8 @@ Error Loader::check_call(size_t chain, uint32_t index, const InstructionMeta& me
   const char* signature = state_->kernels[meta.target]->signature;
   KernelContext context({}, nullptr, nullptr);
   const size_t count = strlen(signature);
-  if (meta.args.size() != count + 1) {
-    (void)check_arguments(context, signature, Span<EValue*>(out->args, out->num_args));
-  }
+  if (meta.args.size() != count + 1)
+    context.fail(Error::InvalidProgram, "the number of arguments is not the operator's");
   out->fits = true;
   for (size_t i = 0; i < count && context.ok(); ++i) {
     if (may_change(static_cast<size_t>(meta.args[i])))
@@ -494,12 +485,16 @@ Error Loader::check_call(size_t chain, uint32_t index, const InstructionMeta& me
       (void)check_argument(context, signature[i], *out->args[i]);
   }
   if (context.ok()) return Error::Ok;
-  if (!text_) return context.error();
-  text_->append("instruction ", index);
-  if (chain != 0) text_->append(" of chain ", static_cast<uint64_t>(chain));
-  text_->append(" (");
-  method_.op(meta.target).append_to(*text_);
-  text_->append("): ", context.message(), " [", error_name(context.error()), "]");
+  if (text_) {
+    MethodError error;
+    error.error = context.error();
+    error.in_instruction = true;
+    error.instruction.chain = static_cast<uint32_t>(chain);
+    error.instruction.index = index;
+    error.instruction.op = method_.op(meta.target);
+    error.message = context.message();
+    error.append_to(*text_);
+  }
   return context.error();
 }
 
