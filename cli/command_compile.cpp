@@ -221,7 +221,7 @@ int compile_command(const CompileFlags& flags) {
     for (const std::string& note : method.notes) fmt::print(stderr, "note: {}\n", note);
     if (!method.above_lower_bound.empty()) fmt::print(stderr, "note: {}\n", method.above_lower_bound);
     for (const std::string& name : method.not_stock)
-      fmt::print(stderr, "note: {} runs on Wick's kernels only, not on stock ExecuTorch's\n", name);
+      fmt::print(stderr, "note: not among stock ExecuTorch's kernels, Wick's runs: {}\n", name);
   }
   const std::string constants =
       result->program.ptd.size_bytes > 0

@@ -37,6 +37,9 @@ void write_flags(JsonWriter& json, const compiler::OpDef& op) {
                                                                   {compiler::kNoStock, "no_stock"},
                                                                   {compiler::kIdentity, "identity"},
                                                                   {compiler::kDataDependent, "data_dependent"},
+                                                                  {compiler::kMutates, "mutates"},
+                                                                  {compiler::kLlmLibrary, "llm_library"},
+                                                                  {compiler::kNoResult, "no_result"},
                                                                   {compiler::kComputed, "computed"}};
   json.key("flags");
   json.array();
@@ -72,7 +75,9 @@ Status list_definitions(bool as_json) {
                op->kernel      ? op->kernel
                : op->decompose ? "(decomposed)"
                                : "",
-               op->has(compiler::kNoStock) ? "no" : "yes"});
+               op->has(compiler::kNoStock)      ? "no"
+               : op->has(compiler::kLlmLibrary) ? "LLM library"
+                                                : "yes"});
   }
   json.end();
   json.end();

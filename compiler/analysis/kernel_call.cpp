@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <string.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "compiler/ir/builder.h"
@@ -112,6 +113,15 @@ Tensor* KernelCall::result_tensor(const Value& value) {
   return &held.tensor;
 }
 
+// What the kernel changes starts as the operand.
+void KernelCall::copy_operand(const Value& value, Tensor& result) {
+  const Tensor* operand = operand_tensor(value);
+  if (operand->dtype != result.dtype || operand->nbytes() != result.nbytes())
+    fail(Diag(Code::execution, fmt::format("operand %{} has another type than its new value", value.name))
+             .in(where_of(node_)));
+  if (operand->nbytes() > 0) memcpy(result.data, operand->data, operand->nbytes());
+}
+
 EValue KernelCall::box_operand(const Value& value) {
   if (value.type.is_tensor()) return EValue::of_tensor(operand_tensor(value));
   const HostValue* host = operand_(value);
@@ -209,21 +219,29 @@ EValue KernelCall::box(const ArgSpec& spec, const Arg& arg) {
 }
 
 void KernelCall::build() {
-  const std::vector<ArgSpec>& specs = node_.op->parsed->args;
-  const bool factory = node_.op->parsed->find("layout") >= 0;
+  const Schema& schema = *node_.op->parsed;
+  const std::vector<ArgSpec>& specs = schema.args;
+  const bool factory = schema.find("layout") >= 0;
+  std::vector<Tensor*> results;
+  for (const Value* result : node_.results()) results.push_back(result_tensor(*result));
   for (size_t i = 0; i < specs.size(); ++i) {
     const ArgSpec& spec = specs[i];
     if (spec.type == ArgType::generator) continue;
     if (factory &&
         (spec.name == "dtype" || spec.name == "layout" || spec.name == "device" || spec.name == "pin_memory"))
       continue;
-    values_.push_back(box(spec, node_.arg(i)));
+    const auto changed = std::find(schema.mutated.begin(), schema.mutated.end(), i);
+    if (changed == schema.mutated.end()) {
+      values_.push_back(box(spec, node_.arg(i)));
+      continue;
+    }
+    Tensor* result = results[schema.own_returns() + static_cast<size_t>(changed - schema.mutated.begin())];
+    copy_operand(*node_.arg(i).as<Value*>(), *result);
+    values_.push_back(EValue::of_tensor(result));
   }
-  std::vector<Tensor*>& outs = lists_.emplace_back();
-  for (const Value* result : node_.results()) {
-    outs.push_back(result_tensor(*result));
-    values_.push_back(EValue::of_tensor(outs.back()));
-  }
+  std::vector<Tensor*>& outs =
+      lists_.emplace_back(results.begin(), results.begin() + static_cast<ptrdiff_t>(schema.own_returns()));
+  for (Tensor* out : outs) values_.push_back(EValue::of_tensor(out));
   EValue returned = values_.empty() ? EValue() : values_.back();
   if (outs.size() != 1) {
     returned.tag = Tag::tensor_list;

@@ -44,6 +44,7 @@ class KernelCall {
   EValue box_tensors(const Values& values, bool optional);
   Tensor* operand_tensor(const Value& value);
   Tensor* result_tensor(const Value& value);
+  void copy_operand(const Value& value, Tensor& result);
   HeldTensor& hold(DType dtype, std::vector<int32_t> sizes, const std::vector<uint8_t>& dim_order);
   int64_t evaluate_sym(const Sym& sym) const;
 

@@ -32,6 +32,8 @@ bool is_built_in(std::string_view name) {
       "higher_order.map_impl",
       "higher_order.scan",
       "higher_order.while_loop",
+      "higher_order.auto_functionalized",
+      "higher_order.auto_functionalized_v2",
       kInnerTensor,
       "aten.sym_size.int",
       "aten.sym_numel.default",
@@ -113,6 +115,9 @@ void find_missing(const pt2::Graph& graph, MissingOps& missing) {
     if (name == kCallDelegate || (!is_built_in(name) && !find_op(name) && !find_out_op(name)))
       missing.add(name, node.origin);
     for (const pt2::NamedArgument& input : node.inputs) {
+      if (const auto* inner = std::get_if<pt2::OperatorArg>(&input.arg)) {
+        if (!find_op(op_name(inner->name))) missing.add(op_name(inner->name), node.origin);
+      }
       if (const auto* nested = std::get_if<pt2::GraphArg>(&input.arg)) find_missing(*nested->graph, missing);
     }
   }
@@ -214,6 +219,7 @@ void GraphReader::read_node(const pt2::Node& node) {
     const DType* dtype = node.inputs.size() > 4 ? std::get_if<DType>(&node.inputs[1].arg) : nullptr;
     return read_wrapped(node, 4, 5, enabled ? std::optional(dtype ? *dtype : DType::bf16) : std::nullopt);
   }
+  if (name.starts_with("higher_order.auto_functionalized")) return read_auto_functionalized(node);
   if (name.starts_with("higher_order.")) return read_control_flow(node);
   if (name == kInnerTensor) return read_inner_tensor(node);
   if (read_scalar_node(node)) return;
@@ -374,6 +380,7 @@ void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
     infer(node, made, names);
     return bind_results(node, made, names);
   }
+  if (def.has(kMutates)) return read_mutating(node, def);
   std::vector<Arg> args = arguments(node, def);
   if (autocast_) {
     // Inside an autocast region the casts are in no node: the recorded dtype of the result tells.

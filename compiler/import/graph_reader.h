@@ -63,6 +63,9 @@ class GraphReader {
   void read_node(const pt2::Node& node);
   void read_operator(const pt2::Node& node, const OpDef& def);
   void read_in_place(const pt2::Node& node, const OpDef& def, Node* made);
+  void read_mutating(const pt2::Node& node, const OpDef& def);
+  void read_auto_functionalized(const pt2::Node& node);
+  Binding mutated_view(const pt2::Node& node, const std::string& argument, const std::vector<RefPtr>& bases);
   void read_into_out(const pt2::Node& node, const OpDef& functional);
   bool read_scalar_node(const pt2::Node& node);
   void assert_equal(const Sym& read, const Sym& wanted, DType dtype);

@@ -51,6 +51,9 @@ struct Schema {
   std::string name;  // "aten.add.Tensor", "aten.relu.default"
   std::vector<ArgSpec> args;
   std::vector<ReturnType> returns;
+  /// kMutates: the arguments whose new values are the last entries of `returns`, in order.
+  std::vector<size_t> mutated;
+  size_t own_returns() const { return returns.size() - mutated.size(); }
   /// Index of the argument called `name`, or -1.
   int find(std::string_view name) const;
 };
@@ -80,7 +83,12 @@ enum OpFlags : uint32_t {
   kPointwise = 1u << 10,  // element i of the only result depends only on elements i of the tensor operands, which are
                           // arguments of tensor type and broadcast
   kCommutative =
-      1u << 11,  // the first two operands may change places: equal results, but for which NaN comes out of two
+      1u << 11,         // the first two operands may change places: equal results, but for which NaN comes out of two
+  kMutates = 1u << 12,  // eager and the kernel write arguments, Tensor(a!). A node is pure: the new values of these
+                        // arguments are its last results, and the kernel writes them where the arguments lie
+  kLlmLibrary = 1u << 13,  // stock's kernel is in its library of operators for language models, which a program links
+                           // beside its own kernels: profile stock decomposes
+  kNoResult = 1u << 14,    // kMutates: what it returns itself holds nothing (eager leaves it uninitialised)
 };
 
 /// How far a result may be from eager's: |got - want| <= max(absolute, of_largest * max |want|) + relative * |want|.

@@ -18,6 +18,7 @@ std::vector<Family> op_families() {
       {kHigherOrderRows, kHigherOrderCount},
       {kIndexingRows, kIndexingCount},
       {kInPlaceRows, kInPlaceCount},
+      {kLanguageModelRows, kLanguageModelCount},
       {kLinearAlgebraRows, kLinearAlgebraCount},
       {kLossRows, kLossCount},
       {kMovementRows, kMovementCount},

@@ -183,6 +183,33 @@ size_t Linearizer::last_read(const Value* value) const {
   return last;
 }
 
+// The operand over which the producer of `result` can write it, or null.
+const Value* Linearizer::overwritten(const Value* result) {
+  const Node& node = *result->producer;
+  size_t index = 0;
+  if (node.op->has(kMutates)) {
+    const size_t own = node.op->parsed->own_returns();
+    if (result->result_index < own) return nullptr;
+    index = node.op->parsed->mutated[result->result_index - own];
+  } else if (!node.op->has(kOverwrites)) {
+    return nullptr;
+  }
+  return node.arg(index).is<Value*>() ? node.arg(index).as<Value*>() : nullptr;
+}
+
+// Does `writer`, a top-level node, read `value` once, and nobody else from then on, neither itself nor a view of it?
+bool Linearizer::dies_in(const Value* value, const Node& writer, size_t outside_uses) const {
+  const size_t at = position_.at(&writer);
+  size_t reads_by_writer = 0;
+  for (const Node* user : value->users()) {
+    reads_by_writer += user == &writer;
+    if (user == &writer) continue;
+    if (!position_.count(user) || position_.at(user) >= at) return false;
+    if (user->op->has(kView) && last_read(user->result()) >= at) return false;
+  }
+  return reads_by_writer == 1 && value->num_uses() - value->users().size() == outside_uses;
+}
+
 // Finds, for each update, the chain state -> version 1 -> .. -> new value of nodes that can all write in place.
 void Linearizer::plan_state_writes() {
   for (const StateUpdate& update : graph_.updates) {
@@ -192,29 +219,18 @@ void Linearizer::plan_state_writes() {
     bool in_place = true;
     while (value != update.target) {
       const Node* node = value->producer;
-      const bool fits = node && position_.count(node) && node->op->has(kOverwrites) &&
-                        value->type == update.target->type && node->arg(size_t{0}).is<Value*>() &&
-                        !writes_state_.count(value);
-      if (!fits) {
+      const Value* before = node && position_.count(node) ? overwritten(value) : nullptr;
+      if (!before || !(value->type == update.target->type) || writes_state_.count(value)) {
         in_place = false;
         break;
       }
       versions.push_back(value);
-      value = node->arg(size_t{0}).as<Value*>();
+      value = before;
     }
-    // Every version must be dead, but for its successor's own read as argument 0, when the successor is written.
+    // Every version must be dead, but for its successor's own read, when the successor is written.
     for (size_t i = 0; in_place && i < versions.size(); ++i) {
       const Value* before = i + 1 < versions.size() ? versions[i + 1] : update.target;
-      const Node* writer = versions[i]->producer;
-      const size_t at = position_.at(writer);
-      size_t reads_by_writer = 0;
-      for (const Node* user : before->users()) {
-        reads_by_writer += user == writer;
-        if (user != writer && user->op->has(kView)) in_place = in_place && last_read(user->result()) < at;
-        in_place = in_place && (user == writer || (position_.count(user) && position_.at(user) < at));
-      }
-      const size_t uses_outside = before->num_uses() - before->users().size();
-      in_place = in_place && reads_by_writer == 1 && uses_outside == (before == update.target ? 1u : 0u);
+      in_place = dies_in(before, *versions[i]->producer, before == update.target ? 1 : 0);
     }
     const size_t uses = in_place ? std::count_if(graph_.updates.begin(), graph_.updates.end(),
                                                  [&](const StateUpdate& u) { return u.value == update.value; })
@@ -261,8 +277,28 @@ void Linearizer::updates() {
 
 // --- nodes ---
 
+// The tensor that a kernel changes and that holds argument number `index` of kMutates before and its new value after:
+// the argument's own, if nobody reads the old value any more, else a copy.
+int32_t Linearizer::changed_argument(const Node& node, size_t index) {
+  const Schema& schema = *node.op->parsed;
+  const Value* value = node.arg(schema.mutated[index]).as<Value*>();
+  const Value* result = node.result(schema.own_returns() + index);
+  const int32_t source = tensor_index(value);
+  const bool ours = value->kind == ValueKind::result && value->producer && !is_view(value) && !placed_.count(value) &&
+                    position_.count(value->producer) && position_.count(&node) &&
+                    statement_.storages[tensor_at(source).storage].kind == Storage::Kind::arena;
+  int32_t target = source;
+  if (!writes_state_.count(result) && !(ours && dies_in(value, node, 0))) {
+    target = scratch_like(tensor_at(source), result->name);
+    copy_into(target, source, fmt::format("{} writes what is still read later", node.op->name()));
+  }
+  index_[result] = target;
+  return target;
+}
+
 void Linearizer::kernel_node(const Node& node) {
-  const std::vector<ArgSpec>& specs = node.op->parsed->args;
+  const Schema& schema = *node.op->parsed;
+  const std::vector<ArgSpec>& specs = schema.args;
   if (!node.op->kernel) {
     fail(Diag(Code::internal, fmt::format("{} has no kernel and was not decomposed", node.op->name()))
              .in(where_of(node)));
@@ -276,10 +312,14 @@ void Linearizer::kernel_node(const Node& node) {
     if (factory &&
         (spec.name == "dtype" || spec.name == "layout" || spec.name == "device" || spec.name == "pin_memory"))
       continue;
-    args.push_back(argument(spec, node.arg(i)));
+    const auto changed = std::find(schema.mutated.begin(), schema.mutated.end(), i);
+    args.push_back(changed == schema.mutated.end()
+                       ? argument(spec, node.arg(i))
+                       : changed_argument(node, static_cast<size_t>(changed - schema.mutated.begin())));
   }
   IndexList outs{IndexList::Kind::tensors, {}};
-  for (const Value* result : node.results()) {
+  for (size_t i = 0; i < node.results().size() - schema.mutated.size(); ++i) {
+    const Value* result = node.result(i);
     if (!result->type.is_tensor()) fail(Code::internal, fmt::format("{} does not return tensors", node.op->name()));
     auto written = writes_state_.find(result);
     const int32_t out = written == writes_state_.end()
@@ -293,6 +333,8 @@ void Linearizer::kernel_node(const Node& node) {
   else
     args.push_back(add_value(std::move(outs)));
   if (without_elements(node)) return;
+  if (node.op->has(kLlmLibrary))
+    note_not_stock(fmt::format("{} (but stock's library of operators for language models has it)", node.op->kernel));
   if (const std::string_view limit = stock_limit(node); !limit.empty())
     note_not_stock(fmt::format("{} ({})", node.op->kernel, limit));
   emit_kernel(node.op->kernel, std::move(args), !node.op->has(kNoStock));

@@ -63,6 +63,9 @@ class Linearizer {
   bool alias_view(const Node& node);
   void plan_concatenations(const Graph& graph);
   size_t last_read(const Value* value) const;
+  static const Value* overwritten(const Value* result);
+  bool dies_in(const Value* value, const Node& writer, size_t outside_uses) const;
+  int32_t changed_argument(const Node& node, size_t index);
   void plan_state_writes();
   void updates();
   void outputs();

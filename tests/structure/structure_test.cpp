@@ -31,6 +31,15 @@ std::vector<cli::NamedArray> arrays(const std::string& name) {
   return read.ok() ? std::move(*read) : std::vector<cli::NamedArray>{};
 }
 
+// The calls of a program, in order.
+std::vector<std::string> steps_of(const std::string& name) {
+  std::vector<std::string> steps;
+  if (fs::exists(kFolder / (name + ".in.npz"))) steps.push_back(name);
+  for (int i = 1; fs::exists(kFolder / fmt::format("{}.step{}.in.npz", name, i)); ++i)
+    steps.push_back(fmt::format("{}.step{}", name, i));
+  return steps;
+}
+
 struct Setting {
   const char *name, *backend;
   IsaLevel isa;
@@ -60,10 +69,7 @@ TEST_P(Structure, AgreesWithEager) {
     std::string error;
     auto program = CompiledProgram::make({{"forward", name + ".pt2", map->bytes()}}, options, setting.isa, &error);
     ASSERT_TRUE(program) << error;
-    std::vector<std::string> steps;
-    if (fs::exists(kFolder / (name + ".in.npz"))) steps.push_back(name);
-    for (int i = 1; fs::exists(kFolder / fmt::format("{}.step{}.in.npz", name, i)); ++i)
-      steps.push_back(fmt::format("{}.step{}", name, i));
+    const std::vector<std::string> steps = steps_of(name);
     ASSERT_FALSE(steps.empty());
     const bool delegated = setting.backend[0] != '\0';
     const ArrayTolerance tolerance = delegated && contains(kByRows, name) ? kRowSteps : ArrayTolerance();
@@ -72,6 +78,54 @@ TEST_P(Structure, AgreesWithEager) {
       const bool runs = program->run("forward", arrays(step + ".in.npz"), &outputs, &error);
       ASSERT_TRUE(runs) << step << ": " << error;
       EXPECT_EQ(differences(outputs, arrays(step + ".out.npz"), tolerance), "") << step;
+    }
+  }
+}
+
+// What stock has in a library of its own is there decomposed, what it lacks is refused.
+TEST(LanguageModels, RunWithStocksOwnKernelsToo) {
+  size_t count = 0;
+  for (const std::string& name : programs()) {
+    if (!name.starts_with("llm_")) continue;
+    ++count;
+    SCOPED_TRACE(name);
+    auto map = compiler::FileMap::open((kFolder / (name + ".pt2")).string());
+    ASSERT_TRUE(map.ok());
+    std::string error;
+    compiler::CompileOptions options;
+    auto program = CompiledProgram::make({{"forward", name + ".pt2", map->bytes()}}, options, IsaLevel::avx512, &error);
+    ASSERT_TRUE(program) << error;
+    EXPECT_FALSE(program->compiled().methods[0].not_stock.empty());
+    options.profile = compiler::Profile::stock;
+    program = CompiledProgram::make({{"forward", name + ".pt2", map->bytes()}}, options, IsaLevel::avx512, &error);
+    ASSERT_TRUE(program) << error;
+    EXPECT_TRUE(program->compiled().methods[0].not_stock.empty());
+    for (const std::string& step : steps_of(name)) {
+      std::vector<cli::NamedArray> outputs;
+      ASSERT_TRUE(program->run("forward", arrays(step + ".in.npz"), &outputs, &error)) << step << ": " << error;
+      EXPECT_EQ(differences(outputs, arrays(step + ".out.npz"), {}), "") << step;
+    }
+  }
+  EXPECT_GE(count, 10u);
+}
+
+// Rows go into the caches where they lie: no instruction copies a cache, whether it is state or an intermediate value.
+TEST(LanguageModels, WriteTheirCachesInPlace) {
+  for (const std::string& name : programs()) {
+    if (!name.starts_with("llm_cache") || name.starts_with("llm_cache_written_twice")) continue;
+    auto map = compiler::FileMap::open((kFolder / (name + ".pt2")).string());
+    ASSERT_TRUE(map.ok());
+    for (const compiler::Profile profile : {compiler::Profile::automatic, compiler::Profile::stock}) {
+      compiler::CompileOptions options;
+      options.profile = profile;
+      std::string error;
+      auto program =
+          CompiledProgram::make({{"forward", name + ".pt2", map->bytes()}}, options, IsaLevel::baseline, &error);
+      ASSERT_TRUE(program) << error;
+      for (const compiler::CopyReason& copy : program->compiled().statements[0].copies) {
+        EXPECT_EQ(copy.reason.find("buffer"), std::string::npos) << name << ": " << copy.reason;
+        EXPECT_EQ(copy.reason.find("read later"), std::string::npos) << name << ": " << copy.reason;
+      }
     }
   }
 }

@@ -14,6 +14,7 @@ struct Row {
 constexpr Row kRows[] = {
 #define KERNEL(name, signature, function) {name, signature},
 #include "runtime/kernels/lists/linear_algebra.inc"
+#include "runtime/kernels/lists/llm.inc"
 #include "runtime/kernels/lists/neural.inc"
 #undef KERNEL
 };
