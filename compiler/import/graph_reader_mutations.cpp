@@ -52,7 +52,10 @@ void GraphReader::read_mutating(const pt2::Node& node, const OpDef& def) {
   infer(node, made, names);
   for (size_t i = 0; i < targets.size(); ++i) {
     Value* value = made->result(schema.own_returns() + i);
-    const Value* before = made->arg(schema.mutated[i]).as<Value*>();
+    const Arg& arg = made->arg(schema.mutated[i]);
+    const Value* before = read(*targets[i], builder_);
+    if (!arg.is<Value*>() || arg.as<Value*>() != before)
+      fail(Code::corrupt_file, fmt::format("{} names an argument twice", def.name()));
     if (!(value->type == before->type))
       fail(Diag(Code::internal, fmt::format("{} changes the type of an argument", def.name()))
                .expected(to_text(value->type), to_text(before->type)));
@@ -79,9 +82,10 @@ Binding GraphReader::mutated_view(const pt2::Node& node, const std::string& argu
   if (const pt2::Argument* dim = find("slice_dim")) {
     const auto* start = find("slice_start");
     const auto* end = find("slice_end");
-    if (!start || !end) fail(Code::corrupt_file, "a slice without its bounds");
-    return {view_ref(*base, value, builder_.slice(value, integer(*dim).value(), integer(*start), integer(*end))),
-            std::nullopt, nullptr};
+    const Sym at = integer(*dim);
+    if (!start || !end || !at.is_const()) fail(Code::corrupt_file, "a slice without its dimension and bounds");
+    return {view_ref(*base, value, builder_.slice(value, at.value(), integer(*start), integer(*end))), std::nullopt,
+            nullptr};
   }
   if (find("size"))
     fail(Diag(Code::unsupported_model, fmt::format("the written argument '{}' is a strided view", argument))
