@@ -163,13 +163,15 @@ void custom_sdpa(KernelContext& context, Span<EValue*> args) {
 // (query, key, value, start_pos, attn_mask, drpout_p, is_causal, scale, q_zero_points, q_scales, k_zero_points,
 // k_scales, v_zero_points, v_scales, is_seq_at_dim_2, out)
 void custom_quantized_sdpa(KernelContext& context, Span<EValue*> args) {
-  const auto parameters = [&](size_t zero_points) {
-    return RowParameters{optional_tensor(*args[zero_points + 1]), optional_tensor(*args[zero_points])};
+  const bool quantized = args[0]->tensor->dtype == DType::i8;
+  const auto parameters = [&](size_t zero_points) {  // of floats, nobody looks at them
+    return quantized ? RowParameters{optional_tensor(*args[zero_points + 1]), optional_tensor(*args[zero_points])}
+                     : RowParameters();
   };
   CachedAttention c{args[0]->tensor,    args[1]->tensor, args[2]->tensor, parameters(8),    parameters(10),
                     parameters(12),     args[4],         args[7],         args[3]->integer, args[6]->boolean,
                     !args[14]->boolean, args[15]->tensor};
-  run(context, c, args[0]->tensor->dtype == DType::i8);
+  run(context, c, quantized);
 }
 
 // (query, key, value, key_cache, value_cache, start_pos, seq_len, attn_mask, drpout_p, is_causal, scale, out)

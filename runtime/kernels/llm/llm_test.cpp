@@ -252,6 +252,15 @@ TEST(QuantizedCachedAttention, RefusesMissingOrMisshapenParameters) {
     EXPECT_EQ(run(k.zero_points, *scales), Error::InvalidArgument);
 }
 
+TEST(QuantizedCachedAttention, OfFloatsTakesNoNoticeOfParameters) {
+  const TestTensor q = make(DType::f32, {1, 2, 4, 8}, {1}), k = make(DType::f32, {1, 6, 2, 8}, {1}),
+                   few = make(DType::f32, {1, 1, 1, 1}, {1});
+  TestTensor out = make_out(DType::f32, {1, 2, 4, 8});
+  EXPECT_EQ(call("llama::custom_quantized_sdpa.out",
+                 {q, k, k, 0, nullptr, 0.0, true, nullptr, nullptr, few, few, nullptr, nullptr, few, false, out}),
+            Error::Ok);
+}
+
 TEST(UpdateCache, WritesTheRowsAndNothingElse) {
   TestTensor cache = make(DType::f32, {2, 5, 1, 2}, {9}), value = random_tensor(DType::f32, {2, 2, 1, 2}, 1),
              out = make_out(DType::f32, {1});
