@@ -26,7 +26,8 @@ struct OptFlags {
 int list_passes() {
   Table table({"pass", "phase", "why here"});
   for (const compiler::Pass& pass : compiler::pass_table()) {
-    const char* phase = pass.phase == compiler::Phase::prepare    ? "prepare"
+    const char* phase = pass.phase == compiler::Phase::recognize  ? "recognize"
+                        : pass.phase == compiler::Phase::prepare  ? "prepare"
                         : pass.phase == compiler::Phase::optimize ? "optimize"
                                                                   : "target";
     table.row({std::string(pass.name), phase, std::string(pass.why_here)});

@@ -122,6 +122,7 @@ void Lowering::lower_node(const Node& node) {
   find_rule(node)->lower(*this, node);
   int8_result_.reset();
   dynamic_product_ = false;
+  integer_weights_ = false;
 }
 
 void Lowering::add_outputs() {

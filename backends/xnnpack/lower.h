@@ -83,6 +83,8 @@ class Lowering {
   bool is_int8() const { return int8_result_.has_value(); }
   /// It is a product whose input is quantized at run time.
   bool is_dynamic() const { return dynamic_product_; }
+  /// Is the current node a linear of floats whose weight is int8?
+  bool has_integer_weights() const { return integer_weights_; }
   bool is_int8(uint32_t id) const { return payload_.values[id].type == DataType::qint8; }
   const Quantization& quantization(uint32_t id) const { return payload_.values[id].quantization; }
   /// `x` as elements of another type.
@@ -167,6 +169,7 @@ class Lowering {
   const compiler::Node* current_ = nullptr;
   std::optional<Affine> int8_result_;  // of the node that is being lowered, if it is computed on int8
   bool dynamic_product_ = false;
+  bool integer_weights_ = false;                               // a linear of floats whose weight is int8
   std::map<uint32_t, std::vector<uint32_t>> filter_parts_;     // first part -> all
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> dynamic_;  // value, dims of a row -> quantized at run time
   std::unordered_map<const compiler::Value*, std::unique_ptr<compiler::Value>> float_twins_;  // looked up only

@@ -69,6 +69,7 @@ Quantization quantization_of(const Affine& affine) {
 void Lowering::choose_precision(const Node& node) {
   int8_result_ = static_int8(node);
   dynamic_product_ = is_dynamic_product(node);
+  integer_weights_ = !int8_result_ && keeps_integer_weights(node);
 }
 
 // The quantization of the value that a fresh node writes.
@@ -113,6 +114,7 @@ void Lowering::declare_input(PayloadValue& placed, const Value* value) {
 
 const Node* Lowering::int8_source(const Value* value) const {
   const Node* source = value->producer;
+  if (source && integer_weights_ && value == current_->tensor("weight")) return source;
   if (!source || (!int8_result_ && !dynamic_product_)) return nullptr;
   return dequantizes_constant(*source) || static_dequantize(*source) || dynamic_chain(*source) ? source : nullptr;
 }
@@ -209,8 +211,10 @@ std::vector<uint32_t> Lowering::parts_of(uint32_t filter) const {
 
 uint32_t Lowering::int8_constant(const Node& source, const Dims& dims, const std::vector<int64_t>& perm,
                                  const Dims& result_dims) {
-  const auto constant = quantized_constant(source);
+  auto constant = quantized_constant(source);
   if (!constant) compiler::fail(compiler::Code::internal, "xnnpack: a quantized constant with unknown parameters");
+  // A product of floats, or whose input is quantized at run time, has weights by channel only.
+  if (dynamic_product_ || integer_weights_) constant->repeat_by_channel();
   std::vector<int8_t> elements = elements_of<int8_t>(*constant->elements);
   const Order stored = stored_order(*constant->elements);
   if (stored != plain_order(stored.size())) {
@@ -219,10 +223,9 @@ uint32_t Lowering::int8_constant(const Node& source, const Dims& dims, const std
                                 {to_plain.begin(), to_plain.end()});
   }
   elements = permute_elements(elements.data(), dims, perm);
-  if (constant->is_4_bit() && !int8_result_) return int4_constant(*constant, elements, result_dims);
+  if (constant->is_4_bit() && dynamic_product_) return int4_constant(*constant, elements, result_dims);
   Quantization quantization;
-  // A product whose input is quantized at run time has weights by channel only, even if there is but one.
-  if (constant->is_per_tensor() && !dynamic_product_) {
+  if (constant->is_per_tensor() && !dynamic_product_ && !integer_weights_) {
     quantization = quantization_of(Affine{constant->scales[0], static_cast<int32_t>(constant->zero_points[0])});
     return add_quantized(own(std::move(elements)), DataType::qint8, result_dims, quantization);
   }

@@ -106,6 +106,14 @@ bool QuantizedConstant::is_per_channel(size_t dim) const {
   return dim < sizes.size();
 }
 
+void QuantizedConstant::repeat_by_channel() {
+  if (!is_per_tensor() || sizes.empty()) return;
+  const auto channels = static_cast<size_t>(sizes[0]);
+  blocks[0] = 1;
+  scales.resize(channels, scales[0]);
+  zero_points.resize(channels, zero_points[0]);
+}
+
 bool QuantizedConstant::has_scale_by_row() const {
   if (sizes.size() != 2 || blocks[0] != 1) return false;
   const auto groups = static_cast<size_t>(sizes[1] / blocks[1]);
@@ -293,8 +301,9 @@ std::string refuse_groups(const QuantizedConstant& weight) {
 // Weights of a product whose input is quantized at run time.
 std::string refuse_dynamic_weights(const Node& node) {
   const Node* source = node.tensor("weight")->producer;
-  const auto weight = source ? quantized_constant(*source) : std::nullopt;
+  auto weight = source ? quantized_constant(*source) : std::nullopt;
   if (!weight) return "a weight that is not quantized";
+  weight->repeat_by_channel();
   if (!weight->is_symmetric()) return "a weight with zero points";
   const Value* bias = node.optional_tensor("bias");
   if (bias && (!bias->is_constant() || (bias->dtype() != DType::f32 && bias->dtype() != DType::f16)))
@@ -357,6 +366,17 @@ bool is_dynamic_product(const Node& node) {
   const Node* source = node.operands()[0]->producer;
   const auto chain = source ? dynamic_chain(*source) : std::nullopt;
   return chain && chain->dequantize == source && refuse_dynamic_weights(node).empty();
+}
+
+bool keeps_integer_weights(const Node& node) {
+  if (!node.is("aten.linear.default") || node.result()->dtype() != DType::f32 || is_dynamic_product(node)) return false;
+  const Node* source = node.tensor("weight")->producer;
+  auto weight = source ? quantized_constant(*source) : std::nullopt;
+  if (!weight || node.tensor("weight")->rank() != 2) return false;
+  weight->repeat_by_channel();
+  const Value* bias = node.optional_tensor("bias");
+  return weight->is_symmetric() && weight->is_per_channel(0) &&
+         (!bias || (bias->is_constant() && bias->dtype() == DType::f32));
 }
 
 // --- static int8 ---

@@ -35,6 +35,8 @@ struct QuantizedConstant {
   /// Each index of dimension `dim` has one scale.
   bool is_per_channel(size_t dim) const;
   bool is_per_tensor() const { return blocks == sizes; }
+  /// Says one scale for all once for each index of dimension 0: the same numbers.
+  void repeat_by_channel();
   /// Each row of a matrix has one scale: the groups are whole rows, or those of a row have equal scales.
   bool has_scale_by_row() const;
   std::vector<double> row_scales() const;  // requires has_scale_by_row
@@ -52,13 +54,17 @@ std::vector<float> dequantized(const QuantizedConstant& constant);
 
 using DynamicChain = compiler::QuantizationChain;
 /// The chain a node is part of, where it covers -128 .. 127. The library has parameters for each row, or each image of
-/// a convolution; where the chain has one pair for the tensor, stock ExecuTorch computes so too.
+/// a convolution; where the chain has one pair for the tensor, stock ExecuTorch computes so too. Zero points are its
+/// own where the chain has none.
 std::optional<DynamicChain> dynamic_chain(const compiler::Node& node);
 /// Whether nothing but products on int8 reads what the chain computes.
 compiler::Verdict whole_chain(const DynamicChain& chain, const compiler::TargetOptions& options);
 
 /// Is the node a product whose input is quantized at run time?
 bool is_dynamic_product(const compiler::Node& node);
+/// Is the node a linear of floats whose weight is int8 with a scale for each row? The library multiplies the integers
+/// and scales the sums.
+bool keeps_integer_weights(const compiler::Node& node);
 /// The quantization of the result of a node that is computed on int8: each operand comes from a static_dequantize, the
 /// result goes to a static_quantize only, at most through a clamp that the operator does itself. Nothing for others.
 std::optional<Affine> static_int8(const compiler::Node& node);

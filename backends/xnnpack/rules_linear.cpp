@@ -103,7 +103,9 @@ void lower_linear(Lowering& l, const Node& node) {
   const Value *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
   const uint32_t x = l.rows_along(node, node.result()->rank() - 1), filter = l.operand(weight, plain_order(2));
   const bool packed = is_weight(*weight);
-  if (packed && (!bias || bias->is_constant()))
+  // The library of 2024-11 multiplies the bias, too, by the scales of integer weights.
+  const bool bias_apart = bias && l.has_integer_weights();
+  if (packed && (!bias || bias->is_constant()) && !bias_apart)
     return l.set_result(node, linear_of(l, x, filter, bias_of(l, bias, l.type()), l.range_of(node)));
   const Dims dims = l.dims(x);
   const Dims rows{product({dims.begin(), dims.end() - 1}), dims.back()};

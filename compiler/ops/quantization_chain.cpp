@@ -1,6 +1,7 @@
 #include "compiler/ops/quantization_chain.h"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 namespace wick::compiler {
@@ -51,7 +52,11 @@ std::optional<QuantizationChain> chain_before(const Node& dequantize, const Name
   if (chain.choose->tensor("input") != chain.x || dequantize.result()->dtype() != chain.x->dtype() ||
       chain.quantize->result()->dtype() != DType::i8)
     return {};
-  if (has(*chain.choose, "mapping_type") && chain.choose->string("mapping_type") != "ASYMMETRIC") return {};
+  if (has(*chain.choose, "mapping_type")) {
+    const std::string mapping = chain.choose->string("mapping_type");
+    chain.symmetric = mapping == "SYMMETRIC";
+    if (!chain.symmetric && mapping != "ASYMMETRIC") return {};
+  }
   if (!reads_parameters(*chain.quantize, *chain.choose) || !reads_parameters(dequantize, *chain.choose)) return {};
   chain.by_rows = !names.choose.ends_with(".tensor");
   if (has(*chain.choose, "block_size")) {

@@ -10,10 +10,11 @@ namespace wick::compiler {
 struct QuantizationChain {
   Node *choose = nullptr, *quantize = nullptr, *dequantize = nullptr;
   Value* x = nullptr;
-  bool by_rows = false;  // each row along the last dimension has parameters of its own; else the tensor has one pair
+  bool symmetric = false;  // the zero points are 0
+  bool by_rows = false;    // each row along the last dimension has parameters of its own; else the tensor has one pair
 };
 
-/// The chain that `node` is part of, asymmetric and to int8; nothing for other nodes.
+/// The chain that `node` is part of, to int8; nothing for other nodes.
 std::optional<QuantizationChain> quantization_chain(const Node& node);
 
 }  // namespace wick::compiler

@@ -1,6 +1,5 @@
 // Quantization and its inverse: PT2E (quantized_decomposed) and torchao affine.
 #include <cmath>
-#include <limits>
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
@@ -229,14 +228,16 @@ void infer_choose_affine(Node& node) {
   set_result(node, 0, node.dtype("scale_dtype").value_or(x->dtype()), sizes);
   set_result(node, 1, node.dtype("zero_point_dtype").value_or(DType::i32), sizes);
 }
-// Range of each block, widened to hold 0; symmetric or asymmetric mapping.
+// Range of each block, widened to hold 0; symmetric or asymmetric mapping. No scale is below eps, by default the
+// smallest normal number of the input's dtype.
 Results decompose_choose_affine(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("input");
   const Blocks blocks = blocks_of(x, node.ints("block_size"));
   const DType target = required_dtype(node, "target_dtype");
   const double low = bound(node, "quant_min", target, true), high = bound(node, "quant_max", target, false);
-  const double epsilon = node.is_none("eps") ? std::numeric_limits<float>::epsilon() : node.real("eps");
+  const double normal = x->dtype() == DType::f16 ? 0x1p-14 : x->dtype() == DType::f64 ? 0x1p-1022 : 0x1p-126;
+  const double epsilon = node.is_none("eps") ? normal : node.real("eps");
   const std::string mapping = node.string("mapping_type");
   Value* value = b.reshape(x, blocks.split);
   const bool keep = node.op->parsed->find("keepdim") >= 0 && node.boolean("keepdim");
@@ -255,6 +256,56 @@ Results decompose_choose_affine(Builder& b, Node& node) {
   Value* scale = c.clamp(c.div(c.sub(positive, negative), high - low), epsilon, None{});
   Value* zero = c.clamp(c.sub(low, c.unary("aten.round", c.div(negative, scale))), number(low), number(high));
   return {b.cast(scale, scale_dtype), b.cast(zero, zero_dtype)};
+}
+
+// Until 2025 these operators were in the namespace quant, and told kinds of zero points apart.
+void require_plain_zero(const Node& node) {
+  const bool integral = node.is_none("zero_point_domain") || node.string("zero_point_domain") == "INT" ||
+                        (node.string("zero_point_domain") == "NONE" && node.is_none("zero_point"));
+  require(integral, "zero points of affine quantization that are no integers are not supported");
+}
+// Arguments 5 and 6 are the range: all of the dtype where there is none.
+std::vector<Arg> with_range(const Node& node, DType dtype) {
+  std::vector<Arg> args;
+  for (size_t i = 0; i < 7; ++i) args.push_back(node.arg(i));
+  if (node.is_none("quant_min")) args[5] = number(bound(node, "quant_min", dtype, true));
+  if (node.is_none("quant_max")) args[6] = number(bound(node, "quant_max", dtype, false));
+  return args;
+}
+Results decompose_old_quantize(Builder& b, Node& node) {
+  require_plain_zero(node);
+  return {b.call("torchao.quantize_affine", with_range(node, node.result()->dtype()))};
+}
+Results decompose_old_dequantize(Builder& b, Node& node) {
+  require_plain_zero(node);
+  std::vector<Arg> args = with_range(node, node.tensor("input")->dtype());
+  args.push_back(node.arg("output_dtype"));
+  return {b.call("torchao.dequantize_affine", std::move(args))};
+}
+void infer_old_choose(Node& node) {
+  const Sizes sizes = parameter_sizes(node);
+  const DType dtype = node.tensor("input")->dtype();
+  set_result(node, 0, node.dtype("scale_dtype").value_or(dtype), sizes);
+  set_result(node, 1, node.dtype("zero_point_dtype").value_or(dtype), sizes);
+}
+// No scale was below the distance of 1 to the next number.
+Results decompose_old_choose(Builder& b, Node& node) {
+  require(node.boolean("preserve_zero"), "affine quantization without an exact zero is not supported");
+  require(node.is_none("zero_point_domain") || node.string("zero_point_domain") == "INT",
+          "zero points of affine quantization that are no integers are not supported");
+  const DType dtype = node.tensor("input")->dtype();
+  const double distance = dtype == DType::f16    ? 0x1p-10
+                          : dtype == DType::bf16 ? 0x1p-7
+                          : dtype == DType::f64  ? 0x1p-52
+                                                 : 0x1p-23;
+  const DType target = required_dtype(node, "target_dtype");
+  std::vector<Arg> args;
+  for (size_t i = 0; i < 8; ++i) args.push_back(node.arg(i));
+  if (node.is_none("quant_min")) args[4] = number(bound(node, "quant_min", target, true));
+  if (node.is_none("quant_max")) args[5] = number(bound(node, "quant_max", target, false));
+  if (node.is_none("eps")) args[6] = distance;
+  args.push_back(node.result(1)->dtype());
+  return b.call_multi("torchao.choose_qparams_affine", std::move(args));
 }
 
 // --- 8-bit, 4-bit and 2-bit tables ---
@@ -382,6 +433,18 @@ const OpDef kQuantizedRows[] = {
      "Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, "
      "ScalarType? zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)",
      infer_choose_affine, decompose_choose_affine},
+    {"quant::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
+     "output_dtype, Scalar? quant_min=None, Scalar? quant_max=None, str? zero_point_domain=\"INT\") -> Tensor",
+     infer_quantize_affine, decompose_old_quantize},
+    {"quant::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
+     "input_dtype, Scalar? quant_min=None, Scalar? quant_max=None, str? zero_point_domain=\"INT\", ScalarType "
+     "output_dtype=6) -> Tensor",
+     infer_dequantize_affine, decompose_old_dequantize},
+    {"quant::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, "
+     "Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, "
+     "ScalarType? zero_point_dtype=None, bool preserve_zero=True, str? zero_point_domain=\"INT\", Tensor? "
+     "min_val=None, Tensor? max_val=None) -> (Tensor, Tensor)",
+     infer_old_choose, decompose_old_choose},
 };
 const size_t kQuantizedCount = std::size(kQuantizedRows);
 

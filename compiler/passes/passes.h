@@ -29,6 +29,7 @@ Result<Changed> merge_views(Graph& graph);
 Result<Changed> narrow_early(Graph& graph);
 Result<Changed> quantize_by_rows(Graph& graph);
 Result<Changed> recognize_norms(Graph& graph);
+Result<Changed> recognize_quantization(Graph& graph);
 Result<Changed> respell(Graph& graph);
 Result<Changed> scatter_by_slices(Graph& graph);
 Result<Changed> simplify_pointwise(Graph& graph);

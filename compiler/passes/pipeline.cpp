@@ -30,8 +30,10 @@ Result<Changed> run_fold_constants(Graph& graph, const PipelineOptions& options)
 }
 
 constexpr Pass kPasses[] = {
+    {"recognize_quantization", run_simple<recognize_quantization>, Phase::recognize,
+     "before decompose and the folds, which would make floats of the integers"},
     {"decompose", run_decompose, Phase::prepare,
-     "first: every later pass sees primitives and the composites a backend asked for, nothing else"},
+     "first of its phase: every later pass sees primitives and the composites a backend asked for, nothing else"},
     {"dead_code", run_simple<dead_code>, Phase::prepare,
      "before any pattern counts readers: what the exporter left over must not hold values alive"},
     {"canonicalize", run_simple<canonicalize>, Phase::optimize,
@@ -122,8 +124,8 @@ class Runner {
     if (!options_.stop_after.empty() && !is_known(options_.stop_after)) return no_such_pass(options_.stop_after);
     for (const std::string_view name : options_.target_passes) {
       const Pass* pass = find_pass(name);
-      if (!pass || pass->phase != Phase::target)
-        return Diag(Code::internal, fmt::format("'{}' is no pass of phase target", name));
+      if (!pass || (pass->phase != Phase::target && pass->phase != Phase::recognize))
+        return Diag(Code::internal, fmt::format("'{}' is no pass of phase recognize or target", name));
     }
     RETURN_IF_ERROR(run_phases());
     return options_.verify_each_pass ? Status() : verify_after("the last pass", graph_);
@@ -131,12 +133,21 @@ class Runner {
 
  private:
   Status run_phases() {
+    RETURN_IF_ERROR(run_named(Phase::recognize));
     RETURN_IF_ERROR(run_phase(Phase::prepare, 1));
     RETURN_IF_ERROR(optimize());
     changed_ = Changed::no;
-    for (const std::string_view name : options_.target_passes) RETURN_IF_ERROR(run_row(*find_pass(name), 1));
-    RETURN_IF_ERROR(run_extra(Phase::target, 1));
+    RETURN_IF_ERROR(run_named(Phase::target));
     return changed_ == Changed::yes ? optimize() : Status();
+  }
+
+  // Those of the phase that the options name.
+  Status run_named(Phase phase) {
+    for (const std::string_view name : options_.target_passes) {
+      const Pass& pass = *find_pass(name);
+      if (pass.phase == phase) RETURN_IF_ERROR(run_row(pass, 1));
+    }
+    return run_extra(phase, 1);
   }
 
   // Until a round changes nothing.

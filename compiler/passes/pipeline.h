@@ -32,9 +32,10 @@ struct PassTiming {
 };
 
 enum class Phase : uint8_t {
-  prepare,   // once
-  optimize,  // again and again, in order, until a round changes nothing; once more so after phase target
-  target,    // once, those that PipelineOptions::target_passes names: what only some backends want
+  recognize,  // once, before all others, those that PipelineOptions::target_passes names: what the file took apart
+  prepare,    // once
+  optimize,   // again and again, in order, until a round changes nothing; once more so after phase target
+  target,     // once, those that PipelineOptions::target_passes names: what only some backends want
 };
 
 /// A pass that is not in the table: of a test, of a program that embeds the compiler.
@@ -59,7 +60,7 @@ struct PipelineOptions {
   /// Called with the bytes of a constant when another takes its place, or is ready to; they stay valid, but are not
   /// needed soon.
   ReleaseFn release;
-  /// The passes of phase `target` that run, in this order.
+  /// The passes of phases `recognize` and `target` that run, in this order.
   std::vector<std::string_view> target_passes;
   /// Each runs behind the passes of its phase.
   std::vector<ExtraPass> extra;

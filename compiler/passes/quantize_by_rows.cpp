@@ -32,7 +32,8 @@ bool feeds_linears(const QuantizationChain& chain) {
 
 Value* by_rows(Builder& b, Node& node) {
   const auto chain = quantization_chain(node);
-  if (!chain || chain->dequantize != &node || chain->by_rows || chain->x->rank() == 0) return nullptr;
+  if (!chain || chain->dequantize != &node || chain->x->rank() == 0) return nullptr;
+  if (chain->by_rows && !chain->symmetric) return nullptr;
   if (!covers_int8(*chain->quantize) || !covers_int8(*chain->choose) || !feeds_linears(*chain)) return nullptr;
   const auto parameters =
       b.call_multi("quantized_decomposed.choose_qparams_per_token_asymmetric", {chain->x, DType::i8});
@@ -46,7 +47,8 @@ constexpr Rule kRules[] = {by_rows};
 
 }  // namespace
 
-// Gives each row of a linear's input quantization parameters of its own, where the tensor had one pair for all.
+// Gives each row of a linear's input quantization parameters of its own, where the tensor had one pair for all, and
+// both a scale and a zero point, where it had a scale only.
 //   before: (s, z) = choose_qparams(x); y = linear(dequantize_per_tensor(quantize_per_tensor(x, s, z), s, z), w)
 //   after:  (s, z) = choose_qparams_per_token(x); y = linear(dequantize_per_token(quantize_per_token(x, s, z), s, z),
 //   w)

@@ -106,6 +106,7 @@ inline constexpr Untested kUntested[] = {
     {"torchaudio.*", "torchaudio registers it, not PyTorch: tests/fixtures/structure"},
     {"wick.recursive_filter.default", "ours: what torchaudio's filter becomes, tests/fixtures/structure"},
     {"torchao.*", "torchao registers it, not PyTorch"},
+    {"quant.*", "torchao's names of before: compiler/passes/test/recognize_quantization.ir"},
 };
 
 }  // namespace wick::conformance

@@ -40,8 +40,11 @@ constexpr Quantized kPrograms[] = {
     {"dynamic_int4_groups", 1, 0, 1e-5, true},
     {"dynamic_int4_llama", 1, 0, 1e-5, true},
     {"subclass_int4_groups", 0, 0, 1e-5},
+    {"core_int4_groups", 0, 0, 1e-5},
     {"subclass_int8_rows", 0, 0, 1e-5},
-    {"dynamic_half", 0, 0, 0.01},  // judged by eager
+    {"subclass_int8_weights", 0, 0, 1e-5},
+    {"subclass_int8_products", 0, 0, 0.01},  // rows get zero points here, which eager's have not
+    {"dynamic_half", 0, 0, 0.01},            // judged by eager
 };
 void PrintTo(const Quantized& program, std::ostream* out) { *out << program.name; }
 
