@@ -46,7 +46,7 @@ static inline void wick_read_leaf(uint32_t leaf, uint32_t subleaf, uint32_t regs
   __cpuid_count(leaf, subleaf, regs[0], regs[1], regs[2], regs[3]);
 }
 
-static inline const struct wick_leaves* wick_leaves(void) {
+static inline const struct wick_leaves* wick_cpuid(void) {
   static __thread struct wick_leaves leaves;
   if (leaves.known) return &leaves;
   leaves.known = true;
@@ -70,7 +70,7 @@ static inline const struct wick_leaves* wick_leaves(void) {
 
 #define WICK_CPUINFO_HAS(name, leaf, reg, bit, state, level)                          \
   static inline bool cpuinfo_has_x86_##name(void) {                                   \
-    const struct wick_leaves* leaves = wick_leaves();                                 \
+    const struct wick_leaves* leaves = wick_cpuid();                                  \
     return leaves->limit >= wick_cpu_##level && ((leaves->leaf[reg] >> (bit)) & 1) && \
            (leaves->saved & (state)) == (state);                                      \
   }
@@ -99,7 +99,7 @@ static inline bool cpuinfo_initialize(void) { return true; }
 static inline const struct cpuinfo_core* cpuinfo_get_core(uint32_t index) {
   static const struct cpuinfo_core cores[] = {
       {cpuinfo_uarch_unknown}, {cpuinfo_uarch_zen}, {cpuinfo_uarch_dhyana}, {cpuinfo_uarch_zen4}};
-  const uint32_t signature = wick_leaves()->leaf1[0];
+  const uint32_t signature = wick_cpuid()->leaf1[0];
   const uint32_t base_family = (signature >> 8) & 0xf;
   const uint32_t family = base_family == 0xf ? base_family + ((signature >> 20) & 0xff) : base_family;
   const uint32_t model = ((signature >> 12) & 0xf0) | ((signature >> 4) & 0xf);
