@@ -93,7 +93,7 @@ function(wick_build_xnnpack prefix c cxx flags problem)
 
   # Shown whatever the log level: this is the one configure run that takes minutes.
   execute_process(COMMAND "${CMAKE_COMMAND}" -E echo
-    "-- Building XNNPACK once, into ${prefix} (about two minutes on two cores)")
+    "-- Building XNNPACK once, into ${prefix} (about one minute on two cores)")
   set(work "${WICK_XNNPACK_CACHE}/build")  # one at a time: the lock
   file(REMOVE_RECURSE "${work}")
   file(ARCHIVE_EXTRACT INPUT "${WICK_XNNPACK_CACHE}/sources/xnnpack.tar.xz" DESTINATION "${work}/source/xnnpack")
