@@ -116,7 +116,9 @@ ValueRange quotient(const ValueRange& a, const ValueRange& b) {
   return out;
 }
 
+// min(max(x, low), high): where the bounds are crossed, the upper one wins.
 ValueRange clamped(ValueRange x, double low, double high) {
+  low = std::min(low, high);
   x.min = std::clamp(x.min, low, high);
   x.max = std::clamp(x.max, low, high);
   if (x.below) x = including(x, low);

@@ -28,6 +28,7 @@ constexpr Case kCases[] = {
     {"%a = aten.reciprocal(%x)\n %y = aten.softplus(%a)", 0, kAny, "+"},
     {"%y = aten.elu(%x, 2, 3)", -kAny, kAny, ""},
     {"%y = aten.clamp(%x, 0.25, 2)", 0.25, 2, ""},
+    {"%y = aten.clamp(%x, 2, -1)", -1, -1, ""},
     {"%a = aten.clamp(%x, 0.25, 2)\n %y = aten.reciprocal(%a)", 0.5, 4, ""},
     {"%a = aten.clamp(%x, 0.25, 4)\n %y = aten.rsqrt(%a)", 0.5, 2, ""},
     {"%y = aten.reciprocal(%x)", -kAny, kAny, "+-"},
