@@ -226,8 +226,11 @@ class HeadRunner {
     const Rows key = rows_of(key_, first, count, a_.width, widened_keys_);
     for (int64_t i = 0; i < rows; ++i) {
       float* scores = scores_ + i * count;
-      for (int64_t j = 0; j < count; ++j)
-        scores[j] = a_.scale * kernels_.dot(query.data + i * query.stride, key.data + j * key.stride, a_.width);
+      for (int64_t j = 0; j < count; ++j) {
+        scores[j] = 0.0f;  // without columns there is no data either
+        if (a_.width != 0)
+          scores[j] = a_.scale * kernels_.dot(query.data + i * query.stride, key.data + j * key.stride, a_.width);
+      }
       mask_row(a_, mask_offset_, begin + i, first, count, scores);
       weigh_row(kernels_, scores, count, out + i * out_stride, a_.value_width, &top_[i], &sum_[i]);
     }
