@@ -5,14 +5,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/import/damage.h"
 #include "compiler/import/exported_program_reader.h"
 
 namespace wick::compiler::pt2 {
 namespace {
-
-constexpr const char* kHelp = "the file is damaged; save the model again with torch.export.save";
-
-Diag corrupt(std::string message) { return Diag(Code::corrupt_file, std::move(message)).with_help(kHelp); }
 
 std::string in_quotes(std::string_view name) { return fmt::format("\"{}\"", printable(name)); }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 
+#include "compiler/import/damage.h"
 #include "compiler/support/limits.h"
 
 namespace wick::compiler::pt2 {
@@ -72,8 +73,7 @@ Diag parse_error(simdjson::error_code error, std::string_view name) {
   if (error == simdjson::DEPTH_ERROR) {
     return Diag(Code::corrupt_file, fmt::format("{} is nested deeper than {} levels", name, kMaxDepth));
   }
-  return Diag(Code::corrupt_file, fmt::format("{} is not valid JSON: {}", name, simdjson::error_message(error)))
-      .with_help("the file is damaged; save the model again with torch.export.save");
+  return pt2::corrupt(fmt::format("{} is not valid JSON: {}", name, simdjson::error_message(error)));
 }
 
 }  // namespace
@@ -93,10 +93,7 @@ std::string Json::path() const {
 
 Diag Json::error(Code code, const std::string& message) const { return Diag(code, path() + ": " + message); }
 
-Diag Json::corrupt(const std::string& message) const {
-  return error(Code::corrupt_file, message)
-      .with_help("the file is damaged; save the model again with torch.export.save");
-}
+Diag Json::corrupt(const std::string& message) const { return pt2::corrupt(path() + ": " + message); }
 
 Diag Json::wrong_type(const char* wanted) const {
   return corrupt("the value has the wrong type").expected(type_name(element_), wanted);

@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include "compiler/support/failure.h"
+#include "compiler/import/damage.h"
 
 namespace wick::compiler::pt2 {
 namespace {
@@ -54,11 +54,6 @@ enum Opcode : uint8_t {
   kFrame = 0x95,
 };
 
-[[noreturn]] void corrupt(std::string message) {
-  fail(Diag(Code::corrupt_file, std::move(message))
-           .with_help("the file is damaged; save the model again with torch.export.save"));
-}
-
 class Reader {
  public:
   Reader(Span<const uint8_t> bytes, IsKnown is_known) : bytes_(bytes), is_known_(is_known) {}
@@ -66,7 +61,7 @@ class Reader {
   Pickle read() {
     if (bytes_.size() > kMaxBytes)
       fail(Code::limit, fmt::format("a pickle of {} bytes; at most {} are read", bytes_.size(), kMaxBytes));
-    if (take_byte() != kProto) corrupt("a pickle starts without its protocol");
+    if (take_byte() != kProto) fail_corrupt("a pickle starts without its protocol");
     const uint8_t protocol = take_byte();
     if (protocol < 2 || protocol > 5)
       fail(Code::unsupported_model, fmt::format("a pickle of protocol {}; 2 to 5 are read", protocol));
@@ -74,10 +69,10 @@ class Reader {
       const uint8_t opcode = take_byte();
       if (opcode == kStop) break;
       if (!read_value(opcode) && !read_container(opcode) && !read_memo(opcode) && !read_object(opcode))
-        corrupt(fmt::format("a pickle has the opcode 0x{:02x}, which torch.save does not write", opcode));
+        fail_corrupt(fmt::format("a pickle has the opcode 0x{:02x}, which torch.save does not write", opcode));
     }
-    if (stack_.size() != 1 || !marks_.empty()) corrupt("a pickle ends with other than one object");
-    if (at_ != bytes_.size()) corrupt("a pickle has bytes behind its end");
+    if (stack_.size() != 1 || !marks_.empty()) fail_corrupt("a pickle ends with other than one object");
+    if (at_ != bytes_.size()) fail_corrupt("a pickle has bytes behind its end");
     pickle_.root = stack_[0];
     return std::move(pickle_);
   }
@@ -86,7 +81,7 @@ class Reader {
   // --- bytes ---
 
   Span<const uint8_t> take(uint64_t count) {
-    if (count > bytes_.size() - at_) corrupt("a pickle is cut short");
+    if (count > bytes_.size() - at_) fail_corrupt("a pickle is cut short");
     const Span<const uint8_t> taken = bytes_.subspan(at_, static_cast<size_t>(count));
     at_ += static_cast<size_t>(count);
     return taken;
@@ -111,7 +106,7 @@ class Reader {
   }
   int64_t take_long() {  // two's complement, as short as it gets
     const size_t count = take_byte();
-    if (count > 8) corrupt("a pickle has an integer of more than 64 bits");
+    if (count > 8) fail_corrupt("a pickle has an integer of more than 64 bits");
     if (count == 0) return 0;
     const uint64_t value = take_number(count);
     const auto unused = static_cast<unsigned>(64 - 8 * count);
@@ -129,35 +124,35 @@ class Reader {
   void push_integer(Kind kind, int64_t value) { push(kind).integer = value; }
   size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   uint32_t pop() {
-    if (stack_.size() <= floor()) corrupt("a pickle takes more objects than it has made");
+    if (stack_.size() <= floor()) fail_corrupt("a pickle takes more objects than it has made");
     const uint32_t top = stack_.back();
     stack_.pop_back();
     return top;
   }
   std::vector<uint32_t> pop_many(size_t count) {
-    if (stack_.size() - floor() < count) corrupt("a pickle takes more objects than it has made");
+    if (stack_.size() - floor() < count) fail_corrupt("a pickle takes more objects than it has made");
     std::vector<uint32_t> items(stack_.end() - static_cast<std::ptrdiff_t>(count), stack_.end());
     stack_.resize(stack_.size() - count);
     return items;
   }
   std::vector<uint32_t> pop_to_mark() {
-    if (marks_.empty()) corrupt("a pickle takes objects up to a mark that it has not set");
+    if (marks_.empty()) fail_corrupt("a pickle takes objects up to a mark that it has not set");
     std::vector<uint32_t> items = pop_many(stack_.size() - marks_.back());
     marks_.pop_back();
     return items;
   }
   PickleObject& top(Kind kind) {
     if (stack_.size() <= floor() || pickle_.objects[stack_.back()].kind != kind)
-      corrupt("a pickle adds to an object of another kind");
+      fail_corrupt("a pickle adds to an object of another kind");
     return pickle_.objects[stack_.back()];
   }
   void add(Kind kind, const std::vector<uint32_t>& items) {
-    if (kind == Kind::dict && items.size() % 2 != 0) corrupt("a pickle has a key without a value");
+    if (kind == Kind::dict && items.size() % 2 != 0) fail_corrupt("a pickle has a key without a value");
     PickleObject& container = top(kind);
     container.items.insert(container.items.end(), items.begin(), items.end());
   }
   void check(uint32_t index, Kind kind) const {
-    if (pickle_.objects[index].kind != kind) corrupt("a pickle builds an object of something unfit for it");
+    if (pickle_.objects[index].kind != kind) fail_corrupt("a pickle builds an object of something unfit for it");
   }
 
   // --- opcodes, by family; false: not of this one ---
@@ -213,13 +208,13 @@ class Reader {
 
   // Entries are numbered in the order in which they are stored.
   void put(uint64_t entry) {
-    if (stack_.size() <= floor()) corrupt("a pickle stores an object that it has not made");
-    if (entry > memo_.size()) corrupt(fmt::format("a pickle stores memo entry {} before {}", entry, memo_.size()));
+    if (stack_.size() <= floor()) fail_corrupt("a pickle stores an object that it has not made");
+    if (entry > memo_.size()) fail_corrupt(fmt::format("a pickle stores memo entry {} before {}", entry, memo_.size()));
     if (entry == memo_.size()) memo_.push_back(0);
     memo_[static_cast<size_t>(entry)] = stack_.back();
   }
   void get(uint64_t entry) {
-    if (entry >= memo_.size()) corrupt(fmt::format("a pickle reads memo entry {} of {}", entry, memo_.size()));
+    if (entry >= memo_.size()) fail_corrupt(fmt::format("a pickle reads memo entry {} of {}", entry, memo_.size()));
     stack_.push_back(memo_[static_cast<size_t>(entry)]);
   }
   bool read_memo(uint8_t opcode) {
@@ -267,7 +262,7 @@ class Reader {
       case kBuild: {
         const uint32_t state = pop();
         PickleObject& object = top(Kind::instance);
-        if (object.items.size() != 2) corrupt("a pickle gives an object a second state");
+        if (object.items.size() != 2) fail_corrupt("a pickle gives an object a second state");
         object.items.push_back(state);
         return true;
       }

@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include "common/checked.h"
+#include "compiler/import/damage.h"
 
 namespace wick::compiler::pt2 {
 
 Status check_extent(const Payload& tensor, uint64_t* expanded) {
-  const auto corrupt = [](std::string message) {
-    return Diag(Code::corrupt_file, std::move(message))
-        .with_help("the file is damaged; save the model again with torch.export.save");
-  };
   const uint64_t element_bytes = dtype_size_bytes(tensor.dtype);
   const uint64_t stored = tensor.bytes.size();
   uint64_t numel = 1, last = static_cast<uint64_t>(tensor.storage_offset), logical = 0, needed = 0;

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "common/checked.h"
+#include "compiler/import/damage.h"
 #include "compiler/import/pickle.h"
 #include "compiler/import/tensor_extent.h"
-#include "compiler/support/failure.h"
 #include "wick/tensor.h"
 
 namespace wick::compiler::pt2 {
@@ -107,10 +107,6 @@ bool is_known(std::string_view module, std::string_view name) {
   return is_torchao(module) && (has(kSubclasses, name) || has(kDescriptions, name));
 }
 
-[[noreturn]] void corrupt(std::string message) {
-  fail(Diag(Code::corrupt_file, std::move(message))
-           .with_help("the file is damaged; save the model again with torch.export.save"));
-}
 [[noreturn]] void unsupported(std::string message) { fail(Code::unsupported_model, std::move(message)); }
 
 // --- from objects to tensors ---
@@ -124,7 +120,7 @@ class Builder {
 
   // The tensor that `index` describes; is_param stays as it is.
   void tensor(uint32_t index, Payload& out) {
-    if (++depth_ > kMaxDepth) corrupt("a pickled tensor holds others more than eight deep");
+    if (++depth_ > kMaxDepth) fail_corrupt("a pickled tensor holds others more than eight deep");
     const PickleObject& call = pickle_[index];
     const std::string_view name = callable(call);
     const std::vector<uint32_t>& arguments = arguments_of(call);
@@ -140,7 +136,7 @@ class Builder {
     } else if (name == "_rebuild_from_type_v2") {
       subclass(arguments, out);
     } else {
-      corrupt("a pickle holds no tensor");
+      fail_corrupt("a pickle holds no tensor");
     }
     --depth_;
   }
@@ -153,23 +149,23 @@ class Builder {
     return call.kind == Kind::call ? pickle_[call.items[0]].name : std::string_view();
   }
   const std::vector<uint32_t>& arguments_of(const PickleObject& call) const {
-    if (call.kind != Kind::call) corrupt("a pickle holds no tensor");
+    if (call.kind != Kind::call) fail_corrupt("a pickle holds no tensor");
     return pickle_[call.items[1]].items;
   }
   uint32_t argument(const std::vector<uint32_t>& arguments, size_t i) const {
-    if (i >= arguments.size()) corrupt("a pickled tensor lacks an argument");
+    if (i >= arguments.size()) fail_corrupt("a pickled tensor lacks an argument");
     return arguments[i];
   }
   int64_t integer(uint32_t index) const {
     if (pickle_[index].kind != Kind::integer || pickle_[index].integer < 0)
-      corrupt("a pickled tensor has something else for a size, stride or offset");
+      fail_corrupt("a pickled tensor has something else for a size, stride or offset");
     return pickle_[index].integer;
   }
   // A tuple of integers, or torch.Size of one.
   std::vector<int64_t> integers(uint32_t index) const {
     if (callable(pickle_[index]) == "Size") index = argument(arguments_of(pickle_[index]), 0);
     if (pickle_[index].kind != Kind::tuple && pickle_[index].kind != Kind::list)
-      corrupt("a pickled tensor has something else for a size, stride or offset");
+      fail_corrupt("a pickled tensor has something else for a size, stride or offset");
     if (pickle_[index].items.size() > kMaxRank)
       fail(Code::limit, fmt::format("a pickled tensor has {} dimensions; at most {} are read",
                                     pickle_[index].items.size(), kMaxRank));
@@ -178,15 +174,15 @@ class Builder {
     return out;
   }
   std::string_view text(uint32_t index) const {
-    if (pickle_[index].kind != Kind::string) corrupt("a pickled tensor has something else for a name");
+    if (pickle_[index].kind != Kind::string) fail_corrupt("a pickled tensor has something else for a name");
     return pickle_[index].text;
   }
 
   // ("storage", type, key, location, number of elements); untyped ones count bytes.
   void storage(uint32_t index, std::optional<DType> dtype, Payload& out) const {
-    if (pickle_[index].kind != Kind::stored) corrupt("a pickled tensor has no storage");
+    if (pickle_[index].kind != Kind::stored) fail_corrupt("a pickled tensor has no storage");
     const std::vector<uint32_t>& id = pickle_[pickle_[index].items[0]].items;
-    if (id.size() != 5 || text(id[0]) != "storage") corrupt("a pickle refers to other than a storage");
+    if (id.size() != 5 || text(id[0]) != "storage") fail_corrupt("a pickle refers to other than a storage");
     const std::string_view type = pickle_[id[1]].name;
     const StorageType* typed = row_of(kStorageTypes, type);
     if (!typed && (type != "UntypedStorage" || !dtype))
@@ -196,12 +192,12 @@ class Builder {
     const auto file = std::lower_bound(files_.begin(), files_.end(), name,
                                        [](const Entry& entry, const std::string& n) { return entry.name < n; });
     if (file == files_.end() || file->name != name)
-      corrupt(fmt::format("a pickled tensor's storage \"{}\" is not there", printable(name)));
+      fail_corrupt(fmt::format("a pickled tensor's storage \"{}\" is not there", printable(name)));
     const uint64_t item = typed ? dtype_size_bytes(typed->dtype) : 1;
     uint64_t size = 0;
     if (!checked_mul<uint64_t>(static_cast<uint64_t>(integer(id[4])), item, &size) || size != file->data.size())
-      corrupt(fmt::format("a pickled tensor's storage has {} bytes instead of {} elements of {} bytes",
-                          file->data.size(), integer(id[4]), item));
+      fail_corrupt(fmt::format("a pickled tensor's storage has {} bytes instead of {} elements of {} bytes",
+                               file->data.size(), integer(id[4]), item));
     out.bytes = file->data;
     out.path_name = fmt::format("{}/{}", path_name_, name);
   }
@@ -216,7 +212,8 @@ class Builder {
     out.requires_grad = pickle_[argument(arguments, 4)].integer != 0;
     if (metadata < arguments.size() && !pickle_[arguments[metadata]].items.empty())
       unsupported("a pickled tensor is a conjugate or a negative view");
-    if (out.sizes.size() != out.strides.size()) corrupt("a pickled tensor has another number of strides than of sizes");
+    if (out.sizes.size() != out.strides.size())
+      fail_corrupt("a pickled tensor has another number of strides than of sizes");
     uint64_t expanded = 0;
     throw_if_error(check_extent(out, &expanded));
     if (!checked_add<uint64_t>(expanded_, expanded, &expanded_)) fail(Code::limit, "a pickled tensor is too large");
@@ -244,7 +241,7 @@ class Builder {
 
   // What a state says, key by key. What has no use as data is left out.
   void attributes(uint32_t state, const std::string& prefix, Subclass& out) {
-    if (pickle_[state].kind != Kind::dict) corrupt("a pickled object's state is no dictionary");
+    if (pickle_[state].kind != Kind::dict) fail_corrupt("a pickled object's state is no dictionary");
     const std::vector<uint32_t>& items = pickle_[state].items;
     for (size_t i = 0; i + 1 < items.size(); i += 2) {
       // Objects may be shared, which makes a large tree out of a small pickle.
@@ -252,7 +249,7 @@ class Builder {
       if (pickle_[items[i]].kind != Kind::string || pickle_[items[i]].text.size() > kMaxTextBytes) continue;
       const std::string key = prefix + std::string(pickle_[items[i]].text);
       if (out.tensors.count(key) || out.attributes.count(key))
-        corrupt(fmt::format("a pickled object has two attributes \"{}\"", printable(key)));
+        fail_corrupt(fmt::format("a pickled object has two attributes \"{}\"", printable(key)));
       attribute(items[i + 1], key, out);
     }
   }
@@ -273,7 +270,7 @@ class Builder {
       case Kind::instance:  // a record: its class, and its fields behind a dot
         out.attributes[key] = std::string(pickle_[value.items[0]].name);
         if (value.items.size() == 2) return;
-        if (++depth_ > kMaxDepth) corrupt("a pickled tensor holds objects more than eight deep");
+        if (++depth_ > kMaxDepth) fail_corrupt("a pickled tensor holds objects more than eight deep");
         attributes(value.items[2], key + ".", out);
         --depth_;
         return;
@@ -322,7 +319,7 @@ Payload read(Span<const uint8_t> zip, std::string_view path_name, uint64_t* expa
   const Entry *order = find("byteorder"), *data = find("data.pkl");
   if (order && std::string_view(reinterpret_cast<const char*>(order->data.data()), order->data.size()) != "little")
     unsupported("a pickled tensor of a big-endian machine");
-  if (!data) corrupt("the archive of a pickled tensor has no data.pkl");
+  if (!data) fail_corrupt("the archive of a pickled tensor has no data.pkl");
   const Pickle pickle = value_or_throw(read_pickle(data->data, is_known));
   Builder builder(files, pickle, path_name);
   Payload out;
