@@ -27,6 +27,7 @@ bool is_innermost(const Dims& dims, const Order& order, size_t dim) {
 
 // The order in which a reduction reads an operand that lies in `order`.
 Order reduce_order(const LayoutRule& rule, const Dims& dims, const Order& order) {
+  if (!can_merge(dims, rule.reduced)) return apart(dims, order, rule.reduced);
   if (adjacent_run(dims, order, rule.reduced)) return order;
   Order plain = plain_order(dims.size());
   if (adjacent_run(dims, plain, rule.reduced)) return plain;

@@ -99,8 +99,8 @@ class Lowering {
   uint32_t as_type(uint32_t x, DataType type);
   uint32_t binary(NodeType type, uint32_t a, uint32_t b, Range range = {});
   /// `x` with other dims of the same product. Where more than one of them is known only at run time, the other dims may
-  /// only be the old ones with ones moved or added. Of elements quantized at run time, what they come from is viewed
-  /// so.
+  /// only be the old ones with ones moved, added or left out. Of elements quantized at run time, what they come from is
+  /// viewed so.
   uint32_t reshape(uint32_t x, const Dims& dims);
   uint32_t transpose(uint32_t x, const std::vector<uint32_t>& perm);
   uint32_t slice(uint32_t x, const std::vector<uint32_t>& offsets, const Dims& sizes);
@@ -151,6 +151,7 @@ class Lowering {
   uint32_t constant_index(compiler::ConstantData data);
   uint32_t add_constant(compiler::ConstantData data, DataType type, const Dims& dims);
   uint32_t move_ones(uint32_t x, const Dims& dims);
+  uint32_t drop_ones(uint32_t x, size_t rank);
   uint32_t copy(uint32_t x);
   std::vector<bool> live_values() const;
   void drop_dead_nodes();

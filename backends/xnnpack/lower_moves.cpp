@@ -35,12 +35,35 @@ uint32_t Lowering::reshape(uint32_t x, const Dims& to) {
   return add(std::move(node), to);
 }
 
+// Leaves dimensions of size 1 out until `x` has at most `rank`: the library's mean over two drops them.
+uint32_t Lowering::drop_ones(uint32_t x, size_t rank) {
+  while (dims(x).size() > rank) {
+    const bool is_single = dims(x).size() == rank + 1;
+    if (is_single) x = binary(NodeType::multiply, x, constant({1}, Dims(rank + 2, 1)));
+    const Dims from = dims(x);
+    std::vector<uint32_t> perm, ones;
+    for (uint32_t i = 0; i < from.size(); ++i) (from[i].is(1) && ones.size() < 2 ? ones : perm).push_back(i);
+    perm.insert(perm.end() - 1, ones.begin(), ones.end());
+    if (!std::is_sorted(perm.begin(), perm.end())) x = transpose(x, perm);
+    Dims to;
+    for (const uint32_t i : perm) {
+      if (std::find(ones.begin(), ones.end(), i) == ones.end()) to.push_back(from[i]);
+    }
+    PayloadNode node;
+    node.type = NodeType::global_avg_pooling_2d;
+    node.inputs[0] = x;
+    x = add(std::move(node), to);
+  }
+  return x;
+}
+
 // A reshape whose dims are those of `x` but for ones, without the node that infers sizes: new leading ones come by a
 // product with a one of that rank, and ones change places by a transpose.
 uint32_t Lowering::move_ones(uint32_t x, const Dims& to) {
   if (dims(x) == to) return x;
-  if (!(without_ones(dims(x)) == without_ones(to)) || to.size() < dims(x).size())
+  if (!(without_ones(dims(x)) == without_ones(to)))
     compiler::fail(compiler::Code::internal, "xnnpack: a view of several sizes known only at run time");
+  if (to.size() < dims(x).size()) x = drop_ones(x, to.size());
   if (to.size() > dims(x).size()) x = binary(NodeType::multiply, x, constant({1}, Dims(to.size(), 1)));
   std::vector<uint32_t> perm;
   std::vector<bool> taken(to.size());

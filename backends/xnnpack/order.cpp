@@ -172,6 +172,27 @@ std::optional<size_t> adjacent_run(const Dims& sizes, const Order& order, const 
   return begin ? begin : std::optional<size_t>(order.size());
 }
 
+bool can_merge(const Dims& sizes, const std::vector<bool>& dims) {
+  size_t others = 0;
+  bool among = false;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].is_const()) continue;
+    if (dims[i])
+      among = true;
+    else
+      ++others;
+  }
+  return others + (among ? 1 : 0) <= 1;
+}
+
+Order apart(const Dims& sizes, const Order& order, const std::vector<bool>& dims) {
+  Order out, run;
+  for (const uint8_t dim : order) (dims[dim] ? run : out).push_back(dim);
+  const bool is_row = run.size() == 1 && sizes[run[0]].is_const();
+  out.insert(out.end() - (is_row || out.empty() ? 0 : 1), run.begin(), run.end());
+  return out;
+}
+
 Sym product(const Dims& dims) { return std::accumulate(dims.begin(), dims.end(), Sym(1), std::multiplies<Sym>()); }
 
 int64_t bound(const Sym& size) { return size.is_const() ? size.value() : compiler::SymScope::range(size).max; }

@@ -43,6 +43,12 @@ Order with_dim(const Order& order, size_t dim);
 /// Where the dimensions `dims` (set = true) begin in memory if they lie side by side, those of size 1 aside.
 std::optional<size_t> adjacent_run(const Dims& sizes, const Order& order, const std::vector<bool>& dims);
 
+/// May the dimensions `dims` become one, and those before and behind them too? Not where more than one size known only
+/// at run time is then left: the library infers one.
+bool can_merge(const Dims& sizes, const std::vector<bool>& dims);
+/// `order` with the dimensions `dims` in front of the last other one; behind it where that is one of known size.
+Order apart(const Dims& sizes, const Order& order, const std::vector<bool>& dims);
+
 compiler::Sym product(const Dims& dims);
 /// The sizes other than 1.
 Dims without_ones(const Dims& dims);

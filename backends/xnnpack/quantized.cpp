@@ -409,7 +409,7 @@ bool fits_product(const Node&, const Scales& scales) {
 }
 bool fits_mean(const Node& node, const Scales& scales) {
   const bool one = !node.is("aten.mean.dim") && !(node.result()->sizes()[2].is(1) && node.result()->sizes()[3].is(1));
-  return !one && within(ratio(scales.operands[0], scales.result), -8, 8);
+  return !one && !is_matrix_mean(node) && within(ratio(scales.operands[0], scales.result), -8, 8);
 }
 bool fits_slice(const Node& node, const Scales& scales) {
   return node.integer("step").is(1) && same_scales(node, scales);

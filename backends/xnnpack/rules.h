@@ -27,9 +27,14 @@ compiler::Verdict constant_weights(const compiler::Node& node, const compiler::T
 /// The bias of a product, or kNoValue; on int8 as the library wants it.
 uint32_t bias_of(Lowering& lowering, const compiler::Value* bias, DataType type);
 
+/// [.., m, k] x [.., k, n], the second perhaps with its last two dimensions swapped in memory.
+uint32_t batch_product(Lowering& lowering, uint32_t a, uint32_t b, bool swapped);
+
 /// Mean over the middle dimensions of x [n, h, w, c], which keep size 1. Those of many elements are taken in two steps:
 /// the library adds one element after the other, and its error grows with their number.
 uint32_t image_mean(Lowering& lowering, uint32_t x);
+/// Is the node a mean that becomes a product of matrices?
+bool is_matrix_mean(const compiler::Node& node);
 
 // Layout rules that several families use.
 LayoutRule any_order(const compiler::Node& node);

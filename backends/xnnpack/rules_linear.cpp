@@ -21,21 +21,6 @@ LayoutRule matmul_layout(const Node& node) {
   return rule;
 }
 
-// [.., m, k] x [.., k, n], the second perhaps with its last two dimensions swapped in memory.
-uint32_t product_of(Lowering& l, uint32_t a, uint32_t b, bool swapped) {
-  PayloadNode node;
-  node.type = NodeType::batch_matrix_multiply;
-  node.inputs[0] = a;
-  node.inputs[1] = b;
-  node.flags = swapped ? uint32_t{kTransposeWeights} : 0;
-  Dims dims = l.dims(a);
-  for (size_t i = 0; i + 2 < dims.size(); ++i) {
-    if (dims[i].is(1)) dims[i] = l.dims(b)[i];
-  }
-  dims.back() = l.dims(b)[dims.size() - (swapped ? 2 : 1)];
-  return l.add(std::move(node), dims);
-}
-
 bool lies_swapped(const Lowering& l, const Value* value) {
   const Dims dims = dims_of(*value);
   if (value->is_constant()) return false;
@@ -68,7 +53,7 @@ Verdict plain_linear(const Node& node, const TargetOptions&) {
 // a [m, k] x b [k, n], or b [n, k] if swapped
 uint32_t matrix_product(Lowering& l, uint32_t a, uint32_t b, bool swapped) {
   const auto batched = [&](uint32_t x) { return l.reshape(x, {1, l.dims(x)[0], l.dims(x)[1]}); };
-  const uint32_t out = product_of(l, batched(a), batched(b), swapped);
+  const uint32_t out = batch_product(l, batched(a), batched(b), swapped);
   return l.reshape(out, {l.dims(out)[1], l.dims(out)[2]});
 }
 
@@ -132,7 +117,7 @@ Verdict same_rank_batches(const Node& node, const TargetOptions& options) {
 }
 
 void lower_bmm(Lowering& l, const Node& node) {
-  l.set_result(node, product_of(l, l.operand(node, 0), l.operand(node, 1), lies_swapped(l, node.operands()[1])));
+  l.set_result(node, batch_product(l, l.operand(node, 0), l.operand(node, 1), lies_swapped(l, node.operands()[1])));
 }
 
 void lower_mm(Lowering& l, const Node& node) {
@@ -140,7 +125,7 @@ void lower_mm(Lowering& l, const Node& node) {
   const uint32_t a = l.operand(node, 0), b = l.operand(node, 1);
   if (right->is_constant()) return l.set_result(node, l.fully_connected(a, b, kNoValue, kTransposeWeights));
   const auto batched = [&](uint32_t x) { return l.reshape(x, {1, l.dims(x)[0], l.dims(x)[1]}); };
-  l.set_result(node, product_of(l, batched(a), batched(b), lies_swapped(l, right)));
+  l.set_result(node, batch_product(l, batched(a), batched(b), lies_swapped(l, right)));
 }
 
 Verdict plain_addmm(const Node& node, const TargetOptions&) {
@@ -189,6 +174,20 @@ uint32_t bias_of(Lowering& l, const Value* bias, DataType type) {
   if (!bias) return kNoValue;
   if (l.is_int8()) return l.int8_bias(bias);
   return l.weight(bias, l.is_dynamic() ? DataType::fp32 : type, dims_of(*bias));
+}
+
+uint32_t batch_product(Lowering& l, uint32_t a, uint32_t b, bool swapped) {
+  PayloadNode node;
+  node.type = NodeType::batch_matrix_multiply;
+  node.inputs[0] = a;
+  node.inputs[1] = b;
+  node.flags = swapped ? uint32_t{kTransposeWeights} : 0;
+  Dims dims = l.dims(a);
+  for (size_t i = 0; i + 2 < dims.size(); ++i) {
+    if (dims[i].is(1)) dims[i] = l.dims(b)[i];
+  }
+  dims.back() = l.dims(b)[dims.size() - (swapped ? 2 : 1)];
+  return l.add(std::move(node), dims);
 }
 
 }  // namespace wick::xnnpack

@@ -148,6 +148,7 @@ Verdict known_view(const Node& node, const TargetOptions&) {
   if (!(product(from) == product(to))) return Verdict::no("a view that fixes a size known only at run time");
   // s0 * (s1 - 1) is bounded as s0*s1 - s0: by more than the product of the bounds.
   if (elements(from) != elements(to)) return Verdict::no(kInexactBound);
+  if (without_ones(from) == without_ones(to) && to.size() >= from.size()) return Verdict::yes();
   return viewable(node);
 }
 

@@ -1,4 +1,6 @@
 // Delegates whose tensors have several sizes known only at run time, called with some of them.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -119,7 +121,68 @@ TEST_P(SeveralUnknownSizes, SizesOfImagesAreKnownToAgree) {
   EXPECT_EQ(p.failures(), "");
 }
 
-constexpr Call kCalls[] = {{1, 1}, {1, 20}, {3, 7}, {4, 20}};
+constexpr int64_t kBatch = -1, kLength = -2;
+
+struct Reduced {
+  std::vector<int64_t> x, y;  // sizes
+  const char* body;
+};
+
+// Over sizes known only at run time, beside others, over several, with and without the dimensions that are reduced.
+const Reduced kReduced[] = {
+    {{kBatch, 3, kLength, kLength}, {kBatch, 3}, "aten.mean.dim(%a, [2, 3])"},
+    {{kBatch, 3, kLength, kLength}, {kBatch, 3, 1, 1}, "aten.mean.dim(%a, [2, 3], true)"},
+    {{kBatch, 3, kLength, 5}, {kBatch, 3, 1, 1}, "aten.sum.dim_IntList(%a, [2, 3], true)"},
+    {{2, 3, kBatch, kLength}, {2, 3}, "aten.mean.dim(%a, [2, 3])"},
+    {{2, 3, kBatch, kLength}, {2, 3}, "aten.sum.dim_IntList(%a, [2, 3])"},
+    {{2, 3, kBatch, kLength}, {2, 1, 1, 1}, "aten.var.correction(%a, [1, 2, 3], 1, true)"},
+    {{kBatch, kLength, 3}, {kBatch, 3}, "aten.mean.dim(%a, [1])"},
+    {{kBatch, kLength, 3}, {kBatch, 3}, "aten.sum.dim_IntList(%a, [1])"},
+    {{kBatch, kLength, 3}, {kBatch, 1, 3}, "aten.sum.dim_IntList(%a, [1], true)"},
+    {{kBatch, kLength, 3}, {kBatch, kLength}, "aten.mean.dim(%a, [2])"},
+    {{kBatch, kLength, 3}, {kBatch, kLength}, "aten.sum.dim_IntList(%a, [-1])"},
+    {{kBatch, 3, kLength}, {kBatch, kLength}, "aten.mean.dim(%a, [1])"},
+    {{kBatch, 3, kLength}, {kBatch, 1, kLength}, "aten.var.correction(%a, [1], 0, true)"},
+    {{kBatch, 3, 2, kLength}, {kBatch, kLength}, "aten.mean.dim(%a, [1, 2])"},
+    {{kBatch, 3, kLength}, {kBatch, 3}, "aten.var.correction(%a, [2], 0.5)"},
+    {{kBatch, kLength, 3, kLength}, {kLength, 3}, "aten.mean.dim(%a, [0, 3])"},
+    {{kBatch, kLength, 3, kLength}, {kBatch, kLength, 3}, "aten.sum.dim_IntList(%a, [3])"},
+    {{kBatch, kLength}, {}, "aten.mean.dim(%a, [])"},
+    {{kBatch, kLength}, {}, "aten.sum.dim_IntList(%a, none)"},
+    {{kLength}, {1}, "aten.mean.dim(%a, [0], true)"},
+    {{4, kLength}, {4}, "aten.sum.dim_IntList(%a, [1])"},
+    {{kLength, 300}, {300}, "aten.mean.dim(%a, [0])"},
+};
+
+std::string text_of(const std::vector<int64_t>& sizes) {
+  std::vector<std::string> parts;
+  for (const int64_t size : sizes)
+    parts.push_back(size == kBatch ? "s0" : size == kLength ? "s1" : std::to_string(size));
+  return fmt::format("f32[{}]", fmt::join(parts, ", "));
+}
+
+std::vector<int64_t> sizes_of(std::vector<int64_t> sizes, const Call& call) {
+  for (int64_t& size : sizes) size = size == kBatch ? call.batch : size == kLength ? call.length : size;
+  return sizes;
+}
+
+TEST_P(SeveralUnknownSizes, ReductionsStayInside) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
+  for (const Reduced& test : kReduced) {
+    const std::string x = text_of(test.x);
+    const std::string text = fmt::format(
+        "graph f(%x: {0}) {{\n range s0: 1..4\n range s1: 2..20\n %a: {0} = aten.neg(%x)\n %y: {1} = {2}\n"
+        " return %y\n}}",
+        x, text_of(test.y), test.body);
+    SCOPED_TRACE(text);
+    Pipeline p = Pipeline::from_text(text);
+    p.backend("xnnpack").at(Stage::partition).check_delegates(1).check_outside({});
+    p.run_and_compare({}, {waves(sizes_of(test.x, GetParam()), 0.7f)});
+    EXPECT_EQ(p.failures(), "");
+  }
+}
+
+constexpr Call kCalls[] = {{1, 2}, {1, 20}, {3, 7}, {4, 20}};
 INSTANTIATE_TEST_SUITE_P(Xnnpack, SeveralUnknownSizes, ::testing::ValuesIn(kCalls));
 
 }  // namespace
