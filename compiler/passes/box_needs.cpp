@@ -68,6 +68,11 @@ std::optional<std::vector<bool>> narrow_dims(const Node& node) {
     out[static_cast<size_t>(wrap_dim(node.static_integer("dim"), rank))] = false;
     return out;
   }
+  if (is_one_of(node, {"aten.amax.default", "aten.amin.default"})) {
+    if (rank == 0 || !node.boolean("keepdim") || node.ints("dim").empty()) return std::nullopt;
+    for (const int64_t dim : node.static_ints("dim")) out[static_cast<size_t>(wrap_dim(dim, rank))] = false;
+    return out;
+  }
   if (node.is("aten.native_layer_norm.default") || node.is("aten.rms_norm.default")) {
     for (size_t i = 1; i < node.results().size(); ++i) {
       if (node.result(i)->num_uses() != 0) return std::nullopt;
@@ -125,7 +130,7 @@ std::optional<std::vector<Need>> needs_of(const Node& node, const Box& box) {
     if (left == 1) out.push_back({0, 0, tensor_at(node, 0), broadcast_box(*tensor_at(node, 0), *result, box)});
     return out;
   }
-  return std::vector<Need>{{0, 0, tensor_at(node, 0), box}};  // linear, softmax, norms
+  return std::vector<Need>{{0, 0, tensor_at(node, 0), box}};  // linear, softmax, extremes, norms
 }
 
 Value* compute_box(Builder& b, const Node& node, const Box& box, const std::vector<Need>& needs,

@@ -154,10 +154,10 @@ class Narrower {
 //   before: y = linear(a, w); z = add(x, y); n = layer_norm(z); r = select(n, 1, 0)
 //   after:  z = add(slice(x, 1, 0, 1), linear(slice(a, 1, 0, 1), w)); r = view(layer_norm(z))
 // For each value the smallest box is found that holds what all readers take of it; nodes that treat those dims
-// independently (pointwise, linear, products of matrices, quantization by rows, norms, softmax, embedding,
-// concatenation, views) compute that box only, where it is at most half of the elements. Others compute all, and are
-// sliced. Ensures: no such node computes twice what is read. Keeps: every value that is read; a kernel may add in
-// another order for another number of rows. Never more work.
+// independently (pointwise, linear, products of matrices, quantization by rows, norms, softmax, largest and least
+// elements, embedding, concatenation, views) compute that box only, where it is at most half of the elements. Others
+// compute all, and are sliced. Ensures: no such node computes twice what is read. Keeps: every value that is read; a
+// kernel may add in another order for another number of rows. Never more work.
 Result<Changed> narrow_early(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return Narrower(g).run(); });
 }
