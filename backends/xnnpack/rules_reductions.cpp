@@ -294,7 +294,8 @@ void lower_variance(Lowering& l, const Node& node) {
   });
 }
 
-uint32_t largest(Lowering& l, uint32_t x, const Split& split) {
+// [outer, reduced, 1, inner] without the second dimension.
+uint32_t largest_of(Lowering& l, uint32_t x, const Split& split) {
   PayloadNode node;
   node.type = NodeType::max_pooling_2d;
   node.inputs[0] = l.reshape(x, {split.outer, split.reduced, 1, split.inner});
@@ -302,6 +303,13 @@ uint32_t largest(Lowering& l, uint32_t x, const Split& split) {
   node.window.kernel[0] = static_cast<uint32_t>(split.reduced.value());
   node.window.stride[0] = node.window.kernel[0];
   return l.add(std::move(node), {split.outer, 1, 1, split.inner});
+}
+
+// The library takes neighbours side by side, but not one after the other.
+uint32_t largest(Lowering& l, uint32_t x, const Split& split) {
+  constexpr int64_t kSide = 16, kLong = 128;
+  if (!split.inner.is(1) || split.reduced < kLong || split.reduced % kSide != 0) return largest_of(l, x, split);
+  return largest_of(l, largest_of(l, x, {split.outer, kSide, split.reduced / kSide}), {split.outer, 1, kSide});
 }
 
 void lower_amax(Lowering& l, const Node& node) {

@@ -76,6 +76,14 @@ const Node* reader(const Value* value, std::string_view name) {
 
 }  // namespace
 
+double least_scale(const Node& choose) {
+  if (has(choose, "eps") && !choose.is_none("eps")) return choose.real("eps");
+  if (!has(choose, "eps")) return 0x1p-23;
+  // torchao's default is the smallest normal number.
+  const DType dtype = choose.tensor("input")->dtype();
+  return dtype == DType::f16 ? 0x1p-14 : dtype == DType::f64 ? 0x1p-1022 : 0x1p-126;
+}
+
 std::optional<QuantizationChain> quantization_chain(const Node& node) {
   for (const Names& names : kFamilies) {
     const Node* last = node.is(names.dequantize) ? &node : nullptr;

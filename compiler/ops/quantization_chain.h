@@ -17,4 +17,7 @@ struct QuantizationChain {
 /// The chain that `node` is part of, to int8; nothing for other nodes.
 std::optional<QuantizationChain> quantization_chain(const Node& node);
 
+/// What no scale that `choose` chooses is below.
+double least_scale(const Node& choose);
+
 }  // namespace wick::compiler

@@ -3,6 +3,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/quantization_chain.h"
 
 namespace wick::compiler {
 namespace {
@@ -236,8 +237,7 @@ Results decompose_choose_affine(Builder& b, Node& node) {
   const Blocks blocks = blocks_of(x, node.ints("block_size"));
   const DType target = required_dtype(node, "target_dtype");
   const double low = bound(node, "quant_min", target, true), high = bound(node, "quant_max", target, false);
-  const double normal = x->dtype() == DType::f16 ? 0x1p-14 : x->dtype() == DType::f64 ? 0x1p-1022 : 0x1p-126;
-  const double epsilon = node.is_none("eps") ? normal : node.real("eps");
+  const double epsilon = least_scale(node);
   const std::string mapping = node.string("mapping_type");
   Value* value = b.reshape(x, blocks.split);
   const bool keep = node.op->parsed->find("keepdim") >= 0 && node.boolean("keepdim");

@@ -108,22 +108,29 @@ Outcome evaluate_outputs(const Graph& graph, bool finite = false) {
 }
 
 float element(const HostTensor& tensor, size_t index) {
+  if (tensor.type.dtype == DType::f16) {
+    uint16_t bits = 0;
+    memcpy(&bits, tensor.data.bytes().data() + 2 * index, 2);
+    return Half::to_float(bits);
+  }
   float value = 0;
   memcpy(&value, tensor.data.bytes().data() + 4 * index, 4);
   return value;
 }
 
-// Bit for bit; one NaN is as good as another.
+// Bit for bit; one NaN is as good as another. With a tolerance f16 may be as far apart as a few of its roundings.
 void expect_same(const HostTensor& before, const HostTensor& after, double tolerance) {
   ASSERT_EQ(before.type.dtype, after.type.dtype);
   ASSERT_EQ(before.type.sizes, after.type.sizes);
   const auto &a = before.data.bytes(), &b = after.data.bytes();
   ASSERT_EQ(a.size(), b.size());
-  if (before.type.dtype != DType::f32) {
+  const bool half = before.type.dtype == DType::f16 && tolerance > 0;
+  if (before.type.dtype != DType::f32 && !half) {
     EXPECT_TRUE(a.empty() || memcmp(a.data(), b.data(), a.size()) == 0);
     return;
   }
-  for (size_t i = 0; i < a.size() / 4; ++i) {
+  if (half) tolerance = std::max(tolerance, 0x1p-8);
+  for (size_t i = 0; i < a.size() / dtype_size_bytes(before.type.dtype); ++i) {
     const float x = element(before, i), y = element(after, i);
     if (std::isnan(x) || std::isnan(y))
       EXPECT_EQ(std::isnan(x), std::isnan(y)) << "element " << i;
