@@ -308,8 +308,10 @@ uint32_t largest_of(Lowering& l, uint32_t x, const Split& split) {
 // The library takes neighbours side by side, but not one after the other.
 uint32_t largest(Lowering& l, uint32_t x, const Split& split) {
   constexpr int64_t kSide = 16, kLong = 128;
-  if (!split.inner.is(1) || split.reduced < kLong || split.reduced % kSide != 0) return largest_of(l, x, split);
-  return largest_of(l, largest_of(l, x, {split.outer, kSide, split.reduced / kSide}), {split.outer, 1, kSide});
+  const int64_t count = split.reduced.value();
+  if (!split.inner.is(1) || count < kLong || count % kSide != 0) return largest_of(l, x, split);
+  const Split first = {split.outer, count / kSide, kSide}, rest = {split.outer, kSide, 1};
+  return largest_of(l, largest_of(l, x, first), rest);
 }
 
 void lower_amax(Lowering& l, const Node& node) {
