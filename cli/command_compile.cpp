@@ -24,7 +24,7 @@ using compiler::Status;
 
 struct CompileFlags {
   std::vector<std::string> inputs;
-  std::string output, backends = "xnnpack", profile = "auto", report, external_weights, dump_ir;
+  std::string output, backends = compiler::default_targets(), profile = "auto", report, external_weights, dump_ir;
   std::vector<std::string> skip_passes, max_sizes;
   uint64_t max_arena = UINT64_MAX, max_file = UINT64_MAX;
   bool share_state = false, strict_nan = false, require_full_delegation = false, json = false;
@@ -184,7 +184,7 @@ int compile_command(const CompileFlags& flags) {
   options.skip_passes = flags.skip_passes;
   options.strict_nan = flags.strict_nan;
   options.require_full_delegation = flags.require_full_delegation;
-  compiler::Result<std::vector<const compiler::Target*>> targets = compiler::find_targets(flags.backends);
+  compiler::Result<std::vector<compiler::TargetRequest>> targets = compiler::find_targets(flags.backends);
   if (!targets.ok()) return report(targets.diag());
   options.targets = std::move(*targets);
   if (Status status = read_max_sizes(flags.max_sizes, options.import); !status.ok()) return report(status.diag());
@@ -245,7 +245,7 @@ void add_compile(CLI::App& app, Action& action) {
   command->add_option("-o,--output", flags->output, "the .pte to write")->required();
   command
       ->add_option("--backend", flags->backends,
-                   "backends in order of preference, separated by commas; portable is always last")
+                   "backends in order of preference, NAME[:KEY=VALUE,..], separated by commas; portable is always last")
       ->capture_default_str();
   command
       ->add_option("--profile", flags->profile,

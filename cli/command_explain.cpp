@@ -25,7 +25,7 @@ using compiler::Result;
 using compiler::Status;
 
 struct ExplainFlags {
-  std::string file, backends = "xnnpack", svg;
+  std::string file, backends = compiler::default_targets(), svg;
   bool strict_nan = false, json = false;
 };
 
@@ -279,7 +279,7 @@ void add_explain(CLI::App& app, Action& action) {
       "it runs and why.\n"
       "Examples:\n"
       "  wick explain model.pt2\n"
-      "  wick explain model.pt2 --backend xnnpack\n"
+      "  wick explain model.pt2 --backend portable\n"
       "  wick explain model.pt2 --svg arena.svg\n"
       "  wick explain model.pte --json");
   command->add_option("file", flags->file, "a .pt2 or .pte")->required();

@@ -18,7 +18,7 @@ using compiler::Status;
 using testing::Pipeline;
 
 struct TestFlags {
-  std::string model, backends = "xnnpack", stage = "partition", dump;
+  std::string model, backends = compiler::default_targets(), stage = "partition", dump;
   std::vector<std::string> check, check_not, check_count, inputs, skip_passes;
   int64_t delegates = -1;
   uint64_t seed = 0;

@@ -10,8 +10,7 @@
 #include "compiler/support/limits.h"
 #include "runtime/platform/cores.h"
 #include "runtime/platform/cpu.h"
-#include "wick/portable_kernels.h"
-#include "wick/xnnpack_backend.h"
+#include "wick/backends.h"
 
 namespace wick::cli {
 namespace {
@@ -92,8 +91,8 @@ NamedArray number_array(std::string name, DType dtype, const void* value) {
 Result<Session> Session::make(const std::string& path, const SessionOptions& options,
                               const std::function<std::unique_ptr<Module>(const ModuleOptions&, ModuleError*)>& load) {
   ModuleOptions module_options;
-  module_options.kernels.push_back(portable_kernels());
-  module_options.backends.push_back(&xnnpack_backend());
+  module_options.kernels.assign(all_kernels().begin(), all_kernels().end());
+  module_options.backends.assign(all_backends().begin(), all_backends().end());
   module_options.data_paths = options.data_paths;
   module_options.num_threads = options.num_threads > 0 ? options.num_threads : default_threads();
   module_options.max_isa = options.max_isa;

@@ -1,4 +1,4 @@
-// Fixed-position bytes of .pte and .ptd files and XNNPACK payloads around their FlatBuffers tables. Little-endian.
+// Fixed-position bytes of .pte and .ptd files around their FlatBuffers tables. Little-endian.
 // C++17, freestanding.
 #pragma once
 #include <stddef.h>
@@ -25,14 +25,6 @@ constexpr uint32_t kProgramHeaderLength = 32;
 // .ptd: magic, u32 length, u64 flatbuffer_offset, u64 flatbuffer_size, u64 segment_base_offset, u64 segment_data_size.
 constexpr char kFlatTensorHeaderMagic[] = "FH01";
 constexpr uint32_t kFlatTensorHeaderLength = 40;
-
-// XNNPACK payload: zero u32, magic (where tables have their identifier), u16 length, u32 flatbuffer_offset, u32
-// flatbuffer_size (unpadded), u32 constant_offset, u64 constant_size. Tables without it are older payloads.
-constexpr char kXnnpackHeaderMagic[] = "XH00";
-constexpr char kXnnpackIdentifier[] = "XN01";
-constexpr char kXnnpackOldIdentifier[] = "XN00";
-constexpr size_t kXnnpackHeaderLength = 30;
-constexpr size_t kXnnpackTablesOffset = 32;  // as written
 
 /// The smallest file a stock loader takes.
 constexpr size_t kMinProgramFileSize = 64;

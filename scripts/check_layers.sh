@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks the include edges between folders, that each has a README.md, and that the small-target folders use no heap headers.
+# Checks the include edges between folders, that each has a README.md, that the small-target folders use no heap headers, and that
+# nothing outside its folder names a backend.
 # Prints one line per broken rule and exits 1; prints nothing when all hold.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,7 +18,7 @@ compiler/ops          : wick common compiler/support compiler/ir compiler/analys
 compiler/import       : wick common compiler/support compiler/ir compiler/analysis compiler/ops
 compiler/passes       : wick common compiler/support compiler/ir compiler/analysis compiler/ops runtime/core runtime/kernels
 compiler/quantize     : wick common compiler/support compiler/ir compiler/analysis compiler/ops runtime/core runtime/kernels
-compiler/partition    : wick common compiler/support compiler/ir compiler/analysis compiler/ops
+compiler/partition    : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/passes
 compiler/plan         : wick common compiler/support compiler/ir compiler/analysis compiler/ops
 compiler/emit         : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/plan schema
 compiler/driver       : wick common compiler runtime backends
@@ -29,10 +30,11 @@ runtime/kernels       : wick common runtime/platform runtime/core
 runtime/exec          : wick common runtime/platform runtime/core runtime/program
 runtime/module        : wick common runtime
 backends              : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/partition compiler/passes runtime/core runtime/platform
-backends/xnnpack      : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/partition compiler/passes runtime/core runtime/platform schema
+backends/xnnpack      : wick common backends/runtime_table.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/partition compiler/passes runtime/core runtime/platform schema
 cli                   : wick common compiler runtime backends
 examples              : wick cli
 tests                 : wick common compiler runtime backends schema cli
+tests/toy_backend     : wick common backends compiler/support compiler/ir compiler/analysis compiler/ops compiler/partition compiler/passes runtime/core runtime/platform
 bench                 : wick common compiler runtime schema cli
 '
 # Folders that build without a heap, and headers that bring one (or exceptions, streams, locales).
@@ -54,8 +56,19 @@ list_files() {
   done
 }
 
-# Each folder of the table says what it is for.
+# What all backends share reads their rows: their names stand in their folder, their public header, their tests and docs.
 unexplained=0
+for folder in backends/*/; do
+  name=$(basename "$folder")
+  named=$(scripts/list_files.sh '*.h' '*.cpp' '*.fbs' '*.txt' | grep -E '^(compiler|cli|runtime|common|schema|include)/' |
+    grep -v -e '_test\.cpp$' -e "^include/wick/${name}_backend.h$" | xargs grep -il -- "$name" || true)
+  if [ -n "$named" ]; then
+    printf '%s\n' "$named" | sed "s/$/ names the backend $name/"
+    unexplained=1
+  fi
+done
+
+# Each folder of the table says what it is for.
 for folder in $(printf '%s\n' "$edges" | sed -n 's/ *:.*//p'); do
   if [ -d "$folder" ] && [ ! -f "$folder/README.md" ]; then
     echo "$folder has no README.md"

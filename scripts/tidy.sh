@@ -8,7 +8,7 @@ mapfile -t files < <({ git diff --name-only --diff-filter=d "$base" -- '*.cpp'
                        git ls-files --others --exclude-standard -- '*.cpp'; } | sort -u)
 cmake --preset tidy --log-level=ERROR >/dev/null
 # Generated headers must be there before a file that includes them can be read.
-ninja -C build/tidy wick_schema_headers >/dev/null 2>&1 || true
+ninja -C build/tidy wick_schema_headers wick_xnnpack_payload_headers >/dev/null 2>&1 || true
 known=()
 for file in "${files[@]}"; do
   if grep -qF "\"file\": \"$PWD/$file\"" build/tidy/compile_commands.json; then known+=("$file"); fi

@@ -4,7 +4,7 @@
 
 namespace wick::xnnpack {
 
-/// Tables of schema/xnnpack.fbs that nodes are written as.
+/// Tables of payload.fbs that nodes are written as.
 enum class NodeLayout : uint8_t {
   none,  // cannot be written or read
   unary,

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
+#include "backends/xnnpack/payload_generated.h"
+#include "backends/xnnpack/payload_header.h"
 #include "backends/xnnpack/payload_nodes.h"
 #include "common/checked.h"
 #include "schema/header.h"
-#include "schema/xnnpack_generated.h"
 
 namespace wick::xnnpack {
 namespace {
@@ -29,18 +30,18 @@ struct Parts {
 };
 
 Error locate(Span<const uint8_t> blob, Parts* parts, ErrorText* text) {
-  if (!schema::has_magic(blob.data(), blob.size(), schema::kIdentifierOffset, schema::kXnnpackHeaderMagic)) {
+  if (!schema::has_magic(blob.data(), blob.size(), schema::kIdentifierOffset, kHeaderMagic)) {
     parts->tables_size = blob.size();
     return blob.size() >= 8 ? Error::Ok : refuse(text, "the payload is shorter than 8 bytes");
   }
-  if (blob.size() < schema::kXnnpackHeaderLength) return refuse(text, "the payload ends inside its header");
+  if (blob.size() < kHeaderLength) return refuse(text, "the payload ends inside its header");
   const uint8_t* header = blob.data();
   const size_t length = static_cast<size_t>(header[8] | header[9] << 8);
   parts->tables_offset = schema::read_u32(header + 10);
   parts->tables_size = schema::read_u32(header + 14);
   parts->region_offset = schema::read_u32(header + 18);
   const uint64_t region_size = schema::read_u64(header + 22);
-  if (length < schema::kXnnpackHeaderLength || parts->tables_offset < length) {
+  if (length < kHeaderLength || parts->tables_offset < length) {
     return refuse(text, "the payload's header is too short");
   }
   if (parts->tables_size < 8 || !range_fits(parts->tables_offset, parts->tables_size, blob.size())) {
@@ -124,8 +125,8 @@ class Reader {
 Error Reader::verify() {
   const uint8_t* tables = blob_.data() + parts_.tables_offset;
   const size_t size = parts_.tables_size;
-  if (!schema::has_magic(tables, size, schema::kIdentifierOffset, schema::kXnnpackIdentifier) &&
-      !schema::has_magic(tables, size, schema::kIdentifierOffset, schema::kXnnpackOldIdentifier)) {
+  if (!schema::has_magic(tables, size, schema::kIdentifierOffset, kIdentifier) &&
+      !schema::has_magic(tables, size, schema::kIdentifierOffset, kOldIdentifier)) {
     return refuse(text_, "the payload's tables are neither XN01 nor XN00");
   }
   if (size >= FLATBUFFERS_MAX_BUFFER_SIZE) return refuse(text_, "the payload's tables take 2 GiB or more");

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "backends/xnnpack/payload_generated.h"
 #include "backends/xnnpack/payload_test_support.h"
-#include "schema/xnnpack_generated.h"
 
 namespace wick::xnnpack {
 namespace {

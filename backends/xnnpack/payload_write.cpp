@@ -1,9 +1,10 @@
 // Payload -> blob.
 #include <string.h>
 
+#include "backends/xnnpack/payload_generated.h"
+#include "backends/xnnpack/payload_header.h"
 #include "backends/xnnpack/payload_nodes.h"
 #include "schema/header.h"
-#include "schema/xnnpack_generated.h"
 
 namespace wick::xnnpack {
 namespace {
@@ -165,7 +166,7 @@ void write_tables(FlatBufferBuilder& fbb, const Payload& payload) {
   const auto constant_list = fbb.CreateVector(constants);
   fbb.Finish(xnn::CreateGraph(fbb, version, node_list, value_list, payload.num_externals, inputs, outputs, 0, 0,
                               constant_list),
-             schema::kXnnpackIdentifier);
+             kIdentifier);
 }
 
 void put(std::vector<uint8_t>& blob, size_t offset, uint64_t value, size_t size_bytes) {
@@ -178,14 +179,14 @@ std::vector<uint8_t> write_payload(const Payload& payload) {
   FlatBufferBuilder fbb;
   write_tables(fbb, payload);
   const size_t padded = (fbb.GetSize() + 15) / 16 * 16;
-  std::vector<uint8_t> blob(schema::kXnnpackTablesOffset + padded);
-  memcpy(&blob[schema::kIdentifierOffset], schema::kXnnpackHeaderMagic, schema::kIdentifierSize);
-  put(blob, 8, schema::kXnnpackHeaderLength, 2);
-  put(blob, 10, schema::kXnnpackTablesOffset, 4);
+  std::vector<uint8_t> blob(kTablesOffset + padded);
+  memcpy(&blob[schema::kIdentifierOffset], kHeaderMagic, schema::kIdentifierSize);
+  put(blob, 8, kHeaderLength, 2);
+  put(blob, 10, kTablesOffset, 4);
   put(blob, 14, fbb.GetSize(), 4);
   put(blob, 18, blob.size(), 4);
   put(blob, 22, 0, 8);
-  memcpy(&blob[schema::kXnnpackTablesOffset], fbb.GetBufferPointer(), fbb.GetSize());
+  memcpy(&blob[kTablesOffset], fbb.GetBufferPointer(), fbb.GetSize());
   return blob;
 }
 

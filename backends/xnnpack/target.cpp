@@ -75,6 +75,12 @@ const compiler::Target kTarget = {
      "merge_parts",
      "block_attention"},
     prepares_constant,
+    {},       // own_passes
+    {},       // options
+    nullptr,  // rewrite
+    {},       // ops
+    {.max_rank = kMaxRank, .max_unknown_view_sizes = 1},
+    true,  // by_default
 };
 
 }  // namespace wick::xnnpack

@@ -9,6 +9,7 @@
 #include "compiler/import/archive.h"
 #include "compiler/ops/kernel_limits.h"
 #include "compiler/ops/stock_limits.h"
+#include "compiler/partition/remainder.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/linearize.h"
 #include "compiler/plan/memory_plan.h"
@@ -82,17 +83,30 @@ void add_pass_times(const std::vector<PassTiming>& timings, std::vector<StageTim
   }
 }
 
-TargetOptions target_options(const CompileOptions& options) { return {options.strict_nan}; }
-
 bool keeps(const Target& target, const Node& node, const TargetOptions& options) {
   return target.keep && target.keep(node, options);
+}
+
+bool has_pass(Span<const Pass> table, std::string_view name) {
+  return std::any_of(table.begin(), table.end(), [&](const Pass& pass) { return pass.name == name; });
+}
+
+// Without those that only another target has.
+std::vector<std::string> skipped_here(const CompileOptions& options, Span<const Pass> own) {
+  std::vector<std::string> skipped = options.skip_passes;
+  std::erase_if(skipped, [&](const std::string& name) {
+    return !has_pass(own, name) && !has_pass(pass_table(), name) &&
+           std::any_of(options.targets.begin(), options.targets.end(),
+                       [&](const TargetRequest& request) { return has_pass(request.target->own_passes, name); });
+  });
+  return skipped;
 }
 
 PipelineOptions pipeline_options(const std::string& method, const CompileOptions& options, const FileMap* map,
                                  std::vector<PassTiming>* timings) {
   PipelineOptions pipeline;
   pipeline.keep = portable_keep(options.profile);
-  pipeline.skip = options.skip_passes;
+  pipeline.skip = skipped_here(options, {});
   pipeline.extra = options.extra_passes;
   pipeline.timings = timings;
   pipeline.on_begin = options.on_begin;
@@ -102,40 +116,16 @@ PipelineOptions pipeline_options(const std::string& method, const CompileOptions
   return pipeline;
 }
 
-// Composites that were kept for a target which then does not take them; their parts may fare better.
-size_t count_refused(const Graph& graph, const CompileOptions& options, const KeepFn& portable) {
-  const TargetOptions target_opts = target_options(options);
+// Composites that were kept for the target, which then does not take them; their parts may fare better.
+size_t count_refused(const Graph& graph, const Target& target, const TargetOptions& options, const KeepFn& portable) {
   const SymScope scope(graph.ranges);
   size_t count = 0;
   for (const auto& node : graph.nodes()) {
-    for (const auto& inner : node->graphs) count += count_refused(*inner, options, portable);
+    for (const auto& inner : node->graphs) count += count_refused(*inner, target, options, portable);
     if (!node->op->decompose || !node->op->infer || portable(*node)) continue;
-    count += std::none_of(options.targets.begin(), options.targets.end(),
-                          [&](const Target* target) { return ask(*target, *node, target_opts).taken; });
+    count += !ask(target, *node, options).taken;
   }
   return count;
-}
-
-// Passes whose contract says that NaN or infinity may come out otherwise, and one that serves products alone, which
-// then stay outside.
-constexpr std::string_view kNotStrict[] = {"additive_masks",   "arithmetic_selects", "avoid_views",
-                                           "defer_row_writes", "gather_by_products", "fold_norm_affine",
-                                           "center_residual"};
-
-bool is_wanted(std::string_view pass, const CompileOptions& options) {
-  return !options.strict_nan || std::find(std::begin(kNotStrict), std::end(kNotStrict), pass) == std::end(kNotStrict);
-}
-
-// The passes that targets ask for, each once, in order.
-std::vector<std::string_view> target_passes(const CompileOptions& options) {
-  std::vector<std::string_view> passes;
-  for (const Target* target : options.targets) {
-    for (std::string_view pass : target->passes) {
-      const bool is_new = std::find(passes.begin(), passes.end(), pass) == passes.end();
-      if (is_new && is_wanted(pass, options)) passes.push_back(pass);
-    }
-  }
-  return passes;
 }
 
 // Of the passes that are not in the table: those of a later run of the pipeline.
@@ -143,36 +133,47 @@ void keep_repeated(std::vector<ExtraPass>& extra) {
   std::erase_if(extra, [](const ExtraPass& pass) { return pass.phase != Phase::optimize; });
 }
 
-// Passes and partition for the targets; what is left is portable's.
-Status run_targets(Function& function, const CompileOptions& options, const PipelineOptions& portable,
-                   PartitionReport& report) {
-  const TargetOptions target_opts = target_options(options);
+// Passes for one target, then its partition.
+Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, const CompileOptions& options,
+                                   const PipelineOptions& portable) {
+  const Target& target = *request.target;
+  const TargetOptions target_opts{options.strict_nan, nullptr, &request.settings};
   PipelineOptions pipeline = portable;
-  pipeline.target_passes = target_passes(options);
-  pipeline.keep = [&](const Node& node) {
-    return std::any_of(options.targets.begin(), options.targets.end(),
-                       [&](const Target* target) { return keeps(*target, node, target_opts); }) ||
-           portable.keep(node);
-  };
-  RETURN_IF_ERROR(run_pipeline(*function.graph, pipeline));
+  pipeline.target_passes = target.passes;
+  pipeline.own_passes = target.own_passes;
+  pipeline.skip = skipped_here(options, target.own_passes);
+  pipeline.strict_nan = options.strict_nan;
+  pipeline.facts = target.facts;
+  pipeline.keep = [&](const Node& node) { return keeps(target, node, target_opts) || portable.keep(node); };
+  RETURN_IF_ERROR(run_pipeline(graph, pipeline));
   keep_repeated(pipeline.extra);
   pipeline.keep = [&](const Node& node) {
-    return std::any_of(options.targets.begin(), options.targets.end(),
-                       [&](const Target* target) {
-                         return keeps(*target, node, target_opts) && ask(*target, node, target_opts).taken;
-                       }) ||
-           portable.keep(node);
+    return (keeps(target, node, target_opts) && ask(target, node, target_opts).taken) || portable.keep(node);
   };
-  size_t refused = count_refused(*function.graph, options, portable.keep), before = 0;
+  size_t refused = count_refused(graph, target, target_opts, portable.keep), before = 0;
   while (refused != before && refused != 0) {
-    RETURN_IF_ERROR(run_pipeline(*function.graph, pipeline));
-    before = std::exchange(refused, count_refused(*function.graph, options, portable.keep));
+    RETURN_IF_ERROR(run_pipeline(graph, pipeline));
+    before = std::exchange(refused, count_refused(graph, target, target_opts, portable.keep));
   }
   if (options.on_begin) options.on_begin("partition");
   Clock clock;
-  ASSIGN_OR_RETURN(report, partition(*function.graph, options.targets, target_opts));
+  ASSIGN_OR_RETURN(PartitionReport report, partition(graph, target, target_opts));
   if (portable.timings) portable.timings->push_back({"partition", 1, clock.lap(), Changed::yes});
-  if (options.on_stage) options.on_stage(function.name, "partition", *function.graph);
+  return report;
+}
+
+// Each target sees what those before it left, as it was before they prepared it; what is left at last is portable's.
+Status run_targets(Function& function, const CompileOptions& options, const PipelineOptions& portable,
+                   PartitionReport& report) {
+  for (const TargetRequest& request : options.targets) {
+    OriginMap sources;
+    std::unique_ptr<Graph> copy = clone(*function.graph, sources);
+    ASSIGN_OR_RETURN(PartitionReport part, run_target(*copy, request, options, portable));
+    if (options.on_stage) options.on_stage(function.name, "partition", *copy);
+    if (!put_back(*function.graph, *copy, sources, part.taken)) function.graph = std::move(copy);
+    if (options.on_stage) options.on_stage(function.name, "put_back", *function.graph);
+    report.add(std::move(part));
+  }
   return {};
 }
 

@@ -26,7 +26,7 @@ struct CompileInput {
 
 struct CompileOptions {
   Profile profile = Profile::automatic;
-  std::vector<const Target*> targets;    // in order of preference, from find_targets; portable is always the last
+  std::vector<TargetRequest> targets;    // in order of preference, from find_targets; portable is always the last
   bool strict_nan = false;               // backends leave out what treats NaN or inf otherwise than eager
   bool require_full_delegation = false;  // a node that no target takes is an error of code budget
   bool share_state = false;
@@ -93,10 +93,10 @@ Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& op
 /// each node went.
 Status optimize(Function& function, const CompileOptions& options, PartitionReport* report = nullptr);
 
-/// The backends of this build that take nodes.
-Span<const Target* const> known_targets();
-/// The targets that a list of names asks for, separated by commas; "portable" stands for none. Errors: usage, with the
-/// names that there are.
-Result<std::vector<const Target*>> find_targets(std::string_view list);
+/// The targets that a list asks for: NAME[:KEY=VALUE[,KEY=VALUE..]], separated by commas; "portable" stands for none.
+/// Errors: usage, with the names, options or values that there are.
+Result<std::vector<TargetRequest>> find_targets(std::string_view list);
+/// The names of the targets for which nobody has to ask, as find_targets takes them.
+std::string default_targets();
 
 }  // namespace wick::compiler

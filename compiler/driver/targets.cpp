@@ -1,33 +1,83 @@
-// The backends of this build.
+// What --backend asks for.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "backends/xnnpack/target.h"
+#include "backends/compile_table.h"
 #include "compiler/driver/compile.h"
 
 namespace wick::compiler {
+namespace {
 
-Span<const Target* const> known_targets() {
-  static constexpr const Target* kTargets[] = {&xnnpack::kTarget};
-  return {kTargets, std::size(kTargets)};
+const Target* find_target(std::string_view name) {
+  const auto targets = known_targets();
+  const auto found = std::find_if(targets.begin(), targets.end(), [&](const Target* t) { return name == t->name; });
+  return found == targets.end() ? nullptr : *found;
 }
 
-Result<std::vector<const Target*>> find_targets(std::string_view list) {
-  std::vector<const Target*> found;
+bool is_choice(std::string_view choices, std::string_view value) {
+  for (;;) {
+    const size_t end = choices.find('|');
+    if (choices.substr(0, end) == value) return true;
+    if (end == std::string_view::npos) return false;
+    choices.remove_prefix(end + 1);
+  }
+}
+
+Status add_setting(TargetRequest& request, std::string_view text) {
+  const size_t equals = text.find('=');
+  const std::string_view key = text.substr(0, equals);
+  std::string known;
+  for (const TargetOption& option : request.target->options) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", option.name);
+    if (key != option.name) continue;
+    const std::string_view value = equals == std::string_view::npos ? "" : text.substr(equals + 1);
+    if (option.choices[0] != '\0' && !is_choice(option.choices, value)) {
+      return Diag(Code::usage, fmt::format("backend '{}' has no such value of '{}'", request.target->name, key))
+          .expected(printable(value), option.choices);
+    }
+    request.settings.emplace_back(key, value);
+    return {};
+  }
+  return Diag(Code::usage, fmt::format("backend '{}' has no such option", request.target->name))
+      .expected(printable(key), known.empty() ? "no option" : known);
+}
+
+std::string joined_names(bool (*wanted)(const Target& target)) {
+  std::string names;
+  for (const Target* target : known_targets()) {
+    if (wanted(*target)) names += fmt::format("{}{}", names.empty() ? "" : ",", target->name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string default_targets() {
+  return joined_names([](const Target& target) { return target.by_default; });
+}
+
+// A part with "=" and no ":" is one more option of the backend before it.
+Result<std::vector<TargetRequest>> find_targets(std::string_view list) {
+  std::vector<TargetRequest> found;
+  TargetRequest* last = nullptr;
   while (!list.empty()) {
-    const std::string_view name = list.substr(0, list.find(','));
-    const size_t before = found.size();
-    std::string known;
-    for (const Target* target : known_targets()) {
-      if (name == target->name) found.push_back(target);
-      known += fmt::format("{}, ", target->name);
+    const std::string_view part = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), part.size() + 1));
+    const size_t colon = part.find(':');
+    if (colon == std::string_view::npos && last && part.find('=') != std::string_view::npos) {
+      RETURN_IF_ERROR(add_setting(*last, part));
+      continue;
     }
-    if (found.size() == before && name != "portable") {
+    const std::string_view name = part.substr(0, colon);
+    if (name == "portable" && colon == std::string_view::npos) continue;
+    const Target* target = find_target(name);
+    if (!target) {
       return Diag(Code::usage, fmt::format("this build has no backend '{}'", printable(name)))
-          .expected(printable(name), known + "portable");
+          .expected(printable(name), joined_names([](const Target&) { return true; }) + ",portable");
     }
-    list.remove_prefix(std::min(list.size(), name.size() + 1));
+    last = &found.emplace_back(target);
+    if (colon != std::string_view::npos) RETURN_IF_ERROR(add_setting(*last, part.substr(colon + 1)));
   }
   return found;
 }

@@ -237,8 +237,12 @@ class ProgramWriter {
     const auto id = builder_.CreateSharedString(item.id);
     const auto where =
         pte::CreateBackendDelegateDataReference(builder_, pte::DataLocation::SEGMENT, payload_segments_.at(&item));
-    const auto specs = builder_.CreateVector(std::vector<fb::Offset<pte::CompileSpec>>{});
-    return pte::CreateBackendDelegate(builder_, id, where, specs);
+    std::vector<fb::Offset<pte::CompileSpec>> specs;
+    for (const DelegateSpec& spec : item.specs) {
+      const auto key = builder_.CreateSharedString(spec.key);
+      specs.push_back(pte::CreateCompileSpec(builder_, key, builder_.CreateVector(spec.value)));
+    }
+    return pte::CreateBackendDelegate(builder_, id, where, builder_.CreateVector(specs));
   }
 
   // --- values ---

@@ -109,10 +109,16 @@ Status MissingOps::status() const {
   return diag;
 }
 
+// Operators that only the compiler writes.
+bool is_internal(std::string_view name) {
+  const OpDef* def = find_op(name);
+  return name == kCallDelegate || (def && def->has(kScratch));
+}
+
 void find_missing(const pt2::Graph& graph, MissingOps& missing) {
   for (const pt2::Node& node : graph.nodes) {
     const std::string_view name = op_name(node.target);
-    if (name == kCallDelegate || (!is_built_in(name) && !find_op(name) && !find_out_op(name)))
+    if (is_internal(name) || (!is_built_in(name) && !find_op(name) && !find_out_op(name)))
       missing.add(name, node.origin);
     for (const pt2::NamedArgument& input : node.inputs) {
       if (const auto* inner = std::get_if<pt2::OperatorArg>(&input.arg)) {

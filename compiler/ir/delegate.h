@@ -18,11 +18,18 @@ struct NamedConstant {
   uint32_t alignment = 16;
 };
 
+/// A fact that the backend's half at run time is told at load, as stock's compile specs are.
+struct DelegateSpec {
+  std::string key;
+  std::vector<uint8_t> value;
+};
+
 /// One delegate as it goes into the program.
 struct Delegate {
-  std::string id;  // of the backend at run time, "XnnpackBackend"
+  std::string id;  // of the backend at run time
   std::vector<uint8_t> payload;
   std::vector<NamedConstant> constants;
+  std::vector<DelegateSpec> specs;
   /// Where the nodes of the payload come from: index = debug handle in the payload.
   std::vector<OriginPtr> origins;
   size_t num_nodes = 0;  // of the payload

@@ -241,6 +241,12 @@ void Graph::set_output(size_t index, Value* value) {
   outputs[index].value = value;
 }
 
+void Graph::set_update(size_t index, Value* value) {
+  --updates[index].value->outside_uses_;
+  ++value->outside_uses_;
+  updates[index].value = value;
+}
+
 void Graph::set_arg(Node* node, size_t index, Arg arg) {
   remove_uses(node, node->args_[index]);
   node->args_[index] = std::move(arg);
@@ -268,6 +274,14 @@ void Graph::replace(Value* from, Value* to) {
 }
 
 void Graph::replace_unchecked(Value* from, Value* to) {
+  if (from == to) return;
+  redirect(from, to);
+  if (from->type == to->type)
+    to->stands_for.insert(to->stands_for.end(), from->stands_for.begin(), from->stands_for.end());
+  from->stands_for.clear();
+}
+
+void Graph::redirect(Value* from, Value* to) {
   if (from == to) return;
   const std::vector<Node*> users = from->users_;
   for (Node* node : users) {

@@ -41,6 +41,10 @@ class Value {
   uint32_t result_index = 0;
   std::string fqn;    // constant, state: the name in the user's model, "" if made by the compiler
   ConstantData data;  // constant: its bytes; state: the initial value (empty = zeros)
+  /// Of a graph made by clone(): the values of the graph it was cloned from that have the same elements. Graph::replace
+  /// hands them on; a pass that gives a value other elements calls forget().
+  std::vector<Value*> stands_for;
+  void forget() { stands_for.clear(); }
 
   const TensorType& tensor() const { return type.tensor; }
   const Sizes& sizes() const { return type.tensor.sizes; }
@@ -148,7 +152,8 @@ struct GraphInput {
   std::string name;  // argument name in Python, "x", "d_k_0"
 };
 
-/// A list of nodes in topological order with inputs, constants, state and outputs. Not copyable; clone() makes a copy.
+/// A list of nodes in topological order with inputs, constants, state and outputs. Not copyable; clone() (clone.h)
+/// makes a copy.
 class Graph {
  public:
   Graph() = default;
@@ -181,11 +186,14 @@ class Graph {
   void replace(Value* from, Value* to);
   /// As replace, without the check: for callers that change a type on purpose.
   void replace_unchecked(Value* from, Value* to);
+  /// As replace, for a `to` with other elements than `from`, which keeps what it stands for.
+  void redirect(Value* from, Value* to);
   /// Removes a node whose results have no uses.
   void erase(Node* node);
   /// Moves `node` before `before` (null: the end).
   void move(Node* node, Node* before);
   void set_output(size_t index, Value* value);
+  void set_update(size_t index, Value* value);
   /// Changes the operator and all arguments of a node, keeping its results.
   void rewrite(Node* node, const OpDef& op, std::vector<Arg> args);
 
@@ -198,6 +206,8 @@ class Graph {
   size_t num_nodes() const { return nodes_.size(); }
   std::string unique_name(std::string_view stem);
   void reserve_name(std::string_view name) { names_.try_emplace(std::string(name), 0); }
+  /// From now on names that were ever taken in `other` are taken here, too.
+  void reserve_names_of(const Graph& other) { names_ = other.names_; }
 
  private:
   Value* new_value(Type type, std::string name, ValueKind kind);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/ir/type.h"
+#include "wick/span.h"
 
 namespace wick::compiler {
 
@@ -89,6 +90,7 @@ enum OpFlags : uint32_t {
   kLlmLibrary = 1u << 13,  // stock's kernel is in its library of operators for language models, which a program links
                            // beside its own kernels: profile stock decomposes
   kNoResult = 1u << 14,    // kMutates: what it returns itself holds nothing (eager leaves it uninitialised)
+  kScratch = 1u << 15,     // memory that its only reader overwrites: planned, but nothing computes it
 };
 
 /// How far a result may be from eager's: |got - want| <= max(absolute, of_largest * max |want|) + relative * |want|.
@@ -137,11 +139,14 @@ struct OpDef {
   std::string_view name() const { return parsed->name; }
 };
 
-/// The operator of that name ("aten.add.Tensor"), or null. Built once from all family tables; thread-safe.
+/// Makes the operators of a backend known; a table that is known already changes nothing. Thread-safe. Throws
+/// Failure(internal) for a name that has a row.
+void add_ops(Span<const OpDef> rows);
+/// The operator of that name ("aten.add.Tensor"), or null. Thread-safe.
 const OpDef* find_op(std::string_view name);
 /// As find_op; an unknown name is a bug of ours.
 const OpDef& op(std::string_view name);
-/// All operators, sorted by name.
+/// All operators, sorted by name; what add_ops() adds later is in a later list.
 const std::vector<const OpDef*>& all_ops();
 
 }  // namespace wick::compiler

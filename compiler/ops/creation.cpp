@@ -332,6 +332,7 @@ const OpDef kCreationRows[] = {
      infer_sized, decompose_full, nullptr, kPure,
      Cases("[3, 4], device=cpu, pin_memory=false", "[2], dtype=f32, device=cpu, pin_memory=false",
            "[2], dtype=i32, device=cpu, pin_memory=false")},
+    {"wick::scratch(SymInt[] size, *, ScalarType? dtype=None) -> Tensor", infer_sized, nullptr, nullptr, kScratch},
     {"aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
      "bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
      infer_sized, decompose_full, nullptr, kPure, Cases("[2, 3]")},

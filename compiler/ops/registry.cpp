@@ -1,11 +1,13 @@
 // Collects the family tables into one registry, sorted by name.
 #include <algorithm>
-#include <map>
+#include <atomic>
+#include <mutex>
 
 #include "compiler/ops/families.h"
 #include "compiler/ops/rules.h"
 
 namespace wick::compiler {
+namespace {
 
 void register_rows(std::vector<OpDef>& all, const OpDef* rows, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -20,15 +22,19 @@ void register_rows(std::vector<OpDef>& all, const OpDef* rows, size_t count) {
   }
 }
 
-namespace {
-
+// Never changes: rows that are added make a new one, and readers of the old one keep it.
 struct Registry {
-  std::vector<OpDef> rows;
   std::vector<const OpDef*> sorted;
+  std::vector<const OpDef*> tables;  // the first row of each that is in it
 
-  Registry() {
-    for (const Family& family : op_families()) register_rows(rows, family.rows, family.count);
-    for (const OpDef& row : rows) sorted.push_back(&row);
+  void add(const OpDef* rows, size_t count) {
+    auto* own = new std::vector<OpDef>();  // lives as long as the process
+    register_rows(*own, rows, count);
+    for (const OpDef& row : *own) sorted.push_back(&row);
+    tables.push_back(rows);
+  }
+
+  void sort() {
     std::sort(sorted.begin(), sorted.end(), [](const OpDef* a, const OpDef* b) { return a->name() < b->name(); });
     for (size_t i = 1; i < sorted.size(); ++i) {
       if (sorted[i]->name() == sorted[i - 1]->name())
@@ -37,12 +43,33 @@ struct Registry {
   }
 };
 
-const Registry& registry() {
-  static const Registry* instance = new Registry();
-  return *instance;
+const Registry* built_in() {
+  auto* registry = new Registry();
+  for (const Family& family : op_families()) registry->add(family.rows, family.count);
+  registry->sort();
+  return registry;
 }
 
+std::atomic<const Registry*>& current() {
+  static std::atomic<const Registry*> instance = built_in();
+  return instance;
+}
+
+const Registry& registry() { return *current().load(std::memory_order_acquire); }
+
 }  // namespace
+
+void add_ops(Span<const OpDef> rows) {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const Registry& old = registry();
+  const bool known = std::find(old.tables.begin(), old.tables.end(), rows.data()) != old.tables.end();
+  if (rows.empty() || known) return;
+  auto* grown = new Registry(old);
+  grown->add(rows.data(), rows.size());
+  grown->sort();
+  current().store(grown, std::memory_order_release);
+}
 
 const OpDef* find_op(std::string_view name) {
   const auto& sorted = registry().sorted;

@@ -11,7 +11,8 @@
 #include <unordered_set>
 
 #include "compiler/analysis/value_ranges.h"
-#include "compiler/partition/group.h"
+#include "compiler/ir/builder.h"
+#include "compiler/partition/dependences.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -34,12 +35,6 @@ std::string not_for_backends(const Node& node) {
   return "";
 }
 
-void collect(const Arg& arg, std::set<std::string, std::less<>>& symbols) {
-  if (arg.is<Sym>()) collect_symbols(arg.as<Sym>(), symbols);
-  if (!arg.is<Ints>()) return;
-  for (const Sym& item : arg.as<Ints>()) collect_symbols(item, symbols);
-}
-
 // Bytes of the results, if these are many enough for constant folding to think about.
 std::optional<uint64_t> large_result_bytes(const Node& node) {
   constexpr uint64_t kFewBytes = uint64_t{64} << 10;
@@ -50,44 +45,6 @@ std::optional<uint64_t> large_result_bytes(const Node& node) {
     bytes += static_cast<uint64_t>(count.value()) * dtype_size_bytes(result->dtype());
   }
   return bytes > kFewBytes ? std::optional(bytes) : std::nullopt;
-}
-
-std::set<std::string, std::less<>> result_symbols(const Node& node) {
-  std::set<std::string, std::less<>> symbols;
-  for (const Value* result : node.results()) {
-    collect_symbols(result->type.expr, symbols);
-    for (const Sym& size : result->sizes()) collect_symbols(size, symbols);
-  }
-  return symbols;
-}
-
-// Operands, the node that makes a symbol known, and the order of random draws.
-Dependences dependences_of(const std::vector<Node*>& nodes, const std::unordered_map<const Node*, uint32_t>& index) {
-  Dependences out;
-  std::map<std::string, uint32_t, std::less<>> defined;
-  uint32_t last_random = kNoGroup;
-  for (uint32_t i = 0; i < nodes.size(); ++i) {
-    const Node& node = *nodes[i];
-    std::vector<uint32_t>& before = out.before.emplace_back();
-    for (const Value* operand : node.operands()) {
-      if (operand->producer) before.push_back(index.at(operand->producer));
-    }
-    if (node.op->has(kRandom)) {
-      if (last_random != kNoGroup) before.push_back(last_random);
-      last_random = i;
-    }
-    const bool defines = node.op->has(kDataDependent) || (!node.results().empty() && !node.result()->type.is_tensor());
-    if (!defines && defined.empty()) continue;
-    std::set<std::string, std::less<>> symbols = result_symbols(node);
-    for (const Arg& arg : node.args()) collect(arg, symbols);
-    for (const std::string& symbol : symbols) {
-      const auto known = defined.find(symbol);
-      if (known != defined.end()) before.push_back(known->second);
-    }
-    if (!defines) continue;
-    for (const std::string& symbol : result_symbols(node)) defined.try_emplace(symbol, i);
-  }
-  return out;
 }
 
 // "encoder.layer.0" and "encoder.layer.1" have "encoder.layer" in common.
@@ -192,9 +149,9 @@ class Extractor {
 
 class Partitioner {
  public:
-  Partitioner(Graph& graph, const SymRanges& ranges, const std::vector<const Target*>& targets,
-              const TargetOptions& options, PartitionReport& report)
-      : graph_(graph), ranges_(ranges), targets_(targets), numbers_(graph), options_(options), report_(report) {
+  Partitioner(Graph& graph, const SymRanges& ranges, const Target& target, const TargetOptions& options,
+              PartitionReport& report)
+      : graph_(graph), ranges_(ranges), target_(target), numbers_(graph), options_(options), report_(report) {
     options_.ranges = &numbers_;
     for (const auto& node : graph.nodes()) {
       index_.emplace(node.get(), static_cast<uint32_t>(nodes_.size()));
@@ -214,7 +171,12 @@ class Partitioner {
       places_[i].reason = effect ? "the program checks it itself" : not_for_backends(*nodes_[i]);
       asked_.push_back(places_[i].reason.empty() && !nodes_[i]->is(kCallDelegate));
     }
-    for (const Target* target : targets_) take(*target, dependences);
+    ask_all();
+    if (target_.rewrite) {
+      rewrite_taken();
+      return;
+    }
+    take(dependences);
     explain_unfolded();
     replace_units(order_units(dependences, unit_));
     for (uint32_t i = 0; i < places_.size(); ++i) {
@@ -243,77 +205,111 @@ class Partitioner {
     }
   }
 
-  void refuse(uint32_t i, const Target& target, const std::string& reason) {
+  void refuse(uint32_t i, const std::string& reason) {
     std::string& text = places_[i].reason;
-    if (!text.empty()) text += "; ";
-    text += targets_.size() > 1 ? fmt::format("{}: {}", target.name, reason) : reason;
+    text += (text.empty() ? "" : "; ") + reason;
   }
 
-  // Groups are made anew without those that are not worthwhile, until all are.
-  void take(const Target& target, const Dependences& dependences) {
-    std::vector<bool> wanted(nodes_.size());
-    std::vector<std::string> notes(nodes_.size());
+  void ask_all() {
+    wanted_.assign(nodes_.size(), false);
+    notes_.resize(nodes_.size());
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
-      if (!asked_[i] || unit_[i] != kNoGroup) continue;
-      if (target.prepares_constant && target.prepares_constant(*nodes_[i])) continue;
-      Verdict verdict = ask(target, *nodes_[i], options_);
-      wanted[i] = verdict.taken;
+      if (!asked_[i] || (target_.prepares_constant && target_.prepares_constant(*nodes_[i]))) continue;
+      Verdict verdict = ask(target_, *nodes_[i], options_);
+      wanted_[i] = verdict.taken;
       if (verdict.taken)
-        notes[i] = std::move(verdict.reason);
+        notes_[i] = std::move(verdict.reason);
       else
-        refuse(i, target, verdict.reason);
+        refuse(i, verdict.reason);
     }
+  }
+
+  // --- form kernels ---
+
+  void rewrite_taken() {
+    for (uint32_t i = 0; i < nodes_.size(); ++i) {
+      if (wanted_[i]) {
+        places_[i].backend = target_.name;
+        places_[i].reason = notes_[i];
+        note_origins(*nodes_[i]);
+      }
+      if (!nodes_[i]->is(kCallDelegate)) report_.nodes.push_back(places_[i]);
+    }
+    for (uint32_t i = 0; i < nodes_.size(); ++i) {
+      if (wanted_[i]) rewrite(*nodes_[i]);
+    }
+  }
+
+  void rewrite(Node& node) {
+    Builder builder(graph_, &node);
+    const std::vector<Value*> values = target_.rewrite(builder, node, options_);
+    if (values.size() != node.results().size())
+      fail(Code::internal, fmt::format("{} took {} but wrote no operators for it", target_.name, node.op->name()));
+    for (Node* made : builder.made()) {
+      report_.taken.nodes.insert(made);
+      made->more_origins = node.more_origins;
+    }
+    for (size_t i = 0; i < values.size(); ++i) graph_.replace(node.result(i), values[i]);
+    graph_.erase(&node);
+  }
+
+  void note_origins(const Node& node) {
+    report_.taken.origins.insert(node.origin);
+    report_.taken.origins.insert(node.more_origins.begin(), node.more_origins.end());
+  }
+
+  // --- form delegate ---
+
+  // Groups are made anew without those that are not worthwhile, until all are.
+  void take(const Dependences& dependences) {
     std::vector<std::vector<uint32_t>> groups;
     for (bool again = true; again;) {
       again = false;
       groups.clear();
-      const std::vector<uint32_t> group = group_by_level(dependences, unit_, wanted);
+      const std::vector<uint32_t> group = group_by_level(dependences, unit_, wanted_);
       for (uint32_t i = 0; i < nodes_.size(); ++i) {
         if (group[i] == kNoGroup) continue;
         if (group[i] >= groups.size()) groups.resize(group[i] + 1);
         groups[group[i]].push_back(i);
       }
       for (const std::vector<uint32_t>& members : groups) {
-        const Verdict verdict = members.empty() ? Verdict::yes() : worth(target, members);
+        const Verdict verdict = members.empty() ? Verdict::yes() : worth(members);
         if (verdict.taken) continue;
         again = true;
         for (uint32_t i : members) {
-          wanted[i] = false;
-          refuse(i, target, verdict.reason);
+          wanted_[i] = false;
+          refuse(i, verdict.reason);
         }
       }
     }
     for (const std::vector<uint32_t>& members : groups) {
       if (members.empty()) continue;
       for (uint32_t i : members) {
-        unit_[i] = static_cast<uint32_t>(target_of_unit_.size());
-        places_[i].backend = target.name;
-        places_[i].reason = notes[i];
+        unit_[i] = num_units_;
+        places_[i].backend = target_.name;
+        places_[i].reason = notes_[i];
       }
-      target_of_unit_.push_back(&target);
+      ++num_units_;
     }
-    if (target.prepares_constant) place_constants(target);
+    if (target_.prepares_constant) place_constants();
   }
 
   // What prepares constants goes with its readers.
-  void place_constants(const Target& target) {
+  void place_constants() {
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
-      if (!asked_[i] || unit_[i] != kNoGroup || !target.prepares_constant(*nodes_[i])) continue;
+      if (!asked_[i] || unit_[i] != kNoGroup || !target_.prepares_constant(*nodes_[i])) continue;
       const Value* result = nodes_[i]->result();
-      const auto inside = [&](const Node* user) {
-        const uint32_t unit = unit_[index_.at(user)];
-        return unit != kNoGroup && target_of_unit_[unit] == &target;
-      };
+      const auto inside = [&](const Node* user) { return unit_[index_.at(user)] != kNoGroup; };
       const bool all = result->num_uses() == result->users().size() &&
                        std::all_of(result->users().begin(), result->users().end(), inside);
       if (all)
-        places_[i].backend = target.name;
+        places_[i].backend = target_.name;
       else
-        refuse(i, target, "it is read outside delegates");
+        refuse(i, "it is read outside delegates");
     }
   }
 
-  Verdict worth(const Target& target, const std::vector<uint32_t>& members) const {
+  Verdict worth(const std::vector<uint32_t>& members) const {
     std::vector<const Node*> nodes;
     bool is_read = false;
     for (uint32_t i : members) {
@@ -321,7 +317,7 @@ class Partitioner {
       for (const Value* value : nodes_[i]->results()) is_read = is_read || value->num_uses() > 0;
     }
     if (!is_read) return Verdict::no("nobody reads what it computes");
-    return target.worthwhile ? target.worthwhile(nodes, options_) : Verdict::yes();
+    return target_.worthwhile ? target_.worthwhile(nodes, options_) : Verdict::yes();
   }
 
   void replace_units(const std::vector<uint32_t>& order) {
@@ -334,19 +330,21 @@ class Partitioner {
       }
       std::vector<Node*> members;
       for (; at < order.size() && unit_[order[at]] == unit; ++at) members.push_back(nodes_[order[at]]);
-      replace(members, *target_of_unit_[unit]);
+      replace(members);
     }
   }
 
-  void replace(const std::vector<Node*>& members, const Target& target) {
+  void replace(const std::vector<Node*>& members) {
     Extracted part;
     part.graph.ranges = ranges_;
-    Extractor(members, target, part).run();
+    Extractor(members, target_, part).run();
     if (part.outputs.empty()) fail(Code::internal, "a partition without outputs");
     Node* call =
         graph_.add_node(op(kCallDelegate), {part.inputs, Sym(static_cast<int64_t>(graph_.delegates.size()))}, 0);
     call->origin = common_origin(members);
-    Delegate delegate = lower(target, part);
+    report_.taken.nodes.insert(call);
+    for (const Node* node : members) note_origins(*node);
+    Delegate delegate = lower(part);
     for (Value* output : part.outputs) {
       delegate.output_origins.push_back(output->producer->origin);
       Value* result = graph_.add_result(call, output->type, output->name);
@@ -358,48 +356,59 @@ class Partitioner {
     ++report_.num_delegates;
   }
 
-  Delegate lower(const Target& target, const Extracted& part) const {
+  Delegate lower(const Extracted& part) const {
     std::unordered_map<const Value*, ValueRange> known;
     for (size_t i = 0; i < part.inputs.size(); ++i)
       known.emplace(part.graph.inputs[i].value, numbers_.of(part.inputs[i]));
     const ValueRanges numbers(part.graph, std::move(known));
     TargetOptions options = options_;
     options.ranges = &numbers;
-    Result<Delegate> delegate = target.lower(part.graph, options);
+    Result<Delegate> delegate = target_.lower(part.graph, options);
     if (!delegate.ok()) {
-      delegate.diag().notes.push_back(fmt::format("while lowering a partition for {}", target.name));
+      delegate.diag().notes.push_back(fmt::format("while lowering a partition for {}", target_.name));
       fail(std::move(delegate.diag()));
     }
     if (delegate->id.empty() || delegate->payload.empty())
-      fail(Code::internal, fmt::format("{} made a delegate without id or payload", target.name));
+      fail(Code::internal, fmt::format("{} made a delegate without id or payload", target_.name));
     return std::move(*delegate);
   }
 
   Graph& graph_;
   const SymRanges& ranges_;
-  const std::vector<const Target*>& targets_;
+  const Target& target_;
   const ValueRanges numbers_;
   TargetOptions options_;
   PartitionReport& report_;
   std::vector<Node*> nodes_;  // as the graph had them
-  std::unordered_map<const Node*, uint32_t> index_;
+  NodeIndex index_;
   std::vector<NodePlace> places_;
-  std::vector<bool> asked_, is_call_;
-  std::vector<uint32_t> unit_;  // delegate that a node goes to
-  std::vector<const Target*> target_of_unit_;
+  std::vector<bool> asked_, wanted_, is_call_;
+  std::vector<std::string> notes_;  // of those that are taken
+  std::vector<uint32_t> unit_;      // delegate that a node goes to
+  uint32_t num_units_ = 0;
 };
 
-void partition_all(Graph& graph, const SymRanges& ranges, const std::vector<const Target*>& targets,
-                   const TargetOptions& options, PartitionReport& report) {
+void partition_all(Graph& graph, const SymRanges& ranges, const Target& target, const TargetOptions& options,
+                   PartitionReport& report) {
   SymRanges all = ranges;
   all.insert(graph.ranges.begin(), graph.ranges.end());
   for (const auto& node : graph.nodes()) {
-    for (const auto& inner : node->graphs) partition_all(*inner, all, targets, options, report);
+    for (const auto& inner : node->graphs) partition_all(*inner, all, target, options, report);
   }
-  Partitioner(graph, all, targets, options, report).run();
+  Partitioner(graph, all, target, options, report).run();
 }
 
 }  // namespace
+
+std::string_view TargetOptions::setting(const TargetOption& option) const {
+  if (settings) {
+    for (const auto& [name, value] : *settings) {
+      if (name == option.name) return value;
+    }
+  }
+  const std::string_view choices = option.choices;
+  return choices.substr(0, choices.find('|'));
+}
 
 Verdict ask(const Target& target, const Node& node, const TargetOptions& options) {
   Verdict verdict;
@@ -412,11 +421,34 @@ size_t PartitionReport::num_outside() const {
       std::count_if(nodes.begin(), nodes.end(), [](const NodePlace& place) { return place.backend.empty(); }));
 }
 
-Result<PartitionReport> partition(Graph& graph, const std::vector<const Target*>& targets,
-                                  const TargetOptions& options) {
+void PartitionReport::add(PartitionReport next) {
+  if (target.empty()) {
+    *this = std::move(next);
+    return;
+  }
+  using Key = std::pair<std::string, std::string>;
+  const auto key_of = [](const NodePlace& place) { return Key(place.op, place.origin ? place.origin->node : ""); };
+  std::map<Key, std::string> before;
+  for (NodePlace& place : nodes) {
+    if (place.backend.empty()) before.emplace(key_of(place), std::move(place.reason));
+  }
+  std::erase_if(nodes, [](const NodePlace& place) { return place.backend.empty() || place.backend == kExecutor; });
+  for (NodePlace& place : next.nodes) {
+    const auto found = place.backend.empty() ? before.find(key_of(place)) : before.end();
+    if (found != before.end() && found->second != place.reason)
+      place.reason = fmt::format("{}: {}; {}: {}", target, found->second, next.target, place.reason);
+    nodes.push_back(std::move(place));
+  }
+  target += ", " + next.target;
+  taken = std::move(next.taken);
+  num_delegates += next.num_delegates;
+}
+
+Result<PartitionReport> partition(Graph& graph, const Target& target, const TargetOptions& options) {
   const SymScope scope(graph.ranges);
   PartitionReport report;
-  RETURN_IF_ERROR(catch_failure([&] { partition_all(graph, {}, targets, options, report); }));
+  report.target = target.name;
+  RETURN_IF_ERROR(catch_failure([&] { partition_all(graph, {}, target, options, report); }));
   return report;
 }
 

@@ -1,6 +1,7 @@
 // Takes what backends say yes to out of a graph, in as few delegates as its dependences allow.
 #pragma once
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "compiler/partition/target.h"
@@ -15,23 +16,31 @@ struct NodePlace {
   OriginPtr origin;
 };
 
+/// What a target has of a graph.
+struct Taken {
+  std::unordered_set<const Node*> nodes;  // as the graph now has them: calls of delegates
+  std::unordered_set<OriginPtr> origins;  // of the nodes that they were made from
+};
+
 struct PartitionReport {
+  std::string target;            // who was asked; several: "a, b"
   std::vector<NodePlace> nodes;  // in the order the graph had before
+  Taken taken;                   // of the last partition
   size_t num_delegates = 0;
   size_t num_outside() const;
+  /// Adds what the next target says of what this one left.
+  void add(PartitionReport next);
 };
 
 /// What the target says of the node; arguments that it does not understand are a no.
 Verdict ask(const Target& target, const Node& node, const TargetOptions& options);
 
-/// For each target in order: the nodes that it takes, and no target before it has, go into the fewest groups that leave
-/// no group depending on itself through nodes outside; groups need no connection inside. Each becomes one
-/// wick.call_delegate, unless the target finds it not worthwhile: then its nodes stay, with that reason, and the next
-/// target may take them. Constants are copied into the partition by reference; inputs are in the order of first use,
-/// outputs in the order of production. Sub-graphs of control flow are partitioned by themselves. Takes near-linear
-/// time. The graph keeps what it computes; nodes may change their order.
-/// Errors: those of Target::lower, with a note that names the target; internal (a delegate without payload or id).
-Result<PartitionReport> partition(Graph& graph, const std::vector<const Target*>& targets,
-                                  const TargetOptions& options);
+/// The nodes that the target takes go into the fewest groups between which no dependency cycle runs through nodes
+/// outside; groups need no connection inside. Each becomes one wick.call_delegate, unless the target finds it not
+/// worthwhile: then its nodes stay, with that reason. Constants are copied into the partition by reference; inputs are
+/// in the order of first use, outputs in the order of production. Sub-graphs of control flow are partitioned by
+/// themselves. Takes near-linear time. The graph keeps what it computes; nodes may change their order. Errors: those of
+/// Target::lower, with a note that names the target; internal (a delegate without payload or id).
+Result<PartitionReport> partition(Graph& graph, const Target& target, const TargetOptions& options);
 
 }  // namespace wick::compiler

@@ -67,11 +67,15 @@ Target at_least_two() {
 }
 
 PartitionReport run(Graph& graph, const std::vector<const Target*>& targets) {
-  auto report = partition(graph, targets, {});
-  EXPECT_TRUE(report.ok()) << (report.ok() ? "" : render(report.diag()));
+  PartitionReport all;
+  for (const Target* target : targets) {
+    auto report = partition(graph, *target, {});
+    EXPECT_TRUE(report.ok()) << (report.ok() ? "" : render(report.diag()));
+    if (report.ok()) all.add(std::move(*report));
+  }
   const Status valid = verify(graph);
   EXPECT_TRUE(valid.ok()) << (valid.ok() ? "" : render(valid.diag())) << to_text(graph, "g");
-  return report.ok() ? std::move(*report) : PartitionReport{};
+  return all;
 }
 
 std::string payload(const Graph& graph, size_t index) {
@@ -262,9 +266,9 @@ TEST(Partition, TheSecondBackendTakesWhatTheFirstLeaves) {
   const PartitionReport report = run(*f.graph, {&kRed, &kBlue});
   ASSERT_EQ(f.graph->delegates.size(), 3u);
   EXPECT_EQ(f.graph->delegates[0]->id, "RedBackend");
-  EXPECT_EQ(f.graph->delegates[1]->id, "BlueBackend");
-  EXPECT_EQ(f.graph->delegates[2]->id, "RedBackend");
-  EXPECT_EQ(report.nodes[3].reason, "red: an operator without rule; blue: an operator without rule");
+  EXPECT_EQ(f.graph->delegates[1]->id, "RedBackend");
+  EXPECT_EQ(f.graph->delegates[2]->id, "BlueBackend");
+  EXPECT_EQ(report.nodes[3].reason, "an operator without rule");  // both say so
 }
 
 TEST(Partition, TheSecondBackendTakesWhatTheFirstFindsTooSmall) {
@@ -395,7 +399,7 @@ TEST(Partition, AnErrorOfLoweringNamesTheTarget) {
   target.lower = [](const Graph&, const TargetOptions&) -> Result<Delegate> {
     return Diag(Code::internal, "cannot write it");
   };
-  const auto report = partition(*f.graph, {&target}, {});
+  const auto report = partition(*f.graph, target, {});
   ASSERT_FALSE(report.ok());
   EXPECT_NE(render(report.diag()).find("while lowering a partition for red"), std::string::npos);
 }
@@ -476,7 +480,7 @@ double seconds_to_partition(const std::string& shape, int num_nodes) {
     const Function f = parse(long_graph(shape, num_nodes));
     EXPECT_EQ(f.graph->num_nodes(), static_cast<size_t>(num_nodes));
     const double start = now();
-    const auto report = partition(*f.graph, {&kRed}, {});
+    const auto report = partition(*f.graph, kRed, {});
     least = std::min(least, now() - start);
     EXPECT_TRUE(report.ok() && report->num_delegates == expected);
   }

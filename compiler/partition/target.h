@@ -1,14 +1,16 @@
 // What a backend tells the compiler about itself: what it takes, what should stay whole for it, how a partition becomes
 // a payload. C++20.
 #pragma once
-#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/delegate.h"
 #include "compiler/ir/graph.h"
+#include "compiler/passes/pass.h"
 #include "compiler/support/result.h"
+#include "wick/span.h"
 
 namespace wick::compiler {
 
@@ -20,32 +22,64 @@ struct Verdict {
   static Verdict no(std::string why) { return {false, std::move(why)}; }
 };
 
+class Builder;
 class ValueRanges;
+
+/// An option of a backend, `--backend NAME:key=value`.
+struct TargetOption {
+  const char* name;
+  const char* choices;  // "exact|fast", the first is the default; "": any text, by default none
+  const char* help;
+};
+/// Options with their values, as they were given.
+using TargetSettings = std::vector<std::pair<std::string, std::string>>;
 
 struct TargetOptions {
   bool strict_nan = false;  // leaves out nodes whose kernels treat NaN or inf otherwise than eager
   /// Of the graph that the node asked about lies in, or that is lowered; null: not known.
   const ValueRanges* ranges = nullptr;
+  const TargetSettings* settings = nullptr;  // null: all as by default
+  /// The value of an option that the target has.
+  std::string_view setting(const TargetOption& option) const;
 };
 
-/// A backend as the compiler sees it. One row per backend in the driver's list.
+/// A backend as the compiler sees it: one row of backends/backends.inc. It has one of two forms:
+///   delegate  `lower` makes a payload of a partition; `id` names its half at run time
+///   kernels   `rewrite` makes of a node one or more operators of the backend's own, with rows in `ops`, which plan and
+///             emission treat like any other
 struct Target {
-  const char* name;  // on the command line, "xnnpack"
-  const char* id;    // of the delegate, "XnnpackBackend"
-  /// Composites that should reach `supports` whole.
-  bool (*keep)(const Node& node, const TargetOptions& options);
+  const char* name;          // on the command line
+  const char* id = nullptr;  // of the delegate at run time; null: form kernels
+  /// Composites that should reach `supports` whole. Null: none.
+  bool (*keep)(const Node& node, const TargetOptions& options) = nullptr;
   /// The node, its operands' types and constants, and options.ranges. Called after all passes.
-  Verdict (*supports)(const Node& node, const TargetOptions& options);
-  /// Whether nodes that could be one delegate are worth being one.
-  Verdict (*worthwhile)(const std::vector<const Node*>& nodes, const TargetOptions& options);
+  Verdict (*supports)(const Node& node, const TargetOptions& options) = nullptr;
+  /// Whether nodes that could be one delegate are worth being one. Null: always.
+  Verdict (*worthwhile)(const std::vector<const Node*>& nodes, const TargetOptions& options) = nullptr;
   /// Writes a partition: every node of `graph` was taken; inputs and outputs are in the order of the delegate's
   /// arguments.
-  Result<Delegate> (*lower)(const Graph& graph, const TargetOptions& options);
-  /// Passes of phase `target` (passes/pipeline.cpp) that prepare a graph for this backend, in order.
-  std::vector<std::string_view> passes;
+  Result<Delegate> (*lower)(const Graph& graph, const TargetOptions& options) = nullptr;
+  /// Passes of phases `recognize` and `target` that prepare a graph for this backend, in order: from
+  /// passes/pipeline.cpp or own_passes.
+  std::vector<std::string_view> passes = {};
   /// Nodes that only make a constant ready for their readers: copied into each partition that reads them, never a
   /// member of their own. Null: none.
   bool (*prepares_constant)(const Node& node) = nullptr;
+  Span<const Pass> own_passes = {};
+  Span<const TargetOption> options = {};
+  /// Form kernels: puts operators in place of a node that was taken and returns what replaces its results, in order.
+  std::vector<Value*> (*rewrite)(Builder& builder, Node& node, const TargetOptions& options) = nullptr;
+  Span<const OpDef> ops = {};
+  TargetFacts facts = {};
+  bool by_default = false;  // used where the user names no backend
+};
+
+/// A target with its options' values.
+struct TargetRequest {
+  TargetRequest(const Target* asked) : target(asked) {}
+  TargetRequest(const Target* asked, TargetSettings values) : target(asked), settings(std::move(values)) {}
+  const Target* target;
+  TargetSettings settings;
 };
 
 }  // namespace wick::compiler

@@ -221,7 +221,21 @@ class Masker {
            static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank())) + 1 == x->rank();
   }
 
-  void replace(Node& node, Value* value) {
+  // What a softmax makes of an empty row is another number now, up to `value`.
+  static bool forget_behind_softmax(Value* value, int depth, std::unordered_map<const Value*, bool>& known) {
+    Node* node = value->producer;
+    if (!node || depth > kMaxDepth) return false;
+    if (const auto found = known.find(value); found != known.end()) return found->second;
+    bool behind = is_last_softmax(*node);
+    for (Value* operand : node->operands()) behind = forget_behind_softmax(operand, depth + 1, known) || behind;
+    if (behind) value->forget();
+    return known[value] = behind;
+  }
+
+  // `value` is made of `unguarded`, or is it.
+  void replace(Node& node, Value* value, Value* unguarded) {
+    std::unordered_map<const Value*, bool> known;
+    forget_behind_softmax(unguarded, 0, known);
     graph_.replace(node.result(), value);
     left_.push_back(&node);
     changed_ = Changed::yes;
@@ -274,11 +288,11 @@ class Masker {
       const bool alone = result->num_uses() == 1;
       const std::vector<Value*> masks = emptying_masks(scores);
       if (masks.empty() || (masks.size() == 1 && is_never_empty(*masks[0]))) {
-        replace(*guard, result);
+        replace(*guard, result, result);
       } else if (masks.size() == 1 && masks[0] != scores) {
         Builder b(graph_, guard);
         if (Value* live = live_rows(b, *masks[0])) {
-          replace(*guard, b.call("aten.mul.Tensor", {result, live}));
+          replace(*guard, b.call("aten.mul.Tensor", {result, live}), result);
           if (alone) guarded_.push_back(&softmax);
         }
       }
@@ -383,7 +397,7 @@ class Masker {
     if (guard.result()->num_uses() == 0) return;
     Value *live = operand(guard, 0), *out = operand(guard, 1);
     if (!is_zero(guard.arg(2), out->dtype()) || guard.result()->type != out->type || !any_behind(live)) return;
-    if (guards_scores_only(*live)) return replace(guard, out);
+    if (guards_scores_only(*live)) return replace(guard, out, out);
     // Zero times NaN, of a row of minus infinity, would be NaN; two lowest numbers add to that.
     const Node* softmax = softmax_behind(out);
     if (!softmax) return;
@@ -391,7 +405,7 @@ class Masker {
     look_at_masks(moved(*softmax), 0, kinds);
     if (kinds.infinite || kinds.unknown || kinds.nested || kinds.masks > 1) return;
     Builder b(graph_, &guard);
-    replace(guard, b.call("aten.mul.Tensor", {out, b.cast(live, out->dtype())}));
+    replace(guard, b.call("aten.mul.Tensor", {out, b.cast(live, out->dtype())}), out);
   }
 
   static const Node* any_behind(const Value* value) {

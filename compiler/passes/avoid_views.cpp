@@ -13,8 +13,6 @@ namespace {
 
 constexpr size_t kMaxParts = 64;
 constexpr size_t kMaxCallsOfACut = 40;
-// Backends can view a tensor of which this many sizes are known only at run time.
-constexpr int64_t kViewable = 1;
 
 int64_t num_unknown(const Sizes& sizes) {
   return std::count_if(sizes.begin(), sizes.end(), [](const Sym& size) { return !size.is_const(); });
@@ -30,7 +28,8 @@ struct Plan {
 
 class ViewAvoider {
  public:
-  explicit ViewAvoider(Graph& graph) : graph_(graph) {}
+  ViewAvoider(Graph& graph, const TargetFacts& facts)
+      : graph_(graph), viewable_(static_cast<int64_t>(facts.max_unknown_view_sizes)) {}
 
   Changed run() {
     for (const auto& node : graph_.nodes()) consider(*node);
@@ -93,7 +92,7 @@ class ViewAvoider {
     for (const auto& [node, plan] : plans_) {
       const size_t group = groups_.group_of(numbers_.at(node));
       calls[group] += num_calls(*node, plan);
-      cuts[group] += node->is("aten.view.default") && num_unknown(node->result()->sizes()) > kViewable ? 1 : 0;
+      cuts[group] += node->is("aten.view.default") && num_unknown(node->result()->sizes()) > viewable_ ? 1 : 0;
     }
     for (size_t group = 0; group < calls.size(); ++group) {
       if (calls[group] > kMaxCallsOfACut * std::max<size_t>(cuts[group], 1)) groups_.fail(group);
@@ -127,14 +126,14 @@ class ViewAvoider {
     Value* x = node.tensor("self");
     const auto there = viewed(plain(x->sizes()), node.result()->sizes(), kMaxParts);
     if (!there || is_plain(there->shape) || !is_floating(x->dtype())) return std::nullopt;
-    if (num_unknown(node.result()->sizes()) <= kViewable && !merges_unknown(there->shape)) return std::nullopt;
+    if (num_unknown(node.result()->sizes()) <= viewable_ && !merges_unknown(there->shape)) return std::nullopt;
     return Plan{there->shape, [=](Builder& b) { return parts_after(b, *there, {x}); }};
   }
 
-  static bool merges_unknown(const Unrolled& shape) {
-    return std::any_of(shape.dims.begin(), shape.dims.end(), [](const Factors& dim) {
+  bool merges_unknown(const Unrolled& shape) const {
+    return std::any_of(shape.dims.begin(), shape.dims.end(), [&](const Factors& dim) {
       const auto unknown = [](const Factor& factor) { return !factor.size.is_const(); };
-      return std::count_if(dim.begin(), dim.end(), unknown) > kViewable;
+      return std::count_if(dim.begin(), dim.end(), unknown) > viewable_;
     });
   }
 
@@ -464,6 +463,7 @@ class ViewAvoider {
   }
 
   Graph& graph_;
+  const int64_t viewable_;  // sizes of a view that may be known only at run time
   std::unordered_map<const Value*, Unrolled> shapes_;
   std::vector<std::pair<Node*, Plan>> plans_;  // in graph order
   std::unordered_map<const Value*, Plan> loose_;
@@ -483,8 +483,8 @@ class ViewAvoider {
 // Through pointwise operators, linear, products of batches, softmax, norms, slices, permutes, expansions and views; all
 // nodes between the views are rewritten, or none. At most 64 parts, and no more of them than pay for the cuts that
 // views are (a few heads where much is done to each). Requires: canonical forms. Keeps: every element.
-Result<Changed> avoid_views(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return ViewAvoider(g).run(); });
+Result<Changed> avoid_views(Graph& graph, const TargetFacts& facts) {
+  return for_each_graph(graph, [&](Graph& g) { return ViewAvoider(g, facts).run(); });
 }
 
 }  // namespace wick::compiler

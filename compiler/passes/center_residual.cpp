@@ -77,6 +77,9 @@ class Stream {
     for (auto& [product, weights] : products_) set_weights(graph_, product, std::move(weights));
     for (const auto& [from, to] : centred_) replace_constant(*from, to);
     for (Value* root : roots_) centre_at_run_time(root);
+    for (Value* value : order_) {
+      if (std::find(roots_.begin(), roots_.end(), value) == roots_.end()) value->forget();
+    }
     for (Node* norm : norms_) change_norm(*norm);
     return true;
   }
@@ -313,7 +316,7 @@ class Stream {
     Builder b(graph_, at == nodes.end() ? nullptr : at->get(), root->producer ? root->producer->origin : nullptr);
     Value* mean = b.call("aten.mean.dim", {root, Ints{static_cast<int64_t>(dims_.at(root))}, true});
     Value* centred = b.call("aten.sub.Tensor", {root, mean});
-    graph_.replace(root, centred);
+    graph_.redirect(root, centred);
     graph_.set_arg(mean->producer, 0, root);
     graph_.set_arg(centred->producer, 0, root);
   }

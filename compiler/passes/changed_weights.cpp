@@ -151,6 +151,7 @@ std::optional<NewWeights> changed_weights(const Product& p, const ProductChange&
   if (change.centred && p.groups != 1) return std::nullopt;
   if (!change.input_shift.empty() && p.padded) return std::nullopt;
   NewWeights out = described(p, !change.input_shift.empty() || !change.output_shift.empty());
+  out.changes_result = change.centred || !change.output_scale.empty() || !change.output_shift.empty();
   const Value& weight = *p.weight();
   Reals64 bias = p.bias() ? reals_of(*p.bias()) : Reals64(p.outputs, 0);
   Rows rows(p, change);

@@ -169,6 +169,8 @@ class Folder {
       }
     }
     strip(node);
+    forget_moved(*node.result());
+    for (const Product& product : added_) forget_moved(*product.node->result());
     for (auto& [product, weights] : planned_) set_weights(graph_, product, std::move(weights));
     return true;
   }

@@ -144,6 +144,7 @@ class Region {
     if (std::any_of(beside_.begin(), beside_.end(), scaled_twice)) return false;
     return products_ != 0 && std::all_of(order_.begin(), order_.end(), [&](const Value* v) { return is_private(*v); });
   }
+  const std::vector<Value*>& values() const { return order_; }
 
  private:
   static constexpr size_t kMaxValues = 64;
@@ -232,6 +233,7 @@ bool fold_number(Graph& graph, const Scaling& scaling) {
     Region region(plan, scaling, *scale, side);
     if (!region.grow(scaling.x)) continue;
     plan.apply();
+    for (Value* value : region.values()) value->forget();
     return true;
   }
   return false;
@@ -247,19 +249,24 @@ bool fold_backward(Graph& graph, const Scaling& scaling, size_t dim) {
   if (!scale) return false;
   *scale = inverted(std::move(*scale), scaling.divides);
   Plan plan(graph);
-  const Value* value = scaling.x;
+  Value* value = scaling.x;
+  std::vector<Value*> between;
+  const auto apply = [&] {
+    plan.apply();
+    for (Value* changed : between) changed->forget();
+    return true;
+  };
   for (int depth = 0; depth < kMaxDepth && value->producer && only_reader(*value); ++depth) {
     Node& node = *value->producer;
+    between.push_back(value);
     if (const auto product = match_product(node)) {
       if (product->output_dim != dim || product->outputs != channels || !plan.scale_outputs(*product, *scale))
         return false;
-      plan.apply();
-      return true;
+      return apply();
     }
     if (const auto norm = match_norm(node)) {
       if (dim + 1 != value->rank() || !plan.scale_norm(*norm, *scale)) return false;
-      plan.apply();
-      return true;
+      return apply();
     }
     if (node.is("aten.neg.default")) {
       value = moved(node);
@@ -300,6 +307,7 @@ bool fold_forward(Graph& graph, const Scaling& scaling, size_t dim) {
   Plan plan(graph);
   if (!scale_readers(plan, *scaling.node->result(), dim, inverted(std::move(*scale), scaling.divides), 0)) return false;
   plan.apply();
+  forget_moved(*scaling.node->result());
   return true;
 }
 

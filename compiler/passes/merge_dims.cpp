@@ -6,9 +6,6 @@
 namespace wick::compiler {
 namespace {
 
-// As many dimensions as kernels of delegates have.
-constexpr size_t kMaxDims = 6;
-
 // Dimensions [begin, end) that stand side by side and are one in the rewritten node.
 struct Run {
   size_t begin, end;
@@ -43,13 +40,13 @@ std::vector<Run> runs_that_stay(const Sizes& sizes, const std::vector<size_t>& o
   return runs;
 }
 
-Value* merge_permute(Builder& b, Node& node) {
-  if (!node.is("aten.permute.default") || node.result()->rank() <= kMaxDims) return nullptr;
+Value* merge_permute(Builder& b, Node& node, size_t max_rank) {
+  if (!node.is("aten.permute.default") || node.result()->rank() <= max_rank) return nullptr;
   Value* x = node.tensor("self");
   std::vector<size_t> order;
   for (const int64_t dim : node.static_ints("dims")) order.push_back(static_cast<size_t>(wrap_dim(dim, x->rank())));
   const std::vector<Run> runs = runs_that_stay(x->sizes(), order);
-  if (runs.size() > kMaxDims) return nullptr;
+  if (runs.size() > max_rank) return nullptr;
   std::vector<Run> in_memory = runs;
   std::sort(in_memory.begin(), in_memory.end(), [](const Run& a, const Run& c) { return a.begin < c.begin; });
   std::vector<int64_t> dims;
@@ -87,11 +84,11 @@ std::vector<Run> runs_of_broadcast(const Sizes& result, const std::vector<Sizes>
   return runs;
 }
 
-Value* merge_broadcast(Builder& b, Node& node) {
+Value* merge_broadcast(Builder& b, Node& node, size_t max_rank) {
   const bool expand = node.is("aten.expand.default");
   if ((!expand && !node.op->has(kPointwise)) || node.results().size() != 1) return nullptr;
   const Sizes& result = node.result()->sizes();
-  if (result.size() <= kMaxDims) return nullptr;
+  if (result.size() <= max_rank) return nullptr;
   std::vector<Sizes> operands;
   for (const Value* operand : node.operands()) {
     if (!operand->type.is_tensor() || operand->rank() > result.size()) return nullptr;
@@ -101,7 +98,7 @@ Value* merge_broadcast(Builder& b, Node& node) {
     }
   }
   const std::vector<Run> runs = runs_of_broadcast(result, operands);
-  if (runs.size() > kMaxDims) return nullptr;
+  if (runs.size() > max_rank) return nullptr;
   std::vector<Arg> args = node.args();
   size_t next = 0;
   for (Arg& arg : args) {
@@ -112,19 +109,21 @@ Value* merge_broadcast(Builder& b, Node& node) {
   return b.reshape(out, result);
 }
 
-constexpr Rule kRules[] = {merge_permute, merge_broadcast};
-
 }  // namespace
 
 // Makes one dimension of several that a permute or a broadcasting operator treats alike, where a tensor has more than
-// six.
+// the target takes; for six:
 //   before: y = permute(x: [1, 2, 3, 4, 5, 6, 7], [0, 1, 3, 2, 4, 5, 6])
 //   after:  y = view(permute(view(x, [2, 3, 4, 210]), [0, 2, 1, 3]), [1, 2, 4, 3, 5, 6, 7])
 // Requires: canonical forms.
-// Ensures: nothing new for nodes of up to six dimensions; views of more remain between what was rewritten.
-// Keeps: every element.
-Result<Changed> merge_dims(Graph& graph) {
-  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
+// Ensures: nothing new for nodes of as many dimensions as the target takes; views of more remain between what was
+// rewritten. Keeps: every element.
+Result<Changed> merge_dims(Graph& graph, const TargetFacts& facts) {
+  const std::vector<RuleFn> rules = {
+      [&](Builder& b, Node& node) { return merge_permute(b, node, facts.max_rank); },
+      [&](Builder& b, Node& node) { return merge_broadcast(b, node, facts.max_rank); },
+  };
+  return for_each_graph(graph, [&](Graph& g) { return rewrite_nodes(g, rules); });
 }
 
 }  // namespace wick::compiler

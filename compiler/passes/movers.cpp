@@ -1,6 +1,7 @@
 #include "compiler/passes/movers.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "compiler/ir/builder.h"
 
@@ -84,6 +85,20 @@ std::optional<size_t> dim_before(const Node& mover, size_t dim) {
 
 Node* only_reader(const Value& value) {
   return value.num_uses() == 1 && value.users().size() == 1 ? value.users().front() : nullptr;
+}
+
+void forget_moved(Value& value) {
+  std::unordered_set<const Value*> seen;
+  std::vector<Value*> open{&value};
+  while (!open.empty()) {
+    Value* at = open.back();
+    open.pop_back();
+    if (!seen.insert(at).second) continue;
+    at->forget();
+    for (const Node* reader : at->users()) {
+      if (is_mover(*reader) || reader->is("aten.cat.default")) open.push_back(reader->result());
+    }
+  }
 }
 
 }  // namespace wick::compiler

@@ -19,4 +19,7 @@ std::optional<size_t> dim_before(const Node& mover, size_t dim);
 /// The only reader of a value, or null: it is read otherwise or more than once.
 Node* only_reader(const Value& value);
 
+/// `value` has other elements than before, and so has all that is moved from it or concatenated with it.
+void forget_moved(Value& value);
+
 }  // namespace wick::compiler

@@ -9,7 +9,7 @@ namespace wick::compiler {
 
 Result<Changed> additive_masks(Graph& graph);
 Result<Changed> arithmetic_selects(Graph& graph);
-Result<Changed> avoid_views(Graph& graph);
+Result<Changed> avoid_views(Graph& graph, const TargetFacts& facts);
 Result<Changed> block_attention(Graph& graph);
 Result<Changed> canonicalize(Graph& graph);
 Result<Changed> center_residual(Graph& graph);
@@ -23,7 +23,7 @@ Result<Changed> fold_norm_affine(Graph& graph);
 Result<Changed> fold_scale(Graph& graph);
 Result<Changed> gather_by_products(Graph& graph);
 Result<Changed> gather_by_slices(Graph& graph);
-Result<Changed> merge_dims(Graph& graph);
+Result<Changed> merge_dims(Graph& graph, const TargetFacts& facts);
 Result<Changed> merge_parts(Graph& graph);
 Result<Changed> merge_views(Graph& graph);
 Result<Changed> narrow_early(Graph& graph);

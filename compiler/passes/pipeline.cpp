@@ -20,11 +20,6 @@ Result<Changed> run_decompose(Graph& graph, const PipelineOptions& options) {
   return Changed(changed);
 }
 
-template <Result<Changed> (*pass)(Graph&)>
-Result<Changed> run_simple(Graph& graph, const PipelineOptions&) {
-  return pass(graph);
-}
-
 Result<Changed> run_fold_constants(Graph& graph, const PipelineOptions& options) {
   return fold_constants(graph, options.fold, options.release);
 }
@@ -57,12 +52,13 @@ constexpr Pass kPasses[] = {
      "early in its phase: the passes below know floats only"},
     {"gather_by_slices", run_simple<gather_by_slices>, Phase::target,
      "early in its phase: the passes below know slices, but neither flips nor indices"},
-    {"merge_dims", run_simple<merge_dims>, Phase::target, "after gather_by_slices, whose slices keep the rank"},
+    {"merge_dims", run_for_target<merge_dims>, Phase::target, "after gather_by_slices, whose slices keep the rank"},
     {"recognize_norms", run_simple<recognize_norms>, Phase::target, "before the folds, which look for norms"},
     {"additive_masks", run_simple<additive_masks>, Phase::target,
-     "before the folds: a guard between two products reads the scores and is in the way"},
+     "before the folds: a guard between two products reads the scores and is in the way", NonFinite::may_change},
     {"defer_row_writes", run_simple<defer_row_writes>, Phase::target,
-     "after additive_masks, which makes masks sums; before the passes that look at an attention's products"},
+     "after additive_masks, which makes masks sums; before the passes that look at an attention's products",
+     NonFinite::may_change},
     {"scatter_by_slices", run_simple<scatter_by_slices>, Phase::target,
      "after defer_row_writes, which takes writes into caches whole, and gather_by_slices, which makes slices of rows"},
     {"split_linears", run_simple<split_linears>, Phase::target,
@@ -70,17 +66,18 @@ constexpr Pass kPasses[] = {
     {"fold_scale", run_simple<fold_scale>, Phase::target,
      "before the norms: a scale between a norm and a linear hides one from the other"},
     {"fold_norm_affine", run_simple<fold_norm_affine>, Phase::target,
-     "before center_residual, which would leave shifts of norms as additions"},
+     "before center_residual, which would leave shifts of norms as additions", NonFinite::may_change},
     {"center_residual", run_simple<center_residual>, Phase::target,
-     "after the folds: they change the weights of the same linears, and shifts are gone"},
+     "after the folds: they change the weights of the same linears, and shifts are gone", NonFinite::may_change},
     {"gather_by_products", run_simple<gather_by_products>, Phase::target,
-     "before arithmetic_selects, which takes choices between what is gathered and a number"},
+     "before arithmetic_selects, which takes choices between what is gathered and a number", NonFinite::may_change},
     {"arithmetic_selects", run_simple<arithmetic_selects>, Phase::target,
-     "after additive_masks, which knows more of masks, and fold_scale, which would put a step's factor into weights"},
+     "after additive_masks, which knows more of masks, and fold_scale, which would put a step's factor into weights",
+     NonFinite::may_change},
     {"quantize_by_rows", run_simple<quantize_by_rows>, Phase::target,
      "before narrow_early: what is quantized row by row can be cut to the rows that are read"},
-    {"avoid_views", run_simple<avoid_views>, Phase::target,
-     "after the folds and quantize_by_rows, which know an attention as a whole"},
+    {"avoid_views", run_for_target<avoid_views>, Phase::target,
+     "after the folds and quantize_by_rows, which know an attention as a whole", NonFinite::may_change},
     {"narrow_early", run_simple<narrow_early>, Phase::target,
      "after the folds: slices between a linear and a norm would be in their way"},
     {"merge_parts", run_simple<merge_parts>, Phase::target,
@@ -89,20 +86,23 @@ constexpr Pass kPasses[] = {
      "last: after narrow_early scores are as small as they get, and masks are sums after additive_masks"},
 };
 
-const Pass* find_pass(std::string_view name) {
-  for (const Pass& pass : kPasses) {
-    if (pass.name == name) return &pass;
+const Pass* find_pass(std::string_view name, Span<const Pass> own) {
+  for (const Span<const Pass> table : {own, pass_table()}) {
+    const auto found = std::find_if(table.begin(), table.end(), [&](const Pass& pass) { return pass.name == name; });
+    if (found != table.end()) return found;
   }
   return nullptr;
 }
 
-Diag no_such_pass(std::string_view name) {
+Diag no_such_pass(std::string_view name, Span<const Pass> own) {
   std::string known;
   std::vector<std::string_view> names;
-  for (const Pass& pass : kPasses) {
-    if (std::find(names.begin(), names.end(), pass.name) != names.end()) continue;
-    names.push_back(pass.name);
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", pass.name);
+  for (const Span<const Pass> table : {pass_table(), own}) {
+    for (const Pass& pass : table) {
+      if (std::find(names.begin(), names.end(), pass.name) != names.end()) continue;
+      names.push_back(pass.name);
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", pass.name);
+    }
   }
   return Diag(Code::usage, fmt::format("there is no pass '{}'", printable(name))).with_help("the passes are " + known);
 }
@@ -119,11 +119,12 @@ class Runner {
 
   Status run() {
     for (const std::string& name : options_.skip) {
-      if (!is_known(name)) return no_such_pass(name);
+      if (!is_known(name)) return no_such_pass(name, options_.own_passes);
     }
-    if (!options_.stop_after.empty() && !is_known(options_.stop_after)) return no_such_pass(options_.stop_after);
+    if (!options_.stop_after.empty() && !is_known(options_.stop_after))
+      return no_such_pass(options_.stop_after, options_.own_passes);
     for (const std::string_view name : options_.target_passes) {
-      const Pass* pass = find_pass(name);
+      const Pass* pass = find_pass(name, options_.own_passes);
       if (!pass || (pass->phase != Phase::target && pass->phase != Phase::recognize))
         return Diag(Code::internal, fmt::format("'{}' is no pass of phase recognize or target", name));
     }
@@ -144,8 +145,9 @@ class Runner {
   // Those of the phase that the options name.
   Status run_named(Phase phase) {
     for (const std::string_view name : options_.target_passes) {
-      const Pass& pass = *find_pass(name);
-      if (pass.phase == phase) RETURN_IF_ERROR(run_row(pass, 1));
+      const Pass& pass = *find_pass(name, options_.own_passes);
+      const bool wanted = !options_.strict_nan || pass.non_finite == NonFinite::kept;
+      if (wanted && pass.phase == phase) RETURN_IF_ERROR(run_row(pass, 1));
     }
     return run_extra(phase, 1);
   }
@@ -179,8 +181,9 @@ class Runner {
   }
 
   bool is_known(std::string_view name) const {
-    return find_pass(name) || std::any_of(options_.extra.begin(), options_.extra.end(),
-                                          [&](const ExtraPass& pass) { return pass.name == name; });
+    return find_pass(name, options_.own_passes) ||
+           std::any_of(options_.extra.begin(), options_.extra.end(),
+                       [&](const ExtraPass& pass) { return pass.name == name; });
   }
 
   template <typename Run>
@@ -225,8 +228,8 @@ class Runner {
 Span<const Pass> pass_table() { return {kPasses, std::size(kPasses)}; }
 
 Result<Changed> run_pass(std::string_view name, Graph& graph, const PipelineOptions& options) {
-  const Pass* pass = find_pass(name);
-  if (!pass) return no_such_pass(name);
+  const Pass* pass = find_pass(name, options.own_passes);
+  if (!pass) return no_such_pass(name, options.own_passes);
   ASSIGN_OR_RETURN(const Changed changed, pass->run(graph, options));
   RETURN_IF_ERROR(verify_after(name, graph));
   return changed;

@@ -7,13 +7,12 @@
 
 #include "compiler/ir/decompose.h"
 #include "compiler/ir/graph.h"
+#include "compiler/passes/pass.h"
 #include "compiler/support/limits.h"
 #include "compiler/support/result.h"
 #include "wick/span.h"
 
 namespace wick::compiler {
-
-enum class Changed : bool { no = false, yes = true };
 
 /// Limits of constant folding.
 struct FoldOptions {
@@ -29,13 +28,6 @@ struct PassTiming {
   int round = 0;  // of its phase, from 1
   uint64_t time_ns = 0;
   Changed changed = Changed::no;
-};
-
-enum class Phase : uint8_t {
-  recognize,  // once, before all others, those that PipelineOptions::target_passes names: what the file took apart
-  prepare,    // once
-  optimize,   // again and again, in order, until a round changes nothing; once more so after phase target
-  target,     // once, those that PipelineOptions::target_passes names: what only some backends want
 };
 
 /// A pass that is not in the table: of a test, of a program that embeds the compiler.
@@ -62,21 +54,25 @@ struct PipelineOptions {
   ReleaseFn release;
   /// The passes of phases `recognize` and `target` that run, in this order.
   std::vector<std::string_view> target_passes;
+  /// Passes of a backend's own, which target_passes may name, too.
+  Span<const Pass> own_passes;
+  TargetFacts facts;
+  /// Leaves out those of target_passes that do not keep NaN and infinities.
+  bool strict_nan = false;
   /// Each runs behind the passes of its phase.
   std::vector<ExtraPass> extra;
 };
 
-struct Pass {
-  std::string_view name;  // also the function, its file and its test
-  Result<Changed> (*run)(Graph& graph, const PipelineOptions& options);
-  Phase phase;
-  std::string_view why_here;
-};
+template <Result<Changed> (*pass)(Graph&, const TargetFacts&)>
+Result<Changed> run_for_target(Graph& graph, const PipelineOptions& options) {
+  return pass(graph, options.facts);
+}
 
-/// All passes, in the order in which they run.
+/// The passes that belong to no backend, in the order in which they run.
 Span<const Pass> pass_table();
 
-/// Runs one pass by name. Errors: usage (no such pass), those of the pass, internal (it broke the graph).
+/// Runs one pass by name, of the table or of options.own_passes. Errors: usage (no such pass), those of the pass,
+/// internal (it broke the graph).
 Result<Changed> run_pass(std::string_view name, Graph& graph, const PipelineOptions& options);
 
 /// Runs the table. A second run changes nothing if no target passes are named. Errors: usage (skip or stop_after names

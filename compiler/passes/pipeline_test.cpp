@@ -10,6 +10,7 @@
 
 #include "common/float16.h"
 #include "compiler/analysis/evaluate.h"
+#include "compiler/ir/clone.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/golden_file.h"
 
@@ -223,6 +224,57 @@ TEST(Pipeline, TargetPassesKeepFiniteValuesUpToRounding) {
     }
   }
   EXPECT_GT(compared * 10, cases * 8) << "too few graphs run";
+}
+
+// What values of the copy stand for, as more outputs of both graphs.
+void output_what_stands_for(Graph& graph, Graph& copy) {
+  std::vector<std::pair<Value*, Value*>> pairs;
+  for (const auto& value : copy.values()) {
+    if (value->kind == ValueKind::result && !value->producer) continue;
+    for (Value* original : value->stands_for) {
+      if (value->type.is_tensor() && original->kind == ValueKind::result) pairs.emplace_back(original, value.get());
+    }
+  }
+  for (const auto& [original, value] : pairs) {
+    GraphOutput output;
+    output.value = original;
+    graph.add_output(output);
+    output.value = value;
+    copy.add_output(output);
+  }
+}
+
+// A backend that leaves a node takes its operands by this.
+TEST(Pipeline, ValuesOfACloneHaveTheElementsOfWhatTheyStandFor) {
+  PipelineOptions options;
+  options.keep = [](const Node& node) { return node.is("aten.linear.default") || node.is("aten.rms_norm.default"); };
+  options.target_passes = target_passes();
+  size_t compared = 0, pairs = 0;
+  for (const std::string_view pass : target_passes()) {
+    for (const Case& c : read_golden(golden_folder() + "/" + std::string(pass) + ".ir").cases) {
+      SCOPED_TRACE(std::string(pass) + ": " + c.title);
+      for (const bool together : {false, true}) {
+        const Function original = parse(c.input);
+        OriginMap sources;
+        const auto copy = clone(*original.graph, sources);
+        if (together)
+          ASSERT_TRUE(run_pipeline(*copy, options).ok());
+        else
+          ASSERT_TRUE(run_pass(pass, *copy, options).ok());
+        const size_t outputs = original.graph->outputs.size();
+        output_what_stands_for(*original.graph, *copy);
+        const Outcome wanted = evaluate_decomposed(*original.graph), found = evaluate_decomposed(*copy);
+        if (!wanted.status.ok() || !found.status.ok()) continue;  // the random integers are no indices
+        const double tolerance = c.input.find("choose_qparams") != std::string::npos ? 2e-2 : 1e-4;
+        ASSERT_EQ(wanted.outputs.size(), found.outputs.size());
+        for (size_t i = 0; i < wanted.outputs.size(); ++i) expect_same(wanted.outputs[i], found.outputs[i], tolerance);
+        ++compared;
+        pairs += wanted.outputs.size() - outputs;
+      }
+    }
+  }
+  EXPECT_GT(compared, 300u);
+  EXPECT_GT(pairs, compared) << "too few values stand for others";
 }
 
 TEST(Pipeline, SecondRunChangesNothing) {

@@ -28,7 +28,7 @@ Changed walk(Graph& graph, const std::function<Changed(Graph&)>& fn) {
 }
 
 // Arguments a rule tries may be ones the operator does not take: then it does not fit.
-Value* try_rule(Rule rule, Builder& builder, Node& node) {
+Value* try_rule(const RuleFn& rule, Builder& builder, Node& node) {
   try {
     return rule(builder, node);
   } catch (const Failure& failure) {
@@ -37,8 +37,8 @@ Value* try_rule(Rule rule, Builder& builder, Node& node) {
   }
 }
 
-Value* first_fit(Graph& graph, Node& node, Span<const Rule> rules, std::vector<Node*>& unread) {
-  for (Rule rule : rules) {
+Value* first_fit(Graph& graph, Node& node, const std::vector<RuleFn>& rules, std::vector<Node*>& unread) {
+  for (const RuleFn& rule : rules) {
     Builder builder(graph, &node);
     Value* value = try_rule(rule, builder, node);
     if (value && fits(*node.result(), *value)) {
@@ -194,6 +194,10 @@ Changed erase_unread(Graph& graph, const std::vector<Node*>& candidates) {
 }
 
 Changed rewrite_nodes(Graph& graph, Span<const Rule> rules) {
+  return rewrite_nodes(graph, std::vector<RuleFn>(rules.begin(), rules.end()));
+}
+
+Changed rewrite_nodes(Graph& graph, const std::vector<RuleFn>& rules) {
   Changed changed = Changed::no;
   std::vector<Node*> unread;
   auto& nodes = graph.nodes();

@@ -28,9 +28,12 @@ Result<Changed> for_each_graph(Graph& graph, const std::function<Changed(Graph&)
 /// end: applied to their own output they find nothing more after finitely many steps.
 using Rule = Value* (*)(Builder& builder, Node& node);
 
+using RuleFn = std::function<Value*(Builder& builder, Node& node)>;
+
 /// Tries the rules, in order, on each node with one result, in graph order, and on what they make; a replaced node is
 /// erased, and so is what only it has read.
 Changed rewrite_nodes(Graph& graph, Span<const Rule> rules);
+Changed rewrite_nodes(Graph& graph, const std::vector<RuleFn>& rules);
 
 /// Erases those of `candidates` that nobody reads, and then what only they have read. The pointers are valid nodes of
 /// `graph`.

@@ -130,9 +130,11 @@ std::vector<Arg> product_args(Builder& b, const Product& p, NewWeights weights, 
 void set_weights(Graph& graph, const Product& product, NewWeights weights) {
   Builder b(graph, product.node);
   Value* old = product.weight();
+  const bool changes_result = weights.changes_result;
   std::string_view name;
   std::vector<Arg> args = product_args(b, product, std::move(weights), &name);
   graph.rewrite(product.node, op(name), std::move(args));
+  if (changes_result) product.node->result()->forget();
   if (old->num_uses() == 0) old->data = {};
 }
 

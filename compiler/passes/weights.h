@@ -45,6 +45,7 @@ struct NewWeights {
   TensorType weight_type, bias_type;
   ConstantData weight, bias;
   bool has_bias = false;
+  bool changes_result = false;  // otherwise the input changes, too, and the result is what it was
 };
 
 /// The weights after a change, computed in double and rounded once; nothing if one of them would not be finite.

@@ -390,6 +390,10 @@ void Linearizer::node(const Node& node) {
   if (name == "higher_order.map_impl.default") return scan(node, false);
   if (name == kCallDelegate) return delegate_node(node);
   if (node.op->has(kEffect)) return assertion(node);
+  if (node.op->has(kScratch)) {
+    allocate(node.result());
+    return;
+  }
   if (!node.results().empty() && !node.result()->type.is_tensor()) return scalar_node(node);
   if (node.op->has(kView) && !placed_.count(node.result()) && alias_view(node)) return;
   if (name == "aten.cat.default" && placed_.count(node.result())) {

@@ -8,8 +8,7 @@
 
 #include "compiler/analysis/quantization_step.h"
 #include "compiler/ir/text.h"
-#include "wick/portable_kernels.h"
-#include "wick/xnnpack_backend.h"
+#include "wick/backends.h"
 
 namespace wick::testing {
 
@@ -40,14 +39,6 @@ void count_ops(const Graph& graph, std::map<std::string, size_t, std::less<>>& c
 // "aten.relu" stands for "aten.relu.default".
 std::string full_name(std::string_view op) {
   return std::count(op.begin(), op.end(), '.') == 1 ? fmt::format("{}.default", op) : std::string(op);
-}
-
-std::unique_ptr<Module> load_bytes(const std::vector<uint8_t>& pte, IsaLevel isa, ModuleError& error) {
-  ModuleOptions options;
-  options.kernels = {portable_kernels()};
-  options.backends = {&xnnpack_backend()};
-  options.max_isa = isa;
-  return Module::load({pte.data(), pte.size()}, options, &error);
 }
 
 }  // namespace
@@ -96,8 +87,15 @@ Pipeline& Pipeline::backend(std::string_view names) {
   return *this;
 }
 
-Pipeline& Pipeline::target(const compiler::Target& target) {
-  options_.targets.push_back(&target);
+Pipeline& Pipeline::target(compiler::TargetRequest request) {
+  compiler::add_ops(request.target->ops);
+  options_.targets.push_back(std::move(request));
+  return *this;
+}
+
+Pipeline& Pipeline::runtime(const Backend& backend, KernelTable kernels) {
+  backends_.push_back(&backend);
+  kernels_.push_back(kernels);
   return *this;
 }
 
@@ -237,8 +235,14 @@ Pipeline& Pipeline::check_error(std::string_view part) {
 
 std::unique_ptr<Module> Pipeline::load(IsaLevel isa) {
   if (!reach(Stage::emit)) return nullptr;
+  ModuleOptions options;
+  options.kernels = kernels_;
+  options.kernels.insert(options.kernels.end(), all_kernels().begin(), all_kernels().end());
+  options.backends = backends_;
+  options.backends.insert(options.backends.end(), all_backends().begin(), all_backends().end());
+  options.max_isa = isa;
   ModuleError error;
-  auto module = load_bytes(pte_, isa, error);
+  auto module = Module::load({pte_.data(), pte_.size()}, options, &error);
   if (module && !module->method(result_->statements[0].name, &error)) module = nullptr;
   if (!module) error_ = Diag(Code::incompatible_file, error.message);
   return module;

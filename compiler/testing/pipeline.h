@@ -31,7 +31,7 @@ std::optional<Stage> stage_named(std::string_view name);
 /// throws or aborts: what does not hold is in failures().
 ///
 ///   Pipeline p = Pipeline::from_text(graph);
-///   p.backend("xnnpack").transform("my_pass", my_pass);
+///   p.backend("a").transform("my_pass", my_pass);
 ///   p.at(Stage::passes).check("aten.mul.Tensor").check_not("aten.mul.Scalar");
 ///   p.at(Stage::partition).check_delegates(1).check_outside({});
 ///   p.run_and_compare();
@@ -52,7 +52,10 @@ class Pipeline {
   compiler::CompileOptions& options() { return options_; }
   /// Backends by name, in order of preference, separated by commas.
   Pipeline& backend(std::string_view names);
-  Pipeline& target(const compiler::Target& target);
+  Pipeline& target(compiler::TargetRequest request);
+  Pipeline& target(const compiler::Target& target) { return this->target(compiler::TargetRequest(&target)); }
+  /// What runs the parts of targets that are not in every build.
+  Pipeline& runtime(const Backend& backend, KernelTable kernels = {});
   /// A pass besides those of the compiler, behind those of its phase, and so before the partitioner.
   Pipeline& transform(std::string name, std::function<compiler::Result<compiler::Changed>(compiler::Graph& graph)> pass,
                       compiler::Phase phase = compiler::Phase::target);
@@ -109,6 +112,8 @@ class Pipeline {
 
   Import import_;
   compiler::CompileOptions options_;
+  std::vector<const Backend*> backends_;  // besides those of the build
+  std::vector<KernelTable> kernels_;
   std::optional<compiler::CompileResult> result_;
   std::optional<compiler::Diag> error_;
   std::map<Stage, Counts> counts_;

@@ -88,6 +88,7 @@ inline constexpr Untested kUntested[] = {
     {"executorch_prim.*", "arithmetic of programs, not of PyTorch: tests of runtime/exec"},
     {"higher_order.*", "takes graphs: tests/fixtures/structure"},
     {"wick.call_delegate.default", "takes what a backend made: compiler/partition, compiler/emit"},
+    {"wick.scratch.default", "holds nothing of its own: tests/toy_backend"},
     {"aten._assert_async.default", "returns nothing and refuses a false condition: tests/fixtures/structure"},
     {"aten.sym_constrain_range*", "constrains symbols: tests/fixtures/structure"},
     {"aten.sym_storage_offset.default", "of a tensor that begins its storage: always 0"},

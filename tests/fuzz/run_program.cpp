@@ -9,9 +9,8 @@
 #include "runtime/exec/prim_ops.h"
 #include "tests/fuzz/block.h"
 #include "tests/fuzz/random.h"
+#include "wick/backends.h"
 #include "wick/method.h"
-#include "wick/portable_kernels.h"
-#include "wick/xnnpack_backend.h"
 
 namespace wick::fuzz {
 namespace {
@@ -79,14 +78,14 @@ bool run_method(const MethodMeta& meta, Span<const DataMap> data, Span<const Spa
   }
   static const Block temp(1 << 16);
   const Block method_arena(Method::required_bytes(meta));
-  const KernelTable tables[] = {portable_kernels(), prim_kernels()};
+  std::vector<KernelTable> tables(all_kernels().begin(), all_kernels().end());
+  tables.push_back(prim_kernels());
   char buffer[1024];
   ErrorText text(buffer);
   MethodOptions options;
-  options.kernels = Span<const KernelTable>(tables);
+  options.kernels = Span<const KernelTable>(tables.data(), tables.size());
   options.data = data;
-  const Backend* const backends[] = {&xnnpack_backend()};
-  options.backends = Span<const Backend* const>(backends);
+  options.backends = all_backends();
   options.max_delegate_bytes = kMaxDelegateBytes;
   options.max_instructions = 200;
   options.text = &text;

@@ -7,8 +7,7 @@
 #include <cmath>
 
 #include "common/float16.h"
-#include "wick/portable_kernels.h"
-#include "wick/xnnpack_backend.h"
+#include "wick/backends.h"
 
 namespace wick::testing {
 namespace {
@@ -85,8 +84,8 @@ std::unique_ptr<CompiledProgram> CompiledProgram::make(const std::vector<compile
   program->compiled_ = std::move(*result);
   program->bytes_ = program->compiled_.program.pte.join();
   ModuleOptions module_options;
-  module_options.kernels = {portable_kernels()};
-  module_options.backends = {&xnnpack_backend()};
+  module_options.kernels.assign(all_kernels().begin(), all_kernels().end());
+  module_options.backends.assign(all_backends().begin(), all_backends().end());
   module_options.max_isa = isa;
   ModuleError module_error;
   program->module_ =

@@ -78,7 +78,8 @@ void choose_qparams_tensor_out(KernelContext& context, Span<EValue*> args) {
   store(scale, zero_point, 0, 0, chosen, clamp(qmin - static_cast<int64_t>(offset < -4e9 ? -4e9 : offset), qmin, qmax));
 }
 
-/// For each row (last dimension): the asymmetric int8 parameters XNNPACK uses; scale and zero point get shape [.., 1].
+/// For each row (last dimension): the asymmetric int8 parameters that torchao uses; scale and zero point get shape [..,
+/// 1].
 void choose_qparams_per_token_asymmetric_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& in = *args[0]->tensor;
   Tensor& scale = *args[2]->tensor;

@@ -1,0 +1,10 @@
+// The compile halves of all backends.
+#pragma once
+#include "compiler/partition/target.h"
+
+namespace wick::compiler {
+
+/// The targets of this build, in the order of backends.inc. Their operators are known from the first call on.
+Span<const Target* const> known_targets();
+
+}  // namespace wick::compiler

@@ -1,0 +1,16 @@
+// What each node of a graph needs to run after.
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/partition/group.h"
+
+namespace wick::compiler {
+
+using NodeIndex = std::unordered_map<const Node*, uint32_t>;
+
+/// By index into `nodes`: producers of operands, the node that makes a symbol known, and the random draw before.
+Dependences dependences_of(const std::vector<Node*>& nodes, const NodeIndex& index);
+
+}  // namespace wick::compiler

@@ -1,0 +1,52 @@
+// What a pass is: a row of a table.
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "compiler/ir/graph.h"
+#include "compiler/support/result.h"
+
+namespace wick::compiler {
+
+struct PipelineOptions;  // pipeline.h
+
+enum class Changed : bool { no = false, yes = true };
+
+enum class Phase : uint8_t {
+  recognize,  // once, before all others, those that PipelineOptions::target_passes names: what the file took apart
+  prepare,    // once
+  optimize,   // again and again, in order, until a round changes nothing; once more so after phase target
+  target,     // once, those that PipelineOptions::target_passes names: what only some backends want
+};
+
+/// Limits of a backend to which shared passes keep.
+struct TargetFacts {
+  size_t max_rank = 6;                // of a tensor
+  size_t max_unknown_view_sizes = 1;  // sizes of a view's result that are known only at run time
+};
+
+/// What becomes of NaN and infinities in a pass.
+enum class NonFinite : uint8_t {
+  kept,
+  may_change,  // its contract says where; left out with PipelineOptions::strict_nan
+};
+
+struct Pass {
+  std::string_view name;  // also the function, its file and its test
+  Result<Changed> (*run)(Graph& graph, const PipelineOptions& options);
+  Phase phase;
+  std::string_view why_here;
+  NonFinite non_finite = NonFinite::kept;
+};
+
+/// A Pass::run of a pass that asks for the target's limits, defined beside PipelineOptions.
+template <Result<Changed> (*pass)(Graph&, const TargetFacts&)>
+Result<Changed> run_for_target(Graph& graph, const PipelineOptions& options);
+
+/// A Pass::run of a pass that asks for nothing but the graph.
+template <Result<Changed> (*pass)(Graph&)>
+Result<Changed> run_simple(Graph& graph, const PipelineOptions&) {
+  return pass(graph);
+}
+
+}  // namespace wick::compiler

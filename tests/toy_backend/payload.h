@@ -1,0 +1,32 @@
+// The blob of a toy delegate, little-endian u32 throughout:
+//   magic "TOY1", num_inputs, num_constants, num_nodes, num_outputs, num_elements of each tensor,
+//   num_nodes x {kind, a, b}, num_outputs x value
+// Values count through inputs, constants (named data "toy.0", "toy.1" ..) and nodes. C++17.
+#pragma once
+#include <vector>
+
+#include "wick/span.h"
+#include "wick/status.h"
+
+namespace wick::toy {
+
+enum class Kind : uint32_t { add, mul };
+
+struct PayloadNode {
+  Kind kind;
+  uint32_t a, b;  // values before it
+};
+
+struct Payload {
+  uint32_t num_inputs = 0, num_constants = 0, num_elements = 0;
+  std::vector<PayloadNode> nodes;
+  std::vector<uint32_t> outputs;
+  size_t num_values() const { return size_t{num_inputs} + num_constants + nodes.size(); }
+};
+
+std::vector<uint8_t> write_payload(const Payload& payload);
+/// False unless every byte has its meaning, every value exists and is computed before it is read, and the sizes of all
+/// values together fit into memory. Takes no more memory than the payload has bytes.
+bool read_payload(Span<const uint8_t> bytes, Payload* payload);
+
+}  // namespace wick::toy

@@ -1,0 +1,59 @@
+#include "tests/toy_backend/target.h"
+
+#include "compiler/passes/rewrite.h"
+
+namespace wick::toy {
+
+using compiler::Builder;
+using compiler::Changed;
+using compiler::Graph;
+using compiler::Node;
+using compiler::Pass;
+using compiler::Result;
+using compiler::Value;
+
+namespace {
+
+Value* doubled(Builder& b, Node& node) {
+  if (!node.is("aten.mul.Scalar") || !node.arg("other").is<double>() || node.real("other") != 2) return nullptr;
+  return b.call("aten.add.Tensor", {node.arg("self"), node.arg("self")});
+}
+
+// Twice a tensor is a sum, which the backend has.
+//   before: y = mul(x, 2.0)        after: y = add(x, x)
+// Keeps: every value.
+Result<Changed> toy_double(Graph& graph) {
+  static constexpr compiler::Rule kRules[] = {doubled};
+  return compiler::for_each_graph(
+      graph, [](Graph& g) { return compiler::rewrite_nodes(g, Span<const compiler::Rule>(kRules)); });
+}
+
+constexpr Pass kPasses[] = {
+    {"toy_double", compiler::run_simple<toy_double>, compiler::Phase::target, "it is the only one"}};
+constexpr compiler::TargetOption kOptions[] = {kMode};
+
+}  // namespace
+
+const compiler::Target kTarget = {
+    .name = "toy",
+    .id = kBackendId,
+    .supports = supports,
+    .worthwhile = worthwhile,
+    .lower = lower,
+    .passes = {"toy_double"},
+    .own_passes = kPasses,
+    .options = kOptions,
+};
+
+const compiler::Target kKernelTarget = {
+    .name = "toy-kernels",
+    .supports = supports,
+    .passes = {"toy_double"},
+    .own_passes = kPasses,
+    .rewrite = rewrite,
+    .ops = operators(),
+};
+
+const BackendRuntime kRuntime = {delegates, kernels};
+
+}  // namespace wick::toy

@@ -1,0 +1,30 @@
+// The toy backend as the compiler and the executor see it.
+#pragma once
+#include "backends/runtime_table.h"
+#include "compiler/partition/target.h"
+
+namespace wick::toy {
+
+inline constexpr char kBackendId[] = "ToyBackend";
+/// "strict" lets the delegate fail on values that are not finite; the delegate is told by a compile spec of that name.
+inline constexpr compiler::TargetOption kMode = {"mode", "plain|strict",
+                                                 "whether values that are not finite fail a run"};
+
+extern const compiler::Target kTarget;        // form delegate
+extern const compiler::Target kKernelTarget;  // form kernels
+extern const BackendRuntime kRuntime;
+
+// support.cpp
+compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
+compiler::Verdict worthwhile(const std::vector<const compiler::Node*>& nodes, const compiler::TargetOptions& options);
+// lower.cpp
+compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options);
+// operators.cpp
+Span<const compiler::OpDef> operators();
+std::vector<compiler::Value*> rewrite(compiler::Builder& builder, compiler::Node& node,
+                                      const compiler::TargetOptions& options);
+// runtime.cpp, kernels.cpp
+const Backend& delegates();
+KernelTable kernels();
+
+}  // namespace wick::toy
