@@ -467,6 +467,20 @@ TEST_F(Cli, FullDelegationIsRefusedWithTheNodesOutside) {
   EXPECT_NE(unknown.err.find("xnnpack,portable"), std::string::npos) << unknown.err;
 }
 
+TEST_F(Cli, OptionsOfBackendsAreChecked) {
+  const std::string compile = "compile " + fixture("digits/digits.pt2") + " -o " + path("m.pte") + " --backend ";
+  EXPECT_EQ(wick(compile + "xnnpack:group-scales=bf16").exit_code, 0);
+  EXPECT_EQ(wick(compile + "xnnpack:group-scales=exact,group-scales=bf16,portable").exit_code, 0);
+  const Outcome value = wick(compile + "xnnpack:group-scales=f16");
+  EXPECT_EQ(value.exit_code, 2);
+  EXPECT_NE(value.err.find("exact|bf16"), std::string::npos) << value.err;
+  const Outcome name = wick(compile + "xnnpack:scales=bf16");
+  EXPECT_EQ(name.exit_code, 2);
+  EXPECT_NE(name.err.find("group-scales"), std::string::npos) << name.err;
+  EXPECT_EQ(wick(compile + "portable:a=b").exit_code, 2);
+  EXPECT_NE(wick("compile --help").out.find("xnnpack:group-scales=exact|bf16"), std::string::npos);
+}
+
 TEST_F(Cli, OperatorsAreListedAndTheirTableEmitted) {
   compile("digits/digits.pt2", "digits.pte");
   const Outcome listed = wick("ops " + path("digits.pte"));

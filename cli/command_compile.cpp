@@ -236,11 +236,11 @@ int compile_command(const CompileFlags& flags) {
 void add_compile(CLI::App& app, Action& action) {
   auto flags = std::make_shared<CompileFlags>();
   CLI::App* command = app.add_subcommand("compile", "Compile .pt2 files to one .pte program");
-  command->footer(
-      "Examples:\n"
-      "  wick compile model.pt2 -o model.pte\n"
-      "  wick compile prefill=a.pt2 decode=b.pt2 -o llm.pte --share-state\n"
-      "  wick compile model.pt2 -o model.pte --report report.json --max-arena 262144");
+  command->footer("Options of backends (the first value is the default):\n" + compiler::target_options_help() +
+                  "Examples:\n"
+                  "  wick compile model.pt2 -o model.pte\n"
+                  "  wick compile prefill=a.pt2 decode=b.pt2 -o llm.pte --share-state\n"
+                  "  wick compile model.pt2 -o model.pte --report report.json --max-arena 262144");
   command->add_option("inputs", flags->inputs, "[METHOD=]FILE.pt2; a bare file is the method 'forward'")->required();
   command->add_option("-o,--output", flags->output, "the .pte to write")->required();
   command

@@ -48,12 +48,12 @@ std::vector<uint32_t> positions(const Order& from, const Order& to) {
 compiler::Result<Delegate> lower(const Graph& graph, const compiler::TargetOptions& options) {
   Delegate delegate;
   const compiler::SymScope scope(graph.ranges);
-  RETURN_IF_ERROR(compiler::catch_failure([&] { delegate = Lowering(graph, options.ranges).run(); }));
+  RETURN_IF_ERROR(compiler::catch_failure([&] { delegate = Lowering(graph, options).run(); }));
   return delegate;
 }
 
-Lowering::Lowering(const Graph& graph, const compiler::ValueRanges* ranges)
-    : graph_(graph), ranges_(ranges), layouts_(assign_layouts(graph)) {}
+Lowering::Lowering(const Graph& graph, const compiler::TargetOptions& options)
+    : graph_(graph), options_(options), layouts_(assign_layouts(graph)) {}
 
 Delegate Lowering::run() {
   delegate_.id = kBackendId;
@@ -77,7 +77,7 @@ Delegate Lowering::run() {
 }
 
 compiler::ValueRange Lowering::numbers_of(const Value* value) const {
-  return ranges_ ? ranges_->of(value) : compiler::ValueRange();
+  return options_.ranges ? options_.ranges->of(value) : compiler::ValueRange();
 }
 
 // A node whose only reader clamps does the clamping itself.

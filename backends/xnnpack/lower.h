@@ -36,7 +36,7 @@ std::vector<uint32_t> positions(const Order& from, const Order& to);
 /// emit nodes, then say which payload value holds the result.
 class Lowering {
  public:
-  explicit Lowering(const compiler::Graph& graph, const compiler::ValueRanges* ranges = nullptr);
+  Lowering(const compiler::Graph& graph, const compiler::TargetOptions& options);
   compiler::Delegate run();
 
   // --- reading ---
@@ -161,7 +161,7 @@ class Lowering {
   void separate_weights();
 
   const compiler::Graph& graph_;
-  const compiler::ValueRanges* ranges_;
+  const compiler::TargetOptions& options_;
   Layouts layouts_;
   Payload payload_;
   std::vector<Dims> shapes_;  // of payload_.values

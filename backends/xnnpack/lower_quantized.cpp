@@ -8,6 +8,7 @@
 #include "backends/xnnpack/constant_elements.h"
 #include "backends/xnnpack/lower.h"
 #include "backends/xnnpack/quantized.h"
+#include "backends/xnnpack/target.h"
 #include "common/float16.h"
 #include "compiler/support/failure.h"
 
@@ -200,7 +201,10 @@ uint32_t Lowering::int4_constant(const QuantizedConstant& constant, const std::v
     return add_quantized(own(packed), DataType::qbint4, result_dims, quantization);
   };
   std::vector<uint32_t> parts;
-  for (const std::vector<uint16_t>& scales : group_scales(constant.scales)) parts.push_back(add_part(scales));
+  const bool rounded = options_.setting(kGroupScales) == "bf16";
+  for (const std::vector<uint16_t>& scales :
+       rounded ? rounded_group_scales(constant.scales) : group_scales(constant.scales))
+    parts.push_back(add_part(scales));
   return filter_parts_.try_emplace(parts.front(), parts).first->first;
 }
 

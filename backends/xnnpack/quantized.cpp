@@ -5,9 +5,11 @@
 #include <numeric>
 #include <string_view>
 
+#include "backends/xnnpack/bf16_elements.h"
 #include "backends/xnnpack/constant_elements.h"
 #include "backends/xnnpack/lower.h"
 #include "backends/xnnpack/rules.h"
+#include "backends/xnnpack/target.h"
 #include "common/float16.h"
 
 namespace wick::xnnpack {
@@ -164,6 +166,21 @@ std::vector<std::vector<uint16_t>> group_scales(const std::vector<double>& scale
     }
   }
   return parts;
+}
+
+std::vector<std::vector<uint16_t>> rounded_group_scales(const std::vector<double>& scales) {
+  const std::vector<float> wide(scales.begin(), scales.end());
+  std::vector<uint16_t> narrow(wide.size());
+  narrow_to_bf16(wide.data(), narrow.data(), wide.size());
+  return {narrow};
+}
+
+std::string rounding_of_scales(const Node& node, const TargetOptions& options) {
+  if (options.setting(kGroupScales) == "exact" || !is_dynamic_product(node)) return "";
+  const auto weight = quantized_constant(*node.tensor("weight")->producer);
+  const bool rounds =
+      weight && weight->is_4_bit() && !weight->has_scale_by_row() && group_scales(weight->scales).size() > 1;
+  return rounds ? "the scales of its weight's groups are rounded to bf16" : "";
 }
 
 bool dequantizes_constant(const Node& node) {

@@ -49,6 +49,10 @@ std::optional<QuantizedConstant> quantized_constant(const compiler::Node& node);
 /// elements in all parts, of which there are as few as possible: one to three. Requires: scales of 2^-100 and more, or
 /// that bf16 can hold.
 std::vector<std::vector<uint16_t>> group_scales(const std::vector<double>& scales);
+/// In one part, each to the nearest bf16.
+std::vector<std::vector<uint16_t>> rounded_group_scales(const std::vector<double>& scales);
+/// Does option group-scales round scales of the weight of this node, a linear that is taken? A sentence, or "".
+std::string rounding_of_scales(const compiler::Node& node, const compiler::TargetOptions& options);
 /// What the node gives, row-major.
 std::vector<float> dequantized(const QuantizedConstant& constant);
 

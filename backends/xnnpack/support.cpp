@@ -253,6 +253,7 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   const std::string unproven = rule->any_dtype ? "" : refuse_unproven(node, rule);
   if (!unproven.empty()) return Verdict::no(unproven);
   Verdict verdict = rule->supports ? rule->supports(node, options) : Verdict::yes();
+  if (verdict.taken && verdict.reason.empty()) verdict.reason = rounding_of_scales(node, options);
   const Departure* known = verdict.taken && verdict.reason.empty() ? departure(node) : nullptr;
   if (!known) return verdict;
   if (options.strict_nan) return Verdict::no(fmt::format("{}, which --strict-nan refuses", known->text));

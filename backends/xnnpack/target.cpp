@@ -45,6 +45,8 @@ Verdict worthwhile(const std::vector<const Node*>& nodes, const TargetOptions&) 
   return Verdict::no("only moves or converts elements: the call would cost more than it saves");
 }
 
+constexpr compiler::TargetOption kOptions[] = {kGroupScales};
+
 }  // namespace
 
 const compiler::Target kTarget = {
@@ -75,8 +77,8 @@ const compiler::Target kTarget = {
      "merge_parts",
      "block_attention"},
     prepares_constant,
-    {},       // own_passes
-    {},       // options
+    {},  // own_passes
+    kOptions,
     nullptr,  // rewrite
     {},       // ops
     {.max_rank = kMaxRank, .max_unknown_view_sizes = 1},

@@ -6,4 +6,8 @@ namespace wick::xnnpack {
 
 extern const compiler::Target kTarget;
 
+inline constexpr compiler::TargetOption kGroupScales = {
+    "group-scales", "exact|bf16",
+    "scales of 4-bit weights in groups: exact, or rounded to bf16 (faster, up to 0.4 % off)"};
+
 }  // namespace wick::xnnpack

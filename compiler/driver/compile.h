@@ -96,6 +96,8 @@ Status optimize(Function& function, const CompileOptions& options, PartitionRepo
 /// The targets that a list asks for: NAME[:KEY=VALUE[,KEY=VALUE..]], separated by commas; "portable" stands for none.
 /// Errors: usage, with the names, options or values that there are.
 Result<std::vector<TargetRequest>> find_targets(std::string_view list);
+/// What each option of each backend does, one line each.
+std::string target_options_help();
 /// The names of the targets for which nobody has to ask, as find_targets takes them.
 std::string default_targets();
 

@@ -57,6 +57,15 @@ std::string default_targets() {
   return joined_names([](const Target& target) { return target.by_default; });
 }
 
+std::string target_options_help() {
+  std::string text;
+  for (const Target* target : known_targets()) {
+    for (const TargetOption& option : target->options)
+      text += fmt::format("  {}:{}={}  {}\n", target->name, option.name, option.choices, option.help);
+  }
+  return text;
+}
+
 // A part with "=" and no ":" is one more option of the backend before it.
 Result<std::vector<TargetRequest>> find_targets(std::string_view list) {
   std::vector<TargetRequest> found;

@@ -402,8 +402,8 @@ void partition_all(Graph& graph, const SymRanges& ranges, const Target& target, 
 
 std::string_view TargetOptions::setting(const TargetOption& option) const {
   if (settings) {
-    for (const auto& [name, value] : *settings) {
-      if (name == option.name) return value;
+    for (auto setting = settings->rbegin(); setting != settings->rend(); ++setting) {
+      if (setting->first == option.name) return setting->second;
     }
   }
   const std::string_view choices = option.choices;

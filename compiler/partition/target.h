@@ -31,7 +31,7 @@ struct TargetOption {
   const char* choices;  // "exact|fast", the first is the default; "": any text, by default none
   const char* help;
 };
-/// Options with their values, as they were given.
+/// Options with their values, as they were given; of two with one name the last counts.
 using TargetSettings = std::vector<std::pair<std::string, std::string>>;
 
 struct TargetOptions {

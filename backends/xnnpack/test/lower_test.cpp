@@ -362,7 +362,8 @@ TEST(Lower, AResultOfOtherSizesIsABug) {
   const auto function = compiler::parse_graph("graph f(%x: f32[2, 3]) {\n %y = aten.abs(%x)\n return %y\n}");
   ASSERT_TRUE(function.ok());
   const compiler::Node& node = *function->graph->nodes().front();
-  Lowering lowering(*function->graph);
+  const compiler::TargetOptions options;
+  Lowering lowering(*function->graph, options);
   const auto set = [&](const Dims& dims) {
     return compiler::catch_failure([&] { lowering.set_result(node, lowering.value(dims)); });
   };

@@ -54,13 +54,13 @@ std::string refusals(const std::string& text) {
   return out;
 }
 
-Lowered lower_text(const std::string& text) {
+Lowered lower_text(const std::string& text, const compiler::TargetOptions& options = {}) {
   Lowered out;
   EXPECT_EQ(refusals(text), "") << text;
   auto function = compiler::parse_graph(text);
   if (!function.ok()) return out;
   out.function = std::move(*function);
-  auto delegate = lower(*out.function.graph, {});
+  auto delegate = lower(*out.function.graph, options);
   if (!delegate.ok()) {
     ADD_FAILURE() << render(delegate.diag()) << text;
     return out;
@@ -337,6 +337,28 @@ TEST(Quantized, GroupsThatAreRowsOrHaveEqualScalesInEachKeepFloatScales) {
     const PayloadValue& weight = out.input(NodeType::fully_connected, 1);
     EXPECT_EQ(weight.type, DataType::qcint4);
     EXPECT_EQ(out.constant<float>(weight.quantization.scale_constant), (std::vector<float>{0.1f, 0.3f}));
+  }
+}
+
+TEST(Quantized, ScalesOfGroupsAreRoundedOnRequestAndItIsSaid) {
+  const compiler::TargetSettings settings = {{"group-scales", "bf16"}};
+  compiler::TargetOptions rounded;
+  rounded.settings = &settings;
+  const std::string inexact = linear_4_bit(64, 32, "0.1, 0.2, 0.3, 0.4"), exact = linear_4_bit(64, 32);
+  EXPECT_EQ(lower_text(inexact).count(NodeType::fully_connected), 3);
+  const Lowered out = lower_text(inexact, rounded);
+  ASSERT_EQ(out.count(NodeType::fully_connected), 1);
+  EXPECT_EQ(out.constant<uint16_t>(out.input(NodeType::fully_connected, 1).quantization.scale_constant),
+            (std::vector<uint16_t>{0x3dcd, 0x3e4d, 0x3e9a, 0x3ecd}));
+  for (const std::string& text : {inexact, exact}) {
+    const auto function = compiler::parse_graph(text);
+    ASSERT_TRUE(function.ok());
+    for (const auto& node : function->graph->nodes()) {
+      if (!node->is("aten.linear.default")) continue;
+      EXPECT_EQ(supports(*node, {}).reason, "");
+      EXPECT_EQ(supports(*node, rounded).reason,
+                text == exact ? "" : "the scales of its weight's groups are rounded to bf16");
+    }
   }
 }
 
