@@ -253,12 +253,13 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   const std::string unproven = rule->any_dtype ? "" : refuse_unproven(node, rule);
   if (!unproven.empty()) return Verdict::no(unproven);
   Verdict verdict = rule->supports ? rule->supports(node, options) : Verdict::yes();
-  if (verdict.taken && verdict.reason.empty()) verdict.reason = rounding_of_scales(node, options);
   const Departure* known = verdict.taken && verdict.reason.empty() ? departure(node) : nullptr;
-  if (!known) return verdict;
+  const std::string rounding = verdict.taken ? rounding_of_scales(node, options) : "";
+  if (!known) return rounding.empty() ? verdict : Verdict::yes(rounding);
   if (options.strict_nan) return Verdict::no(fmt::format("{}, which --strict-nan refuses", known->text));
   const std::string seen = options.ranges ? refuse_departure(node, *known, *options.ranges) : "";
-  return seen.empty() ? Verdict::yes(known->text) : Verdict::no(seen);
+  if (!seen.empty()) return Verdict::no(seen);
+  return Verdict::yes(rounding.empty() ? known->text : fmt::format("{}; {}", rounding, known->text));
 }
 
 Dims dims_of(const Value& value) { return value.sizes(); }
