@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backends/xnnpack/departures.h"
+#include "backends/xnnpack/refusals.h"
 #include "backends/xnnpack/rules.h"
 #include "compiler/ir/text.h"
 
@@ -80,129 +81,6 @@ std::string refuse_any(const Node& node, Unknown unknown) {
 bool is_pointwise(const OpRule* rule) {
   const auto among = [&](const RuleFamily& family) { return rule >= family.rows && rule < family.rows + family.count; };
   return among(kPointwiseRules) || among(kCurveRules);
-}
-
-// Why an operator without a row is refused. Where a pass writes such operators with others, what it wants.
-struct Refusal {
-  std::string_view prefix;  // of operators
-  const char* reason = nullptr;
-  std::string (*why)(const Node& node, const compiler::TargetOptions& options) = nullptr;
-};
-constexpr char kBooleans[] = "the library has no booleans";
-constexpr char kIndices[] = "the library has no indices";
-constexpr char kLosesDigits[] = "what the library's kernels make of it loses digits";
-constexpr char kUnknownSizes[] = "sizes known only at run time: {}";
-
-bool has_unknown_size(const Value* value) { return value->type.is_tensor() && num_symbolic(dims_of(*value)) > 0; }
-
-// What passes that write an operator with others ask of the tensors of every one.
-std::string refuse_to_write(const Node& node) {
-  const Value& result = *node.result();
-  if (result.dtype() != DType::f32 && result.dtype() != DType::f16)
-    return fmt::format("dtype {}; f32 and f16 are taken", compiler::to_text(result.type));
-  if (has_unknown_size(&result)) return fmt::format(kUnknownSizes, compiler::to_text(result.type));
-  for (const Value* operand : node.operands()) {
-    if (has_unknown_size(operand)) return fmt::format(kUnknownSizes, compiler::to_text(operand->type));
-  }
-  return "";
-}
-
-// Elements at places: slices side by side, or a permute.
-std::string refuse_places(const Node& node, const compiler::TargetOptions&) {
-  const auto operands = node.operands();
-  const bool known = std::all_of(operands.begin(), operands.end(), [](const Value* operand) {
-    return !operand->type.is_tensor() || is_floating(operand->dtype()) || operand->is_constant();
-  });
-  if (node.op->name().starts_with("aten.index") && !known)
-    return fmt::format("XNNPACK has no operator for it: {}", kIndices);
-  const std::string reason = refuse_to_write(node);
-  return reason.empty() ? "places at no regular distances, of more than 32 pieces" : reason;
-}
-
-std::string refuse_strides(const Node& node, const compiler::TargetOptions&) {
-  const std::string reason = refuse_to_write(node);
-  return reason.empty() ? "strides that no slices, permutes and expands make" : reason;
-}
-
-// A factor of 0 or 1 for each element.
-std::string refuse_triangle(const Node& node, const compiler::TargetOptions& options) {
-  const Value& result = *node.result();
-  if (result.dtype() != DType::f32)
-    return fmt::format("triangles are computed with numbers in f32 alone, not {}", compiler::to_text(result.type));
-  if (options.strict_nan) return "a product with zeros, which --strict-nan refuses";
-  if (has_unknown_size(&result)) return fmt::format(kUnknownSizes, compiler::to_text(result.type));
-  return "what lies outside the triangle may be NaN, and 0 times NaN is NaN";
-}
-
-std::string refuse_creation(const Node& node, const compiler::TargetOptions&) {
-  if (has_unknown_size(node.result()))
-    return fmt::format("a constant of sizes known only at run time: {}", compiler::to_text(node.result()->type));
-  return fmt::format("a constant that the program makes instead of storing it: {}",
-                     compiler::to_text(node.result()->type));
-}
-
-std::string refuse_composite(const Node& node, const compiler::TargetOptions&) {
-  const std::string reason = refuse_to_write(node);
-  return reason.empty() ? "XNNPACK has no operator for it" : reason;
-}
-
-constexpr Refusal kRefusals[] = {
-    {"aten._cdist_forward", nullptr, refuse_composite},
-    {"aten._upsample_nearest", nullptr, refuse_places},
-    {"aten.acos", kLosesDigits},
-    {"aten.adaptive_max_pool", nullptr, refuse_composite},
-    {"aten.argmax", kIndices},
-    {"aten.argmin", kIndices},
-    {"aten.as_strided", nullptr, refuse_strides},
-    {"aten.asin", kLosesDigits},
-    {"aten.atan", kLosesDigits},
-    {"aten.bitwise_", kBooleans},
-    {"aten.diagonal", nullptr, refuse_places},
-    {"aten.div.Tensor_mode", kLosesDigits},
-    {"aten.embedding", kIndices},
-    {"aten.eq.", kBooleans},
-    {"aten.erf", kLosesDigits},
-    {"aten.flip", nullptr, refuse_places},
-    {"aten.fmod.Tensor", kLosesDigits},
-    {"aten.full", nullptr, refuse_creation},
-    {"aten.gather", kIndices},
-    {"aten.ge.", kBooleans},
-    {"aten.gt.", kBooleans},
-    {"aten.index", nullptr, refuse_places},
-    {"aten.isinf", kBooleans},
-    {"aten.isnan", kBooleans},
-    {"aten.le.", kBooleans},
-    {"aten.logical_", kBooleans},
-    {"aten.lt.", kBooleans},
-    {"aten.masked_fill", kBooleans},
-    {"aten.ne.", kBooleans},
-    {"aten.pow.Scalar", kLosesDigits},
-    {"aten.pow.Tensor_Tensor", kLosesDigits},
-    {"aten.prod.default", nullptr, refuse_composite},
-    {"aten.reflection_pad", nullptr, refuse_places},
-    {"aten.remainder.Tensor", kLosesDigits},
-    {"aten.replication_pad", nullptr, refuse_places},
-    {"aten.scatter", kIndices},
-    {"aten.select_scatter", nullptr, refuse_places},
-    {"aten.sort", kIndices},
-    {"aten.tan.", kLosesDigits},
-    {"aten.topk", kIndices},
-    {"aten.tril.", nullptr, refuse_triangle},
-    {"aten.triu.", nullptr, refuse_triangle},
-    {"aten.unfold", nullptr, refuse_places},
-    {"aten.upsample_nearest", nullptr, refuse_places},
-    {"aten.var_mean", nullptr, refuse_composite},
-    {"aten.where", kBooleans},
-};
-
-// Why there is no row for an operator.
-std::string refuse_operator(const Node& node, const compiler::TargetOptions& options) {
-  for (const Refusal& refusal : kRefusals) {
-    if (!node.op->name().starts_with(refusal.prefix)) continue;
-    if (refusal.why) return refusal.why(node, options);
-    return fmt::format("XNNPACK has no operator for it: {}", refusal.reason);
-  }
-  return "XNNPACK has no operator for it";
 }
 
 // Symbols that differ may stand for one number, which the program checks; a payload is made for all numbers.

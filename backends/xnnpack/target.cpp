@@ -71,6 +71,7 @@ const compiler::Target kTarget = {
      "center_residual",
      "gather_by_products",
      "arithmetic_selects",
+     "band_by_slices",
      "quantize_by_rows",
      "avoid_views",
      "narrow_early",

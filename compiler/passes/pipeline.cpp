@@ -74,6 +74,8 @@ constexpr Pass kPasses[] = {
     {"arithmetic_selects", run_simple<arithmetic_selects>, Phase::target,
      "after additive_masks, which knows more of masks, and fold_scale, which would put a step's factor into weights",
      NonFinite::may_change},
+    {"band_by_slices", run_simple<band_by_slices>, Phase::target,
+     "after arithmetic_selects, which needs fewer steps where no NaN can be"},
     {"quantize_by_rows", run_simple<quantize_by_rows>, Phase::target,
      "before narrow_early: what is quantized row by row can be cut to the rows that are read"},
     {"avoid_views", run_for_target<avoid_views>, Phase::target,

@@ -504,12 +504,34 @@ constexpr Refused kRefused[] = {
     {"(%x: f32[2]) { %y = aten.erf(%x) return %y }",
      "XNNPACK has no operator for it: what the library's kernels make of it loses digits"},
     {"(%x: f32[2, 2]) { %y = aten.tril(%x) return %y }",
-     "what lies outside the triangle may be NaN, and 0 times NaN is NaN"},
-    {"(%x: f16[2, 2]) { %y = aten.tril(%x) return %y }",
-     "triangles are computed with numbers in f32 alone, not f16[2, 2]"},
+     "a triangle of an input or constant, which no delegate needs to compute"},
+    {"(%x: i64[2, 2]) { %y = aten.tril(%x) return %y }", "dtype i64[2, 2]; f32 and f16 are taken"},
     {"(%x: f32[s0, 2]) { range s0: 1..8\n %y = aten.tril(%x) return %y }", "sizes known only at run time: f32[s0, 2]"},
     {"(%x: f32[2], %c: bool[2]) { %y = aten.where.self(%c, %x, %x) return %y }",
+     "a choice between inputs and numbers, which need not be made in a delegate"},
+    {"(%x: i64[2], %c: bool[2]) { %y = aten.where.self(%c, %x, %x) return %y }", "dtype i64[2]; f32 and f16 are taken"},
+    {"(%x: bool[2], %c: bool[2]) { %y = aten.where.self(%c, %x, %x) return %y }",
      "XNNPACK has no operator for it: the library has no booleans"},
+    {"(%x: f16[2], %c: bool[2]) { %a = aten.exp(%x)\n %y = aten.where.self(%c, %a, %x) return %y }",
+     "a choice between halves, f16[2]; choices in f32 are taken"},
+    {"(%x: f32[2]) { %a = aten.exp(%x)\n %c = aten.isnan(%a)\n %y = aten.masked_fill.Scalar(%a, %c, 0) return %y }",
+     "a condition made by aten.isnan.default; comparisons of f32 tensors and conditions made of integers are taken"},
+    {"(%x: f16[2], %z: f32[2]) { %c = aten.gt.Scalar(%x, 1)\n %n = aten.logical_not(%c)\n %a = aten.exp(%z)\n %y = "
+     "aten.masked_fill.Scalar(%a, %n, 0) return %y }",
+     "a condition made by aten.gt.Scalar; comparisons of f32 tensors and conditions made of integers are taken"},
+    {"(%x: f32[2]) { %a = aten.log(%x)\n %c = aten.gt.Scalar(%a, 0)\n %y = aten.masked_fill.Scalar(%x, %c, 0) return "
+     "%y }",
+     "a choice between inputs and numbers, which need not be made in a delegate"},
+    {"(%x: f32[2]) { %a = aten.log(%x)\n %c = aten.gt.Scalar(%a, 0)\n %y = aten.masked_fill.Scalar(%a, %c, 0) return "
+     "%y }",
+     "a side of the choice, or what its condition compares, may be NaN, and 0 times NaN is NaN"},
+    {"(%x: i64[2]) { %y = aten._to_copy(%x, f32) return %y }",
+     "a conversion of i64 to f32; those between f32 and f16 are taken"},
+    {"() { %y: i64[9] = aten.arange.start_step(0, 9, 1, i64) return %y }", "dtype i64[9]; f32 and f16 are taken"},
+    {"(%x: i64[2]) { %y = aten.bitwise_and.Tensor(%x, %x) return %y }", "dtype i64[2]; f32 and f16 are taken"},
+    {"(%x: f32[2, 3]) { %y = aten.any.dims(%x, [1]) return %y }",
+     "XNNPACK has no operator for it: the library has no booleans"},
+    {"(%x: i64[4]) { %y = aten.histc(%x, 4) return %y }", "dtype i64[4]; f32 and f16 are taken"},
     {"() { %y: f32[1024, 512] = aten.full([1024, 512], 0.0, f32) return %y }",
      "a constant that the program makes instead of storing it: f32[1024, 512]"},
     {"(%x: f32[12]) { %y = aten.as_strided(%x, [3, 3], [1, 1]) return %y }",
@@ -527,9 +549,11 @@ TEST(Support, AnOperatorWithoutARowIsRefusedForATrueReason) {
     const compiler::SymScope scope(function->graph->ranges);
     EXPECT_EQ(supports(*function->graph->nodes().back(), {}).reason, refused.reason) << refused.graph;
   }
-  const auto function = compiler::parse_graph("graph f(%x: f32[2, 2]) { %y = aten.tril(%x) return %y }");
+  const auto function = compiler::parse_graph(
+      "graph f(%x: f32[2], %c: bool[2]) { %a = aten.exp(%x)\n %y = aten.where.self(%c, %a, %x) return %y }");
+  ASSERT_TRUE(function.ok()) << render(function.diag());
   EXPECT_EQ(supports(*function->graph->nodes().back(), {true}).reason,
-            "a product with zeros, which --strict-nan refuses");
+            "a choice by factors of 0 and 1, which --strict-nan refuses");
 }
 
 }  // namespace
