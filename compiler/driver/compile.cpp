@@ -117,13 +117,13 @@ PipelineOptions pipeline_options(const std::string& method, const CompileOptions
 }
 
 // Composites that were kept for the target, which then does not take them; their parts may fare better.
-size_t count_refused(const Graph& graph, const Target& target, const TargetOptions& options, const KeepFn& portable) {
-  const SymScope scope(graph.ranges);
+size_t count_refused(const Graph& graph, const Verdicts& verdicts, const KeepFn& portable) {
   size_t count = 0;
   for (const auto& node : graph.nodes()) {
-    for (const auto& inner : node->graphs) count += count_refused(*inner, target, options, portable);
+    for (const auto& inner : node->graphs) count += count_refused(*inner, verdicts, portable);
     if (!node->op->decompose || !node->op->infer || portable(*node)) continue;
-    count += !ask(target, *node, options).taken;
+    const auto verdict = verdicts.find(node.get());
+    count += verdict == verdicts.end() || !verdict->second.taken;
   }
   return count;
 }
@@ -150,14 +150,16 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
   pipeline.keep = [&](const Node& node) {
     return (keeps(target, node, target_opts) && ask(target, node, target_opts).taken) || portable.keep(node);
   };
-  size_t refused = count_refused(graph, target, target_opts, portable.keep), before = 0;
+  Verdicts verdicts = ask_all(graph, target, target_opts);
+  size_t refused = count_refused(graph, verdicts, portable.keep), before = 0;
   while (refused != before && refused != 0) {
     RETURN_IF_ERROR(run_pipeline(graph, pipeline));
-    before = std::exchange(refused, count_refused(graph, target, target_opts, portable.keep));
+    verdicts = ask_all(graph, target, target_opts);
+    before = std::exchange(refused, count_refused(graph, verdicts, portable.keep));
   }
   if (options.on_begin) options.on_begin("partition");
   Clock clock;
-  ASSIGN_OR_RETURN(PartitionReport report, partition(graph, target, target_opts));
+  ASSIGN_OR_RETURN(PartitionReport report, partition(graph, target, target_opts, verdicts));
   if (portable.timings) portable.timings->push_back({"partition", 1, clock.lap(), Changed::yes});
   return report;
 }

@@ -35,6 +35,10 @@ std::string not_for_backends(const Node& node) {
   return "";
 }
 
+bool may_take(const Node& node) {
+  return !node.op->has(kEffect) && !node.is(kCallDelegate) && not_for_backends(node).empty();
+}
+
 // Bytes of the results, if these are many enough for constant folding to think about.
 std::optional<uint64_t> large_result_bytes(const Node& node) {
   constexpr uint64_t kFewBytes = uint64_t{64} << 10;
@@ -150,8 +154,14 @@ class Extractor {
 class Partitioner {
  public:
   Partitioner(Graph& graph, const SymRanges& ranges, const Target& target, const TargetOptions& options,
-              PartitionReport& report)
-      : graph_(graph), ranges_(ranges), target_(target), numbers_(graph), options_(options), report_(report) {
+              const Verdicts& verdicts, PartitionReport& report)
+      : graph_(graph),
+        ranges_(ranges),
+        target_(target),
+        verdicts_(verdicts),
+        numbers_(graph),
+        options_(options),
+        report_(report) {
     options_.ranges = &numbers_;
     for (const auto& node : graph.nodes()) {
       index_.emplace(node.get(), static_cast<uint32_t>(nodes_.size()));
@@ -169,9 +179,9 @@ class Partitioner {
       const bool effect = nodes_[i]->op->has(kEffect);
       places_[i].backend = effect ? kExecutor : "";
       places_[i].reason = effect ? "the program checks it itself" : not_for_backends(*nodes_[i]);
-      asked_.push_back(places_[i].reason.empty() && !nodes_[i]->is(kCallDelegate));
+      asked_.push_back(may_take(*nodes_[i]));
     }
-    ask_all();
+    note_verdicts();
     if (target_.rewrite) {
       rewrite_taken();
       return;
@@ -210,17 +220,17 @@ class Partitioner {
     text += (text.empty() ? "" : "; ") + reason;
   }
 
-  void ask_all() {
+  void note_verdicts() {
     wanted_.assign(nodes_.size(), false);
     notes_.resize(nodes_.size());
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
-      if (!asked_[i] || (target_.prepares_constant && target_.prepares_constant(*nodes_[i]))) continue;
-      Verdict verdict = ask(target_, *nodes_[i], options_);
-      wanted_[i] = verdict.taken;
-      if (verdict.taken)
-        notes_[i] = std::move(verdict.reason);
+      const auto verdict = verdicts_.find(nodes_[i]);
+      if (!asked_[i] || verdict == verdicts_.end()) continue;
+      wanted_[i] = verdict->second.taken;
+      if (wanted_[i])
+        notes_[i] = verdict->second.reason;
       else
-        refuse(i, verdict.reason);
+        refuse(i, verdict->second.reason);
     }
   }
 
@@ -376,6 +386,7 @@ class Partitioner {
   Graph& graph_;
   const SymRanges& ranges_;
   const Target& target_;
+  const Verdicts& verdicts_;
   const ValueRanges numbers_;
   TargetOptions options_;
   PartitionReport& report_;
@@ -389,13 +400,23 @@ class Partitioner {
 };
 
 void partition_all(Graph& graph, const SymRanges& ranges, const Target& target, const TargetOptions& options,
-                   PartitionReport& report) {
+                   const Verdicts& verdicts, PartitionReport& report) {
   SymRanges all = ranges;
   all.insert(graph.ranges.begin(), graph.ranges.end());
   for (const auto& node : graph.nodes()) {
-    for (const auto& inner : node->graphs) partition_all(*inner, all, target, options, report);
+    for (const auto& inner : node->graphs) partition_all(*inner, all, target, options, verdicts, report);
   }
-  Partitioner(graph, all, target, options, report).run();
+  Partitioner(graph, all, target, options, verdicts, report).run();
+}
+
+void ask_each(const Graph& graph, const Target& target, TargetOptions options, Verdicts& verdicts) {
+  const ValueRanges numbers(graph);
+  options.ranges = &numbers;
+  for (const auto& node : graph.nodes()) {
+    for (const auto& inner : node->graphs) ask_each(*inner, target, options, verdicts);
+    const bool prepares = target.prepares_constant && target.prepares_constant(*node);
+    if (!prepares && may_take(*node)) verdicts.emplace(node.get(), ask(target, *node, options));
+  }
 }
 
 }  // namespace
@@ -414,6 +435,13 @@ Verdict ask(const Target& target, const Node& node, const TargetOptions& options
   Verdict verdict;
   const Status status = catch_failure([&] { verdict = target.supports(node, options); });
   return status.ok() ? verdict : Verdict::no(status.diag().message);
+}
+
+Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& options) {
+  const SymScope scope(graph.ranges);
+  Verdicts verdicts;
+  ask_each(graph, target, options, verdicts);
+  return verdicts;
 }
 
 size_t PartitionReport::num_outside() const {
@@ -444,11 +472,12 @@ void PartitionReport::add(PartitionReport next) {
   num_delegates += next.num_delegates;
 }
 
-Result<PartitionReport> partition(Graph& graph, const Target& target, const TargetOptions& options) {
+Result<PartitionReport> partition(Graph& graph, const Target& target, const TargetOptions& options,
+                                  const Verdicts& verdicts) {
   const SymScope scope(graph.ranges);
   PartitionReport report;
   report.target = target.name;
-  RETURN_IF_ERROR(catch_failure([&] { partition_all(graph, {}, target, options, report); }));
+  RETURN_IF_ERROR(catch_failure([&] { partition_all(graph, {}, target, options, verdicts, report); }));
   return report;
 }
 

@@ -1,6 +1,7 @@
 // Takes what backends say yes to out of a graph, in as few delegates as its dependences allow.
 #pragma once
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -35,12 +36,18 @@ struct PartitionReport {
 /// What the target says of the node; arguments that it does not understand are a no.
 Verdict ask(const Target& target, const Node& node, const TargetOptions& options);
 
+using Verdicts = std::unordered_map<const Node*, Verdict>;
+/// Asks once about each node that a backend may take, those of sub-graphs too, with the ranges of values.
+Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& options);
+
 /// The nodes that the target takes go into the fewest groups between which no dependency cycle runs through nodes
 /// outside; groups need no connection inside. Each becomes one wick.call_delegate, unless the target finds it not
 /// worthwhile: then its nodes stay, with that reason. Constants are copied into the partition by reference; inputs are
 /// in the order of first use, outputs in the order of production. Sub-graphs of control flow are partitioned by
-/// themselves. Takes near-linear time. The graph keeps what it computes; nodes may change their order. Errors: those of
-/// Target::lower, with a note that names the target; internal (a delegate without payload or id).
-Result<PartitionReport> partition(Graph& graph, const Target& target, const TargetOptions& options);
+/// themselves. `verdicts` are those of ask_all for this very graph. Takes near-linear time. The graph keeps what it
+/// computes; nodes may change their order. Errors: those of Target::lower, with a note that names the target; internal
+/// (a delegate without payload or id).
+Result<PartitionReport> partition(Graph& graph, const Target& target, const TargetOptions& options,
+                                  const Verdicts& verdicts);
 
 }  // namespace wick::compiler

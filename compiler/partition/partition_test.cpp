@@ -69,7 +69,7 @@ Target at_least_two() {
 PartitionReport run(Graph& graph, const std::vector<const Target*>& targets) {
   PartitionReport all;
   for (const Target* target : targets) {
-    auto report = partition(graph, *target, {});
+    auto report = partition(graph, *target, {}, ask_all(graph, *target, {}));
     EXPECT_TRUE(report.ok()) << (report.ok() ? "" : render(report.diag()));
     if (report.ok()) all.add(std::move(*report));
   }
@@ -399,7 +399,7 @@ TEST(Partition, AnErrorOfLoweringNamesTheTarget) {
   target.lower = [](const Graph&, const TargetOptions&) -> Result<Delegate> {
     return Diag(Code::internal, "cannot write it");
   };
-  const auto report = partition(*f.graph, target, {});
+  const auto report = partition(*f.graph, target, {}, ask_all(*f.graph, target, {}));
   ASSERT_FALSE(report.ok());
   EXPECT_NE(render(report.diag()).find("while lowering a partition for red"), std::string::npos);
 }
@@ -480,7 +480,7 @@ double seconds_to_partition(const std::string& shape, int num_nodes) {
     const Function f = parse(long_graph(shape, num_nodes));
     EXPECT_EQ(f.graph->num_nodes(), static_cast<size_t>(num_nodes));
     const double start = now();
-    const auto report = partition(*f.graph, kRed, {});
+    const auto report = partition(*f.graph, kRed, {}, ask_all(*f.graph, kRed, {}));
     least = std::min(least, now() - start);
     EXPECT_TRUE(report.ok() && report->num_delegates == expected);
   }

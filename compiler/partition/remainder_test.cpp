@@ -55,7 +55,7 @@ std::string put_back(const std::string& text, const Prepare& prepare) {
   OriginMap sources;
   const std::unique_ptr<Graph> copy = clone(*f.graph, sources);
   prepare(*copy);
-  const auto report = partition(*copy, kTarget, {});
+  const auto report = partition(*copy, kTarget, {}, ask_all(*copy, kTarget, {}));
   EXPECT_TRUE(report.ok()) << render(report.diag());
   if (!report.ok() || !put_back(*f.graph, *copy, sources, report->taken)) return "";
   const Status valid = verify(*f.graph);

@@ -251,7 +251,8 @@ TEST_P(XnnpackCases, WhatIsTakenCanBeLowered) {
       if (test.error || (operands == Operands::first_input && !test.mutated.empty())) continue;
       auto function = import_case(test, operands);
       if (!function.ok()) continue;
-      const auto report = compiler::partition(*function->graph, target(), {});
+      const auto report =
+          compiler::partition(*function->graph, target(), {}, compiler::ask_all(*function->graph, target(), {}));
       EXPECT_TRUE(report.ok()) << test.family << " line " << test.line << " " << test.op << shapes(test) << "\n"
                                << test.arguments << "\n"
                                << compiler::render(report.diag());
