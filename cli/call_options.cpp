@@ -12,21 +12,20 @@ SessionOptions CallOptions::session() const {
   return session;
 }
 
-void add_call_options(CLI::App& command, CallOptions& options, const std::string& purpose) {
-  command.add_option("program", options.program, "the .pte to " + purpose)->required();
-  command.add_option("--method", options.method, "the method of the .pte; default: 'forward', or the only one");
-  command.add_option("-i,--input", options.inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")
-      ->allow_extra_args(false);
-  command.add_option("--seed", options.seed, "of random inputs and random operators")->capture_default_str();
-  command.add_option("--data", options.data, "a .ptd file with weights of the .pte; may repeat")
-      ->allow_extra_args(false);
+void add_call_options(Command command, CallOptions& options, const std::string& purpose) {
+  command.option("program", options.program, "the .pte to " + purpose).required();
+  command.option("--method", options.method, "the method of the .pte; default: 'forward', or the only one");
+  command.option("-i,--input", options.inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")
+      .one_at_a_time();
+  command.option("--seed", options.seed, "of random inputs and random operators").shows_default();
+  command.option("--data", options.data, "a .ptd file with weights of the .pte; may repeat").one_at_a_time();
 }
 
-void add_threads_option(CLI::App& command, CallOptions& options) {
+void add_threads_option(Command command, CallOptions& options) {
   command
-      .add_option("--threads", options.threads,
-                  "default: WICK_NUM_THREADS, else the physical cores that this process may use")
-      ->check(CLI::Range(1, 256));
+      .option("--threads", options.threads,
+              "default: WICK_NUM_THREADS, else the physical cores that this process may use")
+      .in_range(1, 256);
 }
 
 compiler::Status set_inputs(Method& method, const std::vector<HostValue>& values, std::deque<InputView>* views) {

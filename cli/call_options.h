@@ -1,10 +1,10 @@
 // The options with which run, bench and compare choose a program, a method of it and inputs.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <deque>
 #include <string>
 #include <vector>
 
+#include "cli/options.h"
 #include "cli/program_inputs.h"
 #include "cli/program_session.h"
 #include "runtime/module/host_tensor.h"
@@ -21,8 +21,8 @@ struct CallOptions {
 };
 
 /// The program as positional argument, --method, -i, --seed, --data. `purpose` ends "the .pte to ..".
-void add_call_options(CLI::App& command, CallOptions& options, const std::string& purpose);
-void add_threads_option(CLI::App& command, CallOptions& options);
+void add_call_options(Command command, CallOptions& options, const std::string& purpose);
+void add_threads_option(Command command, CallOptions& options);
 
 /// The arrays of -i bound to the inputs of `method`, or random values if there is no -i.
 compiler::Result<std::vector<HostValue>> call_inputs(const MethodMeta& method, const MethodFacts& facts,

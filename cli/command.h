@@ -1,31 +1,27 @@
-// What the subcommands share. Each command file adds itself to the parser and says what to run.
+// What the commands share. Each command file adds itself to the command line and says what to run.
 #pragma once
-#include <CLI/CLI.hpp>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cli/options.h"
 #include "compiler/support/result.h"
 #include "wick/span.h"
 
 namespace wick::cli {
 
-/// What the chosen subcommand does; returns the exit code.
-using Action = std::function<int()>;
-
-void add_compile(CLI::App& app, Action& action);
-void add_run(CLI::App& app, Action& action);
-void add_bench(CLI::App& app, Action& action);
-void add_profile(CLI::App& app, Action& action);
-void add_inspect(CLI::App& app, Action& action);
-void add_explain(CLI::App& app, Action& action);
-void add_verify(CLI::App& app, Action& action);
-void add_ops(CLI::App& app, Action& action);
-void add_opt(CLI::App& app, Action& action);
-void add_compare(CLI::App& app, Action& action);
-void add_test_lower(CLI::App& app, Action& action);
+void add_compile(CommandLine& line);
+void add_run(CommandLine& line);
+void add_bench(CommandLine& line);
+void add_profile(CommandLine& line);
+void add_inspect(CommandLine& line);
+void add_explain(CommandLine& line);
+void add_verify(CommandLine& line);
+void add_ops(CommandLine& line);
+void add_opt(CommandLine& line);
+void add_compare(CommandLine& line);
+void add_test_lower(CommandLine& line);
 
 /// Prints the diagnostic to stderr and returns its exit code.
 int report(const compiler::Diag& diag);

@@ -102,22 +102,19 @@ int bench_command(const BenchFlags& flags) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, Action& action) {
+void add_bench(CommandLine& line) {
   auto flags = std::make_shared<BenchFlags>();
-  CLI::App* command = app.add_subcommand("bench", "Time a .pte program");
-  command->footer(
+  Command command = line.command("bench", "Time a .pte program", [flags] { return bench_command(*flags); });
+  command.footer(
       "Load time is opening, checking and binding; run time is execution alone, without copying inputs.\n"
       "Examples:\n"
       "  wick bench model.pte\n"
       "  wick bench model.pte -i input.npz --threads 1 --warmup 10 --runs 100 --json");
-  add_call_options(*command, *flags, "time");
-  add_threads_option(*command, *flags);
-  command->add_option("--warmup", flags->warmup, "runs before the clock starts")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
-  command->add_option("--runs", flags->runs, "runs on the clock")->check(CLI::Range(1, 1000000))->capture_default_str();
-  command->add_flag("--json", flags->json, "print JSON");
-  command->callback([flags, &action] { action = [flags] { return bench_command(*flags); }; });
+  add_call_options(command, *flags, "time");
+  add_threads_option(command, *flags);
+  command.option("--warmup", flags->warmup, "runs before the clock starts").in_range(0, 1000000).shows_default();
+  command.option("--runs", flags->runs, "runs on the clock").in_range(1, 1000000).shows_default();
+  command.flag("--json", flags->json, "print JSON");
 }
 
 }  // namespace wick::cli

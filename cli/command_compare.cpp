@@ -281,23 +281,23 @@ int compare_command(const CompareFlags& flags) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, Action& action) {
+void add_compare(CommandLine& line) {
   auto flags = std::make_shared<CompareFlags>();
-  CLI::App* command = app.add_subcommand("compare", "Hold a .pte against the .pt2 it was made from, node by node");
-  command->footer(
+  Command command = line.command("compare", "Hold a .pte against the .pt2 it was made from, node by node",
+                                 [flags] { return compare_command(*flags); });
+  command.footer(
       "The model runs on the portable kernels, without passes; exit code 5 if outputs differ.\n"
       "Examples:\n"
       "  wick compare model.pt2 model.pte\n"
       "  wick compare model.pt2 model.pte -i input.npz --rtol 1e-3 --atol 1e-4 --json");
-  command->add_option("model", flags->model, "the .pt2")->required();
-  add_call_options(*command, *flags, "compare");
-  add_threads_option(*command, *flags);
-  command->add_option("--rtol", flags->tolerance.relative, "relative tolerance; default: by dtype, 1e-4 for f32")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--atol", flags->tolerance.absolute, "absolute tolerance; default: by dtype, 1e-5 for f32")
-      ->check(CLI::NonNegativeNumber);
-  command->add_flag("--json", flags->json, "print JSON");
-  command->callback([flags, &action] { action = [flags] { return compare_command(*flags); }; });
+  command.option("model", flags->model, "the .pt2").required();
+  add_call_options(command, *flags, "compare");
+  add_threads_option(command, *flags);
+  command.option("--rtol", flags->tolerance.relative, "relative tolerance; default: by dtype, 1e-4 for f32")
+      .not_negative();
+  command.option("--atol", flags->tolerance.absolute, "absolute tolerance; default: by dtype, 1e-5 for f32")
+      .not_negative();
+  command.flag("--json", flags->json, "print JSON");
 }
 
 }  // namespace wick::cli

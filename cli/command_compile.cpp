@@ -233,47 +233,45 @@ int compile_command(const CompileFlags& flags) {
 
 }  // namespace
 
-void add_compile(CLI::App& app, Action& action) {
+void add_compile(CommandLine& line) {
   auto flags = std::make_shared<CompileFlags>();
-  CLI::App* command = app.add_subcommand("compile", "Compile .pt2 files to one .pte program");
-  command->footer("Options of backends (the first value is the default):\n" + compiler::target_options_help() +
-                  "Examples:\n"
-                  "  wick compile model.pt2 -o model.pte\n"
-                  "  wick compile prefill=a.pt2 decode=b.pt2 -o llm.pte --share-state\n"
-                  "  wick compile model.pt2 -o model.pte --report report.json --max-arena 262144");
-  command->add_option("inputs", flags->inputs, "[METHOD=]FILE.pt2; a bare file is the method 'forward'")->required();
-  command->add_option("-o,--output", flags->output, "the .pte to write")->required();
+  Command command =
+      line.command("compile", "Compile .pt2 files to one .pte program", [flags] { return compile_command(*flags); });
+  command.footer("Options of backends (the first value is the default):\n" + compiler::target_options_help() +
+                 "Examples:\n"
+                 "  wick compile model.pt2 -o model.pte\n"
+                 "  wick compile prefill=a.pt2 decode=b.pt2 -o llm.pte --share-state\n"
+                 "  wick compile model.pt2 -o model.pte --report report.json --max-arena 262144");
+  command.option("inputs", flags->inputs, "[METHOD=]FILE.pt2; a bare file is the method 'forward'").required();
+  command.option("-o,--output", flags->output, "the .pte to write").required();
   command
-      ->add_option("--backend", flags->backends,
-                   "backends in order of preference, NAME[:KEY=VALUE,..], separated by commas; portable is always last")
-      ->capture_default_str();
+      .option("--backend", flags->backends,
+              "backends in order of preference, NAME[:KEY=VALUE,..], separated by commas; portable is always last")
+      .shows_default();
   command
-      ->add_option("--profile", flags->profile,
-                   "auto: stock's kernels where they exist; stock: refuse anything else; native: ours where faster")
-      ->check(CLI::IsMember({"auto", "stock", "native"}))
-      ->capture_default_str();
-  command->add_flag("--share-state", flags->share_state,
-                    "methods share mutable buffers of equal name, dtype and shape");
-  command->add_option("--report", flags->report, "write the report as JSON to this file");
-  command->add_option("--external-weights", flags->external_weights, "put named weights into this .ptd file");
-  command->add_option("--dump-ir", flags->dump_ir, "write the IR after each stage into this folder");
-  command->add_option("--skip-pass,--disable-pass", flags->skip_passes, "leave a pass out, by name");
-  command->add_flag("--strict-nan", flags->strict_nan,
-                    "backends leave out what treats NaN or infinity otherwise than eager does");
-  command->add_flag("--require-full-delegation", flags->require_full_delegation,
-                    "a node that no backend takes fails with exit code 6, with the reason for each");
+      .option("--profile", flags->profile,
+              "auto: stock's kernels where they exist; stock: refuse anything else; native: ours where faster")
+      .one_of({"auto", "stock", "native"})
+      .shows_default();
+  command.flag("--share-state", flags->share_state, "methods share mutable buffers of equal name, dtype and shape");
+  command.option("--report", flags->report, "write the report as JSON to this file");
+  command.option("--external-weights", flags->external_weights, "put named weights into this .ptd file");
+  command.option("--dump-ir", flags->dump_ir, "write the IR after each stage into this folder");
+  command.option("--skip-pass,--disable-pass", flags->skip_passes, "leave a pass out, by name");
+  command.flag("--strict-nan", flags->strict_nan,
+               "backends leave out what treats NaN or infinity otherwise than eager does");
+  command.flag("--require-full-delegation", flags->require_full_delegation,
+               "a node that no backend takes fails with exit code 6, with the reason for each");
   command
-      ->add_option("--max-size", flags->max_sizes,
-                   "[NAME=]N: upper bound of the size NAME, or of each input size without one; may repeat")
-      ->allow_extra_args(false);
+      .option("--max-size", flags->max_sizes,
+              "[NAME=]N: upper bound of the size NAME, or of each input size without one; may repeat")
+      .one_at_a_time();
   command
-      ->add_option("--max-arena", flags->max_arena,
-                   "bytes, or such as 256KB (1024 each); a larger arena of a method fails with exit code 6")
-      ->transform(CLI::AsSizeValue(false));
-  command->add_option("--max-file", flags->max_file, "the same for the program's file")
-      ->transform(CLI::AsSizeValue(false));
-  command->add_flag("--json", flags->json, "print the report as JSON");
-  command->callback([flags, &action] { action = [flags] { return compile_command(*flags); }; });
+      .option("--max-arena", flags->max_arena,
+              "bytes, or such as 256KB (1024 each); a larger arena of a method fails with exit code 6")
+      .as_size();
+  command.option("--max-file", flags->max_file, "the same for the program's file").as_size();
+  command.flag("--json", flags->json, "print the report as JSON");
 }
 
 }  // namespace wick::cli

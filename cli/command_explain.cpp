@@ -269,11 +269,14 @@ Status explain(const ExplainFlags& flags) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, Action& action) {
+void add_explain(CommandLine& line) {
   auto flags = std::make_shared<ExplainFlags>();
-  CLI::App* command =
-      app.add_subcommand("explain", "Say for each node where it runs and why, and who holds the arena when");
-  command->footer(
+  Command command =
+      line.command("explain", "Say for each node where it runs and why, and who holds the arena when", [flags] {
+        const Status status = explain(*flags);
+        return status.ok() ? 0 : report(status.diag());
+      });
+  command.footer(
       "A .pt2 is compiled first; its copies come with their reasons, and with --backend each node with the place "
       "where\n"
       "it runs and why.\n"
@@ -282,18 +285,11 @@ void add_explain(CLI::App& app, Action& action) {
       "  wick explain model.pt2 --backend portable\n"
       "  wick explain model.pt2 --svg arena.svg\n"
       "  wick explain model.pte --json");
-  command->add_option("file", flags->file, "a .pt2 or .pte")->required();
-  command->add_option("--backend", flags->backends, "backends in order of preference, separated by commas")
-      ->capture_default_str();
-  command->add_flag("--strict-nan", flags->strict_nan, "as in compile");
-  command->add_option("--svg", flags->svg, "draw the arena over time into this file");
-  command->add_flag("--json", flags->json, "print JSON");
-  command->callback([flags, &action] {
-    action = [flags] {
-      const Status status = explain(*flags);
-      return status.ok() ? 0 : report(status.diag());
-    };
-  });
+  command.option("file", flags->file, "a .pt2 or .pte").required();
+  command.option("--backend", flags->backends, "backends in order of preference, separated by commas").shows_default();
+  command.flag("--strict-nan", flags->strict_nan, "as in compile");
+  command.option("--svg", flags->svg, "draw the arena over time into this file");
+  command.flag("--json", flags->json, "print JSON");
 }
 
 }  // namespace wick::cli

@@ -40,23 +40,20 @@ Status inspect(const InspectFlags& flags) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, Action& action) {
+void add_inspect(CommandLine& line) {
   auto flags = std::make_shared<InspectFlags>();
-  CLI::App* command = app.add_subcommand("inspect", "Show what is in a .pte or .pt2");
-  command->footer(
+  Command command = line.command("inspect", "Show what is in a .pte or .pt2", [flags] {
+    const Status status = inspect(*flags);
+    return status.ok() ? 0 : report(status.diag());
+  });
+  command.footer(
       "Examples:\n"
       "  wick inspect model.pte\n"
       "  wick inspect model.pte --instructions\n"
       "  wick inspect model.pt2 --json");
-  command->add_option("file", flags->file, "a .pte or .pt2")->required();
-  command->add_flag("--instructions", flags->instructions, "list the instructions of a .pte with their source lines");
-  command->add_flag("--json", flags->json, "print JSON");
-  command->callback([flags, &action] {
-    action = [flags] {
-      const Status status = inspect(*flags);
-      return status.ok() ? 0 : report(status.diag());
-    };
-  });
+  command.option("file", flags->file, "a .pte or .pt2").required();
+  command.flag("--instructions", flags->instructions, "list the instructions of a .pte with their source lines");
+  command.flag("--json", flags->json, "print JSON");
 }
 
 }  // namespace wick::cli

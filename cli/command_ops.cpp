@@ -164,21 +164,21 @@ int ops_command(const OpsFlags& flags) {
 
 }  // namespace
 
-void add_ops(CLI::App& app, Action& action) {
+void add_ops(CommandLine& line) {
   auto flags = std::make_shared<OpsFlags>();
-  CLI::App* command = app.add_subcommand("ops", "List the operators of a program, or all that Wick knows");
-  command->footer(
+  Command command = line.command("ops", "List the operators of a program, or all that Wick knows",
+                                 [flags] { return ops_command(*flags); });
+  command.footer(
       "Examples:\n"
       "  wick ops model.pte\n"
       "  wick ops model.pt2 --json\n"
       "  wick ops a.pte b.pte --emit-table kernels.cpp\n"
       "  wick ops --cases --json");
-  command->add_option("files", flags->files, ".pte or .pt2 files");
-  command->add_option("--emit-table", flags->emit_table,
-                      "write C++ that defines wick::portable_kernels() with what the .pte files need");
-  command->add_flag("--cases", flags->cases, "list every operator definition");
-  command->add_flag("--json", flags->json, "print JSON");
-  command->callback([flags, &action] { action = [flags] { return ops_command(*flags); }; });
+  command.option("files", flags->files, ".pte or .pt2 files");
+  command.option("--emit-table", flags->emit_table,
+                 "write C++ that defines wick::portable_kernels() with what the .pte files need");
+  command.flag("--cases", flags->cases, "list every operator definition");
+  command.flag("--json", flags->json, "print JSON");
 }
 
 }  // namespace wick::cli

@@ -77,23 +77,23 @@ int opt_command(const OptFlags& flags) {
 
 }  // namespace
 
-void add_opt(CLI::App& app, Action& action) {
+void add_opt(CommandLine& line) {
   auto flags = std::make_shared<OptFlags>();
-  CLI::App* command = app.add_subcommand("opt", "Run passes over the text form of a graph");
-  command->footer(
+  Command command =
+      line.command("opt", "Run passes over the text form of a graph", [flags] { return opt_command(*flags); });
+  command.footer(
       "Without --pass the whole pipeline runs. wick compile --dump-ir writes such files.\n"
       "Examples:\n"
       "  wick opt --list\n"
       "  wick opt forward.00.import.ir --pass canonicalize,dead_code\n"
       "  wick opt forward.00.import.ir -o optimized.ir");
-  command->add_option("input", flags->input, "a graph as text");
-  command->add_option("--pass", flags->passes, "passes to run, in order, separated by commas")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_flag("--list", flags->list, "list the passes");
-  command->add_flag("--no-origins", flags->no_origins, "leave module paths and source lines out");
-  command->add_option("-o,--output", flags->output, "write the text to this file");
-  command->callback([flags, &action] { action = [flags] { return opt_command(*flags); }; });
+  command.option("input", flags->input, "a graph as text");
+  command.option("--pass", flags->passes, "passes to run, in order, separated by commas")
+      .separated_by(',')
+      .one_at_a_time();
+  command.flag("--list", flags->list, "list the passes");
+  command.flag("--no-origins", flags->no_origins, "leave module paths and source lines out");
+  command.option("-o,--output", flags->output, "write the text to this file");
 }
 
 }  // namespace wick::cli

@@ -177,29 +177,23 @@ int profile_command(const ProfileFlags& flags) {
 
 }  // namespace
 
-void add_profile(CLI::App& app, Action& action) {
+void add_profile(CommandLine& line) {
   auto flags = std::make_shared<ProfileFlags>();
-  CLI::App* command = app.add_subcommand("profile", "Show where the time of a .pte goes");
-  command->footer(
+  Command command =
+      line.command("profile", "Show where the time of a .pte goes", [flags] { return profile_command(*flags); });
+  command.footer(
       "Modules are those of the model; operators are kernels and, inside delegates, the nodes of their payloads.\n"
       "Examples:\n"
       "  wick profile model.pte\n"
       "  wick profile model.pte -i input.npz --threads 1 --trace trace.json   (open it in ui.perfetto.dev)");
-  add_call_options(*command, *flags, "profile");
-  add_threads_option(*command, *flags);
-  command->add_option("--warmup", flags->warmup, "runs before the clock starts")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
-  command->add_option("--runs", flags->runs, "runs on the clock")->check(CLI::Range(1, 10000))->capture_default_str();
-  command->add_option("--depth", flags->depth, "levels of modules in the table")
-      ->check(CLI::Range(0, 100))
-      ->capture_default_str();
-  command->add_option("--top", flags->top, "how many of the slowest steps to list")
-      ->check(CLI::Range(0, 100000))
-      ->capture_default_str();
-  command->add_option("--trace", flags->trace, "write one run to this file, for Chrome's tracing view or Perfetto");
-  command->add_flag("--json", flags->json, "print JSON");
-  command->callback([flags, &action] { action = [flags] { return profile_command(*flags); }; });
+  add_call_options(command, *flags, "profile");
+  add_threads_option(command, *flags);
+  command.option("--warmup", flags->warmup, "runs before the clock starts").in_range(0, 1000000).shows_default();
+  command.option("--runs", flags->runs, "runs on the clock").in_range(1, 10000).shows_default();
+  command.option("--depth", flags->depth, "levels of modules in the table").in_range(0, 100).shows_default();
+  command.option("--top", flags->top, "how many of the slowest steps to list").in_range(0, 100000).shows_default();
+  command.option("--trace", flags->trace, "write one run to this file, for Chrome's tracing view or Perfetto");
+  command.flag("--json", flags->json, "print JSON");
 }
 
 }  // namespace wick::cli

@@ -140,24 +140,22 @@ int run_command(const RunFlags& flags) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Action& action) {
+void add_run(CommandLine& line) {
   auto flags = std::make_shared<RunFlags>();
-  CLI::App* command = app.add_subcommand("run", "Run a .pte program");
-  command->footer(
+  Command command = line.command("run", "Run a .pte program", [flags] { return run_command(*flags); });
+  command.footer(
       "Arrays go to the inputs in order; those of an .npz whose names are all input names go by name.\n"
       "Outputs are called out0, out1 .. (leaves of the return value) and mut_K (input K, changed by the call).\n"
       "Examples:\n"
       "  wick run model.pte -i input.npz -o output.npz\n"
       "  wick run model.pte --seed 7\n"
       "  wick run llm.pte --step prefill:prompt.npz=first.npz --step decode:token.npz=second.npz");
-  add_call_options(*command, *flags, "run");
-  command->add_option("-o,--output", flags->output, "write the outputs to this .npz (or .npy, if there is one output)");
-  command
-      ->add_option("--step", flags->steps, "[METHOD:]IN.npz=OUT.npz: one call; may repeat, state is kept between calls")
-      ->allow_extra_args(false);
-  add_threads_option(*command, *flags);
-  command->add_flag("--json", flags->json, "describe the outputs as JSON");
-  command->callback([flags, &action] { action = [flags] { return run_command(*flags); }; });
+  add_call_options(command, *flags, "run");
+  command.option("-o,--output", flags->output, "write the outputs to this .npz (or .npy, if there is one output)");
+  command.option("--step", flags->steps, "[METHOD:]IN.npz=OUT.npz: one call; may repeat, state is kept between calls")
+      .one_at_a_time();
+  add_threads_option(command, *flags);
+  command.flag("--json", flags->json, "describe the outputs as JSON");
 }
 
 }  // namespace wick::cli

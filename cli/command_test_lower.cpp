@@ -98,11 +98,12 @@ int test_lower_command(const TestFlags& flags) {
 
 }  // namespace
 
-void add_test_lower(CLI::App& app, Action& action) {
+void add_test_lower(CommandLine& line) {
   auto flags = std::make_shared<TestFlags>();
-  const CLI::IsMember stages({"import", "passes", "partition", "lower", "emit", "load", "run"});
-  CLI::App* command = app.add_subcommand("test-lower", "Compile a model for a backend, check stages, run and compare");
-  command->footer(
+  const auto stages = {"import", "passes", "partition", "lower", "emit", "load", "run"};
+  Command command = line.command("test-lower", "Compile a model for a backend, check stages, run and compare",
+                                 [flags] { return test_lower_command(*flags); });
+  command.footer(
       "Checks look at the operators of the graph after --at. The run is held against the model without passes and "
       "backends.\n"
       "A failed check is exit code 6, other numbers are 5.\n"
@@ -110,30 +111,28 @@ void add_test_lower(CLI::App& app, Action& action) {
       "  wick test-lower model.pt2 --delegates 1\n"
       "  wick test-lower model.pt2 --at passes --check-not aten.mul.Scalar --check-count aten.linear=12\n"
       "  wick test-lower model.pt2 --dump partition --no-run");
-  command->add_option("model", flags->model, "the .pt2")->required();
-  command->add_option("--backend", flags->backends, "backends in order of preference")->capture_default_str();
+  command.option("model", flags->model, "the .pt2").required();
+  command.option("--backend", flags->backends, "backends in order of preference").shows_default();
   const auto each = [&](const char* name, std::vector<std::string>& list, const char* text) {
-    command->add_option(name, list, text)->allow_extra_args(false);
+    command.option(name, list, text).one_at_a_time();
   };
   each("--check", flags->check, "an operator that must be there; may repeat");
   each("--check-not", flags->check_not, "an operator that must not be there; may repeat");
   each("--check-count", flags->check_count, "OP=N: how often it must be there; may repeat");
-  command->add_option("--at", flags->stage, "the stage that the checks look at")->check(stages)->capture_default_str();
-  command->add_option("--delegates", flags->delegates, "how many delegates there must be");
-  command->add_option("--dump", flags->dump, "print the graph after this stage")->check(stages);
+  command.option("--at", flags->stage, "the stage that the checks look at").one_of(stages).shows_default();
+  command.option("--delegates", flags->delegates, "how many delegates there must be");
+  command.option("--dump", flags->dump, "print the graph after this stage").one_of(stages);
   each("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat; without it they are random");
-  command->add_option("--seed", flags->seed, "of random inputs");
-  command->add_option("--atol", flags->tolerance.absolute, "allowed difference")->capture_default_str();
-  command->add_option("--rtol", flags->tolerance.relative, "the same, of the wanted value")->capture_default_str();
-  command->add_option("--scale-tol", flags->tolerance.of_largest, "the same, of the largest wanted value")
-      ->capture_default_str();
-  command->add_option("--qtol", flags->tolerance.quantization_steps, "the same, in quantization steps of the output")
-      ->capture_default_str();
+  command.option("--seed", flags->seed, "of random inputs");
+  command.option("--atol", flags->tolerance.absolute, "allowed difference").shows_default();
+  command.option("--rtol", flags->tolerance.relative, "the same, of the wanted value").shows_default();
+  command.option("--scale-tol", flags->tolerance.of_largest, "the same, of the largest wanted value").shows_default();
+  command.option("--qtol", flags->tolerance.quantization_steps, "the same, in quantization steps of the output")
+      .shows_default();
   each("--skip-pass,--disable-pass", flags->skip_passes, "leave a pass out, by name");
-  command->add_flag("--strict-nan", flags->strict_nan,
-                    "backends leave out what treats NaN or infinity otherwise than eager does");
-  command->add_flag("--no-run", flags->no_run, "compile and check only");
-  command->callback([flags, &action] { action = [flags] { return test_lower_command(*flags); }; });
+  command.flag("--strict-nan", flags->strict_nan,
+               "backends leave out what treats NaN or infinity otherwise than eager does");
+  command.flag("--no-run", flags->no_run, "compile and check only");
 }
 
 }  // namespace wick::cli

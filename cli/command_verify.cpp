@@ -134,24 +134,22 @@ int verify_command(const std::vector<std::string>& files, const std::vector<std:
 
 }  // namespace
 
-void add_verify(CLI::App& app, Action& action) {
+void add_verify(CommandLine& line) {
   struct Flags {
     std::vector<std::string> files, data;
     bool json = false;
   };
   auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("verify", "Check files without running anything");
-  command->footer(
+  Command command = line.command("verify", "Check files without running anything",
+                                 [flags] { return verify_command(flags->files, flags->data, flags->json); });
+  command.footer(
       "Prints \"ok\" with facts, or the error; the exit code is the largest one.\n"
       "Examples:\n"
       "  wick verify model.pt2 model.pte input.npz\n"
       "  wick verify model.pte --data weights.ptd --json");
-  command->add_option("files", flags->files, ".pte, .ptd, .pt2, .npz, .npy or .ir files")->required();
-  command->add_option("--data", flags->data, "a .ptd file with weights of the .pte; may repeat")
-      ->allow_extra_args(false);
-  command->add_flag("--json", flags->json, "print JSON");
-  command->callback(
-      [flags, &action] { action = [flags] { return verify_command(flags->files, flags->data, flags->json); }; });
+  command.option("files", flags->files, ".pte, .ptd, .pt2, .npz, .npy or .ir files").required();
+  command.option("--data", flags->data, "a .ptd file with weights of the .pte; may repeat").one_at_a_time();
+  command.flag("--json", flags->json, "print JSON");
 }
 
 }  // namespace wick::cli

@@ -1,0 +1,82 @@
+// The commands of the tool and their options. The parser is CLI11; only options.cpp includes it, for its templates take
+// longer to compile than most commands.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace wick::cli {
+
+/// What the chosen command does; returns the exit code.
+using Action = std::function<int()>;
+
+/// An option that was added to a command. Members refine it and return it.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+  Option required();
+  /// --help shows the value it has now as the default.
+  Option shows_default();
+  /// A list takes one value each time it is given, not all that follow.
+  Option one_at_a_time();
+  /// The values of a list are separated by `delimiter`, and also by giving the option again.
+  Option separated_by(char delimiter);
+  Option in_range(int low, int high);
+  Option not_negative();
+  Option one_of(std::initializer_list<const char*> words);
+  /// A size in bytes, or with a unit of 1024: 256KB.
+  Option as_size();
+
+ private:
+  CLI::Option* option_;
+};
+
+/// One command, or the tool itself. Where values go must live until the command line has been parsed.
+class Command {
+ public:
+  explicit Command(CLI::App* app) : app_(app) {}
+  void footer(const std::string& text);
+  /// `names`: "file" (positional), "--seed", "-o,--output".
+  Option option(const std::string& names, std::string& value, const std::string& help);
+  Option option(const std::string& names, std::vector<std::string>& values, const std::string& help);
+  Option option(const std::string& names, int& value, const std::string& help);
+  Option option(const std::string& names, int64_t& value, const std::string& help);
+  Option option(const std::string& names, uint64_t& value, const std::string& help);
+  Option option(const std::string& names, double& value, const std::string& help);
+  Option option(const std::string& names, std::optional<double>& value, const std::string& help);
+  void flag(const std::string& name, bool& value, const std::string& help);
+
+ private:
+  CLI::App* app_;
+};
+
+/// The command line: the tool's own options and its commands.
+class CommandLine {
+ public:
+  CommandLine(const char* description, const char* name, const char* version, const char* footer);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+
+  /// Options of the tool as a whole, which may stand behind a command too.
+  Command tool();
+  /// Adds a command; `run` is the action if the user chooses it.
+  Command command(const char* name, const char* description, Action run);
+  /// Reads the arguments. True: run action(). False: what was to be said is said, and `exit_code` is set.
+  bool parse(int argc, char** argv, int* exit_code);
+  int run() const { return action_(); }
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+  Action action_;
+};
+
+}  // namespace wick::cli
