@@ -91,8 +91,7 @@ bool compares(const Node& node) {
 
 }  // namespace
 
-ValueRanges::ValueRanges(const Graph& graph, std::unordered_map<const Value*, ValueRange> known)
-    : ranges_(std::move(known)) {
+ValueRanges::ValueRanges(const Graph& graph, KnownRanges known) : ranges_(std::move(known)) {
   find_ranges(graph);
   find_readers(graph);
 }
@@ -103,6 +102,14 @@ ValueRange ValueRanges::of(const Value* value) const {
   if (found != ranges_.end()) return found->second;
   if (!value->is_constant()) return range_of_dtype(value->dtype());
   return ranges_[value] = range_of_constant(*value);
+}
+
+KnownRanges ValueRanges::constants() const {
+  KnownRanges known;
+  for (const auto& [value, range] : ranges_) {
+    if (value->is_constant()) known.emplace(value, range);
+  }
+  return known;
 }
 
 void ValueRanges::find_ranges(const Graph& graph) {

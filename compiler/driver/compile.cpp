@@ -122,8 +122,8 @@ size_t count_refused(const Graph& graph, const Verdicts& verdicts, const KeepFn&
   for (const auto& node : graph.nodes()) {
     for (const auto& inner : node->graphs) count += count_refused(*inner, verdicts, portable);
     if (!node->op->decompose || !node->op->infer || portable(*node)) continue;
-    const auto verdict = verdicts.find(node.get());
-    count += verdict == verdicts.end() || !verdict->second.taken;
+    const auto verdict = verdicts.of.find(node.get());
+    count += verdict == verdicts.of.end() || !verdict->second.taken;
   }
   return count;
 }
@@ -154,7 +154,7 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
   size_t refused = count_refused(graph, verdicts, portable.keep), before = 0;
   while (refused != before && refused != 0) {
     RETURN_IF_ERROR(run_pipeline(graph, pipeline));
-    verdicts = ask_all(graph, target, target_opts);
+    verdicts = ask_all(graph, target, target_opts, std::move(verdicts.constants));
     before = std::exchange(refused, count_refused(graph, verdicts, portable.keep));
   }
   if (options.on_begin) options.on_begin("partition");

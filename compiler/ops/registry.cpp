@@ -22,16 +22,15 @@ void register_rows(std::vector<OpDef>& all, const OpDef* rows, size_t count) {
   }
 }
 
-// Never changes: rows that are added make a new one, and readers of the old one keep it.
+// Never changes: rows that are added later make a new one, and readers of the old one keep it.
 struct Registry {
   std::vector<const OpDef*> sorted;
-  std::vector<const OpDef*> tables;  // the first row of each that is in it
 
-  void add(const OpDef* rows, size_t count) {
+  void add(Span<const OpDef> rows) {
     auto* own = new std::vector<OpDef>();  // lives as long as the process
-    register_rows(*own, rows, count);
+    own->reserve(rows.size());
+    register_rows(*own, rows.data(), rows.size());
     for (const OpDef& row : *own) sorted.push_back(&row);
-    tables.push_back(rows);
   }
 
   void sort() {
@@ -43,33 +42,50 @@ struct Registry {
   }
 };
 
-const Registry* built_in() {
-  auto* registry = new Registry();
-  for (const Family& family : op_families()) registry->add(family.rows, family.count);
-  registry->sort();
-  return registry;
-}
+// Schemas are parsed when somebody asks for an operator, not before.
+class Registries {
+ public:
+  const Registry& current() {
+    const Registry* registry = current_.load(std::memory_order_acquire);
+    if (registry) return *registry;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!current_.load()) {
+      auto* made = new Registry();
+      for (const Family& family : op_families()) made->add({family.rows, family.count});
+      for (const Span<const OpDef> rows : added_) made->add(rows);
+      made->sort();
+      current_.store(made, std::memory_order_release);
+    }
+    return *current_.load();
+  }
 
-std::atomic<const Registry*>& current() {
-  static std::atomic<const Registry*> instance = built_in();
-  return instance;
-}
+  void add(Span<const OpDef> rows) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto same = [&](const Span<const OpDef>& known) { return known.data() == rows.data(); };
+    if (rows.empty() || std::any_of(added_.begin(), added_.end(), same)) return;
+    added_.push_back(rows);
+    if (!current_.load()) return;
+    auto* grown = new Registry(*current_.load());
+    grown->add(rows);
+    grown->sort();
+    current_.store(grown, std::memory_order_release);
+  }
 
-const Registry& registry() { return *current().load(std::memory_order_acquire); }
+ private:
+  std::mutex mutex_;
+  std::vector<Span<const OpDef>> added_;
+  std::atomic<const Registry*> current_{nullptr};
+};
+
+Registries& registries() {
+  static auto* instance = new Registries();
+  return *instance;
+}
+const Registry& registry() { return registries().current(); }
 
 }  // namespace
 
-void add_ops(Span<const OpDef> rows) {
-  static std::mutex mutex;
-  const std::lock_guard<std::mutex> lock(mutex);
-  const Registry& old = registry();
-  const bool known = std::find(old.tables.begin(), old.tables.end(), rows.data()) != old.tables.end();
-  if (rows.empty() || known) return;
-  auto* grown = new Registry(old);
-  grown->add(rows.data(), rows.size());
-  grown->sort();
-  current().store(grown, std::memory_order_release);
-}
+void add_ops(Span<const OpDef> rows) { registries().add(rows); }
 
 const OpDef* find_op(std::string_view name) {
   const auto& sorted = registry().sorted;

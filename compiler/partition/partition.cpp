@@ -10,7 +10,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "compiler/analysis/value_ranges.h"
 #include "compiler/ir/builder.h"
 #include "compiler/partition/dependences.h"
 #include "compiler/support/failure.h"
@@ -159,7 +158,7 @@ class Partitioner {
         ranges_(ranges),
         target_(target),
         verdicts_(verdicts),
-        numbers_(graph),
+        numbers_(graph, verdicts.constants),
         options_(options),
         report_(report) {
     options_.ranges = &numbers_;
@@ -224,8 +223,8 @@ class Partitioner {
     wanted_.assign(nodes_.size(), false);
     notes_.resize(nodes_.size());
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
-      const auto verdict = verdicts_.find(nodes_[i]);
-      if (!asked_[i] || verdict == verdicts_.end()) continue;
+      const auto verdict = verdicts_.of.find(nodes_[i]);
+      if (!asked_[i] || verdict == verdicts_.of.end()) continue;
       wanted_[i] = verdict->second.taken;
       if (wanted_[i])
         notes_[i] = verdict->second.reason;
@@ -410,13 +409,14 @@ void partition_all(Graph& graph, const SymRanges& ranges, const Target& target, 
 }
 
 void ask_each(const Graph& graph, const Target& target, TargetOptions options, Verdicts& verdicts) {
-  const ValueRanges numbers(graph);
+  const ValueRanges numbers(graph, verdicts.constants);
   options.ranges = &numbers;
   for (const auto& node : graph.nodes()) {
     for (const auto& inner : node->graphs) ask_each(*inner, target, options, verdicts);
     const bool prepares = target.prepares_constant && target.prepares_constant(*node);
-    if (!prepares && may_take(*node)) verdicts.emplace(node.get(), ask(target, *node, options));
+    if (!prepares && may_take(*node)) verdicts.of.emplace(node.get(), ask(target, *node, options));
   }
+  verdicts.constants.merge(numbers.constants());
 }
 
 }  // namespace
@@ -437,9 +437,10 @@ Verdict ask(const Target& target, const Node& node, const TargetOptions& options
   return status.ok() ? verdict : Verdict::no(status.diag().message);
 }
 
-Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& options) {
+Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& options, KnownRanges constants) {
   const SymScope scope(graph.ranges);
   Verdicts verdicts;
+  verdicts.constants = std::move(constants);
   ask_each(graph, target, options, verdicts);
   return verdicts;
 }

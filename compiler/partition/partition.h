@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "compiler/analysis/value_ranges.h"
 #include "compiler/partition/target.h"
 
 namespace wick::compiler {
@@ -36,9 +37,13 @@ struct PartitionReport {
 /// What the target says of the node; arguments that it does not understand are a no.
 Verdict ask(const Target& target, const Node& node, const TargetOptions& options);
 
-using Verdicts = std::unordered_map<const Node*, Verdict>;
-/// Asks once about each node that a backend may take, those of sub-graphs too, with the ranges of values.
-Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& options);
+struct Verdicts {
+  std::unordered_map<const Node*, Verdict> of;
+  KnownRanges constants;  // what was learnt on the way
+};
+/// Asks once about each node that a backend may take, those of sub-graphs too, with the ranges of values. `constants`:
+/// of earlier verdicts on the same graph.
+Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& options, KnownRanges constants = {});
 
 /// The nodes that the target takes go into the fewest groups between which no dependency cycle runs through nodes
 /// outside; groups need no connection inside. Each becomes one wick.call_delegate, unless the target finds it not
