@@ -258,7 +258,7 @@ Results decompose_cosine_similarity(Builder& b, Node& node) {
   y = b.expand(b.cast(y, dtype), sizes);
   const int64_t dim = wrap_dim(node.static_integer("dim"), sizes.size());
   auto unit = [&](Value* v) {
-    Value* norm = c.sqrt(c.sum(c.mul(v, v), {dim}, true));
+    Value* norm = c.call("aten.linalg_vector_norm", {v, 2.0, Ints{dim}, true});
     return c.div(v, c.clamp(norm, node.real("eps"), None{}));
   };
   return {c.sum(c.mul(unit(x), unit(y)), {dim})};

@@ -235,41 +235,60 @@ void infer_addcdiv(Node& node) {
   if (!is_floating(node.result()->dtype()) && !is_complex(node.result()->dtype())) reject("addcdiv of integers");
 }
 
+// self + combine(value * tensor1, tensor2). What f16 holds may have products that it does not.
+template <typename Combine>
+Value* with_scaled(Builder& b, Node& node, const Combine& combine) {
+  Compose c(b);
+  const auto compute = [&](Value* self, Value* first, Value* second) {
+    if (literal(node.arg("value")) != 1.0) first = c.mul(first, node.arg("value"));
+    return c.add(self, combine(c, first, second));
+  };
+  Value *self = node.tensor("self"), *first = node.tensor("tensor1"), *second = node.tensor("tensor2");
+  if (self->dtype() != DType::f16 && self->dtype() != DType::bf16) return compute(self, first, second);
+  return in_float(
+      b, self, [&](Value* wide) { return compute(wide, b.cast(first, wide->dtype()), b.cast(second, wide->dtype())); });
+}
+
 // self + value * tensor1 * tensor2
 Results decompose_addcmul(Builder& b, Node& node) {
-  Compose c(b);
-  Value* first = node.tensor("tensor1");
-  if (literal(node.arg("value")) != 1.0) first = c.mul(first, node.arg("value"));
-  return {c.add(node.tensor("self"), c.mul(first, node.arg("tensor2")))};
+  return {with_scaled(b, node, [](Compose& c, Value* first, Value* second) { return c.mul(first, second); })};
 }
 
 // self + value * tensor1 / tensor2
 Results decompose_addcdiv(Builder& b, Node& node) {
-  Compose c(b);
-  Value* first = node.tensor("tensor1");
-  if (literal(node.arg("value")) != 1.0) first = c.mul(first, node.arg("value"));
-  return {c.add(node.tensor("self"), c.div(first, node.arg("tensor2")))};
+  return {with_scaled(b, node, [](Compose& c, Value* first, Value* second) { return c.div(first, second); })};
 }
 
 // weight < 0.5: self + weight * (end - self); else end - (end - self) * (1 - weight)
+Value* interpolated(Compose& c, Value* start, Value* end, const Arg& by) {
+  Value* delta = c.sub(end, start);
+  auto low = [&] { return c.add(start, c.mul(delta, by)); };
+  if (auto weight = literal(by)) {
+    if (std::abs(*weight) < 0.5) return low();
+    return c.sub(end, c.mul(delta, 1.0 - *weight));
+  }
+  Value* weight = by.as<Value*>();
+  Value* high = c.sub(end, c.mul(delta, c.sub(1, weight)));
+  return c.where(c.compare("lt", c.abs(weight), 0.5), low(), high);
+}
+
+// Differences of numbers that f16 holds may be infinite in f16.
 Results decompose_lerp(Builder& b, Node& node) {
   Compose c(b);
-  Value *start = node.tensor("self"), *end = node.tensor("end");
-  Value* delta = c.sub(end, start);
-  auto low = [&] { return c.add(start, c.mul(delta, node.arg("weight"))); };
-  if (auto weight = literal(node.arg("weight"))) {
-    if (std::abs(*weight) < 0.5) return {low()};
-    return {c.sub(end, c.mul(delta, 1.0 - *weight))};
-  }
-  Value* weight = node.tensor("weight");
-  Value* high = c.sub(end, c.mul(delta, c.sub(1, weight)));
-  return {c.where(c.compare("lt", c.abs(weight), 0.5), low(), high)};
+  return {in_float(b, node.tensor("self"), [&](Value* start) {
+    const Arg& weight = node.arg("weight");
+    const bool tensor = weight.is<Value*>() && weight.as<Value*>()->type.is_tensor();
+    return interpolated(c, start, b.cast(node.tensor("end"), start->dtype()),
+                        tensor ? Arg(b.cast(weight.as<Value*>(), start->dtype())) : weight);
+  })};
 }
 
 Results decompose_hypot(Builder& b, Node& node) {
   Compose c(b);
-  Value *x = node.tensor("self"), *y = node.tensor("other");
-  return {c.sqrt(c.add(c.mul(x, x), c.mul(y, y)))};
+  return {in_float(b, node.tensor("self"), [&](Value* x) {
+    Value* y = b.cast(node.tensor("other"), x->dtype());
+    return c.sqrt(c.add(c.mul(x, x), c.mul(y, y)));
+  })};
 }
 
 // log(exp(x) + exp(y)) in base e or 2, without overflow

@@ -164,7 +164,10 @@ Value* variance(Builder& b, Value* x, const Spread& s) {
 }
 Results decompose_variance(Builder& b, Node& node) { return {variance(b, node.tensor("self"), spread_of(node))}; }
 Results decompose_deviation(Builder& b, Node& node) {
-  return {Compose(b).sqrt(variance(b, node.tensor("self"), spread_of(node)))};
+  Value* x = node.tensor("self");
+  const auto deviation = [&](Value* of) { return Compose(b).sqrt(variance(b, of, spread_of(node))); };
+  // The root of a variance that f16 does not hold may be a number that it does.
+  return {is_complex(x->dtype()) ? deviation(x) : in_float(b, x, deviation)};
 }
 Results variance_and_mean(Builder& b, Node& node, bool root) {
   Compose c(b);
@@ -173,9 +176,12 @@ Results variance_and_mean(Builder& b, Node& node, bool root) {
     Value* spread = variance(b, x, s);
     return {root ? c.sqrt(spread) : spread, c.mean(x, s.dims, s.keepdim)};
   }
-  Results out = b.call_multi("aten.var_mean.correction",
-                             {node.arg("self"), to_ints(s.dims), correction_arg(s.correction), s.keepdim});
+  Value* x = node.tensor("self");
+  const DType dtype = x->dtype();
+  if (root && dtype == DType::f16) x = b.cast(x, DType::f32);
+  Results out = b.call_multi("aten.var_mean.correction", {x, to_ints(s.dims), correction_arg(s.correction), s.keepdim});
   if (root) out[0] = c.sqrt(out[0]);
+  for (Value*& value : out) value = b.cast(value, dtype);
   return out;
 }
 Results decompose_var_mean(Builder& b, Node& node) { return variance_and_mean(b, node, false); }
@@ -262,8 +268,7 @@ void infer_logsumexp(Node& node) { set_reduced(node, 0, float_dtype(node.tensor(
 
 // --- norms ---
 
-Value* vector_norm(Compose& c, Value* x, double order, const std::vector<int64_t>& dims, bool keepdim) {
-  if (is_complex(x->dtype())) x = c.abs(x);
+Value* vector_norm_of_reals(Compose& c, Value* x, double order, const std::vector<int64_t>& dims, bool keepdim) {
   if (order == kInfinity) return c.amax(c.abs(x), dims, keepdim);
   if (order == -kInfinity) return c.amin(c.abs(x), dims, keepdim);
   if (order == 0) return c.sum(c.b.cast(c.compare("ne", x, 0), x->dtype()), dims, keepdim);
@@ -271,6 +276,12 @@ Value* vector_norm(Compose& c, Value* x, double order, const std::vector<int64_t
   if (order == 2) return c.sqrt(c.sum(c.mul(x, x), dims, keepdim));
   Value* powers = c.b.call("aten.pow.Tensor_Scalar", {c.abs(x), order});
   return c.b.call("aten.pow.Tensor_Scalar", {c.sum(powers, dims, keepdim), 1.0 / order});
+}
+
+// Powers of numbers that f16 holds may be infinite in f16.
+Value* vector_norm(Compose& c, Value* x, double order, const std::vector<int64_t>& dims, bool keepdim) {
+  if (is_complex(x->dtype())) x = c.abs(x);
+  return in_float(c.b, x, [&](Value* wide) { return vector_norm_of_reals(c, wide, order, dims, keepdim); });
 }
 
 DType norm_dtype(const Node& node) {
