@@ -4,6 +4,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "compiler/analysis/value_ranges.h"
 #include "compiler/passes/bounds.h"
 #include "compiler/passes/constant_element.h"
 #include "compiler/passes/guarded_chain.h"
@@ -62,17 +63,24 @@ std::optional<double> finite_number(const Arg& arg) {
 
 // x is 1 / 0 or the like to such a reader.
 bool tells_zeros_apart(const Node& reader, const Value* x) {
-  if (reader.is("aten.reciprocal.default") || reader.is("aten.rsqrt.default")) return true;
-  if (reader.is("aten.div.Tensor")) return tensor_at(reader, 1) == x;
+  for (const char* op :
+       {"aten.reciprocal.default", "aten.rsqrt.default", "aten.signbit.default", "aten.atan2.default"}) {
+    if (reader.is(op)) return true;
+  }
+  for (const char* op : {"aten.div.Tensor", "aten.div.Tensor_mode", "aten.copysign.Tensor"}) {
+    if (reader.is(op)) return tensor_at(reader, 1) == x;
+  }
   if (!reader.is("aten.pow.Tensor_Scalar")) return false;
   const auto exponent = number_of(reader.arg(1), DType::f64);
   return !exponent || exponent->real < 0;
 }
 
 bool keeps_sign(const Node& node) {
-  constexpr std::string_view kOps[] = {"aten.clamp.default", "aten.div.Scalar",  "aten.div.Tensor",
-                                       "aten.mul.Scalar",    "aten.mul.Tensor",  "aten.neg.default",
-                                       "aten.relu.default",  "aten.sqrt.default"};
+  constexpr std::string_view kOps[] = {"aten.clamp.default",      "aten.div.Scalar",      "aten.div.Tensor",
+                                       "aten.masked_fill.Scalar", "aten.maximum.default", "aten.minimum.default",
+                                       "aten.mul.Scalar",         "aten.mul.Tensor",      "aten.neg.default",
+                                       "aten.relu.default",       "aten.round.default",   "aten.sqrt.default",
+                                       "aten.tanh.default",       "aten.trunc.default",   "aten.where.self"};
   return is_mover(node) || std::find(std::begin(kOps), std::end(kOps), node.op->name()) != std::end(kOps);
 }
 
@@ -90,6 +98,42 @@ bool sign_of_zero_matters(const Value* value) {
     }
   }
   return false;
+}
+
+// May an element be -0? Sums are not, unless all summands are; products of matrices start from 0.
+bool may_be_negative_zero(const Value* x, const ValueRanges& ranges, int depth = 0) {
+  if (!ranges.of(x).holds(0)) return false;
+  const Node* node = x->producer;
+  if (!node) return true;
+  for (const char* op : {"aten.abs.default", "aten.square.default", "aten.exp.default", "aten.sigmoid.default",
+                         "aten._softmax.default", "aten.linear.default", "aten.addmm.default", "aten.mm.default",
+                         "aten.bmm.default", "aten.sum.dim_IntList", "aten.rsub.Scalar"}) {
+    if (node->is(op)) return false;
+  }
+  const bool sum = node->is("aten.add.Tensor") || node->is("aten.add.Scalar"),
+             difference = node->is("aten.sub.Tensor") || node->is("aten.sub.Scalar");
+  const Value* other = sum || difference ? tensor_at(*node, 1) : nullptr;
+  if ((sum || difference) && !other) return finite_number(node->arg(1)).value_or(0) == 0;
+  if (depth > kMaxDepth) return true;
+  const auto may_be = [&](const Value* operand) {
+    return !operand || may_be_negative_zero(operand, ranges, depth + 1);
+  };
+  if (sum) return may_be(tensor_at(*node, 0)) && (is_whole(other) || may_be(other));
+  if (difference) return may_be(tensor_at(*node, 0));
+  return is_mover(*node) ? may_be(moved(*node)) : true;
+}
+
+// Is a zero among what the condition lets through, where it compares `x` with a number?
+bool lets_zero_through(const Value* condition, const Value* x, bool where_true) {
+  const Node* node = condition->producer;
+  const Comparison* row = node ? comparison_of(*node) : nullptr;
+  if (!row || tensor_at(*node, 0) != x || tensor_at(*node, 1)) return true;
+  const auto bound = finite_number(node->arg(1));
+  if (!bound) return true;
+  const bool holds = row->kind == Comparison::Kind::greater ? 0 > *bound
+                     : row->kind == Comparison::Kind::less  ? 0 < *bound
+                                                            : *bound != 0;
+  return (holds != row->negated) == where_true;
 }
 
 Value* opposite(Builder& b, Value* x) { return b.call("aten.rsub.Scalar", {x, 1.0}); }
@@ -307,6 +351,22 @@ class Selector {
            std::all_of(users.begin(), users.end(), [](const Node* user) { return is_product(*user); });
   }
 
+  // Is there a -0 to choose, which would come out as 0, and a reader that sees it?
+  bool loses_sign(const Node& node, const Value* condition, const Arg& yes, const Arg& no) {
+    if (!sign_of_zero_matters(node.result())) return false;
+    if (!ranges_) ranges_.emplace(graph_);
+    for (const bool chosen : {true, false}) {
+      const Arg& branch = chosen ? yes : no;
+      if (const auto number = finite_number(branch)) {
+        if (*number == 0 && std::signbit(*number)) return true;
+        continue;
+      }
+      const Value* x = branch.is<Value*>() ? branch.as<Value*>() : nullptr;
+      if (x && lets_zero_through(condition, x, chosen) && may_be_negative_zero(x, *ranges_)) return true;
+    }
+    return false;
+  }
+
   Value* select(Builder& b, const Node& node) {
     const bool where = node.is("aten.where.self");
     const Arg& yes = node.arg(where ? 1 : 2);
@@ -315,6 +375,7 @@ class Selector {
     if (!conditions_->is_arithmetic(condition) || !is_choice(yes, no)) return nullptr;
     if (finite_number(yes) && finite_number(no) && !multiplies(*node.result())) return nullptr;
     if (needs_cast(condition) && !is_late(yes) && !is_late(no)) return nullptr;
+    if (loses_sign(node, condition, yes, no)) return nullptr;
     Value* out = where ? clamped(b, node, yes, no) : nullptr;
     if (!out) {
       out = choice(b, yes, no, conditions_->as_number(b, condition));
@@ -350,7 +411,7 @@ class Selector {
     Value* x = tensor_at(node, 0);
     const size_t rank = x->rank();
     const Sym diagonal = node.integer("diagonal");
-    if (rank < 2 || !diagonal.is_const() || !can_choose(x)) return nullptr;
+    if (rank < 2 || !diagonal.is_const() || !can_choose(x) || sign_of_zero_matters(node.result())) return nullptr;
     const Sym &rows = x->sizes()[rank - 2], &columns = x->sizes()[rank - 1];
     if (!rows.is_const() || !columns.is_const() || rows.value() * columns.value() > kMaxMaskElements) return nullptr;
     Reals64 mask;
@@ -367,6 +428,7 @@ class Selector {
   Graph& graph_;
   std::optional<Bounds> bounds_;
   std::optional<Conditions> conditions_;
+  std::optional<ValueRanges> ranges_;  // of what was there before
 };
 
 }  // namespace
@@ -379,6 +441,7 @@ class Selector {
 // number for all finite inputs (Bounds). So is what is chosen from, which is clamped where it may be infinite; a branch
 // that is log(x), a / x or their like where it is not chosen gets a harmless x there:
 //   before: y = where(x > 0, log(x), 0)              after: y = log(x * s + (1 - s)) * s
+// Stays away from choices that may be -0 where a reader tells that from 0.
 // Requires: canonicalize has run. Keeps: finite values, but for comparisons of tensors that are less than 2^-126 apart.
 // Differs where an input is NaN, and where an infinity is chosen: the largest number stands for it.
 Result<Changed> arithmetic_selects(Graph& graph) {
