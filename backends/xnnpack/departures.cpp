@@ -31,7 +31,6 @@ constexpr Departure kExponential{"results beyond 2^127 may become infinity"};
 constexpr Departure kLogSumExp{"NaN may come out as infinity", true};
 constexpr Departure kStep{"infinity may become NaN, or NaN a number", true, true};
 constexpr Departure kThreshold{"infinity becomes the largest number, and NaN may be dropped", true, true};
-constexpr Departure kSpreads{"infinity and NaN reach elements before their own", true, true, true, true};
 constexpr Departure kLargeAngle{"numbers beyond 1e6 come out otherwise with newer releases of the library"};
 constexpr Departure kOverflow{"finite where eager overflows"};
 
@@ -54,7 +53,6 @@ constexpr Row kRows[] = {
     {"aten.clamp.Tensor", kDropsNan},
     {"aten.cos.default", kLargeAngle},
     {"aten.cosh.default", kDropsNan},
-    {"aten.cumsum.default", kSpreads},
     {"aten.div.Scalar_mode", kStep},
     {"aten.exp.default", kExponential},
     {"aten.expm1.default", kExponential},

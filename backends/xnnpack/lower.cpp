@@ -355,12 +355,11 @@ uint32_t Lowering::fully_connected(uint32_t x, uint32_t filter, uint32_t bias, u
   return add(std::move(node), out);
 }
 
-uint32_t Lowering::row_mean(uint32_t x, double offset) {
+uint32_t Lowering::row_mean(uint32_t x) {
   const int64_t columns = dims(x).back().value();
   const std::vector<float> parts(static_cast<size_t>(columns), 1.0f / static_cast<float>(columns));
   const uint32_t filter = constant(parts, {1, columns});
-  const uint32_t bias = offset == 0 ? kNoValue : scalar(offset);
-  return fully_connected(x, filter, bias);
+  return fully_connected(x, filter, kNoValue);
 }
 
 namespace {

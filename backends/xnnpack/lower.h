@@ -110,8 +110,8 @@ class Lowering {
   uint32_t pad(uint32_t x, const std::vector<uint32_t>& before, const std::vector<uint32_t>& after, float value);
   /// x @ filter^T + bias over the last dimension; filter [oc, ic], bias [oc] or kNoValue.
   uint32_t fully_connected(uint32_t x, uint32_t filter, uint32_t bias, uint32_t flags = 0, Range range = {});
-  /// Mean over the last dimension, which keeps size 1, plus `offset`.
-  uint32_t row_mean(uint32_t x, double offset = 0);
+  /// Mean over the last dimension, which keeps size 1.
+  uint32_t row_mean(uint32_t x);
 
   /// `x`, in which dimensions of the node's first result are merged or split, with the sizes of that result.
   uint32_t as_result(const compiler::Node& node, uint32_t x);

@@ -103,7 +103,13 @@ uint32_t logarithm(Lowering& l, uint32_t x, const ValueRange& numbers) {
   return difference(l, l.unary(NodeType::log, part.near), l.unary(NodeType::log, part.far));
 }
 
-ValueRange operand_numbers(const Lowering& l, const Node& node) { return l.numbers_of(node.operands()[0]); }
+// What is computed in f16 overflows soon.
+ValueRange operand_numbers(const Lowering& l, const Node& node) {
+  const compiler::Value* x = node.operands()[0];
+  ValueRange numbers = l.numbers_of(x);
+  if (x->dtype() == DType::f16 && x->producer) numbers.above = numbers.below = true;
+  return numbers;
+}
 
 void lower_square_root(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return square_root(l, x, operand_numbers(l, node)); });
@@ -137,6 +143,41 @@ void lower_log1p(Lowering& l, const Node& node) {
     const uint32_t beyond = quotient(l, plus(l, z, 1), plus(l, near, 1));
     return sum(l, inner, l.unary(NodeType::log, beyond));
   });
+}
+
+// --- numbers of models ---
+
+constexpr size_t kMaxFollowed = 64;
+// What sums and products of weights are made of.
+constexpr std::string_view kWeighing[] = {
+    "aten.linear.default",   "aten.addmm.default",
+    "aten._softmax.default", "aten.convolution.default",
+    "aten.rms_norm.default", "aten._native_batch_norm_legit_no_training.default",
+    "aten.tanh.default",     "aten.native_layer_norm.default",
+    "aten.sigmoid.default",  "aten.native_group_norm.default",
+};
+constexpr std::string_view kKeeping[] = {
+    "aten.add.Tensor",  "aten.add.Scalar",      "aten.sub.Tensor",   "aten.mul.Tensor",   "aten.mul.Scalar",
+    "aten.mean.dim",    "aten.permute.default", "aten.view.default", "aten.slice.Tensor", "aten.select.int",
+    "aten.cat.default", "aten.expand.default",  "aten.relu.default", "aten.silu.default",
+};
+
+// Made of products with weights: ordinary numbers, unless the inputs are beyond all measure.
+bool is_weighed(const compiler::Value* value) {
+  const auto among = [](const auto& ops, const Node& node) {
+    return std::find(std::begin(ops), std::end(ops), node.op->name()) != std::end(ops);
+  };
+  std::vector<const compiler::Value*> followed{value};
+  for (size_t i = 0; i < followed.size(); ++i) {
+    const Node* node = followed[i]->producer;
+    if (followed[i]->is_constant() || (node && among(kWeighing, *node))) continue;
+    if (!node || !among(kKeeping, *node)) return false;
+    for (const compiler::Value* operand : node->operands()) {
+      if (std::find(followed.begin(), followed.end(), operand) == followed.end()) followed.push_back(operand);
+      if (followed.size() > kMaxFollowed) return false;
+    }
+  }
+  return true;
 }
 
 // --- powers ---
@@ -251,6 +292,18 @@ void lower_gelu(Lowering& l, const Node& node) {
     const uint32_t curve = plus(l, times(l, l.unary(NodeType::square, near), 0.044715 * a), a);
     return product(l, x, l.unary(NodeType::sigmoid, product(l, near, curve)));
   });
+}
+
+// x clamp(x + 3, 0, 6) / 6, whose product overflows where eager's does: the library's kernel divides first.
+void lower_hardswish(Lowering& l, const Node& node) {
+  constexpr double kLargest = std::numeric_limits<float>::max() / 8;
+  const ValueRange numbers = l.numbers_of(node.operands()[0]);
+  const bool plain =
+      l.type() == DataType::fp16 || is_weighed(node.operands()[0]) || (numbers.is_finite() && numbers.max <= kLargest);
+  const uint32_t x = l.operand(node, 0);
+  if (plain) return l.set_result(node, l.unary(NodeType::hardswish, x));
+  const uint32_t gate = l.binary(NodeType::add, x, l.scalar(3), Range{0, 6});
+  l.set_result(node, times(l, product(l, x, gate), 1.0 / 6));
 }
 
 // clamp(x + 3, 0, 6) / 6
@@ -464,7 +517,7 @@ constexpr OpRule kRows[] = {
     row("aten.gelu.default", lower_gelu),
     row("aten.hardshrink.default", lower_hardshrink, known_lambda),
     row("aten.hardsigmoid.default", lower_hardsigmoid),
-    row("aten.hardswish.default", lower_unary<NodeType::hardswish>),
+    row("aten.hardswish.default", lower_hardswish),
     row("aten.leaky_relu.default", lower_leaky_relu, known_slope),
     row("aten.log.default", lower_log),
     row("aten.log10.default", lower_log10),
@@ -492,43 +545,6 @@ constexpr OpRule kRows[] = {
 }  // namespace
 
 const RuleFamily kCurveRules = {kRows, std::size(kRows)};
-
-namespace {
-
-constexpr size_t kMaxFollowed = 64;
-// What sums and products of weights are made of.
-constexpr std::string_view kWeighing[] = {
-    "aten.linear.default",   "aten.addmm.default",
-    "aten._softmax.default", "aten.convolution.default",
-    "aten.rms_norm.default", "aten._native_batch_norm_legit_no_training.default",
-    "aten.tanh.default",     "aten.native_layer_norm.default",
-    "aten.sigmoid.default",  "aten.native_group_norm.default",
-};
-constexpr std::string_view kKeeping[] = {
-    "aten.add.Tensor",  "aten.add.Scalar",      "aten.sub.Tensor",   "aten.mul.Tensor",   "aten.mul.Scalar",
-    "aten.mean.dim",    "aten.permute.default", "aten.view.default", "aten.slice.Tensor", "aten.select.int",
-    "aten.cat.default", "aten.expand.default",  "aten.relu.default", "aten.silu.default",
-};
-
-// Made of products with weights: ordinary numbers, unless the inputs are beyond all measure.
-bool is_weighed(const compiler::Value* value) {
-  const auto among = [](const auto& ops, const Node& node) {
-    return std::find(std::begin(ops), std::end(ops), node.op->name()) != std::end(ops);
-  };
-  std::vector<const compiler::Value*> followed{value};
-  for (size_t i = 0; i < followed.size(); ++i) {
-    const Node* node = followed[i]->producer;
-    if (followed[i]->is_constant() || (node && among(kWeighing, *node))) continue;
-    if (!node || !among(kKeeping, *node)) return false;
-    for (const compiler::Value* operand : node->operands()) {
-      if (std::find(followed.begin(), followed.end(), operand) == followed.end()) followed.push_back(operand);
-      if (followed.size() > kMaxFollowed) return false;
-    }
-  }
-  return true;
-}
-
-}  // namespace
 
 // Beyond 128 the sigmoid is 0 or 1.
 uint32_t sigmoid(Lowering& l, const Node& node, uint32_t x) {

@@ -53,10 +53,15 @@ Verdict constant_affine(const Node& node, const TargetOptions&) {
   return Verdict::yes();
 }
 
-// x * rsqrt(mean(x^2) + eps) over the last dimension.
+// x * sqrt(n / (sum(x^2) + n eps)) over the n elements of the last dimension. Where the sum of squares is infinite the
+// row becomes zero, as in eager: the library's reciprocal root would make NaN of it.
 uint32_t scaled_by_rms(Lowering& l, uint32_t x, double eps) {
-  const uint32_t mean = l.row_mean(l.unary(NodeType::square, x), eps);
-  return l.binary(NodeType::multiply, x, l.unary(NodeType::reciprocal_square_root, mean));
+  const int64_t columns = l.dims(x).back().value();
+  const auto count = static_cast<double>(columns);
+  const uint32_t ones = l.constant(std::vector<float>(static_cast<size_t>(columns), 1.0f), {1, columns});
+  const uint32_t squares = l.fully_connected(l.unary(NodeType::square, x), ones, l.scalar(count * eps));
+  const uint32_t inverse = l.binary(NodeType::div, l.scalar(count), squares);
+  return l.binary(NodeType::multiply, x, l.unary(NodeType::square_root, inverse));
 }
 
 uint32_t normalized(Lowering& l, uint32_t x, double eps) {
@@ -83,17 +88,23 @@ uint32_t flat_rows(Lowering& l, const Node& node) {
 
 Dims row_dims(const Lowering& l, uint32_t x) { return {l.dims(x).back()}; }
 
+// What `body` makes of rows, in f32: squares beyond 256 are infinite in f16.
+template <typename Body>
+void lower_norm(Lowering& l, const Node& node, uint32_t rows, const Body& body) {
+  lower_in_fp32(l, node, rows, [&](uint32_t x) { return l.as_result(node, body(x)); });
+}
+
 void lower_layer_norm(Lowering& l, const Node& node) {
-  const uint32_t x = normalized(l, flat_rows(l, node), *number(node, "eps"));
-  l.set_result(node, l.as_result(node, with_affine(l, node, x, row_dims(l, x))));
+  lower_norm(l, node, flat_rows(l, node),
+             [&](uint32_t x) { return with_affine(l, node, normalized(l, x, *number(node, "eps")), row_dims(l, x)); });
 }
 
 void lower_rms_norm(Lowering& l, const Node& node) {
   // Without eps: the smallest step of the dtype.
   const double step = node.result()->dtype() == DType::f16 ? 1.0 / 1024 : std::numeric_limits<float>::epsilon();
   const double eps = node.is_none("eps") ? step : *number(node, "eps");
-  const uint32_t x = scaled_by_rms(l, flat_rows(l, node), eps);
-  l.set_result(node, l.as_result(node, with_affine(l, node, x, row_dims(l, x))));
+  lower_norm(l, node, flat_rows(l, node),
+             [&](uint32_t x) { return with_affine(l, node, scaled_by_rms(l, x, eps), row_dims(l, x)); });
 }
 
 // [n, c, ..] as n groups rows of c / groups channels with their area.
@@ -102,8 +113,10 @@ void lower_group_norm(Lowering& l, const Node& node) {
   const int64_t groups = node.static_integer("group"), channels = dims[1].value();
   const int64_t area = product({dims.begin() + 2, dims.end()}).value();
   const uint32_t rows = l.reshape(l.operand(node, 0), {dims[0] * groups, channels / groups * area});
-  const uint32_t x = normalized(l, rows, *number(node, "eps"));
-  l.set_result(node, l.as_result(node, with_affine(l, node, l.reshape(x, {dims[0], channels, area}), {channels, 1})));
+  lower_norm(l, node, rows, [&](uint32_t x) {
+    const uint32_t images = l.reshape(normalized(l, x, *number(node, "eps")), {dims[0], channels, area});
+    return with_affine(l, node, images, {channels, 1});
+  });
 }
 
 Verdict known_groups(const Node& node, const TargetOptions& options) {

@@ -1,6 +1,8 @@
 // Pointwise operators: the result lies as its operands do.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "backends/xnnpack/rules.h"
 
 namespace wick::xnnpack {
@@ -55,16 +57,44 @@ bool tensor_argument(const Node& node, const char* name) {
   return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor();
 }
 
-// The operand called `name`: a tensor, or a number, which may stand on either side.
-uint32_t named_operand(Lowering& l, const Node& node, const char* name) {
-  if (!tensor_argument(node, name)) return l.scalar(*number(node, name));
-  const bool second = node.operands().size() > 1 && std::string_view(name) == "other";
-  return l.broadcast_operand(node, second ? 1 : 0);
+// A number that f16 cannot hold: eager computes with it in f32.
+bool is_beyond_half(double number) {
+  const double size = std::abs(number);
+  return size != 0 && (size < 0x1p-14 || size > 65504);
+}
+bool reads_beyond_half(const Node& node) {
+  double product = 1;
+  bool beyond = false;
+  for (const char* name : {"self", "other", "alpha"}) {
+    if (node.op->parsed->find(name) < 0 || tensor_argument(node, name)) continue;
+    const double literal = number(node, name).value_or(1);
+    beyond |= is_beyond_half(literal);
+    product *= literal;
+  }
+  return beyond || is_beyond_half(product);
+}
+
+// What `body` makes of operands called by name: tensors, or numbers, which may stand on either side.
+template <typename Body>
+void lower_by_name(Lowering& l, const Node& node, const Body& body) {
+  const auto scalar = [&](const char* name) { return l.scalar(*number(node, name)); };
+  if (l.type() == DataType::fp16 && reads_beyond_half(node)) {
+    return lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+      return body([&](const char* name) { return tensor_argument(node, name) ? x : scalar(name); });
+    });
+  }
+  l.set_result(node, body([&](const char* name) {
+                 if (!tensor_argument(node, name)) return scalar(name);
+                 const bool second = node.operands().size() > 1 && std::string_view(name) == "other";
+                 return l.broadcast_operand(node, second ? 1 : 0);
+               }));
 }
 
 template <NodeType type>
 void lower_binary(Lowering& l, const Node& node) {
-  l.set_result(node, l.binary(type, named_operand(l, node, "self"), named_operand(l, node, "other"), l.range_of(node)));
+  lower_by_name(l, node, [&](const auto& operand) {
+    return l.binary(type, operand("self"), operand("other"), l.range_of(node));
+  });
 }
 
 // self + alpha * other, self - alpha * other
@@ -72,16 +102,20 @@ template <NodeType type>
 void lower_sum(Lowering& l, const Node& node) {
   const double alpha = node.op->parsed->find("alpha") >= 0 ? number(node, "alpha").value_or(1) : 1;
   const auto literal = tensor_argument(node, "other") ? std::nullopt : number(node, "other");
-  uint32_t right = literal ? l.scalar(alpha * *literal) : named_operand(l, node, "other");
-  if (!literal && alpha != 1) right = l.binary(NodeType::multiply, right, l.scalar(alpha));
-  l.set_result(node, l.binary(type, named_operand(l, node, "self"), right, l.range_of(node)));
+  lower_by_name(l, node, [&](const auto& operand) {
+    uint32_t right = literal ? l.scalar(alpha * *literal) : operand("other");
+    if (!literal && alpha != 1) right = l.binary(NodeType::multiply, right, l.scalar(alpha));
+    return l.binary(type, operand("self"), right, l.range_of(node));
+  });
 }
 
 void lower_reverse_difference(Lowering& l, const Node& node) {
-  uint32_t x = named_operand(l, node, "self");
   const double alpha = number(node, "alpha").value_or(1);
-  if (alpha != 1) x = l.binary(NodeType::multiply, x, l.scalar(alpha));
-  l.set_result(node, l.binary(NodeType::subtract, named_operand(l, node, "other"), x, l.range_of(node)));
+  lower_by_name(l, node, [&](const auto& operand) {
+    uint32_t x = operand("self");
+    if (alpha != 1) x = l.binary(NodeType::multiply, x, l.scalar(alpha));
+    return l.binary(NodeType::subtract, operand("other"), x, l.range_of(node));
+  });
 }
 
 void lower_clamp(Lowering& l, const Node& node) {

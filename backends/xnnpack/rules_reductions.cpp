@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "backends/xnnpack/rules.h"
 
@@ -434,8 +435,30 @@ uint32_t running_sums(Lowering& l, uint32_t x) {
   return l.reshape(slice_dim(l, out, 1, 0, size), dims);
 }
 
+// Without products, in which an infinity times zero would reach the elements before it: sums of 2, 4, 8 .. elements.
+uint32_t running_sums_by_shifts(Lowering& l, uint32_t x) {
+  const Dims dims = l.dims(x);
+  const int64_t size = dims.back().value();
+  uint32_t out = l.reshape(x, {product({dims.begin(), dims.end() - 1}), size});
+  for (int64_t shift = 1; shift < size; shift *= 2) {
+    const uint32_t kept = slice_dim(l, out, 1, 0, size - shift);
+    out = l.binary(NodeType::add, out, l.pad(kept, {0, static_cast<uint32_t>(shift)}, {0, 0}, 0));
+  }
+  return l.reshape(out, dims);
+}
+
+// Is no sum of elements infinite?
+bool has_finite_sums(const Lowering& l, const Node& node) {
+  const compiler::ValueRange numbers = l.numbers_of(node.operands()[0]);
+  const double count = static_cast<double>(node.result()->sizes()[scan_layout(node).dim].value());
+  return node.result()->dtype() == DType::f32 && numbers.is_finite() &&
+         count * std::max(std::abs(numbers.min), std::abs(numbers.max)) <= 0x1p126;
+}
+
 void lower_running_sum(Lowering& l, const Node& node) {
-  lower_in_fp32(l, node, l.rows_along(node, scan_layout(node).dim), [&](uint32_t x) { return running_sums(l, x); });
+  const bool finite = has_finite_sums(l, node);
+  lower_in_fp32(l, node, l.rows_along(node, scan_layout(node).dim),
+                [&](uint32_t x) { return finite ? running_sums(l, x) : running_sums_by_shifts(l, x); });
 }
 
 constexpr OpRule kRows[] = {

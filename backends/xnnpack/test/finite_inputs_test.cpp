@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 
+#include "common/float16.h"
 #include "compiler/testing/pipeline.h"
 #include "wick/portable_kernels.h"
 #include "wick/xnnpack_backend.h"
@@ -155,6 +156,28 @@ constexpr Known kKnown[] = {
     {"extremes that drop nothing",
      " %t = aten.tanh(%x)\n %q = aten.sqrt(%t)\n %a = aten.amax(%q, [1], true)\n %c = aten.isnan(%a)\n"
      " %o = aten.where.self(%c, %y, %q)\n"},
+    {"a product with a gate that overflows",
+     " %h = aten.mul.Scalar(%x, 1e38)\n %g = aten.hardswish(%h)\n %r = aten.reciprocal(%g)\n"
+     " %o = aten.mul.Scalar(%r, 1e38)\n"},
+    {"norms of numbers whose squares overflow",
+     " %h = aten.mul.Scalar(%x, 1e30)\n %n = aten.rms_norm(%h, [6], none, 1e-06)\n"
+     " %l, %a, %b = aten.native_layer_norm(%h, [6], none, none, 1e-05)\n %s = aten.add.Tensor(%n, %l)\n"
+     " %o = aten.add.Tensor(%s, %y)\n",
+     true},
+    {"running sums of what has overflowed",
+     " %h = aten.mul.Scalar(%x, 1e30)\n %q = aten.square(%h)\n %s = aten.cumsum(%q, 1)\n %o = aten.neg(%s)\n", true},
+    {"running sums of what has overflowed, hidden",
+     " %h = aten.mul.Scalar(%x, 1e30)\n %q = aten.mul.Tensor(%h, %h)\n %s = aten.cumsum(%q, 0)\n"
+     " %o = aten.clamp(%s, none, 5)\n",
+     true},
+    {"reciprocals of chosen zeros",
+     " %k = aten.where.self(%m, %x, %y)\n %r = aten.reciprocal(%k)\n %o = aten.sigmoid(%r)\n"},
+    {"quotients by zeros that were kept",
+     " %t = aten.tanh(%x)\n %k = aten.masked_fill.Scalar(%t, %m, 0)\n %d = aten.div.Tensor(%y, %k)\n"
+     " %o = aten.clamp(%d, -9, 9)\n"},
+    {"the sign of chosen zeros",
+     " %t = aten.tanh(%x)\n %k = aten.where.self(%m, %t, %y)\n %o = aten.copysign.Tensor(%y, %k)\n"},
+    {"the angle of chosen zeros", " %t = aten.tanh(%x)\n %k = aten.where.self(%m, %t, %y)\n %o = aten.atan2(%k, %y)\n"},
     {"a clamp of NaN",
      " %t = aten.tanh(%x)\n %q = aten.log(%t)\n %a = aten.clamp(%q, -3, 3)\n %o = aten.nan_to_num(%a, 7)\n"},
 };
@@ -189,6 +212,67 @@ TEST(FiniteInputs, WhatModelsGuardAgainst) {
       EXPECT_NEAR(got[0][i], want[0][i], 1e-5 * (1 + std::abs(want[0][i]))) << "element " << i;
     }
     EXPECT_GT(finite, 0u);
+  }
+}
+
+// --- half precision: what eager computes in f32 overflows in f16 soon ---
+
+struct KnownHalf {
+  const char* body;         // %x is [300, 400], %a 100 times that, %n -100 times
+  std::vector<float> want;  // of %o
+};
+
+HostValue half_tensor(const Floats& elements) {
+  std::vector<uint16_t> halves;
+  for (const float x : elements) halves.push_back(Half::from_float(x));
+  std::vector<uint8_t> bytes(halves.size() * sizeof(uint16_t));
+  std::memcpy(bytes.data(), halves.data(), bytes.size());
+  return HostTensor{DType::f16, {1, static_cast<int32_t>(elements.size())}, std::move(bytes)};
+}
+
+Floats run_half(const std::string& body, bool on_xnnpack) {
+  Pipeline pipeline = Pipeline::from_text(
+      fmt::format("graph forward(%x: f16[1, 2]) {{\n %a = aten.mul.Scalar(%x, 100)\n %n = aten.mul.Scalar(%x, -100)\n"
+                  " {}\n return %o\n}}",
+                  body));
+  if (on_xnnpack) pipeline.backend("xnnpack");
+  const auto module = pipeline.load();
+  EXPECT_EQ(pipeline.failures(), "") << body;
+  std::vector<HostValue> outputs;
+  ModuleError error;
+  if (!module || !module->forward({half_tensor({300, 400})}, &outputs, &error)) {
+    ADD_FAILURE() << error.message;
+    return {};
+  }
+  std::vector<uint16_t> halves(outputs[0].tensor.bytes.size() / sizeof(uint16_t));
+  std::memcpy(halves.data(), outputs[0].tensor.bytes.data(), halves.size() * sizeof(uint16_t));
+  Floats out;
+  for (const uint16_t bits : halves) out.push_back(Half::to_float(bits));
+  return out;
+}
+
+TEST(FiniteInputs, HalfPrecisionIsWidenedWhereEagerWidensIt) {
+  const KnownHalf cases[] = {
+      {"%o = aten.linalg_vector_norm(%x, 2, [1], true)", {500}},
+      {"%o: f16[1] = aten.cosine_similarity(%x, %a, 1, 1e-08)", {1}},
+      {"%o = aten.lerp.Scalar(%n, %a, 0.25)", {-15000, -20000}},
+      {"%o = aten.addcmul(%n, %x, %x, 0.5)", {15000, 40000}},
+      {"%o = aten.addcdiv(%x, %x, %x, 400)", {700, 800}},
+      {"%f = aten.flip(%x, [1])\n %o = aten.hypot(%x, %f)", {500, 500}},
+      {"%o = aten.std.correction(%a, [1], 1, true)", {7072}},
+      {"%o, %m, %d = aten.native_layer_norm(%a, [2], none, none, 1e-05)", {-1, 1}},
+      {"%o = aten.rms_norm(%a, [2], none, 1e-05)", {0.8486f, 1.1314f}},
+      {"%z = aten.add.Tensor(%a, %n)\n %o = aten.mul.Scalar(%z, 1e19)", {0, 0}},
+      {"%q = aten.mul.Tensor(%x, %x)\n %o = aten.rsqrt(%q)", {0, 0}},
+  };
+  for (const KnownHalf& known : cases) {
+    for (const bool on_xnnpack : {false, true}) {
+      if (on_xnnpack && (!has_xnnpack_library() || !xnnpack_has_all_kernels())) continue;
+      SCOPED_TRACE(fmt::format("{} on {}", known.body, on_xnnpack ? "xnnpack" : "portable"));
+      const Floats got = run_half(known.body, on_xnnpack);
+      ASSERT_EQ(got.size(), known.want.size());
+      for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], known.want[i], 2e-3 * std::abs(known.want[i]));
+    }
   }
 }
 

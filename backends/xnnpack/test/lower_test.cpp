@@ -1,6 +1,7 @@
 // What partitions become: node types and how many, the orders chosen, folds and fusions.
 #include "backends/xnnpack/lower.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,12 +38,15 @@ Lowered lower_text(const std::string& text) {
   }
   out.function = std::move(*function);
   const compiler::SymScope scope(out.function.graph->ranges);
+  const compiler::ValueRanges ranges(*out.function.graph);
+  compiler::TargetOptions options;
+  options.ranges = &ranges;
   for (const auto& node : out.function.graph->nodes()) {
-    const compiler::Verdict verdict = supports(*node, {});
+    const compiler::Verdict verdict = supports(*node, options);
     EXPECT_TRUE(verdict.taken) << compiler::to_text(*node) << ": " << verdict.reason;
     if (!verdict.taken) return out;
   }
-  auto delegate = lower(*out.function.graph, {});
+  auto delegate = lower(*out.function.graph, options);
   if (!delegate.ok()) {
     ADD_FAILURE() << render(delegate.diag()) << text;
     return out;
@@ -229,7 +233,7 @@ TEST(Lower, KeysOfAttentionAreReadSwapped) {
   EXPECT_EQ(out.payload.nodes[0].flags, uint32_t{kTransposeWeights});
 }
 
-TEST(Lower, ALayerNormIsTwoMeansByFullyConnected) {
+TEST(Lower, ALayerNormIsAMeanAndASumByFullyConnected) {
   const Lowered out = lower_text(R"(graph f(%x: f32[4, 16]) {
     const %w: f32[16] = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
     %n: f32[4, 16], %m: f32[4, 1], %r: f32[4, 1] = aten.native_layer_norm(%x, [16], %w, none, 1e-05)
@@ -237,8 +241,37 @@ TEST(Lower, ALayerNormIsTwoMeansByFullyConnected) {
   })");
   EXPECT_EQ(out.count("fully_connected"), 2);
   EXPECT_EQ(out.count("square"), 1);
-  EXPECT_EQ(out.count("reciprocal_square_root"), 1);
+  EXPECT_EQ(out.count("square_root"), 1);
   EXPECT_EQ(out.count("static_transpose"), 0);
+}
+
+TEST(Lower, NormsOfHalfPrecisionAreComputedInSinglePrecision) {
+  const Lowered out = lower_text(R"(graph f(%x: f16[4, 16]) {
+    %n: f16[4, 16] = aten.rms_norm(%x, [16], none, 1e-05)
+    return %n
+  })");
+  EXPECT_EQ(out.count("convert"), 2);
+}
+
+TEST(Lower, NumbersThatHalfPrecisionLacksAreComputedInSinglePrecision) {
+  for (const auto& [number, converts] : {std::pair("3e5", 2), std::pair("1e-19", 2), std::pair("0.5", 0)}) {
+    const Lowered out = lower_text(
+        fmt::format("graph f(%x: f16[4, 6]) {{\n %y: f16[4, 6] = aten.mul.Scalar(%x, {})\n return %y\n}}", number));
+    EXPECT_EQ(out.count("convert"), converts) << number;
+  }
+}
+
+TEST(Lower, RunningSumsThatMayOverflowAreSumsOfShiftedElements) {
+  const auto lowered = [](const char* op) {
+    return lower_text(
+        fmt::format("graph f(%x: f32[4, 6]) {{\n %a: f32[4, 6] = aten.{}(%x)\n"
+                    " %y: f32[4, 6] = aten.cumsum(%a, 1)\n return %y\n}}",
+                    op));
+  };
+  const Lowered squares = lowered("square"), shares = lowered("sigmoid");
+  EXPECT_EQ(squares.count("fully_connected"), 0);
+  EXPECT_EQ(squares.count("add"), 3);
+  EXPECT_EQ(shares.count("fully_connected"), 1);
 }
 
 TEST(Lower, EqualConstantsAreStoredOnce) {
