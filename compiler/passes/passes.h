@@ -28,6 +28,7 @@ Result<Changed> merge_dims(Graph& graph, const TargetFacts& facts);
 Result<Changed> merge_parts(Graph& graph);
 Result<Changed> merge_views(Graph& graph);
 Result<Changed> narrow_early(Graph& graph);
+Result<Changed> gather_quantized(Graph& graph);
 Result<Changed> quantize_by_rows(Graph& graph);
 Result<Changed> recognize_norms(Graph& graph);
 Result<Changed> recognize_quantization(Graph& graph);

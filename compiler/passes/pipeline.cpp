@@ -27,8 +27,11 @@ Result<Changed> run_fold_constants(Graph& graph, const PipelineOptions& options)
 constexpr Pass kPasses[] = {
     {"recognize_quantization", run_simple<recognize_quantization>, Phase::recognize,
      "before decompose and the folds, which would make floats of the integers"},
+    {"gather_quantized", run_simple<gather_quantized>, Phase::prepare,
+     "before decompose, which takes apart what dequantizes a table"},
     {"decompose", run_decompose, Phase::prepare,
-     "first of its phase: every later pass sees primitives and the composites a backend asked for, nothing else"},
+     "before all others but one: every later pass sees primitives and the composites a backend asked for, nothing "
+     "else"},
     {"dead_code", run_simple<dead_code>, Phase::prepare,
      "before any pattern counts readers: what the exporter left over must not hold values alive"},
     {"canonicalize", run_simple<canonicalize>, Phase::optimize,

@@ -332,7 +332,7 @@ TEST(Pipeline, StopsAfterThePassNamed) {
   EXPECT_EQ(count(*function.graph, "aten.permute.default"), 1u);
   ASSERT_FALSE(timings.empty());
   EXPECT_EQ(timings.back().pass, "canonicalize");
-  EXPECT_EQ(timings.front().pass, "decompose");
+  EXPECT_EQ(timings.front().pass, "gather_quantized");
 }
 
 TEST(Pipeline, RefusesNamesOfNoPass) {

@@ -1,0 +1,79 @@
+#include <algorithm>
+
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::compiler {
+namespace {
+
+bool is_matrix(const Value* value) {
+  return value && value->is_constant() && value->rank() == 2 && is_static(value->sizes());
+}
+
+// How a table is dequantized, in the words of torchao.dequantize_affine.
+struct Table {
+  Value *elements = nullptr, *scale = nullptr, *zero = nullptr;  // zero may be null
+  int64_t group = 0;                                             // elements of a row that share a scale
+  Arg low, high;
+  DType dtype = DType::f32;
+};
+
+std::optional<Table> table_of(const Value& weight) {
+  const Node* node = weight.producer;
+  if (!node) return {};
+  const bool affine = node->is("torchao.dequantize_affine.default");
+  if (!affine && !node->is("quantized_decomposed.dequantize_per_channel_group.default")) return {};
+  Table out;
+  out.elements = node->tensor("input");
+  out.scale = node->tensor(affine ? "scale" : "scales");
+  out.zero = node->optional_tensor(affine ? "zero_point" : "zero_points");
+  out.low = node->arg("quant_min");
+  out.high = node->arg("quant_max");
+  out.dtype = weight.dtype();
+  if (!is_matrix(out.elements) || !is_matrix(out.scale) || (out.zero && !is_matrix(out.zero))) return {};
+  if (dtype_size_bytes(out.elements->dtype()) >= dtype_size_bytes(out.dtype)) return {};
+  if (!affine && out.scale->dtype() != out.dtype) return {};  // it rounds the scales first
+  const Sym rows = out.elements->sizes()[0], columns = out.elements->sizes()[1];
+  if (affine) {
+    const Ints blocks = node->ints("block_size");
+    if (blocks.size() != 2 || !is_static(blocks) || !blocks[0].is(1)) return {};
+    out.group = blocks[1].is(-1) ? columns.value() : blocks[1].value();
+  } else {
+    out.group = node->static_integer("group_size");
+  }
+  if (out.group <= 0 || columns.value() % out.group != 0) return {};
+  const Sizes wanted = {rows, columns.value() / out.group};
+  const bool fits = out.scale->sizes() == wanted && (!out.zero || out.zero->sizes() == wanted);
+  return fits ? std::optional(out) : std::nullopt;
+}
+
+Value* gathered(Builder& b, Node& node) {
+  if (!node.is("aten.embedding.default")) return nullptr;
+  const auto table = table_of(*node.tensor("weight"));
+  if (!table) return nullptr;
+  const auto rows_of = [&](Value* values) {
+    std::vector<Arg> args = node.args();
+    args[0] = values;
+    return b.call("aten.embedding", std::move(args));
+  };
+  Value* elements = rows_of(table->elements);
+  Ints blocks(elements->rank(), Sym(1));
+  blocks.back() = table->group;
+  const Arg zero = table->zero ? Arg(rows_of(table->zero)) : Arg(None{});
+  return b.call("torchao.dequantize_affine", {elements, std::move(blocks), rows_of(table->scale), zero,
+                                              table->elements->dtype(), table->low, table->high, table->dtype});
+}
+
+constexpr Rule kRules[] = {gathered};
+
+}  // namespace
+
+// Takes rows out of a quantized table before they are dequantized, so that the table stays as small as it is.
+//   before: t = dequantize_affine(q, s, z) of constants; y = embedding(t, i)
+//   after:  y = dequantize_affine(embedding(q, i), embedding(s, i), embedding(z, i))
+// For tables [rows, columns] with a scale for each row or group of a row. Keeps: every value, bit for bit.
+Result<Changed> gather_quantized(Graph& graph) {
+  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
+}
+
+}  // namespace wick::compiler
