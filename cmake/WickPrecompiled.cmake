@@ -1,18 +1,24 @@
-# Half of the time that a file of the compiler takes to compile goes into headers of the standard library, fmt and GoogleTest. With
-# clang they are read precompiled:
-#   wick_use_precompiled(TARGET library|executable|test)
+# Half of the time that a file of the compiler takes to compile goes into headers of the standard library, fmt, GoogleTest and the
+# IR. With clang they are read precompiled, with the templates that they instantiate:
+#   wick_use_precompiled(TARGET library|ir_library|executable|test)
 # A precompiled header is made when configuring, named by the hash of its preprocessed text and flags, and kept beside the XNNPACK
-# library: presets and checkouts with equal flags share it, and so what ccache keeps. A change of one of its headers configures anew.
+# library: presets and checkouts with equal flags share it, and so what ccache keeps. One that holds headers of the project belongs to
+# one checkout and replaces its predecessor. A change of one of its headers configures anew, and the new name of what is made then
+# compiles all its users anew: only headers that nearly all of them include belong here.
 # The presets "gcc" and "tidy" go without, so that a source that forgets one of these headers is found.
 
-option(WICK_PRECOMPILED_HEADERS "Read the headers of the standard library, fmt and GoogleTest precompiled (clang)" ON)
+option(WICK_PRECOMPILED_HEADERS "Read the headers of the standard library, fmt, GoogleTest and the IR precompiled (clang)" ON)
 
 set(wick_precompiled_std algorithm array cmath cstdint cstring functional limits map memory optional set string string_view
   unordered_map unordered_set utility variant vector)
 set(wick_precompiled_library fmt/format.h ${wick_precompiled_std})
+set(wick_precompiled_ir_library ${wick_precompiled_library})
+set(wick_precompiled_own_ir_library compiler/ir/builder.h compiler/support/failure.h)
 set(wick_precompiled_executable ${wick_precompiled_library})
+set(wick_precompiled_own_executable ${wick_precompiled_own_ir_library})
 set(wick_precompiled_test ${wick_precompiled_std} gtest/gtest.h)
 set(wick_precompiled_flags_library -fPIC -DFMT_SHARED)
+set(wick_precompiled_flags_ir_library ${wick_precompiled_flags_library})
 set(wick_precompiled_flags_executable -fPIE -DFMT_SHARED)
 set(wick_precompiled_flags_test -fPIE -DGTEST_HAS_PTHREAD=1)
 
@@ -21,8 +27,14 @@ function(wick_precompile kind out)
   set(${out} "" PARENT_SCOPE)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
-  set(command "${CMAKE_CXX_COMPILER}" -std=c++20 ${flags} -ffp-contract=off ${wick_precompiled_flags_${kind}} -x c++-header)
-  list(TRANSFORM wick_precompiled_${kind} REPLACE "(.+)" "#include <\\1>\n" OUTPUT_VARIABLE text)
+  set(command "${CMAKE_CXX_COMPILER}" -std=c++20 ${flags} -ffp-contract=off ${wick_precompiled_flags_${kind}} -fpch-instantiate-templates
+      -Xclang -fno-pch-timestamp -x c++-header)
+  set(own ${wick_precompiled_own_${kind}})
+  if(own)
+    list(APPEND command "-I${PROJECT_SOURCE_DIR}" "-I${PROJECT_SOURCE_DIR}/include" "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
+  endif()
+  set(text ${wick_precompiled_${kind}} ${own})
+  list(TRANSFORM text REPLACE "(.+)" "#include <\\1>\n")
   list(JOIN text "" text)
   set(source "${CMAKE_BINARY_DIR}/precompiled_${kind}.h")
   file(WRITE "${source}" "${text}")
@@ -32,12 +44,23 @@ function(wick_precompile kind out)
     return()
   endif()
   file(READ "${source}.d" headers)
-  string(REGEX MATCHALL "/[^ \\\n]+" headers "${headers}")
+  string(REGEX MATCHALL "/([^ \\\n]|\\\\ )+" headers "${headers}")
+  list(TRANSFORM headers REPLACE "\\\\ " " ")
   list(REMOVE_ITEM headers "${source}")
   set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers})
   execute_process(COMMAND "${CMAKE_CXX_COMPILER}" --version OUTPUT_VARIABLE version)
-  string(SHA256 hash "${command} ${version} ${preprocessed}")
+  string(SHA256 family "${kind} ${command} ${version}")
+  string(SUBSTRING "${family}" 0 8 family)
+  # The compiler refuses a header whose size is not that of the precompiled one: comments count.
+  foreach(header ${headers})
+    if(own)
+      file(SHA256 "${header}" sum)
+      string(APPEND preprocessed " ${header} ${sum}")
+    endif()
+  endforeach()
+  string(SHA256 hash "${preprocessed}")
   string(SUBSTRING "${hash}" 0 16 hash)
+  set(hash "${family}-${hash}")
   foreach(folder "${WICK_XNNPACK_CACHE}" "${CMAKE_BINARY_DIR}")
     set(prefix "${folder}/precompiled-${hash}")
     if(NOT EXISTS "${prefix}.pch")
@@ -46,6 +69,13 @@ function(wick_precompile kind out)
       execute_process(COMMAND "${CMAKE_COMMAND}" -E copy "${source}" "${prefix}.h" ERROR_QUIET)
       execute_process(COMMAND ${command} -o "${prefix}.${unique}" "${prefix}.h" RESULT_VARIABLE result ERROR_QUIET)
       if(result EQUAL 0)
+        if(own)
+          file(GLOB predecessors "${folder}/precompiled-${family}-*")
+          list(FILTER predecessors EXCLUDE REGEX "-${hash}\\.")
+          if(predecessors)
+            file(REMOVE ${predecessors})
+          endif()
+        endif()
         file(RENAME "${prefix}.${unique}" "${prefix}.pch")
       endif()
     endif()

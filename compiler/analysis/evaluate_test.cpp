@@ -29,7 +29,7 @@ template <typename T>
 HostTensor tensor_of(DType dtype, std::vector<int64_t> sizes, const std::vector<T>& values) {
   std::vector<uint8_t> bytes(values.size() * sizeof(T));
   memcpy(bytes.data(), values.data(), bytes.size());
-  return host_tensor(TensorType{dtype, Sizes(sizes.begin(), sizes.end()), {}}, std::move(bytes));
+  return host_tensor(TensorType{dtype, Sizes(sizes), {}}, std::move(bytes));
 }
 
 TEST(EvaluateGraph, RunsKernelsInOrder) {

@@ -133,7 +133,7 @@ EValue KernelCall::box_operand(const Value& value) {
 
 // A number where the operator takes a tensor: of the dtype that eager computes in, half precision widened.
 EValue KernelCall::box_number(const Arg& number) {
-  std::vector<Arg> operands;
+  Args operands;
   for (const Arg& arg : node_.args()) {
     if (arg.is<Value*>() || &arg == &number) operands.push_back(arg);
   }
@@ -276,7 +276,8 @@ std::vector<HostValue> KernelCall::take_results() {
     HeldTensor& held = *results_[i];
     HostTensor tensor;
     tensor.type = node_.result(i)->tensor();
-    tensor.type.sizes.assign(held.sizes.begin(), held.sizes.end());
+    tensor.type.sizes = {};
+    for (int32_t size : held.sizes) tensor.type.sizes.push_back(size);
     held.bytes->resize(held.tensor.nbytes());
     tensor.data = {Span<const uint8_t>(held.bytes->data(), held.bytes->size()), held.bytes};
     out.emplace_back(std::move(tensor));

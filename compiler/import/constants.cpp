@@ -37,7 +37,7 @@ Span<const uint8_t> slice_bytes(const pt2::Payload& payload, uint64_t count) {
   return payload.bytes.subspan(static_cast<size_t>(payload.storage_offset) * item, static_cast<size_t>(count) * item);
 }
 
-Sizes to_sizes(const std::vector<int64_t>& sizes) { return Sizes(sizes.begin(), sizes.end()); }
+Sizes to_sizes(const std::vector<int64_t>& sizes) { return Sizes(sizes); }
 
 }  // namespace
 

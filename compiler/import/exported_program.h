@@ -142,11 +142,20 @@ struct DeviceArg {
 struct DictArg;
 
 /// One argument, result, graph input or graph output. as_optional_tensor reads as TensorArg or NoneArg.
-using Argument = std::variant<NoneArg, TensorArg, TensorsArg, OptionalTensorsArg, NestedTensorsArg, int64_t,
-                              std::vector<int64_t>, ListsArg<int64_t>, double, std::vector<double>, ListsArg<double>,
-                              ComplexArg, bool, BoolsArg, std::string, StringsArg, SymIntArg, SymIntsArg, SymFloatArg,
-                              SymFloatsArg, SymBoolArg, SymBoolsArg, DType, MemoryFormat, Layout, DeviceArg, GraphArg,
-                              CustomObjArg, OperatorArg, std::shared_ptr<const DictArg>>;
+/// What copies and destroys one is compiled once, in exported_program_types.cpp; so for the other large types below.
+struct Argument : std::variant<NoneArg, TensorArg, TensorsArg, OptionalTensorsArg, NestedTensorsArg, int64_t,
+                               std::vector<int64_t>, ListsArg<int64_t>, double, std::vector<double>, ListsArg<double>,
+                               ComplexArg, bool, BoolsArg, std::string, StringsArg, SymIntArg, SymIntsArg, SymFloatArg,
+                               SymFloatsArg, SymBoolArg, SymBoolsArg, DType, MemoryFormat, Layout, DeviceArg, GraphArg,
+                               CustomObjArg, OperatorArg, std::shared_ptr<const DictArg>> {
+  using variant::variant;
+  Argument();
+  Argument(const Argument& other);
+  Argument(Argument&& other) noexcept;
+  Argument& operator=(const Argument& other);
+  Argument& operator=(Argument&& other) noexcept;
+  ~Argument();
+};
 
 /// as_string_to_argument: keyword arguments of a higher-order op.
 struct DictArg {
@@ -172,6 +181,13 @@ struct Origin {
 };
 
 struct Node {
+  Node();
+  Node(const Node& other);
+  Node(Node&& other) noexcept;
+  Node& operator=(const Node& other);
+  Node& operator=(Node&& other) noexcept;
+  ~Node();
+
   std::string target;  // "torch.ops.aten.add.Tensor", "_operator.mul" ..
   std::string name;    // unique in its graph
   std::vector<NamedArgument> inputs;
@@ -183,6 +199,13 @@ struct Node {
 /// Every name used was defined by an input or an earlier node, every name is defined once, and each has an entry in one
 /// of the tables. Nested graphs have their own names and tables.
 struct Graph {
+  Graph();
+  Graph(const Graph& other);
+  Graph(Graph&& other) noexcept;
+  Graph& operator=(const Graph& other);
+  Graph& operator=(Graph&& other) noexcept;
+  ~Graph();
+
   std::vector<Argument> inputs;
   std::vector<Argument> outputs;
   std::vector<Node> nodes;  // in topological order
@@ -255,6 +278,11 @@ struct Subclass {
 };
 
 struct ExportedProgram {
+  ExportedProgram();
+  ExportedProgram(ExportedProgram&& other) noexcept;
+  ExportedProgram& operator=(ExportedProgram&& other) noexcept;
+  ~ExportedProgram();
+
   Graph graph;
   std::vector<InputSpec> input_specs;    // parallel to graph.inputs
   std::vector<OutputSpec> output_specs;  // parallel to graph.outputs

@@ -258,7 +258,7 @@ std::vector<std::string> GraphReader::output_names(const pt2::Node& node) const 
   return names;
 }
 
-Node* GraphReader::make_node(const pt2::Node& node, const OpDef& def, std::vector<Arg> args, size_t results) {
+Node* GraphReader::make_node(const pt2::Node& node, const OpDef& def, Args args, size_t results) {
   const std::string stem = results == 1 && !output_names(node).empty() ? output_names(node)[0] : node.name;
   Node* made = graph_.add_node(def, std::move(args), results, nullptr, stem);
   made->origin = builder_.origin();
@@ -377,7 +377,7 @@ void GraphReader::bind_results(const pt2::Node& node, Node* made, const std::vec
 void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
   const std::vector<std::string> names = output_names(node);
   if (def.has(kInPlace)) {
-    std::vector<Arg> args = arguments(node, def);
+    Args args = arguments(node, def);
     args.resize(std::min(args.size(), op(def.functional).parsed->args.size()));
     const OpDef& functional = *without_complex_numbers(&op(def.functional), args);
     Node* made = make_node(node, functional, std::move(args), functional.parsed->returns.size());
@@ -387,7 +387,7 @@ void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
     return bind_results(node, made, names);
   }
   if (def.has(kMutates)) return read_mutating(node, def);
-  std::vector<Arg> args = arguments(node, def);
+  Args args = arguments(node, def);
   if (autocast_) {
     // Inside an autocast region the casts are in no node: the recorded dtype of the result tells.
     auto it = names.empty() ? source_.tensor_values.end() : source_.tensor_values.find(names[0]);

@@ -69,21 +69,21 @@ class GraphReader {
   void read_into_out(const pt2::Node& node, const OpDef& functional);
   bool read_scalar_node(const pt2::Node& node);
   void assert_equal(const Sym& read, const Sym& wanted, DType dtype);
-  Value* power(std::string_view function, const std::vector<Arg>& numbers);
+  Value* power(std::string_view function, const Args& numbers);
   void read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand, std::optional<DType> autocast);
   void read_control_flow(const pt2::Node& node);
   void read_inner_tensor(const pt2::Node& node);
   bool read_batch_norm_training(const pt2::Node& node, const OpDef& def);
-  std::unique_ptr<Graph> read_subgraph(const pt2::Graph& source, const std::vector<Arg>& operands);
+  std::unique_ptr<Graph> read_subgraph(const pt2::Graph& source, const Args& operands);
 
-  std::vector<Arg> arguments(const pt2::Node& node, const OpDef& def);
+  Args arguments(const pt2::Node& node, const OpDef& def);
   Arg argument(const pt2::Argument& arg, const ArgSpec& spec);
   Arg scalar_argument(std::string_view name);
   Sym integer(const pt2::Argument& arg);
   Arg number(const pt2::Argument& arg);
   Value* complex_constant(const pt2::ComplexArg& number, const std::vector<std::optional<Arg>>& operands);
-  const OpDef* without_complex_numbers(const OpDef* def, std::vector<Arg>& args);
-  Node* make_node(const pt2::Node& node, const OpDef& def, std::vector<Arg> args, size_t results);
+  const OpDef* without_complex_numbers(const OpDef* def, Args& args);
+  Node* make_node(const pt2::Node& node, const OpDef& def, Args args, size_t results);
   void infer(const pt2::Node& node, Node* made, const std::vector<std::string>& names);
   std::vector<std::string> output_names(const pt2::Node& node) const;
   void bind_results(const pt2::Node& node, Node* made, const std::vector<std::string>& names);

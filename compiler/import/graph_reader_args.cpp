@@ -62,7 +62,7 @@ Arg GraphReader::argument(const pt2::Argument& arg, const ArgSpec& spec) {
   }
   if (const auto* values = std::get_if<std::vector<int64_t>>(&arg)) {
     if (spec.type == ArgType::real_list) return Reals(values->begin(), values->end());
-    return Ints(values->begin(), values->end());
+    return Ints(*values);
   }
   if (const auto* value = std::get_if<double>(&arg)) return *value;
   if (const auto* values = std::get_if<std::vector<double>>(&arg)) return Reals(*values);
@@ -97,7 +97,7 @@ Arg GraphReader::argument(const pt2::Argument& arg, const ArgSpec& spec) {
   fail(Code::unsupported_model, fmt::format("argument '{}' has a form that Wick does not read", spec.name));
 }
 
-std::vector<Arg> GraphReader::arguments(const pt2::Node& node, const OpDef& def) {
+Args GraphReader::arguments(const pt2::Node& node, const OpDef& def) {
   const std::vector<ArgSpec>& specs = def.parsed->args;
   std::vector<std::optional<Arg>> found(specs.size());
   std::vector<std::pair<size_t, const pt2::ComplexArg*>> complex;
@@ -119,7 +119,7 @@ std::vector<Arg> GraphReader::arguments(const pt2::Node& node, const OpDef& def)
     }
   }
   for (const auto& [place, number] : complex) found[place] = complex_constant(*number, found);
-  std::vector<Arg> args;
+  Args args;
   for (size_t i = 0; i < specs.size(); ++i) {
     if (found[i] && !(found[i]->is<None>() && specs[i].has_default && !specs[i].optional))
       args.push_back(std::move(*found[i]));
@@ -140,7 +140,7 @@ std::optional<SymOp> comparison(std::string_view f) {
 }
 
 // Python operators on integers known as expressions. Nothing for those whose result is a float.
-std::optional<Sym> integer_operator(std::string_view f, const std::vector<Sym>& a) {
+std::optional<Sym> integer_operator(std::string_view f, const Ints& a) {
   if (a.size() == 1) {
     if (f == "neg") return a[0] * Sym(-1);
     if (f == "pos" || f == "sym_int" || f == "trunc") return a[0];
@@ -172,7 +172,7 @@ std::optional<Sym> integer_operator(std::string_view f, const std::vector<Sym>& 
 
 // A number that is known only at run time to a power that is known, or its root: of a tensor of one element, since the
 // runtime's scalar operators have no powers. Null: another function.
-Value* GraphReader::power(std::string_view function, const std::vector<Arg>& numbers) {
+Value* GraphReader::power(std::string_view function, const Args& numbers) {
   const bool root = function == "_sym_sqrt" || function == "sqrt";
   if (!(root && numbers.size() == 1) && !(function == "pow" && numbers.size() == 2)) return nullptr;
   double exponent = 0.5;
@@ -276,8 +276,8 @@ bool GraphReader::read_scalar_node(const pt2::Node& node) {
     function = name.substr(5);
   else
     return false;
-  std::vector<Sym> integers;
-  std::vector<Arg> numbers;
+  Ints integers;
+  Args numbers;
   for (const pt2::NamedArgument& input : node.inputs) {
     numbers.push_back(number(input.arg));
     if (numbers.back().is<Sym>()) integers.push_back(numbers.back().as<Sym>());

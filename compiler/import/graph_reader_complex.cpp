@@ -66,14 +66,14 @@ std::string_view form_of(const TensorForm (&forms)[n], std::string_view name) {
   return {};
 }
 
-const Arg& argument_called(const OpDef& def, const std::vector<Arg>& args, std::string_view name) {
+const Arg& argument_called(const OpDef& def, const Args& args, std::string_view name) {
   static const Arg none;
   const int index = def.parsed->find(name);
   return index < 0 ? none : args[static_cast<size_t>(index)];
 }
 
 // The sizes and dtype of what `def` fills.
-Value* filled(Builder& builder, const OpDef& def, const std::vector<Arg>& args, Value* number) {
+Value* filled(Builder& builder, const OpDef& def, const Args& args, Value* number) {
   const Arg &size = argument_called(def, args, "size"), &dtype = argument_called(def, args, "dtype");
   const Value* like = args[0].is<Value*>() && args[0].as<Value*>() != number ? args[0].as<Value*>() : nullptr;
   const DType wanted = dtype.is<DType>() ? dtype.as<DType>() : like ? like->dtype() : DType::c64;
@@ -103,7 +103,7 @@ Value* GraphReader::complex_constant(const pt2::ComplexArg& number, const std::v
 }
 
 // The operator that computes the same of tensors only; `args` become its arguments.
-const OpDef* GraphReader::without_complex_numbers(const OpDef* def, std::vector<Arg>& args) {
+const OpDef* GraphReader::without_complex_numbers(const OpDef* def, Args& args) {
   const std::vector<ArgSpec>& specs = def->parsed->args;
   int number = -1;
   for (size_t i = 0; i < specs.size() && i < args.size(); ++i) {

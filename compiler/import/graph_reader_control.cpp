@@ -63,7 +63,7 @@ void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t
 }
 
 // A graph of its own whose inputs are the tensors among `operands`; numbers are bound to the caller's expressions.
-std::unique_ptr<Graph> GraphReader::read_subgraph(const pt2::Graph& source, const std::vector<Arg>& operands) {
+std::unique_ptr<Graph> GraphReader::read_subgraph(const pt2::Graph& source, const Args& operands) {
   if (source.inputs.size() != operands.size()) {
     fail(Code::corrupt_file,
          fmt::format("a sub-graph of {} inputs is called with {} operands", source.inputs.size(), operands.size()));
@@ -106,7 +106,7 @@ void GraphReader::read_control_flow(const pt2::Node& node) {
   const OpDef* def = find_op(full);
   if (!def) fail(Code::unsupported_op, fmt::format("the operator {} is unknown", printable(name)));
   auto operand_list = [&](size_t index) {
-    std::vector<Arg> out;
+    Args out;
     if (index >= node.inputs.size()) return out;
     const pt2::Argument& arg = node.inputs[index].arg;
     if (const auto* tensors = std::get_if<pt2::TensorsArg>(&arg)) {
@@ -121,46 +121,46 @@ void GraphReader::read_control_flow(const pt2::Node& node) {
     }
     return out;
   };
-  auto tensors_of = [](const std::vector<Arg>& operands) {
+  auto tensors_of = [](const Args& operands) {
     Values values;
     for (const Arg& arg : operands) {
       if (arg.is<Value*>()) values.push_back(arg.as<Value*>());
     }
     return values;
   };
-  auto concat = [](std::vector<Arg> a, const std::vector<Arg>& b) {
+  auto concat = [](Args a, const Args& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
   };
-  auto all_tensors = [&](const std::vector<Arg>& operands) {
+  auto all_tensors = [&](const Args& operands) {
     for (const Arg& arg : operands) {
       if (!arg.is<Value*>())
         fail(Diag(Code::unsupported_model, fmt::format("{} carries a number", printable(node.target)))
                  .with_help("carry a 0-d tensor instead"));
     }
   };
-  std::vector<Arg> args;
+  Args args;
   std::vector<std::unique_ptr<Graph>> graphs;
   if (name == "higher_order.cond") {
-    const std::vector<Arg> operands = operand_list(3);
+    const Args operands = operand_list(3);
     const Arg predicate = node.inputs.empty() ? Arg() : number(node.inputs[0].arg);
     graphs.push_back(read_subgraph(graph_argument(node, 1), operands));
     graphs.push_back(read_subgraph(graph_argument(node, 2), operands));
     args = {predicate, tensors_of(operands)};
   } else if (name == "higher_order.while_loop") {
-    const std::vector<Arg> carried = operand_list(2), extra = operand_list(3);
+    const Args carried = operand_list(2), extra = operand_list(3);
     all_tensors(carried);
     graphs.push_back(read_subgraph(graph_argument(node, 0), concat(carried, extra)));
     graphs.push_back(read_subgraph(graph_argument(node, 1), concat(carried, extra)));
     args = {tensors_of(carried), tensors_of(extra)};
   } else if (name == "higher_order.scan") {
-    const std::vector<Arg> init = operand_list(1), xs = operand_list(2), extra = operand_list(3);
+    const Args init = operand_list(1), xs = operand_list(2), extra = operand_list(3);
     all_tensors(init);
     all_tensors(xs);
     graphs.push_back(read_subgraph(graph_argument(node, 0), concat(concat(init, xs), extra)));
     args = {tensors_of(init), tensors_of(xs), tensors_of(extra)};
   } else if (name == "higher_order.map_impl") {
-    const std::vector<Arg> xs = operand_list(1), extra = operand_list(2);
+    const Args xs = operand_list(1), extra = operand_list(2);
     all_tensors(xs);
     graphs.push_back(read_subgraph(graph_argument(node, 0), concat(xs, extra)));
     args = {tensors_of(xs), tensors_of(extra)};
@@ -195,7 +195,7 @@ bool GraphReader::read_batch_norm_training(const pt2::Node& node, const OpDef& d
   const auto* mean_name = mean ? std::get_if<pt2::TensorArg>(mean) : nullptr;
   const auto* var_name = var ? std::get_if<pt2::TensorArg>(var) : nullptr;
   if (!trains || !mean_name || !var_name) return false;
-  std::vector<Arg> args = arguments(node, def);
+  Args args = arguments(node, def);
   auto arg = [&](std::string_view wanted) { return args[static_cast<size_t>(def.parsed->find(wanted))]; };
   RefPtr mean_ref = binding(mean_name->name).ref, var_ref = binding(var_name->name).ref;
   Node* made = make_node(node, op("aten._native_batch_norm_legit_functional.default"),

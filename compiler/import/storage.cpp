@@ -16,7 +16,7 @@ RefPtr fresh_ref(Value* value) {
 namespace {
 
 Value* apply(const ViewStep& step, Value* input, Builder& builder) {
-  std::vector<Arg> args = step.args;
+  Args args = step.args;
   args[0] = input;
   return builder.call(step.op->name(), std::move(args));
 }
@@ -41,7 +41,7 @@ Value* invert(const ViewStep& step, Value* before, Value* after, Builder& builde
     return builder.permute(after, inverse);
   }
   auto scatter = [&](std::string_view op_name) {
-    std::vector<Arg> args = {before, after};
+    Args args = {before, after};
     args.insert(args.end(), step.args.begin() + 1, step.args.end());
     return builder.call(op_name, std::move(args));
   };

@@ -11,7 +11,7 @@ namespace wick::compiler {
 /// One pure view: `op` applied to what step `before` gives (argument 0 of `args` is a placeholder).
 struct ViewStep {
   const OpDef* op;
-  std::vector<Arg> args;
+  Args args;
   int32_t before;  // in VersionedStorage::views; -1: the storage itself
 };
 

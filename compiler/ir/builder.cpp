@@ -13,8 +13,9 @@ namespace wick::compiler {
 Builder::Builder(Graph& graph, Node* before) : Builder(graph, before, before ? before->origin : nullptr) {}
 Builder::Builder(Graph& graph, Node* before, OriginPtr origin)
     : graph_(graph), before_(before), origin_(std::move(origin)) {}
+Builder::~Builder() = default;
 
-Node* Builder::node(std::string_view name, std::vector<Arg> args) {
+Node* Builder::node(std::string_view name, Args args) {
   const OpDef* def = find_op(name);
   if (!def) def = &op(fmt::format("{}.default", name));
   const std::string_view full = def->name();
@@ -34,8 +35,8 @@ Node* Builder::node(std::string_view name, std::vector<Arg> args) {
   return made;
 }
 
-Value* Builder::call(std::string_view name, std::vector<Arg> args) { return node(name, std::move(args))->result(0); }
-std::vector<Value*> Builder::call_multi(std::string_view name, std::vector<Arg> args) {
+Value* Builder::call(std::string_view name, Args args) { return node(name, std::move(args))->result(0); }
+std::vector<Value*> Builder::call_multi(std::string_view name, Args args) {
   return node(name, std::move(args))->results();
 }
 

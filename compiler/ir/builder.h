@@ -14,6 +14,7 @@ class Builder {
   /// New nodes go before `before` and inherit its origin.
   Builder(Graph& graph, Node* before);
   Builder(Graph& graph, Node* before, OriginPtr origin);
+  ~Builder();
 
   Graph& graph() { return graph_; }
   void set_origin(OriginPtr origin) { origin_ = std::move(origin); }
@@ -23,9 +24,9 @@ class Builder {
 
   /// `name` is "aten.mul.Tensor"; ".default" may be left out ("aten.relu"). Arguments in schema order, trailing
   /// defaults may be left out; keyword-only arguments are simply the last ones of the schema.
-  Value* call(std::string_view name, std::vector<Arg> args);
-  std::vector<Value*> call_multi(std::string_view name, std::vector<Arg> args);
-  Node* node(std::string_view name, std::vector<Arg> args);
+  Value* call(std::string_view name, Args args);
+  std::vector<Value*> call_multi(std::string_view name, Args args);
+  Node* node(std::string_view name, Args args);
 
   // Short forms that decompositions need often. Each returns its operand when there is nothing to do.
   Value* cast(Value* x, DType dtype);     // aten._to_copy
@@ -55,7 +56,7 @@ int64_t wrap_dim(int64_t dim, size_t rank);
 /// The broadcast of two shapes by eager's rule; symbolic sizes must be equal or one of them 1. Throws Failure.
 Sizes broadcast(const Sizes& a, const Sizes& b);
 /// Eager's type promotion (torch.result_type) over operands: values and scalars by category.
-DType promote(const std::vector<Arg>& operands);
+DType promote(const Args& operands);
 DType promote(DType a, DType b);
 /// The bytes of one element of `dtype`, converted as eager would. Throws Failure(unsupported_model) for dtypes without
 /// constants.

@@ -30,7 +30,7 @@ class Copier {
   }
 
   Node* copy(const Node& node) {
-    std::vector<Arg> args;
+    Args args;
     for (const Arg& arg : node.args()) args.push_back(copy(arg));
     Node* made = to_.add_node(*node.op, std::move(args), 0);
     made->origin = node.origin;

@@ -24,6 +24,17 @@ void compute_in_parts(const ComputedRows& rows, size_t first, size_t count, uint
 
 }  // namespace
 
+ConstantData::ConstantData() = default;
+ConstantData::ConstantData(Span<const uint8_t> bytes, std::shared_ptr<const void> owner)
+    : bytes_(bytes), owner_(std::move(owner)) {}
+ConstantData::ConstantData(std::shared_ptr<const ComputedRows> rows, ConstantFacts facts)
+    : rows_(std::move(rows)), facts_(facts) {}
+ConstantData::ConstantData(const ConstantData& other) = default;
+ConstantData::ConstantData(ConstantData&& other) noexcept = default;
+ConstantData& ConstantData::operator=(const ConstantData& other) = default;
+ConstantData& ConstantData::operator=(ConstantData&& other) noexcept = default;
+ConstantData::~ConstantData() = default;
+
 Span<const uint8_t> ConstantData::bytes() const {
   if (!rows_) return bytes_;
   if (!rows_->kept_) {

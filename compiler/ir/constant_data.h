@@ -40,12 +40,16 @@ struct ConstantFacts {
 /// constant take turns.
 class ConstantData {
  public:
-  ConstantData() = default;
+  ConstantData();
   /// Bytes that lie in the mapped file (no owner) or in `owner`.
-  ConstantData(Span<const uint8_t> bytes, std::shared_ptr<const void> owner)
-      : bytes_(bytes), owner_(std::move(owner)) {}
+  ConstantData(Span<const uint8_t> bytes, std::shared_ptr<const void> owner);
   /// `facts`: what the maker learnt of them.
-  ConstantData(std::shared_ptr<const ComputedRows> rows, ConstantFacts facts) : rows_(std::move(rows)), facts_(facts) {}
+  ConstantData(std::shared_ptr<const ComputedRows> rows, ConstantFacts facts);
+  ConstantData(const ConstantData& other);
+  ConstantData(ConstantData&& other) noexcept;
+  ConstantData& operator=(const ConstantData& other);
+  ConstantData& operator=(ConstantData&& other) noexcept;
+  ~ConstantData();
 
   size_t size_bytes() const { return rows_ ? rows_->size_bytes() : bytes_.size(); }
   bool empty() const { return size_bytes() == 0; }

@@ -29,7 +29,15 @@ std::optional<std::vector<int64_t>> static_sizes(const Sizes& sizes) {
   return out;
 }
 
+Value::Value() = default;
+Value::~Value() = default;
+
 // --- Node ---
+
+Node::Node() = default;
+Node::~Node() = default;
+
+bool Node::is(std::string_view op_name) const { return op->name() == op_name; }
 
 const Arg& Node::arg(std::string_view name) const {
   const int index = op->parsed->find(name);
@@ -134,6 +142,9 @@ Where where_of(const Node& node) {
 
 // --- Graph ---
 
+Graph::Graph() = default;
+Graph::~Graph() = default;
+
 std::string Graph::unique_name(std::string_view stem) {
   std::string base(stem.empty() ? "v" : stem);
   auto [it, fresh] = names_.try_emplace(base, 0);
@@ -200,7 +211,7 @@ void Graph::remove_uses(Node* node, const Arg& arg) {
   }
 }
 
-Node* Graph::add_node(const OpDef& op, std::vector<Arg> args, size_t num_results, Node* before, std::string_view name) {
+Node* Graph::add_node(const OpDef& op, Args args, size_t num_results, Node* before, std::string_view name) {
   if (num_nodes() >= limits().nodes) fail(over_limit(&Limits::nodes, "a graph has too many nodes"));
   auto owned = std::make_unique<Node>();
   Node* node = owned.get();
@@ -253,7 +264,7 @@ void Graph::set_arg(Node* node, size_t index, Arg arg) {
   add_uses(node, node->args_[index]);
 }
 
-void Graph::rewrite(Node* node, const OpDef& op, std::vector<Arg> args) {
+void Graph::rewrite(Node* node, const OpDef& op, Args args) {
   for (const Arg& arg : node->args_) remove_uses(node, arg);
   for (size_t i = args.size(); i < op.parsed->args.size(); ++i) args.push_back(default_arg(op.parsed->args[i]));
   node->op = &op;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <list>
 #include <map>
 #include <memory>
@@ -34,6 +35,8 @@ enum class ValueKind : uint8_t { result, input, constant, state };
 /// One value: the result of a node, a graph input, a constant, or the entry value of mutable state (a buffer).
 class Value {
  public:
+  Value();
+  ~Value();
   Type type;
   std::string name;  // unique in its graph, also the text form
   ValueKind kind = ValueKind::result;
@@ -65,19 +68,39 @@ class Value {
 struct None {
   friend bool operator==(None, None) = default;
 };
-using Ints = std::vector<Sym>;
+using Ints = SymList;
 using Reals = std::vector<double>;
 using Bools = std::vector<bool>;
 using Values = std::vector<Value*>;  // null = None in an optional tensor list
 
 /// One argument of a node, in the place its schema gives it. Symbolic integers are expressions, never values.
 /// A `Scalar` argument is a Sym, a double, a bool, or a Value of scalar type (a number read from a tensor at run time).
+/// What copies and destroys one is compiled once, in arg.cpp.
 struct Arg : std::variant<None, Value*, Values, Sym, Ints, double, Reals, bool, Bools, std::string, DType> {
-  using variant::variant;
-  Arg() : variant(None{}) {}
-  Arg(int v) : variant(Sym(v)) {}
-  Arg(int64_t v) : variant(Sym(v)) {}
-  Arg(const char* v) : variant(std::string(v)) {}
+  Arg();
+  Arg(None);
+  Arg(Value* v);
+  Arg(Values v);
+  Arg(Sym v);
+  Arg(int v);
+  Arg(int64_t v);
+  Arg(Ints v);
+  Arg(double v);
+  Arg(Reals v);
+  Arg(bool v);
+  Arg(Bools v);
+  Arg(std::string v);
+  Arg(const char* v);
+  Arg(DType v);
+  template <typename T>
+  Arg(T*) = delete;  // no pointer is a truth value
+  Arg(const Arg& other);
+  Arg(Arg&& other) noexcept;
+  Arg& operator=(const Arg& other);
+  Arg& operator=(Arg&& other) noexcept;
+  ~Arg();
+  friend bool operator==(const Arg& a, const Arg& b);
+
   template <typename T>
   bool is() const {
     return std::holds_alternative<T>(*this);
@@ -88,20 +111,37 @@ struct Arg : std::variant<None, Value*, Values, Sym, Ints, double, Reals, bool, 
   }
 };
 
+/// Arguments of a node, in the order of its schema.
+class Args : public std::vector<Arg> {
+ public:
+  Args();
+  Args(std::initializer_list<Arg> args);
+  Args(const_iterator first, const_iterator last);
+  Args(const Args& other);
+  Args(Args&& other) noexcept;
+  Args& operator=(const Args& other);
+  Args& operator=(Args&& other) noexcept;
+  ~Args();
+  void push_back(Arg arg);
+};
+
 class Node {
  public:
+  Node();
+  Node(const Node&) = delete;
+  ~Node();
   const OpDef* op = nullptr;
   OriginPtr origin;                            // first of the merged origins; may be null
   std::vector<OriginPtr> more_origins;         // the others, when passes merged nodes
   std::vector<std::unique_ptr<Graph>> graphs;  // control flow: branches, bodies
 
-  const std::vector<Arg>& args() const { return args_; }
+  const Args& args() const { return args_; }
   const Arg& arg(size_t index) const { return args_[index]; }
   /// The argument called `name` in the schema; throws Failure(internal) if there is none.
   const Arg& arg(std::string_view name) const;
   const std::vector<Value*>& results() const { return results_; }
   Value* result(size_t index = 0) const { return results_[index]; }
-  bool is(std::string_view op_name) const { return op->name() == op_name; }
+  bool is(std::string_view op_name) const;
   /// All values read, in argument order, nulls left out.
   std::vector<Value*> operands() const;
 
@@ -121,7 +161,7 @@ class Node {
 
  private:
   friend class Graph;
-  std::vector<Arg> args_;
+  Args args_;
   std::vector<Value*> results_;
   std::list<std::unique_ptr<Node>>::iterator self_;
 };
@@ -156,8 +196,9 @@ struct GraphInput {
 /// makes a copy.
 class Graph {
  public:
-  Graph() = default;
+  Graph();
   Graph(const Graph&) = delete;
+  ~Graph();
 
   std::vector<GraphInput> inputs;
   std::vector<GraphOutput> outputs;
@@ -172,8 +213,7 @@ class Graph {
   /// Appends a node before `before` (null: at the end); args are in schema order, missing trailing ones take their
   /// defaults (as literals). Results are created by `num_results` with type left for infer. Names of results are made
   /// unique from `name`.
-  Node* add_node(const OpDef& op, std::vector<Arg> args, size_t num_results, Node* before = nullptr,
-                 std::string_view name = "");
+  Node* add_node(const OpDef& op, Args args, size_t num_results, Node* before = nullptr, std::string_view name = "");
   /// Gives a node one more result.
   Value* add_result(Node* node, Type type, std::string_view name);
   void add_output(GraphOutput output);
@@ -195,7 +235,7 @@ class Graph {
   void set_output(size_t index, Value* value);
   void set_update(size_t index, Value* value);
   /// Changes the operator and all arguments of a node, keeping its results.
-  void rewrite(Node* node, const OpDef& op, std::vector<Arg> args);
+  void rewrite(Node* node, const OpDef& op, Args args);
 
   // --- walking ---
   std::list<std::unique_ptr<Node>>& nodes() { return nodes_; }

@@ -13,6 +13,7 @@ namespace wick::compiler {
 class Node;
 class Builder;
 struct Arg;
+class Args;
 
 /// Types of schema arguments. `?` is ArgSpec::optional, a list has its own enumerator.
 enum class ArgType : uint8_t {

@@ -244,7 +244,7 @@ class Parser {
         return list<Value*>(item_value, ']');
       case ArgType::int_list:
         if (!listed) return sym(",)");
-        return list<Sym>([&] { return sym(",]"); }, ']');
+        return Ints(list<Sym>([&] { return sym(",]"); }, ']'));
       case ArgType::real_list:
         if (!listed) error("a list");
         return list<double>([&] { return real(expression(",]")); }, ']');
@@ -475,7 +475,7 @@ class Parser {
     const OpDef* def = find_op(name);
     if (!def) def = find_op(name + ".default");
     if (!def) error(fmt::format("an operator Wick knows, not {}", printable(name)));
-    std::vector<Arg> args;
+    Args args;
     expect('(');
     if (!accept(')')) {
       do {

@@ -68,7 +68,7 @@ DType promote(DType a, DType b) {
 
 DType float_dtype(DType dtype) { return category(dtype) < kFloating ? DType::f32 : dtype; }
 
-DType promote(const std::vector<Arg>& operands) {
+DType promote(const Args& operands) {
   // Three priorities: tensors with dimensions, 0-d tensors, Python numbers. A lower priority counts only by its
   // category.
   struct State {

@@ -39,7 +39,7 @@ Term split_coefficient(const Sym& sym) {
   if (sym.is_const()) return {sym.value(), Sym(1)};
   const SymNode* node = sym.node();
   if (node->op == SymOp::product && node->args[0].is_const()) {
-    std::vector<Sym> rest(node->args.begin() + 1, node->args.end());
+    SymList rest(node->args.begin() + 1, node->args.end());
     return {node->args[0].value(), rest.size() == 1 ? rest[0] : make_sym(SymOp::product, std::move(rest))};
   }
   return {1, sym};
@@ -61,14 +61,55 @@ bool SymScope::is_from_data(const Sym& sym) {
   });
 }
 
-Sym Sym::symbol(std::string name) {
+void Sym::retain(const SymNode* node) { node->references.fetch_add(1, std::memory_order_relaxed); }
+
+void Sym::release(const SymNode* node) {
+  if (node->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node;
+}
+
+Sym Sym::adopt(std::unique_ptr<SymNode> node) {
   Sym sym;
-  auto node = std::make_shared<SymNode>();
-  node->op = SymOp::symbol;
-  node->name = std::move(name);
-  sym.node_ = std::move(node);
+  sym.node_ = node.release();
   return sym;
 }
+
+Sym Sym::symbol(std::string name) {
+  auto node = std::make_unique<SymNode>();
+  node->op = SymOp::symbol;
+  node->name = std::move(name);
+  return adopt(std::move(node));
+}
+
+SymList::SymList() = default;
+SymList::SymList(std::initializer_list<Sym> items) : vector(items) {}
+SymList::SymList(size_t count, const Sym& item) : vector(count, item) {}
+SymList::SymList(size_t count) : vector(count) {}
+SymList::SymList(const Sym* first, const Sym* last) : vector(first, last) {}
+SymList::SymList(const_iterator first, const_iterator last) : vector(first, last) {}
+SymList::SymList(iterator first, iterator last) : vector(first, last) {}
+SymList::SymList(std::vector<Sym> items) : vector(std::move(items)) {}
+SymList::SymList(const std::vector<int64_t>& values) : vector(values.begin(), values.end()) {}
+SymList::SymList(const SymList& other) = default;
+SymList::SymList(SymList&& other) noexcept = default;
+SymList& SymList::operator=(const SymList& other) = default;
+SymList& SymList::operator=(SymList&& other) noexcept = default;
+SymList::~SymList() = default;
+
+void SymList::push_back(Sym item) { vector::push_back(std::move(item)); }
+SymList::iterator SymList::insert(const_iterator position, Sym item) {
+  return vector::insert(position, std::move(item));
+}
+SymList::iterator SymList::insert(const_iterator position, const_iterator first, const_iterator last) {
+  return vector::insert(position, first, last);
+}
+SymList::iterator SymList::insert(const_iterator position, size_t count, const Sym& item) {
+  return vector::insert(position, count, item);
+}
+SymList::iterator SymList::erase(const_iterator position) { return vector::erase(position); }
+SymList::iterator SymList::erase(const_iterator first, const_iterator last) { return vector::erase(first, last); }
+void SymList::resize(size_t count, const Sym& item) { vector::resize(count, item); }
+void SymList::assign(size_t count, const Sym& item) { vector::assign(count, item); }
+bool operator==(const SymList& a, const SymList& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
 std::string_view Sym::symbol_name() const {
   return node_ && node_->op == SymOp::symbol ? std::string_view(node_->name) : std::string_view();
@@ -91,7 +132,7 @@ bool operator==(const Sym& a, const Sym& b) { return compare(a, b) == 0; }
 
 namespace {
 
-Sym make_sum(std::vector<Sym> args, Sym (*build)(SymOp, std::vector<Sym>)) {
+Sym make_sum(SymList args, Sym (*build)(SymOp, SymList)) {
   int64_t constant = 0;
   std::vector<Term> terms;
   auto add = [&](const Sym& sym) {
@@ -121,7 +162,7 @@ Sym make_sum(std::vector<Sym> args, Sym (*build)(SymOp, std::vector<Sym>)) {
     }
   }
   terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(count), terms.end());
-  std::vector<Sym> out;
+  SymList out;
   if (constant != 0) out.push_back(constant);
   for (const Term& t : terms) {
     if (t.coefficient == 0) continue;
@@ -132,9 +173,9 @@ Sym make_sum(std::vector<Sym> args, Sym (*build)(SymOp, std::vector<Sym>)) {
   return build(SymOp::sum, std::move(out));
 }
 
-Sym make_product(std::vector<Sym> args, Sym (*build)(SymOp, std::vector<Sym>)) {
+Sym make_product(SymList args, Sym (*build)(SymOp, SymList)) {
   int64_t coefficient = 1;
-  std::vector<Sym> factors;
+  SymList factors;
   for (const Sym& arg : args) {
     if (arg.is_const()) {
       coefficient = checked_mul(coefficient, arg.value());
@@ -153,12 +194,12 @@ Sym make_product(std::vector<Sym> args, Sym (*build)(SymOp, std::vector<Sym>)) {
   // One sum times the rest: distribute, so that 2*(s0+1) and 2*s0+2 are one.
   for (size_t i = 0; i < factors.size(); ++i) {
     if (factors[i].node()->op != SymOp::sum) continue;
-    const std::vector<Sym> terms = factors[i].node()->args;
+    const SymList terms = factors[i].node()->args;
     factors.erase(factors.begin() + static_cast<ptrdiff_t>(i));
     factors.push_back(coefficient);
-    std::vector<Sym> out;
+    SymList out;
     for (const Sym& term : terms) {
-      std::vector<Sym> product = factors;
+      SymList product = factors;
       product.push_back(term);
       out.push_back(make_sym(SymOp::product, std::move(product)));
     }
@@ -172,9 +213,8 @@ Sym make_product(std::vector<Sym> args, Sym (*build)(SymOp, std::vector<Sym>)) {
 
 // (sum of terms) with every coefficient divisible by `divisor`: the exact quotient.
 std::optional<Sym> exact_quotient(const Sym& sym, int64_t divisor) {
-  const std::vector<Sym> terms =
-      !sym.is_const() && sym.node()->op == SymOp::sum ? sym.node()->args : std::vector<Sym>{sym};
-  std::vector<Sym> out;
+  const SymList terms = !sym.is_const() && sym.node()->op == SymOp::sum ? sym.node()->args : SymList{sym};
+  SymList out;
   for (const Sym& term : terms) {
     Term t = split_coefficient(term);
     if (t.coefficient % divisor != 0) return std::nullopt;
@@ -218,8 +258,8 @@ std::optional<Sym> nested_quotient(const Sym& a, int64_t divisor) {
 std::optional<Sym> cancel_factors(const Sym& a, const Sym& b) {
   if (a == b) return Sym(1);
   if (a.is_const() || a.node()->op != SymOp::product || b.is_const()) return std::nullopt;
-  std::vector<Sym> left = a.node()->args;
-  const std::vector<Sym> right = b.node()->op == SymOp::product ? b.node()->args : std::vector<Sym>{b};
+  SymList left = a.node()->args;
+  const SymList right = b.node()->op == SymOp::product ? b.node()->args : SymList{b};
   for (const Sym& factor : right) {
     if (factor.is_const()) {
       if (!left[0].is_const() || left[0].value() % factor.value() != 0) return std::nullopt;
@@ -270,18 +310,29 @@ std::optional<bool> decided(SymOp op, const SymRange& distance) {
 
 }  // namespace
 
-Sym make_sym(SymOp op, std::vector<Sym> args) {
-  auto build = [](SymOp o, std::vector<Sym> a) {
-    auto node = std::make_shared<SymNode>();
+Sym operator+(const Sym& a, const Sym& b) {
+  return a.is_const() && b.is_const() ? Sym(checked_add(a.value(), b.value())) : make_sym(SymOp::sum, {a, b});
+}
+Sym operator*(const Sym& a, const Sym& b) {
+  return a.is_const() && b.is_const() ? Sym(checked_mul(a.value(), b.value())) : make_sym(SymOp::product, {a, b});
+}
+Sym operator-(const Sym& a, const Sym& b) { return a + b * Sym(-1); }
+Sym floor_div(const Sym& a, const Sym& b) { return make_sym(SymOp::floor_div, {a, b}); }
+Sym ceil_div(const Sym& a, const Sym& b) { return floor_div(a + b - 1, b); }
+Sym sym_mod(const Sym& a, const Sym& b) { return make_sym(SymOp::mod, {a, b}); }
+Sym sym_max(const Sym& a, const Sym& b) { return make_sym(SymOp::max, {a, b}); }
+Sym sym_min(const Sym& a, const Sym& b) { return make_sym(SymOp::min, {a, b}); }
+
+Sym make_sym(SymOp op, SymList args) {
+  auto build = [](SymOp o, SymList a) {
+    auto node = std::make_unique<SymNode>();
     node->op = o;
     uint64_t size = 1;
     for (const Sym& arg : a) size += arg.is_const() ? 1 : arg.node()->size;
     if (size > kMaxSymSize) fail(Code::limit, "a symbolic size is too complex");
     node->size = static_cast<uint32_t>(size);
     node->args = std::move(a);
-    Sym sym;
-    sym.node_ = std::move(node);
-    return sym;
+    return Sym::adopt(std::move(node));
   };
   switch (op) {
     case SymOp::symbol: fail(Code::internal, "use Sym::symbol");
@@ -376,7 +427,7 @@ Sym substitute(const Sym& sym, const std::map<std::string, Sym, std::less<>>& re
     auto it = replacements.find(sym.node()->name);
     return it == replacements.end() ? sym : it->second;
   }
-  std::vector<Sym> args;
+  SymList args;
   for (const Sym& arg : sym.node()->args) args.push_back(substitute(arg, replacements));
   return make_sym(sym.node()->op, std::move(args));
 }

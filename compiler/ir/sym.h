@@ -1,6 +1,8 @@
 // Symbolic integers: sizes such as `4*s0 + 1`, kept in one canonical form so that equal expressions compare equal.
 #pragma once
+#include <atomic>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <memory>
@@ -8,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compiler/support/result.h"
@@ -34,18 +37,31 @@ enum class SymOp : uint8_t {
 };
 
 struct SymNode;
+class SymList;
 
 /// An integer expression over symbols. Constants carry no allocation. Immutable, cheap to copy.
 class Sym {
  public:
   Sym(int64_t value = 0) : value_(value) {}
+  Sym(const Sym& other) : value_(other.value_), node_(other.node_) {
+    if (node_) retain(node_);
+  }
+  Sym(Sym&& other) noexcept : value_(other.value_), node_(std::exchange(other.node_, nullptr)) {}
+  Sym& operator=(Sym other) noexcept {
+    std::swap(value_, other.value_);
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  ~Sym() {
+    if (node_) release(node_);
+  }
   static Sym symbol(std::string name);
 
   bool is_const() const { return node_ == nullptr; }
   bool is(int64_t value) const { return is_const() && value_ == value; }
   /// The constant. Only when is_const().
   int64_t value() const { return value_; }
-  const SymNode* node() const { return node_.get(); }
+  const SymNode* node() const { return node_; }
   /// The name if this is a lone symbol, else "".
   std::string_view symbol_name() const;
 
@@ -55,33 +71,66 @@ class Sym {
   friend bool operator==(const Sym& a, const Sym& b);
 
  private:
-  friend Sym make_sym(SymOp op, std::vector<Sym> args);
+  friend Sym make_sym(SymOp op, SymList args);
   friend int compare(const Sym& a, const Sym& b);
+  static Sym adopt(std::unique_ptr<SymNode> node);
+  static void retain(const SymNode* node);
+  static void release(const SymNode* node);
   int64_t value_ = 0;
-  std::shared_ptr<const SymNode> node_;
+  const SymNode* node_ = nullptr;  // shared; null: a constant
+};
+
+/// A list of expressions. Its code is compiled once, in sym.cpp, and not in each file that copies a list of sizes.
+class SymList : public std::vector<Sym> {
+ public:
+  SymList();
+  SymList(std::initializer_list<Sym> items);
+  SymList(size_t count, const Sym& item);
+  explicit SymList(size_t count);
+  SymList(const Sym* first, const Sym* last);
+  SymList(const_iterator first, const_iterator last);
+  SymList(iterator first, iterator last);
+  SymList(std::vector<Sym> items);
+  explicit SymList(const std::vector<int64_t>& values);
+  SymList(const SymList& other);
+  SymList(SymList&& other) noexcept;
+  SymList& operator=(const SymList& other);
+  SymList& operator=(SymList&& other) noexcept;
+  ~SymList();
+
+  void push_back(Sym item);
+  iterator insert(const_iterator position, Sym item);
+  iterator insert(const_iterator position, const_iterator first, const_iterator last);
+  iterator insert(const_iterator position, size_t count, const Sym& item);
+  iterator erase(const_iterator position);
+  iterator erase(const_iterator first, const_iterator last);
+  void resize(size_t count, const Sym& item = 0);
+  void assign(size_t count, const Sym& item);
+  friend bool operator==(const SymList& a, const SymList& b);
 };
 
 struct SymNode {
-  SymOp op;
+  SymOp op = SymOp::symbol;
   std::string name;  // symbol only
-  std::vector<Sym> args;
+  SymList args;
   uint32_t size = 1;  // nodes in the tree, bounded by kMaxSymSize
+  mutable std::atomic<uint32_t> references = 1;
 };
 constexpr uint32_t kMaxSymSize = 1024;
 
 /// Canonicalises. Integer overflow while folding constants and trees beyond kMaxSymSize throw Failure(limit).
-Sym make_sym(SymOp op, std::vector<Sym> args);
+Sym make_sym(SymOp op, SymList args);
 /// A total order, independent of addresses.
 int compare(const Sym& a, const Sym& b);
 
-inline Sym operator+(const Sym& a, const Sym& b) { return make_sym(SymOp::sum, {a, b}); }
-inline Sym operator*(const Sym& a, const Sym& b) { return make_sym(SymOp::product, {a, b}); }
-inline Sym operator-(const Sym& a, const Sym& b) { return a + b * Sym(-1); }
-inline Sym floor_div(const Sym& a, const Sym& b) { return make_sym(SymOp::floor_div, {a, b}); }
-inline Sym ceil_div(const Sym& a, const Sym& b) { return floor_div(a + b - 1, b); }
-inline Sym sym_mod(const Sym& a, const Sym& b) { return make_sym(SymOp::mod, {a, b}); }
-inline Sym sym_max(const Sym& a, const Sym& b) { return make_sym(SymOp::max, {a, b}); }
-inline Sym sym_min(const Sym& a, const Sym& b) { return make_sym(SymOp::min, {a, b}); }
+Sym operator+(const Sym& a, const Sym& b);
+Sym operator*(const Sym& a, const Sym& b);
+Sym operator-(const Sym& a, const Sym& b);
+Sym floor_div(const Sym& a, const Sym& b);
+Sym ceil_div(const Sym& a, const Sym& b);
+Sym sym_mod(const Sym& a, const Sym& b);
+Sym sym_max(const Sym& a, const Sym& b);
+Sym sym_min(const Sym& a, const Sym& b);
 
 constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 

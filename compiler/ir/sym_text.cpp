@@ -45,7 +45,7 @@ void append(std::string& out, const Sym& sym, bool inside_product) {
     const bool parenthesise = node.op == SymOp::sum && inside_product;
     if (parenthesise) out += '(';
     // The constant of a sum reads best last: "4*s0 + 1".
-    std::vector<Sym> args = node.args;
+    SymList args = node.args;
     if (node.op == SymOp::sum && args[0].is_const()) std::rotate(args.begin(), args.begin() + 1, args.end());
     for (size_t i = 0; i < args.size(); ++i) {
       if (i) out += node.op == SymOp::sum ? " + " : "*";
@@ -156,7 +156,7 @@ Sym read_factor(Reader& r) {
   }
   const std::string name = r.name();
   if (!r.accept('(')) return Sym::symbol(name);
-  std::vector<Sym> args;
+  SymList args;
   do args.push_back(read_sum(r));
   while (r.accept(','));
   r.expect(')');
@@ -184,8 +184,8 @@ Sym read_sum(Reader& r) {
 
 Sym read_srepr(Reader& r);
 
-std::vector<Sym> read_arguments(Reader& r) {
-  std::vector<Sym> args;
+SymList read_arguments(Reader& r) {
+  SymList args;
   if (r.accept(')')) return args;
   do args.push_back(read_srepr(r));
   while (r.accept(','));
@@ -193,13 +193,13 @@ std::vector<Sym> read_arguments(Reader& r) {
   return args;
 }
 
-Sym chain(SymOp op, const std::vector<Sym>& args) {
+Sym chain(SymOp op, const SymList& args) {
   Sym result = args[0];
   for (size_t i = 1; i < args.size(); ++i) result = make_sym(op, {result, args[i]});
   return result;
 }
 
-Sym power(Reader& r, const std::vector<Sym>& args) {
+Sym power(Reader& r, const SymList& args) {
   if (!args[1].is_const() || args[1].value() < 0 || args[1].value() > 16) r.error("an exponent from 0 to 16");
   Sym result = 1;
   for (int64_t i = 0; i < args[1].value(); ++i) result = result * args[0];
@@ -228,36 +228,36 @@ Sym read_piecewise(Reader& r) {
 struct SreprFunction {
   const char* name;
   int arity;  // -1 = one or more
-  Sym (*build)(Reader&, const std::vector<Sym>&);
+  Sym (*build)(Reader&, const SymList&);
 };
 
 const SreprFunction kSrepr[] = {
-    {"Add", -1, [](Reader&, const std::vector<Sym>& a) { return make_sym(SymOp::sum, a); }},
-    {"Mul", -1, [](Reader&, const std::vector<Sym>& a) { return make_sym(SymOp::product, a); }},
+    {"Add", -1, [](Reader&, const SymList& a) { return make_sym(SymOp::sum, a); }},
+    {"Mul", -1, [](Reader&, const SymList& a) { return make_sym(SymOp::product, a); }},
     {"Pow", 2, power},
     {"PowByNatural", 2, power},
-    {"Max", -1, [](Reader&, const std::vector<Sym>& a) { return chain(SymOp::max, a); }},
-    {"Min", -1, [](Reader&, const std::vector<Sym>& a) { return chain(SymOp::min, a); }},
-    {"And", -1, [](Reader&, const std::vector<Sym>& a) { return chain(SymOp::logical_and, a); }},
-    {"Or", -1, [](Reader&, const std::vector<Sym>& a) { return chain(SymOp::logical_or, a); }},
-    {"Not", 1, [](Reader&, const std::vector<Sym>& a) { return make_sym(SymOp::logical_not, a); }},
-    {"Abs", 1, [](Reader&, const std::vector<Sym>& a) { return sym_max(a[0], a[0] * Sym(-1)); }},
-    {"Equality", 2, [](Reader&, const std::vector<Sym>& a) { return make_sym(SymOp::eq, a); }},
-    {"Unequality", 2, [](Reader&, const std::vector<Sym>& a) { return make_sym(SymOp::ne, a); }},
-    {"StrictLessThan", 2, [](Reader&, const std::vector<Sym>& a) { return make_sym(SymOp::lt, a); }},
-    {"LessThan", 2, [](Reader&, const std::vector<Sym>& a) { return make_sym(SymOp::le, a); }},
-    {"StrictGreaterThan", 2, [](Reader&, const std::vector<Sym>& a) { return make_sym(SymOp::lt, {a[1], a[0]}); }},
-    {"GreaterThan", 2, [](Reader&, const std::vector<Sym>& a) { return make_sym(SymOp::le, {a[1], a[0]}); }},
-    {"FloorDiv", 2, [](Reader&, const std::vector<Sym>& a) { return floor_div(a[0], a[1]); }},
-    {"CleanDiv", 2, [](Reader&, const std::vector<Sym>& a) { return floor_div(a[0], a[1]); }},
-    {"CeilDiv", 2, [](Reader&, const std::vector<Sym>& a) { return ceil_div(a[0], a[1]); }},
-    {"Mod", 2, [](Reader&, const std::vector<Sym>& a) { return sym_mod(a[0], a[1]); }},
-    {"PythonMod", 2, [](Reader&, const std::vector<Sym>& a) { return sym_mod(a[0], a[1]); }},
-    {"ModularIndexing", 3, [](Reader&, const std::vector<Sym>& a) { return sym_mod(floor_div(a[0], a[1]), a[2]); }},
-    {"Where", 3, [](Reader&, const std::vector<Sym>& a) { return make_sym(SymOp::where, a); }},
-    {"ToFloat", 1, [](Reader&, const std::vector<Sym>& a) { return a[0]; }},
-    {"Identity", 1, [](Reader&, const std::vector<Sym>& a) { return a[0]; }},
-    {"TruncToInt", 1, [](Reader&, const std::vector<Sym>& a) { return a[0]; }},
+    {"Max", -1, [](Reader&, const SymList& a) { return chain(SymOp::max, a); }},
+    {"Min", -1, [](Reader&, const SymList& a) { return chain(SymOp::min, a); }},
+    {"And", -1, [](Reader&, const SymList& a) { return chain(SymOp::logical_and, a); }},
+    {"Or", -1, [](Reader&, const SymList& a) { return chain(SymOp::logical_or, a); }},
+    {"Not", 1, [](Reader&, const SymList& a) { return make_sym(SymOp::logical_not, a); }},
+    {"Abs", 1, [](Reader&, const SymList& a) { return sym_max(a[0], a[0] * Sym(-1)); }},
+    {"Equality", 2, [](Reader&, const SymList& a) { return make_sym(SymOp::eq, a); }},
+    {"Unequality", 2, [](Reader&, const SymList& a) { return make_sym(SymOp::ne, a); }},
+    {"StrictLessThan", 2, [](Reader&, const SymList& a) { return make_sym(SymOp::lt, a); }},
+    {"LessThan", 2, [](Reader&, const SymList& a) { return make_sym(SymOp::le, a); }},
+    {"StrictGreaterThan", 2, [](Reader&, const SymList& a) { return make_sym(SymOp::lt, {a[1], a[0]}); }},
+    {"GreaterThan", 2, [](Reader&, const SymList& a) { return make_sym(SymOp::le, {a[1], a[0]}); }},
+    {"FloorDiv", 2, [](Reader&, const SymList& a) { return floor_div(a[0], a[1]); }},
+    {"CleanDiv", 2, [](Reader&, const SymList& a) { return floor_div(a[0], a[1]); }},
+    {"CeilDiv", 2, [](Reader&, const SymList& a) { return ceil_div(a[0], a[1]); }},
+    {"Mod", 2, [](Reader&, const SymList& a) { return sym_mod(a[0], a[1]); }},
+    {"PythonMod", 2, [](Reader&, const SymList& a) { return sym_mod(a[0], a[1]); }},
+    {"ModularIndexing", 3, [](Reader&, const SymList& a) { return sym_mod(floor_div(a[0], a[1]), a[2]); }},
+    {"Where", 3, [](Reader&, const SymList& a) { return make_sym(SymOp::where, a); }},
+    {"ToFloat", 1, [](Reader&, const SymList& a) { return a[0]; }},
+    {"Identity", 1, [](Reader&, const SymList& a) { return a[0]; }},
+    {"TruncToInt", 1, [](Reader&, const SymList& a) { return a[0]; }},
 };
 
 // What follows "Float(": '-1.5', precision=53)
@@ -351,7 +351,7 @@ Sym read_srepr(Reader& r) {
   if (name == "CeilToInt" || name == "FloorToInt") return read_rounded(r, name == "CeilToInt");
   for (const SreprFunction& f : kSrepr) {
     if (name != f.name) continue;
-    const std::vector<Sym> args = read_arguments(r);
+    const SymList args = read_arguments(r);
     if (args.empty() || (f.arity >= 0 && args.size() != static_cast<size_t>(f.arity)))
       r.error("the right number of arguments");
     return f.build(r, args);

@@ -11,7 +11,7 @@ namespace wick::compiler {
 
 class Value;
 
-using Sizes = std::vector<Sym>;
+using Sizes = SymList;
 
 /// Element type and logical sizes; `dim_order` lists dimensions from outermost to innermost, empty = 0, 1, 2 ..
 struct TensorType {

@@ -6,13 +6,13 @@
 
 namespace wick::compiler {
 
-Ints to_ints(const std::vector<int64_t>& values) { return Ints(values.begin(), values.end()); }
+Ints to_ints(const std::vector<int64_t>& values) { return Ints(values); }
 
 namespace {
-DType other_dtype(const Arg& x, const Arg& y) { return promote(std::vector<Arg>{x, y}); }
+DType other_dtype(const Arg& x, const Arg& y) { return promote(Args{x, y}); }
 }  // namespace
 
-std::vector<Value*> Compose::call_multi(std::string_view name, std::vector<Arg> args) {
+std::vector<Value*> Compose::call_multi(std::string_view name, Args args) {
   const OpDef* def = find_op(name);
   if (!def) def = &op(fmt::format("{}.default", name));
   if (def->infer) return b.call_multi(def->name(), std::move(args));
@@ -21,6 +21,28 @@ std::vector<Value*> Compose::call_multi(std::string_view name, std::vector<Arg> 
   std::vector<Value*> results = def->decompose(b, *node);
   b.graph().erase(node);
   return results;
+}
+
+Value* Compose::unary(std::string_view name, Value* x) { return b.call(name, {x}); }
+Value* Compose::call(std::string_view name, Args args) { return call_multi(name, std::move(args))[0]; }
+Value* Compose::clamp(Value* x, Arg low, Arg high) { return b.call("aten.clamp", {x, low, high}); }
+Value* Compose::neg(Value* x) { return unary("aten.neg", x); }
+Value* Compose::exp(Value* x) { return unary("aten.exp", x); }
+Value* Compose::log(Value* x) { return unary("aten.log", x); }
+Value* Compose::sqrt(Value* x) { return unary("aten.sqrt", x); }
+Value* Compose::abs(Value* x) { return unary("aten.abs", x); }
+Value* Compose::sigmoid(Value* x) { return unary("aten.sigmoid", x); }
+Value* Compose::tanh(Value* x) { return unary("aten.tanh", x); }
+Value* Compose::square(Value* x) { return mul(x, x); }
+Value* Compose::logical_not(Value* x) { return unary("aten.logical_not", x); }
+Value* Compose::logical_and(Value* x, Value* y) { return b.call("aten.logical_and", {x, y}); }
+Value* Compose::logical_or(Value* x, Value* y) { return b.call("aten.logical_or", {x, y}); }
+Value* Compose::softmax(Value* x, int64_t dim) { return b.call("aten._softmax", {x, dim, false}); }
+Value* Compose::index_select(Value* x, int64_t dim, Value* index) {
+  return b.call("aten.index_select", {x, dim, index});
+}
+Value* Compose::pad(Value* x, Ints pairs, double value) {
+  return b.call("aten.constant_pad_nd", {x, std::move(pairs), value});
 }
 
 Value* Compose::add(Arg x, Arg y) {
@@ -55,7 +77,7 @@ Value* Compose::maximum(Value* x, Arg y) { return b.call("aten.maximum", {x, ten
 Value* Compose::minimum(Value* x, Arg y) { return b.call("aten.minimum", {x, tensor(y, x->dtype())}); }
 
 Value* Compose::where(Value* condition, Arg x, Arg y, std::optional<DType> dtype) {
-  const DType type = dtype ? *dtype : promote(std::vector<Arg>{x, y});
+  const DType type = dtype ? *dtype : promote(Args{x, y});
   Value* a = b.cast(tensor(x, type), type);
   Value* c = b.cast(tensor(y, type), type);
   return b.call("aten.where.self", {condition, a, c});

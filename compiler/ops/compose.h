@@ -12,10 +12,10 @@ class Compose {
   explicit Compose(Builder& builder) : b(builder) {}
   Builder& b;
 
-  Value* unary(std::string_view name, Value* x) { return b.call(name, {x}); }
+  Value* unary(std::string_view name, Value* x);
   /// Any operator: those without a shape function are decomposed at once.
-  std::vector<Value*> call_multi(std::string_view name, std::vector<Arg> args);
-  Value* call(std::string_view name, std::vector<Arg> args) { return call_multi(name, std::move(args))[0]; }
+  std::vector<Value*> call_multi(std::string_view name, Args args);
+  Value* call(std::string_view name, Args args);
   // Binary: at least one operand is a tensor; a number takes the .Scalar overload.
   Value* add(Arg x, Arg y);
   Value* sub(Arg x, Arg y);
@@ -27,18 +27,18 @@ class Compose {
   Value* compare(std::string_view name, Value* x, Arg y);  // "eq", "ne", "lt", "le", "gt", "ge"
   Value* maximum(Value* x, Arg y);
   Value* minimum(Value* x, Arg y);
-  Value* clamp(Value* x, Arg low, Arg high) { return b.call("aten.clamp", {x, low, high}); }
-  Value* neg(Value* x) { return unary("aten.neg", x); }
-  Value* exp(Value* x) { return unary("aten.exp", x); }
-  Value* log(Value* x) { return unary("aten.log", x); }
-  Value* sqrt(Value* x) { return unary("aten.sqrt", x); }
-  Value* abs(Value* x) { return unary("aten.abs", x); }
-  Value* sigmoid(Value* x) { return unary("aten.sigmoid", x); }
-  Value* tanh(Value* x) { return unary("aten.tanh", x); }
-  Value* square(Value* x) { return mul(x, x); }
-  Value* logical_not(Value* x) { return unary("aten.logical_not", x); }
-  Value* logical_and(Value* x, Value* y) { return b.call("aten.logical_and", {x, y}); }
-  Value* logical_or(Value* x, Value* y) { return b.call("aten.logical_or", {x, y}); }
+  Value* clamp(Value* x, Arg low, Arg high);
+  Value* neg(Value* x);
+  Value* exp(Value* x);
+  Value* log(Value* x);
+  Value* sqrt(Value* x);
+  Value* abs(Value* x);
+  Value* sigmoid(Value* x);
+  Value* tanh(Value* x);
+  Value* square(Value* x);
+  Value* logical_not(Value* x);
+  Value* logical_and(Value* x, Value* y);
+  Value* logical_or(Value* x, Value* y);
   /// Numbers become 0-d constants of the other operand's dtype, or of `dtype`.
   Value* where(Value* condition, Arg x, Arg y, std::optional<DType> dtype = std::nullopt);
 
@@ -47,13 +47,13 @@ class Compose {
   Value* amax(Value* x, const std::vector<int64_t>& dims, bool keepdim = false);
   Value* amin(Value* x, const std::vector<int64_t>& dims, bool keepdim = false);
   Value* any(Value* x, const std::vector<int64_t>& dims, bool keepdim = false);
-  Value* softmax(Value* x, int64_t dim) { return b.call("aten._softmax", {x, dim, false}); }
+  Value* softmax(Value* x, int64_t dim);
 
   Value* matmul(Value* x, Value* y);  // any ranks, as torch.matmul
   Value* cat(Values values, int64_t dim);
   Value* stack(const Values& values, int64_t dim);
   Value* arange(Sym end, DType dtype);
-  Value* index_select(Value* x, int64_t dim, Value* index) { return b.call("aten.index_select", {x, dim, index}); }
+  Value* index_select(Value* x, int64_t dim, Value* index);
   Value* flatten(Value* x, int64_t first, int64_t last);
   /// A constant vector.
   Value* constant_i64(const std::vector<int64_t>& values, Sizes sizes);
@@ -63,9 +63,7 @@ class Compose {
   /// reduction 0 none, 1 mean, 2 sum.
   Value* reduce_loss(Value* loss, int64_t reduction);
   /// Pads the last dimensions with a constant: pairs from the last dimension on.
-  Value* pad(Value* x, Ints pairs, double value = 0) {
-    return b.call("aten.constant_pad_nd", {x, std::move(pairs), value});
-  }
+  Value* pad(Value* x, Ints pairs, double value = 0);
 };
 
 /// Computes in float32 where eager's kernels do: f16 and bf16 operands are widened, the result is narrowed again.

@@ -141,7 +141,7 @@ Results decompose_conv(Builder& b, Node& node) {
 }
 
 Results decompose_generic(Builder& b, Node& node) {
-  std::vector<Arg> args(node.args().begin(), node.args().begin() + 9);
+  Args args(node.args().begin(), node.args().begin() + 9);
   return {b.call("aten.convolution", std::move(args))};
 }
 

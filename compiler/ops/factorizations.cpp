@@ -329,7 +329,7 @@ Results decompose_matrix_power(Builder& b, Node& node) {
 Results decompose_matrix_exp(Builder& b, Node& node) { return {b.call("aten.linalg_matrix_exp", {first(node)})}; }
 
 Value* matrix_norm(Compose& c, Value* a, const Arg& order) {
-  std::vector<Arg> args{a, order};
+  Args args{a, order};
   return c.call(order.is<std::string>() ? "aten.linalg_matrix_norm.str_ord" : "aten.linalg_matrix_norm",
                 std::move(args));
 }

@@ -24,7 +24,7 @@ Values cat_operands(const Node& node) {
 }
 
 DType cat_dtype(const Node& node) {
-  std::vector<Arg> operands;
+  Args operands;
   for (Value* x : node.tensors(node.op->parsed->args[0].name)) operands.push_back(x);
   return promote(operands);
 }

@@ -37,7 +37,7 @@ constexpr NumberForm kNumberForms[] = {
 };
 
 Results decompose_number_operand(Builder& b, Node& node) {
-  std::vector<Arg> args = node.args();
+  Args args = node.args();
   if (is_number(args[1]) && tensor_or_null(args[0])) {
     if (node.op->parsed->args[1].type == ArgType::scalar) return {};  // already the form with a number
     for (const NumberForm& form : kNumberForms) {
@@ -45,7 +45,7 @@ Results decompose_number_operand(Builder& b, Node& node) {
     }
   }
   if (!is_number(args[0]) && !is_number(args[1])) return {};
-  const DType dtype = promote(std::vector<Arg>{args[0], args[1]});
+  const DType dtype = promote(Args{args[0], args[1]});
   for (size_t i = 0; i < 2; ++i) {
     if (!is_number(args[i])) continue;
     // Its category must not change: 2.5 stays floating beside integers.
@@ -145,7 +145,7 @@ Results decompose_floor_divide(Builder& b, Node& node) {
 }
 
 Results decompose_logical(Builder& b, Node& node) {
-  std::vector<Arg> args = node.args();
+  Args args = node.args();
   bool complex = false;
   for (Arg& arg : args) {
     Value* x = tensor_or_null(arg);
@@ -175,12 +175,12 @@ Results decompose_fmin(Builder& b, Node& node) { return decompose_f_extreme(b, n
 
 void infer_clamp(Node& node) {
   if (node.is_none("min") && node.is_none("max")) reject("clamp needs a minimum or a maximum");
-  const std::vector<Arg> operands{node.arg("self"), node.arg("min"), node.arg("max")};
+  const Args operands{node.arg("self"), node.arg("min"), node.arg("max")};
   set_result(node, promote(operands), broadcast_all(operands));
 }
 
 void infer_clamp_bound(Node& node) {
-  const std::vector<Arg> operands{node.arg(0), node.arg(1)};
+  const Args operands{node.arg(0), node.arg(1)};
   set_result(node, promote(operands), broadcast_all(operands));
 }
 
@@ -201,7 +201,7 @@ void infer_where(Node& node) {
   const Value* condition = node.tensor("condition");
   if (condition->dtype() != DType::boolean && condition->dtype() != DType::u8)
     reject("where: the condition is not bool");
-  const std::vector<Arg> operands{node.arg("self"), node.arg("other")};
+  const Args operands{node.arg("self"), node.arg("other")};
   set_result(node, promote(operands), broadcast(condition->sizes(), broadcast_all(operands)));
 }
 
@@ -227,7 +227,7 @@ Results decompose_masked_fill_tensor(Builder& b, Node& node) {
 }
 
 void infer_three(Node& node) {
-  const std::vector<Arg> operands{node.arg(0), node.arg(1), node.arg(2)};
+  const Args operands{node.arg(0), node.arg(1), node.arg(2)};
   set_result(node, promote(operands), broadcast_all(operands));
 }
 void infer_addcdiv(Node& node) {

@@ -101,7 +101,7 @@ Results decompose_nan_to_num(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
   if (is_complex(x->dtype())) {
-    std::vector<Arg> args = node.args();
+    Args args = node.args();
     args[0] = b.call("aten.view_as_real", {x});
     return {b.call("aten.view_as_complex", {b.call("aten.nan_to_num", std::move(args))})};
   }

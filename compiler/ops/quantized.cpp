@@ -265,8 +265,8 @@ void require_plain_zero(const Node& node) {
   require(integral, "zero points of affine quantization that are no integers are not supported");
 }
 // Arguments 5 and 6 are the range: all of the dtype where there is none.
-std::vector<Arg> with_range(const Node& node, DType dtype) {
-  std::vector<Arg> args;
+Args with_range(const Node& node, DType dtype) {
+  Args args;
   for (size_t i = 0; i < 7; ++i) args.push_back(node.arg(i));
   if (node.is_none("quant_min")) args[5] = number(bound(node, "quant_min", dtype, true));
   if (node.is_none("quant_max")) args[6] = number(bound(node, "quant_max", dtype, false));
@@ -278,7 +278,7 @@ Results decompose_old_quantize(Builder& b, Node& node) {
 }
 Results decompose_old_dequantize(Builder& b, Node& node) {
   require_plain_zero(node);
-  std::vector<Arg> args = with_range(node, node.tensor("input")->dtype());
+  Args args = with_range(node, node.tensor("input")->dtype());
   args.push_back(node.arg("output_dtype"));
   return {b.call("torchao.dequantize_affine", std::move(args))};
 }
@@ -299,7 +299,7 @@ Results decompose_old_choose(Builder& b, Node& node) {
                           : dtype == DType::f64  ? 0x1p-52
                                                  : 0x1p-23;
   const DType target = required_dtype(node, "target_dtype");
-  std::vector<Arg> args;
+  Args args;
   for (size_t i = 0; i < 8; ++i) args.push_back(node.arg(i));
   if (node.is_none("quant_min")) args[4] = number(bound(node, "quant_min", target, true));
   if (node.is_none("quant_max")) args[5] = number(bound(node, "quant_max", target, false));

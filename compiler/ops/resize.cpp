@@ -82,7 +82,7 @@ Results decompose_vec(Builder& b, Node& node) {
   const size_t spatial = spatial_of(node);
   std::string name(node.op->name());
   name = name.substr(0, name.rfind('.')) + ".default";
-  std::vector<Arg> args{node.arg("input"), target_of(node, spatial)};
+  Args args{node.arg("input"), target_of(node, spatial)};
   if (has_arg(node, "align_corners")) args.push_back(node.arg("align_corners"));
   for (size_t i = 0; i < spatial; ++i) {
     const bool by_size = !node.is_none("output_size");

@@ -7,6 +7,7 @@
 namespace wick::compiler {
 
 void reject(std::string message) { fail(Code::unsupported_model, std::move(message)); }
+void reject(const char* message) { fail(Code::unsupported_model, message); }
 
 bool is_number(const Arg& arg) {
   if (arg.is<Sym>() || arg.is<double>() || arg.is<bool>()) return true;
@@ -54,7 +55,7 @@ void require_rank(const Value* x, size_t rank, const char* what) {
   if (x->rank() != rank) reject(fmt::format("{} has rank {}, not {}", what, x->rank(), rank));
 }
 
-Sizes broadcast_all(const std::vector<Arg>& operands) {
+Sizes broadcast_all(const Args& operands) {
   Sizes out;
   for (const Arg& arg : operands) {
     if (Value* x = tensor_or_null(arg)) out = broadcast(out, x->sizes());
@@ -152,18 +153,18 @@ void infer_predicate(Node& node) {
 }
 
 void infer_broadcast(Node& node) {
-  const std::vector<Arg> operands{node.arg(0), node.arg(1)};
+  const Args operands{node.arg(0), node.arg(1)};
   set_result(node, promote(operands), broadcast_all(operands));
 }
 
 void infer_compare(Node& node) {
-  const std::vector<Arg> operands{node.arg(0), node.arg(1)};
+  const Args operands{node.arg(0), node.arg(1)};
   promote(operands);
   set_result(node, DType::boolean, broadcast_all(operands));
 }
 
 void infer_true_divide(Node& node) {
-  const std::vector<Arg> operands{node.arg(0), node.arg(1)};
+  const Args operands{node.arg(0), node.arg(1)};
   set_result(node, float_dtype(promote(operands)), broadcast_all(operands));
 }
 

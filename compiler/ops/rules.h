@@ -16,6 +16,7 @@ namespace wick::compiler {
 
 /// Throws Failure(unsupported_model): the arguments are not valid for the operator, or not supported.
 [[noreturn]] void reject(std::string message);
+[[noreturn]] void reject(const char* message);
 inline void require(bool condition, const char* message) {
   if (!condition) reject(message);
 }
@@ -41,7 +42,7 @@ bool may_equal(const Sym& a, const Sym& b);
 void require_equal(const Sym& a, const Sym& b, const char* what);
 void require_rank(const Value* x, size_t rank, const char* what);
 /// Sizes broadcast over operands; numbers have none.
-Sizes broadcast_all(const std::vector<Arg>& operands);
+Sizes broadcast_all(const Args& operands);
 /// `list` with one entry repeated up to `count`; throws if it has another length.
 Ints repeat_to(Ints list, size_t count, const char* what);
 

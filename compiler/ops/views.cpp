@@ -350,7 +350,7 @@ Results decompose_narrow(Builder& b, Node& node) {
 
 // --- pieces: one value each ---
 
-Results pieces(Builder& b, Value* x, int64_t dim, const std::vector<Sym>& cuts) {
+Results pieces(Builder& b, Value* x, int64_t dim, const Ints& cuts) {
   Results out;
   for (size_t i = 0; i + 1 < cuts.size(); ++i) out.push_back(b.slice(x, dim, cuts[i], cuts[i + 1]));
   return out;
@@ -360,7 +360,7 @@ Results pieces(Builder& b, Value* x, int64_t dim, const std::vector<Sym>& cuts) 
 Results split_every(Builder& b, Node& node, Value* x, int64_t dim, const Sym& piece) {
   const Sym size = x->sizes()[static_cast<size_t>(dim)];
   const size_t count = node.results().size();
-  std::vector<Sym> cuts{0};
+  Ints cuts{0};
   if (size.is_const() && piece.is_const()) {
     const int64_t n = size.value(), step = piece.value();
     require(step > 0 || n == 0, "split size must be positive");
@@ -396,7 +396,7 @@ Results decompose_chunk(Builder& b, Node& node) {
 Results split_sizes(Builder& b, Node& node, const char* name) {
   Value* x = node.tensor("self");
   const int64_t dim = split_dim(node);
-  std::vector<Sym> cuts{0};
+  Ints cuts{0};
   for (const Sym& piece : node.ints(name)) {
     if (piece.is_const() && piece.value() < 0) reject("split: a size is negative");
     cuts.push_back(cuts.back() + piece);
@@ -412,7 +412,7 @@ Results split_sections(Builder& b, Value* x, int64_t dim, int64_t sections) {
   require(sections > 0 && sections < 1000000, "tensor_split needs a positive number of sections");
   const Sym size = x->sizes()[static_cast<size_t>(dim)];
   const Sym base = floor_div(size, sections), more = sym_mod(size, sections);
-  std::vector<Sym> cuts{0};
+  Ints cuts{0};
   for (int64_t i = 1; i <= sections; ++i) cuts.push_back(base * Sym(i) + sym_min(more, i));
   cuts.back() = size;
   return pieces(b, x, dim, cuts);

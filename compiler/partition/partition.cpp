@@ -135,7 +135,7 @@ class Extractor {
   }
 
   void copy(const Node& node) {
-    std::vector<Arg> args;
+    Args args;
     for (const Arg& arg : node.args()) args.push_back(copy_of(arg));
     Node* made = out_.graph.add_node(*node.op, std::move(args), 0);
     made->origin = node.origin;

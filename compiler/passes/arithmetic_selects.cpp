@@ -402,7 +402,7 @@ class Selector {
     if (!x || !is_f32(x) || !is_whole(whole)) return nullptr;
     if (is_boolean(whole) ? !conditions_->is_arithmetic(whole) : !conditions_->is_early(whole)) return nullptr;
     if (needs_cast(whole) && !x->producer) return nullptr;
-    std::vector<Arg> args = node.args();
+    Args args = node.args();
     args[first ? 0 : 1] = is_boolean(whole) ? conditions_->as_number(b, whole) : b.cast(whole, DType::f32);
     return b.call(node.op->name(), std::move(args));
   }

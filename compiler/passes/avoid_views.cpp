@@ -175,11 +175,11 @@ class ViewAvoider {
   }
 
   // The node on each part of operand 0, with other arguments.
-  Plan on_each_part(const Node& node, Unrolled shape, std::function<void(std::vector<Arg>&)> change) {
+  Plan on_each_part(const Node& node, Unrolled shape, std::function<void(Args&)> change) {
     return {std::move(shape), [this, &node, change = std::move(change)](Builder& b) {
               Values out;
               for (Value* part : parts_of(b, tensor_at(node, 0))) {
-                std::vector<Arg> args = node.args();
+                Args args = node.args();
                 change(args);
                 args[0] = part;
                 out.push_back(b.call_multi(node.op->name(), std::move(args))[0]);
@@ -287,7 +287,7 @@ class ViewAvoider {
     shape.dims[dim] = {{node.result()->sizes()[dim]}};
     const auto part_dim = static_cast<int64_t>(from->num_kept_before(dim));
     const auto place = static_cast<size_t>(node.op->parsed->find("dim"));
-    return on_each_part(node, shape, [=](std::vector<Arg>& args) { args[place] = part_dim; });
+    return on_each_part(node, shape, [=](Args& args) { args[place] = part_dim; });
   }
 
   std::optional<Plan> norm(const Node& node) {
@@ -297,7 +297,7 @@ class ViewAvoider {
     for (size_t dim = from->dims.size() - normalized; dim < from->dims.size(); ++dim) {
       if (!is_plain(from->dims[dim])) return std::nullopt;
     }
-    return on_each_part(node, *from, [](std::vector<Arg>&) {});
+    return on_each_part(node, *from, [](Args&) {});
   }
 
   std::optional<Plan> linear(const Node& node) {
@@ -305,7 +305,7 @@ class ViewAvoider {
     if (!from || !is_plain(from->dims.back())) return std::nullopt;
     Unrolled shape = *from;
     shape.dims.back() = {{node.result()->sizes().back()}};
-    return on_each_part(node, shape, [](std::vector<Arg>&) {});
+    return on_each_part(node, shape, [](Args&) {});
   }
 
   std::optional<Plan> cat(const Node& node) {
@@ -424,7 +424,7 @@ class ViewAvoider {
                   }
                   Values out;
                   for (size_t part = 0; part < shape.num_parts(); ++part) {
-                    std::vector<Arg> args = node.args();
+                    Args args = node.args();
                     for (size_t i = 0; i < args.size(); ++i) {
                       if (!operands[i].empty()) args[i] = operands[i][part];
                     }

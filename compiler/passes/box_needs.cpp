@@ -21,7 +21,7 @@ Box broadcast_box(const Value& operand, const Value& result, const Box& box) {
 // The nodes of a chain, around `x`.
 Value* computed_chain(Builder& b, const QuantizationChain& chain, Value* x) {
   const auto with = [](const Node& node, std::vector<std::pair<const Value*, Value*>> values) {
-    std::vector<Arg> args = node.args();
+    Args args = node.args();
     for (Arg& arg : args) {
       for (const auto& [from, to] : values) {
         if (arg.is<Value*>() && arg.as<Value*>() == from) arg = to;
@@ -139,7 +139,7 @@ Value* compute_box(Builder& b, const Node& node, const Box& box, const std::vect
   if (node.is("aten.cat.default"))
     return operands.size() == 1 ? operands[0] : b.call("aten.cat", {operands, node.arg("dim")});
   if (const auto chain = row_chain(node)) return computed_chain(b, *chain, operands[0]);
-  std::vector<Arg> args = node.args();
+  Args args = node.args();
   for (size_t i = 0; i < needs.size(); ++i) args[needs[i].index] = operands[i];
   return b.call_multi(node.op->name(), std::move(args))[0];
 }

@@ -50,7 +50,7 @@ Value* floored(Builder& b, Value* mask, double floor, int depth = 0) {
   if (is_mover(*node)) {
     Value* inner = floored(b, moved(*node), floor, depth + 1);
     if (!inner || inner == moved(*node)) return inner ? mask : nullptr;
-    std::vector<Arg> args = node->args();
+    Args args = node->args();
     args[0] = inner;
     return b.call(node->op->name(), std::move(args));
   }
@@ -234,7 +234,7 @@ CacheAttention::Parts CacheAttention::moved_parts(Builder& b, const Node& node) 
   const Parts& parts = parts_.at(moved(node));
   const bool sized = node.is("aten.view.default") || node.is("aten.expand.default");
   const auto move = [&](Value* part) {
-    std::vector<Arg> args = node.args();
+    Args args = node.args();
     args[0] = part;
     if (sized) {
       const Sizes& sizes = node.result()->sizes();
@@ -271,7 +271,7 @@ CacheAttention::Parts CacheAttention::term_parts(Compose& c, Value* term, const 
 
 CacheAttention::Parts CacheAttention::pointwise_parts(Builder& b, const Node& node, const Extended& out) const {
   Compose c(b);
-  std::vector<Arg> old = node.args(), rows = node.args();
+  Args old = node.args(), rows = node.args();
   const size_t at = from_end(*node.result(), out.dim);
   bool hidden = false;  // by an operand
   for (const Value* operand : node.operands()) hidden |= extended(operand) && extended(operand)->hides;
@@ -305,7 +305,7 @@ CacheAttention::Parts CacheAttention::softmax_parts(Builder& b, const Node& node
     if (Value* replaced = is_replaced(c, write)) scores.rows = add(scores.rows, replaced);
   }
   const auto dim = static_cast<int64_t>(out.dim);
-  std::vector<Arg> args = node.args();
+  Args args = node.args();
   args[0] = c.cat({scores.old, scores.rows}, dim);
   Value* all = b.call(node.op->name(), std::move(args));
   const Sym length = scores.old->sizes()[out.dim];
@@ -313,7 +313,7 @@ CacheAttention::Parts CacheAttention::softmax_parts(Builder& b, const Node& node
 }
 
 CacheAttention::Parts CacheAttention::product_parts(Builder& b, const Node& node) const {
-  std::vector<Arg> old = node.args(), rows = node.args();
+  Args old = node.args(), rows = node.args();
   for (size_t i = 0; i < old.size(); ++i) {
     const auto it = parts_.find(tensor_at(node, i));
     if (it != parts_.end()) old[i] = it->second.old, rows[i] = it->second.rows;

@@ -218,7 +218,7 @@ Value* use_number(Builder& b, Node& node) {
     if (name.empty() || (side == 1 && form->scalar == "aten.add.Scalar" && !is_one(node.arg(2)))) continue;
     const std::optional<Element> element = uniform_element(other);
     if (!element) continue;
-    std::vector<Arg> args{x, element->as_number()};
+    Args args{x, element->as_number()};
     if (has_alpha) args.push_back(node.arg(2));
     return b.call(name, std::move(args));
   }
@@ -245,7 +245,7 @@ Value* drop_expand(Builder& b, Node& node) {
     Value* x = tensor_arg(*expand, 0);
     if (!counts_the_same(node, x)) continue;
     if (broadcast_sizes(node, i, x) != node.result()->sizes()) continue;
-    std::vector<Arg> args = node.args();
+    Args args = node.args();
     args[i] = x;
     Value* out = b.call(node.op->name(), std::move(args));
     add_origins(*out->producer, *expand);

@@ -202,7 +202,7 @@ class Splitter {
   Pair moved(Builder& b, const Node& node) {
     Pair out;
     for (const bool real : {true, false}) {
-      std::vector<Arg> args = node.args();
+      Args args = node.args();
       for (Arg& arg : args) {
         const auto part = [&](Value* value) {
           const Pair pair = pair_of(b, value);

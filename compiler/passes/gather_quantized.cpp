@@ -52,7 +52,7 @@ Value* gathered(Builder& b, Node& node) {
   const auto table = table_of(*node.tensor("weight"));
   if (!table) return nullptr;
   const auto rows_of = [&](Value* values) {
-    std::vector<Arg> args = node.args();
+    Args args = node.args();
     args[0] = values;
     return b.call("aten.embedding", std::move(args));
   };

@@ -105,7 +105,7 @@ std::optional<GuardedChain> guarded_chain(const Value* end, Bounds& bounds) {
 Value* rebuilt(Builder& b, const GuardedChain& chain, const std::function<Value*(Value*)>& leaf) {
   std::unordered_map<const Value*, Value*> made;  // looked up only
   for (const Node* node : chain.nodes) {
-    std::vector<Arg> args = node->args();
+    Args args = node->args();
     for (Arg& arg : args) {
       if (!arg.is<Value*>()) continue;
       const auto [known, is_new] = made.try_emplace(arg.as<Value*>());

@@ -99,7 +99,7 @@ Value* merge_broadcast(Builder& b, Node& node, size_t max_rank) {
   }
   const std::vector<Run> runs = runs_of_broadcast(result, operands);
   if (runs.size() > max_rank) return nullptr;
-  std::vector<Arg> args = node.args();
+  Args args = node.args();
   size_t next = 0;
   for (Arg& arg : args) {
     if (arg.is<Value*>()) arg = b.reshape(arg.as<Value*>(), merged(operands[next++], runs));

@@ -364,7 +364,7 @@ std::optional<Ints> row_scales(const Value& shown, const Value& weight) {
   const Sizes& sizes = weight.sizes();
   const bool by_columns = shown.rank() > 0 && shown.sizes().back() == sizes[0];
   if (by_columns && sizes[0].is(static_cast<int64_t>(count))) return Ints{1, sizes[1]};
-  return count == 1 ? std::optional(Ints(sizes.begin(), sizes.end())) : std::nullopt;
+  return count == 1 ? std::optional(Ints(sizes)) : std::nullopt;
 }
 
 // [m, n] of a linear layer whose input may have more dimensions.

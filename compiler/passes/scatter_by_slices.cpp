@@ -25,7 +25,7 @@ Value* joined(Builder& b, Values parts, size_t dim) {
   return parts.size() == 1 ? parts[0] : b.call("aten.cat", {std::move(parts), static_cast<int64_t>(dim)});
 }
 
-Sizes with_size(const Value* x, size_t dim, std::vector<Sym> sizes) {
+Sizes with_size(const Value* x, size_t dim, Sizes sizes) {
   Sizes out = x->sizes();
   out.erase(out.begin() + static_cast<ptrdiff_t>(dim));
   out.insert(out.begin() + static_cast<ptrdiff_t>(dim), sizes.begin(), sizes.end());

@@ -167,7 +167,7 @@ class Sinker {
     std::unordered_map<const Value*, Value*> moved;
     for (Node* node : region) {
       Builder b(graph_, node);
-      std::vector<Arg> args = node->args();
+      Args args = node->args();
       for (Arg& arg : args) {
         if (!arg.is<Value*>() || !arg.as<Value*>()->type.is_tensor() || arg.as<Value*>()->rank() == 0) continue;
         Value* operand = arg.as<Value*>();

@@ -95,7 +95,7 @@ Value* Strided::build(Builder& b, Value* x, size_t dim) const {
   const Sizes behind(x->sizes().begin() + first + 1, x->sizes().end());
   const auto with = [&](const std::vector<int64_t>& middle) {
     Sizes sizes = before;
-    sizes.insert(sizes.end(), middle.begin(), middle.end());
+    for (const int64_t size : middle) sizes.push_back(size);
     sizes.insert(sizes.end(), behind.begin(), behind.end());
     return sizes;
   };

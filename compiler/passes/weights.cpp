@@ -28,6 +28,11 @@ std::optional<Reals64> per_channel(const Arg& arg, DType dtype, size_t rank, siz
   return reals_of(*value);
 }
 
+NewWeights::NewWeights() = default;
+NewWeights::NewWeights(NewWeights&& other) noexcept = default;
+NewWeights& NewWeights::operator=(NewWeights&& other) noexcept = default;
+NewWeights::~NewWeights() = default;
+
 Value* Product::bias() const {
   return bias_index && node->arg(*bias_index).is<Value*>() ? node->arg(*bias_index).as<Value*>() : nullptr;
 }
@@ -109,8 +114,8 @@ std::optional<Product> match_product(Node& node) {
 
 namespace {
 
-std::vector<Arg> product_args(Builder& b, const Product& p, NewWeights weights, std::string_view* name) {
-  std::vector<Arg> args = p.node->args();
+Args product_args(Builder& b, const Product& p, NewWeights weights, std::string_view* name) {
+  Args args = p.node->args();
   *name = p.node->op->name();
   const Value *weight = p.weight(), *bias = p.bias();
   Value* new_weight = b.constant(std::move(weights.weight_type), std::move(weights.weight), weight->name);
@@ -132,7 +137,7 @@ void set_weights(Graph& graph, const Product& product, NewWeights weights) {
   Value* old = product.weight();
   const bool changes_result = weights.changes_result;
   std::string_view name;
-  std::vector<Arg> args = product_args(b, product, std::move(weights), &name);
+  Args args = product_args(b, product, std::move(weights), &name);
   graph.rewrite(product.node, op(name), std::move(args));
   if (changes_result) product.node->result()->forget();
   if (old->num_uses() == 0) old->data = {};
@@ -141,7 +146,7 @@ void set_weights(Graph& graph, const Product& product, NewWeights weights) {
 Value* product_like(Graph& graph, const Product& product, NewWeights weights) {
   Builder b(graph, product.node);
   std::string_view name;
-  std::vector<Arg> args = product_args(b, product, std::move(weights), &name);
+  Args args = product_args(b, product, std::move(weights), &name);
   Value* out = b.call(name, std::move(args));
   out->producer->more_origins = product.node->more_origins;
   return out;

@@ -42,6 +42,11 @@ struct ProductChange {
 };
 
 struct NewWeights {
+  NewWeights();
+  NewWeights(NewWeights&& other) noexcept;
+  NewWeights& operator=(NewWeights&& other) noexcept;
+  ~NewWeights();
+
   TensorType weight_type, bias_type;
   ConstantData weight, bias;
   bool has_bias = false;

@@ -89,7 +89,7 @@ Value* with_zero_columns(Builder& b, const Value& weight, int64_t columns) {
   const Form& form = *form_of(&node);
   const Value* elements = node.tensor("input");
   const int64_t k = elements->sizes()[1].value(), shared = elements_of_scale(node, k);
-  std::vector<Arg> args = node.args();
+  Args args = node.args();
   const auto set = [&](std::string_view name, Arg value) {
     args[static_cast<size_t>(node.op->parsed->find(name))] = std::move(value);
   };

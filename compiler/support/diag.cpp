@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <utility>
 
 namespace wick::compiler {
 namespace {
@@ -117,6 +118,36 @@ std::string found_and_wanted(const Diag& diag) {
 }
 
 }  // namespace
+
+Diag::Diag() = default;
+Diag::Diag(Code c, std::string m) : code(c), message(std::move(m)) {}
+Diag::Diag(const Diag& other) = default;
+Diag::Diag(Diag&& other) noexcept = default;
+Diag& Diag::operator=(const Diag& other) = default;
+Diag& Diag::operator=(Diag&& other) noexcept = default;
+Diag::~Diag() = default;
+
+Diag&& Diag::in(Where w) && {
+  where = std::move(w);
+  return std::move(*this);
+}
+Diag&& Diag::at_file(std::string f) && {
+  where.file = std::move(f);
+  return std::move(*this);
+}
+Diag&& Diag::expected(std::string f, std::string w) && {
+  found = std::move(f);
+  wanted = std::move(w);
+  return std::move(*this);
+}
+Diag&& Diag::with_help(std::string h) && {
+  help = std::move(h);
+  return std::move(*this);
+}
+Diag&& Diag::note(std::string n) && {
+  notes.push_back(std::move(n));
+  return std::move(*this);
+}
 
 const char* code_name(Code code) { return row_of(code).name; }
 int exit_code(Code code) { return row_of(code).exit_code; }

@@ -40,29 +40,19 @@ struct Diag {
   std::string found, wanted, help;
   std::vector<std::string> notes;
 
-  Diag() = default;
-  Diag(Code c, std::string m) : code(c), message(std::move(m)) {}
-  Diag&& in(Where w) && {
-    where = std::move(w);
-    return std::move(*this);
-  }
-  Diag&& at_file(std::string f) && {
-    where.file = std::move(f);
-    return std::move(*this);
-  }
-  Diag&& expected(std::string f, std::string w) && {
-    found = std::move(f);
-    wanted = std::move(w);
-    return std::move(*this);
-  }
-  Diag&& with_help(std::string h) && {
-    help = std::move(h);
-    return std::move(*this);
-  }
-  Diag&& note(std::string n) && {
-    notes.push_back(std::move(n));
-    return std::move(*this);
-  }
+  Diag();
+  Diag(Code c, std::string m);
+  Diag(const Diag& other);
+  Diag(Diag&& other) noexcept;
+  Diag& operator=(const Diag& other);
+  Diag& operator=(Diag&& other) noexcept;
+  ~Diag();
+
+  Diag&& in(Where w) &&;
+  Diag&& at_file(std::string f) &&;
+  Diag&& expected(std::string f, std::string w) &&;
+  Diag&& with_help(std::string h) &&;
+  Diag&& note(std::string n) &&;
 };
 
 /// The text a user sees: "error[code]: message", then "  at", "  found", "  wanted", "  help", "  note" lines; each

@@ -11,8 +11,8 @@ struct Failure {
   Diag diag;
 };
 
-[[noreturn]] inline void fail(Code code, std::string message) { throw Failure{Diag(code, std::move(message))}; }
-[[noreturn]] inline void fail(Diag diag) { throw Failure{std::move(diag)}; }
+[[noreturn]] void fail(Code code, std::string message);
+[[noreturn]] void fail(Diag diag);
 
 /// Runs fn(); a Failure it throws becomes the Status.
 template <typename F>
@@ -28,11 +28,11 @@ Status catch_failure(F&& fn) {
 /// The value of a Result, or throws its diagnostic.
 template <typename T>
 T value_or_throw(Result<T> result) {
-  if (!result.ok()) throw Failure{std::move(result.diag())};
+  if (!result.ok()) fail(std::move(result.diag()));
   return std::move(*result);
 }
 inline void throw_if_error(Status status) {
-  if (!status.ok()) throw Failure{std::move(status.diag())};
+  if (!status.ok()) fail(std::move(status.diag()));
 }
 
 }  // namespace wick::compiler
