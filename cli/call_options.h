@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/options.h"
-#include "cli/program_inputs.h"
-#include "cli/program_session.h"
+#include "cli/program/program_inputs.h"
+#include "cli/program/program_session.h"
 #include "runtime/module/host_tensor.h"
 
 namespace wick::cli {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/array_compare.h"
-#include "cli/array_summary.h"
-#include "cli/npz.h"
+#include "cli/arrays/array_compare.h"
+#include "cli/arrays/array_summary.h"
+#include "cli/arrays/npz.h"
 #include "common/float16.h"
 #include "tests/support/scratch_folder.h"
 

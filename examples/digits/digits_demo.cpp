@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/npz.h"
-#include "cli/text.h"
+#include "cli/arrays/npz.h"
+#include "cli/text/text.h"
 #include "wick/module.h"
 #include "wick/portable_kernels.h"
 #include "wick/xnnpack_backend.h"

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <map>
 
-#include "backends/xnnpack/target.h"
+#include "backends/xnnpack/compile/target.h"
 #include "tests/conformance/case_program.h"
 #include "tests/conformance/check_case.h"
 #include "tests/conformance/compare.h"

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <optional>
 
-#include "cli/npz.h"
+#include "cli/arrays/npz.h"
 #include "runtime/module/host_tensor.h"
 #include "schema/test_program_builder.h"
 #include "wick/method.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <map>
 
-#include "cli/npz.h"
+#include "cli/arrays/npz.h"
 #include "compiler/driver/compile.h"
 #include "compiler/ir/text.h"
 #include "compiler/support/limits.h"

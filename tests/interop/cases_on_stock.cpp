@@ -19,8 +19,8 @@
 #include <fstream>
 #include <functional>
 
-#include "backends/xnnpack/target.h"
-#include "cli/npz.h"
+#include "backends/xnnpack/compile/target.h"
+#include "cli/arrays/npz.h"
 #include "tests/conformance/case_program.h"
 #include "tests/conformance/check_case.h"
 #include "tests/conformance/compare.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/npz.h"
+#include "cli/arrays/npz.h"
 
 namespace wick::interop {
 

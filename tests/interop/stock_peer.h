@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/npz.h"
+#include "cli/arrays/npz.h"
 #include "runtime/platform/cpu.h"
 
 namespace wick::interop {

@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "backends/xnnpack/op_rules.h"
-#include "backends/xnnpack/target.h"
+#include "backends/xnnpack/compile/ops/op_rules.h"
+#include "backends/xnnpack/compile/target.h"
 #include "compiler/testing/pipeline.h"
 #include "tests/fixtures/expand_fixture.h"
 

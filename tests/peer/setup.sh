@@ -38,7 +38,7 @@ if [ ! -x "$runner" ] || [ -n "$newer" ]; then
   "$compiler" -std=c++20 -O2 -DFMT_HEADER_ONLY -DC10_USING_CUSTOM_GENERATED_MACROS -DET_EVENT_TRACER_ENABLED -DET_USE_THREADPOOL \
     "-DWICK_STOCK_VERSION=\"$version\"" \
     -isystem "$et/include" -isystem "$et/include/executorch/runtime/core/portable_type/c10" -I"$root" -I"$root/include" \
-    "$root/tests/peer/stock_runner.cpp" "$root/tests/peer/stock_cpu.cpp" "$root/runtime/platform/cpu.cpp" "$root/cli/npz.cpp" "$root/cli/npz_header.cpp" "$root/cli/npz_zip.cpp" \
+    "$root/tests/peer/stock_runner.cpp" "$root/tests/peer/stock_cpu.cpp" "$root/runtime/platform/cpu.cpp" "$root/cli/arrays/npz.cpp" "$root/cli/arrays/npz_header.cpp" "$root/cli/arrays/npz_zip.cpp" \
     "$root/compiler/support/crc32.cpp" "$root/compiler/support/diag.cpp" "$root/compiler/support/file_map.cpp" "$root/compiler/support/limits.cpp" "$root/common/dtype.cpp" "$root/common/status.cpp" \
     -o "$runner" -L"$et/lib" -Wl,-rpath,"$et/lib" -lexecutorch -lexecutorch_threadpool -Wl,--no-as-needed \
     -lexecutorch_kernels_optimized -lexecutorch_kernels_quantized -lexecutorch_backend_xnnpack -lz -ldl > "$folder/build.log" 2>&1 ||

@@ -33,7 +33,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/npz.h"
+#include "cli/arrays/npz.h"
 #include "runtime/platform/cpu.h"
 #include "tests/peer/stock_cpu.h"
 

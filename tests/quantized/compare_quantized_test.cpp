@@ -4,7 +4,7 @@
 #include <fstream>
 #include <ostream>
 
-#include "cli/npz.h"
+#include "cli/arrays/npz.h"
 #include "compiler/support/diag.h"
 #include "tests/fixtures/expand_fixture.h"
 #include "tests/hostile/run_wick.h"

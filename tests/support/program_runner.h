@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/npz.h"
+#include "cli/arrays/npz.h"
 #include "compiler/driver/compile.h"
 #include "wick/module.h"
 

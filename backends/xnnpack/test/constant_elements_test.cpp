@@ -1,4 +1,4 @@
-#include "backends/xnnpack/constant_elements.h"
+#include "backends/xnnpack/compile/constant_elements.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "backends/xnnpack/library_memory.h"
+#include "backends/xnnpack/runtime/xnn/library_memory.h"
 
 #include <gtest/gtest.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // What partitions become: node types and how many, the orders chosen, folds and fusions.
-#include "backends/xnnpack/lower.h"
+#include "backends/xnnpack/compile/lower.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <map>
 #include <tuple>
 
-#include "backends/xnnpack/target.h"
+#include "backends/xnnpack/compile/target.h"
 #include "compiler/ir/text.h"
 #include "compiler/support/failure.h"
 

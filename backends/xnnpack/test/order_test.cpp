@@ -1,4 +1,4 @@
-#include "backends/xnnpack/order.h"
+#include "backends/xnnpack/compile/order.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "backends/xnnpack/packed_weights.h"
+#include "backends/xnnpack/runtime/packed_weights.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/xnnpack/library_graph.h"
+#include "backends/xnnpack/runtime/xnn/library_graph.h"
 #include "runtime/platform/memory.h"
 #include "tests/support/scratch_folder.h"
 

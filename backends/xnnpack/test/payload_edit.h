@@ -3,7 +3,7 @@
 #include <random>
 #include <vector>
 
-#include "backends/xnnpack/payload_nodes.h"
+#include "backends/xnnpack/payload/payload_nodes.h"
 
 namespace wick::xnnpack {
 

@@ -1,5 +1,5 @@
 // Which quantized nodes are taken, what is computed on int8, and what becomes of weights and biases.
-#include "backends/xnnpack/quantized.h"
+#include "backends/xnnpack/compile/quantized.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <limits>
 #include <set>
 
-#include "backends/xnnpack/lower.h"
-#include "backends/xnnpack/target.h"
+#include "backends/xnnpack/compile/lower.h"
+#include "backends/xnnpack/compile/target.h"
 #include "common/float16.h"
 #include "compiler/ir/text.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/xnnpack/payload.h"
+#include "backends/xnnpack/payload/payload.h"
 #include "common/float16.h"
 #include "runtime/exec/method_harness.h"
 #include "wick/xnnpack_backend.h"

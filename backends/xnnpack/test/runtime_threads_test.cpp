@@ -7,9 +7,9 @@
 #include <memory>
 #include <thread>
 
-#include "backends/xnnpack/library_graph.h"
-#include "backends/xnnpack/payload_nodes.h"
-#include "backends/xnnpack/shared_resources.h"
+#include "backends/xnnpack/payload/payload_nodes.h"
+#include "backends/xnnpack/runtime/shared_resources.h"
+#include "backends/xnnpack/runtime/xnn/library_graph.h"
 #include "backends/xnnpack/test/runtime_test_support.h"
 #include "runtime/platform/thread_pool.h"
 

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "backends/xnnpack/lower.h"
-#include "backends/xnnpack/payload.h"
-#include "backends/xnnpack/target.h"
+#include "backends/xnnpack/compile/lower.h"
+#include "backends/xnnpack/compile/target.h"
+#include "backends/xnnpack/payload/payload.h"
 #include "compiler/support/file_map.h"
 #include "compiler/testing/pipeline.h"
 #include "tests/support/scratch_folder.h"

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <map>
 
-#include "backends/xnnpack/lower.h"
-#include "backends/xnnpack/op_rules.h"
-#include "backends/xnnpack/payload.h"
+#include "backends/xnnpack/compile/lower.h"
+#include "backends/xnnpack/compile/ops/op_rules.h"
+#include "backends/xnnpack/payload/payload.h"
 #include "compiler/ir/text.h"
 
 namespace wick::xnnpack {

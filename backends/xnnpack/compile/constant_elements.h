@@ -1,0 +1,68 @@
+// The bytes of constants: copies, permutations, ownership. C++20.
+#pragma once
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "backends/xnnpack/compile/order.h"
+#include "compiler/ir/graph.h"
+
+namespace wick::xnnpack {
+
+/// Copies the elements of a row-major tensor of sizes `dims` so that dimension perm[i] becomes dimension i.
+template <typename T>
+void permute_elements(const T* from, const Dims& dims, const std::vector<int64_t>& perm, T* to) {
+  const size_t rank = dims.size(), count = static_cast<size_t>(elements(dims));
+  std::vector<int64_t> strides(rank, 1), sizes(rank), steps(rank), at(rank, 0);
+  for (size_t i = rank; i-- > 1;) strides[i - 1] = strides[i] * dims[i].value();
+  for (size_t i = 0; i < rank; ++i) {
+    sizes[i] = dims[static_cast<size_t>(perm[i])].value();
+    steps[i] = strides[static_cast<size_t>(perm[i])];
+  }
+  if (count == 0) return;
+  const int64_t inner = rank ? sizes[rank - 1] : 1, step = rank ? steps[rank - 1] : 1;
+  int64_t base = 0;
+  for (size_t out = 0; out < count; out += static_cast<size_t>(inner)) {
+    for (int64_t i = 0; i < inner; ++i) to[out + static_cast<size_t>(i)] = from[base + i * step];
+    for (size_t i = rank > 0 ? rank - 1 : 0; i-- > 0;) {
+      base += steps[i];
+      if (++at[i] < sizes[i]) break;
+      base -= steps[i] * sizes[i];
+      at[i] = 0;
+    }
+  }
+}
+template <typename T>
+std::vector<T> permute_elements(const T* from, const Dims& dims, const std::vector<int64_t>& perm) {
+  std::vector<T> to(static_cast<size_t>(elements(dims)));
+  permute_elements(from, dims, perm, to.data());
+  return to;
+}
+
+/// Floats so permuted; computed when they are read if the first dimension stays the first.
+compiler::ConstantData permuted_floats(const compiler::ConstantData& data, const Dims& dims,
+                                       const std::vector<int64_t>& perm);
+
+/// Bytes that live as long as they are referred to.
+template <typename T>
+compiler::ConstantData own(std::vector<T> elements) {
+  auto owner = std::make_shared<const std::vector<T>>(std::move(elements));
+  const auto* bytes = reinterpret_cast<const uint8_t*>(owner->data());
+  return {{bytes, owner->size() * sizeof(T)}, owner};
+}
+
+/// The elements of a constant, in the order of its bytes.
+template <typename T>
+std::vector<T> elements_of(const compiler::Value& value) {
+  std::vector<T> elements(value.data.size_bytes() / sizeof(T));
+  value.data.read(0, elements.size() * sizeof(T), reinterpret_cast<uint8_t*>(elements.data()));
+  return elements;
+}
+
+/// The order in which the bytes of a constant lie.
+inline Order stored_order(const compiler::Value& value) {
+  return value.tensor().dim_order.empty() ? plain_order(value.rank()) : value.tensor().dim_order;
+}
+
+}  // namespace wick::xnnpack

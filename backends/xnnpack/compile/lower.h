@@ -1,0 +1,188 @@
+// From a partition to a payload. C++20.
+#pragma once
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "backends/xnnpack/compile/layout.h"
+#include "backends/xnnpack/compile/ops/op_rules.h"
+#include "backends/xnnpack/compile/quantized.h"
+#include "backends/xnnpack/payload/payload.h"
+#include "compiler/analysis/value_ranges.h"
+#include "compiler/partition/target.h"
+
+namespace wick::xnnpack {
+
+/// Writes the partition as a payload. Requires: every node is taken by `supports`. Errors: internal.
+compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options);
+
+/// Bounds that a payload node clamps its result to.
+struct Range {
+  float min = -std::numeric_limits<float>::infinity(), max = std::numeric_limits<float>::infinity();
+};
+/// The range of a node that only clamps (relu, hardtanh, clamp with constant bounds); false for other nodes.
+bool clamp_range(const compiler::Node& node, Range* range);
+
+Quantization quantization_of(const Affine& affine);
+/// Does a slice or a part of length 1 in dimension `at` consist of many pieces of a few bytes? A transpose moves these
+/// faster than the library's slices and concatenations, which copy one after the other. False for unknown sizes.
+bool has_small_blocks(const Dims& dims, size_t at);
+/// Where in `from` each dimension of `to` lies: the permutation that leads from one order to the other.
+std::vector<uint32_t> positions(const Order& from, const Order& to);
+
+/// The payload under construction. The rows of op_rules.h write nodes through it: read operands in the order they need,
+/// emit nodes, then say which payload value holds the result.
+class Lowering {
+ public:
+  Lowering(const compiler::Graph& graph, const compiler::TargetOptions& options);
+  compiler::Delegate run();
+
+  // --- reading ---
+  /// The order in which the result of `node` is to lie, or in which it reads its operands where its rule says so.
+  const Order& order(const compiler::Node& node) const { return layouts_.choice(node); }
+  const Order& order_of(const compiler::Value* value) const { return layouts_.of(value); }
+  /// The payload value with the elements of `value`, whose dims are those of `value` (with leading ones up to the rank
+  /// of `order`) in `order`. Transposes where the value lies otherwise, once per order.
+  uint32_t operand(const compiler::Value* value, const Order& order);
+  /// As operand, in the order of the node's rule.
+  uint32_t operand(const compiler::Node& node, size_t index);
+  /// Operand 0 with dimension `dim` innermost, whatever dimensions of size 1 lie behind it in the node's order.
+  uint32_t rows_along(const compiler::Node& node, size_t dim);
+  /// As operand, for nodes whose operands broadcast: the source of an expand, where the other operand has the result's
+  /// sizes.
+  uint32_t broadcast_operand(const compiler::Node& node, size_t index);
+  const Dims& dims(uint32_t id) const { return shapes_[id]; }
+  /// What the elements of `value` can be.
+  compiler::ValueRange numbers_of(const compiler::Value* value) const;
+  /// Bounds that the last payload node of `node` must clamp to: those of the clamp that reads it alone.
+  Range range_of(const compiler::Node& node) const;
+
+  // --- constants ---
+  /// A weight as it lies in the graph's constant.
+  uint32_t weight(const compiler::Value* value, DataType type, const Dims& dims);
+  /// The elements of `value`, viewed with sizes `dims`, permuted by `perm`; `type` fp32 converts from fp16.
+  uint32_t weight_permuted(const compiler::Value* value, const Dims& dims, const std::vector<int64_t>& perm,
+                           DataType type, const Dims& result_dims);
+  /// A constant of the node's dtype (or fp32).
+  uint32_t constant(const std::vector<float>& elements, const Dims& dims, bool force_fp32 = false);
+  uint32_t scalar(double value);
+  /// The elements of a constant as floats.
+  std::vector<float> read_floats(const compiler::Value* value) const;
+  /// The summands of a filter: several with the same 4-bit elements where bf16 cannot hold the scales of groups.
+  std::vector<uint32_t> parts_of(uint32_t filter) const;
+  /// The bias of a product on int8: int32 on the scale of the input times that of the weights.
+  uint32_t int8_bias(const compiler::Value* bias);
+
+  // --- writing ---
+  /// Of the node that is being lowered.
+  DataType type() const { return type_; }
+  /// The node that is being lowered is computed on int8, with parameters known at compile time. Its operands are int8
+  /// then, and so are the values it writes.
+  bool is_int8() const { return int8_result_.has_value(); }
+  /// It is a product whose input is quantized at run time.
+  bool is_dynamic() const { return dynamic_product_; }
+  /// Is the current node a linear of floats whose weight is int8?
+  bool has_integer_weights() const { return integer_weights_; }
+  bool is_int8(uint32_t id) const { return payload_.values[id].type == DataType::qint8; }
+  const Quantization& quantization(uint32_t id) const { return payload_.values[id].quantization; }
+  /// `x` as elements of another type.
+  uint32_t convert(uint32_t x, DataType type, const Quantization& quantization);
+  /// A fresh value of these dims.
+  uint32_t value(const Dims& dims, DataType type);
+  uint32_t value(const Dims& dims) { return value(dims, type_); }
+  /// Adds a node that writes a fresh value of these dims and returns the value.
+  uint32_t add(PayloadNode node, const Dims& dims);
+  uint32_t unary(NodeType type, uint32_t x);
+  /// `x` as f32 or f16; nodes and constants that follow are of that type until the next call or the next model node.
+  uint32_t as_type(uint32_t x, DataType type);
+  uint32_t binary(NodeType type, uint32_t a, uint32_t b, Range range = {});
+  /// `x` with other dims of the same product. Where more than one of them is known only at run time, the other dims may
+  /// only be the old ones with ones moved, added or left out. Of elements quantized at run time, what they come from is
+  /// viewed so.
+  uint32_t reshape(uint32_t x, const Dims& dims);
+  uint32_t transpose(uint32_t x, const std::vector<uint32_t>& perm);
+  uint32_t slice(uint32_t x, const std::vector<uint32_t>& offsets, const Dims& sizes);
+  /// [size of dimension `at`, elements before it, elements behind it]: `x` with that dimension outermost. Sizes known.
+  uint32_t in_front(uint32_t x, size_t at);
+  uint32_t concatenate(std::vector<uint32_t> parts, size_t axis);
+  uint32_t pad(uint32_t x, const std::vector<uint32_t>& before, const std::vector<uint32_t>& after, float value);
+  /// x @ filter^T + bias over the last dimension; filter [oc, ic], bias [oc] or kNoValue.
+  uint32_t fully_connected(uint32_t x, uint32_t filter, uint32_t bias, uint32_t flags = 0, Range range = {});
+  /// Mean over the last dimension, which keeps size 1.
+  uint32_t row_mean(uint32_t x);
+
+  /// `x`, in which dimensions of the node's first result are merged or split, with the sizes of that result.
+  uint32_t as_result(const compiler::Node& node, uint32_t x);
+  /// `id` holds the first result of `node`, in the order of its layout; its dims may differ in ones. Others are a bug.
+  void set_result(const compiler::Node& node, uint32_t id);
+
+ private:
+  struct Place {
+    uint32_t id;
+    Order order;  // of the value's own rank
+  };
+  void scan_ranges();
+  void add_inputs();
+  void lower_node(const compiler::Node& node);
+  void add_outputs();
+  uint32_t constant_operand(const compiler::Value* value, const Order& order);
+  uint32_t reordered(uint32_t id, const Dims& dims, const Order& from, const Order& to);
+  // lower_quantized.cpp
+  void choose_precision(const compiler::Node& node);
+  void settle_quantization(const PayloadNode& node);
+  void declare_input(PayloadValue& placed, const compiler::Value* value);
+  /// The node behind an operand of the node that is being lowered, where it is read on int8.
+  const compiler::Node* int8_source(const compiler::Value* value) const;
+  uint32_t int8_operand(const compiler::Node& source, const Order& order);
+  /// `x` as elements quantized at run time by rows or images; the same value for the same question.
+  uint32_t converted_rows(uint32_t x, const Quantization& rows);
+  uint32_t reshape_rows(uint32_t x, const Dims& to);
+  uint32_t int8_constant(const compiler::Node& source, const Dims& dims, const std::vector<int64_t>& perm,
+                         const Dims& result_dims);
+  uint32_t int4_constant(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
+                         const Dims& result_dims);
+  uint32_t add_quantized(compiler::ConstantData data, DataType type, const Dims& dims,
+                         const Quantization& quantization);
+  /// The value itself if it is a constant, a float constant for a dequantized one, else null.
+  const compiler::Value* as_constant(const compiler::Value* value);
+  /// The place of a constant with these bytes in constants_, from 1.
+  uint32_t constant_index(compiler::ConstantData data);
+  uint32_t add_constant(compiler::ConstantData data, DataType type, const Dims& dims);
+  uint32_t move_ones(uint32_t x, const Dims& dims);
+  uint32_t drop_ones(uint32_t x, size_t rank);
+  uint32_t copy(uint32_t x);
+  std::vector<bool> live_values() const;
+  void drop_dead_nodes();
+  void list_constants();
+  /// Gives constants that are weights of one node and plain operands of another two values: stock's runtime gives the
+  /// bytes of packed weights back, whoever else reads the value.
+  void separate_weights();
+
+  const compiler::Graph& graph_;
+  const compiler::TargetOptions& options_;
+  Layouts layouts_;
+  Payload payload_;
+  std::vector<Dims> shapes_;  // of payload_.values
+  compiler::Delegate delegate_;
+  DataType type_ = DataType::fp32;  // of the node that is being lowered
+  const compiler::Node* current_ = nullptr;
+  std::optional<Affine> int8_result_;  // of the node that is being lowered, if it is computed on int8
+  bool dynamic_product_ = false;
+  bool integer_weights_ = false;                               // a linear of floats whose weight is int8
+  std::map<uint32_t, std::vector<uint32_t>> filter_parts_;     // first part -> all
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> dynamic_;  // value, dims of a row -> quantized at run time
+  std::unordered_map<const compiler::Value*, std::unique_ptr<compiler::Value>> float_twins_;  // looked up only
+  std::unordered_map<const compiler::Value*, Place> places_;
+  std::map<std::pair<const compiler::Value*, Order>, uint32_t> operands_;  // looked up only
+  std::vector<compiler::NamedConstant> constants_;  // until list_constants, values refer to these, from 1
+  std::map<std::string, std::vector<uint32_t>> constants_by_hash_;           // hash and size -> places
+  std::map<std::pair<uint32_t, size_t>, uint32_t> in_front_;                 // value, dimension
+  std::map<std::string, uint32_t> constant_values_;                          // key, dtype, dims -> value
+  std::unordered_map<const compiler::Node*, const compiler::Node*> clamps_;  // producer -> the clamp it absorbs
+  std::set<const compiler::Node*> absorbed_;
+  std::map<const void*, uint32_t> handles_;  // origin -> debug handle
+};
+
+}  // namespace wick::xnnpack

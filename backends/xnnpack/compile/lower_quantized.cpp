@@ -1,0 +1,265 @@
+// The part of Lowering that writes int8 values, weights and biases.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "backends/xnnpack/compile/constant_elements.h"
+#include "backends/xnnpack/compile/lower.h"
+#include "backends/xnnpack/compile/quantized.h"
+#include "backends/xnnpack/compile/target.h"
+#include "common/float16.h"
+#include "compiler/support/failure.h"
+
+namespace wick::xnnpack {
+
+using compiler::Node;
+using compiler::Value;
+
+namespace {
+
+// Nodes whose result holds elements of their first operand, or bounds on the same scale.
+bool keeps_quantization(NodeType type) {
+  switch (type) {
+    case NodeType::static_transpose:
+    case NodeType::static_reshape:
+    case NodeType::static_slice:
+    case NodeType::static_constant_pad:
+    case NodeType::copy:
+    case NodeType::clamp:
+    case NodeType::max_pooling_2d:
+    case NodeType::concatenate_2:
+    case NodeType::concatenate_3:
+    case NodeType::concatenate_4:
+    case NodeType::concatenate_5: return true;
+    default: return false;
+  }
+}
+
+// [oc, ic] in -8 .. 7 as two elements a byte, the even column low, 8 added; an odd row ends with a zero.
+std::vector<uint8_t> pack_4_bit(const std::vector<int8_t>& elements, size_t columns) {
+  std::vector<uint8_t> out;
+  for (size_t row = 0; row < elements.size(); row += columns) {
+    for (size_t i = 0; i < columns; i += 2) {
+      const int high = i + 1 < columns ? elements[row + i + 1] : 0;
+      out.push_back(static_cast<uint8_t>((elements[row + i] + 8) | (high + 8) << 4));
+    }
+  }
+  return out;
+}
+
+std::vector<float> narrowed(const std::vector<double>& scales) { return {scales.begin(), scales.end()}; }
+
+// Eager's quantize in float: round(x * (1 / scale)), to even.
+int32_t quantized_bias_element(float element, float inverse_scale) {
+  const float rounded = std::nearbyintf(element * inverse_scale);
+  return static_cast<int32_t>(std::clamp(rounded, -2147483648.0f, 2147483520.0f));
+}
+
+}  // namespace
+
+Quantization quantization_of(const Affine& affine) {
+  Quantization out;
+  out.kind = Quantization::Kind::per_tensor;
+  out.scale = static_cast<float>(affine.scale);
+  out.zero_point = affine.zero_point;
+  return out;
+}
+
+void Lowering::choose_precision(const Node& node) {
+  int8_result_ = static_int8(node);
+  dynamic_product_ = is_dynamic_product(node);
+  integer_weights_ = !int8_result_ && keeps_integer_weights(node);
+}
+
+// The quantization of the value that a fresh node writes.
+void Lowering::settle_quantization(const PayloadNode& node) {
+  const PayloadValue& in = payload_.values[node.inputs[0]];
+  if (in.type != DataType::qint8 || node.type == NodeType::convert) return;
+  PayloadValue& out = payload_.values[node.output];
+  out.type = DataType::qint8;
+  if (keeps_quantization(node.type)) {
+    out.quantization = in.quantization;
+  } else if (int8_result_) {
+    out.quantization = quantization_of(*int8_result_);
+  } else {
+    compiler::fail(compiler::Code::internal, fmt::format("xnnpack: {} reads int8", name_of(node.type)));
+  }
+}
+
+uint32_t Lowering::convert(uint32_t x, DataType type, const Quantization& quantization) {
+  PayloadNode node;
+  node.type = NodeType::convert;
+  node.inputs[0] = x;
+  const uint32_t id = add(std::move(node), Dims(dims(x)));
+  payload_.values[id].type = type;
+  payload_.values[id].quantization = quantization;
+  return id;
+}
+
+// Type and quantization of an input of the partition.
+void Lowering::declare_input(PayloadValue& placed, const Value* value) {
+  if (value->dtype() != DType::i8) return;
+  for (const Node* user : value->users()) {
+    const auto affine = static_dequantize(*user);
+    if (!affine) continue;
+    placed.type = DataType::qint8;
+    placed.quantization = quantization_of(*affine);
+    return;
+  }
+  compiler::fail(compiler::Code::internal, "xnnpack: int8 elements of unknown scale");
+}
+
+// --- operands ---
+
+const Node* Lowering::int8_source(const Value* value) const {
+  const Node* source = value->producer;
+  if (source && integer_weights_ && value == current_->tensor("weight")) return source;
+  if (!source || (!int8_result_ && !dynamic_product_)) return nullptr;
+  return dequantizes_constant(*source) || static_dequantize(*source) || dynamic_chain(*source) ? source : nullptr;
+}
+
+uint32_t Lowering::converted_rows(uint32_t x, const Quantization& rows) {
+  auto [known, fresh] = dynamic_.try_emplace({x, rows.num_nonbatch_dims}, 0);
+  if (fresh) known->second = convert(x, DataType::qdint8, rows);
+  return known->second;
+}
+
+uint32_t Lowering::reshape_rows(uint32_t x, const Dims& to) {
+  const auto writes_x = [&](const PayloadNode& node) { return node.output == x; };
+  const auto conversion = std::find_if(payload_.nodes.rbegin(), payload_.nodes.rend(), writes_x);
+  const uint32_t source = conversion->inputs[0];
+  return converted_rows(reshape(source, to), Quantization(quantization(x)));
+}
+
+// The int8 elements that `source` dequantizes.
+uint32_t Lowering::int8_operand(const Node& source, const Order& order) {
+  if (const auto chain = dynamic_chain(source)) {
+    Quantization rows;
+    rows.kind = Quantization::Kind::per_token;
+    rows.num_nonbatch_dims = current_->is("aten.convolution.default") ? 3 : 1;
+    return converted_rows(operand(chain->x, order), rows);
+  }
+  return operand(source.tensor("input"), order);
+}
+
+const Value* Lowering::as_constant(const Value* value) {
+  if (value->is_constant()) return value;
+  if (!value->producer || !dequantizes_constant(*value->producer)) return nullptr;
+  std::unique_ptr<Value>& twin = float_twins_[value];
+  if (!twin) {
+    const auto constant = quantized_constant(*value->producer);
+    twin = std::make_unique<Value>();
+    twin->type = value->type;
+    twin->kind = compiler::ValueKind::constant;
+    const std::vector<float> elements = dequantized(*constant);
+    if (value->dtype() == DType::f16) {
+      std::vector<uint16_t> halves;
+      for (const float element : elements) halves.push_back(Half(element).bits);
+      twin->data = own(std::move(halves));
+    } else {
+      twin->data = own(elements);
+    }
+  }
+  return twin.get();
+}
+
+// --- constants ---
+
+uint32_t Lowering::add_quantized(compiler::ConstantData data, DataType type, const Dims& dims,
+                                 const Quantization& quantization) {
+  const uint32_t constant = constant_index(std::move(data));
+  std::vector<int64_t> sizes;
+  for (const compiler::Sym& size : dims) sizes.push_back(size.value());
+  const std::string key =
+      fmt::format("{}:{}:{}:{}:{}:{}:{}", constant, static_cast<int>(type), fmt::join(sizes, ","), quantization.scale,
+                  quantization.zero_point, quantization.scale_constant, quantization.channel_dim);
+  auto [known, fresh] = constant_values_.try_emplace(key, 0);
+  if (fresh) {
+    known->second = value(dims, type);
+    payload_.values[known->second].constant = constant;
+    payload_.values[known->second].quantization = quantization;
+  }
+  return known->second;
+}
+
+// Scales of rows are f32 in the payload, those of groups bf16.
+uint32_t Lowering::int4_constant(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
+                                 const Dims& result_dims) {
+  const std::vector<uint8_t> packed = pack_4_bit(elements, static_cast<size_t>(constant.sizes[1]));
+  Quantization quantization;
+  if (constant.has_scale_by_row()) {
+    quantization.kind = Quantization::Kind::per_channel;
+    quantization.scale_constant = constant_index(own(narrowed(constant.row_scales())));
+    return add_quantized(own(packed), DataType::qcint4, result_dims, quantization);
+  }
+  quantization.kind = Quantization::Kind::per_group;
+  quantization.group_size = static_cast<uint32_t>(constant.blocks[1]);
+  const auto add_part = [&](const std::vector<uint16_t>& scales) {
+    quantization.scale_constant = constant_index(own(scales));
+    return add_quantized(own(packed), DataType::qbint4, result_dims, quantization);
+  };
+  std::vector<uint32_t> parts;
+  const bool rounded = options_.setting(kGroupScales) == "bf16";
+  for (const std::vector<uint16_t>& scales :
+       rounded ? rounded_group_scales(constant.scales) : group_scales(constant.scales))
+    parts.push_back(add_part(scales));
+  return filter_parts_.try_emplace(parts.front(), parts).first->first;
+}
+
+std::vector<uint32_t> Lowering::parts_of(uint32_t filter) const {
+  const auto found = filter_parts_.find(filter);
+  return found == filter_parts_.end() ? std::vector<uint32_t>{filter} : found->second;
+}
+
+uint32_t Lowering::int8_constant(const Node& source, const Dims& dims, const std::vector<int64_t>& perm,
+                                 const Dims& result_dims) {
+  auto constant = quantized_constant(source);
+  if (!constant) compiler::fail(compiler::Code::internal, "xnnpack: a quantized constant with unknown parameters");
+  // A product of floats, or whose input is quantized at run time, has weights by channel only.
+  if (dynamic_product_ || integer_weights_) constant->repeat_by_channel();
+  std::vector<int8_t> elements = elements_of<int8_t>(*constant->elements);
+  const Order stored = stored_order(*constant->elements);
+  if (stored != plain_order(stored.size())) {
+    const std::vector<uint32_t> to_plain = positions(stored, plain_order(stored.size()));
+    elements = permute_elements(elements.data(), physical(dims_of(*constant->elements), stored),
+                                {to_plain.begin(), to_plain.end()});
+  }
+  elements = permute_elements(elements.data(), dims, perm);
+  if (constant->is_4_bit() && dynamic_product_) return int4_constant(*constant, elements, result_dims);
+  Quantization quantization;
+  if (constant->is_per_tensor() && !dynamic_product_ && !integer_weights_) {
+    quantization = quantization_of(Affine{constant->scales[0], static_cast<int32_t>(constant->zero_points[0])});
+    return add_quantized(own(std::move(elements)), DataType::qint8, result_dims, quantization);
+  }
+  quantization.kind = Quantization::Kind::per_channel;
+  // Output channels come first, in filters of depthwise convolutions last.
+  const auto channels = static_cast<int64_t>(constant->scales.size());
+  quantization.channel_dim = result_dims[0].is(channels) ? 0 : static_cast<int32_t>(result_dims.size()) - 1;
+  quantization.scale_constant = constant_index(own(narrowed(constant->scales)));
+  return add_quantized(own(std::move(elements)), DataType::qcint8, result_dims, quantization);
+}
+
+uint32_t Lowering::int8_bias(const Value* bias) {
+  const auto weight = quantized_constant(*current_->tensor("weight")->producer);
+  const double input_scale = static_dequantize(*current_->operands()[0]->producer)->scale;
+  const std::vector<float> elements = read_floats(bias);
+  std::vector<int32_t> out;
+  Quantization quantization;
+  if (weight->is_per_tensor()) {
+    const double scale = weight->scales[0] * input_scale;
+    quantization = quantization_of(Affine{scale, 0});
+    for (const float element : elements) out.push_back(quantized_bias_element(element, static_cast<float>(1 / scale)));
+    return add_quantized(own(std::move(out)), DataType::qint32, dims_of(*bias), quantization);
+  }
+  std::vector<float> scales;
+  for (const double scale : weight->scales)
+    scales.push_back(static_cast<float>(scale) * static_cast<float>(input_scale));
+  for (size_t i = 0; i < elements.size(); ++i) out.push_back(quantized_bias_element(elements[i], 1.0f / scales[i]));
+  quantization.kind = Quantization::Kind::per_channel;
+  quantization.scale_constant = constant_index(own(std::move(scales)));
+  return add_quantized(own(std::move(out)), DataType::qcint32, dims_of(*bias), quantization);
+}
+
+}  // namespace wick::xnnpack

@@ -1,0 +1,74 @@
+// What the families of rows share. C++20.
+#pragma once
+#include <initializer_list>
+#include <limits>
+
+#include "backends/xnnpack/compile/lower.h"
+#include "compiler/ir/builder.h"
+
+namespace wick::xnnpack {
+
+/// A family's rows.
+struct RuleFamily {
+  const OpRule* rows;
+  size_t count;
+};
+extern const RuleFamily kConvolutionRules, kCurveRules, kLinearRules, kMovementRules, kNormalizationRules,
+    kPointwiseRules, kQuantizedRules, kReductionRules, kWindowRules;
+
+/// Why a node is refused whose sizes the graph states, but does not prove.
+inline constexpr char kAgreeOnlyAtRunTime[] = "sizes that are only known to agree at run time";
+
+/// For nodes whose readers do their work.
+void lower_nothing(Lowering& lowering, const compiler::Node& node);
+
+/// For products: the weight is a constant, perhaps a quantized one, and the bias too.
+compiler::Verdict constant_weights(const compiler::Node& node, const compiler::TargetOptions& options);
+/// The bias of a product, or kNoValue; on int8 as the library wants it.
+uint32_t bias_of(Lowering& lowering, const compiler::Value* bias, DataType type);
+
+/// [.., m, k] x [.., k, n], the second perhaps with its last two dimensions swapped in memory.
+uint32_t batch_product(Lowering& lowering, uint32_t a, uint32_t b, bool swapped);
+
+/// Mean over the middle dimensions of x [n, h, w, c], which keep size 1. Those of many elements are taken in two steps:
+/// the library adds one element after the other, and its error grows with their number.
+uint32_t image_mean(Lowering& lowering, uint32_t x);
+/// Is the node a mean that becomes a product of matrices?
+bool is_matrix_mean(const compiler::Node& node);
+
+// Layout rules that several families use.
+LayoutRule any_order(const compiler::Node& node);
+LayoutRule plain_layout(const compiler::Node& node);
+LayoutRule channels_last(const compiler::Node& node);
+LayoutRule innermost(size_t dim);
+/// Argument `dim` innermost.
+LayoutRule softmax_layout(const compiler::Node& node);
+
+/// Why no tensor of these sizes is taken, or "".
+std::string refuse_shape(const compiler::Value& value, Unknown unknown);
+/// A number among the arguments, known at compile time; nothing for one that is read at run time or symbolic.
+std::optional<double> number(const compiler::Node& node, std::string_view name);
+/// The range of all numbers but infinities.
+inline constexpr Range kAllFinite = {-std::numeric_limits<float>::max(), std::numeric_limits<float>::max()};
+/// Sets as result what `body` makes of operand `x`, computed in f32 where the node is of f16: for kernels that in f16
+/// lose digits, or treat zero or negative numbers wrongly.
+template <typename Body>
+void lower_in_fp32(Lowering& lowering, const compiler::Node& node, uint32_t x, const Body& body) {
+  const DataType type = lowering.type();
+  if (type != DataType::fp16) return lowering.set_result(node, body(x));
+  const uint32_t wide = lowering.as_type(x, DataType::fp32);
+  lowering.set_result(node, lowering.as_type(body(wide), type));
+}
+/// `count` elements of dimension `at` of x, from `start` on.
+uint32_t slice_dim(Lowering& lowering, uint32_t x, size_t at, int64_t start, int64_t count);
+/// As slice_dim, every step-th element. With a step other than 1, sizes must be known.
+uint32_t every_step(Lowering& lowering, uint32_t x, size_t at, int64_t start, int64_t step, int64_t count);
+/// Of `x`, operand 0 of the node or a part of it. The library's kernels may make NaN of numbers beyond 1e26.
+uint32_t sigmoid(Lowering& lowering, const compiler::Node& node, uint32_t x);
+bool has_plain_sigmoid(const compiler::Node& node, const compiler::ValueRange& numbers);
+/// `x` within a range.
+uint32_t clamped(Lowering& lowering, uint32_t x, Range range);
+/// [dims of the result]: as the payload holds them in `order`.
+Dims result_dims(const compiler::Node& node);
+
+}  // namespace wick::xnnpack

@@ -1,0 +1,193 @@
+// Linear layers and matrix products.
+#include <cmath>
+
+#include "backends/xnnpack/compile/ops/rules.h"
+#include "backends/xnnpack/compile/quantized.h"
+
+namespace wick::xnnpack {
+
+using compiler::Node;
+using compiler::TargetOptions;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+// --- matrices ---
+
+LayoutRule matmul_layout(const Node& node) {
+  LayoutRule rule;
+  rule.kind = LayoutRule::Kind::matmul;
+  return rule;
+}
+
+bool lies_swapped(const Lowering& l, const Value* value) {
+  const Dims dims = dims_of(*value);
+  if (value->is_constant()) return false;
+  const Order& order = l.order_of(value);
+  return !same_bytes(dims, order, plain_order(dims.size())) && same_bytes(dims, order, swapped_order(dims.size()));
+}
+
+// --- linear ---
+
+LayoutRule features_innermost(const Node& node) { return innermost(node.result()->rank() - 1); }
+
+bool is_weight(const Value& value) {
+  return value.is_constant() || (value.producer && quantized_constant(*value.producer));
+}
+
+// A matrix that is computed at run time makes it a product over a batch of one.
+Verdict known_matrices(const Node& node, const Value* weight) {
+  if (weight->rank() != 2) return Verdict::no("a weight with other than two dimensions");
+  size_t unknown = 0;
+  for (const Value* operand : node.operands()) unknown += num_symbolic(dims_of(*operand));
+  return unknown == 0 ? Verdict::yes() : Verdict::no("a weight that is computed at run time, and unknown sizes");
+}
+
+Verdict plain_linear(const Node& node, const TargetOptions&) {
+  if (node.operands()[0]->rank() < 1) return Verdict::no("an input without dimensions");
+  const Value* weight = node.tensor("weight");
+  return is_weight(*weight) ? Verdict::yes() : known_matrices(node, weight);
+}
+
+// a [m, k] x b [k, n], or b [n, k] if swapped
+uint32_t matrix_product(Lowering& l, uint32_t a, uint32_t b, bool swapped) {
+  const auto batched = [&](uint32_t x) { return l.reshape(x, {1, l.dims(x)[0], l.dims(x)[1]}); };
+  const uint32_t out = batch_product(l, batched(a), batched(b), swapped);
+  return l.reshape(out, {l.dims(out)[1], l.dims(out)[2]});
+}
+
+uint32_t times(Lowering& l, uint32_t x, double number) {
+  return number == 1 ? x : l.binary(NodeType::multiply, x, l.scalar(number));
+}
+
+// x + bias, or x, within the range
+uint32_t with_bias(Lowering& l, uint32_t x, uint32_t bias, Range range) {
+  if (bias != kNoValue) return l.binary(NodeType::add, x, bias, range);
+  return range.min < range.max && (std::isfinite(range.min) || std::isfinite(range.max)) ? clamped(l, x, range) : x;
+}
+
+// The product with a filter of one or several parts. Stock's cache of packed weights tells products by the bytes of
+// filter and bias, not by scales, so that no two parts have the same bias: zeros of either sign add nothing.
+uint32_t linear_of(Lowering& l, uint32_t x, uint32_t filter, uint32_t bias, Range range) {
+  const std::vector<uint32_t> parts = l.parts_of(filter);
+  if (parts.size() == 1) return l.fully_connected(x, filter, bias, 0, range);
+  const int64_t columns = l.dims(filter)[0].value();
+  const auto all = [&](float zero) {
+    return l.constant(std::vector<float>(static_cast<size_t>(columns), zero), {columns}, true);
+  };
+  uint32_t sum = l.fully_connected(x, parts.back(), all(-0.0f));
+  if (parts.size() == 3) {
+    const uint32_t middle = l.fully_connected(x, parts[1], bias == kNoValue ? all(0) : kNoValue);
+    sum = l.binary(NodeType::add, middle, sum);
+  }
+  return l.binary(NodeType::add, l.fully_connected(x, filter, bias), sum, range);
+}
+
+void lower_linear(Lowering& l, const Node& node) {
+  const Value *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
+  const uint32_t x = l.rows_along(node, node.result()->rank() - 1), filter = l.operand(weight, plain_order(2));
+  const bool packed = is_weight(*weight);
+  // The library of 2024-11 multiplies the bias, too, by the scales of integer weights.
+  const bool bias_apart = bias && l.has_integer_weights();
+  if (packed && (!bias || bias->is_constant()) && !bias_apart)
+    return l.set_result(node, linear_of(l, x, filter, bias_of(l, bias, l.type()), l.range_of(node)));
+  const Dims dims = l.dims(x);
+  const Dims rows{product({dims.begin(), dims.end() - 1}), dims.back()};
+  const uint32_t out =
+      packed ? l.fully_connected(x, filter, kNoValue) : matrix_product(l, l.reshape(x, rows), filter, true);
+  const uint32_t summand = bias ? l.operand(bias, plain_order(bias->rank())) : kNoValue;
+  l.set_result(node, l.as_result(node, with_bias(l, out, summand, l.range_of(node))));
+}
+
+// [.., m, k] x [.., k, n]
+Verdict known_columns(const Node& node, const TargetOptions&) {
+  const Dims left = dims_of(*node.operands()[0]), right = dims_of(*node.operands()[1]);
+  bool agree = left.back() == right[right.size() - 2];
+  for (size_t i = 0; i + 2 < left.size() && i + 2 < right.size(); ++i)
+    agree = agree && (left[i] == right[i] || left[i].is(1) || right[i].is(1));
+  return agree ? Verdict::yes() : Verdict::no(kAgreeOnlyAtRunTime);
+}
+
+Verdict same_rank_batches(const Node& node, const TargetOptions& options) {
+  const size_t rank = node.operands()[0]->rank();
+  if (rank < 3 || node.operands().size() != 2 || node.operands()[1]->rank() != rank)
+    return Verdict::no("a matrix product of tensors of different ranks");
+  return known_columns(node, options);
+}
+
+void lower_bmm(Lowering& l, const Node& node) {
+  l.set_result(node, batch_product(l, l.operand(node, 0), l.operand(node, 1), lies_swapped(l, node.operands()[1])));
+}
+
+void lower_mm(Lowering& l, const Node& node) {
+  const Value* right = node.operands()[1];
+  const uint32_t a = l.operand(node, 0), b = l.operand(node, 1);
+  if (right->is_constant()) return l.set_result(node, l.fully_connected(a, b, kNoValue, kTransposeWeights));
+  const auto batched = [&](uint32_t x) { return l.reshape(x, {1, l.dims(x)[0], l.dims(x)[1]}); };
+  l.set_result(node, batch_product(l, batched(a), batched(b), lies_swapped(l, right)));
+}
+
+Verdict plain_addmm(const Node& node, const TargetOptions&) {
+  if (!number(node, "beta") || !number(node, "alpha")) return Verdict::no("alpha or beta known only at run time");
+  const Value* right = node.tensor("mat2");
+  return right->is_constant() ? Verdict::yes() : known_matrices(node, right);
+}
+
+// beta self + alpha mat1 mat2
+void lower_addmm(Lowering& l, const Node& node) {
+  const Value *bias = node.tensor("self"), *right = node.tensor("mat2");
+  const double beta = *number(node, "beta"), alpha = *number(node, "alpha");
+  const uint32_t a = l.operand(node.tensor("mat1"), plain_order(2)), b = l.operand(right, plain_order(2));
+  const Dims columns{result_dims(node)[1]};
+  const bool plain = beta == 1 && alpha == 1 && right->is_constant();
+  if (plain && bias->is_constant() && dims_of(*bias) == columns)
+    return l.set_result(node, l.fully_connected(a, b, bias_of(l, bias, l.type()), kTransposeWeights, l.range_of(node)));
+  const uint32_t product =
+      right->is_constant() ? l.fully_connected(a, b, kNoValue, kTransposeWeights) : matrix_product(l, a, b, false);
+  // Without beta eager does not look at the summand.
+  const uint32_t summand = beta == 0 ? kNoValue : times(l, l.operand(bias, plain_order(2)), beta);
+  l.set_result(node, with_bias(l, times(l, product, alpha), summand, l.range_of(node)));
+}
+
+constexpr OpRule kRows[] = {
+    {"aten.addmm.default", plain_addmm, plain_layout, lower_addmm, Unknown::any, true},
+    {"aten.bmm.default", known_columns, matmul_layout, lower_bmm, Unknown::any},
+    {"aten.linear.default", plain_linear, features_innermost, lower_linear, Unknown::any, true},
+    {"aten.matmul.default", same_rank_batches, matmul_layout, lower_bmm, Unknown::any},
+    {"aten.mm.default", known_columns, matmul_layout, lower_mm, Unknown::one},
+};
+
+}  // namespace
+
+const RuleFamily kLinearRules = {kRows, std::size(kRows)};
+
+Verdict constant_weights(const Node& node, const TargetOptions&) {
+  if (node.operands()[0]->rank() < 1) return Verdict::no("an input without dimensions");
+  if (!is_weight(*node.tensor("weight"))) return Verdict::no("a weight that is computed at run time");
+  const Value* bias = node.optional_tensor("bias");
+  if (bias && !bias->is_constant()) return Verdict::no("a bias that is computed at run time");
+  return Verdict::yes();
+}
+
+uint32_t bias_of(Lowering& l, const Value* bias, DataType type) {
+  if (!bias) return kNoValue;
+  if (l.is_int8()) return l.int8_bias(bias);
+  return l.weight(bias, l.is_dynamic() ? DataType::fp32 : type, dims_of(*bias));
+}
+
+uint32_t batch_product(Lowering& l, uint32_t a, uint32_t b, bool swapped) {
+  PayloadNode node;
+  node.type = NodeType::batch_matrix_multiply;
+  node.inputs[0] = a;
+  node.inputs[1] = b;
+  node.flags = swapped ? uint32_t{kTransposeWeights} : 0;
+  Dims dims = l.dims(a);
+  for (size_t i = 0; i + 2 < dims.size(); ++i) {
+    if (dims[i].is(1)) dims[i] = l.dims(b)[i];
+  }
+  dims.back() = l.dims(b)[dims.size() - (swapped ? 2 : 1)];
+  return l.add(std::move(node), dims);
+}
+
+}  // namespace wick::xnnpack

@@ -1,0 +1,186 @@
+// Softmax, norms, and what else has a number per channel.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backends/xnnpack/compile/ops/rules.h"
+
+namespace wick::xnnpack {
+
+using compiler::Node;
+using compiler::TargetOptions;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+// --- one dimension innermost ---
+
+Verdict plain_softmax(const Node& node, const TargetOptions&) {
+  return node.result()->rank() > 0 ? Verdict::yes() : Verdict::no("a softmax of one number");
+}
+void lower_softmax(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.rows_along(node, softmax_layout(node).dim),
+                [&](uint32_t x) { return l.unary(NodeType::softmax, x); });
+}
+
+// --- norms ---
+
+size_t normalized_rank(const Node& node) { return node.ints("normalized_shape").size(); }
+
+// Over one dimension: that one innermost. Over several: the plain order, in which they are one.
+LayoutRule norm_layout(const Node& node) {
+  return normalized_rank(node) == 1 ? innermost(node.result()->rank() - 1) : plain_layout(node);
+}
+
+Verdict constant_affine(const Node& node, const TargetOptions&) {
+  for (const char* name : {"weight", "bias"}) {
+    if (node.op->parsed->find(name) < 0) continue;
+    const Value* value = node.optional_tensor(name);
+    if (value && !value->is_constant()) return Verdict::no(fmt::format("a {} that is computed at run time", name));
+  }
+  if (node.op->parsed->find("normalized_shape") >= 0) {
+    const Dims dims = result_dims(node);
+    const size_t count = normalized_rank(node);
+    if (num_symbolic({dims.end() - static_cast<ptrdiff_t>(count), dims.end()}) > 0)
+      return Verdict::no("a norm over sizes known only at run time");
+    if (count > 1 && num_symbolic(dims) > 1) return Verdict::no("more than one size known only at run time");
+  }
+  if (node.op->parsed->find("eps") >= 0 && !node.is_none("eps") && !number(node, "eps"))
+    return Verdict::no("an eps known only at run time");
+  return Verdict::yes();
+}
+
+// x * sqrt(n / (sum(x^2) + n eps)) over the n elements of the last dimension. Where the sum of squares is infinite the
+// row becomes zero, as in eager: the library's reciprocal root would make NaN of it.
+uint32_t scaled_by_rms(Lowering& l, uint32_t x, double eps) {
+  const int64_t columns = l.dims(x).back().value();
+  const auto count = static_cast<double>(columns);
+  const uint32_t ones = l.constant(std::vector<float>(static_cast<size_t>(columns), 1.0f), {1, columns});
+  const uint32_t squares = l.fully_connected(l.unary(NodeType::square, x), ones, l.scalar(count * eps));
+  const uint32_t inverse = l.binary(NodeType::div, l.scalar(count), squares);
+  return l.binary(NodeType::multiply, x, l.unary(NodeType::square_root, inverse));
+}
+
+uint32_t normalized(Lowering& l, uint32_t x, double eps) {
+  return scaled_by_rms(l, l.binary(NodeType::subtract, x, l.row_mean(x)), eps);
+}
+
+uint32_t with_affine(Lowering& l, const Node& node, uint32_t x, const Dims& dims) {
+  const auto values = [&](const char* name) -> const Value* {
+    return node.op->parsed->find(name) < 0 ? nullptr : node.optional_tensor(name);
+  };
+  if (const Value* weight = values("weight")) x = l.binary(NodeType::multiply, x, l.weight(weight, l.type(), dims));
+  if (const Value* bias = values("bias")) x = l.binary(NodeType::add, x, l.weight(bias, l.type(), dims));
+  return x;
+}
+
+// The normalised dimensions as one.
+uint32_t flat_rows(Lowering& l, const Node& node) {
+  const size_t count = normalized_rank(node);
+  if (count == 1) return l.rows_along(node, node.result()->rank() - 1);
+  const Dims dims = result_dims(node);
+  const auto split = dims.end() - static_cast<ptrdiff_t>(count);
+  return l.reshape(l.operand(node, 0), {product({dims.begin(), split}), product({split, dims.end()})});
+}
+
+Dims row_dims(const Lowering& l, uint32_t x) { return {l.dims(x).back()}; }
+
+// What `body` makes of rows, in f32: squares beyond 256 are infinite in f16.
+template <typename Body>
+void lower_norm(Lowering& l, const Node& node, uint32_t rows, const Body& body) {
+  lower_in_fp32(l, node, rows, [&](uint32_t x) { return l.as_result(node, body(x)); });
+}
+
+void lower_layer_norm(Lowering& l, const Node& node) {
+  lower_norm(l, node, flat_rows(l, node),
+             [&](uint32_t x) { return with_affine(l, node, normalized(l, x, *number(node, "eps")), row_dims(l, x)); });
+}
+
+void lower_rms_norm(Lowering& l, const Node& node) {
+  // Without eps: the smallest step of the dtype.
+  const double step = node.result()->dtype() == DType::f16 ? 1.0 / 1024 : std::numeric_limits<float>::epsilon();
+  const double eps = node.is_none("eps") ? step : *number(node, "eps");
+  lower_norm(l, node, flat_rows(l, node),
+             [&](uint32_t x) { return with_affine(l, node, scaled_by_rms(l, x, eps), row_dims(l, x)); });
+}
+
+// [n, c, ..] as n groups rows of c / groups channels with their area.
+void lower_group_norm(Lowering& l, const Node& node) {
+  const Dims dims = result_dims(node);
+  const int64_t groups = node.static_integer("group"), channels = dims[1].value();
+  const int64_t area = product({dims.begin() + 2, dims.end()}).value();
+  const uint32_t rows = l.reshape(l.operand(node, 0), {dims[0] * groups, channels / groups * area});
+  lower_norm(l, node, rows, [&](uint32_t x) {
+    const uint32_t images = l.reshape(normalized(l, x, *number(node, "eps")), {dims[0], channels, area});
+    return with_affine(l, node, images, {channels, 1});
+  });
+}
+
+Verdict known_groups(const Node& node, const TargetOptions& options) {
+  const Dims dims = result_dims(node);
+  if (!node.integer("group").is_const() || num_symbolic({dims.begin() + 1, dims.end()}) > 0)
+    return Verdict::no("groups whose size is known only at run time");
+  return constant_affine(node, options);
+}
+
+// Statistics that are constants: one factor and one summand per channel.
+Verdict constant_statistics(const Node& node, const TargetOptions&) {
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"}) {
+    const Value* value = node.optional_tensor(name);
+    if (value && !value->is_constant()) return Verdict::no(fmt::format("a {} that is computed at run time", name));
+  }
+  return number(node, "eps") ? Verdict::yes() : Verdict::no("an eps known only at run time");
+}
+
+void lower_batch_norm(Lowering& l, const Node& node) {
+  const auto mean = l.read_floats(node.tensor("running_mean")), variance = l.read_floats(node.tensor("running_var"));
+  const auto values_or = [&](const char* name, float otherwise) {
+    const Value* value = node.optional_tensor(name);
+    return value ? l.read_floats(value) : std::vector<float>(mean.size(), otherwise);
+  };
+  const auto weight = values_or("weight", 1), bias = values_or("bias", 0);
+  std::vector<float> factor, summand;
+  for (size_t i = 0; i < mean.size(); ++i) {
+    const double scale = weight[i] / std::sqrt(static_cast<double>(variance[i]) + *number(node, "eps"));
+    factor.push_back(static_cast<float>(scale));
+    summand.push_back(static_cast<float>(bias[i] - mean[i] * scale));
+  }
+  Dims dims;
+  for (const uint8_t dim : l.order(node)) dims.emplace_back(dim == 1 ? static_cast<int64_t>(mean.size()) : 1);
+  const uint32_t scaled = l.binary(NodeType::multiply, l.operand(node, 0), l.constant(factor, dims));
+  l.set_result(node, l.binary(NodeType::add, scaled, l.constant(summand, dims), l.range_of(node)));
+}
+
+Verdict constant_slope(const Node& node, const TargetOptions&) {
+  const Value* weight = node.tensor("weight");
+  if (!weight->is_constant()) return Verdict::no("a weight that is computed at run time");
+  return weight->rank() == 1 ? Verdict::yes() : Verdict::no("a weight of a rank other than 1");
+}
+
+// One slope per channel, which is dimension 1, or one for all.
+void lower_prelu(Lowering& l, const Node& node) {
+  const Value* weight = node.tensor("weight");
+  const compiler::Sym count = dims_of(*weight)[0];
+  Dims dims;
+  for (const uint8_t dim : l.order(node)) dims.push_back(dim == 1 ? count : compiler::Sym(1));
+  l.set_result(node, l.binary(NodeType::prelu, l.operand(node, 0), l.weight(weight, l.type(), dims)));
+}
+
+constexpr OpRule kRows[] = {
+    {"aten._native_batch_norm_legit_no_training.default", constant_statistics, any_order, lower_batch_norm,
+     Unknown::any, true},
+    {"aten._softmax.default", plain_softmax, softmax_layout, lower_softmax, Unknown::any},
+    {"aten.native_group_norm.default", known_groups, plain_layout, lower_group_norm, Unknown::one},
+    {"aten.native_layer_norm.default", constant_affine, norm_layout, lower_layer_norm, Unknown::any},
+    {"aten.prelu.default", constant_slope, any_order, lower_prelu, Unknown::any},
+    {"aten.rms_norm.default", constant_affine, norm_layout, lower_rms_norm, Unknown::any},
+};
+
+}  // namespace
+
+const RuleFamily kNormalizationRules = {kRows, std::size(kRows)};
+
+}  // namespace wick::xnnpack

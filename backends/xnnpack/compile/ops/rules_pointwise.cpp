@@ -1,0 +1,213 @@
+// Pointwise operators: the result lies as its operands do.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "backends/xnnpack/compile/ops/rules.h"
+
+namespace wick::xnnpack {
+
+using compiler::Node;
+using compiler::TargetOptions;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+// --- what is taken ---
+
+Verdict numbers_known(const Node& node, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (node.op->parsed->find(name) < 0 || node.is_none(name)) continue;
+    const compiler::Arg& arg = node.arg(name);
+    if (arg.is<Value*>() && arg.as<Value*>()->type.is_tensor()) continue;
+    if (!number(node, name)) return Verdict::no(fmt::format("'{}' is known only at run time", name));
+  }
+  return Verdict::yes();
+}
+
+Verdict known_numbers(const Node& node, const TargetOptions&) {
+  return numbers_known(node, {"alpha", "self", "other", "value", "min", "max", "min_val", "max_val"});
+}
+
+Verdict known_bounds(const Node& node, const TargetOptions& options) {
+  Verdict known = known_numbers(node, options);
+  if (!known.taken) return known;
+  Range range;
+  return clamp_range(node, &range) ? Verdict::yes() : Verdict::no("bounds that leave no range");
+}
+
+Verdict constant_operand_fits(const Node& node, const TargetOptions& options) {
+  Verdict known = known_numbers(node, options);
+  if (!known.taken) return known;
+  if (node.op->parsed->find("rounding_mode") >= 0 && !node.is_none("rounding_mode"))
+    return Verdict::no("a quotient that is rounded");
+  return Verdict::yes();
+}
+
+// --- what it becomes ---
+
+template <NodeType type>
+void lower_unary(Lowering& l, const Node& node) {
+  l.set_result(node, l.unary(type, l.operand(node, 0)));
+}
+
+bool tensor_argument(const Node& node, const char* name) {
+  const compiler::Arg& arg = node.arg(name);
+  return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor();
+}
+
+// A number that f16 cannot hold: eager computes with it in f32.
+bool is_beyond_half(double number) {
+  const double size = std::abs(number);
+  return size != 0 && (size < 0x1p-14 || size > 65504);
+}
+bool reads_beyond_half(const Node& node) {
+  double product = 1;
+  bool beyond = false;
+  for (const char* name : {"self", "other", "alpha"}) {
+    if (node.op->parsed->find(name) < 0 || tensor_argument(node, name)) continue;
+    const double literal = number(node, name).value_or(1);
+    beyond |= is_beyond_half(literal);
+    product *= literal;
+  }
+  return beyond || is_beyond_half(product);
+}
+
+// What `body` makes of operands called by name: tensors, or numbers, which may stand on either side.
+template <typename Body>
+void lower_by_name(Lowering& l, const Node& node, const Body& body) {
+  const auto scalar = [&](const char* name) { return l.scalar(*number(node, name)); };
+  if (l.type() == DataType::fp16 && reads_beyond_half(node)) {
+    return lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+      return body([&](const char* name) { return tensor_argument(node, name) ? x : scalar(name); });
+    });
+  }
+  l.set_result(node, body([&](const char* name) {
+                 if (!tensor_argument(node, name)) return scalar(name);
+                 const bool second = node.operands().size() > 1 && std::string_view(name) == "other";
+                 return l.broadcast_operand(node, second ? 1 : 0);
+               }));
+}
+
+template <NodeType type>
+void lower_binary(Lowering& l, const Node& node) {
+  lower_by_name(l, node, [&](const auto& operand) {
+    return l.binary(type, operand("self"), operand("other"), l.range_of(node));
+  });
+}
+
+// self + alpha * other, self - alpha * other
+template <NodeType type>
+void lower_sum(Lowering& l, const Node& node) {
+  const double alpha = node.op->parsed->find("alpha") >= 0 ? number(node, "alpha").value_or(1) : 1;
+  const auto literal = tensor_argument(node, "other") ? std::nullopt : number(node, "other");
+  lower_by_name(l, node, [&](const auto& operand) {
+    uint32_t right = literal ? l.scalar(alpha * *literal) : operand("other");
+    if (!literal && alpha != 1) right = l.binary(NodeType::multiply, right, l.scalar(alpha));
+    return l.binary(type, operand("self"), right, l.range_of(node));
+  });
+}
+
+void lower_reverse_difference(Lowering& l, const Node& node) {
+  const double alpha = number(node, "alpha").value_or(1);
+  lower_by_name(l, node, [&](const auto& operand) {
+    uint32_t x = operand("self");
+    if (alpha != 1) x = l.binary(NodeType::multiply, x, l.scalar(alpha));
+    return l.binary(NodeType::subtract, operand("other"), x, l.range_of(node));
+  });
+}
+
+void lower_clamp(Lowering& l, const Node& node) {
+  Range range;
+  clamp_range(node, &range);
+  l.set_result(node, clamped(l, l.operand(node, 0), range));
+}
+
+void lower_clamp_between(Lowering& l, const Node& node) {
+  uint32_t x = l.operand(node, 0);
+  size_t next = 1;
+  if (!node.is_none("min")) x = l.binary(NodeType::maximum, x, l.operand(node, next++));
+  if (!node.is_none("max")) x = l.binary(NodeType::minimum, x, l.operand(node, next));
+  l.set_result(node, x);
+}
+
+// The library's kernel subtracts from 0, which makes 0 of 0 and not -0.
+void lower_negated(Lowering& l, const Node& node) {
+  l.set_result(node, l.binary(NodeType::multiply, l.operand(node, 0), l.scalar(-1), l.range_of(node)));
+}
+
+void lower_reciprocal(Lowering& l, const Node& node) {
+  l.set_result(node, l.binary(NodeType::div, l.scalar(1), l.operand(node, 0)));
+}
+
+template <NodeType type>
+constexpr OpRule unary(const char* op) {
+  return {op, nullptr, any_order, lower_unary<type>, Unknown::any};
+}
+template <NodeType type>
+constexpr OpRule binary(const char* op, Verdict (*supports)(const Node&, const TargetOptions&)) {
+  return {op, supports, any_order, lower_binary<type>, Unknown::any, true};
+}
+
+constexpr OpRule kRows[] = {
+    unary<NodeType::abs>("aten.abs.default"),
+    unary<NodeType::ceiling>("aten.ceil.default"),
+    unary<NodeType::cos>("aten.cos.default"),
+    unary<NodeType::exp>("aten.exp.default"),
+    unary<NodeType::floor>("aten.floor.default"),
+    unary<NodeType::sin>("aten.sin.default"),
+    unary<NodeType::square>("aten.square.default"),
+    {"aten.add.Scalar", known_numbers, any_order, lower_sum<NodeType::add>, Unknown::any, true},
+    {"aten.add.Tensor", known_numbers, any_order, lower_sum<NodeType::add>, Unknown::any, true},
+    {"aten.clamp.default", known_bounds, any_order, lower_clamp, Unknown::any},
+    {"aten.clamp.Tensor", nullptr, any_order, lower_clamp_between, Unknown::any},
+    binary<NodeType::div>("aten.div.Scalar", constant_operand_fits),
+    binary<NodeType::div>("aten.div.Tensor", constant_operand_fits),
+    {"aten.hardtanh.default", known_bounds, any_order, lower_clamp, Unknown::any},
+    {"aten.neg.default", nullptr, any_order, lower_negated, Unknown::any, true},
+    {"aten.maximum.default", nullptr, any_order, lower_binary<NodeType::maximum>, Unknown::any},
+    {"aten.minimum.default", nullptr, any_order, lower_binary<NodeType::minimum>, Unknown::any},
+    binary<NodeType::multiply>("aten.mul.Scalar", constant_operand_fits),
+    binary<NodeType::multiply>("aten.mul.Tensor", constant_operand_fits),
+    {"aten.reciprocal.default", nullptr, any_order, lower_reciprocal, Unknown::any},
+    {"aten.relu.default", nullptr, any_order, lower_clamp, Unknown::any},
+    {"aten.relu6.default", nullptr, any_order, lower_clamp, Unknown::any},
+    {"aten.rsub.Scalar", known_numbers, any_order, lower_reverse_difference, Unknown::any, true},
+    {"aten.rsub.Tensor", known_numbers, any_order, lower_reverse_difference, Unknown::any, true},
+    {"aten.sub.Scalar", known_numbers, any_order, lower_sum<NodeType::subtract>, Unknown::any, true},
+    {"aten.sub.Tensor", known_numbers, any_order, lower_sum<NodeType::subtract>, Unknown::any, true},
+};
+
+}  // namespace
+
+const RuleFamily kPointwiseRules = {kRows, std::size(kRows)};
+
+uint32_t clamped(Lowering& l, uint32_t x, Range range) {
+  PayloadNode node;
+  node.type = NodeType::clamp;
+  node.inputs[0] = x;
+  node.output_min = range.min;
+  node.output_max = range.max;
+  return l.add(std::move(node), Dims(l.dims(x)));
+}
+
+bool clamp_range(const Node& node, Range* range) {
+  const auto bound = [&](const char* name, float otherwise) {
+    return node.is_none(name) ? otherwise : static_cast<float>(number(node, name).value_or(otherwise));
+  };
+  if (node.is("aten.relu.default")) {
+    range->min = 0;
+  } else if (node.is("aten.relu6.default")) {
+    *range = {0, 6};
+  } else if (node.is("aten.hardtanh.default")) {
+    *range = {bound("min_val", -1), bound("max_val", 1)};
+  } else if (node.is("aten.clamp.default")) {
+    *range = {bound("min", range->min), bound("max", range->max)};
+  } else {
+    return false;
+  }
+  return range->min < range->max;
+}
+
+}  // namespace wick::xnnpack

@@ -1,0 +1,354 @@
+// Pooling and resizing: channels innermost. Three dimensions are taken as rows and columns of all depths, then depths.
+#include <algorithm>
+#include <utility>
+
+#include "backends/xnnpack/compile/ops/rules.h"
+
+namespace wick::xnnpack {
+
+using compiler::Node;
+using compiler::TargetOptions;
+using compiler::Verdict;
+
+namespace {
+
+// --- pooling ---
+
+// Over heights and widths, or depths before these.
+struct Pooling {
+  std::vector<int64_t> kernel, stride, padding, dilation;
+  Dims input, output;
+  size_t rank() const { return kernel.size(); }
+};
+
+Pooling pooling_of(const Node& node) {
+  Pooling pool;
+  pool.kernel = node.static_ints("kernel_size");
+  pool.stride = node.static_ints("stride");
+  pool.padding = node.static_ints("padding");
+  const bool dilated = node.op->parsed->find("dilation") >= 0;
+  pool.dilation = dilated ? node.static_ints("dilation") : std::vector<int64_t>(pool.rank(), 1);
+  if (pool.stride.empty()) pool.stride = pool.kernel;
+  const auto rank = static_cast<ptrdiff_t>(pool.rank());
+  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  pool.input = {in.end() - rank, in.end()};
+  pool.output = {out.end() - rank, out.end()};
+  return pool;
+}
+
+// Channels innermost, with a batch or without.
+LayoutRule pool_layout(const Node& node) {
+  LayoutRule rule;
+  rule.kind = LayoutRule::Kind::fixed;
+  const size_t rank = node.result()->rank();
+  rule.order = made_last(plain_order(rank), rank - 1 - pooling_of(node).rank());
+  return rule;
+}
+
+// The operand with a batch.
+uint32_t images_of(Lowering& l, const Node& node, const Pooling& pool) {
+  const uint32_t x = l.operand(node, 0);
+  Dims dims = l.dims(x);
+  if (dims.size() == pool.rank() + 1) dims.insert(dims.begin(), 1);
+  return l.reshape(x, dims);
+}
+
+// Of a pooling over three dimensions, that over the last two.
+Pooling over_images(const Pooling& pool) {
+  const auto last = [](const auto& of) { return std::decay_t<decltype(of)>(of.end() - 2, of.end()); };
+  return {last(pool.kernel),   last(pool.stride), last(pool.padding),
+          last(pool.dilation), last(pool.input),  last(pool.output)};
+}
+
+// Of a pooling over three dimensions, that over the first, as one over heights.
+Pooling over_depths(const Pooling& pool) {
+  return {{pool.kernel[0], 1},   {pool.stride[0], 1}, {pool.padding[0], 0},
+          {pool.dilation[0], 1}, {pool.input[0], 1},  {pool.output[0], 1}};
+}
+
+std::vector<Pooling> parts_of(const Pooling& pool) {
+  return pool.rank() == 2 ? std::vector<Pooling>{pool} : std::vector<Pooling>{over_images(pool), over_depths(pool)};
+}
+
+// Rows that windows reach behind the input: what `padding` says or, with ceil_mode, more.
+int64_t padding_behind(const Pooling& pool, size_t i) {
+  if (!pool.input[i].is_const()) return pool.padding[i];
+  const int64_t last = (pool.output[i].value() - 1) * pool.stride[i];
+  const int64_t reach = last + pool.dilation[i] * (pool.kernel[i] - 1) + 1;
+  return std::max(pool.padding[i], reach - pool.input[i].value() - pool.padding[i]);
+}
+
+bool is_trivial(const Pooling& pool) { return pool.kernel[0] == 1 && pool.kernel[1] == 1; }
+
+Verdict plain_pooling(const Node& node, const TargetOptions&) {
+  const Pooling pool = pooling_of(node);
+  if (node.boolean("ceil_mode") && num_symbolic(pool.input) > 0)
+    return Verdict::no("ceil_mode with sizes known only at run time");
+  for (const Pooling& part : parts_of(pool)) {
+    if (is_trivial(part) && (part.stride[0] != 1 || part.stride[1] != 1) && num_symbolic(part.input) > 0)
+      return Verdict::no("a window of one element, with sizes known only at run time");
+  }
+  for (size_t i = 0; i < pool.rank(); ++i) {
+    if (padding_behind(pool, i) >= pool.dilation[i] * (pool.kernel[i] - 1) + 1)
+      return Verdict::no("a window that lies in the padding alone");
+  }
+  return Verdict::yes();
+}
+
+Verdict max_pooling(const Node& node, const TargetOptions& options) {
+  Verdict verdict = plain_pooling(node, options);
+  if (!verdict.taken) return verdict;
+  for (const Pooling& part : parts_of(pooling_of(node))) {
+    const bool skips = part.stride[0] > part.kernel[0] || part.stride[1] > part.kernel[1];
+    if (skips && !is_trivial(part)) return Verdict::no("a stride larger than the window");
+  }
+  return Verdict::yes();
+}
+
+// Elements of the padding count as zeros: always where the divisor is given, which stands for whole windows.
+bool counts_padding(const Node& node, const Pooling& pool) {
+  if (!node.is_none("divisor_override")) return true;
+  const bool padded = std::any_of(pool.padding.begin(), pool.padding.end(), [](int64_t amount) { return amount > 0; });
+  return padded && node.boolean("count_include_pad");
+}
+
+Verdict average_pooling(const Node& node, const TargetOptions& options) {
+  Verdict verdict = plain_pooling(node, options);
+  if (!verdict.taken) return verdict;
+  const Pooling pool = pooling_of(node);
+  const bool divides = !node.is_none("divisor_override");
+  if (divides && !number(node, "divisor_override")) return Verdict::no("a divisor known only at run time");
+  bool reaches_on = false;
+  for (size_t i = 0; i < pool.rank(); ++i) reaches_on |= padding_behind(pool, i) > pool.padding[i];
+  if (counts_padding(node, pool) && reaches_on) return Verdict::no("ceil_mode with padding that counts in the mean");
+  return Verdict::yes();
+}
+
+void set_window(PayloadNode& node, const Pooling& pool) {
+  node.window.pad_top = static_cast<uint32_t>(pool.padding[0]);
+  node.window.pad_left = static_cast<uint32_t>(pool.padding[1]);
+  node.window.pad_bottom = static_cast<uint32_t>(padding_behind(pool, 0));
+  node.window.pad_right = static_cast<uint32_t>(padding_behind(pool, 1));
+  for (size_t i = 0; i < 2; ++i) {
+    node.window.kernel[i] = static_cast<uint32_t>(pool.kernel[i]);
+    node.window.stride[i] = static_cast<uint32_t>(pool.stride[i]);
+    node.window.dilation[i] = static_cast<uint32_t>(pool.dilation[i]);
+  }
+}
+
+// x [n, h, w, c]
+uint32_t pooled(Lowering& l, NodeType type, uint32_t x, const Pooling& pool) {
+  if (is_trivial(pool)) {
+    for (size_t i = 0; i < 2; ++i) {
+      if (pool.stride[i] != 1) x = every_step(l, x, i + 1, 0, pool.stride[i], pool.output[i].value());
+    }
+    return x;
+  }
+  PayloadNode out;
+  out.type = type;
+  out.inputs[0] = x;
+  set_window(out, pool);
+  const Dims dims = l.dims(x);
+  return l.add(std::move(out), {dims[0], pool.output[0], pool.output[1], dims[3]});
+}
+
+// x [n, d, h, w, c]: the windows of rows and columns, then those of depths.
+uint32_t pooled_volume(Lowering& l, NodeType type, uint32_t x, const Pooling& pool) {
+  const Dims dims = l.dims(x);
+  const Pooling images = over_images(pool);
+  const uint32_t flat = pooled(l, type, l.reshape(x, {dims[0] * dims[1], dims[2], dims[3], dims[4]}), images);
+  const compiler::Sym area = images.output[0] * images.output[1];
+  const uint32_t deep = pooled(l, type, l.reshape(flat, {dims[0], dims[1], area, dims[4]}), [&] {
+    Pooling depths = over_depths(pool);
+    depths.input[1] = depths.output[1] = area;
+    return depths;
+  }());
+  return l.reshape(deep, {dims[0], pool.output[0], images.output[0], images.output[1], dims[4]});
+}
+
+uint32_t pooled_windows(Lowering& l, NodeType type, uint32_t x, const Pooling& pool) {
+  return pool.rank() == 2 ? pooled(l, type, x, pool) : pooled_volume(l, type, x, pool);
+}
+
+void lower_max_pool(Lowering& l, const Node& node) {
+  const Pooling pool = pooling_of(node);
+  l.set_result(node, pooled_windows(l, NodeType::max_pooling_2d, images_of(l, node, pool), pool));
+}
+
+// The library's mean leaves padding out; where it counts, it becomes part of the input.
+void lower_avg_pool(Lowering& l, const Node& node) {
+  Pooling pool = pooling_of(node);
+  uint32_t x = images_of(l, node, pool);
+  if (counts_padding(node, pool)) {
+    std::vector<uint32_t> amount(pool.rank() + 2, 0);
+    for (size_t i = 0; i < pool.rank(); ++i) {
+      amount[i + 1] = static_cast<uint32_t>(pool.padding[i]);
+      pool.input[i] = pool.input[i] + 2 * std::exchange(pool.padding[i], 0);
+    }
+    const bool padded = std::any_of(amount.begin(), amount.end(), [](uint32_t many) { return many > 0; });
+    if (padded) x = l.pad(x, amount, amount, 0);
+  }
+  uint32_t out = pooled_windows(l, NodeType::avg_pooling_2d, x, pool);
+  if (!node.is_none("divisor_override")) {
+    double count = 1;
+    for (const int64_t size : pool.kernel) count *= static_cast<double>(size);
+    out = l.binary(NodeType::multiply, out, l.scalar(count / *number(node, "divisor_override")));
+  }
+  l.set_result(node, out);
+}
+
+// Windows of different sizes: each a mean of its own.
+constexpr int64_t kMaxWindows = 16;
+
+Verdict known_windows(const Node& node, const TargetOptions&) {
+  if (node.result()->rank() != 4) return Verdict::no("an image without batch");
+  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  if (out[2].is(1) && out[3].is(1) && in[1].is_const()) return Verdict::yes();
+  if (num_symbolic({in.begin() + 1, in.end()}) > 0) return Verdict::no("windows of sizes known only at run time");
+  for (size_t i = 2; i < 4; ++i) {
+    if (in[i].value() % out[i].value() != 0 && out[i].value() > kMaxWindows)
+      return Verdict::no("more than 16 windows of different sizes");
+  }
+  return Verdict::yes();
+}
+
+// x [n, h, w, c]: means over `count` windows along dimension 1 or 2, which begin and end where eager's do.
+uint32_t means_along(Lowering& l, uint32_t x, size_t at, int64_t count) {
+  const Dims dims = l.dims(x);
+  const int64_t size = dims[at].value();
+  if (size == count) return x;
+  std::vector<uint32_t> means;
+  Dims kept = dims;
+  kept[at] = 1;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t start = i * size / count, end = ((i + 1) * size + count - 1) / count;
+    const uint32_t window = slice_dim(l, x, at, start, end - start);
+    const Dims rows =
+        at == 1 ? Dims{dims[0], end - start, 1, dims[2] * dims[3]} : Dims{dims[0] * dims[1], end - start, 1, dims[3]};
+    means.push_back(l.reshape(image_mean(l, l.reshape(window, rows)), kept));
+  }
+  return l.concatenate(std::move(means), at);
+}
+
+void lower_adaptive_avg_pool(Lowering& l, const Node& node) {
+  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  const uint32_t x = l.operand(node, 0);
+  if (in[2] == out[2] && in[3] == out[3]) return l.set_result(node, x);
+  const auto is_ragged = [&](size_t i) { return in[i].is_const() && in[i].value() % out[i].value() != 0; };
+  if (is_ragged(2) || is_ragged(3)) {
+    return lower_in_fp32(l, node, x, [&](uint32_t wide) {
+      return means_along(l, means_along(l, wide, 1, out[2].value()), 2, out[3].value());
+    });
+  }
+  if (!out[2].is(1) || !out[3].is(1)) {
+    Pooling pool;
+    pool.input = {in[2], in[3]};
+    pool.output = {out[2], out[3]};
+    pool.kernel = {in[2].value() / out[2].value(), in[3].value() / out[3].value()};
+    pool.stride = pool.kernel;
+    pool.padding = {0, 0};
+    pool.dilation = {1, 1};
+    return l.set_result(node, pooled(l, NodeType::avg_pooling_2d, x, pool));
+  }
+  l.set_result(node, image_mean(l, x));
+}
+
+// --- resizing ---
+
+// Where a factor was given, eager maps coordinates by it and not by the quotient of the sizes. Not so where
+// corners are aligned, or a size stays, of linear ones.
+bool factors_match(const Node& node) {
+  if (node.op->parsed->find("scale_factors") < 0 || node.is_none("scale_factors")) return true;
+  if (node.op->parsed->find("align_corners") >= 0 && node.boolean("align_corners")) return true;
+  const compiler::Arg& arg = node.arg("scale_factors");
+  if (!arg.is<compiler::Reals>()) return false;
+  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  const auto& factors = arg.as<compiler::Reals>();
+  for (size_t i = 0; i < factors.size(); ++i) {
+    if (!in[i + 2].is_const() || !out[i + 2].is_const()) return false;
+    if (in[i + 2] == out[i + 2] && node.op->parsed->find("align_corners") >= 0) continue;
+    if (static_cast<double>(in[i + 2].value()) * factors[i] != static_cast<double>(out[i + 2].value())) return false;
+  }
+  return true;
+}
+
+Verdict plain_resize(const Node& node, const TargetOptions&) {
+  if (num_symbolic({node.result()->sizes().begin() + 2, node.result()->sizes().end()}) > 0)
+    return Verdict::no("an image whose size is known only at run time");
+  if (!factors_match(node)) return Verdict::no("a scale factor that is not the quotient of the sizes");
+  return Verdict::yes();
+}
+
+// x [n, h, w, c]
+uint32_t resized(Lowering& l, const Node& node, uint32_t x, const compiler::Sym& height, const compiler::Sym& width) {
+  const Dims dims = l.dims(x);
+  PayloadNode resize;
+  resize.type = NodeType::static_resize_bilinear_2d;
+  resize.inputs[0] = x;
+  resize.first = {static_cast<uint32_t>(height.value()), static_cast<uint32_t>(width.value())};
+  if (node.boolean("align_corners")) resize.flags = kAlignCorners;
+  return l.add(std::move(resize), {dims[0], height, width, dims[3]});
+}
+
+void lower_bilinear(Lowering& l, const Node& node) {
+  const Dims to = result_dims(node);
+  l.set_result(node, resized(l, node, l.operand(node, 0), to[2], to[3]));
+}
+
+// Rows and columns of all depths, then depths, in which a row is a whole image, whose columns stay.
+void lower_trilinear(Lowering& l, const Node& node) {
+  const Dims in = dims_of(*node.operands()[0]), to = result_dims(node);
+  const uint32_t images = l.reshape(l.operand(node, 0), {in[0] * in[2], in[3], in[4], in[1]});
+  const uint32_t flat = l.reshape(resized(l, node, images, to[3], to[4]), {in[0], in[2], to[3] * to[4], in[1]});
+  l.set_result(node, l.as_result(node, resized(l, node, flat, to[2], to[3] * to[4])));
+}
+
+Verdict whole_factors(const Node& node, const TargetOptions& options) {
+  Verdict verdict = plain_resize(node, options);
+  if (!verdict.taken) return verdict;
+  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  for (size_t i = 2; i < in.size(); ++i) {
+    if (!in[i].is_const() || out[i].value() % in[i].value() != 0)
+      return Verdict::no("a factor that is not a whole number");
+  }
+  return Verdict::yes();
+}
+
+// Each pixel becomes a block: a product with ones. In three dimensions, then each image several.
+void lower_nearest(Lowering& l, const Node& node) {
+  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  const size_t h = in.size() - 2, w = in.size() - 1;
+  const int64_t rows = out[h].value() / in[h].value(), columns = out[w].value() / in[w].value();
+  const compiler::Sym images = product({in.begin() + 2, in.end() - 2}) * in[0];
+  uint32_t x = l.reshape(l.operand(node, 0), {images * in[h], 1, in[w], 1, in[1]});
+  const std::vector<float> ones(static_cast<size_t>(rows * columns), 1.0f);
+  x = l.binary(NodeType::multiply, x, l.constant(ones, {rows, 1, columns, 1}));
+  if (in.size() == 5 && !(in[2] == out[2])) {
+    const int64_t depths = out[2].value() / in[2].value();
+    const std::vector<float> more(static_cast<size_t>(depths), 1.0f);
+    x = l.reshape(x, {images, 1, out[h] * out[w] * in[1]});
+    x = l.binary(NodeType::multiply, x, l.constant(more, {depths, 1}));
+  }
+  l.set_result(node, l.as_result(node, x));
+}
+
+constexpr OpRule kRows[] = {
+    {"aten._adaptive_avg_pool2d.default", known_windows, channels_last, lower_adaptive_avg_pool, Unknown::any},
+    {"aten._upsample_nearest_exact2d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
+    {"aten._upsample_nearest_exact3d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
+    {"aten.adaptive_avg_pool2d.default", known_windows, channels_last, lower_adaptive_avg_pool, Unknown::any},
+    {"aten.avg_pool2d.default", average_pooling, pool_layout, lower_avg_pool, Unknown::any},
+    {"aten.avg_pool3d.default", average_pooling, pool_layout, lower_avg_pool, Unknown::one},
+    {"aten.max_pool2d_with_indices.default", max_pooling, pool_layout, lower_max_pool, Unknown::any},
+    {"aten.max_pool3d_with_indices.default", max_pooling, pool_layout, lower_max_pool, Unknown::one},
+    {"aten.upsample_bilinear2d.vec", plain_resize, channels_last, lower_bilinear, Unknown::one},
+    {"aten.upsample_nearest2d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
+    {"aten.upsample_nearest3d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
+    {"aten.upsample_trilinear3d.vec", plain_resize, channels_last, lower_trilinear, Unknown::one},
+};
+
+}  // namespace
+
+const RuleFamily kWindowRules = {kRows, std::size(kRows)};
+
+}  // namespace wick::xnnpack

@@ -1,0 +1,219 @@
+#include "backends/xnnpack/compile/refusals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/xnnpack/compile/ops/op_rules.h"
+#include "compiler/ir/builder.h"
+#include "compiler/ir/text.h"
+
+namespace wick::xnnpack {
+
+using compiler::Node;
+using compiler::Value;
+
+namespace {
+
+struct Refusal {
+  std::string_view prefix;  // of operators
+  const char* reason = nullptr;
+  std::string (*why)(const Node& node, const compiler::TargetOptions& options) = nullptr;
+};
+constexpr char kNoOperator[] = "XNNPACK has no operator for it: {}";
+constexpr char kBooleans[] = "the library has no booleans";
+constexpr char kIndices[] = "the library has no indices";
+constexpr char kLosesDigits[] = "what the library's kernels make of it loses digits";
+constexpr char kUnknownSizes[] = "sizes known only at run time: {}";
+
+const Value* tensor_of(const compiler::Arg& arg) {
+  return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor() ? arg.as<Value*>() : nullptr;
+}
+
+std::string refuse_dtype(const Value& value) {
+  return fmt::format("dtype {}; f32 and f16 are taken", compiler::to_text(value.type));
+}
+
+bool has_unknown_size(const Value* value) { return value->type.is_tensor() && num_symbolic(dims_of(*value)) > 0; }
+
+// What passes that write an operator with others ask of the tensors of every one.
+std::string refuse_to_write(const Node& node) {
+  const Value& result = *node.result();
+  if (result.dtype() != DType::f32 && result.dtype() != DType::f16) return refuse_dtype(result);
+  if (has_unknown_size(&result)) return fmt::format(kUnknownSizes, compiler::to_text(result.type));
+  for (const Value* operand : node.operands()) {
+    if (has_unknown_size(operand)) return fmt::format(kUnknownSizes, compiler::to_text(operand->type));
+  }
+  return "";
+}
+
+// Elements at places: slices side by side, or a permute.
+std::string refuse_places(const Node& node, const compiler::TargetOptions&) {
+  const auto operands = node.operands();
+  const bool known = std::all_of(operands.begin(), operands.end(), [](const Value* operand) {
+    return !operand->type.is_tensor() || is_floating(operand->dtype()) || operand->is_constant();
+  });
+  if (node.op->name().starts_with("aten.index") && !known) return fmt::format(kNoOperator, kIndices);
+  const std::string reason = refuse_to_write(node);
+  return reason.empty() ? "places at no regular distances, of more than 32 pieces" : reason;
+}
+
+std::string refuse_strides(const Node& node, const compiler::TargetOptions&) {
+  const std::string reason = refuse_to_write(node);
+  return reason.empty() ? "strides that no slices, permutes and expands make" : reason;
+}
+
+// Masks of 0 and 1, or slices of skewed rows.
+std::string refuse_triangle(const Node& node, const compiler::TargetOptions&) {
+  const std::string reason = refuse_to_write(node);
+  if (!reason.empty()) return reason;
+  const Value* x = tensor_of(node.arg("self"));
+  if (!node.integer("diagonal").is_const()) return "a diagonal known only at run time";
+  if (x && !x->producer) return "a triangle of an input or constant, which no delegate needs to compute";
+  return "a triangle that leaves nothing out, or one of more than 2^20 elements, skewed";
+}
+
+// --- choices: factors of 0 and 1, masks that are added, or slices of skewed rows ---
+
+bool joins_conditions(const Node& node) {
+  return node.op->name().starts_with("aten.logical_") || node.op->name().starts_with("aten.bitwise_");
+}
+bool compares(const Node& node) {
+  for (const char* prefix : {"aten.eq.", "aten.ge.", "aten.gt.", "aten.le.", "aten.lt.", "aten.ne."}) {
+    if (node.op->name().starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+// What makes a condition of floats, but compares no f32 tensors; null: nothing does.
+const Node* foreign_part(const Value* condition, int depth = 0) {
+  constexpr int kMaxDepth = 8;
+  const Node* node = condition->producer;
+  if (!node) return nullptr;
+  bool reads_floats = false;
+  for (const Value* operand : node->operands()) {
+    if (!operand->type.is_tensor()) continue;
+    if (joins_conditions(*node) && depth < kMaxDepth) {
+      if (const Node* found = foreign_part(operand, depth + 1)) return found;
+    } else if (is_floating(operand->dtype())) {
+      reads_floats = true;
+      if (compares(*node) && operand->dtype() != DType::f32) return node;
+    }
+  }
+  return reads_floats && !compares(*node) ? node : nullptr;
+}
+
+std::string refuse_choice(const Node& node, const compiler::TargetOptions& options) {
+  const Value& result = *node.result();
+  if (result.dtype() == DType::boolean) return fmt::format(kNoOperator, kBooleans);
+  if (result.dtype() != DType::f32 && result.dtype() != DType::f16) return refuse_dtype(result);
+  const Value* condition = tensor_of(node.arg(node.op->parsed->find("condition") >= 0 ? "condition" : "mask"));
+  if (const Node* part = condition ? foreign_part(condition) : nullptr)
+    return fmt::format("a condition made by {}; comparisons of f32 tensors and conditions made of integers are taken",
+                       part->op->name());
+  if (result.dtype() == DType::f16)
+    return fmt::format("a choice between halves, {}; choices in f32 are taken", compiler::to_text(result.type));
+  if (options.strict_nan) return "a choice by factors of 0 and 1, which --strict-nan refuses";
+  const auto operands = node.operands();
+  const bool is_early = std::none_of(operands.begin(), operands.end(), [](const Value* operand) {
+    return operand->type.is_tensor() && is_floating(operand->dtype()) && operand->producer;
+  });
+  if (is_early) return "a choice between inputs and numbers, which need not be made in a delegate";
+  return "a side of the choice, or what its condition compares, may be NaN, and 0 times NaN is NaN";
+}
+
+// --- others ---
+
+std::string refuse_conversion(const Node& node, const compiler::TargetOptions&) {
+  const Value* from = tensor_of(node.arg("self"));
+  const Value& to = *node.result();
+  if (!from) return "it converts no tensor";
+  return fmt::format("a conversion of {} to {}; those between f32 and f16 are taken", dtype_name(from->dtype()),
+                     dtype_name(to.dtype()));
+}
+
+std::string refuse_bits(const Node& node, const compiler::TargetOptions&) {
+  const Value& result = *node.result();
+  return result.dtype() == DType::boolean ? fmt::format(kNoOperator, kBooleans) : refuse_dtype(result);
+}
+
+std::string refuse_creation(const Node& node, const compiler::TargetOptions&) {
+  if (!is_floating(node.result()->dtype())) return refuse_dtype(*node.result());
+  if (has_unknown_size(node.result()))
+    return fmt::format("a constant of sizes known only at run time: {}", compiler::to_text(node.result()->type));
+  return fmt::format("a constant that the program makes instead of storing it: {}",
+                     compiler::to_text(node.result()->type));
+}
+
+std::string refuse_composite(const Node& node, const compiler::TargetOptions&) {
+  const std::string reason = refuse_to_write(node);
+  return reason.empty() ? "XNNPACK has no operator for it" : reason;
+}
+
+constexpr Refusal kRefusals[] = {
+    {"aten._cdist_forward", nullptr, refuse_composite},
+    {"aten._to_copy", nullptr, refuse_conversion},
+    {"aten._upsample_nearest", nullptr, refuse_places},
+    {"aten.acos", kLosesDigits},
+    {"aten.adaptive_max_pool", nullptr, refuse_composite},
+    {"aten.any.", kBooleans},
+    {"aten.all.", kBooleans},
+    {"aten.arange", nullptr, refuse_creation},
+    {"aten.argmax", kIndices},
+    {"aten.argmin", kIndices},
+    {"aten.as_strided", nullptr, refuse_strides},
+    {"aten.asin", kLosesDigits},
+    {"aten.atan", kLosesDigits},
+    {"aten.bitwise_", nullptr, refuse_bits},
+    {"aten.diagonal", nullptr, refuse_places},
+    {"aten.div.Tensor_mode", kLosesDigits},
+    {"aten.embedding", kIndices},
+    {"aten.eq.", kBooleans},
+    {"aten.erf", kLosesDigits},
+    {"aten.flip", nullptr, refuse_places},
+    {"aten.fmod.Tensor", kLosesDigits},
+    {"aten.full", nullptr, refuse_creation},
+    {"aten.gather", kIndices},
+    {"aten.ge.", kBooleans},
+    {"aten.gt.", kBooleans},
+    {"aten.index", nullptr, refuse_places},
+    {"aten.isinf", kBooleans},
+    {"aten.isnan", kBooleans},
+    {"aten.le.", kBooleans},
+    {"aten.logical_", kBooleans},
+    {"aten.lt.", kBooleans},
+    {"aten.masked_fill", nullptr, refuse_choice},
+    {"aten.ne.", kBooleans},
+    {"aten.pow.Scalar", kLosesDigits},
+    {"aten.pow.Tensor_Tensor", kLosesDigits},
+    {"aten.prod.default", nullptr, refuse_composite},
+    {"aten.reflection_pad", nullptr, refuse_places},
+    {"aten.remainder.Tensor", kLosesDigits},
+    {"aten.replication_pad", nullptr, refuse_places},
+    {"aten.scatter", kIndices},
+    {"aten.select_scatter", nullptr, refuse_places},
+    {"aten.sort", kIndices},
+    {"aten.tan.", kLosesDigits},
+    {"aten.topk", kIndices},
+    {"aten.tril.", nullptr, refuse_triangle},
+    {"aten.triu.", nullptr, refuse_triangle},
+    {"aten.unfold", nullptr, refuse_places},
+    {"aten.upsample_nearest", nullptr, refuse_places},
+    {"aten.var_mean", nullptr, refuse_composite},
+    {"aten.where.self", nullptr, refuse_choice},
+};
+
+}  // namespace
+
+std::string refuse_operator(const Node& node, const compiler::TargetOptions& options) {
+  for (const Refusal& refusal : kRefusals) {
+    if (!node.op->name().starts_with(refusal.prefix)) continue;
+    if (refusal.why) return refusal.why(node, options);
+    return fmt::format(kNoOperator, refusal.reason);
+  }
+  const bool makes_tensor = !node.results().empty() && node.result()->type.is_tensor();
+  if (makes_tensor && !is_floating(node.result()->dtype())) return refuse_dtype(*node.result());
+  return "XNNPACK has no operator for it";
+}
+
+}  // namespace wick::xnnpack

@@ -1,0 +1,89 @@
+#include "backends/xnnpack/compile/target.h"
+
+#include <algorithm>
+
+#include "backends/xnnpack/compile/lower.h"
+#include "backends/xnnpack/compile/ops/op_rules.h"
+#include "backends/xnnpack/compile/quantized.h"
+#include "compiler/support/failure.h"
+
+namespace wick::xnnpack {
+
+using compiler::Node;
+using compiler::TargetOptions;
+using compiler::Verdict;
+
+namespace {
+
+// A matrix product over batches decomposes to one over a single batch dimension, which the passes know; with several
+// sizes known only at run time the views around that one could not be taken.
+bool keep(const Node& node, const TargetOptions& options) {
+  if (node.is("aten.matmul.default")) {
+    size_t unknown = num_symbolic(dims_of(*node.result()));
+    for (const compiler::Value* operand : node.operands()) unknown = std::max(unknown, num_symbolic(dims_of(*operand)));
+    if (unknown < 2) return false;
+  }
+  return supports(node, options).taken;
+}
+
+bool moves_only(const Node& node) {
+  const LayoutRule::Kind kind = find_rule(node)->layout(node).kind;
+  return kind == LayoutRule::Kind::permute || kind == LayoutRule::Kind::view || kind == LayoutRule::Kind::select ||
+         find_rule(node)->any_dtype || node.is("aten.slice.Tensor") || node.is("aten.expand.default");
+}
+
+bool prepares_constant(const Node& node) {
+  bool is_known = false;  // arguments that make no sense are for the program itself to refuse
+  return compiler::catch_failure([&] { is_known = quantized_constant(node).has_value(); }).ok() && is_known;
+}
+
+// A call of a delegate costs more than a few views, which outside are often free.
+Verdict worthwhile(const std::vector<const Node*>& nodes, const TargetOptions&) {
+  for (const Node* node : nodes) {
+    if (!moves_only(*node)) return Verdict::yes();
+  }
+  return Verdict::no("only moves or converts elements: the call would cost more than it saves");
+}
+
+constexpr compiler::TargetOption kOptions[] = {kGroupScales};
+
+}  // namespace
+
+const compiler::Target kTarget = {
+    "xnnpack",
+    kBackendId,
+    keep,
+    supports,
+    worthwhile,
+    lower,
+    {"recognize_quantization",
+     "respell",
+     "complex_as_pairs",
+     "gather_by_slices",
+     "merge_dims",
+     "recognize_norms",
+     "additive_masks",
+     "defer_row_writes",
+     "scatter_by_slices",
+     "split_linears",
+     "fold_scale",
+     "fold_norm_affine",
+     "center_residual",
+     "gather_by_products",
+     "arithmetic_selects",
+     "band_by_slices",
+     "quantize_by_rows",
+     "avoid_views",
+     "narrow_early",
+     "merge_parts",
+     "block_attention"},
+    prepares_constant,
+    {},  // own_passes
+    kOptions,
+    nullptr,  // rewrite
+    {},       // ops
+    {.max_rank = kMaxRank, .max_unknown_view_sizes = 1},
+    true,  // by_default
+};
+
+}  // namespace wick::xnnpack

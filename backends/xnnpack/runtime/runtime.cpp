@@ -1,0 +1,494 @@
+// The delegate at run time: init checks and builds the payload, execute binds arguments and runs it.
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+#include <new>
+
+#include "backends/xnnpack/payload/bf16_elements.h"
+#include "backends/xnnpack/payload/payload_memory.h"
+#include "backends/xnnpack/runtime/runtime_nodes.h"
+#include "backends/xnnpack/runtime/xnn/library_graph.h"
+#include "runtime/platform/cpu.h"
+#include "wick/xnnpack_backend.h"
+
+namespace wick::xnnpack {
+namespace {
+
+/// An argument of the delegate.
+struct External {
+  uint32_t value = 0;
+  uint32_t index = 0;  // among the arguments
+  DataType type = DataType::fp32;
+  bool is_input = false;
+  bool is_read = false;  // by a node: then the library may read a little beyond its end
+  size_t rank = 0;
+  size_t dims[XNN_MAX_TENSOR_DIMS] = {};
+  size_t numel = 0;
+  void* bound = nullptr;       // what the library has: the argument's memory, or `staging`
+  const void* seen = nullptr;  // the argument's memory when `overlaps` was worked out
+  bool overlaps = false;       // an output that shares memory with another argument
+  std::vector<uint8_t> staging;
+};
+
+bool is_widened(const External& external) { return external.type == DataType::bf16; }
+
+size_t library_element_bytes(DataType type) {
+  switch (type) {
+    case DataType::fp16: return 2;
+    case DataType::qint8:
+    case DataType::quint8: return 1;
+    default: return 4;
+  }
+}
+
+bool accepts(const External& external, DType dtype) {
+  switch (external.type) {
+    case DataType::fp32: return dtype == DType::f32;
+    case DataType::fp16: return dtype == DType::f16;
+    case DataType::bf16: return dtype == DType::bf16;
+    case DataType::qint8: return dtype == DType::i8 || dtype == DType::qi8;
+    case DataType::quint8: return dtype == DType::u8 || dtype == DType::qu8;
+    // The library's indices have 32 bits, PyTorch's 64.
+    case DataType::int32: return dtype == DType::i32 || (dtype == DType::i64 && !external.is_input);
+    default: return false;
+  }
+}
+
+class Delegate {
+ public:
+  ~Delegate();
+  Error load(BackendInit& context, Span<const uint8_t> blob);
+  void execute(KernelContext& context, Span<EValue*> args);
+
+ private:
+  Error take_memory(BackendInit& context, const Dims& dims);
+  bool find_externals(ErrorText* text);
+  bool read_shapes(KernelContext& context, Span<EValue*> args, bool* changed);
+  bool keeps_images(const Dims& dims);
+  bool reshape(KernelContext& context);
+  bool infer_empty(KernelContext& context);
+  bool propagate_shapes();
+  bool resize_outputs(KernelContext& context, Span<EValue*> args);
+  void find_overlaps(Span<EValue*> args);
+  bool bind(KernelContext& context, Span<EValue*> args);
+  void finish_outputs(Span<EValue*> args);
+
+  Payload payload_;
+  LibraryGraph graph_;
+  std::vector<External> externals_;
+  std::vector<xnn_external_value> bindings_;
+  struct Place {
+    uintptr_t begin, end;
+    External* external;
+  };
+  std::vector<Place> places_;  // scratch of find_overlaps
+  bool has_shapes_ = false, is_set_up_ = false;
+  bool is_empty_ = false;  // an input
+  struct Images {
+    uint32_t count, height, width;
+  };
+  std::vector<Images> images_;  // of convolutions quantized at run time, as the library has counted them
+  uint64_t max_bytes_ = 0;
+  char message_[256] = "";
+};
+
+// The library frees as many buffers as it had images last: those of the declared sizes, as at first.
+Delegate::~Delegate() {
+  if (images_.empty() || externals_.empty()) return;
+  for (External& external : externals_) {
+    const std::vector<uint32_t>& dims = payload_.values[external.value].dims;
+    std::copy(dims.begin(), dims.end(), external.dims);
+  }
+  (void)propagate_shapes();
+}
+
+bool Delegate::find_externals(ErrorText* text) {
+  for (uint32_t v = 0; v < payload_.values.size(); ++v) {
+    const PayloadValue& value = payload_.values[v];
+    if (!value.is_input && !value.is_output) continue;
+    External external;
+    external.value = v;
+    external.index = value.external_id;
+    external.type = value.type;
+    external.is_input = value.is_input;
+    external.is_read = graph_.is_read(v);
+    if (external.index >= payload_.num_externals || (value.is_input && value.is_output)) {
+      if (text) text->append("value ", v, ": it is no valid argument");
+      return false;
+    }
+    externals_.push_back(std::move(external));
+  }
+  bindings_.resize(externals_.size());
+  places_.reserve(externals_.size());
+  return true;
+}
+
+/// Refuses a payload that would take more than is left to the method.
+Error Delegate::take_memory(BackendInit& context, const Dims& dims) {
+  const uint64_t needed = memory_of(payload_, dims);
+  max_bytes_ = context.heap_budget();
+  if (context.take_heap(needed)) return Error::Ok;
+  if (context.text()) {
+    context.text()->append("its values, weights and tables may take ", needed, " bytes, more than the ", max_bytes_,
+                           " that are left of the limit");
+  }
+  return Error::DelegateMemoryAllocationFailed;
+}
+
+Error Delegate::load(BackendInit& context, Span<const uint8_t> blob) {
+  Error error = read_payload(blob, &payload_, context.text());
+  if (error != Error::Ok) return error;
+  Dims dims;
+  error = check_payload(payload_, nullptr, &dims, context.text());
+  if (error != Error::Ok) return error;
+  error = take_memory(context, dims);
+  if (error != Error::Ok) return error;
+  (void)keeps_images(dims);
+  error = graph_.build(context, payload_, dims);
+  if (error != Error::Ok) return error;
+  if (!find_externals(context.text())) return Error::DelegateInvalidCompatibility;
+  for (External& external : externals_) {
+    external.rank = dims[external.value].size();
+    for (size_t i = 0; i < external.rank; ++i) external.dims[i] = dims[external.value][i];
+  }
+  // Memory is planned now for the largest shapes, so that calls with these take none.
+  if (!propagate_shapes()) {
+    if (context.text()) context.text()->append("the XNNPACK library cannot work out the shapes");
+    return Error::DelegateInvalidCompatibility;
+  }
+  for (const External& external : externals_) {
+    const std::vector<uint32_t>& expected = dims[external.value];
+    bool same = external.rank == expected.size();
+    for (size_t i = 0; same && i < external.rank; ++i) same = external.dims[i] == expected[i];
+    if (!same) {
+      if (context.text())
+        context.text()->append("value ", external.value, ": the XNNPACK library gives it another shape");
+      return Error::DelegateInvalidCompatibility;
+    }
+  }
+  has_shapes_ = true;
+  return Error::Ok;
+}
+
+/// Hands the inputs' shapes to the library; takes the outputs' from it.
+bool Delegate::propagate_shapes() {
+  is_set_up_ = false;
+  for (const External& external : externals_) {
+    if (!external.is_input) continue;
+    if (xnn_reshape_external_value(graph_.runtime(), external.index, external.rank, external.dims) !=
+        xnn_status_success) {
+      return false;
+    }
+  }
+  if (xnn_reshape_runtime(graph_.runtime()) != xnn_status_success) return false;
+  for (External& external : externals_) {
+    if (!external.is_input && xnn_get_external_value_shape(graph_.runtime(), external.index, &external.rank,
+                                                           external.dims) != xnn_status_success) {
+      return false;
+    }
+    external.numel = 1;
+    for (size_t i = 0; i < external.rank; ++i) external.numel *= external.dims[i];
+    // Room for a copy with what the library reads beyond it. Not touched unless needed.
+    if (is_widened(external) || external.is_read) {
+      external.staging.reserve(external.numel * library_element_bytes(external.type) + XNN_EXTRA_BYTES);
+    }
+  }
+  return true;
+}
+
+/// Checks the arguments; takes the inputs' sizes, in the order in which their bytes lie.
+bool Delegate::read_shapes(KernelContext& context, Span<EValue*> args, bool* changed) {
+  is_empty_ = false;
+  if (args.size() != payload_.num_externals) {
+    context.fail(Error::InvalidArgument, "the delegate has another number of arguments");
+    return false;
+  }
+  for (External& external : externals_) {
+    const EValue& arg = *args[external.index];
+    if (arg.tag != Tag::tensor) {
+      context.fail(Error::InvalidType, "an argument of the delegate is no tensor");
+      return false;
+    }
+    const Tensor& tensor = *arg.tensor;
+    if (!accepts(external, tensor.dtype)) {
+      context.fail(Error::InvalidType, "an argument of the delegate has another dtype");
+      return false;
+    }
+    if (!external.is_input && tensor.read_only) {
+      context.fail(Error::InvalidArgument, "an output of the delegate is constant");
+      return false;
+    }
+    const bool is_scalar = tensor.rank == 0 && external.numel == 1;
+    if (tensor.rank != external.rank && !is_scalar) {
+      context.fail(Error::InvalidArgument, "an argument of the delegate has another rank");
+      return false;
+    }
+    if (!external.is_input || is_scalar) continue;
+    is_empty_ = is_empty_ || tensor.numel == 0;
+    for (size_t i = 0; i < external.rank; ++i) {
+      const size_t size = static_cast<size_t>(tensor.sizes[tensor.dim_order[i]]);
+      *changed = *changed || size != external.dims[i];
+      external.dims[i] = size;
+    }
+  }
+  return true;
+}
+
+/// The library keeps a buffer per image for the padding of convolutions over inputs quantized at run time: as many as
+/// there are images when their size changes. It frees as many as there are images then, or at the end: any other number
+/// than it has would be wrong. So fewer images than at first are no harm while they are of the same size.
+bool Delegate::keeps_images(const Dims& dims) {
+  std::vector<Images> next;
+  for (const PayloadNode& node : payload_.nodes) {
+    const std::vector<uint32_t>& in = dims[node.inputs[0]];
+    if (node.type != NodeType::conv_2d || payload_.values[node.inputs[0]].type != DataType::qdint8) continue;
+    next.push_back({in[0], in[1], in[2]});
+    if (images_.size() < next.size()) continue;  // the first call
+    const Images& last = images_[next.size() - 1];
+    const bool same_size = last.height == in[1] && last.width == in[2];
+    if (same_size ? in[0] > last.count : in[0] != last.count) return false;
+    next.back().count = last.count;
+  }
+  images_ = std::move(next);
+  return true;
+}
+
+/// The library has no empty tensors. Sizes of the outputs from those that sizes of 1 and of 2 in place of 0 give;
+/// false if an output has elements all the same.
+bool Delegate::infer_empty(KernelContext& context) {
+  has_shapes_ = false;
+  ErrorText text(message_);
+  Dims at[2];
+  bool known = true;
+  for (uint32_t size = 1; size <= 2; ++size) {
+    Dims inputs;
+    for (const uint32_t id : payload_.input_ids) {
+      inputs.push_back(payload_.values[id].dims);
+      for (const External& external : externals_) {
+        for (size_t i = 0; external.value == id && i < external.rank; ++i)
+          inputs.back()[i] = external.dims[i] == 0 ? size : static_cast<uint32_t>(external.dims[i]);
+      }
+    }
+    known = known && check_payload(payload_, &inputs, &at[size - 1], &text) == Error::Ok;
+  }
+  for (External& external : externals_) {
+    if (!known || external.is_input) continue;
+    const std::vector<uint32_t>&one = at[0][external.value], &two = at[1][external.value];
+    external.numel = one.size() == external.rank ? 1 : SIZE_MAX;
+    for (size_t i = 0; i < one.size() && external.numel != SIZE_MAX; ++i) {
+      const bool shrinks = two[i] > 2 * one[i];
+      external.dims[i] = shrinks ? 0 : 2 * one[i] - two[i];
+      external.numel = shrinks ? SIZE_MAX : external.numel * external.dims[i];
+    }
+    known = external.numel == 0;
+  }
+  if (!known)
+    context.fail(Error::NotSupported, "an input of the delegate is empty; the XNNPACK library has no empty tensors");
+  return known;
+}
+
+bool Delegate::reshape(KernelContext& context) {
+  has_shapes_ = false;
+  // What the library does not check itself holds for the declared sizes only; now for these.
+  Dims inputs;
+  for (const uint32_t id : payload_.input_ids) {
+    inputs.push_back(payload_.values[id].dims);
+    for (const External& external : externals_) {
+      if (external.value == id) inputs.back().assign(external.dims, external.dims + external.rank);
+    }
+  }
+  ErrorText text(message_);
+  Dims dims;
+  const Error error = check_payload(payload_, &inputs, &dims, &text);
+  if (error != Error::Ok) {
+    context.fail(error, message_);
+    return false;
+  }
+  if (memory_of(payload_, dims) > max_bytes_) {
+    context.fail(Error::OutOfResources, "these input sizes take more memory than the limit leaves to the delegate");
+    return false;
+  }
+  if (!keeps_images(dims)) {
+    context.fail(Error::NotSupported,
+                 "the XNNPACK library cannot change number and size of the images of a convolution that is quantized "
+                 "at run time");
+    return false;
+  }
+  if (!propagate_shapes()) {
+    for (Images& images : images_) images.height = 0;  // not known any more
+    context.fail(Error::NotSupported, "the XNNPACK library does not take these input sizes");
+    return false;
+  }
+  for (const External& external : externals_) {
+    bool same = external.rank == dims[external.value].size();
+    for (size_t i = 0; same && i < external.rank; ++i) same = external.dims[i] == dims[external.value][i];
+    if (!same) {
+      context.fail(Error::Internal, "the XNNPACK library gives a value another shape");
+      return false;
+    }
+  }
+  has_shapes_ = true;
+  return true;
+}
+
+bool Delegate::resize_outputs(KernelContext& context, Span<EValue*> args) {
+  for (const External& external : externals_) {
+    if (external.is_input) continue;
+    Tensor& tensor = *args[external.index]->tensor;
+    int32_t sizes[XNN_MAX_TENSOR_DIMS] = {};
+    if (tensor.rank != external.rank && external.numel != 1) {
+      context.fail(Error::InvalidArgument, "an output of the delegate has another rank");
+      return false;
+    }
+    for (size_t i = 0; i < tensor.rank; ++i) sizes[tensor.dim_order[i]] = static_cast<int32_t>(external.dims[i]);
+    const Error error = resize(tensor, {sizes, tensor.rank});
+    if (error != Error::Ok) {
+      context.fail(error, error == Error::OutOfResources ? "an output of the delegate exceeds its upper bound"
+                                                         : "an output of the delegate has another shape");
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Where the library finds each argument; copies of inputs that it may not read in place.
+/// Finds outputs that share memory with inputs or other outputs: the library may not write there while it runs.
+void Delegate::find_overlaps(Span<EValue*> args) {
+  bool changed = !is_set_up_;
+  for (External& external : externals_) {
+    const void* data = args[external.index]->tensor->data;
+    changed = changed || data != external.seen;
+    external.seen = data;
+  }
+  if (!changed) return;
+  places_.clear();
+  for (External& external : externals_) {
+    const Tensor& tensor = *args[external.index]->tensor;
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(tensor.data);
+    places_.push_back({begin, begin + tensor.nbytes(), &external});
+    external.overlaps = false;
+  }
+  std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) { return a.begin < b.begin; });
+  // Of all that began before, the one that reaches farthest: who overlaps any of them overlaps that one.
+  const Place* farthest = nullptr;
+  for (const Place& place : places_) {
+    if (farthest && place.begin < farthest->end) {
+      place.external->overlaps = !place.external->is_input;
+      farthest->external->overlaps = !farthest->external->is_input;
+    }
+    if (!farthest || place.end > farthest->end) farthest = &place;
+  }
+}
+
+bool Delegate::bind(KernelContext& context, Span<EValue*> args) {
+  find_overlaps(args);
+  for (size_t i = 0; i < externals_.size(); ++i) {
+    External& external = externals_[i];
+    const Tensor& tensor = *args[external.index]->tensor;
+    if (!tensor.data) {
+      context.fail(Error::InvalidState, "an argument of the delegate has no memory");
+      return false;
+    }
+    const size_t bytes = external.numel * library_element_bytes(external.type);
+    const bool in_place =
+        !is_widened(external) && !external.overlaps &&
+        (!external.is_read || tensor.capacity_bytes >= bytes + XNN_EXTRA_BYTES || can_read_beyond(tensor.data, bytes));
+    if (!in_place) external.staging.resize(bytes + XNN_EXTRA_BYTES);
+    void* const bound = in_place ? tensor.data : external.staging.data();
+    is_set_up_ = is_set_up_ && bound == external.bound;
+    external.bound = bound;
+    if (external.is_input && external.bound != tensor.data) {
+      if (is_widened(external)) {
+        widen_bf16(tensor.data, external.bound, external.numel);
+      } else {
+        memcpy(external.bound, tensor.data, bytes);
+      }
+    }
+    bindings_[i] = {external.index, external.bound};
+  }
+  if (is_set_up_) return true;
+  const xnn_status status = xnn_setup_runtime_v2(graph_.runtime(), bindings_.size(), bindings_.data());
+  if (status != xnn_status_success) {
+    context.fail(Error::Internal, "the XNNPACK library cannot set up its operators");
+    return false;
+  }
+  is_set_up_ = true;
+  return true;
+}
+
+void Delegate::finish_outputs(Span<EValue*> args) {
+  for (const External& external : externals_) {
+    if (external.is_input) continue;
+    const Tensor& tensor = *args[external.index]->tensor;
+    if (is_widened(external)) {
+      narrow_to_bf16(external.bound, tensor.data, external.numel);
+    } else if (external.bound != tensor.data) {
+      memcpy(tensor.data, external.bound, external.numel * library_element_bytes(external.type));
+    }
+    if (tensor.dtype == DType::i64) {
+      // From the end: each element is read before it is overwritten.
+      for (size_t i = external.numel; i-- > 0;) {
+        int32_t narrow;
+        memcpy(&narrow, tensor.as<uint8_t>() + i * sizeof narrow, sizeof narrow);
+        tensor.as<int64_t>()[i] = narrow;
+      }
+    }
+  }
+}
+
+void Delegate::execute(KernelContext& context, Span<EValue*> args) {
+  bool changed = !has_shapes_;
+  if (!read_shapes(context, args, &changed)) {
+    has_shapes_ = has_shapes_ && !changed;
+    return;
+  }
+  if (is_empty_) {
+    if (infer_empty(context)) resize_outputs(context, args);
+    return;
+  }
+  if (changed && !reshape(context)) return;
+  if (!resize_outputs(context, args) || !bind(context, args)) return;
+  const xnn_status status = xnn_invoke_runtime(graph_.runtime());
+  if (status != xnn_status_success) {
+    context.fail(Error::Internal, "the XNNPACK library failed");
+    return;
+  }
+  finish_outputs(args);
+  graph_.report_times();
+}
+
+Error init(BackendInit& context, Span<const uint8_t> payload, void** handle) {
+  Delegate* delegate = new (std::nothrow) Delegate;
+  if (!delegate) return Error::DelegateMemoryAllocationFailed;
+  const Error error = delegate->load(context, payload);
+  if (error != Error::Ok) {
+    delete delegate;
+    return error;
+  }
+  *handle = delegate;
+  return Error::Ok;
+}
+
+void execute(KernelContext& context, void* handle, Span<EValue*> args) {
+  static_cast<Delegate*>(handle)->execute(context, args);
+}
+
+void destroy(void* handle) { delete static_cast<Delegate*>(handle); }
+
+constexpr Backend kBackend = {kBackendId, init, execute, destroy};
+
+}  // namespace
+}  // namespace wick::xnnpack
+
+namespace wick {
+const Backend& xnnpack_backend() { return xnnpack::kBackend; }
+bool has_xnnpack_library() { return true; }
+bool xnnpack_has_all_kernels() {
+#if defined(__x86_64__)
+  return detect_isa_level() >= IsaLevel::avx2;
+#else
+  return true;
+#endif
+}
+}  // namespace wick

@@ -1,0 +1,38 @@
+// How far two arrays are apart.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/arrays/npz.h"
+
+namespace wick::cli {
+
+/// |found - wanted| <= absolute + of_largest * max |wanted| + relative * |wanted| + of_roundings; of integers and bools
+/// only the last. What cancels, and what is rounded on the way, leaves an error in proportion to the largest element.
+struct Tolerance {
+  std::optional<double> relative, absolute;  // none: by dtype (tolerance_of)
+  double of_largest = 0;                     // as tolerance_of sets it
+  double of_roundings = 0;  // of quantized values (turned_roundings.h); 0 if an absolute one is asked for
+};
+
+/// relative, absolute and of_largest. f32, f64, complex: 1e-4, 1e-5, 1e-5; f16: 1e-2, 1e-5, 1e-2; bf16: 4e-2, 1e-4,
+/// 4e-2; 8-bit floats: 5e-2, 1e-2, 5e-2; others: 0. of_largest keeps its proportion to the relative tolerance that is
+/// asked for, and is 0 if an absolute one is; so does of_roundings.
+Tolerance tolerance_of(DType dtype, const Tolerance& asked);
+
+struct Difference {
+  bool same_type = true;    // dtype and shape agree; else nothing below holds
+  uint64_t count = 0;       // elements (complex: real and imaginary parts count apart)
+  uint64_t mismatches = 0;  // outside the tolerance; NaN fits NaN only, infinity itself only
+  double max_abs = 0, max_rel = 0;
+  double of_roundings = 0;     // as it was allowed
+  std::vector<int64_t> where;  // index of the largest absolute difference
+  bool ok() const { return same_type && mismatches == 0; }
+};
+Difference compare_arrays(const NamedArray& found, const NamedArray& wanted, const Tolerance& tolerance);
+
+/// "max abs 1.2e-03, max rel 4.0e-02, 7 of 10 elements outside, worst at [0, 3]".
+std::string to_text(const Difference& difference);
+
+}  // namespace wick::cli

@@ -1,0 +1,148 @@
+#include "cli/arrays/turned_roundings.h"
+
+#include <string.h>
+
+#include <cmath>
+#include <string_view>
+
+#include "cli/arrays/array_summary.h"
+
+namespace wick::cli {
+namespace {
+
+constexpr double kFixedMargin = 0x1p-7, kRowsMargin = 0x1p-10, kAlways = 1;
+
+enum class Scales : uint8_t { number, tensor, channels, rows };
+
+struct QuantizeKernel {
+  std::string_view name;
+  Scales scales;  // in argument 1; zero points are argument 2
+  size_t range;   // argument of quant_min; quant_max follows
+};
+constexpr QuantizeKernel kKernels[] = {
+    {"quantized_decomposed::quantize_per_tensor.out", Scales::number, 3},
+    {"quantized_decomposed::quantize_per_tensor.Tensor_out", Scales::tensor, 3},
+    {"quantized_decomposed::quantize_per_channel.out", Scales::channels, 4},
+    {"quantized_decomposed::quantize_per_token.out", Scales::rows, 3},
+};
+
+const QuantizeKernel* quantize_kernel(const OperatorName& op) {
+  for (const QuantizeKernel& kernel : kKernels) {
+    if (op.equals(std::string(kernel.name).c_str())) return &kernel;
+  }
+  return nullptr;
+}
+
+// Elements of a quantized tensor as its inputs and its bytes have them, row-major.
+class Quantized {
+ public:
+  Quantized(const QuantizeKernel& kernel, Span<EValue* const> args)
+      : kernel_(kernel),
+        x_(to_array(*args[0]->tensor)),
+        out_(*args[args.size() - 1]->tensor),
+        low_(args[kernel.range]->to_int()),
+        high_(args[kernel.range + 1]->to_int()) {
+    if (kernel.scales == Scales::number) {
+      scale_ = args[1]->to_double();
+      zero_ = args[2]->to_int();
+      return;
+    }
+    scales_ = to_array(*args[1]->tensor);
+    zeros_ = to_array(*args[2]->tensor);
+    const Tensor& x = *args[0]->tensor;
+    for (size_t d = kernel.scales == Scales::channels ? static_cast<size_t>(axis(*args[3], x)) + 1 : x.rank - 1u;
+         d < x.rank && x.rank > 0; ++d)
+      inner_ *= static_cast<size_t>(x.sizes[d]);
+    is_fixed_ = args[1]->tensor->read_only;
+  }
+
+  void turn() {
+    const double margin = kernel_.scales == Scales::number || is_fixed_ ? kFixedMargin
+                          : kernel_.scales == Scales::tensor            ? kAlways
+                                                                        : kRowsMargin;
+    const size_t count = x_.bytes.size() / dtype_size_bytes(x_.dtype);
+    std::vector<int64_t> at(out_.rank, 0);
+    for (size_t i = 0; i < count; ++i) {
+      turn_element(i, at, margin);
+      for (size_t d = out_.rank; d-- > 0;) {
+        if (++at[d] < out_.sizes[d]) break;
+        at[d] = 0;
+      }
+    }
+  }
+
+ private:
+  static int64_t axis(const EValue& value, const Tensor& x) {
+    return value.integer < 0 ? value.integer + x.rank : value.integer;
+  }
+
+  void turn_element(size_t i, const std::vector<int64_t>& at, double margin) {
+    size_t parameter = 0;
+    double scale = scale_;
+    int64_t zero = zero_;
+    if (kernel_.scales != Scales::number) {
+      const size_t count = scales_.bytes.size() / dtype_size_bytes(scales_.dtype);
+      if (kernel_.scales != Scales::tensor) parameter = i / inner_ % count;
+      scale = element_of(scales_, parameter);
+      zero = static_cast<int64_t>(element_of(zeros_, parameter));
+    }
+    const double steps = element_of(x_, i) / scale, below = std::floor(steps);
+    if (!(std::fabs(steps - below - 0.5) < margin)) return;
+    const double other = (steps - below < 0.5 ? below + 1 : below) + static_cast<double>(zero);
+    if (other < static_cast<double>(low_) || other > static_cast<double>(high_)) return;
+    int64_t offset = 0;
+    for (size_t d = 0; d < out_.rank; ++d) offset += at[d] * out_.strides[d];
+    uint8_t* element = out_.as<uint8_t>() + static_cast<size_t>(offset) * dtype_size_bytes(out_.dtype);
+    const auto value = static_cast<int64_t>(other);
+    memcpy(element, &value, dtype_size_bytes(out_.dtype));  // little-endian; the range was checked
+  }
+
+  const QuantizeKernel& kernel_;
+  NamedArray x_, scales_, zeros_;
+  Tensor& out_;
+  double scale_ = 1;
+  int64_t zero_ = 0, low_, high_;
+  size_t inner_ = 1;
+  bool is_fixed_ = false;
+};
+
+}  // namespace
+
+double largest_difference(const NamedArray& a, const NamedArray& b) {
+  if (a.dtype != b.dtype || a.sizes != b.sizes) return 0;
+  double largest = 0;
+  const size_t count = a.bytes.size() / dtype_size_bytes(a.dtype);
+  for (size_t i = 0; i < count; ++i) {
+    const double difference = std::fabs(element_of(a, i) - element_of(b, i));
+    if (difference > largest && std::isfinite(difference)) largest = difference;
+  }
+  return largest;
+}
+
+bool quantizes(const MethodMeta& method) {
+  for (size_t i = 0; i < method.num_operators(); ++i) {
+    if (quantize_kernel(method.op(i))) return true;
+  }
+  return false;
+}
+
+void RoundingTurner::turn(void* state, const InstructionInfo& instruction, Error error) {
+  auto& self = *static_cast<RoundingTurner*>(state);
+  if (error != Error::Ok || !self.method_ || instruction.kind != InstructionKind::kernel) return;
+  if (const QuantizeKernel* kernel = quantize_kernel(instruction.op)) {
+    ++self.num_quantized_;
+    Quantized(*kernel, instruction.args).turn();
+  }
+  for_each_result(*self.method_, instruction, [&](const NodeKey& key, NamedArray array) {
+    std::vector<double>& known = self.deviations_[key];
+    const NamedArray* recorded = self.plain_.result(key, known.size());
+    known.push_back(recorded ? largest_difference(array, *recorded) : 0);
+  });
+}
+
+double RoundingTurner::deviation(const NodeKey& key, size_t index) const {
+  const auto found = deviations_.find(key);
+  return found == deviations_.end() || index >= found->second.size() ? 0 : found->second[index];
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <deque>
+
+#include "cli/call_options.h"
+#include "cli/command.h"
+#include "cli/text/progress.h"
+#include "cli/text/text.h"
+#include "compiler/support/json_writer.h"
+#include "runtime/module/host_tensor.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::Result;
+using Clock = std::chrono::steady_clock;
+
+struct BenchFlags : CallOptions {
+  int warmup = 3, runs = 20;
+  bool json = false;
+};
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+uint64_t peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+/// Times of one method. Times of runs are sorted.
+struct Times {
+  double load_ms = 0, first_ms = 0;  // first: the first run, which may do work that later ones need not
+  std::vector<double> run_ms;
+  int threads = 1;
+  std::string method;
+};
+
+Result<Times> measure(const BenchFlags& flags) {
+  Times times;
+  const auto start = Clock::now();
+  ASSIGN_OR_RETURN(Session session, Session::open(flags.program, flags.session()));
+  ASSIGN_OR_RETURN(times.method, session.choose(flags.method));
+  ASSIGN_OR_RETURN(Method * method, session.prepare(times.method));
+  times.load_ms = ms_since(start);
+  times.threads = session.num_threads();
+  ASSIGN_OR_RETURN(MethodFacts facts, read_facts(method->meta()));
+  ASSIGN_OR_RETURN(std::vector<HostValue> inputs, call_inputs(method->meta(), facts, flags));
+  std::deque<InputView> views;
+  Progress progress("timing");
+  const int all = flags.warmup + flags.runs;
+  for (int i = 0; i < all; ++i) {
+    if (progress.is_shown())
+      progress.update(fmt::format("run {} of {}", i + 1, all), static_cast<size_t>(i), static_cast<size_t>(all));
+    RETURN_IF_ERROR(set_inputs(*method, inputs, &views));
+    const auto begin = Clock::now();
+    if (method->execute() != Error::Ok) return execution_diag(flags.program, *method);
+    const double ms = ms_since(begin);
+    if (i == 0) times.first_ms = ms;
+    if (i >= flags.warmup) times.run_ms.push_back(ms);
+  }
+  std::sort(times.run_ms.begin(), times.run_ms.end());
+  return times;
+}
+
+int bench_command(const BenchFlags& flags) {
+  Result<Times> times = measure(flags);
+  if (!times.ok()) return report(times.diag());
+  const std::vector<double>& sorted = times->run_ms;
+  const size_t count = sorted.size();
+  const double median = count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+  const double p90 = sorted[(count * 9 + 9) / 10 - 1];
+  if (!flags.json) {
+    fmt::print(
+        "{}: median {:.3f} ms, min {:.3f} ms, p90 {:.3f} ms ({} runs, {} threads)\nload {:.3f} ms, peak memory {}\n",
+        times->method, median, sorted[0], p90, count, times->threads, times->load_ms, bytes_text(peak_bytes()));
+    return 0;
+  }
+  compiler::JsonWriter json;
+  json.object();
+  json.field("schema", "wick.bench.1");
+  json.field("method", times->method);
+  json.field("median_ms", median);
+  json.field("min_ms", sorted[0]);
+  json.field("p90_ms", p90);
+  json.field("load_ms", times->load_ms);
+  json.field("first_ms", times->first_ms);
+  json.field("peak_bytes", peak_bytes());
+  json.field("threads", times->threads);
+  json.field("warmup", flags.warmup);
+  json.field("runs", flags.runs);
+  json.end();
+  fmt::print("{}\n", json.text());
+  return 0;
+}
+
+}  // namespace
+
+void add_bench(CommandLine& line) {
+  auto flags = std::make_shared<BenchFlags>();
+  Command command = line.command("bench", "Time a .pte program", [flags] { return bench_command(*flags); });
+  command.footer(
+      "Load time is opening, checking and binding; run time is execution alone, without copying inputs.\n"
+      "Examples:\n"
+      "  wick bench model.pte\n"
+      "  wick bench model.pte -i input.npz --threads 1 --warmup 10 --runs 100 --json");
+  add_call_options(command, *flags, "time");
+  add_threads_option(command, *flags);
+  command.option("--warmup", flags->warmup, "runs before the clock starts").in_range(0, 1000000).shows_default();
+  command.option("--runs", flags->runs, "runs on the clock").in_range(1, 1000000).shows_default();
+  command.flag("--json", flags->json, "print JSON");
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,303 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "cli/arrays/array_compare.h"
+#include "cli/arrays/turned_roundings.h"
+#include "cli/call_options.h"
+#include "cli/command.h"
+#include "cli/program/node_trace.h"
+#include "cli/text/table.h"
+#include "compiler/analysis/quantization_step.h"
+#include "compiler/driver/compile.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/support/file_map.h"
+#include "compiler/support/json_writer.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::Code;
+using compiler::Diag;
+using compiler::FileMap;
+using compiler::JsonWriter;
+using compiler::Result;
+using compiler::Status;
+
+constexpr uint64_t kTraceBytes = uint64_t{2} << 30;
+
+struct CompareFlags : CallOptions {
+  std::string model;
+  Tolerance tolerance;
+  bool json = false;
+};
+
+struct OutputRow {
+  std::string name;
+  Difference difference;
+};
+
+struct Comparison {
+  std::vector<OutputRow> outputs;
+  uint64_t nodes_compared = 0;
+  std::optional<Departure> departure;
+  bool passes_to_blame = false;  // the program does what the model gives with all passes, but not what it gives without
+  bool ok() const {
+    for (const OutputRow& row : outputs) {
+      if (!row.difference.ok()) return false;
+    }
+    return true;
+  }
+};
+
+/// The upper bounds that the program was compiled with.
+compiler::ImportOptions import_options(const MethodFacts& program) {
+  compiler::ImportOptions options;
+  for (const auto& [symbol, range] : program.symbols) {
+    if (range.max != compiler::kUnbounded) options.max_sizes[symbol] = range.max;
+  }
+  return options;
+}
+
+/// The model compiled in memory, run on the portable kernels' baseline.
+Result<std::vector<uint8_t>> compile_model(const CompareFlags& flags, Span<const uint8_t> bytes,
+                                           const std::string& method, const compiler::ImportOptions& import,
+                                           bool with_passes) {
+  compiler::CompileOptions options;
+  options.import = import;
+  for (const compiler::Pass& pass : compiler::pass_table()) {
+    if (!with_passes && pass.phase == compiler::Phase::optimize) options.skip_passes.emplace_back(pass.name);
+  }
+  ASSIGN_OR_RETURN(compiler::CompileResult result,
+                   compiler::compile(std::vector<compiler::CompileBytes>{{method, flags.model, bytes}}, options));
+  return result.program.pte.join();
+}
+
+SessionOptions options_of(const CompareFlags& flags, IsaLevel isa, const Tracer* tracer) {
+  SessionOptions options = flags.session();
+  options.max_isa = isa;
+  options.tracer = tracer;
+  return options;
+}
+
+/// Runs one method; `watch` gets its meta before the run.
+template <typename Watcher>
+Result<std::vector<NamedArray>> run_watched(Session& session, const std::string& method,
+                                            const std::vector<HostValue>& inputs, Watcher* watcher) {
+  const MethodMeta meta = session.meta(method);
+  ASSIGN_OR_RETURN(MethodFacts facts, read_facts(meta));
+  if (inputs.size() != meta.num_inputs())
+    return Diag(Code::usage, "the two programs take another number of inputs").with_help("are they the same model?");
+  if (watcher) watcher->watch(meta);
+  std::vector<HostValue> outputs;
+  RETURN_IF_ERROR(session.execute(method, inputs, &outputs));
+  return output_arrays(facts, std::move(outputs));
+}
+
+/// By the name of an output: how far quantization may take it from the model's.
+using Allowances = std::map<std::string, double>;
+
+/// A run of the model on the portable kernels: what comes out, what each node gave, and, if it quantizes, how far
+/// roundings that turn take both.
+struct Reference {
+  NodeRecorder nodes{kTraceBytes};
+  RoundingTurner turner{nodes};
+  std::vector<NamedArray> outputs;
+  Allowances allowed;
+};
+
+/// Steps of outputs that are quantized, as the model's graph has them.
+Status allow_steps(const CompareFlags& flags, Span<const uint8_t> bytes, const std::string& method,
+                   const compiler::ImportOptions& import, const Session& program, Allowances& allowed) {
+  ASSIGN_OR_RETURN(const MethodFacts facts, read_facts(program.meta(method)));
+  ASSIGN_OR_RETURN(compiler::Function function, compiler::import_bytes({method, flags.model, bytes}, import));
+  size_t index = 0;
+  const auto note = [&](const compiler::Value* value) {
+    if (index >= program.meta(method).num_outputs()) return;  // another model's
+    double& most = allowed[output_name(facts, index++)];
+    if (value) most = std::max(most, compiler::quantization_step(*value));
+  };
+  for (const compiler::StateUpdate& update : function.graph->updates) {
+    if (update.target->kind == compiler::ValueKind::input) note(update.value);
+  }
+  for (const compiler::GraphOutput& output : function.graph->outputs) note(output.value);
+  return {};
+}
+
+/// Runs `pte`, the model as it was compiled in memory.
+Status run_reference(const CompareFlags& flags, const std::vector<uint8_t>& pte, const std::string& method,
+                     const std::vector<HostValue>& inputs, Reference& reference) {
+  const auto run = [&](auto& watcher) -> Result<std::vector<NamedArray>> {
+    ASSIGN_OR_RETURN(Session session,
+                     Session::open_bytes(pte, flags.model, options_of(flags, IsaLevel::baseline, watcher.tracer())));
+    return run_watched(session, method, inputs, &watcher);
+  };
+  ASSIGN_OR_RETURN(reference.outputs, run(reference.nodes));
+  ASSIGN_OR_RETURN(Session probe,
+                   Session::open_bytes(pte, flags.model, options_of(flags, IsaLevel::baseline, nullptr)));
+  if (!quantizes(probe.meta(method))) return {};
+  ASSIGN_OR_RETURN(const std::vector<NamedArray> turned, run(reference.turner));
+  for (size_t i = 0; i < turned.size() && i < reference.outputs.size(); ++i) {
+    double& most = reference.allowed[turned[i].name];
+    most = std::max(most, kTurnedBothWays * largest_difference(turned[i], reference.outputs[i]));
+  }
+  return {};
+}
+
+Result<Comparison> compare_outputs(const std::vector<NamedArray>& found, const std::vector<NamedArray>& wanted,
+                                   const Allowances& allowed, const Tolerance& asked) {
+  if (found.size() != wanted.size()) {
+    return Diag(Code::numeric_mismatch, "the two programs give another number of outputs")
+        .expected(fmt::format("{}", found.size()), fmt::format("{}", wanted.size()));
+  }
+  Comparison comparison;
+  for (size_t i = 0; i < found.size(); ++i) {
+    Tolerance tolerance = asked;
+    const auto known = allowed.find(wanted[i].name);
+    if (known != allowed.end()) tolerance.of_roundings = known->second;
+    comparison.outputs.push_back({wanted[i].name, compare_arrays(found[i], wanted[i], tolerance)});
+  }
+  return comparison;
+}
+
+Result<Comparison> compare(const CompareFlags& flags) {
+  ASSIGN_OR_RETURN(FileMap model, FileMap::open(flags.model));
+  if (kind_of(model.bytes()) != FileKind::pt2)
+    return Diag(Code::usage, "the first file is no .pt2")
+        .at_file(flags.model)
+        .with_help("wick compare MODEL.pt2 MODEL.pte");
+  ASSIGN_OR_RETURN(Session probe, Session::open(flags.program, options_of(flags, IsaLevel::avx512, nullptr)));
+  ASSIGN_OR_RETURN(std::string method, probe.choose(flags.method));
+  ASSIGN_OR_RETURN(MethodFacts facts, read_facts(probe.meta(method)));
+  ASSIGN_OR_RETURN(std::vector<HostValue> inputs, call_inputs(probe.meta(method), facts, flags));
+
+  const compiler::ImportOptions import = import_options(facts);
+  Reference plain, optimized;
+  ASSIGN_OR_RETURN(const std::vector<uint8_t> plain_bytes, compile_model(flags, model.bytes(), method, import, false));
+  RETURN_IF_ERROR(run_reference(flags, plain_bytes, method, inputs, plain));
+  RETURN_IF_ERROR(allow_steps(flags, model.bytes(), method, import, probe, plain.allowed));
+  ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, compile_model(flags, model.bytes(), method, import, true));
+  RETURN_IF_ERROR(run_reference(flags, bytes, method, inputs, optimized));
+  if (!optimized.nodes.is_complete())
+    fmt::print(stderr, "note: the model is large; only the first 2 GiB of its intermediate results are compared\n");
+
+  NodeComparer nodes(optimized.nodes, &optimized.turner, flags.tolerance);
+  ASSIGN_OR_RETURN(Session program, Session::open(flags.program, options_of(flags, IsaLevel::avx512, nodes.tracer())));
+  ASSIGN_OR_RETURN(std::vector<NamedArray> found, run_watched(program, method, inputs, &nodes));
+  ASSIGN_OR_RETURN(Comparison comparison, compare_outputs(found, plain.outputs, plain.allowed, flags.tolerance));
+  comparison.nodes_compared = nodes.num_compared();
+  comparison.departure = nodes.first_departure();
+  if (comparison.ok() || comparison.departure) return comparison;
+
+  NodeComparer passes(plain.nodes, &plain.turner, flags.tolerance);
+  ASSIGN_OR_RETURN(Session again, Session::open(flags.program, options_of(flags, IsaLevel::avx512, passes.tracer())));
+  RETURN_IF_ERROR(run_watched(again, method, inputs, &passes));
+  comparison.departure = passes.first_departure();
+  comparison.passes_to_blame = true;
+  return comparison;
+}
+
+void write_difference(JsonWriter& json, const Difference& difference) {
+  json.field("same_type", difference.same_type);
+  json.field("count", difference.count);
+  json.field("mismatches", difference.mismatches);
+  json.field("max_abs", difference.max_abs);
+  json.field("max_rel", difference.max_rel);
+  json.field("of_roundings", difference.of_roundings);
+  json.key("where");
+  json.array();
+  for (int64_t index : difference.where) json.value(index);
+  json.end();
+}
+
+void print_json(const Comparison& comparison) {
+  JsonWriter json;
+  json.object();
+  json.field("schema", "wick.compare.1");
+  json.field("ok", comparison.ok());
+  json.key("outputs");
+  json.array();
+  for (const OutputRow& row : comparison.outputs) {
+    json.object();
+    json.field("name", row.name);
+    json.field("ok", row.difference.ok());
+    write_difference(json, row.difference);
+    json.end();
+  }
+  json.end();
+  json.field("nodes_compared", comparison.nodes_compared);
+  json.key("first_departure");
+  if (comparison.departure) {
+    json.object();
+    json.field("op", comparison.departure->op);
+    json.field("instruction", static_cast<uint64_t>(comparison.departure->instruction));
+    json.field("source", comparison.departure->source);
+    json.field("module", comparison.departure->module);
+    write_difference(json, comparison.departure->difference);
+    json.end();
+  } else {
+    json.null();
+  }
+  json.field("passes_to_blame", comparison.passes_to_blame);
+  json.end();
+  fmt::print("{}\n", json.text());
+}
+
+int compare_command(const CompareFlags& flags) {
+  Result<Comparison> comparison = compare(flags);
+  if (!comparison.ok()) return report(comparison.diag());
+  if (flags.json) {
+    print_json(*comparison);
+  } else {
+    Table table({"output", "", "difference"});
+    for (const OutputRow& row : comparison->outputs)
+      table.row({row.name, row.difference.ok() ? "ok" : "DIFFERS", to_text(row.difference)});
+    fmt::print("{}{} node{} compared\n", table.text(), comparison->nodes_compared,
+               comparison->nodes_compared == 1 ? "" : "s");
+    if (comparison->departure && comparison->ok()) {
+      const Departure& node = *comparison->departure;
+      fmt::print("inside, the first to depart is instruction {} ({}, {}): {}\n", node.instruction, node.op,
+                 compiler::printable(node.source), to_text(node.difference));
+    }
+  }
+  if (comparison->ok()) return 0;
+  Diag diag(Code::numeric_mismatch, "the program's outputs differ from the model's");
+  if (comparison->departure) {
+    const Departure& node = *comparison->departure;
+    diag.where.source = node.source;
+    diag.where.module = node.module;
+    diag.notes.push_back(fmt::format("the first node that departs: instruction {}, {}: {}", node.instruction, node.op,
+                                     to_text(node.difference)));
+  } else {
+    diag.notes.push_back(
+        "no node that both programs have departs: the difference comes from one that only one of them has");
+  }
+  if (comparison->passes_to_blame)
+    diag.notes.push_back("the program does what Wick's passes make of the model; without passes the result is another");
+  return report(diag);
+}
+
+}  // namespace
+
+void add_compare(CommandLine& line) {
+  auto flags = std::make_shared<CompareFlags>();
+  Command command = line.command("compare", "Hold a .pte against the .pt2 it was made from, node by node",
+                                 [flags] { return compare_command(*flags); });
+  command.footer(
+      "The model runs on the portable kernels, without passes; exit code 5 if outputs differ.\n"
+      "Examples:\n"
+      "  wick compare model.pt2 model.pte\n"
+      "  wick compare model.pt2 model.pte -i input.npz --rtol 1e-3 --atol 1e-4 --json");
+  command.option("model", flags->model, "the .pt2").required();
+  add_call_options(command, *flags, "compare");
+  add_threads_option(command, *flags);
+  command.option("--rtol", flags->tolerance.relative, "relative tolerance; default: by dtype, 1e-4 for f32")
+      .not_negative();
+  command.option("--atol", flags->tolerance.absolute, "absolute tolerance; default: by dtype, 1e-5 for f32")
+      .not_negative();
+  command.flag("--json", flags->json, "print JSON");
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,277 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include "cli/command.h"
+#include "cli/text/progress.h"
+#include "cli/text/text.h"
+#include "compiler/driver/compile.h"
+#include "compiler/ir/text.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/support/file_map.h"
+#include "compiler/support/json_writer.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::Code;
+using compiler::Diag;
+using compiler::Status;
+
+struct CompileFlags {
+  std::vector<std::string> inputs;
+  std::string output, backends = compiler::default_targets(), profile = "auto", report, external_weights, dump_ir;
+  std::vector<std::string> skip_passes, max_sizes;
+  uint64_t max_arena = UINT64_MAX, max_file = UINT64_MAX;
+  bool share_state = false, strict_nan = false, require_full_delegation = false, json = false;
+};
+
+std::string report_json(const compiler::CompileResult& result, double compile_ms) {
+  compiler::JsonWriter json;
+  json.object();
+  json.field("schema", "wick.compile.1");
+  json.key("methods");
+  json.array();
+  for (const compiler::MethodReport& method : result.methods) {
+    json.object();
+    json.field("name", method.name);
+    json.field("delegates", static_cast<uint64_t>(method.delegates));
+    json.field("kernels", static_cast<uint64_t>(method.kernels));
+    json.key("outside");
+    json.array();
+    for (const compiler::NodeVerdict& verdict : method.outside) {
+      json.object();
+      json.field("op", verdict.op);
+      json.field("reason", verdict.reason);
+      json.field("module", verdict.module);
+      json.field("source", verdict.source);
+      json.end();
+    }
+    json.end();
+    json.field("arena_bytes", method.arena_bytes);
+    json.field("arena_lower_bound_bytes", method.arena_lower_bound_bytes);
+    json.field("above_lower_bound", method.above_lower_bound);
+    for (const auto& [key, list] : {std::pair("not_stock", &method.not_stock), std::pair("notes", &method.notes)}) {
+      json.key(key);
+      json.array();
+      for (const std::string& item : *list) json.value(item);
+      json.end();
+    }
+    json.key("stages");
+    json.array();
+    for (const compiler::StageTime& stage : method.stages) {
+      json.object();
+      json.field("name", stage.stage);
+      json.field("ms", static_cast<double>(stage.time_ns) / 1e6);
+      json.end();
+    }
+    json.end();
+    json.end();
+  }
+  json.end();
+  json.field("constant_bytes", result.constant_bytes);
+  json.field("file_bytes", result.file_bytes);
+  json.field("emit_ms", static_cast<double>(result.emit_ns) / 1e6);
+  json.field("compile_ms", compile_ms);
+  json.end();
+  return json.text() + "\n";
+}
+
+Status dump(const std::string& folder, std::string_view method, int number, std::string_view stage,
+            const compiler::Graph& graph) {
+  const std::string text = compiler::to_text(graph, method);
+  return compiler::write_file(fmt::format("{}/{}.{:02}.{}.ir", folder, method, number, stage),
+                              Span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+}
+
+Status write_outputs(const compiler::CompileResult& result, const CompileFlags& flags) {
+  RETURN_IF_ERROR(compiler::write_pieces(flags.output, result.program.pte));
+  if (result.program.ptd.size_bytes > 0)
+    RETURN_IF_ERROR(compiler::write_pieces(flags.external_weights, result.program.ptd));
+  else if (!flags.external_weights.empty())
+    fmt::print(stderr, "note: no weight has a name, {} is not written\n", flags.external_weights);
+  return {};
+}
+
+Status check_budgets(const compiler::CompileResult& result, const CompileFlags& flags) {
+  std::vector<std::string> found;
+  for (const compiler::MethodReport& method : result.methods) {
+    if (method.arena_bytes > flags.max_arena) {
+      found.push_back(fmt::format("the arena of method '{}' has {} bytes, --max-arena allows {}", method.name,
+                                  method.arena_bytes, flags.max_arena));
+    }
+  }
+  if (result.file_bytes > flags.max_file)
+    found.push_back(fmt::format("the program has {} bytes, --max-file allows {}", result.file_bytes, flags.max_file));
+  if (found.empty()) return {};
+  Diag diag(Code::budget, found[0]);
+  diag.notes.assign(found.begin() + 1, found.end());
+  return std::move(diag).with_help("wick explain shows who is alive at the peak; --report says what the file holds");
+}
+
+Status write_report(const CompileFlags& flags, const std::string& text) {
+  if (flags.report.empty()) return {};
+  return compiler::write_file(flags.report,
+                              Span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+}
+
+// "640" or "s53=640".
+Status read_max_sizes(const std::vector<std::string>& texts, compiler::ImportOptions& options) {
+  for (const std::string& text : texts) {
+    const size_t equals = text.rfind('=');
+    const std::string name = equals == std::string::npos ? "" : text.substr(0, equals);
+    const char* first = text.data() + (equals == std::string::npos ? 0 : equals + 1);
+    const char* end = text.data() + text.size();
+    int64_t bound = 0;
+    const auto [stop, error] = std::from_chars(first, end, bound);
+    if (error != std::errc() || stop != end || bound < 1 || equals == 0)
+      return Diag(Code::usage, "--max-size takes N or NAME=N").expected(text, "such as 640 or s53=640");
+    options.max_sizes[name] = bound;
+  }
+  return {};
+}
+
+Status check_flags(const CompileFlags& flags) {
+  for (const std::string& input : flags.inputs) {
+    std::error_code error;
+    if (std::filesystem::equivalent(split_method(input).second, flags.output, error)) {
+      return Diag(Code::usage, "the output would overwrite an input").with_help("give -o another name");
+    }
+  }
+  return {};
+}
+
+// Most graphs are stable after three rounds of passes.
+compiler::Result<compiler::CompileResult> compile_with_progress(const std::vector<compiler::CompileInput>& inputs,
+                                                                compiler::CompileOptions& options) {
+  Progress progress("compiling");
+  const size_t per_method = 2 + 3 * compiler::pass_table().size();
+  const size_t all = inputs.size() * per_method + 2;
+  size_t done = 0, methods = 0;
+  options.on_begin = [&](std::string_view stage) {
+    if (stage == "import") done = per_method * methods++;
+    if (stage == "linearize") done = per_method * methods - 1;
+    progress.update(stage, done++, all);
+  };
+  return compiler::compile(inputs, options);
+}
+
+// A line for each reason, on stderr; the report has them all.
+void print_outside(const compiler::MethodReport& method) {
+  std::map<std::pair<std::string, std::string>, size_t> counts;
+  for (const compiler::NodeVerdict& verdict : method.outside) ++counts[{verdict.op, verdict.reason}];
+  for (const auto& [what, count] : counts)
+    fmt::print(stderr, "note: outside: {} x {}: {}\n", count, what.first, what.second);
+}
+
+int compile_command(const CompileFlags& flags) {
+  if (Status status = check_flags(flags); !status.ok()) return report(status.diag());
+  std::vector<compiler::CompileInput> inputs;
+  for (const std::string& input : flags.inputs) {
+    auto [method, path] = split_method(input);
+    inputs.push_back({method, path});
+  }
+  compiler::CompileOptions options;
+  options.profile = flags.profile == "stock"    ? compiler::Profile::stock
+                    : flags.profile == "native" ? compiler::Profile::native
+                                                : compiler::Profile::automatic;
+  options.share_state = flags.share_state;
+  options.external_weights = !flags.external_weights.empty();
+  options.skip_passes = flags.skip_passes;
+  options.strict_nan = flags.strict_nan;
+  options.require_full_delegation = flags.require_full_delegation;
+  compiler::Result<std::vector<compiler::TargetRequest>> targets = compiler::find_targets(flags.backends);
+  if (!targets.ok()) return report(targets.diag());
+  options.targets = std::move(*targets);
+  if (Status status = read_max_sizes(flags.max_sizes, options.import); !status.ok()) return report(status.diag());
+  Status dumped;
+  int stage_number = 0;
+  if (!flags.dump_ir.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(flags.dump_ir, error);
+    options.on_stage = [&](std::string_view method, std::string_view stage, const compiler::Graph& graph) {
+      if (stage == "import") stage_number = 0;
+      if (dumped.ok()) dumped = dump(flags.dump_ir, method, stage_number++, stage, graph);
+    };
+  }
+  const auto start = std::chrono::steady_clock::now();
+  compiler::Result<compiler::CompileResult> result = compile_with_progress(inputs, options);
+  if (!result.ok()) return report(result.diag());
+  const double compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  if (!dumped.ok()) return report(dumped.diag());
+  const std::string json = report_json(*result, compile_ms);
+  if (Status status = write_report(flags, json); !status.ok()) return report(status.diag());
+  if (Status status = check_budgets(*result, flags); !status.ok()) return report(status.diag());
+  if (Status status = write_outputs(*result, flags); !status.ok()) return report(status.diag());
+  if (flags.json) {
+    std::fputs(json.c_str(), stdout);
+    return 0;
+  }
+  for (const compiler::MethodReport& method : result->methods) {
+    fmt::print("{}: {}{} kernel calls, arena {} bytes (lower bound {})\n", method.name,
+               flags.backends == "portable"
+                   ? ""
+                   : fmt::format("{} delegate{}, ", method.delegates, method.delegates == 1 ? "" : "s"),
+               method.kernels, method.arena_bytes, method.arena_lower_bound_bytes);
+    print_outside(method);
+    for (const std::string& note : method.notes) fmt::print(stderr, "note: {}\n", note);
+    if (!method.above_lower_bound.empty()) fmt::print(stderr, "note: {}\n", method.above_lower_bound);
+    for (const std::string& name : method.not_stock)
+      fmt::print(stderr, "note: not among stock ExecuTorch's kernels, Wick's runs: {}\n", name);
+  }
+  const std::string constants =
+      result->program.ptd.size_bytes > 0
+          ? fmt::format("{} of weights in {}", result->program.ptd.size_bytes, flags.external_weights)
+          : fmt::format("of which {} constants", result->constant_bytes);
+  fmt::print("{}: {} bytes, {}; compiled in {:.1f} ms\n", flags.output, result->file_bytes, constants, compile_ms);
+  return 0;
+}
+
+}  // namespace
+
+void add_compile(CommandLine& line) {
+  auto flags = std::make_shared<CompileFlags>();
+  Command command =
+      line.command("compile", "Compile .pt2 files to one .pte program", [flags] { return compile_command(*flags); });
+  command.footer("Options of backends (the first value is the default):\n" + compiler::target_options_help() +
+                 "Examples:\n"
+                 "  wick compile model.pt2 -o model.pte\n"
+                 "  wick compile prefill=a.pt2 decode=b.pt2 -o llm.pte --share-state\n"
+                 "  wick compile model.pt2 -o model.pte --report report.json --max-arena 262144");
+  command.option("inputs", flags->inputs, "[METHOD=]FILE.pt2; a bare file is the method 'forward'").required();
+  command.option("-o,--output", flags->output, "the .pte to write").required();
+  command
+      .option("--backend", flags->backends,
+              "backends in order of preference, NAME[:KEY=VALUE,..], separated by commas; portable is always last")
+      .shows_default();
+  command
+      .option("--profile", flags->profile,
+              "auto: stock's kernels where they exist; stock: refuse anything else; native: ours where faster")
+      .one_of({"auto", "stock", "native"})
+      .shows_default();
+  command.flag("--share-state", flags->share_state, "methods share mutable buffers of equal name, dtype and shape");
+  command.option("--report", flags->report, "write the report as JSON to this file");
+  command.option("--external-weights", flags->external_weights, "put named weights into this .ptd file");
+  command.option("--dump-ir", flags->dump_ir, "write the IR after each stage into this folder");
+  command.option("--skip-pass,--disable-pass", flags->skip_passes, "leave a pass out, by name");
+  command.flag("--strict-nan", flags->strict_nan,
+               "backends leave out what treats NaN or infinity otherwise than eager does");
+  command.flag("--require-full-delegation", flags->require_full_delegation,
+               "a node that no backend takes fails with exit code 6, with the reason for each");
+  command
+      .option("--max-size", flags->max_sizes,
+              "[NAME=]N: upper bound of the size NAME, or of each input size without one; may repeat")
+      .one_at_a_time();
+  command
+      .option("--max-arena", flags->max_arena,
+              "bytes, or such as 256KB (1024 each); a larger arena of a method fails with exit code 6")
+      .as_size();
+  command.option("--max-file", flags->max_file, "the same for the program's file").as_size();
+  command.flag("--json", flags->json, "print the report as JSON");
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,59 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli/command.h"
+#include "cli/program/model_report.h"
+#include "cli/program/program_report.h"
+#include "cli/program/program_session.h"
+#include "compiler/support/file_map.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::Code;
+using compiler::Diag;
+using compiler::FileMap;
+using compiler::Status;
+
+struct InspectFlags {
+  std::string file;
+  bool json = false, instructions = false;
+};
+
+Status inspect(const InspectFlags& flags) {
+  ASSIGN_OR_RETURN(FileMap map, FileMap::open(flags.file));
+  const FileKind kind = kind_of(map.bytes());
+  if (kind == FileKind::pt2) return print_model(flags.file, map.bytes(), flags.json);
+  if (kind != FileKind::pte) {
+    return Diag(Code::incompatible_file, "this is neither a .pte nor a .pt2")
+        .at_file(flags.file)
+        .with_help("wick verify says more about other files");
+  }
+  ASSIGN_OR_RETURN(Session session, Session::open(flags.file, {}));
+  if (!flags.json) return print_program(flags.file, session.program(), flags.instructions);
+  compiler::JsonWriter json;
+  RETURN_IF_ERROR(write_program(flags.file, session.program(), flags.instructions, json));
+  fmt::print("{}\n", json.text());
+  return {};
+}
+
+}  // namespace
+
+void add_inspect(CommandLine& line) {
+  auto flags = std::make_shared<InspectFlags>();
+  Command command = line.command("inspect", "Show what is in a .pte or .pt2", [flags] {
+    const Status status = inspect(*flags);
+    return status.ok() ? 0 : report(status.diag());
+  });
+  command.footer(
+      "Examples:\n"
+      "  wick inspect model.pte\n"
+      "  wick inspect model.pte --instructions\n"
+      "  wick inspect model.pt2 --json");
+  command.option("file", flags->file, "a .pte or .pt2").required();
+  command.flag("--instructions", flags->instructions, "list the instructions of a .pte with their source lines");
+  command.flag("--json", flags->json, "print JSON");
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,199 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+
+#include "cli/call_options.h"
+#include "cli/command.h"
+#include "cli/program/profile.h"
+#include "cli/text/progress.h"
+#include "cli/text/table.h"
+#include "compiler/support/file_map.h"
+#include "compiler/support/json_writer.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::printable;
+using compiler::Result;
+using compiler::Status;
+
+struct ProfileFlags : CallOptions {
+  int warmup = 3, runs = 20, depth = 4, top = 10;
+  bool json = false;
+  std::string trace;
+};
+
+/// What was measured of one method.
+struct Profile {
+  std::string method;
+  int threads = 1;
+  std::vector<double> run_ms;
+  std::vector<Step> steps;
+
+  double median_ms() const { return run_ms[run_ms.size() / 2]; }
+  double sum_ms() const {
+    double sum = 0;
+    for (const Step& step : steps) sum += step.ms;
+    return sum;
+  }
+};
+
+Result<Profile> measure(const ProfileFlags& flags) {
+  Profiler profiler;
+  SessionOptions options = flags.session();
+  options.tracer = profiler.tracer();
+  ASSIGN_OR_RETURN(Session session, Session::open(flags.program, options));
+  Profile profile;
+  ASSIGN_OR_RETURN(profile.method, session.choose(flags.method));
+  ASSIGN_OR_RETURN(Method * method, session.prepare(profile.method));
+  profile.threads = session.num_threads();
+  ASSIGN_OR_RETURN(MethodFacts facts, read_facts(method->meta()));
+  ASSIGN_OR_RETURN(std::vector<HostValue> inputs, call_inputs(method->meta(), facts, flags));
+  std::deque<InputView> views;
+  Progress progress("profiling");
+  const int all = flags.warmup + flags.runs;
+  for (int i = 0; i < all; ++i) {
+    if (progress.is_shown())
+      progress.update(fmt::format("run {} of {}", i + 1, all), static_cast<size_t>(i), static_cast<size_t>(all));
+    RETURN_IF_ERROR(set_inputs(*method, inputs, &views));
+    const bool counts = i >= flags.warmup;
+    if (counts) profiler.start_run();
+    if (method->execute() != Error::Ok) return execution_diag(flags.program, *method);
+    if (counts) profiler.end_run();
+  }
+  profile.run_ms = profiler.run_ms();
+  profile.steps = profiler.steps(method->meta(), facts);
+  return profile;
+}
+
+std::string place_text(const PlaceFacts& place) { return printable(place.module, 60); }
+
+void print_tables(const Profile& profile, const ProfileFlags& flags) {
+  const double sum = profile.sum_ms();
+  const auto ms = [](double value) { return fmt::format("{:.3f}", value); };
+  const auto share = [&](double value) { return fmt::format("{:.1f} %", sum == 0 ? 0 : 100 * value / sum); };
+
+  Table modules({">ms", ">share", "module"});
+  for (const ModuleTime& row : module_times(profile.steps)) {
+    if (row.depth > flags.depth) continue;
+    const std::string label = row.depth == 0 ? profile.method : row.label;
+    modules.row(
+        {ms(row.ms), share(row.ms), std::string(2 * static_cast<size_t>(row.depth), ' ') + printable(label, 80)});
+  }
+  fmt::print("{}{}\n", heading("modules"), modules.text());
+
+  Table operators({">ms", ">share", ">count", "operator", "executed by"});
+  for (const OperatorTime& row : operator_times(profile.steps)) {
+    operators.row({ms(row.ms), share(row.ms), std::to_string(row.count), printable(row.op),
+                   row.library.empty() ? "kernel" : printable(row.library)});
+  }
+  fmt::print("{}{}\n", heading("operators"), operators.text());
+
+  std::vector<const Step*> slowest;
+  for (const Step& step : profile.steps) slowest.push_back(&step);
+  std::stable_sort(slowest.begin(), slowest.end(), [](const Step* a, const Step* b) { return a->ms > b->ms; });
+  if (slowest.size() > static_cast<size_t>(flags.top)) slowest.resize(static_cast<size_t>(flags.top));
+  Table steps({">ms", ">share", "operator", "module", "source", "executed by"});
+  for (const Step* step : slowest) {
+    steps.row({ms(step->ms), share(step->ms), printable(step->op), place_text(step->place),
+               printable(step->place.source, 60), step->library.empty() ? "kernel" : printable(step->library)});
+  }
+  if (!steps.empty()) fmt::print("{}{}\n", heading(fmt::format("slowest {}", slowest.size())), steps.text());
+  fmt::print(
+      "{}: median {:.3f} ms, min {:.3f} ms ({} runs, {} threads); steps are medians of their own, {:.3f} ms together\n",
+      profile.method, profile.median_ms(), profile.run_ms[0], profile.run_ms.size(), profile.threads, sum);
+}
+
+void write_modules(const Profile& profile, compiler::JsonWriter& json) {
+  json.key("modules");
+  json.array();
+  for (const ModuleTime& row : module_times(profile.steps)) {
+    json.object();
+    json.field("module", row.module);
+    json.field("ms", row.ms);
+    json.field("self_ms", row.self_ms);
+    json.end();
+  }
+  json.end();
+}
+
+void print_json(const Profile& profile) {
+  compiler::JsonWriter json;
+  json.object();
+  json.field("schema", "wick.profile.1");
+  json.field("method", profile.method);
+  json.field("threads", profile.threads);
+  json.field("runs", static_cast<uint64_t>(profile.run_ms.size()));
+  json.field("median_ms", profile.median_ms());
+  json.field("min_ms", profile.run_ms[0]);
+  json.field("steps_ms", profile.sum_ms());
+  write_modules(profile, json);
+  json.key("operators");
+  json.array();
+  for (const OperatorTime& row : operator_times(profile.steps)) {
+    json.object();
+    json.field("operator", row.op);
+    json.field("library", row.library);
+    json.field("count", row.count);
+    json.field("ms", row.ms);
+    json.end();
+  }
+  json.end();
+  json.key("steps");
+  json.array();
+  for (const Step& step : profile.steps) {
+    json.object();
+    json.field("operator", step.op);
+    json.field("library", step.library);
+    json.field("module", step.place.module);
+    json.field("source", step.place.source);
+    json.field("delegate", step.delegate);
+    json.field("ms", step.ms);
+    json.end();
+  }
+  json.end();
+  json.end();
+  fmt::print("{}\n", json.text());
+}
+
+int profile_command(const ProfileFlags& flags) {
+  Result<Profile> profile = measure(flags);
+  if (!profile.ok()) return report(profile.diag());
+  if (!flags.trace.empty()) {
+    const std::string trace = chrome_trace(profile->method, profile->steps);
+    const Status status =
+        compiler::write_file(flags.trace, {reinterpret_cast<const uint8_t*>(trace.data()), trace.size()});
+    if (!status.ok()) return report(status.diag());
+  }
+  if (flags.json) {
+    print_json(*profile);
+  } else {
+    print_tables(*profile, flags);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_profile(CommandLine& line) {
+  auto flags = std::make_shared<ProfileFlags>();
+  Command command =
+      line.command("profile", "Show where the time of a .pte goes", [flags] { return profile_command(*flags); });
+  command.footer(
+      "Modules are those of the model; operators are kernels and, inside delegates, the nodes of their payloads.\n"
+      "Examples:\n"
+      "  wick profile model.pte\n"
+      "  wick profile model.pte -i input.npz --threads 1 --trace trace.json   (open it in ui.perfetto.dev)");
+  add_call_options(command, *flags, "profile");
+  add_threads_option(command, *flags);
+  command.option("--warmup", flags->warmup, "runs before the clock starts").in_range(0, 1000000).shows_default();
+  command.option("--runs", flags->runs, "runs on the clock").in_range(1, 10000).shows_default();
+  command.option("--depth", flags->depth, "levels of modules in the table").in_range(0, 100).shows_default();
+  command.option("--top", flags->top, "how many of the slowest steps to list").in_range(0, 100000).shows_default();
+  command.option("--trace", flags->trace, "write one run to this file, for Chrome's tracing view or Perfetto");
+  command.flag("--json", flags->json, "print JSON");
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+#include "cli/arrays/array_summary.h"
+#include "cli/call_options.h"
+#include "cli/command.h"
+#include "cli/text/progress.h"
+#include "compiler/support/json_writer.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::Code;
+using compiler::Diag;
+using compiler::Result;
+using compiler::Status;
+
+struct RunFlags : CallOptions {
+  std::string output;
+  std::vector<std::string> steps;
+  bool json = false;
+};
+
+/// One call: `method` (empty: the default one) over the arrays of `input` ("": none), into `output` ("": dropped).
+struct Step {
+  std::string method, input, output;
+};
+
+// [METHOD:]IN.npz=OUT.npz
+Result<Step> parse_step(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    return Diag(Code::usage, fmt::format("--step '{}' has no '='", compiler::printable(text)))
+        .with_help("write --step [METHOD:]IN.npz=OUT.npz");
+  }
+  Step step{"", text.substr(0, equals), text.substr(equals + 1)};
+  const size_t colon = step.input.find(':');
+  const auto word = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  if (colon != std::string::npos && colon > 0 &&
+      std::all_of(step.input.begin(), step.input.begin() + static_cast<std::ptrdiff_t>(colon), word)) {
+    step.method = step.input.substr(0, colon);
+    step.input.erase(0, colon + 1);
+  }
+  return step;
+}
+
+// Which instruction runs, for a program that takes long.
+class RunProgress {
+ public:
+  /// Null where nobody watches: tracing costs a call per instruction.
+  const Tracer* tracer() const { return progress_.is_shown() ? &tracer_ : nullptr; }
+  void finish() { progress_.finish(); }
+  void watch(const MethodMeta& method) {
+    num_instructions_ = 0;
+    for (size_t i = 0; i < method.num_chains(); ++i) num_instructions_ += method.num_instructions(i);
+  }
+
+ private:
+  static void begin(void* state, const InstructionInfo& instruction) {
+    auto& self = *static_cast<RunProgress*>(state);
+    self.progress_.update(instruction.op.name, instruction.index, self.num_instructions_);
+  }
+  static void end(void*, const InstructionInfo&, Error) {}
+
+  Progress progress_{"running"};
+  size_t num_instructions_ = 0;
+  Tracer tracer_{begin, end, this};
+};
+
+Status run_steps(const RunFlags& flags, Session& session, RunProgress& progress) {
+  for (const std::string& text : flags.steps) {
+    ASSIGN_OR_RETURN(Step step, parse_step(text));
+    ASSIGN_OR_RETURN(std::string method, session.choose(step.method.empty() ? flags.method : step.method));
+    ASSIGN_OR_RETURN(MethodFacts facts, read_facts(session.meta(method)));
+    std::vector<std::string> paths;
+    if (!step.input.empty()) paths.push_back(step.input);
+    ASSIGN_OR_RETURN(std::vector<InputFile> files, read_input_files(paths));
+    ASSIGN_OR_RETURN(std::vector<HostValue> inputs, bind_inputs(session.meta(method), facts, std::move(files)));
+    std::vector<HostValue> outputs;
+    progress.watch(session.meta(method));
+    RETURN_IF_ERROR(session.execute(method, inputs, &outputs));
+    if (!step.output.empty()) RETURN_IF_ERROR(write_arrays(step.output, output_arrays(facts, std::move(outputs))));
+  }
+  return {};
+}
+
+void print_json(const std::string& method, const std::vector<NamedArray>& arrays) {
+  compiler::JsonWriter json;
+  json.object();
+  json.field("schema", "wick.run.1");
+  json.field("method", method);
+  json.key("outputs");
+  json.array();
+  for (const NamedArray& array : arrays) write_summary(array, json);
+  json.end();
+  json.end();
+  fmt::print("{}\n", json.text());
+}
+
+Status run_once(const RunFlags& flags, Session& session, RunProgress& progress) {
+  ASSIGN_OR_RETURN(std::string method, session.choose(flags.method));
+  const MethodMeta meta = session.meta(method);
+  ASSIGN_OR_RETURN(MethodFacts facts, read_facts(meta));
+  ASSIGN_OR_RETURN(std::vector<HostValue> inputs, call_inputs(meta, facts, flags));
+  if (flags.inputs.empty() && !inputs.empty())
+    fmt::print(stderr, "note: no -i, so the inputs are random (seed {})\n", flags.seed);
+  std::vector<HostValue> outputs;
+  progress.watch(meta);
+  RETURN_IF_ERROR(session.execute(method, inputs, &outputs));
+  progress.finish();
+  const std::vector<NamedArray> arrays = output_arrays(facts, std::move(outputs));
+  if (!flags.output.empty()) {
+    RETURN_IF_ERROR(write_arrays(flags.output, arrays));
+    if (!flags.json) return {};
+  }
+  if (flags.json) {
+    print_json(method, arrays);
+    return {};
+  }
+  for (const NamedArray& array : arrays) fmt::print("{}\n", summary(array));
+  return {};
+}
+
+int run_command(const RunFlags& flags) {
+  if (!flags.steps.empty() && (!flags.inputs.empty() || !flags.output.empty())) {
+    return report(Diag(Code::usage, "--step names its own input and output files").with_help("leave -i and -o out"));
+  }
+  RunProgress progress;
+  SessionOptions options = flags.session();
+  options.tracer = progress.tracer();
+  Result<Session> session = Session::open(flags.program, options);
+  if (!session.ok()) return report(session.diag());
+  const Status status =
+      flags.steps.empty() ? run_once(flags, *session, progress) : run_steps(flags, *session, progress);
+  return status.ok() ? 0 : report(status.diag());
+}
+
+}  // namespace
+
+void add_run(CommandLine& line) {
+  auto flags = std::make_shared<RunFlags>();
+  Command command = line.command("run", "Run a .pte program", [flags] { return run_command(*flags); });
+  command.footer(
+      "Arrays go to the inputs in order; those of an .npz whose names are all input names go by name.\n"
+      "Outputs are called out0, out1 .. (leaves of the return value) and mut_K (input K, changed by the call).\n"
+      "Examples:\n"
+      "  wick run model.pte -i input.npz -o output.npz\n"
+      "  wick run model.pte --seed 7\n"
+      "  wick run llm.pte --step prefill:prompt.npz=first.npz --step decode:token.npz=second.npz");
+  add_call_options(command, *flags, "run");
+  command.option("-o,--output", flags->output, "write the outputs to this .npz (or .npy, if there is one output)");
+  command.option("--step", flags->steps, "[METHOD:]IN.npz=OUT.npz: one call; may repeat, state is kept between calls")
+      .one_at_a_time();
+  add_threads_option(command, *flags);
+  command.flag("--json", flags->json, "describe the outputs as JSON");
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,138 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+
+#include "cli/command.h"
+#include "cli/program/program_inputs.h"
+#include "cli/program/program_metadata.h"
+#include "compiler/testing/pipeline.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::Code;
+using compiler::Diag;
+using compiler::Result;
+using compiler::Status;
+using testing::Pipeline;
+
+struct TestFlags {
+  std::string model, backends = compiler::default_targets(), stage = "partition", dump;
+  std::vector<std::string> check, check_not, check_count, inputs, skip_passes;
+  int64_t delegates = -1;
+  uint64_t seed = 0;
+  testing::Tolerance tolerance{1e-5, 1e-4, 1e-5, 0};
+  bool strict_nan = false, no_run = false;
+};
+
+// OP=N
+Status read_count(const std::string& text, std::string* op, size_t* count) {
+  const size_t equals = text.rfind('=');
+  const char* end = text.data() + text.size();
+  if (equals != std::string::npos && equals > 0) {
+    const auto [stop, error] = std::from_chars(text.data() + equals + 1, end, *count);
+    *op = text.substr(0, equals);
+    if (error == std::errc() && stop == end) return {};
+  }
+  return Diag(Code::usage, "--check-count takes OP=N").expected(text, "such as aten.mul.Tensor=2");
+}
+
+Status run_checks(const TestFlags& flags, Pipeline& pipeline) {
+  pipeline.at(*testing::stage_named(flags.stage));
+  for (const std::string& op : flags.check) pipeline.check(op);
+  for (const std::string& op : flags.check_not) pipeline.check_not(op);
+  for (const std::string& text : flags.check_count) {
+    std::string op;
+    size_t count = 0;
+    RETURN_IF_ERROR(read_count(text, &op, &count));
+    pipeline.check_count(op, count);
+  }
+  if (flags.delegates >= 0) pipeline.check_delegates(static_cast<size_t>(flags.delegates));
+  return {};
+}
+
+Result<std::vector<HostValue>> inputs_of(const TestFlags& flags, const Module& module) {
+  const MethodMeta method = *module.program().find_method("forward");
+  ASSIGN_OR_RETURN(MethodFacts facts, read_facts(method));
+  if (flags.inputs.empty()) return random_inputs(method, facts, flags.seed);
+  ASSIGN_OR_RETURN(std::vector<InputFile> files, read_input_files(flags.inputs));
+  return bind_inputs(method, facts, std::move(files));
+}
+
+int mismatch(const std::vector<std::string>& lines, Code code, const std::string& message) {
+  Diag diag(code, message);
+  diag.notes = lines;
+  return report(diag);
+}
+
+Status test_lower(const TestFlags& flags, Pipeline& pipeline) {
+  pipeline.backend(flags.backends);
+  pipeline.options().strict_nan = flags.strict_nan;
+  pipeline.options().skip_passes = flags.skip_passes;
+  RETURN_IF_ERROR(run_checks(flags, pipeline));
+  if (!flags.dump.empty()) fmt::print("{}", pipeline.dump(*testing::stage_named(flags.dump)));
+  if (pipeline.error()) return *pipeline.error();
+  if (flags.no_run) return {};
+  const auto module = pipeline.load();
+  if (!module) return *pipeline.error();
+  ASSIGN_OR_RETURN(std::vector<HostValue> inputs, inputs_of(flags, *module));
+  pipeline.run_and_compare(flags.tolerance, std::move(inputs));
+  if (pipeline.error()) return *pipeline.error();
+  return {};
+}
+
+int test_lower_command(const TestFlags& flags) {
+  Pipeline pipeline = Pipeline::from_file(flags.model);
+  const Status status = test_lower(flags, pipeline);
+  if (!status.ok()) return report(status.diag());
+  if (flags.dump.empty()) {
+    fmt::print("{} delegates\n", pipeline.delegates());
+    for (const std::string& line : pipeline.outside()) fmt::print("outside: {}\n", line);
+  }
+  if (!pipeline.failed_checks().empty()) return mismatch(pipeline.failed_checks(), Code::budget, "a check failed");
+  if (!pipeline.mismatches().empty())
+    return mismatch(pipeline.mismatches(), Code::numeric_mismatch, "the program gives other numbers than the model");
+  return 0;
+}
+
+}  // namespace
+
+void add_test_lower(CommandLine& line) {
+  auto flags = std::make_shared<TestFlags>();
+  const auto stages = {"import", "passes", "partition", "lower", "emit", "load", "run"};
+  Command command = line.command("test-lower", "Compile a model for a backend, check stages, run and compare",
+                                 [flags] { return test_lower_command(*flags); });
+  command.footer(
+      "Checks look at the operators of the graph after --at. The run is held against the model without passes and "
+      "backends.\n"
+      "A failed check is exit code 6, other numbers are 5.\n"
+      "Examples:\n"
+      "  wick test-lower model.pt2 --delegates 1\n"
+      "  wick test-lower model.pt2 --at passes --check-not aten.mul.Scalar --check-count aten.linear=12\n"
+      "  wick test-lower model.pt2 --dump partition --no-run");
+  command.option("model", flags->model, "the .pt2").required();
+  command.option("--backend", flags->backends, "backends in order of preference").shows_default();
+  const auto each = [&](const char* name, std::vector<std::string>& list, const char* text) {
+    command.option(name, list, text).one_at_a_time();
+  };
+  each("--check", flags->check, "an operator that must be there; may repeat");
+  each("--check-not", flags->check_not, "an operator that must not be there; may repeat");
+  each("--check-count", flags->check_count, "OP=N: how often it must be there; may repeat");
+  command.option("--at", flags->stage, "the stage that the checks look at").one_of(stages).shows_default();
+  command.option("--delegates", flags->delegates, "how many delegates there must be");
+  command.option("--dump", flags->dump, "print the graph after this stage").one_of(stages);
+  each("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat; without it they are random");
+  command.option("--seed", flags->seed, "of random inputs");
+  command.option("--atol", flags->tolerance.absolute, "allowed difference").shows_default();
+  command.option("--rtol", flags->tolerance.relative, "the same, of the wanted value").shows_default();
+  command.option("--scale-tol", flags->tolerance.of_largest, "the same, of the largest wanted value").shows_default();
+  command.option("--qtol", flags->tolerance.quantization_steps, "the same, in quantization steps of the output")
+      .shows_default();
+  each("--skip-pass,--disable-pass", flags->skip_passes, "leave a pass out, by name");
+  command.flag("--strict-nan", flags->strict_nan,
+               "backends leave out what treats NaN or infinity otherwise than eager does");
+  command.flag("--no-run", flags->no_run, "compile and check only");
+}
+
+}  // namespace wick::cli

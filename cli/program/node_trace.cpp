@@ -1,0 +1,123 @@
+#include "cli/program/node_trace.h"
+
+#include <tuple>
+
+#include "cli/arrays/array_summary.h"
+#include "cli/arrays/turned_roundings.h"
+#include "runtime/module/host_tensor.h"
+
+namespace wick::cli {
+
+NamedArray to_array(const Tensor& tensor) {
+  HostTensor host = to_host(tensor);
+  NamedArray array;
+  array.dtype = host.dtype;
+  array.sizes.assign(host.sizes.begin(), host.sizes.end());
+  array.bytes = std::move(host.bytes);
+  return array;
+}
+
+namespace {
+
+// The file without its folders, as instruction_source gives it.
+std::string file_of(const std::string& source) {
+  const size_t slash = source.find_last_of("/\\");
+  return slash == std::string::npos ? source : source.substr(slash + 1);
+}
+
+// The outputs of a delegate, which are its last arguments; their keys have no operator.
+void for_each_output(const MethodMeta& method, const std::vector<DelegateFacts>& delegates,
+                     const InstructionInfo& instruction, const std::function<void(const NodeKey&, NamedArray)>& fn) {
+  const uint32_t number = method.instruction(instruction.chain, instruction.index).target;
+  if (number >= delegates.size()) return;
+  const std::vector<PlaceFacts>& outputs = delegates[number].outputs;
+  if (outputs.size() > instruction.args.size()) return;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const EValue& value = *instruction.args[instruction.args.size() - outputs.size() + i];
+    if (value.tag != Tag::tensor || (!value.tensor->data && value.tensor->numel != 0)) continue;
+    NamedArray array = to_array(*value.tensor);
+    const NodeKey key = {file_of(outputs[i].source), outputs[i].module, array_text(array.dtype, array.sizes), ""};
+    fn(key, std::move(array));
+  }
+}
+
+}  // namespace
+
+// The last argument is the return slot.
+void for_each_result(const MethodMeta& method, const InstructionInfo& instruction,
+                     const std::function<void(const NodeKey&, NamedArray)>& fn) {
+  if (instruction.kind != InstructionKind::kernel || instruction.args.empty()) return;
+  const compiler::Where where = instruction_source(method, instruction.chain, instruction.index);
+  const auto visit = [&](const Tensor* tensor) {
+    if (!tensor || (!tensor->data && tensor->numel != 0)) return;
+    NamedArray array = to_array(*tensor);
+    const NodeKey key = {where.source, where.module, array_text(array.dtype, array.sizes),
+                         operator_text(instruction.op)};
+    fn(key, std::move(array));
+  };
+  const EValue& slot = *instruction.args[instruction.args.size() - 1];
+  if (slot.tag == Tag::tensor) visit(slot.tensor);
+  if (slot.tag == Tag::tensor_list) {
+    for (const Tensor* tensor : slot.tensors()) visit(tensor);
+  }
+}
+
+const NamedArray* NodeRecorder::result(const NodeKey& key, size_t index) const {
+  const auto found = results_.find(key);
+  return found == results_.end() || index >= found->second.size() ? nullptr : &found->second[index];
+}
+
+void NodeRecorder::record(void* state, const InstructionInfo& instruction, Error error) {
+  auto& self = *static_cast<NodeRecorder*>(state);
+  if (error != Error::Ok || !self.method_) return;
+  for_each_result(*self.method_, instruction, [&](const NodeKey& key, NamedArray array) {
+    if (self.bytes_ + array.bytes.size() > self.max_bytes_) {
+      self.complete_ = false;
+      return;
+    }
+    self.bytes_ += array.bytes.size();
+    self.results_[key].push_back(std::move(array));
+  });
+}
+
+void NodeComparer::watch(const MethodMeta& method) {
+  method_ = method;
+  auto facts = read_facts(method);
+  if (facts.ok()) delegates_ = std::move(facts->delegates);
+}
+
+void NodeComparer::compare(void* state, const InstructionInfo& instruction, Error error) {
+  auto& self = *static_cast<NodeComparer*>(state);
+  if (error != Error::Ok || !self.method_ || self.first_) return;
+  const auto fn = [&](const NodeKey& key, const NamedArray& array) { self.compare_result(instruction, key, array); };
+  if (instruction.kind == InstructionKind::delegate)
+    for_each_output(*self.method_, self.delegates_, instruction, fn);
+  else
+    for_each_result(*self.method_, instruction, fn);
+}
+
+void NodeComparer::compare_result(const InstructionInfo& instruction, const NodeKey& key, const NamedArray& array) {
+  if (first_) return;
+  const bool any_op = std::get<3>(key).empty();
+  std::optional<Difference> nearest;
+  for (auto it = wanted_.results_.lower_bound(key); it != wanted_.results_.end(); ++it) {
+    const auto& [source, module, type, op] = it->first;
+    if (std::tie(source, module, type) != std::tie(std::get<0>(key), std::get<1>(key), std::get<2>(key))) break;
+    if (!any_op && op != std::get<3>(key)) break;
+    for (size_t i = 0; i < it->second.size(); ++i) {
+      Tolerance tolerance = tolerance_;
+      if (turner_) tolerance.of_roundings = kTurnedBothWays * turner_->deviation(it->first, i);
+      Difference difference = compare_arrays(array, it->second[i], tolerance);
+      if (!nearest || difference.mismatches < nearest->mismatches) nearest = std::move(difference);
+      if (nearest->ok()) break;
+    }
+    if (nearest && nearest->ok()) break;
+  }
+  if (!nearest) return;
+  ++num_compared_;
+  if (nearest->ok()) return;
+  const std::string op = any_op ? std::string("an output of ") + instruction.op.name : std::get<3>(key);
+  first_ = Departure{op, std::get<0>(key), std::get<1>(key), instruction.index, std::move(*nearest)};
+}
+
+}  // namespace wick::cli

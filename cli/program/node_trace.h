@@ -1,0 +1,86 @@
+// Results of every instruction of one run, and the first one where another run departs.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cli/arrays/array_compare.h"
+#include "cli/program/program_session.h"
+#include "wick/method.h"
+
+namespace wick::cli {
+
+/// What makes results of two programs comparable: source line, module, type and operator ("" = any: an output of a
+/// delegate). Results with one key are told apart by value, as passes may reorder or merge them.
+using NodeKey = std::tuple<std::string, std::string, std::string, std::string>;
+
+struct Departure {
+  std::string op, source, module;
+  uint32_t instruction = 0;
+  Difference difference;
+};
+
+/// Keeps what each kernel writes, up to `max_bytes`.
+class NodeRecorder {
+ public:
+  explicit NodeRecorder(uint64_t max_bytes) : max_bytes_(max_bytes), tracer_{ignore, record, this} {}
+  NodeRecorder(const NodeRecorder&) = delete;
+  const Tracer* tracer() const { return &tracer_; }
+  /// Must be called before the run.
+  void watch(const MethodMeta& method) { method_ = method; }
+  bool is_complete() const { return complete_; }
+  /// The result with this key that came as number `index`, or null.
+  const NamedArray* result(const NodeKey& key, size_t index) const;
+
+ private:
+  friend class NodeComparer;
+  static void ignore(void*, const InstructionInfo&) {}
+  static void record(void* state, const InstructionInfo& instruction, Error error);
+
+  uint64_t max_bytes_, bytes_ = 0;
+  bool complete_ = true;
+  std::optional<MethodMeta> method_;
+  Tracer tracer_;
+  std::map<NodeKey, std::vector<NamedArray>> results_;
+};
+
+/// Calls fn(key, array) for each tensor that a kernel wrote.
+void for_each_result(const MethodMeta& method, const InstructionInfo& instruction,
+                     const std::function<void(const NodeKey&, NamedArray)>& fn);
+/// Its elements, row-major, without a name.
+NamedArray to_array(const Tensor& tensor);
+
+class RoundingTurner;
+
+/// Holds each result of a run, those of delegates included, against those that a recorder kept for the same key.
+class NodeComparer {
+ public:
+  /// `turner`, if any, ran the program that `wanted` recorded.
+  NodeComparer(const NodeRecorder& wanted, const RoundingTurner* turner, const Tolerance& tolerance)
+      : wanted_(wanted), turner_(turner), tolerance_(tolerance), tracer_{ignore, compare, this} {}
+  NodeComparer(const NodeComparer&) = delete;
+  const Tracer* tracer() const { return &tracer_; }
+  void watch(const MethodMeta& method);
+
+  uint64_t num_compared() const { return num_compared_; }
+  const std::optional<Departure>& first_departure() const { return first_; }
+
+ private:
+  static void ignore(void*, const InstructionInfo&) {}
+  static void compare(void* state, const InstructionInfo& instruction, Error error);
+  void compare_result(const InstructionInfo& instruction, const NodeKey& key, const NamedArray& array);
+
+  const NodeRecorder& wanted_;
+  const RoundingTurner* turner_;
+  Tolerance tolerance_;
+  std::optional<MethodMeta> method_;
+  std::vector<DelegateFacts> delegates_;
+  Tracer tracer_;
+  uint64_t num_compared_ = 0;
+  std::optional<Departure> first_;
+};
+
+}  // namespace wick::cli

@@ -1,0 +1,314 @@
+#include "cli/program/program_inputs.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "cli/arrays/array_summary.h"
+#include "common/float16.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::Code;
+using compiler::Diag;
+using compiler::Result;
+using compiler::Status;
+
+std::string input_label(const MethodFacts& facts, size_t index) {
+  return fmt::format("input {} ('{}')", index, compiler::printable(facts.inputs[index].name, 60));
+}
+
+// Strings have no array form and None has nothing to say.
+bool takes_array(const MethodMeta& method, size_t index) {
+  const Tag tag = method.tag(method.input(index));
+  return tag != Tag::none && tag != Tag::string;
+}
+
+std::string list_inputs(const MethodMeta& method, const MethodFacts& facts) {
+  std::string text;
+  for (size_t i = 0; i < method.num_inputs(); ++i) {
+    if (!takes_array(method, i)) continue;
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", compiler::printable(facts.inputs[i].name, 60),
+                        input_text(method, facts, i));
+  }
+  return text.empty() ? "none" : text;
+}
+
+using Slots = std::vector<std::optional<NamedArray>>;
+
+size_t slot_of(const MethodMeta& method, const MethodFacts& facts, const std::string& name) {
+  for (size_t i = 0; i < facts.inputs.size(); ++i) {
+    if (takes_array(method, i) && facts.inputs[i].name == name) return i;
+  }
+  return facts.inputs.size();
+}
+
+std::vector<std::string> names_of_inputs(const MethodMeta& method, const MethodFacts& facts) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < facts.inputs.size(); ++i) {
+    if (takes_array(method, i)) names.push_back(facts.inputs[i].name);
+  }
+  return names;
+}
+
+Status fill_slots(const MethodMeta& method, const MethodFacts& facts, std::vector<InputFile> files, Slots* slots) {
+  std::vector<NamedArray> in_order;
+  size_t given = 0;
+  const std::vector<std::string> names = names_of_inputs(method, facts);
+  for (InputFile& file : files) {
+    given += file.arrays.size();
+    ASSIGN_OR_RETURN(const bool by_name, order_by_names(names, facts.known, file));
+    for (NamedArray& array : file.arrays) {
+      if (!by_name) {
+        in_order.push_back(std::move(array));
+        continue;
+      }
+      const size_t slot = slot_of(method, facts, array.name);
+      if ((*slots)[slot]) return Diag(Code::usage, fmt::format("{} is given twice", input_label(facts, slot)));
+      (*slots)[slot] = std::move(array);
+    }
+  }
+  size_t wanted = 0, all = method.num_inputs(), next = 0;
+  for (size_t i = 0; i < all; ++i) wanted += takes_array(method, i);
+  // Stock keeps no value of a symbolic int, so its input looks like None; an array for it may be there or not.
+  const bool fill_none = given == all && given != wanted;
+  for (size_t i = 0; i < all && next < in_order.size(); ++i) {
+    if (!(*slots)[i] && (fill_none || takes_array(method, i))) (*slots)[i] = std::move(in_order[next++]);
+  }
+  bool missing = false;
+  for (size_t i = 0; i < all; ++i) missing = missing || (takes_array(method, i) && !(*slots)[i]);
+  if (missing || next < in_order.size()) {
+    return Diag(Code::usage, fmt::format("method '{}' takes another number of inputs", method.name()))
+        .expected(fmt::format("{} arrays", given), fmt::format("{} ({})", wanted, list_inputs(method, facts)));
+  }
+  return {};
+}
+
+Diag wrong_type(const MethodMeta& method, const MethodFacts& facts, size_t index, const NamedArray& array,
+                const std::string& what) {
+  return Diag(Code::usage, fmt::format("{} has another {}", input_label(facts, index), what))
+      .expected(array_text(array.dtype, array.sizes), input_text(method, facts, index))
+      .with_help("arrays are never cast; save it with the wanted type");
+}
+
+Result<HostValue> to_tensor(const MethodMeta& method, const MethodFacts& facts, size_t index, NamedArray array) {
+  const TensorMeta meta = method.input_value(index).tensor;
+  if (array.dtype != meta.dtype) return wrong_type(method, facts, index, array, "dtype");
+  if (array.sizes.size() != meta.sizes.size()) return wrong_type(method, facts, index, array, "rank");
+  HostTensor tensor;
+  tensor.dtype = array.dtype;
+  for (int64_t size : array.sizes) {
+    if (size > INT32_MAX) return wrong_type(method, facts, index, array, "shape");
+    tensor.sizes.push_back(static_cast<int32_t>(size));
+  }
+  tensor.bytes = std::move(array.bytes);
+  return HostValue(std::move(tensor));
+}
+
+template <typename T>
+T scalar_of(const NamedArray& array) {
+  T value;
+  memcpy(&value, array.bytes.data(), sizeof value);
+  return value;
+}
+
+bool about_equal(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b)) ||
+         (std::isfinite(b) && std::fabs(a - b) <= 1e-4 + 1e-5 * std::fabs(b));
+}
+
+// int, float and bool inputs were burnt in at export: the array must repeat their value.
+Result<HostValue> to_number(const MethodMeta& method, const MethodFacts& facts, size_t index, const NamedArray& array) {
+  const ValueMeta meta = method.input_value(index);
+  if (!array.sizes.empty()) return wrong_type(method, facts, index, array, "rank");
+  HostValue value;
+  std::string found;
+  bool same = false;
+  if (meta.tag == Tag::real) {
+    if (array.dtype != DType::f64) return wrong_type(method, facts, index, array, "dtype");
+    value = HostValue::of_real(scalar_of<double>(array));
+    found = fmt::format("{}", value.real);
+    same = about_equal(value.real, meta.real);
+  } else if (meta.tag == Tag::boolean) {
+    if (array.dtype != DType::boolean) return wrong_type(method, facts, index, array, "dtype");
+    value = HostValue::of_bool(scalar_of<uint8_t>(array) != 0);
+    found = fmt::format("{}", value.boolean);
+    same = value.boolean == meta.boolean;
+  } else if (meta.tag == Tag::integer || meta.tag == Tag::none) {
+    if (array.dtype != DType::i64) return wrong_type(method, facts, index, array, "dtype");
+    value = HostValue::of_int(scalar_of<int64_t>(array));
+    found = fmt::format("{}", value.integer);
+    same = meta.tag == Tag::none || value.integer == meta.integer;
+  } else {
+    return Diag(Code::incompatible_file, fmt::format("{} is a list", input_label(facts, index)));
+  }
+  if (same) return value;
+  return Diag(Code::usage, fmt::format("{} was fixed when the model was exported and has another value here",
+                                       input_label(facts, index)))
+      .expected(found, input_text(method, facts, index))
+      .with_help("export the model again with the value you need, or make it a tensor input");
+}
+
+HostValue burnt_in(const ValueMeta& meta) {
+  switch (meta.tag) {
+    case Tag::integer: return HostValue::of_int(meta.integer);
+    case Tag::real: return HostValue::of_real(meta.real);
+    case Tag::boolean: return HostValue::of_bool(meta.boolean);
+    default: break;
+  }
+  HostValue value;
+  value.tag = meta.tag;
+  if (meta.tag == Tag::string) value.string.assign(meta.string.data(), meta.string.size());
+  return value;
+}
+
+// Output i of splitmix64: a plain counter, so element i does not depend on the others.
+uint64_t random_word(uint64_t seed, uint64_t i) {
+  uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
+float random_float(uint64_t word) { return static_cast<float>(word >> 40) * 0x1p-23f - 1.0f; }
+
+// Cut to the bits that the 16-bit types have: no rounding up to 1.
+float cut_bits(float value, int count) { return float_from_bits(bits_from_float(value) >> count << count); }
+
+void put_random(DType dtype, uint64_t word, uint8_t* at) {
+  const float real = random_float(word);
+  const double wide = real;
+  const uint64_t bit = word >> 63, small = word >> 57;
+  switch (dtype) {
+    case DType::f32: memcpy(at, &real, 4); return;
+    case DType::f64: memcpy(at, &wide, 8); return;
+    case DType::f16: {
+      const Half half(cut_bits(real, 13));
+      memcpy(at, &half, 2);
+      return;
+    }
+    case DType::bf16: {
+      const BFloat16 half(cut_bits(real, 16));
+      memcpy(at, &half, 2);
+      return;
+    }
+    case DType::c64: {
+      const float imaginary = random_float(word << 24);
+      memcpy(at, &real, 4);
+      memcpy(at + 4, &imaginary, 4);
+      return;
+    }
+    case DType::i32:
+    case DType::u32:
+    case DType::qi32: memcpy(at, &bit, 4); return;
+    case DType::i64:
+    case DType::u64: memcpy(at, &bit, 8); return;
+    case DType::i16:
+    case DType::u16: memcpy(at, &small, 2); return;
+    case DType::i8:
+    case DType::u8:
+    case DType::qi8:
+    case DType::qu8: memcpy(at, &small, 1); return;
+    case DType::boolean: memcpy(at, &bit, 1); return;
+    default: return;  // stays zero
+  }
+}
+
+HostTensor random_tensor(DType dtype, std::vector<int32_t> sizes, uint64_t seed) {
+  HostTensor tensor;
+  tensor.dtype = dtype;
+  tensor.sizes = std::move(sizes);
+  size_t count = 1;
+  for (int32_t size : tensor.sizes) count *= static_cast<size_t>(size);
+  const size_t item = dtype_size_bytes(dtype);
+  tensor.bytes.resize(count * item);
+  for (size_t i = 0; i < count; ++i) put_random(dtype, random_word(seed, i), tensor.bytes.data() + i * item);
+  return tensor;
+}
+
+// Small sizes within the ranges: 2 where allowed, as 0 and 1 are special in many programs.
+Result<compiler::SymValues> choose_symbols(const MethodFacts& facts) {
+  std::set<std::string, std::less<>> names;
+  for (const InputFacts& input : facts.inputs) {
+    if (!input.type) continue;
+    for (const compiler::Sym& size : input.type->tensor.sizes) compiler::collect_symbols(size, names);
+    compiler::collect_symbols(input.type->expr, names);
+  }
+  const auto obeys = [&](const compiler::SymValues& values) {
+    return std::all_of(facts.ranges.begin(), facts.ranges.end(), [&](const auto& rule) {
+      const auto value = compiler::evaluate(rule.first, values);
+      return !value || (*value >= rule.second.min && *value <= rule.second.max);
+    });
+  };
+  constexpr int64_t kTries = 4096;
+  for (int64_t offset = 0; offset < kTries; ++offset) {
+    compiler::SymValues values;
+    for (const std::string& name : names) {
+      const auto known = facts.symbols.find(name);
+      const compiler::SymRange range = known == facts.symbols.end() ? compiler::SymRange{} : known->second;
+      const int64_t start = std::max<int64_t>(range.min, std::min<int64_t>(2, range.max));
+      values[name] = offset > range.max - start ? range.max : start + offset;
+    }
+    if (obeys(values)) return values;
+    if (names.empty()) break;
+  }
+  return Diag(Code::usage, "no sizes were found that obey all declared ranges").with_help("give the inputs with -i");
+}
+
+}  // namespace
+
+Result<std::vector<InputFile>> read_input_files(const std::vector<std::string>& paths) {
+  std::vector<InputFile> files;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(std::vector<NamedArray> arrays, read_arrays(path));
+    files.push_back({path, std::move(arrays)});
+  }
+  return files;
+}
+
+Result<std::vector<HostValue>> bind_inputs(const MethodMeta& method, const MethodFacts& facts,
+                                           std::vector<InputFile> files) {
+  Slots slots(method.num_inputs());
+  RETURN_IF_ERROR(fill_slots(method, facts, std::move(files), &slots));
+  std::vector<HostValue> values;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (!slots[i]) {
+      values.push_back(burnt_in(method.input_value(i)));
+    } else if (method.tag(method.input(i)) == Tag::tensor) {
+      ASSIGN_OR_RETURN(HostValue value, to_tensor(method, facts, i, std::move(*slots[i])));
+      values.push_back(std::move(value));
+    } else {
+      ASSIGN_OR_RETURN(HostValue value, to_number(method, facts, i, *slots[i]));
+      values.push_back(std::move(value));
+    }
+  }
+  RETURN_IF_ERROR(check_sizes(method, facts, values));
+  return values;
+}
+
+Result<std::vector<HostValue>> random_inputs(const MethodMeta& method, const MethodFacts& facts, uint64_t seed) {
+  ASSIGN_OR_RETURN(compiler::SymValues symbols, choose_symbols(facts));
+  std::vector<HostValue> values;
+  for (size_t i = 0; i < method.num_inputs(); ++i) {
+    const ValueMeta meta = method.input_value(i);
+    if (meta.tag != Tag::tensor) {
+      values.push_back(burnt_in(meta));
+      continue;
+    }
+    std::vector<int32_t> sizes(meta.tensor.sizes.begin(), meta.tensor.sizes.end());
+    for (size_t d = 0; facts.inputs[i].type && d < sizes.size(); ++d) {
+      const auto size = compiler::evaluate(facts.inputs[i].type->tensor.sizes[d], symbols);
+      if (size && *size >= 0 && *size <= sizes[d]) sizes[d] = static_cast<int32_t>(*size);
+    }
+    values.push_back(HostValue(random_tensor(meta.tensor.dtype, std::move(sizes), random_word(seed, i))));
+  }
+  RETURN_IF_ERROR(check_sizes(method, facts, values));
+  return values;
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,247 @@
+#include "cli/program/program_session.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "compiler/support/file_map.h"
+#include "compiler/support/limits.h"
+#include "runtime/platform/cores.h"
+#include "runtime/platform/cpu.h"
+#include "wick/backends.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::Code;
+using compiler::Diag;
+using compiler::Result;
+using compiler::Status;
+
+int default_threads() {
+  constexpr long kMost = 256;
+  if (const char* text = std::getenv("WICK_NUM_THREADS")) {
+    const long count = std::strtol(text, nullptr, 10);
+    if (count >= 1 && count <= kMost) return static_cast<int>(count);
+  }
+  return std::min(usable_cores(), static_cast<int>(kMost));
+}
+
+struct KindRow {
+  Code code;
+  const char* message;
+};
+
+// Of a program that cannot be loaded.
+KindRow row_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::none:
+    case ErrorKind::execution_failed: break;
+    case ErrorKind::unreadable_file: return {Code::file_io, "the file cannot be read"};
+    case ErrorKind::corrupt_file: return {Code::corrupt_file, "the program is corrupt"};
+    case ErrorKind::not_supported: return {Code::incompatible_file, "the program needs what Wick's runtime lacks"};
+    case ErrorKind::missing_operator: return {Code::incompatible_file, "the program calls operators that Wick lacks"};
+    case ErrorKind::missing_backend: return {Code::incompatible_file, "the program needs backends that Wick lacks"};
+    case ErrorKind::missing_data: return {Code::incompatible_file, "the .ptd files do not fit the program"};
+    case ErrorKind::delegate_failed: return {Code::incompatible_file, "a backend refuses its part of the program"};
+    case ErrorKind::out_of_memory: return {Code::limit, "the program needs more memory than there is"};
+    case ErrorKind::invalid_argument: return {Code::usage, "the program cannot be loaded so"};
+  }
+  return {Code::internal, "the program cannot be loaded"};
+}
+
+Diag load_diag(const std::string& path, const ModuleError& error) {
+  const KindRow row = row_of(error.kind);
+  return Diag(row.code, fmt::format("{} [{}]", row.message, error_name(error.code))).at_file(path).note(error.message);
+}
+
+bool needs_data(const MethodMeta& method) {
+  for (size_t i = 0; i < method.num_values(); ++i) {
+    if (method.tag(i) == Tag::tensor && method.value(i).tensor.external) return true;
+  }
+  return false;
+}
+
+// All methods together: any of them may be loaded.
+Status check_memory(const std::string& path, const Program& program) {
+  uint64_t total = 0;
+  for (size_t i = 0; i < program.num_methods(); ++i) {
+    const uint64_t bytes = memory_bytes(program.method(i));
+    total = bytes > UINT64_MAX - total ? UINT64_MAX : total + bytes;
+  }
+  if (total <= compiler::limits().arena_bytes) return {};
+  return compiler::over_limit(&compiler::Limits::arena_bytes, "the program asks for too much memory",
+                              fmt::format("{} bytes", total))
+      .at_file(path);
+}
+
+NamedArray number_array(std::string name, DType dtype, const void* value) {
+  NamedArray array;
+  array.name = std::move(name);
+  array.dtype = dtype;
+  array.bytes.resize(dtype_size_bytes(dtype));
+  memcpy(array.bytes.data(), value, array.bytes.size());
+  return array;
+}
+
+}  // namespace
+
+Result<Session> Session::make(const std::string& path, const SessionOptions& options,
+                              const std::function<std::unique_ptr<Module>(const ModuleOptions&, ModuleError*)>& load) {
+  ModuleOptions module_options;
+  module_options.kernels.assign(all_kernels().begin(), all_kernels().end());
+  module_options.backends.assign(all_backends().begin(), all_backends().end());
+  module_options.data_paths = options.data_paths;
+  module_options.num_threads = options.num_threads > 0 ? options.num_threads : default_threads();
+  module_options.max_isa = options.max_isa;
+  module_options.seed = options.seed;
+  module_options.max_instructions = compiler::limits().instructions;
+  module_options.max_memory_bytes = compiler::limits().arena_bytes;
+  module_options.tracer = options.tracer;
+  // Opening checks that it is a regular file, with the system's own words if it is not.
+  for (const std::string& data : options.data_paths) RETURN_IF_ERROR(compiler::FileMap::open(data));
+  const char* unknown = nullptr;
+  if (cpu_limit(&unknown); unknown) {
+    return Diag(Code::usage, "WICK_CPU names no level of instruction sets")
+        .expected(compiler::printable(unknown), kCpuLevelList);
+  }
+  Session session;
+  session.path_ = path;
+  session.has_data_ = !options.data_paths.empty();
+  session.num_threads_ = module_options.num_threads;
+  ModuleError error;
+  session.module_ = load(module_options, &error);
+  if (!session.module_) return load_diag(path, error);
+  RETURN_IF_ERROR(check_memory(path, session.program()));
+  return session;
+}
+
+Result<Session> Session::open(const std::string& path, const SessionOptions& options) {
+  RETURN_IF_ERROR(compiler::FileMap::open(path));
+  return make(path, options, [&](const ModuleOptions& module_options, ModuleError* error) {
+    return Module::load(path, module_options, error);
+  });
+}
+
+Result<Session> Session::open_bytes(const std::vector<uint8_t>& bytes, const std::string& path,
+                                    const SessionOptions& options) {
+  return make(path, options, [&](const ModuleOptions& module_options, ModuleError* error) {
+    return Module::load(Span<const uint8_t>(bytes.data(), bytes.size()), module_options, error);
+  });
+}
+
+Result<std::string> Session::choose(const std::string& name) const {
+  const Program& program = module_->program();
+  std::string names;
+  bool has_forward = false;
+  for (size_t i = 0; i < program.num_methods(); ++i) {
+    const std::string each = program.method(i).name();
+    if (!name.empty() && each == name) return each;
+    has_forward = has_forward || each == "forward";
+    names += (i ? ", " : "") + compiler::printable(each);
+  }
+  if (!name.empty()) {
+    return Diag(Code::usage, fmt::format("the program has no method '{}'", compiler::printable(name)))
+        .at_file(path_)
+        .expected(compiler::printable(name), "one of " + names);
+  }
+  if (has_forward) return std::string("forward");
+  if (program.num_methods() == 1) return std::string(program.method(0).name());
+  return Diag(Code::usage, "the program has several methods and none is called 'forward'")
+      .at_file(path_)
+      .with_help("choose one with --method: " + names);
+}
+
+Result<Method*> Session::prepare(const std::string& name) {
+  if (!has_data_ && needs_data(meta(name))) {
+    return Diag(Code::usage, fmt::format("method '{}' keeps tensors in a .ptd file", name))
+        .at_file(path_)
+        .with_help("give it with --data FILE.ptd");
+  }
+  ModuleError error;
+  Method* method = module_->method(name, &error);
+  if (!method) return load_diag(path_, error);
+  return method;
+}
+
+Status Session::execute(const std::string& name, const std::vector<HostValue>& inputs,
+                        std::vector<HostValue>* outputs) {
+  ASSIGN_OR_RETURN(Method * method, prepare(name));
+  ModuleError error;
+  if (module_->execute(name, inputs, outputs, &error)) return {};
+  if (method->last_error().in_instruction) return execution_diag(path_, *method);
+  return Diag(Code::usage, fmt::format("method '{}' does not take these inputs", name))
+      .at_file(path_)
+      .note(error.message);
+}
+
+Diag execution_diag(const std::string& path, const Method& method) {
+  const MethodError& error = method.last_error();
+  Diag diag(Code::execution,
+            fmt::format("a check failed while running: {} [{}]", error.message, error_name(error.error)));
+  if (strstr(error.message, "max_instructions"))
+    diag.help = "if the program needs that many, raise the limit: --limit instructions=N";
+  if (error.in_instruction) {
+    diag.where = instruction_source(method.meta(), error.instruction.chain, error.instruction.index);
+    diag.where.file = path;
+    if (method.meta().check_message(error.instruction.chain, error.instruction.index)) {
+      return std::move(diag).with_help(
+          "the inputs break a rule of the model; give others, or export it for these (wick inspect lists the sizes)");
+    }
+    diag.notes.push_back(fmt::format("method '{}', instruction {}, {}", compiler::printable(method.meta().name()),
+                                     error.instruction.index, operator_text(error.instruction.op)));
+    std::string shapes;
+    for (const EValue* arg : error.instruction.args) {
+      if (arg->tag != Tag::tensor) continue;
+      shapes += fmt::format("{}{}[{}]", shapes.empty() ? "" : ", ", dtype_name(arg->tensor->dtype),
+                            fmt::join(arg->tensor->shape().begin(), arg->tensor->shape().end(), ", "));
+    }
+    if (!shapes.empty()) diag.notes.push_back("its tensors: " + shapes);
+  }
+  diag.where.file = path;
+  return diag;
+}
+
+compiler::Where instruction_source(const MethodMeta& method, size_t chain, size_t instruction) {
+  compiler::Where where;
+  const size_t count = method.num_frames(chain, instruction);
+  const bool is_check = method.check_message(chain, instruction) != nullptr;  // its first frame is no place
+  if (count == (is_check ? 1u : 0u)) return where;
+  const FrameMeta frame = method.frame(chain, instruction, count - 1);
+  where.module = frame.name;
+  const std::string_view file = frame.filename;
+  const size_t slash = file.find_last_of("/\\");
+  if (!file.empty())
+    where.source = fmt::format("{}:{}", file.substr(slash == std::string_view::npos ? 0 : slash + 1), frame.line);
+  return where;
+}
+
+std::vector<NamedArray> output_arrays(const MethodFacts& facts, std::vector<HostValue> outputs) {
+  std::vector<NamedArray> arrays;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    HostValue& output = outputs[i];
+    std::string name = output_name(facts, i);
+    const uint8_t flag = output.boolean ? 1 : 0;
+    switch (output.tag) {
+      case Tag::integer: arrays.push_back(number_array(std::move(name), DType::i64, &output.integer)); break;
+      case Tag::real: arrays.push_back(number_array(std::move(name), DType::f64, &output.real)); break;
+      case Tag::boolean: arrays.push_back(number_array(std::move(name), DType::boolean, &flag)); break;
+      case Tag::tensor: {
+        NamedArray array;
+        array.name = std::move(name);
+        array.dtype = output.tensor.dtype;
+        array.sizes.assign(output.tensor.sizes.begin(), output.tensor.sizes.end());
+        array.bytes = std::move(output.tensor.bytes);
+        arrays.push_back(std::move(array));
+        break;
+      }
+      case Tag::string: fmt::print(stderr, "note: {} is a string and has no array\n", name); break;
+      default: break;
+    }
+  }
+  return arrays;
+}
+
+}  // namespace wick::cli

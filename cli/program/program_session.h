@@ -1,0 +1,65 @@
+// A .pte opened for running: loading, choosing a method, calling it, and what its errors mean for the exit code.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/arrays/npz.h"
+#include "cli/program/program_metadata.h"
+#include "compiler/support/result.h"
+#include "wick/module.h"
+
+namespace wick::cli {
+
+struct SessionOptions {
+  std::vector<std::string> data_paths;  // .ptd files
+  int num_threads = 0;                  // 0: WICK_NUM_THREADS, else one per core
+  uint64_t seed = 0;
+  IsaLevel max_isa = IsaLevel::avx512;
+  const Tracer* tracer = nullptr;  // must outlive the session
+};
+
+class Session {
+ public:
+  /// Errors: file_io, corrupt_file, incompatible_file (a method or its kernels are loaded later, by prepare).
+  static compiler::Result<Session> open(const std::string& path, const SessionOptions& options);
+
+  /// As open, over a copy of the bytes of a .pte; `path` is for messages.
+  static compiler::Result<Session> open_bytes(const std::vector<uint8_t>& bytes, const std::string& path,
+                                              const SessionOptions& options);
+
+  /// The method to run: `name`, or, if it is empty, "forward" or the only one. Errors: usage, naming the methods.
+  compiler::Result<std::string> choose(const std::string& name) const;
+  /// Requires: a name from choose().
+  MethodMeta meta(const std::string& method) const { return *module_->program().find_method(method.c_str()); }
+  /// Binds kernels and memory. Errors: incompatible_file (missing kernels, all named), usage (missing .ptd), limit.
+  compiler::Result<Method*> prepare(const std::string& method);
+  /// Errors: those of prepare; execution, with instruction, operator and the model's source line.
+  compiler::Status execute(const std::string& method, const std::vector<HostValue>& inputs,
+                           std::vector<HostValue>* outputs);
+
+  const Program& program() const { return module_->program(); }
+  int num_threads() const { return num_threads_; }
+
+ private:
+  Session() = default;
+  static compiler::Result<Session> make(
+      const std::string& path, const SessionOptions& options,
+      const std::function<std::unique_ptr<Module>(const ModuleOptions&, ModuleError*)>& load);
+  std::string path_;
+  std::unique_ptr<Module> module_;
+  bool has_data_ = false;
+  int num_threads_ = 1;
+};
+
+/// The diagnostic of a failed execution. `path` is the program's.
+compiler::Diag execution_diag(const std::string& path, const Method& method);
+
+/// Where an instruction comes from in the user's model, "" if the file does not say: "model.py:118".
+compiler::Where instruction_source(const MethodMeta& method, size_t chain, size_t instruction);
+
+/// Outputs as arrays called outK and mut_K; None has no entry, nor has a string (a note goes to stderr).
+std::vector<NamedArray> output_arrays(const MethodFacts& facts, std::vector<HostValue> outputs);
+
+}  // namespace wick::cli

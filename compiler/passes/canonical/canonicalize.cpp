@@ -1,0 +1,282 @@
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/passes/constants/constant_element.h"
+#include "compiler/passes/match/pointwise.h"
+#include "compiler/passes/match/strided.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::compiler {
+namespace {
+
+// Argument `index` if it is a tensor, else null.
+Value* tensor_arg(const Node& node, size_t index) {
+  const Arg& arg = node.arg(index);
+  return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor() ? arg.as<Value*>() : nullptr;
+}
+
+bool is_one(const Arg& arg) { return arg.is<Sym>() ? arg.as<Sym>().is(1) : arg.is<double>() && arg.as<double>() == 1; }
+
+// --- nodes that change nothing ---
+
+Value* erase_identity(Builder&, Node& node) { return node.op->has(kIdentity) ? tensor_arg(node, 0) : nullptr; }
+
+Value* erase_cast(Builder&, Node& node) {
+  if (!node.is("aten._to_copy.default")) return nullptr;
+  Value* x = tensor_arg(node, 0);
+  return x && x->type == node.result()->type ? x : nullptr;
+}
+
+Value* erase_view(Builder&, Node& node) {
+  Value* x = node.op->has(kView) ? tensor_arg(node, 0) : nullptr;
+  if (!x || x->type != node.result()->type) return nullptr;
+  if (node.is("aten.view.default") || node.is("aten.expand.default")) return x;
+  // As long as its operand in every dimension.
+  if (node.is("aten.slice.Tensor")) {
+    const bool from_start = node.is_none("start") || node.integer("start").is(0) || is_static(x->sizes());
+    return from_start && node.integer("step").is(1) ? x : nullptr;
+  }
+  if (!node.is("aten.permute.default")) return nullptr;
+  const std::vector<int64_t> dims = node.static_ints("dims");
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (wrap_dim(dims[i], x->rank()) != static_cast<int64_t>(i)) return nullptr;
+  }
+  return x;
+}
+
+// Parts without elements add nothing.
+Value* erase_cat(Builder& b, Node& node) {
+  if (!node.is("aten.cat.default")) return nullptr;
+  const Values operands = node.tensors("tensors");
+  Values parts;
+  for (Value* part : operands) {
+    const bool empty =
+        std::any_of(part->sizes().begin(), part->sizes().end(), [](const Sym& size) { return size.is(0); });
+    if (!empty) parts.push_back(part);
+  }
+  if (parts.size() == 1 && parts[0]->type == node.result()->type) return parts[0];
+  const bool same_dtype = std::all_of(parts.begin(), parts.end(),
+                                      [&](const Value* part) { return part->dtype() == node.result()->dtype(); });
+  if (parts.empty() || parts.size() == operands.size() || !same_dtype) return nullptr;
+  return b.call("aten.cat", {parts, node.arg("dim")});
+}
+
+// x * 1, x / 1, x + -0.0, x - 0.0; x + 0.0 would turn -0.0 into 0.0. For integers x + 0 as well.
+Value* erase_neutral(Builder&, Node& node) {
+  const bool add = node.is("aten.add.Tensor") || node.is("aten.add.Scalar");
+  const bool sub = node.is("aten.sub.Tensor") || node.is("aten.sub.Scalar");
+  const bool mul = node.is("aten.mul.Tensor") || node.is("aten.mul.Scalar");
+  const bool div = node.is("aten.div.Tensor") || node.is("aten.div.Scalar");
+  if (!add && !sub && !mul && !div) return nullptr;
+  if ((add || sub) && !is_one(node.arg(2))) return nullptr;
+  const DType dtype = node.result()->dtype();
+  if (is_complex(dtype)) return nullptr;
+  for (size_t side : {size_t{0}, size_t{1}}) {
+    if (side == 1 && (sub || div)) break;
+    Value* x = tensor_arg(node, side);
+    const std::optional<Element> other = x ? number_of(node.arg(1 - side), dtype) : std::nullopt;
+    if (!other || x->type != node.result()->type) continue;
+    const bool zero = other->is(0) && (!is_floating(dtype) || add == other->is_negative_zero());
+    if ((mul || div) ? other->is(1) : zero) return x;
+  }
+  return nullptr;
+}
+
+Value* erase_double_negation(Builder&, Node& node) {
+  if (!node.is("aten.neg.default")) return nullptr;
+  const Node* inner = tensor_arg(node, 0)->producer;
+  return inner && inner->is("aten.neg.default") ? tensor_arg(*inner, 0) : nullptr;
+}
+
+// --- casts ---
+
+int mantissa_bits(DType dtype) {
+  switch (dtype) {
+    case DType::bf16: return 8;
+    case DType::f16: return 11;
+    case DType::f32: return 24;
+    case DType::f64: return 53;
+    default: return 0;
+  }
+}
+
+// Bits of the magnitude of an integer or bool; 0 for other dtypes.
+int magnitude_bits(DType dtype) {
+  switch (dtype) {
+    case DType::boolean: return 1;
+    case DType::i8: return 7;
+    case DType::u8: return 8;
+    case DType::i16: return 15;
+    case DType::i32: return 31;
+    case DType::i64: return 63;
+    default: return 0;
+  }
+}
+
+// Every value of `from` is one of `to`.
+bool is_exact_cast(DType from, DType to) {
+  if (from == to) return true;
+  const int bits = magnitude_bits(from);
+  if (bits > 0 && magnitude_bits(to) > 0)
+    return to != DType::boolean && bits <= magnitude_bits(to) && !(to == DType::u8 && from == DType::i8);
+  if (bits > 0) return bits <= mantissa_bits(to);
+  if (to == DType::f64) return mantissa_bits(from) > 0;
+  return to == DType::f32 && (from == DType::f16 || from == DType::bf16);
+}
+
+// cast(cast(x, b), c) = cast(x, c) when b holds every value of x, so that only the second cast rounds.
+Value* merge_casts(Builder& b, Node& node) {
+  if (!node.is("aten._to_copy.default")) return nullptr;
+  const Value* middle = tensor_arg(node, 0);
+  const Node* inner = middle->producer;
+  if (!inner || !inner->is("aten._to_copy.default")) return nullptr;
+  Value* x = tensor_arg(*inner, 0);
+  const DType from = x->dtype(), to = node.result()->dtype();
+  if (!is_exact_cast(from, middle->dtype())) return nullptr;
+  // Floating values out of an integer's range have no one meaning.
+  const bool to_integer = !is_floating(to) && to != DType::boolean;
+  if (to_integer && (is_floating(from) || (is_floating(middle->dtype()) && !is_exact_cast(from, to)))) return nullptr;
+  Value* out = b.cast(x, to);
+  if (out != x) add_origins(*out->producer, *inner);
+  return out;
+}
+
+// --- one spelling ---
+
+bool keeps_order_of_elements(const Node& node) {
+  const Value* x = tensor_arg(node, 0);
+  int64_t last = -1;
+  for (int64_t dim : node.static_ints("dims")) {
+    dim = wrap_dim(dim, x->rank());
+    if (x->sizes()[static_cast<size_t>(dim)].is(1)) continue;
+    if (dim < last) return false;
+    last = dim;
+  }
+  return true;
+}
+
+Sizes without_ones(const Sizes& sizes) {
+  Sizes out;
+  std::copy_if(sizes.begin(), sizes.end(), std::back_inserter(out), [](const Sym& size) { return !size.is(1); });
+  return out;
+}
+
+// Permutes, selects and expands that only add, drop or move dimensions of size 1 are views.
+Value* use_view(Builder& b, Node& node) {
+  Value* x = node.op->has(kView) ? tensor_arg(node, 0) : nullptr;
+  if (!x) return nullptr;
+  bool plain = false;
+  if (node.is("aten.permute.default")) plain = keeps_order_of_elements(node);
+  if (node.is("aten.select.int"))
+    plain = x->sizes()[static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()))].is(1);
+  if (node.is("aten.expand.default")) plain = without_ones(x->sizes()) == without_ones(node.result()->sizes());
+  return plain ? b.reshape(x, node.result()->sizes()) : nullptr;
+}
+
+// as_strided that only views, slices, permutes or expands, and copies no more often than it does itself.
+Value* use_regular_view(Builder& b, Node& node) {
+  if (!node.is("aten.as_strided.default")) return nullptr;
+  Value* x = tensor_arg(node, 0);
+  const Sym offset = node.is_none("storage_offset") ? Sym(0) : node.integer("storage_offset");
+  const Ints sizes = node.ints("size"), strides = node.ints("stride");
+  if (!is_static(x->sizes()) || !is_static(sizes) || !is_static(strides) || !offset.is_const()) return nullptr;
+  Grid grid{node.static_ints("size"), node.static_ints("stride"), offset.value()};
+  const auto plan = Strided::plan(numel(x->sizes()).value(), grid);
+  return plan && plan->num_copies() <= 1 ? plan->build(b, b.reshape(x, {numel(x->sizes())}), 0) : nullptr;
+}
+
+struct NumberForm {
+  std::string_view tensor, scalar, mirrored;  // mirrored: the number stands on the left
+};
+constexpr NumberForm kNumberForms[] = {
+    {"aten.add.Tensor", "aten.add.Scalar", "aten.add.Scalar"},
+    {"aten.sub.Tensor", "aten.sub.Scalar", "aten.rsub.Scalar"},
+    {"aten.mul.Tensor", "aten.mul.Scalar", "aten.mul.Scalar"},
+    {"aten.div.Tensor", "aten.div.Scalar", ""},
+    {"aten.eq.Tensor", "aten.eq.Scalar", "aten.eq.Scalar"},
+    {"aten.ne.Tensor", "aten.ne.Scalar", "aten.ne.Scalar"},
+    {"aten.lt.Tensor", "aten.lt.Scalar", "aten.gt.Scalar"},
+    {"aten.le.Tensor", "aten.le.Scalar", "aten.ge.Scalar"},
+    {"aten.gt.Tensor", "aten.gt.Scalar", "aten.lt.Scalar"},
+    {"aten.ge.Tensor", "aten.ge.Scalar", "aten.le.Scalar"},
+};
+
+// A tensor that is one number everywhere, beside one of the result's sizes and its own dtype, becomes a number.
+Value* use_number(Builder& b, Node& node) {
+  const auto form = std::find_if(std::begin(kNumberForms), std::end(kNumberForms),
+                                 [&](const NumberForm& f) { return f.tensor == node.op->name(); });
+  if (form == std::end(kNumberForms)) return nullptr;
+  for (size_t side : {size_t{0}, size_t{1}}) {
+    Value *x = tensor_arg(node, side), *other = tensor_arg(node, 1 - side);
+    if (!x || !other || x->sizes() != node.result()->sizes() || x->dtype() != other->dtype() ||
+        x->dtype() == DType::boolean)
+      continue;
+    const std::string_view name = side == 0 ? form->scalar : form->mirrored;
+    const bool has_alpha = node.args().size() > 2;
+    // alpha belongs to the second operand.
+    if (name.empty() || (side == 1 && form->scalar == "aten.add.Scalar" && !is_one(node.arg(2)))) continue;
+    const std::optional<Element> element = uniform_element(other);
+    if (!element) continue;
+    Args args{x, element->as_number()};
+    if (has_alpha) args.push_back(node.arg(2));
+    return b.call(name, std::move(args));
+  }
+  return nullptr;
+}
+
+// Does a scalar tensor that takes the place of `operand` lead to the same computation dtype?
+bool counts_the_same(const Node& node, const Value* scalar) {
+  if (scalar->rank() > 0 || scalar->dtype() == DType::boolean) return true;
+  for (size_t i = 0; i < node.args().size(); ++i) {
+    const Value* operand = tensor_arg(node, i);
+    if (operand && operand->dtype() != scalar->dtype() && operand->dtype() != DType::boolean) return false;
+  }
+  return true;
+}
+
+// An operand need not be expanded to the size to which the operator broadcasts it anyway.
+Value* drop_expand(Builder& b, Node& node) {
+  if (!node.op->has(kPointwise)) return nullptr;
+  for (size_t i = 0; i < node.args().size(); ++i) {
+    const Value* operand = tensor_arg(node, i);
+    const Node* expand = operand ? operand->producer : nullptr;
+    if (!expand || !expand->is("aten.expand.default")) continue;
+    Value* x = tensor_arg(*expand, 0);
+    if (!counts_the_same(node, x)) continue;
+    if (broadcast_sizes(node, i, x) != node.result()->sizes()) continue;
+    Args args = node.args();
+    args[i] = x;
+    Value* out = b.call(node.op->name(), std::move(args));
+    add_origins(*out->producer, *expand);
+    return out;
+  }
+  return nullptr;
+}
+
+// hardtanh is clamp, for floating dtypes.
+Value* use_clamp(Builder& b, Node& node) {
+  if (!node.is("aten.hardtanh.default") || !is_floating(node.result()->dtype())) return nullptr;
+  const Arg &low = node.arg("min_val"), &high = node.arg("max_val");
+  if (low.is<Value*>() || high.is<Value*>() || !(node.real("min_val") <= node.real("max_val"))) return nullptr;
+  return b.call("aten.clamp", {node.arg(0), low, high});
+}
+
+constexpr Rule kRules[] = {
+    erase_identity, erase_cast, erase_view,       erase_cat,  erase_neutral, erase_double_negation,
+    merge_casts,    use_view,   use_regular_view, use_number, drop_expand,   use_clamp,
+};
+
+}  // namespace
+
+// Gives each meaning one spelling and erases what changes nothing.
+//   before: y = mul(expand(x, [4, 4]), c)             after: y = mul(x, 2.0)
+// Requires: composites decomposed.
+// Ensures: no identities, casts to the same dtype or through a wider one, expands in front of operators that broadcast,
+// permutes or selects that are views, no as_strided that is one of these; uniform constants beside a tensor of their
+// dtype are numbers. Keeps: every value, with NaN and the sign of zero.
+Result<Changed> canonicalize(Graph& graph) {
+  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,111 @@
+#include <cmath>
+
+#include "compiler/passes/constants/weights.h"
+#include "compiler/passes/match/movers.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::compiler {
+namespace {
+
+// A convolution, linear or addmm with constant weights whose result only one node reads.
+std::optional<Product> match_producer(const Arg& arg) {
+  Value* value = arg.is<Value*>() ? arg.as<Value*>() : nullptr;
+  if (!value || !value->producer || value->num_uses() != 1 || value->rank() < 2) return std::nullopt;
+  return value->producer->is("aten.mm.default") ? std::nullopt : match_product(*value->producer);
+}
+
+// --- the scale and shift that follow ---
+
+struct ScaleShift {
+  Reals64 scale, shift;  // one of each for a channel
+};
+
+std::optional<ScaleShift> match_batch_norm(const Node& node, const Product& product) {
+  if (!node.is("aten._native_batch_norm_legit_no_training.default") || product.output_dim != 1) return std::nullopt;
+  if (node.result(1)->num_uses() + node.result(2)->num_uses() != 0) return std::nullopt;
+  const Value *gamma = node.optional_tensor("weight"), *beta = node.optional_tensor("bias");
+  const Value *mean = node.tensor("running_mean"), *variance = node.tensor("running_var");
+  for (const Value* parameter : {gamma, beta, mean, variance}) {
+    if (parameter &&
+        (!has_reals(parameter) || !(numel(parameter->sizes()) == Sym(static_cast<int64_t>(product.outputs)))))
+      return std::nullopt;
+  }
+  const Reals64 means = reals_of(*mean), variances = reals_of(*variance);
+  ScaleShift out{Reals64(product.outputs, 1), Reals64(product.outputs, 0)};
+  if (gamma) out.scale = reals_of(*gamma);
+  if (beta) out.shift = reals_of(*beta);
+  const double epsilon = node.real("eps");
+  for (size_t c = 0; c < product.outputs; ++c) {
+    out.scale[c] /= std::sqrt(variances[c] + epsilon);
+    out.shift[c] -= means[c] * out.scale[c];
+  }
+  return out;
+}
+
+// mul, div, add or sub with constants; `side` is where the product stands.
+std::optional<ScaleShift> match_arithmetic(const Node& node, const Product& product, size_t side) {
+  const bool add = node.is("aten.add.Tensor") || node.is("aten.add.Scalar"),
+             sub = node.is("aten.sub.Tensor") || node.is("aten.sub.Scalar");
+  const bool mul = node.is("aten.mul.Tensor") || node.is("aten.mul.Scalar"),
+             div = node.is("aten.div.Tensor") || node.is("aten.div.Scalar");
+  if ((!add && !sub && !mul && !div) || ((sub || div) && side != 0)) return std::nullopt;
+  if ((add || sub) && (node.arg(2).is<Value*>() || node.real("alpha") != 1)) return std::nullopt;
+  const Value* result = node.result();
+  auto numbers = per_channel(node.arg(1 - side), result->dtype(), result->rank(), product.output_dim, product.outputs);
+  if (!numbers) return std::nullopt;
+  if (div)
+    for (double& number : *numbers) number = 1 / number;
+  if (mul || div) return ScaleShift{std::move(*numbers), Reals64(product.outputs, 0)};
+  if (sub)
+    for (double& number : *numbers) number = -number;
+  return ScaleShift{Reals64(product.outputs, 1), std::move(*numbers)};
+}
+
+bool fold(Graph& graph, Node& node, const Product& product, ScaleShift change) {
+  Value* result = node.result();
+  if (result->type != product.node->result()->type) return false;
+  ProductChange outputs;
+  outputs.output_scale = std::move(change.scale);
+  outputs.output_shift = std::move(change.shift);
+  auto weights = changed_weights(product, outputs);
+  if (!weights) return false;
+  set_weights(graph, product, std::move(*weights));
+  add_origins(*product.node, node);
+  graph.replace(result, product.node->result());
+  graph.erase(&node);
+  return true;
+}
+
+bool fold_into_producer(Graph& graph, Node& node) {
+  const bool norm = node.is("aten._native_batch_norm_legit_no_training.default");
+  if (!norm && node.results().size() != 1) return false;
+  for (size_t side = 0; side < (norm ? 1u : 2u) && side < node.args().size(); ++side) {
+    const auto product = match_producer(node.arg(side));
+    if (!product) continue;
+    auto change = norm ? match_batch_norm(node, *product) : match_arithmetic(node, *product, side);
+    if (change && fold(graph, node, *product, std::move(*change))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// Folds batch norm, and multiplication or addition by one constant for each channel, into the weights in front of it.
+//   before: c = convolution(x, w, b); y = batch_norm(c, gamma, beta, mean, var, eps)
+//   after:  y = convolution(x, w * s, (b - mean) * s + beta),  s = gamma / sqrt(var + eps), in double, rounded once
+// Requires: constants folded (weights behind a permute are constants). Matches convolution, linear and addmm whose
+// result has one reader. Keeps: values up to rounding. Left alone: parameters that are no constants, results of the
+// norm beside the first that are read, and weights that would not be finite.
+Result<Changed> fold_batch_norm(Graph& graph) {
+  return for_each_graph(graph, [&](Graph& g) {
+    Changed changed = Changed::no;
+    for (auto it = g.nodes().begin(); it != g.nodes().end();) {
+      Node& node = **it++;
+      if (fold_into_producer(g, node)) changed = Changed::yes;
+    }
+    return changed;
+  });
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/passes/constants/constant_element.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::compiler {
+namespace {
+
+Value* tensor_arg(const Node& node, size_t index) {
+  const Arg& arg = node.arg(index);
+  return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor() ? arg.as<Value*>() : nullptr;
+}
+
+const Node* producer_of(const Node& node, size_t index) {
+  const Value* value = index < node.args().size() ? tensor_arg(node, index) : nullptr;
+  return value ? value->producer : nullptr;
+}
+
+struct Pair {
+  std::string_view outer, inner;
+};
+
+bool is_one_of(Span<const Pair> pairs, const Node& outer, const Node& inner) {
+  return std::any_of(pairs.begin(), pairs.end(),
+                     [&](const Pair& pair) { return outer.is(pair.outer) && inner.is(pair.inner); });
+}
+
+// outer(inner(x)) = inner(x): the inner result is a fixed point of the outer function, NaN too.
+constexpr Pair kFixedPoints[] = {
+    {"aten.relu.default", "aten.relu.default"},   {"aten.relu.default", "aten.sigmoid.default"},
+    {"aten.relu.default", "aten.exp.default"},    {"aten.relu.default", "aten._softmax.default"},
+    {"aten.abs.default", "aten.abs.default"},     {"aten.abs.default", "aten._softmax.default"},
+    {"aten.abs.default", "aten.sigmoid.default"}, {"aten.abs.default", "aten.exp.default"},
+    {"aten.floor.default", "aten.floor.default"}, {"aten.floor.default", "aten.ceil.default"},
+    {"aten.floor.default", "aten.trunc.default"}, {"aten.floor.default", "aten.round.default"},
+    {"aten.ceil.default", "aten.ceil.default"},   {"aten.ceil.default", "aten.floor.default"},
+    {"aten.ceil.default", "aten.trunc.default"},  {"aten.ceil.default", "aten.round.default"},
+    {"aten.trunc.default", "aten.trunc.default"}, {"aten.trunc.default", "aten.floor.default"},
+    {"aten.trunc.default", "aten.ceil.default"},  {"aten.trunc.default", "aten.round.default"},
+    {"aten.round.default", "aten.round.default"}, {"aten.round.default", "aten.floor.default"},
+    {"aten.round.default", "aten.ceil.default"},  {"aten.round.default", "aten.trunc.default"},
+};
+
+Value* at_fixed_point(Builder&, Node& node) {
+  const Node* inner = node.args().empty() ? nullptr : producer_of(node, 0);
+  return inner && is_one_of(Span<const Pair>(kFixedPoints), node, *inner) ? tensor_arg(node, 0) : nullptr;
+}
+
+// abs(neg(x)) = abs(x)
+Value* abs_of_negation(Builder& b, Node& node) {
+  const Node* inner = node.is("aten.abs.default") ? producer_of(node, 0) : nullptr;
+  return inner && inner->is("aten.neg.default") ? b.call("aten.abs", {inner->arg(0)}) : nullptr;
+}
+
+// x + (-y) = x - y and x - (-y) = x + y
+Value* sum_with_negation(Builder& b, Node& node) {
+  const bool add = node.is("aten.add.Tensor");
+  if (!add && !node.is("aten.sub.Tensor")) return nullptr;
+  const Node* inner = producer_of(node, 1);
+  if (!inner || !inner->is("aten.neg.default") || !tensor_arg(node, 0)) return nullptr;
+  if (inner->result()->dtype() != node.result()->dtype())
+    return nullptr;  // a narrow integer wraps before it is widened
+  Value* out = b.call(add ? "aten.sub.Tensor" : "aten.add.Tensor", {node.arg(0), inner->arg(0), node.arg(2)});
+  add_origins(*out->producer, *inner);
+  return out;
+}
+
+// --- truth values ---
+
+// not(not(b)) = b; not(x == y) = (x != y). The order relations have no opposite: NaN.
+Value* negated_truth(Builder& b, Node& node) {
+  const Node* inner = node.is("aten.logical_not.default") ? producer_of(node, 0) : nullptr;
+  if (!inner) return nullptr;
+  if (inner->is("aten.logical_not.default")) return tensor_arg(*inner, 0);  // a bool only: the types must be equal
+  static constexpr Pair kOpposites[] = {{"aten.eq.Tensor", "aten.ne.Tensor"},
+                                        {"aten.eq.Scalar", "aten.ne.Scalar"},
+                                        {"aten.ne.Tensor", "aten.eq.Tensor"},
+                                        {"aten.ne.Scalar", "aten.eq.Scalar"}};
+  for (const Pair& pair : kOpposites) {
+    if (!inner->is(pair.outer)) continue;
+    Value* out = b.call(pair.inner, inner->args());
+    add_origins(*out->producer, *inner);
+    return out;
+  }
+  return nullptr;
+}
+
+// b != 0 and b == 1 are b, b == 0 and b != 1 are not(b), for bools.
+Value* compared_truth(Builder& b, Node& node) {
+  const bool equal = node.is("aten.eq.Scalar");
+  if (!equal && !node.is("aten.ne.Scalar")) return nullptr;
+  Value* x = tensor_arg(node, 0);
+  if (x->dtype() != DType::boolean) return nullptr;
+  const auto number = number_of(node.arg(1), DType::boolean);
+  if (!number) return nullptr;
+  return equal == number->is(1) ? x : b.call("aten.logical_not", {x});
+}
+
+// b and true = b, b or false = b, b and false = false, b or true = true
+Value* combined_truth(Builder& b, Node& node) {
+  const bool bitwise = node.is("aten.bitwise_and.Tensor") || node.is("aten.bitwise_or.Tensor");
+  const bool both = node.is("aten.logical_and.default") || node.is("aten.bitwise_and.Tensor");
+  if (!bitwise && !both && !node.is("aten.logical_or.default")) return nullptr;
+  for (size_t side : {size_t{0}, size_t{1}}) {
+    Value *x = tensor_arg(node, side), *other = tensor_arg(node, 1 - side);
+    if (!x || !other || x->dtype() != DType::boolean || other->dtype() != DType::boolean) continue;
+    const auto element = uniform_element(other);
+    if (!element) continue;
+    return element->is(both ? 1 : 0) ? b.expand(x, node.result()->sizes()) : b.expand(other, node.result()->sizes());
+  }
+  return nullptr;
+}
+
+// --- choices ---
+
+Value* known_choice(Builder& b, Node& node) {
+  if (!node.is("aten.where.self")) return nullptr;
+  Value *x = tensor_arg(node, 1), *y = tensor_arg(node, 2);
+  if (!x || !y) return nullptr;
+  const auto condition = uniform_element(tensor_arg(node, 0));
+  Value* chosen = x == y ? x : !condition ? nullptr : condition->is(0) ? y : x;
+  if (!chosen || chosen->dtype() != node.result()->dtype()) return nullptr;
+  return b.expand(chosen, node.result()->sizes());
+}
+
+Value* known_fill(Builder& b, Node& node) {
+  if (!node.is("aten.masked_fill.Scalar")) return nullptr;
+  const auto mask = uniform_element(tensor_arg(node, 1));
+  if (!mask) return nullptr;
+  if (mask->is(0)) return b.expand(tensor_arg(node, 0), node.result()->sizes());
+  if (node.arg(2).is<Value*>()) return nullptr;
+  return b.full(node.result()->sizes(), node.arg(2), node.result()->dtype());
+}
+
+// --- bounds ---
+
+struct Bounds {
+  double low = -INFINITY, high = INFINITY;
+  bool has_low = false, has_high = false;
+};
+
+// The literal bounds of a clamp, as its floating dtype holds them.
+std::optional<Bounds> bounds_of(const Node& node) {
+  Bounds out;
+  const DType dtype = node.result()->dtype();
+  if (!is_floating(dtype) || tensor_arg(node, 0)->dtype() != dtype) return std::nullopt;
+  auto read = [&](const Arg& arg, double* bound, bool* has) {
+    if (arg.is<None>()) return true;
+    const auto number = arg.is<Value*>() ? std::nullopt : number_of(arg, dtype);
+    if (!number || std::isnan(number->real)) return false;
+    *bound = number->real;
+    return *has = true;
+  };
+  if (!read(node.arg("min"), &out.low, &out.has_low) || !read(node.arg("max"), &out.high, &out.has_high))
+    return std::nullopt;
+  return out.low <= out.high ? std::optional(out) : std::nullopt;
+}
+
+// clamp(clamp(x, a, b), c, d) = clamp(x, clamp(a, c, d), clamp(b, c, d)). Two zeros of different sign stay apart.
+Value* clamp_of_clamp(Builder& b, Node& node) {
+  const Node* inner = node.is("aten.clamp.default") ? producer_of(node, 0) : nullptr;
+  if (!inner || !inner->is("aten.clamp.default")) return nullptr;
+  const auto outer = bounds_of(node), first = bounds_of(*inner);
+  if (!outer || !first) return nullptr;
+  const double zeros[] = {outer->low, outer->high, first->low, first->high};
+  const auto is_zero = [](double value) { return value == 0; };
+  const auto is_negative_zero = [](double value) { return value == 0 && std::signbit(value); };
+  const auto count = std::count_if(std::begin(zeros), std::end(zeros), is_zero);
+  const auto negative = std::count_if(std::begin(zeros), std::end(zeros), is_negative_zero);
+  if (negative != 0 && negative != count) return nullptr;
+  auto limit = [&](double value) { return std::min(std::max(value, outer->low), outer->high); };
+  const bool has_low = first->has_low || outer->has_low, has_high = first->has_high || outer->has_high;
+  const Arg low = has_low ? Arg(limit(first->low)) : Arg(None{}),
+            high = has_high ? Arg(limit(first->high)) : Arg(None{});
+  Value* out = b.call("aten.clamp", {inner->arg(0), low, high});
+  add_origins(*out->producer, *inner);
+  return out;
+}
+
+// --- reductions over nothing ---
+
+// The dimensions reduced, if all of them have size 1. Sums and means of floats are not among the operators: they turn
+// -0.0 into 0.0.
+Value* reduction_of_one(Builder& b, Node& node) {
+  static constexpr std::string_view kNames[] = {"aten.amax.default", "aten.amin.default", "aten.prod.dim_int",
+                                                "aten.any.dims", "aten.sum.dim_IntList"};
+  if (std::find(std::begin(kNames), std::end(kNames), node.op->name()) == std::end(kNames)) return nullptr;
+  Value* x = tensor_arg(node, 0);
+  if (x->dtype() != node.result()->dtype()) return nullptr;
+  if (node.is("aten.sum.dim_IntList") && !is_integral(x->dtype())) return nullptr;
+  if (node.is("aten.any.dims") && x->dtype() != DType::boolean) return nullptr;
+  if (!(numel(x->sizes()) == numel(node.result()->sizes())) || numel(x->sizes()).is(0)) return nullptr;
+  // Equal numbers of elements: everything that went away, or became 1, was 1.
+  Sizes before = x->sizes(), after = node.result()->sizes();
+  std::erase_if(before, [](const Sym& size) { return size.is(1); });
+  std::erase_if(after, [](const Sym& size) { return size.is(1); });
+  return before == after ? b.reshape(x, node.result()->sizes()) : nullptr;
+}
+
+constexpr Rule kRules[] = {
+    at_fixed_point, abs_of_negation, sum_with_negation, negated_truth,  compared_truth,
+    combined_truth, known_choice,    known_fill,        clamp_of_clamp, reduction_of_one,
+};
+
+}  // namespace
+
+// Simplifies pointwise operators, choices by a known condition and reductions over dimensions of size 1.
+//   before: y = where(true, a, b); z = relu(relu(y))          after: z = relu(a)
+// Requires: canonicalize has run, masks that can be computed are constants.
+// Keeps: every value, with NaN and the sign of zero; nothing that rounds is reordered.
+Result<Changed> simplify_pointwise(Graph& graph) {
+  return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
+}
+
+}  // namespace wick::compiler

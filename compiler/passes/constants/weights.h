@@ -1,0 +1,68 @@
+// Products with constant weights that can take in a scale or shift beside them.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "compiler/passes/constants/reals.h"
+#include "compiler/passes/pipeline.h"
+
+namespace wick::compiler {
+
+/// The operand as one number for each of `channels` elements of dim `dim` of a result of rank `rank`; nothing if it
+/// is no constant or varies over other dims. A literal or a uniform constant counts.
+std::optional<Reals64> per_channel(const Arg& arg, DType dtype, size_t rank, size_t dim, size_t channels);
+
+/// y[.., o, ..] = sum over i (and places of a kernel) of weight[o, i] * x[.., i, ..] + bias[o]: a linear, mm, addmm or
+/// convolution whose weights, and bias if any, are floating constants.
+struct Product {
+  Node* node = nullptr;
+  size_t input_index = 0, weight_index = 0;  // of the arguments
+  std::optional<size_t> bias_index;          // mm has none
+  size_t inputs = 0, outputs = 0;            // channels
+  size_t input_dim = 0, output_dim = 0;      // of x and y
+  size_t groups = 1;
+  size_t kernel = 1;         // places in the kernel of a convolution
+  bool input_first = false;  // weight is [inputs, outputs / groups, kernel], else [outputs, inputs / groups, kernel]
+  bool padded = false;       // zeros around x take part: x cannot take a shift
+
+  Value* input() const { return node->arg(input_index).as<Value*>(); }
+  Value* weight() const { return node->arg(weight_index).as<Value*>(); }
+  Value* bias() const;  // null: none
+};
+
+/// Nothing for other nodes and where a large weight has other readers, which would keep the old one beside the new.
+std::optional<Product> match_product(Node& node);
+
+/// What a product should compute instead: (W (x * input_scale + input_shift) + b) * output_scale + output_shift, less
+/// its mean over the outputs if `centred`. Empty vectors change nothing.
+struct ProductChange {
+  Reals64 input_scale, input_shift, output_scale, output_shift;
+  bool centred = false;
+};
+
+struct NewWeights {
+  NewWeights();
+  NewWeights(NewWeights&& other) noexcept;
+  NewWeights& operator=(NewWeights&& other) noexcept;
+  ~NewWeights();
+
+  TensorType weight_type, bias_type;
+  ConstantData weight, bias;
+  bool has_bias = false;
+  bool changes_result = false;  // otherwise the input changes, too, and the result is what it was
+};
+
+/// The weights after a change, computed in double and rounded once; nothing if one of them would not be finite.
+std::optional<NewWeights> changed_weights(const Product& product, const ProductChange& change);
+/// The weights of the outputs [first, first + count) of a linear, mm or addmm; the same bytes where they lie together.
+NewWeights weights_of_outputs(const Product& product, size_t first, size_t count);
+/// Gives them to the product; an mm that gets a bias becomes an addmm. The old bytes go if nobody else reads them.
+void set_weights(Graph& graph, const Product& product, NewWeights weights);
+/// A new product, in front of it, of the same input with other weights.
+Value* product_like(Graph& graph, const Product& product, NewWeights weights);
+
+/// A floating constant less its mean over dim `dim`; null if that is not finite.
+Value* centred_constant(Graph& graph, Node* before, const Value& constant, size_t dim);
+
+}  // namespace wick::compiler

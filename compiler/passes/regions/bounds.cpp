@@ -1,0 +1,299 @@
+#include "compiler/passes/regions/bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "compiler/analysis/shares.h"
+#include "compiler/passes/constants/constant_element.h"
+#include "compiler/passes/constants/reals.h"
+
+namespace wick::compiler {
+namespace {
+
+constexpr double kLargest = std::numeric_limits<float>::max();
+constexpr double kLargestProduct = kLargest / 4;  // of matrices: masks may be added to it
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// How large results are, for numbers of at most the largest of the operands.
+enum class Growth : uint8_t {
+  keeps,      // no larger
+  gate,       // at most 6
+  unit,       // at most 1
+  one,        // at most 2, of finite numbers
+  little,     // at most 1 larger, of finite numbers
+  six_times,  // an intermediate product with 6
+  between,    // what the bounds among the arguments are
+  sum,        // that of the operands
+  product,
+  power,     // as large as any
+  total,     // of all elements of operand 0
+  matrices,  // no larger than that, unless a product of matrices, or a norm's sum of squares, nearly overflows
+};
+struct Row {
+  std::string_view op;
+  Growth growth;
+};
+constexpr Row kRows[] = {
+    {"aten._adaptive_avg_pool2d.default", Growth::total},
+    {"aten._native_batch_norm_legit_no_training.default", Growth::matrices},
+    {"aten._softmax.default", Growth::one},
+    {"aten._to_copy.default", Growth::keeps},
+    {"aten.abs.default", Growth::keeps},
+    {"aten.add.Scalar", Growth::sum},
+    {"aten.add.Tensor", Growth::sum},
+    {"aten.addmm.default", Growth::matrices},
+    {"aten.amax.default", Growth::keeps},
+    {"aten.amin.default", Growth::keeps},
+    {"aten.atan.default", Growth::gate},
+    {"aten.avg_pool2d.default", Growth::total},
+    {"aten.bmm.default", Growth::matrices},
+    {"aten.cat.default", Growth::keeps},
+    {"aten.ceil.default", Growth::little},
+    {"aten.clamp.default", Growth::between},
+    {"aten.constant_pad_nd.default", Growth::keeps},
+    {"aten.convolution.default", Growth::matrices},
+    {"aten.cos.default", Growth::one},
+    {"aten.cumsum.default", Growth::total},
+    {"aten.embedding.default", Growth::keeps},
+    {"aten.erf.default", Growth::unit},
+    {"aten.exp.default", Growth::power},
+    {"aten.expand.default", Growth::keeps},
+    {"aten.flip.default", Growth::keeps},
+    {"aten.floor.default", Growth::little},
+    {"aten.gelu.default", Growth::little},
+    {"aten.hardsigmoid.default", Growth::unit},
+    {"aten.hardswish.default", Growth::six_times},
+    {"aten.hardtanh.default", Growth::between},
+    {"aten.index.Tensor", Growth::keeps},
+    {"aten.index_put.default", Growth::keeps},
+    {"aten.index_select.default", Growth::keeps},
+    {"aten.linear.default", Growth::matrices},
+    {"aten.log_sigmoid.default", Growth::little},
+    {"aten.masked_fill.Scalar", Growth::keeps},
+    {"aten.matmul.default", Growth::matrices},
+    {"aten.max.dim", Growth::keeps},
+    {"aten.max_pool2d_with_indices.default", Growth::keeps},
+    {"aten.maximum.default", Growth::keeps},
+    {"aten.mean.dim", Growth::total},
+    {"aten.min.dim", Growth::keeps},
+    {"aten.minimum.default", Growth::keeps},
+    {"aten.mm.default", Growth::matrices},
+    {"aten.mul.Scalar", Growth::product},
+    {"aten.mul.Tensor", Growth::product},
+    {"aten.native_group_norm.default", Growth::matrices},
+    {"aten.native_layer_norm.default", Growth::matrices},
+    {"aten.neg.default", Growth::keeps},
+    {"aten.permute.default", Growth::keeps},
+    {"aten.pixel_shuffle.default", Growth::keeps},
+    {"aten.relu.default", Growth::keeps},
+    {"aten.relu6.default", Growth::gate},
+    {"aten.repeat.default", Growth::keeps},
+    {"aten.rms_norm.default", Growth::matrices},
+    {"aten.roll.default", Growth::keeps},
+    {"aten.round.default", Growth::little},
+    {"aten.rsub.Scalar", Growth::sum},
+    {"aten.scaled_dot_product_attention.default", Growth::matrices},
+    {"aten.scatter.src", Growth::keeps},
+    {"aten.select.int", Growth::keeps},
+    {"aten.select_scatter.default", Growth::keeps},
+    {"aten.sigmoid.default", Growth::unit},
+    {"aten.sign.default", Growth::unit},
+    {"aten.silu.default", Growth::little},
+    {"aten.sin.default", Growth::one},
+    {"aten.slice.Tensor", Growth::keeps},
+    {"aten.slice_scatter.default", Growth::keeps},
+    {"aten.softplus.default", Growth::little},
+    {"aten.square.default", Growth::power},
+    {"aten.sub.Scalar", Growth::sum},
+    {"aten.sub.Tensor", Growth::sum},
+    {"aten.sum.dim_IntList", Growth::total},
+    {"aten.tanh.default", Growth::unit},
+    {"aten.topk.default", Growth::keeps},
+    {"aten.tril.default", Growth::keeps},
+    {"aten.triu.default", Growth::keeps},
+    {"aten.trunc.default", Growth::little},
+    {"aten.view.default", Growth::keeps},
+    {"aten.where.self", Growth::keeps},
+};
+
+// The largest finite number of a dtype; numbers of f64 need not be finite as f32.
+double limit_of(const Value& value) {
+  constexpr double kLargestHalf = 65504, kLargestInteger = 0x1p64;
+  if (!value.type.is_tensor()) return kInfinity;
+  if (!is_floating(value.dtype())) return value.dtype() == DType::boolean ? 1 : kLargestInteger;
+  return value.dtype() == DType::f16 ? kLargestHalf : value.dtype() == DType::f64 ? kInfinity : kLargest;
+}
+
+// The largest number of a constant, if all are finite.
+std::optional<double> largest_of(const Value& constant) {
+  if (!is_floating(constant.dtype())) return limit_of(constant);
+  if (constant.dtype() != DType::f32 && !has_reals(&constant)) return std::nullopt;
+  return largest_magnitude(constant.dtype(), constant.data);
+}
+
+// Of a buffer: any number, as long as it starts as one.
+std::optional<double> initial_of(const Value& state) {
+  const bool starts = state.data.size_bytes() == 0 || largest_of(state);
+  return starts ? std::optional<double>(limit_of(state)) : std::nullopt;
+}
+
+// What the numbers that a node reads have in common.
+struct Reading {
+  double largest = 0, sum = 0, product = 1;
+  double factor = 1;    // of a summand
+  size_t infinite = 0;  // tensors that may hold infinities
+  size_t tensors = 0;
+  bool has_zero = false;  // a literal
+  std::optional<double> min, max;
+
+  void count(double bound) {
+    largest = std::max(largest, bound);
+    sum += bound;
+    product *= bound;
+  }
+};
+
+// Numbers among the arguments; false: one is not finite, or not known.
+bool read_numbers(const Node& node, Reading& reading) {
+  for (const char* name : {"other", "value", "self", "alpha"}) {
+    if (node.op->parsed->find(name) < 0 || node.arg(name).is<Value*>() || node.is_none(name)) continue;
+    const auto number = number_of(node.arg(name), DType::f64);
+    if (!number || !std::isfinite(number->real)) return false;
+    reading.has_zero |= number->real == 0;
+    if (std::string_view(name) == "alpha")
+      reading.factor = std::max(1.0, std::abs(number->real));
+    else
+      reading.count(std::abs(number->real));
+  }
+  for (const char* name : {"min", "max", "min_val", "max_val"}) {
+    if (node.op->parsed->find(name) < 0 || node.is_none(name)) continue;
+    const auto number = number_of(node.arg(name), DType::f64);
+    if (!number || std::isnan(number->real)) return false;
+    (std::string_view(name).starts_with("min") ? reading.min : reading.max) = number->real;
+  }
+  return true;
+}
+
+// Sums over dimensions whose size is known.
+std::optional<double> total(const Node& node, double largest) {
+  double elements = 1;
+  for (const Sym& size : node.operands()[0]->sizes()) {
+    if (!size.is_const() || size.value() <= 0) return std::nullopt;
+    elements *= static_cast<double>(size.value());
+  }
+  return largest * elements;
+}
+
+// Infinities of both signs, or one times zero, make NaN.
+std::optional<double> grown(Growth growth, const Node& node, const Reading& read) {
+  const bool is_finite = read.infinite == 0;
+  switch (growth) {
+    case Growth::keeps: return read.largest;
+    case Growth::gate: return 6.0;
+    case Growth::unit: return 1.0;
+    case Growth::one: return is_finite ? std::optional<double>(2.0) : std::nullopt;
+    case Growth::little: return is_finite ? std::optional<double>(read.largest + 1) : std::nullopt;
+    case Growth::six_times: return 6 * read.largest <= kLargest ? std::optional<double>(read.largest) : std::nullopt;
+    case Growth::between: {
+      const double limits = std::max(std::abs(read.min.value_or(0)), std::abs(read.max.value_or(0)));
+      return read.min && read.max ? limits : std::max(read.largest, limits);
+    }
+    case Growth::sum: return read.infinite < 2 ? std::optional<double>(read.sum * read.factor) : std::nullopt;
+    case Growth::product:
+      if (is_finite || (read.tensors == 1 && !read.has_zero)) return read.product;
+      return std::nullopt;
+    case Growth::power: return kInfinity;
+    case Growth::total: return is_finite ? total(node, read.largest) : std::nullopt;
+    case Growth::matrices: break;
+  }
+  return kLargestProduct;
+}
+
+Value* operand(const Node& node, size_t index) {
+  const Arg& arg = node.arg(index);
+  return arg.is<Value*>() ? arg.as<Value*>() : nullptr;
+}
+
+// The sum of two products is one product with more terms.
+bool is_product_in_parts(const Node& node) {
+  if (!node.is("aten.add.Tensor")) return false;
+  const auto is_product = [](const Value* value) {
+    return value && value->producer && value->producer->is("aten.bmm.default");
+  };
+  return is_product(operand(node, 0)) && is_product(operand(node, 1));
+}
+
+constexpr int kMaxRounds = 4;  // of looking at what buffers become
+
+}  // namespace
+
+Bounds::Bounds(const Graph& graph) {
+  std::unordered_map<const Value*, std::optional<double>> states;
+  for (const Value* state : graph.states()) {
+    if (is_floating(state->dtype())) states[state] = initial_of(*state);
+  }
+  for (int round = 0;; ++round) {
+    find(graph, states);
+    bool holds = true;
+    for (const StateUpdate& update : graph.updates) {
+      const auto state = states.find(update.target);
+      if (state == states.end() || !state->second) continue;
+      std::optional<double> now = of(update.value);
+      if (now && *now <= *state->second) continue;
+      state->second = round < kMaxRounds ? now : std::nullopt;
+      holds = false;
+    }
+    if (holds) return;
+  }
+}
+
+void Bounds::find(const Graph& graph, const std::unordered_map<const Value*, std::optional<double>>& states) {
+  std::erase_if(bounds_, [](const auto& known) { return !known.first->is_constant(); });
+  for (const GraphInput& input : graph.inputs) {
+    if (input.value) bounds_.emplace(input.value, limit_of(*input.value));
+  }
+  bounds_.insert(states.begin(), states.end());
+  for (const auto& node : graph.nodes()) {
+    if (node->results().empty()) continue;
+    auto bound = bound_of(*node);
+    if (bound && *bound > limit_of(*node->result())) bound = kInfinity;
+    if (bound) bounds_[node->result()] = bound;
+  }
+}
+
+bool Bounds::is_bounded(const Value* value) {
+  const auto bound = of(value);
+  return bound && *bound < kLargestProduct;
+}
+
+// Constants are looked at once, when somebody asks.
+std::optional<double> Bounds::of(const Value* value) {
+  const auto [found, is_new] = bounds_.try_emplace(value);
+  if (is_new && value->is_constant() && value->type.is_tensor()) found->second = largest_of(*value);
+  return found->second;
+}
+
+std::optional<double> Bounds::bound_of(const Node& node) {
+  if (is_product_in_parts(node) && of(node.operands()[0]) && of(node.operands()[1])) return kLargestProduct;
+  if (is_share_of_sum(node) && of(node.operands()[0])) return 2.0;
+  const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return node.is(r.op); });
+  if (row == std::end(kRows)) return std::nullopt;
+  Reading reading;
+  for (const Value* operand : node.operands()) {
+    // An infinite weight would make NaN of all that reads it.
+    if (row->growth == Growth::matrices && operand->is_constant()) continue;
+    const bool whole = operand->type.is_tensor() && !is_floating(operand->dtype());
+    const auto bound = whole ? limit_of(*operand) : of(operand);
+    if (!bound) return std::nullopt;
+    ++reading.tensors;
+    if (*bound > kLargest) ++reading.infinite;
+    reading.count(*bound);
+  }
+  if (node.is("aten.sub.Tensor") && node.operands().size() == 2 && node.operands()[0] == node.operands()[1]) return 0.0;
+  if (node.is("aten.index_put.default") && node.boolean("accumulate")) return std::nullopt;
+  return read_numbers(node, reading) ? grown(row->growth, node, reading) : std::nullopt;
+}
+
+}  // namespace wick::compiler

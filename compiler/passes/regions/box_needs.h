@@ -1,0 +1,33 @@
+// Nodes that can compute a part of their result alone, and what they read for it.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "compiler/ops/quantization_chain.h"
+#include "compiler/passes/regions/boxes.h"
+
+namespace wick::compiler {
+
+/// A box of a tensor that a node reads.
+struct Need {
+  size_t index = 0;  // of the argument
+  size_t part = 0;   // of a list of tensors
+  Value* value = nullptr;
+  Box box;
+};
+
+/// The chain that ends in `node`, if it quantizes by rows and nobody else reads what lies between.
+std::optional<QuantizationChain> row_chain(const Node& node);
+
+/// Which dims of its result a node (no mover) can compute in part; nothing if it is not such a node.
+std::optional<std::vector<bool>> narrow_dims(const Node& node);
+
+/// What of the operands a mover, or a node of narrow_dims, reads for `box` of its result; nothing if it computes all or
+/// nothing.
+std::optional<std::vector<Need>> needs_of(const Node& node, const Box& box);
+
+/// The node anew for `box` of its result; `operands[i]` holds `needs[i]`.
+Value* compute_box(Builder& b, const Node& node, const Box& box, const std::vector<Need>& needs,
+                   const Values& operands);
+
+}  // namespace wick::compiler

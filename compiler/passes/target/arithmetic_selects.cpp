@@ -1,0 +1,451 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <unordered_map>
+
+#include "compiler/analysis/value_ranges.h"
+#include "compiler/passes/constants/constant_element.h"
+#include "compiler/passes/constants/reals.h"
+#include "compiler/passes/match/guarded_chain.h"
+#include "compiler/passes/match/movers.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/regions/bounds.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::compiler {
+namespace {
+
+constexpr double kLargest = std::numeric_limits<float>::max();
+
+struct Comparison {
+  std::string_view op;
+  enum class Kind : uint8_t { greater, less, differs } kind;
+  bool negated;  // or the opposite of that
+};
+constexpr Comparison kComparisons[] = {
+    {"aten.eq.Scalar", Comparison::Kind::differs, true},  {"aten.eq.Tensor", Comparison::Kind::differs, true},
+    {"aten.ge.Scalar", Comparison::Kind::less, true},     {"aten.ge.Tensor", Comparison::Kind::less, true},
+    {"aten.gt.Scalar", Comparison::Kind::greater, false}, {"aten.gt.Tensor", Comparison::Kind::greater, false},
+    {"aten.le.Scalar", Comparison::Kind::greater, true},  {"aten.le.Tensor", Comparison::Kind::greater, true},
+    {"aten.lt.Scalar", Comparison::Kind::less, false},    {"aten.lt.Tensor", Comparison::Kind::less, false},
+    {"aten.ne.Scalar", Comparison::Kind::differs, false}, {"aten.ne.Tensor", Comparison::Kind::differs, false},
+};
+
+const Comparison* comparison_of(const Node& node) {
+  for (const Comparison& row : kComparisons) {
+    if (node.is(row.op)) return &row;
+  }
+  return nullptr;
+}
+
+constexpr int kMaxDepth = 8;
+// Differences from smaller numbers may lie below the least normal number, which backends may take for zero.
+constexpr double kLeastBound = 0x1p-100;
+constexpr int64_t kMaxMaskElements = 1 << 20;
+
+bool is_and(const Node& node) { return node.is("aten.logical_and.default") || node.is("aten.bitwise_and.Tensor"); }
+bool is_or(const Node& node) { return node.is("aten.logical_or.default") || node.is("aten.bitwise_or.Tensor"); }
+bool is_product(const Node& node) { return node.is("aten.mul.Tensor"); }
+bool is_sum(const Node& node) { return node.is("aten.add.Tensor") || node.is("aten.sub.Tensor"); }
+bool is_not(const Node& node) { return node.is("aten.logical_not.default") || node.is("aten.bitwise_not.default"); }
+
+bool is_boolean(const Value* value) { return value && value->type.is_tensor() && value->dtype() == DType::boolean; }
+bool is_whole(const Value* value) {
+  return value && value->type.is_tensor() && (is_boolean(value) || is_integral(value->dtype()));
+}
+bool is_f32(const Value* value) { return value->type.is_tensor() && value->dtype() == DType::f32; }
+
+std::optional<double> finite_number(const Arg& arg) {
+  const auto element = number_of(arg, DType::f32);
+  return element && std::isfinite(element->real) ? std::optional<double>(element->real) : std::nullopt;
+}
+
+// x is 1 / 0 or the like to such a reader.
+bool tells_zeros_apart(const Node& reader, const Value* x) {
+  for (const char* op :
+       {"aten.reciprocal.default", "aten.rsqrt.default", "aten.signbit.default", "aten.atan2.default"}) {
+    if (reader.is(op)) return true;
+  }
+  for (const char* op : {"aten.div.Tensor", "aten.div.Tensor_mode", "aten.copysign.Tensor"}) {
+    if (reader.is(op)) return tensor_at(reader, 1) == x;
+  }
+  if (!reader.is("aten.pow.Tensor_Scalar")) return false;
+  const auto exponent = number_of(reader.arg(1), DType::f64);
+  return !exponent || exponent->real < 0;
+}
+
+bool keeps_sign(const Node& node) {
+  constexpr std::string_view kOps[] = {"aten.clamp.default",      "aten.div.Scalar",      "aten.div.Tensor",
+                                       "aten.masked_fill.Scalar", "aten.maximum.default", "aten.minimum.default",
+                                       "aten.mul.Scalar",         "aten.mul.Tensor",      "aten.neg.default",
+                                       "aten.relu.default",       "aten.round.default",   "aten.sqrt.default",
+                                       "aten.tanh.default",       "aten.trunc.default",   "aten.where.self"};
+  return is_mover(node) || std::find(std::begin(kOps), std::end(kOps), node.op->name()) != std::end(kOps);
+}
+
+// Does a reader tell -0 from 0, perhaps behind a few that keep the sign?
+bool sign_of_zero_matters(const Value* value) {
+  constexpr size_t kMaxFollowed = 16;
+  std::vector<const Value*> followed{value};
+  for (size_t i = 0; i < followed.size(); ++i) {
+    const Value* x = followed[i];
+    for (const Node* reader : x->users()) {
+      if (tells_zeros_apart(*reader, x)) return true;
+      const Value* result = keeps_sign(*reader) ? reader->result() : x;
+      if (std::find(followed.begin(), followed.end(), result) == followed.end()) followed.push_back(result);
+      if (followed.size() > kMaxFollowed) return false;
+    }
+  }
+  return false;
+}
+
+// May an element be -0? Sums are not, unless all summands are; products of matrices start from 0.
+bool may_be_negative_zero(const Value* x, const ValueRanges& ranges, int depth = 0) {
+  if (!ranges.of(x).holds(0)) return false;
+  const Node* node = x->producer;
+  if (!node) return true;
+  for (const char* op : {"aten.abs.default", "aten.square.default", "aten.exp.default", "aten.sigmoid.default",
+                         "aten._softmax.default", "aten.linear.default", "aten.addmm.default", "aten.mm.default",
+                         "aten.bmm.default", "aten.sum.dim_IntList", "aten.rsub.Scalar"}) {
+    if (node->is(op)) return false;
+  }
+  const bool sum = node->is("aten.add.Tensor") || node->is("aten.add.Scalar"),
+             difference = node->is("aten.sub.Tensor") || node->is("aten.sub.Scalar");
+  const Value* other = sum || difference ? tensor_at(*node, 1) : nullptr;
+  if ((sum || difference) && !other) return finite_number(node->arg(1)).value_or(0) == 0;
+  if (depth > kMaxDepth) return true;
+  const auto may_be = [&](const Value* operand) {
+    return !operand || may_be_negative_zero(operand, ranges, depth + 1);
+  };
+  if (sum) return may_be(tensor_at(*node, 0)) && (is_whole(other) || may_be(other));
+  if (difference) return may_be(tensor_at(*node, 0));
+  return is_mover(*node) ? may_be(moved(*node)) : true;
+}
+
+// Is a zero among what the condition lets through, where it compares `x` with a number?
+bool lets_zero_through(const Value* condition, const Value* x, bool where_true) {
+  const Node* node = condition->producer;
+  const Comparison* row = node ? comparison_of(*node) : nullptr;
+  if (!row || tensor_at(*node, 0) != x || tensor_at(*node, 1)) return true;
+  const auto bound = finite_number(node->arg(1));
+  if (!bound) return true;
+  const bool holds = row->kind == Comparison::Kind::greater ? 0 > *bound
+                     : row->kind == Comparison::Kind::less  ? 0 < *bound
+                                                            : *bound != 0;
+  return (holds != row->negated) == where_true;
+}
+
+Value* opposite(Builder& b, Value* x) { return b.call("aten.rsub.Scalar", {x, 1.0}); }
+
+// Conditions as 0 and 1.
+class Conditions {
+ public:
+  explicit Conditions(Bounds& bounds) : bounds_(bounds) {}
+
+  // Is the condition made of comparisons of f32 tensors that are numbers, of constants, and of what is known before
+  // anything is computed in floats?
+  bool is_arithmetic(const Value* condition, int depth = 0) {
+    if (!is_boolean(condition)) return false;
+    if (condition->is_constant()) return condition->tensor().dim_order.empty();
+    if (is_early(condition)) return true;
+    const Node* node = condition->producer;
+    if (!node || depth > kMaxDepth) return false;
+    if (comparison_of(*node)) return can_compare(*node);
+    if (!is_and(*node) && !is_or(*node) && !is_not(*node)) return false;
+    const auto operands = node->operands();
+    return std::all_of(operands.begin(), operands.end(),
+                       [&](const Value* operand) { return is_arithmetic(operand, depth + 1); });
+  }
+
+  // Made of integers, which no delegate computes, and of booleans alone.
+  bool is_early(const Value* value) {
+    if (value->is_constant()) return true;
+    if (!value->type.is_tensor() || is_floating(value->dtype())) return false;
+    if (!value->producer || !is_boolean(value)) return true;
+    const auto [known, is_new] = early_.try_emplace(value, false);
+    if (!is_new) return known->second;
+    const auto operands = value->producer->operands();
+    const bool early = value->producer->graphs.empty() &&
+                       std::all_of(operands.begin(), operands.end(), [&](const Value* x) { return is_early(x); });
+    return early_[value] = early;
+  }
+
+  Value* as_number(Builder& b, Value* condition) {
+    if (condition->is_constant()) {
+      TensorType type = condition->tensor();
+      type.dtype = DType::f32;
+      const auto bytes = condition->data.bytes();
+      return b.constant(type, *rounded(Reals64(bytes.begin(), bytes.end()), DType::f32), condition->name);
+    }
+    if (is_early(condition)) return b.cast(condition, DType::f32);
+    const Node& node = *condition->producer;
+    if (const Comparison* row = comparison_of(node)) return compared(b, node, *row);
+    Value* x = as_number(b, tensor_at(node, 0));
+    if (is_not(node)) return opposite(b, x);
+    Value* y = as_number(b, tensor_at(node, 1));
+    return is_and(node) ? b.call("aten.mul.Tensor", {x, y}) : b.call("aten.maximum", {x, y});
+  }
+
+  // A number of f32, finite: what is infinite becomes the largest number of its sign.
+  Value* finite(Builder& b, Value* x) {
+    return bounds_.is_bounded(x) ? x : b.call("aten.clamp", {x, -kLargest, kLargest});
+  }
+
+ private:
+  bool can_compare(const Node& node) {
+    const Value* x = tensor_at(node, 0);
+    // x == x and 0 x == 0 ask for NaN.
+    if (!x || !is_f32(x) || !bounds_.is_number(x) || bounds_.is_zero(x)) return false;
+    if (const Value* y = tensor_at(node, 1)) return x != y && is_f32(y) && bounds_.is_number(y);
+    const auto bound = finite_number(node.arg(1));
+    return bound && (*bound == 0 || std::abs(*bound) >= kLeastBound);
+  }
+
+  Value* difference(Builder& b, const Node& node, bool reversed) {
+    Value* x = tensor_at(node, 0);
+    if (Value* y = tensor_at(node, 1)) {
+      const bool both = !bounds_.is_bounded(x) && !bounds_.is_bounded(y);
+      if (both) x = finite(b, x), y = finite(b, y);
+      return reversed ? b.call("aten.sub.Tensor", {y, x}) : b.call("aten.sub.Tensor", {x, y});
+    }
+    const double bound = *finite_number(node.arg(1));
+    if (reversed) return bound == 0 ? b.call("aten.neg", {x}) : b.call("aten.rsub.Scalar", {x, bound});
+    return bound == 0 ? x : b.call("aten.sub.Scalar", {x, bound});
+  }
+
+  Value* compared(Builder& b, const Node& node, const Comparison& row) {
+    Value* from = difference(b, node, row.kind == Comparison::Kind::less);
+    if (row.kind == Comparison::Kind::differs) from = b.call("aten.abs", {from});
+    // The least normal number times 2^126 is 1.
+    Value* step = b.call("aten.clamp", {b.call("aten.mul.Scalar", {from, 0x1p126}), 0.0, 1.0});
+    return row.negated ? opposite(b, step) : step;
+  }
+
+  Bounds& bounds_;
+  std::unordered_map<const Value*, bool> early_;  // looked up only
+};
+
+class Selector {
+ public:
+  explicit Selector(Graph& graph) : graph_(graph) {}
+
+  Changed run() {
+    std::vector<std::pair<Node*, Handler>> found;
+    for (const auto& node : graph_.nodes()) {
+      if (const Handler handle = handler(*node)) found.emplace_back(node.get(), handle);
+    }
+    if (found.empty()) return Changed::no;
+    bounds_.emplace(graph_);
+    conditions_.emplace(*bounds_);
+    std::vector<Node*> left;
+    for (const auto& [node, handle] : found) {
+      Builder b(graph_, node);
+      Value* made = (this->*handle)(b, *node);
+      if (!made) continue;
+      bounds_->inherit(made, node->result());
+      graph_.replace(node->result(), made);
+      left.push_back(node);
+    }
+    erase_unread(graph_, left);
+    return left.empty() ? Changed::no : Changed::yes;
+  }
+
+ private:
+  using Handler = Value* (Selector::*)(Builder&, const Node&);
+
+  static Handler handler(const Node& node) {
+    if (node.results().size() != 1 || !is_f32(node.result())) return nullptr;
+    if (node.is("aten.where.self") || node.is("aten.masked_fill.Scalar")) return &Selector::select;
+    const auto operands = node.operands();
+    if (node.is("aten._to_copy.default") && is_boolean(operands[0])) return &Selector::factor;
+    if ((is_product(node) || is_sum(node)) && std::any_of(operands.begin(), operands.end(), is_whole))
+      return &Selector::promoted;
+    if (node.is("aten.tril.default") || node.is("aten.triu.default")) return &Selector::triangle;
+    return nullptr;
+  }
+
+  // --- choices ---
+
+  bool can_choose(const Arg& branch) {
+    if (finite_number(branch)) return true;
+    const Value* x = branch.is<Value*>() ? branch.as<Value*>() : nullptr;
+    return x && is_f32(x) && (bounds_->is_number(x) || guarded_chain(x, *bounds_));
+  }
+
+  // x s + safe (1 - s)
+  Value* guarded(Builder& b, Value* x, Value* s, double safe) {
+    Value* kept = b.call("aten.mul.Tensor", {conditions_->finite(b, x), s});
+    if (safe == 0) return kept;
+    Value* other = opposite(b, s);
+    return b.call("aten.add.Tensor", {kept, safe == 1 ? other : b.call("aten.mul.Scalar", {other, safe})});
+  }
+
+  // What is `x` where s is 1, and 0 where s is 0.
+  Value* weighed(Builder& b, const Arg& x, Value* s) {
+    if (const auto number = finite_number(x)) return *number == 1 ? s : b.call("aten.mul.Scalar", {s, *number});
+    Value* value = x.as<Value*>();
+    if (bounds_->is_number(value)) return b.call("aten.mul.Tensor", {conditions_->finite(b, value), s});
+    const GuardedChain chain = *guarded_chain(value, *bounds_);
+    const auto leaf = [&](Value* from) { return guarded(b, from, s, chain.safe); };
+    return b.call("aten.mul.Tensor", {rebuilt(b, chain, leaf), s});
+  }
+
+  Value* weighed_sum(Builder& b, const Arg& yes, const Arg& no, Value* s) {
+    if (finite_number(no) == 0.0) return weighed(b, yes, s);
+    Value* second = weighed(b, no, opposite(b, s));
+    return finite_number(yes) == 0.0 ? second : b.call("aten.add.Tensor", {weighed(b, yes, s), second});
+  }
+
+  // where(x > c, x, c) and its like
+  static Value* clamped(Builder& b, const Node& node, const Arg& yes, const Arg& no) {
+    const Node* condition = node.arg(size_t{0}).as<Value*>()->producer;
+    const Comparison* row = condition ? comparison_of(*condition) : nullptr;
+    if (!row || row->kind == Comparison::Kind::differs || tensor_at(*condition, 1)) return nullptr;
+    const auto bound = finite_number(condition->arg(1));
+    const bool above = (row->kind == Comparison::Kind::greater) != row->negated;
+    for (const bool kept : {true, false}) {
+      const Arg &x = kept ? yes : no, &other = kept ? no : yes;
+      if (!x.is<Value*>() || x.as<Value*>() != tensor_at(*condition, 0) || finite_number(other) != bound) continue;
+      if (above == kept) return b.call("aten.clamp", {x, *bound});
+      return b.call("aten.clamp", {x, None{}, *bound});
+    }
+    return nullptr;
+  }
+
+  // Choices between what is known early are best made early.
+  bool is_late(const Arg& branch) { return branch.is<Value*>() && branch.as<Value*>()->producer; }
+  bool needs_cast(const Value* condition) { return !condition->is_constant() && conditions_->is_early(condition); }
+
+  // The sign of an infinity, 0 for other branches.
+  static int infinity(const Arg& branch) {
+    const auto number = number_of(branch, DType::f32);
+    if (!number || !std::isinf(number->real)) return 0;
+    return number->real > 0 ? 1 : -1;
+  }
+
+  // `x` where s is 1, an infinity where s is 0: log(s) is 0 or -inf.
+  Value* or_infinity(Builder& b, Value* x, Value* s, int sign) {
+    Value* kept = bounds_->is_number(x) ? conditions_->finite(b, x) : weighed(b, x, s);
+    Value* far = b.call("aten.log", {s});
+    return sign < 0 ? b.call("aten.add.Tensor", {kept, far}) : b.call("aten.sub.Tensor", {kept, far});
+  }
+
+  Value* choice(Builder& b, const Arg& yes, const Arg& no, Value* s) {
+    if (const int sign = infinity(no)) return or_infinity(b, yes.as<Value*>(), s, sign);
+    if (const int sign = infinity(yes)) return or_infinity(b, no.as<Value*>(), opposite(b, s), sign);
+    return weighed_sum(b, yes, no, s);
+  }
+
+  bool is_choice(const Arg& yes, const Arg& no) {
+    const auto fits = [&](const Arg& x, const Arg& other) {
+      return can_choose(x) && (can_choose(other) || (infinity(other) != 0 && !finite_number(x)));
+    };
+    return fits(yes, no) || fits(no, yes);
+  }
+
+  // Sums of conditions stay: one NaN would be all of the sum.
+  static bool multiplies(const Value& number) {
+    const auto& users = number.users();
+    return number.num_uses() == users.size() &&
+           std::all_of(users.begin(), users.end(), [](const Node* user) { return is_product(*user); });
+  }
+
+  // Is there a -0 to choose, which would come out as 0, and a reader that sees it?
+  bool loses_sign(const Node& node, const Value* condition, const Arg& yes, const Arg& no) {
+    if (!sign_of_zero_matters(node.result())) return false;
+    if (!ranges_) ranges_.emplace(graph_);
+    for (const bool chosen : {true, false}) {
+      const Arg& branch = chosen ? yes : no;
+      if (const auto number = finite_number(branch)) {
+        if (*number == 0 && std::signbit(*number)) return true;
+        continue;
+      }
+      const Value* x = branch.is<Value*>() ? branch.as<Value*>() : nullptr;
+      if (x && lets_zero_through(condition, x, chosen) && may_be_negative_zero(x, *ranges_)) return true;
+    }
+    return false;
+  }
+
+  Value* select(Builder& b, const Node& node) {
+    const bool where = node.is("aten.where.self");
+    const Arg& yes = node.arg(where ? 1 : 2);
+    const Arg& no = node.arg(where ? 2 : 0);
+    Value* condition = node.arg(where ? 0 : 1).as<Value*>();
+    if (!conditions_->is_arithmetic(condition) || !is_choice(yes, no)) return nullptr;
+    if (finite_number(yes) && finite_number(no) && !multiplies(*node.result())) return nullptr;
+    if (needs_cast(condition) && !is_late(yes) && !is_late(no)) return nullptr;
+    if (loses_sign(node, condition, yes, no)) return nullptr;
+    Value* out = where ? clamped(b, node, yes, no) : nullptr;
+    if (!out) {
+      out = choice(b, yes, no, conditions_->as_number(b, condition));
+      // What is not chosen left its sign: -1 times 0 is -0.
+      const bool zero = finite_number(yes) == 0.0 || finite_number(no) == 0.0;
+      if (zero && sign_of_zero_matters(node.result())) out = b.call("aten.add.Scalar", {out, 0.0});
+    }
+    return out->sizes() == node.result()->sizes() ? out : b.expand(out, node.result()->sizes());
+  }
+
+  // --- factors ---
+
+  // A condition that becomes a factor.
+  Value* factor(Builder& b, const Node& node) {
+    Value* condition = tensor_at(node, 0);
+    if (conditions_->is_early(condition) || !conditions_->is_arithmetic(condition)) return nullptr;
+    return multiplies(*node.result()) ? conditions_->as_number(b, condition) : nullptr;
+  }
+
+  // x * condition, x + integers: eager makes floats of them too.
+  Value* promoted(Builder& b, const Node& node) {
+    const bool first = is_whole(tensor_at(node, 0));
+    Value *x = tensor_at(node, first ? 1 : 0), *whole = tensor_at(node, first ? 0 : 1);
+    if (!x || !is_f32(x) || !is_whole(whole)) return nullptr;
+    if (is_boolean(whole) ? !conditions_->is_arithmetic(whole) : !conditions_->is_early(whole)) return nullptr;
+    if (needs_cast(whole) && !x->producer) return nullptr;
+    Args args = node.args();
+    args[first ? 0 : 1] = is_boolean(whole) ? conditions_->as_number(b, whole) : b.cast(whole, DType::f32);
+    return b.call(node.op->name(), std::move(args));
+  }
+
+  Value* triangle(Builder& b, const Node& node) {
+    Value* x = tensor_at(node, 0);
+    const size_t rank = x->rank();
+    const Sym diagonal = node.integer("diagonal");
+    if (rank < 2 || !diagonal.is_const() || !can_choose(x) || sign_of_zero_matters(node.result())) return nullptr;
+    const Sym &rows = x->sizes()[rank - 2], &columns = x->sizes()[rank - 1];
+    if (!rows.is_const() || !columns.is_const() || rows.value() * columns.value() > kMaxMaskElements) return nullptr;
+    Reals64 mask;
+    for (int64_t i = 0; i < rows.value(); ++i) {
+      for (int64_t j = 0; j < columns.value(); ++j) {
+        const bool kept = node.is("aten.tril.default") ? j - i <= diagonal.value() : j - i >= diagonal.value();
+        mask.push_back(kept ? 1 : 0);
+      }
+    }
+    const TensorType type{DType::f32, {rows, columns}, {}};
+    return weighed(b, x, b.constant(type, *rounded(mask, DType::f32), "triangle"));
+  }
+
+  Graph& graph_;
+  std::optional<Bounds> bounds_;
+  std::optional<Conditions> conditions_;
+  std::optional<ValueRanges> ranges_;  // of what was there before
+};
+
+}  // namespace
+
+// Choices between floats by comparisons of floats, for backends without booleans: a condition becomes 0 or 1.
+//   before: y = where(x > c, a, b)
+//   after:  s = clamp((x - c) * 2^126, 0, 1); y = a * s + b * (1 - s)
+// Also masked_fill, tril and triu, conditions (and integers) that are factors, summands or made floats, and conditions
+// that are constants or made of integers, which stay what they are up to a cast. Only f32, where what is compared is a
+// number for all finite inputs (Bounds). So is what is chosen from, which is clamped where it may be infinite; a branch
+// that is log(x), a / x or their like where it is not chosen gets a harmless x there:
+//   before: y = where(x > 0, log(x), 0)              after: y = log(x * s + (1 - s)) * s
+// Stays away from choices that may be -0 where a reader tells that from 0.
+// Requires: canonicalize has run. Keeps: finite values, but for comparisons of tensors that are less than 2^-126 apart.
+// Differs where an input is NaN, and where an infinity is chosen: the largest number stands for it.
+Result<Changed> arithmetic_selects(Graph& graph) {
+  return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? Selector(g).run() : Changed::no; });
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,216 @@
+#include <algorithm>
+
+#include "compiler/passes/constants/weights.h"
+#include "compiler/passes/match/movers.h"
+#include "compiler/passes/match/norms.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::compiler {
+namespace {
+
+constexpr int kMaxDepth = 16;
+
+// A norm over the last dimension with its own constant scale, shift or both.
+struct Affine {
+  Norm norm;
+  Reals64 scale, shift;  // empty: none
+};
+
+std::optional<Affine> match_affine(Node& node) {
+  const auto norm = match_norm(node);
+  if (!norm || (!norm->weight && !norm->bias)) return std::nullopt;
+  Affine out{*norm, {}, {}};
+  if (norm->weight && !has_reals(norm->weight)) return std::nullopt;
+  if (norm->bias && !has_reals(norm->bias)) return std::nullopt;
+  if (norm->weight) out.scale = reals_of(*norm->weight);
+  if (norm->bias) out.shift = reals_of(*norm->bias);
+  return out;
+}
+
+bool all_equal(const Reals64& values, double wanted) {
+  return std::all_of(values.begin(), values.end(), [&](double value) { return value == wanted; });
+}
+
+class Folder {
+ public:
+  Folder(Graph& graph, Affine affine, Node* next) : graph_(graph), affine_(std::move(affine)), next_(next) {}
+
+  bool run() {
+    Value* result = affine_.norm.node->result();
+    if (all_equal(affine_.scale, 1) && all_equal(affine_.shift, 0)) {
+      strip(*affine_.norm.node);
+      return true;
+    }
+    if (result->num_uses() != result->users().size()) return false;
+    for (Node* reader : result->users()) {
+      std::vector<Product> found;
+      if (takes(*reader, *result, result->rank() - 1, 0, found))
+        products_.insert(products_.end(), found.begin(), found.end());
+      else
+        others_.push_back(reader);
+    }
+    return !products_.empty() && plan_others() && plan_products() && apply();
+  }
+
+ private:
+  // Does the value, with the channels in `dim`, reach nothing but products that can take the affine?
+  bool reaches_products(const Value& value, size_t dim, int depth, std::vector<Product>& found) {
+    if (value.num_uses() == 0 || value.num_uses() != value.users().size()) return false;
+    return std::all_of(value.users().begin(), value.users().end(),
+                       [&](Node* reader) { return takes(*reader, value, dim, depth, found); });
+  }
+
+  bool takes(Node& reader, const Value& value, size_t dim, int depth, std::vector<Product>& found) {
+    if (depth > kMaxDepth) return false;
+    if (is_mover(reader)) {
+      const auto after = dim_after(reader, dim);
+      return after && reaches_products(*reader.result(), *after, depth + 1, found);
+    }
+    if (reader.is("aten.cat.default")) {
+      const auto cat_dim = static_cast<size_t>(wrap_dim(reader.static_integer("dim"), reader.result()->rank()));
+      if (cat_dim == dim || !comes_from_norm(*reader.result(), dim, depth)) return false;
+      return is_in(found, reader) || reaches_products(*reader.result(), dim, depth + 1, found);
+    }
+    const auto product = match_product(reader);
+    if (!product || product->input() != &value || product->input_dim != dim ||
+        product->inputs != affine_.norm.channels || (product->padded && !affine_.shift.empty()))
+      return false;
+    if (product->bias() == &value) return false;
+    if (!is_in(found, reader)) found.push_back(*product);
+    return true;
+  }
+
+  static bool is_in(const std::vector<Product>& found, const Node& node) {
+    return std::any_of(found.begin(), found.end(), [&](const Product& product) { return product.node == &node; });
+  }
+
+  // Is all of the value made of the norm's result, with its channels in `dim`?
+  bool comes_from_norm(const Value& value, size_t dim, int depth) {
+    if (&value == affine_.norm.node->result()) return dim + 1 == value.rank();
+    if (depth > kMaxDepth || !value.producer) return false;
+    const Node& node = *value.producer;
+    if (is_mover(node)) {
+      const auto before = dim_before(node, dim);
+      return before && comes_from_norm(*moved(node), *before, depth + 1);
+    }
+    if (!node.is("aten.cat.default")) return false;
+    if (static_cast<size_t>(wrap_dim(node.static_integer("dim"), value.rank())) == dim) return false;
+    const Values parts = node.tensors("tensors");
+    return std::all_of(parts.begin(), parts.end(), [&](const Value* part) {
+      return part && part->rank() == value.rank() && comes_from_norm(*part, dim, depth + 1);
+    });
+  }
+
+  // Other readers get norm * scale, and the shift comes with the bias of what is added there: a node less than before.
+  bool plan_others() {
+    if (others_.empty()) return true;
+    if (affine_.shift.empty()) return false;
+    const Value* result = affine_.norm.node->result();
+    for (Node* reader : others_) {
+      if (!reader->is("aten.add.Tensor") || reader->real("alpha") != 1) return false;
+      const Value* other = tensor_at(*reader, tensor_at(*reader, 0) == result ? 1 : 0);
+      const auto product =
+          !other || other == result ? std::nullopt : added_product(*other, reader->result()->rank() - 1);
+      if (!product || other->sizes() != result->sizes() || reader->result()->type != result->type) return false;
+      if (is_in(products_, *product->node) || is_in(added_, *product->node)) return false;
+      added_.push_back(*product);
+    }
+    return true;
+  }
+
+  // The product whose result, moved about, is all that `value` holds; nobody else reads it.
+  std::optional<Product> added_product(const Value& value, size_t dim) {
+    const Value* at = &value;
+    for (int i = 0; i < kMaxDepth; ++i) {
+      if (!at->producer || !only_reader(*at)) return std::nullopt;
+      const auto product = match_product(*at->producer);
+      if (product && product->output_dim == dim && product->outputs == affine_.norm.channels) return product;
+      if (!is_mover(*at->producer)) return std::nullopt;
+      const auto before = dim_before(*at->producer, dim);
+      if (!before) return std::nullopt;
+      dim = *before;
+      at = moved(*at->producer);
+    }
+    return std::nullopt;
+  }
+
+  bool plan_products() {
+    for (const Product& product : products_) {
+      ProductChange change;
+      change.input_scale = affine_.scale;
+      change.input_shift = affine_.shift;
+      if (!plan(product, change)) return false;
+    }
+    for (const Product& product : added_) {
+      ProductChange change;
+      change.output_shift = affine_.shift;
+      if (!plan(product, change)) return false;
+    }
+    return true;
+  }
+
+  bool plan(const Product& product, const ProductChange& change) {
+    auto weights = changed_weights(product, change);
+    if (!weights) return false;
+    planned_.emplace_back(product, std::move(*weights));
+    return true;
+  }
+
+  bool apply() {
+    Node& node = *affine_.norm.node;
+    if (!others_.empty() && !affine_.scale.empty()) {
+      Builder b(graph_, next_, node.origin);
+      Value* scaled = b.call("aten.mul.Tensor", {node.result(), affine_.norm.weight});
+      for (Node* reader : others_) {
+        for (size_t i = 0; i < 2; ++i) {
+          if (tensor_at(*reader, i) == node.result()) graph_.set_arg(reader, i, scaled);
+        }
+      }
+    }
+    strip(node);
+    forget_moved(*node.result());
+    for (const Product& product : added_) forget_moved(*product.node->result());
+    for (auto& [product, weights] : planned_) set_weights(graph_, product, std::move(weights));
+    return true;
+  }
+
+  void strip(Node& node) {
+    for (std::string_view name : {"weight", "bias"}) {
+      const int index = node.op->parsed->find(name);
+      if (index >= 0) graph_.set_arg(&node, static_cast<size_t>(index), None{});
+    }
+  }
+
+  Graph& graph_;
+  const Affine affine_;
+  Node* next_;                     // the node after the norm
+  std::vector<Product> products_;  // that read the norm
+  std::vector<Node*> others_;      // other readers
+  std::vector<Product> added_;     // whose bias takes the shift for them
+  std::vector<std::pair<Product, NewWeights>> planned_;
+};
+
+}  // namespace
+
+// Folds the scale and shift of a norm over the last dimension into the products that read it.
+//   before: n = layer_norm(x, g, s); y = linear(n, w, b)      after: n = layer_norm(x); y = linear(n, w * g, b + w @ s)
+// Readers are linear, mm, addmm and convolutions without padding, also behind views, permutes, slices, expands and
+// concatenations that keep the channels together. A sum that reads the norm too (a norm after the residual) gets
+// n * g, and s goes to the bias of the product it is added to, if there is one.
+// Requires: constants folded. Ensures: no norm with constant scale and shift is read only by such products.
+// Keeps: values up to rounding (computed in double, rounded once); never more nodes, the affine counted as the
+// multiplication and addition that it is. An infinite x or one whose norm overflows may give NaN where it gave inf.
+Result<Changed> fold_norm_affine(Graph& graph) {
+  return for_each_graph(graph, [&](Graph& g) {
+    Changed changed = Changed::no;
+    for (auto it = g.nodes().begin(); it != g.nodes().end(); ++it) {
+      auto affine = match_affine(**it);
+      Node* next = std::next(it) == g.nodes().end() ? nullptr : std::next(it)->get();
+      if (affine && Folder(g, std::move(*affine), next).run()) changed = Changed::yes;
+    }
+    return changed;
+  });
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/passes/match/movers.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/regions/box_needs.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::compiler {
+namespace {
+
+// At most half of the elements.
+bool pays(const Sizes& sizes, const Box& box) {
+  double part = 1;
+  for (size_t i = 0; i < box.size(); ++i) {
+    if (!box[i].whole) part *= static_cast<double>(box[i].length) / static_cast<double>(sizes[i].value());
+  }
+  return part <= 0.5;
+}
+
+class Narrower {
+ public:
+  explicit Narrower(Graph& graph) : graph_(graph) {}
+
+  Changed run() {
+    for (auto it = graph_.nodes().rbegin(); it != graph_.nodes().rend(); ++it) demand(**it);
+    Changed changed = Changed::no;
+    std::vector<Node*> nodes;
+    for (const auto& node : graph_.nodes()) nodes.push_back(node.get());
+    for (Node* node : nodes) changed = changed | rebuild(*node);
+    erase_unread(graph_, replaced_);
+    return changed;
+  }
+
+ private:
+  // The box of a value that is computed; readers have all been asked.
+  Box region(const Value& value) const {
+    const auto it = needed_.find(&value);
+    return it == needed_.end() || value.num_uses() != value.users().size() ? Box(value.rank()) : it->second;
+  }
+
+  void ask(const Value& value, const Box& box) {
+    const auto [it, fresh] = needed_.try_emplace(&value, box);
+    if (!fresh) it->second = hull(value.sizes(), it->second, box);
+  }
+
+  void ask_all(const Node& node) {
+    for (const Value* operand : node.operands()) {
+      if (operand->type.is_tensor()) ask(*operand, Box(operand->rank()));
+    }
+  }
+
+  void demand(Node& node) {
+    if (node.results().empty() || !node.result()->type.is_tensor() || !node.graphs.empty() || has_effect(node)) {
+      ask_all(node);
+      return;
+    }
+    if (bypassed_.count(&node)) return;
+    Box box = region(*node.result());
+    const bool moves = is_mover(node);
+    const auto dims = moves ? std::vector<bool>(box.size(), true) : narrow_dims(node);
+    for (size_t i = 0; i < box.size(); ++i) {
+      if (!dims || !(*dims)[i]) box[i] = {};
+    }
+    if (!is_whole(box) && !pays(node.result()->sizes(), box)) box = Box(box.size());
+    auto needs = moves || !is_whole(box) ? needs_of(node, box) : std::nullopt;
+    if (!needs && moves && !is_whole(box)) {
+      box = Box(box.size());
+      needs = needs_of(node, box);
+    }
+    if (!needs) box = Box(box.size());
+    computed_[&node] = box;
+    if (!needs) {
+      ask_all(node);
+      return;
+    }
+    for (const Need& need : *needs) ask(*need.value, need.box);
+    if (const auto chain = row_chain(node)) {
+      bypassed_.insert({chain->choose, chain->quantize});
+      return;
+    }
+    for (const Value* operand : node.operands()) {
+      const auto is_it = [&](const Need& need) { return need.value == operand; };
+      if (operand->type.is_tensor() && std::none_of(needs->begin(), needs->end(), is_it))
+        ask_unless_cat(node, *operand);
+    }
+  }
+
+  // Weights and tables are read whole; a part of a concatenation that is left out is not read at all.
+  void ask_unless_cat(const Node& node, const Value& operand) {
+    if (!node.is("aten.cat.default")) ask(operand, Box(operand.rank()));
+  }
+
+  // The value as it is computed now.
+  struct Computed {
+    Value* value = nullptr;
+    Box box;
+  };
+  Computed computed(Value* value) const {
+    const auto it = narrowed_.find(value);
+    return it == narrowed_.end() ? Computed{value, Box(value->rank())} : it->second;
+  }
+
+  // `box` of a value, as slices of what is computed of it.
+  Value* fetch(Builder& b, Value* value, const Box& box) {
+    const Computed now = computed(value);
+    Box rest(box.size());
+    for (size_t i = 0; i < box.size(); ++i) {
+      if (box[i] == now.box[i] || box[i].whole) continue;
+      rest[i] = {box[i].start - (now.box[i].whole ? 0 : now.box[i].start), box[i].length, false};
+    }
+    return slice_box(b, now.value, rest);
+  }
+
+  Changed rebuild(Node& node) {
+    const auto it = computed_.find(&node);
+    if (it == computed_.end()) return Changed::no;
+    const Box& box = it->second;
+    const auto needs = needs_of_any(node, box);
+    const bool fed = needs && std::any_of(needs->begin(), needs->end(),
+                                          [&](const Need& need) { return narrowed_.count(need.value) != 0; });
+    // A slice of a slice of something whole stays what it is.
+    if (!needs || (!fed && (is_whole(box) || match_cut(node)))) return Changed::no;
+    Builder b(graph_, &node);
+    Values operands;
+    for (const Need& need : *needs) operands.push_back(fetch(b, need.value, need.box));
+    Value* value = compute_box(b, node, box, *needs, operands);
+    for (Node* made : b.made()) add_origins(*made, node);
+    replaced_.push_back(&node);
+    if (is_whole(box))
+      graph_.replace(node.result(), value);
+    else
+      narrowed_[node.result()] = {value, box};
+    return Changed::yes;
+  }
+
+  static std::optional<std::vector<Need>> needs_of_any(const Node& node, const Box& box) {
+    if (!is_mover(node) && is_whole(box)) return std::nullopt;
+    return needs_of(node, box);
+  }
+
+  Graph& graph_;
+  std::unordered_set<const Node*> bypassed_;  // of chains that are made anew
+  std::unordered_map<const Value*, Box> needed_;
+  std::unordered_map<const Node*, Box> computed_;
+  std::unordered_map<const Value*, Computed> narrowed_;
+  std::vector<Node*> replaced_;
+};
+
+}  // namespace
+
+// Computes only the elements that are read: slices and selects move towards the producers.
+//   before: y = linear(a, w); z = add(x, y); n = layer_norm(z); r = select(n, 1, 0)
+//   after:  z = add(slice(x, 1, 0, 1), linear(slice(a, 1, 0, 1), w)); r = view(layer_norm(z))
+// For each value the smallest box is found that holds what all readers take of it; nodes that treat those dims
+// independently (pointwise, linear, products of matrices, quantization by rows, norms, softmax, largest and least
+// elements, embedding, concatenation, views) compute that box only, where it is at most half of the elements. Others
+// compute all, and are sliced. Ensures: no such node computes twice what is read. Keeps: every value that is read; a
+// kernel may add in another order for another number of rows. Never more work.
+Result<Changed> narrow_early(Graph& graph) {
+  return for_each_graph(graph, [](Graph& g) { return Narrower(g).run(); });
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,154 @@
+#include <algorithm>
+
+#include "compiler/passes/constants/weights.h"
+#include "compiler/passes/match/movers.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/regions/boxes.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::compiler {
+namespace {
+
+constexpr size_t kMaxPieces = 8, kMaxMovers = 8;
+
+// What one reader takes of a product's result.
+struct Piece {
+  Node* reader = nullptr;
+  std::vector<Box> boxes;  // of the results of the movers, outermost first, then of the product
+  Range outputs;
+};
+
+class Splitter {
+ public:
+  Splitter(Graph& graph, const Product& product) : graph_(graph), product_(product) {}
+
+  bool run() {
+    if (product_.weight()->num_uses() != 1) return false;  // a step of a loop: each would get weights of its own
+    find_movers();
+    if (last_->users().size() < 2 || last_->users().size() > kMaxPieces || last_->num_uses() != last_->users().size())
+      return false;
+    for (Node* reader : last_->users()) {
+      if (!add_piece(*reader)) return false;
+    }
+    std::sort(pieces_.begin(), pieces_.end(),
+              [](const Piece& a, const Piece& b) { return a.outputs.start < b.outputs.start; });
+    for (size_t i = 1; i < pieces_.size(); ++i) {
+      if (pieces_[i].outputs.start < pieces_[i - 1].outputs.start + pieces_[i - 1].outputs.length) return false;
+    }
+    return split();
+  }
+
+ private:
+  // The views and permutes behind the product that all readers share.
+  void find_movers() {
+    last_ = product_.node->result();
+    while (movers_.size() < kMaxMovers) {
+      Node* reader = only_reader(*last_);
+      if (!reader || (!reader->is("aten.view.default") && !reader->is("aten.permute.default"))) return;
+      movers_.push_back(reader);
+      last_ = reader->result();
+    }
+  }
+
+  bool add_piece(Node& reader) {
+    const auto cut = match_cut(reader);
+    if (!cut || cut->range.whole) return false;
+    Piece piece{&reader, {Box(last_->rank())}, {}};
+    piece.boxes[0][cut->dim] = cut->range;
+    for (size_t i = movers_.size(); i-- > 0;) {
+      const auto box = box_before(*movers_[i], piece.boxes.back());
+      if (!box) return false;
+      piece.boxes.push_back(*box);
+    }
+    Box box = piece.boxes.back();
+    piece.outputs = box.back();
+    box.back() = {};
+    if (piece.outputs.whole || !is_whole(box)) return false;
+    pieces_.push_back(std::move(piece));
+    return true;
+  }
+
+  bool split() {
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      const Piece& piece = pieces_[i];
+      NewWeights weights = weights_of_outputs(product_, static_cast<size_t>(piece.outputs.start),
+                                              static_cast<size_t>(piece.outputs.length));
+      Value* value = product_like(graph_, product_, std::move(weights));
+      Builder b(graph_, piece.reader);
+      if (Value* direct = without_cut_dim(b, piece, value)) {
+        graph_.replace(piece.reader->result(), direct);
+        graph_.erase(piece.reader);
+        continue;
+      }
+      for (size_t m = 0; m < movers_.size(); ++m) {
+        b.set_origin(movers_[m]->origin);
+        value = move_box(b, *movers_[m], value, piece.boxes[movers_.size() - 1 - m]);
+      }
+      b.set_origin(piece.reader->origin);
+      graph_.replace(piece.reader->result(), b.reshape(value, piece.reader->result()->sizes()));
+      graph_.erase(piece.reader);
+    }
+    for (size_t m = movers_.size(); m-- > 0;) graph_.erase(movers_[m]);
+    graph_.erase(product_.node);
+    return true;
+  }
+
+  // A piece of size 1 of permute(view(y)): the dim that it is cut from need not be there.
+  Value* without_cut_dim(Builder& b, const Piece& piece, Value* value) {
+    if (movers_.size() != 2) return nullptr;
+    if (!movers_[0]->is("aten.view.default") || !movers_[1]->is("aten.permute.default")) return nullptr;
+    const Node &view = *movers_[0], &permute = *movers_[1];
+    const auto order = permute.static_ints("dims");
+    const size_t rank = order.size(), cut = match_cut(*piece.reader)->dim;
+    const auto gone = wrap_dim(order[cut], rank);
+    Sizes sizes = box_sizes(view.result()->sizes(), piece.boxes[1]);
+    if (!sizes[static_cast<size_t>(gone)].is(1)) return nullptr;
+    sizes.erase(sizes.begin() + gone);
+    std::vector<int64_t> dims;
+    for (size_t i = 0; i < rank; ++i) {
+      const int64_t dim = wrap_dim(order[i], rank);
+      if (i != cut) dims.push_back(dim > gone ? dim - 1 : dim);
+    }
+    b.set_origin(view.origin);
+    Value* seen = b.reshape(value, std::move(sizes));
+    b.set_origin(permute.origin);
+    Value* out = b.permute(seen, std::move(dims));
+    b.set_origin(piece.reader->origin);
+    return b.reshape(out, piece.reader->result()->sizes());  // a slice keeps the dim
+  }
+
+  Graph& graph_;
+  const Product product_;
+  Value* last_ = nullptr;
+  std::vector<Node*> movers_;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace
+
+// Splits a linear, mm or addmm with constant weights whose result is only read in pieces along its outputs.
+//   before: y = linear(x, w, b); q = slice(y, -1, 0, 8); k = slice(y, -1, 8, 24)
+//   after:  q = linear(x, w[0:8], b[0:8]); k = linear(x, w[8:24], b[8:24])
+// The pieces (at most 8) are slices or selects that do not overlap, also behind views and permutes that all share.
+// The weights have no other reader. Requires: constants folded. Ensures: no such linear. Keeps: every product and sum;
+// a kernel may add in another order for another width.
+Result<Changed> split_linears(Graph& graph) {
+  return for_each_graph(graph, [](Graph& g) {
+    Changed changed = Changed::no;
+    for (auto it = g.nodes().begin(); it != g.nodes().end();) {
+      const auto before = it == g.nodes().begin() ? g.nodes().end() : std::prev(it);
+      const auto product = (*it)->is("aten.convolution.default") ? std::nullopt : match_product(**it);
+      const auto next = std::next(it);
+      Node* node = next == g.nodes().end() ? nullptr : next->get();
+      if (!product || !node || !Splitter(g, *product).run()) {
+        ++it;
+        continue;
+      }
+      changed = Changed::yes;
+      it = before == g.nodes().end() ? g.nodes().begin() : std::next(before);
+    }
+    return changed;
+  });
+}
+
+}  // namespace wick::compiler
