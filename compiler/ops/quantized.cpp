@@ -383,10 +383,10 @@ const OpDef kQuantizedRows[] = {
      infer_qparams_per_token, decompose_qparams_per_token, nullptr, kPure, Cases("f32[3, 4], i8")},
     {"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> "
      "Tensor",
-     infer_same, decompose_fake_quantize, nullptr, kPure, Cases("f32[3, 4], 0.1, 3, 0, 255")},
+     infer_same, decompose_fake_quantize, nullptr, kPointwise, Cases("f32[3, 4], 0.1, 3, 0, 255")},
     {"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int "
      "quant_min, int quant_max) -> Tensor",
-     infer_same, decompose_fake_quantize, nullptr, kPure, Cases("f32[3, 4], f32[]{=0.1}, i32[]{=3}, 0, 255")},
+     infer_same, decompose_fake_quantize, nullptr, kPointwise, Cases("f32[3, 4], f32[]{=0.1}, i32[]{=3}, 0, 255")},
     {"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, "
      "int quant_max) -> Tensor",
      infer_same, decompose_fake_quantize, nullptr, kPure,

@@ -106,10 +106,10 @@ Results decompose_polygamma(Builder& b, Node& node) { return {b.call("aten.polyg
       __VA_ARGS__                                                                                                     \
     }                                                                                                                 \
   }
-#define BINARY(name, infer, ...)                                                                 \
+#define BINARY(name, infer, flags, ...)                                                          \
   {                                                                                              \
     "aten::" name "(Tensor self, Tensor other) -> Tensor", infer, nullptr, "aten::" name ".out", \
-        kPointwise | kNoStock, {                                                                 \
+        kPointwise | kNoStock | (flags), {                                                       \
       __VA_ARGS__                                                                                \
     }                                                                                            \
   }
@@ -126,11 +126,11 @@ Results decompose_polygamma(Builder& b, Node& node) { return {b.call("aten.polyg
        infer_true_divide,                                                                                              \
        decompose_polynomial,                                                                                           \
        nullptr,                                                                                                        \
-       kPure,                                                                                                          \
+       kPointwise,                                                                                                     \
        {"0.5, i64[4]{=0, 1, 4, 5}"}},                                                                                  \
   {                                                                                                                    \
     "aten::special_" name ".n_scalar(Tensor x, Scalar n) -> Tensor", infer_true_divide, decompose_polynomial, nullptr, \
-        kPure, {"f32[3, 4]{range=-2..2}, 4"}                                                                           \
+        kPointwise, {"f32[3, 4]{range=-2..2}, 4"}                                                                      \
   }
 const OpDef kSpecialRows[] = {
     {"aten::special_airy_ai(Tensor x) -> Tensor", infer_first_argument, nullptr, "aten::special_airy_ai.out",
@@ -173,12 +173,12 @@ const OpDef kSpecialRows[] = {
     UNARY("special_ndtr", "f32[3, 4]"),
     {"aten::special_spherical_bessel_j0(Tensor x) -> Tensor", infer_first_argument, nullptr,
      "aten::special_spherical_bessel_j0.out", kPointwise | kNoStock, Cases("f32[3, 4]")},
-    BINARY("special_zeta", infer_true_divide, "f32[3, 4]{range=2.6..6.1}, f32[3, 4]{range=0.069..0.9}"),
-    BINARY("igamma", infer_broadcast, "f32[3, 4]{range=1.1..4.6}, f32[3, 4]{range=0.069..0.9}"),
-    BINARY("igammac", infer_broadcast, "f32[3, 4]{range=1.1..4.6}, f32[3, 4]{range=0.069..0.9}"),
-    BINARY("gcd", infer_broadcast, "i64[3, 4], i64[3, 4]{index<10}"),
-    BINARY("lcm", infer_broadcast, "i64[3, 4], i64[3, 4]{index<10}"),
-    BINARY("nextafter", infer_broadcast, "f32[3, 4], f32[3, 4]"),
+    BINARY("special_zeta", infer_true_divide, kPure, "f32[3, 4]{range=2.6..6.1}, f32[3, 4]{range=0.069..0.9}"),
+    BINARY("igamma", infer_broadcast, kPure, "f32[3, 4]{range=1.1..4.6}, f32[3, 4]{range=0.069..0.9}"),
+    BINARY("igammac", infer_broadcast, kPure, "f32[3, 4]{range=1.1..4.6}, f32[3, 4]{range=0.069..0.9}"),
+    BINARY("gcd", infer_broadcast, kCommutative, "i64[3, 4], i64[3, 4]{index<10}"),
+    BINARY("lcm", infer_broadcast, kCommutative, "i64[3, 4], i64[3, 4]{index<10}"),
+    BINARY("nextafter", infer_broadcast, kPure, "f32[3, 4], f32[3, 4]"),
     {"aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", infer_true_divide, decompose_zeta, nullptr,
      kPointwise, Cases("f32[4]{range=1.5..5}, 2.0")},
     {"aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", infer_true_divide, decompose_zeta, nullptr,

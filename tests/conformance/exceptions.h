@@ -60,6 +60,29 @@ inline const DtypeException kDtypeExceptions[] = {
 #include "tests/conformance/dtype_exceptions.inc"
 };
 
+/// Operators that behave in all their cases as a flag would say (flags_test.cpp), but whose row does not have it; one
+/// for which that is no longer so fails the test.
+struct FlagException {
+  std::string_view op, why;
+};
+inline constexpr std::string_view kDropsInTraining = "with train = true it draws random numbers";
+inline constexpr std::string_view kQuantizationPair =
+    "one end of a quantize and dequantize pair: passes recognize, move and fold the two together";
+inline constexpr FlagException kNotPointwise[] = {
+    {"aten.alpha_dropout.default", kDropsInTraining},
+    {"aten.dropout.default", kDropsInTraining},
+    {"aten.feature_alpha_dropout.default", kDropsInTraining},
+    {"aten.feature_dropout.default", kDropsInTraining},
+    {"aten.type_as.default", "of the second operand only the dtype counts: it need not broadcast"},
+    {"quantized_decomposed.dequantize_per_tensor.default", kQuantizationPair},
+    {"quantized_decomposed.dequantize_per_tensor.tensor", kQuantizationPair},
+    {"quantized_decomposed.dequantize_per_token.default", kQuantizationPair},
+    {"quantized_decomposed.quantize_per_tensor.default", kQuantizationPair},
+    {"quantized_decomposed.quantize_per_tensor.tensor", kQuantizationPair},
+    {"quantized_decomposed.quantize_per_token.default", kQuantizationPair},
+};
+inline constexpr std::array<FlagException, 0> kNotCommutative = {};
+
 /// A case whose operator loses digits in eager itself.
 struct IllConditioned {
   std::string_view family;
