@@ -82,8 +82,8 @@ enum OpFlags : uint32_t {
   kOverwrites = 1u << 8,     // element i of argument 0 is read before or when element i of the result is written, or
                              // argument 0 is copied first: the result may lie exactly over argument 0
   kSweeps = 1u << 9,         // sweeps over its matrices many times: costs far more than a product of their size
-  kPointwise = 1u << 10,  // element i of the only result depends only on elements i of the tensor operands, which are
-                          // arguments of tensor type and broadcast
+  kPointwise = 1u << 10,  // element i of the only result depends only on elements i of the tensor operands, by the same
+                          // rule for all i; they are arguments of tensor type and broadcast to the result
   kCommutative =
       1u << 11,         // the first two operands may change places: equal results, but for which NaN comes out of two
   kMutates = 1u << 12,  // eager and the kernel write arguments, Tensor(a!). A node is pure: the new values of these
