@@ -1,6 +1,7 @@
 // Collects the family tables into one registry, sorted by name.
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
 
 #include "compiler/ops/families.h"
@@ -25,12 +26,15 @@ void register_rows(std::vector<OpDef>& all, const OpDef* rows, size_t count) {
 // Never changes: rows that are added later make a new one, and readers of the old one keep it.
 struct Registry {
   std::vector<const OpDef*> sorted;
+  std::vector<std::shared_ptr<const std::vector<OpDef>>> tables;
+  const Registry* before = nullptr;
 
   void add(Span<const OpDef> rows) {
-    auto* own = new std::vector<OpDef>();  // lives as long as the process
+    auto own = std::make_shared<std::vector<OpDef>>();
     own->reserve(rows.size());
     register_rows(*own, rows.data(), rows.size());
     for (const OpDef& row : *own) sorted.push_back(&row);
+    tables.push_back(std::move(own));
   }
 
   void sort() {
@@ -66,6 +70,7 @@ class Registries {
     added_.push_back(rows);
     if (!current_.load()) return;
     auto* grown = new Registry(*current_.load());
+    grown->before = current_.load();
     grown->add(rows);
     grown->sort();
     current_.store(grown, std::memory_order_release);
