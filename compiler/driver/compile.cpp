@@ -154,7 +154,7 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
   size_t refused = count_refused(graph, verdicts, portable.keep), before = 0;
   while (refused != before && refused != 0) {
     RETURN_IF_ERROR(run_pipeline(graph, pipeline));
-    verdicts = ask_all(graph, target, target_opts, std::move(verdicts.constants));
+    verdicts = ask_all(graph, target, target_opts, &verdicts);
     before = std::exchange(refused, count_refused(graph, verdicts, portable.keep));
   }
   if (options.on_begin) options.on_begin("partition");

@@ -7,6 +7,12 @@
 namespace wick::compiler {
 namespace {
 
+Value* copy_of(const Value* value, const ValueMap& values) {
+  const auto found = values.find(value);
+  if (found == values.end()) fail(Code::internal, fmt::format("%{} has no copy", value->name));
+  return found->second;
+}
+
 class Copier {
  public:
   /// Sources null: the copy is plain, and its values stand for nothing.
@@ -31,7 +37,7 @@ class Copier {
 
   Node* copy(const Node& node) {
     Args args;
-    for (const Arg& arg : node.args()) args.push_back(copy(arg));
+    for (const Arg& arg : node.args()) args.push_back(copy_arg(arg, values_));
     Node* made = to_.add_node(*node.op, std::move(args), 0);
     made->origin = node.origin;
     made->more_origins = node.more_origins;
@@ -51,8 +57,9 @@ class Copier {
  private:
   void add(const Value& from, Value* to) {
     values_[&from] = to;
-    if (sources_) to->name = from.name;
-    if (sources_) to->stands_for = {const_cast<Value*>(&from)};
+    if (!sources_) return;
+    to->name = from.name;
+    to->stands_for = {const_cast<Value*>(&from)};
   }
 
   // What no node makes, in the order of its creation, which constants and states keep in the program.
@@ -67,19 +74,7 @@ class Copier {
     if (made) add(value, made);
   }
 
-  Value* find(const Value* value) const {
-    const auto found = values_.find(value);
-    if (found == values_.end()) fail(Code::internal, fmt::format("%{} has no copy", value->name));
-    return found->second;
-  }
-
-  Arg copy(const Arg& arg) const {
-    if (arg.is<Value*>()) return find(arg.as<Value*>());
-    if (!arg.is<Values>()) return arg;
-    Values values;
-    for (const Value* value : arg.as<Values>()) values.push_back(value ? find(value) : nullptr);
-    return values;
-  }
+  Value* find(const Value* value) const { return copy_of(value, values_); }
 
   Graph& to_;
   ValueMap& values_;
@@ -93,6 +88,14 @@ std::unique_ptr<Graph> clone(Graph& graph, OriginMap& sources) {
   ValueMap values;
   Copier(*copy, values, &sources).copy_graph(graph);
   return copy;
+}
+
+Arg copy_arg(const Arg& arg, const ValueMap& values) {
+  if (arg.is<Value*>()) return copy_of(arg.as<Value*>(), values);
+  if (!arg.is<Values>()) return arg;
+  Values copies;
+  for (const Value* value : arg.as<Values>()) copies.push_back(value ? copy_of(value, values) : nullptr);
+  return copies;
 }
 
 Node* copy_node(const Node& node, Graph& graph, ValueMap& values) { return Copier(graph, values, nullptr).copy(node); }

@@ -17,6 +17,9 @@ using OriginMap = std::unordered_multimap<OriginPtr, Node*>;
 /// get an empty one.
 std::unique_ptr<Graph> clone(Graph& graph, OriginMap& sources);
 
+/// An argument with the values that `values` has for its own. Throws Failure(internal) if one is missing.
+Arg copy_arg(const Arg& arg, const ValueMap& values);
+
 /// Appends a copy of `node`, graphs included, to `graph`, which may be another one. Operands are looked up in `values`,
 /// to which the results are added; the copy stands for nothing. Throws Failure(internal) if an operand is missing.
 Node* copy_node(const Node& node, Graph& graph, ValueMap& values);

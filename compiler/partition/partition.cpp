@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "compiler/ir/builder.h"
+#include "compiler/ir/clone.h"
 #include "compiler/partition/dependences.h"
 #include "compiler/support/failure.h"
 
@@ -108,46 +109,30 @@ class Extractor {
            std::any_of(value.users().begin(), value.users().end(), [&](const Node* n) { return !inside_.count(n); });
   }
 
-  Value* copy_of(Value* value) {
-    if (!value) return nullptr;
-    const Node* producer = copies_.count(value) ? nullptr : value->producer;
+  // Into the graph, if it is not there: a constant, an input, or what prepares a constant.
+  void bring(Value* value) {
+    if (copies_.count(value)) return;
+    const Node* producer = value->producer;
     if (producer && !inside_.count(producer) && target_.prepares_constant && target_.prepares_constant(*producer)) {
       copy(*producer);
-      return copies_.at(value);
-    }
-    Value*& copy = copies_[value];
-    if (copy) return copy;
-    if (value->is_constant()) {
-      copy = out_.graph.add_constant(value->tensor(), value->data, value->name, value->fqn);
+    } else if (value->is_constant()) {
+      copies_[value] = out_.graph.add_constant(value->tensor(), value->data, value->name, value->fqn);
     } else {
-      copy = out_.graph.add_input(value->type, value->name);
+      copies_[value] = out_.graph.add_input(value->type, value->name);
       out_.inputs.push_back(value);
     }
-    return copy;
-  }
-
-  Arg copy_of(const Arg& arg) {
-    if (arg.is<Value*>()) return copy_of(arg.as<Value*>());
-    if (!arg.is<Values>()) return arg;
-    Values values;
-    for (Value* value : arg.as<Values>()) values.push_back(copy_of(value));
-    return values;
   }
 
   void copy(const Node& node) {
-    Args args;
-    for (const Arg& arg : node.args()) args.push_back(copy_of(arg));
-    Node* made = out_.graph.add_node(*node.op, std::move(args), 0);
-    made->origin = node.origin;
-    made->more_origins = node.more_origins;
-    for (Value* result : node.results()) copies_[result] = out_.graph.add_result(made, result->type, result->name);
+    for (Value* operand : node.operands()) bring(operand);
+    copy_node(node, out_.graph, copies_);
   }
 
   const std::vector<Node*>& nodes_;
   const Target& target_;
   Extracted& out_;
   std::unordered_set<const Node*> inside_;
-  std::unordered_map<const Value*, Value*> copies_;
+  ValueMap copies_;
 };
 
 class Partitioner {
@@ -158,7 +143,7 @@ class Partitioner {
         ranges_(ranges),
         target_(target),
         verdicts_(verdicts),
-        numbers_(graph, verdicts.constants),
+        numbers_(*verdicts.ranges.at(&graph)),
         options_(options),
         report_(report) {
     options_.ranges = &numbers_;
@@ -386,7 +371,7 @@ class Partitioner {
   const SymRanges& ranges_;
   const Target& target_;
   const Verdicts& verdicts_;
-  const ValueRanges numbers_;
+  const ValueRanges& numbers_;
   TargetOptions options_;
   PartitionReport& report_;
   std::vector<Node*> nodes_;  // as the graph had them
@@ -408,15 +393,22 @@ void partition_all(Graph& graph, const SymRanges& ranges, const Target& target, 
   Partitioner(graph, all, target, options, verdicts, report).run();
 }
 
-void ask_each(const Graph& graph, const Target& target, TargetOptions options, Verdicts& verdicts) {
-  const ValueRanges numbers(graph, verdicts.constants);
-  options.ranges = &numbers;
+KnownRanges constants_of(const Verdicts* verdicts, const Graph& graph) {
+  if (!verdicts) return {};
+  const auto ranges = verdicts->ranges.find(&graph);
+  return ranges == verdicts->ranges.end() ? KnownRanges() : ranges->second->constants();
+}
+
+void ask_each(const Graph& graph, const Target& target, TargetOptions options, const Verdicts* before,
+              Verdicts& verdicts) {
+  const auto numbers = std::make_shared<const ValueRanges>(graph, constants_of(before, graph));
+  verdicts.ranges.emplace(&graph, numbers);
+  options.ranges = numbers.get();
   for (const auto& node : graph.nodes()) {
-    for (const auto& inner : node->graphs) ask_each(*inner, target, options, verdicts);
+    for (const auto& inner : node->graphs) ask_each(*inner, target, options, before, verdicts);
     const bool prepares = target.prepares_constant && target.prepares_constant(*node);
     if (!prepares && may_take(*node)) verdicts.of.emplace(node.get(), ask(target, *node, options));
   }
-  verdicts.constants.merge(numbers.constants());
 }
 
 }  // namespace
@@ -437,11 +429,10 @@ Verdict ask(const Target& target, const Node& node, const TargetOptions& options
   return status.ok() ? verdict : Verdict::no(status.diag().message);
 }
 
-Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& options, KnownRanges constants) {
+Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& options, const Verdicts* before) {
   const SymScope scope(graph.ranges);
   Verdicts verdicts;
-  verdicts.constants = std::move(constants);
-  ask_each(graph, target, options, verdicts);
+  ask_each(graph, target, options, before, verdicts);
   return verdicts;
 }
 

@@ -1,5 +1,6 @@
 // Takes what backends say yes to out of a graph, in as few delegates as its dependences allow.
 #pragma once
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -39,11 +40,12 @@ Verdict ask(const Target& target, const Node& node, const TargetOptions& options
 
 struct Verdicts {
   std::unordered_map<const Node*, Verdict> of;
-  KnownRanges constants;  // what was learnt on the way
+  std::unordered_map<const Graph*, std::shared_ptr<const ValueRanges>> ranges;  // with which it was asked
 };
-/// Asks once about each node that a backend may take, those of sub-graphs too, with the ranges of values. `constants`:
-/// of earlier verdicts on the same graph.
-Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& options, KnownRanges constants = {});
+/// Asks once about each node that a backend may take, those of sub-graphs too, with the ranges of values. `before`: of
+/// the same graph, since when nodes may have changed, but no constant has.
+Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& options,
+                 const Verdicts* before = nullptr);
 
 /// The nodes that the target takes go into the fewest groups between which no dependency cycle runs through nodes
 /// outside; groups need no connection inside. Each becomes one wick.call_delegate, unless the target finds it not

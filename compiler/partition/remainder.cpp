@@ -195,9 +195,14 @@ class PutBack {
     return true;
   }
 
+  // Of a node of the copy whose operands are settled: what they are now.
+  void refresh_operands(const Node& node) {
+    for (const Value* operand : node.operands()) values_[operand] = current(values_.at(operand));
+  }
+
   // Its operands are settled.
   void bring(const Node& node) {
-    for (const Value* operand : node.operands()) values_[operand] = current(values_.at(operand));
+    refresh_operands(node);
     const Node* made = copy_node(node, graph_, values_);
     brought_.emplace(made, &node);
     refused_.clear();
@@ -259,20 +264,13 @@ class PutBack {
 
   // --- the ends ---
 
-  Arg settled_arg(const Arg& arg) {
-    if (arg.is<Value*>()) return current(values_.at(arg.as<Value*>()));
-    if (!arg.is<Values>()) return arg;
-    Values values;
-    for (const Value* value : arg.as<Values>()) values.push_back(value ? current(values_.at(value)) : nullptr);
-    return values;
-  }
-
   // Operands that the graph no longer computes are those of the copy, which are settled.
   void connect(Node& node, const Node& copy) {
     const auto operands = node.operands();
     if (std::all_of(operands.begin(), operands.end(), [&](const Value* operand) { return is_available(operand); }))
       return;
-    for (size_t i = 0; i < node.args().size(); ++i) graph_.set_arg(&node, i, settled_arg(copy.arg(i)));
+    refresh_operands(copy);
+    for (size_t i = 0; i < node.args().size(); ++i) graph_.set_arg(&node, i, copy_arg(copy.arg(i), values_));
   }
 
   // A node without results of which the copy has none has been proven to do nothing.

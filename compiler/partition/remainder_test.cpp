@@ -6,6 +6,7 @@
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/text.h"
+#include "compiler/passes/pipeline.h"
 
 namespace wick::compiler {
 namespace {
@@ -37,18 +38,6 @@ const Target kTarget = {"red",
 
 using Prepare = std::function<void(Graph& graph)>;
 
-// As the next pass would have it.
-void erase_unread(Graph& graph) {
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    for (const auto& inner : (*it)->graphs) erase_unread(*inner);
-    bool is_read = (*it)->results().empty();
-    for (const Value* result : (*it)->results()) is_read = is_read || result->num_uses() > 0;
-    if (!is_read) graph.erase(*it);
-  }
-}
-
 // The graph after the target has prepared a copy of it and taken its part; "" if the copy has to be kept.
 std::string put_back(const std::string& text, const Prepare& prepare) {
   const Function f = parse(text);
@@ -60,7 +49,7 @@ std::string put_back(const std::string& text, const Prepare& prepare) {
   if (!report.ok() || !put_back(*f.graph, *copy, sources, report->taken)) return "";
   const Status valid = verify(*f.graph);
   EXPECT_TRUE(valid.ok()) << (valid.ok() ? "" : render(valid.diag())) << to_text(*f.graph, "g");
-  erase_unread(*f.graph);
+  EXPECT_TRUE(run_pass("dead_code", *f.graph, {}).ok());  // as the next run of the pipeline does
   return to_text(*f.graph, "f");
 }
 
