@@ -10,7 +10,7 @@
 #include "cli/text/progress.h"
 #include "cli/text/text.h"
 #include "compiler/driver/compile.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/support/file_map.h"
 #include "compiler/support/json_writer.h"

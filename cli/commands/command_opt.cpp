@@ -5,7 +5,7 @@
 #include "backends/compile_table.h"
 #include "cli/command.h"
 #include "cli/text/table.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/support/file_map.h"
 

@@ -8,9 +8,9 @@
 #include "cli/program/program_session.h"
 #include "cli/text/text.h"
 #include "compiler/driver/compile.h"
-#include "compiler/import/archive.h"
-#include "compiler/import/exported_program.h"
-#include "compiler/ir/text.h"
+#include "compiler/import/archive/archive.h"
+#include "compiler/import/program/exported_program.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/support/file_map.h"
 #include "compiler/support/json_writer.h"
 

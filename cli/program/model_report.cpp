@@ -9,8 +9,8 @@
 #include "cli/program/operator_facts.h"
 #include "cli/text/table.h"
 #include "cli/text/text.h"
-#include "compiler/import/exported_program.h"
-#include "compiler/ir/sym.h"
+#include "compiler/import/program/exported_program.h"
+#include "compiler/ir/sym/sym.h"
 #include "compiler/support/json_writer.h"
 
 namespace wick::cli {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <string.h>
 
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 
 namespace wick::compiler {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 
 namespace wick::compiler {
 namespace {

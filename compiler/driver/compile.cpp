@@ -6,9 +6,9 @@
 #include <chrono>
 #include <utility>
 
-#include "compiler/import/archive.h"
-#include "compiler/ops/kernel_limits.h"
-#include "compiler/ops/stock_limits.h"
+#include "compiler/import/archive/archive.h"
+#include "compiler/ops/limits/kernel_limits.h"
+#include "compiler/ops/limits/stock_limits.h"
 #include "compiler/partition/remainder.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/linearize.h"

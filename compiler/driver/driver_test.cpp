@@ -5,7 +5,7 @@
 
 #include "backends/compile_table.h"
 #include "compiler/driver/compile.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/passes/pipeline.h"
 
 namespace wick::compiler {

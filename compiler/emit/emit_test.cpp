@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/plan/linearize.h"
 #include "compiler/plan/memory_plan.h"
 #include "compiler/support/file_map.h"

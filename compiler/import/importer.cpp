@@ -6,10 +6,10 @@
 #include <limits>
 #include <set>
 
-#include "compiler/import/constants.h"
-#include "compiler/import/graph_reader.h"
-#include "compiler/import/size_rules.h"
-#include "compiler/ir/text.h"
+#include "compiler/import/graph/graph_reader.h"
+#include "compiler/import/graph/size_rules.h"
+#include "compiler/import/weights/constants.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {

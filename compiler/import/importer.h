@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "compiler/import/exported_program.h"
+#include "compiler/import/program/exported_program.h"
 #include "compiler/ir/graph.h"
 
 namespace wick::compiler {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
-#include "compiler/import/archive.h"
-#include "compiler/import/archive_test_writer.h"
+#include "compiler/import/archive/archive.h"
+#include "compiler/import/archive/archive_test_writer.h"
 
 namespace wick::compiler {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "compiler/import/archive_test_writer.h"
-#include "compiler/import/exported_program.h"
-#include "compiler/import/pickle_test_writer.h"
+#include "compiler/import/archive/archive_test_writer.h"
+#include "compiler/import/program/exported_program.h"
+#include "compiler/import/weights/pickle_test_writer.h"
 
 namespace {
 

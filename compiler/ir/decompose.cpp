@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/ir/builder.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {

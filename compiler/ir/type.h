@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/sym.h"
+#include "compiler/ir/sym/sym.h"
 #include "wick/dtype.h"
 
 namespace wick::compiler {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "compiler/ir/delegate.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {

@@ -7,7 +7,7 @@
 #include "compiler/ir/builder.h"
 #include "compiler/ir/decompose.h"
 #include "compiler/ir/graph.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {

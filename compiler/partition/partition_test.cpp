@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/partition/group.h"
 #include "compiler/passes/pipeline.h"
 

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "compiler/ir/builder.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/passes/pipeline.h"
 
 namespace wick::compiler {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/passes/golden_file.h"
 #include "compiler/passes/pipeline.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/passes/passes.h"
 #include "compiler/support/failure.h"
 

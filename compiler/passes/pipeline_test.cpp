@@ -11,7 +11,7 @@
 #include "common/float16.h"
 #include "compiler/analysis/evaluate.h"
 #include "compiler/ir/clone.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/passes/golden_file.h"
 
 namespace wick::compiler {

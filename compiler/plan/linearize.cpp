@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "compiler/ir/builder.h"
-#include "compiler/ir/text.h"
-#include "compiler/ops/stock_limits.h"
+#include "compiler/ir/text/text.h"
+#include "compiler/ops/limits/stock_limits.h"
 #include "compiler/plan/linearizer.h"
 #include "compiler/support/failure.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/plan/linearizer.h"
 #include "compiler/support/failure.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/plan/linearize.h"
 #include "compiler/plan/memory_plan.h"
 

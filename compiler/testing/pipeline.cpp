@@ -7,7 +7,7 @@
 #include <set>
 
 #include "compiler/analysis/quantization_step.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "wick/backends.h"
 
 namespace wick::testing {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/ir/builder.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "wick/xnnpack_backend.h"
 
 namespace wick::testing {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "compiler/import/exported_program_reader.h"
+#include "compiler/import/program/exported_program_reader.h"
 
 namespace wick::conformance {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/import/exported_program.h"
+#include "compiler/import/program/exported_program.h"
 #include "compiler/support/result.h"
 #include "wick/module.h"
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <map>
 
-#include "compiler/import/archive_test_writer.h"
-#include "compiler/import/exported_program.h"
+#include "compiler/import/archive/archive_test_writer.h"
+#include "compiler/import/program/exported_program.h"
 #include "wick/dtype.h"
 
 namespace wick::fuzz {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/import/archive.h"
+#include "compiler/import/archive/archive.h"
 #include "tests/fuzz/json_tree.h"
 #include "tests/fuzz/random.h"
 

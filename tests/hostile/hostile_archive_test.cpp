@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "compiler/import/archive_test_writer.h"
-#include "compiler/import/pickle_test_writer.h"
+#include "compiler/import/archive/archive_test_writer.h"
+#include "compiler/import/weights/pickle_test_writer.h"
 #include "tests/hostile/hostile_case.h"
 
 namespace wick::testing {

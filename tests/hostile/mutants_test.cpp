@@ -10,7 +10,7 @@
 
 #include "cli/arrays/npz.h"
 #include "compiler/driver/compile.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/support/limits.h"
 #include "tests/fuzz/block.h"
 #include "tests/fuzz/program_document.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/import/archive_test_writer.h"
+#include "compiler/import/archive/archive_test_writer.h"
 
 namespace wick::testing {
 

@@ -7,10 +7,10 @@
 // not count.
 //
 // Prints one line per case that differs: family, line, operator, operands, what happened, whose fault it is
-// (stock_verdict.h), arguments. Calls that stock cannot run belong into compiler/ops/stock_limits.cpp, answers that
-// differ at the edges on every processor into known_on_stock.h. At the end a table of the cases whose numbers differ
-// for another reason than the program. Exit codes: 0 no program is wrong, 1 one is, 2 usage or files, 77 the stock
-// runtime cannot be had.
+// (stock_verdict.h), arguments. Calls that stock cannot run belong into compiler/ops/limits/stock_limits.cpp, answers
+// that differ at the edges on every processor into known_on_stock.h. At the end a table of the cases whose numbers
+// differ for another reason than the program. Exit codes: 0 no program is wrong, 1 one is, 2 usage or files, 77 the
+// stock runtime cannot be had.
 #include <fmt/format.h>
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "backends/compile_table.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/testing/pipeline.h"
 #include "tests/toy_backend/payload.h"
 #include "tests/toy_backend/target.h"

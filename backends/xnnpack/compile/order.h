@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/ir/sym.h"
+#include "compiler/ir/sym/sym.h"
 
 namespace wick::xnnpack {
 

@@ -6,7 +6,7 @@
 
 #include "backends/xnnpack/compile/ops/op_rules.h"
 #include "compiler/ir/builder.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 
 namespace wick::xnnpack {
 

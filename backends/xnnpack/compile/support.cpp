@@ -7,7 +7,7 @@
 #include "backends/xnnpack/compile/departures.h"
 #include "backends/xnnpack/compile/ops/rules.h"
 #include "backends/xnnpack/compile/refusals.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 
 namespace wick::xnnpack {
 

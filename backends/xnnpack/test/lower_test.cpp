@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "backends/xnnpack/compile/target.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/support/failure.h"
 
 namespace wick::xnnpack {

@@ -13,7 +13,7 @@
 #include "backends/xnnpack/compile/lower.h"
 #include "backends/xnnpack/compile/target.h"
 #include "common/float16.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 
 namespace wick::xnnpack {
 namespace {

@@ -9,7 +9,7 @@
 #include "backends/xnnpack/compile/lower.h"
 #include "backends/xnnpack/compile/ops/op_rules.h"
 #include "backends/xnnpack/payload/payload.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 
 namespace wick::xnnpack {
 namespace {

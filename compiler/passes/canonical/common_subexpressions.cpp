@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/support/content_hash.h"

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 
 namespace wick::compiler {
 namespace {

@@ -7,7 +7,7 @@
 //   Source: llama::custom_sdpa, custom_quantized_sdpa, sdpa_with_kv_cache of ExecuTorch's library of LLM operators.
 #include "common/math/math.h"
 #include "runtime/kernels/llm/cache.h"
-#include "runtime/kernels/neural/attention_blocks.h"
+#include "runtime/kernels/neural/attention/attention_blocks.h"
 #include "runtime/kernels/neural/window.h"
 
 namespace wick {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/kernels/dispatch.h"
-#include "runtime/kernels/neural/normalization.h"
+#include "runtime/kernels/neural/normalization/normalization.h"
 
 namespace wick {
 namespace kernels {

@@ -5,7 +5,7 @@
 
 #include "backends/xnnpack/compile/ops/rules.h"
 #include "backends/xnnpack/compile/quantized.h"
-#include "compiler/ir/text.h"
+#include "compiler/ir/text/text.h"
 
 namespace wick::xnnpack {
 

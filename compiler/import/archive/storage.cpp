@@ -1,0 +1,106 @@
+#include "compiler/import/archive/storage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/support/failure.h"
+
+namespace wick::compiler {
+
+RefPtr fresh_ref(Value* value) {
+  auto storage = std::make_shared<VersionedStorage>(VersionedStorage{value, value, 0, {}});
+  return std::make_shared<TensorRef>(TensorRef{std::move(storage), -1, value, 0});
+}
+
+namespace {
+
+Value* apply(const ViewStep& step, Value* input, Builder& builder) {
+  Args args = step.args;
+  args[0] = input;
+  return builder.call(step.op->name(), std::move(args));
+}
+
+// The steps from the storage to what `ref` names.
+std::vector<const ViewStep*> chain_of(const TensorRef& ref) {
+  std::vector<const ViewStep*> chain;
+  for (int32_t at = ref.last; at >= 0; at = chain.back()->before)
+    chain.push_back(&ref.storage->views[static_cast<size_t>(at)]);
+  std::reverse(chain.begin(), chain.end());
+  return chain;
+}
+
+// The version of `before` whose view through `step` is `after`.
+Value* invert(const ViewStep& step, Value* before, Value* after, Builder& builder) {
+  const std::string_view name = step.op->name();
+  if (name == "aten.view.default") return builder.reshape(after, before->sizes());
+  if (name == "aten.permute.default") {
+    const Ints& dims = step.args[1].as<Ints>();
+    std::vector<int64_t> inverse(dims.size());
+    for (size_t i = 0; i < dims.size(); ++i) inverse[static_cast<size_t>(dims[i].value())] = static_cast<int64_t>(i);
+    return builder.permute(after, inverse);
+  }
+  auto scatter = [&](std::string_view op_name) {
+    Args args = {before, after};
+    args.insert(args.end(), step.args.begin() + 1, step.args.end());
+    return builder.call(op_name, std::move(args));
+  };
+  if (name == "aten.slice.Tensor") return scatter("aten.slice_scatter");
+  if (name == "aten.select.int") return scatter("aten.select_scatter");
+  if (name == "aten.diagonal.default") return scatter("aten.diagonal_scatter");
+  if (name == "aten.as_strided.default") return scatter("aten.as_strided_scatter");
+  if (name == "aten.view_as_real.default") return builder.call("aten.view_as_complex", {after});
+  if (name == "aten.view_as_complex.default") return builder.call("aten.view_as_real", {after});
+  if (name == "aten.view.dtype") return builder.call("aten.view.dtype", {after, before->dtype()});
+  if (name == "aten.expand.default" && numel(before->sizes()) == numel(after->sizes())) {
+    return builder.reshape(after, before->sizes());
+  }
+  fail(Diag(Code::unsupported_model,
+            fmt::format("an in-place write through {} reaches one element by several ways", name))
+           .with_help("clone() the tensor before writing to it"));
+}
+
+}  // namespace
+
+Value* read(TensorRef& ref, Builder& builder) {
+  if (ref.cached && ref.cached_version == ref.storage->version) return ref.cached;
+  Value* value = ref.storage->current;
+  for (const ViewStep* step : chain_of(ref)) value = apply(*step, value, builder);
+  ref.cached = value;
+  ref.cached_version = ref.storage->version;
+  return value;
+}
+
+void write(TensorRef& ref, Value* value, Builder& builder) {
+  std::vector<Value*> levels = {ref.storage->current};
+  const std::vector<const ViewStep*> chain = chain_of(ref);
+  for (size_t i = 0; i + 1 < chain.size(); ++i) levels.push_back(apply(*chain[i], levels.back(), builder));
+  Value* updated = value;
+  for (size_t i = chain.size(); i-- > 0;) updated = invert(*chain[i], levels[i], updated, builder);
+  ref.storage->current = updated;
+  ++ref.storage->version;
+  ref.cached = value;
+  ref.cached_version = ref.storage->version;
+}
+
+RefPtr view_ref(TensorRef& base, Value* base_value, Value* result) {
+  std::vector<ViewStep> steps;
+  Value* value = result;
+  while (value != base_value) {
+    Node* node = value->producer;
+    if (!node || !node->op->has(kView) || node->results().size() != 1) return fresh_ref(result);
+    steps.push_back({node->op, node->args(), -1});
+    steps.back().args[0] = None{};
+    value = node->tensor(node->op->parsed->args[0].name);
+  }
+  std::reverse(steps.begin(), steps.end());
+  int32_t last = base.last;
+  for (ViewStep& step : steps) {
+    step.before = last;
+    last = static_cast<int32_t>(base.storage->views.size());
+    base.storage->views.push_back(std::move(step));
+  }
+  return std::make_shared<TensorRef>(TensorRef{base.storage, last, result, base.storage->version});
+}
+
+}  // namespace wick::compiler

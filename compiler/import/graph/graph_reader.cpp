@@ -1,0 +1,561 @@
+#include "compiler/import/graph/graph_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/ir/decompose.h"
+#include "compiler/ir/delegate.h"
+#include "compiler/ir/text/text.h"
+#include "compiler/support/failure.h"
+#include "wick/tensor.h"
+
+namespace wick::compiler {
+namespace {
+
+// "torch.ops.aten.add.Tensor" -> "aten.add.Tensor".
+std::string_view op_name(std::string_view target) {
+  constexpr std::string_view kPrefix = "torch.ops.";
+  return target.starts_with(kPrefix) ? target.substr(kPrefix.size()) : target;
+}
+
+// A tensor inside a tensor subclass, by the name of its attribute.
+constexpr std::string_view kInnerTensor = "export.access_subclass_inner_tensor.default";
+
+// Wrappers and scalar arithmetic the reader handles itself, without an OpDef.
+bool is_built_in(std::string_view name) {
+  static constexpr std::string_view kNames[] = {
+      "higher_order.wrap_with_set_grad_enabled",
+      "higher_order.wrap_with_autocast",
+      "higher_order.invoke_subgraph",
+      "higher_order.cond",
+      "higher_order.map_impl",
+      "higher_order.scan",
+      "higher_order.while_loop",
+      "higher_order.auto_functionalized",
+      "higher_order.auto_functionalized_v2",
+      kInnerTensor,
+      "aten.sym_size.int",
+      "aten.sym_numel.default",
+      "aten.sym_stride.int",
+      "aten.sym_storage_offset.default",
+      "aten.sym_constrain_range.default",
+      "aten.sym_constrain_range_for_size.default",
+      "aten._assert_scalar.default",
+      "aten.item.default",
+      "aten._local_scalar_dense.default",
+  };
+  return name.starts_with("_operator.") || name.starts_with("torch.sym_") || name.starts_with("torch._sym_") ||
+         name.starts_with("math.") || std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+// What to do about operators whose names begin so.
+struct WayOut {
+  std::string_view prefix, help;
+};
+constexpr WayOut kWaysOut[] = {
+    {"aten.linalg_eig.", "eigenvalues of symmetric and Hermitian matrices: torch.linalg.eigh"},
+    {"aten.linalg_eigvals.", "eigenvalues of symmetric and Hermitian matrices: torch.linalg.eigvalsh"},
+    {"aten.linalg_ldl_", "solve with torch.linalg.solve, or torch.linalg.cholesky of a definite matrix"},
+    {"torch._functorch.predispatch.",
+     "torch.vmap is exported as it stands: save ep.run_decompositions(), which writes the batched operators instead"},
+};
+
+// "aten.add.out" computes what "aten.add.Tensor" does and writes it into the argument `out`: the operator that computes
+// it, or null.
+const OpDef* find_out_op(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return nullptr;
+  const std::string stem(name.substr(0, dot + 1));
+  std::string_view overload = name.substr(dot + 1);
+  const OpDef* found = nullptr;
+  if (overload == "out") {
+    found = find_op(stem + "default");
+    if (!found) found = find_op(stem + "Tensor");
+  } else if (overload.ends_with("_out")) {
+    found = find_op(stem + std::string(overload.substr(0, overload.size() - 4)));
+  }
+  const bool fits = found && !found->has(kInPlace) && !found->has(kView) && found->parsed->returns.size() == 1 &&
+                    found->parsed->returns[0] == ReturnType::tensor;
+  return fits ? found : nullptr;
+}
+
+}  // namespace
+
+void MissingOps::add(std::string_view target, const pt2::Origin& origin) {
+  Use& use = uses[std::string(target)];
+  ++use.count;
+  const std::string source = origin.source();
+  if (!source.empty() && use.sources.size() < 3 &&
+      std::find(use.sources.begin(), use.sources.end(), source) == use.sources.end()) {
+    use.sources.push_back(source);
+  }
+}
+
+Status MissingOps::status() const {
+  if (uses.empty()) return {};
+  Diag diag(Code::unsupported_op,
+            uses.size() == 1 ? "the model uses an operator that Wick does not know"
+                             : fmt::format("the model uses {} operators that Wick does not know", uses.size()));
+  for (const auto& [name, use] : uses) {
+    diag.notes.push_back(fmt::format("{} ({} {}){}{}", printable(name), use.count, use.count == 1 ? "node" : "nodes",
+                                     use.sources.empty() ? "" : ", at ", fmt::join(use.sources, ", ")));
+  }
+  diag.help = "export the program after run_decompositions(), or write the operator with ATen ones";
+  for (const WayOut& way : kWaysOut) {
+    const auto use = uses.lower_bound(way.prefix);
+    if (use != uses.end() && std::string_view(use->first).starts_with(way.prefix)) diag.help = way.help;
+  }
+  return diag;
+}
+
+// Operators that only the compiler writes.
+bool is_internal(std::string_view name) {
+  const OpDef* def = find_op(name);
+  return name == kCallDelegate || (def && def->has(kScratch));
+}
+
+void find_missing(const pt2::Graph& graph, MissingOps& missing) {
+  for (const pt2::Node& node : graph.nodes) {
+    const std::string_view name = op_name(node.target);
+    if (is_internal(name) || (!is_built_in(name) && !find_op(name) && !find_out_op(name)))
+      missing.add(name, node.origin);
+    for (const pt2::NamedArgument& input : node.inputs) {
+      if (const auto* inner = std::get_if<pt2::OperatorArg>(&input.arg)) {
+        if (!find_op(op_name(inner->name))) missing.add(op_name(inner->name), node.origin);
+      }
+      if (const auto* nested = std::get_if<pt2::GraphArg>(&input.arg)) find_missing(*nested->graph, missing);
+    }
+  }
+}
+
+GraphReader::GraphReader(const pt2::Graph& source, Graph& graph, Scope scope)
+    : source_(source), graph_(graph), scope_(std::move(scope)), builder_(graph, nullptr) {}
+
+OriginPtr GraphReader::origin_of(const pt2::Node& node) {
+  auto origin = std::make_shared<Origin>();
+  origin->module = node.origin.module_path;
+  origin->source = node.origin.source();
+  origin->code = node.origin.code;
+  origin->node = node.name;
+  return origin;
+}
+
+Sym GraphReader::to_sym(const pt2::SymInt& sym) {
+  return sym.is_literal() ? Sym(sym.value) : value_or_throw(parse_srepr(sym.expr->text));
+}
+
+TensorType GraphReader::tensor_type(const pt2::TensorMeta& meta) {
+  if (meta.layout != pt2::Layout::strided && meta.layout != pt2::Layout::unknown) {
+    fail(Diag(Code::unsupported_model, "a sparse tensor in the graph").with_help("call to_dense() in the model"));
+  }
+  if (meta.sizes.size() > kMaxRank) {
+    fail(Diag(Code::limit, "a tensor has too many dimensions")
+             .expected(fmt::format("{} dimensions", meta.sizes.size()), fmt::format("at most {}", kMaxRank))
+             .with_help("the runtime has no larger tensors: view() it with fewer dimensions"));
+  }
+  TensorType type{meta.dtype, {}, {}};
+  for (const pt2::SymInt& size : meta.sizes) type.sizes.push_back(to_sym(size));
+  return type;
+}
+
+const Binding& GraphReader::any_binding(std::string_view name) const {
+  auto it = scope_.find(name);
+  if (it == scope_.end())
+    fail(Code::corrupt_file, fmt::format("the value '{}' is used before it is defined", printable(name)));
+  return it->second;
+}
+
+const Binding& GraphReader::binding(std::string_view name) const {
+  const Binding& bound = any_binding(name);
+  if (!bound.subclass) return bound;
+  fail(Diag(Code::unsupported_model, fmt::format("'{}', a tensor subclass {}, is used as a plain tensor",
+                                                 printable(bound.subclass->fqn), bound.subclass->type->class_name))
+           .with_help("save ep.run_decompositions({}), which takes subclasses apart"));
+}
+
+Value* GraphReader::tensor_value(std::string_view name) {
+  const Binding& bound = binding(name);
+  if (!bound.ref) fail(Code::unsupported_model, fmt::format("'{}' is not a tensor here", printable(name)));
+  return read(*bound.ref, builder_);
+}
+
+void GraphReader::read_inner_tensor(const pt2::Node& node) {
+  const auto* outer = node.inputs.empty() ? nullptr : std::get_if<pt2::TensorArg>(&node.inputs[0].arg);
+  const auto* attribute = node.inputs.size() < 2 ? nullptr : std::get_if<std::string>(&node.inputs[1].arg);
+  const std::vector<std::string> names = output_names(node);
+  if (!outer || !attribute || names.size() != 1 || !any_binding(outer->name).subclass)
+    fail(Code::corrupt_file, "a tensor is taken out of what is no tensor subclass");
+  const SubclassValue& subclass = *any_binding(outer->name).subclass;
+  const auto inner = subclass.inner.find(*attribute);
+  if (inner == subclass.inner.end())
+    fail(Code::corrupt_file, fmt::format("'{}' holds no tensor '{}'", printable(subclass.fqn), printable(*attribute)));
+  const auto recorded = source_.tensor_values.find(names[0]);
+  if (recorded != source_.tensor_values.end()) {
+    const TensorType wanted = tensor_type(recorded->second);
+    const bool same = inner->second.ref ? read(*inner->second.ref, builder_)->tensor() == wanted : true;
+    if (!same) fail(Code::corrupt_file, fmt::format("the file records another type for '{}'", printable(names[0])));
+  }
+  bind(names[0], inner->second);
+}
+
+void GraphReader::read_nodes() {
+  for (const pt2::Node& node : source_.nodes) {
+    const OriginPtr origin = origin_of(node);
+    builder_.set_origin(origin);
+    try {
+      read_node(node);
+    } catch (Failure& failure) {
+      Where& where = failure.diag.where;
+      if (where.module.empty()) where.module = origin->module;
+      if (where.source.empty()) where.source = origin->source;
+      if (where.node.empty()) where.node = std::string(op_name(node.target));
+      throw;
+    }
+  }
+}
+
+void GraphReader::read_node(const pt2::Node& node) {
+  const std::string_view name = op_name(node.target);
+  if (name == "higher_order.wrap_with_set_grad_enabled") return read_wrapped(node, 1, 2, autocast_);
+  if (name == "higher_order.invoke_subgraph") return read_wrapped(node, 0, 2, autocast_);
+  if (name == "higher_order.wrap_with_autocast") {
+    const bool enabled =
+        node.inputs.size() > 4 && std::get_if<bool>(&node.inputs[2].arg) && std::get<bool>(node.inputs[2].arg);
+    const DType* dtype = node.inputs.size() > 4 ? std::get_if<DType>(&node.inputs[1].arg) : nullptr;
+    return read_wrapped(node, 4, 5, enabled ? std::optional(dtype ? *dtype : DType::bf16) : std::nullopt);
+  }
+  if (name.starts_with("higher_order.auto_functionalized")) return read_auto_functionalized(node);
+  if (name.starts_with("higher_order.")) return read_control_flow(node);
+  if (name == kInnerTensor) return read_inner_tensor(node);
+  if (read_scalar_node(node)) return;
+  const OpDef* def = find_op(name);
+  if (!def) {
+    if (const OpDef* functional = find_out_op(name)) return read_into_out(node, *functional);
+    fail(Code::unsupported_op, fmt::format("the operator {} is unknown", printable(name)));
+  }
+  if (read_batch_norm_training(node, *def)) return;
+  read_operator(node, *def);
+}
+
+std::vector<std::string> GraphReader::output_names(const pt2::Node& node) const {
+  std::vector<std::string> names;
+  for (const pt2::Argument& output : node.outputs) {
+    if (const auto* tensor = std::get_if<pt2::TensorArg>(&output)) {
+      names.push_back(tensor->name);
+    } else if (const auto* tensors = std::get_if<pt2::TensorsArg>(&output)) {
+      names.insert(names.end(), tensors->names.begin(), tensors->names.end());
+    } else if (const auto* optional = std::get_if<pt2::OptionalTensorsArg>(&output)) {
+      for (const auto& item : optional->names) names.push_back(item.value_or(""));
+    } else if (std::holds_alternative<pt2::NoneArg>(output)) {
+      names.emplace_back();
+    } else if (const auto* sym = std::get_if<pt2::SymIntArg>(&output)) {
+      names.push_back(sym->name);
+    } else {
+      fail(Code::unsupported_model, fmt::format("{} returns something that is not a tensor", printable(node.target)));
+    }
+  }
+  return names;
+}
+
+Node* GraphReader::make_node(const pt2::Node& node, const OpDef& def, Args args, size_t results) {
+  const std::string stem = results == 1 && !output_names(node).empty() ? output_names(node)[0] : node.name;
+  Node* made = graph_.add_node(def, std::move(args), results, nullptr, stem);
+  made->origin = builder_.origin();
+  return made;
+}
+
+// Sets result types: what the operator computes, checked against what the file records.
+void GraphReader::infer(const pt2::Node& node, Node* made, const std::vector<std::string>& names) {
+  std::vector<std::optional<TensorType>> recorded(made->results().size());
+  for (size_t i = 0; i < recorded.size() && i < names.size(); ++i) {
+    auto it = source_.tensor_values.find(names[i]);
+    if (it != source_.tensor_values.end()) recorded[i] = tensor_type(it->second);
+    if (recorded[i]) made->result(i)->type = Type::of(*recorded[i]);
+  }
+  if (!made->op->infer) return;  // a composite: checked when it is decomposed
+  made->op->infer(*made);
+  for (size_t i = 0; i < recorded.size(); ++i) {
+    if (!recorded[i] || !made->result(i)->type.is_tensor()) continue;
+    const TensorType& inferred = made->result(i)->tensor();
+    bool agrees = inferred.dtype == recorded[i]->dtype && inferred.rank() == recorded[i]->rank();
+    for (size_t d = 0; agrees && d < inferred.rank(); ++d) {
+      const Sym &a = inferred.sizes[d], &b = recorded[i]->sizes[d];
+      agrees = !(a.is_const() && b.is_const()) || a == b;
+      // A size the file names as data-dependent or simpler is the better one to carry on with.
+      if (agrees && !(a == b) && (b.is_const() || !a.is_const())) made->result(i)->type.tensor.sizes[d] = b;
+    }
+    if (agrees) continue;
+    fail(Diag(Code::corrupt_file, fmt::format("the file records another type for the result '{}'", printable(names[i])))
+             .expected(to_text(Type::of(*recorded[i])), to_text(Type::of(inferred)))
+             .with_help("if torch wrote this file unchanged, please report it"));
+  }
+}
+
+namespace {
+
+// Does this operator return its first argument itself, or a view of it, in eager? `Tensor(a)` in the schema says it
+// may.
+bool may_alias(const OpDef& def) {
+  return !def.parsed->args.empty() && def.parsed->args[0].aliased && !def.parsed->returns.empty();
+}
+
+// Eager's rule for reshape: can the new sizes be expressed by strides over the same memory? Sizes by their example
+// values.
+bool viewable(const pt2::TensorMeta& in, const pt2::TensorMeta& out) {
+  auto hint = [](const pt2::SymInt& s) -> int64_t {
+    if (s.is_literal()) return s.value;
+    const auto* value = std::get_if<int64_t>(&s.expr->hint);
+    return value ? *value : 2;
+  };
+  std::vector<int64_t> sizes, strides;
+  for (size_t i = 0; i < in.sizes.size() && i < in.strides.size(); ++i) {
+    if (hint(in.sizes[i]) == 0) return true;
+    if (hint(in.sizes[i]) == 1) continue;
+    sizes.push_back(hint(in.sizes[i]));
+    strides.push_back(hint(in.strides[i]));
+  }
+  // Blocks of input dimensions that lie densely behind each other; each output dimension must fall into one block.
+  std::vector<int64_t> blocks;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (!blocks.empty() && strides[i - 1] == strides[i] * sizes[i])
+      blocks.back() *= sizes[i];
+    else
+      blocks.push_back(sizes[i]);
+  }
+  size_t block = 0;
+  int64_t left = blocks.empty() ? 1 : blocks[0];
+  for (const pt2::SymInt& size : out.sizes) {
+    const int64_t value = hint(size);
+    if (value == 1) continue;
+    if (left == 1 && block + 1 < blocks.size()) left = blocks[++block];
+    if (value == 0 || left % value != 0) return false;
+    left /= value;
+  }
+  return true;
+}
+
+std::string first_tensor_name(const pt2::Node& node) {
+  if (node.inputs.empty()) return "";
+  const auto* tensor = std::get_if<pt2::TensorArg>(&node.inputs[0].arg);
+  return tensor ? tensor->name : "";
+}
+
+}  // namespace
+
+void GraphReader::bind_results(const pt2::Node& node, Node* made, const std::vector<std::string>& names) {
+  const OpDef& def = *made->op;
+  const std::string input = first_tensor_name(node);
+  const std::vector<Value*> operands = made->operands();
+  // In inference dropout returns its operand itself, though its schema does not say so.
+  const bool returns_operand = def.name() == "aten.dropout.default" || def.name() == "aten.feature_dropout.default";
+  bool aliases = (may_alias(def) || returns_operand) && !input.empty() && !operands.empty() && binding(input).ref;
+  if (aliases && !names.empty()) {
+    const std::string_view name = def.name();
+    const bool reshapes = name == "aten.reshape.default" || name == "aten.flatten.using_ints" ||
+                          name == "aten.reshape_as.default" || name == "aten.contiguous.default" ||
+                          name == "aten.ravel.default";
+    auto in = source_.tensor_values.find(input), out = source_.tensor_values.find(names[0]);
+    if (in != source_.tensor_values.end() && out != source_.tensor_values.end()) {
+      if (reshapes) aliases = viewable(in->second, out->second);
+      if (in->second.dtype != out->second.dtype && name != "aten.view.dtype" && name != "aten.view_as_real.default" &&
+          name != "aten.view_as_complex.default" && name != "aten.real.default" && name != "aten.imag.default") {
+        aliases = false;
+      }
+    }
+  }
+  RefPtr base = aliases ? binding(input).ref : nullptr;
+  Value* base_value = aliases ? operands[0] : nullptr;
+  std::vector<Value*> results = made->results();
+  if (aliases && def.decompose) results = decompose_node(graph_, made, nullptr);
+  for (size_t i = 0; i < names.size() && i < results.size(); ++i) {
+    if (names[i].empty()) continue;
+    bind(names[i], {aliases ? view_ref(*base, base_value, results[i]) : fresh_ref(results[i]), std::nullopt, nullptr});
+  }
+}
+
+void GraphReader::read_operator(const pt2::Node& node, const OpDef& def) {
+  const std::vector<std::string> names = output_names(node);
+  if (def.has(kInPlace)) {
+    Args args = arguments(node, def);
+    args.resize(std::min(args.size(), op(def.functional).parsed->args.size()));
+    const OpDef& functional = *without_complex_numbers(&op(def.functional), args);
+    Node* made = make_node(node, functional, std::move(args), functional.parsed->returns.size());
+    if (!may_alias(functional)) return read_in_place(node, def, made);
+    // transpose_ and its like change no element: later nodes name the result, and other names keep their own sizes.
+    infer(node, made, names);
+    return bind_results(node, made, names);
+  }
+  if (def.has(kMutates)) return read_mutating(node, def);
+  Args args = arguments(node, def);
+  if (autocast_) {
+    // Inside an autocast region the casts are in no node: the recorded dtype of the result tells.
+    auto it = names.empty() ? source_.tensor_values.end() : source_.tensor_values.find(names[0]);
+    const bool casts = it != source_.tensor_values.end() && is_floating(it->second.dtype) && !may_alias(def);
+    if (casts) {
+      for (Arg& arg : args) {
+        if (!arg.is<Value*>() || !arg.as<Value*>()->type.is_tensor()) continue;
+        const DType dtype = arg.as<Value*>()->dtype();
+        if (is_floating(dtype) && dtype != DType::f64) arg = builder_.cast(arg.as<Value*>(), it->second.dtype);
+      }
+    }
+  }
+  // A list of tensors is as long as the file says; every other result has one name.
+  const std::vector<ReturnType>& returns = def.parsed->returns;
+  const bool list = returns.size() == 1 && returns[0] == ReturnType::tensor_list;
+  if (names.size() < returns.size() && !list)
+    fail(Code::corrupt_file,
+         fmt::format("{} has {} results, the file names {}", def.name(), returns.size(), names.size()));
+  const OpDef& taken = *without_complex_numbers(&def, args);
+  Node* made = make_node(node, taken, std::move(args), names.size());
+  infer(node, made, names);
+  bind_results(node, made, names);
+}
+
+// Eager's rule for writing into a tensor: a value never goes to a lower category of complex, floating, integral, bool.
+static bool can_cast(DType from, DType to) {
+  const auto category = [](DType dtype) {
+    return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : dtype == DType::boolean ? 0 : 1;
+  };
+  return category(from) <= category(to);
+}
+
+// The tensor that an in-place operator writes: the one that its schema marks.
+static std::string written_tensor_name(const pt2::Node& node, const OpDef& def) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const int named = node.inputs[i].name.empty() ? static_cast<int>(i) : def.parsed->find(node.inputs[i].name);
+    if (named < 0 || static_cast<size_t>(named) >= def.parsed->args.size()) continue;
+    const auto* tensor = std::get_if<pt2::TensorArg>(&node.inputs[i].arg);
+    if (tensor && def.parsed->args[static_cast<size_t>(named)].mutated) return tensor->name;
+  }
+  return "";
+}
+
+// `made` computes the new value of the tensor that the operator writes.
+void GraphReader::read_in_place(const pt2::Node& node, const OpDef& def, Node* made) {
+  const std::string target = written_tensor_name(node, def);
+  if (target.empty() || !binding(target).ref)
+    fail(Code::corrupt_file, fmt::format("{} writes something that is not a tensor", def.name()));
+  RefPtr ref = binding(target).ref;
+  Value* old_value = read(*ref, builder_);
+  const bool infers = made->op->infer != nullptr;
+  if (infers) made->op->infer(*made);
+  Value* value = made->result(0);
+  if (!infers) {
+    // The new value has the type of the old one, or one that converts to it.
+    value->type = old_value->type;
+    if (made->op->decompose) {
+      Node* node_to_expand = made;
+      // The recorded dtype of a composite is unknown before its decomposition, so let it choose.
+      value = decompose_untyped(graph_, node_to_expand);
+    }
+  }
+  if (!is_static(value->sizes()) || !is_static(old_value->sizes()) || value->sizes() == old_value->sizes()) {
+    if (value->rank() != old_value->rank()) value = builder_.expand(value, old_value->sizes());
+  } else {
+    value = builder_.expand(value, old_value->sizes());
+  }
+  if (!can_cast(value->dtype(), old_value->dtype())) {
+    fail(Diag(Code::unsupported_model, fmt::format("{} would store {} values in a tensor of {}", def.name(),
+                                                   dtype_name(value->dtype()), dtype_name(old_value->dtype())))
+             .with_help("eager PyTorch refuses this too: convert the tensor before"));
+  }
+  value = builder_.cast(value, old_value->dtype());
+  write(*ref, value, builder_);
+  for (const std::string& name : output_names(node)) {
+    if (!name.empty()) bind(name, {ref, std::nullopt, nullptr});
+  }
+}
+
+// `functional` computes what the node writes into its argument `out`, whose name the result is from then on.
+void GraphReader::read_into_out(const pt2::Node& node, const OpDef& functional) {
+  pt2::Node without = node;
+  const auto is_out = [](const pt2::NamedArgument& input) { return input.name == "out"; };
+  const auto out = std::find_if(without.inputs.begin(), without.inputs.end(), is_out);
+  const auto* target = out == without.inputs.end() ? nullptr : std::get_if<pt2::TensorArg>(&out->arg);
+  if (!target || !binding(target->name).ref)
+    fail(Code::corrupt_file, fmt::format("{} has no tensor to write", printable(node.target)));
+  const std::string name = target->name;
+  without.inputs.erase(out);
+  Node* made = make_node(without, functional, arguments(without, functional), 1);
+  RefPtr ref = binding(name).ref;
+  const Value* old_value = read(*ref, builder_);
+  const DType dtype = old_value->dtype();
+  const Sizes sizes = old_value->sizes();
+  Value* value = made->result(0);
+  if (functional.infer) {
+    functional.infer(*made);
+  } else {
+    value->type = old_value->type;
+    value = decompose_untyped(graph_, made);
+  }
+  bool same = value->dtype() == dtype && value->rank() == sizes.size();
+  for (size_t i = 0; same && i < sizes.size(); ++i) same = value->sizes()[i] == sizes[i];
+  if (!same) {
+    fail(Diag(Code::unsupported_model, "an operator writes into a tensor `out` of another type than its result")
+             .expected(to_text(Type::of(dtype, sizes)), to_text(value->type))
+             .with_help("give out= a tensor of the dtype and the sizes of the result"));
+  }
+  write(*ref, value, builder_);
+  for (const std::string& result : output_names(node)) {
+    if (!result.empty()) bind(result, {ref, std::nullopt, nullptr});
+  }
+}
+
+GraphOutput GraphReader::output(const pt2::Argument& arg) {
+  GraphOutput out;
+  auto from_binding = [&](const std::string& name) {
+    const Binding& bound = binding(name);
+    if (bound.ref) {
+      out.value = read(*bound.ref, builder_);
+    } else if (bound.scalar) {
+      out.value = bound.scalar;
+    } else {
+      out.kind = GraphOutput::Kind::integer;
+      out.integer = *bound.integer;
+    }
+  };
+  if (const auto* tensor = std::get_if<pt2::TensorArg>(&arg)) {
+    from_binding(tensor->name);
+  } else if (std::holds_alternative<pt2::NoneArg>(arg)) {
+    out.kind = GraphOutput::Kind::none;
+  } else if (const auto* integer = std::get_if<int64_t>(&arg)) {
+    out.kind = GraphOutput::Kind::integer;
+    out.integer = Sym(*integer);
+  } else if (const auto* boolean = std::get_if<bool>(&arg)) {
+    out.kind = GraphOutput::Kind::boolean;
+    out.integer = Sym(*boolean);
+  } else if (const auto* real = std::get_if<double>(&arg)) {
+    out.kind = GraphOutput::Kind::real;
+    out.real = *real;
+  } else if (const auto* string = std::get_if<std::string>(&arg)) {
+    out.kind = GraphOutput::Kind::string;
+    out.string = *string;
+  } else if (const auto* sym = std::get_if<pt2::SymIntArg>(&arg)) {
+    if (!sym->is_literal()) {
+      from_binding(sym->name);
+    } else {
+      out.kind = GraphOutput::Kind::integer;
+      out.integer = Sym(sym->value);
+    }
+  } else if (const auto* sym_bool = std::get_if<pt2::SymBoolArg>(&arg)) {
+    if (!sym_bool->is_literal() && !binding(sym_bool->name).integer) {
+      from_binding(sym_bool->name);
+    } else {
+      out.kind = GraphOutput::Kind::boolean;
+      out.integer = sym_bool->is_literal() ? Sym(sym_bool->value) : *binding(sym_bool->name).integer;
+    }
+  } else if (const auto* sym_float = std::get_if<pt2::SymFloatArg>(&arg)) {
+    if (sym_float->is_literal()) {
+      out.kind = GraphOutput::Kind::real;
+      out.real = sym_float->value;
+    } else {
+      from_binding(sym_float->name);
+    }
+  } else {
+    fail(Code::unsupported_model, "the program returns something that is neither a tensor nor a number");
+  }
+  return out;
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,100 @@
+// Walks the nodes of one exported graph and builds the functional one. Internal to the importer.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "compiler/import/archive/storage.h"
+#include "compiler/import/program/exported_program.h"
+#include "compiler/ir/graph.h"
+
+namespace wick::compiler {
+
+struct SubclassValue;
+/// What a name of the exported graph means: memory, an integer (or truth value) known as an expression, a number
+/// read at run time, or a tensor subclass.
+struct Binding {
+  RefPtr ref;                  // tensor
+  std::optional<Sym> integer;  // SymInt or SymBool
+  Value* scalar = nullptr;     // float
+  std::shared_ptr<const SubclassValue> subclass = nullptr;
+};
+using Scope = std::map<std::string, Binding, std::less<>>;
+
+/// A parameter that is a tensor subclass, and the tensors inside it.
+struct SubclassValue {
+  std::string fqn;
+  const pt2::Subclass* type;
+  Scope inner;  // by attribute
+};
+
+/// Operators the file uses and Wick has no OpDef for: name -> count and first sources.
+struct MissingOps {
+  struct Use {
+    size_t count = 0;
+    std::vector<std::string> sources;
+  };
+  std::map<std::string, Use, std::less<>> uses;
+  void add(std::string_view target, const pt2::Origin& origin);
+  Status status() const;
+};
+
+/// Collects every operator of `graph` and its sub-graphs that Wick does not know.
+void find_missing(const pt2::Graph& graph, MissingOps& missing);
+
+class GraphReader {
+ public:
+  GraphReader(const pt2::Graph& source, Graph& graph, Scope scope);
+
+  /// Imports all nodes; afterwards outputs can be resolved.
+  void read_nodes();
+  /// The graph output as the IR has it. Reads aliases at their newest version.
+  GraphOutput output(const pt2::Argument& arg);
+  /// Of anything but a tensor subclass, which only few places can use.
+  const Binding& binding(std::string_view name) const;
+  const Binding& any_binding(std::string_view name) const;
+  Value* tensor_value(std::string_view name);
+
+  static TensorType tensor_type(const pt2::TensorMeta& meta);
+  static Sym to_sym(const pt2::SymInt& sym);
+
+ private:
+  void read_node(const pt2::Node& node);
+  void read_operator(const pt2::Node& node, const OpDef& def);
+  void read_in_place(const pt2::Node& node, const OpDef& def, Node* made);
+  void read_mutating(const pt2::Node& node, const OpDef& def);
+  void read_auto_functionalized(const pt2::Node& node);
+  Binding mutated_view(const pt2::Node& node, const std::string& argument, const std::vector<RefPtr>& bases);
+  void read_into_out(const pt2::Node& node, const OpDef& functional);
+  bool read_scalar_node(const pt2::Node& node);
+  void assert_equal(const Sym& read, const Sym& wanted, DType dtype);
+  Value* power(std::string_view function, const Args& numbers);
+  void read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand, std::optional<DType> autocast);
+  void read_control_flow(const pt2::Node& node);
+  void read_inner_tensor(const pt2::Node& node);
+  bool read_batch_norm_training(const pt2::Node& node, const OpDef& def);
+  std::unique_ptr<Graph> read_subgraph(const pt2::Graph& source, const Args& operands);
+
+  Args arguments(const pt2::Node& node, const OpDef& def);
+  Arg argument(const pt2::Argument& arg, const ArgSpec& spec);
+  Arg scalar_argument(std::string_view name);
+  Sym integer(const pt2::Argument& arg);
+  Arg number(const pt2::Argument& arg);
+  Value* complex_constant(const pt2::ComplexArg& number, const std::vector<std::optional<Arg>>& operands);
+  const OpDef* without_complex_numbers(const OpDef* def, Args& args);
+  Node* make_node(const pt2::Node& node, const OpDef& def, Args args, size_t results);
+  void infer(const pt2::Node& node, Node* made, const std::vector<std::string>& names);
+  std::vector<std::string> output_names(const pt2::Node& node) const;
+  void bind_results(const pt2::Node& node, Node* made, const std::vector<std::string>& names);
+  void bind(const std::string& name, Binding binding) { scope_[name] = std::move(binding); }
+  OriginPtr origin_of(const pt2::Node& node);
+
+  const pt2::Graph& source_;
+  Graph& graph_;
+  Scope scope_;
+  Builder builder_;
+  std::optional<DType> autocast_;
+};
+
+}  // namespace wick::compiler

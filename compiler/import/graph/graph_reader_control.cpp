@@ -1,0 +1,216 @@
+// Operators with sub-graphs, and batch norm in training mode, whose writes no schema shows.
+#include <fmt/format.h>
+
+#include "compiler/import/graph/graph_reader.h"
+#include "compiler/ir/text/text.h"
+#include "compiler/support/failure.h"
+
+namespace wick::compiler {
+namespace {
+
+const pt2::Graph& graph_argument(const pt2::Node& node, size_t index) {
+  const auto* graph = index < node.inputs.size() ? std::get_if<pt2::GraphArg>(&node.inputs[index].arg) : nullptr;
+  if (!graph) fail(Code::corrupt_file, fmt::format("{}: argument {} is not a graph", printable(node.target), index));
+  return *graph->graph;
+}
+
+std::string input_name(const pt2::Argument& arg) {
+  if (const auto* tensor = std::get_if<pt2::TensorArg>(&arg)) return tensor->name;
+  if (const auto* sym = std::get_if<pt2::SymIntArg>(&arg)) return sym->name;
+  if (const auto* sym = std::get_if<pt2::SymBoolArg>(&arg)) return sym->name;
+  if (const auto* sym = std::get_if<pt2::SymFloatArg>(&arg)) return sym->name;
+  return "";
+}
+
+}  // namespace
+
+// no_grad, autocast and friends: the body runs exactly once, with the caller's tensors themselves.
+void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand,
+                               std::optional<DType> autocast) {
+  const pt2::Graph& body = graph_argument(node, graph_index);
+  if (node.inputs.size() - first_operand != body.inputs.size()) {
+    fail(Code::corrupt_file, fmt::format("{} passes {} operands to a graph of {} inputs", printable(node.target),
+                                         node.inputs.size() - first_operand, body.inputs.size()));
+  }
+  Scope scope;
+  for (size_t i = 0; i < body.inputs.size(); ++i) {
+    const std::string inner = input_name(body.inputs[i]), outer = input_name(node.inputs[first_operand + i].arg);
+    if (inner.empty()) continue;
+    if (outer.empty())
+      scope[inner] = {nullptr, integer(node.inputs[first_operand + i].arg), nullptr};
+    else
+      scope[inner] = any_binding(outer);
+  }
+  GraphReader reader(body, graph_, std::move(scope));
+  reader.autocast_ = autocast;
+  reader.read_nodes();
+  const std::vector<std::string> names = [&] {
+    std::vector<std::string> out;
+    for (const pt2::Argument& arg : node.outputs) {
+      if (const auto* tensors = std::get_if<pt2::TensorsArg>(&arg))
+        out.insert(out.end(), tensors->names.begin(), tensors->names.end());
+      else
+        out.push_back(input_name(arg));
+    }
+    return out;
+  }();
+  if (names.size() != body.outputs.size())
+    fail(Code::corrupt_file, fmt::format("{} returns another number of values than its graph", printable(node.target)));
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string inner = input_name(body.outputs[i]);
+    if (!names[i].empty() && !inner.empty()) bind(names[i], reader.binding(inner));
+  }
+}
+
+// A graph of its own whose inputs are the tensors among `operands`; numbers are bound to the caller's expressions.
+std::unique_ptr<Graph> GraphReader::read_subgraph(const pt2::Graph& source, const Args& operands) {
+  if (source.inputs.size() != operands.size()) {
+    fail(Code::corrupt_file,
+         fmt::format("a sub-graph of {} inputs is called with {} operands", source.inputs.size(), operands.size()));
+  }
+  auto graph = std::make_unique<Graph>();
+  graph->ranges = graph_.ranges;
+  Scope scope;
+  std::vector<std::shared_ptr<VersionedStorage>> storages;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const std::string name = input_name(source.inputs[i]);
+    if (name.empty()) continue;
+    if (operands[i].is<Value*>()) {
+      auto meta = source.tensor_values.find(name);
+      Type type = operands[i].as<Value*>()->type;
+      if (meta != source.tensor_values.end()) type = Type::of(tensor_type(meta->second));
+      RefPtr ref = fresh_ref(graph->add_input(std::move(type), name));
+      storages.push_back(ref->storage);
+      scope[name] = {std::move(ref), std::nullopt, nullptr};
+    } else if (operands[i].is<Sym>()) {
+      scope[name] = {nullptr, operands[i].as<Sym>(), nullptr};
+    } else {
+      fail(Code::unsupported_model, "a sub-graph takes a float that is only known at run time");
+    }
+  }
+  GraphReader reader(source, *graph, std::move(scope));
+  reader.autocast_ = autocast_;
+  reader.read_nodes();
+  for (const pt2::Argument& arg : source.outputs) graph->add_output(reader.output(arg));
+  for (const auto& storage : storages) {
+    if (storage->version > 0)
+      fail(Code::unsupported_model, "a branch or loop body writes to one of its operands in place");
+  }
+  return graph;
+}
+
+void GraphReader::read_control_flow(const pt2::Node& node) {
+  std::string_view name = node.target;
+  if (name.starts_with("torch.ops.")) name.remove_prefix(10);
+  const std::string full = std::string(name) + ".default";
+  const OpDef* def = find_op(full);
+  if (!def) fail(Code::unsupported_op, fmt::format("the operator {} is unknown", printable(name)));
+  auto operand_list = [&](size_t index) {
+    Args out;
+    if (index >= node.inputs.size()) return out;
+    const pt2::Argument& arg = node.inputs[index].arg;
+    if (const auto* tensors = std::get_if<pt2::TensorsArg>(&arg)) {
+      for (const std::string& item : tensors->names) out.push_back(scalar_argument(item));
+    } else if (const auto* syms = std::get_if<pt2::SymIntsArg>(&arg)) {
+      for (const pt2::SymIntArg& item : syms->items) out.push_back(integer(item));
+    } else if (const auto* ints = std::get_if<std::vector<int64_t>>(&arg)) {
+      for (int64_t item : *ints) out.push_back(Sym(item));
+    } else if (!std::holds_alternative<pt2::NoneArg>(arg)) {
+      fail(Code::unsupported_model,
+           fmt::format("{} takes operands of a kind that Wick does not read", printable(node.target)));
+    }
+    return out;
+  };
+  auto tensors_of = [](const Args& operands) {
+    Values values;
+    for (const Arg& arg : operands) {
+      if (arg.is<Value*>()) values.push_back(arg.as<Value*>());
+    }
+    return values;
+  };
+  auto concat = [](Args a, const Args& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  };
+  auto all_tensors = [&](const Args& operands) {
+    for (const Arg& arg : operands) {
+      if (!arg.is<Value*>())
+        fail(Diag(Code::unsupported_model, fmt::format("{} carries a number", printable(node.target)))
+                 .with_help("carry a 0-d tensor instead"));
+    }
+  };
+  Args args;
+  std::vector<std::unique_ptr<Graph>> graphs;
+  if (name == "higher_order.cond") {
+    const Args operands = operand_list(3);
+    const Arg predicate = node.inputs.empty() ? Arg() : number(node.inputs[0].arg);
+    graphs.push_back(read_subgraph(graph_argument(node, 1), operands));
+    graphs.push_back(read_subgraph(graph_argument(node, 2), operands));
+    args = {predicate, tensors_of(operands)};
+  } else if (name == "higher_order.while_loop") {
+    const Args carried = operand_list(2), extra = operand_list(3);
+    all_tensors(carried);
+    graphs.push_back(read_subgraph(graph_argument(node, 0), concat(carried, extra)));
+    graphs.push_back(read_subgraph(graph_argument(node, 1), concat(carried, extra)));
+    args = {tensors_of(carried), tensors_of(extra)};
+  } else if (name == "higher_order.scan") {
+    const Args init = operand_list(1), xs = operand_list(2), extra = operand_list(3);
+    all_tensors(init);
+    all_tensors(xs);
+    graphs.push_back(read_subgraph(graph_argument(node, 0), concat(concat(init, xs), extra)));
+    args = {tensors_of(init), tensors_of(xs), tensors_of(extra)};
+  } else if (name == "higher_order.map_impl") {
+    const Args xs = operand_list(1), extra = operand_list(2);
+    all_tensors(xs);
+    graphs.push_back(read_subgraph(graph_argument(node, 0), concat(xs, extra)));
+    args = {tensors_of(xs), tensors_of(extra)};
+  } else {
+    fail(Code::unsupported_op, fmt::format("the operator {} is unknown", printable(name)));
+  }
+  const std::vector<std::string> names = output_names(node);
+  Node* made = graph_.add_node(*def, std::move(args), names.size(), nullptr, node.name);
+  made->origin = builder_.origin();
+  made->graphs = std::move(graphs);
+  infer(node, made, names);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].empty()) bind(names[i], {fresh_ref(made->result(i)), std::nullopt, nullptr});
+  }
+}
+
+// batch_norm(.., training=true) also updates running_mean and running_var, and instance_norm its own.
+bool GraphReader::read_batch_norm_training(const pt2::Node& node, const OpDef& def) {
+  const std::string_view name = def.name();
+  const bool batch = name == "aten.batch_norm.default";
+  if (!batch && name != "aten._native_batch_norm_legit.default") return false;
+  auto named = [&](std::string_view wanted) -> const pt2::Argument* {
+    for (const pt2::NamedArgument& input : node.inputs) {
+      if (input.name == wanted) return &input.arg;
+    }
+    return nullptr;
+  };
+  const pt2::Argument* training = named("training");
+  const pt2::Argument* mean = named("running_mean");
+  const pt2::Argument* var = named("running_var");
+  const bool trains = training && std::get_if<bool>(training) && std::get<bool>(*training);
+  const auto* mean_name = mean ? std::get_if<pt2::TensorArg>(mean) : nullptr;
+  const auto* var_name = var ? std::get_if<pt2::TensorArg>(var) : nullptr;
+  if (!trains || !mean_name || !var_name) return false;
+  Args args = arguments(node, def);
+  auto arg = [&](std::string_view wanted) { return args[static_cast<size_t>(def.parsed->find(wanted))]; };
+  RefPtr mean_ref = binding(mean_name->name).ref, var_ref = binding(var_name->name).ref;
+  Node* made = make_node(node, op("aten._native_batch_norm_legit_functional.default"),
+                         {arg("input"), arg("weight"), arg("bias"), arg("running_mean"), arg("running_var"), true,
+                          arg("momentum"), arg("eps")},
+                         5);
+  if (made->op->infer) made->op->infer(*made);
+  std::vector<Value*> results = made->results();
+  const std::vector<std::string> names = output_names(node);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].empty() && i < 3) bind(names[i], {fresh_ref(results[i]), std::nullopt, nullptr});
+  }
+  write(*mean_ref, results[3], builder_);
+  write(*var_ref, results[4], builder_);
+  return true;
+}
+
+}  // namespace wick::compiler

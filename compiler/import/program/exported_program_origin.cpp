@@ -1,0 +1,111 @@
+#include <charconv>
+
+#include "compiler/import/program/exported_program_reader.h"
+
+namespace wick::compiler::pt2 {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// Takes the first line off `text`.
+std::string_view next_line(std::string_view& text) {
+  const size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  return line;
+}
+
+struct Frame {
+  std::string_view file;
+  int64_t line = 0;
+  std::string_view code;
+};
+
+// `File "f", line N, in fn`
+bool parse_frame(std::string_view line, Frame* frame) {
+  constexpr std::string_view kOpen = "File \"", kLine = "\", line ";
+  if (line.substr(0, kOpen.size()) != kOpen) return false;
+  const size_t middle = line.find(kLine, kOpen.size());
+  if (middle == std::string_view::npos) return false;
+  const std::string_view number = line.substr(middle + kLine.size());
+  const auto result = std::from_chars(number.data(), number.data() + number.size(), frame->line);
+  if (result.ec != std::errc() || frame->line < 0) return false;
+  frame->file = line.substr(kOpen.size(), middle - kOpen.size());
+  frame->code = {};
+  return true;
+}
+
+bool is_inside_torch(std::string_view file) {
+  return file.find("/torch/") != std::string_view::npos || file.find("\\torch\\") != std::string_view::npos ||
+         file.find("<eval_with_key>") != std::string_view::npos;
+}
+
+// The innermost frame outside torch, or the innermost one.
+Frame user_frame(std::string_view trace) {
+  Frame last, user, current;
+  bool open = false;
+  const auto close = [&] {
+    if (!open) return;
+    last = current;
+    if (!is_inside_torch(current.file)) user = current;
+  };
+  while (!trace.empty()) {
+    const std::string_view line = trim(next_line(trace));
+    Frame frame;
+    if (parse_frame(line, &frame)) {
+      close();
+      current = frame;
+      open = true;
+    } else if (open && current.code.empty()) {
+      current.code = line;
+    }
+  }
+  close();
+  return user.file.empty() ? last : user;
+}
+
+// Splits the innermost "key,path,type" item at commas outside brackets; false unless there are exactly three parts.
+bool innermost_module(std::string_view stack, std::string_view (&parts)[3]) {
+  const std::string_view item = stack.substr(stack.rfind(';') + 1);  // npos + 1 is 0
+  size_t count = 0, start = 0;
+  int depth = 0;
+  for (size_t i = 0; i <= item.size(); ++i) {
+    const char c = i < item.size() ? item[i] : ',';
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (i < item.size() && (c != ',' || depth > 0)) continue;
+    if (count == 3) return false;
+    parts[count++] = item.substr(start, i - start);
+    start = i + 1;
+  }
+  return count == 3;
+}
+
+}  // namespace
+
+std::string Origin::source() const {
+  if (file.empty()) return {};
+  const size_t slash = file.find_last_of("/\\");
+  const std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
+  return line > 0 ? name + ":" + std::to_string(line) : name;
+}
+
+Origin read_origin(std::string_view nn_module_stack, std::string_view stack_trace) {
+  Origin origin;
+  std::string_view parts[3];
+  if (innermost_module(nn_module_stack, parts)) {
+    origin.module_path = parts[1];
+    origin.module_class = parts[2];
+  }
+  const Frame frame = user_frame(stack_trace);
+  origin.file = frame.file;
+  origin.line = frame.line;
+  origin.code = frame.code;
+  return origin;
+}
+
+}  // namespace wick::compiler::pt2

@@ -1,0 +1,34 @@
+// Fractions of sizes: what Python's floats hold of them, `s0 / 2` or `1.5 * s0`.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "compiler/ir/sym/sym.h"
+
+namespace wick::compiler {
+
+/// over / under, under > 0. Sums, products and quotients exist only where double arithmetic on whole numbers below 2^50
+/// gives the same comparisons and the same roundings to integers; elsewhere the functions return nothing.
+struct Ratio {
+  Sym over;
+  int64_t under = 1;
+};
+
+std::optional<Ratio> add(const Ratio& a, const Ratio& b);
+std::optional<Ratio> multiply(const Ratio& a, const Ratio& b);
+/// Only by a constant other than 0.
+std::optional<Ratio> divide(const Ratio& a, const Ratio& b);
+inline Ratio negate(const Ratio& a) { return {a.over * Sym(-1), a.under}; }
+
+/// The number if it is a multiple of 2^-20.
+std::optional<Ratio> ratio_of(double value);
+/// "-2", "1.5": decimal digits with a fraction.
+std::optional<Ratio> read_decimal(std::string_view text);
+
+inline Sym floor(const Ratio& a) { return floor_div(a.over, a.under); }
+inline Sym ceil(const Ratio& a) { return floor_div(a.over * Sym(-1), a.under) * Sym(-1); }
+/// A comparison (eq, ne, lt, le), multiplied out.
+Sym compared(SymOp op, const Ratio& a, const Ratio& b);
+
+}  // namespace wick::compiler

@@ -1,0 +1,48 @@
+#include "compiler/ir/sym/ratio.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace wick::compiler {
+namespace {
+
+const Ratio kSize{Sym::symbol("s0")};
+
+TEST(Ratio, RoundsAsPythonDoes) {
+  const Ratio half = *divide(kSize, {2}), third = *divide(kSize, {-3});
+  for (int64_t size = 0; size < 100; ++size) {
+    const SymValues values = {{"s0", size}};
+    const double x = static_cast<double>(size);
+    EXPECT_EQ(evaluate(ceil(half), values), static_cast<int64_t>(std::ceil(x / 2)));
+    EXPECT_EQ(evaluate(floor(half), values), static_cast<int64_t>(std::floor(x / 2)));
+    EXPECT_EQ(evaluate(ceil(third), values), static_cast<int64_t>(std::ceil(x / -3)));
+    EXPECT_EQ(evaluate(floor(third), values), static_cast<int64_t>(std::floor(x / -3)));
+    EXPECT_EQ(evaluate(ceil(*add(half, *ratio_of(0.25))), values), static_cast<int64_t>(std::ceil(x / 2 + 0.25)));
+    EXPECT_EQ(evaluate(compared(SymOp::le, half, third), values), x / 2 <= x / -3);
+    EXPECT_EQ(evaluate(compared(SymOp::lt, *multiply(half, *read_decimal("-1.5")), *ratio_of(-7.5)), values),
+              x / 2 * -1.5 < -7.5);
+  }
+}
+
+TEST(Ratio, WhatDoublesRoundIsNoRatio) {
+  const Ratio third = *divide(kSize, {3});
+  EXPECT_FALSE(add(third, {1}));
+  EXPECT_FALSE(multiply(third, {3}));
+  EXPECT_FALSE(divide(third, {3}));
+  EXPECT_FALSE(divide(kSize, kSize));
+  EXPECT_FALSE(divide(kSize, {0}));
+  EXPECT_FALSE(ratio_of(0.1));
+  EXPECT_FALSE(ratio_of(INFINITY));
+  EXPECT_FALSE(ratio_of(NAN));
+  EXPECT_FALSE(ratio_of(1e300));
+}
+
+TEST(Ratio, DecimalsAreRead) {
+  EXPECT_EQ(read_decimal("-2.0")->over.value(), -2);
+  EXPECT_EQ(read_decimal("0.375")->under, 8);
+  for (const char* text : {"", "x", "1.5x", "0.3", "inf", "nan", "1e400"}) EXPECT_FALSE(read_decimal(text)) << text;
+}
+
+}  // namespace
+}  // namespace wick::compiler

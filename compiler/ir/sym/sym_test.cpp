@@ -1,0 +1,106 @@
+#include "compiler/ir/sym/sym.h"
+
+#include <gtest/gtest.h>
+
+namespace wick::compiler {
+namespace {
+
+int64_t floored(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+Sym s(const char* text) {
+  auto parsed = parse_sym(text);
+  EXPECT_TRUE(parsed.ok()) << text;
+  return parsed.ok() ? *parsed : Sym(-999);
+}
+
+TEST(Sym, EqualExpressionsHaveOneForm) {
+  EXPECT_EQ(s("2*(s0 + 1)").text(), "2*s0 + 2");
+  EXPECT_EQ(s("s1 + s0 + s0").text(), "2*s0 + s1");
+  EXPECT_TRUE(s("4*s0 + 1") == s("1 + 2*s0 + s0*2"));
+  EXPECT_TRUE((s("s0*s1") - s("s1*s0")).is(0));
+  EXPECT_EQ(s("floordiv(4*s0 + 8, 4)").text(), "s0 + 2");
+  EXPECT_EQ(s("floordiv(s0*s1, s0)").text(), "s1");
+  EXPECT_EQ(s("floordiv(floordiv(s0, 4), 2)").text(), "floordiv(s0, 8)");
+  EXPECT_EQ(s("floordiv(floordiv(s0 + 1, 2) + 1, 2)").text(), "floordiv(s0 + 3, 4)");
+  EXPECT_EQ(s("floordiv(floordiv(s0, 2) + 5, 3)").text(), "floordiv(s0 + 4, 6) + 1");
+  EXPECT_EQ(s("floordiv(floordiv(s0, s1), 2)").text(), "floordiv(floordiv(s0, s1), 2)");
+  for (int64_t n = -9; n < 10; ++n)
+    EXPECT_EQ(evaluate(s("floordiv(floordiv(s0 + 1, 2) + 4, 3)"), {{"s0", n}}), floored(floored(n + 1, 2) + 4, 3)) << n;
+}
+
+TEST(Sym, TextIsReadBack) {
+  for (const char* text :
+       {"s0", "-3", "4*s0 + 1", "floordiv(s0 + 1, 2)", "max(s0, 3)", "where(eq(u0, 1), 1, 0)", "s0*s1*s2"}) {
+    const Sym sym = s(text);
+    EXPECT_TRUE(s(sym.text().c_str()) == sym) << sym.text();
+  }
+}
+
+TEST(Sym, DivisionAndRemainderFollowPython) {
+  EXPECT_EQ(evaluate(s("floordiv(s0, 2)"), {{"s0", -3}}), -2);
+  EXPECT_EQ(evaluate(s("mod(s0, 4)"), {{"s0", -3}}), 1);
+  EXPECT_EQ(evaluate(s("floordiv(s0, s1)"), {{"s0", 1}, {"s1", 0}}), std::nullopt);
+}
+
+TEST(Sym, BoundsFollowFromThoseOfSymbols) {
+  const SymRanges ranges = {{"s0", {2, 10}}, {"s1", {0, kUnbounded}}};
+  EXPECT_EQ(range_of(s("3*s0 + 1"), ranges).max, 31);
+  EXPECT_EQ(range_of(s("floordiv(s0, 3)"), ranges).min, 0);
+  EXPECT_EQ(range_of(s("s0*s1"), ranges).max, kUnbounded);
+  EXPECT_EQ(range_of(s("min(s1, 7)"), ranges).max, 7);
+  EXPECT_TRUE(provably_le(s("s0"), s("s0 + s1"), ranges));
+  EXPECT_FALSE(provably_le(s("s1"), s("s0"), ranges));
+}
+
+TEST(Sym, AConstantDecidesOrLeavesAConjunction) {
+  const Sym five = make_sym(SymOp::eq, {Sym::symbol("s0"), 5});
+  EXPECT_TRUE(make_sym(SymOp::logical_and, {five, 0}).is(0));
+  EXPECT_TRUE(make_sym(SymOp::logical_or, {1, five}).is(1));
+  EXPECT_EQ(make_sym(SymOp::logical_and, {1, five}), five);
+  EXPECT_EQ(make_sym(SymOp::logical_or, {five, 0}), five);
+}
+
+TEST(Sym, ADivisorThatMayBeZeroBoundsTheQuotient) {
+  const SymRanges ranges = {{"s0", {0, 10}}, {"s1", {0, 4}}};
+  EXPECT_EQ(range_of(floor_div(Sym::symbol("s0"), Sym::symbol("s1")), ranges).max, 10);
+  EXPECT_EQ(range_of(sym_mod(Sym::symbol("s0"), Sym::symbol("s1")), ranges).max, 3);
+}
+
+TEST(Sym, SreprOfTorchIsRead) {
+  auto read = [](const char* text) {
+    auto parsed = parse_srepr(text);
+    return parsed.ok() ? parsed->text() : parsed.diag().message;
+  };
+  EXPECT_EQ(read("Add(Symbol('s77', positive=True, integer=True), Integer(-1))"), "s77 + -1");
+  EXPECT_EQ(read("Piecewise(ExprCondPair(Integer(1), Equality(Symbol('u0', integer=True), Integer(1))), "
+                 "ExprCondPair(Integer(0), true))"),
+            "where(eq(1, u0), 1, 0)");
+  EXPECT_EQ(read("FloorDiv(Add(Symbol('s0'), Integer(1)), Integer(2))"), "floordiv(s0 + 1, 2)");
+  EXPECT_EQ(read("CeilToInt(FloatTrueDiv(ToFloat(Symbol('s0')), Float('-2.0', precision=53)))"), "-1*floordiv(s0, 2)");
+  EXPECT_EQ(read("CeilToInt(FloatTrueDiv(Add(IntTrueDiv(Mul(Integer(-1), Symbol('s0')), Integer(2)), "
+                 "Mul(Float('-0.5', precision=53), Symbol('s0'))), Float('-1.0', precision=53)))"),
+            "s0");
+  EXPECT_EQ(read("FloorToInt(IntTrueDiv(Symbol('s0'), Symbol('s1')))"), "floordiv(s0, s1)");
+  EXPECT_EQ(read("FloorToInt(IntTrueDiv(Symbol('s0'), Integer(3)))"), "floordiv(s0, 3)");
+  EXPECT_EQ(read("CeilToInt(ToFloat(Symbol('s0')))"), "s0");
+}
+
+TEST(Sym, HostileTextIsRefused) {
+  for (const char* wrong :
+       {"Float('0.5', precision=53)", "Float('1.0e5')", "Float('')", "CeilToInt(FloatTrueDiv(Integer(1)))",
+        "CeilToInt(IntTrueDiv(Integer(1), Integer(2), Integer(3)))",
+        "CeilToInt(Add(IntTrueDiv(Symbol('s0'), Integer(3)), Integer(1)))",
+        "CeilToInt(Mul(Float('0.1'), Symbol('s0')))", "CeilToInt(FloatTrueDiv(Integer(1), Integer(0)))"})
+    EXPECT_FALSE(parse_srepr(wrong).ok()) << wrong;
+  EXPECT_FALSE(parse_srepr("Pow(Integer(9), Integer(9999999))").ok());
+  EXPECT_FALSE(parse_srepr("__import__('os')").ok());
+  EXPECT_FALSE(parse_srepr(std::string(100000, '(')).ok());
+  EXPECT_FALSE(parse_srepr("Mul(Integer(9223372036854775807), Integer(2))").ok());
+  EXPECT_FALSE(parse_srepr("FloorDiv(Symbol('s0'), Integer(0))").ok());
+  std::string deep;
+  for (int i = 0; i < 1000; ++i) deep += "Add(";
+  EXPECT_FALSE(parse_srepr(deep).ok());
+}
+
+}  // namespace
+}  // namespace wick::compiler

@@ -1,0 +1,526 @@
+#include <fmt/format.h>
+#include <string.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "common/float16.h"
+#include "compiler/ir/builder.h"
+#include "compiler/ir/delegate.h"
+#include "compiler/ir/text/text.h"
+#include "compiler/support/failure.h"
+#include "compiler/support/limits.h"
+
+namespace wick::compiler {
+namespace {
+
+constexpr int kMaxNesting = 32;
+
+bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Function parse_function() {
+    expect_word("graph");
+    Function function;
+    function.name = next_is('(') ? "forward" : word();
+    function.graph = parse_body();
+    skip();
+    if (position_ != text_.size()) error("the end of the text");
+    return function;
+  }
+
+ private:
+  using Scope = std::map<std::string, Value*, std::less<>>;
+
+  // --- characters ---
+  [[noreturn]] void error(const std::string& wanted) {
+    size_t line = 1, column = 1;
+    for (size_t i = 0; i < position_ && i < text_.size(); ++i) {
+      column = text_[i] == '\n' ? 1 : column + 1;
+      line += text_[i] == '\n';
+    }
+    const size_t end = std::min(text_.find('\n', position_), position_ + 40);
+    std::string found = position_ >= text_.size()
+                            ? "the end"
+                            : fmt::format("'{}'", printable(text_.substr(position_, end - position_)));
+    fail(Diag(Code::corrupt_file, fmt::format("IR text, line {}, column {}", line, column)).expected(found, wanted));
+  }
+  void skip() {
+    while (position_ < text_.size()) {
+      const char c = text_[position_];
+      if (c == '#') {
+        while (position_ < text_.size() && text_[position_] != '\n') ++position_;
+      } else if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
+        ++position_;
+      } else {
+        return;
+      }
+    }
+  }
+  bool next_is(char c) {
+    skip();
+    return position_ < text_.size() && text_[position_] == c;
+  }
+  bool accept(char c) {
+    if (!next_is(c)) return false;
+    ++position_;
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) error(fmt::format("'{}'", c));
+  }
+  std::string word() {
+    skip();
+    const size_t start = position_;
+    while (position_ < text_.size() && is_name_char(text_[position_])) ++position_;
+    if (start == position_) error("a word");
+    return std::string(text_.substr(start, position_ - start));
+  }
+  bool accept_word(std::string_view wanted) {
+    skip();
+    if (text_.substr(position_, wanted.size()) != wanted) return false;
+    const size_t end = position_ + wanted.size();
+    if (end < text_.size() && is_name_char(text_[end])) return false;
+    position_ = end;
+    return true;
+  }
+  void expect_word(std::string_view wanted) {
+    if (!accept_word(wanted)) error(std::string(wanted));
+  }
+  std::string string() {
+    expect('"');
+    std::string out;
+    while (position_ < text_.size() && text_[position_] != '"' && text_[position_] != '\n') {
+      if (text_[position_] == '\\' && position_ + 1 < text_.size()) {
+        ++position_;
+        escaped(out);
+      } else {
+        out += text_[position_++];
+      }
+    }
+    expect('"');
+    return out;
+  }
+  // What follows a backslash, as printable() writes it: n, t, r, xHH, u{HEX}; any other character stands for itself.
+  void escaped(std::string& out) {
+    const char c = text_[position_++];
+    if (c == 'n' || c == 't' || c == 'r') {
+      out += c == 'n' ? '\n' : c == 't' ? '\t' : '\r';
+    } else if (c == 'x') {
+      out += static_cast<char>(hex_digits(2));
+    } else if (c == 'u') {
+      expect('{');
+      append_utf8(out, hex_digits(6));
+      expect('}');
+    } else {
+      out += c;
+    }
+  }
+  uint32_t hex_digits(size_t max_digits) {
+    const size_t end = std::min(text_.size(), position_ + max_digits);
+    uint32_t value = 0;
+    auto [stop, ec] = std::from_chars(text_.data() + position_, text_.data() + end, value, 16);
+    if (ec != std::errc()) error("hexadecimal digits");
+    position_ = static_cast<size_t>(stop - text_.data());
+    return value;
+  }
+  static void append_utf8(std::string& out, uint32_t point) {
+    if (point < 0x80) {
+      out += static_cast<char>(point);
+      return;
+    }
+    const int rest = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+    out += static_cast<char>((rest == 1 ? 0xc0u : rest == 2 ? 0xe0u : 0xf0u) | point >> (6 * rest));
+    for (int i = rest - 1; i >= 0; --i) out += static_cast<char>(0x80 | (point >> (6 * i) & 0x3f));
+  }
+  // Characters up to one of `stops` outside brackets: an integer expression or a number.
+  std::string_view expression(std::string_view stops) {
+    skip();
+    const size_t start = position_;
+    int depth = 0;
+    while (position_ < text_.size()) {
+      const char c = text_[position_];
+      if (depth == 0 && stops.find(c) != std::string_view::npos) break;
+      if (c == '(') ++depth;
+      if (c == ')') --depth;
+      ++position_;
+    }
+    std::string_view out = text_.substr(start, position_ - start);
+    while (!out.empty() && (out.back() == ' ' || out.back() == '\n')) out.remove_suffix(1);
+    return out;
+  }
+  Sym sym(std::string_view stops) {
+    auto parsed = parse_sym(expression(stops));
+    if (!parsed.ok()) fail(std::move(parsed.diag()));
+    return *parsed;
+  }
+  double real(std::string_view text) {
+    if (text == "inf") return std::numeric_limits<double>::infinity();
+    if (text == "-inf") return -std::numeric_limits<double>::infinity();
+    if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+    double value = 0;
+    auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (ec != std::errc() || end != text.data() + text.size()) error("a number");
+    return value;
+  }
+
+  // --- types and values ---
+  Type type() {
+    const std::string name = word();
+    if (name == "float") return Type::real();
+    if (name == "bool" && !next_is('[')) return Type::boolean();
+    if (name == "int") {
+      expect('(');
+      Sym expr = sym(")");
+      expect(')');
+      return Type::integer(expr);
+    }
+    TensorType t;
+    if (!dtype_from_name(name.data(), name.size(), &t.dtype)) error("a dtype");
+    expect('[');
+    t.sizes = list<Sym>([&] { return sym(",]"); }, ']');
+    if (t.sizes.size() > 64) error("at most 64 dimensions");
+    if (position_ < text_.size() && text_[position_] == '{') {
+      ++position_;
+      for (const Sym& s : list<Sym>([&] { return sym(",}"); }, '}'))
+        t.dim_order.push_back(static_cast<uint8_t>(s.is_const() && s.value() < 64 ? s.value() : 255));
+      uint64_t seen = 0;
+      for (const uint8_t dim : t.dim_order) {
+        if (dim >= t.sizes.size() || (seen >> dim & 1) != 0) error("each dimension once in the dim order");
+        seen |= uint64_t{1} << dim;
+      }
+      if (t.dim_order.size() != t.sizes.size()) error("each dimension once in the dim order");
+    }
+    return Type::of(std::move(t));
+  }
+  template <typename T, typename F>
+  std::vector<T> list(F&& item, char close) {
+    std::vector<T> out;
+    if (accept(close)) return out;
+    do out.push_back(item());
+    while (accept(','));
+    expect(close);
+    return out;
+  }
+  Value* value(const Scope& scope) {
+    expect('%');
+    const std::string name = word();
+    auto it = scope.find(name);
+    if (it == scope.end()) error(fmt::format("a value defined before, not %{}", name));
+    return it->second;
+  }
+  void define(Scope& scope, const std::string& name, Value* v) {
+    v->name = name;
+    if (!scope.emplace(name, v).second) error(fmt::format("a name other than %{}, which is taken", name));
+  }
+
+  // --- arguments, read as the schema says ---
+  Arg number(std::string_view stops) {
+    std::string_view text = expression(stops);
+    if (text == "true") return true;
+    if (text == "false") return false;
+    const bool is_real = text == "inf" || text == "-inf" || text == "nan" ||
+                         (text.find_first_not_of("0123456789.eE+-") == std::string_view::npos &&
+                          text.find_first_of(".eE") != std::string_view::npos);
+    if (is_real) return real(text);
+    auto parsed = parse_sym(text);
+    if (!parsed.ok()) fail(std::move(parsed.diag()));
+    return *parsed;
+  }
+  Arg argument(const ArgSpec& spec, const Scope& scope) {
+    if (accept_word("none")) return None{};
+    if (next_is('%')) return value(scope);
+    if (next_is('"')) return string();
+    const bool listed = accept('[');
+    auto item_value = [&]() -> Value* { return accept_word("none") ? nullptr : value(scope); };
+    switch (spec.type) {
+      case ArgType::tensor_list:
+      case ArgType::optional_tensor_list:
+        if (!listed) error("a list");
+        return list<Value*>(item_value, ']');
+      case ArgType::int_list:
+        if (!listed) return sym(",)");
+        return Ints(list<Sym>([&] { return sym(",]"); }, ']'));
+      case ArgType::real_list:
+        if (!listed) error("a list");
+        return list<double>([&] { return real(expression(",]")); }, ']');
+      case ArgType::bool_list:
+        if (!listed) error("a list");
+        return list<bool>([&] { return word() == "true"; }, ']');
+      case ArgType::dtype: {
+        const std::string name = word();
+        DType dtype;
+        if (!dtype_from_name(name.data(), name.size(), &dtype)) error("a dtype");
+        return dtype;
+      }
+      default:
+        if (listed) error("no list");
+        return number(",)");
+    }
+  }
+
+  // --- statements ---
+  std::unique_ptr<Graph> parse_body() {
+    if (++nesting_ > kMaxNesting) error("less nesting");
+    auto graph = std::make_unique<Graph>();
+    Scope scope;
+    expect('(');
+    if (!accept(')')) {
+      do input(*graph, scope);
+      while (accept(','));
+      expect(')');
+    }
+    expect('{');
+    while (!accept_word("return")) statement(*graph, scope);
+    if (!next_is('}')) {
+      do output(*graph, scope);
+      while (accept(','));
+    }
+    expect('}');
+    --nesting_;
+    return graph;
+  }
+
+  void input(Graph& graph, Scope& scope) {
+    if (accept('%')) {
+      const std::string name = word();
+      expect(':');
+      define(scope, name, graph.add_input(type(), name));
+      return;
+    }
+    GraphInput in;
+    if (accept_word("none")) {
+      in.kind = GraphInput::Kind::none;
+    } else if (next_is('"')) {
+      in.kind = GraphInput::Kind::string;
+      in.string = string();
+    } else {
+      const Arg literal = number(",)");
+      if (literal.is<double>()) {
+        in.kind = GraphInput::Kind::real;
+        in.real = literal.as<double>();
+      } else if (literal.is<bool>()) {
+        in.kind = GraphInput::Kind::boolean;
+        in.integer = literal.as<bool>();
+      } else {
+        in.kind = GraphInput::Kind::integer;
+        if (!literal.as<Sym>().is_const()) error("a constant");
+        in.integer = literal.as<Sym>().value();
+      }
+    }
+    graph.inputs.push_back(std::move(in));
+  }
+
+  void output(Graph& graph, const Scope& scope) {
+    GraphOutput out;
+    out.leaf = static_cast<int>(graph.outputs.size());
+    if (next_is('%')) {
+      out.value = value(scope);
+    } else if (accept_word("none")) {
+      out.kind = GraphOutput::Kind::none;
+    } else if (next_is('"')) {
+      out.kind = GraphOutput::Kind::string;
+      out.string = string();
+    } else if (accept_word("bool")) {
+      out.kind = GraphOutput::Kind::boolean;
+      out.integer = sym(",}");
+    } else {
+      const Arg literal = number(",}\n");
+      out.kind = literal.is<double>() ? GraphOutput::Kind::real
+                 : literal.is<bool>() ? GraphOutput::Kind::boolean
+                                      : GraphOutput::Kind::integer;
+      if (literal.is<double>())
+        out.real = literal.as<double>();
+      else
+        out.integer = literal.is<bool>() ? Sym(literal.as<bool>()) : literal.as<Sym>();
+    }
+    graph.add_output(std::move(out));
+  }
+
+  void statement(Graph& graph, Scope& scope) {
+    if (accept_word("range")) {
+      std::string name(expression(":"));
+      expect(':');
+      SymRange range;
+      range.min = bound(".");
+      expect('.');
+      expect('.');
+      range.max = accept_word("inf") ? kUnbounded : bound("\n ");
+      range.from_data = accept_word("from_data");
+      graph.ranges[name] = range;
+    } else if (accept_word("const")) {
+      stored(graph, scope, ValueKind::constant);
+    } else if (accept_word("state")) {
+      stored(graph, scope, ValueKind::state);
+    } else if (accept_word("delegate")) {
+      delegate(graph);
+    } else if (accept_word("update")) {
+      Value* target = value(scope);
+      expect('=');
+      graph.add_update(target, value(scope));
+    } else {
+      node(graph, scope);
+    }
+  }
+
+  int64_t bound(std::string_view stops) {
+    const Sym s = sym(stops);
+    if (!s.is_const()) error("a number");
+    return s.value();
+  }
+
+  void stored(Graph& graph, Scope& scope, ValueKind kind) {
+    expect('%');
+    const std::string name = word();
+    expect(':');
+    Type t = type();
+    if (!t.is_tensor()) error("a tensor type");
+    const std::string fqn = next_is('"') ? string() : "";
+    std::vector<uint8_t> bytes = zeros(t.tensor);
+    if (accept('=')) {
+      if (accept('[')) {
+        size_t index = 0;
+        const size_t item = dtype_size_bytes(t.tensor.dtype);
+        auto element = [&] {
+          const Arg literal = number(",]");
+          if ((index + 1) * item > bytes.size()) error("no more elements than the type has");
+          store(t.tensor.dtype, literal, bytes.data() + item * index++);
+          return 0;
+        };
+        list<int>(element, ']');
+        if (index * item != bytes.size()) error("as many elements as the type has");
+      } else {
+        expect('.');
+        expect('.');
+        expect('.');
+      }
+    }
+    auto owned = std::make_shared<std::vector<uint8_t>>(std::move(bytes));
+    ConstantData data{Span<const uint8_t>(owned->data(), owned->size()), owned};
+    define(scope, name,
+           kind == ValueKind::constant ? graph.add_constant(t.tensor, data, name, fqn)
+                                       : graph.add_state(t.tensor, data, name, fqn));
+  }
+
+  // Its payload is not part of the text: only its size is.
+  void delegate(Graph& graph) {
+    auto made = std::make_shared<Delegate>();
+    made->id = string();
+    const int64_t bytes = bound("\n ");
+    if (bytes < 0) error("a number of bytes");
+    made->payload = zeros({DType::u8, {bytes}, {}});
+    graph.delegates.push_back(std::move(made));
+  }
+
+  std::vector<uint8_t> zeros(const TensorType& t) {
+    int64_t bytes = static_cast<int64_t>(dtype_size_bytes(t.dtype));
+    for (const Sym& size : t.sizes) {
+      if (!size.is_const() || size.value() < 0) error("constant sizes");
+      if (__builtin_mul_overflow(bytes, size.value(), &bytes)) error("a constant that 64 bits can count");
+    }
+    // Each is checked before it is added, so the sum cannot overflow.
+    const uint64_t most = limits().expanded_bytes;
+    if (static_cast<uint64_t>(bytes) > most || constant_bytes_ + static_cast<uint64_t>(bytes) > most)
+      fail(over_limit(&Limits::expanded_bytes, "IR text: the constants take too much memory"));
+    constant_bytes_ += static_cast<uint64_t>(bytes);
+    return std::vector<uint8_t>(static_cast<size_t>(bytes));
+  }
+
+  void store(DType dtype, const Arg& literal, uint8_t* out) {
+    double value = literal.is<double>() ? literal.as<double>() : literal.is<bool>() ? literal.as<bool>() : 0;
+    int64_t integer = literal.is<bool>() ? literal.as<bool>() : 0;
+    if (literal.is<Sym>()) {
+      if (!literal.as<Sym>().is_const()) error("a number");
+      integer = literal.as<Sym>().value();
+      value = static_cast<double>(integer);
+    }
+    auto put = [out](auto v) { memcpy(out, &v, sizeof v); };
+    switch (dtype) {
+      case DType::f32: return put(static_cast<float>(value));
+      case DType::f64: return put(value);
+      case DType::f16: return put(Half(static_cast<float>(value)).bits);
+      case DType::bf16: return put(BFloat16(static_cast<float>(value)).bits);
+      case DType::i64:
+      case DType::u64: return put(integer);
+      case DType::i32:
+      case DType::u32: return put(static_cast<int32_t>(integer));
+      case DType::i16:
+      case DType::u16: return put(static_cast<int16_t>(integer));
+      case DType::i8:
+      case DType::u8: return put(static_cast<int8_t>(integer));
+      case DType::boolean: return put(static_cast<uint8_t>(integer != 0));
+      default: error("a dtype that can be written as numbers");
+    }
+  }
+
+  void node(Graph& graph, Scope& scope) {
+    struct Declared {
+      std::string name;
+      std::optional<Type> type;
+    };
+    std::vector<Declared> declared;
+    if (next_is('%')) {
+      do {
+        expect('%');
+        declared.push_back({word(), std::nullopt});
+        if (accept(':')) declared.back().type = type();
+      } while (accept(','));
+      expect('=');
+    }
+    const std::string name = word();
+    const OpDef* def = find_op(name);
+    if (!def) def = find_op(name + ".default");
+    if (!def) error(fmt::format("an operator Wick knows, not {}", printable(name)));
+    Args args;
+    expect('(');
+    if (!accept(')')) {
+      do {
+        if (args.size() >= def->parsed->args.size())
+          error(fmt::format("at most {} arguments", def->parsed->args.size()));
+        args.push_back(argument(def->parsed->args[args.size()], scope));
+      } while (accept(','));
+      expect(')');
+    }
+    Node* made = graph.add_node(*def, std::move(args), declared.size());
+    while (accept_word("graph")) made->graphs.push_back(parse_body());
+    if (accept('@')) {
+      auto origin = std::make_shared<Origin>();
+      origin->module = string();
+      origin->source = string();
+      made->origin = origin;
+    }
+    for (size_t i = 0; i < declared.size(); ++i) {
+      graph.reserve_name(declared[i].name);
+      define(scope, declared[i].name, made->result(i));
+      if (declared[i].type) made->result(i)->type = *declared[i].type;
+    }
+    if (def->infer) def->infer(*made);
+    for (size_t i = 0; i < declared.size(); ++i) {
+      Type& inferred = made->result(i)->type;
+      if (!declared[i].type) continue;
+      inferred.tensor.dim_order = declared[i].type->tensor.dim_order;
+      if (def->infer && inferred != *declared[i].type)
+        error(fmt::format("type {} for %{} of the statement before", to_text(inferred), declared[i].name));
+    }
+  }
+
+  std::string_view text_;
+  size_t position_ = 0;
+  int nesting_ = 0;
+  uint64_t constant_bytes_ = 0;
+};
+
+}  // namespace
+
+Result<Function> parse_graph(std::string_view text) {
+  std::optional<Function> function;
+  Status status = catch_failure([&] { function = Parser(text).parse_function(); });
+  if (!status.ok()) return std::move(status.diag());
+  return std::move(*function);
+}
+
+}  // namespace wick::compiler

@@ -1,0 +1,67 @@
+#include "compiler/ops/limits/kernel_limits.h"
+
+#include "compiler/ops/rules.h"
+
+namespace wick::compiler {
+namespace {
+
+bool is_float32(const Value* x) { return x->dtype() == DType::f32; }
+
+// Query, key and value in float32 whose leading sizes agree; query heads are a known multiple of key heads.
+bool attention(const Node& node) {
+  const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
+  const size_t rank = q->rank();
+  if (!is_float32(q) || !is_float32(k) || !is_float32(v) || rank < 2 || k->rank() != rank || v->rank() != rank)
+    return false;
+  const bool grouped = node.boolean("enable_gqa");
+  for (size_t d = 0; d + 2 < rank; ++d) {
+    const Sym &heads = q->sizes()[d], &own = k->sizes()[d];
+    if (!(own == v->sizes()[d])) return false;
+    if (heads == own) continue;
+    if (!grouped || d + 3 != rank || !heads.is_const() || !own.is_const()) return false;
+    if (own.value() == 0 || heads.value() % own.value() != 0) return false;
+  }
+  if (node.real("dropout_p") != 0) return false;
+  const Value* mask = node.optional_tensor("attn_mask");
+  if (!mask) return true;
+  if ((mask->dtype() != DType::boolean && !is_float32(mask)) || mask->rank() > rank) return false;
+  for (size_t d = 0; d < mask->rank(); ++d) {
+    const size_t to = rank - mask->rank() + d;
+    const Sym& wanted = to + 1 == rank ? k->sizes()[rank - 2] : q->sizes()[to];
+    if (!(mask->sizes()[d] == wanted) && !(mask->sizes()[d] == Sym(1))) return false;
+  }
+  return true;
+}
+
+// The right side is a matrix, or a batch of them like the left side.
+bool solve(const Node& node) { return node.tensor("A")->rank() == node.tensor("B")->rank(); }
+
+struct Limit {
+  std::string_view op;
+  bool (*takes)(const Node& node);
+};
+constexpr Limit kLimits[] = {
+    {"aten.scaled_dot_product_attention.default", attention},
+    {"aten._linalg_solve_ex.default", solve},
+};
+
+// Complex numbers go to the kernels of the parts, except in Fourier transforms.
+bool has_complex_operand(const Node& node) {
+  if (node.op->name().starts_with("aten._fft_")) return false;
+  for (const Value* value : node.operands()) {
+    if (value->type.is_tensor() && is_complex(value->dtype())) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool kernel_takes(const Node& node) {
+  if (has_complex_operand(node)) return false;
+  for (const Limit& limit : kLimits) {
+    if (limit.op == node.op->name()) return limit.takes(node);
+  }
+  return true;
+}
+
+}  // namespace wick::compiler

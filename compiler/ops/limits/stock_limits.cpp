@@ -1,0 +1,74 @@
+// Observed on ExecuTorch 1.5.1 with tests/interop/cases_on_stock; what decompositions avoid on every profile has no row
+// here.
+#include "compiler/ops/limits/stock_limits.h"
+
+#include <algorithm>
+
+#include "compiler/ops/rules.h"
+
+namespace wick::compiler {
+namespace {
+
+DType dtype_of(const Node& node, const char* name) { return node.tensor(name)->dtype(); }
+
+bool convolution_over_volumes(const Node& node) { return node.tensor("input")->rank() == 5; }
+bool volumes_or_transposed(const Node& node) {
+  return node.tensor("weight")->rank() == 5 || node.boolean("transposed");
+}
+bool doubles(const Node& node) { return dtype_of(node, "self") == DType::f64; }
+bool bytes(const Node& node) { return node.result()->dtype() == DType::u8; }
+bool both_sides(const Node& node) { return !node.boolean("onesided"); }
+bool integers(const Node& node) { return is_integral(node.result()->dtype()); }
+bool scale_not_double(const Node& node) { return dtype_of(node, "scale") != DType::f64; }
+bool scales_not_double(const Node& node) { return dtype_of(node, "scales") != DType::f64; }
+
+// Stock adds, subtracts, multiplies and divides complex tensors of one dtype and takes them apart; nothing else element
+// by element.
+bool complex_numbers(const Node& node) {
+  static constexpr std::string_view kTensors[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
+                                                  "aten.div.Tensor"};
+  static constexpr std::string_view kScalars[] = {"aten.add.Scalar", "aten.sub.Scalar", "aten.mul.Scalar",
+                                                  "aten.div.Scalar"};
+  const auto in = [&](const auto& list) {
+    return std::find(std::begin(list), std::end(list), node.op->name()) != std::end(list);
+  };
+  if (node.op->infer == infer_float_unary || in(kScalars)) return is_complex(node.result()->dtype());
+  if (!in(kTensors) || !is_complex(node.result()->dtype())) return false;
+  const Value *x = tensor_or_null(node.arg("self")), *y = tensor_or_null(node.arg("other"));
+  if (!x || !y) return false;  // becomes the form with a number
+  return x->dtype() != node.result()->dtype() || y->dtype() != node.result()->dtype();
+}
+
+struct Limit {
+  std::string_view op;  // "" = all
+  bool (*applies)(const Node& node);
+  std::string_view reason;
+};
+constexpr Limit kLimits[] = {
+    {"aten.convolution.default", convolution_over_volumes, "stock convolves inputs of rank 3 and 4 only"},
+    {"aten.convolution_backward.default", volumes_or_transposed,
+     "stock has the gradients of plain convolutions of planes only"},
+    {"aten._log_softmax.default", doubles, "stock takes no float64 here"},
+    {"aten.sum.dim_IntList", doubles, "stock adds float64 in float32"},
+    {"aten._fft_r2c.default", both_sides, "stock computes the one-sided spectrum only"},
+    {"aten.upsample_bilinear2d.vec", bytes, "stock interpolates bytes otherwise"},
+    {"aten._upsample_bilinear2d_aa.default", bytes, "stock interpolates bytes otherwise"},
+    {"aten.remainder.Tensor", integers, "stock's result has the sign of the dividend"},
+    {"aten.remainder.Scalar", integers, "stock's result has the sign of the dividend"},
+    {"quantized_decomposed.quantize_per_tensor.tensor", scale_not_double, "stock wants a float64 scale"},
+    {"quantized_decomposed.dequantize_per_tensor.tensor", scale_not_double, "stock wants a float64 scale"},
+    {"quantized_decomposed.quantize_per_channel.default", scales_not_double, "stock wants float64 scales"},
+    {"quantized_decomposed.quantize_per_token.default", scales_not_double, "stock wants float64 scales"},
+    {"", complex_numbers, "stock does not compute this with complex numbers"},
+};
+
+}  // namespace
+
+std::string_view stock_limit(const Node& node) {
+  for (const Limit& limit : kLimits) {
+    if ((limit.op.empty() || limit.op == node.op->name()) && limit.applies(node)) return limit.reason;
+  }
+  return "";
+}
+
+}  // namespace wick::compiler
