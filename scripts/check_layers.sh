@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the include edges between folders, that each has a README.md, that the small-target folders use no heap headers, and that
-# nothing outside its folder names a backend.
+# Checks the include edges between folders, that each has a README.md, that the small-target folders use no heap headers, that
+# libraries stay behind the folder that calls them, and that nothing outside its folder names a backend.
 # Prints one line per broken rule and exits 1; prints nothing when all hold.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,6 +31,8 @@ runtime/exec          : wick common runtime/platform runtime/core runtime/progra
 runtime/module        : wick common runtime
 backends              : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/partition compiler/passes runtime/core runtime/platform
 backends/xnnpack      : wick common backends/runtime_table.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/partition compiler/passes runtime/core runtime/platform schema
+backends/xnnpack/runtime     : wick common backends/runtime_table.h backends/xnnpack/payload runtime/core runtime/platform
+backends/xnnpack/runtime/xnn : wick common backends/xnnpack/payload backends/xnnpack/runtime runtime/core runtime/platform
 cli                   : wick common compiler runtime backends
 examples              : wick cli
 tests                 : wick common compiler runtime backends schema cli
@@ -42,6 +44,11 @@ no_heap='common runtime/core runtime/program runtime/exec runtime/kernels includ
 heap_headers='vector string map set unordered_map unordered_set memory list deque queue stack functional any optional variant iostream sstream fstream regex stdexcept thread mutex future locale filesystem'
 # The hosted convenience among the public headers.
 heap_allowed='include/wick/module.h'
+# Headers of libraries and the only folder that may include each.
+library_headers='
+xnnpack.h     : backends/xnnpack/runtime/xnn
+pthreadpool.h : backends/xnnpack/runtime/xnn
+'
 # Headers and sources of tests may use anything that the build gives them.
 is_exempt() {
   case "$1" in
@@ -76,7 +83,7 @@ for folder in $(printf '%s\n' "$edges" | sed -n 's/ *:.*//p'); do
   fi
 done
 
-list_files | xargs -r awk -v edges="$edges" -v no_heap="$no_heap" -v heap_headers="$heap_headers" -v heap_allowed="$heap_allowed" '
+list_files | xargs -r awk -v edges="$edges" -v no_heap="$no_heap" -v heap_headers="$heap_headers" -v heap_allowed="$heap_allowed" -v libraries="$library_headers" '
   function under(path, folder) { return index(path "/", folder "/") == 1 }
   function owner(path,   f, best) {   # the longest folder of the table that holds path
     best = ""
@@ -94,6 +101,13 @@ list_files | xargs -r awk -v edges="$edges" -v no_heap="$no_heap" -v heap_header
     m = split(no_heap, small, " ")
     split(heap_headers, names, " ")
     for (i in names) heap[names[i]] = 1
+    n = split(libraries, rows, "\n")
+    for (i = 1; i <= n; ++i) {
+      if (rows[i] !~ /:/) continue
+      gsub(/ /, "", rows[i])
+      split(rows[i], half, ":")
+      home[half[1]] = half[2]
+    }
   }
   FNR == 1 { from = owner(FILENAME) }
   /^[ \t]*#[ \t]*include[ \t]*"/ {
@@ -114,6 +128,10 @@ list_files | xargs -r awk -v edges="$edges" -v no_heap="$no_heap" -v heap_header
   }
   /^[ \t]*#[ \t]*include[ \t]*</ {
     split($0, angled, /[<>]/)
+    if ((angled[2] in home) && !under(FILENAME, home[angled[2]])) {
+      printf "%s:%d: only %s may include <%s>\n", FILENAME, FNR, home[angled[2]], angled[2]
+      bad = 1
+    }
     if (!(angled[2] in heap) || FILENAME == heap_allowed) next
     for (i = 1; i <= m; ++i) if (under(FILENAME, small[i])) {
       printf "%s:%d: %s builds without a heap and may not include <%s>\n", FILENAME, FNR, small[i], angled[2]

@@ -1,4 +1,4 @@
-// The delegate at run time: init checks and builds the payload, execute binds arguments and runs it.
+// The delegate at run time: init checks the payload and hands it to the engine, execute binds arguments and runs it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,7 @@
 
 #include "backends/xnnpack/payload/bf16_elements.h"
 #include "backends/xnnpack/payload/payload_memory.h"
-#include "backends/xnnpack/runtime/runtime_nodes.h"
-#include "backends/xnnpack/runtime/xnn/library_graph.h"
+#include "backends/xnnpack/runtime/engine.h"
 #include "runtime/platform/cpu.h"
 #include "wick/xnnpack_backend.h"
 
@@ -21,11 +20,11 @@ struct External {
   uint32_t index = 0;  // among the arguments
   DataType type = DataType::fp32;
   bool is_input = false;
-  bool is_read = false;  // by a node: then the library may read a little beyond its end
+  bool is_read = false;  // by a node: then the engine may read a little beyond its end
   size_t rank = 0;
-  size_t dims[XNN_MAX_TENSOR_DIMS] = {};
+  size_t dims[kMaxRank] = {};
   size_t numel = 0;
-  void* bound = nullptr;       // what the library has: the argument's memory, or `staging`
+  void* bound = nullptr;       // what the engine has: the argument's memory, or `staging`
   const void* seen = nullptr;  // the argument's memory when `overlaps` was worked out
   bool overlaps = false;       // an output that shares memory with another argument
   std::vector<uint8_t> staging;
@@ -33,7 +32,7 @@ struct External {
 
 bool is_widened(const External& external) { return external.type == DataType::bf16; }
 
-size_t library_element_bytes(DataType type) {
+size_t engine_element_bytes(DataType type) {
   switch (type) {
     case DataType::fp16: return 2;
     case DataType::qint8:
@@ -49,7 +48,7 @@ bool accepts(const External& external, DType dtype) {
     case DataType::bf16: return dtype == DType::bf16;
     case DataType::qint8: return dtype == DType::i8 || dtype == DType::qi8;
     case DataType::quint8: return dtype == DType::u8 || dtype == DType::qu8;
-    // The library's indices have 32 bits, PyTorch's 64.
+    // The engine's indices have 32 bits, PyTorch's 64.
     case DataType::int32: return dtype == DType::i32 || (dtype == DType::i64 && !external.is_input);
     default: return false;
   }
@@ -57,27 +56,26 @@ bool accepts(const External& external, DType dtype) {
 
 class Delegate {
  public:
-  ~Delegate();
   Error load(BackendInit& context, Span<const uint8_t> blob);
   void execute(KernelContext& context, Span<EValue*> args);
 
  private:
-  Error take_memory(BackendInit& context, const Dims& dims);
-  bool find_externals(ErrorText* text);
+  Error take_memory(BackendInit& context, const ValueDims& dims);
+  bool find_externals(const LiveNodes& nodes, ErrorText* text);
   bool read_shapes(KernelContext& context, Span<EValue*> args, bool* changed);
-  bool keeps_images(const Dims& dims);
   bool reshape(KernelContext& context);
   bool infer_empty(KernelContext& context);
-  bool propagate_shapes();
+  void take_shapes(const ValueDims& dims);
   bool resize_outputs(KernelContext& context, Span<EValue*> args);
   void find_overlaps(Span<EValue*> args);
   bool bind(KernelContext& context, Span<EValue*> args);
   void finish_outputs(Span<EValue*> args);
 
   Payload payload_;
-  LibraryGraph graph_;
+  std::unique_ptr<PayloadConstants> constants_;
+  std::unique_ptr<Engine> engine_;
   std::vector<External> externals_;
-  std::vector<xnn_external_value> bindings_;
+  std::vector<Binding> bindings_;
   struct Place {
     uintptr_t begin, end;
     External* external;
@@ -85,25 +83,11 @@ class Delegate {
   std::vector<Place> places_;  // scratch of find_overlaps
   bool has_shapes_ = false, is_set_up_ = false;
   bool is_empty_ = false;  // an input
-  struct Images {
-    uint32_t count, height, width;
-  };
-  std::vector<Images> images_;  // of convolutions quantized at run time, as the library has counted them
   uint64_t max_bytes_ = 0;
   char message_[256] = "";
 };
 
-// The library frees as many buffers as it had images last: those of the declared sizes, as at first.
-Delegate::~Delegate() {
-  if (images_.empty() || externals_.empty()) return;
-  for (External& external : externals_) {
-    const std::vector<uint32_t>& dims = payload_.values[external.value].dims;
-    std::copy(dims.begin(), dims.end(), external.dims);
-  }
-  (void)propagate_shapes();
-}
-
-bool Delegate::find_externals(ErrorText* text) {
+bool Delegate::find_externals(const LiveNodes& nodes, ErrorText* text) {
   for (uint32_t v = 0; v < payload_.values.size(); ++v) {
     const PayloadValue& value = payload_.values[v];
     if (!value.is_input && !value.is_output) continue;
@@ -112,7 +96,7 @@ bool Delegate::find_externals(ErrorText* text) {
     external.index = value.external_id;
     external.type = value.type;
     external.is_input = value.is_input;
-    external.is_read = graph_.is_read(v);
+    external.is_read = nodes.is_read(v);
     if (external.index >= payload_.num_externals || (value.is_input && value.is_output)) {
       if (text) text->append("value ", v, ": it is no valid argument");
       return false;
@@ -125,7 +109,7 @@ bool Delegate::find_externals(ErrorText* text) {
 }
 
 /// Refuses a payload that would take more than is left to the method.
-Error Delegate::take_memory(BackendInit& context, const Dims& dims) {
+Error Delegate::take_memory(BackendInit& context, const ValueDims& dims) {
   const uint64_t needed = memory_of(payload_, dims);
   max_bytes_ = context.heap_budget();
   if (context.take_heap(needed)) return Error::Ok;
@@ -139,62 +123,39 @@ Error Delegate::take_memory(BackendInit& context, const Dims& dims) {
 Error Delegate::load(BackendInit& context, Span<const uint8_t> blob) {
   Error error = read_payload(blob, &payload_, context.text());
   if (error != Error::Ok) return error;
-  Dims dims;
+  ValueDims dims;
   error = check_payload(payload_, nullptr, &dims, context.text());
   if (error != Error::Ok) return error;
   error = take_memory(context, dims);
   if (error != Error::Ok) return error;
-  (void)keeps_images(dims);
-  error = graph_.build(context, payload_, dims);
+  const LiveNodes nodes(payload_, dims);
+  if (!find_externals(nodes, context.text())) return Error::DelegateInvalidCompatibility;
+  constants_ = std::make_unique<PayloadConstants>(payload_, kReadBeyondBytes);
+  engine_ = make_engine();
+  if (!engine_) return Error::DelegateMemoryAllocationFailed;
+  error = engine_->build(context, {payload_, nodes, *constants_}, dims);
   if (error != Error::Ok) return error;
-  if (!find_externals(context.text())) return Error::DelegateInvalidCompatibility;
-  for (External& external : externals_) {
-    external.rank = dims[external.value].size();
-    for (size_t i = 0; i < external.rank; ++i) external.dims[i] = dims[external.value][i];
-  }
-  // Memory is planned now for the largest shapes, so that calls with these take none.
-  if (!propagate_shapes()) {
-    if (context.text()) context.text()->append("the XNNPACK library cannot work out the shapes");
-    return Error::DelegateInvalidCompatibility;
-  }
-  for (const External& external : externals_) {
-    const std::vector<uint32_t>& expected = dims[external.value];
-    bool same = external.rank == expected.size();
-    for (size_t i = 0; same && i < external.rank; ++i) same = external.dims[i] == expected[i];
-    if (!same) {
-      if (context.text())
-        context.text()->append("value ", external.value, ": the XNNPACK library gives it another shape");
-      return Error::DelegateInvalidCompatibility;
-    }
-  }
-  has_shapes_ = true;
+  take_shapes(dims);
   return Error::Ok;
 }
 
-/// Hands the inputs' shapes to the library; takes the outputs' from it.
-bool Delegate::propagate_shapes() {
-  is_set_up_ = false;
-  for (const External& external : externals_) {
-    if (!external.is_input) continue;
-    if (xnn_reshape_external_value(graph_.runtime(), external.index, external.rank, external.dims) !=
-        xnn_status_success) {
-      return false;
-    }
-  }
-  if (xnn_reshape_runtime(graph_.runtime()) != xnn_status_success) return false;
+/// The engine has planned for these dims.
+void Delegate::take_shapes(const ValueDims& dims) {
   for (External& external : externals_) {
-    if (!external.is_input && xnn_get_external_value_shape(graph_.runtime(), external.index, &external.rank,
-                                                           external.dims) != xnn_status_success) {
-      return false;
-    }
+    const std::vector<uint32_t>& sizes = dims[external.value];
+    external.rank = sizes.size();
     external.numel = 1;
-    for (size_t i = 0; i < external.rank; ++i) external.numel *= external.dims[i];
-    // Room for a copy with what the library reads beyond it. Not touched unless needed.
+    for (size_t i = 0; i < external.rank; ++i) {
+      external.dims[i] = sizes[i];
+      external.numel *= sizes[i];
+    }
+    // Room for a copy with what the engine reads beyond it. Not touched unless needed.
     if (is_widened(external) || external.is_read) {
-      external.staging.reserve(external.numel * library_element_bytes(external.type) + XNN_EXTRA_BYTES);
+      external.staging.reserve(external.numel * engine_element_bytes(external.type) + kReadBeyondBytes);
     }
   }
-  return true;
+  is_set_up_ = false;
+  has_shapes_ = true;
 }
 
 /// Checks the arguments; takes the inputs' sizes, in the order in which their bytes lie.
@@ -235,34 +196,15 @@ bool Delegate::read_shapes(KernelContext& context, Span<EValue*> args, bool* cha
   return true;
 }
 
-/// The library keeps a buffer per image for the padding of convolutions over inputs quantized at run time: as many as
-/// there are images when their size changes. It frees as many as there are images then, or at the end: any other number
-/// than it has would be wrong. So fewer images than at first are no harm while they are of the same size.
-bool Delegate::keeps_images(const Dims& dims) {
-  std::vector<Images> next;
-  for (const PayloadNode& node : payload_.nodes) {
-    const std::vector<uint32_t>& in = dims[node.inputs[0]];
-    if (node.type != NodeType::conv_2d || payload_.values[node.inputs[0]].type != DataType::qdint8) continue;
-    next.push_back({in[0], in[1], in[2]});
-    if (images_.size() < next.size()) continue;  // the first call
-    const Images& last = images_[next.size() - 1];
-    const bool same_size = last.height == in[1] && last.width == in[2];
-    if (same_size ? in[0] > last.count : in[0] != last.count) return false;
-    next.back().count = last.count;
-  }
-  images_ = std::move(next);
-  return true;
-}
-
-/// The library has no empty tensors. Sizes of the outputs from those that sizes of 1 and of 2 in place of 0 give;
+/// Engines have no empty tensors. Sizes of the outputs from those that sizes of 1 and of 2 in place of 0 give;
 /// false if an output has elements all the same.
 bool Delegate::infer_empty(KernelContext& context) {
   has_shapes_ = false;
   ErrorText text(message_);
-  Dims at[2];
+  ValueDims at[2];
   bool known = true;
   for (uint32_t size = 1; size <= 2; ++size) {
-    Dims inputs;
+    ValueDims inputs;
     for (const uint32_t id : payload_.input_ids) {
       inputs.push_back(payload_.values[id].dims);
       for (const External& external : externals_) {
@@ -291,7 +233,7 @@ bool Delegate::infer_empty(KernelContext& context) {
 bool Delegate::reshape(KernelContext& context) {
   has_shapes_ = false;
   // What the library does not check itself holds for the declared sizes only; now for these.
-  Dims inputs;
+  ValueDims inputs;
   for (const uint32_t id : payload_.input_ids) {
     inputs.push_back(payload_.values[id].dims);
     for (const External& external : externals_) {
@@ -299,7 +241,7 @@ bool Delegate::reshape(KernelContext& context) {
     }
   }
   ErrorText text(message_);
-  Dims dims;
+  ValueDims dims;
   const Error error = check_payload(payload_, &inputs, &dims, &text);
   if (error != Error::Ok) {
     context.fail(error, message_);
@@ -309,26 +251,13 @@ bool Delegate::reshape(KernelContext& context) {
     context.fail(Error::OutOfResources, "these input sizes take more memory than the limit leaves to the delegate");
     return false;
   }
-  if (!keeps_images(dims)) {
-    context.fail(Error::NotSupported,
-                 "the XNNPACK library cannot change number and size of the images of a convolution that is quantized "
-                 "at run time");
+  const EngineFailure failure = engine_->reshape(dims);
+  if (failure.failed()) {
+    is_set_up_ = false;
+    context.fail(failure.error, failure.text);
     return false;
   }
-  if (!propagate_shapes()) {
-    for (Images& images : images_) images.height = 0;  // not known any more
-    context.fail(Error::NotSupported, "the XNNPACK library does not take these input sizes");
-    return false;
-  }
-  for (const External& external : externals_) {
-    bool same = external.rank == dims[external.value].size();
-    for (size_t i = 0; same && i < external.rank; ++i) same = external.dims[i] == dims[external.value][i];
-    if (!same) {
-      context.fail(Error::Internal, "the XNNPACK library gives a value another shape");
-      return false;
-    }
-  }
-  has_shapes_ = true;
+  take_shapes(dims);
   return true;
 }
 
@@ -336,7 +265,7 @@ bool Delegate::resize_outputs(KernelContext& context, Span<EValue*> args) {
   for (const External& external : externals_) {
     if (external.is_input) continue;
     Tensor& tensor = *args[external.index]->tensor;
-    int32_t sizes[XNN_MAX_TENSOR_DIMS] = {};
+    int32_t sizes[kMaxRank] = {};
     if (tensor.rank != external.rank && external.numel != 1) {
       context.fail(Error::InvalidArgument, "an output of the delegate has another rank");
       return false;
@@ -352,8 +281,7 @@ bool Delegate::resize_outputs(KernelContext& context, Span<EValue*> args) {
   return true;
 }
 
-/// Where the library finds each argument; copies of inputs that it may not read in place.
-/// Finds outputs that share memory with inputs or other outputs: the library may not write there while it runs.
+/// Finds outputs that share memory with inputs or other outputs: the engine may not write there while it runs.
 void Delegate::find_overlaps(Span<EValue*> args) {
   bool changed = !is_set_up_;
   for (External& external : externals_) {
@@ -381,6 +309,7 @@ void Delegate::find_overlaps(Span<EValue*> args) {
   }
 }
 
+/// Where the engine finds each argument; copies of inputs that it may not read in place.
 bool Delegate::bind(KernelContext& context, Span<EValue*> args) {
   find_overlaps(args);
   for (size_t i = 0; i < externals_.size(); ++i) {
@@ -390,11 +319,11 @@ bool Delegate::bind(KernelContext& context, Span<EValue*> args) {
       context.fail(Error::InvalidState, "an argument of the delegate has no memory");
       return false;
     }
-    const size_t bytes = external.numel * library_element_bytes(external.type);
-    const bool in_place =
-        !is_widened(external) && !external.overlaps &&
-        (!external.is_read || tensor.capacity_bytes >= bytes + XNN_EXTRA_BYTES || can_read_beyond(tensor.data, bytes));
-    if (!in_place) external.staging.resize(bytes + XNN_EXTRA_BYTES);
+    const size_t bytes = external.numel * engine_element_bytes(external.type);
+    const bool in_place = !is_widened(external) && !external.overlaps &&
+                          (!external.is_read || tensor.capacity_bytes >= bytes + kReadBeyondBytes ||
+                           can_read_beyond(tensor.data, bytes, kReadBeyondBytes));
+    if (!in_place) external.staging.resize(bytes + kReadBeyondBytes);
     void* const bound = in_place ? tensor.data : external.staging.data();
     is_set_up_ = is_set_up_ && bound == external.bound;
     external.bound = bound;
@@ -408,13 +337,10 @@ bool Delegate::bind(KernelContext& context, Span<EValue*> args) {
     bindings_[i] = {external.index, external.bound};
   }
   if (is_set_up_) return true;
-  const xnn_status status = xnn_setup_runtime_v2(graph_.runtime(), bindings_.size(), bindings_.data());
-  if (status != xnn_status_success) {
-    context.fail(Error::Internal, "the XNNPACK library cannot set up its operators");
-    return false;
-  }
-  is_set_up_ = true;
-  return true;
+  const EngineFailure failure = engine_->bind({bindings_.data(), bindings_.size()});
+  is_set_up_ = !failure.failed();
+  if (failure.failed()) context.fail(failure.error, failure.text);
+  return is_set_up_;
 }
 
 void Delegate::finish_outputs(Span<EValue*> args) {
@@ -424,7 +350,7 @@ void Delegate::finish_outputs(Span<EValue*> args) {
     if (is_widened(external)) {
       narrow_to_bf16(external.bound, tensor.data, external.numel);
     } else if (external.bound != tensor.data) {
-      memcpy(tensor.data, external.bound, external.numel * library_element_bytes(external.type));
+      memcpy(tensor.data, external.bound, external.numel * engine_element_bytes(external.type));
     }
     if (tensor.dtype == DType::i64) {
       // From the end: each element is read before it is overwritten.
@@ -449,13 +375,10 @@ void Delegate::execute(KernelContext& context, Span<EValue*> args) {
   }
   if (changed && !reshape(context)) return;
   if (!resize_outputs(context, args) || !bind(context, args)) return;
-  const xnn_status status = xnn_invoke_runtime(graph_.runtime());
-  if (status != xnn_status_success) {
-    context.fail(Error::Internal, "the XNNPACK library failed");
-    return;
-  }
+  const EngineFailure failure = engine_->run();
+  if (failure.failed()) return context.fail(failure.error, failure.text);
   finish_outputs(args);
-  graph_.report_times();
+  engine_->report_times();
 }
 
 Error init(BackendInit& context, Span<const uint8_t> payload, void** handle) {

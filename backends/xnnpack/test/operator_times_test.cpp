@@ -1,4 +1,4 @@
-#include "backends/xnnpack/runtime/operator_times.h"
+#include "backends/xnnpack/runtime/xnn/operator_times.h"
 
 #include "backends/xnnpack/test/runtime_test_support.h"
 

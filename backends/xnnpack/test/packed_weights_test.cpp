@@ -1,4 +1,4 @@
-#include "backends/xnnpack/runtime/packed_weights.h"
+#include "backends/xnnpack/runtime/xnn/packed_weights.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/xnnpack/runtime/xnn/library_graph.h"
+#include "backends/xnnpack/runtime/engine.h"
 #include "runtime/platform/memory.h"
 #include "tests/support/scratch_folder.h"
 
@@ -159,10 +159,10 @@ TEST(CanReadBeyond, NotBeyondTheLastPage) {
   ASSERT_NE(memory, MAP_FAILED);
   ASSERT_EQ(munmap(static_cast<uint8_t*>(memory) + page, page), 0);
   // A container may forbid the question; then nothing counts as readable.
-  if (!can_read_beyond(memory, 0)) GTEST_SKIP() << "this system does not tell what can be read";
-  EXPECT_TRUE(can_read_beyond(memory, page - XNN_EXTRA_BYTES));
-  EXPECT_FALSE(can_read_beyond(memory, page - XNN_EXTRA_BYTES + 1));
-  EXPECT_FALSE(can_read_beyond(memory, page));
+  if (!can_read_beyond(memory, 0, kReadBeyondBytes)) GTEST_SKIP() << "this system does not tell what can be read";
+  EXPECT_TRUE(can_read_beyond(memory, page - kReadBeyondBytes, kReadBeyondBytes));
+  EXPECT_FALSE(can_read_beyond(memory, page - kReadBeyondBytes + 1, kReadBeyondBytes));
+  EXPECT_FALSE(can_read_beyond(memory, page, kReadBeyondBytes));
   munmap(memory, page);
 }
 

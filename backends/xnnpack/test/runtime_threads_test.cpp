@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "backends/xnnpack/payload/payload_nodes.h"
-#include "backends/xnnpack/runtime/shared_resources.h"
-#include "backends/xnnpack/runtime/xnn/library_graph.h"
+#include "backends/xnnpack/runtime/xnn/library_engine.h"
+#include "backends/xnnpack/runtime/xnn/shared_resources.h"
 #include "backends/xnnpack/test/runtime_test_support.h"
 #include "runtime/platform/thread_pool.h"
 
@@ -28,8 +28,8 @@ TestDelegate two_layers() {
   return delegate;
 }
 
-Dims dims_of(const TestDelegate& delegate) {
-  Dims dims;
+ValueDims dims_of(const TestDelegate& delegate) {
+  ValueDims dims;
   EXPECT_EQ(check_payload(delegate.payload, nullptr, &dims, nullptr), Error::Ok);
   return dims;
 }
@@ -44,7 +44,7 @@ TEST(XnnpackThreads, PayWhereNodesAreLargeOnAverage) {
     delegate.node(NodeType::negate, {at}, next);
     at = next;
   }
-  EXPECT_FALSE(pays_threads(delegate.payload, Dims(delegate.payload.values.size(), Shape{64, 48})));
+  EXPECT_FALSE(pays_threads(delegate.payload, ValueDims(delegate.payload.values.size(), Shape{64, 48})));
 }
 
 TEST(XnnpackThreads, NobodyWaitsForTheLoopOfAnother) {

@@ -1,4 +1,4 @@
-#include "backends/xnnpack/runtime/packed_weights.h"
+#include "backends/xnnpack/runtime/xnn/packed_weights.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "backends/xnnpack/runtime/shared_resources.h"
+#include "backends/xnnpack/runtime/xnn/shared_resources.h"
 
 #include <iterator>
 #include <map>

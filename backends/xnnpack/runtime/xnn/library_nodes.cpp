@@ -1,4 +1,4 @@
-#include "backends/xnnpack/runtime/runtime_nodes.h"
+#include "backends/xnnpack/runtime/xnn/library_nodes.h"
 
 #include <math.h>
 
