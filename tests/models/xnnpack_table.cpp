@@ -14,11 +14,11 @@ namespace {
 constexpr char kPath[] = "docs/xnnpack_models.md";
 constexpr char kIntroduction[] =
     "# Models with the XNNPACK backend\n\n"
-    "Written by `WICK_UPDATE_TABLE=1 build/dev/bin/models_test`; the test compares. The models are those of "
-    "`tests/fixtures/models`; their outputs agree\n"
-    "with eager PyTorch within 1e-4 of the largest. *Outside* are the nodes that no delegate takes, as the partitioner "
-    "saw them; the arena is what the\n"
-    "program asks for besides the delegates' own memory.\n\n";
+    "`WICK_UPDATE_TABLE=1 build/dev/bin/models_test` writes this file; without the variable the test compares it. The "
+    "models are those of\n"
+    "`tests/fixtures/models`. Their outputs agree with eager PyTorch within 1e-4 of the largest value. *Outside* lists "
+    "the nodes that no delegate takes, as\n"
+    "the partitioner saw them. The arena does not include the delegates' own memory.\n\n";
 constexpr char kHead[] =
     "| model | delegates | nodes in them | nodes outside | arena, bytes | file, bytes |\n|---|---|---|---|---|---|\n";
 constexpr char kOutsideHead[] = "\n## Outside\n";
