@@ -6,7 +6,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "backends/xnnpack/compile/constant_elements.h"
 #include "backends/xnnpack/compile/quantized.h"
 #include "common/float16.h"
 #include "compiler/support/failure.h"
@@ -53,7 +52,7 @@ compiler::Result<Delegate> lower(const Graph& graph, const compiler::TargetOptio
 }
 
 Lowering::Lowering(const Graph& graph, const compiler::TargetOptions& options)
-    : graph_(graph), options_(options), layouts_(assign_layouts(graph)) {}
+    : graph_(graph), options_(options), layouts_(assign_layouts(graph, layout_rules())) {}
 
 Delegate Lowering::run() {
   delegate_.id = kBackendId;
@@ -161,7 +160,7 @@ uint32_t Lowering::operand(const Node& node, size_t index) {
   // Leading ones line up lower ranks.
   if (rule.kind == LayoutRule::Kind::any) return operand(value, order(node));
   const Order own = value->is_constant() ? plain_order(value->rank()) : layouts_.of(value);
-  return operand(value, Layouts::wanted(node, rule, order(node), index, own));
+  return operand(value, Layouts::wanted(node, rule, order(node), index, *value, own));
 }
 
 uint32_t Lowering::rows_along(const Node& node, size_t dim) {
@@ -251,7 +250,7 @@ uint32_t Lowering::weight_permuted(const Value* value, const Dims& dims, const s
     const auto halves = permute_elements(elements_of<uint16_t>(*value).data(), dims, perm);
     return add_constant(type == DataType::fp16 ? own(halves) : own(widened(halves)), type, result_dims);
   }
-  return add_constant(permuted_floats(value->data, dims, perm), type, result_dims);
+  return add_constant(permuted_elements(value->data, sizeof(float), dims, perm), type, result_dims);
 }
 
 uint32_t Lowering::constant(const std::vector<float>& elements, const Dims& dims, bool force_fp32) {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "backends/xnnpack/compile/constant_elements.h"
 #include "backends/xnnpack/compile/lower.h"
 #include "backends/xnnpack/compile/quantized.h"
 #include "backends/xnnpack/compile/target.h"

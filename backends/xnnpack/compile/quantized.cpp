@@ -5,7 +5,6 @@
 #include <numeric>
 #include <string_view>
 
-#include "backends/xnnpack/compile/constant_elements.h"
 #include "backends/xnnpack/compile/lower.h"
 #include "backends/xnnpack/compile/ops/rules.h"
 #include "backends/xnnpack/compile/target.h"

@@ -149,25 +149,10 @@ std::vector<Value*> tensor_operands(const Node& node) {
   return rule->lower == lower_nothing ? std::vector<Value*>() : std::vector<Value*>{node.tensor("input")};
 }
 
-LayoutRule any_order(const Node&) { return {}; }
-LayoutRule plain_layout(const Node& node) {
-  LayoutRule rule;
-  rule.kind = LayoutRule::Kind::fixed;
-  rule.order = plain_order(node.result()->rank());
-  return rule;
-}
-LayoutRule channels_last(const Node& node) {
-  LayoutRule rule;
-  rule.kind = LayoutRule::Kind::fixed;
-  rule.order = channels_last_order(node.result()->rank());
-  return rule;
-}
-
-LayoutRule innermost(size_t dim) {
-  LayoutRule rule;
-  rule.kind = LayoutRule::Kind::last;
-  rule.dim = dim;
-  return rule;
+const LayoutRules& layout_rules() {
+  static constexpr LayoutRules kRules = {[](const Node& node) { return find_rule(node)->layout(node); },
+                                         tensor_operands};
+  return kRules;
 }
 
 LayoutRule softmax_layout(const Node& node) {

@@ -36,11 +36,6 @@ uint32_t image_mean(Lowering& lowering, uint32_t x);
 /// Is the node a mean that becomes a product of matrices?
 bool is_matrix_mean(const compiler::Node& node);
 
-// Layout rules that several families use.
-LayoutRule any_order(const compiler::Node& node);
-LayoutRule plain_layout(const compiler::Node& node);
-LayoutRule channels_last(const compiler::Node& node);
-LayoutRule innermost(size_t dim);
 /// Argument `dim` innermost.
 LayoutRule softmax_layout(const compiler::Node& node);
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "backends/xnnpack/compile/constant_elements.h"
 #include "backends/xnnpack/compile/ops/rules.h"
 
 namespace wick::xnnpack {

@@ -505,7 +505,7 @@ using Lower = void (*)(Lowering&, const Node&);
 using Supports = Verdict (*)(const Node&, const TargetOptions&);
 
 constexpr OpRule row(const char* op, Lower lower, Supports supports = nullptr) {
-  return {op, supports, any_order, lower, Unknown::any};
+  return {op, supports, any_dim_order, lower, Unknown::any};
 }
 
 constexpr OpRule kRows[] = {

@@ -151,7 +151,7 @@ void lower_addmm(Lowering& l, const Node& node) {
 }
 
 constexpr OpRule kRows[] = {
-    {"aten.addmm.default", plain_addmm, plain_layout, lower_addmm, Unknown::any, true},
+    {"aten.addmm.default", plain_addmm, contiguous, lower_addmm, Unknown::any, true},
     {"aten.bmm.default", known_columns, matmul_layout, lower_bmm, Unknown::any},
     {"aten.linear.default", plain_linear, features_innermost, lower_linear, Unknown::any, true},
     {"aten.matmul.default", same_rank_batches, matmul_layout, lower_bmm, Unknown::any},

@@ -32,7 +32,7 @@ size_t normalized_rank(const Node& node) { return node.ints("normalized_shape").
 
 // Over one dimension: that one innermost. Over several: the plain order, in which they are one.
 LayoutRule norm_layout(const Node& node) {
-  return normalized_rank(node) == 1 ? innermost(node.result()->rank() - 1) : plain_layout(node);
+  return normalized_rank(node) == 1 ? innermost(node.result()->rank() - 1) : contiguous(node);
 }
 
 Verdict constant_affine(const Node& node, const TargetOptions&) {
@@ -170,12 +170,12 @@ void lower_prelu(Lowering& l, const Node& node) {
 }
 
 constexpr OpRule kRows[] = {
-    {"aten._native_batch_norm_legit_no_training.default", constant_statistics, any_order, lower_batch_norm,
+    {"aten._native_batch_norm_legit_no_training.default", constant_statistics, any_dim_order, lower_batch_norm,
      Unknown::any, true},
     {"aten._softmax.default", plain_softmax, softmax_layout, lower_softmax, Unknown::any},
-    {"aten.native_group_norm.default", known_groups, plain_layout, lower_group_norm, Unknown::one},
+    {"aten.native_group_norm.default", known_groups, contiguous, lower_group_norm, Unknown::one},
     {"aten.native_layer_norm.default", constant_affine, norm_layout, lower_layer_norm, Unknown::any},
-    {"aten.prelu.default", constant_slope, any_order, lower_prelu, Unknown::any},
+    {"aten.prelu.default", constant_slope, any_dim_order, lower_prelu, Unknown::any},
     {"aten.rms_norm.default", constant_affine, norm_layout, lower_rms_norm, Unknown::any},
 };
 

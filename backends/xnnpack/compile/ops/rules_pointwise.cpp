@@ -143,11 +143,11 @@ void lower_reciprocal(Lowering& l, const Node& node) {
 
 template <NodeType type>
 constexpr OpRule unary(const char* op) {
-  return {op, nullptr, any_order, lower_unary<type>, Unknown::any};
+  return {op, nullptr, any_dim_order, lower_unary<type>, Unknown::any};
 }
 template <NodeType type>
 constexpr OpRule binary(const char* op, Verdict (*supports)(const Node&, const TargetOptions&)) {
-  return {op, supports, any_order, lower_binary<type>, Unknown::any, true};
+  return {op, supports, any_dim_order, lower_binary<type>, Unknown::any, true};
 }
 
 constexpr OpRule kRows[] = {
@@ -158,25 +158,25 @@ constexpr OpRule kRows[] = {
     unary<NodeType::floor>("aten.floor.default"),
     unary<NodeType::sin>("aten.sin.default"),
     unary<NodeType::square>("aten.square.default"),
-    {"aten.add.Scalar", known_numbers, any_order, lower_sum<NodeType::add>, Unknown::any, true},
-    {"aten.add.Tensor", known_numbers, any_order, lower_sum<NodeType::add>, Unknown::any, true},
-    {"aten.clamp.default", known_bounds, any_order, lower_clamp, Unknown::any},
-    {"aten.clamp.Tensor", nullptr, any_order, lower_clamp_between, Unknown::any},
+    {"aten.add.Scalar", known_numbers, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true},
+    {"aten.add.Tensor", known_numbers, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true},
+    {"aten.clamp.default", known_bounds, any_dim_order, lower_clamp, Unknown::any},
+    {"aten.clamp.Tensor", nullptr, any_dim_order, lower_clamp_between, Unknown::any},
     binary<NodeType::div>("aten.div.Scalar", constant_operand_fits),
     binary<NodeType::div>("aten.div.Tensor", constant_operand_fits),
-    {"aten.hardtanh.default", known_bounds, any_order, lower_clamp, Unknown::any},
-    {"aten.neg.default", nullptr, any_order, lower_negated, Unknown::any, true},
-    {"aten.maximum.default", nullptr, any_order, lower_binary<NodeType::maximum>, Unknown::any},
-    {"aten.minimum.default", nullptr, any_order, lower_binary<NodeType::minimum>, Unknown::any},
+    {"aten.hardtanh.default", known_bounds, any_dim_order, lower_clamp, Unknown::any},
+    {"aten.neg.default", nullptr, any_dim_order, lower_negated, Unknown::any, true},
+    {"aten.maximum.default", nullptr, any_dim_order, lower_binary<NodeType::maximum>, Unknown::any},
+    {"aten.minimum.default", nullptr, any_dim_order, lower_binary<NodeType::minimum>, Unknown::any},
     binary<NodeType::multiply>("aten.mul.Scalar", constant_operand_fits),
     binary<NodeType::multiply>("aten.mul.Tensor", constant_operand_fits),
-    {"aten.reciprocal.default", nullptr, any_order, lower_reciprocal, Unknown::any},
-    {"aten.relu.default", nullptr, any_order, lower_clamp, Unknown::any},
-    {"aten.relu6.default", nullptr, any_order, lower_clamp, Unknown::any},
-    {"aten.rsub.Scalar", known_numbers, any_order, lower_reverse_difference, Unknown::any, true},
-    {"aten.rsub.Tensor", known_numbers, any_order, lower_reverse_difference, Unknown::any, true},
-    {"aten.sub.Scalar", known_numbers, any_order, lower_sum<NodeType::subtract>, Unknown::any, true},
-    {"aten.sub.Tensor", known_numbers, any_order, lower_sum<NodeType::subtract>, Unknown::any, true},
+    {"aten.reciprocal.default", nullptr, any_dim_order, lower_reciprocal, Unknown::any},
+    {"aten.relu.default", nullptr, any_dim_order, lower_clamp, Unknown::any},
+    {"aten.relu6.default", nullptr, any_dim_order, lower_clamp, Unknown::any},
+    {"aten.rsub.Scalar", known_numbers, any_dim_order, lower_reverse_difference, Unknown::any, true},
+    {"aten.rsub.Tensor", known_numbers, any_dim_order, lower_reverse_difference, Unknown::any, true},
+    {"aten.sub.Scalar", known_numbers, any_dim_order, lower_sum<NodeType::subtract>, Unknown::any, true},
+    {"aten.sub.Tensor", known_numbers, any_dim_order, lower_sum<NodeType::subtract>, Unknown::any, true},
 };
 
 }  // namespace

@@ -72,7 +72,7 @@ Verdict known_dequantize(const Node& node, const TargetOptions& options) {
 }
 
 LayoutRule quantized_layout(const Node& node) {
-  return dequantizes_constant(node) ? plain_layout(node) : any_order(node);
+  return dequantizes_constant(node) ? contiguous(node) : any_dim_order(node);
 }
 
 void lower_quantize(Lowering& l, const Node& node) {
@@ -99,10 +99,10 @@ constexpr OpRule dequantize(const char* op) {
   return {op, known_dequantize, quantized_layout, lower_dequantize, Unknown::one, false, true};
 }
 constexpr OpRule quantize(const char* op) {
-  return {op, known_quantize, any_order, lower_quantize, Unknown::one, false, true};
+  return {op, known_quantize, any_dim_order, lower_quantize, Unknown::one, false, true};
 }
 constexpr OpRule choose(const char* op) {
-  return {op, known_chain, any_order, lower_nothing, Unknown::one, false, true};
+  return {op, known_chain, any_dim_order, lower_nothing, Unknown::one, false, true};
 }
 
 #define QD "quantized_decomposed."

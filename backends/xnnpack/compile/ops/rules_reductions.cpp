@@ -149,7 +149,7 @@ Reduction reduction_of(Lowering& l, const Node& node) {
     const uint32_t x = l.rows_along(node, rule.dim);
     return {x, {product({l.dims(x).begin(), l.dims(x).end() - 1}), dims.back(), 1}};
   }
-  const Order order = Layouts::wanted(node, rule, {}, 0, l.order_of(from));
+  const Order order = Layouts::wanted(node, rule, {}, 0, *from, l.order_of(from));
   const uint32_t x = l.operand(from, order);
   const Split split = split_of(dims, order, rule.reduced);
   if (!can_merge(dims, rule.reduced)) {

@@ -1,11 +1,11 @@
-#include "backends/xnnpack/compile/constant_elements.h"
+#include "compiler/layout/constant_elements.h"
 
 #include <gtest/gtest.h>
 
-namespace wick::xnnpack {
-namespace {
+#include <complex>
 
-using compiler::ConstantData;
+namespace wick::compiler::layout {
+namespace {
 
 std::vector<float> numbers(size_t count) {
   std::vector<float> out(count);
@@ -30,9 +30,9 @@ std::vector<float> channels_last(const std::vector<float>& from, size_t o, size_
   return out;
 }
 
-TEST(PermutedFloats, OfEachOutputAreComputedWhenTheyAreRead) {
+TEST(PermutedElements, OfEachOutputAreComputedWhenTheyAreRead) {
   const std::vector<float> filter = numbers(7 * 5 * 6);
-  const ConstantData found = permuted_floats(own(filter), {7, 5, 2, 3}, {0, 2, 3, 1});
+  const ConstantData found = permuted_elements(own(filter), 4, {7, 5, 2, 3}, {0, 2, 3, 1});
   EXPECT_EQ(found.depth(), 1u);
   const std::vector<float> wanted = channels_last(filter, 7, 5, 6);
   EXPECT_EQ(floats_of(found), wanted);
@@ -41,22 +41,41 @@ TEST(PermutedFloats, OfEachOutputAreComputedWhenTheyAreRead) {
   EXPECT_TRUE(std::equal(std::begin(some), std::end(some), wanted.begin() + 3 * 30));
 }
 
-TEST(PermutedFloats, MayLieAnywhereInTheFile) {
+TEST(PermutedElements, MayLieAnywhereInTheFile) {
   const std::vector<float> filter = numbers(3 * 2 * 4);
   std::vector<uint8_t> file(1 + filter.size() * sizeof(float));
   memcpy(file.data() + 1, filter.data(), file.size() - 1);
   const ConstantData data({file.data() + 1, file.size() - 1}, nullptr);
-  EXPECT_EQ(floats_of(permuted_floats(data, {3, 2, 2, 2}, {0, 2, 3, 1})), channels_last(filter, 3, 2, 4));
-  EXPECT_EQ(floats_of(permuted_floats(data, {1, 3, 2, 4}, {0, 1, 2, 3})), filter);
+  EXPECT_EQ(floats_of(permuted_elements(data, 4, {3, 2, 2, 2}, {0, 2, 3, 1})), channels_last(filter, 3, 2, 4));
+  EXPECT_EQ(floats_of(permuted_elements(data, 4, {1, 3, 2, 4}, {0, 1, 2, 3})), filter);
 }
 
-TEST(PermutedFloats, AcrossOutputsAreStored) {
+TEST(PermutedElements, AcrossOutputsAreStored) {
   const std::vector<float> weight = numbers(3 * 4);
-  const ConstantData found = permuted_floats(own(weight), {3, 4}, {1, 0});
+  const ConstantData found = permuted_elements(own(weight), 4, {3, 4}, {1, 0});
   EXPECT_EQ(found.computed(), nullptr);
   EXPECT_EQ(floats_of(found), channels_last(weight, 1, 3, 4));
-  EXPECT_TRUE(permuted_floats({}, {0, 4}, {0, 1}).empty());
+  EXPECT_TRUE(permuted_elements({}, 4, {0, 4}, {0, 1}).empty());
+}
+
+template <typename T>
+void expect_transposed() {
+  std::vector<T> matrix(3 * 2), wanted;
+  for (size_t i = 0; i < matrix.size(); ++i) matrix[i] = T(i);
+  for (const int i : {0, 2, 4, 1, 3, 5}) wanted.push_back(T(i));
+  const ConstantData found = permuted_elements(own(matrix), sizeof(T), {3, 2}, {1, 0});
+  std::vector<T> read(found.size_bytes() / sizeof(T));
+  found.read(0, found.size_bytes(), reinterpret_cast<uint8_t*>(read.data()));
+  EXPECT_EQ(read, wanted) << sizeof(T);
+}
+
+TEST(PermutedElements, AreOfAnySize) {
+  expect_transposed<uint8_t>();
+  expect_transposed<uint16_t>();
+  expect_transposed<uint32_t>();
+  expect_transposed<uint64_t>();
+  expect_transposed<std::complex<double>>();
 }
 
 }  // namespace
-}  // namespace wick::xnnpack
+}  // namespace wick::compiler::layout

@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "backends/xnnpack/compile/order.h"
 #include "compiler/ir/graph.h"
+#include "compiler/layout/dim_order.h"
 
-namespace wick::xnnpack {
+namespace wick::compiler::layout {
 
 /// Copies the elements of a row-major tensor of sizes `dims` so that dimension perm[i] becomes dimension i.
 template <typename T>
@@ -40,13 +40,14 @@ std::vector<T> permute_elements(const T* from, const Dims& dims, const std::vect
   return to;
 }
 
-/// Floats so permuted; computed when they are read if the first dimension stays the first.
-compiler::ConstantData permuted_floats(const compiler::ConstantData& data, const Dims& dims,
-                                       const std::vector<int64_t>& perm);
+/// Elements of `element_bytes` (1, 2, 4, 8 or 16) so permuted; computed when they are read if the first dimension stays
+/// the first.
+ConstantData permuted_elements(const ConstantData& data, size_t element_bytes, const Dims& dims,
+                               const std::vector<int64_t>& perm);
 
 /// Bytes that live as long as they are referred to.
 template <typename T>
-compiler::ConstantData own(std::vector<T> elements) {
+ConstantData own(std::vector<T> elements) {
   auto owner = std::make_shared<const std::vector<T>>(std::move(elements));
   const auto* bytes = reinterpret_cast<const uint8_t*>(owner->data());
   return {{bytes, owner->size() * sizeof(T)}, owner};
@@ -54,15 +55,15 @@ compiler::ConstantData own(std::vector<T> elements) {
 
 /// The elements of a constant, in the order of its bytes.
 template <typename T>
-std::vector<T> elements_of(const compiler::Value& value) {
+std::vector<T> elements_of(const Value& value) {
   std::vector<T> elements(value.data.size_bytes() / sizeof(T));
   value.data.read(0, elements.size() * sizeof(T), reinterpret_cast<uint8_t*>(elements.data()));
   return elements;
 }
 
-/// The order in which the bytes of a constant lie.
-inline Order stored_order(const compiler::Value& value) {
+/// The dim order of the bytes of a constant.
+inline DimOrder stored_order(const Value& value) {
   return value.tensor().dim_order.empty() ? plain_order(value.rank()) : value.tensor().dim_order;
 }
 
-}  // namespace wick::xnnpack
+}  // namespace wick::compiler::layout

@@ -1,19 +1,17 @@
-#include "backends/xnnpack/compile/order.h"
+#include "compiler/layout/dim_order.h"
 
 #include <algorithm>
 #include <functional>
 #include <limits>
 #include <numeric>
 
-namespace wick::xnnpack {
-
-using compiler::Sym;
+namespace wick::compiler::layout {
 
 namespace {
 
 // The dimensions of a size other than 1, as they lie in memory.
-Order essential(const Dims& dims, const Order& order) {
-  Order out;
+DimOrder essential(const Dims& dims, const DimOrder& order) {
+  DimOrder out;
   for (const uint8_t dim : order) {
     if (!dims[dim].is(1)) out.push_back(dim);
   }
@@ -52,7 +50,7 @@ std::optional<std::vector<Group>> group_dims(const Dims& from, const std::vector
 }
 
 // Inserts what `order` leaves out, dimensions of size 1, each behind its predecessor.
-Order complete(Order order, size_t rank) {
+DimOrder complete(DimOrder order, size_t rank) {
   for (size_t dim = 0; dim < rank; ++dim) {
     if (std::find(order.begin(), order.end(), dim) != order.end()) continue;
     auto at = order.begin();
@@ -64,16 +62,16 @@ Order complete(Order order, size_t rank) {
 
 }  // namespace
 
-Order plain_order(size_t rank) {
-  Order order(rank);
+DimOrder plain_order(size_t rank) {
+  DimOrder order(rank);
   std::iota(order.begin(), order.end(), uint8_t{0});
   return order;
 }
 
-Order channels_last_order(size_t rank) { return made_last(plain_order(rank), 1); }
+DimOrder channels_last_order(size_t rank) { return made_last(plain_order(rank), 1); }
 
-Order made_last(const Order& order, size_t dim) {
-  Order out;
+DimOrder made_last(const DimOrder& order, size_t dim) {
+  DimOrder out;
   for (const uint8_t d : order) {
     if (d != dim) out.push_back(d);
   }
@@ -81,40 +79,42 @@ Order made_last(const Order& order, size_t dim) {
   return out;
 }
 
-Order swapped_order(size_t rank) {
-  Order order = plain_order(rank);
+DimOrder swapped_order(size_t rank) {
+  DimOrder order = plain_order(rank);
   std::swap(order[rank - 1], order[rank - 2]);
   return order;
 }
 
-bool same_bytes(const Dims& dims, const Order& a, const Order& b) { return essential(dims, a) == essential(dims, b); }
+bool same_bytes(const Dims& dims, const DimOrder& a, const DimOrder& b) {
+  return essential(dims, a) == essential(dims, b);
+}
 
-Dims physical(const Dims& dims, const Order& order) {
+Dims physical(const Dims& dims, const DimOrder& order) {
   Dims out;
   for (const uint8_t dim : order) out.push_back(dims[dim]);
   return out;
 }
 
-Order permuted(const Order& order, const std::vector<int64_t>& perm) {
+DimOrder permuted(const DimOrder& order, const std::vector<int64_t>& perm) {
   std::vector<uint8_t> result_of(perm.size());
   for (size_t i = 0; i < perm.size(); ++i) result_of[static_cast<size_t>(perm[i])] = static_cast<uint8_t>(i);
-  Order out;
+  DimOrder out;
   for (const uint8_t dim : order) out.push_back(result_of[dim]);
   return out;
 }
 
-Order before_permute(const Order& result, const std::vector<int64_t>& perm) {
-  Order out;
+DimOrder before_permute(const DimOrder& result, const std::vector<int64_t>& perm) {
+  DimOrder out;
   for (const uint8_t dim : result) out.push_back(static_cast<uint8_t>(perm[dim]));
   return out;
 }
 
-std::optional<Order> through_view(const Dims& from, const Order& order, const Dims& to) {
+std::optional<DimOrder> through_view(const Dims& from, const DimOrder& order, const Dims& to) {
   const std::vector<uint8_t> a = essential_dims(from), b = essential_dims(to);
   const auto groups = group_dims(from, a, to, b);
   if (!groups) return {};
-  const Order in_memory = essential(from, order);
-  Order out;
+  const DimOrder in_memory = essential(from, order);
+  DimOrder out;
   for (size_t at = 0; at < in_memory.size();) {
     const auto begins_here = [&](const Group& group) { return a[group.from_begin] == in_memory[at]; };
     const auto group = std::find_if(groups->begin(), groups->end(), begins_here);
@@ -127,37 +127,37 @@ std::optional<Order> through_view(const Dims& from, const Order& order, const Di
   return complete(std::move(out), to.size());
 }
 
-Order with_leading_ones(const Order& order, size_t rank) {
+DimOrder with_leading_ones(const DimOrder& order, size_t rank) {
   const size_t added = rank - order.size();
-  Order out = plain_order(added);
+  DimOrder out = plain_order(added);
   for (const uint8_t dim : order) out.push_back(static_cast<uint8_t>(dim + added));
   return out;
 }
 
-Order without_leading(const Order& order, size_t low) {
+DimOrder without_leading(const DimOrder& order, size_t low) {
   const size_t dropped = order.size() - low;
-  Order out;
+  DimOrder out;
   for (const uint8_t dim : order) {
     if (dim >= dropped) out.push_back(static_cast<uint8_t>(dim - dropped));
   }
   return out;
 }
 
-Order without_dim(const Order& order, size_t dim) {
-  Order out;
+DimOrder without_dim(const DimOrder& order, size_t dim) {
+  DimOrder out;
   for (const uint8_t d : order) {
     if (d != dim) out.push_back(static_cast<uint8_t>(d - (d > dim ? 1 : 0)));
   }
   return out;
 }
 
-Order with_dim(const Order& order, size_t dim) {
-  Order out;
+DimOrder with_dim(const DimOrder& order, size_t dim) {
+  DimOrder out;
   for (const uint8_t d : order) out.push_back(static_cast<uint8_t>(d + (d >= dim ? 1 : 0)));
   return complete(std::move(out), order.size() + 1);
 }
 
-std::optional<size_t> adjacent_run(const Dims& sizes, const Order& order, const std::vector<bool>& dims) {
+std::optional<size_t> adjacent_run(const Dims& sizes, const DimOrder& order, const std::vector<bool>& dims) {
   std::optional<size_t> begin;
   bool ended = false;
   for (size_t i = 0; i < order.size(); ++i) {
@@ -185,8 +185,8 @@ bool can_merge(const Dims& sizes, const std::vector<bool>& dims) {
   return others + (among ? 1 : 0) <= 1;
 }
 
-Order apart(const Dims& sizes, const Order& order, const std::vector<bool>& dims) {
-  Order out, run;
+DimOrder apart(const Dims& sizes, const DimOrder& order, const std::vector<bool>& dims) {
+  DimOrder out, run;
   for (const uint8_t dim : order) (dims[dim] ? run : out).push_back(dim);
   const bool is_row = run.size() == 1 && sizes[run[0]].is_const();
   out.insert(out.end() - (is_row || out.empty() ? 0 : 1), run.begin(), run.end());
@@ -195,7 +195,7 @@ Order apart(const Dims& sizes, const Order& order, const std::vector<bool>& dims
 
 Sym product(const Dims& dims) { return std::accumulate(dims.begin(), dims.end(), Sym(1), std::multiplies<Sym>()); }
 
-int64_t bound(const Sym& size) { return size.is_const() ? size.value() : compiler::SymScope::range(size).max; }
+int64_t bound(const Sym& size) { return size.is_const() ? size.value() : SymScope::range(size).max; }
 
 int64_t elements(const Dims& dims) {
   int64_t count = 1;
@@ -211,10 +211,10 @@ size_t num_symbolic(const Dims& dims) {
 
 Dims without_ones(const Dims& dims) {
   Dims out;
-  for (const compiler::Sym& dim : dims) {
+  for (const Sym& dim : dims) {
     if (!dim.is(1)) out.push_back(dim);
   }
   return out;
 }
 
-}  // namespace wick::xnnpack
+}  // namespace wick::compiler::layout

@@ -1,4 +1,4 @@
-// Orders: how the dimensions of a tensor lie in memory inside a delegate.
+// Dim orders: in which order the dimensions of a tensor lie in memory.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -6,57 +6,57 @@
 
 #include "compiler/ir/sym/sym.h"
 
-namespace wick::xnnpack {
+namespace wick::compiler::layout {
 
 /// Sizes; those known only at run time are expressions, whose bounds the SymScope of the thread knows.
-using Dims = std::vector<compiler::Sym>;
-/// Position i in memory, outermost first, holds logical dimension order[i].
-using Order = std::vector<uint8_t>;
+using Dims = std::vector<Sym>;
+/// Position i, outermost first, holds dimension order[i].
+using DimOrder = std::vector<uint8_t>;
 
 /// 0, 1, 2 ..
-Order plain_order(size_t rank);
+DimOrder plain_order(size_t rank);
 /// 0, 2 .., 1: batch, space, channels. rank >= 2.
-Order channels_last_order(size_t rank);
+DimOrder channels_last_order(size_t rank);
 /// `order` with dimension `dim` moved innermost.
-Order made_last(const Order& order, size_t dim);
+DimOrder made_last(const DimOrder& order, size_t dim);
 /// The plain order with its last two dimensions swapped. rank >= 2.
-Order swapped_order(size_t rank);
-/// True if a tensor of these sizes has the same bytes in both orders: they differ in dimensions of size 1 only.
-bool same_bytes(const Dims& dims, const Order& a, const Order& b);
-/// Sizes as they lie in memory.
-Dims physical(const Dims& dims, const Order& order);
+DimOrder swapped_order(size_t rank);
+/// True if a tensor of these sizes has the same bytes in both dim orders: they differ in dimensions of size 1 only.
+bool same_bytes(const Dims& dims, const DimOrder& a, const DimOrder& b);
+/// Sizes from outermost to innermost.
+Dims physical(const Dims& dims, const DimOrder& order);
 /// The order in which `permute(x, perm)` has the bytes of an x in `order`.
-Order permuted(const Order& order, const std::vector<int64_t>& perm);
+DimOrder permuted(const DimOrder& order, const std::vector<int64_t>& perm);
 /// The order of the operand for which permuted(order, perm) is `result`.
-Order before_permute(const Order& result, const std::vector<int64_t>& perm);
+DimOrder before_permute(const DimOrder& result, const std::vector<int64_t>& perm);
 /// The order in which a view of sizes `to` has the bytes of a tensor of sizes `from` in `order`. Nothing if the view
 /// splits or merges dimensions that do not lie side by side.
-std::optional<Order> through_view(const Dims& from, const Order& order, const Dims& to);
+std::optional<DimOrder> through_view(const Dims& from, const DimOrder& order, const Dims& to);
 /// `order` of a tensor of lower rank as one of rank `rank`, whose leading dimensions have size 1.
-Order with_leading_ones(const Order& order, size_t rank);
+DimOrder with_leading_ones(const DimOrder& order, size_t rank);
 /// `order` of rank `rank` restricted to its last `low` dimensions.
-Order without_leading(const Order& order, size_t low);
+DimOrder without_leading(const DimOrder& order, size_t low);
 /// `order` with dimension `dim` taken out.
-Order without_dim(const Order& order, size_t dim);
+DimOrder without_dim(const DimOrder& order, size_t dim);
 /// `order` of a tensor that gets a new dimension of size 1 at `dim`.
-Order with_dim(const Order& order, size_t dim);
+DimOrder with_dim(const DimOrder& order, size_t dim);
 /// Where the dimensions `dims` (set = true) begin in memory if they lie side by side, those of size 1 aside.
-std::optional<size_t> adjacent_run(const Dims& sizes, const Order& order, const std::vector<bool>& dims);
+std::optional<size_t> adjacent_run(const Dims& sizes, const DimOrder& order, const std::vector<bool>& dims);
 
 /// May the dimensions `dims` become one, and those before and behind them too? Not where more than one size known only
 /// at run time is then left: the library infers one.
 bool can_merge(const Dims& sizes, const std::vector<bool>& dims);
 /// `order` with the dimensions `dims` in front of the last other one; behind it where that is one of known size.
-Order apart(const Dims& sizes, const Order& order, const std::vector<bool>& dims);
+DimOrder apart(const Dims& sizes, const DimOrder& order, const std::vector<bool>& dims);
 
-compiler::Sym product(const Dims& dims);
+Sym product(const Dims& dims);
 /// The sizes other than 1.
 Dims without_ones(const Dims& dims);
 /// The size, or its upper bound.
-int64_t bound(const compiler::Sym& size);
+int64_t bound(const Sym& size);
 /// Elements of a tensor at upper bounds; saturates.
 int64_t elements(const Dims& dims);
-/// Sizes known only at run time.
+/// How many sizes are known only at run time.
 size_t num_symbolic(const Dims& dims);
 
-}  // namespace wick::xnnpack
+}  // namespace wick::compiler::layout

@@ -1,0 +1,36 @@
+// Which dim order each value of a graph gets: few transposes, weighed by bytes, over the whole graph. C++20.
+#pragma once
+#include <unordered_map>
+
+#include "compiler/layout/layout_rule.h"
+
+namespace wick::compiler::layout {
+
+/// Dim orders of all tensors of a graph.
+class Layouts {
+ public:
+  const DimOrder& of(const Value* value) const;
+  /// Dim order in which `node` reads operand number `index`, which lies in `own`; of the operand's own rank. `choice`
+  /// is that of the node.
+  static DimOrder wanted(const Node& node, const LayoutRule& rule, const DimOrder& choice, size_t index,
+                         const Value& operand, const DimOrder& own);
+  /// The dim order that was chosen for the node where its rule leaves one free, else that of its result.
+  const DimOrder& choice(const Node& node) const;
+
+ private:
+  friend class LayoutSolver;
+  std::unordered_map<const Value*, DimOrder> values_;
+  std::unordered_map<const Node*, DimOrder> choices_;
+};
+
+/// May readers have the tensor in any dim order, at no cost? Constants are permuted when the program is compiled;
+/// scratch memory holds nothing yet.
+bool takes_any_dim_order(const Value& value);
+
+/// Nodes whose rule leaves the dim order free start with that of their largest operand; then each in turn takes the one
+/// that costs the fewest transposed bytes towards its neighbours, until nothing changes (iterated conditional modes,
+/// Besag 1986). Views, permutes and selects carry dim orders through. Graph inputs, outputs and states are contiguous.
+/// Sizes known only at run time count with their upper bounds in the SymScope of the thread. Deterministic.
+Layouts assign_layouts(const Graph& graph, const LayoutRules& rules);
+
+}  // namespace wick::compiler::layout
