@@ -1,24 +1,26 @@
-# Half of the time that a file of the compiler takes to compile goes into headers of the standard library, fmt, GoogleTest and the
-# IR. With clang they are read precompiled, with the templates that they instantiate:
-#   wick_use_precompiled(TARGET library|ir_library|executable|test)
+# Half of the time that a file of the compiler takes to compile goes into headers of the standard library, fmt, simdjson, GoogleTest
+# and the IR. With clang they are read precompiled, with the templates that they instantiate:
+#   wick_use_precompiled(TARGET library|ir_library|json_library|executable|test)
 # A precompiled header is made when configuring, named by the hash of its preprocessed text and flags, and kept beside the XNNPACK
 # library: presets and checkouts with equal flags share it, and so what ccache keeps. One that holds headers of the project belongs to
 # one checkout and replaces its predecessor. A change of one of its headers configures anew, and the new name of what is made then
 # compiles all its users anew: only headers that nearly all of them include belong here.
 # The presets "gcc" and "tidy" go without, so that a source that forgets one of these headers is found.
 
-option(WICK_PRECOMPILED_HEADERS "Read the headers of the standard library, fmt, GoogleTest and the IR precompiled (clang)" ON)
+option(WICK_PRECOMPILED_HEADERS "Read the headers of the standard library, fmt, simdjson, GoogleTest and the IR precompiled (clang)" ON)
 
 set(wick_precompiled_std algorithm array cmath cstdint cstring functional limits map memory optional set string string_view
   unordered_map unordered_set utility variant vector)
 set(wick_precompiled_library fmt/format.h ${wick_precompiled_std})
 set(wick_precompiled_ir_library ${wick_precompiled_library})
 set(wick_precompiled_own_ir_library compiler/ir/builder.h compiler/support/failure.h)
+set(wick_precompiled_json_library ${wick_precompiled_library} simdjson.h)
 set(wick_precompiled_executable ${wick_precompiled_library})
 set(wick_precompiled_own_executable ${wick_precompiled_own_ir_library})
 set(wick_precompiled_test ${wick_precompiled_std} gtest/gtest.h)
 set(wick_precompiled_flags_library -fPIC -DFMT_SHARED)
 set(wick_precompiled_flags_ir_library ${wick_precompiled_flags_library})
+set(wick_precompiled_flags_json_library ${wick_precompiled_flags_library} -DSIMDJSON_THREADS_ENABLED=1)
 set(wick_precompiled_flags_executable -fPIE -DFMT_SHARED)
 set(wick_precompiled_flags_test -fPIE -DGTEST_HAS_PTHREAD=1)
 

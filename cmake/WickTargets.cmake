@@ -1,4 +1,4 @@
-# wick_library(NAME SOURCES .. DEPENDS .. [CXX20|IR]) and wick_test(NAME SOURCES .. DEPENDS ..): one folder, one target.
+# wick_library(NAME SOURCES .. DEPENDS .. [CXX20|IR|JSON]) and wick_test(NAME SOURCES .. DEPENDS ..): one folder, one target.
 
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
@@ -33,15 +33,17 @@ if(WICK_FREESTANDING)
 endif()
 
 function(wick_library name)
-  cmake_parse_arguments(ARG "CXX20;IR" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "CXX20;IR;JSON" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:wick_flags> PUBLIC ${ARG_DEPENDS})
   target_include_directories(${name} PUBLIC
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
-  if(ARG_CXX20 OR ARG_IR)
+  if(ARG_CXX20 OR ARG_IR OR ARG_JSON)
     target_compile_features(${name} PUBLIC cxx_std_20)
     if(ARG_IR)
       wick_use_precompiled(${name} ir_library)
+    elseif(ARG_JSON)
+      wick_use_precompiled(${name} json_library)
     else()
       wick_use_precompiled(${name} library)
     endif()
