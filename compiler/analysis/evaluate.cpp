@@ -35,9 +35,9 @@ std::optional<int64_t> value_of(const Sym& sym, const EvaluateOptions& options) 
 
 // Bytes in front of the first element if the result is one range of a row-major operand.
 std::optional<int64_t> range_offset(const Node& node, const TensorType& source, const EvaluateOptions& options) {
-  if (node.is("aten.view.default")) return 0;
-  const bool slice = node.is("aten.slice.Tensor");
-  if (!slice && !node.is("aten.select.int")) return std::nullopt;
+  if (node.is(Movement::view)) return 0;
+  const bool slice = node.is(Movement::slice);
+  if (!slice && !node.is(Movement::select)) return std::nullopt;
   const auto dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), source.rank()));
   if (slice && !node.integer("step").is(1)) return std::nullopt;
   const bool from_start = slice && node.is_none("start");

@@ -4,40 +4,10 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 #include <vector>
 
 namespace wick::compiler {
 namespace {
-
-// Besides views: every element of the result is one of an operand, or a bound.
-constexpr std::string_view kKeepElements[] = {
-    "aten.amax.default",
-    "aten.amin.default",
-    "aten.cat.default",
-    "aten.clamp.default",
-    "aten.clone.default",
-    "aten.constant_pad_nd.default",
-    "aten.contiguous.default",
-    "aten.flip.default",
-    "aten.gather.default",
-    "aten.hardtanh.default",
-    "aten.index_select.default",
-    "aten.max_pool2d.default",
-    "aten.max_pool2d_with_indices.default",
-    "aten.pixel_shuffle.default",
-    "aten.pixel_unshuffle.default",
-    "aten.relu.default",
-    "aten.relu6.default",
-    "aten.repeat.default",
-    "aten.roll.default",
-    "aten.stack.default",
-};
-
-bool keeps_elements(const Node& node) {
-  return node.op->has(kView) || node.op->has(kIdentity) ||
-         std::find(std::begin(kKeepElements), std::end(kKeepElements), node.op->name()) != std::end(kKeepElements);
-}
 
 template <typename T>
 double largest_of(const Value& constant) {
@@ -74,12 +44,11 @@ double quantization_step(const Value& value) {
     const Node* node = open.back()->producer;
     open.pop_back();
     if (!node) continue;
-    const std::string_view name = node->op->name();
-    if (name.find(".dequantize_") != std::string_view::npos) {
+    if (node->op->has(kDequantizes)) {
       step = std::max(step, scale_of(*node));
-    } else if (name.find(".quantize_") != std::string_view::npos) {
+    } else if (node->op->has(kQuantizes)) {
       step = std::max(step, 1.0);
-    } else if (keeps_elements(*node)) {
+    } else if (node->op->has(kView | kIdentity | kMoves | kPicks)) {
       for (const Value* operand : node->operands()) {
         if (seen.insert(operand).second) open.push_back(operand);
       }

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "common/float16.h"
-#include "compiler/analysis/range_rules.h"
+#include "compiler/analysis/shares.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -63,30 +63,17 @@ ValueRange range_of_dtype(DType dtype) {
   return range;
 }
 
-// Weights of products and norms are finite numbers, as inputs are: nobody needs to look at them.
-bool is_weighed(const Node& node) {
-  for (const char* op : {"aten.linear.default", "aten.mm.default", "aten.bmm.default", "aten.addmm.default",
-                         "aten.matmul.default", "aten.convolution.default", "aten.embedding.default",
-                         "aten.native_layer_norm.default", "aten.native_group_norm.default", "aten.rms_norm.default",
-                         "aten._native_batch_norm_legit_no_training.default"}) {
-    if (node.is(op)) return true;
-  }
-  return false;
-}
-
-bool asks(const Node& node) {
-  for (const char* op : {"aten.isnan.default", "aten.isinf.default", "aten.isfinite.default", "aten.nan_to_num.default",
-                         "aten.ne.Tensor", "aten.eq.Tensor"}) {
-    if (node.is(op)) return true;
-  }
-  return false;
-}
-
 bool compares(const Node& node) {
-  for (const char* op : {"aten.gt.", "aten.ge.", "aten.lt.", "aten.le.", "aten.eq.", "aten.ne.", "aten.sign."}) {
-    if (node.op->name().starts_with(op)) return true;
-  }
-  return false;
+  const Binary function = node.op->facts.binary;
+  return (function >= Binary::eq && function <= Binary::ge) || node.is("aten.sign.default");
+}
+
+// What is known of the node beside its operator's row.
+ValueRange range_of_node(const RangeCall& call) {
+  if (!is_share_of_sum(call.node)) return range_of_results(call);
+  ValueRange share = ValueRange::between(0, 1);
+  share.nan = !call.tensors.at(0).is_finite();
+  return share;
 }
 
 }  // namespace
@@ -116,11 +103,11 @@ void ValueRanges::find_ranges(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
     if (!node->graphs.empty()) continue;
     RangeCall call{*node, {}};
-    const bool weighed = is_weighed(*node);
+    const bool weighed = node->op->has(kWeighs);
     for (const Value* operand : node->operands())
       call.tensors.push_back(weighed && operand->is_constant() ? ValueRange() : of(operand));
     ValueRange range;
-    const Status known = catch_failure([&] { range = range_of_results(call); });
+    const Status known = catch_failure([&] { range = range_of_node(call); });
     for (const Value* result : node->results()) {
       if (!known.ok() || !result->type.is_tensor() || !is_floating(result->dtype())) continue;
       const ValueRange limits = range_of_dtype(result->dtype());
@@ -147,8 +134,8 @@ void ValueRanges::find_readers(const Graph& graph) {
     for (size_t i = 0; i < operands.size(); ++i) {
       const Passing passing = passing_of(node, i);
       if (nan || !passing.nan) hides_nan_.insert(operands[i]);
-      if (asks(node) || (asked && passing.nan)) asks_for_nan_.insert(operands[i]);
-      if (compares(node) || (compared && passing.nan && !is_weighed(node))) compares_.insert(operands[i]);
+      if (node.op->has(kAsksForNan) || (asked && passing.nan)) asks_for_nan_.insert(operands[i]);
+      if (compares(node) || (compared && passing.nan && !node.op->has(kWeighs))) compares_.insert(operands[i]);
       // What makes NaN of an infinity hands it on to those that hide NaN.
       if (infinity || nan || !passing.infinity) hides_infinity_.insert(operands[i]);
     }

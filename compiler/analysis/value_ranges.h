@@ -1,25 +1,12 @@
 // Which numbers the elements of tensors can be, and where infinities and NaN come from. C++20.
 #pragma once
-#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/value_range.h"
 
 namespace wick::compiler {
-
-/// What holds of the elements of a value. The bounds are those of its finite elements, for all finite inputs of the
-/// graph. The flags name what inputs of ordinary size can make: log(0), 1 / 0, the root of a negative number, minus
-/// infinity of a mask. That sums, products and powers overflow is none of them: such results lie outside the bounds.
-struct ValueRange {
-  double min = -std::numeric_limits<double>::infinity(), max = std::numeric_limits<double>::infinity();
-  bool above = false, below = false;  // +inf, -inf
-  bool nan = false;
-
-  bool is_infinite() const { return above || below; }
-  bool is_finite() const { return !above && !below && !nan; }
-  bool holds(double x) const { return min <= x && x <= max; }
-};
 
 using KnownRanges = std::unordered_map<const Value*, ValueRange>;
 

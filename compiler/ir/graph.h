@@ -142,6 +142,8 @@ class Node {
   const std::vector<Value*>& results() const { return results_; }
   Value* result(size_t index = 0) const { return results_[index]; }
   bool is(std::string_view op_name) const;
+  bool is(Binary function) const { return op->facts.binary == function; }
+  bool is(Movement movement) const { return op->facts.movement == movement; }
   /// All values read, in argument order, nulls left out.
   std::vector<Value*> operands() const;
 

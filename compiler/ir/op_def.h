@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/ir/op_facts.h"
 #include "compiler/ir/type.h"
 #include "wick/span.h"
 
@@ -69,31 +70,6 @@ using InferFn = void (*)(Node& node);
 /// Throws Failure; an empty vector means "not by this rule, leave it whole".
 using DecomposeFn = std::vector<Value*> (*)(Builder& builder, Node& node);
 
-enum OpFlags : uint32_t {
-  kPure = 0,
-  kView = 1u << 0,           // the result may share the storage of argument 0; elements are moved, never changed
-  kRandom = 1u << 1,         // draws from the random state: never folded, merged or dropped as duplicate
-  kEffect = 1u << 2,         // has an effect besides its results (assert): never dropped
-  kInPlace = 1u << 3,        // writes the argument marked (a!); exists only during import: replaced by `functional`
-  kNoStock = 1u << 4,        // stock ExecuTorch has no kernel of this name: profile stock refuses it
-  kIdentity = 1u << 5,       // returns argument 0 unchanged (in inference): erased by canonicalize
-  kDataDependent = 1u << 6,  // result sizes depend on element values
-  kComputed = 1u << 7,       // has a value the compiler computes itself (prim ops on scalars)
-  kOverwrites = 1u << 8,     // element i of argument 0 is read before or when element i of the result is written, or
-                             // argument 0 is copied first: the result may lie exactly over argument 0
-  kSweeps = 1u << 9,         // sweeps over its matrices many times: costs far more than a product of their size
-  kPointwise = 1u << 10,  // element i of the only result depends only on elements i of the tensor operands, by the same
-                          // rule for all i; they are arguments of tensor type and broadcast to the result
-  kCommutative =
-      1u << 11,         // the first two operands may change places: equal results, but for which NaN comes out of two
-  kMutates = 1u << 12,  // eager and the kernel write arguments, Tensor(a!). A node is pure: the new values of these
-                        // arguments are its last results, and the kernel writes them where the arguments lie
-  kLlmLibrary = 1u << 13,  // stock's kernel is in its library of operators for language models, which a program links
-                           // beside its own kernels: profile stock decomposes
-  kNoResult = 1u << 14,    // kMutates: what it returns itself holds nothing (eager leaves it uninitialised)
-  kScratch = 1u << 15,     // memory that its only reader overwrites: planned, but nothing computes it
-};
-
 /// How far a result may be from eager's: |got - want| <= max(absolute, of_largest * max |want|) + relative * |want|.
 struct Tolerance {
   double relative = 0, absolute = 0, of_largest = 0;
@@ -129,14 +105,15 @@ struct OpDef {
   InferFn infer = nullptr;          // null: only composites; their type is that of their decomposition
   DecomposeFn decompose = nullptr;  // null: primitive
   const char* kernel = nullptr;     // registry name of the out variant: "aten::add.out"; null: no kernel
-  uint32_t flags = kPure;
+  OpFacts facts = kPure;
   Cases cases = {};
   const Tolerances* tolerance = &kRoundings;
   const char* functional = nullptr;  // kInPlace: the operator whose result is the new value, "aten.add.Tensor"
 
   // Filled when the registry is built:
   const Schema* parsed = nullptr;
-  bool has(OpFlags flag) const { return (flags & flag) != 0; }
+  /// One of them.
+  bool has(OpFlags flags) const { return (facts.flags & flags) != 0; }
   std::string_view name() const { return parsed->name; }
 };
 

@@ -330,43 +330,43 @@ void infer_embedding_2bit(Node& node) { infer_packed_embedding(node, 4); }
 const OpDef kQuantizedRows[] = {
     {"quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int "
      "quant_max, ScalarType dtype) -> Tensor",
-     infer_quantize, nullptr, QD "quantize_per_tensor.out", kPure,
+     infer_quantize, nullptr, QD "quantize_per_tensor.out", kQuantizes,
      Cases("f32[3, 5], 0.1, 0, 0, 255, u8", "f32[4]{special}, 0.1, 0, -128, 127, i8",
            "f32[2, 0], 0.1, 0, -128, 127, i8")},
     {"quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, "
      "int quant_max, ScalarType dtype) -> Tensor",
-     infer_quantize, nullptr, QD "quantize_per_tensor.Tensor_out", kPure,
+     infer_quantize, nullptr, QD "quantize_per_tensor.Tensor_out", kQuantizes,
      Cases("f32[3, 5], f32[]{=0.1}, i64[]{=0}, 0, 255, u8", "f32[3, 5], f32[]{=2}, i64[]{=-1}, -128, 127, i8",
            "f32[3, 5], f32[]{=2}, i64[]{=-1}, -32768, 32767, i16")},
     {"quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int "
      "quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
-     infer_dequantize, nullptr, QD "dequantize_per_tensor.out", kPure,
+     infer_dequantize, nullptr, QD "dequantize_per_tensor.out", kDequantizes,
      Cases("u8[3, 5]{index<252}, 0.1, 0, 0, 255, u8", "i8[4]{=-6, 5, 4, 0}, 0.1, 0, -128, 127, i8, out_dtype=f16",
            "i16[3, 5]{range=-834..883}, 0.1, 0, -32768, 32767, i16")},
     {"quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, "
      "int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
-     infer_dequantize, nullptr, QD "dequantize_per_tensor.Tensor_out", kPure,
+     infer_dequantize, nullptr, QD "dequantize_per_tensor.Tensor_out", kDequantizes,
      Cases("u8[3, 5]{index<252}, f32[]{=0.1}, i64[]{=0}, 0, 255, u8",
            "i8[3, 5]{range=-102..123}, f32[]{=2}, i64[]{=-1}, -128, 127, i8",
            "i16[3, 5]{range=-888..882}, f32[]{=2}, i64[]{=-1}, -32768, 32767, i16")},
     {"quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int "
      "quant_min, int quant_max, ScalarType dtype) -> Tensor",
-     infer_quantize_channel, nullptr, QD "quantize_per_channel.out", kPure,
+     infer_quantize_channel, nullptr, QD "quantize_per_channel.out", kQuantizes,
      Cases("f32[3, 4, 2], f32[3]{range=0.077..0.2}, i64[3]{=1, 4, 3}, 0, 0, 255, u8",
            "f32[3, 4, 2], f32[3]{range=0.017..0.2}, i64[3]{=4, 7, 7}, 0, -128, 127, i8")},
     {"quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int "
      "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
-     infer_dequantize_channel, nullptr, QD "dequantize_per_channel.out", kPure,
+     infer_dequantize_channel, nullptr, QD "dequantize_per_channel.out", kDequantizes,
      Cases("i8[3, 4], f32[3]{range=0.016..0.2}, None, 0, -127, 127, i8",
            "u8[3, 4, 2]{index<98}, f32[3]{range=0.077..0.2}, i64[3]{=1, 4, 3}, 0, 0, 255, u8",
            "i8[3, 4, 2]{range=-96..96}, f32[3]{range=0.017..0.2}, i64[3]{=4, 7, 7}, 0, -128, 127, i8")},
     {"quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int "
      "quant_max, ScalarType dtype) -> Tensor",
-     infer_quantize, nullptr, QD "quantize_per_token.out", kPure,
+     infer_quantize, nullptr, QD "quantize_per_token.out", kQuantizes,
      Cases("f32[3, 8], f32[3, 1]{range=0.023..0.1}, i64[3, 1]{=-3, 1, 3}, -128, 127, i8")},
     {"quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int "
      "quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor",
-     infer_dequantize, nullptr, QD "dequantize_per_token.out", kPure,
+     infer_dequantize, nullptr, QD "dequantize_per_token.out", kDequantizes,
      Cases("i8[3, 8], f32[3, 1]{range=0.023..0.1}, i64[3, 1]{=-3, 1, 3}, -128, 127, i8, f32")},
     {"quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType "
      "dtype) -> (Tensor, Tensor)",
@@ -397,11 +397,11 @@ const OpDef kQuantizedRows[] = {
      Cases("f32[3, 4], f32[3]{range=0.1..0.3}, i32[3]{=0, 3, -2}, 0, -128, 127")},
     {"quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, "
      "int quant_max, ScalarType dtype, int group_size) -> Tensor",
-     infer_quantize, decompose_quantize_group, nullptr, kPure,
+     infer_quantize, decompose_quantize_group, nullptr, kQuantizes,
      Cases("f32[2, 8], f32[2, 2]{range=0.1..0.3}, f32[2, 2]{=0}, -8, 7, i8, 4")},
     {"quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int "
      "quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor",
-     infer_dequantize, decompose_quantize_group, nullptr, kPure,
+     infer_dequantize, decompose_quantize_group, nullptr, kDequantizes,
      Cases("i8[2, 8], f32[2, 2]{range=0.1..0.3}, i8[2, 2]{=0}, -8, 7, i8, 4, f32")},
     {"quantized_decomposed::embedding_byte(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
@@ -424,22 +424,22 @@ const OpDef kQuantizedRows[] = {
     {"torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
      "output_dtype, "
      "Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor",
-     infer_quantize_affine, decompose_quantize_affine},
+     infer_quantize_affine, decompose_quantize_affine, nullptr, kQuantizes},
     {"torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
      "input_dtype, "
      "Scalar? quant_min=None, Scalar? quant_max=None, ScalarType output_dtype=6) -> Tensor",
-     infer_dequantize_affine, decompose_dequantize_affine},
+     infer_dequantize_affine, decompose_dequantize_affine, nullptr, kDequantizes},
     {"torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, "
      "Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, "
      "ScalarType? zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)",
      infer_choose_affine, decompose_choose_affine},
     {"quant::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
      "output_dtype, Scalar? quant_min=None, Scalar? quant_max=None, str? zero_point_domain=\"INT\") -> Tensor",
-     infer_quantize_affine, decompose_old_quantize},
+     infer_quantize_affine, decompose_old_quantize, nullptr, kQuantizes},
     {"quant::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
      "input_dtype, Scalar? quant_min=None, Scalar? quant_max=None, str? zero_point_domain=\"INT\", ScalarType "
      "output_dtype=6) -> Tensor",
-     infer_dequantize_affine, decompose_old_dequantize},
+     infer_dequantize_affine, decompose_old_dequantize, nullptr, kDequantizes},
     {"quant::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, "
      "Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, "
      "ScalarType? zero_point_dtype=None, bool preserve_zero=True, str? zero_point_domain=\"INT\", Tensor? "

@@ -14,7 +14,7 @@ void register_rows(std::vector<OpDef>& all, const OpDef* rows, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     all.push_back(rows[i]);
     auto* schema = new Schema(parse_schema(rows[i].schema));  // lives as long as the process
-    for (size_t arg = 0; rows[i].flags & kMutates && arg < schema->args.size(); ++arg) {
+    for (size_t arg = 0; rows[i].has(kMutates) && arg < schema->args.size(); ++arg) {
       if (!schema->args[arg].mutated) continue;
       schema->mutated.push_back(arg);
       schema->returns.push_back(ReturnType::tensor);

@@ -185,7 +185,7 @@ class Partitioner {
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
       const Node& node = *nodes_[i];
       const auto operands = node.operands();
-      is_known[i] = node.graphs.empty() && !(node.op->flags & (kRandom | kEffect | kDataDependent)) &&
+      is_known[i] = node.graphs.empty() && !(node.op->has(kRandom | kEffect | kDataDependent)) &&
                     std::all_of(operands.begin(), operands.end(), [&](const Value* operand) {
                       return operand->is_constant() || (operand->producer && is_known[index_.at(operand->producer)]);
                     });

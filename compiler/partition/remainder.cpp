@@ -20,7 +20,7 @@ bool contains_taken(const Graph& graph, const Taken& taken) {
 }
 
 bool runs_once(const Node& node) {
-  if (node.op->flags & (kRandom | kEffect | kDataDependent)) return true;
+  if (node.op->has(kRandom | kEffect | kDataDependent)) return true;
   return std::any_of(node.results().begin(), node.results().end(),
                      [](const Value* result) { return !result->type.is_tensor(); });
 }

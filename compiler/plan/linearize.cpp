@@ -81,11 +81,9 @@ bool Linearizer::alias_view(const Node& node) {
   const Value* result = node.result();
   const int32_t source_index = tensor_index(input);
   const StatementTensor source = tensor_at(source_index);
-  const std::string_view name = node.op->name();
-  const bool same_bytes = name == "aten.view.default" || name == "aten.view_as_real.default" ||
-                          name == "aten.view_as_complex.default" || name == "aten.view.dtype";
+  const bool same_bytes = node.is(Movement::view) || node.op->has(kReinterprets);
   if (!is_static(result->sizes()) || !is_static(input->sizes())) {
-    if (name != "aten.view.default") return false;
+    if (!node.is(Movement::view)) return false;
     // The pointer is set when the program runs.
     const int32_t out = define_tensor(result, source.storage, source.offset_bytes);
     std::get<StatementTensor>(statement_.values[static_cast<size_t>(out)]).storage =
@@ -101,9 +99,9 @@ bool Linearizer::alias_view(const Node& node) {
   const size_t item = dtype_size_bytes(input->dtype());
   if (same_bytes) {
     // nothing to add
-  } else if (name == "aten.expand.default") {
+  } else if (node.is(Movement::expand)) {
     if (!(numel(input->sizes()) == numel(result->sizes()))) return false;
-  } else if (name == "aten.permute.default") {
+  } else if (node.is(Movement::permute)) {
     // Dimensions longer than 1 must keep their order.
     int64_t previous = -1;
     for (const Sym& dim : node.arg(1).as<Ints>()) {
@@ -111,12 +109,12 @@ bool Linearizer::alias_view(const Node& node) {
       if (dim.value() < previous) return false;
       previous = dim.value();
     }
-  } else if (name == "aten.slice.Tensor" || name == "aten.select.int") {
+  } else if (node.is(Movement::slice) || node.is(Movement::select)) {
     const auto dim = static_cast<size_t>(node.static_integer("dim"));
     for (size_t i = 0; i < dim; ++i) {
       if (in_sizes[i] != 1) return false;
     }
-    const bool slice = name == "aten.slice.Tensor";
+    const bool slice = node.is(Movement::slice);
     const Sym start = node.integer(slice ? "start" : "index");
     if (!start.is_const() || (slice && !node.integer("step").is(1))) return false;
     uint64_t inner = item;

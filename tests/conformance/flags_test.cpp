@@ -241,10 +241,10 @@ bool is_small(const Case& test) {
 
 // Calls that eager computes, of operators that are functions of their operands.
 bool counts(const Case& test) {
-  constexpr uint32_t kNoFunction = compiler::kRandom | compiler::kInPlace | compiler::kMutates | compiler::kEffect;
+  constexpr compiler::OpFlags kNoFunction =
+      compiler::kRandom | compiler::kInPlace | compiler::kMutates | compiler::kEffect;
   const OpDef* def = compiler::find_op(test.op);
-  return def && !(def->flags & kNoFunction) && !test.error && !test.shape_only && test.mutated.empty() &&
-         is_small(test);
+  return def && !def->has(kNoFunction) && !test.error && !test.shape_only && test.mutated.empty() && is_small(test);
 }
 
 std::map<std::string, Evidence> evidence_of(void (*look)(const Case&, Evidence&)) {

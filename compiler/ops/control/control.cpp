@@ -1,6 +1,7 @@
 // Operators without effect at inference (identities, asserts) and functions of sizes.
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
 namespace {
@@ -86,17 +87,20 @@ void infer_assert_metadata(Node& node) {
 
 }  // namespace
 
-#define IDENTITY(schema, ...)                                                           \
-  {                                                                                     \
-    schema, infer_same, decompose_identity, nullptr, kView | kIdentity, { __VA_ARGS__ } \
+#define IDENTITY(schema, ...)                                                                                       \
+  {                                                                                                                 \
+    schema, infer_same, decompose_identity, nullptr, kView | kIdentity | kMoves | kPassesBoth | ranges::operands, { \
+      __VA_ARGS__                                                                                                   \
+    }                                                                                                               \
   }
 const OpDef kControlRows[] = {
     IDENTITY("aten::alias(Tensor(a) self) -> Tensor(a)", "f32[2, 3]", "f32[2, 4, 4]"),
     IDENTITY("aten::alias_copy(Tensor self) -> Tensor", "f32[3, 4]"),
     IDENTITY("aten::detach(Tensor(a) self) -> Tensor(a)", "f32[2, 3]"),
     IDENTITY("aten::detach_copy(Tensor self) -> Tensor", "f32[2, 6]"),
-    IDENTITY("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
-             "f32[1, 4, 6, 8], memory_format=channels_last"),
+    {"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", infer_same, decompose_identity,
+     nullptr, kView | kIdentity | kMayCopy | kMoves | kPassesBoth | ranges::operands,
+     Cases("f32[1, 4, 6, 8], memory_format=channels_last")},
     IDENTITY("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", "f32[3, 4]"),
     IDENTITY("aten::lift(Tensor self) -> Tensor", "f32[3]", "i64[]"),
     IDENTITY("aten::lift_fresh(Tensor(a) self) -> Tensor(a)", "f32[3]", "i64[]"),

@@ -401,8 +401,10 @@ const OpDef kSpectralRows[] = {
     {"aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
      "center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
      nullptr, decompose_istft},
-    {"aten::real(Tensor(a) self) -> Tensor(a)", infer_part, decompose_real, nullptr, kPointwise, Cases("c64[4]")},
-    {"aten::imag(Tensor(a) self) -> Tensor(a)", infer_part, decompose_imag, nullptr, kPointwise, Cases("c64[4]")},
+    {"aten::real(Tensor(a) self) -> Tensor(a)", infer_part, decompose_real, nullptr, kPointwise | kReinterprets,
+     Cases("c64[4]")},
+    {"aten::imag(Tensor(a) self) -> Tensor(a)", infer_part, decompose_imag, nullptr, kPointwise | kReinterprets,
+     Cases("c64[4]")},
     {"aten::angle(Tensor self) -> Tensor", nullptr, decompose_angle, nullptr, kPure, Cases("f32[3, 4]", "c64[3]")},
     {"aten::complex(Tensor real, Tensor imag) -> Tensor", nullptr, decompose_complex, nullptr, kPure,
      Cases("f32[3, 4], f32[3, 4]")},

@@ -4,6 +4,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
 namespace {
@@ -321,7 +322,7 @@ const OpDef kPoolingRows[] = {
      infer_pool, decompose_max_pool, nullptr, kPure, Cases("f32[2, 4, 10], [3], [2]", "f32[1, 2, 7], [3], [2], [1]")},
     {"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool "
      "ceil_mode=False) -> Tensor",
-     infer_pool, decompose_max_pool, nullptr, kPure,
+     infer_pool, decompose_max_pool, nullptr, kPicks,
      Cases("f32[1, 4, 6, 8], [2, 2]", "f32[1, 4, 6, 8], [3, 3], [2, 2], [1, 1], [1, 1], true",
            "f32[1, 2, 2, 2]{special}, [2, 2]")},
     {"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool "
@@ -333,12 +334,14 @@ const OpDef kPoolingRows[] = {
      infer_pool, decompose_max_pool_indices, nullptr, kPure, Cases("f32[2, 4, 10], [2]")},
     {"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] "
      "dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
-     infer_pool, decompose_max_pool_indices, "aten::max_pool2d_with_indices.out", kPure,
+     infer_pool, decompose_max_pool_indices, "aten::max_pool2d_with_indices.out",
+     kPassesNan | kPicks | ranges::operands | Growth::keeps,
      Cases("f32[1, 4, 6, 8], [2, 2]", "f32[1, 2, 6, 7]{distinct}, [3, 2], [], [0, 0], [1, 1], true",
            "f32[1, 2, 6, 7]{distinct}, [3, 2], [], [0, 0], [1, 1], false")},
     {"aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] "
      "dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
-     infer_pool, nullptr, "aten::max_pool3d_with_indices.out", kNoStock, Cases("f32[1, 2, 4, 4, 6], [2, 2, 2]")},
+     infer_pool, nullptr, "aten::max_pool3d_with_indices.out", kNoStock | kPassesNan | ranges::operands,
+     Cases("f32[1, 2, 4, 4, 6], [2, 2, 2]")},
     {"aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, "
      "bool count_include_pad=True) -> Tensor",
      infer_pool, decompose_avg_pool1d, nullptr, kPure,
@@ -346,22 +349,22 @@ const OpDef kPoolingRows[] = {
            "f32[2, 4, 10]{range=0.001..8.8}, [3]")},
     {"aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
      "count_include_pad=True, int? divisor_override=None) -> Tensor",
-     infer_pool, decompose_avg_pool, "aten::avg_pool2d.out", kPure,
+     infer_pool, decompose_avg_pool, "aten::avg_pool2d.out", kPassesBoth | ranges::pool | Growth::total,
      Cases("f32[1, 4, 6, 8], [2, 2]", "f32[2, 2, 6, 7], [3, 2], [], [0, 0], true, true",
            "f32[1, 1, 5, 5], [2, 2], [2, 2], [0, 0], false, true, 3")},
     {"aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool "
      "count_include_pad=True, int? divisor_override=None) -> Tensor",
-     infer_pool, decompose_avg_pool, "aten::avg_pool3d.out", kNoStock,
+     infer_pool, decompose_avg_pool, "aten::avg_pool3d.out", kNoStock | kPassesBoth | ranges::pool,
      Cases("f32[1, 2, 4, 4, 6], [2, 2, 2]", "f32[1, 2, 4, 5, 5], [2, 3, 3], [2, 2, 2], [0, 1, 1], false, false",
            "f32[1, 1, 6, 6, 8]{range=0..8.9}, [3, 1, 1], [1, 1, 1]")},
     {"aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg,
      nullptr, kPure, Cases("f32[1, 2, 7], [3]")},
     {"aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg,
-     nullptr, kPure, Cases("f32[1, 4, 6, 8], [3, 4]")},
+     nullptr, kPassesBoth | ranges::mean, Cases("f32[1, 4, 6, 8], [3, 4]")},
     {"aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg,
      nullptr, kPure, Cases("f32[1, 2, 4, 4, 6], [2, 2, 2]")},
     {"aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg,
-     "aten::_adaptive_avg_pool2d.out", kPure, Cases("f32[1, 2, 6, 7], [1, 1]")},
+     "aten::_adaptive_avg_pool2d.out", kPassesBoth | ranges::mean | Growth::total, Cases("f32[1, 2, 6, 7], [1, 1]")},
     {"aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", infer_adaptive, decompose_adaptive_avg,
      "aten::_adaptive_avg_pool3d.out", kNoStock, Cases("f32[1, 2, 4, 5, 6], [2, 2, 4]")},
     {"aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> "

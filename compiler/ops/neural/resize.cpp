@@ -4,6 +4,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
 namespace {
@@ -290,11 +291,11 @@ Results decompose_col2im(Builder& b, Node& node) {
 #define VEC(schema, ...) {schema, infer_upsample, decompose_vec, nullptr, kPure, {__VA_ARGS__}, &kManyTerms}
 const OpDef kResizeRows[] = {
     {"aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-     infer_upsample, nullptr, "aten::upsample_nearest2d.vec_out", kPure,
+     infer_upsample, nullptr, "aten::upsample_nearest2d.vec_out", kPassesBoth | ranges::operands,
      Cases("f32[1, 2, 4, 5], [3, 2], None", "u8[1, 2, 4, 5]{index<10}, None, [2.0, 2.0]")},
     {"aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) "
      "-> Tensor",
-     infer_upsample, nullptr, "aten::upsample_bilinear2d.vec_out", kPure,
+     infer_upsample, nullptr, "aten::upsample_bilinear2d.vec_out", kPassesBoth | ranges::mean,
      Cases("f32[1, 2, 4, 5], [3, 2], true, None", "f32[1, 2, 4, 5], [3, 2], false, None",
            "f32[1, 2, 4, 5], None, true, [2.0, 2.0]", "f32[1, 1, 3, 4], None, false, [1.25, 2.0]",
            "u8[1, 3, 5, 7]{range=0..255}, [8, 3], false, None", "u8[1, 5, 4, 6]{range=0..255}, [9, 6], true, None")},
@@ -353,9 +354,10 @@ const OpDef kResizeRows[] = {
         "f32[1, 4, 6, 8], [5, 5], None"),
     VEC("aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
         "f32[1, 1, 2, 3, 4], [3, 5, 6], None", "f32[1, 1, 2, 3, 4], None, [2.0, 1.5, 0.5]"),
-    VEC("aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
-        "scale_factors) -> Tensor",
-        "f32[1, 1, 2, 3, 3], [4, 5, 6], true, None", "f32[1, 2, 4, 4, 6], [5, 5, 5], false, None"),
+    {"aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
+     "scale_factors) -> Tensor",
+     infer_upsample, decompose_vec, nullptr, kPassesBoth | ranges::mean,
+     Cases("f32[1, 1, 2, 3, 3], [4, 5, 6], true, None", "f32[1, 2, 4, 4, 6], [5, 5, 5], false, None"), &kManyTerms},
     VEC("aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) "
         "-> Tensor",
         "f32[1, 2, 4, 5], [3, 2], true, None", "f32[1, 2, 4, 5], [3, 2], false, None",
@@ -372,7 +374,7 @@ const OpDef kResizeRows[] = {
      Cases("f32[1, 2, 5, 4], f32[1, 3, 4, 2], 0, 0, false", "f32[1, 2, 3, 4, 4], f32[1, 2, 2, 2, 3], 0, 0, true")},
     {"aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) "
      "-> Tensor",
-     infer_grid_sampler, nullptr, "aten::grid_sampler_2d.out", kPure,
+     infer_grid_sampler, nullptr, "aten::grid_sampler_2d.out", kPassesBoth,
      Cases("f32[1, 2, 5, 4], f32[1, 3, 4, 2], 0, 0, true", "f32[1, 2, 5, 4], f32[1, 3, 4, 2], 0, 0, false")},
     {"aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) "
      "-> Tensor",

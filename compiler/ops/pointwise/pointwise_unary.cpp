@@ -5,6 +5,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
 namespace {
@@ -180,62 +181,83 @@ Results decompose_logical_not(Builder& b, Node& node) {
 
 }  // namespace
 
-#define FLOAT_UNARY(schema, kernel)              \
-  {schema, infer_float_unary, decompose_complex, \
-   kernel, kPointwise,        {"f32[20]{special}", "f64[3, 4]{range=0.1..0.9}", "f16[2, 0, 3]", "i64[]", "bool[2]"}}
-#define SAME_UNARY(schema, kernel, ...)                              \
-  {                                                                  \
-    schema, infer_same, nullptr, kernel, kPointwise, { __VA_ARGS__ } \
+#define FLOAT_UNARY(schema, kernel, ...) \
+  {schema,                               \
+   infer_float_unary,                    \
+   decompose_complex,                    \
+   kernel,                               \
+   kPointwise __VA_OPT__(| __VA_ARGS__), \
+   {"f32[20]{special}", "f64[3, 4]{range=0.1..0.9}", "f16[2, 0, 3]", "i64[]", "bool[2]"}}
+#define SAME_UNARY(schema, kernel, facts, ...)                               \
+  {                                                                          \
+    schema, infer_same, nullptr, kernel, kPointwise | facts, { __VA_ARGS__ } \
   }
 const OpDef kPointwiseUnaryRows[] = {
-    FLOAT_UNARY("aten::acos(Tensor self) -> Tensor", "aten::acos.out"),
-    FLOAT_UNARY("aten::acosh(Tensor self) -> Tensor", "aten::acosh.out"),
-    FLOAT_UNARY("aten::asin(Tensor self) -> Tensor", "aten::asin.out"),
+    FLOAT_UNARY("aten::acos(Tensor self) -> Tensor", "aten::acos.out", ranges::unknown),
+    FLOAT_UNARY("aten::acosh(Tensor self) -> Tensor", "aten::acosh.out", ranges::unknown),
+    FLOAT_UNARY("aten::asin(Tensor self) -> Tensor", "aten::asin.out", ranges::unknown),
     FLOAT_UNARY("aten::asinh(Tensor self) -> Tensor", "aten::asinh.out"),
-    FLOAT_UNARY("aten::atan(Tensor self) -> Tensor", "aten::atan.out"),
-    FLOAT_UNARY("aten::atanh(Tensor self) -> Tensor", "aten::atanh.out"),
-    FLOAT_UNARY("aten::cos(Tensor self) -> Tensor", "aten::cos.out"),
+    FLOAT_UNARY("aten::atan(Tensor self) -> Tensor", "aten::atan.out", kPassesNan | ranges::atan | Growth::gate),
+    FLOAT_UNARY("aten::atanh(Tensor self) -> Tensor", "aten::atanh.out", ranges::unknown),
+    FLOAT_UNARY("aten::cos(Tensor self) -> Tensor", "aten::cos.out",
+                kPassesBoth | curves::cos | ranges::wave | Growth::one),
     FLOAT_UNARY("aten::cosh(Tensor self) -> Tensor", "aten::cosh.out"),
-    FLOAT_UNARY("aten::erf(Tensor self) -> Tensor", "aten::erf.out"),
-    FLOAT_UNARY("aten::exp(Tensor self) -> Tensor", "aten::exp.out"),
-    FLOAT_UNARY("aten::expm1(Tensor self) -> Tensor", "aten::expm1.out"),
-    FLOAT_UNARY("aten::log(Tensor self) -> Tensor", "aten::log.out"),
-    FLOAT_UNARY("aten::log10(Tensor self) -> Tensor", "aten::log10.out"),
-    FLOAT_UNARY("aten::log1p(Tensor self) -> Tensor", "aten::log1p.out"),
-    FLOAT_UNARY("aten::log2(Tensor self) -> Tensor", "aten::log2.out"),
+    FLOAT_UNARY("aten::erf(Tensor self) -> Tensor", "aten::erf.out", kPassesNan | ranges::signed_unit | Growth::unit),
+    FLOAT_UNARY("aten::exp(Tensor self) -> Tensor", "aten::exp.out",
+                kPassesNan | kNonNegative | curves::exp | ranges::exp | Growth::power),
+    FLOAT_UNARY("aten::expm1(Tensor self) -> Tensor", "aten::expm1.out", kPassesNan | curves::expm1 | ranges::expm1),
+    FLOAT_UNARY("aten::log(Tensor self) -> Tensor", "aten::log.out", kPassesBoth | curves::log | ranges::log),
+    FLOAT_UNARY("aten::log10(Tensor self) -> Tensor", "aten::log10.out", kPassesBoth | curves::log10 | ranges::log10),
+    FLOAT_UNARY("aten::log1p(Tensor self) -> Tensor", "aten::log1p.out", kPassesBoth | curves::log1p | ranges::log1p),
+    FLOAT_UNARY("aten::log2(Tensor self) -> Tensor", "aten::log2.out", kPassesBoth | curves::log2 | ranges::log2),
     FLOAT_UNARY("aten::logit(Tensor self, float? eps=None) -> Tensor", "aten::logit.out"),
-    FLOAT_UNARY("aten::reciprocal(Tensor self) -> Tensor", "aten::reciprocal.out"),
-    FLOAT_UNARY("aten::rsqrt(Tensor self) -> Tensor", "aten::rsqrt.out"),
-    FLOAT_UNARY("aten::sigmoid(Tensor self) -> Tensor", "aten::sigmoid.out"),
-    FLOAT_UNARY("aten::sin(Tensor self) -> Tensor", "aten::sin.out"),
+    FLOAT_UNARY("aten::reciprocal(Tensor self) -> Tensor", "aten::reciprocal.out",
+                kPassesNan | kTellsZeros | curves::reciprocal | ranges::reciprocal),
+    FLOAT_UNARY("aten::rsqrt(Tensor self) -> Tensor", "aten::rsqrt.out",
+                kPassesNan | kTellsZeros | curves::rsqrt | ranges::rsqrt),
+    FLOAT_UNARY("aten::sigmoid(Tensor self) -> Tensor", "aten::sigmoid.out",
+                kPassesNan | kNonNegative | ranges::sigmoid | Growth::unit),
+    FLOAT_UNARY("aten::sin(Tensor self) -> Tensor", "aten::sin.out",
+                kPassesBoth | curves::sin | ranges::wave | Growth::one),
     FLOAT_UNARY("aten::sinh(Tensor self) -> Tensor", "aten::sinh.out"),
-    FLOAT_UNARY("aten::sqrt(Tensor self) -> Tensor", "aten::sqrt.out"),
+    FLOAT_UNARY("aten::sqrt(Tensor self) -> Tensor", "aten::sqrt.out",
+                kPassesBoth | kKeepsZeroSign | curves::sqrt | ranges::sqrt),
     FLOAT_UNARY("aten::tan(Tensor self) -> Tensor", "aten::tan.out"),
-    FLOAT_UNARY("aten::tanh(Tensor self) -> Tensor", "aten::tanh.out"),
-    {"aten::abs(Tensor self) -> Tensor", infer_abs, nullptr, "aten::abs.out", kPointwise,
+    FLOAT_UNARY("aten::tanh(Tensor self) -> Tensor", "aten::tanh.out",
+                kPassesNan | kKeepsZeroSign | kScores | ranges::signed_unit | Growth::unit),
+    {"aten::abs(Tensor self) -> Tensor", infer_abs, nullptr, "aten::abs.out",
+     kPointwise | kPassesBoth | kNoNegativeZero | kIdempotent | curves::abs | ranges::abs | Growth::keeps,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    SAME_UNARY("aten::bitwise_not(Tensor self) -> Tensor", "aten::bitwise_not.out", "bool[2]", "i64[3, 4]",
+    SAME_UNARY("aten::bitwise_not(Tensor self) -> Tensor", "aten::bitwise_not.out", kPure, "bool[2]", "i64[3, 4]",
                "i32[15]{special}"),
-    {"aten::ceil(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::ceil.out", kPointwise,
+    {"aten::ceil(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::ceil.out",
+     kPointwise | kPassesBoth | kWhole | ranges::ceil | Growth::little,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::floor(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::floor.out", kPointwise,
+    {"aten::floor(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::floor.out",
+     kPointwise | kPassesBoth | kWhole | ranges::floor | Growth::little,
      Cases("f32[3, 4]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::neg(Tensor self) -> Tensor", infer_same, nullptr, "aten::neg.out", kPointwise | kOverwrites,
+    {"aten::neg(Tensor self) -> Tensor", infer_same, nullptr, "aten::neg.out",
+     kPointwise | kOverwrites | kPassesBoth | kKeepsZeroSign | kScores | curves::neg | ranges::neg | Growth::keeps |
+         kPartwise,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::relu(Tensor self) -> Tensor", infer_same, nullptr, "aten::relu.out", kPointwise | kOverwrites,
+    {"aten::relu(Tensor self) -> Tensor", infer_same, nullptr, "aten::relu.out",
+     kPointwise | kOverwrites | kPassesNan | kPicks | kKeepsZeroSign | kIdempotent | ranges::relu | Growth::keeps,
      Cases("f32[20]{special}", "i64[4]", "f32[0, 3]")},
-    {"aten::round(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::round.out", kPointwise,
+    {"aten::round(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::round.out",
+     kPointwise | kPassesBoth | kKeepsZeroSign | kWhole | ranges::round | Growth::little,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    SAME_UNARY("aten::sign(Tensor self) -> Tensor", "aten::sign.out", "f32[3, 4]", "f16[33]{special}", "bool[2]"),
-    {"aten::trunc(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::trunc.out", kPointwise,
-     Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::isinf(Tensor self) -> Tensor", infer_predicate, decompose_isinf, "aten::isinf.out", kPointwise,
-     Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::isnan(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::isnan.out", kPointwise,
+    SAME_UNARY("aten::sign(Tensor self) -> Tensor", "aten::sign.out", ranges::signed_unit | Growth::unit, "f32[3, 4]",
+               "f16[33]{special}", "bool[2]"),
+    {"aten::trunc(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::trunc.out",
+     kPointwise | kKeepsZeroSign | kWhole | Growth::little, Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
+    {"aten::isinf(Tensor self) -> Tensor", infer_predicate, decompose_isinf, "aten::isinf.out",
+     kPointwise | kAsksForNan, Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
+    {"aten::isnan(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::isnan.out", kPointwise | kAsksForNan,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::logical_not(Tensor self) -> Tensor", infer_predicate, decompose_logical_not, "aten::logical_not.out",
      kPointwise, Cases("f32[3, 4]", "f16[33]{special}", "bool[2]")},
-    {"aten::square(Tensor self) -> Tensor", infer_square, decompose_square, nullptr, kPointwise,
+    {"aten::square(Tensor self) -> Tensor", infer_square, decompose_square, nullptr,
+     kPointwise | kPassesBoth | kNoNegativeZero | ranges::square | Growth::power,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::exp2(Tensor self) -> Tensor", infer_float_unary, decompose_exp2, nullptr, kPointwise, Cases("f32[3, 4]")},
     {"aten::special_exp2(Tensor self) -> Tensor", infer_float_unary, decompose_exp2, nullptr, kPointwise,
@@ -252,20 +274,22 @@ const OpDef kPointwiseUnaryRows[] = {
     {"aten::rad2deg(Tensor self) -> Tensor", infer_float_unary, decompose_rad2deg, nullptr, kPointwise,
      Cases("f32[3, 4]")},
     {"aten::sinc(Tensor self) -> Tensor", infer_float_unary, decompose_sinc, nullptr, kPointwise, Cases("f32[3, 4]")},
-    {"aten::isfinite(Tensor self) -> Tensor", infer_predicate, decompose_isfinite, nullptr, kPointwise,
+    {"aten::isfinite(Tensor self) -> Tensor", infer_predicate, decompose_isfinite, nullptr, kPointwise | kAsksForNan,
      Cases("f32[5]{special}")},
     {"aten::isposinf(Tensor self) -> Tensor", infer_predicate, decompose_isposinf, nullptr, kPointwise,
      Cases("f32[5]{special}")},
     {"aten::isneginf(Tensor self) -> Tensor", infer_predicate, decompose_isneginf, nullptr, kPointwise,
      Cases("f32[5]{special}")},
-    {"aten::signbit(Tensor self) -> Tensor", infer_predicate, decompose_signbit, nullptr, kPointwise,
+    {"aten::signbit(Tensor self) -> Tensor", infer_predicate, decompose_signbit, nullptr, kPointwise | kTellsZeros,
      Cases("f32[3, 4]")},
     {"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", infer_same,
-     decompose_nan_to_num, nullptr, kPointwise, Cases("f32[5]{special}", "f32[5]{special}, 1.0, 2.0, 3.0")},
+     decompose_nan_to_num, nullptr, kPointwise | kAsksForNan | ranges::nan_to_num,
+     Cases("f32[5]{special}", "f32[5]{special}, 1.0, 2.0, 3.0")},
     {"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", infer_same, decompose_round_decimals, nullptr,
      kPointwise, Cases("f32[3, 4], decimals=1", "f32[5]{special}, decimals=1")},
     {"aten::log_sigmoid(Tensor self) -> Tensor", infer_same, decompose_log_sigmoid, "aten::log_sigmoid.out",
-     kPointwise | kNoStock, Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
+     kPointwise | kNoStock | kPassesNan | ranges::log_sigmoid | Growth::little,
+     Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
 };
 const size_t kPointwiseUnaryCount = std::size(kPointwiseUnaryRows);
 

@@ -4,6 +4,7 @@
 #include "compiler/ir/sym/ratio.h"
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
 namespace {
@@ -319,7 +320,7 @@ Results decompose_convert(Builder& b, Node& node) {
 const OpDef kCreationRows[] = {
     {"aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     infer_full, decompose_full, "aten::full.out", kPure,
+     infer_full, decompose_full, "aten::full.out", ranges::full,
      Cases("[], 3.5, device=cpu, pin_memory=false", "[2, 3], 1.5, dtype=f32, device=cpu, pin_memory=false",
            "[2, 2], nan, device=cpu, pin_memory=false")},
     {"aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
@@ -444,7 +445,8 @@ const OpDef kCreationRows[] = {
      Cases("3, 4, 1, device=cpu, pin_memory=false")},
     {"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
-     infer_cast, decompose_cast, "aten::_to_copy.out", kPointwise,
+     infer_cast, decompose_cast, "aten::_to_copy.out",
+     kPointwise | kPassesBoth | kScores | ranges::operands | Growth::keeps | kPartwise,
      Cases("f32[2, 3], dtype=f16", "i64[2, 3]{=5, -3, -6, 0, -5, 6}", "f32[2, 3, 2, 2], memory_format=channels_last")},
     {"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? "
      "memory_format=None) -> Tensor(a)",

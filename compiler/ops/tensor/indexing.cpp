@@ -4,6 +4,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
 namespace {
@@ -580,15 +581,16 @@ Results decompose_isin(Builder& b, Node& node) {
 const OpDef kIndexingRows[] = {
     {"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool "
      "sparse=False) -> Tensor",
-     infer_embedding, nullptr, "aten::embedding.out", kPure,
+     infer_embedding, nullptr, "aten::embedding.out", kPassesBoth | kWeighs | ranges::operands | Growth::keeps,
      Cases("f32[7, 4], i64[0]", "f32[7, 4], i64[]{=3}", "f32[7, 4], i32[3]{=4, 3, 1}")},
     {"aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", infer_same,
      decompose_embedding_renorm, nullptr, kPure,
      Cases("f32[4, 3], i64[2]{=2, 0}, 0.5, 2.0", "f32[4, 3], i64[2, 2]{=1, 1, 3, 1}, 1.0, 1.0")},
     {"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", infer_index_select, decompose_index_select,
-     "aten::index_select.out", kPure, Cases("f32[3, 4], 0, i32[1]{=1}", "f32[3, 4], -1, i64[3]{=2, 0, 2}")},
+     "aten::index_select.out", kPassesBoth | kMoves | Movement::index_select | ranges::operands | Growth::keeps,
+     Cases("f32[3, 4], 0, i32[1]{=1}", "f32[3, 4], -1, i64[3]{=2, 0, 2}")},
     {"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", infer_gather, nullptr,
-     "aten::gather.out", kPure,
+     "aten::gather.out", kPassesBoth | kMoves | ranges::operands,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}", "i64[2, 3, 4], 2, i64[2, 3, 2]{index<3}",
            "f32[3, 3]{range=0.2..2.8}, -1, i64[2, 3]{=0, 0, 1, 2, 1, 0}")},
     {"aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", nullptr, decompose_take_along,
@@ -596,12 +598,12 @@ const OpDef kIndexingRows[] = {
     {"aten::take(Tensor self, Tensor index) -> Tensor", nullptr, decompose_take, nullptr, kPure,
      Cases("f32[3, 4], i64[3]{=2, 0, 1}", "f32[3, 4], i64[2, 2]{=0, 11, -1, 5}")},
     {"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", infer_index, decompose_index,
-     "aten::index.Tensor_out", kPure,
+     "aten::index.Tensor_out", kPassesBoth | ranges::operands | Growth::keeps,
      Cases("f32[3, 4, 5], [i64[0]]", "f32[3, 4], [bool[3, 4]]", "i64[3, 4], [i64[2]{=2, 0}]")},
     {"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", infer_index, decompose_index, nullptr,
      kPure, Cases("f32[3, 4], [i64[2]{index<3}]", "f32[3, 4], [None, i64[2]{index<4}]")},
     {"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", infer_index_put,
-     decompose_index_put, "aten::index_put.out", kOverwrites,
+     decompose_index_put, "aten::index_put.out", kOverwrites | kPassesBoth | Growth::keeps,
      Cases("f32[3, 4], [bool[3, 4]], f32[]{=7}", "f32[3, 4], [i64[3]{=0, 0, 2}], f32[3, 4], true",
            "f32[3, 4], [i64[2]{=0, 2}, i64[2]{=1, -1}], f32[2]")},
     {"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
@@ -617,7 +619,8 @@ const OpDef kIndexingRows[] = {
     {"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", infer_index_write,
      decompose_index_write, nullptr, kPure, Cases("f32[3, 4], 1, i64[2]{=0, 3}, f32[]")},
     {"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer_scatter, nullptr,
-     "aten::scatter.src_out", kPure, Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4]")},
+     "aten::scatter.src_out", kPassesBoth | ranges::operands | Growth::keeps,
+     Cases("f32[3, 4], 1, i64[3, 4]{index<3}, f32[3, 4]")},
     {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer_scatter, nullptr,
      "aten::scatter.value_out", kPure,
      Cases("f32[3, 4], 1, i64[3, 4]{index<3}, 1.5", "f32[3, 3], -1, i64[1, 3]{=2, 0, 1}, 2.5")},
@@ -643,10 +646,11 @@ const OpDef kIndexingRows[] = {
      "aten::masked_scatter.out", kPure, Cases("f32[3, 3], bool[3, 3], f32[5]", "f32[3, 4], bool[3, 4], f32[3, 4]")},
     {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
      "Tensor",
-     infer_write_view, decompose_slice_scatter, "aten::slice_scatter.out", kOverwrites,
+     infer_write_view, decompose_slice_scatter, "aten::slice_scatter.out",
+     kOverwrites | kPassesBoth | ranges::operands | Growth::keeps,
      Cases("f32[4, 5], f32[2, 5], 0, -2", "f32[3, 4], f32[3, 2], 1, 0, 4, 2")},
     {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", infer_write_view,
-     decompose_select_scatter, "aten::select_scatter.out", kOverwrites,
+     decompose_select_scatter, "aten::select_scatter.out", kOverwrites | kPassesBoth | ranges::operands | Growth::keeps,
      Cases("f32[3, 4], f32[4], 0, 1", "f32[4, 5], f32[4], 1, -1")},
     {"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
      infer_write_view, decompose_diagonal_scatter, "aten::diagonal_scatter.out", kNoStock,
@@ -656,7 +660,8 @@ const OpDef kIndexingRows[] = {
      infer_write_view, nullptr, "aten::as_strided_scatter.out", kNoStock,
      Cases("f32[6], f32[2, 2], [2, 2], [3, 1]", "f32[3, 4], f32[2, 2], [2, 2], [1, 2]")},
     {"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", infer_sort,
-     nullptr, "aten::sort.values", kNoStock, Cases("f32[3, 4]", "f32[3, 5]{distinct}, -1, false", "i64[9]")},
+     nullptr, "aten::sort.values", kNoStock | kPassesBoth | ranges::operands,
+     Cases("f32[3, 4]", "f32[3, 5]{distinct}, -1, false", "i64[9]")},
     {"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor "
      "indices)",
      infer_sort, nullptr, "aten::sort.values_stable", kNoStock,
@@ -669,7 +674,7 @@ const OpDef kIndexingRows[] = {
     {"aten::msort(Tensor self) -> Tensor", infer_same, decompose_msort, nullptr, kPure, Cases("f32[3, 4]")},
     {"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor "
      "indices)",
-     infer_topk, nullptr, "aten::topk.values", kPure,
+     infer_topk, nullptr, "aten::topk.values", kPassesBoth | ranges::operands | Growth::keeps,
      Cases("f32[3, 4], 2", "f32[5]{special}, 3, 0, false", "f32[4, 5]{distinct}, 2, -1, true")},
     {"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
      infer_order_statistic, nullptr, "aten::kthvalue.values", kNoStock, Cases("f32[3, 4], 2")},

@@ -3,6 +3,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
 namespace {
@@ -358,13 +359,14 @@ Results decompose_channel_shuffle(Builder& b, Node& node) {
 }  // namespace
 
 const OpDef kMovementRows[] = {
-    {"aten::cat(Tensor[] tensors, int dim=0) -> Tensor", infer_cat, decompose_cat, "aten::cat.out", kPure,
+    {"aten::cat(Tensor[] tensors, int dim=0) -> Tensor", infer_cat, decompose_cat, "aten::cat.out",
+     kPassesBoth | kMoves | ranges::operands | Growth::keeps | kPartwise,
      Cases("[f32[5]]", "[f32[2, 3, 2], f32[2, 3, 2], f32[2, 3, 2]], -1", "[f64[2, 2], f64[1, 2]]")},
     {"aten::concat(Tensor[] tensors, int dim=0) -> Tensor", infer_cat, decompose_cat, nullptr, kPure,
      Cases("[f32[3, 4], f32[3, 4]]", "[f32[2, 3], f32[2, 1]], 1")},
     {"aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", infer_cat, decompose_cat, nullptr, kPure,
      Cases("[f32[2, 3], f32[2, 1]{range=1.2..2.9}], 1")},
-    {"aten::stack(Tensor[] tensors, int dim=0) -> Tensor", nullptr, decompose_stack, nullptr, kPure,
+    {"aten::stack(Tensor[] tensors, int dim=0) -> Tensor", nullptr, decompose_stack, nullptr, kMoves,
      Cases("[f32[3, 4], f32[3, 4]], 1", "[f32[2], i64[2]{=0, -7}]", "[c64[3, 4], c64[3, 4]]")},
     {"aten::hstack(Tensor[] tensors) -> Tensor", nullptr, decompose_letter_stack, nullptr, kPure,
      Cases("[f32[4], f32[3]]", "[f32[3, 4], f32[3, 4]]")},
@@ -376,7 +378,8 @@ const OpDef kMovementRows[] = {
      Cases("[f32[3, 4], f32[3, 4]]")},
     {"aten::block_diag(Tensor[] tensors) -> Tensor", nullptr, decompose_block_diag, nullptr, kPure,
      Cases("[f32[3, 4], f32[4, 4]]")},
-    {"aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", infer_repeat, decompose_repeat, "aten::repeat.out", kPure,
+    {"aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", infer_repeat, decompose_repeat, "aten::repeat.out",
+     kPassesBoth | kMoves | ranges::operands | Growth::keeps | kPartwise,
      Cases("f32[3, 4], [2, 2]", "f32[2, 2, 3], [1, 2, 1]")},
     {"aten::tile(Tensor self, SymInt[] dims) -> Tensor", nullptr, decompose_tile, nullptr, kPure,
      Cases("f32[2, 3], [2]", "i64[3]{=-2, -5, 0}, [2, 2]")},
@@ -389,12 +392,13 @@ const OpDef kMovementRows[] = {
      Cases("f32[3, 2], i64[3]{=2, 0, 1}, 0")},
     {"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", infer_repeats, nullptr,
      "aten::repeat_interleave.Tensor_out", kDataDependent, Cases("i64[4]{=1, 0, 2, 3}")},
-    {"aten::flip(Tensor self, int[] dims) -> Tensor", infer_flip, nullptr, "aten::flip.out", kPure,
-     Cases("f32[2, 3], [0]", "f32[2, 3, 2], []")},
+    {"aten::flip(Tensor self, int[] dims) -> Tensor", infer_flip, nullptr, "aten::flip.out",
+     kPassesBoth | kMoves | ranges::operands | Growth::keeps, Cases("f32[2, 3], [0]", "f32[2, 3, 2], []")},
     {"aten::fliplr(Tensor self) -> Tensor", nullptr, decompose_flip_letter, nullptr, kPure, Cases("f32[3, 4]")},
     {"aten::flipud(Tensor self) -> Tensor", nullptr, decompose_flip_letter, nullptr, kPure, Cases("f32[3, 4]")},
     {"aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", infer_roll, decompose_roll,
-     "aten::roll.out", kPure, Cases("f32[3, 4], [1]", "f32[2, 3, 4], [1, -1], [0, 2]")},
+     "aten::roll.out", kPassesBoth | kMoves | Movement::roll | ranges::operands | Growth::keeps | kPartwise,
+     Cases("f32[3, 4], [1]", "f32[2, 3, 4], [1, -1], [0, 2]")},
     {"aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", nullptr, decompose_rot90, nullptr, kPure,
      Cases("f32[3, 4]", "f32[2, 3, 2], -1, [1, 2]")},
     {"aten::meshgrid(Tensor[] tensors) -> Tensor[]", nullptr, decompose_meshgrid, nullptr, kPure,
@@ -403,10 +407,10 @@ const OpDef kMovementRows[] = {
      kPure, Cases("[f32[4], f32[3]], indexing=ij", "[f32[2], f32[3], f32[2]], indexing=xy")},
     {"aten::cartesian_prod(Tensor[] tensors) -> Tensor", nullptr, decompose_cartesian, nullptr, kPure,
      Cases("[f32[4], f32[3]]")},
-    {"aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", infer_triangle, nullptr, "aten::tril.out", kPure,
-     Cases("f32[4, 4]", "f32[3, 4], -1", "bool[3, 3]")},
+    {"aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", infer_triangle, nullptr, "aten::tril.out",
+     kPassesBoth | ranges::triangle | Growth::keeps, Cases("f32[4, 4]", "f32[3, 4], -1", "bool[3, 3]")},
     {"aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", infer_triangle, decompose_triangle, "aten::triu.out",
-     kNoStock, Cases("f32[3, 4], 1", "f32[2, 3, 4], -1")},
+     kNoStock | kPassesBoth | ranges::triangle | Growth::keeps, Cases("f32[3, 4], 1", "f32[2, 3, 4], -1")},
     {"aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", nullptr, decompose_diag_embed,
      nullptr, kPure, Cases("f32[3, 4]", "f32[3, 4], 1, 0, 2")},
     {"aten::diag(Tensor self, int diagonal=0) -> Tensor", nullptr, decompose_diag, nullptr, kPure,
@@ -414,9 +418,9 @@ const OpDef kMovementRows[] = {
     {"aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", nullptr,
      decompose_linalg_diagonal, nullptr, kPure, Cases("f32[2, 4, 4]")},
     {"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", infer_pixel_shuffle, nullptr,
-     "aten::pixel_shuffle.out", kPure, Cases("f32[1, 4, 6, 8], 2")},
+     "aten::pixel_shuffle.out", kPassesBoth | kMoves | ranges::operands | Growth::keeps, Cases("f32[1, 4, 6, 8], 2")},
     {"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", infer_pixel_unshuffle, nullptr,
-     "aten::pixel_unshuffle.out", kPure, Cases("f32[1, 4, 6, 8], 2")},
+     "aten::pixel_unshuffle.out", kPassesBoth | kMoves | ranges::operands, Cases("f32[1, 4, 6, 8], 2")},
     {"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", infer_same, decompose_channel_shuffle,
      "aten::channel_shuffle.out", kNoStock, Cases("f32[1, 4, 2, 3], 2", "f32[2, 6, 5], 3")},
     {"aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", infer_same, decompose_channel_shuffle,

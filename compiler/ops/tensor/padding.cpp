@@ -1,6 +1,7 @@
 // Padding by a constant, by reflection, by replication, circular.
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
 namespace {
@@ -126,7 +127,8 @@ void infer_edge_pad(Node& node) {
 
 const OpDef kPaddingRows[] = {
     {"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", infer_pad, decompose_constant_pad,
-     "aten::constant_pad_nd.out", kPure, Cases("f32[3, 4], [1, 2], 3.0", "bool[3], [1, 2], 1", "i64[3, 4], [1, 1], 7")},
+     "aten::constant_pad_nd.out", kPassesBoth | kMoves | ranges::pad | Growth::keeps,
+     Cases("f32[3, 4], [1, 2], 3.0", "bool[3], [1, 2], 1", "i64[3, 4], [1, 1], 7")},
     {"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", infer_pad,
      decompose_pad, nullptr, kPure,
      Cases("f32[3, 4], [1, 2]", "f32[2, 3, 4], [2, 1], reflect", "f32[3, 4], [1, 2], constant, -2.0")},

@@ -5,6 +5,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
 namespace {
@@ -575,25 +576,28 @@ Results decompose_adjoint(Builder& b, Node& node) {
   {                                                                   \
     schema, infer, decompose_to_view, nullptr, kView, { __VA_ARGS__ } \
   }
-#define ORDER(schema, ...)                                                \
-  {                                                                       \
-    schema, infer_order, decompose_order, nullptr, kView, { __VA_ARGS__ } \
+#define ORDER(schema, ...)                                                            \
+  {                                                                                   \
+    schema, infer_order, decompose_order, nullptr, kView | kPermutes, { __VA_ARGS__ } \
   }
 const OpDef kViewRows[] = {
-    {"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", infer_view, decompose_view, "aten::view_copy.out", kView,
+    {"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", infer_view, decompose_view, "aten::view_copy.out",
+     kView | kPassesBoth | Movement::view | ranges::operands | Growth::keeps | kPartwise,
      Cases("f32[1], []", "f16[4, 2], [8]", "f32[], [1, 1]")},
     VIEW("aten::view_copy(Tensor self, SymInt[] size) -> Tensor", infer_view, "f32[3, 4], [4, 3]"),
     VIEW("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", infer_view, "f32[2, 6], [-1]", "f32[0, 3], [3, 0]",
          "f32[1]{=1.721}, []"),
-    VIEW("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", infer_reshape, "f32[], [1, 1]",
-         "f32[0, 3], [3, 0]", "f32[1]{=2.396}, []"),
+    {"aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", infer_reshape, decompose_to_view, nullptr,
+     kView | kMayCopy, Cases("f32[], [1, 1]", "f32[0, 3], [3, 0]", "f32[1]{=2.396}, []")},
     VIEW("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", infer_view,
          "f32[2, 6], [3, 4], [4, 1]"),
-    VIEW("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", infer_reshape_as, "f32[3, 4], f32[3, 4]"),
+    {"aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", infer_reshape_as, decompose_to_view, nullptr,
+     kView | kMayCopy, Cases("f32[3, 4], f32[3, 4]")},
     VIEW("aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", infer_reshape_as, "f32[3, 4], f32[3, 4]"),
-    VIEW("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", infer_flatten,
-         "f32[]", "f32[2, 3, 4], 0, -1", "f32[3, 4]"),
-    VIEW("aten::ravel(Tensor(a) self) -> Tensor(a)", infer_ravel, "f32[2, 3, 4]"),
+    {"aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", infer_flatten,
+     decompose_to_view, nullptr, kView | kMayCopy, Cases("f32[]", "f32[2, 3, 4], 0, -1", "f32[3, 4]")},
+    {"aten::ravel(Tensor(a) self) -> Tensor(a)", infer_ravel, decompose_to_view, nullptr, kView | kMayCopy,
+     Cases("f32[2, 3, 4]")},
     VIEW("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", infer_unflatten,
          "f32[3, 4], 1, [2, 2]", "f32[2, 3, 12], -1, [3, 4]"),
     VIEW("aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", infer_unsqueeze, "f32[], 0", "i64[3]{=2, 0, 1}, -1",
@@ -611,7 +615,8 @@ const OpDef kViewRows[] = {
     {"aten::atleast_2d(Tensor self) -> Tensor", nullptr, decompose_atleast, nullptr, kView, Cases("f32[4]")},
     {"aten::atleast_3d(Tensor self) -> Tensor", nullptr, decompose_atleast, nullptr, kView, Cases("f32[3, 4]")},
     {"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", infer_order, decompose_order, "aten::permute_copy.out",
-     kView, Cases("f32[], []", "f16[2, 3], [1, 0]", "f64[2, 3], [1, 0]")},
+     kView | kPassesBoth | kPermutes | Movement::permute | ranges::operands | Growth::keeps | kPartwise,
+     Cases("f32[], []", "f16[2, 3], [1, 0]", "f64[2, 3], [1, 0]")},
     ORDER("aten::permute_copy(Tensor self, int[] dims) -> Tensor", "f32[3, 4], [1, 0]"),
     ORDER("aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "f32[2, 3, 4], 0, 2",
           "f32[2, 3, 4], -1, 0"),
@@ -634,7 +639,8 @@ const OpDef kViewRows[] = {
     {"aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", infer_movedim,
      decompose_movedim, nullptr, kView, Cases("f32[2, 3, 4], [0, 1], [-1, 0]")},
     {"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", infer_expand, decompose_expand,
-     "aten::expand_copy.out", kView, Cases("f32[1], [0]", "f16[1, 2], [3, 2]", "bool[1, 2], [3, 2]")},
+     "aten::expand_copy.out", kView | kPassesBoth | Movement::expand | ranges::operands | Growth::keeps | kPartwise,
+     Cases("f32[1], [0]", "f16[1, 2], [3, 2]", "bool[1, 2], [3, 2]")},
     {"aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor", infer_expand, decompose_expand,
      nullptr, kView, Cases("f32[4], [3, 4]", "f32[2, 6], [2, 2, 6]")},
     {"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", infer_expand, decompose_expand, nullptr, kView,
@@ -644,12 +650,14 @@ const OpDef kViewRows[] = {
     {"aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", nullptr, decompose_broadcast_tensors, nullptr, kPure,
      Cases("[f32[4], f32[3, 4]]", "[f32[2, 1], f32[3]]", "[f32[3, 4], f32[3, 4]]")},
     {"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
-     infer_slice, decompose_slice, "aten::slice_copy.Tensor_out", kView,
+     infer_slice, decompose_slice, "aten::slice_copy.Tensor_out",
+     kView | kPassesBoth | Movement::slice | ranges::operands | Growth::keeps | kPartwise,
      Cases("f32[3, 4], 1, 0, 2", "i64[5]{=-2, -2, 1, -9, 1}, 0, 2", "f32[2, 5], 1, 0, -1, 1")},
     {"aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
      infer_slice, decompose_slice, nullptr, kView, Cases("f32[3, 4], 1, 0, 2")},
     {"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", infer_select, decompose_select,
-     "aten::select_copy.int_out", kView, Cases("f32[4], 0, 0", "f32[2, 3, 4], 1, -1", "f32[3, 4], 0, 0")},
+     "aten::select_copy.int_out", kView | kPassesBoth | Movement::select | ranges::operands | Growth::keeps | kPartwise,
+     Cases("f32[4], 0, 0", "f32[2, 3, 4], 1, -1", "f32[3, 4], 0, 0")},
     {"aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor", infer_select, decompose_select, nullptr,
      kView, Cases("f32[3, 4], 0, 1")},
     {"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", infer_narrow, decompose_narrow,
@@ -708,15 +716,15 @@ const OpDef kViewRows[] = {
     {"aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor", infer_unfold, decompose_uncopy,
      nullptr, kView, Cases("f32[3, 4], 1, 2, 1")},
     {"aten::view_as_real(Tensor(a) self) -> Tensor(a)", infer_view_as_real, nullptr, "aten::view_as_real_copy.out",
-     kView, Cases("c64[2, 3]")},
+     kView | kReinterprets, Cases("c64[2, 3]")},
     {"aten::view_as_real_copy(Tensor self) -> Tensor", infer_view_as_real, decompose_uncopy, nullptr, kView,
      Cases("c64[3]")},
     {"aten::view_as_complex(Tensor(a) self) -> Tensor(a)", infer_view_as_complex, nullptr,
-     "aten::view_as_complex_copy.out", kView | kNoStock, Cases("f32[3, 2]", "f32[3, 4, 2]")},
+     "aten::view_as_complex_copy.out", kView | kNoStock | kReinterprets, Cases("f32[3, 2]", "f32[3, 4, 2]")},
     {"aten::view_as_complex_copy(Tensor self) -> Tensor", infer_view_as_complex, decompose_uncopy, nullptr, kView,
      Cases("f32[3, 2]")},
     {"aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", infer_view_dtype, nullptr,
-     "aten::view_copy.dtype_out", kView | kNoStock, Cases("f32[3, 4], i32")},
+     "aten::view_copy.dtype_out", kView | kNoStock | kReinterprets, Cases("f32[3, 4], i32")},
     {"aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", infer_view_dtype, decompose_uncopy, nullptr,
      kView, Cases("f32[3], i32")},
 };

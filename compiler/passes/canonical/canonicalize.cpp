@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ops/pointwise/binary.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/match/strided.h"
@@ -31,13 +32,13 @@ Value* erase_cast(Builder&, Node& node) {
 Value* erase_view(Builder&, Node& node) {
   Value* x = node.op->has(kView) ? tensor_arg(node, 0) : nullptr;
   if (!x || x->type != node.result()->type) return nullptr;
-  if (node.is("aten.view.default") || node.is("aten.expand.default")) return x;
+  if (node.is(Movement::view) || node.is(Movement::expand)) return x;
   // As long as its operand in every dimension.
-  if (node.is("aten.slice.Tensor")) {
+  if (node.is(Movement::slice)) {
     const bool from_start = node.is_none("start") || node.integer("start").is(0) || is_static(x->sizes());
     return from_start && node.integer("step").is(1) ? x : nullptr;
   }
-  if (!node.is("aten.permute.default")) return nullptr;
+  if (!node.is(Movement::permute)) return nullptr;
   const std::vector<int64_t> dims = node.static_ints("dims");
   for (size_t i = 0; i < dims.size(); ++i) {
     if (wrap_dim(dims[i], x->rank()) != static_cast<int64_t>(i)) return nullptr;
@@ -64,10 +65,8 @@ Value* erase_cat(Builder& b, Node& node) {
 
 // x * 1, x / 1, x + -0.0, x - 0.0; x + 0.0 would turn -0.0 into 0.0. For integers x + 0 as well.
 Value* erase_neutral(Builder&, Node& node) {
-  const bool add = node.is("aten.add.Tensor") || node.is("aten.add.Scalar");
-  const bool sub = node.is("aten.sub.Tensor") || node.is("aten.sub.Scalar");
-  const bool mul = node.is("aten.mul.Tensor") || node.is("aten.mul.Scalar");
-  const bool div = node.is("aten.div.Tensor") || node.is("aten.div.Scalar");
+  const bool add = node.is(Binary::add), sub = node.is(Binary::sub);
+  const bool mul = node.is(Binary::mul), div = node.is(Binary::div);
   if (!add && !sub && !mul && !div) return nullptr;
   if ((add || sub) && !is_one(node.arg(2))) return nullptr;
   const DType dtype = node.result()->dtype();
@@ -167,10 +166,10 @@ Value* use_view(Builder& b, Node& node) {
   Value* x = node.op->has(kView) ? tensor_arg(node, 0) : nullptr;
   if (!x) return nullptr;
   bool plain = false;
-  if (node.is("aten.permute.default")) plain = keeps_order_of_elements(node);
-  if (node.is("aten.select.int"))
+  if (node.is(Movement::permute)) plain = keeps_order_of_elements(node);
+  if (node.is(Movement::select))
     plain = x->sizes()[static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()))].is(1);
-  if (node.is("aten.expand.default")) plain = without_ones(x->sizes()) == without_ones(node.result()->sizes());
+  if (node.is(Movement::expand)) plain = without_ones(x->sizes()) == without_ones(node.result()->sizes());
   return plain ? b.reshape(x, node.result()->sizes()) : nullptr;
 }
 
@@ -186,41 +185,25 @@ Value* use_regular_view(Builder& b, Node& node) {
   return plan && plan->num_copies() <= 1 ? plan->build(b, b.reshape(x, {numel(x->sizes())}), 0) : nullptr;
 }
 
-struct NumberForm {
-  std::string_view tensor, scalar, mirrored;  // mirrored: the number stands on the left
-};
-constexpr NumberForm kNumberForms[] = {
-    {"aten.add.Tensor", "aten.add.Scalar", "aten.add.Scalar"},
-    {"aten.sub.Tensor", "aten.sub.Scalar", "aten.rsub.Scalar"},
-    {"aten.mul.Tensor", "aten.mul.Scalar", "aten.mul.Scalar"},
-    {"aten.div.Tensor", "aten.div.Scalar", ""},
-    {"aten.eq.Tensor", "aten.eq.Scalar", "aten.eq.Scalar"},
-    {"aten.ne.Tensor", "aten.ne.Scalar", "aten.ne.Scalar"},
-    {"aten.lt.Tensor", "aten.lt.Scalar", "aten.gt.Scalar"},
-    {"aten.le.Tensor", "aten.le.Scalar", "aten.ge.Scalar"},
-    {"aten.gt.Tensor", "aten.gt.Scalar", "aten.lt.Scalar"},
-    {"aten.ge.Tensor", "aten.ge.Scalar", "aten.le.Scalar"},
-};
-
 // A tensor that is one number everywhere, beside one of the result's sizes and its own dtype, becomes a number.
 Value* use_number(Builder& b, Node& node) {
-  const auto form = std::find_if(std::begin(kNumberForms), std::end(kNumberForms),
-                                 [&](const NumberForm& f) { return f.tensor == node.op->name(); });
-  if (form == std::end(kNumberForms)) return nullptr;
+  const Binary function = node.op->facts.binary;
+  if (function == Binary::none || function == Binary::rsub || !tensor_arg(node, 1)) return nullptr;
   for (size_t side : {size_t{0}, size_t{1}}) {
     Value *x = tensor_arg(node, side), *other = tensor_arg(node, 1 - side);
     if (!x || !other || x->sizes() != node.result()->sizes() || x->dtype() != other->dtype() ||
         x->dtype() == DType::boolean)
       continue;
-    const std::string_view name = side == 0 ? form->scalar : form->mirrored;
     const bool has_alpha = node.args().size() > 2;
     // alpha belongs to the second operand.
-    if (name.empty() || (side == 1 && form->scalar == "aten.add.Scalar" && !is_one(node.arg(2)))) continue;
+    if (side == 1 && function == Binary::add && !is_one(node.arg(2))) continue;
     const std::optional<Element> element = uniform_element(other);
     if (!element) continue;
+    const OpDef* form = find_binary(side == 0 ? function : mirrored(function), "Scalar");
+    if (!form) continue;
     Args args{x, element->as_number()};
     if (has_alpha) args.push_back(node.arg(2));
-    return b.call(name, std::move(args));
+    return b.call(form->name(), std::move(args));
   }
   return nullptr;
 }

@@ -70,7 +70,7 @@ class Key {
 };
 
 bool can_merge(const Node& node) {
-  return !(node.op->flags & (kRandom | kEffect | kInPlace | kDataDependent | kScratch)) && node.graphs.empty() &&
+  return !(node.op->has(kRandom | kEffect | kInPlace | kDataDependent | kScratch)) && node.graphs.empty() &&
          !node.results().empty();
 }
 

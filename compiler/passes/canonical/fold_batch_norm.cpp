@@ -45,10 +45,8 @@ std::optional<ScaleShift> match_batch_norm(const Node& node, const Product& prod
 
 // mul, div, add or sub with constants; `side` is where the product stands.
 std::optional<ScaleShift> match_arithmetic(const Node& node, const Product& product, size_t side) {
-  const bool add = node.is("aten.add.Tensor") || node.is("aten.add.Scalar"),
-             sub = node.is("aten.sub.Tensor") || node.is("aten.sub.Scalar");
-  const bool mul = node.is("aten.mul.Tensor") || node.is("aten.mul.Scalar"),
-             div = node.is("aten.div.Tensor") || node.is("aten.div.Scalar");
+  const bool add = node.is(Binary::add), sub = node.is(Binary::sub);
+  const bool mul = node.is(Binary::mul), div = node.is(Binary::div);
   if ((!add && !sub && !mul && !div) || ((sub || div) && side != 0)) return std::nullopt;
   if ((add || sub) && (node.arg(2).is<Value*>() || node.real("alpha") != 1)) return std::nullopt;
   const Value* result = node.result();

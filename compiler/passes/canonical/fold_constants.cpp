@@ -21,9 +21,6 @@ bool is_static_arg(const Arg& arg) {
   return true;
 }
 
-// Quantized weights stay quantized: backends compute with them, and they are the smaller ones.
-bool is_dequantize(const OpDef& op) { return op.name().find("dequantize") != std::string_view::npos; }
-
 // Bytes of a tensor of constant sizes; 2^62 if they are more.
 uint64_t bytes_of(const Value& value) {
   constexpr uint64_t kMost = uint64_t{1} << 62;
@@ -36,11 +33,6 @@ uint64_t bytes_of(const Value& value) {
 
 // Steps for each element of results that add many terms and are no products of matrices: resized images, for example.
 constexpr double kManyTermsSteps = 32;
-
-bool is_product(const Node& node) {
-  return node.is("aten.mm.default") || node.is("aten.bmm.default") || node.is("aten.addmm.default") ||
-         node.is("aten.baddbmm.default");
-}
 
 // An upper bound of the steps a kernel takes, about: elements where each is touched once, else the size of a product of
 // matrices as large as the three largest of its tensors (which is what convolutions, distances and the like come close
@@ -59,13 +51,12 @@ double work_of(const Node& node) {
   }
   for (const Value* result : node.results()) add(*result);
   const bool once = node.op->has(kPointwise) || node.op->has(kView) || node.operands().empty() ||
-                    node.is("aten.cat.default") || node.is("aten.clone.default") || node.is("aten.repeat.default") ||
-                    node.is("aten._to_copy.default") || node.is("aten.index_select.default");
+                    node.op->has(kMoves) || node.is("aten._to_copy.default");
   constexpr double kProducts = 64;  // that an operator of many sweeps comes to
   if (node.op->has(kSweeps)) return kProducts * std::max(sum, largest[0] * std::sqrt(largest[0]));
   if (once) return sum;
   double steps = std::max(sum, std::sqrt(largest[0]) * std::sqrt(largest[1]) * std::sqrt(largest[2]));
-  if (node.op->tolerance == &kManyTerms && !is_product(node)) steps = std::max(steps, kManyTermsSteps * sum);
+  if (node.op->tolerance == &kManyTerms && !node.op->facts.gemm) steps = std::max(steps, kManyTermsSteps * sum);
   return steps;
 }
 
@@ -92,8 +83,9 @@ class Folder {
     uint64_t bytes = 0;
   };
 
+  // Quantized weights stay quantized: backends compute with them, and they are the smaller ones.
   bool is_foldable(const Node& node) const {
-    if (node.op->flags & (kRandom | kEffect | kInPlace | kDataDependent) || is_dequantize(*node.op)) return false;
+    if (node.op->has(kRandom | kEffect | kInPlace | kDataDependent | kDequantizes)) return false;
     if (failed_.count(&node) || !can_evaluate(node)) return false;
     if (!std::all_of(node.args().begin(), node.args().end(), is_static_arg)) return false;
     for (const Value* operand : node.operands()) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ops/pointwise/binary.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -18,34 +19,15 @@ const Node* producer_of(const Node& node, size_t index) {
   return value ? value->producer : nullptr;
 }
 
-struct Pair {
-  std::string_view outer, inner;
-};
-
-bool is_one_of(Span<const Pair> pairs, const Node& outer, const Node& inner) {
-  return std::any_of(pairs.begin(), pairs.end(),
-                     [&](const Pair& pair) { return outer.is(pair.outer) && inner.is(pair.inner); });
-}
-
 // outer(inner(x)) = inner(x): the inner result is a fixed point of the outer function, NaN too.
-constexpr Pair kFixedPoints[] = {
-    {"aten.relu.default", "aten.relu.default"},   {"aten.relu.default", "aten.sigmoid.default"},
-    {"aten.relu.default", "aten.exp.default"},    {"aten.relu.default", "aten._softmax.default"},
-    {"aten.abs.default", "aten.abs.default"},     {"aten.abs.default", "aten._softmax.default"},
-    {"aten.abs.default", "aten.sigmoid.default"}, {"aten.abs.default", "aten.exp.default"},
-    {"aten.floor.default", "aten.floor.default"}, {"aten.floor.default", "aten.ceil.default"},
-    {"aten.floor.default", "aten.trunc.default"}, {"aten.floor.default", "aten.round.default"},
-    {"aten.ceil.default", "aten.ceil.default"},   {"aten.ceil.default", "aten.floor.default"},
-    {"aten.ceil.default", "aten.trunc.default"},  {"aten.ceil.default", "aten.round.default"},
-    {"aten.trunc.default", "aten.trunc.default"}, {"aten.trunc.default", "aten.floor.default"},
-    {"aten.trunc.default", "aten.ceil.default"},  {"aten.trunc.default", "aten.round.default"},
-    {"aten.round.default", "aten.round.default"}, {"aten.round.default", "aten.floor.default"},
-    {"aten.round.default", "aten.ceil.default"},  {"aten.round.default", "aten.trunc.default"},
-};
+bool keeps_results_of(const OpDef& outer, const Node& inner) {
+  if (outer.has(kWhole)) return inner.op->has(kWhole);
+  return outer.has(kIdempotent) && (inner.op == &outer || inner.op->has(kNonNegative));
+}
 
 Value* at_fixed_point(Builder&, Node& node) {
   const Node* inner = node.args().empty() ? nullptr : producer_of(node, 0);
-  return inner && is_one_of(Span<const Pair>(kFixedPoints), node, *inner) ? tensor_arg(node, 0) : nullptr;
+  return inner && keeps_results_of(*node.op, *inner) ? tensor_arg(node, 0) : nullptr;
 }
 
 // abs(neg(x)) = abs(x)
@@ -74,17 +56,11 @@ Value* negated_truth(Builder& b, Node& node) {
   const Node* inner = node.is("aten.logical_not.default") ? producer_of(node, 0) : nullptr;
   if (!inner) return nullptr;
   if (inner->is("aten.logical_not.default")) return tensor_arg(*inner, 0);  // a bool only: the types must be equal
-  static constexpr Pair kOpposites[] = {{"aten.eq.Tensor", "aten.ne.Tensor"},
-                                        {"aten.eq.Scalar", "aten.ne.Scalar"},
-                                        {"aten.ne.Tensor", "aten.eq.Tensor"},
-                                        {"aten.ne.Scalar", "aten.eq.Scalar"}};
-  for (const Pair& pair : kOpposites) {
-    if (!inner->is(pair.outer)) continue;
-    Value* out = b.call(pair.inner, inner->args());
-    add_origins(*out->producer, *inner);
-    return out;
-  }
-  return nullptr;
+  const Binary other = opposite(inner->op->facts.binary);
+  if (other == Binary::none) return nullptr;
+  Value* out = b.call(find_binary(other, tensor_arg(*inner, 1) ? "Tensor" : "Scalar")->name(), inner->args());
+  add_origins(*out->producer, *inner);
+  return out;
 }
 
 // b != 0 and b == 1 are b, b == 0 and b != 1 are not(b), for bools.
@@ -100,9 +76,8 @@ Value* compared_truth(Builder& b, Node& node) {
 
 // b and true = b, b or false = b, b and false = false, b or true = true
 Value* combined_truth(Builder& b, Node& node) {
-  const bool bitwise = node.is("aten.bitwise_and.Tensor") || node.is("aten.bitwise_or.Tensor");
-  const bool both = node.is("aten.logical_and.default") || node.is("aten.bitwise_and.Tensor");
-  if (!bitwise && !both && !node.is("aten.logical_or.default")) return nullptr;
+  const bool both = node.is(Binary::conjunction);
+  if (!both && !node.is(Binary::disjunction)) return nullptr;
   for (size_t side : {size_t{0}, size_t{1}}) {
     Value *x = tensor_arg(node, side), *other = tensor_arg(node, 1 - side);
     if (!x || !other || x->dtype() != DType::boolean || other->dtype() != DType::boolean) continue;
@@ -184,9 +159,7 @@ Value* clamp_of_clamp(Builder& b, Node& node) {
 // The dimensions reduced, if all of them have size 1. Sums and means of floats are not among the operators: they turn
 // -0.0 into 0.0.
 Value* reduction_of_one(Builder& b, Node& node) {
-  static constexpr std::string_view kNames[] = {"aten.amax.default", "aten.amin.default", "aten.prod.dim_int",
-                                                "aten.any.dims", "aten.sum.dim_IntList"};
-  if (std::find(std::begin(kNames), std::end(kNames), node.op->name()) == std::end(kNames)) return nullptr;
+  if (!node.op->has(kReduction) || node.is("aten.mean.dim")) return nullptr;
   Value* x = tensor_arg(node, 0);
   if (x->dtype() != node.result()->dtype()) return nullptr;
   if (node.is("aten.sum.dim_IntList") && !is_integral(x->dtype())) return nullptr;

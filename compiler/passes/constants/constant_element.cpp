@@ -107,9 +107,7 @@ std::optional<Element> uniform_element(const Value* value) {
       const Arg& fill = node->arg("fill_value");
       return fill.is<Value*>() ? std::nullopt : convert(fill, value->dtype());
     }
-    const bool moves = node->is("aten.view.default") || node->is("aten.expand.default") ||
-                       node->is("aten.permute.default") || node->is("aten.slice.Tensor") || node->is("aten.select.int");
-    if (!moves) return std::nullopt;
+    if (node->is(Movement::none)) return std::nullopt;
     value = node->arg(size_t{0}).as<Value*>();
   }
   return std::nullopt;

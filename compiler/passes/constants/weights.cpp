@@ -72,22 +72,22 @@ std::optional<Product> match_convolution(Node& node) {
 }
 
 std::optional<Product> match_matrix_product(Node& node) {
-  const bool linear = node.is("aten.linear.default"), addmm = node.is("aten.addmm.default");
+  const Gemm& gemm = node.op->facts.gemm;
   Product out;
   out.node = &node;
-  out.input_index = addmm ? 1 : 0;
-  out.weight_index = addmm ? 2 : 1;
-  if (addmm) out.bias_index = 0;
-  if (linear) out.bias_index = 2;
-  out.input_first = !linear;
+  out.input_index = gemm.left;
+  out.weight_index = gemm.right;
+  if (gemm.term >= 0) out.bias_index = static_cast<size_t>(gemm.term);
+  out.input_first = !gemm.turns;
   const Value *x = node.arg(out.input_index).as<Value*>(), *weight = node.arg(out.weight_index).as<Value*>();
   if (weight->rank() != 2 || x->rank() == 0) return std::nullopt;
   const auto rows = known_size(weight, 0), columns = known_size(weight, 1);
   if (!rows || !columns) return std::nullopt;
-  out.inputs = linear ? *columns : *rows;
-  out.outputs = linear ? *rows : *columns;
+  out.inputs = gemm.turns ? *columns : *rows;
+  out.outputs = gemm.turns ? *rows : *columns;
   out.input_dim = out.output_dim = x->rank() - 1;
-  if (addmm && (!is_number(node.arg("beta"), 1) || !is_number(node.arg("alpha"), 1))) return std::nullopt;
+  const bool has_factors = node.op->parsed->find("beta") >= 0;
+  if (has_factors && (!is_number(node.arg("beta"), 1) || !is_number(node.arg("alpha"), 1))) return std::nullopt;
   return out;
 }
 
@@ -96,8 +96,7 @@ std::optional<Product> match_matrix_product(Node& node) {
 std::optional<Product> match_product(Node& node) {
   std::optional<Product> out;
   if (node.is("aten.convolution.default")) out = match_convolution(node);
-  if (node.is("aten.linear.default") || node.is("aten.addmm.default") || node.is("aten.mm.default"))
-    out = match_matrix_product(node);
+  if (node.op->facts.gemm && node.op->facts.gemm.rank == 2) out = match_matrix_product(node);
   if (!out) return std::nullopt;
   const Value* w = out->weight();
   if (!has_reals(w) || (w->num_uses() > 1 && w->data.size_bytes() > kMaxCopiedBytes)) return std::nullopt;

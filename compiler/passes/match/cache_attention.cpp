@@ -31,13 +31,6 @@ bool is_sum(const Node& node) {
          node.real("alpha") == 1;
 }
 
-// What may stand between a written tensor and a softmax: a function of each element that is finite where that is.
-bool is_score_function(const Node& node) {
-  return is_one_of(node,
-                   {"aten._to_copy.default", "aten.mul.Tensor", "aten.mul.Scalar", "aten.div.Scalar", "aten.div.Tensor",
-                    "aten.add.Tensor", "aten.add.Scalar", "aten.sub.Scalar", "aten.neg.default", "aten.tanh.default"});
-}
-
 bool is_product(const Node& node) { return node.is("aten.bmm.default") || node.is("aten.mm.default"); }
 
 // A dimension counted from the last.
@@ -138,7 +131,7 @@ bool CacheAttention::is_outside_term(const Value& term, size_t at, const Extende
 }
 
 std::optional<CacheAttention::Extended> CacheAttention::through_pointwise(const Node& node) {
-  if (!is_score_function(node)) return std::nullopt;
+  if (!node.op->has(kScores)) return std::nullopt;
   const Value* result = node.result();
   std::optional<Extended> out;
   for (const Value* operand : node.operands()) {

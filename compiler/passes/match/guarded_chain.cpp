@@ -12,41 +12,6 @@ namespace {
 
 constexpr size_t kMaxNodes = 8;
 
-struct Row {
-  std::string_view op;
-  double (*curve)(double x, double y);  // of arguments 0 and 1
-};
-constexpr Row kRows[] = {
-    {"aten.abs.default", [](double x, double) { return std::abs(x); }},
-    {"aten.add.Scalar", [](double x, double y) { return x + y; }},
-    {"aten.add.Tensor", [](double x, double y) { return x + y; }},
-    {"aten.cos.default", [](double x, double) { return std::cos(x); }},
-    {"aten.div.Scalar", [](double x, double y) { return x / y; }},
-    {"aten.div.Tensor", [](double x, double y) { return x / y; }},
-    {"aten.exp.default", [](double x, double) { return std::exp(x); }},
-    {"aten.expm1.default", [](double x, double) { return std::expm1(x); }},
-    {"aten.log.default", [](double x, double) { return std::log(x); }},
-    {"aten.log10.default", [](double x, double) { return std::log10(x); }},
-    {"aten.log1p.default", [](double x, double) { return std::log1p(x); }},
-    {"aten.log2.default", [](double x, double) { return std::log2(x); }},
-    {"aten.mul.Scalar", [](double x, double y) { return x * y; }},
-    {"aten.mul.Tensor", [](double x, double y) { return x * y; }},
-    {"aten.neg.default", [](double x, double) { return -x; }},
-    {"aten.pow.Tensor_Scalar", [](double x, double y) { return std::pow(x, y); }},
-    {"aten.reciprocal.default", [](double x, double) { return 1 / x; }},
-    {"aten.rsqrt.default", [](double x, double) { return 1 / std::sqrt(x); }},
-    {"aten.rsub.Scalar", [](double x, double y) { return y - x; }},
-    {"aten.sin.default", [](double x, double) { return std::sin(x); }},
-    {"aten.sqrt.default", [](double x, double) { return std::sqrt(x); }},
-    {"aten.sub.Scalar", [](double x, double y) { return x - y; }},
-    {"aten.sub.Tensor", [](double x, double y) { return x - y; }},
-};
-
-const Row* row_of(const Node& node) {
-  const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return node.is(r.op); });
-  return row == std::end(kRows) ? nullptr : row;
-}
-
 // Summands have a factor of 1: canonicalize makes a product of others.
 bool is_plain(const Node& node) {
   if (node.op->parsed->find("alpha") < 0) return true;
@@ -60,7 +25,7 @@ bool collect(const Value* value, Bounds& bounds, std::vector<const Node*>& nodes
   const Node* node = value->producer;
   if (!node || nodes.size() >= kMaxNodes) return false;
   if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) return true;
-  if (!row_of(*node) || !is_plain(*node)) return false;
+  if (!node->op->facts.curve || !is_plain(*node)) return false;
   for (const Value* operand : node->operands()) {
     if (!operand->type.is_tensor() || !collect(operand, bounds, nodes)) return false;
   }
@@ -82,7 +47,7 @@ bool all_finite(const std::vector<const Node*>& nodes, double leaf) {
         at[i] = number->real;
       }
     }
-    const double y = row_of(*node)->curve(at[0], at[1]);
+    const double y = node->op->facts.curve(at[0], at[1]);
     if (!std::isfinite(y)) return false;
     known[node->result()] = y;
   }

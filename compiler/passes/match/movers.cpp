@@ -25,13 +25,13 @@ std::optional<size_t> through_view(const Sizes& from, size_t dim, const Sizes& t
 // Rolls and index_select move whole slices of other dims.
 bool keeps_in_place(const Node& node, size_t dim) {
   const auto dims =
-      node.is("aten.roll.default") ? node.static_ints("dims") : std::vector<int64_t>{node.static_integer("dim")};
+      node.is(Movement::roll) ? node.static_ints("dims") : std::vector<int64_t>{node.static_integer("dim")};
   return !dims.empty() && std::none_of(dims.begin(), dims.end(), [&](int64_t moving) {
     return static_cast<size_t>(wrap_dim(moving, moved(node)->rank())) == dim;
   });
 }
 
-bool keeps_rank(const Node& node) { return node.is("aten.roll.default") || node.is("aten.index_select.default"); }
+bool keeps_rank(const Node& node) { return node.is(Movement::roll) || node.is(Movement::index_select); }
 
 size_t dim_of(const Node& node) {
   return static_cast<size_t>(wrap_dim(node.static_integer("dim"), moved(node)->rank()));
@@ -39,47 +39,43 @@ size_t dim_of(const Node& node) {
 
 }  // namespace
 
-bool is_mover(const Node& node) {
-  return node.is("aten.view.default") || node.is("aten.permute.default") || node.is("aten.expand.default") ||
-         node.is("aten.slice.Tensor") || node.is("aten.select.int") || node.is("aten.roll.default") ||
-         node.is("aten.index_select.default");
-}
+bool is_mover(const Node& node) { return !node.is(Movement::none); }
 
 std::optional<size_t> dim_after(const Node& mover, size_t dim) {
   const Value *from = moved(mover), *to = mover.result();
   if (keeps_rank(mover)) return from->rank() != 0 && keeps_in_place(mover, dim) ? std::optional(dim) : std::nullopt;
-  if (mover.is("aten.view.default")) return through_view(from->sizes(), dim, to->sizes());
-  if (mover.is("aten.permute.default")) {
+  if (mover.is(Movement::view)) return through_view(from->sizes(), dim, to->sizes());
+  if (mover.is(Movement::permute)) {
     const auto dims = mover.static_ints("dims");
     for (size_t i = 0; i < dims.size(); ++i) {
       if (static_cast<size_t>(wrap_dim(dims[i], dims.size())) == dim) return i;
     }
     return std::nullopt;
   }
-  if (mover.is("aten.expand.default")) {
+  if (mover.is(Movement::expand)) {
     const size_t after = dim + to->rank() - from->rank();
     return from->sizes()[dim] == to->sizes()[after] ? std::optional(after) : std::nullopt;
   }
   const size_t cut = dim_of(mover);
   if (cut == dim) return std::nullopt;
-  return mover.is("aten.select.int") && cut < dim ? dim - 1 : dim;
+  return mover.is(Movement::select) && cut < dim ? dim - 1 : dim;
 }
 
 std::optional<size_t> dim_before(const Node& mover, size_t dim) {
   const Value *from = moved(mover), *to = mover.result();
   if (keeps_rank(mover)) return from->rank() != 0 && keeps_in_place(mover, dim) ? std::optional(dim) : std::nullopt;
-  if (mover.is("aten.view.default")) return through_view(to->sizes(), dim, from->sizes());
-  if (mover.is("aten.permute.default")) {
+  if (mover.is(Movement::view)) return through_view(to->sizes(), dim, from->sizes());
+  if (mover.is(Movement::permute)) {
     const auto dims = mover.static_ints("dims");
     return static_cast<size_t>(wrap_dim(dims[dim], dims.size()));
   }
-  if (mover.is("aten.expand.default")) {
+  if (mover.is(Movement::expand)) {
     const size_t added = to->rank() - from->rank();
     if (dim < added || !(from->sizes()[dim - added] == to->sizes()[dim])) return std::nullopt;
     return dim - added;
   }
   const size_t cut = dim_of(mover);
-  if (mover.is("aten.select.int")) return dim < cut ? dim : dim + 1;
+  if (mover.is(Movement::select)) return dim < cut ? dim : dim + 1;
   return cut == dim ? std::nullopt : std::optional(dim);
 }
 

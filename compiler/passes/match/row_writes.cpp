@@ -45,11 +45,10 @@ bool are_distinct(const Value& value, int64_t length, const SymRanges& ranges, i
     const bool by_one = step.is<Sym>() && (step.as<Sym>().is(1) || step.as<Sym>().is(-1));
     return by_one && range_of(numel(value.sizes()), ranges).max <= length;
   }
-  const Value *x = tensor_at(node, 0), *y = nullptr;
-  if (node.is("aten.view.default") || node.is("aten.add.Scalar") || node.is("aten.sub.Scalar"))
-    return are_distinct(*x, length, ranges, depth + 1);
-  if (!node.is("aten.add.Tensor") && !node.is("aten.sub.Tensor")) return false;
-  y = tensor_at(node, 1);
+  const bool sum = node.is(Binary::add) || node.is(Binary::sub);
+  if (!sum && !node.is(Movement::view)) return false;
+  const Value *x = tensor_at(node, 0), *y = tensor_at(node, 1);
+  if (!sum || (x && !y)) return are_distinct(*x, length, ranges, depth + 1);
   if (!x || !y || node.arg(2).is<Value*>() || node.real("alpha") != 1) return false;
   if (numel(x->sizes()).is(1)) std::swap(x, y);
   return numel(y->sizes()).is(1) && is_integer(*y) && are_distinct(*x, length, ranges, depth + 1);

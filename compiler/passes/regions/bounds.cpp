@@ -16,108 +16,6 @@ constexpr double kLargest = std::numeric_limits<float>::max();
 constexpr double kLargestProduct = kLargest / 4;  // of matrices: masks may be added to it
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// How large results are, for numbers of at most the largest of the operands.
-enum class Growth : uint8_t {
-  keeps,      // no larger
-  gate,       // at most 6
-  unit,       // at most 1
-  one,        // at most 2, of finite numbers
-  little,     // at most 1 larger, of finite numbers
-  six_times,  // an intermediate product with 6
-  between,    // what the bounds among the arguments are
-  sum,        // that of the operands
-  product,
-  power,     // as large as any
-  total,     // of all elements of operand 0
-  matrices,  // no larger than that, unless a product of matrices, or a norm's sum of squares, nearly overflows
-};
-struct Row {
-  std::string_view op;
-  Growth growth;
-};
-constexpr Row kRows[] = {
-    {"aten._adaptive_avg_pool2d.default", Growth::total},
-    {"aten._native_batch_norm_legit_no_training.default", Growth::matrices},
-    {"aten._softmax.default", Growth::one},
-    {"aten._to_copy.default", Growth::keeps},
-    {"aten.abs.default", Growth::keeps},
-    {"aten.add.Scalar", Growth::sum},
-    {"aten.add.Tensor", Growth::sum},
-    {"aten.addmm.default", Growth::matrices},
-    {"aten.amax.default", Growth::keeps},
-    {"aten.amin.default", Growth::keeps},
-    {"aten.atan.default", Growth::gate},
-    {"aten.avg_pool2d.default", Growth::total},
-    {"aten.bmm.default", Growth::matrices},
-    {"aten.cat.default", Growth::keeps},
-    {"aten.ceil.default", Growth::little},
-    {"aten.clamp.default", Growth::between},
-    {"aten.constant_pad_nd.default", Growth::keeps},
-    {"aten.convolution.default", Growth::matrices},
-    {"aten.cos.default", Growth::one},
-    {"aten.cumsum.default", Growth::total},
-    {"aten.embedding.default", Growth::keeps},
-    {"aten.erf.default", Growth::unit},
-    {"aten.exp.default", Growth::power},
-    {"aten.expand.default", Growth::keeps},
-    {"aten.flip.default", Growth::keeps},
-    {"aten.floor.default", Growth::little},
-    {"aten.gelu.default", Growth::little},
-    {"aten.hardsigmoid.default", Growth::unit},
-    {"aten.hardswish.default", Growth::six_times},
-    {"aten.hardtanh.default", Growth::between},
-    {"aten.index.Tensor", Growth::keeps},
-    {"aten.index_put.default", Growth::keeps},
-    {"aten.index_select.default", Growth::keeps},
-    {"aten.linear.default", Growth::matrices},
-    {"aten.log_sigmoid.default", Growth::little},
-    {"aten.masked_fill.Scalar", Growth::keeps},
-    {"aten.matmul.default", Growth::matrices},
-    {"aten.max.dim", Growth::keeps},
-    {"aten.max_pool2d_with_indices.default", Growth::keeps},
-    {"aten.maximum.default", Growth::keeps},
-    {"aten.mean.dim", Growth::total},
-    {"aten.min.dim", Growth::keeps},
-    {"aten.minimum.default", Growth::keeps},
-    {"aten.mm.default", Growth::matrices},
-    {"aten.mul.Scalar", Growth::product},
-    {"aten.mul.Tensor", Growth::product},
-    {"aten.native_group_norm.default", Growth::matrices},
-    {"aten.native_layer_norm.default", Growth::matrices},
-    {"aten.neg.default", Growth::keeps},
-    {"aten.permute.default", Growth::keeps},
-    {"aten.pixel_shuffle.default", Growth::keeps},
-    {"aten.relu.default", Growth::keeps},
-    {"aten.relu6.default", Growth::gate},
-    {"aten.repeat.default", Growth::keeps},
-    {"aten.rms_norm.default", Growth::matrices},
-    {"aten.roll.default", Growth::keeps},
-    {"aten.round.default", Growth::little},
-    {"aten.rsub.Scalar", Growth::sum},
-    {"aten.scaled_dot_product_attention.default", Growth::matrices},
-    {"aten.scatter.src", Growth::keeps},
-    {"aten.select.int", Growth::keeps},
-    {"aten.select_scatter.default", Growth::keeps},
-    {"aten.sigmoid.default", Growth::unit},
-    {"aten.sign.default", Growth::unit},
-    {"aten.silu.default", Growth::little},
-    {"aten.sin.default", Growth::one},
-    {"aten.slice.Tensor", Growth::keeps},
-    {"aten.slice_scatter.default", Growth::keeps},
-    {"aten.softplus.default", Growth::little},
-    {"aten.square.default", Growth::power},
-    {"aten.sub.Scalar", Growth::sum},
-    {"aten.sub.Tensor", Growth::sum},
-    {"aten.sum.dim_IntList", Growth::total},
-    {"aten.tanh.default", Growth::unit},
-    {"aten.topk.default", Growth::keeps},
-    {"aten.tril.default", Growth::keeps},
-    {"aten.triu.default", Growth::keeps},
-    {"aten.trunc.default", Growth::little},
-    {"aten.view.default", Growth::keeps},
-    {"aten.where.self", Growth::keeps},
-};
-
 // The largest finite number of a dtype; numbers of f64 need not be finite as f32.
 double limit_of(const Value& value) {
   constexpr double kLargestHalf = 65504, kLargestInteger = 0x1p64;
@@ -206,7 +104,8 @@ std::optional<double> grown(Growth growth, const Node& node, const Reading& read
       return std::nullopt;
     case Growth::power: return kInfinity;
     case Growth::total: return is_finite ? total(node, read.largest) : std::nullopt;
-    case Growth::matrices: break;
+    case Growth::matrices:
+    case Growth::unknown: break;
   }
   return kLargestProduct;
 }
@@ -278,12 +177,12 @@ std::optional<double> Bounds::of(const Value* value) {
 std::optional<double> Bounds::bound_of(const Node& node) {
   if (is_product_in_parts(node) && of(node.operands()[0]) && of(node.operands()[1])) return kLargestProduct;
   if (is_share_of_sum(node) && of(node.operands()[0])) return 2.0;
-  const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return node.is(r.op); });
-  if (row == std::end(kRows)) return std::nullopt;
+  const Growth growth = node.op->facts.growth;
+  if (growth == Growth::unknown) return std::nullopt;
   Reading reading;
   for (const Value* operand : node.operands()) {
     // An infinite weight would make NaN of all that reads it.
-    if (row->growth == Growth::matrices && operand->is_constant()) continue;
+    if (growth == Growth::matrices && operand->is_constant()) continue;
     const bool whole = operand->type.is_tensor() && !is_floating(operand->dtype());
     const auto bound = whole ? limit_of(*operand) : of(operand);
     if (!bound) return std::nullopt;
@@ -293,7 +192,7 @@ std::optional<double> Bounds::bound_of(const Node& node) {
   }
   if (node.is("aten.sub.Tensor") && node.operands().size() == 2 && node.operands()[0] == node.operands()[1]) return 0.0;
   if (node.is("aten.index_put.default") && node.boolean("accumulate")) return std::nullopt;
-  return read_numbers(node, reading) ? grown(row->growth, node, reading) : std::nullopt;
+  return read_numbers(node, reading) ? grown(growth, node, reading) : std::nullopt;
 }
 
 }  // namespace wick::compiler

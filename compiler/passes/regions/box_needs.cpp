@@ -18,6 +18,12 @@ Box broadcast_box(const Value& operand, const Value& result, const Box& box) {
   return out;
 }
 
+// Of matrices of known rank, neither transposed.
+bool is_plain_product(const Node& node) {
+  const Gemm& gemm = node.op->facts.gemm;
+  return gemm && gemm.rank != 0 && !gemm.turns;
+}
+
 // The nodes of a chain, around `x`.
 Value* computed_chain(Builder& b, const QuantizationChain& chain, Value* x) {
   const auto with = [](const Node& node, std::vector<std::pair<const Value*, Value*>> values) {
@@ -58,7 +64,7 @@ std::optional<std::vector<bool>> narrow_dims(const Node& node) {
     out[rank - 1] = false;
     return out;
   }
-  if (is_one_of(node, {"aten.mm.default", "aten.bmm.default", "aten.addmm.default", "aten.cat.default"})) return out;
+  if (is_plain_product(node) || node.is("aten.cat.default")) return out;
   if (row_chain(node)) {
     out[rank - 1] = false;
     return out;
@@ -122,12 +128,14 @@ std::optional<std::vector<Need>> needs_of(const Node& node, const Box& box) {
     return std::vector<Need>{{1, 0, tensor_at(node, 1), Box(box.begin(), box.end() - 1)}};
   if (const auto chain = row_chain(node)) return std::vector<Need>{{0, 0, chain->x, box}};
   const size_t rank = result->rank();
-  if (is_one_of(node, {"aten.mm.default", "aten.bmm.default", "aten.addmm.default"})) {
-    const size_t left = node.is("aten.addmm.default") ? 1 : 0;
+  if (is_plain_product(node)) {
+    const Gemm& gemm = node.op->facts.gemm;
     Box a = box, b = box;
     a[rank - 1] = b[rank - 2] = {};
-    out = {{left, 0, tensor_at(node, left), a}, {left + 1, 0, tensor_at(node, left + 1), b}};
-    if (left == 1) out.push_back({0, 0, tensor_at(node, 0), broadcast_box(*tensor_at(node, 0), *result, box)});
+    out = {{gemm.left, 0, tensor_at(node, gemm.left), a}, {gemm.right, 0, tensor_at(node, gemm.right), b}};
+    if (gemm.term < 0) return out;
+    const auto term = static_cast<size_t>(gemm.term);
+    out.push_back({term, 0, tensor_at(node, term), broadcast_box(*tensor_at(node, term), *result, box)});
     return out;
   }
   return std::vector<Need>{{0, 0, tensor_at(node, 0), box}};  // linear, softmax, extremes, norms

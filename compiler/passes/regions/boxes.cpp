@@ -34,8 +34,8 @@ Box hull(const Sizes& sizes, const Box& a, const Box& b) {
 }
 
 std::optional<Cut> match_cut(const Node& node) {
-  const bool select = node.is("aten.select.int");
-  if (!select && !node.is("aten.slice.Tensor")) return std::nullopt;
+  const bool select = node.is(Movement::select);
+  if (!select && !node.is(Movement::slice)) return std::nullopt;
   const Value* x = moved(node);
   Cut out;
   out.dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()));
@@ -149,14 +149,14 @@ std::optional<Box> before_view(const Sizes& from, const Sizes& to, const Box& bo
 
 std::optional<Box> box_before(const Node& mover, const Box& box) {
   const Value *from = moved(mover), *to = mover.result();
-  if (mover.is("aten.view.default")) return before_view(from->sizes(), to->sizes(), box);
+  if (mover.is(Movement::view)) return before_view(from->sizes(), to->sizes(), box);
   Box out(from->rank());
-  if (mover.is("aten.permute.default")) {
+  if (mover.is(Movement::permute)) {
     const auto dims = mover.static_ints("dims");
     for (size_t i = 0; i < dims.size(); ++i) out[static_cast<size_t>(wrap_dim(dims[i], dims.size()))] = box[i];
     return out;
   }
-  if (mover.is("aten.expand.default")) {
+  if (mover.is(Movement::expand)) {
     const size_t added = to->rank() - from->rank();
     for (size_t i = 0; i < from->rank(); ++i) {
       if (from->sizes()[i] == to->sizes()[i + added]) out[i] = box[i + added];
@@ -165,7 +165,7 @@ std::optional<Box> box_before(const Node& mover, const Box& box) {
   }
   const auto cut = match_cut(mover);
   if (!cut) return std::nullopt;
-  const bool select = mover.is("aten.select.int");
+  const bool select = mover.is(Movement::select);
   for (size_t i = 0; i < from->rank(); ++i) {
     if (i != cut->dim) out[i] = box[select && i > cut->dim ? i - 1 : i];
   }
@@ -194,8 +194,8 @@ Value* slice_box(Builder& b, Value* value, const Box& box) {
 
 Value* move_box(Builder& b, const Node& mover, Value* operand, const Box& box) {
   const Sizes sizes = box_sizes(mover.result()->sizes(), box);
-  if (mover.is("aten.permute.default")) return b.permute(operand, mover.static_ints("dims"));
-  if (mover.is("aten.expand.default")) return b.expand(operand, sizes);
+  if (mover.is(Movement::permute)) return b.permute(operand, mover.static_ints("dims"));
+  if (mover.is(Movement::expand)) return b.expand(operand, sizes);
   return b.reshape(operand, sizes);  // a view; a slice has nothing left to do, a select drops a dim of size 1
 }
 

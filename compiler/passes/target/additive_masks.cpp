@@ -96,11 +96,8 @@ void find_masks(Value* value, int depth, std::vector<Value*>& out) {
 bool is_scores(const Value* value) {
   for (int i = 0; i < kMaxDepth && value->producer; ++i) {
     const Node& node = *value->producer;
-    for (const char* name : {"aten.bmm.default", "aten.matmul.default", "aten.mm.default", "aten.linear.default"}) {
-      if (node.is(name)) return true;
-    }
-    const bool scaled = node.is("aten.mul.Scalar") || node.is("aten.div.Scalar") || node.is("aten.mul.Tensor") ||
-                        node.is("aten.div.Tensor");
+    if (node.op->facts.gemm) return true;
+    const bool scaled = node.is(Binary::mul) || node.is(Binary::div);
     if ((!scaled && !is_mover(node) && !node.is("aten._to_copy.default")) || !tensor_at(node, 0)) return false;
     value = tensor_at(node, 0);
   }
@@ -432,9 +429,8 @@ class Masker {
     for (int i = 0; i < kMaxDepth && value->producer; ++i) {
       const Node& node = *value->producer;
       if (is_last_softmax(node)) return &node;
-      if (!is_mover(node) && !node.is("aten.bmm.default") && !node.is("aten.matmul.default") &&
-          !node.is("aten.mm.default"))
-        return nullptr;
+      const Gemm& gemm = node.op->facts.gemm;
+      if (!is_mover(node) && (!gemm || gemm.term >= 0)) return nullptr;
       value = moved(node);
     }
     return nullptr;

@@ -19,24 +19,21 @@ namespace {
 constexpr double kLargest = std::numeric_limits<float>::max();
 
 struct Comparison {
-  std::string_view op;
   enum class Kind : uint8_t { greater, less, differs } kind;
   bool negated;  // or the opposite of that
 };
-constexpr Comparison kComparisons[] = {
-    {"aten.eq.Scalar", Comparison::Kind::differs, true},  {"aten.eq.Tensor", Comparison::Kind::differs, true},
-    {"aten.ge.Scalar", Comparison::Kind::less, true},     {"aten.ge.Tensor", Comparison::Kind::less, true},
-    {"aten.gt.Scalar", Comparison::Kind::greater, false}, {"aten.gt.Tensor", Comparison::Kind::greater, false},
-    {"aten.le.Scalar", Comparison::Kind::greater, true},  {"aten.le.Tensor", Comparison::Kind::greater, true},
-    {"aten.lt.Scalar", Comparison::Kind::less, false},    {"aten.lt.Tensor", Comparison::Kind::less, false},
-    {"aten.ne.Scalar", Comparison::Kind::differs, false}, {"aten.ne.Tensor", Comparison::Kind::differs, false},
-};
 
-const Comparison* comparison_of(const Node& node) {
-  for (const Comparison& row : kComparisons) {
-    if (node.is(row.op)) return &row;
+std::optional<Comparison> comparison_of(const Node& node) {
+  using Kind = Comparison::Kind;
+  switch (node.op->facts.binary) {
+    case Binary::eq: return Comparison{Kind::differs, true};
+    case Binary::ne: return Comparison{Kind::differs, false};
+    case Binary::gt: return Comparison{Kind::greater, false};
+    case Binary::le: return Comparison{Kind::greater, true};
+    case Binary::lt: return Comparison{Kind::less, false};
+    case Binary::ge: return Comparison{Kind::less, true};
+    default: return std::nullopt;
   }
-  return nullptr;
 }
 
 constexpr int kMaxDepth = 8;
@@ -44,8 +41,6 @@ constexpr int kMaxDepth = 8;
 constexpr double kLeastBound = 0x1p-100;
 constexpr int64_t kMaxMaskElements = 1 << 20;
 
-bool is_and(const Node& node) { return node.is("aten.logical_and.default") || node.is("aten.bitwise_and.Tensor"); }
-bool is_or(const Node& node) { return node.is("aten.logical_or.default") || node.is("aten.bitwise_or.Tensor"); }
 bool is_product(const Node& node) { return node.is("aten.mul.Tensor"); }
 bool is_sum(const Node& node) { return node.is("aten.add.Tensor") || node.is("aten.sub.Tensor"); }
 bool is_not(const Node& node) { return node.is("aten.logical_not.default") || node.is("aten.bitwise_not.default"); }
@@ -63,26 +58,14 @@ std::optional<double> finite_number(const Arg& arg) {
 
 // x is 1 / 0 or the like to such a reader.
 bool tells_zeros_apart(const Node& reader, const Value* x) {
-  for (const char* op :
-       {"aten.reciprocal.default", "aten.rsqrt.default", "aten.signbit.default", "aten.atan2.default"}) {
-    if (reader.is(op)) return true;
-  }
-  for (const char* op : {"aten.div.Tensor", "aten.div.Tensor_mode", "aten.copysign.Tensor"}) {
-    if (reader.is(op)) return tensor_at(reader, 1) == x;
-  }
+  if (reader.op->has(kTellsZeros)) return true;
+  if (reader.op->has(kTellsZerosOf1)) return tensor_at(reader, 1) == x;
   if (!reader.is("aten.pow.Tensor_Scalar")) return false;
   const auto exponent = number_of(reader.arg(1), DType::f64);
   return !exponent || exponent->real < 0;
 }
 
-bool keeps_sign(const Node& node) {
-  constexpr std::string_view kOps[] = {"aten.clamp.default",      "aten.div.Scalar",      "aten.div.Tensor",
-                                       "aten.masked_fill.Scalar", "aten.maximum.default", "aten.minimum.default",
-                                       "aten.mul.Scalar",         "aten.mul.Tensor",      "aten.neg.default",
-                                       "aten.relu.default",       "aten.round.default",   "aten.sqrt.default",
-                                       "aten.tanh.default",       "aten.trunc.default",   "aten.where.self"};
-  return is_mover(node) || std::find(std::begin(kOps), std::end(kOps), node.op->name()) != std::end(kOps);
-}
+bool keeps_sign(const Node& node) { return is_mover(node) || node.op->has(kKeepsZeroSign); }
 
 // Does a reader tell -0 from 0, perhaps behind a few that keep the sign?
 bool sign_of_zero_matters(const Value* value) {
@@ -105,13 +88,8 @@ bool may_be_negative_zero(const Value* x, const ValueRanges& ranges, int depth =
   if (!ranges.of(x).holds(0)) return false;
   const Node* node = x->producer;
   if (!node) return true;
-  for (const char* op : {"aten.abs.default", "aten.square.default", "aten.exp.default", "aten.sigmoid.default",
-                         "aten._softmax.default", "aten.linear.default", "aten.addmm.default", "aten.mm.default",
-                         "aten.bmm.default", "aten.sum.dim_IntList", "aten.rsub.Scalar"}) {
-    if (node->is(op)) return false;
-  }
-  const bool sum = node->is("aten.add.Tensor") || node->is("aten.add.Scalar"),
-             difference = node->is("aten.sub.Tensor") || node->is("aten.sub.Scalar");
+  if (node->op->has(kNoNegativeZero | kNonNegative)) return false;
+  const bool sum = node->is(Binary::add), difference = node->is(Binary::sub);
   const Value* other = sum || difference ? tensor_at(*node, 1) : nullptr;
   if ((sum || difference) && !other) return finite_number(node->arg(1)).value_or(0) == 0;
   if (depth > kMaxDepth) return true;
@@ -126,7 +104,7 @@ bool may_be_negative_zero(const Value* x, const ValueRanges& ranges, int depth =
 // Is a zero among what the condition lets through, where it compares `x` with a number?
 bool lets_zero_through(const Value* condition, const Value* x, bool where_true) {
   const Node* node = condition->producer;
-  const Comparison* row = node ? comparison_of(*node) : nullptr;
+  const auto row = node ? comparison_of(*node) : std::nullopt;
   if (!row || tensor_at(*node, 0) != x || tensor_at(*node, 1)) return true;
   const auto bound = finite_number(node->arg(1));
   if (!bound) return true;
@@ -152,7 +130,7 @@ class Conditions {
     const Node* node = condition->producer;
     if (!node || depth > kMaxDepth) return false;
     if (comparison_of(*node)) return can_compare(*node);
-    if (!is_and(*node) && !is_or(*node) && !is_not(*node)) return false;
+    if (!node->is(Binary::conjunction) && !node->is(Binary::disjunction) && !is_not(*node)) return false;
     const auto operands = node->operands();
     return std::all_of(operands.begin(), operands.end(),
                        [&](const Value* operand) { return is_arithmetic(operand, depth + 1); });
@@ -180,11 +158,11 @@ class Conditions {
     }
     if (is_early(condition)) return b.cast(condition, DType::f32);
     const Node& node = *condition->producer;
-    if (const Comparison* row = comparison_of(node)) return compared(b, node, *row);
+    if (const auto row = comparison_of(node)) return compared(b, node, *row);
     Value* x = as_number(b, tensor_at(node, 0));
     if (is_not(node)) return opposite(b, x);
     Value* y = as_number(b, tensor_at(node, 1));
-    return is_and(node) ? b.call("aten.mul.Tensor", {x, y}) : b.call("aten.maximum", {x, y});
+    return node.is(Binary::conjunction) ? b.call("aten.mul.Tensor", {x, y}) : b.call("aten.maximum", {x, y});
   }
 
   // A number of f32, finite: what is infinite becomes the largest number of its sign.
@@ -300,7 +278,7 @@ class Selector {
   // where(x > c, x, c) and its like
   static Value* clamped(Builder& b, const Node& node, const Arg& yes, const Arg& no) {
     const Node* condition = node.arg(size_t{0}).as<Value*>()->producer;
-    const Comparison* row = condition ? comparison_of(*condition) : nullptr;
+    const auto row = condition ? comparison_of(*condition) : std::nullopt;
     if (!row || row->kind == Comparison::Kind::differs || tensor_at(*condition, 1)) return nullptr;
     const auto bound = finite_number(condition->arg(1));
     const bool above = (row->kind == Comparison::Kind::greater) != row->negated;

@@ -100,7 +100,7 @@ class ViewAvoider {
   }
 
   size_t num_calls(const Node& node, const Plan& plan) const {
-    if (is_one_of(node, {"aten.permute.default", "aten.expand.default", "aten.select.int"})) return 0;
+    if (node.is(Movement::permute) || node.is(Movement::expand) || node.is(Movement::select)) return 0;
     const size_t parts = plan.shape.num_parts();
     if (!node.is("aten.view.default") || is_plain(plan.shape)) return parts;
     const Unrolled* from = unrolled(node.tensor("self"));
@@ -153,16 +153,18 @@ class ViewAvoider {
       if (node.result(i)->num_uses() != 0) return std::nullopt;
     }
     if (node.op->has(kPointwise)) return pointwise(node);
-    if (node.is("aten.view.default")) return view(node);
-    if (node.is("aten.permute.default")) return permute(node);
-    if (node.is("aten.expand.default")) return expand(node);
-    if (is_one_of(node, {"aten.select.int", "aten.slice.Tensor"})) return cut(node);
+    if (node.op->facts.gemm) return gemm(node);
+    switch (node.op->facts.movement) {
+      case Movement::view: return view(node);
+      case Movement::permute: return permute(node);
+      case Movement::expand: return expand(node);
+      case Movement::select:
+      case Movement::slice: return cut(node);
+      default: break;
+    }
     if (node.is("aten.cat.default")) return cat(node);
-    if (is_one_of(node, {"aten.bmm.default", "aten.matmul.default"})) return product(node);
     if (is_one_of(node, {"aten._softmax.default", "aten._log_softmax.default"})) return along_dim(node);
     if (is_one_of(node, {"aten.rms_norm.default", "aten.native_layer_norm.default"})) return norm(node);
-    if (node.is("aten.linear.default")) return linear(node);
-    if (is_one_of(node, {"aten.mm.default", "aten.addmm.default"})) return rows_times_matrix(node);
     return std::nullopt;
   }
 
@@ -334,9 +336,10 @@ class ViewAvoider {
 
   // Rows that are merged in name only, times a matrix as it is: a linear.
   std::optional<Plan> rows_times_matrix(const Node& node) {
-    const bool adds = node.is("aten.addmm.default");
-    Value *x = node.tensor(adds ? "mat1" : "self"), *matrix = node.tensor("mat2"),
-          *bias = adds ? node.tensor("self") : nullptr;
+    const Gemm& gemm = node.op->facts.gemm;
+    const bool adds = gemm.term >= 0;
+    Value *x = tensor_at(node, gemm.left), *matrix = tensor_at(node, gemm.right),
+          *bias = adds ? tensor_at(node, static_cast<size_t>(gemm.term)) : nullptr;
     const Unrolled* from = unrolled(x);
     if (!from || unrolled(matrix) || !is_plain(from->dims[1])) return std::nullopt;
     if (adds && (unrolled(bias) || bias->rank() != 1 || node.real("alpha") != 1 || node.real("beta") != 1))
@@ -355,6 +358,12 @@ class ViewAvoider {
   static Value* transposed(Builder& b, Value* matrix) {
     const Node* from = matrix->producer;
     return from && from->is("aten.permute.default") ? from->tensor("self") : b.permute(matrix, {1, 0});
+  }
+
+  std::optional<Plan> gemm(const Node& node) {
+    const Gemm& gemm = node.op->facts.gemm;
+    if (gemm.rank == 2) return gemm.turns ? linear(node) : rows_times_matrix(node);
+    return gemm.term < 0 ? product(node) : std::nullopt;
   }
 
   // Products of matrices whose batch is unrolled, or some of it.

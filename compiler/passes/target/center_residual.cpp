@@ -165,9 +165,9 @@ class Stream {
 
   // x of x * s or x / s, where s is one number for all channels.
   static Value* scaled_operand(const Node& node, const Value& result, size_t dim) {
-    const bool mul = node.is("aten.mul.Tensor") || node.is("aten.mul.Scalar");
-    if (!mul && !node.is("aten.div.Tensor") && !node.is("aten.div.Scalar")) return nullptr;
-    for (size_t side = 0; side < (mul && node.is("aten.mul.Tensor") ? 2u : 1u); ++side) {
+    const bool mul = node.is(Binary::mul);
+    if (!mul && !node.is(Binary::div)) return nullptr;
+    for (size_t side = 0; side < (mul && tensor_at(node, 1) ? 2u : 1u); ++side) {
       Value* x = tensor_at(node, side);
       if (!x) continue;
       if (x->rank() == result.rank() && x->type == result.type && is_same_for_channels(node.arg(1 - side), result, dim))

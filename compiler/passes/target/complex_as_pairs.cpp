@@ -25,11 +25,7 @@ struct Pair {
   Value* im = nullptr;
 };
 
-bool is_mover(const Node& node) {
-  return is_one_of(node, {"aten.permute.default", "aten.view.default", "aten.expand.default", "aten.slice.Tensor",
-                          "aten.select.int", "aten.cat.default", "aten.repeat.default", "aten.roll.default"});
-}
-
+bool moves_parts(const Node& node) { return node.op->has(kPartwise) && node.op->has(kMoves | kView); }
 bool is_product(const Node& node) { return node.is("aten.mul.Tensor"); }
 bool is_sum(const Node& node) { return node.is("aten.add.Tensor") || node.is("aten.sub.Tensor"); }
 bool is_conjugate(const Node& node) { return node.is("aten._conj_physical.default"); }
@@ -66,10 +62,9 @@ bool has_parts(const Node& node) {
   if (is_transform(node)) return points_of(node).has_value();
   if (is_sum(node)) return operands.size() == 2 && node.arg("alpha").is<Sym>() && node.arg("alpha").as<Sym>().is(1);
   if (is_product(node)) return operands.size() == 2;
-  if (node.is("aten.mul.Scalar")) return true;
-  if (is_mover(node)) return std::all_of(operands.begin(), operands.end(), is_c64);
-  return is_conjugate(node) || node.is("aten.view_as_complex.default") || node.is("aten.view_as_real.default") ||
-         node.is("aten.abs.default") || node.is("aten.neg.default") || node.is("aten._to_copy.default");
+  if (moves_parts(node)) return std::all_of(operands.begin(), operands.end(), is_c64);
+  const bool joins = node.is("aten.view_as_complex.default") || node.is("aten.view_as_real.default");
+  return joins || node.op->has(kPartwise) || is_conjugate(node) || node.is("aten.abs.default");
 }
 
 Value* sum(Builder& b, Value* x, Value* y) { return x && y ? b.call("aten.add.Tensor", {x, y}) : x ? x : y; }
@@ -164,7 +159,7 @@ class Splitter {
   Pair parts(Builder& b, Node& node, Value* x) {
     if (node.is("aten.view_as_complex.default")) return taken_apart(b, x);
     if (node.is("aten._to_copy.default")) return pair_of(b, x);
-    if (is_mover(node)) return moved(b, node);
+    if (moves_parts(node)) return moved(b, node);
     if (is_transform(node)) return transformed(b, node);
     const Pair a = pair_of(b, x);
     if (node.is("aten.mul.Scalar")) return {scaled(b, a.re, node.arg(1)), scaled(b, a.im, node.arg(1))};

@@ -14,10 +14,7 @@ constexpr int64_t kMaxRowsPart = 4;
 // of a delegate which it saves.
 constexpr int64_t kMaxComputedBytes = int64_t{256} << 10;
 
-bool is_product(const Node& node) {
-  return is_one_of(node, {"aten.bmm.default", "aten.mm.default", "aten.matmul.default", "aten.linear.default",
-                          "aten.addmm.default", "aten.baddbmm.default", "aten.convolution.default"});
-}
+bool is_product(const Node& node) { return node.op->facts.gemm || node.is("aten.convolution.default"); }
 
 class Deferrer {
  public:

@@ -13,10 +13,9 @@ namespace {
 
 constexpr int kMaxDepth = 32;
 
-bool is_scaling(const Node& node) {
-  return node.is("aten.mul.Tensor") || node.is("aten.mul.Scalar") || node.is("aten.div.Tensor") ||
-         node.is("aten.div.Scalar");
-}
+bool is_scaling(const Node& node) { return node.is(Binary::mul) || node.is(Binary::div); }
+
+bool is_sum(const Node& node) { return node.is("aten.add.Tensor") || node.is("aten.sub.Tensor"); }
 
 // x * c or x / c, where c is a constant that leaves the type of x as it is.
 struct Scaling {
@@ -28,7 +27,7 @@ struct Scaling {
 
 std::optional<Scaling> match_scaling(Node& node) {
   if (!is_scaling(node)) return std::nullopt;
-  const bool divides = node.is("aten.div.Tensor") || node.is("aten.div.Scalar");
+  const bool divides = node.is(Binary::div);
   for (size_t side = 0; side < (node.is("aten.mul.Tensor") ? 2u : 1u); ++side) {
     const Arg& factor = node.arg(1 - side);
     if (!node.arg(side).is<Value*>() || !node.arg(side).as<Value*>()->type.is_tensor()) continue;
@@ -177,11 +176,10 @@ class Region {
       return plan_.scale_norm(*norm, Reals64(norm->channels, scale_));
     }
     if (is_mover(node) || node.is("aten.neg.default")) return operand(node, 0);
-    if (node.is("aten.bmm.default") || node.is("aten.matmul.default") || node.is("aten.mm.default") ||
-        node.is("aten.mul.Tensor"))
-      return one_side(node);
-    if (node.is("aten.add.Tensor") || node.is("aten.sub.Tensor"))
-      return !node.arg(2).is<Value*>() && operand(node, 0) && operand(node, 1);
+    const Gemm& gemm = node.op->facts.gemm;
+    if (gemm && gemm.term < 0) return one_side(node);
+    if (is_scaling(node) && tensor_at(node, 1)) return node.is(Binary::mul) && one_side(node);
+    if (is_sum(node)) return !node.arg(2).is<Value*>() && operand(node, 0) && operand(node, 1);
     if (node.is("aten.cat.default")) {
       for (Value* part : node.tensors("tensors")) {
         if (part->is_constant()) return false;
@@ -189,8 +187,7 @@ class Region {
       }
       return true;
     }
-    if (node.is("aten.mul.Scalar") || node.is("aten.div.Scalar")) return operand(node, 0);
-    return false;
+    return is_scaling(node) && operand(node, 0);
   }
 
   // Either side of a product of two values would do: one that leads to constant weights.
@@ -209,8 +206,7 @@ class Region {
     if (depth > kMaxDepth || !value->producer) return false;
     Node& node = *value->producer;
     if (match_product(node)) return true;
-    const bool first = is_mover(node) || is_scaling(node) || node.is("aten.neg.default") ||
-                       node.is("aten.add.Tensor") || node.is("aten.sub.Tensor");
+    const bool first = is_mover(node) || is_scaling(node) || is_sum(node) || node.is("aten.neg.default");
     if (node.is("aten.cat.default")) return leads_to_product(node.tensors("tensors")[0], depth + 1);
     return first && node.arg(size_t{0}).is<Value*>() && leads_to_product(node.arg(size_t{0}).as<Value*>(), depth + 1);
   }

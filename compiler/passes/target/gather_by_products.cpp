@@ -12,10 +12,7 @@ namespace {
 // Products of a number with 0 or 1 that cost about as much as a call of a delegate.
 constexpr int64_t kMaxProducts = int64_t{1} << 20;
 
-bool is_product(const Node& node) {
-  return is_one_of(node, {"aten.bmm.default", "aten.mm.default", "aten.matmul.default", "aten.linear.default",
-                          "aten.addmm.default", "aten.convolution.default"});
-}
+bool is_product(const Node& node) { return node.op->facts.gemm || node.is("aten.convolution.default"); }
 
 // Rows of `x` along `dim` at places that are known when the program runs.
 struct Gather {

@@ -301,9 +301,9 @@ Value* rows_again(Builder& b, Node& node) {
 
 // The constant [n, k] of which `value` is the transpose.
 Value* transposed(Value* value) {
-  const Node* node = made_by(value, {"aten.permute.default", "aten.t.default", "aten.transpose.int"});
-  if (!node || value->rank() != 2 || !operand(*node)) return nullptr;
-  if (node->is("aten.permute.default") && node->static_ints("dims")[0] % 2 == 0) return nullptr;
+  const Node* node = value->producer;
+  if (!node || !node->op->has(kPermutes) || value->rank() != 2 || !operand(*node)) return nullptr;
+  if (node->is(Movement::permute) && node->static_ints("dims")[0] % 2 == 0) return nullptr;
   return operand(*node);
 }
 

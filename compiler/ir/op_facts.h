@@ -1,0 +1,172 @@
+// What an operator's row says of it besides its schema: what passes, analyses and backends ask. A row joins answers
+// with
+// `|`: kPointwise | kOverwrites | Binary::add | ranges::add.
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+namespace wick::compiler {
+
+class Node;
+class Builder;
+class Value;
+class Args;
+struct RangeCall;
+struct ValueRange;
+struct Passing;
+
+enum OpFlags : uint64_t {
+  kPure = 0,
+  kView = 1u << 0,           // the result may share the storage of argument 0; elements are moved, never changed
+  kRandom = 1u << 1,         // draws from the random state: never folded, merged or dropped as duplicate
+  kEffect = 1u << 2,         // has an effect besides its results (assert): never dropped
+  kInPlace = 1u << 3,        // writes the argument marked (a!); exists only during import: replaced by `functional`
+  kNoStock = 1u << 4,        // stock ExecuTorch has no kernel of this name: profile stock refuses it
+  kIdentity = 1u << 5,       // returns argument 0 unchanged (in inference): erased by canonicalize
+  kDataDependent = 1u << 6,  // result sizes depend on element values
+  kComputed = 1u << 7,       // has a value the compiler computes itself (prim ops on scalars)
+  kOverwrites = 1u << 8,     // element i of argument 0 is read before or when element i of the result is written, or
+                             // argument 0 is copied first: the result may lie exactly over argument 0
+  kSweeps = 1u << 9,         // sweeps over its matrices many times: costs far more than a product of their size
+  kPointwise = 1u << 10,  // element i of the only result depends only on elements i of the tensor operands, by the same
+                          // rule for all i; they are arguments of tensor type and broadcast to the result
+  kCommutative =
+      1u << 11,         // the first two operands may change places: equal results, but for which NaN comes out of two
+  kMutates = 1u << 12,  // eager and the kernel write arguments, Tensor(a!). A node is pure: the new values of these
+                        // arguments are its last results, and the kernel writes them where the arguments lie
+  kLlmLibrary = 1u << 13,  // stock's kernel is in its library of operators for language models, which a program links
+                           // beside its own kernels: profile stock decomposes
+  kNoResult = 1u << 14,    // kMutates: what it returns itself holds nothing (eager leaves it uninitialised)
+  kScratch = 1u << 15,     // memory that its only reader overwrites: planned, but nothing computes it
+
+  // Elements.
+  kMoves = 1u << 16,  // moves data only: each element of the first result is one of an operand's, or a fill
+  kPicks = 1u << 17,  // no kMoves, but each element of the first result is one of an operand's, or a bound
+  kWhole = 1u << 18,  // elements of the result are whole numbers, infinite or NaN; whole numbers stay what they are
+  kIdempotent = 1u << 19,    // f(f(x)) = f(x), NaN and the sign of zero too
+  kNonNegative = 1u << 20,   // elements of the result are positive, +0 or NaN
+  kReduction = 1u << 21,     // reduces dimensions; the reduction of one element is that element, but sums lose -0
+  kReinterprets = 1u << 22,  // kView: the same bytes as elements of another dtype
+  kMayCopy = 1u << 23,       // kView where the strides allow it, else a copy
+  kPermutes = 1u << 24,      // kView: the dimensions in another order
+  kQuantizes = 1u << 25,     // makes integers of real numbers
+  kDequantizes = 1u << 26,   // and real numbers of these
+  kWeighs = 1u << 27,        // constant operands are weights, finite numbers as inputs are
+  kScores = 1u << 28,        // may stand between a product of matrices and a softmax: finite where its operands are
+
+  // NaN, infinities, signs of zero.
+  kPassesNan = 1u << 29,                  // NaN stays NaN, or spreads
+  kPassesInfinity = 1u << 30,             // an infinity stays one, or becomes NaN
+  kAsksForNan = uint64_t{1} << 31,        // tells whether there is a NaN
+  kKeepsZeroSign = uint64_t{1} << 32,     // -0 in an operand may come out as a zero of another sign than 0 does
+  kTellsZeros = uint64_t{1} << 33,        // results for -0 and 0 are different numbers
+  kTellsZerosOf1 = uint64_t{1} << 34,     // the same, of operand 1
+  kNoNegativeZero = uint64_t{1} << 35,    // no element of the result is -0
+  kPartwise = uint64_t{1} << 36,          // of complex numbers: the same of their real and imaginary parts
+  kPassesBoth = (1u << 29) | (1u << 30),  // both
+};
+
+constexpr OpFlags operator|(OpFlags a, OpFlags b) { return OpFlags(uint64_t{a} | uint64_t{b}); }
+
+/// How large results are, for numbers of at most the largest of the operands.
+enum class Growth : uint8_t {
+  unknown,
+  keeps,      // no larger
+  gate,       // at most 6
+  unit,       // at most 1
+  one,        // at most 2, of finite numbers
+  little,     // at most 1 larger, of finite numbers
+  six_times,  // an intermediate product with 6
+  between,    // what the bounds among the arguments are
+  sum,        // that of the operands
+  product,
+  power,     // as large as any
+  total,     // of all elements of operand 0
+  matrices,  // no larger than that, unless a product of matrices, or a norm's sum of squares, nearly overflows
+};
+
+/// The function of arguments 0 and 1, tensors or numbers. Sums: argument 2 is the factor of a summand.
+enum class Binary : uint8_t {
+  none,
+  add,
+  sub,
+  rsub,
+  mul,
+  div,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  conjunction,  // of bools; bitwise of integers
+  disjunction,
+};
+
+/// How the elements of argument 0 move, for those that map dimensions to dimensions.
+enum class Movement : uint8_t { none, view, permute, expand, slice, select, roll, index_select };
+
+/// Which arguments of a product of matrices are what; right == 0: it is none.
+struct Gemm {
+  uint8_t left = 0, right = 0;
+  int8_t term = -1;    // what is added
+  uint8_t rank = 0;    // of `right`; 0: any
+  bool turns = false;  // `right` is transposed
+
+  explicit constexpr operator bool() const { return right != 0; }
+};
+
+inline constexpr Gemm kMatrices{0, 1, -1, 2}, kBatches{0, 1, -1, 3}, kAnyMatrices{0, 1}, kLinear{0, 1, 2, 2, true},
+    kMatricesAndTerm{1, 2, 0, 2}, kBatchesAndTerm{1, 2, 0, 3};
+
+/// The range of the results (compiler/ir/value_range.h). Null: any number, not finite where an operand is not.
+using RangeFn = ValueRange (*)(const RangeCall& call);
+/// What becomes of an element of operand `index` that is not finite, where kPassesNan and kPassesInfinity cannot say
+/// it.
+using PassingFn = Passing (*)(const Node& node, size_t index);
+/// The operator on numbers: arguments 0 and 1.
+using CurveFn = double (*)(double x, double y);
+/// kView: the version of `before` whose view is `after`; `view` are the view's arguments, 0 apart. Null where an
+/// element of `before` is reached by several ways.
+using WriteFn = Value* (*)(Builder& builder, const Args& view, Value* before, Value* after);
+
+struct OpFacts {
+  OpFlags flags = kPure;
+  RangeFn range = nullptr;
+  PassingFn passing = nullptr;
+  CurveFn curve = nullptr;
+  WriteFn write = nullptr;
+  Growth growth = Growth::unknown;
+  Binary binary = Binary::none;
+  Movement movement = Movement::none;
+  Gemm gemm = {};
+
+  constexpr OpFacts() = default;
+  constexpr OpFacts(OpFlags answer) : flags(answer) {}
+  constexpr OpFacts(RangeFn answer) : range(answer) {}
+  constexpr OpFacts(PassingFn answer) : passing(answer) {}
+  constexpr OpFacts(CurveFn answer) : curve(answer) {}
+  constexpr OpFacts(WriteFn answer) : write(answer) {}
+  constexpr OpFacts(Growth answer) : growth(answer) {}
+  constexpr OpFacts(Binary answer) : binary(answer) {}
+  constexpr OpFacts(Movement answer) : movement(answer) {}
+  constexpr OpFacts(Gemm answer) : gemm(answer) {}
+};
+
+/// Of two answers to one question the later.
+constexpr OpFacts operator|(OpFacts a, const OpFacts& b) {
+  a.flags = a.flags | b.flags;
+  if (b.range) a.range = b.range;
+  if (b.passing) a.passing = b.passing;
+  if (b.curve) a.curve = b.curve;
+  if (b.write) a.write = b.write;
+  if (b.growth != Growth::unknown) a.growth = b.growth;
+  if (b.binary != Binary::none) a.binary = b.binary;
+  if (b.movement != Movement::none) a.movement = b.movement;
+  if (b.gemm) a.gemm = b.gemm;
+  return a;
+}
+/// Enumerations are operands of an operator of ours only where a parameter has their type.
+constexpr OpFacts operator|(OpFlags a, const OpFacts& b) { return OpFacts(a) | b; }
+
+}  // namespace wick::compiler

@@ -1,0 +1,457 @@
+#include "compiler/ops/ranges/ranges.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wick::compiler {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLeast = 0x1p-149;  // positive number of f32
+
+// --- intervals ---
+
+ValueRange between(double min, double max) { return ValueRange::between(min, max); }
+
+ValueRange with_flags(ValueRange range, const ValueRange& flags) {
+  range.above = flags.above;
+  range.below = flags.below;
+  range.nan = flags.nan;
+  return range;
+}
+
+ValueRange including(ValueRange range, double x) {
+  range.min = std::min(range.min, x);
+  range.max = std::max(range.max, x);
+  return range;
+}
+
+// Bounds that are infinite are those of large numbers: times 0 they are 0.
+double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
+double plus(double a, double b, double otherwise) { return std::isnan(a + b) ? otherwise : a + b; }
+
+ValueRange negative_of(const ValueRange& x) {
+  ValueRange out = between(-x.max, -x.min);
+  out.above = x.below;
+  out.below = x.above;
+  out.nan = x.nan;
+  return out;
+}
+
+ValueRange sum_of(const ValueRange& a, const ValueRange& b) {
+  ValueRange out = between(plus(a.min, b.min, -kInfinity), plus(a.max, b.max, kInfinity));
+  out.above = a.above || b.above;
+  out.below = a.below || b.below;
+  out.nan = a.nan || b.nan || (a.above && b.below) || (a.below && b.above);
+  return out;
+}
+
+bool may_be_zero(const ValueRange& x) { return x.holds(0); }
+
+ValueRange product_of(const ValueRange& a, const ValueRange& b) {
+  const double corners[] = {times(a.min, b.min), times(a.min, b.max), times(a.max, b.min), times(a.max, b.max)};
+  ValueRange out = between(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4));
+  const auto positive = [](const ValueRange& x) { return x.max > 0 || x.above; };
+  const auto negative = [](const ValueRange& x) { return x.min < 0 || x.below; };
+  const auto reach = [&](const ValueRange& x, const ValueRange& y) {
+    out.above |= (x.above && positive(y)) || (x.below && negative(y));
+    out.below |= (x.above && negative(y)) || (x.below && positive(y));
+  };
+  reach(a, b);
+  reach(b, a);
+  out.nan = a.nan || b.nan || (a.is_infinite() && may_be_zero(b)) || (b.is_infinite() && may_be_zero(a));
+  return out;
+}
+
+ValueRange magnitude_of(const ValueRange& x) {
+  const double a = std::abs(x.min), b = std::abs(x.max);
+  ValueRange out = between(may_be_zero(x) ? 0 : std::min(a, b), std::max(a, b));
+  out.above = x.is_infinite();
+  out.nan = x.nan;
+  return out;
+}
+
+ValueRange square_of(const ValueRange& x) {
+  ValueRange out = magnitude_of(x);
+  out.min = times(out.min, out.min);
+  out.max = times(out.max, out.max);
+  return out;
+}
+
+// 1 / x. Zeros have either sign.
+ValueRange inverse_of(const ValueRange& x) {
+  ValueRange out;
+  if (!may_be_zero(x)) out = between(1 / x.max, 1 / x.min);
+  if (x.is_infinite()) out = including(out, 0);
+  out.above = out.below = may_be_zero(x);
+  out.nan = x.nan;
+  return out;
+}
+
+ValueRange quotient_of(const ValueRange& a, const ValueRange& b) {
+  ValueRange out = product_of(a, inverse_of(b));
+  if (!a.is_infinite() && !may_be_zero(b)) out.above = out.below = false;
+  out.nan = a.nan || b.nan || (may_be_zero(a) && may_be_zero(b)) || (a.is_infinite() && b.is_infinite());
+  return out;
+}
+
+// min(max(x, low), high): where the bounds are crossed, the upper one wins.
+ValueRange clamped(ValueRange x, double low, double high) {
+  low = std::min(low, high);
+  x.min = std::clamp(x.min, low, high);
+  x.max = std::clamp(x.max, low, high);
+  if (x.below) x = including(x, low);
+  if (x.above) x = including(x, high);
+  x.below &= low == -kInfinity;
+  x.above &= high == kInfinity;
+  return x;
+}
+
+// A function that rises and keeps infinities.
+template <typename F>
+ValueRange rising(const ValueRange& x, F&& f) {
+  return with_flags(between(f(x.min), f(x.max)), x);
+}
+
+// Into [low, high], which infinities reach.
+ValueRange saturating(const ValueRange& x, double low, double high) {
+  ValueRange out = between(low, high);
+  out.nan = x.nan;
+  return out;
+}
+
+// NaN of infinities.
+ValueRange waving(const ValueRange& x) {
+  ValueRange out = between(-1, 1);
+  out.nan = x.nan || x.is_infinite();
+  return out;
+}
+
+// x for large x, at least `low` elsewhere; times 0 at minus infinity if `gated`.
+ValueRange rectified(const ValueRange& x, double low, bool gated) {
+  ValueRange out = between(x.min >= 0 ? 0 : low, std::max(x.max, 0.0));
+  out.above = x.above;
+  out.nan = x.nan || (gated && x.below);
+  return out;
+}
+
+ValueRange power_of_e(const ValueRange& x) {
+  ValueRange out = between(std::exp(x.min), std::exp(x.max));
+  // Powers of ordinary numbers are none of them zero, but may be less than all normal numbers.
+  out.min = x.below ? 0 : std::max(out.min, kLeast);
+  out.above = x.above;
+  out.nan = x.nan;
+  return out;
+}
+
+ValueRange root_of(const ValueRange& x) {
+  ValueRange out = between(std::sqrt(std::max(x.min, 0.0)), std::sqrt(std::max(x.max, 0.0)));
+  out.above = x.above;
+  out.nan = x.nan || x.below || x.min < 0;
+  return out;
+}
+
+// log(x) less log(1) = 0 at x = 1
+ValueRange logarithm_of(const ValueRange& x, double scale) {
+  ValueRange out =
+      between(x.min > 0 ? std::log(x.min) * scale : -kInfinity, x.max > 0 ? std::log(x.max) * scale : -kInfinity);
+  out.above = x.above;
+  out.below = x.min <= 0 && x.max >= 0;
+  out.nan = x.nan || x.below || x.min < 0;
+  return out;
+}
+
+ValueRange power_of(const ValueRange& x, double exponent) {
+  const double whole = std::floor(exponent);
+  if (exponent == 0) return between(1, 1);
+  if (exponent < 0) return inverse_of(power_of(x, -exponent));
+  if (exponent == 0.5) return root_of(x);
+  if (exponent == 2) return square_of(x);
+  const bool odd = whole == exponent && std::fmod(whole, 2) != 0;
+  if (odd) return rising(x, [&](double y) { return std::pow(y, exponent); });
+  ValueRange out = between(0, std::max(std::pow(std::abs(x.min), exponent), std::pow(std::abs(x.max), exponent)));
+  out.above = x.is_infinite();
+  out.nan = x.nan || (whole != exponent && (x.min < 0 || x.below));
+  return out;
+}
+
+ValueRange may_be_all() {
+  ValueRange out;
+  out.above = out.below = out.nan = true;
+  return out;
+}
+
+// What is neither bounded nor finite where an operand is not.
+ValueRange anything(const RangeCall& call) {
+  const ValueRange all = hull_of(call.tensors);
+  ValueRange out;
+  out.above = out.below = all.is_infinite();
+  out.nan = !all.is_finite();
+  return out;
+}
+
+// --- arguments ---
+
+const ValueRange& first(const RangeCall& call) { return call.tensors.at(0); }
+
+std::optional<double> literal(const RangeCall& call, std::string_view name) {
+  const auto range = call.argument(name);
+  return range && range->min == range->max && range->is_finite() ? std::optional<double>(range->min) : std::nullopt;
+}
+
+ValueRange scaled(const RangeCall& call, const ValueRange& x) {
+  if (call.node.op->parsed->find("alpha") < 0) return x;
+  const auto alpha = call.argument("alpha");
+  return alpha ? product_of(x, *alpha) : anything(call);
+}
+
+bool reads_twice(const RangeCall& call) {
+  const auto operands = call.node.operands();
+  return operands.size() == 2 && operands[0] == operands[1];
+}
+
+// How many elements a reduction adds, at most.
+double elements(const RangeCall& call) {
+  double count = 1;
+  for (const Sym& size : call.node.operands().at(0)->sizes()) {
+    if (!size.is_const()) return kInfinity;
+    count *= static_cast<double>(size.value());
+  }
+  return count;
+}
+
+}  // namespace
+
+namespace ranges {
+
+ValueRange operands(const RangeCall& call) { return hull_of(call.tensors); }
+
+ValueRange unknown(const RangeCall&) { return may_be_all(); }
+
+ValueRange add(const RangeCall& call) {
+  const auto a = call.argument("self"), b = call.argument("other");
+  return a && b ? sum_of(*a, scaled(call, *b)) : anything(call);
+}
+
+ValueRange sub(const RangeCall& call) {
+  const auto a = call.argument("self"), b = call.argument("other");
+  return a && b ? sum_of(*a, negative_of(scaled(call, *b))) : anything(call);
+}
+
+ValueRange rsub(const RangeCall& call) {
+  const auto a = call.argument("self"), b = call.argument("other");
+  return a && b ? sum_of(*b, negative_of(scaled(call, *a))) : anything(call);
+}
+
+ValueRange mul(const RangeCall& call) {
+  const auto a = call.argument("self"), b = call.argument("other");
+  if (!a || !b) return anything(call);
+  return reads_twice(call) ? square_of(*a) : product_of(*a, *b);
+}
+
+ValueRange div(const RangeCall& call) {
+  const auto a = call.argument("self"), b = call.argument("other");
+  return a && b ? quotient_of(*a, *b) : may_be_all();
+}
+
+ValueRange pow(const RangeCall& call) {
+  const auto exponent = literal(call, "exponent");
+  return exponent ? power_of(first(call), *exponent) : may_be_all();
+}
+
+ValueRange clamp(const RangeCall& call) {
+  const bool tanh = call.node.op->parsed->find("min_val") >= 0;
+  const auto low = call.argument(tanh ? "min_val" : "min"), high = call.argument(tanh ? "max_val" : "max");
+  if (!low && !high) return first(call);
+  ValueRange out = clamped(first(call), low ? low->min : -kInfinity, high ? high->max : kInfinity);
+  for (const auto& bound : {low, high}) {
+    if (bound && !bound->is_finite()) return with_flags(out, hull_of(call.tensors));
+  }
+  if (low && high && low->min > high->max) out = including(out, high->max);
+  return out;
+}
+
+ValueRange maximum(const RangeCall& call) {
+  const ValueRange &a = call.tensors.at(0), &b = call.tensors.at(1);
+  ValueRange out = between(std::max(a.min, b.min), std::max(a.max, b.max));
+  if (a.below) out.min = std::min(out.min, b.min);
+  if (b.below) out.min = std::min(out.min, a.min);
+  out.above = a.above || b.above;
+  out.below = a.below && b.below;
+  out.nan = a.nan || b.nan;
+  return out;
+}
+
+ValueRange minimum(const RangeCall& call) {
+  RangeCall flipped{call.node, {negative_of(call.tensors.at(0)), negative_of(call.tensors.at(1))}};
+  return negative_of(maximum(flipped));
+}
+
+ValueRange choice(const RangeCall& call) {
+  ValueRange out;
+  bool any = false;
+  for (const char* name : {"self", "other", "value"}) {
+    if (call.node.op->parsed->find(name) < 0) continue;
+    const auto x = call.argument(name);
+    if (!x) return anything(call);
+    out = hull_of({any ? out : *x, *x});
+    any = true;
+  }
+  return any ? out : anything(call);
+}
+
+ValueRange pad(const RangeCall& call) {
+  const auto value = call.argument("value");
+  return hull_of({first(call), value.value_or(between(0, 0))});
+}
+
+ValueRange full(const RangeCall& call) { return call.argument("fill_value").value_or(ValueRange()); }
+
+ValueRange triangle(const RangeCall& call) { return including(first(call), 0); }
+
+ValueRange sum(const RangeCall& call) {
+  const ValueRange& x = first(call);
+  const double count = elements(call);
+  ValueRange out = between(x.min < 0 ? times(x.min, count) : x.min, x.max > 0 ? times(x.max, count) : x.max);
+  out = with_flags(out, x);
+  out.nan |= x.above && x.below;
+  return out;
+}
+
+ValueRange mean(const RangeCall& call) {
+  ValueRange out = first(call);
+  out.nan |= out.above && out.below;
+  return out;
+}
+
+// Zeros around, and any divisor.
+ValueRange pool(const RangeCall& call) {
+  const ValueRange x = mean(call);
+  return with_flags(between(x.min >= 0 ? 0 : -kInfinity, x.max <= 0 ? 0 : kInfinity), x);
+}
+
+ValueRange variance(const RangeCall& call) {
+  ValueRange out = between(0, kInfinity);
+  out.nan = !first(call).is_finite();
+  return out;
+}
+
+ValueRange norm(const RangeCall& call) {
+  ValueRange out;
+  out.nan = !first(call).is_finite();
+  return out;
+}
+
+ValueRange softmax(const RangeCall& call) {
+  ValueRange out = between(first(call).below ? 0 : kLeast, 1);
+  out.nan = !first(call).is_finite();  // a row of nothing but minus infinity, too
+  return out;
+}
+
+ValueRange log_softmax(const RangeCall& call) {
+  ValueRange out = between(-kInfinity, 0);
+  out.below = first(call).below;
+  out.nan = !first(call).is_finite();
+  return out;
+}
+
+ValueRange logsumexp(const RangeCall& call) {
+  const ValueRange& x = first(call);
+  return with_flags(between(x.min, x.max + std::log(elements(call))), x);
+}
+
+ValueRange logaddexp(const RangeCall& call) {
+  ValueRange out = maximum(call);
+  out.max += 1;
+  return out;
+}
+
+ValueRange nan_to_num(const RangeCall&) { return {}; }
+
+// Of the only tensor, x.
+#define CURVE(name, expression)            \
+  ValueRange name(const RangeCall& call) { \
+    const ValueRange& x = first(call);     \
+    return expression;                     \
+  }
+CURVE(abs, magnitude_of(x))
+CURVE(relu, clamped(x, 0, kInfinity))
+CURVE(relu6, clamped(x, 0, 6))
+CURVE(elu, with_flags({}, clamped(x, 0, kInfinity)))
+CURVE(gelu, rectified(x, -0.2, true))
+CURVE(silu, rectified(x, -0.3, true))
+CURVE(mish, rectified(x, -0.4, true))
+CURVE(hardswish, rectified(x, -0.5, true))
+CURVE(hardsigmoid, saturating(x, 0, 1))
+CURVE(sigmoid, saturating(x, x.below ? 0 : kLeast, 1))
+CURVE(signed_unit, saturating(x, -1, 1))
+CURVE(atan, saturating(x, -1.6, 1.6))
+CURVE(wave, waving(x))
+CURVE(exp, power_of_e(x))
+CURVE(expm1, sum_of(power_of_e(x), between(-1, -1)))
+CURVE(log, logarithm_of(x, 1))
+CURVE(log2, logarithm_of(x, 1 / std::log(2.0)))
+CURVE(log10, logarithm_of(x, 1 / std::log(10.0)))
+CURVE(log1p, logarithm_of(sum_of(x, between(1, 1)), 1))
+CURVE(log_sigmoid, with_flags(between(-kInfinity, 0), clamped(x, -kInfinity, 0)))
+CURVE(softplus, with_flags(between(0, kInfinity), clamped(x, 0, kInfinity)))
+CURVE(ceil, rising(x, [](double y) { return std::ceil(y); }))
+CURVE(floor, rising(x, [](double y) { return std::floor(y); }))
+CURVE(round, rising(x, [](double y) { return std::nearbyint(y); }))
+CURVE(neg, negative_of(x))
+CURVE(reciprocal, inverse_of(x))
+CURVE(sqrt, root_of(x))
+CURVE(rsqrt, inverse_of(root_of(x)))
+CURVE(square, square_of(x))
+#undef CURVE
+
+}  // namespace ranges
+
+namespace passing {
+
+// An infinite dividend gives an infinity; an infinite divisor gives zero.
+Passing quotient(const Node& node, size_t index) {
+  return {true, index == 0 && node.operands()[0] != node.operands().back()};
+}
+
+// A choice by other values hides all numbers alike.
+Passing choice(const Node& node, size_t index) {
+  const bool chosen = node.op->parsed->find("condition") == 0 ? index > 0 : index == 0;
+  return {chosen, chosen};
+}
+
+Passing pow(const Node& node, size_t) {
+  const Arg& exponent = node.arg("exponent");
+  const bool rises = exponent.is<double>()
+                         ? exponent.as<double>() > 0
+                         : exponent.is<Sym>() && exponent.as<Sym>().is_const() && exponent.as<Sym>().value() > 0;
+  return {rises, rises};
+}
+
+}  // namespace passing
+
+namespace curves {
+
+double abs(double x, double) { return std::abs(x); }
+double cos(double x, double) { return std::cos(x); }
+double exp(double x, double) { return std::exp(x); }
+double expm1(double x, double) { return std::expm1(x); }
+double log(double x, double) { return std::log(x); }
+double log10(double x, double) { return std::log10(x); }
+double log1p(double x, double) { return std::log1p(x); }
+double log2(double x, double) { return std::log2(x); }
+double neg(double x, double) { return -x; }
+double pow(double x, double y) { return std::pow(x, y); }
+double reciprocal(double x, double) { return 1 / x; }
+double rsqrt(double x, double) { return 1 / std::sqrt(x); }
+double sin(double x, double) { return std::sin(x); }
+double sqrt(double x, double) { return std::sqrt(x); }
+double add(double x, double y) { return x + y; }
+double sub(double x, double y) { return x - y; }
+double rsub(double x, double y) { return y - x; }
+double mul(double x, double y) { return x * y; }
+double div(double x, double y) { return x / y; }
+
+}  // namespace curves
+
+}  // namespace wick::compiler
