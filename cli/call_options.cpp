@@ -17,7 +17,7 @@ void add_call_options(Command command, CallOptions& options, const std::string& 
   command.option("--method", options.method, "the method of the .pte; default: 'forward', or the only one");
   command.option("-i,--input", options.inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")
       .one_at_a_time();
-  command.option("--seed", options.seed, "of random inputs and random operators").shows_default();
+  command.option("--seed", options.seed, "seed of random inputs and random operators").shows_default();
   command.option("--data", options.data, "a .ptd file with weights of the .pte; may repeat").one_at_a_time();
 }
 

@@ -171,8 +171,8 @@ TEST_F(Cli, MissingFileIsNamed) {
 }
 
 TEST_F(Cli, BrokenFilesAreRefusedWithFour) {
-  std::ofstream(path("broken.pte"), std::ios::binary) << std::string_view("\x10\0\0\0ET12 this is no program", 27);
-  std::ofstream(path("broken.pt2"), std::ios::binary) << "PK\x03\x04 this is no archive";
+  std::ofstream(path("broken.pte"), std::ios::binary) << std::string_view("\x10\0\0\0ET12 this is not a program", 27);
+  std::ofstream(path("broken.pt2"), std::ios::binary) << "PK\x03\x04 this is not an archive";
   for (const char* file : {"broken.pte", "broken.pt2"}) {
     const Outcome outcome = wick("verify " + path(file));
     EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
@@ -215,18 +215,18 @@ TEST_F(Cli, WrongInputsAreExplained) {
   save("in.npz", {floats("a", {1, 1, 8, 8}), floats("b", {1})});
   Outcome outcome = wick(run);
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_NE(outcome.err.find("another number of inputs"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("a different number of inputs"), std::string::npos) << outcome.err;
   NamedArray wrong = floats("a", {1, 1, 8, 8});
   wrong.dtype = DType::i32;
   save("in.npz", {wrong});
   outcome = wick(run);
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_NE(outcome.err.find("another dtype"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("a different dtype"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("i32[1, 1, 8, 8]"), std::string::npos) << outcome.err;
   save("in.npz", {floats("a", {8, 8})});
   outcome = wick(run);
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_NE(outcome.err.find("another rank"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("a different rank"), std::string::npos) << outcome.err;
   save("in.npz", {floats("a", {1, 1, 8, 9})});
   outcome = wick(run);
   EXPECT_EQ(outcome.exit_code, 2);
@@ -597,7 +597,7 @@ TEST_F(Cli, CompareFindsTheProgramOfAnotherModel) {
   std::ofstream(path("other.pte"), std::ios::binary) << bytes;
   const Outcome other = wick("compare " + model + " " + path("other.pte") + " -i " + fixture("digits/digits.in.npz"));
   EXPECT_EQ(other.exit_code, 5) << other.err << other.out;
-  EXPECT_NE(other.err.find("first node that departs"), std::string::npos) << other.err;
+  EXPECT_NE(other.err.find("first node that deviates"), std::string::npos) << other.err;
   EXPECT_NE(other.err.find("digits.py:"), std::string::npos) << other.err;
 }
 

@@ -11,12 +11,11 @@ namespace {
 
 constexpr char kExitCodes[] =
     "Exit codes: 0 ok, 1 internal error, 2 usage or inputs that do not fit, 3 unsupported model, 4 corrupt or "
-    "incompatible file "
-    "or a check that failed while running, 5 numeric mismatch, 6 budget or gate failed.";
+    "incompatible file or a check that failed at run time, 5 numeric mismatch, 6 budget or gate failed.";
 
 int run(int argc, char** argv) {
   wick::cli::CommandLine line(
-      "Wick compiles PyTorch programs (.pt2) to ExecuTorch programs (.pte), looks into them and runs them.", "wick",
+      "Wick compiles PyTorch programs (.pt2) to ExecuTorch programs (.pte), inspects and runs them.", "wick",
       "wick 0.1.0", kExitCodes);
   std::vector<std::string> limit_texts;
   line.tool()

@@ -98,7 +98,7 @@ Difference compare_arrays(const NamedArray& found_array, const NamedArray& wante
 }
 
 std::string to_text(const Difference& difference) {
-  if (!difference.same_type) return "another dtype or shape";
+  if (!difference.same_type) return "a different dtype or shape";
   if (difference.where.empty() && difference.max_abs == 0 && difference.mismatches == 0)
     return fmt::format("{} elements, all equal", difference.count);
   return fmt::format("max abs {:.3g}, max rel {:.3g}, {} of {} elements outside, worst at [{}]", difference.max_abs,

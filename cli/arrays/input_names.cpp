@@ -87,8 +87,8 @@ Diag wrong_names(const std::vector<std::string>& inputs, bool known, const Input
   const auto is_input = [&](const std::string& name) {
     return known && std::find(inputs.begin(), inputs.end(), name) != inputs.end();
   };
-  std::string help = known ? "name the arrays as the inputs, or in0, in1, .. in the inputs' order"
-                           : "the program holds no names of its inputs: name the arrays in0, in1, .. in their order";
+  std::string help = known ? "give the arrays the inputs' names, or in0, in1, .. in the inputs' order"
+                           : "the program does not store input names: name the arrays in0, in1, .. in order";
   for (const NamedArray& array : file.arrays) {
     if (!known || is_input(array.name)) continue;
     const std::string* meant = nearest(array.name, inputs, file.arrays);
@@ -96,7 +96,7 @@ Diag wrong_names(const std::vector<std::string>& inputs, bool known, const Input
     help = fmt::format("did you mean '{}' instead of '{}'?", printable(*meant, kShown), printable(array.name, kShown));
     break;
   }
-  return Diag(Code::usage, "the names of the arrays are not those of the inputs")
+  return Diag(Code::usage, "the array names do not match the input names")
       .at_file(file.path)
       .expected(list_of(file.arrays, [](const NamedArray& array) { return array.name; }),
                 known ? list_of(inputs, [](const std::string& name) { return name; })

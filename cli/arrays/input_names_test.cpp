@@ -62,7 +62,7 @@ TEST(InputNames, NamesThatSayNothingAreRefusedWhereOrderMatters) {
   EXPECT_NE(refusal({"in0", "arr_1"}), "");
   EXPECT_NE(refusal({"in0", "in01"}), "") << "no number";
   EXPECT_NE(refusal({"in0", "input_ids"}), "") << "one by name, one in order";
-  EXPECT_NE(refusal({"input_ids", "attention_mask"}, false).find("holds no names"), std::string::npos);
+  EXPECT_NE(refusal({"input_ids", "attention_mask"}, false).find("does not store input names"), std::string::npos);
   InputFile one = file_of({"anything"});
   const auto by_name = order_by_names({"image"}, true, one);
   ASSERT_TRUE(by_name.ok());

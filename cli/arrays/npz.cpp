@@ -123,7 +123,7 @@ Result<std::vector<NamedArray>> parse_npz(Span<const uint8_t> file, const ArrayL
   std::vector<NamedArray> arrays;
   for (const ZipEntry& entry : entries) {
     if (!ends_with_npy(entry.name)) {
-      return Diag(Code::incompatible_file, "entry '" + printable(entry.name) + "' is no .npy file")
+      return Diag(Code::incompatible_file, "entry '" + printable(entry.name) + "' is not an .npy file")
           .with_help("save with numpy.savez");
     }
     ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, unpack(file, entry));

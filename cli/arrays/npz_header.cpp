@@ -60,7 +60,7 @@ class LiteralParser {
 
   Status parse(NpyHeader& header) {
     bool seen_descr = false, seen_order = false, seen_shape = false;
-    if (!accept('{')) return corrupt("the .npy header is no dict");
+    if (!accept('{')) return corrupt("the .npy header is not a dict");
     while (!accept('}')) {
       std::string_view key;
       if (!string(key) || !accept(':')) return corrupt("the .npy header has no key where one must stand");
@@ -126,7 +126,7 @@ class LiteralParser {
       return Diag(Code::incompatible_file, "structured arrays are not read").with_help("save one array per field");
     }
     std::string_view text;
-    if (!string(text)) return corrupt("descr in the .npy header is no string");
+    if (!string(text)) return corrupt("descr in the .npy header is not a string");
     ASSIGN_OR_RETURN(header.dtype, dtype_from_descr(text));
     return {};
   }
@@ -144,10 +144,10 @@ class LiteralParser {
     return any;
   }
   Status shape(NpyHeader& header) {
-    if (!accept('(')) return corrupt("shape in the .npy header is no tuple");
+    if (!accept('(')) return corrupt("shape in the .npy header is not a tuple");
     while (!accept(')')) {
       int64_t value = 0;
-      if (!size(value)) return corrupt("shape in the .npy header holds something that is no size");
+      if (!size(value)) return corrupt("shape in the .npy header holds something that is not a size");
       header.sizes.push_back(value);
       if (header.sizes.size() > kMaxRank) {
         return Diag(Code::incompatible_file, "the array has more than " + std::to_string(kMaxRank) + " dimensions");

@@ -199,7 +199,7 @@ TEST(Npy, WrongLengthsAreRefused) {
   expect_npy_error(npy(dict("<f4", "()"), {0, 0, 0, 0, 0}), Code::corrupt_file, "bytes follow the array");
   expect_npy_error(npy(dict("<f4", "(4294967296, 4294967296)"), kFourBytes), Code::corrupt_file, "address space");
   expect_npy_error(npy(dict("<f4", "(9223372036854775807, 0, 3)"), {}), Code::corrupt_file, "address space");
-  expect_npy_error(npy(dict("<f4", "(99999999999999999999,)"), kFourBytes), Code::corrupt_file, "no size");
+  expect_npy_error(npy(dict("<f4", "(99999999999999999999,)"), kFourBytes), Code::corrupt_file, "not a size");
 }
 
 TEST(Npy, BadLiteralsAreRefused) {
@@ -292,7 +292,7 @@ TEST(Npz, LyingDirectoriesAreRefused) {
   e = good, e.flags = 1;
   expect_npz_error({e}, Code::incompatible_file, "is encrypted");
   e = good, e.name = e.local_name = "data.pkl";
-  expect_npz_error({e}, Code::incompatible_file, "is no .npy file");
+  expect_npz_error({e}, Code::incompatible_file, "is not an .npy file");
 }
 
 TEST(Npz, OverlappingEntriesAreRefused) {

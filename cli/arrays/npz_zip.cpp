@@ -140,7 +140,7 @@ Result<ZipEntry> read_record(Span<const uint8_t> file, const Directory& director
                              uint64_t& local_offset) {
   if (directory.end - at < kCentralBytes) return corrupt("its directory is cut off");
   const uint8_t* p = file.data() + at;
-  if (u32_at(p) != kCentralSignature) return corrupt("its directory holds something that is no record");
+  if (u32_at(p) != kCentralSignature) return corrupt("its directory holds something that is not a record");
   const uint16_t flags = u16_at(p + 8), method = u16_at(p + 10);
   const size_t name_bytes = u16_at(p + 28), extra_bytes = u16_at(p + 30), comment_bytes = u16_at(p + 32);
   const uint64_t record_bytes = kCentralBytes + name_bytes + extra_bytes + comment_bytes;

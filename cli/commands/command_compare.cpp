@@ -89,7 +89,7 @@ Result<std::vector<NamedArray>> run_watched(Session& session, const std::string&
   const MethodMeta meta = session.meta(method);
   ASSIGN_OR_RETURN(MethodFacts facts, read_facts(meta));
   if (inputs.size() != meta.num_inputs())
-    return Diag(Code::usage, "the two programs take another number of inputs").with_help("are they the same model?");
+    return Diag(Code::usage, "the two programs take different numbers of inputs").with_help("are they the same model?");
   if (watcher) watcher->watch(meta);
   std::vector<HostValue> outputs;
   RETURN_IF_ERROR(session.execute(method, inputs, &outputs));
@@ -149,7 +149,7 @@ Status run_reference(const CompareFlags& flags, const std::vector<uint8_t>& pte,
 Result<Comparison> compare_outputs(const std::vector<NamedArray>& found, const std::vector<NamedArray>& wanted,
                                    const Allowances& allowed, const Tolerance& asked) {
   if (found.size() != wanted.size()) {
-    return Diag(Code::numeric_mismatch, "the two programs give another number of outputs")
+    return Diag(Code::numeric_mismatch, "the two programs give different numbers of outputs")
         .expected(fmt::format("{}", found.size()), fmt::format("{}", wanted.size()));
   }
   Comparison comparison;
@@ -165,7 +165,7 @@ Result<Comparison> compare_outputs(const std::vector<NamedArray>& found, const s
 Result<Comparison> compare(const CompareFlags& flags) {
   ASSIGN_OR_RETURN(FileMap model, FileMap::open(flags.model));
   if (kind_of(model.bytes()) != FileKind::pt2)
-    return Diag(Code::usage, "the first file is no .pt2")
+    return Diag(Code::usage, "the first file is not a .pt2")
         .at_file(flags.model)
         .with_help("wick compare MODEL.pt2 MODEL.pte");
   ASSIGN_OR_RETURN(Session probe, Session::open(flags.program, options_of(flags, IsaLevel::avx512, nullptr)));
@@ -258,7 +258,7 @@ int compare_command(const CompareFlags& flags) {
                comparison->nodes_compared == 1 ? "" : "s");
     if (comparison->departure && comparison->ok()) {
       const Departure& node = *comparison->departure;
-      fmt::print("inside, the first to depart is instruction {} ({}, {}): {}\n", node.instruction, node.op,
+      fmt::print("the first deviation inside is at instruction {} ({}, {}): {}\n", node.instruction, node.op,
                  compiler::printable(node.source), to_text(node.difference));
     }
   }
@@ -268,14 +268,14 @@ int compare_command(const CompareFlags& flags) {
     const Departure& node = *comparison->departure;
     diag.where.source = node.source;
     diag.where.module = node.module;
-    diag.notes.push_back(fmt::format("the first node that departs: instruction {}, {}: {}", node.instruction, node.op,
+    diag.notes.push_back(fmt::format("the first node that deviates: instruction {}, {}: {}", node.instruction, node.op,
                                      to_text(node.difference)));
   } else {
     diag.notes.push_back(
-        "no node that both programs have departs: the difference comes from one that only one of them has");
+        "no node that both programs have deviates: the difference comes from a node that only one of them has");
   }
   if (comparison->passes_to_blame)
-    diag.notes.push_back("the program does what Wick's passes make of the model; without passes the result is another");
+    diag.notes.push_back("the program agrees with the model after Wick's passes; without passes the result differs");
   return report(diag);
 }
 
@@ -283,7 +283,7 @@ int compare_command(const CompareFlags& flags) {
 
 void add_compare(CommandLine& line) {
   auto flags = std::make_shared<CompareFlags>();
-  Command command = line.command("compare", "Hold a .pte against the .pt2 it was made from, node by node",
+  Command command = line.command("compare", "Compare a .pte with the .pt2 it was made from, node by node",
                                  [flags] { return compare_command(*flags); });
   command.footer(
       "The model runs on the portable kernels, without passes; exit code 5 if outputs differ.\n"

@@ -93,7 +93,7 @@ Status write_outputs(const compiler::CompileResult& result, const CompileFlags& 
   if (result.program.ptd.size_bytes > 0)
     RETURN_IF_ERROR(compiler::write_pieces(flags.external_weights, result.program.ptd));
   else if (!flags.external_weights.empty())
-    fmt::print(stderr, "note: no weight has a name, {} is not written\n", flags.external_weights);
+    fmt::print(stderr, "note: no weight has a name, so {} is not written\n", flags.external_weights);
   return {};
 }
 
@@ -110,7 +110,8 @@ Status check_budgets(const compiler::CompileResult& result, const CompileFlags& 
   if (found.empty()) return {};
   Diag diag(Code::budget, found[0]);
   diag.notes.assign(found.begin() + 1, found.end());
-  return std::move(diag).with_help("wick explain shows who is alive at the peak; --report says what the file holds");
+  return std::move(diag).with_help(
+      "wick explain shows what is alive at the peak; --report shows what the file contains");
 }
 
 Status write_report(const CompileFlags& flags, const std::string& text) {
@@ -221,7 +222,7 @@ int compile_command(const CompileFlags& flags) {
     for (const std::string& note : method.notes) fmt::print(stderr, "note: {}\n", note);
     if (!method.above_lower_bound.empty()) fmt::print(stderr, "note: {}\n", method.above_lower_bound);
     for (const std::string& name : method.not_stock)
-      fmt::print(stderr, "note: not among stock ExecuTorch's kernels, Wick's runs: {}\n", name);
+      fmt::print(stderr, "note: stock ExecuTorch has no kernel for this, so Wick's is used: {}\n", name);
   }
   const std::string constants =
       result->program.ptd.size_bytes > 0
@@ -242,7 +243,7 @@ void add_compile(CommandLine& line) {
                  "  wick compile model.pt2 -o model.pte\n"
                  "  wick compile prefill=a.pt2 decode=b.pt2 -o llm.pte --share-state\n"
                  "  wick compile model.pt2 -o model.pte --report report.json --max-arena 262144");
-  command.option("inputs", flags->inputs, "[METHOD=]FILE.pt2; a bare file is the method 'forward'").required();
+  command.option("inputs", flags->inputs, "[METHOD=]FILE.pt2; without METHOD it is the method 'forward'").required();
   command.option("-o,--output", flags->output, "the .pte to write").required();
   command
       .option("--backend", flags->backends,
@@ -250,27 +251,29 @@ void add_compile(CommandLine& line) {
       .shows_default();
   command
       .option("--profile", flags->profile,
-              "auto: stock's kernels where they exist; stock: refuse anything else; native: ours where faster")
+              "kernels to use. auto: stock's where they exist, else Wick's; stock: only stock's; native: Wick's where "
+              "faster")
       .one_of({"auto", "stock", "native"})
       .shows_default();
-  command.flag("--share-state", flags->share_state, "methods share mutable buffers of equal name, dtype and shape");
+  command.flag("--share-state", flags->share_state,
+               "methods share mutable buffers with the same name, dtype and shape");
   command.option("--report", flags->report, "write the report as JSON to this file");
-  command.option("--external-weights", flags->external_weights, "put named weights into this .ptd file");
-  command.option("--dump-ir", flags->dump_ir, "write the IR after each stage into this folder");
-  command.option("--skip-pass,--disable-pass", flags->skip_passes, "leave a pass out, by name");
+  command.option("--external-weights", flags->external_weights, "write named weights to this .ptd file");
+  command.option("--dump-ir", flags->dump_ir, "write the IR after each stage to this folder");
+  command.option("--skip-pass,--disable-pass", flags->skip_passes, "leave out the pass of this name; may repeat");
   command.flag("--strict-nan", flags->strict_nan,
-               "backends leave out what treats NaN or infinity otherwise than eager does");
+               "backends refuse nodes that would treat NaN or infinity differently from eager");
   command.flag("--require-full-delegation", flags->require_full_delegation,
-               "a node that no backend takes fails with exit code 6, with the reason for each");
+               "exit code 6 if a node is outside all delegates, with the reason for each");
   command
       .option("--max-size", flags->max_sizes,
               "[NAME=]N: upper bound of the size NAME, or of each input size without one; may repeat")
       .one_at_a_time();
   command
       .option("--max-arena", flags->max_arena,
-              "bytes, or such as 256KB (1024 each); a larger arena of a method fails with exit code 6")
+              "bytes, or such as 256KB (1024 bytes each); exit code 6 if a method needs a larger arena")
       .as_size();
-  command.option("--max-file", flags->max_file, "the same for the program's file").as_size();
+  command.option("--max-file", flags->max_file, "as --max-arena, for the program's file").as_size();
   command.flag("--json", flags->json, "print the report as JSON");
 }
 

@@ -109,7 +109,7 @@ MethodExplained explain_method(const MethodMeta& method) {
       } else if (instruction.kind == InstructionKind::delegate) {
         row.what = fmt::format("delegate {}", instruction.target);
         row.where = method.delegate(instruction.target).id;
-        row.why = "the program says so";
+        row.why = "the program requires it";
       }
       const compiler::Where where = instruction_source(method, chain, i);
       row.source = where.source;
@@ -272,14 +272,13 @@ Status explain(const ExplainFlags& flags) {
 void add_explain(CommandLine& line) {
   auto flags = std::make_shared<ExplainFlags>();
   Command command =
-      line.command("explain", "Say for each node where it runs and why, and who holds the arena when", [flags] {
+      line.command("explain", "Show where each node runs and why, and what occupies the arena when", [flags] {
         const Status status = explain(*flags);
         return status.ok() ? 0 : report(status.diag());
       });
   command.footer(
-      "A .pt2 is compiled first; its copies come with their reasons, and with --backend each node with the place "
-      "where\n"
-      "it runs and why.\n"
+      "A .pt2 is compiled first. Each node is listed with the backend that takes it, or why none does.\n"
+      "Each copy is listed with its reason.\n"
       "Examples:\n"
       "  wick explain model.pt2\n"
       "  wick explain model.pt2 --backend portable\n"
@@ -288,7 +287,7 @@ void add_explain(CommandLine& line) {
   command.option("file", flags->file, "a .pt2 or .pte").required();
   command.option("--backend", flags->backends, "backends in order of preference, separated by commas").shows_default();
   command.flag("--strict-nan", flags->strict_nan, "as in compile");
-  command.option("--svg", flags->svg, "draw the arena over time into this file");
+  command.option("--svg", flags->svg, "draw the arena over time as SVG, to this file");
   command.flag("--json", flags->json, "print JSON");
 }
 

@@ -28,7 +28,7 @@ Status inspect(const InspectFlags& flags) {
   if (kind != FileKind::pte) {
     return Diag(Code::incompatible_file, "this is neither a .pte nor a .pt2")
         .at_file(flags.file)
-        .with_help("wick verify says more about other files");
+        .with_help("wick verify checks other kinds of files");
   }
   ASSIGN_OR_RETURN(Session session, Session::open(flags.file, {}));
   if (!flags.json) return print_program(flags.file, session.program(), flags.instructions);

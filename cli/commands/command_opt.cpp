@@ -92,7 +92,7 @@ void add_opt(CommandLine& line) {
       .separated_by(',')
       .one_at_a_time();
   command.flag("--list", flags->list, "list the passes");
-  command.flag("--no-origins", flags->no_origins, "leave module paths and source lines out");
+  command.flag("--no-origins", flags->no_origins, "leave out module paths and source lines");
   command.option("-o,--output", flags->output, "write the text to this file");
 }
 

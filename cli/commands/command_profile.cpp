@@ -102,7 +102,8 @@ void print_tables(const Profile& profile, const ProfileFlags& flags) {
   }
   if (!steps.empty()) fmt::print("{}{}\n", heading(fmt::format("slowest {}", slowest.size())), steps.text());
   fmt::print(
-      "{}: median {:.3f} ms, min {:.3f} ms ({} runs, {} threads); steps are medians of their own, {:.3f} ms together\n",
+      "{}: median {:.3f} ms, min {:.3f} ms ({} runs, {} threads); each step is a median of its own, {:.3f} ms in "
+      "total\n",
       profile.method, profile.median_ms(), profile.run_ms[0], profile.run_ms.size(), profile.threads, sum);
 }
 
@@ -182,14 +183,14 @@ void add_profile(CommandLine& line) {
   Command command =
       line.command("profile", "Show where the time of a .pte goes", [flags] { return profile_command(*flags); });
   command.footer(
-      "Modules are those of the model; operators are kernels and, inside delegates, the nodes of their payloads.\n"
+      "Modules are the model's. Operators are kernels and, inside delegates, the nodes of the payload.\n"
       "Examples:\n"
       "  wick profile model.pte\n"
       "  wick profile model.pte -i input.npz --threads 1 --trace trace.json   (open it in ui.perfetto.dev)");
   add_call_options(command, *flags, "profile");
   add_threads_option(command, *flags);
-  command.option("--warmup", flags->warmup, "runs before the clock starts").in_range(0, 1000000).shows_default();
-  command.option("--runs", flags->runs, "runs on the clock").in_range(1, 10000).shows_default();
+  command.option("--warmup", flags->warmup, "warm-up runs, not measured").in_range(0, 1000000).shows_default();
+  command.option("--runs", flags->runs, "measured runs").in_range(1, 10000).shows_default();
   command.option("--depth", flags->depth, "levels of modules in the table").in_range(0, 100).shows_default();
   command.option("--top", flags->top, "how many of the slowest steps to list").in_range(0, 100000).shows_default();
   command.option("--trace", flags->trace, "write one run to this file, for Chrome's tracing view or Perfetto");

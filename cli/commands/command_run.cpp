@@ -126,7 +126,7 @@ Status run_once(const RunFlags& flags, Session& session, RunProgress& progress) 
 
 int run_command(const RunFlags& flags) {
   if (!flags.steps.empty() && (!flags.inputs.empty() || !flags.output.empty())) {
-    return report(Diag(Code::usage, "--step names its own input and output files").with_help("leave -i and -o out"));
+    return report(Diag(Code::usage, "--step names its own input and output files").with_help("leave out -i and -o"));
   }
   RunProgress progress;
   SessionOptions options = flags.session();
@@ -144,7 +144,7 @@ void add_run(CommandLine& line) {
   auto flags = std::make_shared<RunFlags>();
   Command command = line.command("run", "Run a .pte program", [flags] { return run_command(*flags); });
   command.footer(
-      "Arrays go to the inputs in order; those of an .npz whose names are all input names go by name.\n"
+      "Arrays feed the inputs in order, or by name if all names in the .npz are input names.\n"
       "Outputs are called out0, out1 .. (leaves of the return value) and mut_K (input K, changed by the call).\n"
       "Examples:\n"
       "  wick run model.pte -i input.npz -o output.npz\n"

@@ -92,7 +92,7 @@ int test_lower_command(const TestFlags& flags) {
   }
   if (!pipeline.failed_checks().empty()) return mismatch(pipeline.failed_checks(), Code::budget, "a check failed");
   if (!pipeline.mismatches().empty())
-    return mismatch(pipeline.mismatches(), Code::numeric_mismatch, "the program gives other numbers than the model");
+    return mismatch(pipeline.mismatches(), Code::numeric_mismatch, "the program's numbers differ from the model's");
   return 0;
 }
 
@@ -104,9 +104,9 @@ void add_test_lower(CommandLine& line) {
   Command command = line.command("test-lower", "Compile a model for a backend, check stages, run and compare",
                                  [flags] { return test_lower_command(*flags); });
   command.footer(
-      "Checks look at the operators of the graph after --at. The run is held against the model without passes and "
-      "backends.\n"
-      "A failed check is exit code 6, other numbers are 5.\n"
+      "Checks look at the operators of the graph after --at. The outputs are compared with those of the model, which "
+      "runs\n"
+      "without passes and backends. Exit code 6 if a check fails, 5 if the numbers differ.\n"
       "Examples:\n"
       "  wick test-lower model.pt2 --delegates 1\n"
       "  wick test-lower model.pt2 --at passes --check-not aten.mul.Scalar --check-count aten.linear=12\n"
@@ -116,22 +116,25 @@ void add_test_lower(CommandLine& line) {
   const auto each = [&](const char* name, std::vector<std::string>& list, const char* text) {
     command.option(name, list, text).one_at_a_time();
   };
-  each("--check", flags->check, "an operator that must be there; may repeat");
-  each("--check-not", flags->check_not, "an operator that must not be there; may repeat");
-  each("--check-count", flags->check_count, "OP=N: how often it must be there; may repeat");
+  each("--check", flags->check, "an operator that must occur; may repeat");
+  each("--check-not", flags->check_not, "an operator that must not occur; may repeat");
+  each("--check-count", flags->check_count, "OP=N: how often OP must occur; may repeat");
   command.option("--at", flags->stage, "the stage that the checks look at").one_of(stages).shows_default();
-  command.option("--delegates", flags->delegates, "how many delegates there must be");
+  command.option("--delegates", flags->delegates, "the number of delegates that there must be");
   command.option("--dump", flags->dump, "print the graph after this stage").one_of(stages);
   each("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat; without it they are random");
-  command.option("--seed", flags->seed, "of random inputs");
+  command.option("--seed", flags->seed, "seed of random inputs");
   command.option("--atol", flags->tolerance.absolute, "allowed difference").shows_default();
-  command.option("--rtol", flags->tolerance.relative, "the same, of the wanted value").shows_default();
-  command.option("--scale-tol", flags->tolerance.of_largest, "the same, of the largest wanted value").shows_default();
-  command.option("--qtol", flags->tolerance.quantization_steps, "the same, in quantization steps of the output")
+  command.option("--rtol", flags->tolerance.relative, "allowed difference relative to the wanted value")
       .shows_default();
-  each("--skip-pass,--disable-pass", flags->skip_passes, "leave a pass out, by name");
+  command.option("--scale-tol", flags->tolerance.of_largest, "allowed difference relative to the largest wanted value")
+      .shows_default();
+  command
+      .option("--qtol", flags->tolerance.quantization_steps, "allowed difference in quantization steps of the output")
+      .shows_default();
+  each("--skip-pass,--disable-pass", flags->skip_passes, "leave out the pass of this name; may repeat");
   command.flag("--strict-nan", flags->strict_nan,
-               "backends leave out what treats NaN or infinity otherwise than eager does");
+               "backends refuse nodes that would treat NaN or infinity differently from eager");
   command.flag("--no-run", flags->no_run, "compile and check only");
 }
 

@@ -97,7 +97,7 @@ Result<Facts> verify_file(const std::string& path, const std::vector<std::string
   const bool npy =
       map.bytes().size() >= 6 && std::string_view(reinterpret_cast<const char*>(map.bytes().data()), 6) == "\x93NUMPY";
   if (npy) return verify_arrays(path);
-  return Diag(Code::incompatible_file, "the file is of no kind that Wick knows")
+  return Diag(Code::incompatible_file, "unknown kind of file")
       .at_file(path)
       .with_help("wick verify takes .pte, .ptd, .pt2, .npz, .npy and .ir");
 }
@@ -143,7 +143,7 @@ void add_verify(CommandLine& line) {
   Command command = line.command("verify", "Check files without running anything",
                                  [flags] { return verify_command(flags->files, flags->data, flags->json); });
   command.footer(
-      "Prints \"ok\" with facts, or the error; the exit code is the largest one.\n"
+      "Prints \"ok\" with facts, or the error, for each file. The exit code is the largest of all files.\n"
       "Examples:\n"
       "  wick verify model.pt2 model.pte input.npz\n"
       "  wick verify model.pte --data weights.ptd --json");

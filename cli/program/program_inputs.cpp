@@ -83,7 +83,7 @@ Status fill_slots(const MethodMeta& method, const MethodFacts& facts, std::vecto
   bool missing = false;
   for (size_t i = 0; i < all; ++i) missing = missing || (takes_array(method, i) && !(*slots)[i]);
   if (missing || next < in_order.size()) {
-    return Diag(Code::usage, fmt::format("method '{}' takes another number of inputs", method.name()))
+    return Diag(Code::usage, fmt::format("method '{}' takes a different number of inputs", method.name()))
         .expected(fmt::format("{} arrays", given), fmt::format("{} ({})", wanted, list_inputs(method, facts)));
   }
   return {};
@@ -91,7 +91,7 @@ Status fill_slots(const MethodMeta& method, const MethodFacts& facts, std::vecto
 
 Diag wrong_type(const MethodMeta& method, const MethodFacts& facts, size_t index, const NamedArray& array,
                 const std::string& what) {
-  return Diag(Code::usage, fmt::format("{} has another {}", input_label(facts, index), what))
+  return Diag(Code::usage, fmt::format("{} has a different {}", input_label(facts, index), what))
       .expected(array_text(array.dtype, array.sizes), input_text(method, facts, index))
       .with_help("arrays are never cast; save it with the wanted type");
 }
@@ -148,7 +148,7 @@ Result<HostValue> to_number(const MethodMeta& method, const MethodFacts& facts, 
     return Diag(Code::incompatible_file, fmt::format("{} is a list", input_label(facts, index)));
   }
   if (same) return value;
-  return Diag(Code::usage, fmt::format("{} was fixed when the model was exported and has another value here",
+  return Diag(Code::usage, fmt::format("{} was fixed when the model was exported and has a different value here",
                                        input_label(facts, index)))
       .expected(found, input_text(method, facts, index))
       .with_help("export the model again with the value you need, or make it a tensor input");
@@ -257,7 +257,7 @@ Result<compiler::SymValues> choose_symbols(const MethodFacts& facts) {
     if (obeys(values)) return values;
     if (names.empty()) break;
   }
-  return Diag(Code::usage, "no sizes were found that obey all declared ranges").with_help("give the inputs with -i");
+  return Diag(Code::usage, "found no sizes that satisfy all declared ranges").with_help("give the inputs with -i");
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ Status read_delegates(simdjson::dom::element element, MethodFacts* facts) {
       return corrupt("a delegate has no nodes or constants");
     for (simdjson::dom::element key : array) {
       std::string_view text;
-      if (key.get(text)) return corrupt("a key of a constant is no text");
+      if (key.get(text)) return corrupt("a key of a constant is not text");
       delegate.named_data.emplace_back(text);
     }
     RETURN_IF_ERROR(read_places(item, "node_places", places, &delegate.nodes));
@@ -111,12 +111,12 @@ Status read_method(simdjson::dom::element element, MethodFacts* facts) {
   RETURN_IF_ERROR(read_inputs(inputs, facts));
   for (simdjson::dom::element item : mutated) {
     uint64_t index = 0;
-    if (item.get(index)) return corrupt("a mutated input is no index");
+    if (item.get(index)) return corrupt("a mutated input is not an index");
     facts->mutated_inputs.push_back(index);
   }
   for (simdjson::dom::element item : leaves) {
     int64_t leaf = 0;
-    if (item.get(leaf)) return corrupt("an output leaf is no number");
+    if (item.get(leaf)) return corrupt("an output leaf is not a number");
     facts->output_leaves.push_back(leaf);
   }
   RETURN_IF_ERROR(read_ranges(ranges, facts));
@@ -126,11 +126,11 @@ Status read_method(simdjson::dom::element element, MethodFacts* facts) {
 }
 
 Status check_facts(const MethodMeta& method, const MethodFacts& facts) {
-  if (facts.inputs.size() != method.num_inputs()) return corrupt("another number of inputs than the method has");
+  if (facts.inputs.size() != method.num_inputs()) return corrupt("a different number of inputs than the method has");
   if (!facts.delegates.empty() && facts.delegates.size() != method.num_delegates())
-    return corrupt("another number of delegates than the method has");
+    return corrupt("a different number of delegates than the method has");
   if (facts.mutated_inputs.size() + facts.output_leaves.size() != method.num_outputs()) {
-    return corrupt("another number of outputs than the method has");
+    return corrupt("a different number of outputs than the method has");
   }
   for (size_t index : facts.mutated_inputs) {
     if (index >= facts.inputs.size()) return corrupt("a mutated input does not exist");
@@ -140,7 +140,7 @@ Status check_facts(const MethodMeta& method, const MethodFacts& facts) {
     const ValueMeta value = method.input_value(i);
     const compiler::TensorType& type = facts.inputs[i].type->tensor;
     if (value.tag != Tag::tensor || value.tensor.dtype != type.dtype || value.tensor.sizes.size() != type.rank()) {
-      return corrupt(fmt::format("input {} has another type than the method says", i));
+      return corrupt(fmt::format("input {} has a different type than the method says", i));
     }
   }
   return {};
@@ -201,7 +201,7 @@ Result<Type> parse_type(std::string_view text) {
   compiler::TensorType type;
   if (open == std::string_view::npos || close == std::string_view::npos || close < open ||
       !dtype_from_name(text.data(), open, &type.dtype)) {
-    return corrupt(fmt::format("'{}' is no type", compiler::printable(text)));
+    return corrupt(fmt::format("'{}' is not a type", compiler::printable(text)));
   }
   for (std::string_view item : split_list(text.substr(open + 1, close - open - 1))) {
     ASSIGN_OR_RETURN(Sym size, compiler::parse_sym(item));

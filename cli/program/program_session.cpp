@@ -47,7 +47,7 @@ KindRow row_of(ErrorKind kind) {
     case ErrorKind::missing_data: return {Code::incompatible_file, "the .ptd files do not fit the program"};
     case ErrorKind::delegate_failed: return {Code::incompatible_file, "a backend refuses its part of the program"};
     case ErrorKind::out_of_memory: return {Code::limit, "the program needs more memory than there is"};
-    case ErrorKind::invalid_argument: return {Code::usage, "the program cannot be loaded so"};
+    case ErrorKind::invalid_argument: return {Code::usage, "the program cannot be loaded with these options"};
   }
   return {Code::internal, "the program cannot be loaded"};
 }
@@ -151,7 +151,7 @@ Result<std::string> Session::choose(const std::string& name) const {
   if (program.num_methods() == 1) return std::string(program.method(0).name());
   return Diag(Code::usage, "the program has several methods and none is called 'forward'")
       .at_file(path_)
-      .with_help("choose one with --method: " + names);
+      .with_help("select one with --method:  " + names);
 }
 
 Result<Method*> Session::prepare(const std::string& name) {
@@ -180,7 +180,7 @@ Status Session::execute(const std::string& name, const std::vector<HostValue>& i
 Diag execution_diag(const std::string& path, const Method& method) {
   const MethodError& error = method.last_error();
   Diag diag(Code::execution,
-            fmt::format("a check failed while running: {} [{}]", error.message, error_name(error.error)));
+            fmt::format("a check failed at run time: {} [{}]", error.message, error_name(error.error)));
   if (strstr(error.message, "max_instructions"))
     diag.help = "if the program needs that many, raise the limit: --limit instructions=N";
   if (error.in_instruction) {

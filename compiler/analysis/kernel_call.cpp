@@ -117,7 +117,7 @@ Tensor* KernelCall::result_tensor(const Value& value) {
 void KernelCall::copy_operand(const Value& value, Tensor& result) {
   const Tensor* operand = operand_tensor(value);
   if (operand->dtype != result.dtype || operand->nbytes() != result.nbytes())
-    fail(Diag(Code::execution, fmt::format("operand %{} has another type than its new value", value.name))
+    fail(Diag(Code::execution, fmt::format("operand %{} has a different type than its new value", value.name))
              .in(where_of(node_)));
   if (operand->nbytes() > 0) memcpy(result.data, operand->data, operand->nbytes());
 }

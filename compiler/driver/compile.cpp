@@ -272,7 +272,7 @@ Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& op
   if (names.size() != 1) {
     return Diag(Code::unsupported_model, fmt::format("the file holds {} programs", names.size()))
         .at_file(input.file_name)
-        .with_help("save each program to a file of its own and give Wick several inputs");
+        .with_help("save each program to a separate file and give Wick several inputs");
   }
   ASSIGN_OR_RETURN(pt2::ExportedProgram program, pt2::read_exported_program(archive, names[0]));
   return import_program(program, input.method, options);

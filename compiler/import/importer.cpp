@@ -64,7 +64,7 @@ class Importer {
       graph_.ranges[text] = range;
     }
     if (!relaxed.empty()) {
-      notes_.push_back(fmt::format("exported for sizes of 2 and more: {}; 1 is accepted, too, and takes the same path",
+      notes_.push_back(fmt::format("exported for sizes of 2 and more: {}; 1 is also accepted and takes the same path",
                                    printable(relaxed)));
     }
     for (const std::string& symbol : numbers_that_are_no_sizes()) {

@@ -42,7 +42,7 @@ void check_types(const Node& node, const std::vector<Value*>& values) {
     if (unused) continue;
     if (values[i] && compatible(node.result(i)->type, values[i]->type)) continue;
     fail(Diag(Code::unsupported_model,
-              fmt::format("result {} of {} has another type than the file records", i, node.op->name()))
+              fmt::format("result {} of {} has a different type than the file records", i, node.op->name()))
              .in(where_of(node))
              .expected(to_text(node.result(i)->type), values[i] ? to_text(values[i]->type) : "nothing"));
   }

@@ -141,7 +141,7 @@ class CaseReader {
   double number() {
     double out = 0;
     const std::string_view text = word();
-    if (!real(text, out)) wrong(fmt::format("'{}' is no number", text));
+    if (!real(text, out)) wrong(fmt::format("'{}' is not a number", text));
     return out;
   }
 
@@ -248,7 +248,7 @@ class CaseReader {
                                                                                                   : "a memory format";
       case ArgType::generator: return "None";
     }
-    return "another type";
+    return "a different type";
   }
 
   const OpDef& def_;

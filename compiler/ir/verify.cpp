@@ -129,7 +129,7 @@ class Verifier {
     if (node.is(kCallDelegate)) check_delegate(node);
     for (const Value* value : node.operands()) read(value, &node);
     for (const Value* value : node.results()) {
-      if (value->producer != &node) broken("a result has another producer", &node);
+      if (value->producer != &node) broken("a result has a different producer", &node);
       define(value);
     }
     for (const auto& graph : node.graphs) Verifier(*graph).run();
@@ -148,7 +148,7 @@ class Verifier {
     if (!index.is_const() || index.value() < 0 || static_cast<size_t>(index.value()) >= graph_.delegates.size())
       broken("there is no such delegate", &node);
     for (const Value* value : node.tensors("inputs")) {
-      if (!value) broken("an input of a delegate is none", &node);
+      if (!value) broken("an input of a delegate is missing", &node);
     }
   }
 

@@ -153,7 +153,7 @@ struct Blocks {
   std::vector<int64_t> reduced;
 };
 Blocks blocks_of(const Value* x, const Ints& block) {
-  require(block.size() == x->rank(), "block_size has another length than the rank");
+  require(block.size() == x->rank(), "block_size has a different length than the rank");
   Blocks out;
   for (size_t i = 0; i < block.size(); ++i) {
     const Sym& size = x->sizes()[i];
@@ -262,7 +262,7 @@ Results decompose_choose_affine(Builder& b, Node& node) {
 void require_plain_zero(const Node& node) {
   const bool integral = node.is_none("zero_point_domain") || node.string("zero_point_domain") == "INT" ||
                         (node.string("zero_point_domain") == "NONE" && node.is_none("zero_point"));
-  require(integral, "zero points of affine quantization that are no integers are not supported");
+  require(integral, "zero points of affine quantization that are not integers are not supported");
 }
 // Arguments 5 and 6 are the range: all of the dtype where there is none.
 Args with_range(const Node& node, DType dtype) {
@@ -292,7 +292,7 @@ void infer_old_choose(Node& node) {
 Results decompose_old_choose(Builder& b, Node& node) {
   require(node.boolean("preserve_zero"), "affine quantization without an exact zero is not supported");
   require(node.is_none("zero_point_domain") || node.string("zero_point_domain") == "INT",
-          "zero points of affine quantization that are no integers are not supported");
+          "zero points of affine quantization that are not integers are not supported");
   const DType dtype = node.tensor("input")->dtype();
   const double distance = dtype == DType::f16    ? 0x1p-10
                           : dtype == DType::bf16 ? 0x1p-7

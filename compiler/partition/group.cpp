@@ -56,7 +56,7 @@ struct Quotient {
         if (--waiting[next] == 0) ready.push(next);
       }
     }
-    if (out.size() != members.size()) fail(Code::internal, "groups of nodes depend on each other in a circle");
+    if (out.size() != members.size()) fail(Code::internal, "groups of nodes form a dependency cycle");
     return out;
   }
 };

@@ -193,8 +193,8 @@ class Partitioner {
       if (!bytes) continue;
       std::string& text = places_[i].reason;
       text += fmt::format(
-          "{}it depends on constants alone and is computed in each run: its {} bytes are more than "
-          "constant folding stores for that",
+          "{}it depends only on constants and is computed in each run: its {} bytes are more than constant folding "
+          "stores for the time saved",
           text.empty() ? "" : "; ", *bytes);
     }
   }

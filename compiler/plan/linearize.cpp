@@ -339,7 +339,7 @@ void Linearizer::kernel_node(const Node& node) {
   if (node.op->has(kView)) {
     statement_.copies.push_back(
         {static_cast<uint32_t>(statement_.instructions.size() - 1),
-         fmt::format("the result of {} is no contiguous range of its operand", node.op->name())});
+         fmt::format("the result of {} is not a contiguous range of its operand", node.op->name())});
   }
 }
 

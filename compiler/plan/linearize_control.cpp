@@ -28,7 +28,7 @@ std::vector<int32_t> Linearizer::inline_graph(const Graph& graph, const std::vec
         break;
       case GraphOutput::Kind::boolean:
       case GraphOutput::Kind::integer: outputs.push_back(int_value(output.integer)); break;
-      default: fail(Code::unsupported_model, "a branch or loop body returns something that is no tensor");
+      default: fail(Code::unsupported_model, "a branch or loop body returns something that is not a tensor");
     }
   }
   return outputs;
@@ -94,7 +94,7 @@ void Linearizer::while_loop(const Node& node) {
   expressions_.back().clear();
   const std::vector<int32_t> values = inline_graph(*node.graphs[1], operands);
   if (values.size() != carried.size())
-    fail(Code::corrupt_file, "the body of while_loop returns another number of values than it takes");
+    fail(Code::corrupt_file, "the body of while_loop returns a different number of values than it takes");
   origin_ = origin;
   carry(carried, values);
   expressions_.pop_back();
@@ -141,7 +141,7 @@ void Linearizer::scan(const Node& node, bool with_carry) {
   expressions_.emplace_back();
   const std::vector<int32_t> values = inline_graph(body, operands);
   if (values.size() != node.results().size())
-    fail(Code::corrupt_file, "the body of a scan returns another number of values than the scan");
+    fail(Code::corrupt_file, "the body of a scan returns a different number of values than the scan");
   origin_ = origin;
   for (size_t i = 0; i < stacked.size(); ++i) {
     emit_kernel("executorch_prim::et_copy_index.tensor", {stacked[i], values[carried.size() + i], index});

@@ -50,7 +50,7 @@ int32_t Linearizer::literal(const Arg& arg) {
   } else if (arg.is<Bools>()) {
     return add_value(arg.as<Bools>());
   } else {
-    fail(Code::internal, fmt::format("{} is no literal", to_text(arg)));
+    fail(Code::internal, fmt::format("{} is not a literal", to_text(arg)));
   }
   auto [it, fresh] = literals_.try_emplace(key, 0);
   if (fresh) it->second = add_value(std::move(value));

@@ -10,16 +10,16 @@ namespace {
 constexpr LimitRow kTable[] = {
     {"archive-entries", &Limits::archive_entries, "entries of a .pt2 or .npz archive"},
     {"json-bytes", &Limits::json_bytes, "one JSON document in a .pt2"},
-    {"nodes", &Limits::nodes, "nodes of one graph, what decompositions add included"},
+    {"nodes", &Limits::nodes, "nodes of one graph, including those that decompositions add"},
     {"expanded-bytes", &Limits::expanded_bytes,
-     "stored tensors with gaps or overlaps, bytes beyond those stored; constants of IR text"},
+     "bytes that stored tensors with gaps or overlaps need beyond what is stored; constants of IR text"},
     {"folded-bytes", &Limits::folded_bytes,
-     "growth of the constants by constant folding; what is beyond stays unfolded"},
-    {"folding-bytes", &Limits::folding_bytes, "intermediate results and scratch memory while constants are folded"},
-    {"folding-work", &Limits::folding_work, "multiply-adds, about, that folding may take"},
+     "growth of the constants by constant folding; what would exceed it is not folded"},
+    {"folding-bytes", &Limits::folding_bytes, "intermediate results and scratch memory of constant folding"},
+    {"folding-work", &Limits::folding_work, "approximate number of multiply-adds that folding may take"},
     {"unpacked-bytes", &Limits::unpacked_bytes, "the arrays of an .npy or .npz"},
     {"arena-bytes", &Limits::arena_bytes,
-     "memory that the methods of a program ask for together; results while constants are folded"},
+     "memory that the methods of a program ask for together; results of constant folding"},
     {"instructions", &Limits::instructions, "instructions of one execution"},
 };
 

@@ -162,7 +162,7 @@ Result<std::vector<HostValue>> sample_inputs(const compiler::Statement& statemen
 }
 
 std::string difference(const HostValue& got, const HostValue& want, const Tolerance& tolerance, double step) {
-  if (got.tag != want.tag) return "another kind of value";
+  if (got.tag != want.tag) return "a different kind of value";
   switch (want.tag) {
     case Tag::tensor: return tensor_difference(got.tensor, want.tensor, tolerance, step);
     case Tag::integer:

@@ -99,7 +99,7 @@ bool check_argument(KernelContext& context, char c, EValue& value) {
   }
   if (letter.optional && value.is_none()) return true;
   if (value.tag != letter.tag && !(c == 'l' && value.tag == Tag::tensor_list)) {
-    context.fail(Error::InvalidType, "an argument has another type than the operator takes");
+    context.fail(Error::InvalidType, "an argument has a different type than the operator takes");
     return false;
   }
   switch (value.tag) {

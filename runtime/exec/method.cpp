@@ -59,16 +59,16 @@ void go_home(Method::State& state, Tensor& tensor) {
 }
 
 Error set_tensor(Method::State& state, const TensorMeta& meta, Tensor& tensor, const Tensor& given) {
-  if (given.dtype != tensor.dtype) return fail(state, Error::InvalidArgument, "input has another dtype");
-  if (given.rank != tensor.rank) return fail(state, Error::InvalidArgument, "input has another rank");
+  if (given.dtype != tensor.dtype) return fail(state, Error::InvalidArgument, "input has a different dtype");
+  if (given.rank != tensor.rank) return fail(state, Error::InvalidArgument, "input has a different rank");
   if (given.numel != 0 && !given.data) return fail(state, Error::InvalidArgument, "input has no data");
   if (meta.storage == Storage::constant) return fail(state, Error::NotSupported, "input is a constant");
   if (state.homes) tensor.data = state.homes[&tensor - state.tensors].data;
   tensor.capacity_bytes = meta.nbytes;
   const Error error = resize(tensor, given.shape());
-  if (error == Error::NotSupported) return fail(state, error, "input has another shape than the fixed one");
+  if (error == Error::NotSupported) return fail(state, error, "input has a different shape than the fixed one");
   if (error != Error::Ok) return fail(state, error, "input exceeds its upper bound");
-  if (!same_layout(tensor, given)) return fail(state, Error::InvalidArgument, "input has another dim order");
+  if (!same_layout(tensor, given)) return fail(state, Error::InvalidArgument, "input has a different dim order");
   const size_t nbytes = given.nbytes();
   if (meta.storage == Storage::planned) {
     if (nbytes != 0) memmove(tensor.data, given.data, nbytes);
@@ -231,7 +231,7 @@ Error Method::set_input(size_t index, const EValue& value) {
   const ValueMeta traced = state.meta.input_value(index);
   // A symbolic int has no value in the file; nothing in the program reads what is given.
   if (traced.tag == Tag::none && (value.is_none() || value.tag == Tag::integer)) return Error::Ok;
-  if (traced.tag != value.tag) return fail(state, Error::InvalidArgument, "input has another type");
+  if (traced.tag != value.tag) return fail(state, Error::InvalidArgument, "input has a different type");
   if (traced.tag != Tag::tensor) {
     if (equals_traced(traced, value)) return Error::Ok;
     return fail(state, Error::InvalidArgument, "input differs from the value the method was exported with");

@@ -60,18 +60,18 @@ TEST(MethodInput, IsCheckedAgainstTheProgram) {
   HostTensor32 one({1}, {1});
   EXPECT_EQ(method.set_input(0, good.tensor), Error::Ok);
   EXPECT_EQ(method.set_input(0, shape.tensor), Error::NotSupported);
-  EXPECT_EQ(harness.last_error(), "input has another shape than the fixed one [NotSupported]");
+  EXPECT_EQ(harness.last_error(), "input has a different shape than the fixed one [NotSupported]");
   EXPECT_EQ(method.set_input(0, rank.tensor), Error::InvalidArgument);
-  EXPECT_EQ(harness.last_error(), "input has another rank [InvalidArgument]");
+  EXPECT_EQ(harness.last_error(), "input has a different rank [InvalidArgument]");
   EXPECT_EQ(method.set_input(0, order.tensor), Error::InvalidArgument);
-  EXPECT_EQ(harness.last_error(), "input has another dim order [InvalidArgument]");
+  EXPECT_EQ(harness.last_error(), "input has a different dim order [InvalidArgument]");
   EXPECT_EQ(method.set_input(0, EValue::of_int(1)), Error::InvalidArgument);
-  EXPECT_EQ(harness.last_error(), "input has another type [InvalidArgument]");
+  EXPECT_EQ(harness.last_error(), "input has a different type [InvalidArgument]");
   EXPECT_EQ(method.set_input(1, one.tensor), Error::NotSupported);
   EXPECT_EQ(harness.last_error(), "input is a constant [NotSupported]");
   good.tensor.dtype = DType::i32;
   EXPECT_EQ(method.set_input(0, good.tensor), Error::InvalidArgument);
-  EXPECT_EQ(harness.last_error(), "input has another dtype [InvalidArgument]");
+  EXPECT_EQ(harness.last_error(), "input has a different dtype [InvalidArgument]");
 }
 
 TEST(MethodExecute, NamesTheInstructionThatFailed) {
@@ -116,9 +116,9 @@ TEST(MethodLoad, RefusesCallsThatDoNotFitTheKernel) {
     harness.options.kind = &kind;
     const char* wanted[] = {
         "instruction 0 (aten::add.out): the number of arguments is not the operator's [InvalidProgram]",
-        "instruction 0 (aten::add.out): an argument has another type than the operator takes [InvalidType]",
+        "instruction 0 (aten::add.out): an argument has a different type than the operator takes [InvalidType]",
         "instruction 0 (aten::add.out): an output argument lies in constant memory [InvalidProgram]",
-        "instruction 1 (aten::add.out): an argument has another type than the operator takes [InvalidType]",
+        "instruction 1 (aten::add.out): an argument has a different type than the operator takes [InvalidType]",
         "instruction 0 (executorch_prim::et_view.default): an element of an int list is not an int [InvalidType]"};
     EXPECT_NE(harness.load(), Error::Ok) << variant;
     EXPECT_EQ(harness.text, wanted[variant]);

@@ -280,7 +280,7 @@ Error Loader::place_external(size_t index, const TensorMeta& meta, Tensor* tenso
                       memcmp(entry->dim_order.data(), meta.dim_order.data(), meta.sizes.size()) == 0;
     if (!same || entry->bytes.size() < meta.nbytes) {
       return explain(text_, Error::InvalidExternalData, "tensor ", i, " (", meta.name,
-                     ") has another dtype or shape in the .ptd file");
+                     ") has a different dtype or shape in the .ptd file");
     }
     if (meta.storage == Storage::planned) {
       if (meta.nbytes != 0) memcpy(tensor->data, entry->bytes.data(), meta.nbytes);

@@ -325,7 +325,7 @@ bool set_tensor(Method& method, size_t index, const HostTensor& host, std::deque
 bool set_value(Method& method, size_t index, const HostValue& host, ModuleError* error) {
   EValue value;
   if (!to_value(host, &value))
-    return bad_argument(error, Error::InvalidArgument, "input " + std::to_string(index) + ": lists are no inputs");
+    return bad_argument(error, Error::InvalidArgument, "input " + std::to_string(index) + ": lists are not inputs");
   const Error code = method.set_input(index, value);
   if (code == Error::Ok) return true;
   return bad_argument(error, code, "input " + std::to_string(index) + ": " + explain_last(method));

@@ -160,11 +160,11 @@ TEST(Module, SaysWhatItFoundAndWanted) {
   EXPECT_EQ(error.message, "method forward takes 1 inputs, 0 are given");
   EXPECT_FALSE(module->forward({tensor_of({3, 2}, std::vector<float>(6))}, &outputs, &error));
   EXPECT_EQ(error.message,
-            "input 0: input has another shape than the fixed one [NotSupported]: found f32[3,2], wanted f32[2,3]");
+            "input 0: input has a different shape than the fixed one [NotSupported]: found f32[3,2], wanted f32[2,3]");
   EXPECT_FALSE(module->forward({tensor_of({2, 3}, std::vector<float>(5))}, &outputs, &error));
   EXPECT_EQ(error.message, "input 0: found f32[2,3] of 20 bytes, wanted f32[2,3]");
   EXPECT_FALSE(module->forward({HostValue::of_int(3)}, &outputs, &error));
-  EXPECT_EQ(error.message, "input 0: input has another type [InvalidArgument]");
+  EXPECT_EQ(error.message, "input 0: input has a different type [InvalidArgument]");
   EXPECT_FALSE(module->execute("backward", {}, &outputs, &error));
   EXPECT_EQ(error.message, "the program has no method backward");
   EXPECT_EQ(Module::load("tests/none.pte", {}, &error), nullptr);

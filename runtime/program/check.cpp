@@ -280,7 +280,7 @@ Error Checker::tensor_list(size_t index, const flatbuffers::Vector<int32_t>* ite
 Error Checker::value_indices(const char* what, const flatbuffers::Vector<int32_t>* indices) {
   if (!spend(indices->size(), sizeof(int32_t))) return overspent();
   for (int32_t index : *indices) {
-    if (!is_value(index)) return fail(Error::InvalidProgram, what, " ", index, " is no value");
+    if (!is_value(index)) return fail(Error::InvalidProgram, what, " ", index, " is not a value");
   }
   return Error::Ok;
 }
@@ -348,7 +348,7 @@ Error Checker::call(size_t index, const char* what, int32_t target, size_t num_t
   if (!args) return fail(Error::InvalidProgram, "instruction ", i, " has no arguments");
   if (!spend(args->size(), sizeof(int32_t))) return overspent();
   for (int32_t arg : *args) {
-    if (!is_value(arg)) return fail(Error::InvalidProgram, "instruction ", i, ": argument ", arg, " is no value");
+    if (!is_value(arg)) return fail(Error::InvalidProgram, "instruction ", i, ": argument ", arg, " is not a value");
   }
   return Error::Ok;
 }

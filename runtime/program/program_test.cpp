@@ -234,14 +234,15 @@ TEST(Program, RefusesBadLists) {
 }
 
 TEST(Program, RefusesBadInstructions) {
-  expect_refused(Error::InvalidProgram, "method forward: input 3 is no value", [](TestProgram& p) { p.inputs = {3}; });
-  expect_refused(Error::InvalidProgram, "method forward: output -1 is no value",
+  expect_refused(Error::InvalidProgram, "method forward: input 3 is not a value",
+                 [](TestProgram& p) { p.inputs = {3}; });
+  expect_refused(Error::InvalidProgram, "method forward: output -1 is not a value",
                  [](TestProgram& p) { p.outputs = {-1}; });
   expect_refused(Error::InvalidProgram, "method forward: instruction 0: operator 0 does not exist",
                  [](TestProgram& p) { p.call(0, {}); });
   expect_refused(Error::InvalidProgram, "method forward: instruction 0: delegate -1 does not exist",
                  [](TestProgram& p) { p.delegate_call(-1, {}); });
-  expect_refused(Error::InvalidProgram, "method forward: instruction 0: argument 1 is no value", [](TestProgram& p) {
+  expect_refused(Error::InvalidProgram, "method forward: instruction 0: argument 1 is not a value", [](TestProgram& p) {
     p.integer(1);
     p.call(p.op("aten::add", "out"), {0, 1});
   });

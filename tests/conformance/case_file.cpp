@@ -39,7 +39,7 @@ Status read_base64(const Json& at, std::vector<uint8_t>& out) {
   for (const char c : text) {
     if (c == '=') break;
     const size_t digit = kDigits.find(c);
-    if (digit == std::string_view::npos) return at.corrupt("is no base64");
+    if (digit == std::string_view::npos) return at.corrupt("is not a base64");
     bits = bits << 6 | static_cast<uint32_t>(digit);
     count += 6;
     if (count < 8) continue;

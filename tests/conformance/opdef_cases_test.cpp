@@ -31,7 +31,7 @@ std::string why_inputs_differ(const OpDef& def, const Case& stored) {
   if (!parsed.ok()) return parsed.diag().message;
   std::vector<const compiler::CaseTensor*> tensors;
   for (const CaseArgument& argument : parsed->arguments) collect(argument.value, tensors);
-  if (tensors.size() != stored.tensors.size()) return "another number of tensors";
+  if (tensors.size() != stored.tensors.size()) return "a different number of tensors";
   for (size_t i = 0; i < tensors.size(); ++i) {
     const std::string wrong = difference(filled(*tensors[i]), stored.tensors[i].second.value, Tolerance());
     if (!wrong.empty()) return fmt::format("tensor {}: {}", i, wrong);

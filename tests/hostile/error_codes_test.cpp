@@ -188,7 +188,7 @@ const std::map<Error, RuntimeError>& runtime_errors() {
        {"storage offset is not 0",
         [] { return load([](TestProgram& program) { program.tensor({.sizes = {1}, .storage_offset = 4}); }); }}},
       {Error::InvalidArgument,
-       {"input has another dtype",
+       {"input has a different dtype",
         [] {
           return execute(fill_add_program, [](MethodHarness& harness) {
             HostTensor32 given({2, 3}, std::vector<float>(6));

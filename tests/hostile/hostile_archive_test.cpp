@@ -215,7 +215,7 @@ TEST(HostileArchive, PicklesAreDataAndBounded) {
        {3},
        "names os.system"},
       {"deep_lists.pt2", [=] { return pickled_program(times("]", 100'000) + times("a", 99'999)); }, {4}, "no tensor"},
-      {"many_marks.pt2", [=] { return pickled_program(times("(", 200'000)); }, {4}, "other than one object"},
+      {"many_marks.pt2", [=] { return pickled_program(times("(", 200'000)); }, {4}, "does not end with one object"},
       {"doubling_tuples.pt2",
        [=] {
          return pickled_program("N" + times("q" + std::string(1, '\0') + "h" + std::string(1, '\0') + "\x86", 40'000));

@@ -19,7 +19,7 @@ inline const std::vector<KnownDifference> kKnownOfKernels = {
     {"aten.layer_norm.default", "", "", "nearly equal elements: variance with fewer digits"},
     {"aten.group_norm.default", "", "", "nearly equal elements: variance with fewer digits"},
     {"quantized_decomposed.quantize_per_tensor.default", "", "", "infinities"},
-    {"quantized_decomposed.choose_qparams.tensor", "", "", "rounds to float32; another scale for ranges near zero"},
+    {"quantized_decomposed.choose_qparams.tensor", "", "", "rounds to float32; a different scale for ranges near zero"},
     {"quantized_decomposed.choose_qparams_symmetric.tensor", "", "", "rounds to float32"},
     {"quantized_decomposed.choose_qparams_per_token_asymmetric.default", "", "", "rounds to float32"},
     {"quantized_decomposed._choose_qparams_per_token_asymmetric_impl.default", "", "", "rounds to float32"},

@@ -82,7 +82,7 @@ std::string compare(const cli::NamedArray& got, const SampledArray& want, double
   if (got.sizes != want.array.sizes)
     return fmt::format("sizes [{}] instead of [{}]", fmt::join(got.sizes, ", "), fmt::join(want.array.sizes, ", "));
   const cli::NamedArray sampled = sample(got, want.every);
-  if (sampled.bytes.size() != want.array.bytes.size()) return "another number of samples";
+  if (sampled.bytes.size() != want.array.bytes.size()) return "a different number of samples";
   if (got.dtype != DType::f32) return sampled.bytes == want.array.bytes ? "" : "elements differ";
   const double relative = relative_error(sampled, want.array);
   *error = std::max(*error, relative);

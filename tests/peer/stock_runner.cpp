@@ -178,7 +178,8 @@ struct Values {
 };
 
 void add_tensor(Values& inputs, const NamedArray& array, const std::vector<uint8_t>& dim_order) {
-  if (dim_order.size() != array.sizes.size()) usage((array.name + " has another rank than the method's input").c_str());
+  if (dim_order.size() != array.sizes.size())
+    usage((array.name + " has a different rank than the method's input").c_str());
   const size_t element = wick::dtype_size_bytes(array.dtype);
   std::vector<uint8_t> bytes(std::max<size_t>(array.bytes.size(), 1));
   for_each_element(array.sizes, dim_order, [&](int64_t from, int64_t to) {
@@ -194,7 +195,7 @@ void add_tensor(Values& inputs, const NamedArray& array, const std::vector<uint8
 template <typename T>
 T scalar_of(const NamedArray& array) {
   T value{};
-  if (array.bytes.size() != sizeof(T)) usage((array.name + " has another type than the method's input").c_str());
+  if (array.bytes.size() != sizeof(T)) usage((array.name + " has a different type than the method's input").c_str());
   std::memcpy(&value, array.bytes.data(), sizeof(T));
   return value;
 }

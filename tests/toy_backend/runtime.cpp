@@ -46,14 +46,14 @@ Error init(BackendInit& context, Span<const uint8_t> bytes, void** handle) {
 
 bool check_arguments(KernelContext& context, const Payload& payload, Span<EValue*> args) {
   if (args.size() != payload.num_inputs + payload.outputs.size()) {
-    context.fail(Error::InvalidProgram, "toy: another number of arguments than the payload has");
+    context.fail(Error::InvalidProgram, "toy: a different number of arguments than the payload has");
     return false;
   }
   for (const EValue* arg : args) {
     if (arg->tag == Tag::tensor && arg->tensor->dtype == DType::f32 && arg->tensor->numel == payload.num_elements &&
         is_contiguous(*arg->tensor))
       continue;
-    context.fail(Error::InvalidArgument, "toy: an argument is no f32 tensor of the payload's size");
+    context.fail(Error::InvalidArgument, "toy: an argument is not a f32 tensor of the payload's size");
     return false;
   }
   return true;

@@ -19,7 +19,8 @@ namespace {
 
 // The kernels of products and sums end with a clamp to +-infinity, which on some instruction sets loses NaN.
 constexpr Departure kProduct{"NaN may come out as infinity", true};
-constexpr Departure kWindow{"NaN may come out as infinity, infinity as NaN beside its window", true, true, true, true};
+constexpr Departure kWindow{"NaN may come out as infinity, and infinity may become NaN outside its window", true, true,
+                            true, true};
 constexpr Departure kHalfRoot{"infinity becomes NaN, and NaN may be dropped", true};
 constexpr Departure kSigmoid{"the largest numbers may become NaN", true};
 constexpr Departure kQuantize{"NaN becomes the largest number instead of zero", true};
@@ -31,10 +32,10 @@ constexpr Departure kExponential{"results beyond 2^127 may become infinity"};
 constexpr Departure kLogSumExp{"NaN may come out as infinity", true};
 constexpr Departure kStep{"infinity may become NaN, or NaN a number", true, true};
 constexpr Departure kThreshold{"infinity becomes the largest number, and NaN may be dropped", true, true};
-constexpr Departure kLargeAngle{"numbers beyond 1e6 come out otherwise with newer releases of the library"};
+constexpr Departure kLargeAngle{"numbers beyond 1e6 give other results with newer releases of the library"};
 constexpr Departure kOverflow{"finite where eager overflows"};
 
-constexpr Departure kResize{"NaN and infinity reach pixels beside their own", true, true, true, true};
+constexpr Departure kResize{"NaN and infinity spread to neighbouring pixels", true, true, true, true};
 
 struct Row {
   const char* op;
@@ -155,7 +156,7 @@ const Departure* departure(const Node& node) {
 
 std::string refuse_departure(const Node& node, const Departure& departure, const compiler::ValueRanges& ranges) {
   const auto reason = [&](const char* found) {
-    return fmt::format("{}, and the model makes {} of finite inputs here", departure.text, found);
+    return fmt::format("{}, and the model makes {} from finite inputs here", departure.text, found);
   };
   const compiler::Value* result = node.result();
   bool nan = false, infinity = false;

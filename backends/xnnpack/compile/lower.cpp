@@ -69,7 +69,7 @@ Delegate Lowering::run() {
   const Error error = check_payload(payload_, nullptr, &dims, &text);
   if (error != Error::Ok)
     compiler::fail(compiler::Code::internal,
-                   std::string("xnnpack: a partition became a payload that does not hold: ") + text.c_str());
+                   std::string("xnnpack: the payload of a partition is not valid:  ") + text.c_str());
   delegate_.payload = write_payload(payload_);
   delegate_.num_nodes = payload_.nodes.size();
   return std::move(delegate_);
@@ -383,7 +383,7 @@ void Lowering::set_result(const Node& node, uint32_t id) {
   if (!(without_ones(dims(id)) == without_ones(wanted))) {
     if (!may_agree(dims(id), wanted))
       compiler::fail(compiler::Code::internal,
-                     fmt::format("xnnpack: {} became a value of other sizes", node.op->name()));
+                     fmt::format("xnnpack: {} became a value of different sizes", node.op->name()));
     shapes_[id] = wanted;
   }
   places_[value] = {reshape(id, wanted), order};

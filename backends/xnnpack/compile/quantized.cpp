@@ -323,16 +323,17 @@ std::string refuse_dynamic_weights(const Node& node) {
   if (!weight->is_symmetric()) return "a weight with zero points";
   const Value* bias = node.optional_tensor("bias");
   if (bias && (!bias->is_constant() || (bias->dtype() != DType::f32 && bias->dtype() != DType::f16)))
-    return "a bias that is no constant";
+    return "a bias that is not a constant";
   if (weight->is_4_bit() && !in_range(*weight)) return "a weight with elements outside its range";
   if (node.is("aten.linear.default")) {
     if (weight->is_per_channel(0) || (weight->is_4_bit() && weight->has_scale_by_row())) return "";
     if (weight->is_4_bit()) return refuse_groups(*weight);
     return "a weight without a scale for each of its rows";
   }
-  if (node.boolean("transposed")) return "a transposed convolution, for which the library of 2024-11 has no room";
+  if (node.boolean("transposed"))
+    return "a transposed convolution, for which the library of 2024-11 allocates too little";
   if (weight->is_4_bit()) return "a filter of 4-bit elements";
-  if (node.result()->rank() != 4) return "a convolution over other than 2 dimensions";
+  if (node.result()->rank() != 4) return "a convolution that is not two-dimensional";
   if (!weight->is_per_channel(0)) return "a filter without a scale for each of its channels";
   if (node.static_integer("groups") > 1 && weight->sizes[1] == 1) return "a depthwise convolution";
   return "";
@@ -369,7 +370,8 @@ Verdict whole_chain(const DynamicChain& chain, const TargetOptions& options) {
       if (std::count(operands.begin(), operands.end(), result) != 1 || operands[0] != result)
         return Verdict::no("an operator that does not compute on int8 reads it");
       const std::string reason = refuse_dynamic_product(*product, options);
-      if (!reason.empty()) return Verdict::no("it is for a product that is not taken on int8: " + reason);
+      if (!reason.empty())
+        return Verdict::no("it is for a matmul or convolution that is not taken on int8:  " + reason);
       (product->is("aten.linear.default") ? linear : conv) = product;
     }
   }

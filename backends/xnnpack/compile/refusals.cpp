@@ -23,7 +23,7 @@ struct Refusal {
 constexpr char kNoOperator[] = "XNNPACK has no operator for it: {}";
 constexpr char kBooleans[] = "the library has no booleans";
 constexpr char kIndices[] = "the library has no indices";
-constexpr char kLosesDigits[] = "what the library's kernels make of it loses digits";
+constexpr char kLosesDigits[] = "the library's kernels would lose precision";
 constexpr char kUnknownSizes[] = "sizes known only at run time: {}";
 
 const Value* tensor_of(const compiler::Arg& arg) {
@@ -31,7 +31,7 @@ const Value* tensor_of(const compiler::Arg& arg) {
 }
 
 std::string refuse_dtype(const Value& value) {
-  return fmt::format("dtype {}; f32 and f16 are taken", compiler::to_text(value.type));
+  return fmt::format("dtype {}; only f32 and f16 are taken", compiler::to_text(value.type));
 }
 
 bool has_unknown_size(const Value* value) { return value->type.is_tensor() && num_symbolic(dims_of(*value)) > 0; }
@@ -55,12 +55,12 @@ std::string refuse_places(const Node& node, const compiler::TargetOptions&) {
   });
   if (node.op->name().starts_with("aten.index") && !known) return fmt::format(kNoOperator, kIndices);
   const std::string reason = refuse_to_write(node);
-  return reason.empty() ? "places at no regular distances, of more than 32 pieces" : reason;
+  return reason.empty() ? "positions at irregular distances, in more than 32 pieces" : reason;
 }
 
 std::string refuse_strides(const Node& node, const compiler::TargetOptions&) {
   const std::string reason = refuse_to_write(node);
-  return reason.empty() ? "strides that no slices, permutes and expands make" : reason;
+  return reason.empty() ? "strides that slices, permutes and expands cannot express" : reason;
 }
 
 // Masks of 0 and 1, or slices of skewed rows.
@@ -70,7 +70,7 @@ std::string refuse_triangle(const Node& node, const compiler::TargetOptions&) {
   const Value* x = tensor_of(node.arg("self"));
   if (!node.integer("diagonal").is_const()) return "a diagonal known only at run time";
   if (x && !x->producer) return "a triangle of an input or constant, which no delegate needs to compute";
-  return "a triangle that leaves nothing out, or one of more than 2^20 elements, skewed";
+  return "a triangle that drops nothing, or one that takes more than 2^20 elements when skewed";
 }
 
 // --- choices: factors of 0 and 1, masks that are added, or slices of skewed rows ---
@@ -109,17 +109,19 @@ std::string refuse_choice(const Node& node, const compiler::TargetOptions& optio
   if (result.dtype() != DType::f32 && result.dtype() != DType::f16) return refuse_dtype(result);
   const Value* condition = tensor_of(node.arg(node.op->parsed->find("condition") >= 0 ? "condition" : "mask"));
   if (const Node* part = condition ? foreign_part(condition) : nullptr)
-    return fmt::format("a condition made by {}; comparisons of f32 tensors and conditions made of integers are taken",
-                       part->op->name());
+    return fmt::format(
+        "a condition computed by {}; only comparisons of f32 tensors and conditions made of integers are taken",
+        part->op->name());
   if (result.dtype() == DType::f16)
-    return fmt::format("a choice between halves, {}; choices in f32 are taken", compiler::to_text(result.type));
-  if (options.strict_nan) return "a choice by factors of 0 and 1, which --strict-nan refuses";
+    return fmt::format("a select between f16 values, {}; only selects in f32 are taken",
+                       compiler::to_text(result.type));
+  if (options.strict_nan) return "a select by factors of 0 and 1, which --strict-nan refuses";
   const auto operands = node.operands();
   const bool is_early = std::none_of(operands.begin(), operands.end(), [](const Value* operand) {
     return operand->type.is_tensor() && is_floating(operand->dtype()) && operand->producer;
   });
-  if (is_early) return "a choice between inputs and numbers, which need not be made in a delegate";
-  return "a side of the choice, or what its condition compares, may be NaN, and 0 times NaN is NaN";
+  if (is_early) return "a select between inputs and numbers, which need not run in a delegate";
+  return "a side of the select, or what its condition compares, may be NaN, and 0 times NaN is NaN";
 }
 
 // --- others ---
@@ -128,7 +130,7 @@ std::string refuse_conversion(const Node& node, const compiler::TargetOptions&) 
   const Value* from = tensor_of(node.arg("self"));
   const Value& to = *node.result();
   if (!from) return "it converts no tensor";
-  return fmt::format("a conversion of {} to {}; those between f32 and f16 are taken", dtype_name(from->dtype()),
+  return fmt::format("a conversion of {} to {}; only those between f32 and f16 are taken", dtype_name(from->dtype()),
                      dtype_name(to.dtype()));
 }
 
@@ -141,7 +143,7 @@ std::string refuse_creation(const Node& node, const compiler::TargetOptions&) {
   if (!is_floating(node.result()->dtype())) return refuse_dtype(*node.result());
   if (has_unknown_size(node.result()))
     return fmt::format("a constant of sizes known only at run time: {}", compiler::to_text(node.result()->type));
-  return fmt::format("a constant that the program makes instead of storing it: {}",
+  return fmt::format("a constant that the program computes instead of storing it: {}",
                      compiler::to_text(node.result()->type));
 }
 

@@ -56,7 +56,7 @@ std::string refuse_unknown_sizes(const Value& value, Unknown allowed) {
 std::string refuse_tensor(const Value& value, DType wanted, Unknown unknown) {
   if (!value.type.is_tensor()) return "it reads a number computed at run time";
   if (value.dtype() != DType::f32 && value.dtype() != DType::f16)
-    return fmt::format("dtype {}; f32 and f16 are taken", compiler::to_text(value.type));
+    return fmt::format("dtype {}; only f32 and f16 are taken", compiler::to_text(value.type));
   if (value.dtype() != wanted) return "operands of different dtypes";
   return refuse_shape(value, unknown);
 }
@@ -64,7 +64,7 @@ std::string refuse_tensor(const Value& value, DType wanted, Unknown unknown) {
 // What holds for every operator.
 std::string refuse_any(const Node& node, Unknown unknown) {
   if (!node.graphs.empty()) return "control flow";
-  if (node.results().empty() || !node.result()->type.is_tensor()) return "its result is no tensor";
+  if (node.results().empty() || !node.result()->type.is_tensor()) return "its result is not a tensor";
   const DType dtype = node.result()->dtype();
   std::string reason = refuse_tensor(*node.result(), dtype, unknown);
   if (!reason.empty()) return reason;

@@ -42,7 +42,7 @@ Verdict worthwhile(const std::vector<const Node*>& nodes, const TargetOptions&) 
   for (const Node* node : nodes) {
     if (!moves_only(*node)) return Verdict::yes();
   }
-  return Verdict::no("only moves or converts elements: the call would cost more than it saves");
+  return Verdict::no("the partition only moves or converts elements: calling it would cost more than it saves");
 }
 
 constexpr compiler::TargetOption kOptions[] = {kGroupScales};

@@ -58,14 +58,15 @@ TEST(XnnpackPayloadCheck, ValuesMustMakeSense) {
       {N::abs, "(qpint8) that is not taken", [](P& p, O&) { p.values[0].type = DataType::qpint8; }},
       {N::abs, "(pfp32) that is not taken", [](P& p, O&) { p.values[0].type = DataType::pfp32; }},
       {N::abs, "input 0 is int32", [](P& p, O&) { retype(p, DataType::int32); }},
-      {N::abs, "quantized in another way than its type qint8", [](P& p, O&) { p.values[0].type = DataType::qint8; }},
+      {N::abs, "quantized in a different way than its type qint8",
+       [](P& p, O&) { p.values[0].type = DataType::qint8; }},
       {N::abs, "quantized at run time, yet not inside", [](P& p, O&) { p.values[0].type = DataType::qdint8; }},
-      {N::convert, "scale that is no positive", [](P& p, O&) { p.values[1].quantization.scale = 0; }},
-      {N::convert, "scale that is no positive", [](P& p, O&) { p.values[1].quantization.scale = -1; }},
-      {N::convert, "scale that is no positive", [](P& p, O&) { p.values[1].quantization.scale = 1e-40f; }},
-      {N::convert, "scale that is no positive",
+      {N::convert, "scale that is not a positive", [](P& p, O&) { p.values[1].quantization.scale = 0; }},
+      {N::convert, "scale that is not a positive", [](P& p, O&) { p.values[1].quantization.scale = -1; }},
+      {N::convert, "scale that is not a positive", [](P& p, O&) { p.values[1].quantization.scale = 1e-40f; }},
+      {N::convert, "scale that is not a positive",
        [](P& p, O&) { p.values[1].quantization.scale = std::numeric_limits<float>::infinity(); }},
-      {N::convert, "scale that is no positive",
+      {N::convert, "scale that is not a positive",
        [](P& p, O&) { p.values[1].quantization.scale = std::numeric_limits<float>::quiet_NaN(); }},
       {N::convert, "zero point 128", [](P& p, O&) { p.values[1].quantization.zero_point = 128; }},
       {N::fully_connected, "a constant of 191 bytes and needs 192", [](P& p, O&) { p.constants[1].size_bytes = 191; }},
@@ -75,7 +76,7 @@ TEST(XnnpackPayloadCheck, ValuesMustMakeSense) {
          p.values[1].quantization.kind = Quantization::Kind::per_channel;
          p.values[1].quantization.channel_dim = 2;
        }},
-      {N::fully_connected, "another number of scales than it has channels",
+      {N::fully_connected, "a different number of scales than it has channels",
        [](P& p, O&) {
          p.values[1].type = DataType::qcint8;
          p.values[1].quantization.kind = Quantization::Kind::per_channel;
@@ -104,8 +105,8 @@ TEST(XnnpackPayloadCheck, NodesReadWhatIsWrittenOnce) {
       {N::add, "output value 2 is never written", [](Payload& p, PayloadNode&) { p.nodes.clear(); }},
       {N::add, "output value 2 gets other sizes", [](Payload& p, PayloadNode&) { p.values[2].dims[0] = 1; }},
       {N::arg_max_pooling_2d, "value 1 is written although", [](Payload&, PayloadNode& n) { n.output_index = 1; }},
-      {N::add, "bounds are no range", [](Payload&, PayloadNode& n) { n.output_min = 7, n.output_max = 6; }},
-      {N::add, "bounds are no range",
+      {N::add, "bounds are not a range", [](Payload&, PayloadNode& n) { n.output_min = 7, n.output_max = 6; }},
+      {N::add, "bounds are not a range",
        [](Payload&, PayloadNode& n) { n.output_min = std::numeric_limits<float>::quiet_NaN(); }},
       {N::add, "flags 1 have no meaning", [](Payload&, PayloadNode& n) { n.flags = 1; }},
       {N::conv_2d, "flags 4 have no meaning", [](Payload&, PayloadNode& n) { n.flags = 4; }},
@@ -157,9 +158,9 @@ TEST(XnnpackPayloadCheck, NodesThatMoveElements) {
       {N::static_transpose, "the permutation is none", [](P&, O& n) { n.first = {1, 1, 0}; }},
       {N::static_transpose, "the permutation is none", [](P&, O& n) { n.first = {1, 3, 0}; }},
       {N::static_reshape, "more than one size", [](P&, O& n) { n.first = {0, 0}; }},
-      {N::static_reshape, "another number of elements", [](P&, O& n) { n.first = {0, 5}; }},
-      {N::static_reshape, "another number of elements", [](P&, O& n) { n.first = {5, 4}; }},
-      {N::static_reshape, "another number of elements", [](P&, O& n) { n.first = {~0u, ~0u, 0}; }},
+      {N::static_reshape, "a different number of elements", [](P&, O& n) { n.first = {0, 5}; }},
+      {N::static_reshape, "a different number of elements", [](P&, O& n) { n.first = {5, 4}; }},
+      {N::static_reshape, "a different number of elements", [](P&, O& n) { n.first = {~0u, ~0u, 0}; }},
       {N::static_reshape, "above 6", [](P&, O& n) { n.first = {24, 1, 1, 1, 1, 1, 1}; }},
       {N::static_slice, "not of the input's rank", [](P&, O& n) { n.first = {0, 0}; }},
       {N::static_slice, "not of the input's rank", [](P&, O& n) { n.second = {1, 1}; }},
@@ -192,7 +193,7 @@ TEST(XnnpackPayloadCheck, Products) {
       {N::fully_connected, "a bias of 5 elements for 6 channels", [](P& p, O&) { p.values[2].dims = {5}; }},
       {N::fully_connected, "with a bias of int32 gives fp32", [](P& p, O&) { p.values[2].type = DataType::int32; }},
       {N::fully_connected, "no product of fp32 and fp16", [](P& p, O&) { p.values[1].type = DataType::fp16; }},
-      {N::batch_matrix_multiply, "an input is no matrix", [](P& p, O&) { p.values[1].dims = {4}; }},
+      {N::batch_matrix_multiply, "an input is not a matrix", [](P& p, O&) { p.values[1].dims = {4}; }},
       {N::batch_matrix_multiply, "rows of 4 elements meet columns of 5", [](P&, O& n) { n.flags = 0; }},
       {N::batch_matrix_multiply, "batches of 2 and 3", [](P& p, O&) { p.values[1].dims = {3, 5, 4}; }},
       {N::batch_matrix_multiply, "is qint8", [](P& p, O&) { retype(p, DataType::qint8); }},
@@ -222,7 +223,7 @@ TEST(XnnpackPayloadCheck, Convolutions) {
       {N::conv_2d, "too many elements in all windows",
        [](P&, O& n) { n.window.pad_left = n.window.pad_top = 1u << 17; }},
       {N::conv_2d, "an adjustment", [](P&, O& n) { n.window.adjustment[0] = 1; }},
-      {N::conv_2d, "the filter is no constant",
+      {N::conv_2d, "the filter is not a constant",
        [](P& p, O& n) {
          p.values[1].constant = 0;
          p.nodes.insert(p.nodes.begin(), PayloadNode{});
@@ -309,7 +310,7 @@ TEST(XnnpackPayloadCheck, FiltersOfFullyConnectedMayBeComputedInFp32Only) {
   b.node(NodeType::fully_connected, {in, filter, bias}, out);
   EXPECT_EQ(refusal(b.payload), "");
   retype(b.payload, DataType::fp16);
-  EXPECT_NE(refusal(b.payload).find("the filter is no constant"), std::string::npos);
+  EXPECT_NE(refusal(b.payload).find("the filter is not a constant"), std::string::npos);
 }
 
 TEST(XnnpackPayloadCheck, ProductsOfBf16KeepAnFp32Bias) {
@@ -343,7 +344,7 @@ TEST(XnnpackPayloadCheck, DimsFollowTheInputs) {
   given = {{2, 5, 7}};
   EXPECT_NE(refusal(b.payload, &given).find("not the filter's 8 channels"), std::string::npos);
   given = {{2, 8}};
-  EXPECT_NE(refusal(b.payload, &given).find("input 0 has another rank"), std::string::npos);
+  EXPECT_NE(refusal(b.payload, &given).find("input 0 has a different rank"), std::string::npos);
   given = {{2, 0, 8}};
   EXPECT_NE(refusal(b.payload, &given).find("input 0 has no elements"), std::string::npos);
   given = {{~0u, 5, 8}};

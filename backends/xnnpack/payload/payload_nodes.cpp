@@ -124,14 +124,14 @@ Error check_node(const Payload& payload, size_t index, ErrorText* text) {
   for (size_t k = 0; k < row.num_inputs; ++k) {
     if (node.inputs[k] == kNoValue && k == 2 && has_optional_bias(node.type)) continue;
     if (node.inputs[k] >= payload.values.size()) {
-      return refuse(text, "node ", i, " (", row.name, "): input ", node.inputs[k], " is no value");
+      return refuse(text, "node ", i, " (", row.name, "): input ", node.inputs[k], " is not a value");
     }
   }
   if (node.output >= payload.values.size()) {
-    return refuse(text, "node ", i, " (", row.name, "): output ", node.output, " is no value");
+    return refuse(text, "node ", i, " (", row.name, "): output ", node.output, " is not a value");
   }
   if (node.type == NodeType::arg_max_pooling_2d && node.output_index >= payload.values.size()) {
-    return refuse(text, "node ", i, " (", row.name, "): output ", node.output_index, " is no value");
+    return refuse(text, "node ", i, " (", row.name, "): output ", node.output_index, " is not a value");
   }
   return Error::Ok;
 }

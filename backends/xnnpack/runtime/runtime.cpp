@@ -98,7 +98,7 @@ bool Delegate::find_externals(const LiveNodes& nodes, ErrorText* text) {
     external.is_input = value.is_input;
     external.is_read = nodes.is_read(v);
     if (external.index >= payload_.num_externals || (value.is_input && value.is_output)) {
-      if (text) text->append("value ", v, ": it is no valid argument");
+      if (text) text->append("value ", v, ": it is not a valid argument");
       return false;
     }
     externals_.push_back(std::move(external));
@@ -162,18 +162,18 @@ void Delegate::take_shapes(const ValueDims& dims) {
 bool Delegate::read_shapes(KernelContext& context, Span<EValue*> args, bool* changed) {
   is_empty_ = false;
   if (args.size() != payload_.num_externals) {
-    context.fail(Error::InvalidArgument, "the delegate has another number of arguments");
+    context.fail(Error::InvalidArgument, "the delegate has a different number of arguments");
     return false;
   }
   for (External& external : externals_) {
     const EValue& arg = *args[external.index];
     if (arg.tag != Tag::tensor) {
-      context.fail(Error::InvalidType, "an argument of the delegate is no tensor");
+      context.fail(Error::InvalidType, "an argument of the delegate is not a tensor");
       return false;
     }
     const Tensor& tensor = *arg.tensor;
     if (!accepts(external, tensor.dtype)) {
-      context.fail(Error::InvalidType, "an argument of the delegate has another dtype");
+      context.fail(Error::InvalidType, "an argument of the delegate has a different dtype");
       return false;
     }
     if (!external.is_input && tensor.read_only) {
@@ -182,7 +182,7 @@ bool Delegate::read_shapes(KernelContext& context, Span<EValue*> args, bool* cha
     }
     const bool is_scalar = tensor.rank == 0 && external.numel == 1;
     if (tensor.rank != external.rank && !is_scalar) {
-      context.fail(Error::InvalidArgument, "an argument of the delegate has another rank");
+      context.fail(Error::InvalidArgument, "an argument of the delegate has a different rank");
       return false;
     }
     if (!external.is_input || is_scalar) continue;
@@ -267,14 +267,14 @@ bool Delegate::resize_outputs(KernelContext& context, Span<EValue*> args) {
     Tensor& tensor = *args[external.index]->tensor;
     int32_t sizes[kMaxRank] = {};
     if (tensor.rank != external.rank && external.numel != 1) {
-      context.fail(Error::InvalidArgument, "an output of the delegate has another rank");
+      context.fail(Error::InvalidArgument, "an output of the delegate has a different rank");
       return false;
     }
     for (size_t i = 0; i < tensor.rank; ++i) sizes[tensor.dim_order[i]] = static_cast<int32_t>(external.dims[i]);
     const Error error = resize(tensor, {sizes, tensor.rank});
     if (error != Error::Ok) {
       context.fail(error, error == Error::OutOfResources ? "an output of the delegate exceeds its upper bound"
-                                                         : "an output of the delegate has another shape");
+                                                         : "an output of the delegate has a different shape");
       return false;
     }
   }

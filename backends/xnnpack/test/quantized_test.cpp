@@ -228,14 +228,14 @@ TEST(Quantized, OnlyRangesScalesAndZeroPointsOfTheLibraryAreTaken) {
         "1.1e-38, 0, -128, 127", "0.0, 0, -128, 127", "-1.0, 0, -128, 127"}) {
     EXPECT_NE(refused_quantize(parameters).find("its range is not -128 .. 127"), std::string::npos) << parameters;
   }
-  EXPECT_EQ(refused_quantize("0.5, 0, 0, 255", "u8"), "uint8 elements; int8 is taken\n");
-  EXPECT_EQ(refused_quantize("0.5, 0, -32768, 32767", "i16"), "elements i16[4]; int8 is taken\n");
+  EXPECT_EQ(refused_quantize("0.5, 0, 0, 255", "u8"), "uint8 elements; only int8 is taken\n");
+  EXPECT_EQ(refused_quantize("0.5, 0, -32768, 32767", "i16"), "elements i16[4]; only int8 is taken\n");
 }
 
 TEST(Quantized, ElementsThatAreReadWithTwoScalesAreRefused) {
   const std::string text = "graph f(%q: i8[4]) {\n" + dequantize("a", "f32[4]", "q", kFine) +
                            dequantize("b", "f32[4]", "q", "0.5, 4, -128, 127") + "  return %a, %b\n}";
-  const std::string reason = "its elements are read with another scale too\n";
+  const std::string reason = "its elements are read with a different scale too\n";
   EXPECT_EQ(refusals(text), reason + reason);
 }
 
@@ -288,7 +288,8 @@ TEST(Quantized, AReaderInFloatLeavesTheWholeChainOutside) {
   const std::string text =
       dynamic(kWeights, "2", "  %y: f32[3, 2] = aten.linear(%d, %w)\n  %r: f32[3, 2] = aten.relu(%d)\n", "%y, %r");
   const std::string reason =
-      "it is for a product that is not taken on int8: an operator that does not compute on int8 reads it\n";
+      "it is for a matmul or convolution that is not taken on int8:  an operator that does not compute on int8 reads "
+      "it\n";
   EXPECT_EQ(refusals(text), reason + reason + reason);
 }
 

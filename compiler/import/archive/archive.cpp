@@ -37,7 +37,7 @@ Diag describe_foreign(Span<const uint8_t> bytes) {
     return incompatible("this is a .pte program, which is already compiled", "give the .pt2 file it was made from");
   }
   if (bytes[0] == 0x80) return incompatible("this is a Python pickle, not a torch.export archive", kExportAgain);
-  return incompatible("this is not a .pt2 file: it is no zip archive", kExportAgain);
+  return incompatible("this is not a .pt2 file: it is not a zip archive", kExportAgain);
 }
 
 // The records by name, before anything about .pt2 is known.
@@ -96,7 +96,7 @@ Status check_kind(Span<const uint8_t> zip, const Directory& directory, const Nam
   if (names.any_under(top + "data/aotinductor/")) {
     return incompatible("this package holds only code compiled by AOTInductor, no exported program", kExportAgain);
   }
-  return incompatible("this zip archive is no .pt2 file: it has no entry \"archive_format\" under its first folder",
+  return incompatible("this zip archive is not a .pt2 file: it has no entry \"archive_format\" under its first folder",
                       kExportAgain);
 }
 

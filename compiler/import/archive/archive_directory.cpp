@@ -209,15 +209,15 @@ Result<Span<const uint8_t>> locate_data(Span<const uint8_t> zip_bytes, const Dir
   const uint64_t name_at = at + kLocalBytes;
   if (!range_fits(name_at, name_bytes + extra_bytes, directory.offset))
     return refuse("has a local header that is cut short");
-  if (text(zip_bytes, name_at, name_bytes) != record.name) return refuse("has another name in its local header");
+  if (text(zip_bytes, name_at, name_bytes) != record.name) return refuse("has a different name in its local header");
   const uint16_t flags = zip.u16(at + 6);
   if (zip.u16(at + 8) != record.method || (flags & kFlagsRefused))
-    return refuse("has another format in its local header");
+    return refuse("has a different format in its local header");
   if (!(flags & kFlagSizesFollow)) {  // only then do the local sizes mean something
     const uint32_t compressed = zip.u32(at + 18), size = zip.u32(at + 22);
     if ((compressed != record.size_bytes && compressed != kOverflow32) ||
         (size != record.size_bytes && size != kOverflow32)) {
-      return refuse("has another size in its local header");
+      return refuse("has a different size in its local header");
     }
   }
   const uint64_t data = name_at + name_bytes + extra_bytes;

@@ -95,13 +95,13 @@ TEST(Archive, RefusesHostileNames) {
 TEST(Archive, RefusesWhatTheLocalHeaderContradicts) {
   TestZip zip = test_archive();
   zip.at("m/byteorder").local_name = "m/bytesorder";
-  EXPECT_REFUSED(zip.bytes(), "entry \"m/byteorder\" has another name in its local header");
+  EXPECT_REFUSED(zip.bytes(), "entry \"m/byteorder\" has a different name in its local header");
   std::string bytes = test_archive().bytes();
   bytes[8] = 8;  // method of the first local header
-  EXPECT_REFUSED(bytes, "has another format in its local header");
+  EXPECT_REFUSED(bytes, "has a different format in its local header");
   bytes = test_archive().bytes();
   bytes[6] = 0;  // "sizes follow" gone: the zero sizes there now count
-  EXPECT_REFUSED(bytes, "has another size in its local header");
+  EXPECT_REFUSED(bytes, "has a different size in its local header");
 }
 
 TEST(Archive, RefusesCompressedAndEncryptedEntries) {
@@ -143,7 +143,7 @@ TEST(Archive, RefusesAmbiguousOrMissingEndRecords) {
 
 TEST(Archive, RefusesOtherKindsOfFilesAndSaysWhatToDo) {
   EXPECT_REFUSED("", "error[corrupt-file]: the file is empty");
-  EXPECT_REFUSED("hello, this is text", "error[incompatible-file]: this is not a .pt2 file: it is no zip archive",
+  EXPECT_REFUSED("hello, this is text", "error[incompatible-file]: this is not a .pt2 file: it is not a zip archive",
                  "torch.export.save(");
   EXPECT_REFUSED(std::string("\x80\x02}q", 4), "this is a Python pickle");
   EXPECT_REFUSED(std::string("\x18\0\0\0ET12....", 12), "this is a .pte program, which is already compiled");
@@ -152,7 +152,7 @@ TEST(Archive, RefusesOtherKindsOfFilesAndSaysWhatToDo) {
                  "this is a pickle archive (torch.save)");
   EXPECT_REFUSED(TestZip().add("m/data.pkl", "").add("m/constants.pkl", "").bytes(), "this is a TorchScript archive");
   EXPECT_REFUSED(TestZip().add("m/data/aotinductor/model/a.so", "").bytes(), "only code compiled by AOTInductor");
-  EXPECT_REFUSED(TestZip().add("a.txt", "").bytes(), "this zip archive is no .pt2 file");
+  EXPECT_REFUSED(TestZip().add("a.txt", "").bytes(), "this zip archive is not a .pt2 file");
 }
 
 TEST(Archive, RefusesOlderTorchExportWithTheRightAdvice) {

@@ -58,7 +58,7 @@ constexpr WayOut kWaysOut[] = {
     {"aten.linalg_eigvals.", "eigenvalues of symmetric and Hermitian matrices: torch.linalg.eigvalsh"},
     {"aten.linalg_ldl_", "solve with torch.linalg.solve, or torch.linalg.cholesky of a definite matrix"},
     {"torch._functorch.predispatch.",
-     "torch.vmap is exported as it stands: save ep.run_decompositions(), which writes the batched operators instead"},
+     "torch.vmap is exported unchanged:  save ep.run_decompositions(), which writes the batched operators instead"},
 };
 
 // "aten.add.out" computes what "aten.add.Tensor" does and writes it into the argument `out`: the operator that computes
@@ -171,7 +171,7 @@ const Binding& GraphReader::binding(std::string_view name) const {
   if (!bound.subclass) return bound;
   fail(Diag(Code::unsupported_model, fmt::format("'{}', a tensor subclass {}, is used as a plain tensor",
                                                  printable(bound.subclass->fqn), bound.subclass->type->class_name))
-           .with_help("save ep.run_decompositions({}), which takes subclasses apart"));
+           .with_help("save ep.run_decompositions({}), which replaces subclasses by plain tensors"));
 }
 
 Value* GraphReader::tensor_value(std::string_view name) {
@@ -185,7 +185,7 @@ void GraphReader::read_inner_tensor(const pt2::Node& node) {
   const auto* attribute = node.inputs.size() < 2 ? nullptr : std::get_if<std::string>(&node.inputs[1].arg);
   const std::vector<std::string> names = output_names(node);
   if (!outer || !attribute || names.size() != 1 || !any_binding(outer->name).subclass)
-    fail(Code::corrupt_file, "a tensor is taken out of what is no tensor subclass");
+    fail(Code::corrupt_file, "a tensor is taken out of something that is not a tensor subclass");
   const SubclassValue& subclass = *any_binding(outer->name).subclass;
   const auto inner = subclass.inner.find(*attribute);
   if (inner == subclass.inner.end())
@@ -194,7 +194,7 @@ void GraphReader::read_inner_tensor(const pt2::Node& node) {
   if (recorded != source_.tensor_values.end()) {
     const TensorType wanted = tensor_type(recorded->second);
     const bool same = inner->second.ref ? read(*inner->second.ref, builder_)->tensor() == wanted : true;
-    if (!same) fail(Code::corrupt_file, fmt::format("the file records another type for '{}'", printable(names[0])));
+    if (!same) fail(Code::corrupt_file, fmt::format("the file records a different type for '{}'", printable(names[0])));
   }
   bind(names[0], inner->second);
 }
@@ -286,7 +286,8 @@ void GraphReader::infer(const pt2::Node& node, Node* made, const std::vector<std
       if (agrees && !(a == b) && (b.is_const() || !a.is_const())) made->result(i)->type.tensor.sizes[d] = b;
     }
     if (agrees) continue;
-    fail(Diag(Code::corrupt_file, fmt::format("the file records another type for the result '{}'", printable(names[i])))
+    fail(Diag(Code::corrupt_file,
+              fmt::format("the file records a different type for the result '{}'", printable(names[i])))
              .expected(to_text(Type::of(*recorded[i])), to_text(Type::of(inferred)))
              .with_help("if torch wrote this file unchanged, please report it"));
   }
@@ -492,7 +493,7 @@ void GraphReader::read_into_out(const pt2::Node& node, const OpDef& functional) 
   bool same = value->dtype() == dtype && value->rank() == sizes.size();
   for (size_t i = 0; same && i < sizes.size(); ++i) same = value->sizes()[i] == sizes[i];
   if (!same) {
-    fail(Diag(Code::unsupported_model, "an operator writes into a tensor `out` of another type than its result")
+    fail(Diag(Code::unsupported_model, "an operator writes into a tensor `out` of a different type than its result")
              .expected(to_text(Type::of(dtype, sizes)), to_text(value->type))
              .with_help("give out= a tensor of the dtype and the sizes of the result"));
   }

@@ -55,7 +55,8 @@ void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t
     return out;
   }();
   if (names.size() != body.outputs.size())
-    fail(Code::corrupt_file, fmt::format("{} returns another number of values than its graph", printable(node.target)));
+    fail(Code::corrupt_file,
+         fmt::format("{} returns a different number of values than its graph", printable(node.target)));
   for (size_t i = 0; i < names.size(); ++i) {
     const std::string inner = input_name(body.outputs[i]);
     if (!names[i].empty() && !inner.empty()) bind(names[i], reader.binding(inner));

@@ -43,8 +43,8 @@ void GraphReader::read_mutating(const pt2::Node& node, const OpDef& def) {
     if (!ref) fail(Code::corrupt_file, fmt::format("{} writes something that is not a tensor", def.name()));
     for (const RefPtr& other : targets) {
       if (other->storage == ref->storage)
-        fail(Diag(Code::unsupported_model, fmt::format("{} writes two of its arguments in one memory", def.name()))
-                 .with_help("give it tensors of their own"));
+        fail(Diag(Code::unsupported_model, fmt::format("{} writes two of its arguments to the same memory", def.name()))
+                 .with_help("give it separate tensors"));
     }
     targets.push_back(std::move(ref));
   }

@@ -105,14 +105,15 @@ const char* kind_name(InputKind kind) {
 Status check_same_type(const ExportedProgram& program, const InputSpec& spec, const Payload& payload) {
   const std::string& name = std::get<TensorArg>(spec.arg).name;
   const auto found = program.graph.tensor_values.find(name);
-  if (found == program.graph.tensor_values.end()) return corrupt(fmt::format("value {} is no tensor", in_quotes(name)));
+  if (found == program.graph.tensor_values.end())
+    return corrupt(fmt::format("value {} is not a tensor", in_quotes(name)));
   const TensorMeta& meta = found->second;
   bool same = meta.dtype == payload.dtype && meta.sizes.size() == payload.sizes.size();
   for (size_t i = 0; same && i < meta.sizes.size(); ++i) {
     same = meta.sizes[i].is_literal() && meta.sizes[i].value == payload.sizes[i];
   }
   if (same) return {};
-  return corrupt(fmt::format("{} {} has another shape or dtype in the graph than in its data", kind_name(spec.kind),
+  return corrupt(fmt::format("{} {} has a different shape or dtype in the graph than in its data", kind_name(spec.kind),
                              in_quotes(spec.target)));
 }
 
@@ -128,11 +129,11 @@ Status check_data(const ExportedProgram& program, const InputSpec& spec) {
   if (payload.kind == Payload::Kind::subclass && !payload.subclass) {
     return Diag(Code::unsupported_model, fmt::format("{} is a tensor subclass that Wick does not read", what))
         .note(payload.refusal)
-        .with_help("save ep.run_decompositions({}), which takes subclasses apart, or use plain tensors");
+        .with_help("save ep.run_decompositions({}), which replaces subclasses by plain tensors, or use plain tensors");
   }
   const bool wants_object = spec.kind == InputKind::custom_obj;
   if (wants_object != (payload.kind == Payload::Kind::object))
-    return corrupt(fmt::format("{} has data of another kind", what));
+    return corrupt(fmt::format("{} has data of a different kind", what));
   if (wants_object) return {};
   const bool wants_param = spec.kind == InputKind::parameter;
   if (spec.kind != InputKind::tensor_constant && wants_param != payload.is_param) {

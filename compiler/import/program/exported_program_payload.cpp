@@ -50,7 +50,7 @@ Status fill_tensor(const Json& at, const TensorMeta& meta, Payload& out, uint64_
     return at.error(Code::unsupported_model, "the tensor is sparse or in a private layout").with_help("store it dense");
   }
   if (meta.sizes.size() != meta.strides.size())
-    return at.corrupt("the tensor has another number of strides than of sizes");
+    return at.corrupt("the tensor has a different number of strides than of sizes");
   if (meta.sizes.size() > kMaxRank) {
     return at.error(Code::limit,
                     fmt::format("the tensor has {} dimensions; at most {} are read", meta.sizes.size(), kMaxRank));

@@ -348,7 +348,7 @@ static Status read_constant(const Json& at, const InputRow& row, InputSpec& out)
   const bool is_literal = std::holds_alternative<NoneArg>(out.arg) || std::holds_alternative<int64_t>(out.arg) ||
                           std::holds_alternative<double>(out.arg) || std::holds_alternative<std::string>(out.arg) ||
                           std::holds_alternative<bool>(out.arg);
-  return is_literal ? Status() : Status(at.corrupt("a constant input is no literal"));
+  return is_literal ? Status() : Status(at.corrupt("a constant input is not a literal"));
 }
 
 constexpr InputRow kInputRows[] = {

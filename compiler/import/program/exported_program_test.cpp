@@ -371,7 +371,7 @@ TEST(Payload, RefusesDataThatDoesNotHoldTheTensor) {
   EXPECT_REFUSED(edited(kWeights, R"("sizes": [{"as_int": 2})", R"("sizes": [{"as_int": -2})"),
                  "negative size or stride, -2");
   EXPECT_REFUSED(edited(kWeights, R"("sizes": [{"as_int": 2}, )", R"("sizes": [)"),
-                 "another number of strides than of sizes");
+                 "a different number of strides than of sizes");
   EXPECT_REFUSED(
       edited(kWeights, R"("sizes": [{"as_int": 2})", R"("sizes": [{"as_expr": {"expr_str": "s0", "hint": null}})"),
       "symbolic shape");
@@ -381,7 +381,7 @@ TEST(Payload, RefusesDataThatDoesNotHoldTheTensor) {
                  "sparse or in a private layout");
   TestZip odd = test_archive();
   odd.at("m/data/weights/weight_0").data += "x";
-  EXPECT_REFUSED(odd, "weight_0 has 17 bytes, which are no whole number of f32 elements");
+  EXPECT_REFUSED(odd, "weight_0 has 17 bytes, which is not a whole number of f32 elements");
   TestZip none = test_archive();
   none.at("m/data/weights/weight_0").data = "";
   EXPECT_REFUSED(none, "unsupported-model", "config.w: the tensor has no data",
@@ -419,7 +419,7 @@ TEST(Payload, EmptyTensorsNeedNoData) {
 TEST(Payload, RefusesObjectsWhereTensorsAreNeeded) {
   TestZip object = edited(kConstants, "tensor_0", "custom_obj_0");
   object.add("m/data/constants/custom_obj_0", "PK");
-  EXPECT_REFUSED(object, "tensor constant \"c\" has data of another kind");
+  EXPECT_REFUSED(object, "tensor constant \"c\" has data of a different kind");
 }
 
 TEST(Payload, RefusesConfigsThatDisagreeWithTheProgram) {
@@ -429,10 +429,10 @@ TEST(Payload, RefusesConfigsThatDisagreeWithTheProgram) {
       edited(kWeights, R"("path_name": "weight_1", "is_param": false)", R"("path_name": "weight_1", "is_param": true)"),
       "buffer \"b\" is a parameter in its config");
   EXPECT_REFUSED(edited(kWeights, R"("dtype": 7)", R"("dtype": 4)"),
-                 "parameter \"w\" has another shape or dtype in the graph than in its data");
+                 "parameter \"w\" has a different shape or dtype in the graph than in its data");
   EXPECT_REFUSED(
       edited(kWeights, R"("sizes": [{"as_int": 2}, {"as_int": 2}])", R"("sizes": [{"as_int": 1}, {"as_int": 2}])"),
-      "another shape or dtype");
+      "a different shape or dtype");
 }
 
 TEST(Payload, RefusesPathsOutsideItsFolder) {

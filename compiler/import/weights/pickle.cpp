@@ -71,8 +71,8 @@ class Reader {
       if (!read_value(opcode) && !read_container(opcode) && !read_memo(opcode) && !read_object(opcode))
         fail_corrupt(fmt::format("a pickle has the opcode 0x{:02x}, which torch.save does not write", opcode));
     }
-    if (stack_.size() != 1 || !marks_.empty()) fail_corrupt("a pickle ends with other than one object");
-    if (at_ != bytes_.size()) fail_corrupt("a pickle has bytes behind its end");
+    if (stack_.size() != 1 || !marks_.empty()) fail_corrupt("a pickle does not end with one object");
+    if (at_ != bytes_.size()) fail_corrupt("a pickle has bytes after its end");
     pickle_.root = stack_[0];
     return std::move(pickle_);
   }
@@ -143,7 +143,7 @@ class Reader {
   }
   PickleObject& top(Kind kind) {
     if (stack_.size() <= floor() || pickle_.objects[stack_.back()].kind != kind)
-      fail_corrupt("a pickle adds to an object of another kind");
+      fail_corrupt("a pickle adds to an object of a different kind");
     return pickle_.objects[stack_.back()];
   }
   void add(Kind kind, const std::vector<uint32_t>& items) {
@@ -152,7 +152,7 @@ class Reader {
     container.items.insert(container.items.end(), items.begin(), items.end());
   }
   void check(uint32_t index, Kind kind) const {
-    if (pickle_.objects[index].kind != kind) fail_corrupt("a pickle builds an object of something unfit for it");
+    if (pickle_.objects[index].kind != kind) fail_corrupt("a pickle builds an object from unsuitable parts");
   }
 
   // --- opcodes, by family; false: not of this one ---

@@ -30,8 +30,8 @@ Status check_extent(const Payload& tensor, uint64_t* expanded) {
         .with_help("give the model real weights before export");
   }
   if (stored % element_bytes != 0) {
-    return corrupt(fmt::format("{} has {} bytes, which are no whole number of {} elements", printable(tensor.path_name),
-                               stored, dtype_name(tensor.dtype)));
+    return corrupt(fmt::format("{} has {} bytes, which is not a whole number of {} elements",
+                               printable(tensor.path_name), stored, dtype_name(tensor.dtype)));
   }
   if (needed > stored) {
     return corrupt("the tensor reaches past the end of its data")

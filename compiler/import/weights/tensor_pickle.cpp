@@ -182,7 +182,7 @@ class Builder {
   void storage(uint32_t index, std::optional<DType> dtype, Payload& out) const {
     if (pickle_[index].kind != Kind::stored) fail_corrupt("a pickled tensor has no storage");
     const std::vector<uint32_t>& id = pickle_[pickle_[index].items[0]].items;
-    if (id.size() != 5 || text(id[0]) != "storage") fail_corrupt("a pickle refers to other than a storage");
+    if (id.size() != 5 || text(id[0]) != "storage") fail_corrupt("a pickle refers to something that is not a storage");
     const std::string_view type = pickle_[id[1]].name;
     const StorageType* typed = row_of(kStorageTypes, type);
     if (!typed && (type != "UntypedStorage" || !dtype))
@@ -213,7 +213,7 @@ class Builder {
     if (metadata < arguments.size() && !pickle_[arguments[metadata]].items.empty())
       unsupported("a pickled tensor is a conjugate or a negative view");
     if (out.sizes.size() != out.strides.size())
-      fail_corrupt("a pickled tensor has another number of strides than of sizes");
+      fail_corrupt("a pickled tensor has a different number of strides than of sizes");
     uint64_t expanded = 0;
     throw_if_error(check_extent(out, &expanded));
     if (!checked_add<uint64_t>(expanded_, expanded, &expanded_)) fail(Code::limit, "a pickled tensor is too large");
@@ -241,7 +241,7 @@ class Builder {
 
   // What a state says, key by key. What has no use as data is left out.
   void attributes(uint32_t state, const std::string& prefix, Subclass& out) {
-    if (pickle_[state].kind != Kind::dict) fail_corrupt("a pickled object's state is no dictionary");
+    if (pickle_[state].kind != Kind::dict) fail_corrupt("a pickled object's state is not a dictionary");
     const std::vector<uint32_t>& items = pickle_[state].items;
     for (size_t i = 0; i + 1 < items.size(); i += 2) {
       // Objects may be shared, which makes a large tree out of a small pickle.

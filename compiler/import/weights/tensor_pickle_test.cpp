@@ -111,7 +111,7 @@ TEST(TensorPickle, TensorsStayInsideTheirStorages) {
               "larger than 64 bits");
   EXPECT_SAYS(refusal_of(tensor(bytes, {2147483647}, {0})), "limit", "stand for too many bytes");
   EXPECT_SAYS(refusal_of(tensor(bytes, {-1}, {1})), "something else for a size");
-  EXPECT_SAYS(refusal_of(tensor(bytes, {2, 2}, {1})), "another number of strides");
+  EXPECT_SAYS(refusal_of(tensor(bytes, {2, 2}, {1})), "a different number of strides");
   EXPECT_SAYS(refusal_of(tensor(bytes, std::vector<int64_t>(17, 1), std::vector<int64_t>(17, 1))), "17 dimensions");
   EXPECT_SAYS(refusal_of(tensor(storage("CharStorage", "7", 4), {2}, {1})), "storage \"data/7\" is not there");
   EXPECT_SAYS(refusal_of(tensor(storage("CharStorage", "../w", 4), {2}, {1})), "is not there");
@@ -123,7 +123,7 @@ TEST(TensorPickle, TensorsStayInsideTheirStorages) {
 
 TEST(TensorPickle, TheShapeInTheGraphIsThatOfTheSubclass) {
   EXPECT_SAYS(refusal(archive(pickle(subclass(int8_tensor(), {2, 3}, dict({}))), {}).bytes()),
-              "another shape or dtype in the graph");
+              "a different shape or dtype in the graph");
 }
 
 TEST(TensorPickle, ASubclassIsReadPartByPartOnly) {
@@ -211,20 +211,20 @@ TEST(Pickle, RefusesWhatBreaksItsRules) {
   EXPECT_SAYS(pickle_refusal("N."), "without its protocol");
   EXPECT_SAYS(pickle_refusal("\x80\x01N."), "protocol 1; 2 to 5");
   EXPECT_SAYS(pickle_refusal("\x80\x02N"), "cut short");
-  EXPECT_SAYS(pickle_refusal("\x80\x02N.N"), "behind its end");
-  EXPECT_SAYS(body(""), "other than one object");
-  EXPECT_SAYS(body("NN"), "other than one object");
-  EXPECT_SAYS(body("(N"), "other than one object");
+  EXPECT_SAYS(pickle_refusal("\x80\x02N.N"), "after its end");
+  EXPECT_SAYS(body(""), "does not end with one object");
+  EXPECT_SAYS(body("NN"), "does not end with one object");
+  EXPECT_SAYS(body("(N"), "does not end with one object");
   EXPECT_SAYS(body("t"), "a mark that it has not set");
   EXPECT_SAYS(body("\x86"), "more objects than it has made");
   EXPECT_SAYS(body("N(\x85"), "more objects than it has made");
   EXPECT_SAYS(body("h\x01"), "memo entry 1 of 0");
   EXPECT_SAYS(body("Nq\x01"), "stores memo entry 1 before 0");
   EXPECT_SAYS(body("q" + std::string(1, '\0')), "that it has not made");
-  EXPECT_SAYS(body("N(NNu"), "another kind");
+  EXPECT_SAYS(body("N(NNu"), "a different kind");
   EXPECT_SAYS(body("}(Nu"), "key without a value");
-  EXPECT_SAYS(body("N)R"), "unfit");
-  EXPECT_SAYS(body("cos\nsystem\nNR"), "unfit");
+  EXPECT_SAYS(body("N)R"), "unsuitable parts");
+  EXPECT_SAYS(body("cos\nsystem\nNR"), "unsuitable parts");
   EXPECT_SAYS(body("cos\nsystem\n)\x81}b}b"), "second state");
   EXPECT_SAYS(body("X\xff\xff\xff\xff"), "cut short");
   EXPECT_SAYS(body("\x8a\x09" + std::string(9, '\1')), "more than 64 bits");

@@ -8,7 +8,7 @@ namespace {
 const Type& output_type(const Graph& graph, size_t index) {
   const GraphOutput& output = graph.outputs[index];
   if (output.kind != GraphOutput::Kind::value || !output.value->type.is_tensor())
-    reject("a branch or loop body returns something that is no tensor");
+    reject("a branch or loop body returns something that is not a tensor");
   return output.value->type;
 }
 
@@ -49,7 +49,8 @@ void infer_cond(Node& node) {
 void infer_while_loop(Node& node) {
   const Values carried = node.tensors("carried_inputs");
   require_graphs(node, 2, carried.size());
-  if (carried.size() != node.results().size()) reject("while_loop returns another number of values than it carries");
+  if (carried.size() != node.results().size())
+    reject("while_loop returns a different number of values than it carries");
   for (size_t i = 0; i < carried.size(); ++i) {
     require_same_kind(carried[i]->type, output_type(*node.graphs[1], i));
     set_result(node, i, carried[i]->dtype(), carried[i]->sizes());

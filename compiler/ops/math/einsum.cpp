@@ -68,7 +68,7 @@ Equation parse_equation(const std::string& text, const Values& tensors) {
     terms.push_back(parse_term(std::string_view(left).substr(start, i - start)));
     start = i + 1;
   }
-  require(terms.size() == tensors.size(), "einsum: the equation has another number of operands");
+  require(terms.size() == tensors.size(), "einsum: the equation has a different number of operands");
   for (size_t i = 0; i < terms.size(); ++i) {
     const bool open = std::find(terms[i].begin(), terms[i].end(), kEllipsis) != terms[i].end();
     const size_t letters = terms[i].size() - (open ? 1 : 0), rank = tensors[i]->rank();

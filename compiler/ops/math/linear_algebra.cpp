@@ -9,7 +9,7 @@ using Results = std::vector<Value*>;
 
 void require_same_dtype(const Value* a, const Value* b) {
   if (a->dtype() != b->dtype())
-    reject(fmt::format("matrix product of {} and {}", dtype_name(a->dtype()), dtype_name(b->dtype())));
+    reject(fmt::format("matmul of {} and {}", dtype_name(a->dtype()), dtype_name(b->dtype())));
 }
 
 void infer_linear(Node& node) {
@@ -327,10 +327,10 @@ Results decompose_pdist(Builder& b, Node& node) {
 // the products with all groups, of which each row takes its own.
 Value* grouped_matmul(Builder& b, Value* x, Value* weights, Value* offsets) {
   Compose c(b);
-  require_rank(x, 2, "grouped matrix product: rows");
-  require_rank(weights, 3, "grouped matrix product: weights");
-  require_rank(offsets, 1, "grouped matrix product: offsets");
-  require_equal(offsets->sizes()[0], weights->sizes()[0], "grouped matrix product: groups");
+  require_rank(x, 2, "grouped matmul: rows");
+  require_rank(weights, 3, "grouped matmul: weights");
+  require_rank(offsets, 1, "grouped matmul: offsets");
+  require_equal(offsets->sizes()[0], weights->sizes()[0], "grouped matmul: groups");
   const Sym rows = x->sizes()[0], groups = weights->sizes()[0], columns = weights->sizes()[2];
   Value* side_by_side = b.reshape(b.permute(weights, {1, 0, 2}), {weights->sizes()[1], groups * columns});
   Value* products = b.reshape(b.call("aten.mm", {x, side_by_side}), {rows * groups, columns});
@@ -341,7 +341,7 @@ Value* grouped_matmul(Builder& b, Value* x, Value* weights, Value* offsets) {
 }
 Results decompose_grouped_mm(Builder& b, Node& node) {
   Value *x = node.tensor("self"), *weights = node.tensor("mat2"), *offsets = node.optional_tensor("offs");
-  require(node.is_none("bias"), "grouped matrix product with a bias");
+  require(node.is_none("bias"), "grouped matmul with a bias");
   require_same_dtype(x, weights);
   Value* out = nullptr;
   if (offsets)

@@ -108,7 +108,7 @@ Axes axes_of(const Node& node) {
     if (!a.sizes.empty()) a.dims.erase(a.dims.begin(), a.dims.end() - static_cast<int64_t>(a.sizes.size()));
   }
   for (int64_t& dim : a.dims) dim = wrap_dim(dim, x->rank());
-  require(a.sizes.empty() || a.sizes.size() == a.dims.size(), "a Fourier transform has another number of sizes");
+  require(a.sizes.empty() || a.sizes.size() == a.dims.size(), "a Fourier transform has a different number of sizes");
   return a;
 }
 
@@ -261,7 +261,7 @@ Results decompose_istft(Builder& b, Node& node) {
   const DType dtype = real_of(x->dtype());
   const Sym bins = x->sizes()[1], frames = x->sizes()[2];
   const bool onesided = node.is_none("onesided") ? !bins.is(n) : node.boolean("onesided");
-  require(may_equal(bins, onesided ? n / 2 + 1 : n), "istft: the input has another number of bins than n_fft says");
+  require(may_equal(bins, onesided ? n / 2 + 1 : n), "istft: the input has a different number of bins than n_fft says");
   const int64_t norm = node.boolean("normalized") ? 1 : 2;
   if (!onesided) x = b.slice(x, 1, 0, n / 2 + 1);  // the rest of a real signal's spectrum mirrors it
   Value* signal = b.call("aten._fft_c2r", {b.transpose(x, 1, 2), Ints{2}, norm, n});  // [batch, frames, n]

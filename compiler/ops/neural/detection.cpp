@@ -76,7 +76,7 @@ void infer_nms(Node& node) {
   require_rank(scores, 1, "nms: the scores");
   require_equal(boxes->sizes()[1], 4, "nms: columns of the boxes");
   require_equal(boxes->sizes()[0], scores->sizes()[0], "nms: number of scores");
-  require(node.result()->rank() == 1 && node.result()->dtype() == DType::i64, "nms: the result is no vector of i64");
+  require(node.result()->rank() == 1 && node.result()->dtype() == DType::i64, "nms: the result is not a vector of i64");
 }
 
 // At most every box is kept.

@@ -65,7 +65,8 @@ void infer_fractional_pool(Node& node) {
   const size_t spatial = spatial_of(node);
   require(x->rank() == spatial + 1 || x->rank() == spatial + 2, "fractional pooling: wrong rank");
   require(x->dtype() == DType::f32 || x->dtype() == DType::f64, "fractional pooling takes float32 and float64");
-  require(samples->dtype() == x->dtype(), "fractional pooling: the random samples have another dtype than the input");
+  require(samples->dtype() == x->dtype(),
+          "fractional pooling: the random samples have a different dtype than the input");
   require_rank(samples, 3, "fractional pooling: random samples");
   const size_t first = x->rank() - spatial;
   require_equal(samples->sizes()[0], first == 2 ? x->sizes()[0] : Sym(1), "fractional pooling: random samples");

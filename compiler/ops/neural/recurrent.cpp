@@ -35,7 +35,7 @@ Values gates(Builder& b, Value* x, int64_t count, const Sym& width) {
     for (int64_t i = 0; i < count; ++i) out.push_back(b.select(pieces, dim, i));
     return out;
   }
-  require(x->sizes().back() == width * Sym(count), "a weight of a recurrent layer has another size than its state");
+  require(x->sizes().back() == width * Sym(count), "a weight of a recurrent layer has a different size than its state");
   for (int64_t i = 0; i < count; ++i) out.push_back(b.slice(x, dim, width * Sym(i), width * Sym(i + 1)));
   return out;
 }

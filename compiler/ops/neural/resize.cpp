@@ -63,7 +63,7 @@ Ints target_of(const Node& node, size_t spatial) {
   }
   require(has_arg(node, "scale_factors") && !node.is_none("scale_factors"), "upsample needs a size or scale factors");
   const Reals scales = scale_list(node);
-  require(scales.size() == spatial, "upsample: scale_factors has another length");
+  require(scales.size() == spatial, "upsample: scale_factors has a different length");
   Ints out;
   for (size_t i = 0; i < spatial; ++i) out.push_back(scaled(x->sizes()[i + 2], scales[i]));
   return out;

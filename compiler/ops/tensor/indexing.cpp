@@ -146,7 +146,7 @@ void infer_index(Node& node) {
   if (a.has_mask) {  // as many results as true elements: preset by the importer
     if (!node.result()->type.is_tensor() || node.result()->rank() == 0)
       reject("index by a mask needs its result type from the exported program");
-    if (node.result()->dtype() != x->dtype()) reject("index: the result has another dtype");
+    if (node.result()->dtype() != x->dtype()) reject("index: the result has a different dtype");
     return;
   }
   set_result(node, x->dtype(), indexed_sizes(x, a.indices));
@@ -172,7 +172,7 @@ Results decompose_index(Builder& b, Node& node) {
 void infer_index_put(Node& node) {
   const Value* x = node.tensor("self");
   const Value* values = node.tensor("values");
-  if (x->dtype() != values->dtype()) reject("index_put: the values have another dtype");
+  if (x->dtype() != values->dtype()) reject("index_put: the values have a different dtype");
   const Advanced a = advanced_of(node);
   if (!a.has_mask) broadcast(indexed_sizes(x, a.indices), values->sizes());
   infer_same(node);
@@ -245,7 +245,7 @@ void infer_scatter(Node& node) {
   index_dim(node);
   if (x->rank() != index->rank() && x->rank() > 0 && index->rank() > 0) reject("scatter: ranks differ");
   if (node.op->parsed->find("src") >= 0 && node.tensor("src")->dtype() != x->dtype())
-    reject("scatter: the source has another dtype");
+    reject("scatter: the source has a different dtype");
   infer_same(node);
 }
 
@@ -257,14 +257,14 @@ void infer_scatter_reduce(Node& node) {
 void infer_masked_scatter(Node& node) {
   const Value *x = node.tensor("self"), *mask = node.tensor("mask");
   require(mask->dtype() == DType::boolean, "masked_scatter: the mask is not bool");
-  if (node.tensor("source")->dtype() != x->dtype()) reject("masked_scatter: the source has another dtype");
+  if (node.tensor("source")->dtype() != x->dtype()) reject("masked_scatter: the source has a different dtype");
   set_result(node, x->dtype(), broadcast(x->sizes(), mask->sizes()));
 }
 
 // self with a slice, a row, a diagonal replaced
 void infer_write_view(Node& node) {
   const Value *x = node.tensor("self"), *source = node.tensor("src");
-  if (x->dtype() != source->dtype()) reject("the source has another dtype");
+  if (x->dtype() != source->dtype()) reject("the source has a different dtype");
   infer_same(node);
 }
 // where(on the diagonal, source, self): the source lies along the rows of the two dimensions.
@@ -377,7 +377,7 @@ void infer_nonzero(Node& node) {
 void infer_where_indices(Node& node) {
   infer_preset(node);
   for (const Value* result : node.results()) {
-    if (result->rank() != 1 || result->dtype() != DType::i64) reject("where: a result is no vector of i64");
+    if (result->rank() != 1 || result->dtype() != DType::i64) reject("where: a result is not a vector of i64");
   }
 }
 // Values, the number of each element's value, counts; those not asked for are empty vectors.
@@ -481,7 +481,7 @@ Results decompose_histogram_count(Builder& b, Node& node) {
   Value *low = nullptr, *high = nullptr;
   if (!node.is_none("range")) {
     const Reals& range = node.arg("range").as<Reals>();
-    require(range.size() == 2 && range[0] <= range[1], "histogram: the range is no pair of ascending numbers");
+    require(range.size() == 2 && range[0] <= range[1], "histogram: the range is not a pair of ascending numbers");
     low = b.scalar(range[0], x->dtype());
     high = b.scalar(range[1], x->dtype());
   } else if (numel(x->sizes()).is(0)) {

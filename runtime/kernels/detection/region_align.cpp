@@ -11,7 +11,7 @@ bool check_regions(KernelContext& context, const Tensor& image, const Tensor& bo
       !require(context, rows > 0 && columns > 0,
                "regions: the output size is out of range: wanted 1 to 65535 rows and columns") ||
       !require_dtype(context, boxes, image.dtype, "regions: image and boxes differ in dtype") ||
-      !require_dtype(context, out, image.dtype, "regions: out has another dtype than the image"))
+      !require_dtype(context, out, image.dtype, "regions: out has a different dtype than the image"))
     return false;
   const int64_t sizes[] = {boxes.sizes[0], channels, rows, columns};
   if (extra && (!require_dtype(context, *extra, DType::i32, "regions: indices are i32") ||
@@ -127,7 +127,7 @@ void run_align(KernelContext& context, const AlignCall& call, Tensor& out, Tenso
     return;
   const int64_t bins = call.rows * call.columns;
   if (!require(context, !call.by_position || call.image.sizes[1] % bins == 0,
-               "regions: the channels are no multiple of the bins: wanted k * rows * columns of them"))
+               "regions: the channels are not a multiple of the bins: wanted k * rows * columns of them"))
     return;
   const int64_t channels = call.by_position ? call.image.sizes[1] / bins : call.image.sizes[1];
   if (!check_regions(context, call.image, call.boxes, channels, call.rows, call.columns, out, map)) return;

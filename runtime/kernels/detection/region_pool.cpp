@@ -113,7 +113,7 @@ void run_pool(KernelContext& context, Span<EValue*> args, bool by_position) {
     return;
   const int64_t bins = call.rows * call.columns;
   if (!require(context, !by_position || call.image.sizes[1] % bins == 0,
-               "regions: the channels are no multiple of the bins: wanted k * rows * columns of them"))
+               "regions: the channels are not a multiple of the bins: wanted k * rows * columns of them"))
     return;
   const int64_t channels = by_position ? call.image.sizes[1] / bins : call.image.sizes[1];
   if (!check_regions(context, call.image, call.boxes, channels, call.rows, call.columns, out, &map)) return;

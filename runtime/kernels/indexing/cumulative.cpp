@@ -35,7 +35,7 @@ void cumulative_extreme(KernelContext& context, Span<EValue*> args, bool largest
   int dim;
   if (!wrap_dim(context, args[1]->integer, shape.rank, &dim)) return;
   if (!require_real(context, self, "only real dtypes have an order")) return;
-  if (!require_dtype(context, values, dtype, "values has another dtype than self")) return;
+  if (!require_dtype(context, values, dtype, "values has a different dtype than self")) return;
   if (!require_dtype(context, indices, DType::i64, "indices must be i64")) return;
   const DimSplit split = split_at(shape, dim);
   const size_t numel = self.numel;
@@ -70,7 +70,7 @@ void logcumsumexp_out(KernelContext& context, Span<EValue*> args) {
   int dim;
   if (!wrap_dim(context, args[1]->integer, shape.rank, &dim)) return;
   if (!require(context, is_floating(self.dtype), "logcumsumexp takes floating values")) return;
-  if (!require_dtype(context, out, self.dtype, "out has another dtype than self")) return;
+  if (!require_dtype(context, out, self.dtype, "out has a different dtype than self")) return;
   const DimSplit split = split_at(shape, dim);
   double* x = context.allocate_temp_array<double>(self.numel);
   if (!x) return;

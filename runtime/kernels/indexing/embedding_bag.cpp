@@ -28,7 +28,7 @@ void embedding_bag_out(KernelContext& context, Span<EValue*> args) {
   const View table = view_of(weight);
   const DType dtype = weight.dtype;
   if (!require(context, table.rank == 2 && is_floating(dtype), "the table must be a floating matrix")) return;
-  if (!require_dtype(context, out, dtype, "out has another dtype than the table")) return;
+  if (!require_dtype(context, out, dtype, "out has a different dtype than the table")) return;
   if (!require(context,
                indices.rank == 1 && offsets.rank == 1 && is_index_dtype(indices.dtype) && is_index_dtype(offsets.dtype),
                "indices and offsets must be vectors of i64 or i32"))

@@ -73,7 +73,7 @@ void gather_out(KernelContext& context, Span<EValue*> args) {
   const View src = at_least_1d(view_of(self));
   const DType dtype = self.dtype;
   IndexWalk walk;
-  if (!require_dtype(context, out, dtype, "out has another dtype than self")) return;
+  if (!require_dtype(context, out, dtype, "out has a different dtype than self")) return;
   if (!walk.init(context, index, args[1]->integer, src, nullptr)) return;
   if (!resize_like(context, out, index) || out.numel == 0) return;
   const View dst = at_least_1d(view_of(out));
@@ -165,7 +165,7 @@ void scatter(KernelContext& context, const Tensor& self, int64_t dim, const Tens
   View source = at_least_1d(view_of(index));
   if (!require(context, reduction != Reduction::unknown, "reduce is not sum, prod, mean, amax or amin")) return;
   if (src) {
-    if (!require_dtype(context, *src, dtype, "src has another dtype than self")) return;
+    if (!require_dtype(context, *src, dtype, "src has a different dtype than self")) return;
     source = at_least_1d(view_of(*src));
   } else {
     scalar_to_element(*value, dtype, element);

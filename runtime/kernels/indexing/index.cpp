@@ -57,7 +57,7 @@ void put(KernelContext& context, Tensor& self, Span<Tensor*> indices, const View
   if (!plan_index(context, self, indices, &plan)) return;
   const int rank = plan.result_shape(sizes);
   if (!require(context, rank >= 0, "the indexed tensor has too many dimensions")) return;
-  if (!require_dtype(context, self, values_dtype, "values have another dtype than self")) return;
+  if (!require_dtype(context, self, values_dtype, "values have a different dtype than self")) return;
   View source;
   if (!require(context, broadcast_view(values, sizes, rank, &source), "values do not broadcast to the indexed shape"))
     return;
@@ -88,7 +88,7 @@ void index_tensor_out(KernelContext& context, Span<EValue*> args) {
   if (!plan_index(context, self, args[1]->tensors(), &plan)) return;
   const int rank = plan.result_shape(sizes);
   if (!require(context, rank >= 0, "the indexed tensor has too many dimensions")) return;
-  if (!require_dtype(context, out, dtype, "out has another dtype than self")) return;
+  if (!require_dtype(context, out, dtype, "out has a different dtype than self")) return;
   if (!resize_out(context, out, sizes, rank) || out.numel == 0) return;
   const View result = view_of(out);
   const ResultParts parts(plan, result);

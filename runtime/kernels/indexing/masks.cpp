@@ -46,7 +46,8 @@ void masked_select_out(KernelContext& context, Span<EValue*> args) {
   View src = view_of(self), bits = view_of(mask);
   int64_t sizes[kMaxRank];
   int rank;
-  if (!is_mask(context, mask) || !require_dtype(context, out, self.dtype, "out has another dtype than self")) return;
+  if (!is_mask(context, mask) || !require_dtype(context, out, self.dtype, "out has a different dtype than self"))
+    return;
   if (!common_shape(context, src, bits, sizes, &rank)) return;
   broadcast_view(src, sizes, rank, &src);
   broadcast_view(bits, sizes, rank, &bits);
@@ -73,7 +74,8 @@ void masked_scatter_out(KernelContext& context, Span<EValue*> args) {
   const int64_t available = static_cast<int64_t>(source.numel);
   int64_t sizes[kMaxRank];
   int rank;
-  if (!is_mask(context, mask) || !require_dtype(context, source, dtype, "source has another dtype than self")) return;
+  if (!is_mask(context, mask) || !require_dtype(context, source, dtype, "source has a different dtype than self"))
+    return;
   if (!common_shape(context, src, bits, sizes, &rank)) return;
   broadcast_view(src, sizes, rank, &src);
   broadcast_view(bits, sizes, rank, &bits);
@@ -159,7 +161,7 @@ void take_out(KernelContext& context, Span<EValue*> args) {
   const int64_t numel = static_cast<int64_t>(self.numel);
   const int64_t count = static_cast<int64_t>(index.numel);
   if (!require(context, is_index_dtype(index.dtype), "the index tensor is neither i64 nor i32")) return;
-  if (!require_dtype(context, out, self.dtype, "out has another dtype than self")) return;
+  if (!require_dtype(context, out, self.dtype, "out has a different dtype than self")) return;
   if (!resize_out(context, out, at.sizes, at.rank)) return;
   const View dst = view_of(out);
   dispatch_size(self.dtype, [&](auto unit) {
@@ -184,7 +186,7 @@ void put_out(KernelContext& context, Span<EValue*> args) {
   const int64_t count = static_cast<int64_t>(index.numel);
   if (!require(context, is_index_dtype(index.dtype), "the index tensor is neither i64 nor i32")) return;
   if (!require(context, source.numel == index.numel, "put needs one value for each index")) return;
-  if (!require_dtype(context, source, dtype, "source has another dtype than self")) return;
+  if (!require_dtype(context, source, dtype, "source has a different dtype than self")) return;
   store_view(context, view_of(self), dtype, out);
   if (!context.ok()) return;
   const View dst = view_of(out);

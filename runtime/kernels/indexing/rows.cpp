@@ -77,7 +77,7 @@ void embedding_out(KernelContext& context, Span<EValue*> args) {
   const DType dtype = weight.dtype;
   const size_t element_size = dtype_size_bytes(dtype);
   if (!require(context, table.rank == 2, "the embedding table must have two dimensions")) return;
-  if (!require_dtype(context, out, dtype, "out has another dtype than the table")) return;
+  if (!require_dtype(context, out, dtype, "out has a different dtype than the table")) return;
   View shape = view_of(indices);
   const int64_t count = static_cast<int64_t>(indices.numel);
   const int64_t* rows = checked_indices(context, indices, table.sizes[0], false);
@@ -114,7 +114,7 @@ void index_select_out(KernelContext& context, Span<EValue*> args) {
   if (!wrap_dim(context, args[1]->integer, src.rank, &dim)) return;
   if (!require(context, index.rank <= 1, "the index must be a vector")) return;
   if (!require(context, result_rank > 0 || index.numel == 1, "a scalar takes one index")) return;
-  if (!require_dtype(context, out, dtype, "out has another dtype than self")) return;
+  if (!require_dtype(context, out, dtype, "out has a different dtype than self")) return;
   const int64_t count = static_cast<int64_t>(index.numel);
   const int64_t* rows = checked_indices(context, index, src.sizes[dim], false);
   if (!rows) return;
@@ -150,7 +150,7 @@ void write_rows(KernelContext& context, const Tensor& self, int64_t asked_dim, c
   View rows;
   if (source) {
     rows = at_least_1d(view_of(*source));
-    if (!require_dtype(context, *source, self.dtype, "source has another dtype than self")) return;
+    if (!require_dtype(context, *source, self.dtype, "source has a different dtype than self")) return;
     const View shape = at_least_1d(before);
     bool fits = rows.rank == shape.rank && rows.sizes[dim] == count;
     for (int d = 0; fits && d < shape.rank; ++d) fits = d == dim || rows.sizes[d] == shape.sizes[d];

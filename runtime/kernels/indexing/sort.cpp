@@ -69,7 +69,7 @@ void put_result(const Lines& lines, int64_t i, int64_t index, const View* values
 }
 
 bool check_outs(KernelContext& context, const Tensor& self, const Tensor* values, const Tensor* indices) {
-  if (values && !require_dtype(context, *values, self.dtype, "values has another dtype than self")) return false;
+  if (values && !require_dtype(context, *values, self.dtype, "values has a different dtype than self")) return false;
   if (values == indices) return reject(context, "values and indices are one tensor");
   return !indices || require_dtype(context, *indices, DType::i64, "indices must be i64");
 }
@@ -242,7 +242,7 @@ void median_of_all(KernelContext& context, Span<EValue*> args, bool ignore_nan) 
   const Tensor& self = *args[0]->tensor;
   Tensor& out = *args[1]->tensor;
   if (!require_real(context, self, "only real dtypes have a median")) return;
-  if (!require_dtype(context, out, self.dtype, "out has another dtype than self")) return;
+  if (!require_dtype(context, out, self.dtype, "out has a different dtype than self")) return;
   const int64_t count = static_cast<int64_t>(self.numel);
   const uint8_t* data = static_cast<const uint8_t*>(contiguous_data(context, self));
   Lines lines;

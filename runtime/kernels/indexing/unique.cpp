@@ -104,7 +104,7 @@ void unique2_out(KernelContext& context, Span<EValue*> args) {
   const View shape = view_of(self);
   const int64_t count = static_cast<int64_t>(self.numel);
   if (!require_real(context, self, "unique takes real values")) return;
-  if (!require_dtype(context, out, self.dtype, "out has another dtype than self")) return;
+  if (!require_dtype(context, out, self.dtype, "out has a different dtype than self")) return;
   const uint8_t* data = static_cast<const uint8_t*>(contiguous_data(context, self));
   SortItem* items = context.allocate_temp_array<SortItem>(self.numel);
   SortItem* scratch = context.allocate_temp_array<SortItem>(self.numel);
@@ -145,7 +145,7 @@ void unique_slices(KernelContext& context, const UniqueCall& call, Tensor& out, 
   const View original = shape;
   int dim = 0;
   if (!require_real(context, self, "unique takes real values")) return;
-  if (!require_dtype(context, out, self.dtype, "out has another dtype than self")) return;
+  if (!require_dtype(context, out, self.dtype, "out has a different dtype than self")) return;
   if (!call.flat && !wrap_dim(context, call.dim, shape.rank, &dim)) return;
   if (!require(context, call.flat || shape.rank > 0, "a scalar has no dim")) return;
   const int64_t numel = static_cast<int64_t>(self.numel);

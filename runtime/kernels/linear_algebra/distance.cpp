@@ -128,7 +128,7 @@ void cdist_forward(KernelContext& context, Span<EValue*> args) {
   }
   const int64_t m = sizes[rank - 2] = a.sizes[rank - 2], n = sizes[rank - 1] = b.sizes[rank - 2], k = a.sizes[rank - 1];
   const Error error = resize(out, Span<const int32_t>(sizes, static_cast<size_t>(rank)));
-  if (!require(context, error == Error::Ok, error, "cdist: out has another shape") || out.numel == 0) return;
+  if (!require(context, error == Error::Ok, error, "cdist: out has a different shape") || out.numel == 0) return;
   if (!require(context, a.dtype == b.dtype && a.dtype == out.dtype, Error::InvalidType, "cdist: dtypes differ") ||
       !require(context, is_contiguous(a) && is_contiguous(b) && is_contiguous(out), Error::NotSupported,
                "cdist: tensors must be row-major"))
@@ -153,7 +153,7 @@ void pdist_forward(KernelContext& context, Span<EValue*> args) {
   if (!require(context, pairs <= INT32_MAX, Error::InvalidArgument, "pdist: too many rows")) return;
   const int32_t size = static_cast<int32_t>(pairs < 0 ? 0 : pairs);
   const Error error = resize(out, Span<const int32_t>(&size, 1));
-  if (!require(context, error == Error::Ok, error, "pdist: out has another shape") || out.numel == 0) return;
+  if (!require(context, error == Error::Ok, error, "pdist: out has a different shape") || out.numel == 0) return;
   if (!require(context, a.dtype == out.dtype, Error::InvalidType, "pdist: dtypes differ")) return;
   const RowDistances distances = row_distances_of(a.dtype, p);
   if (!require(context, distances, Error::InvalidType, "pdist of this dtype is not defined")) return;

@@ -295,7 +295,7 @@ void multiply(KernelContext& context, const MatrixProduct& given) {
   }
   const auto any = [&](auto zero) { multiply_any<decltype(zero)>(context, product); };
   if (!dispatch_integral(product.dtype, any) && !dispatch_complex(product.dtype, any))
-    context.fail(Error::InvalidType, "matrix product of this dtype is not defined");
+    context.fail(Error::InvalidType, "matmul of this dtype is not defined");
 }
 
 }  // namespace wick

@@ -39,10 +39,10 @@ bool broadcast(const Tensor& d, int rank, const int32_t* sizes, Matrix* out) {
 /// C = alpha a b + beta d for ranks 2 or 3. d null: none.
 void product(KernelContext& context, int rank, const Tensor& a, const Tensor& b, const Tensor* d, const EValue* beta,
              const EValue* alpha, Tensor& out) {
-  const char* const shapes = "matrix product: shapes do not fit, wanted [m, k] and [k, n] with equal batch";
-  if (!require(context, a.rank == rank && b.rank == rank, Error::InvalidArgument, "matrix product: wrong rank")) return;
+  const char* const shapes = "matmul: shapes do not fit, wanted [m, k] and [k, n] with equal batch";
+  if (!require(context, a.rank == rank && b.rank == rank, Error::InvalidArgument, "matmul: wrong rank")) return;
   if (!require(context, a.dtype == b.dtype && a.dtype == out.dtype && (!d || d->dtype == a.dtype), Error::InvalidType,
-               "matrix product: dtypes differ"))
+               "matmul: dtypes differ"))
     return;
   const int32_t* a_sizes = a.sizes + rank - 2;
   const int32_t* b_sizes = b.sizes + rank - 2;
@@ -51,7 +51,7 @@ void product(KernelContext& context, int rank, const Tensor& a, const Tensor& b,
     return;
   const int32_t sizes[3] = {rank == 3 ? a.sizes[0] : a_sizes[0], rank == 3 ? a_sizes[0] : b_sizes[1], b_sizes[1]};
   const Error error = resize(out, Span<const int32_t>(sizes, static_cast<size_t>(rank)));
-  if (!require(context, error == Error::Ok, error, "matrix product: out has another shape")) return;
+  if (!require(context, error == Error::Ok, error, "matmul: out has a different shape")) return;
   MatrixProduct p;
   p.dtype = a.dtype;
   p.batch = rank == 3 ? a.sizes[0] : 1;
@@ -110,7 +110,7 @@ void linear(KernelContext& context, Span<EValue*> args) {
   if (!vector_weight) sizes[input.rank - 1] = weight.sizes[0];
   const size_t out_rank = static_cast<size_t>(input.rank) - (vector_weight ? 1 : 0);
   const Error error = resize(out, Span<const int32_t>(sizes, out_rank));
-  if (!require(context, error == Error::Ok, error, "linear: out has another shape")) return;
+  if (!require(context, error == Error::Ok, error, "linear: out has a different shape")) return;
   const bool row_major = is_contiguous(input) && is_contiguous(out);
   if (!require(context, row_major, Error::NotSupported, "linear: input and out must be row-major")) return;
   MatrixProduct p;

@@ -18,7 +18,7 @@ struct MatrixReader {
     if (!require(context, tensor.rank >= 2, "a tensor of fewer than two dimensions: wanted matrices [.., m, n]"))
       return false;
     if (tensor.dtype != DType::f32 && tensor.dtype != DType::f64) {
-      context.fail(Error::InvalidType, "a matrix has another dtype: wanted f32 or f64");
+      context.fail(Error::InvalidType, "a matrix has a different dtype: wanted f32 or f64");
       return false;
     }
     lead = tensor.rank - 2;
@@ -71,7 +71,7 @@ struct MatrixWriter {
     for (; rank < like.lead; ++rank) sizes[rank] = like.sizes[rank];
     if (own_rows >= 0) sizes[rank++] = rows = own_rows;
     if (own_columns >= 0) sizes[rank++] = columns = own_columns;
-    if (!require_dtype(kernel, out, indices ? DType::i32 : like.dtype, "a result has another dtype") ||
+    if (!require_dtype(kernel, out, indices ? DType::i32 : like.dtype, "a result has a different dtype") ||
         !resize_out(kernel, out, sizes, rank))
       return false;
     data = contiguous_target(kernel, out);

@@ -120,7 +120,7 @@ void run(KernelContext& context, const CachedAttention& c, bool quantized) {
   Attention a;
   a.queries = q.sizes[c.length_dim()];
   if (!read_positions(context, c, a)) return;
-  if (!resize_or_fail(context, *c.out, q.sizes, 4, "cached attention: out has another shape")) return;
+  if (!resize_or_fail(context, *c.out, q.sizes, 4, "cached attention: out has a different shape")) return;
   if (!require(context, is_contiguous(*c.out), Error::NotSupported, "cached attention: out must be row-major")) return;
   if (c.out->numel == 0) return;
   a.lead = 2;

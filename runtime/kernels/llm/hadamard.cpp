@@ -90,7 +90,7 @@ void fast_hadamard_transform(KernelContext& context, Span<EValue*> args) {
                "fast_hadamard_transform: wanted rows, and out of their dtype"))
     return;
   const int64_t columns = in.sizes[in.rank - 1], powers = columns % kOrder == 0 ? columns / kOrder : columns;
-  if (!resize_or_fail(context, out, in.sizes, in.rank, "fast_hadamard_transform: out has another shape")) return;
+  if (!resize_or_fail(context, out, in.sizes, in.rank, "fast_hadamard_transform: out has a different shape")) return;
   if (in.numel == 0) return;
   if (!require(context, (powers & (powers - 1)) == 0, Error::InvalidArgument,
                "fast_hadamard_transform: wanted 2^k or 28 * 2^k columns") ||

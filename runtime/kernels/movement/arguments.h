@@ -86,7 +86,7 @@ inline bool resize_like(KernelContext& context, Tensor& out, const Tensor& like)
 
 /// out takes the shape of `src` and its elements; the dtypes must be equal.
 inline void store_view(KernelContext& context, const View& src, DType dtype, Tensor& out) {
-  if (!require_dtype(context, out, dtype, "out has another dtype than the input")) return;
+  if (!require_dtype(context, out, dtype, "out has a different dtype than the input")) return;
   if (!resize_out(context, out, src.sizes, src.rank)) return;
   copy_view(context, dtype_size_bytes(dtype), view_of(out), src);
 }

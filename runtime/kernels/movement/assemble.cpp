@@ -106,7 +106,7 @@ void split_copy_out(KernelContext& context, Span<EValue*> args) {
   const int64_t size = in.sizes[dim];
   if (!require(context, each > 0 || (each == 0 && size == 0), "split_size must be positive")) return;
   const int64_t pieces = size == 0 ? 1 : (size - 1) / (each > 0 ? each : 1) + 1;
-  if (!require(context, static_cast<int64_t>(outs.size()) == pieces, "split has another number of outputs")) return;
+  if (!require(context, static_cast<int64_t>(outs.size()) == pieces, "split has a different number of outputs")) return;
   split_into(context, in, dim, nullptr, each, outs);
 }
 
@@ -117,7 +117,7 @@ void split_with_sizes_copy_out(KernelContext& context, Span<EValue*> args) {
   int dim;
   if (!require(context, in.rank > 0, "split needs at least one dimension")) return;
   if (!wrap_dim(context, args[2]->integer, in.rank, &dim)) return;
-  if (!require(context, outs.size() == sizes.size(), "split has another number of outputs")) return;
+  if (!require(context, outs.size() == sizes.size(), "split has a different number of outputs")) return;
   int64_t sum = 0;
   for (int64_t size : sizes) {
     if (!require(context, size >= 0 && size <= in.sizes[dim] - sum, "split sizes do not add up to the dimension"))
@@ -135,7 +135,8 @@ void unbind_copy_out(KernelContext& context, Span<EValue*> args) {
   int dim;
   if (!require(context, in.rank > 0, "unbind needs at least one dimension")) return;
   if (!wrap_dim(context, args[1]->integer, in.rank, &dim)) return;
-  if (!require(context, static_cast<int64_t>(outs.size()) == whole.sizes[dim], "unbind has another number of outputs"))
+  if (!require(context, static_cast<int64_t>(outs.size()) == whole.sizes[dim],
+               "unbind has a different number of outputs"))
     return;
   for (size_t i = 0; i < outs.size() && context.ok(); ++i) {
     View part = whole;
@@ -208,7 +209,7 @@ void repeat_out(KernelContext& context, Span<EValue*> args) {
       return;
     sizes[d] = repeats[d] * src.sizes[d];
   }
-  if (!require_dtype(context, out, in.dtype, "out has another dtype than the input")) return;
+  if (!require_dtype(context, out, in.dtype, "out has a different dtype than the input")) return;
   if (!resize_out(context, out, sizes, rank) || out.numel == 0) return;
   View dst = view_of(out);
   for (int d = rank - 1; d >= 0; --d) {
@@ -243,7 +244,7 @@ void roll_out(KernelContext& context, Span<EValue*> args) {
   if (!require(context, dims.size() == shifts.size() || (dims.empty() && shifts.size() == 1),
                "roll needs one shift per dim"))
     return;
-  if (!require_dtype(context, out, in.dtype, "out has another dtype than the input")) return;
+  if (!require_dtype(context, out, in.dtype, "out has a different dtype than the input")) return;
   int64_t total[kMaxRank] = {};
   for (size_t i = 0; i < dims.size(); ++i) {
     int d;

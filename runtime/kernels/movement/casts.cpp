@@ -21,7 +21,7 @@ bool check_dim_order(KernelContext& context, const EValue& asked, const Tensor& 
   int64_t stride = 1;
   for (int k = out.rank - 1; k >= 0; --k) {
     const int64_t d = order[k];
-    if (!require(context, d >= 0 && d < out.rank && !(seen >> d & 1), "dim_order is no permutation")) return false;
+    if (!require(context, d >= 0 && d < out.rank && !(seen >> d & 1), "dim_order is not a permutation")) return false;
     seen |= 1u << d;
     if (!require(context, out.sizes[d] <= 1 || out.numel == 0 || out.strides[d] == stride,
                  "out is not in the dim order asked for")) {
@@ -48,7 +48,8 @@ void to_dim_order_copy_out(KernelContext& context, Span<EValue*> args) {
 }
 
 void clone_dim_order_out(KernelContext& context, Span<EValue*> args) {
-  if (!require_dtype(context, *args[3]->tensor, args[0]->tensor->dtype, "out has another dtype than the input")) return;
+  if (!require_dtype(context, *args[3]->tensor, args[0]->tensor->dtype, "out has a different dtype than the input"))
+    return;
   to_dim_order_copy_out(context, args);
 }
 
@@ -76,7 +77,7 @@ void copy_out(KernelContext& context, Span<EValue*> args) {
   Tensor& out = *args[3]->tensor;
   const View from = view_of(src);
   const DType from_dtype = src.dtype;
-  if (!require_dtype(context, out, self.dtype, "out has another dtype than self")) return;
+  if (!require_dtype(context, out, self.dtype, "out has a different dtype than self")) return;
   if (!resize_like(context, out, self)) return;
   broadcast_into(context, out, from, from_dtype);
 }

@@ -51,14 +51,14 @@ void full_like_out(KernelContext& context, Span<EValue*> args) {
 }
 void fill_scalar_out(KernelContext& context, Span<EValue*> args) {
   Tensor& out = *args[2]->tensor;
-  if (!require_dtype(context, out, args[0]->tensor->dtype, "out has another dtype than the input")) return;
+  if (!require_dtype(context, out, args[0]->tensor->dtype, "out has a different dtype than the input")) return;
   if (resize_like(context, out, *args[0]->tensor)) fill_with(context, out, *args[1]);
 }
 void fill_tensor_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& value = *args[1]->tensor;
   Tensor& out = *args[2]->tensor;
   if (!require(context, value.rank == 0 && value.numel == 1, "the fill value must be a scalar tensor")) return;
-  if (!require_dtype(context, out, args[0]->tensor->dtype, "out has another dtype than the input")) return;
+  if (!require_dtype(context, out, args[0]->tensor->dtype, "out has a different dtype than the input")) return;
   uint64_t element[2];
   convert_elements(element, out.dtype, 1, value.data, value.dtype, 1, 1);
   if (resize_like(context, out, *args[0]->tensor))

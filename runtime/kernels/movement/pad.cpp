@@ -42,7 +42,7 @@ void constant_pad_nd_out(KernelContext& context, Span<EValue*> args) {
   Padding padding;
   int64_t sizes[kMaxRank];
   if (!read_padding(context, args[1]->ints(), src, &padding, sizes)) return;
-  if (!require_dtype(context, out, in.dtype, "out has another dtype than the input")) return;
+  if (!require_dtype(context, out, in.dtype, "out has a different dtype than the input")) return;
   if (!resize_out(context, out, sizes, src.rank)) return;
   uint64_t value[2];
   scalar_to_element(*args[2], in.dtype, value);
@@ -100,7 +100,7 @@ void pad_spatial(KernelContext& context, Span<EValue*> args, int spatial, Border
     const bool inside = padding.before[d] > -src.sizes[d] && padding.after[d] > -src.sizes[d];
     if (!require(context, inside, "a negative pad removes the whole dimension")) return;
   }
-  if (!require_dtype(context, out, in.dtype, "out has another dtype than the input")) return;
+  if (!require_dtype(context, out, in.dtype, "out has a different dtype than the input")) return;
   if (!resize_out(context, out, sizes, src.rank) || out.numel == 0) return;
   const View dst = view_of(out);
   const int last = dst.rank - 1;

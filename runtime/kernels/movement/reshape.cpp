@@ -68,7 +68,7 @@ void view_copy_out(KernelContext& context, Span<EValue*> args) {
   } else if (!require(context, known == numel, "view changes the number of elements")) {
     return;
   }
-  if (!require_dtype(context, out, in.dtype, "out has another dtype than the input")) return;
+  if (!require_dtype(context, out, in.dtype, "out has a different dtype than the input")) return;
   if (!resize_out(context, out, sizes, rank) || numel == 0) return;
   copy_reshaped(context, src, row_major, in.dtype, out);
 }
@@ -83,17 +83,18 @@ void view_copy_dtype_out(KernelContext& context, Span<EValue*> args) {
   if (!require(context, args[1]->integer == static_cast<int64_t>(out.dtype), "out does not have the dtype asked for"))
     return;
   if (in_size != out_size) {
-    if (!require(context, src.rank > 0, "view to another element size needs a dimension")) return;
+    if (!require(context, src.rank > 0, "view to a different element size needs a dimension")) return;
     const int last = src.rank - 1;
     const int64_t bytes = src.sizes[last] * in_size;
     if (!require(context, src.strides[last] == 1 || src.sizes[last] <= 1,
-                 "view to another element size needs a dense last dimension"))
+                 "view to a different element size needs a dense last dimension"))
       return;
-    if (!require(context, bytes % out_size == 0, "the last dimension is no multiple of the new element size")) return;
+    if (!require(context, bytes % out_size == 0, "the last dimension is not a multiple of the new element size"))
+      return;
     for (int d = 0; d < last; ++d) {
       const int64_t stride_bytes = src.strides[d] * in_size;
       if (!require(context, src.sizes[d] <= 1 || stride_bytes % out_size == 0,
-                   "a stride is no multiple of the new element size"))
+                   "a stride is not a multiple of the new element size"))
         return;
       src.strides[d] = stride_bytes / out_size;
     }
@@ -151,12 +152,12 @@ void pixel_shuffle_out(KernelContext& context, Span<EValue*> args) {
   View src = view_of(in);
   if (!read_factor(context, src, r)) return;
   const int c = src.rank - 3;
-  if (!require(context, src.sizes[c] % (r * r) == 0, "the channels are no multiple of the squared factor")) return;
+  if (!require(context, src.sizes[c] % (r * r) == 0, "the channels are not a multiple of the squared factor")) return;
   View shape = src;
   shape.sizes[c] /= r * r;
   shape.sizes[c + 1] *= r;
   shape.sizes[c + 2] *= r;
-  if (!require_dtype(context, out, in.dtype, "out has another dtype than the input")) return;
+  if (!require_dtype(context, out, in.dtype, "out has a different dtype than the input")) return;
   if (!resize_out(context, out, shape.sizes, shape.rank) || out.numel == 0) return;
   View dst = view_of(out);
   src.split(c, r * r);
@@ -180,13 +181,13 @@ void pixel_unshuffle_out(KernelContext& context, Span<EValue*> args) {
   if (!read_factor(context, src, r)) return;
   const int c = src.rank - 3;
   if (!require(context, src.sizes[c + 1] % r == 0 && src.sizes[c + 2] % r == 0,
-               "height or width is no multiple of the factor"))
+               "height or width is not a multiple of the factor"))
     return;
   View shape = src;
   shape.sizes[c] *= r * r;
   shape.sizes[c + 1] /= r;
   shape.sizes[c + 2] /= r;
-  if (!require_dtype(context, out, in.dtype, "out has another dtype than the input")) return;
+  if (!require_dtype(context, out, in.dtype, "out has a different dtype than the input")) return;
   if (!resize_out(context, out, shape.sizes, shape.rank) || out.numel == 0) return;
   View dst = view_of(out);
   src.split(c + 2, r);
@@ -208,8 +209,9 @@ void channel_shuffle_out(KernelContext& context, Span<EValue*> args) {
   Tensor& out = *args[2]->tensor;
   View src = view_of(in);
   if (!require(context, src.rank >= 3, "channel_shuffle needs at least three dimensions")) return;
-  if (!require(context, groups > 0 && src.sizes[1] % groups == 0, "the channels are no multiple of the groups")) return;
-  if (!require_dtype(context, out, in.dtype, "out has another dtype than the input")) return;
+  if (!require(context, groups > 0 && src.sizes[1] % groups == 0, "the channels are not a multiple of the groups"))
+    return;
+  if (!require_dtype(context, out, in.dtype, "out has a different dtype than the input")) return;
   if (!resize_out(context, out, src.sizes, src.rank) || out.numel == 0) return;
   View dst = view_of(out);
   const int64_t each = src.sizes[1] / groups;

@@ -38,8 +38,8 @@ void native_dropout(KernelContext& context, Span<EValue*> args) {
   if (!require(context, out.dtype == in.dtype && mask.dtype == DType::boolean, Error::InvalidType,
                "dropout: wrong dtype of out or mask"))
     return;
-  if (!resize_or_fail(context, out, in.sizes, in.rank, "dropout: out has another shape") ||
-      !resize_or_fail(context, mask, in.sizes, in.rank, "dropout: mask has another shape"))
+  if (!resize_or_fail(context, out, in.sizes, in.rank, "dropout: out has a different shape") ||
+      !resize_or_fail(context, mask, in.sizes, in.rank, "dropout: mask has a different shape"))
     return;
   RandomState& random = context.random();
   const uint64_t base = random.offset;

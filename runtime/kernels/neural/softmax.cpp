@@ -155,7 +155,7 @@ void run_softmax(KernelContext& context, Span<EValue*> args, bool logarithm) {
   if (!require(context, fits, Error::InvalidType,
                "softmax: out must have the input's dtype, or f32 for f16 with half_to_float"))
     return;
-  if (!resize_or_fail(context, out, in.sizes, in.rank, "softmax: out has another shape") || in.numel == 0) return;
+  if (!resize_or_fail(context, out, in.sizes, in.rank, "softmax: out has a different shape") || in.numel == 0) return;
   int32_t one = 1, unit_stride = 1;
   Tensor in_row = in, out_row = out;
   if (in.rank == 0) {  // a scalar is a row of one

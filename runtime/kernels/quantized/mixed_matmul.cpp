@@ -78,7 +78,7 @@ void mixed_mm_out(KernelContext& context, Span<EValue*> args) {
   Operands a;
   if (!a.init(context, args)) return;
   if (!require(context, a.k == a.rows && a.groups == 1, "input and weight do not fit, or there are groups")) return;
-  if (!require_dtype(context, out, args[0]->tensor->dtype, "out has another dtype than the input")) return;
+  if (!require_dtype(context, out, args[0]->tensor->dtype, "out has a different dtype than the input")) return;
   store_product(context, a.m, a.columns, out, [&](int64_t i, int64_t j) {
     float sum = 0;
     for (int64_t p = 0; p < a.k; ++p) {

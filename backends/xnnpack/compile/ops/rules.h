@@ -17,7 +17,7 @@ extern const RuleFamily kConvolutionRules, kCurveRules, kLinearRules, kMovementR
     kPointwiseRules, kQuantizedRules, kReductionRules, kWindowRules;
 
 /// Why a node is refused whose sizes the graph states, but does not prove.
-inline constexpr char kAgreeOnlyAtRunTime[] = "sizes that are only known to agree at run time";
+inline constexpr char kAgreeOnlyAtRunTime[] = "sizes whose equality is known only at run time";
 
 /// For nodes whose readers do their work.
 void lower_nothing(Lowering& lowering, const compiler::Node& node);

@@ -34,7 +34,7 @@ constexpr int64_t kMaxSlices = 16;
 Verdict plain_volume(const Node& node, const Convolution& conv) {
   const Dims result = result_dims(node);
   if (std::max(num_symbolic(conv.input), num_symbolic(result)) > 1 || !conv.input[2].is_const())
-    return Verdict::no("a convolution over three dimensions with depths, or several sizes, known only at run time");
+    return Verdict::no("a three-dimensional convolution whose depth, or more than one size, is known only at run time");
   const int64_t slices = conv.weight[2].value();
   if (slices > kMaxSlices) return Verdict::no(fmt::format("a window {} deep; at most {}", slices, kMaxSlices));
   const bool apart = conv.stride[0] == slices && conv.padding[0] == 0 && conv.output_padding[0] == 0 &&
@@ -56,7 +56,7 @@ Verdict plain_convolution(const Node& node, const TargetOptions& options) {
   const Convolution conv = convolution_of(node);
   if (!conv.input[1].is_const()) return Verdict::no("a number of channels known only at run time");
   if (rank == 3 && std::max(num_symbolic(conv.input), num_symbolic(result_dims(node))) > 1)
-    return Verdict::no("a convolution over one dimension with more than one size known only at run time");
+    return Verdict::no("a one-dimensional convolution with more than one size known only at run time");
   for (size_t i = 0; conv.transposed && i < conv.output_padding.size(); ++i) {
     if (conv.output_padding[i] >= conv.stride[i]) return Verdict::no("output padding of a whole stride");
   }

@@ -189,7 +189,7 @@ Verdict simple_power(const Node& node, const TargetOptions&) {
   if (!exponent) return Verdict::no("an exponent known only at run time");
   const double quarters = *exponent * 4;
   if (*exponent == 0 || std::abs(*exponent) > kMaxPower || quarters != std::floor(quarters))
-    return Verdict::no(fmt::format("exponent {}; those that need no logarithm are taken", *exponent));
+    return Verdict::no(fmt::format("exponent {}; only those that need no logarithm are taken", *exponent));
   return Verdict::yes();
 }
 
@@ -467,7 +467,8 @@ Verdict power_of_two(const Node& node, const TargetOptions&) {
   if (!divisor) return Verdict::no("a divisor known only at run time");
   int exponent = 0;
   const bool exact = std::frexp(std::abs(*divisor), &exponent) == 0.5 && exponent >= 1 && exponent <= 64;
-  return exact ? Verdict::yes() : Verdict::no(fmt::format("divisor {}; powers of two from 1 on are taken", *divisor));
+  return exact ? Verdict::yes()
+               : Verdict::no(fmt::format("divisor {}; only powers of two from 1 on are taken", *divisor));
 }
 
 // x - c floor(x / c)
@@ -490,7 +491,7 @@ void lower_fmod(Lowering& l, const Node& node) {
 }
 
 Verdict rounded_quotient(const Node& node, const TargetOptions& options) {
-  return node.is_none("rounding_mode") ? Verdict::no("a quotient without rounding") : power_of_two(node, options);
+  return node.is_none("rounding_mode") ? Verdict::no("a quotient that is not rounded") : power_of_two(node, options);
 }
 
 void lower_rounded_quotient(Lowering& l, const Node& node) {

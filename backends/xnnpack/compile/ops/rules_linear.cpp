@@ -38,7 +38,7 @@ bool is_weight(const Value& value) {
 
 // A matrix that is computed at run time makes it a product over a batch of one.
 Verdict known_matrices(const Node& node, const Value* weight) {
-  if (weight->rank() != 2) return Verdict::no("a weight with other than two dimensions");
+  if (weight->rank() != 2) return Verdict::no("a weight that does not have two dimensions");
   size_t unknown = 0;
   for (const Value* operand : node.operands()) unknown += num_symbolic(dims_of(*operand));
   return unknown == 0 ? Verdict::yes() : Verdict::no("a weight that is computed at run time, and unknown sizes");
@@ -112,7 +112,7 @@ Verdict known_columns(const Node& node, const TargetOptions&) {
 Verdict same_rank_batches(const Node& node, const TargetOptions& options) {
   const size_t rank = node.operands()[0]->rank();
   if (rank < 3 || node.operands().size() != 2 || node.operands()[1]->rank() != rank)
-    return Verdict::no("a matrix product of tensors of different ranks");
+    return Verdict::no("a matmul of tensors of different ranks");
   return known_columns(node, options);
 }
 

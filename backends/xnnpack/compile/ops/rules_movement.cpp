@@ -50,7 +50,7 @@ LayoutRule select_layout(const Node& node) {
   return rule;
 }
 
-constexpr char kInexactBound[] = "a size made of others whose bound is not that of theirs";
+constexpr char kInexactBound[] = "a merged size whose upper bound differs from that of its parts";
 
 // The library infers one size of a view.
 Verdict viewable(const Node& node) {
@@ -122,7 +122,7 @@ Verdict known_scatter(const Node& node, const TargetOptions&) {
   if (node.static_integer("step") != 1) return Verdict::no("a step other than 1");
   const size_t dim = dim_of(node);
   const bool known = result_dims(node)[dim].is_const() && dims_of(*node.operands()[1])[dim].is_const();
-  return known ? Verdict::yes() : Verdict::no("rows of a number known only at run time");
+  return known ? Verdict::yes() : Verdict::no("a number of rows known only at run time");
 }
 
 void lower_slice_scatter(Lowering& l, const Node& node) {
@@ -226,7 +226,7 @@ Verdict same_ranks(const Node& node, const TargetOptions&) {
   int64_t most = 0;
   for (const Value* operand : node.operands()) {
     const Dims dims = dims_of(*operand);
-    if (dims.size() != result.size()) return Verdict::no("parts of another rank");
+    if (dims.size() != result.size()) return Verdict::no("parts of different ranks");
     sum = sum + dims[along];
     most += bound(dims[along]);
     for (size_t i = 0; i < dims.size(); ++i) {

@@ -19,7 +19,7 @@ namespace {
 // --- one dimension innermost ---
 
 Verdict plain_softmax(const Node& node, const TargetOptions&) {
-  return node.result()->rank() > 0 ? Verdict::yes() : Verdict::no("a softmax of one number");
+  return node.result()->rank() > 0 ? Verdict::yes() : Verdict::no("a softmax of a scalar");
 }
 void lower_softmax(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.rows_along(node, softmax_layout(node).dim),
@@ -157,7 +157,7 @@ void lower_batch_norm(Lowering& l, const Node& node) {
 Verdict constant_slope(const Node& node, const TargetOptions&) {
   const Value* weight = node.tensor("weight");
   if (!weight->is_constant()) return Verdict::no("a weight that is computed at run time");
-  return weight->rank() == 1 ? Verdict::yes() : Verdict::no("a weight of a rank other than 1");
+  return weight->rank() == 1 ? Verdict::yes() : Verdict::no("a weight whose rank is not 1");
 }
 
 // One slope per channel, which is dimension 1, or one for all.

@@ -41,7 +41,7 @@ Verdict constant_operand_fits(const Node& node, const TargetOptions& options) {
   Verdict known = known_numbers(node, options);
   if (!known.taken) return known;
   if (node.op->parsed->find("rounding_mode") >= 0 && !node.is_none("rounding_mode"))
-    return Verdict::no("a quotient that is rounded");
+    return Verdict::no("a rounded quotient");
   return Verdict::yes();
 }
 

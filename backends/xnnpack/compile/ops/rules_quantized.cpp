@@ -17,17 +17,18 @@ using compiler::Verdict;
 namespace {
 
 Verdict refuse_elements(const Value& value) {
-  if (value.dtype() == DType::u8) return Verdict::no("uint8 elements; int8 is taken");
-  return Verdict::no(fmt::format("elements {}; int8 is taken", compiler::to_text(value.type)));
+  if (value.dtype() == DType::u8) return Verdict::no("uint8 elements; only int8 is taken");
+  return Verdict::no(fmt::format("elements {}; only int8 is taken", compiler::to_text(value.type)));
 }
 
 constexpr char kParameters[] =
-    "its range is not -128 .. 127, its zero point lies outside, or its scale is no normal number known at compile time";
+    "its range is not -128 .. 127, its zero point lies outside, or its scale is not a normal number known at compile "
+    "time";
 
 Verdict known_chain(const Node& node, const TargetOptions& options) {
   const auto chain = dynamic_chain(node);
   if (!chain)
-    return Verdict::no("not followed by what reads quantization chosen at run time, or not by rows in -128 .. 127");
+    return Verdict::no("its readers do not take quantization chosen at run time, or it is not by rows in -128 .. 127");
   const std::string reason = refuse_shape(*chain->x, Unknown::one);
   return reason.empty() ? whole_chain(*chain, options) : Verdict::no(reason);
 }
@@ -63,12 +64,12 @@ Verdict known_dequantize(const Node& node, const TargetOptions& options) {
   const std::string reason = refuse_shape(*elements, Unknown::one);
   if (!reason.empty()) return Verdict::no(reason);
   if (elements->is_constant())
-    return quantized_constant(node) ? Verdict::yes()
-                                    : Verdict::no("parameters that are no constants, or make no sense");
+    return quantized_constant(node) ? Verdict::yes() : Verdict::no("parameters that are not constants, or are invalid");
   const auto affine = static_dequantize(node);
   if (!affine) return dynamic_chain(node) ? known_chain(node, options) : Verdict::no(kParameters);
   if (node.result()->dtype() != DType::f32) return Verdict::no("a result that is not f32");
-  return one_scale(*elements, *affine) ? Verdict::yes() : Verdict::no("its elements are read with another scale too");
+  return one_scale(*elements, *affine) ? Verdict::yes()
+                                       : Verdict::no("its elements are read with a different scale too");
 }
 
 LayoutRule quantized_layout(const Node& node) {

@@ -88,7 +88,7 @@ LayoutRule reduce_layout(const Node& node) {
 // Dimensions that cannot become one stay two: the library's mean is over two.
 Verdict few_dims(const Node& node, const TargetOptions&) {
   const Value& x = *node.operands()[0];
-  if (x.rank() == 0) return Verdict::no("a reduction of one number");
+  if (x.rank() == 0) return Verdict::no("a reduction of a scalar");
   const std::vector<bool> reduced = reduced_dims(node);
   if (is_over_last(node) || can_merge(dims_of(x), reduced)) return Verdict::yes();
   const auto count = std::count(reduced.begin(), reduced.end(), true);
@@ -272,7 +272,7 @@ Verdict enough_elements(const Node& node, const TargetOptions& options) {
   compiler::Sym count = 1;
   for (size_t i = 0; i < dims.size(); ++i) count = reduced[i] ? count * dims[i] : count;
   if (count.is_const() && static_cast<double>(count.value()) <= *correction)
-    return Verdict::no(fmt::format("{} elements; the correction of {} wants more", count.value(), *correction));
+    return Verdict::no(fmt::format("{} elements; the correction of {} needs more", count.value(), *correction));
   return Verdict::yes();
 }
 
@@ -336,7 +336,7 @@ void lower_log_sum_exp(Lowering& l, const Node& node) {
 
 Verdict known_columns(const Node& node, const TargetOptions&) {
   const Dims dims = result_dims(node);
-  if (dims.empty()) return Verdict::no("a softmax of one number");
+  if (dims.empty()) return Verdict::no("a softmax of a scalar");
   const compiler::Sym& size = dims[softmax_layout(node).dim];
   return size.is_const() ? Verdict::yes() : Verdict::no("a reduction over a size known only at run time");
 }
@@ -356,7 +356,7 @@ void lower_log_softmax(Lowering& l, const Node& node) {
 
 Verdict largest_taken(const Node& node, const TargetOptions&) {
   const Dims dims = dims_of(*node.operands()[0]);
-  if (dims.empty()) return Verdict::no("a reduction of one number");
+  if (dims.empty()) return Verdict::no("a reduction of a scalar");
   const std::vector<bool> reduced = reduced_dims(node);
   for (size_t i = 0; i < dims.size(); ++i) {
     if (reduced[i] && !dims[i].is_const()) return Verdict::no("a reduction over a size known only at run time");
@@ -401,11 +401,12 @@ LayoutRule scan_layout(const Node& node) {
 
 Verdict known_scan(const Node& node, const TargetOptions&) {
   const Dims dims = result_dims(node);
-  if (dims.empty()) return Verdict::no("a running sum of one number");
+  if (dims.empty()) return Verdict::no("a running sum of a scalar");
   const compiler::Sym& size = dims[scan_layout(node).dim];
   if (!size.is_const()) return Verdict::no("a running sum over a size known only at run time");
   if (size.value() > kMaxRunningSum)
-    return Verdict::no(fmt::format("a running sum of {} elements; at most 1024 cost less than a cut", size.value()));
+    return Verdict::no(
+        fmt::format("a running sum of {} elements; at most 1024 cost less than a graph break", size.value()));
   return Verdict::yes();
 }
 

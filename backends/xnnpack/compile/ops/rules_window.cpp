@@ -90,7 +90,7 @@ Verdict plain_pooling(const Node& node, const TargetOptions&) {
   }
   for (size_t i = 0; i < pool.rank(); ++i) {
     if (padding_behind(pool, i) >= pool.dilation[i] * (pool.kernel[i] - 1) + 1)
-      return Verdict::no("a window that lies in the padding alone");
+      return Verdict::no("a window that lies entirely in the padding");
   }
   return Verdict::yes();
 }

@@ -78,7 +78,7 @@ Error Walk::set_inputs(const std::vector<Dims>& input_dims) {
     const Dims& given = input_dims[i];
     const uint64_t index = i;
     if (given.size() != payload_.values[payload_.input_ids[i]].dims.size()) {
-      return refuse(text_, "input ", index, " has another rank than the payload says");
+      return refuse(text_, "input ", index, " has a different rank than the payload says");
     }
     for (uint32_t dim : given) {
       if (dim == 0) return refuse(text_, "input ", index, " has no elements");
@@ -105,7 +105,7 @@ Error Walk::node(size_t index) {
       return check.fail("value ", node.inputs[i], " is read before it is written");
   }
   if (node.flags & ~row.flags) return check.fail("flags ", node.flags, " have no meaning");
-  if (!(node.output_min <= node.output_max)) return check.fail("the output's bounds are no range");
+  if (!(node.output_min <= node.output_max)) return check.fail("the output's bounds are not a range");
   Error error = write(check, node.output);
   if (error == Error::Ok && node.type == NodeType::arg_max_pooling_2d) error = write(check, node.output_index);
   return error == Error::Ok ? row.check(check) : error;

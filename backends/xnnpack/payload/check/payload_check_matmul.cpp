@@ -51,8 +51,8 @@ Error check_static(NodeCheck& node, Gemm kind) {
   const bool may_move =
       kind == Gemm::fully_connected && node.input(0).type == DataType::fp32 && node.input(1).type == DataType::fp32;
   if (may_move) return Error::Ok;
-  if (!node.is_constant(1)) return node.fail("the filter is no constant");
-  if (node.has_input(2) && !node.is_constant(2)) return node.fail("the bias is no constant");
+  if (!node.is_constant(1)) return node.fail("the filter is not a constant");
+  if (node.has_input(2) && !node.is_constant(2)) return node.fail("the bias is not a constant");
   return Error::Ok;
 }
 
@@ -111,7 +111,7 @@ Error check_batch_matrix_multiply(NodeCheck& node) {
   if (error != Error::Ok) return error;
   const Dims& a = node.dims(0);
   const Dims& b = node.dims(1);
-  if (a.size() < 2 || b.size() < 2) return node.fail("an input is no matrix");
+  if (a.size() < 2 || b.size() < 2) return node.fail("an input is not a matrix");
   const bool transposed = (node.node.flags & kTransposeWeights) != 0;
   const uint32_t depth = transposed ? b[b.size() - 1] : b[b.size() - 2];
   if (a.back() != depth) return node.fail("rows of ", a.back(), " elements meet columns of ", depth);

@@ -46,7 +46,8 @@ Error check_reshape(NodeCheck& node) {
     dim = 1;
   }
   const uint64_t have = count_of(node.dims(0)), known = count_of(out);
-  if (inferred ? have % known != 0 : have != known) return node.fail("the new shape has another number of elements");
+  if (inferred ? have % known != 0 : have != known)
+    return node.fail("the new shape has a different number of elements");
   if (inferred) *inferred = static_cast<uint32_t>(have / known);
   return node.set_output(static_cast<Dims&&>(out));
 }

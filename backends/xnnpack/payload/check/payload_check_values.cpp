@@ -54,7 +54,7 @@ class ValueCheck {
     if (moving && (value_.constant != 0 || value_.external_id != kNoValue)) {
       return fail("quantized at run time, yet not inside the payload");
     }
-    if (value_.quantization.kind != row.kind) return fail("quantized in another way than its type ", row.name);
+    if (value_.quantization.kind != row.kind) return fail("quantized in a different way than its type ", row.name);
     const Error error = constant();
     return error == Error::Ok ? quantization() : error;
   }
@@ -91,7 +91,7 @@ Error ValueCheck::quantization() {
   switch (q.kind) {
     case Quantization::Kind::none: return Error::Ok;
     case Quantization::Kind::per_tensor:
-      if (!is_scale(q.scale)) return fail("quantized with a scale that is no positive normal number");
+      if (!is_scale(q.scale)) return fail("quantized with a scale that is not a positive normal number");
       if (!zero_point_fits(value_.type, q.zero_point)) return fail("quantized with zero point ", q.zero_point);
       return Error::Ok;
     case Quantization::Kind::per_token:
@@ -119,9 +119,10 @@ Error ValueCheck::channels() {
     count *= value_.dims[1] / q.group_size;
   }
   if (q.scale_constant == 0) {
-    if (q.inline_scales.size() != count) return fail("quantized with another number of scales than it has channels");
+    if (q.inline_scales.size() != count)
+      return fail("quantized with a different number of scales than it has channels");
     for (float scale : q.inline_scales) {
-      if (!is_scale(scale)) return fail("quantized with a scale that is no positive normal number");
+      if (!is_scale(scale)) return fail("quantized with a scale that is not a positive normal number");
     }
     return Error::Ok;
   }

@@ -253,7 +253,7 @@ Error LibraryEngine::plan_memory(const Build& build) {
   if (!propagate(build.dims)) return fail(build.context, kError, "the XNNPACK library cannot work out the shapes");
   const uint32_t other = find_other_shape(build.dims);
   if (other == kNone) return Error::Ok;
-  return fail_value(build.context, other, "the XNNPACK library gives it another shape");
+  return fail_value(build.context, other, "the XNNPACK library gives it a different shape");
 }
 
 Error LibraryEngine::build(const BackendInit& context, const EngineInput& input, const ValueDims& dims) {
@@ -345,7 +345,7 @@ EngineFailure LibraryEngine::reshape(const ValueDims& dims) {
     for (Images& images : images_) images.height = 0;  // not known any more
     return {Error::NotSupported, "the XNNPACK library does not take these input sizes"};
   }
-  if (find_other_shape(dims) != kNone) return {Error::Internal, "the XNNPACK library gives a value another shape"};
+  if (find_other_shape(dims) != kNone) return {Error::Internal, "the XNNPACK library gives a value a different shape"};
   return {};
 }
 

@@ -79,7 +79,7 @@ void sdpa(KernelContext& context, Span<EValue*> args) {
   int32_t sizes[kMaxRank];
   for (int d = 0; d < q.rank; ++d) sizes[d] = q.sizes[d];
   sizes[q.rank - 1] = static_cast<int32_t>(a.value_width);
-  if (!resize_or_fail(context, out, sizes, q.rank, "attention: out has another shape") || out.numel == 0) return;
+  if (!resize_or_fail(context, out, sizes, q.rank, "attention: out has a different shape") || out.numel == 0) return;
   const bool row_major = is_contiguous(q) && is_contiguous(k) && is_contiguous(v) && is_contiguous(out);
   if (!require(context, row_major, Error::NotSupported, "attention: query, key, value and out must be row-major"))
     return;

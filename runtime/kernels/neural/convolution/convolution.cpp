@@ -68,7 +68,7 @@ void convolution(KernelContext& context, Span<EValue*> args) {
     return;
   int32_t sizes[5];
   const int rank = output_sizes(g, sizes);
-  if (!resize_or_fail(context, out, sizes, rank, "convolution: out has another shape")) return;
+  if (!resize_or_fail(context, out, sizes, rank, "convolution: out has a different shape")) return;
   set_output_strides(g, out);
   if (out.numel == 0) return;
   if (!require(context, g.in_channels > 0, Error::InvalidArgument, "convolution: no input channels")) return;

@@ -81,7 +81,8 @@ void sum_bias(const ConvGeometry& g, const Gradients& t) {
 
 /// Gives a gradient the shape of `like` and zeros. The strides must be the operand's: both are indexed alike.
 bool prepare(KernelContext& context, const Tensor& like, Tensor& gradient) {
-  if (!resize_or_fail(context, gradient, like.sizes, like.rank, "convolution backward: a gradient has another shape"))
+  if (!resize_or_fail(context, gradient, like.sizes, like.rank,
+                      "convolution backward: a gradient has a different shape"))
     return false;
   if (!require(context, gradient.dtype == like.dtype && same_layout(gradient, like), Error::InvalidArgument,
                "convolution backward: a gradient must have dtype and dim order of what it is a gradient by"))
@@ -119,9 +120,9 @@ void convolution_backward(KernelContext& context, Span<EValue*> args) {
       (t.by_weight && !prepare(context, *t.weight, *t.by_weight)))
     return;
   const int32_t channels = sizes[1];
-  if (t.by_bias &&
-      (!resize_or_fail(context, *t.by_bias, &channels, 1, "convolution backward: bias gradient has another shape") ||
-       !require(context, t.by_bias->dtype == t.input->dtype, Error::InvalidType, "dtypes differ")))
+  if (t.by_bias && (!resize_or_fail(context, *t.by_bias, &channels, 1,
+                                    "convolution backward: bias gradient has a different shape") ||
+                    !require(context, t.by_bias->dtype == t.input->dtype, Error::InvalidType, "dtypes differ")))
     return;
   const bool known = dispatch_floating(t.input->dtype, [&](auto zero) {
     add_products<decltype(zero)>(g, t);

@@ -85,7 +85,7 @@ void im2col(KernelContext& context, Span<EValue*> args) {
   const int32_t sizes[3] = {static_cast<int32_t>(in.batch), static_cast<int32_t>(rows * c.kernel[2]),
                             static_cast<int32_t>(c.positions())};
   if (!resize_or_fail(context, out, image.rank == 4 ? sizes : sizes + 1, image.rank - 1,
-                      "im2col: out has another shape") ||
+                      "im2col: out has a different shape") ||
       out.numel == 0)
     return;
   table_of(out, &table);
@@ -124,7 +124,7 @@ void col2im(KernelContext& context, Span<EValue*> args) {
   const int32_t sizes[4] = {static_cast<int32_t>(table.batch), static_cast<int32_t>(table.rows / c.taps()),
                             static_cast<int32_t>(image[1]), static_cast<int32_t>(image[2])};
   if (!resize_or_fail(context, out, columns.rank == 3 ? sizes : sizes + 1, columns.rank + 1,
-                      "col2im: out has another shape") ||
+                      "col2im: out has a different shape") ||
       out.numel == 0)
     return;
   planes_of(out, 2, &to);

@@ -103,9 +103,9 @@ void run(KernelContext& context, BatchNorm& n) {
                "batch norm: weight, bias and statistics must have one element for each channel, all tensors one dtype"))
     return;
   const int32_t saved = n.training ? n.in->sizes[1] : 0;
-  if (!resize_or_fail(context, *n.out, n.in->sizes, n.in->rank, "batch norm: out has another shape") ||
-      !resize_or_fail(context, *n.saved_mean, &saved, 1, "batch norm: saved mean has another shape") ||
-      !resize_or_fail(context, *n.saved_deviation, &saved, 1, "batch norm: saved deviation has another shape") ||
+  if (!resize_or_fail(context, *n.out, n.in->sizes, n.in->rank, "batch norm: out has a different shape") ||
+      !resize_or_fail(context, *n.saved_mean, &saved, 1, "batch norm: saved mean has a different shape") ||
+      !resize_or_fail(context, *n.saved_deviation, &saved, 1, "batch norm: saved deviation has a different shape") ||
       n.in->numel == 0)
     return;
   require(context, dispatch_floating(dtype, [&](auto zero) { normalize<decltype(zero)>(context, n); }),

@@ -81,9 +81,9 @@ void native_group_norm(KernelContext& context, Span<EValue*> args) {
                "group norm: weight and bias must have one element for each channel, all tensors one dtype"))
     return;
   const int32_t sizes[2] = {static_cast<int32_t>(n.images), static_cast<int32_t>(n.groups)};
-  if (!resize_or_fail(context, *n.out, n.in->sizes, n.in->rank, "group norm: out has another shape") ||
-      !resize_or_fail(context, *n.mean, sizes, 2, "group norm: mean has another shape") ||
-      !resize_or_fail(context, *n.deviation, sizes, 2, "group norm: rstd has another shape") || n.in->numel == 0)
+  if (!resize_or_fail(context, *n.out, n.in->sizes, n.in->rank, "group norm: out has a different shape") ||
+      !resize_or_fail(context, *n.mean, sizes, 2, "group norm: mean has a different shape") ||
+      !resize_or_fail(context, *n.deviation, sizes, 2, "group norm: rstd has a different shape") || n.in->numel == 0)
     return;
   if (!require(context, is_contiguous(*n.mean) && is_contiguous(*n.deviation), Error::NotSupported,
                "group norm: mean and rstd must be row-major"))

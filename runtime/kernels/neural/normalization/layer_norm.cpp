@@ -125,9 +125,10 @@ void native_layer_norm(KernelContext& context, Span<EValue*> args) {
   if (!require(context, types && is_vector(n.weight, dtype, n.size) && is_vector(n.bias, dtype, n.size),
                Error::InvalidArgument, "layer norm: weight and bias must have normalized_shape, all tensors one dtype"))
     return;
-  if (!resize_or_fail(context, *n.out, n.in->sizes, n.in->rank, "layer norm: out has another shape") ||
-      !resize_or_fail(context, *n.mean, sizes, n.in->rank, "layer norm: mean has another shape") ||
-      !resize_or_fail(context, *n.deviation, sizes, n.in->rank, "layer norm: rstd has another shape") || n.rows == 0)
+  if (!resize_or_fail(context, *n.out, n.in->sizes, n.in->rank, "layer norm: out has a different shape") ||
+      !resize_or_fail(context, *n.mean, sizes, n.in->rank, "layer norm: mean has a different shape") ||
+      !resize_or_fail(context, *n.deviation, sizes, n.in->rank, "layer norm: rstd has a different shape") ||
+      n.rows == 0)
     return;
   if (dtype == DType::f32 && n.size > 0 && is_contiguous(*n.in) && is_contiguous(*n.out))
     return normalize_f32(context, n);

@@ -213,7 +213,7 @@ void max_pool2d_with_indices_backward(KernelContext& context, Span<EValue*> args
   if (!check_types(context, input, out, indices) ||
       !require(context, gradient.dtype == input.dtype, Error::InvalidType, "dtypes differ"))
     return;
-  if (!resize_or_fail(context, out, input.sizes, input.rank, "max pooling backward: out has another shape")) return;
+  if (!resize_or_fail(context, out, input.sizes, input.rank, "max pooling backward: out has a different shape")) return;
   planes_of(out, 2, &to);
   if (!require(context, to.count() == from.count(), Error::InvalidArgument, "max pooling backward: shapes do not fit"))
     return;

@@ -57,7 +57,7 @@ bool resize_pooled(KernelContext& context, const Tensor& in, int dims, const int
       return false;
     sizes[d] = static_cast<int32_t>(size);
   }
-  return resize_or_fail(context, out, sizes, in.rank, "pooling: out has another shape");
+  return resize_or_fail(context, out, sizes, in.rank, "pooling: out has a different shape");
 }
 
 }  // namespace wick

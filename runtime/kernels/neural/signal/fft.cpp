@@ -141,7 +141,7 @@ void fft_c2c(KernelContext& context, Span<EValue*> args) {
   if (!require(context, (self.dtype == DType::c64 || self.dtype == DType::c128) && out.dtype == self.dtype,
                Error::InvalidType, "fft: wanted c64 or c128 in and out"))
     return;
-  if (!resize_or_fail(context, out, sizes, self.rank, "fft: out has another shape") || out.numel == 0) return;
+  if (!resize_or_fail(context, out, sizes, self.rank, "fft: out has a different shape") || out.numel == 0) return;
   const Tensor* from = &self;
   for (size_t i = args[1]->ints().size(); i-- > 0 && context.ok();) {
     const int64_t n = self.sizes[dims[i]];
@@ -162,7 +162,7 @@ void fft_r2c(KernelContext& context, Span<EValue*> args) {
   const size_t count = args[1]->ints().size();
   const int last = dims[count - 1];
   if (args[3]->boolean && sizes[last] > 0) sizes[last] = sizes[last] / 2 + 1;
-  if (!resize_or_fail(context, out, sizes, self.rank, "fft: out has another shape") || out.numel == 0) return;
+  if (!resize_or_fail(context, out, sizes, self.rank, "fft: out has a different shape") || out.numel == 0) return;
   for (size_t i = count; i-- > 0 && context.ok();) {
     const int64_t n = self.sizes[dims[i]];
     transform_any(context, {dims[i], n, true, scale_of(normalization, static_cast<double>(n))},
@@ -185,7 +185,7 @@ void fft_c2r(KernelContext& context, Span<EValue*> args) {
                "fft: last size must be positive"))
     return;
   sizes[last] = static_cast<int32_t>(last_size);
-  if (!resize_or_fail(context, out, sizes, self.rank, "fft: out has another shape") || out.numel == 0) return;
+  if (!resize_or_fail(context, out, sizes, self.rank, "fft: out has a different shape") || out.numel == 0) return;
   if (!require(context, self.numel > 0, Error::InvalidArgument, "fft: empty input")) return;
   Tensor spectrum = self;
   if (count > 1) {

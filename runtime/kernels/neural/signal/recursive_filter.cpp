@@ -24,7 +24,7 @@ void recursive_filter(KernelContext& context, Span<EValue*> args) {
   const bool fits = order >= 1 && coefficients.sizes[0] == input.sizes[1] && start.sizes[0] == input.sizes[0] &&
                     start.sizes[1] == input.sizes[1] && start.sizes[2] == samples + order - 1;
   if (!require(context, fits, Error::InvalidArgument, "recursive filter: the sizes do not fit")) return;
-  if (!resize_or_fail(context, out, start.sizes, 3, "recursive filter: out has another shape")) return;
+  if (!resize_or_fail(context, out, start.sizes, 3, "recursive filter: out has a different shape")) return;
   if (out.numel == 0) return;
   planes_of(input, 1, &from);
   planes_of(start, 1, &before);
