@@ -210,7 +210,7 @@ const OpDef kPointwiseUnaryRows[] = {
     FLOAT_UNARY("aten::log10(Tensor self) -> Tensor", "aten::log10.out", kPassesBoth | curves::log10 | ranges::log10),
     FLOAT_UNARY("aten::log1p(Tensor self) -> Tensor", "aten::log1p.out", kPassesBoth | curves::log1p | ranges::log1p),
     FLOAT_UNARY("aten::log2(Tensor self) -> Tensor", "aten::log2.out", kPassesBoth | curves::log2 | ranges::log2),
-    FLOAT_UNARY("aten::logit(Tensor self, float? eps=None) -> Tensor", "aten::logit.out"),
+    FLOAT_UNARY("aten::logit(Tensor self, float? eps=None) -> Tensor", "aten::logit.out", ranges::unknown),
     FLOAT_UNARY("aten::reciprocal(Tensor self) -> Tensor", "aten::reciprocal.out",
                 kPassesNan | kTellsZeros | curves::reciprocal | ranges::reciprocal),
     FLOAT_UNARY("aten::rsqrt(Tensor self) -> Tensor", "aten::rsqrt.out",

@@ -4,6 +4,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
 namespace {
@@ -99,12 +100,14 @@ Results decompose_polygamma(Builder& b, Node& node) { return {b.call("aten.polyg
 
 }  // namespace
 
-#define UNARY(name, ...)                                                                                              \
-  {                                                                                                                   \
-    "aten::" name "(Tensor self) -> Tensor", infer_float_unary, nullptr, "aten::" name ".out", kPointwise | kNoStock, \
-    {                                                                                                                 \
-      __VA_ARGS__                                                                                                     \
-    }                                                                                                                 \
+#define UNARY(name, ...) CURVE(name, kPure, __VA_ARGS__)
+// With facts. Functions with poles, or that are not defined everywhere: ranges::unknown.
+#define CURVE(name, facts, ...)                                                                \
+  {                                                                                            \
+    "aten::" name "(Tensor self) -> Tensor", infer_float_unary, nullptr, "aten::" name ".out", \
+        kPointwise | kNoStock | (facts), {                                                     \
+      __VA_ARGS__                                                                              \
+    }                                                                                          \
   }
 #define BINARY(name, infer, flags, ...)                                                          \
   {                                                                                              \
@@ -150,32 +153,35 @@ const OpDef kSpecialRows[] = {
     POLYNOMIAL("laguerre_polynomial_l"),
     POLYNOMIAL("legendre_polynomial_p"),
 
-    UNARY("digamma", "f32[3, 4]{range=1.1..4.6}"),
-    UNARY("lgamma", "f32[3, 4]{range=1.1..4.6}"),
-    UNARY("erfinv", "f32[3, 4]{range=-1..1}"),
-    UNARY("special_ndtri", "f32[3, 4]{range=0.069..0.9}"),
-    UNARY("special_erfcx", "f32[3, 4]"),
+    CURVE("digamma", ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
+    CURVE("lgamma", ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
+    CURVE("erfinv", ranges::unknown, "f32[3, 4]{range=-1..1}"),
+    CURVE("special_ndtri", ranges::unknown, "f32[3, 4]{range=0.069..0.9}"),
+    CURVE("special_erfcx", ranges::unknown, "f32[3, 4]"),
     UNARY("special_log_ndtr", "f32[3, 4]"),
     UNARY("i0", "f32[3, 4]", "f32[]{=12}", "f32[4]{range=0..11.4}"),
     UNARY("special_i0e", "f32[3, 4]"),
     UNARY("special_i1", "f32[3, 4]"),
     UNARY("special_i1e", "f32[3, 4]"),
-    UNARY("special_modified_bessel_k0", "f32[3, 4]{range=1.1..4.6}"),
-    UNARY("special_modified_bessel_k1", "f32[3, 4]{range=1.1..4.6}"),
+    CURVE("special_modified_bessel_k0", ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
+    CURVE("special_modified_bessel_k1", ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
     {"aten::special_scaled_modified_bessel_k0(Tensor x) -> Tensor", infer_first_argument, nullptr,
-     "aten::special_scaled_modified_bessel_k0.out", kPointwise | kNoStock, Cases("f32[3, 4]{range=1.1..4.6}")},
+     "aten::special_scaled_modified_bessel_k0.out", kPointwise | kNoStock | ranges::unknown,
+     Cases("f32[3, 4]{range=1.1..4.6}")},
     {"aten::special_scaled_modified_bessel_k1(Tensor x) -> Tensor", infer_first_argument, nullptr,
-     "aten::special_scaled_modified_bessel_k1.out", kPointwise | kNoStock, Cases("f32[3, 4]{range=1.1..4.6}")},
+     "aten::special_scaled_modified_bessel_k1.out", kPointwise | kNoStock | ranges::unknown,
+     Cases("f32[3, 4]{range=1.1..4.6}")},
     UNARY("special_bessel_j0", "f32[3, 4]"),
     UNARY("special_bessel_j1", "f32[3, 4]"),
-    UNARY("special_bessel_y0", "f32[3, 4]{range=1.1..4.6}"),
-    UNARY("special_bessel_y1", "f32[3, 4]{range=1.1..4.6}"),
+    CURVE("special_bessel_y0", ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
+    CURVE("special_bessel_y1", ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
     UNARY("special_ndtr", "f32[3, 4]"),
     {"aten::special_spherical_bessel_j0(Tensor x) -> Tensor", infer_first_argument, nullptr,
      "aten::special_spherical_bessel_j0.out", kPointwise | kNoStock, Cases("f32[3, 4]")},
-    BINARY("special_zeta", infer_true_divide, kPure, "f32[3, 4]{range=2.6..6.1}, f32[3, 4]{range=0.069..0.9}"),
-    BINARY("igamma", infer_broadcast, kPure, "f32[3, 4]{range=1.1..4.6}, f32[3, 4]{range=0.069..0.9}"),
-    BINARY("igammac", infer_broadcast, kPure, "f32[3, 4]{range=1.1..4.6}, f32[3, 4]{range=0.069..0.9}"),
+    BINARY("special_zeta", infer_true_divide, ranges::unknown,
+           "f32[3, 4]{range=2.6..6.1}, f32[3, 4]{range=0.069..0.9}"),
+    BINARY("igamma", infer_broadcast, ranges::unknown, "f32[3, 4]{range=1.1..4.6}, f32[3, 4]{range=0.069..0.9}"),
+    BINARY("igammac", infer_broadcast, ranges::unknown, "f32[3, 4]{range=1.1..4.6}, f32[3, 4]{range=0.069..0.9}"),
     BINARY("gcd", infer_broadcast, kCommutative, "i64[3, 4], i64[3, 4]{index<10}"),
     BINARY("lcm", infer_broadcast, kCommutative, "i64[3, 4], i64[3, 4]{index<10}"),
     BINARY("nextafter", infer_broadcast, kPure, "f32[3, 4], f32[3, 4]"),
@@ -184,7 +190,7 @@ const OpDef kSpecialRows[] = {
     {"aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", infer_true_divide, decompose_zeta, nullptr,
      kPointwise, Cases("2.5, f32[4]{range=0.5..5}")},
     {"aten::polygamma(int n, Tensor self) -> Tensor", infer_polygamma, nullptr, "aten::polygamma.out",
-     kPointwise | kNoStock, Cases("1, f32[3, 4]{range=1.1..4.6}")},
+     kPointwise | kNoStock | ranges::unknown, Cases("1, f32[3, 4]{range=1.1..4.6}")},
     {"aten::special_polygamma(int n, Tensor self) -> Tensor", infer_polygamma, decompose_polygamma, nullptr, kPointwise,
      Cases("2, f32[3, 4]{range=1.1..4.6}")},
     {"aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", infer_frexp, nullptr,

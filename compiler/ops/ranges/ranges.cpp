@@ -220,6 +220,21 @@ double elements(const RangeCall& call) {
   return count;
 }
 
+// How many elements each result of a reduction over argument `dim` is made of, if all sizes are known.
+std::optional<double> reduced_elements(const RangeCall& call) {
+  const Node& node = call.node;
+  const Sizes& sizes = node.operands().at(0)->sizes();
+  const int at = node.op->parsed->find("dim");
+  const bool all = at < 0 || node.is_none("dim") || node.ints("dim").empty();
+  double count = 1;
+  const auto multiply = [&](const Sym& size) { count = size.is_const() ? count * double(size.value()) : NAN; };
+  if (all) std::for_each(sizes.begin(), sizes.end(), multiply);
+  if (!all) {
+    for (const int64_t dim : node.static_ints("dim")) multiply(sizes[static_cast<size_t>(wrap_dim(dim, sizes.size()))]);
+  }
+  return std::isnan(count) ? std::nullopt : std::optional(count);
+}
+
 }  // namespace
 
 namespace ranges {
@@ -254,6 +269,15 @@ ValueRange div(const RangeCall& call) {
   return a && b ? quotient_of(*a, *b) : may_be_all();
 }
 
+ValueRange floor_divide(const RangeCall& call) { return with_flags(ValueRange(), div(call)); }
+
+ValueRange modulo(const RangeCall& call) {
+  const auto divisor = call.argument("other");
+  ValueRange out;
+  out.nan = !first(call).is_finite() || !divisor || !divisor->is_finite() || divisor->holds(0);
+  return out;
+}
+
 ValueRange pow(const RangeCall& call) {
   const auto exponent = literal(call, "exponent");
   return exponent ? power_of(first(call), *exponent) : may_be_all();
@@ -265,7 +289,8 @@ ValueRange clamp(const RangeCall& call) {
   if (!low && !high) return first(call);
   ValueRange out = clamped(first(call), low ? low->min : -kInfinity, high ? high->max : kInfinity);
   for (const auto& bound : {low, high}) {
-    if (bound && !bound->is_finite()) return with_flags(out, hull_of(call.tensors));
+    if (bound && bound->nan) return may_be_all();
+    if (bound && bound->is_infinite()) return with_flags(out, hull_of(call.tensors));
   }
   if (low && high && low->min > high->max) out = including(out, high->max);
   return out;
@@ -320,7 +345,7 @@ ValueRange sum(const RangeCall& call) {
 
 ValueRange mean(const RangeCall& call) {
   ValueRange out = first(call);
-  out.nan |= out.above && out.below;
+  out.nan |= (out.above && out.below) || reduced_elements(call) == 0;
   return out;
 }
 
@@ -332,7 +357,10 @@ ValueRange pool(const RangeCall& call) {
 
 ValueRange variance(const RangeCall& call) {
   ValueRange out = between(0, kInfinity);
-  out.nan = !first(call).is_finite();
+  const auto correction = call.node.is_none("correction") ? between(1, 1) : call.argument("correction");
+  const auto count = reduced_elements(call);
+  out.nan = !first(call).is_finite() || !correction || (count && *count <= correction->max);
+  out.above = out.nan;
   return out;
 }
 

@@ -15,6 +15,9 @@ ValueRange sub(const RangeCall& call);
 ValueRange rsub(const RangeCall& call);
 ValueRange mul(const RangeCall& call);
 ValueRange div(const RangeCall& call);
+ValueRange floor_divide(const RangeCall& call);
+/// Of a remainder: not a number where the divisor may be 0.
+ValueRange modulo(const RangeCall& call);
 ValueRange pow(const RangeCall& call);
 ValueRange clamp(const RangeCall& call);
 ValueRange maximum(const RangeCall& call);

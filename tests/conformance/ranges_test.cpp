@@ -1,0 +1,142 @@
+// Does the analysis of ranges hold for every operator? Kernels decide: the cases of each operator run on finite numbers
+// of ordinary size, and the results must lie in the ranges that the analysis states for them.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "backends/xnnpack/compile/target.h"
+#include "compiler/analysis/value_ranges.h"
+#include "compiler/passes/pipeline.h"
+#include "tests/conformance/case_program.h"
+#include "tests/conformance/case_values.h"
+#include "tests/conformance/check_case.h"
+#include "wick/portable_kernels.h"
+
+namespace wick::conformance {
+namespace {
+
+using compiler::ValueRange;
+
+constexpr const char* kFolder = "tests/fixtures/cases";
+constexpr size_t kMaxElements = 4096;  // of an operand
+constexpr double kNumbers[] = {0.0, 1.0, -1.0, 0.5, -2.0, -0.0, 20.0, -0.25, 3.5, -20.0, 0.001, 2.0};
+constexpr size_t kNumNumbers = std::size(kNumbers), kShifts[] = {0, 5, 7};
+
+// Rules that hold for the operands that a model gives, not for any: a variance is not negative.
+constexpr std::string_view kVariances[] = {"aten._native_batch_norm_legit_no_training.default",
+                                           "aten.batch_norm.default", "aten.instance_norm.default",
+                                           "aten.native_batch_norm.default"};
+
+bool is_wide(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
+
+HostTensor ordinary(const HostTensor& like, size_t first) {
+  compiler::CaseTensor tensor;
+  tensor.dtype = like.dtype;
+  tensor.sizes.assign(like.sizes.begin(), like.sizes.end());
+  tensor.fill.kind = compiler::CaseFill::Kind::values;
+  for (size_t i = 0; i < kNumNumbers; ++i) tensor.fill.values.push_back(kNumbers[(first + i) % kNumNumbers]);
+  return filled(tensor);
+}
+
+double element(const HostTensor& tensor, size_t at) {
+  double wide = 0;
+  float narrow = 0;
+  if (tensor.dtype == DType::f64) std::memcpy(&wide, tensor.bytes.data() + at, sizeof wide);
+  if (tensor.dtype == DType::f32) std::memcpy(&narrow, tensor.bytes.data() + at, sizeof narrow);
+  return tensor.dtype == DType::f64 ? wide : static_cast<double>(narrow);
+}
+
+// "" if the range holds all elements, else the first that it does not.
+std::string outside(const HostTensor& tensor, const ValueRange& range) {
+  const size_t size = dtype_size_bytes(tensor.dtype);
+  for (size_t at = 0; at < tensor.bytes.size(); at += size) {
+    const double x = element(tensor, at);
+    const double slack = 1e-5 * (1 + std::abs(x));
+    if (std::isnan(x)   ? range.nan
+        : std::isinf(x) ? (x > 0 ? range.above : range.below)
+                        : range.min - slack <= x && x <= range.max + slack)
+      continue;
+    return fmt::format("{} is not in {} .. {}{}{}{}", x, range.min, range.max, range.above ? " +inf" : "",
+                       range.below ? " -inf" : "", range.nan ? " NaN" : "");
+  }
+  return "";
+}
+
+// Calls of eager's functions of floating-point tensors.
+bool counts(const Case& test) {
+  constexpr compiler::OpFlags kNoFunction =
+      compiler::kRandom | compiler::kInPlace | compiler::kMutates | compiler::kEffect;
+  const compiler::OpDef* def = compiler::find_op(test.op);
+  const auto is_small = [](const auto& tensor) { return tensor.second.value.bytes.size() <= kMaxElements * 8; };
+  return def && !def->has(kNoFunction) && !test.error && !test.shape_only && test.mutated.empty() &&
+         std::all_of(test.tensors.begin(), test.tensors.end(), is_small) &&
+         std::any_of(test.tensors.begin(), test.tensors.end(),
+                     [](const auto& tensor) { return is_wide(tensor.second.value.dtype); });
+}
+
+// The case as backends see it: composites that a backend keeps are whole.
+struct Prepared {
+  compiler::Function function;
+  std::vector<ValueRange> ranges;  // by output
+};
+
+std::optional<Prepared> prepared(const Case& test) {
+  auto function = import_case(test, Operands::inputs);
+  if (!function.ok()) return std::nullopt;
+  Prepared out{std::move(*function), {}};
+  compiler::PipelineOptions options;
+  options.keep = [](const compiler::Node& node) { return xnnpack::kTarget.keep(node, {}); };
+  if (!compiler::run_pipeline(*out.function.graph, options).ok()) return std::nullopt;
+  const compiler::ValueRanges ranges(*out.function.graph);
+  for (const compiler::GraphOutput& output : out.function.graph->outputs)
+    out.ranges.push_back(output.value ? ranges.of(output.value) : ValueRange());
+  return out;
+}
+
+// "" if the results of the case lie in their ranges whatever ordinary numbers it is called with.
+std::string check(const Case& test) {
+  const auto known = prepared(test);
+  const auto compiled = compile_case(test, compiler::Profile::automatic, Operands::inputs);
+  if (!known || !compiled.ok()) return "";
+  ModuleOptions options;
+  options.kernels = {portable_kernels()};
+  ModuleError error;
+  const auto module = Module::load({compiled->pte.data(), compiled->pte.size()}, options, &error);
+  if (!module) return "";
+  for (const size_t shift : kShifts) {
+    std::vector<HostValue> inputs, outputs;
+    for (const auto& [name, tensor] : test.tensors)
+      inputs.emplace_back(is_wide(tensor.value.dtype) ? ordinary(tensor.value, shift + inputs.size()) : tensor.value);
+    if (!module->forward(inputs, &outputs, &error) || outputs.size() != known->ranges.size()) continue;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].tag != Tag::tensor || !is_wide(outputs[i].tensor.dtype)) continue;
+      const std::string found = outside(outputs[i].tensor, known->ranges[i]);
+      if (!found.empty()) return found;
+    }
+  }
+  return "";
+}
+
+TEST(ValueRanges, HoldWhatKernelsMakeOfOrdinaryNumbers) {
+  std::map<std::string, std::string> wrong;  // the first of each operator
+  for (const char* family : kFamilies) {
+    if (std::string_view(family) == "dtypes") continue;
+    const auto cases = read_cases(kFolder, family);
+    ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
+    for (const Case& test : *cases) {
+      if (!counts(test) || wrong.count(test.op) != 0) continue;
+      const std::string found = check(test);
+      if (!found.empty()) wrong[test.op] = fmt::format("{} line {}{}: {}", family, test.line, shapes(test), found);
+    }
+  }
+  for (const std::string_view op : kVariances)
+    EXPECT_EQ(wrong.erase(std::string(op)), 1u) << op << " need not be among the exceptions";
+  for (const auto& [op, found] : wrong) ADD_FAILURE() << op << ": " << found;
+}
+
+}  // namespace
+}  // namespace wick::conformance
