@@ -17,9 +17,9 @@ compiler/analysis     : wick common compiler/support compiler/ir
 compiler/ops          : wick common compiler/support compiler/ir compiler/analysis
 compiler/import       : wick common compiler/support compiler/ir compiler/analysis compiler/ops
 compiler/layout       : wick common compiler/support compiler/ir compiler/analysis compiler/ops
-compiler/passes       : wick common compiler/support compiler/ir compiler/analysis compiler/ops runtime/core runtime/kernels
-compiler/quantize     : wick common compiler/support compiler/ir compiler/analysis compiler/ops runtime/core runtime/kernels
-compiler/partition    : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/layout compiler/passes
+compiler/passes       : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize runtime/core runtime/kernels
+compiler/quantize     : wick common compiler/support compiler/ir compiler/ops
+compiler/partition    : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/passes
 compiler/plan         : wick common compiler/support compiler/ir compiler/analysis compiler/ops
 compiler/emit         : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/plan schema
 compiler/driver       : wick common compiler runtime backends
@@ -30,14 +30,14 @@ runtime/program       : wick common runtime/platform runtime/core schema
 runtime/kernels       : wick common runtime/platform runtime/core
 runtime/exec          : wick common runtime/platform runtime/core runtime/program
 runtime/module        : wick common runtime
-backends              : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/layout compiler/partition compiler/passes runtime/core runtime/platform
-backends/xnnpack      : wick common backends/runtime_table.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/layout compiler/partition compiler/passes runtime/core runtime/platform schema
+backends              : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform
+backends/xnnpack      : wick common backends/runtime_table.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform schema
 backends/xnnpack/runtime     : wick common backends/runtime_table.h backends/xnnpack/payload runtime/core runtime/platform
 backends/xnnpack/runtime/xnn : wick common backends/xnnpack/payload backends/xnnpack/runtime runtime/core runtime/platform
 cli                   : wick common compiler runtime backends
 examples              : wick cli
 tests                 : wick common compiler runtime backends schema cli
-tests/toy_backend     : wick common backends compiler/support compiler/ir compiler/analysis compiler/ops compiler/layout compiler/partition compiler/passes runtime/core runtime/platform
+tests/toy_backend     : wick common backends compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform
 bench                 : wick common compiler runtime schema cli
 '
 # Folders that build without a heap, and headers that bring one (or exceptions, streams, locales).

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "common/float16.h"
+#include "compiler/ir/infer.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -26,7 +27,7 @@ Node* Builder::node(std::string_view name, Args args) {
   made_.push_back(made);
   if (!def->infer) fail(Code::internal, fmt::format("{} has no shape function", full));
   try {
-    def->infer(*made);
+    infer_types(*made);
   } catch (Failure& failure) {
     if (failure.diag.where.module.empty() && failure.diag.where.source.empty()) failure.diag.where = where_of(*made);
     if (failure.diag.where.node.empty()) failure.diag.where.node = std::string(full);

@@ -62,6 +62,7 @@ enum OpFlags : uint64_t {
   kTellsZeros = uint64_t{1} << 33,        // results for -0 and 0 are different numbers
   kTellsZerosOf1 = uint64_t{1} << 34,     // the same, of operand 1
   kNoNegativeZero = uint64_t{1} << 35,    // no element of the result is -0
+  kElements = uint64_t{1} << 37,          // reads and writes elements as they are stored, whatever they stand for
   kPartwise = uint64_t{1} << 36,          // of complex numbers: the same of their real and imaginary parts
   kPassesBoth = (1u << 29) | (1u << 30),  // both
 };

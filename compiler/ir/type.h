@@ -1,6 +1,7 @@
 // Types of values: tensors with symbolic sizes, and scalars.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,17 +11,24 @@
 namespace wick::compiler {
 
 class Value;
+struct Quantization;  // quantization.h
 
 using Sizes = SymList;
 
 /// Element type and logical sizes; `dim_order` lists dimensions from outermost to innermost, empty = 0, 1, 2 ..
+/// `quantization`: the elements are integers that stand for real numbers. An operator computes on these numbers, and
+/// each result is quantized as its own type says (OpFlags::kElements names those that do not). Null: the elements are
+/// the numbers.
 struct TensorType {
   DType dtype = DType::f32;
   Sizes sizes;
   std::vector<uint8_t> dim_order;
+  std::shared_ptr<const Quantization> quantization = nullptr;
 
   size_t rank() const { return sizes.size(); }
-  friend bool operator==(const TensorType& a, const TensorType& b) = default;
+  /// The dtype of the numbers: that of the elements, or what they stand for.
+  DType real_dtype() const;
+  friend bool operator==(const TensorType& a, const TensorType& b);  // quantizations by contents
 };
 
 enum class TypeKind : uint8_t { tensor, integer, real, boolean };
@@ -41,7 +49,8 @@ struct Type {
   friend bool operator==(const Type& a, const Type& b) = default;
 };
 
-/// "f32[1, s0, 8]", "int(s0)", "float", "bool"; a dim order that is not 0, 1, 2 .. follows as "{0,2,3,1}".
+/// "f32[1, s0, 8]", "int(s0)", "float", "bool"; a dim order that is not 0, 1, 2 .. follows as "{0,2,3,1}", a
+/// quantization as "q(scale=0.5, zero=3)".
 std::string to_text(const Type& type);
 
 /// Product of the sizes.

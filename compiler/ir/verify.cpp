@@ -5,6 +5,8 @@
 #include <set>
 
 #include "compiler/ir/delegate.h"
+#include "compiler/ir/infer.h"
+#include "compiler/ir/quantization.h"
 #include "compiler/ir/text/text.h"
 #include "compiler/support/failure.h"
 
@@ -48,14 +50,21 @@ bool fits(const ArgSpec& spec, const Arg& arg) {
   return false;
 }
 
-// A symbolic size may be spelt in several ways; constant ones, dtype and rank must be equal.
-bool agree(const Type& a, const Type& b) {
-  if (a.kind != b.kind || a.tensor.dtype != b.tensor.dtype || a.tensor.rank() != b.tensor.rank()) return false;
+// A symbolic size may be spelt in several ways; constant ones and rank must be equal.
+bool sizes_agree(const Type& a, const Type& b) {
+  if (a.tensor.rank() != b.tensor.rank()) return false;
   for (size_t i = 0; i < a.tensor.rank(); ++i) {
     const Sym &x = a.tensor.sizes[i], &y = b.tensor.sizes[i];
     if (x.is_const() && y.is_const() && !(x == y)) return false;
   }
   return true;
+}
+
+// Elements of one type may be taken for those of the other.
+bool agree(const Type& a, const Type& b) {
+  if (a.kind != b.kind || a.tensor.dtype != b.tensor.dtype || !sizes_agree(a, b)) return false;
+  const auto &x = a.tensor.quantization, &y = b.tensor.quantization;
+  return !x || !y || same_numbers(*x, *y);
 }
 
 // The types that follow from the operands, in place of those that are stated, which come back.
@@ -66,7 +75,7 @@ std::vector<Type> inferred_types(Node& node) {
     for (size_t i = 0; i < types.size(); ++i) std::swap(types[i], node.result(i)->type);
   };
   try {
-    node.op->infer(node);
+    infer_types(node);
   } catch (const Failure&) {
     swap_types();
     throw;
@@ -111,6 +120,10 @@ class Verifier {
   void define(const Value* value) {
     if (!defined_.insert(value).second) broken(fmt::format("%{} is defined twice", value->name));
     if (!names_.insert(value->name).second) broken(fmt::format("the name %{} is used twice", value->name));
+    if (!value->type.is_tensor() || !value->tensor().quantization) return;
+    const std::string reason = refuse_quantization(value->tensor());
+    if (!reason.empty())
+      broken(fmt::format("%{} is {}, with {}", value->name, to_text(value->type), reason), value->producer);
   }
 
   void read(const Value* value, const Node* node) {
@@ -138,7 +151,7 @@ class Verifier {
     for (size_t i = 0; i < inferred.size(); ++i) {
       const Type& recorded = node.result(i)->type;
       inferred[i].tensor.dim_order = recorded.tensor.dim_order;  // a choice of layout, not of meaning
-      if (!agree(inferred[i], recorded))
+      if (!may_be_stored_as(*node.op, inferred[i], recorded) || !sizes_agree(inferred[i], recorded))
         broken(fmt::format("type {} should be {}", to_text(recorded), to_text(inferred[i])), &node);
     }
   }

@@ -3,7 +3,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
-#include "compiler/ops/quantization_chain.h"
+#include "compiler/ops/least_scale.h"
 
 namespace wick::compiler {
 namespace {
@@ -326,61 +326,70 @@ void infer_embedding_2bit(Node& node) { infer_packed_embedding(node, 4); }
 
 }  // namespace
 
+double least_scale(const Node& choose) {
+  const bool stated = choose.op->parsed->find("eps") >= 0;
+  if (stated && !choose.is_none("eps")) return choose.real("eps");
+  if (!stated) return 0x1p-23;
+  // torchao's default is the smallest normal number.
+  const DType dtype = choose.tensor("input")->dtype();
+  return dtype == DType::f16 ? 0x1p-14 : dtype == DType::f64 ? 0x1p-1022 : 0x1p-126;
+}
+
 #define QD "quantized_decomposed::"
 const OpDef kQuantizedRows[] = {
     {"quantized_decomposed::quantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int "
      "quant_max, ScalarType dtype) -> Tensor",
-     infer_quantize, nullptr, QD "quantize_per_tensor.out", kQuantizes,
+     infer_quantize, nullptr, QD "quantize_per_tensor.out", kElements | kQuantizes,
      Cases("f32[3, 5], 0.1, 0, 0, 255, u8", "f32[4]{special}, 0.1, 0, -128, 127, i8",
            "f32[2, 0], 0.1, 0, -128, 127, i8")},
     {"quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, "
      "int quant_max, ScalarType dtype) -> Tensor",
-     infer_quantize, nullptr, QD "quantize_per_tensor.Tensor_out", kQuantizes,
+     infer_quantize, nullptr, QD "quantize_per_tensor.Tensor_out", kElements | kQuantizes,
      Cases("f32[3, 5], f32[]{=0.1}, i64[]{=0}, 0, 255, u8", "f32[3, 5], f32[]{=2}, i64[]{=-1}, -128, 127, i8",
            "f32[3, 5], f32[]{=2}, i64[]{=-1}, -32768, 32767, i16")},
     {"quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int "
      "quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
-     infer_dequantize, nullptr, QD "dequantize_per_tensor.out", kDequantizes,
+     infer_dequantize, nullptr, QD "dequantize_per_tensor.out", kElements | kDequantizes,
      Cases("u8[3, 5]{index<252}, 0.1, 0, 0, 255, u8", "i8[4]{=-6, 5, 4, 0}, 0.1, 0, -128, 127, i8, out_dtype=f16",
            "i16[3, 5]{range=-834..883}, 0.1, 0, -32768, 32767, i16")},
     {"quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, "
      "int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
-     infer_dequantize, nullptr, QD "dequantize_per_tensor.Tensor_out", kDequantizes,
+     infer_dequantize, nullptr, QD "dequantize_per_tensor.Tensor_out", kElements | kDequantizes,
      Cases("u8[3, 5]{index<252}, f32[]{=0.1}, i64[]{=0}, 0, 255, u8",
            "i8[3, 5]{range=-102..123}, f32[]{=2}, i64[]{=-1}, -128, 127, i8",
            "i16[3, 5]{range=-888..882}, f32[]{=2}, i64[]{=-1}, -32768, 32767, i16")},
     {"quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int "
      "quant_min, int quant_max, ScalarType dtype) -> Tensor",
-     infer_quantize_channel, nullptr, QD "quantize_per_channel.out", kQuantizes,
+     infer_quantize_channel, nullptr, QD "quantize_per_channel.out", kElements | kQuantizes,
      Cases("f32[3, 4, 2], f32[3]{range=0.077..0.2}, i64[3]{=1, 4, 3}, 0, 0, 255, u8",
            "f32[3, 4, 2], f32[3]{range=0.017..0.2}, i64[3]{=4, 7, 7}, 0, -128, 127, i8")},
     {"quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int "
      "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
-     infer_dequantize_channel, nullptr, QD "dequantize_per_channel.out", kDequantizes,
+     infer_dequantize_channel, nullptr, QD "dequantize_per_channel.out", kElements | kDequantizes,
      Cases("i8[3, 4], f32[3]{range=0.016..0.2}, None, 0, -127, 127, i8",
            "u8[3, 4, 2]{index<98}, f32[3]{range=0.077..0.2}, i64[3]{=1, 4, 3}, 0, 0, 255, u8",
            "i8[3, 4, 2]{range=-96..96}, f32[3]{range=0.017..0.2}, i64[3]{=4, 7, 7}, 0, -128, 127, i8")},
     {"quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int "
      "quant_max, ScalarType dtype) -> Tensor",
-     infer_quantize, nullptr, QD "quantize_per_token.out", kQuantizes,
+     infer_quantize, nullptr, QD "quantize_per_token.out", kElements | kQuantizes,
      Cases("f32[3, 8], f32[3, 1]{range=0.023..0.1}, i64[3, 1]{=-3, 1, 3}, -128, 127, i8")},
     {"quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int "
      "quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor",
-     infer_dequantize, nullptr, QD "dequantize_per_token.out", kDequantizes,
+     infer_dequantize, nullptr, QD "dequantize_per_token.out", kElements | kDequantizes,
      Cases("i8[3, 8], f32[3, 1]{range=0.023..0.1}, i64[3, 1]{=-3, 1, 3}, -128, 127, i8, f32")},
     {"quantized_decomposed::choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType "
      "dtype) -> (Tensor, Tensor)",
-     infer_qparams, nullptr, QD "choose_qparams.Tensor_out", kPure,
+     infer_qparams, nullptr, QD "choose_qparams.Tensor_out", kElements,
      Cases("f32[4], 0, 255, 1.1920928955078125e-07, u8", "f32[3, 5], -128, 127, 1.1920928955078125e-07, i8")},
     {"quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, "
      "ScalarType dtype) -> (Tensor, Tensor)",
-     infer_qparams, decompose_qparams_symmetric, nullptr, kPure,
+     infer_qparams, decompose_qparams_symmetric, nullptr, kElements,
      Cases("f32[4], 0, 255, 1.1920928955078125e-07, u8", "f32[3, 5], -128, 127, 1.1920928955078125e-07, i8")},
     {"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)",
-     infer_qparams_per_token, nullptr, QD "choose_qparams_per_token_asymmetric.out", kPure, Cases("f32[3, 8], i8")},
+     infer_qparams_per_token, nullptr, QD "choose_qparams_per_token_asymmetric.out", kElements, Cases("f32[3, 8], i8")},
     {"quantized_decomposed::_choose_qparams_per_token_asymmetric_impl(Tensor input, ScalarType dtype) -> (Tensor, "
      "Tensor)",
-     infer_qparams_per_token, decompose_qparams_per_token, nullptr, kPure, Cases("f32[3, 4], i8")},
+     infer_qparams_per_token, decompose_qparams_per_token, nullptr, kElements, Cases("f32[3, 4], i8")},
     {"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> "
      "Tensor",
      infer_same, decompose_fake_quantize, nullptr, kPointwise, Cases("f32[3, 4], 0.1, 3, 0, 255")},
@@ -397,54 +406,56 @@ const OpDef kQuantizedRows[] = {
      Cases("f32[3, 4], f32[3]{range=0.1..0.3}, i32[3]{=0, 3, -2}, 0, -128, 127")},
     {"quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int quant_min, "
      "int quant_max, ScalarType dtype, int group_size) -> Tensor",
-     infer_quantize, decompose_quantize_group, nullptr, kQuantizes,
+     infer_quantize, decompose_quantize_group, nullptr, kElements | kQuantizes,
      Cases("f32[2, 8], f32[2, 2]{range=0.1..0.3}, f32[2, 2]{=0}, -8, 7, i8, 4")},
     {"quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int "
      "quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor",
-     infer_dequantize, decompose_quantize_group, nullptr, kDequantizes,
+     infer_dequantize, decompose_quantize_group, nullptr, kElements | kDequantizes,
      Cases("i8[2, 8], f32[2, 2]{range=0.1..0.3}, i8[2, 2]{=0}, -8, 7, i8, 4, f32")},
     {"quantized_decomposed::embedding_byte(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
-     infer_embedding_byte, nullptr, QD "embedding_byte.out", kPure, Cases()},
+     infer_embedding_byte, nullptr, QD "embedding_byte.out", kElements, Cases()},
     {"quantized_decomposed::embedding_byte.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype) -> Tensor",
-     infer_embedding_byte, nullptr, QD "embedding_byte.dtype_out", kPure, Cases()},
+     infer_embedding_byte, nullptr, QD "embedding_byte.dtype_out", kElements, Cases()},
     {"quantized_decomposed::embedding_4bit(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
-     infer_embedding_4bit, nullptr, QD "embedding_4bit.out", kPure, Cases()},
+     infer_embedding_4bit, nullptr, QD "embedding_4bit.out", kElements, Cases()},
     {"quantized_decomposed::embedding_4bit.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype) -> Tensor",
-     infer_embedding_4bit, nullptr, QD "embedding_4bit.dtype_out", kPure, Cases()},
+     infer_embedding_4bit, nullptr, QD "embedding_4bit.dtype_out", kElements, Cases()},
     {"quantized_decomposed::embedding_2bit(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices) -> Tensor",
-     infer_embedding_2bit, nullptr, QD "embedding_2bit.out", kPure, Cases()},
+     infer_embedding_2bit, nullptr, QD "embedding_2bit.out", kElements, Cases()},
     {"quantized_decomposed::embedding_2bit.dtype(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, "
      "int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype) -> Tensor",
-     infer_embedding_2bit, nullptr, QD "embedding_2bit.dtype_out", kPure, Cases()},
+     infer_embedding_2bit, nullptr, QD "embedding_2bit.dtype_out", kElements, Cases()},
     {"torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
      "output_dtype, "
      "Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor",
-     infer_quantize_affine, decompose_quantize_affine, nullptr, kQuantizes},
+     infer_quantize_affine, decompose_quantize_affine, nullptr, kElements | kQuantizes},
     {"torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
      "input_dtype, "
      "Scalar? quant_min=None, Scalar? quant_max=None, ScalarType output_dtype=6) -> Tensor",
-     infer_dequantize_affine, decompose_dequantize_affine, nullptr, kDequantizes},
+     infer_dequantize_affine, decompose_dequantize_affine, nullptr, kElements | kDequantizes},
     {"torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, "
      "Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, "
      "ScalarType? zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)",
-     infer_choose_affine, decompose_choose_affine},
+     infer_choose_affine, decompose_choose_affine, nullptr, kElements},
     {"quant::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
      "output_dtype, Scalar? quant_min=None, Scalar? quant_max=None, str? zero_point_domain=\"INT\") -> Tensor",
-     infer_quantize_affine, decompose_old_quantize, nullptr, kQuantizes},
+     infer_quantize_affine, decompose_old_quantize, nullptr, kElements | kQuantizes},
     {"quant::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
      "input_dtype, Scalar? quant_min=None, Scalar? quant_max=None, str? zero_point_domain=\"INT\", ScalarType "
      "output_dtype=6) -> Tensor",
-     infer_dequantize_affine, decompose_old_dequantize, nullptr, kDequantizes},
+     infer_dequantize_affine, decompose_old_dequantize, nullptr, kElements | kDequantizes},
     {"quant::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, "
      "Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, "
      "ScalarType? zero_point_dtype=None, bool preserve_zero=True, str? zero_point_domain=\"INT\", Tensor? "
      "min_val=None, Tensor? max_val=None) -> (Tensor, Tensor)",
-     infer_old_choose, decompose_old_choose},
+     infer_old_choose, decompose_old_choose, nullptr, kElements},
+    // The same numbers, stored as the type of the result says.
+    {"wick::convert(Tensor self) -> Tensor", infer_same},
 };
 const size_t kQuantizedCount = std::size(kQuantizedRows);
 

@@ -17,6 +17,7 @@ enum class Phase : uint8_t {
   prepare,    // once
   optimize,   // again and again, in order, until a round changes nothing; once more so after phase target
   target,     // once, those that PipelineOptions::target_passes names: what only some backends want
+  last,  // once, behind all others, those that PipelineOptions::target_passes names: no general pass sees the result
 };
 
 /// Limits of a backend to which shared passes keep.

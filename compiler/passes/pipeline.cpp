@@ -7,6 +7,7 @@
 
 #include "compiler/ir/text/text.h"
 #include "compiler/passes/passes.h"
+#include "compiler/quantize/fold_quantization.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -22,6 +23,18 @@ Result<Changed> run_decompose(Graph& graph, const PipelineOptions& options) {
 
 Result<Changed> run_fold_constants(Graph& graph, const PipelineOptions& options) {
   return fold_constants(graph, options.fold, options.release);
+}
+
+Result<Changed> run_fold_quantization(Graph& graph, const PipelineOptions&) {
+  bool changed = false;
+  RETURN_IF_ERROR(catch_failure([&] { changed = fold_quantization(graph); }));
+  return Changed(changed);
+}
+
+Result<Changed> run_unfold_quantization(Graph& graph, const PipelineOptions&) {
+  bool changed = false;
+  RETURN_IF_ERROR(catch_failure([&] { changed = unfold_quantization(graph); }));
+  return Changed(changed);
 }
 
 constexpr Pass kPasses[] = {
@@ -90,6 +103,9 @@ constexpr Pass kPasses[] = {
      "after narrow_early, which knows which parts are read at all"},
     {"block_attention", run_simple<block_attention>, Phase::target,
      "last: after narrow_early the scores are as small as possible, and after additive_masks the masks are sums"},
+    {"fold_quantization", run_fold_quantization, Phase::last,
+     "the passes above know floats between nodes that quantize and dequantize"},
+    {"unfold_quantization", run_unfold_quantization, Phase::last, "takes fold_quantization back"},
 };
 
 const Pass* find_pass(std::string_view name, Span<const Pass> own) {
@@ -131,8 +147,8 @@ class Runner {
       return no_such_pass(options_.stop_after, options_.own_passes);
     for (const std::string_view name : options_.target_passes) {
       const Pass* pass = find_pass(name, options_.own_passes);
-      if (!pass || (pass->phase != Phase::target && pass->phase != Phase::recognize))
-        return Diag(Code::internal, fmt::format("'{}' is not a pass of phase recognize or target", name));
+      if (!pass || (pass->phase != Phase::target && pass->phase != Phase::recognize && pass->phase != Phase::last))
+        return Diag(Code::internal, fmt::format("'{}' is not a pass of phase recognize, target or last", name));
     }
     RETURN_IF_ERROR(run_phases());
     return options_.verify_each_pass ? Status() : verify_after("the last pass", graph_);
@@ -145,7 +161,8 @@ class Runner {
     RETURN_IF_ERROR(optimize());
     changed_ = Changed::no;
     RETURN_IF_ERROR(run_named(Phase::target));
-    return changed_ == Changed::yes ? optimize() : Status();
+    if (changed_ == Changed::yes) RETURN_IF_ERROR(optimize());
+    return run_named(Phase::last);
   }
 
   // Those of the phase that the options name.

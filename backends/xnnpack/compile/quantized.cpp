@@ -13,85 +13,40 @@
 
 namespace wick::xnnpack {
 
+using compiler::Conversion;
+using compiler::converts;
 using compiler::Node;
+using compiler::stated_quantization;
 using compiler::TargetOptions;
 using compiler::Value;
 using compiler::Verdict;
 
 namespace {
 
-bool has(const Node& node, std::string_view name) { return node.op->parsed->find(name) >= 0; }
-
-// A number among the arguments or in a constant of one element.
-std::optional<double> known_number(const Node& node, std::string_view name);
-
-template <typename T>
-void widen(const Value& value, std::vector<double>& out) {
-  for (const T element : elements_of<T>(value)) out.push_back(static_cast<double>(element));
-}
-
-// The elements of a constant of a number type that parameters have.
-std::optional<std::vector<double>> numbers_of(const Value* value) {
-  if (!value || !value->is_constant() || !value->tensor().dim_order.empty()) return {};
-  std::vector<double> out;
-  switch (value->dtype()) {
-    case DType::f16:
-      for (const uint16_t bits : elements_of<uint16_t>(*value))
-        out.push_back(static_cast<double>(Half::to_float(bits)));
-      break;
-    case DType::f32: widen<float>(*value, out); break;
-    case DType::f64: widen<double>(*value, out); break;
-    case DType::i8: widen<int8_t>(*value, out); break;
-    case DType::i32: widen<int32_t>(*value, out); break;
-    case DType::i64: widen<int64_t>(*value, out); break;
-    default: return {};
-  }
-  return out;
-}
-
-std::optional<double> known_number(const Node& node, std::string_view name) {
-  if (node.arg(name).is<Value*>()) {
-    const auto elements = numbers_of(node.tensor(name));
-    return elements && elements->size() == 1 ? std::optional(elements->front()) : std::nullopt;
-  }
-  return number(node, name);
-}
-
 bool is_scale(double scale) {
   const auto narrow = static_cast<float>(scale);
   return narrow > 0 && std::isnormal(narrow);
 }
 
-// Whether the library quantizes to the range that the node states.
-bool has_int8_range(const Node& node) {
-  const auto low = known_number(node, "quant_min"), high = known_number(node, "quant_max");
-  return low && high && *low == -128 && *high == 127;
-}
-
-std::optional<Affine> affine_of(const Node& node) {
-  const auto scale = known_number(node, "scale"), zero = known_number(node, "zero_point");
-  if (!scale || !zero || !is_scale(*scale) || !(*zero >= -128 && *zero <= 127)) return {};
-  return Affine{*scale, static_cast<int32_t>(*zero)};
-}
-
-bool is_per_tensor(const Node& node, std::string_view what) {
-  const std::string_view name = node.op->name();
-  constexpr std::string_view kPrefix = "quantized_decomposed.";
-  return name.substr(0, kPrefix.size()) == kPrefix &&
-         (name.substr(kPrefix.size()) == std::string(what) + "_per_tensor.default" ||
-          name.substr(kPrefix.size()) == std::string(what) + "_per_tensor.tensor");
+// What the library can compute on.
+std::optional<Affine> affine_of(const compiler::Quantization* stated) {
+  if (!stated || !stated->is_per_tensor()) return {};
+  const double scale = stated->scales[0], zero = stated->zero_points[0];
+  if (!is_scale(scale) || !(zero >= -128 && zero <= 127) || zero != std::floor(zero)) return {};
+  return Affine{scale, static_cast<int32_t>(zero)};
 }
 
 }  // namespace
 
 std::optional<Affine> static_quantize(const Node& node) {
-  if (!is_per_tensor(node, "quantize") || node.result()->dtype() != DType::i8 || !has_int8_range(node)) return {};
-  return affine_of(node);
+  if (!converts(node, Conversion::quantize) || node.result()->dtype() != DType::i8) return {};
+  const auto stated = stated_quantization(node);
+  return stated && stated->quant_min == -128 && stated->quant_max == 127 ? affine_of(stated.get()) : std::nullopt;
 }
 
 std::optional<Affine> static_dequantize(const Node& node) {
-  if (!is_per_tensor(node, "dequantize") || node.tensor("input")->dtype() != DType::i8) return {};
-  return affine_of(node);
+  if (!converts(node, Conversion::dequantize) || node.tensor("input")->dtype() != DType::i8) return {};
+  return affine_of(stated_quantization(node).get());
 }
 
 // --- constants ---
@@ -183,44 +138,8 @@ std::string rounding_of_scales(const Node& node, const TargetOptions& options) {
 }
 
 bool dequantizes_constant(const Node& node) {
-  const std::string_view name = node.op->name();
-  return name.find(".dequantize_") != std::string_view::npos && has(node, "input") &&
-         node.tensor("input")->is_constant();
+  return converts(node, Conversion::dequantize) && node.tensor("input")->is_constant();
 }
-
-namespace {
-
-std::vector<int64_t> blocks_of(const Node& node, const std::vector<int64_t>& sizes) {
-  std::vector<int64_t> blocks = sizes;
-  if (has(node, "block_size")) {
-    blocks = node.static_ints("block_size");
-    for (size_t i = 0; i < blocks.size() && i < sizes.size(); ++i) {
-      if (blocks[i] == -1) blocks[i] = sizes[i];
-    }
-  } else if (has(node, "group_size")) {
-    std::fill(blocks.begin(), blocks.end(), 1);
-    if (!blocks.empty()) blocks.back() = node.static_integer("group_size");
-  } else if (has(node, "axis")) {
-    blocks[static_cast<size_t>(compiler::wrap_dim(node.static_integer("axis"), sizes.size()))] = 1;
-  }
-  return blocks;
-}
-
-// Parameter `name` (or `plural`) of every block; a missing one is `otherwise`.
-std::optional<std::vector<double>> by_block(const Node& node, const char* name, const char* plural, size_t count,
-                                            double otherwise) {
-  const char* found = has(node, plural) ? plural : name;
-  if (node.is_none(found)) return std::vector<double>(count, otherwise);
-  if (!node.arg(found).is<Value*>()) {
-    const auto one = number(node, found);
-    return one ? std::optional(std::vector<double>(count, *one)) : std::nullopt;
-  }
-  auto elements = numbers_of(node.tensor(found));
-  if (elements && elements->size() == 1) elements->resize(count, elements->front());
-  return elements && elements->size() == count ? elements : std::nullopt;
-}
-
-}  // namespace
 
 std::optional<QuantizedConstant> quantized_constant(const Node& node) {
   if (!dequantizes_constant(node)) return {};
@@ -229,23 +148,15 @@ std::optional<QuantizedConstant> quantized_constant(const Node& node) {
   const DType dtype = node.result()->dtype();
   if (out.elements->dtype() != DType::i8 || (dtype != DType::f32 && dtype != DType::f16)) return {};
   const auto sizes = compiler::static_sizes(out.elements->sizes());
-  const auto low = known_number(node, "quant_min"), high = known_number(node, "quant_max");
-  if (!sizes) return {};
+  const auto stated = stated_quantization(node);
+  if (!sizes || !stated || std::count(sizes->begin(), sizes->end(), 0) > 0) return {};
   out.sizes = *sizes;
-  out.quant_min = low ? static_cast<int64_t>(*low) : -128;
-  out.quant_max = high ? static_cast<int64_t>(*high) : 127;
-  out.blocks = blocks_of(node, out.sizes);
-  if (out.blocks.size() != out.sizes.size()) return {};
-  size_t count = 1;
-  for (size_t i = 0; i < out.sizes.size(); ++i) {
-    if (out.blocks[i] <= 0 || out.sizes[i] <= 0 || out.sizes[i] % out.blocks[i] != 0) return {};
-    count *= static_cast<size_t>(out.sizes[i] / out.blocks[i]);
-  }
-  auto scales = by_block(node, "scale", "scales", count, 1),
-       zeros = by_block(node, "zero_point", "zero_points", count, 0);
-  if (!scales || !zeros || !std::all_of(scales->begin(), scales->end(), is_scale)) return {};
-  out.scales = std::move(*scales);
-  out.zero_points = std::move(*zeros);
+  out.quant_min = stated->quant_min;
+  out.quant_max = stated->quant_max;
+  out.blocks = stated->block_sizes(out.sizes);
+  out.scales = stated->scales.all();
+  out.zero_points = stated->zero_points.all();
+  if (!std::all_of(out.scales.begin(), out.scales.end(), is_scale)) return {};
   return out;
 }
 
@@ -282,7 +193,11 @@ std::vector<float> dequantized(const QuantizedConstant& constant) {
 namespace {
 
 // The range that the library quantizes to; of nodes that state one.
-bool covers_int8(const Node& node) { return !has(node, "quant_min") || has_int8_range(node); }
+bool covers_int8(const Node& node) {
+  if (node.op->parsed->find("quant_min") < 0) return true;
+  const auto low = number(node, "quant_min"), high = number(node, "quant_max");
+  return low && high && *low == -128 && *high == 127;
+}
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 
 #include "backends/xnnpack/compile/ops/op_rules.h"
 #include "compiler/ir/graph.h"
-#include "compiler/ops/quantization_chain.h"
+#include "compiler/quantize/quantize_nodes.h"
 
 namespace wick::xnnpack {
 
@@ -16,8 +16,8 @@ struct Affine {
   friend bool operator==(const Affine&, const Affine&) = default;
 };
 
-/// What a quantize_per_tensor (dequantize_per_tensor) node with parameters known at compile time does; nothing for
-/// other nodes.
+/// What a node that quantizes to (dequantizes) int8 with one scale, known at compile time, does; nothing for other
+/// nodes.
 std::optional<Affine> static_quantize(const compiler::Node& node);
 std::optional<Affine> static_dequantize(const compiler::Node& node);
 

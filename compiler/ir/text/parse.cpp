@@ -8,6 +8,8 @@
 #include "common/float16.h"
 #include "compiler/ir/builder.h"
 #include "compiler/ir/delegate.h"
+#include "compiler/ir/infer.h"
+#include "compiler/ir/quantization.h"
 #include "compiler/ir/text/text.h"
 #include "compiler/support/failure.h"
 #include "compiler/support/limits.h"
@@ -195,7 +197,82 @@ class Parser {
       }
       if (t.dim_order.size() != t.sizes.size()) error("each dimension once in the dim order");
     }
+    if (text_.substr(position_, 2) == "q(") quantization(t);
     return Type::of(std::move(t));
+  }
+
+  // --- quantization ---
+  void quantization(TensorType& t) {
+    auto made = std::make_shared<Quantization>();
+    Quantization& q = *made;
+    if (!integer_range(t.dtype, &q.quant_min, &q.quant_max)) error("a quantization of integers only");
+    q.blocks.resize(t.sizes.size());
+    q.scales.dtype = DType::f64;
+    q.zero_points.dtype = DType::i64;
+    position_ += 2;
+    do quantization_part(t, q);
+    while (accept(','));
+    expect(')');
+    t.quantization = std::move(made);
+    const std::string reason = refuse_quantization(t);
+    if (!reason.empty()) error("another quantization: this one has " + reason);
+  }
+  void quantization_part(const TensorType& t, Quantization& q) {
+    const std::string key = word();
+    if (dtype_from_name(key.data(), key.size(), &q.real)) return;
+    if (key == "affine") {
+      q.family = Quantization::Family::affine;
+      return;
+    }
+    expect('=');
+    if (key == "range") {
+      q.quant_min = bound(".");
+      expect('.');
+      expect('.');
+      q.quant_max = bound(",)");
+    } else if (key == "blocks") {
+      expect('[');
+      q.blocks = list<int64_t>([&] { return bound(",]"); }, ']');
+    } else if (key == "at_run_time") {
+      q.at_run_time.emplace().symmetric = accept_word("symmetric");
+      if (!q.at_run_time->symmetric) expect_word("asymmetric");
+    } else if (key == "least" && q.at_run_time) {
+      q.at_run_time->least_scale = real(expression(",)"));
+    } else if (key == "scale") {
+      numbers(t, q, q.scales, 1);
+    } else if (key == "zero") {
+      numbers(t, q, q.zero_points, 0);
+    } else {
+      error("a part of a quantization");
+    }
+  }
+  // One number or a list, in front of which its dtype may stand; of "[...]" each is `otherwise`.
+  void numbers(const TensorType& t, const Quantization& q, NumberList& out, double otherwise) {
+    skip();
+    DType dtype = out.dtype;
+    if (position_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[position_]))) {
+      const std::string name = word();
+      if (!dtype_from_name(name.data(), name.size(), &dtype) || !NumberList::can_hold(dtype)) error("a dtype");
+      out.dtype = dtype;
+      if (q.at_run_time) return;
+    }
+    std::vector<double> found;
+    if (!accept('[')) {
+      found.push_back(real(expression(",)")));
+    } else if (!accept('.')) {
+      found = list<double>([&] { return real(expression(",]")); }, ']');
+    } else {
+      expect('.');
+      expect('.');
+      expect(']');
+      const auto count = q.blocks.size() == t.sizes.size() ? count_blocks(t.sizes, q.blocks) : std::nullopt;
+      if (!count) error("blocks that divide the sizes");
+      found.assign(zeros({dtype, {*count}, {}}).size() / dtype_size_bytes(dtype), otherwise);
+    }
+    out = NumberList::of(dtype, found);
+    for (size_t i = 0; is_integral(dtype) && i < found.size(); ++i) {
+      if (out[i] != found[i]) error(fmt::format("numbers that {} holds", dtype_name(dtype)));
+    }
   }
   template <typename T, typename F>
   std::vector<T> list(F&& item, char close) {
@@ -498,11 +575,15 @@ class Parser {
       define(scope, declared[i].name, made->result(i));
       if (declared[i].type) made->result(i)->type = *declared[i].type;
     }
-    if (def->infer) def->infer(*made);
+    if (def->infer) infer_types(*made);
     for (size_t i = 0; i < declared.size(); ++i) {
       Type& inferred = made->result(i)->type;
       if (!declared[i].type) continue;
       inferred.tensor.dim_order = declared[i].type->tensor.dim_order;
+      if (declared[i].type->tensor.quantization && may_be_stored_as(*def, inferred, *declared[i].type)) {
+        inferred.tensor.dtype = declared[i].type->tensor.dtype;
+        inferred.tensor.quantization = declared[i].type->tensor.quantization;
+      }
       if (def->infer && inferred != *declared[i].type)
         error(fmt::format("type {} for %{} of the statement before", to_text(inferred), declared[i].name));
     }

@@ -5,6 +5,7 @@
 
 #include "common/float16.h"
 #include "compiler/ir/delegate.h"
+#include "compiler/ir/quantization.h"
 #include "compiler/ir/text/text.h"
 
 namespace wick::compiler {
@@ -178,6 +179,7 @@ std::string to_text(const Type& type) {
       out += fmt::format("{}{}", i ? "," : "", type.tensor.dim_order[i]);
     out += '}';
   }
+  if (type.tensor.quantization) out += to_text(type.tensor, *type.tensor.quantization);
   return out;
 }
 

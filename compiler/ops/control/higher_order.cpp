@@ -97,11 +97,15 @@ void infer_number(Node& node) {
 #define BINARY_NUMBER(name) NUMBER(name, "Scalar a, Scalar b")
 #define UNARY_NUMBER(name) NUMBER(name, "Scalar a")
 const OpDef kHigherOrderRows[] = {
-    {"higher_order::cond(Tensor pred, Tensor[] operands) -> Tensor[]", infer_cond},
-    {"higher_order::while_loop(Tensor[] carried_inputs, Tensor[] additional_inputs) -> Tensor[]", infer_while_loop},
-    {"higher_order::scan(Tensor[] init, Tensor[] xs, Tensor[] additional_inputs) -> Tensor[]", infer_scan},
-    {"higher_order::map_impl(Tensor[] xs, Tensor[] additional_inputs) -> Tensor[]", infer_map},
-    {"wick::call_delegate(Tensor[] inputs, int delegate) -> Tensor[]", infer_call_delegate},
+    {"higher_order::cond(Tensor pred, Tensor[] operands) -> Tensor[]", infer_cond, nullptr, nullptr, kElements},
+    {"higher_order::while_loop(Tensor[] carried_inputs, Tensor[] additional_inputs) -> Tensor[]", infer_while_loop,
+     nullptr, nullptr, kElements},
+    {"higher_order::scan(Tensor[] init, Tensor[] xs, Tensor[] additional_inputs) -> Tensor[]", infer_scan, nullptr,
+     nullptr, kElements},
+    {"higher_order::map_impl(Tensor[] xs, Tensor[] additional_inputs) -> Tensor[]", infer_map, nullptr, nullptr,
+     kElements},
+    {"wick::call_delegate(Tensor[] inputs, int delegate) -> Tensor[]", infer_call_delegate, nullptr, nullptr,
+     kElements},
     BINARY_NUMBER("add"),
     BINARY_NUMBER("sub"),
     BINARY_NUMBER("mul"),

@@ -6,26 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/quantize/quantize_nodes.h"
+
 namespace wick::compiler {
 namespace {
-
-// What an operator that dequantizes calls its parameters. An empty scale is one for all.
-struct Form {
-  std::string_view op, scale, zero, dtype;
-};
-constexpr Form kForms[] = {
-    {"quantized_decomposed.dequantize_per_channel.default", "scales", "zero_points", "out_dtype"},
-    {"quantized_decomposed.dequantize_per_channel_group.default", "scales", "zero_points", "output_dtype"},
-    {"quantized_decomposed.dequantize_per_tensor.default", "", "zero_point", "out_dtype"},
-    {"quantized_decomposed.dequantize_per_tensor.tensor", "", "zero_point", "out_dtype"},
-    {"torchao.dequantize_affine.default", "scale", "zero_point", "output_dtype"},
-};
-
-const Form* form_of(const Node* node) {
-  const auto form =
-      std::find_if(std::begin(kForms), std::end(kForms), [&](const Form& row) { return node && node->is(row.op); });
-  return form == std::end(kForms) ? nullptr : &*form;
-}
 
 bool has(const Node& node, std::string_view name) { return node.op->parsed->find(name) >= 0; }
 
@@ -33,22 +17,14 @@ bool is_plain_matrix(const Value& value) {
   return value.is_constant() && value.rank() == 2 && value.tensor().dim_order.empty() && is_static(value.sizes());
 }
 
-bool is_zero(const Arg& arg) {
-  if (arg.is<None>()) return true;
-  if (arg.is<Sym>()) return arg.as<Sym>().is(0);
-  if (!arg.is<Value*>() || !arg.as<Value*>()->is_constant()) return false;
-  const auto bytes = arg.as<Value*>()->data.bytes();
-  return std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0; });
+// How many of a row's k elements share a scale.
+int64_t elements_of_scale(const Quantization& quantization, int64_t k) {
+  return quantization.blocks[1] == 0 ? k : quantization.blocks[1];
 }
 
-// How many of a row's k elements share a scale; 0 if nothing says so.
-int64_t elements_of_scale(const Node& node, int64_t k) {
-  if (has(node, "group_size")) return node.static_integer("group_size");
-  if (has(node, "axis")) return wrap_dim(node.static_integer("axis"), 2) == 0 ? k : 0;
-  if (!has(node, "block_size")) return k;
-  const Ints blocks = node.ints("block_size");
-  if (blocks.size() != 2 || !is_static(blocks)) return 0;
-  return blocks[1].is(-1) ? k : blocks[1].value();
+bool has_zero_points(const Quantization& quantization) {
+  const auto zeros = quantization.zero_points.all();
+  return std::any_of(zeros.begin(), zeros.end(), [](double zero) { return zero != 0; });
 }
 
 // The constant [rows, columns] with `added` more columns: copies of the last one, or zeros.
@@ -73,22 +49,22 @@ Value* widened(Builder& b, const Value& constant, int64_t added, bool copies) {
 
 int64_t zero_columns_step(const Value& weight) {
   const Node* node = weight.producer;
-  const Form* form = form_of(node);
-  if (!form || !is_zero(node->arg(form->zero))) return 0;
+  if (!node || !converts(*node, Conversion::dequantize)) return 0;
   const Value* elements = node->tensor("input");
   if (!is_plain_matrix(*elements) || elements->dtype() != DType::i8) return 0;
-  const int64_t k = elements->sizes()[1].value(), shared = elements_of_scale(*node, k);
-  if (shared <= 0 || k % shared != 0) return 0;
+  const auto quantization = stated_quantization(*node);
+  if (!quantization || has_zero_points(*quantization) || quantization->channel_dim() == 1) return 0;
+  const int64_t k = elements->sizes()[1].value(), shared = elements_of_scale(*quantization, k);
   if (shared == k) return 1;
-  const Value* scale = node->tensor(form->scale);
+  const Value* scale = node->tensor(conversion_of(*node)->scale);
   return is_plain_matrix(*scale) && scale->sizes()[1].is(k / shared) ? shared : 0;
 }
 
 Value* with_zero_columns(Builder& b, const Value& weight, int64_t columns) {
   const Node& node = *weight.producer;
-  const Form& form = *form_of(&node);
+  const ConversionForm& form = *conversion_of(node);
   const Value* elements = node.tensor("input");
-  const int64_t k = elements->sizes()[1].value(), shared = elements_of_scale(node, k);
+  const int64_t k = elements->sizes()[1].value(), shared = elements_of_scale(*stated_quantization(node), k);
   Args args = node.args();
   const auto set = [&](std::string_view name, Arg value) {
     args[static_cast<size_t>(node.op->parsed->find(name))] = std::move(value);

@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/ops/quantization_chain.h"
 #include "compiler/passes/regions/boxes.h"
+#include "compiler/quantize/quantize_nodes.h"
 
 namespace wick::compiler {
 

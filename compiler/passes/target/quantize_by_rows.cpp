@@ -2,10 +2,11 @@
 #include <numeric>
 
 #include "compiler/ops/compose.h"
-#include "compiler/ops/quantization_chain.h"
+#include "compiler/ops/least_scale.h"
 #include "compiler/passes/constants/zero_columns.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/quantize/quantize_nodes.h"
 
 namespace wick::compiler {
 namespace {

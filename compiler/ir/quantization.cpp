@@ -1,0 +1,216 @@
+#include "compiler/ir/quantization.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/float16.h"
+#include "compiler/ir/builder.h"
+
+namespace wick::compiler {
+namespace {
+
+constexpr size_t kMaxShownNumbers = 16;
+
+template <typename T>
+double widened(const uint8_t* bytes) {
+  T number;
+  memcpy(&number, bytes, sizeof number);
+  return static_cast<double>(number);
+}
+
+double number_at(DType dtype, const uint8_t* bytes) {
+  switch (dtype) {
+    case DType::f16: {
+      uint16_t bits = 0;
+      memcpy(&bits, bytes, sizeof bits);
+      return static_cast<double>(Half::to_float(bits));
+    }
+    case DType::bf16: {
+      uint16_t bits = 0;
+      memcpy(&bits, bytes, sizeof bits);
+      return static_cast<double>(float_from_bits(uint32_t{bits} << 16));
+    }
+    case DType::f32: return widened<float>(bytes);
+    case DType::f64: return widened<double>(bytes);
+    case DType::u8: return widened<uint8_t>(bytes);
+    case DType::i8: return widened<int8_t>(bytes);
+    case DType::i16: return widened<int16_t>(bytes);
+    case DType::i32: return widened<int32_t>(bytes);
+    case DType::i64: return widened<int64_t>(bytes);
+    default: return std::nan("");
+  }
+}
+
+bool same_list(const NumberList& a, const NumberList& b) {
+  if (a.dtype == b.dtype) return a.data.size_bytes() == b.data.size_bytes() && same_bytes(a.data, b.data);
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+// Blocks of one row along the last dimension, or the whole tensor: what is chosen at run time knows no others, and rows
+// may be of unknown number.
+bool are_rows(const std::vector<int64_t>& blocks) {
+  if (std::all_of(blocks.begin(), blocks.end(), [](int64_t block) { return block == 0; })) return true;
+  return !blocks.empty() && blocks.back() == 0 &&
+         std::all_of(blocks.begin(), blocks.end() - 1, [](int64_t block) { return block == 1; });
+}
+
+std::string refuse_lists(const TensorType& type, const Quantization& q) {
+  const auto count = count_blocks(type.sizes, q.blocks);
+  if (!count) return "blocks that do not divide the sizes";
+  if (!NumberList::can_hold(q.scales.dtype) || !is_floating(q.scales.dtype)) return "scales that are no floats";
+  if (!NumberList::can_hold(q.zero_points.dtype)) return "zero points that are no numbers";
+  const auto wanted = static_cast<uint64_t>(*count);
+  for (const NumberList* list : {&q.scales, &q.zero_points}) {
+    if (list->size() != wanted || list->data.size_bytes() % dtype_size_bytes(list->dtype) != 0)
+      return fmt::format("{} parameters for {} blocks", list->size(), wanted);
+  }
+  for (const double scale : q.scales.all()) {
+    if (!std::isfinite(scale) || scale <= 0) return fmt::format("a scale of {}", scale);
+  }
+  for (const double zero : q.zero_points.all()) {
+    if (!std::isfinite(zero)) return fmt::format("a zero point of {}", zero);
+  }
+  return "";
+}
+
+std::string list_text(const NumberList& list, DType usual) {
+  std::string out = list.dtype == usual ? "" : dtype_name(list.dtype);
+  if (list.size() == 1) return out + (out.empty() ? "" : " ") + fmt::format("{}", list[0]);
+  if (list.size() > kMaxShownNumbers) return out + "[...]";
+  return out + fmt::format("[{}]", fmt::join(list.all(), ", "));
+}
+
+}  // namespace
+
+std::optional<int64_t> count_blocks(const Sizes& sizes, const std::vector<int64_t>& blocks) {
+  int64_t count = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (blocks[i] == 0) continue;
+    if (blocks[i] < 0 || !sizes[i].is_const() || sizes[i].value() <= 0 || sizes[i].value() % blocks[i] != 0) return {};
+    if (__builtin_mul_overflow(count, sizes[i].value() / blocks[i], &count)) return {};
+  }
+  return count;
+}
+
+size_t NumberList::size() const { return data.size_bytes() / std::max<size_t>(dtype_size_bytes(dtype), 1); }
+double NumberList::operator[](size_t index) const {
+  return number_at(dtype, data.bytes().data() + index * dtype_size_bytes(dtype));
+}
+std::vector<double> NumberList::all() const {
+  std::vector<double> out(size());
+  for (size_t i = 0; i < out.size(); ++i) out[i] = (*this)[i];
+  return out;
+}
+NumberList NumberList::of(DType dtype, const std::vector<double>& numbers) {
+  auto bytes = std::make_shared<std::vector<uint8_t>>();
+  for (const double number : numbers) {
+    const std::vector<uint8_t> element = scalar_bytes(number, dtype);
+    bytes->insert(bytes->end(), element.begin(), element.end());
+  }
+  return {dtype, ConstantData{Span<const uint8_t>(bytes->data(), bytes->size()), bytes}};
+}
+bool NumberList::can_hold(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+    case DType::f64:
+    case DType::u8:
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::i64: return true;
+    default: return false;
+  }
+}
+
+bool Quantization::is_per_tensor() const {
+  return std::all_of(blocks.begin(), blocks.end(), [](int64_t block) { return block == 0; });
+}
+
+std::optional<size_t> Quantization::channel_dim() const {
+  const auto split = [](int64_t block) { return block != 0; };
+  const auto first = std::find_if(blocks.begin(), blocks.end(), split);
+  if (first == blocks.end() || *first != 1 || std::any_of(first + 1, blocks.end(), split)) return {};
+  return static_cast<size_t>(first - blocks.begin());
+}
+
+std::vector<int64_t> Quantization::block_sizes(const std::vector<int64_t>& sizes) const {
+  std::vector<int64_t> out = sizes;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (blocks[i] != 0) out[i] = blocks[i];
+  }
+  return out;
+}
+
+bool same_numbers(const Quantization& a, const Quantization& b) {
+  return a.real == b.real && a.blocks == b.blocks && a.at_run_time == b.at_run_time && same_list(a.scales, b.scales) &&
+         same_list(a.zero_points, b.zero_points);
+}
+
+bool operator==(const Quantization& a, const Quantization& b) {
+  return a.quant_min == b.quant_min && a.quant_max == b.quant_max && a.family == b.family &&
+         a.scales.dtype == b.scales.dtype && a.zero_points.dtype == b.zero_points.dtype && same_numbers(a, b);
+}
+
+bool integer_range(DType dtype, int64_t* low, int64_t* high) {
+  if (!is_integral(dtype) || dtype == DType::u64) return false;
+  const bool is_signed = dtype == DType::i8 || dtype == DType::i16 || dtype == DType::i32 || dtype == DType::i64;
+  const auto bits = static_cast<unsigned>(8 * dtype_size_bytes(dtype));
+  *high = static_cast<int64_t>(~uint64_t{0} >> (64 - bits + (is_signed ? 1 : 0)));
+  *low = is_signed ? -*high - 1 : 0;
+  return true;
+}
+
+DType TensorType::real_dtype() const { return quantization ? quantization->real : dtype; }
+
+bool operator==(const TensorType& a, const TensorType& b) {
+  if (a.dtype != b.dtype || !(a.sizes == b.sizes) || a.dim_order != b.dim_order) return false;
+  if (a.quantization == b.quantization) return true;
+  return a.quantization && b.quantization && *a.quantization == *b.quantization;
+}
+
+std::string refuse_quantization(const TensorType& type) {
+  const Quantization& q = *type.quantization;
+  int64_t low = 0, high = 0;
+  if (!integer_range(type.dtype, &low, &high)) return "elements that are no integers";
+  if (!is_floating(q.real)) return "real numbers of a dtype that is not floating";
+  if (q.quant_min < low || q.quant_max > high || q.quant_min >= q.quant_max) return "a range outside that of its dtype";
+  if (q.blocks.size() != type.rank()) return "blocks of another rank";
+  if (!q.at_run_time) return refuse_lists(type, q);
+  if (!are_rows(q.blocks)) return "parameters chosen at run time for other blocks than rows";
+  if (!(q.at_run_time->least_scale >= 0) || !std::isfinite(q.at_run_time->least_scale)) return "a least scale below 0";
+  if (!is_floating(q.scales.dtype) || !NumberList::can_hold(q.zero_points.dtype) || !q.scales.data.empty() ||
+      !q.zero_points.data.empty())
+    return "parameters of unknown dtypes";
+  return "";
+}
+
+std::string to_text(const TensorType& type, const Quantization& q) {
+  std::vector<std::string> parts;
+  if (q.real != DType::f32) parts.push_back(dtype_name(q.real));
+  int64_t low = 0, high = 0;
+  if (!integer_range(type.dtype, &low, &high) || low != q.quant_min || high != q.quant_max)
+    parts.push_back(fmt::format("range={}..{}", q.quant_min, q.quant_max));
+  if (q.family == Quantization::Family::affine) parts.emplace_back("affine");
+  if (!q.is_per_tensor()) parts.push_back(fmt::format("blocks=[{}]", fmt::join(q.blocks, ", ")));
+  if (q.at_run_time) {
+    parts.push_back(fmt::format("at_run_time={}", q.at_run_time->symmetric ? "symmetric" : "asymmetric"));
+    parts.push_back(fmt::format("least={}", q.at_run_time->least_scale));
+    if (q.scales.dtype != DType::f64) parts.push_back(fmt::format("scale={}", dtype_name(q.scales.dtype)));
+    if (q.zero_points.dtype != DType::i64) parts.push_back(fmt::format("zero={}", dtype_name(q.zero_points.dtype)));
+  } else {
+    parts.push_back("scale=" + list_text(q.scales, DType::f64));
+    parts.push_back("zero=" + list_text(q.zero_points, DType::i64));
+  }
+  return fmt::format("q({})", fmt::join(parts, ", "));
+}
+
+}  // namespace wick::compiler

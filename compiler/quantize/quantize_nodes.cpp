@@ -1,0 +1,218 @@
+#include "compiler/quantize/quantize_nodes.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "compiler/ops/rules.h"
+
+namespace wick::compiler {
+namespace {
+
+using Blocks = ConversionForm::Blocks;
+using Family = Quantization::Family;
+
+#define QD "quantized_decomposed."
+constexpr ConversionForm kForms[] = {
+    {QD "choose_qparams.tensor", Conversion::choose, Family::decomposed, Blocks::whole, "", ""},
+    {QD "choose_qparams_per_token_asymmetric.default", Conversion::choose, Family::decomposed, Blocks::row, "", ""},
+    {QD "dequantize_per_channel.default", Conversion::dequantize, Family::decomposed, Blocks::channel, "scales",
+     "zero_points", "out_dtype"},
+    {QD "dequantize_per_channel_group.default", Conversion::dequantize, Family::decomposed, Blocks::group, "scales",
+     "zero_points", "output_dtype"},
+    {QD "dequantize_per_tensor.default", Conversion::dequantize, Family::decomposed, Blocks::whole, "scale",
+     "zero_point", "out_dtype"},
+    {QD "dequantize_per_tensor.tensor", Conversion::dequantize, Family::decomposed, Blocks::whole, "scale",
+     "zero_point", "out_dtype"},
+    {QD "dequantize_per_token.default", Conversion::dequantize, Family::decomposed, Blocks::row, "scales",
+     "zero_points", "output_dtype"},
+    {QD "quantize_per_channel.default", Conversion::quantize, Family::decomposed, Blocks::channel, "scales",
+     "zero_points"},
+    {QD "quantize_per_channel_group.default", Conversion::quantize, Family::decomposed, Blocks::group, "scales",
+     "zero_points"},
+    {QD "quantize_per_tensor.default", Conversion::quantize, Family::decomposed, Blocks::whole, "scale", "zero_point"},
+    {QD "quantize_per_tensor.tensor", Conversion::quantize, Family::decomposed, Blocks::whole, "scale", "zero_point"},
+    {QD "quantize_per_token.default", Conversion::quantize, Family::decomposed, Blocks::row, "scales", "zero_points"},
+    {"torchao.choose_qparams_affine.default", Conversion::choose, Family::affine, Blocks::stated, "", ""},
+    {"torchao.dequantize_affine.default", Conversion::dequantize, Family::affine, Blocks::stated, "scale", "zero_point",
+     "output_dtype"},
+    {"torchao.quantize_affine.default", Conversion::quantize, Family::affine, Blocks::stated, "scale", "zero_point"},
+};
+#undef QD
+static_assert(std::is_sorted(std::begin(kForms), std::end(kForms),
+                             [](const ConversionForm& a, const ConversionForm& b) { return a.op < b.op; }));
+
+bool has(const Node& node, std::string_view name) { return node.op->parsed->find(name) >= 0; }
+
+Value* value_at(const Node& node, std::string_view name) {
+  const Arg& arg = node.arg(name);
+  return arg.is<Value*>() ? arg.as<Value*>() : nullptr;
+}
+
+// --- parameters known at compile time ---
+
+// A number among the arguments, or what a constant holds.
+std::optional<NumberList> numbers_of(const Arg& arg) {
+  if (!arg.is<Value*>()) {
+    const auto number = literal(arg);
+    if (!number) return {};
+    return NumberList::of(arg.is<Sym>() ? DType::i64 : DType::f64, {*number});
+  }
+  const Value& value = *arg.as<Value*>();
+  if (!value.is_constant() || !value.tensor().dim_order.empty() || !NumberList::can_hold(value.dtype())) return {};
+  return NumberList{value.dtype(), value.data};
+}
+
+std::optional<int64_t> bound_of(const Node& node, std::string_view name, int64_t otherwise) {
+  if (!has(node, name) || node.is_none(name)) return otherwise;
+  const auto found = numbers_of(node.arg(name));
+  if (!found || found->size() != 1) return {};
+  const double number = (*found)[0];
+  return number >= -0x1p62 && number <= 0x1p62 ? std::optional(static_cast<int64_t>(number)) : std::nullopt;
+}
+
+// As block_size says: what covers a dimension is 0, but 1 stays 1.
+std::optional<std::vector<int64_t>> stated_blocks(const Node& node, const Sizes& sizes) {
+  const Ints stated = node.ints("block_size");
+  if (stated.size() != sizes.size()) return {};
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const bool whole = stated[i].is(-1) || (stated[i] == sizes[i] && !stated[i].is(1));
+    if (!whole && (!stated[i].is_const() || stated[i].value() <= 0)) return {};
+    out.push_back(whole ? 0 : stated[i].value());
+  }
+  return out;
+}
+
+std::optional<std::vector<int64_t>> blocks_of(const Node& node, Blocks blocks, const Sizes& sizes) {
+  if (blocks == Blocks::stated) return stated_blocks(node, sizes);
+  std::vector<int64_t> out(sizes.size(), blocks == Blocks::whole || blocks == Blocks::channel ? 0 : 1);
+  if (blocks == Blocks::whole) return out;
+  if (sizes.empty()) return {};
+  if (blocks == Blocks::channel) {
+    out[static_cast<size_t>(wrap_dim(node.static_integer("axis"), sizes.size()))] = 1;
+  } else if (blocks == Blocks::row) {
+    out.back() = 0;
+  } else {
+    const int64_t group = node.static_integer("group_size");
+    out.back() = sizes.back().is(group) ? 0 : group;
+    if (group <= 0) return {};
+  }
+  return out;
+}
+
+}  // namespace
+
+const ConversionForm* conversion_of(const Node& node) {
+  if (!node.op->has(kElements)) return nullptr;
+  const std::string_view name = node.op->name();
+  const auto before = [](const ConversionForm& form, std::string_view wanted) { return form.op < wanted; };
+  const auto found = std::lower_bound(std::begin(kForms), std::end(kForms), name, before);
+  return found != std::end(kForms) && found->op == name ? found : nullptr;
+}
+
+std::shared_ptr<const Quantization> stated_quantization(const Node& node) {
+  const ConversionForm* form = conversion_of(node);
+  if (!form || form->conversion == Conversion::choose) return nullptr;
+  const bool makes = form->conversion == Conversion::quantize;
+  const Value& numbers = makes ? *node.tensor("input") : *node.result();
+  TensorType type = makes ? node.result()->tensor() : node.tensor("input")->tensor();
+  auto q = std::make_shared<Quantization>();
+  q->real = numbers.dtype();
+  q->family = form->family;
+  if (!integer_range(type.dtype, &q->quant_min, &q->quant_max)) return nullptr;
+  const auto low = bound_of(node, "quant_min", q->quant_min), high = bound_of(node, "quant_max", q->quant_max);
+  auto blocks = blocks_of(node, form->blocks, type.sizes);
+  const auto count = blocks ? count_blocks(type.sizes, *blocks) : std::nullopt;
+  auto scales = numbers_of(node.arg(form->scale));
+  if (!low || !high || !count || !scales || scales->size() != static_cast<uint64_t>(*count)) return nullptr;
+  const Arg& zero = node.arg(form->zero);
+  auto zeros = zero.is<None>() ? std::optional(NumberList::of(DType::i8, std::vector<double>(scales->size(), 0)))
+                               : numbers_of(zero);
+  if (!zeros) return nullptr;
+  q->quant_min = *low;
+  q->quant_max = *high;
+  q->blocks = std::move(*blocks);
+  // PT2E has no operator for other rows than those of a matrix with known parameters.
+  if (form->blocks == Blocks::row && type.rank() > 2) q->family = Family::affine;
+  q->scales = std::move(*scales);
+  q->zero_points = std::move(*zeros);
+  type.quantization = q;
+  return refuse_quantization(type).empty() ? q : nullptr;
+}
+
+// --- quantization at run time ---
+
+namespace {
+
+bool reads_parameters(const Node& node, const ConversionForm& form, const Node& choose) {
+  return value_at(node, form.scale) == choose.result(0) && value_at(node, form.zero) == choose.result(1);
+}
+
+// Blocks of one row each.
+bool has_row_blocks(const Node& node) {
+  const auto blocks = stated_blocks(node, node.tensor("input")->sizes());
+  return blocks && !blocks->empty() && (blocks->back() == 0 || node.tensor("input")->sizes().back().is(1)) &&
+         std::all_of(blocks->begin(), blocks->end() - 1, [](int64_t block) { return block == 1; });
+}
+
+// Do they belong together? A choose by rows or of the tensor has one form of its family that reads what it chooses.
+bool go_together(const ConversionForm& choose, const ConversionForm& form) {
+  return choose.family == form.family && choose.blocks == form.blocks &&
+         (choose.blocks != Blocks::whole || form.op.ends_with(".tensor"));
+}
+
+std::optional<QuantizationChain> chain_before(const Node& dequantize, const ConversionForm& form) {
+  QuantizationChain chain;
+  chain.dequantize = const_cast<Node*>(&dequantize);
+  chain.quantize = dequantize.tensor("input")->producer;
+  const ConversionForm* middle = chain.quantize ? conversion_of(*chain.quantize) : nullptr;
+  if (!middle || middle->conversion != Conversion::quantize) return {};
+  const Value* scale = value_at(*chain.quantize, middle->scale);
+  chain.choose = scale ? scale->producer : nullptr;
+  const ConversionForm* first = chain.choose ? conversion_of(*chain.choose) : nullptr;
+  if (!first || first->conversion != Conversion::choose || !go_together(*first, *middle) || !go_together(*first, form))
+    return {};
+  chain.x = chain.quantize->tensor("input");
+  if (chain.choose->tensor("input") != chain.x || dequantize.result()->dtype() != chain.x->dtype() ||
+      chain.quantize->result()->dtype() != DType::i8)
+    return {};
+  if (has(*chain.choose, "mapping_type")) {
+    const std::string mapping = chain.choose->string("mapping_type");
+    chain.symmetric = mapping == "SYMMETRIC";
+    if (!chain.symmetric && mapping != "ASYMMETRIC") return {};
+  }
+  if (!reads_parameters(*chain.quantize, *middle, *chain.choose) || !reads_parameters(dequantize, form, *chain.choose))
+    return {};
+  chain.by_rows = first->blocks != Blocks::whole;
+  if (first->blocks == Blocks::stated) {
+    for (const Node* node : {chain.choose, chain.quantize, chain.dequantize}) {
+      if (!has_row_blocks(*node)) return {};
+    }
+  }
+  return chain;
+}
+
+const Node* reader(const Value* value, Conversion conversion) {
+  for (const Node* user : value->users()) {
+    if (converts(*user, conversion)) return user;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<QuantizationChain> quantization_chain(const Node& node) {
+  const ConversionForm* form = conversion_of(node);
+  if (!form) return {};
+  const Node* middle = form->conversion == Conversion::quantize ? &node : nullptr;
+  const Node* last = form->conversion == Conversion::dequantize ? &node : nullptr;
+  if (form->conversion == Conversion::choose) middle = reader(node.result(), Conversion::quantize);
+  if (middle) last = reader(middle->result(), Conversion::dequantize);
+  if (!last) return {};
+  const auto chain = chain_before(*last, *conversion_of(*last));
+  const bool member = chain && (chain->choose == &node || chain->quantize == &node || last == &node);
+  return member ? chain : std::nullopt;
+}
+
+}  // namespace wick::compiler

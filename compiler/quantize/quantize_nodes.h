@@ -1,0 +1,49 @@
+// What nodes that quantize and dequantize say, of all families that exporters write. C++20.
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "compiler/ir/graph.h"
+#include "compiler/ir/quantization.h"
+
+namespace wick::compiler {
+
+enum class Conversion : uint8_t {
+  choose,      // computes scale and zero point from numbers
+  quantize,    // makes elements of numbers
+  dequantize,  // and numbers of elements
+};
+
+/// An operator that converts, and what it calls its arguments. The first argument, "input", is the tensor.
+struct ConversionForm {
+  std::string_view op;
+  Conversion conversion;
+  Quantization::Family family;
+  enum class Blocks : uint8_t { whole, channel, group, row, stated } blocks;
+  std::string_view scale, zero;  // choose: its results 0 and 1
+  std::string_view dtype = {};   // dequantize: of the numbers
+};
+
+/// The form of a node that converts; null for all others.
+const ConversionForm* conversion_of(const Node& node);
+inline bool converts(const Node& node, Conversion conversion) {
+  const ConversionForm* form = conversion_of(node);
+  return form && form->conversion == conversion;
+}
+
+/// How the elements that a quantize node gives, or a dequantize node reads, stand for numbers. Null for other nodes,
+/// and where a parameter is known only at run time or makes no sense (refuse_quantization).
+std::shared_ptr<const Quantization> stated_quantization(const Node& node);
+
+/// Quantization at run time: (scale, zero) = choose(x); q = quantize(x, scale, zero); dq = dequantize(q, scale, zero)
+struct QuantizationChain {
+  Node *choose = nullptr, *quantize = nullptr, *dequantize = nullptr;
+  Value* x = nullptr;
+  bool symmetric = false;  // the zero points are 0
+  bool by_rows = false;    // each row along the last dimension has parameters of its own; else the tensor has one pair
+};
+
+/// The chain that `node` is part of, to int8; nothing for other nodes.
+std::optional<QuantizationChain> quantization_chain(const Node& node);
+
+}  // namespace wick::compiler
