@@ -4,8 +4,8 @@
 
 namespace wick::compiler {
 
-/// Is the node x / (the sum of x along its last dimension), x being what a softmax along that gives, or the largest of
-/// it? Then the sum is above 0, and the result between 0 and 1.
+/// Whether the node is x / (the sum of x along its last dimension), where x is a softmax along that dimension or the
+/// largest elements of one. Then the sum is above 0, and the result lies between 0 and 1.
 bool is_share_of_sum(const Node& node);
 
 }  // namespace wick::compiler

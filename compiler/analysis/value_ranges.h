@@ -1,4 +1,4 @@
-// Which numbers the elements of tensors can be, and where infinities and NaN come from. C++20.
+// The ranges of tensor elements, and where infinities and NaN come from. C++20.
 #pragma once
 #include <unordered_map>
 #include <unordered_set>
@@ -10,22 +10,22 @@ namespace wick::compiler {
 
 using KnownRanges = std::unordered_map<const Value*, ValueRange>;
 
-/// Of each value of a graph, sub-graphs apart; what their nodes and unknown operators make of finite numbers is taken
-/// for finite.
+/// The range of each value of a graph, without sub-graphs. Results of control flow and of unknown operators on finite
+/// numbers count as finite.
 class ValueRanges {
  public:
-  /// `known`: of inputs, where more is known of them than that they are finite, and of constants.
+  /// `known`: ranges of inputs, if more is known than that they are finite, and of constants.
   explicit ValueRanges(const Graph& graph, KnownRanges known = {});
 
   ValueRange of(const Value* value) const;
-  /// Of the constants that somebody has asked about: reading all elements of a large one takes a while.
+  /// Ranges of the constants that were asked about so far. Reading all elements of a large constant takes time.
   KnownRanges constants() const;
-  /// Some reader, perhaps behind others, may make a finite number (or a condition, an index) of a NaN in its place.
+  /// A direct or indirect reader may turn a NaN into a finite number, a condition or an index.
   bool hides_nan(const Value* value) const { return hides_nan_.count(value) != 0; }
-  /// Some reader, perhaps behind others, looks whether there is a NaN: isnan, isfinite, nan_to_num, x != x; or, but
-  /// not behind products of matrices, compares or takes the sign.
+  /// A direct or indirect reader tests for NaN (isnan, isfinite, nan_to_num, x != x). Comparisons and signs count too,
+  /// except after a matmul.
   bool asks_for_nan(const Value* value) const { return asks_for_nan_.count(value) + compares_.count(value) != 0; }
-  /// As hides_nan, of an infinity: 1 / inf, exp(-inf), a clamp.
+  /// As hides_nan, for an infinity: 1 / inf, exp(-inf), a clamp.
   bool hides_infinity(const Value* value) const { return hides_infinity_.count(value) != 0; }
 
  private:

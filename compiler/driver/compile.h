@@ -1,4 +1,4 @@
-// The one entry point of the compiler: files in, a program and a report out.
+// The only entry point of the compiler: files in, a program and a report out.
 #pragma once
 #include <functional>
 #include <string>
@@ -89,8 +89,8 @@ Result<CompileResult> compile(std::vector<Function> functions, const CompileOpti
 /// Reads and imports a .pt2 without further passes.
 Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& options = {});
 
-/// Decomposes, optimises and partitions a function in place, as compile does before planning. `report`, if any: where
-/// each node went.
+/// Decomposes, optimises and partitions a function in place, as compile does before planning. `report`, if not null,
+/// receives where each node runs.
 Status optimize(Function& function, const CompileOptions& options, PartitionReport* report = nullptr);
 
 /// The targets that a list asks for: NAME[:KEY=VALUE[,KEY=VALUE..]], separated by commas; "portable" stands for none.
@@ -98,7 +98,7 @@ Status optimize(Function& function, const CompileOptions& options, PartitionRepo
 Result<std::vector<TargetRequest>> find_targets(std::string_view list);
 /// What each option of each backend does, one line each.
 std::string target_options_help();
-/// The names of the targets for which nobody has to ask, as find_targets takes them.
+/// The names of the default targets, in the form of find_targets.
 std::string default_targets();
 
 }  // namespace wick::compiler

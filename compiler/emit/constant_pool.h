@@ -1,4 +1,4 @@
-// Stored bytes of a program: equal contents once, each aligned.
+// The stored bytes of a program: equal contents are stored once, each aligned.
 #pragma once
 #include <map>
 #include <optional>

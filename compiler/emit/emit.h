@@ -9,8 +9,8 @@
 
 namespace wick::compiler {
 
-/// A file as a list of pieces; some point into the source file's map or are computed as they are written, so that there
-/// is no second copy of the weights.
+/// A file as a list of pieces. Some point into the mapped source file or are computed while they are written, so that
+/// there is no second copy of the weights.
 struct FilePieces {
   std::vector<ConstantData> pieces;
   uint64_t size_bytes = 0;
@@ -31,7 +31,7 @@ struct EmittedProgram {
   uint64_t constant_bytes = 0;  // stored constants and initial values, both files
 };
 
-/// Methods keep the order of their names, as stock sorts them. Equal constants of all methods are stored once.
+/// Sorts methods by name, as stock does. Equal constants of all methods are stored once.
 Result<EmittedProgram> emit(const std::vector<Statement>& methods, const EmitOptions& options);
 
 /// Writes the file atomically. Errors: file_io.

@@ -1,4 +1,4 @@
-// Makes nodes: fills default arguments, infers types, remembers where the nodes come from.
+// Makes nodes: fills in default arguments, infers types, and records where the nodes come from.
 #pragma once
 #include <string_view>
 #include <vector>

@@ -10,14 +10,14 @@
 
 namespace wick::compiler {
 
-/// Bytes in rows of one size that are computed anew by each reader, always the same.
+/// Bytes in rows of equal size. Each reader computes them again, always with the same result.
 class ComputedRows {
  public:
-  /// `depth`: how many computations lie behind a row, 1 if it is computed from bytes in memory.
+  /// `depth`: the length of the chain of computations behind a row; 1 if it is computed from bytes in memory.
   ComputedRows(size_t count, size_t row_bytes, size_t depth) : count_(count), row_bytes_(row_bytes), depth_(depth) {}
   virtual ~ComputedRows() = default;
 
-  /// Rows [first, first + count), which are there.
+  /// Computes the rows [first, first + count), which must exist.
   virtual void compute(size_t first, size_t count, uint8_t* out) const = 0;
   size_t count() const { return count_; }
   size_t row_bytes() const { return row_bytes_; }
@@ -36,14 +36,14 @@ struct ConstantFacts {
   std::optional<double> largest;  // magnitude of its floating elements; known only if all are finite
 };
 
-/// Bytes of a constant, dense, in the dim order of its type. Cheap to copy; copies share the bytes. Readers of one
-/// constant take turns.
+/// The bytes of a constant, dense, in the dim order of its type. Cheap to copy; copies share the bytes. Concurrent
+/// readers of one constant take turns.
 class ConstantData {
  public:
   ConstantData();
   /// Bytes that lie in the mapped file (no owner) or in `owner`.
   ConstantData(Span<const uint8_t> bytes, std::shared_ptr<const void> owner);
-  /// `facts`: what the maker learnt of them.
+  /// `facts`: what is already known about the bytes.
   ConstantData(std::shared_ptr<const ComputedRows> rows, ConstantFacts facts);
   ConstantData(const ConstantData& other);
   ConstantData(ConstantData&& other) noexcept;
@@ -55,16 +55,15 @@ class ConstantData {
   bool empty() const { return size_bytes() == 0; }
   /// Null: the bytes lie in memory.
   const ComputedRows* computed() const { return rows_.get(); }
-  /// How many computations lie behind them; 0: they are in memory.
+  /// The length of the chain of computations behind the bytes; 0 if they are in memory.
   size_t depth() const { return rows_ && !rows_->kept_ ? rows_->depth_ : 0; }
-  /// All of them in one piece. Computed ones are kept from then on, which costs their memory: large ones are better
-  /// read in parts.
+  /// All bytes in one piece. Computed bytes are kept from then on, which takes memory. Read large ones in parts.
   Span<const uint8_t> bytes() const;
-  /// The bytes [offset, offset + count), which are there, in memory: those that bytes() points to.
+  /// The bytes [offset, offset + count), which must exist, in memory: those that bytes() points to.
   ConstantData part(size_t offset, size_t count) const;
-  /// Copies the bytes [offset, offset + count), which are there; keeps nothing.
+  /// Copies the bytes [offset, offset + count), which must exist. Keeps nothing.
   void read(size_t offset, size_t count, uint8_t* out) const;
-  /// All bytes in their order, in parts of any size; keeps nothing. Stops at the first error.
+  /// Visits all bytes in order, in parts of any size. Keeps nothing. Stops at the first error.
   Status for_each_part(const std::function<Status(Span<const uint8_t>)>& visit) const;
 
   /// content_hash of the bytes, which are read once.

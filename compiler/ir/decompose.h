@@ -8,12 +8,12 @@
 
 namespace wick::compiler {
 
-/// Asked for each operator that has both a decomposition and a kernel or shape function of its own: true = leave it
-/// whole.
+/// Called for each operator that has both a decomposition and its own kernel or shape function. Returns true to leave
+/// it whole.
 using KeepFn = std::function<bool(const Node&)>;
 
-/// Decomposes `node` at once, and what its decomposition is made of, until only primitives and kept operators remain;
-/// its results are replaced and the node is erased. Returns what replaces the results. Throws Failure.
+/// Decomposes `node` and the nodes of its decomposition until only primitives and kept operators remain. Replaces its
+/// results and erases it. Returns the values that replace the results. Throws Failure.
 std::vector<Value*> decompose_node(Graph& graph, Node* node, const KeepFn& keep);
 
 /// As decompose_node for an operator whose result type is not known yet.

@@ -1,4 +1,4 @@
-// What a backend makes of a partition: bytes for its half at run time, and where they come from.
+// What a backend makes of a partition: bytes for its runtime half, and where their nodes come from.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,14 +11,14 @@ namespace wick::compiler {
 /// The operator that stands for a delegate: inputs, index into Graph::delegates -> results.
 inline constexpr char kCallDelegate[] = "wick.call_delegate.default";
 
-/// Bytes that a payload refers to by key; they go to the program's named data, equal ones once.
+/// Bytes that a payload refers to by key. They go to the program's named data, where equal bytes are stored once.
 struct NamedConstant {
   std::string key;
   ConstantData data;
   uint32_t alignment = 16;
 };
 
-/// A fact that the backend's half at run time is told at load, as stock's compile specs are.
+/// A fact that the backend's runtime half is told at load, like stock's compile specs.
 struct DelegateSpec {
   std::string key;
   std::vector<uint8_t> value;

@@ -44,8 +44,8 @@ class Value {
   uint32_t result_index = 0;
   std::string fqn;    // constant, state: the name in the user's model, "" if made by the compiler
   ConstantData data;  // constant: its bytes; state: the initial value (empty = zeros)
-  /// Of a graph made by clone(): the values of the graph it was cloned from that have the same elements. Graph::replace
-  /// hands them on; a pass that gives a value other elements calls forget().
+  /// In a graph made by clone(): the values of the original graph that have the same elements. Graph::replace passes
+  /// them on. A pass that gives a value different elements calls forget().
   std::vector<Value*> stands_for;
   void forget() { stands_for.clear(); }
 
@@ -54,8 +54,8 @@ class Value {
   DType dtype() const { return type.tensor.dtype; }
   size_t rank() const { return type.tensor.sizes.size(); }
   bool is_constant() const { return kind == ValueKind::constant; }
-  /// Nodes that read this value, once per read, in no particular order; graph outputs and state updates count in
-  /// num_uses only.
+  /// Nodes that read this value, once per read, in no particular order. Graph outputs and state updates count only in
+  /// num_uses.
   const std::vector<Node*>& users() const { return users_; }
   size_t num_uses() const { return users_.size() + outside_uses_; }
 
@@ -73,9 +73,9 @@ using Reals = std::vector<double>;
 using Bools = std::vector<bool>;
 using Values = std::vector<Value*>;  // null = None in an optional tensor list
 
-/// One argument of a node, in the place its schema gives it. Symbolic integers are expressions, never values.
-/// A `Scalar` argument is a Sym, a double, a bool, or a Value of scalar type (a number read from a tensor at run time).
-/// What copies and destroys one is compiled once, in arg.cpp.
+/// One argument of a node, at the position its schema gives it. Symbolic integers are expressions, never values. A
+/// `Scalar` argument is a Sym, a double, a bool, or a Value of scalar type (a number read from a tensor at run time).
+/// Its copy and destruction are compiled once, in arg.cpp.
 struct Arg : std::variant<None, Value*, Values, Sym, Ints, double, Reals, bool, Bools, std::string, DType> {
   Arg();
   Arg(None);
@@ -144,7 +144,7 @@ class Node {
   bool is(std::string_view op_name) const;
   bool is(Binary function) const { return op->facts.binary == function; }
   bool is(Movement movement) const { return op->facts.movement == movement; }
-  /// All values read, in argument order, nulls left out.
+  /// All values read, in argument order, without nulls.
   std::vector<Value*> operands() const;
 
   // Readers for shape functions and decompositions; each throws Failure naming the argument if it holds something else.
@@ -184,7 +184,7 @@ struct StateUpdate {
   Value* value = nullptr;
 };
 
-/// A user input as the program declares it. Inputs burnt in at export have no value but are checked on entry.
+/// A user input as the program declares it. Inputs fixed at export have no value but are checked on entry.
 struct GraphInput {
   enum class Kind : uint8_t { value, integer, real, boolean, string, none } kind = Kind::value;
   Value* value = nullptr;  // kind value: a tensor, or an integer value whose expr is its symbol (dynamic int)
@@ -223,12 +223,12 @@ class Graph {
 
   // --- change ---
   void set_arg(Node* node, size_t index, Arg arg);
-  /// Every reader of `from` (nodes, outputs, updates) reads `to` instead. Throws Failure(internal) if the types differ
-  /// in dtype or sizes.
+  /// Makes every reader of `from` (nodes, outputs, updates) read `to` instead. Throws Failure(internal) if the types
+  /// differ in dtype or sizes.
   void replace(Value* from, Value* to);
   /// As replace, without the check: for callers that change a type on purpose.
   void replace_unchecked(Value* from, Value* to);
-  /// As replace, for a `to` with other elements than `from`, which keeps what it stands for.
+  /// As replace, for a `to` whose elements differ from those of `from`. `to` keeps what it stands for.
   void redirect(Value* from, Value* to);
   /// Removes a node whose results have no uses.
   void erase(Node* node);
@@ -248,7 +248,7 @@ class Graph {
   size_t num_nodes() const { return nodes_.size(); }
   std::string unique_name(std::string_view stem);
   void reserve_name(std::string_view name) { names_.try_emplace(std::string(name), 0); }
-  /// From now on names that were ever taken in `other` are taken here, too.
+  /// Reserves all names that were ever taken in `other`.
   void reserve_names_of(const Graph& other) { names_ = other.names_; }
 
  private:

@@ -1,4 +1,4 @@
-// What the compiler knows of one operator: schema, shape function, decomposition, kernel.
+// What the compiler knows about one operator: schema, shape function, decomposition, kernel.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -80,7 +80,7 @@ struct Tolerances {
 };
 /// A few roundings of the dtype.
 inline constexpr Tolerances kRoundings = {{2.0 / 1024, 1e-6}, {2.0 / 128, 1e-6}, {1e-5, 1e-6}, {1e-12, 1e-13}};
-/// Results that add many terms: what cancels leaves an error in proportion to the largest result.
+/// For results that add many terms: cancellation leaves an error in proportion to the largest result.
 inline constexpr Tolerances kManyTerms = {
     {2.0 / 1024, 1e-6, 0.5 / 1024}, {2.0 / 128, 1e-6, 0.5 / 128}, {1e-5, 1e-6, 2.5e-6}, {1e-12, 1e-13, 2.5e-13}};
 
@@ -117,8 +117,8 @@ struct OpDef {
   std::string_view name() const { return parsed->name; }
 };
 
-/// Makes the operators of a backend known; a table that is known already changes nothing. Thread-safe. Throws
-/// Failure(internal) for a name that has a row.
+/// Registers the operators of a backend. Registering a table again changes nothing. Thread-safe. Throws
+/// Failure(internal) for a name that already has a row.
 void add_ops(Span<const OpDef> rows);
 /// The operator of that name ("aten.add.Tensor"), or null. Thread-safe.
 const OpDef* find_op(std::string_view name);

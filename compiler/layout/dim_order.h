@@ -36,17 +36,18 @@ std::optional<DimOrder> through_view(const Dims& from, const DimOrder& order, co
 DimOrder with_leading_ones(const DimOrder& order, size_t rank);
 /// `order` of rank `rank` restricted to its last `low` dimensions.
 DimOrder without_leading(const DimOrder& order, size_t low);
-/// `order` with dimension `dim` taken out.
+/// `order` without dimension `dim`.
 DimOrder without_dim(const DimOrder& order, size_t dim);
 /// `order` of a tensor that gets a new dimension of size 1 at `dim`.
 DimOrder with_dim(const DimOrder& order, size_t dim);
-/// Where the dimensions `dims` (set = true) begin in memory if they lie side by side, those of size 1 aside.
+/// The position in memory where the dimensions `dims` (set = true) begin, if they are adjacent apart from those of size
+/// 1.
 std::optional<size_t> adjacent_run(const Dims& sizes, const DimOrder& order, const std::vector<bool>& dims);
 
-/// May the dimensions `dims` become one, and those before and behind them too? Not where more than one size known only
-/// at run time is then left: the library infers one.
+/// Whether the dimensions `dims` can become one, and also those before and after them. Not if more than one size known
+/// only at run time would remain, because the library infers only one.
 bool can_merge(const Dims& sizes, const std::vector<bool>& dims);
-/// `order` with the dimensions `dims` in front of the last other one; behind it where that is one of known size.
+/// `order` with the dimensions `dims` before the last other one, or after it if that one has a known size.
 DimOrder apart(const Dims& sizes, const DimOrder& order, const std::vector<bool>& dims);
 
 Sym product(const Dims& dims);

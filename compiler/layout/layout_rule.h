@@ -1,4 +1,4 @@
-// What a target says of the dim orders of a node's operands and results. C++20.
+// What a target declares about the dim orders of a node's operands and results. C++20.
 #pragma once
 #include "compiler/ir/graph.h"
 #include "compiler/layout/dim_order.h"

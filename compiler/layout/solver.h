@@ -1,4 +1,4 @@
-// Which dim order each value of a graph gets: few transposes, weighed by bytes, over the whole graph. C++20.
+// Chooses a dim order for each value of a graph so that few bytes are transposed over the whole graph. C++20.
 #pragma once
 #include <unordered_map>
 

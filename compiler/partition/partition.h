@@ -1,4 +1,4 @@
-// Takes what backends say yes to out of a graph, in as few delegates as its dependences allow.
+// Moves the nodes that a backend accepts into as few delegates as their dependences allow.
 #pragma once
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace wick::compiler {
 
-/// Where one node runs. Nodes of sub-graphs have rows of their own.
+/// Where one node runs. Nodes of sub-graphs have their own rows.
 struct NodePlace {
   std::string op;
   std::string backend;  // name of the target; "" = outside
@@ -31,29 +31,29 @@ struct PartitionReport {
   Taken taken;                   // of the last partition
   size_t num_delegates = 0;
   size_t num_outside() const;
-  /// Adds what the next target says of what this one left.
+  /// Adds the report of the next target about what this one left.
   void add(PartitionReport next);
 };
 
-/// What the target says of the node; arguments that it does not understand are a no.
+/// The target's verdict on the node. Arguments that the target does not understand give a no.
 Verdict ask(const Target& target, const Node& node, const TargetOptions& options);
 
 struct Verdicts {
   std::unordered_map<const Node*, Verdict> of;
   std::unordered_map<const Graph*, std::shared_ptr<const ValueRanges>> ranges;  // with which it was asked
 };
-/// Asks once about each node that a backend may take, those of sub-graphs too, with the ranges of values. `before`: of
-/// the same graph, since when nodes may have changed, but no constant has.
+/// Asks the target once about each node that a backend may take, including those of sub-graphs, with the ranges of
+/// values. `before` holds earlier verdicts on the same graph: nodes may have changed since, constants may not.
 Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& options,
                  const Verdicts* before = nullptr);
 
-/// The nodes that the target takes go into the fewest groups between which no dependency cycle runs through nodes
-/// outside; groups need no connection inside. Each becomes one wick.call_delegate, unless the target finds it not
-/// worthwhile: then its nodes stay, with that reason. Constants are copied into the partition by reference; inputs are
-/// in the order of first use, outputs in the order of production. Sub-graphs of control flow are partitioned by
-/// themselves. `verdicts` are those of ask_all for this very graph. Takes near-linear time. The graph keeps what it
-/// computes; nodes may change their order. Errors: those of Target::lower, with a note that names the target; internal
-/// (a delegate without payload or id).
+/// Puts the nodes that the target takes into the fewest groups such that no dependency cycle runs through nodes outside
+/// a group. The nodes of a group need not be connected. Each group becomes one wick.call_delegate, unless the target
+/// finds it unprofitable: then its nodes stay outside, with that reason. Constants are copied into the partition by
+/// reference. Inputs are in the order of first use, outputs in the order of production. Sub-graphs of control flow are
+/// partitioned separately. `verdicts` are those of ask_all for this very graph. Takes near-linear time. The graph keeps
+/// what it computes; the order of nodes may change. Errors: those of Target::lower, with a note that names the target;
+/// internal (a delegate without payload or id).
 Result<PartitionReport> partition(Graph& graph, const Target& target, const TargetOptions& options,
                                   const Verdicts& verdicts);
 

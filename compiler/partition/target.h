@@ -1,5 +1,5 @@
-// What a backend tells the compiler about itself: what it takes, what should stay whole for it, how a partition becomes
-// a payload. C++20.
+// What a backend declares about itself: what it takes, what should stay whole for it, and how a partition becomes a
+// payload. C++20.
 #pragma once
 #include <string>
 #include <string_view>
@@ -14,7 +14,7 @@
 
 namespace wick::compiler {
 
-/// Whether a backend takes a node. A "no" has its reason in words: what was found and what is wanted.
+/// Whether a backend takes a node. A no has a reason in words: what was found and what is wanted.
 struct Verdict {
   bool taken = false;
   std::string reason;  // of a no; of a yes: what the user should know (a case where NaN differs), or ""
@@ -31,7 +31,7 @@ struct TargetOption {
   const char* choices;  // "exact|fast", the first is the default; "": any text, by default none
   const char* help;
 };
-/// Options with their values, as they were given; of two with one name the last counts.
+/// Options with their values, as the user gave them. If an option occurs twice, the last one counts.
 using TargetSettings = std::vector<std::pair<std::string, std::string>>;
 
 struct TargetOptions {
@@ -44,30 +44,31 @@ struct TargetOptions {
 };
 
 /// A backend as the compiler sees it: one row of backends/backends.inc. It has one of two forms:
-///   delegate  `lower` makes a payload of a partition; `id` names its half at run time
-///   kernels   `rewrite` makes of a node one or more operators of the backend's own, with rows in `ops`, which plan and
-///             emission treat like any other
+///   delegate  `lower` turns a partition into a payload; `id` names the backend's runtime half
+///   kernels   `rewrite` replaces a node by the backend's own operators, which have rows in `ops`. Plan and emission
+///   treat
+///             them like any other operator
 struct Target {
   const char* name;          // on the command line
   const char* id = nullptr;  // of the delegate at run time; null: form kernels
-  /// Composites that should reach `supports` whole. Null: none.
+  /// Says which composites reach `supports` whole. Null: none.
   bool (*keep)(const Node& node, const TargetOptions& options) = nullptr;
   /// The node, its operands' types and constants, and options.ranges. Called after all passes.
   Verdict (*supports)(const Node& node, const TargetOptions& options) = nullptr;
-  /// Whether nodes that could be one delegate are worth being one. Null: always.
+  /// Whether it is profitable to make one delegate of these nodes. Null: always.
   Verdict (*worthwhile)(const std::vector<const Node*>& nodes, const TargetOptions& options) = nullptr;
-  /// Writes a partition: every node of `graph` was taken; inputs and outputs are in the order of the delegate's
+  /// Lowers a partition. Every node of `graph` was taken. Inputs and outputs are in the order of the delegate's
   /// arguments.
   Result<Delegate> (*lower)(const Graph& graph, const TargetOptions& options) = nullptr;
   /// Passes of phases `recognize` and `target` that prepare a graph for this backend, in order: from
   /// passes/pipeline.cpp or own_passes.
   std::vector<std::string_view> passes = {};
-  /// Nodes that only make a constant ready for their readers: copied into each partition that reads them, never a
-  /// member of their own. Null: none.
+  /// Says which nodes only prepare a constant for their readers. They are copied into each partition that reads them
+  /// and never count as members. Null: none.
   bool (*prepares_constant)(const Node& node) = nullptr;
   Span<const Pass> own_passes = {};
   Span<const TargetOption> options = {};
-  /// Form kernels: puts operators in place of a node that was taken and returns what replaces its results, in order.
+  /// Form kernels: replaces an accepted node by operators and returns the values that replace its results, in order.
   std::vector<Value*> (*rewrite)(Builder& builder, Node& node, const TargetOptions& options) = nullptr;
   Span<const OpDef> ops = {};
   TargetFacts facts = {};

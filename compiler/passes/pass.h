@@ -20,13 +20,13 @@ enum class Phase : uint8_t {
   last,  // once, behind all others, those that PipelineOptions::target_passes names: no general pass sees the result
 };
 
-/// Limits of a backend to which shared passes keep.
+/// Limits of a backend that shared passes respect.
 struct TargetFacts {
   size_t max_rank = 6;                // of a tensor
   size_t max_unknown_view_sizes = 1;  // sizes of a view's result that are known only at run time
 };
 
-/// What becomes of NaN and infinities in a pass.
+/// What a pass does with NaN and infinities.
 enum class NonFinite : uint8_t {
   kept,
   may_change,  // its contract says where; left out with PipelineOptions::strict_nan
@@ -40,11 +40,11 @@ struct Pass {
   NonFinite non_finite = NonFinite::kept;
 };
 
-/// A Pass::run of a pass that asks for the target's limits, defined beside PipelineOptions.
+/// A Pass::run for a pass that needs the target's limits; defined beside PipelineOptions.
 template <Result<Changed> (*pass)(Graph&, const TargetFacts&)>
 Result<Changed> run_for_target(Graph& graph, const PipelineOptions& options);
 
-/// A Pass::run of a pass that asks for nothing but the graph.
+/// A Pass::run for a pass that needs only the graph.
 template <Result<Changed> (*pass)(Graph&)>
 Result<Changed> run_simple(Graph& graph, const PipelineOptions&) {
   return pass(graph);

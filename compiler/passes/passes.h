@@ -1,5 +1,5 @@
-// Every pass: a function from graph to graph that keeps what the program computes. The contract of each stands above
-// its definition, in the file of its name; when each runs, and why then, is the table in pipeline.cpp.
+// All passes. Each is a function from graph to graph that keeps what the program computes. Its contract stands above
+// its definition, in the file of the same name. The table in pipeline.cpp says when each one runs, and why then.
 #pragma once
 #include "compiler/ir/graph.h"
 #include "compiler/passes/pipeline.h"

@@ -30,7 +30,7 @@ struct PassTiming {
   Changed changed = Changed::no;
 };
 
-/// A pass that is not in the table: of a test, of a program that embeds the compiler.
+/// A pass that is not in the table, from a test or from a program that embeds the compiler.
 struct ExtraPass {
   std::string name;
   std::function<Result<Changed>(Graph& graph)> run;
@@ -49,17 +49,17 @@ struct PipelineOptions {
   std::function<void(std::string_view pass, const Graph& graph)> on_changed;
   bool verify_each_pass = false;  // otherwise the verifier runs once, at the end
   std::vector<PassTiming>* timings = nullptr;
-  /// Called with the bytes of a constant when another takes its place, or is ready to; they stay valid, but are not
-  /// needed soon.
+  /// Called with the bytes of a constant when another constant replaces it, or is ready to. The bytes stay valid but
+  /// are not needed soon.
   ReleaseFn release;
   /// The passes of phases `recognize` and `target` that run, in this order.
   std::vector<std::string_view> target_passes;
-  /// Passes of a backend's own, which target_passes may name, too.
+  /// The backend's own passes, which target_passes may also name.
   Span<const Pass> own_passes;
   TargetFacts facts;
-  /// Leaves out those of target_passes that do not keep NaN and infinities.
+  /// Leaves out the target passes that do not keep NaN and infinities.
   bool strict_nan = false;
-  /// Each runs behind the passes of its phase.
+  /// Each runs after the passes of its phase.
   std::vector<ExtraPass> extra;
 };
 
@@ -68,10 +68,10 @@ Result<Changed> run_for_target(Graph& graph, const PipelineOptions& options) {
   return pass(graph, options.facts);
 }
 
-/// The passes that belong to no backend, in the order in which they run.
+/// The shared passes, which belong to no backend, in the order in which they run.
 Span<const Pass> pass_table();
 
-/// Runs one pass by name, of the table or of options.own_passes. Errors: usage (no such pass), those of the pass,
+/// Runs one pass by name, from the table or from options.own_passes. Errors: usage (no such pass), those of the pass,
 /// internal (it broke the graph).
 Result<Changed> run_pass(std::string_view name, Graph& graph, const PipelineOptions& options);
 

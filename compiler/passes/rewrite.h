@@ -10,7 +10,7 @@ namespace wick::compiler {
 
 inline Changed operator|(Changed a, Changed b) { return a == Changed::yes ? a : b; }
 
-/// The tensor that argument `index` holds, or null: a number may stand where a schema says Tensor.
+/// The tensor that argument `index` holds. Null for a number, which may stand where a schema says Tensor.
 inline Value* tensor_at(const Node& node, size_t index) {
   const Arg& arg = node.arg(index);
   return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor() ? arg.as<Value*>() : nullptr;
@@ -24,22 +24,21 @@ void add_origins(Node& node, const Node& from);
 /// Calls fn(graph) for the graph and each graph nested in its nodes, inner ones first. A Failure becomes the result.
 Result<Changed> for_each_graph(Graph& graph, const std::function<Changed(Graph&)>& fn);
 
-/// What may replace result 0 of `node`, made by `builder` in front of it, or null: the rule does not fit. Rules must
-/// end: applied to their own output they find nothing more after finitely many steps.
+/// Returns a value that may replace result 0 of `node`, made by `builder` before it, or null if the rule does not
+/// match. Rules must terminate: applied to their own output, they stop matching after finitely many steps.
 using Rule = Value* (*)(Builder& builder, Node& node);
 
 using RuleFn = std::function<Value*(Builder& builder, Node& node)>;
 
-/// Tries the rules, in order, on each node with one result, in graph order, and on what they make; a replaced node is
-/// erased, and so is what only it has read.
+/// Tries the rules, in order, on each node with one result, in graph order, and on the nodes that the rules make.
+/// Erases replaced nodes and whatever only they have read.
 Changed rewrite_nodes(Graph& graph, Span<const Rule> rules);
 Changed rewrite_nodes(Graph& graph, const std::vector<RuleFn>& rules);
 
-/// Erases those of `candidates` that nobody reads, and then what only they have read. The pointers are valid nodes of
-/// `graph`.
+/// Erases the candidates that nobody reads, and then what only they have read. The pointers are valid nodes of `graph`.
 Changed erase_unread(Graph& graph, const std::vector<Node*>& candidates);
 
-/// Has the node, or one nested in it, an effect besides its results?
+/// Whether the node, or one nested in it, has an effect besides its results.
 bool has_effect(const Node& node);
 
 }  // namespace wick::compiler

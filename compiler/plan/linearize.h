@@ -1,4 +1,4 @@
-// From a graph of primitives to a statement: storage decided once, control flow flattened, symbolic sizes computed.
+// Turns a graph of primitives into a method plan: decides storage once, flattens control flow, computes symbolic sizes.
 #pragma once
 #include "compiler/plan/statement.h"
 #include "compiler/support/result.h"
@@ -9,9 +9,9 @@ struct LinearizeOptions {
   bool stock_only = false;  // refuse operators without a stock kernel, naming all of them
 };
 
-/// Turns every node into instructions. A view costs none where its bytes are one contiguous range; a concatenation
-/// costs none where its operands can be written in place; a state update is written in place when no later reader needs
-/// the old version. Errors: unsupported_model for a size without upper bound, a node without kernel ..
+/// Turns every node into instructions. A view costs none if its bytes are one contiguous range. A concatenation costs
+/// none if its operands can be written in place. A state update is written in place if no later reader needs the old
+/// version. Errors: unsupported_model for a size without upper bound, a node without kernel ..
 Result<Statement> linearize(const Function& function, const LinearizeOptions& options);
 
 }  // namespace wick::compiler

@@ -8,7 +8,7 @@
 
 namespace wick::compiler {
 
-/// The instructions of a comparison leave a bool, those of other expressions an integer.
+/// Instructions for a comparison produce a bool, those for other expressions an integer.
 bool is_condition(const Sym& sym);
 
 class Linearizer {

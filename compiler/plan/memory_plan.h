@@ -7,26 +7,26 @@
 
 namespace wick::compiler {
 
-/// Delegates may read, not use, that many bytes behind a tensor: as many follow the last one of an arena.
+/// Delegates may read, but not use, this many bytes after a tensor. As many bytes follow the last tensor of an arena.
 constexpr uint64_t kReadBehindBytes = 128;
 
-/// Gives every arena storage and state an offset (multiples of 16) and sets arena_bytes and arena_lower_bound_bytes
-/// (the largest sum of bytes alive at one instruction). Blocks go one by one into the best fitting gap: largest first,
-/// longest-lived first, those alive at the peak first and other orders; in each, the block that makes the arena too
-/// large moves to the front, again and again. The smallest arena wins.
+/// Gives every arena storage and state an offset (a multiple of 16) and sets arena_bytes and arena_lower_bound_bytes
+/// (the largest sum of bytes alive at one instruction). Places blocks one by one into the best-fitting gap. Tries
+/// several orders: largest first, longest-lived first, those alive at the peak first, and others. In each order, the
+/// block that makes the arena too large moves to the front, repeatedly. The smallest arena wins.
 void plan_memory(Statement& statement);
 
 /// What keeps a planned arena above its lower bound, in one sentence; "" for an arena that reaches it.
 std::string above_lower_bound(const Statement& statement);
 
-/// Moves the states of all methods into one shared arena: those of equal name, dtype and sizes become one, which every
-/// method sees. Call it before plan_memory.
+/// Moves the states of all methods into one shared arena. States with the same name, dtype and sizes become one, which
+/// every method sees. Call it before plan_memory.
 void share_states(std::vector<Statement>& methods);
 
 /// Proves that no two storages alive at the same instruction overlap and that every tensor lies inside its storage.
 Status verify_plan(const Statement& statement);
 
-/// A picture in text: one line per storage, offset by time; and who is alive at the peak.
+/// Draws the plan as text: one line per storage, offset over time, and what is alive at the peak.
 std::string draw_plan(const Statement& statement);
 
 }  // namespace wick::compiler

@@ -1,4 +1,4 @@
-// The execution statement of one method: values, instructions and the memory behind them, one step before bytes.
+// The plan of one method: values, instructions and the memory behind them. Emission turns it into bytes.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// What nodes that quantize and dequantize say, of all families that exporters write. C++20.
+// Reads the nodes that quantize and dequantize, of all families that exporters write. C++20.
 #pragma once
 #include <memory>
 #include <optional>
@@ -14,7 +14,7 @@ enum class Conversion : uint8_t {
   dequantize,  // and numbers of elements
 };
 
-/// An operator that converts, and what it calls its arguments. The first argument, "input", is the tensor.
+/// An operator that converts, and the names of its arguments. The first argument, "input", is the tensor.
 struct ConversionForm {
   std::string_view op;
   Conversion conversion;
@@ -31,8 +31,8 @@ inline bool converts(const Node& node, Conversion conversion) {
   return form && form->conversion == conversion;
 }
 
-/// How the elements that a quantize node gives, or a dequantize node reads, stand for numbers. Null for other nodes,
-/// and where a parameter is known only at run time or makes no sense (refuse_quantization).
+/// The quantization of the elements that a quantize node produces or a dequantize node reads. Null for other nodes, and
+/// if a parameter is known only at run time or is invalid (refuse_quantization).
 std::shared_ptr<const Quantization> stated_quantization(const Node& node);
 
 /// Quantization at run time: (scale, zero) = choose(x); q = quantize(x, scale, zero); dq = dequantize(q, scale, zero)
@@ -43,7 +43,7 @@ struct QuantizationChain {
   bool by_rows = false;    // each row along the last dimension has parameters of its own; else the tensor has one pair
 };
 
-/// The chain that `node` is part of, to int8; nothing for other nodes.
+/// The chain to int8 that `node` is part of. Empty for other nodes.
 std::optional<QuantizationChain> quantization_chain(const Node& node);
 
 }  // namespace wick::compiler

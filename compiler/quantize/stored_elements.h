@@ -4,11 +4,11 @@
 
 namespace wick::compiler {
 
-/// Gives the values of a graph, and of the graphs in its nodes, whose elements nodes quantize or dequantize the facts
-/// that these nodes state: each set of values between which elements only move has one quantization, that of a quantize
-/// node in it, else of the first dequantize node. None where something computes with elements as integers, where
-/// quantize nodes differ, or where elements with several scales move within a tensor. Nodes stay as they are. Returns
-/// whether a type has changed.
+/// Finds the values of a graph, and of the graphs in its nodes, whose elements nodes quantize or dequantize, and gives
+/// their types the quantization that these nodes state. A set of values between which elements only move has one
+/// quantization: that of a quantize node in it, else of the first dequantize node. It has none if something computes
+/// with elements as integers, if quantize nodes differ, or if elements with several scales move within a tensor. Nodes
+/// stay as they are. Returns whether a type has changed.
 bool settle_stored_elements(Graph& graph);
 
 }  // namespace wick::compiler

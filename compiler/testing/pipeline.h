@@ -1,5 +1,5 @@
-// A model taken through the compiler and the runtime stage by stage, with checks at each: for tests of passes and
-// backends. docs/testing.md. C++20.
+// Takes a model through the compiler and the runtime, stage by stage, with checks at each: for tests of passes and
+// backends. See docs/testing.md. C++20.
 #pragma once
 #include <functional>
 #include <map>
@@ -39,7 +39,7 @@ std::optional<Stage> stage_named(std::string_view name);
 class Pipeline {
  public:
   using Import = std::function<compiler::Result<compiler::Function>()>;
-  /// Called more than once; each call must give the same.
+  /// May be called more than once. Each call must give the same result.
   explicit Pipeline(Import import);
   /// A graph in the text form of the IR; constants without elements in the text are made up.
   static Pipeline from_text(std::string text);
@@ -56,7 +56,7 @@ class Pipeline {
   Pipeline& target(const compiler::Target& target) { return this->target(compiler::TargetRequest(&target)); }
   /// What runs the parts of targets that are not in every build.
   Pipeline& runtime(const Backend& backend, KernelTable kernels = {});
-  /// A pass besides those of the compiler, behind those of its phase, and so before the partitioner.
+  /// Adds a pass after those of its phase, and so before the partitioner.
   Pipeline& transform(std::string name, std::function<compiler::Result<compiler::Changed>(compiler::Graph& graph)> pass,
                       compiler::Phase phase = compiler::Phase::target);
   Pipeline& skip(std::string pass);
@@ -71,18 +71,19 @@ class Pipeline {
   Pipeline& check_delegates(size_t count);
   /// Nodes that no delegate takes: "OP: REASON", sorted, each once.
   Pipeline& check_outside(const std::vector<std::string>& wanted);
-  /// Of the compiler's, the loader's or the runtime's error: a part of its text. Then failing is no failure.
+  /// Expects an error of the compiler, the loader or the runtime whose text contains `part`. That error is then not a
+  /// failure.
   Pipeline& check_error(std::string_view part);
 
-  /// One call on the runtime against the same model without passes and backends on portable kernels at the baseline.
-  /// Inputs are made up if none are given. State is that of a fresh program.
+  /// Makes one call on the runtime and compares it with the same model on portable kernels at the baseline, without
+  /// passes and backends. Makes inputs if none are given. State is that of a newly loaded program.
   Pipeline& run_and_compare(const Tolerance& tolerance = {}, std::vector<HostValue> inputs = {}, uint64_t seed = 1);
-  /// One call against outputs that are known.
+  /// Makes one call and compares it with known outputs.
   Pipeline& run_and_compare(const Tolerance& tolerance, std::vector<HostValue> inputs,
                             const std::vector<HostValue>& wanted);
 
   // --- results ---
-  /// What did not hold, one line each; "" if everything did.
+  /// The checks that failed, one line each; "" if all held.
   std::string failures() const;
   const std::vector<std::string>& failed_checks() const { return failed_checks_; }
   const std::vector<std::string>& mismatches() const { return mismatches_; }

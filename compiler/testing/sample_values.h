@@ -1,4 +1,4 @@
-// Inputs made up, outputs compared: what a pipeline under test runs on. C++20.
+// Makes inputs and compares outputs of a pipeline under test. C++20.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// How delegates are handed to the executor: a backend is a table of functions. C++17, freestanding.
+// How delegates reach the executor: a backend is a table of functions. C++17, freestanding.
 #pragma once
 #include "wick/kernel.h"
 #include "wick/program.h"
@@ -7,7 +7,7 @@ namespace wick {
 
 struct Tracer;
 
-/// A piece of work inside a delegate that has run. Strings live as long as the delegate.
+/// A finished piece of work inside a delegate. The strings live as long as the delegate.
 struct DelegateEvent {
   const char* kind;       // the payload's word: "fully_connected"
   const char* name;       // the words of what executes it: "Fully Connected (NC, F32) GEMM"
@@ -38,20 +38,20 @@ class BackendInit {
   CompileSpec spec(size_t index) const { return method_.compile_spec(delegate_, index); }
   /// A named blob: from the .ptd files first, then from the program.
   Result<Span<const uint8_t>> named_data(const char* key) const;
-  /// Bytes of the method arena; null if there are too few (return DelegateMemoryAllocationFailed then).
+  /// Returns bytes of the method arena, or null if there are too few (then return DelegateMemoryAllocationFailed).
   void* allocate(size_t size_bytes, size_t alignment = 16);
   Parallelism* parallelism() const { return parallelism_; }
   IsaLevel isa() const { return isa_; }
   /// Explains a failure; may be null.
   ErrorText* text() const { return text_; }
-  /// Names the loaded method: the same for its delegates, which never run at the same time, and another one for each
-  /// other method that is loaded. Null: unknown.
+  /// Identifies the loaded method. It is the same for the method's delegates, which never run at the same time, and
+  /// different for every other loaded method. Null: unknown.
   const void* instance() const { return instance_; }
-  /// Who wants to know what happens inside the delegate; null, as a rule. Outlives it.
+  /// The tracer that wants to know what happens inside the delegate; usually null. It outlives the delegate.
   const Tracer* tracer() const { return tracer_; }
-  /// Bytes that the method's delegates may still take from elsewhere than the arena.
+  /// Bytes that the method's delegates may still allocate outside the arena.
   uint64_t heap_budget() const { return heap_budget_ ? *heap_budget_ : UINT64_MAX; }
-  /// Takes from that budget. False if it is too small (return DelegateMemoryAllocationFailed then).
+  /// Takes bytes from that budget. False if it is too small (then return DelegateMemoryAllocationFailed).
   bool take_heap(uint64_t size_bytes) {
     if (size_bytes > heap_budget()) return false;
     if (heap_budget_) *heap_budget_ -= size_bytes;
@@ -71,8 +71,9 @@ class BackendInit {
   uint64_t* heap_budget_;
 };
 
-/// `payload` is untrusted and stays in place while the delegate lives. execute gets inputs, then outputs, and reports
-/// failure through the context; it checks tags, dtypes and sizes itself and changes no tag. destroy may be null.
+/// `payload` is untrusted and stays in place while the delegate lives. `execute` receives inputs, then outputs, and
+/// reports failure through the context. It checks tags, dtypes and sizes itself and changes no tag. `destroy` may be
+/// null.
 struct Backend {
   const char* id;
   Error (*init)(BackendInit& context, Span<const uint8_t> payload, void** handle);

@@ -1,4 +1,4 @@
-// Everything that this build can run, for programs that need not be small. C++17.
+// All backends and kernels of this build, for programs that need not be small. C++17.
 #pragma once
 #include "wick/backend.h"
 

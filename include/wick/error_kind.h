@@ -4,7 +4,7 @@
 
 namespace wick {
 
-/// What is at fault, whatever the number of the error. Tools map exit codes and exceptions from it.
+/// What is at fault, independent of the error number. Tools derive exit codes and exceptions from it.
 enum class ErrorKind : uint8_t {
   none,
   unreadable_file,   // a file cannot be opened or mapped

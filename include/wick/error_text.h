@@ -5,8 +5,8 @@
 
 namespace wick {
 
-/// Collects text in a caller's buffer; what does not fit is cut off. Always NUL-terminated (if there is any room).
-/// Bytes outside printable ASCII, except newline, become '?': names come from files.
+/// Collects text in a caller's buffer and truncates what does not fit. Always NUL-terminated if there is any room.
+/// Bytes outside printable ASCII, except newline, become '?', because names come from files.
 class ErrorText {
  public:
   ErrorText(char* buffer, size_t capacity) : buffer_(buffer), capacity_(capacity) { clear(); }

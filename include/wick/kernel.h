@@ -1,4 +1,4 @@
-// How kernels are written, named and handed to the executor. C++17, freestanding.
+// How kernels are written, named and passed to the executor. C++17, freestanding.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -27,17 +27,17 @@ struct RandomState {
   uint64_t offset = 0;  // blocks consumed
 };
 
-/// Which build of the hot loops a kernel may use. `baseline` is plain C++ in one fixed order without contraction: the
-/// same bits on every host; the compiler folds constants with it.
+/// Which build of the hot loops a kernel may use. `baseline` is plain C++ in one fixed order without contraction. It
+/// gives the same bits on every host, and the compiler folds constants with it.
 enum class IsaLevel : uint8_t { baseline = 0, avx2 = 1, avx512 = 2 };
 
-/// What a kernel may use while it runs besides its arguments.
+/// What a kernel may use besides its arguments while it runs.
 class KernelContext {
  public:
   KernelContext(Span<uint8_t> temp, RandomState* random, Parallelism* parallelism, IsaLevel isa = IsaLevel::baseline)
       : temp_(temp), random_(random), parallelism_(parallelism), isa_(isa) {}
 
-  /// Reports failure; the first report wins and the kernel should return. `message` is a literal: what was found and
+  /// Reports failure. The first report wins; the kernel should then return. `message` is a literal: what was found and
   /// wanted.
   void fail(Error error, const char* message) {
     if (error_ == Error::Ok) {
@@ -58,7 +58,7 @@ class KernelContext {
                ? (fail(Error::OutOfResources, "temp size overflows"), nullptr)
                : static_cast<T*>(allocate_temp(count * sizeof(T), alignof(T) < 64 ? 64 : alignof(T)));
   }
-  /// Bytes that one allocate_temp could still get, alignment padding aside: kernels choose block sizes by it.
+  /// Bytes that one allocate_temp could still get, without alignment padding. Kernels use it to choose block sizes.
   size_t temp_available() const { return temp_.size() - temp_used_; }
   RandomState& random() { return *random_; }
   IsaLevel isa() const { return isa_; }
@@ -90,10 +90,10 @@ class KernelContext {
   const char* message_ = "";
 };
 
-/// A kernel reads its inputs from args in schema order, then its out tensors; the repeated return slot follows.
-/// The executor checks args against the row's signature, so tags need no check; dtypes, ranks, sizes and indices do.
-/// Never allocates but through the context; leaves memory outside its outputs alone whatever the values of its
-/// arguments, and tags too: only a kernel without out tensors writes a value, the return slot.
+/// A kernel reads its inputs from args in schema order. The out tensors follow, then the repeated return slot. The
+/// executor checks args against the row's signature, so a kernel need not check tags. It must check dtypes, ranks,
+/// sizes and indices. It allocates only through the context. Whatever the values of its arguments, it writes only to
+/// its outputs. It changes no tags: only a kernel without out tensors writes a value, the return slot.
 using KernelFn = void (*)(KernelContext& context, Span<EValue*> args);
 
 /// One row of a kernel table.
@@ -109,7 +109,7 @@ struct Kernel {
   KernelFn fn;
 };
 
-/// Kernels in order of preference; of two rows with one name the first wins.
+/// Kernels in order of preference: if two rows have the same name, the first wins.
 using KernelTable = Span<const Kernel>;
 
 /// True if args (return slot included) fit `signature`; refreshes the unboxed elements of int lists. Otherwise fails

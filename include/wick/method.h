@@ -7,7 +7,7 @@
 
 namespace wick {
 
-/// Memory of a method; the caller's, and untouched by others while the method lives.
+/// Memory of a method. It belongs to the caller, and nothing else may touch it while the method lives.
 struct MemoryPlan {
   Span<uint8_t> method;               // Method::required_bytes and what the delegates ask for; 16-byte aligned
   Span<const Span<uint8_t>> planned;  // one per arena, at least arena_bytes(i), 16-byte aligned, zeroed before load
@@ -23,8 +23,9 @@ struct InstructionInfo {
   Span<EValue* const> args;  // kernel, delegate
 };
 
-/// Called around each instruction. `end` also when it failed. `delegate_event`, if not null, between the two for each
-/// piece of work inside a delegate whose backend can tell; asking for that may cost time.
+/// Called around each instruction; `end` is also called if the instruction failed. `delegate_event`, if not null, is
+/// called in between for each piece of work inside a delegate, if the backend can report these. Asking for this may
+/// cost time.
 struct Tracer {
   void (*begin)(void* state, const InstructionInfo& instruction);
   void (*end)(void* state, const InstructionInfo& instruction, Error error);
@@ -56,7 +57,7 @@ struct MethodError {
   void append_to(ErrorText& text) const;
 };
 
-/// Executes without allocating. One thread at a time. Not copyable; movable.
+/// Executes without allocating. Use it from one thread at a time. Not copyable; movable.
 class Method {
  public:
   /// Bytes of method arena that `method` takes, delegates aside.
@@ -77,14 +78,14 @@ class Method {
   /// InvalidType, NotSupported (another shape of a fixed input), OutOfResources (beyond the bounds).
   Error set_input(size_t index, const EValue& value);
   Error set_input(size_t index, const Tensor& tensor);
-  /// Planned tensor input to be written in place; counts as set. Null if the input has no memory of its own.
+  /// A planned tensor input, to be written in place; counts as set. Null if the input has no memory of its own.
   Tensor* input_in_place(size_t index);
-  /// Gives an output without planned memory its bytes; stays until changed. InvalidArgument if it has its own or
-  /// `size_bytes` is below the tensor's upper bound.
+  /// Gives memory to an output that has no planned memory. It stays until changed. InvalidArgument if the output has
+  /// its own memory, or if `size_bytes` is below the tensor's upper bound.
   Error set_output_memory(size_t index, void* data, size_t size_bytes);
 
-  /// Runs all instructions. Every tensor input must have been set since the last execution: their memory is reused.
-  /// After an error outputs and state are undefined.
+  /// Runs all instructions. Every tensor input must have been set since the last execution, because its memory is
+  /// reused. After an error, outputs and state are undefined.
   Error execute();
   /// Valid until the next execution.
   const EValue& output(size_t index) const;

@@ -1,4 +1,4 @@
-// A program with its memory, ready to be called: the convenient way on a machine with an operating system. C++17.
+// A program with its memory, ready to be called: the convenient interface for machines with an operating system. C++17.
 #pragma once
 #include <memory>
 #include <string>
@@ -59,8 +59,8 @@ struct ModuleOptions {
   const Tracer* tracer = nullptr;
 };
 
-/// Bytes that a module keeps for a method beyond its file: arenas, outputs that lie in none, scratch memory (twice the
-/// largest tensor). Saturates at the largest uint64.
+/// Bytes that a module keeps for a method besides its file: arenas, outputs outside the arenas, and scratch memory
+/// (twice the largest tensor). Saturates at the largest uint64.
 uint64_t memory_bytes(const MethodMeta& method);
 
 struct ModuleError {
@@ -69,11 +69,11 @@ struct ModuleError {
   ErrorKind kind = ErrorKind::none;
 };
 
-/// Methods are loaded when first used and keep their state (mutable buffers) between calls; each has its own arenas,
-/// zeroed at load. One thread at a time.
+/// Loads methods on first use and keeps their state (mutable buffers) between calls. Each method has its own arenas,
+/// zeroed at load. Use it from one thread at a time.
 class Module {
  public:
-  /// Maps the file. Null with `error` filled if it cannot be read or is no valid program.
+  /// Maps the file. Null, with `error` filled in, if the file cannot be read or is not a valid program.
   static std::unique_ptr<Module> load(const std::string& path, const ModuleOptions& options, ModuleError* error);
   /// Copies the bytes of a .pte.
   static std::unique_ptr<Module> load(Span<const uint8_t> bytes, const ModuleOptions& options, ModuleError* error);

@@ -137,7 +137,7 @@ class MethodMeta {
   /// Python frames of an instruction, innermost last; 0 if the file has none.
   size_t num_frames(size_t chain, size_t instruction) const;
   FrameMeta frame(size_t chain, size_t instruction, size_t index) const;
-  /// What does not hold if this instruction, which can only fail, is reached; null for all others.
+  /// For an instruction that can only fail: the condition that is violated when it is reached. Null for all others.
   const char* check_message(size_t chain, size_t instruction) const;
 
  private:
@@ -145,7 +145,7 @@ class MethodMeta {
   const pte::ExecutionPlan* plan_;
 };
 
-/// A program whose every offset, index, size and range was checked. Borrows the file, which must outlive it.
+/// A program in which every offset, index, size and range was checked. Borrows the file, which must outlive it.
 class Program {
  public:
   /// `file` starts at a multiple of 16 bytes.

@@ -1,4 +1,4 @@
-// The runtime's tensor: a typed, dense block of memory somebody else owns. C++17, freestanding.
+// The runtime's tensor: a typed, dense block of memory that someone else owns. C++17, freestanding.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -41,17 +41,17 @@ struct Tensor {
   }
 };
 
-/// Recomputes strides and numel from sizes and dim order. A size of 0 counts as 1 in strides.
-/// Errors: InvalidProgram if a size is negative, dim_order is no permutation, or numel reaches 2^31.
+/// Recomputes strides and numel from sizes and dim order. A size of 0 counts as 1 in strides. Errors: InvalidProgram if
+/// a size is negative, dim_order is not a permutation, or numel reaches 2^31.
 Error compute_layout(Tensor& tensor);
 
-/// Gives `tensor` another shape. Errors: NotSupported if the shape is fixed and differs, or the rank differs;
+/// Gives `tensor` a new shape. Errors: NotSupported if the shape is fixed and differs, or the rank differs;
 /// OutOfResources if the new bytes exceed capacity_bytes. The tensor is unchanged on error.
 Error resize(Tensor& tensor, Span<const int32_t> sizes);
 
-/// Is the tensor laid out row-major (dim order 0, 1, 2 ..), size-1 dimensions aside?
+/// Whether the tensor is row-major (dim order 0, 1, 2 ..), apart from dimensions of size 1.
 bool is_contiguous(const Tensor& tensor);
-/// Do both tensors put elements at the same place (same sizes, same strides for every size > 1)?
+/// Whether both tensors have their elements at the same positions (same sizes, same strides for every size > 1).
 bool same_layout(const Tensor& a, const Tensor& b);
 
 }  // namespace wick

@@ -1,4 +1,4 @@
-// From a partition to a payload. C++20.
+// Turns a partition into a payload. C++20.
 #pragma once
 #include <functional>
 #include <map>
@@ -26,41 +26,42 @@ struct Range {
 bool clamp_range(const compiler::Node& node, Range* range);
 
 Quantization quantization_of(const Affine& affine);
-/// Does a slice or a part of length 1 in dimension `at` consist of many pieces of a few bytes? A transpose moves these
-/// faster than the library's slices and concatenations, which copy one after the other. False for unknown sizes.
+/// Whether a slice or a part of length 1 in dimension `at` consists of many pieces of a few bytes. A transpose moves
+/// these faster than the library's slices and concatenations, which copy one piece after the other. False for unknown
+/// sizes.
 bool has_small_blocks(const Dims& dims, size_t at);
-/// Where in `from` each dimension of `to` lies: the permutation that leads from one order to the other.
+/// The position in `from` of each dimension of `to`: the permutation from one order to the other.
 std::vector<uint32_t> positions(const Order& from, const Order& to);
 
-/// The payload under construction. The rows of op_rules.h write nodes through it: read operands in the order they need,
-/// emit nodes, then say which payload value holds the result.
+/// The payload under construction. The rows of op_rules.h write nodes through it: they read operands in the order they
+/// need, emit nodes, and then set the payload value that holds the result.
 class Lowering {
  public:
   Lowering(const compiler::Graph& graph, const compiler::TargetOptions& options);
   compiler::Delegate run();
 
   // --- reading ---
-  /// The order in which the result of `node` is to lie, or in which it reads its operands where its rule says so.
+  /// The order for the result of `node`, and for its operands if its rule says so.
   const Order& order(const compiler::Node& node) const { return layouts_.choice(node); }
   const Order& order_of(const compiler::Value* value) const { return layouts_.of(value); }
-  /// The payload value with the elements of `value`, whose dims are those of `value` (with leading ones up to the rank
-  /// of `order`) in `order`. Transposes where the value lies otherwise, once per order.
+  /// The payload value with the elements of `value`. Its dims are those of `value` (with leading ones up to the rank of
+  /// `order`) in `order`. Transposes if the value has a different order, once per order.
   uint32_t operand(const compiler::Value* value, const Order& order);
   /// As operand, in the order of the node's rule.
   uint32_t operand(const compiler::Node& node, size_t index);
-  /// Operand 0 with dimension `dim` innermost, whatever dimensions of size 1 lie behind it in the node's order.
+  /// Operand 0 with dimension `dim` innermost, ignoring dimensions of size 1 after it in the node's order.
   uint32_t rows_along(const compiler::Node& node, size_t dim);
   /// As operand, for nodes whose operands broadcast: the source of an expand, where the other operand has the result's
   /// sizes.
   uint32_t broadcast_operand(const compiler::Node& node, size_t index);
   const Dims& dims(uint32_t id) const { return shapes_[id]; }
-  /// What the elements of `value` can be.
+  /// The range of the elements of `value`.
   compiler::ValueRange numbers_of(const compiler::Value* value) const;
-  /// Bounds that the last payload node of `node` must clamp to: those of the clamp that reads it alone.
+  /// Bounds that the last payload node of `node` must clamp to: those of the clamp that is its only reader.
   Range range_of(const compiler::Node& node) const;
 
   // --- constants ---
-  /// A weight as it lies in the graph's constant.
+  /// A weight in the layout of the graph's constant.
   uint32_t weight(const compiler::Value* value, DataType type, const Dims& dims);
   /// The elements of `value`, viewed with sizes `dims`, permuted by `perm`; `type` fp32 converts from fp16.
   uint32_t weight_permuted(const compiler::Value* value, const Dims& dims, const std::vector<int64_t>& perm,
@@ -70,20 +71,20 @@ class Lowering {
   uint32_t scalar(double value);
   /// The elements of a constant as floats.
   std::vector<float> read_floats(const compiler::Value* value) const;
-  /// The summands of a filter: several with the same 4-bit elements where bf16 cannot hold the scales of groups.
+  /// The summands of a filter: several with the same 4-bit elements if bf16 cannot hold the group scales.
   std::vector<uint32_t> parts_of(uint32_t filter) const;
-  /// The bias of a product on int8: int32 on the scale of the input times that of the weights.
+  /// The bias of an int8 matmul or convolution: int32, on the input scale times the weight scale.
   uint32_t int8_bias(const compiler::Value* bias);
 
   // --- writing ---
   /// Of the node that is being lowered.
   DataType type() const { return type_; }
-  /// The node that is being lowered is computed on int8, with parameters known at compile time. Its operands are int8
-  /// then, and so are the values it writes.
+  /// The node being lowered is computed on int8, with parameters known at compile time. Its operands and the values it
+  /// writes are int8.
   bool is_int8() const { return int8_result_.has_value(); }
-  /// It is a product whose input is quantized at run time.
+  /// It is a matmul or convolution whose input is quantized at run time.
   bool is_dynamic() const { return dynamic_product_; }
-  /// Is the current node a linear of floats whose weight is int8?
+  /// Whether the node being lowered is a float linear with int8 weights.
   bool has_integer_weights() const { return integer_weights_; }
   bool is_int8(uint32_t id) const { return payload_.values[id].type == DataType::qint8; }
   const Quantization& quantization(uint32_t id) const { return payload_.values[id].quantization; }
@@ -98,13 +99,14 @@ class Lowering {
   /// `x` as f32 or f16; nodes and constants that follow are of that type until the next call or the next model node.
   uint32_t as_type(uint32_t x, DataType type);
   uint32_t binary(NodeType type, uint32_t a, uint32_t b, Range range = {});
-  /// `x` with other dims of the same product. Where more than one of them is known only at run time, the other dims may
-  /// only be the old ones with ones moved, added or left out. Of elements quantized at run time, what they come from is
-  /// viewed so.
+  /// `x` with new dims that have the same product. If more than one of them is known only at run time, the new dims may
+  /// differ from the old ones only in dims of 1 that are moved, added or dropped. For elements quantized at run time,
+  /// reshapes their source.
   uint32_t reshape(uint32_t x, const Dims& dims);
   uint32_t transpose(uint32_t x, const std::vector<uint32_t>& perm);
   uint32_t slice(uint32_t x, const std::vector<uint32_t>& offsets, const Dims& sizes);
-  /// [size of dimension `at`, elements before it, elements behind it]: `x` with that dimension outermost. Sizes known.
+  /// [size of dimension `at`, elements before it, elements after it]: `x` with that dimension outermost. Sizes are
+  /// known.
   uint32_t in_front(uint32_t x, size_t at);
   uint32_t concatenate(std::vector<uint32_t> parts, size_t axis);
   uint32_t pad(uint32_t x, const std::vector<uint32_t>& before, const std::vector<uint32_t>& after, float value);
@@ -113,9 +115,10 @@ class Lowering {
   /// Mean over the last dimension, which keeps size 1.
   uint32_t row_mean(uint32_t x);
 
-  /// `x`, in which dimensions of the node's first result are merged or split, with the sizes of that result.
+  /// `x`, in which dimensions of the node's first result are merged or split, reshaped to the sizes of that result.
   uint32_t as_result(const compiler::Node& node, uint32_t x);
-  /// `id` holds the first result of `node`, in the order of its layout; its dims may differ in ones. Others are a bug.
+  /// States that `id` holds the first result of `node`, in its layout. Its dims may differ in ones; any other
+  /// difference is a bug.
   void set_result(const compiler::Node& node, uint32_t id);
 
  private:
@@ -133,10 +136,10 @@ class Lowering {
   void choose_precision(const compiler::Node& node);
   void settle_quantization(const PayloadNode& node);
   void declare_input(PayloadValue& placed, const compiler::Value* value);
-  /// The node behind an operand of the node that is being lowered, where it is read on int8.
+  /// The producer of an operand of the node being lowered, if it is read as int8.
   const compiler::Node* int8_source(const compiler::Value* value) const;
   uint32_t int8_operand(const compiler::Node& source, const Order& order);
-  /// `x` as elements quantized at run time by rows or images; the same value for the same question.
+  /// `x` quantized at run time by rows or images. Equal requests share one value.
   uint32_t converted_rows(uint32_t x, const Quantization& rows);
   uint32_t reshape_rows(uint32_t x, const Dims& to);
   uint32_t int8_constant(const compiler::Node& source, const Dims& dims, const std::vector<int64_t>& perm,
@@ -147,7 +150,7 @@ class Lowering {
                          const Quantization& quantization);
   /// The value itself if it is a constant, a float constant for a dequantized one, else null.
   const compiler::Value* as_constant(const compiler::Value* value);
-  /// The place of a constant with these bytes in constants_, from 1.
+  /// The index of a constant with these bytes in constants_, from 1.
   uint32_t constant_index(compiler::ConstantData data);
   uint32_t add_constant(compiler::ConstantData data, DataType type, const Dims& dims);
   uint32_t move_ones(uint32_t x, const Dims& dims);
@@ -156,8 +159,8 @@ class Lowering {
   std::vector<bool> live_values() const;
   void drop_dead_nodes();
   void list_constants();
-  /// Gives constants that are weights of one node and plain operands of another two values: stock's runtime gives the
-  /// bytes of packed weights back, whoever else reads the value.
+  /// Splits constants that are weights of one node and plain operands of another into two values: stock's runtime frees
+  /// the bytes of packed weights, even if another node reads the value.
   void separate_weights();
 
   const compiler::Graph& graph_;

@@ -6,7 +6,8 @@
 
 namespace wick::xnnpack {
 
-/// What was found, and what is wanted: where a pass writes an operator with others, what that pass asks for.
+/// What was found and what is wanted. If a pass rewrites the operator in some cases, the reason is what that pass
+/// requires.
 std::string refuse_operator(const compiler::Node& node, const compiler::TargetOptions& options);
 
 }  // namespace wick::xnnpack

@@ -1,4 +1,4 @@
-// Fractions of sizes: what Python's floats hold of them, `s0 / 2` or `1.5 * s0`.
+// Fractions of sizes, as Python's floats hold them: `s0 / 2` or `1.5 * s0`.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,8 +8,9 @@
 
 namespace wick::compiler {
 
-/// over / under, under > 0. Sums, products and quotients exist only where double arithmetic on whole numbers below 2^50
-/// gives the same comparisons and the same roundings to integers; elsewhere the functions return nothing.
+/// The ratio `over` / `under`: numerator and denominator, denominator > 0. Sums, products and quotients exist only
+/// where double arithmetic on whole numbers below 2^50 gives the same comparisons and the same roundings to integers.
+/// Elsewhere the functions return nothing.
 struct Ratio {
   Sym over;
   int64_t under = 1;

@@ -36,8 +36,8 @@ Result<Function> parse_graph(std::string_view text);
 /// updates. A broken one is our bug, hence Code::internal, unless the graph came from text.
 Status verify(const Graph& graph);
 
-/// Whether sizes that the graph states as numbers are numbers by the operands too: an exporter may know of a size what
-/// does not hold for all sizes that are accepted. False if the arguments are not valid.
+/// Whether sizes that the graph states as numbers also follow from the operands. An exporter may state a size that does
+/// not hold for all accepted sizes. False if the arguments are not valid.
 bool sizes_follow(const Node& node);
 
 }  // namespace wick::compiler

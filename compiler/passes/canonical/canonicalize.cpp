@@ -141,7 +141,7 @@ Value* merge_casts(Builder& b, Node& node) {
   return out;
 }
 
-// --- one spelling ---
+// --- one form ---
 
 bool keeps_order_of_elements(const Node& node) {
   const Value* x = tensor_arg(node, 0);
@@ -252,12 +252,13 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-// Gives each meaning one spelling and erases what changes nothing.
+// Gives each meaning one form and erases nodes that change nothing.
 //   before: y = mul(expand(x, [4, 4]), c)             after: y = mul(x, 2.0)
-// Requires: composites decomposed.
-// Ensures: no identities, casts to the same dtype or through a wider one, expands in front of operators that broadcast,
-// permutes or selects that are views, no as_strided that is one of these; uniform constants beside a tensor of their
-// dtype are numbers. Keeps: every value, with NaN and the sign of zero.
+// Requires: composites are decomposed.
+// Ensures: there are no identities, no casts to the same dtype or through a wider one, no expands before operators that
+// broadcast, no permutes or selects that are views, and no as_strided that is one of these. Uniform constants beside a
+// tensor of their dtype are numbers.
+// Keeps: every value, including NaN and the sign of zero.
 Result<Changed> canonicalize(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
 }

@@ -128,9 +128,9 @@ Changed merge_constants(Graph& graph) {
 
 // Merges nodes that compute the same, and constants of equal type and bytes.
 //   before: a = exp(x); b = exp(x); y = mul(a, b)          after: a = exp(x); y = mul(a, a)
-// Ensures: no two pure nodes of one graph have the same operator and arguments (two operands of a commutative operator
-// in either order); the one that stays is the first and has the origins of all. Keeps: every value. Nodes that draw
-// random numbers or have an effect or sub-graphs are never merged.
+// Ensures: no two pure nodes of one graph have the same operator and arguments (for commutative operators in either
+// order). The first node stays and gets the origins of all.
+// Keeps: every value. Nodes that draw random numbers, have an effect or have sub-graphs are never merged.
 Result<Changed> common_subexpressions(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
     const Changed constants = merge_constants(g);

@@ -89,12 +89,13 @@ bool fold_into_producer(Graph& graph, Node& node) {
 
 }  // namespace
 
-// Folds batch norm, and multiplication or addition by one constant for each channel, into the weights in front of it.
+// Folds batch norm, and multiplication or addition by one constant per channel, into the preceding weights.
 //   before: c = convolution(x, w, b); y = batch_norm(c, gamma, beta, mean, var, eps)
 //   after:  y = convolution(x, w * s, (b - mean) * s + beta),  s = gamma / sqrt(var + eps), in double, rounded once
-// Requires: constants folded (weights behind a permute are constants). Matches convolution, linear and addmm whose
-// result has one reader. Keeps: values up to rounding. Left alone: parameters that are no constants, results of the
-// norm beside the first that are read, and weights that would not be finite.
+// Requires: constants are folded (weights after a permute are constants). Matches convolution, linear and addmm whose
+// result has one reader.
+// Keeps: values up to rounding. Leaves alone parameters that are not constants, norms of which another result than the
+// first is read, and weights that would not be finite.
 Result<Changed> fold_batch_norm(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) {
     Changed changed = Changed::no;

@@ -1,5 +1,5 @@
-// Folding in three steps: which nodes depend on constants only, which of them are worth a constant (seen from their
-// readers), and the evaluation of those and what they need.
+// Folding has three steps. It finds the nodes that depend only on constants; it decides, from their readers, which of
+// them are profitable as constants; and it evaluates these and what they need.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -265,12 +265,13 @@ class Folder {
 
 }  // namespace
 
-// Computes what depends on constants only, with the portable kernels in their one fixed order.
+// Computes what depends only on constants, with the portable kernels in their one fixed order.
 //   before: const w; t = permute(w, [1, 0]); y = mm(x, t)          after: const t; y = mm(x, t)
-// Ensures: no node with static sizes, a kernel and only constant operands remains, but those that grow the program too
-// much for the time they save (FoldOptions) or cost too much (Limits::folding_..), whose kernel refuses them, that
-// dequantize, draw random numbers, have an effect or sizes that depend on values. Keeps: every value, bit for bit what
-// the baseline kernels give. Views of constants share their bytes.
+// Ensures: no node with static sizes, a kernel and only constant operands remains. Exceptions are nodes that
+// - grow the program too much for the time they save (FoldOptions), or cost too much (Limits::folding_..);
+// - have a kernel that refuses them;
+// - dequantize, draw random numbers, have an effect or have sizes that depend on values.
+// Keeps: every value, bit for bit as the baseline kernels compute it. Views of constants share their bytes.
 Result<Changed> fold_constants(Graph& graph, const FoldOptions& options, const ReleaseFn& release) {
   return for_each_graph(graph, [&](Graph& g) { return Folder(g, options, release).run(); });
 }

@@ -201,9 +201,9 @@ constexpr Rule kRules[] = {
 
 // Merges chains of views, and takes pieces of a concatenation from its operands.
 //   before: s = slice(x, 0, 2, 8); t = slice(s, 0, 1, 3)          after: t = slice(x, 0, 3, 5)
-// Ensures: no view reads a view, no permute a permute, no expand an expand; no static slice or select reads a static
-// slice of the same dimension, an expanded dimension, or one operand of a concatenation. Keeps: every value; only
-// elements move.
+// Ensures: no view reads a view, no permute a permute, no expand an expand. No static slice or select reads a static
+// slice of the same dimension, an expanded dimension, or a single operand of a concatenation.
+// Keeps: every value; only moves elements.
 Result<Changed> merge_views(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
 }

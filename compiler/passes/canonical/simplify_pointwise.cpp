@@ -88,7 +88,7 @@ Value* combined_truth(Builder& b, Node& node) {
   return nullptr;
 }
 
-// --- choices ---
+// --- conditional selects ---
 
 Value* known_choice(Builder& b, Node& node) {
   if (!node.is("aten.where.self")) return nullptr;
@@ -179,10 +179,10 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-// Simplifies pointwise operators, choices by a known condition and reductions over dimensions of size 1.
+// Simplifies pointwise operators, conditional selects with a known condition, and reductions over dimensions of size 1.
 //   before: y = where(true, a, b); z = relu(relu(y))          after: z = relu(a)
-// Requires: canonicalize has run, masks that can be computed are constants.
-// Keeps: every value, with NaN and the sign of zero; nothing that rounds is reordered.
+// Requires: canonicalize has run; computable masks are constants.
+// Keeps: every value, including NaN and the sign of zero. Never reorders anything that rounds.
 Result<Changed> simplify_pointwise(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
 }

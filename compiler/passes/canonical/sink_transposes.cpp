@@ -1,5 +1,5 @@
-// Works on regions: pointwise nodes whose operands are all one and the same permutation of something. Such a region can
-// run on the unpermuted values, if that leaves fewer permutes.
+// Works on regions: connected pointwise nodes whose operands are all the same permutation of other values. Such a
+// region can run on the unpermuted values if that leaves fewer permutes.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -230,12 +230,11 @@ Changed sink(Graph& graph) {
 
 }  // namespace
 
-// Moves permutes through pointwise operators where that makes them fewer: an inverse one cancels, two equal ones become
-// one.
+// Moves permutes through pointwise operators if that makes them fewer: inverse permutes cancel, equal ones merge.
 //   before: p = permute(x, [0, 2, 1]); r = relu(p); y = permute(r, [0, 2, 1])          after: y = relu(x)
 // Ensures: the number of permutes of computed values never grows; each change lowers it. Constants beside a moved value
-// are permuted instead, for fold_constants to compute. Keeps: every value; each element is computed as before, in
-// another place.
+// are permuted instead, and fold_constants computes them.
+// Keeps: every value. Each element is computed as before, in another position.
 Result<Changed> sink_transposes(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return sink(g); });
 }

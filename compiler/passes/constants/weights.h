@@ -31,11 +31,12 @@ struct Product {
   Value* bias() const;  // null: none
 };
 
-/// Nothing for other nodes and where a large weight has other readers, which would keep the old one beside the new.
+/// Empty for other nodes, and if a large weight has other readers, because both the old and the new weight would be
+/// stored.
 std::optional<Product> match_product(Node& node);
 
-/// What a product should compute instead: (W (x * input_scale + input_shift) + b) * output_scale + output_shift, less
-/// its mean over the outputs if `centred`. Empty vectors change nothing.
+/// What a matmul or convolution computes after a change: (W (x * input_scale + input_shift) + b) * output_scale +
+/// output_shift, minus its mean over the outputs if `centred`. Empty vectors change nothing.
 struct ProductChange {
   Reals64 input_scale, input_shift, output_scale, output_shift;
   bool centred = false;
@@ -53,16 +54,17 @@ struct NewWeights {
   bool changes_result = false;  // otherwise the input changes, too, and the result is what it was
 };
 
-/// The weights after a change, computed in double and rounded once; nothing if one of them would not be finite.
+/// The weights after a change, computed in double and rounded once. Empty if one of them would not be finite.
 std::optional<NewWeights> changed_weights(const Product& product, const ProductChange& change);
-/// The weights of the outputs [first, first + count) of a linear, mm or addmm; the same bytes where they lie together.
+/// The weights of the outputs [first, first + count) of a linear, mm or addmm. Shares the bytes if they are contiguous.
 NewWeights weights_of_outputs(const Product& product, size_t first, size_t count);
-/// Gives them to the product; an mm that gets a bias becomes an addmm. The old bytes go if nobody else reads them.
+/// Gives the weights to the node. An mm that gets a bias becomes an addmm. The old bytes are dropped if nothing else
+/// reads them.
 void set_weights(Graph& graph, const Product& product, NewWeights weights);
-/// A new product, in front of it, of the same input with other weights.
+/// A new node before the given one, of the same kind and input, with other weights.
 Value* product_like(Graph& graph, const Product& product, NewWeights weights);
 
-/// A floating constant less its mean over dim `dim`; null if that is not finite.
+/// A floating-point constant minus its mean over dim `dim`; null if that is not finite.
 Value* centred_constant(Graph& graph, Node* before, const Value& constant, size_t dim);
 
 }  // namespace wick::compiler

@@ -1,4 +1,4 @@
-// Attention over a tensor of which rows have just been written, computed from the tensor as it was and the rows.
+// Attention over a tensor with newly written rows, computed from the old tensor and the rows.
 #pragma once
 #include <unordered_map>
 #include <unordered_set>
@@ -9,18 +9,20 @@
 
 namespace wick::compiler {
 
-/// Softmax does not care where among the keys a row stands: scores of the old rows, of which those that are written are
-/// hidden, and of the new rows, side by side, have the same softmax as those of the written tensor.
+/// The result of a softmax does not depend on the order of the keys. So the scores of the old rows, with the
+/// overwritten ones masked, and the scores of the new rows side by side have the same softmax as those of the written
+/// tensor.
 ///   before: y = bmm(softmax(bmm(q, written(k)^T) + mask), written(v))
 ///   after:  p = softmax(cat(bmm(q, k^T) + hidden mask, bmm(q, new k^T) + mask at the positions))
 ///           y = bmm(p[.., :length], v) + bmm(p[.., length:], new v)
-/// Between them may be views, permutes, casts, factors, sums with other masks, tanh.
+/// Between these nodes there may be views, permutes, casts, factors, additions of other masks, and tanh.
 class CacheAttention {
  public:
-  /// `writes` in graph order; `computed`: values that depend on a product of matrices.
+  /// `writes` are in graph order. `computed` are the values that depend on a matmul.
   CacheAttention(Graph& graph, const std::vector<RowWrite>& writes, const std::unordered_set<const Value*>& computed);
 
-  /// The writes that nothing but such attention reads inside the graph; it no longer does. Others are left alone.
+  /// Rewrites, and returns, the writes that only such attention reads inside the graph; afterwards it no longer reads
+  /// them. Leaves other writes alone.
   std::vector<const Node*> rewrite();
 
  private:

@@ -1,4 +1,4 @@
-// Groups of things that are taken together or not at all: disjoint sets, each with a mark that it failed.
+// Groups of things that a pass rewrites all together or not at all: disjoint sets, each with a mark for failure.
 #pragma once
 #include <algorithm>
 #include <cstddef>

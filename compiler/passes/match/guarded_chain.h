@@ -1,4 +1,4 @@
-// Branches of choices that may not be numbers where they are not chosen: log(x) for x > 0.
+// Branches of conditional selects that may be NaN or infinite where they are not selected, such as log(x) for x > 0.
 #pragma once
 #include <functional>
 #include <optional>
@@ -9,17 +9,17 @@
 
 namespace wick::compiler {
 
-/// A few pointwise nodes between `end` and f32 values that are numbers, its leaves.
+/// A few pointwise nodes between finite f32 values, the leaves, and `end`.
 struct GuardedChain {
   const Value* end = nullptr;
   std::vector<const Node*> nodes;  // operands first
   double safe = 0;                 // where all leaves are this, all nodes are finite
 };
 
-/// Nothing if there is no such chain or no such number.
+/// Empty if there is no such chain, or no number that is safe.
 std::optional<GuardedChain> guarded_chain(const Value* end, Bounds& bounds);
 
-/// The chain once more, over other leaves: leaf(x) in place of x, called once for each.
+/// Rebuilds the chain over other leaves: leaf(x) replaces x and is called once for each x.
 Value* rebuilt(Builder& b, const GuardedChain& chain, const std::function<Value*(Value*)>& leaf);
 
 }  // namespace wick::compiler

@@ -1,4 +1,4 @@
-// Rows of a tensor that are replaced at positions known only when the program runs: what a key-value cache takes.
+// Writes of rows to positions that are known only at run time, as in a key-value cache.
 #pragma once
 #include <optional>
 
@@ -7,7 +7,7 @@
 
 namespace wick::compiler {
 
-/// result = old, but index `position i` of dimension `dim` is index i of `rows`.
+/// result = old, except that index `position i` of dimension `dim` is index i of `rows`.
 struct RowWrite {
   Node* node = nullptr;
   Value* old = nullptr;
@@ -24,9 +24,9 @@ struct RowWrite {
   }
 };
 
-/// A write of floating rows along one dimension of known size above 1: an index_put; a slice_scatter from a place on
-/// that is known when the program runs; a scatter whose index is the same in all rows and columns. How many rows there
-/// are is a number or a symbol.
+/// Matches a write of floating-point rows along one dimension of known size above 1: an index_put; a slice_scatter from
+/// a position known only at run time; or a scatter whose index is the same in all rows and columns. The number of rows
+/// is a number or a symbol.
 std::optional<RowWrite> match_row_write(Node& node);
 
 /// The rows, with all sizes.

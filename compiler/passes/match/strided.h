@@ -13,19 +13,19 @@ struct Grid {
   int64_t offset = 0;
 };
 
-/// The grid whose positions, last axis fastest, are `indices`; nothing if they are none. Not empty.
+/// The grid whose positions, with the last axis fastest, are `indices`. Empty if there is none. `indices` is not empty.
 std::optional<Grid> grid_of(const std::vector<int64_t>& indices);
 
-/// How the elements of a grid are reached without indices.
+/// How to reach the elements of a grid without indices.
 class Strided {
  public:
-  /// For a dimension of `size` elements. Nothing if axes overlap, run backwards or leave the dimension. Grids without
-  /// elements have none.
+  /// For a dimension of `size` elements. Empty if axes overlap, run backwards or leave the dimension, and for grids
+  /// without elements.
   static std::optional<Strided> plan(int64_t size, const Grid& grid);
 
-  /// Nodes that copy: slices, a permute, an expand; views are none.
+  /// The number of nodes that copy: slices, a permute, an expand. Views do not copy.
   size_t num_copies() const;
-  /// `x` with the axes of the grid, each a dimension, in the place of dimension `dim`.
+  /// `x` with the axes of the grid, each as a dimension, in place of dimension `dim`.
   Value* build(Builder& b, Value* x, size_t dim) const;
 
  private:

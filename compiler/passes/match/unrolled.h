@@ -1,4 +1,5 @@
-// Tensors that are held as others: with dimensions merged only in name, or computed index by index, as a list of parts.
+// Tensors that are represented by others: dimensions that are merged only formally, or a list of parts, one for each
+// index.
 #pragma once
 #include <optional>
 #include <vector>
@@ -7,13 +8,14 @@
 
 namespace wick::compiler {
 
-/// A factor of a dimension's size: a dimension of each part, or (unrolled; of known size) one part for each index.
+/// A factor of a dimension's size: either a dimension of each part, or, if unrolled (of known size), one part per
+/// index.
 struct Factor {
   Sym size;
   bool unrolled = false;
   friend bool operator==(const Factor&, const Factor&) = default;
 };
-/// The size of a dimension is the product of its factors, of which it has at least one, outermost first.
+/// The size of a dimension is the product of its factors, outermost first. There is at least one.
 using Factors = std::vector<Factor>;
 
 size_t num_unrolled(const Factors& dim);
@@ -45,39 +47,40 @@ struct PartFrom {
   int64_t slice = 0;  // of that part, where it is cut
 };
 
-/// What a view makes: parts as they are, or each cut into slices of `size` along dimension `dim`.
+/// The result of a view: the parts unchanged, or each split into slices of `size` along dimension `dim`.
 struct View {
   Unrolled shape;
   std::optional<size_t> dim;
   int64_t size = 0;
   std::vector<PartFrom> parts;
 };
-/// The view to sizes `to`: factors are dealt to other dimensions; one of known size that is split stays innermost, what
-/// is outside of it becomes unrolled. Nothing where that does not go, or takes more parts.
+/// The view to sizes `to`. It assigns factors to new dimensions. If a factor of known size is split, its inner part
+/// stays a dimension and its outer part becomes unrolled. Empty if that is not possible or takes more parts.
 std::optional<View> viewed(const Unrolled& from, const Sizes& to, size_t max_parts);
 
-/// The dimension along which the parts side by side are one part; nothing if there is none.
+/// The dimension along which the concatenated parts are one part. Empty if there is none.
 std::optional<size_t> side_by_side(const Unrolled& shape);
 /// Each dimension is one of the only part.
 bool is_plain(const Unrolled& shape);
-/// There is one part, which but lacks dimensions of size 1.
+/// There is one part, which lacks only dimensions of size 1.
 bool lacks_only_ones(const Unrolled& shape);
 
-/// How the index of an unrolled factor follows from those of another tensor: that of its factor `factor` (-1: 0) plus
-/// `offset`.
+/// How to compute the index of an unrolled factor from those of another tensor: that of its factor `factor` (-1: 0)
+/// plus `offset`.
 struct IndexFrom {
   int factor = -1;
   int64_t offset = 0;
 };
-/// For each part of a tensor with `counts`, the part of another one, whose factors have `other` as sizes.
+/// For each part of a tensor with `counts`, the part of another tensor whose factors have the sizes `other`.
 std::vector<size_t> parts_behind(const std::vector<int64_t>& counts, const std::vector<int64_t>& other,
                                  const std::vector<IndexFrom>& from);
 
-/// The first `count` of `rank` dimensions of what operands broadcast to, aligned at the end: each as one of the
-/// operands has it. Nothing where another has neither that, nor 1, nor a plain dimension of that size.
+/// The first `count` of `rank` dimensions of the broadcast result of the operands, aligned at the end. Each dimension
+/// has the factors of one operand. Empty if another operand has neither these factors, nor 1, nor a plain dimension of
+/// that size.
 std::optional<Unrolled> broadcast_of(const std::vector<Unrolled>& operands, size_t rank, size_t count);
 
-/// What the parts of a broadcast result meet of an operand.
+/// Which elements of an operand belong to each part of a broadcast result.
 struct Broadcast {
   std::vector<size_t> parts;  // of the operand, for each part of the result
   /// Dimensions of these that the result has unrolled: what is needed is one index of each, from the last on.

@@ -1,4 +1,4 @@
-// How large the elements of tensors can be.
+// Upper bounds for the magnitude of tensor elements.
 #pragma once
 #include <optional>
 #include <unordered_map>
@@ -7,17 +7,19 @@
 
 namespace wick::compiler {
 
-/// What holds of each f32 value of a graph for all finite inputs, in any number of calls, as long as no product of
-/// matrices, norm or sum over dimensions overflows, or a product comes within a factor of 4: that, any reader sees.
+/// Facts about each f32 value of a graph that hold for all finite inputs, in any number of calls. They assume that no
+/// matmul, norm or sum over dimensions overflows, and that no matmul comes within a factor of 4 of that: any reader
+/// would see it.
 class Bounds {
  public:
   explicit Bounds(const Graph& graph);
 
-  /// Every element is a number: finite, or infinite because a sum or product of elements has overflowed. Never NaN.
+  /// Every element is a number: finite, or infinite because an addition or multiplication of elements overflowed. Never
+  /// NaN.
   bool is_number(const Value* value) { return of(value).has_value(); }
-  /// Every element is below the largest number of f32, whatever the inputs are, infinite ones too.
+  /// The magnitude of every element is below the largest f32 for all inputs, including infinite ones.
   bool is_bounded(const Value* value);
-  /// Every element is 0 then: who looks at it asks for NaN.
+  /// Every element is 0 for finite inputs. A reader of such a value tests for NaN.
   bool is_zero(const Value* value) { return of(value) == 0.0; }
   /// `made` replaces `old`.
   void inherit(const Value* made, const Value* old) { bounds_[made] = of(old); }

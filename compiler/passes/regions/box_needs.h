@@ -1,4 +1,4 @@
-// Nodes that can compute a part of their result alone, and what they read for it.
+// Nodes that can compute a part of their result, and what they read for it.
 #pragma once
 #include <optional>
 #include <vector>
@@ -16,17 +16,17 @@ struct Need {
   Box box;
 };
 
-/// The chain that ends in `node`, if it quantizes by rows and nobody else reads what lies between.
+/// The chain that ends in `node`, if it quantizes by rows and nothing else reads its intermediate values.
 std::optional<QuantizationChain> row_chain(const Node& node);
 
-/// Which dims of its result a node (no mover) can compute in part; nothing if it is not such a node.
+/// Which dims of its result a node can compute in part. Empty for data-movement operators and for nodes that cannot.
 std::optional<std::vector<bool>> narrow_dims(const Node& node);
 
-/// What of the operands a mover, or a node of narrow_dims, reads for `box` of its result; nothing if it computes all or
-/// nothing.
+/// What a data-movement operator, or a node of narrow_dims, reads of its operands for `box` of its result. Empty if it
+/// can only compute all or nothing.
 std::optional<std::vector<Need>> needs_of(const Node& node, const Box& box);
 
-/// The node anew for `box` of its result; `operands[i]` holds `needs[i]`.
+/// Makes the node again for `box` of its result. `operands[i]` holds `needs[i]`.
 Value* compute_box(Builder& b, const Node& node, const Box& box, const std::vector<Need>& needs,
                    const Values& operands);
 

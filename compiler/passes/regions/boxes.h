@@ -8,7 +8,7 @@
 
 namespace wick::compiler {
 
-/// Elements [start, start + length) of a dimension; `whole`: all of it, however many they are.
+/// Elements [start, start + length) of a dimension. `whole`: all of it, whatever its size.
 struct Range {
   int64_t start = 0, length = 0;
   bool whole = true;
@@ -31,13 +31,13 @@ struct Cut {
 };
 std::optional<Cut> match_cut(const Node& node);
 
-/// The box of the operand of a mover that holds what a box of the result holds, in the
-/// same order; nothing if no box does. For a roll or index_select always nothing.
+/// The box of a data-movement operator's operand that holds the elements of a box of the result, in the same order.
+/// Empty if there is no such box, and always for roll and index_select.
 std::optional<Box> box_before(const Node& mover, const Box& box);
 
-/// The elements of a box, as slices, the value itself if it is whole.
+/// The elements of a box, by slices. Returns the value itself if the box is whole.
 Value* slice_box(Builder& b, Value* value, const Box& box);
-/// What a mover makes of the box of its operand that it needs for `box` of its result.
+/// Applies a data-movement operator to the box of its operand that it needs for `box` of its result.
 Value* move_box(Builder& b, const Node& mover, Value* operand, const Box& box);
 
 }  // namespace wick::compiler

@@ -445,16 +445,18 @@ class Masker {
 
 }  // namespace
 
-// Attention masks for backends without booleans: added, with the lowest finite number in place of minus infinity.
+// Makes attention masks additive, for backends without booleans. The lowest finite number replaces minus infinity.
 //   before: p = softmax(where(keep, scores, -inf)); o = where(any(keep), p @ v, 0)
 //   after:  p = softmax(scores + where(keep, 0, -3.4e38)); o = p @ v * float(any(keep))
-// A guard against rows without any score goes away where a row cannot be empty: scores without mask, a finite mask, a
-// constant with a score in each row. Otherwise it is a product with 0 or 1, from the mask alone. Guards are those of
-// scaled_dot_product_attention as we decompose it and as torch's run_decompositions does.
-// Requires: canonicalize has run, constants folded. Ensures: no softmax over the last dimension reads a choice.
-// Stays away from scores that may be infinite or NaN for finite inputs, and, where a row may be empty, from softmaxes
-// of which the model asks for NaN afterwards. Keeps: finite values. Differs where eager's result is not finite: a row
-// masked throughout without a guard (NaN, now the mean), and where scores overflow.
+// A guard against rows without any score is dropped if no row can be empty: the scores have no mask, the mask is
+// finite, or a constant mask leaves a score in each row. Otherwise the guard becomes a multiplication by 0 or 1,
+// computed from the mask alone. Guards are those of scaled_dot_product_attention, as our decomposition and torch's
+// run_decompositions write them.
+// Requires: canonicalize has run, constants are folded.
+// Ensures: no softmax over the last dimension reads a conditional select. Exceptions: scores that may be infinite or
+// NaN for finite inputs; and, if a row may be empty, softmaxes that the model tests for NaN afterwards.
+// Keeps: finite values. Differs where eager's result is not finite: in a fully masked row without a guard (NaN becomes
+// the mean), and where scores overflow.
 Result<Changed> additive_masks(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return Masker(g).run(); });
 }

@@ -411,17 +411,19 @@ class Selector {
 
 }  // namespace
 
-// Choices between floats by comparisons of floats, for backends without booleans: a condition becomes 0 or 1.
+// Replaces conditional selects between floats by arithmetic, for backends without booleans. A condition becomes 0 or 1.
 //   before: y = where(x > c, a, b)
 //   after:  s = clamp((x - c) * 2^126, 0, 1); y = a * s + b * (1 - s)
-// Also masked_fill, tril and triu, conditions (and integers) that are factors, summands or made floats, and conditions
-// that are constants or made of integers, which stay what they are up to a cast. Only f32, where what is compared is a
-// number for all finite inputs (Bounds). So is what is chosen from, which is clamped where it may be infinite; a branch
-// that is log(x), a / x or their like where it is not chosen gets a harmless x there:
+// Also handles masked_fill, tril and triu; conditions and integers that are multiplied, added or converted to floats;
+// and conditions that are constants or made of integers, which only get a cast.
+// Applies only to f32, and only if the compared values are finite for all finite inputs (Bounds). The selected values
+// must be finite too; where they may be infinite they are clamped. A branch such as log(x) or a / x gets a harmless x
+// where it is not selected:
 //   before: y = where(x > 0, log(x), 0)              after: y = log(x * s + (1 - s)) * s
-// Stays away from choices that may be -0 where a reader tells that from 0.
-// Requires: canonicalize has run. Keeps: finite values, but for comparisons of tensors that are less than 2^-126 apart.
-// Differs where an input is NaN, and where an infinity is chosen: the largest number stands for it.
+// Leaves alone selects that may give -0 if a reader distinguishes -0 from 0.
+// Requires: canonicalize has run.
+// Keeps: finite values, except for comparisons of tensors that are less than 2^-126 apart. Differs where an input is
+// NaN, and where an infinity is selected: the largest number replaces it.
 Result<Changed> arithmetic_selects(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? Selector(g).run() : Changed::no; });
 }

@@ -484,14 +484,16 @@ class ViewAvoider {
 
 }  // namespace
 
-// Where more sizes are known only at run time than a view can have in a backend, does without views: a dimension of
-// known size that one splits off (the heads of an attention) is a list of tensors, one for each index, until another
-// view merges it again; dimensions that one merges (batch and sequence) stay two until another one splits them.
+// Avoids views that the target cannot express because too many sizes are known only at run time. If a view splits a
+// dimension of known size (the heads of an attention), the tensor becomes a list of tensors, one for each index, until
+// another view merges the dimension again. If a view merges dimensions (batch and sequence), they stay separate until
+// another view splits them.
 //   before: q = permute(view(x: [s0, s1, 64], [s0, s1, 4, 16]), [0, 2, 1, 3]); y = view(permute(f(q), [0, 2, 1, 3]))
 //   after:  y = cat(f(slice(x, 2, 0, 16)), .., f(slice(x, 2, 48, 64)), 2)
-// Through pointwise operators, linear, products of batches, softmax, norms, slices, permutes, expansions and views; all
-// nodes between the views are rewritten, or none. At most 64 parts, and no more of them than pay for the cuts that
-// views are (a few heads where much is done to each). Requires: canonical forms. Keeps: every element.
+// Works through pointwise operators, linear, batched matmuls, softmax, norms, slices, permutes, expands and views.
+// Rewrites either all nodes between the views or none. Makes at most 64 parts, and only as many as cost less than the
+// graph breaks that the views would cause (few heads if each does much work).
+// Requires: canonical forms.  Keeps: every element.
 Result<Changed> avoid_views(Graph& graph, const TargetFacts& facts) {
   return for_each_graph(graph, [&](Graph& g) { return ViewAvoider(g, facts).run(); });
 }

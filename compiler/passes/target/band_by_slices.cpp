@@ -8,7 +8,7 @@
 namespace wick::compiler {
 namespace {
 
-// More elements, skewed, cost more than a graph break.
+// With more elements, skewing costs more than a graph break.
 constexpr int64_t kMaxElements = 1 << 20;
 
 // Elements of matrices with low <= column - row <= high.
@@ -115,13 +115,15 @@ Value* choice(Builder& b, Node& node) {
 
 }  // namespace
 
-// Triangles and bands of matrices, for backends that know slices but no booleans.
+// Writes triangles and bands of matrices with slices, for backends that have slices but no booleans.
 //   before: y = tril(x), or where(a constant band, x, number)
-//   after:  each row one place behind the one before it, by padding and a view: diagonals are columns, of which a slice
-//           is kept and padded with the number; then back
-// Requires: fold_constants has run; arithmetic_selects has taken what it knows to be numbers, with fewer steps.
-// Only of what is computed: an input is better cut where it lies. Sizes of the matrices are known.
-// Keeps: every value, NaN and infinity too.
+//   after:  pad and view shift each row by one position more than the row before it, so that diagonals become columns.
+//           A slice keeps some of these columns, and padding fills the rest with the number. A second shift undoes the
+//           first.
+// Requires: fold_constants has run. arithmetic_selects has handled the matrices that it knows to be finite, with fewer
+// steps. The sizes of the matrices are known.
+// Leaves alone triangles of inputs, which are better computed outside the delegate.
+// Keeps: every value, including NaN and infinity.
 Result<Changed> band_by_slices(Graph& graph) {
   constexpr Rule kRules[] = {triangle, choice};
   return for_each_graph(graph, [&](Graph& g) { return rewrite_nodes(g, {kRules, std::size(kRules)}); });

@@ -232,15 +232,15 @@ class Attention {
 
 }  // namespace
 
-// Large scores of attention are computed in blocks, whose results are put together: they fit a cache, and are never all
-// in memory.
+// Computes large attention scores in blocks and concatenates the results. A block fits into a cache, and the scores are
+// never all in memory.
 //   before: y = bmm(softmax(bmm(q, k)), v)
 //   after:  y = cat(bmm(softmax(bmm(q[0:1], k[0:1])), v[0:1]), bmm(softmax(bmm(q[1:2], k[1:2])), v[1:2]))
-// Between the products may be views, pointwise operators with other operands (masks, factors) and a softmax along
-// keys. Blocks are over batches and heads, one each where they are few, and over rows of queries where one head is too
-// large. Cuts go in front of the views and permutes that make heads, and blocks are put together behind those that
-// merge them: the heads' permutes are then views. Requires: known sizes; scores above 4 MiB that nobody else reads.
-// Keeps: every value.
+// Between the matmuls there may be views, pointwise operators with other operands (masks, factors) and a softmax over
+// the keys. A block holds a range of batches and heads (one each if there are few), or a range of query rows if one
+// head is too large. Slices are taken before the views and permutes that split the heads, and blocks are concatenated
+// after those that merge them, so that the permutes of the heads become views.
+// Requires: known sizes; scores above 4 MiB that nothing else reads.  Keeps: every value.
 Result<Changed> block_attention(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
     std::vector<Node*> products;

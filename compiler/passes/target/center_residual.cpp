@@ -345,17 +345,19 @@ class Stream {
 
 }  // namespace
 
-// Makes the residual stream of a network centred, so that its layer norms need no mean.
+// Makes the residual stream of a network zero-mean, so that its layer norms need no mean.
 //   before: x = linear(p, w, b); y = x + linear(q, v, c); n = layer_norm(x); m = layer_norm(y)
-//   after:  the same linears with w, b, v and c less their mean over the output channels; n = rms_norm(x); ..
-// A stream is what is reachable from the input of a layer norm over the last dimension through sums, views,
-// concatenations, means over other dimensions and products with one number for all channels. Each reader must be such
-// an operator or layer norm; producers are linear, mm, addmm, convolution without groups, embedding and constants.
-// A view that merges the channels with another dimension is no such reader: a norm behind it sees how the means of its
-// parts differ. Other producers are centred at run time (mean, subtraction), if there are fewer of them than layer
-// norms. Requires: constants folded; fold_norm_affine has run (a shift that is left becomes an addition). Ensures: no
-// layer norm reads such a stream. Keeps: values up to rounding, for f32 and f64; f16 and bf16 are left alone. Where x
-// is infinite the stream is NaN, as the layer norm of it was.
+//   after:  the same linears with w, b, v and c minus their mean over the output channels; n = rms_norm(x); ..
+// The stream consists of the values reachable from the input of a layer norm over the last dimension through additions,
+// views, concatenations, means over other dimensions and multiplications by one number for all channels.
+// - Each reader must be such an operator or a layer norm. A view that merges the channels with another dimension is
+//   not: a norm after it sees how the means of its parts differ.
+// - Producers are linear, mm, addmm, convolution without groups, embedding and constants. Other producers are centred
+//   at run time (mean, subtraction), if there are fewer of them than layer norms.
+// Requires: constants are folded; fold_norm_affine has run (a remaining shift becomes an addition).
+// Ensures: no layer norm reads such a stream.
+// Keeps: values up to rounding, for f32 and f64; f16 and bf16 are left alone. Where x is infinite the stream is NaN, as
+// its layer norm was.
 Result<Changed> center_residual(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) {
     Changed changed = Changed::no;

@@ -302,12 +302,12 @@ class Splitter {
 
 }  // namespace
 
-// Complex tensors as two of floats each, for backends without complex numbers; Fourier transforms of up to 512 points
-// become products with matrices.
+// Represents each complex tensor by two float tensors, for backends without complex numbers. Fourier transforms of up
+// to 512 points become matmuls.
 //   before: y = view_as_real(view_as_complex(x) * c)
 //   after:  re = x[.., 0] * c.re - x[.., 1] * c.im; im = x[.., 0] * c.im + x[.., 1] * c.re; y = cat(re, im)
-// Only c64, and only where all complex values of the graph come from and end as floats in operators named here. Keeps:
-// values up to rounding.
+// Applies only to c64, and only if every complex value of the graph is made from floats and read as floats by the
+// operators listed here.  Keeps: values up to rounding.
 Result<Changed> complex_as_pairs(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) { return &g == &graph ? Splitter(g).run() : Changed::no; });
 }

@@ -8,7 +8,8 @@
 namespace wick::compiler {
 namespace {
 
-// More rows than this part of the cache are better multiplied into it: their scores with the old rows would cost more.
+// If more rows than this part of the cache are written, the second form is cheaper: the scores of the new rows with the
+// old ones would cost more.
 constexpr int64_t kMaxRowsPart = 4;
 // A cache above this size is rather written before it is read than computed as a whole: that takes longer than the call
 // of a delegate which it saves.
@@ -137,19 +138,19 @@ class Deferrer {
 
 }  // namespace
 
-// Rows that a call writes into a key-value cache are written last: a write, which backends do not have, then lies
-// behind all products of matrices instead of between those of each layer.
+// Moves the writes of rows into a key-value cache to the end. Backends cannot write; after this pass the writes come
+// after all matmuls instead of between those of each layer.
 //   before: k = index_put(cache, [.., position], row); y = attention(q, k, ..)
-//   after:  y = attention over the cache, without what stands at `position`, and the row; k = index_put(..), unread
-// Positions may be any; of equal ones the last counts, and negative ones count from the end. Two forms: attention over
-// old rows and new ones side by side (cache_attention.h), for few rows that nothing but attention reads; else
-//           k' = cache * (1 - written) + placed, where `placed` is the rows, each at its position, and else 0
-// of a cache of at most 256 KiB.
-// Requires: additive_masks has run. Ensures: readers of such a write, but for outputs and state updates, read the cache
-// as it was.
-// Keeps: every finite value, but for the order of sums in softmax. Differs where the rows that are overwritten, or for
-// the second form the new ones, hold inf or NaN (0 times that), and where a mask holds numbers below -2e37 (of f16:
-// -32768): they count as that.
+//   after:  y = attention over the row and the cache, without the cache's row at `position`; k = index_put(..), unread
+// Positions may be any. Of equal positions the last one counts. Negative ones count from the end. There are two forms:
+// - Attention over old and new rows side by side (cache_attention.h), for few rows that only attention reads.
+// - Otherwise, for a cache of at most 256 KiB: k' = cache * (1 - written) + placed, where `placed` holds the new rows
+//   at their positions and 0 elsewhere.
+// Requires: additive_masks has run.
+// Ensures: readers of such a write, except outputs and state updates, read the old cache.
+// Keeps: every finite value, up to the order of additions in softmax. Differs where overwritten rows, or in the second
+// form new rows, hold inf or NaN (0 times these), and where a mask holds numbers below -2e37 (in f16: -32768), which
+// count as that number.
 Result<Changed> defer_row_writes(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return Deferrer(g).run(); });
 }

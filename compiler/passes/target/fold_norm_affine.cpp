@@ -193,14 +193,15 @@ class Folder {
 
 }  // namespace
 
-// Folds the scale and shift of a norm over the last dimension into the products that read it.
+// Folds the scale and shift of a norm over the last dimension into the matmuls that read it.
 //   before: n = layer_norm(x, g, s); y = linear(n, w, b)      after: n = layer_norm(x); y = linear(n, w * g, b + w @ s)
-// Readers are linear, mm, addmm and convolutions without padding, also behind views, permutes, slices, expands and
-// concatenations that keep the channels together. A sum that reads the norm too (a norm after the residual) gets
-// n * g, and s goes to the bias of the product it is added to, if there is one.
-// Requires: constants folded. Ensures: no norm with constant scale and shift is read only by such products.
-// Keeps: values up to rounding (computed in double, rounded once); never more nodes, the affine counted as the
-// multiplication and addition that it is. An infinite x or one whose norm overflows may give NaN where it gave inf.
+// Readers are linear, mm, addmm and convolutions without padding, also after views, permutes, slices, expands and
+// concatenations that keep the channels together. If an addition also reads the norm (a norm after the residual), it
+// gets n * g, and s goes to the bias of the matmul that is added, if there is one.
+// Requires: constants are folded.  Ensures: no norm with constant scale and shift is read only by such matmuls.
+// Keeps: values up to rounding (computed in double, rounded once). Never makes more nodes, if scale and shift count as
+// the multiplication and addition that they are. An infinite x, or one whose norm overflows, may give NaN instead of
+// inf.
 Result<Changed> fold_norm_affine(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) {
     Changed changed = Changed::no;

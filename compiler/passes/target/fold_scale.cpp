@@ -320,12 +320,13 @@ bool fold(Graph& graph, const Scaling& scaling) {
 // Folds multiplication and division by constants into constant weights.
 //   before: q = linear(x, w, b); p = permute(view(q)); s = mul(p, 0.125)
 //   after:  q = linear(x, w * 0.125, b * 0.125); s = permute(view(q))
-// One number for all elements goes to the linear, mm, addmm, convolution or norm scale in front, through views,
-// negations, sums and concatenations of such (constants in sums are scaled too), products with tables and either
-// operand of a matrix product, where nobody else reads what lies between. A number for each channel goes there through
-// views, or, if all readers are such products, into their inputs.
-// Requires: constants folded. Ensures: no such scaling. Keeps: values up to rounding (in double, rounded once), where
-// nothing in between overflows with one factor but not with the other.
+// - One number for all elements goes to the preceding linear, mm, addmm, convolution or norm scale. It passes through
+//   views, negations, additions and concatenations (constants in additions are scaled too), multiplications by tables,
+//   and either operand of a matmul, if nothing else reads the values in between.
+// - One number per channel passes through views. If all readers are such matmuls, it goes into their weights instead.
+// Requires: constants are folded.  Ensures: no such scaling remains.
+// Keeps: values up to rounding (in double, rounded once), if nothing in between overflows with one factor but not with
+// the other.
 Result<Changed> fold_scale(Graph& graph) {
   return for_each_graph(graph, [&](Graph& g) {
     Changed changed = Changed::no;

@@ -105,12 +105,14 @@ class Gatherer {
 
 }  // namespace
 
-// Rows of what products of matrices have computed, at places known when the program runs, are taken by another product:
-// of a matrix that has a 1 at each place, and else 0. Backends have no gather, and it would cut between two products.
+// Replaces a gather from the result of a matmul by another matmul, with a matrix that has a 1 at each position and 0
+// elsewhere. Backends have no gather, so it would cause a graph break between two matmuls.
 //   before: y = index_select(bmm(..), 0, i)        after: y = eq(index(arange(n), i), arange(n)) @ bmm(..)
-// i keeps its checks. For gathers that cost at most 1 million products, from f32 tensors that are numbers for all
-// finite inputs (Bounds); those that may be infinite are clamped. Requires: sizes known. Keeps: every finite value.
-// Differs where the tensor holds NaN in any row, or infinity: the largest number.
+// The range check of i stays. Applies to gathers that cost at most 1 million multiplications, from f32 tensors that are
+// finite for all finite inputs (Bounds). Tensors that may be infinite are clamped.
+// Requires: sizes are known.
+// Keeps: every finite value. Differs where the tensor holds NaN in any row, or infinity, which becomes the largest
+// number.
 Result<Changed> gather_by_products(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return Gatherer(g).run(); });
 }

@@ -255,12 +255,13 @@ constexpr Rule kRules[] = {as_strided,     diagonal, edge_pad,        flip, inde
 
 }  // namespace
 
-// Picks at places that are known become slices side by side, for backends that know no other.
+// Replaces reads at known positions by concatenated slices, for backends that have no other indexing.
 //   before: y = reflection_pad1d(x, [1, 0])        after: y = cat(x[1:2], x[0:n])
-// Also replication_pad, flip, select_scatter, unfold, diagonal, nearest resize by broken factors, as_strided,
-// index_select and index with constants; f32 and f16, up to 32 pieces along a dimension. Places at regular distances on
-// several axes (windows put in another order, interleaved rows) become views and a permute. Requires: constants folded.
-// Keeps: every value.
+// Also handles replication_pad, flip, select_scatter, unfold, diagonal, nearest resize by fractional factors,
+// as_strided, and index_select and index with constants. Applies to f32 and f16, with up to 32 pieces along a
+// dimension. Positions at regular distances on several axes (reordered windows, interleaved rows) become views and a
+// permute.
+// Requires: constants are folded.  Keeps: every value.
 Result<Changed> gather_by_slices(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
 }

@@ -68,10 +68,11 @@ constexpr Rule kRules[] = {gathered};
 
 }  // namespace
 
-// Takes rows out of a quantized table before they are dequantized, so that the table stays as small as it is.
+// Gathers rows of a quantized table before they are dequantized, so that the table stays small.
 //   before: t = dequantize_affine(q, s, z) of constants; y = embedding(t, i)
 //   after:  y = dequantize_affine(embedding(q, i), embedding(s, i), embedding(z, i))
-// For tables [rows, columns] with a scale for each row or group of a row. Keeps: every value, bit for bit.
+// Applies to tables [rows, columns] with one scale for each row or for each group within a row.
+// Keeps: every value, bit for bit.
 Result<Changed> gather_quantized(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
 }

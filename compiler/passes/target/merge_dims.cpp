@@ -111,13 +111,13 @@ Value* merge_broadcast(Builder& b, Node& node, size_t max_rank) {
 
 }  // namespace
 
-// Makes one dimension of several that a permute or a broadcasting operator treats alike, where a tensor has more than
-// the target takes; for six:
+// Merges dimensions that a permute or a broadcasting operator treats alike, if a tensor has more than the target takes.
+// With a limit of six:
 //   before: y = permute(x: [1, 2, 3, 4, 5, 6, 7], [0, 1, 3, 2, 4, 5, 6])
 //   after:  y = view(permute(view(x, [2, 3, 4, 210]), [0, 2, 1, 3]), [1, 2, 4, 3, 5, 6, 7])
 // Requires: canonical forms.
-// Ensures: nothing new for nodes of as many dimensions as the target takes; views of more remain between what was
-// rewritten. Keeps: every element.
+// Ensures: nodes within the limit do not change. Views with more dimensions remain between the rewritten nodes.
+// Keeps: every element.
 Result<Changed> merge_dims(Graph& graph, const TargetFacts& facts) {
   const std::vector<RuleFn> rules = {
       [&](Builder& b, Node& node) { return merge_permute(b, node, facts.max_rank); },

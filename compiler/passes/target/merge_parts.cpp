@@ -9,7 +9,7 @@
 namespace wick::compiler {
 namespace {
 
-// Of small tensors each operator costs more than its elements.
+// For small tensors, the call of an operator costs more than its elements.
 constexpr int64_t kMaxBytes = 64 << 10;
 
 bool is_small(const Value& value) {
@@ -42,7 +42,7 @@ std::vector<Part> parts_of(const Value& x) {
   return parts;
 }
 
-// Not worth it where most of what is computed is not read.
+// Not profitable if most of the computed elements are not read.
 bool pays(const Value& x, const std::vector<Part>& parts) {
   int64_t read = 0;
   for (const Part& part : parts) read += part.cut.range.length;
@@ -167,12 +167,13 @@ constexpr Rule kRules[] = {select_as_slice, view_of_cat};
 
 }  // namespace
 
-// What is done to several parts of a small tensor is done once to all of it, as unrolled recurrences have it.
+// Does once to a whole small tensor what is done to several parts of it, as in unrolled recurrences.
 //   before: a = sigmoid(x[0:8]); b = sigmoid(x[8:16])      after: s = sigmoid(x); a = s[0:8]; b = s[8:16]
 //   before: a = select(x [9, 1, 4], 0, 2), and others      after: a = slice(view(x, [9, 4]), 0, 2, 3)
 //   before: c = cat(view(a, [1, 1, 4]), view(b, ..))       after: c = view(cat(a, b), ..)
-// Operators have one operand, and slices of at least half of the tensor are theirs; views only add or drop dims of size
-// 1. Requires: tensors up to 64 KiB of known sizes. Keeps: every value.
+// The operators have one operand and read slices of at least half of the tensor. The views only add or drop dims of
+// size 1.
+// Requires: tensors up to 64 KiB of known sizes.  Keeps: every value.
 Result<Changed> merge_parts(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return merge_slices(g) | rewrite_nodes(g, Span<const Rule>(kRules)); });
 }

@@ -150,14 +150,16 @@ class Narrower {
 
 }  // namespace
 
-// Computes only the elements that are read: slices and selects move towards the producers.
+// Computes only the elements that are read, by moving slices and selects towards the producers.
 //   before: y = linear(a, w); z = add(x, y); n = layer_norm(z); r = select(n, 1, 0)
 //   after:  z = add(slice(x, 1, 0, 1), linear(slice(a, 1, 0, 1), w)); r = view(layer_norm(z))
-// For each value the smallest box is found that holds what all readers take of it; nodes that treat those dims
-// independently (pointwise, linear, products of matrices, quantization by rows, norms, softmax, largest and least
-// elements, embedding, concatenation, views) compute that box only, where it is at most half of the elements. Others
-// compute all, and are sliced. Ensures: no such node computes twice what is read. Keeps: every value that is read; a
-// kernel may add in another order for another number of rows. Never more work.
+// For each value the pass finds the smallest box that holds what all readers read. Some nodes treat the dims of the box
+// independently: pointwise operators, linear, matmuls, quantization by rows, norms, softmax, maxima and minima,
+// embedding, concatenation, views. They compute only that box, if it is at most half of the elements. Other nodes
+// compute everything and are sliced.
+// Ensures: no such node computes twice as much as is read, or more.
+// Keeps: every value that is read. A kernel may add in a different order for a different number of rows. Never does
+// more work.
 Result<Changed> narrow_early(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return Narrower(g).run(); });
 }

@@ -149,19 +149,20 @@ void rewrite_chain(Graph& graph, Node& node, std::vector<Node*>& unread) {
 
 }  // namespace
 
-// Writes quantization at run time in front of linears for backends that choose a scale and a zero point for each row.
+// Rewrites run-time quantization before linears, for backends that choose one scale and zero point for each row.
 //   one scale for each row, no zero points:
 //     before: s = choose_qparams(x); y = linear(dequantize(quantize(x, s), s), w, b)
 //     after:  y = linear(by_rows(cat(clamp(x / s, -128, 127), [-128, 127])), [w, 0, 0]) * s + b
 //   one scale and zero point for the tensor, of known size:
 //     before: s, z = choose_qparams(x); y = linear(dequantize(quantize(x, s, z), s, z), w, b)
 //     after:  y = linear(by_rows(cat(x, min(x), max(x))), [w, 0, 0], b)
-//   one for the tensor, of another size, or weights that cannot have more columns:
+//   one for a tensor of unknown size, or weights that cannot have more columns:
 //     after:  y = linear(by_rows(x), w, b)
 //   by_rows(x) = dequantize_per_token(quantize_per_token(x, t, u), t, u) with (t, u) = choose_qparams_per_token(x)
-// Only for ranges of all int8. Ensures: no such chain in front of linears only, but one without zero points before
-// weights that cannot have more columns. Keeps: every value, but for the third form, whose values are within the
-// quantization's own error, which becomes smaller.
+// Applies only to the full int8 range.
+// Ensures: no such chain whose only readers are linears remains, except one without zero points before weights that
+// cannot have more columns.
+// Keeps: every value, except in the third form. Its values stay within the quantization error, which becomes smaller.
 Result<Changed> quantize_by_rows(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
     std::vector<Node*> nodes, unread;

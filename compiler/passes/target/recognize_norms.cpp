@@ -55,10 +55,11 @@ constexpr Rule kRules[] = {rms_norm};
 
 }  // namespace
 
-// Recognises RMS norm over the last dimension where it is spelled out.
+// Recognises an RMS norm over the last dimension that is written out.
 //   before: y = x * rsqrt(mean(x * x, -1) + eps)        after: y = rms_norm(x, eps = eps)
-// The square may be a power. Requires: canonicalize has run; a backend that takes rms_norm whole. Keeps: every value,
-// for f32 and f64: the operator decomposes to the same nodes.
+// The square may be a power.
+// Requires: canonicalize has run; a backend that takes rms_norm whole.
+// Keeps: every value, for f32 and f64: the operator decomposes to the same nodes.
 Result<Changed> recognize_norms(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
 }

@@ -459,15 +459,16 @@ constexpr Rule kRules[] = {weight,         quantized_rows, rows_again,     quant
 
 }  // namespace
 
-// Recognises quantized weights, rows quantized at run time and products of both where the file has taken them apart:
-// torchao's operators after run_decompositions(), and its int8 products.
+// Recognises quantized weights, rows quantized at run time and matmuls of both, where the file holds them decomposed:
+// torchao's operators after run_decompositions(), and its int8 matmuls.
 //   before: w = (q - z) * s of constants                     after: w = dequantize_affine(q, s, z)
 //           q = clamp(round(x / s) + z, -128, 127), s and z from the rows of x
 //                                                            after: q = quantize_affine(x, choose_qparams_affine(x))
 //           y = _int_mm(q, w^T) * s * scales + bias          after: y = linear(dequantize(q), dequantize(w), bias)
 //           y = mm(x, w^T) * scales, w of int8               after: y = linear(x, dequantize(w))
-// For backends that take these operators whole. Keeps: every finite value, but for the rounding of a product: sums of
-// int8 products are float where no backend takes them.
+// Runs for backends that take these operators whole.
+// Keeps: every finite value, up to the rounding of a matmul: where no backend takes them, sums of int8 products are
+// computed in float.
 Result<Changed> recognize_quantization(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return tidy(g) | rewrite_nodes(g, Span<const Rule>(kRules)); });
 }

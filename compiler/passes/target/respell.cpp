@@ -114,10 +114,11 @@ Changed respell_nodes(Graph& graph) {
 
 }  // namespace
 
-// Operators that few backends have, as those that more of them have.
+// Replaces operators that few backends have by operators that more backends have.
 //   before: v, m = var_mean(x)        after: v = var(x); m = mean(x)
-// Also prod of all elements; adaptive_max_pool2d and adaptive_max_pool3d without indices, as the largest elements along
-// one dimension after the other; cdist of few rows. f32 and f16. Keeps: values up to rounding, NaN and infinities.
+// Also handles prod of all elements; adaptive_max_pool2d and adaptive_max_pool3d without indices, as maxima along one
+// dimension after the other; and cdist of few rows. Applies to f32 and f16.
+// Keeps: values up to rounding, NaN and infinities.
 Result<Changed> respell(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return respell_nodes(g); });
 }

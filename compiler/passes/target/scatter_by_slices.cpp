@@ -273,12 +273,13 @@ constexpr Rule kRules[] = {chosen_rows, index_put, slice_scatter};
 
 }  // namespace
 
-// Writes to places that are known become concatenations and sums, for backends that know no other.
+// Replaces writes to known positions by concatenations and sums, for backends that have no other way to write.
 //   before: y = slice_scatter(x, a, 0, 0, 8, 2)
 //   after:  y = view(cat(view(a, [4, 1]), slice(view(x, [4, 2]), 1, 1, 2), 1), [8])
-// Also index_put with constant indices into dimensions side by side: rows replaced, up to 32 parts, or added, up to 16
-// (so windows put together by fold); and where, with a constant condition that varies along one dimension. f32 and f16.
-// Requires: constants folded. Keeps: every value that is replaced; sums are taken in another order.
+// Also handles index_put with constant indices into adjacent dimensions, where rows are replaced (up to 32 parts) or
+// added (up to 16 parts, which covers windows combined by fold); and where with a constant condition that varies along
+// one dimension. Applies to f32 and f16.
+// Requires: constants are folded.  Keeps: every replaced value. Sums are added in a different order.
 Result<Changed> scatter_by_slices(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });
 }

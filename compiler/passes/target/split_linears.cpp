@@ -126,12 +126,13 @@ class Splitter {
 
 }  // namespace
 
-// Splits a linear, mm or addmm with constant weights whose result is only read in pieces along its outputs.
+// Splits a linear, mm or addmm with constant weights if its result is only read in pieces along its outputs.
 //   before: y = linear(x, w, b); q = slice(y, -1, 0, 8); k = slice(y, -1, 8, 24)
 //   after:  q = linear(x, w[0:8], b[0:8]); k = linear(x, w[8:24], b[8:24])
-// The pieces (at most 8) are slices or selects that do not overlap, also behind views and permutes that all share.
-// The weights have no other reader. Requires: constants folded. Ensures: no such linear. Keeps: every product and sum;
-// a kernel may add in another order for another width.
+// The pieces (at most 8) are slices or selects that do not overlap, also after views and permutes that all of them
+// share. Nothing else reads the weights.
+// Requires: constants are folded.  Ensures: no such linear remains.
+// Keeps: every product and sum. A kernel may add in a different order for a different width.
 Result<Changed> split_linears(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
     Changed changed = Changed::no;

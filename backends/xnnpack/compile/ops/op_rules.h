@@ -1,4 +1,4 @@
-// One row per operator: what is taken, how its tensors lie in memory, what it becomes. C++20.
+// One row per operator: what is taken, the layout of its tensors, what it becomes. C++20.
 #pragma once
 #include "backends/xnnpack/compile/layout.h"
 #include "compiler/partition/target.h"
@@ -12,14 +12,14 @@ enum class Unknown : uint8_t { none, one, any };
 
 struct OpRule {
   const char* op;
-  /// Beyond what supports.cpp asks of every node. Null: nothing.
+  /// Conditions beyond those of support.cpp for every node. Null: none.
   compiler::Verdict (*supports)(const compiler::Node& node, const compiler::TargetOptions& options);
   LayoutRule (*layout)(const compiler::Node& node);
   void (*lower)(Lowering& lowering, const compiler::Node& node);
   Unknown unknown = Unknown::none;  // of each operand and of the result
   /// The last payload node can clamp its result.
   bool takes_range = false;
-  /// `supports` looks at dtypes and results itself.
+  /// `supports` checks dtypes and results itself.
   bool any_dtype = false;
 };
 
@@ -33,7 +33,7 @@ compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOpt
 
 /// Sizes of a tensor.
 Dims dims_of(const compiler::Value& value);
-/// Tensor operands in argument order, without absent ones; lists are spelled out.
+/// Tensor operands in argument order, without absent ones. Lists are flattened.
 std::vector<compiler::Value*> tensor_operands(const compiler::Node& node);
 
 }  // namespace wick::xnnpack

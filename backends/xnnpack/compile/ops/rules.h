@@ -19,21 +19,21 @@ extern const RuleFamily kConvolutionRules, kCurveRules, kLinearRules, kMovementR
 /// Why a node is refused whose sizes the graph states, but does not prove.
 inline constexpr char kAgreeOnlyAtRunTime[] = "sizes whose equality is known only at run time";
 
-/// For nodes whose readers do their work.
+/// For nodes whose work their readers do.
 void lower_nothing(Lowering& lowering, const compiler::Node& node);
 
-/// For products: the weight is a constant, perhaps a quantized one, and the bias too.
+/// For matmuls and convolutions: the weight is a constant, possibly quantized, and so is the bias.
 compiler::Verdict constant_weights(const compiler::Node& node, const compiler::TargetOptions& options);
-/// The bias of a product, or kNoValue; on int8 as the library wants it.
+/// The bias of a matmul or convolution, or kNoValue. On int8 it has the library's form.
 uint32_t bias_of(Lowering& lowering, const compiler::Value* bias, DataType type);
 
-/// [.., m, k] x [.., k, n], the second perhaps with its last two dimensions swapped in memory.
+/// [.., m, k] x [.., k, n]; the second may have its last two dimensions swapped in memory.
 uint32_t batch_product(Lowering& lowering, uint32_t a, uint32_t b, bool swapped);
 
-/// Mean over the middle dimensions of x [n, h, w, c], which keep size 1. Those of many elements are taken in two steps:
-/// the library adds one element after the other, and its error grows with their number.
+/// Mean over the middle dimensions of x [n, h, w, c], which keep size 1. Means of many elements are computed in two
+/// steps: the library adds one element after the other, and its error grows with their number.
 uint32_t image_mean(Lowering& lowering, uint32_t x);
-/// Is the node a mean that becomes a product of matrices?
+/// Whether the node is a mean that becomes a matmul.
 bool is_matrix_mean(const compiler::Node& node);
 
 /// Argument `dim` innermost.
