@@ -184,7 +184,7 @@ class LayoutSolver {
     return innermost ? order : made_last(order, placed.rule.dim);
   }
 
-  // Dim order of the result of a node without choice whose first operand lies in `order`.
+  // Dim order of the result of a node whose order was not chosen and whose first operand has `order`.
   static DimOrder derived(const Placed& placed, const DimOrder& order) {
     const Node& node = *placed.node;
     if (placed.rule.kind == Kind::fixed) return placed.rule.order;

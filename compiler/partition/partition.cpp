@@ -254,7 +254,7 @@ class Partitioner {
 
   // --- form delegate ---
 
-  // Groups are made anew without those that are not worthwhile, until all are.
+  // Forms the groups again without the unprofitable ones, until all are profitable.
   void take(const Dependences& dependences) {
     std::vector<std::vector<uint32_t>> groups;
     for (bool again = true; again;) {

@@ -1,4 +1,4 @@
-// Values of a statement: literals, computed integers, tensors and their storage.
+// Values of a method plan: literals, computed integers, tensors and their storage.
 #include <fmt/format.h>
 #include <string.h>
 
@@ -251,7 +251,7 @@ int32_t Linearizer::scratch_like(const StatementTensor& tensor, const std::strin
   return add_value(std::move(copy));
 }
 
-// Sizes of `value` that are symbols nobody defined yet become known here; so does s in a size such as 4*s + 1.
+// Symbols that are sizes of `value` and not yet defined become known here. So does s in a size such as 4*s + 1.
 std::vector<std::string> Linearizer::define_symbols(const Value* value) {
   std::vector<std::string> defined;
   for (size_t i = 0; i < value->rank(); ++i) {

@@ -363,7 +363,7 @@ uint32_t Lowering::row_mean(uint32_t x) {
 
 namespace {
 
-// Sizes known only at run time may be spelled in two ways that the compiler cannot prove equal.
+// Sizes known only at run time may have two forms that the compiler cannot prove equal.
 bool may_agree(const Dims& a, const Dims& b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const auto& x, const auto& y) {
            return x == y || (!x.is_const() && !y.is_const());

@@ -31,12 +31,12 @@ uint64_t bytes_of(const Value& value) {
   return std::min(bytes, kMost);
 }
 
-// Steps for each element of results that add many terms and are no products of matrices: resized images, for example.
+// Steps per element for results that add many terms but are not matmuls, such as resized images.
 constexpr double kManyTermsSteps = 32;
 
-// An upper bound of the steps a kernel takes, about: elements where each is touched once, else the size of a product of
-// matrices as large as the three largest of its tensors (which is what convolutions, distances and the like come close
-// to).
+// An approximate upper bound of the steps that a kernel takes: the number of elements if each is touched once;
+// otherwise the size of a matmul as large as its three largest tensors, which convolutions, distances and the like come
+// close to.
 double work_of(const Node& node) {
   double largest[3] = {1, 1, 1}, sum = 0;  // descending
   const auto add = [&](const Value& value) {
@@ -67,7 +67,7 @@ class Folder {
 
   Changed run() {
     Changed changed = Changed::no;
-    // A node whose kernel refuses its operands is left alone, and what depends on it; the others are tried again.
+    // A node whose kernel refuses its operands is left alone, and so is what depends on it. The others are tried again.
     for (size_t failed = failed_.size() + 1; failed != failed_.size();) {
       failed = failed_.size();
       find_foldable();
@@ -123,7 +123,7 @@ class Folder {
     }
   }
 
-  // Does somebody read it who cannot be folded, or will not be?
+  // Whether a reader cannot or will not be folded.
   bool is_at_border(const Node& node) const {
     for (const Value* value : node.results()) {
       if (value->num_uses() != value->users().size()) return true;
@@ -153,7 +153,8 @@ class Folder {
     return true;
   }
 
-  // Would what each run computes for `node` take far longer than reading its bytes? Looks at some nodes behind it.
+  // Whether computing `node` in each run would take far longer than reading its bytes. Looks at some of the nodes after
+  // it.
   bool saves_time(const Node& node, uint64_t growth) const {
     constexpr double kStepsPerByte = 4;
     constexpr size_t kMaxNodes = 32;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int kMaxDepth = 8;
 
-// Scores of old rows that are written get `hidden`; masks are at least `floor`, so that a row of scores that are all
-// masked still prefers each of them. Sums of scores, `max_masks` masks and `hidden` do not overflow.
+// Scores of overwritten old rows get `hidden`. Masks are at least `floor`, so that a fully masked row of scores still
+// prefers each of them. Sums of scores, `max_masks` masks and `hidden` do not overflow.
 struct Levels {
   double hidden, floor;
   int max_masks;
@@ -36,7 +36,7 @@ bool is_product(const Node& node) { return node.is("aten.bmm.default") || node.i
 // A dimension counted from the last.
 size_t from_end(const Value& value, size_t dim) { return value.rank() - 1 - dim; }
 
-// A choice between two numbers, perhaps moved, with numbers that are at least `floor`; null if the mask is none.
+// A select between two numbers, possibly moved, both at least `floor`. Null if the mask is not one.
 Value* floored(Builder& b, Value* mask, double floor, int depth = 0) {
   const Node* node = mask->producer;
   if (!node || depth > kMaxDepth) return nullptr;
@@ -79,7 +79,7 @@ const CacheAttention::Extended* CacheAttention::extended(const Value* value) con
   return it == extended_.end() ? nullptr : &it->second;
 }
 
-// --- what can be computed of old and new rows ---
+// --- what can be computed from old and new rows ---
 
 void CacheAttention::fail(const Node& node) {
   for (const Value* operand : node.operands()) {
@@ -87,7 +87,7 @@ void CacheAttention::fail(const Node& node) {
   }
 }
 
-// Rows of one tensor stand beside the same ones of the other.
+// The rows of one tensor correspond to the same rows of the other.
 bool CacheAttention::join(const Extended& a, const Extended& b) {
   if (!writes_[a.write].is_at_same_positions(writes_[b.write])) return false;
   groups_.join(a.write, b.write);
@@ -124,7 +124,7 @@ std::optional<CacheAttention::Extended> CacheAttention::through_mover(const Node
   return out;
 }
 
-// A tensor that has its own number for each row, known before anything that rows are computed from.
+// A tensor with a separate number for each row, known before anything from which rows are computed.
 bool CacheAttention::is_outside_term(const Value& term, size_t at, const Extended& by) const {
   return at < term.rank() && term.sizes()[term.rank() - 1 - at].is(writes_[by.write].length()) &&
          !computed_.count(&term);
@@ -169,7 +169,7 @@ std::optional<CacheAttention::Extended> CacheAttention::through_softmax(const No
   return out;
 }
 
-// The rows stay a dimension of the result, or it is the sum over them: then `out` stays empty.
+// Either the rows stay a dimension of the result, or the result is the sum over them and `out` stays empty.
 bool CacheAttention::through_product(const Node& node, std::optional<Extended>& out) {
   const size_t last = node.result()->rank() - 1;
   const Extended *x = extended(tensor_at(node, 0)), *y = extended(tensor_at(node, 1));
@@ -238,7 +238,7 @@ CacheAttention::Parts CacheAttention::moved_parts(Builder& b, const Node& node) 
   return {move(parts.old), move(parts.rows)};
 }
 
-// A term for old rows and for the rows that are written. A mask hides the former where the latter are.
+// A term for the old rows and for the written rows. A mask hides the old ones that are overwritten.
 CacheAttention::Parts CacheAttention::term_parts(Compose& c, Value* term, const Node& node, const Extended& out,
                                                  bool hide) const {
   const RowWrite& write = writes_[out.write];

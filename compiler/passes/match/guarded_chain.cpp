@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxNodes = 8;
 
-// Summands have a factor of 1: canonicalize makes a product of others.
+// Terms of a sum have a factor of 1: canonicalize turns others into products.
 bool is_plain(const Node& node) {
   if (node.op->parsed->find("alpha") < 0) return true;
   const auto alpha = number_of(node.arg("alpha"), DType::f64);

@@ -25,7 +25,7 @@ int64_t element(const Value& constant, size_t index) {
   return constant.dtype() == DType::i64 ? wide : narrow;
 }
 
-// No two elements are equal modulo `length`: so positions that count from either end name different places.
+// Whether no two elements are equal modulo `length`, so that positions counted from either end are different positions.
 bool are_distinct(const Value& constant, int64_t length) {
   std::vector<int64_t> elements(constant.data.size_bytes() / dtype_size_bytes(constant.dtype()));
   for (size_t i = 0; i < elements.size(); ++i) elements[i] = (element(constant, i) % length + length) % length;
@@ -33,7 +33,8 @@ bool are_distinct(const Value& constant, int64_t length) {
   return std::adjacent_find(elements.begin(), elements.end()) == elements.end();
 }
 
-// The same of integers known when the program runs, whatever its inputs are: some in a row, all moved by one number.
+// The same for integers known only at run time, for all inputs of the program: consecutive ones, all shifted by one
+// number.
 bool are_distinct(const Value& value, int64_t length, const SymRanges& ranges, int depth = 0) {
   if (numel(value.sizes()).is(1)) return true;
   if (!is_integer(value) || depth > kMaxDepth) return false;

@@ -74,7 +74,7 @@ size_t Unrolled::num_kept_before(size_t dim) const {
 
 namespace {
 
-// Reads the factors of a tensor from the outermost on, to deal them to other dimensions.
+// Reads the factors of a tensor from the outermost on, to assign them to other dimensions.
 class Dealer {
  public:
   explicit Dealer(const Unrolled& shape) {
@@ -146,13 +146,13 @@ class Dealer {
     return unrolled(count, !factor.unrolled);
   }
 
-  // One dimension of the parts can be cut.
+  // One dimension of the parts can be sliced.
   bool may_split() {
     if (!split_) split_ = kept_;
     return split_ == kept_;
   }
 
-  // What of a factor is needed where all of it is too much.
+  // The part of a factor that is needed if not all of it is.
   static std::optional<int64_t> part_of(const Sym& factor, const Sym& product, const Sym& size) {
     if (!factor.is_const() || product.is(0)) return std::nullopt;
     const Sym wanted = floor_div(size, product);
@@ -173,7 +173,7 @@ class Dealer {
   std::vector<Count> unrolled_;
 };
 
-// Unrolled factors side by side as one.
+// Adjacent unrolled factors as one.
 Factors merged(const Factors& dim) {
   Factors out;
   for (const Factor& factor : dim) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMaxDepth = 16;
 
-// The number that stands for minus infinity: adding a score to it neither overflows nor comes near other scores.
+// Stands for minus infinity. Adding a score to it neither overflows nor comes near other scores.
 double lowest(DType dtype) {
   switch (dtype) {
     case DType::f16: return -32768;
@@ -43,7 +43,7 @@ bool is_sum(const Node& node) {
   return node.is("aten.add.Tensor") && tensor_at(node, 1) && !node.arg(2).is<Value*>() && node.real("alpha") == 1;
 }
 
-// A choice between scores and the lowest number.
+// A select between scores and the lowest number.
 struct Choice {
   Value* condition = nullptr;
   Value* scores = nullptr;
@@ -66,7 +66,7 @@ std::optional<Choice> match_choice(const Node& node) {
   return std::nullopt;
 }
 
-// The parts of a sum of scores that are masks or hold one: choices, constants with minus infinity, the caller's
+// The terms of a sum of scores that are masks or hold one: selects, constants with minus infinity, the caller's
 // tensors.
 void find_masks(Value* value, int depth, std::vector<Value*>& out) {
   if (value->is_constant()) {
@@ -92,7 +92,7 @@ void find_masks(Value* value, int depth, std::vector<Value*>& out) {
   }
 }
 
-// Does the value come from a product of matrices, as scores do?
+// Whether the value comes from a matmul, as scores do.
 bool is_scores(const Value* value) {
   for (int i = 0; i < kMaxDepth && value->producer; ++i) {
     const Node& node = *value->producer;
@@ -104,8 +104,8 @@ bool is_scores(const Value* value) {
   return false;
 }
 
-// What a sum of scores holds. Minus infinity must stay below the lowest finite numbers of other masks, and two lowest
-// numbers must not be added where one stood.
+// What a sum of scores holds. Minus infinity must stay below the lowest finite numbers of other masks. Where there was
+// one lowest number, two must not be added.
 struct MaskKinds {
   bool infinite = false, finite = false;
   bool unknown = false;  // a summand that may be a mask of any kind
@@ -151,7 +151,7 @@ void look_at_masks(Value* value, int depth, MaskKinds& kinds) {
   }
 }
 
-// Has each row of a constant an element that is not `dead`?
+// Whether each row of a constant has an element that is not `dead`.
 template <typename Dead>
 bool rows_live(const Value& constant, size_t count, Dead&& dead) {
   const size_t row = constant.rank() == 0 || !constant.sizes().back().is_const()
@@ -165,7 +165,7 @@ bool rows_live(const Value& constant, size_t count, Dead&& dead) {
   return row != 0;
 }
 
-// True if no row of the mask is minus infinity throughout.
+// True if no row of the mask consists only of minus infinity.
 bool is_never_empty(const Value& mask) {
   if (mask.is_constant()) {
     const Reals64 numbers = reals_of(mask);
@@ -182,7 +182,7 @@ bool is_never_empty(const Value& mask) {
   return rows_live(*choice->condition, bytes.size(), [&](size_t i) { return (bytes[i] != 0) != choice->keeps; });
 }
 
-// A choice of a finite lowest number, over scores without a mask.
+// A select of a finite lowest number, over scores without a mask.
 bool is_finite_choice(const Value& mask) {
   const auto choice = mask.producer ? match_choice(*mask.producer) : std::nullopt;
   if (!choice || choice->infinite) return false;
@@ -218,7 +218,7 @@ class Masker {
            static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank())) + 1 == x->rank();
   }
 
-  // What a softmax makes of an empty row is another number now, up to `value`.
+  // The softmax of an empty row now gives a different number, up to `value`.
   static bool forget_behind_softmax(Value* value, int depth, std::unordered_map<const Value*, bool>& known) {
     Node* node = value->producer;
     if (!node || depth > kMaxDepth) return false;
@@ -229,7 +229,7 @@ class Masker {
     return known[value] = behind;
   }
 
-  // `value` is made of `unguarded`, or is it.
+  // Whether `value` is computed from `unguarded`, or is the same value.
   void replace(Node& node, Value* value, Value* unguarded) {
     std::unordered_map<const Value*, bool> known;
     forget_behind_softmax(unguarded, 0, known);
@@ -240,7 +240,7 @@ class Masker {
 
   // --- where(no score is above minus infinity, 0, softmax) ---
 
-  // Is `dead` true exactly for the rows of `scores` that hold nothing but minus infinity?
+  // Whether `dead` is true exactly for the rows of `scores` that hold only minus infinity.
   static bool says_empty(const Value* dead, const Value* scores) {
     const Node* not_any = dead->producer;
     if (!not_any || !not_any->is("aten.logical_not.default")) return false;
@@ -258,16 +258,16 @@ class Masker {
            is_minus_infinity(above->arg(1), scores->dtype());
   }
 
-  // Masks that may leave a row empty, alone or together.
+  // Masks that may leave a row empty, alone or in combination.
   static std::vector<Value*> emptying_masks(Value* scores) {
     std::vector<Value*> masks;
     find_masks(scores, 0, masks);
-    // Two masks may leave no element of a row together, though each alone leaves one.
+    // Two masks together may leave no element of a row, although each alone leaves one.
     std::erase_if(masks, [](const Value* mask) { return is_finite_choice(*mask); });
     return masks;
   }
 
-  // Does the model itself look for rows without a score?
+  // Whether the model itself tests for rows without a score.
   bool is_asked_for_nan(const Node& softmax) const {
     if (!ranges_.asks_for_nan(softmax.result())) return false;
     if (std::find(guarded_.begin(), guarded_.end(), &softmax) != guarded_.end()) return false;
@@ -296,8 +296,8 @@ class Masker {
     }
   }
 
-  // Do the scores themselves, without their masks, hold infinities or NaN? What products of matrices make of those
-  // reaches whole rows, which no mask hides.
+  // Whether the scores themselves, without their masks, hold infinities or NaN. A matmul spreads these over whole rows,
+  // which no mask hides.
   bool has_infinite_scores(const Value* value, int depth) const {
     if (value->is_constant() || is_scores(value)) return false;
     const Node* node = value->producer;
@@ -336,7 +336,7 @@ class Masker {
     changed_ = Changed::yes;
   }
 
-  // The same sum with finite masks that are added; the value itself if there is nothing to do.
+  // The same sum with finite additive masks. Returns the value itself if there is nothing to change.
   Value* without_infinity(Builder& b, Value* value, int depth) {
     std::vector<Value*> masks;
     find_masks(value, depth, masks);
@@ -354,7 +354,7 @@ class Masker {
     return has_guard(value) ? b.call("aten.clamp", {value, lowest(value->dtype())}) : value;
   }
 
-  // Does something compare the tensor with minus infinity? Else it is any operand of a sum.
+  // Whether something compares the tensor with minus infinity. Otherwise it is an ordinary operand of a sum.
   static bool has_guard(const Value* value) {
     for (int i = 0; i < kMaxDepth; ++i) {
       const bool compared = std::any_of(value->users().begin(), value->users().end(), [&](const Node* reader) {
@@ -395,7 +395,7 @@ class Masker {
     Value *live = operand(guard, 0), *out = operand(guard, 1);
     if (!is_zero(guard.arg(2), out->dtype()) || guard.result()->type != out->type || !any_behind(live)) return;
     if (guards_scores_only(*live)) return replace(guard, out, out);
-    // Zero times NaN, of a row of minus infinity, would be NaN; two lowest numbers add to that.
+    // For a row of minus infinity, zero times NaN would be NaN. Two lowest numbers add up to minus infinity.
     const Node* softmax = softmax_behind(out);
     if (!softmax) return;
     MaskKinds kinds;
@@ -411,7 +411,7 @@ class Masker {
     return value->producer && value->producer->is("aten.any.dims") ? value->producer : nullptr;
   }
 
-  // Does any(..) ask for elements above minus infinity where there are products of matrices and finite masks only?
+  // Whether any(..) tests for elements above minus infinity where there are only matmuls and finite masks.
   static bool guards_scores_only(const Value& live) {
     const Node* above = moved(*any_behind(&live))->producer;
     if (!above || !above->is("aten.ne.Scalar")) return false;

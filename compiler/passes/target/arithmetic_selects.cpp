@@ -37,7 +37,7 @@ std::optional<Comparison> comparison_of(const Node& node) {
 }
 
 constexpr int kMaxDepth = 8;
-// Differences from smaller numbers may lie below the least normal number, which backends may take for zero.
+// Differences of smaller numbers may be subnormal, which backends may treat as zero.
 constexpr double kLeastBound = 0x1p-100;
 constexpr int64_t kMaxMaskElements = 1 << 20;
 
@@ -67,7 +67,7 @@ bool tells_zeros_apart(const Node& reader, const Value* x) {
 
 bool keeps_sign(const Node& node) { return is_mover(node) || node.op->has(kKeepsZeroSign); }
 
-// Does a reader tell -0 from 0, perhaps behind a few that keep the sign?
+// Whether a reader distinguishes -0 from 0, possibly after a few nodes that keep the sign.
 bool sign_of_zero_matters(const Value* value) {
   constexpr size_t kMaxFollowed = 16;
   std::vector<const Value*> followed{value};
@@ -83,7 +83,7 @@ bool sign_of_zero_matters(const Value* value) {
   return false;
 }
 
-// May an element be -0? Sums are not, unless all summands are; products of matrices start from 0.
+// Whether an element may be -0. Sums are not, unless all terms are. Matmuls start from 0.
 bool may_be_negative_zero(const Value* x, const ValueRanges& ranges, int depth = 0) {
   if (!ranges.of(x).holds(0)) return false;
   const Node* node = x->producer;
@@ -101,7 +101,7 @@ bool may_be_negative_zero(const Value* x, const ValueRanges& ranges, int depth =
   return is_mover(*node) ? may_be(moved(*node)) : true;
 }
 
-// Is a zero among what the condition lets through, where it compares `x` with a number?
+// Whether the condition, which compares `x` with a number, selects a zero.
 bool lets_zero_through(const Value* condition, const Value* x, bool where_true) {
   const Node* node = condition->producer;
   const auto row = node ? comparison_of(*node) : std::nullopt;
@@ -121,8 +121,8 @@ class Conditions {
  public:
   explicit Conditions(Bounds& bounds) : bounds_(bounds) {}
 
-  // Is the condition made of comparisons of f32 tensors that are numbers, of constants, and of what is known before
-  // anything is computed in floats?
+  // Whether the condition consists of comparisons of f32 tensors without NaN, of constants, and of values that are
+  // known before anything is computed in floats.
   bool is_arithmetic(const Value* condition, int depth = 0) {
     if (!is_boolean(condition)) return false;
     if (condition->is_constant()) return condition->tensor().dim_order.empty();
@@ -136,7 +136,7 @@ class Conditions {
                        [&](const Value* operand) { return is_arithmetic(operand, depth + 1); });
   }
 
-  // Made of integers, which no delegate computes, and of booleans alone.
+  // Made only of integers, which no delegate computes, and of booleans.
   bool is_early(const Value* value) {
     if (value->is_constant()) return true;
     if (!value->type.is_tensor() || is_floating(value->dtype())) return false;
@@ -165,7 +165,7 @@ class Conditions {
     return node.is(Binary::conjunction) ? b.call("aten.mul.Tensor", {x, y}) : b.call("aten.maximum", {x, y});
   }
 
-  // A number of f32, finite: what is infinite becomes the largest number of its sign.
+  // A finite f32 number. An infinity becomes the largest number with its sign.
   Value* finite(Builder& b, Value* x) {
     return bounds_.is_bounded(x) ? x : b.call("aten.clamp", {x, -kLargest, kLargest});
   }
@@ -173,7 +173,7 @@ class Conditions {
  private:
   bool can_compare(const Node& node) {
     const Value* x = tensor_at(node, 0);
-    // x == x and 0 x == 0 ask for NaN.
+    // x == x and 0 x == 0 test for NaN.
     if (!x || !is_f32(x) || !bounds_.is_number(x) || bounds_.is_zero(x)) return false;
     if (const Value* y = tensor_at(node, 1)) return x != y && is_f32(y) && bounds_.is_number(y);
     const auto bound = finite_number(node.arg(1));
@@ -243,7 +243,7 @@ class Selector {
     return nullptr;
   }
 
-  // --- choices ---
+  // --- conditional selects ---
 
   bool can_choose(const Arg& branch) {
     if (finite_number(branch)) return true;
@@ -259,7 +259,7 @@ class Selector {
     return b.call("aten.add.Tensor", {kept, safe == 1 ? other : b.call("aten.mul.Scalar", {other, safe})});
   }
 
-  // What is `x` where s is 1, and 0 where s is 0.
+  // `x` where s is 1, and 0 where s is 0.
   Value* weighed(Builder& b, const Arg& x, Value* s) {
     if (const auto number = finite_number(x)) return *number == 1 ? s : b.call("aten.mul.Scalar", {s, *number});
     Value* value = x.as<Value*>();
@@ -275,7 +275,7 @@ class Selector {
     return finite_number(yes) == 0.0 ? second : b.call("aten.add.Tensor", {weighed(b, yes, s), second});
   }
 
-  // where(x > c, x, c) and its like
+  // where(x > c, x, c) and similar.
   static Value* clamped(Builder& b, const Node& node, const Arg& yes, const Arg& no) {
     const Node* condition = node.arg(size_t{0}).as<Value*>()->producer;
     const auto row = condition ? comparison_of(*condition) : std::nullopt;
@@ -291,7 +291,7 @@ class Selector {
     return nullptr;
   }
 
-  // Choices between what is known early are best made early.
+  // Selects between values that are known early are best computed early.
   bool is_late(const Arg& branch) { return branch.is<Value*>() && branch.as<Value*>()->producer; }
   bool needs_cast(const Value* condition) { return !condition->is_constant() && conditions_->is_early(condition); }
 
@@ -322,14 +322,14 @@ class Selector {
     return fits(yes, no) || fits(no, yes);
   }
 
-  // Sums of conditions stay: one NaN would be all of the sum.
+  // Leaves predicates that are summed: one NaN would poison the total.
   static bool multiplies(const Value& number) {
     const auto& users = number.users();
     return number.num_uses() == users.size() &&
            std::all_of(users.begin(), users.end(), [](const Node* user) { return is_product(*user); });
   }
 
-  // Is there a -0 to choose, which would come out as 0, and a reader that sees it?
+  // Whether a -0, which would come out as 0, may be selected, and a reader would notice.
   bool loses_sign(const Node& node, const Value* condition, const Arg& yes, const Arg& no) {
     if (!sign_of_zero_matters(node.result())) return false;
     if (!ranges_) ranges_.emplace(graph_);
@@ -357,7 +357,7 @@ class Selector {
     Value* out = where ? clamped(b, node, yes, no) : nullptr;
     if (!out) {
       out = choice(b, yes, no, conditions_->as_number(b, condition));
-      // What is not chosen left its sign: -1 times 0 is -0.
+      // The value that is not selected leaves its sign: -1 times 0 is -0.
       const bool zero = finite_number(yes) == 0.0 || finite_number(no) == 0.0;
       if (zero && sign_of_zero_matters(node.result())) out = b.call("aten.add.Scalar", {out, 0.0});
     }
@@ -373,7 +373,7 @@ class Selector {
     return multiplies(*node.result()) ? conditions_->as_number(b, condition) : nullptr;
   }
 
-  // x * condition, x + integers: eager makes floats of them too.
+  // x * condition, x + integers: eager converts them to floats too.
   Value* promoted(Builder& b, const Node& node) {
     const bool first = is_whole(tensor_at(node, 0));
     Value *x = tensor_at(node, first ? 1 : 0), *whole = tensor_at(node, first ? 0 : 1);

@@ -20,7 +20,7 @@ int64_t num_unknown(const Sizes& sizes) {
 
 size_t dim_of(const Node& node, size_t rank) { return static_cast<size_t>(wrap_dim(node.static_integer("dim"), rank)); }
 
-// What a node becomes.
+// The result of rewriting a node.
 struct Plan {
   Unrolled shape;                         // of the result; a plain one: the only part is the result itself
   std::function<Values(Builder&)> parts;  // of the result; called in graph order, when those of the operands are there
@@ -51,7 +51,7 @@ class ViewAvoider {
   }
 
  private:
-  // --- which nodes hang together: all of them are rewritten, or none ---
+  // --- connected nodes: all of them are rewritten, or none ---
 
   const Unrolled* unrolled(const Value* value) const {
     const auto it = shapes_.find(value);
@@ -86,7 +86,8 @@ class ViewAvoider {
     plans_.emplace_back(&node, std::move(*plan));
   }
 
-  // Each part of each operator is a call of a kernel, each view that stays a cut, which costs as much as some of them.
+  // Each part of each operator is a kernel call. Each remaining view is a graph break, which costs as much as several
+  // calls.
   void drop_costly_groups() {
     std::vector<size_t> calls(groups_.size()), cuts(groups_.size());
     for (const auto& [node, plan] : plans_) {
@@ -107,7 +108,8 @@ class ViewAvoider {
     return parts > (from ? from->num_parts() : 1) ? parts : 0;
   }
 
-  // Those of an unrolled value. What only lacks ones is made when somebody asks: the value itself stays for others.
+  // The parts of an unrolled value. A value that only lacks dimensions of size 1 is made on demand; the value itself
+  // stays for other readers.
   const Values& parts_of(Builder& b, Value* value) {
     const auto [known, fresh] = parts_.try_emplace(value);
     Values& parts = known->second;
@@ -120,7 +122,7 @@ class ViewAvoider {
 
   // --- plans ---
 
-  // A view that a backend does not know, or whose inverse it does not know.
+  // A view that a backend cannot express, or whose inverse it cannot express.
   std::optional<Plan> start(const Node& node) {
     if (!node.is("aten.view.default")) return std::nullopt;
     Value* x = node.tensor("self");
@@ -168,7 +170,7 @@ class ViewAvoider {
     return std::nullopt;
   }
 
-  // Operand 0 if it alone is unrolled.
+  // Operand 0, if no other operand is unrolled.
   const Unrolled* only_operand(const Node& node) const {
     for (const Value* operand : node.operands()) {
       if (unrolled(operand) && operand != tensor_at(node, 0)) return nullptr;
@@ -190,7 +192,7 @@ class ViewAvoider {
             }};
   }
 
-  // Parts of operand 0, chosen.
+  // A selection of the parts of operand 0.
   Plan picked(const Node& node, Unrolled shape, const std::vector<IndexFrom>& indices) {
     const std::vector<size_t> behind = parts_behind(shape.counts(), unrolled(tensor_at(node, 0))->counts(), indices);
     return {std::move(shape), [this, &node, behind](Builder& b) {
@@ -279,7 +281,7 @@ class ViewAvoider {
     return picked(node, shape, indices);
   }
 
-  // Something along one dimension that the parts have; the others are treated alike.
+  // An operator along one dimension that the parts have. The other dimensions are treated alike.
   std::optional<Plan> along_dim(const Node& node) {
     const Unrolled* from = only_operand(node);
     if (!from) return std::nullopt;
@@ -334,7 +336,7 @@ class ViewAvoider {
                 }};
   }
 
-  // Rows that are merged in name only, times a matrix as it is: a linear.
+  // Rows that are only formally merged, times an ordinary matrix: a linear.
   std::optional<Plan> rows_times_matrix(const Node& node) {
     const Gemm& gemm = node.op->facts.gemm;
     const bool adds = gemm.term >= 0;
@@ -354,7 +356,7 @@ class ViewAvoider {
                 }};
   }
 
-  // Weights stand behind a permute: without it they are those of a linear.
+  // The weights come after a permute. Without it they are those of a linear.
   static Value* transposed(Builder& b, Value* matrix) {
     const Node* from = matrix->producer;
     return from && from->is("aten.permute.default") ? from->tensor("self") : b.permute(matrix, {1, 0});
@@ -366,7 +368,7 @@ class ViewAvoider {
     return gemm.term < 0 ? product(node) : std::nullopt;
   }
 
-  // Products of matrices whose batch is unrolled, or some of it.
+  // Matmuls whose batch is unrolled, at least in part.
   std::optional<Plan> product(const Node& node) {
     const Value &left = *tensor_at(node, 0), &right = *tensor_at(node, 1);
     const size_t rank = node.result()->rank();
@@ -414,7 +416,7 @@ class ViewAvoider {
     return broadcast_of(shapes, node.result()->rank(), rank);
   }
 
-  // Others would stay outside of delegates, once for each part.
+  // Other nodes would stay outside of delegates, once for each part.
   static bool all_floating(const Node& node) {
     const Values operands = node.operands();
     return is_floating(node.result()->dtype()) && std::all_of(operands.begin(), operands.end(), [](const Value* value) {
@@ -443,7 +445,7 @@ class ViewAvoider {
                 }};
   }
 
-  // What each part of a result meets of an operand.
+  // The elements of an operand that each part of a result needs.
   Values broadcast_parts(Builder& b, Value* operand, const Unrolled& result) {
     const Broadcast there = broadcast_to(shape_of(*operand), result);
     const Values whole = unrolled(operand) ? parts_of(b, operand) : Values{operand};
@@ -460,7 +462,7 @@ class ViewAvoider {
     return out;
   }
 
-  // With ones added or left out; the same value for the same question.
+  // With dimensions of size 1 added or dropped. Equal requests share one value.
   Value* with_sizes(Builder& b, Value* value, Sizes sizes) {
     while (sizes.size() > value->rank() && sizes.front().is(1)) sizes.erase(sizes.begin());
     for (Value* known : fitted_[value]) {

@@ -26,8 +26,8 @@ bool is_taken(const Value* x) {
          rows.value() * (rows.value() + columns.value()) <= kMaxElements;
 }
 
-// x outside the band replaced by `fill`. Each row is moved by one place against the one before it, so that diagonals
-// become columns.
+// Replaces x outside the band by `fill`. Each row is shifted by one position more than the row before it, so that
+// diagonals become columns.
 Value* filled_outside(Builder& b, Value* x, const Band& band, const Arg& fill) {
   const int64_t rows = x->sizes()[x->rank() - 2].value(), columns = x->sizes().back().value();
   const Sym matrices = numel(Sizes(x->sizes().begin(), x->sizes().end() - 2));
@@ -37,7 +37,7 @@ Value* filled_outside(Builder& b, Value* x, const Band& band, const Arg& fill) {
   };
   Value* out = pad(b.reshape(x, {matrices, rows, columns}), rows, 0, 0.0);
   out = b.reshape(pad(b.reshape(out, {matrices, rows * padded}), 0, rows, 0.0), {matrices, rows, skewed});
-  // Column - row stands in column `rows` + that.
+  // The diagonal with this column - row is in column `rows` + (column - row).
   const int64_t first = std::clamp<int64_t>(rows + band.low, 0, skewed);
   const int64_t end = std::clamp<int64_t>(rows + band.high + 1, first, skewed);
   out = pad(b.slice(out, 2, first, end), first, skewed - end, fill);
@@ -46,7 +46,7 @@ Value* filled_outside(Builder& b, Value* x, const Band& band, const Arg& fill) {
   return b.reshape(out, x->sizes());
 }
 
-// Does the band leave anything, and does it leave anything out?
+// Whether the band keeps some elements and drops some.
 bool is_partial(const Band& band, const Value& x) {
   const int64_t rows = x.sizes()[x.rank() - 2].value(), columns = x.sizes().back().value();
   const int64_t low = std::max(band.low, 1 - rows), high = std::min(band.high, columns - 1);
@@ -64,7 +64,7 @@ Value* triangle(Builder& b, Node& node) {
   return is_partial(band, *x) ? filled_outside(b, x, band, 0.0) : nullptr;
 }
 
-// The band of matrices of x in which a constant condition is `kept`, if it is one.
+// The band of the matrices of x in which a constant condition equals `kept`, if it is a band.
 std::optional<Band> band_of(const Value* condition, bool kept, const Value* x) {
   if (!condition->is_constant() || condition->dtype() != DType::boolean || !condition->tensor().dim_order.empty())
     return std::nullopt;

@@ -9,8 +9,8 @@
 namespace wick::compiler {
 namespace {
 
-// Scores up to this size stay as they are; larger ones are computed in blocks of at most it, or larger blocks where
-// these were too many.
+// Scores up to this size stay as they are. Larger ones are computed in blocks of at most this size, or in larger blocks
+// if there would be too many.
 constexpr int64_t kMaxBytes = int64_t{4} << 20;
 constexpr int64_t kMaxBlocks = 64;
 constexpr int64_t kMaxPieces = 64;
@@ -25,20 +25,20 @@ int64_t bytes_of(const Value& value, const Box& box) {
   return bytes;
 }
 
-// The elements of piece `i` of a dimension that is cut into `count`.
+// The elements of piece `i` of a dimension that is split into `count` pieces.
 Range piece_of(int64_t size, int64_t count, int64_t i) {
   const int64_t step = (size + count - 1) / count, start = i * step;
   return {start, std::min(step, size - start), false};
 }
 bool gives_pieces(int64_t size, int64_t count) { return (size + count - 1) / count * (count - 1) < size; }
 
-// A dimension of the end that is cut, and into how many pieces.
+// A dimension of the end that is split, and the number of pieces.
 struct Step {
   size_t dim = 0;
   int64_t count = 1;
 };
 
-// Scores and what is computed of them up to a product with the values.
+// Scores and what is computed from them, up to a matmul with the values.
 class Attention {
  public:
   Attention(Graph& graph, Node& product) : graph_(graph), product_(product) {}
@@ -54,8 +54,8 @@ class Attention {
   }
 
  private:
-  // The large values between the two products, each read once and computed of parts; false: sizes are not known, or
-  // none is large.
+  // Finds the large values between the two matmuls, each read once and computable in parts. False if sizes are not
+  // known, or if none is large.
   bool collect(const Value& value) {
     Node* node = value.producer;
     if (!node || node->results().size() != 1 || !only_reader(value) || !is_static(value.sizes())) return false;
@@ -111,7 +111,7 @@ class Attention {
                        [&](const Need& need) { return add_scores(*need.value, need.box, cost); });
   }
 
-  // What a node inside reads for a box, if it computes that alone.
+  // What a node inside reads for a box, if it can compute that box alone.
   static std::optional<std::vector<Need>> parts_of(const Node& node, const Box& box) {
     if (is_mover(node)) return needs_of(node, box);
     const auto dims = narrow_dims(node);
@@ -141,7 +141,8 @@ class Attention {
     Cost cost;
   };
 
-  // The fewest pieces of a dimension that are small enough, else those with the least scores; of few heads all.
+  // The fewest pieces of a dimension that are small enough, otherwise those with the fewest scores. If there are few
+  // heads, one piece for each.
   std::optional<Choice> best_of_dim(const Box& box, size_t dim, const Cost& whole) const {
     const int64_t size = end()->sizes()[dim].value();
     std::optional<Choice> best;
@@ -155,7 +156,8 @@ class Attention {
     return best;
   }
 
-  // Cuts dimensions of the end, first those along which keys and values are cut too: others read them once a piece.
+  // Splits dimensions of the end. Begins with those along which keys and values are split too, because other dimensions
+  // read keys and values once per piece.
   bool plan() {
     steps_.clear();
     Box box(end()->rank());
@@ -176,7 +178,7 @@ class Attention {
     return !steps_.empty();
   }
 
-  // A box of a value from outside, cut before it is moved.
+  // A box of a value from outside, sliced before it is moved.
   Value* fetched(Builder& b, Value* value, const Box& box) const {
     if (is_whole(box)) return value;
     const bool moves = value->producer && is_mover(*value->producer);

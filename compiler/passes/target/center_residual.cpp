@@ -18,7 +18,7 @@ bool is_mean(const Node& node) {
          node.result()->dtype() == moved(node)->dtype();
 }
 
-// For each dim of the operand: is it reduced?
+// For each dim of the operand, whether it is reduced.
 std::vector<bool> reduced_dims(const Node& mean) {
   const size_t rank = moved(mean)->rank();
   std::vector<bool> out(rank);
@@ -44,7 +44,7 @@ size_t dim_of_cat(const Node& cat) {
   return static_cast<size_t>(wrap_dim(cat.static_integer("dim"), cat.result()->rank()));
 }
 
-// Does the operand add or multiply the same number to all channels?
+// Whether the operand adds or multiplies the same number to all channels.
 bool is_same_for_channels(const Arg& arg, const Value& result, size_t dim) {
   if (!arg.is<Value*>()) return true;
   const Value* value = arg.as<Value*>();
@@ -190,7 +190,7 @@ class Stream {
   // --- what reads it ---
 
   void forward(Value* value, size_t dim) {
-    // Constants have other readers; those keep the old one.
+    // If a constant has other readers, they keep the old one.
     if (value->is_constant()) return;
     if (value->num_uses() != value->users().size()) blocked_ = true;
     const std::vector<Node*> users = value->users();
@@ -238,8 +238,8 @@ class Stream {
 
   // --- the change ---
 
-  // A root is centred at run time: a mean and a subtraction, what each layer norm saves. Roots that are only read by
-  // one view or one sum with constants are centred behind it, together with what else is added there.
+  // A root is centred at run time by a mean and a subtraction, which is what each layer norm saves. If only one view or
+  // one sum with constants reads a root, the result is centred instead, together with the other terms.
   bool plan() {
     for (bool again = true; again;) {
       again = false;
@@ -270,7 +270,7 @@ class Stream {
     Node* reader = only_reader(*root);
     if (!reader || reader->results().empty() || !dims_.count(reader->result())) return false;
     if (is_sum(*reader)) {
-      // With a constant or another root; the sum is centred, they need not be.
+      // With a constant or another root: the sum is centred, so they need not be.
       Value* other = tensor_at(*reader, tensor_at(*reader, 0) == root ? 1 : 0);
       const bool root_too = other && other != root && only_reader(*other) &&
                             std::find(roots_.begin(), roots_.end(), other) != roots_.end();

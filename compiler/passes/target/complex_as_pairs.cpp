@@ -11,7 +11,7 @@
 namespace wick::compiler {
 namespace {
 
-// A transform is a product with a matrix of that many rows; larger ones are better off as transforms.
+// A transform becomes a matmul with a matrix of this many rows at most. Larger ones are faster as transforms.
 constexpr int64_t kMaxPoints = 512;
 
 bool is_complex_value(const Value* value) {
@@ -87,7 +87,7 @@ Value* wave(Builder& b, int64_t rows, int64_t columns, int64_t points, double sc
   }
   return b.constant(TensorType{DType::f32, {rows, columns}, {}}, *rounded(weights, DType::f32), "wave");
 }
-// Quarters of a turn give whole numbers.
+// Multiples of a quarter turn give whole numbers.
 double whole_or(double x) { return std::abs(x) < 1e-15 ? 0 : x; }
 double cosine(double x) { return whole_or(std::cos(x)); }
 double sine(double x) { return whole_or(std::sin(x)); }
@@ -177,7 +177,7 @@ class Splitter {
             sum(b, product(b, a.re, c.im), product(b, a.im, c.re))};
   }
 
-  // [.., 2], perhaps just put together.
+  // [.., 2], possibly just concatenated.
   static Pair taken_apart(Builder& b, Value* x) {
     const Node* cat = x->producer && x->producer->is("aten.cat.default") ? x->producer : nullptr;
     const Values parts = cat ? cat->arg("tensors").as<Values>() : Values();
@@ -273,7 +273,7 @@ class Splitter {
     return x;
   }
 
-  // The last dimension holds one half of the values, which mirror the other.
+  // The last dimension holds one half of the values. The other half mirrors it.
   Value* to_real(Builder& b, const Node& node) {
     Pair x = pair_of(b, node.tensor("self"));
     const std::vector<int64_t> points = *points_of(node);

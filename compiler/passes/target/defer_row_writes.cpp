@@ -11,8 +11,8 @@ namespace {
 // If more rows than this part of the cache are written, the second form is cheaper: the scores of the new rows with the
 // old ones would cost more.
 constexpr int64_t kMaxRowsPart = 4;
-// A cache above this size is rather written before it is read than computed as a whole: that takes longer than the call
-// of a delegate which it saves.
+// A cache above this size is written before it is read instead of computed as a whole: the computation would take
+// longer than the delegate call that it saves.
 constexpr int64_t kMaxComputedBytes = int64_t{256} << 10;
 
 bool is_product(const Node& node) { return node.op->facts.gemm || node.is("aten.convolution.default"); }
@@ -35,7 +35,7 @@ class Deferrer {
   }
 
  private:
-  // Writes of rows that come from products of matrices, to what such products read.
+  // Writes of rows that come from matmuls, to tensors that matmuls read.
   void find_writes() {
     std::unordered_set<const Value*> read;  // by a product, or by what one reads
     for (const auto& node : graph_.nodes()) {

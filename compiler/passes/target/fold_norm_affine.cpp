@@ -54,7 +54,7 @@ class Folder {
   }
 
  private:
-  // Does the value, with the channels in `dim`, reach nothing but products that can take the affine?
+  // Whether the value, with the channels in `dim`, reaches only matmuls that can absorb the scale and shift.
   bool reaches_products(const Value& value, size_t dim, int depth, std::vector<Product>& found) {
     if (value.num_uses() == 0 || value.num_uses() != value.users().size()) return false;
     return std::all_of(value.users().begin(), value.users().end(),
@@ -85,7 +85,7 @@ class Folder {
     return std::any_of(found.begin(), found.end(), [&](const Product& product) { return product.node == &node; });
   }
 
-  // Is all of the value made of the norm's result, with its channels in `dim`?
+  // Whether the whole value comes from the norm's result, with its channels in `dim`.
   bool comes_from_norm(const Value& value, size_t dim, int depth) {
     if (&value == affine_.norm.node->result()) return dim + 1 == value.rank();
     if (depth > kMaxDepth || !value.producer) return false;
@@ -102,7 +102,7 @@ class Folder {
     });
   }
 
-  // Other readers get norm * scale, and the shift comes with the bias of what is added there: a node less than before.
+  // Other readers get norm * scale. The shift goes to the bias of the value that is added, which saves a node.
   bool plan_others() {
     if (others_.empty()) return true;
     if (affine_.shift.empty()) return false;
@@ -119,7 +119,7 @@ class Folder {
     return true;
   }
 
-  // The product whose result, moved about, is all that `value` holds; nobody else reads it.
+  // The matmul whose result, after data movement, is all that `value` holds and that nothing else reads.
   std::optional<Product> added_product(const Value& value, size_t dim) {
     const Value* at = &value;
     for (int i = 0; i < kMaxDepth; ++i) {

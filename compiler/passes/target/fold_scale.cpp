@@ -54,7 +54,7 @@ std::optional<double> scalar_factor(const Scaling& scaling) {
   return scaling.divides ? 1 / element->real : element->real;
 }
 
-// One planned fold: products with new weights and norms and constants with new numbers.
+// One planned fold: matmuls with new weights, and norms and constants with new numbers.
 class Plan {
  public:
   explicit Plan(Graph& graph) : graph_(graph) {}
@@ -121,9 +121,9 @@ class Plan {
   std::vector<NewArg> args_;
 };
 
-// --- one number for all elements: into whatever makes x, through everything that is linear ---
+// --- one number for all elements: into the producer of x, through everything that is linear ---
 
-// All that is between the products and x; nobody outside reads any of it.
+// All nodes between the matmuls and x. Nothing outside reads any of them.
 class Region {
  public:
   // `side`: which operand of a product of two values takes the factor, if both could.
@@ -190,7 +190,7 @@ class Region {
     return is_scaling(node) && operand(node, 0);
   }
 
-  // Either side of a product of two values would do: one that leads to constant weights.
+  // Either operand of a product of two values is possible. Prefers one that leads to constant weights.
   bool one_side(Node& node) {
     for (size_t side : {side_, 1 - side_}) {
       Value *value = tensor_at(node, side), *other = tensor_at(node, 1 - side);
@@ -235,7 +235,7 @@ bool fold_number(Graph& graph, const Scaling& scaling) {
   return false;
 }
 
-// --- a number for each channel: into the product or norm in front, through movers ---
+// --- one number per channel: into the preceding matmul or norm, through data-movement operators ---
 
 bool fold_backward(Graph& graph, const Scaling& scaling, size_t dim) {
   const Sym size = scaling.x->sizes()[dim];
@@ -276,7 +276,7 @@ bool fold_backward(Graph& graph, const Scaling& scaling, size_t dim) {
   return false;
 }
 
-// --- into the products behind, all of them ---
+// --- into all following matmuls ---
 
 bool scale_readers(Plan& plan, const Value& value, size_t dim, const Reals64& scale, int depth) {
   if (depth > kMaxDepth || value.num_uses() == 0 || value.num_uses() != value.users().size()) return false;

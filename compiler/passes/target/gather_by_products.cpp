@@ -9,12 +9,12 @@
 namespace wick::compiler {
 namespace {
 
-// Products of a number with 0 or 1 that cost about as much as a call of a delegate.
+// The number of multiplications by 0 or 1 that cost about as much as a call of a delegate.
 constexpr int64_t kMaxProducts = int64_t{1} << 20;
 
 bool is_product(const Node& node) { return node.op->facts.gemm || node.is("aten.convolution.default"); }
 
-// Rows of `x` along `dim` at places that are known when the program runs.
+// Rows of `x` along `dim` at positions known only at run time.
 struct Gather {
   Value *x = nullptr, *index = nullptr;
   size_t dim = 0;
@@ -79,7 +79,7 @@ class Gatherer {
            !__builtin_mul_overflow(count.value(), all.value(), &products) && products <= kMaxProducts;
   }
 
-  // The gather from 0, 1, 2 .. refuses places outside and counts those before 0 from the end.
+  // The gather from 0, 1, 2 .. refuses positions outside the range and counts negative ones from the end.
   static Value* multiplied(Builder& b, const Gather& gather, bool is_bounded) {
     Compose c(b);
     const Sizes& sizes = gather.x->sizes();

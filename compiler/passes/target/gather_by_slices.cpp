@@ -10,13 +10,13 @@
 namespace wick::compiler {
 namespace {
 
-// More pieces cost more than what reads them whole elsewhere.
+// More pieces cost more than reading them as a whole elsewhere.
 constexpr size_t kMaxPieces = 32;
 
-// Beyond that many pieces a permute that gives the same is cheaper.
+// With more pieces than this, an equivalent permute is cheaper.
 constexpr size_t kFewPieces = 4;
 
-// The elements of dimension `dim` at these indices where they form a grid, or null.
+// The elements of dimension `dim` at these indices if they form a grid, or null.
 Value* gathered_grid(Builder& b, Value* x, size_t dim, const std::vector<int64_t>& indices) {
   const auto grid = grid_of(indices);
   const auto plan = grid ? Strided::plan(x->sizes()[dim].value(), *grid) : std::nullopt;
@@ -26,7 +26,7 @@ Value* gathered_grid(Builder& b, Value* x, size_t dim, const std::vector<int64_t
   return b.reshape(plan->build(b, x, dim), std::move(sizes));
 }
 
-// The elements of dimension `dim` at these indices, or null: too many pieces, and no grid.
+// The elements of dimension `dim` at these indices. Null if there are too many pieces and no grid.
 Value* gathered(Builder& b, Value* x, size_t dim, const std::vector<int64_t>& indices) {
   const std::vector<Piece> pieces = pieces_of(indices);
   if (pieces.empty()) return nullptr;
@@ -61,7 +61,7 @@ Value* flip(Builder& b, Node& node) {
   return x;
 }
 
-// Where the element at `at`, which may lie outside, comes from.
+// The position from which the element at `at`, which may lie outside, comes.
 int64_t reflected(int64_t at, int64_t size) { return at < 0 ? -at : at >= size ? 2 * (size - 1) - at : at; }
 int64_t replicated(int64_t at, int64_t size) { return std::clamp<int64_t>(at, 0, size - 1); }
 
@@ -95,7 +95,7 @@ Value* index_select(Builder& b, Node& node) {
   return indices ? gathered(b, x, dim, *indices) : nullptr;
 }
 
-// x[:, rows, columns]: indexed dimensions side by side, that span a grid or are read as one.
+// x[:, rows, columns]: adjacent indexed dimensions that span a grid or are read as one.
 Value* index(Builder& b, Node& node) {
   if (!node.is("aten.index.Tensor")) return nullptr;
   Value* x = node.tensor("self");
@@ -160,7 +160,7 @@ Value* diagonal(Builder& b, Node& node) {
   return b.slice(b.reshape(x, flat), rank - 2, start, last + 1, width + 1);
 }
 
-// Windows side by side: by their places where these are fewer than the windows.
+// Concatenated windows: by the positions within a window, if these are fewer than the windows.
 Value* unfold(Builder& b, Node& node) {
   if (!node.is("aten.unfold.default")) return nullptr;
   Value* x = node.tensor("self");
@@ -197,7 +197,7 @@ std::optional<double> factor_of(const Node& node, size_t spatial, size_t i) {
   return factors.is<Reals>() ? std::optional<double>(factors.as<Reals>()[i]) : std::nullopt;
 }
 
-// Where eager takes each of `out` elements from. Its products are those of floats.
+// The position from which eager takes each of `out` elements. Its products are products of floats.
 std::vector<int64_t> nearest(int64_t in, int64_t out, std::optional<double> factor, bool centered) {
   const float step = factor ? static_cast<float>(1.0 / *factor) : static_cast<float>(in) / static_cast<float>(out);
   std::vector<int64_t> indices;
@@ -216,7 +216,7 @@ bool is_whole(const Value& x, const Value& out) {
   return true;
 }
 
-// Backends know whole factors themselves.
+// Backends handle integer factors themselves.
 Value* upsample_nearest(Builder& b, Node& node) {
   const bool centered = node.op->name().starts_with("aten._upsample_nearest_exact");
   if (!centered && !node.op->name().starts_with("aten.upsample_nearest")) return nullptr;
@@ -237,7 +237,7 @@ Value* upsample_nearest(Builder& b, Node& node) {
   return x;
 }
 
-// One row replaced is a slice of length 1 replaced.
+// Replacing one row is replacing a slice of length 1.
 Value* select_scatter(Builder& b, Node& node) {
   if (!node.is("aten.select_scatter.default") || !is_taken(node.tensor("self"))) return nullptr;
   Value* x = node.tensor("self");

@@ -9,7 +9,7 @@ namespace {
 
 using Results = std::vector<Value*>;
 
-// What stands for the results; null for those that nobody reads. Empty: the node stays.
+// The values that replace the results; null for results that are not read. Empty: the node stays.
 using Respelling = Results (*)(Builder&, Node&);
 
 bool is_taken(const Value* x) { return x->dtype() == DType::f32 || x->dtype() == DType::f16; }
@@ -33,7 +33,7 @@ Results product_of_all(Builder& b, Node& node) {
   return {b.call("aten.prod.dim_int", {b.reshape(x, {numel(x->sizes())}), 0})};
 }
 
-// --- largest elements of windows ---
+// --- max pooling ---
 
 constexpr int64_t kMaxWindows = 16;
 
@@ -73,7 +73,7 @@ Results adaptive_max_pool(Builder& b, Node& node) {
 // --- distances ---
 
 constexpr int64_t kMaxDifferences = 1 << 18;
-// Beyond that many rows eager computes distances from products of the rows, which rounds otherwise.
+// With more rows than this, eager computes distances from matmuls of the rows, which round differently.
 constexpr int64_t kMaxRows = 25;
 
 Results distances(Builder& b, Node& node) {

@@ -8,7 +8,7 @@
 namespace wick::compiler {
 namespace {
 
-// More parts cost more than what writes them whole elsewhere.
+// More parts cost more than writing them as a whole elsewhere.
 constexpr size_t kMaxParts = 32;
 constexpr size_t kMaxSummands = 16;
 

@@ -93,7 +93,7 @@ class Splitter {
     return true;
   }
 
-  // A piece of size 1 of permute(view(y)): the dim that it is cut from need not be there.
+  // A piece of size 1 of permute(view(y)): the dim that is sliced may be absent.
   Value* without_cut_dim(Builder& b, const Piece& piece, Value* value) {
     if (movers_.size() != 2) return nullptr;
     if (!movers_[0]->is("aten.view.default") || !movers_[1]->is("aten.permute.default")) return nullptr;

@@ -133,7 +133,7 @@ uint32_t convolved(Lowering& l, const Convolution& conv, uint32_t x, uint32_t fi
 
 // --- depthwise convolutions with large windows ---
 
-// Of the library's depthwise kernels; it computes larger windows channel by channel as matrix products.
+// The limit of the library's depthwise kernels. It computes larger windows channel by channel as matmuls.
 constexpr uint32_t kMaxTaps = 25;
 
 using Pair = std::array<uint32_t, 2>;  // rows, columns

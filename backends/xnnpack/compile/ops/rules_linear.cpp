@@ -1,4 +1,4 @@
-// Linear layers and matrix products.
+// Linear layers and matmuls.
 #include <cmath>
 
 #include "backends/xnnpack/compile/ops/rules.h"
