@@ -5,7 +5,6 @@
   extern const compiler::Target kTarget; \
   }
 #include "backends/backends.inc"
-#undef WICK_BACKEND
 
 namespace wick::compiler {
 
@@ -14,7 +13,6 @@ Span<const Target* const> known_targets() {
   static constexpr const Target* kTargets[] = {
 #include "backends/backends.inc"
   };
-#undef WICK_BACKEND
   static const bool ready = [] {
     for (const Target* target : kTargets) add_ops(target->ops);
     return true;

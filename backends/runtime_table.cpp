@@ -7,17 +7,17 @@
   namespace wick::name {                \
   extern const BackendRuntime kRuntime; \
   }
+#define WICK_RUNTIME_BACKEND(name) WICK_BACKEND(name)
 #include "backends/backends.inc"
-#undef WICK_BACKEND
 
 namespace wick {
 namespace {
 
 #define WICK_BACKEND(name) &name::kRuntime,
+#define WICK_RUNTIME_BACKEND(name) WICK_BACKEND(name)
 constexpr const BackendRuntime* kRuntimes[] = {
 #include "backends/backends.inc"
 };
-#undef WICK_BACKEND
 constexpr size_t kNumRuntimes = sizeof kRuntimes / sizeof kRuntimes[0];
 
 struct Tables {

@@ -1,5 +1,5 @@
 # Installs the tool, the runtime's libraries and headers, and what find_package(wick) reads. Imported targets: wick::runtime,
-# wick::kernels, wick::module, wick::backends, wick::backend_xnnpack and the libraries they stand on.
+# wick::kernels, wick::module, wick::backends, wick::backend_xnnpack, wick::cortex_m_kernels and the libraries they stand on.
 
 function(wick_libraries_below folder out)
   get_property(found DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
@@ -21,10 +21,7 @@ endfunction()
 wick_libraries_below("${PROJECT_SOURCE_DIR}/common" wick_common_libraries)
 wick_libraries_below("${PROJECT_SOURCE_DIR}/runtime" wick_runtime_libraries)
 set(wick_installed ${wick_common_libraries} ${wick_runtime_libraries})
-set(wick_backend_libraries)
-if(NOT WICK_FREESTANDING)  # which builds no backends
-  wick_libraries_below("${PROJECT_SOURCE_DIR}/backends" wick_backend_libraries)
-endif()
+wick_libraries_below("${PROJECT_SOURCE_DIR}/backends" wick_backend_libraries)
 list(FILTER wick_backend_libraries EXCLUDE REGEX "_compiler$")
 foreach(target ${wick_backend_libraries})
   if(TARGET ${target})

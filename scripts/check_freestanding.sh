@@ -6,7 +6,7 @@ folder="${1:?usage: scripts/check_freestanding.sh BUILD_FOLDER [TOOL_PREFIX]}"
 prefix="${2:-}"
 max_core_text_bytes=40960
 
-mapfile -t archives < <(find "$folder/common" "$folder/runtime" -name '*.a' | sort)
+mapfile -t archives < <(find "$folder/common" "$folder/runtime" "$folder/backends" -name '*.a' | sort)
 if [ ${#archives[@]} -eq 0 ]; then
   echo "no archives under $folder" >&2
   exit 1

@@ -1,0 +1,45 @@
+// What kernels check before they touch memory. Every argument comes from an untrusted file. Each function fails the
+// context and returns false where a check does not hold. C++17, freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/requantize.h"
+#include "wick/kernel.h"
+
+namespace wick::cortex_m {
+
+bool require(KernelContext& context, bool condition, const char* message);
+/// Fails with InvalidType.
+bool require_dtype(KernelContext& context, const Tensor& tensor, DType dtype, const char* message);
+bool require_int8(KernelContext& context, const Tensor& a, const Tensor& b);
+
+/// `value` as int32 if it is in [min, max].
+bool read_int(KernelContext& context, const EValue& value, int64_t min, int64_t max, int32_t* out, const char* message);
+/// A zero point of int8, and the negated one that some operators call an offset.
+bool read_zero_point(KernelContext& context, const EValue& value, int32_t* out);
+bool read_input_offset(KernelContext& context, const EValue& value, int32_t* out);
+/// multiplier > INT32_MIN and shift in [kMinShift, kMaxShift].
+bool read_requantization(KernelContext& context, int64_t multiplier, int64_t shift, OutputStage* stage);
+/// INT8_MIN <= min <= max <= INT8_MAX.
+bool read_activation(KernelContext& context, const EValue& min, const EValue& max, OutputStage* stage);
+
+/// One or two ints in [min, INT32_MAX]; one counts for both dimensions if `repeat`.
+bool read_pair(KernelContext& context, const EValue& list, int64_t min, bool repeat, int32_t out[2],
+               const char* message);
+
+/// int32, contiguous, `count` elements.
+bool check_int32_row(KernelContext& context, const Tensor& tensor, int64_t count, const char* message);
+
+/// Is the rank 4 and the memory NHWC, size-1 dimensions aside?
+bool is_nhwc(const Tensor& tensor);
+
+/// The sizes of an activation: logically NCHW, physically NHWC.
+struct Image {
+  int64_t n, h, w, c;
+};
+bool read_image(KernelContext& context, const Tensor& tensor, Image* image);
+
+/// How many positions a window takes along one dimension: (input + 2 padding - dilation (kernel - 1) - 1) / stride + 1,
+/// 0 if it does not fit even once. With `ceil_mode` also a last one that begins before the end of input and padding.
+int64_t window_positions(int64_t input, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+                         bool ceil_mode = false);
+
+}  // namespace wick::cortex_m

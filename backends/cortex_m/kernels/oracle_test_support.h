@@ -1,0 +1,130 @@
+// For tests of these kernels: seeded random arguments, and requantization written from its equations in exact
+// arithmetic, so that a mistake in requantize.h does not hide. C++20, hosted.
+#pragma once
+#include <cmath>
+
+#include "runtime/kernels/kernel_test_support.h"
+#include "wick/cortex_m_backend.h"
+
+namespace wick::cortex_m {
+
+using namespace wick::test;  // NOLINT
+
+/// splitmix64.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t word() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+  }
+  int64_t in(int64_t low, int64_t high) {  // both included
+    return low + static_cast<int64_t>(word() % static_cast<uint64_t>(high - low + 1));
+  }
+  bool one_in(int64_t n) { return in(1, n) == 1; }
+  template <typename T>
+  T pick(std::initializer_list<T> choices) {
+    return choices.begin()[in(0, static_cast<int64_t>(choices.size()) - 1)];
+  }
+
+ private:
+  uint64_t state_;
+};
+
+inline int64_t floor_divide(__int128 a, __int128 b) {
+  return static_cast<int64_t>(a / b - (a % b != 0 && (a % b < 0) != (b < 0)));
+}
+
+/// The equations of requantization: wrap at 32 bits, round(v m / 2^31) halves up, round(h / 2^r) halves away from zero.
+inline int32_t exact_requantize(int64_t accumulator, int32_t multiplier, int32_t shift) {
+  const int32_t value =
+      static_cast<int32_t>(static_cast<__int128>(static_cast<int32_t>(accumulator)) << (shift > 0 ? shift : 0));
+  const int64_t high =
+      floor_divide(static_cast<__int128>(value) * multiplier * 2 + (__int128{1} << 31), __int128{1} << 32);
+  const int64_t divisor = int64_t{1} << (shift < 0 ? -shift : 0);
+  const int64_t magnitude = (2 * std::llabs(high) + divisor) / (2 * divisor);
+  return static_cast<int32_t>(high < 0 ? -magnitude : magnitude);
+}
+
+struct OutputParameters {
+  int32_t multiplier = 1 << 30, shift = 0, offset = 0, min = -128, max = 127;
+
+  int8_t operator()(int64_t accumulator) const {
+    const int32_t value = static_cast<int32_t>(int64_t{exact_requantize(accumulator, multiplier, shift)} + offset);
+    return static_cast<int8_t>(std::min(std::max(value, min), max));
+  }
+};
+
+/// Mostly scales under which sums of `terms` products end near int8, sometimes any, sometimes the edges.
+inline void randomize_scale(Random& random, int64_t terms, OutputParameters* p) {
+  const double scale = std::exp2(-7.0 - 0.5 * std::log2(static_cast<double>(terms) + 1) + 0.01 * random.in(-300, 300));
+  int exponent = 0;
+  p->multiplier = static_cast<int32_t>(std::ldexp(std::frexp(scale, &exponent), 31) - 1);
+  p->shift = std::clamp(exponent, -31, 30);
+  if (random.one_in(8)) {
+    p->multiplier = random.pick<int32_t>(
+        {-INT32_MAX, -1, 0, 1, 1 << 30, INT32_MAX, static_cast<int32_t>(random.in(-INT32_MAX, INT32_MAX))});
+    p->shift = random.pick<int32_t>({-31, -30, -1, 0, 1, 29, 30, static_cast<int32_t>(random.in(-31, 30))});
+  }
+}
+
+inline OutputParameters random_output(Random& random, int64_t terms) {
+  OutputParameters p;
+  randomize_scale(random, terms, &p);
+  p.offset = static_cast<int32_t>(random.pick<int64_t>({-128, 0, 127, random.in(-128, 127)}));
+  if (random.one_in(2)) {
+    p.min = static_cast<int32_t>(random.in(-128, 127));
+    p.max = static_cast<int32_t>(random.in(p.min, 127));
+  }
+  return p;
+}
+
+/// Elements of all of int8, or only its ends.
+inline std::vector<int64_t> random_int8(Random& random, int64_t count) {
+  std::vector<int64_t> values(static_cast<size_t>(count));
+  const bool ends = random.one_in(10);
+  for (int64_t& value : values) value = ends ? (random.one_in(2) ? -128 : 127) : random.in(-128, 127);
+  return values;
+}
+inline std::vector<int64_t> random_int32(Random& random, int64_t count, int64_t magnitude) {
+  std::vector<int64_t> values(static_cast<size_t>(count));
+  for (int64_t& value : values) value = random.in(-magnitude, magnitude);
+  return values;
+}
+inline std::vector<int64_t> random_bias(Random& random, int64_t count) {
+  return random_int32(random, count, random.one_in(10) ? INT32_MAX : 20000);
+}
+
+inline int64_t product(const std::vector<int32_t>& sizes) {
+  int64_t count = 1;
+  for (const int32_t size : sizes) count *= size;
+  return count;
+}
+
+/// Calls a kernel of this table with little temp memory, and tells what it said.
+struct Outcome {
+  Error error;
+  std::string message;
+};
+inline Outcome run(const char* name, std::vector<Arg> args) {
+  table_under_test() = cortex_m_kernels();
+  static std::vector<uint8_t> temp(1u << 16);
+  RandomState random;
+  KernelContext context(Span<uint8_t>(temp.data(), temp.size()), &random, nullptr);
+  call_detailed(name, std::move(args), context);
+  return {context.error(), context.message()};
+}
+inline testing::AssertionResult runs(const char* name, std::vector<Arg> args) {
+  const Outcome outcome = run(name, std::move(args));
+  return outcome.error == Error::Ok ? testing::AssertionSuccess() : testing::AssertionFailure() << outcome.message;
+}
+inline testing::AssertionResult refuses(const char* name, std::vector<Arg> args, const std::string& part) {
+  const Outcome outcome = run(name, std::move(args));
+  if (outcome.error == Error::Ok) return testing::AssertionFailure() << "it ran";
+  if (outcome.message.find(part) == std::string::npos) return testing::AssertionFailure() << outcome.message;
+  return testing::AssertionSuccess();
+}
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,51 @@
+// The fixed-point arithmetic of all kernels: that of CMSIS-NN with double rounding, to the bit. C++17, freestanding.
+#pragma once
+#include <stdint.h>
+
+namespace wick::cortex_m {
+
+constexpr int32_t kMinShift = -31, kMaxShift = 30;
+
+/// 32-bit sums and products that wrap, as registers do.
+inline int32_t wrapping_add(int32_t a, int32_t b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+}
+inline int32_t wrapping_mul(int32_t a, int32_t b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
+}
+inline int32_t wrapping_shift_left(int32_t value, int32_t shift) {
+  return static_cast<int32_t>(static_cast<uint32_t>(value) << shift);
+}
+
+/// round(a * b / 2^31), halves up. Saturates where the true result is 2^31: both factors INT32_MIN.
+inline int32_t doubling_high_mul(int32_t a, int32_t b) {
+  if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
+  return static_cast<int32_t>((static_cast<int64_t>(a) * b + (int64_t{1} << 30)) >> 31);
+}
+
+/// round(value / 2^exponent), halves away from zero. exponent in [0, 31].
+inline int32_t divide_by_power_of_two(int32_t value, int32_t exponent) {
+  const int64_t half = exponent == 0 ? 0 : int64_t{1} << (exponent - 1);
+  const int64_t nudged = static_cast<int64_t>(value) + half - (value < 0 && exponent > 0 ? 1 : 0);
+  return static_cast<int32_t>(nudged >> exponent);
+}
+
+/// value * multiplier * 2^(shift - 31) in two rounded steps. multiplier > INT32_MIN, shift in [kMinShift, kMaxShift];
+/// a left shift wraps. For these multipliers the vector form of MVE (saturating multiplication, a fix of the sign, a
+/// rounding shift) gives the same: it differs only where both factors are INT32_MIN.
+inline int32_t requantize(int32_t value, int32_t multiplier, int32_t shift) {
+  const int32_t left = shift > 0 ? shift : 0, right = shift > 0 ? 0 : -shift;
+  return divide_by_power_of_two(doubling_high_mul(wrapping_shift_left(value, left), multiplier), right);
+}
+
+/// The last steps of a kernel: from its int32 accumulator to an element of its output.
+struct OutputStage {
+  int32_t multiplier = 0, shift = 0, offset = 0, min = INT8_MIN, max = INT8_MAX;
+
+  int8_t operator()(int32_t accumulator) const {
+    const int32_t value = wrapping_add(requantize(accumulator, multiplier, shift), offset);
+    return static_cast<int8_t>(value < min ? min : value > max ? max : value);
+  }
+};
+
+}  // namespace wick::cortex_m
