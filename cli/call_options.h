@@ -1,4 +1,4 @@
-// The options with which run, bench and compare choose a program, a method of it and inputs.
+// Options of run, bench and compare: the program, its method and inputs.
 #pragma once
 #include <deque>
 #include <string>
@@ -28,8 +28,8 @@ void add_threads_option(Command command, CallOptions& options);
 compiler::Result<std::vector<HostValue>> call_inputs(const MethodMeta& method, const MethodFacts& facts,
                                                      const CallOptions& options);
 
-/// Hands the inputs to the method without copying those that it has no memory for: `views`, which is replaced, must
-/// outlive the run. Errors: usage.
+/// Passes the inputs to the method. Inputs that have no memory in the method are not copied: `views`, which is
+/// replaced, must outlive the run. Errors: usage.
 compiler::Status set_inputs(Method& method, const std::vector<HostValue>& values, std::deque<InputView>* views);
 
 }  // namespace wick::cli

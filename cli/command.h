@@ -1,4 +1,4 @@
-// What the commands share. Each command file adds itself to the command line and says what to run.
+// What the commands share. Each command file adds its command to the command line and says what to run.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// The commands of the tool and their options. The parser is CLI11; only options.cpp includes it, for its templates take
-// longer to compile than most commands.
+// The commands of the tool and their options. The parser is CLI11. Only options.cpp includes it, because its templates
+// take longer to compile than most commands.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -24,9 +24,9 @@ class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
   Option required();
-  /// --help shows the value it has now as the default.
+  /// --help shows its current value as the default.
   Option shows_default();
-  /// A list takes one value each time it is given, not all that follow.
+  /// A list takes one value per occurrence of the option, not all values that follow.
   Option one_at_a_time();
   /// The values of a list are separated by `delimiter`, and also by giving the option again.
   Option separated_by(char delimiter);
@@ -40,7 +40,7 @@ class Option {
   CLI::Option* option_;
 };
 
-/// One command, or the tool itself. Where values go must live until the command line has been parsed.
+/// One command, or the tool itself. The variables that receive values must live until the command line has been parsed.
 class Command {
  public:
   explicit Command(CLI::App* app) : app_(app) {}
@@ -66,11 +66,11 @@ class CommandLine {
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
 
-  /// Options of the tool as a whole, which may stand behind a command too.
+  /// Options of the whole tool. They may also follow a command.
   Command tool();
   /// Adds a command; `run` is the action if the user chooses it.
   Command command(const char* name, const char* description, Action run);
-  /// Reads the arguments. True: run action(). False: what was to be said is said, and `exit_code` is set.
+  /// Reads the arguments. True: run action(). False: all messages were printed, and `exit_code` is set.
   bool parse(int argc, char** argv, int* exit_code);
   int run() const { return action_(); }
 

@@ -1,4 +1,4 @@
-// How far two arrays are apart.
+// Compares two arrays.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace wick::cli {
 
-/// |found - wanted| <= absolute + of_largest * max |wanted| + relative * |wanted| + of_roundings; of integers and bools
-/// only the last. What cancels, and what is rounded on the way, leaves an error in proportion to the largest element.
+/// |found - wanted| <= absolute + of_largest * max |wanted| + relative * |wanted| + of_roundings. Integers and bools
+/// use only the last term. Cancellation and intermediate roundings leave an error in proportion to the largest element.
 struct Tolerance {
   std::optional<double> relative, absolute;  // none: by dtype (tolerance_of)
   double of_largest = 0;                     // as tolerance_of sets it
@@ -17,8 +17,8 @@ struct Tolerance {
 };
 
 /// relative, absolute and of_largest. f32, f64, complex: 1e-4, 1e-5, 1e-5; f16: 1e-2, 1e-5, 1e-2; bf16: 4e-2, 1e-4,
-/// 4e-2; 8-bit floats: 5e-2, 1e-2, 5e-2; others: 0. of_largest keeps its proportion to the relative tolerance that is
-/// asked for, and is 0 if an absolute one is; so does of_roundings.
+/// 4e-2; 8-bit floats: 5e-2, 1e-2, 5e-2; others: 0. If a relative tolerance is given, of_largest keeps its proportion
+/// to it. If an absolute tolerance is given, of_largest and of_roundings are 0.
 Tolerance tolerance_of(DType dtype, const Tolerance& asked);
 
 struct Difference {

@@ -8,7 +8,7 @@
 
 namespace wick::cli {
 
-/// Element `index` as a double: exact but for 64-bit integers beyond 2^53; the real part of a complex number.
+/// Element `index` as a double: exact except for 64-bit integers beyond 2^53; the real part of a complex number.
 double element_of(const NamedArray& array, size_t index);
 
 /// "f32[2, 3]".

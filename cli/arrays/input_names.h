@@ -1,4 +1,4 @@
-// Which array of a file feeds which input, as their names have it.
+// Which array of a file feeds which input, decided by names.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,11 +14,11 @@ struct InputFile {
   std::vector<NamedArray> arrays;
 };
 
-/// Decides whether the arrays of `file` go to the inputs by name (true) or in order (false), and puts them in order.
-///   inputs  the names of the inputs that take an array; `known`: the program holds names
-/// By name where every array has the name of an input. In order: a lone .npy; `in0`, `in1`, .. or `arr_0`, `arr_1`, ..
-/// by their numbers; arrays for a method of one input, if no name is that of the input.
-/// Errors: usage for every other file, as a wrong name must not let arrays change places.
+/// Decides whether the arrays of `file` feed the inputs by name (true) or in order (false), and puts them in order.
+///   inputs  the names of the inputs that take an array; `known`: the program stores names
+/// By name: if every array has the name of an input. In order: a single .npy; arrays named `in0`, `in1`, .. or `arr_0`,
+/// `arr_1`, .., by their numbers; and arrays for a method with one input, if none has the name of that input. Errors:
+/// usage for every other file, so that a wrong name cannot swap arrays.
 compiler::Result<bool> order_by_names(const std::vector<std::string>& inputs, bool known, InputFile& file);
 
 }  // namespace wick::cli

@@ -1,4 +1,4 @@
-// What roundings of quantized values that could go either way do to a program's results.
+// How roundings of quantized values that could go either way affect a program's results.
 #pragma once
 #include <map>
 #include <string>
@@ -8,22 +8,22 @@
 
 namespace wick::cli {
 
-/// Two correct programs may turn different roundings: what is allowed between them, of the deviation that all turned
-/// together cause.
+/// Two correct programs may round different values the other way. The allowed difference between them is this factor
+/// times the deviation that all such roundings together cause.
 constexpr double kTurnedBothWays = 2;
 
-/// Between finite elements of arrays of one type; 0 for others.
+/// The largest difference between finite elements of two arrays of the same type; 0 for different types.
 double largest_difference(const NamedArray& a, const NamedArray& b);
 
-/// Does the program quantize anything while it runs?
+/// Whether the program quantizes anything at run time.
 bool quantizes(const MethodMeta& method);
 
-/// A tracer for one run of the program that `plain` recorded: turns every rounding that a correct program could have
-/// turned, and notes how far each result then is from the recorded one.
-/// An element is turned to the other neighbour where x / scale lies so near the middle between two that sums in another
-/// order, or a bias rounded to the accumulator's scale, could: within 1/128 of a step for scales fixed at compile
-/// time, 1/1024 for scales chosen by rows; anywhere for one scale chosen for a whole tensor, since backends choose by
-/// rows.
+/// A tracer for one run of the program that `plain` recorded. It rounds every value the other way that a correct
+/// program could have rounded so, and records how far each result then is from the recorded one. That applies to an
+/// element whose x / scale lies so near the middle between two values that a different order of additions, or a bias
+/// rounded to the accumulator's scale, could turn it: within 1/128 of a step for scales fixed at compile time, and
+/// 1/1024 for scales chosen per row. For one scale chosen at run time for a whole tensor it always applies, because
+/// backends choose scales per row.
 class RoundingTurner {
  public:
   explicit RoundingTurner(const NodeRecorder& plain) : plain_(plain), tracer_{ignore, turn, this} {}

@@ -14,7 +14,7 @@
 namespace wick::cli {
 
 /// What makes results of two programs comparable: source line, module, type and operator ("" = any: an output of a
-/// delegate). Results with one key are told apart by value, as passes may reorder or merge them.
+/// delegate). Results with the same key are distinguished by value, because passes may reorder or merge them.
 using NodeKey = std::tuple<std::string, std::string, std::string, std::string>;
 
 struct Departure {
@@ -32,7 +32,7 @@ class NodeRecorder {
   /// Must be called before the run.
   void watch(const MethodMeta& method) { method_ = method; }
   bool is_complete() const { return complete_; }
-  /// The result with this key that came as number `index`, or null.
+  /// Result number `index` with this key, or null.
   const NamedArray* result(const NodeKey& key, size_t index) const;
 
  private:
@@ -55,10 +55,10 @@ NamedArray to_array(const Tensor& tensor);
 
 class RoundingTurner;
 
-/// Holds each result of a run, those of delegates included, against those that a recorder kept for the same key.
+/// Compares each result of a run, including those of delegates, with the results that a recorder kept for the same key.
 class NodeComparer {
  public:
-  /// `turner`, if any, ran the program that `wanted` recorded.
+  /// `turner`, if not null, ran the program that `wanted` recorded.
   NodeComparer(const NodeRecorder& wanted, const RoundingTurner* turner, const Tolerance& tolerance)
       : wanted_(wanted), turner_(turner), tolerance_(tolerance), tracer_{ignore, compare, this} {}
   NodeComparer(const NodeComparer&) = delete;

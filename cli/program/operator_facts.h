@@ -1,4 +1,4 @@
-// Which operators a program calls, how often, and who has a kernel for them.
+// Which operators a program calls, how often, and which runtime has a kernel for them.
 #pragma once
 #include <string>
 #include <string_view>
@@ -23,7 +23,7 @@ std::vector<OperatorCount> count_operators(const MethodMeta& method);
 /// Nodes of a graph and of the graphs inside it.
 std::vector<OperatorCount> count_operators(const compiler::Graph& graph);
 
-/// Is `key` in the portable table or among the operators on plain numbers?
+/// Whether `key` is in the portable table or among the operators on plain numbers.
 bool has_kernel(std::string_view key);
 /// False for the operators that only Wick has.
 bool stock_has_kernel(std::string_view key);

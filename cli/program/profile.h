@@ -18,7 +18,7 @@ class Profiler {
   /// Around each run that counts.
   void start_run();
   void end_run();
-  /// What the runs have in common: step by step the medians over all runs that took the same way as the first one.
+  /// Medians of each step, over all runs that took the same path as the first one.
   std::vector<Step> steps(const MethodMeta& method, const MethodFacts& facts) const;
   size_t num_runs() const { return runs_.size(); }
   /// Sorted.

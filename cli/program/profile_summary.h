@@ -1,4 +1,4 @@
-// Times of steps, added up by module and operator, and as a trace.
+// Times of steps, summed by module and operator, and as a trace.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace wick::cli {
 
-/// Something that took time: a kernel, an operator inside a delegate, or what a delegate takes besides these.
+/// Something that took time: a kernel, an operator inside a delegate, or the rest of a delegate.
 struct Step {
   std::string op;       // "aten::embedding.out", "fully_connected", "(rest of the delegate)"
   std::string library;  // what executed it in a delegate: "Fully Connected (NC, F32) GEMM"; "" outside
@@ -33,8 +33,8 @@ struct OperatorTime {
   double ms = 0;
 };
 
-/// The hierarchy of modules in the order of execution, parents first; a module that only holds one other is joined with
-/// it. The first row is the whole.
+/// The hierarchy of modules in execution order, parents first. A module that only holds one other module is merged with
+/// it. The first row is the whole method.
 std::vector<ModuleTime> module_times(const std::vector<Step>& steps);
 /// By operator and executor, slowest first.
 std::vector<OperatorTime> operator_times(const std::vector<Step>& steps);

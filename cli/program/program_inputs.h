@@ -1,4 +1,4 @@
-// Arrays to the inputs of a method: order, names, dtypes, ranks, and the rules of symbolic sizes.
+// Binds arrays to the inputs of a method: order, names, dtypes, ranks, and the rules of symbolic sizes.
 #pragma once
 #include <string>
 #include <vector>

@@ -28,7 +28,7 @@ ArenaPicture arena_picture(const compiler::Statement& statement);
 /// names.
 ArenaPicture arena_picture(const MethodMeta& method);
 
-/// Who is alive at the instruction with the most live bytes, largest first.
+/// What is alive at the instruction with the most live bytes, largest first.
 struct Peak {
   uint32_t instruction = 0;
   uint64_t live_bytes = 0;

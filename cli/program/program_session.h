@@ -1,4 +1,4 @@
-// A .pte opened for running: loading, choosing a method, calling it, and what its errors mean for the exit code.
+// A .pte opened for running: loads it, selects a method, calls it, and maps its errors to exit codes.
 #pragma once
 #include <functional>
 #include <memory>

@@ -12,8 +12,8 @@ namespace wick::cli {
 /// "compiling: fold_constants, 3 s, about 2 s left"; without an estimate while nothing is done.
 std::string progress_line(std::string_view title, std::string_view step, size_t done, size_t all, double elapsed_s);
 
-/// Shows itself from the second second on, and only where stderr is a terminal; elsewhere nothing happens. The line is
-/// redrawn by a thread of its own, so that one long step does not look like a hang, and erased at the end.
+/// Appears after the first second, and only if stderr is a terminal. A separate thread redraws the line, so that one
+/// long step does not look like a hang. The line is erased at the end.
 class Progress {
  public:
   explicit Progress(std::string title);
@@ -21,7 +21,7 @@ class Progress {
   Progress(const Progress&) = delete;
 
   bool is_shown() const { return thread_.joinable(); }
-  /// `done` of about `all` steps are behind us, `step` comes now.
+  /// `done` of about `all` steps are done; `step` comes next.
   void update(std::string_view step, size_t done, size_t all);
   /// Erases the line, before other text is printed. The destructor does it, too.
   void finish();

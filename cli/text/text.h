@@ -1,4 +1,4 @@
-// Text for a terminal: when colour is welcome, sizes in words, pictures out of half blocks.
+// Text for a terminal: when to use colour, readable sizes, pictures drawn with half blocks.
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -9,7 +9,7 @@
 
 namespace wick::cli {
 
-/// May escape sequences go to `stream`? It is a terminal, NO_COLOR is unset or empty, TERM is not "dumb".
+/// Whether escape sequences may go to `stream`: it is a terminal, NO_COLOR is unset or empty, and TERM is not "dumb".
 bool colour_allowed(std::FILE* stream);
 
 /// "512 B", "1.5 KiB", "23.0 MiB": one decimal from 1024 on.

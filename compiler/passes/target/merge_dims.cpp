@@ -6,7 +6,7 @@
 namespace wick::compiler {
 namespace {
 
-// Dimensions [begin, end) that stand side by side and are one in the rewritten node.
+// Adjacent dimensions [begin, end) that become one in the rewritten node.
 struct Run {
   size_t begin, end;
 };
@@ -23,7 +23,8 @@ Sizes merged(const Sizes& sizes, const std::vector<Run>& runs) {
 
 // --- permute ---
 
-// Runs of the operand's dimensions that stay side by side, in the order of the result; those of size 1 belong to none.
+// Runs of the operand's dimensions that stay adjacent, in the order of the result. Dimensions of size 1 belong to no
+// run.
 std::vector<Run> runs_that_stay(const Sizes& sizes, const std::vector<size_t>& order) {
   std::vector<Run> runs;
   for (const size_t dim : order) {

@@ -51,7 +51,7 @@ bool pays(const Value& x, const std::vector<Part>& parts) {
 
 using Places = std::unordered_map<const Node*, size_t>;
 
-// The operator goes in front of the first slice.
+// The operator goes before the first slice.
 void compute_whole(Graph& graph, Value* x, const std::vector<Part>& parts, const Places& places,
                    std::vector<Node*>& unread) {
   const Part& first = *std::min_element(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
@@ -97,7 +97,7 @@ Changed merge_slices(Graph& graph) {
 
 // --- selects ---
 
-// A neighbour of size 1, without which a slice along `dim` has the shape of a select.
+// A neighbouring dimension of size 1. Without it a slice along `dim` has the shape of a select.
 std::optional<size_t> dim_to_drop(const Sizes& sizes, size_t dim) {
   if (dim + 1 < sizes.size() && sizes[dim + 1].is(1)) return dim + 1;
   return dim > 0 && sizes[dim - 1].is(1) ? std::optional(dim - 1) : std::nullopt;
@@ -129,7 +129,7 @@ size_t count_large(const Sizes& sizes, size_t end) {
                                            [](const Sym& size) { return !size.is(1); }));
 }
 
-// The dim of `from` that lies where `dim` lies in a view of it that only adds or drops dims of size 1.
+// The dim of `from` that corresponds to `dim` of a view of it that only adds or drops dims of size 1.
 std::optional<size_t> dim_before_view(const Sizes& from, const Sizes& to, size_t dim) {
   const auto large = [](const Sizes& sizes) {
     Sizes out;

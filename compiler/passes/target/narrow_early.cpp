@@ -34,7 +34,7 @@ class Narrower {
   }
 
  private:
-  // The box of a value that is computed; readers have all been asked.
+  // The box of a value that is computed. All its readers have been visited.
   Box region(const Value& value) const {
     const auto it = needed_.find(&value);
     return it == needed_.end() || value.num_uses() != value.users().size() ? Box(value.rank()) : it->second;
@@ -87,7 +87,7 @@ class Narrower {
     }
   }
 
-  // Weights and tables are read whole; a part of a concatenation that is left out is not read at all.
+  // Weights and tables are read whole. An unused part of a concatenation is not read at all.
   void ask_unless_cat(const Node& node, const Value& operand) {
     if (!node.is("aten.cat.default")) ask(operand, Box(operand.rank()));
   }
@@ -102,7 +102,7 @@ class Narrower {
     return it == narrowed_.end() ? Computed{value, Box(value->rank())} : it->second;
   }
 
-  // `box` of a value, as slices of what is computed of it.
+  // `box` of a value, as slices of its computed box.
   Value* fetch(Builder& b, Value* value, const Box& box) {
     const Computed now = computed(value);
     Box rest(box.size());

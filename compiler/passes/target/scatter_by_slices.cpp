@@ -34,8 +34,8 @@ Sizes with_size(const Value* x, size_t dim, Sizes sizes) {
 
 // --- every step-th row replaced ---
 
-// Rows start, start + step .. of dimension `dim`, known to lie inside, replaced by those of `source`: rows are seen in
-// groups of `step`, of which one stands at `place` in each; the last group may be short.
+// Replaces rows start, start + step .. of dimension `dim`, which are known to lie inside, by those of `source`. The
+// rows are seen in groups of `step`, each of which has one replaced row, at `place`. The last group may be short.
 Value* with_rows(Builder& b, Value* x, Value* source, size_t dim, int64_t start, int64_t step) {
   const int64_t size = x->sizes()[dim].value(), count = source->sizes()[dim].value();
   const int64_t place = start % step, first = start - place, groups = std::min(count, (size - first) / step);
@@ -80,7 +80,7 @@ struct Put {
   std::vector<int64_t> indices;
 };
 
-// Rows replaced: of those that are written twice the last counts.
+// Replaces rows. If a row is written twice, the last write counts.
 Value* replaced(Builder& b, const Put& put) {
   const auto at = static_cast<int64_t>(put.dim);
   const std::vector<Piece> pieces = pieces_of(put.indices);
@@ -103,7 +103,8 @@ Value* replaced(Builder& b, const Put& put) {
   return joined(b, std::move(parts), put.dim);
 }
 
-// Rows written at start, start + 1 .. behind each other's, each step-th one: side by side they are a stretch.
+// Interleaved sequences of `count` rows: sequence j is written at start + j, start + j + step, .. and comes from the
+// rows of the values that begin at first[j].
 struct Stretch {
   int64_t start, step, count;
   std::vector<int64_t> first;  // rows of the values, by the place after `start`
@@ -125,7 +126,7 @@ std::vector<Stretch> stretches_of(const std::vector<int64_t>& indices) {
   return out;
 }
 
-// The rows of a stretch where they belong in `size` rows, and zeros around them.
+// The rows of a stretch at their positions among `size` rows, with zeros around them.
 Value* placed(Builder& b, Value* values, size_t dim, const Stretch& stretch, int64_t size) {
   const auto at = static_cast<int64_t>(dim);
   Values columns;
@@ -145,7 +146,7 @@ Value* placed(Builder& b, Value* values, size_t dim, const Stretch& stretch, int
   const int64_t step = stretch.count == 1 ? width : stretch.step, length = stretch.count * step;
   rows = padded(rows, dim + 1, 0, step - width);
   rows = b.reshape(rows, with_size(values, dim, {length}));
-  // What the last step adds behind the last row may reach beyond the end.
+  // The padding of the last step may reach beyond the end.
   const int64_t kept = std::min(length, size - stretch.start);
   return padded(b.slice(rows, at, 0, kept), dim, stretch.start, size - stretch.start - kept);
 }
@@ -222,7 +223,7 @@ Value* index_put(Builder& b, Node& node) {
 
 // --- rows chosen by a constant condition ---
 
-// The dimension of the result along which alone a condition varies.
+// The only dimension of the result along which a condition varies.
 std::optional<size_t> varying_dim(const Value& condition, const Value& result) {
   std::optional<size_t> dim;
   for (size_t i = 0; i < condition.rank(); ++i) {
@@ -243,7 +244,7 @@ Value* rows_of(Builder& b, Value* x, const Value& result, size_t dim, int64_t st
   return b.expand(x, std::move(sizes));
 }
 
-// What is the same everywhere is left to passes that know masks.
+// A condition that is the same everywhere is left to the passes that handle masks.
 bool is_rows(const Value* x, const Value& result) {
   return x && x->dtype() == result.dtype() && x->rank() > 0 && !uniform_element(x);
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxPieces = 8, kMaxMovers = 8;
 
-// What one reader takes of a product's result.
+// The part of a matmul's result that one reader takes.
 struct Piece {
   Node* reader = nullptr;
   std::vector<Box> boxes;  // of the results of the movers, outermost first, then of the product
@@ -39,7 +39,7 @@ class Splitter {
   }
 
  private:
-  // The views and permutes behind the product that all readers share.
+  // The views and permutes after the matmul that all readers share.
   void find_movers() {
     last_ = product_.node->result();
     while (movers_.size() < kMaxMovers) {
