@@ -20,7 +20,7 @@ compiler/layout       : wick common compiler/support compiler/ir compiler/analys
 compiler/passes       : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize runtime/core runtime/kernels
 compiler/quantize     : wick common compiler/support compiler/ir compiler/ops
 compiler/partition    : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/passes
-compiler/plan         : wick common compiler/support compiler/ir compiler/analysis compiler/ops
+compiler/plan         : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/layout
 compiler/emit         : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/plan schema
 compiler/driver       : wick common compiler runtime backends
 compiler/testing      : wick common compiler runtime backends

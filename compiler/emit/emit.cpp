@@ -305,8 +305,6 @@ class ProgramWriter {
   fb::Offset<pte::Tensor> tensor(const Statement& method, const StatementTensor& item) {
     const Storage& storage = method.storages[item.storage];
     std::vector<int32_t> sizes(item.sizes.begin(), item.sizes.end());
-    std::vector<uint8_t> order(sizes.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint8_t>(i);
     uint32_t data_index = 0;
     std::string name = item.name;
     fb::Offset<pte::AllocationDetails> allocation = 0;
@@ -335,7 +333,7 @@ class ProgramWriter {
     fb::Offset<pte::ExtraTensorInfo> extra = 0;
     if (!name.empty()) extra = pte::CreateExtraTensorInfo(builder_, 0, builder_.CreateSharedString(name), location);
     const auto size_vector = builder_.CreateVector(sizes);
-    const auto order_vector = builder_.CreateVector(order);
+    const auto order_vector = builder_.CreateVector(item.dim_order);
     return pte::CreateTensor(builder_, static_cast<int8_t>(item.dtype), 0, size_vector, order_vector, false, data_index,
                              allocation, 0,
                              item.dynamic ? pte::ShapeDynamism::DYNAMIC_BOUND : pte::ShapeDynamism::STATIC, extra);
@@ -376,7 +374,8 @@ class ProgramWriter {
       const auto [known, fresh] = externals_.try_emplace(key, entry);
       const External& other = known->second;
       if (fresh || (other.offset == entry.offset && other.size == entry.size && other.tensor &&
-                    other.tensor->dtype == item.dtype && other.tensor->sizes == item.sizes))
+                    other.tensor->dtype == item.dtype && other.tensor->sizes == item.sizes &&
+                    other.tensor->dim_order == item.dim_order))
         return key;
       key = fmt::format("{}@{}{}", item.name, method.name, number == 1 ? "" : fmt::format(".{}", number));
     }
@@ -384,10 +383,8 @@ class ProgramWriter {
 
   static fb::Offset<ptd::TensorLayout> tensor_layout(fb::FlatBufferBuilder& builder, const StatementTensor& tensor) {
     const std::vector<int32_t> sizes(tensor.sizes.begin(), tensor.sizes.end());
-    std::vector<uint8_t> order(sizes.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint8_t>(i);
     const auto size_vector = builder.CreateVector(sizes);
-    const auto order_vector = builder.CreateVector(order);
+    const auto order_vector = builder.CreateVector(tensor.dim_order);
     return ptd::CreateTensorLayout(builder, static_cast<int8_t>(tensor.dtype), size_vector, order_vector);
   }
 

@@ -182,6 +182,37 @@ TEST(Emit, ExternalWeightsTakeNamedConstantsByTheirKey) {
   EXPECT_EQ(w->bytes.data(), tensor->bytes.data());
 }
 
+// A constant's bytes are in its dim order, which the .ptd states beside its sizes.
+TEST(Emit, TensorsHaveTheDimOrdersOfTheirTypes) {
+  const Statement method = statement_of(R"(graph forward(%x: f32[1, 2, 1, 3]) {
+    const %w: f32[1, 2, 1, 3]{0,2,3,1} "w" = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    %a: f32[1, 2, 1, 3]{0,2,3,1} = aten.add.Tensor(%x, %w)
+    %b: f32[1, 2, 1, 3] = aten.relu(%a)
+    return %b
+  })",
+                                        {});
+  for (const bool external : {false, true}) {
+    SCOPED_TRACE(external);
+    const EmittedProgram out = emitted({method}, external);
+    const Loaded file(out.pte);
+    const Program program = file.program();
+    std::vector<std::vector<uint8_t>> orders;
+    for (size_t i = 0; i < program.method(0).num_values(); ++i) {
+      if (program.method(0).value(i).tag != Tag::tensor) continue;
+      orders.push_back(bytes_of(program.method(0).value(i).tensor.dim_order));
+    }
+    const std::vector<uint8_t> nchw = {0, 1, 2, 3}, nhwc = {0, 2, 3, 1};
+    EXPECT_EQ(orders, (std::vector<std::vector<uint8_t>>{nchw, nhwc, nhwc, nchw}));
+    if (!external) continue;
+    const Loaded ptd(out.ptd);
+    const auto map = DataMap::load(ptd.file);
+    ASSERT_TRUE(map.ok());
+    const auto w = map->find("w");
+    ASSERT_TRUE(w.ok());
+    EXPECT_EQ(bytes_of(w->dim_order), nhwc);
+  }
+}
+
 TEST(Emit, OneKeyForTwoContentsIsABug) {
   const Delegate a = delegate({1}, {{"k", data_of(floats({1}))}}), b = delegate({2}, {{"k", data_of(floats({2}))}});
   const auto program = emit({small("first", a), small("second", b)}, {});

@@ -9,8 +9,10 @@
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/text/text.h"
+#include "compiler/layout/constant_elements.h"
 #include "compiler/ops/limits/stock_limits.h"
 #include "compiler/plan/linearizer.h"
+#include "compiler/plan/view_alias.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -81,9 +83,8 @@ bool Linearizer::alias_view(const Node& node) {
   const Value* result = node.result();
   const int32_t source_index = tensor_index(input);
   const StatementTensor source = tensor_at(source_index);
-  const bool same_bytes = node.is(Movement::view) || node.op->has(kReinterprets);
   if (!is_static(result->sizes()) || !is_static(input->sizes())) {
-    if (!node.is(Movement::view)) return false;
+    if (!node.is(Movement::view) || !is_contiguous(*input) || !is_contiguous(*result)) return false;
     // The pointer is set when the program runs.
     const int32_t out = define_tensor(result, source.storage, source.offset_bytes);
     std::get<StatementTensor>(statement_.values[static_cast<size_t>(out)]).storage =
@@ -94,37 +95,9 @@ bool Linearizer::alias_view(const Node& node) {
     view_roots_[out] = source_index;
     return true;
   }
-  uint64_t offset = 0;
-  const auto in_sizes = *static_sizes(input->sizes());
-  const size_t item = dtype_size_bytes(input->dtype());
-  if (same_bytes) {
-    // nothing to add
-  } else if (node.is(Movement::expand)) {
-    if (!(numel(input->sizes()) == numel(result->sizes()))) return false;
-  } else if (node.is(Movement::permute)) {
-    // Dimensions longer than 1 must keep their order.
-    int64_t previous = -1;
-    for (const Sym& dim : node.arg(1).as<Ints>()) {
-      if (in_sizes[static_cast<size_t>(dim.value())] == 1) continue;
-      if (dim.value() < previous) return false;
-      previous = dim.value();
-    }
-  } else if (node.is(Movement::slice) || node.is(Movement::select)) {
-    const auto dim = static_cast<size_t>(node.static_integer("dim"));
-    for (size_t i = 0; i < dim; ++i) {
-      if (in_sizes[i] != 1) return false;
-    }
-    const bool slice = node.is(Movement::slice);
-    const Sym start = node.integer(slice ? "start" : "index");
-    if (!start.is_const() || (slice && !node.integer("step").is(1))) return false;
-    uint64_t inner = item;
-    for (size_t i = dim + 1; i < in_sizes.size(); ++i) inner *= static_cast<uint64_t>(in_sizes[i]);
-    const int64_t first = start.value() < 0 ? start.value() + in_sizes[dim] : start.value();
-    offset = static_cast<uint64_t>(first) * inner;
-  } else {
-    return false;
-  }
-  define_tensor(result, source.storage, source.offset_bytes + offset);
+  const std::optional<uint64_t> offset = alias_offset(node);
+  if (!offset) return false;
+  define_tensor(result, source.storage, source.offset_bytes + *offset);
   return true;
 }
 
@@ -139,8 +112,9 @@ void Linearizer::plan_concatenations(const Graph& graph) {
     const auto sizes = static_sizes(result->sizes());
     if (!sizes || writes_state_.count(result)) continue;
     const auto dim = static_cast<size_t>(wrap_dim(node->static_integer("dim"), sizes->size()));
+    const layout::DimOrder order = layout::stored_order(*result);
     bool contiguous = true;
-    for (size_t i = 0; i < dim; ++i) contiguous = contiguous && (*sizes)[i] == 1;
+    for (size_t i = 0; order[i] != dim; ++i) contiguous = contiguous && (*sizes)[order[i]] == 1;
     const Values operands = node->tensors("tensors");
     std::set<const Value*> seen;
     bool all = contiguous && !operands.empty();
@@ -149,7 +123,8 @@ void Linearizer::plan_concatenations(const Graph& graph) {
       all = all && producer && producer->op->kernel && producer->graphs.empty() && !is_view(operand) &&
             !producer->is("aten.cat.default") && operand->kind == ValueKind::result &&
             operand->rank() == sizes->size() && operand->dtype() == result->dtype() && is_static(operand->sizes()) &&
-            !placed_.count(operand) && !writes_state_.count(operand) && seen.insert(operand).second;
+            layout::stored_order(*operand) == order && !placed_.count(operand) && !writes_state_.count(operand) &&
+            seen.insert(operand).second;
     }
     if (!all) continue;
     if (!std::all_of(operands.begin(), operands.end(), [&](const Value* v) { return local.count(v->producer) != 0; }))

@@ -129,6 +129,7 @@ void Linearizer::failures() {
   origin_ = nullptr;
   StatementTensor one;
   one.sizes = {1};
+  one.dim_order = {0};
   const int32_t tensor = scratch_like(one, "failed check");
   const size_t to_end = emit_jump(false_value());
   std::map<std::pair<const Origin*, std::string>, int32_t> places;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/ir/text/text.h"
+#include "compiler/layout/constant_elements.h"
 #include "compiler/plan/linearizer.h"
 #include "compiler/support/failure.h"
 
@@ -193,6 +194,7 @@ StatementTensor Linearizer::describe(const Value* value) {
   StatementTensor tensor;
   tensor.dtype = value->dtype();
   tensor.dynamic = !is_static(value->sizes());
+  tensor.dim_order = layout::stored_order(*value);
   for (size_t i = 0; i < value->rank(); ++i) {
     const SymRange range = range_of(value->sizes()[i], graph_.ranges);
     if (range.max == kUnbounded || range.max < 0 || range.max > static_cast<int64_t>(kMaxElements)) {

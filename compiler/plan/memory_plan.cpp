@@ -340,8 +340,8 @@ void share_states(std::vector<Statement>& methods) {
     for (size_t i = 0; i < method.storages.size(); ++i) {
       Storage& storage = method.storages[i];
       if (storage.kind != Storage::Kind::state || !first[i]) continue;
-      const std::string key =
-          fmt::format("{} {} {}", storage.label, dtype_name(first[i]->dtype), fmt::join(first[i]->sizes, "x"));
+      const std::string key = fmt::format("{} {} {} {}", storage.label, dtype_name(first[i]->dtype),
+                                          fmt::join(first[i]->sizes, "x"), fmt::join(first[i]->dim_order, ","));
       auto [it, fresh] = offsets.try_emplace(key, end);
       if (fresh) end += storage.size_bytes;
       storage.shared = true;

@@ -19,8 +19,8 @@ void plan_memory(Statement& statement);
 /// What keeps a planned arena above its lower bound, in one sentence; "" for an arena that reaches it.
 std::string above_lower_bound(const Statement& statement);
 
-/// Moves the states of all methods into one shared arena. States with the same name, dtype and sizes become one, which
-/// every method sees. Call it before plan_memory.
+/// Moves the states of all methods into one shared arena. States with the same name, dtype, sizes and dim order
+/// become one, which every method sees. Call it before plan_memory.
 void share_states(std::vector<Statement>& methods);
 
 /// Proves that no two storages alive at the same instruction overlap and that every tensor lies inside its storage.

@@ -62,6 +62,94 @@ TEST(Linearize, AViewThatIsNoContiguousRangeCostsOneCopyWithItsReason) {
   EXPECT_NE(statement.copies[0].reason.find("contiguous"), std::string::npos);
 }
 
+TEST(Linearize, TensorsHaveTheDimOrdersOfTheirTypes) {
+  const Statement statement = planned(R"(graph forward(%x: f32[1, 3, 4, 5]) {
+    %a: f32[1, 3, 4, 5]{0,2,3,1} = aten.relu(%x)
+    %y: f32[1, 3, 4, 5] = aten.tanh(%a)
+    return %y
+  })");
+  std::vector<std::vector<uint8_t>> orders;
+  for (const StatementValue& value : statement.values) {
+    if (const auto* tensor = std::get_if<StatementTensor>(&value)) orders.push_back(tensor->dim_order);
+  }
+  EXPECT_EQ(orders, (std::vector<std::vector<uint8_t>>{{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 1, 2, 3}}));
+}
+
+// Whether a view of channels last shares its operand's memory follows from where its elements lie.
+TEST(Linearize, ViewsShareMemoryWhereTheDimOrderAllowsIt) {
+  struct Case {
+    const char *type, *call, *kernel;  // null: no instruction
+    uint64_t offset_bytes;
+  };
+  const Case cases[] = {
+      // rows of the image are outermost, but for the batch
+      {"f32[1, 3, 1, 5]{0,2,3,1}", "aten.slice.Tensor(%a, 2, 1, 2)", nullptr, 60},
+      {"f32[1, 3, 1, 5]", "aten.slice.Tensor(%a, 2, 1, 2)", "aten::slice_copy.Tensor_out", 0},
+      {"f32[1, 1, 4, 5]{0,2,3,1}", "aten.slice.Tensor(%a, 1, 1, 2)", "aten::slice_copy.Tensor_out", 0},
+      {"f32[1, 3, 5]{0,2,1}", "aten.select.int(%a, 2, 3)", nullptr, 180},
+      {"f32[1, 3, 5]", "aten.select.int(%a, 2, 3)", "aten::select_copy.int_out", 0},
+      {"f32[1, 4, 5, 3]", "aten.permute(%a, [0, 2, 3, 1])", nullptr, 0},
+      {"f32[1, 4, 5, 3]{0,3,1,2}", "aten.permute(%a, [0, 2, 3, 1])", "aten::permute_copy.out", 0},
+      {"f32[1, 3, 20]{0,2,1}", "aten.view(%a, [1, 3, 20])", nullptr, 0},
+      {"f32[1, 3, 20]", "aten.view(%a, [1, 3, 20])", "aten::view_copy.out", 0},
+      {"f32[60]", "aten.view(%a, [60])", "aten::view_copy.out", 0},
+      {"f32[1, 1, 3, 4, 5]{0,1,3,4,2}", "aten.expand(%a, [1, 1, 3, 4, 5])", nullptr, 0},
+      {"f32[1, 3, 4, 5]", "dim_order_ops._to_dim_order_copy(%a, none, none, none, none, false, [0, 1, 2, 3])",
+       "dim_order_ops::_to_dim_order_copy.out", 0},
+      {"f32[1, 1, 3, 4, 5]", "aten.expand(%a, [1, 1, 3, 4, 5])", "aten::expand_copy.out", 0},
+  };
+  for (const Case& each : cases) {
+    SCOPED_TRACE(std::string(each.type) + " " + each.call);
+    const std::string text = std::string("graph forward(%x: f32[1, 3, 4, 5]) {\n") +
+                             "%a: f32[1, 3, 4, 5]{0,2,3,1} = aten.relu(%x)\n%v: " + each.type + " = " + each.call +
+                             "\n%y = aten.tanh(%v)\nreturn %y\n}";
+    const Statement statement = planned(text.c_str());
+    EXPECT_EQ(calls(statement), each.kernel ? (Names{"aten::relu.out", each.kernel, "aten::tanh.out"})
+                                            : (Names{"aten::relu.out", "aten::tanh.out"}));
+    const Instruction& last = statement.instructions.back();
+    EXPECT_EQ(std::get<StatementTensor>(statement.values[static_cast<size_t>(last.args[0])]).offset_bytes,
+              each.offset_bytes);
+  }
+}
+
+// One channel, or one pixel: the bytes are the same.
+TEST(Linearize, ACopyToAnotherDimOrderOfTheSameBytesCostsNothing) {
+  const Statement statement = planned(R"(graph forward(%x: f32[2, 1, 4, 5]) {
+    %a: f32[2, 1, 4, 5]{0,2,3,1} = dim_order_ops._to_dim_order_copy(%x, none, none, none, none, false, [0, 2, 3, 1])
+    %y: f32[2, 1, 4, 5]{0,2,3,1} = aten.tanh(%a)
+    return %y
+  })");
+  EXPECT_EQ(calls(statement), Names{"aten::tanh.out"});
+}
+
+TEST(Linearize, AViewOfADynamicSizeIsCopiedWhereItIsNotContiguous) {
+  const Statement statement = planned(R"(graph forward(%x: f32[s0, 3, 4, 5]) {
+    range s0: 1..8
+    %a: f32[s0, 3, 4, 5]{0,2,3,1} = aten.relu(%x)
+    %v: f32[s0, 60] = aten.view(%a, [s0, 60])
+    %y: f32[s0, 60] = aten.tanh(%v)
+    return %y
+  })");
+  const Names names = calls(statement);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "executorch_prim::et_view"), 0);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "aten::view_copy.out"), 1);
+}
+
+TEST(Linearize, AConcatenationIsWrittenInPlaceAlongItsOutermostDimensionInMemory) {
+  const auto concatenation = [](const char* b, const char* result, int dim) {
+    return std::string(R"(graph forward(%x: f32[1, 3, 4, 5]) {
+      %a: f32[1, 3, 4, 5]{0,2,3,1} = aten.relu(%x)
+      %b: f32[1, 3, 4, 5])") +
+           b + " = aten.tanh(%x)\n%c: f32" + result + "{0,2,3,1} = aten.cat([%a, %b], " + std::to_string(dim) +
+           ")\nreturn %c\n}";
+  };
+  const Names in_place = {"aten::relu.out", "aten::tanh.out"},
+              copied = {"aten::relu.out", "aten::tanh.out", "aten::cat.out"};
+  EXPECT_EQ(calls(planned(concatenation("{0,2,3,1}", "[1, 3, 8, 5]", 2).c_str())), in_place);
+  EXPECT_EQ(calls(planned(concatenation("", "[1, 3, 8, 5]", 2).c_str())), copied);
+  EXPECT_EQ(calls(planned(concatenation("{0,2,3,1}", "[1, 6, 4, 5]", 1).c_str())), copied);
+}
+
 TEST(Linearize, OperandsOfAnOutermostConcatenationAreWrittenInPlace) {
   const Statement statement = planned(R"(graph forward(%x: f32[1, 2, 3]) {
     %a: f32[1, 2, 3] = aten.relu(%x)
@@ -353,6 +441,18 @@ TEST(MemoryPlan, SharedStatesHaveOnePlaceInAllMethods) {
     EXPECT_EQ(method.shared_arena_bytes, 16u);
     EXPECT_EQ(method.arena_bytes, 16u);
   }
+}
+
+TEST(MemoryPlan, StatesOfDifferentDimOrdersAreNotShared) {
+  std::vector<Statement> methods;
+  for (const char* order : {"", "{1,0}"}) {
+    methods.push_back(planned((std::string("graph forward(%x: f32[2, 3]) {\nstate %s: f32[2, 3]") + order +
+                               " \"cache\" = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]\n%n: f32[2, 3]" + order +
+                               " = aten.add.Tensor(%s, %x)\nupdate %s = %n\nreturn %x\n}")
+                                  .c_str()));
+  }
+  share_states(methods);
+  EXPECT_EQ(methods[0].shared_arena_bytes, 64u);
 }
 
 }  // namespace

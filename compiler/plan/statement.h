@@ -31,7 +31,8 @@ struct Storage {
 
 struct StatementTensor {
   DType dtype = DType::f32;
-  std::vector<int64_t> sizes;  // upper bounds where dynamic
+  std::vector<int64_t> sizes;      // upper bounds where dynamic
+  std::vector<uint8_t> dim_order;  // one entry per dimension
   bool dynamic = false;
   uint32_t storage = 0;       // index into Statement::storages
   uint64_t offset_bytes = 0;  // inside the storage

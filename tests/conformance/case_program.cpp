@@ -178,11 +178,13 @@ Result<CompiledCase> compile_case(const Case& test, compiler::Profile profile, O
   return compile_case(test, options, operands);
 }
 
-Result<CompiledCase> compile_case(const Case& test, const compiler::CompileOptions& options, Operands operands) {
+Result<CompiledCase> compile_case(const Case& test, const compiler::CompileOptions& options, Operands operands,
+                                  const std::function<void(compiler::Graph&)>& change) {
   const pt2::ExportedProgram program = program_of(test, operands);
   ASSIGN_OR_RETURN(compiler::Function function, compiler::import_program(program, "forward"));
   CompiledCase out;
   RETURN_IF_ERROR(compiler::optimize(function, options, &out.partition));
+  if (change) change(*function.graph);
   compiler::LinearizeOptions linearize_options;
   linearize_options.stock_only = options.profile == compiler::Profile::stock;
   ASSIGN_OR_RETURN(compiler::Statement statement, compiler::linearize(function, linearize_options));

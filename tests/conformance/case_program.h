@@ -1,5 +1,6 @@
 // One case as a program: imported, optimised, planned and written as the compiler does for a file.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "compiler/driver/compile.h"
@@ -20,8 +21,10 @@ struct CompiledCase {
   std::vector<int32_t> mutated_inputs;
   compiler::PartitionReport partition;  // with targets
 };
+/// `change`, if any, is applied behind all passes.
 compiler::Result<CompiledCase> compile_case(const Case& test, const compiler::CompileOptions& options,
-                                            Operands operands);
+                                            Operands operands,
+                                            const std::function<void(compiler::Graph&)>& change = nullptr);
 compiler::Result<CompiledCase> compile_case(const Case& test, compiler::Profile profile, Operands operands);
 
 /// The case as a function, before any pass.

@@ -39,6 +39,14 @@ bool complex_numbers(const Node& node) {
   return x->dtype() != node.result()->dtype() || y->dtype() != node.result()->dtype();
 }
 
+bool neither_first_nor_last(const Node& node) {
+  const std::vector<uint8_t>& order = node.result()->tensor().dim_order;
+  if (order.empty()) return false;
+  const bool last = order.size() >= 4 && order.size() <= 5 && order.front() == 0 && order.back() == 1 &&
+                    std::is_sorted(order.begin(), order.end() - 1);
+  return !last;
+}
+
 struct Limit {
   std::string_view op;  // "" = all
   bool (*applies)(const Node& node);
@@ -59,6 +67,8 @@ constexpr Limit kLimits[] = {
     {"quantized_decomposed.dequantize_per_tensor.tensor", scale_not_double, "stock wants a float64 scale"},
     {"quantized_decomposed.quantize_per_channel.default", scales_not_double, "stock wants float64 scales"},
     {"quantized_decomposed.quantize_per_token.default", scales_not_double, "stock wants float64 scales"},
+    {"dim_order_ops._to_dim_order_copy.default", neither_first_nor_last,
+     "stock copies to contiguous and channels-last tensors only"},
     {"", complex_numbers, "stock does not compute this with complex numbers"},
 };
 

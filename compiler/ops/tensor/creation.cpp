@@ -294,6 +294,26 @@ DType cast_target(const Node& node) {
   return has_arg(node, "dtype") ? node.dtype("dtype").value_or(x->dtype()) : x->dtype();
 }
 void infer_cast(Node& node) { set_result(node, cast_target(node), node.tensor("self")->sizes()); }
+// _to_dim_order_copy(x, dim_order): the elements of x, laid out anew. Source: ExecuTorch, dim_order_ops.
+void infer_dim_order_copy(Node& node) {
+  const Value* x = node.tensor("self");
+  if (cast_target(node) != x->dtype()) fail(Code::unsupported_model, "_to_dim_order_copy to another dtype");
+  infer_cast(node);
+  std::vector<uint8_t> order = x->tensor().dim_order;
+  if (!node.is_none("dim_order")) {
+    order.clear();
+    uint64_t seen = 0;
+    for (const int64_t dim : node.static_ints("dim_order")) {
+      const bool fits = dim >= 0 && dim < static_cast<int64_t>(x->rank()) && (seen >> dim & 1) == 0;
+      if (!fits) fail(Code::unsupported_model, "dim_order is no permutation of the dimensions");
+      seen |= uint64_t{1} << dim;
+      order.push_back(static_cast<uint8_t>(dim));
+    }
+    if (order.size() != x->rank()) fail(Code::unsupported_model, "dim_order is no permutation of the dimensions");
+    if (std::is_sorted(order.begin(), order.end())) order.clear();
+  }
+  node.result()->type.tensor.dim_order = order;
+}
 Results decompose_cast(Builder& b, Node& node) {
   Value* x = node.tensor("self");
   const DType dtype = cast_target(node);
@@ -448,6 +468,10 @@ const OpDef kCreationRows[] = {
      infer_cast, decompose_cast, "aten::_to_copy.out",
      kPointwise | kPassesBoth | kScores | ranges::operands | Growth::keeps | kPartwise,
      Cases("f32[2, 3], dtype=f16", "i64[2, 3]{=5, -3, -6, 0, -5, 6}", "f32[2, 3, 2, 2], memory_format=channels_last")},
+    {"dim_order_ops::_to_dim_order_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+     "device=None, "
+     "bool? pin_memory=None, bool non_blocking=False, int[]? dim_order=None) -> Tensor",
+     infer_dim_order_copy, nullptr, "dim_order_ops::_to_dim_order_copy.out", kView | kMoves},
     {"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? "
      "memory_format=None) -> Tensor(a)",
      infer_cast, decompose_cast, nullptr, kPointwise,
