@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <utility>
 
 #include "compiler/import/archive/archive.h"
+#include "compiler/ir/text/text.h"
+#include "compiler/layout/apply.h"
 #include "compiler/ops/limits/kernel_limits.h"
 #include "compiler/ops/limits/stock_limits.h"
 #include "compiler/partition/remainder.h"
@@ -194,6 +197,36 @@ Status check_full_delegation(const PartitionReport& report, const std::string& m
   return diag;
 }
 
+// Targets of form kernels say which dim orders their operators take, by name.
+using LayoutTable = std::map<std::string, layout::LayoutRule (*)(const Node& node), std::less<>>;
+
+LayoutTable layout_table(const CompileOptions& options) {
+  LayoutTable table;
+  for (const TargetRequest& request : options.targets) {
+    if (!request.target->layout) continue;
+    for (const OpDef& row : request.target->ops) table.emplace(parse_schema(row.schema).name, request.target->layout);
+  }
+  return table;
+}
+
+// Dim orders of all values, where a target wants others than contiguous ones. Nothing may follow but the plan.
+Status lay_out(Function& function, const CompileOptions& options, std::vector<PassTiming>* timings) {
+  const LayoutTable table = layout_table(options);
+  if (table.empty()) return {};
+  if (options.on_begin) options.on_begin("layout");
+  Clock clock;
+  const layout::LayoutRules rules = {[&](const Node& node) {
+    const auto row = table.find(node.op->name());
+    return row == table.end() ? layout::portable_rule(node) : row->second(node);
+  }};
+  bool changed = false;
+  RETURN_IF_ERROR(catch_failure([&] { changed = layout::apply_layouts(*function.graph, rules); }));
+  RETURN_IF_ERROR(verify(*function.graph));
+  if (timings) timings->push_back({"layout", 1, clock.lap(), changed ? Changed::yes : Changed::no});
+  if (changed && options.on_stage) options.on_stage(function.name, "layout", *function.graph);
+  return {};
+}
+
 Status run_passes(Function& function, const CompileOptions& options, const FileMap* map,
                   std::vector<PassTiming>* timings, PartitionReport* report) {
   PipelineOptions portable = pipeline_options(function.name, options, map, timings);
@@ -205,7 +238,8 @@ Status run_passes(Function& function, const CompileOptions& options, const FileM
     return Diag(Code::usage, "full delegation is required, but no backend is asked for")
         .with_help("add --backend NAME");
   }
-  return run_pipeline(*function.graph, portable);
+  RETURN_IF_ERROR(run_pipeline(*function.graph, portable));
+  return lay_out(function, options, timings);
 }
 
 // What one method goes through before memory is planned for all.

@@ -1,5 +1,7 @@
 // What a target declares about the dim orders of a node's operands and results. C++20.
 #pragma once
+#include <functional>
+
 #include "compiler/ir/graph.h"
 #include "compiler/layout/dim_order.h"
 
@@ -28,9 +30,9 @@ struct LayoutRule {
 
 /// Both questions are asked again and again: the same node, the same answer.
 struct LayoutRules {
-  LayoutRule (*of)(const Node& node);
+  std::function<LayoutRule(const Node& node)> of;
   /// The tensors among a node's operands that the rule is about, in argument order. Null: all tensor operands.
-  std::vector<Value*> (*operands)(const Node& node) = nullptr;
+  std::function<std::vector<Value*>(const Node& node)> operands = nullptr;
 };
 
 /// Answers for a row of a table of rules.

@@ -14,8 +14,6 @@ namespace {
 
 constexpr int kMaxSweeps = 8;
 
-bool is_free(const LayoutRule& rule) { return rule.kind == Kind::any || rule.kind == Kind::last; }
-
 int64_t bytes_of(const Value& value) {
   constexpr int64_t kMany = int64_t{1} << 40;  // sums of those do not overflow
   return std::min(elements(value.sizes()), kMany) * static_cast<int64_t>(dtype_size_bytes(value.dtype()));
@@ -77,6 +75,19 @@ bool takes_any_dim_order(const Value& value) {
   return value.is_constant() || (value.producer && value.producer->op->has(kScratch));
 }
 
+bool is_free(const LayoutRule& rule) { return rule.kind == Kind::any || rule.kind == Kind::last; }
+
+RuledNode ruled(Node& node, const LayoutRules& rules) {
+  RuledNode out = {&node, rules.of(node), {}};
+  for (Value* operand : rules.operands ? rules.operands(node) : node.operands()) {
+    if (operand->type.is_tensor()) out.operands.push_back(operand);
+  }
+  const bool has_result = !node.results().empty() && node.result()->type.is_tensor();
+  const bool has_source = !out.operands.empty() || out.rule.kind == Kind::any || out.rule.kind == Kind::fixed;
+  if (!has_result || !has_source) out.rule.kind = Kind::contiguous;
+  return out;
+}
+
 LayoutRule contiguous(const Node&) {
   LayoutRule rule;
   rule.kind = Kind::contiguous;
@@ -105,15 +116,7 @@ class LayoutSolver {
     for (const GraphOutput& output : graph.outputs) outputs_.insert(output.value);
     for (const StateUpdate& update : graph.updates) outputs_.insert(update.value);
     for (const auto& node : graph.nodes()) {
-      nodes_.push_back({node.get(), rules.of(*node), {}});
-      Placed& placed = nodes_.back();
-      for (Value* operand : rules.operands ? rules.operands(*node) : node->operands()) {
-        if (operand->type.is_tensor()) placed.operands.push_back(operand);
-      }
-      const bool has_result = !node->results().empty() && node->result()->type.is_tensor();
-      const bool has_source =
-          !placed.operands.empty() || placed.rule.kind == Kind::any || placed.rule.kind == Kind::fixed;
-      if (!has_result || !has_source) placed.rule.kind = Kind::contiguous;
+      const RuledNode& placed = nodes_.emplace_back(ruled(*node, rules));
       for (const Value* operand : placed.operands) {
         // Of an input, a constant, a graph around this one.
         if (!rules_.count(operand->producer)) layouts_.values_.try_emplace(operand, stored_order(*operand));
@@ -129,7 +132,7 @@ class LayoutSolver {
       if (sweep % 2 == 0) {
         for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) changed |= improve(*it);
       } else {
-        for (Placed& placed : nodes_) changed |= improve(placed);
+        for (RuledNode& placed : nodes_) changed |= improve(placed);
       }
       forward();
       if (!changed) break;
@@ -138,17 +141,11 @@ class LayoutSolver {
   }
 
  private:
-  struct Placed {
-    const Node* node;
-    LayoutRule rule;
-    std::vector<const Value*> operands;
-  };
-
   const DimOrder& order(const Value* value) const { return layouts_.values_.at(value); }
 
   // Dim orders of results from the choices made so far; where none was made, that of the largest operand.
   void forward() {
-    for (const Placed& placed : nodes_) {
+    for (const RuledNode& placed : nodes_) {
       for (const Value* result : placed.node->results()) {
         if (result->type.is_tensor()) layouts_.values_[result] = plain_order(result->rank());
       }
@@ -164,7 +161,7 @@ class LayoutSolver {
     }
   }
 
-  DimOrder first_choice(const Placed& placed) const {
+  DimOrder first_choice(const RuledNode& placed) const {
     const size_t rank = placed.node->result()->rank();
     const Value* largest = nullptr;
     for (const Value* operand : placed.operands) {
@@ -175,7 +172,7 @@ class LayoutSolver {
     return adjusted(placed, start);
   }
 
-  static DimOrder adjusted(const Placed& placed, const DimOrder& order) {
+  static DimOrder adjusted(const RuledNode& placed, const DimOrder& order) {
     if (placed.rule.kind != Kind::last) return order;
     // Of the operand and of the result: a size of 1 is innermost in any order.
     const Value* operand = placed.operands[0];
@@ -185,7 +182,7 @@ class LayoutSolver {
   }
 
   // Dim order of the result of a node whose order was not chosen and whose first operand has `order`.
-  static DimOrder derived(const Placed& placed, const DimOrder& order) {
+  static DimOrder derived(const RuledNode& placed, const DimOrder& order) {
     const Node& node = *placed.node;
     if (placed.rule.kind == Kind::fixed) return placed.rule.order;
     const Dims& dims = placed.operands[0]->sizes();
@@ -209,7 +206,7 @@ class LayoutSolver {
     }
   }
 
-  bool improve(const Placed& placed) {
+  bool improve(const RuledNode& placed) {
     if (!is_free(placed.rule)) return false;
     DimOrder& choice = layouts_.choices_.at(placed.node);
     std::vector<DimOrder> candidates;
@@ -238,7 +235,7 @@ class LayoutSolver {
   static constexpr int kMaxDepth = 8;
 
   // Null for a node of a graph inside this one: it reads contiguous tensors.
-  const Placed* reader_of(const Node* user) const {
+  const RuledNode* reader_of(const Node* user) const {
     const auto found = rules_.find(user);
     return found == rules_.end() ? nullptr : found->second;
   }
@@ -247,7 +244,7 @@ class LayoutSolver {
   void add_wishes(const Value* value, std::vector<DimOrder>& wishes, int depth) const {
     if (depth > kMaxDepth) return;
     for (const Node* user : value->users()) {
-      const Placed* reader = reader_of(user);
+      const RuledNode* reader = reader_of(user);
       if (!reader) continue;
       if (states_its_wishes(reader->rule)) {
         for (const size_t i : places_of(value, *reader)) wishes.push_back(wanted(*reader, i, order(value)));
@@ -260,7 +257,7 @@ class LayoutSolver {
   }
 
   // The dim order of `value`, which `reader` carries through, for which the reader's result has the dim order `wish`.
-  static void add_source_of(const Placed& reader, const DimOrder& wish, const Value& value,
+  static void add_source_of(const RuledNode& reader, const DimOrder& wish, const Value& value,
                             std::vector<DimOrder>& wishes) {
     if (reader.rule.kind == Kind::permute) wishes.push_back(before_permute(wish, reader.rule.perm));
     if (reader.rule.kind == Kind::select) wishes.push_back(with_dim(wish, reader.rule.dim));
@@ -269,7 +266,7 @@ class LayoutSolver {
     if (back) wishes.push_back(*back);
   }
 
-  static std::vector<size_t> places_of(const Value* value, const Placed& reader) {
+  static std::vector<size_t> places_of(const Value* value, const RuledNode& reader) {
     std::vector<size_t> places;
     for (size_t i = 0; i < reader.operands.size(); ++i) {
       if (reader.operands[i] == value) places.push_back(i);
@@ -282,16 +279,16 @@ class LayoutSolver {
     return is_free(rule) || rule.kind == Kind::fixed || rule.kind == Kind::matmul || rule.kind == Kind::contiguous;
   }
 
-  DimOrder wanted(const Placed& reader, size_t operand, const DimOrder& own) const {
+  DimOrder wanted(const RuledNode& reader, size_t operand, const DimOrder& own) const {
     const auto choice = layouts_.choices_.find(reader.node);
     return Layouts::wanted(*reader.node, reader.rule, choice == layouts_.choices_.end() ? DimOrder() : choice->second,
                            operand, *reader.operands[operand], own);
   }
 
   // Bytes that are transposed around a node that lies in `choice`.
-  int64_t cost_around(const Placed& placed, const DimOrder& choice) const {
+  int64_t cost_around(const RuledNode& placed, const DimOrder& choice) const {
     int64_t cost = 0;
-    const std::vector<const Value*>& operands = placed.operands;
+    const std::vector<Value*>& operands = placed.operands;
     for (size_t i = 0; i < operands.size(); ++i) {
       if (takes_any_dim_order(*operands[i])) continue;
       const DimOrder& own = order(operands[i]);
@@ -313,7 +310,7 @@ class LayoutSolver {
     };
     int64_t cost = 0;
     for (const Node* user : value->users()) {
-      const Placed* reader = reader_of(user);
+      const RuledNode* reader = reader_of(user);
       if (!reader) {
         need(plain_order(dims.size()));
         continue;
@@ -329,8 +326,8 @@ class LayoutSolver {
     return cost + bytes_of(*value) * static_cast<int64_t>(copies.size());
   }
 
-  std::deque<Placed> nodes_;
-  std::unordered_map<const Node*, const Placed*> rules_;
+  std::deque<RuledNode> nodes_;
+  std::unordered_map<const Node*, const RuledNode*> rules_;
   std::unordered_set<const Value*> outputs_;
   Layouts layouts_;
 };

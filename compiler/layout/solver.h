@@ -27,6 +27,16 @@ class Layouts {
 /// scratch memory holds nothing yet.
 bool takes_any_dim_order(const Value& value);
 
+/// A node with its rule.
+struct RuledNode {
+  Node* node;
+  LayoutRule rule;  // contiguous where there is no result, or no operand to follow
+  std::vector<Value*> operands;
+};
+RuledNode ruled(Node& node, const LayoutRules& rules);
+/// Does the rule leave the dim order of operands and result free?
+bool is_free(const LayoutRule& rule);
+
 /// Nodes whose rule leaves the dim order free start with that of their largest operand; then each in turn takes the one
 /// that costs the fewest transposed bytes towards its neighbours, until nothing changes (iterated conditional modes,
 /// Besag 1986). Views, permutes and selects carry dim orders through. Graph inputs, outputs and states are contiguous.

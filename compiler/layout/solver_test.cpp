@@ -19,7 +19,7 @@ LayoutRule rule_of(const Node& node) {
   if (node.is("aten._softmax.default")) return innermost(static_cast<size_t>(node.static_integer("dim")));
   return contiguous(node);
 }
-constexpr LayoutRules kRules = {rule_of};
+const LayoutRules kRules = {rule_of};
 const DimOrder kNhwc = {0, 2, 3, 1}, kNchw = {0, 1, 2, 3};
 
 class Solved {

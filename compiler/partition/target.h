@@ -8,6 +8,7 @@
 
 #include "compiler/ir/delegate.h"
 #include "compiler/ir/graph.h"
+#include "compiler/layout/layout_rule.h"
 #include "compiler/passes/pass.h"
 #include "compiler/support/result.h"
 #include "wick/span.h"
@@ -71,6 +72,8 @@ struct Target {
   /// Form kernels: replaces an accepted node by operators and returns the values that replace its results, in order.
   std::vector<Value*> (*rewrite)(Builder& builder, Node& node, const TargetOptions& options) = nullptr;
   Span<const OpDef> ops = {};
+  /// Form kernels: the dim orders that one of these operators takes. Null: contiguous tensors only.
+  layout::LayoutRule (*layout)(const Node& node) = nullptr;
   TargetFacts facts = {};
   bool by_default = false;  // used where the user names no backend
 };

@@ -28,7 +28,8 @@ void mul_out(KernelContext& context, Span<EValue*> args) {
   if (out.numel > 0) memcpy(out.data, scratch.data, out.nbytes());
 }
 
-constexpr Kernel kKernels[] = {{"toy::add.out", "TTo", add_out}, {"toy::mul.out", "TTTo", mul_out}};
+constexpr Kernel kKernels[] = {
+    {"toy::add.out", "TTo", add_out}, {"toy::mul.out", "TTTo", mul_out}, {"toy::conv2d.out", "TTo", conv2d_out}};
 
 }  // namespace
 

@@ -12,6 +12,7 @@ inline constexpr compiler::TargetOption kMode = {"mode", "plain|strict",
 
 extern const compiler::Target kTarget;        // form delegate
 extern const compiler::Target kKernelTarget;  // form kernels
+extern const compiler::Target kNhwcTarget;    // form kernels, channels last
 extern const BackendRuntime kRuntime;
 
 // support.cpp
@@ -26,5 +27,7 @@ std::vector<compiler::Value*> rewrite(compiler::Builder& builder, compiler::Node
 // runtime.cpp, kernels.cpp
 const Backend& delegates();
 KernelTable kernels();
+// nhwc.cpp
+void conv2d_out(KernelContext& context, Span<EValue*> args);
 
 }  // namespace wick::toy

@@ -150,8 +150,7 @@ std::vector<Value*> tensor_operands(const Node& node) {
 }
 
 const LayoutRules& layout_rules() {
-  static constexpr LayoutRules kRules = {[](const Node& node) { return find_rule(node)->layout(node); },
-                                         tensor_operands};
+  static const LayoutRules kRules = {[](const Node& node) { return find_rule(node)->layout(node); }, tensor_operands};
   return kRules;
 }
 

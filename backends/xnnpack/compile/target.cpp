@@ -82,6 +82,7 @@ const compiler::Target kTarget = {
     kOptions,
     nullptr,  // rewrite
     {},       // ops
+    nullptr,  // layout
     {.max_rank = kMaxRank, .max_unknown_view_sizes = 1},
     true,  // by_default
 };
