@@ -42,7 +42,7 @@ struct OutputRow {
 struct Comparison {
   std::vector<OutputRow> outputs;
   uint64_t nodes_compared = 0;
-  std::optional<Departure> departure;
+  std::optional<Deviation> deviation;
   bool passes_to_blame = false;  // the program does what the model gives with all passes, but not what it gives without
   bool ok() const {
     for (const OutputRow& row : outputs) {
@@ -188,13 +188,13 @@ Result<Comparison> compare(const CompareFlags& flags) {
   ASSIGN_OR_RETURN(std::vector<NamedArray> found, run_watched(program, method, inputs, &nodes));
   ASSIGN_OR_RETURN(Comparison comparison, compare_outputs(found, plain.outputs, plain.allowed, flags.tolerance));
   comparison.nodes_compared = nodes.num_compared();
-  comparison.departure = nodes.first_departure();
-  if (comparison.ok() || comparison.departure) return comparison;
+  comparison.deviation = nodes.first_deviation();
+  if (comparison.ok() || comparison.deviation) return comparison;
 
   NodeComparer passes(plain.nodes, &plain.turner, flags.tolerance);
   ASSIGN_OR_RETURN(Session again, Session::open(flags.program, options_of(flags, IsaLevel::avx512, passes.tracer())));
   RETURN_IF_ERROR(run_watched(again, method, inputs, &passes));
-  comparison.departure = passes.first_departure();
+  comparison.deviation = passes.first_deviation();
   comparison.passes_to_blame = true;
   return comparison;
 }
@@ -229,13 +229,13 @@ void print_json(const Comparison& comparison) {
   json.end();
   json.field("nodes_compared", comparison.nodes_compared);
   json.key("first_departure");
-  if (comparison.departure) {
+  if (comparison.deviation) {
     json.object();
-    json.field("op", comparison.departure->op);
-    json.field("instruction", static_cast<uint64_t>(comparison.departure->instruction));
-    json.field("source", comparison.departure->source);
-    json.field("module", comparison.departure->module);
-    write_difference(json, comparison.departure->difference);
+    json.field("op", comparison.deviation->op);
+    json.field("instruction", static_cast<uint64_t>(comparison.deviation->instruction));
+    json.field("source", comparison.deviation->source);
+    json.field("module", comparison.deviation->module);
+    write_difference(json, comparison.deviation->difference);
     json.end();
   } else {
     json.null();
@@ -256,16 +256,16 @@ int compare_command(const CompareFlags& flags) {
       table.row({row.name, row.difference.ok() ? "ok" : "DIFFERS", to_text(row.difference)});
     fmt::print("{}{} node{} compared\n", table.text(), comparison->nodes_compared,
                comparison->nodes_compared == 1 ? "" : "s");
-    if (comparison->departure && comparison->ok()) {
-      const Departure& node = *comparison->departure;
+    if (comparison->deviation && comparison->ok()) {
+      const Deviation& node = *comparison->deviation;
       fmt::print("the first deviation inside is at instruction {} ({}, {}): {}\n", node.instruction, node.op,
                  compiler::printable(node.source), to_text(node.difference));
     }
   }
   if (comparison->ok()) return 0;
   Diag diag(Code::numeric_mismatch, "the program's outputs differ from the model's");
-  if (comparison->departure) {
-    const Departure& node = *comparison->departure;
+  if (comparison->deviation) {
+    const Deviation& node = *comparison->deviation;
     diag.where.source = node.source;
     diag.where.module = node.module;
     diag.notes.push_back(fmt::format("the first node that deviates: instruction {}, {}: {}", node.instruction, node.op,

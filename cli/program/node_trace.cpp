@@ -117,7 +117,7 @@ void NodeComparer::compare_result(const InstructionInfo& instruction, const Node
   ++num_compared_;
   if (nearest->ok()) return;
   const std::string op = any_op ? std::string("an output of ") + instruction.op.name : std::get<3>(key);
-  first_ = Departure{op, std::get<0>(key), std::get<1>(key), instruction.index, std::move(*nearest)};
+  first_ = Deviation{op, std::get<0>(key), std::get<1>(key), instruction.index, std::move(*nearest)};
 }
 
 }  // namespace wick::cli

@@ -1,4 +1,4 @@
-// Results of every instruction of one run, and the first one where another run departs.
+// Results of every instruction of one run, and the first one where another run deviates.
 #pragma once
 #include <functional>
 #include <map>
@@ -17,7 +17,7 @@ namespace wick::cli {
 /// delegate). Results with the same key are distinguished by value, because passes may reorder or merge them.
 using NodeKey = std::tuple<std::string, std::string, std::string, std::string>;
 
-struct Departure {
+struct Deviation {
   std::string op, source, module;
   uint32_t instruction = 0;
   Difference difference;
@@ -66,7 +66,7 @@ class NodeComparer {
   void watch(const MethodMeta& method);
 
   uint64_t num_compared() const { return num_compared_; }
-  const std::optional<Departure>& first_departure() const { return first_; }
+  const std::optional<Deviation>& first_deviation() const { return first_; }
 
  private:
   static void ignore(void*, const InstructionInfo&) {}
@@ -80,7 +80,7 @@ class NodeComparer {
   std::vector<DelegateFacts> delegates_;
   Tracer tracer_;
   uint64_t num_compared_ = 0;
-  std::optional<Departure> first_;
+  std::optional<Deviation> first_;
 };
 
 }  // namespace wick::cli

@@ -69,7 +69,7 @@ TEST_P(SeveralUnknownSizes, AttentionIsOneDelegate) {
   EXPECT_EQ(p.failures(), "");
 }
 
-TEST_P(SeveralUnknownSizes, MoversStayInside) {
+TEST_P(SeveralUnknownSizes, DataMovementStaysInside) {
   if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
   const auto [n, s] = GetParam();
   Pipeline p = Pipeline::from_text(R"(graph f(%x: f32[s0, s1, 6]) {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "compiler/passes/constants/constant_element.h"
-#include "compiler/passes/match/movers.h"
+#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/rewrite.h"
 
@@ -40,7 +40,7 @@ size_t from_end(const Value& value, size_t dim) { return value.rank() - 1 - dim;
 Value* floored(Builder& b, Value* mask, double floor, int depth = 0) {
   const Node* node = mask->producer;
   if (!node || depth > kMaxDepth) return nullptr;
-  if (is_mover(*node)) {
+  if (moves_data(*node)) {
     Value* inner = floored(b, moved(*node), floor, depth + 1);
     if (!inner || inner == moved(*node)) return inner ? mask : nullptr;
     Args args = node->args();
@@ -103,7 +103,7 @@ void CacheAttention::find(Node& node) {
     fits = through_product(node, out);
   } else {
     const bool softmax = node.is("aten._softmax.default");
-    out = is_mover(node) ? through_mover(node) : softmax ? through_softmax(node) : through_pointwise(node);
+    out = moves_data(node) ? through_movement(node) : softmax ? through_softmax(node) : through_pointwise(node);
     fits = out.has_value();
   }
   if (!fits) return fail(node);
@@ -116,7 +116,7 @@ void CacheAttention::find(Node& node) {
   extended_[result] = *out;
 }
 
-std::optional<CacheAttention::Extended> CacheAttention::through_mover(const Node& node) const {
+std::optional<CacheAttention::Extended> CacheAttention::through_movement(const Node& node) const {
   Extended out = *extended(moved(node));
   const auto dim = dim_after(node, out.dim);
   if (!dim) return std::nullopt;
@@ -214,7 +214,7 @@ void CacheAttention::build(Node& node) {
     graph_.replace(node.result(), b.call("aten.add.Tensor", {sums.old, sums.rows}));
   } else {
     const Extended& out = extended_.at(node.result());
-    parts_[node.result()] = is_mover(node)                     ? moved_parts(b, node)
+    parts_[node.result()] = moves_data(node)                   ? moved_parts(b, node)
                             : is_product(node)                 ? product_parts(b, node)
                             : node.is("aten._softmax.default") ? softmax_parts(b, node, out)
                                                                : pointwise_parts(b, node, out);

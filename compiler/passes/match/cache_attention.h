@@ -42,7 +42,7 @@ class CacheAttention {
   void fail(const Node& node);
   const Extended* extended(const Value* value) const;
   bool join(const Extended& a, const Extended& b);
-  std::optional<Extended> through_mover(const Node& node) const;
+  std::optional<Extended> through_movement(const Node& node) const;
   std::optional<Extended> through_pointwise(const Node& node);
   std::optional<Extended> through_softmax(const Node& node) const;
   bool is_outside_term(const Value& term, size_t from_end, const Extended& by) const;

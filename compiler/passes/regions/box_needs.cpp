@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/passes/match/movers.h"
+#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/rewrite.h"
 
 namespace wick::compiler {
@@ -93,7 +93,7 @@ std::optional<std::vector<bool>> narrow_dims(const Node& node) {
 std::optional<std::vector<Need>> needs_of(const Node& node, const Box& box) {
   const Value* result = node.result();
   std::vector<Need> out;
-  if (is_mover(node)) {
+  if (moves_data(node)) {
     const auto before = box_before(node, box);
     if (before) out.push_back({0, 0, moved(node), *before});
     return before ? std::optional(out) : std::nullopt;
@@ -143,7 +143,7 @@ std::optional<std::vector<Need>> needs_of(const Node& node, const Box& box) {
 
 Value* compute_box(Builder& b, const Node& node, const Box& box, const std::vector<Need>& needs,
                    const Values& operands) {
-  if (is_mover(node)) return move_box(b, node, operands[0], box);
+  if (moves_data(node)) return move_box(b, node, operands[0], box);
   if (node.is("aten.cat.default"))
     return operands.size() == 1 ? operands[0] : b.call("aten.cat", {operands, node.arg("dim")});
   if (const auto chain = row_chain(node)) return computed_chain(b, *chain, operands[0]);

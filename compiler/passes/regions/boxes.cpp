@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/passes/match/movers.h"
+#include "compiler/passes/match/data_movement.h"
 
 namespace wick::compiler {
 
@@ -147,25 +147,25 @@ std::optional<Box> before_view(const Sizes& from, const Sizes& to, const Box& bo
 
 }  // namespace
 
-std::optional<Box> box_before(const Node& mover, const Box& box) {
-  const Value *from = moved(mover), *to = mover.result();
-  if (mover.is(Movement::view)) return before_view(from->sizes(), to->sizes(), box);
+std::optional<Box> box_before(const Node& node, const Box& box) {
+  const Value *from = moved(node), *to = node.result();
+  if (node.is(Movement::view)) return before_view(from->sizes(), to->sizes(), box);
   Box out(from->rank());
-  if (mover.is(Movement::permute)) {
-    const auto dims = mover.static_ints("dims");
+  if (node.is(Movement::permute)) {
+    const auto dims = node.static_ints("dims");
     for (size_t i = 0; i < dims.size(); ++i) out[static_cast<size_t>(wrap_dim(dims[i], dims.size()))] = box[i];
     return out;
   }
-  if (mover.is(Movement::expand)) {
+  if (node.is(Movement::expand)) {
     const size_t added = to->rank() - from->rank();
     for (size_t i = 0; i < from->rank(); ++i) {
       if (from->sizes()[i] == to->sizes()[i + added]) out[i] = box[i + added];
     }
     return out;
   }
-  const auto cut = match_cut(mover);
+  const auto cut = match_cut(node);
   if (!cut) return std::nullopt;
-  const bool select = mover.is(Movement::select);
+  const bool select = node.is(Movement::select);
   for (size_t i = 0; i < from->rank(); ++i) {
     if (i != cut->dim) out[i] = box[select && i > cut->dim ? i - 1 : i];
   }
@@ -192,10 +192,10 @@ Value* slice_box(Builder& b, Value* value, const Box& box) {
   return value;
 }
 
-Value* move_box(Builder& b, const Node& mover, Value* operand, const Box& box) {
-  const Sizes sizes = box_sizes(mover.result()->sizes(), box);
-  if (mover.is(Movement::permute)) return b.permute(operand, mover.static_ints("dims"));
-  if (mover.is(Movement::expand)) return b.expand(operand, sizes);
+Value* move_box(Builder& b, const Node& node, Value* operand, const Box& box) {
+  const Sizes sizes = box_sizes(node.result()->sizes(), box);
+  if (node.is(Movement::permute)) return b.permute(operand, node.static_ints("dims"));
+  if (node.is(Movement::expand)) return b.expand(operand, sizes);
   return b.reshape(operand, sizes);  // a view; a slice has nothing left to do, a select drops a dim of size 1
 }
 

@@ -33,11 +33,11 @@ std::optional<Cut> match_cut(const Node& node);
 
 /// The box of a data-movement operator's operand that holds the elements of a box of the result, in the same order.
 /// Empty if there is no such box, and always for roll and index_select.
-std::optional<Box> box_before(const Node& mover, const Box& box);
+std::optional<Box> box_before(const Node& node, const Box& box);
 
 /// The elements of a box, by slices. Returns the value itself if the box is whole.
 Value* slice_box(Builder& b, Value* value, const Box& box);
 /// Applies a data-movement operator to the box of its operand that it needs for `box` of its result.
-Value* move_box(Builder& b, const Node& mover, Value* operand, const Box& box);
+Value* move_box(Builder& b, const Node& node, Value* operand, const Box& box);
 
 }  // namespace wick::compiler

@@ -5,7 +5,7 @@
 #include "compiler/analysis/value_ranges.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/weights.h"
-#include "compiler/passes/match/movers.h"
+#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -85,7 +85,7 @@ void find_masks(Value* value, int depth, std::vector<Value*>& out) {
     find_masks(operand(node, 1), depth + 1, out);
   } else if (match_choice(node)) {
     out.push_back(value);
-  } else if (is_mover(node) || node.is("aten._to_copy.default")) {
+  } else if (moves_data(node) || node.is("aten._to_copy.default")) {
     std::vector<Value*> inner;
     find_masks(moved(node), depth + 1, inner);
     if (!inner.empty()) out.push_back(value);
@@ -98,7 +98,7 @@ bool is_scores(const Value* value) {
     const Node& node = *value->producer;
     if (node.op->facts.gemm) return true;
     const bool scaled = node.is(Binary::mul) || node.is(Binary::div);
-    if ((!scaled && !is_mover(node) && !node.is("aten._to_copy.default")) || !tensor_at(node, 0)) return false;
+    if ((!scaled && !moves_data(node) && !node.is("aten._to_copy.default")) || !tensor_at(node, 0)) return false;
     value = tensor_at(node, 0);
   }
   return false;
@@ -141,7 +141,7 @@ void look_at_masks(Value* value, int depth, MaskKinds& kinds) {
     MaskKinds inner;
     look_at_masks(choice->scores, depth + 1, inner);
     kinds.nested |= inner.infinite || inner.finite || inner.nested;
-  } else if (is_mover(node) || node.is("aten._to_copy.default")) {
+  } else if (moves_data(node) || node.is("aten._to_copy.default")) {
     look_at_masks(moved(node), depth + 1, kinds);
   } else if (node.is("aten.clamp.default") && !node.is_none("min")) {
     kinds.finite = true;
@@ -305,7 +305,7 @@ class Masker {
     if (is_sum(*node))
       return has_infinite_scores(operand(*node, 0), depth + 1) || has_infinite_scores(operand(*node, 1), depth + 1);
     if (const auto choice = match_choice(*node)) return has_infinite_scores(choice->scores, depth + 1);
-    if (is_mover(*node) || node->is("aten._to_copy.default")) return has_infinite_scores(moved(*node), depth + 1);
+    if (moves_data(*node) || node->is("aten._to_copy.default")) return has_infinite_scores(moved(*node), depth + 1);
     return !ranges_.of(value).is_finite();
   }
 
@@ -363,7 +363,7 @@ class Masker {
       });
       if (compared) return true;
       const bool moves =
-          value->producer && (is_mover(*value->producer) || value->producer->is("aten._to_copy.default"));
+          value->producer && (moves_data(*value->producer) || value->producer->is("aten._to_copy.default"));
       if (!moves) return false;
       value = moved(*value->producer);
     }
@@ -406,7 +406,7 @@ class Masker {
   }
 
   static const Node* any_behind(const Value* value) {
-    for (int i = 0; i < kMaxDepth && value->producer && is_mover(*value->producer); ++i)
+    for (int i = 0; i < kMaxDepth && value->producer && moves_data(*value->producer); ++i)
       value = moved(*value->producer);
     return value->producer && value->producer->is("aten.any.dims") ? value->producer : nullptr;
   }
@@ -430,7 +430,7 @@ class Masker {
       const Node& node = *value->producer;
       if (is_last_softmax(node)) return &node;
       const Gemm& gemm = node.op->facts.gemm;
-      if (!is_mover(node) && (!gemm || gemm.term >= 0)) return nullptr;
+      if (!moves_data(node) && (!gemm || gemm.term >= 0)) return nullptr;
       value = moved(node);
     }
     return nullptr;

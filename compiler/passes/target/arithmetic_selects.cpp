@@ -7,8 +7,8 @@
 #include "compiler/analysis/value_ranges.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/reals.h"
+#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/guarded_chain.h"
-#include "compiler/passes/match/movers.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/regions/bounds.h"
 #include "compiler/passes/rewrite.h"
@@ -65,7 +65,7 @@ bool tells_zeros_apart(const Node& reader, const Value* x) {
   return !exponent || exponent->real < 0;
 }
 
-bool keeps_sign(const Node& node) { return is_mover(node) || node.op->has(kKeepsZeroSign); }
+bool keeps_sign(const Node& node) { return moves_data(node) || node.op->has(kKeepsZeroSign); }
 
 // Whether a reader distinguishes -0 from 0, possibly after a few nodes that keep the sign.
 bool sign_of_zero_matters(const Value* value) {
@@ -98,7 +98,7 @@ bool may_be_negative_zero(const Value* x, const ValueRanges& ranges, int depth =
   };
   if (sum) return may_be(tensor_at(*node, 0)) && (is_whole(other) || may_be(other));
   if (difference) return may_be(tensor_at(*node, 0));
-  return is_mover(*node) ? may_be(moved(*node)) : true;
+  return moves_data(*node) ? may_be(moved(*node)) : true;
 }
 
 // Whether the condition, which compares `x` with a number, selects a zero.

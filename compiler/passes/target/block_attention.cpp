@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "compiler/passes/match/movers.h"
+#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/regions/box_needs.h"
 #include "compiler/passes/rewrite.h"
@@ -45,9 +45,9 @@ class Attention {
 
   bool run() {
     if (!is_static(product_.result()->sizes()) || !collect(*product_.operands()[0]) || !has_scores_) return false;
-    find_movers();
-    for (; !plan(); movers_.pop_back()) {
-      if (movers_.empty()) return false;
+    find_moves();
+    for (; !plan(); moves_.pop_back()) {
+      if (moves_.empty()) return false;
     }
     replace();
     return true;
@@ -61,7 +61,7 @@ class Attention {
     if (!node || node->results().size() != 1 || !only_reader(value) || !is_static(value.sizes())) return false;
     if (bytes_of(value, Box(value.rank())) <= kMaxBytes) return false;
     const bool scores = node->is("aten.bmm.default");
-    const bool between = is_mover(*node) || node->op->has(kPointwise) || node->is("aten._softmax.default");
+    const bool between = moves_data(*node) || node->op->has(kPointwise) || node->is("aten._softmax.default");
     if (!scores && !between) return false;
     inside_.insert(node);
     has_scores_ = has_scores_ || scores;
@@ -71,16 +71,16 @@ class Attention {
     return true;
   }
 
-  void find_movers() {
+  void find_moves() {
     for (Value* last = product_.result();;) {
       Node* reader = only_reader(*last);
       if (!reader || (!reader->is("aten.view.default") && !reader->is("aten.permute.default"))) return;
-      movers_.push_back(reader);
+      moves_.push_back(reader);
       last = reader->result();
     }
   }
 
-  Value* end() const { return (movers_.empty() ? &product_ : movers_.back())->result(); }
+  Value* end() const { return (moves_.empty() ? &product_ : moves_.back())->result(); }
 
   // What a box of the end costs.
   struct Cost {
@@ -89,8 +89,8 @@ class Attention {
   };
 
   std::optional<Cost> cost_of(Box box) const {
-    for (size_t i = movers_.size(); i-- > 0;) {
-      const auto before = box_before(*movers_[i], box);
+    for (size_t i = moves_.size(); i-- > 0;) {
+      const auto before = box_before(*moves_[i], box);
       if (!before) return std::nullopt;
       box = *before;
     }
@@ -113,7 +113,7 @@ class Attention {
 
   // What a node inside reads for a box, if it can compute that box alone.
   static std::optional<std::vector<Need>> parts_of(const Node& node, const Box& box) {
-    if (is_mover(node)) return needs_of(node, box);
+    if (moves_data(node)) return needs_of(node, box);
     const auto dims = narrow_dims(node);
     for (size_t i = 0; i < box.size(); ++i) {
       if (!box[i].whole && !(*dims)[i]) return std::nullopt;
@@ -181,7 +181,7 @@ class Attention {
   // A box of a value from outside, sliced before it is moved.
   Value* fetched(Builder& b, Value* value, const Box& box) const {
     if (is_whole(box)) return value;
-    const bool moves = value->producer && is_mover(*value->producer);
+    const bool moves = value->producer && moves_data(*value->producer);
     const auto before = moves ? box_before(*value->producer, box) : std::nullopt;
     if (!before) return slice_box(b, value, box);
     return move_box(b, *value->producer, fetched(b, moved(*value->producer), *before), box);
@@ -197,14 +197,14 @@ class Attention {
     return compute_box(b, node, box, *needs, operands);
   }
 
-  Value* moved_block(Builder& b, size_t num_movers, const Box& box) const {
-    if (num_movers == 0) return computed(b, product_, box);
-    const Node& mover = *movers_[num_movers - 1];
-    return move_box(b, mover, moved_block(b, num_movers - 1, *box_before(mover, box)), box);
+  Value* moved_block(Builder& b, size_t num_moves, const Box& box) const {
+    if (num_moves == 0) return computed(b, product_, box);
+    const Node& move = *moves_[num_moves - 1];
+    return move_box(b, move, moved_block(b, num_moves - 1, *box_before(move, box)), box);
   }
 
   Value* blocks(Builder& b, Box box, size_t step) const {
-    if (step == steps_.size()) return moved_block(b, movers_.size(), box);
+    if (step == steps_.size()) return moved_block(b, moves_.size(), box);
     const auto [dim, count] = steps_[step];
     Values parts;
     for (int64_t i = 0; i < count; ++i) {
@@ -227,7 +227,7 @@ class Attention {
   Node& product_;
   std::unordered_set<const Node*> inside_;
   bool has_scores_ = false;
-  std::vector<Node*> movers_;  // behind the product, up to the end
+  std::vector<Node*> moves_;  // behind the product, up to the end
   int64_t limit_ = kMaxBytes;
   std::vector<Step> steps_;
 };

@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "compiler/passes/constants/weights.h"
-#include "compiler/passes/match/movers.h"
+#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/norms.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -107,7 +107,7 @@ class Stream {
 
   // True if the value is centred by centring what its node reads.
   bool passes_on(Node& node, Value* value, size_t dim) {
-    if (is_mover(node)) {
+    if (moves_data(node)) {
       const auto before = dim_before(node, dim);
       if (before) join(moved(node), *before);
       return before.has_value();
@@ -206,7 +206,7 @@ class Stream {
       return true;
     }
     Value* result = node.results().empty() ? nullptr : node.result();
-    if (is_mover(node)) {
+    if (moves_data(node)) {
       const auto after = dim_after(node, dim);
       if (after) join(result, *after);
       return after.has_value();
@@ -277,7 +277,7 @@ class Stream {
       if (!other || (!root_too && !other->is_constant())) return false;
       if (root_too) std::erase(roots_, other);
       if (other->is_constant() && only_reader(*other)) std::erase(constants_, other);
-    } else if (!is_mover(*reader)) {
+    } else if (!moves_data(*reader)) {
       return false;
     }
     std::replace(roots_.begin(), roots_.end(), root, reader->result());

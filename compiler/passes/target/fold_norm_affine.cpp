@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "compiler/passes/constants/weights.h"
-#include "compiler/passes/match/movers.h"
+#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/norms.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -63,7 +63,7 @@ class Folder {
 
   bool takes(Node& reader, const Value& value, size_t dim, int depth, std::vector<Product>& found) {
     if (depth > kMaxDepth) return false;
-    if (is_mover(reader)) {
+    if (moves_data(reader)) {
       const auto after = dim_after(reader, dim);
       return after && reaches_products(*reader.result(), *after, depth + 1, found);
     }
@@ -90,7 +90,7 @@ class Folder {
     if (&value == affine_.norm.node->result()) return dim + 1 == value.rank();
     if (depth > kMaxDepth || !value.producer) return false;
     const Node& node = *value.producer;
-    if (is_mover(node)) {
+    if (moves_data(node)) {
       const auto before = dim_before(node, dim);
       return before && comes_from_norm(*moved(node), *before, depth + 1);
     }
@@ -126,7 +126,7 @@ class Folder {
       if (!at->producer || !only_reader(*at)) return std::nullopt;
       const auto product = match_product(*at->producer);
       if (product && product->output_dim == dim && product->outputs == affine_.norm.channels) return product;
-      if (!is_mover(*at->producer)) return std::nullopt;
+      if (!moves_data(*at->producer)) return std::nullopt;
       const auto before = dim_before(*at->producer, dim);
       if (!before) return std::nullopt;
       dim = *before;

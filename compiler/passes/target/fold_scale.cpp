@@ -3,7 +3,7 @@
 
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/weights.h"
-#include "compiler/passes/match/movers.h"
+#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/norms.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -175,7 +175,7 @@ class Region {
       beside_.push_back(moved(node));
       return plan_.scale_norm(*norm, Reals64(norm->channels, scale_));
     }
-    if (is_mover(node) || node.is("aten.neg.default")) return operand(node, 0);
+    if (moves_data(node) || node.is("aten.neg.default")) return operand(node, 0);
     const Gemm& gemm = node.op->facts.gemm;
     if (gemm && gemm.term < 0) return one_side(node);
     if (is_scaling(node) && tensor_at(node, 1)) return node.is(Binary::mul) && one_side(node);
@@ -206,7 +206,7 @@ class Region {
     if (depth > kMaxDepth || !value->producer) return false;
     Node& node = *value->producer;
     if (match_product(node)) return true;
-    const bool first = is_mover(node) || is_scaling(node) || is_sum(node) || node.is("aten.neg.default");
+    const bool first = moves_data(node) || is_scaling(node) || is_sum(node) || node.is("aten.neg.default");
     if (node.is("aten.cat.default")) return leads_to_product(node.tensors("tensors")[0], depth + 1);
     return first && node.arg(size_t{0}).is<Value*>() && leads_to_product(node.arg(size_t{0}).as<Value*>(), depth + 1);
   }
@@ -268,7 +268,7 @@ bool fold_backward(Graph& graph, const Scaling& scaling, size_t dim) {
       value = moved(node);
       continue;
     }
-    const auto before = is_mover(node) ? dim_before(node, dim) : std::nullopt;
+    const auto before = moves_data(node) ? dim_before(node, dim) : std::nullopt;
     if (!before) return false;
     dim = *before;
     value = moved(node);
@@ -281,7 +281,7 @@ bool fold_backward(Graph& graph, const Scaling& scaling, size_t dim) {
 bool scale_readers(Plan& plan, const Value& value, size_t dim, const Reals64& scale, int depth) {
   if (depth > kMaxDepth || value.num_uses() == 0 || value.num_uses() != value.users().size()) return false;
   for (Node* reader : value.users()) {
-    if (is_mover(*reader)) {
+    if (moves_data(*reader)) {
       const auto after = dim_after(*reader, dim);
       if (!after || !scale_readers(plan, *reader->result(), *after, scale, depth + 1)) return false;
       continue;

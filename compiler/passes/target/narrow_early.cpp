@@ -2,7 +2,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "compiler/passes/match/movers.h"
+#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/regions/box_needs.h"
 #include "compiler/passes/rewrite.h"
@@ -58,7 +58,7 @@ class Narrower {
     }
     if (bypassed_.count(&node)) return;
     Box box = region(*node.result());
-    const bool moves = is_mover(node);
+    const bool moves = moves_data(node);
     const auto dims = moves ? std::vector<bool>(box.size(), true) : narrow_dims(node);
     for (size_t i = 0; i < box.size(); ++i) {
       if (!dims || !(*dims)[i]) box[i] = {};
@@ -136,7 +136,7 @@ class Narrower {
   }
 
   static std::optional<std::vector<Need>> needs_of_any(const Node& node, const Box& box) {
-    if (!is_mover(node) && is_whole(box)) return std::nullopt;
+    if (!moves_data(node) && is_whole(box)) return std::nullopt;
     return needs_of(node, box);
   }
 

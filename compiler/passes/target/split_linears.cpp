@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "compiler/passes/constants/weights.h"
-#include "compiler/passes/match/movers.h"
+#include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/regions/boxes.h"
 #include "compiler/passes/rewrite.h"
@@ -9,12 +9,12 @@
 namespace wick::compiler {
 namespace {
 
-constexpr size_t kMaxPieces = 8, kMaxMovers = 8;
+constexpr size_t kMaxPieces = 8, kMaxMoves = 8;
 
 // The part of a matmul's result that one reader takes.
 struct Piece {
   Node* reader = nullptr;
-  std::vector<Box> boxes;  // of the results of the movers, outermost first, then of the product
+  std::vector<Box> boxes;  // of the results of the data-movement operators, outermost first, then of the product
   Range outputs;
 };
 
@@ -24,7 +24,7 @@ class Splitter {
 
   bool run() {
     if (product_.weight()->num_uses() != 1) return false;  // a step of a loop: each would get weights of its own
-    find_movers();
+    find_moves();
     if (last_->users().size() < 2 || last_->users().size() > kMaxPieces || last_->num_uses() != last_->users().size())
       return false;
     for (Node* reader : last_->users()) {
@@ -40,12 +40,12 @@ class Splitter {
 
  private:
   // The views and permutes after the matmul that all readers share.
-  void find_movers() {
+  void find_moves() {
     last_ = product_.node->result();
-    while (movers_.size() < kMaxMovers) {
+    while (moves_.size() < kMaxMoves) {
       Node* reader = only_reader(*last_);
       if (!reader || (!reader->is("aten.view.default") && !reader->is("aten.permute.default"))) return;
-      movers_.push_back(reader);
+      moves_.push_back(reader);
       last_ = reader->result();
     }
   }
@@ -55,8 +55,8 @@ class Splitter {
     if (!cut || cut->range.whole) return false;
     Piece piece{&reader, {Box(last_->rank())}, {}};
     piece.boxes[0][cut->dim] = cut->range;
-    for (size_t i = movers_.size(); i-- > 0;) {
-      const auto box = box_before(*movers_[i], piece.boxes.back());
+    for (size_t i = moves_.size(); i-- > 0;) {
+      const auto box = box_before(*moves_[i], piece.boxes.back());
       if (!box) return false;
       piece.boxes.push_back(*box);
     }
@@ -80,24 +80,24 @@ class Splitter {
         graph_.erase(piece.reader);
         continue;
       }
-      for (size_t m = 0; m < movers_.size(); ++m) {
-        b.set_origin(movers_[m]->origin);
-        value = move_box(b, *movers_[m], value, piece.boxes[movers_.size() - 1 - m]);
+      for (size_t m = 0; m < moves_.size(); ++m) {
+        b.set_origin(moves_[m]->origin);
+        value = move_box(b, *moves_[m], value, piece.boxes[moves_.size() - 1 - m]);
       }
       b.set_origin(piece.reader->origin);
       graph_.replace(piece.reader->result(), b.reshape(value, piece.reader->result()->sizes()));
       graph_.erase(piece.reader);
     }
-    for (size_t m = movers_.size(); m-- > 0;) graph_.erase(movers_[m]);
+    for (size_t m = moves_.size(); m-- > 0;) graph_.erase(moves_[m]);
     graph_.erase(product_.node);
     return true;
   }
 
   // A piece of size 1 of permute(view(y)): the dim that is sliced may be absent.
   Value* without_cut_dim(Builder& b, const Piece& piece, Value* value) {
-    if (movers_.size() != 2) return nullptr;
-    if (!movers_[0]->is("aten.view.default") || !movers_[1]->is("aten.permute.default")) return nullptr;
-    const Node &view = *movers_[0], &permute = *movers_[1];
+    if (moves_.size() != 2) return nullptr;
+    if (!moves_[0]->is("aten.view.default") || !moves_[1]->is("aten.permute.default")) return nullptr;
+    const Node &view = *moves_[0], &permute = *moves_[1];
     const auto order = permute.static_ints("dims");
     const size_t rank = order.size(), cut = match_cut(*piece.reader)->dim;
     const auto gone = wrap_dim(order[cut], rank);
@@ -120,7 +120,7 @@ class Splitter {
   Graph& graph_;
   const Product product_;
   Value* last_ = nullptr;
-  std::vector<Node*> movers_;
+  std::vector<Node*> moves_;
   std::vector<Piece> pieces_;
 };
 

@@ -1,4 +1,4 @@
-#include "compiler/passes/match/movers.h"
+#include "compiler/passes/match/data_movement.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -39,43 +39,43 @@ size_t dim_of(const Node& node) {
 
 }  // namespace
 
-bool is_mover(const Node& node) { return !node.is(Movement::none); }
+bool moves_data(const Node& node) { return !node.is(Movement::none); }
 
-std::optional<size_t> dim_after(const Node& mover, size_t dim) {
-  const Value *from = moved(mover), *to = mover.result();
-  if (keeps_rank(mover)) return from->rank() != 0 && keeps_in_place(mover, dim) ? std::optional(dim) : std::nullopt;
-  if (mover.is(Movement::view)) return through_view(from->sizes(), dim, to->sizes());
-  if (mover.is(Movement::permute)) {
-    const auto dims = mover.static_ints("dims");
+std::optional<size_t> dim_after(const Node& node, size_t dim) {
+  const Value *from = moved(node), *to = node.result();
+  if (keeps_rank(node)) return from->rank() != 0 && keeps_in_place(node, dim) ? std::optional(dim) : std::nullopt;
+  if (node.is(Movement::view)) return through_view(from->sizes(), dim, to->sizes());
+  if (node.is(Movement::permute)) {
+    const auto dims = node.static_ints("dims");
     for (size_t i = 0; i < dims.size(); ++i) {
       if (static_cast<size_t>(wrap_dim(dims[i], dims.size())) == dim) return i;
     }
     return std::nullopt;
   }
-  if (mover.is(Movement::expand)) {
+  if (node.is(Movement::expand)) {
     const size_t after = dim + to->rank() - from->rank();
     return from->sizes()[dim] == to->sizes()[after] ? std::optional(after) : std::nullopt;
   }
-  const size_t cut = dim_of(mover);
+  const size_t cut = dim_of(node);
   if (cut == dim) return std::nullopt;
-  return mover.is(Movement::select) && cut < dim ? dim - 1 : dim;
+  return node.is(Movement::select) && cut < dim ? dim - 1 : dim;
 }
 
-std::optional<size_t> dim_before(const Node& mover, size_t dim) {
-  const Value *from = moved(mover), *to = mover.result();
-  if (keeps_rank(mover)) return from->rank() != 0 && keeps_in_place(mover, dim) ? std::optional(dim) : std::nullopt;
-  if (mover.is(Movement::view)) return through_view(to->sizes(), dim, from->sizes());
-  if (mover.is(Movement::permute)) {
-    const auto dims = mover.static_ints("dims");
+std::optional<size_t> dim_before(const Node& node, size_t dim) {
+  const Value *from = moved(node), *to = node.result();
+  if (keeps_rank(node)) return from->rank() != 0 && keeps_in_place(node, dim) ? std::optional(dim) : std::nullopt;
+  if (node.is(Movement::view)) return through_view(to->sizes(), dim, from->sizes());
+  if (node.is(Movement::permute)) {
+    const auto dims = node.static_ints("dims");
     return static_cast<size_t>(wrap_dim(dims[dim], dims.size()));
   }
-  if (mover.is(Movement::expand)) {
+  if (node.is(Movement::expand)) {
     const size_t added = to->rank() - from->rank();
     if (dim < added || !(from->sizes()[dim - added] == to->sizes()[dim])) return std::nullopt;
     return dim - added;
   }
-  const size_t cut = dim_of(mover);
-  if (mover.is(Movement::select)) return dim < cut ? dim : dim + 1;
+  const size_t cut = dim_of(node);
+  if (node.is(Movement::select)) return dim < cut ? dim : dim + 1;
   return cut == dim ? std::nullopt : std::optional(dim);
 }
 
@@ -92,7 +92,7 @@ void forget_moved(Value& value) {
     if (!seen.insert(at).second) continue;
     at->forget();
     for (const Node* reader : at->users()) {
-      if (is_mover(*reader) || reader->is("aten.cat.default")) open.push_back(reader->result());
+      if (moves_data(*reader) || reader->is("aten.cat.default")) open.push_back(reader->result());
     }
   }
 }
