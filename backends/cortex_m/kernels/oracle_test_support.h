@@ -97,6 +97,12 @@ inline std::vector<int64_t> random_bias(Random& random, int64_t count) {
   return random_int32(random, count, random.one_in(10) ? INT32_MAX : 20000);
 }
 
+/// Values in logical order, in memory in the order `dim_order`.
+inline TestTensor make_ints_in(DType dtype, std::vector<int32_t> sizes, const std::vector<int64_t>& values,
+                               std::vector<uint8_t> dim_order) {
+  return make_of<int64_t>(dtype, std::move(sizes), values, std::move(dim_order));
+}
+
 inline int64_t product(const std::vector<int32_t>& sizes) {
   int64_t count = 1;
   for (const int32_t size : sizes) count *= size;

@@ -1,0 +1,54 @@
+#include "backends/cortex_m/kernels/convolution.h"
+
+namespace wick::cortex_m {
+
+bool read_window(KernelContext& context, const Tensor& weights, const EValue& stride, const EValue& padding,
+                 const EValue& dilation, Window* window) {
+  window->kernel[0] = weights.sizes[1];
+  window->kernel[1] = weights.sizes[2];
+  return read_pair(context, stride, 1, false, window->stride, "stride is not two numbers of at least 1") &&
+         read_pair(context, padding, 0, false, window->padding, "padding is not two numbers of at least 0") &&
+         read_pair(context, dilation, 1, false, window->dilation, "dilation is not two numbers of at least 1");
+}
+
+bool read_channels(KernelContext& context, const EValue& bias, Span<EValue*> args, int64_t channels,
+                   ChannelQuantization* quantization) {
+  const Tensor &multipliers = *args[2]->tensor, &shifts = *args[3]->tensor;
+  static constexpr char kRow[] =
+      "bias, multipliers and shifts are not contiguous int32 tensors with one element per channel";
+  if (!read_input_offset(context, *args[0], &quantization->input_offset) ||
+      !read_zero_point(context, *args[1], &quantization->stage.offset) ||
+      !check_int32_row(context, multipliers, channels, kRow) || !check_int32_row(context, shifts, channels, kRow) ||
+      !read_activation(context, *args[4], *args[5], &quantization->stage) ||
+      (!bias.is_none() && !check_int32_row(context, *bias.tensor, channels, kRow)))
+    return false;
+  quantization->multipliers = multipliers.as<const int32_t>();
+  quantization->shifts = shifts.as<const int32_t>();
+  if (!bias.is_none()) quantization->bias = bias.tensor->as<const int32_t>();
+  OutputStage checked;
+  for (int64_t c = 0; c < channels; ++c) {
+    if (!read_requantization(context, quantization->multipliers[c], quantization->shifts[c], &checked)) return false;
+  }
+  return true;
+}
+
+bool read_images(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out, Image* from,
+                 Image* to) {
+  return require_int8(context, input, out) && require_dtype(context, weights, DType::i8, "the weights are not int8") &&
+         read_image(context, input, from) && read_image(context, out, to) &&
+         require(context, weights.rank == 4 && is_contiguous(weights),
+                 "the weights are not contiguous with 4 dimensions") &&
+         require(context, weights.numel > 0, "the weights are empty") &&
+         require(context, from->n == to->n, "input and output differ in batch");
+}
+
+bool check_positions(KernelContext& context, const Window& window, const Image& from, const Image& to) {
+  const int64_t rows =
+      window_positions(from.h, window.kernel[0], window.stride[0], window.padding[0], window.dilation[0]);
+  const int64_t columns =
+      window_positions(from.w, window.kernel[1], window.stride[1], window.padding[1], window.dilation[1]);
+  return require(context, rows == to.h && columns == to.w,
+                 "the output's height and width are not the positions of the window on the input");
+}
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,43 @@
+// What the convolutions share: their window, and quantization per output channel. C++17, freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/checks.h"
+
+namespace wick::cortex_m {
+
+/// {height, width} each.
+struct Window {
+  int32_t kernel[2], stride[2], padding[2], dilation[2];
+};
+
+/// Stride, padding and dilation from lists of two; the kernel's sizes from dimensions 1 and 2 of the weights. None is 0
+/// but paddings.
+bool read_window(KernelContext& context, const Tensor& weights, const EValue& stride, const EValue& padding,
+                 const EValue& dilation, Window* window);
+
+struct ChannelQuantization {
+  int32_t input_offset = 0;
+  OutputStage stage;  // without multiplier and shift
+  const int32_t *bias = nullptr, *multipliers = nullptr, *shifts = nullptr;
+
+  int32_t initial(int64_t channel) const { return bias ? bias[channel] : 0; }
+  int8_t finish(int32_t sum, int64_t channel) const {
+    OutputStage of_channel = stage;
+    of_channel.multiplier = multipliers[channel];
+    of_channel.shift = shifts[channel];
+    return of_channel(sum);
+  }
+};
+
+/// args: input_offset, output_offset, multipliers, shifts, activation_min, activation_max.
+bool read_channels(KernelContext& context, const EValue& bias, Span<EValue*> args, int64_t channels,
+                   ChannelQuantization* quantization);
+
+/// The tensors of a convolution: int8 all, input and output 4-dimensional and channels-last, weights contiguous of rank
+/// 4, no kernel of size 0, input and output of one batch.
+bool read_images(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out, Image* from,
+                 Image* to);
+
+/// Do the positions of the window give the output's height and width?
+bool check_positions(KernelContext& context, const Window& window, const Image& from, const Image& to);
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,37 @@
+// A walk over the elements of tensors of rank 4 at most, in logical order, whatever their layouts. C++17, freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/checks.h"
+
+namespace wick::cortex_m {
+
+constexpr size_t kMaxMovedRank = 4;
+
+/// Offsets in elements for each dimension, aligned right: rank 4 with leading dimensions of size 1.
+struct Steps {
+  int64_t steps[kMaxMovedRank] = {0, 0, 0, 0};
+};
+struct Sizes {
+  int64_t sizes[kMaxMovedRank] = {1, 1, 1, 1};
+};
+
+/// Those of a tensor of rank 4 at most.
+Sizes sizes_of(const Tensor& tensor);
+Steps steps_of(const Tensor& tensor);
+
+/// Calls body(offset a, offset b, offset c) for each index below `sizes`, the last dimension fastest.
+template <typename Body>
+void for_each_position(const Sizes& sizes, const Steps& a, const Steps& b, const Steps& c, const Body& body) {
+  const int64_t* n = sizes.sizes;
+  for (int64_t i = 0; i < n[0]; ++i) {
+    for (int64_t j = 0; j < n[1]; ++j) {
+      for (int64_t k = 0; k < n[2]; ++k) {
+        const auto at = [&](const Steps& s) { return i * s.steps[0] + j * s.steps[1] + k * s.steps[2]; };
+        const int64_t base_a = at(a), base_b = at(b), base_c = at(c);
+        for (int64_t l = 0; l < n[3]; ++l)
+          body(base_a + l * a.steps[3], base_b + l * b.steps[3], base_c + l * c.steps[3]);
+      }
+    }
+  }
+}
+
+}  // namespace wick::cortex_m
