@@ -64,8 +64,8 @@ bool are_rows(const std::vector<int64_t>& blocks) {
 std::string refuse_lists(const TensorType& type, const Quantization& q) {
   const auto count = count_blocks(type.sizes, q.blocks);
   if (!count) return "blocks that do not divide the sizes";
-  if (!NumberList::can_hold(q.scales.dtype) || !is_floating(q.scales.dtype)) return "scales that are no floats";
-  if (!NumberList::can_hold(q.zero_points.dtype)) return "zero points that are no numbers";
+  if (!NumberList::can_hold(q.scales.dtype) || !is_floating(q.scales.dtype)) return "scales that are not floats";
+  if (!NumberList::can_hold(q.zero_points.dtype)) return "zero points that are not numbers";
   const auto wanted = static_cast<uint64_t>(*count);
   for (const NumberList* list : {&q.scales, &q.zero_points}) {
     if (list->size() != wanted || list->data.size_bytes() % dtype_size_bytes(list->dtype) != 0)
@@ -180,10 +180,10 @@ bool operator==(const TensorType& a, const TensorType& b) {
 std::string refuse_quantization(const TensorType& type) {
   const Quantization& q = *type.quantization;
   int64_t low = 0, high = 0;
-  if (!integer_range(type.dtype, &low, &high)) return "elements that are no integers";
+  if (!integer_range(type.dtype, &low, &high)) return "elements that are not integers";
   if (!is_floating(q.real)) return "real numbers of a dtype that is not floating";
   if (q.quant_min < low || q.quant_max > high || q.quant_min >= q.quant_max) return "a range outside that of its dtype";
-  if (q.blocks.size() != type.rank()) return "blocks of another rank";
+  if (q.blocks.size() != type.rank()) return "blocks of a different rank";
   if (!q.at_run_time) return refuse_lists(type, q);
   if (!are_rows(q.blocks)) return "parameters chosen at run time for other blocks than rows";
   if (!(q.at_run_time->least_scale >= 0) || !std::isfinite(q.at_run_time->least_scale)) return "a least scale below 0";

@@ -215,7 +215,7 @@ class Parser {
     expect(')');
     t.quantization = std::move(made);
     const std::string reason = refuse_quantization(t);
-    if (!reason.empty()) error("another quantization: this one has " + reason);
+    if (!reason.empty()) error("a valid quantization: this one has " + reason);
   }
   void quantization_part(const TensorType& t, Quantization& q) {
     const std::string key = word();
