@@ -1,0 +1,149 @@
+// Writes cmsis_nn_vectors.inc: hashes of what CMSIS-NN computes on the host for the cases of vector_cases.h. It is no
+// part of the build, as CMSIS-NN is none. With a checkout of CMSIS-NN (99f736a, July 2026) in $CMSIS:
+//   for f in $(find $CMSIS/Source -name '*.c' ! -name '*f16*' ! -name '*f32*' ! -name '*flt*'); do
+//     cc -O1 -fwrapv -w -I$CMSIS/Include -c $f; done; ar rc cmsis.a *.o
+//   c++ -std=c++20 -I. -I$CMSIS/Include tests/cortex_m/cmsis_nn_lab.cpp cmsis.a -o lab
+//   ./lab >tests/cortex_m/cmsis_nn_vectors.inc
+#include <cstdio>
+#include <cstdlib>
+
+#include "tests/cortex_m/vector_cases.h"
+extern "C" {
+#include "arm_nnfunctions.h"
+}
+
+namespace wick::vectors {
+namespace {
+
+constexpr uint64_t kSeeds = 100;  // of each kind
+
+void require(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "%s\n", what);
+  std::exit(1);
+}
+
+/// Scratch of any size that CMSIS-NN may ask for in these cases.
+struct Scratch {
+  std::vector<int32_t> words = std::vector<int32_t>(1 << 16);
+  cmsis_nn_context context{words.data(), static_cast<int32_t>(words.size() * sizeof(int32_t))};
+};
+
+struct Call {
+  const VectorCase& c;
+  std::vector<int8_t> y;
+  Scratch scratch, second;
+  cmsis_nn_dims in{c.batch, c.height, c.width, c.channels}, out{c.batch, c.out_height, c.out_width, c.outputs};
+  cmsis_nn_dims bias{1, 1, 1, c.outputs};
+  cmsis_nn_tile stride{c.stride[1], c.stride[0]}, padding{c.padding[1], c.padding[0]},
+      dilation{c.dilation[1], c.dilation[0]};
+  cmsis_nn_activation activation{c.min, c.max};
+  cmsis_nn_per_channel_quant_params channels{const_cast<int32_t*>(c.multipliers.data()),
+                                             const_cast<int32_t*>(c.shifts.data())};
+  cmsis_nn_per_tensor_quant_params whole{c.multipliers[0], c.shifts[0]};
+
+  int convolution() {
+    y.resize(size_t(c.batch) * c.out_height * c.out_width * c.outputs);
+    const cmsis_nn_dims filter{c.outputs, c.kernel[0], c.kernel[1], c.channels / c.groups};
+    const cmsis_nn_conv_params params{c.input_offset, c.output_offset, stride, padding, dilation, activation};
+    return arm_convolve_wrapper_s8(&scratch.context, &params, &channels, &in, c.x.data(), &filter, c.w.data(), &bias,
+                                   c.bias.data(), &out, y.data());
+  }
+  int depthwise() {
+    y.resize(size_t(c.batch) * c.out_height * c.out_width * c.outputs);
+    const cmsis_nn_dims filter{1, c.kernel[0], c.kernel[1], c.outputs};
+    const cmsis_nn_dw_conv_params params{c.input_offset, c.output_offset, c.outputs / c.channels, stride, padding,
+                                         dilation,       activation};
+    return arm_depthwise_conv_wrapper_s8(&scratch.context, &params, &channels, &in, c.x.data(), &filter, c.w.data(),
+                                         &bias, c.bias.data(), &out, y.data());
+  }
+  int transposed() {
+    y.resize(size_t(c.batch) * c.out_height * c.out_width * c.outputs);
+    const cmsis_nn_dims filter{c.outputs, c.kernel[0], c.kernel[1], c.channels};
+    const cmsis_nn_transpose_conv_params params{c.input_offset, c.output_offset, stride,    padding,
+                                                {0, 0},         {1, 1},          activation};
+    return arm_transpose_conv_wrapper_s8(&scratch.context, &second.context, &params, &channels, &in, c.x.data(),
+                                         &filter, c.w.data(), &bias, c.bias.data(), &out, y.data());
+  }
+  int linear() {
+    const int32_t rows = c.batch * c.height;
+    y.resize(size_t(rows) * c.outputs);
+    const cmsis_nn_dims input{rows, 1, 1, c.channels}, filter{c.channels, 1, 1, c.outputs},
+        output{rows, 1, 1, c.outputs};
+    const cmsis_nn_fc_params params{c.input_offset, c.filter_offset, c.output_offset, activation};
+    return arm_fully_connected_s8(&scratch.context, &params, &whole, &input, c.x.data(), &filter, c.w.data(), &bias,
+                                  c.bias.data(), &output, y.data());
+  }
+  int matmul() {
+    y.resize(size_t(c.batch) * c.height * c.outputs);
+    const cmsis_nn_dims lhs{1, c.batch, c.height, c.channels}, rhs{1, c.batch, c.outputs, c.channels},
+        output{1, c.batch, c.height, c.outputs};
+    const cmsis_nn_bmm_params params{false, false, {c.input_offset, c.filter_offset, c.output_offset, {-128, 127}}};
+    return arm_batch_matmul_s8(&scratch.context, &params, &whole, &lhs, c.x.data(), &rhs, c.w.data(), &output,
+                               y.data());
+  }
+  int add() {
+    y.resize(c.x.size());
+    return arm_elementwise_add_s8(c.x.data(), c.w.data(), c.input_offset, c.multipliers[0], c.shifts[0],
+                                  c.filter_offset, c.multipliers[1], c.shifts[1], 20, y.data(), c.output_offset,
+                                  c.multipliers[2], c.shifts[2], c.min, c.max, static_cast<int32_t>(y.size()));
+  }
+  int mul() {
+    y.resize(c.x.size());
+    return arm_elementwise_mul_s8(c.x.data(), c.w.data(), c.input_offset, c.filter_offset, y.data(), c.output_offset,
+                                  c.multipliers[0], c.shifts[0], -128, 127, static_cast<int32_t>(y.size()));
+  }
+  int softmax() {
+    y.resize(c.x.size());
+    arm_softmax_s8(c.x.data(), c.batch * c.height * c.width, c.channels, c.multipliers[0], c.shifts[0], diff_min(c),
+                   y.data());
+    return 0;
+  }
+  int pool(bool average) {
+    y.resize(size_t(c.batch) * c.out_height * c.out_width * c.outputs);
+    const cmsis_nn_dims filter{1, c.kernel[0], c.kernel[1], 1};
+    const cmsis_nn_pool_params params{stride, padding, average ? cmsis_nn_activation{-128, 127} : activation};
+    return average ? arm_avgpool_s8(&scratch.context, &params, &in, c.x.data(), &filter, &out, y.data())
+                   : arm_max_pool_s8(&scratch.context, &params, &in, c.x.data(), &filter, &out, y.data());
+  }
+};
+
+int run(Kind kind, Call& call) {
+  switch (kind) {
+    case Kind::convolution: return call.convolution();
+    case Kind::depthwise: return call.depthwise();
+    case Kind::transposed: return call.transposed();
+    case Kind::linear: return call.linear();
+    case Kind::matmul: return call.matmul();
+    case Kind::add: return call.add();
+    case Kind::mul: return call.mul();
+    case Kind::softmax: return call.softmax();
+    case Kind::average: return call.pool(true);
+    default: return call.pool(false);
+  }
+}
+
+}  // namespace
+}  // namespace wick::vectors
+
+int main() {
+  using namespace wick::vectors;
+  const char* names[] = {"convolution", "depthwise", "transposed", "linear",  "matmul",
+                         "add",         "mul",       "softmax",    "average", "maximum"};
+  std::printf(
+      "// Outputs of CMSIS-NN for the cases of vector_cases.h: VECTOR(kind, seed, hash). Written by "
+      "cmsis_nn_lab.cpp.\n");
+  std::printf("// Behind each: n h w c -> outputs, kernel, stride, padding, dilation, groups.\n");
+  for (int kind = 0; kind < 10; ++kind) {
+    for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+      const VectorCase c = make_case(static_cast<Kind>(kind), seed);
+      Call call{c, {}};
+      require(run(static_cast<Kind>(kind), call) == 0, names[kind]);
+      std::printf("VECTOR(%s, %llu, 0x%016llxu)  // %d %d %d %d -> %d, %dx%d, %dx%d, %dx%d, %dx%d, %d\n", names[kind],
+                  static_cast<unsigned long long>(seed), static_cast<unsigned long long>(hash(call.y)), c.batch,
+                  c.height, c.width, c.channels, c.outputs, c.kernel[0], c.kernel[1], c.stride[0], c.stride[1],
+                  c.padding[0], c.padding[1], c.dilation[0], c.dilation[1], c.groups);
+    }
+  }
+  return 0;
+}
