@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "compiler/partition/tensor_limits.h"
 #include "tests/toy_backend/target.h"
 
 namespace wick::toy {
@@ -14,11 +15,11 @@ Verdict supports(const Node& node, const TargetOptions&) {
   if (!is_sum && !node.is("aten.mul.Tensor")) return Verdict::no("an operator other than add and mul");
   if (is_sum && node.real("alpha") != 1) return Verdict::no("a factor for the second summand");
   if (node.operands().size() != 2) return Verdict::no("a number instead of a tensor");
+  static constexpr DType kDtypes[] = {DType::f32};
+  std::string reason = compiler::refuse_tensors(node, {kDtypes, kMaxRank});
+  if (!reason.empty()) return Verdict::no(std::move(reason));
   for (const Value* operand : node.operands()) {
-    if (operand->dtype() != DType::f32) return Verdict::no("elements other than f32");
-    if (!is_static(operand->sizes())) return Verdict::no("sizes that are known only at run time");
     if (!(operand->sizes() == node.result()->sizes())) return Verdict::no("operands of different sizes");
-    if (!operand->tensor().dim_order.empty()) return Verdict::no("a layout other than row-major");
   }
   return Verdict::yes();
 }

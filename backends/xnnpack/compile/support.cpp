@@ -17,65 +17,15 @@ using compiler::Verdict;
 
 namespace {
 
-constexpr int64_t kMaxElements = int64_t{1} << 31;
+constexpr DType kFloats[] = {DType::f32, DType::f16};
 
-std::vector<const OpRule*> gather_rules() {
-  std::vector<const OpRule*> rules;
-  for (const RuleFamily* family :
-       {&kConvolutionRules, &kCurveRules, &kLinearRules, &kMovementRules, &kNormalizationRules, &kPointwiseRules,
-        &kQuantizedRules, &kReductionRules, &kWindowRules}) {
-    for (size_t i = 0; i < family->count; ++i) rules.push_back(&family->rows[i]);
-  }
-  std::sort(rules.begin(), rules.end(),
-            [](const OpRule* a, const OpRule* b) { return std::string_view(a->op) < b->op; });
-  return rules;
-}
+Span<const OpRule> rows(const RuleFamily& family) { return {family.rows, family.count}; }
 
-// Sizes of inputs are not 0 in an exported program; those read from data may be, and the library refuses empty tensors.
-bool may_be_empty(const compiler::Sym& size) {
-  return compiler::SymScope::range(size).min <= 0 && compiler::SymScope::is_from_data(size);
-}
-
-// Sizes that are known only at run time need a bound, and a rule that can do without them.
-std::string refuse_unknown_sizes(const Value& value, Unknown allowed) {
-  const Dims dims = dims_of(value);
-  const size_t unknown = num_symbolic(dims);
-  if (unknown == 0) return "";
-  if (allowed == Unknown::none) return fmt::format("sizes known only at run time: {}", compiler::to_text(value.type));
-  if (allowed == Unknown::one && unknown > 1)
-    return fmt::format("more than one size known only at run time: {}", compiler::to_text(value.type));
-  for (const compiler::Sym& size : dims) {
-    if (may_be_empty(size))
-      return fmt::format("a size read from data, which may be 0: {}", compiler::to_text(value.type));
-    if (bound(size) == compiler::kUnbounded)
-      return fmt::format("a size without upper bound: {}", compiler::to_text(value.type));
-  }
-  return "";
-}
-
-std::string refuse_tensor(const Value& value, DType wanted, Unknown unknown) {
-  if (!value.type.is_tensor()) return "it reads a number computed at run time";
-  if (value.dtype() != DType::f32 && value.dtype() != DType::f16)
-    return fmt::format("dtype {}; only f32 and f16 are taken", compiler::to_text(value.type));
-  if (value.dtype() != wanted) return "operands of different dtypes";
-  return refuse_shape(value, unknown);
-}
-
-// What holds for every operator.
-std::string refuse_any(const Node& node, Unknown unknown) {
-  if (!node.graphs.empty()) return "control flow";
-  if (node.results().empty() || !node.result()->type.is_tensor()) return "its result is not a tensor";
-  const DType dtype = node.result()->dtype();
-  std::string reason = refuse_tensor(*node.result(), dtype, unknown);
-  if (!reason.empty()) return reason;
-  for (size_t i = 1; i < node.results().size(); ++i) {
-    if (node.result(i)->num_uses() != 0) return "more than its first result is read";
-  }
-  for (const Value* operand : node.operands()) {
-    reason = refuse_tensor(*operand, dtype, unknown);
-    if (!reason.empty()) return reason;
-  }
-  return "";
+const compiler::RuleTable<OpRule>& rules() {
+  static const compiler::RuleTable<OpRule> kRules(
+      {rows(kConvolutionRules), rows(kCurveRules), rows(kLinearRules), rows(kMovementRules), rows(kNormalizationRules),
+       rows(kPointwiseRules), rows(kQuantizedRules), rows(kReductionRules), rows(kWindowRules)});
+  return kRules;
 }
 
 bool is_pointwise(const OpRule* rule) {
@@ -100,33 +50,17 @@ std::string refuse_unproven(const Node& node, const OpRule* rule) {
 }  // namespace
 
 std::string refuse_shape(const Value& value, Unknown unknown) {
-  if (value.rank() > kMaxRank) return fmt::format("{} dimensions; at most {} are taken", value.rank(), kMaxRank);
-  std::string sizes = refuse_unknown_sizes(value, unknown);
-  if (!sizes.empty()) return sizes;
-  const Dims dims = dims_of(value);
-  if (std::any_of(dims.begin(), dims.end(), [](const compiler::Sym& size) { return bound(size) < 1; }))
-    return "an empty tensor";
-  const int64_t count = elements(dims);
-  if (count >= kMaxElements) return "a tensor of 2^31 elements or more";
-  return "";
+  return compiler::refuse_sizes(value, {kFloats, kMaxRank, unknown});
 }
 
-const std::vector<const OpRule*>& all_rules() {
-  static const std::vector<const OpRule*> rules = gather_rules();
-  return rules;
-}
+const std::vector<const OpRule*>& all_rules() { return rules().rows(); }
 
-const OpRule* find_rule(const Node& node) {
-  const auto& rules = all_rules();
-  const auto before = [](const OpRule* rule, std::string_view name) { return std::string_view(rule->op) < name; };
-  const auto found = std::lower_bound(rules.begin(), rules.end(), node.op->name(), before);
-  return found != rules.end() && node.op->name() == (*found)->op ? *found : nullptr;
-}
+const OpRule* find_rule(const Node& node) { return rules().find(node); }
 
 Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   const OpRule* rule = find_rule(node);
   if (!rule) return Verdict::no(refuse_operator(node, options));
-  const std::string reason = rule->any_dtype ? "" : refuse_any(node, rule->unknown);
+  const std::string reason = rule->any_dtype ? "" : compiler::refuse_tensors(node, {kFloats, kMaxRank, rule->unknown});
   if (!reason.empty()) return Verdict::no(reason);
   const std::string unproven = rule->any_dtype ? "" : refuse_unproven(node, rule);
   if (!unproven.empty()) return Verdict::no(unproven);

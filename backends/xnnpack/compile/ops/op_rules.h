@@ -1,14 +1,15 @@
 // One row per operator: what is taken, the layout of its tensors, what it becomes. C++20.
 #pragma once
 #include "backends/xnnpack/compile/layout.h"
+#include "compiler/partition/rule_table.h"
 #include "compiler/partition/target.h"
+#include "compiler/partition/tensor_limits.h"
 
 namespace wick::xnnpack {
 
 class Lowering;
 
-/// How many sizes of a tensor may be known only at run time.
-enum class Unknown : uint8_t { none, one, any };
+using compiler::Unknown;
 
 struct OpRule {
   const char* op;
