@@ -19,7 +19,7 @@ class Stream {
     return z ^ z >> 31;
   }
   int32_t in(int32_t low, int32_t high) {  // both included
-    return low + static_cast<int32_t>(word() % static_cast<uint64_t>(int64_t{high} - low + 1));
+    return static_cast<int32_t>(low + static_cast<int64_t>(word() % static_cast<uint64_t>(int64_t{high} - low + 1)));
   }
   std::vector<int8_t> bytes(int64_t count) {
     std::vector<int8_t> values(static_cast<size_t>(count));
