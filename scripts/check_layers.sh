@@ -71,7 +71,7 @@ unexplained=0
 for folder in backends/*/; do
   name=$(basename "$folder")
   named=$(scripts/list_files.sh '*.h' '*.cpp' '*.fbs' '*.txt' | grep -E '^(compiler|cli|runtime|common|schema|include)/' |
-    grep -v -e '_test\.cpp$' -e "^include/wick/${name}_backend.h$" | xargs grep -il -- "$name" || true)
+    grep -v -e '_test\.cpp$' -e "^include/wick/${name}_backend.h$" | xargs grep -iEl -- "(^|[^a-z])($name|${name//_/-}|${name//_/})" || true)
   if [ -n "$named" ]; then
     printf '%s\n' "$named" | sed "s/$/ names the backend $name/"
     unexplained=1

@@ -44,6 +44,7 @@ struct MethodExplained {
 
 std::string kernel_reason(const std::string& key) {
   if (!has_kernel(key)) return "Wick has no kernel of this name";
+  if (is_of_backend(key)) return "an operator of this backend";
   return stock_has_kernel(key) ? "stock has this operator too" : "only Wick has this operator";
 }
 
@@ -61,7 +62,7 @@ MethodExplained explain_statement(const compiler::Statement& statement) {
     if (instruction.kind == compiler::Instruction::Kind::kernel) {
       const compiler::Operator& op = statement.operators[instruction.op];
       row.what = op.overload.empty() ? op.name : op.name + "." + op.overload;
-      row.where = "portable";
+      row.where = is_of_backend(row.what) ? row.what.substr(0, row.what.find("::")) : "portable";
       row.why = instruction.check.empty() ? kernel_reason(row.what) : check_reason(instruction.check);
     } else if (instruction.kind == compiler::Instruction::Kind::delegate) {
       const compiler::Delegate& delegate = *statement.delegates[instruction.op];

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "cli/program/operator_facts.h"
+
 namespace wick::cli {
 namespace {
 
@@ -26,6 +28,7 @@ constexpr Row kRows[] = {
 compiler::Result<std::string> kernel_table_source(const std::set<std::string>& names) {
   std::vector<const Row*> rows;
   std::set<std::string> functions;
+  std::string of_backends;
   compiler::Diag missing(compiler::Code::incompatible_file, "Wick has no kernel for some operators");
   for (const std::string& name : names) {
     const auto* row =
@@ -33,6 +36,8 @@ compiler::Result<std::string> kernel_table_source(const std::set<std::string>& n
     if (row != std::end(kRows)) {
       rows.push_back(row);
       functions.insert(row->function);
+    } else if (is_of_backend(name)) {
+      of_backends += "\n//   " + name;
     } else {
       missing.notes.push_back(name);
     }
@@ -41,6 +46,9 @@ compiler::Result<std::string> kernel_table_source(const std::set<std::string>& n
   std::string out =
       "// The kernels of some programs, and nothing else. Written by: wick ops --emit-table\n"
       "#include \"wick/portable_kernels.h\"\n\nnamespace wick {\n";
+  if (!of_backends.empty())
+    out += fmt::format("// MethodOptions::kernels also needs the tables of the backends that have these:{}\n",
+                       of_backends);
   if (rows.empty()) return out + "\nKernelTable portable_kernels() { return KernelTable(); }\n\n}  // namespace wick\n";
   out += "namespace kernels {\n";
   for (const std::string& function : functions)

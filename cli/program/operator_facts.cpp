@@ -6,6 +6,7 @@
 
 #include "cli/program/program_metadata.h"
 #include "runtime/exec/prim_ops.h"
+#include "wick/backends.h"
 #include "wick/portable_kernels.h"
 
 namespace wick::cli {
@@ -66,7 +67,15 @@ bool in_table(KernelTable table, std::string_view key) {
 
 }  // namespace
 
-bool has_kernel(std::string_view key) { return in_table(prim_kernels(), key) || in_table(portable_kernels(), key); }
+bool has_kernel(std::string_view key) {
+  const Span<const KernelTable> tables = all_kernels();
+  return in_table(prim_kernels(), key) ||
+         std::any_of(tables.begin(), tables.end(), [&](KernelTable table) { return in_table(table, key); });
+}
+
+bool is_of_backend(std::string_view key) {
+  return has_kernel(key) && !in_table(prim_kernels(), key) && !in_table(portable_kernels(), key);
+}
 
 bool stock_has_kernel(std::string_view key) {
   return has_kernel(key) && !key.starts_with("wick::") && only_ours().count(key) == 0;

@@ -23,8 +23,10 @@ std::vector<OperatorCount> count_operators(const MethodMeta& method);
 /// Nodes of a graph and of the graphs inside it.
 std::vector<OperatorCount> count_operators(const compiler::Graph& graph);
 
-/// Whether `key` is in the portable table or among the operators on plain numbers.
+/// Whether a kernel of this name is in this build: portable, of a backend, or on plain numbers.
 bool has_kernel(std::string_view key);
+/// Whether only the table of a backend has it.
+bool is_of_backend(std::string_view key);
 /// False for the operators that only Wick has.
 bool stock_has_kernel(std::string_view key);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cli/command.h"
 #include "compiler/support/file_map.h"
 #include "compiler/support/limits.h"
 #include "runtime/platform/cores.h"
@@ -119,7 +120,11 @@ Result<Session> Session::make(const std::string& path, const SessionOptions& opt
 }
 
 Result<Session> Session::open(const std::string& path, const SessionOptions& options) {
-  RETURN_IF_ERROR(compiler::FileMap::open(path));
+  ASSIGN_OR_RETURN(compiler::FileMap map, compiler::FileMap::open(path));
+  if (kind_of(map.bytes()) == FileKind::pt2)
+    return Diag(Code::incompatible_file, "this is a model of torch.export.save, not a program")
+        .at_file(path)
+        .with_help("compile it first:  wick compile MODEL.pt2 -o MODEL.pte");
   return make(path, options, [&](const ModuleOptions& module_options, ModuleError* error) {
     return Module::load(path, module_options, error);
   });

@@ -1,6 +1,5 @@
-// What an operator's row says of it besides its schema: what passes, analyses and backends ask. A row joins answers
-// with
-// `|`: kPointwise | kOverwrites | Binary::add | ranges::add.
+// What a row says about its operator besides the schema: the answers to what passes, analyses and backends ask. Answers
+// are joined with `|`, as in  kPointwise | kOverwrites | Binary::add | ranges::add
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -41,7 +40,7 @@ enum OpFlags : uint64_t {
 
   // Elements.
   kMoves = 1u << 16,  // moves data only: each element of the first result is one of an operand's, or a fill
-  kPicks = 1u << 17,  // no kMoves, but each element of the first result is one of an operand's, or a bound
+  kPicks = 1u << 17,  // not kMoves, but each element of the first result is an element of an operand, or a bound
   kWhole = 1u << 18,  // elements of the result are whole numbers, infinite or NaN; whole numbers stay what they are
   kIdempotent = 1u << 19,    // f(f(x)) = f(x), NaN and the sign of zero too
   kNonNegative = 1u << 20,   // elements of the result are positive, +0 or NaN
@@ -51,19 +50,20 @@ enum OpFlags : uint64_t {
   kPermutes = 1u << 24,      // kView: the dimensions in another order
   kQuantizes = 1u << 25,     // makes integers of real numbers
   kDequantizes = 1u << 26,   // and real numbers of these
-  kWeighs = 1u << 27,        // constant operands are weights, finite numbers as inputs are
-  kScores = 1u << 28,        // may stand between a product of matrices and a softmax: finite where its operands are
+  kWeighs = 1u << 27,        // constant operands are weights: assumed to be finite, like inputs
+  kScores = 1u << 28,        // may stand between a matmul and a softmax: the result is finite if the operands are
 
   // NaN, infinities, signs of zero.
-  kPassesNan = 1u << 29,                  // NaN stays NaN, or spreads
-  kPassesInfinity = 1u << 30,             // an infinity stays one, or becomes NaN
-  kAsksForNan = uint64_t{1} << 31,        // tells whether there is a NaN
-  kKeepsZeroSign = uint64_t{1} << 32,     // -0 in an operand may come out as a zero of another sign than 0 does
-  kTellsZeros = uint64_t{1} << 33,        // results for -0 and 0 are different numbers
-  kTellsZerosOf1 = uint64_t{1} << 34,     // the same, of operand 1
-  kNoNegativeZero = uint64_t{1} << 35,    // no element of the result is -0
-  kElements = uint64_t{1} << 37,          // reads and writes elements as they are stored, whatever they stand for
-  kPartwise = uint64_t{1} << 36,          // of complex numbers: the same of their real and imaginary parts
+  kPassesNan = 1u << 29,                // NaN stays NaN, or spreads
+  kPassesInfinity = 1u << 30,           // an infinity stays one, or becomes NaN
+  kAsksForNan = uint64_t{1} << 31,      // tells whether there is a NaN
+  kKeepsZeroSign = uint64_t{1} << 32,   // the sign of a zero in an operand can decide the sign of a zero in the result
+  kTellsZeros = uint64_t{1} << 33,      // f(-0) and f(0) are different numbers (1 / x)
+  kTellsZerosOf1 = uint64_t{1} << 34,   // the same, of operand 1
+  kNoNegativeZero = uint64_t{1} << 35,  // no element of the result is -0
+  kElements = uint64_t{1} << 37,        // reads and writes elements as they are stored, whatever they stand for
+  kPartwise = uint64_t{1} << 36,        // of complex numbers: the same of their real and imaginary parts
+  kOfBackend = uint64_t{1} << 38,       // of a backend (add_ops sets it): no other backend is asked about it
   kPassesBoth = (1u << 29) | (1u << 30),  // both
 };
 
@@ -120,7 +120,9 @@ struct Gemm {
 inline constexpr Gemm kMatrices{0, 1, -1, 2}, kBatches{0, 1, -1, 3}, kAnyMatrices{0, 1}, kLinear{0, 1, 2, 2, true},
     kMatricesAndTerm{1, 2, 0, 2}, kBatchesAndTerm{1, 2, 0, 3};
 
-/// The range of the results (compiler/ir/value_range.h). Null: any number, not finite where an operand is not.
+/// The range of the results (compiler/ir/value_range.h). Null: for finite operands a finite number of any size, never
+/// NaN; for operands that may be infinite or NaN, that too. Overflow does not count (ValueRange). Functions that make
+/// NaN or an infinity of ordinary numbers (acos, 1 / x) need a rule: ranges::unknown at least.
 using RangeFn = ValueRange (*)(const RangeCall& call);
 /// What becomes of an element of operand `index` that is not finite, where kPassesNan and kPassesInfinity cannot say
 /// it.
@@ -154,7 +156,7 @@ struct OpFacts {
   constexpr OpFacts(Gemm answer) : gemm(answer) {}
 };
 
-/// Of two answers to one question the later.
+/// If both answer the same question, the later answer counts.
 constexpr OpFacts operator|(OpFacts a, const OpFacts& b) {
   a.flags = a.flags | b.flags;
   if (b.range) a.range = b.range;
@@ -167,7 +169,7 @@ constexpr OpFacts operator|(OpFacts a, const OpFacts& b) {
   if (b.gemm) a.gemm = b.gemm;
   return a;
 }
-/// Enumerations are operands of an operator of ours only where a parameter has their type.
+/// For two plain enumerators: the overload above is found only if one operand is an OpFacts.
 constexpr OpFacts operator|(OpFlags a, const OpFacts& b) { return OpFacts(a) | b; }
 
 }  // namespace wick::compiler

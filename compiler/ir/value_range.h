@@ -11,7 +11,8 @@ namespace wick::compiler {
 
 /// What holds of the elements of a value. The bounds are those of its finite elements, for all finite inputs of the
 /// graph. The flags name what inputs of ordinary size can make: log(0), 1 / 0, the root of a negative number, minus
-/// infinity of a mask. That sums, products and powers overflow is none of them: such results lie outside the bounds.
+/// infinity of a mask. Overflow of sums, products and powers
+/// sets no flag: such results lie outside the bounds.
 struct ValueRange {
   double min = -std::numeric_limits<double>::infinity(), max = std::numeric_limits<double>::infinity();
   bool above = false, below = false;  // +inf, -inf

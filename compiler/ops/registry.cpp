@@ -10,9 +10,10 @@
 namespace wick::compiler {
 namespace {
 
-void register_rows(std::vector<OpDef>& all, const OpDef* rows, size_t count) {
+void register_rows(std::vector<OpDef>& all, const OpDef* rows, size_t count, OpFlags more) {
   for (size_t i = 0; i < count; ++i) {
     all.push_back(rows[i]);
+    all.back().facts.flags = all.back().facts.flags | more;
     auto* schema = new Schema(parse_schema(rows[i].schema));  // lives as long as the process
     for (size_t arg = 0; rows[i].has(kMutates) && arg < schema->args.size(); ++arg) {
       if (!schema->args[arg].mutated) continue;
@@ -29,10 +30,10 @@ struct Registry {
   std::vector<std::shared_ptr<const std::vector<OpDef>>> tables;
   const Registry* before = nullptr;
 
-  void add(Span<const OpDef> rows) {
+  void add(Span<const OpDef> rows, OpFlags more) {
     auto own = std::make_shared<std::vector<OpDef>>();
     own->reserve(rows.size());
-    register_rows(*own, rows.data(), rows.size());
+    register_rows(*own, rows.data(), rows.size(), more);
     for (const OpDef& row : *own) sorted.push_back(&row);
     tables.push_back(std::move(own));
   }
@@ -55,8 +56,8 @@ class Registries {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!current_.load()) {
       auto* made = new Registry();
-      for (const Family& family : op_families()) made->add({family.rows, family.count});
-      for (const Span<const OpDef> rows : added_) made->add(rows);
+      for (const Family& family : op_families()) made->add({family.rows, family.count}, kPure);
+      for (const Span<const OpDef> rows : added_) made->add(rows, kOfBackend);
       made->sort();
       current_.store(made, std::memory_order_release);
     }
@@ -71,7 +72,7 @@ class Registries {
     if (!current_.load()) return;
     auto* grown = new Registry(*current_.load());
     grown->before = current_.load();
-    grown->add(rows);
+    grown->add(rows, kOfBackend);
     grown->sort();
     current_.store(grown, std::memory_order_release);
   }

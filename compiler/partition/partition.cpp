@@ -35,8 +35,11 @@ std::string not_for_backends(const Node& node) {
   return "";
 }
 
+// What a backend that was asked before has made of its nodes.
+bool is_made_by_backend(const Node& node) { return node.is(kCallDelegate) || node.op->has(kOfBackend | kScratch); }
+
 bool may_take(const Node& node) {
-  return !node.op->has(kEffect) && !node.is(kCallDelegate) && not_for_backends(node).empty();
+  return !node.op->has(kEffect) && !is_made_by_backend(node) && not_for_backends(node).empty();
 }
 
 // Bytes of the results, if these are many enough for constant folding to think about.
@@ -164,6 +167,7 @@ class Partitioner {
       places_[i].backend = effect ? kExecutor : "";
       places_[i].reason = effect ? "the program checks it itself" : not_for_backends(*nodes_[i]);
       asked_.push_back(may_take(*nodes_[i]));
+      is_made_.push_back(is_made_by_backend(*nodes_[i]));
     }
     note_verdicts();
     if (target_.rewrite) {
@@ -174,7 +178,7 @@ class Partitioner {
     explain_unfolded();
     replace_units(order_units(dependences, unit_));
     for (uint32_t i = 0; i < places_.size(); ++i) {
-      if (!is_call_[i]) report_.nodes.push_back(std::move(places_[i]));
+      if (!is_made_[i]) report_.nodes.push_back(std::move(places_[i]));
     }
   }
 
@@ -227,7 +231,7 @@ class Partitioner {
         places_[i].reason = notes_[i];
         note_origins(*nodes_[i]);
       }
-      if (!nodes_[i]->is(kCallDelegate)) report_.nodes.push_back(places_[i]);
+      if (!is_made_[i]) report_.nodes.push_back(places_[i]);
     }
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
       if (wanted_[i]) rewrite(*nodes_[i]);
@@ -315,7 +319,6 @@ class Partitioner {
   }
 
   void replace_units(const std::vector<uint32_t>& order) {
-    for (const Node* node : nodes_) is_call_.push_back(node->is(kCallDelegate));
     for (size_t at = 0; at < order.size();) {
       const uint32_t unit = unit_[order[at]];
       if (unit == kNoGroup) {
@@ -377,7 +380,7 @@ class Partitioner {
   std::vector<Node*> nodes_;  // as the graph had them
   NodeIndex index_;
   std::vector<NodePlace> places_;
-  std::vector<bool> asked_, wanted_, is_call_;
+  std::vector<bool> asked_, wanted_, is_made_;
   std::vector<std::string> notes_;  // of those that are taken
   std::vector<uint32_t> unit_;      // delegate that a node goes to
   uint32_t num_units_ = 0;

@@ -122,6 +122,13 @@ std::string check_outputs(const Case& test, const CompiledCase& compiled, const 
   return next == outputs.size() ? "" : "the program has too many outputs";
 }
 
+bool is_untested(std::string_view op) {
+  return std::any_of(std::begin(kUntested), std::end(kUntested), [&](const Untested& entry) {
+    const bool is_prefix = entry.op.ends_with('*');
+    return is_prefix ? op.starts_with(entry.op.substr(0, entry.op.size() - 1)) : op == entry.op;
+  });
+}
+
 bool is_expected_failure(const Case& test) {
   return entry_of(kExpectedFailures, test) != nullptr || dtype_exception(test) != nullptr;
 }

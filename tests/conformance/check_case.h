@@ -24,6 +24,8 @@ Tolerance tolerance_for(const Case& test, const HostTensor& want);
 /// those below the least normal one and, of programs with notes, those near the largest and NaN.
 void overlook_extremes(const Case& test, bool noted, HostTensor& got, const HostTensor& want);
 
+/// Is the operator among kUntested?
+bool is_untested(std::string_view op);
 bool is_expected_failure(const Case& test);
 /// The exception for the case's operator and dtype, or null.
 const DtypeException* dtype_exception(const Case& test);

@@ -108,6 +108,21 @@ TEST(ToyBackend, EachBackendSeesTheProgramWithoutTheOthers) {
   }
 }
 
+// What one backend made is nothing that the next is asked about.
+TEST(ToyBackend, ItsOperatorsAreNotOfferedToOtherBackends) {
+  Pipeline p = pipeline(kChain);
+  p.target(&kKernelTarget).target(&kTarget).at(Stage::partition).check_delegates(0).check_outside({});
+  p.run_and_compare();
+  EXPECT_EQ(p.failures(), "");
+}
+
+TEST(ToyBackend, ProfileStockRefusesOperatorsThatStockLacks) {
+  Pipeline p = pipeline(kChain);
+  p.options().profile = compiler::Profile::stock;
+  p.target(&kKernelTarget).at(Stage::lower).check_error("toy::");
+  EXPECT_EQ(p.failures(), "");
+}
+
 TEST(ToyBackend, ItsPassesAreRunSkippedAndShownLikeAllOthers) {
   std::vector<std::string> shown;
   Pipeline p = pipeline(kChain);

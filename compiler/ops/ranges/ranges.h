@@ -7,7 +7,7 @@ namespace ranges {
 
 /// Results whose elements are those of the operands.
 ValueRange operands(const RangeCall& call);
-/// Any number, perhaps none: of finite numbers, too.
+/// Any number, an infinity or NaN, even for finite operands.
 ValueRange unknown(const RangeCall& call);
 
 ValueRange add(const RangeCall& call);
