@@ -13,12 +13,16 @@ SessionOptions CallOptions::session() const {
 }
 
 void add_call_options(Command command, CallOptions& options, const std::string& purpose) {
-  command.option("program", options.program, "the .pte to " + purpose).required();
-  command.option("--method", options.method, "the method of the .pte; default: 'forward', or the only one");
+  command.option("program", options.program, "the .pte to " + purpose).takes("FILE").required();
+  command.option("--method", options.method, "the method of the .pte; default: 'forward', or the only one")
+      .takes("NAME");
   command.option("-i,--input", options.inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")
+      .takes("FILE")
       .one_at_a_time();
   command.option("--seed", options.seed, "seed of random inputs and random operators").shows_default();
-  command.option("--data", options.data, "a .ptd file with weights of the .pte; may repeat").one_at_a_time();
+  command.option("--data", options.data, "a .ptd file with weights of the .pte; may repeat")
+      .takes("FILE")
+      .one_at_a_time();
 }
 
 void add_threads_option(Command command, CallOptions& options) {

@@ -20,6 +20,7 @@ int run(int argc, char** argv) {
   std::vector<std::string> limit_texts;
   line.tool()
       .option("--limit", limit_texts, "NAME=N: raise (or lower) a limit on what a file may ask for; may repeat")
+      .takes("NAME=N")
       .one_at_a_time();
   wick::cli::add_compile(line);
   wick::cli::add_run(line);

@@ -1,20 +1,88 @@
 #include "cli/options.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <numeric>
 
 #include "cli/command.h"
 
 namespace wick::cli {
 namespace {
 
-// The library looks for missing arguments first; a flag or command that does not exist is the likelier mistake.
-std::string message_of(const CLI::App& app, const CLI::ParseError& error) {
-  if (!dynamic_cast<const CLI::RequiredError*>(&error)) return error.what();
-  for (const std::string& text : app.remaining(true)) {
-    if (text.starts_with("-") || app.get_subcommands().empty())
-      return "The following argument was not expected: " + text;
+using compiler::Code;
+using compiler::Diag;
+using compiler::printable;
+
+// Characters to insert, delete or replace (Levenshtein 1966).
+size_t distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
   }
-  return error.what();
+  return row.back();
+}
+
+// "did you mean X? " for the nearest name, if one is near.
+std::string suggestion(const std::string& text, const std::vector<std::string>& names) {
+  constexpr size_t kNear = 3;
+  const auto nearest = std::min_element(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    return distance(text, a) < distance(text, b);
+  });
+  return nearest != names.end() && distance(text, *nearest) < kNear ? fmt::format("did you mean {}? ", *nearest) : "";
+}
+
+Diag unknown_argument(const CLI::App& app, const CLI::App* command, const std::string& text) {
+  std::vector<std::string> names;
+  if (text.starts_with("-")) {
+    const CLI::App& owner = command ? *command : app;
+    for (const CLI::App* each : {&owner, &app}) {
+      for (const CLI::Option* option : each->get_options()) {
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+      }
+    }
+    const std::string wick = command ? "wick " + command->get_name() : "wick";
+    return Diag(Code::usage, fmt::format("{} has no option '{}'", wick, printable(text)))
+        .with_help(fmt::format("{}{} --help lists them", suggestion(text.substr(0, text.find('=')), names), wick));
+  }
+  if (command)
+    return Diag(Code::usage, fmt::format("wick {} takes no argument '{}'", command->get_name(), printable(text)))
+        .with_help(fmt::format("wick {} --help", command->get_name()));
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(each->get_name());
+  return Diag(Code::usage, fmt::format("there is no command '{}'", printable(text)))
+      .with_help(suggestion(text, names) + "wick --help lists them");
+}
+
+// The library looks for missing arguments first; an option or command that does not exist is the likelier mistake.
+Diag diag_of(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const CLI::App* command = chosen.empty() ? nullptr : chosen.front();
+  const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (missing || dynamic_cast<const CLI::ExtrasError*>(&error)) {
+    for (const std::string& text : app.remaining(true)) {
+      if (!missing || !command || text.starts_with("-")) return unknown_argument(app, command, text);
+    }
+  }
+  if (missing && !command) return Diag(Code::usage, "no command is given").with_help("wick --help lists them");
+  if (!missing) {
+    const std::string help = command ? fmt::format("wick {} --help", command->get_name()) : "wick --help";
+    return Diag(Code::usage, error.what()).with_help(help);
+  }
+  for (const CLI::Option* option : command->get_options()) {
+    if (!option->get_required() || option->count() != 0) continue;
+    return Diag(Code::usage, fmt::format("wick {} needs {}", command->get_name(), option->get_name()))
+        .with_help(fmt::format("{}: {}", option->get_name(), option->get_description()));
+  }
+  return Diag(Code::usage, error.what());
 }
 
 }  // namespace
@@ -25,6 +93,10 @@ Option Option::required() {
 }
 Option Option::shows_default() {
   option_->capture_default_str();
+  return *this;
+}
+Option Option::takes(const char* value) {
+  option_->type_name(value);
   return *this;
 }
 Option Option::one_at_a_time() {
@@ -44,11 +116,26 @@ Option Option::not_negative() {
   return *this;
 }
 Option Option::one_of(std::initializer_list<const char*> words) {
-  option_->check(CLI::IsMember(std::vector<std::string>(words.begin(), words.end())));
+  const std::vector<std::string> known(words.begin(), words.end());
+  const auto check = [known](const std::string& text) {
+    if (std::find(known.begin(), known.end(), text) != known.end()) return std::string();
+    return fmt::format("'{}' is none of {}", printable(text), fmt::join(known, ", "));
+  };
+  option_->check(check)->type_name(fmt::format("{}", fmt::join(known, "|")));
   return *this;
 }
 Option Option::as_size() {
-  option_->transform(CLI::AsSizeValue(false));
+  const auto convert = [](std::string& text) {
+    std::string size = text;
+    try {
+      CLI::AsSizeValue(false)(size);
+      text = size;
+      return std::string();
+    } catch (const CLI::ValidationError&) {
+      return fmt::format("'{}' is no size: write bytes, or a unit as in 256KB", printable(text));
+    }
+  };
+  option_->transform(CLI::Validator(convert, ""))->type_name("BYTES");
   return *this;
 }
 
@@ -78,7 +165,7 @@ void Command::flag(const std::string& name, bool& value, const std::string& help
 
 CommandLine::CommandLine(const char* description, const char* name, const char* version, const char* footer)
     : app_(std::make_unique<CLI::App>(description, name)) {
-  app_->set_version_flag("--version", version);
+  app_->set_version_flag("--version", version, "Print the version");
   app_->footer(footer);
   app_->require_subcommand(1);
   app_->failure_message(CLI::FailureMessage::help);
@@ -101,9 +188,7 @@ bool CommandLine::parse(int argc, char** argv, int* exit_code) {
   } catch (const CLI::Success& success) {
     *exit_code = app_->exit(success);
   } catch (const CLI::ParseError& error) {
-    compiler::Diag diag(compiler::Code::usage, message_of(*app_, error));
-    diag.help = "wick --help, or wick COMMAND --help";
-    *exit_code = report(diag);
+    *exit_code = report(diag_of(*app_, error));
   }
   return false;
 }

@@ -26,6 +26,8 @@ class Option {
   Option required();
   /// --help shows its current value as the default.
   Option shows_default();
+  /// What --help calls the value: FILE, NAME.
+  Option takes(const char* value);
   /// A list takes one value per occurrence of the option, not all values that follow.
   Option one_at_a_time();
   /// The values of a list are separated by `delimiter`, and also by giving the option again.

@@ -290,7 +290,7 @@ void add_compare(CommandLine& line) {
       "Examples:\n"
       "  wick compare model.pt2 model.pte\n"
       "  wick compare model.pt2 model.pte -i input.npz --rtol 1e-3 --atol 1e-4 --json");
-  command.option("model", flags->model, "the .pt2").required();
+  command.option("model", flags->model, "the .pt2").takes("FILE").required();
   add_call_options(command, *flags, "compare");
   add_threads_option(command, *flags);
   command.option("--rtol", flags->tolerance.relative, "relative tolerance; default: by dtype, 1e-4 for f32")

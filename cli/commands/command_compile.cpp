@@ -239,15 +239,18 @@ void add_compile(CommandLine& line) {
   Command command =
       line.command("compile", "Compile .pt2 files to one .pte program", [flags] { return compile_command(*flags); });
   command.footer("Options of backends (the first value is the default):\n" + compiler::target_options_help() +
-                 "Examples:\n"
+                 "\nExamples:\n"
                  "  wick compile model.pt2 -o model.pte\n"
                  "  wick compile prefill=a.pt2 decode=b.pt2 -o llm.pte --share-state\n"
                  "  wick compile model.pt2 -o model.pte --report report.json --max-arena 262144");
-  command.option("inputs", flags->inputs, "[METHOD=]FILE.pt2; without METHOD it is the method 'forward'").required();
-  command.option("-o,--output", flags->output, "the .pte to write").required();
+  command.option("inputs", flags->inputs, "[METHOD=]FILE.pt2; without METHOD it is the method 'forward'")
+      .takes("FILE")
+      .required();
+  command.option("-o,--output", flags->output, "the .pte to write").takes("FILE").required();
   command
       .option("--backend", flags->backends,
               "backends in order of preference, NAME[:KEY=VALUE,..], separated by commas; portable is always last")
+      .takes("LIST")
       .shows_default();
   command
       .option("--profile", flags->profile,
@@ -257,17 +260,20 @@ void add_compile(CommandLine& line) {
       .shows_default();
   command.flag("--share-state", flags->share_state,
                "methods share mutable buffers with the same name, dtype and shape");
-  command.option("--report", flags->report, "write the report as JSON to this file");
-  command.option("--external-weights", flags->external_weights, "write named weights to this .ptd file");
-  command.option("--dump-ir", flags->dump_ir, "write the IR after each stage to this folder");
-  command.option("--skip-pass,--disable-pass", flags->skip_passes, "leave out the pass of this name; may repeat");
+  command.option("--report", flags->report, "write the report as JSON to this file").takes("FILE");
+  command.option("--external-weights", flags->external_weights, "write named weights to this .ptd file").takes("FILE");
+  command.option("--dump-ir", flags->dump_ir, "write the IR after each stage to this folder").takes("DIR");
+  command.option("--skip-pass,--disable-pass", flags->skip_passes, "leave out the pass of this name; may repeat")
+      .takes("NAME");
   command.flag("--strict-nan", flags->strict_nan,
                "backends refuse nodes that would treat NaN or infinity differently from eager");
   command.flag("--require-full-delegation", flags->require_full_delegation,
                "exit code 6 if a node is outside all delegates, with the reason for each");
   command
       .option("--max-size", flags->max_sizes,
-              "[NAME=]N: upper bound of the size NAME, or of each input size without one; may repeat")
+              "upper bound of the input size NAME; without NAME, of every input size that was exported without a "
+              "bound; may repeat")
+      .takes("N|NAME=N")
       .one_at_a_time();
   command
       .option("--max-arena", flags->max_arena,

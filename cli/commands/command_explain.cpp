@@ -285,10 +285,12 @@ void add_explain(CommandLine& line) {
       "  wick explain model.pt2 --backend portable\n"
       "  wick explain model.pt2 --svg arena.svg\n"
       "  wick explain model.pte --json");
-  command.option("file", flags->file, "a .pt2 or .pte").required();
-  command.option("--backend", flags->backends, "backends in order of preference, separated by commas").shows_default();
+  command.option("file", flags->file, "a .pt2 or .pte").takes("FILE").required();
+  command.option("--backend", flags->backends, "backends in order of preference, separated by commas")
+      .takes("LIST")
+      .shows_default();
   command.flag("--strict-nan", flags->strict_nan, "as in compile");
-  command.option("--svg", flags->svg, "draw the arena over time as SVG, to this file");
+  command.option("--svg", flags->svg, "draw the arena over time as SVG, to this file").takes("FILE");
   command.flag("--json", flags->json, "print JSON");
 }
 

@@ -51,7 +51,7 @@ void add_inspect(CommandLine& line) {
       "  wick inspect model.pte\n"
       "  wick inspect model.pte --instructions\n"
       "  wick inspect model.pt2 --json");
-  command.option("file", flags->file, "a .pte or .pt2").required();
+  command.option("file", flags->file, "a .pte or .pt2").takes("FILE").required();
   command.flag("--instructions", flags->instructions, "list the instructions of a .pte with their source lines");
   command.flag("--json", flags->json, "print JSON");
 }

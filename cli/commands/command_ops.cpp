@@ -174,9 +174,11 @@ void add_ops(CommandLine& line) {
       "  wick ops model.pt2 --json\n"
       "  wick ops a.pte b.pte --emit-table kernels.cpp\n"
       "  wick ops --cases --json");
-  command.option("files", flags->files, ".pte or .pt2 files");
-  command.option("--emit-table", flags->emit_table,
-                 "write C++ that defines wick::portable_kernels() with what the .pte files need");
+  command.option("files", flags->files, ".pte or .pt2 files").takes("FILE");
+  command
+      .option("--emit-table", flags->emit_table,
+              "write C++ that defines wick::portable_kernels() with what the .pte files need")
+      .takes("FILE");
   command.flag("--cases", flags->cases, "list every operator definition");
   command.flag("--json", flags->json, "print JSON");
 }

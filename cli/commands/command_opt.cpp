@@ -87,13 +87,14 @@ void add_opt(CommandLine& line) {
       "  wick opt --list\n"
       "  wick opt forward.00.import.ir --pass canonicalize,dead_code\n"
       "  wick opt forward.00.import.ir -o optimized.ir");
-  command.option("input", flags->input, "a graph as text");
+  command.option("input", flags->input, "a graph as text").takes("FILE");
   command.option("--pass", flags->passes, "passes to run, in order, separated by commas")
+      .takes("LIST")
       .separated_by(',')
       .one_at_a_time();
   command.flag("--list", flags->list, "list the passes");
   command.flag("--no-origins", flags->no_origins, "leave out module paths and source lines");
-  command.option("-o,--output", flags->output, "write the text to this file");
+  command.option("-o,--output", flags->output, "write the text to this file").takes("FILE");
 }
 
 }  // namespace wick::cli

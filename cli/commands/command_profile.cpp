@@ -193,7 +193,8 @@ void add_profile(CommandLine& line) {
   command.option("--runs", flags->runs, "measured runs").in_range(1, 10000).shows_default();
   command.option("--depth", flags->depth, "levels of modules in the table").in_range(0, 100).shows_default();
   command.option("--top", flags->top, "how many of the slowest steps to list").in_range(0, 100000).shows_default();
-  command.option("--trace", flags->trace, "write one run to this file, for Chrome's tracing view or Perfetto");
+  command.option("--trace", flags->trace, "write one run to this file, for Chrome's tracing view or Perfetto")
+      .takes("FILE");
   command.flag("--json", flags->json, "print JSON");
 }
 

@@ -151,8 +151,10 @@ void add_run(CommandLine& line) {
       "  wick run model.pte --seed 7\n"
       "  wick run llm.pte --step prefill:prompt.npz=first.npz --step decode:token.npz=second.npz");
   add_call_options(command, *flags, "run");
-  command.option("-o,--output", flags->output, "write the outputs to this .npz (or .npy, if there is one output)");
+  command.option("-o,--output", flags->output, "write the outputs to this .npz (or .npy, if there is one output)")
+      .takes("FILE");
   command.option("--step", flags->steps, "[METHOD:]IN.npz=OUT.npz: one call; may repeat, state is kept between calls")
+      .takes("CALL")
       .one_at_a_time();
   add_threads_option(command, *flags);
   command.flag("--json", flags->json, "describe the outputs as JSON");

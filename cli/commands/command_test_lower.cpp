@@ -111,8 +111,8 @@ void add_test_lower(CommandLine& line) {
       "  wick test-lower model.pt2 --delegates 1\n"
       "  wick test-lower model.pt2 --at passes --check-not aten.mul.Scalar --check-count aten.linear=12\n"
       "  wick test-lower model.pt2 --dump partition --no-run");
-  command.option("model", flags->model, "the .pt2").required();
-  command.option("--backend", flags->backends, "backends in order of preference").shows_default();
+  command.option("model", flags->model, "the .pt2").takes("FILE").required();
+  command.option("--backend", flags->backends, "backends in order of preference").takes("LIST").shows_default();
   const auto each = [&](const char* name, std::vector<std::string>& list, const char* text) {
     command.option(name, list, text).one_at_a_time();
   };

@@ -147,8 +147,10 @@ void add_verify(CommandLine& line) {
       "Examples:\n"
       "  wick verify model.pt2 model.pte input.npz\n"
       "  wick verify model.pte --data weights.ptd --json");
-  command.option("files", flags->files, ".pte, .ptd, .pt2, .npz, .npy or .ir files").required();
-  command.option("--data", flags->data, "a .ptd file with weights of the .pte; may repeat").one_at_a_time();
+  command.option("files", flags->files, ".pte, .ptd, .pt2, .npz, .npy or .ir files").takes("FILE").required();
+  command.option("--data", flags->data, "a .ptd file with weights of the .pte; may repeat")
+      .takes("FILE")
+      .one_at_a_time();
   command.flag("--json", flags->json, "print JSON");
 }
 
