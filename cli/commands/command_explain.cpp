@@ -42,6 +42,12 @@ struct MethodExplained {
   ArenaPicture arena;
 };
 
+// Why, and how what it reads and gives is quantized.
+std::string with_types(const compiler::NodeVerdict& node) {
+  if (node.quantization.empty()) return node.reason;
+  return node.reason.empty() ? node.quantization : node.reason + "; " + node.quantization;
+}
+
 std::string kernel_reason(const std::string& key) {
   if (!has_kernel(key)) return "Wick has no kernel of this name";
   if (is_of_backend(key)) return "an operator of this backend";
@@ -232,7 +238,7 @@ Result<std::vector<MethodExplained>> explain_file(const std::string& path, const
       for (size_t i = 0; i < result.statements.size(); ++i) {
         MethodExplained& explained = methods.emplace_back(explain_statement(result.statements[i]));
         for (const compiler::NodeVerdict& node : result.methods[i].nodes)
-          explained.nodes.push_back({node.op, node.where_it_runs, node.reason, node.source, node.module});
+          explained.nodes.push_back({node.op, node.where_it_runs, with_types(node), node.source, node.module});
       }
       return methods;
     }

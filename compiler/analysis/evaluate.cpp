@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <string.h>
 
+#include <algorithm>
+
 #include "compiler/analysis/kernel_call.h"
 #include "compiler/ir/builder.h"
 #include "compiler/support/failure.h"
@@ -11,8 +13,16 @@
 namespace wick::compiler {
 namespace {
 
+// Kernels compute with elements, not with the numbers that these stand for.
+bool computes_on_quantized(const Node& node) {
+  const auto is_quantized = [](const Value* value) { return value->type.tensor.quantization != nullptr; };
+  const Values operands = node.operands();
+  return !node.op->has(kElements) && (std::any_of(operands.begin(), operands.end(), is_quantized) ||
+                                      std::any_of(node.results().begin(), node.results().end(), is_quantized));
+}
+
 const Kernel* find_kernel(const Node& node, const EvaluateOptions& options) {
-  if (!node.op->kernel) return nullptr;
+  if (!node.op->kernel || computes_on_quantized(node)) return nullptr;
   const KernelTable table = options.kernels.empty() ? portable_kernels() : options.kernels;
   for (const Kernel& kernel : table) {
     if (strcmp(kernel.name, node.op->kernel) == 0) return &kernel;

@@ -46,6 +46,16 @@ TEST(EvaluateGraph, RunsKernelsInOrder) {
   EXPECT_EQ(elements<float>(values.at(f.graph->outputs[0].value)), (std::vector<float>{11, 23, 12, 24}));
 }
 
+TEST(EvaluateGraph, RefusesOperatorsOnQuantizedValues) {
+  const Function f = parse(R"(graph f(%x: i8[2]q(scale=0.5, zero=3)) {
+    %y: f32[2] = quantized_decomposed.dequantize_per_tensor(%x, 0.5, 3, -128, 127, i8)
+    %v: i8[2]q(scale=0.25, zero=0) = aten.view(%x, [2])
+    return %y, %v
+  })");
+  EXPECT_TRUE(can_evaluate(*f.graph->nodes().front())) << "reads elements";
+  EXPECT_FALSE(can_evaluate(*f.graph->nodes().back())) << "a kernel would keep the elements";
+}
+
 TEST(EvaluateGraph, TakesNumbersInPlaceOfTensors) {
   const Function f = parse(R"(graph f(%x: f32[2], %i: i32[2]) {
     %s = aten.add.Tensor(%x, 0.1)

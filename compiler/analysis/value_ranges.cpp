@@ -7,6 +7,7 @@
 
 #include "common/float16.h"
 #include "compiler/analysis/shares.h"
+#include "compiler/ir/quantization.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -63,6 +64,20 @@ ValueRange range_of_dtype(DType dtype) {
   return range;
 }
 
+// Of numbers that elements stand for: the ends of the range in each block.
+ValueRange range_of_numbers(const Quantization& q) {
+  ValueRange range = range_of_dtype(q.real);
+  if (q.at_run_time) return range;
+  double min = 0, max = 0;
+  for (size_t i = 0; i < q.scales.size(); ++i) {
+    min = std::min(min, (static_cast<double>(q.quant_min) - q.zero_points[i]) * q.scales[i]);
+    max = std::max(max, (static_cast<double>(q.quant_max) - q.zero_points[i]) * q.scales[i]);
+  }
+  range.min = std::max(range.min, min);
+  range.max = std::min(range.max, max);
+  return range;
+}
+
 bool compares(const Node& node) {
   const Binary function = node.op->facts.binary;
   return (function >= Binary::eq && function <= Binary::ge) || node.is("aten.sign.default");
@@ -87,6 +102,7 @@ ValueRange ValueRanges::of(const Value* value) const {
   if (!value->type.is_tensor()) return {};
   const auto found = ranges_.find(value);
   if (found != ranges_.end()) return found->second;
+  if (value->tensor().quantization) return range_of_numbers(*value->tensor().quantization);
   if (!value->is_constant()) return range_of_dtype(value->dtype());
   return ranges_[value] = range_of_constant(*value);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <unordered_set>
 #include <utility>
 
 #include "compiler/import/archive/archive.h"
@@ -16,6 +17,8 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/linearize.h"
 #include "compiler/plan/memory_plan.h"
+#include "compiler/quantize/fold_quantization.h"
+#include "compiler/support/failure.h"
 
 namespace wick::compiler {
 namespace {
@@ -35,6 +38,7 @@ void add_nodes(const PartitionReport& partition, MethodReport& report) {
     verdict.op = place.op;
     verdict.where_it_runs = place.backend.empty() ? "portable" : place.backend;
     verdict.reason = place.reason;
+    verdict.quantization = place.quantization;
     if (place.origin) {
       verdict.module = place.origin->module;
       verdict.source = place.origin->source;
@@ -119,16 +123,26 @@ PipelineOptions pipeline_options(const std::string& method, const CompileOptions
   return pipeline;
 }
 
-// Composites that were kept for the target, which then does not take them; their parts may fare better.
-size_t count_refused(const Graph& graph, const Verdicts& verdicts, const KeepFn& portable) {
+// Results of nodes, which last as long as the graph.
+using Results = std::unordered_set<const Value*>;
+
+// Composites that were kept for the target, which then does not take them; their parts may fare better. Adds their
+// results to `refused` and returns how many there are.
+size_t note_refused(const Graph& graph, const Verdicts& verdicts, const KeepFn& portable, Results& refused) {
   size_t count = 0;
   for (const auto& node : graph.nodes()) {
-    for (const auto& inner : node->graphs) count += count_refused(*inner, verdicts, portable);
+    for (const auto& inner : node->graphs) count += note_refused(*inner, verdicts, portable, refused);
     if (!node->op->decompose || !node->op->infer || portable(*node)) continue;
     const auto verdict = verdicts.of.find(node.get());
-    count += verdict == verdicts.of.end() || !verdict->second.taken;
+    if (verdict != verdicts.of.end() && verdict->second.taken) continue;
+    refused.insert(node->results().begin(), node->results().end());
+    ++count;
   }
   return count;
+}
+
+bool folds_quantization(const Target& target) {
+  return std::find(target.passes.begin(), target.passes.end(), "fold_quantization") != target.passes.end();
 }
 
 // Of the passes that are not in the table: those of a later run of the pipeline.
@@ -150,19 +164,25 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
   pipeline.keep = [&](const Node& node) { return keeps(target, node, target_opts) || portable.keep(node); };
   RETURN_IF_ERROR(run_pipeline(graph, pipeline));
   keep_repeated(pipeline.extra);
+  // A target that knows folded quantization only would refuse what passes see: its verdicts hold.
+  Results refused_results;
+  const bool folds = folds_quantization(target);
   pipeline.keep = [&](const Node& node) {
-    return (keeps(target, node, target_opts) && ask(target, node, target_opts).taken) || portable.keep(node);
+    if (portable.keep(node)) return true;
+    if (node.results().empty() || !keeps(target, node, target_opts)) return false;
+    return folds ? !refused_results.count(node.result()) : ask(target, node, target_opts).taken;
   };
   Verdicts verdicts = ask_all(graph, target, target_opts);
-  size_t refused = count_refused(graph, verdicts, portable.keep), before = 0;
+  size_t refused = note_refused(graph, verdicts, portable.keep, refused_results), before = 0;
   while (refused != before && refused != 0) {
     RETURN_IF_ERROR(run_pipeline(graph, pipeline));
     verdicts = ask_all(graph, target, target_opts, &verdicts);
-    before = std::exchange(refused, count_refused(graph, verdicts, portable.keep));
+    before = std::exchange(refused, note_refused(graph, verdicts, portable.keep, refused_results));
   }
   if (options.on_begin) options.on_begin("partition");
   Clock clock;
   ASSIGN_OR_RETURN(PartitionReport report, partition(graph, target, target_opts, verdicts));
+  RETURN_IF_ERROR(catch_failure([&] { unfold_quantization(graph); }));
   if (portable.timings) portable.timings->push_back({"partition", 1, clock.lap(), Changed::yes});
   return report;
 }

@@ -42,6 +42,7 @@ struct CompileOptions {
 
 struct NodeVerdict {
   std::string op, where_it_runs, reason, module, source;
+  std::string quantization;  // types of quantized values that it reads and gives, or ""
 };
 
 struct StageTime {

@@ -39,6 +39,20 @@ const Target kTest = {
     lower_bytes,
     {}};
 
+// Keeps gelu and silu whole; takes gelu of quantized values, which it sees only once quantization is folded.
+const Target kQuantizedTest = {
+    .name = "test",
+    .id = "TestBackend",
+    .keep = kTest.keep,
+    .supports =
+        [](const Node& node, const TargetOptions&) {
+          const bool quantized = !node.operands().empty() && node.operands()[0]->tensor().quantization;
+          return node.is("aten.gelu.default") && quantized ? Verdict::yes() : Verdict::no("not taken");
+        },
+    .lower = lower_bytes,
+    .passes = {"fold_quantization"},
+};
+
 std::vector<std::string> ops(const Graph& graph) {
   std::vector<std::string> out;
   for (const auto& node : graph.nodes()) out.emplace_back(node->op->name());
@@ -53,6 +67,31 @@ CompileOptions with_target() {
 }
 
 constexpr char kGelu[] = "graph f(%x: f32[2]) { %a = aten.gelu(%x) %b = aten.neg(%a) return %b }";
+
+constexpr char kQuantizedGelu[] = R"(graph f(%x: i8[2], %k: f32[2]) {
+  %d = quantized_decomposed.dequantize_per_tensor(%x, 0.125, 3, -128, 127, i8)
+  %g = aten.gelu(%d)
+  %q = quantized_decomposed.quantize_per_tensor(%g, 0.25, -1, -128, 127, i8)
+  %s = aten.silu(%k)
+  return %q, %s
+})";
+
+// Passes run again after silu is refused; they see floats, of which the target would refuse gelu.
+TEST(Targets, AVerdictOnFoldedQuantizationHoldsForLaterPasses) {
+  Function f = parse(kQuantizedGelu);
+  CompileOptions options;
+  options.targets = {&kQuantizedTest};
+  PartitionReport report;
+  const Status status = optimize(f, options, &report);
+  ASSERT_TRUE(status.ok()) << render(status.diag());
+  EXPECT_EQ(report.num_delegates, 1u);
+  EXPECT_EQ(ops(*f.graph), (Names{"wick.call_delegate.default", "aten.sigmoid.default", "aten.mul.Tensor"}));
+  EXPECT_EQ(f.graph->nodes().front()->result()->type, Type::of(DType::i8, {2})) << "facts do not leave the target";
+  const auto gelu = std::find_if(report.nodes.begin(), report.nodes.end(),
+                                 [](const NodePlace& place) { return place.op == "aten.gelu.default"; });
+  ASSERT_NE(gelu, report.nodes.end());
+  EXPECT_EQ(gelu->quantization, "i8[2]q(scale=0.125, zero=3) -> i8[2]q(scale=0.25, zero=-1)");
+}
 
 TEST(Targets, ACompositeThatATargetKeepsReachesItWhole) {
   Function f = parse(kGelu);

@@ -281,13 +281,17 @@ void Graph::replace(Value* from, Value* to) {
     if (from->producer) diag.where = where_of(*from->producer);
     fail(std::move(diag).expected(to_text(to->type), to_text(from->type)));
   }
+  if (!to->type.tensor.quantization) to->type.tensor.quantization = from->type.tensor.quantization;
   replace_unchecked(from, to);
 }
 
 void Graph::replace_unchecked(Value* from, Value* to) {
   if (from == to) return;
   redirect(from, to);
-  if (from->type == to->type)
+  // Whatever numbers they stand for, the elements are the same.
+  TensorType type = from->type.tensor;
+  type.quantization = to->type.tensor.quantization;
+  if (from->type.kind == to->type.kind && from->type.expr == to->type.expr && type == to->type.tensor)
     to->stands_for.insert(to->stands_for.end(), from->stands_for.begin(), from->stands_for.end());
   from->stands_for.clear();
 }

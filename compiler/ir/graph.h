@@ -224,7 +224,7 @@ class Graph {
   // --- change ---
   void set_arg(Node* node, size_t index, Arg arg);
   /// Makes every reader of `from` (nodes, outputs, updates) read `to` instead. Throws Failure(internal) if the types
-  /// differ in dtype or sizes.
+  /// differ in dtype or sizes. `to` takes the quantization of `from` if it has none.
   void replace(Value* from, Value* to);
   /// As replace, without the check: for callers that change a type on purpose.
   void replace_unchecked(Value* from, Value* to);

@@ -13,6 +13,7 @@
 #include "compiler/ir/builder.h"
 #include "compiler/ir/clone.h"
 #include "compiler/partition/dependences.h"
+#include "compiler/quantize/quantize_nodes.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -163,6 +164,7 @@ class Partitioner {
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
       places_[i].op = nodes_[i]->op->name();
       places_[i].origin = nodes_[i]->origin;
+      places_[i].quantization = quantization_text(*nodes_[i]);
       const bool effect = nodes_[i]->op->has(kEffect);
       places_[i].backend = effect ? kExecutor : "";
       places_[i].reason = effect ? "the program checks it itself" : not_for_backends(*nodes_[i]);

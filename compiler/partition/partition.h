@@ -17,6 +17,7 @@ struct NodePlace {
   std::string backend;  // name of the target; "" = outside
   std::string reason;   // outside: why, by each target asked; taken: what the user should know, or ""
   OriginPtr origin;
+  std::string quantization;  // types of quantized values that it reads and gives, or ""
 };
 
 /// What a target has of a graph.

@@ -156,6 +156,8 @@ class Runner {
 
  private:
   Status run_phases() {
+    // What an earlier run, or the text, has folded: the passes below know operators on numbers only.
+    RETURN_IF_ERROR(catch_failure([&] { unfold_quantization(graph_); }));
     RETURN_IF_ERROR(run_named(Phase::recognize));
     RETURN_IF_ERROR(run_phase(Phase::prepare, 1));
     RETURN_IF_ERROR(optimize());

@@ -13,6 +13,7 @@
 #include "compiler/ir/clone.h"
 #include "compiler/ir/text/text.h"
 #include "compiler/passes/golden_file.h"
+#include "compiler/quantize/fold_quantization.h"
 
 namespace wick::compiler {
 namespace {
@@ -147,6 +148,7 @@ void compare_all(const PipelineOptions& options, double tolerance) {
   for (const Case& c : all_cases()) {
     SCOPED_TRACE(c.title);
     const Function original = parse(c.input), optimized = parse(c.input);
+    unfold_quantization(*original.graph);  // kernels compute with elements
     const Status status = run_pipeline(*optimized.graph, options);
     ASSERT_TRUE(status.ok()) << render(status.diag());
     const Outcome before = evaluate_outputs(*original.graph), after = evaluate_outputs(*optimized.graph);
@@ -312,6 +314,16 @@ constexpr char kSmall[] = R"(graph f(%x: f32[2, 3]) {
 size_t count(const Graph& graph, std::string_view op) {
   return static_cast<size_t>(
       std::count_if(graph.nodes().begin(), graph.nodes().end(), [&](const auto& node) { return node->is(op); }));
+}
+
+TEST(Pipeline, WritesFoldedQuantizationBackFirst) {
+  Function f =
+      parse("graph f(%x: i8[4]q(scale=0.5, zero=3)) { %y: i8[4]q(scale=0.25, zero=0) = aten.relu(%x) return %y }");
+  ASSERT_TRUE(run_pipeline(*f.graph, {}).ok());
+  std::vector<std::string> names;
+  for (const auto& node : f.graph->nodes()) names.emplace_back(node->op->name());
+  EXPECT_EQ(names, (std::vector<std::string>{"quantized_decomposed.dequantize_per_tensor.default", "aten.relu.default",
+                                             "quantized_decomposed.quantize_per_tensor.default"}));
 }
 
 TEST(Pipeline, SkipsPassesByName) {

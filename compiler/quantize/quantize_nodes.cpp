@@ -1,8 +1,11 @@
 #include "compiler/quantize/quantize_nodes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "compiler/ops/rules.h"
 
@@ -11,6 +14,7 @@ namespace {
 
 using Blocks = ConversionForm::Blocks;
 using Family = Quantization::Family;
+using QuantizationPtr = std::shared_ptr<const Quantization>;
 
 #define QD "quantized_decomposed."
 constexpr ConversionForm kForms[] = {
@@ -139,6 +143,26 @@ std::shared_ptr<const Quantization> stated_quantization(const Node& node) {
   q->zero_points = std::move(*zeros);
   type.quantization = q;
   return refuse_quantization(type).empty() ? q : nullptr;
+}
+
+std::string quantization_text(const Node& node) {
+  const ConversionForm* form = conversion_of(node);
+  const QuantizationPtr stated = form ? stated_quantization(node) : nullptr;
+  bool any = false;
+  const auto text = [&](const Value* value, bool has_stated) {
+    constexpr size_t kMaxShown = 4;
+    Type type = value->type;
+    const QuantizationPtr q = stated && has_stated ? stated : std::exchange(type.tensor.quantization, nullptr);
+    any |= q != nullptr;
+    return q ? to_text(type) + to_text(type.tensor, *q, kMaxShown) : to_text(type);
+  };
+  std::vector<std::string> operands, results;
+  const bool makes = form && form->conversion == Conversion::quantize;
+  // Parameters are part of the type.
+  const Values read = form ? Values{node.tensor("input")} : node.operands();
+  for (const Value* operand : read) operands.push_back(text(operand, !makes));
+  for (const Value* result : node.results()) results.push_back(text(result, makes));
+  return any ? fmt::format("{} -> {}", fmt::join(operands, ", "), fmt::join(results, ", ")) : "";
 }
 
 // --- quantization at run time ---

@@ -35,6 +35,10 @@ inline bool converts(const Node& node, Conversion conversion) {
 /// if a parameter is known only at run time or is invalid (refuse_quantization).
 std::shared_ptr<const Quantization> stated_quantization(const Node& node);
 
+/// The types of the quantized values that a node reads and gives: "i8[4]q(scale=0.5, zero=3) -> f32[4]"; of a node that
+/// quantizes or dequantizes those that it states. Lists of more than 4 numbers are "[...]". "" where there are none.
+std::string quantization_text(const Node& node);
+
 /// Quantization at run time: (scale, zero) = choose(x); q = quantize(x, scale, zero); dq = dequantize(q, scale, zero)
 struct QuantizationChain {
   Node *choose = nullptr, *quantize = nullptr, *dequantize = nullptr;

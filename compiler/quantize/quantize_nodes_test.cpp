@@ -74,6 +74,22 @@ TEST(QuantizeNodes, ParametersThatMakeNoSenseSayNothing) {
       << "known only at run time";
 }
 
+TEST(QuantizeNodes, TypesInOneLine) {
+  auto function = parse_graph(
+      "graph f(%q: i8[5], %x: i8[4]q(scale=0.5, zero=3), %b: f32[4]) {\n"
+      "  const %s: f32[5] = [1.0, 2.0, 3.0, 4.0, 5.0]\n"
+      "  %y: f32[5] = quantized_decomposed.dequantize_per_channel(%q, %s, none, 0, -127, 127, i8)\n"
+      "  %z: i8[4]q(scale=0.25, zero=0) = aten.add.Tensor(%x, %b)\n"
+      "  %n: f32[4] = aten.neg(%b)\n"
+      "  return %y, %z, %n\n}\n");
+  ASSERT_TRUE(function.ok()) << render(function.diag());
+  std::vector<std::string> texts;
+  for (const auto& node : function->graph->nodes()) texts.push_back(quantization_text(*node));
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{"i8[5]q(range=-127..127, blocks=[1], scale=f32[...], zero=i8[...]) -> f32[5]",
+                                      "i8[4]q(scale=0.5, zero=3), f32[4] -> i8[4]q(scale=0.25, zero=0)", ""}));
+}
+
 TEST(QuantizeNodes, OtherOperatorsConvertNothing) {
   auto function = parse_graph("graph f(%x: f32[4]) {\n  %y: i8[4] = aten._to_copy(%x, i8)\n  return %y\n}\n");
   ASSERT_TRUE(function.ok());

@@ -55,6 +55,46 @@ TEST(ToyBackend, RunsAsKernels) {
   EXPECT_EQ(p.failures(), "");
 }
 
+// Two sums of int8 in a row; a product that the backend does not have reads the last one.
+constexpr char kQuantized[] = R"(graph f(%x: f32[2, 3], %y: f32[2, 3]) {
+  %p = quantized_decomposed.quantize_per_tensor(%x, 0.0625, 3, -128, 127, i8)
+  %q = quantized_decomposed.quantize_per_tensor(%y, 0.03125, -1, -128, 127, i8)
+  %a = quantized_decomposed.dequantize_per_tensor(%p, 0.0625, 3, -128, 127, i8)
+  %b = quantized_decomposed.dequantize_per_tensor(%q, 0.03125, -1, -128, 127, i8)
+  %s = aten.add.Tensor(%a, %b)
+  %r = quantized_decomposed.quantize_per_tensor(%s, 0.0546875, 2, -128, 127, i8)
+  %c = quantized_decomposed.dequantize_per_tensor(%r, 0.0546875, 2, -128, 127, i8)
+  %d = quantized_decomposed.dequantize_per_tensor(%p, 0.0625, 3, -128, 127, i8)
+  %t = aten.add.Tensor(%c, %d)
+  %u = quantized_decomposed.quantize_per_tensor(%t, 0.125, 0, -128, 127, i8)
+  %e = quantized_decomposed.dequantize_per_tensor(%u, 0.125, 0, -128, 127, i8)
+  %m = aten.mul.Tensor(%e, %e)
+  return %m
+})";
+
+TEST(ToyBackend, ReadsQuantizationInTypes) {
+  Pipeline p = pipeline(kQuantized);
+  p.target(&kKernelTarget).at(Stage::lower).check_count("toy.quantized_add", 2).check_not("aten.add.Tensor");
+  p.check_count("quantized_decomposed.quantize_per_tensor", 2);
+  p.check_count("quantized_decomposed.dequantize_per_tensor", 1).check_count("aten.mul.Tensor", 1);
+  p.run_and_compare();
+  EXPECT_EQ(p.failures(), "");
+  ASSERT_NE(p.compiled(), nullptr);
+  const auto& nodes = p.compiled()->methods[0].nodes;
+  const auto sum =
+      std::find_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.op == "aten.add.Tensor"; });
+  ASSERT_NE(sum, nodes.end());
+  EXPECT_EQ(sum->quantization,
+            "i8[2, 3]q(scale=0.0625, zero=3), i8[2, 3]q(scale=0.03125, zero=-1) -> i8[2, 3]q(scale=0.0546875, zero=2)");
+}
+
+// The form delegate takes no quantized values here; the program is as it was.
+TEST(ToyBackend, LeavesQuantizedProgramsAlone) {
+  Pipeline p = pipeline(kQuantized);
+  p.target(&kTarget).run_and_compare();
+  EXPECT_EQ(p.failures(), "");
+}
+
 // Scratch memory is in the plan while its only reader runs, and no instruction makes it.
 TEST(ToyBackend, ScratchIsPlannedButNotComputed) {
   Pipeline p = pipeline(kChain);
