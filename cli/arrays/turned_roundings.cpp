@@ -2,10 +2,11 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include "cli/arrays/array_summary.h"
+#include "compiler/ir/op_def.h"
 
 namespace wick::cli {
 namespace {
@@ -15,22 +16,30 @@ constexpr double kFixedMargin = 0x1p-7, kRowsMargin = 0x1p-10, kAlways = 1;
 enum class Scales : uint8_t { number, tensor, channels, rows };
 
 struct QuantizeKernel {
-  std::string_view name;
+  const char* name;
   Scales scales;  // in argument 1; zero points are argument 2
   size_t range;   // argument of quant_min; quant_max follows
 };
-constexpr QuantizeKernel kKernels[] = {
-    {"quantized_decomposed::quantize_per_tensor.out", Scales::number, 3},
-    {"quantized_decomposed::quantize_per_tensor.Tensor_out", Scales::tensor, 3},
-    {"quantized_decomposed::quantize_per_channel.out", Scales::channels, 4},
-    {"quantized_decomposed::quantize_per_token.out", Scales::rows, 3},
-};
+
+std::vector<QuantizeKernel> find_quantize_kernels() {
+  std::vector<QuantizeKernel> kernels;
+  for (const compiler::OpDef* op : compiler::all_ops()) {
+    if (!op->has(compiler::kQuantizes) || !op->kernel) continue;
+    const compiler::Schema& schema = *op->parsed;
+    const Scales scales = schema.args[1].type != compiler::ArgType::tensor ? Scales::number
+                          : schema.find("axis") >= 0                       ? Scales::channels
+                          : schema.find("scales") >= 0                     ? Scales::rows
+                                                                           : Scales::tensor;
+    kernels.push_back({op->kernel, scales, static_cast<size_t>(schema.find("quant_min"))});
+  }
+  return kernels;
+}
 
 const QuantizeKernel* quantize_kernel(const OperatorName& op) {
-  for (const QuantizeKernel& kernel : kKernels) {
-    if (op.equals(std::string(kernel.name).c_str())) return &kernel;
-  }
-  return nullptr;
+  static const std::vector<QuantizeKernel> kernels = find_quantize_kernels();
+  const auto found = std::find_if(kernels.begin(), kernels.end(),
+                                  [&](const QuantizeKernel& kernel) { return op.equals(kernel.name); });
+  return found == kernels.end() ? nullptr : &*found;
 }
 
 // Elements of a quantized tensor as its inputs and its bytes have them, row-major.

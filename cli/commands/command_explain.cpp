@@ -95,6 +95,13 @@ MethodExplained explain_statement(const compiler::Statement& statement) {
   return explained;
 }
 
+// Kernels of clone and copy, in place too.
+bool is_copy(std::string_view kernel) {
+  kernel = kernel.substr(0, kernel.find('.'));
+  if (kernel.ends_with('_')) kernel.remove_suffix(1);
+  return kernel == "aten::clone" || kernel == "aten::copy";
+}
+
 MethodExplained explain_method(const MethodMeta& method) {
   MethodExplained explained;
   explained.name = method.name();
@@ -110,7 +117,7 @@ MethodExplained explain_method(const MethodMeta& method) {
         row.where = "portable";
         const char* check = method.check_message(chain, i);
         row.why = check ? check_reason(check) : kernel_reason(row.what);
-        const bool copy = row.what == "aten::clone.out" || row.what == "aten::copy_" || row.what == "aten::copy.out";
+        const bool copy = is_copy(row.what);
         explained.copies += copy;
         if (copy) row.why += "; a copy";
       } else if (instruction.kind == InstructionKind::delegate) {

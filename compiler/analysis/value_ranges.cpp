@@ -78,10 +78,7 @@ ValueRange range_of_numbers(const Quantization& q) {
   return range;
 }
 
-bool compares(const Node& node) {
-  const Binary function = node.op->facts.binary;
-  return (function >= Binary::eq && function <= Binary::ge) || node.is("aten.sign.default");
-}
+bool compares(const Node& node) { return is_comparison(node.op->facts.binary) || node.is("aten.sign.default"); }
 
 // What is known of the node beside its operator's row.
 ValueRange range_of_node(const RangeCall& call) {

@@ -63,7 +63,9 @@ enum OpFlags : uint64_t {
   kNoNegativeZero = uint64_t{1} << 35,  // no element of the result is -0
   kElements = uint64_t{1} << 37,        // reads and writes elements as they are stored, whatever they stand for
   kPartwise = uint64_t{1} << 36,        // of complex numbers: the same of their real and imaginary parts
-  kOfBackend = uint64_t{1} << 38,       // of a backend (add_ops sets it): no other backend is asked about it
+  kOfBackend = uint64_t{1} << 40,       // of a backend (add_ops sets it): no other backend is asked about it
+  kFills = uint64_t{1} << 38,           // a new tensor of one number, its only scalar argument
+  kAlsoInPlace = uint64_t{1} << 39,     // eager has it in place too: add_.Tensor beside add.Tensor
   kPassesBoth = (1u << 29) | (1u << 30),  // both
 };
 
@@ -104,6 +106,8 @@ enum class Binary : uint8_t {
   disjunction,
 };
 
+constexpr bool is_comparison(Binary function) { return function >= Binary::eq && function <= Binary::ge; }
+
 /// How the elements of argument 0 move, for those that map dimensions to dimensions.
 enum class Movement : uint8_t { none, view, permute, expand, slice, select, roll, index_select };
 
@@ -115,6 +119,11 @@ struct Gemm {
   bool turns = false;  // `right` is transposed
 
   explicit constexpr operator bool() const { return right != 0; }
+};
+
+/// The operator adds to argument 0 what `op` makes of arguments 1 and 2, times a number.
+struct Summand {
+  const char* op = nullptr;
 };
 
 inline constexpr Gemm kMatrices{0, 1, -1, 2}, kBatches{0, 1, -1, 3}, kAnyMatrices{0, 1}, kLinear{0, 1, 2, 2, true},
@@ -143,6 +152,7 @@ struct OpFacts {
   Binary binary = Binary::none;
   Movement movement = Movement::none;
   Gemm gemm = {};
+  Summand summand = {};
 
   constexpr OpFacts() = default;
   constexpr OpFacts(OpFlags answer) : flags(answer) {}
@@ -154,6 +164,7 @@ struct OpFacts {
   constexpr OpFacts(Binary answer) : binary(answer) {}
   constexpr OpFacts(Movement answer) : movement(answer) {}
   constexpr OpFacts(Gemm answer) : gemm(answer) {}
+  constexpr OpFacts(Summand answer) : summand(answer) {}
 };
 
 /// If both answer the same question, the later answer counts.
@@ -167,6 +178,7 @@ constexpr OpFacts operator|(OpFacts a, const OpFacts& b) {
   if (b.binary != Binary::none) a.binary = b.binary;
   if (b.movement != Movement::none) a.movement = b.movement;
   if (b.gemm) a.gemm = b.gemm;
+  if (b.summand.op) a.summand = b.summand;
   return a;
 }
 /// For two plain enumerators: the overload above is found only if one operand is an OpFacts.

@@ -52,6 +52,10 @@ struct Family {
   size_t count;
 };
 
+/// The row of `aten::add_.Tensor(Tensor(a!) self, ..) -> Tensor(a!)` from that of `aten::add.Tensor(Tensor self, ..)`,
+/// which is kAlsoInPlace and parsed.
+OpDef in_place_form(const OpDef& row);
+
 /// Every table, in the order of this file.
 std::vector<Family> op_families();
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <string>
 
@@ -298,6 +299,20 @@ TEST(Registry, InPlaceOperatorsNameAFunctionalOneWithTheSameArguments) {
     EXPECT_FALSE(functional->has(kInPlace)) << def->name();
     EXPECT_EQ(def->parsed->args.size(), functional->parsed->args.size()) << def->name();
   }
+}
+
+// The schemas of eager, each with the functional operator.
+TEST(Registry, InPlaceOperatorsHaveTheSchemasOfEager) {
+  std::ifstream file("compiler/ops/inplace_schemas.txt");
+  std::set<std::string> wanted, found;
+  for (std::string line; std::getline(file, line);) wanted.insert(line);
+  ASSERT_FALSE(wanted.empty());
+  for (const OpDef* def : all_ops()) {
+    const std::string_view schema = def->schema;
+    if (def->has(kInPlace) && schema.starts_with("aten::")) found.insert(std::string(schema) + "  " + def->functional);
+  }
+  for (const std::string& line : wanted) EXPECT_TRUE(found.count(line)) << line;
+  for (const std::string& line : found) EXPECT_TRUE(wanted.count(line)) << line;
 }
 
 TEST(Registry, KernelsOfPrimitivesTakeOneOutPerResult) {

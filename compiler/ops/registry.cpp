@@ -10,17 +10,23 @@
 namespace wick::compiler {
 namespace {
 
+void register_row(std::vector<OpDef>& all, OpDef row) {
+  auto* schema = new Schema(parse_schema(row.schema));  // lives as long as the process
+  for (size_t arg = 0; row.has(kMutates) && arg < schema->args.size(); ++arg) {
+    if (!schema->args[arg].mutated) continue;
+    schema->mutated.push_back(arg);
+    schema->returns.push_back(ReturnType::tensor);
+  }
+  row.parsed = schema;
+  all.push_back(row);
+  if (row.has(kAlsoInPlace)) register_row(all, in_place_form(row));
+}
+
 void register_rows(std::vector<OpDef>& all, const OpDef* rows, size_t count, OpFlags more) {
   for (size_t i = 0; i < count; ++i) {
-    all.push_back(rows[i]);
-    all.back().facts.flags = all.back().facts.flags | more;
-    auto* schema = new Schema(parse_schema(rows[i].schema));  // lives as long as the process
-    for (size_t arg = 0; rows[i].has(kMutates) && arg < schema->args.size(); ++arg) {
-      if (!schema->args[arg].mutated) continue;
-      schema->mutated.push_back(arg);
-      schema->returns.push_back(ReturnType::tensor);
-    }
-    all.back().parsed = schema;
+    OpDef row = rows[i];
+    row.facts.flags = row.facts.flags | more;
+    register_row(all, row);
   }
 }
 

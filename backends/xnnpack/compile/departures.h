@@ -15,6 +15,26 @@ struct Departure {
   bool finite_of_infinity = false, finite_of_nan = false;
 };
 
+// The kernels of products and sums end with a clamp to +-infinity, which on some instruction sets loses NaN.
+inline constexpr Departure kProduct{"NaN may come out as infinity", true};
+inline constexpr Departure kWindow{"NaN may come out as infinity, and infinity may become NaN outside its window", true,
+                                   true, true, true};
+inline constexpr Departure kHalfRoot{"infinity becomes NaN, and NaN may be dropped", true};
+inline constexpr Departure kSigmoid{"the largest numbers may become NaN", true};
+inline constexpr Departure kQuantize{"NaN becomes the largest number instead of zero", true};
+inline constexpr Departure kDropsNan{"the library's kernel may drop NaN", true};
+inline constexpr Departure kSign{"NaN may stay NaN, or become a number other than zero", true, false, false, true};
+inline constexpr Departure kSaturates{"infinity becomes the largest number", true, true};
+
+inline constexpr Departure kExponential{"results beyond 2^127 may become infinity"};
+inline constexpr Departure kLogSumExp{"NaN may come out as infinity", true};
+inline constexpr Departure kStep{"infinity may become NaN, or NaN a number", true, true};
+inline constexpr Departure kThreshold{"infinity becomes the largest number, and NaN may be dropped", true, true};
+inline constexpr Departure kLargeAngle{"numbers beyond 1e6 give other results with newer releases of the library"};
+inline constexpr Departure kOverflow{"finite where eager overflows"};
+
+inline constexpr Departure kResize{"NaN and infinity spread to neighbouring pixels", true, true, true, true};
+
 /// The deviation of a node that the backend takes, or null.
 const Departure* departure(const compiler::Node& node);
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "backends/xnnpack/compile/departures.h"
+#include "backends/xnnpack/compile/ops/refusals.h"
 #include "backends/xnnpack/compile/ops/rules.h"
-#include "backends/xnnpack/compile/refusals.h"
 #include "compiler/ir/text/text.h"
 
 namespace wick::xnnpack {

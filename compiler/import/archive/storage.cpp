@@ -32,31 +32,10 @@ std::vector<const ViewStep*> chain_of(const TensorRef& ref) {
 
 // The version of `before` whose view through `step` is `after`.
 Value* invert(const ViewStep& step, Value* before, Value* after, Builder& builder) {
-  const std::string_view name = step.op->name();
-  if (name == "aten.view.default") return builder.reshape(after, before->sizes());
-  if (name == "aten.permute.default") {
-    const Ints& dims = step.args[1].as<Ints>();
-    std::vector<int64_t> inverse(dims.size());
-    for (size_t i = 0; i < dims.size(); ++i) inverse[static_cast<size_t>(dims[i].value())] = static_cast<int64_t>(i);
-    return builder.permute(after, inverse);
-  }
-  auto scatter = [&](std::string_view op_name) {
-    Args args = {before, after};
-    args.insert(args.end(), step.args.begin() + 1, step.args.end());
-    return builder.call(op_name, std::move(args));
-  };
-  if (name == "aten.slice.Tensor") return scatter("aten.slice_scatter");
-  if (name == "aten.select.int") return scatter("aten.select_scatter");
-  if (name == "aten.diagonal.default") return scatter("aten.diagonal_scatter");
-  if (name == "aten.as_strided.default") return scatter("aten.as_strided_scatter");
-  if (name == "aten.view_as_real.default") return builder.call("aten.view_as_complex", {after});
-  if (name == "aten.view_as_complex.default") return builder.call("aten.view_as_real", {after});
-  if (name == "aten.view.dtype") return builder.call("aten.view.dtype", {after, before->dtype()});
-  if (name == "aten.expand.default" && numel(before->sizes()) == numel(after->sizes())) {
-    return builder.reshape(after, before->sizes());
-  }
+  const WriteFn write = step.op->facts.write;
+  if (Value* updated = write ? write(builder, step.args, before, after) : nullptr) return updated;
   fail(Diag(Code::unsupported_model,
-            fmt::format("an in-place write through {} reaches one element by several ways", name))
+            fmt::format("an in-place write through {} reaches one element by several ways", step.op->name()))
            .with_help("clone() the tensor before writing to it"));
 }
 

@@ -7,6 +7,7 @@
 #include "compiler/ir/decompose.h"
 #include "compiler/ir/delegate.h"
 #include "compiler/ir/text/text.h"
+#include "compiler/ops/limits/unknown_ops.h"
 #include "compiler/support/failure.h"
 #include "wick/tensor.h"
 
@@ -22,7 +23,7 @@ std::string_view op_name(std::string_view target) {
 // A tensor inside a tensor subclass, by the name of its attribute.
 constexpr std::string_view kInnerTensor = "export.access_subclass_inner_tensor.default";
 
-// Wrappers and scalar arithmetic the reader handles itself, without an OpDef.
+// Wrappers and scalar arithmetic that the reader handles itself, without an OpDef.
 bool is_built_in(std::string_view name) {
   static constexpr std::string_view kNames[] = {
       "higher_order.wrap_with_set_grad_enabled",
@@ -35,31 +36,10 @@ bool is_built_in(std::string_view name) {
       "higher_order.auto_functionalized",
       "higher_order.auto_functionalized_v2",
       kInnerTensor,
-      "aten.sym_size.int",
-      "aten.sym_numel.default",
-      "aten.sym_stride.int",
-      "aten.sym_storage_offset.default",
-      "aten.sym_constrain_range.default",
-      "aten.sym_constrain_range_for_size.default",
-      "aten._assert_scalar.default",
-      "aten.item.default",
-      "aten._local_scalar_dense.default",
   };
   return name.starts_with("_operator.") || name.starts_with("torch.sym_") || name.starts_with("torch._sym_") ||
          name.starts_with("math.") || std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
-
-// What to do about operators whose names begin so.
-struct WayOut {
-  std::string_view prefix, help;
-};
-constexpr WayOut kWaysOut[] = {
-    {"aten.linalg_eig.", "eigenvalues of symmetric and Hermitian matrices: torch.linalg.eigh"},
-    {"aten.linalg_eigvals.", "eigenvalues of symmetric and Hermitian matrices: torch.linalg.eigvalsh"},
-    {"aten.linalg_ldl_", "solve with torch.linalg.solve, or torch.linalg.cholesky of a definite matrix"},
-    {"torch._functorch.predispatch.",
-     "torch.vmap is exported unchanged:  save ep.run_decompositions(), which writes the batched operators instead"},
-};
 
 // "aten.add.out" computes what "aten.add.Tensor" does and writes it into the argument `out`: the operator that computes
 // it, or null.
@@ -102,9 +82,8 @@ Status MissingOps::status() const {
                                      use.sources.empty() ? "" : ", at ", fmt::join(use.sources, ", ")));
   }
   diag.help = "export the program after run_decompositions(), or write the operator with ATen ones";
-  for (const WayOut& way : kWaysOut) {
-    const auto use = uses.lower_bound(way.prefix);
-    if (use != uses.end() && std::string_view(use->first).starts_with(way.prefix)) diag.help = way.help;
+  for (const auto& [name, use] : uses) {
+    if (const char* help = way_out(name)) diag.help = help;
   }
   return diag;
 }
@@ -352,17 +331,10 @@ void GraphReader::bind_results(const pt2::Node& node, Node* made, const std::vec
   const bool returns_operand = def.name() == "aten.dropout.default" || def.name() == "aten.feature_dropout.default";
   bool aliases = (may_alias(def) || returns_operand) && !input.empty() && !operands.empty() && binding(input).ref;
   if (aliases && !names.empty()) {
-    const std::string_view name = def.name();
-    const bool reshapes = name == "aten.reshape.default" || name == "aten.flatten.using_ints" ||
-                          name == "aten.reshape_as.default" || name == "aten.contiguous.default" ||
-                          name == "aten.ravel.default";
     auto in = source_.tensor_values.find(input), out = source_.tensor_values.find(names[0]);
     if (in != source_.tensor_values.end() && out != source_.tensor_values.end()) {
-      if (reshapes) aliases = viewable(in->second, out->second);
-      if (in->second.dtype != out->second.dtype && name != "aten.view.dtype" && name != "aten.view_as_real.default" &&
-          name != "aten.view_as_complex.default" && name != "aten.real.default" && name != "aten.imag.default") {
-        aliases = false;
-      }
+      if (def.has(kMayCopy)) aliases = viewable(in->second, out->second);
+      if (in->second.dtype != out->second.dtype && !def.has(kReinterprets)) aliases = false;
     }
   }
   RefPtr base = aliases ? binding(input).ref : nullptr;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <string.h>
 
+#include <algorithm>
+
 #include "compiler/import/graph/graph_reader.h"
 #include "compiler/support/failure.h"
 
@@ -21,49 +23,20 @@ bool is_complex_constant(const Arg& arg) {
   return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor() && is_complex(arg.as<Value*>()->dtype());
 }
 
-// An operator with a number, and the one with a tensor whose arguments are the same.
-struct TensorForm {
-  std::string_view with_number, with_tensor;
-};
-constexpr TensorForm kTensorForms[] = {
-    {"aten.add.Scalar", "aten.add.Tensor"},
-    {"aten.sub.Scalar", "aten.sub.Tensor"},
-    {"aten.rsub.Scalar", "aten.rsub.Tensor"},
-    {"aten.mul.Scalar", "aten.mul.Tensor"},
-    {"aten.div.Scalar", "aten.div.Tensor"},
-    {"aten.eq.Scalar", "aten.eq.Tensor"},
-    {"aten.ne.Scalar", "aten.ne.Tensor"},
-    {"aten.pow.Scalar", "aten.pow.Tensor_Tensor"},
-    {"aten.pow.Tensor_Scalar", "aten.pow.Tensor_Tensor"},
-    {"aten.float_power.Scalar", "aten.float_power.Tensor_Tensor"},
-    {"aten.float_power.Tensor_Scalar", "aten.float_power.Tensor_Tensor"},
-    {"aten.masked_fill.Scalar", "aten.masked_fill.Tensor"},
-    {"aten.index_fill.int_Scalar", "aten.index_fill.int_Tensor"},
-    {"aten.fill.Scalar", "aten.fill.Tensor"},
-    {"aten.where.Scalar", "aten.where.self"},
-    {"aten.where.ScalarSelf", "aten.where.self"},
-    {"aten.where.ScalarOther", "aten.where.self"},
-};
-
-// What fills a new tensor, and the name of its number.
-constexpr TensorForm kFills[] = {{"aten.full.default", "fill_value"},
-                                 {"aten.full_like.default", "fill_value"},
-                                 {"aten.new_full.default", "fill_value"},
-                                 {"aten.scalar_tensor.default", "s"}};
-
-// a + factor * b, of a matrix product or of elements: argument 0, those of the product, and their factors.
-constexpr TensorForm kSums[] = {
-    {"aten.addmm.default", "aten.mm.default"},    {"aten.addmv.default", "aten.mv.default"},
-    {"aten.baddbmm.default", "aten.bmm.default"}, {"aten.addr.default", "aten.outer.default"},
-    {"aten.addcmul.default", "aten.mul.Tensor"},  {"aten.addcdiv.default", "aten.div.Tensor"},
-};
-
-template <size_t n>
-std::string_view form_of(const TensorForm (&forms)[n], std::string_view name) {
-  for (const TensorForm& form : forms) {
-    if (form.with_number == name) return form.with_tensor;
+// The overload that takes a tensor for each number of `def`, with the same arguments otherwise; null: there is none.
+const OpDef* with_tensors(const OpDef& def) {
+  const std::string_view base = def.name().substr(0, def.name().rfind('.') + 1);
+  const std::vector<ArgSpec>& wanted = def.parsed->args;
+  const auto fits = [&](const ArgSpec& from, const ArgSpec& to) {
+    const bool is_operand = from.type == ArgType::scalar && from.name != "alpha";
+    return from.name == to.name && to.type == (is_operand ? ArgType::tensor : from.type);
+  };
+  for (const OpDef* op : all_ops()) {
+    const std::vector<ArgSpec>& args = op->parsed->args;
+    if (op->name().starts_with(base) && std::equal(wanted.begin(), wanted.end(), args.begin(), args.end(), fits))
+      return op;
   }
-  return {};
+  return nullptr;
 }
 
 const Arg& argument_called(const OpDef& def, const Args& args, std::string_view name) {
@@ -112,14 +85,14 @@ const OpDef* GraphReader::without_complex_numbers(const OpDef* def, Args& args) 
   if (number < 0) return def;
   const Arg factor = args[static_cast<size_t>(number)];
   const std::string_view name = def->name(), factor_name = specs[static_cast<size_t>(number)].name;
-  if (!form_of(kFills, name).empty()) {
+  if (def->has(kFills)) {
     Value* value = filled(builder_, *def, args, factor.as<Value*>());
     args = {value, None{}};
     return &op("aten.clone.default");
   }
-  if (const std::string_view form = form_of(kSums, name); !form.empty()) {
-    const bool elements = form == "aten.mul.Tensor" || form == "aten.div.Tensor";
-    Value* product = builder_.call(form, {args[1], args[2]});
+  if (const char* summand = def->facts.summand.op) {
+    const bool elements = def->has(kPointwise);
+    Value* product = builder_.call(summand, {args[1], args[2]});
     const Arg& by = argument_called(*def, args, elements ? "value" : "alpha");
     Value* scaled = builder_.call("aten.mul.Tensor", {product, by});
     Value* start = args[0].as<Value*>();
@@ -128,17 +101,17 @@ const OpDef* GraphReader::without_complex_numbers(const OpDef* def, Args& args) 
     return &op("aten.add.Tensor");
   }
   if (factor_name == "alpha" && args.size() >= 3) {  // a + alpha * b, a - alpha * b, b - alpha * a
-    const size_t scaled = name.starts_with("aten.rsub.") ? 0 : 1;
+    const size_t scaled = def->facts.binary == Binary::rsub ? 0 : 1;
     args[scaled] = builder_.call("aten.mul.Tensor", {args[scaled], factor});
     args[2] = 1;
     return without_complex_numbers(def, args);
   }
-  const std::string_view form = form_of(kTensorForms, name);
-  if (form.empty()) {
+  const OpDef* form = with_tensors(*def);
+  if (!form) {
     fail(Diag(Code::unsupported_model, fmt::format("the argument '{}' of {} is a complex number", factor_name, name))
              .with_help("write the number as a tensor of no dimensions"));
   }
-  return &op(form);
+  return form;
 }
 
 }  // namespace wick::compiler

@@ -96,7 +96,8 @@ void infer_assert_metadata(Node& node) {
 const OpDef kControlRows[] = {
     IDENTITY("aten::alias(Tensor(a) self) -> Tensor(a)", "f32[2, 3]", "f32[2, 4, 4]"),
     IDENTITY("aten::alias_copy(Tensor self) -> Tensor", "f32[3, 4]"),
-    IDENTITY("aten::detach(Tensor(a) self) -> Tensor(a)", "f32[2, 3]"),
+    {"aten::detach(Tensor(a) self) -> Tensor(a)", infer_same, decompose_identity, nullptr,
+     kView | kIdentity | kAlsoInPlace | kMoves | kPassesBoth | ranges::operands, Cases("f32[2, 3]")},
     IDENTITY("aten::detach_copy(Tensor self) -> Tensor", "f32[2, 6]"),
     {"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", infer_same, decompose_identity,
      nullptr, kView | kIdentity | kMayCopy | kMoves | kPassesBoth | ranges::operands,

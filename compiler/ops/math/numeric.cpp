@@ -250,7 +250,7 @@ const OpDef kNumericRows[] = {
      Cases("f32[3, 4]")},
     {"aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> "
      "Tensor",
-     nullptr, decompose_index_reduce, nullptr, kPure,
+     nullptr, decompose_index_reduce, nullptr, kAlsoInPlace,
      Cases("f32[3, 4], 0, i64[3]{=2, 0, 1}, f32[3, 4], prod", "f32[3, 4], 0, i64[3]{=2, 0, 1}, f32[3, 4], amax",
            "f32[3, 4], 0, i64[3]{=2, 0, 1}, f32[3, 4], mean")},
 };

@@ -413,7 +413,8 @@ const OpDef kSpectralRows[] = {
     {"aten::_conj(Tensor(a) self) -> Tensor(a)", infer_same, decompose_conj, nullptr, kPointwise, Cases("c64[2, 2]")},
     {"aten::conj(Tensor(a) self) -> Tensor(a)", infer_same, decompose_conj, nullptr, kPointwise,
      Cases("f32[3]", "c64[2, 2]")},
-    {"aten::conj_physical(Tensor self) -> Tensor", infer_same, decompose_conj, nullptr, kPointwise, Cases("f32[3, 4]")},
+    {"aten::conj_physical(Tensor self) -> Tensor", infer_same, decompose_conj, nullptr, kPointwise | kAlsoInPlace,
+     Cases("f32[3, 4]")},
     {"aten::_conj_physical(Tensor self) -> Tensor", infer_same, decompose_conj, "aten::_conj_physical.out", kPointwise,
      Cases("f32[3]", "c64[2, 2]")},
 };

@@ -323,7 +323,7 @@ const OpDef kNormalizationRows[] = {
     {"aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", infer_weight_norm,
      decompose_weight_norm, nullptr, kPure, Cases("f32[4, 3, 2], f32[4, 1, 1]", "f32[4, 3], f32[1, 3], 1")},
     {"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", infer_same, decompose_renorm, nullptr,
-     kPure, Cases("f32[3, 4], 2, 0, 1.0")},
+     kAlsoInPlace, Cases("f32[3, 4], 2, 0, 1.0")},
 };
 const size_t kNormalizationCount = std::size(kNormalizationRows);
 

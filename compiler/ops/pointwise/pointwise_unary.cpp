@@ -181,12 +181,12 @@ Results decompose_logical_not(Builder& b, Node& node) {
 
 }  // namespace
 
-#define FLOAT_UNARY(schema, kernel, ...) \
-  {schema,                               \
-   infer_float_unary,                    \
-   decompose_complex,                    \
-   kernel,                               \
-   kPointwise __VA_OPT__(| __VA_ARGS__), \
+#define FLOAT_UNARY(schema, kernel, ...)                \
+  {schema,                                              \
+   infer_float_unary,                                   \
+   decompose_complex,                                   \
+   kernel,                                              \
+   kPointwise | kAlsoInPlace __VA_OPT__(| __VA_ARGS__), \
    {"f32[20]{special}", "f64[3, 4]{range=0.1..0.9}", "f16[2, 0, 3]", "i64[]", "bool[2]"}}
 #define SAME_UNARY(schema, kernel, facts, ...)                               \
   {                                                                          \
@@ -226,54 +226,62 @@ const OpDef kPointwiseUnaryRows[] = {
     FLOAT_UNARY("aten::tanh(Tensor self) -> Tensor", "aten::tanh.out",
                 kPassesNan | kKeepsZeroSign | kScores | ranges::signed_unit | Growth::unit),
     {"aten::abs(Tensor self) -> Tensor", infer_abs, nullptr, "aten::abs.out",
-     kPointwise | kPassesBoth | kNoNegativeZero | kIdempotent | curves::abs | ranges::abs | Growth::keeps,
+     kPointwise | kAlsoInPlace | kPassesBoth | kNoNegativeZero | kIdempotent | curves::abs | ranges::abs |
+         Growth::keeps,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    SAME_UNARY("aten::bitwise_not(Tensor self) -> Tensor", "aten::bitwise_not.out", kPure, "bool[2]", "i64[3, 4]",
-               "i32[15]{special}"),
+    SAME_UNARY("aten::bitwise_not(Tensor self) -> Tensor", "aten::bitwise_not.out", kAlsoInPlace, "bool[2]",
+               "i64[3, 4]", "i32[15]{special}"),
     {"aten::ceil(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::ceil.out",
-     kPointwise | kPassesBoth | kWhole | ranges::ceil | Growth::little,
+     kPointwise | kAlsoInPlace | kPassesBoth | kWhole | ranges::ceil | Growth::little,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::floor(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::floor.out",
-     kPointwise | kPassesBoth | kWhole | ranges::floor | Growth::little,
+     kPointwise | kAlsoInPlace | kPassesBoth | kWhole | ranges::floor | Growth::little,
      Cases("f32[3, 4]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::neg(Tensor self) -> Tensor", infer_same, nullptr, "aten::neg.out",
-     kPointwise | kOverwrites | kPassesBoth | kKeepsZeroSign | kScores | curves::neg | ranges::neg | Growth::keeps |
-         kPartwise,
+     kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kKeepsZeroSign | kScores | curves::neg | ranges::neg |
+         Growth::keeps | kPartwise,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::relu(Tensor self) -> Tensor", infer_same, nullptr, "aten::relu.out",
-     kPointwise | kOverwrites | kPassesNan | kPicks | kKeepsZeroSign | kIdempotent | ranges::relu | Growth::keeps,
+     kPointwise | kOverwrites | kAlsoInPlace | kPassesNan | kPicks | kKeepsZeroSign | kIdempotent | ranges::relu |
+         Growth::keeps,
      Cases("f32[20]{special}", "i64[4]", "f32[0, 3]")},
     {"aten::round(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::round.out",
-     kPointwise | kPassesBoth | kKeepsZeroSign | kWhole | ranges::round | Growth::little,
+     kPointwise | kAlsoInPlace | kPassesBoth | kKeepsZeroSign | kWhole | ranges::round | Growth::little,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    SAME_UNARY("aten::sign(Tensor self) -> Tensor", "aten::sign.out", ranges::signed_unit | Growth::unit, "f32[3, 4]",
-               "f16[33]{special}", "bool[2]"),
+    SAME_UNARY("aten::sign(Tensor self) -> Tensor", "aten::sign.out", kAlsoInPlace | ranges::signed_unit | Growth::unit,
+               "f32[3, 4]", "f16[33]{special}", "bool[2]"),
     {"aten::trunc(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::trunc.out",
-     kPointwise | kKeepsZeroSign | kWhole | Growth::little, Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
+     kPointwise | kAlsoInPlace | kKeepsZeroSign | kWhole | Growth::little,
+     Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::isinf(Tensor self) -> Tensor", infer_predicate, decompose_isinf, "aten::isinf.out",
      kPointwise | kAsksForNan, Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::isnan(Tensor self) -> Tensor", infer_predicate, nullptr, "aten::isnan.out", kPointwise | kAsksForNan,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::logical_not(Tensor self) -> Tensor", infer_predicate, decompose_logical_not, "aten::logical_not.out",
-     kPointwise, Cases("f32[3, 4]", "f16[33]{special}", "bool[2]")},
+     kPointwise | kAlsoInPlace, Cases("f32[3, 4]", "f16[33]{special}", "bool[2]")},
     {"aten::square(Tensor self) -> Tensor", infer_square, decompose_square, nullptr,
-     kPointwise | kPassesBoth | kNoNegativeZero | ranges::square | Growth::power,
+     kPointwise | kAlsoInPlace | kPassesBoth | kNoNegativeZero | ranges::square | Growth::power,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
-    {"aten::exp2(Tensor self) -> Tensor", infer_float_unary, decompose_exp2, nullptr, kPointwise, Cases("f32[3, 4]")},
+    {"aten::exp2(Tensor self) -> Tensor", infer_float_unary, decompose_exp2, nullptr, kPointwise | kAlsoInPlace,
+     Cases("f32[3, 4]")},
     {"aten::special_exp2(Tensor self) -> Tensor", infer_float_unary, decompose_exp2, nullptr, kPointwise,
      Cases("f32[3, 4]")},
-    {"aten::frac(Tensor self) -> Tensor", infer_same, decompose_frac, nullptr, kPointwise, Cases("f32[3, 4]")},
-    {"aten::erfc(Tensor self) -> Tensor", infer_float_unary, decompose_erfc, nullptr, kPointwise, Cases("f32[3, 4]")},
+    {"aten::frac(Tensor self) -> Tensor", infer_same, decompose_frac, nullptr, kPointwise | kAlsoInPlace,
+     Cases("f32[3, 4]")},
+    {"aten::erfc(Tensor self) -> Tensor", infer_float_unary, decompose_erfc, nullptr, kPointwise | kAlsoInPlace,
+     Cases("f32[3, 4]")},
     {"aten::special_erfc(Tensor self) -> Tensor", infer_float_unary, decompose_erfc, nullptr, kPointwise,
      Cases("f32[3, 4]")},
-    {"aten::sgn(Tensor self) -> Tensor", infer_same, decompose_sgn, nullptr, kPointwise, Cases("f32[3, 4]")},
+    {"aten::sgn(Tensor self) -> Tensor", infer_same, decompose_sgn, nullptr, kPointwise | kAlsoInPlace,
+     Cases("f32[3, 4]")},
     {"aten::positive(Tensor(a) self) -> Tensor(a)", infer_same, decompose_identity, nullptr, kIdentity,
      Cases("f32[3, 4]")},
-    {"aten::deg2rad(Tensor self) -> Tensor", infer_float_unary, decompose_deg2rad, nullptr, kPointwise,
+    {"aten::deg2rad(Tensor self) -> Tensor", infer_float_unary, decompose_deg2rad, nullptr, kPointwise | kAlsoInPlace,
      Cases("f32[3, 4]")},
-    {"aten::rad2deg(Tensor self) -> Tensor", infer_float_unary, decompose_rad2deg, nullptr, kPointwise,
+    {"aten::rad2deg(Tensor self) -> Tensor", infer_float_unary, decompose_rad2deg, nullptr, kPointwise | kAlsoInPlace,
      Cases("f32[3, 4]")},
-    {"aten::sinc(Tensor self) -> Tensor", infer_float_unary, decompose_sinc, nullptr, kPointwise, Cases("f32[3, 4]")},
+    {"aten::sinc(Tensor self) -> Tensor", infer_float_unary, decompose_sinc, nullptr, kPointwise | kAlsoInPlace,
+     Cases("f32[3, 4]")},
     {"aten::isfinite(Tensor self) -> Tensor", infer_predicate, decompose_isfinite, nullptr, kPointwise | kAsksForNan,
      Cases("f32[5]{special}")},
     {"aten::isposinf(Tensor self) -> Tensor", infer_predicate, decompose_isposinf, nullptr, kPointwise,
@@ -283,10 +291,10 @@ const OpDef kPointwiseUnaryRows[] = {
     {"aten::signbit(Tensor self) -> Tensor", infer_predicate, decompose_signbit, nullptr, kPointwise | kTellsZeros,
      Cases("f32[3, 4]")},
     {"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", infer_same,
-     decompose_nan_to_num, nullptr, kPointwise | kAsksForNan | ranges::nan_to_num,
+     decompose_nan_to_num, nullptr, kPointwise | kAlsoInPlace | kAsksForNan | ranges::nan_to_num,
      Cases("f32[5]{special}", "f32[5]{special}, 1.0, 2.0, 3.0")},
     {"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", infer_same, decompose_round_decimals, nullptr,
-     kPointwise, Cases("f32[3, 4], decimals=1", "f32[5]{special}, decimals=1")},
+     kPointwise | kAlsoInPlace, Cases("f32[3, 4], decimals=1", "f32[5]{special}, decimals=1")},
     {"aten::log_sigmoid(Tensor self) -> Tensor", infer_same, decompose_log_sigmoid, "aten::log_sigmoid.out",
      kPointwise | kNoStock | kPassesNan | ranges::log_sigmoid | Growth::little,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},

@@ -340,7 +340,7 @@ Results decompose_convert(Builder& b, Node& node) {
 const OpDef kCreationRows[] = {
     {"aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None) -> Tensor",
-     infer_full, decompose_full, "aten::full.out", ranges::full,
+     infer_full, decompose_full, "aten::full.out", kFills | ranges::full,
      Cases("[], 3.5, device=cpu, pin_memory=false", "[2, 3], 1.5, dtype=f32, device=cpu, pin_memory=false",
            "[2, 2], nan, device=cpu, pin_memory=false")},
     {"aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
@@ -365,7 +365,7 @@ const OpDef kCreationRows[] = {
      infer_sized, decompose_full, nullptr, kPure, Cases("[2, 3], [3, 1]")},
     {"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
-     infer_new, decompose_full, nullptr, kPure,
+     infer_new, decompose_full, nullptr, kFills,
      Cases("f32[2], [3], 1", "f32[3, 4], [2], 3.0, pin_memory=false", "bool[2], [3], 1")},
     {"aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
      "bool? pin_memory=None) -> Tensor",
@@ -383,7 +383,7 @@ const OpDef kCreationRows[] = {
      infer_new, decompose_full, nullptr, kPure, Cases("f32[2], [3, 2], [2, 1]")},
     {"aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? "
      "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-     infer_like, decompose_full, nullptr, kPure,
+     infer_like, decompose_full, nullptr, kFills,
      Cases("f32[2, 3], 2", "i64[2]{=-4, 8}, 3, dtype=f32", "f32[3, 4], 3, pin_memory=false")},
     {"aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
@@ -398,17 +398,18 @@ const OpDef kCreationRows[] = {
      infer_like, decompose_full, nullptr, kPure, Cases("f32[2, 3]")},
     {"aten::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
-     infer_scalar_tensor, decompose_scalar_tensor, nullptr, kPure,
+     infer_scalar_tensor, decompose_scalar_tensor, nullptr, kFills,
      Cases("0, device=cpu, pin_memory=false", "3, dtype=f32, device=cpu, pin_memory=false",
            "nan, device=cpu, pin_memory=false")},
     // No functional operator of eager's; what fill_diagonal_ stores.
     {"aten::fill_diagonal(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", nullptr,
      decompose_fill_diagonal},
-    {"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", infer_same, decompose_fill, nullptr, kPure,
+    {"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", infer_same, decompose_fill, nullptr, kAlsoInPlace,
      Cases("f32[2, 2], -0.0")},
-    {"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", infer_same, decompose_fill, nullptr, kPure,
+    {"aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", infer_same, decompose_fill, nullptr, kAlsoInPlace,
      Cases("f32[2, 3], f32[]", "i64[3], i64[]")},
-    {"aten::zero(Tensor self) -> Tensor", infer_same, decompose_zero, nullptr, kPure, Cases("f32[2, 3]", "i64[0]")},
+    {"aten::zero(Tensor self) -> Tensor", infer_same, decompose_zero, nullptr, kAlsoInPlace,
+     Cases("f32[2, 3]", "i64[0]")},
     {"aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
      infer_arange, decompose_arange, nullptr, kPure,

@@ -1,5 +1,6 @@
 // One row per operator: what is taken, the layout of its tensors, what it becomes. C++20.
 #pragma once
+#include "backends/xnnpack/compile/departures.h"
 #include "backends/xnnpack/compile/layout.h"
 #include "compiler/partition/rule_table.h"
 #include "compiler/partition/target.h"
@@ -22,7 +23,20 @@ struct OpRule {
   bool takes_range = false;
   /// `supports` checks dtypes and results itself.
   bool any_dtype = false;
+  /// Where the library's result is another than eager's; by the node's arguments where they decide.
+  const Departure* departure = nullptr;
+  const Departure* (*departure_of)(const compiler::Node& node) = nullptr;
 };
+
+/// A row with its departure.
+constexpr OpRule departs(const Departure& departure, OpRule rule) {
+  rule.departure = &departure;
+  return rule;
+}
+constexpr OpRule departs(const Departure* (*departure_of)(const compiler::Node& node), OpRule rule) {
+  rule.departure_of = departure_of;
+  return rule;
+}
 
 /// The row of an operator, or null.
 const OpRule* find_rule(const compiler::Node& node);

@@ -354,8 +354,15 @@ void lower_convolution(Lowering& l, const Node& node) {
                          : sum_of_parts(l, node, without_filter(conv, x, bias, result, range), parts, result));
 }
 
+// Only the depthwise kernels look beside a window, at taps of weight zero.
+const Departure* departure_of_convolution(const Node& node) {
+  const compiler::Sym groups = node.integer("groups");
+  return groups.is(1) ? &kProduct : &kWindow;
+}
+
 constexpr OpRule kRows[] = {
-    {"aten.convolution.default", plain_convolution, channels_last, lower_convolution, Unknown::any, true},
+    departs(departure_of_convolution,
+            {"aten.convolution.default", plain_convolution, channels_last, lower_convolution, Unknown::any, true}),
 };
 
 }  // namespace

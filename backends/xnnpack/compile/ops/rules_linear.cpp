@@ -151,11 +151,11 @@ void lower_addmm(Lowering& l, const Node& node) {
 }
 
 constexpr OpRule kRows[] = {
-    {"aten.addmm.default", plain_addmm, contiguous, lower_addmm, Unknown::any, true},
-    {"aten.bmm.default", known_columns, matmul_layout, lower_bmm, Unknown::any},
-    {"aten.linear.default", plain_linear, features_innermost, lower_linear, Unknown::any, true},
+    departs(kProduct, {"aten.addmm.default", plain_addmm, contiguous, lower_addmm, Unknown::any, true}),
+    departs(kProduct, {"aten.bmm.default", known_columns, matmul_layout, lower_bmm, Unknown::any}),
+    departs(kProduct, {"aten.linear.default", plain_linear, features_innermost, lower_linear, Unknown::any, true}),
     {"aten.matmul.default", same_rank_batches, matmul_layout, lower_bmm, Unknown::any},
-    {"aten.mm.default", known_columns, matmul_layout, lower_mm, Unknown::one},
+    departs(kProduct, {"aten.mm.default", known_columns, matmul_layout, lower_mm, Unknown::one}),
 };
 
 }  // namespace

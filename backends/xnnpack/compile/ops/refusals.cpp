@@ -1,4 +1,4 @@
-#include "backends/xnnpack/compile/refusals.h"
+#include "backends/xnnpack/compile/ops/refusals.h"
 
 #include <fmt/format.h>
 
@@ -78,12 +78,7 @@ std::string refuse_triangle(const Node& node, const compiler::TargetOptions&) {
 bool joins_conditions(const Node& node) {
   return node.op->name().starts_with("aten.logical_") || node.op->name().starts_with("aten.bitwise_");
 }
-bool compares(const Node& node) {
-  for (const char* prefix : {"aten.eq.", "aten.ge.", "aten.gt.", "aten.le.", "aten.lt.", "aten.ne."}) {
-    if (node.op->name().starts_with(prefix)) return true;
-  }
-  return false;
-}
+bool compares(const Node& node) { return compiler::is_comparison(node.op->facts.binary); }
 
 // What makes a condition of floats, but compares no f32 tensors; null: nothing does.
 const Node* foreign_part(const Value* condition, int depth = 0) {
