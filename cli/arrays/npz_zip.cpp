@@ -173,12 +173,12 @@ Result<ZipEntry> read_record(Span<const uint8_t> file, const Directory& director
   return entry;
 }
 
-struct Range {
+struct ByteRange {
   uint64_t begin, end;
 };
 
-Status check_disjoint(std::vector<Range> ranges, std::vector<ZipEntry> entries) {
-  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+Status check_disjoint(std::vector<ByteRange> ranges, std::vector<ZipEntry> entries) {
+  std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
   for (size_t i = 1; i < ranges.size(); ++i) {
     if (ranges[i].begin < ranges[i - 1].end) return corrupt("two entries overlap");
   }
@@ -249,7 +249,7 @@ Result<std::vector<ZipEntry>> read_zip_directory(Span<const uint8_t> file, uint6
                                 std::to_string(directory.num_entries));
   }
   std::vector<ZipEntry> entries;
-  std::vector<Range> ranges;
+  std::vector<ByteRange> ranges;
   uint64_t at = directory.offset;
   for (uint64_t i = 0; i < directory.num_entries; ++i) {
     uint64_t begin = 0;

@@ -63,15 +63,15 @@ std::vector<uint8_t> with_header_space(const fb::FlatBufferBuilder& builder, siz
 }
 
 // Bytes from an offset on.
-struct Range {
+struct ByteRange {
   uint64_t offset, size;
-  friend auto operator<=>(const Range&, const Range&) = default;
+  friend auto operator<=>(const ByteRange&, const ByteRange&) = default;
 };
 
 // The segments of a program: rows of its table, in the order of their offsets, and the bytes behind them. Rows may be
 // ranges of one another.
 struct Segments {
-  std::vector<Range> rows;
+  std::vector<ByteRange> rows;
   std::vector<std::pair<uint64_t, const FilePieces*>> pieces;  // by offset
   uint64_t end = 0;
 
@@ -105,17 +105,17 @@ class ProgramWriter {
     metadata_piece.append(std::vector<uint8_t>(metadata.begin(), metadata.end()));
     Segments segments;
     segments.add(constants_.pieces());
-    for (const Range& range : shared_) segments.add_range(0, range.offset, range.size);
+    for (const ByteRange& range : shared_) segments.add_range(0, range.offset, range.size);
     for (FilePieces& payload : payloads_) segments.add(payload);
     const uint64_t named_base = segments.next_offset();
-    for (const Range& range : named_) segments.add_range(named_base, range.offset, range.size);
+    for (const ByteRange& range : named_) segments.add_range(named_base, range.offset, range.size);
     if (!named_.empty()) segments.add_unlisted(named_pool_.pieces());
     const uint32_t mutable_segment = segments.count();
     if (states_.size_bytes > 0) segments.add(states_);
     const uint32_t metadata_segment = segments.count();
     segments.add(metadata_piece);
     std::vector<fb::Offset<pte::DataSegment>> rows;
-    for (const Range& row : segments.rows) rows.push_back(pte::CreateDataSegment(builder_, row.offset, row.size));
+    for (const ByteRange& row : segments.rows) rows.push_back(pte::CreateDataSegment(builder_, row.offset, row.size));
     const auto constant_offsets = builder_.CreateVector(constants_.offsets());
     const auto constant_segment = pte::CreateSubsegmentOffsets(builder_, 0, constant_offsets);
     fb::Offset<fb::Vector<fb::Offset<pte::SubsegmentOffsets>>> mutable_segments = 0;
@@ -176,7 +176,7 @@ class ProgramWriter {
     }
     if (wanted.count(kMetadataKey)) return Diag(Code::internal, "a delegate's constant has the key of the metadata");
     if (!wanted.empty()) add_constants(methods);
-    std::map<std::string, Range> shared, apart;
+    std::map<std::string, ByteRange> shared, apart;
     for (const auto& [key, item] : wanted) {
       const uint64_t size = item->data.size_bytes();
       if (options_.external_weights) {
@@ -222,14 +222,14 @@ class ProgramWriter {
   }
 
   // By offset, each once.
-  static std::vector<Range> distinct(const std::map<std::string, Range>& ranges) {
-    std::vector<Range> out;
+  static std::vector<ByteRange> distinct(const std::map<std::string, ByteRange>& ranges) {
+    std::vector<ByteRange> out;
     for (const auto& [key, range] : ranges) out.push_back(range);
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
     return out;
   }
-  static uint32_t index_in(const std::vector<Range>& ranges, const Range& range) {
+  static uint32_t index_in(const std::vector<ByteRange>& ranges, const ByteRange& range) {
     return static_cast<uint32_t>(std::lower_bound(ranges.begin(), ranges.end(), range) - ranges.begin());
   }
 
@@ -520,7 +520,7 @@ class ProgramWriter {
   };
   std::map<std::string, External> externals_;
   ConstantPool named_pool_;
-  std::vector<Range> shared_, named_;  // ranges of the constants and of named_pool_ that have keys; ascending
+  std::vector<ByteRange> shared_, named_;  // ranges of the constants and of named_pool_ that have keys; ascending
   std::map<std::string, uint32_t> named_segments_;
   std::vector<FilePieces> payloads_;
   std::unordered_map<const Delegate*, uint32_t> payload_segments_;

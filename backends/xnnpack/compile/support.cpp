@@ -80,7 +80,7 @@ std::vector<Value*> tensor_operands(const Node& node) {
   const OpRule* rule = find_rule(node);
   if (!rule || !rule->any_dtype) return node.operands();
   // Parameters of a quantization are no tensors to the library; what chooses them is part of the conversion.
-  return rule->lower == lower_nothing ? std::vector<Value*>() : std::vector<Value*>{node.tensor("input")};
+  return rule->is_absorbed ? std::vector<Value*>() : std::vector<Value*>{node.tensor("input")};
 }
 
 const LayoutRules& layout_rules() {

@@ -82,11 +82,11 @@ Results decompose_stack(Builder& b, Node& node) {
 }
 
 // hstack, vstack, dstack, column_stack: first to at least 1, 2, 3, 2 dimensions
+template <char letter>
 Results decompose_letter_stack(Builder& b, Node& node) {
   Compose c(b);
   Values operands = node.tensors("tensors");
   require(!operands.empty(), "stack needs at least one tensor");
-  const char letter = node.op->name()[5];
   const DType dtype = cat_dtype(node);
   for (Value*& x : operands) {
     x = b.cast(x, dtype);
@@ -368,13 +368,13 @@ const OpDef kMovementRows[] = {
      Cases("[f32[2, 3], f32[2, 1]{range=1.2..2.9}], 1")},
     {"aten::stack(Tensor[] tensors, int dim=0) -> Tensor", nullptr, decompose_stack, nullptr, kMoves,
      Cases("[f32[3, 4], f32[3, 4]], 1", "[f32[2], i64[2]{=0, -7}]", "[c64[3, 4], c64[3, 4]]")},
-    {"aten::hstack(Tensor[] tensors) -> Tensor", nullptr, decompose_letter_stack, nullptr, kPure,
+    {"aten::hstack(Tensor[] tensors) -> Tensor", nullptr, decompose_letter_stack<'h'>, nullptr, kPure,
      Cases("[f32[4], f32[3]]", "[f32[3, 4], f32[3, 4]]")},
-    {"aten::vstack(Tensor[] tensors) -> Tensor", nullptr, decompose_letter_stack, nullptr, kPure,
+    {"aten::vstack(Tensor[] tensors) -> Tensor", nullptr, decompose_letter_stack<'v'>, nullptr, kPure,
      Cases("[f32[3, 4], f32[3, 4]]")},
-    {"aten::dstack(Tensor[] tensors) -> Tensor", nullptr, decompose_letter_stack, nullptr, kPure,
+    {"aten::dstack(Tensor[] tensors) -> Tensor", nullptr, decompose_letter_stack<'d'>, nullptr, kPure,
      Cases("[f32[3, 4], f32[3, 4]]")},
-    {"aten::column_stack(Tensor[] tensors) -> Tensor", nullptr, decompose_letter_stack, nullptr, kPure,
+    {"aten::column_stack(Tensor[] tensors) -> Tensor", nullptr, decompose_letter_stack<'c'>, nullptr, kPure,
      Cases("[f32[3, 4], f32[3, 4]]")},
     {"aten::block_diag(Tensor[] tensors) -> Tensor", nullptr, decompose_block_diag, nullptr, kPure,
      Cases("[f32[3, 4], f32[4, 4]]")},

@@ -122,9 +122,9 @@ void infer_squeeze_dims(Node& node) {
 }
 
 // atleast_1d, 2d, 3d
+template <size_t rank>
 Results decompose_atleast(Builder& b, Node& node) {
   Value* x = node.tensor("self");
-  const size_t rank = static_cast<size_t>(node.op->name()[13] - '0');  // "aten.atleast_Nd"
   Sizes s = x->sizes();
   if (s.size() >= rank) return {x};
   if (s.empty()) return {b.reshape(x, Sizes(rank, Sym(1)))};
@@ -266,15 +266,15 @@ Results decompose_broadcast_tensors(Builder& b, Node& node) {
 
 // --- slices ---
 
-struct Range {
+struct SliceBounds {
   int64_t dim;
   Sym start, end, step;
 };
 
-Range range_of(const Node& node) {
+SliceBounds bounds_of(const Node& node) {
   const Value* x = node.tensor("self");
   require(x->rank() > 0, "slice of a scalar");
-  Range r;
+  SliceBounds r;
   r.dim = wrap_dim(node.static_integer("dim"), x->rank());
   const Sym& size = x->sizes()[static_cast<size_t>(r.dim)];
   r.step = node.integer("step");
@@ -289,7 +289,7 @@ Range range_of(const Node& node) {
 
 void infer_slice(Node& node) {
   const Value* x = node.tensor("self");
-  const Range r = range_of(node);
+  const SliceBounds r = bounds_of(node);
   Sizes sizes = x->sizes();
   sizes[static_cast<size_t>(r.dim)] = ceil_div(r.end - r.start, r.step);
   set_result(node, x->dtype(), std::move(sizes));
@@ -297,7 +297,7 @@ void infer_slice(Node& node) {
 
 Results decompose_slice(Builder& b, Node& node) {
   Value* x = node.tensor("self");
-  const Range r = range_of(node);
+  const SliceBounds r = bounds_of(node);
   if (r.start.is(0) && r.step.is(1) && r.end == x->sizes()[static_cast<size_t>(r.dim)]) return {x};
   auto same = [&](const char* name, const Sym& wanted) { return !node.is_none(name) && node.integer(name) == wanted; };
   if (node.is("aten.slice.Tensor") && same("dim", r.dim) && same("start", r.start) && same("end", r.end)) return {};
@@ -444,10 +444,10 @@ Results decompose_tensor_split(Builder& b, Node& node) {
 }
 
 // hsplit: dimension 1 (0 for vectors); vsplit: 0; dsplit: 2
+template <int64_t along>
 Results decompose_letter_split(Builder& b, Node& node) {
   Value* x = node.tensor("self");
-  const char letter = node.op->name()[5];
-  const int64_t dim = letter == 'v' ? 0 : letter == 'd' ? 2 : x->rank() == 1 ? 0 : 1;
+  const int64_t dim = along == 1 && x->rank() == 1 ? 0 : along;
   require(static_cast<int64_t>(x->rank()) > dim, "too few dimensions to split");
   if (node.op->parsed->find("sections") >= 0) return split_sections(b, x, dim, node.static_integer("sections"));
   return split_indices(b, x, dim, node.ints("indices"));
@@ -614,9 +614,9 @@ const OpDef kViewRows[] = {
     VIEW("aten::squeeze_copy.dim(Tensor self, int dim) -> Tensor", infer_squeeze_dim, "f32[2, 1, 3], 1",
          "f32[2, 1, 3], 0"),
     VIEW("aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor", infer_squeeze_dims, "f32[2, 6], [0]"),
-    {"aten::atleast_1d(Tensor self) -> Tensor", nullptr, decompose_atleast, nullptr, kView, Cases("f32[]{=2.243}")},
-    {"aten::atleast_2d(Tensor self) -> Tensor", nullptr, decompose_atleast, nullptr, kView, Cases("f32[4]")},
-    {"aten::atleast_3d(Tensor self) -> Tensor", nullptr, decompose_atleast, nullptr, kView, Cases("f32[3, 4]")},
+    {"aten::atleast_1d(Tensor self) -> Tensor", nullptr, decompose_atleast<1>, nullptr, kView, Cases("f32[]{=2.243}")},
+    {"aten::atleast_2d(Tensor self) -> Tensor", nullptr, decompose_atleast<2>, nullptr, kView, Cases("f32[4]")},
+    {"aten::atleast_3d(Tensor self) -> Tensor", nullptr, decompose_atleast<3>, nullptr, kView, Cases("f32[3, 4]")},
     {"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", infer_order, decompose_order, "aten::permute_copy.out",
      kView | kPassesBoth | kPermutes | Movement::permute | ranges::operands | Growth::keeps | kPartwise |
          writes::permute,
@@ -694,18 +694,18 @@ const OpDef kViewRows[] = {
      decompose_tensor_split, nullptr, kView, Cases("f32[7, 2], 3", "f32[3, 4], 3, 1")},
     {"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", nullptr,
      decompose_tensor_split, nullptr, kView, Cases("f32[7, 2], [2, 5]", "f32[3, 4], [1, 2], 1")},
-    {"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr,
+    {"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split<1>, nullptr,
      kView, Cases("f32[3, 4], 2")},
-    {"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr,
-     kView, Cases("f32[2, 4], [1, 3]")},
-    {"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr,
+    {"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split<1>,
+     nullptr, kView, Cases("f32[2, 4], [1, 3]")},
+    {"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split<0>, nullptr,
      kView, Cases("f32[2, 3, 4], 2")},
-    {"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr,
-     kView, Cases("f32[4, 2], [1, 3]")},
-    {"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr,
+    {"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split<0>,
+     nullptr, kView, Cases("f32[4, 2], [1, 3]")},
+    {"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", nullptr, decompose_letter_split<2>, nullptr,
      kView, Cases("f32[2, 3, 4], 2")},
-    {"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split, nullptr,
-     kView, Cases("f32[2, 2, 4], [1, 3]")},
+    {"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", nullptr, decompose_letter_split<2>,
+     nullptr, kView, Cases("f32[2, 2, 4], [1, 3]")},
     {"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", nullptr, decompose_unbind, nullptr, kView,
      Cases("f32[3, 4]", "i64[3, 2]{=0, 2, 0, 0, 0, 1}, -1")},
     {"aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", nullptr, decompose_unbind, nullptr, kView,

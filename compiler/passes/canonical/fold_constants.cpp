@@ -34,6 +34,8 @@ uint64_t bytes_of(const Value& value) {
 // Steps per element for results that add many terms but are not matmuls, such as resized images.
 constexpr double kManyTermsSteps = 32;
 
+bool adds_many_terms(const OpDef& op) { return op.tolerance->f32.of_largest > 0; }
+
 // An approximate upper bound of the steps that a kernel takes: the number of elements if each is touched once;
 // otherwise the size of a matmul as large as its three largest tensors, which convolutions, distances and the like come
 // close to.
@@ -56,7 +58,7 @@ double work_of(const Node& node) {
   if (node.op->has(kSweeps)) return kProducts * std::max(sum, largest[0] * std::sqrt(largest[0]));
   if (once) return sum;
   double steps = std::max(sum, std::sqrt(largest[0]) * std::sqrt(largest[1]) * std::sqrt(largest[2]));
-  if (node.op->tolerance == &kManyTerms && !node.op->facts.gemm) steps = std::max(steps, kManyTermsSteps * sum);
+  if (adds_many_terms(*node.op) && !node.op->facts.gemm) steps = std::max(steps, kManyTermsSteps * sum);
   return steps;
 }
 

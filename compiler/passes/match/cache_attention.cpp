@@ -26,11 +26,6 @@ std::optional<Levels> levels_of(DType dtype) {
   return std::nullopt;
 }
 
-bool is_sum(const Node& node) {
-  return node.is("aten.add.Tensor") && tensor_at(node, 0) && tensor_at(node, 1) && !node.arg(2).is<Value*>() &&
-         node.real("alpha") == 1;
-}
-
 bool is_product(const Node& node) { return node.is("aten.bmm.default") || node.is("aten.mm.default"); }
 
 // A dimension counted from the last.
@@ -146,13 +141,13 @@ std::optional<CacheAttention::Extended> CacheAttention::through_pointwise(const 
   }
   const bool widens = node.is("aten._to_copy.default") && result->dtype() == DType::f32;
   if (!is_floating(result->dtype()) || (out->is_softmax && !node.is("aten._to_copy.default"))) return std::nullopt;
-  if (out->hides && !widens && !is_sum(node)) return std::nullopt;
+  if (out->hides && !widens && !is_plain_sum(node)) return std::nullopt;
   if (node.is("aten.div.Tensor") && !extended(tensor_at(node, 0))) return std::nullopt;
   for (const Value* operand : node.operands()) {
     const size_t at = from_end(*result, out->dim);
     if (extended(operand) || at >= operand->rank() || operand->sizes()[operand->rank() - 1 - at].is(1)) continue;
     if (!is_outside_term(*operand, at, *out)) return std::nullopt;
-    if (!is_sum(node)) continue;
+    if (!is_plain_sum(node)) continue;
     ++out->masks;
     out->hides = true;
   }
@@ -245,7 +240,7 @@ CacheAttention::Parts CacheAttention::term_parts(Compose& c, Value* term, const 
   const size_t at = from_end(*node.result(), out.dim);
   const auto dim = static_cast<int64_t>(term->rank() - 1 - at);
   const Levels levels = *levels_of(node.result()->dtype());
-  Value* above = is_sum(node) ? floored(c.b, term, levels.floor) : term;
+  Value* above = is_plain_sum(node) ? floored(c.b, term, levels.floor) : term;
   Parts parts{above ? above : term, nullptr};
   parts.rows = c.index_select(parts.old, dim, from_front(c, write));
   if (!above) {  // behind the gather, which backends do not have: they may have this

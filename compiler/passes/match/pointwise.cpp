@@ -1,6 +1,7 @@
 #include "compiler/passes/match/pointwise.h"
 
 #include "compiler/ir/builder.h"
+#include "compiler/passes/rewrite.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -18,5 +19,12 @@ std::optional<Sizes> broadcast_sizes(const Node& node, size_t except, const Valu
   }
   return sizes;
 }
+
+bool is_sum(const Node& node) {
+  if (!node.is(Binary::add) && !node.is(Binary::sub)) return false;
+  return tensor_at(node, 0) && tensor_at(node, 1) && !node.arg(2).is<Value*>();
+}
+
+bool is_plain_sum(const Node& node) { return node.is(Binary::add) && is_sum(node) && node.real("alpha") == 1; }
 
 }  // namespace wick::compiler

@@ -1,4 +1,4 @@
-// Sizes of operators that have kPointwise.
+// Questions about operators that have kPointwise.
 #pragma once
 #include <optional>
 
@@ -9,5 +9,10 @@ namespace wick::compiler {
 /// The sizes that the tensor operands of a pointwise node broadcast to, with operand `except` replaced by `value`
 /// (null: nothing replaced); nothing if they do not broadcast.
 std::optional<Sizes> broadcast_sizes(const Node& node, size_t except = 0, const Value* value = nullptr);
+
+/// A sum or difference of two tensors; the factor of the second, argument 2, is known at compile time.
+bool is_sum(const Node& node);
+/// a + b, without factor.
+bool is_plain_sum(const Node& node);
 
 }  // namespace wick::compiler

@@ -6,6 +6,7 @@
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/weights.h"
 #include "compiler/passes/match/data_movement.h"
+#include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -38,10 +39,6 @@ bool is_zero(const Arg& arg, DType dtype) {
 }
 
 Value* operand(const Node& node, size_t index) { return node.arg(index).as<Value*>(); }
-
-bool is_sum(const Node& node) {
-  return node.is("aten.add.Tensor") && tensor_at(node, 1) && !node.arg(2).is<Value*>() && node.real("alpha") == 1;
-}
 
 // A select between scores and the lowest number.
 struct Choice {
@@ -80,7 +77,7 @@ void find_masks(Value* value, int depth, std::vector<Value*>& out) {
     return;
   }
   const Node& node = *value->producer;
-  if (is_sum(node)) {
+  if (is_plain_sum(node)) {
     find_masks(operand(node, 0), depth + 1, out);
     find_masks(operand(node, 1), depth + 1, out);
   } else if (match_choice(node)) {
@@ -132,7 +129,7 @@ void look_at_masks(Value* value, int depth, MaskKinds& kinds) {
     return;
   }
   const Node& node = *value->producer;
-  if (is_sum(node)) {
+  if (is_plain_sum(node)) {
     look_at_masks(operand(node, 0), depth + 1, kinds);
     look_at_masks(operand(node, 1), depth + 1, kinds);
   } else if (const auto choice = match_choice(node)) {
@@ -302,7 +299,7 @@ class Masker {
     if (value->is_constant() || is_scores(value)) return false;
     const Node* node = value->producer;
     if (!node || depth > kMaxDepth) return !ranges_.of(value).is_finite();
-    if (is_sum(*node))
+    if (is_plain_sum(*node))
       return has_infinite_scores(operand(*node, 0), depth + 1) || has_infinite_scores(operand(*node, 1), depth + 1);
     if (const auto choice = match_choice(*node)) return has_infinite_scores(choice->scores, depth + 1);
     if (moves_data(*node) || node->is("aten._to_copy.default")) return has_infinite_scores(moved(*node), depth + 1);
@@ -344,7 +341,7 @@ class Masker {
     if (value->is_constant()) return finite_constant(b, *value);
     if (value->producer) {
       const Node& node = *value->producer;
-      if (is_sum(node)) {
+      if (is_plain_sum(node)) {
         Value *x = without_infinity(b, operand(node, 0), depth + 1),
               *y = without_infinity(b, operand(node, 1), depth + 1);
         return x == operand(node, 0) && y == operand(node, 1) ? value : b.call("aten.add.Tensor", {x, y});

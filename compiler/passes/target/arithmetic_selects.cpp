@@ -9,6 +9,7 @@
 #include "compiler/passes/constants/reals.h"
 #include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/guarded_chain.h"
+#include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/regions/bounds.h"
 #include "compiler/passes/rewrite.h"
@@ -42,7 +43,6 @@ constexpr double kLeastBound = 0x1p-100;
 constexpr int64_t kMaxMaskElements = 1 << 20;
 
 bool is_product(const Node& node) { return node.is("aten.mul.Tensor"); }
-bool is_sum(const Node& node) { return node.is("aten.add.Tensor") || node.is("aten.sub.Tensor"); }
 bool is_not(const Node& node) { return node.is("aten.logical_not.default") || node.is("aten.bitwise_not.default"); }
 
 bool is_boolean(const Value* value) { return value && value->type.is_tensor() && value->dtype() == DType::boolean; }

@@ -5,6 +5,7 @@
 #include "compiler/passes/constants/weights.h"
 #include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/norms.h"
+#include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -143,11 +144,6 @@ class Stream {
       return true;
     }
     return false;
-  }
-
-  static bool is_sum(const Node& node) {
-    return (node.is("aten.add.Tensor") || node.is("aten.sub.Tensor")) && tensor_at(node, 1) &&
-           !node.arg(2).is<Value*>();
   }
 
   bool join_operands(const Node& node, const Value& result, size_t dim) {

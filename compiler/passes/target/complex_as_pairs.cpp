@@ -5,6 +5,7 @@
 
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/reals.h"
+#include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -27,7 +28,6 @@ struct Pair {
 
 bool moves_parts(const Node& node) { return node.op->has(kPartwise) && node.op->has(kMoves | kView); }
 bool is_product(const Node& node) { return node.is("aten.mul.Tensor"); }
-bool is_sum(const Node& node) { return node.is("aten.add.Tensor") || node.is("aten.sub.Tensor"); }
 bool is_conjugate(const Node& node) { return node.is("aten._conj_physical.default"); }
 bool is_transform(const Node& node) { return node.op->name().starts_with("aten._fft_"); }
 

@@ -5,6 +5,7 @@
 #include "compiler/passes/constants/weights.h"
 #include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/norms.h"
+#include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
 
@@ -14,8 +15,6 @@ namespace {
 constexpr int kMaxDepth = 32;
 
 bool is_scaling(const Node& node) { return node.is(Binary::mul) || node.is(Binary::div); }
-
-bool is_sum(const Node& node) { return node.is("aten.add.Tensor") || node.is("aten.sub.Tensor"); }
 
 // x * c or x / c, where c is a constant that leaves the type of x as it is.
 struct Scaling {

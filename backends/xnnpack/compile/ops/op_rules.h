@@ -23,6 +23,8 @@ struct OpRule {
   bool takes_range = false;
   /// `supports` checks dtypes and results itself.
   bool any_dtype = false;
+  /// Its readers do its work: it reads no tensors and becomes no payload node.
+  bool is_absorbed = false;
   /// Where the library's result is another than eager's; by the node's arguments where they decide.
   const Departure* departure = nullptr;
   const Departure* (*departure_of)(const compiler::Node& node) = nullptr;

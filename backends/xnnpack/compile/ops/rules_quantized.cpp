@@ -103,7 +103,7 @@ constexpr OpRule quantize(const char* op) {
   return {op, known_quantize, any_dim_order, lower_quantize, Unknown::one, false, true};
 }
 constexpr OpRule choose(const char* op) {
-  return {op, known_chain, any_dim_order, lower_nothing, Unknown::one, false, true};
+  return {op, known_chain, any_dim_order, lower_nothing, Unknown::one, false, true, true};
 }
 
 #define QD "quantized_decomposed."
