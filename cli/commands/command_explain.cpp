@@ -54,6 +54,9 @@ std::string kernel_reason(const std::string& key) {
   return stock_has_kernel(key) ? "stock has this operator too" : "only Wick has this operator";
 }
 
+// "portable", or the name space of a backend's kernels.
+std::string place_of(const std::string& key) { return is_of_backend(key) ? key.substr(0, key.find("::")) : "portable"; }
+
 // Such a call always fails; checks that do not hold jump to it.
 std::string check_reason(std::string_view message) { return fmt::format("stops the program: {}", message); }
 
@@ -68,7 +71,7 @@ MethodExplained explain_statement(const compiler::Statement& statement) {
     if (instruction.kind == compiler::Instruction::Kind::kernel) {
       const compiler::Operator& op = statement.operators[instruction.op];
       row.what = op.overload.empty() ? op.name : op.name + "." + op.overload;
-      row.where = is_of_backend(row.what) ? row.what.substr(0, row.what.find("::")) : "portable";
+      row.where = place_of(row.what);
       row.why = instruction.check.empty() ? kernel_reason(row.what) : check_reason(instruction.check);
     } else if (instruction.kind == compiler::Instruction::Kind::delegate) {
       const compiler::Delegate& delegate = *statement.delegates[instruction.op];
@@ -114,7 +117,7 @@ MethodExplained explain_method(const MethodMeta& method) {
       row.what = instruction_text(method, instruction);
       if (instruction.kind == InstructionKind::kernel) {
         row.what = operator_text(method.op(instruction.target));
-        row.where = "portable";
+        row.where = place_of(row.what);
         const char* check = method.check_message(chain, i);
         row.why = check ? check_reason(check) : kernel_reason(row.what);
         const bool copy = is_copy(row.what);

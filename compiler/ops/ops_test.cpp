@@ -50,6 +50,7 @@ const std::set<std::string, std::less<>>& stock_kernels() {
       "aten::_native_batch_norm_legit_no_training.out",
       "aten::_pdist_forward.out",
       "aten::_softmax.out",
+      "dim_order_ops::_to_dim_order_copy.out",
       "aten::_to_copy.out",
       "aten::_upsample_bilinear2d_aa.out",
       "aten::abs.out",

@@ -8,6 +8,7 @@
 #include "compiler/ir/op_case.h"
 #include "tests/conformance/case_file.h"
 #include "tests/conformance/case_values.h"
+#include "tests/conformance/check_case.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/exceptions.h"
 
