@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
+
+#include "compiler/ir/builder.h"
 
 namespace wick::compiler {
 namespace {
