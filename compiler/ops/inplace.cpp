@@ -1,19 +1,23 @@
 // In-place operators. Those whose schema follows from that of the operator that computes the new value of argument 0
 // come from its row (kAlsoInPlace); here are the others.
+#include <algorithm>
+
 #include "compiler/ops/families.h"
 #include "compiler/ops/rules.h"
 
 namespace wick::compiler {
 
 OpDef in_place_form(const OpDef& row) {
-  auto* schema = new std::string(row.schema);  // lives as long as the process
-  schema->insert(schema->find_first_of(".("), "_");
-  schema->resize(schema->rfind("-> "));
-  *schema += "-> Tensor(a!)";
-  const size_t type = schema->find('(') + 1;
-  schema->replace(type, schema->find(' ', type) - type, "Tensor(a!)");
+  std::string schema = row.schema;
+  schema.insert(schema.find_first_of(".("), "_");
+  schema.resize(schema.rfind("-> "));
+  schema += "-> Tensor(a!)";
+  const size_t type = schema.find('(') + 1;
+  schema.replace(type, schema.find(' ', type) - type, "Tensor(a!)");
+  auto* text = new char[schema.size() + 1];  // lives as long as the process
+  std::copy_n(schema.c_str(), schema.size() + 1, text);
   OpDef form;
-  form.schema = schema->c_str();
+  form.schema = text;
   form.facts = kInPlace;
   form.functional = row.parsed->name.c_str();
   return form;
