@@ -91,9 +91,7 @@ std::vector<Value*> expand(Graph& graph, Node* node, const KeepFn& keep, int dep
 // True if a node was replaced; a rule that finds nothing to do leaves its node.
 bool decompose_graph(Graph& graph, const KeepFn& keep) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {
+  for (Node* node : graph.node_list()) {
     for (const auto& inner : node->graphs) changed = decompose_graph(*inner, keep) || changed;
     if (!wants_decomposition(*node, keep)) continue;
     const std::vector<Value*> before = node->results();

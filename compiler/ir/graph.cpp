@@ -341,6 +341,13 @@ void Graph::move(Node* node, Node* before) {
   nodes_.splice(before ? before->self_ : nodes_.end(), nodes_, node->self_);
 }
 
+std::vector<Node*> Graph::node_list() const {
+  std::vector<Node*> out;
+  out.reserve(nodes_.size());
+  for (const auto& node : nodes_) out.push_back(node.get());
+  return out;
+}
+
 std::vector<Value*> Graph::constants() const {
   std::vector<Value*> out;
   for (const auto& value : values_) {

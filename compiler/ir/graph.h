@@ -54,6 +54,7 @@ class Value {
   DType dtype() const { return type.tensor.dtype; }
   size_t rank() const { return type.tensor.sizes.size(); }
   bool is_constant() const { return kind == ValueKind::constant; }
+  bool is_quantized() const { return type.is_tensor() && type.tensor.quantization != nullptr; }
   /// Nodes that read this value, once per read, in no particular order. Graph outputs and state updates count only in
   /// num_uses.
   const std::vector<Node*>& users() const { return users_; }
@@ -246,6 +247,8 @@ class Graph {
   std::vector<Value*> constants() const;                                        // with uses, in order of creation
   std::vector<Value*> states() const;                                           // in order of creation
   size_t num_nodes() const { return nodes_.size(); }
+  /// The nodes there are now, in order: a list that does not change while nodes are added, moved and removed.
+  std::vector<Node*> node_list() const;
   std::string unique_name(std::string_view stem);
   void reserve_name(std::string_view name) { names_.try_emplace(std::string(name), 0); }
   /// Reserves all names that were ever taken in `other`.

@@ -120,7 +120,7 @@ class Verifier {
   void define(const Value* value) {
     if (!defined_.insert(value).second) broken(fmt::format("%{} is defined twice", value->name));
     if (!names_.insert(value->name).second) broken(fmt::format("the name %{} is used twice", value->name));
-    if (!value->type.is_tensor() || !value->tensor().quantization) return;
+    if (!value->is_quantized()) return;
     const std::string reason = refuse_quantization(value->tensor());
     if (!reason.empty())
       broken(fmt::format("%{} is {}, with {}", value->name, to_text(value->type), reason), value->producer);

@@ -22,8 +22,7 @@ class Applier {
   bool run() {
     const SymScope scope(graph_.ranges);
     layouts_ = assign_layouts(graph_, rules_);
-    std::vector<Node*> nodes;
-    for (const auto& node : graph_.nodes()) nodes.push_back(node.get());
+    const std::vector<Node*> nodes = graph_.node_list();
     for (Node* node : nodes) {
       for (Value* result : node->results()) {
         if (has_layout(result)) set_order(*result, layouts_.of(result));

@@ -15,15 +15,7 @@ using QuantizationPtr = std::shared_ptr<const Quantization>;
 
 const OpDef& convert_op() { return op("wick.convert.default"); }
 
-std::vector<Node*> nodes_of(const Graph& graph) {
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  return nodes;
-}
-
 bool read_inside(const Value* value) { return value->num_uses() == value->users().size(); }
-
-bool has_facts(const Value* value) { return value->type.is_tensor() && value->tensor().quantization != nullptr; }
 
 // Whether the node computes on the numbers that its operands stand for.
 bool computes_on_numbers(const Node& node) { return !node.op->has(kElements) && node.graphs.empty(); }
@@ -85,7 +77,7 @@ class Fold {
     }
     for (Node* node : chosen) fold_chain(*node);
     for (const auto& node : graph_.nodes()) convert_from_numbers(*node);
-    for (Node* node : nodes_of(graph_)) fold_into_readers(*node);
+    for (Node* node : graph_.node_list()) fold_into_readers(*node);
     for (const Value* elements : quantized_) fold_into_producer(*elements);
     return changed_;
   }
@@ -108,7 +100,7 @@ class Fold {
   void convert_from_numbers(Node& node) {
     if (!converts(node, Conversion::quantize)) return;
     Value* elements = node.result();
-    const QuantizationPtr stated = has_facts(elements) ? stated_quantization(node) : nullptr;
+    const QuantizationPtr stated = elements->is_quantized() ? stated_quantization(node) : nullptr;
     if (!stated || !same_numbers(*stated, *elements->tensor().quantization)) return;
     quantized_.push_back(node.result());
     graph_.rewrite(&node, convert_op(), {node.tensor("input")});
@@ -118,7 +110,7 @@ class Fold {
   void fold_into_readers(Node& node) {
     if (!converts(node, Conversion::dequantize)) return;
     Value* elements = node.tensor("input");
-    const QuantizationPtr stated = has_facts(elements) ? stated_quantization(node) : nullptr;
+    const QuantizationPtr stated = elements->is_quantized() ? stated_quantization(node) : nullptr;
     if (stated && same_numbers(*stated, *elements->tensor().quantization)) read_numbers(node, elements);
   }
 
@@ -151,7 +143,8 @@ class Fold {
     if (!elements.producer) return;  // folded with another one
     Value* numbers = elements.producer->operands()[0];
     const TensorType type = elements.tensor();
-    if (!numbers->producer || has_facts(numbers) || !computes_on_numbers(*numbers->producer) || !read_inside(numbers))
+    if (!numbers->producer || numbers->is_quantized() || !computes_on_numbers(*numbers->producer) ||
+        !read_inside(numbers))
       return;
     const std::vector<Node*> readers = numbers->users();
     const bool alike = std::all_of(readers.begin(), readers.end(), [&](const Node* reader) {

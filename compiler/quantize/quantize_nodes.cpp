@@ -148,21 +148,23 @@ std::shared_ptr<const Quantization> stated_quantization(const Node& node) {
 std::string quantization_text(const Node& node) {
   const ConversionForm* form = conversion_of(node);
   const QuantizationPtr stated = form ? stated_quantization(node) : nullptr;
-  bool any = false;
+  const auto is_quantized = [](const Value* value) { return value->is_quantized(); };
+  // Parameters are part of the type.
+  const Values read = form ? Values{node.tensor("input")} : node.operands();
+  if (!stated && std::none_of(read.begin(), read.end(), is_quantized) &&
+      std::none_of(node.results().begin(), node.results().end(), is_quantized))
+    return "";
   const auto text = [&](const Value* value, bool has_stated) {
     constexpr size_t kMaxShown = 4;
     Type type = value->type;
     const QuantizationPtr q = stated && has_stated ? stated : std::exchange(type.tensor.quantization, nullptr);
-    any |= q != nullptr;
     return q ? to_text(type) + to_text(type.tensor, *q, kMaxShown) : to_text(type);
   };
   std::vector<std::string> operands, results;
   const bool makes = form && form->conversion == Conversion::quantize;
-  // Parameters are part of the type.
-  const Values read = form ? Values{node.tensor("input")} : node.operands();
   for (const Value* operand : read) operands.push_back(text(operand, !makes));
   for (const Value* result : node.results()) results.push_back(text(result, makes));
-  return any ? fmt::format("{} -> {}", fmt::join(operands, ", "), fmt::join(results, ", ")) : "";
+  return fmt::format("{} -> {}", fmt::join(operands, ", "), fmt::join(results, ", "));
 }
 
 // --- quantization at run time ---

@@ -1,6 +1,7 @@
 #include "compiler/quantize/stored_elements.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -107,8 +108,8 @@ class Settle {
     if (const ConversionForm* form = conversion_of(node)) return visit_conversion(node, *form);
     if (node.op->has(kElements)) return;
     const Values operands = node.operands();
-    const bool folded = std::any_of(operands.begin(), operands.end(), has_facts) ||
-                        std::any_of(node.results().begin(), node.results().end(), has_facts);
+    const bool folded = std::any_of(operands.begin(), operands.end(), std::mem_fn(&Value::is_quantized)) ||
+                        std::any_of(node.results().begin(), node.results().end(), std::mem_fn(&Value::is_quantized));
     if (folded) return;  // computes on numbers
     const bool moves = only_moves(node);
     for (Value* operand : operands) {
@@ -124,7 +125,6 @@ class Settle {
         computes_with(result);
     }
   }
-  static bool has_facts(const Value* value) { return value->type.is_tensor() && value->tensor().quantization; }
 
   void visit_conversion(const Node& node, const ConversionForm& form) {
     if (form.conversion == Conversion::choose) return;

@@ -10,8 +10,6 @@ namespace {
 
 using Family = Quantization::Family;
 
-bool has_facts(const Value* value) { return value->type.is_tensor() && value->tensor().quantization != nullptr; }
-
 // The numbers of a list as a constant of these sizes.
 Value* constant_of(Builder& b, const NumberList& list, Sizes sizes, std::string_view name) {
   return b.constant(TensorType{list.dtype, std::move(sizes), {}}, list.data, name);
@@ -161,14 +159,13 @@ class Unfold {
 
   bool run() {
     bool changed = false;
-    std::vector<Node*> nodes;
-    for (const auto& node : graph_.nodes()) nodes.push_back(node.get());
+    const std::vector<Node*> nodes = graph_.node_list();
     for (size_t i = 0; i < nodes.size(); ++i) {
       for (const auto& inner : nodes[i]->graphs) changed = Unfold(*inner).run() || changed;
       write(*nodes[i], i + 1 < nodes.size() ? nodes[i + 1] : nullptr);
     }
     for (const auto& value : graph_.values()) {
-      if (!has_facts(value.get())) continue;
+      if (!value->is_quantized()) continue;
       value->type.tensor.quantization = nullptr;
       changed = true;
     }
@@ -181,20 +178,20 @@ class Unfold {
     if (node.is("wick.convert.default")) return write_convert(node);
     const Values operands = node.operands();
     for (Value* operand : operands) {
-      if (has_facts(operand)) replace_operand(node, operand, numbers(operand, &node));
+      if (operand->is_quantized()) replace_operand(node, operand, numbers(operand, &node));
     }
     for (Value* result : std::vector<Value*>(node.results())) {
-      if (has_facts(result)) quantize_result(node, result, next);
+      if (result->is_quantized()) quantize_result(node, result, next);
     }
   }
 
   void write_convert(Node& node) {
     Value *operand = node.operands()[0], *result = node.result();
-    if (!has_facts(result)) {
-      if (has_facts(operand)) become(node, *dequantized(operand, &node));
+    if (!result->is_quantized()) {
+      if (operand->is_quantized()) become(node, *dequantized(operand, &node));
       return;
     }
-    Value* x = has_facts(operand) ? numbers(operand, &node) : operand;
+    Value* x = operand->is_quantized() ? numbers(operand, &node) : operand;
     Builder b(graph_, &node);
     if (result->tensor().quantization->at_run_time) {
       const Chosen chosen = choose(b, x, result->tensor());

@@ -122,6 +122,18 @@ std::string check_outputs(const Case& test, const CompiledCase& compiled, const 
   return next == outputs.size() ? "" : "the program has too many outputs";
 }
 
+bool is_small_function(const Case& test, size_t max_elements) {
+  constexpr compiler::OpFlags kNoFunction =
+      compiler::kRandom | compiler::kInPlace | compiler::kMutates | compiler::kEffect;
+  const compiler::OpDef* def = compiler::find_op(test.op);
+  const auto is_small = [&](const auto& tensor) {
+    const HostTensor& value = tensor.second.value;
+    return value.bytes.size() <= max_elements * dtype_size_bytes(value.dtype);
+  };
+  return def && !def->has(kNoFunction) && !test.error && !test.shape_only && test.mutated.empty() &&
+         std::all_of(test.tensors.begin(), test.tensors.end(), is_small);
+}
+
 bool is_untested(std::string_view op) {
   return std::any_of(std::begin(kUntested), std::end(kUntested), [&](const Untested& entry) {
     const bool is_prefix = entry.op.ends_with('*');

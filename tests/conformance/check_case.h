@@ -24,6 +24,9 @@ Tolerance tolerance_for(const Case& test, const HostTensor& want);
 /// those below the least normal one and, of programs with notes, those near the largest and NaN.
 void overlook_extremes(const Case& test, bool noted, HostTensor& got, const HostTensor& want);
 
+/// Does eager compute the call, of an operator that is a function of its operands, none of more than `max_elements`
+/// elements?
+bool is_small_function(const Case& test, size_t max_elements);
 /// Is the operator among kUntested?
 bool is_untested(std::string_view op);
 bool is_expected_failure(const Case& test);

@@ -234,19 +234,6 @@ void look_commutative(const Case& test, Evidence& evidence) {
 
 // --- the rows ---
 
-bool is_small(const Case& test) {
-  return std::all_of(test.tensors.begin(), test.tensors.end(),
-                     [](const auto& tensor) { return num_elements(tensor.second.value) <= kMaxElements; });
-}
-
-// Calls that eager computes, of operators that are functions of their operands.
-bool counts(const Case& test) {
-  constexpr compiler::OpFlags kNoFunction =
-      compiler::kRandom | compiler::kInPlace | compiler::kMutates | compiler::kEffect;
-  const OpDef* def = compiler::find_op(test.op);
-  return def && !def->has(kNoFunction) && !test.error && !test.shape_only && test.mutated.empty() && is_small(test);
-}
-
 std::map<std::string, Evidence> evidence_of(void (*look)(const Case&, Evidence&)) {
   std::map<std::string, Evidence> out;
   for (const char* family : kFamilies) {
@@ -255,7 +242,7 @@ std::map<std::string, Evidence> evidence_of(void (*look)(const Case&, Evidence&)
     EXPECT_TRUE(cases.ok()) << compiler::render(cases.diag());
     if (!cases.ok()) return out;
     for (const Case& test : *cases) {
-      if (!counts(test)) continue;
+      if (!is_small_function(test, kMaxElements)) continue;
       Evidence& evidence = out[test.op];
       if (!evidence.against.empty()) continue;
       look(test, evidence);

@@ -22,7 +22,7 @@ namespace {
 using compiler::ValueRange;
 
 constexpr const char* kFolder = "tests/fixtures/cases";
-constexpr size_t kMaxElements = 4096;  // of an operand
+constexpr size_t kMaxElements = 8192;  // of an operand
 constexpr double kNumbers[] = {0.0, 1.0, -1.0, 0.5, -2.0, -0.0, 20.0, -0.25, 3.5, -20.0, 0.001, 2.0};
 constexpr size_t kNumNumbers = std::size(kNumbers), kShifts[] = {0, 5, 7};
 
@@ -66,14 +66,8 @@ std::string outside(const HostTensor& tensor, const ValueRange& range) {
   return "";
 }
 
-// Calls of eager's functions of floating-point tensors.
 bool counts(const Case& test) {
-  constexpr compiler::OpFlags kNoFunction =
-      compiler::kRandom | compiler::kInPlace | compiler::kMutates | compiler::kEffect;
-  const compiler::OpDef* def = compiler::find_op(test.op);
-  const auto is_small = [](const auto& tensor) { return tensor.second.value.bytes.size() <= kMaxElements * 8; };
-  return def && !def->has(kNoFunction) && !test.error && !test.shape_only && test.mutated.empty() &&
-         std::all_of(test.tensors.begin(), test.tensors.end(), is_small) &&
+  return is_small_function(test, kMaxElements) &&
          std::any_of(test.tensors.begin(), test.tensors.end(),
                      [](const auto& tensor) { return is_wide(tensor.second.value.dtype); });
 }

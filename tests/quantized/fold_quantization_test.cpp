@@ -34,7 +34,7 @@ std::string text_of(const Graph& graph) { return to_text(graph, "forward", {.ori
 // How many values have facts.
 size_t count_facts(const Graph& graph) {
   size_t count = 0;
-  for (const auto& value : graph.values()) count += value->type.is_tensor() && value->tensor().quantization;
+  for (const auto& value : graph.values()) count += value->is_quantized();
   return count;
 }
 

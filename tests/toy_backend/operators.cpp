@@ -30,7 +30,7 @@ Span<const compiler::OpDef> operators() { return kRows; }
 
 std::vector<Value*> rewrite(Builder& b, Node& node, const TargetOptions&) {
   const auto operands = node.operands();
-  if (node.result()->tensor().quantization) {
+  if (node.result()->is_quantized()) {
     Args args = {operands[0], operands[1]};
     for (const Value* value : {operands[0], operands[1], node.result()}) {
       const compiler::Quantization& q = *value->tensor().quantization;

@@ -29,7 +29,7 @@ Verdict supports_quantized(const Node& node) {
 }
 
 bool is_quantized(const Node& node) {
-  const auto has_facts = [](const Value* value) { return value->tensor().quantization != nullptr; };
+  const auto has_facts = [](const Value* value) { return value->is_quantized(); };
   const auto operands = node.operands();
   return std::any_of(operands.begin(), operands.end(), has_facts) || has_facts(node.result());
 }

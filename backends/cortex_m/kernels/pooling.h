@@ -19,4 +19,19 @@ inline Extent extent(const Window& window, size_t axis, int64_t at, int64_t size
   return {first < 0 ? 0 : first, last > size ? size : last};
 }
 
+/// Writes every element of `to`: value(plane, rows, columns), where `plane` is the channel's first pixel in the image
+/// and the extents are the part of the window on it. Requires: `x` holds `from`, `out` holds `to`.
+template <typename Value>
+void write_windows(const Window& window, const Image& from, const int8_t* x, const Image& to, int8_t* out,
+                   const Value& value) {
+  for (int64_t n = 0; n < to.n; ++n, x += from.h * from.w * from.c) {
+    for (int64_t row = 0; row < to.h; ++row) {
+      for (int64_t column = 0; column < to.w; ++column) {
+        const Extent rows = extent(window, 0, row, from.h), columns = extent(window, 1, column, from.w);
+        for (int64_t c = 0; c < to.c; ++c) *out++ = value(x + c, rows, columns);
+      }
+    }
+  }
+}
+
 }  // namespace wick::cortex_m

@@ -10,8 +10,7 @@ namespace wick::compiler {
 // from data if an expression names their symbol.
 Result<Changed> dead_code(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
-    std::vector<Node*> all;
-    for (const auto& node : g.nodes()) all.push_back(node.get());
+    std::vector<Node*> all = g.node_list();
     return erase_unread(g, all);
   });
 }

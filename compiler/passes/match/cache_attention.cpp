@@ -181,9 +181,9 @@ bool CacheAttention::through_product(const Node& node, std::optional<Extended>& 
 // --- the same of parts ---
 
 std::vector<const Node*> CacheAttention::rewrite() {
-  std::vector<Node*> nodes, unread;
+  const std::vector<Node*> nodes = graph_.node_list();
+  std::vector<Node*> unread;
   std::vector<const Node*> done;
-  for (const auto& node : graph_.nodes()) nodes.push_back(node.get());
   for (size_t i = 0; i < writes_.size(); ++i) {
     if (groups_.has_failed(i)) continue;
     done.push_back(writes_[i].node);

@@ -26,9 +26,7 @@ class Narrower {
   Changed run() {
     for (auto it = graph_.nodes().rbegin(); it != graph_.nodes().rend(); ++it) demand(**it);
     Changed changed = Changed::no;
-    std::vector<Node*> nodes;
-    for (const auto& node : graph_.nodes()) nodes.push_back(node.get());
-    for (Node* node : nodes) changed = changed | rebuild(*node);
+    for (Node* node : graph_.node_list()) changed = changed | rebuild(*node);
     erase_unread(graph_, replaced_);
     return changed;
   }

@@ -165,9 +165,8 @@ void rewrite_chain(Graph& graph, Node& node, std::vector<Node*>& unread) {
 // Keeps: every value, except in the third form. Its values stay within the quantization error, which becomes smaller.
 Result<Changed> quantize_by_rows(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
-    std::vector<Node*> nodes, unread;
-    for (const auto& node : g.nodes()) nodes.push_back(node.get());
-    for (Node* node : nodes) rewrite_chain(g, *node, unread);
+    std::vector<Node*> unread;
+    for (Node* node : g.node_list()) rewrite_chain(g, *node, unread);
     return erase_unread(g, unread);
   });
 }

@@ -94,9 +94,8 @@ Results distances(Builder& b, Node& node) {
 constexpr Respelling kRespellings[] = {adaptive_max_pool, distances, product_of_all, var_mean};
 
 Changed respell_nodes(Graph& graph) {
-  std::vector<Node*> nodes, left;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {
+  std::vector<Node*> left;
+  for (Node* node : graph.node_list()) {
     for (const Respelling respelling : kRespellings) {
       Builder b(graph, node);
       const Results results = respelling(b, *node);

@@ -24,16 +24,9 @@ void quantized_avg_pool2d(KernelContext& context, Span<EValue*> args) {
   Window window;
   Image from, to;
   if (!read_pooling(context, args.subspan(1, 3), args[4]->boolean, input, out, &window, &from, &to)) return;
-  const int8_t* x = input.as<const int8_t>();
-  int8_t* y = out.as<int8_t>();
-  for (int64_t n = 0; n < to.n; ++n) {
-    for (int64_t row = 0; row < to.h; ++row) {
-      for (int64_t column = 0; column < to.w; ++column) {
-        const Extent rows = extent(window, 0, row, from.h), columns = extent(window, 1, column, from.w);
-        for (int64_t c = 0; c < to.c; ++c) *y++ = average(x + n * from.h * from.w * from.c + c, from, rows, columns);
-      }
-    }
-  }
+  write_windows(
+      window, from, input.as<const int8_t>(), to, out.as<int8_t>(),
+      [&](const int8_t* x, const Extent& rows, const Extent& columns) { return average(x, from, rows, columns); });
 }
 
 }  // namespace wick::cortex_m

@@ -71,14 +71,7 @@ void quantized_conv2d(KernelContext& context, Span<EValue*> args) {
   if (!read_convolution(context, args, &c) ||
       !read_channels(context, *args[2], args.subspan(6, 6), c.to.c, &quantization))
     return;
-  int8_t* out = args[13]->tensor->as<int8_t>();
-  for (int64_t n = 0; n < c.to.n; ++n) {
-    for (int64_t y = 0; y < c.to.h; ++y) {
-      for (int64_t x = 0; x < c.to.w; ++x) {
-        for (int64_t o = 0; o < c.to.c; ++o) *out++ = quantization.finish(c.sum(quantization, n, y, x, o), o);
-      }
-    }
-  }
+  write_sums(c, quantization, args[13]->tensor->as<int8_t>());
 }
 
 }  // namespace wick::cortex_m

@@ -34,19 +34,11 @@ void quantized_max_pool2d(KernelContext& context, Span<EValue*> args) {
       !require(context, zero_in == zero_out, "the zero points of input and output differ") ||
       !read_activation(context, *args[8], *args[9], &bounds))
     return;
-  const int8_t* x = input.as<const int8_t>();
-  int8_t* y = out.as<int8_t>();
-  for (int64_t n = 0; n < to.n; ++n) {
-    for (int64_t row = 0; row < to.h; ++row) {
-      for (int64_t column = 0; column < to.w; ++column) {
-        const Extent rows = extent(window, 0, row, from.h), columns = extent(window, 1, column, from.w);
-        for (int64_t c = 0; c < to.c; ++c) {
-          const int32_t max = largest(x + n * from.h * from.w * from.c + c, from, rows, columns);
-          *y++ = static_cast<int8_t>(max < bounds.min ? bounds.min : max > bounds.max ? bounds.max : max);
-        }
-      }
-    }
-  }
+  write_windows(window, from, input.as<const int8_t>(), to, out.as<int8_t>(),
+                [&](const int8_t* x, const Extent& rows, const Extent& columns) {
+                  const int32_t max = largest(x, from, rows, columns);
+                  return static_cast<int8_t>(max < bounds.min ? bounds.min : max > bounds.max ? bounds.max : max);
+                });
 }
 
 }  // namespace wick::cortex_m
