@@ -142,7 +142,7 @@ class Fold {
   void fold_into_producer(const Value& elements) {
     if (!elements.producer) return;  // folded with another one
     Value* numbers = elements.producer->operands()[0];
-    const TensorType type = elements.tensor();
+    const TensorType& type = elements.tensor();
     if (!numbers->producer || numbers->is_quantized() || !computes_on_numbers(*numbers->producer) ||
         !read_inside(numbers))
       return;

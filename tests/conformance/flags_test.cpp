@@ -71,7 +71,7 @@ bool same_parts(const uint8_t* a, const uint8_t* b, size_t size, bool (*is_nan)(
     T x, y;
     std::memcpy(&x, a + at, sizeof(T));
     std::memcpy(&y, b + at, sizeof(T));
-    if (std::memcmp(&x, &y, sizeof(T)) != 0 && !(is_nan(x) && is_nan(y))) return false;
+    if (std::memcmp(a + at, b + at, sizeof(T)) != 0 && !(is_nan(x) && is_nan(y))) return false;
   }
   return true;
 }
