@@ -43,6 +43,9 @@ struct MissingOps {
 /// Collects every operator of `graph` and its sub-graphs that Wick does not know.
 void find_missing(const pt2::Graph& graph, MissingOps& missing);
 
+/// Of a tensor or a number that is not written out; else "".
+std::string argument_name(const pt2::Argument& arg);
+
 class GraphReader {
  public:
   GraphReader(const pt2::Graph& source, Graph& graph, Scope scope);
@@ -68,10 +71,23 @@ class GraphReader {
   Binding mutated_view(const pt2::Node& node, const std::string& argument, const std::vector<RefPtr>& bases);
   void read_into_out(const pt2::Node& node, const OpDef& functional);
   bool read_scalar_node(const pt2::Node& node);
+  Sym recorded(std::string_view value) const;
+  Binding size_of(const pt2::Node& node, std::string_view name);
+  Binding element_of(const pt2::Node& node, std::string_view name);
+  Binding python_number(const pt2::Node& node, std::string_view name);
+  Binding arithmetic(const pt2::Node& node, std::string_view name, Args numbers);
   void assert_equal(const Sym& read, const Sym& wanted, DType dtype);
   Value* power(std::string_view function, const Args& numbers);
   void read_wrapped(const pt2::Node& node, size_t graph_index, size_t first_operand, std::optional<DType> autocast);
+  /// Arguments and sub-graphs of a control flow node.
+  struct ControlFlow {
+    Args args;
+    std::vector<std::unique_ptr<Graph>> graphs;
+  };
   void read_control_flow(const pt2::Node& node);
+  ControlFlow control_flow(const pt2::Node& node, std::string_view name);
+  Args operand_list(const pt2::Node& node, size_t index);
+  Args carried_tensors(const pt2::Node& node, size_t index);
   void read_inner_tensor(const pt2::Node& node);
   bool read_batch_norm_training(const pt2::Node& node, const OpDef& def);
   std::unique_ptr<Graph> read_subgraph(const pt2::Graph& source, const Args& operands);

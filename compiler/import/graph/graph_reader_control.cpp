@@ -14,14 +14,6 @@ const pt2::Graph& graph_argument(const pt2::Node& node, size_t index) {
   return *graph->graph;
 }
 
-std::string input_name(const pt2::Argument& arg) {
-  if (const auto* tensor = std::get_if<pt2::TensorArg>(&arg)) return tensor->name;
-  if (const auto* sym = std::get_if<pt2::SymIntArg>(&arg)) return sym->name;
-  if (const auto* sym = std::get_if<pt2::SymBoolArg>(&arg)) return sym->name;
-  if (const auto* sym = std::get_if<pt2::SymFloatArg>(&arg)) return sym->name;
-  return "";
-}
-
 }  // namespace
 
 // no_grad, autocast and friends: the body runs exactly once, with the caller's tensors themselves.
@@ -34,7 +26,7 @@ void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t
   }
   Scope scope;
   for (size_t i = 0; i < body.inputs.size(); ++i) {
-    const std::string inner = input_name(body.inputs[i]), outer = input_name(node.inputs[first_operand + i].arg);
+    const std::string inner = argument_name(body.inputs[i]), outer = argument_name(node.inputs[first_operand + i].arg);
     if (inner.empty()) continue;
     if (outer.empty())
       scope[inner] = {nullptr, integer(node.inputs[first_operand + i].arg), nullptr};
@@ -50,7 +42,7 @@ void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t
       if (const auto* tensors = std::get_if<pt2::TensorsArg>(&arg))
         out.insert(out.end(), tensors->names.begin(), tensors->names.end());
       else
-        out.push_back(input_name(arg));
+        out.push_back(argument_name(arg));
     }
     return out;
   }();
@@ -58,7 +50,7 @@ void GraphReader::read_wrapped(const pt2::Node& node, size_t graph_index, size_t
     fail(Code::corrupt_file,
          fmt::format("{} returns a different number of values than its graph", printable(node.target)));
   for (size_t i = 0; i < names.size(); ++i) {
-    const std::string inner = input_name(body.outputs[i]);
+    const std::string inner = argument_name(body.outputs[i]);
     if (!names[i].empty() && !inner.empty()) bind(names[i], reader.binding(inner));
   }
 }
@@ -74,7 +66,7 @@ std::unique_ptr<Graph> GraphReader::read_subgraph(const pt2::Graph& source, cons
   Scope scope;
   std::vector<std::shared_ptr<VersionedStorage>> storages;
   for (size_t i = 0; i < operands.size(); ++i) {
-    const std::string name = input_name(source.inputs[i]);
+    const std::string name = argument_name(source.inputs[i]);
     if (name.empty()) continue;
     if (operands[i].is<Value*>()) {
       auto meta = source.tensor_values.find(name);
@@ -100,78 +92,91 @@ std::unique_ptr<Graph> GraphReader::read_subgraph(const pt2::Graph& source, cons
   return graph;
 }
 
-void GraphReader::read_control_flow(const pt2::Node& node) {
-  std::string_view name = node.target;
-  if (name.starts_with("torch.ops.")) name.remove_prefix(10);
-  const std::string full = std::string(name) + ".default";
-  const OpDef* def = find_op(full);
-  if (!def) fail(Code::unsupported_op, fmt::format("the operator {} is unknown", printable(name)));
-  auto operand_list = [&](size_t index) {
-    Args out;
-    if (index >= node.inputs.size()) return out;
-    const pt2::Argument& arg = node.inputs[index].arg;
-    if (const auto* tensors = std::get_if<pt2::TensorsArg>(&arg)) {
-      for (const std::string& item : tensors->names) out.push_back(scalar_argument(item));
-    } else if (const auto* syms = std::get_if<pt2::SymIntsArg>(&arg)) {
-      for (const pt2::SymIntArg& item : syms->items) out.push_back(integer(item));
-    } else if (const auto* ints = std::get_if<std::vector<int64_t>>(&arg)) {
-      for (int64_t item : *ints) out.push_back(Sym(item));
-    } else if (!std::holds_alternative<pt2::NoneArg>(arg)) {
-      fail(Code::unsupported_model,
-           fmt::format("{} takes operands of a kind that Wick does not read", printable(node.target)));
-    }
-    return out;
+namespace {
+
+Values tensors_of(const Args& operands) {
+  Values values;
+  for (const Arg& arg : operands) {
+    if (arg.is<Value*>()) values.push_back(arg.as<Value*>());
+  }
+  return values;
+}
+
+Args concat(Args a, const Args& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+}  // namespace
+
+// The list of operands that a control flow node has as its argument `index`; empty if there is none.
+Args GraphReader::operand_list(const pt2::Node& node, size_t index) {
+  Args out;
+  if (index >= node.inputs.size()) return out;
+  const pt2::Argument& arg = node.inputs[index].arg;
+  if (const auto* tensors = std::get_if<pt2::TensorsArg>(&arg)) {
+    for (const std::string& item : tensors->names) out.push_back(scalar_argument(item));
+  } else if (const auto* syms = std::get_if<pt2::SymIntsArg>(&arg)) {
+    for (const pt2::SymIntArg& item : syms->items) out.push_back(integer(item));
+  } else if (const auto* ints = std::get_if<std::vector<int64_t>>(&arg)) {
+    for (int64_t item : *ints) out.push_back(Sym(item));
+  } else if (!std::holds_alternative<pt2::NoneArg>(arg)) {
+    fail(Code::unsupported_model,
+         fmt::format("{} takes operands of a kind that Wick does not read", printable(node.target)));
+  }
+  return out;
+}
+
+Args GraphReader::carried_tensors(const pt2::Node& node, size_t index) {
+  Args operands = operand_list(node, index);
+  for (const Arg& arg : operands) {
+    if (!arg.is<Value*>())
+      fail(Diag(Code::unsupported_model, fmt::format("{} carries a number", printable(node.target)))
+               .with_help("carry a 0-d tensor instead"));
+  }
+  return operands;
+}
+
+GraphReader::ControlFlow GraphReader::control_flow(const pt2::Node& node, std::string_view name) {
+  ControlFlow flow;
+  const auto add_graph = [&](size_t index, const Args& operands) {
+    flow.graphs.push_back(read_subgraph(graph_argument(node, index), operands));
   };
-  auto tensors_of = [](const Args& operands) {
-    Values values;
-    for (const Arg& arg : operands) {
-      if (arg.is<Value*>()) values.push_back(arg.as<Value*>());
-    }
-    return values;
-  };
-  auto concat = [](Args a, const Args& b) {
-    a.insert(a.end(), b.begin(), b.end());
-    return a;
-  };
-  auto all_tensors = [&](const Args& operands) {
-    for (const Arg& arg : operands) {
-      if (!arg.is<Value*>())
-        fail(Diag(Code::unsupported_model, fmt::format("{} carries a number", printable(node.target)))
-                 .with_help("carry a 0-d tensor instead"));
-    }
-  };
-  Args args;
-  std::vector<std::unique_ptr<Graph>> graphs;
   if (name == "higher_order.cond") {
-    const Args operands = operand_list(3);
+    const Args operands = operand_list(node, 3);
     const Arg predicate = node.inputs.empty() ? Arg() : number(node.inputs[0].arg);
-    graphs.push_back(read_subgraph(graph_argument(node, 1), operands));
-    graphs.push_back(read_subgraph(graph_argument(node, 2), operands));
-    args = {predicate, tensors_of(operands)};
+    add_graph(1, operands);
+    add_graph(2, operands);
+    flow.args = {predicate, tensors_of(operands)};
   } else if (name == "higher_order.while_loop") {
-    const Args carried = operand_list(2), extra = operand_list(3);
-    all_tensors(carried);
-    graphs.push_back(read_subgraph(graph_argument(node, 0), concat(carried, extra)));
-    graphs.push_back(read_subgraph(graph_argument(node, 1), concat(carried, extra)));
-    args = {tensors_of(carried), tensors_of(extra)};
+    const Args carried = carried_tensors(node, 2), extra = operand_list(node, 3);
+    add_graph(0, concat(carried, extra));
+    add_graph(1, concat(carried, extra));
+    flow.args = {tensors_of(carried), tensors_of(extra)};
   } else if (name == "higher_order.scan") {
-    const Args init = operand_list(1), xs = operand_list(2), extra = operand_list(3);
-    all_tensors(init);
-    all_tensors(xs);
-    graphs.push_back(read_subgraph(graph_argument(node, 0), concat(concat(init, xs), extra)));
-    args = {tensors_of(init), tensors_of(xs), tensors_of(extra)};
+    const Args init = carried_tensors(node, 1), xs = carried_tensors(node, 2), extra = operand_list(node, 3);
+    add_graph(0, concat(concat(init, xs), extra));
+    flow.args = {tensors_of(init), tensors_of(xs), tensors_of(extra)};
   } else if (name == "higher_order.map_impl") {
-    const Args xs = operand_list(1), extra = operand_list(2);
-    all_tensors(xs);
-    graphs.push_back(read_subgraph(graph_argument(node, 0), concat(xs, extra)));
-    args = {tensors_of(xs), tensors_of(extra)};
+    const Args xs = carried_tensors(node, 1), extra = operand_list(node, 2);
+    add_graph(0, concat(xs, extra));
+    flow.args = {tensors_of(xs), tensors_of(extra)};
   } else {
     fail(Code::unsupported_op, fmt::format("the operator {} is unknown", printable(name)));
   }
+  return flow;
+}
+
+void GraphReader::read_control_flow(const pt2::Node& node) {
+  std::string_view name = node.target;
+  if (name.starts_with("torch.ops.")) name.remove_prefix(10);
+  const OpDef* def = find_op(std::string(name) + ".default");
+  if (!def) fail(Code::unsupported_op, fmt::format("the operator {} is unknown", printable(name)));
+  ControlFlow flow = control_flow(node, name);
   const std::vector<std::string> names = output_names(node);
-  Node* made = graph_.add_node(*def, std::move(args), names.size(), nullptr, node.name);
+  Node* made = graph_.add_node(*def, std::move(flow.args), names.size(), nullptr, node.name);
   made->origin = builder_.origin();
-  made->graphs = std::move(graphs);
+  made->graphs = std::move(flow.graphs);
   infer(node, made, names);
   for (size_t i = 0; i < names.size(); ++i) {
     if (!names[i].empty()) bind(names[i], {fresh_ref(made->result(i)), std::nullopt, nullptr});

@@ -323,8 +323,97 @@ Sym sym_mod(const Sym& a, const Sym& b) { return make_sym(SymOp::mod, {a, b}); }
 Sym sym_max(const Sym& a, const Sym& b) { return make_sym(SymOp::max, {a, b}); }
 Sym sym_min(const Sym& a, const Sym& b) { return make_sym(SymOp::min, {a, b}); }
 
+namespace {
+
+// A quotient or remainder that needs no node of its own; nothing if it does.
+std::optional<Sym> simplify_division(SymOp op, const Sym& a, const Sym& b) {
+  const bool quotient = op == SymOp::floor_div;
+  if (b.is(0)) fail(Code::unsupported_model, "a symbolic size divides by zero");
+  if (b.is(1)) return quotient ? a : Sym(0);
+  if (!a.is_const() && b.is_const()) {
+    if (auto q = exact_quotient(a, b.value())) return quotient ? *q : Sym(0);
+  }
+  if (!a.is_const() && a.node()->op == SymOp::sum && b.is_const() && b.value() > 0) {
+    if (auto split = split_multiples(a, b.value())) {
+      const Sym rest = make_sym(op, {split->second, b});
+      return quotient ? split->first + rest : rest;
+    }
+  }
+  if (quotient && !a.is_const() && b.is_const() && b.value() > 0) {
+    if (auto q = nested_quotient(a, b.value())) return *q;
+  }
+  if (auto q = cancel_factors(a, b)) return quotient ? *q : Sym(0);
+  if (current_ranges && range_of(a, *current_ranges).min >= 0 && range_of(b - a, *current_ranges).min > 0)
+    return quotient ? Sym(0) : a;
+  if (a.is_const() && b.is_const() && !divisible_args(a.value(), b.value()))
+    fail(Code::limit, "a symbolic size overflows 64 bits");
+  return std::nullopt;
+}
+
+// The larger or smaller one of two, where it is known.
+std::optional<Sym> simplify_extreme(SymOp op, const Sym& a, const Sym& b) {
+  // A constant distance decides; max(max(a, b), b) is max(a, b).
+  if (const Sym distance = a - b; distance.is_const()) return (distance.value() >= 0) == (op == SymOp::max) ? a : b;
+  const auto absorbs = [op](const Sym& outer, const Sym& inner) {
+    return !outer.is_const() && outer.node()->op == op &&
+           (outer.node()->args[0] == inner || outer.node()->args[1] == inner);
+  };
+  if (absorbs(a, b)) return a;
+  if (absorbs(b, a)) return b;
+  if (current_ranges) {
+    const SymRange distance = range_of(a - b, *current_ranges);
+    if (distance.min >= 0) return op == SymOp::max ? a : b;
+    if (distance.max <= 0) return op == SymOp::max ? b : a;
+  }
+  return std::nullopt;
+}
+
+// Of two equal operands.
+std::optional<Sym> simplify_equal(SymOp op, const Sym& operand) {
+  switch (op) {
+    case SymOp::max:
+    case SymOp::min:
+    case SymOp::logical_and:
+    case SymOp::logical_or: return operand;
+    case SymOp::eq:
+    case SymOp::le: return Sym(1);
+    case SymOp::ne:
+    case SymOp::lt: return Sym(0);
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Sym> simplify_binary(SymOp op, const Sym& a, const Sym& b) {
+  if (op == SymOp::floor_div || op == SymOp::mod) {
+    if (auto simple = simplify_division(op, a, b)) return simple;
+  }
+  if (a.is_const() && b.is_const()) return Sym(fold(op, a.value(), b.value()));
+  if (op == SymOp::max || op == SymOp::min) {
+    if (auto simple = simplify_extreme(op, a, b)) return simple;
+  }
+  if (current_ranges) {
+    if (auto known = decided(op, range_of(a - b, *current_ranges))) return Sym(*known);
+  }
+  if (a == b) {
+    if (auto simple = simplify_equal(op, a)) return simple;
+  }
+  if (op == SymOp::logical_and || op == SymOp::logical_or) {
+    const bool decides = op == SymOp::logical_or;  // the constant that decides; the other one leaves its partner
+    if (a.is_const()) return (a.value() != 0) == decides ? Sym(decides) : b;
+    if (b.is_const()) return (b.value() != 0) == decides ? Sym(decides) : a;
+  }
+  return std::nullopt;
+}
+
+bool commutes(SymOp op) {
+  return op == SymOp::max || op == SymOp::min || op == SymOp::eq || op == SymOp::ne || op == SymOp::logical_and ||
+         op == SymOp::logical_or;
+}
+
+}  // namespace
+
 Sym make_sym(SymOp op, SymList args) {
-  auto build = [](SymOp o, SymList a) {
+  const auto build = [](SymOp o, SymList a) {
     auto node = std::make_unique<SymNode>();
     node->op = o;
     uint64_t size = 1;
@@ -347,71 +436,8 @@ Sym make_sym(SymOp op, SymList args) {
       return build(op, std::move(args));
     default: break;
   }
-  const Sym& a = args[0];
-  const Sym& b = args[1];
-  if (op == SymOp::floor_div || op == SymOp::mod) {
-    if (b.is(0)) fail(Code::unsupported_model, "a symbolic size divides by zero");
-    if (b.is(1)) return op == SymOp::floor_div ? a : Sym(0);
-    if (!a.is_const() && b.is_const()) {
-      if (auto q = exact_quotient(a, b.value())) return op == SymOp::floor_div ? *q : Sym(0);
-    }
-    if (!a.is_const() && a.node()->op == SymOp::sum && b.is_const() && b.value() > 0) {
-      if (auto split = split_multiples(a, b.value())) {
-        const Sym rest = make_sym(op, {split->second, b});
-        return op == SymOp::floor_div ? split->first + rest : rest;
-      }
-    }
-    if (op == SymOp::floor_div && !a.is_const() && b.is_const() && b.value() > 0) {
-      if (auto q = nested_quotient(a, b.value())) return *q;
-    }
-    if (auto q = cancel_factors(a, b)) return op == SymOp::floor_div ? *q : Sym(0);
-    if (current_ranges && range_of(a, *current_ranges).min >= 0 && range_of(b - a, *current_ranges).min > 0)
-      return op == SymOp::floor_div ? Sym(0) : a;
-    if (a.is_const() && b.is_const() && !divisible_args(a.value(), b.value())) {
-      fail(Code::limit, "a symbolic size overflows 64 bits");
-    }
-  }
-  if (a.is_const() && b.is_const()) return Sym(fold(op, a.value(), b.value()));
-  if (op == SymOp::max || op == SymOp::min) {
-    // A constant distance decides; max(max(a, b), b) is max(a, b).
-    if (const Sym distance = a - b; distance.is_const()) return (distance.value() >= 0) == (op == SymOp::max) ? a : b;
-    auto absorbs = [op](const Sym& outer, const Sym& inner) {
-      return !outer.is_const() && outer.node()->op == op &&
-             (outer.node()->args[0] == inner || outer.node()->args[1] == inner);
-    };
-    if (absorbs(a, b)) return a;
-    if (absorbs(b, a)) return b;
-    if (current_ranges) {
-      const SymRange distance = range_of(a - b, *current_ranges);
-      if (distance.min >= 0) return op == SymOp::max ? a : b;
-      if (distance.max <= 0) return op == SymOp::max ? b : a;
-    }
-  }
-  if (current_ranges) {
-    if (auto known = decided(op, range_of(a - b, *current_ranges))) return Sym(*known);
-  }
-  const bool commutes = op == SymOp::max || op == SymOp::min || op == SymOp::eq || op == SymOp::ne ||
-                        op == SymOp::logical_and || op == SymOp::logical_or;
-  if (a == b) {
-    switch (op) {
-      case SymOp::max:
-      case SymOp::min:
-      case SymOp::logical_and:
-      case SymOp::logical_or: return a;
-      case SymOp::eq:
-      case SymOp::le: return Sym(1);
-      case SymOp::ne:
-      case SymOp::lt: return Sym(0);
-      default: break;
-    }
-  }
-  if (op == SymOp::logical_and || op == SymOp::logical_or) {
-    const bool decides = op == SymOp::logical_or;  // the constant that decides; the other one leaves its partner
-    for (size_t i = 0; i < 2; ++i) {
-      if (args[i].is_const()) return (args[i].value() != 0) == decides ? Sym(decides) : args[1 - i];
-    }
-  }
-  if (commutes && compare(b, a) < 0) std::swap(args[0], args[1]);
+  if (auto simple = simplify_binary(op, args[0], args[1])) return *simple;
+  if (commutes(op) && compare(args[1], args[0]) < 0) std::swap(args[0], args[1]);
   return build(op, std::move(args));
 }
 
