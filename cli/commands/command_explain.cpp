@@ -60,21 +60,21 @@ std::string place_of(const std::string& key) { return is_of_backend(key) ? key.s
 // Such a call always fails; checks that do not hold jump to it.
 std::string check_reason(std::string_view message) { return fmt::format("stops the program: {}", message); }
 
-MethodExplained explain_statement(const compiler::Statement& statement) {
+MethodExplained explain_plan(const compiler::MethodPlan& plan) {
   MethodExplained explained;
-  explained.name = statement.name;
+  explained.name = plan.name;
   std::map<uint32_t, std::string> copies;
-  for (const compiler::CopyReason& copy : statement.copies) copies[copy.instruction] = copy.reason;
-  for (uint32_t i = 0; i < statement.instructions.size(); ++i) {
-    const compiler::Instruction& instruction = statement.instructions[i];
+  for (const compiler::CopyReason& copy : plan.copies) copies[copy.instruction] = copy.reason;
+  for (uint32_t i = 0; i < plan.instructions.size(); ++i) {
+    const compiler::Instruction& instruction = plan.instructions[i];
     Row row;
     if (instruction.kind == compiler::Instruction::Kind::kernel) {
-      const compiler::Operator& op = statement.operators[instruction.op];
+      const compiler::Operator& op = plan.operators[instruction.op];
       row.what = op.overload.empty() ? op.name : op.name + "." + op.overload;
       row.where = place_of(row.what);
       row.why = instruction.check.empty() ? kernel_reason(row.what) : check_reason(instruction.check);
     } else if (instruction.kind == compiler::Instruction::Kind::delegate) {
-      const compiler::Delegate& delegate = *statement.delegates[instruction.op];
+      const compiler::Delegate& delegate = *plan.delegates[instruction.op];
       row.what = fmt::format("delegate {}: {} nodes", instruction.op, delegate.num_nodes);
       row.where = delegate.id;
       row.why = "the nodes that the backend takes, together";
@@ -93,8 +93,8 @@ MethodExplained explain_statement(const compiler::Statement& statement) {
     }
     explained.rows.push_back(std::move(row));
   }
-  explained.delegates = statement.delegates.size();
-  explained.arena = arena_picture(statement);
+  explained.delegates = plan.delegates.size();
+  explained.arena = arena_picture(plan);
   return explained;
 }
 
@@ -245,8 +245,8 @@ Result<std::vector<MethodExplained>> explain_file(const std::string& path, const
     case FileKind::pt2: {
       ASSIGN_OR_RETURN(compiler::CompileResult result,
                        compiler::compile(std::vector<compiler::CompileBytes>{{"forward", path, map.bytes()}}, options));
-      for (size_t i = 0; i < result.statements.size(); ++i) {
-        MethodExplained& explained = methods.emplace_back(explain_statement(result.statements[i]));
+      for (size_t i = 0; i < result.method_plans.size(); ++i) {
+        MethodExplained& explained = methods.emplace_back(explain_plan(result.method_plans[i]));
         for (const compiler::NodeVerdict& node : result.methods[i].nodes)
           explained.nodes.push_back({node.op, node.where_it_runs, with_types(node), node.source, node.module});
       }

@@ -91,13 +91,13 @@ class Lifetimes {
 
 }  // namespace
 
-ArenaPicture arena_picture(const compiler::Statement& statement) {
+ArenaPicture arena_picture(const compiler::MethodPlan& plan) {
   ArenaPicture picture;
-  picture.arena_bytes = statement.arena_bytes;
-  picture.lower_bound_bytes = statement.arena_lower_bound_bytes;
-  picture.above_lower_bound = compiler::above_lower_bound(statement);
-  picture.num_instructions = static_cast<uint32_t>(statement.instructions.size());
-  for (const compiler::Storage& storage : statement.storages) {
+  picture.arena_bytes = plan.arena_bytes;
+  picture.lower_bound_bytes = plan.arena_lower_bound_bytes;
+  picture.above_lower_bound = compiler::above_lower_bound(plan);
+  picture.num_instructions = static_cast<uint32_t>(plan.instructions.size());
+  for (const compiler::Storage& storage : plan.storages) {
     const bool state = storage.kind == compiler::Storage::Kind::state;
     if (storage.size_bytes == 0 || !(state || (storage.kind == compiler::Storage::Kind::arena && storage.used)))
       continue;

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/plan/statement.h"
+#include "compiler/plan/method_plan.h"
 #include "wick/program.h"
 
 namespace wick::cli {
@@ -23,7 +23,7 @@ struct ArenaPicture {
   std::vector<ArenaBlock> blocks;  // by offset, then time
 };
 
-ArenaPicture arena_picture(const compiler::Statement& statement);
+ArenaPicture arena_picture(const compiler::MethodPlan& plan);
 /// From the tensors of arena 1 (ExecuTorch's first) and the instructions that name them; labels are value numbers or
 /// names.
 ArenaPicture arena_picture(const MethodMeta& method);

@@ -48,17 +48,17 @@ void add_nodes(const PartitionReport& partition, MethodReport& report) {
   }
 }
 
-MethodReport report_of(const Statement& statement) {
+MethodReport report_of(const MethodPlan& plan) {
   MethodReport report;
-  report.delegates = statement.delegates.size();
-  report.name = statement.name;
-  report.arena_bytes = statement.arena_bytes;
-  report.arena_lower_bound_bytes = statement.arena_lower_bound_bytes;
-  report.above_lower_bound = above_lower_bound(statement);
-  report.notes = statement.notes;
-  report.not_stock = statement.not_stock;
+  report.delegates = plan.delegates.size();
+  report.name = plan.name;
+  report.arena_bytes = plan.arena_bytes;
+  report.arena_lower_bound_bytes = plan.arena_lower_bound_bytes;
+  report.above_lower_bound = above_lower_bound(plan);
+  report.notes = plan.notes;
+  report.not_stock = plan.not_stock;
   report.kernels = static_cast<size_t>(
-      std::count_if(statement.instructions.begin(), statement.instructions.end(),
+      std::count_if(plan.instructions.begin(), plan.instructions.end(),
                     [](const Instruction& item) { return item.kind == Instruction::Kind::kernel; }));
   return report;
 }
@@ -268,8 +268,8 @@ struct MethodStages {
   PartitionReport partitioned;
 };
 
-Result<Statement> compile_function(Function function, const CompileOptions& options, const FileMap* map,
-                                   MethodStages& stages) {
+Result<MethodPlan> compile_function(Function function, const CompileOptions& options, const FileMap* map,
+                                    MethodStages& stages) {
   if (options.on_stage) options.on_stage(function.name, "import", *function.graph);
   std::vector<PassTiming> timings;
   RETURN_IF_ERROR(run_passes(function, options, map, &timings, &stages.partitioned));
@@ -278,12 +278,12 @@ Result<Statement> compile_function(Function function, const CompileOptions& opti
   linearize_options.stock_only = options.profile == Profile::stock;
   Clock clock;
   if (options.on_begin) options.on_begin("linearize");
-  Result<Statement> statement = linearize(function, linearize_options);
+  Result<MethodPlan> plan = linearize(function, linearize_options);
   stages.times.push_back({"linearize", clock.lap()});
-  return statement;
+  return plan;
 }
 
-Result<Statement> compile_method(const CompileBytes& input, const CompileOptions& options, MethodStages& stages) {
+Result<MethodPlan> compile_method(const CompileBytes& input, const CompileOptions& options, MethodStages& stages) {
   Clock clock;
   if (options.on_begin) options.on_begin("import");
   ASSIGN_OR_RETURN(Function function, import_bytes(input, options.import));
@@ -292,18 +292,18 @@ Result<Statement> compile_method(const CompileBytes& input, const CompileOptions
 }
 
 // Memory and bytes of methods that have their instructions.
-Result<CompileResult> finish(std::vector<Statement> statements, std::vector<MethodStages> stages,
+Result<CompileResult> finish(std::vector<MethodPlan> method_plans, std::vector<MethodStages> stages,
                              const CompileOptions& options) {
   CompileResult result;
-  result.statements = std::move(statements);
-  if (options.share_state) share_states(result.statements);
+  result.method_plans = std::move(method_plans);
+  if (options.share_state) share_states(result.method_plans);
   Clock clock;
   if (options.on_begin) options.on_begin("plan");
-  for (size_t i = 0; i < result.statements.size(); ++i) {
-    Statement& statement = result.statements[i];
-    plan_memory(statement);
-    RETURN_IF_ERROR(verify_plan(statement));
-    result.methods.push_back(report_of(statement));
+  for (size_t i = 0; i < result.method_plans.size(); ++i) {
+    MethodPlan& plan = result.method_plans[i];
+    plan_memory(plan);
+    RETURN_IF_ERROR(verify_plan(plan));
+    result.methods.push_back(report_of(plan));
     add_nodes(stages[i].partitioned, result.methods.back());
     result.methods.back().stages = std::move(stages[i].times);
     result.methods.back().stages.push_back({"plan", clock.lap()});
@@ -311,7 +311,7 @@ Result<CompileResult> finish(std::vector<Statement> statements, std::vector<Meth
   EmitOptions emit_options;
   emit_options.external_weights = options.external_weights;
   if (options.on_begin) options.on_begin("emit");
-  ASSIGN_OR_RETURN(result.program, emit(result.statements, emit_options));
+  ASSIGN_OR_RETURN(result.program, emit(result.method_plans, emit_options));
   result.emit_ns = clock.lap();
   result.file_bytes = result.program.pte.size_bytes;
   result.constant_bytes = result.program.constant_bytes;
@@ -338,27 +338,26 @@ Status optimize(Function& function, const CompileOptions& options, PartitionRepo
 }
 
 Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const CompileOptions& options) {
-  std::vector<Statement> statements;
+  std::vector<MethodPlan> method_plans;
   std::vector<MethodStages> stages;
   for (const CompileBytes& input : inputs) {
-    Result<Statement> statement = compile_method(input, options, stages.emplace_back());
-    if (!statement.ok()) {
-      RETURN_IF_ERROR(name_file(std::move(statement.diag()), input.file_name));
+    Result<MethodPlan> plan = compile_method(input, options, stages.emplace_back());
+    if (!plan.ok()) {
+      RETURN_IF_ERROR(name_file(std::move(plan.diag()), input.file_name));
     }
-    statements.push_back(std::move(*statement));
+    method_plans.push_back(std::move(*plan));
   }
-  return finish(std::move(statements), std::move(stages), options);
+  return finish(std::move(method_plans), std::move(stages), options);
 }
 
 Result<CompileResult> compile(std::vector<Function> functions, const CompileOptions& options) {
-  std::vector<Statement> statements;
+  std::vector<MethodPlan> method_plans;
   std::vector<MethodStages> stages;
   for (Function& function : functions) {
-    ASSIGN_OR_RETURN(Statement statement,
-                     compile_function(std::move(function), options, nullptr, stages.emplace_back()));
-    statements.push_back(std::move(statement));
+    ASSIGN_OR_RETURN(MethodPlan plan, compile_function(std::move(function), options, nullptr, stages.emplace_back()));
+    method_plans.push_back(std::move(plan));
   }
-  return finish(std::move(statements), std::move(stages), options);
+  return finish(std::move(method_plans), std::move(stages), options);
 }
 
 Result<CompileResult> compile(const std::vector<CompileInput>& inputs, const CompileOptions& options) {

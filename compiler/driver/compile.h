@@ -8,7 +8,7 @@
 #include "compiler/import/importer.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/pipeline.h"
-#include "compiler/plan/statement.h"
+#include "compiler/plan/method_plan.h"
 #include "compiler/support/file_map.h"
 
 namespace wick::compiler {
@@ -65,7 +65,7 @@ struct MethodReport {
 
 struct CompileResult {
   EmittedProgram program;
-  std::vector<Statement> statements;
+  std::vector<MethodPlan> method_plans;
   std::vector<MethodReport> methods;
   uint64_t file_bytes = 0, constant_bytes = 0;
   uint64_t emit_ns = 0;                                 // time to write the program of all methods

@@ -92,13 +92,13 @@ class ProgramWriter {
  public:
   explicit ProgramWriter(const EmitOptions& options) : options_(options) {}
 
-  Result<EmittedProgram> write(const std::vector<Statement>& methods) {
-    std::vector<const Statement*> sorted;
-    for (const Statement& method : methods) sorted.push_back(&method);
-    std::sort(sorted.begin(), sorted.end(), [](const Statement* a, const Statement* b) { return a->name < b->name; });
+  Result<EmittedProgram> write(const std::vector<MethodPlan>& methods) {
+    std::vector<const MethodPlan*> sorted;
+    for (const MethodPlan& method : methods) sorted.push_back(&method);
+    std::sort(sorted.begin(), sorted.end(), [](const MethodPlan* a, const MethodPlan* b) { return a->name < b->name; });
     RETURN_IF_ERROR(place_delegates(sorted));
     std::vector<fb::Offset<pte::ExecutionPlan>> plans;
-    for (const Statement* method : sorted) plans.push_back(plan(*method));
+    for (const MethodPlan* method : sorted) plans.push_back(plan(*method));
 
     const std::string metadata = metadata_json(sorted);
     FilePieces metadata_piece;
@@ -163,9 +163,9 @@ class ProgramWriter {
 
   // Decides where payloads and named constants go, which the plans refer to by segment. Named constants that equal a
   // constant of the program are ranges of its segment.
-  Status place_delegates(const std::vector<const Statement*>& methods) {
+  Status place_delegates(const std::vector<const MethodPlan*>& methods) {
     std::map<std::string, const NamedConstant*> wanted;
-    for (const Statement* method : methods) {
+    for (const MethodPlan* method : methods) {
       for (const auto& delegate : method->delegates) {
         for (const NamedConstant& item : delegate->constants) {
           const auto [known, fresh] = wanted.try_emplace(item.key, &item);
@@ -197,9 +197,9 @@ class ProgramWriter {
   }
 
   // Equal payloads are one segment.
-  void place_payloads(const std::vector<const Statement*>& methods) {
+  void place_payloads(const std::vector<const MethodPlan*>& methods) {
     std::map<std::vector<uint8_t>, uint32_t> known;
-    for (const Statement* method : methods) {
+    for (const MethodPlan* method : methods) {
       for (const auto& delegate : method->delegates) {
         const auto [it, fresh] =
             known.try_emplace(delegate->payload, static_cast<uint32_t>(1 + shared_.size() + payloads_.size()));
@@ -210,10 +210,10 @@ class ProgramWriter {
   }
 
   // Constants of the methods in the order in which their tensors are written.
-  void add_constants(const std::vector<const Statement*>& methods) {
-    for (const Statement* method : methods) {
-      for (const StatementValue& item : method->values) {
-        const auto* tensor = std::get_if<StatementTensor>(&item);
+  void add_constants(const std::vector<const MethodPlan*>& methods) {
+    for (const MethodPlan* method : methods) {
+      for (const PlannedValue& item : method->values) {
+        const auto* tensor = std::get_if<PlannedTensor>(&item);
         if (!tensor) continue;
         const Storage& storage = method->storages[tensor->storage];
         if (storage.kind == Storage::Kind::constant && !is_external(*tensor)) constant_offset(storage);
@@ -247,7 +247,7 @@ class ProgramWriter {
 
   // --- values ---
 
-  bool is_external(const StatementTensor& item) const {
+  bool is_external(const PlannedTensor& item) const {
     return options_.external_weights && !item.name.empty() && item.offset_bytes == 0;
   }
 
@@ -255,10 +255,10 @@ class ProgramWriter {
     return pte::CreateEValue(builder_, type, value);
   }
 
-  fb::Offset<pte::EValue> value(const Statement& method, const StatementValue& item) {
+  fb::Offset<pte::EValue> value(const MethodPlan& method, const PlannedValue& item) {
     struct Visitor {
       ProgramWriter& w;
-      const Statement& method;
+      const MethodPlan& method;
       fb::Offset<pte::EValue> operator()(std::monostate) {
         return w.make_value(pte::KernelTypes::Null, pte::CreateNull(w.builder_).Union());
       }
@@ -295,14 +295,14 @@ class ProgramWriter {
         return w.make_value(pte::KernelTypes::OptionalTensorList,
                             pte::CreateOptionalTensorList(w.builder_, items).Union());
       }
-      fb::Offset<pte::EValue> operator()(const StatementTensor& v) {
+      fb::Offset<pte::EValue> operator()(const PlannedTensor& v) {
         return w.make_value(pte::KernelTypes::Tensor, w.tensor(method, v).Union());
       }
     };
     return std::visit(Visitor{*this, method}, item);
   }
 
-  fb::Offset<pte::Tensor> tensor(const Statement& method, const StatementTensor& item) {
+  fb::Offset<pte::Tensor> tensor(const MethodPlan& method, const PlannedTensor& item) {
     const Storage& storage = method.storages[item.storage];
     std::vector<int32_t> sizes(item.sizes.begin(), item.sizes.end());
     uint32_t data_index = 0;
@@ -347,9 +347,9 @@ class ProgramWriter {
   }
 
   // The tensor that carries a state's initial value: the first over its storage.
-  const StatementTensor* first_tensor_of(const Statement& method, uint32_t storage) {
-    for (const StatementValue& value : method.values) {
-      const auto* tensor = std::get_if<StatementTensor>(&value);
+  const PlannedTensor* first_tensor_of(const MethodPlan& method, uint32_t storage) {
+    for (const PlannedValue& value : method.values) {
+      const auto* tensor = std::get_if<PlannedTensor>(&value);
       if (tensor && tensor->storage == storage) return tensor;
     }
     return nullptr;
@@ -367,7 +367,7 @@ class ProgramWriter {
   }
 
   // The key of the tensor in the .ptd: its name, and the method's too where another tensor has that name already.
-  std::string add_external(const Statement& method, const StatementTensor& item, const ConstantData& data) {
+  std::string add_external(const MethodPlan& method, const PlannedTensor& item, const ConstantData& data) {
     const External entry = {item, external_.add(data), data.size_bytes()};
     std::string key = item.name;
     for (int number = 1;; ++number) {
@@ -381,7 +381,7 @@ class ProgramWriter {
     }
   }
 
-  static fb::Offset<ptd::TensorLayout> tensor_layout(fb::FlatBufferBuilder& builder, const StatementTensor& tensor) {
+  static fb::Offset<ptd::TensorLayout> tensor_layout(fb::FlatBufferBuilder& builder, const PlannedTensor& tensor) {
     const std::vector<int32_t> sizes(tensor.sizes.begin(), tensor.sizes.end());
     const auto size_vector = builder.CreateVector(sizes);
     const auto order_vector = builder.CreateVector(tensor.dim_order);
@@ -462,10 +462,10 @@ class ProgramWriter {
     return list;
   }
 
-  fb::Offset<pte::ExecutionPlan> plan(const Statement& method) {
+  fb::Offset<pte::ExecutionPlan> plan(const MethodPlan& method) {
     frames_.clear();
     std::vector<fb::Offset<pte::EValue>> values;
-    for (const StatementValue& item : method.values) values.push_back(value(method, item));
+    for (const PlannedValue& item : method.values) values.push_back(value(method, item));
     std::vector<fb::Offset<pte::Instruction>> instructions;
     std::vector<fb::Offset<pte::FrameList>> traces;
     for (const Instruction& item : method.instructions) {
@@ -515,7 +515,7 @@ class ProgramWriter {
   FilePieces states_;
   std::vector<uint64_t> state_offsets_{0};
   struct External {
-    std::optional<StatementTensor> tensor;  // none: bytes for delegates
+    std::optional<PlannedTensor> tensor;  // none: bytes for delegates
     uint64_t offset, size;
   };
   std::map<std::string, External> externals_;
@@ -536,7 +536,7 @@ Status write_pieces(const std::string& path, const FilePieces& file) {
   return out.finish();
 }
 
-Result<EmittedProgram> emit(const std::vector<Statement>& methods, const EmitOptions& options) {
+Result<EmittedProgram> emit(const std::vector<MethodPlan>& methods, const EmitOptions& options) {
   for (size_t i = 0; i < methods.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (methods[i].name == methods[j].name)

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/plan/statement.h"
+#include "compiler/plan/method_plan.h"
 #include "compiler/support/result.h"
 
 namespace wick::compiler {
@@ -32,7 +32,7 @@ struct EmittedProgram {
 };
 
 /// Sorts methods by name, as stock does. Equal constants of all methods are stored once.
-Result<EmittedProgram> emit(const std::vector<Statement>& methods, const EmitOptions& options);
+Result<EmittedProgram> emit(const std::vector<MethodPlan>& methods, const EmitOptions& options);
 
 /// Writes the file atomically. Errors: file_io.
 Status write_pieces(const std::string& path, const FilePieces& file);
@@ -41,6 +41,6 @@ Status write_pieces(const std::string& path, const FilePieces& file);
 constexpr char kMetadataKey[] = "wick.metadata";
 
 /// That JSON.
-std::string metadata_json(const std::vector<const Statement*>& methods);
+std::string metadata_json(const std::vector<const MethodPlan*>& methods);
 
 }  // namespace wick::compiler

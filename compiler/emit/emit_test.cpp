@@ -52,28 +52,28 @@ Delegate delegate(std::vector<uint8_t> payload, std::vector<NamedConstant> const
   return out;
 }
 
-Statement statement_of(const std::string& text, const std::vector<Delegate>& delegates) {
+MethodPlan plan_of(const std::string& text, const std::vector<Delegate>& delegates) {
   auto function = parse_graph(text);
   EXPECT_TRUE(function.ok()) << (function.ok() ? "" : render(function.diag()));
   EXPECT_EQ(function->graph->delegates.size(), delegates.size());
   for (size_t i = 0; i < delegates.size(); ++i)
     function->graph->delegates[i] = std::make_shared<const Delegate>(delegates[i]);
-  auto statement = linearize(*function, {});
-  EXPECT_TRUE(statement.ok()) << (statement.ok() ? "" : render(statement.diag()));
-  plan_memory(*statement);
-  return std::move(*statement);
+  auto plan = linearize(*function, {});
+  EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : render(plan.diag()));
+  plan_memory(*plan);
+  return std::move(*plan);
 }
 
 // One delegate over %x and one kernel with a constant of four floats 1 2 3 4.
-Statement small(const std::string& name, const Delegate& item) {
-  return statement_of("graph " + name + R"((%x: f32[4]) {
+MethodPlan small(const std::string& name, const Delegate& item) {
+  return plan_of("graph " + name + R"((%x: f32[4]) {
     const %w: f32[4] "w" = [1.0, 2.0, 3.0, 4.0]
     delegate "B" 1
     %a: f32[4] = wick.call_delegate([%x], 0)
     %b: f32[4] = aten.add.Tensor(%a, %w)
     return %b
   })",
-                      {item});
+                 {item});
 }
 
 // The bytes, at a multiple of 16, with their reader.
@@ -97,7 +97,7 @@ struct Loaded {
   }
 };
 
-EmittedProgram emitted(const std::vector<Statement>& methods, bool external = false) {
+EmittedProgram emitted(const std::vector<MethodPlan>& methods, bool external = false) {
   EmitOptions options;
   options.external_weights = external;
   auto program = emit(methods, options);
@@ -184,13 +184,13 @@ TEST(Emit, ExternalWeightsTakeNamedConstantsByTheirKey) {
 
 // A constant's bytes are in its dim order, which the .ptd states beside its sizes.
 TEST(Emit, TensorsHaveTheDimOrdersOfTheirTypes) {
-  const Statement method = statement_of(R"(graph forward(%x: f32[1, 2, 1, 3]) {
+  const MethodPlan method = plan_of(R"(graph forward(%x: f32[1, 2, 1, 3]) {
     const %w: f32[1, 2, 1, 3]{0,2,3,1} "w" = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     %a: f32[1, 2, 1, 3]{0,2,3,1} = aten.add.Tensor(%x, %w)
     %b: f32[1, 2, 1, 3] = aten.relu(%a)
     return %b
   })",
-                                        {});
+                                    {});
   for (const bool external : {false, true}) {
     SCOPED_TRACE(external);
     const EmittedProgram out = emitted({method}, external);
@@ -221,7 +221,7 @@ TEST(Emit, OneKeyForTwoContentsIsABug) {
 }
 
 TEST(Emit, MetadataNamesTheNodesOfAPayload) {
-  const Statement method = small("forward", delegate({1}, {{"k", data_of(floats({1}))}}));
+  const MethodPlan method = small("forward", delegate({1}, {{"k", data_of(floats({1}))}}));
   EXPECT_NE(
       metadata_json({&method}).find(
           R"("delegates":[{"nodes":3,"named_data":["k"],"node_places":[0,-1,0],"output_places":[0]}],"places":[{"module":"net.head","source":"m.py:7"}])"),

@@ -11,7 +11,7 @@ namespace {
 
 // The places in the model that delegates come from, each once, and for each delegate its constants and the places of
 // the nodes of its payload and of its outputs.
-void write_delegates(const Statement& method, JsonWriter& json) {
+void write_delegates(const MethodPlan& method, JsonWriter& json) {
   std::map<std::pair<std::string_view, std::string_view>, int64_t> numbers;
   std::vector<const Origin*> places;
   const auto number_of = [&](const OriginPtr& origin) -> int64_t {
@@ -52,13 +52,13 @@ void write_delegates(const Statement& method, JsonWriter& json) {
 
 }  // namespace
 
-std::string metadata_json(const std::vector<const Statement*>& methods) {
+std::string metadata_json(const std::vector<const MethodPlan*>& methods) {
   JsonWriter json;
   json.object();
   json.field("version", 1);
   json.key("methods");
   json.array();
-  for (const Statement* method : methods) {
+  for (const MethodPlan* method : methods) {
     json.object();
     json.field("name", method->name);
     json.key("inputs");

@@ -317,7 +317,7 @@ class Partitioner {
       for (const Value* value : nodes_[i]->results()) is_read = is_read || value->num_uses() > 0;
     }
     if (!is_read) return Verdict::no("nobody reads what it computes");
-    return target_.worthwhile ? target_.worthwhile(nodes, options_) : Verdict::yes();
+    return target_.profitable ? target_.profitable(nodes, options_) : Verdict::yes();
   }
 
   void replace_units(const std::vector<uint32_t>& order) {

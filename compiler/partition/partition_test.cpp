@@ -60,7 +60,7 @@ const Target kBlue = {
 // Red, but two nodes at least.
 Target at_least_two() {
   Target target = kRed;
-  target.worthwhile = [](const std::vector<const Node*>& nodes, const TargetOptions&) {
+  target.profitable = [](const std::vector<const Node*>& nodes, const TargetOptions&) {
     return nodes.size() < 2 ? Verdict::no("one node costs more than it saves") : Verdict::yes();
   };
   return target;

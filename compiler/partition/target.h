@@ -57,7 +57,7 @@ struct Target {
   /// The node, its operands' types and constants, and options.ranges. Called after all passes.
   Verdict (*supports)(const Node& node, const TargetOptions& options) = nullptr;
   /// Whether it is profitable to make one delegate of these nodes. Null: always.
-  Verdict (*worthwhile)(const std::vector<const Node*>& nodes, const TargetOptions& options) = nullptr;
+  Verdict (*profitable)(const std::vector<const Node*>& nodes, const TargetOptions& options) = nullptr;
   /// Lowers a partition. Every node of `graph` was taken. Inputs and outputs are in the order of the delegate's
   /// arguments.
   Result<Delegate> (*lower)(const Graph& graph, const TargetOptions& options) = nullptr;

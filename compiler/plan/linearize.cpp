@@ -37,7 +37,7 @@ bool is_view(const Value* value) { return value->producer && value->producer->op
 // --- instructions ---
 
 void Linearizer::touch(int32_t value_index, uint32_t instruction) {
-  const StatementValue& value = statement_.values[static_cast<size_t>(value_index)];
+  const PlannedValue& value = plan_.values[static_cast<size_t>(value_index)];
   if (const auto* list = std::get_if<IndexList>(&value)) {
     if (list->kind == IndexList::Kind::ints) return;
     for (int32_t item : list->items) {
@@ -45,35 +45,35 @@ void Linearizer::touch(int32_t value_index, uint32_t instruction) {
     }
     return;
   }
-  const auto* tensor = std::get_if<StatementTensor>(&value);
+  const auto* tensor = std::get_if<PlannedTensor>(&value);
   if (!tensor) return;
-  Storage& storage = statement_.storages[tensor->storage];
+  Storage& storage = plan_.storages[tensor->storage];
   storage.first = storage.used ? std::min(storage.first, instruction) : instruction;
   storage.last = storage.used ? std::max(storage.last, instruction) : instruction;
   storage.used = true;
 }
 
 uint32_t Linearizer::emit_kernel(std::string_view registry_name, std::vector<int32_t> args, bool stock) {
-  const auto at = static_cast<uint32_t>(statement_.instructions.size());
+  const auto at = static_cast<uint32_t>(plan_.instructions.size());
   for (int32_t arg : args) touch(arg, at);
   Instruction instruction;
   instruction.op = operator_index(registry_name, stock);
   instruction.args = std::move(args);
   instruction.origin = origin_;
-  statement_.instructions.push_back(std::move(instruction));
+  plan_.instructions.push_back(std::move(instruction));
   return at;
 }
 
 size_t Linearizer::emit_jump(int32_t condition) {
-  touch(condition, static_cast<uint32_t>(statement_.instructions.size()));
-  statement_.instructions.push_back({Instruction::Kind::jump_false, 0, {condition, 0}, origin_, {}});
-  return statement_.instructions.size() - 1;
+  touch(condition, static_cast<uint32_t>(plan_.instructions.size()));
+  plan_.instructions.push_back({Instruction::Kind::jump_false, 0, {condition, 0}, origin_, {}});
+  return plan_.instructions.size() - 1;
 }
 
 // Copies with the source's shape: the target takes any shape up to its bounds.
 void Linearizer::copy_into(int32_t target, int32_t source, const std::string& reason) {
   const uint32_t at = emit_kernel("aten::clone.out", {source, none_value(), target, target});
-  statement_.copies.push_back({at, reason});
+  plan_.copies.push_back({at, reason});
 }
 
 // --- views without instructions ---
@@ -82,12 +82,12 @@ bool Linearizer::alias_view(const Node& node) {
   const Value* input = node.arg(size_t{0}).as<Value*>();
   const Value* result = node.result();
   const int32_t source_index = tensor_index(input);
-  const StatementTensor source = tensor_at(source_index);
+  const PlannedTensor source = tensor_at(source_index);
   if (!is_static(result->sizes()) || !is_static(input->sizes())) {
     if (!node.is(Movement::view) || !is_contiguous(*input) || !is_contiguous(*result)) return false;
     // The pointer is set when the program runs.
     const int32_t out = define_tensor(result, source.storage, source.offset_bytes);
-    std::get<StatementTensor>(statement_.values[static_cast<size_t>(out)]).storage =
+    std::get<PlannedTensor>(plan_.values[static_cast<size_t>(out)]).storage =
         new_storage(Storage::Kind::none, 0, result->name);
     const int32_t sizes = int_list(result->sizes());
     emit_kernel("executorch_prim::et_view.default", {source_index, sizes, out});
@@ -223,7 +223,7 @@ void Linearizer::updates() {
     const int32_t target = tensor_index(update.target);
     int32_t source = tensor_index(update.value);
     if (target == source) continue;
-    if (statement_.storages[tensor_at(source).storage].kind == Storage::Kind::state) {
+    if (plan_.storages[tensor_at(source).storage].kind == Storage::Kind::state) {
       const int32_t saved = scratch_like(tensor_at(source), update.value->name);
       copy_into(saved, source, "one buffer takes the old value of another");
       source = saved;
@@ -244,7 +244,7 @@ void Linearizer::updates() {
   }
   for (const Copy& copy : copies) {
     const uint32_t at = emit_kernel("aten::copy_", {copy.target, copy.source, literal(false), copy.target});
-    statement_.copies.push_back({at, "a buffer takes its new value"});
+    plan_.copies.push_back({at, "a buffer takes its new value"});
   }
 }
 
@@ -259,7 +259,7 @@ int32_t Linearizer::changed_argument(const Node& node, size_t index) {
   const int32_t source = tensor_index(value);
   const bool ours = value->kind == ValueKind::result && value->producer && !is_view(value) && !placed_.count(value) &&
                     position_.count(value->producer) && position_.count(&node) &&
-                    statement_.storages[tensor_at(source).storage].kind == Storage::Kind::arena;
+                    plan_.storages[tensor_at(source).storage].kind == Storage::Kind::arena;
   int32_t target = source;
   if (!writes_state_.count(result) && !(ours && dies_in(value, node, 0))) {
     target = scratch_like(tensor_at(source), result->name);
@@ -312,27 +312,25 @@ void Linearizer::kernel_node(const Node& node) {
     note_not_stock(fmt::format("{} ({})", node.op->kernel, limit));
   emit_kernel(node.op->kernel, std::move(args), !node.op->has(kNoStock));
   if (node.op->has(kView)) {
-    statement_.copies.push_back(
-        {static_cast<uint32_t>(statement_.instructions.size() - 1),
-         fmt::format("the result of {} is not a contiguous range of its operand", node.op->name())});
+    plan_.copies.push_back({static_cast<uint32_t>(plan_.instructions.size() - 1),
+                            fmt::format("the result of {} is not a contiguous range of its operand", node.op->name())});
   }
 }
 
 // Outputs get storage of their own: a delegate may write them before it has read all its inputs.
 void Linearizer::delegate_node(const Node& node) {
   const int64_t number = node.static_integer("delegate");
-  const auto [it, fresh] =
-      delegates_.try_emplace({current_, number}, static_cast<uint32_t>(statement_.delegates.size()));
-  if (fresh) statement_.delegates.push_back(current_->delegates.at(static_cast<size_t>(number)));
+  const auto [it, fresh] = delegates_.try_emplace({current_, number}, static_cast<uint32_t>(plan_.delegates.size()));
+  if (fresh) plan_.delegates.push_back(current_->delegates.at(static_cast<size_t>(number)));
   Instruction instruction;
   instruction.kind = Instruction::Kind::delegate;
   instruction.op = it->second;
   instruction.origin = origin_;
   for (const Value* input : node.tensors("inputs")) instruction.args.push_back(tensor_index(input));
   for (const Value* result : node.results()) instruction.args.push_back(allocate(result));
-  const auto at = static_cast<uint32_t>(statement_.instructions.size());
+  const auto at = static_cast<uint32_t>(plan_.instructions.size());
   for (int32_t arg : instruction.args) touch(arg, at);
-  statement_.instructions.push_back(std::move(instruction));
+  plan_.instructions.push_back(std::move(instruction));
   for (const Value* result : node.results()) define_symbols(result);
 }
 
@@ -341,7 +339,7 @@ void Linearizer::scalar_node(const Node& node) {
   std::vector<int32_t> args;
   for (size_t i = 0; i < node.args().size(); ++i) args.push_back(argument(node.op->parsed->args[i], node.arg(i)));
   const Type& type = node.result()->type;
-  StatementValue initial = int64_t{0};
+  PlannedValue initial = int64_t{0};
   if (type.kind == TypeKind::real) initial = 0.0;
   if (type.kind == TypeKind::boolean) initial = false;
   const int32_t out = add_value(std::move(initial));
@@ -402,9 +400,9 @@ void Linearizer::inputs() {
       case GraphInput::Kind::none: index = add_value(std::monostate{}); break;
     }
     if (input.kind == GraphInput::Kind::value) touch(index, 0);
-    statement_.inputs.push_back(index);
-    statement_.input_names.push_back(input.name);
-    statement_.input_types.push_back(input.kind == GraphInput::Kind::value ? to_text(input.value->type) : "");
+    plan_.inputs.push_back(index);
+    plan_.input_names.push_back(input.name);
+    plan_.input_types.push_back(input.kind == GraphInput::Kind::value ? to_text(input.value->type) : "");
   }
   for (const GraphInput& input : graph_.inputs) {
     if (input.kind == GraphInput::Kind::value) define_symbols(input.value);
@@ -416,12 +414,11 @@ void Linearizer::stored_values() {
   auto define = [&](const Value* value, Storage::Kind kind) {
     const uint32_t storage =
         new_storage(kind, bound_bytes(describe(value)), value->fqn.empty() ? value->name : value->fqn);
-    statement_.storages[storage].data = value->data;
+    plan_.storages[storage].data = value->data;
     const int32_t index = define_tensor(value, storage, 0);
-    auto& tensor = std::get<StatementTensor>(statement_.values[static_cast<size_t>(index)]);
+    auto& tensor = std::get<PlannedTensor>(plan_.values[static_cast<size_t>(index)]);
     tensor.name = value->fqn;
-    if (tensor.name.empty() && kind == Storage::Kind::constant &&
-        statement_.storages[storage].size_bytes >= kNamedBytes)
+    if (tensor.name.empty() && kind == Storage::Kind::constant && plan_.storages[storage].size_bytes >= kNamedBytes)
       tensor.name = "wick." + value->name;
   };
   auto walk = [&](auto&& self, const Graph& graph) -> void {
@@ -435,13 +432,13 @@ void Linearizer::stored_values() {
 }
 
 void Linearizer::outputs() {
-  const auto end = static_cast<uint32_t>(statement_.instructions.size());
+  const auto end = static_cast<uint32_t>(plan_.instructions.size());
   for (const StateUpdate& update : graph_.updates) {
     if (update.target->kind == ValueKind::state) continue;
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
-      if (graph_.inputs[i].value == update.target) statement_.mutated_inputs.push_back(static_cast<int32_t>(i));
+      if (graph_.inputs[i].value == update.target) plan_.mutated_inputs.push_back(static_cast<int32_t>(i));
     }
-    statement_.outputs.push_back(tensor_index(update.value));
+    plan_.outputs.push_back(tensor_index(update.value));
   }
   for (const GraphOutput& output : graph_.outputs) {
     int32_t index = 0;
@@ -457,27 +454,26 @@ void Linearizer::outputs() {
       case GraphOutput::Kind::string: index = literal(output.string); break;
       case GraphOutput::Kind::none: index = none_value(); break;
     }
-    statement_.outputs.push_back(index);
-    statement_.output_leaves.push_back(output.leaf);
+    plan_.outputs.push_back(index);
+    plan_.output_leaves.push_back(output.leaf);
   }
-  for (int32_t index : statement_.outputs)
-    touch(index, std::max(end, static_cast<uint32_t>(statement_.instructions.size())));
+  for (int32_t index : plan_.outputs) touch(index, std::max(end, static_cast<uint32_t>(plan_.instructions.size())));
 }
 
 // A view whose pointer is set at run time keeps its source's memory alive.
 void Linearizer::extend_views() {
   for (auto it = view_roots_.rbegin(); it != view_roots_.rend(); ++it) {
-    const Storage& view = statement_.storages[tensor_at(it->first).storage];
+    const Storage& view = plan_.storages[tensor_at(it->first).storage];
     if (view.used) touch(it->second, view.last);
   }
 }
 
-Statement Linearizer::run() {
-  statement_.name = function_.name;
-  statement_.in_spec = function_.in_spec;
-  statement_.out_spec = function_.out_spec;
-  statement_.ranges = graph_.ranges;
-  statement_.notes = function_.notes;
+MethodPlan Linearizer::run() {
+  plan_.name = function_.name;
+  plan_.in_spec = function_.in_spec;
+  plan_.out_spec = function_.out_spec;
+  plan_.ranges = graph_.ranges;
+  plan_.notes = function_.notes;
   size_t position = 0;
   for (const auto& item : graph_.nodes()) position_[item.get()] = ++position;
   inputs();
@@ -489,18 +485,18 @@ Statement Linearizer::run() {
   failures();
   extend_views();
   extend_loops();
-  if (options_.stock_only && !statement_.not_stock.empty()) {
+  if (options_.stock_only && !plan_.not_stock.empty()) {
     Diag diag(Code::unsupported_op, "stock ExecuTorch has no kernel for what this model needs");
-    diag.notes = statement_.not_stock;
+    diag.notes = plan_.not_stock;
     fail(std::move(diag).with_help("compile with --profile auto and run the program on Wick's runtime"));
   }
-  return std::move(statement_);
+  return std::move(plan_);
 }
 
-Result<Statement> linearize(const Function& function, const LinearizeOptions& options) {
-  std::optional<Statement> statement;
-  RETURN_IF_ERROR(catch_failure([&] { statement = Linearizer(function, options).run(); }));
-  return std::move(*statement);
+Result<MethodPlan> linearize(const Function& function, const LinearizeOptions& options) {
+  std::optional<MethodPlan> plan;
+  RETURN_IF_ERROR(catch_failure([&] { plan = Linearizer(function, options).run(); }));
+  return std::move(*plan);
 }
 
 }  // namespace wick::compiler

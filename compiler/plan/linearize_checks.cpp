@@ -103,7 +103,7 @@ void Linearizer::assertion(const Node& node) {
     const Sym& sym = self.as<Sym>();
     if (sym.is_const()) return sym.is(0) ? check(literal(false), text) : void();
     const int32_t index = int_value(sym);
-    const bool truth = is_condition(sym) || std::holds_alternative<bool>(statement_.values[static_cast<size_t>(index)]);
+    const bool truth = is_condition(sym) || std::holds_alternative<bool>(plan_.values[static_cast<size_t>(index)]);
     return check(truth ? index : int_value(make_sym(SymOp::ne, {sym, Sym(0)})), text);
   }
   if (self.is<bool>()) return self.as<bool>() ? void() : check(literal(false), text);
@@ -116,7 +116,7 @@ void Linearizer::assertion(const Node& node) {
     return check(holds, text);
   }
   if (value->dtype() == DType::boolean) return check(tensor_index(value), text);
-  StatementTensor truth = describe(value);
+  PlannedTensor truth = describe(value);
   truth.dtype = DType::boolean;
   const int32_t holds = scratch_like(truth, "assertion");
   emit_kernel("aten::ne.Scalar_out", {tensor_index(value), literal_int(0), holds, holds});
@@ -127,7 +127,7 @@ void Linearizer::assertion(const Node& node) {
 void Linearizer::failures() {
   if (checks_.empty()) return;
   origin_ = nullptr;
-  StatementTensor one;
+  PlannedTensor one;
   one.sizes = {1};
   one.dim_order = {0};
   const int32_t tensor = scratch_like(one, "failed check");
@@ -135,13 +135,13 @@ void Linearizer::failures() {
   std::map<std::pair<const Origin*, std::string>, int32_t> places;
   for (const Check& check : checks_) {
     auto [place, fresh] =
-        places.try_emplace({check.origin.get(), check.message}, static_cast<int32_t>(statement_.instructions.size()));
-    statement_.instructions[check.jump].args[1] = place->second;
+        places.try_emplace({check.origin.get(), check.message}, static_cast<int32_t>(plan_.instructions.size()));
+    plan_.instructions[check.jump].args[1] = place->second;
     if (!fresh) continue;
     origin_ = check.origin;
     const uint32_t at =
         emit_kernel("aten::select_copy.int_out", {tensor, literal_int(0), literal_int(1), tensor, tensor});
-    statement_.instructions[at].check = check.message;
+    plan_.instructions[at].check = check.message;
   }
   land(to_end);
   origin_ = nullptr;

@@ -86,7 +86,7 @@ void Linearizer::while_loop(const Node& node) {
   }
   operands = carried;
   for (const Value* value : node.tensors("additional_inputs")) operands.push_back(tensor_index(value));
-  const auto top = static_cast<uint32_t>(statement_.instructions.size());
+  const auto top = static_cast<uint32_t>(plan_.instructions.size());
   expressions_.emplace_back();
   const std::vector<int32_t> condition = inline_graph(*node.graphs[0], operands);
   if (condition.size() != 1) fail(Code::corrupt_file, "the condition of while_loop returns more than one value");
@@ -99,7 +99,7 @@ void Linearizer::while_loop(const Node& node) {
   carry(carried, values);
   expressions_.pop_back();
   const size_t back = emit_jump(false_value());
-  statement_.instructions[back].args[1] = static_cast<int32_t>(top);
+  plan_.instructions[back].args[1] = static_cast<int32_t>(top);
   land(to_end);
   loops_.push_back({top, static_cast<uint32_t>(back)});
 }
@@ -126,12 +126,12 @@ void Linearizer::scan(const Node& node, bool with_carry) {
   for (const Value* value : node.tensors("additional_inputs")) operands.push_back(tensor_index(value));
   for (size_t i = init.size(); i < node.results().size(); ++i) {
     stacked.push_back(allocate(node.result(i)));
-    std::get<StatementTensor>(statement_.values[static_cast<size_t>(stacked.back())]).dynamic = true;
+    std::get<PlannedTensor>(plan_.values[static_cast<size_t>(stacked.back())]).dynamic = true;
   }
   const int32_t count = int_value(xs[0]->sizes()[0]);
   const int32_t index = add_value(int64_t{0}), more = add_value(false);
   emit_kernel("executorch_prim::sub.Scalar", {index, index, index});
-  const auto top = static_cast<uint32_t>(statement_.instructions.size());
+  const auto top = static_cast<uint32_t>(plan_.instructions.size());
   for (int32_t value : stacked) touch(value, top);
   emit_kernel("executorch_prim::lt.Scalar", {index, count, more});
   const size_t to_end = emit_jump(more);
@@ -150,7 +150,7 @@ void Linearizer::scan(const Node& node, bool with_carry) {
   expressions_.pop_back();
   emit_kernel("executorch_prim::add.Scalar", {index, literal_int(1), index});
   const size_t back = emit_jump(false_value());
-  statement_.instructions[back].args[1] = static_cast<int32_t>(top);
+  plan_.instructions[back].args[1] = static_cast<int32_t>(top);
   land(to_end);
   loops_.push_back({top, static_cast<uint32_t>(back)});
 }
@@ -161,7 +161,7 @@ void Linearizer::extend_loops() {
   while (changed) {
     changed = false;
     for (const Loop& loop : loops_) {
-      for (Storage& storage : statement_.storages) {
+      for (Storage& storage : plan_.storages) {
         if (!storage.used || storage.first >= loop.first || storage.last < loop.first || storage.last >= loop.last)
           continue;
         storage.last = loop.last;

@@ -18,14 +18,14 @@ constexpr uint64_t kMaxElements = (uint64_t{1} << 31) - 1;
 
 }  // namespace
 
-int32_t Linearizer::add_value(StatementValue value) {
-  statement_.values.push_back(std::move(value));
-  return static_cast<int32_t>(statement_.values.size() - 1);
+int32_t Linearizer::add_value(PlannedValue value) {
+  plan_.values.push_back(std::move(value));
+  return static_cast<int32_t>(plan_.values.size() - 1);
 }
 
 int32_t Linearizer::literal(const Arg& arg) {
   std::string key;
-  StatementValue value;
+  PlannedValue value;
   if (arg.is<None>()) {
     key = "none";
   } else if (arg.is<Sym>()) {
@@ -172,7 +172,7 @@ int32_t Linearizer::argument(const ArgSpec& spec, const Arg& arg) {
 }
 
 void Linearizer::note_not_stock(std::string_view text) {
-  auto& list = statement_.not_stock;
+  auto& list = plan_.not_stock;
   auto at = std::lower_bound(list.begin(), list.end(), text);
   if (at == list.end() || *at != text) list.insert(at, std::string(text));
 }
@@ -182,16 +182,16 @@ uint32_t Linearizer::operator_index(std::string_view registry_name, bool stock) 
   Operator op{std::string(registry_name.substr(0, dot)),
               dot == std::string_view::npos ? "" : std::string(registry_name.substr(dot + 1))};
   if (!stock) note_not_stock(registry_name);
-  for (size_t i = 0; i < statement_.operators.size(); ++i) {
-    if (statement_.operators[i].name == op.name && statement_.operators[i].overload == op.overload)
+  for (size_t i = 0; i < plan_.operators.size(); ++i) {
+    if (plan_.operators[i].name == op.name && plan_.operators[i].overload == op.overload)
       return static_cast<uint32_t>(i);
   }
-  statement_.operators.push_back(std::move(op));
-  return static_cast<uint32_t>(statement_.operators.size() - 1);
+  plan_.operators.push_back(std::move(op));
+  return static_cast<uint32_t>(plan_.operators.size() - 1);
 }
 
-StatementTensor Linearizer::describe(const Value* value) {
-  StatementTensor tensor;
+PlannedTensor Linearizer::describe(const Value* value) {
+  PlannedTensor tensor;
   tensor.dtype = value->dtype();
   tensor.dynamic = !is_static(value->sizes());
   tensor.dim_order = layout::stored_order(*value);
@@ -210,7 +210,7 @@ StatementTensor Linearizer::describe(const Value* value) {
   return tensor;
 }
 
-uint64_t Linearizer::bound_bytes(const StatementTensor& tensor) {
+uint64_t Linearizer::bound_bytes(const PlannedTensor& tensor) {
   uint64_t count = 1;
   for (int64_t size : tensor.sizes) {
     if (__builtin_mul_overflow(count, static_cast<uint64_t>(size), &count) || count > kMaxElements) {
@@ -225,12 +225,12 @@ uint32_t Linearizer::new_storage(Storage::Kind kind, uint64_t size_bytes, const 
   storage.kind = kind;
   storage.size_bytes = (size_bytes + kAlignment - 1) / kAlignment * kAlignment;
   storage.label = label;
-  statement_.storages.push_back(std::move(storage));
-  return static_cast<uint32_t>(statement_.storages.size() - 1);
+  plan_.storages.push_back(std::move(storage));
+  return static_cast<uint32_t>(plan_.storages.size() - 1);
 }
 
 int32_t Linearizer::define_tensor(const Value* value, uint32_t storage, uint64_t offset_bytes) {
-  StatementTensor tensor = describe(value);
+  PlannedTensor tensor = describe(value);
   tensor.storage = storage;
   tensor.offset_bytes = offset_bytes;
   const int32_t index = add_value(std::move(tensor));
@@ -245,8 +245,8 @@ int32_t Linearizer::allocate(const Value* value) {
   return define_tensor(value, new_storage(Storage::Kind::arena, bytes, value->name), 0);
 }
 
-int32_t Linearizer::scratch_like(const StatementTensor& tensor, const std::string& label) {
-  StatementTensor copy = tensor;
+int32_t Linearizer::scratch_like(const PlannedTensor& tensor, const std::string& label) {
+  PlannedTensor copy = tensor;
   copy.storage = new_storage(Storage::Kind::arena, bound_bytes(tensor), label);
   copy.offset_bytes = 0;
   copy.name.clear();

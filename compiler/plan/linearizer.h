@@ -15,11 +15,11 @@ class Linearizer {
  public:
   Linearizer(const Function& function, const LinearizeOptions& options)
       : function_(function), graph_(*function.graph), options_(options) {}
-  Statement run();
+  MethodPlan run();
 
  private:
   // --- values (linearize_values.cpp) ---
-  int32_t add_value(StatementValue value);
+  int32_t add_value(PlannedValue value);
   int32_t literal_int(int64_t value);
   int32_t literal(const Arg& arg);
   int32_t none_value();
@@ -31,15 +31,15 @@ class Linearizer {
   int32_t argument(const ArgSpec& spec, const Arg& arg);
   void note_not_stock(std::string_view text);
   uint32_t operator_index(std::string_view registry_name, bool stock);
-  StatementTensor describe(const Value* value);  // dtype and bounds, no storage
-  uint64_t bound_bytes(const StatementTensor& tensor);
+  PlannedTensor describe(const Value* value);  // dtype and bounds, no storage
+  uint64_t bound_bytes(const PlannedTensor& tensor);
   uint32_t new_storage(Storage::Kind kind, uint64_t size_bytes, const std::string& label);
   int32_t define_tensor(const Value* value, uint32_t storage, uint64_t offset_bytes);
   int32_t allocate(const Value* value);  // own arena storage
-  int32_t scratch_like(const StatementTensor& tensor, const std::string& label);
+  int32_t scratch_like(const PlannedTensor& tensor, const std::string& label);
   void bind(const Value* value, int32_t index) { index_[value] = index; }
-  const StatementTensor& tensor_at(int32_t index) const {
-    return std::get<StatementTensor>(statement_.values[static_cast<size_t>(index)]);
+  const PlannedTensor& tensor_at(int32_t index) const {
+    return std::get<PlannedTensor>(plan_.values[static_cast<size_t>(index)]);
   }
   // From the sizes of a tensor that exists now; returns those that were not known.
   std::vector<std::string> define_symbols(const Value* value);
@@ -47,9 +47,7 @@ class Linearizer {
   // --- instructions (linearize.cpp) ---
   uint32_t emit_kernel(std::string_view registry_name, std::vector<int32_t> args, bool stock = true);
   size_t emit_jump(int32_t condition);  // destination filled by land()
-  void land(size_t jump) {
-    statement_.instructions[jump].args[1] = static_cast<int32_t>(statement_.instructions.size());
-  }
+  void land(size_t jump) { plan_.instructions[jump].args[1] = static_cast<int32_t>(plan_.instructions.size()); }
   void copy_into(int32_t target, int32_t source, const std::string& reason);
   void touch(int32_t value_index, uint32_t instruction);
 
@@ -92,7 +90,7 @@ class Linearizer {
   const Function& function_;
   const Graph& graph_;
   LinearizeOptions options_;
-  Statement statement_;
+  MethodPlan plan_;
   OriginPtr origin_;
   const Graph* current_ = nullptr;  // whose nodes are being emitted
   std::map<std::pair<const Graph*, int64_t>, uint32_t> delegates_;

@@ -28,11 +28,11 @@ struct Block {
   uint64_t offset = 0;
 };
 
-std::vector<Block> blocks_of(const Statement& statement) {
-  const auto end = static_cast<uint32_t>(statement.instructions.size());
+std::vector<Block> blocks_of(const MethodPlan& plan) {
+  const auto end = static_cast<uint32_t>(plan.instructions.size());
   std::vector<Block> blocks;
-  for (uint32_t i = 0; i < statement.storages.size(); ++i) {
-    const Storage& storage = statement.storages[i];
+  for (uint32_t i = 0; i < plan.storages.size(); ++i) {
+    const Storage& storage = plan.storages[i];
     if (!in_arena(storage) || storage.size_bytes == 0) continue;
     const bool state = storage.kind == Storage::Kind::state;
     blocks.push_back({i, storage.size_bytes, state ? 0 : storage.first, state ? end : storage.last});
@@ -276,9 +276,9 @@ std::vector<Order> first_orders(const std::vector<Block>& blocks) {
 
 }  // namespace
 
-void plan_memory(Statement& statement) {
-  std::vector<Block> blocks = blocks_of(statement);
-  statement.arena_lower_bound_bytes = mark_peak(blocks, static_cast<uint32_t>(statement.instructions.size()));
+void plan_memory(MethodPlan& plan) {
+  std::vector<Block> blocks = blocks_of(plan);
+  plan.arena_lower_bound_bytes = mark_peak(blocks, static_cast<uint32_t>(plan.instructions.size()));
   const Neighbours neighbours(blocks);
   std::vector<Order> orders = first_orders(blocks);
   // A block that did not fit below the best size so far goes first the next time; fewer rounds where one takes long.
@@ -288,7 +288,7 @@ void plan_memory(Statement& statement) {
   std::vector<Block> best_blocks = blocks;
   for (size_t round = 0; round < rounds; ++round) {
     for (Order& order : orders) {
-      if (best <= statement.arena_lower_bound_bytes) break;
+      if (best <= plan.arena_lower_bound_bytes) break;
       size_t culprit = 0;
       const uint64_t size = place_all(blocks, neighbours, order, best - 1, culprit);
       if (size < best) {
@@ -300,18 +300,18 @@ void plan_memory(Statement& statement) {
       }
     }
   }
-  statement.arena_bytes = blocks.empty() ? 0 : best;
-  if (!statement.delegates.empty()) {
-    statement.arena_bytes += kReadBehindBytes;
-    statement.arena_lower_bound_bytes += kReadBehindBytes;
+  plan.arena_bytes = blocks.empty() ? 0 : best;
+  if (!plan.delegates.empty()) {
+    plan.arena_bytes += kReadBehindBytes;
+    plan.arena_lower_bound_bytes += kReadBehindBytes;
   }
-  for (const Block& block : best_blocks) statement.storages[block.storage].offset = block.offset;
+  for (const Block& block : best_blocks) plan.storages[block.storage].offset = block.offset;
 }
 
-std::string above_lower_bound(const Statement& statement) {
-  if (statement.arena_bytes <= statement.arena_lower_bound_bytes) return "";
-  std::vector<Block> blocks = blocks_of(statement);
-  for (Block& block : blocks) block.offset = statement.storages[block.storage].offset;
+std::string above_lower_bound(const MethodPlan& plan) {
+  if (plan.arena_bytes <= plan.arena_lower_bound_bytes) return "";
+  std::vector<Block> blocks = blocks_of(plan);
+  for (Block& block : blocks) block.offset = plan.storages[block.storage].offset;
   std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.offset < b.offset; });
   const auto ends_first = [](const Block& a, const Block& b) { return a.offset + a.size < b.offset + b.size; };
   const Block top = *std::max_element(blocks.begin(), blocks.end(), ends_first);
@@ -324,17 +324,17 @@ std::string above_lower_bound(const Statement& statement) {
   return fmt::format(
       "{} bytes above the lower bound: '{}' has the last {} bytes from instruction {} to {}; no more "
       "than {} bytes in a row are free all that time",
-      statement.arena_bytes - statement.arena_lower_bound_bytes, statement.storages[top.storage].label, top.size,
-      top.first, top.last, widest);
+      plan.arena_bytes - plan.arena_lower_bound_bytes, plan.storages[top.storage].label, top.size, top.first, top.last,
+      widest);
 }
 
-void share_states(std::vector<Statement>& methods) {
+void share_states(std::vector<MethodPlan>& methods) {
   std::map<std::string, uint64_t> offsets;
   uint64_t end = 0;
-  for (Statement& method : methods) {
-    std::vector<const StatementTensor*> first(method.storages.size(), nullptr);
-    for (const StatementValue& value : method.values) {
-      const auto* tensor = std::get_if<StatementTensor>(&value);
+  for (MethodPlan& method : methods) {
+    std::vector<const PlannedTensor*> first(method.storages.size(), nullptr);
+    for (const PlannedValue& value : method.values) {
+      const auto* tensor = std::get_if<PlannedTensor>(&value);
       if (tensor && !first[tensor->storage]) first[tensor->storage] = tensor;
     }
     for (size_t i = 0; i < method.storages.size(); ++i) {
@@ -349,8 +349,8 @@ void share_states(std::vector<Statement>& methods) {
     }
   }
   const bool read_behind =
-      std::any_of(methods.begin(), methods.end(), [](const Statement& method) { return !method.delegates.empty(); });
-  for (Statement& method : methods) method.shared_arena_bytes = end + (end > 0 && read_behind ? kReadBehindBytes : 0);
+      std::any_of(methods.begin(), methods.end(), [](const MethodPlan& method) { return !method.delegates.empty(); });
+  for (MethodPlan& method : methods) method.shared_arena_bytes = end + (end > 0 && read_behind ? kReadBehindBytes : 0);
 }
 
 namespace {
@@ -360,26 +360,25 @@ Status overlap(const Storage& a, const Storage& b) {
 }
 
 // Sweeps over time. The alive do not overlap, so a new one can only overlap its neighbours by offset.
-Status verify_disjoint(const Statement& statement) {
-  std::vector<Block> blocks = blocks_of(statement);
+Status verify_disjoint(const MethodPlan& plan) {
+  std::vector<Block> blocks = blocks_of(plan);
   std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) {
     return a.first != b.first ? a.first < b.first : a.storage < b.storage;
   });
   std::map<uint64_t, uint32_t> alive;      // offset -> storage
   std::multimap<uint32_t, uint64_t> ends;  // last instruction -> offset
   for (const Block& block : blocks) {
-    const Storage& a = statement.storages[block.storage];
-    if (a.offset % 16 != 0 || a.offset + a.size_bytes > statement.arena_bytes)
+    const Storage& a = plan.storages[block.storage];
+    if (a.offset % 16 != 0 || a.offset + a.size_bytes > plan.arena_bytes)
       return Diag(Code::internal, fmt::format("'{}' lies outside the arena", a.label));
     while (!ends.empty() && ends.begin()->first < block.first) {
       alive.erase(ends.begin()->second);
       ends.erase(ends.begin());
     }
     const auto next = alive.lower_bound(a.offset);
-    if (next != alive.end() && next->first < a.offset + a.size_bytes)
-      return overlap(statement.storages[next->second], a);
+    if (next != alive.end() && next->first < a.offset + a.size_bytes) return overlap(plan.storages[next->second], a);
     if (next != alive.begin()) {
-      const Storage& before = statement.storages[std::prev(next)->second];
+      const Storage& before = plan.storages[std::prev(next)->second];
       if (before.offset + before.size_bytes > a.offset) return overlap(before, a);
     }
     alive.emplace(a.offset, block.storage);
@@ -390,12 +389,12 @@ Status verify_disjoint(const Statement& statement) {
 
 }  // namespace
 
-Status verify_plan(const Statement& statement) {
-  RETURN_IF_ERROR(verify_disjoint(statement));
-  for (const StatementValue& value : statement.values) {
-    const auto* tensor = std::get_if<StatementTensor>(&value);
+Status verify_plan(const MethodPlan& plan) {
+  RETURN_IF_ERROR(verify_disjoint(plan));
+  for (const PlannedValue& value : plan.values) {
+    const auto* tensor = std::get_if<PlannedTensor>(&value);
     if (!tensor) continue;
-    const Storage& storage = statement.storages[tensor->storage];
+    const Storage& storage = plan.storages[tensor->storage];
     if (storage.kind == Storage::Kind::none) continue;
     uint64_t bytes = dtype_size_bytes(tensor->dtype);
     for (int64_t size : tensor->sizes) bytes *= static_cast<uint64_t>(size);
@@ -406,19 +405,19 @@ Status verify_plan(const Statement& statement) {
   return {};
 }
 
-std::string draw_plan(const Statement& statement) {
+std::string draw_plan(const MethodPlan& plan) {
   constexpr size_t kColumns = 60;
-  const size_t end = statement.instructions.size() + 1;
+  const size_t end = plan.instructions.size() + 1;
   std::vector<const Storage*> blocks;
-  for (const Storage& storage : statement.storages) {
+  for (const Storage& storage : plan.storages) {
     if (in_arena(storage) && storage.size_bytes > 0) blocks.push_back(&storage);
   }
   std::sort(blocks.begin(), blocks.end(), [](const Storage* a, const Storage* b) {
     return a->offset != b->offset ? a->offset < b->offset : a->first < b->first;
   });
-  std::string out = fmt::format("arena {} bytes, lower bound {} bytes, {} instructions\n", statement.arena_bytes,
-                                statement.arena_lower_bound_bytes, statement.instructions.size());
-  if (const std::string reason = above_lower_bound(statement); !reason.empty()) out += reason + "\n";
+  std::string out = fmt::format("arena {} bytes, lower bound {} bytes, {} instructions\n", plan.arena_bytes,
+                                plan.arena_lower_bound_bytes, plan.instructions.size());
+  if (const std::string reason = above_lower_bound(plan); !reason.empty()) out += reason + "\n";
   out += fmt::format("{:>12} {:>12}  {:<{}}  {}\n", "offset", "bytes", "time", kColumns, "holds");
   for (const Storage* storage : blocks) {
     const bool state = storage->kind == Storage::Kind::state;

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "compiler/plan/statement.h"
+#include "compiler/plan/method_plan.h"
 #include "compiler/support/result.h"
 
 namespace wick::compiler {
@@ -14,19 +14,19 @@ constexpr uint64_t kReadBehindBytes = 128;
 /// (the largest sum of bytes alive at one instruction). Places blocks one by one into the best-fitting gap. Tries
 /// several orders: largest first, longest-lived first, those alive at the peak first, and others. In each order, the
 /// block that makes the arena too large moves to the front, repeatedly. The smallest arena wins.
-void plan_memory(Statement& statement);
+void plan_memory(MethodPlan& plan);
 
 /// What keeps a planned arena above its lower bound, in one sentence; "" for an arena that reaches it.
-std::string above_lower_bound(const Statement& statement);
+std::string above_lower_bound(const MethodPlan& plan);
 
 /// Moves the states of all methods into one shared arena. States with the same name, dtype, sizes and dim order
 /// become one, which every method sees. Call it before plan_memory.
-void share_states(std::vector<Statement>& methods);
+void share_states(std::vector<MethodPlan>& methods);
 
 /// Proves that no two storages alive at the same instruction overlap and that every tensor lies inside its storage.
-Status verify_plan(const Statement& statement);
+Status verify_plan(const MethodPlan& plan);
 
 /// Draws the plan as text: one line per storage, offset over time, and what is alive at the peak.
-std::string draw_plan(const Statement& statement);
+std::string draw_plan(const MethodPlan& plan);
 
 }  // namespace wick::compiler

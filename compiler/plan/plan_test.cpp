@@ -9,28 +9,28 @@
 namespace wick::compiler {
 namespace {
 
-Statement planned(const char* text) {
+MethodPlan planned(const char* text) {
   auto function = parse_graph(text);
   EXPECT_TRUE(function.ok()) << (function.ok() ? "" : render(function.diag()));
   if (!function.ok()) return {};
-  auto statement = linearize(*function, {});
-  EXPECT_TRUE(statement.ok()) << (statement.ok() ? "" : render(statement.diag()));
-  if (!statement.ok()) return {};
-  plan_memory(*statement);
-  const Status verified = verify_plan(*statement);
+  auto plan = linearize(*function, {});
+  EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : render(plan.diag()));
+  if (!plan.ok()) return {};
+  plan_memory(*plan);
+  const Status verified = verify_plan(*plan);
   EXPECT_TRUE(verified.ok()) << (verified.ok() ? "" : render(verified.diag()));
-  return std::move(*statement);
+  return std::move(*plan);
 }
 
-std::vector<std::string> calls(const Statement& statement) {
+std::vector<std::string> calls(const MethodPlan& plan) {
   std::vector<std::string> names;
-  for (const Instruction& instruction : statement.instructions) {
+  for (const Instruction& instruction : plan.instructions) {
     if (instruction.kind == Instruction::Kind::jump_false) {
       names.push_back("jump");
     } else if (instruction.kind == Instruction::Kind::delegate) {
       names.push_back("delegate " + std::to_string(instruction.op));
     } else {
-      const Operator& op = statement.operators[instruction.op];
+      const Operator& op = plan.operators[instruction.op];
       names.push_back(op.overload.empty() ? op.name : op.name + "." + op.overload);
     }
   }
@@ -40,37 +40,37 @@ std::vector<std::string> calls(const Statement& statement) {
 using Names = std::vector<std::string>;
 
 TEST(Linearize, ContiguousViewsCostNoInstruction) {
-  const Statement statement = planned(R"(graph forward(%x: f32[4, 6]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[4, 6]) {
     %rows: f32[2, 6] = aten.slice.Tensor(%x, 0, 1, 3)
     %row: f32[6] = aten.select.int(%rows, 0, 1)
     %flat: f32[2, 3] = aten.view(%row, [2, 3])
     %y: f32[2, 3] = aten.relu(%flat)
     return %y
   })");
-  EXPECT_EQ(calls(statement), Names{"aten::relu.out"});
-  EXPECT_TRUE(statement.copies.empty());
+  EXPECT_EQ(calls(plan), Names{"aten::relu.out"});
+  EXPECT_TRUE(plan.copies.empty());
 }
 
 TEST(Linearize, AViewThatIsNoContiguousRangeCostsOneCopyWithItsReason) {
-  const Statement statement = planned(R"(graph forward(%x: f32[4, 6]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[4, 6]) {
     %columns: f32[4, 2] = aten.slice.Tensor(%x, 1, 1, 3)
     %y: f32[4, 2] = aten.relu(%columns)
     return %y
   })");
-  EXPECT_EQ(calls(statement), (Names{"aten::slice_copy.Tensor_out", "aten::relu.out"}));
-  ASSERT_EQ(statement.copies.size(), 1u);
-  EXPECT_NE(statement.copies[0].reason.find("contiguous"), std::string::npos);
+  EXPECT_EQ(calls(plan), (Names{"aten::slice_copy.Tensor_out", "aten::relu.out"}));
+  ASSERT_EQ(plan.copies.size(), 1u);
+  EXPECT_NE(plan.copies[0].reason.find("contiguous"), std::string::npos);
 }
 
 TEST(Linearize, TensorsHaveTheDimOrdersOfTheirTypes) {
-  const Statement statement = planned(R"(graph forward(%x: f32[1, 3, 4, 5]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[1, 3, 4, 5]) {
     %a: f32[1, 3, 4, 5]{0,2,3,1} = aten.relu(%x)
     %y: f32[1, 3, 4, 5] = aten.tanh(%a)
     return %y
   })");
   std::vector<std::vector<uint8_t>> orders;
-  for (const StatementValue& value : statement.values) {
-    if (const auto* tensor = std::get_if<StatementTensor>(&value)) orders.push_back(tensor->dim_order);
+  for (const PlannedValue& value : plan.values) {
+    if (const auto* tensor = std::get_if<PlannedTensor>(&value)) orders.push_back(tensor->dim_order);
   }
   EXPECT_EQ(orders, (std::vector<std::vector<uint8_t>>{{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 1, 2, 3}}));
 }
@@ -103,34 +103,33 @@ TEST(Linearize, ViewsShareMemoryWhereTheDimOrderAllowsIt) {
     const std::string text = std::string("graph forward(%x: f32[1, 3, 4, 5]) {\n") +
                              "%a: f32[1, 3, 4, 5]{0,2,3,1} = aten.relu(%x)\n%v: " + each.type + " = " + each.call +
                              "\n%y = aten.tanh(%v)\nreturn %y\n}";
-    const Statement statement = planned(text.c_str());
-    EXPECT_EQ(calls(statement), each.kernel ? (Names{"aten::relu.out", each.kernel, "aten::tanh.out"})
-                                            : (Names{"aten::relu.out", "aten::tanh.out"}));
-    const Instruction& last = statement.instructions.back();
-    EXPECT_EQ(std::get<StatementTensor>(statement.values[static_cast<size_t>(last.args[0])]).offset_bytes,
-              each.offset_bytes);
+    const MethodPlan plan = planned(text.c_str());
+    EXPECT_EQ(calls(plan), each.kernel ? (Names{"aten::relu.out", each.kernel, "aten::tanh.out"})
+                                       : (Names{"aten::relu.out", "aten::tanh.out"}));
+    const Instruction& last = plan.instructions.back();
+    EXPECT_EQ(std::get<PlannedTensor>(plan.values[static_cast<size_t>(last.args[0])]).offset_bytes, each.offset_bytes);
   }
 }
 
 // One channel, or one pixel: the bytes are the same.
 TEST(Linearize, ACopyToAnotherDimOrderOfTheSameBytesCostsNothing) {
-  const Statement statement = planned(R"(graph forward(%x: f32[2, 1, 4, 5]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[2, 1, 4, 5]) {
     %a: f32[2, 1, 4, 5]{0,2,3,1} = dim_order_ops._to_dim_order_copy(%x, none, none, none, none, false, [0, 2, 3, 1])
     %y: f32[2, 1, 4, 5]{0,2,3,1} = aten.tanh(%a)
     return %y
   })");
-  EXPECT_EQ(calls(statement), Names{"aten::tanh.out"});
+  EXPECT_EQ(calls(plan), Names{"aten::tanh.out"});
 }
 
 TEST(Linearize, AViewOfADynamicSizeIsCopiedWhereItIsNotContiguous) {
-  const Statement statement = planned(R"(graph forward(%x: f32[s0, 3, 4, 5]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[s0, 3, 4, 5]) {
     range s0: 1..8
     %a: f32[s0, 3, 4, 5]{0,2,3,1} = aten.relu(%x)
     %v: f32[s0, 60] = aten.view(%a, [s0, 60])
     %y: f32[s0, 60] = aten.tanh(%v)
     return %y
   })");
-  const Names names = calls(statement);
+  const Names names = calls(plan);
   EXPECT_EQ(std::count(names.begin(), names.end(), "executorch_prim::et_view"), 0);
   EXPECT_EQ(std::count(names.begin(), names.end(), "aten::view_copy.out"), 1);
 }
@@ -151,56 +150,56 @@ TEST(Linearize, AConcatenationIsWrittenInPlaceAlongItsOutermostDimensionInMemory
 }
 
 TEST(Linearize, OperandsOfAnOutermostConcatenationAreWrittenInPlace) {
-  const Statement statement = planned(R"(graph forward(%x: f32[1, 2, 3]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[1, 2, 3]) {
     %a: f32[1, 2, 3] = aten.relu(%x)
     %b: f32[1, 2, 3] = aten.neg(%x)
     %c: f32[1, 4, 3] = aten.cat([%a, %b], 1)
     return %c
   })");
-  EXPECT_EQ(calls(statement), (Names{"aten::relu.out", "aten::neg.out"}));
+  EXPECT_EQ(calls(plan), (Names{"aten::relu.out", "aten::neg.out"}));
 }
 
-const StatementTensor& tensor_of(const Statement& statement, int32_t index) {
-  return std::get<StatementTensor>(statement.values[static_cast<size_t>(index)]);
+const PlannedTensor& tensor_of(const MethodPlan& plan, int32_t index) {
+  return std::get<PlannedTensor>(plan.values[static_cast<size_t>(index)]);
 }
 
 TEST(Linearize, ADelegateTakesItsInputsThenItsOutputs) {
-  const Statement statement = planned(R"(graph forward(%x: f32[4, 6]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[4, 6]) {
     delegate "B" 16
     %rows: f32[2, 6] = aten.slice.Tensor(%x, 0, 1, 3)
     %a: f32[2, 6], %b: f32[2] = wick.call_delegate([%rows, %x], 0)
     %y: f32[2] = aten.neg(%b)
     return %a, %y
   })");
-  EXPECT_EQ(calls(statement), (Names{"delegate 0", "aten::neg.out"}));
-  ASSERT_EQ(statement.delegates.size(), 1u);
-  EXPECT_EQ(statement.delegates[0]->id, "B");
-  const std::vector<int32_t>& args = statement.instructions[0].args;
+  EXPECT_EQ(calls(plan), (Names{"delegate 0", "aten::neg.out"}));
+  ASSERT_EQ(plan.delegates.size(), 1u);
+  EXPECT_EQ(plan.delegates[0]->id, "B");
+  const std::vector<int32_t>& args = plan.instructions[0].args;
   ASSERT_EQ(args.size(), 4u);
-  EXPECT_EQ(tensor_of(statement, args[0]).offset_bytes, 24u);  // the rows cost no copy
-  EXPECT_EQ(args[1], statement.inputs[0]);
-  EXPECT_EQ(args[2], statement.outputs[0]);
+  EXPECT_EQ(tensor_of(plan, args[0]).offset_bytes, 24u);  // the rows cost no copy
+  EXPECT_EQ(args[1], plan.inputs[0]);
+  EXPECT_EQ(args[2], plan.outputs[0]);
   // Memory of inputs and outputs is disjoint, and read-ahead stays in the arena.
-  const Storage& in = statement.storages[tensor_of(statement, args[1]).storage];
+  const Storage& in = plan.storages[tensor_of(plan, args[1]).storage];
   for (size_t i : {2u, 3u}) {
-    const Storage& out = statement.storages[tensor_of(statement, args[i]).storage];
+    const Storage& out = plan.storages[tensor_of(plan, args[i]).storage];
     EXPECT_TRUE(out.offset >= in.offset + in.size_bytes || in.offset >= out.offset + out.size_bytes);
-    EXPECT_GE(statement.arena_bytes, out.offset + out.size_bytes + kReadBehindBytes);
+    EXPECT_GE(plan.arena_bytes, out.offset + out.size_bytes + kReadBehindBytes);
   }
 }
 
 TEST(Linearize, AViewThatIsNoContiguousRangeIsCopiedForADelegate) {
-  const Statement statement = planned(R"(graph forward(%x: f32[4, 6]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[4, 6]) {
     delegate "B" 16
     %columns: f32[4, 2] = aten.slice.Tensor(%x, 1, 1, 3)
     %y: f32[4, 2] = wick.call_delegate([%columns], 0)
     return %y
   })");
-  EXPECT_EQ(calls(statement), (Names{"aten::slice_copy.Tensor_out", "delegate 0"}));
+  EXPECT_EQ(calls(plan), (Names{"aten::slice_copy.Tensor_out", "delegate 0"}));
 }
 
 TEST(Linearize, DelegatesOfBranchesAreTheMethods) {
-  const Statement statement = planned(R"(graph forward(%p: bool[], %x: f32[2]) {
+  const MethodPlan plan = planned(R"(graph forward(%p: bool[], %x: f32[2]) {
     delegate "A" 16
     %a: f32[2] = wick.call_delegate([%x], 0)
     %r: f32[2] = higher_order.cond(%p, [%a]) graph (%u: f32[2]) {
@@ -212,87 +211,87 @@ TEST(Linearize, DelegatesOfBranchesAreTheMethods) {
     }
     return %r
   })");
-  ASSERT_EQ(statement.delegates.size(), 2u);
-  EXPECT_EQ(statement.delegates[0]->id, "A");
-  EXPECT_EQ(statement.delegates[1]->id, "B");
+  ASSERT_EQ(plan.delegates.size(), 2u);
+  EXPECT_EQ(plan.delegates[0]->id, "A");
+  EXPECT_EQ(plan.delegates[1]->id, "B");
 }
 
 TEST(Linearize, ABufferThatADelegateComputesIsCopiedAtTheEnd) {
-  const Statement statement = planned(R"(graph forward(%x: f32[2]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[2]) {
     delegate "B" 16
     state %s: f32[2] "s" = [1.0, 2.0]
     %n: f32[2] = wick.call_delegate([%s, %x], 0)
     update %s = %n
     return %x
   })");
-  EXPECT_EQ(calls(statement), (Names{"delegate 0", "aten::copy_"}));
+  EXPECT_EQ(calls(plan), (Names{"delegate 0", "aten::copy_"}));
 }
 
 TEST(Linearize, DelegatesThatNobodyCallsAreLeftOut) {
-  const Statement statement = planned(R"(graph forward(%x: f32[2]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[2]) {
     delegate "A" 16
     delegate "B" 16
     %n: f32[2] = wick.call_delegate([%x], 1)
     return %n
   })");
-  ASSERT_EQ(statement.delegates.size(), 1u);
-  EXPECT_EQ(statement.delegates[0]->id, "B");
+  ASSERT_EQ(plan.delegates.size(), 1u);
+  EXPECT_EQ(plan.delegates[0]->id, "B");
 }
 
 TEST(Linearize, AConcatenationOfInnerDimensionsCopies) {
-  const Statement statement = planned(R"(graph forward(%x: f32[2, 3]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[2, 3]) {
     %a: f32[2, 3] = aten.relu(%x)
     %b: f32[2, 3] = aten.neg(%x)
     %c: f32[2, 6] = aten.cat([%a, %b], 1)
     return %c
   })");
-  EXPECT_EQ(calls(statement), (Names{"aten::relu.out", "aten::neg.out", "aten::cat.out"}));
+  EXPECT_EQ(calls(plan), (Names{"aten::relu.out", "aten::neg.out", "aten::cat.out"}));
 }
 
 TEST(Linearize, ABufferIsUpdatedInPlaceWhenNobodyReadsItsOldValueLater) {
-  const Statement statement = planned(R"(graph forward(%x: f32[2]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[2]) {
     state %s: f32[2] "s" = [1.0, 2.0]
     %n: f32[2] = aten.add.Tensor(%s, %x)
     update %s = %n
     return %n
   })");
-  EXPECT_EQ(calls(statement), Names{"aten::add.out"});
+  EXPECT_EQ(calls(plan), Names{"aten::add.out"});
 }
 
 TEST(Linearize, ALaterReaderOfTheOldValueForcesACopy) {
-  const Statement statement = planned(R"(graph forward(%x: f32[2]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[2]) {
     state %s: f32[2] "s" = [1.0, 2.0]
     %n: f32[2] = aten.add.Tensor(%s, %x)
     %old: f32[2] = aten.neg(%s)
     update %s = %n
     return %old
   })");
-  EXPECT_EQ(calls(statement), (Names{"aten::add.out", "aten::neg.out", "aten::copy_"}));
+  EXPECT_EQ(calls(plan), (Names{"aten::add.out", "aten::neg.out", "aten::copy_"}));
 }
 
 TEST(Linearize, TheOldContentsOfABufferAreReturnedAsACopy) {
-  const Statement statement = planned(R"(graph forward(%x: f32[2]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[2]) {
     state %s: f32[2] "s" = [1.0, 2.0]
     %n: f32[2] = aten.add.Tensor(%s, %x)
     update %s = %n
     return %s
   })");
-  EXPECT_EQ(calls(statement), (Names{"aten::add.out", "aten::clone.out", "aten::copy_"}));
+  EXPECT_EQ(calls(plan), (Names{"aten::add.out", "aten::clone.out", "aten::copy_"}));
 }
 
 TEST(Linearize, SwappedBuffersKeepTheirValues) {
-  const Statement statement = planned(R"(graph forward() {
+  const MethodPlan plan = planned(R"(graph forward() {
     state %a: f32[2] "a" = [1.0, 2.0]
     state %b: f32[2] "b" = [3.0, 4.0]
     update %a = %b
     update %b = %a
     return
   })");
-  EXPECT_EQ(calls(statement), (Names{"aten::clone.out", "aten::clone.out", "aten::copy_", "aten::copy_"}));
+  EXPECT_EQ(calls(plan), (Names{"aten::clone.out", "aten::clone.out", "aten::copy_", "aten::copy_"}));
 }
 
 TEST(Linearize, SymbolicSizesAreComputedOnce) {
-  const Statement statement = planned(R"(graph forward(%x: f32[s0, 4]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[s0, 4]) {
     range s0: 1..8
     %a: f32[2*s0, 2] = aten.view(%x, [2*s0, 2])
     %b: f32[2*s0, 2] = aten.relu(%a)
@@ -300,7 +299,7 @@ TEST(Linearize, SymbolicSizesAreComputedOnce) {
     %d: f32[4*s0] = aten.relu(%c)
     return %d, 2*s0
   })");
-  const Names names = calls(statement);
+  const Names names = calls(plan);
   EXPECT_EQ(std::count(names.begin(), names.end(), "aten::sym_size.int"), 1);
   EXPECT_EQ(std::count(names.begin(), names.end(), "executorch_prim::mul.Scalar"), 2);
   EXPECT_EQ(std::count(names.begin(), names.end(), "executorch_prim::et_view.default"), 2);
@@ -309,14 +308,14 @@ TEST(Linearize, SymbolicSizesAreComputedOnce) {
 TEST(Linearize, ASizeWithoutUpperBoundIsRefusedWithAWayOut) {
   auto function = parse_graph("graph forward(%x: f32[s0]) { %y = aten.relu(%x) return %y }");
   ASSERT_TRUE(function.ok());
-  const auto statement = linearize(*function, {});
-  ASSERT_FALSE(statement.ok());
-  EXPECT_NE(statement.diag().message.find("no usable upper bound"), std::string::npos);
-  EXPECT_NE(statement.diag().help.find("torch.export.Dim"), std::string::npos);
+  const auto plan = linearize(*function, {});
+  ASSERT_FALSE(plan.ok());
+  EXPECT_NE(plan.diag().message.find("no usable upper bound"), std::string::npos);
+  EXPECT_NE(plan.diag().help.find("torch.export.Dim"), std::string::npos);
 }
 
 TEST(Linearize, BranchesPutTheirResultsInOnePlace) {
-  const Statement statement = planned(R"(graph forward(%p: bool[], %x: f32[2]) {
+  const MethodPlan plan = planned(R"(graph forward(%p: bool[], %x: f32[2]) {
     %y: f32[2] = higher_order.cond(%p, [%x]) graph(%a: f32[2]) {
       %r: f32[2] = aten.relu(%a)
       return %r
@@ -326,13 +325,13 @@ TEST(Linearize, BranchesPutTheirResultsInOnePlace) {
     }
     return %y
   })");
-  EXPECT_EQ(calls(statement),
+  EXPECT_EQ(calls(plan),
             (Names{"jump", "aten::relu.out", "aten::clone.out", "jump", "aten::neg.out", "aten::clone.out"}));
 }
 
 TEST(MemoryPlan, BuffersAliveTogetherNeverOverlap) {
-  Statement statement;
-  statement.instructions.resize(40);
+  MethodPlan plan;
+  plan.instructions.resize(40);
   uint64_t seed = 1;
   auto random = [&](uint64_t limit) {
     seed = seed * 6364136223846793005ull + 1442695040888963407ull;
@@ -344,53 +343,53 @@ TEST(MemoryPlan, BuffersAliveTogetherNeverOverlap) {
     storage.first = static_cast<uint32_t>(random(40));
     storage.last = static_cast<uint32_t>(std::min<uint64_t>(39, storage.first + random(6)));
     storage.used = true;
-    statement.storages.push_back(storage);
+    plan.storages.push_back(storage);
   }
-  plan_memory(statement);
-  EXPECT_TRUE(verify_plan(statement).ok());
-  EXPECT_GE(statement.arena_bytes, statement.arena_lower_bound_bytes);
-  EXPECT_LE(statement.arena_bytes, statement.arena_lower_bound_bytes * 3 / 2);
+  plan_memory(plan);
+  EXPECT_TRUE(verify_plan(plan).ok());
+  EXPECT_GE(plan.arena_bytes, plan.arena_lower_bound_bytes);
+  EXPECT_LE(plan.arena_bytes, plan.arena_lower_bound_bytes * 3 / 2);
 }
 
 TEST(MemoryPlan, TheVerifierFindsAnOverlap) {
-  Statement statement;
-  statement.instructions.resize(2);
+  MethodPlan plan;
+  plan.instructions.resize(2);
   for (int i = 0; i < 2; ++i) {
     Storage storage;
     storage.size_bytes = 32;
     storage.last = 1;
     storage.used = true;
     storage.label = i ? "b" : "a";
-    statement.storages.push_back(storage);
+    plan.storages.push_back(storage);
   }
-  plan_memory(statement);
-  EXPECT_EQ(statement.arena_bytes, 64u);
-  statement.storages[1].offset = 16;
-  statement.storages[0].offset = 0;
-  const Status status = verify_plan(statement);
+  plan_memory(plan);
+  EXPECT_EQ(plan.arena_bytes, 64u);
+  plan.storages[1].offset = 16;
+  plan.storages[0].offset = 0;
+  const Status status = verify_plan(plan);
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.diag().message.find("are alive together and overlap"), std::string::npos) << status.diag().message;
 }
 
 TEST(MemoryPlan, ManyBuffersAliveAtOnceReachTheLowerBound) {
-  Statement statement;
-  statement.instructions.resize(4000);
+  MethodPlan plan;
+  plan.instructions.resize(4000);
   for (uint32_t i = 0; i < 2000; ++i) {
     Storage storage;
     storage.size_bytes = 16 * (1 + i % 7);
     storage.first = i;
     storage.last = i + 1999;
     storage.used = true;
-    statement.storages.push_back(storage);
+    plan.storages.push_back(storage);
   }
-  plan_memory(statement);
-  EXPECT_TRUE(verify_plan(statement).ok());
-  EXPECT_EQ(statement.arena_bytes, statement.arena_lower_bound_bytes);
+  plan_memory(plan);
+  EXPECT_TRUE(verify_plan(plan).ok());
+  EXPECT_EQ(plan.arena_bytes, plan.arena_lower_bound_bytes);
 }
 
 TEST(MemoryPlan, SaysWhatKeepsTheArenaAboveItsLowerBound) {
-  Statement statement;
-  statement.instructions.resize(3);
+  MethodPlan plan;
+  plan.instructions.resize(3);
   for (uint32_t i = 0; i < 3; ++i) {  // the third overlaps both in time, the others only it
     Storage storage;
     storage.size_bytes = 32;
@@ -398,34 +397,34 @@ TEST(MemoryPlan, SaysWhatKeepsTheArenaAboveItsLowerBound) {
     storage.last = i == 0 ? 0 : 2;
     storage.used = true;
     storage.label = std::string(1, static_cast<char>('a' + i));
-    statement.storages.push_back(storage);
+    plan.storages.push_back(storage);
   }
-  plan_memory(statement);
-  EXPECT_EQ(above_lower_bound(statement), "");
-  statement.storages[0].offset = 16;
-  statement.storages[1].offset = 0;
-  statement.storages[2].offset = 48;
-  statement.arena_bytes = 80;
+  plan_memory(plan);
+  EXPECT_EQ(above_lower_bound(plan), "");
+  plan.storages[0].offset = 16;
+  plan.storages[1].offset = 0;
+  plan.storages[2].offset = 48;
+  plan.arena_bytes = 80;
   EXPECT_EQ(
-      above_lower_bound(statement),
+      above_lower_bound(plan),
       "16 bytes above the lower bound: 'c' has the last 32 bytes from instruction 0 to 2; no more than 0 bytes in "
       "a row are free all that time");
 }
 
 TEST(MemoryPlan, AChainOfEqualBuffersNeedsTwo) {
-  const Statement statement = planned(R"(graph forward(%x: f32[16]) {
+  const MethodPlan plan = planned(R"(graph forward(%x: f32[16]) {
     %a = aten.relu(%x)
     %b = aten.neg(%a)
     %c = aten.exp(%b)
     %d = aten.relu(%c)
     return %d
   })");
-  EXPECT_EQ(statement.arena_bytes, 128u);
-  EXPECT_EQ(statement.arena_lower_bound_bytes, 128u);
+  EXPECT_EQ(plan.arena_bytes, 128u);
+  EXPECT_EQ(plan.arena_lower_bound_bytes, 128u);
 }
 
 TEST(MemoryPlan, SharedStatesHaveOnePlaceInAllMethods) {
-  std::vector<Statement> methods;
+  std::vector<MethodPlan> methods;
   for (int i = 0; i < 2; ++i) {
     methods.push_back(planned(R"(graph forward(%x: f32[2]) {
       state %s: f32[2] "cache" = [1.0, 2.0]
@@ -435,7 +434,7 @@ TEST(MemoryPlan, SharedStatesHaveOnePlaceInAllMethods) {
     })"));
   }
   share_states(methods);
-  for (Statement& method : methods) {
+  for (MethodPlan& method : methods) {
     plan_memory(method);
     EXPECT_TRUE(verify_plan(method).ok());
     EXPECT_EQ(method.shared_arena_bytes, 16u);
@@ -444,7 +443,7 @@ TEST(MemoryPlan, SharedStatesHaveOnePlaceInAllMethods) {
 }
 
 TEST(MemoryPlan, StatesOfDifferentDimOrdersAreNotShared) {
-  std::vector<Statement> methods;
+  std::vector<MethodPlan> methods;
   for (const char* order : {"", "{1,0}"}) {
     methods.push_back(planned((std::string("graph forward(%x: f32[2, 3]) {\nstate %s: f32[2, 3]") + order +
                                " \"cache\" = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]\n%n: f32[2, 3]" + order +

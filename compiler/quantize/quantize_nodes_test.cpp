@@ -8,8 +8,8 @@ namespace wick::compiler {
 namespace {
 
 // What the node says that gives %y, as the text of a type.
-std::string stated(const std::string& statements, const std::string& inputs = "%q: i8[2, 4], %x: f32[2, 4]") {
-  auto function = parse_graph("graph f(" + inputs + ") {\n" + statements + "\n  return %y\n}\n");
+std::string stated(const std::string& method_plans, const std::string& inputs = "%q: i8[2, 4], %x: f32[2, 4]") {
+  auto function = parse_graph("graph f(" + inputs + ") {\n" + method_plans + "\n  return %y\n}\n");
   if (!function.ok()) return render(function.diag());
   const Node& node = *function->graph->nodes().back();
   TensorType type = converts(node, Conversion::quantize) ? node.result()->tensor() : node.tensor("input")->tensor();
@@ -60,14 +60,14 @@ TEST(QuantizeNodes, FormsOfTorchao) {
 }
 
 TEST(QuantizeNodes, ParametersThatMakeNoSenseSayNothing) {
-  for (const char* statements :
+  for (const char* method_plans :
        {"%y: f32[2, 4] = quantized_decomposed.dequantize_per_tensor(%q, 0.0, 3, -128, 127, i8)",
         "%y: f32[2, 4] = quantized_decomposed.dequantize_per_tensor(%q, -0.5, 3, -128, 127, i8)",
         "%y: f32[2, 4] = quantized_decomposed.dequantize_per_tensor(%q, 0.5, 3, 0, 255, i8)",
         "const %s: f32[3] = [0.5, 0.25, 1.0]\n%y: f32[2, 4] = torchao.dequantize_affine(%q, [1, -1], %s, none, i8)",
         "const %s: f32[2] = [0.5, 0.25]\n%y: f32[2, 4] = torchao.dequantize_affine(%q, [1, 3], %s, none, i8)",
         "const %s: i32[] = [1]\n%y: f32[2, 4] = torchao.dequantize_affine(%q, [2, -1], %s, none, i8)"}) {
-    EXPECT_EQ(stated(statements), "i8[2, 4]") << statements;
+    EXPECT_EQ(stated(method_plans), "i8[2, 4]") << method_plans;
   }
   EXPECT_EQ(stated("%y: f32[2, 4] = torchao.dequantize_affine(%q, [2, -1], %s, none, i8)", "%q: i8[2, 4], %s: f32[]"),
             "i8[2, 4]")

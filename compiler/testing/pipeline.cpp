@@ -243,7 +243,7 @@ std::unique_ptr<Module> Pipeline::load(IsaLevel isa) {
   options.max_isa = isa;
   ModuleError error;
   auto module = Module::load({pte_.data(), pte_.size()}, options, &error);
-  if (module && !module->method(result_->statements[0].name, &error)) module = nullptr;
+  if (module && !module->method(result_->method_plans[0].name, &error)) module = nullptr;
   if (!module) error_ = Diag(Code::incompatible_file, error.message);
   return module;
 }
@@ -253,7 +253,7 @@ std::optional<std::vector<HostValue>> Pipeline::run(const std::vector<HostValue>
   if (!module) return {};
   ModuleError error;
   std::vector<HostValue> outputs;
-  if (module->execute(result_->statements[0].name, inputs, &outputs, &error)) return outputs;
+  if (module->execute(result_->method_plans[0].name, inputs, &outputs, &error)) return outputs;
   error_ = Diag(Code::incompatible_file, error.message);
   return {};
 }
@@ -266,7 +266,7 @@ std::optional<std::vector<HostValue>> Pipeline::reference(const std::vector<Host
   const auto module = plain.load(IsaLevel::baseline);
   ModuleError error;
   std::vector<HostValue> outputs;
-  if (module && module->execute(plain.result_->statements[0].name, inputs, &outputs, &error)) return outputs;
+  if (module && module->execute(plain.result_->method_plans[0].name, inputs, &outputs, &error)) return outputs;
   mismatches_.push_back("the model does not run without passes: " +
                         (module ? error.message : compiler::render(*plain.error_)));
   return {};
@@ -276,7 +276,7 @@ Pipeline& Pipeline::run_and_compare(const Tolerance& tolerance, std::vector<Host
   stage_ = Stage::run;
   if (!reach(Stage::emit)) return *this;
   if (inputs.empty()) {
-    Result<std::vector<HostValue>> samples = sample_inputs(result_->statements[0], seed);
+    Result<std::vector<HostValue>> samples = sample_inputs(result_->method_plans[0], seed);
     if (!samples.ok()) {
       error_ = std::move(samples.diag());
       return *this;
@@ -338,7 +338,7 @@ std::string Pipeline::dump(Stage stage) {
   std::string text =
       fmt::format("{} bytes, {} of constants; {} delegates, {} kernel calls; arena {} bytes\n", result_->file_bytes,
                   result_->constant_bytes, method.delegates, method.kernels, method.arena_bytes);
-  for (const auto& delegate : result_->statements[0].delegates)
+  for (const auto& delegate : result_->method_plans[0].delegates)
     text += fmt::format("{}: {} nodes, {} bytes\n", delegate->id, delegate->num_nodes, delegate->payload.size());
   return text;
 }

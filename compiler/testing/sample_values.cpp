@@ -14,8 +14,8 @@ namespace wick::testing {
 
 using compiler::Code;
 using compiler::Diag;
+using compiler::PlannedTensor;
 using compiler::Result;
-using compiler::StatementTensor;
 
 namespace {
 
@@ -127,12 +127,12 @@ std::string tensor_difference(const HostTensor& got, const HostTensor& want, con
 
 }  // namespace
 
-Result<std::vector<HostValue>> sample_inputs(const compiler::Statement& statement, uint64_t seed) {
+Result<std::vector<HostValue>> sample_inputs(const compiler::MethodPlan& plan, uint64_t seed) {
   std::vector<HostValue> inputs;
-  for (size_t i = 0; i < statement.inputs.size(); ++i) {
-    const compiler::StatementValue& declared = statement.values[static_cast<size_t>(statement.inputs[i])];
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    const compiler::PlannedValue& declared = plan.values[static_cast<size_t>(plan.inputs[i])];
     HostValue value;
-    if (const auto* tensor = std::get_if<StatementTensor>(&declared)) {
+    if (const auto* tensor = std::get_if<PlannedTensor>(&declared)) {
       HostTensor host;
       host.dtype = tensor->dtype;
       int64_t count = 1;

@@ -187,12 +187,12 @@ Result<CompiledCase> compile_case(const Case& test, const compiler::CompileOptio
   if (change) change(*function.graph);
   compiler::LinearizeOptions linearize_options;
   linearize_options.stock_only = options.profile == compiler::Profile::stock;
-  ASSIGN_OR_RETURN(compiler::Statement statement, compiler::linearize(function, linearize_options));
-  compiler::plan_memory(statement);
-  RETURN_IF_ERROR(compiler::verify_plan(statement));
-  out.mutated_inputs = statement.mutated_inputs;
-  std::vector<compiler::Statement> methods;
-  methods.push_back(std::move(statement));
+  ASSIGN_OR_RETURN(compiler::MethodPlan plan, compiler::linearize(function, linearize_options));
+  compiler::plan_memory(plan);
+  RETURN_IF_ERROR(compiler::verify_plan(plan));
+  out.mutated_inputs = plan.mutated_inputs;
+  std::vector<compiler::MethodPlan> methods;
+  methods.push_back(std::move(plan));
   ASSIGN_OR_RETURN(const compiler::EmittedProgram emitted, compiler::emit(methods, {}));
   out.pte = emitted.pte.join();
   return out;

@@ -41,7 +41,7 @@ constexpr Setting kSettings[] = {
 const compiler::Target& target() {
   static const compiler::Target target = [] {
     compiler::Target out = xnnpack::kTarget;
-    out.worthwhile = nullptr;
+    out.profitable = nullptr;
     return out;
   }();
   return target;

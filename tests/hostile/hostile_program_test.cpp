@@ -326,7 +326,7 @@ TEST(HostileIr, TextOfAnyShapeIsReadOrRefused) {
        "",
        {"verify", "@"}},
       {"minus.ir", [=] { return "graph(%x: f32[" + repeat("-", 5'000'000) + "1]) {"; }, {3, 4}, "", {"verify", "@"}},
-      {"statements.ir",
+      {"method_plans.ir",
        [=] {
          std::string text = head;
          for (int i = 0; i < 20'000; ++i)

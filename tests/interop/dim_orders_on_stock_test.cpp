@@ -27,11 +27,11 @@ compiler::Result<compiler::FilePieces> program() {
   ASSIGN_OR_RETURN(const compiler::Function function, compiler::parse_graph(kText));
   compiler::LinearizeOptions options;
   options.stock_only = true;
-  ASSIGN_OR_RETURN(compiler::Statement statement, compiler::linearize(function, options));
-  compiler::plan_memory(statement);
-  RETURN_IF_ERROR(compiler::verify_plan(statement));
-  std::vector<compiler::Statement> methods;
-  methods.push_back(std::move(statement));
+  ASSIGN_OR_RETURN(compiler::MethodPlan plan, compiler::linearize(function, options));
+  compiler::plan_memory(plan);
+  RETURN_IF_ERROR(compiler::verify_plan(plan));
+  std::vector<compiler::MethodPlan> methods;
+  methods.push_back(std::move(plan));
   ASSIGN_OR_RETURN(const compiler::EmittedProgram emitted, compiler::emit(methods, {}));
   return emitted.pte;
 }

@@ -90,10 +90,10 @@ class WickOnStock : public ::testing::TestWithParam<std::string> {
   // Outputs are named as in the fixtures.
   StockPeer::Run run(const Compiled& program, size_t method, const std::vector<StockCall>& calls,
                      CpuLevel level = CpuLevel::native) {
-    const compiler::Statement& statement = program.result.statements[method];
+    const compiler::MethodPlan& plan = program.result.method_plans[method];
     StockPeer::Run run = peer_->run(program.pte, program.inputs[method].method, calls, scratch_.path(),
-                                    string_inputs(statement), program.ptd, level);
-    for (auto& arrays : run.outputs) rename_outputs(statement, arrays);
+                                    string_inputs(plan), program.ptd, level);
+    for (auto& arrays : run.outputs) rename_outputs(plan, arrays);
     return run;
   }
 
@@ -138,21 +138,21 @@ class WickOnStock : public ::testing::TestWithParam<std::string> {
       fmt::print("stock deviates ({}): {}: {} ({})\n", features_, GetParam(), deviation, verdict.why);
   }
 
-  static std::vector<std::string> string_inputs(const compiler::Statement& statement) {
+  static std::vector<std::string> string_inputs(const compiler::MethodPlan& plan) {
     std::vector<std::string> strings;
-    for (size_t i = 0; i < statement.inputs.size(); ++i) {
-      const auto* text = std::get_if<std::string>(&statement.values[static_cast<size_t>(statement.inputs[i])]);
+    for (size_t i = 0; i < plan.inputs.size(); ++i) {
+      const auto* text = std::get_if<std::string>(&plan.values[static_cast<size_t>(plan.inputs[i])]);
       if (text) strings.push_back(fmt::format("{}={}", i, *text));
     }
     return strings;
   }
 
-  static void rename_outputs(const compiler::Statement& statement, std::vector<cli::NamedArray>& arrays) {
-    const size_t mutated = statement.mutated_inputs.size();
+  static void rename_outputs(const compiler::MethodPlan& plan, std::vector<cli::NamedArray>& arrays) {
+    const size_t mutated = plan.mutated_inputs.size();
     for (cli::NamedArray& array : arrays) {
       const auto index = static_cast<size_t>(atoi(array.name.c_str() + 3));
-      array.name = index < mutated ? fmt::format("mut_{}", statement.mutated_inputs[index])
-                                   : fmt::format("out{}", statement.output_leaves[index - mutated]);
+      array.name = index < mutated ? fmt::format("mut_{}", plan.mutated_inputs[index])
+                                   : fmt::format("out{}", plan.output_leaves[index - mutated]);
     }
   }
 

@@ -127,7 +127,7 @@ TEST_P(Model, CompilesToTheSameBytesTwiceAndAgreesWithEager) {
              relative, report.arena_bytes,
              100.0 * static_cast<double>(report.arena_bytes - report.arena_lower_bound_bytes) /
                  static_cast<double>(std::max<uint64_t>(1, report.arena_lower_bound_bytes)),
-             program->compiled().statements[0].instructions.size());
+             program->compiled().method_plans[0].instructions.size());
 }
 
 // What the table says of a model.
@@ -136,7 +136,7 @@ ModelRow row_of(const std::string& name, const compiler::CompileResult& compiled
   ModelRow row;
   row.model = name;
   row.delegates = method.delegates;
-  for (const auto& delegate : compiled.statements[0].delegates) row.payload_nodes += delegate->num_nodes;
+  for (const auto& delegate : compiled.method_plans[0].delegates) row.payload_nodes += delegate->num_nodes;
   row.outside_nodes = method.outside.size();
   row.arena_bytes = method.arena_bytes;
   row.file_bytes = compiled.file_bytes;
@@ -149,12 +149,12 @@ ModelRow row_of(const std::string& name, const compiler::CompileResult& compiled
 constexpr uint64_t kCounterBytes = 16;  // of a buffer that counts, as it is stored
 
 // The bytes of the largest tensor that an instruction copies into a buffer.
-uint64_t largest_buffer_copy(const compiler::Statement& statement) {
+uint64_t largest_buffer_copy(const compiler::MethodPlan& plan) {
   uint64_t largest = 0;
-  for (const compiler::CopyReason& copy : statement.copies) {
-    const auto target = static_cast<size_t>(statement.instructions[copy.instruction].args.back());
-    const auto& tensor = std::get<compiler::StatementTensor>(statement.values[target]);
-    const compiler::Storage& storage = statement.storages[tensor.storage];
+  for (const compiler::CopyReason& copy : plan.copies) {
+    const auto target = static_cast<size_t>(plan.instructions[copy.instruction].args.back());
+    const auto& tensor = std::get<compiler::PlannedTensor>(plan.values[target]);
+    const compiler::Storage& storage = plan.storages[tensor.storage];
     if (storage.kind == compiler::Storage::Kind::state) largest = std::max(largest, storage.size_bytes);
   }
   return largest;
@@ -171,7 +171,7 @@ TEST_P(Model, WithXnnpackAgreesWithEagerAndIsInTheTable) {
     const auto compiled = compiler::compile(inputs, options);
     ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
     check_row(row_of(GetParam(), *compiled));
-    EXPECT_LE(largest_buffer_copy(compiled->statements[0]), kCounterBytes) << "a cache is written as a whole";
+    EXPECT_LE(largest_buffer_copy(compiled->method_plans[0]), kCounterBytes) << "a cache is written as a whole";
   }
   if (!has_xnnpack_library()) GTEST_SKIP() << "built without the library: the program is not run";
   std::string error;

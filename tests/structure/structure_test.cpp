@@ -122,7 +122,7 @@ TEST(LanguageModels, WriteTheirCachesInPlace) {
       auto program =
           CompiledProgram::make({{"forward", name + ".pt2", map->bytes()}}, options, IsaLevel::baseline, &error);
       ASSERT_TRUE(program) << error;
-      for (const compiler::CopyReason& copy : program->compiled().statements[0].copies) {
+      for (const compiler::CopyReason& copy : program->compiled().method_plans[0].copies) {
         EXPECT_EQ(copy.reason.find("buffer"), std::string::npos) << name << ": " << copy.reason;
         EXPECT_EQ(copy.reason.find("read later"), std::string::npos) << name << ": " << copy.reason;
       }

@@ -99,19 +99,19 @@ std::unique_ptr<CompiledProgram> CompiledProgram::make(const std::vector<compile
 
 bool CompiledProgram::run(const std::string& method, const std::vector<NamedArray>& inputs,
                           std::vector<NamedArray>* outputs, std::string* error) {
-  const compiler::Statement* statement = nullptr;
-  for (const compiler::Statement& item : compiled_.statements) {
-    if (item.name == method) statement = &item;
+  const compiler::MethodPlan* plan = nullptr;
+  for (const compiler::MethodPlan& item : compiled_.method_plans) {
+    if (item.name == method) plan = &item;
   }
-  if (!statement) {
+  if (!plan) {
     *error = "no method " + method;
     return false;
   }
   std::vector<HostValue> values;
-  for (size_t i = 0; i < statement->inputs.size(); ++i) {
+  for (size_t i = 0; i < plan->inputs.size(); ++i) {
     const auto it = std::find_if(inputs.begin(), inputs.end(),
                                  [&](const NamedArray& a) { return a.name == fmt::format("in{}", i); });
-    const compiler::StatementValue& declared = statement->values[static_cast<size_t>(statement->inputs[i])];
+    const compiler::PlannedValue& declared = plan->values[static_cast<size_t>(plan->inputs[i])];
     if (const auto* text = std::get_if<std::string>(&declared)) {
       HostValue value;
       value.tag = Tag::string;
@@ -119,7 +119,7 @@ bool CompiledProgram::run(const std::string& method, const std::vector<NamedArra
       values.push_back(value);
     } else if (it == inputs.end()) {
       values.emplace_back();
-    } else if (std::holds_alternative<compiler::StatementTensor>(declared)) {
+    } else if (std::holds_alternative<compiler::PlannedTensor>(declared)) {
       values.push_back(to_host(*it));
     } else {
       const Tag tag = std::holds_alternative<int64_t>(declared)  ? Tag::integer
@@ -136,9 +136,9 @@ bool CompiledProgram::run(const std::string& method, const std::vector<NamedArra
   }
   outputs->clear();
   for (size_t i = 0; i < results.size(); ++i) {
-    const size_t mutated = statement->mutated_inputs.size();
-    const std::string name = i < mutated ? fmt::format("mut_{}", statement->mutated_inputs[i])
-                                         : fmt::format("out{}", statement->output_leaves[i - mutated]);
+    const size_t mutated = plan->mutated_inputs.size();
+    const std::string name = i < mutated ? fmt::format("mut_{}", plan->mutated_inputs[i])
+                                         : fmt::format("out{}", plan->output_leaves[i - mutated]);
     NamedArray array;
     if (from_host(results[i], name, &array)) outputs->push_back(std::move(array));
   }

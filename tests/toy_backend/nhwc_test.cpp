@@ -44,11 +44,11 @@ TEST(ToyNhwc, FiltersAndOtherConstantsArePermutedWhenTheProgramIsCompiled) {
   Pipeline p = pipeline(kNet);
   p.at(Stage::lower).check("f32[4, 3, 3, 2]{0,2,3,1}");
   ASSERT_NE(p.compiled(), nullptr) << p.failures();
-  const compiler::Statement& statement = p.compiled()->statements[0];
+  const compiler::MethodPlan& plan = p.compiled()->method_plans[0];
   size_t filters = 0;
-  for (const compiler::StatementValue& value : statement.values) {
-    const auto* tensor = std::get_if<compiler::StatementTensor>(&value);
-    if (!tensor || statement.storages[tensor->storage].kind != compiler::Storage::Kind::constant) continue;
+  for (const compiler::PlannedValue& value : plan.values) {
+    const auto* tensor = std::get_if<compiler::PlannedTensor>(&value);
+    if (!tensor || plan.storages[tensor->storage].kind != compiler::Storage::Kind::constant) continue;
     filters += tensor->sizes.size() == 4 && tensor->dim_order == std::vector<uint8_t>{0, 2, 3, 1};
   }
   EXPECT_EQ(filters, 3u);

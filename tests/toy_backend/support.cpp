@@ -55,7 +55,7 @@ Verdict supports(const Node& node, const TargetOptions&) {
   return Verdict::yes();
 }
 
-Verdict worthwhile(const std::vector<const Node*>& nodes, const TargetOptions&) {
+Verdict profitable(const std::vector<const Node*>& nodes, const TargetOptions&) {
   const auto count = [](const Node* node) { return compiler::numel(node->result()->sizes()).value(); };
   const bool same =
       std::all_of(nodes.begin(), nodes.end(), [&](const Node* node) { return count(node) == count(nodes[0]); });

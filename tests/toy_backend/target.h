@@ -17,7 +17,7 @@ extern const BackendRuntime kRuntime;
 
 // support.cpp
 compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
-compiler::Verdict worthwhile(const std::vector<const compiler::Node*>& nodes, const compiler::TargetOptions& options);
+compiler::Verdict profitable(const std::vector<const compiler::Node*>& nodes, const compiler::TargetOptions& options);
 // lower.cpp
 compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options);
 // operators.cpp

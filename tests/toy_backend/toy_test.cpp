@@ -41,7 +41,7 @@ TEST(ToyBackend, RunsAsADelegate) {
   p.target(&kTarget).at(Stage::partition).check_delegates(1).check_outside({});
   p.run_and_compare();
   EXPECT_EQ(p.failures(), "");
-  const compiler::Delegate& delegate = *p.compiled()->statements[0].delegates[0];
+  const compiler::Delegate& delegate = *p.compiled()->method_plans[0].delegates[0];
   EXPECT_EQ(delegate.id, kBackendId);
   EXPECT_EQ(delegate.num_nodes, 3u);
   EXPECT_EQ(delegate.constants.size(), 1u);
@@ -100,10 +100,10 @@ TEST(ToyBackend, ScratchIsPlannedButNotComputed) {
   Pipeline p = pipeline(kChain);
   p.target(&kKernelTarget).at(Stage::lower).check_count("wick.scratch", 1);
   ASSERT_NE(p.compiled(), nullptr);
-  const compiler::Statement& statement = p.compiled()->statements[0];
-  EXPECT_EQ(statement.instructions.size(), 3u);
+  const compiler::MethodPlan& plan = p.compiled()->method_plans[0];
+  EXPECT_EQ(plan.instructions.size(), 3u);
   size_t brief = 0;
-  for (const compiler::Storage& storage : statement.storages) {
+  for (const compiler::Storage& storage : plan.storages) {
     const bool in_arena = storage.kind == compiler::Storage::Kind::arena && storage.used;
     brief += in_arena && storage.first == 1 && storage.last == 1 && storage.size_bytes >= 24;
   }
@@ -137,7 +137,7 @@ TEST(ToyBackend, EachBackendSeesTheProgramWithoutTheOthers) {
     EXPECT_EQ(p.failures(), "");
     ASSERT_NE(p.compiled(), nullptr);
     size_t toys = 0, others = 0;
-    for (const auto& delegate : p.compiled()->statements[0].delegates) ++(delegate->id == kBackendId ? toys : others);
+    for (const auto& delegate : p.compiled()->method_plans[0].delegates) ++(delegate->id == kBackendId ? toys : others);
     EXPECT_EQ(toys, order.toys);
     EXPECT_EQ(others, order.others);
     // Both said no to the same node, each for its own reason.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "backends/xnnpack/compile/departures.h"
+#include "backends/xnnpack/compile/deviations.h"
 #include "backends/xnnpack/compile/ops/refusals.h"
 #include "backends/xnnpack/compile/ops/rules.h"
 #include "compiler/ir/text/text.h"
@@ -65,11 +65,11 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   const std::string unproven = rule->any_dtype ? "" : refuse_unproven(node, rule);
   if (!unproven.empty()) return Verdict::no(unproven);
   Verdict verdict = rule->supports ? rule->supports(node, options) : Verdict::yes();
-  const Departure* known = verdict.taken && verdict.reason.empty() ? departure(node) : nullptr;
+  const Deviation* known = verdict.taken && verdict.reason.empty() ? deviation(node) : nullptr;
   const std::string rounding = verdict.taken ? rounding_of_scales(node, options) : "";
   if (!known) return rounding.empty() ? verdict : Verdict::yes(rounding);
   if (options.strict_nan) return Verdict::no(fmt::format("{}, which --strict-nan refuses", known->text));
-  const std::string seen = options.ranges ? refuse_departure(node, *known, *options.ranges) : "";
+  const std::string seen = options.ranges ? refuse_deviation(node, *known, *options.ranges) : "";
   if (!seen.empty()) return Verdict::no(seen);
   return Verdict::yes(rounding.empty() ? known->text : fmt::format("{}; {}", rounding, known->text));
 }

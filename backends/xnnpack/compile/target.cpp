@@ -38,7 +38,7 @@ bool prepares_constant(const Node& node) {
 }
 
 // A call of a delegate costs more than a few views, which outside are often free.
-Verdict worthwhile(const std::vector<const Node*>& nodes, const TargetOptions&) {
+Verdict profitable(const std::vector<const Node*>& nodes, const TargetOptions&) {
   for (const Node* node : nodes) {
     if (!moves_only(*node)) return Verdict::yes();
   }
@@ -54,7 +54,7 @@ const compiler::Target kTarget = {
     kBackendId,
     keep,
     supports,
-    worthwhile,
+    profitable,
     lower,
     {"recognize_quantization",
      "respell",

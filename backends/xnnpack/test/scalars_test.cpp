@@ -38,11 +38,11 @@ Pipeline on_xnnpack(const std::string& text) {
 Payload payload_of(Pipeline& p) {
   Payload payload;
   const compiler::CompileResult* compiled = p.compiled();
-  if (!compiled || compiled->statements[0].delegates.size() != 1) {
+  if (!compiled || compiled->method_plans[0].delegates.size() != 1) {
     ADD_FAILURE() << "there is not one delegate: " << p.failures();
     return payload;
   }
-  const auto& bytes = compiled->statements[0].delegates[0]->payload;
+  const auto& bytes = compiled->method_plans[0].delegates[0]->payload;
   EXPECT_EQ(xnnpack::read_payload({bytes.data(), bytes.size()}, &payload, nullptr), Error::Ok);
   return payload;
 }

@@ -60,8 +60,8 @@ class RuleReader {
   // --- values are fractions; conditions, and what only takes integers, whole ones ---
 
   Sym whole(const Ratio& value) {
-    if (value.under != 1) good_ = false;
-    return good_ ? value.over : Sym(0);
+    if (value.denominator != 1) good_ = false;
+    return good_ ? value.numerator : Sym(0);
   }
   Ratio known(const std::optional<Ratio>& value) {
     if (!value) good_ = false;

@@ -9,46 +9,47 @@
 namespace wick::compiler {
 namespace {
 
-constexpr int64_t kMaxUnder = int64_t{1} << 20;
+constexpr int64_t kMaxDenominator = int64_t{1} << 20;
 
 // Doubles hold it exactly.
-bool is_dyadic(const Ratio& a) { return (a.under & (a.under - 1)) == 0; }
+bool is_dyadic(const Ratio& a) { return (a.denominator & (a.denominator - 1)) == 0; }
 
-std::optional<Ratio> reduced(Sym over, int64_t under) {
-  if (over.is(std::numeric_limits<int64_t>::min())) return std::nullopt;
-  if (over.is_const()) {
-    const int64_t divisor = std::gcd(over.value(), under);
-    over = Sym(over.value() / divisor);
-    under /= divisor;
+std::optional<Ratio> reduced(Sym numerator, int64_t denominator) {
+  if (numerator.is(std::numeric_limits<int64_t>::min())) return std::nullopt;
+  if (numerator.is_const()) {
+    const int64_t divisor = std::gcd(numerator.value(), denominator);
+    numerator = Sym(numerator.value() / divisor);
+    denominator /= divisor;
   }
-  if (under > kMaxUnder) return std::nullopt;
-  return Ratio{std::move(over), under};
+  if (denominator > kMaxDenominator) return std::nullopt;
+  return Ratio{std::move(numerator), denominator};
 }
 
 }  // namespace
 
 std::optional<Ratio> add(const Ratio& a, const Ratio& b) {
   if (!is_dyadic(a) || !is_dyadic(b)) return std::nullopt;
-  const int64_t under = std::max(a.under, b.under);
-  return reduced(a.over * Sym(under / a.under) + b.over * Sym(under / b.under), under);
+  const int64_t denominator = std::max(a.denominator, b.denominator);
+  return reduced(a.numerator * Sym(denominator / a.denominator) + b.numerator * Sym(denominator / b.denominator),
+                 denominator);
 }
 
 std::optional<Ratio> multiply(const Ratio& a, const Ratio& b) {
   if (!is_dyadic(a) || !is_dyadic(b)) return std::nullopt;
-  return reduced(a.over * b.over, a.under * b.under);
+  return reduced(a.numerator * b.numerator, a.denominator * b.denominator);
 }
 
 std::optional<Ratio> divide(const Ratio& a, const Ratio& b) {
-  if (!is_dyadic(a) || !is_dyadic(b) || !b.over.is_const() || b.over.is(0)) return std::nullopt;
-  const int64_t divisor = b.over.value();
-  if (divisor > kMaxUnder || divisor < -kMaxUnder) return std::nullopt;
-  return reduced(a.over * Sym(divisor < 0 ? -b.under : b.under), a.under * std::abs(divisor));
+  if (!is_dyadic(a) || !is_dyadic(b) || !b.numerator.is_const() || b.numerator.is(0)) return std::nullopt;
+  const int64_t divisor = b.numerator.value();
+  if (divisor > kMaxDenominator || divisor < -kMaxDenominator) return std::nullopt;
+  return reduced(a.numerator * Sym(divisor < 0 ? -b.denominator : b.denominator), a.denominator * std::abs(divisor));
 }
 
 std::optional<Ratio> ratio_of(double value) {
-  const double scaled = value * static_cast<double>(kMaxUnder);
+  const double scaled = value * static_cast<double>(kMaxDenominator);
   if (!(std::fabs(scaled) < 0x1p52) || std::trunc(scaled) != scaled) return std::nullopt;
-  return reduced(Sym(static_cast<int64_t>(scaled)), kMaxUnder);
+  return reduced(Sym(static_cast<int64_t>(scaled)), kMaxDenominator);
 }
 
 std::optional<Ratio> read_decimal(std::string_view text) {
@@ -59,8 +60,8 @@ std::optional<Ratio> read_decimal(std::string_view text) {
 }
 
 Sym compared(SymOp op, const Ratio& a, const Ratio& b) {
-  const int64_t divisor = std::gcd(a.under, b.under);
-  return make_sym(op, {a.over * Sym(b.under / divisor), b.over * Sym(a.under / divisor)});
+  const int64_t divisor = std::gcd(a.denominator, b.denominator);
+  return make_sym(op, {a.numerator * Sym(b.denominator / divisor), b.numerator * Sym(a.denominator / divisor)});
 }
 
 }  // namespace wick::compiler

@@ -8,27 +8,27 @@
 
 namespace wick::compiler {
 
-/// The ratio `over` / `under`: numerator and denominator, denominator > 0. Sums, products and quotients exist only
+/// A ratio, denominator > 0. Sums, products and quotients exist only
 /// where double arithmetic on whole numbers below 2^50 gives the same comparisons and the same roundings to integers.
 /// Elsewhere the functions return nothing.
 struct Ratio {
-  Sym over;
-  int64_t under = 1;
+  Sym numerator;
+  int64_t denominator = 1;
 };
 
 std::optional<Ratio> add(const Ratio& a, const Ratio& b);
 std::optional<Ratio> multiply(const Ratio& a, const Ratio& b);
 /// Only by a constant other than 0.
 std::optional<Ratio> divide(const Ratio& a, const Ratio& b);
-inline Ratio negate(const Ratio& a) { return {a.over * Sym(-1), a.under}; }
+inline Ratio negate(const Ratio& a) { return {a.numerator * Sym(-1), a.denominator}; }
 
 /// The number if it is a multiple of 2^-20.
 std::optional<Ratio> ratio_of(double value);
 /// "-2", "1.5": decimal digits with a fraction.
 std::optional<Ratio> read_decimal(std::string_view text);
 
-inline Sym floor(const Ratio& a) { return floor_div(a.over, a.under); }
-inline Sym ceil(const Ratio& a) { return floor_div(a.over * Sym(-1), a.under) * Sym(-1); }
+inline Sym floor(const Ratio& a) { return floor_div(a.numerator, a.denominator); }
+inline Sym ceil(const Ratio& a) { return floor_div(a.numerator * Sym(-1), a.denominator) * Sym(-1); }
 /// A comparison (eq, ne, lt, le), multiplied out.
 Sym compared(SymOp op, const Ratio& a, const Ratio& b);
 

@@ -39,8 +39,8 @@ TEST(Ratio, WhatDoublesRoundIsNoRatio) {
 }
 
 TEST(Ratio, DecimalsAreRead) {
-  EXPECT_EQ(read_decimal("-2.0")->over.value(), -2);
-  EXPECT_EQ(read_decimal("0.375")->under, 8);
+  EXPECT_EQ(read_decimal("-2.0")->numerator.value(), -2);
+  EXPECT_EQ(read_decimal("0.375")->denominator, 8);
   for (const char* text : {"", "x", "1.5x", "0.3", "inf", "nan", "1e400"}) EXPECT_FALSE(read_decimal(text)) << text;
 }
 

@@ -308,8 +308,8 @@ Sym read_rounded(Reader& r, bool up) {
   const Ratio b = read_ratio(r);
   r.expect(')');
   r.expect(')');
-  if (a.under == 1 && b.under == 1 && !b.over.is_const())
-    return up ? floor_div(a.over * Sym(-1), b.over) * Sym(-1) : floor_div(a.over, b.over);
+  if (a.denominator == 1 && b.denominator == 1 && !b.numerator.is_const())
+    return up ? floor_div(a.numerator * Sym(-1), b.numerator) * Sym(-1) : floor_div(a.numerator, b.numerator);
   const std::optional<Ratio> quotient = divide(a, b);
   if (!quotient) r.error("fractions that doubles hold exactly");
   return up ? ceil(*quotient) : floor(*quotient);
@@ -345,8 +345,8 @@ Sym read_srepr(Reader& r) {
   if (name == "Piecewise") return read_piecewise(r);
   if (name == "Float") {
     const Ratio value = read_float(r);
-    if (value.under != 1) r.error("a whole number");
-    return value.over;
+    if (value.denominator != 1) r.error("a whole number");
+    return value.numerator;
   }
   if (name == "CeilToInt" || name == "FloorToInt") return read_rounded(r, name == "CeilToInt");
   for (const SreprFunction& f : kSrepr) {

@@ -133,7 +133,7 @@ Sym fraction_length(const RangeArgs& r, bool floating) {
   const auto distance = start && end ? add(*end, negate(*start)) : std::nullopt;
   const auto length = distance && step ? divide(*distance, *step) : std::nullopt;
   if (!length) reject("arange: the number of steps is not a fraction of sizes");
-  require(floating || (start->under == 1 && end->under == 1 && step->under == 1),
+  require(floating || (start->denominator == 1 && end->denominator == 1 && step->denominator == 1),
           "arange of integers with bounds or a step that are none");
   return ceil(*length);
 }

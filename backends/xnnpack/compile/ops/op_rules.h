@@ -1,6 +1,6 @@
 // One row per operator: what is taken, the layout of its tensors, what it becomes. C++20.
 #pragma once
-#include "backends/xnnpack/compile/departures.h"
+#include "backends/xnnpack/compile/deviations.h"
 #include "backends/xnnpack/compile/layout.h"
 #include "compiler/partition/rule_table.h"
 #include "compiler/partition/target.h"
@@ -26,17 +26,17 @@ struct OpRule {
   /// Its readers do its work: it reads no tensors and becomes no payload node.
   bool is_absorbed = false;
   /// Where the library's result is another than eager's; by the node's arguments where they decide.
-  const Departure* departure = nullptr;
-  const Departure* (*departure_of)(const compiler::Node& node) = nullptr;
+  const Deviation* deviation = nullptr;
+  const Deviation* (*deviation_of)(const compiler::Node& node) = nullptr;
 };
 
-/// A row with its departure.
-constexpr OpRule departs(const Departure& departure, OpRule rule) {
-  rule.departure = &departure;
+/// A row with its deviation.
+constexpr OpRule deviates(const Deviation& deviation, OpRule rule) {
+  rule.deviation = &deviation;
   return rule;
 }
-constexpr OpRule departs(const Departure* (*departure_of)(const compiler::Node& node), OpRule rule) {
-  rule.departure_of = departure_of;
+constexpr OpRule deviates(const Deviation* (*deviation_of)(const compiler::Node& node), OpRule rule) {
+  rule.deviation_of = deviation_of;
   return rule;
 }
 

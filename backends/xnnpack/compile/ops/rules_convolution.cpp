@@ -355,14 +355,14 @@ void lower_convolution(Lowering& l, const Node& node) {
 }
 
 // Only the depthwise kernels look beside a window, at taps of weight zero.
-const Departure* departure_of_convolution(const Node& node) {
+const Deviation* deviation_of_convolution(const Node& node) {
   const compiler::Sym groups = node.integer("groups");
   return groups.is(1) ? &kProduct : &kWindow;
 }
 
 constexpr OpRule kRows[] = {
-    departs(departure_of_convolution,
-            {"aten.convolution.default", plain_convolution, channels_last, lower_convolution, Unknown::any, true}),
+    deviates(deviation_of_convolution,
+             {"aten.convolution.default", plain_convolution, channels_last, lower_convolution, Unknown::any, true}),
 };
 
 }  // namespace

@@ -510,59 +510,59 @@ constexpr OpRule row(const char* op, Lower lower, Supports supports = nullptr) {
 }
 
 // Numbers of f16 are no more than 65504, unless the caller passes an infinity.
-const Departure* departure_of_root(const Node& node) {
+const Deviation* deviation_of_root(const Node& node) {
   return node.result()->dtype() == DType::f16 ? &kHalfRoot : &kDropsNan;
 }
 
-const Departure* departure_of_power(const Node& node) {
+const Deviation* deviation_of_power(const Node& node) {
   const compiler::Arg& exponent = node.arg("exponent");
   if (!exponent.is<double>()) return nullptr;
-  return exponent.as<double>() == std::floor(exponent.as<double>()) ? nullptr : departure_of_root(node);
+  return exponent.as<double>() == std::floor(exponent.as<double>()) ? nullptr : deviation_of_root(node);
 }
 
 // In parts, one of which is clamped from below and one from above.
-const Departure* departure_of_elu(const Node& node) {
+const Deviation* deviation_of_elu(const Node& node) {
   const auto alpha = number(node, "alpha"), input = number(node, "input_scale");
   const bool one_kernel = alpha && input == 1 && std::isnormal(static_cast<float>(*alpha)) && *alpha > 0;
   return one_kernel ? nullptr : &kDropsNan;
 }
 
-const Departure* departure_of_gelu(const Node& node) {
+const Deviation* deviation_of_gelu(const Node& node) {
   return node.string("approximate") == "tanh" ? &kSigmoid : nullptr;
 }
 
 constexpr OpRule kRows[] = {
-    departs(kDropsNan, row("aten.cosh.default", lower_cosh)),
-    departs(kStep, row("aten.div.Scalar_mode", lower_rounded_quotient, rounded_quotient)),
-    departs(departure_of_elu, row("aten.elu.default", lower_elu, known_elu)),
-    departs(kExponential, row("aten.expm1.default", lower_expm1)),
-    departs(kStep, row("aten.fmod.Scalar", lower_fmod, power_of_two)),
-    departs(departure_of_gelu, row("aten.gelu.default", lower_gelu)),
-    departs(kStep, row("aten.hardshrink.default", lower_hardshrink, known_lambda)),
-    departs(kDropsNan, row("aten.hardsigmoid.default", lower_hardsigmoid)),
-    departs(kOverflow, row("aten.hardswish.default", lower_hardswish)),
+    deviates(kDropsNan, row("aten.cosh.default", lower_cosh)),
+    deviates(kStep, row("aten.div.Scalar_mode", lower_rounded_quotient, rounded_quotient)),
+    deviates(deviation_of_elu, row("aten.elu.default", lower_elu, known_elu)),
+    deviates(kExponential, row("aten.expm1.default", lower_expm1)),
+    deviates(kStep, row("aten.fmod.Scalar", lower_fmod, power_of_two)),
+    deviates(deviation_of_gelu, row("aten.gelu.default", lower_gelu)),
+    deviates(kStep, row("aten.hardshrink.default", lower_hardshrink, known_lambda)),
+    deviates(kDropsNan, row("aten.hardsigmoid.default", lower_hardsigmoid)),
+    deviates(kOverflow, row("aten.hardswish.default", lower_hardswish)),
     row("aten.leaky_relu.default", lower_leaky_relu, known_slope),
-    departs(kDropsNan, row("aten.log.default", lower_log)),
-    departs(kDropsNan, row("aten.log10.default", lower_log10)),
-    departs(kDropsNan, row("aten.log1p.default", lower_log1p)),
-    departs(kDropsNan, row("aten.log2.default", lower_log2)),
-    departs(kDropsNan, row("aten.log_sigmoid.default", lower_log_sigmoid)),
-    departs(kLogSumExp, row("aten.logaddexp.default", lower_log_add_exp)),
-    departs(kDropsNan, row("aten.mish.default", lower_mish)),
-    departs(departure_of_power, row("aten.pow.Tensor_Scalar", lower_power, simple_power)),
-    departs(kStep, row("aten.remainder.Scalar", lower_remainder, power_of_two)),
-    departs(kStep, row("aten.round.default", lower_round)),
-    departs(departure_of_root, row("aten.rsqrt.default", lower_reciprocal_root)),
-    departs(kSigmoid, row("aten.sigmoid.default", lower_sigmoid)),
-    departs(kSign, row("aten.sign.default", lower_sign)),
-    departs(kSigmoid, row("aten.silu.default", lower_silu)),
-    departs(kDropsNan, row("aten.sinh.default", lower_sinh)),
-    departs(kDropsNan, row("aten.softplus.default", lower_softplus, plain_softplus)),
+    deviates(kDropsNan, row("aten.log.default", lower_log)),
+    deviates(kDropsNan, row("aten.log10.default", lower_log10)),
+    deviates(kDropsNan, row("aten.log1p.default", lower_log1p)),
+    deviates(kDropsNan, row("aten.log2.default", lower_log2)),
+    deviates(kDropsNan, row("aten.log_sigmoid.default", lower_log_sigmoid)),
+    deviates(kLogSumExp, row("aten.logaddexp.default", lower_log_add_exp)),
+    deviates(kDropsNan, row("aten.mish.default", lower_mish)),
+    deviates(deviation_of_power, row("aten.pow.Tensor_Scalar", lower_power, simple_power)),
+    deviates(kStep, row("aten.remainder.Scalar", lower_remainder, power_of_two)),
+    deviates(kStep, row("aten.round.default", lower_round)),
+    deviates(deviation_of_root, row("aten.rsqrt.default", lower_reciprocal_root)),
+    deviates(kSigmoid, row("aten.sigmoid.default", lower_sigmoid)),
+    deviates(kSign, row("aten.sign.default", lower_sign)),
+    deviates(kSigmoid, row("aten.silu.default", lower_silu)),
+    deviates(kDropsNan, row("aten.sinh.default", lower_sinh)),
+    deviates(kDropsNan, row("aten.softplus.default", lower_softplus, plain_softplus)),
     row("aten.softshrink.default", lower_softshrink, known_lambda),
-    departs(departure_of_root, row("aten.sqrt.default", lower_square_root)),
+    deviates(deviation_of_root, row("aten.sqrt.default", lower_square_root)),
     row("aten.tanh.default", lower_wide_unary<NodeType::tanh>),
-    departs(kThreshold, row("aten.threshold.default", lower_threshold, known_threshold)),
-    departs(kStep, row("aten.trunc.default", lower_trunc)),
+    deviates(kThreshold, row("aten.threshold.default", lower_threshold, known_threshold)),
+    deviates(kStep, row("aten.trunc.default", lower_trunc)),
 };
 
 }  // namespace

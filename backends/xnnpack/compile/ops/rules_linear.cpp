@@ -151,11 +151,11 @@ void lower_addmm(Lowering& l, const Node& node) {
 }
 
 constexpr OpRule kRows[] = {
-    departs(kProduct, {"aten.addmm.default", plain_addmm, contiguous, lower_addmm, Unknown::any, true}),
-    departs(kProduct, {"aten.bmm.default", known_columns, matmul_layout, lower_bmm, Unknown::any}),
-    departs(kProduct, {"aten.linear.default", plain_linear, features_innermost, lower_linear, Unknown::any, true}),
+    deviates(kProduct, {"aten.addmm.default", plain_addmm, contiguous, lower_addmm, Unknown::any, true}),
+    deviates(kProduct, {"aten.bmm.default", known_columns, matmul_layout, lower_bmm, Unknown::any}),
+    deviates(kProduct, {"aten.linear.default", plain_linear, features_innermost, lower_linear, Unknown::any, true}),
     {"aten.matmul.default", same_rank_batches, matmul_layout, lower_bmm, Unknown::any},
-    departs(kProduct, {"aten.mm.default", known_columns, matmul_layout, lower_mm, Unknown::one}),
+    deviates(kProduct, {"aten.mm.default", known_columns, matmul_layout, lower_mm, Unknown::one}),
 };
 
 }  // namespace

@@ -340,7 +340,7 @@ constexpr OpRule kRows[] = {
     {"aten.cat.default", same_ranks, any_dim_order, lower_cat, Unknown::any},
     {"aten.constant_pad_nd.default", known_pad, any_dim_order, lower_pad, Unknown::any},
     {"aten.expand.default", known_growth, any_dim_order, lower_expand, Unknown::any},
-    departs(kSigmoid, {"aten.glu.default", known_halves, any_dim_order, lower_glu, Unknown::any}),
+    deviates(kSigmoid, {"aten.glu.default", known_halves, any_dim_order, lower_glu, Unknown::any}),
     {"aten.permute.default", nullptr, permute_layout, lower_permute, Unknown::any},
     {"aten.pixel_shuffle.default", nullptr, image_layout, lower_pixel_shuffle, Unknown::one},
     {"aten.pixel_unshuffle.default", nullptr, image_layout, lower_pixel_unshuffle, Unknown::one},

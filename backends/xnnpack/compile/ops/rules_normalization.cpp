@@ -173,10 +173,11 @@ constexpr OpRule kRows[] = {
     {"aten._native_batch_norm_legit_no_training.default", constant_statistics, any_dim_order, lower_batch_norm,
      Unknown::any, true},
     {"aten._softmax.default", plain_softmax, softmax_layout, lower_softmax, Unknown::any},
-    departs(kProduct, {"aten.native_group_norm.default", known_groups, contiguous, lower_group_norm, Unknown::one}),
-    departs(kProduct, {"aten.native_layer_norm.default", constant_affine, norm_layout, lower_layer_norm, Unknown::any}),
+    deviates(kProduct, {"aten.native_group_norm.default", known_groups, contiguous, lower_group_norm, Unknown::one}),
+    deviates(kProduct,
+             {"aten.native_layer_norm.default", constant_affine, norm_layout, lower_layer_norm, Unknown::any}),
     {"aten.prelu.default", constant_slope, any_dim_order, lower_prelu, Unknown::any},
-    departs(kProduct, {"aten.rms_norm.default", constant_affine, norm_layout, lower_rms_norm, Unknown::any}),
+    deviates(kProduct, {"aten.rms_norm.default", constant_affine, norm_layout, lower_rms_norm, Unknown::any}),
 };
 
 }  // namespace

@@ -150,7 +150,7 @@ constexpr OpRule binary(const char* op, Verdict (*supports)(const Node&, const T
   return {op, supports, any_dim_order, lower_binary<type>, Unknown::any, true};
 }
 
-const Departure* departure_of_clamp(const Node& node) {
+const Deviation* deviation_of_clamp(const Node& node) {
   const bool bounded = !node.is_none("min") && !node.is_none("max");
   const auto low = bounded ? number(node, "min") : std::nullopt, high = bounded ? number(node, "max") : std::nullopt;
   constexpr double kLargest = std::numeric_limits<float>::max();
@@ -160,26 +160,28 @@ const Departure* departure_of_clamp(const Node& node) {
 constexpr OpRule kRows[] = {
     unary<NodeType::abs>("aten.abs.default"),
     unary<NodeType::ceiling>("aten.ceil.default"),
-    departs(kLargeAngle, unary<NodeType::cos>("aten.cos.default")),
-    departs(kExponential, unary<NodeType::exp>("aten.exp.default")),
+    deviates(kLargeAngle, unary<NodeType::cos>("aten.cos.default")),
+    deviates(kExponential, unary<NodeType::exp>("aten.exp.default")),
     unary<NodeType::floor>("aten.floor.default"),
-    departs(kLargeAngle, unary<NodeType::sin>("aten.sin.default")),
+    deviates(kLargeAngle, unary<NodeType::sin>("aten.sin.default")),
     unary<NodeType::square>("aten.square.default"),
     {"aten.add.Scalar", known_numbers, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true},
     {"aten.add.Tensor", known_numbers, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true},
-    departs(departure_of_clamp, {"aten.clamp.default", known_bounds, any_dim_order, lower_clamp, Unknown::any}),
-    departs(kDropsNan, {"aten.clamp.Tensor", nullptr, any_dim_order, lower_clamp_between, Unknown::any}),
+    deviates(deviation_of_clamp, {"aten.clamp.default", known_bounds, any_dim_order, lower_clamp, Unknown::any}),
+    deviates(kDropsNan, {"aten.clamp.Tensor", nullptr, any_dim_order, lower_clamp_between, Unknown::any}),
     binary<NodeType::div>("aten.div.Scalar", constant_operand_fits),
     binary<NodeType::div>("aten.div.Tensor", constant_operand_fits),
-    departs(kDropsNan, {"aten.hardtanh.default", known_bounds, any_dim_order, lower_clamp, Unknown::any}),
+    deviates(kDropsNan, {"aten.hardtanh.default", known_bounds, any_dim_order, lower_clamp, Unknown::any}),
     {"aten.neg.default", nullptr, any_dim_order, lower_negated, Unknown::any, true},
-    departs(kDropsNan, {"aten.maximum.default", nullptr, any_dim_order, lower_binary<NodeType::maximum>, Unknown::any}),
-    departs(kDropsNan, {"aten.minimum.default", nullptr, any_dim_order, lower_binary<NodeType::minimum>, Unknown::any}),
+    deviates(kDropsNan,
+             {"aten.maximum.default", nullptr, any_dim_order, lower_binary<NodeType::maximum>, Unknown::any}),
+    deviates(kDropsNan,
+             {"aten.minimum.default", nullptr, any_dim_order, lower_binary<NodeType::minimum>, Unknown::any}),
     binary<NodeType::multiply>("aten.mul.Scalar", constant_operand_fits),
     binary<NodeType::multiply>("aten.mul.Tensor", constant_operand_fits),
     {"aten.reciprocal.default", nullptr, any_dim_order, lower_reciprocal, Unknown::any},
-    departs(kDropsNan, {"aten.relu.default", nullptr, any_dim_order, lower_clamp, Unknown::any}),
-    departs(kDropsNan, {"aten.relu6.default", nullptr, any_dim_order, lower_clamp, Unknown::any}),
+    deviates(kDropsNan, {"aten.relu.default", nullptr, any_dim_order, lower_clamp, Unknown::any}),
+    deviates(kDropsNan, {"aten.relu6.default", nullptr, any_dim_order, lower_clamp, Unknown::any}),
     {"aten.rsub.Scalar", known_numbers, any_dim_order, lower_reverse_difference, Unknown::any, true},
     {"aten.rsub.Tensor", known_numbers, any_dim_order, lower_reverse_difference, Unknown::any, true},
     {"aten.sub.Scalar", known_numbers, any_dim_order, lower_sum<NodeType::subtract>, Unknown::any, true},

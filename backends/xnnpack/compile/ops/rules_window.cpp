@@ -333,22 +333,22 @@ void lower_nearest(Lowering& l, const Node& node) {
 }
 
 constexpr OpRule kRows[] = {
-    departs(kProduct,
-            {"aten._adaptive_avg_pool2d.default", known_windows, channels_last, lower_adaptive_avg_pool, Unknown::any}),
+    deviates(kProduct, {"aten._adaptive_avg_pool2d.default", known_windows, channels_last, lower_adaptive_avg_pool,
+                        Unknown::any}),
     {"aten._upsample_nearest_exact2d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
     {"aten._upsample_nearest_exact3d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
-    departs(kProduct,
-            {"aten.adaptive_avg_pool2d.default", known_windows, channels_last, lower_adaptive_avg_pool, Unknown::any}),
-    departs(kProduct, {"aten.avg_pool2d.default", average_pooling, pool_layout, lower_avg_pool, Unknown::any}),
-    departs(kProduct, {"aten.avg_pool3d.default", average_pooling, pool_layout, lower_avg_pool, Unknown::one}),
-    departs(kDropsNan,
-            {"aten.max_pool2d_with_indices.default", max_pooling, pool_layout, lower_max_pool, Unknown::any}),
-    departs(kDropsNan,
-            {"aten.max_pool3d_with_indices.default", max_pooling, pool_layout, lower_max_pool, Unknown::one}),
-    departs(kResize, {"aten.upsample_bilinear2d.vec", plain_resize, channels_last, lower_bilinear, Unknown::one}),
+    deviates(kProduct,
+             {"aten.adaptive_avg_pool2d.default", known_windows, channels_last, lower_adaptive_avg_pool, Unknown::any}),
+    deviates(kProduct, {"aten.avg_pool2d.default", average_pooling, pool_layout, lower_avg_pool, Unknown::any}),
+    deviates(kProduct, {"aten.avg_pool3d.default", average_pooling, pool_layout, lower_avg_pool, Unknown::one}),
+    deviates(kDropsNan,
+             {"aten.max_pool2d_with_indices.default", max_pooling, pool_layout, lower_max_pool, Unknown::any}),
+    deviates(kDropsNan,
+             {"aten.max_pool3d_with_indices.default", max_pooling, pool_layout, lower_max_pool, Unknown::one}),
+    deviates(kResize, {"aten.upsample_bilinear2d.vec", plain_resize, channels_last, lower_bilinear, Unknown::one}),
     {"aten.upsample_nearest2d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
     {"aten.upsample_nearest3d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
-    departs(kResize, {"aten.upsample_trilinear3d.vec", plain_resize, channels_last, lower_trilinear, Unknown::one}),
+    deviates(kResize, {"aten.upsample_trilinear3d.vec", plain_resize, channels_last, lower_trilinear, Unknown::one}),
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "backends/xnnpack/compile/departures.h"
+#include "backends/xnnpack/compile/deviations.h"
 
 #include <fmt/format.h>
 
@@ -20,15 +20,15 @@ bool is_nan_made(const Node& node, const compiler::ValueRanges& ranges) {
 
 }  // namespace
 
-const Departure* departure(const Node& node) {
+const Deviation* deviation(const Node& node) {
   const OpRule* rule = find_rule(node);
   if (!rule) return nullptr;
-  return rule->departure_of ? rule->departure_of(node) : rule->departure;
+  return rule->deviation_of ? rule->deviation_of(node) : rule->deviation;
 }
 
-std::string refuse_departure(const Node& node, const Departure& departure, const compiler::ValueRanges& ranges) {
+std::string refuse_deviation(const Node& node, const Deviation& deviation, const compiler::ValueRanges& ranges) {
   const auto reason = [&](const char* found) {
-    return fmt::format("{}, and the model makes {} from finite inputs here", departure.text, found);
+    return fmt::format("{}, and the model makes {} from finite inputs here", deviation.text, found);
   };
   const compiler::Value* result = node.result();
   bool nan = false, infinity = false;
@@ -37,10 +37,10 @@ std::string refuse_departure(const Node& node, const Departure& departure, const
     nan |= range.nan;
     infinity |= range.is_infinite();
   }
-  if (departure.finite_of_nan && nan) return reason("NaN");
-  if (departure.finite_of_infinity && infinity) return reason("infinities");
-  if (departure.nan && is_nan_made(node, ranges) && ranges.hides_nan(result)) return reason("NaN");
-  if (departure.infinity && infinity && ranges.hides_infinity(result)) return reason("infinities");
+  if (deviation.finite_of_nan && nan) return reason("NaN");
+  if (deviation.finite_of_infinity && infinity) return reason("infinities");
+  if (deviation.nan && is_nan_made(node, ranges) && ranges.hides_nan(result)) return reason("NaN");
+  if (deviation.infinity && infinity && ranges.hides_infinity(result)) return reason("infinities");
   return "";
 }
 

@@ -29,12 +29,12 @@ struct Storage {
   std::string label;    // who asked for it, for the memory report
 };
 
-struct StatementTensor {
+struct PlannedTensor {
   DType dtype = DType::f32;
   std::vector<int64_t> sizes;      // upper bounds where dynamic
   std::vector<uint8_t> dim_order;  // one entry per dimension
   bool dynamic = false;
-  uint32_t storage = 0;       // index into Statement::storages
+  uint32_t storage = 0;       // index into MethodPlan::storages
   uint64_t offset_bytes = 0;  // inside the storage
   std::string name;           // fully qualified name of a parameter or buffer
 };
@@ -43,12 +43,12 @@ struct IndexList {
   std::vector<int32_t> items;  // value indices; -1 = None
 };
 /// One value of the method, in the order of the file.
-using StatementValue =
-    std::variant<std::monostate, int64_t, double, bool, std::string, StatementTensor, IndexList, Reals, Bools>;
+using PlannedValue =
+    std::variant<std::monostate, int64_t, double, bool, std::string, PlannedTensor, IndexList, Reals, Bools>;
 
 struct Instruction {
   enum class Kind : uint8_t { kernel, delegate, move, jump_false } kind = Kind::kernel;
-  uint32_t op = 0;  // kernel: index into Statement::operators; delegate: into Statement::delegates
+  uint32_t op = 0;  // kernel: index into MethodPlan::operators; delegate: into MethodPlan::delegates
   // kernel: value indices; delegate: those of its inputs, then of its outputs; move: from, to; jump_false: condition,
   // destination instruction
   std::vector<int32_t> args;
@@ -66,9 +66,9 @@ struct CopyReason {
   std::string reason;
 };
 
-struct Statement {
+struct MethodPlan {
   std::string name;
-  std::vector<StatementValue> values;
+  std::vector<PlannedValue> values;
   std::vector<int32_t> inputs, outputs;
   std::vector<Operator> operators;
   std::vector<std::shared_ptr<const Delegate>> delegates;  // in the order of their first call
