@@ -1,0 +1,23 @@
+// The programs of tests/fixtures/cortex_m_quantized, with their inputs and what the quantized graph answers in eager.
+// C++20.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wick/module.h"
+
+namespace wick::cortex_m {
+
+struct QuantizedProgram {
+  std::vector<uint8_t> pt2;
+  std::vector<HostValue> inputs, eager;
+  /// Programs whose counterpart by stock's flow is tests/fixtures/cortex_m/NAME.mve.pte.
+  bool has_stock = false;
+};
+
+std::vector<std::string> quantized_program_names();
+/// Nothing, and a failure of the test, if the file is broken.
+std::optional<QuantizedProgram> quantized_program(const std::string& name);
+
+}  // namespace wick::cortex_m
