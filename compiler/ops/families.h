@@ -11,40 +11,7 @@ namespace wick::compiler {
 #define WICK_OP_FAMILY(Name)          \
   extern const OpDef k##Name##Rows[]; \
   extern const size_t k##Name##Count;
-WICK_OP_FAMILY(Activation)
-WICK_OP_FAMILY(Alias)
-WICK_OP_FAMILY(Attention)
-WICK_OP_FAMILY(Audio)
-WICK_OP_FAMILY(Backward)
-WICK_OP_FAMILY(Control)
-WICK_OP_FAMILY(Convolution)
-WICK_OP_FAMILY(Creation)
-WICK_OP_FAMILY(Detection)
-WICK_OP_FAMILY(Einsum)
-WICK_OP_FAMILY(Factorization)
-WICK_OP_FAMILY(HigherOrder)
-WICK_OP_FAMILY(Indexing)
-WICK_OP_FAMILY(InPlace)
-WICK_OP_FAMILY(LanguageModel)
-WICK_OP_FAMILY(LinearAlgebra)
-WICK_OP_FAMILY(Loss)
-WICK_OP_FAMILY(Movement)
-WICK_OP_FAMILY(Normalization)
-WICK_OP_FAMILY(Numeric)
-WICK_OP_FAMILY(Padding)
-WICK_OP_FAMILY(PointwiseBinary)
-WICK_OP_FAMILY(PointwiseUnary)
-WICK_OP_FAMILY(Pooling)
-WICK_OP_FAMILY(Quantized)
-WICK_OP_FAMILY(Random)
-WICK_OP_FAMILY(Recurrent)
-WICK_OP_FAMILY(Reduction)
-WICK_OP_FAMILY(Resize)
-WICK_OP_FAMILY(Special)
-WICK_OP_FAMILY(Spectral)
-WICK_OP_FAMILY(Transformer)
-WICK_OP_FAMILY(View)
-WICK_OP_FAMILY(Window)
+#include "compiler/ops/families.inc"
 #undef WICK_OP_FAMILY
 
 struct Family {
@@ -56,7 +23,7 @@ struct Family {
 /// which is kAlsoInPlace and parsed.
 OpDef in_place_form(const OpDef& row);
 
-/// Every table, in the order of this file.
+/// Every table, in the order of families.inc.
 std::vector<Family> op_families();
 
 }  // namespace wick::compiler

@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 #include <string.h>
 
-#include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "common/float16.h"
 #include "compiler/ir/builder.h"
@@ -11,6 +9,7 @@
 #include "compiler/ir/infer.h"
 #include "compiler/ir/quantization.h"
 #include "compiler/ir/text/text.h"
+#include "compiler/ir/text/text_reader.h"
 #include "compiler/support/failure.h"
 #include "compiler/support/limits.h"
 
@@ -19,11 +18,9 @@ namespace {
 
 constexpr int kMaxNesting = 32;
 
-bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
-
-class Parser {
+class Parser : private TextReader {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit Parser(std::string_view text) : TextReader(text) {}
 
   Function parse_function() {
     expect_word("graph");
@@ -31,144 +28,12 @@ class Parser {
     function.name = next_is('(') ? "forward" : word();
     function.graph = parse_body();
     skip();
-    if (position_ != text_.size()) error("the end of the text");
+    if (!at_end()) error("the end of the text");
     return function;
   }
 
  private:
   using Scope = std::map<std::string, Value*, std::less<>>;
-
-  // --- characters ---
-  [[noreturn]] void error(const std::string& wanted) {
-    size_t line = 1, column = 1;
-    for (size_t i = 0; i < position_ && i < text_.size(); ++i) {
-      column = text_[i] == '\n' ? 1 : column + 1;
-      line += text_[i] == '\n';
-    }
-    const size_t end = std::min(text_.find('\n', position_), position_ + 40);
-    std::string found = position_ >= text_.size()
-                            ? "the end"
-                            : fmt::format("'{}'", printable(text_.substr(position_, end - position_)));
-    fail(Diag(Code::corrupt_file, fmt::format("IR text, line {}, column {}", line, column)).expected(found, wanted));
-  }
-  void skip() {
-    while (position_ < text_.size()) {
-      const char c = text_[position_];
-      if (c == '#') {
-        while (position_ < text_.size() && text_[position_] != '\n') ++position_;
-      } else if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
-        ++position_;
-      } else {
-        return;
-      }
-    }
-  }
-  bool next_is(char c) {
-    skip();
-    return position_ < text_.size() && text_[position_] == c;
-  }
-  bool accept(char c) {
-    if (!next_is(c)) return false;
-    ++position_;
-    return true;
-  }
-  void expect(char c) {
-    if (!accept(c)) error(fmt::format("'{}'", c));
-  }
-  std::string word() {
-    skip();
-    const size_t start = position_;
-    while (position_ < text_.size() && is_name_char(text_[position_])) ++position_;
-    if (start == position_) error("a word");
-    return std::string(text_.substr(start, position_ - start));
-  }
-  bool accept_word(std::string_view wanted) {
-    skip();
-    if (text_.substr(position_, wanted.size()) != wanted) return false;
-    const size_t end = position_ + wanted.size();
-    if (end < text_.size() && is_name_char(text_[end])) return false;
-    position_ = end;
-    return true;
-  }
-  void expect_word(std::string_view wanted) {
-    if (!accept_word(wanted)) error(std::string(wanted));
-  }
-  std::string string() {
-    expect('"');
-    std::string out;
-    while (position_ < text_.size() && text_[position_] != '"' && text_[position_] != '\n') {
-      if (text_[position_] == '\\' && position_ + 1 < text_.size()) {
-        ++position_;
-        escaped(out);
-      } else {
-        out += text_[position_++];
-      }
-    }
-    expect('"');
-    return out;
-  }
-  // What follows a backslash, as printable() writes it: n, t, r, xHH, u{HEX}; any other character stands for itself.
-  void escaped(std::string& out) {
-    const char c = text_[position_++];
-    if (c == 'n' || c == 't' || c == 'r') {
-      out += c == 'n' ? '\n' : c == 't' ? '\t' : '\r';
-    } else if (c == 'x') {
-      out += static_cast<char>(hex_digits(2));
-    } else if (c == 'u') {
-      expect('{');
-      append_utf8(out, hex_digits(6));
-      expect('}');
-    } else {
-      out += c;
-    }
-  }
-  uint32_t hex_digits(size_t max_digits) {
-    const size_t end = std::min(text_.size(), position_ + max_digits);
-    uint32_t value = 0;
-    auto [stop, ec] = std::from_chars(text_.data() + position_, text_.data() + end, value, 16);
-    if (ec != std::errc()) error("hexadecimal digits");
-    position_ = static_cast<size_t>(stop - text_.data());
-    return value;
-  }
-  static void append_utf8(std::string& out, uint32_t point) {
-    if (point < 0x80) {
-      out += static_cast<char>(point);
-      return;
-    }
-    const int rest = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
-    out += static_cast<char>((rest == 1 ? 0xc0u : rest == 2 ? 0xe0u : 0xf0u) | point >> (6 * rest));
-    for (int i = rest - 1; i >= 0; --i) out += static_cast<char>(0x80 | (point >> (6 * i) & 0x3f));
-  }
-  // Characters up to one of `stops` outside brackets: an integer expression or a number.
-  std::string_view expression(std::string_view stops) {
-    skip();
-    const size_t start = position_;
-    int depth = 0;
-    while (position_ < text_.size()) {
-      const char c = text_[position_];
-      if (depth == 0 && stops.find(c) != std::string_view::npos) break;
-      if (c == '(') ++depth;
-      if (c == ')') --depth;
-      ++position_;
-    }
-    std::string_view out = text_.substr(start, position_ - start);
-    while (!out.empty() && (out.back() == ' ' || out.back() == '\n')) out.remove_suffix(1);
-    return out;
-  }
-  Sym sym(std::string_view stops) {
-    auto parsed = parse_sym(expression(stops));
-    if (!parsed.ok()) fail(std::move(parsed.diag()));
-    return *parsed;
-  }
-  double real(std::string_view text) {
-    if (text == "inf") return std::numeric_limits<double>::infinity();
-    if (text == "-inf") return -std::numeric_limits<double>::infinity();
-    if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
-    double value = 0;
-    auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (ec != std::errc() || end != text.data() + text.size()) error("a number");
-    return value;
-  }
 
   // --- types and values ---
   Type type() {
@@ -186,8 +51,8 @@ class Parser {
     expect('[');
     t.sizes = list<Sym>([&] { return sym(",]"); }, ']');
     if (t.sizes.size() > 64) error("at most 64 dimensions");
-    if (position_ < text_.size() && text_[position_] == '{') {
-      ++position_;
+    if (at("{")) {
+      expect('{');
       for (const Sym& s : list<Sym>([&] { return sym(",}"); }, '}'))
         t.dim_order.push_back(static_cast<uint8_t>(s.is_const() && s.value() < 64 ? s.value() : 255));
       uint64_t seen = 0;
@@ -197,7 +62,7 @@ class Parser {
       }
       if (t.dim_order.size() != t.sizes.size()) error("each dimension once in the dim order");
     }
-    if (text_.substr(position_, 2) == "q(") quantization(t);
+    if (at("q(") && accept('q')) quantization(t);
     return Type::of(std::move(t));
   }
 
@@ -209,7 +74,7 @@ class Parser {
     q.blocks.resize(t.sizes.size());
     q.scales.dtype = DType::f64;
     q.zero_points.dtype = DType::i64;
-    position_ += 2;
+    expect('(');
     do quantization_part(t, q);
     while (accept(','));
     expect(')');
@@ -250,7 +115,7 @@ class Parser {
   void numbers(const TensorType& t, const Quantization& q, NumberList& out, double otherwise) {
     skip();
     DType dtype = out.dtype;
-    if (position_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[position_]))) {
+    if (at_letter()) {
       const std::string name = word();
       if (!dtype_from_name(name.data(), name.size(), &dtype) || !NumberList::can_hold(dtype)) error("a dtype");
       out.dtype = dtype;
@@ -589,8 +454,6 @@ class Parser {
     }
   }
 
-  std::string_view text_;
-  size_t position_ = 0;
   int nesting_ = 0;
   uint64_t constant_bytes_ = 0;
 };

@@ -1,0 +1,366 @@
+// Order and selection by value: sorting, unique elements, histograms, positions among boundaries.
+#include <algorithm>
+#include <limits>
+
+#include "compiler/ops/compose.h"
+#include "compiler/ops/families.h"
+#include "compiler/ops/ranges/ranges.h"
+
+namespace wick::compiler {
+namespace {
+
+using Results = std::vector<Value*>;
+
+// --- order ---
+
+int64_t sorted_dim(const Node& node) { return wrap_dim(node.static_integer("dim"), node.tensor("self")->rank()); }
+
+void infer_sort(Node& node) {
+  const Value* x = node.tensor("self");
+  sorted_dim(node);
+  set_result(node, 0, x->dtype(), x->sizes());
+  set_result(node, 1, DType::i64, x->sizes());
+}
+void infer_argsort(Node& node) {
+  sorted_dim(node);
+  set_result(node, DType::i64, node.tensor("self")->sizes());
+}
+Results decompose_argsort(Builder& b, Node& node) {
+  if (node.op->parsed->find("stable") >= 0 && node.boolean("stable")) {
+    return {b.call_multi("aten.sort.stable", {node.arg("self"), true, node.arg("dim"), node.arg("descending")})[1]};
+  }
+  return {b.call_multi("aten.sort", {node.arg("self"), node.arg("dim"), node.arg("descending")})[1]};
+}
+Results decompose_msort(Builder& b, Node& node) { return {b.call_multi("aten.sort", {node.arg("self"), 0, false})[0]}; }
+
+void infer_topk(Node& node) {
+  const Value* x = node.tensor("self");
+  Sizes sizes = x->sizes();
+  const int64_t dim = sorted_dim(node);
+  const Sym k = node.integer("k");
+  if (!sizes.empty()) {
+    Sym& size = sizes[static_cast<size_t>(dim)];
+    if (k.is_const() && (k.value() < 0 || (size.is_const() && k.value() > size.value())))
+      reject("topk: k is out of range");
+    size = k;
+  }
+  set_result(node, 0, x->dtype(), sizes);
+  set_result(node, 1, DType::i64, sizes);
+}
+
+void infer_order_statistic(Node& node) {  // kthvalue, median, mode
+  const Value* x = node.tensor("self");
+  const int64_t dim = sorted_dim(node);
+  const Sizes sizes = x->rank() == 0 ? Sizes{} : reduce_sizes(x->sizes(), {dim}, node.boolean("keepdim"));
+  set_result(node, 0, x->dtype(), sizes);
+  set_result(node, 1, DType::i64, sizes);
+}
+void infer_scalar_result(Node& node) { set_result(node, node.tensor("self")->dtype(), {}); }
+
+// --- sizes that depend on values ---
+
+void infer_nonzero(Node& node) {
+  infer_preset(node);
+  const Value* x = node.tensor("self");
+  if (node.result()->rank() != 2 || node.result()->dtype() != DType::i64)
+    reject("nonzero: the result type does not fit");
+  require_equal(node.result()->sizes()[1], Sym(static_cast<int64_t>(x->rank())), "nonzero: columns");
+}
+// where(condition): the columns of nonzero
+void infer_where_indices(Node& node) {
+  infer_preset(node);
+  for (const Value* result : node.results()) {
+    if (result->rank() != 1 || result->dtype() != DType::i64) reject("where: a result is not a vector of i64");
+  }
+}
+// Values, the number of each element's value, counts; those not asked for are empty vectors.
+void infer_unique(Node& node) {
+  infer_preset(node);
+  const Value* x = node.tensor("self");
+  const auto is_vector = [&](size_t i) { return node.result(i)->rank() == 1; };
+  if (!is_vector(0) || !is_vector(2) || node.result(1)->rank() != (node.boolean("return_inverse") ? x->rank() : 1)) {
+    reject("unique: a result type does not fit");
+  }
+  if (node.result(0)->dtype() != x->dtype() || node.result(1)->dtype() != DType::i64 ||
+      node.result(2)->dtype() != DType::i64) {
+    reject("unique: a result dtype does not fit");
+  }
+}
+Results decompose_argwhere(Builder& b, Node& node) {
+  Node* found = b.graph().add_node(op("aten.nonzero.default"), {node.tensor("self")}, 1, &node, "nonzero");
+  found->origin = node.origin;
+  set_result(*found, DType::i64, node.result()->sizes());
+  return {found->result()};
+}
+// Values along a dimension (or of the flat tensor), the number of each one's value, counts.
+void infer_unique_consecutive(Node& node) {
+  infer_preset(node);
+  const Value* x = node.tensor("self");
+  const bool flat = node.is_none("dim");
+  if (node.result(0)->rank() != (flat ? 1 : x->rank())) reject("unique: a result type does not fit");
+  if (node.result(0)->dtype() != x->dtype() || node.result(1)->dtype() != DType::i64 ||
+      node.result(2)->dtype() != DType::i64) {
+    reject("unique: a result dtype does not fit");
+  }
+}
+Results decompose_unique_dim_consecutive(Builder& b, Node& node) {
+  Node* made =
+      b.graph().add_node(op("aten.unique_consecutive.default"),
+                         {node.tensor("self"), node.arg("return_inverse"), node.arg("return_counts"), node.arg("dim")},
+                         3, &node, "unique");
+  made->origin = node.origin;
+  for (size_t i = 0; i < 3; ++i) made->result(i)->type = node.result(i)->type;
+  return made->results();
+}
+Results decompose_where_indices(Builder& b, Node& node) {
+  Value* condition = node.tensor("condition");
+  const size_t rank = std::max<size_t>(condition->rank(), 1);
+  require(node.results().size() == rank, "where: there is one result for each dimension");
+  if (condition->rank() == 0) condition = b.reshape(condition, {1});
+  Node* found = b.graph().add_node(op("aten.nonzero.default"), {condition}, 1, &node, "nonzero");
+  found->origin = node.origin;
+  set_result(*found, DType::i64, {node.result()->sizes()[0], static_cast<int64_t>(rank)});
+  Results columns;
+  for (size_t i = 0; i < rank; ++i) columns.push_back(b.select(found->result(), 1, static_cast<int64_t>(i)));
+  return columns;
+}
+void infer_vector_result(Node& node) {
+  infer_preset(node);
+  if (node.result()->rank() != 1) reject("the result is not a vector");
+}
+
+void infer_histogram(Node& node) {
+  const int64_t bins = node.static_integer("bins");
+  require(bins > 0, "histc needs a positive number of bins");
+  set_result(node, node.tensor("self")->dtype(), {bins});
+}
+
+// How many elements lie between neighbouring edges, the last edge included: NaN and what is outside counts nowhere.
+Results count_bins(Compose& c, Node& node, Value* edges) {
+  Builder& b = c.b;
+  Value* x = b.reshape(node.tensor("self"), {numel(node.tensor("self")->sizes())});
+  const Sym bins = edges->sizes()[0] - 1;
+  Value* last = b.select(edges, 0, bins);
+  Value* inside =
+      c.logical_and(b.call("aten.ge.Tensor", {x, b.select(edges, 0, 0)}), b.call("aten.le.Tensor", {x, last}));
+  Value* bin = c.sub(b.call("aten.bucketize.Tensor", {x, edges, false, true}), 1);
+  bin = c.clamp(bin, 0, bins - 1);
+  Value* weight = node.optional_tensor("weight");
+  weight = weight ? b.reshape(weight, {numel(x->sizes())}) : b.full(x->sizes(), 1, x->dtype());
+  weight = c.where(inside, weight, 0.0, x->dtype());
+  Value* counts = b.call("aten.scatter_add", {b.full({bins}, 0, x->dtype()), 0, bin, weight});
+  if (node.boolean("density")) {
+    Value* widths = c.sub(b.slice(edges, 0, 1, bins + 1), b.slice(edges, 0, 0, bins));
+    counts = c.div(c.div(counts, c.sum(counts, {0})), widths);
+  }
+  return {counts, edges};
+}
+
+Results decompose_histogram_edges(Builder& b, Node& node) {
+  const Value *x = node.tensor("self"), *edges = node.tensor("bins");
+  require_rank(edges, 1, "histogram: bin edges");
+  require(is_floating(x->dtype()) && edges->dtype() == x->dtype(), "histogram takes floating tensors of one dtype");
+  Compose c(b);
+  return count_bins(c, node, node.tensor("bins"));
+}
+// Edges at equal distances over the range, or from the smallest to the largest element; a range without width is
+// widened by a half on both sides.
+Results decompose_histogram_count(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const int64_t bins = node.static_integer("bins");
+  require(bins > 0 && bins < (int64_t{1} << 28), "histogram needs a positive number of bins");
+  require(is_floating(x->dtype()), "histogram takes floating tensors");
+  Compose c(b);
+  Value *low = nullptr, *high = nullptr;
+  if (!node.is_none("range")) {
+    const Reals& range = node.arg("range").as<Reals>();
+    require(range.size() == 2 && range[0] <= range[1], "histogram: the range is not a pair of ascending numbers");
+    low = b.scalar(range[0], x->dtype());
+    high = b.scalar(range[1], x->dtype());
+  } else if (numel(x->sizes()).is(0)) {
+    low = b.scalar(0, x->dtype());
+    high = b.scalar(1, x->dtype());
+  } else {
+    low = c.amin(x, all_dims(x->rank()));
+    high = c.amax(x, all_dims(x->rank()));
+  }
+  Value* half = c.mul(b.cast(b.call("aten.eq.Tensor", {low, high}), x->dtype()), 0.5);
+  low = c.sub(low, half);
+  high = c.add(high, half);
+  return count_bins(c, node, c.call("aten.linspace.Tensor_Tensor", {low, high, bins + 1, x->dtype()}));
+}
+
+// searchsorted / bucketize: for each value the number of boundaries before it
+Value* count_before(Compose& c, Value* boundaries, Value* x, bool right, DType dtype) {
+  Value* wide = c.b.unsqueeze(x, static_cast<int64_t>(x->rank()));
+  Value* before =
+      c.compare(right ? "le" : "lt", c.b.unsqueeze(boundaries, static_cast<int64_t>(boundaries->rank()) - 1), wide);
+  return c.b.cast(c.sum(before, {static_cast<int64_t>(before->rank()) - 1}), dtype);
+}
+Results decompose_bucketize(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  Value* boundaries = node.tensor("boundaries");
+  require_rank(boundaries, 1, "bucketize: boundaries");
+  Value* wide = b.unsqueeze(x, static_cast<int64_t>(x->rank()));
+  Value* before = c.compare(node.boolean("right") ? "ge" : "gt", wide, boundaries);
+  Value* count = c.sum(before, {static_cast<int64_t>(x->rank())});
+  return {b.cast(count, node.boolean("out_int32") ? DType::i32 : DType::i64)};
+}
+
+// Where each element of self belongs.
+void infer_position(Node& node) {
+  set_result(node, node.boolean("out_int32") ? DType::i32 : DType::i64, node.tensor("self")->sizes());
+}
+
+Results decompose_searchsorted(Builder& b, Node& node) {
+  Compose c(b);
+  Value* sorted = node.tensor("sorted_sequence");
+  // A fraction stays one beside integers.
+  const bool fraction = is_float_number(node.arg("self")) && is_integral(sorted->dtype());
+  Value* x = c.tensor(node.arg("self"), fraction ? DType::f64 : sorted->dtype());
+  require(node.is_none("sorter"), "searchsorted with a sorter is not supported");
+  const bool right = node.boolean("right") || (!node.is_none("side") && node.string("side") == "right");
+  const DType dtype = node.boolean("out_int32") ? DType::i32 : DType::i64;
+  require(sorted->rank() >= 1, "searchsorted of a scalar");
+  if (sorted->rank() > 1) {
+    require(x->rank() == sorted->rank(), "searchsorted: ranks differ");
+    return {count_before(c, sorted, x, right, dtype)};
+  }
+  Value* wide = b.unsqueeze(x, static_cast<int64_t>(x->rank()));
+  Value* before = c.compare(right ? "ge" : "gt", wide, sorted);
+  return {b.cast(c.sum(before, {static_cast<int64_t>(x->rank())}), dtype)};
+}
+
+// --- classes ---
+
+void infer_one_hot(Node& node) {
+  const Value* x = node.tensor("self");
+  const Sym classes = node.integer("num_classes");
+  Sizes sizes = x->sizes();
+  if (classes.is(-1)) {
+    infer_preset(node);
+    if (node.result()->rank() != x->rank() + 1 || node.result()->dtype() != DType::i64)
+      reject("one_hot: the result type does not fit");
+    return;
+  }
+  sizes.push_back(classes);
+  set_result(node, DType::i64, std::move(sizes));
+}
+Results decompose_one_hot(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const Sym classes = node.integer("num_classes").is(-1) ? node.result()->sizes().back() : node.integer("num_classes");
+  Value* wide = b.unsqueeze(x, static_cast<int64_t>(x->rank()));
+  return {b.cast(c.compare("eq", wide, c.arange(classes, DType::i64)), DType::i64)};
+}
+
+Results decompose_isin(Builder& b, Node& node) {
+  Compose c(b);
+  auto operand = [&](const char* many, const char* one) {
+    if (node.op->parsed->find(many) >= 0) return node.tensor(many);
+    const Arg& number = node.arg(one);
+    return c.tensor(number, is_float_number(number) ? DType::f32 : DType::i64);
+  };
+  Value *x = operand("elements", "element"), *set = operand("test_elements", "test_element");
+  set = b.reshape(set, {numel(set->sizes())});
+  Value* equal = c.compare("eq", b.unsqueeze(x, static_cast<int64_t>(x->rank())), set);
+  Value* found = c.any(equal, {static_cast<int64_t>(x->rank())});
+  return {node.boolean("invert") ? c.logical_not(found) : found};
+}
+
+}  // namespace
+
+const OpDef kSortingRows[] = {
+    {"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", infer_sort,
+     nullptr, "aten::sort.values", kNoStock | kPassesBoth | ranges::operands,
+     Cases("f32[3, 4]", "f32[3, 5]{distinct}, -1, false", "i64[9]")},
+    {"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor "
+     "indices)",
+     infer_sort, nullptr, "aten::sort.values_stable", kNoStock,
+     Cases("f32[3, 4], stable=true", "i64[5]{=2, 1, 2, 1, 0}, stable=true, dim=0, descending=true")},
+    {"aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", infer_argsort, decompose_argsort,
+     nullptr, kPure, Cases("f32[3, 4], 1", "f32[3, 4], -1, true", "f32[3, 5]{distinct}")},
+    {"aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", infer_argsort,
+     decompose_argsort, "aten::argsort.stable_out", kNoStock,
+     Cases("f32[3, 4]{distinct}, stable=true", "i64[8]{index<3}, stable=true, dim=0, descending=true")},
+    {"aten::msort(Tensor self) -> Tensor", infer_same, decompose_msort, nullptr, kPure, Cases("f32[3, 4]")},
+    {"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor "
+     "indices)",
+     infer_topk, nullptr, "aten::topk.values", kPassesBoth | ranges::operands | Growth::keeps,
+     Cases("f32[3, 4], 2", "f32[5]{special}, 3, 0, false", "f32[4, 5]{distinct}, 2, -1, true")},
+    {"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+     infer_order_statistic, nullptr, "aten::kthvalue.values", kNoStock, Cases("f32[3, 4], 2")},
+    {"aten::median(Tensor self) -> Tensor", infer_scalar_result, nullptr, "aten::median.out", kNoStock,
+     Cases("f32[3, 4]")},
+    {"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+     infer_order_statistic, nullptr, "aten::median.dim_values", kNoStock, Cases("f32[3, 4], 1")},
+    {"aten::nanmedian(Tensor self) -> Tensor", infer_scalar_result, nullptr, "aten::nanmedian.out", kNoStock,
+     Cases("f32[5]{special}")},
+    {"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+     infer_order_statistic, nullptr, "aten::nanmedian.dim_values", kNoStock, Cases("f32[3, 4], 0")},
+    {"aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+     infer_order_statistic, nullptr, "aten::mode.values", kNoStock, Cases("i32[3, 4]{index<7}, 1")},
+    {"aten::where(Tensor condition) -> Tensor[]", infer_where_indices, decompose_where_indices, nullptr, kDataDependent,
+     Cases("bool[3, 4]")},
+    {"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
+     "Tensor, Tensor)",
+     infer_unique, nullptr, "aten::_unique2.out", kNoStock | kDataDependent,
+     Cases("f32[2, 6]{range=0..3}", "i64[5]{=3, 1, 3, 2, 1}, true, true, true", "f32[2, 6]{range=0..3}, true, true")},
+    {"aten::nonzero(Tensor self) -> Tensor", infer_nonzero, nullptr, "aten::nonzero.out", kDataDependent,
+     Cases("f32[2, 2]{special}", "i64[0]", "bool[2, 3, 2]")},
+    {"aten::masked_select(Tensor self, Tensor mask) -> Tensor", infer_vector_result, nullptr, "aten::masked_select.out",
+     kDataDependent, Cases("f32[3], bool[2, 3]", "f32[3, 4], bool[3, 4]")},
+    {"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", infer_vector_result, nullptr,
+     "aten::bincount.out", kDataDependent | kNoStock, Cases("i64[9]{index<5}", "i64[9]{index<5}, f32[9], 8")},
+    {"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", infer_histogram, nullptr,
+     "aten::histc.out", kNoStock, Cases("f32[20], 4", "f32[3, 4], 5, -2, 2")},
+    {"aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor "
+     "hist, Tensor bin_edges)",
+     nullptr, decompose_histogram_edges, nullptr, kPure,
+     Cases("f32[4, 10], f32[6]{sorted}", "f64[20], f64[5]{=-2, -1, 0, 0.5, 3}, weight=f64[20], density=true",
+           "f32[20]{special}, f32[4]{=-1, 0, 1, inf}", "! i64[5], i64[3]{sorted}")},
+    {"aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool "
+     "density=False) -> (Tensor hist, Tensor bin_edges)",
+     nullptr, decompose_histogram_count, nullptr, kPure,
+     Cases("f32[4, 10], 5", "f64[30], 7, range=[-2.0, 2.0], weight=f64[30]{range=0..1}, density=true", "f32[3]{=2}, 4",
+           "f32[6]{=1, 2, nan, 0, -1, 3}, 4, range=[0.0, 2.0]", "! f32[5], 0")},
+    {"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+     infer_position, decompose_bucketize, "aten::bucketize.Tensor_out", kNoStock,
+     Cases("f32[3, 4], f32[5]{sorted}", "f32[3, 4], f32[5]{sorted}, right=true")},
+    {"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
+     "side=None, Tensor? sorter=None) -> Tensor",
+     infer_position, decompose_searchsorted, "aten::searchsorted.Tensor_out", kNoStock,
+     Cases("f32[5]{sorted}, f32[3, 4]")},
+    {"aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? "
+     "side=None, Tensor? sorter=None) -> Tensor",
+     nullptr, decompose_searchsorted, nullptr, kPure, Cases("f32[5]{sorted}, 0.5", "f32[5]{sorted}, 1, right=true")},
+    {"aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", infer_one_hot, decompose_one_hot, nullptr, kPure,
+     Cases("i64[1, 2]{=2, 0}", "i64[3]{=1, 0, 3}, 5")},
+    {"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) "
+     "-> Tensor",
+     nullptr, decompose_isin, nullptr, kPure, Cases("i64[3, 4], i64[3, 4]{index<10}")},
+    {"aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) "
+     "-> Tensor",
+     nullptr, decompose_isin, nullptr, kPure, Cases("i64[3, 4], 2")},
+    {"aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) "
+     "-> Tensor",
+     nullptr, decompose_isin, nullptr, kPure, Cases("2, i64[4]{index<4}")},
+    {"aten::argwhere(Tensor self) -> Tensor", infer_nonzero, decompose_argwhere, nullptr, kDataDependent,
+     Cases("f32[3, 4]", "bool[3, 4]")},
+    {"aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
+     "(Tensor, Tensor, Tensor)",
+     infer_unique_consecutive, nullptr, "aten::unique_consecutive.out", kNoStock | kDataDependent,
+     Cases("f32[2, 6]{range=0..3}", "i64[4, 2]{index<4}, false, true, 0", "f32[2, 6]{range=0..3}, true")},
+    {"aten::unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> "
+     "(Tensor, Tensor, Tensor)",
+     infer_unique_consecutive, decompose_unique_dim_consecutive, nullptr, kDataDependent,
+     Cases("i64[3, 2]{=1, 2, 1, 2, 3, 1}, 0, true, true")},
+    {"aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
+     "(Tensor, Tensor, Tensor)",
+     infer_unique_consecutive, nullptr, "aten::unique_dim.out", kNoStock | kDataDependent,
+     Cases("i64[4, 2]{index<4}, 0", "i64[4, 2]{index<4}, 1, true, true")},
+};
+const size_t kSortingCount = std::size(kSortingRows);
+
+}  // namespace wick::compiler
