@@ -1,4 +1,4 @@
-// What a damaged program says. Internal to the importer.
+// Errors about damaged programs. Internal to the importer.
 #pragma once
 #include <string>
 #include <utility>

@@ -53,7 +53,7 @@ class Importer {
     std::string relaxed;
     for (const auto& [text, constraint] : program_.range_constraints) {
       SymRange range{constraint.min.value_or(std::numeric_limits<int64_t>::min()), constraint.max.value_or(kUnbounded)};
-      // 0 and 1 are specialised by the exporter: a lower bound of 2 of a size is no wish of the user's. What it knows
+      // 0 and 1 are specialised by the exporter: a lower bound of 2 is not the user's. What it knows
       // of such sizes (the last row is one) does not hold for 0.
       if (range.min == 2 && sizes.count(text) != 0) {
         range.min = 1;

@@ -30,7 +30,7 @@ bool ends_with(std::string_view text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
 }
 
-// What a file that is no zip archive is.
+// Names the format of a file that is not a zip archive.
 Diag describe_foreign(Span<const uint8_t> bytes) {
   if (bytes.empty()) return Diag(Code::corrupt_file, "the file is empty").with_help(kExportAgain);
   if (bytes.size() >= 8 && std::memcmp(bytes.data() + 4, "ET", 2) == 0) {
@@ -72,7 +72,7 @@ std::string_view top_folder(const Directory& directory) {
   return slash == std::string_view::npos ? std::string_view() : first.substr(0, slash);
 }
 
-// Refuses zip archives that are something else, going by names alone.
+// Refuses other kinds of zip archives, which the names in them give away.
 Status check_kind(Span<const uint8_t> zip, const Directory& directory, const Names& names) {
   if (names.find("serialized_exported_program.json")) {
     const DirectoryRecord* version = names.find("version");

@@ -21,7 +21,7 @@ Value* apply(const ViewStep& step, Value* input, Builder& builder) {
   return builder.call(step.op->name(), std::move(args));
 }
 
-// The steps from the storage to what `ref` names.
+// The chain of views from the storage to `ref`.
 std::vector<const ViewStep*> chain_of(const TensorRef& ref) {
   std::vector<const ViewStep*> chain;
   for (int32_t at = ref.last; at >= 0; at = chain.back()->before)

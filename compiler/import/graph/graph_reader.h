@@ -43,7 +43,7 @@ struct MissingOps {
 /// Collects every operator of `graph` and its sub-graphs that Wick does not know.
 void find_missing(const pt2::Graph& graph, MissingOps& missing);
 
-/// Of a tensor or a number that is not written out; else "".
+/// The name of a tensor, or of a number that is not a literal; else "".
 std::string argument_name(const pt2::Argument& arg);
 
 class GraphReader {
@@ -54,7 +54,7 @@ class GraphReader {
   void read_nodes();
   /// The graph output as the IR has it. Reads aliases at their newest version.
   GraphOutput output(const pt2::Argument& arg);
-  /// Of anything but a tensor subclass, which only few places can use.
+  /// Fails for a tensor subclass, which only few operators can read.
   const Binding& binding(std::string_view name) const;
   const Binding& any_binding(std::string_view name) const;
   Value* tensor_value(std::string_view name);

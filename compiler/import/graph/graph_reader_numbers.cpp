@@ -49,8 +49,8 @@ std::optional<Sym> integer_operator(std::string_view f, const Ints& a) {
 
 }  // namespace
 
-// A number that is known only at run time to a power that is known, or its root: of a tensor of one element, since the
-// runtime's scalar operators have no powers. Null: another function.
+// A constant power or the square root of a number known only at run time. Computed on a tensor of one element, because
+// the runtime's scalar operators have no powers. Null for other functions.
 Value* GraphReader::power(std::string_view function, const Args& numbers) {
   const bool root = function == "_sym_sqrt" || function == "sqrt";
   if (!(root && numbers.size() == 1) && !(function == "pow" && numbers.size() == 2)) return nullptr;
@@ -102,7 +102,7 @@ std::string_view python_function(std::string_view name) {
 
 }  // namespace
 
-// What the file says that a number is.
+// The expression that the file records for a number.
 Sym GraphReader::recorded(std::string_view value) const {
   if (auto it = source_.sym_int_values.find(value); it != source_.sym_int_values.end()) return to_sym(it->second);
   auto it = source_.sym_bool_values.find(value);

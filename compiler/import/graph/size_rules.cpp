@@ -44,7 +44,7 @@ Sym without_trivial(const Sym& rule, const Names& numbers) {
   return right.is(1) ? left : make_sym(SymOp::logical_and, {left, right});
 }
 
-// Recursive descent over Python's expression grammar; `good_` turns false at what is no rule.
+// Recursive descent over Python's expression grammar; `good_` turns false where the text is not a rule.
 class RuleReader {
  public:
   RuleReader(std::string_view text, const SizeOf& size_of) : text_(text), size_of_(size_of) {}
@@ -281,7 +281,7 @@ class RuleReader {
 std::optional<Sym> read_size_rule(std::string_view text, const SizeOf& size_of) {
   if (text.size() > kMaxLength) return std::nullopt;
   std::optional<Sym> rule;
-  // An expression beyond the limits of Sym is one that is not understood.
+  // An expression beyond the limits of Sym counts as not understood.
   if (!catch_failure([&] { rule = RuleReader(text, size_of).rule(); }).ok()) return std::nullopt;
   return rule;
 }

@@ -13,8 +13,8 @@ namespace wick::compiler {
 using SizeOf = std::function<std::optional<Sym>(std::string_view name, std::optional<int64_t> dimension)>;
 
 /// The rule as a condition on sizes; nothing if it speaks of anything else. A rule that only keeps sizes of 0 and 1 out
-/// is the condition 1, always true: the exporter takes every size that varies for 2 or more, which is no wish of the
-/// user's.
+/// is the condition 1, always true: the exporter assumes that every size that varies is at least 2; the user did not
+/// ask for that.
 std::optional<Sym> read_size_rule(std::string_view text, const SizeOf& size_of);
 
 }  // namespace wick::compiler

@@ -13,7 +13,8 @@ namespace {
 
 std::string in_quotes(std::string_view name) { return fmt::format("\"{}\"", printable(name)); }
 
-// Calls use(name) for each value `arg` refers to and nested(graph) for each graph in it; stops at the first failure.
+// Calls use(name) for each value that `arg` refers to and nested(graph) for each graph in it. Stops at the first
+// failure.
 template <typename Use, typename Nested>
 Status visit(const Argument& arg, const Use& use, const Nested& nested) {
   const auto each = [&](const auto& items, const auto& name_of) -> Status {

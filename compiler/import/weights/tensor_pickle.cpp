@@ -41,7 +41,7 @@ constexpr DtypeName kDtypes[] = {
     {"int64", DType::i64},          {"int8", DType::i8},      {"uint16", DType::u16},
     {"uint32", DType::u32},         {"uint64", DType::u64},   {"uint8", DType::u8},
 };
-// What weights are quantized to; no tensor has such elements.
+// Dtypes that weights are quantized to; no tensor has such elements.
 constexpr std::string_view kNarrowDtypes[] = {"int1",  "int2",  "int3",  "int4",  "int5",  "int6",  "int7",
                                               "uint1", "uint2", "uint3", "uint4", "uint5", "uint6", "uint7"};
 
@@ -290,7 +290,7 @@ class Builder {
     return out;
   }
 
-  // An enumerator (its value), a tensor, or something that plain data says nothing of.
+  // An enumerator (its value), a tensor, or something that plain data cannot express.
   void made(uint32_t index, const std::string& key, Subclass& out) {
     const std::string_view name = callable(pickle_[index]);
     if (name.starts_with("_rebuild_")) return tensor(index, out.tensors[key]);
