@@ -9,37 +9,11 @@
 #include <unordered_map>
 
 #include "compiler/emit/constant_pool.h"
-#include "compiler/support/file_map.h"
 #include "schema/flat_tensor_generated.h"
 #include "schema/header.h"
 #include "schema/program_generated.h"
 
 namespace wick::compiler {
-
-void FilePieces::append(ConstantData piece) {
-  if (piece.empty()) return;
-  size_bytes += piece.size_bytes();
-  pieces.push_back(std::move(piece));
-}
-
-void FilePieces::append(std::vector<uint8_t> bytes) {
-  auto owned = std::make_shared<std::vector<uint8_t>>(std::move(bytes));
-  append(ConstantData({owned->data(), owned->size()}, owned));
-}
-
-void FilePieces::pad_to(uint64_t offset) {
-  if (offset > size_bytes) append(std::vector<uint8_t>(static_cast<size_t>(offset - size_bytes)));
-}
-
-std::vector<uint8_t> FilePieces::join() const {
-  std::vector<uint8_t> out(static_cast<size_t>(size_bytes));
-  uint8_t* at = out.data();
-  for (const ConstantData& piece : pieces) {
-    piece.read(0, piece.size_bytes(), at);
-    at += piece.size_bytes();
-  }
-  return out;
-}
 
 namespace {
 
@@ -114,6 +88,22 @@ class ProgramWriter {
     if (states_.size_bytes > 0) segments.add(states_);
     const uint32_t metadata_segment = segments.count();
     segments.add(metadata_piece);
+    finish_tables(plans, segments, mutable_segment, metadata_segment);
+
+    EmittedProgram out;
+    out.constant_bytes =
+        constants_.size_bytes() + named_pool_.size_bytes() + states_.size_bytes + external_.size_bytes();
+    append_file(segments, out.pte);
+    if (options_.external_weights && !externals_.empty()) out.ptd = external_file();
+    return out;
+  }
+
+ private:
+  // --- the file ---
+
+  // Everything but the plans, then the program itself.
+  void finish_tables(const std::vector<fb::Offset<pte::ExecutionPlan>>& plans, const Segments& segments,
+                     uint32_t mutable_segment, uint32_t metadata_segment) {
     std::vector<fb::Offset<pte::DataSegment>> rows;
     for (const ByteRange& row : segments.rows) rows.push_back(pte::CreateDataSegment(builder_, row.offset, row.size));
     const auto constant_offsets = builder_.CreateVector(constants_.offsets());
@@ -137,7 +127,10 @@ class ProgramWriter {
     builder_.Finish(pte::CreateProgram(builder_, 0, plan_vector, buffers, inline_data, segment_vector, constant_segment,
                                        mutable_segments, named_vector),
                     schema::kProgramIdentifier);
+  }
 
+  // The header, the tables, then the segments.
+  void append_file(const Segments& segments, FilePieces& file) {
     std::vector<uint8_t> tables = with_header_space(builder_, schema::kProgramHeaderLength);
     const uint64_t base = align_up(tables.size(), kSegmentAlignment);
     memcpy(tables.data() + schema::kHeaderOffset, schema::kProgramHeaderMagic, 4);
@@ -145,20 +138,13 @@ class ProgramWriter {
     put_u64(tables, schema::kHeaderOffset + 8, tables.size());
     put_u64(tables, schema::kHeaderOffset + 16, base);
     put_u64(tables, schema::kHeaderOffset + 24, segments.end);
-
-    EmittedProgram out;
-    out.constant_bytes =
-        constants_.size_bytes() + named_pool_.size_bytes() + states_.size_bytes + external_.size_bytes();
-    out.pte.append(std::move(tables));
+    file.append(std::move(tables));
     for (const auto& [offset, pieces] : segments.pieces) {
-      out.pte.pad_to(base + offset);
-      for (const ConstantData& piece : pieces->pieces) out.pte.append(piece);
+      file.pad_to(base + offset);
+      for (const ConstantData& piece : pieces->pieces) file.append(piece);
     }
-    if (options_.external_weights && !externals_.empty()) out.ptd = external_file();
-    return out;
   }
 
- private:
   // --- delegates ---
 
   // Decides where payloads and named constants go, which the plans refer to by segment. Named constants that equal a
@@ -528,13 +514,6 @@ class ProgramWriter {
 };
 
 }  // namespace
-
-Status write_pieces(const std::string& path, const FilePieces& file) {
-  ASSIGN_OR_RETURN(FileWriter out, FileWriter::open(path, file.size_bytes));
-  for (const ConstantData& piece : file.pieces)
-    RETURN_IF_ERROR(piece.for_each_part([&](Span<const uint8_t> part) { return out.append(part); }));
-  return out.finish();
-}
 
 Result<EmittedProgram> emit(const std::vector<MethodPlan>& methods, const EmitOptions& options) {
   for (size_t i = 0; i < methods.size(); ++i) {
