@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cli/command.h"
+#include "cli/target_flags.h"
 #include "cli/text/progress.h"
 #include "cli/text/text.h"
 #include "compiler/driver/compile.h"
@@ -26,6 +27,7 @@ struct CompileFlags {
   std::vector<std::string> inputs;
   std::string output, backends = compiler::default_targets(), profile = "auto", report, external_weights, dump_ir;
   std::vector<std::string> skip_passes, max_sizes;
+  TargetFlags target_flags;
   uint64_t max_arena = UINT64_MAX, max_file = UINT64_MAX;
   bool share_state = false, strict_nan = false, require_full_delegation = false, json = false;
 };
@@ -185,7 +187,7 @@ int compile_command(const CompileFlags& flags) {
   options.skip_passes = flags.skip_passes;
   options.strict_nan = flags.strict_nan;
   options.require_full_delegation = flags.require_full_delegation;
-  compiler::Result<std::vector<compiler::TargetRequest>> targets = compiler::find_targets(flags.backends);
+  compiler::Result<std::vector<compiler::TargetRequest>> targets = flags.target_flags.find(flags.backends);
   if (!targets.ok()) return report(targets.diag());
   options.targets = std::move(*targets);
   if (Status status = read_max_sizes(flags.max_sizes, options.import); !status.ok()) return report(status.diag());
@@ -252,6 +254,7 @@ void add_compile(CommandLine& line) {
               "backends in order of preference, NAME[:KEY=VALUE,..], separated by commas; portable is always last")
       .takes("LIST")
       .shows_default();
+  flags->target_flags.add_to(command);
   command
       .option("--profile", flags->profile,
               "kernels to use. auto: stock's where they exist, else Wick's; stock: only stock's; native: Wick's where "

@@ -9,6 +9,7 @@
 #include "cli/program/program_memory.h"
 #include "cli/program/program_report.h"
 #include "cli/program/program_session.h"
+#include "cli/target_flags.h"
 #include "cli/text/table.h"
 #include "compiler/driver/compile.h"
 #include "compiler/support/file_map.h"
@@ -26,6 +27,7 @@ using compiler::Status;
 
 struct ExplainFlags {
   std::string file, backends = compiler::default_targets(), svg;
+  TargetFlags target_flags;
   bool strict_nan = false, json = false;
 };
 
@@ -265,7 +267,7 @@ Result<std::vector<MethodExplained>> explain_file(const std::string& path, const
 
 Status explain(const ExplainFlags& flags) {
   compiler::CompileOptions options;
-  ASSIGN_OR_RETURN(options.targets, compiler::find_targets(flags.backends));
+  ASSIGN_OR_RETURN(options.targets, flags.target_flags.find(flags.backends));
   options.strict_nan = flags.strict_nan;
   ASSIGN_OR_RETURN(std::vector<MethodExplained> methods, explain_file(flags.file, options));
   if (!flags.svg.empty()) {
@@ -305,6 +307,7 @@ void add_explain(CommandLine& line) {
   command.option("--backend", flags->backends, "backends in order of preference, separated by commas")
       .takes("LIST")
       .shows_default();
+  flags->target_flags.add_to(command);
   command.flag("--strict-nan", flags->strict_nan, "as in compile");
   command.option("--svg", flags->svg, "draw the arena over time as SVG, to this file").takes("FILE");
   command.flag("--json", flags->json, "print JSON");

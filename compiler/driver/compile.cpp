@@ -154,7 +154,8 @@ void keep_repeated(std::vector<ExtraPass>& extra) {
 Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, const CompileOptions& options,
                                    const PipelineOptions& portable) {
   const Target& target = *request.target;
-  const TargetOptions target_opts{options.strict_nan, nullptr, &request.settings};
+  RETURN_IF_ERROR(check_settings(request));
+  const TargetOptions target_opts{options.strict_nan, options.profile == Profile::stock, nullptr, &request.settings};
   PipelineOptions pipeline = portable;
   pipeline.target_passes = target.passes;
   pipeline.own_passes = target.own_passes;
@@ -182,7 +183,7 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
   if (options.on_begin) options.on_begin("partition");
   Clock clock;
   ASSIGN_OR_RETURN(PartitionReport report, partition(graph, target, target_opts, verdicts));
-  RETURN_IF_ERROR(catch_failure([&] { unfold_quantization(graph); }));
+  RETURN_IF_ERROR(catch_failure([&] { unfold_quantization(graph, report.taken.nodes); }));
   if (portable.timings) portable.timings->push_back({"partition", 1, clock.lap(), Changed::yes});
   return report;
 }

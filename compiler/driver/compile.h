@@ -95,8 +95,13 @@ Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& op
 Status optimize(Function& function, const CompileOptions& options, PartitionReport* report = nullptr);
 
 /// The targets that a list asks for: NAME[:KEY=VALUE[,KEY=VALUE..]], separated by commas; "portable" stands for none.
+/// `flags` (TargetOption::is_flag) go to each target of the list that has an option of that name, before its own.
 /// Errors: usage, with the names, options or values that there are.
-Result<std::vector<TargetRequest>> find_targets(std::string_view list);
+Result<std::vector<TargetRequest>> find_targets(std::string_view list, const TargetSettings& flags = {});
+/// Errors: usage, for settings that do not go together.
+Status check_settings(const TargetRequest& request);
+/// The options of all backends that are options of the command line too, each name once.
+std::vector<const TargetOption*> target_flags();
 /// What each option of each backend does, one line each.
 std::string target_options_help();
 /// The names of the default targets, in the form of find_targets.

@@ -24,14 +24,11 @@ bool is_choice(std::string_view choices, std::string_view value) {
   }
 }
 
-Status add_setting(TargetRequest& request, std::string_view text) {
-  const size_t equals = text.find('=');
-  const std::string_view key = text.substr(0, equals);
+Status add_setting(TargetRequest& request, std::string_view key, std::string_view value) {
   std::string known;
   for (const TargetOption& option : request.target->options) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", option.name);
     if (key != option.name) continue;
-    const std::string_view value = equals == std::string_view::npos ? "" : text.substr(equals + 1);
     if (option.choices[0] != '\0' && !is_choice(option.choices, value)) {
       return Diag(Code::usage, fmt::format("backend '{}' has no such value of '{}'", request.target->name, key))
           .expected(printable(value), option.choices);
@@ -43,12 +40,30 @@ Status add_setting(TargetRequest& request, std::string_view text) {
       .expected(printable(key), known.empty() ? "no option" : known);
 }
 
-std::string joined_names(bool (*wanted)(const Target& target)) {
+// "KEY=VALUE"
+Status add_setting(TargetRequest& request, std::string_view text) {
+  const size_t equals = text.find('=');
+  return add_setting(request, text.substr(0, equals), equals == std::string_view::npos ? "" : text.substr(equals + 1));
+}
+
+bool has_flag(const Target& target, std::string_view name) {
+  return std::any_of(target.options.begin(), target.options.end(),
+                     [&](const TargetOption& option) { return option.is_flag && name == option.name; });
+}
+
+template <typename Wanted>
+std::string joined_names(const Wanted& wanted) {
   std::string names;
   for (const Target* target : known_targets()) {
     if (wanted(*target)) names += fmt::format("{}{}", names.empty() ? "" : ",", target->name);
   }
   return names;
+}
+
+Diag no_target_has(std::string_view flag) {
+  const std::string owners = joined_names([&](const Target& target) { return has_flag(target, flag); });
+  return Diag(Code::usage, fmt::format("no requested backend has an option --{}", flag))
+      .with_help("add --backend " + owners);
 }
 
 }  // namespace
@@ -66,8 +81,26 @@ std::string target_options_help() {
   return text;
 }
 
+Status check_settings(const TargetRequest& request) {
+  if (!request.target->check_settings) return {};
+  TargetOptions options;
+  options.settings = &request.settings;
+  return request.target->check_settings(options);
+}
+
+std::vector<const TargetOption*> target_flags() {
+  std::vector<const TargetOption*> flags;
+  for (const Target* target : known_targets()) {
+    for (const TargetOption& option : target->options) {
+      const auto same = [&](const TargetOption* flag) { return std::string_view(flag->name) == option.name; };
+      if (option.is_flag && std::none_of(flags.begin(), flags.end(), same)) flags.push_back(&option);
+    }
+  }
+  return flags;
+}
+
 // A part with "=" and no ":" is one more option of the backend before it.
-Result<std::vector<TargetRequest>> find_targets(std::string_view list) {
+Result<std::vector<TargetRequest>> find_targets(std::string_view list, const TargetSettings& flags) {
   std::vector<TargetRequest> found;
   TargetRequest* last = nullptr;
   while (!list.empty()) {
@@ -86,7 +119,15 @@ Result<std::vector<TargetRequest>> find_targets(std::string_view list) {
           .expected(printable(name), joined_names([](const Target&) { return true; }) + ",portable");
     }
     last = &found.emplace_back(target);
+    for (const auto& [key, value] : flags) {
+      if (has_flag(*target, key)) RETURN_IF_ERROR(add_setting(*last, key, value));
+    }
     if (colon != std::string_view::npos) RETURN_IF_ERROR(add_setting(*last, part.substr(colon + 1)));
+  }
+  for (const TargetRequest& request : found) RETURN_IF_ERROR(check_settings(request));
+  for (const auto& [key, value] : flags) {
+    if (std::none_of(found.begin(), found.end(), [&](const TargetRequest& r) { return has_flag(*r.target, key); }))
+      return no_target_has(key);
   }
   return found;
 }

@@ -27,7 +27,10 @@ Node* Builder::node(std::string_view name, Args args) {
   made_.push_back(made);
   if (!def->infer) fail(Code::internal, fmt::format("{} has no shape function", full));
   try {
-    infer_types(*made);
+    if (on_elements_)
+      infer_elements(*made);
+    else
+      infer_types(*made);
   } catch (Failure& failure) {
     if (failure.diag.where.module.empty() && failure.diag.where.source.empty()) failure.diag.where = where_of(*made);
     if (failure.diag.where.node.empty()) failure.diag.where.node = std::string(full);

@@ -19,6 +19,8 @@ class Builder {
   Graph& graph() { return graph_; }
   void set_origin(OriginPtr origin) { origin_ = std::move(origin); }
   const OriginPtr& origin() const { return origin_; }
+  /// New nodes work on elements as they are stored, whatever their operands' types say that these stand for.
+  void work_on_elements() { on_elements_ = true; }
   /// The nodes made so far, in order.
   const std::vector<Node*>& made() const { return made_; }
 
@@ -48,6 +50,7 @@ class Builder {
   Graph& graph_;
   Node* before_;
   OriginPtr origin_;
+  bool on_elements_ = false;
   std::vector<Node*> made_;
 };
 

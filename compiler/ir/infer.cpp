@@ -7,19 +7,21 @@
 namespace wick::compiler {
 namespace {
 
-// The operands of a node with the types of the numbers that they stand for, as long as this object lives.
-class AsNumbers {
+enum class SeenAs : uint8_t { numbers, elements };
+
+// The operands of a node without quantization, as long as this object lives.
+class Unquantized {
  public:
-  explicit AsNumbers(const Node& node) {
+  Unquantized(const Node& node, SeenAs seen) {
     for (Value* value : node.operands()) {
       TensorType& type = value->type.tensor;
       if (!type.quantization) continue;
-      const DType real = type.quantization->real;
-      stored_.push_back({value, std::exchange(type.dtype, real), std::exchange(type.quantization, nullptr)});
+      const DType seen_dtype = seen == SeenAs::numbers ? type.quantization->real : type.dtype;
+      stored_.push_back({value, std::exchange(type.dtype, seen_dtype), std::exchange(type.quantization, nullptr)});
     }
   }
-  AsNumbers(const AsNumbers&) = delete;
-  ~AsNumbers() {
+  Unquantized(const Unquantized&) = delete;
+  ~Unquantized() {
     for (Stored& stored : stored_) {
       stored.value->type.tensor.dtype = stored.dtype;
       stored.value->type.tensor.quantization = std::move(stored.quantization);
@@ -39,7 +41,12 @@ class AsNumbers {
 
 void infer_types(Node& node) {
   if (node.op->has(kElements)) return node.op->infer(node);
-  const AsNumbers scope(node);
+  const Unquantized scope(node, SeenAs::numbers);
+  node.op->infer(node);
+}
+
+void infer_elements(Node& node) {
+  const Unquantized scope(node, SeenAs::elements);
   node.op->infer(node);
 }
 

@@ -242,6 +242,7 @@ class Partitioner {
 
   void rewrite(Node& node) {
     Builder builder(graph_, &node);
+    builder.work_on_elements();
     const std::vector<Value*> values = target_.rewrite(builder, node, options_);
     if (values.size() != node.results().size())
       fail(Code::internal, fmt::format("{} took {} but wrote no operators for it", target_.name, node.op->name()));

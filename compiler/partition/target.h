@@ -31,12 +31,15 @@ struct TargetOption {
   const char* name;
   const char* choices;  // "exact|fast", the first is the default; "": any text, by default none
   const char* help;
+  /// Also an option of the command line, `--key value`, for all requested backends that have it.
+  bool is_flag = false;
 };
 /// Options with their values, as the user gave them. If an option occurs twice, the last one counts.
 using TargetSettings = std::vector<std::pair<std::string, std::string>>;
 
 struct TargetOptions {
   bool strict_nan = false;  // leaves out nodes whose kernels treat NaN or inf otherwise than eager
+  bool stock_only = false;  // operators that stock lacks are no use
   /// Of the graph that the node asked about lies in, or that is lowered; null: not known.
   const ValueRanges* ranges = nullptr;
   const TargetSettings* settings = nullptr;  // null: all as by default
@@ -70,12 +73,15 @@ struct Target {
   Span<const Pass> own_passes = {};
   Span<const TargetOption> options = {};
   /// Form kernels: replaces an accepted node by operators and returns the values that replace its results, in order.
+  /// The operators that the builder makes work on elements as they are stored, whatever these stand for.
   std::vector<Value*> (*rewrite)(Builder& builder, Node& node, const TargetOptions& options) = nullptr;
   Span<const OpDef> ops = {};
   /// Form kernels: the dim orders that one of these operators takes. Null: contiguous tensors only.
   layout::LayoutRule (*layout)(const Node& node) = nullptr;
   TargetFacts facts = {};
   bool by_default = false;  // used where the user names no backend
+  /// Whether the settings go together. Errors: usage. Null: they always do.
+  Status (*check_settings)(const TargetOptions& options) = nullptr;
 };
 
 /// A target with its options' values.

@@ -1,5 +1,7 @@
 // Turns nodes that quantize and dequantize into facts of types, and back into nodes. C++20.
 #pragma once
+#include <unordered_set>
+
 #include "compiler/ir/graph.h"
 
 namespace wick::compiler {
@@ -21,7 +23,8 @@ namespace wick::compiler {
 bool fold_quantization(Graph& graph);
 
 /// Writes the facts of all types as nodes again: of the family they come from, if it has an operator for the blocks,
-/// else of torchao. fold_quantization turns the result into the same graph. Ensures: no type is quantized.
-bool unfold_quantization(Graph& graph);
+/// else of torchao. Nodes in `on_elements` read and give elements as they are stored. fold_quantization turns the
+/// result into the same graph if there are none. Ensures: no type is quantized.
+bool unfold_quantization(Graph& graph, const std::unordered_set<const Node*>& on_elements = {});
 
 }  // namespace wick::compiler

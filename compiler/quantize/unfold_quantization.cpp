@@ -155,13 +155,13 @@ Node* convert_chosen(Builder& b, Value* input, const TensorType& type, const Cho
 
 class Unfold {
  public:
-  explicit Unfold(Graph& graph) : graph_(graph) {}
+  Unfold(Graph& graph, const std::unordered_set<const Node*>& on_elements) : graph_(graph), on_elements_(on_elements) {}
 
   bool run() {
     bool changed = false;
     const std::vector<Node*> nodes = graph_.node_list();
     for (size_t i = 0; i < nodes.size(); ++i) {
-      for (const auto& inner : nodes[i]->graphs) changed = Unfold(*inner).run() || changed;
+      for (const auto& inner : nodes[i]->graphs) changed = Unfold(*inner, on_elements_).run() || changed;
       write(*nodes[i], i + 1 < nodes.size() ? nodes[i + 1] : nullptr);
     }
     for (const auto& value : graph_.values()) {
@@ -174,7 +174,7 @@ class Unfold {
 
  private:
   void write(Node& node, Node* next) {
-    if (node.op->has(kElements) || !node.graphs.empty()) return;
+    if (node.op->has(kElements) || !node.graphs.empty() || on_elements_.count(&node)) return;
     if (node.is("wick.convert.default")) return write_convert(node);
     const Values operands = node.operands();
     for (Value* operand : operands) {
@@ -267,12 +267,15 @@ class Unfold {
   }
 
   Graph& graph_;
+  const std::unordered_set<const Node*>& on_elements_;
   std::unordered_map<const Value*, Value*> numbers_;  // of elements; looked up only
   std::unordered_map<const Value*, Chosen> chosen_;   // looked up only
 };
 
 }  // namespace
 
-bool unfold_quantization(Graph& graph) { return Unfold(graph).run(); }
+bool unfold_quantization(Graph& graph, const std::unordered_set<const Node*>& on_elements) {
+  return Unfold(graph, on_elements).run();
+}
 
 }  // namespace wick::compiler

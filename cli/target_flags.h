@@ -1,0 +1,23 @@
+// Options of backends that are options of the command line.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "compiler/driver/compile.h"
+
+namespace wick::cli {
+
+/// The values of such options. Lives until the command line has been parsed.
+class TargetFlags {
+ public:
+  void add_to(Command& command);
+  /// As compiler::find_targets, with what was given.
+  compiler::Result<std::vector<compiler::TargetRequest>> find(const std::string& backends) const;
+
+ private:
+  std::map<std::string, std::string> values_;  // "": not given
+};
+
+}  // namespace wick::cli
