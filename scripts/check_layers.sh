@@ -32,6 +32,7 @@ runtime/exec          : wick common runtime/platform runtime/core runtime/progra
 runtime/module        : wick common runtime
 backends              : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform
 backends/cortex_m     : wick common backends/runtime_table.h runtime/core
+backends/cortex_m/compile : wick common backends/cortex_m/kernels/requantize.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core
 backends/cortex_m/kernels : wick common runtime/core
 backends/xnnpack      : wick common backends/runtime_table.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform schema
 backends/xnnpack/runtime     : wick common backends/runtime_table.h backends/xnnpack/payload runtime/core runtime/platform
@@ -43,7 +44,7 @@ tests/toy_backend     : wick common backends compiler/support compiler/ir compil
 bench                 : wick common compiler runtime schema cli
 '
 # Folders that build without a heap, and headers that bring one (or exceptions, streams, locales).
-no_heap='common runtime/core runtime/program runtime/exec runtime/kernels backends/cortex_m include/wick'
+no_heap='common runtime/core runtime/program runtime/exec runtime/kernels backends/cortex_m/kernels include/wick'
 heap_headers='vector string map set unordered_map unordered_set memory list deque queue stack functional any optional variant iostream sstream fstream regex stdexcept thread mutex future locale filesystem'
 # The hosted convenience among the public headers.
 heap_allowed='include/wick/module.h'

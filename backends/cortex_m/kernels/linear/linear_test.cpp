@@ -4,6 +4,8 @@ namespace wick::cortex_m {
 namespace {
 
 constexpr char kName[] = "cortex_m::quantized_linear.out";
+constexpr char kPerChannel[] = "wick_cortex_m::linear_per_channel.out", kSum[] = "wick_cortex_m::kernel_sum.out";
+const std::vector<int64_t> kNone;
 
 struct Case {
   std::vector<int32_t> leading;  // dimensions before K
@@ -16,15 +18,16 @@ struct Case {
     sizes.push_back(last);
     return sizes;
   }
+  int64_t sum(int64_t row, int64_t n) const {
+    int64_t total = bias.empty() ? 0 : bias[n];
+    for (int64_t k = 0; k < num_inputs; ++k)
+      total += (x[row * num_inputs + k] + input_offset) * (w[n * num_inputs + k] + filter_offset);
+    return total;
+  }
   std::vector<double> expected() const {
     std::vector<double> y;
     for (int64_t row = 0; row < product(leading); ++row) {
-      for (int64_t n = 0; n < num_outputs; ++n) {
-        int64_t sum = bias.empty() ? 0 : bias[n];
-        for (int64_t k = 0; k < num_inputs; ++k)
-          sum += (x[row * num_inputs + k] + input_offset) * (w[n * num_inputs + k] + filter_offset);
-        y.push_back(p(sum));
-      }
+      for (int64_t n = 0; n < num_outputs; ++n) y.push_back(p(sum(row, n)));
     }
     return y;
   }
@@ -95,6 +98,82 @@ TEST(CortexMLinear, LongRowsWrap) {
 }
 
 // A program for MVE has the offset in the sum; one for DSP or scalar code has it beside the bias. Neither is dropped.
+TEST(CortexMLinear, PerChannelHasAScaleForEachOutput) {
+  Random random(7);
+  for (int i = 0; i < 2000; ++i) {
+    SCOPED_TRACE(i);
+    Case c = random_case(random);
+    std::vector<int64_t> multipliers, shifts;
+    std::vector<OutputParameters> scales(static_cast<size_t>(c.num_outputs), c.p);
+    for (OutputParameters& scale : scales) {
+      randomize_scale(random, c.num_inputs, &scale);
+      multipliers.push_back(scale.multiplier);
+      shifts.push_back(scale.shift);
+    }
+    std::vector<double> expected;
+    for (int64_t row = 0; row < product(c.leading); ++row) {
+      for (int64_t n = 0; n < c.num_outputs; ++n) expected.push_back(scales[n](c.sum(row, n)));
+    }
+    const bool with_sum = random.one_in(2), with_bias = !with_sum && !c.bias.empty();
+    const TestTensor x = make_ints(DType::i8, c.with_last(c.num_inputs), c.x);
+    const TestTensor w = make_ints(DType::i8, {c.num_outputs, c.num_inputs}, c.w);
+    const TestTensor bias = make_ints(DType::i32, {with_bias ? c.num_outputs : 0}, with_bias ? c.bias : kNone);
+    const TestTensor sum = make_ints(DType::i32, {1, c.num_outputs}, c.kernel_sum());
+    TestTensor out = make_out(DType::i8, c.with_last(c.num_outputs));
+    ASSERT_TRUE(runs(kPerChannel,
+                     {x, w, with_bias ? Arg(bias) : Arg(nullptr), with_sum ? Arg(sum) : Arg(nullptr), c.input_offset,
+                      c.filter_offset, c.p.offset, make_ints(DType::i32, {c.num_outputs}, multipliers),
+                      make_ints(DType::i32, {c.num_outputs}, shifts), c.p.min, c.p.max, out}));
+    ASSERT_TRUE(equals(out, expected));
+  }
+}
+
+TEST(CortexMLinear, PerChannelChecksItsScales) {
+  const TestTensor x = make(DType::i8, {1, 2}, {1}), w = make(DType::i8, {2, 2}, {1});
+  const auto call = [&](const TestTensor& multipliers, const TestTensor& shifts) {
+    TestTensor out = make_out(DType::i8, {1, 2});
+    return run(kPerChannel, {x, w, nullptr, nullptr, 0, 0, 0, multipliers, shifts, -128, 127, out}).message;
+  };
+  const TestTensor one = make_ints(DType::i32, {2}, {1, INT32_MIN + 1}), zero = make_ints(DType::i32, {2}, {-31, 30});
+  EXPECT_EQ(call(one, zero), "");
+  EXPECT_NE(call(make_ints(DType::i32, {2}, {1, INT32_MIN}), zero).find("multiplier"), std::string::npos);
+  EXPECT_NE(call(one, make_ints(DType::i32, {2}, {0, 31})).find("shift"), std::string::npos);
+  EXPECT_NE(call(one, make_ints(DType::i32, {2}, {-32, 0})).find("shift"), std::string::npos);
+  for (const TestTensor& wrong : {make_ints(DType::i32, {1}, {0}), make_ints(DType::i64, {2}, {0, 0})}) {
+    EXPECT_NE(call(wrong, zero).find("multipliers and shifts"), std::string::npos);
+    EXPECT_NE(call(one, wrong).find("multipliers and shifts"), std::string::npos);
+  }
+}
+
+TEST(CortexMLinear, KernelSumIsWhatStockStores) {
+  Random random(11);
+  for (int i = 0; i < 500; ++i) {
+    SCOPED_TRACE(i);
+    const Case c = random_case(random);
+    const TestTensor w = make_ints(DType::i8, {c.num_outputs, c.num_inputs}, c.w);
+    const TestTensor bias = make_ints(DType::i32, {c.bias.empty() ? 0 : c.num_outputs}, c.bias);
+    TestTensor out = make_out(DType::i32, {1, c.num_outputs});
+    ASSERT_TRUE(runs(kSum, {w, c.bias.empty() ? Arg(nullptr) : Arg(bias), c.input_offset, c.filter_offset, out}));
+    const std::vector<int64_t> sums = c.kernel_sum();
+    ASSERT_TRUE(equals(out, std::vector<double>(sums.begin(), sums.end())));
+  }
+}
+
+TEST(CortexMLinear, KernelSumChecksItsTensors) {
+  const TestTensor w = make(DType::i8, {2, 3}, {1}), bias = make(DType::i32, {2}, {1});
+  TestTensor out = make_out(DType::i32, {1, 2});
+  EXPECT_TRUE(runs(kSum, {w, bias, 128, -127, out}));
+  EXPECT_TRUE(refuses(kSum, {w, bias, 129, 0, out}, "offset of an input"));
+  EXPECT_TRUE(refuses(kSum, {w, bias, 0, -128, out}, "offset of an input"));
+  EXPECT_TRUE(refuses(kSum, {make(DType::u8, {2, 3}, {1}), bias, 0, 0, out}, "weights are not int8"));
+  EXPECT_TRUE(refuses(kSum, {make(DType::i8, {6}, {1}), bias, 0, 0, out}, "[N, K]"));
+  EXPECT_TRUE(refuses(kSum, {make(DType::i8, {2, 3}, {1}, {1, 0}), bias, 0, 0, out}, "[N, K]"));
+  EXPECT_TRUE(refuses(kSum, {w, make(DType::i32, {3}, {1}), 0, 0, out}, "bias"));
+  TestTensor wrong = make_out(DType::i32, {1, 3}), narrow = make_out(DType::i8, {1, 2});
+  EXPECT_TRUE(refuses(kSum, {w, bias, 0, 0, wrong}, "output"));
+  EXPECT_TRUE(refuses(kSum, {w, bias, 0, 0, narrow}, "output"));
+}
+
 TEST(CortexMLinear, KernelSumReplacesBiasAndInputOffset) {
   const TestTensor x = make(DType::i8, {1, 2}, {10, 20}), w = make(DType::i8, {1, 2}, {3, -4});
   const TestTensor bias = make(DType::i32, {1}, {100}), sum = make(DType::i32, {1, 1}, {100 + 5 * (3 - 4)});

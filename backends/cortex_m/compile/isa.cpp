@@ -1,0 +1,81 @@
+#include "backends/cortex_m/compile/isa.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/support/failure.h"
+
+namespace wick::cortex_m {
+
+using compiler::Code;
+using compiler::Diag;
+using compiler::Result;
+using compiler::TargetOptions;
+
+namespace {
+
+// Each processor also runs the instruction sets behind its own.
+struct Cpu {
+  std::string_view name;
+  Isa best;
+};
+constexpr Cpu kCpus[] = {
+    {"cortex-m55", Isa::mve},    {"cortex-m52", Isa::mve},       {"cortex-m85", Isa::mve},   {"cortex-m4", Isa::dsp},
+    {"cortex-m7", Isa::dsp},     {"cortex-m33", Isa::dsp},       {"cortex-m35p", Isa::dsp},  {"cortex-m3", Isa::scalar},
+    {"cortex-m23", Isa::scalar}, {"cortex-m0plus", Isa::scalar}, {"cortex-m0", Isa::scalar},
+};
+constexpr Isa kIsas[] = {Isa::mve, Isa::dsp, Isa::scalar};
+
+const Cpu* find_cpu(std::string_view name) {
+  constexpr std::string_view kFamily = "cortex-";
+  const auto found = std::find_if(std::begin(kCpus), std::end(kCpus), [&](const Cpu& cpu) {
+    return name == cpu.name || name == cpu.name.substr(kFamily.size());
+  });
+  return found == std::end(kCpus) ? nullptr : found;
+}
+
+std::string names_of_cpus() {
+  std::string names;
+  for (const Cpu& cpu : kCpus) names += fmt::format("{}{}", names.empty() ? "" : ", ", cpu.name);
+  return names;
+}
+
+std::string isas_of(const Cpu& cpu) {
+  std::string names;
+  for (const Isa isa : kIsas) {
+    if (isa >= cpu.best) names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(isa));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string_view name_of(Isa isa) { return isa == Isa::mve ? "mve" : isa == Isa::dsp ? "dsp" : "scalar"; }
+
+Result<Configuration> read_configuration(const TargetOptions& options) {
+  const std::string_view name = options.setting(kCpu), wanted = options.setting(kIsa);
+  const Cpu* cpu = name.empty() ? &kCpus[0] : find_cpu(name);
+  if (!cpu) {
+    return Diag(Code::usage, "there is no such processor").expected(compiler::printable(name), names_of_cpus());
+  }
+  Configuration out;
+  out.cpu = cpu->name;
+  out.isa = cpu->best;
+  for (const Isa isa : kIsas) {
+    if (wanted == name_of(isa)) out.isa = isa;
+  }
+  if (out.isa < cpu->best) {
+    return Diag(Code::usage, fmt::format("{} does not have the instruction set {}", cpu->name, name_of(out.isa)))
+        .expected(std::string(name_of(out.isa)), isas_of(*cpu));
+  }
+  out.tight = options.setting(kMemory) == "tight";
+  out.stock_only = options.stock_only;
+  return out;
+}
+
+Configuration configuration(const TargetOptions& options) {
+  return compiler::value_or_throw(read_configuration(options));
+}
+
+}  // namespace wick::cortex_m

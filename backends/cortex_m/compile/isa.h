@@ -1,0 +1,34 @@
+// Processors, and the instruction sets that their kernels may use. C++20.
+#pragma once
+#include <string_view>
+
+#include "compiler/partition/target.h"
+
+namespace wick::cortex_m {
+
+/// Whose kernels a program is prepared for: vectors (Helium), two 16-bit lanes, or neither.
+enum class Isa : uint8_t { mve, dsp, scalar };
+std::string_view name_of(Isa isa);
+
+/// What a program is compiled for.
+struct Configuration {
+  std::string_view cpu = "cortex-m55";
+  Isa isa = Isa::mve;
+  bool tight = false;       // memory rather than speed
+  bool stock_only = false;  // no operators that stock lacks
+};
+
+inline constexpr compiler::TargetOption kCpu = {
+    "cpu", "",
+    "processor: cortex-m55 (default), -m52, -m85 (MVE), -m4, -m7, -m33, -m35p (DSP), -m3, -m23, -m0plus, -m0", true};
+inline constexpr compiler::TargetOption kIsa = {
+    "isa", "auto|mve|dsp|scalar", "instruction set of the kernels; auto: the best that the processor has", true};
+inline constexpr compiler::TargetOption kMemory = {
+    "memory", "fast|tight", "tight: sums over weights are computed in each run, not stored", true};
+
+/// Errors: usage (no such processor, or it lacks the instruction set), with those there are.
+compiler::Result<Configuration> read_configuration(const compiler::TargetOptions& options);
+/// For options that have been checked.
+Configuration configuration(const compiler::TargetOptions& options);
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,312 @@
+#include "backends/cortex_m/compile/operators.h"
+
+#include "compiler/layout/layout_rule.h"
+#include "compiler/ops/rules.h"
+#include "compiler/partition/rule_table.h"
+
+namespace wick::cortex_m {
+
+using compiler::Ints;
+using compiler::kElements;
+using compiler::kMoves;
+using compiler::kNoStock;
+using compiler::kOverwrites;
+using compiler::kPure;
+using compiler::Node;
+using compiler::OpDef;
+using compiler::reject;
+using compiler::require;
+using compiler::require_equal;
+using compiler::require_rank;
+using compiler::Sizes;
+using compiler::Sym;
+using compiler::Value;
+using compiler::layout::LayoutRule;
+
+namespace {
+
+void require_int8(const Value* x, const char* what) {
+  if (x->dtype() != DType::i8) reject(fmt::format("{} is not int8", what));
+}
+
+// --- element by element ---
+
+void infer_quantize(Node& node) {
+  const Value* x = node.tensor("input");
+  const auto dtype = node.dtype("dtype");
+  require(x->dtype() == DType::f32, "the input of quantize_per_tensor is not f32");
+  require(dtype == DType::i8 || dtype == DType::i16, "quantize_per_tensor gives int8 or int16");
+  compiler::set_result(node, *dtype, x->sizes());
+}
+
+void infer_dequantize(Node& node) {
+  const Value* x = node.tensor("input");
+  require(node.dtype("dtype") == x->dtype() && (x->dtype() == DType::i8 || x->dtype() == DType::i16),
+          "dequantize_per_tensor takes int8 or int16, as its dtype says");
+  compiler::set_result(node, DType::f32, x->sizes());
+}
+
+void infer_activation(Node& node) {
+  const Value *x = node.tensor("input"), *lut = node.tensor("lut");
+  require_int8(x, "the input");
+  require_int8(lut, "the table");
+  require_rank(lut, 1, "the table");
+  require_equal(lut->sizes()[0], 256, "elements of the table");
+  compiler::set_result(node, DType::i8, x->sizes());
+}
+
+void infer_two(Node& node) {
+  const Value *a = node.tensor("self"), *b = node.tensor("other");
+  require(a->dtype() == b->dtype(), "the operands differ in dtype");
+  compiler::set_result(node, a->dtype(), compiler::broadcast(a->sizes(), b->sizes()));
+}
+
+void infer_softmax(Node& node) {
+  const Value* x = node.tensor("input");
+  require_int8(x, "the input");
+  compiler::wrap_dim(node.static_integer("dim"), x->rank());
+  compiler::set_result(node, DType::i8, x->sizes());
+}
+
+// --- matrices ---
+
+void infer_linear(Node& node) {
+  const Value *x = node.tensor("input"), *weights = node.tensor("weights");
+  require_int8(x, "the input");
+  require_int8(weights, "the weights tensor");
+  require_rank(weights, 2, "weights");
+  require(x->rank() > 0, "the input of quantized_linear has no dimension");
+  require_equal(x->sizes().back(), weights->sizes()[1], "inputs of quantized_linear");
+  Sizes sizes = x->sizes();
+  sizes.back() = weights->sizes()[0];
+  compiler::set_result(node, DType::i8, std::move(sizes));
+}
+
+void infer_kernel_sum(Node& node) {
+  const Value* weights = node.tensor("weights");
+  require_int8(weights, "the weights tensor");
+  require_rank(weights, 2, "weights");
+  compiler::set_result(node, DType::i32, {1, weights->sizes()[0]});
+}
+
+void infer_batch_matmul(Node& node) {
+  const Value *lhs = node.tensor("lhs"), *rhs = node.tensor("rhs_transposed");
+  require_rank(lhs, 3, "lhs");
+  require_rank(rhs, 3, "rhs_transposed");
+  require_equal(lhs->sizes()[0], rhs->sizes()[0], "batches");
+  require_equal(lhs->sizes()[2], rhs->sizes()[2], "inner sizes");
+  compiler::set_result(node, DType::i8, {lhs->sizes()[0], lhs->sizes()[1], rhs->sizes()[1]});
+}
+
+// --- windows: images are [N, C, H, W], filters [O, kH, kW, I] ---
+
+// The entry for an axis of a list of one or two.
+Sym along(const Node& node, const char* name, size_t axis) {
+  const Ints list = node.ints(name);
+  if (list.empty() || list.size() > 2) reject(fmt::format("{} does not have one or two numbers", name));
+  return list[list.size() == 1 ? 0 : axis];
+}
+
+Sym positions(const Node& node, const Sym& in, const Sym& kernel, const Sym& dilation, bool ceil, size_t axis) {
+  return compiler::window_size(in, along(node, "padding", axis), kernel, along(node, "stride", axis), dilation, ceil);
+}
+
+void infer_convolution(Node& node, const Sym& channels) {
+  const Value *x = node.tensor("input"), *filter = node.tensor("weight");
+  require_rank(x, 4, "the input");
+  require_rank(filter, 4, "the weight tensor");
+  Sizes sizes = {x->sizes()[0], channels, 0, 0};
+  for (size_t axis = 0; axis < 2; ++axis)
+    sizes[2 + axis] =
+        positions(node, x->sizes()[2 + axis], filter->sizes()[1 + axis], along(node, "dilation", axis), false, axis);
+  compiler::set_result(node, DType::i8, std::move(sizes));
+}
+
+void infer_conv2d(Node& node) { infer_convolution(node, node.tensor("weight")->sizes()[0]); }
+void infer_depthwise(Node& node) {
+  require_rank(node.tensor("weight"), 4, "the weight tensor");
+  infer_convolution(node, node.tensor("weight")->sizes()[3]);
+}
+
+void infer_transposed(Node& node) {
+  const Value *x = node.tensor("input"), *filter = node.tensor("weight");
+  require_rank(x, 4, "the input");
+  require_rank(filter, 4, "the weight tensor");
+  Sizes sizes = {x->sizes()[0], filter->sizes()[0], 0, 0};
+  for (size_t axis = 0; axis < 2; ++axis) {
+    const Sym span = along(node, "dilation", axis) * (filter->sizes()[1 + axis] - 1) + 1;
+    sizes[2 + axis] = (x->sizes()[2 + axis] - 1) * along(node, "stride", axis) - 2 * along(node, "padding", axis) +
+                      span + along(node, "output_padding", axis);
+  }
+  compiler::set_result(node, DType::i8, std::move(sizes));
+}
+
+void infer_pool(Node& node, bool dilated) {
+  const Value* x = node.tensor("input");
+  require_rank(x, 4, "the input");
+  Sizes sizes = x->sizes();
+  for (size_t axis = 0; axis < 2; ++axis)
+    sizes[2 + axis] = positions(node, x->sizes()[2 + axis], along(node, "kernel_size", axis),
+                                dilated ? along(node, "dilation", axis) : Sym(1), node.boolean("ceil_mode"), axis);
+  compiler::set_result(node, DType::i8, std::move(sizes));
+}
+void infer_avg_pool(Node& node) { infer_pool(node, false); }
+void infer_max_pool(Node& node) { infer_pool(node, true); }
+
+// --- data movement ---
+
+void infer_transpose(Node& node) {
+  const Value* x = node.tensor("input");
+  const std::vector<int64_t> perm = node.static_ints("perm");
+  require(perm.size() == x->rank() && x->rank() <= 4, "transpose takes rank 4 at most, and perm one number for each");
+  Sizes sizes;
+  std::vector<bool> seen(perm.size());
+  for (const int64_t dim : perm) {
+    require(dim >= 0 && static_cast<size_t>(dim) < perm.size() && !seen[static_cast<size_t>(dim)],
+            "perm is no permutation of the dimensions");
+    seen[static_cast<size_t>(dim)] = true;
+    sizes.push_back(x->sizes()[static_cast<size_t>(dim)]);
+  }
+  compiler::set_result(node, DType::i8, std::move(sizes));
+}
+
+// The pads of the last dimensions; of rank 4 in the order N, H, W, C, as the layout rule has the memory.
+void infer_pad(Node& node) {
+  const Value* x = node.tensor("input");
+  const Ints before = node.ints("pre_pad"), after = node.ints("post_pad");
+  require(before.size() == 4 && after.size() == 4, "pre_pad and post_pad do not have 4 numbers each");
+  require(x->rank() > 0 && x->rank() <= 4, "pad takes rank 1 to 4");
+  static constexpr size_t kLast[] = {0, 1, 2, 3}, kImage[] = {0, 3, 1, 2};
+  Sizes sizes = x->sizes();
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const size_t at = x->rank() == 4 ? kImage[d] : kLast[4 - x->rank() + d];
+    sizes[d] = sizes[d] + before[at] + after[at];
+  }
+  compiler::set_result(node, DType::i8, std::move(sizes));
+}
+
+// --- layouts ---
+
+// In any dim order where all tensors have the same sizes; else channels last, where [1, C, 1, 1] has one layout.
+LayoutRule pointwise_layout(const Node& node) {
+  for (const Value* operand : node.operands()) {
+    if (!(operand->sizes() == node.result()->sizes()))
+      return node.result()->rank() == 4 ? compiler::layout::channels_last(node) : compiler::layout::contiguous(node);
+  }
+  return compiler::layout::any_dim_order(node);
+}
+
+LayoutRule pad_layout(const Node& node) {
+  return node.result()->rank() == 4 ? compiler::layout::channels_last(node) : compiler::layout::contiguous(node);
+}
+
+LayoutRule softmax_layout(const Node& node) {
+  const size_t rank = node.result()->rank();
+  return compiler::layout::innermost(static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), rank)));
+}
+
+struct LayoutRow {
+  const char* op;
+  LayoutRule (*layout)(const Node& node);
+};
+
+constexpr LayoutRow kLayouts[] = {
+    {"cortex_m.quantize_per_tensor.default", compiler::layout::any_dim_order},
+    {"cortex_m.dequantize_per_tensor.default", compiler::layout::any_dim_order},
+    {"cortex_m.quantized_add.default", pointwise_layout},
+    {"cortex_m.quantized_mul.default", pointwise_layout},
+    {"cortex_m.quantized_div.default", compiler::layout::any_dim_order},
+    {"cortex_m.quantized_activation.default", compiler::layout::any_dim_order},
+    {"cortex_m.minimum.default", pointwise_layout},
+    {"cortex_m.maximum.default", pointwise_layout},
+    {"cortex_m.softmax.default", softmax_layout},
+    {"cortex_m.pad.default", pad_layout},
+    {"cortex_m.quantized_conv2d.default", compiler::layout::channels_last},
+    {"cortex_m.quantized_depthwise_conv2d.default", compiler::layout::channels_last},
+    {"cortex_m.quantized_transpose_conv2d.default", compiler::layout::channels_last},
+    {"cortex_m.quantized_avg_pool2d.default", compiler::layout::channels_last},
+    {"cortex_m.quantized_max_pool2d.default", compiler::layout::channels_last},
+};
+
+// Stock's operators: a row's arguments are in stock's order, which is that of the kernels.
+#define STOCK(name, arguments, infer, flags) \
+  OpDef { "cortex_m::" name "(" arguments ") -> Tensor", infer, nullptr, "cortex_m::" name ".out", kElements | (flags) }
+#define CONVERSION "Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype"
+#define OUTPUT "int output_zero_point, int output_multiplier, int output_shift"
+#define CHANNELS                                                                                   \
+  "int input_offset, int output_offset, Tensor requantize_multipliers, Tensor requantize_shifts, " \
+  "int activation_min, int activation_max, Tensor scratch"
+#define FILTER "Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
+
+constexpr OpDef kRows[] = {
+    STOCK("quantize_per_tensor", CONVERSION, infer_quantize, kPure),
+    STOCK("dequantize_per_tensor", CONVERSION, infer_dequantize, kPure),
+    STOCK("quantized_add",
+          "Tensor self, int self_zero_point, int self_multiplier, int self_shift, Tensor other, "
+          "int other_zero_point, int other_multiplier, int other_shift, " OUTPUT
+          ", int activation_min, int activation_max",
+          infer_two, kOverwrites),
+    STOCK("quantized_mul", "Tensor self, int self_zero_point, Tensor other, int other_zero_point, " OUTPUT, infer_two,
+          kOverwrites),
+    STOCK("quantized_div",
+          "Tensor self, int self_zero_point, Tensor other, int other_zero_point, int output_zero_point, "
+          "float output_scale",
+          infer_two, kOverwrites),
+    STOCK("quantized_activation", "Tensor input, Tensor lut", infer_activation, kOverwrites),
+    STOCK("minimum", "Tensor self, Tensor other", infer_two, kOverwrites),
+    STOCK("maximum", "Tensor self, Tensor other", infer_two, kOverwrites),
+    // The greatest activation comes first here.
+    STOCK("quantized_linear",
+          "Tensor input, Tensor weights, Tensor? bias, Tensor? kernel_sum, int input_offset, int filter_offset, "
+          "int output_offset, int[] requantize_multipliers, int[] requantize_shifts, int activation_max, "
+          "int activation_min",
+          infer_linear, kPure),
+    STOCK("softmax",
+          "Tensor input, int dim, int input_zero_point, int output_zero_point, int input_multiplier, "
+          "int input_shift, int diff_min",
+          infer_softmax, kPure),
+    STOCK("transpose", "Tensor input, int[] perm", infer_transpose, kMoves),
+    STOCK("pad", "Tensor input, int[] pre_pad, int[] post_pad, int pad_value", infer_pad, kMoves),
+    STOCK("quantized_conv2d", FILTER "int[] dilation, " CHANNELS, infer_conv2d, kPure),
+    STOCK("quantized_depthwise_conv2d", FILTER "int[] dilation, int depth_multiplier, " CHANNELS, infer_depthwise,
+          kPure),
+    STOCK("quantized_transpose_conv2d",
+          FILTER "int[] output_padding, int[] dilation, " CHANNELS ", Tensor output_scratch", infer_transposed, kPure),
+    STOCK("quantized_avg_pool2d",
+          "Tensor input, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, int zero_point, "
+          "int multiplier, int shift, Tensor scratch",
+          infer_avg_pool, kPure),
+    STOCK("quantized_max_pool2d",
+          "Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode, "
+          "int input_zero_point, int output_zero_point, int activation_min, int activation_max",
+          infer_max_pool, kPure),
+    // What are called zero points of the operands are offsets: the zero points, negated.
+    STOCK("quantized_batch_matmul",
+          "Tensor lhs, int lhs_zero_point, Tensor rhs_transposed, int rhs_zero_point, " OUTPUT ", Tensor scratch",
+          infer_batch_matmul, kPure),
+#undef STOCK
+    // Wick's own.
+    {"wick_cortex_m::linear_per_channel(Tensor input, Tensor weights, Tensor? bias, Tensor? kernel_sum, "
+     "int input_offset, int filter_offset, int output_offset, Tensor requantize_multipliers, "
+     "Tensor requantize_shifts, int activation_min, int activation_max) -> Tensor",
+     infer_linear, nullptr, "wick_cortex_m::linear_per_channel.out", kElements | kNoStock},
+    {"wick_cortex_m::kernel_sum(Tensor weights, Tensor? bias, int input_offset, int filter_offset) -> Tensor",
+     infer_kernel_sum, nullptr, "wick_cortex_m::kernel_sum.out", kElements | kNoStock},
+};
+#undef STOCK
+#undef CONVERSION
+#undef OUTPUT
+#undef CHANNELS
+#undef FILTER
+
+}  // namespace
+
+Span<const OpDef> operators() { return kRows; }
+
+LayoutRule layout(const Node& node) {
+  static const compiler::RuleTable<LayoutRow> kTable({Span<const LayoutRow>(kLayouts)});
+  const LayoutRow* row = kTable.find(node);
+  return row ? row->layout(node) : compiler::layout::contiguous(node);
+}
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,78 @@
+// Numbers to elements and back, and elements of one scale to those of another.
+#include <fmt/format.h>
+
+#include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/quantized.h"
+
+namespace wick::cortex_m {
+
+using compiler::Builder;
+using compiler::Node;
+using compiler::Quantization;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+// Elements of int8 or int16, one scale that is positive as f32, a zero point of their dtype.
+std::string refuse_elements(const Value& value) {
+  const Quantization& q = *value.tensor().quantization;
+  const bool narrow = value.dtype() == DType::i8;
+  if (!narrow && value.dtype() != DType::i16)
+    return fmt::format("elements other than int8 and int16: {}", to_text(value.type));
+  if (!q.is_per_tensor() || q.at_run_time || q.real != DType::f32)
+    return fmt::format("more than one scale, or one known only at run time: {}", to_text(value.type));
+  const double zero = q.zero_points[0], low = narrow ? -128 : -32768, high = narrow ? 127 : 32767;
+  if (zero != static_cast<double>(static_cast<int64_t>(zero)) || zero < low || zero > high)
+    return "a zero point outside the dtype";
+  const auto scale = static_cast<float>(q.scales[0]);
+  if (!(scale > 0 && 1 / scale > 0 && scale < 3e38f)) return "a scale that f32 does not hold";
+  return "";
+}
+
+Verdict supports_convert(const Node& node, const Configuration&) {
+  const Value *x = node.operands()[0], *y = node.result();
+  if (x->is_constant()) return Verdict::no("it converts a constant");
+  if (x->is_quantized() && y->is_quantized()) {
+    const std::string reason = refuse_int8(node);
+    return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+  }
+  const Value& elements = x->is_quantized() ? *x : *y;
+  const Value& real = x->is_quantized() ? *y : *x;
+  if (real.dtype() != DType::f32) return Verdict::no("numbers other than f32");
+  const std::string reason = refuse_elements(elements);
+  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+}
+
+compiler::Args conversion_args(Value* x, const Value& elements) {
+  const Quantization& q = *elements.tensor().quantization;
+  return {x, q.scales[0], static_cast<int64_t>(q.zero_points[0]), q.quant_min, q.quant_max, elements.dtype()};
+}
+
+// The table of a conversion from one scale to another.
+Value* requantized(Builder& b, Value* x, const Value& y) {
+  const Affine from = affine(*x), to = affine(y);
+  std::vector<int8_t> table(256);
+  for (int32_t element = -128; element <= 127; ++element) {
+    const double number = static_cast<double>(element - from.zero) * from.scale;
+    table[static_cast<size_t>(element) + 128] = static_cast<int8_t>(quantize(number, to));
+  }
+  return b.call("cortex_m.quantized_activation", {x, constant(b, {256}, std::move(table), "lut")});
+}
+
+std::vector<Value*> rewrite_convert(Builder& b, Node& node, const Configuration&) {
+  Value *x = node.operands()[0], *y = node.result();
+  if (!x->is_quantized()) return {b.call("cortex_m.quantize_per_tensor", conversion_args(x, *y))};
+  if (!y->is_quantized()) return {b.call("cortex_m.dequantize_per_tensor", conversion_args(x, *x))};
+  return {requantized(b, x, *y)};
+}
+
+constexpr OpRule kRules[] = {
+    {"wick.convert.default", supports_convert, rewrite_convert, true},
+};
+
+}  // namespace
+
+const RuleFamily kConversionRules = {kRules, std::size(kRules)};
+
+}  // namespace wick::cortex_m

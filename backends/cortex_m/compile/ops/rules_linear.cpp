@@ -1,0 +1,202 @@
+// Linear: y = x w^T + b on int8.
+//   y[n] = clamp(requantize(sum_k (x[k] + input_offset) (w[n][k] + filter_offset) + bias[n]) + output_offset)
+// The accumulator counts steps of scale(x) * scale(w); so does the bias. Vector code (MVE) gets what does not depend on
+// x in one number for each output, in the place of the bias:
+//   kernel_sum[n] = bias[n] + input_offset * sum_k (w[n][k] + filter_offset)
+// DSP and scalar code gets the bias, and no sum.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/quantized.h"
+#include "backends/cortex_m/compile/requantization.h"
+#include "compiler/layout/constant_elements.h"
+
+namespace wick::cortex_m {
+
+using compiler::Builder;
+using compiler::Ints;
+using compiler::Node;
+using compiler::Quantization;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+struct Linear {
+  Affine input, output;
+  int32_t filter_zero = 0;
+  std::vector<Requantization> requantizations;  // one, or one for each output
+  std::vector<int32_t> bias;                    // empty: none
+  std::vector<int64_t> weight_sums;             // sum_k (w[n][k] - filter_zero)
+  bool per_channel() const { return requantizations.size() > 1; }
+};
+
+std::string refuse_weights(const Value& weights) {
+  const auto& q = weights.tensor().quantization;
+  if (!weights.is_constant()) return "its weights are computed";
+  if (!q) return fmt::format("its weights are not quantized: {}", to_text(weights.type));
+  if (weights.rank() != 2 || weights.dtype() != DType::i8 || q->at_run_time || q->real != DType::f32)
+    return fmt::format("its weights are not int8 [N, K]: {}", to_text(weights.type));
+  if (!q->is_per_tensor() && q->channel_dim() != size_t{0})
+    return fmt::format("its weights do not have one scale, or one for each output: {}", to_text(weights.type));
+  const double zero = q->zero_points[0];
+  const std::vector<double> zeros = q->zero_points.all();
+  if (std::any_of(zeros.begin(), zeros.end(), [&](double other) { return other != zero; }))
+    return "its weights have more than one zero point";
+  if (zero != std::floor(zero) || zero < -128 || zero > 127) return "the zero point of its weights is outside int8";
+  return "";
+}
+
+// The bias in steps of the accumulator, or why it does not fit.
+std::string quantize_bias(const Value& bias, const std::vector<double>& steps, std::vector<int32_t>* out) {
+  const std::vector<double> real = numbers(bias);
+  const size_t count = static_cast<size_t>(numel(bias.sizes()).value());
+  if (real.size() != count || !bias.is_constant()) return "its bias is computed";
+  for (size_t n = 0; n < count; ++n) {
+    const double scaled = real[n] / steps[steps.size() == 1 ? 0 : n];
+    if (!(std::abs(scaled) < 0x1p31 - 1)) return "its bias does not fit 32 bits in steps of input times weights";
+    out->push_back(static_cast<int32_t>(round_half_even(scaled)));
+  }
+  return "";
+}
+
+// What no sum exceeds, for elements of the input in their range.
+int64_t largest_sum(const Linear& linear, const std::vector<int8_t>& weights, size_t outputs) {
+  const size_t inputs = weights.size() / outputs;
+  const int64_t reach =
+      std::max(std::abs(linear.input.min - linear.input.zero), std::abs(linear.input.max - linear.input.zero));
+  int64_t largest = 0;
+  for (size_t n = 0; n < outputs; ++n) {
+    int64_t total = 0;
+    for (size_t k = 0; k < inputs; ++k) total += std::abs(weights[n * inputs + k] - linear.filter_zero);
+    const int64_t bias = linear.bias.empty() ? 0 : linear.bias[n];
+    largest = std::max(largest, total * reach + std::abs(bias));
+  }
+  return largest;
+}
+
+std::vector<double> scales_of(const Quantization& weights) {
+  std::vector<double> scales = weights.scales.all();
+  if (std::all_of(scales.begin(), scales.end(), [&](double scale) { return scale == scales[0]; })) scales.resize(1);
+  return scales;
+}
+
+// Fills `linear`, or says why the node is not taken.
+std::string read_linear(const Node& node, Linear* linear) {
+  const Value *x = node.tensor("input"), *weights = node.tensor("weight"), *bias = node.optional_tensor("bias");
+  for (const std::string& reason :
+       {refuse_int8(*x, "its input"), refuse_int8(*node.result(), "its result"), refuse_weights(*weights)}) {
+    if (!reason.empty()) return reason;
+  }
+  linear->input = affine(*x);
+  linear->output = affine(*node.result());
+  const Quantization& q = *weights->tensor().quantization;
+  linear->filter_zero = static_cast<int32_t>(q.zero_points[0]);
+  std::vector<double> steps = scales_of(q);
+  for (double& step : steps) {
+    const auto found = requantization(linear->input.scale * step / linear->output.scale);
+    if (!found) return "the scale of its result is too far from those of input and weights";
+    linear->requantizations.push_back(*found);
+    step *= linear->input.scale;
+  }
+  std::string reason = bias ? quantize_bias(*bias, steps, &linear->bias) : "";
+  if (!reason.empty()) return reason;
+  const auto elements = compiler::layout::elements_of<int8_t>(*weights);
+  const auto outputs = static_cast<size_t>(weights->sizes()[0].value());
+  const int64_t largest = largest_sum(*linear, elements, outputs);
+  for (const Requantization& each : linear->requantizations) {
+    if (!keeps_32_bits(largest, each)) return "its sums could exceed 32 bits";
+  }
+  for (size_t n = 0, inputs = elements.size() / outputs; n < outputs; ++n) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < inputs; ++k) sum += elements[n * inputs + k] - linear->filter_zero;
+    linear->weight_sums.push_back(sum);
+  }
+  return "";
+}
+
+Verdict supports_linear(const Node& node, const Configuration& configuration) {
+  Linear linear;
+  const std::string reason = read_linear(node, &linear);
+  if (!reason.empty()) return Verdict::no(reason);
+  if (configuration.stock_only && linear.per_channel())
+    return Verdict::no("stock's quantized_linear takes one scale for all outputs; Wick's own takes one for each");
+  if (configuration.stock_only && configuration.tight && configuration.isa == Isa::mve)
+    return Verdict::yes("its sums over weights are stored: stock has no operator that computes them");
+  return Verdict::yes();
+}
+
+// --- rewrite ---
+
+Value* bias_constant(Builder& b, const Linear& linear) {
+  const auto count = static_cast<int64_t>(linear.bias.size());
+  return linear.bias.empty() ? nullptr : constant(b, {count}, linear.bias, "bias");
+}
+
+compiler::Arg optional(Value* value) { return value ? compiler::Arg(value) : compiler::Arg(compiler::None()); }
+
+Value* kernel_sum(Builder& b, const Linear& linear, Value* weights, const Configuration& configuration) {
+  const int64_t input_offset = -linear.input.zero;
+  if (configuration.tight && !configuration.stock_only) {
+    return b.call("wick_cortex_m.kernel_sum",
+                  {weights, optional(bias_constant(b, linear)), input_offset, int64_t{-linear.filter_zero}});
+  }
+  std::vector<int32_t> sums;
+  for (size_t n = 0; n < linear.weight_sums.size(); ++n) {
+    const int64_t bias = linear.bias.empty() ? 0 : linear.bias[n];
+    sums.push_back(static_cast<int32_t>(bias + input_offset * linear.weight_sums[n]));
+  }
+  const auto count = static_cast<int64_t>(sums.size());
+  return constant(b, {1, count}, std::move(sums), "kernel_sum");
+}
+
+Value* channel_constant(Builder& b, const Linear& linear, int32_t Requantization::* field, const char* name) {
+  std::vector<int32_t> list;
+  for (const Requantization& each : linear.requantizations) list.push_back(each.*field);
+  const auto count = static_cast<int64_t>(list.size());
+  return constant(b, {count}, std::move(list), name);
+}
+
+std::vector<Value*> rewrite_linear(Builder& b, Node& node, const Configuration& configuration) {
+  Linear linear;
+  read_linear(node, &linear);
+  Value* weights = node.tensor("weight");
+  Value *bias = nullptr, *sum = nullptr;
+  if (configuration.isa == Isa::mve)
+    sum = kernel_sum(b, linear, weights, configuration);
+  else
+    bias = bias_constant(b, linear);
+  const int64_t min = linear.output.min, max = linear.output.max;
+  compiler::Args args = {node.tensor("input"),
+                         weights,
+                         optional(bias),
+                         optional(sum),
+                         int64_t{-linear.input.zero},
+                         int64_t{-linear.filter_zero},
+                         int64_t{linear.output.zero}};
+  if (linear.per_channel()) {
+    for (Value* each : {channel_constant(b, linear, &Requantization::multiplier, "multipliers"),
+                        channel_constant(b, linear, &Requantization::shift, "shifts")})
+      args.push_back(each);
+    for (const int64_t bound : {min, max}) args.push_back(bound);
+    return {b.call("wick_cortex_m.linear_per_channel", std::move(args))};
+  }
+  const Requantization& all = linear.requantizations[0];
+  args.push_back(Ints{int64_t{all.multiplier}});
+  args.push_back(Ints{int64_t{all.shift}});
+  for (const int64_t bound : {max, min}) args.push_back(bound);
+  return {b.call("cortex_m.quantized_linear", std::move(args))};
+}
+
+constexpr OpRule kRules[] = {
+    {"aten.linear.default", supports_linear, rewrite_linear, true},
+};
+
+}  // namespace
+
+const RuleFamily kLinearRules = {kRules, std::size(kRules)};
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,142 @@
+#include "backends/cortex_m/compile/quantized.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backends/cortex_m/compile/requantization.h"
+#include "compiler/layout/constant_elements.h"
+#include "compiler/ops/rules.h"
+
+namespace wick::cortex_m {
+
+using compiler::Builder;
+using compiler::Node;
+using compiler::Quantization;
+using compiler::Value;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+bool is_int8_zero(double zero) { return zero == std::floor(zero) && zero >= -128 && zero <= 127; }
+
+template <typename T>
+std::vector<double> widened(const Value& constant) {
+  const std::vector<T> elements = compiler::layout::elements_of<T>(constant);
+  return std::vector<double>(elements.begin(), elements.end());
+}
+
+std::vector<double> elements(const Value& constant) {
+  switch (constant.dtype()) {
+    case DType::i8: return widened<int8_t>(constant);
+    case DType::u8: return widened<uint8_t>(constant);
+    case DType::i16: return widened<int16_t>(constant);
+    case DType::i32: return widened<int32_t>(constant);
+    case DType::i64: return widened<int64_t>(constant);
+    case DType::f32: return widened<float>(constant);
+    case DType::f64: return widened<double>(constant);
+    default: return {};
+  }
+}
+
+// The bound called `name` if the node has it and it is a number.
+std::optional<double> bound(const Node& node, const char* name, double none) {
+  const compiler::Arg& arg = node.arg(name);
+  return arg.is<compiler::None>() ? none : compiler::literal(arg);
+}
+
+std::optional<Bounds> bounds(const Node& node, const char* low, const char* high) {
+  const auto from = bound(node, low, -kInfinity), to = bound(node, high, kInfinity);
+  if (!from || !to || !(*from <= *to)) return {};
+  return Bounds{*from, *to};
+}
+
+}  // namespace
+
+std::string refuse_int8(const Value& value, std::string_view what) {
+  if (!value.type.is_tensor()) return fmt::format("{} is a number", what);
+  const auto& q = value.tensor().quantization;
+  if (!q) return fmt::format("{} is not quantized: {}", what, to_text(value.type));
+  const bool known = value.dtype() == DType::i8 && q->real == DType::f32 && q->is_per_tensor() && !q->at_run_time;
+  if (!known) {
+    return fmt::format("{} is not int8 with one scale known when the program is compiled: {}", what,
+                       to_text(value.type));
+  }
+  if (!is_int8_zero(q->zero_points[0])) return fmt::format("the zero point of {} is outside int8", what);
+  return "";
+}
+
+std::string refuse_int8(const Node& node) {
+  for (const Value* operand : node.operands()) {
+    std::string reason = refuse_int8(*operand, "an operand");
+    if (!reason.empty()) return reason;
+  }
+  for (const Value* result : node.results()) {
+    std::string reason = refuse_int8(*result, "the result");
+    if (!reason.empty()) return reason;
+  }
+  return "";
+}
+
+Affine affine(const Value& value) {
+  const Quantization& q = *value.tensor().quantization;
+  return {q.scales[0], static_cast<int32_t>(q.zero_points[0]), static_cast<int32_t>(q.quant_min),
+          static_cast<int32_t>(q.quant_max)};
+}
+
+bool same_numbers(const Affine& a, const Affine& b) { return a.scale == b.scale && a.zero == b.zero; }
+
+int32_t quantize(double number, const Affine& q) {
+  const float steps = static_cast<float>(number) * (1.0f / static_cast<float>(q.scale));
+  if (std::isnan(steps)) return std::clamp(q.zero, q.min, q.max);
+  const double bounded = std::clamp(static_cast<double>(steps), -0x1p30, 0x1p30);
+  return static_cast<int32_t>(
+      std::clamp(round_half_even(bounded) + q.zero, static_cast<double>(q.min), static_cast<double>(q.max)));
+}
+
+double scale_of(const Quantization& quantization, size_t c) {
+  return quantization.scales[quantization.scales.size() == 1 ? 0 : c];
+}
+double zero_of(const Quantization& quantization, size_t c) {
+  return quantization.zero_points[quantization.zero_points.size() == 1 ? 0 : c];
+}
+
+std::vector<double> numbers(const Value& constant) {
+  std::vector<double> out = elements(constant);
+  const auto& q = constant.tensor().quantization;
+  if (!q) return out;
+  const auto dim = q->channel_dim();
+  size_t inner = 1, channels = 1;  // elements behind one of the channel dimension; how many channels
+  if (dim && !q->is_per_tensor()) {
+    channels = static_cast<size_t>(constant.sizes()[*dim].value());
+    for (size_t d = *dim + 1; d < constant.rank(); ++d) inner *= static_cast<size_t>(constant.sizes()[d].value());
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    const size_t c = i / inner % channels;
+    out[i] = (out[i] - zero_of(*q, c)) * scale_of(*q, c);
+  }
+  return out;
+}
+
+Value* constant(Builder& builder, compiler::Sizes sizes, std::vector<int8_t> elements, std::string_view name) {
+  return builder.constant(compiler::TensorType{DType::i8, std::move(sizes), {}},
+                          compiler::layout::own(std::move(elements)), name);
+}
+
+Value* constant(Builder& builder, compiler::Sizes sizes, std::vector<int32_t> elements, std::string_view name) {
+  return builder.constant(compiler::TensorType{DType::i32, std::move(sizes), {}},
+                          compiler::layout::own(std::move(elements)), name);
+}
+
+std::optional<Bounds> clamp_bounds(const Node& node) {
+  if (node.is("aten.relu.default")) return Bounds{0, kInfinity};
+  if (node.is("aten.relu6.default")) return Bounds{0, 6};
+  if (node.is("aten.hardtanh.default")) return bounds(node, "min_val", "max_val");
+  if (node.is("aten.clamp.default")) return bounds(node, "min", "max");
+  return {};
+}
+
+}  // namespace wick::cortex_m

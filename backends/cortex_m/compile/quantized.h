@@ -1,0 +1,52 @@
+// What rules and rewrites read of quantized values. C++20.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/builder.h"
+#include "compiler/ir/graph.h"
+#include "compiler/ir/quantization.h"
+
+namespace wick::cortex_m {
+
+/// Elements of int8 (or int16) with one scale and one zero point: number = (element - zero) * scale.
+struct Affine {
+  double scale = 1;
+  int32_t zero = 0;
+  int32_t min = -128, max = 127;  // elements that a kernel may write; activations narrow the range
+
+  friend bool operator==(const Affine&, const Affine&) = default;
+};
+
+/// Why the elements are not int8 of f32 numbers with one scale and one zero point known at compile time, or "".
+/// `what`: "the input".
+std::string refuse_int8(const compiler::Value& value, std::string_view what);
+/// The same of all operands that are tensors and of the results.
+std::string refuse_int8(const compiler::Node& node);
+/// Of a value that refuse_int8 takes.
+Affine affine(const compiler::Value& value);
+/// The same scale and zero point, whatever the range.
+bool same_numbers(const Affine& a, const Affine& b);
+/// The element that stands for a number, in the f32 arithmetic of quantize_per_tensor. NaN becomes the zero point.
+int32_t quantize(double number, const Affine& q);
+
+/// The numbers that the elements of a constant stand for; its elements if it is not quantized.
+std::vector<double> numbers(const compiler::Value& constant);
+/// The same of channel `c` of `channel_dim()`, or of the tensor: scale and zero point.
+double scale_of(const compiler::Quantization& quantization, size_t c);
+double zero_of(const compiler::Quantization& quantization, size_t c);
+
+/// A constant of these elements.
+compiler::Value* constant(compiler::Builder& builder, compiler::Sizes sizes, std::vector<int8_t> elements,
+                          std::string_view name);
+compiler::Value* constant(compiler::Builder& builder, compiler::Sizes sizes, std::vector<int32_t> elements,
+                          std::string_view name);
+
+/// The bounds of an activation that only clamps: relu, relu6, hardtanh, clamp. Infinite where there is none.
+struct Bounds {
+  double low, high;
+};
+std::optional<Bounds> clamp_bounds(const compiler::Node& node);
+
+}  // namespace wick::cortex_m

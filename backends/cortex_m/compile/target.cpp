@@ -1,0 +1,36 @@
+#include "backends/cortex_m/compile/target.h"
+
+#include "backends/cortex_m/compile/fuse_activations.h"
+#include "backends/cortex_m/compile/isa.h"
+#include "backends/cortex_m/compile/operators.h"
+
+namespace wick::cortex_m {
+
+namespace {
+
+compiler::Status check_settings(const compiler::TargetOptions& options) {
+  const compiler::Result<Configuration> read = read_configuration(options);
+  return read.ok() ? compiler::Status() : compiler::Status(read.diag());
+}
+
+constexpr compiler::TargetOption kOptions[] = {kCpu, kIsa, kMemory};
+constexpr compiler::Pass kPasses[] = {{"fuse_activations", compiler::run_simple<fuse_activations>,
+                                       compiler::Phase::last,
+                                       "after fold_quantization: bounds become ranges of elements"}};
+
+}  // namespace
+
+const compiler::Target kTarget = {
+    .name = "cortex-m",
+    .keep = keep,
+    .supports = supports,
+    .passes = {"recognize_quantization", "fold_quantization", "fuse_activations"},
+    .own_passes = kPasses,
+    .options = kOptions,
+    .rewrite = rewrite,
+    .ops = operators(),
+    .layout = layout,
+    .check_settings = check_settings,
+};
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,17 @@
+// Cortex-M as the compiler sees it. C++20.
+#pragma once
+#include "compiler/partition/target.h"
+
+namespace wick::cortex_m {
+
+extern const compiler::Target kTarget;
+
+inline constexpr size_t kMaxRank = 16;  // of the runtime's tensors
+
+// support.cpp
+bool keep(const compiler::Node& node, const compiler::TargetOptions& options);
+compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
+std::vector<compiler::Value*> rewrite(compiler::Builder& builder, compiler::Node& node,
+                                      const compiler::TargetOptions& options);
+
+}  // namespace wick::cortex_m

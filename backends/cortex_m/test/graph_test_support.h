@@ -1,0 +1,51 @@
+// Text of quantized graphs for tests of the compile half. C++20, hosted.
+#pragma once
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "backends/cortex_m/kernels/oracle_test_support.h"
+#include "compiler/testing/pipeline.h"
+
+namespace wick::cortex_m {
+
+/// "0.5, 3, -128, 127": scale, zero point, range.
+inline std::string parameters(double scale, int zero, int min = -128, int max = 127) {
+  return fmt::format("{:#}, {}, {}, {}", scale, zero, min, max);
+}
+
+inline std::string quantize_line(const char* to, const char* from, const std::string& q, const char* dtype = "i8") {
+  return fmt::format("  %{} = quantized_decomposed.quantize_per_tensor(%{}, {}, {})\n", to, from, q, dtype);
+}
+inline std::string dequantize_line(const char* to, const char* from, const std::string& q, const char* dtype = "i8") {
+  return fmt::format("  %{} = quantized_decomposed.dequantize_per_tensor(%{}, {}, {})\n", to, from, q, dtype);
+}
+/// %d is what is left of the number %x after quantizing it, the elements are %e.
+inline std::string fake_quantized(const char* d, const char* x, const char* e, const std::string& q) {
+  return quantize_line(e, x, q) + dequantize_line(d, e, q);
+}
+
+template <typename T>
+std::string constant_line(const char* name, const char* type, const std::vector<T>& elements) {
+  return fmt::format("  const %{}: {} = [{}]\n", name, type, fmt::join(elements, ", "));
+}
+
+inline std::string backend_for(const char* cpu, const char* more = "") {
+  return fmt::format("cortex-m:cpu={}{}", cpu, more);
+}
+
+/// f32 elements as an input.
+inline HostValue float_input(std::vector<int32_t> sizes, const std::vector<float>& elements) {
+  HostTensor tensor{DType::f32, std::move(sizes), std::vector<uint8_t>(elements.size() * 4)};
+  memcpy(tensor.bytes.data(), elements.data(), tensor.bytes.size());
+  return tensor;
+}
+
+/// One quantization step of each output.
+inline testing::Tolerance one_step() {
+  return {.absolute = 1e-7, .relative = 1e-6, .of_largest = 0, .quantization_steps = 1.001};
+}
+
+}  // namespace wick::cortex_m
