@@ -30,6 +30,7 @@ runtime/program       : wick common runtime/platform runtime/core schema
 runtime/kernels       : wick common runtime/platform runtime/core
 runtime/exec          : wick common runtime/platform runtime/core runtime/program
 runtime/module        : wick common runtime
+runtime/boards        :
 backends              : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform
 backends/cortex_m     : wick common backends/runtime_table.h runtime/core
 backends/cortex_m/compile : wick common backends/cortex_m/kernels/requantize.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core

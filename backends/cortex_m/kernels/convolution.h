@@ -40,13 +40,14 @@ bool read_images(KernelContext& context, const Tensor& input, const Tensor& weig
 /// Do the positions of the window give the output's height and width?
 bool check_positions(KernelContext& context, const Window& window, const Image& from, const Image& to);
 
-/// Writes every element of the output: c.sum(quantization, n, y, x, channel), finished. Requires: `out` holds c.to.
+/// Writes every element of c.out: c.sum(n, y, x, channel), finished.
 template <typename Convolution>
-void write_sums(const Convolution& c, const ChannelQuantization& quantization, int8_t* out) {
+void write_sums(const Convolution& c) {
+  int8_t* out = c.out;
   for (int64_t n = 0; n < c.to.n; ++n) {
     for (int64_t y = 0; y < c.to.h; ++y) {
       for (int64_t x = 0; x < c.to.w; ++x) {
-        for (int64_t o = 0; o < c.to.c; ++o) *out++ = quantization.finish(c.sum(quantization, n, y, x, o), o);
+        for (int64_t o = 0; o < c.to.c; ++o) *out++ = c.quantization.finish(c.sum(n, y, x, o), o);
       }
     }
   }

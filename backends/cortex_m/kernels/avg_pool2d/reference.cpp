@@ -2,9 +2,9 @@
 //   y = round_half_away(sum of the taps on the input / their number)
 // The padding never counts. Stock's kernel ignores zero_point, multiplier and shift, which only its reference in Python
 // reads; so does this one. Only code for DSP needs the scratch tensor. Source: arm_avgpool_s8.
-#include "backends/cortex_m/kernels/pooling.h"
+#include "backends/cortex_m/kernels/avg_pool2d/avg_pool2d.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::reference {
 namespace {
 
 int8_t average(const int8_t* x, const Image& from, const Extent& rows, const Extent& columns) {
@@ -19,14 +19,11 @@ int8_t average(const int8_t* x, const Image& from, const Extent& rows, const Ext
 }  // namespace
 
 void quantized_avg_pool2d(KernelContext& context, Span<EValue*> args) {
-  const Tensor& input = *args[0]->tensor;
-  Tensor& out = *args[9]->tensor;
-  Window window;
-  Image from, to;
-  if (!read_pooling(context, args.subspan(1, 3), args[4]->boolean, input, out, &window, &from, &to)) return;
+  AvgPool2d pool;
+  if (!read_avg_pool2d(context, args, &pool)) return;
   write_windows(
-      window, from, input.as<const int8_t>(), to, out.as<int8_t>(),
-      [&](const int8_t* x, const Extent& rows, const Extent& columns) { return average(x, from, rows, columns); });
+      pool.window, pool.from, pool.x, pool.to, pool.y,
+      [&](const int8_t* x, const Extent& rows, const Extent& columns) { return average(x, pool.from, rows, columns); });
 }
 
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::reference

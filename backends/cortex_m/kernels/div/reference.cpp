@@ -5,7 +5,7 @@
 #include "backends/cortex_m/kernels/checks.h"
 #include "common/math/float_math.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::reference {
 namespace {
 
 struct Division {
@@ -57,4 +57,4 @@ void quantized_div(KernelContext& context, Span<EValue*> args) {
   divide<int16_t>(a, b, division, min, max, out);
 }
 
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::reference

@@ -1,9 +1,10 @@
 #include "backends/cortex_m/kernels/linear/linear.h"
 
 namespace wick::cortex_m {
+namespace {
 
-bool read_linear_sizes(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out,
-                       Linear* linear) {
+/// int8, contiguous: an input [.., K], weights [N, K] and an output [.., N].
+bool read_sizes(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out, Linear* linear) {
   if (!require_int8(context, input, out) || !require_dtype(context, weights, DType::i8, "the weights are not int8") ||
       !require(context, weights.rank == 2 && input.rank > 0 && out.rank == input.rank,
                "wanted weights of rank 2, and an input and an output of the same rank of at least 1") ||
@@ -19,7 +20,8 @@ bool read_linear_sizes(KernelContext& context, const Tensor& input, const Tensor
   return require(context, agree, "wanted an input [.., K], weights [N, K] and an output [.., N]");
 }
 
-bool read_linear_addend(KernelContext& context, const EValue& bias, const EValue& kernel_sum, Linear* linear) {
+/// Bias and kernel_sum, each None or int32 with one element per output; the sum counts.
+bool read_addend(KernelContext& context, const EValue& bias, const EValue& kernel_sum, Linear* linear) {
   linear->is_summed = !kernel_sum.is_none();
   for (const EValue* value : {&bias, &kernel_sum}) {
     if (value->is_none()) continue;
@@ -31,12 +33,67 @@ bool read_linear_addend(KernelContext& context, const EValue& bias, const EValue
   return true;
 }
 
-int32_t accumulate_linear(const Linear& linear, const int8_t* x, const int8_t* w, int64_t n) {
-  const int32_t input_offset = linear.is_summed ? 0 : linear.input_offset;
-  int32_t sum = linear.addend ? linear.addend[n] : 0;
-  for (int64_t k = 0; k < linear.num_inputs; ++k)
-    sum = wrapping_add(sum, (x[k] + input_offset) * (w[k] + linear.filter_offset));
-  return sum;
+/// What both operators have in the same places.
+bool read_common(KernelContext& context, Span<EValue*> args, Linear* linear) {
+  linear->x = args[0]->tensor->as<const int8_t>();
+  linear->weights = args[1]->tensor->as<const int8_t>();
+  linear->y = args[11]->tensor->as<int8_t>();
+  return read_sizes(context, *args[0]->tensor, *args[1]->tensor, *args[11]->tensor, linear) &&
+         read_addend(context, *args[2], *args[3], linear) &&
+         read_input_offset(context, *args[4], &linear->input_offset) &&
+         read_input_offset(context, *args[5], &linear->filter_offset) &&
+         read_zero_point(context, *args[6], &linear->stage.offset);
+}
+
+bool read_scales(KernelContext& context, const Tensor& multipliers, const Tensor& shifts, Linear* linear) {
+  static constexpr char kWanted[] =
+      "multipliers and shifts are not contiguous int32 tensors with one element per output";
+  if (!check_int32_row(context, multipliers, linear->num_outputs, kWanted) ||
+      !check_int32_row(context, shifts, linear->num_outputs, kWanted))
+    return false;
+  linear->multipliers = multipliers.as<const int32_t>();
+  linear->shifts = shifts.as<const int32_t>();
+  for (int64_t n = 0; n < linear->num_outputs; ++n) {
+    if (!read_requantization(context, linear->multipliers[n], linear->shifts[n], &linear->stage)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool read_linear(KernelContext& context, Span<EValue*> args, Linear* linear) {
+  const Span<const int64_t> multipliers = args[7]->ints(), shifts = args[8]->ints();
+  return read_common(context, args, linear) &&
+         require(context, multipliers.size() == 1 && shifts.size() == 1,
+                 "wanted lists of one multiplier and one shift") &&
+         read_requantization(context, multipliers[0], shifts[0], &linear->stage) &&
+         read_activation(context, *args[10], *args[9], &linear->stage);
+}
+
+bool read_linear_per_channel(KernelContext& context, Span<EValue*> args, Linear* linear) {
+  return read_common(context, args, linear) && read_scales(context, *args[7]->tensor, *args[8]->tensor, linear) &&
+         read_activation(context, *args[9], *args[10], &linear->stage);
+}
+
+bool read_kernel_sum(KernelContext& context, Span<EValue*> args, KernelSum* c) {
+  const Tensor &weights = *args[0]->tensor, &out = *args[4]->tensor;
+  if (!require_dtype(context, weights, DType::i8, "the weights are not int8") ||
+      !require(context, weights.rank == 2 && is_contiguous(weights), "wanted contiguous weights [N, K]") ||
+      !check_int32_row(context, out, weights.sizes[0], "the output is not contiguous int32 with one element per row") ||
+      !read_input_offset(context, *args[2], &c->input_offset) ||
+      !read_input_offset(context, *args[3], &c->filter_offset))
+    return false;
+  if (!args[1]->is_none()) {
+    if (!check_int32_row(context, *args[1]->tensor, weights.sizes[0],
+                         "the bias is not a contiguous int32 tensor with one element per row of the weights"))
+      return false;
+    c->bias = args[1]->tensor->as<const int32_t>();
+  }
+  c->num_outputs = weights.sizes[0];
+  c->num_inputs = weights.sizes[1];
+  c->weights = weights.as<const int8_t>();
+  c->sums = out.as<int32_t>();
+  return true;
 }
 
 }  // namespace wick::cortex_m

@@ -1,4 +1,4 @@
-// What the operators of linear have in common. C++17, freestanding.
+// The checked arguments of the operators of linear. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/checks.h"
 
@@ -7,17 +7,23 @@ namespace wick::cortex_m {
 struct Linear {
   int64_t rows = 0, num_inputs = 0, num_outputs = 0;
   int32_t input_offset = 0, filter_offset = 0;
-  OutputStage stage;
-  const int32_t* addend = nullptr;  // bias or kernel_sum
-  bool is_summed = false;           // it is kernel_sum
+  OutputStage stage;                                        // of all outputs, unless they have their own:
+  const int32_t *multipliers = nullptr, *shifts = nullptr;  // both or neither
+  const int32_t* addend = nullptr;                          // bias or kernel_sum
+  bool is_summed = false;                                   // it is kernel_sum
+  const int8_t *x = nullptr, *weights = nullptr;
+  int8_t* y = nullptr;
 };
+bool read_linear(KernelContext& context, Span<EValue*> args, Linear* linear);
+bool read_linear_per_channel(KernelContext& context, Span<EValue*> args, Linear* linear);
 
-/// int8, contiguous: an input [.., K], weights [N, K] and an output [.., N].
-bool read_linear_sizes(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out,
-                       Linear* linear);
-/// Bias and kernel_sum, each None or int32 with one element per output; the sum counts.
-bool read_linear_addend(KernelContext& context, const EValue& bias, const EValue& kernel_sum, Linear* linear);
-/// The accumulator of output n for one row.
-int32_t accumulate_linear(const Linear& linear, const int8_t* x, const int8_t* w, int64_t n);
+struct KernelSum {
+  int64_t num_inputs = 0, num_outputs = 0;
+  int32_t input_offset = 0, filter_offset = 0;
+  const int8_t* weights = nullptr;
+  const int32_t* bias = nullptr;
+  int32_t* sums = nullptr;
+};
+bool read_kernel_sum(KernelContext& context, Span<EValue*> args, KernelSum* c);
 
 }  // namespace wick::cortex_m

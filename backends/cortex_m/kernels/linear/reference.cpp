@@ -6,37 +6,62 @@
 // so the accumulator is sum_k x[k] w[n][k] + filter_offset * sum_k x[k] + kernel_sum[n]: the same number. A program for
 // DSP or scalar code has the bias, or none, and the offsets. Which of the two is given says which form to compute; as
 // sums wrap, both have the same bits. Source: arm_fully_connected_s8.
+//
+// wick_cortex_m::linear_per_channel(input, weights, bias?, kernel_sum?, input_offset, filter_offset, output_offset,
+// multipliers, shifts, activation_min, activation_max): as quantized_linear, with a multiplier and a shift for each
+// output, int32 [N] both. Stock has no such operator; CMSIS-NN has arm_fully_connected_per_channel_s8.
+//
+// wick_cortex_m::kernel_sum(weights [N, K], bias?, input_offset, filter_offset): int32 [1, N], the kernel_sum above,
+// for programs that do not store it. Sums wrap at 32 bits. Source: arm_vector_sum_s8.
 #include "backends/cortex_m/kernels/linear/linear.h"
 
-namespace wick::cortex_m {
+namespace wick::cortex_m::reference {
 namespace {
 
-bool read_arguments(KernelContext& context, Span<EValue*> args, Linear* linear) {
-  const Span<const int64_t> multipliers = args[7]->ints(), shifts = args[8]->ints();
-  return read_linear_sizes(context, *args[0]->tensor, *args[1]->tensor, *args[11]->tensor, linear) &&
-         read_linear_addend(context, *args[2], *args[3], linear) &&
-         read_input_offset(context, *args[4], &linear->input_offset) &&
-         read_input_offset(context, *args[5], &linear->filter_offset) &&
-         read_zero_point(context, *args[6], &linear->stage.offset) &&
-         require(context, multipliers.size() == 1 && shifts.size() == 1,
-                 "wanted lists of one multiplier and one shift") &&
-         read_requantization(context, multipliers[0], shifts[0], &linear->stage) &&
-         read_activation(context, *args[10], *args[9], &linear->stage);
+/// The accumulator of output n for one row.
+int32_t accumulate(const Linear& linear, const int8_t* x, const int8_t* w, int64_t n) {
+  const int32_t input_offset = linear.is_summed ? 0 : linear.input_offset;
+  int32_t sum = linear.addend ? linear.addend[n] : 0;
+  for (int64_t k = 0; k < linear.num_inputs; ++k)
+    sum = wrapping_add(sum, (x[k] + input_offset) * (w[k] + linear.filter_offset));
+  return sum;
+}
+
+void write_rows(const Linear& linear) {
+  for (int64_t row = 0; row < linear.rows; ++row) {
+    for (int64_t n = 0; n < linear.num_outputs; ++n) {
+      OutputStage stage = linear.stage;
+      if (linear.multipliers != nullptr) {
+        stage.multiplier = linear.multipliers[n];
+        stage.shift = linear.shifts[n];
+      }
+      const int8_t *x = linear.x + row * linear.num_inputs, *w = linear.weights + n * linear.num_inputs;
+      linear.y[row * linear.num_outputs + n] = stage(accumulate(linear, x, w, n));
+    }
+  }
 }
 
 }  // namespace
 
 void quantized_linear(KernelContext& context, Span<EValue*> args) {
   Linear linear;
-  if (!read_arguments(context, args, &linear)) return;
-  const int8_t *input = args[0]->tensor->as<const int8_t>(), *weights = args[1]->tensor->as<const int8_t>();
-  int8_t* out = args[11]->tensor->as<int8_t>();
-  for (int64_t row = 0; row < linear.rows; ++row) {
-    for (int64_t n = 0; n < linear.num_outputs; ++n) {
-      const int8_t *x = input + row * linear.num_inputs, *w = weights + n * linear.num_inputs;
-      out[row * linear.num_outputs + n] = linear.stage(accumulate_linear(linear, x, w, n));
-    }
+  if (read_linear(context, args, &linear)) write_rows(linear);
+}
+
+void linear_per_channel(KernelContext& context, Span<EValue*> args) {
+  Linear linear;
+  if (read_linear_per_channel(context, args, &linear)) write_rows(linear);
+}
+
+void kernel_sum(KernelContext& context, Span<EValue*> args) {
+  KernelSum c;
+  if (!read_kernel_sum(context, args, &c)) return;
+  const int8_t* w = c.weights;
+  for (int64_t n = 0; n < c.num_outputs; ++n, w += c.num_inputs) {
+    int32_t sum = 0;
+    for (int64_t k = 0; k < c.num_inputs; ++k) sum = wrapping_add(sum, w[k] + c.filter_offset);
+    c.sums[n] = wrapping_add(c.bias ? c.bias[n] : 0, wrapping_mul(sum, c.input_offset));
   }
 }
 
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::reference

@@ -2,63 +2,15 @@
 // order of memory: NHWC for a channels-last input. Stock counts a tensor with one channel, or with one pixel, as
 // channels-last whatever its dim order; where that does not lead to the sizes of the output, the other order counts.
 // Source: arm_pad_s8.
-#include "backends/cortex_m/kernels/positions.h"
+#include "backends/cortex_m/kernels/pad/pad.h"
 
-namespace wick::cortex_m {
-namespace {
-
-constexpr size_t kLogicalOrder[2][kMaxMovedRank] = {{0, 3, 1, 2}, {0, 1, 2, 3}};  // of NHWC, of a contiguous tensor
-
-bool read_pads(KernelContext& context, const EValue& list, int64_t pads[kMaxMovedRank]) {
-  const Span<const int64_t> values = list.ints();
-  if (!require(context, values.size() == kMaxMovedRank, "pre_pad and post_pad do not have 4 numbers each"))
-    return false;
-  for (size_t d = 0; d < kMaxMovedRank; ++d) {
-    if (!require(context, values[d] >= 0 && values[d] <= INT32_MAX, "a pad is negative or beyond 31 bits"))
-      return false;
-    pads[d] = values[d];
-  }
-  return true;
-}
-
-/// Finds the order of the lists under which input and pads give the sizes of the output.
-const size_t* find_order(const Tensor& input, const Tensor& out, const int64_t* pre, const int64_t* post) {
-  const Sizes from = sizes_of(input), to = sizes_of(out);
-  const bool fits[2] = {is_nhwc(input), is_contiguous(input)};
-  for (size_t i = 0; i < 2; ++i) {
-    bool agrees = fits[i];
-    for (size_t d = 0; d < kMaxMovedRank; ++d) {
-      const size_t at = kLogicalOrder[i][d];
-      agrees = agrees && to.sizes[d] == from.sizes[d] + pre[at] + post[at];
-    }
-    if (agrees) return kLogicalOrder[i];
-  }
-  return nullptr;
-}
-
-}  // namespace
+namespace wick::cortex_m::reference {
 
 void pad(KernelContext& context, Span<EValue*> args) {
-  const Tensor& input = *args[0]->tensor;
-  Tensor& out = *args[4]->tensor;
-  int64_t pre[kMaxMovedRank], post[kMaxMovedRank];
-  int32_t value = 0;
-  if (!require_int8(context, input, out) ||
-      !require(context, input.rank > 0 && input.rank <= kMaxMovedRank && out.rank == input.rank,
-               "wanted an input and an output of one rank from 1 to 4") ||
-      !read_pads(context, *args[1], pre) || !read_pads(context, *args[2], post) ||
-      !read_int(context, *args[3], INT8_MIN, INT8_MAX, &value, "pad_value is outside [-128, 127]"))
-    return;
-  const size_t* order = find_order(input, out, pre, post);
-  if (!require(context, order != nullptr, "the sizes of the output are not those of the input with its pads")) return;
-  int8_t* y = out.as<int8_t>();
-  for (size_t i = 0; i < out.numel; ++i) y[i] = static_cast<int8_t>(value);
-  const Steps to = steps_of(out);
-  int64_t first = 0;
-  for (size_t d = 0; d < kMaxMovedRank; ++d) first += pre[order[d]] * to.steps[d];
-  const int8_t* x = input.as<const int8_t>();
-  for_each_position(sizes_of(input), steps_of(input), to, Steps(),
-                    [&](int64_t i, int64_t j, int64_t) { y[first + j] = x[i]; });
+  Pad c;
+  if (!read_pad(context, args, &c)) return;
+  for (size_t i = 0; i < c.count; ++i) c.y[i] = c.value;
+  for_each_position(c.sizes, c.from, c.to, Steps(), [&](int64_t i, int64_t j, int64_t) { c.y[c.first + j] = c.x[i]; });
 }
 
-}  // namespace wick::cortex_m
+}  // namespace wick::cortex_m::reference

@@ -1,4 +1,5 @@
-// Start-up of a bare Cortex-M55: vectors, floating point on, .data and .bss, then main. Ends through semihosting.
+// Start-up of a bare Arm microcontroller: vectors, floating point on, .data and .bss, then main. Ends through
+// semihosting.
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -9,11 +10,12 @@ int main(void);
 void _init(void) {}
 void _fini(void) {}
 
-__attribute__((noreturn)) void fault(void) { exit(99); }
+// A program may have its own.
+__attribute__((noreturn, weak)) void fault(void) { exit(99); }
 
 __attribute__((noreturn)) void reset(void) {
-  // CPACR: full access to coprocessors 10 and 11, the floating-point and vector unit. Before any instruction that uses
-  // it.
+  // CPACR: full access to coprocessors 10 and 11, the floating-point and vector unit, where there is one. Before any
+  // instruction that uses it.
   *reinterpret_cast<volatile uint32_t*>(0xE000ED88) |= 0xFu << 20;
   asm volatile("dsb\n isb" ::: "memory");
   const uint32_t* source = &data_source;

@@ -1,0 +1,41 @@
+#include "backends/cortex_m/kernels/conv2d/conv2d.h"
+
+namespace wick::cortex_m {
+namespace {
+
+/// What arm_convolve_wrapper_s8 needs at least, whatever the instruction set.
+int64_t least_scratch_bytes(const Window& window, const Image& from, int64_t inputs) {
+  const int64_t taps = static_cast<int64_t>(window.kernel[0]) * window.kernel[1];
+  const bool dilated = window.dilation[0] != 1 || window.dilation[1] != 1;
+  const bool padded = window.padding[0] != 0 || window.padding[1] != 0;
+  if (taps == 1 && !padded && !dilated && inputs == from.c) return 0;
+  const int64_t column = taps * inputs;  // below 2^31: the weights have as many
+  return from.h == 1 && window.kernel[0] == 1 ? column : 4 * ((column + 3) / 4 * 4);
+}
+
+}  // namespace
+
+bool read_conv2d(KernelContext& context, Span<EValue*> args, Conv2d* c) {
+  const Tensor &input = *args[0]->tensor, &weights = *args[1]->tensor, &scratch = *args[12]->tensor;
+  if (!read_images(context, input, weights, *args[13]->tensor, &c->from, &c->to) ||
+      !read_window(context, weights, *args[3], *args[4], *args[5], &c->window))
+    return false;
+  c->inputs = weights.sizes[3];
+  const int64_t groups = c->from.c / c->inputs;
+  if (!require(context,
+               groups > 0 && groups * c->inputs == c->from.c && weights.sizes[0] == c->to.c && c->to.c % groups == 0,
+               "wanted weights [O, kH, kW, I]: O the output's channels, I a divisor of the input's, as many groups a "
+               "divisor of O") ||
+      !check_positions(context, c->window, c->from, c->to) ||
+      !require(context, static_cast<int64_t>(scratch.nbytes()) >= least_scratch_bytes(c->window, c->from, c->inputs),
+               "the scratch tensor is smaller than any instruction set needs"))
+    return false;
+  c->outputs = c->to.c / groups;
+  c->x = input.as<const int8_t>();
+  c->weights = weights.as<const int8_t>();
+  c->out = args[13]->tensor->as<int8_t>();
+  c->scratch = {scratch.as<uint8_t>(), scratch.nbytes()};
+  return read_channels(context, *args[2], args.subspan(6, 6), c->to.c, &c->quantization);
+}
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,18 @@
+// The checked arguments of quantized_conv2d. C++17, freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/convolution.h"
+
+namespace wick::cortex_m {
+
+struct Conv2d {
+  Window window;
+  Image from, to;
+  int64_t inputs, outputs;  // channels of a group
+  ChannelQuantization quantization;
+  const int8_t *x, *weights;
+  int8_t* out;
+  Span<uint8_t> scratch;
+};
+bool read_conv2d(KernelContext& context, Span<EValue*> args, Conv2d* c);
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,71 @@
+// A seeded call of a kernel: its arguments, and tensors in memory of their own. C++17, no heap.
+#pragma once
+#include <initializer_list>
+
+#include "backends/cortex_m/kernels/device_test/regions.h"
+#include "wick/kernel.h"
+
+namespace wick::cortex_m {
+
+/// splitmix64.
+class Stream {
+ public:
+  explicit Stream(uint64_t seed) : state_(seed) {}
+  uint64_t word();
+  /// Both ends included.
+  int32_t in(int32_t low, int32_t high);
+  bool one_in(int32_t count) { return in(1, count) == 1; }
+
+ private:
+  uint64_t state_;
+};
+
+enum class Order { contiguous, channels_last };
+
+/// Arguments in schema order. Sizes and lists live until clear().
+class Call {
+ public:
+  explicit Call(uint64_t seed) : random(seed) {}
+
+  Stream random;
+
+  void clear();
+  void add_int(int64_t value);
+  void add_real(double value);
+  void add_bool(bool value);
+  void add_none();
+  void add_ints(std::initializer_list<int64_t> items);
+  /// Random elements; f32 within +-`magnitude`. A tensor that takes no part in the sum has no size 0.
+  Tensor& add_tensor(DType dtype, std::initializer_list<int32_t> sizes, Order order = Order::contiguous);
+  Tensor& add_int8(std::initializer_list<int32_t> sizes, Order order = Order::contiguous) {
+    return add_tensor(DType::i8, sizes, order);
+  }
+  /// int32 elements between two bounds.
+  Tensor& add_int32(int32_t count, int32_t low, int32_t high);
+  Tensor& add_floats(std::initializer_list<int32_t> sizes, float magnitude);
+  /// Memory that kernels may write: the output (the last argument), and scratch, aligned to 16 bytes.
+  Tensor& add_scratch(int32_t bytes);
+  Tensor& add_out(DType dtype, std::initializer_list<int32_t> sizes, Order order = Order::contiguous);
+
+  Span<EValue*> args() { return {pointers_, count_}; }
+  Tensor& out() { return *values_[count_ - 1].tensor; }
+  Span<Tensor> tensors() { return {tensors_, tensor_count_}; }
+  Regions& regions() { return regions_; }
+
+ private:
+  EValue& next();
+  Tensor& make_tensor(DType dtype, std::initializer_list<int32_t> sizes, Order order, Access access);
+
+  static constexpr size_t kMaxArgs = 20, kMaxTensors = 10, kMaxLists = 8, kMaxItems = 4;
+  EValue values_[kMaxArgs];
+  EValue* pointers_[kMaxArgs];
+  size_t count_ = 0, tensor_count_ = 0, list_count_ = 0;
+  Tensor tensors_[kMaxTensors];
+  int32_t sizes_[kMaxTensors][4], strides_[kMaxTensors][4];
+  uint8_t orders_[kMaxTensors][4];
+  IntListValue lists_[kMaxLists];
+  int64_t items_[kMaxLists][kMaxItems];
+  Regions regions_;
+};
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,109 @@
+// Runs each kernel of this build beside its reference on seeded calls: the same bytes in the output, and nothing else
+// written or read. Exit status: 0 all equal, 1 not, 2 a reference refuses a case, 99 a fault.
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/cortex_m/kernels/device_test/cases.h"
+#include "backends/cortex_m/kernels/variants.h"
+
+namespace wick::cortex_m {
+namespace {
+
+constexpr uint64_t kSeed = 20261122;
+constexpr size_t kMaxOutBytes = 96 * 1024;
+uint8_t expected[kMaxOutBytes];
+const char* running = "";
+unsigned case_index = 0;
+
+const Kernel* find(KernelTable table, const char* name) {
+  for (const Kernel& row : table) {
+    if (strcmp(row.name, name) == 0) return &row;
+  }
+  return nullptr;
+}
+
+/// False, with a line of text, if the kernel fails or writes beside the output.
+bool run(Call& call, const Kernel& kernel, uint32_t poison, bool closed) {
+  const char* which = closed ? "the variant" : "the reference";
+  KernelContext context({}, nullptr, nullptr);
+  call.regions().poison(poison);
+  if (closed) call.regions().close();  // emulated accesses are slow behind borders
+  kernel.fn(context, call.args());
+  call.regions().open();
+  if (!context.ok()) printf("%s case %u: %s: %s\n", running, case_index, which, context.message());
+  if (!call.regions().intact()) printf("%s case %u: %s writes outside its tensors\n", running, case_index, which);
+  return context.ok() && call.regions().intact();
+}
+
+void print_call(Call& call) {
+  for (const Tensor& tensor : call.tensors()) {
+    printf("  tensor [");
+    for (const int32_t size : tensor.shape()) printf(" %ld", static_cast<long>(size));
+    printf(" ]\n");
+  }
+  for (const EValue* value : call.args()) {
+    if (value->tag == Tag::integer) printf("  %ld", static_cast<long>(value->integer));
+    for (const int64_t item : value->ints()) printf("  %ld,", static_cast<long>(item));
+  }
+  printf("\n");
+}
+
+bool compare(Call& call) {
+  const Tensor& out = call.out();
+  const uint8_t* bytes = out.as<uint8_t>();
+  for (size_t i = 0; i < out.nbytes(); ++i) {
+    if (bytes[i] == expected[i]) continue;
+    printf("%s case %u: byte %u of %u is %d, the reference's %d\n", running, case_index, static_cast<unsigned>(i),
+           static_cast<unsigned>(out.nbytes()), static_cast<int8_t>(bytes[i]), static_cast<int8_t>(expected[i]));
+    print_call(call);
+    return false;
+  }
+  return true;
+}
+
+int test(const CaseSource& source, Call& call) {
+  running = source.name;
+  const Kernel *reference = find(reference_kernels(), source.name), *variant = find(cortex_m_kernels(), source.name);
+  for (case_index = 0; case_index < static_cast<unsigned>(source.count); ++case_index) {
+    call.random = Stream(kSeed + case_index);
+    call.clear();
+    source.make(call);
+    const size_t bytes = call.out().nbytes();
+    if (bytes > kMaxOutBytes || !run(call, *reference, 2 * case_index, false)) return 2;
+    memcpy(expected, call.out().data, bytes);
+    if (!run(call, *variant, 2 * case_index + 1, true) || !compare(call)) return 1;
+  }
+  printf("%s: %u cases equal%s\n", source.name, case_index,
+         reference->fn == variant->fn ? " (the reference itself)" : "");
+  return 0;
+}
+
+int test_all() {
+  static Call call(kSeed);
+  unsigned total = 0;
+  for (const CaseSource& source : case_sources()) {
+    const int status = test(source, call);
+    if (status != 0) return status;
+    total += case_index;
+  }
+  printf("%u cases of %u kernels\n", total, static_cast<unsigned>(case_sources().size()));
+  return case_sources().size() == cortex_m_kernels().size() ? 0 : 2;
+}
+
+}  // namespace
+}  // namespace wick::cortex_m
+
+#ifndef WICK_HOST_REGIONS
+extern "C" __attribute__((noreturn)) void exit(int);
+extern "C" __attribute__((noreturn)) void fault() {
+  const volatile uint32_t* status = reinterpret_cast<const volatile uint32_t*>(0xE000ED28);
+  // Without an MPU in the way of printf's memory.
+  *reinterpret_cast<volatile uint32_t*>(0xE000ED94) = 0;
+  printf("%s case %u: a fault, CFSR %08lx HFSR %08lx at address %08lx\n", wick::cortex_m::running,
+         wick::cortex_m::case_index, static_cast<unsigned long>(status[0]), static_cast<unsigned long>(status[1]),
+         static_cast<unsigned long>(status[3]));
+  exit(99);
+}
+#endif
+
+int main() { return wick::cortex_m::test_all(); }
