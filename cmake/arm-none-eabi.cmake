@@ -33,7 +33,9 @@ if(WICK_ARM_COMPILER STREQUAL "gcc")
   set(CMAKE_CXX_COMPILER arm-none-eabi-g++)
   # GCC 12 reads registers it never set in a selection between vectors, and stops with an internal error where debug
   # information is asked for: only the kernels written for MVE get its instructions (WICK_MVE_FLAGS).
-  set(WICK_MVE_FLAGS "-mcpu=cortex-m55")
+  if(WICK_CORTEX_M_ISA STREQUAL "mve")
+    set(WICK_MVE_FLAGS "-mcpu=${WICK_ARM_CPU}")
+  endif()
   string(REPLACE "cortex-m55" "cortex-m55+nomve" wick_arm_flags "${WICK_ARM_LINK_FLAGS}")
 else()
   set(CMAKE_C_COMPILER clang-19)

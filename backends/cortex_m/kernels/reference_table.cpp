@@ -1,12 +1,7 @@
+#include "backends/cortex_m/kernels/reference.h"
 #include "backends/cortex_m/kernels/variants.h"
 
 namespace wick::cortex_m {
-namespace reference {
-#define KERNEL(name, signature, function, ...) void function(KernelContext&, Span<EValue*>);
-#include "backends/cortex_m/kernels/kernels.inc"
-#undef KERNEL
-}  // namespace reference
-
 namespace {
 constexpr Kernel kReferenceRows[] = {
 #define KERNEL(name, signature, function, ...) {name, signature, reference::function},

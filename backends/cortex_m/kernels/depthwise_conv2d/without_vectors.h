@@ -1,0 +1,182 @@
+// quantized_depthwise_conv2d on cores without vectors: four output channels at a time, with their weights widened once;
+// runs of outputs that meet the same taps in one call of an inner loop. C++17, freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/depthwise_conv2d/depthwise_conv2d.h"
+#include "backends/cortex_m/kernels/isa/depthwise_loops.h"
+#include "backends/cortex_m/kernels/near_positions.h"
+#include "backends/cortex_m/kernels/reference.h"
+
+namespace wick::cortex_m {
+
+template <typename Isa>
+class TiledDepthwise {
+ public:
+  explicit TiledDepthwise(const DepthwiseConv2d& c)
+      : c_(c),
+        height_(static_cast<int32_t>(c.from.h)),
+        width_(static_cast<int32_t>(c.from.w)),
+        channels_(static_cast<int32_t>(c.from.c)),
+        out_height_(static_cast<int32_t>(c.to.h)),
+        out_width_(static_cast<int32_t>(c.to.w)),
+        out_channels_(static_cast<int32_t>(c.to.c)) {
+    const Window& w = c.window;
+    const bool shares = c.depth_multiplier % kChannels == 0;
+    blocked_ = (c.depth_multiplier == 1 || shares) && w.kernel[0] * w.kernel[1] <= kWords / Isa::kDepthwiseWords;
+    loop_ = shares ? Isa::depthwise_pixels_of_one : Isa::depthwise_pixels;
+    // The outputs of a line whose window lies on the input.
+    const int32_t room = width_ - 1 - (w.kernel[1] - 1) * w.dilation[1] + w.padding[1];
+    inner_begin_ = (w.padding[1] + w.stride[1] - 1) / w.stride[1];
+    inner_end_ = room < 0 ? 0 : room / w.stride[1] + 1;
+    if (inner_begin_ > out_width_) inner_begin_ = out_width_;
+    if (inner_end_ > out_width_) inner_end_ = out_width_;
+    if (inner_end_ < inner_begin_) inner_end_ = inner_begin_;
+  }
+
+  void run() {
+    for (int32_t n = 0; n < static_cast<int32_t>(c_.to.n); ++n) {
+      const int8_t* x = c_.x + n * height_ * width_ * channels_;
+      int8_t* out = c_.out + n * out_height_ * out_width_ * out_channels_;
+      for (int32_t first = 0; first < out_channels_; first += kChannels) {
+        const int32_t left = out_channels_ - first, end = first + (left < kChannels ? left : kChannels);
+        if (left >= kChannels && read_block(first)) {
+          run_block(x + first / c_.depth_multiplier, first, out + first);
+          continue;
+        }
+        for (int32_t channel = first; channel < end; ++channel)
+          run_channel(x + channel / c_.depth_multiplier, channel, out + channel);
+      }
+    }
+  }
+
+ private:
+  static constexpr int32_t kChannels = 4, kWords = 160;
+
+  /// The part of the window's taps along one dimension that lies on the input.
+  struct Taps {
+    int32_t begin, end;
+  };
+  Taps taps_at(int32_t at, size_t axis) const {
+    const int32_t d = c_.window.dilation[axis], size = axis == 0 ? height_ : width_, kernel = c_.window.kernel[axis];
+    const int32_t begin = at >= 0 ? 0 : d == 1 ? -at : (-at + d - 1) / d;
+    const int32_t end = at >= size ? 0 : d == 1 ? size - at : (size - at + d - 1) / d;
+    return {begin, end < kernel ? end : kernel};
+  }
+
+  /// Weights and requantization of four channels from `channel` on. False where the inner loops cannot compute them.
+  bool read_block(int32_t channel) {
+    if (!blocked_) return false;
+    const ChannelQuantization& q = c_.quantization;
+    for (int32_t i = 0; i < kChannels; ++i) {
+      const int32_t bias = q.initial(channel + i), shift = q.shifts[channel + i];
+      if (shift >= 0 || bias >= 1 << 29 || bias <= -(1 << 29)) return false;  // with at most kWords taps: below 2^30
+      bias_[i] = bias;
+      block_.multipliers[i] = q.multipliers[channel + i];
+      block_.rights[i] = -shift;
+    }
+    uint32_t* to = weights_;
+    const int8_t* weights = c_.weights + channel;
+    for (int32_t i = c_.window.kernel[0] * c_.window.kernel[1]; i > 0; --i, weights += out_channels_)
+      to = Isa::widen_weights(weights, to);
+    block_.input_offset = Isa::spread(q.input_offset);
+    block_.output_offset = q.stage.offset;
+    block_.step = c_.window.dilation[1] * channels_;
+    block_.x_step = c_.window.stride[1] * channels_;
+    block_.out_step = out_channels_;
+    return true;
+  }
+
+  void run_block(const int8_t* x, int32_t channel, int8_t* out) {
+    for (int32_t y = 0; y < out_height_; ++y) {
+      const int32_t top = y * c_.window.stride[0] - c_.window.padding[0];
+      const Taps rows = taps_at(top, 0);
+      if (rows.begin >= rows.end) {
+        for (int32_t at = 0; at < out_width_; ++at, out += out_channels_) finish_bias(channel, out);
+        continue;
+      }
+      const int8_t* line = x + (top + rows.begin * c_.window.dilation[0]) * width_ * channels_;
+      for (int32_t at = 0; at < inner_begin_; ++at, out += out_channels_) run_pixels(line, channel, rows, at, 1, out);
+      const int32_t inner = inner_end_ - inner_begin_;
+      if (inner > 0) run_pixels(line, channel, rows, inner_begin_, inner, out);
+      out += inner * out_channels_;
+      for (int32_t at = inner_end_; at < out_width_; ++at, out += out_channels_)
+        run_pixels(line, channel, rows, at, 1, out);
+    }
+  }
+
+  /// `count` outputs from column `at` on. `line` is the start of the first line of the input that they meet.
+  void run_pixels(const int8_t* line, int32_t channel, Taps rows, int32_t at, int32_t count, int8_t* out) {
+    const int32_t left = at * c_.window.stride[1] - c_.window.padding[1];
+    const Taps taps = taps_at(left, 1);
+    if (taps.begin >= taps.end) return finish_bias(channel, out);
+    const int32_t num_taps = taps.end - taps.begin, kernel_width = c_.window.kernel[1];
+    block_.rows = rows.end - rows.begin;
+    block_.taps = num_taps;
+    block_.count = count;
+    block_.x_skip = c_.window.dilation[0] * width_ * channels_ - num_taps * block_.step;
+    block_.weights_skip = (kernel_width - num_taps) * Isa::kDepthwiseWords * static_cast<int32_t>(sizeof(uint32_t));
+    const uint32_t* weights = weights_ + (rows.begin * kernel_width + taps.begin) * Isa::kDepthwiseWords;
+    for (int32_t i = 0; i < kChannels; ++i) block_.bias[i] = bias_[i];
+    Isa::fold_offset(weights, &block_);
+    loop_(line + (left + taps.begin * c_.window.dilation[1]) * channels_, weights, out, &block_);
+    const OutputStage& stage = c_.quantization.stage;
+    if (stage.min != INT8_MIN || stage.max != INT8_MAX) clamp(count, out);
+  }
+
+  void clamp(int32_t count, int8_t* out) const {
+    const int8_t min = static_cast<int8_t>(c_.quantization.stage.min),
+                 max = static_cast<int8_t>(c_.quantization.stage.max);
+    for (; count > 0; --count, out += out_channels_) {
+      for (int32_t i = 0; i < kChannels; ++i) out[i] = out[i] < min ? min : out[i] > max ? max : out[i];
+    }
+  }
+  /// Outputs that meet no tap.
+  void finish_bias(int32_t channel, int8_t* out) const {
+    for (int32_t i = 0; i < kChannels; ++i) out[i] = c_.quantization.finish(bias_[i], channel + i);
+  }
+
+  /// One channel, whatever its parameters.
+  void run_channel(const int8_t* x, int32_t channel, int8_t* out) const {
+    const Window& w = c_.window;
+    for (int32_t y = 0; y < out_height_; ++y) {
+      const int32_t top = y * w.stride[0] - w.padding[0];
+      const Taps rows = taps_at(top, 0);
+      for (int32_t at = 0; at < out_width_; ++at, out += out_channels_) {
+        const int32_t left = at * w.stride[1] - w.padding[1];
+        const Taps taps = taps_at(left, 1);
+        uint32_t sum = static_cast<uint32_t>(c_.quantization.initial(channel));
+        for (int32_t ky = rows.begin; ky < rows.end; ++ky) {
+          const int32_t line = (top + ky * w.dilation[0]) * width_ + left + taps.begin * w.dilation[1];
+          sum += dot(x + line * channels_, c_.weights + (ky * w.kernel[1] + taps.begin) * out_channels_ + channel,
+                     taps.end - taps.begin);
+        }
+        *out = c_.quantization.finish(static_cast<int32_t>(sum), channel);
+      }
+    }
+  }
+  uint32_t dot(const int8_t* x, const int8_t* weights, int32_t count) const {
+    const int32_t offset = c_.quantization.input_offset, x_step = c_.window.dilation[1] * channels_,
+                  step = out_channels_;
+    uint32_t sum = 0;
+    for (; count > 0; --count, x += x_step, weights += step) sum += static_cast<uint32_t>((*x + offset) * *weights);
+    return sum;
+  }
+
+  const DepthwiseConv2d& c_;
+  int32_t height_, width_, channels_, out_height_, out_width_, out_channels_;
+  int32_t inner_begin_, inner_end_;
+  bool blocked_;
+  void (*loop_)(const int8_t*, const uint32_t*, int8_t*, DepthwiseBlock*);
+  DepthwiseBlock block_;
+  int32_t bias_[kChannels];
+  uint32_t weights_[kWords];
+};
+
+template <typename Isa>
+void quantized_depthwise_conv2d_without_vectors(KernelContext& context, Span<EValue*> args) {
+  DepthwiseConv2d c;
+  if (!read_depthwise_conv2d(context, args, &c)) return;
+  if (!has_near_positions(c.window, c.from)) return reference::quantized_depthwise_conv2d(context, args);
+  TiledDepthwise<Isa>(c).run();
+}
+
+}  // namespace wick::cortex_m

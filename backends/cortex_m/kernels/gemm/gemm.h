@@ -1,0 +1,248 @@
+// Matrix multiplication for cores without vectors: rows of activations times rows of int8 weights, requantized. Linear,
+// convolutions and the batched matmul are this, with their own way to find a row. C++17, freestanding.
+//   y[r][n] = clamp(requantize(sum_k (x[r][k] + input_offset) (w[n][k] + weight_offset) + bias[n]) + stage.offset)
+// Rows are widened into a tile, four at a time; a tile that is too small for all k takes them block by block.
+#pragma once
+#include "backends/cortex_m/kernels/gemm/tile.h"
+#include "backends/cortex_m/kernels/isa/gemm_loops.h"
+#include "backends/cortex_m/kernels/requantize.h"
+#include "wick/span.h"
+
+namespace wick::cortex_m {
+
+struct Gemm {
+  int32_t num_rows = 0, depth = 0, num_outputs = 0;  // depth is the number of k
+  const int8_t* weights = nullptr;                   // [n][k]
+  int32_t input_offset = 0, weight_offset = 0;
+  const int32_t *bias = nullptr, *multipliers = nullptr, *shifts = nullptr;  // bias may be null
+  int32_t step = 1;                                                          // 0: see RepeatedScale
+  OutputStage stage;                                                         // without multiplier and shift
+  int32_t row_stride = 0;                                                    // of the output, in bytes
+
+  int32_t initial(int32_t n) const { return bias ? bias[n] : 0; }
+};
+
+/// Sums at a time: of one row, or of four rows and a quarter as many outputs.
+constexpr int32_t kGemmSums = 128;
+
+/// One multiplier and shift for all outputs, written out as often as a block of four rows has outputs.
+class RepeatedScale {
+ public:
+  RepeatedScale(const OutputStage& stage, Gemm* gemm) {
+    for (int32_t i = 0; i < kGemmSums / kTileRows; ++i) {
+      multipliers_[i] = stage.multiplier;
+      shifts_[i] = stage.shift;
+    }
+    gemm->multipliers = multipliers_;
+    gemm->shifts = shifts_;
+    gemm->step = 0;
+  }
+  RepeatedScale(const RepeatedScale&) = delete;
+  RepeatedScale& operator=(const RepeatedScale&) = delete;
+
+ private:
+  int32_t multipliers_[kGemmSums / kTileRows], shifts_[kGemmSums / kTileRows];
+};
+
+/// The rows of a contiguous matrix.
+struct MatrixRows {
+  const int8_t* values;
+  int32_t depth;
+
+  template <typename Row>
+  void operator()(int32_t row, int32_t k, int32_t count, Row& to) const {
+    to.append(values + row * depth + k, count);
+  }
+};
+
+/// Is every sum of the rows n less than 2^30 in size? Only then Isa::rescale is exact.
+inline bool has_small_sums(const Gemm& gemm) {
+  constexpr int32_t kLimit = (1 << 30) - 1;
+  const int32_t largest = gemm.weight_offset == 0 ? 255 * 128 : 255 * 255;
+  if (gemm.depth > kLimit / largest) return false;
+  const int32_t room = kLimit - gemm.depth * largest;
+  if (gemm.bias == nullptr) return true;
+  for (const int32_t *b = gemm.bias, *end = b + gemm.num_outputs; b != end; ++b) {
+    if (*b > room || *b < -room) return false;
+  }
+  return true;
+}
+
+constexpr size_t kStackTileWords = 256;
+
+template <typename Body>
+__attribute__((noinline)) void run_with_stack_tile(const Body& body) {
+  uint32_t words[kStackTileWords];
+  body(Span<uint32_t>(words, kStackTileWords));
+}
+/// body(tile) with the scratch memory, or with the stack where that is more.
+template <typename Body>
+void run_with_tile(Span<uint8_t> scratch, const Body& body) {
+  const size_t skipped = static_cast<size_t>(-reinterpret_cast<uintptr_t>(scratch.data())) % sizeof(uint32_t);
+  if (scratch.size() < kStackTileWords * sizeof(uint32_t) + skipped) return run_with_stack_tile(body);
+  body(Span<uint32_t>(reinterpret_cast<uint32_t*>(scratch.data() + skipped),
+                      (scratch.size() - skipped) / sizeof(uint32_t)));
+}
+
+template <typename Isa>
+class GemmTile {
+ public:
+  /// Requires: `tile` holds at least one group of four rows; depth > 0.
+  GemmTile(const Gemm& gemm, Span<uint32_t> tile)
+      : gemm_(gemm), tile_(tile.data()), words_(static_cast<int32_t>(tile.size())), small_(has_small_sums(gemm)) {
+    bool fast = small_ && gemm.stage.min == INT8_MIN && gemm.stage.max == INT8_MAX;
+    const int32_t num_shifts = gemm.step == 0 ? 1 : gemm.num_outputs;
+    for (int32_t n = 0; fast && n < num_shifts; ++n) fast = gemm.shifts[n] < 0;
+    fast_ = fast;
+  }
+
+  /// rows(r, k, count, TileRow&) appends the values [k, k + count) of row r.
+  template <typename Rows>
+  void run(const Rows& rows, int8_t* out) {
+    for (int32_t row = 0; row < gemm_.num_rows; row += num_rows_) {
+      const int32_t left = gemm_.num_rows - row;
+      lanes_ = left == 1 ? 1 : kTileRows;
+      num_rows_ = left < kTileRows ? left : kTileRows;
+      multiply(rows, row, out + row * gemm_.row_stride);
+    }
+  }
+
+ private:
+  /// All outputs of the rows from `row` on, in blocks of as many as there are sums.
+  template <typename Rows>
+  void multiply(const Rows& rows, int32_t row, int8_t* out) {
+    const int32_t depth = gemm_.depth, most = lanes_ == 1 ? kGemmSums : kGemmSums / kTileRows;
+    const int32_t fitting = words_ / (Isa::kGroupWords * lanes_) * 4;
+    const int32_t block = fitting < depth ? fitting : depth;
+    for (int32_t n = 0; n < gemm_.num_outputs; n += most) {
+      const int32_t left = gemm_.num_outputs - n, count = left < most ? left : most;
+      for (int32_t k = 0; k < depth; k += block) {
+        const int32_t length = depth - k < block ? depth - k : block;
+        if (n == 0 || block < depth) fill(rows, row, k, length);
+        accumulate(n, count, k, length);
+        if (gemm_.weight_offset != 0) add_weight_offset(length, count);
+      }
+      finish(n, count, out + n);
+    }
+  }
+
+  template <typename Rows>
+  void fill(const Rows& rows, int32_t row, int32_t k, int32_t length) {
+    for (int32_t lane = 0; lane < num_rows_; ++lane) {
+      TileRow<Isa> to(tile_, lane, lanes_, gemm_.input_offset);
+      rows(row + lane, k, length, to);
+      to.finish();
+    }
+  }
+
+  void accumulate(int32_t n, int32_t count, int32_t k, int32_t length) {
+    const int32_t depth = gemm_.depth, groups = length / 4, rest = length % 4;
+    const int8_t* weights = gemm_.weights + n * depth + k;
+    if (k == 0) initialize(gemm_.bias ? gemm_.bias + n : nullptr, count, lanes_, sums_);
+    if (rest == 0) return accumulate_groups(weights, groups, count, sums_);
+    // The last group of a row of weights may take what follows it, which meets values of 0, but not behind the last
+    // row.
+    const int32_t safe = gemm_.num_outputs - (3 - rest) / depth - 1 - n, whole = safe < 0       ? 0
+                                                                                 : safe < count ? safe
+                                                                                                : count;
+    accumulate_groups(weights, groups + 1, whole, sums_);
+    weights += whole * depth;
+    int32_t* sums = sums_ + whole * lanes_;
+    accumulate_groups(weights, groups, count - whole, sums);
+    accumulate_rest(weights + 4 * groups, groups, rest, count - whole, sums);
+  }
+
+  void accumulate_groups(const int8_t* weights, int32_t groups, int32_t count, int32_t* sums) {
+    if (groups == 0 || count == 0) return;
+    if (lanes_ == 1) return accumulate_row(tile_, weights, gemm_.depth, groups, count, sums);
+    const WeightRows rows = {groups, gemm_.depth - 4 * groups, count};
+    Isa::accumulate_rows(tile_, weights, sums, &rows);
+  }
+
+  /// sums = bias, or 0, for each lane.
+  __attribute__((noinline)) static void initialize(const int32_t* bias, int32_t count, int32_t lanes, int32_t* sums) {
+    if (bias == nullptr) {
+      for (const int32_t* end = sums + count * lanes; sums != end;) *sums++ = 0;
+    } else if (lanes == 1) {
+      for (const int32_t* end = sums + count; sums != end;) *sums++ = *bias++;
+    } else {
+      for (const int32_t* end = sums + kTileRows * count; sums != end; sums += kTileRows)
+        sums[0] = sums[1] = sums[2] = sums[3] = *bias++;
+    }
+  }
+  __attribute__((noinline)) static void accumulate_row(const uint32_t* tile, const int8_t* weights, int32_t stride,
+                                                       int32_t groups, int32_t count, int32_t* sums) {
+    for (; count >= 4; count -= 4, sums += 4, weights += 4 * stride) Isa::dot1(tile, weights, stride, groups, sums);
+    for (; count > 0; --count, ++sums, weights += stride) {
+      for (int32_t g = 0; g < groups; ++g)
+        *sums = Isa::dot_group(tile + g * Isa::kGroupWords, 1, load_word(weights + 4 * g), *sums);
+    }
+  }
+
+  /// The last one to three values.
+  void accumulate_rest(const int8_t* weights, int32_t groups, int32_t rest, int32_t count, int32_t* sum) {
+    const uint32_t* tile = tile_ + groups * Isa::kGroupWords * lanes_;
+    for (int32_t c = 0; c < count; ++c, weights += gemm_.depth) {
+      uint32_t four = static_cast<uint8_t>(weights[0]);
+      if (rest > 1) four |= static_cast<uint32_t>(static_cast<uint8_t>(weights[1])) << 8;
+      if (rest > 2) four |= static_cast<uint32_t>(static_cast<uint8_t>(weights[2])) << 16;
+      for (int32_t lane = 0; lane < lanes_; ++lane, ++sum) *sum = Isa::dot_group(tile + lane, lanes_, four, *sum);
+    }
+  }
+
+  /// sum_k (x + input_offset) weight_offset, the same for all outputs.
+  void add_weight_offset(int32_t length, int32_t count) {
+    for (int32_t lane = 0; lane < lanes_; ++lane) {
+      int32_t total = 0;
+      const uint32_t* tile = tile_ + lane;
+      for (int32_t k = 0; k < length; k += 4, tile += Isa::kGroupWords * lanes_)
+        total = Isa::dot_group(tile, lanes_, 0x01010101u, total);
+      const int32_t added = wrapping_mul(total, gemm_.weight_offset);
+      for (int32_t c = 0; c < count; ++c) sums_[c * lanes_ + lane] = wrapping_add(sums_[c * lanes_ + lane], added);
+    }
+  }
+
+  void finish(int32_t n, int32_t count, int8_t* out) const {
+    const int32_t *multipliers = gemm_.multipliers + n * gemm_.step, *shifts = gemm_.shifts + n * gemm_.step;
+    const int32_t stride = gemm_.row_stride, last = num_rows_ - 1;
+    if (lanes_ == 1) return finish_row(sums_, multipliers, shifts, gemm_.step, count, small_, gemm_.stage, out);
+    if (!fast_) return finish_any(multipliers, shifts, count, out);
+    // Rows that are missing go where the first one is written last.
+    const RowResults results = {
+        gemm_.stage.offset, {last > 0 ? stride : 0, last > 1 ? 2 * stride : 0, last > 2 ? 3 * stride : 0}, count};
+    Isa::finish_rows(sums_, multipliers, shifts, out, &results);
+  }
+  __attribute__((noinline)) static void finish_row(const int32_t* sums, const int32_t* multipliers,
+                                                   const int32_t* shifts, int32_t step, int32_t count, bool small,
+                                                   OutputStage stage, int8_t* out) {
+    for (const int32_t* end = sums + count; sums != end; ++sums, multipliers += step, shifts += step) {
+      const int32_t value = small && *shifts < 0 ? Isa::rescale(*sums, *multipliers, -*shifts, stage.offset)
+                                                 : wrapping_add(requantize(*sums, *multipliers, *shifts), stage.offset);
+      *out++ = static_cast<int8_t>(value < stage.min ? stage.min : value > stage.max ? stage.max : value);
+    }
+  }
+  /// Any shift, any range of the output.
+  void finish_any(const int32_t* multipliers, const int32_t* shifts, int32_t count, int8_t* out) const {
+    const OutputStage stage = gemm_.stage;
+    const int32_t step = gemm_.step, stride = gemm_.row_stride, lanes = lanes_, rows = num_rows_;
+    const int32_t* sum = sums_;
+    for (const int32_t* end = sum + count * lanes; sum != end;
+         sum += lanes, multipliers += step, shifts += step, ++out) {
+      const int32_t multiplier = *multipliers, shift = *shifts;
+      for (int32_t row = 0; row < rows; ++row) {
+        const int32_t value = small_ && shift < 0 ? Isa::rescale(sum[row], multiplier, -shift, stage.offset)
+                                                  : wrapping_add(requantize(sum[row], multiplier, shift), stage.offset);
+        out[row * stride] = static_cast<int8_t>(value < stage.min ? stage.min : value > stage.max ? stage.max : value);
+      }
+    }
+  }
+
+  const Gemm& gemm_;
+  uint32_t* tile_;
+  int32_t words_;
+  bool small_, fast_;  // has_small_sums(); and all outputs can use Isa::finish_rows
+  int32_t lanes_ = kTileRows, num_rows_ = kTileRows;
+  int32_t sums_[kGemmSums];
+};
+
+}  // namespace wick::cortex_m

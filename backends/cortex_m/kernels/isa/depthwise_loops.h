@@ -1,0 +1,22 @@
+// What the inner loops of the depthwise convolution share. C++17, freestanding.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+namespace wick::cortex_m {
+
+/// Neighbouring outputs of four channels that meet the same taps: `rows` of `taps` of the window (more than 0 each).
+/// Assembly reads it by offset.
+struct DepthwiseBlock {
+  int32_t x_skip, weights_skip;  // bytes from the last tap of a row of the window to the first one of the next
+  int32_t rows, taps;
+  int32_t step;                     // bytes between taps
+  int32_t input_offset;             // Isa::spread
+  int32_t count, x_step, out_step;  // outputs, and bytes between them; count is 0 afterwards
+  int32_t output_offset;
+  int32_t bias[4], multipliers[4], rights[4];  // shifts to the right, more than 0
+};
+static_assert(offsetof(DepthwiseBlock, taps) == 12 && offsetof(DepthwiseBlock, count) == 24 &&
+              offsetof(DepthwiseBlock, output_offset) == 36 && offsetof(DepthwiseBlock, rights) == 72);
+
+}  // namespace wick::cortex_m

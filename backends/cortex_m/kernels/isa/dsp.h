@@ -1,0 +1,71 @@
+// The inner loops for the DSP extension (Cortex-M4, M7, M33): products of 16-bit pairs. C++17, freestanding.
+#pragma once
+#include <arm_acle.h>
+
+#include "backends/cortex_m/kernels/gemm/tile.h"
+#include "backends/cortex_m/kernels/isa/depthwise_loops.h"
+#include "backends/cortex_m/kernels/isa/gemm_loops.h"
+
+namespace wick::cortex_m {
+
+struct Dsp {
+  /// Words of 32 bits for four values of one row of a tile: values 0 and 2, later values 1 and 3, as pairs of int16.
+  static constexpr int32_t kGroupWords = 2;
+
+  /// What widen() adds: the offset in both halves.
+  static int32_t spread(int32_t offset) {
+    return static_cast<int32_t>(static_cast<uint32_t>(offset) << 16 | (static_cast<uint32_t>(offset) & 0xFFFFu));
+  }
+
+  /// Four int8 values plus offset into one row of a tile with `rows` rows. Returns where the next four go.
+  static uint32_t* widen(uint32_t four, int32_t offset, int32_t rows, uint32_t* to) {
+    to[0] = static_cast<uint32_t>(__sxtab16(offset, static_cast<int32_t>(four)));
+    to[rows] = static_cast<uint32_t>(__sxtab16(offset, static_cast<int32_t>(four >> 8 | four << 24)));
+    return to + 2 * rows;
+  }
+
+  /// sums[n][p] += row p of the tile times row n of the weights, for four rows of the tile.
+  static void accumulate_rows(const uint32_t* tile, const int8_t* weights, int32_t* sums, const WeightRows* rows);
+
+  /// sums[c] += the tile's only row times row c of the weights, for four rows `stride` bytes apart.
+  static void dot1(const uint32_t* tile, const int8_t* weights, int32_t stride, int32_t groups, int32_t* sums);
+
+  /// sum + four values of one row times four weights.
+  static int32_t dot_group(const uint32_t* tile, int32_t rows, uint32_t four, int32_t sum) {
+    sum = __smlad(static_cast<int32_t>(tile[0]), __sxtb16(static_cast<int32_t>(four)), sum);
+    return __smlad(static_cast<int32_t>(tile[rows]), __sxtb16(static_cast<int32_t>(four >> 8 | four << 24)), sum);
+  }
+
+  static void finish_rows(const int32_t* sums, const int32_t* multipliers, const int32_t* shifts, int8_t* out,
+                          const RowResults* results);
+
+  /// Four weights as words for depthwise_pixels.
+  static constexpr int32_t kDepthwiseWords = 2;
+  static uint32_t* widen_weights(const int8_t* weights, uint32_t* to) { return widen(load_word(weights), 0, 1, to); }
+  /// The input's offset is added to each value.
+  static void fold_offset(const uint32_t*, DepthwiseBlock*) {}
+
+  /// block->count (more than 0) neighbouring outputs of four channels that read four input channels each, from x on; or
+  /// one input channel.
+  static void depthwise_pixels(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block);
+  static void depthwise_pixels_of_one(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block);
+
+  /// requantize(value, multiplier, -right) + offset. |value| < 2^30 and 1 <= right: then the product rounds as in
+  /// SMMULR of the doubled value, and the carry of the shift rounds its halves up, which for negative numbers that are
+  /// one less is away from zero.
+  static int32_t rescale(int32_t value, int32_t multiplier, int32_t right, int32_t offset) {
+    int32_t result = 0;
+    asm("lsl %0, %1, #1\n"
+        "smmulr %0, %0, %2\n"
+        "add %0, %0, %0, asr #31\n"
+        "asrs %0, %0, %3\n"
+        "adc %0, %0, %4\n"
+        : "=&r"(result)
+        : "r"(value), "r"(multiplier), "r"(right), "r"(offset)
+        : "cc");
+    return result;
+  }
+  static int32_t saturate_int8(int32_t value) { return __ssat(value, 8); }
+};
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,62 @@
+// The inner loops for cores without vector or DSP instructions. C++17, freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/gemm/tile.h"
+#include "backends/cortex_m/kernels/isa/depthwise_loops.h"
+#include "backends/cortex_m/kernels/isa/gemm_loops.h"
+
+namespace wick::cortex_m {
+
+struct Scalar {
+  /// Words of 32 bits for four values of one row of a tile: one int32 for each.
+  static constexpr int32_t kGroupWords = 4;
+
+  static int32_t spread(int32_t offset) { return offset; }
+
+  /// Four int8 values plus offset into one row of a tile with `rows` rows. Returns where the next four go.
+  static uint32_t* widen(uint32_t four, int32_t offset, int32_t rows, uint32_t* to) {
+    for (uint32_t i = 0; i < 4; ++i, to += rows)
+      *to = static_cast<uint32_t>(static_cast<int8_t>(four >> 8 * i) + offset);
+    return to;
+  }
+
+  /// sums[n][p] += row p of the tile times row n of the weights, for four rows of the tile.
+  static void accumulate_rows(const uint32_t* tile, const int8_t* weights, int32_t* sums, const WeightRows* rows);
+
+  /// sums[c] += the tile's only row times row c of the weights, for four rows `stride` bytes apart.
+  static void dot1(const uint32_t* tile, const int8_t* weights, int32_t stride, int32_t groups, int32_t* sums);
+
+  /// sum + four values of one row times four weights.
+  static int32_t dot_group(const uint32_t* tile, int32_t rows, uint32_t four, int32_t sum) {
+    uint32_t total = static_cast<uint32_t>(sum);
+    for (uint32_t i = 0; i < 4; ++i, tile += rows)
+      total += *tile * static_cast<uint32_t>(static_cast<int32_t>(static_cast<int8_t>(four >> 8 * i)));
+    return static_cast<int32_t>(total);
+  }
+
+  static void finish_rows(const int32_t* sums, const int32_t* multipliers, const int32_t* shifts, int8_t* out,
+                          const RowResults* results);
+
+  /// Four weights as words for depthwise_pixels.
+  static constexpr int32_t kDepthwiseWords = 4;
+  static uint32_t* widen_weights(const int8_t* weights, uint32_t* to) { return widen(load_word(weights), 0, 1, to); }
+  /// Adds to the bias what the input's offset adds to each sum over the block's taps.
+  static void fold_offset(const uint32_t* weights, DepthwiseBlock* block);
+
+  /// block->count (more than 0) neighbouring outputs of four channels that read four input channels each, from x on; or
+  /// one input channel.
+  static void depthwise_pixels(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block);
+  static void depthwise_pixels_of_one(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block);
+
+  /// requantize(value, multiplier, -right) + offset. |value| < 2^30 and 1 <= right.
+  static int32_t rescale(int32_t value, int32_t multiplier, int32_t right, int32_t offset) {
+    const int64_t product = static_cast<int64_t>(value * 2) * multiplier;
+    int32_t high = static_cast<int32_t>(product >> 32) + static_cast<int32_t>(static_cast<uint32_t>(product) >> 31);
+    high += high >> 31;
+    return ((high + (1 << (right - 1))) >> right) + offset;
+  }
+  static int32_t saturate_int8(int32_t value) {
+    return value < INT8_MIN ? INT8_MIN : value > INT8_MAX ? INT8_MAX : value;
+  }
+};
+
+}  // namespace wick::cortex_m

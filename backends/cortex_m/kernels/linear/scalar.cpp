@@ -1,0 +1,15 @@
+#include "backends/cortex_m/kernels/isa/scalar.h"
+
+#include "backends/cortex_m/kernels/linear/without_vectors.h"
+
+namespace wick::cortex_m::scalar {
+
+void quantized_linear(KernelContext& context, Span<EValue*> args) {
+  quantized_linear_without_vectors<Scalar>(context, args);
+}
+
+void linear_per_channel(KernelContext& context, Span<EValue*> args) {
+  linear_per_channel_without_vectors<Scalar>(context, args);
+}
+
+}  // namespace wick::cortex_m::scalar

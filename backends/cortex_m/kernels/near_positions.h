@@ -1,0 +1,18 @@
+// C++17, freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/convolution.h"
+
+namespace wick::cortex_m {
+
+/// Do all positions of the window, padding included, fit sums of three in 31 bits? They do unless a file is odd.
+inline bool has_near_positions(const Window& window, const Image& from) {
+  constexpr int64_t kFar = INT32_MAX / 4;
+  const int64_t sizes[] = {from.h, from.w};
+  for (size_t d = 0; d < 2; ++d) {
+    const int64_t steps = int64_t{window.stride[d]} + int64_t{window.dilation[d]};
+    if (sizes[d] + 2 * int64_t{window.padding[d]} + steps > kFar) return false;
+  }
+  return true;
+}
+
+}  // namespace wick::cortex_m
