@@ -22,8 +22,7 @@ namespace {
 Node* producer_of(const Node& activation) {
   const Value* x = activation.operands()[0];
   if (!x->producer || x->num_uses() != 1) return nullptr;
-  const OpRule* rule = find_rule(*x->producer);
-  if (!rule || !rule->clamps) return nullptr;
+  if (!find_rule(*x->producer)) return nullptr;
   if (!x->is_quantized()) return x->producer;
   const bool same = refuse_int8(*x, "").empty() && same_numbers(affine(*x), affine(*activation.result()));
   return same ? x->producer : nullptr;
@@ -59,8 +58,8 @@ bool fuse(Graph& graph, Node& node) {
 // An activation that only clamps is done by the operator before it: as the range of its elements.
 //   before: y = linear(x, w); z: i8 q(s, p) = relu(y)        after: z: i8 q(s, p, range=p..127) = linear(x, w)
 //   before: y: i8 q(s, p) = linear(x, w); z: i8 q(s, p) = relu(y)        after: the same
-// Requires: quantization is in types. The operator has one reader and a rule that clamps. Keeps: every element, as
-// quantizing is monotonic: the quantized bounds are bounds of the quantized numbers.
+// Requires: quantization is in types. The operator has one reader, and the backend a rule for it. Keeps: every element,
+// as quantizing is monotonic: the quantized bounds are bounds of the quantized numbers.
 Result<Changed> fuse_activations(Graph& graph) {
   return compiler::for_each_graph(graph, [](Graph& g) {
     bool changed = false;

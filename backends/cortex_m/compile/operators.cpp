@@ -290,6 +290,13 @@ constexpr OpDef kRows[] = {
      "int input_offset, int filter_offset, int output_offset, Tensor requantize_multipliers, "
      "Tensor requantize_shifts, int activation_min, int activation_max) -> Tensor",
      infer_linear, nullptr, "wick_cortex_m::linear_per_channel.out", kElements | kNoStock},
+    {"wick_cortex_m::add(Tensor self, int self_zero_point, int self_multiplier, int self_shift, Tensor other, "
+     "int other_zero_point, int other_multiplier, int other_shift, int output_zero_point, int output_multiplier, "
+     "int output_shift, int activation_min, int activation_max) -> Tensor",
+     infer_two, nullptr, "wick_cortex_m::add.out", kElements | kNoStock},
+    {"wick_cortex_m::mul(Tensor self, int self_zero_point, Tensor other, int other_zero_point, "
+     "int output_zero_point, int output_multiplier, int output_shift) -> Tensor",
+     infer_two, nullptr, "wick_cortex_m::mul.out", kElements | kNoStock},
     {"wick_cortex_m::kernel_sum(Tensor weights, Tensor? bias, int input_offset, int filter_offset) -> Tensor",
      infer_kernel_sum, nullptr, "wick_cortex_m::kernel_sum.out", kElements | kNoStock},
 };

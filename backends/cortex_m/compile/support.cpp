@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "backends/cortex_m/compile/ops/movement.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/target.h"
 #include "compiler/partition/tensor_limits.h"
@@ -19,7 +21,8 @@ namespace {
 Span<const OpRule> rows(const RuleFamily& family) { return {family.rows, family.count}; }
 
 const compiler::RuleTable<OpRule>& rules() {
-  static const compiler::RuleTable<OpRule> kRules({rows(kConversionRules), rows(kLinearRules)});
+  static const compiler::RuleTable<OpRule> kRules(
+      {rows(kBinaryRules), rows(kConversionRules), rows(kLinearRules), rows(kMovementRules)});
   return kRules;
 }
 
@@ -41,38 +44,41 @@ std::string refuse_all_sizes(const Node& node) {
   return "";
 }
 
-// A kernel that does not clamp writes all of int8.
-std::string refuse_range(const Node& node, const OpRule& rule) {
-  for (const Value* result : node.results()) {
-    if (rule.clamps || !result->is_quantized() || result->dtype() != DType::i8) continue;
-    const compiler::Quantization& q = *result->tensor().quantization;
-    if (q.quant_min > -128 || q.quant_max < 127) {
-      return fmt::format("elements of its result lie in {}..{}, but the kernel gives all of int8", q.quant_min,
-                         q.quant_max);
-    }
-  }
-  return "";
+// The value within the range of the result, if the operators do not see to it.
+Value* bounded(compiler::Builder& builder, Value* value, const Value& result, const OpRule& rule) {
+  if (rule.clamps || !result.is_quantized() || result.dtype() != DType::i8) return value;
+  const Affine q = affine(result);
+  return clamped(builder, value, {q.scale, q.zero, -128, 127}, q);
 }
 
 }  // namespace
 
 const std::vector<const OpRule*>& all_rules() { return rules().rows(); }
-const OpRule* find_rule(const Node& node) { return rules().find(node); }
+const OpRule* find_rule(const Node& node) {
+  if (is_tabulated(node)) return &kTableRule;
+  const OpRule* rule = rules().find(node);
+  return rule || !only_moves(node) ? rule : &kMovementRule;
+}
 
-bool keep(const Node& node, const compiler::TargetOptions&) { return find_rule(node) != nullptr; }
+// A data movement that decomposes does so into others.
+bool keep(const Node& node, const compiler::TargetOptions&) {
+  const OpRule* rule = find_rule(node);
+  return rule && rule != &kMovementRule;
+}
 
 Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   const OpRule* rule = find_rule(node);
   if (!is_quantized(node)) return Verdict::no("it computes on numbers that are not quantized");
   if (!rule) return Verdict::no("the backend has no integer form of this operator");
-  for (const auto& reason : {refuse_all_sizes(node), refuse_range(node, *rule)}) {
-    if (!reason.empty()) return Verdict::no(reason);
-  }
-  return rule->supports(node, configuration(options));
+  const std::string reason = refuse_all_sizes(node);
+  return reason.empty() ? rule->supports(node, configuration(options)) : Verdict::no(reason);
 }
 
 std::vector<Value*> rewrite(compiler::Builder& builder, Node& node, const compiler::TargetOptions& options) {
-  return find_rule(node)->rewrite(builder, node, configuration(options));
+  const OpRule& rule = *find_rule(node);
+  std::vector<Value*> values = rule.rewrite(builder, node, configuration(options));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = bounded(builder, values[i], *node.result(i), rule);
+  return values;
 }
 
 }  // namespace wick::cortex_m

@@ -109,6 +109,46 @@ inline int64_t product(const std::vector<int32_t>& sizes) {
   return count;
 }
 
+/// The sizes of two operands together, as NumPy has it.
+inline std::vector<int32_t> broadcast(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+  std::vector<int32_t> sizes(std::max(a.size(), b.size()), 1);
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int32_t x = d < a.size() ? a[a.size() - 1 - d] : 1, y = d < b.size() ? b[b.size() - 1 - d] : 1;
+    sizes[sizes.size() - 1 - d] = x == 1 ? y : x;
+  }
+  return sizes;
+}
+
+/// The element of an operand at a logical position of the output.
+inline size_t operand_index(size_t index, const std::vector<int32_t>& out, const std::vector<int32_t>& operand) {
+  size_t result = 0, factor = 1;
+  for (size_t d = 0; d < out.size(); ++d) {
+    const size_t size = static_cast<size_t>(out[out.size() - 1 - d]), at = index % size;
+    index /= size;
+    if (d >= operand.size()) continue;
+    const size_t own = static_cast<size_t>(operand[operand.size() - 1 - d]);
+    result += (own == 1 ? 0 : at) * factor;
+    factor *= own;
+  }
+  return result;
+}
+
+/// Sizes of two operands of rank 0 to 4 that broadcast.
+inline std::pair<std::vector<int32_t>, std::vector<int32_t>> random_broadcasting(Random& random) {
+  std::vector<int32_t> a;
+  for (int64_t d = random.in(1, 4); d > 0; --d) a.push_back(static_cast<int32_t>(random.in(1, 4)));
+  std::vector<int32_t> b = a;
+  for (std::vector<int32_t>* sizes : {&a, &b}) {
+    for (int32_t& size : *sizes) size = random.one_in(3) ? 1 : size;
+    sizes->erase(sizes->begin(), sizes->begin() + random.in(0, static_cast<int64_t>(sizes->size())));
+  }
+  return {a, b};
+}
+/// Of rank 4 sometimes channels last.
+inline std::vector<uint8_t> random_order(Random& random, const std::vector<int32_t>& sizes) {
+  return sizes.size() == 4 && random.one_in(2) ? std::vector<uint8_t>{0, 2, 3, 1} : std::vector<uint8_t>{};
+}
+
 /// Calls a kernel of this table with little temp memory, and tells what it said.
 struct Outcome {
   Error error;

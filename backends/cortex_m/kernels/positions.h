@@ -34,4 +34,18 @@ void for_each_position(const Sizes& sizes, const Steps& a, const Steps& b, const
   }
 }
 
+/// Two operands that broadcast to an output as NumPy does, rank 4 at most.
+struct Broadcast {
+  Sizes sizes;  // of the output
+  Steps a, b, to;
+
+  /// Calls body(offset in a, in b, in the output) for each element of the output.
+  template <typename Body>
+  void for_each(const Body& body) const {
+    for_each_position(sizes, a, b, to, body);
+  }
+};
+/// Fails the context unless the output has the sizes of the broadcast operands.
+bool read_broadcast(KernelContext& context, const Tensor& a, const Tensor& b, const Tensor& out, Broadcast* broadcast);
+
 }  // namespace wick::cortex_m

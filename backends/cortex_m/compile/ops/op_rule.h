@@ -14,11 +14,11 @@ struct OpRule {
   /// Makes the operators of a node that is taken, on elements, and returns what replaces its results.
   std::vector<compiler::Value*> (*rewrite)(compiler::Builder& builder, compiler::Node& node,
                                            const Configuration& configuration);
-  /// Its result may have any range within int8 (Affine::min, max); else it must have all of int8.
+  /// The operators that `rewrite` makes keep to the range of the result (Affine::min, max). Otherwise bounds are added.
   bool clamps = false;
 };
 
-/// The row of an operator, or null.
+/// The row of an operator; that of tables or of data movement if it has none; null.
 const OpRule* find_rule(const compiler::Node& node);
 /// All rows, sorted by operator.
 const std::vector<const OpRule*>& all_rules();
@@ -28,6 +28,6 @@ struct RuleFamily {
   const OpRule* rows;
   size_t count;
 };
-extern const RuleFamily kConversionRules, kLinearRules;
+extern const RuleFamily kBinaryRules, kConversionRules, kLinearRules, kMovementRules;
 
 }  // namespace wick::cortex_m

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
 
 namespace wick::cortex_m {
@@ -49,22 +50,11 @@ compiler::Args conversion_args(Value* x, const Value& elements) {
   return {x, q.scales[0], static_cast<int64_t>(q.zero_points[0]), q.quant_min, q.quant_max, elements.dtype()};
 }
 
-// The table of a conversion from one scale to another.
-Value* requantized(Builder& b, Value* x, const Value& y) {
-  const Affine from = affine(*x), to = affine(y);
-  std::vector<int8_t> table(256);
-  for (int32_t element = -128; element <= 127; ++element) {
-    const double number = static_cast<double>(element - from.zero) * from.scale;
-    table[static_cast<size_t>(element) + 128] = static_cast<int8_t>(quantize(number, to));
-  }
-  return b.call("cortex_m.quantized_activation", {x, constant(b, {256}, std::move(table), "lut")});
-}
-
 std::vector<Value*> rewrite_convert(Builder& b, Node& node, const Configuration&) {
   Value *x = node.operands()[0], *y = node.result();
   if (!x->is_quantized()) return {b.call("cortex_m.quantize_per_tensor", conversion_args(x, *y))};
   if (!y->is_quantized()) return {b.call("cortex_m.dequantize_per_tensor", conversion_args(x, *x))};
-  return {requantized(b, x, *y)};
+  return {requantized(b, x, affine(*x), affine(*y))};
 }
 
 constexpr OpRule kRules[] = {

@@ -8,21 +8,32 @@ bool read_addend(KernelContext& context, Span<EValue*> args, Addend* addend) {
          read_requantization(context, args[1]->integer, args[2]->integer, &addend->scale);
 }
 
-}  // namespace
-
-bool read_add(KernelContext& context, Span<EValue*> args, Add* add) {
-  const Tensor &a = *args[0]->tensor, &b = *args[4]->tensor, &out = *args[13]->tensor;
-  if (!read_operands(context, a, b, out, &add->operands) || !read_addend(context, args.subspan(1, 3), &add->first) ||
+/// All but `operands`.
+bool read_terms(KernelContext& context, Span<EValue*> args, Add* add) {
+  if (!read_addend(context, args.subspan(1, 3), &add->first) ||
       !read_addend(context, args.subspan(5, 3), &add->second) ||
       !read_zero_point(context, *args[8], &add->stage.offset) ||
       !read_requantization(context, args[9]->integer, args[10]->integer, &add->stage) ||
       !read_activation(context, *args[11], *args[12], &add->stage))
     return false;
-  add->count = out.numel;
-  add->a = a.as<const int8_t>();
-  add->b = b.as<const int8_t>();
-  add->y = out.as<int8_t>();
+  add->count = args[13]->tensor->numel;
+  add->a = args[0]->tensor->as<const int8_t>();
+  add->b = args[4]->tensor->as<const int8_t>();
+  add->y = args[13]->tensor->as<int8_t>();
   return true;
+}
+
+}  // namespace
+
+bool read_add(KernelContext& context, Span<EValue*> args, Add* add) {
+  return read_operands(context, *args[0]->tensor, *args[4]->tensor, *args[13]->tensor, &add->operands) &&
+         read_terms(context, args, add);
+}
+
+bool read_broadcast_add(KernelContext& context, Span<EValue*> args, BroadcastAdd* c) {
+  const Tensor &a = *args[0]->tensor, &b = *args[4]->tensor, &out = *args[13]->tensor;
+  return require_int8(context, a, out) && require_int8(context, b, out) &&
+         read_broadcast(context, a, b, out, &c->broadcast) && read_terms(context, args, &c->add);
 }
 
 }  // namespace wick::cortex_m

@@ -1,6 +1,7 @@
-// The checked arguments of quantized_add. C++17, freestanding.
+// The checked arguments of quantized_add and wick_cortex_m::add. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/operands.h"
+#include "backends/cortex_m/kernels/positions.h"
 
 namespace wick::cortex_m {
 
@@ -24,5 +25,12 @@ struct Add {
   int8_t* y = nullptr;
 };
 bool read_add(KernelContext& context, Span<EValue*> args, Add* add);
+
+/// `operands` of `add` says nothing.
+struct BroadcastAdd {
+  Add add;
+  Broadcast broadcast;
+};
+bool read_broadcast_add(KernelContext& context, Span<EValue*> args, BroadcastAdd* c);
 
 }  // namespace wick::cortex_m

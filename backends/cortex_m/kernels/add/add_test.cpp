@@ -58,6 +58,33 @@ TEST(CortexMAdd, IsItsEquation) {
   }
 }
 
+TEST(CortexMAdd, WicksOwnBroadcastsAsNumPyInAnyLayout) {
+  Random random(14);
+  for (int i = 0; i < 2000; ++i) {
+    SCOPED_TRACE(i);
+    const auto [a, b] = random_broadcasting(random);
+    const std::vector<int32_t> sizes = broadcast(a, b);
+    const std::vector<int64_t> va = random_int8(random, product(a)), vb = random_int8(random, product(b));
+    const Input x = random_input(random), y = random_input(random);
+    OutputParameters p = random_output(random, 1);
+    p.shift = -static_cast<int>(random.in(15, 22));
+    std::vector<double> expected;
+    for (size_t k = 0; k < static_cast<size_t>(product(sizes)); ++k)
+      expected.push_back(p(x(va[operand_index(k, sizes, a)]) + y(vb[operand_index(k, sizes, b)])));
+    TestTensor out = make_out(DType::i8, sizes, random_order(random, sizes));
+    ASSERT_TRUE(runs("wick_cortex_m::add.out",
+                     {make_ints_in(DType::i8, a, va, random_order(random, a)), x.zero_point, x.scale.multiplier,
+                      x.scale.shift, make_ints_in(DType::i8, b, vb, random_order(random, b)), y.zero_point,
+                      y.scale.multiplier, y.scale.shift, p.offset, p.multiplier, p.shift, p.min, p.max, out}));
+    ASSERT_TRUE(equals(out, expected));
+  }
+  const TestTensor wide = make(DType::i8, {1, 1, 1, 1, 1}, {1}), one = make(DType::i8, {1}, {1});
+  TestTensor out = make_out(DType::i8, {1, 1, 1, 1, 1}), two = make_out(DType::i8, {2});
+  EXPECT_TRUE(
+      refuses("wick_cortex_m::add.out", {wide, 0, 1, 0, one, 0, 1, 0, 0, 1, 0, -128, 127, out}, "4 dimensions"));
+  EXPECT_TRUE(refuses("wick_cortex_m::add.out", {one, 0, 1, 0, one, 0, 1, 0, 0, 1, 0, -128, 127, two}, "broadcast"));
+}
+
 class CortexMAddChecks : public ::testing::Test {
  protected:
   TestTensor a = make(DType::i8, {2, 3}, {1}), b = make(DType::i8, {2, 3}, {2}), out = make_out(DType::i8, {2, 3});

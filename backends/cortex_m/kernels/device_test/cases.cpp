@@ -248,6 +248,17 @@ void add_result(Call& call, const Pair& pair) {
   call.add_out(DType::i8, {pair.sizes[0], pair.sizes[1], pair.sizes[2], pair.sizes[3]}, Order::channels_last);
 }
 
+/// The output stage of a sum; `any`: of any scale.
+void add_sum(Call& call, bool any) {
+  Stream& random = call.random;
+  call.add_int(random.in(INT8_MIN, INT8_MAX));
+  call.add_int(random_multiplier(random));
+  call.add_int(any ? random.in(-31, 30) : random.in(-20, -17));
+  const Clamp clamp = random_clamp(random);
+  call.add_int(clamp.min);
+  call.add_int(clamp.max);
+}
+
 void make_add(Call& call) {
   Stream& random = call.random;
   const Pair pair = random_pair(random);
@@ -260,12 +271,7 @@ void make_add(Call& call) {
     call.add_int(half ? 1 << 30 : random_multiplier(random));
     call.add_int(half ? 0 : any ? random.in(-31, 30) : random.in(-8, 0));
   }
-  call.add_int(random.in(INT8_MIN, INT8_MAX));
-  call.add_int(random_multiplier(random));
-  call.add_int(any ? random.in(-31, 30) : random.in(-20, -17));
-  const Clamp clamp = random_clamp(random);
-  call.add_int(clamp.min);
-  call.add_int(clamp.max);
+  add_sum(call, any);
   add_result(call, pair);
 }
 
@@ -301,19 +307,56 @@ void make_activation(Call& call) {
   call.add_out(DType::i8, {rows, columns});
 }
 
-void make_extremum(Call& call) {
-  Stream& random = call.random;
-  const Order order = random.one_in(2) ? Order::channels_last : Order::contiguous;
-  int32_t out[4], operand[2][4];
-  for (size_t d = 0; d < 4; ++d) out[d] = random.one_in(4) ? 1 : random.in(1, d == 3 || d == 1 ? 24 : 4);
-  for (auto& sizes : operand) {
-    for (size_t d = 0; d < 4; ++d) sizes[d] = random.one_in(6) ? 1 : out[d];
+/// Sizes of two operands that broadcast, and of their output.
+struct Broadcasting {
+  Order order;
+  int32_t operand[2][4], out[4];
+
+  void add_operand(Call& call, size_t i) const {
+    call.add_int8({operand[i][0], operand[i][1], operand[i][2], operand[i][3]}, order);
+  }
+  void add_result(Call& call) const { call.add_out(DType::i8, {out[0], out[1], out[2], out[3]}, order); }
+};
+Broadcasting random_broadcasting(Stream& random) {
+  Broadcasting b;
+  b.order = random.one_in(2) ? Order::channels_last : Order::contiguous;
+  for (size_t d = 0; d < 4; ++d) b.out[d] = random.one_in(4) ? 1 : random.in(1, d == 3 || d == 1 ? 24 : 4);
+  for (auto& sizes : b.operand) {
+    for (size_t d = 0; d < 4; ++d) sizes[d] = random.one_in(6) ? 1 : b.out[d];
   }
   for (size_t d = 0; d < 4; ++d) {
-    if (operand[0][d] != out[d] && operand[1][d] != out[d]) operand[random.in(0, 1)][d] = out[d];
+    if (b.operand[0][d] != b.out[d] && b.operand[1][d] != b.out[d]) b.operand[random.in(0, 1)][d] = b.out[d];
   }
-  for (const auto& sizes : operand) call.add_int8({sizes[0], sizes[1], sizes[2], sizes[3]}, order);
-  call.add_out(DType::i8, {out[0], out[1], out[2], out[3]}, order);
+  return b;
+}
+
+void make_extremum(Call& call) {
+  const Broadcasting sizes = random_broadcasting(call.random);
+  for (const size_t i : {0, 1}) sizes.add_operand(call, i);
+  sizes.add_result(call);
+}
+
+void make_broadcast_add(Call& call) {
+  const Broadcasting sizes = random_broadcasting(call.random);
+  for (const size_t i : {0, 1}) {
+    sizes.add_operand(call, i);
+    call.add_int(call.random.in(INT8_MIN, INT8_MAX));
+    call.add_int(random_multiplier(call.random));
+    call.add_int(call.random.in(-8, 0));
+  }
+  add_sum(call, false);
+  sizes.add_result(call);
+}
+
+void make_broadcast_mul(Call& call) {
+  const Broadcasting sizes = random_broadcasting(call.random);
+  for (const size_t i : {0, 1}) {
+    sizes.add_operand(call, i);
+    call.add_int(call.random.in(INT8_MIN, INT8_MAX));
+  }
+  call.add_int(call.random.in(INT8_MIN, INT8_MAX));
+  add_scale(call, 1);
+  sizes.add_result(call);
 }
 
 void make_softmax(Call& call) {
@@ -481,6 +524,8 @@ constexpr CaseSource kSources[] = {
     {"cortex_m::quantized_batch_matmul.out", 1200, make_batch_matmul},
     {"wick_cortex_m::linear_per_channel.out", 1000, make_linear_per_channel},
     {"wick_cortex_m::kernel_sum.out", 500, make_kernel_sum},
+    {"wick_cortex_m::add.out", 800, make_broadcast_add},
+    {"wick_cortex_m::mul.out", 800, make_broadcast_mul},
 };
 
 }  // namespace

@@ -5,8 +5,7 @@
 namespace wick::cortex_m {
 
 struct Extremum {
-  Sizes sizes;  // of the output
-  Steps a_steps, b_steps, to;
+  Broadcast broadcast;
   const int8_t *a = nullptr, *b = nullptr;
   int8_t* y = nullptr;
 };

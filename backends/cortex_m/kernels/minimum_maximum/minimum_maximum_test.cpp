@@ -3,43 +3,12 @@
 namespace wick::cortex_m {
 namespace {
 
-std::vector<int32_t> broadcast(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
-  std::vector<int32_t> sizes(std::max(a.size(), b.size()), 1);
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    const int32_t x = d < a.size() ? a[a.size() - 1 - d] : 1, y = d < b.size() ? b[b.size() - 1 - d] : 1;
-    sizes[sizes.size() - 1 - d] = x == 1 ? y : x;
-  }
-  return sizes;
-}
-
-/// The element of an operand at a logical position of the output.
-size_t operand_index(size_t index, const std::vector<int32_t>& out, const std::vector<int32_t>& operand) {
-  size_t result = 0, factor = 1;
-  for (size_t d = 0; d < out.size(); ++d) {
-    const size_t size = static_cast<size_t>(out[out.size() - 1 - d]), at = index % size;
-    index /= size;
-    if (d >= operand.size()) continue;
-    const size_t own = static_cast<size_t>(operand[operand.size() - 1 - d]);
-    result += (own == 1 ? 0 : at) * factor;
-    factor *= own;
-  }
-  return result;
-}
-
 TEST(CortexMMinimumMaximum, BroadcastAsNumPyInAnyLayout) {
   Random random(7);
   for (int i = 0; i < 2000; ++i) {
-    std::vector<int32_t> full, a, b;
-    for (int64_t d = random.in(1, 4); d > 0; --d) full.push_back(static_cast<int32_t>(random.in(1, 4)));
-    a = b = full;
-    for (std::vector<int32_t>* sizes : {&a, &b}) {
-      for (int32_t& size : *sizes) size = random.one_in(3) ? 1 : size;
-      sizes->erase(sizes->begin(), sizes->begin() + random.in(0, static_cast<int64_t>(sizes->size())));
-    }
+    const auto [a, b] = random_broadcasting(random);
     const std::vector<int32_t> sizes = broadcast(a, b);
-    const auto order = [&](const std::vector<int32_t>& of) {
-      return of.size() == 4 && random.one_in(2) ? std::vector<uint8_t>{0, 2, 3, 1} : std::vector<uint8_t>{};
-    };
+    const auto order = [&](const std::vector<int32_t>& of) { return random_order(random, of); };
     const std::vector<int64_t> x = random_int8(random, product(a)), y = random_int8(random, product(b));
     std::vector<double> smaller, larger;
     for (size_t k = 0; k < static_cast<size_t>(product(sizes)); ++k) {

@@ -9,8 +9,7 @@ template <typename Select>
 void write_all(KernelContext& context, Span<EValue*> args, const Select& select) {
   Extremum c;
   if (!read_extremum(context, args, &c)) return;
-  for_each_position(c.sizes, c.a_steps, c.b_steps, c.to,
-                    [&](int64_t i, int64_t j, int64_t k) { c.y[k] = select(c.a[i], c.b[j]); });
+  c.broadcast.for_each([&](int64_t i, int64_t j, int64_t k) { c.y[k] = select(c.a[i], c.b[j]); });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// The checked arguments of quantized_mul. C++17, freestanding.
+// The checked arguments of quantized_mul and wick_cortex_m::mul. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/operands.h"
+#include "backends/cortex_m/kernels/positions.h"
 
 namespace wick::cortex_m {
 
@@ -13,5 +14,12 @@ struct Mul {
   int8_t* y = nullptr;
 };
 bool read_mul(KernelContext& context, Span<EValue*> args, Mul* mul);
+
+/// `operands` of `mul` says nothing.
+struct BroadcastMul {
+  Mul mul;
+  Broadcast broadcast;
+};
+bool read_broadcast_mul(KernelContext& context, Span<EValue*> args, BroadcastMul* c);
 
 }  // namespace wick::cortex_m

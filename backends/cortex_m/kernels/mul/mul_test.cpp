@@ -34,6 +34,28 @@ TEST(CortexMMul, IsItsEquation) {
   }
 }
 
+TEST(CortexMMul, WicksOwnBroadcastsAsNumPyInAnyLayout) {
+  Random random(15);
+  for (int i = 0; i < 2000; ++i) {
+    SCOPED_TRACE(i);
+    const auto [a, b] = random_broadcasting(random);
+    const std::vector<int32_t> sizes = broadcast(a, b);
+    const std::vector<int64_t> x = random_int8(random, product(a)), y = random_int8(random, product(b));
+    const int64_t zero_x = random.in(-128, 127), zero_y = random.in(-32640, 32640);
+    OutputParameters p = random_output(random, 1);
+    p.min = -128;
+    p.max = 127;
+    std::vector<double> expected;
+    for (size_t k = 0; k < static_cast<size_t>(product(sizes)); ++k)
+      expected.push_back(p((x[operand_index(k, sizes, a)] - zero_x) * (y[operand_index(k, sizes, b)] - zero_y)));
+    TestTensor out = make_out(DType::i8, sizes, random_order(random, sizes));
+    ASSERT_TRUE(runs("wick_cortex_m::mul.out", {make_ints_in(DType::i8, a, x, random_order(random, a)), zero_x,
+                                                make_ints_in(DType::i8, b, y, random_order(random, b)), zero_y,
+                                                p.offset, p.multiplier, p.shift, out}));
+    ASSERT_TRUE(equals(out, expected));
+  }
+}
+
 TEST(CortexMMul, ChecksItsArguments) {
   const TestTensor a = make(DType::i8, {4}, {1}), b = make(DType::i8, {4}, {2}), wide = make(DType::i16, {4}, {2});
   TestTensor out = make_out(DType::i8, {4});

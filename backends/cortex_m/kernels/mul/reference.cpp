@@ -1,7 +1,8 @@
 // quantized_mul(a, zero_point, b, zero_point, output zero_point, multiplier, shift):
 //   y = clamp(requantize((a - zero_point) * (b - zero_point)) + output zero_point, -128, 127)
 // The product of a decomposed hardswish moves the zero point of b by 3 / scale, beyond int8; CMSIS-NN needs the
-// differences to fit 16 bits. Source: arm_elementwise_mul_s8.
+// differences to fit 16 bits. Source: arm_elementwise_mul_s8. wick_cortex_m::mul takes the same arguments and operands
+// that broadcast as NumPy does, in any layouts, rank 4 at most.
 #include "backends/cortex_m/kernels/mul/mul.h"
 
 namespace wick::cortex_m::reference {
@@ -13,6 +14,15 @@ void quantized_mul(KernelContext& context, Span<EValue*> args) {
     const int32_t a = mul.a[i % mul.operands.period_a] - mul.zero_a, b = mul.b[i % mul.operands.period_b] - mul.zero_b;
     mul.y[i] = mul.stage(a * b);
   }
+}
+
+void broadcast_mul(KernelContext& context, Span<EValue*> args) {
+  BroadcastMul c;
+  if (!read_broadcast_mul(context, args, &c)) return;
+  const Mul& mul = c.mul;
+  c.broadcast.for_each([&](int64_t i, int64_t j, int64_t k) {
+    mul.y[k] = mul.stage((mul.a[i] - mul.zero_a) * (mul.b[j] - mul.zero_b));
+  });
 }
 
 }  // namespace wick::cortex_m::reference

@@ -1,0 +1,17 @@
+// From elements to elements. C++20.
+#pragma once
+#include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/quantized.h"
+
+namespace wick::cortex_m {
+
+/// The rule of element-wise operators that read one tensor, besides numbers.
+extern const OpRule kTableRule;
+bool is_tabulated(const compiler::Node& node);
+
+/// Elements that stand for the same numbers on another scale: a table.
+compiler::Value* requantized(compiler::Builder& builder, compiler::Value* x, const Affine& from, const Affine& to);
+/// Elements bounded to the range of `to`, on the scale of `from`; `x` itself where its range lies inside.
+compiler::Value* clamped(compiler::Builder& builder, compiler::Value* x, const Affine& from, const Affine& to);
+
+}  // namespace wick::cortex_m
