@@ -165,11 +165,39 @@ class Fold {
   std::vector<const Value*> quantized_;  // results of quantize nodes that became conversions
 };
 
+// A constant that nodes dequantize in several ways becomes one constant for each: equal biases of several layers are
+// one constant, but their scales differ.
+bool separate_constants(Graph& graph) {
+  bool changed = false;
+  for (const auto& node : graph.nodes()) {
+    for (const auto& inner : node->graphs) changed = separate_constants(*inner) || changed;
+  }
+  for (Value* constant : graph.constants()) {
+    std::vector<std::pair<QuantizationPtr, Value*>> found;  // what holds, and of which constant
+    for (Node* user : std::vector<Node*>(constant->users())) {
+      const QuantizationPtr stated = converts(*user, Conversion::dequantize) && user->tensor("input") == constant
+                                         ? stated_quantization(*user)
+                                         : nullptr;
+      if (!stated) continue;
+      auto same = std::find_if(found.begin(), found.end(),
+                               [&](const auto& other) { return same_numbers(*other.first, *stated); });
+      if (same == found.end()) {
+        Value* own = found.empty() ? constant : graph.add_constant(constant->tensor(), constant->data, constant->name);
+        same = found.insert(found.end(), {stated, own});
+      }
+      if (same->second == constant) continue;
+      graph.set_arg(user, 0, same->second);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
 }  // namespace
 
 bool fold_quantization(Graph& graph) {
-  const bool settled = settle_stored_elements(graph);
-  return Fold(graph).run() || settled;
+  const bool separated = separate_constants(graph), settled = settle_stored_elements(graph);
+  return Fold(graph).run() || settled || separated;
 }
 
 }  // namespace wick::compiler

@@ -5,6 +5,7 @@
 #include "compiler/support/diag.h"
 #include "tests/fixtures/expand_fixture.h"
 #include "tests/interop/fixture_files.h"
+#include "wick/backends.h"
 
 namespace wick::cortex_m {
 namespace {
@@ -38,6 +39,8 @@ std::vector<std::string> quantized_program_names() {
   return names;
 }
 
+bool has_stock_program(const std::string& name) { return std::filesystem::exists(kStock / (name + ".mve.pte")); }
+
 std::optional<QuantizedProgram> quantized_program(const std::string& name) {
   auto fixture = testing::expand_fixture((kPrograms / (name + ".wfix.gz")).string());
   if (!fixture.ok()) {
@@ -56,6 +59,16 @@ std::optional<QuantizedProgram> quantized_program(const std::string& name) {
     program.eager.push_back(value_of(output.array));
   }
   return program;
+}
+
+std::vector<HostValue> run_stock_program(const std::string& name, const std::vector<HostValue>& inputs) {
+  ModuleOptions options;
+  for (const KernelTable& table : all_kernels()) options.kernels.push_back(table);
+  ModuleError error;
+  std::vector<HostValue> outputs;
+  const auto module = Module::load((kStock / (name + ".mve.pte")).string(), options, &error);
+  if (!module || !module->forward(inputs, &outputs, &error)) ADD_FAILURE() << error.message;
+  return outputs;
 }
 
 }  // namespace wick::cortex_m

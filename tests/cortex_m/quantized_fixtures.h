@@ -17,7 +17,10 @@ struct QuantizedProgram {
 };
 
 std::vector<std::string> quantized_program_names();
+bool has_stock_program(const std::string& name);
 /// Nothing, and a failure of the test, if the file is broken.
 std::optional<QuantizedProgram> quantized_program(const std::string& name);
+/// What the program by stock's flow for MVE gives on Wick's runtime.
+std::vector<HostValue> run_stock_program(const std::string& name, const std::vector<HostValue>& inputs);
 
 }  // namespace wick::cortex_m

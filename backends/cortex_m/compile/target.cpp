@@ -1,8 +1,10 @@
 #include "backends/cortex_m/compile/target.h"
 
+#include "backends/cortex_m/compile/absorb_padding.h"
 #include "backends/cortex_m/compile/fuse_activations.h"
 #include "backends/cortex_m/compile/isa.h"
 #include "backends/cortex_m/compile/operators.h"
+#include "backends/cortex_m/compile/spread_quantization.h"
 
 namespace wick::cortex_m {
 
@@ -14,9 +16,13 @@ compiler::Status check_settings(const compiler::TargetOptions& options) {
 }
 
 constexpr compiler::TargetOption kOptions[] = {kCpu, kIsa, kMemory};
-constexpr compiler::Pass kPasses[] = {{"fuse_activations", compiler::run_simple<fuse_activations>,
-                                       compiler::Phase::last,
-                                       "after fold_quantization: bounds become ranges of elements"}};
+constexpr compiler::Pass kPasses[] = {
+    {"spread_quantization", compiler::run_simple<spread_quantization>, compiler::Phase::last,
+     "after fold_quantization: views between operators hold elements"},
+    {"absorb_padding", compiler::run_simple<absorb_padding>, compiler::Phase::last,
+     "after spread_quantization: kernels pad elements with the zero point"},
+    {"fuse_activations", compiler::run_simple<fuse_activations>, compiler::Phase::last,
+     "after fold_quantization: bounds become ranges of elements"}};
 
 }  // namespace
 
@@ -24,7 +30,8 @@ const compiler::Target kTarget = {
     .name = "cortex-m",
     .keep = keep,
     .supports = supports,
-    .passes = {"recognize_quantization", "fold_quantization", "fuse_activations"},
+    .passes = {"recognize_quantization", "fold_quantization", "spread_quantization", "absorb_padding",
+               "fuse_activations"},
     .own_passes = kPasses,
     .options = kOptions,
     .rewrite = rewrite,

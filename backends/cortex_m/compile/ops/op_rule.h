@@ -28,6 +28,7 @@ struct RuleFamily {
   const OpRule* rows;
   size_t count;
 };
-extern const RuleFamily kBinaryRules, kConversionRules, kLinearRules, kMovementRules;
+extern const RuleFamily kBinaryRules, kConversionRules, kConvolutionRules, kLinearRules, kMatmulRules, kMovementRules,
+    kPaddingRules, kPoolRules, kSoftmaxRules;
 
 }  // namespace wick::cortex_m

@@ -54,7 +54,8 @@ std::vector<Value*> rewrite_convert(Builder& b, Node& node, const Configuration&
   Value *x = node.operands()[0], *y = node.result();
   if (!x->is_quantized()) return {b.call("cortex_m.quantize_per_tensor", conversion_args(x, *y))};
   if (!y->is_quantized()) return {b.call("cortex_m.dequantize_per_tensor", conversion_args(x, *x))};
-  return {requantized(b, x, affine(*x), affine(*y))};
+  const Affine from = affine(*x), to = affine(*y);
+  return {same_numbers(from, to) ? clamped(b, x, from, to) : requantized(b, x, from, to)};
 }
 
 constexpr OpRule kRules[] = {

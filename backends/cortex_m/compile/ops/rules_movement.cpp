@@ -63,8 +63,23 @@ std::vector<Value*> rewrite_movement(Builder& b, Node& node, const Configuration
   return {b.call(node.op->name(), std::move(args))};
 }
 
-// Chooses between elements.
-constexpr OpRule kRules[] = {{"aten.where.self", supports_movement, rewrite_movement, true}};
+// The position of the largest or smallest number is that of the element.
+Verdict supports_position(const Node& node, const Configuration&) {
+  const std::string reason = refuse_int8(*node.tensor("self"), "its input");
+  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+}
+
+std::vector<Value*> rewrite_position(Builder& b, Node& node, const Configuration&) {
+  return {b.call(node.op->name(), node.args())};
+}
+
+// Operators that choose elements, and are not marked as data movement.
+constexpr OpRule kRules[] = {
+    {"aten.argmax.default", supports_position, rewrite_position, true},
+    {"aten.argmin.default", supports_position, rewrite_position, true},
+    {"aten.upsample_nearest2d.vec", supports_movement, rewrite_movement, true},
+    {"aten.where.self", supports_movement, rewrite_movement, true},
+};
 
 }  // namespace
 

@@ -1,0 +1,81 @@
+#include "backends/cortex_m/compile/absorb_padding.h"
+
+#include "backends/cortex_m/compile/quantized.h"
+#include "compiler/ops/rules.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::cortex_m {
+
+using compiler::Changed;
+using compiler::Graph;
+using compiler::Ints;
+using compiler::Node;
+using compiler::Result;
+using compiler::Value;
+
+namespace {
+
+// The padding of zeros that a convolution reads; null if there is none.
+const Node* padding_of(const Node& convolution) {
+  const Value* x = convolution.tensor("input");
+  const Node* pad = x->producer;
+  if (!pad || !pad->is("aten.constant_pad_nd.default") || compiler::literal(pad->arg("value")) != 0.0) return nullptr;
+  const Value* from = pad->tensor("self");
+  if (!refuse_int8(*x, "").empty() || !refuse_int8(*from, "").empty()) return nullptr;
+  return same_numbers(affine(*x), affine(*from)) ? pad : nullptr;
+}
+
+// The padding with which the convolution needs no other, or an empty list: kernels pad both ends of a dimension alike,
+// and what the last position does not reach may lie behind the end.
+Ints whole_padding(const Node& convolution, const Node& pad) {
+  const Value *x = pad.tensor("self"), *weight = convolution.tensor("weight"), *y = convolution.result();
+  const size_t spatial = x->rank() - 2;
+  const std::vector<int64_t> pads = pad.static_ints("pad"), stride = convolution.static_ints("stride");
+  const std::vector<int64_t> own = convolution.static_ints("padding"), dilation = convolution.static_ints("dilation");
+  const auto along = [](const std::vector<int64_t>& list, size_t axis) {
+    return list.size() == 1 ? list[0] : list[axis];
+  };
+  if (pads.size() > 2 * spatial) return {};
+  Ints padding;
+  for (size_t axis = 0; axis < spatial; ++axis) {
+    const size_t at = 2 * (spatial - 1 - axis);  // the last dimension comes first
+    const int64_t before = at < pads.size() ? pads[at] : 0, after = at < pads.size() ? pads[at + 1] : 0;
+    if (before < 0 || after < 0) return {};
+    const int64_t both = along(own, axis) + before;
+    const int64_t span = along(dilation, axis) * (weight->sizes()[2 + axis].value() - 1) + 1;
+    const int64_t positions = (x->sizes()[2 + axis].value() + 2 * both - span) / along(stride, axis) + 1;
+    if (positions != y->sizes()[2 + axis].value()) return {};
+    padding.push_back(both);
+  }
+  return padding;
+}
+
+bool absorb(Graph& graph, Node& node) {
+  if (!node.is("aten.convolution.default") || node.boolean("transposed")) return false;
+  const Node* pad = padding_of(node);
+  if (!pad || !is_static(pad->tensor("self")->sizes())) return false;
+  const Ints padding = whole_padding(node, *pad);
+  if (padding.empty()) return false;
+  compiler::Args args = node.args();
+  args[0] = pad->tensor("self");
+  args[static_cast<size_t>(node.op->parsed->find("padding"))] = padding;
+  graph.rewrite(&node, *node.op, std::move(args));
+  return true;
+}
+
+}  // namespace
+
+// A convolution pads by itself.
+//   before: p = constant_pad_nd(x, [1, 1, 1, 1], 0); y = convolution(p, w, padding = 0)
+//   after:  y = convolution(x, w, padding = 1)
+// Requires: quantization is in types. Keeps: every element: positions start at the same places, and what lies outside
+// of the input is 0 either way. Padding of one end only stays, unless no position reaches the other end.
+Result<Changed> absorb_padding(Graph& graph) {
+  return compiler::for_each_graph(graph, [](Graph& g) {
+    bool changed = false;
+    for (Node* node : g.node_list()) changed = absorb(g, *node) || changed;
+    return Changed(changed);
+  });
+}
+
+}  // namespace wick::cortex_m

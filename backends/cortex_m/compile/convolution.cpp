@@ -1,0 +1,153 @@
+#include "backends/cortex_m/compile/convolution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cortex_m/compile/requantization.h"
+#include "compiler/layout/constant_elements.h"
+
+namespace wick::cortex_m {
+
+using compiler::Node;
+using compiler::Quantization;
+using compiler::Value;
+
+namespace {
+
+// Relative; a product of two scales that is stored as f32 is off by less.
+constexpr double kSameStep = 1e-6;
+
+// The entry for an axis of a list of one or two numbers; rows have none for their height.
+int64_t along(const std::vector<int64_t>& list, size_t axis, bool rows, int64_t none) {
+  if (rows && axis == 0) return none;
+  return list.size() == 1 ? list[0] : list[rows ? axis - 1 : axis];
+}
+
+std::string read_shape(const Node& node, Convolution* c) {
+  const Value *x = node.tensor("input"), *weight = node.tensor("weight"), *y = node.result();
+  if (x->rank() != 3 && x->rank() != 4)
+    return fmt::format("its input has rank {}; kernels take images and rows", x->rank());
+  c->rows = x->rank() == 3;
+  c->transposed = node.boolean("transposed");
+  c->groups = node.static_integer("groups");
+  ConvolutionShape& s = c->shape;
+  const auto size = [](const Value* value, size_t dim) { return value->sizes()[dim].value(); };
+  s.batch = size(x, 0);
+  s.channels = size(x, 1);
+  s.outputs = size(y, 1);
+  s.group_channels = s.channels / c->groups;
+  for (size_t axis = 0; axis < 2; ++axis) {
+    const bool flat = c->rows && axis == 0;
+    const size_t dim = 2 + axis - (c->rows ? 1 : 0);
+    s.input[axis] = flat ? 1 : size(x, dim);
+    s.output[axis] = flat ? 1 : size(y, dim);
+    s.kernel[axis] = flat ? 1 : size(weight, dim);
+    s.stride[axis] = along(node.static_ints("stride"), axis, c->rows, 1);
+    s.padding[axis] = along(node.static_ints("padding"), axis, c->rows, 0);
+    s.dilation[axis] = along(node.static_ints("dilation"), axis, c->rows, 1);
+    c->output_padding[axis] = along(node.static_ints("output_padding"), axis, c->rows, 0);
+  }
+  return "";
+}
+
+std::string refuse_filter(const Value& weight, bool transposed) {
+  const auto& q = weight.tensor().quantization;
+  if (!weight.is_constant()) return "its weights are computed";
+  if (!q || weight.dtype() != DType::i8 || q->at_run_time || q->real != DType::f32)
+    return fmt::format("its weights are not quantized to int8: {}", to_text(weight.type));
+  if (!q->is_per_tensor() && q->channel_dim() != size_t{transposed ? 1u : 0u})
+    return fmt::format("its weights do not have one scale, or one for each output: {}", to_text(weight.type));
+  const std::vector<double> zeros = q->zero_points.all();
+  if (std::any_of(zeros.begin(), zeros.end(), [](double zero) { return zero != 0; }))
+    return "its weights have a zero point";
+  return "";
+}
+
+// [outputs, taps, group_channels] of [outputs, group_channels, taps], or of transposed [channels, outputs / groups,
+// taps].
+std::vector<int8_t> filter_of(const Value& weight, const Convolution& c) {
+  const std::vector<int8_t> from = compiler::layout::elements_of<int8_t>(weight);
+  const auto inputs = static_cast<size_t>(c.shape.group_channels), outputs = static_cast<size_t>(c.shape.outputs);
+  const size_t taps = c.taps(), group_outputs = outputs / static_cast<size_t>(c.groups);
+  std::vector<int8_t> to(from.size());
+  for (size_t o = 0; o < outputs; ++o) {
+    const size_t first = o / group_outputs * inputs;  // channel of the group
+    for (size_t i = 0; i < inputs; ++i) {
+      const size_t row = c.transposed ? (first + i) * group_outputs + o % group_outputs : o * inputs + i;
+      for (size_t tap = 0; tap < taps; ++tap) to[(o * taps + tap) * inputs + i] = from[row * taps + tap];
+    }
+  }
+  return to;
+}
+
+// What the sum of no output exceeds, for elements of the input in their range.
+int64_t largest_sum(const Convolution& c, size_t output) {
+  const int64_t reach = std::max(std::abs(c.input.min - c.input.zero), std::abs(c.input.max - c.input.zero));
+  const size_t count = c.filter.size() / static_cast<size_t>(c.shape.outputs);
+  int64_t total = 0;
+  for (size_t k = 0; k < count; ++k) total += std::abs(int64_t{c.filter[output * count + k]});
+  return total * reach + (c.bias.empty() ? 0 : std::abs(int64_t{c.bias[output]}));
+}
+
+std::string read_sums(const Node& node, Convolution* c) {
+  const Quantization& q = *node.tensor("weight")->tensor().quantization;
+  const Value* bias = node.optional_tensor("bias");
+  const auto outputs = static_cast<size_t>(c->shape.outputs);
+  std::vector<double> steps;
+  for (size_t o = 0; o < outputs; ++o)
+    steps.push_back(c->input.scale * scale_of(q, c->transposed ? o % (outputs / static_cast<size_t>(c->groups)) : o));
+  std::string reason = bias ? quantize_bias(*bias, steps, &c->bias) : "";
+  if (!reason.empty()) return reason;
+  for (size_t o = 0; o < outputs; ++o) {
+    const auto found = requantization(steps[o] / c->output.scale);
+    if (!found) return "the scale of its result is too far from those of input and weights";
+    if (!keeps_32_bits(largest_sum(*c, o), *found)) return "its sums could exceed 32 bits";
+    c->multipliers.push_back(found->multiplier);
+    c->shifts.push_back(found->shift);
+  }
+  return "";
+}
+
+// The elements of a bias whose steps are those of the accumulator.
+bool has_steps(const Value& bias, const std::vector<double>& steps) {
+  const auto& q = bias.tensor().quantization;
+  if (!q || bias.dtype() != DType::i32) return false;
+  for (size_t o = 0; o < steps.size(); ++o) {
+    if (zero_of(*q, o) != 0 || !(std::abs(scale_of(*q, o) / steps[o] - 1) <= kSameStep)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string quantize_bias(const Value& bias, const std::vector<double>& steps, std::vector<int32_t>* out) {
+  if (!bias.is_constant()) return "its bias is computed";
+  if (has_steps(bias, steps)) {
+    *out = compiler::layout::elements_of<int32_t>(bias);
+    return "";
+  }
+  const std::vector<double> real = numbers(bias);
+  if (real.size() != steps.size()) return fmt::format("its bias is {}", to_text(bias.type));
+  for (size_t o = 0; o < steps.size(); ++o) {
+    const double scaled = real[o] / steps[o];
+    if (!(std::abs(scaled) < 0x1p31 - 1)) return "its bias does not fit 32 bits in steps of input times weights";
+    out->push_back(static_cast<int32_t>(round_half_even(scaled)));
+  }
+  return "";
+}
+
+std::string read_convolution(const Node& node, Convolution* c) {
+  const Value *x = node.tensor("input"), *weight = node.tensor("weight");
+  for (const std::string& reason : {refuse_int8(*x, "its input"), refuse_int8(*node.result(), "its result"),
+                                    refuse_filter(*weight, node.boolean("transposed")), read_shape(node, c)}) {
+    if (!reason.empty()) return reason;
+  }
+  c->input = affine(*x);
+  c->output = affine(*node.result());
+  c->filter = filter_of(*weight, *c);
+  return read_sums(node, c);
+}
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,33 @@
+// Convolutions on int8 as the kernels take them: geometry, filter and sums of each output channel. C++20.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "backends/cortex_m/compile/quantized.h"
+#include "backends/cortex_m/compile/scratch.h"
+
+namespace wick::cortex_m {
+
+/// Node of aten.convolution on rows [N, C, W] or images [N, C, H, W]; a row is an image of height 1.
+struct Convolution {
+  ConvolutionShape shape;  // transposed: of the node, too
+  int64_t groups = 1, output_padding[2] = {0, 0};
+  bool transposed = false, rows = false;
+  Affine input, output;
+  std::vector<int8_t> filter;                // [outputs, kH, kW, group_channels]
+  std::vector<int32_t> bias;                 // empty: none
+  std::vector<int32_t> multipliers, shifts;  // of each output
+
+  size_t taps() const { return static_cast<size_t>(shape.kernel[0] * shape.kernel[1]); }
+  bool is_depthwise() const { return groups > 1 && shape.group_channels == 1; }
+};
+
+/// Fills `convolution`, or says why the node is not taken: input and result of int8 with one scale, a constant filter
+/// without zero points and one scale for each output or for all, a constant bias, sums that fit 32 bits.
+std::string read_convolution(const compiler::Node& node, Convolution* convolution);
+
+/// The bias in steps of the accumulator, for outputs whose sums count `steps[o]` each; or why it does not fit. A bias
+/// that is quantized with these steps keeps its elements.
+std::string quantize_bias(const compiler::Value& bias, const std::vector<double>& steps, std::vector<int32_t>* out);
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,92 @@
+#include "backends/cortex_m/compile/convolution_calls.h"
+
+namespace wick::cortex_m {
+
+using compiler::Args;
+using compiler::Builder;
+using compiler::Ints;
+using compiler::Value;
+
+namespace {
+
+Ints pair(const int64_t values[2]) { return {values[0], values[1]}; }
+
+// multipliers, shifts and what stands around them; `groups` > 1 reads a bias in any case.
+struct Channels {
+  Value *bias, *multipliers, *shifts;
+};
+Channels channels_of(Builder& b, const Convolution& c) {
+  const int64_t count = c.shape.outputs;
+  std::vector<int32_t> bias = c.bias;
+  if (bias.empty() && c.groups > 1) bias.assign(static_cast<size_t>(count), 0);
+  return {bias.empty() ? nullptr : constant(b, {count}, std::move(bias), "bias"),
+          constant(b, {count}, c.multipliers, "multipliers"), constant(b, {count}, c.shifts, "shifts")};
+}
+
+void add_channels(Args& args, const Convolution& c, const Channels& channels, std::initializer_list<Value*> scratches) {
+  args.push_back(int64_t{-c.input.zero});
+  args.push_back(int64_t{c.output.zero});
+  args.push_back(channels.multipliers);
+  args.push_back(channels.shifts);
+  args.push_back(int64_t{c.output.min});
+  args.push_back(int64_t{c.output.max});
+  for (Value* each : scratches) args.push_back(each);
+}
+
+Args start(Value* x, Value* filter, const Channels& channels, const ConvolutionShape& s) {
+  const compiler::Arg bias = channels.bias ? compiler::Arg(channels.bias) : compiler::Arg(compiler::None());
+  return {x, filter, bias, pair(s.stride), pair(s.padding)};
+}
+
+// [O, taps, 1] -> [1, taps, O].
+std::vector<int8_t> depthwise_filter(const Convolution& c) {
+  const size_t taps = c.taps(), outputs = static_cast<size_t>(c.shape.outputs);
+  std::vector<int8_t> filter(c.filter.size());
+  for (size_t o = 0; o < outputs; ++o) {
+    for (size_t tap = 0; tap < taps; ++tap) filter[tap * outputs + o] = c.filter[o * taps + tap];
+  }
+  return filter;
+}
+
+Value* depthwise(Builder& b, Value* x, const Convolution& c, Isa isa) {
+  const ConvolutionShape& s = c.shape;
+  Value* filter = constant(b, {1, s.kernel[0], s.kernel[1], s.outputs}, depthwise_filter(c), "filter");
+  const Channels channels = channels_of(b, c);
+  Args args = start(x, filter, channels, s);
+  args.push_back(pair(s.dilation));
+  args.push_back(s.outputs / s.channels);
+  add_channels(args, c, channels, {scratch(b, depthwise_conv2d_scratch(s), isa)});
+  return b.call("cortex_m.quantized_depthwise_conv2d", std::move(args));
+}
+
+}  // namespace
+
+Value* convolution(Builder& b, Value* x, const Convolution& c, Isa isa) {
+  if (c.is_depthwise()) return depthwise(b, x, c, isa);
+  const ConvolutionShape& s = c.shape;
+  Value* filter = constant(b, {s.outputs, s.kernel[0], s.kernel[1], s.group_channels}, c.filter, "filter");
+  const Channels channels = channels_of(b, c);
+  Args args = start(x, filter, channels, s);
+  args.push_back(pair(s.dilation));
+  add_channels(args, c, channels, {scratch(b, conv2d_scratch(s), isa)});
+  return b.call("cortex_m.quantized_conv2d", std::move(args));
+}
+
+Value* transposed_convolution(Builder& b, Value* x, const Convolution& c, Isa isa) {
+  const ConvolutionShape& s = c.shape;
+  Value* filter = constant(b, {s.outputs, s.kernel[0], s.kernel[1], s.channels}, c.filter, "filter");
+  const Channels channels = channels_of(b, c);
+  const TransposedScratch bytes = transpose_conv2d_scratch(s);
+  Args args = start(x, filter, channels, s);
+  args.push_back(pair(c.output_padding));
+  args.push_back(pair(s.dilation));
+  add_channels(args, c, channels, {scratch(b, bytes.rows, isa), scratch(b, bytes.filter, isa)});
+  return b.call("cortex_m.quantized_transpose_conv2d", std::move(args));
+}
+
+Value* scratch(Builder& b, const ScratchBytes& bytes, Isa isa) {
+  const int64_t size = isa == Isa::mve ? bytes.mve : isa == Isa::dsp ? bytes.dsp : bytes.scalar;
+  return b.call("wick.scratch", {Ints{size}, DType::u8});
+}
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,18 @@
+// Calls of the kernels for convolutions, and their constants. C++20.
+#pragma once
+#include "backends/cortex_m/compile/convolution.h"
+#include "backends/cortex_m/compile/isa.h"
+
+namespace wick::cortex_m {
+
+/// Scratch memory for the kernels of one instruction set.
+compiler::Value* scratch(compiler::Builder& builder, const ScratchBytes& bytes, Isa isa);
+
+/// quantized_conv2d, or quantized_depthwise_conv2d where each group has one channel, on an image `x`. Not transposed.
+compiler::Value* convolution(compiler::Builder& builder, compiler::Value* x, const Convolution& convolution, Isa isa);
+
+/// quantized_transpose_conv2d. Requires: one group, no dilation, no output padding.
+compiler::Value* transposed_convolution(compiler::Builder& builder, compiler::Value* x, const Convolution& convolution,
+                                        Isa isa);
+
+}  // namespace wick::cortex_m

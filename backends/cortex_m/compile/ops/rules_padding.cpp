@@ -1,0 +1,62 @@
+// Padding with a constant: the element that stands for it. The kernel's pads are in the order of memory.
+#include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/ops/tables.h"
+#include "backends/cortex_m/compile/quantized.h"
+#include "compiler/ops/rules.h"
+
+namespace wick::cortex_m {
+
+using compiler::Builder;
+using compiler::Ints;
+using compiler::Node;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+// Pads of the last dimensions first, as aten has them: {before, after} by dimension.
+std::vector<std::pair<int64_t, int64_t>> read_pads(const Node& node) {
+  const std::vector<int64_t> list = node.static_ints("pad");
+  std::vector<std::pair<int64_t, int64_t>> pads(node.tensor("self")->rank(), {0, 0});
+  for (size_t i = 0; i + 1 < list.size(); i += 2) pads[pads.size() - 1 - i / 2] = {list[i], list[i + 1]};
+  return pads;
+}
+
+Verdict supports_pad(const Node& node, const Configuration&) {
+  const std::string reason = refuse_int8(node);
+  if (!reason.empty()) return Verdict::no(reason);
+  const size_t rank = node.tensor("self")->rank();
+  if (rank == 0 || rank > 4) return Verdict::no("wanted rank 1 to 4");
+  if (!compiler::literal(node.arg("value"))) return Verdict::no("a value that is computed");
+  for (const auto& [before, after] : read_pads(node)) {
+    if (before < 0 || after < 0) return Verdict::no("pads that cut");
+  }
+  return Verdict::yes();
+}
+
+std::vector<Value*> rewrite_pad(Builder& b, Node& node, const Configuration&) {
+  const Affine to = affine(*node.result());
+  const Affine from = affine(*node.tensor("self"));
+  Value* x = same_numbers(from, to) ? clamped(b, node.tensor("self"), from, to)
+                                    : requantized(b, node.tensor("self"), from, to);
+  const auto pads = read_pads(node);
+  Ints before(4, 0), after(4, 0);
+  for (size_t d = 0; d < pads.size(); ++d) {
+    static constexpr size_t kInMemory[] = {0, 3, 1, 2};  // of N, C, H, W
+    const size_t at = pads.size() == 4 ? kInMemory[d] : 4 - pads.size() + d;
+    before[at] = pads[d].first;
+    after[at] = pads[d].second;
+  }
+  const int64_t element = quantize(*compiler::literal(node.arg("value")), to);
+  return {b.call("cortex_m.pad", {x, before, after, element})};
+}
+
+constexpr OpRule kRules[] = {
+    {"aten.constant_pad_nd.default", supports_pad, rewrite_pad, true},
+};
+
+}  // namespace
+
+const RuleFamily kPaddingRules = {kRules, std::size(kRules)};
+
+}  // namespace wick::cortex_m

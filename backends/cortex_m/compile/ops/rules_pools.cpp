@@ -1,0 +1,264 @@
+// Pools, and means over any dimensions. A mean whose result has the scale of its input is a pool of stock's. With
+// another scale it is a depthwise convolution with a filter of ones, which rounds once: the mean's divisor is part of
+// the multiplier.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/cortex_m/compile/convolution_calls.h"
+#include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/ops/tables.h"
+#include "backends/cortex_m/compile/requantization.h"
+
+namespace wick::cortex_m {
+
+using compiler::Builder;
+using compiler::Ints;
+using compiler::Node;
+using compiler::Sizes;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+// A window on images [N, C, H, W].
+struct Pool {
+  int64_t kernel[2], stride[2], padding[2], dilation[2] = {1, 1};
+  int64_t overhang[2];  // what the last position lacks behind input and padding (ceil mode)
+  bool overhangs() const { return overhang[0] > 0 || overhang[1] > 0; }
+  bool is_padded() const { return padding[0] > 0 || padding[1] > 0; }
+};
+
+int64_t along(const std::vector<int64_t>& list, size_t axis) { return list.size() == 1 ? list[0] : list[axis]; }
+
+Pool read_pool(const Node& node, bool dilated) {
+  Pool pool{};
+  const std::vector<int64_t> kernel = node.static_ints("kernel_size"), stride = node.static_ints("stride");
+  for (size_t axis = 0; axis < 2; ++axis) {
+    pool.kernel[axis] = along(kernel, axis);
+    pool.stride[axis] = along(stride.empty() ? kernel : stride, axis);
+    pool.padding[axis] = along(node.static_ints("padding"), axis);
+    pool.dilation[axis] = dilated ? along(node.static_ints("dilation"), axis) : 1;
+    const int64_t span = pool.dilation[axis] * (pool.kernel[axis] - 1) + 1;
+    const int64_t input = node.operands()[0]->sizes()[2 + axis].value();
+    const int64_t end = (node.result()->sizes()[2 + axis].value() - 1) * pool.stride[axis] + span;
+    pool.overhang[axis] = std::max<int64_t>(0, end - input - 2 * pool.padding[axis]);
+  }
+  return pool;
+}
+
+Ints pair(const int64_t values[2]) { return {values[0], values[1]}; }
+
+// The input with padding of `element`, and with what the last position lacks.
+Value* pad_image(Builder& b, Value* x, const Pool& pool, int64_t element) {
+  if (!pool.is_padded() && !pool.overhangs()) return x;
+  const Ints before = {0, pool.padding[0], pool.padding[1], 0};
+  const Ints after = {0, pool.padding[0] + pool.overhang[0], pool.padding[1] + pool.overhang[1], 0};
+  return b.call("cortex_m.pad", {x, before, after, element});
+}
+
+// --- means ---
+
+std::string refuse_mean(const Node& node, int64_t count) {
+  std::string reason = refuse_int8(node);
+  if (!reason.empty()) return reason;
+  const Affine x = affine(*node.operands()[0]), y = affine(*node.result());
+  const auto factor = requantization(x.scale / y.scale / static_cast<double>(count));
+  if (!factor) return "the scale of its result is too far from that of its input";
+  if (!keeps_32_bits(count * 255, *factor)) return "its sums could exceed 32 bits";
+  return "";
+}
+
+// Stock's pool: padding never counts.
+Value* average(Builder& b, Value* x, const Pool& pool, bool ceil, const Affine& q, Isa isa) {
+  const Requantization unused = requantization(q.scale).value_or(Requantization{});
+  return b.call("cortex_m.quantized_avg_pool2d", {x, pair(pool.kernel), pair(pool.stride), pair(pool.padding), ceil,
+                                                  int64_t{q.zero}, int64_t{unused.multiplier}, int64_t{unused.shift},
+                                                  scratch(b, avg_pool2d_scratch(x->sizes()[1].value()), isa)});
+}
+
+// Sums over windows times scale(x) / scale(y) / count. Padding counts as zeros.
+Value* scaled_sums(Builder& b, Value* x, const Pool& pool, const Affine& from, const Affine& to, Isa isa) {
+  Convolution c;
+  ConvolutionShape& s = c.shape;
+  s.batch = x->sizes()[0].value();
+  s.channels = s.outputs = c.groups = x->sizes()[1].value();
+  for (size_t axis = 0; axis < 2; ++axis) {
+    s.input[axis] = x->sizes()[2 + axis].value();
+    s.kernel[axis] = pool.kernel[axis];
+    s.stride[axis] = pool.stride[axis];
+    s.padding[axis] = pool.padding[axis];
+    s.output[axis] = (s.input[axis] + 2 * s.padding[axis] - s.kernel[axis]) / s.stride[axis] + 1;
+  }
+  const int64_t count = s.kernel[0] * s.kernel[1];
+  const Requantization factor = *requantization(from.scale / to.scale / static_cast<double>(count));
+  c.input = from;
+  c.output = to;
+  c.filter.assign(static_cast<size_t>(s.channels * count), 1);
+  c.multipliers.assign(static_cast<size_t>(s.channels), factor.multiplier);
+  c.shifts.assign(static_cast<size_t>(s.channels), factor.shift);
+  return convolution(b, x, c, isa);
+}
+
+bool has_equal_counts(const Node& node, const Pool& pool) {
+  return !pool.overhangs() && (!pool.is_padded() || node.boolean("count_include_pad"));
+}
+
+Verdict supports_avg_pool(const Node& node, const Configuration&) {
+  if (node.operands()[0]->rank() != 4) return Verdict::no("wanted images [N, C, H, W]");
+  const Pool pool = read_pool(node, false);
+  const std::string reason = refuse_mean(node, pool.kernel[0] * pool.kernel[1]);
+  if (!reason.empty()) return Verdict::no(reason);
+  if (!node.is_none("divisor_override")) return Verdict::no("a divisor of its own");
+  const bool same = same_numbers(affine(*node.operands()[0]), affine(*node.result()));
+  if (!same && !has_equal_counts(node, pool))
+    return Verdict::no("a scale of its own for its result, while windows differ in how many elements they count");
+  return Verdict::yes();
+}
+
+std::vector<Value*> rewrite_avg_pool(Builder& b, Node& node, const Configuration& configuration) {
+  Value* x = node.tensor("self");
+  Pool pool = read_pool(node, false);
+  const Affine from = affine(*x), to = affine(*node.result());
+  if (!same_numbers(from, to)) return {scaled_sums(b, x, pool, from, to, configuration.isa)};
+  const bool ceil = node.boolean("ceil_mode");
+  if (pool.is_padded() && node.boolean("count_include_pad")) {
+    pool.overhang[0] = pool.overhang[1] = 0;
+    x = pad_image(b, x, pool, from.zero);
+    pool.padding[0] = pool.padding[1] = 0;
+  }
+  return {clamped(b, average(b, x, pool, ceil, from, configuration.isa), from, to)};
+}
+
+// --- means over dimensions: of images [N, I, R, 1], where R is what is reduced ---
+
+struct Mean {
+  std::vector<int64_t> perm;  // dimensions that stay in front of the reduced ones, the reduced ones, the others
+  int64_t outer = 1, reduced = 1, inner = 1;
+};
+
+Mean read_mean(const Node& node) {
+  const Value* x = node.tensor("self");
+  std::vector<bool> is_reduced(x->rank(), node.is_none("dim") || node.static_ints("dim").empty());
+  if (!node.is_none("dim")) {
+    for (const int64_t dim : node.static_ints("dim"))
+      is_reduced[static_cast<size_t>(compiler::wrap_dim(dim, x->rank()))] = true;
+  }
+  const auto first = std::find(is_reduced.begin(), is_reduced.end(), true);
+  const auto behind = std::find(first, is_reduced.end(), false);
+  const bool adjacent = std::find(behind, is_reduced.end(), true) == is_reduced.end();
+  Mean mean;
+  std::vector<int64_t> front, middle, back;
+  for (size_t d = 0; d < x->rank(); ++d) {
+    const int64_t size = x->sizes()[d].value();
+    // What is not adjacent is reduced behind everything else.
+    const bool is_behind = adjacent && is_reduced.begin() + static_cast<std::ptrdiff_t>(d) >= behind;
+    std::vector<int64_t>& list = is_reduced[d] ? middle : is_behind ? back : front;
+    list.push_back(static_cast<int64_t>(d));
+    (is_reduced[d] ? mean.reduced : is_behind ? mean.inner : mean.outer) *= size;
+  }
+  for (const std::vector<int64_t>* list : {&front, &middle, &back})
+    mean.perm.insert(mean.perm.end(), list->begin(), list->end());
+  return mean;
+}
+
+Verdict supports_mean(const Node& node, const Configuration&) {
+  const Mean mean = read_mean(node);
+  const std::string reason = refuse_mean(node, mean.reduced);
+  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+}
+
+bool is_over_plane(const Node& node) {
+  const Value* x = node.tensor("self");
+  if (x->rank() != 4 || node.is_none("dim")) return false;
+  std::vector<int64_t> dims = node.static_ints("dim");
+  for (int64_t& dim : dims) dim = compiler::wrap_dim(dim, 4);
+  std::sort(dims.begin(), dims.end());
+  return dims == std::vector<int64_t>{2, 3};
+}
+
+std::vector<Value*> rewrite_mean(Builder& b, Node& node, const Configuration& configuration) {
+  Value* x = node.tensor("self");
+  const Affine from = affine(*x), to = affine(*node.result());
+  if (!is_over_plane(node)) {
+    const Mean mean = read_mean(node);
+    x = b.reshape(b.permute(x, mean.perm), {mean.outer, mean.reduced, mean.inner});
+    x = b.unsqueeze(b.transpose(x, 1, 2), 3);
+  }
+  Pool pool{};
+  for (size_t axis = 0; axis < 2; ++axis) {
+    pool.kernel[axis] = x->sizes()[2 + axis].value();
+    pool.stride[axis] = 1;
+  }
+  Value* y = same_numbers(from, to) ? clamped(b, average(b, x, pool, false, from, configuration.isa), from, to)
+                                    : scaled_sums(b, x, pool, from, to, configuration.isa);
+  return {b.reshape(y, node.result()->sizes())};
+}
+
+// --- maxima ---
+
+Verdict supports_max_pool(const Node& node, const Configuration&) {
+  const Value *x = node.tensor("self"), *y = node.result();
+  if (x->rank() != 4) return Verdict::no("wanted images [N, C, H, W]");
+  if (node.results().size() > 1 && node.result(1)->num_uses() > 0) return Verdict::no("its indices are read");
+  for (const std::string& reason : {refuse_int8(*x, "its input"), refuse_int8(*y, "its result")}) {
+    if (!reason.empty()) return Verdict::no(reason);
+  }
+  if (!same_numbers(affine(*x), affine(*y))) return Verdict::no("a scale of its own for its result");
+  return Verdict::yes();
+}
+
+// max over taps that lie `dilation` apart, along one dimension after the other.
+Value* dilated_max(Builder& b, Value* x, const Pool& pool) {
+  for (size_t axis = 0; axis < 2; ++axis) {
+    const int64_t span = pool.dilation[axis] * (pool.kernel[axis] - 1);
+    const int64_t last = (x->sizes()[2 + axis].value() - span - 1) / pool.stride[axis] * pool.stride[axis];
+    Value* most = nullptr;
+    for (int64_t tap = 0; tap < pool.kernel[axis]; ++tap) {
+      const int64_t from = tap * pool.dilation[axis];
+      Value* part = b.slice(x, static_cast<int64_t>(2 + axis), from, from + last + 1, pool.stride[axis]);
+      most = most ? b.call("cortex_m.maximum", {most, part}) : part;
+    }
+    x = most;
+  }
+  return x;
+}
+
+Value* max_pool(Builder& b, Value* x, const Pool& pool, const Affine& to) {
+  return b.call("cortex_m.quantized_max_pool2d",
+                {x, pair(pool.kernel), pair(pool.stride), pair(pool.padding), pair(pool.dilation), false,
+                 int64_t{to.zero}, int64_t{to.zero}, int64_t{to.min}, int64_t{to.max}});
+}
+
+std::vector<Value*> rewrite_max_pool(Builder& b, Node& node, const Configuration&) {
+  Value* x = node.tensor("self");
+  Pool pool = read_pool(node, true);
+  const Affine to = affine(*node.result());
+  const bool dilated = pool.dilation[0] != 1 || pool.dilation[1] != 1;
+  if (dilated || pool.overhangs()) {
+    x = pad_image(b, x, pool, INT8_MIN);
+    pool.padding[0] = pool.padding[1] = 0;
+  }
+  if (dilated) {
+    x = dilated_max(b, x, pool);
+    pool = Pool{{1, 1}, {1, 1}, {0, 0}, {1, 1}, {0, 0}};
+  }
+  const bool clamped = to.min > -128 || to.max < 127;
+  std::vector<Value*> results = {dilated && !clamped ? x : max_pool(b, x, pool, to)};
+  // Nobody reads the indices.
+  if (node.results().size() > 1) results.push_back(b.full(node.result(1)->sizes(), 0, DType::i64));
+  return results;
+}
+
+constexpr OpRule kRules[] = {
+    {"aten.avg_pool2d.default", supports_avg_pool, rewrite_avg_pool, true},
+    {"aten.max_pool2d.default", supports_max_pool, rewrite_max_pool, true},
+    {"aten.max_pool2d_with_indices.default", supports_max_pool, rewrite_max_pool, true},
+    {"aten.mean.dim", supports_mean, rewrite_mean, true},
+};
+
+}  // namespace
+
+const RuleFamily kPoolRules = {kRules, std::size(kRules)};
+
+}  // namespace wick::cortex_m
