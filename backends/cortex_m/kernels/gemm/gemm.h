@@ -68,7 +68,7 @@ inline bool has_small_sums(const Gemm& gemm) {
   return true;
 }
 
-constexpr size_t kStackTileWords = 256;
+constexpr size_t kStackTileWords = 128;
 
 template <typename Body>
 __attribute__((noinline)) void run_with_stack_tile(const Body& body) {
