@@ -20,16 +20,11 @@ class TiledDepthwise {
         out_width_(static_cast<int32_t>(c.to.w)),
         out_channels_(static_cast<int32_t>(c.to.c)) {
     const Window& w = c.window;
-    const bool shares = c.depth_multiplier % kChannels == 0;
-    blocked_ = (c.depth_multiplier == 1 || shares) && w.kernel[0] * w.kernel[1] <= kWords / Isa::kDepthwiseWords;
-    loop_ = shares ? Isa::depthwise_pixels_of_one : Isa::depthwise_pixels;
-    // The outputs of a line whose window lies on the input.
-    const int32_t room = width_ - 1 - (w.kernel[1] - 1) * w.dilation[1] + w.padding[1];
-    inner_begin_ = (w.padding[1] + w.stride[1] - 1) / w.stride[1];
-    inner_end_ = room < 0 ? 0 : room / w.stride[1] + 1;
-    if (inner_begin_ > out_width_) inner_begin_ = out_width_;
-    if (inner_end_ > out_width_) inner_end_ = out_width_;
-    if (inner_end_ < inner_begin_) inner_end_ = inner_begin_;
+    shares_ = c.depth_multiplier % kChannels == 0;
+    blocked_ = (c.depth_multiplier == 1 || shares_) && w.kernel[0] * w.kernel[1] <= kWords / Isa::kDepthwiseWords;
+    const Run rows = inner(0), columns = inner(1);
+    axis_ = rows.end - rows.begin > columns.end - columns.begin ? 0 : 1;
+    inner_ = axis_ == 0 ? rows : columns;
   }
 
   void run() {
@@ -51,10 +46,22 @@ class TiledDepthwise {
  private:
   static constexpr int32_t kChannels = 4, kWords = 160;
 
-  /// The part of the window's taps along one dimension that lies on the input.
-  struct Taps {
+  struct Run {
     int32_t begin, end;
   };
+  /// The outputs along one dimension whose window lies on the input there.
+  Run inner(size_t axis) const {
+    const Window& w = c_.window;
+    const int32_t size = axis == 0 ? height_ : width_, outputs = axis == 0 ? out_height_ : out_width_;
+    const int32_t room = size - 1 - (w.kernel[axis] - 1) * w.dilation[axis] + w.padding[axis];
+    const auto bounded = [&](int32_t value) { return value < outputs ? value : outputs; };
+    const int32_t begin = bounded((w.padding[axis] + w.stride[axis] - 1) / w.stride[axis]);
+    const int32_t end = room < 0 ? 0 : bounded(room / w.stride[axis] + 1);
+    return {begin, end < begin ? begin : end};
+  }
+
+  /// The part of the window's taps along one dimension that lies on the input.
+  using Taps = Run;
   Taps taps_at(int32_t at, size_t axis) const {
     const int32_t d = c_.window.dilation[axis], size = axis == 0 ? height_ : width_, kernel = c_.window.kernel[axis];
     const int32_t begin = at >= 0 ? 0 : d == 1 ? -at : (-at + d - 1) / d;
@@ -80,44 +87,47 @@ class TiledDepthwise {
     block_.input_offset = Isa::spread(q.input_offset);
     block_.output_offset = q.stage.offset;
     block_.step = c_.window.dilation[1] * channels_;
-    block_.x_step = c_.window.stride[1] * channels_;
-    block_.out_step = out_channels_;
+    block_.x_row = c_.window.dilation[0] * width_ * channels_;
+    block_.x_step = c_.window.stride[axis_] * channels_ * (axis_ == 0 ? width_ : 1);
+    block_.out_step = out_channels_ * (axis_ == 0 ? out_width_ : 1);
     return true;
   }
 
+  /// Runs along the longer dimension.
   void run_block(const int8_t* x, int32_t channel, int8_t* out) {
-    for (int32_t y = 0; y < out_height_; ++y) {
-      const int32_t top = y * c_.window.stride[0] - c_.window.padding[0];
-      const Taps rows = taps_at(top, 0);
-      if (rows.begin >= rows.end) {
-        for (int32_t at = 0; at < out_width_; ++at, out += out_channels_) finish_bias(channel, out);
-        continue;
-      }
-      const int8_t* line = x + (top + rows.begin * c_.window.dilation[0]) * width_ * channels_;
-      for (int32_t at = 0; at < inner_begin_; ++at, out += out_channels_) run_pixels(line, channel, rows, at, 1, out);
-      const int32_t inner = inner_end_ - inner_begin_;
-      if (inner > 0) run_pixels(line, channel, rows, inner_begin_, inner, out);
-      out += inner * out_channels_;
-      for (int32_t at = inner_end_; at < out_width_; ++at, out += out_channels_)
-        run_pixels(line, channel, rows, at, 1, out);
+    const int32_t along = axis_ == 0 ? out_height_ : out_width_, across = axis_ == 0 ? out_width_ : out_height_;
+    for (int32_t line = 0; line < across; ++line) {
+      for (int32_t at = 0; at < inner_.begin; ++at) run_pixels(x, channel, line, at, 1, out);
+      if (inner_.begin < inner_.end) run_pixels(x, channel, line, inner_.begin, inner_.end - inner_.begin, out);
+      for (int32_t at = inner_.end; at < along; ++at) run_pixels(x, channel, line, at, 1, out);
     }
   }
 
-  /// `count` outputs from column `at` on. `line` is the start of the first line of the input that they meet.
-  void run_pixels(const int8_t* line, int32_t channel, Taps rows, int32_t at, int32_t count, int8_t* out) {
-    const int32_t left = at * c_.window.stride[1] - c_.window.padding[1];
-    const Taps taps = taps_at(left, 1);
-    if (taps.begin >= taps.end) return finish_bias(channel, out);
-    const int32_t num_taps = taps.end - taps.begin, kernel_width = c_.window.kernel[1];
+  /// `count` outputs from `at` on along the axis.
+  void run_pixels(const int8_t* x, int32_t channel, int32_t line, int32_t at, int32_t count, int8_t* out) {
+    const Window& w = c_.window;
+    const int32_t row = axis_ == 0 ? at : line, column = axis_ == 0 ? line : at;
+    const int32_t top = row * w.stride[0] - w.padding[0], left = column * w.stride[1] - w.padding[1];
+    const Taps rows = taps_at(top, 0), taps = taps_at(left, 1);
+    out += (row * out_width_ + column) * out_channels_;
+    if (rows.begin >= rows.end || taps.begin >= taps.end) return finish_bias(channel, count, out);
+    const int32_t num_taps = taps.end - taps.begin;
     block_.rows = rows.end - rows.begin;
     block_.taps = num_taps;
     block_.count = count;
-    block_.x_skip = c_.window.dilation[0] * width_ * channels_ - num_taps * block_.step;
-    block_.weights_skip = (kernel_width - num_taps) * Isa::kDepthwiseWords * static_cast<int32_t>(sizeof(uint32_t));
-    const uint32_t* weights = weights_ + (rows.begin * kernel_width + taps.begin) * Isa::kDepthwiseWords;
+    block_.x_skip = block_.x_row - num_taps * block_.step;
+    block_.weights_skip = (w.kernel[1] - num_taps) * Isa::kDepthwiseWords * static_cast<int32_t>(sizeof(uint32_t));
+    const uint32_t* weights = weights_ + (rows.begin * w.kernel[1] + taps.begin) * Isa::kDepthwiseWords;
     for (int32_t i = 0; i < kChannels; ++i) block_.bias[i] = bias_[i];
     Isa::fold_offset(weights, &block_);
-    loop_(line + (left + taps.begin * c_.window.dilation[1]) * channels_, weights, out, &block_);
+    x += ((top + rows.begin * w.dilation[0]) * width_ + left + taps.begin * w.dilation[1]) * channels_;
+    if (shares_) {
+      Isa::depthwise_pixels_of_one(x, weights, out, &block_);
+    } else if (block_.rows == 3 && num_taps == 3 && w.kernel[1] == 3) {
+      Isa::depthwise_pixels_3x3(x, weights, out, &block_);
+    } else {
+      Isa::depthwise_pixels(x, weights, out, &block_);
+    }
     const OutputStage& stage = c_.quantization.stage;
     if (stage.min != INT8_MIN || stage.max != INT8_MAX) clamp(count, out);
   }
@@ -125,13 +135,15 @@ class TiledDepthwise {
   void clamp(int32_t count, int8_t* out) const {
     const int8_t min = static_cast<int8_t>(c_.quantization.stage.min),
                  max = static_cast<int8_t>(c_.quantization.stage.max);
-    for (; count > 0; --count, out += out_channels_) {
+    for (; count > 0; --count, out += block_.out_step) {
       for (int32_t i = 0; i < kChannels; ++i) out[i] = out[i] < min ? min : out[i] > max ? max : out[i];
     }
   }
   /// Outputs that meet no tap.
-  void finish_bias(int32_t channel, int8_t* out) const {
-    for (int32_t i = 0; i < kChannels; ++i) out[i] = c_.quantization.finish(bias_[i], channel + i);
+  void finish_bias(int32_t channel, int32_t count, int8_t* out) const {
+    for (; count > 0; --count, out += block_.out_step) {
+      for (int32_t i = 0; i < kChannels; ++i) out[i] = c_.quantization.finish(bias_[i], channel + i);
+    }
   }
 
   /// One channel, whatever its parameters.
@@ -163,9 +175,9 @@ class TiledDepthwise {
 
   const DepthwiseConv2d& c_;
   int32_t height_, width_, channels_, out_height_, out_width_, out_channels_;
-  int32_t inner_begin_, inner_end_;
-  bool blocked_;
-  void (*loop_)(const int8_t*, const uint32_t*, int8_t*, DepthwiseBlock*);
+  bool shares_, blocked_;  // four outputs read one input channel; four at a time
+  size_t axis_ = 0;        // along which runs go: the one with the longer `inner_`
+  Run inner_;
   DepthwiseBlock block_;
   int32_t bias_[kChannels];
   uint32_t weights_[kWords];

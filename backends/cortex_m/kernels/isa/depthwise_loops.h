@@ -15,8 +15,10 @@ struct DepthwiseBlock {
   int32_t count, x_step, out_step;  // outputs, and bytes between them; count is 0 afterwards
   int32_t output_offset;
   int32_t bias[4], multipliers[4], rights[4];  // shifts to the right, more than 0
+  int32_t x_row;                               // bytes between rows of the window
 };
 static_assert(offsetof(DepthwiseBlock, taps) == 12 && offsetof(DepthwiseBlock, count) == 24 &&
-              offsetof(DepthwiseBlock, output_offset) == 36 && offsetof(DepthwiseBlock, rights) == 72);
+              offsetof(DepthwiseBlock, output_offset) == 36 && offsetof(DepthwiseBlock, rights) == 72 &&
+              offsetof(DepthwiseBlock, x_row) == 88);
 
 }  // namespace wick::cortex_m

@@ -132,93 +132,109 @@ __attribute__((naked)) void Dsp::finish_rows(const int32_t*, const int32_t*, con
       ".purgem wick_dsp_finish\n");
 }
 
-// r0 x, r1 weights, r2 offset, r3 step of taps; r4-r7 sums; r8 and r9 four weights, r10 and r11 four values; r12 rows,
-// lr taps. On the stack: x, weights, out and the block's address.
-#define WICK_DEPTHWISE_PIXELS(tap)              \
-  asm(".macro wick_dsp_scale sum, multiplier\n" \
-      "  lsl \\sum, \\sum, #1\n"                \
-      "  smmulr \\sum, \\sum, \\multiplier\n"   \
-      "  add \\sum, \\sum, \\sum, asr #31\n"    \
-      ".endm\n"                                 \
-      ".macro wick_dsp_round sum, right\n"      \
-      "  asrs \\sum, \\sum, \\right\n"          \
-      "  adc \\sum, \\sum, r12\n"               \
-      "  ssat \\sum, #8, \\sum\n"               \
-      ".endm\n" tap                             \
-      "push {r0-r11, lr}\n"                     \
-      "1: ldr lr, [sp, #12]\n"                  \
-      "ldrd r0, r1, [sp]\n"                     \
-      "ldrd r3, r2, [lr, #16]\n"                \
-      "ldr r12, [lr, #8]\n"                     \
-      "add r4, lr, #40\n"                       \
-      "ldm r4, {r4-r7}\n"                       \
-      "2: ldr lr, [lr, #12]\n"                  \
-      "cmp lr, #3\n"                            \
-      "beq 4f\n"                                \
-      "3: wick_dsp_tap\n"                       \
-      "subs lr, #1\n"                           \
-      "bne 3b\n"                                \
-      "b 5f\n"                                  \
-      "4: wick_dsp_tap\n"                       \
-      "wick_dsp_tap\n"                          \
-      "wick_dsp_tap\n"                          \
-      "5: ldr lr, [sp, #12]\n"                  \
-      "ldrd r8, r9, [lr]\n"                     \
-      "add r0, r8\n"                            \
-      "add r1, r9\n"                            \
-      "subs r12, #1\n"                          \
-      "bne 2b\n"                                \
-      "ldr r12, [lr, #36]\n"                    \
-      "add r0, lr, #56\n"                       \
-      "ldm r0!, {r8-r11}\n"                     \
-      "wick_dsp_scale r4, r8\n"                 \
-      "wick_dsp_scale r5, r9\n"                 \
-      "wick_dsp_scale r6, r10\n"                \
-      "wick_dsp_scale r7, r11\n"                \
-      "ldm r0, {r8-r11}\n"                      \
-      "wick_dsp_round r4, r8\n"                 \
-      "wick_dsp_round r5, r9\n"                 \
-      "wick_dsp_round r6, r10\n"                \
-      "wick_dsp_round r7, r11\n"                \
-      "ldr r0, [sp]\n"                          \
-      "ldr r3, [sp, #8]\n"                      \
-      "add r8, lr, #24\n"                       \
-      "ldm r8, {r8-r10}\n"                      \
-      "strb r4, [r3]\n"                         \
-      "strb r5, [r3, #1]\n"                     \
-      "strb r6, [r3, #2]\n"                     \
-      "strb r7, [r3, #3]\n"                     \
-      "add r0, r9\n"                            \
-      "add r3, r10\n"                           \
-      "str r0, [sp]\n"                          \
-      "str r3, [sp, #8]\n"                      \
-      "subs r8, #1\n"                           \
-      "str r8, [lr, #24]\n"                     \
-      "bne 1b\n"                                \
-      "add sp, #16\n"                           \
-      "pop {r4-r11, pc}\n"                      \
-      ".purgem wick_dsp_tap\n"                  \
-      ".purgem wick_dsp_scale\n"                \
-      ".purgem wick_dsp_round\n")
+// r0 x, r1 weights, r2 offset, r3 step of taps; r4-r7 sums; r8 and r9 four weights, r10 and r11 four values; r12 rows
+// (later the offset of outputs), lr taps (otherwise the block). On the stack: x, weights, out and the block's address.
+#define WICK_DEPTHWISE_BEGIN                \
+  ".macro wick_dsp_scale sum, multiplier\n" \
+  "  lsl \\sum, \\sum, #1\n"                \
+  "  smmulr \\sum, \\sum, \\multiplier\n"   \
+  "  add \\sum, \\sum, \\sum, asr #31\n"    \
+  ".endm\n"                                 \
+  ".macro wick_dsp_round sum, right\n"      \
+  "  asrs \\sum, \\sum, \\right\n"          \
+  "  adc \\sum, \\sum, r12\n"               \
+  "  ssat \\sum, #8, \\sum\n"               \
+  ".endm\n"                                 \
+  "push {r0-r11, lr}\n"                     \
+  "1: ldr lr, [sp, #12]\n"                  \
+  "ldrd r0, r1, [sp]\n"                     \
+  "ldrd r3, r2, [lr, #16]\n"                \
+  "add r4, lr, #40\n"                       \
+  "ldm r4, {r4-r7}\n"
+#define WICK_DEPTHWISE_ROWS \
+  "ldr r12, [lr, #8]\n"     \
+  "2: ldr lr, [lr, #12]\n"  \
+  "3: wick_dsp_tap\n"       \
+  "subs lr, #1\n"           \
+  "bne 3b\n"                \
+  "ldr lr, [sp, #12]\n"     \
+  "ldrd r8, r9, [lr]\n"     \
+  "add r0, r8\n"            \
+  "add r1, r9\n"            \
+  "subs r12, #1\n"          \
+  "bne 2b\n"
+#define WICK_DEPTHWISE_FINISH \
+  "ldr r12, [lr, #36]\n"      \
+  "add r0, lr, #56\n"         \
+  "ldm r0!, {r8-r11}\n"       \
+  "wick_dsp_scale r4, r8\n"   \
+  "wick_dsp_scale r5, r9\n"   \
+  "wick_dsp_scale r6, r10\n"  \
+  "wick_dsp_scale r7, r11\n"  \
+  "ldm r0, {r8-r11}\n"        \
+  "wick_dsp_round r4, r8\n"   \
+  "wick_dsp_round r5, r9\n"   \
+  "wick_dsp_round r6, r10\n"  \
+  "wick_dsp_round r7, r11\n"  \
+  "ldr r0, [sp]\n"            \
+  "ldr r3, [sp, #8]\n"        \
+  "add r8, lr, #24\n"         \
+  "ldm r8, {r8-r10}\n"        \
+  "strb r5, [r3, #1]\n"       \
+  "strb r6, [r3, #2]\n"       \
+  "strb r7, [r3, #3]\n"       \
+  "strb r4, [r3]\n"           \
+  "add r3, r10\n"             \
+  "add r0, r9\n"              \
+  "str r0, [sp]\n"            \
+  "str r3, [sp, #8]\n"        \
+  "subs r8, #1\n"             \
+  "str r8, [lr, #24]\n"       \
+  "bne 1b\n"                  \
+  "add sp, #16\n"             \
+  "pop {r4-r11, pc}\n"        \
+  ".purgem wick_dsp_scale\n"  \
+  ".purgem wick_dsp_round\n"
+
+// Each value is one of four channels.
+#define WICK_DEPTHWISE_PRODUCTS      \
+  ".macro wick_dsp_products\n"       \
+  "  ldrd r8, r9, [r1], #8\n"        \
+  "  sxtab16 r10, r2, r11\n"         \
+  "  sxtab16 r11, r2, r11, ror #8\n" \
+  "  smlabb r4, r10, r8, r4\n"       \
+  "  smlatt r6, r10, r8, r6\n"       \
+  "  smlabb r5, r11, r9, r5\n"       \
+  "  smlatt r7, r11, r9, r7\n"       \
+  ".endm\n"
 
 __attribute__((naked)) void Dsp::depthwise_pixels(const int8_t*, const uint32_t*, int8_t*, DepthwiseBlock*) {
-  WICK_DEPTHWISE_PIXELS(
+  asm(WICK_DEPTHWISE_PRODUCTS
       ".macro wick_dsp_tap\n"
       "  ldr r11, [r0]\n"
-      "  ldrd r8, r9, [r1], #8\n"
       "  add r0, r3\n"
-      "  sxtab16 r10, r2, r11\n"
-      "  sxtab16 r11, r2, r11, ror #8\n"
-      "  smlabb r4, r10, r8, r4\n"
-      "  smlatt r6, r10, r8, r6\n"
-      "  smlabb r5, r11, r9, r5\n"
-      "  smlatt r7, r11, r9, r7\n"
-      ".endm\n");
+      "  wick_dsp_products\n"
+      ".endm\n" WICK_DEPTHWISE_BEGIN WICK_DEPTHWISE_ROWS WICK_DEPTHWISE_FINISH
+      ".purgem wick_dsp_products\n"
+      ".purgem wick_dsp_tap\n");
+}
+
+__attribute__((naked)) void Dsp::depthwise_pixels_3x3(const int8_t*, const uint32_t*, int8_t*, DepthwiseBlock*) {
+  asm(WICK_DEPTHWISE_PRODUCTS WICK_DEPTHWISE_BEGIN
+      "ldr r12, [lr, #88]\n"
+      ".rept 3\n"
+      "ldr r11, [r0]\n"
+      "wick_dsp_products\n"
+      "ldr r11, [r0, r3]\n"
+      "wick_dsp_products\n"
+      "ldr r11, [r0, r3, lsl #1]\n"
+      "wick_dsp_products\n"
+      "add r0, r12\n"
+      ".endr\n" WICK_DEPTHWISE_FINISH ".purgem wick_dsp_products\n");
 }
 
 __attribute__((naked)) void Dsp::depthwise_pixels_of_one(const int8_t*, const uint32_t*, int8_t*, DepthwiseBlock*) {
-  WICK_DEPTHWISE_PIXELS(
-      ".macro wick_dsp_tap\n"
+  asm(".macro wick_dsp_tap\n"
       "  ldrsb r11, [r0]\n"
       "  ldrd r8, r9, [r1], #8\n"
       "  add r0, r3\n"
@@ -227,8 +243,11 @@ __attribute__((naked)) void Dsp::depthwise_pixels_of_one(const int8_t*, const ui
       "  smlabt r6, r11, r8, r6\n"
       "  smlabb r5, r11, r9, r5\n"
       "  smlabt r7, r11, r9, r7\n"
-      ".endm\n");
+      ".endm\n" WICK_DEPTHWISE_BEGIN WICK_DEPTHWISE_ROWS WICK_DEPTHWISE_FINISH ".purgem wick_dsp_tap\n");
 }
-#undef WICK_DEPTHWISE_PIXELS
+#undef WICK_DEPTHWISE_BEGIN
+#undef WICK_DEPTHWISE_ROWS
+#undef WICK_DEPTHWISE_FINISH
+#undef WICK_DEPTHWISE_PRODUCTS
 
 }  // namespace wick::cortex_m

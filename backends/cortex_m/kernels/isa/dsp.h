@@ -48,6 +48,8 @@ struct Dsp {
   /// block->count (more than 0) neighbouring outputs of four channels that read four input channels each, from x on; or
   /// one input channel.
   static void depthwise_pixels(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block);
+  /// As depthwise_pixels, where the outputs meet all taps of a 3x3 window.
+  static void depthwise_pixels_3x3(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block);
   static void depthwise_pixels_of_one(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block);
 
   /// requantize(value, multiplier, -right) + offset. |value| < 2^30 and 1 <= right: then the product rounds as in

@@ -101,95 +101,103 @@ __attribute__((naked)) void Scalar::finish_rows(const int32_t*, const int32_t*, 
       ".purgem wick_scalar_finish\n");
 }
 
-// r0 x, r1 weights, r2 a value, r3 step of taps; r4-r7 sums; r8-r11 weights; r12 rows, lr taps. On the stack: x,
-// weights, out and the block's address.
-#define WICK_DEPTHWISE_PIXELS(tap)                 \
-  asm(".macro wick_scalar_scale sum, multiplier\n" \
-      "  lsl \\sum, \\sum, #1\n"                   \
-      "  smull r2, \\sum, \\multiplier, \\sum\n"   \
-      "  add \\sum, \\sum, r2, lsr #31\n"          \
-      "  add \\sum, \\sum, \\sum, asr #31\n"       \
-      ".endm\n"                                    \
-      ".macro wick_scalar_round sum, right\n"      \
-      "  asrs \\sum, \\sum, \\right\n"             \
-      "  adc \\sum, \\sum, r12\n"                  \
-      "  ssat \\sum, #8, \\sum\n"                  \
-      ".endm\n" tap                                \
-      "push {r0-r11, lr}\n"                        \
-      "1: ldr lr, [sp, #12]\n"                     \
-      "ldrd r0, r1, [sp]\n"                        \
-      "ldr r3, [lr, #16]\n"                        \
-      "ldr r12, [lr, #8]\n"                        \
-      "add r4, lr, #40\n"                          \
-      "ldm r4, {r4-r7}\n"                          \
-      "2: ldr lr, [lr, #12]\n"                     \
-      "cmp lr, #3\n"                               \
-      "beq 4f\n"                                   \
-      "3: wick_scalar_tap\n"                       \
-      "subs lr, #1\n"                              \
-      "bne 3b\n"                                   \
-      "b 5f\n"                                     \
-      "4: wick_scalar_tap\n"                       \
-      "wick_scalar_tap\n"                          \
-      "wick_scalar_tap\n"                          \
-      "5: ldr lr, [sp, #12]\n"                     \
-      "ldrd r8, r9, [lr]\n"                        \
-      "add r0, r8\n"                               \
-      "add r1, r9\n"                               \
-      "subs r12, #1\n"                             \
-      "bne 2b\n"                                   \
-      "ldr r12, [lr, #36]\n"                       \
-      "add r0, lr, #56\n"                          \
-      "ldm r0!, {r8-r11}\n"                        \
-      "wick_scalar_scale r4, r8\n"                 \
-      "wick_scalar_scale r5, r9\n"                 \
-      "wick_scalar_scale r6, r10\n"                \
-      "wick_scalar_scale r7, r11\n"                \
-      "ldm r0, {r8-r11}\n"                         \
-      "wick_scalar_round r4, r8\n"                 \
-      "wick_scalar_round r5, r9\n"                 \
-      "wick_scalar_round r6, r10\n"                \
-      "wick_scalar_round r7, r11\n"                \
-      "ldr r0, [sp]\n"                             \
-      "ldr r3, [sp, #8]\n"                         \
-      "add r8, lr, #24\n"                          \
-      "ldm r8, {r8-r10}\n"                         \
-      "strb r4, [r3]\n"                            \
-      "strb r5, [r3, #1]\n"                        \
-      "strb r6, [r3, #2]\n"                        \
-      "strb r7, [r3, #3]\n"                        \
-      "add r0, r9\n"                               \
-      "add r3, r10\n"                              \
-      "str r0, [sp]\n"                             \
-      "str r3, [sp, #8]\n"                         \
-      "subs r8, #1\n"                              \
-      "str r8, [lr, #24]\n"                        \
-      "bne 1b\n"                                   \
-      "add sp, #16\n"                              \
-      "pop {r4-r11, pc}\n"                         \
-      ".purgem wick_scalar_tap\n"                  \
-      ".purgem wick_scalar_scale\n"                \
-      ".purgem wick_scalar_round\n")
+// r0 x, r1 weights, r2 a value, r3 step of taps; r4-r7 sums; r8-r11 weights; r12 rows (later the offset of outputs), lr
+// taps (otherwise the block). On the stack: x, weights, out and the block's address.
+#define WICK_DEPTHWISE_BEGIN                   \
+  ".macro wick_scalar_scale sum, multiplier\n" \
+  "  lsl \\sum, \\sum, #1\n"                   \
+  "  smull r2, \\sum, \\multiplier, \\sum\n"   \
+  "  add \\sum, \\sum, r2, lsr #31\n"          \
+  "  add \\sum, \\sum, \\sum, asr #31\n"       \
+  ".endm\n"                                    \
+  ".macro wick_scalar_round sum, right\n"      \
+  "  asrs \\sum, \\sum, \\right\n"             \
+  "  adc \\sum, \\sum, r12\n"                  \
+  "  ssat \\sum, #8, \\sum\n"                  \
+  ".endm\n"                                    \
+  "push {r0-r11, lr}\n"                        \
+  "1: ldr lr, [sp, #12]\n"                     \
+  "ldrd r0, r1, [sp]\n"                        \
+  "ldr r3, [lr, #16]\n"                        \
+  "add r4, lr, #40\n"                          \
+  "ldm r4, {r4-r7}\n"
+#define WICK_DEPTHWISE_ROWS \
+  "ldr r12, [lr, #8]\n"     \
+  "2: ldr lr, [lr, #12]\n"  \
+  "3: wick_scalar_tap\n"    \
+  "subs lr, #1\n"           \
+  "bne 3b\n"                \
+  "ldr lr, [sp, #12]\n"     \
+  "ldrd r8, r9, [lr]\n"     \
+  "add r0, r8\n"            \
+  "add r1, r9\n"            \
+  "subs r12, #1\n"          \
+  "bne 2b\n"
+#define WICK_DEPTHWISE_FINISH   \
+  "ldr r12, [lr, #36]\n"        \
+  "add r0, lr, #56\n"           \
+  "ldm r0!, {r8-r11}\n"         \
+  "wick_scalar_scale r4, r8\n"  \
+  "wick_scalar_scale r5, r9\n"  \
+  "wick_scalar_scale r6, r10\n" \
+  "wick_scalar_scale r7, r11\n" \
+  "ldm r0, {r8-r11}\n"          \
+  "wick_scalar_round r4, r8\n"  \
+  "wick_scalar_round r5, r9\n"  \
+  "wick_scalar_round r6, r10\n" \
+  "wick_scalar_round r7, r11\n" \
+  "ldr r0, [sp]\n"              \
+  "ldr r3, [sp, #8]\n"          \
+  "add r8, lr, #24\n"           \
+  "ldm r8, {r8-r10}\n"          \
+  "strb r5, [r3, #1]\n"         \
+  "strb r6, [r3, #2]\n"         \
+  "strb r7, [r3, #3]\n"         \
+  "strb r4, [r3]\n"             \
+  "add r3, r10\n"               \
+  "add r0, r9\n"                \
+  "str r0, [sp]\n"              \
+  "str r3, [sp, #8]\n"          \
+  "subs r8, #1\n"               \
+  "str r8, [lr, #24]\n"         \
+  "bne 1b\n"                    \
+  "add sp, #16\n"               \
+  "pop {r4-r11, pc}\n"          \
+  ".purgem wick_scalar_scale\n" \
+  ".purgem wick_scalar_round\n"
+
+// Each value is one of four channels.
+#define WICK_DEPTHWISE_TAP   \
+  ".macro wick_scalar_tap\n" \
+  "  ldm r1!, {r8-r11}\n"    \
+  "  ldrsb r2, [r0]\n"       \
+  "  mla r4, r2, r8, r4\n"   \
+  "  ldrsb r2, [r0, #1]\n"   \
+  "  mla r5, r2, r9, r5\n"   \
+  "  ldrsb r2, [r0, #2]\n"   \
+  "  mla r6, r2, r10, r6\n"  \
+  "  ldrsb r2, [r0, #3]\n"   \
+  "  mla r7, r2, r11, r7\n"  \
+  "  add r0, r3\n"           \
+  ".endm\n"
 
 __attribute__((naked)) void Scalar::depthwise_pixels(const int8_t*, const uint32_t*, int8_t*, DepthwiseBlock*) {
-  WICK_DEPTHWISE_PIXELS(
-      ".macro wick_scalar_tap\n"
-      "  ldm r1!, {r8-r11}\n"
-      "  ldrsb r2, [r0]\n"
-      "  mla r4, r2, r8, r4\n"
-      "  ldrsb r2, [r0, #1]\n"
-      "  mla r5, r2, r9, r5\n"
-      "  ldrsb r2, [r0, #2]\n"
-      "  mla r6, r2, r10, r6\n"
-      "  ldrsb r2, [r0, #3]\n"
-      "  mla r7, r2, r11, r7\n"
-      "  add r0, r3\n"
-      ".endm\n");
+  asm(WICK_DEPTHWISE_TAP WICK_DEPTHWISE_BEGIN WICK_DEPTHWISE_ROWS WICK_DEPTHWISE_FINISH ".purgem wick_scalar_tap\n");
+}
+
+__attribute__((naked)) void Scalar::depthwise_pixels_3x3(const int8_t*, const uint32_t*, int8_t*, DepthwiseBlock*) {
+  asm(WICK_DEPTHWISE_TAP WICK_DEPTHWISE_BEGIN
+      "ldr r12, [lr]\n"
+      ".rept 3\n"
+      "wick_scalar_tap\n"
+      "wick_scalar_tap\n"
+      "wick_scalar_tap\n"
+      "add r0, r12\n"
+      ".endr\n" WICK_DEPTHWISE_FINISH ".purgem wick_scalar_tap\n");
 }
 
 __attribute__((naked)) void Scalar::depthwise_pixels_of_one(const int8_t*, const uint32_t*, int8_t*, DepthwiseBlock*) {
-  WICK_DEPTHWISE_PIXELS(
-      ".macro wick_scalar_tap\n"
+  asm(".macro wick_scalar_tap\n"
       "  ldrsb r2, [r0]\n"
       "  ldm r1!, {r8-r11}\n"
       "  add r0, r3\n"
@@ -197,9 +205,12 @@ __attribute__((naked)) void Scalar::depthwise_pixels_of_one(const int8_t*, const
       "  mla r5, r2, r9, r5\n"
       "  mla r6, r2, r10, r6\n"
       "  mla r7, r2, r11, r7\n"
-      ".endm\n");
+      ".endm\n" WICK_DEPTHWISE_BEGIN WICK_DEPTHWISE_ROWS WICK_DEPTHWISE_FINISH ".purgem wick_scalar_tap\n");
 }
-#undef WICK_DEPTHWISE_PIXELS
+#undef WICK_DEPTHWISE_BEGIN
+#undef WICK_DEPTHWISE_ROWS
+#undef WICK_DEPTHWISE_FINISH
+#undef WICK_DEPTHWISE_TAP
 
 #else
 
@@ -273,6 +284,10 @@ void depthwise_portable(const int8_t* x, const uint32_t* weights, int8_t* out, D
 }  // namespace
 
 void Scalar::depthwise_pixels(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block) {
+  depthwise_portable(x, weights, out, block, 1);
+}
+
+void Scalar::depthwise_pixels_3x3(const int8_t* x, const uint32_t* weights, int8_t* out, DepthwiseBlock* block) {
   depthwise_portable(x, weights, out, block, 1);
 }
 
