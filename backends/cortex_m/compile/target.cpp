@@ -1,6 +1,7 @@
 #include "backends/cortex_m/compile/target.h"
 
 #include "backends/cortex_m/compile/absorb_padding.h"
+#include "backends/cortex_m/compile/fold_hardsigmoid.h"
 #include "backends/cortex_m/compile/fuse_activations.h"
 #include "backends/cortex_m/compile/isa.h"
 #include "backends/cortex_m/compile/operators.h"
@@ -21,6 +22,8 @@ constexpr compiler::Pass kPasses[] = {
      "after fold_quantization: views between operators hold elements"},
     {"absorb_padding", compiler::run_simple<absorb_padding>, compiler::Phase::last,
      "after spread_quantization: kernels pad elements with the zero point"},
+    {"fold_hardsigmoid", compiler::run_simple<fold_hardsigmoid>, compiler::Phase::last,
+     "before fuse_activations: leaves a clamp"},
     {"fuse_activations", compiler::run_simple<fuse_activations>, compiler::Phase::last,
      "after fold_quantization: bounds become ranges of elements"}};
 
@@ -31,7 +34,7 @@ const compiler::Target kTarget = {
     .keep = keep,
     .supports = supports,
     .passes = {"recognize_quantization", "fold_quantization", "spread_quantization", "absorb_padding",
-               "fuse_activations"},
+               "fold_hardsigmoid", "fuse_activations"},
     .own_passes = kPasses,
     .options = kOptions,
     .rewrite = rewrite,

@@ -1,0 +1,200 @@
+// Convolutions from quantize and dequantize nodes to kernels: random geometry against portable kernels, which operator
+// and padding they get, and what is refused.
+#include <gtest/gtest.h>
+
+#include "backends/cortex_m/test/graph_test_support.h"
+
+namespace wick::cortex_m {
+namespace {
+
+using testing::Pipeline;
+using testing::Stage;
+
+struct Model {
+  std::vector<int64_t> input = {1, 4, 5, 6};  // N, C, and one or two more
+  int64_t outputs = 3, groups = 1;
+  std::vector<int64_t> kernel = {3, 3}, stride = {1, 1}, padding = {0, 0}, dilation = {1, 1}, output_padding = {0, 0};
+  bool transposed = false, per_channel = true;
+  std::string bias = "none";  // or "%f", "%b"
+  std::string x = parameters(0.0625, 3), y = parameters(0.25, -7), filter_zeros = "", before = "", activation = "",
+              result = "c";
+  int64_t channel_dim = -1;  // none: that of the outputs
+  std::string bias_scale = "0.00048828125";
+  uint64_t seed = 1;
+
+  static std::string list(const std::vector<int64_t>& values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
+  std::string text() const {
+    Random random(seed);
+    std::vector<int64_t> sizes = transposed ? std::vector<int64_t>{input[1], outputs / groups}
+                                            : std::vector<int64_t>{outputs, input[1] / groups};
+    sizes.insert(sizes.end(), kernel.begin(), kernel.end());
+    int64_t count = 1;
+    for (const int64_t size : sizes) count *= size;
+    const int64_t dim = channel_dim >= 0 ? channel_dim : transposed ? 1 : 0;
+    std::vector<double> scales;
+    for (int64_t i = 0; i < sizes[static_cast<size_t>(dim)]; ++i)
+      scales.push_back(0.0078125 / static_cast<double>(1 + i % 3));
+    std::string out = fmt::format("graph f(%x: f32[{}]) {{\n", fmt::join(input, ", "));
+    out += constant_line("e", fmt::format("i8{}", list(sizes)).c_str(), random_int8(random, count));
+    const std::string zeros =
+        filter_zeros.empty() ? fmt::format("{}", fmt::join(std::vector<int>(scales.size(), 0), ", ")) : filter_zeros;
+    if (per_channel) {
+      out += constant_line("s", fmt::format("f64[{}]", scales.size()).c_str(), scales);
+      out += fmt::format("  const %z: i64[{}] = [{}]\n", scales.size(), zeros);
+      out += fmt::format("  %w = quantized_decomposed.dequantize_per_channel(%e, %s, %z, {}, -128, 127, i8)\n", dim);
+    } else {
+      out += dequantize_line("w", "e", parameters(0.0078125, filter_zeros.empty() ? 0 : 1));
+    }
+    std::vector<double> floats;
+    std::vector<int64_t> whole;
+    for (int64_t o = 0; o < outputs; ++o)
+      floats.push_back(0.25 * static_cast<double>(o % 5) - 0.5), whole.push_back(700 * (o % 3) - 600);
+    if (bias == "%f") out += constant_line("f", fmt::format("f32[{}]", outputs).c_str(), floats);
+    if (bias == "%b") {
+      out += constant_line("i", fmt::format("i32[{}]", outputs).c_str(), whole);
+      out += dequantize_line("b", "i", bias_scale + ", 0, -2147483647, 2147483647", "i32");
+    }
+    if (bias == "%r") out += "  %r = aten.sum.dim_IntList(%x, [0, 2, 3])\n";
+    out += fake_quantized("d", "x", "q", x) + before;
+    out += fmt::format("  %c = aten.convolution(%{}, %w, {}, {}, {}, {}, {}, {}, {})\n", before.empty() ? "d" : "p",
+                       bias, list(stride), list(padding), list(dilation), transposed, list(output_padding), groups);
+    out += activation + fake_quantized("o", result.c_str(), "u", y);
+    return out + "  return %o\n}";
+  }
+};
+
+Pipeline compiled(const Model& model, const char* cpu = "cortex-m55") {
+  return std::move(Pipeline::from_text(model.text()).backend(backend_for(cpu)));
+}
+
+void expect_integer(const Model& model, const char* cpu = "cortex-m55") {
+  Pipeline p = compiled(model, cpu);
+  p.at(Stage::lower).check_outside({}).check_not("aten.convolution");
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "") << model.text();
+}
+
+void expect_refused(const Model& model, const std::string& reason) {
+  Pipeline p = compiled(model);
+  p.at(Stage::lower);
+  std::string outside;
+  for (const std::string& line : p.outside()) outside += line + "\n";
+  EXPECT_NE(outside.find(reason), std::string::npos) << outside;
+}
+
+// A random geometry whose result is not empty.
+Model random_model(uint64_t seed, bool transposed) {
+  Random random(seed);
+  const auto in = [&](int64_t low, int64_t high) { return random.in(low, high); };
+  Model m;
+  m.seed = seed;
+  m.transposed = transposed;
+  const size_t spatial = in(0, 4) == 0 ? 1 : 2;
+  m.groups = in(0, 2) == 0 ? in(2, 3) : 1;
+  const int64_t group_inputs = in(0, 2) == 0 ? 1 : in(1, in(0, 9) == 0 ? 20 : 5);
+  m.input = {in(1, 2), m.groups * group_inputs};
+  m.outputs = m.groups * in(1, 4);
+  m.kernel.clear(), m.stride.clear(), m.padding.clear(), m.dilation.clear(), m.output_padding.clear();
+  for (size_t axis = 0; axis < spatial; ++axis) {
+    const int64_t kernel = in(1, 4), stride = in(1, 3), dilation = in(0, 2) ? 1 : 2;
+    const int64_t span = dilation * (kernel - 1) + 1, padding = in(0, span - 1);
+    m.kernel.push_back(kernel), m.stride.push_back(stride), m.dilation.push_back(dilation);
+    m.padding.push_back(in(0, 1) ? padding : 0);
+    m.output_padding.push_back(transposed && in(0, 1) ? in(0, std::max(stride, dilation) - 1) : 0);
+    int64_t least = transposed ? 1 : std::max<int64_t>(1, span - 2 * m.padding.back());
+    while (transposed && (least - 1) * stride - 2 * m.padding.back() + span + m.output_padding.back() < 1) ++least;
+    m.input.push_back(least + in(0, 6));
+  }
+  static constexpr const char* kBiases[] = {"none", "%f", "%b"};
+  m.bias = kBiases[in(0, 2)];
+  m.per_channel = in(0, 1) != 0;
+  // Wide enough that few results saturate.
+  m.y = parameters(0.0625 * static_cast<double>(1 + group_inputs), static_cast<int>(in(-40, 40)));
+  return m;
+}
+
+TEST(CortexMConvolution, AnyGeometryIsWithinOneStep) {
+  for (uint64_t seed = 1; seed <= 120; ++seed) expect_integer(random_model(seed, false));
+}
+
+TEST(CortexMConvolution, AnyTransposedGeometryIsWithinOneStep) {
+  for (uint64_t seed = 1; seed <= 160; ++seed) expect_integer(random_model(seed, true));
+}
+
+TEST(CortexMConvolution, EveryInstructionSetRunsIt) {
+  for (const char* cpu : {"cortex-m4", "cortex-m0"}) {
+    for (uint64_t seed = 200; seed < 215; ++seed) {
+      expect_integer(random_model(seed, false), cpu);
+      expect_integer(random_model(seed, true), cpu);
+    }
+  }
+}
+
+size_t count_of(const Model& model, const char* op) {
+  Pipeline p = compiled(model);
+  const size_t count = p.count(op, Stage::lower);
+  EXPECT_EQ(p.failures(), "");
+  return count;
+}
+
+TEST(CortexMConvolution, OneInputChannelIsAConvolutionAndGroupsOfOneAreDepthwise) {
+  EXPECT_EQ(count_of({.input = {1, 1, 6, 6}}, "cortex_m.quantized_conv2d"), 1u);
+  EXPECT_EQ(count_of({.input = {2, 3, 6, 6}, .outputs = 6, .groups = 3, .dilation = {2, 2}},
+                     "cortex_m.quantized_depthwise_conv2d"),
+            1u);
+  EXPECT_EQ(count_of({.outputs = 4, .groups = 2}, "cortex_m.quantized_conv2d"), 1u);
+}
+
+TEST(CortexMConvolution, OnlyTransposedOnesThatStocksKernelComputesAreLeftToIt) {
+  const char* op = "cortex_m.quantized_transpose_conv2d";
+  EXPECT_EQ(count_of({.stride = {2, 2}, .padding = {1, 1}, .transposed = true}, op), 1u);
+  EXPECT_EQ(count_of({.stride = {2, 3}, .padding = {1, 1}, .transposed = true}, op), 0u);  // beyond the kernel
+  EXPECT_EQ(count_of({.stride = {2, 2}, .output_padding = {1, 0}, .transposed = true}, op), 0u);
+  EXPECT_EQ(count_of({.dilation = {2, 1}, .transposed = true}, op), 0u);
+  EXPECT_EQ(count_of({.outputs = 4, .groups = 2, .transposed = true}, op), 0u);
+}
+
+std::string pad_line(const char* pads) { return fmt::format("  %p = aten.constant_pad_nd(%d, [{}], 0.0)\n", pads); }
+
+TEST(CortexMConvolution, TakesOverThePaddingBeforeIt) {
+  EXPECT_EQ(count_of({.before = pad_line("1, 1, 2, 2")}, "cortex_m.pad"), 0u);
+  // No position reaches the end: one row more or less of padding there changes nothing.
+  EXPECT_EQ(count_of({.input = {1, 4, 6, 6}, .stride = {2, 2}, .before = pad_line("1, 0, 1, 0")}, "cortex_m.pad"), 0u);
+  EXPECT_EQ(count_of({.input = {1, 4, 6, 6}, .stride = {2, 2}, .before = pad_line("0, 1, 0, 1")}, "cortex_m.pad"), 1u);
+  for (const char* pads : {"1, 1, 2, 2", "1, 0, 1, 0", "0, 1, 0, 1", "2, 1"}) {
+    expect_integer({.stride = {2, 1}, .before = pad_line(pads)});
+    expect_integer({.input = {1, 4, 6, 7}, .stride = {2, 2}, .padding = {1, 0}, .before = pad_line(pads)});
+  }
+}
+
+TEST(CortexMConvolution, ActivationsBecomeBounds) {
+  for (const char* line : {"aten.relu(%c)", "aten.hardtanh(%c, -0.5, 0.75)", "aten.hardsigmoid(%c)"}) {
+    Model m{
+        .bias = "%f", .y = parameters(0.0078125, -64), .activation = fmt::format("  %a = {}\n", line), .result = "a"};
+    expect_integer(m);
+    EXPECT_EQ(count_of(m, "cortex_m.quantized_activation"), 0u);
+    EXPECT_EQ(count_of(m, "cortex_m.minimum") + count_of(m, "cortex_m.maximum"), 0u);
+  }
+}
+
+TEST(CortexMConvolution, SaysWhatItDoesNotTake) {
+  expect_refused({.filter_zeros = "0, 1, 0"}, "its weights have a zero point");
+  expect_refused({.per_channel = false, .filter_zeros = "1"}, "its weights have a zero point");
+  expect_refused({.channel_dim = 1}, "its weights do not have one scale, or one for each output");
+  expect_refused({.outputs = 4, .bias = "%r"}, "its bias is computed");
+  expect_refused({.bias = "%b", .bias_scale = "1.0e9"}, "its bias does not fit 32 bits");
+  expect_refused({.y = parameters(1e-20, 0)}, "the scale of its result is too far");
+  expect_refused({.input = {1, 60000, 1, 1}, .outputs = 1, .kernel = {1, 1}, .y = parameters(1e-4, 0)},
+                 "its sums could exceed 32 bits");
+  expect_integer({.input = {1, 6000, 1, 1}, .outputs = 1, .kernel = {1, 1}, .y = parameters(16, 0)});
+  expect_refused({.input = {1, 2, 3, 3, 3},
+                  .kernel = {1, 1, 1},
+                  .stride = {1, 1, 1},
+                  .padding = {0, 0, 0},
+                  .dilation = {1, 1, 1},
+                  .output_padding = {0, 0, 0}},
+                 "its input has rank 5");
+}
+
+}  // namespace
+}  // namespace wick::cortex_m

@@ -1,0 +1,144 @@
+// Pools, means, softmax, products of matrices and padding from quantize and dequantize nodes to kernels: results within
+// a step of the quantized graph on portable kernels, and what is refused.
+#include <gtest/gtest.h>
+
+#include "backends/cortex_m/test/graph_test_support.h"
+
+namespace wick::cortex_m {
+namespace {
+
+using testing::Pipeline;
+using testing::Stage;
+
+const std::string kInput = parameters(0.03125, -11), kOther = parameters(0.0205078125, 4);
+
+// %d is the quantized %x; `body` computes %y.
+std::string model(const std::string& body, const std::string& sizes, const std::string& to = kOther,
+                  const std::string& from = kInput) {
+  return fmt::format("graph f(%x: f32[{}]) {{\n", sizes) + fake_quantized("d", "x", "q", from) + "  " + body + "\n" +
+         fake_quantized("o", "y", "p", to) + "  return %o\n}";
+}
+
+void expect_integer(const std::string& text, const char* op, double steps = 1.001) {
+  SCOPED_TRACE(text);
+  for (const char* cpu : {"cortex-m55", "cortex-m4", "cortex-m3"}) {
+    Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
+    p.at(Stage::lower).check_outside({}).check(op);
+    p.run_and_compare({.absolute = 1e-6, .relative = 0, .of_largest = 0, .quantization_steps = steps});
+    EXPECT_EQ(p.failures(), "") << cpu;
+  }
+}
+
+void expect_refused(const std::string& text, const std::string& reason) {
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.at(Stage::lower);
+  std::string outside;
+  for (const std::string& line : p.outside()) outside += line + "\n";
+  EXPECT_NE(outside.find(reason), std::string::npos) << text << outside;
+  p.run_and_compare({.absolute = 1e-6, .relative = 0, .of_largest = 0, .quantization_steps = 1.001});
+  EXPECT_EQ(p.failures(), "");
+}
+
+constexpr char kAverage[] = "cortex_m.quantized_avg_pool2d", kMaximum[] = "cortex_m.quantized_max_pool2d",
+               kSums[] = "cortex_m.quantized_depthwise_conv2d", kSoftmax[] = "cortex_m.softmax",
+               kProduct[] = "cortex_m.quantized_batch_matmul";
+
+TEST(CortexMPools, AveragesOfOneScaleAreStocksPools) {
+  for (const char* window : {"[2, 3], [2, 1], [0, 0], false, true", "[3, 3], [2, 2], [1, 1], false, false",
+                             "[3, 3], [2, 2], [1, 1], false, true", "[3, 2], [2, 2], [1, 0], true, false",
+                             "[3, 3], [2, 2], [1, 1], true, true", "[2, 2]"})
+    expect_integer(model(fmt::format("%y = aten.avg_pool2d(%d, {})", window), "2, 3, 8, 7", kInput), kAverage);
+}
+
+// A table behind the pool would round twice.
+TEST(CortexMPools, AveragesOfAnotherScaleRoundOnce) {
+  const std::string narrow = parameters(0.001953125, -3);
+  for (const char* window : {"[2, 3], [2, 1], [0, 0], false, true", "[3, 3], [2, 2], [1, 1], false, true", "[2, 2]"})
+    expect_integer(model(fmt::format("%y = aten.avg_pool2d(%d, {})", window), "2, 3, 8, 7", narrow), kSums);
+}
+
+TEST(CortexMPools, MeansAreOverAnyDimensions) {
+  for (const char* dims : {"[2, 3], true", "[2, 3], false", "[-1, -2], false", "[1], true", "[1], false", "[3], true",
+                           "[0, 2], false", "[1, 3], true", "[0, 1, 2, 3], false", "[1, 2], false"}) {
+    const std::string body = fmt::format("%y = aten.mean.dim(%d, {})", dims);
+    expect_integer(model(body, "2, 3, 4, 5", kInput), kAverage);
+    expect_integer(model(body, "2, 3, 4, 5", parameters(0.00390625, 9)), "cortex_m.quantize_per_tensor");
+  }
+}
+
+TEST(CortexMPools, MaximaTakePaddingCeilModeAndDilation) {
+  for (const char* window : {"[2, 2]", "[3, 2], [2, 2], [1, 1]", "[3, 3], [2, 2], [1, 1], [1, 1], true"})
+    expect_integer(model(fmt::format("%y = aten.max_pool2d(%d, {})", window), "2, 3, 8, 7", kInput), kMaximum);
+  for (const char* window :
+       {"[2, 3], [1, 1], [0, 0], [2, 1]", "[3, 2], [2, 1], [1, 1], [1, 2]", "[2, 2], [3, 2], [1, 1], [2, 2], true"})
+    expect_integer(model(fmt::format("%y = aten.max_pool2d(%d, {})", window), "2, 3, 8, 7", kInput),
+                   "cortex_m.maximum");
+  expect_integer(model("%m = aten.max_pool2d(%d, [2, 2])\n  %y = aten.relu(%m)", "1, 3, 6, 6", kInput), kMaximum);
+}
+
+TEST(CortexMPools, SayWhatTheyDoNotTake) {
+  expect_refused(model("%y = aten.avg_pool2d(%d, [2, 2], [2, 2], [0, 0], false, true, 3)", "1, 2, 4, 4", kInput),
+                 "a divisor of its own");
+  expect_refused(model("%y = aten.avg_pool2d(%d, [3, 3], [2, 2], [1, 1], false, false)", "1, 2, 5, 5"),
+                 "windows differ in how many elements they count");
+  expect_refused(model("%y = aten.max_pool2d(%d, [2, 2])", "1, 2, 4, 4"), "a scale of its own for its result");
+}
+
+TEST(CortexMSoftmax, IsAlongAnyDimension) {
+  const std::string steps = parameters(0.00390625, -128), input = parameters(0.0625, 5);
+  for (const char* sizes : {"7", "3, 9", "2, 5, 4", "1, 6, 3, 4"}) {
+    const int64_t rank = 1 + std::count(sizes, sizes + strlen(sizes), ',');
+    for (int64_t dim = -rank; dim < rank; ++dim)
+      expect_integer(model(fmt::format("%y = aten._softmax(%d, {}, false)", dim), sizes, steps, input), kSoftmax);
+  }
+  // A table behind it: two roundings.
+  expect_integer(model("%y = aten._softmax(%d, -1, false)", "3, 9", parameters(0.005, -120), input), kSoftmax, 1.501);
+}
+
+TEST(CortexMSoftmax, RefusesRowsWhoseSumsMayOverflow) {
+  const std::string steps = parameters(0.00390625, -128);
+  expect_integer(model("%y = aten._softmax(%d, -1, false)", "1, 4095", steps), kSoftmax);
+  expect_refused(model("%y = aten._softmax(%d, -1, false)", "1, 4096", steps), "rows of more than 4095 elements");
+}
+
+// Two inputs.
+std::string product(const std::string& body, const char* a, const char* b, const std::string& to) {
+  return fmt::format("graph f(%x: f32[{}], %z: f32[{}]) {{\n", a, b) + fake_quantized("d", "x", "q", kInput) +
+         fake_quantized("e", "z", "r", kOther) + "  " + body + "\n" + fake_quantized("o", "y", "p", to) +
+         "  return %o\n}";
+}
+
+TEST(CortexMProducts, TakeMatricesOfAnyRank) {
+  const std::string to = parameters(0.03125, 3);
+  expect_integer(product("%y = aten.bmm(%d, %e)", "3, 4, 6", "3, 6, 5", to), kProduct);
+  expect_integer(product("%y = aten.bmm(%d, %e)", "1, 1, 7", "1, 7, 1", to), kProduct);
+  expect_integer(product("%y = aten.mm(%d, %e)", "4, 6", "6, 5", to), kProduct);
+  expect_integer(product("%y = aten.matmul(%d, %e)", "2, 3, 4, 6", "2, 3, 6, 5", to), kProduct);
+  expect_integer(product("%y = aten.matmul(%d, %e)", "2, 3, 4, 6", "6, 5", to), kProduct);
+  expect_integer(product("%y = aten.matmul(%d, %e)", "3, 4, 6", "6", to), kProduct);
+  expect_integer(product("%y = aten.matmul(%d, %e)", "6", "6, 5", to), kProduct);
+}
+
+TEST(CortexMProducts, ATransposedRightOperandIsReadAsItIs) {
+  const std::string body = "%t = aten.permute(%e, [0, 2, 1])\n  %y = aten.bmm(%d, %t)";
+  const std::string text = product(body, "3, 4, 6", "3, 5, 6", parameters(0.03125, 3));
+  expect_integer(text, kProduct);
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  EXPECT_EQ(p.count("cortex_m.transpose", Stage::lower), 0u);
+}
+
+TEST(CortexMProducts, RefuseSumsBeyond32Bits) {
+  expect_refused(product("%y = aten.mm(%d, %e)", "1, 200000", "200000, 1", parameters(64, 3)),
+                 "its sums could exceed 32 bits");
+}
+
+TEST(CortexMPadding, IsAnElementOfTheResult) {
+  expect_integer(model("%y = aten.constant_pad_nd(%d, [1, 2, 0, 3], 0.25)", "1, 3, 4, 5", kInput), "cortex_m.pad");
+  expect_integer(model("%y = aten.constant_pad_nd(%d, [1, 2], -9.5)", "3, 5"), "cortex_m.pad");
+  expect_integer(model("%y = aten.constant_pad_nd(%d, [1, 0, 0, 1, 2, 0], 0)", "2, 3, 4", kInput), "cortex_m.pad");
+  expect_integer(model("%y = aten.constant_pad_nd(%d, [0, 1, 1, 0, 2, 1, 1, 1], 0.5)", "2, 3, 4, 2", kInput),
+                 "cortex_m.pad");
+}
+
+}  // namespace
+}  // namespace wick::cortex_m
