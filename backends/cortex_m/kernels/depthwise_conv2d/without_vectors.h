@@ -2,6 +2,7 @@
 // runs of outputs that meet the same taps in one call of an inner loop. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/depthwise_conv2d/depthwise_conv2d.h"
+#include "backends/cortex_m/kernels/gemm/tile.h"
 #include "backends/cortex_m/kernels/isa/depthwise_loops.h"
 #include "backends/cortex_m/kernels/near_positions.h"
 #include "backends/cortex_m/kernels/reference.h"
@@ -20,8 +21,7 @@ class TiledDepthwise {
         out_width_(static_cast<int32_t>(c.to.w)),
         out_channels_(static_cast<int32_t>(c.to.c)) {
     const Window& w = c.window;
-    shares_ = c.depth_multiplier % kChannels == 0;
-    blocked_ = (c.depth_multiplier == 1 || shares_) && w.kernel[0] * w.kernel[1] <= kWords / Isa::kDepthwiseWords;
+    fits_ = w.kernel[0] * w.kernel[1] <= kWords / Isa::kDepthwiseWords;
     const Run rows = inner(0), columns = inner(1);
     axis_ = rows.end - rows.begin > columns.end - columns.begin ? 0 : 1;
     inner_ = axis_ == 0 ? rows : columns;
@@ -31,14 +31,18 @@ class TiledDepthwise {
     for (int32_t n = 0; n < static_cast<int32_t>(c_.to.n); ++n) {
       const int8_t* x = c_.x + n * height_ * width_ * channels_;
       int8_t* out = c_.out + n * out_height_ * out_width_ * out_channels_;
-      for (int32_t first = 0; first < out_channels_; first += kChannels) {
-        const int32_t left = out_channels_ - first, end = first + (left < kChannels ? left : kChannels);
-        if (left >= kChannels && read_block(first)) {
-          run_block(x + first / c_.depth_multiplier, first, out + first);
-          continue;
-        }
-        for (int32_t channel = first; channel < end; ++channel)
-          run_channel(x + channel / c_.depth_multiplier, channel, out + channel);
+      // One output channel of four input channels at a time; the last four may overlap those before ..
+      for (int32_t input = 0; input < channels_ && channels_ >= kChannels; input += kChannels) {
+        const int32_t first = input + kChannels <= channels_ ? input : channels_ - kChannels;
+        for (int32_t i = 0; i < c_.depth_multiplier; ++i)
+          run_channels(x + first, first * c_.depth_multiplier + i, c_.depth_multiplier, false, out);
+      }
+      // .. or four output channels of one input channel.
+      for (int32_t input = 0; input < channels_ && channels_ < kChannels; ++input) {
+        int32_t channel = input * c_.depth_multiplier;
+        const int32_t end = channel + c_.depth_multiplier;
+        for (; channel + kChannels <= end; channel += kChannels) run_channels(x + input, channel, 1, true, out);
+        for (; channel < end; ++channel) run_channel(x + input, channel, out + channel);
       }
     }
   }
@@ -69,21 +73,31 @@ class TiledDepthwise {
     return {begin, end < kernel ? end : kernel};
   }
 
-  /// Weights and requantization of four channels from `channel` on. False where the inner loops cannot compute them.
+  /// Four output channels `apart` from `channel` on, of four input channels or (`shares`) of one.
+  void run_channels(const int8_t* x, int32_t channel, int32_t apart, bool shares, int8_t* out) {
+    shares_ = shares;
+    block_.out_apart = apart;
+    if (read_block(channel)) return run_block(x, channel, out + channel);
+    for (int32_t i = 0; i < kChannels; ++i, x += shares ? 0 : 1, channel += apart)
+      run_channel(x, channel, out + channel);
+  }
+
+  /// Weights and requantization of the four channels. False where the inner loops cannot compute them.
   bool read_block(int32_t channel) {
-    if (!blocked_) return false;
+    if (!fits_) return false;
     const ChannelQuantization& q = c_.quantization;
+    const int32_t apart = block_.out_apart;
     for (int32_t i = 0; i < kChannels; ++i) {
-      const int32_t bias = q.initial(channel + i), shift = q.shifts[channel + i];
+      const int32_t from = channel + i * apart, bias = q.initial(from), shift = q.shifts[from];
       if (shift >= 0 || bias >= 1 << 29 || bias <= -(1 << 29)) return false;  // with at most kWords taps: below 2^30
       bias_[i] = bias;
-      block_.multipliers[i] = q.multipliers[channel + i];
+      block_.multipliers[i] = q.multipliers[from];
       block_.rights[i] = -shift;
     }
     uint32_t* to = weights_;
     const int8_t* weights = c_.weights + channel;
     for (int32_t i = c_.window.kernel[0] * c_.window.kernel[1]; i > 0; --i, weights += out_channels_)
-      to = Isa::widen_weights(weights, to);
+      to = Isa::widen(apart == 1 ? load_word(weights) : gather_word(weights, apart), Isa::spread(0), 1, to);
     block_.input_offset = Isa::spread(q.input_offset);
     block_.output_offset = q.stage.offset;
     block_.step = c_.window.dilation[1] * channels_;
@@ -132,17 +146,28 @@ class TiledDepthwise {
     if (stage.min != INT8_MIN || stage.max != INT8_MAX) clamp(count, out);
   }
 
+  static uint32_t gather_word(const int8_t* bytes, int32_t apart) {
+    uint32_t word = 0;
+    for (int32_t i = 0; i < kChannels; ++i)
+      word |= static_cast<uint32_t>(static_cast<uint8_t>(bytes[i * apart])) << (8 * i);
+    return word;
+  }
+
   void clamp(int32_t count, int8_t* out) const {
     const int8_t min = static_cast<int8_t>(c_.quantization.stage.min),
                  max = static_cast<int8_t>(c_.quantization.stage.max);
     for (; count > 0; --count, out += block_.out_step) {
-      for (int32_t i = 0; i < kChannels; ++i) out[i] = out[i] < min ? min : out[i] > max ? max : out[i];
+      for (int32_t i = 0; i < kChannels; ++i) {
+        int8_t& value = out[i * block_.out_apart];
+        value = value < min ? min : value > max ? max : value;
+      }
     }
   }
   /// Outputs that meet no tap.
   void finish_bias(int32_t channel, int32_t count, int8_t* out) const {
     for (; count > 0; --count, out += block_.out_step) {
-      for (int32_t i = 0; i < kChannels; ++i) out[i] = c_.quantization.finish(bias_[i], channel + i);
+      for (int32_t i = 0; i < kChannels; ++i)
+        out[i * block_.out_apart] = c_.quantization.finish(bias_[i], channel + i * block_.out_apart);
     }
   }
 
@@ -175,8 +200,8 @@ class TiledDepthwise {
 
   const DepthwiseConv2d& c_;
   int32_t height_, width_, channels_, out_height_, out_width_, out_channels_;
-  bool shares_, blocked_;  // four outputs read one input channel; four at a time
-  size_t axis_ = 0;        // along which runs go: the one with the longer `inner_`
+  bool fits_, shares_ = false;  // the weights of four channels fit; these read one input channel
+  size_t axis_ = 0;             // along which runs go: the one with the longer `inner_`
   Run inner_;
   DepthwiseBlock block_;
   int32_t bias_[kChannels];

@@ -16,9 +16,10 @@ struct DepthwiseBlock {
   int32_t output_offset;
   int32_t bias[4], multipliers[4], rights[4];  // shifts to the right, more than 0
   int32_t x_row;                               // bytes between rows of the window
+  int32_t out_apart;                           // bytes between the results of the four channels
 };
 static_assert(offsetof(DepthwiseBlock, taps) == 12 && offsetof(DepthwiseBlock, count) == 24 &&
               offsetof(DepthwiseBlock, output_offset) == 36 && offsetof(DepthwiseBlock, rights) == 72 &&
-              offsetof(DepthwiseBlock, x_row) == 88);
+              offsetof(DepthwiseBlock, out_apart) == 92);
 
 }  // namespace wick::cortex_m

@@ -163,37 +163,39 @@ __attribute__((naked)) void Dsp::finish_rows(const int32_t*, const int32_t*, con
   "add r1, r9\n"            \
   "subs r12, #1\n"          \
   "bne 2b\n"
-#define WICK_DEPTHWISE_FINISH \
-  "ldr r12, [lr, #36]\n"      \
-  "add r0, lr, #56\n"         \
-  "ldm r0!, {r8-r11}\n"       \
-  "wick_dsp_scale r4, r8\n"   \
-  "wick_dsp_scale r5, r9\n"   \
-  "wick_dsp_scale r6, r10\n"  \
-  "wick_dsp_scale r7, r11\n"  \
-  "ldm r0, {r8-r11}\n"        \
-  "wick_dsp_round r4, r8\n"   \
-  "wick_dsp_round r5, r9\n"   \
-  "wick_dsp_round r6, r10\n"  \
-  "wick_dsp_round r7, r11\n"  \
-  "ldr r0, [sp]\n"            \
-  "ldr r3, [sp, #8]\n"        \
-  "add r8, lr, #24\n"         \
-  "ldm r8, {r8-r10}\n"        \
-  "strb r5, [r3, #1]\n"       \
-  "strb r6, [r3, #2]\n"       \
-  "strb r7, [r3, #3]\n"       \
-  "strb r4, [r3]\n"           \
-  "add r3, r10\n"             \
-  "add r0, r9\n"              \
-  "str r0, [sp]\n"            \
-  "str r3, [sp, #8]\n"        \
-  "subs r8, #1\n"             \
-  "str r8, [lr, #24]\n"       \
-  "bne 1b\n"                  \
-  "add sp, #16\n"             \
-  "pop {r4-r11, pc}\n"        \
-  ".purgem wick_dsp_scale\n"  \
+#define WICK_DEPTHWISE_FINISH   \
+  "ldr r12, [lr, #36]\n"        \
+  "add r0, lr, #56\n"           \
+  "ldm r0!, {r8-r11}\n"         \
+  "wick_dsp_scale r4, r8\n"     \
+  "wick_dsp_scale r5, r9\n"     \
+  "wick_dsp_scale r6, r10\n"    \
+  "wick_dsp_scale r7, r11\n"    \
+  "ldm r0, {r8-r11}\n"          \
+  "wick_dsp_round r4, r8\n"     \
+  "wick_dsp_round r5, r9\n"     \
+  "wick_dsp_round r6, r10\n"    \
+  "wick_dsp_round r7, r11\n"    \
+  "ldr r0, [sp]\n"              \
+  "ldr r3, [sp, #8]\n"          \
+  "add r8, lr, #24\n"           \
+  "ldm r8, {r8-r10}\n"          \
+  "ldr r1, [lr, #92]\n"         \
+  "strb r4, [r3]\n"             \
+  "strb r5, [r3, r1]\n"         \
+  "strb r6, [r3, r1, lsl #1]\n" \
+  "add r1, r1, r1, lsl #1\n"    \
+  "strb r7, [r3, r1]\n"         \
+  "add r3, r10\n"               \
+  "add r0, r9\n"                \
+  "str r0, [sp]\n"              \
+  "str r3, [sp, #8]\n"          \
+  "subs r8, #1\n"               \
+  "str r8, [lr, #24]\n"         \
+  "bne 1b\n"                    \
+  "add sp, #16\n"               \
+  "pop {r4-r11, pc}\n"          \
+  ".purgem wick_dsp_scale\n"    \
   ".purgem wick_dsp_round\n"
 
 // Each value is one of four channels.

@@ -39,9 +39,8 @@ struct Dsp {
   static void finish_rows(const int32_t* sums, const int32_t* multipliers, const int32_t* shifts, int8_t* out,
                           const RowResults* results);
 
-  /// Four weights as words for depthwise_pixels.
+  /// Words that widen() makes of four weights, for depthwise_pixels.
   static constexpr int32_t kDepthwiseWords = 2;
-  static uint32_t* widen_weights(const int8_t* weights, uint32_t* to) { return widen(load_word(weights), 0, 1, to); }
   /// The input's offset is added to each value.
   static void fold_offset(const uint32_t*, DepthwiseBlock*) {}
 

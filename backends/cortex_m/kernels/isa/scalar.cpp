@@ -150,10 +150,12 @@ __attribute__((naked)) void Scalar::finish_rows(const int32_t*, const int32_t*, 
   "ldr r3, [sp, #8]\n"          \
   "add r8, lr, #24\n"           \
   "ldm r8, {r8-r10}\n"          \
-  "strb r5, [r3, #1]\n"         \
-  "strb r6, [r3, #2]\n"         \
-  "strb r7, [r3, #3]\n"         \
+  "ldr r1, [lr, #92]\n"         \
   "strb r4, [r3]\n"             \
+  "strb r5, [r3, r1]\n"         \
+  "strb r6, [r3, r1, lsl #1]\n" \
+  "add r1, r1, r1, lsl #1\n"    \
+  "strb r7, [r3, r1]\n"         \
   "add r3, r10\n"               \
   "add r0, r9\n"                \
   "str r0, [sp]\n"              \
@@ -276,7 +278,7 @@ void depthwise_portable(const int8_t* x, const uint32_t* weights, int8_t* out, D
       }
       const int32_t result =
           Scalar::rescale(static_cast<int32_t>(sum), block->multipliers[i], block->rights[i], block->output_offset);
-      out[i] = static_cast<int8_t>(Scalar::saturate_int8(result));
+      out[i * block->out_apart] = static_cast<int8_t>(Scalar::saturate_int8(result));
     }
   }
 }

@@ -36,9 +36,8 @@ struct Scalar {
   static void finish_rows(const int32_t* sums, const int32_t* multipliers, const int32_t* shifts, int8_t* out,
                           const RowResults* results);
 
-  /// Four weights as words for depthwise_pixels.
+  /// Words that widen() makes of four weights, for depthwise_pixels.
   static constexpr int32_t kDepthwiseWords = 4;
-  static uint32_t* widen_weights(const int8_t* weights, uint32_t* to) { return widen(load_word(weights), 0, 1, to); }
   /// Adds to the bias what the input's offset adds to each sum over the block's taps.
   static void fold_offset(const uint32_t* weights, DepthwiseBlock* block);
 
