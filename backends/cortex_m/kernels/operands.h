@@ -14,4 +14,15 @@ struct Operands {
 /// and the output are channels-last with C channels.
 bool read_operands(KernelContext& context, const Tensor& a, const Tensor& b, const Tensor& out, Operands* operands);
 
+/// Calls run(a, b, y, count) for pieces in which the elements of both operands are contiguous; a, b and y are the
+/// indices of their first elements.
+template <typename Run>
+void for_each_run(const Operands& operands, size_t count, const Run& run) {
+  const size_t smaller = operands.period_a < operands.period_b ? operands.period_a : operands.period_b;
+  const size_t period = smaller < count ? smaller : count;
+  for (size_t at = 0; at < count; at += period)
+    run(operands.period_a == SIZE_MAX ? at : 0, operands.period_b == SIZE_MAX ? at : 0, at,
+        static_cast<int32_t>(period));
+}
+
 }  // namespace wick::cortex_m

@@ -1,0 +1,86 @@
+// Vectors of int8 and the end of a kernel's arithmetic on them, for MVE. C++17, freestanding.
+#pragma once
+#include <arm_mve.h>
+
+#include "backends/cortex_m/kernels/requantize.h"
+
+namespace wick::cortex_m::mve {
+
+inline void copy_bytes(int8_t* to, const int8_t* from, int32_t count) {
+  for (; count > 0; count -= 16, to += 16, from += 16) {
+    const mve_pred16_t live = vctp8q(static_cast<uint32_t>(count));
+    vstrbq_p_s8(to, vldrbq_z_s8(from, live), live);
+  }
+}
+
+inline void fill_bytes(int8_t* to, int8_t value, int32_t count) {
+  const int8x16_t values = vdupq_n_s8(value);
+  for (; count > 0; count -= 16, to += 16) vstrbq_p_s8(to, values, vctp8q(static_cast<uint32_t>(count)));
+}
+
+inline int32_t sum_of_bytes(const int8_t* x, int32_t count) {
+  int32_t sum = 0;
+  for (; count > 0; count -= 16, x += 16) {
+    const mve_pred16_t live = vctp8q(static_cast<uint32_t>(count));
+    sum = vaddvaq_p_s8(sum, vldrbq_z_s8(x, live), live);
+  }
+  return sum;
+}
+
+/// divide_by_power_of_two for exponents of at least 1, `right` being the negated exponent: the rounding shift takes
+/// halves up, so negative values first lose 1, which is the upper half of twice their product with 1.
+inline int32x4_t divide_rounding(int32x4_t value, int32x4_t right) {
+  return vrshlq_s32(vqdmlahq_n_s32(value, value, 1), right);
+}
+inline int32x4_t divide_rounding(int32x4_t value, int32_t right) {
+  return vrshlq_n_s32(vqdmlahq_n_s32(value, value, 1), right);
+}
+
+/// requantize() where all shifts are negative.
+inline int32x4_t requantize_right(int32x4_t value, int32x4_t multiplier, int32x4_t shift) {
+  return divide_rounding(vqrdmulhq_s32(value, multiplier), shift);
+}
+inline int32x4_t requantize_right(int32x4_t value, int32_t multiplier, int32_t shift) {
+  return divide_rounding(vqrdmulhq_n_s32(value, multiplier), shift);
+}
+
+/// requantize() for any shift. Only a shift to the right takes 1 from negative values.
+inline int32x4_t requantize_any(int32x4_t value, int32x4_t multiplier, int32x4_t shift) {
+  const int32x4_t zero = vdupq_n_s32(0), right = vminq_s32(shift, zero);
+  const int32x4_t high = vqrdmulhq_s32(vshlq_s32(value, vmaxq_s32(shift, zero)), multiplier);
+  const int32x4_t nudged = vqaddq_s32(high, vshrq_n_s32(vandq_s32(high, right), 31));
+  return vrshlq_s32(nudged, right);
+}
+
+inline int32x4_t requantize_any(int32x4_t value, int32_t multiplier, int32_t shift) {
+  return requantize_any(value, vdupq_n_s32(multiplier), vdupq_n_s32(shift));
+}
+
+/// Eight words: the even ones in `val[0]`, the odd ones in `val[1]`.
+inline int32x4x2_t load_pairs(const int32_t* from) {
+#ifdef __clang__
+  return vld2q_s32(from);
+#else
+  // GCC 12 gives vld2 an addressing mode that does not exist.
+  const uint32x4_t even = vidupq_n_u32(0, 2);
+  return {{vldrwq_gather_shifted_offset_s32(from, even), vldrwq_gather_shifted_offset_s32(from + 1, even)}};
+#endif
+}
+
+/// Even and odd elements of int32 to int8, after `offset` is added: both as eight of int16 in order.
+inline int16x8_t narrow(int32x4_t even, int32x4_t odd, int32_t offset, int16x8_t min, int16x8_t max) {
+  const int16x8_t both = vqmovntq_s32(vqmovnbq_s32(vuninitializedq_s16(), even), odd);
+  return vminq_s16(vmaxq_s16(vqaddq_n_s16(both, static_cast<int16_t>(offset)), min), max);
+}
+
+/// Calls whole(at) for each eight elements, and part(at, mask) for the rest.
+template <typename Whole, typename Part>
+inline void for_eights(int32_t count, const Whole& whole, const Part& part) {
+  int32_t at = 0;
+  for (int32_t eights = count / 8; eights > 0; --eights, at += 8) whole(at);
+  if (at < count) part(at, vctp16q(static_cast<uint32_t>(count - at)));
+}
+
+inline int32x4_t clamp(int32x4_t value, int32x4_t min, int32x4_t max) { return vminq_s32(vmaxq_s32(value, min), max); }
+
+}  // namespace wick::cortex_m::mve
