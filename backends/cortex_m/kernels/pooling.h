@@ -19,6 +19,19 @@ inline Extent extent(const Window& window, size_t axis, int64_t at, int64_t size
   return {first < 0 ? 0 : first, last > size ? size : last};
 }
 
+/// Calls body(image, rows, columns) for each position of the window in order: the image's first element in the input,
+/// and the part of the window on it.
+template <typename Body>
+void for_each_window(const Window& window, const Image& from, const Image& to, const Body& body) {
+  const int64_t image = from.h * from.w * from.c;
+  for (int64_t n = 0; n < to.n; ++n) {
+    for (int64_t row = 0; row < to.h; ++row) {
+      for (int64_t column = 0; column < to.w; ++column)
+        body(n * image, extent(window, 0, row, from.h), extent(window, 1, column, from.w));
+    }
+  }
+}
+
 /// Writes every element of `to`: value(plane, rows, columns), where `plane` is the channel's first pixel in the image
 /// and the extents are the part of the window on it. Requires: `x` holds `from`, `out` holds `to`.
 template <typename Value>

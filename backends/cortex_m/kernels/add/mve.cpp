@@ -54,11 +54,13 @@ void add_elements(const Add& in, const int8_t* a, const int8_t* b, int8_t* y, in
   for_eights(
       count,
       [&](int32_t at) {
-        vstrbq_s16(y + at, sum<kA, kB, kRight>(add, vldrbq_s16(a + at), vldrbq_s16(b + at), min, max));
+        const int16x8_t result = sum<kA, kB, kRight>(add, vldrbq_s16(a + at), vldrbq_s16(b + at), min, max);
+        vstrbq_s16(y + at, result);
       },
       [&](int32_t at, mve_pred16_t live) {
         const int16x8_t x = vldrbq_z_s16(a + at, live), w = vldrbq_z_s16(b + at, live);
-        vstrbq_p_s16(y + at, sum<kA, kB, kRight>(add, x, w, min, max), live);
+        const int16x8_t result = sum<kA, kB, kRight>(add, x, w, min, max);
+        vstrbq_p_s16(y + at, result, live);
       });
 }
 

@@ -23,10 +23,14 @@ void multiply_elements(const Mul& in, const int8_t* a, const int8_t* b, int8_t* 
                   max = vdupq_n_s16(static_cast<int16_t>(mul.stage.max));
   for_eights(
       count,
-      [&](int32_t at) { vstrbq_s16(y + at, product<kRight>(mul, vldrbq_s16(a + at), vldrbq_s16(b + at), min, max)); },
+      [&](int32_t at) {
+        const int16x8_t result = product<kRight>(mul, vldrbq_s16(a + at), vldrbq_s16(b + at), min, max);
+        vstrbq_s16(y + at, result);
+      },
       [&](int32_t at, mve_pred16_t live) {
         const int16x8_t x = vldrbq_z_s16(a + at, live), w = vldrbq_z_s16(b + at, live);
-        vstrbq_p_s16(y + at, product<kRight>(mul, x, w, min, max), live);
+        const int16x8_t result = product<kRight>(mul, x, w, min, max);
+        vstrbq_p_s16(y + at, result, live);
       });
 }
 
