@@ -122,7 +122,22 @@ class Applier {
 
 }  // namespace
 
+// A view of static sizes costs nothing if it has the bytes of its operand.
+std::optional<LayoutRule> view_rule(const Node& node) {
+  if (!node.op->has(kView) || node.results().size() != 1 || !is_static(node.result()->sizes())) return {};
+  LayoutRule rule;
+  if (node.is(Movement::view)) {
+    rule.kind = LayoutRule::Kind::view;
+    return rule;
+  }
+  if (!node.is(Movement::permute)) return {};
+  rule.kind = LayoutRule::Kind::permute;
+  for (const int64_t dim : node.static_ints("dims")) rule.perm.push_back(wrap_dim(dim, node.result()->rank()));
+  return rule;
+}
+
 LayoutRule portable_rule(const Node& node) {
+  if (const auto rule = view_rule(node)) return *rule;
   if (!node.op->has(kPointwise) || node.results().size() != 1 || !node.op->kernel) return contiguous(node);
   for (const Value* operand : node.operands()) {
     if (!operand->type.is_tensor() || !(operand->sizes() == node.result()->sizes())) return contiguous(node);

@@ -84,6 +84,24 @@ TEST(ToyNhwc, DelegatesOfOthersGetContiguousTensors) {
   EXPECT_EQ(p.failures(), "");
 }
 
+// What a permute shows of a channels-last tensor is contiguous: it costs nothing.
+TEST(ToyNhwc, APermuteOfItsResultIsNoCopy) {
+  Pipeline p = pipeline(R"(graph f(%x: f32[2, 3, 6, 5]) {
+    const %v: f32[4, 3, 3, 2] = ...
+    %s = aten.sin(%x)
+    %c = aten.convolution(%s, %v, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)
+    %p = aten.permute(%c, [0, 2, 3, 1])
+    %r = aten.view(%p, [2, 16, 4])
+    %t = aten.cumsum(%r, 1)
+    return %t
+  })");
+  p.at(Stage::lower).check_count("toy.conv2d", 1).check_count(kCopy, 1);
+  p.run_and_compare();
+  EXPECT_EQ(p.failures(), "");
+  ASSERT_NE(p.compiled(), nullptr);
+  EXPECT_EQ(p.compiled()->methods[0].kernels, 4u);  // sine, copy, convolution, sum
+}
+
 // Nothing of it is left where the backend takes nothing.
 TEST(ToyNhwc, ChangesNothingWhereItTakesNothing) {
   Pipeline p = pipeline(R"(graph f(%x: f32[2, 3, 6, 5]) {
