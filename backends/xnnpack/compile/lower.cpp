@@ -300,14 +300,9 @@ uint32_t Lowering::value(const Dims& dims, DataType type) {
 }
 
 uint32_t Lowering::add(PayloadNode node, const Dims& dims) {
-  if (current_ && current_->origin) {
-    const auto [handle, fresh] =
-        handles_.try_emplace(current_->origin.get(), static_cast<uint32_t>(delegate_.origins.size()));
-    if (fresh) delegate_.origins.push_back(current_->origin);
-    node.debug_handle = handle->second;
-  }
   node.output = value(dims);
   settle_quantization(node);
+  origins_[node.output] = current_ ? current_->origin : nullptr;
   payload_.nodes.push_back(std::move(node));
   return payload_.nodes.back().output;
 }
@@ -406,6 +401,7 @@ std::vector<bool> Lowering::live_values() const {
 void Lowering::drop_dead_nodes() {
   const std::vector<bool> live = live_values();
   std::erase_if(payload_.nodes, [&](const PayloadNode& node) { return !live[node.output]; });
+  number_origins();
   std::vector<uint32_t> ids(live.size(), kNoValue);
   uint32_t count = 0;
   for (size_t id = 0; id < live.size(); ++id) {
@@ -425,6 +421,18 @@ void Lowering::drop_dead_nodes() {
   }
   for (std::vector<uint32_t>* list : {&payload_.input_ids, &payload_.output_ids}) {
     for (uint32_t& id : *list) id = ids[id];
+  }
+}
+
+// Handles in the order of the nodes that are left.
+void Lowering::number_origins() {
+  std::map<const void*, uint32_t> handles;
+  for (PayloadNode& node : payload_.nodes) {
+    const compiler::OriginPtr& origin = origins_.at(node.output);
+    if (!origin) continue;
+    const auto [handle, fresh] = handles.try_emplace(origin.get(), static_cast<uint32_t>(delegate_.origins.size()));
+    if (fresh) delegate_.origins.push_back(origin);
+    node.debug_handle = handle->second;
   }
 }
 

@@ -158,6 +158,7 @@ class Lowering {
   uint32_t copy(uint32_t x);
   std::vector<bool> live_values() const;
   void drop_dead_nodes();
+  void number_origins();
   void list_constants();
   /// Splits constants that are weights of one node and plain operands of another into two values: stock's runtime frees
   /// the bytes of packed weights, even if another node reads the value.
@@ -185,7 +186,7 @@ class Lowering {
   std::map<std::string, uint32_t> constant_values_;                          // key, dtype, dims -> value
   std::unordered_map<const compiler::Node*, const compiler::Node*> clamps_;  // producer -> the clamp it absorbs
   std::set<const compiler::Node*> absorbed_;
-  std::map<const void*, uint32_t> handles_;  // origin -> debug handle
+  std::map<uint32_t, compiler::OriginPtr> origins_;  // of the node that writes a value
 };
 
 }  // namespace wick::xnnpack

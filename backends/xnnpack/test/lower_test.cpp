@@ -364,6 +364,18 @@ TEST(Lower, DebugHandlesNameTheModelsNodes) {
   EXPECT_EQ(out.delegate.origins[out.payload.nodes[0].debug_handle]->module, "block.act");
 }
 
+TEST(Lower, NodesThatLeaveThePayloadHaveNoDebugHandle) {
+  const Lowered out = lower_text(R"(graph f(%x: f32[3, 1], %y: f32[3, 4]) {
+    %e: f32[3, 4] = aten.expand(%x, [3, 4])  @ "block.expand" "model.py:6"
+    %s: f32[3, 4] = aten.add.Tensor(%e, %y)  @ "block.add" "model.py:7"
+    return %s
+  })");
+  ASSERT_EQ(out.payload.nodes.size(), 1u) << "the sum broadcasts";
+  EXPECT_EQ(out.payload.nodes[0].debug_handle, 0u);
+  ASSERT_EQ(out.delegate.origins.size(), 1u);
+  EXPECT_EQ(out.delegate.origins[0]->module, "block.add");
+}
+
 TEST(Lower, ANumberMayStandOnTheLeft) {
   const Lowered out = lower_text(R"(graph f(%x: f32[2, 2]) {
     %a: f32[2, 2] = aten.sub.Tensor(3, %x)
