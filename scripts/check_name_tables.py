@@ -34,8 +34,8 @@ HOMES = re.compile(r"(?:^|/)(?:compiler/ops|backends/[^/]+/compile/ops)/")
 APART = re.compile(r"(?:_test|_fuzz|_bench)\.\w+$|(?:^|/)(?:test|tests|testing)/")
 
 
-# Tables that are still to become facts in rows: conditions on int8 operands, and what conversions call their arguments.
-LEFT = {"backends/xnnpack/compile/quantized.cpp", "compiler/quantize/quantize_nodes.cpp"}
+# Tables that are still to become facts in rows: what conversions call their arguments.
+LEFT = {"compiler/quantize/quantize_nodes.cpp"}
 
 
 def blank(match):

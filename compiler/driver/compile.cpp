@@ -163,6 +163,8 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
   pipeline.strict_nan = options.strict_nan;
   pipeline.facts = target.facts;
   pipeline.keep = [&](const Node& node) { return keeps(target, node, target_opts) || portable.keep(node); };
+  if (target.folds_where_taken)
+    pipeline.takes_quantized = [&](const Node& node) { return ask(target, node, target_opts).taken; };
   RETURN_IF_ERROR(run_pipeline(graph, pipeline));
   keep_repeated(pipeline.extra);
   // A target that knows folded quantization only would refuse what passes see: its verdicts hold.

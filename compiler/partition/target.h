@@ -79,6 +79,9 @@ struct Target {
   /// Form kernels: the dim orders that one of these operators takes. Null: contiguous tensors only.
   layout::LayoutRule (*layout)(const Node& node) = nullptr;
   TargetFacts facts = {};
+  /// The pass fold_quantization quantizes the operands and results of a node only if `supports` then takes it. Else it
+  /// quantizes those of all nodes, and nodes that are refused read and give quantized values.
+  bool folds_where_taken = false;
   bool by_default = false;  // used where the user names no backend
   /// Whether the settings go together. Errors: usage. Null: they always do.
   Status (*check_settings)(const TargetOptions& options) = nullptr;

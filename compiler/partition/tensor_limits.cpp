@@ -36,13 +36,18 @@ std::string list_of(Span<const DType> dtypes) {
   return text;
 }
 
+DType dtype_of(const Value& value, const TensorLimits& limits) {
+  return limits.of_numbers ? value.tensor().real_dtype() : value.dtype();
+}
+
 std::string refuse_tensor(const Value& value, DType wanted, const TensorLimits& limits) {
   if (!value.type.is_tensor()) return "it reads a number computed at run time";
-  if (std::find(limits.dtypes.begin(), limits.dtypes.end(), value.dtype()) == limits.dtypes.end()) {
+  const DType dtype = dtype_of(value, limits);
+  if (std::find(limits.dtypes.begin(), limits.dtypes.end(), dtype) == limits.dtypes.end()) {
     return fmt::format("dtype {}; only {} {} taken", to_text(value.type), list_of(limits.dtypes),
                        limits.dtypes.size() == 1 ? "is" : "are");
   }
-  if (value.dtype() != wanted) return "operands of different dtypes";
+  if (dtype != wanted) return "operands of different dtypes";
   if (!value.is_constant() && layout::stored_order(value) != layout::plain_order(value.rank()))
     return fmt::format("a tensor that is not contiguous: {}", to_text(value.type));
   return refuse_sizes(value, limits);
@@ -64,7 +69,7 @@ std::string refuse_sizes(const Value& value, const TensorLimits& limits) {
 std::string refuse_tensors(const Node& node, const TensorLimits& limits) {
   if (!node.graphs.empty()) return "control flow";
   if (node.results().empty() || !node.result()->type.is_tensor()) return "its result is not a tensor";
-  const DType dtype = node.result()->dtype();
+  const DType dtype = dtype_of(*node.result(), limits);
   std::string reason = refuse_tensor(*node.result(), dtype, limits);
   if (!reason.empty()) return reason;
   for (size_t i = 1; i < node.results().size(); ++i) {

@@ -15,6 +15,7 @@ struct TensorLimits {
   Span<const DType> dtypes;
   size_t max_rank = 0;
   Unknown unknown = Unknown::none;
+  bool of_numbers = false;  // `dtypes` are those of the numbers that quantized tensors stand for
 };
 
 /// Why no tensor of these sizes is taken, or "". No empty tensors, none of 2^31 elements or more at upper bounds. Sizes

@@ -25,9 +25,9 @@ Result<Changed> run_fold_constants(Graph& graph, const PipelineOptions& options)
   return fold_constants(graph, options.fold, options.release);
 }
 
-Result<Changed> run_fold_quantization(Graph& graph, const PipelineOptions&) {
+Result<Changed> run_fold_quantization(Graph& graph, const PipelineOptions& options) {
   bool changed = false;
-  RETURN_IF_ERROR(catch_failure([&] { changed = fold_quantization(graph); }));
+  RETURN_IF_ERROR(catch_failure([&] { changed = fold_quantization(graph, options.takes_quantized); }));
   return Changed(changed);
 }
 

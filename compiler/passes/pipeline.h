@@ -57,6 +57,8 @@ struct PipelineOptions {
   /// The backend's own passes, which target_passes may also name.
   Span<const Pass> own_passes;
   TargetFacts facts;
+  /// What fold_quantization asks (compiler/quantize/fold_quantization.h); null: it folds everything.
+  std::function<bool(const Node& node)> takes_quantized;
   /// Leaves out the target passes that do not keep NaN and infinities.
   bool strict_nan = false;
   /// Each runs after the passes of its phase.

@@ -13,7 +13,10 @@ namespace {
 
 using QuantizationPtr = std::shared_ptr<const Quantization>;
 
-const OpDef& convert_op() { return op("wick.convert.default"); }
+const OpDef& convert_op() {
+  static const OpDef& row = op("wick.convert.default");
+  return row;
+}
 
 bool read_inside(const Value* value) { return value->num_uses() == value->users().size(); }
 
@@ -64,70 +67,103 @@ QuantizationPtr chosen_quantization(const QuantizationChain& chain) {
   return refuse_quantization(type).empty() ? q : nullptr;
 }
 
+// Another type of a value, for as long as it is not certain.
+struct Retyped {
+  Value* value;
+  TensorType before;
+};
+
+// A node as it was.
+struct Before {
+  Node* node;
+  const OpDef* op;
+  Args args;
+};
+
 class Fold {
  public:
-  explicit Fold(Graph& graph) : graph_(graph) {}
+  Fold(Graph& graph, const TakesFn& takes) : graph_(graph), takes_(takes) {}
 
   // The types of elements have been settled.
   bool run() {
     std::vector<Node*> chosen;
     for (const auto& node : graph_.nodes()) {
-      for (const auto& inner : node->graphs) changed_ = Fold(*inner).run() || changed_;
+      for (const auto& inner : node->graphs) changed_ = Fold(*inner, takes_).run() || changed_;
       if (converts(*node, Conversion::choose)) chosen.push_back(node.get());
     }
     for (Node* node : chosen) fold_chain(*node);
-    for (const auto& node : graph_.nodes()) convert_from_numbers(*node);
-    for (Node* node : graph_.node_list()) fold_into_readers(*node);
-    for (const Value* elements : quantized_) fold_into_producer(*elements);
+    for (const auto& node : graph_.nodes()) become_conversion(*node);
+    for (const auto& node : graph_.nodes()) fold_node(*node);
+    erase_unread();
     return changed_;
   }
 
  private:
+  bool is_taken(const Node& node) const { return !takes_ || takes_(node); }
+
+  // --- what is chosen at run time ---
+
   void fold_chain(Node& node) {
     const auto chain = quantization_chain(node);
     if (!chain || !only_for_chain(*chain)) return;
     const QuantizationPtr chosen = chosen_quantization(*chain);
     if (!chosen) return;
     Value* elements = chain->quantize->result();
-    for (Node* reader : std::vector<Node*>(elements->users())) read_numbers(*reader, elements);
+    const std::vector<Node*> dequantizes = elements->users();
+    if (takes_ && !all_take(*chain, dequantizes, chosen)) return;
     graph_.rewrite(chain->quantize, convert_op(), {chain->x});
     elements->type.tensor.quantization = chosen;
+    for (Node* reader : dequantizes) read_numbers(*reader, elements);
     graph_.erase(chain->choose);
     changed_ = true;
   }
 
-  // quantize(x) to convert(x)
-  void convert_from_numbers(Node& node) {
-    if (!converts(node, Conversion::quantize)) return;
-    Value* elements = node.result();
-    const QuantizationPtr stated = elements->is_quantized() ? stated_quantization(node) : nullptr;
-    if (!stated || !same_numbers(*stated, *elements->tensor().quantization)) return;
-    quantized_.push_back(node.result());
-    graph_.rewrite(&node, convert_op(), {node.tensor("input")});
-    changed_ = true;
-  }
-
-  void fold_into_readers(Node& node) {
-    if (!converts(node, Conversion::dequantize)) return;
-    Value* elements = node.tensor("input");
-    const QuantizationPtr stated = elements->is_quantized() ? stated_quantization(node) : nullptr;
-    if (stated && same_numbers(*stated, *elements->tensor().quantization)) read_numbers(node, elements);
+  // Whether the backend takes all that reads the numbers, if it reads the elements.
+  bool all_take(const QuantizationChain& chain, const std::vector<Node*>& dequantizes, const QuantizationPtr& chosen) {
+    Value* elements = chain.quantize->result();
+    std::vector<Before> before;
+    const auto rewrite = [&](Node* node, Value* operand) {
+      before.push_back({node, node->op, node->args()});
+      graph_.rewrite(node, convert_op(), {operand});
+    };
+    rewrite(chain.quantize, chain.x);
+    elements->type.tensor.quantization = chosen;
+    bool taken = true;
+    std::vector<Node*> readers;
+    for (Node* dequantize : dequantizes) {
+      rewrite(dequantize, chain.x);
+      Value* numbers = dequantize->result();
+      taken = taken && read_inside(numbers);
+      for (Node* user : std::vector<Node*>(numbers->users())) {
+        before.push_back({user, user->op, user->args()});
+        read_instead(*user, numbers, elements);
+        readers.push_back(user);
+      }
+    }
+    for (const Node* reader : readers) taken = taken && computes_on_numbers(*reader) && takes_(*reader);
+    for (auto each = before.rbegin(); each != before.rend(); ++each)
+      graph_.rewrite(each->node, *each->op, std::move(each->args));
+    elements->type.tensor.quantization = nullptr;
+    return taken;
   }
 
   // Who reads the numbers that `dequantize` gives reads the elements.
   void read_numbers(Node& dequantize, Value* elements) {
     Value* numbers = dequantize.result();
     for (Node* user : std::vector<Node*>(numbers->users())) {
-      if (!computes_on_numbers(*user)) continue;
-      for (size_t i = 0; i < user->args().size(); ++i) replace_in_arg(*user, i, numbers, elements);
+      if (computes_on_numbers(*user)) read_instead(*user, numbers, elements);
     }
     if (numbers->num_uses() == 0)
       graph_.erase(&dequantize);
     else
       graph_.rewrite(&dequantize, convert_op(), {elements});
-    changed_ = true;
   }
 
+  // --- arguments ---
+
+  void read_instead(Node& user, Value* from, Value* to) {
+    for (size_t i = 0; i < user.args().size(); ++i) replace_in_arg(user, i, from, to);
+  }
   void replace_in_arg(Node& user, size_t index, Value* from, Value* to) {
     const Arg& arg = user.arg(index);
     if (arg.is<Value*>() && arg.as<Value*>() == from) return graph_.set_arg(&user, index, to);
@@ -138,31 +174,141 @@ class Fold {
     graph_.set_arg(&user, index, std::move(values));
   }
 
-  // convert(y) where y is computed for it only: its producer gives the elements.
-  void fold_into_producer(const Value& elements) {
-    if (!elements.producer) return;  // folded with another one
-    Value* numbers = elements.producer->operands()[0];
-    const TensorType& type = elements.tensor();
-    if (!numbers->producer || numbers->is_quantized() || !computes_on_numbers(*numbers->producer) ||
-        !read_inside(numbers))
-      return;
-    const std::vector<Node*> readers = numbers->users();
+  // --- conversions ---
+
+  // quantize(x) and dequantize(q) to convert(..), if elements are quantized as the node states.
+  void become_conversion(Node& node) {
+    if (is_conversion(&node)) conversions_.push_back(node.result());
+    const ConversionForm* form = conversion_of(node);
+    if (!form || form->conversion == Conversion::choose) return;
+    Value* input = node.tensor("input");
+    const Value* elements = form->conversion == Conversion::quantize ? node.result() : input;
+    const QuantizationPtr stated = elements->is_quantized() ? stated_quantization(node) : nullptr;
+    if (!stated || !same_numbers(*stated, *elements->tensor().quantization)) return;
+    conversions_.push_back(node.result());
+    graph_.rewrite(&node, convert_op(), {input});
+    changed_ = true;
+  }
+
+  static bool is_conversion(const Node* node) { return node && node->op == &convert_op(); }
+
+  // The elements whose numbers `value` holds; null: it comes from elsewhere.
+  static Value* elements_behind(const Value* value) {
+    if (value->is_quantized() || !is_conversion(value->producer)) return nullptr;
+    Value* elements = value->producer->operands()[0];
+    return elements->is_quantized() ? elements : nullptr;
+  }
+
+  // The type that all readers of `value` convert it to; null: they differ, something else reads it, or its parameters
+  // are chosen at run time.
+  static const TensorType* type_wanted(const Value& value) {
+    const std::vector<Node*>& readers = value.users();
+    if (value.is_quantized() || readers.empty() || !read_inside(&value) || !is_conversion(readers.front()))
+      return nullptr;
+    const TensorType& type = readers.front()->result()->tensor();
     const bool alike = std::all_of(readers.begin(), readers.end(), [&](const Node* reader) {
-      return reader->op == &convert_op() && reader->result()->tensor() == type;
+      return is_conversion(reader) && reader->result()->tensor() == type;
     });
-    if (!alike || numbers->tensor().dim_order != type.dim_order) return;
-    numbers->type.tensor.dtype = type.dtype;
-    numbers->type.tensor.quantization = type.quantization;
-    numbers->forget();
-    for (Node* reader : readers) {
-      graph_.replace_unchecked(reader->result(), numbers);
-      graph_.erase(reader);
+    const bool known = type.quantization && !type.quantization->at_run_time;
+    return alike && known && value.tensor().dim_order == type.dim_order ? &type : nullptr;
+  }
+
+  // --- a node and the conversions around it ---
+
+  // Conversions remain as nodes that no reader has, until the end.
+  void fold_node(Node& node) {
+    if (!computes_on_numbers(node)) return;
+    const Values reads = numbers_read(node);
+    if (is_conversion(&node)) {
+      if (!takes_) read_elements(node, reads, false);
+      return;
+    }
+    std::vector<Retyped> results = quantize_results(node);
+    if (reads.empty() && results.empty()) return;
+    const Args before = node.args();
+    read_elements(node, reads, false);
+    const Node* clamp = results.empty() ? nullptr : results.back().value->producer;
+    if (is_taken(node) && (!clamp || clamp == &node || takes_(*clamp))) return settle(results);
+    for (const Retyped& each : results) each.value->type.tensor = each.before;
+    graph_.rewrite(&node, *node.op, before);
+    if (!read_elements(node, reads, true)) return;
+    if (is_taken(node))
+      changed_ = true;
+    else
+      graph_.rewrite(&node, *node.op, before);
+  }
+
+  // The operands that are converted from elements.
+  static Values numbers_read(const Node& node) {
+    Values out;
+    for (Value* operand : node.operands()) {
+      if (elements_behind(operand)) out.push_back(operand);
+    }
+    return out;
+  }
+  bool read_elements(Node& node, const Values& numbers, bool constants_only) {
+    bool reads = false;
+    for (Value* operand : numbers) {
+      Value* elements = elements_behind(operand);
+      if (constants_only && !elements->is_constant()) continue;
+      read_instead(node, operand, elements);
+      reads = true;
+    }
+    return reads;
+  }
+
+  // Of a node and, if `takes` is asked, of a clamp that alone reads it.
+  std::vector<Retyped> quantize_results(const Node& node) {
+    std::vector<Retyped> out;
+    for (Value* result : node.results()) {
+      if (!result->type.is_tensor()) continue;
+      if (const TensorType* type = type_wanted(*result)) {
+        retype(*result, *type, out);
+      } else if (Value* bounded = takes_ && node.results().size() == 1 ? clamped(*result) : nullptr) {
+        retype(*result, *type_wanted(*bounded), out);
+        retype(*bounded, result->tensor(), out);
+      }
+    }
+    return out;
+  }
+  static void retype(Value& value, const TensorType& type, std::vector<Retyped>& out) {
+    out.push_back({&value, value.tensor()});
+    value.type.tensor.dtype = type.dtype;
+    value.type.tensor.quantization = type.quantization;
+  }
+
+  // The result of the clamp that alone reads `value`, if that is quantized.
+  static Value* clamped(const Value& value) {
+    const Node* reader = value.num_uses() == 1 && value.users().size() == 1 ? value.users()[0] : nullptr;
+    if (!reader || !reader->op->has(kPointwise) || !reader->op->has(kPicks) || reader->operands().size() != 1)
+      return nullptr;
+    Value* result = reader->result();
+    return type_wanted(*result) && result->tensor().dim_order == value.tensor().dim_order ? result : nullptr;
+  }
+
+  void settle(const std::vector<Retyped>& results) {
+    for (const Retyped& each : results) {
+      each.value->forget();
+      for (const Node* reader : std::vector<Node*>(each.value->users())) {
+        if (is_conversion(reader) && reader->result()->tensor() == each.value->tensor())
+          graph_.replace_unchecked(reader->result(), each.value);
+      }
+    }
+    changed_ = true;
+  }
+
+  void erase_unread() {
+    for (auto result = conversions_.rbegin(); result != conversions_.rend(); ++result) {
+      if ((*result)->num_uses() != 0) continue;
+      graph_.erase((*result)->producer);
+      changed_ = true;
     }
   }
 
   Graph& graph_;
+  const TakesFn& takes_;
   bool changed_ = false;
-  std::vector<const Value*> quantized_;  // results of quantize nodes that became conversions
+  std::vector<const Value*> conversions_;  // results of conversions
 };
 
 // A constant that nodes dequantize in several ways becomes one constant for each: equal biases of several layers are
@@ -195,9 +341,10 @@ bool separate_constants(Graph& graph) {
 
 }  // namespace
 
-bool fold_quantization(Graph& graph) {
+bool fold_quantization(Graph& graph, const TakesFn& takes) {
+  const SymScope scope(graph.ranges);
   const bool separated = separate_constants(graph), settled = settle_stored_elements(graph);
-  return Fold(graph).run() || settled || separated;
+  return Fold(graph, takes).run() || settled || separated;
 }
 
 }  // namespace wick::compiler

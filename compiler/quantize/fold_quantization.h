@@ -1,5 +1,6 @@
 // Turns nodes that quantize and dequantize into facts of types, and back into nodes. C++20.
 #pragma once
+#include <functional>
 #include <unordered_set>
 
 #include "compiler/ir/graph.h"
@@ -20,7 +21,13 @@ namespace wick::compiler {
 /// What does not fold stays a node: parameters that are known only at run time or are invalid, elements that are
 /// computed with, and a second reader with different parameters. Requires: elements lie in their range. Ensures: a
 /// second run changes nothing. Keeps: every value that is not folded away, bit for bit as its nodes would compute it.
-bool fold_quantization(Graph& graph);
+///
+/// With `takes`, a backend's question, a node computes on quantized tensors only if the backend takes it so: with all
+/// its operands and results quantized, else with constants only. wick.convert stays around the others. What is chosen
+/// at run time folds if all readers are taken. If the backend also takes a clamp that alone reads a node, the node's
+/// result is quantized as that of the clamp: quantize(clamp(x)) = clamp(dequantize(quantize(x))), quantized.
+using TakesFn = std::function<bool(const Node& node)>;
+bool fold_quantization(Graph& graph, const TakesFn& takes = nullptr);
 
 /// Writes the facts of all types as nodes again: of the family they come from, if it has an operator for the blocks,
 /// else of torchao. Nodes in `on_elements` read and give elements as they are stored. fold_quantization turns the

@@ -145,6 +145,18 @@ std::shared_ptr<const Quantization> stated_quantization(const Node& node) {
   return refuse_quantization(type).empty() ? q : nullptr;
 }
 
+std::optional<StoredConstant> stored_constant(const Value& value) {
+  StoredConstant out{&value, value.tensor().quantization};
+  if (const Node* node = value.is_constant() ? nullptr : value.producer) {
+    const bool dequantizes = converts(*node, Conversion::dequantize);
+    if (!dequantizes && !node->is("wick.convert.default")) return {};
+    out.elements = node->operands()[0];
+    if (!out.elements->is_constant()) return {};
+    out.quantization = dequantizes ? stated_quantization(*node) : out.elements->tensor().quantization;
+  }
+  return out.elements->is_constant() && out.quantization ? std::optional(out) : std::nullopt;
+}
+
 std::string quantization_text(const Node& node) {
   const ConversionForm* form = conversion_of(node);
   const QuantizationPtr stated = form ? stated_quantization(node) : nullptr;

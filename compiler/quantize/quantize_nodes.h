@@ -35,6 +35,16 @@ inline bool converts(const Node& node, Conversion conversion) {
 /// if a parameter is known only at run time or is invalid (refuse_quantization).
 std::shared_ptr<const Quantization> stated_quantization(const Node& node);
 
+/// A constant of integers and what they stand for.
+struct StoredConstant {
+  const Value* elements = nullptr;
+  std::shared_ptr<const Quantization> quantization;
+};
+
+/// The constant that a value is, or that a node makes numbers of for it. Empty for other values, and if a parameter is
+/// known only at run time or is invalid.
+std::optional<StoredConstant> stored_constant(const Value& value);
+
 /// The types of the quantized values that a node reads and gives: "i8[4]q(scale=0.5, zero=3) -> f32[4]"; of a node that
 /// quantizes or dequantizes those that it states. Lists of more than 4 numbers are "[...]". "" where there are none.
 std::string quantization_text(const Node& node);

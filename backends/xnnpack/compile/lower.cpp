@@ -84,7 +84,7 @@ void Lowering::scan_ranges() {
   for (const auto& node : graph_.nodes()) {
     Range range;
     if (!clamp_range(*node, &range)) continue;
-    const Node* producer = tensor_operands(*node)[0]->producer;
+    const Node* producer = node->operands()[0]->producer;
     if (!producer || producer->result()->num_uses() != 1 || !find_rule(*producer)->takes_range) continue;
     clamps_.emplace(producer, node.get());
     absorbed_.insert(node.get());
@@ -100,7 +100,7 @@ Range Lowering::range_of(const Node& node) const {
 
 void Lowering::add_inputs() {
   for (const compiler::GraphInput& input : graph_.inputs) {
-    const uint32_t id = value(dims_of(*input.value), type_of(input.value->dtype()));
+    const uint32_t id = value(dims_of(*input.value), type_of(input.value->tensor().real_dtype()));
     PayloadValue& placed = payload_.values[id];
     declare_input(placed, input.value);
     placed.is_input = true;
@@ -112,9 +112,9 @@ void Lowering::add_inputs() {
 
 void Lowering::lower_node(const Node& node) {
   current_ = &node;
-  type_ = type_of(node.result()->dtype());
+  type_ = type_of(node.result()->tensor().real_dtype());
   if (absorbed_.count(&node)) {
-    set_result(node, operand(tensor_operands(node)[0], layouts_.of(node.result())));
+    set_result(node, operand(node.operands()[0], layouts_.of(node.result())));
     return;
   }
   choose_precision(node);
@@ -127,7 +127,7 @@ void Lowering::lower_node(const Node& node) {
 void Lowering::add_outputs() {
   for (const compiler::GraphOutput& output : graph_.outputs) {
     current_ = output.value->producer;
-    type_ = type_of(output.value->dtype());
+    type_ = type_of(output.value->tensor().real_dtype());
     uint32_t id = operand(output.value, plain_order(output.value->rank()));
     const PayloadValue& found = payload_.values[id];
     if (found.constant != 0 || found.is_input || found.is_output) id = copy(id);
@@ -139,10 +139,8 @@ void Lowering::add_outputs() {
 }
 
 uint32_t Lowering::operand(const Value* value, const Order& order) {
-  if (const Node* source = int8_source(value)) {
-    if (!dequantizes_constant(*source)) return int8_operand(*source, order);
-    return constant_operand(value, order);
-  }
+  if (is_chosen_at_run_time(*value)) return chosen_operand(*value, order);
+  if (stays_integers(value)) return constant_operand(value, order);
   if (const Value* constant = as_constant(value)) return constant_operand(constant, order);
   const auto [known, fresh] = operands_.try_emplace({value, order}, 0);
   if (!fresh) return known->second;
@@ -155,7 +153,7 @@ uint32_t Lowering::operand(const Value* value, const Order& order) {
 }
 
 uint32_t Lowering::operand(const Node& node, size_t index) {
-  const Value* value = tensor_operands(node)[index];
+  const Value* value = node.operands()[index];
   const LayoutRule rule = find_rule(node)->layout(node);
   // Leading ones line up lower ranks.
   if (rule.kind == LayoutRule::Kind::any) return operand(value, order(node));
@@ -164,11 +162,11 @@ uint32_t Lowering::operand(const Node& node, size_t index) {
 }
 
 uint32_t Lowering::rows_along(const Node& node, size_t dim) {
-  return operand(tensor_operands(node)[0], made_last(order(node), dim));
+  return operand(node.operands()[0], made_last(order(node), dim));
 }
 
 uint32_t Lowering::broadcast_operand(const Node& node, size_t index) {
-  const auto operands = tensor_operands(node);
+  const auto operands = node.operands();
   const Value* value = operands[index];
   const bool expanded = value->producer && value->producer->is("aten.expand.default");
   if (!expanded || operands.size() != 2) return operand(node, index);
@@ -176,7 +174,7 @@ uint32_t Lowering::broadcast_operand(const Node& node, size_t index) {
   const Value* other = operands[1 - index];
   const bool other_expanded = other->producer && other->producer->is("aten.expand.default");
   if (dims_of(*other) != dims_of(*node.result()) || (other_expanded && index == 1)) return operand(node, index);
-  return operand(tensor_operands(*value->producer)[0], order(node));
+  return operand(value->producer->operands()[0], order(node));
 }
 
 // `id` holds a tensor of sizes `dims` in `from`; the value returned holds it in `to`.
@@ -219,19 +217,22 @@ uint32_t Lowering::constant_operand(const Value* value, const Order& order) {
   Dims dims(order.size() - value->rank(), 1);
   const Dims own = dims_of(*value);
   dims.insert(dims.end(), own.begin(), own.end());
-  const Order from = with_leading_ones(stored_order(*value), order.size());
+  // Of integers the weight is made from contiguous ones.
+  const Order stored = value->is_quantized() ? plain_order(value->rank()) : stored_order(*value);
+  const Order from = with_leading_ones(stored, order.size());
+  const DataType type = type_of(value->tensor().real_dtype());
   const Dims wanted = physical(dims, order);
-  if (same_bytes(dims, from, order)) return weight(value, type_of(value->dtype()), wanted);
+  if (same_bytes(dims, from, order)) return weight(value, type, wanted);
   const std::vector<uint32_t> found = positions(from, order);
   const std::vector<int64_t> perm(found.begin(), found.end());
-  return weight_permuted(value, physical(dims, from), perm, type_of(value->dtype()), wanted);
+  return weight_permuted(value, physical(dims, from), perm, type, wanted);
 }
 
 uint32_t Lowering::weight(const Value* value, DataType type, const Dims& dims) {
-  if (const Node* source = int8_source(value)) {
+  if (stays_integers(value)) {
     std::vector<int64_t> same(dims.size());
     std::iota(same.begin(), same.end(), int64_t{0});
-    return int8_constant(*source, dims, same, dims);
+    return int8_constant(*value, dims, same, dims);
   }
   value = as_constant(value);
   if (type == DataType::fp32 && value->dtype() == DType::f16)
@@ -241,7 +242,7 @@ uint32_t Lowering::weight(const Value* value, DataType type, const Dims& dims) {
 
 uint32_t Lowering::weight_permuted(const Value* value, const Dims& dims, const std::vector<int64_t>& perm,
                                    DataType type, const Dims& result_dims) {
-  if (const Node* source = int8_source(value)) return int8_constant(*source, dims, perm, result_dims);
+  if (stays_integers(value)) return int8_constant(*value, dims, perm, result_dims);
   // Filters of 1x1 need no copy.
   if (same_bytes(dims, plain_order(dims.size()), Order(perm.begin(), perm.end())))
     return weight(value, type, result_dims);
@@ -262,7 +263,8 @@ uint32_t Lowering::constant(const std::vector<float>& elements, const Dims& dims
 
 uint32_t Lowering::scalar(double value) { return constant({static_cast<float>(value)}, {1}); }
 
-std::vector<float> Lowering::read_floats(const Value* value) const {
+std::vector<float> Lowering::read_floats(const Value* value) {
+  value = as_constant(value);
   return value->dtype() == DType::f16 ? widened(elements_of<uint16_t>(*value)) : elements_of<float>(*value);
 }
 
@@ -381,6 +383,7 @@ void Lowering::set_result(const Node& node, uint32_t id) {
                      fmt::format("xnnpack: {} became a value of different sizes", node.op->name()));
     shapes_[id] = wanted;
   }
+  id = on_scale_of(*value, id);
   places_[value] = {reshape(id, wanted), order};
 }
 

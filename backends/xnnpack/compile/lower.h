@@ -70,7 +70,7 @@ class Lowering {
   uint32_t constant(const std::vector<float>& elements, const Dims& dims, bool force_fp32 = false);
   uint32_t scalar(double value);
   /// The elements of a constant as floats.
-  std::vector<float> read_floats(const compiler::Value* value) const;
+  std::vector<float> read_floats(const compiler::Value* value);
   /// The summands of a filter: several with the same 4-bit elements if bf16 cannot hold the group scales.
   std::vector<uint32_t> parts_of(uint32_t filter) const;
   /// The bias of an int8 matmul or convolution: int32, on the input scale times the weight scale.
@@ -136,19 +136,21 @@ class Lowering {
   void choose_precision(const compiler::Node& node);
   void settle_quantization(const PayloadNode& node);
   void declare_input(PayloadValue& placed, const compiler::Value* value);
-  /// The producer of an operand of the node being lowered, if it is read as int8.
-  const compiler::Node* int8_source(const compiler::Value* value) const;
-  uint32_t int8_operand(const compiler::Node& source, const Order& order);
+  /// Whether the node being lowered reads the integers of this constant.
+  bool stays_integers(const compiler::Value* value) const;
+  uint32_t chosen_operand(const compiler::Value& elements, const Order& order);
+  /// What a node without work made of its operand may be on that one's scale.
+  uint32_t on_scale_of(const compiler::Value& result, uint32_t x);
   /// `x` quantized at run time by rows or images. Equal requests share one value.
   uint32_t converted_rows(uint32_t x, const Quantization& rows);
   uint32_t reshape_rows(uint32_t x, const Dims& to);
-  uint32_t int8_constant(const compiler::Node& source, const Dims& dims, const std::vector<int64_t>& perm,
+  uint32_t int8_constant(const compiler::Value& value, const Dims& dims, const std::vector<int64_t>& perm,
                          const Dims& result_dims);
   uint32_t int4_constant(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
                          const Dims& result_dims);
   uint32_t add_quantized(compiler::ConstantData data, DataType type, const Dims& dims,
                          const Quantization& quantization);
-  /// The value itself if it is a constant, a float constant for a dequantized one, else null.
+  /// The value itself if it is a constant of floats, a constant of its numbers if it is a quantized one, else null.
   const compiler::Value* as_constant(const compiler::Value* value);
   /// The index of a constant with these bytes in constants_, from 1.
   uint32_t constant_index(compiler::ConstantData data);

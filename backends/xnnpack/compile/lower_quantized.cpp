@@ -97,26 +97,29 @@ uint32_t Lowering::convert(uint32_t x, DataType type, const Quantization& quanti
   return id;
 }
 
+uint32_t Lowering::on_scale_of(const Value& result, uint32_t x) {
+  const auto affine = affine_of(result);
+  if (!affine) return x;
+  const Quantization wanted = quantization_of(*affine);
+  if (is_int8(x) && quantization(x).scale == wanted.scale && quantization(x).zero_point == wanted.zero_point) return x;
+  if (is_int8(x)) x = convert(x, DataType::fp32, {});
+  return convert(x, DataType::qint8, wanted);
+}
+
 // Type and quantization of an input of the partition.
 void Lowering::declare_input(PayloadValue& placed, const Value* value) {
-  if (value->dtype() != DType::i8) return;
-  for (const Node* user : value->users()) {
-    const auto affine = static_dequantize(*user);
-    if (!affine) continue;
-    placed.type = DataType::qint8;
-    placed.quantization = quantization_of(*affine);
-    return;
-  }
-  compiler::fail(compiler::Code::internal, "xnnpack: int8 elements of unknown scale");
+  if (!value->is_quantized()) return;
+  const auto affine = affine_of(*value);
+  if (!affine) compiler::fail(compiler::Code::internal, "xnnpack: int8 elements of unknown scale");
+  placed.type = DataType::qint8;
+  placed.quantization = quantization_of(*affine);
 }
 
 // --- operands ---
 
-const Node* Lowering::int8_source(const Value* value) const {
-  const Node* source = value->producer;
-  if (source && integer_weights_ && value == current_->tensor("weight")) return source;
-  if (!source || (!int8_result_ && !dynamic_product_)) return nullptr;
-  return dequantizes_constant(*source) || static_dequantize(*source) || dynamic_chain(*source) ? source : nullptr;
+bool Lowering::stays_integers(const Value* value) const {
+  if (integer_weights_ && value == current_->tensor("weight")) return true;
+  return (int8_result_ || dynamic_product_) && quantized_constant(*value);
 }
 
 uint32_t Lowering::converted_rows(uint32_t x, const Quantization& rows) {
@@ -132,28 +135,26 @@ uint32_t Lowering::reshape_rows(uint32_t x, const Dims& to) {
   return converted_rows(reshape(source, to), Quantization(quantization(x)));
 }
 
-// The int8 elements that `source` dequantizes.
-uint32_t Lowering::int8_operand(const Node& source, const Order& order) {
-  if (const auto chain = dynamic_chain(source)) {
-    Quantization rows;
-    rows.kind = Quantization::Kind::per_token;
-    rows.num_nonbatch_dims = current_->is("aten.convolution.default") ? 3 : 1;
-    return converted_rows(operand(chain->x, order), rows);
-  }
-  return operand(source.tensor("input"), order);
+// What a matmul or convolution reads that is quantized at run time.
+uint32_t Lowering::chosen_operand(const Value& elements, const Order& order) {
+  Quantization rows;
+  rows.kind = Quantization::Kind::per_token;
+  rows.num_nonbatch_dims = current_->is("aten.convolution.default") ? 3 : 1;
+  return converted_rows(operand(elements.producer->operands()[0], order), rows);
 }
 
 const Value* Lowering::as_constant(const Value* value) {
-  if (value->is_constant()) return value;
-  if (!value->producer || !dequantizes_constant(*value->producer)) return nullptr;
+  if (is_plain_constant(*value)) return value;
+  const auto constant = quantized_constant(*value);
+  if (!constant) return nullptr;
   std::unique_ptr<Value>& twin = float_twins_[value];
   if (!twin) {
-    const auto constant = quantized_constant(*value->producer);
+    const DType dtype = value->tensor().real_dtype();
     twin = std::make_unique<Value>();
-    twin->type = value->type;
+    twin->type = compiler::Type::of(dtype, value->sizes());
     twin->kind = compiler::ValueKind::constant;
     const std::vector<float> elements = dequantized(*constant);
-    if (value->dtype() == DType::f16) {
+    if (dtype == DType::f16) {
       std::vector<uint16_t> halves;
       for (const float element : elements) halves.push_back(Half(element).bits);
       twin->data = own(std::move(halves));
@@ -212,9 +213,9 @@ std::vector<uint32_t> Lowering::parts_of(uint32_t filter) const {
   return found == filter_parts_.end() ? std::vector<uint32_t>{filter} : found->second;
 }
 
-uint32_t Lowering::int8_constant(const Node& source, const Dims& dims, const std::vector<int64_t>& perm,
+uint32_t Lowering::int8_constant(const Value& value, const Dims& dims, const std::vector<int64_t>& perm,
                                  const Dims& result_dims) {
-  auto constant = quantized_constant(source);
+  auto constant = quantized_constant(value);
   if (!constant) compiler::fail(compiler::Code::internal, "xnnpack: a quantized constant with unknown parameters");
   // A product of floats, or whose input is quantized at run time, has weights by channel only.
   if (dynamic_product_ || integer_weights_) constant->repeat_by_channel();
@@ -241,8 +242,8 @@ uint32_t Lowering::int8_constant(const Node& source, const Dims& dims, const std
 }
 
 uint32_t Lowering::int8_bias(const Value* bias) {
-  const auto weight = quantized_constant(*current_->tensor("weight")->producer);
-  const double input_scale = static_dequantize(*current_->operands()[0]->producer)->scale;
+  const auto weight = quantized_constant(*current_->tensor("weight"));
+  const double input_scale = affine_of(*current_->operands()[0])->scale;
   const std::vector<float> elements = read_floats(bias);
   std::vector<int32_t> out;
   Quantization quantization;

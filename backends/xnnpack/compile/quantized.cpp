@@ -1,5 +1,7 @@
 #include "backends/xnnpack/compile/quantized.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -10,13 +12,11 @@
 #include "backends/xnnpack/compile/target.h"
 #include "backends/xnnpack/payload/bf16_elements.h"
 #include "common/float16.h"
+#include "compiler/ir/text/text.h"
 
 namespace wick::xnnpack {
 
-using compiler::Conversion;
-using compiler::converts;
 using compiler::Node;
-using compiler::stated_quantization;
 using compiler::TargetOptions;
 using compiler::Value;
 using compiler::Verdict;
@@ -28,25 +28,26 @@ bool is_scale(double scale) {
   return narrow > 0 && std::isnormal(narrow);
 }
 
-// What the library can compute on.
-std::optional<Affine> affine_of(const compiler::Quantization* stated) {
-  if (!stated || !stated->is_per_tensor()) return {};
-  const double scale = stated->scales[0], zero = stated->zero_points[0];
+constexpr char kNotByRows[] =
+    "its readers do not take quantization chosen at run time, or it is not by rows in -128 .. 127";
+
+bool has_whole_range(const compiler::Quantization& q) { return q.quant_min == -128 && q.quant_max == 127; }
+
+bool is_convolution(const Node& node) { return node.is("aten.convolution.default"); }
+bool is_linear(const Node& node) { return node.is("aten.linear.default"); }
+
+}  // namespace
+
+std::optional<Affine> affine_of(const Value& value) {
+  const auto& q = value.tensor().quantization;
+  if (!q || value.dtype() != DType::i8 || q->at_run_time || !q->is_per_tensor()) return {};
+  const double scale = q->scales[0], zero = q->zero_points[0];
   if (!is_scale(scale) || !(zero >= -128 && zero <= 127) || zero != std::floor(zero)) return {};
   return Affine{scale, static_cast<int32_t>(zero)};
 }
 
-}  // namespace
-
-std::optional<Affine> static_quantize(const Node& node) {
-  if (!converts(node, Conversion::quantize) || node.result()->dtype() != DType::i8) return {};
-  const auto stated = stated_quantization(node);
-  return stated && stated->quant_min == -128 && stated->quant_max == 127 ? affine_of(stated.get()) : std::nullopt;
-}
-
-std::optional<Affine> static_dequantize(const Node& node) {
-  if (!converts(node, Conversion::dequantize) || node.tensor("input")->dtype() != DType::i8) return {};
-  return affine_of(stated_quantization(node).get());
+bool is_chosen_at_run_time(const Value& value) {
+  return value.is_quantized() && value.tensor().quantization->at_run_time;
 }
 
 // --- constants ---
@@ -131,31 +132,27 @@ std::vector<std::vector<uint16_t>> rounded_group_scales(const std::vector<double
 
 std::string rounding_of_scales(const Node& node, const TargetOptions& options) {
   if (options.setting(kGroupScales) == "exact" || !is_dynamic_product(node)) return "";
-  const auto weight = quantized_constant(*node.tensor("weight")->producer);
+  const auto weight = quantized_constant(*node.tensor("weight"));
   const bool rounds =
       weight && weight->is_4_bit() && !weight->has_scale_by_row() && group_scales(weight->scales).size() > 1;
   return rounds ? "the scales of its weight's groups are rounded to bf16" : "";
 }
 
-bool dequantizes_constant(const Node& node) {
-  return converts(node, Conversion::dequantize) && node.tensor("input")->is_constant();
-}
-
-std::optional<QuantizedConstant> quantized_constant(const Node& node) {
-  if (!dequantizes_constant(node)) return {};
+std::optional<QuantizedConstant> quantized_constant(const Value& value) {
+  const auto stored = compiler::stored_constant(value);
+  if (!stored || stored->elements->dtype() != DType::i8) return {};
+  const compiler::Quantization& q = *stored->quantization;
+  const auto sizes = compiler::static_sizes(stored->elements->sizes());
+  if ((q.real != DType::f32 && q.real != DType::f16) || !sizes || std::count(sizes->begin(), sizes->end(), 0) > 0)
+    return {};
   QuantizedConstant out;
-  out.elements = node.tensor("input");
-  const DType dtype = node.result()->dtype();
-  if (out.elements->dtype() != DType::i8 || (dtype != DType::f32 && dtype != DType::f16)) return {};
-  const auto sizes = compiler::static_sizes(out.elements->sizes());
-  const auto stated = stated_quantization(node);
-  if (!sizes || !stated || std::count(sizes->begin(), sizes->end(), 0) > 0) return {};
+  out.elements = stored->elements;
   out.sizes = *sizes;
-  out.quant_min = stated->quant_min;
-  out.quant_max = stated->quant_max;
-  out.blocks = stated->block_sizes(out.sizes);
-  out.scales = stated->scales.all();
-  out.zero_points = stated->zero_points.all();
+  out.quant_min = q.quant_min;
+  out.quant_max = q.quant_max;
+  out.blocks = q.block_sizes(out.sizes);
+  out.scales = q.scales.all();
+  out.zero_points = q.zero_points.all();
   if (!std::all_of(out.scales.begin(), out.scales.end(), is_scale)) return {};
   return out;
 }
@@ -192,28 +189,6 @@ std::vector<float> dequantized(const QuantizedConstant& constant) {
 
 namespace {
 
-// The range that the library quantizes to; of nodes that state one.
-bool covers_int8(const Node& node) {
-  if (node.op->parsed->find("quant_min") < 0) return true;
-  const auto low = number(node, "quant_min"), high = number(node, "quant_max");
-  return low && high && *low == -128 && *high == 127;
-}
-
-}  // namespace
-
-std::optional<DynamicChain> dynamic_chain(const Node& node) {
-  const auto chain = compiler::quantization_chain(node);
-  if (!chain || (chain->x->dtype() != DType::f32 && chain->x->dtype() != DType::f16)) return {};
-  for (const Node* part : {chain->choose, chain->quantize, chain->dequantize}) {
-    if (!covers_int8(*part)) return {};
-  }
-  return chain;
-}
-
-namespace {
-
-bool read_inside_only(const Value* value) { return value->num_uses() == value->users().size(); }
-
 bool in_range(const QuantizedConstant& constant) {
   const auto bytes = constant.elements->data.bytes();
   return std::all_of(bytes.begin(), bytes.end(), [&](uint8_t byte) {
@@ -231,13 +206,12 @@ std::string refuse_groups(const QuantizedConstant& weight) {
 
 // Weights of a product whose input is quantized at run time.
 std::string refuse_dynamic_weights(const Node& node) {
-  const Node* source = node.tensor("weight")->producer;
-  auto weight = source ? quantized_constant(*source) : std::nullopt;
+  auto weight = quantized_constant(*node.tensor("weight"));
   if (!weight) return "a weight that is not quantized";
   weight->repeat_by_channel();
   if (!weight->is_symmetric()) return "a weight with zero points";
   const Value* bias = node.optional_tensor("bias");
-  if (bias && (!bias->is_constant() || (bias->dtype() != DType::f32 && bias->dtype() != DType::f16)))
+  if (bias && (!is_plain_constant(*bias) || (bias->dtype() != DType::f32 && bias->dtype() != DType::f16)))
     return "a bias that is not a constant";
   if (weight->is_4_bit() && !in_range(*weight)) return "a weight with elements outside its range";
   if (node.is("aten.linear.default")) {
@@ -254,108 +228,133 @@ std::string refuse_dynamic_weights(const Node& node) {
   return "";
 }
 
-std::string refuse_dynamic_product(const Node& node, const TargetOptions& options) {
-  if (!node.is("aten.linear.default") && !node.is("aten.convolution.default"))
+std::string refuse_dynamic_product(const Node& node, const Value& x, const TargetOptions& options) {
+  const auto operands = node.operands();
+  if ((!is_linear(node) && !is_convolution(node)) || operands[0] != &x ||
+      std::count(operands.begin(), operands.end(), &x) != 1)
     return "an operator that does not compute on int8 reads it";
-  const Verdict verdict = supports(node, options);
+  const Verdict verdict = supports_numbers(node, options);
   return verdict.taken ? refuse_dynamic_weights(node) : verdict.reason;
+}
+
+// Whether all that reads `x`, with parameters for each row or for the tensor, computes on int8.
+Verdict readers_on_int8(const Value& x, bool by_rows, const TargetOptions& options) {
+  const Node *conv = nullptr, *linear = nullptr;
+  for (const Node* reader : x.users()) {
+    const std::string reason = refuse_dynamic_product(*reader, x, options);
+    if (!reason.empty()) return Verdict::no("it is for a matmul or convolution that is not taken on int8:  " + reason);
+    (is_linear(*reader) ? linear : conv) = reader;
+  }
+  if (conv && by_rows) return Verdict::no("a convolution with parameters for each row");
+  return conv && linear ? Verdict::no("both a convolution and a linear layer read it") : Verdict::yes();
+}
+
+// One pair of parameters for each row along the last dimension.
+bool has_row_blocks(const compiler::Quantization& q) {
+  return !q.blocks.empty() && q.blocks.back() == 0 &&
+         std::all_of(q.blocks.begin(), q.blocks.end() - 1, [](int64_t block) { return block == 1; });
+}
+
+// What a node quantizes to or dequantizes.
+const Value& elements_of(const Node& node, const compiler::ConversionForm& form) {
+  return form.conversion == compiler::Conversion::quantize ? *node.result() : *node.tensor("input");
 }
 
 }  // namespace
 
-Verdict whole_chain(const DynamicChain& chain, const TargetOptions& options) {
-  for (const Value* parameter : chain.choose->results()) {
-    if (!read_inside_only(parameter)) return Verdict::no("its parameters leave the program");
-    for (const Node* user : parameter->users()) {
-      const auto other = dynamic_chain(*user);
-      if (!other || other->choose != chain.choose || other->quantize != chain.quantize)
-        return Verdict::no("its parameters are read elsewhere too");
-    }
+Verdict read_on_int8(const Value& elements, const TargetOptions& options) {
+  const compiler::Quantization& q = *elements.tensor().quantization;
+  const bool fits = elements.dtype() == DType::i8 && has_whole_range(q) && (q.is_per_tensor() || has_row_blocks(q));
+  if (!fits || (q.real != DType::f32 && q.real != DType::f16)) return Verdict::no(kNotByRows);
+  const std::string shape = refuse_shape(elements, Unknown::one);
+  if (!shape.empty()) return Verdict::no(shape);
+  if (elements.num_uses() != elements.users().size()) return Verdict::no("its elements leave the program");
+  return readers_on_int8(elements, !q.is_per_tensor(), options);
+}
+
+bool may_fold(const Node& node, const TargetOptions& options) {
+  if (!node.op->has(compiler::kElements)) return false;
+  if (const auto chain = compiler::quantization_chain(node))
+    return readers_on_int8(*chain->dequantize->result(), chain->by_rows, options).taken;
+  const compiler::ConversionForm* form = compiler::conversion_of(node);
+  return form && form->conversion != compiler::Conversion::choose && elements_of(node, *form).dtype() == DType::i8 &&
+         compiler::stated_quantization(node);
+}
+
+std::string why_not_folded(const Node& node, const TargetOptions& options) {
+  const compiler::ConversionForm* form = compiler::conversion_of(node);
+  if (!form) return "";
+  if (const auto chain = compiler::quantization_chain(node)) {
+    const Verdict verdict = readers_on_int8(*chain->dequantize->result(), chain->by_rows, options);
+    return verdict.taken ? kNotByRows : verdict.reason;
   }
-  const Value* elements = chain.quantize->result();
-  if (!read_inside_only(elements)) return Verdict::no("its elements leave the program");
-  const Node *conv = nullptr, *linear = nullptr;
-  for (const Node* dequantize : elements->users()) {
-    const auto other = dynamic_chain(*dequantize);
-    if (!other || other->dequantize != dequantize) return Verdict::no("its elements are read elsewhere too");
-    const Value* result = dequantize->result();
-    if (!read_inside_only(result)) return Verdict::no("what it dequantizes leaves the program");
-    for (const Node* product : result->users()) {
-      const auto operands = product->operands();
-      if (std::count(operands.begin(), operands.end(), result) != 1 || operands[0] != result)
-        return Verdict::no("an operator that does not compute on int8 reads it");
-      const std::string reason = refuse_dynamic_product(*product, options);
-      if (!reason.empty())
-        return Verdict::no("it is for a matmul or convolution that is not taken on int8:  " + reason);
-      (product->is("aten.linear.default") ? linear : conv) = product;
-    }
-  }
-  if (conv && chain.by_rows) return Verdict::no("a convolution with parameters for each row");
-  return conv && linear ? Verdict::no("both a convolution and a linear layer read it") : Verdict::yes();
+  if (form->conversion == compiler::Conversion::choose) return kNotByRows;
+  const Value& elements = elements_of(node, *form);
+  if (elements.dtype() != DType::i8) return refuse_elements(elements);
+  if (elements.is_quantized()) return "its elements are read with a different scale too";
+  return compiler::stated_quantization(node) ? "something else computes with its elements" : kParameters;
+}
+
+std::string refuse_elements(const Value& value) {
+  if (value.dtype() == DType::u8) return "uint8 elements; only int8 is taken";
+  return fmt::format("elements {}; only int8 is taken",
+                     compiler::to_text(compiler::Type::of(value.dtype(), value.sizes())));
 }
 
 bool is_dynamic_product(const Node& node) {
-  if (!node.is("aten.linear.default") && !node.is("aten.convolution.default")) return false;
-  const Node* source = node.operands()[0]->producer;
-  const auto chain = source ? dynamic_chain(*source) : std::nullopt;
-  return chain && chain->dequantize == source && refuse_dynamic_weights(node).empty();
+  return (is_linear(node) || is_convolution(node)) && is_chosen_at_run_time(*node.operands()[0]) &&
+         refuse_dynamic_weights(node).empty();
 }
 
 bool keeps_integer_weights(const Node& node) {
-  if (!node.is("aten.linear.default") || node.result()->dtype() != DType::f32 || is_dynamic_product(node)) return false;
-  const Node* source = node.tensor("weight")->producer;
-  auto weight = source ? quantized_constant(*source) : std::nullopt;
+  if (!is_linear(node) || node.result()->dtype() != DType::f32 || is_dynamic_product(node)) return false;
+  auto weight = quantized_constant(*node.tensor("weight"));
   if (!weight || node.tensor("weight")->rank() != 2) return false;
   weight->repeat_by_channel();
   const Value* bias = node.optional_tensor("bias");
   return weight->is_symmetric() && weight->is_per_channel(0) &&
-         (!bias || (bias->is_constant() && bias->dtype() == DType::f32));
+         (!bias || (is_plain_constant(*bias) && bias->dtype() == DType::f32));
 }
 
 // --- static int8 ---
 
 namespace {
 
-struct Scales {
-  std::vector<Affine> operands;
-  Affine result;
-};
-
 bool within(double ratio, int low, int high) {
   return std::fabs(ratio) >= std::ldexp(1.0, low) && std::fabs(ratio) < std::ldexp(1.0, high);
 }
 double ratio(const Affine& from, const Affine& to) { return from.scale / to.scale; }
 
-bool same_scales(const Node&, const Scales& scales) {
+}  // namespace
+
+bool same_scales(const Node&, const Int8Scales& scales) {
   return std::all_of(scales.operands.begin(), scales.operands.end(),
                      [&](const Affine& operand) { return operand == scales.result; });
 }
-bool fits_sum(const Node& node, const Scales& scales) {
+bool fits_sum(const Node& node, const Int8Scales& scales) {
   const auto alpha = number(node, "alpha");
   return alpha && *alpha == 1 && scales.operands.size() == 2 &&
          within(ratio(scales.operands[0], scales.result), -10, 8) &&
          within(ratio(scales.operands[1], scales.result), -10, 8);
 }
-bool fits_product(const Node&, const Scales& scales) {
+bool fits_product(const Node&, const Int8Scales& scales) {
   return scales.operands.size() == 2 &&
          within(scales.operands[0].scale * scales.operands[1].scale / scales.result.scale, -16, 8);
 }
-bool fits_mean(const Node& node, const Scales& scales) {
+bool fits_mean(const Node& node, const Int8Scales& scales) {
   const bool one = !node.is("aten.mean.dim") && !(node.result()->sizes()[2].is(1) && node.result()->sizes()[3].is(1));
   return !one && !is_matrix_mean(node) && within(ratio(scales.operands[0], scales.result), -8, 8);
 }
-bool fits_slice(const Node& node, const Scales& scales) {
+bool fits_slice(const Node& node, const Int8Scales& scales) {
   return node.integer("step").is(1) && same_scales(node, scales);
 }
 
-// Weights of 8 bits, symmetric, with one scale or one for each output channel.
-bool fits_weights(const Node& node, const Scales& scales) {
-  const Node* source = node.tensor("weight")->producer;
-  const auto weight = source ? quantized_constant(*source) : std::nullopt;
+bool fits_weights(const Node& node, const Int8Scales& scales) {
+  const auto weight = quantized_constant(*node.tensor("weight"));
   if (!weight || weight->is_4_bit() || !weight->is_symmetric()) return false;
   const Value* bias = node.optional_tensor("bias");
-  if (bias && (!bias->is_constant() || bias->dtype() != DType::f32)) return false;
-  const bool convolves = node.is("aten.convolution.default");
+  if (bias && (!is_plain_constant(*bias) || bias->dtype() != DType::f32)) return false;
+  const bool convolves = is_convolution(node);
   if (convolves && node.result()->rank() > 4) return false;  // a sum of several products
   const bool transposed = convolves && node.boolean("transposed");
   if (!weight->is_per_tensor()) {
@@ -368,56 +367,33 @@ bool fits_weights(const Node& node, const Scales& scales) {
   });
 }
 
-struct StaticRow {
-  std::string_view op;
-  bool (*fits)(const Node& node, const Scales& scales);
-};
-constexpr StaticRow kStaticRows[] = {
-    {"aten._adaptive_avg_pool2d.default", fits_mean},
-    {"aten.adaptive_avg_pool2d.default", fits_mean},
-    {"aten.add.Tensor", fits_sum},
-    {"aten.cat.default", same_scales},
-    {"aten.clamp.default", same_scales},
-    {"aten.constant_pad_nd.default", same_scales},
-    {"aten.convolution.default", fits_weights},
-    {"aten.hardtanh.default", same_scales},
-    {"aten.linear.default", fits_weights},
-    {"aten.max_pool2d_with_indices.default", same_scales},
-    {"aten.mean.dim", fits_mean},
-    {"aten.mul.Tensor", fits_product},
-    {"aten.permute.default", same_scales},
-    {"aten.relu.default", same_scales},
-    {"aten.relu6.default", same_scales},
-    {"aten.select.int", same_scales},
-    {"aten.slice.Tensor", fits_slice},
-    {"aten.sub.Tensor", fits_sum},
-    {"aten.view.default", same_scales},
-};
-
-const Node* only_reader(const Node& node) {
-  const Value* result = node.result();
-  return result->num_uses() == 1 && result->users().size() == 1 ? result->users()[0] : nullptr;
-}
-
-}  // namespace
-
 std::optional<Affine> static_int8(const Node& node) {
-  const auto row = std::find_if(std::begin(kStaticRows), std::end(kStaticRows),
-                                [&](const StaticRow& r) { return r.op == node.op->name(); });
-  if (row == std::end(kStaticRows)) return {};
-  const Node* reader = only_reader(node);
-  Range range;
-  if (reader && find_rule(node)->takes_range && clamp_range(*reader, &range)) reader = only_reader(*reader);
-  const auto result = reader ? static_quantize(*reader) : std::nullopt;
-  if (!result) return {};
-  Scales scales{{}, *result};
+  const OpRule* rule = find_rule(node);
+  const auto result = rule && rule->on_int8 ? affine_of(*node.result()) : std::nullopt;
+  const auto& q = node.result()->tensor().quantization;
+  if (!result || !has_whole_range(*q) || q->real != DType::f32) return {};
+  Int8Scales scales{{}, *result};
   for (const Value* operand : node.operands()) {
-    if (row->fits == fits_weights && operand != node.operands()[0]) continue;
-    const auto affine = operand->producer ? static_dequantize(*operand->producer) : std::nullopt;
-    if (!affine || operand->dtype() != DType::f32) return {};
+    if (node.op->has(compiler::kWeighs) && operand != node.operands()[0]) continue;
+    const auto affine = affine_of(*operand);
+    if (!affine || operand->tensor().quantization->real != DType::f32) return {};
     scales.operands.push_back(*affine);
   }
-  return !scales.operands.empty() && row->fits(node, scales) ? result : std::nullopt;
+  return !scales.operands.empty() && rule->on_int8(node, scales) ? result : std::nullopt;
+}
+
+std::string refuse_quantized(const Node& node, const TargetOptions& options) {
+  bool computes = node.result()->is_quantized(), chosen = false;
+  for (const Value* operand : node.operands()) {
+    if (!operand->is_quantized()) continue;
+    if (operand->is_constant() && !quantized_constant(*operand))
+      return "a constant quantized in another way than to int8";
+    computes |= !operand->is_constant();
+    chosen |= is_chosen_at_run_time(*operand);
+  }
+  if (!computes || static_int8(node)) return "";
+  if (!chosen || node.result()->is_quantized()) return "quantized operands and results that it does not compute on";
+  return read_on_int8(*node.operands()[0], options).reason;
 }
 
 }  // namespace wick::xnnpack

@@ -1,4 +1,4 @@
-// Quantization as the graph's nodes state it, and which operators are computed on int8. C++20.
+// Quantization as types state it, and which operators are computed on int8. C++20.
 #pragma once
 #include <optional>
 #include <vector>
@@ -9,19 +9,13 @@
 
 namespace wick::xnnpack {
 
-/// real = (element - zero_point) * scale, int8.
-struct Affine {
-  double scale = 1;
-  int32_t zero_point = 0;
-  friend bool operator==(const Affine&, const Affine&) = default;
-};
+/// The parameters of int8 elements with one scale, known at compile time, that the library can compute on. Empty for
+/// other values.
+std::optional<Affine> affine_of(const compiler::Value& value);
+/// Whether the elements are quantized with parameters chosen at run time.
+bool is_chosen_at_run_time(const compiler::Value& value);
 
-/// The parameters of a node that quantizes to, or dequantizes from, int8 with one scale, if they are known at compile
-/// time. Empty for other nodes.
-std::optional<Affine> static_quantize(const compiler::Node& node);
-std::optional<Affine> static_dequantize(const compiler::Node& node);
-
-/// A constant of integers that a node converts to floats. Element i belongs to block number (i[0] / blocks[0], i[1] /
+/// A constant of integers that stand for floats. Element i belongs to block number (i[0] / blocks[0], i[1] /
 /// blocks[1], ..) in row-major order.
 struct QuantizedConstant {
   const compiler::Value* elements = nullptr;  // i8
@@ -41,10 +35,11 @@ struct QuantizedConstant {
   bool has_scale_by_row() const;
   std::vector<double> row_scales() const;  // requires has_scale_by_row
 };
-/// True for nodes that dequantize a constant.
-bool dequantizes_constant(const compiler::Node& node);
-/// Empty for other nodes, and for parameters that are invalid or known only at run time.
-std::optional<QuantizedConstant> quantized_constant(const compiler::Node& node);
+/// The constant that `value` is, or is converted from. Empty for other values, and for parameters that the library
+/// cannot have or that are known only at run time.
+std::optional<QuantizedConstant> quantized_constant(const compiler::Value& value);
+/// A constant whose elements are the numbers.
+inline bool is_plain_constant(const compiler::Value& value) { return value.is_constant() && !value.is_quantized(); }
 /// Group scales as the payload holds them: bf16, positive and normal. Each f32 scale is exactly the sum of its elements
 /// in all parts. There are as few parts as possible: one to three. Requires: scales of at least 2^-100, or that bf16
 /// can hold.
@@ -57,22 +52,40 @@ std::string rounding_of_scales(const compiler::Node& node, const compiler::Targe
 /// What the node gives, row-major.
 std::vector<float> dequantized(const QuantizedConstant& constant);
 
-using DynamicChain = compiler::QuantizationChain;
-/// The chain that a node is part of, if it covers -128 .. 127. The library has parameters for each row, or for each
-/// image of a convolution. If the chain has one pair for the tensor, stock ExecuTorch also computes it by rows. If the
-/// chain has no zero points, the library chooses its own.
-std::optional<DynamicChain> dynamic_chain(const compiler::Node& node);
-/// Whether only int8 matmuls and convolutions read what the chain computes.
-compiler::Verdict whole_chain(const DynamicChain& chain, const compiler::TargetOptions& options);
+/// Whether only int8 matmuls and convolutions read elements whose parameters are chosen at run time. The library has
+/// parameters for each row, or for each image of a convolution. If the elements have one pair for the tensor, stock
+/// ExecuTorch also computes it by rows. If they have no zero points, the library chooses its own.
+compiler::Verdict read_on_int8(const compiler::Value& elements, const compiler::TargetOptions& options);
+
+/// Whether the pass fold_quantization may make a node that converts to or from int8, or chooses its parameters, part of
+/// types, as far as this backend is concerned.
+bool may_fold(const compiler::Node& node, const compiler::TargetOptions& options);
+/// Why a node that quantizes, dequantizes or chooses parameters has not become part of types. "" for other nodes.
+std::string why_not_folded(const compiler::Node& node, const compiler::TargetOptions& options);
+std::string refuse_elements(const compiler::Value& value);
+inline constexpr char kParameters[] =
+    "its range is not -128 .. 127, its zero point lies outside, or its scale is not a normal number known at compile "
+    "time";
 
 /// Whether the node is a matmul or convolution whose input is quantized at run time.
 bool is_dynamic_product(const compiler::Node& node);
 /// Whether the node is a float linear whose weight is int8 with one scale per row. The library multiplies the integers
 /// and scales the sums.
 bool keeps_integer_weights(const compiler::Node& node);
-/// The quantization of the result of a node that is computed on int8: each operand comes from a static_dequantize, and
-/// only one static_quantize reads the result, at most through a clamp that the operator does itself. Empty for other
-/// nodes.
+/// The quantization of the result of a node that is computed on int8: result and operands have one, and the rule of its
+/// operator fits them. Empty for other nodes.
 std::optional<Affine> static_int8(const compiler::Node& node);
+/// Why the library does not compute on the quantized operands and results of a node, or "". Not for conversions.
+std::string refuse_quantized(const compiler::Node& node, const compiler::TargetOptions& options);
+
+// --- conditions of operators (OpRule::on_int8) ---
+
+bool same_scales(const compiler::Node& node, const Int8Scales& scales);
+bool fits_sum(const compiler::Node& node, const Int8Scales& scales);
+bool fits_product(const compiler::Node& node, const Int8Scales& scales);
+bool fits_mean(const compiler::Node& node, const Int8Scales& scales);
+bool fits_slice(const compiler::Node& node, const Int8Scales& scales);
+/// Weights of 8 bits, symmetric, with one scale or one for each output channel.
+bool fits_weights(const compiler::Node& node, const Int8Scales& scales);
 
 }  // namespace wick::xnnpack

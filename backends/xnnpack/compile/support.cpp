@@ -7,6 +7,7 @@
 #include "backends/xnnpack/compile/deviations.h"
 #include "backends/xnnpack/compile/ops/refusals.h"
 #include "backends/xnnpack/compile/ops/rules.h"
+#include "backends/xnnpack/compile/quantized.h"
 #include "compiler/ir/text/text.h"
 
 namespace wick::xnnpack {
@@ -57,13 +58,14 @@ const std::vector<const OpRule*>& all_rules() { return rules().rows(); }
 
 const OpRule* find_rule(const Node& node) { return rules().find(node); }
 
-Verdict supports(const Node& node, const compiler::TargetOptions& options) {
+Verdict supports_numbers(const Node& node, const compiler::TargetOptions& options) {
   const OpRule* rule = find_rule(node);
   if (!rule) return Verdict::no(refuse_operator(node, options));
-  const std::string reason = rule->any_dtype ? "" : compiler::refuse_tensors(node, {kFloats, kMaxRank, rule->unknown});
-  if (!reason.empty()) return Verdict::no(reason);
-  const std::string unproven = rule->any_dtype ? "" : refuse_unproven(node, rule);
-  if (!unproven.empty()) return Verdict::no(unproven);
+  if (!rule->converts) {
+    std::string reason = compiler::refuse_tensors(node, {kFloats, kMaxRank, rule->unknown, true});
+    if (reason.empty()) reason = refuse_unproven(node, rule);
+    if (!reason.empty()) return Verdict::no(std::move(reason));
+  }
   Verdict verdict = rule->supports ? rule->supports(node, options) : Verdict::yes();
   const Deviation* known = verdict.taken && verdict.reason.empty() ? deviation(node) : nullptr;
   const std::string rounding = verdict.taken ? rounding_of_scales(node, options) : "";
@@ -74,17 +76,17 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   return Verdict::yes(rounding.empty() ? known->text : fmt::format("{}; {}", rounding, known->text));
 }
 
-Dims dims_of(const Value& value) { return value.sizes(); }
-
-std::vector<Value*> tensor_operands(const Node& node) {
-  const OpRule* rule = find_rule(node);
-  if (!rule || !rule->any_dtype) return node.operands();
-  // Parameters of a quantization are no tensors to the library; what chooses them is part of the conversion.
-  return rule->is_absorbed ? std::vector<Value*>() : std::vector<Value*>{node.tensor("input")};
+Verdict supports(const Node& node, const compiler::TargetOptions& options) {
+  Verdict verdict = supports_numbers(node, options);
+  if (!verdict.taken || find_rule(node)->converts) return verdict;
+  std::string reason = refuse_quantized(node, options);
+  return reason.empty() ? verdict : Verdict::no(std::move(reason));
 }
 
+Dims dims_of(const Value& value) { return value.sizes(); }
+
 const LayoutRules& layout_rules() {
-  static const LayoutRules kRules = {[](const Node& node) { return find_rule(node)->layout(node); }, tensor_operands};
+  static const LayoutRules kRules = {[](const Node& node) { return find_rule(node)->layout(node); }};
   return kRules;
 }
 

@@ -5,7 +5,6 @@
 #include "backends/xnnpack/compile/lower.h"
 #include "backends/xnnpack/compile/ops/op_rules.h"
 #include "backends/xnnpack/compile/quantized.h"
-#include "compiler/support/failure.h"
 
 namespace wick::xnnpack {
 
@@ -23,18 +22,17 @@ bool keep(const Node& node, const TargetOptions& options) {
     for (const compiler::Value* operand : node.operands()) unknown = std::max(unknown, num_symbolic(dims_of(*operand)));
     if (unknown < 2) return false;
   }
-  return supports(node, options).taken;
+  return may_fold(node, options) || supports(node, options).taken;
 }
 
 bool moves_only(const Node& node) {
   const LayoutRule::Kind kind = find_rule(node)->layout(node).kind;
   return kind == LayoutRule::Kind::permute || kind == LayoutRule::Kind::view || kind == LayoutRule::Kind::select ||
-         find_rule(node)->any_dtype || node.is("aten.slice.Tensor") || node.is("aten.expand.default");
+         find_rule(node)->converts || node.is("aten.slice.Tensor") || node.is("aten.expand.default");
 }
 
 bool prepares_constant(const Node& node) {
-  bool is_known = false;  // arguments that make no sense are for the program itself to refuse
-  return compiler::catch_failure([&] { is_known = quantized_constant(node).has_value(); }).ok() && is_known;
+  return node.is("wick.convert.default") && quantized_constant(*node.operands()[0]);
 }
 
 // A call of a delegate costs more than a few views, which outside are often free.
@@ -76,7 +74,8 @@ const compiler::Target kTarget = {
      "avoid_views",
      "narrow_early",
      "merge_parts",
-     "block_attention"},
+     "block_attention",
+     "fold_quantization"},
     prepares_constant,
     {},  // own_passes
     kOptions,
@@ -84,6 +83,7 @@ const compiler::Target kTarget = {
     {},       // ops
     nullptr,  // layout
     {.max_rank = kMaxRank, .max_unknown_view_sizes = 1},
+    true,  // folds_where_taken
     true,  // by_default
 };
 

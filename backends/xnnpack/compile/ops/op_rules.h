@@ -9,6 +9,18 @@
 namespace wick::xnnpack {
 
 class Lowering;
+/// real = (element - zero_point) * scale, int8.
+struct Affine {
+  double scale = 1;
+  int32_t zero_point = 0;
+  friend bool operator==(const Affine&, const Affine&) = default;
+};
+
+/// Of a node on int8: its operands, of those that weigh only the first, and its result.
+struct Int8Scales {
+  std::vector<Affine> operands;
+  Affine result;
+};
 
 using compiler::Unknown;
 
@@ -21,10 +33,10 @@ struct OpRule {
   Unknown unknown = Unknown::none;  // of each operand and of the result
   /// The last payload node can clamp its result.
   bool takes_range = false;
-  /// `supports` checks dtypes and results itself.
-  bool any_dtype = false;
-  /// Its readers do its work: it reads no tensors and becomes no payload node.
-  bool is_absorbed = false;
+  /// Whether the library's int8 operator takes operands and a result of these scales. Null: it has none.
+  bool (*on_int8)(const compiler::Node& node, const Int8Scales& scales) = nullptr;
+  /// `supports` checks dtypes and quantization itself.
+  bool converts = false;
   /// Where the library's result is another than eager's; by the node's arguments where they decide.
   const Deviation* deviation = nullptr;
   const Deviation* (*deviation_of)(const compiler::Node& node) = nullptr;
@@ -40,17 +52,23 @@ constexpr OpRule deviates(const Deviation* (*deviation_of)(const compiler::Node&
   return rule;
 }
 
+/// A row with its condition on int8.
+constexpr OpRule on_int8(bool (*fits)(const compiler::Node& node, const Int8Scales& scales), OpRule rule) {
+  rule.on_int8 = fits;
+  return rule;
+}
+
 /// The row of an operator, or null.
 const OpRule* find_rule(const compiler::Node& node);
 /// All rows, sorted by operator.
 const std::vector<const OpRule*>& all_rules();
 
+/// As `supports`, for a node whose operands and results may be quantized in any way.
+compiler::Verdict supports_numbers(const compiler::Node& node, const compiler::TargetOptions& options);
 /// Whether the backend takes a node, all conditions together.
 compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
 
 /// Sizes of a tensor.
 Dims dims_of(const compiler::Value& value);
-/// Tensor operands in argument order, without absent ones. Lists are flattened.
-std::vector<compiler::Value*> tensor_operands(const compiler::Node& node);
 
 }  // namespace wick::xnnpack

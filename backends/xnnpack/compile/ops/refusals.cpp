@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/xnnpack/compile/ops/op_rules.h"
+#include "backends/xnnpack/compile/quantized.h"
 #include "compiler/ir/builder.h"
 #include "compiler/ir/text/text.h"
 
@@ -65,7 +66,7 @@ std::string refuse_strides(const Node& node, const compiler::TargetOptions&) {
 
 // Masks of 0 and 1, or slices of skewed rows.
 std::string refuse_triangle(const Node& node, const compiler::TargetOptions&) {
-  const std::string reason = refuse_to_write(node);
+  std::string reason = refuse_to_write(node);
   if (!reason.empty()) return reason;
   const Value* x = tensor_of(node.arg("self"));
   if (!node.integer("diagonal").is_const()) return "a diagonal known only at run time";
@@ -208,6 +209,8 @@ std::string refuse_operator(const Node& node, const compiler::TargetOptions& opt
     if (refusal.why) return refusal.why(node, options);
     return fmt::format(kNoOperator, refusal.reason);
   }
+  std::string unfolded = why_not_folded(node, options);
+  if (!unfolded.empty()) return unfolded;
   const bool makes_tensor = !node.results().empty() && node.result()->type.is_tensor();
   if (makes_tensor && !is_floating(node.result()->dtype())) return refuse_dtype(*node.result());
   return "XNNPACK has no operator for it";

@@ -19,9 +19,6 @@ extern const RuleFamily kConvolutionRules, kCurveRules, kLinearRules, kMovementR
 /// Why a node is refused whose sizes the graph states, but does not prove.
 inline constexpr char kAgreeOnlyAtRunTime[] = "sizes whose equality is known only at run time";
 
-/// For nodes whose work their readers do.
-void lower_nothing(Lowering& lowering, const compiler::Node& node);
-
 /// For matmuls and convolutions: the weight is a constant, possibly quantized, and so is the bias.
 compiler::Verdict constant_weights(const compiler::Node& node, const compiler::TargetOptions& options);
 /// The bias of a matmul or convolution, or kNoValue. On int8 it has the library's form.

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "backends/xnnpack/compile/ops/rules.h"
+#include "backends/xnnpack/compile/quantized.h"
 
 namespace wick::xnnpack {
 
@@ -337,7 +338,7 @@ void lower_convolution(Lowering& l, const Node& node) {
   }
   // The library's depthwise kernels know one output for each channel; filters that are no constants stay on int8.
   std::vector<Taps> parts;
-  if (is_depthwise(conv) && conv.weight[0].is(conv.groups) && node.tensor("weight")->is_constant())
+  if (is_depthwise(conv) && conv.weight[0].is(conv.groups) && is_plain_constant(*node.tensor("weight")))
     parts = parts_of(window_of(conv), l.dims(x));
   // Filters come before biases in the payload.
   const bool merge = has_windows_side_by_side(conv, l.dims(x));
@@ -361,8 +362,8 @@ const Deviation* deviation_of_convolution(const Node& node) {
 }
 
 constexpr OpRule kRows[] = {
-    deviates(deviation_of_convolution,
-             {"aten.convolution.default", plain_convolution, channels_last, lower_convolution, Unknown::any, true}),
+    deviates(deviation_of_convolution, on_int8(fits_weights, {"aten.convolution.default", plain_convolution,
+                                                              channels_last, lower_convolution, Unknown::any, true})),
 };
 
 }  // namespace

@@ -32,9 +32,7 @@ bool lies_swapped(const Lowering& l, const Value* value) {
 
 LayoutRule features_innermost(const Node& node) { return innermost(node.result()->rank() - 1); }
 
-bool is_weight(const Value& value) {
-  return value.is_constant() || (value.producer && quantized_constant(*value.producer));
-}
+bool is_weight(const Value& value) { return is_plain_constant(value) || quantized_constant(value); }
 
 // A matrix that is computed at run time makes it a product over a batch of one.
 Verdict known_matrices(const Node& node, const Value* weight) {
@@ -90,7 +88,7 @@ void lower_linear(Lowering& l, const Node& node) {
   const bool packed = is_weight(*weight);
   // The library of 2024-11 multiplies the bias, too, by the scales of integer weights.
   const bool bias_apart = bias && l.has_integer_weights();
-  if (packed && (!bias || bias->is_constant()) && !bias_apart)
+  if (packed && (!bias || is_plain_constant(*bias)) && !bias_apart)
     return l.set_result(node, linear_of(l, x, filter, bias_of(l, bias, l.type()), l.range_of(node)));
   const Dims dims = l.dims(x);
   const Dims rows{product({dims.begin(), dims.end() - 1}), dims.back()};
@@ -123,7 +121,7 @@ void lower_bmm(Lowering& l, const Node& node) {
 void lower_mm(Lowering& l, const Node& node) {
   const Value* right = node.operands()[1];
   const uint32_t a = l.operand(node, 0), b = l.operand(node, 1);
-  if (right->is_constant()) return l.set_result(node, l.fully_connected(a, b, kNoValue, kTransposeWeights));
+  if (is_plain_constant(*right)) return l.set_result(node, l.fully_connected(a, b, kNoValue, kTransposeWeights));
   const auto batched = [&](uint32_t x) { return l.reshape(x, {1, l.dims(x)[0], l.dims(x)[1]}); };
   l.set_result(node, batch_product(l, batched(a), batched(b), lies_swapped(l, right)));
 }
@@ -131,7 +129,7 @@ void lower_mm(Lowering& l, const Node& node) {
 Verdict plain_addmm(const Node& node, const TargetOptions&) {
   if (!number(node, "beta") || !number(node, "alpha")) return Verdict::no("alpha or beta known only at run time");
   const Value* right = node.tensor("mat2");
-  return right->is_constant() ? Verdict::yes() : known_matrices(node, right);
+  return is_plain_constant(*right) ? Verdict::yes() : known_matrices(node, right);
 }
 
 // beta self + alpha mat1 mat2
@@ -140,11 +138,11 @@ void lower_addmm(Lowering& l, const Node& node) {
   const double beta = *number(node, "beta"), alpha = *number(node, "alpha");
   const uint32_t a = l.operand(node.tensor("mat1"), plain_order(2)), b = l.operand(right, plain_order(2));
   const Dims columns{result_dims(node)[1]};
-  const bool plain = beta == 1 && alpha == 1 && right->is_constant();
-  if (plain && bias->is_constant() && dims_of(*bias) == columns)
+  const bool plain = beta == 1 && alpha == 1 && is_plain_constant(*right);
+  if (plain && is_plain_constant(*bias) && dims_of(*bias) == columns)
     return l.set_result(node, l.fully_connected(a, b, bias_of(l, bias, l.type()), kTransposeWeights, l.range_of(node)));
   const uint32_t product =
-      right->is_constant() ? l.fully_connected(a, b, kNoValue, kTransposeWeights) : matrix_product(l, a, b, false);
+      is_plain_constant(*right) ? l.fully_connected(a, b, kNoValue, kTransposeWeights) : matrix_product(l, a, b, false);
   // Without beta eager does not look at the summand.
   const uint32_t summand = beta == 0 ? kNoValue : times(l, l.operand(bias, plain_order(2)), beta);
   l.set_result(node, with_bias(l, times(l, product, alpha), summand, l.range_of(node)));
@@ -153,7 +151,8 @@ void lower_addmm(Lowering& l, const Node& node) {
 constexpr OpRule kRows[] = {
     deviates(kProduct, {"aten.addmm.default", plain_addmm, contiguous, lower_addmm, Unknown::any, true}),
     deviates(kProduct, {"aten.bmm.default", known_columns, matmul_layout, lower_bmm, Unknown::any}),
-    deviates(kProduct, {"aten.linear.default", plain_linear, features_innermost, lower_linear, Unknown::any, true}),
+    deviates(kProduct, on_int8(fits_weights, {"aten.linear.default", plain_linear, features_innermost, lower_linear,
+                                              Unknown::any, true})),
     {"aten.matmul.default", same_rank_batches, matmul_layout, lower_bmm, Unknown::any},
     deviates(kProduct, {"aten.mm.default", known_columns, matmul_layout, lower_mm, Unknown::one}),
 };
@@ -166,7 +165,7 @@ Verdict constant_weights(const Node& node, const TargetOptions&) {
   if (node.operands()[0]->rank() < 1) return Verdict::no("an input without dimensions");
   if (!is_weight(*node.tensor("weight"))) return Verdict::no("a weight that is computed at run time");
   const Value* bias = node.optional_tensor("bias");
-  if (bias && !bias->is_constant()) return Verdict::no("a bias that is computed at run time");
+  if (bias && !is_plain_constant(*bias)) return Verdict::no("a bias that is computed at run time");
   return Verdict::yes();
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/xnnpack/compile/ops/rules.h"
+#include "backends/xnnpack/compile/quantized.h"
 
 namespace wick::xnnpack {
 
@@ -337,19 +338,19 @@ LayoutRule image_layout(const Node& node) {
 }
 
 constexpr OpRule kRows[] = {
-    {"aten.cat.default", same_ranks, any_dim_order, lower_cat, Unknown::any},
-    {"aten.constant_pad_nd.default", known_pad, any_dim_order, lower_pad, Unknown::any},
+    on_int8(same_scales, {"aten.cat.default", same_ranks, any_dim_order, lower_cat, Unknown::any}),
+    on_int8(same_scales, {"aten.constant_pad_nd.default", known_pad, any_dim_order, lower_pad, Unknown::any}),
     {"aten.expand.default", known_growth, any_dim_order, lower_expand, Unknown::any},
     deviates(kSigmoid, {"aten.glu.default", known_halves, any_dim_order, lower_glu, Unknown::any}),
-    {"aten.permute.default", nullptr, permute_layout, lower_permute, Unknown::any},
+    on_int8(same_scales, {"aten.permute.default", nullptr, permute_layout, lower_permute, Unknown::any}),
     {"aten.pixel_shuffle.default", nullptr, image_layout, lower_pixel_shuffle, Unknown::one},
     {"aten.pixel_unshuffle.default", nullptr, image_layout, lower_pixel_unshuffle, Unknown::one},
     {"aten.repeat.default", known_repeats, any_dim_order, lower_repeat, Unknown::any},
     {"aten.roll.default", known_roll, any_dim_order, lower_roll, Unknown::any},
-    {"aten.select.int", known_index, select_layout, lower_select, Unknown::any},
-    {"aten.slice.Tensor", known_slice, any_dim_order, lower_slice, Unknown::any},
+    on_int8(same_scales, {"aten.select.int", known_index, select_layout, lower_select, Unknown::any}),
+    on_int8(fits_slice, {"aten.slice.Tensor", known_slice, any_dim_order, lower_slice, Unknown::any}),
     {"aten.slice_scatter.default", known_scatter, any_dim_order, lower_slice_scatter, Unknown::any},
-    {"aten.view.default", known_view, view_layout, lower_view, Unknown::any},
+    on_int8(same_scales, {"aten.view.default", known_view, view_layout, lower_view, Unknown::any}),
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "backends/xnnpack/compile/ops/rules.h"
+#include "backends/xnnpack/compile/quantized.h"
 
 namespace wick::xnnpack {
 
@@ -39,7 +40,7 @@ Verdict constant_affine(const Node& node, const TargetOptions&) {
   for (const char* name : {"weight", "bias"}) {
     if (node.op->parsed->find(name) < 0) continue;
     const Value* value = node.optional_tensor(name);
-    if (value && !value->is_constant()) return Verdict::no(fmt::format("a {} that is computed at run time", name));
+    if (value && !is_plain_constant(*value)) return Verdict::no(fmt::format("a {} that is computed at run time", name));
   }
   if (node.op->parsed->find("normalized_shape") >= 0) {
     const Dims dims = result_dims(node);
@@ -130,7 +131,7 @@ Verdict known_groups(const Node& node, const TargetOptions& options) {
 Verdict constant_statistics(const Node& node, const TargetOptions&) {
   for (const char* name : {"weight", "bias", "running_mean", "running_var"}) {
     const Value* value = node.optional_tensor(name);
-    if (value && !value->is_constant()) return Verdict::no(fmt::format("a {} that is computed at run time", name));
+    if (value && !is_plain_constant(*value)) return Verdict::no(fmt::format("a {} that is computed at run time", name));
   }
   return number(node, "eps") ? Verdict::yes() : Verdict::no("an eps known only at run time");
 }
@@ -156,7 +157,7 @@ void lower_batch_norm(Lowering& l, const Node& node) {
 
 Verdict constant_slope(const Node& node, const TargetOptions&) {
   const Value* weight = node.tensor("weight");
-  if (!weight->is_constant()) return Verdict::no("a weight that is computed at run time");
+  if (!is_plain_constant(*weight)) return Verdict::no("a weight that is computed at run time");
   return weight->rank() == 1 ? Verdict::yes() : Verdict::no("a weight whose rank is not 1");
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/xnnpack/compile/ops/rules.h"
+#include "backends/xnnpack/compile/quantized.h"
 
 namespace wick::xnnpack {
 
@@ -166,26 +167,30 @@ constexpr OpRule kRows[] = {
     deviates(kLargeAngle, unary<NodeType::sin>("aten.sin.default")),
     unary<NodeType::square>("aten.square.default"),
     {"aten.add.Scalar", known_numbers, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true},
-    {"aten.add.Tensor", known_numbers, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true},
-    deviates(deviation_of_clamp, {"aten.clamp.default", known_bounds, any_dim_order, lower_clamp, Unknown::any}),
+    on_int8(fits_sum, {"aten.add.Tensor", known_numbers, any_dim_order, lower_sum<NodeType::add>, Unknown::any, true}),
+    deviates(deviation_of_clamp,
+             on_int8(same_scales, {"aten.clamp.default", known_bounds, any_dim_order, lower_clamp, Unknown::any})),
     deviates(kDropsNan, {"aten.clamp.Tensor", nullptr, any_dim_order, lower_clamp_between, Unknown::any}),
     binary<NodeType::div>("aten.div.Scalar", constant_operand_fits),
     binary<NodeType::div>("aten.div.Tensor", constant_operand_fits),
-    deviates(kDropsNan, {"aten.hardtanh.default", known_bounds, any_dim_order, lower_clamp, Unknown::any}),
+    deviates(kDropsNan,
+             on_int8(same_scales, {"aten.hardtanh.default", known_bounds, any_dim_order, lower_clamp, Unknown::any})),
     {"aten.neg.default", nullptr, any_dim_order, lower_negated, Unknown::any, true},
     deviates(kDropsNan,
              {"aten.maximum.default", nullptr, any_dim_order, lower_binary<NodeType::maximum>, Unknown::any}),
     deviates(kDropsNan,
              {"aten.minimum.default", nullptr, any_dim_order, lower_binary<NodeType::minimum>, Unknown::any}),
     binary<NodeType::multiply>("aten.mul.Scalar", constant_operand_fits),
-    binary<NodeType::multiply>("aten.mul.Tensor", constant_operand_fits),
+    on_int8(fits_product, binary<NodeType::multiply>("aten.mul.Tensor", constant_operand_fits)),
     {"aten.reciprocal.default", nullptr, any_dim_order, lower_reciprocal, Unknown::any},
-    deviates(kDropsNan, {"aten.relu.default", nullptr, any_dim_order, lower_clamp, Unknown::any}),
-    deviates(kDropsNan, {"aten.relu6.default", nullptr, any_dim_order, lower_clamp, Unknown::any}),
+    deviates(kDropsNan, on_int8(same_scales, {"aten.relu.default", nullptr, any_dim_order, lower_clamp, Unknown::any})),
+    deviates(kDropsNan,
+             on_int8(same_scales, {"aten.relu6.default", nullptr, any_dim_order, lower_clamp, Unknown::any})),
     {"aten.rsub.Scalar", known_numbers, any_dim_order, lower_reverse_difference, Unknown::any, true},
     {"aten.rsub.Tensor", known_numbers, any_dim_order, lower_reverse_difference, Unknown::any, true},
     {"aten.sub.Scalar", known_numbers, any_dim_order, lower_sum<NodeType::subtract>, Unknown::any, true},
-    {"aten.sub.Tensor", known_numbers, any_dim_order, lower_sum<NodeType::subtract>, Unknown::any, true},
+    on_int8(fits_sum,
+            {"aten.sub.Tensor", known_numbers, any_dim_order, lower_sum<NodeType::subtract>, Unknown::any, true}),
 };
 
 }  // namespace

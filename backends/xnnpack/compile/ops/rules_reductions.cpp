@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backends/xnnpack/compile/ops/rules.h"
+#include "backends/xnnpack/compile/quantized.h"
 
 namespace wick::xnnpack {
 
@@ -469,7 +470,8 @@ constexpr OpRule kRows[] = {
     {"aten.cumsum.default", known_scan, scan_layout, lower_running_sum, Unknown::one},
     deviates(kLogSumExp, {"aten.logsumexp.default", largest_taken, reduce_layout, lower_log_sum_exp, Unknown::one}),
     deviates(kDropsNan, {"aten.max.dim", largest_taken, reduce_layout, lower_amax, Unknown::one}),
-    deviates(kProduct, {"aten.mean.dim", few_dims, reduce_layout, lower_reduction<mean_of>, Unknown::any}),
+    deviates(kProduct,
+             on_int8(fits_mean, {"aten.mean.dim", few_dims, reduce_layout, lower_reduction<mean_of>, Unknown::any})),
     deviates(kDropsNan, {"aten.min.dim", largest_taken, reduce_layout, lower_amin, Unknown::one}),
     {"aten.prod.dim_int", few_factors, reduce_layout, lower_product, Unknown::one},
     deviates(kProduct, {"aten.sum.dim_IntList", few_dims, reduce_layout, lower_reduction<sum_of>, Unknown::any}),

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "backends/xnnpack/compile/ops/rules.h"
+#include "backends/xnnpack/compile/quantized.h"
 
 namespace wick::xnnpack {
 
@@ -333,16 +334,16 @@ void lower_nearest(Lowering& l, const Node& node) {
 }
 
 constexpr OpRule kRows[] = {
-    deviates(kProduct, {"aten._adaptive_avg_pool2d.default", known_windows, channels_last, lower_adaptive_avg_pool,
-                        Unknown::any}),
+    deviates(kProduct, on_int8(fits_mean, {"aten._adaptive_avg_pool2d.default", known_windows, channels_last,
+                                           lower_adaptive_avg_pool, Unknown::any})),
     {"aten._upsample_nearest_exact2d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
     {"aten._upsample_nearest_exact3d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
-    deviates(kProduct,
-             {"aten.adaptive_avg_pool2d.default", known_windows, channels_last, lower_adaptive_avg_pool, Unknown::any}),
+    deviates(kProduct, on_int8(fits_mean, {"aten.adaptive_avg_pool2d.default", known_windows, channels_last,
+                                           lower_adaptive_avg_pool, Unknown::any})),
     deviates(kProduct, {"aten.avg_pool2d.default", average_pooling, pool_layout, lower_avg_pool, Unknown::any}),
     deviates(kProduct, {"aten.avg_pool3d.default", average_pooling, pool_layout, lower_avg_pool, Unknown::one}),
-    deviates(kDropsNan,
-             {"aten.max_pool2d_with_indices.default", max_pooling, pool_layout, lower_max_pool, Unknown::any}),
+    deviates(kDropsNan, on_int8(same_scales, {"aten.max_pool2d_with_indices.default", max_pooling, pool_layout,
+                                              lower_max_pool, Unknown::any})),
     deviates(kDropsNan,
              {"aten.max_pool3d_with_indices.default", max_pooling, pool_layout, lower_max_pool, Unknown::one}),
     deviates(kResize, {"aten.upsample_bilinear2d.vec", plain_resize, channels_last, lower_bilinear, Unknown::one}),
