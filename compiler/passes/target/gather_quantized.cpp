@@ -2,6 +2,7 @@
 
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/quantize/quantize_nodes.h"
 
 namespace wick::compiler {
 namespace {
@@ -20,13 +21,14 @@ struct Table {
 
 std::optional<Table> table_of(const Value& weight) {
   const Node* node = weight.producer;
-  if (!node) return {};
-  const bool affine = node->is("torchao.dequantize_affine.default");
-  if (!affine && !node->is("quantized_decomposed.dequantize_per_channel_group.default")) return {};
+  const ConversionForm* form = node ? conversion_of(*node) : nullptr;
+  if (!form || form->conversion != Conversion::dequantize) return {};
+  const bool affine = form->blocks == ConversionForm::Blocks::stated;
+  if (!affine && form->blocks != ConversionForm::Blocks::group) return {};
   Table out;
   out.elements = node->tensor("input");
-  out.scale = node->tensor(affine ? "scale" : "scales");
-  out.zero = node->optional_tensor(affine ? "zero_point" : "zero_points");
+  out.scale = node->tensor(form->scale);
+  out.zero = node->optional_tensor(form->zero);
   out.low = node->arg("quant_min");
   out.high = node->arg("quant_max");
   out.dtype = weight.dtype();

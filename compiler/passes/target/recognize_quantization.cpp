@@ -5,6 +5,7 @@
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
+#include "compiler/quantize/quantize_nodes.h"
 
 namespace wick::compiler {
 namespace {
@@ -19,6 +20,13 @@ Value* operand(const Node& node, size_t index = 0) { return tensor_of(node.arg(i
 const Node* made_by(const Value* value, std::initializer_list<std::string_view> names) {
   const Node* node = value ? value->producer : nullptr;
   return node && is_one_of(*node, names) ? node : nullptr;
+}
+// Of those that state their blocks.
+const Node* converted_by(const Value* value, Conversion wanted) {
+  const Node* node = value ? value->producer : nullptr;
+  const ConversionForm* form = node ? conversion_of(*node) : nullptr;
+  const bool found = form && form->conversion == wanted && form->blocks == ConversionForm::Blocks::stated;
+  return found ? node : nullptr;
 }
 const Node* cast_of(const Value* value) { return made_by(value, {"aten._to_copy.default", "aten.to.dtype"}); }
 
@@ -69,7 +77,7 @@ bool is_constant(const Value* value, DType dtype) { return value && value->is_co
 
 // The dequantize node whose result `value` shows, of a constant.
 bool dequantizes_constant(Value* value) {
-  const Node* node = made_by(value, {"torchao.dequantize_affine.default"});
+  const Node* node = converted_by(value, Conversion::dequantize);
   return node && operand(*node)->is_constant();
 }
 
@@ -246,10 +254,10 @@ struct Rows {
 std::optional<Rows> rows_of(Value* elements) {
   Rows out;
   out.quantize = elements ? elements->producer : nullptr;
-  if (!made_by(elements, {"torchao.quantize_affine.default"})) return {};
+  if (!converted_by(elements, Conversion::quantize)) return {};
   out.x = operand(*out.quantize);
   Value* scale = out.quantize->tensor("scale");
-  if (!made_by(scale, {"torchao.choose_qparams_affine.default"})) return {};
+  if (!converted_by(scale, Conversion::choose)) return {};
   out.choose = scale->producer;
   out.symmetric = out.choose->string("mapping_type") == "SYMMETRIC";
   const bool known = out.symmetric || out.choose->string("mapping_type") == "ASYMMETRIC";
@@ -418,8 +426,8 @@ Value* matrix_product(Builder& b, Node& node) {
   Value* bias = summed ? operand(node) : nullptr;
   if (bias && (bias->rank() != 1 || !(bias->sizes()[0] == weight->sizes()[0]))) return nullptr;
   Value* rows = unviewed(x);
-  const bool quantized = made_by(rows, {"torchao.dequantize_affine.default"}) && rows->rank() > 0 &&
-                         rows->sizes().back() == x->sizes().back();
+  const bool quantized =
+      converted_by(rows, Conversion::dequantize) && rows->rank() > 0 && rows->sizes().back() == x->sizes().back();
   return linear(b, node, quantized ? rows : x, weight, bias ? Arg(bias) : Arg(None{}));
 }
 
