@@ -67,6 +67,16 @@ struct Dsp {
     return result;
   }
   static int32_t saturate_int8(int32_t value) { return __ssat(value, 8); }
+
+  /// The larger one of each pair of int8.
+  static uint32_t larger_bytes(uint32_t a, uint32_t b) {
+    uint32_t larger = 0;
+    asm("ssub8 %0, %1, %2\n"  // sets a flag for each byte that is not less
+        "sel %0, %1, %2\n"
+        : "=&r"(larger)
+        : "r"(a), "r"(b));
+    return larger;
+  }
 };
 
 }  // namespace wick::cortex_m

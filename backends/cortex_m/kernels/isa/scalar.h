@@ -58,6 +58,16 @@ struct Scalar {
   static int32_t saturate_int8(int32_t value) {
     return value < INT8_MIN ? INT8_MIN : value > INT8_MAX ? INT8_MAX : value;
   }
+
+  /// The larger one of each pair of int8.
+  static uint32_t larger_bytes(uint32_t a, uint32_t b) {
+    constexpr uint32_t kSigns = 0x80808080u;
+    // As unsigned bytes: the top bit says whether the byte of a is not less; the mask has all its bits.
+    const uint32_t x = a ^ kSigns, y = b ^ kSigns, difference = (x | kSigns) - (y & ~kSigns);
+    const uint32_t not_less = ((x & ~y) | (~(x ^ y) & difference)) & kSigns;
+    const uint32_t mask = (not_less << 1) - (not_less >> 7);
+    return b ^ ((a ^ b) & mask);
+  }
 };
 
 }  // namespace wick::cortex_m

@@ -1,0 +1,13 @@
+// transpose as runs. C++17, freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/moves.h"
+#include "backends/cortex_m/kernels/transpose/transpose.h"
+
+namespace wick::cortex_m {
+
+inline void transpose_by_runs(KernelContext& context, Span<EValue*> args) {
+  Transpose c;
+  if (read_transpose(context, args, &c)) move_elements(c.sizes, c.from, c.to, c.x, c.y);
+}
+
+}  // namespace wick::cortex_m
