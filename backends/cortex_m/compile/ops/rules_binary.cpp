@@ -11,7 +11,6 @@
 
 namespace wick::cortex_m {
 
-using compiler::Arg;
 using compiler::Args;
 using compiler::Binary;
 using compiler::Builder;
