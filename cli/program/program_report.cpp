@@ -386,10 +386,18 @@ std::string instruction_text(const MethodMeta& method, const InstructionMeta& in
   return fmt::format("free v{}", instruction.value);
 }
 
+// What the program says it was prepared for, or "".
+std::string prepared_for(const Program& program) {
+  const auto facts = program.find_named_data(kPreparedForKey);
+  return facts.ok() ? std::string(facts->begin(), facts->end()) : "";
+}
+
 Status print_program(const std::string& path, const Program& program, bool instructions) {
   ASSIGN_OR_RETURN(const std::vector<MethodFacts> facts, read_facts(program));
   const FileBytes bytes = file_bytes(program);
   fmt::print("{}", heading(fmt::format("{}: ExecuTorch program, {} bytes", path, program.file().size())));
+  const std::string prepared = prepared_for(program);
+  if (!prepared.empty()) fmt::print("prepared for {}\n", printable(prepared));
   Table kinds({"file bytes", ">"});
   kinds.row({"tables", fmt::format("{}", bytes.tables)});
   kinds.row({"constants", fmt::format("{}", bytes.constants)});
@@ -428,6 +436,7 @@ Status write_program(const std::string& path, const Program& program, bool instr
   json.field("kind", "pte");
   json.field("file", path);
   json.field("file_bytes", static_cast<uint64_t>(program.file().size()));
+  json.field("prepared_for", prepared_for(program));
   json.key("bytes");
   json.object();
   json.field("tables", bytes.tables);

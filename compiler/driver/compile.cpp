@@ -57,6 +57,7 @@ MethodReport report_of(const MethodPlan& plan) {
   report.above_lower_bound = above_lower_bound(plan);
   report.notes = plan.notes;
   report.not_stock = plan.not_stock;
+  report.prepared_for = plan.prepared_for;
   report.kernels = static_cast<size_t>(
       std::count_if(plan.instructions.begin(), plan.instructions.end(),
                     [](const Instruction& item) { return item.kind == Instruction::Kind::kernel; }));
@@ -283,6 +284,7 @@ Result<MethodPlan> compile_function(Function function, const CompileOptions& opt
   if (options.on_begin) options.on_begin("linearize");
   Result<MethodPlan> plan = linearize(function, linearize_options);
   stages.times.push_back({"linearize", clock.lap()});
+  if (plan.ok()) plan->prepared_for = stages.partitioned.prepared_for;
   return plan;
 }
 

@@ -60,7 +60,8 @@ struct MethodReport {
   std::vector<StageTime> stages;   // import, each pass (its rounds together), partition, linearize, plan; in order of
                                    // first run
   std::vector<std::string> notes;  // of the import: conditions on sizes that the program does not check
-  std::vector<std::string> not_stock;  // what only Wick runs: operators stock lacks, or "NAME (reason)"
+  std::vector<std::string> prepared_for;  // facts "KEY=VALUE" that kernels must agree with
+  std::vector<std::string> not_stock;     // what only Wick runs: operators stock lacks, or "NAME (reason)"
 };
 
 struct CompileResult {

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <compare>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "compiler/emit/constant_pool.h"
 #include "schema/flat_tensor_generated.h"
 #include "schema/header.h"
 #include "schema/program_generated.h"
+#include "wick/program.h"
 
 namespace wick::compiler {
 
@@ -88,6 +90,8 @@ class ProgramWriter {
     if (states_.size_bytes > 0) segments.add(states_);
     const uint32_t metadata_segment = segments.count();
     segments.add(metadata_piece);
+    const FilePieces facts = prepared_for(sorted);
+    if (facts.size_bytes > 0) segments.add(facts);
     finish_tables(plans, segments, mutable_segment, metadata_segment);
 
     EmittedProgram out;
@@ -100,6 +104,16 @@ class ProgramWriter {
 
  private:
   // --- the file ---
+
+  // The facts of all methods, each once; empty if there are none.
+  static FilePieces prepared_for(const std::vector<const MethodPlan*>& methods) {
+    std::set<std::string> facts;
+    for (const MethodPlan* method : methods) facts.insert(method->prepared_for.begin(), method->prepared_for.end());
+    const std::string text = fmt::format("{}", fmt::join(facts, " "));
+    FilePieces pieces;
+    if (!text.empty()) pieces.append(std::vector<uint8_t>(text.begin(), text.end()));
+    return pieces;
+  }
 
   // Everything but the plans, then the program itself.
   void finish_tables(const std::vector<fb::Offset<pte::ExecutionPlan>>& plans, const Segments& segments,
@@ -119,6 +133,8 @@ class ProgramWriter {
     for (const auto& [key, segment] : named_segments_)
       named.push_back(pte::CreateNamedData(builder_, builder_.CreateString(key), segment));
     named.push_back(pte::CreateNamedData(builder_, builder_.CreateString(kMetadataKey), metadata_segment));
+    if (segments.count() > metadata_segment + 1)
+      named.push_back(pte::CreateNamedData(builder_, builder_.CreateString(kPreparedForKey), metadata_segment + 1));
     const auto plan_vector = builder_.CreateVector(plans);
     const auto buffers = builder_.CreateVector(std::vector<fb::Offset<pte::Buffer>>{});
     const auto inline_data = builder_.CreateVector(std::vector<fb::Offset<pte::BackendDelegateInlineData>>{});

@@ -467,6 +467,7 @@ void PartitionReport::add(PartitionReport next) {
   }
   target += ", " + next.target;
   taken = std::move(next.taken);
+  prepared_for.insert(prepared_for.end(), next.prepared_for.begin(), next.prepared_for.end());
   num_delegates += next.num_delegates;
 }
 
@@ -476,6 +477,7 @@ Result<PartitionReport> partition(Graph& graph, const Target& target, const Targ
   PartitionReport report;
   report.target = target.name;
   RETURN_IF_ERROR(catch_failure([&] { partition_all(graph, {}, target, options, verdicts, report); }));
+  if (target.prepared_for && !report.taken.nodes.empty()) report.prepared_for = target.prepared_for(options);
   return report;
 }
 

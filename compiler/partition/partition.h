@@ -27,9 +27,10 @@ struct Taken {
 };
 
 struct PartitionReport {
-  std::string target;            // who was asked; several: "a, b"
-  std::vector<NodePlace> nodes;  // in the order the graph had before
-  Taken taken;                   // of the last partition
+  std::string target;                     // who was asked; several: "a, b"
+  std::vector<NodePlace> nodes;           // in the order the graph had before
+  Taken taken;                            // of the last partition
+  std::vector<std::string> prepared_for;  // Target::prepared_for of all that took a node
   size_t num_delegates = 0;
   size_t num_outside() const;
   /// Adds the report of the next target about what this one left.

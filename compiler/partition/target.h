@@ -85,6 +85,9 @@ struct Target {
   bool by_default = false;  // used where the user names no backend
   /// Whether the settings go together. Errors: usage. Null: they always do.
   Status (*check_settings)(const TargetOptions& options) = nullptr;
+  /// Form kernels: what the operators are prepared for, "KEY=VALUE" each, without spaces. A program that holds any of
+  /// them says so, and is refused by kernels that are built for another value. Null: nothing.
+  std::vector<std::string> (*prepared_for)(const TargetOptions& options) = nullptr;
 };
 
 /// A target with its options' values.

@@ -83,7 +83,8 @@ struct MethodPlan {
   SymRanges ranges;
   std::vector<std::string>
       not_stock;  // operators stock ExecuTorch has no kernel for, or "NAME (why it cannot run the call)"; sorted
-  std::vector<std::string> notes;  // of the import, for the user
+  std::vector<std::string> notes;         // of the import, for the user
+  std::vector<std::string> prepared_for;  // Target::prepared_for; the file says so
   std::vector<CopyReason> copies;
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
   uint64_t shared_arena_bytes = 0;  // a second arena, the same memory for every method; 0 if there is none

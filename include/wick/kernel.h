@@ -110,7 +110,15 @@ struct Kernel {
 };
 
 /// Kernels in order of preference: if two rows have the same name, the first wins.
-using KernelTable = Span<const Kernel>;
+struct KernelTable : Span<const Kernel> {
+  using Span<const Kernel>::Span;
+  constexpr KernelTable() = default;
+  constexpr KernelTable(Span<const Kernel> rows, const char* facts = "") : Span<const Kernel>(rows), built_for(facts) {}
+
+  /// What the kernels are built for, "KEY=VALUE", separated by spaces. A key may have several values. A program that
+  /// was prepared for another value of the key is refused (docs/formats.md, "Prepared for").
+  const char* built_for = "";
+};
 
 /// True if args (return slot included) fit `signature`; refreshes the unboxed elements of int lists. Otherwise fails
 /// the context with InvalidProgram (count), InvalidType (tag) or InvalidState (tensor without memory).

@@ -99,6 +99,9 @@ struct FrameMeta {
   const char* context;
 };
 
+/// Key of the named data that says what a program was prepared for: facts "KEY=VALUE", separated by spaces.
+constexpr char kPreparedForKey[] = "wick.prepared_for";
+
 class Program;
 
 /// One method of a loaded program. Indices must be below the matching count. Valid while the program is.

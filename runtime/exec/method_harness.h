@@ -73,6 +73,7 @@ class MethodHarness {
   std::vector<const Backend*> backends;
   MethodOptions options;
   std::string text;                  // of the last load
+  const char* built_for = "";        // of the test's kernels
   size_t method_bytes = 0;           // 0: as many as needed
   size_t extra_method_bytes = 4096;  // for delegates
 
@@ -96,7 +97,7 @@ class MethodHarness {
     const size_t bytes = method_bytes != 0 ? method_bytes : Method::required_bytes(meta) + extra_method_bytes;
     method_arena_ = AlignedBytes(std::vector<uint8_t>(bytes));
     temp_ = AlignedBytes(std::vector<uint8_t>(4096));
-    const KernelTable tables[] = {KernelTable(kTestKernels), prim_kernels()};
+    const KernelTable tables[] = {KernelTable(Span<const Kernel>(kTestKernels), built_for), prim_kernels()};
     options.kernels = Span<const KernelTable>(tables);
     options.backends = Span<const Backend* const>(backends.data(), backends.size());
     options.text = &error_text;

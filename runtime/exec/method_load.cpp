@@ -6,6 +6,7 @@
 #include "common/checked.h"
 #include "runtime/core/check_argument.h"
 #include "runtime/exec/method_layout.h"
+#include "runtime/exec/prepared_for.h"
 #include "runtime/exec/prim_ops.h"
 
 namespace wick {
@@ -443,6 +444,8 @@ Result<Method::State*> Loader::run() {
   const Error backend_error = check_backends();
   if (error == Error::Ok) error = tell(options_.kind, ErrorKind::missing_backend, backend_error);
   if (error != Error::Ok) return error;
+  error = check_prepared_for(method_.program(), options_.kernels, text_);
+  if (error != Error::Ok) return tell(options_.kind, ErrorKind::not_supported, error);
 
   Method::State* state = state_ = new (pool_.state) Method::State(method_, memory_, options_);
   state->kernels = pool_.kernels;

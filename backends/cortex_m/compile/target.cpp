@@ -1,5 +1,7 @@
 #include "backends/cortex_m/compile/target.h"
 
+#include <fmt/format.h>
+
 #include "backends/cortex_m/compile/absorb_padding.h"
 #include "backends/cortex_m/compile/fold_hardsigmoid.h"
 #include "backends/cortex_m/compile/fuse_activations.h"
@@ -14,6 +16,11 @@ namespace {
 compiler::Status check_settings(const compiler::TargetOptions& options) {
   const compiler::Result<Configuration> read = read_configuration(options);
   return read.ok() ? compiler::Status() : compiler::Status(read.diag());
+}
+
+std::vector<std::string> prepared_for(const compiler::TargetOptions& options) {
+  const Configuration found = configuration(options);
+  return {fmt::format("cortex_m.cpu={}", found.cpu), fmt::format("cortex_m.isa={}", name_of(found.isa))};
 }
 
 constexpr compiler::TargetOption kOptions[] = {kCpu, kIsa, kMemory};
@@ -41,6 +48,7 @@ const compiler::Target kTarget = {
     .ops = operators(),
     .layout = layout,
     .check_settings = check_settings,
+    .prepared_for = prepared_for,
 };
 
 }  // namespace wick::cortex_m

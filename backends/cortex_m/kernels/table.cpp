@@ -28,6 +28,14 @@ constexpr Kernel kRows[] = {
 };
 }  // namespace
 
-KernelTable cortex_m_kernels() { return KernelTable(kRows); }
+#define WICK_FACT_reference "cortex_m.isa=mve cortex_m.isa=dsp cortex_m.isa=scalar"
+#define WICK_FACT_mve "cortex_m.isa=mve"
+#define WICK_FACT_dsp "cortex_m.isa=dsp"
+#define WICK_FACT_scalar "cortex_m.isa=scalar"
+#define WICK_FACT_OF(isa) WICK_FACT_##isa
+#define WICK_FACT(isa) WICK_FACT_OF(isa)
+
+// The references run what is prepared for any instruction set.
+KernelTable cortex_m_kernels() { return {Span<const Kernel>(kRows), WICK_FACT(WICK_CORTEX_M_ISA)}; }
 
 }  // namespace wick

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "backends/cortex_m/test/graph_test_support.h"
 #include "compiler/driver/compile.h"
 
 namespace wick::cortex_m {
@@ -74,6 +75,23 @@ TEST(CortexMIsa, FlagsNeedABackendThatHasThem) {
   const auto pair = compiler::find_targets("cortex-m", {{"cpu", "m3"}, {"isa", "mve"}});
   ASSERT_FALSE(pair.ok());
   EXPECT_EQ(pair.diag().code, compiler::Code::usage);
+}
+
+TEST(CortexMIsa, AProgramSaysWhatItIsFor) {
+  const std::string body = "  %y = aten.tanh(%x)\n  return %y\n}";
+  const std::string q = parameters(0.01, 0);
+  const std::string quantized = "graph f(%x: f32[4]) {\n" + fake_quantized("d", "x", "q", q) +
+                                "  %t = aten.tanh(%d)\n" + fake_quantized("o", "t", "p", q) + "  return %o\n}";
+  const auto facts = [](const std::string& text, const char* backend) {
+    testing::Pipeline p = std::move(testing::Pipeline::from_text(text).backend(backend));
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "");
+    return p.compiled() ? fmt::format("{}", fmt::join(p.compiled()->methods[0].prepared_for, " ")) : "";
+  };
+  EXPECT_EQ(facts(quantized, "cortex-m"), "cortex_m.cpu=cortex-m55 cortex_m.isa=mve");
+  EXPECT_EQ(facts(quantized, "cortex-m:cpu=m33,isa=scalar"), "cortex_m.cpu=cortex-m33 cortex_m.isa=scalar");
+  EXPECT_EQ(facts(quantized, "portable"), "");
+  EXPECT_EQ(facts("graph f(%x: f32[4]) {\n" + body, "cortex-m"), "") << "nothing is taken";
 }
 
 // A request that nobody checked before.
