@@ -10,10 +10,20 @@ namespace wick::cortex_m {
 inline void pad_by_runs(KernelContext& context, Span<EValue*> args) {
   Pad c;
   if (!read_pad(context, args, &c)) return;
-  size_t moved = 1;
-  for (const int64_t size : c.sizes.sizes) moved *= static_cast<size_t>(size);
-  if (moved != c.count) memset(c.y, c.value, c.count);
-  move_elements(c.sizes, c.from, c.to, c.x, c.y + c.first);
+  const Runs runs(c.sizes, c.from, c.to);
+  const Run run = runs.run();
+  if (run.to > 1) {  // the values of the pad lie within runs, too
+    memset(c.y, c.value, c.count);
+    return move_elements(runs, c.x, c.y + c.first);
+  }
+  int8_t *end = c.y, *const first = c.y + c.first;  // what is written so far
+  runs.for_each([&](int32_t from, int32_t to) {
+    int8_t* target = first + to;
+    if (target != end) memset(end, c.value, static_cast<size_t>(target - end));
+    move_run(run, c.x + from, target);
+    end = target + run.count;
+  });
+  memset(end, c.value, static_cast<size_t>(c.y + c.count - end));
 }
 
 }  // namespace wick::cortex_m

@@ -7,7 +7,7 @@ namespace wick::cortex_m {
 
 inline void transpose_by_runs(KernelContext& context, Span<EValue*> args) {
   Transpose c;
-  if (read_transpose(context, args, &c)) move_elements(c.sizes, c.from, c.to, c.x, c.y);
+  if (read_transpose(context, args, &c)) move_elements(Runs(c.sizes, c.from, c.to), c.x, c.y);
 }
 
 }  // namespace wick::cortex_m
