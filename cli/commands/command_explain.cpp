@@ -34,6 +34,7 @@ struct ExplainFlags {
 /// One instruction, or one node as the backends saw it: where it runs and why.
 struct Row {
   std::string what, where, why, source, module;
+  compiler::NodeCost cost = {};
 };
 
 struct MethodExplained {
@@ -44,10 +45,21 @@ struct MethodExplained {
   ArenaPicture arena;
 };
 
-// Why, and how what it reads and gives is quantized.
-std::string with_types(const compiler::NodeVerdict& node) {
-  if (node.quantization.empty()) return node.reason;
-  return node.reason.empty() ? node.quantization : node.reason + "; " + node.quantization;
+// "650 MACs, 650 bytes of constants, 64 of scratch"
+std::string cost_text(const compiler::NodeCost& cost) {
+  std::vector<std::string> parts;
+  if (cost.macs > 0) parts.push_back(fmt::format("{} MACs", cost.macs));
+  if (cost.constant_bytes > 0) parts.push_back(fmt::format("{} bytes of constants", cost.constant_bytes));
+  if (cost.scratch_bytes > 0) parts.push_back(fmt::format("{} bytes of scratch", cost.scratch_bytes));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// Why, what it takes, and how what it reads and gives is quantized.
+std::string with_details(const compiler::NodeVerdict& node) {
+  std::string text;
+  for (const std::string& part : {node.reason, cost_text(node.cost), node.quantization})
+    text += part.empty() ? "" : (text.empty() ? "" : "; ") + part;
+  return text;
 }
 
 std::string kernel_reason(const std::string& key) {
@@ -204,7 +216,7 @@ void write_arena(const ArenaPicture& arena, JsonWriter& json) {
   json.end();
 }
 
-void write_rows(const char* key, const std::vector<Row>& rows, JsonWriter& json) {
+void write_rows(const char* key, const std::vector<Row>& rows, bool with_cost, JsonWriter& json) {
   json.key(key);
   json.array();
   for (const Row& row : rows) {
@@ -214,6 +226,11 @@ void write_rows(const char* key, const std::vector<Row>& rows, JsonWriter& json)
     json.field("why", row.why);
     json.field("source", row.source);
     json.field("module", row.module);
+    if (with_cost) {
+      json.field("macs", row.cost.macs);
+      json.field("constant_bytes", row.cost.constant_bytes);
+      json.field("scratch_bytes", row.cost.scratch_bytes);
+    }
     json.end();
   }
   json.end();
@@ -230,8 +247,8 @@ void print_json(const std::vector<MethodExplained>& methods) {
     json.field("name", method.name);
     json.field("copies", static_cast<uint64_t>(method.copies));
     json.field("delegates", static_cast<uint64_t>(method.delegates));
-    write_rows("nodes", method.nodes, json);
-    write_rows("instructions", method.rows, json);
+    write_rows("nodes", method.nodes, true, json);
+    write_rows("instructions", method.rows, false, json);
     write_arena(method.arena, json);
     json.end();
   }
@@ -250,7 +267,8 @@ Result<std::vector<MethodExplained>> explain_file(const std::string& path, const
       for (size_t i = 0; i < result.method_plans.size(); ++i) {
         MethodExplained& explained = methods.emplace_back(explain_plan(result.method_plans[i]));
         for (const compiler::NodeVerdict& node : result.methods[i].nodes)
-          explained.nodes.push_back({node.op, node.where_it_runs, with_types(node), node.source, node.module});
+          explained.nodes.push_back(
+              {node.op, node.where_it_runs, with_details(node), node.source, node.module, node.cost});
       }
       return methods;
     }

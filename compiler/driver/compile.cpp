@@ -39,6 +39,7 @@ void add_nodes(const PartitionReport& partition, MethodReport& report) {
     verdict.where_it_runs = place.backend.empty() ? "portable" : place.backend;
     verdict.reason = place.reason;
     verdict.quantization = place.quantization;
+    verdict.cost = place.cost;
     if (place.origin) {
       verdict.module = place.origin->module;
       verdict.source = place.origin->source;
@@ -209,7 +210,7 @@ Status run_targets(Function& function, const CompileOptions& options, const Pipe
 Status check_full_delegation(const PartitionReport& report, const std::string& method) {
   std::vector<std::string> outside;
   for (const NodePlace& place : report.nodes) {
-    if (!place.backend.empty()) continue;
+    if (!place.backend.empty() || place.beyond_quantized) continue;
     const std::string source = place.origin ? place.origin->source : "",
                       module = place.origin ? place.origin->module : "";
     outside.push_back(fmt::format("{}: {}{}{}", place.op, place.reason, source.empty() ? "" : ", " + printable(source),

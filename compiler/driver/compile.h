@@ -26,9 +26,11 @@ struct CompileInput {
 
 struct CompileOptions {
   Profile profile = Profile::automatic;
-  std::vector<TargetRequest> targets;    // in order of preference, from find_targets; portable is always the last
-  bool strict_nan = false;               // backends leave out what treats NaN or inf otherwise than eager
-  bool require_full_delegation = false;  // a node that no target takes is an error of code budget
+  std::vector<TargetRequest> targets;  // in order of preference, from find_targets; portable is always the last
+  bool strict_nan = false;             // backends leave out what treats NaN or inf otherwise than eager
+  /// A node that no target takes is an error of code budget, but not one that computes on floats before the first
+  /// quantized value or behind the last one.
+  bool require_full_delegation = false;
   bool share_state = false;
   bool external_weights = false;
   std::vector<std::string> skip_passes;
@@ -43,6 +45,7 @@ struct CompileOptions {
 struct NodeVerdict {
   std::string op, where_it_runs, reason, module, source;
   std::string quantization;  // types of quantized values that it reads and gives, or ""
+  NodeCost cost;
 };
 
 struct StageTime {

@@ -227,25 +227,60 @@ class Partitioner {
   // --- form kernels ---
 
   void rewrite_taken() {
+    note_beyond();
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
-      if (wanted_[i]) {
-        places_[i].backend = target_.name;
-        places_[i].reason = notes_[i];
-        note_origins(*nodes_[i]);
-      }
-      if (!is_made_[i]) report_.nodes.push_back(places_[i]);
+      if (!wanted_[i]) continue;
+      places_[i].backend = target_.name;
+      places_[i].reason = notes_[i];
+      note_origins(*nodes_[i]);
+      if (target_.macs) places_[i].cost.macs = target_.macs(*nodes_[i]);
     }
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
-      if (wanted_[i]) rewrite(*nodes_[i]);
+      if (wanted_[i]) rewrite(*nodes_[i], places_[i].cost);
+      if (!is_made_[i]) report_.nodes.push_back(std::move(places_[i]));
     }
   }
 
-  void rewrite(Node& node) {
+  // Which nodes no quantized value leads to, and which lead to none.
+  void note_beyond() {
+    const auto computed = [](const Value* value) { return value->is_quantized() && !value->is_constant(); };
+    std::vector<bool> after(nodes_.size()), before(nodes_.size());
+    bool any = false;
+    for (uint32_t i = 0; i < nodes_.size(); ++i) {
+      for (const Value* operand : nodes_[i]->operands())
+        after[i] = after[i] || computed(operand) || (operand->producer && after[index_.at(operand->producer)]);
+    }
+    for (uint32_t i = static_cast<uint32_t>(nodes_.size()); i-- > 0;) {
+      for (const Value* result : nodes_[i]->results()) {
+        const auto leads_on = [&](const Node* user) { return before[index_.at(user)]; };
+        before[i] =
+            before[i] || computed(result) || std::any_of(result->users().begin(), result->users().end(), leads_on);
+      }
+      any = any || before[i] || after[i];
+    }
+    for (uint32_t i = 0; i < nodes_.size(); ++i) places_[i].beyond_quantized = any && !(after[i] && before[i]);
+  }
+
+  // Constants and scratch memory of the operators that a node became.
+  static void add_bytes(const std::vector<Node*>& made, NodeCost& cost) {
+    std::set<const Value*> counted;
+    for (const Node* node : made) {
+      if (node->op->has(kScratch) && is_static(node->result()->sizes()))
+        cost.scratch_bytes +=
+            static_cast<uint64_t>(numel(node->result()->sizes()).value()) * dtype_size_bytes(node->result()->dtype());
+      for (const Value* operand : node->operands()) {
+        if (operand->is_constant() && counted.insert(operand).second) cost.constant_bytes += operand->data.size_bytes();
+      }
+    }
+  }
+
+  void rewrite(Node& node, NodeCost& cost) {
     Builder builder(graph_, &node);
     builder.work_on_elements();
     const std::vector<Value*> values = target_.rewrite(builder, node, options_);
     if (values.size() != node.results().size())
       fail(Code::internal, fmt::format("{} took {} but wrote no operators for it", target_.name, node.op->name()));
+    add_bytes(builder.made(), cost);
     for (Node* made : builder.made()) {
       report_.taken.nodes.insert(made);
       made->more_origins = node.more_origins;

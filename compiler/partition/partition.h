@@ -11,6 +11,13 @@
 
 namespace wick::compiler {
 
+/// What a node that became operators of a backend takes (form kernels).
+struct NodeCost {
+  uint64_t macs = 0;            // products that are summed; 0: none, or not known
+  uint64_t constant_bytes = 0;  // of weights and tables
+  uint64_t scratch_bytes = 0;
+};
+
 /// Where one node runs. Nodes of sub-graphs have their own rows.
 struct NodePlace {
   std::string op;
@@ -18,6 +25,9 @@ struct NodePlace {
   std::string reason;   // outside: why, by each target asked; taken: what the user should know, or ""
   OriginPtr origin;
   std::string quantization;  // types of quantized values that it reads and gives, or ""
+  /// Of a graph with quantized values (form kernels): none lies before the node, or none behind it.
+  bool beyond_quantized = false;
+  NodeCost cost;
 };
 
 /// What a target has of a graph.

@@ -88,6 +88,8 @@ struct Target {
   /// Form kernels: what the operators are prepared for, "KEY=VALUE" each, without spaces. A program that holds any of
   /// them says so, and is refused by kernels that are built for another value. Null: nothing.
   std::vector<std::string> (*prepared_for)(const TargetOptions& options) = nullptr;
+  /// Form kernels: how many products an accepted node sums, for reports. Null: not known.
+  uint64_t (*macs)(const Node& node) = nullptr;
 };
 
 /// A target with its options' values.

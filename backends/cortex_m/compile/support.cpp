@@ -82,4 +82,17 @@ std::vector<Value*> rewrite(compiler::Builder& builder, Node& node, const compil
   return values;
 }
 
+// Products of a matmul or a convolution; taps in the padding count.
+uint64_t macs(const Node& node) {
+  const auto count = [](const Value* value) { return static_cast<uint64_t>(numel(value->sizes()).value()); };
+  if (const compiler::Gemm& gemm = node.op->facts.gemm) {
+    const auto& inner = node.arg(gemm.left).as<Value*>()->sizes();
+    return inner.empty() ? 0 : count(node.result()) * static_cast<uint64_t>(inner.back().value());
+  }
+  if (!node.is("aten.convolution.default")) return 0;
+  const Value *x = node.tensor("input"), *weight = node.tensor("weight");
+  const uint64_t of_each = count(weight) / static_cast<uint64_t>(weight->sizes()[0].value());
+  return of_each * count(node.boolean("transposed") ? x : node.result());
+}
+
 }  // namespace wick::cortex_m

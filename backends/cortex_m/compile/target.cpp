@@ -49,6 +49,7 @@ const compiler::Target kTarget = {
     .layout = layout,
     .check_settings = check_settings,
     .prepared_for = prepared_for,
+    .macs = macs,
 };
 
 }  // namespace wick::cortex_m

@@ -14,4 +14,6 @@ compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOpt
 std::vector<compiler::Value*> rewrite(compiler::Builder& builder, compiler::Node& node,
                                       const compiler::TargetOptions& options);
 
+uint64_t macs(const compiler::Node& node);
+
 }  // namespace wick::cortex_m
