@@ -17,7 +17,7 @@ using testing::Stage;
 using testing::Tolerance;
 
 // Programs with operators that still compute in float.
-const std::set<std::string, std::less<>> kNotInteger = {"log_softmax", "upsample_bilinear", "vit"};
+const std::set<std::string, std::less<>> kNotInteger = {"log_softmax", "upsample_bilinear"};
 
 // Programs in which stock computes an operator in two roundings, or rounds a zero point, and Wick in one rounding.
 const std::set<std::string, std::less<>> kStepsFromStock = {"conv_hardsigmoid", "conv_hardswish"};

@@ -89,6 +89,17 @@ void infer_kernel_sum(Node& node) {
   compiler::set_result(node, DType::i32, {1, weights->sizes()[0]});
 }
 
+void infer_layer_norm(Node& node) {
+  const Value *x = node.tensor("input"), *scales = node.tensor("scales"), *offsets = node.tensor("offsets");
+  require_int8(x, "the input");
+  require(x->rank() > 0, "the input of layer_norm has no dimension");
+  for (const Value* row : {scales, offsets}) {
+    require_rank(row, 1, "a row of parameters");
+    require_equal(row->sizes()[0], x->sizes().back(), "columns of layer_norm");
+  }
+  compiler::set_result(node, DType::i8, x->sizes());
+}
+
 void infer_batch_matmul(Node& node) {
   const Value *lhs = node.tensor("lhs"), *rhs = node.tensor("rhs_transposed");
   require_rank(lhs, 3, "lhs");
@@ -297,6 +308,9 @@ constexpr OpDef kRows[] = {
     {"wick_cortex_m::mul(Tensor self, int self_zero_point, Tensor other, int other_zero_point, "
      "int output_zero_point, int output_multiplier, int output_shift) -> Tensor",
      infer_two, nullptr, "wick_cortex_m::mul.out", kElements | kNoStock},
+    {"wick_cortex_m::layer_norm(Tensor input, Tensor scales, Tensor offsets, bool centered, int input_zero_point, "
+     "int epsilon, int shift, int output_zero_point, int activation_min, int activation_max) -> Tensor",
+     infer_layer_norm, nullptr, "wick_cortex_m::layer_norm.out", kElements | kNoStock},
     {"wick_cortex_m::kernel_sum(Tensor weights, Tensor? bias, int input_offset, int filter_offset) -> Tensor",
      infer_kernel_sum, nullptr, "wick_cortex_m::kernel_sum.out", kElements | kNoStock},
 };

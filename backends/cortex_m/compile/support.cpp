@@ -21,9 +21,9 @@ namespace {
 Span<const OpRule> rows(const RuleFamily& family) { return {family.rows, family.count}; }
 
 const compiler::RuleTable<OpRule>& rules() {
-  static const compiler::RuleTable<OpRule> kRules({rows(kBinaryRules), rows(kConversionRules), rows(kConvolutionRules),
-                                                   rows(kLinearRules), rows(kMatmulRules), rows(kMovementRules),
-                                                   rows(kPaddingRules), rows(kPoolRules), rows(kSoftmaxRules)});
+  static const compiler::RuleTable<OpRule> kRules(
+      {rows(kBinaryRules), rows(kConversionRules), rows(kConvolutionRules), rows(kLinearRules), rows(kMatmulRules),
+       rows(kMovementRules), rows(kNormalizationRules), rows(kPaddingRules), rows(kPoolRules), rows(kSoftmaxRules)});
   return kRules;
 }
 

@@ -132,6 +132,35 @@ TEST(CortexMProducts, RefuseSumsBeyond32Bits) {
                  "its sums could exceed 32 bits");
 }
 
+std::string norm(const std::string& call, const char* sizes, const std::string& to = kOther) {
+  const std::string parameters = constant_line("w", "f32[4]", std::vector<double>{0.5, -1.25, 2.0, 0.75}) +
+                                 constant_line("b", "f32[4]", std::vector<double>{0.0, 0.5, -0.25, 0.125});
+  std::string text = model(fmt::format("%y = {}", call), sizes, to);
+  return text.insert(text.find("\n") + 1, parameters);
+}
+
+TEST(CortexMNormalization, LayerAndRmsNormOfAnyTrailingDimensions) {
+  const char* op = "wick_cortex_m.layer_norm";
+  for (const char* call :
+       {"aten.layer_norm(%d, [4], %w, %b, 1e-05)", "aten.layer_norm(%d, [4], %w)", "aten.layer_norm(%d, [4])",
+        "aten.layer_norm(%d, [3, 4])", "aten.layer_norm(%d, [2, 3, 4], none, none, 0.5)",
+        "aten.rms_norm(%d, [4], %w, 1e-06)", "aten.rms_norm(%d, [3, 4])"})
+    expect_integer(norm(call, "2, 3, 4"), op);
+  expect_integer(norm("aten.layer_norm(%d, [4], %w, %b)", "5, 4", parameters(0.01, 100, 90, 120)), op);
+}
+
+TEST(CortexMNormalization, SaysWhatItDoesNotTake) {
+  expect_refused(norm("aten.layer_norm(%d, [4], %w, %b)", "5, 4", parameters(1e-10, 0)),
+                 "the scale of its result is too small");
+  expect_refused(norm("aten.layer_norm(%d, [4], none, %b)", "5, 4", parameters(7e-6, 0)), "too small for its bias");
+  const std::string stock = norm("aten.layer_norm(%d, [4], %w, %b)", "5, 4");
+  Pipeline p = std::move(Pipeline::from_text(stock).backend("cortex-m"));
+  p.options().profile = compiler::Profile::stock;
+  p.at(Stage::lower).check_not("wick_cortex_m.layer_norm");
+  p.run_and_compare({.absolute = 1e-6, .relative = 0, .of_largest = 0, .quantization_steps = 1.001});
+  EXPECT_EQ(p.failures(), "");
+}
+
 TEST(CortexMPadding, IsAnElementOfTheResult) {
   expect_integer(model("%y = aten.constant_pad_nd(%d, [1, 2, 0, 3], 0.25)", "1, 3, 4, 5", kInput), "cortex_m.pad");
   expect_integer(model("%y = aten.constant_pad_nd(%d, [1, 2], -9.5)", "3, 5"), "cortex_m.pad");

@@ -29,6 +29,6 @@ struct RuleFamily {
   size_t count;
 };
 extern const RuleFamily kBinaryRules, kConversionRules, kConvolutionRules, kLinearRules, kMatmulRules, kMovementRules,
-    kPaddingRules, kPoolRules, kSoftmaxRules;
+    kNormalizationRules, kPaddingRules, kPoolRules, kSoftmaxRules;
 
 }  // namespace wick::cortex_m
