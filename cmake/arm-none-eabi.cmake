@@ -1,5 +1,5 @@
-# Bare-metal Arm Cortex-M with newlib. WICK_ARM_CPU is cortex-m55, cortex-m4 or cortex-m3; WICK_ARM_COMPILER is clang
-# (clang 19 compiles, Debian's arm-none-eabi GCC links) or gcc.
+# Bare-metal Arm Cortex-M with newlib. WICK_ARM_CPU is cortex-m55, cortex-m4, cortex-m3 or cortex-m0; WICK_ARM_COMPILER
+# is clang (clang 19 compiles, Debian's arm-none-eabi GCC links) or gcc.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR arm)
 set(WICK_ARM_CPU cortex-m55 CACHE STRING "The core")
@@ -12,7 +12,8 @@ set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 set(wick_arm_cores
   "cortex-m55,-mfloat-abi=hard,thumbv8.1m.main-none-eabihf,mve"
   "cortex-m4,-mfloat-abi=hard -mfpu=fpv4-sp-d16,thumbv7em-none-eabihf,dsp"
-  "cortex-m3,-mfloat-abi=soft,thumbv7m-none-eabi,scalar")
+  "cortex-m3,-mfloat-abi=soft,thumbv7m-none-eabi,scalar"
+  "cortex-m0,-mfloat-abi=soft,thumbv6m-none-eabi,scalar")
 set(WICK_CORTEX_M_ISA)
 foreach(core IN LISTS wick_arm_cores)
   string(REPLACE "," ";" fields "${core}")
@@ -24,7 +25,7 @@ foreach(core IN LISTS wick_arm_cores)
   endif()
 endforeach()
 if(NOT WICK_CORTEX_M_ISA)
-  message(FATAL_ERROR "WICK_ARM_CPU is \"${WICK_ARM_CPU}\": wanted cortex-m55, cortex-m4 or cortex-m3")
+  message(FATAL_ERROR "WICK_ARM_CPU is \"${WICK_ARM_CPU}\": wanted cortex-m55, cortex-m4, cortex-m3 or cortex-m0")
 endif()
 
 set(WICK_ARM_LINK_FLAGS "-mcpu=${WICK_ARM_CPU} -mthumb ${float}")
