@@ -1,0 +1,57 @@
+// The pass on the text form of graphs: before and after.
+#include "backends/cortex_m/compile/fuse_activations.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/compile_table.h"
+#include "compiler/ir/text/text.h"
+
+namespace wick::cortex_m {
+namespace {
+
+std::string fused(const std::string& nodes, const char* result = "%z") {
+  compiler::known_targets();  // registers operators
+  const std::string text = "graph f(%x: i8[4]q(scale=0.5, zero=3), %w: i8[4]q(scale=0.25, zero=0)) {\n" + nodes +
+                           "  return " + result + "\n}";
+  auto function = compiler::parse_graph(text);
+  if (!function.ok()) return render(function.diag());
+  const auto changed = fuse_activations(*function->graph);
+  if (!changed.ok()) return render(changed.diag());
+  const compiler::Status valid = compiler::verify(*function->graph);
+  if (!valid.ok()) return render(valid.diag());
+  const std::string after = compiler::to_text(*function->graph, "f");
+  const size_t first = after.find('\n') + 1;
+  return after.substr(first, after.find("  return") - first);
+}
+
+TEST(CortexMFuseActivations, BoundsBecomeTheRangeOfElements) {
+  EXPECT_EQ(fused("  %y = aten.add.Tensor(%x, %w)\n  %z: i8[4]q(scale=0.5, zero=-7) = aten.relu(%y)\n"),
+            "  %y: i8[4]q(range=-7..127, scale=0.5, zero=-7) = aten.add.Tensor(%x, %w)\n");
+  EXPECT_EQ(fused("  %y = aten.mul.Tensor(%x, %w)\n  %z: i8[4]q(scale=0.5, zero=-7) = aten.hardtanh(%y, -2.0, 6.0)\n"),
+            "  %y: i8[4]q(range=-11..5, scale=0.5, zero=-7) = aten.mul.Tensor(%x, %w)\n");
+}
+
+TEST(CortexMFuseActivations, AlsoWhereTheOperandHasTheScaleOfTheResult) {
+  EXPECT_EQ(fused("  %y: i8[4]q(range=-50..50, scale=0.5, zero=-7) = aten.add.Tensor(%x, %w)\n"
+                  "  %z: i8[4]q(scale=0.5, zero=-7) = aten.relu(%y)\n"),
+            "  %y: i8[4]q(range=-7..50, scale=0.5, zero=-7) = aten.add.Tensor(%x, %w)\n");
+}
+
+TEST(CortexMFuseActivations, NotWhereItWouldChangeElements) {
+  const char* const unchanged[] = {
+      // Another scale: two roundings.
+      "  %y: i8[4]q(scale=0.25, zero=0) = aten.add.Tensor(%x, %w)\n"
+      "  %z: i8[4]q(scale=0.5, zero=-7) = aten.relu(%y)\n",
+      // Another reader of the numbers.
+      "  %y: f32[4] = aten.add.Tensor(%x, %w)\n  %z: i8[4]q(scale=0.5, zero=-7) = aten.relu(%y)\n"
+      "  %s: f32[4] = aten.sin(%y)\n",
+      // A result of floats.
+      "  %y: f32[4] = aten.add.Tensor(%x, %w)\n  %z: f32[4] = aten.relu(%y)\n",
+      // Nothing computes the operand.
+      "  %z: i8[4]q(scale=0.5, zero=3) = aten.relu(%x)\n",
+  };
+  for (const char* text : unchanged) EXPECT_EQ(fused(text), text);
+}
+
+}  // namespace
+}  // namespace wick::cortex_m
