@@ -50,4 +50,37 @@ bool read_broadcast(KernelContext& context, const Tensor& a, const Tensor& b, co
          read_steps(context, b, broadcast->sizes, &broadcast->b);
 }
 
+RunPlan plan_runs(const Sizes& sizes, const Steps& a, const Steps& b, const Steps& to) {
+  RunPlan runs;
+  size_t rank = 0;
+  bool taken[kMaxMovedRank] = {};
+  for (;;) {
+    size_t next = kMaxMovedRank;
+    for (size_t d = 0; d < kMaxMovedRank; ++d) {
+      if (taken[d] || sizes.sizes[d] == 1) continue;
+      if (next == kMaxMovedRank || to.steps[d] < to.steps[next]) next = d;
+    }
+    if (next == kMaxMovedRank) return runs;
+    taken[next] = true;
+    const int32_t size = static_cast<int32_t>(sizes.sizes[next]);
+    if (size == 0) {
+      runs.sizes[0] = 0;
+      return runs;
+    }
+    const size_t last = rank - 1;
+    const auto continues = [&](const int32_t* steps, const Steps& of) {
+      return of.steps[next] == int64_t{steps[last]} * runs.sizes[last];
+    };
+    if (rank > 0 && continues(runs.a, a) && continues(runs.b, b) && continues(runs.to, to)) {
+      runs.sizes[last] *= size;
+      continue;
+    }
+    runs.sizes[rank] = size;
+    runs.a[rank] = static_cast<int32_t>(a.steps[next]);
+    runs.b[rank] = static_cast<int32_t>(b.steps[next]);
+    runs.to[rank] = static_cast<int32_t>(to.steps[next]);
+    ++rank;
+  }
+}
+
 }  // namespace wick::cortex_m

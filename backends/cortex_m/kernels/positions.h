@@ -48,4 +48,25 @@ struct Broadcast {
 /// Fails the context unless the output has the sizes of the broadcast operands.
 bool read_broadcast(KernelContext& context, const Tensor& a, const Tensor& b, const Tensor& out, Broadcast* broadcast);
 
+/// A walk with as few and as long dimensions as the layouts allow, innermost in the memory of `to` first.
+struct RunPlan {
+  int32_t sizes[kMaxMovedRank] = {1, 1, 1, 1};
+  int32_t a[kMaxMovedRank] = {0, 0, 0, 0}, b[kMaxMovedRank] = {0, 0, 0, 0}, to[kMaxMovedRank] = {0, 0, 0, 0};
+};
+RunPlan plan_runs(const Sizes& sizes, const Steps& a, const Steps& b, const Steps& to);
+
+/// Calls body(offset a, offset b, offset to) for each run of the first dimension, in the order of `to`.
+template <typename Body>
+void for_each_run(const RunPlan& runs, const Body& body) {
+  if (runs.sizes[0] == 0) return;
+  for (int32_t i = 0; i < runs.sizes[3]; ++i) {
+    for (int32_t j = 0; j < runs.sizes[2]; ++j) {
+      for (int32_t k = 0; k < runs.sizes[1]; ++k) {
+        const auto at = [&](const int32_t* steps) { return i * steps[3] + j * steps[2] + k * steps[1]; };
+        body(at(runs.a), at(runs.b), at(runs.to));
+      }
+    }
+  }
+}
+
 }  // namespace wick::cortex_m

@@ -3,6 +3,8 @@
 #include "backends/cortex_m/kernels/conv2d/conv2d.h"
 #include "backends/cortex_m/kernels/mve/gemm.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
+#include "backends/cortex_m/kernels/near_positions.h"
+#include "backends/cortex_m/kernels/reference.h"
 
 namespace wick::cortex_m::mve {
 namespace {
@@ -147,6 +149,7 @@ void write_image(const Conv2d& c, const Rows& rows, GemmPass& pass, int8_t* out)
 void quantized_conv2d(KernelContext& context, Span<EValue*> args) {
   Conv2d c;
   if (!read_conv2d(context, args, &c)) return;
+  if (!has_near_positions(c.window, c.from)) return reference::quantized_conv2d(context, args);
   const int64_t image_size = c.from.h * c.from.w * c.from.c, out_size = c.to.h * c.to.w * c.to.c;
   if (out_size == 0) return;
   Gemm gemm;

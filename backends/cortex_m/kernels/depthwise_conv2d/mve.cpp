@@ -4,6 +4,7 @@
 // reference.cpp.
 #include "backends/cortex_m/kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
+#include "backends/cortex_m/kernels/near_positions.h"
 #include "backends/cortex_m/kernels/reference.h"
 
 namespace wick::cortex_m::mve {
@@ -270,6 +271,7 @@ void quantized_depthwise_conv2d(KernelContext& context, Span<EValue*> args) {
   DepthwiseConv2d c;
   if (!read_depthwise_conv2d(context, args, &c)) return;
   if (c.to.n * c.to.h * c.to.w == 0) return;
+  if (!has_near_positions(c.window, c.from)) return reference::quantized_depthwise_conv2d(context, args);
   const uintptr_t begin = reinterpret_cast<uintptr_t>(c.scratch.data()), aligned = (begin + 15) & ~uintptr_t{15};
   const Strip strip = plan(c, static_cast<int64_t>(c.scratch.size()) - static_cast<int64_t>(aligned - begin));
   if (strip.outputs > 0) {

@@ -503,6 +503,23 @@ void make_dequantize(Call& call) {
   call.add_out(DType::f32, {count});
 }
 
+void make_layer_norm(Call& call) {
+  Stream& random = call.random;
+  const int32_t rows = random.in(1, 3), count = random.in(1, 40);
+  call.add_int8({rows, count});
+  call.add_int32(count, -(1 << 20), 1 << 20);
+  call.add_int32(count, -(1 << 22), 1 << 22);
+  call.add_bool(random.one_in(2));
+  call.add_int(random.in(INT8_MIN, INT8_MAX));
+  call.add_int(random.in(0, 100000));
+  call.add_int(random.in(10, 30));
+  call.add_int(random.in(INT8_MIN, INT8_MAX));
+  const Clamp clamp = random_clamp(random);
+  call.add_int(clamp.min);
+  call.add_int(clamp.max);
+  call.add_out(DType::i8, {rows, count});
+}
+
 constexpr CaseSource kSources[] = {
     {"cortex_m::quantize_per_tensor.out", 1500, make_quantize},
     {"cortex_m::dequantize_per_tensor.out", 800, make_dequantize},
@@ -526,6 +543,7 @@ constexpr CaseSource kSources[] = {
     {"wick_cortex_m::kernel_sum.out", 500, make_kernel_sum},
     {"wick_cortex_m::add.out", 800, make_broadcast_add},
     {"wick_cortex_m::mul.out", 800, make_broadcast_mul},
+    {"wick_cortex_m::layer_norm.out", 200, make_layer_norm},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // quantized_mul, eight elements at a time: differences to the zero points fit 16 bits. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/mul/mul.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
+#include "backends/cortex_m/kernels/reference.h"
 
 namespace wick::cortex_m::mve {
 namespace {
@@ -34,14 +35,32 @@ void multiply_elements(const Mul& in, const int8_t* a, const int8_t* b, int8_t* 
       });
 }
 
+void multiply_run(const Mul& mul, const int8_t* a, const int8_t* b, int8_t* y, int32_t count) {
+  if (mul.stage.shift < 0) return multiply_elements<true>(mul, a, b, y, count);
+  multiply_elements<false>(mul, a, b, y, count);
+}
+
 }  // namespace
 
 void quantized_mul(KernelContext& context, Span<EValue*> args) {
   Mul mul;
   if (!read_mul(context, args, &mul)) return;
   for_each_run(mul.operands, mul.count, [&](size_t a, size_t b, size_t y, int32_t count) {
-    if (mul.stage.shift < 0) return multiply_elements<true>(mul, mul.a + a, mul.b + b, mul.y + y, count);
-    multiply_elements<false>(mul, mul.a + a, mul.b + b, mul.y + y, count);
+    multiply_run(mul, mul.a + a, mul.b + b, mul.y + y, count);
+  });
+}
+
+void broadcast_mul(KernelContext& context, Span<EValue*> args) {
+  BroadcastMul c;
+  if (!read_broadcast_mul(context, args, &c)) return;
+  const Mul& mul = c.mul;
+  const RunPlan runs = plan_runs(c.broadcast.sizes, c.broadcast.a, c.broadcast.b, c.broadcast.to);
+  const int32_t step_a = runs.a[0], step_b = runs.b[0];
+  if (step_a < 0 || step_a > 1 || step_b < 0 || step_b > 1) return reference::broadcast_mul(context, args);
+  for_each_run(runs, [&](int32_t a, int32_t b, int32_t y) {
+    for_each_piece(
+        mul.a + a, step_a, mul.b + b, step_b, mul.y + y, runs.sizes[0],
+        [&](const int8_t* x, const int8_t* w, int8_t* to, int32_t count) { multiply_run(mul, x, w, to, count); });
   });
 }
 

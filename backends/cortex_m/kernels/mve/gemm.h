@@ -26,13 +26,15 @@ inline int32_t tile_bytes(int32_t terms) { return kGemmRows * ((terms + 15) & ~1
 /// end of the row.
 int8_t* pack_row(int8_t* tile, const int8_t* from, int32_t count);
 
-/// A pass over at most kGemmChannels channels, from `first` on.
+/// A pass over at most kGemmChannels channels, from `first` on; over kGemmRows times as many for a single row.
 class GemmPass {
  public:
-  GemmPass(const Gemm& gemm, int32_t first);
+  GemmPass(const Gemm& gemm, int32_t first, bool single_row = false);
   int32_t channels() const { return channels_; }
   /// Writes y[row][0 .. channels()) for `count` rows, 1 to kGemmRows; y[row] is out + row * out_stride.
   void run(const int8_t* const rows[kGemmRows], int32_t count, int8_t* out, int32_t out_stride);
+  /// The same for the only row of a pass for one.
+  void run_single(const int8_t* row, int8_t* out);
   /// The same for a tile that holds the rows with all their terms. Requires filter_offset 0.
   void run_tile(const int8_t* tile, int32_t count, int8_t* out, int32_t out_stride);
 
@@ -47,6 +49,16 @@ class GemmPass {
     int32_t step;                          // r5: from the end of a row's block to that of the next pair
     const int32_t* end;                    // r3: of the first row of sums
     void (*function)(const Dot*);
+  };
+  /// The same for one row and six channels at a time.
+  struct DotSingle {
+    static constexpr int32_t kChannels = 6;
+    int32_t count;  // of terms
+    const int8_t* row;
+    int32_t* sums;  // hold initial values before
+    const int32_t* end;
+    int32_t step;  // from the end of a row to that of the next six
+    const int8_t* weights[kChannels];
   };
   static constexpr int32_t kBlockTerms = 128;
 
@@ -65,8 +77,8 @@ class GemmPass {
   Dot first_;  // of the first block of terms
   int32_t scales_[16];
   int32_t row_terms_[kGemmRows] = {0, 0, 0};
-  alignas(8) int32_t initial_[3 * kGemmChannels];  // of each pair of channels, three times
-  alignas(8) int32_t sums_[kGemmRows][kGemmChannels];
+  alignas(8) int32_t initial_[3 * kGemmChannels];  // of each pair of channels, three times; for a single row, once
+  alignas(8) int32_t sums_[kGemmRows * kGemmChannels];
   alignas(16) int8_t tile_[kGemmRows * kBlockTerms];
 };
 

@@ -66,6 +66,55 @@ WICK_DOT_FUNCTION("wick_mve_dot_next", WICK_DOT_NEXT, "dlstp.8", WICK_DOT_BLOCK,
 WICK_DOT_FUNCTION("wick_mve_dot_first_32", WICK_DOT_FIRST, "dls", WICK_DOT_BLOCK WICK_DOT_BLOCK, "le");
 WICK_DOT_FUNCTION("wick_mve_dot_next_32", WICK_DOT_NEXT, "dls", WICK_DOT_BLOCK WICK_DOT_BLOCK, "le");
 
+// One row and six channels at a time.
+extern "C" void wick_mve_dot_single(const void* dot);
+asm("  .section .text.wick_mve_dot_single,\"ax\",%progbits\n"
+    "  .p2align 2\n"
+    "  .type wick_mve_dot_single, %function\n"
+    "  .thumb_func\n"
+    "wick_mve_dot_single:\n"
+    "  push {r4-r11, lr}\n"
+    "  ldm r0, {r1-r5}\n"
+    "  push {r1-r5}\n"
+    "  add r0, #20\n"
+    "  ldm r0, {r3, r5, r7, r9, r11, r12}\n"
+    "1:\n"
+    "  ldr lr, [sp, #8]\n"
+    "  ldm lr, {r0, r2, r4, r6, r8, r10}\n"
+    "  ldrd lr, r1, [sp]\n"
+    "  dlstp.8 lr, lr\n"
+    "2:\n"
+    "  vldrb.u8 q0, [r1], #16\n"
+    "  vldrb.u8 q1, [r3], #16\n"
+    "  vmladava.s8 r0, q0, q1\n"
+    "  vldrb.u8 q2, [r5], #16\n"
+    "  vmladava.s8 r2, q0, q2\n"
+    "  vldrb.u8 q3, [r7], #16\n"
+    "  vmladava.s8 r4, q0, q3\n"
+    "  vldrb.u8 q1, [r9], #16\n"
+    "  vmladava.s8 r6, q0, q1\n"
+    "  vldrb.u8 q2, [r11], #16\n"
+    "  vmladava.s8 r8, q0, q2\n"
+    "  vldrb.u8 q3, [r12], #16\n"
+    "  vmladava.s8 r10, q0, q3\n"
+    "  letp lr, 2b\n"
+    "  ldrd lr, r1, [sp, #8]\n"
+    "  stm lr!, {r0, r2, r4, r6, r8, r10}\n"
+    "  str lr, [sp, #8]\n"
+    "  cmp lr, r1\n"
+    "  ldr lr, [sp, #16]\n"
+    "  add.w r3, r3, lr\n"
+    "  add.w r5, r5, lr\n"
+    "  add.w r7, r7, lr\n"
+    "  add.w r9, r9, lr\n"
+    "  add.w r11, r11, lr\n"
+    "  add.w r12, r12, lr\n"
+    "  bne 1b\n"
+    "  add sp, #20\n"
+    "  pop {r4-r11, pc}\n"
+    "  .size wick_mve_dot_single, . - wick_mve_dot_single\n"
+    "  .text\n");
+
 namespace wick::cortex_m::mve {
 
 static_assert(kGemmChannels * sizeof(int32_t) == 128, "the assembly has the distance of the rows of sums");
@@ -82,10 +131,10 @@ int8_t* pack_row(int8_t* tile, const int8_t* from, int32_t count) {
   return tile;
 }
 
-GemmPass::GemmPass(const Gemm& gemm, int32_t first)
-    : gemm_(gemm),
-      channels_(gemm.channels - first < kGemmChannels ? gemm.channels - first : kGemmChannels),
-      weights_(gemm.weights + first * gemm.terms) {
+GemmPass::GemmPass(const Gemm& gemm, int32_t first, bool single_row)
+    : gemm_(gemm), channels_(gemm.channels - first), weights_(gemm.weights + first * gemm.terms) {
+  const int32_t most = single_row ? kGemmRows * kGemmChannels : kGemmChannels;
+  if (channels_ > most) channels_ = most;
   if (gemm.multipliers != nullptr) {
     multipliers_ = gemm.multipliers + first;
     shifts_ = gemm.shifts + first;
@@ -108,8 +157,12 @@ GemmPass::GemmPass(const Gemm& gemm, int32_t first)
       const int32_t sum = wrapping_add(sum_of_bytes(row, gemm.terms), filter_sum);
       value = wrapping_add(value, wrapping_mul(gemm.input_offset, sum));
     }
-    int32_t* initial = initial_ + (c / 2) * 6 + c % 2;
-    initial[0] = initial[2] = initial[4] = value;
+    if (single_row) {
+      initial_[c] = value;
+    } else {
+      int32_t* initial = initial_ + (c / 2) * 6 + c % 2;
+      initial[0] = initial[2] = initial[4] = value;
+    }
   }
   first_ = prepare(tile_, 0, gemm.terms < kBlockTerms ? gemm.terms : kBlockTerms);
 }
@@ -124,9 +177,9 @@ GemmPass::Dot GemmPass::prepare(const int8_t* tile, int32_t begin, int32_t terms
   dot.weights = weights;
   dot.next_weights = weights + gemm_.terms;
   dot.initial = initial_;
-  dot.sums = sums_[0];
+  dot.sums = sums_;
   dot.step = 2 * gemm_.terms - rounded;
-  dot.end = sums_[0] + 2 * pairs;
+  dot.end = sums_ + 2 * pairs;
   dot.function =
       reinterpret_cast<void (*)(const Dot*)>(begin == 0 ? (by_32 ? wick_mve_dot_first_32 : wick_mve_dot_first)
                                                         : (by_32 ? wick_mve_dot_next_32 : wick_mve_dot_next));
@@ -151,7 +204,7 @@ int32_t GemmPass::write_eights(int8_t* out, int32_t out_stride) const {
   const int16x8_t min = vdupq_n_s16(static_cast<int16_t>(gemm_.stage.min)),
                   max = vdupq_n_s16(static_cast<int16_t>(gemm_.stage.max));
   const int32_t offset = gemm_.stage.offset;
-  const int32_t *multipliers = multipliers_, *shifts = shifts_, *sums = sums_[0], step = 8 * scale_step_;
+  const int32_t *multipliers = multipliers_, *shifts = shifts_, *sums = sums_, step = 8 * scale_step_;
   for (int32_t left = channels_ / 8; left > 0; --left, out += 8, sums += 8) {
     const int32x4x2_t multiplier = load_pairs(multipliers), shift = load_pairs(shifts);
     for (int32_t row = 0; row < kCount; ++row) {
@@ -177,7 +230,7 @@ void GemmPass::write(int32_t count, int8_t* out, int32_t out_stride) const {
   const int32_t step = 4 * scale_step_;
   for (int32_t row = 0; row < count; ++row) {
     const int32_t *multipliers = multipliers_ + done * scale_step_, *shifts = shifts_ + done * scale_step_;
-    const int32_t* sums = sums_[row] + done;
+    const int32_t* sums = sums_ + row * kGemmChannels + done;
     int8_t* to = out + row * out_stride + done;
     for (int32_t left = channels_ - done; left > 0; left -= 4, to += 4, sums += 4) {
       const mve_pred16_t live = vctp32q(static_cast<uint32_t>(left));
@@ -210,6 +263,29 @@ void GemmPass::run(const int8_t* const rows[kGemmRows], int32_t count, int8_t* o
   write(count, out, out_stride);
 }
 
+void GemmPass::run_single(const int8_t* row, int8_t* out) {
+  constexpr int32_t kSix = DotSingle::kChannels;
+  const int32_t terms = gemm_.terms, whole = channels_ / kSix * kSix;
+  for (int32_t c = 0; c < channels_; c += 4) vstrwq_s32(sums_ + c, vldrwq_s32(initial_ + c));
+  DotSingle dot = {terms, row, sums_, sums_ + whole, kSix * terms - ((terms + 15) & ~15), {}};
+  for (int32_t i = 0; i < kSix; ++i) dot.weights[i] = weights_ + i * terms;
+  if (whole > 0) wick_mve_dot_single(&dot);
+  if (whole < channels_) {
+    int32_t last[kSix];
+    for (int32_t i = 0; i < kSix; ++i) {
+      const int32_t c = whole + i < channels_ ? whole + i : channels_ - 1;
+      last[i] = sums_[c];
+      dot.weights[i] = weights_ + c * terms;
+    }
+    dot.sums = last;
+    dot.end = last + kSix;
+    wick_mve_dot_single(&dot);
+    for (int32_t c = whole; c < channels_; ++c) sums_[c] = last[c - whole];
+  }
+  if (gemm_.filter_offset != 0) row_terms_[0] = wrapping_mul(gemm_.filter_offset, sum_of_bytes(row, terms));
+  write(1, out, channels_);
+}
+
 void GemmPass::run_tile(const int8_t* tile, int32_t count, int8_t* out, int32_t out_stride) {
   if (first_.tile != tile) first_ = prepare(tile, 0, gemm_.terms);
   accumulate(first_);
@@ -217,6 +293,11 @@ void GemmPass::run_tile(const int8_t* tile, int32_t count, int8_t* out, int32_t 
 }
 
 void multiply_rows(const Gemm& gemm, const int8_t* x, int32_t rows, int8_t* y) {
+  if (rows == 1 && gemm.terms > 0) {
+    for (int32_t first = 0; first < gemm.channels; first += kGemmRows * kGemmChannels)
+      GemmPass(gemm, first, true).run_single(x, y + first);
+    return;
+  }
   for (int32_t first = 0; first < gemm.channels; first += kGemmChannels) {
     GemmPass pass(gemm, first);
     const int8_t* row = x;

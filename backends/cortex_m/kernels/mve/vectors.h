@@ -83,4 +83,19 @@ inline void for_eights(int32_t count, const Whole& whole, const Part& part) {
 
 inline int32x4_t clamp(int32x4_t value, int32x4_t min, int32x4_t max) { return vminq_s32(vmaxq_s32(value, min), max); }
 
+/// Calls run(a, b, y, count) for pieces of a run whose operands advance by 1 or stay (step 0): one that stays comes as
+/// a row of equal bytes.
+template <typename Run>
+inline void for_each_piece(const int8_t* a, int32_t step_a, const int8_t* b, int32_t step_b, int8_t* y, int32_t count,
+                           const Run& run) {
+  if (step_a == 1 && step_b == 1) return run(a, b, y, count);
+  constexpr int32_t kPiece = 64;
+  int8_t same_a[kPiece], same_b[kPiece];
+  if (step_a == 0) fill_bytes(same_a, *a, kPiece);
+  if (step_b == 0) fill_bytes(same_b, *b, kPiece);
+  for (int32_t at = 0; at < count; at += kPiece)
+    run(step_a == 0 ? same_a : a + at, step_b == 0 ? same_b : b + at, y + at,
+        count - at < kPiece ? count - at : kPiece);
+}
+
 }  // namespace wick::cortex_m::mve

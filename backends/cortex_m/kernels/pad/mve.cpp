@@ -1,0 +1,24 @@
+// pad in the order of memory: what is contiguous in input and output is copied, the gaps between are filled.
+#include "backends/cortex_m/kernels/mve/vectors.h"
+#include "backends/cortex_m/kernels/pad/pad.h"
+#include "backends/cortex_m/kernels/reference.h"
+
+namespace wick::cortex_m::mve {
+
+void pad(KernelContext& context, Span<EValue*> args) {
+  Pad c;
+  if (!read_pad(context, args, &c)) return;
+  const RunPlan runs = plan_runs(c.sizes, c.from, Steps(), c.to);
+  const int32_t run = runs.sizes[0];
+  if (run > 1 && (runs.a[0] != 1 || runs.to[0] != 1)) return reference::pad(context, args);
+  int8_t *at = c.y, *const first = c.y + c.first;
+  for_each_run(runs, [&](int32_t from, int32_t, int32_t to) {
+    int8_t* place = first + to;
+    fill_bytes(at, c.value, static_cast<int32_t>(place - at));
+    copy_bytes(place, c.x + from, run);
+    at = place + run;
+  });
+  fill_bytes(at, c.value, static_cast<int32_t>(c.y + c.count - at));
+}
+
+}  // namespace wick::cortex_m::mve
