@@ -179,7 +179,6 @@ TEST(CortexMCompilePointwise, ProfileStockExpandsOtherBroadcasts) {
 
 TEST(CortexMCompilePointwise, Quotients) {
   const std::string b = parameters(0.01, -128);
-  const std::string body = "%y = aten.div.Tensor(%d, %e)";
   for (const auto& [x, z] : {std::pair("40", "40"), std::pair("2, 3, 4", "3, 1")}) {
     // The divisor: 0.5 to 1.5.
     std::string text =
