@@ -10,21 +10,20 @@ struct Text {
   size_t size;
 
   bool operator==(const Text& other) const { return size == other.size && memcmp(data, other.data, size) == 0; }
-  /// Without what follows the key; all of it if there is no value.
-  Text key() const {
-    const void* equals = size == 0 ? nullptr : memchr(data, '=', size);
-    return {data, equals ? static_cast<size_t>(static_cast<const char*>(equals) - data) : size};
+  /// What stands in front of the first `end`; all of it if there is none.
+  Text before(char end) const {
+    size_t at = 0;
+    while (at < size && data[at] != end) ++at;
+    return {data, at};
   }
 };
 
 /// Takes the next word off `rest`; false at the end.
 bool next_word(Text* rest, Text* word) {
   while (rest->size > 0 && *rest->data == ' ') *rest = {rest->data + 1, rest->size - 1};
-  const void* space = rest->size == 0 ? nullptr : memchr(rest->data, ' ', rest->size);
-  const size_t size = space ? static_cast<size_t>(static_cast<const char*>(space) - rest->data) : rest->size;
-  *word = {rest->data, size};
-  *rest = {rest->data + size, rest->size - size};
-  return size > 0;
+  *word = rest->before(' ');
+  *rest = {rest->data + word->size, rest->size - word->size};
+  return word->size > 0;
 }
 
 /// A word of a file, which may hold any bytes.
@@ -37,22 +36,18 @@ void append_word(ErrorText& text, const Text& word) {
   }
 }
 
-/// The facts of all tables whose key is that of `fact`: is one of them equal, and how many are there?
-size_t count_alike(Span<const KernelTable> tables, const Text& fact, bool* equal, ErrorText* text) {
-  size_t count = 0;
+/// What a table with a fact of the same key as `fact` is built for, or null; `equal`: one of them is `fact` itself.
+const char* find_key(Span<const KernelTable> tables, const Text& fact, bool* equal) {
+  const char* found = nullptr;
   for (const KernelTable& table : tables) {
     Text rest{table.built_for, strlen(table.built_for)}, word{};
     while (next_word(&rest, &word)) {
-      if (!(word.key() == fact.key())) continue;
+      if (!(word.before('=') == fact.before('='))) continue;
+      found = table.built_for;
       *equal = *equal || word == fact;
-      if (text) {
-        text->append(count == 0 ? "" : ", ");
-        append_word(*text, word);
-      }
-      ++count;
     }
   }
-  return count;
+  return found;
 }
 
 }  // namespace
@@ -63,12 +58,12 @@ Error check_prepared_for(const Program& program, Span<const KernelTable> tables,
   Text rest{reinterpret_cast<const char*>(facts->data()), facts->size()}, fact{};
   while (next_word(&rest, &fact)) {
     bool equal = false;
-    if (count_alike(tables, fact, &equal, nullptr) == 0 || equal) continue;
+    const char* built_for = find_key(tables, fact, &equal);
+    if (!built_for || equal) continue;
     if (text) {
       text->append("the program was prepared for ");
       append_word(*text, fact);
-      text->append(", but the kernels are built for ");
-      count_alike(tables, fact, &equal, text);
+      text->append(", but the kernels are built for ", built_for);
     }
     return Error::NotSupported;
   }

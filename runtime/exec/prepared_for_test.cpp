@@ -36,7 +36,7 @@ TEST(PreparedFor, OneOfTheValuesStatedMustBeTheSame) {
   EXPECT_EQ(refusal("a.isa=two", {"a.isa=one"}),
             "the program was prepared for a.isa=two, but the kernels are built for a.isa=one");
   EXPECT_EQ(refusal("a.cpu=x a.isa=tw", {"b.isa=1", "a.isa=two a.isa=one"}),
-            "the program was prepared for a.isa=tw, but the kernels are built for a.isa=two, a.isa=one");
+            "the program was prepared for a.isa=tw, but the kernels are built for a.isa=two a.isa=one");
   EXPECT_EQ(refusal("a.isa", {"a.isa=one"}),
             "the program was prepared for a.isa, but the kernels are built for a.isa=one");
 }
