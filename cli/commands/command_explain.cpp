@@ -157,10 +157,11 @@ void print_nodes(const MethodExplained& method) {
   if (method.nodes.empty()) return;
   const auto outside =
       std::count_if(method.nodes.begin(), method.nodes.end(), [](const Row& row) { return row.where == "portable"; });
-  fmt::print("{}",
-             heading(fmt::format("method {}: {} nodes in {} delegate{}, {} outside", compiler::printable(method.name),
-                                 method.nodes.size() - static_cast<size_t>(outside), method.delegates,
-                                 method.delegates == 1 ? "" : "s", outside)));
+  const std::string form =  // backends of form kernels make no delegates
+      method.delegates == 0 ? "on backends"
+                            : fmt::format("in {} delegate{}", method.delegates, method.delegates == 1 ? "" : "s");
+  fmt::print("{}", heading(fmt::format("method {}: {} nodes {}, {} outside", compiler::printable(method.name),
+                                       method.nodes.size() - static_cast<size_t>(outside), form, outside)));
   Table table({"node", "runs on", "why", "source", "module"});
   for (const Row& row : method.nodes) {
     table.row({row.what, row.where, row.why, compiler::printable(row.source, 60), compiler::printable(row.module, 60)});
