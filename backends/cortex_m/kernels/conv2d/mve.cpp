@@ -1,6 +1,6 @@
 // quantized_conv2d as products of matrices: three positions at a time, each a row of its window's bytes. Rows that are
 // contiguous in the input are taken from there; others are gathered in scratch. The equation: reference.cpp.
-#include "backends/cortex_m/kernels/conv2d/conv2d.h"
+#include "backends/cortex_m/kernels/conv2d/conv2d_mve.h"
 #include "backends/cortex_m/kernels/mve/gemm.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/near_positions.h"
@@ -146,10 +146,7 @@ void write_image(const Conv2d& c, const Rows& rows, GemmPass& pass, int8_t* out)
 
 }  // namespace
 
-void quantized_conv2d(KernelContext& context, Span<EValue*> args) {
-  Conv2d c;
-  if (!read_conv2d(context, args, &c)) return;
-  if (!has_near_positions(c.window, c.from)) return reference::quantized_conv2d(context, args);
+void convolve(const Conv2d& c) {
   const int64_t image_size = c.from.h * c.from.w * c.from.c, out_size = c.to.h * c.to.w * c.to.c;
   if (out_size == 0) return;
   Gemm gemm;
@@ -171,6 +168,13 @@ void quantized_conv2d(KernelContext& context, Span<EValue*> args) {
       }
     }
   }
+}
+
+void quantized_conv2d(KernelContext& context, Span<EValue*> args) {
+  Conv2d c;
+  if (!read_conv2d(context, args, &c)) return;
+  if (!has_near_positions(c.window, c.from)) return reference::quantized_conv2d(context, args);
+  convolve(c);
 }
 
 }  // namespace wick::cortex_m::mve

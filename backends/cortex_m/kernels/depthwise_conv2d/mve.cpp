@@ -2,6 +2,7 @@
 // 4 taps that begin at a column are four words, and one instruction multiplies and sums them. Taps beyond the kernel
 // have the weight 0. For 3 x 3 windows of stride 1, the 4 x 4 taps hold four windows, for four outputs. The equation:
 // reference.cpp.
+#include "backends/cortex_m/kernels/conv2d/conv2d_mve.h"
 #include "backends/cortex_m/kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/near_positions.h"
@@ -265,6 +266,33 @@ __attribute__((noinline)) bool run_on_stack(const DepthwiseConv2d& c) {
   return strip.outputs > 0;
 }
 
+/// weights [taps][outputs] to [outputs][taps].
+void turn_weights(const int8_t* weights, int32_t taps, int32_t outputs, int8_t* to) {
+  const uint16x8_t places = vmulq_n_u16(vidupq_n_u16(0, 1), static_cast<uint16_t>(taps));
+  for (int32_t tap = 0; tap < taps; ++tap, ++to) {
+    int8_t* at = to;
+    for (int32_t left = outputs; left > 0; left -= 8, weights += 8, at += 8 * taps) {
+      const mve_pred16_t live = vctp16q(static_cast<uint32_t>(left));
+      vstrbq_scatter_offset_p_s16(at, places, vldrbq_z_s16(weights, live), live);
+    }
+    weights += outputs % 8 == 0 ? 0 : outputs % 8 - 8;
+  }
+}
+
+/// One input channel and several outputs. False if scratch has no room for the weights and a convolution.
+bool run_as_convolution(const DepthwiseConv2d& c) {
+  constexpr int64_t kMostTaps = UINT16_MAX / 7;
+  const int64_t taps = int64_t{c.window.kernel[0]} * c.window.kernel[1];
+  const int64_t weights_bytes = taps * c.to.c, rest = static_cast<int64_t>(c.scratch.size()) - weights_bytes;
+  if (c.from.c != 1 || c.to.c == 1 || taps > kMostTaps || rest < 4 * ((taps + 15) & ~int64_t{15})) return false;
+  int8_t* turned = reinterpret_cast<int8_t*>(c.scratch.data());
+  turn_weights(c.weights, static_cast<int32_t>(taps), static_cast<int32_t>(c.to.c), turned);
+  const size_t used = static_cast<size_t>(weights_bytes);
+  convolve({c.window, c.from, c.to, 1, c.to.c, c.quantization, c.x, turned, c.out,
+            c.scratch.subspan(used, c.scratch.size() - used)});
+  return true;
+}
+
 }  // namespace
 
 void quantized_depthwise_conv2d(KernelContext& context, Span<EValue*> args) {
@@ -272,6 +300,7 @@ void quantized_depthwise_conv2d(KernelContext& context, Span<EValue*> args) {
   if (!read_depthwise_conv2d(context, args, &c)) return;
   if (c.to.n * c.to.h * c.to.w == 0) return;
   if (!has_near_positions(c.window, c.from)) return reference::quantized_depthwise_conv2d(context, args);
+  if (run_as_convolution(c)) return;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(c.scratch.data()), aligned = (begin + 15) & ~uintptr_t{15};
   const Strip strip = plan(c, static_cast<int64_t>(c.scratch.size()) - static_cast<int64_t>(aligned - begin));
   if (strip.outputs > 0) {
