@@ -1,0 +1,11 @@
+#include "backends/cortex_m/kernels/isa/dsp.h"
+
+#include "backends/cortex_m/kernels/transpose_conv2d/without_vectors.h"
+
+namespace wick::cortex_m::dsp {
+
+void quantized_transpose_conv2d(KernelContext& context, Span<EValue*> args) {
+  quantized_transpose_conv2d_without_vectors<Dsp>(context, args);
+}
+
+}  // namespace wick::cortex_m::dsp

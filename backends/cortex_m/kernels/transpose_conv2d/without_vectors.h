@@ -1,0 +1,82 @@
+// quantized_transpose_conv2d as a matrix multiplication on cores without vectors (gemm.h): a row is what arrives at one
+// output pixel, in the order of the weights; taps that no input pixel reaches count as padding. C++17, freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/gemm/gemm.h"
+#include "backends/cortex_m/kernels/near_positions.h"
+#include "backends/cortex_m/kernels/reference.h"
+#include "backends/cortex_m/kernels/transpose_conv2d/transpose_conv2d.h"
+
+namespace wick::cortex_m {
+
+struct TransposeConv2dRows {
+  const int8_t* x;
+  int32_t height, width, channels, out_height, out_width;
+  const Window& window;
+
+  explicit TransposeConv2dRows(const TransposeConv2d& c)
+      : x(c.x),
+        height(static_cast<int32_t>(c.from.h)),
+        width(static_cast<int32_t>(c.from.w)),
+        channels(static_cast<int32_t>(c.from.c)),
+        out_height(static_cast<int32_t>(c.to.h)),
+        out_width(static_cast<int32_t>(c.to.w)),
+        window(c.window) {}
+
+  /// Appends the values [k, k + count) of one row.
+  template <typename Row>
+  void operator()(int32_t row, int32_t k, int32_t count, Row& to) const {
+    const int32_t line = row / out_width, image = line / out_height;
+    const int32_t top = line - image * out_height + window.padding[0],
+                  left = row - line * out_width + window.padding[1];
+    int32_t tap = k / channels, skip = k - tap * channels;
+    int32_t ky = tap / window.kernel[1], kx = tap - ky * window.kernel[1];
+    for (; count > 0; skip = 0) {
+      const int32_t length = channels - skip < count ? channels - skip : count;
+      const int32_t y = source(top - ky, window.stride[0], height), at = source(left - kx, window.stride[1], width);
+      if (y < 0 || at < 0) {
+        to.append_padding(length);
+      } else {
+        to.append(x + ((image * height + y) * width + at) * channels + skip, length);
+      }
+      count -= length;
+      if (++kx < window.kernel[1]) continue;
+      kx = 0;
+      ++ky;
+    }
+  }
+
+ private:
+  /// The input position that reaches `at`, or -1.
+  static int32_t source(int32_t at, int32_t stride, int32_t size) {
+    if (at < 0) return -1;
+    const int32_t position = at / stride;
+    return position < size && position * stride == at ? position : -1;
+  }
+};
+
+template <typename Isa>
+__attribute__((noinline)) void transpose_convolve(const TransposeConv2d& c, Span<uint32_t> tile) {
+  const TransposeConv2dRows rows(c);
+  Gemm gemm;
+  gemm.num_rows = static_cast<int32_t>(c.to.n * c.to.h * c.to.w);
+  gemm.depth = c.window.kernel[0] * c.window.kernel[1] * rows.channels;
+  gemm.num_outputs = gemm.row_stride = static_cast<int32_t>(c.to.c);
+  gemm.input_offset = c.quantization.input_offset;
+  gemm.stage = c.quantization.stage;
+  gemm.weights = c.weights;
+  gemm.bias = c.quantization.bias;
+  gemm.multipliers = c.quantization.multipliers;
+  gemm.shifts = c.quantization.shifts;
+  GemmTile<Isa>(gemm, tile).run(rows, c.out);
+}
+
+template <typename Isa>
+void quantized_transpose_conv2d_without_vectors(KernelContext& context, Span<EValue*> args) {
+  TransposeConv2d c;
+  if (!read_transpose_conv2d(context, args, &c)) return;
+  if (!has_near_positions(c.window, c.from) || !has_near_positions(c.window, c.to))
+    return reference::quantized_transpose_conv2d(context, args);
+  run_with_tile(c.row_scratch, [&](Span<uint32_t> tile) { transpose_convolve<Isa>(c, tile); });
+}
+
+}  // namespace wick::cortex_m
