@@ -1,6 +1,6 @@
 # Thin over CMakePresets.json: `make help` lists what there is. Everything is built under build/<preset>/.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-all demo test bench release dev format tidy clean
+.PHONY: help setup setup-all demo test bench release dev devices format tidy clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -27,6 +27,9 @@ release: setup  ## build/release/bin/wick
 dev: setup  ## build the tests without running them
 	@cmake --preset dev --log-level=WARNING
 	@cmake --build --preset dev
+
+devices: setup-all  ## the runners for boards in QEMU (wick run --device ..)
+	@scripts/build_devices.sh
 
 format:  ## rewrite the sources in the project's style (clang-format-19)
 	@scripts/format.sh --fix

@@ -9,6 +9,7 @@ SessionOptions CallOptions::session() const {
   session.data_paths = data;
   session.num_threads = threads;
   session.seed = seed;
+  session.device = device;
   return session;
 }
 
@@ -23,6 +24,12 @@ void add_call_options(Command command, CallOptions& options, const std::string& 
   command.option("--data", options.data, "a .ptd file with weights of the .pte; may repeat")
       .takes("FILE")
       .one_at_a_time();
+}
+
+void add_device_option(Command command, CallOptions& options, const std::string& purpose) {
+  std::string devices;
+  for (const device::DeviceRow& row : device::device_table()) devices += (devices.empty() ? "" : ", ") + row.name;
+  command.option("--device", options.device, "where to " + purpose + ": " + devices).takes("NAME").shows_default();
 }
 
 void add_threads_option(Command command, CallOptions& options) {

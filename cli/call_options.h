@@ -16,12 +16,15 @@ struct CallOptions {
   std::vector<std::string> inputs, data;
   uint64_t seed = 0;
   int threads = 0;
+  std::string device = device::kHost;
 
   SessionOptions session() const;
 };
 
 /// The program as positional argument, --method, -i, --seed, --data. `purpose` ends "the .pte to ..".
 void add_call_options(Command command, CallOptions& options, const std::string& purpose);
+/// --device. `purpose` as above, without its object: "run".
+void add_device_option(Command command, CallOptions& options, const std::string& purpose);
 void add_threads_option(Command command, CallOptions& options);
 
 /// The arrays of -i bound to the inputs of `method`, or random values if there is no -i.

@@ -38,14 +38,18 @@ backends/cortex_m/kernels : wick common runtime/core
 backends/xnnpack      : wick common backends/runtime_table.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform schema
 backends/xnnpack/runtime     : wick common backends/runtime_table.h backends/xnnpack/payload runtime/core runtime/platform
 backends/xnnpack/runtime/xnn : wick common backends/xnnpack/payload backends/xnnpack/runtime runtime/core runtime/platform
-cli                   : wick common compiler runtime backends
+devices               : wick common compiler/support runtime/core runtime/module devices/board devices/plugin
+devices/board         :
+devices/plugin        : devices/protocol.h
+devices/runner        : wick devices/board devices/protocol.h devices/watch.h runtime/exec
+cli                   : wick common compiler runtime backends devices
 examples              : wick cli
-tests                 : wick common compiler runtime backends schema cli
+tests                 : wick common compiler runtime backends devices schema cli
 tests/toy_backend     : wick common backends compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform
 bench                 : wick common compiler runtime schema cli
 '
 # Folders that build without a heap, and headers that bring one (or exceptions, streams, locales).
-no_heap='common runtime/core runtime/program runtime/exec runtime/kernels backends/cortex_m/kernels include/wick'
+no_heap='common devices/board devices/runner runtime/core runtime/program runtime/exec runtime/kernels backends/cortex_m/kernels include/wick'
 heap_headers='vector string map set unordered_map unordered_set memory list deque queue stack functional any optional variant iostream sstream fstream regex stdexcept thread mutex future locale filesystem'
 # The hosted convenience among the public headers.
 heap_allowed='include/wick/module.h'

@@ -268,9 +268,4 @@ std::string input_text(const MethodMeta& method, const MethodFacts& facts, size_
   }
 }
 
-std::string operator_text(const OperatorName& op) {
-  const std::string name = op.overload[0] == '\0' ? op.name : fmt::format("{}.{}", op.name, op.overload);
-  return compiler::printable(name);
-}
-
 }  // namespace wick::cli

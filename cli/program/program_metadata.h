@@ -9,6 +9,7 @@
 
 #include "compiler/ir/type.h"
 #include "compiler/support/result.h"
+#include "devices/instruction_place.h"
 #include "wick/program.h"
 
 namespace wick::cli {
@@ -58,7 +59,6 @@ std::string value_text(const ValueMeta& value);
 /// The type of an input: with symbols if they are known, with the value if it was burnt in.
 std::string input_text(const MethodMeta& method, const MethodFacts& facts, size_t index);
 
-/// "aten::add.out".
-std::string operator_text(const OperatorName& op);
+using device::operator_text;
 
 }  // namespace wick::cli

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "compiler/support/file_map.h"
 #include "compiler/support/limits.h"
+#include "devices/host/host_device.h"
 #include "runtime/platform/cores.h"
 #include "runtime/platform/cpu.h"
 #include "wick/backends.h"
@@ -53,7 +54,7 @@ KindRow row_of(ErrorKind kind) {
   return {Code::internal, "the program cannot be loaded"};
 }
 
-Diag load_diag(const std::string& path, const ModuleError& error) {
+Diag load_diag(const std::string& path, const device::Refusal& error) {
   const KindRow row = row_of(error.kind);
   return Diag(row.code, fmt::format("{} [{}]", row.message, error_name(error.code))).at_file(path).note(error.message);
 }
@@ -114,8 +115,10 @@ Result<Session> Session::make(const std::string& path, const SessionOptions& opt
   session.num_threads_ = module_options.num_threads;
   ModuleError error;
   session.module_ = load(module_options, &error);
-  if (!session.module_) return load_diag(path, error);
+  if (!session.module_) return load_diag(path, device::refusal_of(error, nullptr));
   RETURN_IF_ERROR(check_memory(path, session.program()));
+  ASSIGN_OR_RETURN(session.device_, device::open_device(options.device, {path, options.data_paths, options.seed,
+                                                                         session.module_.get()}));
   return session;
 }
 
@@ -159,68 +162,67 @@ Result<std::string> Session::choose(const std::string& name) const {
       .with_help("select one with --method:  " + names);
 }
 
+Status Session::check_data(const std::string& method) const {
+  if (has_data_ || !needs_data(meta(method))) return {};
+  return Diag(Code::usage, fmt::format("method '{}' keeps tensors in a .ptd file", method))
+      .at_file(path_)
+      .with_help("give it with --data FILE.ptd");
+}
+
 Result<Method*> Session::prepare(const std::string& name) {
-  if (!has_data_ && needs_data(meta(name))) {
-    return Diag(Code::usage, fmt::format("method '{}' keeps tensors in a .ptd file", name))
-        .at_file(path_)
-        .with_help("give it with --data FILE.ptd");
-  }
+  RETURN_IF_ERROR(check_data(name));
   ModuleError error;
   Method* method = module_->method(name, &error);
-  if (!method) return load_diag(path_, error);
+  if (!method) return load_diag(path_, device::refusal_of(error, nullptr));
   return method;
+}
+
+Result<device::Outcome> Session::call(const device::Call& call) {
+  RETURN_IF_ERROR(check_data(call.method));
+  return device_->call(call);
+}
+
+Diag Session::diag_of(const device::Refusal& refusal, const std::string& method) const {
+  if (refusal.in_instruction) return execution_diag(path_, meta(method), refusal);
+  if (refusal.kind != ErrorKind::invalid_argument) return load_diag(path_, refusal);
+  return Diag(Code::usage, fmt::format("method '{}' does not take these inputs", method))
+      .at_file(path_)
+      .note(refusal.message);
 }
 
 Status Session::execute(const std::string& name, const std::vector<HostValue>& inputs,
                         std::vector<HostValue>* outputs) {
-  ASSIGN_OR_RETURN(Method * method, prepare(name));
-  ModuleError error;
-  if (module_->execute(name, inputs, outputs, &error)) return {};
-  if (method->last_error().in_instruction) return execution_diag(path_, *method);
-  return Diag(Code::usage, fmt::format("method '{}' does not take these inputs", name))
-      .at_file(path_)
-      .note(error.message);
+  device::Call request;
+  request.method = name;
+  request.inputs = &inputs;
+  ASSIGN_OR_RETURN(device::Outcome outcome, call(request));
+  if (outcome.refusal) return diag_of(*outcome.refusal, name);
+  *outputs = std::move(outcome.outputs);
+  return {};
 }
 
 Diag execution_diag(const std::string& path, const Method& method) {
-  const MethodError& error = method.last_error();
+  return execution_diag(path, method.meta(), device::refusal_of(method.last_error()));
+}
+
+Diag execution_diag(const std::string& path, const MethodMeta& method, const device::Refusal& refusal) {
   Diag diag(Code::execution,
-            fmt::format("a check failed at run time: {} [{}]", error.message, error_name(error.error)));
-  if (strstr(error.message, "max_instructions"))
+            fmt::format("a check failed at run time: {} [{}]", refusal.message, error_name(refusal.code)));
+  if (refusal.message.find("max_instructions") != std::string::npos)
     diag.help = "if the program needs that many, raise the limit: --limit instructions=N";
-  if (error.in_instruction) {
-    diag.where = instruction_source(method.meta(), error.instruction.chain, error.instruction.index);
+  if (refusal.in_instruction) {
+    diag.where = instruction_source(method, refusal.chain, refusal.instruction);
     diag.where.file = path;
-    if (method.meta().check_message(error.instruction.chain, error.instruction.index)) {
+    if (method.check_message(refusal.chain, refusal.instruction)) {
       return std::move(diag).with_help(
           "the inputs break a rule of the model; give others, or export it for these (wick inspect lists the sizes)");
     }
-    diag.notes.push_back(fmt::format("method '{}', instruction {}, {}", compiler::printable(method.meta().name()),
-                                     error.instruction.index, operator_text(error.instruction.op)));
-    std::string shapes;
-    for (const EValue* arg : error.instruction.args) {
-      if (arg->tag != Tag::tensor) continue;
-      shapes += fmt::format("{}{}[{}]", shapes.empty() ? "" : ", ", dtype_name(arg->tensor->dtype),
-                            fmt::join(arg->tensor->shape().begin(), arg->tensor->shape().end(), ", "));
-    }
-    if (!shapes.empty()) diag.notes.push_back("its tensors: " + shapes);
+    diag.notes.push_back(device::instruction_text(method, refusal.chain, refusal.instruction));
+    if (!refusal.tensors.empty())
+      diag.notes.push_back(fmt::format("its tensors: {}", fmt::join(refusal.tensors, ", ")));
   }
   diag.where.file = path;
   return diag;
-}
-
-compiler::Where instruction_source(const MethodMeta& method, size_t chain, size_t instruction) {
-  compiler::Where where;
-  const size_t count = method.num_frames(chain, instruction);
-  const bool is_check = method.check_message(chain, instruction) != nullptr;  // its first frame is no place
-  if (count == (is_check ? 1u : 0u)) return where;
-  const FrameMeta frame = method.frame(chain, instruction, count - 1);
-  where.module = frame.name;
-  const std::string_view file = frame.filename;
-  const size_t slash = file.find_last_of("/\\");
-  if (!file.empty())
-    where.source = fmt::format("{}:{}", file.substr(slash == std::string_view::npos ? 0 : slash + 1), frame.line);
-  return where;
 }
 
 std::vector<NamedArray> output_arrays(const MethodFacts& facts, std::vector<HostValue> outputs) {

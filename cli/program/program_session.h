@@ -8,6 +8,7 @@
 #include "cli/arrays/npz.h"
 #include "cli/program/program_metadata.h"
 #include "compiler/support/result.h"
+#include "devices/device.h"
 #include "wick/module.h"
 
 namespace wick::cli {
@@ -17,7 +18,8 @@ struct SessionOptions {
   int num_threads = 0;                  // 0: WICK_NUM_THREADS, else one per core
   uint64_t seed = 0;
   IsaLevel max_isa = IsaLevel::avx512;
-  const Tracer* tracer = nullptr;  // must outlive the session
+  const Tracer* tracer = nullptr;  // of the host; must outlive the session
+  std::string device = device::kHost;
 };
 
 class Session {
@@ -39,6 +41,11 @@ class Session {
   compiler::Status execute(const std::string& method, const std::vector<HostValue>& inputs,
                            std::vector<HostValue>* outputs);
 
+  /// Where execute() runs. For calls that also watch.
+  compiler::Result<device::Outcome> call(const device::Call& call);
+  /// The diagnostic of a program that `call` refused.
+  compiler::Diag diag_of(const device::Refusal& refusal, const std::string& method) const;
+
   const Program& program() const { return module_->program(); }
   int num_threads() const { return num_threads_; }
 
@@ -47,17 +54,19 @@ class Session {
   static compiler::Result<Session> make(
       const std::string& path, const SessionOptions& options,
       const std::function<std::unique_ptr<Module>(const ModuleOptions&, ModuleError*)>& load);
+  compiler::Status check_data(const std::string& method) const;
   std::string path_;
   std::unique_ptr<Module> module_;
+  std::unique_ptr<device::Device> device_;
   bool has_data_ = false;
   int num_threads_ = 1;
 };
 
 /// The diagnostic of a failed execution. `path` is the program's.
 compiler::Diag execution_diag(const std::string& path, const Method& method);
+compiler::Diag execution_diag(const std::string& path, const MethodMeta& method, const device::Refusal& refusal);
 
-/// Where an instruction comes from in the user's model, "" if the file does not say: "model.py:118".
-compiler::Where instruction_source(const MethodMeta& method, size_t chain, size_t instruction);
+using device::instruction_source;
 
 /// Outputs as arrays called outK and mut_K; None has no entry, nor has a string (a note goes to stderr).
 std::vector<NamedArray> output_arrays(const MethodFacts& facts, std::vector<HostValue> outputs);

@@ -21,6 +21,8 @@ constexpr LimitRow kTable[] = {
     {"arena-bytes", &Limits::arena_bytes,
      "memory that the methods of a program ask for together; results of constant folding"},
     {"instructions", &Limits::instructions, "instructions of one execution"},
+    {"device-instructions", &Limits::device_instructions, "instructions of an emulated processor for one load or call"},
+    {"device-seconds", &Limits::device_seconds, "time that a device may take to answer"},
 };
 
 const Limits kDefaults;

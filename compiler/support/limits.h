@@ -21,6 +21,8 @@ struct Limits {
   uint64_t unpacked_bytes = uint64_t{4} << 30;
   uint64_t arena_bytes = uint64_t{16} << 30;
   uint64_t instructions = 10'000'000;
+  uint64_t device_instructions = 20'000'000'000;
+  uint64_t device_seconds = 600;
 };
 
 struct LimitRow {

@@ -60,6 +60,8 @@ class KernelContext {
   }
   /// Bytes that one allocate_temp could still get, without alignment padding. Kernels use it to choose block sizes.
   size_t temp_available() const { return temp_.size() - temp_used_; }
+  /// The most bytes, with alignment padding, that were allocated at one time.
+  size_t temp_peak_bytes() const { return temp_peak_; }
   RandomState& random() { return *random_; }
   IsaLevel isa() const { return isa_; }
   int num_threads() const { return parallelism_ ? parallelism_->num_threads() : 1; }
@@ -83,6 +85,7 @@ class KernelContext {
  private:
   Span<uint8_t> temp_;
   size_t temp_used_ = 0;
+  size_t temp_peak_ = 0;
   RandomState* random_;
   Parallelism* parallelism_;
   IsaLevel isa_;

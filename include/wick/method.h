@@ -92,6 +92,8 @@ class Method {
   /// Any value, for inspection between instructions.
   const EValue& value(size_t index) const;
   const MethodError& last_error() const;
+  /// The most bytes of MemoryPlan::temp that a kernel took in any execution so far.
+  size_t temp_peak_bytes() const;
 
   struct State;
 

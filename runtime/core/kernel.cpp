@@ -125,6 +125,7 @@ void* KernelContext::allocate_temp(size_t size_bytes, size_t alignment) {
   }
   void* result = temp_.data() + temp_used_ + padding;
   temp_used_ += padding + size_bytes;
+  if (temp_used_ > temp_peak_) temp_peak_ = temp_used_;
   return result;
 }
 

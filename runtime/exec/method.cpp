@@ -222,6 +222,7 @@ void MethodError::append_to(ErrorText& text) const {
 
 const MethodMeta& Method::meta() const { return state_->meta; }
 const MethodError& Method::last_error() const { return state_->last_error; }
+size_t Method::temp_peak_bytes() const { return state_->context.temp_peak_bytes(); }
 const EValue& Method::value(size_t index) const { return state_->values[index]; }
 const EValue& Method::output(size_t index) const { return state_->values[state_->meta.output(index)]; }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "runtime/exec/prim_ops.h"
+#include "runtime/exec/shared_arena.h"
 #include "runtime/module/host_tensor.h"
 #include "runtime/platform/cores.h"
 #include "runtime/platform/cpu.h"
@@ -36,8 +37,6 @@ ErrorKind kind_of_file(Error error) {
 }
 
 /// A method, its memory, and the memory of outputs that the plan leaves to the caller.
-constexpr size_t kSharedArena = 1;
-
 struct LoadedMethod {
   Mapping method_arena;
   std::deque<Mapping> arenas;
@@ -88,7 +87,6 @@ struct Module::State {
   bool bind_outputs(const MethodMeta& meta, LoadedMethod* loaded, ModuleError* error);
   Method* load_method(const std::string& name, ModuleError* error);
   Method* load_with_sharers(const std::string& name, ModuleError* error);
-  bool shares_arena() const;
 
   ModuleOptions options;
   IsaLevel isa;
@@ -101,22 +99,8 @@ struct Module::State {
   Mapping shared_arena;
 };
 
-// Methods that share mutable buffers keep them in the second arena, of one size in all of them.
-bool Module::State::shares_arena() const {
-  if (program->num_methods() < 2) return false;
-  for (size_t i = 0; i < program->num_methods(); ++i) {
-    const MethodMeta meta = program->method(i);
-    const MethodMeta first = program->method(0);
-    if (meta.num_arenas() != kSharedArena + 1 || first.num_arenas() != kSharedArena + 1) return false;
-    if (meta.arena_bytes(kSharedArena) != first.arena_bytes(kSharedArena) || meta.arena_device(kSharedArena) != 0)
-      return false;
-  }
-  return true;
-}
-
-// Loading a method sets its buffers to their initial values, so methods that share them are loaded together.
 Method* Module::State::load_with_sharers(const std::string& name, ModuleError* error) {
-  if (methods.empty() && shares_arena()) {
+  if (methods.empty() && shares_arena(*program)) {
     for (size_t i = 0; i < program->num_methods(); ++i) {
       if (!load_method(program->method(i).name(), error)) return nullptr;
     }
@@ -167,7 +151,7 @@ bool Module::State::reserve(const MethodMeta& meta, LoadedMethod* loaded, std::v
                             ModuleError* error) {
   for (size_t i = 0; i < meta.num_arenas(); ++i) {
     const uint64_t size = meta.arena_bytes(i);
-    if (i == kSharedArena && shares_arena()) {
+    if (i == kSharedArena && shares_arena(*program)) {
       if (shared_arena.bytes().size() < size && !Mapping::reserve(static_cast<size_t>(size), &shared_arena)) {
         return no_memory(error, "no memory for the shared arena of " + std::to_string(size) + " bytes");
       }

@@ -1,0 +1,88 @@
+// Where programs run: on this machine, or on an emulated board.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/support/result.h"
+#include "devices/watch.h"
+#include "wick/module.h"
+
+namespace wick::device {
+
+/// Why a program could not be loaded or run: what it says, not what became of the device.
+struct Refusal {
+  ErrorKind kind = ErrorKind::none;
+  Error code = Error::Ok;
+  std::string message;
+  bool in_instruction = false;
+  uint32_t chain = 0, instruction = 0;
+  std::vector<std::string> tensors;  // of the instruction: "f32[1, 8]"
+};
+
+/// Executed instructions of the processor. `weighted_cycles`: one for a scalar instruction, two for a vector
+/// instruction, one per lane for a gather or scatter.
+struct Counts {
+  uint64_t instructions = 0, weighted_cycles = 0;
+};
+
+/// An instruction of the program that has run.
+struct StepReport {
+  uint32_t chain = 0, instruction = 0;
+  std::vector<HostTensor> results;  // Watch::results
+};
+
+struct Call {
+  std::string method;
+  const std::vector<HostValue>* inputs = nullptr;
+  Watch watch = Watch::nothing;
+  std::function<void(StepReport)> on_step;  // Watch::steps, Watch::results: called in order
+};
+
+/// What one call took, for Watch::counts and Watch::steps.
+struct Footprint {
+  Counts execution;
+  std::vector<Counts> steps;  // one per on_step
+  uint64_t load_stack_bytes = 0, execution_stack_bytes = 0;
+  uint64_t temp_bytes = 0;          // scratch of kernels outside the arenas, at most at one time
+  uint64_t method_arena_bytes = 0;  // what binding the method takes
+};
+
+struct Outcome {
+  std::optional<Refusal> refusal;  // then the rest is empty
+  std::vector<HostValue> outputs;
+  Footprint footprint;
+};
+
+/// What a device runs. `module` holds the same program on the host and outlives the device.
+struct DeviceProgram {
+  std::string path;
+  std::vector<std::string> data_paths;  // .ptd files
+  uint64_t seed = 0;
+  Module* module = nullptr;
+};
+
+/// Runs the methods of one program. State is kept between calls with the same kind of watch.
+class Device {
+ public:
+  virtual ~Device() = default;
+  /// Errors: the device is missing, broke down, or took longer than a limit allows.
+  virtual compiler::Result<Outcome> call(const Call& call) = 0;
+  /// From now on runs another program.
+  virtual void set_program(DeviceProgram program) = 0;
+};
+
+/// The host's name among the devices.
+constexpr char kHost[] = "host";
+
+struct DeviceRow {
+  std::string name, description;
+};
+/// All devices that there are, whether or not this machine has what they need.
+const std::vector<DeviceRow>& device_table();
+/// Opens a device of that table. Errors: usage (another name; what is missing to run it, and where to get it).
+compiler::Result<std::unique_ptr<Device>> open_device(const std::string& name, const DeviceProgram& program);
+
+}  // namespace wick::device

@@ -1,0 +1,48 @@
+// What the tool and a device say to each other: two streams of little-endian fields, requests and replies. C++17,
+// freestanding.
+//
+//   load   u32 Request, u32 kProtocolVersion, u64 seed, u64 max_instructions, u32 traced?, u32 count, paths: the .pte,
+//          then .ptd files. Without tracing nothing runs between kernels, and a fault cannot name its instruction
+//   call   u32 Request, string method, u32 Watch, u32 count, values
+//
+// A string is u32 bytes and the bytes. A value is u32 tag and, by tag: tensor: u32 dtype, u32 rank, i32 sizes[rank],
+// u8 dim_order[rank], u32 bytes, the elements in the order of memory; integer, boolean: i64; real: f64; string: string.
+// Replies to a request are u32 Reply and fields, until one that ends it:
+//
+//   loaded    ends load: u32 bytes of memory
+//   step      u32 chain, u32 instruction, which has run (Watch::steps, Watch::results)
+//     results   after a step: u32 count, tensors without tag, which the instruction wrote
+//   done      ends call: u32 load stack, u32 execution stack, u32 temp, u32 method arena, u32 count, values
+//   failed    ends any: u32 ErrorKind, u32 Error, string message, u32 in an instruction?, u32 chain, u32 instruction,
+//             u32 count, {u32 dtype, u32 rank, i32 sizes[rank]} of its tensors
+//
+// A fault ends the device. It writes u32 words to a third stream: those of FaultReport.
+#pragma once
+#include <stdint.h>
+
+#include "devices/board/fault.h"
+#include "devices/watch.h"
+
+namespace wick::device {
+
+constexpr uint32_t kProtocolVersion = 1;
+constexpr uint32_t kMaxTextBytes = 4096;  // of a path, a name, a message, a string value
+
+enum class Request : uint32_t { load = 1, call = 2 };
+enum class Reply : uint32_t { failed = 0, loaded = 1, step = 2, results = 3, done = 4 };
+
+enum class Phase : uint32_t { idle, loading_program, loading_method, setting_inputs, executing };
+
+struct FaultReport {
+  Phase phase = Phase::idle;
+  uint32_t in_instruction = 0, chain = 0, instruction = 0;
+  board::Fault fault;
+};
+
+// No-operations that the counter of instructions knows.
+/// A request begins: what is allowed for one counts from here.
+#define WICK_DEVICE_BUDGET 0x46db  // mov r11, r11
+/// The counts of this moment are recorded.
+#define WICK_DEVICE_SNAPSHOT 0x46d2  // mov r10, r10
+
+}  // namespace wick::device

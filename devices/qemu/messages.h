@@ -1,0 +1,56 @@
+// The fields of requests and replies (devices/protocol.h) on the host's side.
+#pragma once
+#include <string.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "devices/device.h"
+#include "devices/qemu/qemu_process.h"
+
+namespace wick::device {
+
+class RequestWriter {
+ public:
+  void u32(uint32_t value) { add(&value, sizeof value); }
+  void u64(uint64_t value) { add(&value, sizeof value); }
+  void f64(double value) { add(&value, sizeof value); }
+  void string(std::string_view text);
+  void add(const void* data, size_t size_bytes);
+  std::vector<uint8_t> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<uint8_t> bytes_;
+};
+
+/// Appends a value in the layout that the method wants. `dim_order` is that of a tensor. False if it has no form.
+bool write_value(const HostValue& value, Span<const uint8_t> dim_order, RequestWriter& writer);
+
+/// Reads fields of replies. After the device stopped all are zero, and ok() is false. What the device says is not
+/// trusted: sizes that contradict each other make it not ok.
+class ReplyReader {
+ public:
+  explicit ReplyReader(QemuProcess& process) : process_(process) {}
+  bool ok() const { return ok_; }
+  uint32_t u32() { return field<uint32_t>(); }
+  std::string string();
+  HostTensor tensor();
+  HostValue value();
+  Refusal refusal();
+
+ private:
+  template <typename T>
+  T field() {
+    T value{};
+    read(&value, sizeof value);
+    return value;
+  }
+  void read(void* out, size_t size_bytes);
+  std::vector<int32_t> sizes(uint32_t* dtype);
+
+  QemuProcess& process_;
+  bool ok_ = true;
+};
+
+}  // namespace wick::device

@@ -1,0 +1,38 @@
+// A board in QEMU. The firmware on it loads and calls programs; see devices/protocol.h.
+#pragma once
+#include "devices/device.h"
+#include "devices/qemu/board.h"
+#include "devices/qemu/qemu_process.h"
+
+namespace wick::device {
+
+class QemuDevice : public Device {
+ public:
+  QemuDevice(const Board& board, BoardFiles files, DeviceProgram program)
+      : board_(board), files_(std::move(files)), program_(std::move(program)) {}
+  /// Starts QEMU with the first call, and again after a breakdown.
+  compiler::Result<Outcome> call(const Call& call) override;
+  void set_program(DeviceProgram program) override {
+    program_ = std::move(program);
+    loaded_ = false;
+  }
+
+ private:
+  compiler::Status ensure_loaded(bool traced, Outcome* outcome);
+  compiler::Result<std::vector<uint8_t>> call_request(const Call& call) const;
+  compiler::Status read_replies(const Call& call, Outcome* outcome);
+  compiler::Status add_counts(const Call& call, size_t num_steps, Outcome* outcome) const;
+  /// The diagnostic of a device that no longer answers; it is gone afterwards.
+  compiler::Diag breakdown();
+  void add_place(uint32_t chain, uint32_t instruction, compiler::Diag* diag) const;
+  compiler::Diag fault_diag(const FaultReport& report) const;
+
+  Board board_;
+  BoardFiles files_;
+  DeviceProgram program_;
+  std::string method_;  // of the last call
+  std::unique_ptr<QemuProcess> process_;
+  bool loaded_ = false, traced_ = false;
+};
+
+}  // namespace wick::device

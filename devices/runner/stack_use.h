@@ -1,0 +1,32 @@
+// How much stack a piece of code takes: the free part is painted before, and the paint that is left counted after.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+extern uint32_t process_stack_bottom, process_stack_top;
+}
+
+namespace wick::device {
+
+class StackUse {
+ public:
+  /// Paints what lies below the frame of the caller.
+  __attribute__((noinline)) StackUse() {
+    top_ = reinterpret_cast<uint32_t*>(__builtin_frame_address(0)) - kOwnWords;
+    for (volatile uint32_t* p = &process_stack_bottom; p < top_; ++p) *p = kPaint;
+  }
+  /// The most bytes that were used since.
+  size_t bytes() const {
+    const volatile uint32_t* p = &process_stack_bottom;
+    while (p < top_ && *p == kPaint) ++p;
+    return static_cast<size_t>(reinterpret_cast<uintptr_t>(top_) - reinterpret_cast<uintptr_t>(p));
+  }
+
+ private:
+  static constexpr uint32_t kPaint = 0xC5A35C3A;
+  static constexpr size_t kOwnWords = 16;  // of the loop itself
+  uint32_t* top_;
+};
+
+}  // namespace wick::device

@@ -1,0 +1,14 @@
+// What a call on a device observes besides running. C++17, freestanding.
+#pragma once
+#include <stdint.h>
+
+namespace wick::device {
+
+enum class Watch : uint32_t {
+  nothing,
+  counts,   // instructions and stack of the execution; nothing runs between the kernels
+  steps,    // instructions of each step
+  results,  // what each step wrote
+};
+
+}  // namespace wick::device
