@@ -13,8 +13,8 @@ SessionOptions CallOptions::session() const {
   return session;
 }
 
-void add_call_options(Command command, CallOptions& options, const std::string& purpose) {
-  command.option("program", options.program, "the .pte to " + purpose).takes("FILE").required();
+Option add_call_options(Command command, CallOptions& options, const std::string& purpose) {
+  Option program = command.option("program", options.program, "the .pte to " + purpose).takes("FILE");
   command.option("--method", options.method, "the method of the .pte; default: 'forward', or the only one")
       .takes("NAME");
   command.option("-i,--input", options.inputs, "an .npz or .npy with inputs; may repeat. Default: random inputs")
@@ -24,6 +24,7 @@ void add_call_options(Command command, CallOptions& options, const std::string& 
   command.option("--data", options.data, "a .ptd file with weights of the .pte; may repeat")
       .takes("FILE")
       .one_at_a_time();
+  return program;
 }
 
 void add_device_option(Command command, CallOptions& options, const std::string& purpose) {

@@ -21,8 +21,9 @@ struct CallOptions {
   SessionOptions session() const;
 };
 
-/// The program as positional argument, --method, -i, --seed, --data. `purpose` ends "the .pte to ..".
-void add_call_options(Command command, CallOptions& options, const std::string& purpose);
+/// The program as positional argument, which is returned, --method, -i, --seed, --data. `purpose` ends "the .pte to
+/// ..".
+Option add_call_options(Command command, CallOptions& options, const std::string& purpose);
 /// --device. `purpose` as above, without its object: "run".
 void add_device_option(Command command, CallOptions& options, const std::string& purpose);
 void add_threads_option(Command command, CallOptions& options);

@@ -28,6 +28,13 @@ struct Counts {
   uint64_t instructions = 0, weighted_cycles = 0;
 };
 
+/// What one instruction of the program took, and when it began: instructions of the processor since the execution
+/// began.
+struct StepCounts {
+  Counts counts;
+  uint64_t begin = 0;
+};
+
 /// An instruction of the program that has run.
 struct StepReport {
   uint32_t chain = 0, instruction = 0;
@@ -44,10 +51,16 @@ struct Call {
 /// What one call took, for Watch::counts and Watch::steps.
 struct Footprint {
   Counts execution;
-  std::vector<Counts> steps;  // one per on_step
+  std::vector<StepCounts> steps;  // one per on_step
   uint64_t load_stack_bytes = 0, execution_stack_bytes = 0;
   uint64_t temp_bytes = 0;          // scratch of kernels outside the arenas, at most at one time
   uint64_t method_arena_bytes = 0;  // what binding the method takes
+};
+
+/// Flash of a firmware that holds the runtime and only the kernels of a program.
+struct FirmwareSize {
+  uint64_t core_bytes = 0;     // loading and executing methods
+  uint64_t kernels_bytes = 0;  // the kernels, with what only they call
 };
 
 struct Outcome {
@@ -70,6 +83,9 @@ class Device {
   virtual ~Device() = default;
   /// Errors: the device is missing, broke down, or took longer than a limit allows.
   virtual compiler::Result<Outcome> call(const Call& call) = 0;
+  /// Of a firmware with the kernels of these operators. Errors: usage if this device has no firmware, or its parts are
+  /// missing.
+  virtual compiler::Result<FirmwareSize> firmware_size(const std::vector<std::string>& operators) const = 0;
   /// From now on runs another program.
   virtual void set_program(DeviceProgram program) = 0;
 };

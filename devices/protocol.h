@@ -1,9 +1,11 @@
 // What the tool and a device say to each other: two streams of little-endian fields, requests and replies. C++17,
 // freestanding.
 //
-//   load   u32 Request, u32 kProtocolVersion, u64 seed, u64 max_instructions, u32 traced?, u32 count, paths: the .pte,
-//          then .ptd files. Without tracing nothing runs between kernels, and a fault cannot name its instruction
-//   call   u32 Request, string method, u32 Watch, u32 count, values
+// A request is u32 Request, u64 bytes that follow, and by kind:
+//
+//   load   u32 kProtocolVersion, u64 seed, u64 max_instructions, u32 traced?, u32 count, paths: the .pte, then .ptd
+//          files. Without tracing nothing runs between kernels, and a fault cannot name its instruction
+//   call   string method, u32 Watch, u32 count, values
 //
 // A string is u32 bytes and the bytes. A value is u32 tag and, by tag: tensor: u32 dtype, u32 rank, i32 sizes[rank],
 // u8 dim_order[rank], u32 bytes, the elements in the order of memory; integer, boolean: i64; real: f64; string: string.

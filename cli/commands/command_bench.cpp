@@ -8,7 +8,9 @@
 
 #include "cli/call_options.h"
 #include "cli/command.h"
+#include "cli/program/device_counts.h"
 #include "cli/text/progress.h"
+#include "cli/text/table.h"
 #include "cli/text/text.h"
 #include "compiler/support/json_writer.h"
 #include "runtime/module/host_tensor.h"
@@ -69,7 +71,74 @@ Result<Times> measure(const BenchFlags& flags) {
   return times;
 }
 
+void write_counts(const device::Counts& counts, compiler::JsonWriter& json) {
+  json.field("instructions", counts.instructions);
+  json.field("weighted_cycles", counts.weighted_cycles);
+}
+
+void print_json(const BenchFlags& flags, const DeviceCounts& counts) {
+  compiler::JsonWriter json;
+  json.object();
+  json.field("schema", "wick.bench.1");
+  json.field("method", counts.method);
+  json.field("device", flags.device);
+  write_counts(counts.execution, json);
+  json.field("arena_bytes", counts.arena_bytes);
+  json.field("scratch_bytes", counts.scratch_bytes);
+  json.field("stack_bytes", counts.stack_bytes);
+  json.field("execution_stack_bytes", counts.execution_stack_bytes);
+  json.field("method_arena_bytes", counts.method_arena_bytes);
+  json.key("flash_bytes");
+  json.object();
+  json.field("program", counts.program_bytes);
+  json.field("kernels", counts.firmware.kernels_bytes);
+  json.field("core", counts.firmware.core_bytes);
+  json.end();
+  json.key("steps");
+  json.array();
+  for (const CountedStep& step : counts.steps) {
+    json.object();
+    json.field("operator", step.op);
+    json.field("module", step.place.module);
+    json.field("source", step.place.source);
+    write_counts(step.counts, json);
+    json.end();
+  }
+  json.end();
+  json.end();
+  fmt::print("{}\n", json.text());
+}
+
+void print_text(const BenchFlags& flags, const DeviceCounts& counts) {
+  Table table({">instructions", ">weighted cycles", "operator", "module"});
+  device::Counts rest = counts.execution;
+  for (const CountedStep& step : counts.steps) {
+    rest.instructions -= std::min(rest.instructions, step.counts.instructions);
+    rest.weighted_cycles -= std::min(rest.weighted_cycles, step.counts.weighted_cycles);
+    table.row({std::to_string(step.counts.instructions), std::to_string(step.counts.weighted_cycles), step.op,
+               compiler::printable(step.place.module, 60)});
+  }
+  table.row({std::to_string(rest.instructions), std::to_string(rest.weighted_cycles), "(executor)", ""});
+  fmt::print("{}{} on {}: {} instructions, {} weighted cycles\n", table.text(), counts.method, flags.device,
+             counts.execution.instructions, counts.execution.weighted_cycles);
+  fmt::print("arena {}, scratch {}, method {}, stack {}; flash: program {}, kernels {}, core {}\n",
+             bytes_text(counts.arena_bytes), bytes_text(counts.scratch_bytes), bytes_text(counts.method_arena_bytes),
+             bytes_text(counts.stack_bytes), bytes_text(counts.program_bytes),
+             bytes_text(counts.firmware.kernels_bytes), bytes_text(counts.firmware.core_bytes));
+}
+
+int bench_device(const BenchFlags& flags) {
+  const Result<DeviceCounts> counts = count_on_device(flags);
+  if (!counts.ok()) return report(counts.diag());
+  if (flags.json)
+    print_json(flags, *counts);
+  else
+    print_text(flags, *counts);
+  return 0;
+}
+
 int bench_command(const BenchFlags& flags) {
+  if (flags.device != device::kHost) return bench_device(flags);
   Result<Times> times = measure(flags);
   if (!times.ok()) return report(times.diag());
   const std::vector<double>& sorted = times->run_ms;
@@ -110,8 +179,9 @@ void add_bench(CommandLine& line) {
       "Examples:\n"
       "  wick bench model.pte\n"
       "  wick bench model.pte -i input.npz --threads 1 --warmup 10 --runs 100 --json");
-  add_call_options(command, *flags, "time");
+  add_call_options(command, *flags, "time").required();
   add_threads_option(command, *flags);
+  add_device_option(command, *flags, "run");
   command.option("--warmup", flags->warmup, "warm-up runs, not measured").in_range(0, 1000000).shows_default();
   command.option("--runs", flags->runs, "measured runs").in_range(1, 1000000).shows_default();
   command.flag("--json", flags->json, "print JSON");

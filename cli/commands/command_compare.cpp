@@ -8,6 +8,7 @@
 #include "cli/arrays/turned_roundings.h"
 #include "cli/call_options.h"
 #include "cli/command.h"
+#include "cli/program/device_compare.h"
 #include "cli/program/node_trace.h"
 #include "cli/text/table.h"
 #include "compiler/analysis/quantization_step.h"
@@ -32,24 +33,6 @@ struct CompareFlags : CallOptions {
   std::string model;
   Tolerance tolerance;
   bool json = false;
-};
-
-struct OutputRow {
-  std::string name;
-  Difference difference;
-};
-
-struct Comparison {
-  std::vector<OutputRow> outputs;
-  uint64_t nodes_compared = 0;
-  std::optional<Deviation> deviation;
-  bool passes_to_blame = false;  // the program does what the model gives with all passes, but not what it gives without
-  bool ok() const {
-    for (const OutputRow& row : outputs) {
-      if (!row.difference.ok()) return false;
-    }
-    return true;
-  }
 };
 
 /// The upper bounds that the program was compiled with.
@@ -245,8 +228,23 @@ void print_json(const Comparison& comparison) {
   fmt::print("{}\n", json.text());
 }
 
-int compare_command(const CompareFlags& flags) {
-  Result<Comparison> comparison = compare(flags);
+// With --device the only file is the program.
+Result<Comparison> compare_any(CompareFlags& flags) {
+  if (flags.device == device::kHost) {
+    if (!flags.program.empty()) return compare(flags);
+    return Diag(Code::usage, "there is only one file")
+        .with_help("wick compare MODEL.pt2 MODEL.pte, or wick compare MODEL.pte --device NAME");
+  }
+  if (!flags.program.empty()) {
+    return Diag(Code::usage, "with --device, compare takes the .pte alone: it is compared with itself on the host")
+        .with_help("wick compare MODEL.pte --device " + flags.device);
+  }
+  flags.program = flags.model;
+  return compare_on_device(flags, kTraceBytes);
+}
+
+int compare_command(CompareFlags& flags) {
+  Result<Comparison> comparison = compare_any(flags);
   if (!comparison.ok()) return report(comparison.diag());
   if (flags.json) {
     print_json(*comparison);
@@ -262,8 +260,10 @@ int compare_command(const CompareFlags& flags) {
                  compiler::printable(node.source), to_text(node.difference));
     }
   }
+  const bool on_device = flags.device != device::kHost;
   if (comparison->ok()) return 0;
-  Diag diag(Code::numeric_mismatch, "the program's outputs differ from the model's");
+  Diag diag(Code::numeric_mismatch, on_device ? "the results on " + flags.device + " differ from the host's"
+                                              : "the program's outputs differ from the model's");
   if (comparison->deviation) {
     const Deviation& node = *comparison->deviation;
     diag.where.source = node.source;
@@ -287,11 +287,13 @@ void add_compare(CommandLine& line) {
                                  [flags] { return compare_command(*flags); });
   command.footer(
       "The model runs on the portable kernels, without passes; exit code 5 if outputs differ.\n"
+      "With --device: compares a .pte on a device with the same .pte on the host, to the byte.\n"
       "Examples:\n"
       "  wick compare model.pt2 model.pte\n"
       "  wick compare model.pt2 model.pte -i input.npz --rtol 1e-3 --atol 1e-4 --json");
-  command.option("model", flags->model, "the .pt2").takes("FILE").required();
+  command.option("model", flags->model, "the .pt2; with --device, the .pte").takes("FILE").required();
   add_call_options(command, *flags, "compare");
+  add_device_option(command, *flags, "run the .pte, for a comparison to the byte with the host");
   add_threads_option(command, *flags);
   command.option("--rtol", flags->tolerance.relative, "relative tolerance; default: by dtype, 1e-4 for f32")
       .not_negative();

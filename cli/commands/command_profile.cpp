@@ -6,6 +6,7 @@
 
 #include "cli/call_options.h"
 #include "cli/command.h"
+#include "cli/program/device_counts.h"
 #include "cli/program/profile.h"
 #include "cli/text/progress.h"
 #include "cli/text/table.h"
@@ -25,9 +26,17 @@ struct ProfileFlags : CallOptions {
   std::string trace;
 };
 
+/// What a profile measures, in Step::ms: time on the host, executed instructions on a device.
+struct Unit {
+  const char* name;
+  int digits;
+};
+constexpr Unit kMilliseconds = {"ms", 3}, kInstructions = {"instructions", 0};
+
 /// What was measured of one method.
 struct Profile {
   std::string method;
+  Unit unit = kMilliseconds;
   int threads = 1;
   std::vector<double> run_ms;
   std::vector<Step> steps;
@@ -68,14 +77,34 @@ Result<Profile> measure(const ProfileFlags& flags) {
   return profile;
 }
 
+Result<Profile> measure_on_device(const ProfileFlags& flags) {
+  ASSIGN_OR_RETURN(DeviceCounts counts, count_on_device(flags));
+  Profile profile;
+  profile.method = counts.method;
+  profile.unit = kInstructions;
+  profile.run_ms = {static_cast<double>(counts.execution.instructions)};
+  constexpr double kPerMillisecond = 1000;  // in the trace, an instruction takes a microsecond
+  for (CountedStep& counted : counts.steps) {
+    Step step;
+    step.op = std::move(counted.op);
+    step.place = std::move(counted.place);
+    step.ms = static_cast<double>(counted.counts.instructions);
+    step.start_ms = static_cast<double>(counted.begin) / kPerMillisecond;
+    step.shown_ms = step.ms / kPerMillisecond;
+    profile.steps.push_back(std::move(step));
+  }
+  return profile;
+}
+
 std::string place_text(const PlaceFacts& place) { return printable(place.module, 60); }
 
 void print_tables(const Profile& profile, const ProfileFlags& flags) {
   const double sum = profile.sum_ms();
-  const auto ms = [](double value) { return fmt::format("{:.3f}", value); };
+  const auto ms = [&](double value) { return fmt::format("{:.{}f}", value, profile.unit.digits); };
   const auto share = [&](double value) { return fmt::format("{:.1f} %", sum == 0 ? 0 : 100 * value / sum); };
 
-  Table modules({">ms", ">share", "module"});
+  const std::string unit = std::string(">") + profile.unit.name;
+  Table modules({unit, ">share", "module"});
   for (const ModuleTime& row : module_times(profile.steps)) {
     if (row.depth > flags.depth) continue;
     const std::string label = row.depth == 0 ? profile.method : row.label;
@@ -84,7 +113,7 @@ void print_tables(const Profile& profile, const ProfileFlags& flags) {
   }
   fmt::print("{}{}\n", heading("modules"), modules.text());
 
-  Table operators({">ms", ">share", ">count", "operator", "executed by"});
+  Table operators({unit, ">share", ">count", "operator", "executed by"});
   for (const OperatorTime& row : operator_times(profile.steps)) {
     operators.row({ms(row.ms), share(row.ms), std::to_string(row.count), printable(row.op),
                    row.library.empty() ? "kernel" : printable(row.library)});
@@ -95,12 +124,17 @@ void print_tables(const Profile& profile, const ProfileFlags& flags) {
   for (const Step& step : profile.steps) slowest.push_back(&step);
   std::stable_sort(slowest.begin(), slowest.end(), [](const Step* a, const Step* b) { return a->ms > b->ms; });
   if (slowest.size() > static_cast<size_t>(flags.top)) slowest.resize(static_cast<size_t>(flags.top));
-  Table steps({">ms", ">share", "operator", "module", "source", "executed by"});
+  Table steps({unit, ">share", "operator", "module", "source", "executed by"});
   for (const Step* step : slowest) {
     steps.row({ms(step->ms), share(step->ms), printable(step->op), place_text(step->place),
                printable(step->place.source, 60), step->library.empty() ? "kernel" : printable(step->library)});
   }
   if (!steps.empty()) fmt::print("{}{}\n", heading(fmt::format("slowest {}", slowest.size())), steps.text());
+  if (flags.device != device::kHost) {
+    fmt::print("{} on {}: {:.0f} instructions, {:.0f} of them in the steps\n", profile.method, flags.device,
+               profile.run_ms[0], sum);
+    return;
+  }
   fmt::print(
       "{}: median {:.3f} ms, min {:.3f} ms ({} runs, {} threads); each step is a median of its own, {:.3f} ms in "
       "total\n",
@@ -113,23 +147,28 @@ void write_modules(const Profile& profile, compiler::JsonWriter& json) {
   for (const ModuleTime& row : module_times(profile.steps)) {
     json.object();
     json.field("module", row.module);
-    json.field("ms", row.ms);
-    json.field("self_ms", row.self_ms);
+    json.field(profile.unit.name, row.ms);
+    json.field(std::string("self_") + profile.unit.name, row.self_ms);
     json.end();
   }
   json.end();
 }
 
-void print_json(const Profile& profile) {
+void print_json(const Profile& profile, const ProfileFlags& flags) {
   compiler::JsonWriter json;
   json.object();
   json.field("schema", "wick.profile.1");
   json.field("method", profile.method);
-  json.field("threads", profile.threads);
-  json.field("runs", static_cast<uint64_t>(profile.run_ms.size()));
-  json.field("median_ms", profile.median_ms());
-  json.field("min_ms", profile.run_ms[0]);
-  json.field("steps_ms", profile.sum_ms());
+  if (flags.device == device::kHost) {
+    json.field("threads", profile.threads);
+    json.field("runs", static_cast<uint64_t>(profile.run_ms.size()));
+    json.field("median_ms", profile.median_ms());
+    json.field("min_ms", profile.run_ms[0]);
+  } else {
+    json.field("device", flags.device);
+    json.field(profile.unit.name, profile.run_ms[0]);
+  }
+  json.field(std::string("steps_") + profile.unit.name, profile.sum_ms());
   write_modules(profile, json);
   json.key("operators");
   json.array();
@@ -138,7 +177,7 @@ void print_json(const Profile& profile) {
     json.field("operator", row.op);
     json.field("library", row.library);
     json.field("count", row.count);
-    json.field("ms", row.ms);
+    json.field(profile.unit.name, row.ms);
     json.end();
   }
   json.end();
@@ -151,7 +190,7 @@ void print_json(const Profile& profile) {
     json.field("module", step.place.module);
     json.field("source", step.place.source);
     json.field("delegate", step.delegate);
-    json.field("ms", step.ms);
+    json.field(profile.unit.name, step.ms);
     json.end();
   }
   json.end();
@@ -160,7 +199,7 @@ void print_json(const Profile& profile) {
 }
 
 int profile_command(const ProfileFlags& flags) {
-  Result<Profile> profile = measure(flags);
+  Result<Profile> profile = flags.device == device::kHost ? measure(flags) : measure_on_device(flags);
   if (!profile.ok()) return report(profile.diag());
   if (!flags.trace.empty()) {
     const std::string trace = chrome_trace(profile->method, profile->steps);
@@ -169,7 +208,7 @@ int profile_command(const ProfileFlags& flags) {
     if (!status.ok()) return report(status.diag());
   }
   if (flags.json) {
-    print_json(*profile);
+    print_json(*profile, flags);
   } else {
     print_tables(*profile, flags);
   }
@@ -187,8 +226,9 @@ void add_profile(CommandLine& line) {
       "Examples:\n"
       "  wick profile model.pte\n"
       "  wick profile model.pte -i input.npz --threads 1 --trace trace.json   (open it in ui.perfetto.dev)");
-  add_call_options(command, *flags, "profile");
+  add_call_options(command, *flags, "profile").required();
   add_threads_option(command, *flags);
+  add_device_option(command, *flags, "run");
   command.option("--warmup", flags->warmup, "warm-up runs, not measured").in_range(0, 1000000).shows_default();
   command.option("--runs", flags->runs, "measured runs").in_range(1, 10000).shows_default();
   command.option("--depth", flags->depth, "levels of modules in the table").in_range(0, 100).shows_default();

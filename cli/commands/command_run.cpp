@@ -150,7 +150,7 @@ void add_run(CommandLine& line) {
       "  wick run model.pte -i input.npz -o output.npz\n"
       "  wick run model.pte --seed 7\n"
       "  wick run llm.pte --step prefill:prompt.npz=first.npz --step decode:token.npz=second.npz");
-  add_call_options(command, *flags, "run");
+  add_call_options(command, *flags, "run").required();
   command.option("-o,--output", flags->output, "write the outputs to this .npz (or .npy, if there is one output)")
       .takes("FILE");
   command.option("--step", flags->steps, "[METHOD:]IN.npz=OUT.npz: one call; may repeat, state is kept between calls")

@@ -23,6 +23,26 @@ struct Deviation {
   Difference difference;
 };
 
+struct OutputRow {
+  std::string name;
+  Difference difference;
+};
+
+struct Comparison {
+  std::vector<OutputRow> outputs;
+  uint64_t nodes_compared = 0;
+  std::optional<Deviation> deviation;
+  bool passes_to_blame = false;  // the program does what the model gives with all passes, but not what it gives without
+  bool exact = false;            // a deviation inside counts, too
+  bool ok() const {
+    if (exact && deviation) return false;
+    for (const OutputRow& row : outputs) {
+      if (!row.difference.ok()) return false;
+    }
+    return true;
+  }
+};
+
 /// Keeps what each kernel writes, up to `max_bytes`.
 class NodeRecorder {
  public:

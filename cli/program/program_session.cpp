@@ -182,6 +182,12 @@ Result<device::Outcome> Session::call(const device::Call& call) {
   return device_->call(call);
 }
 
+Result<device::FirmwareSize> Session::firmware_size(const std::string& method) const {
+  std::vector<std::string> operators;
+  for (size_t i = 0; i < meta(method).num_operators(); ++i) operators.push_back(operator_text(meta(method).op(i)));
+  return device_->firmware_size(operators);
+}
+
 Diag Session::diag_of(const device::Refusal& refusal, const std::string& method) const {
   if (refusal.in_instruction) return execution_diag(path_, meta(method), refusal);
   if (refusal.kind != ErrorKind::invalid_argument) return load_diag(path_, refusal);

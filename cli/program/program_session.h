@@ -43,6 +43,8 @@ class Session {
 
   /// Where execute() runs. For calls that also watch.
   compiler::Result<device::Outcome> call(const device::Call& call);
+  /// Of a firmware for the operators of a method, on the device.
+  compiler::Result<device::FirmwareSize> firmware_size(const std::string& method) const;
   /// The diagnostic of a program that `call` refused.
   compiler::Diag diag_of(const device::Refusal& refusal, const std::string& method) const;
 

@@ -9,6 +9,7 @@ namespace wick::board {
 struct Fault {
   uint32_t exception = 0;  // number: 3 hard fault, 4 memory management, 5 bus, 6 usage, 7 secure
   uint32_t has_frame = 0;
+  uint32_t stack_exhausted = 0;
   uint32_t r[13] = {};  // r0 to r12
   uint32_t sp = 0, lr = 0, pc = 0, xpsr = 0;
   uint32_t cfsr = 0, hfsr = 0, mmfar = 0, bfar = 0;

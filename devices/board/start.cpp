@@ -7,7 +7,8 @@
 #include "devices/board/semihosting.h"
 
 extern "C" {
-extern uint32_t handler_stack_top, process_stack_top, data_source, data_begin, data_end, bss_begin, bss_end;
+extern uint32_t handler_stack_top, process_stack_bottom, process_stack_top, data_source, data_begin, data_end,
+    bss_begin, bss_end;
 int main(void);
 void _init(void) {}
 void _fini(void) {}
@@ -22,6 +23,8 @@ constexpr uint32_t kTrapDivisionByZero = 1u << 4;
 // The processor could not save registers: memory management, bus, or the limit of the stack.
 constexpr uint32_t kStackingFailed = 1u << 4 | 1u << 12 | 1u << 20;
 constexpr int kFaultStatus = 99;
+// At the bottom of the process stack; no access.
+constexpr uint32_t kGuardBytes = 4096;
 
 volatile uint32_t& word(uintptr_t address) { return *reinterpret_cast<volatile uint32_t*>(address); }
 
@@ -42,6 +45,7 @@ Fault collect(const Frame* frame, const uint32_t* saved) {
   fault.mmfar = word(kMmfar);
   fault.bfar = word(kBfar);
   fault.sp = reinterpret_cast<uint32_t>(frame);
+  fault.stack_exhausted = fault.sp < reinterpret_cast<uint32_t>(&process_stack_bottom) + kGuardBytes ? 1 : 0;
   for (int i = 0; i < 8; ++i) fault.r[4 + i] = saved[i];
   if ((fault.cfsr & kStackingFailed) != 0) return fault;
   fault.has_frame = 1;
@@ -55,6 +59,20 @@ Fault collect(const Frame* frame, const uint32_t* saved) {
   fault.pc = frame->pc;
   fault.xpsr = frame->xpsr;
   return fault;
+}
+
+// Boards with a v7-M core ignore accesses to memory that does not exist.
+void guard_stack() {
+#if __ARM_ARCH < 8
+  constexpr uintptr_t kNumber = 0xE000ED98, kBase = 0xE000ED9C, kAttributes = 0xE000EDA0, kControl = 0xE000ED94;
+  constexpr uint32_t kGuardSizeField = 11;  // 2 to the power of 11 + 1 bytes
+  constexpr uint32_t kNeverExecute = 1u << 28, kEnable = 1, kOtherMemoryAsUsual = 1u << 2;
+  word(kNumber) = 0;
+  word(kBase) = reinterpret_cast<uint32_t>(&process_stack_bottom);
+  word(kAttributes) = kNeverExecute | kGuardSizeField << 1 | kEnable;
+  word(kControl) = kOtherMemoryAsUsual | kEnable;
+  asm volatile("dsb\n isb" ::: "memory");
+#endif
 }
 
 void print_word(const char* name, uint32_t value) {
@@ -99,6 +117,7 @@ extern "C" __attribute__((noreturn, used)) void start(void) {
   const uint32_t* source = &data_source;
   for (uint32_t* p = &data_begin; p < &data_end; ++p) *p = *source++;
   for (uint32_t* p = &bss_begin; p < &bss_end; ++p) *p = 0;
+  guard_stack();
   exit(main());
 }
 

@@ -31,6 +31,10 @@ Refusal refusal_of(const ModuleError& error, const Method* method) {
   return refusal;
 }
 
+compiler::Result<FirmwareSize> HostDevice::firmware_size(const std::vector<std::string>&) const {
+  return compiler::Diag(compiler::Code::usage, "programs on the host have no firmware");
+}
+
 compiler::Result<Outcome> HostDevice::call(const Call& call) {
   Outcome outcome;
   ModuleError error;

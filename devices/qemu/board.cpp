@@ -14,7 +14,7 @@ using compiler::Diag;
 namespace fs = std::filesystem;
 
 constexpr char kQemu[] = "qemu-system-arm";
-constexpr char kRunner[] = "wick_runner";
+constexpr char kRunner[] = "wick_runner", kParts[] = "wick_runner_parts.o";
 constexpr char kCounter[] = "wick_instruction_counter.so";
 
 constexpr Board kBoards[] = {
@@ -75,6 +75,7 @@ compiler::Result<BoardFiles> find_files(const Board& board) {
         .with_help(
             "run 'make devices' in Wick's repository; it needs the Arm compiler, which 'make setup-all' installs");
   }
+  files.parts = fs::path(files.runner).replace_filename(kParts).string();
   files.counter = first_file({tool / "../lib/wick" / kCounter});
   return files;
 }

@@ -18,6 +18,7 @@ Span<const Board> boards();
 /// Files that a board needs.
 struct BoardFiles {
   std::string runner;   // the firmware that loads and calls programs
+  std::string parts;    // all that it may hold, in one object
   std::string counter;  // QEMU's plugin that counts instructions; "" if it was not built
   std::string qemu;     // the program
 };

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <utility>
+
 #include "runtime/module/host_tensor.h"
 
 namespace wick::device {
@@ -28,6 +30,14 @@ bool write_tensor(const HostTensor& host, Span<const uint8_t> dim_order, Request
 void RequestWriter::add(const void* data, size_t size_bytes) {
   const uint8_t* begin = static_cast<const uint8_t*>(data);
   bytes_.insert(bytes_.end(), begin, begin + size_bytes);
+}
+
+std::vector<uint8_t> RequestWriter::take(Request kind) {
+  RequestWriter header;
+  header.u32(static_cast<uint32_t>(kind));
+  header.u64(bytes_.size());
+  bytes_.insert(bytes_.begin(), header.bytes_.begin(), header.bytes_.end());
+  return std::exchange(bytes_, {});
 }
 
 void RequestWriter::string(std::string_view text) {

@@ -18,7 +18,8 @@ class RequestWriter {
   void f64(double value) { add(&value, sizeof value); }
   void string(std::string_view text);
   void add(const void* data, size_t size_bytes);
-  std::vector<uint8_t> take() { return std::move(bytes_); }
+  /// The whole request; the writer is empty afterwards.
+  std::vector<uint8_t> take(Request kind);
 
  private:
   std::vector<uint8_t> bytes_;

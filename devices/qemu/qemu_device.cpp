@@ -11,7 +11,6 @@ namespace {
 
 using compiler::Code;
 using compiler::Diag;
-using compiler::printable;
 using compiler::Result;
 using compiler::Status;
 
@@ -36,21 +35,21 @@ std::string cause_text(const board::Fault& fault) {
       {0, "instruction fetch not allowed"},
       {1, "data access not allowed"},
       {3, "unstacking not allowed"},
-      {4, "the stack is exhausted"},
+      {4, "stacking not allowed"},
       {8, "bus error in an instruction fetch"},
       {9, "bus error in a data access"},
       {10, "imprecise bus error in a data access"},
       {11, "bus error in unstacking"},
-      {12, "the stack is exhausted"},
+      {12, "bus error in stacking"},
       {16, "undefined instruction"},
       {17, "invalid processor state"},
       {18, "invalid return address"},
       {19, "no coprocessor"},
-      {20, "the stack is exhausted"},
+      {20, "below the limit of the stack"},
       {24, "unaligned access"},
       {25, "division by zero"},
   };
-  std::string text;
+  std::string text = fault.stack_exhausted != 0 ? "the stack is exhausted" : "";
   for (const Bit& each : kBits) {
     if ((fault.cfsr >> each.bit & 1) != 0) text += (text.empty() ? "" : ", ") + std::string(each.text);
   }
@@ -114,7 +113,6 @@ Status QemuDevice::ensure_loaded(bool traced, Outcome* outcome) {
   }
   if (loaded_ && traced_ == traced) return {};
   RequestWriter request;
-  request.u32(static_cast<uint32_t>(Request::load));
   request.u32(kProtocolVersion);
   request.u64(program_.seed);
   request.u64(compiler::limits().instructions);
@@ -122,7 +120,7 @@ Status QemuDevice::ensure_loaded(bool traced, Outcome* outcome) {
   request.u32(static_cast<uint32_t>(1 + program_.data_paths.size()));
   request.string(program_.path);
   for (const std::string& path : program_.data_paths) request.string(path);
-  if (!process_->send(request.take())) return breakdown();
+  if (!process_->send(request.take(Request::load))) return breakdown();
   ReplyReader reply(*process_);
   const Reply kind = static_cast<Reply>(reply.u32());
   if (kind == Reply::loaded)
@@ -140,7 +138,6 @@ Result<std::vector<uint8_t>> QemuDevice::call_request(const Call& call) const {
   if (!method.ok() || method->num_inputs() != call.inputs->size())
     return Diag(Code::internal, "a call does not fit its method").at_file(program_.path);
   RequestWriter request;
-  request.u32(static_cast<uint32_t>(Request::call));
   request.string(call.method);
   request.u32(static_cast<uint32_t>(call.watch));
   request.u32(static_cast<uint32_t>(call.inputs->size()));
@@ -149,7 +146,7 @@ Result<std::vector<uint8_t>> QemuDevice::call_request(const Call& call) const {
       return Diag(Code::usage, fmt::format("input {} cannot be sent to {}", i, board_.device)).at_file(program_.path);
     }
   }
-  return request.take();
+  return request.take(Request::call);
 }
 
 Status QemuDevice::read_replies(const Call& call, Outcome* outcome) {
@@ -208,7 +205,7 @@ Status QemuDevice::add_counts(const Call& call, size_t num_steps, Outcome* outco
   };
   outcome->footprint.execution = between(0, inside + 1);
   for (size_t i = 0; i < num_steps && inside != 0; ++i)
-    outcome->footprint.steps.push_back(between(1 + 2 * i, 2 + 2 * i));
+    outcome->footprint.steps.push_back({between(1 + 2 * i, 2 + 2 * i), between(0, 1 + 2 * i).instructions});
   return {};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "devices/device.h"
 #include "devices/qemu/board.h"
+#include "devices/qemu/firmware_size.h"
 #include "devices/qemu/qemu_process.h"
 
 namespace wick::device {
@@ -12,6 +13,9 @@ class QemuDevice : public Device {
       : board_(board), files_(std::move(files)), program_(std::move(program)) {}
   /// Starts QEMU with the first call, and again after a breakdown.
   compiler::Result<Outcome> call(const Call& call) override;
+  compiler::Result<FirmwareSize> firmware_size(const std::vector<std::string>& operators) const override {
+    return device::firmware_size(files_.parts, operators);
+  }
   void set_program(DeviceProgram program) override {
     program_ = std::move(program);
     loaded_ = false;

@@ -191,7 +191,7 @@ void QemuProcess::finish() {
   FaultReport report;
   if (read(faults_.get(), &report, sizeof report) == static_cast<ssize_t>(sizeof report)) fault_ = report;
   char buffer[kMaxMessageBytes];
-  std::rewind(messages_);
+  if (std::fseek(messages_, 0, SEEK_SET) != 0) return;
   text_.assign(buffer, std::fread(buffer, 1, sizeof buffer, messages_));
 }
 

@@ -39,7 +39,7 @@ bool needs_memory(const ValueMeta& output) {
 
 /// Of a method and its inputs, temp memory aside.
 uint64_t bytes_of(const MethodMeta& meta) {
-  uint64_t total = block(Method::required_bytes(meta));
+  uint64_t total = add(block(Method::required_bytes(meta)), block(sizeof(Method)));
   for (size_t i = 0; i < meta.num_arenas(); ++i) total = add(total, block(meta.arena_bytes(i)));
   total = add(total, block(meta.num_arenas() * sizeof(Span<uint8_t>)));
   for (size_t i = 0; i < meta.num_outputs(); ++i) {
@@ -49,6 +49,7 @@ uint64_t bytes_of(const MethodMeta& meta) {
   for (size_t i = 0; i < meta.num_inputs(); ++i) {
     const ValueMeta input = meta.input_value(i);
     total = add(total, block(input.tag == Tag::tensor ? input.tensor.nbytes : kMaxTextBytes));
+    total = add(total, block(ProgramOnDevice::kInputBytes));
   }
   return total;
 }

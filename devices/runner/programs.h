@@ -36,6 +36,8 @@ struct LoadSettings {
 
 class ProgramOnDevice {
  public:
+  /// Of an input besides its elements, at most.
+  static constexpr size_t kInputBytes = 512;
   static constexpr size_t kMaxMethods = 64, kMaxDataFiles = 8;
 
   ProgramOnDevice(Span<uint8_t> memory, Span<const KernelTable> kernels) : memory_(memory), kernels_(kernels) {}

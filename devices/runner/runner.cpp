@@ -102,6 +102,8 @@ struct Input {
   Problem read_string(Reader& request, Memory& memory, ErrorText& text);
 };
 
+static_assert(sizeof(Input) <= ProgramOnDevice::kInputBytes, "an input takes more than is reserved for it");
+
 Problem no_memory(ErrorText& text) {
   text.append("the device has no memory for an input");
   return {ErrorKind::out_of_memory, Error::MemoryAllocationFailed};
@@ -228,21 +230,19 @@ void Runner::load() {
   reply_.u32(static_cast<uint32_t>(&bulk_end - &bulk_begin));
 }
 
-// All inputs are read, even after one that does not fit, so that the next request begins where it should.
 Problem Runner::set_inputs(Method& method, uint32_t count) {
-  Problem first;
   for (uint32_t i = 0; i < count; ++i) {
     Memory& memory = program_.memory();
     Input* input = reinterpret_cast<Input*>(memory.take(sizeof(Input)));
     Problem problem = input ? (new (input) Input)->read(request_, memory, text_) : no_memory(text_);
-    if (problem.error != Error::Ok) return problem;  // the request cannot be read further
+    if (problem.error != Error::Ok) return problem;
     const Error error = method.set_input(i, input->value);
-    if (error == Error::Ok || first.error != Error::Ok) continue;
+    if (error == Error::Ok) continue;
     text_.append("input ", i);
     text_.append(": ", method.last_error().message);
-    first = {ErrorKind::invalid_argument, error};
+    return {ErrorKind::invalid_argument, error};
   }
-  return first;
+  return {};
 }
 
 Error Runner::execute(Method& method, Watch watch) {
@@ -303,7 +303,9 @@ void Runner::call() {
 int Runner::serve() {
   for (;;) {
     const uint32_t request = request_.u32();
+    const uint64_t size_bytes = request_.u64();
     if (!request_.ok()) return 0;
+    const uint64_t end = request_.position() + size_bytes;
     mark_budget();
     text_.clear();
     where = FaultReport();
@@ -313,6 +315,7 @@ int Runner::serve() {
       default: return kUsage;
     }
     where = FaultReport();
+    request_.skip_to(end);  // what a failed request left
     reply_.flush();
   }
 }

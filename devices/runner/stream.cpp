@@ -4,6 +4,7 @@ namespace wick::device {
 
 void Reader::bytes(void* out, size_t size_bytes) {
   uint8_t* to = static_cast<uint8_t*>(out);
+  position_ += size_bytes;
   while (size_bytes != 0 && ok_) {
     if (begin_ == end_) {
       if (size_bytes >= sizeof buffer_) {
@@ -22,6 +23,14 @@ void Reader::bytes(void* out, size_t size_bytes) {
     size_bytes -= count;
   }
   if (!ok_) memset(to, 0, size_bytes);
+}
+
+void Reader::skip_to(uint64_t position) {
+  uint8_t dropped[64];
+  while (ok_ && position_ < position) {
+    const uint64_t left = position - position_;
+    bytes(dropped, left < sizeof dropped ? static_cast<size_t>(left) : sizeof dropped);
+  }
 }
 
 void Reader::string(char* out, size_t capacity) {

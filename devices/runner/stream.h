@@ -12,6 +12,9 @@ class Reader {
  public:
   explicit Reader(int file) : file_(file) {}
   bool ok() const { return ok_; }
+  /// Bytes that were read so far.
+  uint64_t position() const { return position_; }
+  void skip_to(uint64_t position);
   uint32_t u32() { return field<uint32_t>(); }
   uint64_t u64() { return field<uint64_t>(); }
   double f64() { return field<double>(); }
@@ -28,6 +31,7 @@ class Reader {
   }
   int file_;
   bool ok_ = true;
+  uint64_t position_ = 0;
   size_t begin_ = 0, end_ = 0;
   uint8_t buffer_[4096];
 };

@@ -80,7 +80,8 @@ TEST_P(Boards, CountEachStep) {
   uint64_t sum = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
     EXPECT_EQ(steps[i], i);
-    sum += outcome->footprint.steps[i].instructions;
+    EXPECT_GE(outcome->footprint.steps[i].begin, sum);
+    sum += outcome->footprint.steps[i].counts.instructions;
   }
   EXPECT_GT(sum, 0u);
   EXPECT_LT(sum, outcome->footprint.execution.instructions);

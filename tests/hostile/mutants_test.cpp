@@ -13,6 +13,7 @@
 #include "compiler/ir/text/text.h"
 #include "compiler/support/limits.h"
 #include "tests/fuzz/block.h"
+#include "tests/fuzz/mutant.h"
 #include "tests/fuzz/program_document.h"
 #include "tests/fuzz/random.h"
 #include "tests/fuzz/run_program.h"
@@ -41,35 +42,6 @@ std::vector<Bytes> seeds(const std::string& folder, const std::string& extension
   return out;
 }
 
-Bytes mutant(const Bytes& seed, fuzz::Random& random) {
-  Bytes bytes = seed;
-  if (random.one_in(5)) {
-    bytes.resize(random.below(bytes.size()));
-    return bytes;
-  }
-  for (size_t count = 1 + random.below(4); count > 0 && !bytes.empty(); --count) {
-    const size_t at = random.below(bytes.size());
-    switch (random.below(4)) {
-      case 0: bytes[at] = static_cast<uint8_t>(bytes[at] ^ (1u << random.below(8))); break;
-      case 1: bytes[at] = static_cast<uint8_t>(random.bits()); break;
-      case 2: {
-        const uint32_t number = static_cast<uint32_t>(random.number(bytes[at]));
-        for (size_t i = 0; i < 4 && at + i < bytes.size(); ++i) bytes[at + i] = static_cast<uint8_t>(number >> (8 * i));
-        break;
-      }
-      default: {
-        const size_t size = std::min<size_t>(1 + random.below(16), bytes.size() - at);
-        const size_t from = random.below(bytes.size() - size + 1);
-        std::copy_n(Bytes(bytes.begin() + static_cast<std::ptrdiff_t>(from),
-                          bytes.begin() + static_cast<std::ptrdiff_t>(from + size))
-                        .begin(),
-                    size, bytes.begin() + static_cast<std::ptrdiff_t>(at));
-      }
-    }
-  }
-  return bytes;
-}
-
 uint64_t peak_bytes() {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -83,7 +55,7 @@ std::map<int, int> run_mutants(const std::vector<Bytes>& seeds, int (*run)(Span<
   fuzz::Random random(20240601);
   [[maybe_unused]] const uint64_t before = peak_bytes();
   for (int i = 0; i < kMutants && !seeds.empty(); ++i) {
-    const Bytes bytes = mutant(seeds[random.below(seeds.size())], random);
+    const Bytes bytes = fuzz::mutant(seeds[random.below(seeds.size())], random);
     const fuzz::Block block({bytes.data(), bytes.size()});
     const clock_t start = clock();
     const int code = run(block.bytes());
