@@ -482,6 +482,18 @@ TEST_F(Cli, OptionsOfBackendsAreChecked) {
   EXPECT_NE(wick("compile --help").out.find("xnnpack:group-scales=exact|bf16"), std::string::npos);
 }
 
+TEST_F(Cli, FlagsOfBackendsGoToTheBackendsAskedFor) {
+  const std::string compile = "compile " + fixture("digits/digits.pt2") + " -o " + path("m.pte");
+  EXPECT_EQ(wick(compile + " --backend cortex-m --cpu cortex-m4 --isa scalar").exit_code, 0);
+  const Outcome pair = wick(compile + " --backend cortex-m --cpu cortex-m3 --isa dsp");
+  EXPECT_EQ(pair.exit_code, 2);
+  EXPECT_NE(pair.err.find("cortex-m3 does not have the instruction set dsp"), std::string::npos) << pair.err;
+  const Outcome nobody = wick(compile + " --backend portable --cpu cortex-m3");
+  EXPECT_EQ(nobody.exit_code, 2);
+  EXPECT_NE(nobody.err.find("add --backend cortex-m"), std::string::npos) << nobody.err;
+  EXPECT_EQ(wick("explain " + fixture("digits/digits.pt2") + " --backend cortex-m --isa vectors").exit_code, 2);
+}
+
 TEST_F(Cli, OperatorsAreListedAndTheirTableEmitted) {
   compile("digits/digits.pt2", "digits.pte");
   const Outcome listed = wick("ops " + path("digits.pte"));
