@@ -98,7 +98,7 @@ std::string read_sums(const Node& node, Convolution* c) {
   std::vector<double> steps;
   for (size_t o = 0; o < outputs; ++o)
     steps.push_back(c->input.scale * scale_of(q, c->transposed ? o % (outputs / static_cast<size_t>(c->groups)) : o));
-  std::string reason = bias ? quantize_bias(*bias, steps, &c->bias) : "";
+  std::string reason = bias ? quantize_bias(*bias, outputs, steps, &c->bias) : "";
   if (!reason.empty()) return reason;
   for (size_t o = 0; o < outputs; ++o) {
     const auto found = requantization(steps[o] / c->output.scale);
@@ -110,28 +110,33 @@ std::string read_sums(const Node& node, Convolution* c) {
   return "";
 }
 
-// The elements of a bias whose steps are those of the accumulator.
+double step_of(const std::vector<double>& steps, size_t output) { return steps[steps.size() == 1 ? 0 : output]; }
+
+// Whether the elements of a bias count steps of the accumulator.
 bool has_steps(const Value& bias, const std::vector<double>& steps) {
   const auto& q = bias.tensor().quantization;
   if (!q || bias.dtype() != DType::i32) return false;
-  for (size_t o = 0; o < steps.size(); ++o) {
-    if (zero_of(*q, o) != 0 || !(std::abs(scale_of(*q, o) / steps[o] - 1) <= kSameStep)) return false;
+  for (size_t o = 0; o < static_cast<size_t>(bias.sizes()[0].value()); ++o) {
+    if (zero_of(*q, o) != 0 || !(std::abs(scale_of(*q, o) / step_of(steps, o) - 1) <= kSameStep)) return false;
   }
   return true;
 }
 
 }  // namespace
 
-std::string quantize_bias(const Value& bias, const std::vector<double>& steps, std::vector<int32_t>* out) {
+std::string quantize_bias(const Value& bias, size_t outputs, const std::vector<double>& steps,
+                          std::vector<int32_t>* out) {
   if (!bias.is_constant()) return "its bias is computed";
+  if (bias.rank() != 1 || !bias.sizes()[0].is(static_cast<int64_t>(outputs)))
+    return fmt::format("its bias is not one number for each output: {}", to_text(bias.type));
   if (has_steps(bias, steps)) {
     *out = compiler::layout::elements_of<int32_t>(bias);
     return "";
   }
   const std::vector<double> real = numbers(bias);
-  if (real.size() != steps.size()) return fmt::format("its bias is {}", to_text(bias.type));
-  for (size_t o = 0; o < steps.size(); ++o) {
-    const double scaled = real[o] / steps[o];
+  if (real.size() != outputs) return fmt::format("its bias is {}", to_text(bias.type));
+  for (size_t o = 0; o < outputs; ++o) {
+    const double scaled = real[o] / step_of(steps, o);
     if (!(std::abs(scaled) < 0x1p31 - 1)) return "its bias does not fit 32 bits in steps of input times weights";
     out->push_back(static_cast<int32_t>(round_half_even(scaled)));
   }

@@ -26,8 +26,9 @@ struct Convolution {
 /// without zero points and one scale for each output or for all, a constant bias, sums that fit 32 bits.
 std::string read_convolution(const compiler::Node& node, Convolution* convolution);
 
-/// The bias in steps of the accumulator, for outputs whose sums count `steps[o]` each; or why it does not fit. A bias
-/// that is quantized with these steps keeps its elements.
-std::string quantize_bias(const compiler::Value& bias, const std::vector<double>& steps, std::vector<int32_t>* out);
+/// The bias in steps of the accumulator, for outputs whose sums count `steps[o]` each, or all the same; or why it does
+/// not fit. A bias that is quantized with these steps keeps its elements.
+std::string quantize_bias(const compiler::Value& bias, size_t outputs, const std::vector<double>& steps,
+                          std::vector<int32_t>* out);
 
 }  // namespace wick::cortex_m

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cortex_m/compile/convolution.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"
@@ -47,19 +48,6 @@ std::string refuse_weights(const Value& weights) {
   if (std::any_of(zeros.begin(), zeros.end(), [&](double other) { return other != zero; }))
     return "its weights have more than one zero point";
   if (zero != std::floor(zero) || zero < -128 || zero > 127) return "the zero point of its weights is outside int8";
-  return "";
-}
-
-// The bias in steps of the accumulator, or why it does not fit.
-std::string quantize_bias(const Value& bias, const std::vector<double>& steps, std::vector<int32_t>* out) {
-  const std::vector<double> real = numbers(bias);
-  const size_t count = static_cast<size_t>(numel(bias.sizes()).value());
-  if (real.size() != count || !bias.is_constant()) return "its bias is computed";
-  for (size_t n = 0; n < count; ++n) {
-    const double scaled = real[n] / steps[steps.size() == 1 ? 0 : n];
-    if (!(std::abs(scaled) < 0x1p31 - 1)) return "its bias does not fit 32 bits in steps of input times weights";
-    out->push_back(static_cast<int32_t>(round_half_even(scaled)));
-  }
   return "";
 }
 
@@ -102,7 +90,8 @@ std::string read_linear(const Node& node, Linear* linear) {
     linear->requantizations.push_back(*found);
     step *= linear->input.scale;
   }
-  std::string reason = bias ? quantize_bias(*bias, steps, &linear->bias) : "";
+  std::string reason =
+      bias ? quantize_bias(*bias, static_cast<size_t>(weights->sizes()[0].value()), steps, &linear->bias) : "";
   if (!reason.empty()) return reason;
   const auto elements = compiler::layout::elements_of<int8_t>(*weights);
   const auto outputs = static_cast<size_t>(weights->sizes()[0].value());
