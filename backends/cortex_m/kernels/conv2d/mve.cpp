@@ -71,7 +71,7 @@ class Rows {
 
   /// Taps of the padding: the input's zero point, which adds nothing.
   template <typename Copy>
-  int8_t* pad(int8_t* to, int32_t count, const Copy& copy) const {
+  __attribute__((noinline)) int8_t* pad(int8_t* to, int32_t count, const Copy& copy) const {
     alignas(16) int8_t padding[kPaddingBytes];
     if (count > 0) fill_bytes(padding, static_cast<int8_t>(-c_.quantization.input_offset), kPaddingBytes);
     for (; count > 0; count -= kPaddingBytes) to = copy(to, padding, count < kPaddingBytes ? count : kPaddingBytes);

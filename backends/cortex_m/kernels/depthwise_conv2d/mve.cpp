@@ -13,7 +13,7 @@ namespace {
 
 constexpr int32_t kLanes = 16, kColumnBytes = 4 * kLanes;  // a column: a word of four rows for each channel
 constexpr int32_t kQuad = 4;                               // channels that are requantized together
-constexpr int32_t kStackBytes = 1408;
+constexpr int32_t kStackBytes = 1216;
 
 /// Sizes in columns of one strip of outputs.
 struct Strip {

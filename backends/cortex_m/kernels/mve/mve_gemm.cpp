@@ -149,6 +149,12 @@ GemmPass::GemmPass(const Gemm& gemm, int32_t first, bool single_row)
     scale_step_ = 0;
     shifts_right_ = gemm.stage.shift < 0;
   }
+  if (single_row && gemm.addend != nullptr && gemm.input_offset == 0) {
+    copy_bytes(reinterpret_cast<int8_t*>(initial_), reinterpret_cast<const int8_t*>(gemm.addend + first),
+               channels_ * static_cast<int32_t>(sizeof(int32_t)));
+    first_ = {};
+    return;
+  }
   const int32_t filter_sum = wrapping_mul(gemm.filter_offset, gemm.terms);
   const int8_t* row = weights_;
   for (int32_t c = 0; c < channels_; ++c, row += gemm.terms) {
