@@ -131,7 +131,7 @@ void copy_elements(KernelContext& context, T* dst, const T* src, Axis* axes, int
     return;
   }
   for (int d = count - 2; d >= 0 && line.src != 0; --d) {
-    if (axes[d].src == 1 && axes[d].size >= 4 && line.size >= 4) {
+    if (axes[d].src == 1 && axes[d].size >= 4) {
       copy_tiled(context, dst, src, axes, count, d);
       return;
     }
