@@ -7,14 +7,12 @@
   namespace wick::name {                \
   extern const BackendRuntime kRuntime; \
   }
-#define WICK_RUNTIME_BACKEND(name) WICK_BACKEND(name)
 #include "backends/backends.inc"
 
 namespace wick {
 namespace {
 
 #define WICK_BACKEND(name) &name::kRuntime,
-#define WICK_RUNTIME_BACKEND(name) WICK_BACKEND(name)
 constexpr const BackendRuntime* kRuntimes[] = {
 #include "backends/backends.inc"
 };

@@ -646,5 +646,22 @@ TEST_F(Cli, PassesRunOverText) {
   EXPECT_NE(wick("opt --list").out.find("canonicalize"), std::string::npos);
 }
 
+TEST_F(Cli, AnUnknownDeviceIsRefusedWithTheList) {
+  const Outcome outcome = wick("run " + fixture("cortex_m/linear.mve.pte") + " --device qemu-z80");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("there is no device 'qemu-z80'"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("the devices are host, "), std::string::npos) << outcome.err;
+}
+
+TEST_F(Cli, CompareTakesTwoFilesOrOneWithADevice) {
+  const std::string program = fixture("cortex_m/linear.mve.pte");
+  const Outcome one = wick("compare " + program);
+  EXPECT_EQ(one.exit_code, 2);
+  EXPECT_NE(one.err.find("there is only one file"), std::string::npos) << one.err;
+  const Outcome two = wick("compare model.pt2 " + program + " --device qemu-cortex-m55");
+  EXPECT_EQ(two.exit_code, 2);
+  EXPECT_NE(two.err.find("compare takes the .pte alone"), std::string::npos) << two.err;
+}
+
 }  // namespace
 }  // namespace wick::cli
