@@ -77,8 +77,9 @@ class MethodHarness {
   size_t method_bytes = 0;           // 0: as many as needed
   size_t extra_method_bytes = 4096;  // for delegates
 
-  /// Loads program and method.
+  /// Loads program and method; the method of an earlier load is gone then.
   Error load() {
+    method_.reset();
     char buffer[1024];
     ErrorText error_text(buffer);
     Result<Program> program = Program::load(file_.span(), {&error_text});
