@@ -90,13 +90,8 @@ void broadcast_add(KernelContext& context, Span<EValue*> args) {
   BroadcastAdd c;
   if (!read_broadcast_add(context, args, &c)) return;
   const Add& add = c.add;
-  const RunPlan runs = plan_runs(c.broadcast.sizes, c.broadcast.a, c.broadcast.b, c.broadcast.to);
-  const int32_t step_a = runs.a[0], step_b = runs.b[0];
-  if (step_a < 0 || step_a > 1 || step_b < 0 || step_b > 1) return reference::broadcast_add(context, args);
-  for_each_run(runs, [&](int32_t a, int32_t b, int32_t y) {
-    for_each_piece(add.a + a, step_a, add.b + b, step_b, add.y + y, runs.sizes[0],
-                   [&](const int8_t* x, const int8_t* w, int8_t* to, int32_t count) { add_run(add, x, w, to, count); });
-  });
+  const auto run = [&](const int8_t* a, const int8_t* b, int8_t* y, int32_t count) { add_run(add, a, b, y, count); };
+  if (!for_each_broadcast_piece(c.broadcast, add.a, add.b, add.y, run)) reference::broadcast_add(context, args);
 }
 
 }  // namespace wick::cortex_m::mve

@@ -22,9 +22,8 @@ void select_run(const int8_t* a, const int8_t* b, int8_t* y, const RunPlan& runs
 /// False if an operand strides along the run.
 template <typename Select>
 bool write_all(const Extremum& c, const Select& select) {
-  const RunPlan runs = plan_runs(c.broadcast.sizes, c.broadcast.a, c.broadcast.b, c.broadcast.to);
-  const auto fits = [](int32_t step) { return step == 0 || step == 1; };
-  if (!fits(runs.a[0]) || !fits(runs.b[0])) return false;
+  RunPlan runs;
+  if (!plan_broadcast(c.broadcast, &runs)) return false;
   for_each_run(runs, [&](int32_t a, int32_t b, int32_t to) { select_run(c.a + a, c.b + b, c.y + to, runs, select); });
   return true;
 }

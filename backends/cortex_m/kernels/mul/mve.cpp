@@ -54,14 +54,10 @@ void broadcast_mul(KernelContext& context, Span<EValue*> args) {
   BroadcastMul c;
   if (!read_broadcast_mul(context, args, &c)) return;
   const Mul& mul = c.mul;
-  const RunPlan runs = plan_runs(c.broadcast.sizes, c.broadcast.a, c.broadcast.b, c.broadcast.to);
-  const int32_t step_a = runs.a[0], step_b = runs.b[0];
-  if (step_a < 0 || step_a > 1 || step_b < 0 || step_b > 1) return reference::broadcast_mul(context, args);
-  for_each_run(runs, [&](int32_t a, int32_t b, int32_t y) {
-    for_each_piece(
-        mul.a + a, step_a, mul.b + b, step_b, mul.y + y, runs.sizes[0],
-        [&](const int8_t* x, const int8_t* w, int8_t* to, int32_t count) { multiply_run(mul, x, w, to, count); });
-  });
+  const auto run = [&](const int8_t* a, const int8_t* b, int8_t* y, int32_t count) {
+    multiply_run(mul, a, b, y, count);
+  };
+  if (!for_each_broadcast_piece(c.broadcast, mul.a, mul.b, mul.y, run)) reference::broadcast_mul(context, args);
 }
 
 }  // namespace wick::cortex_m::mve

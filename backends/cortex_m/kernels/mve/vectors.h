@@ -2,6 +2,7 @@
 #pragma once
 #include <arm_mve.h>
 
+#include "backends/cortex_m/kernels/positions.h"
 #include "backends/cortex_m/kernels/requantize.h"
 
 namespace wick::cortex_m::mve {
@@ -96,6 +97,25 @@ inline void for_each_piece(const int8_t* a, int32_t step_a, const int8_t* b, int
   for (int32_t at = 0; at < count; at += kPiece)
     run(step_a == 0 ? same_a : a + at, step_b == 0 ? same_b : b + at, y + at,
         count - at < kPiece ? count - at : kPiece);
+}
+
+/// The runs of a broadcast. False if an operand strides along them: it neither advances by 1 nor stays.
+inline bool plan_broadcast(const Broadcast& broadcast, RunPlan* runs) {
+  *runs = plan_runs(broadcast.sizes, broadcast.a, broadcast.b, broadcast.to);
+  const auto fits = [](int32_t step) { return step == 0 || step == 1; };
+  return fits(runs->a[0]) && fits(runs->b[0]);
+}
+
+/// Calls run(a, b, y, count) for pieces of all runs of a broadcast. False, without a call, as plan_broadcast.
+template <typename Run>
+inline bool for_each_broadcast_piece(const Broadcast& broadcast, const int8_t* a, const int8_t* b, int8_t* y,
+                                     const Run& run) {
+  RunPlan runs;
+  if (!plan_broadcast(broadcast, &runs)) return false;
+  for_each_run(runs, [&](int32_t from_a, int32_t from_b, int32_t to) {
+    for_each_piece(a + from_a, runs.a[0], b + from_b, runs.b[0], y + to, runs.sizes[0], run);
+  });
+  return true;
 }
 
 }  // namespace wick::cortex_m::mve
