@@ -53,6 +53,18 @@ function(wick_library name)
   endif()
 endfunction()
 
+# wick_embed_text(TARGET NAME FILES ..): the text of files (paths in the repository) as the wick::TextFile array NAME.
+function(wick_embed_text target name)
+  list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/" OUTPUT_VARIABLE paths)
+  list(JOIN ARGN "," files)
+  set(source "${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp")
+  add_custom_command(OUTPUT "${source}"
+    COMMAND "${CMAKE_COMMAND}" -DOUT=${source} -DNAME=${name} -DROOT=${PROJECT_SOURCE_DIR} -DFILES=${files}
+            -P "${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake"
+    DEPENDS ${paths} "${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake" VERBATIM)
+  target_sources(${target} PRIVATE "${source}")
+endfunction()
+
 function(wick_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   if(NOT WICK_TESTS)

@@ -46,7 +46,7 @@ else()
   set(CMAKE_AR arm-none-eabi-ar CACHE FILEPATH "")
   set(CMAKE_RANLIB arm-none-eabi-ranlib CACHE FILEPATH "")
   # newlib's headers, and those of GCC's C++ library for this core.
-  set(wick_arm_flags "-mcpu=${WICK_ARM_CPU} -mthumb ${float} -fshort-enums -isystem /usr/include/newlib")
+  set(wick_arm_flags "-mcpu=${WICK_ARM_CPU} -mthumb ${float} -fshort-enums -fomit-frame-pointer -isystem /usr/include/newlib")
   file(GLOB wick_arm_cxx /usr/include/newlib/c++/*)
   set(wick_arm_cxx_flags "-isystem ${wick_arm_cxx} -isystem ${wick_arm_cxx}/arm-none-eabi")
   # The size that GCC reaches with -Os.

@@ -6,7 +6,6 @@
 namespace wick::math {
 namespace {
 
-constexpr double kHalfPi = 1.5707963267948966, kHalfPiLo = 6.123233995736766e-17;
 constexpr double kPiLo = 1.2246467991473532e-16;
 
 /// (asin(x) - x) / x in z = x^2.
@@ -30,8 +29,8 @@ double asin(double x) {
   // asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2))
   const double z = 0.5 * (1 - magnitude);
   const TwoDoubles root = sqrt_accurate(z);
-  const double head = kHalfPi - 2 * root.hi;
-  const double head_error = (kHalfPi - head) - 2 * root.hi;
+  const double head = kHalfPiHi - 2 * root.hi;
+  const double head_error = (kHalfPiHi - head) - 2 * root.hi;
   const double result = head + (head_error + kHalfPiLo - 2 * (root.lo + root.hi * asin_tail(z)));
   return copy_sign(result, x);
 }
@@ -40,7 +39,7 @@ double acos(double x) {
   const double magnitude = abs(x);
   if (!(magnitude <= 1)) return is_nan(x) ? x : kNaN;
   if (magnitude <= 0.5) {
-    const TwoDoubles head = fast_two_sum(kHalfPi, -x);
+    const TwoDoubles head = fast_two_sum(kHalfPiHi, -x);
     return head.hi + (head.lo + kHalfPiLo - x * asin_tail(x * x));
   }
   const double z = 0.5 * (1 - magnitude);
@@ -59,7 +58,7 @@ double atan(double x) {
   double t = magnitude, hi = 0, lo = 0;
   if (magnitude > 3.6) {
     t = magnitude > 0x1p60 ? 0 : -1 / magnitude;
-    hi = kHalfPi;
+    hi = kHalfPiHi;
     lo = kHalfPiLo;
   } else if (magnitude > 1.42) {
     t = (magnitude - 2) / (1 + 2 * magnitude);
@@ -86,13 +85,13 @@ double atan2(double y, double x) {
   if (ay == 0) {
     angle = 0;
   } else if (ax == 0 || (is_inf(ay) && !is_inf(ax))) {
-    angle = kHalfPi;
+    angle = kHalfPiHi;
   } else if (is_inf(ax)) {
     angle = is_inf(ay) ? 0.7853981633974483 : 0;
   } else {
     const int gap = static_cast<int>(bits_of(ay) >> 52) - static_cast<int>(bits_of(ax) >> 52);
     // Far from the axis y the quotient may overflow or lose bits to subnormals; the angle is then at the limit.
-    angle = gap > 64 ? kHalfPi : gap < -64 && sign_bit(x) ? 0 : atan(ay / ax);
+    angle = gap > 64 ? kHalfPiHi : gap < -64 && sign_bit(x) ? 0 : atan(ay / ax);
   }
   if (sign_bit(x)) angle = kPi - (angle - kPiLo);
   return copy_sign(angle, y);

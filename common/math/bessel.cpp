@@ -42,21 +42,36 @@ double scaled_k(int order, double x) {
   return sum * step;
 }
 
-/// J_0, J_1, .. by downward recurrence from far above x, normalised by J_0 + 2 J_2 + 2 J_4 + .. = 1.
-constexpr int kOrders = 112;
-void recurrence(double x, double* j) {
-  j[kOrders - 1] = 0;
-  j[kOrders - 2] = 1e-280;
-  double sum = 0;
-  for (int n = kOrders - 2; n > 0; --n) {
-    j[n - 1] = 2 * n / x * j[n] - j[n + 1];
-    if (abs(j[n - 1]) > 1e200) {
-      for (int i = n - 1; i < kOrders; ++i) j[i] *= 1e-200;
-      sum *= 1e-200;
+/// By downward recurrence from far above x, normalised by J_0 + 2 J_2 + 2 J_4 + .. = 1.
+struct Downward {
+  double j0 = 0, j1 = 0;
+  double even = 0, odd = 0;  // sums over k > 0 of (-1)^k J_2k / k and of (-1)^k (2k + 1) / (k (k + 1)) J_2k+1
+};
+Downward recurrence(double x) {
+  Downward result;
+  double above = 0, here = 1e-280, norm = 0;
+  for (int n = 110; n > 0; --n) {
+    const double below = 2 * n / x * here - above;
+    above = here;
+    here = below;
+    if (abs(here) > 1e200) {
+      above *= 1e-200;
+      here *= 1e-200;
+      norm *= 1e-200;
+      result.even *= 1e-200;
+      result.odd *= 1e-200;
     }
-    if ((n - 1) % 2 == 0) sum += n == 1 ? j[0] : 2 * j[n - 1];
+    const int k = (n - 1) / 2;  // here is of order n - 1
+    const double sign = k % 2 ? -1 : 1;
+    const bool is_even = (n - 1) % 2 == 0;
+    if (is_even) norm += k == 0 ? here : 2 * here;
+    if (k == 0) continue;
+    if (is_even)
+      result.even += sign * here / k;
+    else
+      result.odd += sign * (2 * k + 1) / (static_cast<double>(k) * (k + 1)) * here;
   }
-  for (int n = 0; n < kOrders; ++n) j[n] /= sum;
+  return {here / norm, above / norm, result.even / norm, result.odd / norm};
 }
 
 /// cos and sin parts of Hankel's series: J = sqrt(2 / (pi x)) (p cos - q sin) of x - (order / 2 + 1 / 4) pi.
@@ -88,9 +103,8 @@ double bessel_j(int order, double x) {
     return h.scale * (h.p * h.cosine - h.q * h.sine);
   }
   if (x < 1e-8) return order == 0 ? 1 : x / 2;
-  double j[kOrders];
-  recurrence(x, j);
-  return j[order];
+  const Downward j = recurrence(x);
+  return order == 0 ? j.j0 : j.j1;
 }
 
 /// Neumann's series over the same recurrence.
@@ -104,16 +118,9 @@ double bessel_y(int order, double x) {
   }
   const double logarithm = log(x / 2) + kEuler;
   if (x < 1e-8) return order == 0 ? 2 / kPi * logarithm : -2 / (kPi * x);
-  double j[kOrders];
-  recurrence(x, j);
-  double sum = 0;
-  if (order == 0) {
-    for (int k = kOrders / 2 - 1; k > 0; --k) sum += (k % 2 ? -1.0 : 1.0) * j[2 * k] / k;
-    return 2 / kPi * (logarithm * j[0] - 2 * sum);
-  }
-  for (int k = kOrders / 2 - 1; k > 0; --k)
-    sum += (k % 2 ? -1.0 : 1.0) * (2 * k + 1) / (static_cast<double>(k) * (k + 1)) * j[2 * k + 1];
-  return -2 / (kPi * x) * j[0] + 2 / kPi * ((logarithm - 1) * j[1] - sum);
+  const Downward j = recurrence(x);
+  if (order == 0) return 2 / kPi * (logarithm * j.j0 - 2 * j.even);
+  return -2 / (kPi * x) * j.j0 + 2 / kPi * ((logarithm - 1) * j.j1 - j.odd);
 }
 
 }  // namespace

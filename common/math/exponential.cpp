@@ -1,12 +1,11 @@
 #include "common/math/math.h"
 #include "common/math/polynomials.h"
+#include "common/math/two_doubles.h"
 
 namespace wick::math {
 namespace {
 
 constexpr double kLog2e = 0x1.71547652b82fep+0;
-constexpr double kLn2Hi = 0x1.62e42fefa3800p-1;  // 42 bits: n * kLn2Hi is exact for |n| < 2^11
-constexpr double kLn2Lo = 0x1.ef35793c76730p-45;
 constexpr double kRoundShift = 0x1.8p52;
 
 double power_of_two(int exponent) { return double_of(static_cast<uint64_t>(exponent + 1023) << 52); }

@@ -5,9 +5,6 @@
 namespace wick::math {
 namespace {
 
-constexpr double kLn2Hi = 0x1.62e42fefa3800p-1;
-constexpr double kLn2Lo = 0x1.ef35793c76730p-45;
-
 /// x = 2^exponent * (1 + fraction), 1 + fraction in [sqrt(1/2), sqrt(2)), exact. x positive, finite.
 void split(double x, int* exponent, double* fraction) {
   int k = 0;

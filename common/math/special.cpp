@@ -49,11 +49,17 @@ double ndtri(double p) {
 }
 
 double erfcx(double x) {
-  if (x < 0) return x < -27 ? kInfinity : 2 * exp(x * x) - erfcx(-x);
-  if (x < 8) return exp(x * x) * erfc(x);
-  double term = 1, sum = 1;
-  for (int k = 1; k < 30; ++k) sum += term *= -(2 * k - 1) / (2 * x * x);
-  return sum / (x * kRootPi);
+  const double size = abs(x);
+  double value;
+  if (size < 8) {
+    value = exp(x * x) * erfc(size);
+  } else {
+    double term = 1, sum = 1;
+    for (int k = 1; k < 30; ++k) sum += term *= -(2 * k - 1) / (2 * x * x);
+    value = sum / (size * kRootPi);
+  }
+  if (x < 0) return x < -27 ? kInfinity : 2 * exp(x * x) - value;
+  return value;
 }
 
 double log_ndtr(double x) {

@@ -12,7 +12,7 @@ constexpr uint32_t kTwoOverPi[] = {0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc
                                    0xbdf9283b, 0x1ff897ff, 0xde05980f, 0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7,
                                    0x4f463f66, 0x9e5fea2d, 0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1,
                                    0x1f8d5d08, 0x56033046, 0xfc7b6bab, 0xf0cfbc20, 0x9af4361d};
-constexpr TwoDoubles kHalfPi = {1.5707963267948966, 6.123233995736766e-17};
+constexpr TwoDoubles kHalfPi = {kHalfPiHi, kHalfPiLo};
 
 /// x = quadrant * pi/2 + (hi + lo), |hi| <= pi/4.
 struct Reduced {

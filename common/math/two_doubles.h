@@ -1,8 +1,12 @@
-// Exact sums and products of doubles without fused multiply-add.
+// Exact sums and products of doubles without fused multiply-add, and constants in two parts.
 #pragma once
 #include "common/math/math.h"
 
 namespace wick::math {
+
+constexpr double kLn2Hi = 0x1.62e42fefa3800p-1;  // 42 bits: n * kLn2Hi is exact for |n| < 2^11
+constexpr double kLn2Lo = 0x1.ef35793c76730p-45;
+constexpr double kHalfPiHi = 1.5707963267948966, kHalfPiLo = 6.123233995736766e-17;
 
 /// a + b exactly, |a| >= |b|.
 inline TwoDoubles fast_two_sum(double a, double b) {

@@ -90,7 +90,7 @@ ValueRange range_of_node(const RangeCall& call) {
 
 }  // namespace
 
-ValueRanges::ValueRanges(const Graph& graph, KnownRanges known) : ranges_(std::move(known)) {
+ValueRanges::ValueRanges(const Graph& graph, KnownRanges known) : ranges_(std::move(known)), zero_signs_(graph) {
   find_ranges(graph);
   find_readers(graph);
 }

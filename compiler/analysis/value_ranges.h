@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/analysis/zero_signs.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/value_range.h"
 
@@ -27,6 +28,7 @@ class ValueRanges {
   bool asks_for_nan(const Value* value) const { return asks_for_nan_.count(value) + compares_.count(value) != 0; }
   /// As hides_nan, for an infinity: 1 / inf, exp(-inf), a clamp.
   bool hides_infinity(const Value* value) const { return hides_infinity_.count(value) != 0; }
+  const ZeroSigns& zero_signs() const { return zero_signs_; }
 
  private:
   void find_ranges(const Graph& graph);
@@ -34,6 +36,7 @@ class ValueRanges {
 
   mutable KnownRanges ranges_;  // constants when somebody asks; looked up only
   std::unordered_set<const Value*> hides_nan_, asks_for_nan_, compares_, hides_infinity_;
+  ZeroSigns zero_signs_;
 };
 
 }  // namespace wick::compiler

@@ -40,6 +40,7 @@ void add_nodes(const PartitionReport& partition, MethodReport& report) {
     verdict.reason = place.reason;
     verdict.quantization = place.quantization;
     verdict.cost = place.cost;
+    verdict.origin = place.origin;
     if (place.origin) {
       verdict.module = place.origin->module;
       verdict.source = place.origin->source;
@@ -128,23 +129,44 @@ PipelineOptions pipeline_options(const std::string& method, const CompileOptions
 // Results of nodes, which last as long as the graph.
 using Results = std::unordered_set<const Value*>;
 
-// Composites that were kept for the target, which then does not take them; their parts may fare better. Adds their
-// results to `refused` and returns how many there are.
-size_t note_refused(const Graph& graph, const Verdicts& verdicts, const KeepFn& portable, Results& refused) {
+// Composites that were kept for the target, which then does not take them; their parts may fare better.
+struct Refused {
+  Results results;
+  struct Whole {
+    std::string op, reason;
+  };
+  std::map<OriginPtr, Whole> reasons;  // by origin, looked up only
+};
+// Adds those of the graph, and returns how many there are.
+size_t note_refused(const Graph& graph, const Verdicts& verdicts, const KeepFn& portable, Refused& refused) {
   size_t count = 0;
   for (const auto& node : graph.nodes()) {
     for (const auto& inner : node->graphs) count += note_refused(*inner, verdicts, portable, refused);
     if (!node->op->decompose || !node->op->infer || portable(*node)) continue;
     const auto verdict = verdicts.of.find(node.get());
     if (verdict != verdicts.of.end() && verdict->second.taken) continue;
-    refused.insert(node->results().begin(), node->results().end());
+    refused.results.insert(node->results().begin(), node->results().end());
+    if (verdict != verdicts.of.end() && node->origin)
+      refused.reasons.try_emplace(node->origin, Refused::Whole{std::string(node->op->name()), verdict->second.reason});
     ++count;
   }
   return count;
 }
 
-bool folds_quantization(const Target& target) {
-  return std::find(target.passes.begin(), target.passes.end(), "fold_quantization") != target.passes.end();
+// The first part of each refused composite that stays outside says why the composite did.
+void explain_refused(Refused& refused, std::vector<NodePlace>& nodes) {
+  // An operator that no decomposition applied to is itself outside, and says so already.
+  for (const NodePlace& place : nodes) {
+    const auto whole = place.backend.empty() ? refused.reasons.find(place.origin) : refused.reasons.end();
+    if (whole != refused.reasons.end() && whole->second.op == place.op) refused.reasons.erase(whole);
+  }
+  for (NodePlace& place : nodes) {
+    const auto whole = place.backend.empty() ? refused.reasons.find(place.origin) : refused.reasons.end();
+    if (whole == refused.reasons.end()) continue;
+    const auto& [op, reason] = whole->second;
+    place.reason += fmt::format("{}{} as a whole: {}", place.reason.empty() ? "" : "; ", op, reason);
+    refused.reasons.erase(whole);
+  }
 }
 
 // Of the passes that are not in the table: those of a later run of the pipeline.
@@ -169,24 +191,24 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
     pipeline.takes_quantized = [&](const Node& node) { return ask(target, node, target_opts).taken; };
   RETURN_IF_ERROR(run_pipeline(graph, pipeline));
   keep_repeated(pipeline.extra);
-  // A target that knows folded quantization only would refuse what passes see: its verdicts hold.
-  Results refused_results;
-  const bool folds = folds_quantization(target);
+  // Passes see nodes before quantization is folded, so their verdicts are those of a graph that is ready to partition.
+  Refused refused_composites;
   pipeline.keep = [&](const Node& node) {
     if (portable.keep(node)) return true;
     if (node.results().empty() || !keeps(target, node, target_opts)) return false;
-    return folds ? !refused_results.count(node.result()) : ask(target, node, target_opts).taken;
+    return !refused_composites.results.count(node.result());
   };
   Verdicts verdicts = ask_all(graph, target, target_opts);
-  size_t refused = note_refused(graph, verdicts, portable.keep, refused_results), before = 0;
+  size_t refused = note_refused(graph, verdicts, portable.keep, refused_composites), before = 0;
   while (refused != before && refused != 0) {
     RETURN_IF_ERROR(run_pipeline(graph, pipeline));
     verdicts = ask_all(graph, target, target_opts, &verdicts);
-    before = std::exchange(refused, note_refused(graph, verdicts, portable.keep, refused_results));
+    before = std::exchange(refused, note_refused(graph, verdicts, portable.keep, refused_composites));
   }
   if (options.on_begin) options.on_begin("partition");
   Clock clock;
   ASSIGN_OR_RETURN(PartitionReport report, partition(graph, target, target_opts, verdicts));
+  explain_refused(refused_composites, report.nodes);
   RETURN_IF_ERROR(catch_failure([&] { unfold_quantization(graph, report.taken.nodes); }));
   if (portable.timings) portable.timings->push_back({"partition", 1, clock.lap(), Changed::yes});
   return report;
@@ -267,8 +289,37 @@ Status run_passes(Function& function, const CompileOptions& options, const FileM
   return lay_out(function, options, timings);
 }
 
+// Bytes of the constants that a graph reads, as imported, and of those among them that are quantized weights.
+struct ConstantBytes {
+  size_t all = 0, quantized = 0;
+};
+
+ConstantBytes constant_bytes_of(const Graph& graph) {
+  ConstantBytes bytes;
+  for (const Value* constant : graph.constants()) {
+    bytes.all += constant->data.size_bytes();
+    const bool weight = std::any_of(constant->users().begin(), constant->users().end(), [&](const Node* reader) {
+      return reader->op->has(kDequantizes) && reader->operands()[0] == constant;
+    });
+    if (weight && is_integral(constant->dtype())) bytes.quantized += constant->data.size_bytes();
+  }
+  return bytes;
+}
+
+// Quantized weights that no kernel takes as integers become floats, several times as large.
+void note_widened(const std::vector<ConstantBytes>& imported, CompileResult& result) {
+  ConstantBytes model;
+  for (const ConstantBytes& method : imported) model.all += method.all, model.quantized += method.quantized;
+  if (model.quantized == 0 || result.constant_bytes <= model.all + model.quantized) return;
+  result.methods[0].notes.push_back(
+      fmt::format("the constants take {} bytes, those of the model {}: quantized weights are stored as floats where no "
+                  "kernel multiplies their integers",
+                  result.constant_bytes, model.all));
+}
+
 // What one method goes through before memory is planned for all.
 struct MethodStages {
+  ConstantBytes imported;
   std::vector<StageTime> times;
   PartitionReport partitioned;
 };
@@ -276,6 +327,7 @@ struct MethodStages {
 Result<MethodPlan> compile_function(Function function, const CompileOptions& options, const FileMap* map,
                                     MethodStages& stages) {
   if (options.on_stage) options.on_stage(function.name, "import", *function.graph);
+  stages.imported = constant_bytes_of(*function.graph);
   std::vector<PassTiming> timings;
   RETURN_IF_ERROR(run_passes(function, options, map, &timings, &stages.partitioned));
   add_pass_times(timings, stages.times);
@@ -297,10 +349,27 @@ Result<MethodPlan> compile_method(const CompileBytes& input, const CompileOption
   return compile_function(std::move(function), options, input.map, stages);
 }
 
+Status write_files_of_targets(const std::vector<MethodPlan>& method_plans, const CompileOptions& options) {
+  for (const TargetRequest& request : options.targets) {
+    if (!request.target->write_files) continue;
+    std::vector<const Delegate*> delegates;
+    for (const MethodPlan& plan : method_plans) {
+      for (const auto& delegate : plan.delegates) {
+        if (delegate->id == request.target->id) delegates.push_back(delegate.get());
+      }
+    }
+    RETURN_IF_ERROR(request.target->write_files(
+        delegates, {options.strict_nan, options.profile == Profile::stock, nullptr, &request.settings}));
+  }
+  return {};
+}
+
 // Memory and bytes of methods that have their instructions.
 Result<CompileResult> finish(std::vector<MethodPlan> method_plans, std::vector<MethodStages> stages,
                              const CompileOptions& options) {
   CompileResult result;
+  std::vector<ConstantBytes> imported;
+  for (const MethodStages& method : stages) imported.push_back(method.imported);
   result.method_plans = std::move(method_plans);
   if (options.share_state) share_states(result.method_plans);
   Clock clock;
@@ -314,6 +383,7 @@ Result<CompileResult> finish(std::vector<MethodPlan> method_plans, std::vector<M
     result.methods.back().stages = std::move(stages[i].times);
     result.methods.back().stages.push_back({"plan", clock.lap()});
   }
+  RETURN_IF_ERROR(write_files_of_targets(result.method_plans, options));
   EmitOptions emit_options;
   emit_options.external_weights = options.external_weights;
   if (options.on_begin) options.on_begin("emit");
@@ -321,6 +391,7 @@ Result<CompileResult> finish(std::vector<MethodPlan> method_plans, std::vector<M
   result.emit_ns = clock.lap();
   result.file_bytes = result.program.pte.size_bytes;
   result.constant_bytes = result.program.constant_bytes;
+  note_widened(imported, result);
   return result;
 }
 

@@ -46,6 +46,7 @@ struct NodeVerdict {
   std::string op, where_it_runs, reason, module, source;
   std::string quantization;  // types of quantized values that it reads and gives, or ""
   NodeCost cost;
+  OriginPtr origin;
 };
 
 struct StageTime {
@@ -62,7 +63,7 @@ struct MethodReport {
   std::string above_lower_bound;   // what keeps the arena above its lower bound; "" if nothing does
   std::vector<StageTime> stages;   // import, each pass (its rounds together), partition, linearize, plan; in order of
                                    // first run
-  std::vector<std::string> notes;  // of the import: conditions on sizes that the program does not check
+  std::vector<std::string> notes;  // conditions on sizes that the program does not check; weights that became floats
   std::vector<std::string> prepared_for;  // facts "KEY=VALUE" that kernels must agree with
   std::vector<std::string> not_stock;     // what only Wick runs: operators stock lacks, or "NAME (reason)"
 };
@@ -106,6 +107,9 @@ Result<std::vector<TargetRequest>> find_targets(std::string_view list, const Tar
 Status check_settings(const TargetRequest& request);
 /// The options of all backends that are options of the command line too, each name once.
 std::vector<const TargetOption*> target_flags();
+/// What the backends add to a firmware with programs that were prepared for `facts`: Target::firmware of all together.
+/// Errors: those.
+Result<FirmwareTarget> firmware_target(const TargetSettings& settings, std::string_view facts);
 /// What each option of each backend does, one line each.
 std::string target_options_help();
 /// The names of the default targets, in the form of find_targets.

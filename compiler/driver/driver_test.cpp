@@ -117,6 +117,29 @@ TEST(Targets, WhatIsLeftIsWhatItIsWithoutTargets) {
   EXPECT_EQ(to_text(*strict.graph, "f"), to_text(*without.graph, "f"));
 }
 
+// The library multiplies integers with one scale for each row, but not those in groups.
+TEST(Constants, QuantizedWeightsThatBecomeFloatsAreNoted) {
+  for (const bool groups : {true, false}) {
+    std::vector<Function> functions;
+    functions.push_back(parse(std::string("graph f(%x: f32[3, 64]) {\n const %e: i8[2, 64] = ...\n") +
+                              (groups ? " const %s: f32[2, 2] = [0.5, 0.25, 0.75, 1]\n"
+                                        " %w = torchao.dequantize_affine(%e, [1, 32], %s, none, i8)\n"
+                                      : " const %s: f32[2, 1] = [0.5, 0.25]\n"
+                                        " %w = torchao.dequantize_affine(%e, [1, 64], %s, none, i8)\n") +
+                              " %y = aten.linear(%x, %w)\n return %y\n}"));
+    CompileOptions options;
+    options.targets = *find_targets("xnnpack");
+    const Result<CompileResult> result = compile(std::move(functions), options);
+    ASSERT_TRUE(result.ok()) << render(result.diag());
+    Names wanted;
+    if (groups)
+      wanted = {
+          "the constants take 512 bytes, those of the model 144: quantized weights are stored as floats where no "
+          "kernel multiplies their integers"};
+    EXPECT_EQ(result->methods[0].notes, wanted);
+  }
+}
+
 TEST(Targets, FullDelegationIsABudget) {
   Function f = parse(kGelu), whole = parse("graph f(%x: f32[2]) { %a = aten.gelu(%x) return %a }");
   CompileOptions options = with_target();

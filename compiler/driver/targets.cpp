@@ -68,6 +68,19 @@ Diag no_target_has(std::string_view flag) {
 
 }  // namespace
 
+Result<FirmwareTarget> firmware_target(const TargetSettings& settings, std::string_view facts) {
+  FirmwareTarget all;
+  for (const Target* target : known_targets()) {
+    if (!target->firmware) continue;
+    ASSIGN_OR_RETURN(FirmwareTarget found, target->firmware(settings, facts));
+    std::vector<FirmwareKernel> kernels = std::move(all.kernels);
+    kernels.insert(kernels.end(), found.kernels.begin(), found.kernels.end());
+    if (all.cpu.empty()) all = std::move(found);
+    all.kernels = std::move(kernels);
+  }
+  return all;
+}
+
 std::string default_targets() {
   return joined_names([](const Target& target) { return target.by_default; });
 }

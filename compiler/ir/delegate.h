@@ -33,6 +33,8 @@ struct Delegate {
   /// Where the nodes of the payload come from: index = debug handle in the payload.
   std::vector<OriginPtr> origins;
   size_t num_nodes = 0;  // of the payload
+  /// What the target keeps for Target::write_files. Nobody else reads it.
+  std::shared_ptr<const void> kept;
   /// Which node of the model made each output; set by the partitioner.
   std::vector<OriginPtr> output_origins;
 };

@@ -54,18 +54,17 @@ enum OpFlags : uint64_t {
   kScores = 1u << 28,        // may stand between a matmul and a softmax: the result is finite if the operands are
 
   // NaN, infinities, signs of zero.
-  kPassesNan = 1u << 29,                // NaN stays NaN, or spreads
-  kPassesInfinity = 1u << 30,           // an infinity stays one, or becomes NaN
-  kAsksForNan = uint64_t{1} << 31,      // tells whether there is a NaN
-  kKeepsZeroSign = uint64_t{1} << 32,   // the sign of a zero in an operand can decide the sign of a zero in the result
-  kTellsZeros = uint64_t{1} << 33,      // f(-0) and f(0) are different numbers (1 / x)
-  kTellsZerosOf1 = uint64_t{1} << 34,   // the same, of operand 1
-  kNoNegativeZero = uint64_t{1} << 35,  // no element of the result is -0
-  kElements = uint64_t{1} << 37,        // reads and writes elements as they are stored, whatever they stand for
-  kPartwise = uint64_t{1} << 36,        // of complex numbers: the same of their real and imaginary parts
-  kOfBackend = uint64_t{1} << 40,       // of a backend (add_ops sets it): no other backend is asked about it
-  kFills = uint64_t{1} << 38,           // a new tensor of one number, its only scalar argument
-  kAlsoInPlace = uint64_t{1} << 39,     // eager has it in place too: add_.Tensor beside add.Tensor
+  kPassesNan = 1u << 29,                  // NaN stays NaN, or spreads
+  kPassesInfinity = 1u << 30,             // an infinity stays one, or becomes NaN
+  kAsksForNan = uint64_t{1} << 31,        // tells whether there is a NaN
+  kTellsZeros = uint64_t{1} << 33,        // f(-0) and f(0) are different numbers (1 / x)
+  kTellsZerosOf1 = uint64_t{1} << 34,     // the same, of operand 1
+  kNoNegativeZero = uint64_t{1} << 35,    // no element of the result is -0
+  kElements = uint64_t{1} << 37,          // reads and writes elements as they are stored, whatever they stand for
+  kPartwise = uint64_t{1} << 36,          // of complex numbers: the same of their real and imaginary parts
+  kOfBackend = uint64_t{1} << 40,         // of a backend (add_ops sets it): no other backend is asked about it
+  kFills = uint64_t{1} << 38,             // a new tensor of one number, its only scalar argument
+  kAlsoInPlace = uint64_t{1} << 39,       // eager has it in place too: add_.Tensor beside add.Tensor
   kPassesBoth = (1u << 29) | (1u << 30),  // both
 };
 

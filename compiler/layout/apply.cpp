@@ -1,5 +1,6 @@
 #include "compiler/layout/apply.h"
 
+#include <algorithm>
 #include <map>
 
 #include "compiler/ir/builder.h"
@@ -10,6 +11,15 @@ namespace wick::compiler::layout {
 namespace {
 
 bool has_layout(const Value* value) { return value && value->type.is_tensor() && value->rank() >= 2; }
+
+// A cat that join_in_memory can write for any dim order.
+bool joins(const Node& node) {
+  if (!node.is("aten.cat.default") || !is_static(node.result()->sizes())) return false;
+  const Values parts = node.tensors("tensors");
+  return std::all_of(parts.begin(), parts.end(), [&](const Value* part) {
+    return part->rank() == node.result()->rank() && part->dtype() == node.result()->dtype();
+  });
+}
 
 std::vector<uint8_t> type_order(const DimOrder& order) {
   return order == plain_order(order.size()) ? std::vector<uint8_t>() : order;
@@ -31,6 +41,7 @@ class Applier {
     for (Node* node : nodes) {
       read_as_wanted(*node);
       for (const auto& inner : node->graphs) changed_ |= apply_layouts(*inner, rules_);
+      if (joins(*node) && is_free(rules_.of(*node))) join_in_memory(*node, layouts_.choice(*node));
     }
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
       Value* value = graph_.outputs[i].value;
@@ -90,6 +101,23 @@ class Applier {
     return known->second;
   }
 
+  // A cat of tensors that lie in `order` is a cat of contiguous tensors, seen through permutes.
+  void join_in_memory(Node& node, const DimOrder& order) {
+    if (order == plain_order(order.size())) return;
+    const std::vector<int64_t> dims(order.begin(), order.end());
+    std::vector<int64_t> back(dims.size());
+    for (size_t i = 0; i < dims.size(); ++i) back[static_cast<size_t>(dims[i])] = static_cast<int64_t>(i);
+    Builder b(graph_, &node);
+    Values parts = node.tensors("tensors");
+    for (Value*& part : parts) part = b.permute(part, dims);
+    const int64_t dim = wrap_dim(node.static_integer("dim"), order.size());
+    Value* joined = b.permute(b.call("aten.cat", {std::move(parts), back[static_cast<size_t>(dim)]}), back);
+    set_order(*joined, order);
+    graph_.replace_unchecked(node.result(), joined);
+    graph_.erase(&node);
+    changed_ = true;
+  }
+
   Value* permuted(const Value& value, const DimOrder& order) {
     const DimOrder from = stored_order(value);
     std::vector<int64_t> perm;
@@ -138,6 +166,7 @@ std::optional<LayoutRule> view_rule(const Node& node) {
 
 LayoutRule portable_rule(const Node& node) {
   if (const auto rule = view_rule(node)) return *rule;
+  if (joins(node)) return any_dim_order(node);
   if (!node.op->has(kPointwise) || node.results().size() != 1 || !node.op->kernel) return contiguous(node);
   for (const Value* operand : node.operands()) {
     if (!operand->type.is_tensor() || !(operand->sizes() == node.result()->sizes())) return contiguous(node);

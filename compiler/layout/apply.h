@@ -5,7 +5,8 @@
 namespace wick::compiler::layout {
 
 /// What Wick's portable kernels and stock's take: pointwise ones any dim order, if all their tensors have the sizes of
-/// the result; views and permutes that of the bytes they show; all others contiguous tensors. (Stock's broadcast
+/// the result; cat any dim order, since apply_layouts writes it for contiguous tensors seen through permutes; views and
+/// permutes that of the bytes they show; all others contiguous tensors. (Stock's broadcast
 /// channels-last tensors wrongly.)
 LayoutRule portable_rule(const Node& node);
 

@@ -28,6 +28,29 @@ Function applied(const char* text, bool changes = true) {
 
 std::string text_of(const Function& function) { return to_text(*function.graph, function.name); }
 
+// The permutes show the bytes as they lie; where all is contiguous there are none.
+TEST(ApplyLayouts, ACatOfChannelsLastTensorsIsOneOfContiguousTensors) {
+  const std::string found = text_of(applied(R"(graph f(%x: f32[1, 2, 4, 4]) {
+    %a = aten.avg_pool2d(%x, [2, 2], [2, 2])
+    %b = aten.relu(%a)
+    %c = aten.cat([%a, %b], 1)
+    %d = aten.avg_pool2d(%c, [2, 2], [2, 2])
+    return %d
+  })"));
+  EXPECT_NE(found.find("aten.permute(%a, [0, 2, 3, 1])"), std::string::npos) << found;
+  EXPECT_NE(found.find("f32[1, 2, 2, 4] = aten.cat([%permute, %permute_1], 3)"), std::string::npos) << found;
+  EXPECT_NE(found.find("f32[1, 4, 2, 2]{0,2,3,1} = aten.permute(%cat, [0, 3, 1, 2])"), std::string::npos) << found;
+  size_t copies = 0;
+  for (size_t at = found.find("= dim_order_ops"); at != std::string::npos; at = found.find("= dim_order_ops", at + 1))
+    ++copies;
+  EXPECT_EQ(copies, 2u) << "of the input and of the output";
+  applied(R"(graph f(%x: f32[1, 2, 4, 4]) {
+    %c = aten.cat([%x, %x], 1)
+    return %c
+  })",
+          false);
+}
+
 TEST(ApplyLayouts, CopiesStandAtTheBordersOnly) {
   EXPECT_EQ(text_of(applied(R"(graph f(%x: f32[1, 2, 4, 4]) {
     %a = aten.avg_pool2d(%x, [2, 2], [2, 2])
@@ -85,7 +108,9 @@ TEST(ApplyLayouts, ScratchMemoryIsLaidOutForItsReader) {
     return %c
   })");
   for (const auto& node : function.graph->nodes()) {
-    if (node->op->has(kScratch)) EXPECT_EQ(node->result()->tensor().dim_order, (DimOrder{0, 2, 3, 1}));
+    if (node->op->has(kScratch)) {
+      EXPECT_EQ(node->result()->tensor().dim_order, (DimOrder{0, 2, 3, 1}));
+    }
   }
 }
 

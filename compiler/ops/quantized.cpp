@@ -320,6 +320,21 @@ void infer_packed_embedding(Node& node, int64_t per_byte) {
   if (node.op->parsed->find("dtype") >= 0) dtype = node.dtype("dtype").value_or(dtype);
   set_result(node, dtype, std::move(sizes));
 }
+// --- tables of 256 elements ---
+
+void infer_lookup(Node& node) {
+  const Value *x = node.tensor("self"), *table = node.tensor("table");
+  require(x->dtype() == DType::i8 && table->dtype() == DType::i8, "lookup takes int8 elements and a table of int8");
+  require_rank(table, 1, "the table");
+  require_equal(table->sizes()[0], 256, "elements of the table");
+  set_result(node, DType::i8, x->sizes());
+}
+Results decompose_lookup(Builder& b, Node& node) {
+  Compose c(b);
+  Value* index = c.add(b.cast(node.tensor("self"), DType::i64), int64_t{128});
+  return {b.call("aten.index.Tensor", {node.tensor("table"), Values{index}})};
+}
+
 void infer_embedding_byte(Node& node) { infer_packed_embedding(node, 1); }
 void infer_embedding_4bit(Node& node) { infer_packed_embedding(node, 2); }
 void infer_embedding_2bit(Node& node) { infer_packed_embedding(node, 4); }
@@ -456,6 +471,8 @@ const OpDef kQuantizedRows[] = {
      infer_old_choose, decompose_old_choose, nullptr, kElements},
     // The same numbers, stored as the type of the result says.
     {"wick::convert(Tensor self) -> Tensor", infer_same},
+    // table[element + 128]: a function of one element of int8, as elements.
+    {"wick::lookup(Tensor self, Tensor table) -> Tensor", infer_lookup, decompose_lookup, nullptr, kElements},
 };
 const size_t kQuantizedCount = std::size(kQuantizedRows);
 

@@ -9,6 +9,8 @@
 #include "compiler/ir/delegate.h"
 #include "compiler/ir/graph.h"
 #include "compiler/layout/layout_rule.h"
+#include "compiler/partition/call_cost.h"
+#include "compiler/partition/firmware.h"
 #include "compiler/passes/pass.h"
 #include "compiler/support/result.h"
 #include "wick/span.h"
@@ -88,8 +90,17 @@ struct Target {
   /// Form kernels: what the operators are prepared for, "KEY=VALUE" each, without spaces. A program that holds any of
   /// them says so, and is refused by kernels that are built for another value. Null: nothing.
   std::vector<std::string> (*prepared_for)(const TargetOptions& options) = nullptr;
+  /// Form delegate: writes files that its options ask for, for all delegates of the target in a program. Null: none.
+  Status (*write_files)(const std::vector<const Delegate*>& delegates, const TargetOptions& options) = nullptr;
   /// Form kernels: how many products an accepted node sums, for reports. Null: not known.
   uint64_t (*macs)(const Node& node) = nullptr;
+  /// Form kernels: what a firmware needs to run programs that were prepared for `facts` ("KEY=VALUE", separated by
+  /// spaces; other backends' facts say nothing). `settings`: of the options that are flags, as the user gave them.
+  /// Errors: usage (no such processor; settings and facts contradict each other). Null: its programs need no kernels.
+  Result<FirmwareTarget> (*firmware)(const TargetSettings& settings, std::string_view facts) = nullptr;
+  /// Form kernels: what a call in a program that was prepared for these facts costs, of the target's own operators and
+  /// of others beside them. Null: not known.
+  CallCost (*call_cost)(const OperatorCall& call, Span<const std::string> prepared_for) = nullptr;
 };
 
 /// A target with its options' values.

@@ -210,8 +210,9 @@ class Unfold {
     graph_.rewrite(&node, op, std::move(args));
   }
 
+  // The node is at the place of what computes the elements, not at that of a reader.
   Node* dequantized(Value* elements, Node* before) {
-    Builder b(graph_, before);
+    Builder b(graph_, before, elements->producer ? elements->producer->origin : before->origin);
     const auto chosen = chosen_.find(elements);
     if (chosen != chosen_.end()) return convert_chosen(b, elements, elements->tensor(), chosen->second, false);
     return Written(b, elements->tensor()).dequantize(elements);

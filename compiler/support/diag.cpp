@@ -27,6 +27,7 @@ Row row_of(Code code) {
     case Code::numeric_mismatch: return {"numeric-mismatch", 5};
     case Code::budget: return {"budget", 6};
     case Code::limit: return {"limit", 3};
+    case Code::missing_tool: return {"missing-tool", 3};
     case Code::internal: return {"internal", 1};
   }
   return {"internal", 1};

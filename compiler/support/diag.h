@@ -18,6 +18,7 @@ enum class Code {
   numeric_mismatch,   // exit 5
   budget,             // exit 6: --max-arena, --max-file, --require-..
   limit,              // exit 3: a size limit with an option to raise it
+  missing_tool,       // exit 3: a compiler or library outside Wick that the task needs is not here
   internal,           // exit 1: a bug of ours
 };
 

@@ -41,6 +41,7 @@ TEST(Diag, CodesHaveDashedNamesAndExitCodes) {
   EXPECT_EQ(exit_code(Code::internal), 1);
   EXPECT_EQ(exit_code(Code::file_io), 2);
   EXPECT_EQ(exit_code(Code::limit), 3);
+  EXPECT_EQ(exit_code(Code::missing_tool), 3);
   EXPECT_EQ(exit_code(Code::corrupt_file), 4);
   EXPECT_EQ(exit_code(Code::numeric_mismatch), 5);
   EXPECT_EQ(exit_code(Code::budget), 6);

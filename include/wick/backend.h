@@ -16,12 +16,23 @@ struct DelegateEvent {
   uint64_t duration_ns;
 };
 
+/// What the caller of a load decides for delegates. Used during load only.
+struct DelegateOptions {
+  /// On which device: "NAME:1". A backend ignores a name that is not of its devices and takes its default one.
+  const char* device = "";
+  /// Identifies a session: methods that are loaded with equal sessions share mutable state inside delegates by name.
+  /// Null: each method is a session of its own.
+  const void* session = nullptr;
+  /// False: backends refuse payloads that hold machine code, which nobody can check.
+  bool allow_device_code = true;
+};
+
 /// What a backend may use while a delegate is loaded. Memory from `allocate` lives as long as the method.
 class BackendInit {
  public:
   BackendInit(const MethodMeta& method, size_t delegate, Span<const DataMap> data, Span<uint8_t>* arena,
               Parallelism* parallelism, IsaLevel isa, ErrorText* text, const void* instance = nullptr,
-              const Tracer* tracer = nullptr, uint64_t* heap_budget = nullptr)
+              const Tracer* tracer = nullptr, uint64_t* heap_budget = nullptr, DelegateOptions options = {})
       : method_(method),
         delegate_(delegate),
         data_(data),
@@ -31,7 +42,8 @@ class BackendInit {
         text_(text),
         instance_(instance),
         tracer_(tracer),
-        heap_budget_(heap_budget) {}
+        heap_budget_(heap_budget),
+        options_(options) {}
 
   const MethodMeta& method() const { return method_; }
   size_t num_specs() const { return method_.delegate(delegate_).num_specs; }
@@ -47,6 +59,11 @@ class BackendInit {
   /// Identifies the loaded method. It is the same for the method's delegates, which never run at the same time, and
   /// different for every other loaded method. Null: unknown.
   const void* instance() const { return instance_; }
+  /// Identifies the session of the loaded method: delegates with equal sessions share state by name. Null: unknown.
+  const void* session() const { return options_.session ? options_.session : instance_; }
+  /// The name of a device, "" for the default one. Never null.
+  const char* device() const { return options_.device ? options_.device : ""; }
+  bool allows_device_code() const { return options_.allow_device_code; }
   /// The tracer that wants to know what happens inside the delegate; usually null. It outlives the delegate.
   const Tracer* tracer() const { return tracer_; }
   /// Bytes that the method's delegates may still allocate outside the arena.
@@ -69,6 +86,7 @@ class BackendInit {
   const void* instance_;
   const Tracer* tracer_;
   uint64_t* heap_budget_;
+  DelegateOptions options_;
 };
 
 /// `payload` is untrusted and stays in place while the delegate lives. `execute` receives inputs, then outputs, and

@@ -10,4 +10,14 @@ Span<const Backend* const> all_backends();
 /// For MethodOptions::kernels and ModuleOptions::kernels: the kernels of every backend, then the portable ones.
 Span<const KernelTable> all_kernels();
 
+/// Devices that delegates of one backend run on, in this process.
+struct DeviceKind {
+  const char* name;  // for people: "NAME[:N]"
+  const char* description;
+  bool (*has_name)(const char* name);  // whether this is a name of such a device; it may be missing
+};
+/// For DelegateOptions::device and ModuleOptions::device: the devices of every backend, whether or not this machine has
+/// them.
+Span<const DeviceKind> all_devices();
+
 }  // namespace wick

@@ -42,9 +42,10 @@ struct MethodOptions {
   uint64_t seed = 0;                         // of random operators
   uint64_t max_instructions = 10'000'000;    // per execution
   uint64_t max_delegate_bytes = UINT64_MAX;  // of what delegates take besides the method arena
-  const Tracer* tracer = nullptr;            // must outlive the method
-  ErrorText* text = nullptr;                 // where a failed load is explained; used during load only
-  ErrorKind* kind = nullptr;                 // what it means; likewise
+  DelegateOptions delegates;
+  const Tracer* tracer = nullptr;  // must outlive the method
+  ErrorText* text = nullptr;       // where a failed load is explained; used during load only
+  ErrorKind* kind = nullptr;       // what it means; likewise
 };
 
 /// What went wrong in the last call that failed. Strings are literals or lie in the program.

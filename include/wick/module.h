@@ -56,6 +56,8 @@ struct ModuleOptions {
   uint64_t max_instructions = 10'000'000;
   uint64_t max_memory_bytes = uint64_t{16}
                               << 30;  // of all that one method asks for: arenas, outputs, scratch, delegates
+  std::string device;                 // DelegateOptions::device
+  bool allow_device_code = true;      // the same
   const Tracer* tracer = nullptr;
 };
 
@@ -69,7 +71,8 @@ struct ModuleError {
   ErrorKind kind = ErrorKind::none;
 };
 
-/// Loads methods on first use and keeps their state (mutable buffers) between calls. Each method has its own arenas,
+/// Loads methods on first use and keeps their state (mutable buffers) between calls. A module is one session
+/// (DelegateOptions): its methods share the state that delegates hold. Each method has its own arenas,
 /// zeroed at load. Use it from one thread at a time.
 class Module {
  public:

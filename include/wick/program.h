@@ -38,7 +38,7 @@ struct TensorMeta {
   Storage storage = Storage::unbound;
   bool external = false;     // bytes come from a .ptd file under `name`
   bool initialized = false;  // planned, and filled at load with `bytes` or from a .ptd file
-  uint8_t device_type = 0;   // 0 CPU, 1 CUDA
+  uint8_t device_type = 0;   // DeviceType of schema/program.fbs
   int8_t device_index = 0;
   uint32_t arena = 0;  // planned: index into the planned arenas
   uint64_t arena_offset = 0;
@@ -126,7 +126,7 @@ class MethodMeta {
 
   size_t num_arenas() const;
   uint64_t arena_bytes(size_t index) const;
-  uint8_t arena_device(size_t index) const;  // 0 CPU, 1 CUDA
+  uint8_t arena_device(size_t index) const;  // DeviceType of schema/program.fbs
 
   size_t num_operators() const;
   OperatorName op(size_t index) const;

@@ -5,6 +5,16 @@
 namespace wick {
 namespace {
 
+#if UINTPTR_MAX == UINT32_MAX
+constexpr bool equal(const ObjectSize& a, const ObjectSize& b) {
+  return a.size_bytes == b.size_bytes && a.alignment == b.alignment;
+}
+#define ARRAY(field, type, kind, count) \
+  static_assert(equal(kObjectSizes.kind, k32BitObjectSizes.kind), "k32BitObjectSizes says something else");
+#include "runtime/exec/method_objects.inc"
+#undef ARRAY
+#endif
+
 /// Cuts arrays off a block of memory; with a null block it only counts.
 class Carver {
  public:
@@ -28,6 +38,12 @@ class Carver {
 
 Counts count_objects(const MethodMeta& method) {
   Counts counts;
+  counts.values = method.num_values();
+  counts.inputs = method.num_inputs();
+  counts.outputs = method.num_outputs();
+  counts.operators = method.num_operators();
+  counts.delegates = method.num_delegates();
+  counts.chains = method.num_chains();
   for (size_t i = 0; i < method.num_values(); ++i) {
     switch (method.tag(i)) {
       case Tag::tensor:
@@ -55,32 +71,15 @@ Counts count_objects(const MethodMeta& method) {
   return counts;
 }
 
-Layout lay_out(const MethodMeta& method, const Counts& counts, uint8_t* base) {
+Layout lay_out(const Counts& counts, uint8_t* base) {
   Carver carver(base);
   Layout layout;
   struct alignas(alignof(Method::State)) StateBytes {
     uint8_t bytes[sizeof(Method::State)];
   };
-  layout.state = carver.take<StateBytes>(1);
-  layout.values = carver.take<EValue>(method.num_values());
-  layout.tensors = carver.take<Tensor>(counts.tensors);
-  layout.homes = carver.take<Home>(counts.has_views ? counts.tensors : 0);
-  layout.int_lists = carver.take<IntListValue>(counts.int_lists);
-  layout.unboxed = carver.take<int64_t>(counts.int_items);
-  layout.int_items = carver.take<EValue*>(counts.int_items);
-  layout.tensor_lists = carver.take<ListBinding>(counts.tensor_lists);
-  layout.tensor_items = carver.take<EValue*>(counts.tensor_items);
-  layout.tensor_pointers = carver.take<Tensor*>(counts.tensor_items);
-  layout.inputs = carver.take<InputSlot>(method.num_inputs());
-  layout.outputs = carver.take<Tensor*>(method.num_outputs());
-  layout.kernels = carver.take<const Kernel*>(method.num_operators());
-  layout.delegates = carver.take<BoundDelegate>(method.num_delegates());
-  layout.chains = carver.take<InstructionList>(method.num_chains());
-  layout.instructions = carver.take<Instruction>(counts.instructions);
-  layout.args = carver.take<EValue*>(counts.args);
-  layout.dims = carver.take<int32_t>(counts.dims * 2);
-  layout.in_list = carver.take<bool>(method.num_values());
-  layout.changes = carver.take<bool>(method.num_values());
+#define ARRAY(field, type, kind, count) layout.field = carver.take<type>(count);
+#include "runtime/exec/method_objects.inc"
+#undef ARRAY
   layout.size_bytes = carver.used();
   return layout;
 }

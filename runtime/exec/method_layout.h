@@ -6,6 +6,7 @@ namespace wick {
 
 /// How many objects of each kind a method takes.
 struct Counts {
+  size_t values = 0, inputs = 0, outputs = 0, operators = 0, delegates = 0, chains = 0;
   size_t tensors = 0;
   size_t dims = 0;  // over all tensors
   size_t int_lists = 0;
@@ -18,6 +19,40 @@ struct Counts {
 };
 
 Counts count_objects(const MethodMeta& method);
+
+/// Bytes and alignment of each kind of object.
+struct ObjectSize {
+  size_t size_bytes, alignment;
+};
+struct ObjectSizes {
+  ObjectSize state, value, tensor, home, int_list, list_binding, input, delegate, instruction_list, instruction;
+  ObjectSize pointer;
+  ObjectSize int64 = {8, 8}, int32 = {4, 4}, boolean = {1, 1};
+};
+
+template <typename T>
+constexpr ObjectSize size_of() {
+  return {sizeof(T), alignof(T)};
+}
+/// Of this build.
+constexpr ObjectSizes kObjectSizes = {size_of<Method::State>(), size_of<EValue>(),        size_of<Tensor>(),
+                                      size_of<Home>(),          size_of<IntListValue>(),  size_of<ListBinding>(),
+                                      size_of<InputSlot>(),     size_of<BoundDelegate>(), size_of<InstructionList>(),
+                                      size_of<Instruction>(),   size_of<void*>()};
+/// Of builds with pointers of 32 bits, such as Arm's microcontrollers.
+constexpr ObjectSizes k32BitObjectSizes = {{168, 8}, {16, 8}, {28, 4}, {12, 4}, {12, 4}, {12, 4},
+                                           {8, 4},   {8, 4},  {8, 4},  {20, 4}, {4, 4}};
+
+/// What a method with these objects takes: Method::required_bytes.
+constexpr uint64_t method_bytes(const Counts& counts, const ObjectSizes& sizes) {
+  uint64_t used = 0;
+#define ARRAY(field, type, kind, count)                                                    \
+  used = (used + sizes.kind.alignment - 1) / sizes.kind.alignment * sizes.kind.alignment + \
+         static_cast<uint64_t>(count) * sizes.kind.size_bytes;
+#include "runtime/exec/method_objects.inc"
+#undef ARRAY
+  return used;
+}
 
 /// The arrays of a method. Those of State are copied there; the others are pools that fill() hands out in order.
 struct Layout {
@@ -45,6 +80,6 @@ struct Layout {
 };
 
 /// With a null base, only size_bytes means something.
-Layout lay_out(const MethodMeta& method, const Counts& counts, uint8_t* base);
+Layout lay_out(const Counts& counts, uint8_t* base);
 
 }  // namespace wick

@@ -407,7 +407,7 @@ Error Loader::init_delegates() {
   for (size_t i = 0; i < method_.num_delegates(); ++i) {
     BoundDelegate& delegate = state_->delegates[i];
     BackendInit context(method_, i, options_.data, &rest, options_.parallelism, options_.isa, text_, state_,
-                        options_.tracer, &heap_budget);
+                        options_.tracer, &heap_budget, options_.delegates);
     if (text_) text_->append("delegate ", static_cast<uint64_t>(i), " (", delegate.backend->id, "): ");
     const Error error = delegate.backend->init(context, method_.delegate(i).payload, &delegate.handle);
     if (error != Error::Ok) {
@@ -430,7 +430,7 @@ void destroy_delegates(Method::State* state) {
 
 Result<Method::State*> Loader::run() {
   const Counts counts = count_objects(method_);
-  const size_t needed = lay_out(method_, counts, nullptr).size_bytes;
+  const size_t needed = lay_out(counts, nullptr).size_bytes;
   Error error = check_memory();
   if (error != Error::Ok) return tell(options_.kind, kind_of_memory(error), error);
   if (memory_.method.size() < needed) {
@@ -438,7 +438,7 @@ Result<Method::State*> Loader::run() {
     return explain(text_, Error::MemoryAllocationFailed, "the method arena needs ", static_cast<uint64_t>(needed),
                    " bytes, ", static_cast<uint64_t>(memory_.method.size()), " are given");
   }
-  pool_ = lay_out(method_, counts, memory_.method.data());
+  pool_ = lay_out(counts, memory_.method.data());
   // Both are told of in one go.
   error = tell(options_.kind, ErrorKind::missing_operator, resolve_kernels());
   const Error backend_error = check_backends();
@@ -473,9 +473,7 @@ void refresh_list(const ListBinding& binding) {
   }
 }
 
-size_t Method::required_bytes(const MethodMeta& method) {
-  return lay_out(method, count_objects(method), nullptr).size_bytes;
-}
+size_t Method::required_bytes(const MethodMeta& method) { return lay_out(count_objects(method), nullptr).size_bytes; }
 
 Result<Method> Method::load(const MethodMeta& method, const MemoryPlan& memory, const MethodOptions& options) {
   Result<State*> state = Loader(method, memory, options).run();

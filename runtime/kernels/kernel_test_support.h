@@ -188,6 +188,12 @@ class Arg {
   Arg(std::vector<double> v) : kind_(Tag::real_list), reals_(std::move(v)) {}
   Arg(std::vector<bool> v) : kind_(Tag::bool_list), bools_(v.begin(), v.end()) {}
   Arg(std::vector<TestTensor*> v) : kind_(Tag::tensor_list), list_(std::move(v)) {}
+  /// Memory that the kernel may write.
+  static Arg scratch(const TestTensor& t) {
+    Arg arg(t);
+    arg.is_scratch_ = true;
+    return arg;
+  }
 
  private:
   friend Error call_detailed(const char*, std::vector<Arg>, KernelContext&);
@@ -221,6 +227,7 @@ class Arg {
   }
 
   const TestTensor* tensor_ = nullptr;
+  bool is_scratch_ = false;
   EValue value_;
   Tag kind_ = Tag::none;  // of a list
   std::vector<int64_t> ints_, unboxed_;
@@ -292,7 +299,7 @@ inline Error call_detailed(const char* name, std::vector<Arg> args, KernelContex
 
   std::vector<std::pair<const TestTensor*, std::vector<uint8_t>>> inputs;
   for (size_t i = 0; i < args.size() && has_out; ++i) {
-    if (signature[i] == 'o' || signature[i] == 'O') continue;
+    if (signature[i] == 'o' || signature[i] == 'O' || args[i].is_scratch_) continue;
     args[i].for_each_tensor([&](const TestTensor& t) { inputs.emplace_back(&t, t.bytes()); });
   }
   if (check_arguments(context, kernel->signature, Span<EValue*>(boxed.data(), boxed.size()))) {

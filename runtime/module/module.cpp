@@ -214,6 +214,7 @@ Method* Module::State::load_method(const std::string& name, ModuleError* error) 
   method_options.seed = options.seed;
   method_options.max_instructions = options.max_instructions;
   method_options.max_delegate_bytes = options.max_memory_bytes - memory_bytes(*meta);
+  method_options.delegates = {options.device.c_str(), this, options.allow_device_code};
   method_options.tracer = options.tracer;
   method_options.text = &text;
   ErrorKind kind = ErrorKind::none;

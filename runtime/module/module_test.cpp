@@ -72,6 +72,9 @@ struct SeenByBackend {
   int num_threads = 0;
   uint64_t budget = 0;
   bool took_all = false, took_more = false;
+  std::string device;
+  const void* session = nullptr;
+  bool allows_device_code = true;
   static SeenByBackend& get() {
     static SeenByBackend seen;
     return seen;
@@ -84,6 +87,9 @@ constexpr Backend kSeeing = {"Seeing",
                                seen.budget = context.heap_budget();
                                seen.took_all = context.take_heap(seen.budget);
                                seen.took_more = context.take_heap(1);
+                               seen.device = context.device();
+                               seen.session = context.session();
+                               seen.allows_device_code = context.allows_device_code();
                                return Error::Ok;
                              },
                              [](KernelContext&, void*, Span<EValue*>) {}, nullptr};
@@ -108,6 +114,31 @@ TEST(Module, TellsBackendsWhatThreadsAndMemoryAreLeft) {
   EXPECT_EQ(seen.budget, 1000 - own);
   EXPECT_TRUE(seen.took_all);
   EXPECT_FALSE(seen.took_more);
+}
+
+TEST(Module, TellsBackendsWhichDeviceAndSessionTheyServe) {
+  TestProgram program;
+  program.inputs = {program.planned(DType::f32, {4})};
+  program.outputs = program.inputs;
+  program.delegate_call(program.delegate("Seeing", {1}), program.inputs);
+  const auto file = program.build();
+  const SeenByBackend& seen = SeenByBackend::get();
+  ModuleOptions options;
+  options.backends = {&kSeeing};
+  ModuleError error;
+  const auto first = Module::load(file.span(), options, &error);
+  ASSERT_NE(first->method("forward", &error), nullptr) << error.message;
+  const void* session = seen.session;
+  EXPECT_NE(session, nullptr);
+  EXPECT_EQ(seen.device, "");
+  EXPECT_TRUE(seen.allows_device_code);
+  options.device = "toy:1";
+  options.allow_device_code = false;
+  const auto second = Module::load(file.span(), options, &error);
+  ASSERT_NE(second->method("forward", &error), nullptr) << error.message;
+  EXPECT_NE(seen.session, session);
+  EXPECT_EQ(seen.device, "toy:1");
+  EXPECT_FALSE(seen.allows_device_code);
 }
 
 TEST(Module, KeepsStateBetweenCalls) {

@@ -53,7 +53,7 @@ enum class MemoryFormat : uint8_t { unknown = 0, contiguous, channels_last, chan
 enum class ArgumentKind : uint8_t { unknown = 0, positional, keyword };
 
 struct Device {
-  std::string type;  // "cpu", "cuda" ..
+  std::string type;  // "cpu" ..
   std::optional<int64_t> index;
 };
 

@@ -394,9 +394,9 @@ Results decompose_vander(Builder& b, Node& node) {
 
 }  // namespace
 
-#define SOLVER(schema, infer, decompose, kernel, ...)                                       \
-  {                                                                                         \
-    schema, infer, decompose, kernel, kNoStock | kSweeps | ranges::unknown, { __VA_ARGS__ } \
+#define SOLVER(schema, infer, decompose, kernel, ...)                                                     \
+  {                                                                                                       \
+    schema, infer, decompose, kernel, kNoStock | kSweeps | kTellsZeros | ranges::unknown, { __VA_ARGS__ } \
   }
 const OpDef kFactorizationRows[] = {
     SOLVER("aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor "

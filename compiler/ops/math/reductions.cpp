@@ -389,7 +389,7 @@ const OpDef kReductionRows[] = {
     {"aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_mean, decompose_mean, nullptr, kPure,
      Cases("f32[3, 4]", "f32[3]{special}", "f16[3, 4]")},
     {"aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", infer_mean,
-     nullptr, "aten::mean.out", kPassesBoth | kReduction | ranges::mean | Growth::total,
+     nullptr, "aten::mean.out", kPassesBoth | kNoNegativeZero | kReduction | ranges::mean | Growth::total,
      Cases("f32[2, 0], [1]", "f32[2, 3, 4], [], false", "i64[2, 3]{=-6, -7, -8, -6, 9, -3}, [0], dtype=f32")},
     {"aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", infer_sum, nullptr, "aten::prod.out", kPure,
      Cases("f32[]", "i64[3, 4]", "f32[3]{special}")},

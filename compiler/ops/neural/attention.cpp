@@ -140,7 +140,7 @@ Results decompose_sdpa(Builder& b, Node& node) {
 const OpDef kAttentionRows[] = {
     {"aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
      "dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
-     infer_sdpa, decompose_sdpa, "wick::sdpa.out", kNoStock | Growth::matrices,
+     infer_sdpa, decompose_sdpa, "wick::sdpa.out", kNoStock | kNoNegativeZero | Growth::matrices,
      Cases("f32[2, 3, 4, 8], f32[2, 3, 5, 8], f32[2, 3, 5, 8]",
            "f32[1, 2, 6, 8], f32[1, 2, 6, 8], f32[1, 2, 6, 8], None, 0.0, true",
            "f32[1, 2, 3, 8], f32[1, 2, 5, 8], f32[1, 2, 5, 8], bool[3, 5], scale=0.3",

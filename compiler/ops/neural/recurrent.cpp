@@ -179,6 +179,25 @@ Layers run_layers(Compose& c, Node& node, CellKind kind, Value* h0, Value* c0) {
   return out;
 }
 
+// The output, and a last state of the sizes of each first one.
+void infer_layers(Node& node, const Values& states) {
+  const Value* x = node.tensor("input");
+  require(x->rank() == 2 || x->rank() == 3, "a recurrent layer needs rank 2 or 3");
+  Sizes sizes = x->sizes();
+  for (size_t i = 0; i < states.size(); ++i) {
+    require(states[i] && states[i]->rank() == x->rank(),
+            "a state of a recurrent layer has another rank than its input");
+    if (i == 0) sizes.back() = states[i]->sizes().back() * Sym(node.boolean("bidirectional") ? 2 : 1);
+    set_result(node, i + 1, x->dtype(), states[i]->sizes());
+  }
+  set_result(node, 0, x->dtype(), std::move(sizes));
+}
+void infer_lstm(Node& node) {
+  require(node.tensors("hx").size() == 2, "lstm needs two states");
+  infer_layers(node, node.tensors("hx"));
+}
+void infer_gru(Node& node) { infer_layers(node, {node.tensor("hx")}); }
+
 Results decompose_lstm(Builder& b, Node& node) {
   Compose c(b);
   const Values hx = node.tensors("hx");
@@ -219,13 +238,13 @@ Results decompose_relu_cell(Builder& b, Node& node) { return simple_cell(b, node
 const OpDef kRecurrentRows[] = {
     {"aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, "
      "bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
-     nullptr, decompose_lstm, nullptr, kPure,
+     infer_lstm, decompose_lstm, nullptr, kPure,
      Cases(
          "f32[3, 2, 4], [f32[1, 2, 3], f32[1, 2, 3]], [f32[12, 4], f32[12, 3], f32[12], f32[12]], true, 1, 0.0, false, "
          "false, false")},
     {"aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool "
      "train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-     nullptr, decompose_gru, nullptr, kPure,
+     infer_gru, decompose_gru, nullptr, kPure,
      Cases("f32[3, 2, 4], f32[1, 2, 3], [f32[9, 4], f32[9, 3], f32[9], f32[9]], true, 1, 0.0, false, false, false")},
     {"aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, "
      "bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",

@@ -197,7 +197,7 @@ const OpDef kActivationRows[] = {
     {"aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", infer_same, decompose_celu, nullptr,
      kPointwise | kAlsoInPlace, Cases("f32[2, 3]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", infer_same, decompose_softplus,
-     nullptr, kPointwise | kPassesNan | ranges::softplus | Growth::little,
+     nullptr, kPointwise | kPassesNan | kNonNegative | ranges::softplus | Growth::little,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::mish(Tensor self) -> Tensor", infer_same, decompose_mish, nullptr,
      kPointwise | kAlsoInPlace | kPassesBoth | ranges::mish, Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},

@@ -153,7 +153,7 @@ const OpDef kSpecialRows[] = {
     POLYNOMIAL("laguerre_polynomial_l"),
     POLYNOMIAL("legendre_polynomial_p"),
 
-    CURVE("digamma", kAlsoInPlace | ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
+    CURVE("digamma", kAlsoInPlace | kTellsZeros | ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
     CURVE("lgamma", kAlsoInPlace | ranges::unknown, "f32[3, 4]{range=1.1..4.6}"),
     CURVE("erfinv", kAlsoInPlace | ranges::unknown, "f32[3, 4]{range=-1..1}"),
     CURVE("special_ndtri", ranges::unknown, "f32[3, 4]{range=0.069..0.9}"),

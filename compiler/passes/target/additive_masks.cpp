@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "compiler/analysis/value_ranges.h"
+#include "compiler/analysis/zero_signs.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/weights.h"
 #include "compiler/passes/match/data_movement.h"
@@ -399,7 +400,10 @@ class Masker {
     look_at_masks(moved(*softmax), 0, kinds);
     if (kinds.infinite || kinds.unknown || kinds.nested || kinds.masks > 1) return;
     Builder b(graph_, &guard);
-    replace(guard, b.call("aten.mul.Tensor", {out, b.cast(live, out->dtype())}), out);
+    Value* product = b.call("aten.mul.Tensor", {out, b.cast(live, out->dtype())});
+    // A negative number times 0 is -0.
+    if (ZeroSigns(graph_).matter(guard.result())) product = b.call("aten.add.Scalar", {product, 0.0});
+    replace(guard, product, out);
   }
 
   static const Node* any_behind(const Value* value) {

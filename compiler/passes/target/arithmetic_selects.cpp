@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "compiler/analysis/value_ranges.h"
+#include "compiler/analysis/zero_signs.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/reals.h"
 #include "compiler/passes/match/data_movement.h"
@@ -54,51 +55,6 @@ bool is_f32(const Value* value) { return value->type.is_tensor() && value->dtype
 std::optional<double> finite_number(const Arg& arg) {
   const auto element = number_of(arg, DType::f32);
   return element && std::isfinite(element->real) ? std::optional<double>(element->real) : std::nullopt;
-}
-
-// x is 1 / 0 or the like to such a reader.
-bool tells_zeros_apart(const Node& reader, const Value* x) {
-  if (reader.op->has(kTellsZeros)) return true;
-  if (reader.op->has(kTellsZerosOf1)) return tensor_at(reader, 1) == x;
-  if (!reader.is("aten.pow.Tensor_Scalar")) return false;
-  const auto exponent = number_of(reader.arg(1), DType::f64);
-  return !exponent || exponent->real < 0;
-}
-
-bool keeps_sign(const Node& node) { return moves_data(node) || node.op->has(kKeepsZeroSign); }
-
-// Whether a reader distinguishes -0 from 0, possibly after a few nodes that keep the sign.
-bool sign_of_zero_matters(const Value* value) {
-  constexpr size_t kMaxFollowed = 16;
-  std::vector<const Value*> followed{value};
-  for (size_t i = 0; i < followed.size(); ++i) {
-    const Value* x = followed[i];
-    for (const Node* reader : x->users()) {
-      if (tells_zeros_apart(*reader, x)) return true;
-      const Value* result = keeps_sign(*reader) ? reader->result() : x;
-      if (std::find(followed.begin(), followed.end(), result) == followed.end()) followed.push_back(result);
-      if (followed.size() > kMaxFollowed) return false;
-    }
-  }
-  return false;
-}
-
-// Whether an element may be -0. Sums are not, unless all terms are. Matmuls start from 0.
-bool may_be_negative_zero(const Value* x, const ValueRanges& ranges, int depth = 0) {
-  if (!ranges.of(x).holds(0)) return false;
-  const Node* node = x->producer;
-  if (!node) return true;
-  if (node->op->has(kNoNegativeZero | kNonNegative)) return false;
-  const bool sum = node->is(Binary::add), difference = node->is(Binary::sub);
-  const Value* other = sum || difference ? tensor_at(*node, 1) : nullptr;
-  if ((sum || difference) && !other) return finite_number(node->arg(1)).value_or(0) == 0;
-  if (depth > kMaxDepth) return true;
-  const auto may_be = [&](const Value* operand) {
-    return !operand || may_be_negative_zero(operand, ranges, depth + 1);
-  };
-  if (sum) return may_be(tensor_at(*node, 0)) && (is_whole(other) || may_be(other));
-  if (difference) return may_be(tensor_at(*node, 0));
-  return moves_data(*node) ? may_be(moved(*node)) : true;
 }
 
 // Whether the condition, which compares `x` with a number, selects a zero.
@@ -215,6 +171,7 @@ class Selector {
     }
     if (found.empty()) return Changed::no;
     bounds_.emplace(graph_);
+    signs_.emplace(graph_);
     conditions_.emplace(*bounds_);
     std::vector<Node*> left;
     for (const auto& [node, handle] : found) {
@@ -331,7 +288,7 @@ class Selector {
 
   // Whether a -0, which would come out as 0, may be selected, and a reader would notice.
   bool loses_sign(const Node& node, const Value* condition, const Arg& yes, const Arg& no) {
-    if (!sign_of_zero_matters(node.result())) return false;
+    if (!signs_->matter(node.result())) return false;
     if (!ranges_) ranges_.emplace(graph_);
     for (const bool chosen : {true, false}) {
       const Arg& branch = chosen ? yes : no;
@@ -359,7 +316,7 @@ class Selector {
       out = choice(b, yes, no, conditions_->as_number(b, condition));
       // The value that is not selected leaves its sign: -1 times 0 is -0.
       const bool zero = finite_number(yes) == 0.0 || finite_number(no) == 0.0;
-      if (zero && sign_of_zero_matters(node.result())) out = b.call("aten.add.Scalar", {out, 0.0});
+      if (zero && signs_->matter(node.result())) out = b.call("aten.add.Scalar", {out, 0.0});
     }
     return out->sizes() == node.result()->sizes() ? out : b.expand(out, node.result()->sizes());
   }
@@ -389,7 +346,7 @@ class Selector {
     Value* x = tensor_at(node, 0);
     const size_t rank = x->rank();
     const Sym diagonal = node.integer("diagonal");
-    if (rank < 2 || !diagonal.is_const() || !can_choose(x) || sign_of_zero_matters(node.result())) return nullptr;
+    if (rank < 2 || !diagonal.is_const() || !can_choose(x) || signs_->matter(node.result())) return nullptr;
     const Sym &rows = x->sizes()[rank - 2], &columns = x->sizes()[rank - 1];
     if (!rows.is_const() || !columns.is_const() || rows.value() * columns.value() > kMaxMaskElements) return nullptr;
     Reals64 mask;
@@ -406,7 +363,8 @@ class Selector {
   Graph& graph_;
   std::optional<Bounds> bounds_;
   std::optional<Conditions> conditions_;
-  std::optional<ValueRanges> ranges_;  // of what was there before
+  std::optional<ZeroSigns> signs_;     // of what was there before
+  std::optional<ValueRanges> ranges_;  // the same
 };
 
 }  // namespace

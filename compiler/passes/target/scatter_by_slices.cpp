@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "compiler/analysis/zero_signs.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/constant_indices.h"
 #include "compiler/passes/passes.h"
@@ -207,6 +208,8 @@ Value* index_put(Builder& b, Node& node) {
   for (const size_t dim : dims) shape = broadcast(shape, indices[dim]->sizes());
   values = expanded_values(b, x, values, dims, shape);
   const bool sums = node.boolean("accumulate");
+  // Elements to which nothing is added become sums with 0.
+  if (sums && ZeroSigns(b.graph()).matter(node.result())) return nullptr;
   Sizes rows = merged_dims(x->sizes(), dims), sources = rows;
   sources[dims.front()] = static_cast<int64_t>(flat->size());
   Value* out = nullptr;
@@ -279,7 +282,7 @@ constexpr Rule kRules[] = {chosen_rows, index_put, slice_scatter};
 //   after:  y = view(cat(view(a, [4, 1]), slice(view(x, [4, 2]), 1, 1, 2), 1), [8])
 // Also handles index_put with constant indices into adjacent dimensions, where rows are replaced (up to 32 parts) or
 // added (up to 16 parts, which covers windows combined by fold); and where with a constant condition that varies along
-// one dimension. Applies to f32 and f16.
+// one dimension. Applies to f32 and f16. Leaves additions alone if a reader distinguishes -0 from 0.
 // Requires: constants are folded.  Keeps: every replaced value. Sums are added in a different order.
 Result<Changed> scatter_by_slices(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });

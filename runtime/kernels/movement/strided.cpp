@@ -1,5 +1,6 @@
 #include "runtime/kernels/movement/strided.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "runtime/kernels/dispatch.h"
@@ -76,6 +77,30 @@ void for_each_line(KernelContext& context, const Axis* outer, int num_outer, con
   });
 }
 
+template <typename T>
+void copy_line(T* dst, int64_t dst_stride, const T* src, int64_t src_stride, int64_t count) {
+  if (dst_stride == 1 && src_stride == 0) {
+    const T value = *src;
+    for (int64_t i = 0; i < count; ++i) dst[i] = value;
+    return;
+  }
+  if (dst_stride == 1) {
+    for (int64_t i = 0; i < count; ++i) dst[i] = src[i * src_stride];
+    return;
+  }
+  // By pointers: products of 64 bits are slow on small processors.
+  const ptrdiff_t to = static_cast<ptrdiff_t>(dst_stride), from = static_cast<ptrdiff_t>(src_stride);
+  int64_t left = count;
+  for (; left >= 4; left -= 4, dst += 4 * to, src += 4 * from) {
+    const T a = src[0], b = src[from], c = src[2 * from], d = src[3 * from];
+    dst[0] = a;
+    dst[to] = b;
+    dst[2 * to] = c;
+    dst[3 * to] = d;
+  }
+  for (; left > 0; --left, dst += to, src += from) *dst = *src;
+}
+
 /// Transposes in square tiles: dst runs along axes[count-1], src along axes[column].
 template <typename T>
 void copy_tiled(KernelContext& context, T* dst, const T* src, Axis* axes, int count, int column) {
@@ -85,36 +110,31 @@ void copy_tiled(KernelContext& context, T* dst, const T* src, Axis* axes, int co
   const int num_outer = count - 2;
   int64_t planes = 1;
   for (int d = 0; d < num_outer; ++d) planes *= axes[d].size;
-  const int64_t col_tiles = (col.size + kTile - 1) / kTile;
-  const int64_t grain = kGrainElements / (kTile * row.size) + 1;
+  // Short rows, as the channels of a picture are, go along the columns, of which a tile then has more.
+  const bool short_rows = row.size < kTile;
+  const int64_t tile = short_rows ? kTile * kTile / row.size : kTile;
+  const int64_t col_tiles = (col.size + tile - 1) / tile;
+  const int64_t grain = kGrainElements / (tile * row.size) + 1;
   context.parallel_for(planes * col_tiles, grain, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
       int64_t dst_offset, src_offset;
       line_offsets(axes, num_outer, unit / col_tiles, &dst_offset, &src_offset);
-      const int64_t c0 = unit % col_tiles * kTile;
-      const int64_t c1 = c0 + kTile < col.size ? c0 + kTile : col.size;
+      const int64_t c0 = unit % col_tiles * tile;
+      const int64_t c1 = c0 + tile < col.size ? c0 + tile : col.size;
+      T* to = dst + dst_offset + c0 * col.dst;
+      const T* from = src + src_offset + c0 * col.src;
+      if (short_rows) {
+        for (int64_t r = 0; r < row.size; ++r)
+          copy_line(to + r * row.dst, col.dst, from + r * row.src, col.src, c1 - c0);
+        continue;
+      }
       for (int64_t r0 = 0; r0 < row.size; r0 += kTile) {
-        const int64_t r1 = r0 + kTile < row.size ? r0 + kTile : row.size;
-        for (int64_t c = c0; c < c1; ++c) {
-          T* to = dst + dst_offset + c * col.dst;
-          const T* from = src + src_offset + c * col.src;
-          for (int64_t r = r0; r < r1; ++r) to[r * row.dst] = from[r * row.src];
-        }
+        const int64_t rows_here = row.size - r0 < kTile ? row.size - r0 : kTile;
+        for (int64_t c = 0; c < c1 - c0; ++c)
+          copy_line(to + c * col.dst + r0 * row.dst, row.dst, from + c * col.src + r0 * row.src, row.src, rows_here);
       }
     }
   });
-}
-
-template <typename T>
-void copy_line(T* dst, int64_t dst_stride, const T* src, int64_t src_stride, int64_t count) {
-  if (dst_stride == 1 && src_stride == 0) {
-    const T value = *src;
-    for (int64_t i = 0; i < count; ++i) dst[i] = value;
-  } else if (dst_stride == 1) {
-    for (int64_t i = 0; i < count; ++i) dst[i] = src[i * src_stride];
-  } else {
-    for (int64_t i = 0; i < count; ++i) dst[i * dst_stride] = src[i * src_stride];
-  }
 }
 
 template <typename T>

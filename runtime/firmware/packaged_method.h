@@ -1,0 +1,68 @@
+// A method of a program that a firmware holds. C++17, freestanding.
+#pragma once
+#include "wick/method.h"
+
+namespace wick {
+
+/// Memory of a packaged method; it belongs to the caller, who keeps it while the method is in use.
+struct PackagedMemory {
+  Span<uint8_t> arena;    // packaged_arena_bytes: planned arenas, inputs and outputs; 16-byte aligned
+  Span<uint8_t> shared;   // what methods of a program share (kSharedArena); empty if they share nothing
+  Span<uint8_t> state;    // Method::required_bytes; 16-byte aligned
+  Span<uint8_t> scratch;  // of kernels, while they run; 64-byte aligned
+};
+
+/// Bytes of PackagedMemory::arena. `shares`: arena kSharedArena lies elsewhere.
+uint64_t packaged_arena_bytes(const MethodMeta& meta, bool shares);
+
+/// A checked program. As a variable of static storage it takes no code to initialise.
+class PackagedProgram {
+ public:
+  /// Errors: those of Program::load, with text in `text`.
+  Error load(Span<const uint8_t> file, ErrorText* text);
+  /// Requires: loaded.
+  const Program& get() const { return *reinterpret_cast<const Program*>(storage_); }
+
+ private:
+  alignas(Program) uint8_t storage_[sizeof(Program)] = {};
+};
+
+/// As a variable of static storage it takes no code to initialise. Stays where it is.
+class PackagedMethod {
+ public:
+  static constexpr size_t kMaxTextBytes = 128, kMaxArenas = 8;
+
+  /// Loads the method anew; what it kept is lost. Errors: those of Method::load, OutOfResources (the arena is too
+  /// small, or there are more than kMaxArenas).
+  Error load(const MethodMeta& meta, const PackagedMemory& memory, Span<const KernelTable> kernels);
+  /// Where the elements of a tensor input go before each run. Null if there is no such input, or if it is no tensor:
+  /// numbers are what they were when the model was exported.
+  void* input(size_t index);
+  /// Sets the sizes of an input whose sizes may change, for the following runs. Errors: those of resize.
+  Error set_input_sizes(size_t index, const int32_t* sizes);
+  /// Runs with what the inputs hold. Their memory is used for other values meanwhile. Errors: those of
+  /// Method::execute.
+  Error run();
+  /// Elements of a tensor, or the int64_t, double or bool of a number; null before a run.
+  const void* output(size_t index) const;
+  /// Of a tensor: `rank` sizes. Null of a number.
+  const int32_t* output_sizes(size_t index) const;
+  /// What the last call that failed says; "" if none did.
+  const char* error_text() const { return text_; }
+
+ private:
+  Method* method() { return reinterpret_cast<Method*>(storage_); }
+  const Method* method() const { return reinterpret_cast<const Method*>(storage_); }
+  Error bind_inputs(Span<uint8_t>* rest);
+  Error bind_outputs(Span<uint8_t>* rest);
+  Error set_inputs();
+  Error fail(Error error, const char* message);
+
+  alignas(Method) uint8_t storage_[sizeof(Method)] = {};
+  Span<uint8_t> planned_[kMaxArenas];
+  uint8_t* own_inputs_ = nullptr;  // of inputs without memory in the plan, one after the other
+  bool loaded_ = false;
+  char text_[kMaxTextBytes] = {};
+};
+
+}  // namespace wick

@@ -1,0 +1,126 @@
+#include "runtime/firmware/packaged_method.h"
+
+#include "runtime/exec/method_harness.h"
+#include "runtime/exec/method_layout.h"
+#include "runtime/exec/shared_arena.h"
+
+namespace wick {
+namespace {
+
+constexpr KernelTable kTables[] = {KernelTable(Span<const Kernel>(kTestKernels))};
+
+/// A packaged method with as much memory as it asks for.
+class Packaged {
+ public:
+  explicit Packaged(TestProgram& program) : file_(program.build()) {}
+
+  Error load(size_t arena_less = 0) {
+    EXPECT_EQ(program_.load(file_.span(), nullptr), Error::Ok);
+    const MethodMeta meta = program_.get().method(0);
+    arena_ = AlignedBytes(std::vector<uint8_t>(packaged_arena_bytes(meta, false) - arena_less));
+    state_ = AlignedBytes(std::vector<uint8_t>(Method::required_bytes(meta)));
+    return method.load(meta, {arena_.mutable_span(), {}, state_.mutable_span(), {}}, kTables);
+  }
+  float* input(size_t index) { return static_cast<float*>(method.input(index)); }
+  std::vector<float> output(size_t count) {
+    const float* data = static_cast<const float*>(method.output(0));
+    return {data, data + count};
+  }
+  const Program& program() const { return program_.get(); }
+  PackagedMethod method;
+
+ private:
+  AlignedBytes file_, arena_, state_;
+  PackagedProgram program_;
+};
+
+TEST(PackagedMethod, RunsAgainAndAgainWithInputsWrittenInPlace) {
+  TestProgram program;
+  fill_add_program(program);
+  Packaged packaged(program);
+  ASSERT_EQ(packaged.load(), Error::Ok) << packaged.method.error_text();
+  for (float run = 0; run < 3; ++run) {
+    for (size_t i = 0; i < 6; ++i) {
+      packaged.input(0)[i] = run;
+      packaged.input(1)[i] = static_cast<float>(i);
+    }
+    ASSERT_EQ(packaged.method.run(), Error::Ok) << packaged.method.error_text();
+    EXPECT_EQ(packaged.output(6), (std::vector<float>{run, run + 1, run + 2, run + 3, run + 4, run + 5}));
+  }
+  EXPECT_EQ(packaged.method.output_sizes(0)[1], 3);
+  EXPECT_EQ(packaged.method.input(2), nullptr);
+  EXPECT_EQ(packaged.method.output(1), nullptr);
+}
+
+TEST(PackagedMethod, GivesMemoryToInputsAndOutputsThatThePlanLeavesOut) {
+  TestProgram program;
+  const int32_t x = program.tensor({.sizes = {3}});
+  const int32_t y = program.tensor({.sizes = {3}});
+  const int32_t alpha = program.integer(2);
+  const int32_t out = program.tensor({.sizes = {3}});
+  program.call(program.op("aten::add", "out"), {x, y, alpha, out, out});
+  program.inputs = {x, y};
+  program.outputs = {out};
+  Packaged packaged(program);
+  ASSERT_EQ(packaged.load(), Error::Ok) << packaged.method.error_text();
+  for (float run = 1; run < 3; ++run) {
+    for (size_t i = 0; i < 3; ++i) {
+      packaged.input(0)[i] = run;
+      packaged.input(1)[i] = static_cast<float>(i);
+    }
+    ASSERT_EQ(packaged.method.run(), Error::Ok) << packaged.method.error_text();
+    EXPECT_EQ(packaged.output(3), (std::vector<float>{run, run + 2, run + 4}));
+  }
+}
+
+TEST(PackagedMethod, TakesOtherSizesWithinTheBounds) {
+  TestProgram program;
+  program.arena_sizes.push_back(32);
+  const auto dynamic = [&](uint64_t offset) {
+    return program.tensor({.sizes = {4},
+                           .memory_id = static_cast<uint32_t>(program.arena_sizes.size() - 1),
+                           .memory_offset = offset,
+                           .dynamism = pte::ShapeDynamism::DYNAMIC_BOUND});
+  };
+  const int32_t x = dynamic(0);
+  const int32_t alpha = program.integer(1);
+  const int32_t out = dynamic(16);
+  program.call(program.op("aten::add", "out"), {x, x, alpha, out, out});
+  program.inputs = {x};
+  program.outputs = {out};
+  Packaged packaged(program);
+  ASSERT_EQ(packaged.load(), Error::Ok) << packaged.method.error_text();
+  const int32_t two = 2, five = 5;
+  ASSERT_EQ(packaged.method.set_input_sizes(0, &two), Error::Ok);
+  packaged.input(0)[0] = 1;
+  packaged.input(0)[1] = 2;
+  ASSERT_EQ(packaged.method.run(), Error::Ok) << packaged.method.error_text();
+  EXPECT_EQ(packaged.method.output_sizes(0)[0], 2);
+  EXPECT_EQ(packaged.output(2), (std::vector<float>{2, 4}));
+  EXPECT_NE(packaged.method.set_input_sizes(0, &five), Error::Ok);
+  EXPECT_NE(std::string(packaged.method.error_text()), "");
+}
+
+TEST(PackagedMethod, RefusesTooLittleMemoryAndCallsBeforeALoad) {
+  TestProgram program;
+  fill_add_program(program);
+  Packaged packaged(program);
+  EXPECT_EQ(packaged.method.run(), Error::InvalidState);
+  EXPECT_EQ(packaged.method.input(0), nullptr);
+  EXPECT_EQ(packaged.load(16), Error::OutOfResources);
+  EXPECT_EQ(std::string(packaged.method.error_text()), "the arena is too small [OutOfResources]");
+  EXPECT_EQ(packaged.method.run(), Error::InvalidState);
+}
+
+TEST(MethodBytes, AreThoseThatLoadingWants) {
+  TestProgram program;
+  fill_add_program(program);
+  MethodHarness harness(program);
+  ASSERT_EQ(harness.load(), Error::Ok) << harness.text;
+  const MethodMeta& meta = harness.method().meta();
+  EXPECT_EQ(method_bytes(count_objects(meta), kObjectSizes), Method::required_bytes(meta));
+  EXPECT_LT(method_bytes(count_objects(meta), k32BitObjectSizes), Method::required_bytes(meta));
+}
+
+}  // namespace
+}  // namespace wick
