@@ -43,4 +43,7 @@ const Deviation* deviation(const compiler::Node& node);
 std::string refuse_deviation(const compiler::Node& node, const Deviation& deviation,
                              const compiler::ValueRanges& ranges);
 
+/// Why the sign that zeros have in the node's result matters and may be another one than eager's, or "".
+std::string refuse_zero_sign(const compiler::Node& node, const compiler::ValueRanges& ranges);
+
 }  // namespace wick::xnnpack

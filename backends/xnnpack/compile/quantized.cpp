@@ -316,6 +316,13 @@ bool keeps_integer_weights(const Node& node) {
          (!bias || (is_plain_constant(*bias) && bias->dtype() == DType::f32));
 }
 
+std::string widening_of_weight(const Node& node) {
+  if (!is_linear(node) && !is_convolution(node)) return "";
+  if (!quantized_constant(*node.tensor("weight"))) return "";
+  if (is_dynamic_product(node) || keeps_integer_weights(node) || static_int8(node)) return "";
+  return "its weight is stored as floats: the library does not multiply these integers";
+}
+
 // --- static int8 ---
 
 namespace {

@@ -49,6 +49,8 @@ std::vector<std::vector<uint16_t>> rounded_group_scales(const std::vector<double
 /// Says, in a sentence, that option group-scales rounds scales of this node's weight; the node is a linear that is
 /// taken. "" otherwise.
 std::string rounding_of_scales(const compiler::Node& node, const compiler::TargetOptions& options);
+/// Says, in a sentence, that the weight of a node that is taken is quantized, but stored as floats. "" otherwise.
+std::string widening_of_weight(const compiler::Node& node);
 /// What the node gives, row-major.
 std::vector<float> dequantized(const QuantizedConstant& constant);
 

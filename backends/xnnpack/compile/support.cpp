@@ -48,6 +48,12 @@ std::string refuse_unproven(const Node& node, const OpRule* rule) {
   return "";
 }
 
+// How the payload's weight differs from the program's.
+std::string change_of_weight(const Node& node, const compiler::TargetOptions& options) {
+  std::string rounding = rounding_of_scales(node, options);
+  return rounding.empty() ? widening_of_weight(node) : rounding;
+}
+
 }  // namespace
 
 std::string refuse_shape(const Value& value, Unknown unknown) {
@@ -67,13 +73,17 @@ Verdict supports_numbers(const Node& node, const compiler::TargetOptions& option
     if (!reason.empty()) return Verdict::no(std::move(reason));
   }
   Verdict verdict = rule->supports ? rule->supports(node, options) : Verdict::yes();
-  const Deviation* known = verdict.taken && verdict.reason.empty() ? deviation(node) : nullptr;
-  const std::string rounding = verdict.taken ? rounding_of_scales(node, options) : "";
-  if (!known) return rounding.empty() ? verdict : Verdict::yes(rounding);
-  if (options.strict_nan) return Verdict::no(fmt::format("{}, which --strict-nan refuses", known->text));
-  const std::string seen = options.ranges ? refuse_deviation(node, *known, *options.ranges) : "";
-  if (!seen.empty()) return Verdict::no(seen);
-  return Verdict::yes(rounding.empty() ? known->text : fmt::format("{}; {}", rounding, known->text));
+  if (!verdict.taken) return verdict;
+  const Deviation* known = verdict.reason.empty() ? deviation(node) : nullptr;
+  if (known && options.strict_nan) return Verdict::no(fmt::format("{}, which --strict-nan refuses", known->text));
+  if (options.ranges) {
+    std::string seen = known ? refuse_deviation(node, *known, *options.ranges) : "";
+    if (seen.empty()) seen = refuse_zero_sign(node, *options.ranges);
+    if (!seen.empty()) return Verdict::no(std::move(seen));
+  }
+  const std::string change = change_of_weight(node, options);
+  if (!known) return change.empty() ? verdict : Verdict::yes(change);
+  return Verdict::yes(change.empty() ? known->text : fmt::format("{}; {}", change, known->text));
 }
 
 Verdict supports(const Node& node, const compiler::TargetOptions& options) {

@@ -384,6 +384,17 @@ TEST(Quantized, ScalesOfGroupsAreRoundedOnRequestAndItIsSaid) {
   }
 }
 
+TEST(Quantized, WeightsOfFloatLinearsThatBecomeFloatsAreNamed) {
+  const std::string start = "graph f(%x: f32[3, 64]) {\n",
+                    end = "  %y: f32[3, 2] = aten.linear(%x, %w)\n  return %y\n}";
+  for (const int group : {32, 64}) {
+    const auto function = parse_folded(start + weights_4_bit(64, group) + end);
+    ASSERT_TRUE(function.ok());
+    const std::string reason = supports(*function->graph->nodes().back(), {}).reason;
+    EXPECT_EQ(reason.find("its weight is stored as floats") != std::string::npos, group == 32) << reason;
+  }
+}
+
 TEST(Quantized, ScalesOfGroupsThatBf16CannotHoldAreExactSums) {
   // 0.3125 has 3 digits, 1.01171875 (259 / 256) has 9, 0.1f has 24.
   EXPECT_EQ(group_scales({0.3125, 2}).size(), 1u);

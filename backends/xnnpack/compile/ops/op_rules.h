@@ -24,6 +24,13 @@ struct Int8Scales {
 
 using compiler::Unknown;
 
+/// Of a zero in the result, compared with eager's.
+enum class ZeroSign : uint8_t {
+  kept,
+  lost_from_operands,  // another one only where an operand is -0
+  lost,                // another one of ordinary numbers too
+};
+
 struct OpRule {
   const char* op;
   /// Conditions beyond those of support.cpp for every node. Null: none.
@@ -40,6 +47,7 @@ struct OpRule {
   /// Where the library's result is another than eager's; by the node's arguments where they decide.
   const Deviation* deviation = nullptr;
   const Deviation* (*deviation_of)(const compiler::Node& node) = nullptr;
+  ZeroSign zero_sign = ZeroSign::kept;
 };
 
 /// A row with its deviation.
@@ -51,6 +59,14 @@ constexpr OpRule deviates(const Deviation* (*deviation_of)(const compiler::Node&
   rule.deviation_of = deviation_of;
   return rule;
 }
+
+/// A row whose zeros may have another sign than eager's.
+constexpr OpRule loses_sign(ZeroSign sign, OpRule rule) {
+  rule.zero_sign = sign;
+  return rule;
+}
+/// The same, if operands are -0.
+constexpr OpRule loses_sign(OpRule rule) { return loses_sign(ZeroSign::lost_from_operands, rule); }
 
 /// A row with its condition on int8.
 constexpr OpRule on_int8(bool (*fits)(const compiler::Node& node, const Int8Scales& scales), OpRule rule) {

@@ -355,10 +355,14 @@ void lower_convolution(Lowering& l, const Node& node) {
                          : sum_of_parts(l, node, without_filter(conv, x, bias, result, range), parts, result));
 }
 
-// Only the depthwise kernels look beside a window, at taps of weight zero.
+// Only the depthwise kernels look beside a window, at taps of weight zero: where it has fewer taps than the kernel.
 const Deviation* deviation_of_convolution(const Node& node) {
-  const compiler::Sym groups = node.integer("groups");
-  return groups.is(1) ? &kProduct : &kWindow;
+  constexpr int64_t kTapsOfKernels[] = {3, 4, 9, 25};
+  const Convolution conv = convolution_of(node);
+  const auto kernel = kernel_of(conv);
+  const bool whole = std::find(std::begin(kTapsOfKernels), std::end(kTapsOfKernels), kernel[0] * kernel[1]) !=
+                     std::end(kTapsOfKernels);
+  return is_depthwise(conv) && conv.weight[0].is(conv.groups) && !whole ? &kWindow : &kProduct;
 }
 
 constexpr OpRule kRows[] = {

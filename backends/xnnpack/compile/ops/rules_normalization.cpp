@@ -177,7 +177,7 @@ constexpr OpRule kRows[] = {
     deviates(kProduct, {"aten.native_group_norm.default", known_groups, contiguous, lower_group_norm, Unknown::one}),
     deviates(kProduct,
              {"aten.native_layer_norm.default", constant_affine, norm_layout, lower_layer_norm, Unknown::any}),
-    {"aten.prelu.default", constant_slope, any_dim_order, lower_prelu, Unknown::any},
+    loses_sign(ZeroSign::lost, {"aten.prelu.default", constant_slope, any_dim_order, lower_prelu, Unknown::any}),
     deviates(kProduct, {"aten.rms_norm.default", constant_affine, norm_layout, lower_rms_norm, Unknown::any}),
 };
 

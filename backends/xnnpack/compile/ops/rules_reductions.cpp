@@ -465,14 +465,14 @@ void lower_running_sum(Lowering& l, const Node& node) {
 
 constexpr OpRule kRows[] = {
     deviates(kLogSumExp, {"aten._log_softmax.default", known_columns, softmax_layout, lower_log_softmax, Unknown::one}),
-    deviates(kDropsNan, {"aten.amax.default", largest_taken, reduce_layout, lower_amax, Unknown::one}),
-    deviates(kDropsNan, {"aten.amin.default", largest_taken, reduce_layout, lower_amin, Unknown::one}),
+    loses_sign(deviates(kDropsNan, {"aten.amax.default", largest_taken, reduce_layout, lower_amax, Unknown::one})),
+    loses_sign(deviates(kDropsNan, {"aten.amin.default", largest_taken, reduce_layout, lower_amin, Unknown::one})),
     {"aten.cumsum.default", known_scan, scan_layout, lower_running_sum, Unknown::one},
     deviates(kLogSumExp, {"aten.logsumexp.default", largest_taken, reduce_layout, lower_log_sum_exp, Unknown::one}),
-    deviates(kDropsNan, {"aten.max.dim", largest_taken, reduce_layout, lower_amax, Unknown::one}),
+    loses_sign(deviates(kDropsNan, {"aten.max.dim", largest_taken, reduce_layout, lower_amax, Unknown::one})),
     deviates(kProduct,
              on_int8(fits_mean, {"aten.mean.dim", few_dims, reduce_layout, lower_reduction<mean_of>, Unknown::any})),
-    deviates(kDropsNan, {"aten.min.dim", largest_taken, reduce_layout, lower_amin, Unknown::one}),
+    loses_sign(deviates(kDropsNan, {"aten.min.dim", largest_taken, reduce_layout, lower_amin, Unknown::one})),
     {"aten.prod.dim_int", few_factors, reduce_layout, lower_product, Unknown::one},
     deviates(kProduct, {"aten.sum.dim_IntList", few_dims, reduce_layout, lower_reduction<sum_of>, Unknown::any}),
     deviates(kProduct, {"aten.var.correction", enough_elements, reduce_layout, lower_variance, Unknown::any}),

@@ -342,14 +342,16 @@ constexpr OpRule kRows[] = {
                                            lower_adaptive_avg_pool, Unknown::any})),
     deviates(kProduct, {"aten.avg_pool2d.default", average_pooling, pool_layout, lower_avg_pool, Unknown::any}),
     deviates(kProduct, {"aten.avg_pool3d.default", average_pooling, pool_layout, lower_avg_pool, Unknown::one}),
-    deviates(kDropsNan, on_int8(same_scales, {"aten.max_pool2d_with_indices.default", max_pooling, pool_layout,
-                                              lower_max_pool, Unknown::any})),
-    deviates(kDropsNan,
-             {"aten.max_pool3d_with_indices.default", max_pooling, pool_layout, lower_max_pool, Unknown::one}),
-    deviates(kResize, {"aten.upsample_bilinear2d.vec", plain_resize, channels_last, lower_bilinear, Unknown::one}),
+    loses_sign(deviates(kDropsNan, on_int8(same_scales, {"aten.max_pool2d_with_indices.default", max_pooling,
+                                                         pool_layout, lower_max_pool, Unknown::any}))),
+    loses_sign(deviates(
+        kDropsNan, {"aten.max_pool3d_with_indices.default", max_pooling, pool_layout, lower_max_pool, Unknown::one})),
+    loses_sign(
+        deviates(kResize, {"aten.upsample_bilinear2d.vec", plain_resize, channels_last, lower_bilinear, Unknown::one})),
     {"aten.upsample_nearest2d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
     {"aten.upsample_nearest3d.vec", whole_factors, channels_last, lower_nearest, Unknown::one},
-    deviates(kResize, {"aten.upsample_trilinear3d.vec", plain_resize, channels_last, lower_trilinear, Unknown::one}),
+    loses_sign(deviates(kResize,
+                        {"aten.upsample_trilinear3d.vec", plain_resize, channels_last, lower_trilinear, Unknown::one})),
 };
 
 }  // namespace
