@@ -1,4 +1,4 @@
-// Where programs run: on this machine, or on an emulated board.
+// Where programs run: on this machine, on a device of a backend, or on an emulated board.
 #pragma once
 #include <functional>
 #include <memory>
@@ -74,7 +74,7 @@ struct DeviceProgram {
   std::string path;
   std::vector<std::string> data_paths;  // .ptd files
   uint64_t seed = 0;
-  Module* module = nullptr;
+  Module* module = nullptr;  // for a device in this process: ModuleOptions::device is its name
 };
 
 /// Runs the methods of one program. State is kept between calls with the same kind of watch.
@@ -92,6 +92,9 @@ class Device {
 
 /// The host's name among the devices.
 constexpr char kHost[] = "host";
+/// Whether programs on this device run in this process, on the host or on a device of a backend: time is measured
+/// there, tracers see what happens, and results are those of other hardware. Else it is a board, or no device.
+bool runs_in_process(const std::string& name);
 
 struct DeviceRow {
   std::string name, description;

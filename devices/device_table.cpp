@@ -3,6 +3,7 @@
 #include "devices/device.h"
 #include "devices/host/host_device.h"
 #include "devices/qemu/qemu_device.h"
+#include "wick/backends.h"
 
 namespace wick::device {
 
@@ -14,13 +15,23 @@ const std::vector<DeviceRow>& device_table() {
   static const std::vector<DeviceRow> table = [] {
     std::vector<DeviceRow> rows{{kHost, "this machine"}};
     for (const Board& board : boards()) rows.push_back({board.device, board.description});
+    for (const DeviceKind& kind : all_devices()) rows.push_back({kind.name, kind.description});
     return rows;
   }();
   return table;
 }
 
+bool runs_in_process(const std::string& name) {
+  if (name == kHost) return true;
+  for (const DeviceKind& kind : all_devices()) {
+    if (kind.has_name(name.c_str())) return true;
+  }
+  return false;
+}
+
 Result<std::unique_ptr<Device>> open_device(const std::string& name, const DeviceProgram& program) {
-  if (name == kHost) return std::unique_ptr<Device>(new HostDevice(program.module));
+  // The module was loaded for this device.
+  if (runs_in_process(name)) return std::unique_ptr<Device>(new HostDevice(program.module));
   for (const Board& board : boards()) {
     if (name != board.device) continue;
     ASSIGN_OR_RETURN(BoardFiles files, find_files(board));

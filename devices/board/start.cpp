@@ -97,16 +97,33 @@ extern "C" __attribute__((noreturn, used)) void report_fault(const Frame* frame,
   exit(kFaultStatus);
 }
 
-// r0: the frame, on the stack that was in use; r1: r4 to r11.
+// r0: the frame, on the stack that was in use; r1: r4 to r11. Instructions that every core has.
 extern "C" __attribute__((naked, used)) void fault_entry(void) {
   asm volatile(
-      "tst lr, #4\n"
-      "ite eq\n"
-      "mrseq r0, msp\n"
-      "mrsne r0, psp\n"
-      "push {r4-r11}\n"
+      "mov r1, lr\n"
+      "movs r2, #4\n"
+      "mrs r0, msp\n"
+      "tst r1, r2\n"
+      "beq 1f\n"
+      "mrs r0, psp\n"
+      "1:\n"
+      "sub sp, #32\n"
+      "str r4, [sp]\n"
+      "str r5, [sp, #4]\n"
+      "str r6, [sp, #8]\n"
+      "str r7, [sp, #12]\n"
+      "mov r1, r8\n"
+      "str r1, [sp, #16]\n"
+      "mov r1, r9\n"
+      "str r1, [sp, #20]\n"
+      "mov r1, r10\n"
+      "str r1, [sp, #24]\n"
+      "mov r1, r11\n"
+      "str r1, [sp, #28]\n"
       "mov r1, sp\n"
-      "b report_fault\n");
+      "ldr r2, =report_fault\n"
+      "bx r2\n"
+      ".ltorg\n");
 }
 
 extern "C" __attribute__((noreturn, used)) void start(void) {
@@ -125,10 +142,11 @@ extern "C" __attribute__((naked, noreturn, used)) void reset(void) {
   asm volatile(
       "ldr r0, =process_stack_top\n"
       "msr psp, r0\n"
-      "mov r0, #2\n"
+      "movs r0, #2\n"
       "msr control, r0\n"
       "isb\n"
-      "b start\n"
+      "ldr r0, =start\n"
+      "bx r0\n"
       ".ltorg\n");
 }
 

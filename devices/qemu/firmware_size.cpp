@@ -19,22 +19,17 @@ using compiler::Code;
 using compiler::Diag;
 using compiler::Result;
 
-// Mangled prefixes of what a program calls to load and run a method.
+// Mangled prefixes of what a package calls to load and run a method (runtime/firmware).
 constexpr const char* kCoreFunctions[] = {
-    "_ZN4wick7Program4loadE",
+    "_ZN4wick15PackagedProgram4loadE",
+    "_ZN4wick14PackagedMethod",
+    "_ZNK4wick14PackagedMethod",
     "_ZNK4wick7Program6methodE",
-    "_ZN4wick6Method4loadE",
-    "_ZN4wick6Method9set_inputE",
-    "_ZN4wick6Method14input_in_placeE",
-    "_ZN4wick6Method17set_output_memoryE",
-    "_ZN4wick6Method7executeE",
-    "_ZN4wick6Method14required_bytesE",
-    "_ZN4wick6MethodD2E",
-    "_ZNK4wick6Method6outputE",
-    "_ZNK4wick6Method10last_errorE",
-    "_ZNK4wick10MethodMeta11arena_bytesE",
-    "_ZNK4wick10MethodMeta10num_arenasE",
 };
+
+// Of the tables that the runner binds. The object has others, for tests.
+constexpr const char* kTableFunctions[] = {"_ZN4wick16cortex_m_kernelsEv", "_ZN4wick16portable_kernelsEv",
+                                           "_ZN4wick12prim_kernelsEv"};
 
 /// What a linker keeps or drops as one: a section, or one string of a section of strings.
 using Piece = std::pair<uint32_t, uint32_t>;  // section, offset of the string (else 0)
@@ -78,8 +73,7 @@ class ObjectFile {
   std::vector<Piece> rows(const std::set<std::string>& operators, uint64_t* row_bytes) const {
     constexpr uint32_t kRowBytes = 12;
     std::vector<Piece> found;
-    for (uint32_t i = 0; i < sections_.size(); ++i) {
-      if (relocations_[i] == 0 || (sections_[i].sh_flags & SHF_EXECINSTR) != 0) continue;
+    for (const uint32_t i : tables()) {
       std::map<uint32_t, Piece> targets;
       for (const Elf32_Rel& relocation : relocations(i)) {
         if (const auto target = target_of(i, relocation)) targets.emplace(relocation.r_offset, *target);
@@ -117,6 +111,18 @@ class ObjectFile {
   }
 
  private:
+  // The sections of constants that kTableFunctions name.
+  std::set<uint32_t> tables() const {
+    std::set<uint32_t> found;
+    for (const Piece& function : functions(kTableFunctions)) {
+      for (const Elf32_Rel& relocation : relocations(function.first)) {
+        const auto target = target_of(function.first, relocation);
+        if (target && !is_code(target->first) && !is_strings(target->first)) found.insert(target->first);
+      }
+    }
+    return found;
+  }
+
   template <typename T>
   bool get(uint64_t offset, T* out) const {
     if (offset > bytes_.size() || bytes_.size() - offset < sizeof *out) return false;

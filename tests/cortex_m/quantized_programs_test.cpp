@@ -16,9 +16,6 @@ using testing::Pipeline;
 using testing::Stage;
 using testing::Tolerance;
 
-// Programs with operators that still compute in float.
-const std::set<std::string, std::less<>> kNotInteger = {"log_softmax", "upsample_bilinear"};
-
 // Programs in which stock computes an operator in two roundings, or rounds a zero point, and Wick in one rounding.
 const std::set<std::string, std::less<>> kStepsFromStock = {"conv_hardsigmoid", "conv_hardswish"};
 
@@ -57,9 +54,24 @@ TEST_P(CortexMQuantized, IsInIntegersWhatItIsInEager) {
     SCOPED_TRACE(cpu);
     Pipeline p = pipeline();
     p.backend("cortex-m:cpu=cortex-" + std::string(cpu));
-    if (kNotInteger.count(GetParam()) == 0) p.at(Stage::lower).check_outside({});
+    p.at(Stage::lower).check_outside({});
     p.run_and_compare(tolerance_of(GetParam()), program_->inputs, program_->eager);
     EXPECT_EQ(p.failures(), "");
+  }
+}
+
+// Scratch memory is part of the arena.
+TEST_P(CortexMQuantized, NeedsLittleMoreMemoryThanIsAliveAtOnce) {
+  for (const char* cpu : {"m55", "m4", "m3"}) {
+    SCOPED_TRACE(cpu);
+    Pipeline p = pipeline();
+    p.backend("cortex-m:cpu=cortex-" + std::string(cpu));
+    ASSERT_NE(p.compiled(), nullptr) << p.failures();
+    for (const compiler::MethodReport& method : p.compiled()->methods) {
+      EXPECT_GT(method.arena_lower_bound_bytes, 0u);
+      EXPECT_LE(static_cast<double>(method.arena_bytes), 1.05 * static_cast<double>(method.arena_lower_bound_bytes))
+          << method.above_lower_bound;
+    }
   }
 }
 

@@ -119,7 +119,8 @@ TEST(Devices, AnUnknownOneIsRefusedWithTheList) {
   const auto device = open_device("qemu-z80", {});
   ASSERT_FALSE(device.ok());
   EXPECT_EQ(device.diag().code, compiler::Code::usage);
-  EXPECT_EQ(device.diag().help, "the devices are host, qemu-cortex-m55, qemu-cortex-m4, qemu-cortex-m3");
+  EXPECT_EQ(device.diag().help,
+            "the devices are host, qemu-cortex-m55, qemu-cortex-m4, qemu-cortex-m3, cuda[:N], cuda-twin=FILE");
 }
 
 }  // namespace

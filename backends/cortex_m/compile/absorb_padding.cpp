@@ -21,8 +21,8 @@ const Node* padding_of(const Node& convolution) {
   const Node* pad = x->producer;
   if (!pad || !pad->is("aten.constant_pad_nd.default") || compiler::literal(pad->arg("value")) != 0.0) return nullptr;
   const Value* from = pad->tensor("self");
-  if (!refuse_int8(*x, "").empty() || !refuse_int8(*from, "").empty()) return nullptr;
-  return same_numbers(affine(*x), affine(*from)) ? pad : nullptr;
+  if (!refuse_elements(*x, "").empty() || !refuse_elements(*from, "").empty()) return nullptr;
+  return x->dtype() == from->dtype() && same_numbers(affine(*x), affine(*from)) ? pad : nullptr;
 }
 
 // The padding with which the convolution needs no other, or an empty list: kernels pad both ends of a dimension alike,

@@ -92,12 +92,9 @@ int64_t largest_sum(const Convolution& c, size_t output) {
 }
 
 std::string read_sums(const Node& node, Convolution* c) {
-  const Quantization& q = *node.tensor("weight")->tensor().quantization;
   const Value* bias = node.optional_tensor("bias");
   const auto outputs = static_cast<size_t>(c->shape.outputs);
-  std::vector<double> steps;
-  for (size_t o = 0; o < outputs; ++o)
-    steps.push_back(c->input.scale * scale_of(q, c->transposed ? o % (outputs / static_cast<size_t>(c->groups)) : o));
+  const std::vector<double> steps = accumulator_steps(node, *c);
   std::string reason = bias ? quantize_bias(*bias, outputs, steps, &c->bias) : "";
   if (!reason.empty()) return reason;
   for (size_t o = 0; o < outputs; ++o) {
@@ -124,35 +121,71 @@ bool has_steps(const Value& bias, const std::vector<double>& steps) {
 
 }  // namespace
 
-std::string quantize_bias(const Value& bias, size_t outputs, const std::vector<double>& steps,
-                          std::vector<int32_t>* out) {
+std::string quantize_bias(const Value& bias, size_t outputs, const std::vector<double>& steps, int bits,
+                          std::vector<int64_t>* out) {
   if (!bias.is_constant()) return "its bias is computed";
   if (bias.rank() != 1 || !bias.sizes()[0].is(static_cast<int64_t>(outputs)))
     return fmt::format("its bias is not one number for each output: {}", to_text(bias.type));
   if (has_steps(bias, steps)) {
-    *out = compiler::layout::elements_of<int32_t>(bias);
+    const auto elements = compiler::layout::elements_of<int32_t>(bias);
+    out->assign(elements.begin(), elements.end());
     return "";
   }
   const std::vector<double> real = numbers(bias);
   if (real.size() != outputs) return fmt::format("its bias is {}", to_text(bias.type));
   for (size_t o = 0; o < outputs; ++o) {
     const double scaled = real[o] / step_of(steps, o);
-    if (!(std::abs(scaled) < 0x1p31 - 1)) return "its bias does not fit 32 bits in steps of input times weights";
-    out->push_back(static_cast<int32_t>(round_half_even(scaled)));
+    if (!(std::abs(scaled) < std::ldexp(1, bits) - 1))
+      return fmt::format("its bias does not fit {} bits in steps of input times weights", bits + 1);
+    out->push_back(static_cast<int64_t>(round_half_even(scaled)));
   }
   return "";
 }
 
+std::string quantize_bias(const Value& bias, size_t outputs, const std::vector<double>& steps,
+                          std::vector<int32_t>* out) {
+  std::vector<int64_t> elements;
+  const std::string reason = quantize_bias(bias, outputs, steps, 31, &elements);
+  for (const int64_t element : elements) out->push_back(static_cast<int32_t>(element));
+  return reason;
+}
+
 std::string read_convolution(const Node& node, Convolution* c) {
+  const Value* x = node.tensor("input");
+  for (const std::string& reason : {refuse_int8(*x, "its input"), refuse_int8(*node.result(), "its result")}) {
+    if (!reason.empty()) return reason;
+  }
+  const std::string reason = read_filter(node, c);
+  return reason.empty() ? read_sums(node, c) : reason;
+}
+
+std::string read_filter(const Node& node, Convolution* c) {
   const Value *x = node.tensor("input"), *weight = node.tensor("weight");
-  for (const std::string& reason : {refuse_int8(*x, "its input"), refuse_int8(*node.result(), "its result"),
-                                    refuse_filter(*weight, node.boolean("transposed")), read_shape(node, c)}) {
+  for (const std::string& reason : {refuse_filter(*weight, node.boolean("transposed")), read_shape(node, c)}) {
     if (!reason.empty()) return reason;
   }
   c->input = affine(*x);
   c->output = affine(*node.result());
   c->filter = filter_of(*weight, *c);
-  return read_sums(node, c);
+  return "";
+}
+
+std::vector<double> accumulator_steps(const Node& node, const Convolution& c) {
+  const Quantization& q = *node.tensor("weight")->tensor().quantization;
+  const auto outputs = static_cast<size_t>(c.shape.outputs);
+  std::vector<double> steps;
+  for (size_t o = 0; o < outputs; ++o)
+    steps.push_back(c.input.scale * scale_of(q, c.transposed ? o % (outputs / static_cast<size_t>(c.groups)) : o));
+  return steps;
+}
+
+std::vector<int8_t> depthwise_filter(const Convolution& c) {
+  const size_t taps = c.taps(), outputs = static_cast<size_t>(c.shape.outputs);
+  std::vector<int8_t> filter(c.filter.size());
+  for (size_t o = 0; o < outputs; ++o) {
+    for (size_t tap = 0; tap < taps; ++tap) filter[tap * outputs + o] = c.filter[o * taps + tap];
+  }
+  return filter;
 }
 
 }  // namespace wick::cortex_m

@@ -38,16 +38,6 @@ Args start(Value* x, Value* filter, const Channels& channels, const ConvolutionS
   return {x, filter, bias, pair(s.stride), pair(s.padding)};
 }
 
-// [O, taps, 1] -> [1, taps, O].
-std::vector<int8_t> depthwise_filter(const Convolution& c) {
-  const size_t taps = c.taps(), outputs = static_cast<size_t>(c.shape.outputs);
-  std::vector<int8_t> filter(c.filter.size());
-  for (size_t o = 0; o < outputs; ++o) {
-    for (size_t tap = 0; tap < taps; ++tap) filter[tap * outputs + o] = c.filter[o * taps + tap];
-  }
-  return filter;
-}
-
 Value* depthwise(Builder& b, Value* x, const Convolution& c, Isa isa) {
   const ConvolutionShape& s = c.shape;
   Value* filter = constant(b, {1, s.kernel[0], s.kernel[1], s.outputs}, depthwise_filter(c), "filter");

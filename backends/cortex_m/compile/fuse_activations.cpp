@@ -24,13 +24,14 @@ Node* producer_of(const Node& activation) {
   if (!x->producer || x->num_uses() != 1) return nullptr;
   if (!find_rule(*x->producer)) return nullptr;
   if (!x->is_quantized()) return x->producer;
-  const bool same = refuse_int8(*x, "").empty() && same_numbers(affine(*x), affine(*activation.result()));
+  const bool same = refuse_elements(*x, "").empty() && x->dtype() == activation.result()->dtype() &&
+                    same_numbers(affine(*x), affine(*activation.result()));
   return same ? x->producer : nullptr;
 }
 
 bool fuse(Graph& graph, Node& node) {
   const auto bounds = clamp_bounds(node);
-  if (!bounds || !refuse_int8(*node.result(), "").empty()) return false;
+  if (!bounds || !refuse_elements(*node.result(), "").empty()) return false;
   Node* producer = producer_of(node);
   if (!producer) return false;
   Value *x = producer->result(), *result = node.result();

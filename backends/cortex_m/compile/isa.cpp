@@ -15,15 +15,27 @@ using compiler::TargetOptions;
 
 namespace {
 
-// Each processor also runs the instruction sets behind its own.
+// Each processor also runs the instruction sets behind its own. Those with another unit for floating point than the
+// emulated one still run its code.
 struct Cpu {
   std::string_view name;
   Isa best;
+  std::string_view flags;
+  std::string_view emulated_as = {};
 };
+constexpr std::string_view kM4 = "cortex-m4", kM55 = "cortex-m55", kM3 = "cortex-m3";
 constexpr Cpu kCpus[] = {
-    {"cortex-m55", Isa::mve},    {"cortex-m52", Isa::mve},       {"cortex-m85", Isa::mve},   {"cortex-m4", Isa::dsp},
-    {"cortex-m7", Isa::dsp},     {"cortex-m33", Isa::dsp},       {"cortex-m35p", Isa::dsp},  {"cortex-m3", Isa::scalar},
-    {"cortex-m23", Isa::scalar}, {"cortex-m0plus", Isa::scalar}, {"cortex-m0", Isa::scalar},
+    {kM55, Isa::mve, "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard", kM55},
+    {"cortex-m52", Isa::mve, "-mcpu=cortex-m52 -mthumb -mfloat-abi=hard", kM55},
+    {"cortex-m85", Isa::mve, "-mcpu=cortex-m85 -mthumb -mfloat-abi=hard", kM55},
+    {kM4, Isa::dsp, "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16", kM4},
+    {"cortex-m7", Isa::dsp, "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16", kM4},
+    {"cortex-m33", Isa::dsp, "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16", kM4},
+    {"cortex-m35p", Isa::dsp, "-mcpu=cortex-m35p -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16", kM4},
+    {kM3, Isa::scalar, "-mcpu=cortex-m3 -mthumb -mfloat-abi=soft", kM3},
+    {"cortex-m23", Isa::scalar, "-mcpu=cortex-m23 -mthumb -mfloat-abi=soft"},
+    {"cortex-m0plus", Isa::scalar, "-mcpu=cortex-m0plus -mthumb -mfloat-abi=soft"},
+    {"cortex-m0", Isa::scalar, "-mcpu=cortex-m0 -mthumb -mfloat-abi=soft"},
 };
 constexpr Isa kIsas[] = {Isa::mve, Isa::dsp, Isa::scalar};
 
@@ -73,6 +85,10 @@ Result<Configuration> read_configuration(const TargetOptions& options) {
   out.stock_only = options.stock_only;
   return out;
 }
+
+std::string_view compiler_flags(std::string_view cpu) { return find_cpu(cpu)->flags; }
+
+std::string_view emulated_as(std::string_view cpu) { return find_cpu(cpu)->emulated_as; }
 
 Configuration configuration(const TargetOptions& options) {
   return compiler::value_or_throw(read_configuration(options));

@@ -28,6 +28,10 @@ inline constexpr compiler::TargetOption kMemory = {
 
 /// Errors: usage (no such processor, or it lacks the instruction set), with those there are.
 compiler::Result<Configuration> read_configuration(const compiler::TargetOptions& options);
+/// Options of GCC and clang for a processor of read_configuration.
+std::string_view compiler_flags(std::string_view cpu);
+/// The processor whose code it runs unchanged, and that QEMU emulates; "" if there is none.
+std::string_view emulated_as(std::string_view cpu);
 /// For options that have been checked.
 Configuration configuration(const compiler::TargetOptions& options);
 

@@ -61,6 +61,13 @@ void infer_two(Node& node) {
   compiler::set_result(node, a->dtype(), compiler::broadcast(a->sizes(), b->sizes()));
 }
 
+void infer_log_softmax(Node& node) {
+  const Value* x = node.tensor("input");
+  require_int8(x, "the input");
+  require(x->rank() > 0, "the input of log_softmax has no dimension");
+  compiler::set_result(node, DType::i8, x->sizes());
+}
+
 void infer_softmax(Node& node) {
   const Value* x = node.tensor("input");
   require_int8(x, "the input");
@@ -80,6 +87,51 @@ void infer_linear(Node& node) {
   Sizes sizes = x->sizes();
   sizes.back() = weights->sizes()[0];
   compiler::set_result(node, DType::i8, std::move(sizes));
+}
+
+// Weights of four bits are packed: kernels/int4.h.
+void infer_linear_int4(Node& node) {
+  const Value *x = node.tensor("input"), *weights = node.tensor("weights");
+  require_int8(x, "the input");
+  require(weights->dtype() == DType::u8, "the weights tensor is not uint8");
+  require_rank(weights, 2, "weights");
+  require(x->rank() > 0, "the input of linear_int4 has no dimension");
+  require_equal(floor_div(x->sizes().back() + 7, 8) * 4, weights->sizes()[1], "bytes of a row of weights");
+  Sizes sizes = x->sizes();
+  sizes.back() = weights->sizes()[0];
+  compiler::set_result(node, DType::i8, std::move(sizes));
+}
+
+// --- int16 ---
+
+void require_int16(const Value* x, const char* what) {
+  if (x->dtype() != DType::i16) reject(fmt::format("{} is not int16", what));
+}
+
+void infer_linear_int16(Node& node) {
+  const Value *x = node.tensor("input"), *weights = node.tensor("weights");
+  require_int16(x, "the input");
+  require_int8(weights, "the weights tensor");
+  require_rank(weights, 2, "weights");
+  require(x->rank() > 0, "the input of linear_int16 has no dimension");
+  require_equal(x->sizes().back(), weights->sizes()[1], "inputs of linear_int16");
+  Sizes sizes = x->sizes();
+  sizes.back() = weights->sizes()[0];
+  compiler::set_result(node, DType::i16, std::move(sizes));
+}
+
+void infer_lookup_int16(Node& node) {
+  const Value *x = node.tensor("input"), *table = node.tensor("table");
+  require_int16(x, "the input");
+  require(table->dtype() == DType::i32, "the table is not int32");
+  require_rank(table, 1, "the table");
+  compiler::set_result(node, DType::i16, x->sizes());
+}
+
+void infer_requantize(Node& node) {
+  const auto dtype = node.dtype("dtype");
+  require(dtype == DType::i8 || dtype == DType::i16, "requantize gives int8 or int16");
+  compiler::set_result(node, *dtype, node.tensor("input")->sizes());
 }
 
 void infer_kernel_sum(Node& node) {
@@ -109,6 +161,29 @@ void infer_batch_matmul(Node& node) {
   compiler::set_result(node, DType::i8, {lhs->sizes()[0], lhs->sizes()[1], rhs->sizes()[1]});
 }
 
+void infer_attention(Node& node) {
+  const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
+  for (const Value* each : {q, k, v}) {
+    require_int8(each, "an operand of attention");
+    require_rank(each, 3, "an operand of attention");
+    require_equal(each->sizes()[0], q->sizes()[0], "batches");
+  }
+  require_equal(q->sizes()[2], k->sizes()[2], "features of query and key");
+  require_equal(k->sizes()[1], v->sizes()[1], "keys and values");
+  compiler::set_result(node, DType::i8, {q->sizes()[0], q->sizes()[1], v->sizes()[2]});
+}
+
+// The input [steps, batch, features]; as many rows of weights as there are gates for each cell.
+void infer_recurrent(Node& node) {
+  const Value *x = node.tensor("input"), *weights = node.tensor("state_weights");
+  require(x->dtype() == DType::i8 || x->dtype() == DType::i16, "the input of a recurrent layer is not int8 or int16");
+  require_rank(x, 3, "the input");
+  require_rank(weights, 2, "the weights of the state");
+  const auto dtype = node.dtype("dtype");
+  require(dtype == DType::i8 || dtype == DType::i16, "a recurrent layer gives int8 or int16");
+  compiler::set_result(node, *dtype, {x->sizes()[0], x->sizes()[1], weights->sizes()[1]});
+}
+
 // --- windows: images are [N, C, H, W], filters [O, kH, kW, I] ---
 
 // The entry for an axis of a list of one or two.
@@ -122,7 +197,7 @@ Sym positions(const Node& node, const Sym& in, const Sym& kernel, const Sym& dil
   return compiler::window_size(in, along(node, "padding", axis), kernel, along(node, "stride", axis), dilation, ceil);
 }
 
-void infer_convolution(Node& node, const Sym& channels) {
+void infer_convolution(Node& node, const Sym& channels, DType dtype = DType::i8) {
   const Value *x = node.tensor("input"), *filter = node.tensor("weight");
   require_rank(x, 4, "the input");
   require_rank(filter, 4, "the weight tensor");
@@ -130,7 +205,18 @@ void infer_convolution(Node& node, const Sym& channels) {
   for (size_t axis = 0; axis < 2; ++axis)
     sizes[2 + axis] =
         positions(node, x->sizes()[2 + axis], filter->sizes()[1 + axis], along(node, "dilation", axis), false, axis);
-  compiler::set_result(node, DType::i8, std::move(sizes));
+  compiler::set_result(node, dtype, std::move(sizes));
+}
+
+void infer_conv2d_int16(Node& node) {
+  require_int16(node.tensor("input"), "the input");
+  require_rank(node.tensor("weight"), 4, "the weight tensor");
+  infer_convolution(node, node.tensor("weight")->sizes()[0], DType::i16);
+}
+void infer_depthwise_int16(Node& node) {
+  require_int16(node.tensor("input"), "the input");
+  require_rank(node.tensor("weight"), 4, "the weight tensor");
+  infer_convolution(node, node.tensor("weight")->sizes()[3], DType::i16);
 }
 
 void infer_conv2d(Node& node) { infer_convolution(node, node.tensor("weight")->sizes()[0]); }
@@ -163,6 +249,19 @@ void infer_pool(Node& node, bool dilated) {
 }
 void infer_avg_pool(Node& node) { infer_pool(node, false); }
 void infer_max_pool(Node& node) { infer_pool(node, true); }
+
+void infer_resize(Node& node) {
+  const Value *x = node.tensor("input"), *rows = node.tensor("rows"), *columns = node.tensor("columns");
+  require_int8(x, "the input");
+  require_rank(x, 4, "the input");
+  Sizes sizes = {x->sizes()[0], x->sizes()[1]};
+  for (const Value* taps : {rows, columns}) {
+    require_rank(taps, 1, "a list of taps");
+    require(taps->sizes()[0].is_const() && taps->sizes()[0].value() % 2 == 0, "taps are not pairs");
+    sizes.push_back(taps->sizes()[0].value() / 2);
+  }
+  compiler::set_result(node, DType::i8, std::move(sizes));
+}
 
 // --- data movement ---
 
@@ -231,12 +330,19 @@ constexpr LayoutRow kLayouts[] = {
     {"cortex_m.minimum.default", pointwise_layout},
     {"cortex_m.maximum.default", pointwise_layout},
     {"cortex_m.softmax.default", softmax_layout},
+    {"wick_cortex_m.requantize.default", compiler::layout::any_dim_order},
+    {"wick_cortex_m.lookup_int16.default", compiler::layout::any_dim_order},
+    {"wick_cortex_m.add_int16.default", pointwise_layout},
+    {"wick_cortex_m.mul_int16.default", pointwise_layout},
+    {"wick_cortex_m.conv2d_int16.default", compiler::layout::channels_last},
+    {"wick_cortex_m.depthwise_conv2d_int16.default", compiler::layout::channels_last},
     {"cortex_m.pad.default", pad_layout},
     {"cortex_m.quantized_conv2d.default", compiler::layout::channels_last},
     {"cortex_m.quantized_depthwise_conv2d.default", compiler::layout::channels_last},
     {"cortex_m.quantized_transpose_conv2d.default", compiler::layout::channels_last},
     {"cortex_m.quantized_avg_pool2d.default", compiler::layout::channels_last},
     {"cortex_m.quantized_max_pool2d.default", compiler::layout::channels_last},
+    {"wick_cortex_m.resize2d.default", compiler::layout::channels_last},
 };
 
 // Stock's operators: a row's arguments are in stock's order, which is that of the kernels.
@@ -301,6 +407,10 @@ constexpr OpDef kRows[] = {
      "int input_offset, int filter_offset, int output_offset, Tensor requantize_multipliers, "
      "Tensor requantize_shifts, int activation_min, int activation_max) -> Tensor",
      infer_linear, nullptr, "wick_cortex_m::linear_per_channel.out", kElements | kNoStock},
+    {"wick_cortex_m::linear_int4(Tensor input, Tensor weights, Tensor? bias, Tensor? kernel_sum, "
+     "int input_offset, int filter_offset, int output_offset, Tensor requantize_multipliers, "
+     "Tensor requantize_shifts, int activation_min, int activation_max) -> Tensor",
+     infer_linear_int4, nullptr, "wick_cortex_m::linear_int4.out", kElements | kNoStock},
     {"wick_cortex_m::add(Tensor self, int self_zero_point, int self_multiplier, int self_shift, Tensor other, "
      "int other_zero_point, int other_multiplier, int other_shift, int output_zero_point, int output_multiplier, "
      "int output_shift, int activation_min, int activation_max) -> Tensor",
@@ -311,6 +421,45 @@ constexpr OpDef kRows[] = {
     {"wick_cortex_m::layer_norm(Tensor input, Tensor scales, Tensor offsets, bool centered, int input_zero_point, "
      "int epsilon, int shift, int output_zero_point, int activation_min, int activation_max) -> Tensor",
      infer_layer_norm, nullptr, "wick_cortex_m::layer_norm.out", kElements | kNoStock},
+    {"wick_cortex_m::log_softmax(Tensor input, int multiplier, int shift, int output_zero_point, "
+     "int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",
+     infer_log_softmax, nullptr, "wick_cortex_m::log_softmax.out", kElements | kNoStock},
+    {"wick_cortex_m::resize2d(Tensor input, Tensor rows, Tensor columns, int input_zero_point, int multiplier, "
+     "int shift, int output_zero_point, int activation_min, int activation_max) -> Tensor",
+     infer_resize, nullptr, "wick_cortex_m::resize2d.out", kElements | kNoStock},
+#define RECURRENT                                                                                           \
+  "(Tensor input, Tensor input_weights, Tensor state_weights, Tensor input_factors, Tensor state_factors, " \
+  "Tensor bias, int input_zero_point, bool is_reversed, int output_zero_point, int output_multiplier, "     \
+  "int output_shift, Tensor scratch, ScalarType dtype) -> Tensor"
+    {"wick_cortex_m::lstm" RECURRENT, infer_recurrent, nullptr, "wick_cortex_m::lstm.out", kElements | kNoStock},
+    {"wick_cortex_m::gru" RECURRENT, infer_recurrent, nullptr, "wick_cortex_m::gru.out", kElements | kNoStock},
+#undef RECURRENT
+    {"wick_cortex_m::attention(Tensor query, Tensor key, Tensor value, int query_zero_point, int value_zero_point, "
+     "int score_multiplier, int score_shift, bool is_causal, int output_zero_point, int output_multiplier, "
+     "int output_shift, Tensor scratch) -> Tensor",
+     infer_attention, nullptr, "wick_cortex_m::attention.out", kElements | kNoStock},
+    {"wick_cortex_m::requantize(Tensor input, int input_zero_point, int output_zero_point, int multiplier, int shift, "
+     "int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+     infer_requantize, nullptr, "wick_cortex_m::requantize.out", kElements | kNoStock},
+    {"wick_cortex_m::linear_int16(Tensor input, Tensor weights, Tensor? bias, Tensor requantize_multipliers, "
+     "Tensor requantize_shifts, int activation_min, int activation_max) -> Tensor",
+     infer_linear_int16, nullptr, "wick_cortex_m::linear_int16.out", kElements | kNoStock},
+    {"wick_cortex_m::lookup_int16(Tensor input, Tensor table, int activation_min, int activation_max) -> Tensor",
+     infer_lookup_int16, nullptr, "wick_cortex_m::lookup_int16.out", kElements | kNoStock},
+    {"wick_cortex_m::add_int16(Tensor self, int self_multiplier, int self_shift, Tensor other, int other_multiplier, "
+     "int other_shift, int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",
+     infer_two, nullptr, "wick_cortex_m::add_int16.out", kElements | kNoStock},
+    {"wick_cortex_m::mul_int16(Tensor self, Tensor other, int output_multiplier, int output_shift, "
+     "int activation_min, int activation_max) -> Tensor",
+     infer_two, nullptr, "wick_cortex_m::mul_int16.out", kElements | kNoStock},
+    {"wick_cortex_m::conv2d_int16(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
+     "int[] dilation, Tensor requantize_multipliers, Tensor requantize_shifts, int activation_min, "
+     "int activation_max, Tensor scratch) -> Tensor",
+     infer_conv2d_int16, nullptr, "wick_cortex_m::conv2d_int16.out", kElements | kNoStock},
+    {"wick_cortex_m::depthwise_conv2d_int16(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
+     "int[] dilation, int depth_multiplier, Tensor requantize_multipliers, Tensor requantize_shifts, "
+     "int activation_min, int activation_max) -> Tensor",
+     infer_depthwise_int16, nullptr, "wick_cortex_m::depthwise_conv2d_int16.out", kElements | kNoStock},
     {"wick_cortex_m::kernel_sum(Tensor weights, Tensor? bias, int input_offset, int filter_offset) -> Tensor",
      infer_kernel_sum, nullptr, "wick_cortex_m::kernel_sum.out", kElements | kNoStock},
 };

@@ -54,19 +54,33 @@ std::optional<Bounds> bounds(const Node& node, const char* low, const char* high
   return Bounds{*from, *to};
 }
 
-}  // namespace
-
-std::string refuse_int8(const Value& value, std::string_view what) {
+std::string refuse_dtype(const Value& value, std::string_view what, DType dtype) {
   if (!value.type.is_tensor()) return fmt::format("{} is a number", what);
   const auto& q = value.tensor().quantization;
   if (!q) return fmt::format("{} is not quantized: {}", what, to_text(value.type));
-  const bool known = value.dtype() == DType::i8 && q->real == DType::f32 && q->is_per_tensor() && !q->at_run_time;
-  if (!known) {
-    return fmt::format("{} is not int8 with one scale known when the program is compiled: {}", what,
-                       to_text(value.type));
-  }
-  if (!is_int8_zero(q->zero_points[0])) return fmt::format("the zero point of {} is outside int8", what);
-  return "";
+  const bool known = value.dtype() == dtype && q->real == DType::f32 && q->is_per_tensor() && !q->at_run_time;
+  if (known) return "";
+  return fmt::format("{} is not {} with one scale known when the program is compiled: {}", what,
+                     dtype == DType::i8 ? "int8" : "int16", to_text(value.type));
+}
+
+}  // namespace
+
+std::string refuse_int8(const Value& value, std::string_view what) {
+  const std::string reason = refuse_dtype(value, what, DType::i8);
+  if (!reason.empty() || is_int8_zero(value.tensor().quantization->zero_points[0])) return reason;
+  return fmt::format("the zero point of {} is outside int8", what);
+}
+
+std::string refuse_int16(const Value& value, std::string_view what) {
+  const std::string reason = refuse_dtype(value, what, DType::i16);
+  if (!reason.empty() || value.tensor().quantization->zero_points[0] == 0) return reason;
+  return fmt::format("the zero point of {}, which is int16, is not 0", what);
+}
+
+std::string refuse_elements(const Value& value, std::string_view what) {
+  const bool wide = value.type.is_tensor() && value.is_quantized() && value.dtype() == DType::i16;
+  return wide ? refuse_int16(value, what) : refuse_int8(value, what);
 }
 
 std::string refuse_int8(const Node& node) {
@@ -126,8 +140,18 @@ Value* constant(Builder& builder, compiler::Sizes sizes, std::vector<int8_t> ele
                           compiler::layout::own(std::move(elements)), name);
 }
 
+Value* constant(Builder& builder, compiler::Sizes sizes, std::vector<uint8_t> elements, std::string_view name) {
+  return builder.constant(compiler::TensorType{DType::u8, std::move(sizes), {}},
+                          compiler::layout::own(std::move(elements)), name);
+}
+
 Value* constant(Builder& builder, compiler::Sizes sizes, std::vector<int32_t> elements, std::string_view name) {
   return builder.constant(compiler::TensorType{DType::i32, std::move(sizes), {}},
+                          compiler::layout::own(std::move(elements)), name);
+}
+
+Value* constant(Builder& builder, compiler::Sizes sizes, std::vector<int64_t> elements, std::string_view name) {
+  return builder.constant(compiler::TensorType{DType::i64, std::move(sizes), {}},
                           compiler::layout::own(std::move(elements)), name);
 }
 

@@ -24,7 +24,11 @@ struct Affine {
 std::string refuse_int8(const compiler::Value& value, std::string_view what);
 /// The same of all operands that are tensors and of the results.
 std::string refuse_int8(const compiler::Node& node);
-/// Of a value that refuse_int8 takes.
+/// The same for int16, whose zero point must be 0.
+std::string refuse_int16(const compiler::Value& value, std::string_view what);
+/// The same for either of the two.
+std::string refuse_elements(const compiler::Value& value, std::string_view what);
+/// Of a value that refuse_int8 or refuse_int16 takes.
 Affine affine(const compiler::Value& value);
 /// The same scale and zero point, whatever the range.
 bool same_numbers(const Affine& a, const Affine& b);
@@ -40,7 +44,11 @@ double zero_of(const compiler::Quantization& quantization, size_t c);
 /// A constant of these elements.
 compiler::Value* constant(compiler::Builder& builder, compiler::Sizes sizes, std::vector<int8_t> elements,
                           std::string_view name);
+compiler::Value* constant(compiler::Builder& builder, compiler::Sizes sizes, std::vector<uint8_t> elements,
+                          std::string_view name);
 compiler::Value* constant(compiler::Builder& builder, compiler::Sizes sizes, std::vector<int32_t> elements,
+                          std::string_view name);
+compiler::Value* constant(compiler::Builder& builder, compiler::Sizes sizes, std::vector<int64_t> elements,
                           std::string_view name);
 
 /// The bounds of an activation that only clamps: relu, relu6, hardtanh, clamp. Infinite where there is none.

@@ -65,6 +65,13 @@ ScratchBytes conv2d_scratch(const ConvolutionShape& s) {
   return {is_row(s) ? mve_row(s) : mve_columns(s), words, words};
 }
 
+ScratchBytes conv2d_int16_scratch(const ConvolutionShape& s) {
+  const int64_t terms = product({s.group_channels, s.kernel[0], s.kernel[1]});
+  const int64_t tile = product({8, round_up(terms, 4)});
+  const bool one_tap = both(s.padding, 0) && both(s.kernel, 1);
+  return {one_tap ? 0 : product({6, terms}), tile, tile};
+}
+
 ScratchBytes depthwise_conv2d_scratch(const ConvolutionShape& s) {
   const int64_t taps = product({s.kernel[0], s.kernel[1]});
   if (s.channels == 1 && s.outputs > 1) {

@@ -22,6 +22,10 @@ struct ConvolutionShape {
 /// quantized_conv2d: im2col of four (MVE) or two positions. A 1x1 kernel without padding needs none.
 ScratchBytes conv2d_scratch(const ConvolutionShape& shape);
 
+/// conv2d_int16: rows of three positions (MVE), or four in the tile of a matrix multiplication. CMSIS-NN has no say in
+/// it.
+ScratchBytes conv2d_int16_scratch(const ConvolutionShape& shape);
+
 /// quantized_depthwise_conv2d: im2col by blocks of channels; with one input channel on MVE that of a convolution, and
 /// its weights. group_channels is not read.
 ScratchBytes depthwise_conv2d_scratch(const ConvolutionShape& shape);

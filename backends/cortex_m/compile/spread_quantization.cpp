@@ -17,7 +17,7 @@ using compiler::Value;
 
 namespace {
 
-bool is_int8(const Value& value) { return refuse_int8(value, "").empty(); }
+bool has_elements(const Value& value) { return refuse_elements(value, "").empty(); }
 
 // f32 numbers that only nodes of the graph read.
 bool may_be_elements(const Value& value) {
@@ -41,13 +41,13 @@ void quantize_as(Value* value, const Value& like) {
 }
 
 bool forward(const Node& node) {
-  if (!moves(node) || !may_be_elements(*node.result()) || !is_int8(*node.operands()[0])) return false;
+  if (!moves(node) || !may_be_elements(*node.result()) || !has_elements(*node.operands()[0])) return false;
   quantize_as(node.result(), *node.operands()[0]);
   return true;
 }
 
 bool backward(const Node& node) {
-  if (!moves(node) || !is_int8(*node.result())) return false;
+  if (!moves(node) || !has_elements(*node.result())) return false;
   Value* x = node.operands()[0];
   if (!may_be_elements(*x) || x->num_uses() != 1) return false;
   quantize_as(x, *node.result());

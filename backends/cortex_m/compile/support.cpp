@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/cortex_m/compile/ops/int16/int16_rules.h"
 #include "backends/cortex_m/compile/ops/movement.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/ops/tables.h"
@@ -22,8 +23,16 @@ Span<const OpRule> rows(const RuleFamily& family) { return {family.rows, family.
 
 const compiler::RuleTable<OpRule>& rules() {
   static const compiler::RuleTable<OpRule> kRules(
-      {rows(kBinaryRules), rows(kConversionRules), rows(kConvolutionRules), rows(kLinearRules), rows(kMatmulRules),
-       rows(kMovementRules), rows(kNormalizationRules), rows(kPaddingRules), rows(kPoolRules), rows(kSoftmaxRules)});
+      {rows(kAttentionRules), rows(kBinaryRules), rows(kConversionRules), rows(kConvolutionRules), rows(kLinearRules),
+       rows(kLookupRules), rows(kMatmulRules), rows(kMovementRules), rows(kNormalizationRules), rows(kPaddingRules),
+       rows(kPoolRules), rows(kRecurrentRules), rows(kResizeRules), rows(kSoftmaxRules)});
+  return kRules;
+}
+
+const compiler::RuleTable<OpRule>& int16_rules() {
+  static const compiler::RuleTable<OpRule> kRules({rows(kConversionRules), rows(kInt16BinaryRules),
+                                                   rows(kInt16ConvolutionRules), rows(kInt16LinearRules),
+                                                   rows(kPoolRules)});
   return kRules;
 }
 
@@ -32,6 +41,12 @@ bool is_quantized(const Node& node) {
   const std::vector<Value*> operands = node.operands();
   return std::any_of(operands.begin(), operands.end(), quantized) ||
          std::any_of(node.results().begin(), node.results().end(), quantized);
+}
+
+// An operand that is not quantized, such as a number beside a tensor.
+bool reads_floats(const Node& node) {
+  const std::vector<Value*> operands = node.operands();
+  return std::any_of(operands.begin(), operands.end(), [](const Value* value) { return !value->is_quantized(); });
 }
 
 std::string refuse_all_sizes(const Node& node) {
@@ -45,6 +60,11 @@ std::string refuse_all_sizes(const Node& node) {
   return "";
 }
 
+// To or from numbers in floats, which stock does for int16, too.
+bool converts_numbers(const Node& node) {
+  return node.is("wick.convert.default") && node.operands()[0]->is_quantized() != node.result()->is_quantized();
+}
+
 // The value within the range of the result, if the operators do not see to it.
 Value* bounded(compiler::Builder& builder, Value* value, const Value& result, const OpRule& rule) {
   if (rule.clamps || !result.is_quantized() || result.dtype() != DType::i8) return value;
@@ -54,10 +74,33 @@ Value* bounded(compiler::Builder& builder, Value* value, const Value& result, co
 
 }  // namespace
 
+bool computes_on_int16(const Node& node) {
+  const auto is_int16 = [](const Value* value) {
+    return value->type.is_tensor() && value->is_quantized() && value->dtype() == DType::i16;
+  };
+  const std::vector<Value*> operands = node.operands();
+  return std::any_of(operands.begin(), operands.end(), is_int16) ||
+         std::any_of(node.results().begin(), node.results().end(), is_int16);
+}
+
+std::string refuse_int16(const Node& node) {
+  for (const Value* operand : node.operands()) {
+    std::string reason = refuse_int16(*operand, "an operand");
+    if (!reason.empty()) return reason;
+  }
+  for (const Value* result : node.results()) {
+    std::string reason = refuse_int16(*result, "the result");
+    if (!reason.empty()) return reason;
+  }
+  return "";
+}
+
 const std::vector<const OpRule*>& all_rules() { return rules().rows(); }
 const OpRule* find_rule(const Node& node) {
-  if (is_tabulated(node)) return &kTableRule;
-  const OpRule* rule = rules().find(node);
+  const bool wide = computes_on_int16(node);
+  if (!wide && is_tabulated(node)) return &kTableRule;
+  const OpRule* rule = (wide ? int16_rules() : rules()).find(node);
+  if (wide && is_tabulated(node) && (!rule || reads_floats(node))) return &kInt16TableRule;
   return rule || !only_moves(node) ? rule : &kMovementRule;
 }
 
@@ -69,8 +112,11 @@ bool keep(const Node& node, const compiler::TargetOptions&) {
 
 Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   const OpRule* rule = find_rule(node);
-  if (!is_quantized(node)) return Verdict::no("it computes on numbers that are not quantized");
+  const bool on_elements = rule && node.op->has(compiler::kElements);
+  if (!on_elements && !is_quantized(node)) return Verdict::no("it computes on numbers that are not quantized");
   if (!rule) return Verdict::no("the backend has no integer form of this operator");
+  if (configuration(options).stock_only && computes_on_int16(node) && !converts_numbers(node))
+    return Verdict::no("stock has no operators on int16");
   const std::string reason = refuse_all_sizes(node);
   return reason.empty() ? rule->supports(node, configuration(options)) : Verdict::no(reason);
 }

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include "backends/cortex_m/compile/absorb_padding.h"
+#include "backends/cortex_m/compile/cost/call_cost.h"
+#include "backends/cortex_m/compile/fold_elements.h"
 #include "backends/cortex_m/compile/fold_hardsigmoid.h"
 #include "backends/cortex_m/compile/fuse_activations.h"
 #include "backends/cortex_m/compile/isa.h"
+#include "backends/cortex_m/compile/merge_tables.h"
 #include "backends/cortex_m/compile/operators.h"
 #include "backends/cortex_m/compile/spread_quantization.h"
 
@@ -27,12 +30,16 @@ constexpr compiler::TargetOption kOptions[] = {kCpu, kIsa, kMemory};
 constexpr compiler::Pass kPasses[] = {
     {"spread_quantization", compiler::run_simple<spread_quantization>, compiler::Phase::last,
      "after fold_quantization: views between operators hold elements"},
+    {"fold_elements", compiler::run_simple<fold_elements>, compiler::Phase::last,
+     "after spread_quantization: views of constants hold elements"},
     {"absorb_padding", compiler::run_simple<absorb_padding>, compiler::Phase::last,
      "after spread_quantization: kernels pad elements with the zero point"},
     {"fold_hardsigmoid", compiler::run_simple<fold_hardsigmoid>, compiler::Phase::last,
      "before fuse_activations: leaves a clamp"},
     {"fuse_activations", compiler::run_simple<fuse_activations>, compiler::Phase::last,
-     "after fold_quantization: bounds become ranges of elements"}};
+     "after fold_quantization: bounds become ranges of elements"},
+    {"merge_tables", compiler::run_simple<merge_tables>, compiler::Phase::last,
+     "after fuse_activations, which costs nothing: what is left becomes tables"}};
 
 }  // namespace
 
@@ -40,8 +47,8 @@ const compiler::Target kTarget = {
     .name = "cortex-m",
     .keep = keep,
     .supports = supports,
-    .passes = {"recognize_quantization", "fold_quantization", "spread_quantization", "absorb_padding",
-               "fold_hardsigmoid", "fuse_activations"},
+    .passes = {"recognize_quantization", "fold_quantization", "spread_quantization", "fold_elements", "absorb_padding",
+               "fold_hardsigmoid", "fuse_activations", "merge_tables"},
     .own_passes = kPasses,
     .options = kOptions,
     .rewrite = rewrite,
@@ -50,6 +57,8 @@ const compiler::Target kTarget = {
     .check_settings = check_settings,
     .prepared_for = prepared_for,
     .macs = macs,
+    .firmware = firmware,
+    .call_cost = call_cost,
 };
 
 }  // namespace wick::cortex_m

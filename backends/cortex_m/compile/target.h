@@ -16,4 +16,7 @@ std::vector<compiler::Value*> rewrite(compiler::Builder& builder, compiler::Node
 
 uint64_t macs(const compiler::Node& node);
 
+// firmware.cpp
+compiler::Result<compiler::FirmwareTarget> firmware(const compiler::TargetSettings& settings, std::string_view facts);
+
 }  // namespace wick::cortex_m

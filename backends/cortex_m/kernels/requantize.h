@@ -38,6 +38,15 @@ inline int32_t requantize(int32_t value, int32_t multiplier, int32_t shift) {
   return divide_by_power_of_two(doubling_high_mul(wrapping_shift_left(value, left), multiplier), right);
 }
 
+/// value * multiplier * 2^(shift - 31) for a multiplier that is first rounded to 16 bits; halves up. Products wrap at
+/// 64 bits, results at 32. shift in [kMinShift, kMaxWideShift]. Source: arm_nn_requantize_s64.
+constexpr int32_t kMaxWideShift = 14;
+inline int32_t requantize_wide(int64_t value, int32_t multiplier, int32_t shift) {
+  const int32_t reduced = multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF;
+  const auto product = static_cast<int64_t>(static_cast<uint64_t>(value) * static_cast<uint64_t>(int64_t{reduced}));
+  return wrapping_add(static_cast<int32_t>(product >> (14 - shift)), 1) >> 1;
+}
+
 /// The last steps of a kernel: from its int32 accumulator to an element of its output.
 struct OutputStage {
   int32_t multiplier = 0, shift = 0, offset = 0, min = INT8_MIN, max = INT8_MAX;

@@ -196,5 +196,35 @@ TEST(CortexMConvolution, SaysWhatItDoesNotTake) {
                  "its input has rank 5");
 }
 
+// The only copies are those of the input and of the output.
+TEST(CortexMCompileConvolution, CatsAndPadsBetweenConvolutionsNeedNoOtherLayout) {
+  const std::string q = parameters(0.03125, -11);
+  const std::string filter = constant_line("e", "i8[2, 4, 1, 1]", std::vector<int>{1, -2, 3, 4, 5, -6, 7, 8}) +
+                             dequantize_line("w", "e", parameters(0.0625, 0));
+  const std::string tail = ", none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)\n";
+  const std::string images = "graph f(%x: f32[1, 4, 3, 5]) {\n" + filter + fake_quantized("d", "x", "g", q) +
+                             "  %a = aten.convolution(%d, %w" + tail + fake_quantized("b", "a", "h", q) +
+                             "  %c = aten.cat([%b, %b], 1)\n" + fake_quantized("i", "c", "j", q) +
+                             "  %y = aten.convolution(%i, %w" + tail + fake_quantized("o", "y", "p", q) +
+                             "  return %o\n}";
+  const std::string rows =
+      "graph f(%x: f32[1, 4, 9]) {\n" +
+      constant_line("e", "i8[4, 4, 1]", std::vector<int>{1, -2, 3, 4, 5, -6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}) +
+      dequantize_line("w", "e", parameters(0.0625, 0)) + fake_quantized("d", "x", "g", q) +
+      "  %a = aten.constant_pad_nd(%d, [2, 0], 0.0)\n" + fake_quantized("b", "a", "h", q) +
+      "  %c = aten.convolution(%b, %w, none, [1], [0], [1], false, [0], 1)\n" + fake_quantized("i", "c", "j", q) +
+      "  %k = aten.constant_pad_nd(%i, [1, 0], 0.0)\n" + fake_quantized("l", "k", "m", q) +
+      "  %y = aten.convolution(%l, %w, none, [1], [0], [1], false, [0], 1)\n" + fake_quantized("o", "y", "p", q) +
+      "  return %o\n}";
+  for (const std::string& text : {images, rows}) {
+    SCOPED_TRACE(text);
+    Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+    p.at(Stage::lower).check_count("dim_order_ops._to_dim_order_copy", 2);
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "");
+    EXPECT_TRUE(p.outside().empty());
+  }
+}
+
 }  // namespace
 }  // namespace wick::cortex_m

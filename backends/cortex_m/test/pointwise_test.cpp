@@ -73,12 +73,77 @@ TEST(CortexMCompilePointwise, ATableSaturatesAndHasTheRangeOfItsResult) {
   expect_integers(unary("%y = aten.tanh(%d)", parameters(0.25, 3), parameters(0.01, 0, -127, 127)), {{kTable, 1}});
 }
 
+// --- several operators in one table ---
+
+TEST(CortexMCompilePointwise, ChainsInFloatsAreOneTable) {
+  for (const char* body :
+       {"%a = aten.mul.Scalar(%d, 0.5)\n  %b = aten.tanh(%a)\n  %c = aten.add.Scalar(%b, 1.0)\n  %y = aten.clamp(%c, "
+        "0.1, "
+        "1.5)",
+        "%a = aten.sigmoid(%d)\n  %y = aten.mul.Tensor(%d, %a)",
+        "%a = aten.add.Scalar(%d, 3.0)\n  %b = aten.clamp(%a, 0.0, 6.0)\n  %c = aten.mul.Tensor(%d, %b)\n  %y = "
+        "aten.div.Scalar(%c, 6.0)",
+        "%a = aten.gt.Scalar(%d, 0.0)\n  %b = aten.mul.Scalar(%d, 0.25)\n  %y = aten.where.self(%a, %d, %b)",
+        "%a = aten.exp(%d)\n  %b = aten.log1p(%a)\n  %c = aten.tanh(%b)\n  %y = aten.mul.Tensor(%c, %d)"})
+    expect_integers(unary(body), {{kTable, 1}, {kQuantize, 1}, {"cortex_m.quantized_mul", 0}}, "cortex-m", 1e-3);
+}
+
+// Each element in between is rounded as the model says.
+TEST(CortexMCompilePointwise, ChainsOfQuantizedValuesAreOneTable) {
+  const std::string q = parameters(0.0078125, -3), r = parameters(0.0231, 9);
+  const std::string body = "%a = aten.sigmoid(%d)\n" + fake_quantized("b", "a", "e", q) +
+                           "  %c = aten.mul.Tensor(%b, %d)\n" + fake_quantized("f", "c", "g", r) +
+                           "  %y = aten.tanh(%f)";
+  expect_integers(unary(body), {{kTable, 1}, {kQuantize, 1}, {"cortex_m.quantized_mul", 0}}, "cortex-m", 1e-3);
+}
+
+TEST(CortexMCompilePointwise, AFunctionOfTwoValuesIsTwoTablesAndASum) {
+  const std::string q = parameters(0.0078125, -3);
+  const std::string body = "%a = aten.mul.Scalar(%d, 2.0)\n  %b = aten.tanh(%a)\n" + fake_quantized("c", "b", "f", q) +
+                           "  %g = aten.mul.Scalar(%e, 3.0)\n  %h = aten.sigmoid(%g)\n" +
+                           fake_quantized("i", "h", "j", q) + "  %y = aten.add.Tensor(%c, %i)";
+  expect_integers(binary(body, "7", "7"), {{kTable, 2}, {"cortex_m.quantized_add", 1}}, "cortex-m", 2.001);
+}
+
+// What a product in floats reads has no elements of its own.
+TEST(CortexMCompilePointwise, AFloatBetweenTwoValuesStays) {
+  Pipeline p = std::move(
+      Pipeline::from_text(binary("%a = aten.tanh(%d)\n  %y = aten.mul.Tensor(%a, %e)", "7", "7")).backend("cortex-m"));
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+  EXPECT_EQ(p.outside().size(), 2u);
+}
+
+TEST(CortexMCompilePointwise, AChainThatOthersReadStaysForThem) {
+  const std::string q = parameters(0.0078125, -3);
+  const std::string text = "graph f(%x: f32[40]) {\n" + fake_quantized("d", "x", "q", parameters(0.03125, -11)) +
+                           "  %a = aten.mul.Scalar(%d, 0.5)\n  %b = aten.tanh(%a)\n" +
+                           fake_quantized("o", "b", "p", q) + "  return %o, %a\n}";
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.at(Stage::lower).check_count(kTable, 1).check_count("aten.mul.Scalar", 1).check_count("aten.tanh", 0);
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+}
+
+TEST(CortexMCompilePointwise, TheReportNamesWhatATableHolds) {
+  Pipeline p = std::move(
+      Pipeline::from_text(unary("%a = aten.sigmoid(%d)\n  %y = aten.mul.Tensor(%d, %a)")).backend("cortex-m"));
+  ASSERT_NE(p.compiled(), nullptr) << p.failures();
+  size_t found = 0;
+  for (const compiler::NodeVerdict& node : p.compiled()->methods[0].nodes) {
+    if (node.op != "wick.lookup.default") continue;
+    ++found;
+    EXPECT_EQ(node.cost.constant_bytes, 256u);
+  }
+  EXPECT_EQ(found, 1u);
+}
+
 // The operand has another reader, so that its producer cannot do the clamping.
 std::string beside_another(const std::string& body, const char* sizes = "2, 300") {
   const std::string q = parameters(0.03125, -11);
   return fmt::format("graph f(%x: f32[{}]) {{\n", sizes) + fake_quantized("d", "x", "q", q) + "  %c = " + body + "\n" +
          fake_quantized("e", "c", "r", q) + "  %s = aten.neg(%d)\n" + fake_quantized("t", "s", "u", q) +
-         "  %y = aten.add.Tensor(%e, %t)\n" + fake_quantized("o", "y", "p", q) + "  return %o\n}";
+         "  %y = aten.cat([%e, %t], 0)\n" + fake_quantized("o", "y", "p", q) + "  return %o\n}";
 }
 
 TEST(CortexMCompilePointwise, AnActivationAloneOnOneScaleOnlyBounds) {
@@ -98,9 +163,9 @@ TEST(CortexMCompilePointwise, AReluWithAnotherReaderBesideItBoundsAtTheZeroPoint
   const std::string q = parameters(0.03125, -11);
   const std::string text = "graph f(%x: f32[40]) {\n" + fake_quantized("d", "x", "q", q) + "  %s = aten.sigmoid(%d)\n" +
                            fake_quantized("t", "s", "u", q) + "  %y = aten.relu(%t)\n" +
-                           fake_quantized("v", "y", "w", q) + "  %m = aten.maximum(%t, %v)\n" +
+                           fake_quantized("v", "y", "w", q) + "  %m = aten.cat([%t, %v], 0)\n" +
                            fake_quantized("o", "m", "p", q) + "  return %o\n}";
-  expect_integers(text, {{kTable, 1}, {"cortex_m.maximum", 2}});
+  expect_integers(text, {{kTable, 1}, {"cortex_m.maximum", 1}});
 }
 
 TEST(CortexMCompilePointwise, AConversionBetweenScalesIsATable) {

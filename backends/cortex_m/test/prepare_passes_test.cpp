@@ -1,9 +1,12 @@
-// spread_quantization, absorb_padding and fold_hardsigmoid on the text form of graphs: before and after.
+// spread_quantization, fold_elements, absorb_padding, fold_hardsigmoid and merge_tables on the text form of graphs:
+// before and after.
 #include <gtest/gtest.h>
 
 #include "backends/compile_table.h"
 #include "backends/cortex_m/compile/absorb_padding.h"
+#include "backends/cortex_m/compile/fold_elements.h"
 #include "backends/cortex_m/compile/fold_hardsigmoid.h"
+#include "backends/cortex_m/compile/merge_tables.h"
 #include "backends/cortex_m/compile/spread_quantization.h"
 #include "compiler/ir/text/text.h"
 
@@ -87,6 +90,32 @@ TEST(CortexMPrepare, AHardsigmoidBecomesAClampBehindItsLayer) {
                                      " = aten.hardsigmoid(%c)\n  %t: f32[1, 1, 2, 2] = aten.sigmoid(%c)\n",
                                  "%h, %t");
   EXPECT_NE(two.find("aten.hardsigmoid(%c)"), std::string::npos) << two;
+}
+
+TEST(CortexMPrepare, PointwiseNodesOfOneValueAreALookup) {
+  const std::string y = "i8[1, 2, 4, 4]q(scale=0.25, zero=1)";
+  const std::string chain = "  %s: f32[1, 2, 4, 4] = aten.sigmoid(%x)\n";
+  EXPECT_EQ(behind(merge_tables, chain + "  %m: " + y + " = aten.mul.Tensor(%x, %s)\n", "%m"),
+            "  %lookup: " + y + " = wick.lookup(%x, %lut)\n");
+  // One node alone keeps its name; a float in between that the graph returns stays.
+  const std::string one = "  %m: " + y + " = aten.tanh(%x)\n";
+  EXPECT_EQ(behind(merge_tables, one, "%m"), one);
+  EXPECT_EQ(behind(merge_tables, chain + "  %m: " + y + " = aten.mul.Tensor(%x, %s)\n", "%m, %s"),
+            chain + "  %lookup: " + y + " = wick.lookup(%x, %lut)\n");
+  const std::string two = chain + "  %m: " + y + " = aten.mul.Tensor(%f, %s)\n";
+  EXPECT_EQ(behind(merge_tables, two, "%m"), two);
+}
+
+TEST(CortexMPrepare, ViewsAndConversionsOfConstantsAreConstants) {
+  const std::string filter =
+      "  %v: i8[2, 9]q(scale=0.75, zero=0) = aten.view(%w, [2, 9])\n"
+      "  %p: i8[9, 2]q(scale=0.75, zero=0) = aten.permute(%v, [1, 0])\n";
+  const std::string other =
+      "  %c: i8[9, 2]q(scale=1.5, zero=4) = wick.convert(%p)\n"
+      "  %n: i8[9, 2]q(scale=1, zero=0) = aten.neg(%c)\n";
+  EXPECT_EQ(behind(fold_elements, filter + other, "%n"), "  %n: i8[9, 2]q(scale=1, zero=0) = aten.neg(%c_1)\n");
+  const std::string grown = "  %e: i8[5, 1, 2, 3, 3]q(scale=0.75, zero=0) = aten.expand(%w, [5, 1, 2, 3, 3])\n";
+  EXPECT_EQ(behind(fold_elements, grown, "%e"), grown);
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ struct RuleFamily {
   const OpRule* rows;
   size_t count;
 };
-extern const RuleFamily kBinaryRules, kConversionRules, kConvolutionRules, kLinearRules, kMatmulRules, kMovementRules,
-    kNormalizationRules, kPaddingRules, kPoolRules, kSoftmaxRules;
+extern const RuleFamily kAttentionRules, kBinaryRules, kConversionRules, kConvolutionRules, kLinearRules, kLookupRules,
+    kMatmulRules, kMovementRules, kNormalizationRules, kPaddingRules, kPoolRules, kRecurrentRules, kResizeRules,
+    kSoftmaxRules;
 
 }  // namespace wick::cortex_m

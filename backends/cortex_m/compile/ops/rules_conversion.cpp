@@ -16,7 +16,7 @@ using compiler::Verdict;
 namespace {
 
 // Elements of int8 or int16, one scale that is positive as f32, a zero point of their dtype.
-std::string refuse_elements(const Value& value) {
+std::string refuse_parameters(const Value& value) {
   const Quantization& q = *value.tensor().quantization;
   const bool narrow = value.dtype() == DType::i8;
   if (!narrow && value.dtype() != DType::i16)
@@ -31,17 +31,21 @@ std::string refuse_elements(const Value& value) {
   return "";
 }
 
-Verdict supports_convert(const Node& node, const Configuration&) {
+Verdict supports_convert(const Node& node, const Configuration& configuration) {
   const Value *x = node.operands()[0], *y = node.result();
   if (x->is_constant()) return Verdict::no("it converts a constant");
   if (x->is_quantized() && y->is_quantized()) {
-    const std::string reason = refuse_int8(node);
+    for (const Value* each : {x, y}) {
+      const std::string reason = refuse_parameters(*each);
+      if (!reason.empty()) return Verdict::no(reason);
+    }
+    const std::string reason = refuse_conversion(*x, *y, configuration);
     return reason.empty() ? Verdict::yes() : Verdict::no(reason);
   }
   const Value& elements = x->is_quantized() ? *x : *y;
   const Value& real = x->is_quantized() ? *y : *x;
   if (real.dtype() != DType::f32) return Verdict::no("numbers other than f32");
-  const std::string reason = refuse_elements(elements);
+  const std::string reason = refuse_parameters(elements);
   return reason.empty() ? Verdict::yes() : Verdict::no(reason);
 }
 
@@ -54,8 +58,7 @@ std::vector<Value*> rewrite_convert(Builder& b, Node& node, const Configuration&
   Value *x = node.operands()[0], *y = node.result();
   if (!x->is_quantized()) return {b.call("cortex_m.quantize_per_tensor", conversion_args(x, *y))};
   if (!y->is_quantized()) return {b.call("cortex_m.dequantize_per_tensor", conversion_args(x, *x))};
-  const Affine from = affine(*x), to = affine(*y);
-  return {same_numbers(from, to) ? clamped(b, x, from, to) : requantized(b, x, from, to)};
+  return {converted(b, x, affine(*x), affine(*y), y->dtype())};
 }
 
 constexpr OpRule kRules[] = {

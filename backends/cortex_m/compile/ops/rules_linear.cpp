@@ -3,13 +3,14 @@
 // The accumulator counts steps of scale(x) * scale(w); so does the bias. Vector code (MVE) gets what does not depend on
 // x in one number for each output, in the place of the bias:
 //   kernel_sum[n] = bias[n] + input_offset * sum_k (w[n][k] + filter_offset)
-// DSP and scalar code gets the bias, and no sum.
+// DSP and scalar code gets the bias, and no sum. Weights that the model quantizes to four bits are packed.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "backends/cortex_m/compile/convolution.h"
+#include "backends/cortex_m/compile/int4.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"
@@ -31,7 +32,7 @@ struct Linear {
   int32_t filter_zero = 0;
   std::vector<Requantization> requantizations;  // one, or one for each output
   std::vector<int32_t> bias;                    // empty: none
-  std::vector<int64_t> weight_sums;             // sum_k (w[n][k] - filter_zero)
+  std::vector<uint8_t> packed;                  // the weights as four bits; empty: they stay int8
   bool per_channel() const { return requantizations.size() > 1; }
 };
 
@@ -51,9 +52,12 @@ std::string refuse_weights(const Value& weights) {
   return "";
 }
 
+size_t num_outputs(const Value& weights) { return static_cast<size_t>(weights.sizes()[0].value()); }
+
 // What no sum exceeds, for elements of the input in their range.
-int64_t largest_sum(const Linear& linear, const std::vector<int8_t>& weights, size_t outputs) {
-  const size_t inputs = weights.size() / outputs;
+int64_t largest_sum(const Linear& linear, const Value& constant) {
+  const auto weights = compiler::layout::elements_of<int8_t>(constant);
+  const size_t outputs = num_outputs(constant), inputs = weights.size() / outputs;
   const int64_t reach =
       std::max(std::abs(linear.input.min - linear.input.zero), std::abs(linear.input.max - linear.input.zero));
   int64_t largest = 0;
@@ -72,7 +76,7 @@ std::vector<double> scales_of(const Quantization& weights) {
   return scales;
 }
 
-// Fills `linear`, or says why the node is not taken.
+// Fills `linear`, or says why the node is not taken. Does not look at the weights' elements.
 std::string read_linear(const Node& node, Linear* linear) {
   const Value *x = node.tensor("input"), *weights = node.tensor("weight"), *bias = node.optional_tensor("bias");
   for (const std::string& reason :
@@ -90,29 +94,40 @@ std::string read_linear(const Node& node, Linear* linear) {
     linear->requantizations.push_back(*found);
     step *= linear->input.scale;
   }
-  std::string reason =
-      bias ? quantize_bias(*bias, static_cast<size_t>(weights->sizes()[0].value()), steps, &linear->bias) : "";
-  if (!reason.empty()) return reason;
-  const auto elements = compiler::layout::elements_of<int8_t>(*weights);
-  const auto outputs = static_cast<size_t>(weights->sizes()[0].value());
-  const int64_t largest = largest_sum(*linear, elements, outputs);
-  for (const Requantization& each : linear->requantizations) {
-    if (!keeps_32_bits(largest, each)) return "its sums could exceed 32 bits";
-  }
-  for (size_t n = 0, inputs = elements.size() / outputs; n < outputs; ++n) {
-    int64_t sum = 0;
-    for (size_t k = 0; k < inputs; ++k) sum += elements[n * inputs + k] - linear->filter_zero;
-    linear->weight_sums.push_back(sum);
-  }
-  return "";
+  return bias ? quantize_bias(*bias, num_outputs(*weights), steps, &linear->bias) : "";
+}
+
+std::string refuse_large_sums(const Linear& linear, const Value& weights) {
+  const int64_t largest = largest_sum(linear, weights);
+  const bool all_fit = std::all_of(linear.requantizations.begin(), linear.requantizations.end(),
+                                   [&](const Requantization& each) { return keeps_32_bits(largest, each); });
+  return all_fit ? "" : "its sums could exceed 32 bits";
+}
+
+bool is_narrow(const Node& node) { return is_int4(*node.tensor("weight")); }
+
+// Fills `packed` if the weights have four bits and take less memory so, with the scales that such an operator reads as
+// tensors.
+void pack_weights(const Node& node, const Configuration& configuration, Linear* linear) {
+  if (configuration.stock_only || !is_narrow(node)) return;
+  const Value& weights = *node.tensor("weight");
+  const auto elements = compiler::layout::elements_of<int8_t>(weights);
+  std::vector<uint8_t> packed = pack_int4(elements, static_cast<size_t>(weights.sizes()[1].value()));
+  const size_t scales = linear->per_channel() ? 0 : 2 * sizeof(int32_t);
+  if (packed.size() + scales < elements.size()) linear->packed = std::move(packed);
 }
 
 Verdict supports_linear(const Node& node, const Configuration& configuration) {
   Linear linear;
-  const std::string reason = read_linear(node, &linear);
+  std::string reason = read_linear(node, &linear);
+  if (reason.empty()) reason = refuse_large_sums(linear, *node.tensor("weight"));
   if (!reason.empty()) return Verdict::no(reason);
   if (configuration.stock_only && linear.per_channel())
     return Verdict::no("stock's quantized_linear takes one scale for all outputs; Wick's own takes one for each");
+  if (configuration.stock_only && is_narrow(node))
+    return Verdict::yes("its weights of four bits are stored in eight: stock has no operator for others");
+  pack_weights(node, configuration, &linear);
+  if (!linear.packed.empty()) return Verdict::yes("its weights are stored in four bits each");
   if (configuration.stock_only && configuration.tight && configuration.isa == Isa::mve)
     return Verdict::yes("its sums over weights are stored: stock has no operator that computes them");
   return Verdict::yes();
@@ -133,10 +148,14 @@ Value* kernel_sum(Builder& b, const Linear& linear, Value* weights, const Config
     return b.call("wick_cortex_m.kernel_sum",
                   {weights, optional(bias_constant(b, linear)), input_offset, int64_t{-linear.filter_zero}});
   }
+  const auto elements = compiler::layout::elements_of<int8_t>(*weights);
+  const size_t outputs = num_outputs(*weights), inputs = elements.size() / outputs;
   std::vector<int32_t> sums;
-  for (size_t n = 0; n < linear.weight_sums.size(); ++n) {
+  for (size_t n = 0; n < outputs; ++n) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < inputs; ++k) sum += elements[n * inputs + k] - linear.filter_zero;
     const int64_t bias = linear.bias.empty() ? 0 : linear.bias[n];
-    sums.push_back(static_cast<int32_t>(bias + input_offset * linear.weight_sums[n]));
+    sums.push_back(static_cast<int32_t>(bias + input_offset * sum));
   }
   const auto count = static_cast<int64_t>(sums.size());
   return constant(b, {1, count}, std::move(sums), "kernel_sum");
@@ -149,13 +168,22 @@ Value* channel_constant(Builder& b, const Linear& linear, int32_t Requantization
   return constant(b, {count}, std::move(list), name);
 }
 
+Value* packed_weights(Builder& b, const Linear& linear, const Value& weights) {
+  const int64_t outputs = weights.sizes()[0].value(), row = static_cast<int64_t>(linear.packed.size()) / outputs;
+  return constant(b, {outputs, row}, linear.packed, "weights");
+}
+
 std::vector<Value*> rewrite_linear(Builder& b, Node& node, const Configuration& configuration) {
   Linear linear;
   read_linear(node, &linear);
+  pack_weights(node, configuration, &linear);
+  const bool packed = !linear.packed.empty();
   Value* weights = node.tensor("weight");
+  if (packed) weights = packed_weights(b, linear, *weights);
   Value *bias = nullptr, *sum = nullptr;
-  if (configuration.isa == Isa::mve)
-    sum = kernel_sum(b, linear, weights, configuration);
+  // The kernel for packed weights sums them in each run itself if it gets the bias.
+  if (configuration.isa == Isa::mve && !(packed && configuration.tight))
+    sum = kernel_sum(b, linear, node.tensor("weight"), configuration);
   else
     bias = bias_constant(b, linear);
   const int64_t min = linear.output.min, max = linear.output.max;
@@ -166,12 +194,12 @@ std::vector<Value*> rewrite_linear(Builder& b, Node& node, const Configuration& 
                          int64_t{-linear.input.zero},
                          int64_t{-linear.filter_zero},
                          int64_t{linear.output.zero}};
-  if (linear.per_channel()) {
+  if (linear.per_channel() || packed) {
     for (Value* each : {channel_constant(b, linear, &Requantization::multiplier, "multipliers"),
                         channel_constant(b, linear, &Requantization::shift, "shifts")})
       args.push_back(each);
     for (const int64_t bound : {min, max}) args.push_back(bound);
-    return {b.call("wick_cortex_m.linear_per_channel", std::move(args))};
+    return {b.call(packed ? "wick_cortex_m.linear_int4" : "wick_cortex_m.linear_per_channel", std::move(args))};
   }
   const Requantization& all = linear.requantizations[0];
   args.push_back(Ints{int64_t{all.multiplier}});

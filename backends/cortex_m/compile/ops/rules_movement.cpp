@@ -18,29 +18,28 @@ namespace {
 
 bool is_data(const Value& value) { return value.type.is_tensor() && value.is_quantized(); }
 
-std::string refuse_operand(const Value& operand) {
+std::string refuse_operand(const Value& operand, const Value& result, const Configuration& configuration) {
   const bool is_index = operand.type.is_tensor() && !operand.is_quantized() &&
                         (is_integral(operand.dtype()) || operand.dtype() == DType::boolean);
   if (is_index) return "";
-  return refuse_int8(operand, "an operand");
+  const std::string reason = refuse_elements(operand, "an operand");
+  return reason.empty() ? refuse_conversion(operand, result, configuration) : reason;
 }
 
-Verdict supports_movement(const Node& node, const Configuration&) {
+Verdict supports_movement(const Node& node, const Configuration& configuration) {
   if (node.results().size() != 1) return Verdict::no("it has more than one result");
-  std::string reason = refuse_int8(*node.result(), "its result");
+  std::string reason = refuse_elements(*node.result(), "its result");
   if (!reason.empty()) return Verdict::no(reason);
   for (const Value* operand : node.operands()) {
-    reason = refuse_operand(*operand);
+    reason = refuse_operand(*operand, *node.result(), configuration);
     if (!reason.empty()) return Verdict::no(reason);
   }
   return Verdict::yes();
 }
 
 // The operand with the result's scale and range.
-Value* brought(Builder& b, Value* operand, const Affine& to) {
-  if (!operand || !is_data(*operand)) return operand;
-  const Affine from = affine(*operand);
-  return same_numbers(from, to) ? clamped(b, operand, from, to) : requantized(b, operand, from, to);
+Value* brought(Builder& b, Value* operand, const Affine& to, DType dtype) {
+  return operand && is_data(*operand) ? converted(b, operand, affine(*operand), to, dtype) : operand;
 }
 
 std::vector<Value*> rewrite_movement(Builder& b, Node& node, const Configuration&) {
@@ -49,10 +48,10 @@ std::vector<Value*> rewrite_movement(Builder& b, Node& node, const Configuration
   for (size_t i = 0; i < node.args().size(); ++i) {
     compiler::Arg arg = node.arg(i);
     if (arg.is<Value*>()) {
-      arg = brought(b, arg.as<Value*>(), q);
+      arg = brought(b, arg.as<Value*>(), q, node.result()->dtype());
     } else if (arg.is<Values>()) {
       Values values = arg.as<Values>();
-      for (Value*& value : values) value = brought(b, value, q);
+      for (Value*& value : values) value = brought(b, value, q, node.result()->dtype());
       arg = std::move(values);
     } else if (node.op->parsed->args[i].type == compiler::ArgType::scalar) {
       const auto number = compiler::literal(arg);
@@ -73,11 +72,35 @@ std::vector<Value*> rewrite_position(Builder& b, Node& node, const Configuration
   return {b.call(node.op->name(), node.args())};
 }
 
+// Rows of a table whose numbers are constants: they are quantized as the result is when the program is compiled.
+Verdict supports_embedding(const Node& node, const Configuration&) {
+  const std::string reason = refuse_int8(*node.result(), "its result");
+  if (!reason.empty()) return Verdict::no(reason);
+  const Value* table = node.tensor("weight");
+  if (!table->is_constant()) return Verdict::no("its table is computed");
+  const auto& q = table->tensor().quantization;
+  if (q && (q->at_run_time || (!q->is_per_tensor() && !q->channel_dim())))
+    return Verdict::no("its table has scales for blocks of elements");
+  if (numbers(*table).empty()) return Verdict::no("its table is empty or of another dtype");
+  return Verdict::yes();
+}
+
+std::vector<Value*> rewrite_embedding(Builder& b, Node& node, const Configuration&) {
+  const Value* table = node.tensor("weight");
+  const Affine q = affine(*node.result());
+  std::vector<int8_t> elements;
+  for (const double number : numbers(*table)) elements.push_back(static_cast<int8_t>(quantize(number, q)));
+  compiler::Args args = node.args();
+  args[static_cast<size_t>(node.op->parsed->find("weight"))] =
+      constant(b, table->sizes(), std::move(elements), table->name);
+  return {b.call(node.op->name(), std::move(args))};
+}
+
 // Operators that choose elements, and are not marked as data movement.
 constexpr OpRule kRules[] = {
     {"aten.argmax.default", supports_position, rewrite_position, true},
     {"aten.argmin.default", supports_position, rewrite_position, true},
-    {"aten.upsample_nearest2d.vec", supports_movement, rewrite_movement, true},
+    {"aten.embedding.default", supports_embedding, rewrite_embedding, true},
     {"aten.where.self", supports_movement, rewrite_movement, true},
 };
 

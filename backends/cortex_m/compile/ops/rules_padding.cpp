@@ -1,4 +1,6 @@
 // Padding with a constant: the element that stands for it. The kernel's pads are in the order of memory.
+#include <algorithm>
+
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
@@ -34,12 +36,24 @@ Verdict supports_pad(const Node& node, const Configuration&) {
   return Verdict::yes();
 }
 
+// Rows [N, C, W] that a convolution reads are images of height 1 to it: padded as such, they need no other layout.
+bool pads_rows(const Node& node) {
+  const std::vector<Node*>& users = node.result()->users();
+  return node.result()->rank() == 3 &&
+         std::any_of(users.begin(), users.end(), [](const Node* user) { return user->is("aten.convolution.default"); });
+}
+
 std::vector<Value*> rewrite_pad(Builder& b, Node& node, const Configuration&) {
   const Affine to = affine(*node.result());
   const Affine from = affine(*node.tensor("self"));
   Value* x = same_numbers(from, to) ? clamped(b, node.tensor("self"), from, to)
                                     : requantized(b, node.tensor("self"), from, to);
-  const auto pads = read_pads(node);
+  auto pads = read_pads(node);
+  const bool rows = pads_rows(node);
+  if (rows) {
+    x = b.unsqueeze(x, 2);
+    pads.insert(pads.begin() + 2, {0, 0});
+  }
   Ints before(4, 0), after(4, 0);
   for (size_t d = 0; d < pads.size(); ++d) {
     static constexpr size_t kInMemory[] = {0, 3, 1, 2};  // of N, C, H, W
@@ -48,7 +62,8 @@ std::vector<Value*> rewrite_pad(Builder& b, Node& node, const Configuration&) {
     after[at] = pads[d].second;
   }
   const int64_t element = quantize(*compiler::literal(node.arg("value")), to);
-  return {b.call("cortex_m.pad", {x, before, after, element})};
+  Value* y = b.call("cortex_m.pad", {x, before, after, element});
+  return {rows ? b.squeeze(y, 2) : y};
 }
 
 constexpr OpRule kRules[] = {

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "backends/cortex_m/compile/convolution_calls.h"
+#include "backends/cortex_m/compile/ops/int16/int16_convolution.h"
+#include "backends/cortex_m/compile/ops/int16/int16_rules.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/requantization.h"
@@ -60,12 +62,13 @@ Value* pad_image(Builder& b, Value* x, const Pool& pool, int64_t element) {
 // --- means ---
 
 std::string refuse_mean(const Node& node, int64_t count) {
-  std::string reason = refuse_int8(node);
+  const bool wide = computes_on_int16(node);
+  std::string reason = wide ? refuse_int16(node) : refuse_int8(node);
   if (!reason.empty()) return reason;
   const Affine x = affine(*node.operands()[0]), y = affine(*node.result());
   const auto factor = requantization(x.scale / y.scale / static_cast<double>(count));
   if (!factor) return "the scale of its result is too far from that of its input";
-  if (!keeps_32_bits(count * 255, *factor)) return "its sums could exceed 32 bits";
+  if (!keeps_32_bits(count * (wide ? 32768 : 255), *factor)) return "its sums could exceed 32 bits";
   return "";
 }
 
@@ -95,9 +98,15 @@ Value* scaled_sums(Builder& b, Value* x, const Pool& pool, const Affine& from, c
   c.input = from;
   c.output = to;
   c.filter.assign(static_cast<size_t>(s.channels * count), 1);
+  if (x->dtype() == DType::i16) return int16_convolution(b, x, c, {{factor}, {}, false}, isa);
   c.multipliers.assign(static_cast<size_t>(s.channels), factor.multiplier);
   c.shifts.assign(static_cast<size_t>(s.channels), factor.shift);
   return convolution(b, x, c, isa);
+}
+
+// Whether stock's pool does: it keeps the scale, and takes int8.
+bool keeps_scale(const Node& node) {
+  return !computes_on_int16(node) && same_numbers(affine(*node.operands()[0]), affine(*node.result()));
 }
 
 bool has_equal_counts(const Node& node, const Pool& pool) {
@@ -110,9 +119,9 @@ Verdict supports_avg_pool(const Node& node, const Configuration&) {
   const std::string reason = refuse_mean(node, pool.kernel[0] * pool.kernel[1]);
   if (!reason.empty()) return Verdict::no(reason);
   if (!node.is_none("divisor_override")) return Verdict::no("a divisor of its own");
-  const bool same = same_numbers(affine(*node.operands()[0]), affine(*node.result()));
-  if (!same && !has_equal_counts(node, pool))
-    return Verdict::no("a scale of its own for its result, while windows differ in how many elements they count");
+  if (!keeps_scale(node) && !has_equal_counts(node, pool))
+    return Verdict::no(
+        "a scale of its own for its result, or int16, while windows differ in how many elements they count");
   return Verdict::yes();
 }
 
@@ -120,7 +129,7 @@ std::vector<Value*> rewrite_avg_pool(Builder& b, Node& node, const Configuration
   Value* x = node.tensor("self");
   Pool pool = read_pool(node, false);
   const Affine from = affine(*x), to = affine(*node.result());
-  if (!same_numbers(from, to)) return {scaled_sums(b, x, pool, from, to, configuration.isa)};
+  if (!keeps_scale(node)) return {scaled_sums(b, x, pool, from, to, configuration.isa)};
   const bool ceil = node.boolean("ceil_mode");
   if (pool.is_padded() && node.boolean("count_include_pad")) {
     pool.overhang[0] = pool.overhang[1] = 0;
@@ -190,8 +199,8 @@ std::vector<Value*> rewrite_mean(Builder& b, Node& node, const Configuration& co
     pool.kernel[axis] = x->sizes()[2 + axis].value();
     pool.stride[axis] = 1;
   }
-  Value* y = same_numbers(from, to) ? clamped(b, average(b, x, pool, false, from, configuration.isa), from, to)
-                                    : scaled_sums(b, x, pool, from, to, configuration.isa);
+  Value* y = keeps_scale(node) ? clamped(b, average(b, x, pool, false, from, configuration.isa), from, to)
+                               : scaled_sums(b, x, pool, from, to, configuration.isa);
   return {b.reshape(y, node.result()->sizes())};
 }
 

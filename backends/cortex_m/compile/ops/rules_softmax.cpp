@@ -56,7 +56,44 @@ std::vector<Value*> rewrite_softmax(Builder& b, Node& node, const Configuration&
   return {same_numbers(to, kSteps) ? y : requantized(b, y, kSteps, to)};
 }
 
+// --- its logarithm: numbers with 20 bits behind the point ---
+
+constexpr int kNumberBits = 20, kLargestShift = 22;
+constexpr int64_t kLongestLogRow = 1 << 20;
+
+std::optional<Requantization> number_factor(const Affine& x) {
+  return requantization(std::ldexp(x.scale, kNumberBits));
+}
+std::optional<Requantization> log_output(const Affine& y) {
+  return requantization(std::ldexp(1 / y.scale, -kNumberBits));
+}
+
+Verdict supports_log_softmax(const Node& node, const Configuration& configuration) {
+  const std::string reason = refuse_int8(node);
+  if (!reason.empty()) return Verdict::no(reason);
+  const Value* x = node.tensor("self");
+  if (x->rank() == 0) return Verdict::no("a number");
+  if (x->sizes()[dim_of(node)].value() > kLongestLogRow) return Verdict::no("rows of more than 2^20 elements");
+  const auto factor = number_factor(affine(*x)), output = log_output(affine(*node.result()));
+  if (!factor || factor->shift > kLargestShift) return Verdict::no("the scale of its input is too large");
+  if (!output || output->shift > 0) return Verdict::no("the scale of its result is too small");
+  return configuration.stock_only ? Verdict::no("stock has no integer form of it") : Verdict::yes();
+}
+
+std::vector<Value*> rewrite_log_softmax(Builder& b, Node& node, const Configuration&) {
+  Value* x = node.tensor("self");
+  const auto dim = static_cast<int64_t>(dim_of(node)), last = static_cast<int64_t>(x->rank()) - 1;
+  const Affine to = affine(*node.result());
+  const Requantization factor = *number_factor(affine(*x)), output = *log_output(to);
+  Value* y =
+      b.call("wick_cortex_m.log_softmax",
+             {dim == last ? x : b.transpose(x, dim, last), int64_t{factor.multiplier}, int64_t{factor.shift},
+              int64_t{to.zero}, int64_t{output.multiplier}, int64_t{output.shift}, int64_t{to.min}, int64_t{to.max}});
+  return {dim == last ? y : b.transpose(y, dim, last)};
+}
+
 constexpr OpRule kRules[] = {
+    {"aten._log_softmax.default", supports_log_softmax, rewrite_log_softmax, true},
     {"aten._softmax.default", supports_softmax, rewrite_softmax},
 };
 

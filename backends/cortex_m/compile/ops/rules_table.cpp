@@ -6,29 +6,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cortex_m/compile/all_elements.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
-#include "compiler/analysis/evaluate.h"
-#include "compiler/ir/decompose.h"
-#include "compiler/layout/constant_elements.h"
-#include "compiler/support/failure.h"
 
 namespace wick::cortex_m {
 
 using compiler::Builder;
-using compiler::Graph;
 using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
 
 namespace {
 
-constexpr size_t kElements = 256, kMaxRankOfMinimum = 4;
-
-bool is_number(const Value& value) {
-  return value.is_constant() && is_static(value.sizes()) && numel(value.sizes()).value() == 1;
-}
+constexpr size_t kMaxRankOfMinimum = 4;
 
 // The only operand that is not a number, however often the node reads it; null if there are others.
 Value* variable(const Node& node) {
@@ -41,49 +33,11 @@ Value* variable(const Node& node) {
   return found;
 }
 
-// The node on the numbers that all elements of `x` stand for.
-class OnAllElements {
- public:
-  OnAllElements(const Node& node, const Value& x) : x_(x) {
-    const Affine q = affine(x);
-    std::vector<float> values;
-    for (int32_t element = -128; element <= 127; ++element)
-      values.push_back(static_cast<float>(element - q.zero) * static_cast<float>(q.scale));
-    input_ = graph_.add_constant({DType::f32, {int64_t{kElements}}, {}}, compiler::layout::own(std::move(values)), "x");
-    Builder b(graph_, nullptr);
-    compiler::Args args;
-    for (const compiler::Arg& arg : node.args())
-      args.push_back(arg.is<Value*>() ? compiler::Arg(copy(*arg.as<Value*>())) : arg);
-    compiler::GraphOutput output;
-    output.value = b.call(node.op->name(), std::move(args));
-    graph_.add_output(std::move(output));
-  }
-
-  std::vector<double> results() {
-    const auto has_kernel = [](const Node& node) { return compiler::can_evaluate(node); };
-    compiler::throw_if_error(compiler::decompose(graph_, has_kernel));
-    compiler::HostValues values;
-    compiler::throw_if_error(compiler::evaluate_graph(graph_, values));
-    const auto& result = std::get<compiler::HostTensor>(values.at(graph_.outputs[0].value));
-    const auto bytes = result.data.bytes();
-    std::vector<float> floats(bytes.size() / sizeof(float));
-    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<uint8_t*>(floats.data()));
-    return std::vector<double>(floats.begin(), floats.end());
-  }
-
- private:
-  Value* copy(const Value& operand) {
-    if (&operand == &x_) return input_;
-    if (!operand.is_quantized()) return graph_.add_constant(operand.tensor(), operand.data, operand.name);
-    const std::vector<double> real = numbers(operand);
-    return graph_.add_constant({DType::f32, operand.sizes(), {}},
-                               compiler::layout::own(std::vector<float>(real.begin(), real.end())), operand.name);
-  }
-
-  const Value& x_;
-  Graph graph_;
-  Value* input_ = nullptr;
-};
+std::vector<double> results(const Node& node, const Value& x) {
+  OnAllElements all(x);
+  all.add(node);
+  return all.results();
+}
 
 std::vector<int8_t> table_of(const std::vector<double>& results, const Affine& q) {
   std::vector<int8_t> table;
@@ -107,7 +61,7 @@ Verdict supports_table(const Node& node, const Configuration&) {
     if (!reason.empty()) return Verdict::no(reason);
   }
   if (!(x->sizes() == node.result()->sizes())) return Verdict::no("its result has other sizes than its input");
-  if (OnAllElements(node, *x).results().size() != kElements) return Verdict::no("it is not element-wise");
+  if (results(node, *x).size() != kElements) return Verdict::no("it is not element-wise");
   return Verdict::yes();
 }
 
@@ -121,12 +75,37 @@ std::vector<Value*> rewrite_table(Builder& b, Node& node, const Configuration&) 
     return {clamped(b, x, affine(*x), q)};
   }
   return {b.call("cortex_m.quantized_activation",
-                 {x, constant(b, {int64_t{kElements}}, table_of(OnAllElements(node, *x).results(), q), "lut")})};
+                 {x, constant(b, {int64_t{kElements}}, table_of(results(node, *x), q), "lut")})};
 }
+
+// --- several operators in one table ---
+
+std::string names_of_nodes(const Node& node) {
+  constexpr size_t kMaxShown = 6;
+  std::vector<compiler::OriginPtr> origins = node.more_origins;
+  origins.insert(origins.begin(), node.origin);
+  std::string names;
+  for (size_t i = 0; i < origins.size() && i < kMaxShown; ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", origins[i] ? origins[i]->node : "");
+  return origins.size() > kMaxShown ? names + ", .." : names;
+}
+
+Verdict supports_lookup(const Node& node, const Configuration&) {
+  return Verdict::yes("one table for all of " + names_of_nodes(node));
+}
+
+std::vector<Value*> rewrite_lookup(Builder& b, Node& node, const Configuration&) {
+  return {b.call("cortex_m.quantized_activation", {node.arg("self"), node.arg("table")})};
+}
+
+constexpr OpRule kRules[] = {
+    {"wick.lookup.default", supports_lookup, rewrite_lookup, true},
+};
 
 }  // namespace
 
 const OpRule kTableRule = {"", supports_table, rewrite_table, true};
+const RuleFamily kLookupRules = {kRules, std::size(kRules)};
 
 bool is_tabulated(const Node& node) { return node.op->has(compiler::kPointwise) && variable(node) != nullptr; }
 

@@ -11,6 +11,12 @@ bool is_tabulated(const compiler::Node& node);
 
 /// Elements that stand for the same numbers on another scale: a table.
 compiler::Value* requantized(compiler::Builder& builder, compiler::Value* x, const Affine& from, const Affine& to);
+/// Elements of `dtype` (int8, int16) that stand for the same numbers as those of `x`, within the range of `to`.
+compiler::Value* converted(compiler::Builder& builder, compiler::Value* x, const Affine& from, const Affine& to,
+                           DType dtype);
+/// Why `converted` cannot make elements of `to` from those of `from`, or "".
+std::string refuse_conversion(const compiler::Value& from, const compiler::Value& to,
+                              const Configuration& configuration);
 /// Elements bounded to the range of `to`, on the scale of `from`; `x` itself where its range lies inside.
 compiler::Value* clamped(compiler::Builder& builder, compiler::Value* x, const Affine& from, const Affine& to);
 

@@ -20,7 +20,7 @@ void batch_matmul_without_vectors(const BatchMatmul& matmul) {
   run_with_tile(matmul.scratch, [&](Span<uint32_t> tile) {
     for (int32_t b = 0; b < static_cast<int32_t>(matmul.batch); ++b) {
       gemm.weights = matmul.rhs + b * gemm.num_outputs * gemm.depth;
-      const MatrixRows rows = {matmul.lhs + b * gemm.num_rows * gemm.depth, gemm.depth};
+      const MatrixRows<int8_t> rows = {matmul.lhs + b * gemm.num_rows * gemm.depth, gemm.depth};
       GemmTile<Isa>(gemm, tile).run(rows, matmul.y + b * gemm.num_rows * gemm.num_outputs);
     }
   });

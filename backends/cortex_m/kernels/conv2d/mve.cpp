@@ -1,5 +1,6 @@
-// quantized_conv2d as products of matrices: three positions at a time, each a row of its window's bytes. Rows that are
-// contiguous in the input are taken from there; others are gathered in scratch. The equation: reference.cpp.
+// quantized_conv2d as products of matrices: each position is a row, the bytes of its window on the input, line by line.
+// Positions whose windows leave out the same taps, because these lie on padding, are computed together. Where lines are
+// short or taps lie apart, windows are copied to scratch. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/conv2d/conv2d_mve.h"
 #include "backends/cortex_m/kernels/mve/gemm.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
@@ -9,151 +10,155 @@
 namespace wick::cortex_m::mve {
 namespace {
 
-/// The rows of one group of channels of one image.
-class Rows {
+/// A tile of windows on the stack, for programs whose scratch has room for fewer.
+constexpr int32_t kStackBytes = 320;
+/// Lines of fewer bytes are gathered with their window: a vector would be mostly empty.
+constexpr int32_t kLeastLineBytes = 9;
+
+bool copies_windows(const Conv2d& c) {
+  const bool contiguous = c.window.kernel[1] == 1 || (c.inputs == c.from.c && c.window.dilation[1] == 1);
+  return !contiguous || (c.window.kernel[0] > 1 && c.window.kernel[1] * c.inputs < kLeastLineBytes);
+}
+
+/// The positions of one image for the channels of a pass.
+class Positions {
  public:
-  Rows(const Conv2d& c, const int8_t* image, int32_t first_channel)
+  Positions(const Conv2d& c, int8_t* memory, int32_t memory_bytes)
       : c_(c),
-        image_(image + first_channel),
         inputs_(static_cast<int32_t>(c.inputs)),
         channels_(static_cast<int32_t>(c.from.c)),
         width_(static_cast<int32_t>(c.from.w)),
-        terms_(c.window.kernel[0] * c.window.kernel[1] * inputs_),
-        tap_rows_(inputs_ == channels_ && c.window.dilation[1] == 1),
-        scratch_(reinterpret_cast<int8_t*>(c.scratch.data())) {
-    const bool pointwise = c.window.kernel[0] == 1 && c.window.kernel[1] == 1;
-    contiguous_ = pointwise || (tap_rows_ && c.window.kernel[0] == 1);
-    const int64_t tile = int64_t{kGemmRows} * ((int64_t{terms_} + 15) & ~15),
-                  room = static_cast<int64_t>(c.scratch.size());
-    straight_ = inputs_ % 16 == 0;
-    tiled_ = !contiguous_ && room >= tile + (straight_ ? 0 : terms_);
-    // The checks leave room for one row at least, unless none is gathered.
-    const int64_t rows = room / terms_;
-    count_ = tiled_ || rows == 0 || rows > kGemmRows ? kGemmRows : static_cast<int32_t>(rows);
-  }
+        height_(static_cast<int32_t>(c.from.h)),
+        line_terms_(c.window.kernel[1] * inputs_),
+        terms_(c.window.kernel[0] * line_terms_),
+        memory_(memory),
+        memory_bytes_(memory_bytes) {}
 
-  /// How many rows scratch has room for.
-  int32_t count() const { return count_; }
-  /// Do the rows go to a tile in scratch?
-  bool tiled() const { return tiled_; }
-  const int8_t* tile() const { return scratch_; }
-
-  /// The row of output position (y, x), gathered in place `slot` of scratch if it has to be.
-  const int8_t* row(int32_t slot, int32_t y, int32_t x) const {
-    const int32_t top = y * c_.window.stride[0] - c_.window.padding[0];
-    const int32_t left = x * c_.window.stride[1] - c_.window.padding[1];
-    if (contiguous_ && top >= 0 && top < c_.from.h && left >= 0 && left + c_.window.kernel[1] <= width_)
-      return image_ + (top * width_ + left) * channels_;
-    int8_t* row = scratch_ + slot * terms_;
-    gather(top, left, row, [](int8_t* to, const int8_t* from, int32_t count) {
-      copy_bytes(to, from, count);
-      return to + count;
-    });
-    return row;
-  }
-
-  /// Gathers the row of output position (y, x) in its place of the tile.
-  void pack(int32_t slot, int32_t y, int32_t x) const {
-    const int32_t top = y * c_.window.stride[0] - c_.window.padding[0];
-    const int32_t left = x * c_.window.stride[1] - c_.window.padding[1];
-    int8_t* place = scratch_ + 16 * slot;
-    if (straight_) return gather(top, left, place, pack_row);
-    int8_t* row = scratch_ + tile_bytes(terms_);
-    gather(top, left, row, [](int8_t* to, const int8_t* from, int32_t count) {
-      copy_bytes(to, from, count);
-      return to + count;
-    });
-    pack_row(place, row, terms_);
+  /// For all positions of an image; `image` and `out` are at the first channel.
+  void run(GemmPass& pass, const int8_t* image, int8_t* out) const {
+    if (copies_windows(c_)) return run_windows(pass, image, out);
+    for (Span y = first_span(0); y.begin < c_.to.h; y = next_span(0, y)) {
+      for (Span x = first_span(1); x.begin < c_.to.w; x = next_span(1, x)) run_spans(pass, image, y, x, out);
+    }
   }
 
  private:
-  static constexpr int32_t kPaddingBytes = 64;
-
-  /// Taps of the padding: the input's zero point, which adds nothing.
-  template <typename Copy>
-  __attribute__((noinline)) int8_t* pad(int8_t* to, int32_t count, const Copy& copy) const {
-    alignas(16) int8_t padding[kPaddingBytes];
-    if (count > 0) fill_bytes(padding, static_cast<int8_t>(-c_.quantization.input_offset), kPaddingBytes);
-    for (; count > 0; count -= kPaddingBytes) to = copy(to, padding, count < kPaddingBytes ? count : kPaddingBytes);
-    return to;
+  /// Positions along an axis whose windows have the same taps on the input.
+  struct Span {
+    int32_t begin, end;  // positions
+    int32_t first_tap, taps_end;
+    int32_t size() const { return end - begin; }
+    int32_t taps() const { return taps_end - first_tap; }
+  };
+  Span first_span(size_t axis) const { return next_span(axis, {0, 0, 0, 0}); }
+  Span next_span(size_t axis, const Span& before) const {
+    const int32_t all = static_cast<int32_t>(axis == 0 ? c_.to.h : c_.to.w);
+    Span span = taps_at(axis, before.end);
+    for (; span.end < all; ++span.end) {
+      const Span next = taps_at(axis, span.end);
+      if (next.first_tap != span.first_tap || next.taps_end != span.taps_end) break;
+    }
+    return span;
+  }
+  Span taps_at(size_t axis, int32_t position) const {
+    const int32_t size = axis == 0 ? height_ : width_, kernel = c_.window.kernel[axis];
+    const int32_t dilation = c_.window.dilation[axis];
+    const int32_t at = position * c_.window.stride[axis] - c_.window.padding[axis];
+    const int32_t first = at < 0 ? (dilation - 1 - at) / dilation : 0;
+    const int32_t end = at >= size ? 0 : (size - 1 - at) / dilation + 1;
+    if (first >= kernel || end <= first) return {position, position + 1, 0, 0};
+    return {position, position + 1, first, end < kernel ? end : kernel};
   }
 
-  template <typename Copy>
-  void gather(int32_t top, int32_t left, int8_t* to, const Copy& copy) const {
-    for (int32_t ky = 0; ky < c_.window.kernel[0]; ++ky) {
-      const int32_t y = top + ky * c_.window.dilation[0];
-      if (y < 0 || y >= c_.from.h) {
-        to = pad(to, c_.window.kernel[1] * inputs_, copy);
-      } else {
-        to = gather_taps(image_ + y * width_ * channels_, left, to, copy);
-      }
+  void run_spans(GemmPass& pass, const int8_t* image, const Span& y, const Span& x, int8_t* out) const {
+    const Window& window = c_.window;
+    const int32_t line = width_ * channels_, out_step = static_cast<int32_t>(c_.to.c);
+    const int32_t out_next = static_cast<int32_t>(c_.to.w) * out_step;
+    const int32_t top = y.begin * window.stride[0] - window.padding[0] + y.first_tap * window.dilation[0];
+    const int32_t left = x.begin * window.stride[1] - window.padding[1] + x.first_tap * window.dilation[1];
+    if (y.taps() == 0 || x.taps() == 0)
+      pass.select({0, 1, 0, 0});
+    else
+      pass.select({y.first_tap * line_terms_ + x.first_tap * inputs_, y.taps(), x.taps() * inputs_, line_terms_});
+    GemmRows rows = {image + top * line + left * channels_,
+                     window.stride[1] * channels_,
+                     window.stride[0] * line,
+                     x.size(),
+                     y.size(),
+                     window.dilation[0] * line};
+    GemmOut to = {out + y.begin * out_next + x.begin * out_step, out_step, out_next};
+    if (rows.next == rows.width * rows.step && to.next == rows.width * to.step) {
+      rows.width *= rows.height;
+      rows.height = 1;
     }
+    const bool by_height = rows.height > 1 && 2 * rows.width <= kGemmRows;
+    if (by_height && rows.width % 2 == 1) {
+      // The last column of an odd number by itself.
+      --rows.width;
+      GemmRows column = {rows.x + rows.width * rows.step, rows.next, 0, rows.height, 1, rows.pitch};
+      pass.run(column, {to.y + rows.width * to.step, to.next, 0});
+    }
+    if (rows.width > 0) pass.run(rows, to);
   }
 
-  /// The taps of one row of the window.
-  template <typename Copy>
-  int8_t* gather_taps(const int8_t* from, int32_t left, int8_t* to, const Copy& copy) const {
-    const int32_t taps = c_.window.kernel[1];
-    if (tap_rows_) {
-      if (left >= 0 && left + taps <= width_) return copy(to, from + left * inputs_, taps * inputs_);
-      const int32_t before = left >= 0 ? 0 : left < -taps ? taps : -left;
-      const int32_t end = left + taps > width_ ? width_ - left : taps, after = end > before ? end : before;
-      to = pad(to, before * inputs_, copy);
-      if (after > before) to = copy(to, from + (left + before) * inputs_, (after - before) * inputs_);
-      return pad(to, (taps - after) * inputs_, copy);
-    }
-    for (int32_t tap = 0; tap < taps; ++tap) {
-      const int32_t x = left + tap * c_.window.dilation[1];
-      to = x < 0 || x >= width_ ? pad(to, inputs_, copy) : copy(to, from + x * channels_, inputs_);
-    }
-    return to;
-  }
+  int8_t padding() const { return static_cast<int8_t>(-c_.quantization.input_offset); }
 
-  const Conv2d& c_;
-  const int8_t* image_;
-  int32_t inputs_, channels_, width_, terms_, count_ = 0;
-  bool tap_rows_;  // the taps of a row of the window are contiguous in the input
-  bool contiguous_ = false, straight_ = false, tiled_ = false;
-  int8_t* scratch_;
-};
-
-/// All positions of one image for the channels of a pass.
-void write_image(const Conv2d& c, const Rows& rows, GemmPass& pass, int8_t* out) {
-  const int32_t stride = static_cast<int32_t>(c.to.c), width = static_cast<int32_t>(c.to.w);
-  int32_t y = 0, x = 0;
-  for (int32_t left = static_cast<int32_t>(c.to.h) * width; left > 0; left -= rows.count()) {
-    const int32_t count = left < rows.count() ? left : rows.count();
-    const int8_t* of[kGemmRows] = {nullptr, nullptr, nullptr};
-    for (int32_t slot = 0; slot < count; ++slot) {
-      if (rows.tiled()) {
-        rows.pack(slot, y, x);
-      } else {
-        of[slot] = rows.row(slot, y, x);
-      }
-      if (++x == width) {
+  /// Each position's window copied to memory.
+  void run_windows(GemmPass& pass, const int8_t* image, int8_t* out) const {
+    const int32_t width = static_cast<int32_t>(c_.to.w), out_step = static_cast<int32_t>(c_.to.c);
+    const int32_t room = memory_bytes_ / terms_, most = room < kGemmRows ? room : kGemmRows;
+    int32_t y = 0, x = 0;
+    pass.select({0, 1, terms_, 0});
+    for (int32_t left = static_cast<int32_t>(c_.to.h) * width; left > 0; left -= most, out += most * out_step) {
+      const int32_t count = left < most ? left : most;
+      int8_t* to = memory_;
+      for (int32_t i = 0; i < count; ++i, to += terms_) {
+        gather(image, y, x, to);
+        if (++x < width) continue;
         x = 0;
         ++y;
       }
+      pass.run({memory_, terms_, 0, count, 1, 0}, {out, out_step, 0});
     }
-    if (rows.tiled()) {
-      pass.run_tile(rows.tile(), count, out, stride);
-    } else {
-      pass.run(of, count, out, stride);
-    }
-    out += count * stride;
   }
-}
 
-}  // namespace
+  void gather(const int8_t* image, int32_t y, int32_t x, int8_t* to) const {
+    const Window& window = c_.window;
+    const int32_t left = x * window.stride[1] - window.padding[1], taps = window.kernel[1];
+    int32_t line = y * window.stride[0] - window.padding[0];
+    for (int32_t ky = 0; ky < window.kernel[0]; ++ky, line += window.dilation[0]) {
+      const int8_t* from = image + line * width_ * channels_;
+      if (line < 0 || line >= height_) {
+        fill_bytes(to, padding(), line_terms_);
+        to += line_terms_;
+      } else if (inputs_ == channels_ && window.dilation[1] == 1 && left >= 0 && left + taps <= width_) {
+        copy_bytes(to, from + left * channels_, line_terms_);
+        to += line_terms_;
+      } else {
+        for (int32_t tap = 0, column = left; tap < taps; ++tap, column += window.dilation[1], to += inputs_) {
+          if (column < 0 || column >= width_)
+            fill_bytes(to, padding(), inputs_);
+          else
+            copy_bytes(to, from + column * channels_, inputs_);
+        }
+      }
+    }
+  }
 
-void convolve(const Conv2d& c) {
+  const Conv2d& c_;
+  int32_t inputs_, channels_, width_, height_, line_terms_, terms_;
+  int8_t* memory_;
+  int32_t memory_bytes_;
+};
+
+void run_groups(const Conv2d& c, int8_t* memory, int32_t memory_bytes) {
   const int64_t image_size = c.from.h * c.from.w * c.from.c, out_size = c.to.h * c.to.w * c.to.c;
-  if (out_size == 0) return;
   Gemm gemm;
   gemm.terms = static_cast<int32_t>(c.window.kernel[0] * c.window.kernel[1] * c.inputs);
   gemm.channels = static_cast<int32_t>(c.outputs);
   gemm.input_offset = c.quantization.input_offset;
   gemm.stage = c.quantization.stage;
+  const Positions positions(c, memory, memory_bytes);
   for (int64_t group = 0; group * c.outputs < c.to.c; ++group) {
     const int64_t first = group * c.outputs;
     gemm.weights = c.weights + first * gemm.terms;
@@ -162,12 +167,26 @@ void convolve(const Conv2d& c) {
     gemm.shifts = c.quantization.shifts + first;
     for (int32_t begin = 0; begin < gemm.channels; begin += kGemmChannels) {
       GemmPass pass(gemm, begin);
-      for (int64_t n = 0; n < c.from.n; ++n) {
-        const Rows rows(c, c.x + n * image_size, static_cast<int32_t>(group * c.inputs));
-        write_image(c, rows, pass, c.out + n * out_size + first + begin);
-      }
+      for (int64_t n = 0; n < c.from.n; ++n)
+        positions.run(pass, c.x + n * image_size + group * c.inputs, c.out + n * out_size + first + begin);
     }
   }
+}
+
+__attribute__((noinline)) void run_on_stack(const Conv2d& c) {
+  alignas(16) int8_t memory[kStackBytes];
+  run_groups(c, memory, kStackBytes);
+}
+
+}  // namespace
+
+void convolve(const Conv2d& c) {
+  if (c.to.h * c.to.w * c.to.c == 0) return;
+  const int64_t window_bytes = int64_t{c.window.kernel[0]} * c.window.kernel[1] * c.inputs;
+  if (copies_windows(c) && window_bytes * 4 <= kStackBytes && c.scratch.size() < kStackBytes) return run_on_stack(c);
+  const size_t most = INT32_MAX;
+  run_groups(c, reinterpret_cast<int8_t*>(c.scratch.data()),
+             static_cast<int32_t>(c.scratch.size() < most ? c.scratch.size() : most));
 }
 
 void quantized_conv2d(KernelContext& context, Span<EValue*> args) {

@@ -9,14 +9,18 @@
 
 namespace wick::cortex_m {
 
+/// The windows of a convolution on elements of `Element` as rows of a matrix.
+template <typename Element>
 struct Conv2dRows {
-  const int8_t* x;  // from the first channel of the group on
+  const Element* x;  // from the first channel of the group on
   int32_t height, width, channels, out_height, out_width, inputs;
   int32_t kernel[2], stride[2], padding[2], dilation[2];
   bool pixels_are_rows;    // one tap, each pixel once
   bool taps_are_adjacent;  // those of one line of the window
 
-  explicit Conv2dRows(const Conv2d& c)
+  /// Conv2d or Conv2dInt16.
+  template <typename Convolution>
+  explicit Conv2dRows(const Convolution& c)
       : x(c.x),
         height(static_cast<int32_t>(c.from.h)),
         width(static_cast<int32_t>(c.from.w)),
@@ -59,7 +63,7 @@ struct Conv2dRows {
  private:
   /// `count` values of a line of the window after the first `skip`, whose first tap is at column `left`.
   template <typename Row>
-  void append_line(const int8_t* pixels, int32_t left, int32_t skip, int32_t count, Row& to) const {
+  void append_line(const Element* pixels, int32_t left, int32_t skip, int32_t count, Row& to) const {
     if (taps_are_adjacent && left >= 0 && left + kernel[1] <= width)
       return to.append(pixels + left * channels + skip, count);
     int32_t tap = skip / inputs, first = skip - tap * inputs;
@@ -77,7 +81,7 @@ struct Conv2dRows {
 
 template <typename Isa>
 __attribute__((noinline)) void convolve_groups(const Conv2d& c, Span<uint32_t> tile) {
-  Conv2dRows rows(c);
+  Conv2dRows<int8_t> rows(c);
   Gemm gemm;
   gemm.num_rows = static_cast<int32_t>(c.to.n * c.to.h * c.to.w);
   gemm.depth = c.window.kernel[0] * c.window.kernel[1] * rows.inputs;

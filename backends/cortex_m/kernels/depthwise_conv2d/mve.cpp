@@ -1,7 +1,7 @@
 // quantized_depthwise_conv2d, 16 input channels at a time: four rows of their columns are interleaved, so that the 4 x
 // 4 taps that begin at a column are four words, and one instruction multiplies and sums them. Taps beyond the kernel
-// have the weight 0. For 3 x 3 windows of stride 1, the 4 x 4 taps hold four windows, for four outputs. The equation:
-// reference.cpp.
+// have the weight 0. For 3 x 3 windows of stride 1, the 4 x 4 taps hold four windows, for four outputs. A channel's
+// weights and constants stay in registers for all outputs of a tile. The equation: reference.cpp.
 #include "backends/cortex_m/kernels/conv2d/conv2d_mve.h"
 #include "backends/cortex_m/kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
@@ -12,37 +12,85 @@ namespace wick::cortex_m::mve {
 namespace {
 
 constexpr int32_t kLanes = 16, kColumnBytes = 4 * kLanes;  // a column: a word of four rows for each channel
-constexpr int32_t kQuad = 4;                               // channels that are requantized together
 constexpr int32_t kStackBytes = 1216;
+constexpr int32_t kMostChannels = UINT16_MAX / 7;  // of the output: eight positions apart by 16 bits
 
-/// Sizes in columns of one strip of outputs.
-struct Strip {
+/// How outputs are computed at a time: some of a row, or whole rows. A step is one row of outputs, or two.
+struct Tile {
   bool four_outputs;           // 3 x 3 at most, stride 1: the windows of two rows and two columns at once
   int32_t row_groups, groups;  // of four taps each: rows of the window; rows times columns
   int32_t column_groups;
-  int32_t outputs;         // of a strip
+  int32_t outputs;         // of a row
+  int32_t steps;           // more than one only for whole rows
   int32_t columns;         // of input for them, of one row group
   int32_t weight_columns;  // of one row group
   int32_t weight_groups;   // row groups of weights; one more for the second row of four outputs
 
-  int32_t bytes() const {
-    const int32_t sums = outputs * kQuad * 4 * (four_outputs ? 2 : 1);
-    return (row_groups * columns + weight_groups * weight_columns) * kColumnBytes + sums;
+  int32_t rows_per_step() const { return four_outputs ? 2 : 1; }
+  int32_t input_bytes() const { return steps * row_groups * columns * kColumnBytes; }
+  /// Of one channel, and what vectors read or write behind them.
+  int32_t sums_bytes() const { return (steps * rows_per_step() * outputs + 8) * 4; }
+  int32_t bytes() const { return input_bytes() + weight_groups * weight_columns * kColumnBytes + sums_bytes(); }
+};
+
+/// Writes the sums of one channel: positions behind each other.
+class Writer {
+ public:
+  Writer(const OutputStage& stage, int32_t channels)
+      : stage_(stage),
+        channels_(channels),
+        min_(vdupq_n_s16(static_cast<int16_t>(stage.min))),
+        max_(vdupq_n_s16(static_cast<int16_t>(stage.max))),
+        places_(vmulq_n_u16(vidupq_n_u16(0, 1), static_cast<uint16_t>(channels))) {}
+
+  struct Channel {
+    int32_t initial, multiplier, shift;
+  };
+  void operator()(const int32_t* sums, int32_t count, const Channel& channel, int8_t* out) const {
+    if (channel.shift >= 0) return write_any(stage_, channels_, sums, count, channel, out);
+    const Channel c = channel;
+    const int16x8_t min = min_, max = max_;
+    const uint16x8_t places = places_;
+    const int32_t offset = stage_.offset, step = 8 * channels_;
+    const auto eight = [=](const int32_t* from) {
+      const int32x4x2_t value = load_pairs(from);
+      const int32x4_t even = requantize_right(vaddq_n_s32(value.val[0], c.initial), c.multiplier, c.shift);
+      const int32x4_t odd = requantize_right(vaddq_n_s32(value.val[1], c.initial), c.multiplier, c.shift);
+      return narrow(even, odd, offset, min, max);
+    };
+    for (int32_t eights = count / 8; eights > 0; --eights, sums += 8, out += step)
+      vstrbq_scatter_offset_s16(out, places, eight(sums));
+    if (count % 8 != 0)
+      vstrbq_scatter_offset_p_s16(out, places, eight(sums), vctp16q(static_cast<uint32_t>(count % 8)));
   }
+
+ private:
+  /// For any shift.
+  __attribute__((noinline)) static void write_any(OutputStage stage, int32_t channels, const int32_t* sums,
+                                                  int32_t count, Channel c, int8_t* out) {
+    stage.multiplier = c.multiplier;
+    stage.shift = c.shift;
+    for (; count > 0; --count, ++sums, out += channels) *out = stage(wrapping_add(*sums, c.initial));
+  }
+
+  OutputStage stage_;
+  int32_t channels_;
+  int16x8_t min_, max_;
+  uint16x8_t places_;
 };
 
 class Depthwise {
  public:
-  Depthwise(const DepthwiseConv2d& c, const Strip& strip, int8_t* memory)
+  Depthwise(const DepthwiseConv2d& c, const Tile& tile, int8_t* memory)
       : c_(c),
-        strip_(strip),
+        tile_(tile),
+        width_(static_cast<int32_t>(c.to.w)),
+        channels_(static_cast<int32_t>(c.to.c)),
         columns_(memory),
-        weights_(columns_ + strip.row_groups * strip.columns * kColumnBytes),
-        sums_(reinterpret_cast<int32_t*>(weights_ + strip.weight_groups * strip.weight_columns * kColumnBytes)) {
-    const uint32x4_t lanes = vidupq_n_u32(0, 1);
-    weight_offsets_ = vmulq_n_u32(lanes, kColumnBytes);
+        weights_(columns_ + tile.input_bytes()),
+        sums_(reinterpret_cast<int32_t*>(weights_ + tile.weight_groups * tile.weight_columns * kColumnBytes)) {
+    weight_offsets_ = vmulq_n_u32(vidupq_n_u32(0, 1), kColumnBytes);
     offsets_ = vmulq_n_u32(weight_offsets_, static_cast<uint32_t>(c.window.dilation[1]));
-    for (int64_t o = 0; o < c.to.c; ++o) shifts_right_ = shifts_right_ && c.quantization.shifts[o] < 0;
   }
 
   void run() {
@@ -55,75 +103,105 @@ class Depthwise {
   }
 
  private:
+  /// Rows [y, y + rows) and columns [x, x + outputs) of the output.
+  struct Part {
+    int32_t y, x, rows, outputs;
+  };
+
   /// Channels [first, first + count) of the input, and of each the output channel number `phase`.
   void run_channels(int32_t first, int32_t count, int32_t phase) {
     interleave_weights(first, count, phase);
-    const int32_t height = static_cast<int32_t>(c_.to.h), width = static_cast<int32_t>(c_.to.w);
-    const int32_t rows = strip_.four_outputs ? 2 : 1;
+    const int32_t height = static_cast<int32_t>(c_.to.h), rows = tile_.steps * tile_.rows_per_step();
     for (int64_t n = 0; n < c_.from.n; ++n) {
       const int8_t* image = c_.x + n * c_.from.h * c_.from.w * c_.from.c + first;
+      int8_t* out = c_.out + n * height * width_ * channels_;
       for (int32_t y = 0; y < height; y += rows) {
-        for (int32_t x = 0; x < width; x += strip_.outputs) {
-          const int32_t outputs = width - x < strip_.outputs ? width - x : strip_.outputs;
-          for (int32_t g = 0; g < strip_.row_groups; ++g) interleave_input(image, count, y, x, g);
-          int8_t* out = c_.out + ((n * height + y) * width + x) * c_.to.c;
-          for (int32_t quad = 0; quad < count; quad += kQuad) {
-            const int32_t channels = count - quad < kQuad ? count - quad : kQuad;
-            run_quad(quad, first + quad, channels, phase, outputs, out, y + 1 < height);
-          }
+        for (int32_t x = 0; x < width_; x += tile_.outputs) {
+          const Part part = {y, x, height - y < rows ? height - y : rows,
+                             width_ - x < tile_.outputs ? width_ - x : tile_.outputs};
+          run_part(part, image, count, out + (y * width_ + x) * channels_ + first * c_.depth_multiplier + phase);
         }
       }
     }
   }
 
-  /// Four rows of 16 channels, null for those of padding, to a column.
-  static void interleave(const int8_t* const rows[4], const int8x16_t padding, mve_pred16_t live, int8_t* to) {
-    int8x16x4_t column;
-    for (int32_t r = 0; r < 4; ++r) column.val[r] = rows[r] == nullptr ? padding : vldrbq_z_s8(rows[r], live);
-    vst4q_s8(to, column);
+  void run_part(const Part& part, const int8_t* image, int32_t count, int8_t* out) const {
+    const int32_t per_step = tile_.rows_per_step(), steps = (part.rows + per_step - 1) / per_step;
+    int8_t* to = columns_;
+    for (int32_t step = 0; step < steps; ++step) {
+      for (int32_t group = 0; group < tile_.row_groups; ++group, to += tile_.columns * kColumnBytes)
+        interleave_input(image, count, part.y + step * per_step, part.x, group, to);
+    }
+    write_channels(part, steps, count, out);
   }
 
-  void interleave_input(const int8_t* image, int32_t count, int32_t y, int32_t x, int32_t group) const {
-    const int32_t width = static_cast<int32_t>(c_.from.w), channels = static_cast<int32_t>(c_.from.c);
+  /// The output's channels of the tile's columns.
+  void write_channels(const Part& part, int32_t steps, int32_t count, int8_t* out) const {
+    const ChannelQuantization quantization = c_.quantization;
+    const bool four_outputs = tile_.four_outputs, whole_rows = part.outputs == width_;
+    const int32_t runs = whole_rows ? 1 : part.rows, length = whole_rows ? part.rows * width_ : part.outputs;
+    const int32_t channel_step = c_.depth_multiplier, outputs = part.outputs, run_step = width_ * channels_;
+    const Patches patches(tile_, outputs, steps);
+    const Writer writer(quantization.stage, channels_);
+    const int32_t *const sums = sums_, o = static_cast<int32_t>(out - c_.out) % channels_;
+    const int32_t *multiplier = quantization.multipliers + o, *shift = quantization.shifts + o;
+    const int32_t* bias = quantization.bias == nullptr ? nullptr : quantization.bias + o;
+    for (int32_t at = 0; at < 4 * count; at += 4) {
+      const int32_t sum = four_outputs ? sum_four(at, patches, outputs) : sum_any(at, part, steps);
+      const int32_t initial = wrapping_add(bias == nullptr ? 0 : *bias, wrapping_mul(quantization.input_offset, sum));
+      const Writer::Channel channel = {initial, *multiplier, *shift};
+      const int32_t* from = sums;
+      int8_t* to = out;
+      for (int32_t run = runs; run > 0; --run, from += length, to += run_step) writer(from, length, channel, to);
+      multiplier += channel_step;
+      shift += channel_step;
+      if (bias != nullptr) bias += channel_step;
+      out += channel_step;
+    }
+  }
+
+  /// Four rows of the input's columns for the outputs from (y, x) on; padding where there is no input.
+  void interleave_input(const int8_t* image, int32_t count, int32_t y, int32_t x, int32_t group, int8_t* to) const {
+    const int32_t width = static_cast<int32_t>(c_.from.w), height = static_cast<int32_t>(c_.from.h);
+    const int32_t channels = static_cast<int32_t>(c_.from.c), dilation = c_.window.dilation[0];
     const int8x16_t padding = vdupq_n_s8(static_cast<int8_t>(-c_.quantization.input_offset));
-    const mve_pred16_t live = vctp8q(static_cast<uint32_t>(count));
+    alignas(16) int8_t padding_bytes[kLanes];
+    vstrbq_s8(padding_bytes, padding);
+    const int32_t left = x * c_.window.stride[1] - c_.window.padding[1], end = left + tile_.columns;
+    const int32_t begin = left < 0 ? 0 : left, inside = end < width ? end : width;
     const int8_t* rows[4];
-    for (int32_t r = 0; r < 4; ++r) {
-      const int64_t iy =
-          int64_t{y} * c_.window.stride[0] - c_.window.padding[0] + int64_t{4 * group + r} * c_.window.dilation[0];
-      rows[r] = iy < 0 || iy >= c_.from.h ? nullptr : image + static_cast<int32_t>(iy) * width * channels;
+    int32_t steps[4], row = y * c_.window.stride[0] - c_.window.padding[0] + 4 * group * dilation;
+    for (int32_t r = 0; r < 4; ++r, row += dilation) {
+      const bool is_inside = row >= 0 && row < height;
+      rows[r] = is_inside ? image + (row * width + begin) * channels : padding_bytes;
+      steps[r] = is_inside ? channels : 0;
     }
-    int8_t* to = columns_ + group * strip_.columns * kColumnBytes;
-    const int32_t left = x * c_.window.stride[1] - c_.window.padding[1], end = left + strip_.columns;
-    const int8_t* const none[4] = {nullptr, nullptr, nullptr, nullptr};
+    const int8x16x4_t none = {{padding, padding, padding, padding}};
     int32_t at = left;
-    for (; at < end && at < 0; ++at, to += kColumnBytes) interleave(none, padding, live, to);
-    const int8_t* here[4];
-    for (int32_t r = 0; r < 4; ++r) here[r] = rows[r] == nullptr ? nullptr : rows[r] + at * channels;
-    const int32_t inside = end < width ? end : width;
-    if (rows[0] != nullptr && rows[1] != nullptr && rows[2] != nullptr && rows[3] != nullptr) {
+    for (; at < end && at < 0; ++at, to += kColumnBytes) vst4q_s8(to, none);
+    const mve_pred16_t live = vctp8q(static_cast<uint32_t>(count));
+    const auto interleave = [&](const auto& load) {
       for (; at < inside; ++at, to += kColumnBytes) {
-        const int8x16x4_t column = {{vldrbq_z_s8(here[0], live), vldrbq_z_s8(here[1], live), vldrbq_z_s8(here[2], live),
-                                     vldrbq_z_s8(here[3], live)}};
+        int8x16x4_t column;
+        for (int32_t r = 0; r < 4; ++r, rows[r - 1] += steps[r - 1]) column.val[r] = load(rows[r]);
         vst4q_s8(to, column);
-        for (const int8_t*& row : here) row += channels;
       }
-    }
-    for (; at < inside; ++at, to += kColumnBytes) {
-      interleave(here, padding, live, to);
-      for (const int8_t*& row : here) row = row == nullptr ? nullptr : row + channels;
-    }
-    for (; at < end; ++at, to += kColumnBytes) interleave(none, padding, live, to);
+    };
+    if (count == kLanes)
+      interleave([](const int8_t* from) { return vldrbq_s8(from); });
+    else
+      interleave([=](const int8_t* from) { return vldrbq_z_s8(from, live); });
+    for (; at < end; ++at, to += kColumnBytes) vst4q_s8(to, none);
   }
 
   /// The weights as columns like those of the input, one column of zeros before and as many behind as taps are missing.
   /// Four outputs have them twice, the second time a row lower.
   void interleave_weights(int32_t first, int32_t count, int32_t phase) const {
-    const int32_t lead = strip_.four_outputs ? 1 : 0;
+    const int32_t lead = tile_.four_outputs ? 1 : 0;
     int8_t* to = weights_;
-    for (int32_t group = 0; group < strip_.weight_groups; ++group) {
-      const int32_t top = strip_.four_outputs ? -group : 4 * group;
-      for (int32_t column = 0; column < strip_.weight_columns; ++column, to += kColumnBytes) {
+    for (int32_t group = 0; group < tile_.weight_groups; ++group) {
+      const int32_t top = tile_.four_outputs ? -group : 4 * group;
+      for (int32_t column = 0; column < tile_.weight_columns; ++column, to += kColumnBytes) {
         int8x16x4_t taps;
         for (int32_t r = 0; r < 4; ++r) taps.val[r] = weights_of(top + r, column - lead, first, count, phase);
         vst4q_s8(to, taps);
@@ -135,7 +213,7 @@ class Depthwise {
   int8x16_t weights_of(int32_t ky, int32_t kx, int32_t first, int32_t count, int32_t phase) const {
     const int32_t taps_x = c_.window.kernel[1], multiplier = c_.depth_multiplier;
     if (kx < 0 || kx >= taps_x || ky < 0 || ky >= c_.window.kernel[0]) return vdupq_n_s8(0);
-    const int8_t* from = c_.weights + (ky * taps_x + kx) * static_cast<int32_t>(c_.to.c) + first * multiplier + phase;
+    const int8_t* from = c_.weights + (ky * taps_x + kx) * channels_ + first * multiplier + phase;
     if (multiplier == 1) return vldrbq_z_s8(from, vctp8q(static_cast<uint32_t>(count)));
     int8_t lanes[kLanes];
     for (int32_t lane = 0; lane < kLanes; ++lane) lanes[lane] = lane < count ? from[lane * multiplier] : int8_t{0};
@@ -146,124 +224,154 @@ class Depthwise {
     return vreinterpretq_s8_s32(vldrwq_gather_offset_s32(reinterpret_cast<const int32_t*>(from), offsets));
   }
 
-  void run_quad(int32_t quad, int32_t first, int32_t channels, int32_t phase, int32_t outputs, int8_t* out,
-                bool second_row) {
-    int32_t initial[kQuad] = {0, 0, 0, 0}, multipliers[kQuad] = {0, 0, 0, 0}, shifts[kQuad] = {-1, -1, -1, -1};
-    const ChannelQuantization& quantization = c_.quantization;
-    for (int32_t i = 0; i < channels; ++i) {
-      const int32_t o = (first + i) * c_.depth_multiplier + phase;
-      const int32_t sum =
-          strip_.four_outputs ? sum_four(4 * (quad + i), outputs, i) : sum_any(4 * (quad + i), outputs, i);
-      initial[i] = wrapping_add(quantization.initial(o), wrapping_mul(quantization.input_offset, sum));
-      multipliers[i] = quantization.multipliers[o];
-      shifts[i] = quantization.shifts[o];
-    }
-    const int32x4_t biases = vldrwq_s32(initial), multiplier = vldrwq_s32(multipliers), shift = vldrwq_s32(shifts);
-    int8_t* to = out + first * c_.depth_multiplier + phase;
-    write(sums_, biases, multiplier, shift, channels, outputs, to);
-    if (strip_.four_outputs && second_row)
-      write(sums_ + kQuad * strip_.outputs, biases, multiplier, shift, channels, outputs, to + c_.to.w * c_.to.c);
-  }
+  /// What the assembly reads of a tile, in this order.
+  struct Patches {
+    int32_t pairs;      // of columns of outputs
+    int32_t next_step;  // from the end of a step's columns to those of the next, in bytes
+    int32_t next_sums;  // the same of the sums
+    int32_t steps;
+    bool odd;  // a last column
 
-  /// Sums of one channel of a strip; `at` is its word in a column. Returns the sum of the weights.
-  int32_t sum_four(int32_t at, int32_t outputs, int32_t lane) const {
-    const int8_t *lower = weights_ + at, *upper = lower + strip_.weight_columns * kColumnBytes;
-    const int8x16_t w00 = taps(lower + kColumnBytes, weight_offsets_), w01 = taps(lower, weight_offsets_);
-    const int8x16_t w10 = taps(upper + kColumnBytes, weight_offsets_), w11 = taps(upper, weight_offsets_);
+    Patches(const Tile& tile, int32_t outputs, int32_t all_steps)
+        : pairs(outputs == 1 ? 1 : outputs / 2), steps(all_steps), odd(outputs % 2 == 1 && outputs > 1) {
+      next_step = (tile.columns - 2 * pairs) * kColumnBytes;
+      next_sums = 4 * (2 * outputs - 2 * pairs - (odd ? 1 : 0));
+    }
+  };
+
+#define WICK_PATCH_LOAD "  vldrw.u32 %q[x], [%[from], %q[offsets]]\n"
+#define WICK_PATCH_PAIRS                \
+  "1: ldr lr, [%[patches]]\n"           \
+  "  dls lr, lr\n"                      \
+  "2:\n" WICK_PATCH_LOAD                \
+  "  add.w %[from], %[from], #128\n"    \
+  "  vmladav.s8 %[a], %q[x], %q[wa]\n"  \
+  "  vmladav.s8 %[b], %q[x], %q[wb]\n"  \
+  "  vmladav.s8 %[c], %q[x], %q[wc]\n"  \
+  "  vmladav.s8 %[d], %q[x], %q[wd]\n"  \
+  "  strd %[a], %[b], [%[upper]], #8\n" \
+  "  strd %[c], %[d], [%[lower]], #8\n" \
+  "  le lr, 2b\n"
+#define WICK_PATCH_ODD                 \
+  WICK_PATCH_LOAD                      \
+  "  vmladav.s8 %[a], %q[x], %q[wa]\n" \
+  "  vmladav.s8 %[c], %q[x], %q[wc]\n" \
+  "  str %[a], [%[upper]], #4\n"       \
+  "  str %[c], [%[lower]], #4\n"
+#define WICK_PATCH_STEP                   \
+  "  ldrd %[a], %[b], [%[patches], #4]\n" \
+  "  subs.w %[steps], %[steps], #1\n"     \
+  "  add.w %[from], %[from], %[a]\n"      \
+  "  add.w %[upper], %[upper], %[b]\n"    \
+  "  add.w %[lower], %[lower], %[b]\n"    \
+  "  bne 1b\n"
+#define WICK_PATCHES(odd)                                                                                           \
+  asm volatile(WICK_PATCH_PAIRS odd WICK_PATCH_STEP                                                                 \
+               : [from] "+r"(from), [upper] "+r"(upper), [lower] "+r"(lower), [steps] "+r"(steps), [a] "=&Te"(a),   \
+                 [b] "=&Te"(b), [c] "=&Te"(c), [d] "=&Te"(d), [x] "=&w"(x)                                          \
+               : [patches] "r"(&patches), [offsets] "w"(weight_offsets_), [wa] "w"(wa), [wb] "w"(wb), [wc] "w"(wc), \
+                 [wd] "w"(wd)                                                                                       \
+               : "lr", "cc", "memory")
+
+  /// Sums of one channel of a tile; `at` is its word in a column. Returns the sum of the weights. A last row that is
+  /// not wanted comes behind the others.
+  int32_t sum_four(int32_t at, const Patches& patches, int32_t outputs) const {
+    static_assert(kColumnBytes == 64, "the assembly advances by two columns");
+    const int8_t *low = weights_ + at, *high = low + tile_.weight_columns * kColumnBytes;
+    const int8x16_t wa = taps(low + kColumnBytes, weight_offsets_), wb = taps(low, weight_offsets_);
+    const int8x16_t wc = taps(high + kColumnBytes, weight_offsets_), wd = taps(high, weight_offsets_);
     const int8_t* from = columns_ + at;
-    int32_t *first = sums_ + lane, *second = first + kQuad * strip_.outputs;
-    for (int32_t left = (outputs + 1) / 2; left > 0; --left) {
-      const int8x16_t x = taps(from, weight_offsets_);
-      from += 2 * kColumnBytes;
-      first[0] = vmladavq_s8(x, w00);
-      first[kQuad] = vmladavq_s8(x, w01);
-      second[0] = vmladavq_s8(x, w10);
-      second[kQuad] = vmladavq_s8(x, w11);
-      first += 2 * kQuad;
-      second += 2 * kQuad;
-    }
-    return vaddvq_s8(w00);
+    int32_t *upper = sums_, *lower = sums_ + outputs, steps = patches.steps, a, b, c, d;
+    int8x16_t x;
+    if (patches.odd)
+      WICK_PATCHES(WICK_PATCH_ODD);
+    else
+      WICK_PATCHES("");
+    return vaddvq_s8(wa);
   }
 
-  int32_t sum_any(int32_t at, int32_t outputs, int32_t lane) const {
-    const int32_t step = c_.window.stride[1] * kColumnBytes;
+  int32_t sum_any(int32_t at, const Part& part, int32_t steps) const {
+    const int32_t step_bytes = c_.window.stride[1] * kColumnBytes, row_bytes = tile_.columns * kColumnBytes;
     int32_t sum = 0;
-    for (int32_t group = 0; group < strip_.groups; ++group) {
-      const int32_t row = group / strip_.column_groups, column = 4 * (group % strip_.column_groups);
-      const int8x16_t w = taps(weights_ + (row * strip_.weight_columns + column) * kColumnBytes + at, weight_offsets_);
-      const int8_t* from = columns_ + (row * strip_.columns + column * c_.window.dilation[1]) * kColumnBytes + at;
-      int32_t* to = sums_ + lane;
+    for (int32_t group = 0; group < tile_.groups; ++group) {
+      const int32_t row = group / tile_.column_groups, column = 4 * (group % tile_.column_groups);
+      const int8x16_t w = taps(weights_ + (row * tile_.weight_columns + column) * kColumnBytes + at, weight_offsets_);
+      const int8_t* line = columns_ + (row * tile_.columns + column * c_.window.dilation[1]) * kColumnBytes + at;
+      int32_t* to = sums_;
       sum = vaddvaq_s8(sum, w);
-      if (group == 0) {
-        for (int32_t left = outputs; left > 0; --left, from += step, to += kQuad)
-          *to = vmladavq_s8(taps(from, offsets_), w);
-      } else {
-        for (int32_t left = outputs; left > 0; --left, from += step, to += kQuad)
-          *to = vmladavaq_s8(*to, taps(from, offsets_), w);
+      for (int32_t step = 0; step < steps; ++step, line += tile_.row_groups * row_bytes) {
+        const int8_t* from = line;
+        if (group == 0) {
+          for (int32_t left = part.outputs; left > 0; --left, from += step_bytes, ++to)
+            *to = vmladavq_s8(taps(from, offsets_), w);
+        } else {
+          for (int32_t left = part.outputs; left > 0; --left, from += step_bytes, ++to)
+            *to = vmladavaq_s8(*to, taps(from, offsets_), w);
+        }
       }
     }
     return sum;
   }
 
-  void write(const int32_t* sums, int32x4_t biases, int32x4_t multiplier, int32x4_t shift, int32_t channels,
-             int32_t outputs, int8_t* out) const {
-    const OutputStage& stage = c_.quantization.stage;
-    const int32x4_t min = vdupq_n_s32(stage.min), max = vdupq_n_s32(stage.max);
-    const int32_t step = static_cast<int32_t>(c_.to.c), offset = stage.offset;
-    if (channels == kQuad && shifts_right_ && c_.depth_multiplier == 1) {
-      for (int32_t left = outputs; left > 0; --left, sums += kQuad, out += step) {
-        const int32x4_t value = requantize_right(vaddq_s32(vldrwq_s32(sums), biases), multiplier, shift);
-        vstrbq_s32(out, clamp(vaddq_n_s32(value, offset), min, max));
-      }
-      return;
-    }
-    const mve_pred16_t live = vctp32q(static_cast<uint32_t>(channels));
-    const uint32x4_t places = vmulq_n_u32(vidupq_n_u32(0, 1), static_cast<uint32_t>(c_.depth_multiplier));
-    for (int32_t left = outputs; left > 0; --left, sums += kQuad, out += step) {
-      const int32x4_t value = requantize_any(vaddq_s32(vldrwq_s32(sums), biases), multiplier, shift);
-      vstrbq_scatter_offset_p_s32(out, places, clamp(vaddq_n_s32(value, offset), min, max), live);
-    }
-  }
-
   const DepthwiseConv2d& c_;
-  const Strip& strip_;
+  const Tile& tile_;
+  int32_t width_, channels_;
   int8_t *columns_, *weights_;
   int32_t* sums_;
   uint32x4_t offsets_, weight_offsets_;
-  bool shifts_right_ = true;
 };
 
-/// The widest strip for `bytes` of memory; without outputs if there is none.
-Strip plan(const DepthwiseConv2d& c, int64_t bytes) {
+/// The most rows for `bytes` of memory, or the widest part of one; without outputs if there is none.
+Tile plan(const DepthwiseConv2d& c, int64_t bytes) {
   const Window& window = c.window;
-  Strip strip = {};
-  strip.four_outputs = window.kernel[0] <= 3 && window.kernel[1] <= 3 && window.stride[0] == 1 &&
-                       window.stride[1] == 1 && window.dilation[0] == 1 && window.dilation[1] == 1;
-  constexpr int32_t kMostTaps = 64, kMostReach = 64;
+  Tile tile = {};
+  tile.four_outputs = window.kernel[0] <= 3 && window.kernel[1] <= 3 && window.stride[0] == 1 &&
+                      window.stride[1] == 1 && window.dilation[0] == 1 && window.dilation[1] == 1;
+  constexpr int32_t kMostTaps = 64, kMostReach = 64, kMostOutputs = 64, kMostSteps = 16;
   if (window.kernel[0] > kMostTaps || window.kernel[1] > kMostTaps || window.stride[1] > kMostReach ||
-      window.dilation[1] > kMostReach)
-    return strip;
-  strip.row_groups = (window.kernel[0] + 3) / 4;
-  strip.column_groups = (window.kernel[1] + 3) / 4;
-  strip.groups = strip.row_groups * strip.column_groups;
-  strip.weight_columns = strip.four_outputs ? 5 : 4 * strip.column_groups;
-  strip.weight_groups = strip.four_outputs ? 2 : strip.row_groups;
-  constexpr int32_t kMostOutputs = 32;
-  const int32_t width = static_cast<int32_t>(c.to.w < kMostOutputs ? (c.to.w + 1) & ~int64_t{1} : kMostOutputs);
-  for (strip.outputs = width; strip.outputs > 0; strip.outputs -= 2) {
-    strip.columns = (strip.outputs - 1) * window.stride[1] + (4 * strip.column_groups - 1) * window.dilation[1] + 1;
-    if (strip.bytes() <= bytes) break;
+      window.dilation[1] > kMostReach || c.to.c > kMostChannels)
+    return tile;
+  tile.row_groups = (window.kernel[0] + 3) / 4;
+  tile.column_groups = (window.kernel[1] + 3) / 4;
+  tile.groups = tile.row_groups * tile.column_groups;
+  tile.weight_columns = tile.four_outputs ? 5 : 4 * tile.column_groups;
+  tile.weight_groups = tile.four_outputs ? 2 : tile.row_groups;
+  tile.steps = 1;
+  // Taps beyond the kernel may read what follows the columns: the next ones, or the weights.
+  const int32_t reach =
+      window.dilation[1] == 1 ? window.kernel[1] : (4 * tile.column_groups - 1) * window.dilation[1] + 1;
+  const auto set_outputs = [&](int32_t outputs) {
+    tile.outputs = outputs;
+    tile.columns = (outputs - 1) * window.stride[1] + reach;
+    return tile.bytes() <= bytes;
+  };
+  const int32_t width = static_cast<int32_t>(c.to.w < kMostOutputs ? c.to.w : kMostOutputs);
+  if (!set_outputs(width)) {
+    int32_t outputs = (width - 1) & ~1;
+    while (outputs > 0 && !set_outputs(outputs)) outputs -= 2;
+    if (outputs <= 0) tile.outputs = 0;
+    return tile;
   }
-  if (strip.outputs < 0) strip.outputs = 0;
-  return strip;
+  if (width < c.to.w) return tile;
+  // Whole rows: as many as there is room for, in parts of about the same size.
+  const int32_t all = static_cast<int32_t>((c.to.h + tile.rows_per_step() - 1) / tile.rows_per_step());
+  while (tile.steps < all && tile.steps < kMostSteps) {
+    ++tile.steps;
+    if (tile.bytes() <= bytes) continue;
+    --tile.steps;
+    break;
+  }
+  const int32_t parts = (all + tile.steps - 1) / tile.steps;
+  tile.steps = (all + parts - 1) / parts;
+  return tile;
 }
 
 /// For programs whose scratch is too small. Returns false if this is, too.
 __attribute__((noinline)) bool run_on_stack(const DepthwiseConv2d& c) {
   alignas(16) int8_t memory[kStackBytes];
-  const Strip strip = plan(c, kStackBytes);
-  if (strip.outputs > 0) Depthwise(c, strip, memory).run();
-  return strip.outputs > 0;
+  const Tile tile = plan(c, kStackBytes);
+  if (tile.outputs > 0) Depthwise(c, tile, memory).run();
+  return tile.outputs > 0;
 }
 
 /// weights [taps][outputs] to [outputs][taps].
@@ -302,9 +410,9 @@ void quantized_depthwise_conv2d(KernelContext& context, Span<EValue*> args) {
   if (!has_near_positions(c.window, c.from)) return reference::quantized_depthwise_conv2d(context, args);
   if (run_as_convolution(c)) return;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(c.scratch.data()), aligned = (begin + 15) & ~uintptr_t{15};
-  const Strip strip = plan(c, static_cast<int64_t>(c.scratch.size()) - static_cast<int64_t>(aligned - begin));
-  if (strip.outputs > 0) {
-    Depthwise(c, strip, reinterpret_cast<int8_t*>(aligned)).run();
+  const Tile tile = plan(c, static_cast<int64_t>(c.scratch.size()) - static_cast<int64_t>(aligned - begin));
+  if (tile.outputs > 0) {
+    Depthwise(c, tile, reinterpret_cast<int8_t*>(aligned)).run();
   } else if (!run_on_stack(c)) {
     reference::quantized_depthwise_conv2d(context, args);
   }

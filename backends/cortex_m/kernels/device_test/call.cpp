@@ -75,6 +75,13 @@ Tensor& Call::add_int32(int32_t count, int32_t low, int32_t high) {
   return tensor;
 }
 
+Tensor& Call::add_int64(int32_t count, int32_t bits) {
+  Tensor& tensor = make_tensor(DType::i64, {count}, Order::contiguous, Access::read);
+  for (size_t i = 0; i < tensor.numel; ++i)
+    tensor.as<int64_t>()[i] = static_cast<int64_t>(random.word()) >> (63 - bits);
+  return tensor;
+}
+
 Tensor& Call::add_floats(std::initializer_list<int32_t> sizes, float magnitude) {
   Tensor& tensor = make_tensor(DType::f32, sizes, Order::contiguous, Access::read);
   for (size_t i = 0; i < tensor.numel; ++i)

@@ -40,8 +40,13 @@ class Call {
   Tensor& add_int8(std::initializer_list<int32_t> sizes, Order order = Order::contiguous) {
     return add_tensor(DType::i8, sizes, order);
   }
+  Tensor& add_int16(std::initializer_list<int32_t> sizes, Order order = Order::contiguous) {
+    return add_tensor(DType::i16, sizes, order);
+  }
   /// int32 elements between two bounds.
   Tensor& add_int32(int32_t count, int32_t low, int32_t high);
+  /// int64 elements of at most `bits` bits.
+  Tensor& add_int64(int32_t count, int32_t bits);
   Tensor& add_floats(std::initializer_list<int32_t> sizes, float magnitude);
   /// Memory that kernels may write: the output (the last argument), and scratch, aligned to 16 bytes.
   Tensor& add_scratch(int32_t bytes);

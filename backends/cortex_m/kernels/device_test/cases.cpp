@@ -1,115 +1,17 @@
 #include "backends/cortex_m/kernels/device_test/cases.h"
 
+#include "backends/cortex_m/kernels/device_test/case_parts.h"
+
 namespace wick::cortex_m {
 namespace {
-
-struct Clamp {
-  int32_t min = INT8_MIN, max = INT8_MAX;
-};
-
-Clamp random_clamp(Stream& random) {
-  Clamp clamp;
-  if (random.one_in(3)) {
-    clamp.min = random.in(INT8_MIN, INT8_MAX);
-    clamp.max = random.in(clamp.min, INT8_MAX);
-  }
-  return clamp;
-}
-
-int32_t random_offset(Stream& random) {
-  const int32_t kind = random.in(0, 3);
-  return kind == 0 ? -127 : kind == 1 ? 128 : kind == 2 ? 0 : random.in(-127, 128);
-}
-
-int32_t random_multiplier(Stream& random) {
-  return random.one_in(16) ? random.in(-INT32_MAX, INT32_MAX) : random.in(1 << 30, INT32_MAX);
-}
-
-/// Brings sums of `terms` products of int8 to the size of int8; sometimes any.
-int32_t random_shift(Stream& random, int32_t terms) {
-  if (random.one_in(16)) return random.in(-31, 8);
-  int32_t extra = 0;
-  while (terms >> extra > 1) ++extra;
-  return -6 - extra / 2 - random.in(0, 4);
-}
-
-int32_t random_channels(Stream& random, int32_t most) {
-  const int32_t kind = random.in(0, 5);
-  if (kind == 0) return random.in(1, 4);
-  if (kind == 1 && most >= 16) return 16 * random.in(1, most / 16);
-  return random.in(1, kind == 2 ? most : most < 20 ? most : 20);
-}
-
-struct Geometry {
-  int32_t batch, height, width, kernel[2], stride[2], padding[2], dilation[2], out[2];
-};
-
-/// A window that fits at least once.
-Geometry random_geometry(Stream& random, bool dilated) {
-  Geometry g;
-  do {
-    g.batch = random.one_in(6) ? random.in(2, 3) : 1;
-    const int32_t size[2] = {random.one_in(6) ? 1 : random.in(1, 9), random.in(1, 17)};
-    g.height = size[0];
-    g.width = size[1];
-    const bool pointwise = random.one_in(3), plain = random.one_in(3);
-    for (size_t axis = 0; axis < 2; ++axis) {
-      g.kernel[axis] = pointwise ? 1 : plain ? 3 : random.in(1, 5);
-      g.stride[axis] = random.one_in(3) ? random.in(1, 3) : 1;
-      g.padding[axis] = random.one_in(2) ? 0 : random.in(0, g.kernel[axis] - 1);
-      g.dilation[axis] = dilated && random.one_in(6) ? random.in(1, 3) : 1;
-      const int32_t room = size[axis] + 2 * g.padding[axis] - g.dilation[axis] * (g.kernel[axis] - 1) - 1;
-      g.out[axis] = room < 0 ? 0 : room / g.stride[axis] + 1;
-    }
-  } while (g.out[0] == 0 || g.out[1] == 0);
-  return g;
-}
-
-void add_pair(Call& call, const int32_t pair[2]) { call.add_ints({pair[0], pair[1]}); }
-
-/// Multipliers and shifts, one of each per channel.
-void add_scales(Call& call, int32_t channels, int32_t terms) {
-  Tensor& multipliers = call.add_int32(channels, 0, 0);
-  for (int32_t c = 0; c < channels; ++c) multipliers.as<int32_t>()[c] = random_multiplier(call.random);
-  Tensor& shifts = call.add_int32(channels, 0, 0);
-  for (int32_t c = 0; c < channels; ++c) shifts.as<int32_t>()[c] = random_shift(call.random, terms);
-}
-
-/// input_offset, output_offset, multipliers, shifts, activation_min, activation_max.
-void add_channel_quantization(Call& call, int32_t channels, int32_t terms) {
-  call.add_int(random_offset(call.random));
-  call.add_int(call.random.in(INT8_MIN, INT8_MAX));
-  add_scales(call, channels, terms);
-  const Clamp clamp = random_clamp(call.random);
-  call.add_int(clamp.min);
-  call.add_int(clamp.max);
-}
-
-void add_bias(Call& call, int32_t channels) {
-  if (call.random.one_in(4)) return call.add_none();
-  call.add_int32(channels, -100000, 100000);
-}
-
-int32_t round_up(int32_t value, int32_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-
-/// Fewer channels where one position has many terms.
-int32_t channels_for(Stream& random, int32_t most, int32_t positions, int32_t terms) {
-  constexpr int32_t kMostProducts = 40000;
-  const int32_t fit = kMostProducts / (positions * terms);
-  return random_channels(random, fit < 1 ? 1 : fit < most ? fit : most);
-}
-
-/// As stock sizes it, or the least that is accepted.
-int32_t convolution_scratch(Stream& random, int32_t column) {
-  return random.one_in(4) ? 4 * round_up(column, 4) : 4 * round_up(column, 16);
-}
 
 void make_conv2d(Call& call) {
   const Geometry g = random_geometry(call.random, true);
   const int32_t groups = call.random.one_in(4) ? call.random.in(1, 3) : 1;
   const int32_t taps = g.kernel[0] * g.kernel[1], positions = g.batch * g.out[0] * g.out[1];
   const int32_t inputs = channels_for(call.random, groups > 1 ? 20 : 64, positions, taps), terms = taps * inputs;
-  const int32_t outputs = groups * channels_for(call.random, groups > 1 ? 10 : 48, positions, groups * terms);
+  const int32_t most = groups > 1 ? 10 : call.random.one_in(6) ? 140 : 48;
+  const int32_t outputs = groups * channels_for(call.random, most, positions, groups * terms);
   call.add_int8({g.batch, groups * inputs, g.height, g.width}, Order::channels_last);
   call.add_int8({outputs, g.kernel[0], g.kernel[1], inputs});
   add_bias(call, outputs);
@@ -167,11 +69,6 @@ void make_transpose_conv2d(Call& call) {
                           : ((g.width - 1) * g.stride[1] + wide) * outputs * high * 4);
   call.add_scratch(turned ? terms * outputs : 0);
   call.add_out(DType::i8, {g.batch, outputs, g.out[0], g.out[1]}, Order::channels_last);
-}
-
-void add_scale(Call& call, int32_t terms) {
-  call.add_int(random_multiplier(call.random));
-  call.add_int(random_shift(call.random, terms));
 }
 
 void make_any_linear(Call& call, bool per_channel) {
@@ -544,6 +441,11 @@ constexpr CaseSource kSources[] = {
     {"wick_cortex_m::add.out", 800, make_broadcast_add},
     {"wick_cortex_m::mul.out", 800, make_broadcast_mul},
     {"wick_cortex_m::layer_norm.out", 200, make_layer_norm},
+    {"wick_cortex_m::attention.out", 1000, make_attention},
+    {"wick_cortex_m::log_softmax.out", 200, make_log_softmax},
+    {"wick_cortex_m::resize2d.out", 1000, make_resize2d},
+    {"wick_cortex_m::lstm.out", 300, make_lstm},
+    {"wick_cortex_m::gru.out", 300, make_gru},
 };
 
 }  // namespace

@@ -10,7 +10,16 @@ struct CaseSource {
   void (*make)(Call& call);
 };
 
-/// One source for each row of kernels.inc.
+/// Of operators that only Wick has (wick_cases.cpp).
+void make_attention(Call& call);
+void make_gru(Call& call);
+void make_log_softmax(Call& call);
+void make_lstm(Call& call);
+void make_resize2d(Call& call);
+
+/// One source for each row of kernels.inc: of int8, of operators with weights of four bits, and of int16.
 Span<const CaseSource> case_sources();
+Span<const CaseSource> int4_case_sources();
+Span<const CaseSource> int16_case_sources();
 
 }  // namespace wick::cortex_m

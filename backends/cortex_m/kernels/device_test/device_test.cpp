@@ -5,6 +5,10 @@
 
 #include "backends/cortex_m/kernels/device_test/cases.h"
 #include "backends/cortex_m/kernels/variants.h"
+#ifndef WICK_HOST_REGIONS
+#include "devices/board/fault.h"
+#include "devices/board/semihosting.h"
+#endif
 
 namespace wick::cortex_m {
 namespace {
@@ -80,16 +84,22 @@ int test(const CaseSource& source, Call& call) {
 
 int test_all() {
   static Call call(kSeed);
-  unsigned total = 0;
-  for (const CaseSource& source : case_sources()) {
-    const int status = test(source, call);
-    if (status != 0) return status;
-    total += case_index;
+  const Span<const CaseSource> families[] = {case_sources(), int4_case_sources(), int16_case_sources()};
+  unsigned total = 0, kernels = 0;
+  for (const Span<const CaseSource>& family : families) {
+    for (const CaseSource& source : family) {
+      const int status = test(source, call);
+      if (status != 0) return status;
+      total += case_index;
+      ++kernels;
+    }
   }
-  printf("%u cases of %u kernels\n", total, static_cast<unsigned>(case_sources().size()));
+  printf("%u cases of %u kernels\n", total, kernels);
   for (const Kernel& row : cortex_m_kernels()) {
     bool has_cases = false;
-    for (const CaseSource& source : case_sources()) has_cases = has_cases || strcmp(source.name, row.name) == 0;
+    for (const Span<const CaseSource>& family : families) {
+      for (const CaseSource& source : family) has_cases = has_cases || strcmp(source.name, row.name) == 0;
+    }
     if (has_cases) continue;
     printf("%s has no cases\n", row.name);
     return 2;
@@ -101,16 +111,21 @@ int test_all() {
 }  // namespace wick::cortex_m
 
 #ifndef WICK_HOST_REGIONS
-extern "C" __attribute__((noreturn)) void exit(int);
-extern "C" __attribute__((noreturn)) void fault() {
-  const volatile uint32_t* status = reinterpret_cast<const volatile uint32_t*>(0xE000ED28);
+namespace {
+void report_fault(const wick::board::Fault& fault) {
   // Without an MPU in the way of printf's memory.
   *reinterpret_cast<volatile uint32_t*>(0xE000ED94) = 0;
   printf("%s case %u: a fault, CFSR %08lx HFSR %08lx at address %08lx\n", wick::cortex_m::running,
-         wick::cortex_m::case_index, static_cast<unsigned long>(status[0]), static_cast<unsigned long>(status[1]),
-         static_cast<unsigned long>(status[3]));
-  exit(99);
+         wick::cortex_m::case_index, static_cast<unsigned long>(fault.cfsr), static_cast<unsigned long>(fault.hfsr),
+         static_cast<unsigned long>(fault.mmfar));
+  wick::board::exit(99);
 }
-#endif
+}  // namespace
 
+extern "C" int main() {
+  wick::board::set_fault_handler(report_fault);
+  return wick::cortex_m::test_all();
+}
+#else
 int main() { return wick::cortex_m::test_all(); }
+#endif

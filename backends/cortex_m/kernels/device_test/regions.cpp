@@ -92,7 +92,7 @@ bool Regions::intact() const {
 void Regions::close() {
 #ifdef WICK_MPU_REGIONS
   if (!mapped_) {
-    map(0, 0x00000000, 0x00080000, false, true);
+    map(0, 0x60000000, 0x61000000, false, true);
     map(1, 0x20000000, 0x20080000, true, false);
     uint32_t used = 2;
     for (size_t i = 0; i < count_; ++i) {

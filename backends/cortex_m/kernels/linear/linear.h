@@ -11,11 +11,12 @@ struct Linear {
   const int32_t *multipliers = nullptr, *shifts = nullptr;  // both or neither
   const int32_t* addend = nullptr;                          // bias or kernel_sum
   bool is_summed = false;                                   // it is kernel_sum
-  const int8_t *x = nullptr, *weights = nullptr;
+  const int8_t *x = nullptr, *weights = nullptr;            // int4.h: the weights of linear_int4
   int8_t* y = nullptr;
 };
 bool read_linear(KernelContext& context, Span<EValue*> args, Linear* linear);
 bool read_linear_per_channel(KernelContext& context, Span<EValue*> args, Linear* linear);
+bool read_linear_int4(KernelContext& context, Span<EValue*> args, Linear* linear);
 
 struct KernelSum {
   int64_t num_inputs = 0, num_outputs = 0;

@@ -1,13 +1,14 @@
 // The linear operators by rows of a matrix product. The equations: reference.cpp.
 #include "backends/cortex_m/kernels/linear/linear.h"
 #include "backends/cortex_m/kernels/mve/gemm.h"
+#include "backends/cortex_m/kernels/mve/gemm_int4.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
+#include "backends/cortex_m/kernels/reference.h"
 
 namespace wick::cortex_m::mve {
 namespace {
 
-void write_rows(const Linear& linear) {
-  if (linear.rows == 0 || linear.num_outputs == 0) return;
+Gemm gemm_of(const Linear& linear) {
   Gemm gemm;
   gemm.terms = static_cast<int32_t>(linear.num_inputs);
   gemm.channels = static_cast<int32_t>(linear.num_outputs);
@@ -18,7 +19,12 @@ void write_rows(const Linear& linear) {
   gemm.stage = linear.stage;
   gemm.multipliers = linear.multipliers;
   gemm.shifts = linear.shifts;
-  multiply_rows(gemm, linear.x, static_cast<int32_t>(linear.rows), linear.y);
+  return gemm;
+}
+
+void write_rows(const Linear& linear) {
+  if (linear.rows == 0 || linear.num_outputs == 0) return;
+  multiply_rows(gemm_of(linear), linear.x, static_cast<int32_t>(linear.rows), linear.y);
 }
 
 }  // namespace
@@ -31,6 +37,13 @@ void quantized_linear(KernelContext& context, Span<EValue*> args) {
 void linear_per_channel(KernelContext& context, Span<EValue*> args) {
   Linear linear;
   if (read_linear_per_channel(context, args, &linear)) write_rows(linear);
+}
+
+void linear_int4(KernelContext& context, Span<EValue*> args) {
+  Linear linear;
+  if (!read_linear_int4(context, args, &linear) || linear.rows == 0 || linear.num_outputs == 0) return;
+  if (linear.num_inputs == 0) return reference::linear_int4(context, args);
+  multiply_int4_rows(gemm_of(linear), linear.x, static_cast<int32_t>(linear.rows), linear.y);
 }
 
 void kernel_sum(KernelContext& context, Span<EValue*> args) {

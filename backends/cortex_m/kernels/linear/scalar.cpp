@@ -12,4 +12,6 @@ void linear_per_channel(KernelContext& context, Span<EValue*> args) {
   linear_per_channel_without_vectors<Scalar>(context, args);
 }
 
+void linear_int4(KernelContext& context, Span<EValue*> args) { linear_int4_without_vectors<Scalar>(context, args); }
+
 }  // namespace wick::cortex_m::scalar

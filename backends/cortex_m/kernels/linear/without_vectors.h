@@ -7,7 +7,7 @@
 namespace wick::cortex_m {
 
 /// Requires: linear.num_inputs > 0.
-template <typename Isa>
+template <typename Isa, GemmWeights kWeights = GemmWeights::int8>
 void linear_without_vectors(const Linear& linear) {
   Gemm gemm;
   gemm.num_rows = static_cast<int32_t>(linear.rows);
@@ -24,8 +24,8 @@ void linear_without_vectors(const Linear& linear) {
     gemm.shifts = linear.shifts;
     gemm.step = 1;
   }
-  const MatrixRows rows = {linear.x, gemm.depth};
-  run_with_tile({}, [&](Span<uint32_t> tile) { GemmTile<Isa>(gemm, tile).run(rows, linear.y); });
+  const MatrixRows<int8_t> rows = {linear.x, gemm.depth};
+  run_with_tile({}, [&](Span<uint32_t> tile) { GemmTile<Isa, kWeights>(gemm, tile).run(rows, linear.y); });
 }
 
 template <typename Isa>
@@ -42,6 +42,14 @@ void linear_per_channel_without_vectors(KernelContext& context, Span<EValue*> ar
   if (!read_linear_per_channel(context, args, &linear)) return;
   if (linear.num_inputs == 0) return reference::linear_per_channel(context, args);
   linear_without_vectors<Isa>(linear);
+}
+
+template <typename Isa>
+void linear_int4_without_vectors(KernelContext& context, Span<EValue*> args) {
+  Linear linear;
+  if (!read_linear_int4(context, args, &linear)) return;
+  if (linear.num_inputs == 0) return reference::linear_int4(context, args);
+  linear_without_vectors<Isa, GemmWeights::int4>(linear);
 }
 
 }  // namespace wick::cortex_m

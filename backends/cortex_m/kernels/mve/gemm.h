@@ -15,71 +15,60 @@ struct Gemm {
   const int32_t *multipliers = nullptr, *shifts = nullptr;  // both or neither
 };
 
-/// Channels of one pass: what the constants of that many take on the stack.
-constexpr int32_t kGemmChannels = 32;
-/// Rows that are computed at a time. A tile holds them 16 bytes of each in turn.
-constexpr int32_t kGemmRows = 3;
-constexpr int32_t kTileStep = 16 * kGemmRows;
-inline int32_t tile_bytes(int32_t terms) { return kGemmRows * ((terms + 15) & ~15); }
+/// Which terms of all rows and of the weights are multiplied: lines of bytes from `begin` of a row of weights on.
+struct GemmTerms {
+  int32_t begin, lines, line_terms;
+  int32_t pitch;  // from a line of weights to the next one
+};
+/// Rows of x in memory, `width` times `height`: each `step` bytes behind the one before, or `next` behind the one
+/// above.
+struct GemmRows {
+  const int8_t* x;
+  int32_t step, next;
+  int32_t width, height;
+  int32_t pitch;  // from a line of a row to its next one
+};
+/// Rows of y, as many.
+struct GemmOut {
+  int8_t* y;
+  int32_t step, next;
+};
 
-/// Copies bytes of a row to its place in a tile and returns where the next 16 go. `count` is a multiple of 16, or the
-/// end of the row.
-int8_t* pack_row(int8_t* tile, const int8_t* from, int32_t count);
+/// Channels of one pass: what the initial sums of that many take on the stack.
+constexpr int32_t kGemmChannels = 33;
+/// Rows whose sums are on the stack at a time. An even number.
+constexpr int32_t kGemmRows = 36;
 
-/// A pass over at most kGemmChannels channels, from `first` on; over kGemmRows times as many for a single row.
+/// A pass over at most kGemmChannels channels, from `first` on.
 class GemmPass {
  public:
-  GemmPass(const Gemm& gemm, int32_t first, bool single_row = false);
-  int32_t channels() const { return channels_; }
-  /// Writes y[row][0 .. channels()) for `count` rows, 1 to kGemmRows; y[row] is out + row * out_stride.
-  void run(const int8_t* const rows[kGemmRows], int32_t count, int8_t* out, int32_t out_stride);
-  /// The same for the only row of a pass for one.
-  void run_single(const int8_t* row, int8_t* out);
-  /// The same for a tile that holds the rows with all their terms. Requires filter_offset 0.
-  void run_tile(const int8_t* tile, int32_t count, int8_t* out, int32_t out_stride);
+  GemmPass(const Gemm& gemm, int32_t first);
+  /// Terms of what runs next. Those that are left out have x = -input_offset.
+  void select(const GemmTerms& terms);
+  /// Writes y[row][0 .. channels of the pass) for all rows. x and y do not overlap. Requires: terms are selected.
+  void run(const GemmRows& rows, const GemmOut& out);
 
  private:
-  /// What the assembly reads, in this order.
-  struct Dot {
-    int32_t count;                         // of the loop: terms, or blocks of 32
-    const int8_t* tile;                    //
-    const int8_t *weights, *next_weights;  // r7, r9: rows of a pair of channels
-    const int32_t* initial;                // r11: of a pair, three times
-    int32_t* sums;                         // r12: three rows, kGemmChannels apart
-    int32_t step;                          // r5: from the end of a row's block to that of the next pair
-    const int32_t* end;                    // r3: of the first row of sums
-    void (*function)(const Dot*);
-  };
-  /// The same for one row and six channels at a time.
-  struct DotSingle {
-    static constexpr int32_t kChannels = 6;
-    int32_t count;  // of terms
-    const int8_t* row;
-    int32_t* sums;  // hold initial values before
-    const int32_t* end;
-    int32_t step;  // from the end of a row to that of the next six
-    const int8_t* weights[kChannels];
-  };
-  static constexpr int32_t kBlockTerms = 128;
+  static constexpr int32_t kTriple = 3;      // channels at a time
+  static constexpr int32_t kPattern = 24;    // sums after which channels and places in vectors repeat
+  static constexpr int32_t kVectorSums = 8;  // of the results of one vector
 
-  Dot prepare(const int8_t* tile, int32_t begin, int32_t terms);
-  void accumulate(const Dot& dot) const;
-  void write(int32_t count, int8_t* out, int32_t out_stride) const;
-  template <int32_t kCount>
-  int32_t write_eights(int8_t* out, int32_t out_stride) const;
+  void set_out_step(int32_t step);
+  void run_line(const GemmRows& rows, const GemmOut& out);
+  void run_rows(const GemmRows& rows, const GemmOut& out);
+  void add_row_terms(const GemmRows& rows);
+  template <bool kBounded>
+  void write(int32_t channel, const GemmRows& rows, const GemmOut& out) const;
+  void write_any(int32_t channel, const GemmRows& rows, const GemmOut& out) const;
+  int32_t channel_of(int32_t channel, int32_t i) const { return channel + (i < channels_ ? i : channels_ - 1); }
 
   const Gemm& gemm_;
-  int32_t channels_;
-  const int8_t* weights_;
-  const int32_t *multipliers_, *shifts_;
-  int32_t scale_step_ = 1;  // 0 where all channels have one scale
-  bool shifts_right_ = true;
-  Dot first_;  // of the first block of terms
-  int32_t scales_[16];
-  int32_t row_terms_[kGemmRows] = {0, 0, 0};
-  alignas(8) int32_t initial_[3 * kGemmChannels];  // of each pair of channels, three times; for a single row, once
-  alignas(8) int32_t sums_[kGemmRows * kGemmChannels];
-  alignas(16) int8_t tile_[kGemmRows * kBlockTerms];
+  GemmTerms terms_ = {};
+  int32_t first_, channels_, out_step_ = -1;
+  bool shifts_right_, by_vectors_ = false;
+  uint16_t places_[kPattern];  // of sums in the output
+  int32_t initial_[kGemmChannels];
+  alignas(8) int32_t sums_[kGemmRows * kTriple + kVectorSums];  // [row][channel], and what vectors read behind them
 };
 
 /// All rows of contiguous matrices: x [rows][terms], y [rows][channels].

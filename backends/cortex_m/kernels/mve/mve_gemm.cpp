@@ -1,319 +1,370 @@
 #include "backends/cortex_m/kernels/mve/gemm.h"
+#include "backends/cortex_m/kernels/mve/gemm_single.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
 
-// The sums of three rows and two channels at a time: r0, r4, r8 of the first channel, r2, r6, r10 of the second. No
-// compiler keeps six accumulators in even registers beside the pointers, hence assembly.
-#define WICK_DOT_BLOCK         \
-  "  vldrb.u8 q0, [r7], #16\n" \
-  "  vldrb.u8 q2, [r1, #16]\n" \
-  "  vldrb.u8 q3, [r1, #32]\n" \
-  "  vldrb.u8 q1, [r1], #48\n" \
-  "  vmladava.s8 r0, q0, q1\n" \
-  "  vldrb.u8 q4, [r9], #16\n" \
-  "  vmladava.s8 r2, q4, q1\n" \
-  "  vmladava.s8 r4, q0, q2\n" \
-  "  vmladava.s8 r6, q4, q2\n" \
-  "  vmladava.s8 r8, q0, q3\n" \
-  "  vmladava.s8 r10, q4, q3\n"
-#define WICK_DOT_FIRST "  ldm r11!, {r0, r2, r4, r6, r8, r10}\n"
-#define WICK_DOT_NEXT            \
-  "  ldrd r0, r2, [r12]\n"       \
-  "  ldrd r4, r6, [r12, #128]\n" \
-  "  ldrd r8, r10, [r12, #256]\n"
-#define WICK_DOT_FUNCTION(name, load, begin, body, end) \
-  asm("  .section .text." name                          \
-      ",\"ax\",%progbits\n"                             \
-      "  .p2align 2\n"                                  \
-      "  .type " name                                   \
-      ", %function\n"                                   \
-      "  .thumb_func\n" name                            \
-      ":\n"                                             \
-      "  push {r4-r11, lr}\n"                           \
-      "  vpush {d8-d9}\n"                               \
-      "  ldrd r1, r2, [r0]\n"                           \
-      "  strd r1, r2, [sp, #-8]!\n"                     \
-      "  ldrd r7, r9, [r0, #8]\n"                       \
-      "  ldrd r11, r12, [r0, #16]\n"                    \
-      "  ldrd r5, r3, [r0, #24]\n"                      \
-      "1:\n"                                            \
-      "  ldrd lr, r1, [sp]\n" load "  " begin           \
-      " lr, lr\n"                                       \
-      "2:\n" body "  " end                              \
-      " lr, 2b\n"                                       \
-      "  strd r4, r6, [r12, #128]\n"                    \
-      "  strd r8, r10, [r12, #256]\n"                   \
-      "  strd r0, r2, [r12], #8\n"                      \
-      "  add r7, r5\n"                                  \
-      "  add r9, r5\n"                                  \
-      "  cmp r12, r3\n"                                 \
-      "  bne 1b\n"                                      \
-      "  add sp, #8\n"                                  \
-      "  vpop {d8-d9}\n"                                \
-      "  pop {r4-r11, pc}\n"                            \
-      "  .size " name ", . - " name                     \
-      "\n"                                              \
-      "  .text\n")
+namespace wick::cortex_m::mve {
+namespace {
 
-// Sums that begin with initial values, or go on; for any number of terms, or for multiples of 32.
-extern "C" {
-void wick_mve_dot_first(const void* dot);
-void wick_mve_dot_next(const void* dot);
-void wick_mve_dot_first_32(const void* dot);
-void wick_mve_dot_next_32(const void* dot);
-}
-WICK_DOT_FUNCTION("wick_mve_dot_first", WICK_DOT_FIRST, "dlstp.8", WICK_DOT_BLOCK, "letp");
-WICK_DOT_FUNCTION("wick_mve_dot_next", WICK_DOT_NEXT, "dlstp.8", WICK_DOT_BLOCK, "letp");
-WICK_DOT_FUNCTION("wick_mve_dot_first_32", WICK_DOT_FIRST, "dls", WICK_DOT_BLOCK WICK_DOT_BLOCK, "le");
-WICK_DOT_FUNCTION("wick_mve_dot_next_32", WICK_DOT_NEXT, "dls", WICK_DOT_BLOCK WICK_DOT_BLOCK, "le");
+/// What the assembly reads, in this order. It changes `x`, `line`, `lines` and the weights.
+struct Dot {
+  int32_t* sums;           // [rows][3]
+  const int32_t* initial;  // of two rows
+  int32_t pairs;           // of rows, in the width
+  const int8_t* x;
+  int32_t step;  // from a row to the next
+  const int8_t* weights[3];
+  int32_t whole, rest;  // terms of a line: in blocks of 32, behind them
+  int32_t lines, pitch;
+  const int8_t* line;
+  const void* own[2];
+  int32_t all_pairs, height, left;
+  int32_t jump;  // from behind a width to the next one
+  int32_t skip;  // from behind a line of weights to the next one
+};
 
-// One row and six channels at a time.
-extern "C" void wick_mve_dot_single(const void* dot);
-asm("  .section .text.wick_mve_dot_single,\"ax\",%progbits\n"
+}  // namespace
+}  // namespace wick::cortex_m::mve
+
+// Sums of three channels. A block of their weights, 32 terms of each, stays in q0 to q5 for all rows, which come two at
+// a time: r0, r2, r4 are the sums of the first, r6, r8, r10 those of the second. No compiler keeps six accumulators in
+// even registers beside the pointers, hence assembly. r12: Dot. r1, r9: row and step. r3, r7, r11: weights. r5: sums.
+extern "C" void wick_mve_dot(wick::cortex_m::mve::Dot* dot);
+#define WICK_SUMS "{r0, r2, r4, r6, r8, r10}\n"
+// The pairs of the next width; r4 are left.
+#define WICK_WIDTH         \
+  "34:\n"                  \
+  "  ldr lr, [r12, #8]\n"  \
+  "  str r4, [r12, #68]\n" \
+  "  dls lr, lr\n"
+#define WICK_DOT_ROW(a, b, c)  \
+  "  vldrb.u8 q6, [r1]\n"      \
+  "  vmladava.s8 " a           \
+  ", q0, q6\n"                 \
+  "  vldrb.u8 q7, [r1, #16]\n" \
+  "  vmladava.s8 " b           \
+  ", q2, q6\n"                 \
+  "  vmladava.s8 " c           \
+  ", q4, q6\n"                 \
+  "  add r1, r9\n"             \
+  "  vmladava.s8 " a           \
+  ", q1, q7\n"                 \
+  "  vmladava.s8 " b           \
+  ", q3, q7\n"                 \
+  "  vmladava.s8 " c ", q5, q7\n"
+asm("  .section .text.wick_mve_dot,\"ax\",%progbits\n"
     "  .p2align 2\n"
-    "  .type wick_mve_dot_single, %function\n"
+    "  .type wick_mve_dot, %function\n"
     "  .thumb_func\n"
-    "wick_mve_dot_single:\n"
+    "wick_mve_dot:\n"
     "  push {r4-r11, lr}\n"
-    "  ldm r0, {r1-r5}\n"
-    "  push {r1-r5}\n"
-    "  add r0, #20\n"
-    "  ldm r0, {r3, r5, r7, r9, r11, r12}\n"
+    "  vpush {d8-d15}\n"
+    "  mov r12, r0\n"
+    "  ldrd r5, r7, [r12]\n"
+    "  ldr lr, [r12, #60]\n"
+    "  ldm r7, " WICK_SUMS
+    "  dls lr, lr\n"
     "1:\n"
-    "  ldr lr, [sp, #8]\n"
-    "  ldm lr, {r0, r2, r4, r6, r8, r10}\n"
-    "  ldrd lr, r1, [sp]\n"
-    "  dlstp.8 lr, lr\n"
-    "2:\n"
-    "  vldrb.u8 q0, [r1], #16\n"
+    "  stm r5!, " WICK_SUMS
+    "  le lr, 1b\n"
+    "  ldrd r9, r3, [r12, #16]\n"
+    "  ldrd r7, r11, [r12, #24]\n"
+    "2:\n"  // a line
+    "  ldr r0, [r12, #32]\n"
+    "  cmp r0, #0\n"
+    "  beq 5f\n"
+    "  add r0, r3\n"
+    "  str r0, [r12, #52]\n"
+    "3:\n"  // 32 terms of it
+    "  vldrb.u8 q0, [r3], #16\n"
     "  vldrb.u8 q1, [r3], #16\n"
-    "  vmladava.s8 r0, q0, q1\n"
-    "  vldrb.u8 q2, [r5], #16\n"
-    "  vmladava.s8 r2, q0, q2\n"
+    "  vldrb.u8 q2, [r7], #16\n"
     "  vldrb.u8 q3, [r7], #16\n"
-    "  vmladava.s8 r4, q0, q3\n"
-    "  vldrb.u8 q1, [r9], #16\n"
-    "  vmladava.s8 r6, q0, q1\n"
-    "  vldrb.u8 q2, [r11], #16\n"
-    "  vmladava.s8 r8, q0, q2\n"
-    "  vldrb.u8 q3, [r12], #16\n"
-    "  vmladava.s8 r10, q0, q3\n"
-    "  letp lr, 2b\n"
-    "  ldrd lr, r1, [sp, #8]\n"
-    "  stm lr!, {r0, r2, r4, r6, r8, r10}\n"
-    "  str lr, [sp, #8]\n"
-    "  cmp lr, r1\n"
-    "  ldr lr, [sp, #16]\n"
-    "  add.w r3, r3, lr\n"
-    "  add.w r5, r5, lr\n"
-    "  add.w r7, r7, lr\n"
-    "  add.w r9, r9, lr\n"
-    "  add.w r11, r11, lr\n"
-    "  add.w r12, r12, lr\n"
-    "  bne 1b\n"
-    "  add sp, #20\n"
-    "  pop {r4-r11, pc}\n"
-    "  .size wick_mve_dot_single, . - wick_mve_dot_single\n"
-    "  .text\n");
+    "  vldrb.u8 q4, [r11], #16\n"
+    "  vldrb.u8 q5, [r11], #16\n"
+    "  ldr r1, [r12, #12]\n"
+    "  ldr r5, [r12]\n"
+    "  add r0, r1, #32\n"
+    "  str r0, [r12, #12]\n"
+    "  ldr r4, [r12, #64]\n" WICK_WIDTH
+    "4:\n"
+    "  ldm r5, " WICK_SUMS WICK_DOT_ROW("r0", "r2", "r4")
+        WICK_DOT_ROW("r6", "r8", "r10") "  stm r5!, " WICK_SUMS
+                                        "  le lr, 4b\n"
+                                        "  ldrd r4, r2, [r12, #68]\n"
+                                        "  add r1, r2\n"
+                                        "  subs r4, #1\n"
+                                        "  bne 34b\n"
+                                        "  ldr r0, [r12, #52]\n"
+                                        "  cmp r3, r0\n"
+                                        "  bne 3b\n"
+                                        "5:\n"
+                                        "  ldr r0, [r12, #36]\n"
+                                        "  cmp r0, #0\n"
+                                        "  beq 8f\n"
+                                        "6:\n"  // up to 16 terms
+                                        "  vctp.8 r0\n"
+                                        "  vpsttt\n"
+                                        "  vldrbt.u8 q0, [r3]\n"
+                                        "  vldrbt.u8 q1, [r7]\n"
+                                        "  vldrbt.u8 q2, [r11]\n"
+                                        "  mov r2, r0\n"
+                                        "  cmp r0, #16\n"
+                                        "  it gt\n"
+                                        "  movgt r2, #16\n"
+                                        "  add r3, r2\n"
+                                        "  add r7, r2\n"
+                                        "  add r11, r2\n"
+                                        "  sub r0, r2\n"
+                                        "  strd r0, r11, [r12, #52]\n"
+                                        "  ldr r1, [r12, #12]\n"
+                                        "  ldr r5, [r12]\n"
+                                        "  add r2, r1\n"
+                                        "  str r2, [r12, #12]\n"
+                                        "  add r11, r1, r9\n"
+                                        "  lsl r9, r9, #1\n"
+                                        "  ldr r4, [r12, #64]\n" WICK_WIDTH
+                                        "7:\n"
+                                        "  ldm r5, " WICK_SUMS
+                                        "  vpstt\n"
+                                        "  vldrbt.u8 q6, [r1]\n"
+                                        "  vldrbt.u8 q7, [r11]\n"
+                                        "  vmladava.s8 r0, q0, q6\n"
+                                        "  add r1, r9\n"
+                                        "  vmladava.s8 r2, q1, q6\n"
+                                        "  add r11, r9\n"
+                                        "  vmladava.s8 r4, q2, q6\n"
+                                        "  vmladava.s8 r6, q0, q7\n"
+                                        "  vmladava.s8 r8, q1, q7\n"
+                                        "  vmladava.s8 r10, q2, q7\n"
+                                        "  stm r5!, " WICK_SUMS
+                                        "  le lr, 7b\n"
+                                        "  ldrd r4, r2, [r12, #68]\n"
+                                        "  add r1, r2\n"
+                                        "  add r11, r2\n"
+                                        "  subs r4, #1\n"
+                                        "  bne 34b\n"
+                                        "  asr r9, r9, #1\n"
+                                        "  ldrd r0, r11, [r12, #52]\n"
+                                        "  cmp r0, #0\n"
+                                        "  bne 6b\n"
+                                        "8:\n"
+                                        "  ldr r0, [r12, #76]\n"
+                                        "  add r3, r0\n"
+                                        "  add r7, r0\n"
+                                        "  add r11, r0\n"
+                                        "  ldrd r0, r2, [r12, #40]\n"
+                                        "  subs r0, #1\n"
+                                        "  ldr r1, [r12, #48]\n"
+                                        "  str r0, [r12, #40]\n"
+                                        "  add r1, r2\n"
+                                        "  str r1, [r12, #48]\n"
+                                        "  str r1, [r12, #12]\n"
+                                        "  bne 2b\n"
+                                        "  vpop {d8-d15}\n"
+                                        "  pop {r4-r11, pc}\n"
+                                        "  .size wick_mve_dot, . - wick_mve_dot\n"
+                                        "  .text\n");
 
 namespace wick::cortex_m::mve {
 
-static_assert(kGemmChannels * sizeof(int32_t) == 128, "the assembly has the distance of the rows of sums");
-
-int8_t* pack_row(int8_t* tile, const int8_t* from, int32_t count) {
-  asm volatile(
-      "  dlstp.8 lr, %[count]\n"
-      "1: vldrb.u8 q0, [%[from]], #16\n"
-      "  vstrb.8 q0, [%[tile]], #48\n"
-      "  letp lr, 1b\n"
-      : [tile] "+l"(tile), [from] "+l"(from)
-      : [count] "r"(count)
-      : "lr", "q0", "memory");
-  return tile;
+GemmPass::GemmPass(const Gemm& gemm, int32_t first) : gemm_(gemm), first_(first), channels_(gemm.channels - first) {
+  if (channels_ > kGemmChannels) channels_ = kGemmChannels;
+  shifts_right_ = gemm.shifts != nullptr || gemm.stage.shift < 0;
+  for (int32_t c = 0; gemm.shifts != nullptr && c < channels_; ++c)
+    shifts_right_ = shifts_right_ && gemm.shifts[first + c] < 0;
 }
 
-GemmPass::GemmPass(const Gemm& gemm, int32_t first, bool single_row)
-    : gemm_(gemm), channels_(gemm.channels - first), weights_(gemm.weights + first * gemm.terms) {
-  const int32_t most = single_row ? kGemmRows * kGemmChannels : kGemmChannels;
-  if (channels_ > most) channels_ = most;
-  if (gemm.multipliers != nullptr) {
-    multipliers_ = gemm.multipliers + first;
-    shifts_ = gemm.shifts + first;
-    for (int32_t c = 0; c < channels_; ++c) shifts_right_ = shifts_right_ && shifts_[c] < 0;
-  } else {
-    for (int32_t i = 0; i < 8; ++i) {
-      scales_[i] = gemm.stage.multiplier;
-      scales_[8 + i] = gemm.stage.shift;
+void GemmPass::select(const GemmTerms& terms) {
+  terms_ = terms;
+  const int32_t filter_sum = wrapping_mul(gemm_.filter_offset, terms.lines * terms.line_terms);
+  const int8_t* row = gemm_.weights + first_ * gemm_.terms + terms.begin;
+  for (int32_t c = 0; c < channels_; ++c, row += gemm_.terms) {
+    int32_t value = gemm_.addend != nullptr ? gemm_.addend[first_ + c] : 0;
+    if (gemm_.input_offset != 0) {
+      int32_t sum = filter_sum;
+      for (int32_t line = 0; line < terms.lines; ++line)
+        sum = wrapping_add(sum, sum_of_bytes(row + line * terms.pitch, terms.line_terms));
+      value = wrapping_add(value, wrapping_mul(gemm_.input_offset, sum));
     }
-    multipliers_ = scales_;
-    shifts_ = scales_ + 8;
-    scale_step_ = 0;
-    shifts_right_ = gemm.stage.shift < 0;
+    initial_[c] = value;
   }
-  if (single_row && gemm.addend != nullptr && gemm.input_offset == 0) {
-    copy_bytes(reinterpret_cast<int8_t*>(initial_), reinterpret_cast<const int8_t*>(gemm.addend + first),
-               channels_ * static_cast<int32_t>(sizeof(int32_t)));
-    first_ = {};
-    return;
-  }
-  const int32_t filter_sum = wrapping_mul(gemm.filter_offset, gemm.terms);
-  const int8_t* row = weights_;
-  for (int32_t c = 0; c < channels_; ++c, row += gemm.terms) {
-    int32_t value = gemm.addend != nullptr ? gemm.addend[first + c] : 0;
-    if (gemm.input_offset != 0) {
-      const int32_t sum = wrapping_add(sum_of_bytes(row, gemm.terms), filter_sum);
-      value = wrapping_add(value, wrapping_mul(gemm.input_offset, sum));
-    }
-    if (single_row) {
-      initial_[c] = value;
-    } else {
-      int32_t* initial = initial_ + (c / 2) * 6 + c % 2;
-      initial[0] = initial[2] = initial[4] = value;
-    }
-  }
-  first_ = prepare(tile_, 0, gemm.terms < kBlockTerms ? gemm.terms : kBlockTerms);
 }
 
-GemmPass::Dot GemmPass::prepare(const int8_t* tile, int32_t begin, int32_t terms) {
-  const int8_t* weights = weights_ + begin;
-  const int32_t pairs = channels_ / 2, rounded = (terms + 15) & ~15;
-  const bool by_32 = terms % 32 == 0;
+void GemmPass::set_out_step(int32_t step) {
+  if (step == out_step_) return;
+  constexpr int32_t kMostStep = (UINT16_MAX - kTriple) / (kVectorSums - 1);
+  out_step_ = step;
+  by_vectors_ = shifts_right_ && step <= kMostStep;
+  uint16_t* place = places_;
+  const int32_t second = channel_of(0, 1), third = channel_of(0, 2);
+  for (int32_t row = 0, at = 0; row < kPattern / kTriple; ++row, at += step) {
+    *place++ = static_cast<uint16_t>(at);
+    *place++ = static_cast<uint16_t>(at + second);
+    *place++ = static_cast<uint16_t>(at + third);
+  }
+}
+
+void GemmPass::run(const GemmRows& rows, const GemmOut& out) {
+  GemmRows here = rows;
+  GemmOut to = out;
+  set_out_step(out.step);
+  const bool by_height = rows.height > 1 && rows.width % 2 == 0 && 2 * rows.width <= kGemmRows;
+  const int32_t most = by_height ? kGemmRows / rows.width : 1;
+  for (int32_t left = rows.height; left > 0; left -= most) {
+    here.height = left < most ? left : most;
+    if (here.height > 1)
+      run_rows(here, to);
+    else
+      run_line(here, to);
+    here.x += most * rows.next;
+    to.y += most * out.next;
+  }
+}
+
+/// A width of any size. Rows come in pairs: of an odd number, some are computed twice.
+void GemmPass::run_line(const GemmRows& rows, const GemmOut& out) {
+  GemmRows here = rows;
+  GemmOut to = out;
+  if (rows.width % 2 == 1 && rows.width > 1 && rows.width < kGemmRows) {
+    here.width = ((rows.width + 1) / 2 + 1) & ~1;
+    here.height = 2;
+    here.next = (rows.width - here.width) * rows.step;
+    to.next = (rows.width - here.width) * out.step;
+    return run_rows(here, to);
+  }
+  for (int32_t begin = 0; begin < rows.width; begin += here.width) {
+    here.width = rows.width - begin < kGemmRows ? rows.width - begin : kGemmRows;
+    if (here.width % 2 == 1 && begin > 0) {
+      --begin;
+      ++here.width;
+    }
+    here.x = rows.x + begin * rows.step;
+    to.y = out.y + begin * out.step;
+    run_rows(here, to);
+  }
+}
+
+void GemmPass::run_rows(const GemmRows& rows, const GemmOut& out) {
   Dot dot;
-  dot.count = by_32 ? terms / 32 : terms;
-  dot.tile = tile;
-  dot.weights = weights;
-  dot.next_weights = weights + gemm_.terms;
-  dot.initial = initial_;
+  int32_t initial[2 * kTriple];
   dot.sums = sums_;
-  dot.step = 2 * gemm_.terms - rounded;
-  dot.end = sums_ + 2 * pairs;
-  dot.function =
-      reinterpret_cast<void (*)(const Dot*)>(begin == 0 ? (by_32 ? wick_mve_dot_first_32 : wick_mve_dot_first)
-                                                        : (by_32 ? wick_mve_dot_next_32 : wick_mve_dot_next));
-  return dot;
-}
-
-void GemmPass::accumulate(const Dot& dot) const {
-  const int32_t pairs = channels_ / 2;
-  if (pairs > 0) dot.function(&dot);
-  if (channels_ % 2 == 0) return;
-  Dot last = dot;  // the last channel twice
-  last.weights = last.next_weights = dot.weights + 2 * pairs * gemm_.terms;
-  last.initial = initial_ + 6 * pairs;
-  last.sums = dot.sums + 2 * pairs;
-  last.end = last.sums + 2;
-  last.function(&last);
-}
-
-/// Eight channels at a time where all shifts are to the right; returns how many.
-template <int32_t kCount>
-int32_t GemmPass::write_eights(int8_t* out, int32_t out_stride) const {
-  const int16x8_t min = vdupq_n_s16(static_cast<int16_t>(gemm_.stage.min)),
-                  max = vdupq_n_s16(static_cast<int16_t>(gemm_.stage.max));
-  const int32_t offset = gemm_.stage.offset;
-  const int32_t *multipliers = multipliers_, *shifts = shifts_, *sums = sums_, step = 8 * scale_step_;
-  for (int32_t left = channels_ / 8; left > 0; --left, out += 8, sums += 8) {
-    const int32x4x2_t multiplier = load_pairs(multipliers), shift = load_pairs(shifts);
-    for (int32_t row = 0; row < kCount; ++row) {
-      const int32x4x2_t value = load_pairs(sums + row * kGemmChannels);
-      const int16x8_t both = narrow(requantize_right(value.val[0], multiplier.val[0], shift.val[0]),
-                                    requantize_right(value.val[1], multiplier.val[1], shift.val[1]), offset, min, max);
-      vstrbq_s16(out + row * out_stride, both);
-    }
-    multipliers += step;
-    shifts += step;
+  dot.initial = initial;
+  dot.pairs = (rows.width + 1) / 2;
+  dot.step = rows.width == 1 ? 0 : rows.step;
+  dot.whole = terms_.line_terms & ~31;
+  dot.rest = terms_.line_terms & 31;
+  dot.skip = terms_.pitch - terms_.line_terms;
+  dot.pitch = rows.pitch;
+  dot.all_pairs = dot.pairs * rows.height;
+  dot.height = rows.height;
+  dot.jump = rows.next - rows.width * rows.step;
+  const bool bounded = gemm_.stage.min > INT8_MIN || gemm_.stage.max < INT8_MAX;
+  const int32_t terms = gemm_.terms, channels = channels_, second = channel_of(0, 1), third = channel_of(0, 2);
+  const int8_t* const weights = gemm_.weights + first_ * terms + terms_.begin;
+  for (int32_t done = 0; done < channels; done += kTriple) {
+    // The last channels come with those before them, which are computed again.
+    const int32_t channel = done + kTriple <= channels || channels < kTriple ? done : channels - kTriple;
+    const int32_t* from = initial_ + channel;
+    dot.x = dot.line = rows.x;
+    dot.lines = terms_.lines;
+    dot.weights[0] = weights + channel * terms;
+    dot.weights[1] = dot.weights[0] + second * terms;
+    dot.weights[2] = dot.weights[0] + third * terms;
+    initial[0] = initial[kTriple] = from[0];
+    initial[1] = initial[kTriple + 1] = from[second];
+    initial[2] = initial[kTriple + 2] = from[third];
+    wick_mve_dot(&dot);
+    if (gemm_.filter_offset != 0) add_row_terms(rows);
+    const GemmOut to = {out.y + channel, out.step, out.next};
+    if (!by_vectors_)
+      write_any(channel, rows, to);
+    else if (bounded)
+      write<true>(channel, rows, to);
+    else
+      write<false>(channel, rows, to);
   }
-  return channels_ & ~7;
 }
 
-void GemmPass::write(int32_t count, int8_t* out, int32_t out_stride) const {
-  int32_t done = 0;
-  if (shifts_right_ && gemm_.filter_offset == 0 && channels_ >= 8)
-    done = count == 3   ? write_eights<3>(out, out_stride)
-           : count == 2 ? write_eights<2>(out, out_stride)
-                        : write_eights<1>(out, out_stride);
-  if (done == channels_) return;
-  const int32x4_t min = vdupq_n_s32(gemm_.stage.min), max = vdupq_n_s32(gemm_.stage.max);
-  const int32_t step = 4 * scale_step_;
-  for (int32_t row = 0; row < count; ++row) {
-    const int32_t *multipliers = multipliers_ + done * scale_step_, *shifts = shifts_ + done * scale_step_;
-    const int32_t* sums = sums_ + row * kGemmChannels + done;
-    int8_t* to = out + row * out_stride + done;
-    for (int32_t left = channels_ - done; left > 0; left -= 4, to += 4, sums += 4) {
-      const mve_pred16_t live = vctp32q(static_cast<uint32_t>(left));
-      const int32x4_t value = vaddq_n_s32(vldrwq_z_s32(sums, live), row_terms_[row]);
-      const int32x4_t scaled = requantize_any(value, vldrwq_z_s32(multipliers, live), vldrwq_z_s32(shifts, live));
-      vstrbq_p_s32(to, clamp(vaddq_n_s32(scaled, gemm_.stage.offset), min, max), live);
-      multipliers += step;
-      shifts += step;
+/// With a filter offset, rows have one line.
+void GemmPass::add_row_terms(const GemmRows& rows) {
+  int32_t* sum = sums_;
+  for (int32_t y = 0; y < rows.height; ++y) {
+    const int8_t* row = rows.x + y * rows.next;
+    for (int32_t x = 0; x < rows.width; ++x, row += rows.step) {
+      const int32_t term = wrapping_mul(gemm_.filter_offset, sum_of_bytes(row, terms_.line_terms));
+      for (int32_t c = 0; c < kTriple; ++c, ++sum) *sum = wrapping_add(*sum, term);
     }
   }
 }
 
-void GemmPass::run(const int8_t* const rows[kGemmRows], int32_t count, int8_t* out, int32_t out_stride) {
-  int32_t begin = 0;
-  do {
-    const int32_t left = gemm_.terms - begin, terms = left < kBlockTerms ? left : kBlockTerms;
-    for (int32_t row = 0; terms > 0 && row < kGemmRows; ++row)
-      pack_row(tile_ + 16 * row, rows[row < count ? row : 0] + begin, terms);
-    if (begin == 0) {
-      accumulate(first_);
-    } else {
-      accumulate(prepare(tile_, begin, terms));
-    }
-    begin += terms;
-  } while (begin < gemm_.terms);
-  if (gemm_.filter_offset != 0) {
-    for (int32_t row = 0; row < count; ++row)
-      row_terms_[row] = wrapping_mul(gemm_.filter_offset, sum_of_bytes(rows[row], gemm_.terms));
+/// Eight sums at a time. Their channels repeat after 24, and there are three vectors of four with different channels.
+template <bool kBounded>
+void GemmPass::write(int32_t channel, const GemmRows& rows, const GemmOut& out) const {
+  int32_t m[kTriple], s[kTriple];
+  for (int32_t i = 0; i < kTriple; ++i) {
+    const int32_t c = first_ + channel_of(channel, i);
+    m[i] = gemm_.multipliers != nullptr ? gemm_.multipliers[c] : gemm_.stage.multiplier;
+    s[i] = gemm_.multipliers != nullptr ? gemm_.shifts[c] : gemm_.stage.shift;
   }
-  write(count, out, out_stride);
+  const int32x4_t ma = {m[0], m[2], m[1], m[0]}, mb = {m[1], m[0], m[2], m[1]}, mc = {m[2], m[1], m[0], m[2]};
+  const int32x4_t sa = {s[0], s[2], s[1], s[0]}, sb = {s[1], s[0], s[2], s[1]}, sc = {s[2], s[1], s[0], s[2]};
+  const int16_t min = static_cast<int16_t>(gemm_.stage.min), max = static_cast<int16_t>(gemm_.stage.max);
+  const int16_t offset = static_cast<int16_t>(gemm_.stage.offset);
+  const int32_t* from = sums_;
+  const auto eight = [&](int32x4_t m_even, int32x4_t s_even, int32x4_t m_odd, int32x4_t s_odd) {
+    const int32x4x2_t value = load_pairs(from);
+    from += kVectorSums;
+    const int32x4_t even = requantize_right(value.val[0], m_even, s_even);
+    const int32x4_t odd = requantize_right(value.val[1], m_odd, s_odd);
+    const int16x8_t both = vqaddq_n_s16(vqmovntq_s32(vqmovnbq_s32(vuninitializedq_s16(), even), odd), offset);
+    if (kBounded) return vminq_s16(vmaxq_s16(both, vdupq_n_s16(min)), vdupq_n_s16(max));
+    return vreinterpretq_s16_s8(vqmovnbq_s16(vuninitializedq_s8(), both));
+  };
+  const uint16_t* places = places_;
+  const int32_t width_sums = rows.width * kTriple, step = kVectorSums * out.step, next = out.next;
+  int8_t* line = out.y;
+  for (int32_t height = rows.height; height > 0; --height, line += next) {
+    int8_t* to = line;
+    int32_t left = width_sums;
+    for (; left >= kPattern; left -= kPattern, to += step) {
+      vstrbq_scatter_offset_s16(to, vldrhq_u16(places), eight(ma, sa, mb, sb));
+      vstrbq_scatter_offset_s16(to, vldrhq_u16(places + 8), eight(mc, sc, ma, sa));
+      vstrbq_scatter_offset_s16(to, vldrhq_u16(places + 16), eight(mb, sb, mc, sc));
+    }
+    const auto part = [&](const uint16_t* at, int16x8_t values) {
+      vstrbq_scatter_offset_p_s16(to, vldrhq_u16(at), values, vctp16q(static_cast<uint32_t>(left)));
+      left -= kVectorSums;
+    };
+    if (left > 0) part(places, eight(ma, sa, mb, sb));
+    if (left > 0) part(places + 8, eight(mc, sc, ma, sa));
+    if (left > 0) part(places + 16, eight(mb, sb, mc, sc));
+    if (left < 0) from += left;  // what the last vector had beyond the line
+  }
 }
 
-void GemmPass::run_single(const int8_t* row, int8_t* out) {
-  constexpr int32_t kSix = DotSingle::kChannels;
-  const int32_t terms = gemm_.terms, whole = channels_ / kSix * kSix;
-  for (int32_t c = 0; c < channels_; c += 4) vstrwq_s32(sums_ + c, vldrwq_s32(initial_ + c));
-  DotSingle dot = {terms, row, sums_, sums_ + whole, kSix * terms - ((terms + 15) & ~15), {}};
-  for (int32_t i = 0; i < kSix; ++i) dot.weights[i] = weights_ + i * terms;
-  if (whole > 0) wick_mve_dot_single(&dot);
-  if (whole < channels_) {
-    int32_t last[kSix];
-    for (int32_t i = 0; i < kSix; ++i) {
-      const int32_t c = whole + i < channels_ ? whole + i : channels_ - 1;
-      last[i] = sums_[c];
-      dot.weights[i] = weights_ + c * terms;
+/// For any shift, and rows of the output at any distance.
+void GemmPass::write_any(int32_t channel, const GemmRows& rows, const GemmOut& out) const {
+  const int32_t* sum = sums_;
+  for (int32_t row = 0; row < rows.height * rows.width; ++row) {
+    int8_t* to = out.y + row / rows.width * out.next + row % rows.width * out.step;
+    for (int32_t i = 0; i < kTriple; ++i, ++sum) {
+      const int32_t c = first_ + channel_of(channel, i);
+      OutputStage stage = gemm_.stage;
+      if (gemm_.multipliers != nullptr) {
+        stage.multiplier = gemm_.multipliers[c];
+        stage.shift = gemm_.shifts[c];
+      }
+      to[channel_of(0, i)] = stage(*sum);
     }
-    dot.sums = last;
-    dot.end = last + kSix;
-    wick_mve_dot_single(&dot);
-    for (int32_t c = whole; c < channels_; ++c) sums_[c] = last[c - whole];
   }
-  if (gemm_.filter_offset != 0) row_terms_[0] = wrapping_mul(gemm_.filter_offset, sum_of_bytes(row, terms));
-  write(1, out, channels_);
-}
-
-void GemmPass::run_tile(const int8_t* tile, int32_t count, int8_t* out, int32_t out_stride) {
-  if (first_.tile != tile) first_ = prepare(tile, 0, gemm_.terms);
-  accumulate(first_);
-  write(count, out, out_stride);
 }
 
 void multiply_rows(const Gemm& gemm, const int8_t* x, int32_t rows, int8_t* y) {
-  if (rows == 1 && gemm.terms > 0) {
-    for (int32_t first = 0; first < gemm.channels; first += kGemmRows * kGemmChannels)
-      GemmPass(gemm, first, true).run_single(x, y + first);
-    return;
-  }
+  if (rows == 1 && gemm.terms > 0) return multiply_row(gemm, x, y);
   for (int32_t first = 0; first < gemm.channels; first += kGemmChannels) {
     GemmPass pass(gemm, first);
-    const int8_t* row = x;
-    int8_t* out = y + first;
-    for (int32_t left = rows; left > 0; left -= kGemmRows) {
-      const int8_t* const tile[kGemmRows] = {row, row + gemm.terms, row + 2 * gemm.terms};
-      pass.run(tile, left < kGemmRows ? left : kGemmRows, out, gemm.channels);
-      row += kGemmRows * gemm.terms;
-      out += kGemmRows * gemm.channels;
-    }
+    pass.select({0, 1, gemm.terms, 0});
+    pass.run({x, gemm.terms, 0, rows, 1, 0}, {y + first, gemm.channels, 0});
   }
 }
 

@@ -1,6 +1,6 @@
 // softmax, four elements at a time. exp depends on the difference to the row's maximum alone: where there are many
 // elements, the exponentials of all 256 differences are computed first. The equation: reference.cpp.
-#include "backends/cortex_m/kernels/mve/vectors.h"
+#include "backends/cortex_m/kernels/mve/exponential.h"
 #include "backends/cortex_m/kernels/softmax/softmax.h"
 
 namespace wick::cortex_m::mve {
@@ -8,23 +8,9 @@ namespace {
 
 constexpr int32_t kDifferences = 256;
 
-/// exp_of_negative() of differences after they are scaled.
+/// exp of differences, which are scaled first.
 int32x4_t exp_of(const Softmax& softmax, int32x4_t differences) {
-  constexpr int32_t kQuarterBits = 24, kExpOfEighth = 1895147668, kOneThird = 715827883;
-  constexpr int32_t kFactors[] = {1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242};
-  const int32x4_t x = vqrdmulhq_n_s32(vshlq_r_s32(differences, softmax.shift), softmax.multiplier);
-  const int32x4_t rest = vsubq_n_s32(vandq_s32(x, vdupq_n_s32((1 << kQuarterBits) - 1)), 1 << kQuarterBits);
-  const int32x4_t r = vaddq_n_s32(vshlq_n_s32(rest, 5), 1 << 28);
-  const int32x4_t r2 = vqrdmulhq_s32(r, r), r3 = vqrdmulhq_s32(r2, r), r4 = vqrdmulhq_s32(r2, r2);
-  const int32x4_t inner = vaddq_s32(divide_rounding(r4, -2), r3);
-  const int32x4_t tail = divide_rounding(vaddq_s32(vqrdmulhq_n_s32(inner, kOneThird), r2), -1);
-  int32x4_t result = vaddq_n_s32(vqrdmulhq_n_s32(vaddq_s32(r, tail), kExpOfEighth), kExpOfEighth);
-  const int32x4_t bits = vsubq_s32(rest, x);
-  for (int32_t i = 0; i < 7; ++i) {
-    const int32x4_t bit = vandq_s32(bits, vdupq_n_s32(static_cast<int32_t>(1u << (kQuarterBits + i))));
-    result = vqrdmulhq_m_s32(result, result, vdupq_n_s32(kFactors[i]), vcmpneq_n_s32(bit, 0));
-  }
-  return vdupq_m_n_s32(result, INT32_MAX, vcmpeqq_n_s32(x, 0));
+  return exp_of_negative(vqrdmulhq_n_s32(vshlq_r_s32(differences, softmax.shift), softmax.multiplier));
 }
 
 int32_t max_of(const int8_t* x, int32_t count) {

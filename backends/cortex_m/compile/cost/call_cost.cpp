@@ -1,0 +1,84 @@
+#include "backends/cortex_m/compile/cost/call_cost.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "backends/cortex_m/compile/cost/count_terms.h"
+#include "backends/cortex_m/compile/isa.h"
+
+namespace wick::cortex_m {
+
+using compiler::CallArgument;
+using compiler::CallCost;
+using compiler::OperatorCall;
+
+namespace {
+
+constexpr size_t kIsas = 3;  // in the order of Isa
+
+struct Variants {
+  std::string_view kernel;
+  std::string_view of[kIsas];
+};
+constexpr Variants kVariants[] = {
+#define KERNEL(name, signature, function, mve, dsp, scalar) {name, {#mve, #dsp, #scalar}},
+#include "backends/cortex_m/kernels/kernels.inc"
+#undef KERNEL
+};
+
+struct Instructions {
+  std::string_view kernel, term;
+  double each[kIsas];
+};
+constexpr Instructions kInstructions[] = {
+#define COST(kernel, term, mve, dsp, scalar) {kernel, term, {mve, dsp, scalar}},
+#include "backends/cortex_m/kernels/costs.inc"
+#undef COST
+};
+
+const Variants* find_variants(std::string_view kernel) {
+  const auto found = std::find_if(std::begin(kVariants), std::end(kVariants),
+                                  [&](const Variants& variants) { return variants.kernel == kernel; });
+  return found == std::end(kVariants) ? nullptr : found;
+}
+
+Isa isa_of(Span<const std::string> prepared_for) {
+  constexpr std::string_view kKey = "cortex_m.isa=";
+  for (const Isa isa : {Isa::mve, Isa::dsp, Isa::scalar}) {
+    for (const std::string& fact : prepared_for) {
+      if (fact == std::string(kKey) + std::string(name_of(isa))) return isa;
+    }
+  }
+  return Isa::mve;
+}
+
+// Fills in the instructions of each term. A kernel is known if the table has a row of it; a term that it lacks costs
+// nothing.
+void price(const std::string& kernel, Isa isa, CallCost& cost) {
+  for (const Instructions& row : kInstructions) {
+    if (row.kernel != kernel) continue;
+    cost.is_known = true;
+    for (compiler::CostTerm& term : cost.terms) {
+      if (term.name == row.term) term.instructions = row.each[static_cast<size_t>(isa)];
+    }
+  }
+}
+
+}  // namespace
+
+CallCost call_cost(const OperatorCall& call, Span<const std::string> prepared_for) {
+  CallCost cost;
+  const Isa isa = isa_of(prepared_for);
+  const Variants* variants = find_variants(call.name);
+  cost.variant = variants ? variants->of[static_cast<size_t>(isa)] : "portable";
+  if (call.arguments.empty()) return cost;
+  for (const CallArgument& argument : call.arguments) {
+    if (argument.is_constant) cost.constant_bytes += argument.bytes();
+    if (variants && argument.is_tensor && argument.dtype == DType::u8) cost.scratch_bytes += argument.bytes();
+  }
+  count_terms(call, variants != nullptr, cost);
+  price(call.name, isa, cost);
+  return cost;
+}
+
+}  // namespace wick::cortex_m

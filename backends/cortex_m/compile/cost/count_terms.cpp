@@ -1,0 +1,480 @@
+// All counts are in floating point: sizes come from a file, and their products may be anything.
+#include "backends/cortex_m/compile/cost/count_terms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "compiler/ir/op_def.h"
+
+namespace wick::cortex_m {
+
+using compiler::CallArgument;
+using compiler::CallCost;
+using compiler::OperatorCall;
+
+namespace {
+
+constexpr double kMostMacs = 1e19;  // what fits 64 bits
+
+class Terms {
+ public:
+  explicit Terms(CallCost& cost) : cost_(cost) { add("call", 1); }
+  void add(const char* name, double count) { cost_.terms.push_back({name, count, 0}); }
+  void add_macs(double macs) {
+    cost_.macs = macs < kMostMacs ? static_cast<uint64_t>(macs) : UINT64_MAX;
+    add("macs", macs);
+  }
+
+ private:
+  CallCost& cost_;
+};
+
+double numel(const CallArgument& tensor) { return static_cast<double>(tensor.numel()); }
+double size(const CallArgument& tensor, size_t dim) {
+  return dim < tensor.sizes.size() ? static_cast<double>(tensor.sizes[dim]) : 1;
+}
+double last_size(const CallArgument& tensor) {
+  return tensor.sizes.empty() ? 1 : static_cast<double>(tensor.sizes.back());
+}
+double number(const CallArgument& list, size_t index) {
+  return index < list.numbers.size() ? static_cast<double>(list.numbers[index]) : 0;
+}
+double at_least_one(double value) { return std::max(value, 1.0); }
+// Vectors have 16 elements of int8.
+double vectors(double elements) { return std::ceil(elements / 16); }
+
+// --- elements ---
+
+// Elements of the result that are neighbours in memory, and for which each operand has as many neighbours or only one.
+double run_of(const OperatorCall& call) {
+  const CallArgument& result = call.arguments.back();
+  const size_t rank = result.sizes.size();
+  const auto from_end = [](const CallArgument& tensor, size_t back) {
+    return back < tensor.sizes.size() ? tensor.sizes[tensor.sizes.size() - 1 - back] : 1;
+  };
+  // Which operands are spread at a dimension, as bits.
+  const auto spread = [&](size_t back) {
+    uint64_t bits = 0;
+    for (size_t i = 0; i + 1 < call.arguments.size() && i < 64; ++i) {
+      if (call.arguments[i].is_tensor && from_end(call.arguments[i], back) == 1) bits |= uint64_t{1} << i;
+    }
+    return bits;
+  };
+  double run = 1;
+  bool first = true;
+  uint64_t pattern = 0;
+  for (size_t i = rank; i-- > 0;) {
+    const size_t dim = i < result.dim_order.size() ? result.dim_order[i] : i, back = rank - 1 - dim;
+    if (from_end(result, back) == 1) continue;
+    if (first) pattern = spread(back);
+    if (spread(back) != pattern) break;
+    first = false;
+    run *= size(result, dim);
+  }
+  return run;
+}
+
+// Whether an operand has fewer elements than the result.
+bool broadcasts(const OperatorCall& call) {
+  const auto smaller = [&](const CallArgument& operand) {
+    return operand.is_tensor && operand.numel() < call.arguments.back().numel();
+  };
+  return std::any_of(call.arguments.begin(), call.arguments.end() - 1, smaller);
+}
+
+void count_elements(const OperatorCall& call, Terms& terms) {
+  const double elements = numel(call.arguments.back());
+  terms.add("elements", elements);
+  terms.add("runs", elements / at_least_one(run_of(call)));
+  terms.add("broadcast", broadcasts(call) ? elements : 0);
+}
+
+// Rows along the innermost dimension in memory.
+void count_rows(const OperatorCall& call, Terms& terms) {
+  const CallArgument& result = call.arguments.back();
+  const size_t last = result.dim_order.empty() ? 0 : result.dim_order.back();
+  const double inner = at_least_one(size(result, last)), rows = numel(result) / inner;
+  terms.add("rows", rows);
+  terms.add("elements", numel(result));
+  terms.add("vectors", rows * vectors(inner));
+}
+
+// --- products ---
+
+// Kernels for vectors take three channels at a time.
+double triples(double channels) { return std::ceil(channels / 3); }
+
+// rows [M, K] times columns [N, K].
+void count_products(double batch, double rows, double columns, double inner, Terms& terms) {
+  const double steps = batch * rows * columns * vectors(inner);
+  terms.add("rows", batch * rows);
+  terms.add("columns", batch * columns);
+  terms.add("outputs", batch * rows * columns);
+  terms.add("vectors", steps);
+  terms.add("lone vectors", rows == 1 ? steps : 0);
+  terms.add("triples", rows == 1 ? 0 : batch * triples(columns));
+  terms.add("inputs", batch * rows * inner);
+  terms.add("weights", batch * columns * inner);
+  terms.add_macs(batch * rows * columns * inner);
+}
+
+// Outputs of a call that shifts sums to the left, which kernels for vectors do one by one.
+double left_shifted(const CallArgument& shifts, double outputs) {
+  const auto left = [](int64_t shift) { return shift >= 0; };
+  return std::any_of(shifts.numbers.begin(), shifts.numbers.end(), left) ? outputs : 0;
+}
+
+void count_linear(const OperatorCall& call, Terms& terms) {
+  const CallArgument& x = call.arguments[0];
+  constexpr size_t kShifts = 8;
+  if (call.arguments.size() > kShifts)
+    terms.add("left shifts", left_shifted(call.arguments[kShifts], numel(call.arguments.back())));
+  const double inner = at_least_one(last_size(x));
+  count_products(1, numel(x) / inner, size(call.arguments[1], 0), inner, terms);
+}
+
+void count_matmul(const OperatorCall& call, Terms& terms) {
+  const CallArgument &left = call.arguments[0], &right = call.arguments[2];
+  count_products(size(left, 0), size(left, 1), size(right, 1), size(left, 2), terms);
+}
+
+// query [.., L, E], key and value [.., S, E].
+void count_attention(const OperatorCall& call, Terms& terms) {
+  const CallArgument &query = call.arguments[0], &key = call.arguments[1];
+  const double inner = at_least_one(last_size(query)), rows = numel(query) / inner;
+  const double columns = key.sizes.size() < 2 ? 1 : size(key, key.sizes.size() - 2);
+  terms.add("rows", rows);
+  terms.add("outputs", numel(query));
+  terms.add("scores", rows * columns);
+  terms.add("vectors", rows * columns * vectors(inner));
+  terms.add_macs(2 * rows * columns * inner);
+}
+
+void count_sums(const OperatorCall& call, Terms& terms) {
+  terms.add("outputs", numel(call.arguments.back()));
+  terms.add("values", numel(call.arguments[0]));
+}
+
+// --- windows ---
+
+// One dimension of a window: how many outputs have a window that reaches into the padding.
+double outputs_at_borders(double from, double to, double kernel, double stride, double padding, double dilation) {
+  if (stride <= 0) return 0;
+  const double reach = (kernel - 1) * dilation;
+  const double before = std::clamp(std::ceil(padding / stride), 0.0, to);
+  const double last_inside = std::floor((from - 1 - reach + padding) / stride);
+  const double after = std::clamp(to - 1 - last_inside, 0.0, to);
+  return std::min(before + after, to);
+}
+
+struct Window {
+  double positions, taps, lines, border_lines;  // lines: rows of windows
+  double border_share;                          // of positions whose window reaches into the padding
+  double regions;                               // of positions that meet the same taps
+
+  Window(const CallArgument& x, const CallArgument& result, double height, double width, const CallArgument& stride,
+         const CallArgument& padding, const CallArgument& dilation) {
+    const double to[] = {size(result, 2), size(result, 3)};
+    positions = size(result, 0) * to[0] * to[1];
+    taps = height * width;
+    const double of[] = {height, width};
+    double at_border[2];
+    for (size_t d = 0; d < 2; ++d) {
+      const double dilated = dilation.numbers.empty() ? 1 : number(dilation, d);
+      at_border[d] = outputs_at_borders(size(x, 2 + d), to[d], of[d], number(stride, d), number(padding, d), dilated);
+    }
+    lines = positions * height;
+    const auto parts = [&](size_t d) { return at_border[d] + (at_border[d] < to[d] ? 1 : 0); };
+    regions = size(result, 0) * parts(0) * parts(1);
+    border_lines = to[1] == 0 ? 0 : lines * at_border[1] / to[1];
+    border_share = to[0] * to[1] == 0 ? 0 : 1 - (1 - at_border[0] / to[0]) * (1 - at_border[1] / to[1]);
+  }
+};
+
+template <typename Condition>
+bool all_of_numbers(const CallArgument& list, const Condition& condition) {
+  return std::all_of(list.numbers.begin(), list.numbers.end(), condition);
+}
+bool all_are(const CallArgument& list, int64_t wanted) {
+  return all_of_numbers(list, [&](int64_t each) { return each == wanted; });
+}
+
+// quantized_conv2d(x, weights [O, kH, kW, I], bias, stride, padding, dilation, ..).
+void count_convolution(const OperatorCall& call, Terms& terms) {
+  constexpr double kChannelsOfPass = 32;  // of kernels for vectors
+  const CallArgument &x = call.arguments[0], &weights = call.arguments[1], &result = call.arguments.back();
+  const double height = size(weights, 1), width = size(weights, 2), inputs = at_least_one(size(weights, 3));
+  const Window window(x, result, height, width, call.arguments[3], call.arguments[4], call.arguments[5]);
+  const double inner = window.taps * inputs, groups = at_least_one(size(x, 1) / inputs);
+  const double outputs = size(result, 1), passes = groups * std::ceil(outputs / groups / kChannelsOfPass);
+  const bool in_place = window.taps == 1 && all_are(call.arguments[4], 0);
+  const bool adjacent = groups == 1 && number(call.arguments[5], 1) == 1;
+  const double split = adjacent ? window.border_lines : window.lines;  // whose taps are copied one by one
+  terms.add("rows", window.positions * passes);
+  terms.add("outputs", window.positions * outputs);
+  terms.add("vectors", window.positions * outputs * vectors(inner));
+  terms.add("triples", window.regions * groups * triples(outputs / groups));
+  terms.add("row triples", window.positions * groups * triples(outputs / groups));
+  terms.add("line vectors", window.lines * outputs * vectors(width * inputs));
+  constexpr size_t kShifts = 9;
+  if (call.arguments.size() > kShifts)
+    terms.add("left shifts", left_shifted(call.arguments[kShifts], window.positions * outputs));
+  terms.add("lines", in_place ? 0 : window.lines * passes);
+  terms.add("split lines", in_place ? 0 : split * passes);
+  terms.add("split taps", in_place ? 0 : split * width * passes);
+  terms.add("gathered", in_place ? 0 : window.positions * passes * inner);
+  terms.add("inputs", window.positions * groups * inner);
+  terms.add("channels", outputs);
+  terms.add("weights", outputs * inner);
+  terms.add_macs(window.positions * outputs * inner);
+}
+
+void count_windows(const Window& window, const CallArgument& result, Terms& terms) {
+  const double channels = size(result, 1);
+  terms.add("positions", window.positions);
+  terms.add("border positions", window.positions * window.border_share);
+  terms.add("outputs", numel(result));
+  terms.add("border outputs", numel(result) * window.border_share);
+  terms.add("taps", window.positions * window.taps);
+  terms.add("vectors", window.positions * window.taps * vectors(channels));
+}
+
+// One input channel: kernels for vectors treat it as a convolution.
+void count_one_channel(const Window& window, double outputs, const CallArgument& weights, Terms& terms) {
+  terms.add("gathered of one", window.positions * window.taps);
+  terms.add("outputs of one", outputs);
+  terms.add("border outputs of one", outputs * window.border_share);
+  terms.add("vectors of one", outputs * vectors(window.taps));
+  terms.add("weights of one", numel(weights));
+  terms.add_macs(outputs * window.taps);
+}
+
+// quantized_depthwise_conv2d(x, weights [1, kH, kW, O], bias, stride, padding, dilation, ..).
+void count_depthwise(const OperatorCall& call, Terms& terms) {
+  const CallArgument &x = call.arguments[0], &weights = call.arguments[1], &result = call.arguments.back();
+  const double height = size(weights, 1), width = size(weights, 2), channels = size(result, 1);
+  const Window window(x, result, height, width, call.arguments[3], call.arguments[4], call.arguments[5]);
+  if (size(x, 1) == 1 && channels > 1) return count_one_channel(window, numel(result), weights, terms);
+  count_windows(window, result, terms);
+  const double outputs = numel(result), multiplier = std::floor(channels / at_least_one(size(x, 1)));
+  const bool simple = all_are(call.arguments[5], 1);
+  // Windows of which kernels for vectors compute four at a time, and others by 4 x 4 taps.
+  const bool small = simple && height <= 3 && width <= 3 && all_are(call.arguments[3], 1);
+  const double quads = std::ceil(height / 4) * std::ceil(width / 4);
+  // Kernels without vectors take four channels at a time.
+  const bool by_four = multiplier > 1 ? std::fmod(multiplier, 4) == 0 : channels >= 4;
+  terms.add("patches", small ? outputs : 0);
+  terms.add("quads", simple && !small ? outputs * quads : 0);
+  terms.add("dilated macs", simple ? 0 : outputs * window.taps);
+  terms.add("points", window.taps == 1 ? outputs : 0);
+  terms.add("phase outputs", multiplier > 1 ? outputs : 0);
+  terms.add("single macs", by_four ? 0 : outputs * window.taps);
+  terms.add("groups", window.positions * vectors(channels));
+  terms.add("inputs", vectors(size(x, 1)) * numel(x) / at_least_one(size(x, 1)));
+  terms.add("channels", channels);
+  terms.add("weights", channels * window.taps);
+  terms.add_macs(numel(result) * window.taps);
+}
+
+// (x, kernel_size, stride, padding, ..)
+void count_pool(const OperatorCall& call, Terms& terms) {
+  const CallArgument& kernel = call.arguments[1];
+  const Window window(call.arguments[0], call.arguments.back(), number(kernel, 0), number(kernel, 1), call.arguments[2],
+                      call.arguments[3], {});
+  count_windows(window, call.arguments.back(), terms);
+  terms.add("values", numel(call.arguments.back()) * window.taps);
+}
+
+// quantized_transpose_conv2d(x, weights [O, kH, kW, I], bias, stride, padding, ..).
+void count_transposed(const OperatorCall& call, Terms& terms) {
+  const CallArgument &x = call.arguments[0], &weights = call.arguments[1], &result = call.arguments.back();
+  const double positions = numel(x) / at_least_one(size(x, 1)), taps = size(weights, 1) * size(weights, 2);
+  const double outputs = numel(result), result_positions = outputs / at_least_one(size(result, 1));
+  const double products = positions * numel(weights);
+  terms.add("outputs", outputs);
+  terms.add("taps", positions * taps);
+  terms.add("output taps", positions * taps * size(weights, 0));
+  // Kernels that gather what arrives at an output multiply zeros where nothing does.
+  terms.add("gathered taps", result_positions * taps);
+  terms.add("gathered", result_positions * taps * size(weights, 3));
+  terms.add("gathered macs", result_positions * numel(weights));
+  terms.add("weights", numel(weights));
+  terms.add_macs(products);
+}
+
+// --- movement ---
+
+// How many elements lie behind each other in both tensors of a permuting copy. `dims`: the operand's of each dimension
+// of the result.
+double moved_run(const CallArgument& from, const CallArgument& to, const std::vector<size_t>& dims) {
+  double run = 1;
+  size_t i = to.sizes.size(), j = from.sizes.size();
+  for (;;) {
+    const auto at = [](const CallArgument& tensor, size_t index) {
+      return index < tensor.dim_order.size() ? size_t{tensor.dim_order[index]} : index;
+    };
+    while (i > 0 && size(to, at(to, i - 1)) == 1) --i;
+    while (j > 0 && size(from, at(from, j - 1)) == 1) --j;
+    if (i == 0 || j == 0) return run;
+    const size_t dim = at(to, i - 1);
+    if (dim >= dims.size() || dims[dim] != at(from, j - 1)) return run;
+    run *= size(to, dim);
+    if (size(to, dim) != size(from, dims[dim])) return run;
+    --i;
+    --j;
+  }
+}
+
+double line_of(const CallArgument& tensor) {
+  return tensor.dim_order.empty() ? 1 : at_least_one(size(tensor, tensor.dim_order.back()));
+}
+
+void count_moved(const CallArgument& x, const CallArgument& result, double run, Terms& terms) {
+  const double elements = numel(result), runs = elements / at_least_one(run);
+  terms.add("bytes", run == elements ? static_cast<double>(result.bytes()) : 0);
+  terms.add("runs", run == 1 || run == elements ? 0 : runs);
+  terms.add("elements", run == 1 || run == elements ? 0 : elements);
+  const bool scattered = run == 1 && elements > 1;
+  terms.add("scattered", scattered ? elements : 0);
+  terms.add("read lines", scattered ? elements / line_of(x) : 0);
+  terms.add("written lines", scattered ? elements / line_of(result) : 0);
+}
+
+// (x, before, after, value): in the order of memory.
+void count_pad(const OperatorCall& call, Terms& terms) {
+  const CallArgument &x = call.arguments[0], &result = call.arguments.back();
+  double run = 1;
+  for (size_t i = x.dim_order.size(); i-- > 0;) {
+    run *= size(x, x.dim_order[i]);
+    if (size(x, x.dim_order[i]) != size(result, x.dim_order[i])) break;
+  }
+  terms.add("rows", numel(x) / at_least_one(run));
+  terms.add("elements", numel(result));
+  terms.add("padding", numel(result) - numel(x));
+}
+
+// (x, permutation): `cortex_m::transpose`, `aten::permute_copy`.
+void count_permuted(const OperatorCall& call, Terms& terms) {
+  const CallArgument &x = call.arguments[0], &result = call.arguments.back();
+  std::vector<size_t> dims;
+  for (const int64_t dim : call.arguments[1].numbers)
+    dims.push_back(static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(x.sizes.size()) : dim));
+  count_moved(x, result, moved_run(x, result, dims), terms);
+}
+
+// Copies that keep the dimensions: another layout, or a part.
+void count_copied(const OperatorCall& call, Terms& terms) {
+  const CallArgument &x = call.arguments[0], &result = call.arguments.back();
+  std::vector<size_t> dims(result.sizes.size());
+  for (size_t i = 0; i < dims.size(); ++i) dims[i] = i;
+  count_moved(x, result, x.sizes.size() == result.sizes.size() ? moved_run(x, result, dims) : numel(result), terms);
+}
+
+// --- portable kernels ---
+
+// What they write and read.
+void count_portable(const OperatorCall& call, Terms& terms) {
+  double read = 0;
+  for (size_t i = 0; i + 1 < call.arguments.size(); ++i)
+    read += call.arguments[i].is_tensor ? numel(call.arguments[i]) : 0;
+  const double elements = numel(call.arguments.back());
+  terms.add("elements", elements);
+  terms.add("values", read);
+  terms.add("runs", elements / at_least_one(run_of(call)));
+  terms.add("broadcast", broadcasts(call) ? elements : 0);
+  bool same_layout = true;
+  for (const CallArgument& operand : call.arguments)
+    same_layout = same_layout && (operand.dim_order.size() != call.arguments.back().dim_order.size() ||
+                                  operand.dim_order == call.arguments.back().dim_order);
+  terms.add("other layout", same_layout ? 0 : elements);
+}
+
+void count_portable_convolution(const OperatorCall& call, Terms& terms) {
+  const CallArgument &x = call.arguments[0], &weights = call.arguments[1], &result = call.arguments.back();
+  const bool transposed = number(call.arguments[6], 0) != 0, depthwise = size(weights, 1) == 1;
+  const double each = numel(weights) / at_least_one(size(weights, 0));
+  const double macs = (transposed ? numel(x) : numel(result)) * each;
+  terms.add("elements", numel(result));
+  terms.add("inputs", numel(result) / at_least_one(size(result, 1)) * each);
+  terms.add("transposed macs", transposed ? macs : 0);
+  terms.add("depthwise macs", depthwise && !transposed ? macs : 0);
+  terms.add("weights", numel(weights));
+  terms.add_macs(macs);
+}
+
+void count_portable_products(const CallArgument& left, const OperatorCall& call, Terms& terms) {
+  const double inner = last_size(left);
+  terms.add("elements", numel(call.arguments.back()));
+  terms.add("inputs", numel(left));
+  terms.add_macs(numel(call.arguments.back()) * inner);
+}
+// What operators whose rows say enough do; false for others.
+bool count_by_facts(const OperatorCall& call, Terms& terms) {
+  using compiler::Movement;
+  const std::vector<const compiler::OpDef*>& ops = compiler::all_ops();
+  const auto found = std::find_if(ops.begin(), ops.end(),
+                                  [&](const compiler::OpDef* op) { return op->kernel && call.name == op->kernel; });
+  if (found == ops.end() || call.arguments.size() < 3) return false;
+  const compiler::OpFacts& facts = (*found)->facts;
+  if (facts.gemm) {
+    count_portable_products(call.arguments[facts.gemm.left], call, terms);
+  } else if (facts.movement == Movement::permute) {
+    count_permuted(call, terms);
+  } else if (facts.movement == Movement::slice || facts.movement == Movement::view) {
+    count_copied(call, terms);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// A whole execution: {instructions of the program, their arguments}.
+void count_executor(const OperatorCall& call, Terms& terms) {
+  terms.add("instructions", number(call.arguments[0], 0));
+  terms.add("arguments", number(call.arguments[0], 1));
+}
+
+struct Counter {
+  std::string_view kernel;
+  size_t least_arguments;  // what `count` reads, and the result
+  void (*count)(const OperatorCall& call, Terms& terms);
+};
+constexpr Counter kCounters[] = {
+    {compiler::kExecutorCall, 1, count_executor},
+    {"cortex_m::quantized_linear.out", 3, count_linear},
+    {"wick_cortex_m::linear_per_channel.out", 3, count_linear},
+    {"wick_cortex_m::linear_int4.out", 3, count_linear},
+    {"wick_cortex_m::kernel_sum.out", 2, count_sums},
+    {"wick_cortex_m::attention.out", 3, count_attention},
+    {"cortex_m::quantized_batch_matmul.out", 4, count_matmul},
+    {"cortex_m::quantized_conv2d.out", 7, count_convolution},
+    {"cortex_m::quantized_depthwise_conv2d.out", 7, count_depthwise},
+    {"cortex_m::quantized_transpose_conv2d.out", 5, count_transposed},
+    {"cortex_m::quantized_avg_pool2d.out", 5, count_pool},
+    {"cortex_m::quantized_max_pool2d.out", 5, count_pool},
+    {"cortex_m::softmax.out", 2, count_rows},
+    {"cortex_m::transpose.out", 3, count_permuted},
+    {"cortex_m::pad.out", 2, count_pad},
+    {"wick_cortex_m::layer_norm.out", 2, count_rows},
+    {"aten::clone.out", 2, count_copied},
+    {"dim_order_ops::_to_dim_order_copy.out", 2, count_copied},
+    {"dim_order_ops::_clone_dim_order.out", 2, count_copied},
+    {"aten::convolution.out", 8, count_portable_convolution},
+};
+
+}  // namespace
+
+void count_terms(const OperatorCall& call, bool is_own, CallCost& cost) {
+  Terms terms(cost);
+  const auto counter = std::find_if(std::begin(kCounters), std::end(kCounters),
+                                    [&](const Counter& row) { return row.kernel == call.name; });
+  if (counter != std::end(kCounters) && call.arguments.size() >= counter->least_arguments)
+    counter->count(call, terms);
+  else if (is_own)
+    count_elements(call, terms);
+  else if (!count_by_facts(call, terms))
+    count_portable(call, terms);
+}
+
+}  // namespace wick::cortex_m

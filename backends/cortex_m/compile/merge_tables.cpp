@@ -1,0 +1,170 @@
+#include "backends/cortex_m/compile/merge_tables.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "backends/cortex_m/compile/all_elements.h"
+#include "backends/cortex_m/compile/quantized.h"
+#include "compiler/layout/constant_elements.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::cortex_m {
+
+using compiler::Builder;
+using compiler::Changed;
+using compiler::Graph;
+using compiler::Node;
+using compiler::Result;
+using compiler::Value;
+
+namespace {
+
+constexpr size_t kMaxNodes = 64;  // of one function
+
+bool is_int8(const Value& value) { return refuse_int8(value, "").empty(); }
+
+// Element i of the only result depends on elements i of the operands.
+bool is_pointwise(const Node& node) {
+  if (node.results().size() != 1 || !node.result()->type.is_tensor() || !is_static(node.result()->sizes()))
+    return false;
+  if (node.is("wick.convert.default"))
+    return node.result()->is_quantized() ? is_int8(*node.result()) : node.result()->dtype() == DType::f32;
+  return node.op->has(compiler::kPointwise) && !node.op->has(compiler::kElements);
+}
+
+// Nodes that together compute the last one's result from one int8 value, in an order that runs from it to the root.
+struct Function {
+  Value* root = nullptr;
+  std::vector<Node*> nodes;              // the last one first
+  std::unordered_set<const Node*> gone;  // the last one and those that nobody else reads
+  bool in_floats = false;                // an operand of one of them is not quantized
+};
+
+// The nodes between `last` and `root`, or those up to where pointwise nodes end if there is no root; false if they read
+// anything else than numbers and the root.
+bool collect(Node& last, Value* root, Function& function) {
+  function = {root, {&last}, {&last}, false};
+  std::unordered_set<const Node*> seen = {&last};
+  for (size_t i = 0; i < function.nodes.size(); ++i) {
+    for (const Value* operand : function.nodes[i]->operands()) {
+      if (operand == root || (operand->type.is_tensor() && is_number(*operand))) continue;
+      Node* producer = operand->producer;
+      const bool goes_on = producer && is_pointwise(*producer) && operand->sizes() == last.result()->sizes() &&
+                           (!operand->is_quantized() || is_int8(*operand));
+      if (!goes_on) return false;
+      function.in_floats |= !operand->is_quantized();
+      if (seen.insert(producer).second) function.nodes.push_back(producer);
+      if (function.nodes.size() > kMaxNodes) return false;
+    }
+  }
+  return true;
+}
+
+// Nodes whose results only nodes that are gone read are gone, too.
+void find_gone(Function& function) {
+  const auto is_gone = [&](const Node* user) { return function.gone.count(user) > 0; };
+  for (bool again = true; again;) {
+    again = false;
+    for (const Node* node : function.nodes) {
+      const std::vector<Node*>& users = node->result()->users();
+      const bool read_inside =
+          users.size() == node->result()->num_uses() && std::all_of(users.begin(), users.end(), is_gone);
+      if (read_inside && function.gone.insert(node).second) again = true;
+    }
+  }
+}
+
+// The int8 values that pointwise nodes lead back to, from near to far.
+std::vector<Value*> possible_roots(const Node& last) {
+  std::vector<Value*> roots, open = {last.result()};
+  std::unordered_set<const Value*> seen = {last.result()};
+  for (size_t i = 0; i < open.size() && i < kMaxNodes; ++i) {
+    const Node* producer = open[i]->producer;
+    if (!producer || !is_pointwise(*producer)) continue;
+    for (Value* operand : producer->operands()) {
+      if (!operand->type.is_tensor() || operand->is_constant() || !seen.insert(operand).second) continue;
+      if (is_int8(*operand) && operand->sizes() == last.result()->sizes()) roots.push_back(operand);
+      open.push_back(operand);
+    }
+  }
+  return roots;
+}
+
+// The function that leaves the fewest nodes: of several ways the nearest root.
+std::optional<Function> function_of(Node& last) {
+  std::optional<Function> best;
+  for (Value* root : possible_roots(last)) {
+    Function function;
+    if (!collect(last, root, function)) continue;
+    find_gone(function);
+    if (!best || function.gone.size() > best->gone.size()) best = std::move(function);
+  }
+  const bool is_profitable = best && best->nodes.size() > 1 && (best->gone.size() > 1 || best->in_floats);
+  return is_profitable ? best : std::nullopt;
+}
+
+// From the root to the last node.
+std::vector<const Node*> in_order(const Function& function) {
+  std::vector<const Node*> order;
+  std::unordered_set<const Node*> added;
+  while (order.size() < function.nodes.size()) {
+    for (const Node* node : function.nodes) {
+      const std::vector<Value*> operands = node->operands();
+      const bool ready = std::all_of(operands.begin(), operands.end(), [&](const Value* operand) {
+        const bool inside = operand != function.root && std::find(function.nodes.begin(), function.nodes.end(),
+                                                                  operand->producer) != function.nodes.end();
+        return !inside || added.count(operand->producer) > 0;
+      });
+      if (ready && added.insert(node).second) order.push_back(node);
+    }
+  }
+  return order;
+}
+
+std::vector<int8_t> table_of(const Function& function, const Affine& q) {
+  OnAllElements all(*function.root);
+  for (const Node* node : in_order(function)) all.add(*node);
+  std::vector<int8_t> table;
+  for (const double number : all.results()) table.push_back(static_cast<int8_t>(quantize(number, q)));
+  return table;
+}
+
+// Puts a table in the place of the function that ends with `last`; the nodes that are gone then.
+std::unordered_set<const Node*> merge(Graph& graph, Node& last) {
+  if (!is_pointwise(last) || !is_int8(*last.result())) return {};
+  auto function = function_of(last);
+  if (!function) return {};
+  std::vector<int8_t> table = table_of(*function, affine(*last.result()));
+  if (table.size() != kElements) return {};
+  Builder b(graph, &last);
+  Value* lut = constant(b, {int64_t{kElements}}, std::move(table), "lut");
+  Value* y = b.call("wick.lookup", {function->root, lut});
+  for (auto node = function->nodes.rbegin(); node != function->nodes.rend(); ++node) {
+    if (function->gone.count(*node)) compiler::add_origins(*y->producer, **node);
+  }
+  graph.replace(last.result(), y);
+  compiler::erase_unread(graph, function->nodes);
+  return std::move(function->gone);
+}
+
+}  // namespace
+
+// Pointwise operators between one int8 value and another one are one table of 256 elements, however many they are.
+//   before: a = mul(x: i8 q, 0.5); b = tanh(a); c = sigmoid(x); y: i8 q(s, p) = mul(b, c)
+//   after:  y: i8 q(s, p) = lookup(x: i8 q, [256 elements])
+// Requires: quantization is in types. Ensures: no pointwise node that gives int8 reads numbers that pointwise nodes
+// compute of one int8 value alone. Keeps: every element: the table holds what the operators compute of all 256
+// elements, with every quantization on the way. Nodes that others read stay for them.
+Result<Changed> merge_tables(Graph& graph) {
+  return compiler::for_each_graph(graph, [](Graph& g) {
+    std::unordered_set<const Node*> gone;
+    std::vector<Node*> nodes = g.node_list();
+    std::reverse(nodes.begin(), nodes.end());
+    for (Node* node : nodes) {
+      if (!gone.count(node)) gone.merge(merge(g, *node));
+    }
+    return Changed(!gone.empty());
+  });
+}
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,147 @@
+// Sums, differences, products, minima, maxima and bounds on int16.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cortex_m/compile/ops/int16/int16_rules.h"
+#include "backends/cortex_m/compile/ops/tables.h"
+#include "backends/cortex_m/compile/requantization.h"
+
+namespace wick::cortex_m {
+
+using compiler::Args;
+using compiler::Binary;
+using compiler::Builder;
+using compiler::Node;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+constexpr int kAddShift = 15;  // of the operands of add_int16, to the left
+constexpr size_t kMaxRank = 4;
+constexpr char kTooFar[] = "the scale of its result is too far from those of its operands";
+
+std::string refuse(const Node& node) {
+  const std::string reason = refuse_int16(node);
+  if (!reason.empty()) return reason;
+  return node.result()->rank() > kMaxRank ? "operands of more than 4 dimensions" : "";
+}
+
+// A factor of any sign: the multiplier takes it.
+std::optional<Requantization> signed_requantization(double factor) {
+  auto found = requantization(std::abs(factor));
+  if (found && factor < 0) found->multiplier = -found->multiplier;
+  return found;
+}
+
+void append(Args& args, const Requantization& requantization) {
+  args.push_back(int64_t{requantization.multiplier});
+  args.push_back(int64_t{requantization.shift});
+}
+void append(Args& args, const Affine& range) {
+  args.push_back(int64_t{range.min});
+  args.push_back(int64_t{range.max});
+}
+
+struct Sum {
+  Requantization a, b, result;
+};
+
+// Both operands, times 2^15, are brought to twice the larger scale.
+std::optional<Sum> read_sum(const Node& node) {
+  const double sign = node.is(Binary::sub) ? -1 : 1;
+  const double alpha = node.op->parsed->find("alpha") < 0 ? sign : sign * node.real("alpha");
+  const double scale_a = affine(*node.tensor("self")).scale, scale_b = affine(*node.tensor("other")).scale * alpha;
+  const double twice = 2 * std::max(scale_a, std::abs(scale_b));
+  const auto first = signed_requantization(scale_a / twice), second = signed_requantization(scale_b / twice),
+             last = requantization(twice / std::ldexp(affine(*node.result()).scale, kAddShift));
+  if (scale_b == 0 || !first || !second || !last || !keeps_32_bits(int64_t{1} << 30, *last)) return {};
+  return Sum{*first, *second, *last};
+}
+
+Verdict supports_add(const Node& node, const Configuration&) {
+  const std::string reason = refuse(node);
+  if (!reason.empty()) return Verdict::no(reason);
+  return read_sum(node) ? Verdict::yes() : Verdict::no(kTooFar);
+}
+
+std::vector<Value*> rewrite_add(Builder& b, Node& node, const Configuration&) {
+  const Sum sum = *read_sum(node);
+  Args args = {node.tensor("self")};
+  append(args, sum.a);
+  args.push_back(node.tensor("other"));
+  append(args, sum.b);
+  append(args, sum.result);
+  append(args, affine(*node.result()));
+  return {b.call("wick_cortex_m.add_int16", std::move(args))};
+}
+
+std::optional<Requantization> product_factor(const Node& node) {
+  const auto found = requantization(affine(*node.tensor("self")).scale * affine(*node.tensor("other")).scale /
+                                    affine(*node.result()).scale);
+  return found && keeps_32_bits(int64_t{1} << 30, *found) ? found : std::nullopt;
+}
+
+Verdict supports_mul(const Node& node, const Configuration&) {
+  const std::string reason = refuse(node);
+  if (!reason.empty()) return Verdict::no(reason);
+  return product_factor(node) ? Verdict::yes() : Verdict::no(kTooFar);
+}
+
+std::vector<Value*> rewrite_mul(Builder& b, Node& node, const Configuration&) {
+  Args args = {node.tensor("self"), node.tensor("other")};
+  append(args, *product_factor(node));
+  append(args, affine(*node.result()));
+  return {b.call("wick_cortex_m.mul_int16", std::move(args))};
+}
+
+// --- by portable kernels, on the result's scale ---
+
+Verdict supports_on_scale(const Node& node, const Configuration& configuration) {
+  std::string reason = refuse_int16(node);
+  for (const Value* operand : node.operands()) {
+    if (reason.empty()) reason = refuse_conversion(*operand, *node.result(), configuration);
+  }
+  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+}
+
+std::vector<Value*> rewrite_extremum(Builder& b, Node& node, const Configuration&) {
+  Affine to = affine(*node.result());
+  Args args;
+  for (const char* name : {"self", "other"}) {
+    Value* operand = node.tensor(name);
+    args.push_back(converted(b, operand, affine(*operand), to, DType::i16));
+  }
+  return {b.call(node.op->name(), std::move(args))};
+}
+
+Verdict supports_bounds(const Node& node, const Configuration& configuration) {
+  return clamp_bounds(node) ? supports_on_scale(node, configuration) : Verdict::no("its bounds are computed");
+}
+
+std::vector<Value*> rewrite_bounds(Builder& b, Node& node, const Configuration&) {
+  const auto bounds = clamp_bounds(node);
+  Affine to = affine(*node.result());
+  const int32_t min = quantize(bounds->low, to), max = quantize(bounds->high, to);
+  to.min = min;
+  to.max = max;
+  return {converted(b, node.tensor("self"), affine(*node.tensor("self")), to, DType::i16)};
+}
+
+constexpr OpRule kRules[] = {
+    {"aten.add.Tensor", supports_add, rewrite_add, true},
+    {"aten.clamp.default", supports_bounds, rewrite_bounds, true},
+    {"aten.hardtanh.default", supports_bounds, rewrite_bounds, true},
+    {"aten.maximum.default", supports_on_scale, rewrite_extremum, true},
+    {"aten.minimum.default", supports_on_scale, rewrite_extremum, true},
+    {"aten.mul.Tensor", supports_mul, rewrite_mul, true},
+    {"aten.relu.default", supports_bounds, rewrite_bounds, true},
+    {"aten.relu6.default", supports_bounds, rewrite_bounds, true},
+    {"aten.sub.Tensor", supports_add, rewrite_add, true},
+};
+
+}  // namespace
+
+const RuleFamily kInt16BinaryRules = {kRules, std::size(kRules)};
+
+}  // namespace wick::cortex_m

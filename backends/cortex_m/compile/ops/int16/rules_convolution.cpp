@@ -1,0 +1,73 @@
+// Convolutions on activations of int16 and weights of int8, images and rows (height 1).
+#include <algorithm>
+
+#include "backends/cortex_m/compile/convolution_calls.h"
+#include "backends/cortex_m/compile/ops/int16/int16_convolution.h"
+#include "backends/cortex_m/compile/ops/int16/int16_rules.h"
+
+namespace wick::cortex_m {
+
+using compiler::Args;
+using compiler::Builder;
+using compiler::Ints;
+using compiler::Node;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+Ints pair(const int64_t values[2]) { return {values[0], values[1]}; }
+
+std::string read(const Node& node, Convolution* c, Int16Sums* sums) {
+  if (node.boolean("transposed")) return "a transposed convolution has no form on int16";
+  for (const std::string& reason :
+       {refuse_int16(*node.tensor("input"), "its input"), refuse_int16(*node.result(), "its result")}) {
+    if (!reason.empty()) return reason;
+  }
+  const std::string reason = read_filter(node, c);
+  if (!reason.empty()) return reason;
+  return read_int16_sums(c->filter, static_cast<size_t>(c->shape.outputs), accumulator_steps(node, *c), c->input,
+                         c->output, node.optional_tensor("bias"), sums);
+}
+
+Verdict supports_convolution(const Node& node, const Configuration&) {
+  Convolution c;
+  Int16Sums sums;
+  const std::string reason = read(node, &c, &sums);
+  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+}
+
+std::vector<Value*> rewrite_convolution(Builder& b, Node& node, const Configuration& configuration) {
+  Convolution c;
+  Int16Sums sums;
+  read(node, &c, &sums);
+  Value* x = node.tensor("input");
+  Value* y = int16_convolution(b, c.rows ? b.unsqueeze(x, 2) : x, c, sums, configuration.isa);
+  return {c.rows ? b.squeeze(y, 2) : y};
+}
+
+constexpr OpRule kRules[] = {
+    {"aten.convolution.default", supports_convolution, rewrite_convolution, true},
+};
+
+}  // namespace
+
+const RuleFamily kInt16ConvolutionRules = {kRules, std::size(kRules)};
+
+Value* int16_convolution(Builder& b, Value* x, const Convolution& c, const Int16Sums& sums, Isa isa) {
+  const ConvolutionShape& s = c.shape;
+  const bool depthwise = c.is_depthwise();
+  Value* filter = depthwise ? constant(b, {1, s.kernel[0], s.kernel[1], s.outputs}, depthwise_filter(c), "filter")
+                            : constant(b, {s.outputs, s.kernel[0], s.kernel[1], s.group_channels}, c.filter, "filter");
+  const Int16Operands operands = operands_of(b, sums, static_cast<size_t>(s.outputs));
+  Args args = {x, filter, operands.bias, pair(s.stride), pair(s.padding), pair(s.dilation)};
+  if (depthwise) args.push_back(s.outputs / s.channels);
+  args.push_back(operands.multipliers);
+  args.push_back(operands.shifts);
+  for (const int32_t bound : {c.output.min, c.output.max}) args.push_back(int64_t{bound});
+  if (depthwise) return b.call("wick_cortex_m.depthwise_conv2d_int16", std::move(args));
+  args.push_back(scratch(b, conv2d_int16_scratch(s), isa));
+  return b.call("wick_cortex_m.conv2d_int16", std::move(args));
+}
+
+}  // namespace wick::cortex_m

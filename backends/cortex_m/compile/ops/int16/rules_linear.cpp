@@ -1,0 +1,70 @@
+// Linear on activations of int16 and weights of int8: y[n] = clamp(requantize(sum_k x[k] w[n][k] + bias[n])).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/cortex_m/compile/ops/int16/int16_rules.h"
+#include "backends/cortex_m/compile/ops/int16/sums.h"
+#include "compiler/layout/constant_elements.h"
+
+namespace wick::cortex_m {
+
+using compiler::Builder;
+using compiler::Node;
+using compiler::Quantization;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+std::string refuse_weights(const Value& weights) {
+  const auto& q = weights.tensor().quantization;
+  if (!weights.is_constant()) return "its weights are computed";
+  if (!q) return fmt::format("its weights are not quantized: {}", to_text(weights.type));
+  if (weights.rank() != 2 || weights.dtype() != DType::i8 || q->at_run_time || q->real != DType::f32)
+    return fmt::format("its weights are not int8 [N, K]: {}", to_text(weights.type));
+  if (!q->is_per_tensor() && q->channel_dim() != size_t{0})
+    return fmt::format("its weights do not have one scale, or one for each output: {}", to_text(weights.type));
+  const std::vector<double> zeros = q->zero_points.all();
+  const bool none = std::all_of(zeros.begin(), zeros.end(), [](double zero) { return zero == 0; });
+  return none ? "" : "its weights have a zero point beside an input of int16";
+}
+
+std::string read_linear(const Node& node, Int16Sums* sums) {
+  const Value *x = node.tensor("input"), *weights = node.tensor("weight");
+  for (const std::string& reason :
+       {refuse_int16(*x, "its input"), refuse_int16(*node.result(), "its result"), refuse_weights(*weights)}) {
+    if (!reason.empty()) return reason;
+  }
+  std::vector<double> steps = weights->tensor().quantization->scales.all();
+  for (double& step : steps) step *= affine(*x).scale;
+  return read_int16_sums(compiler::layout::elements_of<int8_t>(*weights),
+                         static_cast<size_t>(weights->sizes()[0].value()), steps, affine(*x), affine(*node.result()),
+                         node.optional_tensor("bias"), sums);
+}
+
+Verdict supports_linear(const Node& node, const Configuration&) {
+  Int16Sums sums;
+  const std::string reason = read_linear(node, &sums);
+  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+}
+
+std::vector<Value*> rewrite_linear(Builder& b, Node& node, const Configuration&) {
+  Int16Sums sums;
+  read_linear(node, &sums);
+  Value* weights = node.tensor("weight");
+  const Int16Operands operands = operands_of(b, sums, static_cast<size_t>(weights->sizes()[0].value()));
+  const Affine q = affine(*node.result());
+  return {b.call("wick_cortex_m.linear_int16", {node.tensor("input"), weights, operands.bias, operands.multipliers,
+                                                operands.shifts, int64_t{q.min}, int64_t{q.max}})};
+}
+
+constexpr OpRule kRules[] = {
+    {"aten.linear.default", supports_linear, rewrite_linear, true},
+};
+
+}  // namespace
+
+const RuleFamily kInt16LinearRules = {kRules, std::size(kRules)};
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,148 @@
+// Bilinear and nearest upsampling of images: an operator of Wick. Its taps are what eager computes of pixels that are 1
+// among zeros.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cortex_m/compile/ops/movement.h"
+#include "backends/cortex_m/compile/quantized.h"
+#include "backends/cortex_m/compile/requantization.h"
+#include "compiler/analysis/evaluate.h"
+#include "compiler/ir/decompose.h"
+#include "compiler/layout/constant_elements.h"
+#include "compiler/support/failure.h"
+
+namespace wick::cortex_m {
+
+using compiler::Args;
+using compiler::Builder;
+using compiler::Ints;
+using compiler::Node;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+constexpr int kTapBits = 11;            // of the weights along one dimension
+constexpr double kLargestFactor = 3;    // of scales: weights are off by half a step of 2^-11 in two dimensions
+constexpr int64_t kLargestSize = 1024;  // of an image whose taps are computed
+
+bool is_bilinear(const Node& node) { return node.op->parsed->find("align_corners") >= 0; }
+
+// The forms call it input and self.
+Value* image_of(const Node& node) { return node.operands()[0]; }
+
+// The scale factor that the node states for a dimension, or none.
+compiler::Arg scale_along(const Node& node, size_t axis) {
+  if (node.op->parsed->find("scales_h") >= 0) return node.arg(axis == 0 ? "scales_h" : "scales_w");
+  const compiler::Arg& scales = node.arg("scale_factors");
+  if (scales.is<compiler::None>()) return compiler::None();
+  return scales.as<compiler::Reals>()[axis];
+}
+
+// weights[o * size + i]: what pixel i adds to position o of `count`.
+std::vector<float> weights_along(const Node& node, size_t axis, int64_t size, int64_t count) {
+  compiler::Graph graph;
+  Builder b(graph, nullptr);
+  std::vector<float> pixels(static_cast<size_t>(size * size), 0);
+  for (int64_t i = 0; i < size; ++i) pixels[static_cast<size_t>(i * size + i)] = 1;  // channel i: pixel i
+  Value* x = b.constant({DType::f32, {1, size, size, 1}, {}}, compiler::layout::own(std::move(pixels)), "pixels");
+  Args args = {x, Ints{count, 1}};
+  if (is_bilinear(node)) args.push_back(node.boolean("align_corners"));
+  args.push_back(scale_along(node, axis));
+  args.push_back(compiler::None());
+  compiler::GraphOutput output;
+  output.value = b.call(is_bilinear(node) ? "aten.upsample_bilinear2d" : "aten.upsample_nearest2d", std::move(args));
+  graph.add_output(std::move(output));
+  const auto has_kernel = [](const Node& inner) { return compiler::can_evaluate(inner); };
+  compiler::throw_if_error(compiler::decompose(graph, has_kernel));
+  compiler::HostValues values;
+  compiler::throw_if_error(compiler::evaluate_graph(graph, values));
+  const auto& result = std::get<compiler::HostTensor>(values.at(graph.outputs[0].value));
+  const auto bytes = result.data.bytes();
+  std::vector<float> by_pixel(bytes.size() / sizeof(float)), weights;
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<uint8_t*>(by_pixel.data()));
+  for (int64_t o = 0; o < count; ++o) {
+    for (int64_t i = 0; i < size; ++i) weights.push_back(by_pixel[static_cast<size_t>(i * count + o)]);
+  }
+  return weights;
+}
+
+// {first, weight of the second} of each position.
+std::vector<int32_t> taps_along(const Node& node, size_t axis) {
+  const int64_t size = image_of(node)->sizes()[2 + axis].value(), count = node.result()->sizes()[2 + axis].value();
+  const std::vector<float> weights = weights_along(node, axis, size, count);
+  std::vector<int32_t> taps;
+  for (int64_t o = 0; o < count; ++o) {
+    const float* row = weights.data() + o * size;
+    const int64_t first = std::find_if(row, row + size, [](float weight) { return weight != 0; }) - row;
+    const double second = first + 1 < size ? std::clamp<double>(row[first + 1], 0, 1) : 0;
+    taps.push_back(static_cast<int32_t>(std::min(first, size - 1)));
+    taps.push_back(static_cast<int32_t>(round_half_even(std::ldexp(second, kTapBits))));
+  }
+  return taps;
+}
+
+std::optional<Requantization> factor_of(const Affine& from, const Affine& to) {
+  return requantization(std::ldexp(from.scale / to.scale, -2 * kTapBits));
+}
+
+std::string refuse_resize(const Node& node) {
+  std::string reason = refuse_int8(node);
+  if (!reason.empty()) return reason;
+  const Value* x = image_of(node);
+  if (x->rank() != 4) return "wanted images [N, C, H, W]";
+  for (const Value* image : {x, static_cast<const Value*>(node.result())}) {
+    for (size_t axis = 0; axis < 2; ++axis) {
+      const compiler::Sym& size = image->sizes()[2 + axis];
+      if (size.value() < 1 || size.value() > kLargestSize) return "an image of more than 1024 rows or columns";
+    }
+  }
+  const double factor = affine(*x).scale / affine(*node.result()).scale;
+  if (!factor_of(affine(*x), affine(*node.result())) || (is_bilinear(node) && factor > kLargestFactor))
+    return "the scale of its result is too small for that of its input";
+  return "";
+}
+
+Verdict supports_resize(const Node& node, const Configuration& configuration) {
+  const std::string reason = refuse_resize(node);
+  if (!reason.empty()) return Verdict::no(reason);
+  return configuration.stock_only ? Verdict::no("stock has no integer form of it") : Verdict::yes();
+}
+
+// With profile stock, pixels that only move are moved by the portable kernel.
+Verdict supports_nearest(const Node& node, const Configuration& configuration) {
+  return configuration.stock_only ? kMovementRule.supports(node, configuration) : supports_resize(node, configuration);
+}
+
+std::vector<Value*> rewrite_resize(Builder& b, Node& node, const Configuration&) {
+  const Affine from = affine(*image_of(node)), to = affine(*node.result());
+  const Requantization factor = *factor_of(from, to);
+  Args args = {image_of(node)};
+  for (size_t axis = 0; axis < 2; ++axis) {
+    std::vector<int32_t> taps = taps_along(node, axis);
+    const auto count = static_cast<int64_t>(taps.size());
+    args.push_back(constant(b, {count}, std::move(taps), axis == 0 ? "rows" : "columns"));
+  }
+  for (const int64_t number : {int64_t{from.zero}, int64_t{factor.multiplier}, int64_t{factor.shift}, int64_t{to.zero},
+                               int64_t{to.min}, int64_t{to.max}})
+    args.push_back(number);
+  return {b.call("wick_cortex_m.resize2d", std::move(args))};
+}
+
+std::vector<Value*> rewrite_nearest(Builder& b, Node& node, const Configuration& configuration) {
+  return configuration.stock_only ? kMovementRule.rewrite(b, node, configuration)
+                                  : rewrite_resize(b, node, configuration);
+}
+
+constexpr OpRule kRules[] = {
+    {"aten.upsample_bilinear2d.default", supports_resize, rewrite_resize, true},
+    {"aten.upsample_bilinear2d.vec", supports_resize, rewrite_resize, true},
+    {"aten.upsample_nearest2d.default", supports_nearest, rewrite_nearest, true},
+    {"aten.upsample_nearest2d.vec", supports_nearest, rewrite_nearest, true},
+};
+
+}  // namespace
+
+const RuleFamily kResizeRules = {kRules, std::size(kRules)};
+
+}  // namespace wick::cortex_m

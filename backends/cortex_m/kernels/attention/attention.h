@@ -1,0 +1,49 @@
+// The checked arguments of attention, and what all variants compute between scores and sums. C++17, freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/checks.h"
+
+namespace wick::cortex_m {
+
+constexpr int32_t kWeightBits = 22;  // the weights of a row add up to 2^22
+constexpr int32_t kMostKeys = 1 << 15, kMostFeatures = 1 << 15;
+
+struct Attention {
+  int32_t batch = 0, queries = 0, keys = 0, features = 0, outputs = 0;
+  const int8_t *q = nullptr, *k = nullptr, *v = nullptr;
+  int8_t* y = nullptr;
+  int32_t query_offset = 0, value_offset = 0;
+  int32_t multiplier = 0, shift = 0;  // from differences of scores to exponents with 5 integer bits
+  bool is_causal = false;
+  OutputStage stage;
+  int32_t* weights = nullptr;  // [keys], then words(features): scratch
+
+  /// How many keys a query sees, from the first on.
+  int32_t seen_by(int32_t query) const { return is_causal && query < keys ? query + 1 : keys; }
+};
+/// Words of scratch for one query's features: rounded up to four.
+inline int64_t feature_words(int64_t features) { return (features + 3) / 4 * 4; }
+bool read_attention(KernelContext& context, Span<EValue*> args, Attention* attention);
+
+/// value * 2^shift, saturating; shift in [0, 30].
+inline int32_t saturating_shift(int32_t value, int32_t shift) {
+  const int64_t wide = static_cast<int64_t>(value) * (int64_t{1} << shift);
+  return wide > INT32_MAX ? INT32_MAX : wide < INT32_MIN ? INT32_MIN : static_cast<int32_t>(wide);
+}
+
+/// What turns exp(score - max) into weights: times `inverse` / 2^31, then shifted right by `bits`.
+struct WeightScale {
+  int32_t inverse, bits;
+};
+/// `sum` of exponentials without integer bits, of at most 2^15 terms, one of them the largest.
+inline WeightScale scale_of_weights(int64_t sum) {
+  const int32_t more = 33 - __builtin_clzll(static_cast<uint64_t>(sum));  // beyond 31 bits
+  const int64_t head = more > 0 ? sum >> more : sum;                      // in [2^30, 2^31)
+  const int64_t inverse = (int64_t{1} << 61) / head;
+  return {inverse > INT32_MAX ? INT32_MAX : static_cast<int32_t>(inverse), 30 - kWeightBits + (more > 0 ? more : 0)};
+}
+
+/// scores[0 .. count) become weights that add up to about 2^kWeightBits; returns their sum. exp_of_negative is that of
+/// softmax.
+int32_t weights_of_scores(const Attention& attention, int32_t* scores, int32_t count);
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,41 @@
+// Calls of operators with weights of four bits.
+#include "backends/cortex_m/kernels/device_test/case_parts.h"
+#include "backends/cortex_m/kernels/device_test/cases.h"
+#include "backends/cortex_m/kernels/int4.h"
+
+namespace wick::cortex_m {
+namespace {
+
+void make_linear(Call& call) {
+  Stream& random = call.random;
+  const int32_t batch = random.one_in(2) ? random.in(2, 9) : 1;
+  const int32_t inputs = random.one_in(20)  ? random.in(380, 800)
+                         : random.one_in(3) ? 16 * random.in(1, 12)
+                                            : random.in(1, 150);
+  const int32_t outputs = random.in(1, inputs > 300 ? 12 : 40);
+  call.add_int8({batch, inputs});
+  call.add_tensor(DType::u8, {outputs, static_cast<int32_t>(int4_row_bytes(inputs))});
+  if (random.one_in(2)) {
+    add_bias(call, outputs);
+    call.add_none();
+  } else {
+    call.add_none();
+    call.add_int32(outputs, -400000, 400000);
+  }
+  call.add_int(random_offset(random));
+  call.add_int(random.one_in(3) ? random_offset(random) : random.one_in(8) ? 8 : 0);
+  call.add_int(random.in(INT8_MIN, INT8_MAX));
+  add_scales(call, random.one_in(3) ? 1 : outputs, inputs / 16);
+  add_clamp(call);
+  call.add_out(DType::i8, {batch, outputs});
+}
+
+constexpr CaseSource kSources[] = {
+    {"wick_cortex_m::linear_int4.out", 2500, make_linear},
+};
+
+}  // namespace
+
+Span<const CaseSource> int4_case_sources() { return kSources; }
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,102 @@
+#include "backends/cortex_m/kernels/device_test/cases.h"
+
+namespace wick::cortex_m {
+
+void make_attention(Call& call) {
+  Stream& random = call.random;
+  const int32_t batch = random.in(1, 2), queries = random.in(1, 4),
+                keys = random.one_in(4) ? random.in(1, 80) : random.in(1, 12), features = random.in(1, 40),
+                outputs = random.in(1, 40);
+  call.add_int8({batch, queries, features});
+  call.add_int8({batch, keys, features});
+  call.add_int8({batch, keys, outputs});
+  call.add_int(random.in(INT8_MIN, INT8_MAX));
+  call.add_int(random.in(INT8_MIN, INT8_MAX));
+  call.add_int(random.one_in(16) ? random.in(0, INT32_MAX) : random.in(1 << 30, INT32_MAX));
+  call.add_int(random.one_in(16) ? random.in(-31, 30) : random.in(-3, 18));
+  call.add_bool(random.one_in(3));
+  call.add_int(random.in(INT8_MIN, INT8_MAX));
+  call.add_int(random.in(1 << 30, INT32_MAX));
+  call.add_int(random.one_in(16) ? random.in(-31, 30) : random.in(-24, -20));
+  call.add_scratch(4 * (keys + (features + 3) / 4 * 4));
+  call.add_out(DType::i8, {batch, queries, outputs});
+}
+
+void make_log_softmax(Call& call) {
+  Stream& random = call.random;
+  const int32_t rows = random.in(1, 3), columns = random.in(1, 40);
+  call.add_int8({rows, columns});
+  call.add_int(random.in(1 << 30, INT32_MAX));
+  call.add_int(random.one_in(16) ? random.in(-31, 22) : random.in(5, 20));
+  call.add_int(random.in(INT8_MIN, INT8_MAX));
+  call.add_int(random.in(1 << 30, INT32_MAX));
+  call.add_int(random.one_in(16) ? random.in(-31, 30) : random.in(-20, -10));
+  call.add_int(random.in(INT8_MIN, 0));
+  call.add_int(random.in(0, INT8_MAX));
+  call.add_out(DType::i8, {rows, columns});
+}
+
+namespace {
+
+/// {first, weight} of `count` positions on `size` pixels.
+void add_taps(Call& call, int32_t count, int32_t size, bool copies) {
+  Tensor& taps = call.add_int32(2 * count, 0, 0);
+  for (int32_t i = 0; i < count; ++i) {
+    const int32_t first = call.random.in(0, size - 1);
+    taps.as<int32_t>()[2 * i] = first;
+    taps.as<int32_t>()[2 * i + 1] = copies || first + 1 == size ? 0 : call.random.in(0, 2048);
+  }
+}
+
+void add_factors(Call& call, int32_t rows) {
+  Tensor& factors = call.add_int32(2 * rows, 0, 0);
+  for (int32_t i = 0; i < rows; ++i) {
+    factors.as<int32_t>()[2 * i] = call.random.in(0, 1 << 22);
+    factors.as<int32_t>()[2 * i + 1] = call.random.one_in(16) ? call.random.in(1, 62) : call.random.in(16, 26);
+  }
+}
+
+void make_recurrent(Call& call, int32_t gates) {
+  Stream& random = call.random;
+  const int32_t steps = random.in(1, 4), batch = random.in(1, 2), inputs = random.in(1, 20), cells = random.in(1, 12),
+                rows = gates * cells;
+  call.add_tensor(random.one_in(3) ? DType::i16 : DType::i8, {steps, batch, inputs});
+  call.add_tensor(DType::i16, {rows, inputs});
+  call.add_tensor(DType::i16, {rows, cells});
+  add_factors(call, rows);
+  add_factors(call, rows);
+  call.add_int32(4 * cells, -(1 << 27), 1 << 27);
+  call.add_int(random.in(INT8_MIN, INT8_MAX));
+  call.add_bool(random.one_in(2));
+  call.add_int(random.in(INT8_MIN, INT8_MAX));
+  call.add_int(random.in(1 << 30, INT32_MAX));
+  call.add_int(random.in(-9, -5));
+  call.add_scratch(4 * (5 * cells + (inputs + 1) / 2 + (cells + 1) / 2));
+  const DType dtype = random.one_in(3) ? DType::i16 : DType::i8;
+  call.add_int(static_cast<int64_t>(dtype));
+  call.add_out(dtype, {steps, batch, cells});
+}
+
+}  // namespace
+
+void make_lstm(Call& call) { make_recurrent(call, 4); }
+void make_gru(Call& call) { make_recurrent(call, 3); }
+
+void make_resize2d(Call& call) {
+  Stream& random = call.random;
+  const int32_t batch = random.in(1, 2), channels = random.in(1, 40), h = random.in(1, 6), w = random.in(1, 6),
+                rows = random.in(1, 7), columns = random.in(1, 7), zero = random.in(INT8_MIN, INT8_MAX);
+  const bool copies = random.one_in(3), same = random.one_in(2);
+  call.add_int8({batch, channels, h, w}, Order::channels_last);
+  add_taps(call, rows, h, copies);
+  add_taps(call, columns, w, copies);
+  call.add_int(zero);
+  call.add_int(same ? 1 << 30 : random.in(-INT32_MAX, INT32_MAX));
+  call.add_int(same ? -21 : random.one_in(16) ? random.in(-31, 30) : random.in(-24, -19));
+  call.add_int(same ? zero : random.in(INT8_MIN, INT8_MAX));
+  call.add_int(same ? INT8_MIN : random.in(INT8_MIN, 0));
+  call.add_int(same ? INT8_MAX : random.in(0, INT8_MAX));
+  call.add_out(DType::i8, {batch, channels, rows, columns}, Order::channels_last);
+}
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,25 @@
+// exp in fixed point, four numbers at a time. C++17, freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/mve/vectors.h"
+
+namespace wick::cortex_m::mve {
+
+/// exp_of_negative() of softmax.h.
+inline int32x4_t exp_of_negative(int32x4_t x) {
+  constexpr int32_t kQuarterBits = 24, kExpOfEighth = 1895147668, kOneThird = 715827883;
+  constexpr int32_t kFactors[] = {1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242};
+  const int32x4_t rest = vsubq_n_s32(vandq_s32(x, vdupq_n_s32((1 << kQuarterBits) - 1)), 1 << kQuarterBits);
+  const int32x4_t r = vaddq_n_s32(vshlq_n_s32(rest, 5), 1 << 28);
+  const int32x4_t r2 = vqrdmulhq_s32(r, r), r3 = vqrdmulhq_s32(r2, r), r4 = vqrdmulhq_s32(r2, r2);
+  const int32x4_t inner = vaddq_s32(divide_rounding(r4, -2), r3);
+  const int32x4_t tail = divide_rounding(vaddq_s32(vqrdmulhq_n_s32(inner, kOneThird), r2), -1);
+  int32x4_t result = vaddq_n_s32(vqrdmulhq_n_s32(vaddq_s32(r, tail), kExpOfEighth), kExpOfEighth);
+  const int32x4_t bits = vsubq_s32(rest, x);
+  for (int32_t i = 0; i < 7; ++i) {
+    const int32x4_t bit = vandq_s32(bits, vdupq_n_s32(static_cast<int32_t>(1u << (kQuarterBits + i))));
+    result = vqrdmulhq_m_s32(result, result, vdupq_n_s32(kFactors[i]), vcmpneq_n_s32(bit, 0));
+  }
+  return vdupq_m_n_s32(result, INT32_MAX, vcmpeqq_n_s32(x, 0));
+}
+
+}  // namespace wick::cortex_m::mve

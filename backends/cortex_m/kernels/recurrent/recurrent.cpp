@@ -1,0 +1,177 @@
+#include "backends/cortex_m/kernels/recurrent/recurrent.h"
+
+#include "backends/cortex_m/kernels/softmax/softmax.h"
+
+namespace wick::cortex_m {
+namespace {
+
+bool check_weights(KernelContext& context, const Tensor& weights, int32_t rows, int32_t columns) {
+  return require_dtype(context, weights, DType::i16, "weights are not int16") &&
+         require(context,
+                 weights.rank == 2 && is_contiguous(weights) && weights.sizes[0] == rows && weights.sizes[1] == columns,
+                 "weights are not contiguous with a row for each gate of each cell");
+}
+
+bool check_factors(KernelContext& context, const Tensor& factors, int32_t rows) {
+  if (!check_int32_row(context, factors, 2 * int64_t{rows}, "factors are not contiguous int32, two for each row"))
+    return false;
+  const GateFactor* list = factors.as<const GateFactor>();
+  for (int32_t i = 0; i < rows; ++i) {
+    if (!require(context,
+                 list[i].multiplier >= 0 && list[i].multiplier <= 1 << kMultiplierBits && list[i].shift >= 1 &&
+                     list[i].shift <= 62,
+                 "a factor is not a multiplier of 0 to 2^22 and a shift of 1 to 62"))
+      return false;
+  }
+  return true;
+}
+
+bool read_sequences(KernelContext& context, const Tensor& input, const Tensor& out, Recurrent* layer) {
+  const auto is_elements = [](const Tensor& tensor) { return tensor.dtype == DType::i8 || tensor.dtype == DType::i16; };
+  if (!require(context, is_elements(input) && is_elements(out), "input and output are not int8 or int16") ||
+      !require(context, input.rank == 3 && out.rank == 3 && is_contiguous(input) && is_contiguous(out),
+               "input and output are not contiguous with 3 dimensions") ||
+      !require(context, input.sizes[0] == out.sizes[0] && input.sizes[1] == out.sizes[1],
+               "input and output differ in steps or batch") ||
+      !require(context,
+               input.sizes[2] > 0 && input.sizes[2] <= kMostCells && out.sizes[2] > 0 && out.sizes[2] <= kMostCells,
+               "wanted 1 to 1024 inputs and cells"))
+    return false;
+  layer->steps = input.sizes[0];
+  layer->batch = input.sizes[1];
+  layer->inputs = input.sizes[2];
+  layer->cells = out.sizes[2];
+  if (input.dtype == DType::i8)
+    layer->x8 = input.as<const int8_t>();
+  else
+    layer->x16 = input.as<const int16_t>();
+  if (out.dtype == DType::i8)
+    layer->y8 = out.as<int8_t>();
+  else
+    layer->y16 = out.as<int16_t>();
+  return true;
+}
+
+bool read_scratch(KernelContext& context, const Tensor& scratch, Recurrent* layer) {
+  const auto words = static_cast<size_t>(recurrent_scratch_words(layer->inputs, layer->cells));
+  if (!require(context, !scratch.read_only && scratch.nbytes() / sizeof(int32_t) >= words,
+               "the scratch tensor is too small for the gates, the state, the input and the output of a step") ||
+      !require(context, reinterpret_cast<uintptr_t>(scratch.data) % sizeof(int32_t) == 0,
+               "the scratch tensor is not aligned to words"))
+    return false;
+  layer->gates = scratch.as<int32_t>();
+  layer->state = layer->gates + 4 * layer->cells;
+  layer->h = reinterpret_cast<int16_t*>(layer->state + layer->cells);
+  layer->x = layer->h + (layer->cells + 1) / 2 * 2;
+  return true;
+}
+
+/// exp(-2^26 x) for x in steps of a gate: 1 / (1 + that) without integer bits.
+int32_t logistic_of_size(int32_t negative) { return one_over_one_plus(exp_of_negative(negative)); }
+
+int32_t negative_size(int32_t x) { return x > 0 ? -x : x; }
+
+/// 1 / (1 + exp(-x)) without integer bits.
+int32_t sigmoid(int32_t x) {
+  const int32_t of_size = logistic_of_size(negative_size(x));
+  return x >= 0 ? of_size : INT32_MAX - of_size;
+}
+
+/// tanh(x) without integer bits.
+int32_t tanh(int32_t x) {
+  const int32_t twice = saturated(int64_t{2} * negative_size(x));
+  const int32_t size = saturated(2 * (int64_t{logistic_of_size(twice)} - (1 << 30)));
+  return x >= 0 ? size : -size;
+}
+
+/// round(a * b / 2^shift), halves up.
+int64_t scaled_product(int64_t a, int64_t b, int32_t shift) { return (a * b + (int64_t{1} << (shift - 1))) >> shift; }
+
+/// A number without integer bits in 15 bits.
+int16_t in_15_bits(int64_t value, int32_t bits) {
+  const int64_t rounded = (value + (int64_t{1} << (bits - 16))) >> (bits - 15);
+  return static_cast<int16_t>(rounded > INT16_MAX ? INT16_MAX : rounded < INT16_MIN ? INT16_MIN : rounded);
+}
+
+}  // namespace
+
+bool read_recurrent(KernelContext& context, Span<EValue*> args, int32_t gates, Recurrent* layer) {
+  const Tensor &input = *args[0]->tensor, &out = *args[13]->tensor;
+  int32_t zero = 0;
+  if (!read_sequences(context, input, out, layer) ||
+      !require(context, args[12]->integer == static_cast<int64_t>(out.dtype),
+               "the output does not have the dtype that is named"))
+    return false;
+  layer->rows = gates * layer->cells;
+  if (!check_weights(context, *args[1]->tensor, layer->rows, layer->inputs) ||
+      !check_weights(context, *args[2]->tensor, layer->rows, layer->cells) ||
+      !check_factors(context, *args[3]->tensor, layer->rows) ||
+      !check_factors(context, *args[4]->tensor, layer->rows) ||
+      !check_int32_row(context, *args[5]->tensor, 4 * int64_t{layer->cells},
+                       "the bias is not contiguous int32, four for each cell") ||
+      !read_zero_point(context, *args[6], &zero) || !read_zero_point(context, *args[8], &layer->stage.offset) ||
+      !read_requantization(context, args[9]->integer, args[10]->integer, &layer->stage))
+    return false;
+  layer->input_weights = args[1]->tensor->as<const int16_t>();
+  layer->state_weights = args[2]->tensor->as<const int16_t>();
+  layer->input_factors = args[3]->tensor->as<const GateFactor>();
+  layer->state_factors = args[4]->tensor->as<const GateFactor>();
+  layer->bias = args[5]->tensor->as<const int32_t>();
+  layer->offset = layer->x8 != nullptr ? -zero : 0;
+  layer->is_reversed = args[7]->boolean;
+  return read_scratch(context, *args[11]->tensor, layer);
+}
+
+int32_t saturated(int64_t value) {
+  return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : static_cast<int32_t>(value);
+}
+
+int64_t scaled_sum(int64_t sum, GateFactor factor) { return scaled_product(sum, factor.multiplier, factor.shift); }
+
+void update_lstm(const Recurrent& layer) {
+  const int32_t cells = layer.cells;
+  for (int32_t j = 0; j < cells; ++j) {
+    const int32_t *gate = layer.gates + j, i = sigmoid(gate[0]), f = sigmoid(gate[cells]), g = tanh(gate[2 * cells]),
+                  o = sigmoid(gate[3 * cells]);
+    const int32_t c = saturated(scaled_product(f, layer.state[j], 31) + scaled_product(i, g, 62 - kCellBits));
+    layer.state[j] = c;
+    const int32_t size = tanh(saturated(int64_t{c} * (1 << (kGateBits - kCellBits))));
+    layer.h[j] = in_15_bits(scaled_product(o, size, 31), 31);
+  }
+}
+
+void update_gru(const Recurrent& layer) {
+  const int32_t cells = layer.cells;
+  for (int32_t j = 0; j < cells; ++j) {
+    const int32_t *gate = layer.gates + j, r = sigmoid(gate[0]), z = sigmoid(gate[cells]);
+    const int32_t n = tanh(saturated(gate[2 * cells] + scaled_product(r, gate[3 * cells], 31))) >> 1;
+    const int32_t h = saturated(n + scaled_product(z, int64_t{layer.state[j]} - n, 31));  // 30 bits
+    layer.state[j] = h;
+    layer.h[j] = in_15_bits(h, 30);
+  }
+}
+
+void load_step(const Recurrent& layer, int32_t step, int32_t b) {
+  const int32_t at = (step * layer.batch + b) * layer.inputs;
+  for (int32_t k = 0; k < layer.inputs; ++k)
+    layer.x[k] = layer.x8 != nullptr ? static_cast<int16_t>(layer.x8[at + k] + layer.offset) : layer.x16[at + k];
+}
+
+void store_step(const Recurrent& layer, int32_t step, int32_t b) {
+  const int32_t at = (step * layer.batch + b) * layer.cells;
+  for (int32_t j = 0; j < layer.cells; ++j) {
+    if (layer.y8 != nullptr)
+      layer.y8[at + j] = layer.stage(layer.h[j]);
+    else
+      layer.y16[at + j] = layer.h[j];
+  }
+}
+
+void clear_state(const Recurrent& layer) {
+  for (int32_t j = 0; j < layer.cells; ++j) {
+    layer.state[j] = 0;
+    layer.h[j] = 0;
+  }
+}
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,88 @@
+// The checked arguments of lstm and gru, and all of their arithmetic but sums of products. C++17, freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/checks.h"
+
+namespace wick::cortex_m {
+
+constexpr int32_t kMostCells = 1024;     // inputs and cells of a layer
+constexpr int32_t kMultiplierBits = 22;  // of the factors of sums
+constexpr int32_t kGateBits = 26;        // behind the point of what goes into sigmoid and tanh
+constexpr int32_t kCellBits = 20;        // behind the point of the state c of lstm
+
+/// sum * multiplier / 2^shift, in steps of a gate.
+struct GateFactor {
+  int32_t multiplier, shift;
+};
+
+struct Recurrent {
+  int32_t steps = 0, batch = 0, inputs = 0, cells = 0, rows = 0;  // rows: of weights, a multiple of cells
+  const int8_t* x8 = nullptr;
+  const int16_t* x16 = nullptr;                                         // instead of x8
+  int32_t offset = 0;                                                   // added to the input
+  const int16_t *input_weights = nullptr, *state_weights = nullptr;     // [rows][inputs], [rows][cells]
+  const GateFactor *input_factors = nullptr, *state_factors = nullptr;  // [rows]
+  const int32_t* bias = nullptr;                                        // [4][cells]
+  bool is_reversed = false;
+  OutputStage stage;  // of int8; int16 has 15 bits behind the point
+  int8_t* y8 = nullptr;
+  int16_t* y16 = nullptr;
+  // Scratch.
+  int32_t *gates = nullptr, *state = nullptr;  // [4][cells], [cells]
+  int16_t *x = nullptr, *h = nullptr;          // the input of a step [inputs], 15 bits of the output [cells]
+};
+/// `gates`: 4 for lstm, 3 for gru.
+bool read_recurrent(KernelContext& context, Span<EValue*> args, int32_t gates, Recurrent* layer);
+
+/// Words of scratch.
+inline int64_t recurrent_scratch_words(int64_t inputs, int64_t cells) {
+  return 5 * cells + (inputs + 1) / 2 + (cells + 1) / 2;
+}
+
+/// |sum| <= 2^40; the result is at most 2^61 in size.
+int64_t scaled_sum(int64_t sum, GateFactor factor);
+int32_t saturated(int64_t value);
+
+/// The next state of all cells from the gates' numbers: gates[0 .. 3] are those of i, f, g, o.
+void update_lstm(const Recurrent& layer);
+/// gates[0 .. 3]: r, z, what the input adds to n, what the state does.
+void update_gru(const Recurrent& layer);
+
+/// The input of step `step` of sequence `b` widened into layer.x, and where its output goes.
+void load_step(const Recurrent& layer, int32_t step, int32_t b);
+void store_step(const Recurrent& layer, int32_t step, int32_t b);
+void clear_state(const Recurrent& layer);
+
+/// All steps. dot(a, b, count) is the sum of products of int16.
+template <bool kIsLstm, typename Dot>
+void run_recurrent(const Recurrent& layer, const Dot& dot) {
+  const int32_t cells = layer.cells, apart = kIsLstm ? layer.rows : 2 * cells;  // rows from here on do not add up
+  for (int32_t b = 0; b < layer.batch; ++b) {
+    clear_state(layer);
+    for (int32_t i = 0; i < layer.steps; ++i) {
+      const int32_t step = layer.is_reversed ? layer.steps - 1 - i : i;
+      load_step(layer, step, b);
+      for (int32_t row = 0; row < layer.rows; ++row) {
+        const int64_t from_input =
+            scaled_sum(dot(layer.x, layer.input_weights + row * layer.inputs, layer.inputs), layer.input_factors[row]);
+        const int64_t from_state =
+            scaled_sum(dot(layer.h, layer.state_weights + row * cells, cells), layer.state_factors[row]);
+        if (row < apart) {
+          layer.gates[row] = saturated(from_input + from_state + layer.bias[row]);
+        } else {
+          layer.gates[row] = saturated(from_input + layer.bias[row]);
+          layer.gates[row + cells] = saturated(from_state + layer.bias[row + cells]);
+        }
+      }
+      kIsLstm ? update_lstm(layer) : update_gru(layer);
+      store_step(layer, step, b);
+    }
+  }
+}
+
+template <bool kIsLstm, typename Dot>
+void recurrent_layer(KernelContext& context, Span<EValue*> args, const Dot& dot) {
+  Recurrent layer;
+  if (read_recurrent(context, args, kIsLstm ? 4 : 3, &layer)) run_recurrent<kIsLstm>(layer, dot);
+}
+
+}  // namespace wick::cortex_m

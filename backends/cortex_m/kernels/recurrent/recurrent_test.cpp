@@ -1,0 +1,213 @@
+#include <algorithm>
+
+#include "backends/cortex_m/kernels/oracle_test_support.h"
+
+namespace wick::cortex_m {
+namespace {
+
+struct Case {
+  bool is_lstm = true;
+  int32_t steps = 1, batch = 1, inputs = 1, cells = 1;
+  DType in = DType::i8, out = DType::i8;
+  std::vector<int64_t> x = {}, input_weights = {}, state_weights = {}, input_factors = {}, state_factors = {},
+                       bias = {};
+  int64_t zero = 0;
+  bool reversed = false;
+  OutputParameters to = {1 << 30, -6, 0, -128, 127};  // steps of 2^-8
+  int32_t scratch_words = -1;
+
+  int32_t rows() const { return (is_lstm ? 4 : 3) * cells; }
+  Outcome run(std::vector<int64_t>* found) const {
+    const TestTensor input = make_ints(in, {steps, batch, inputs}, x),
+                     wi = make_ints(DType::i16, {rows(), inputs}, input_weights),
+                     ws = make_ints(DType::i16, {rows(), cells}, state_weights),
+                     fi = make_ints(DType::i32, {static_cast<int32_t>(input_factors.size())}, input_factors),
+                     fs = make_ints(DType::i32, {static_cast<int32_t>(state_factors.size())}, state_factors),
+                     b = make_ints(DType::i32, {static_cast<int32_t>(bias.size())}, bias);
+    const int32_t words = scratch_words >= 0 ? scratch_words : 5 * cells + (inputs + 1) / 2 + (cells + 1) / 2;
+    TestTensor scratch = make_out(DType::i32, {words}), y = make_out(out, {steps, batch, cells});
+    const Outcome outcome = cortex_m::run(is_lstm ? "wick_cortex_m::lstm.out" : "wick_cortex_m::gru.out",
+                                          {input, wi, ws, fi, fs, b, zero, reversed, int64_t{to.offset},
+                                           int64_t{to.multiplier}, int64_t{to.shift}, Arg::scratch(scratch), out, y});
+    *found = ints(y);
+    return outcome;
+  }
+};
+
+// Factors under which sums of random products come near 1 and a few.
+std::vector<int64_t> random_factors(Random& random, int32_t rows, int32_t terms, double magnitude) {
+  std::vector<int64_t> factors;
+  for (int32_t i = 0; i < rows; ++i) {
+    const double factor = std::exp2(26 + 0.01 * random.in(-100, 150)) / (magnitude * std::sqrt(terms));
+    int exponent = 0;
+    factors.push_back(static_cast<int64_t>(std::ldexp(std::frexp(factor, &exponent), 22)));
+    factors.push_back(22 - exponent);
+  }
+  return factors;
+}
+
+Case random_case(Random& random) {
+  Case c;
+  c.is_lstm = random.one_in(2);
+  c.steps = static_cast<int32_t>(random.in(1, 6));
+  c.batch = static_cast<int32_t>(random.in(1, 2));
+  c.inputs = static_cast<int32_t>(random.in(1, 25));
+  c.cells = static_cast<int32_t>(random.in(1, 20));
+  c.in = random.one_in(3) ? DType::i16 : DType::i8;
+  c.out = random.one_in(3) ? DType::i16 : DType::i8;
+  const int64_t reach = c.in == DType::i8 ? 128 : 32767;
+  for (int64_t i = int64_t{c.steps} * c.batch * c.inputs; i > 0; --i) c.x.push_back(random.in(-reach, reach - 1));
+  for (int32_t i = 0; i < c.rows() * c.inputs; ++i) c.input_weights.push_back(random.in(-32767, 32767));
+  for (int32_t i = 0; i < c.rows() * c.cells; ++i) c.state_weights.push_back(random.in(-32767, 32767));
+  c.input_factors = random_factors(random, c.rows(), c.inputs, 16384.0 * static_cast<double>(reach) / 2);
+  c.state_factors = random_factors(random, c.rows(), c.cells, 16384.0 * 16384);
+  c.bias = random_int32(random, 4 * int64_t{c.cells}, 1 << 26);
+  c.zero = random.in(-128, 127);
+  c.reversed = random.one_in(2);
+  c.to.offset = static_cast<int32_t>(random.in(-20, 20));
+  return c;
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+// In double: the outputs h, in the order of the kernel's.
+std::vector<double> exact_outputs(const Case& c) {
+  const auto size = [](int64_t n) { return static_cast<size_t>(n); };
+  std::vector<double> y(size(int64_t{c.steps} * c.batch * c.cells));
+  for (int32_t b = 0; b < c.batch; ++b) {
+    std::vector<double> h(size(c.cells), 0), state = h;
+    for (int32_t i = 0; i < c.steps; ++i) {
+      const int32_t step = c.reversed ? c.steps - 1 - i : i;
+      const auto sum = [&](int32_t row, bool of_input) {
+        double total = 0;
+        const auto& weights = of_input ? c.input_weights : c.state_weights;
+        const auto& factors = of_input ? c.input_factors : c.state_factors;
+        const int32_t count = of_input ? c.inputs : c.cells;
+        for (int32_t k = 0; k < count; ++k) {
+          const double number = of_input ? static_cast<double>(c.x[size((int64_t{step} * c.batch + b) * c.inputs + k)] -
+                                                               (c.in == DType::i8 ? c.zero : 0))
+                                         : h[size(k)] * 32768;
+          total += number * static_cast<double>(weights[size(int64_t{row} * count + k)]);
+        }
+        return total * std::ldexp(static_cast<double>(factors[size(2 * row)]),
+                                  -static_cast<int>(factors[size(2 * row + 1)]) - 26);
+      };
+      const auto bias = [&](int32_t gate, int32_t j) {
+        return std::ldexp(static_cast<double>(c.bias[size(gate * c.cells + j)]), -26);
+      };
+      std::vector<double> next = h;
+      for (int32_t j = 0; j < c.cells; ++j) {
+        const auto both = [&](int32_t gate) {
+          const int32_t row = gate * c.cells + j;
+          return sum(row, true) + sum(row, false) + bias(gate, j);
+        };
+        if (c.is_lstm) {
+          state[size(j)] = sigmoid(both(1)) * state[size(j)] + sigmoid(both(0)) * std::tanh(both(2));
+          next[size(j)] = sigmoid(both(3)) * std::tanh(state[size(j)]);
+        } else {
+          const int32_t row = 2 * c.cells + j;
+          const double n = std::tanh(sum(row, true) + bias(2, j) + sigmoid(both(0)) * (sum(row, false) + bias(3, j)));
+          next[size(j)] = n + sigmoid(both(1)) * (h[size(j)] - n);
+        }
+      }
+      h = next;
+      for (int32_t j = 0; j < c.cells; ++j) y[size((int64_t{step} * c.batch + b) * c.cells + j)] = h[size(j)];
+    }
+  }
+  return y;
+}
+
+// 16 bits of h and rounded factors: a few units of 2^-15 after each step.
+TEST(CortexMRecurrent, IsItsEquation) {
+  Random random(61);
+  for (int trial = 0; trial < 600; ++trial) {
+    const Case c = random_case(random);
+    std::vector<int64_t> found;
+    ASSERT_EQ(c.run(&found).message, "");
+    const std::vector<double> exact = exact_outputs(c);
+    for (size_t i = 0; i < found.size(); ++i) {
+      const double slack = 30 * std::ldexp(1, -15);
+      if (c.out == DType::i16) {
+        ASSERT_NEAR(static_cast<double>(found[i]) / 32768, exact[i], slack) << trial << ", " << i;
+        continue;
+      }
+      const double steps = exact[i] * 256 + c.to.offset;
+      const double low = std::clamp(std::floor(steps + 0.5 - 256 * slack), -128.0, 127.0),
+                   high = std::clamp(std::floor(steps + 0.5 + 256 * slack), -128.0, 127.0);
+      const auto got = static_cast<double>(found[i]);
+      ASSERT_TRUE(got >= low && got <= high) << trial << ", " << i << ": " << got << " for " << steps;
+    }
+  }
+}
+
+// All gates at 0 but g and n, which are at 1: h = 1/2 tanh(1/2 tanh 1) = 0.1817 and 1/2 tanh 1 = 0.3808.
+TEST(CortexMRecurrent, OneCellByHand) {
+  Case c{.out = DType::i16, .x = {1}, .input_weights = {0, 0, 1, 0}, .state_weights = {0, 0, 0, 0}};
+  c.input_factors = {0, 1, 0, 1, 1 << 22, 1, 0, 1};
+  c.state_factors = {0, 1, 0, 1, 0, 1, 0, 1};
+  c.bias = {0, 0, (1 << 26) - (1 << 21), 0};
+  std::vector<int64_t> found;
+  ASSERT_EQ(c.run(&found).message, "");
+  EXPECT_EQ(found[0], 5954);
+  c.is_lstm = false;
+  c.input_weights.pop_back(), c.state_weights.pop_back();
+  c.input_factors.resize(6), c.state_factors.resize(6);
+  ASSERT_EQ(c.run(&found).message, "");
+  EXPECT_EQ(found[0], 12478);
+}
+
+TEST(CortexMRecurrent, TheLargestNumbersSaturate) {
+  for (const bool is_lstm : {true, false}) {
+    Case c{.is_lstm = is_lstm, .steps = 3, .inputs = 1024, .cells = 2, .in = DType::i16, .out = DType::i16};
+    c.x.assign(3072, -32768);
+    c.input_weights.assign(static_cast<size_t>(c.rows()) * 1024, -32768);
+    c.state_weights.assign(static_cast<size_t>(c.rows()) * 2, 32767);
+    for (int32_t i = 0; i < c.rows(); ++i) {
+      for (std::vector<int64_t>* factors : {&c.input_factors, &c.state_factors}) {
+        factors->push_back(1 << 22);
+        factors->push_back(1);
+      }
+    }
+    c.bias.assign(8, INT32_MAX);
+    std::vector<int64_t> found;
+    ASSERT_EQ(c.run(&found).message, "");
+    for (const int64_t value : found) EXPECT_GE(value, is_lstm ? 24000 : 0);
+  }
+}
+
+TEST(CortexMRecurrent, ChecksItsArguments) {
+  Random random(62);
+  Case good = random_case(random);
+  good.is_lstm = true, good.in = DType::i8, good.steps = good.batch = good.inputs = good.cells = 1;
+  good.x = {3}, good.input_weights = good.state_weights = {1, 2, 3, 4}, good.bias = {0, 0, 0, 0};
+  good.input_factors = good.state_factors = {0, 1, 1 << 22, 62, 5, 7, 5, 7};
+  std::vector<int64_t> found;
+  EXPECT_EQ(good.run(&found).message, "");
+  for (const std::vector<int64_t>& factor :
+       std::vector<std::vector<int64_t>>{{-1, 5}, {(1 << 22) + 1, 5}, {1, 0}, {1, 63}}) {
+    for (std::vector<int64_t> Case::* field : {&Case::input_factors, &Case::state_factors}) {
+      Case c = good;
+      std::copy(factor.begin(), factor.end(), (c.*field).begin() + 2);
+      EXPECT_NE(c.run(&found).message.find("a factor is not"), std::string::npos);
+    }
+  }
+  Case c = good;
+  c.scratch_words = 5;
+  EXPECT_NE(c.run(&found).message.find("too small"), std::string::npos);
+  c = good;
+  c.bias.pop_back();
+  EXPECT_NE(c.run(&found).error, Error::Ok);
+  c = good;
+  c.zero = 128;
+  EXPECT_NE(c.run(&found).error, Error::Ok);
+  c = good;
+  c.in = DType::i32;
+  EXPECT_NE(c.run(&found).error, Error::Ok);
+  c = good;
+  c.is_lstm = false;
+  c.input_weights.pop_back(), c.state_weights.pop_back();
+  EXPECT_NE(c.run(&found).error, Error::Ok) << "four factors for three rows";
+}
+
+}  // namespace
+}  // namespace wick::cortex_m

@@ -1,0 +1,29 @@
+// lstm(input, input_weights, state_weights, input_factors, state_factors, bias, input_zero_point, is_reversed,
+// output_zero_point, output_multiplier, output_shift, scratch, dtype), and gru with the same arguments. input [T, B, K]
+// is int8 or, from another layer, int16 with 15 bits behind the point (its zero point is then no matter); the weights
+// are int16, [4 H, K] and [4 H, H] for the gates i, f, g, o, [3 H, ..] for r, z, n. For each sequence, from h = 0 and c
+// = 0, for each step (from the last to the first one if is_reversed), with row j of gate p:
+//   a[p][j] = sum_k (x[k] - input_zero_point) input_weights[p][j][k] times its factor + bias[p][j]
+//   b[p][j] = sum_k h[k] state_weights[p][j][k] times its factor
+//   lstm: c = sigmoid(a + b of f) c + sigmoid(a + b of i) tanh(a + b of g);  h = sigmoid(a + b of o) tanh(c)
+//   gru:  n = tanh(a of n + sigmoid(a + b of r) (b of n + bias[3]));  h = n + sigmoid(a + b of z) (h - n)
+//   y = h as int16 with 15 bits behind the point, or clamp(requantize(that) + output_zero_point) as int8
+// Sums are exact in 64 bits. A factor is {multiplier, shift}: round(sum multiplier / 2^shift). Gates have 26 bits
+// behind the point and saturate, c has 20, h has 30 in gru. exp and 1 / (1 + x) are those of softmax.
+#include "backends/cortex_m/kernels/recurrent/recurrent.h"
+
+namespace wick::cortex_m::reference {
+namespace {
+
+int64_t dot(const int16_t* a, const int16_t* b, int32_t count) {
+  int64_t sum = 0;
+  for (int32_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+}  // namespace
+
+void lstm(KernelContext& context, Span<EValue*> args) { recurrent_layer<true>(context, args, dot); }
+void gru(KernelContext& context, Span<EValue*> args) { recurrent_layer<false>(context, args, dot); }
+
+}  // namespace wick::cortex_m::reference

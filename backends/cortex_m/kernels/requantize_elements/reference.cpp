@@ -1,0 +1,61 @@
+// wick_cortex_m::requantize(input, input_zero_point, output_zero_point, multiplier, shift, quant_min, quant_max,
+// dtype): int8 or int16 both, in one layout.
+//   y = clamp(requantize((x - input_zero_point) 2^14, multiplier, shift) + output_zero_point)
+#include "backends/cortex_m/kernels/checks.h"
+
+namespace wick::cortex_m::reference {
+namespace {
+
+constexpr int32_t kLeftShift = 14;
+
+struct Range {
+  int32_t min, max;
+};
+Range range_of(DType dtype) { return dtype == DType::i8 ? Range{INT8_MIN, INT8_MAX} : Range{INT16_MIN, INT16_MAX}; }
+bool is_element(DType dtype) { return dtype == DType::i8 || dtype == DType::i16; }
+
+struct Requantize {
+  int32_t input_zero = 0;
+  OutputStage stage;
+};
+
+bool read_requantize(KernelContext& context, Span<EValue*> args, Requantize* r) {
+  const Tensor &x = *args[0]->tensor, &y = *args[8]->tensor;
+  if (!require(context, is_element(x.dtype) && is_element(y.dtype), "input and output are not int8 or int16") ||
+      !require(context, args[7]->integer == static_cast<int64_t>(y.dtype),
+               "the output is not of the argument's dtype") ||
+      !require(context, same_layout(x, y), "input and output differ in size or layout"))
+    return false;
+  const Range from = range_of(x.dtype), to = range_of(y.dtype);
+  static constexpr char kZero[] = "a zero point is outside its dtype", kBounds[] = "a bound is outside its dtype";
+  return read_int(context, *args[1], from.min, from.max, &r->input_zero, kZero) &&
+         read_int(context, *args[2], to.min, to.max, &r->stage.offset, kZero) &&
+         read_requantization(context, args[3]->integer, args[4]->integer, &r->stage) &&
+         read_int(context, *args[5], to.min, to.max, &r->stage.min, kBounds) &&
+         read_int(context, *args[6], to.min, to.max, &r->stage.max, kBounds) &&
+         require(context, r->stage.min <= r->stage.max, "quant_min is greater than quant_max");
+}
+
+template <typename From, typename To>
+void write(const Requantize& r, const Tensor& from, const Tensor& to) {
+  const From* x = from.as<const From>();
+  To* y = to.as<To>();
+  for (size_t i = 0; i < from.numel; ++i) {
+    const int32_t scaled = requantize((x[i] - r.input_zero) * (1 << kLeftShift), r.stage.multiplier, r.stage.shift);
+    const int32_t value = wrapping_add(scaled, r.stage.offset);
+    y[i] = static_cast<To>(value < r.stage.min ? r.stage.min : value > r.stage.max ? r.stage.max : value);
+  }
+}
+
+}  // namespace
+
+void requantize(KernelContext& context, Span<EValue*> args) {
+  Requantize r;
+  if (!read_requantize(context, args, &r)) return;
+  const Tensor &x = *args[0]->tensor, &y = *args[8]->tensor;
+  if (x.dtype == DType::i8)
+    return y.dtype == DType::i8 ? write<int8_t, int8_t>(r, x, y) : write<int8_t, int16_t>(r, x, y);
+  return y.dtype == DType::i8 ? write<int16_t, int8_t>(r, x, y) : write<int16_t, int16_t>(r, x, y);
+}
+
+}  // namespace wick::cortex_m::reference

@@ -1,0 +1,124 @@
+// What the cost model counts, and that its table fits the list of kernels.
+#include "backends/cortex_m/compile/cost/call_cost.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace wick::cortex_m {
+namespace {
+
+using compiler::CallArgument;
+using compiler::CallCost;
+
+CallArgument tensor(std::vector<int64_t> sizes, DType dtype = DType::i8, bool constant = false) {
+  CallArgument argument;
+  argument.is_tensor = true;
+  argument.is_constant = constant;
+  argument.dtype = dtype;
+  for (size_t i = 0; i < sizes.size(); ++i) argument.dim_order.push_back(static_cast<uint8_t>(i));
+  argument.sizes = std::move(sizes);
+  return argument;
+}
+CallArgument numbers(std::vector<int64_t> list) {
+  CallArgument argument;
+  argument.numbers = std::move(list);
+  return argument;
+}
+
+CallCost cost(const std::string& name, std::vector<CallArgument> arguments, const std::string& isa = "mve") {
+  const std::vector<std::string> facts = {"cortex_m.cpu=some", "cortex_m.isa=" + isa};
+  return call_cost({name, std::move(arguments)}, {facts.data(), facts.size()});
+}
+
+double count(const CallCost& cost, std::string_view term) {
+  for (const compiler::CostTerm& each : cost.terms) {
+    if (each.name == term) return each.count;
+  }
+  ADD_FAILURE() << "no term " << term;
+  return -1;
+}
+
+// Eight outputs of 3 x 3 x 2 taps at 5 x 5 positions with a border.
+CallCost convolution(const std::string& isa) {
+  return cost(
+      "cortex_m::quantized_conv2d.out",
+      {tensor({1, 2, 5, 5}), tensor({8, 3, 3, 2}, DType::i8, true), numbers({}), numbers({1, 1}), numbers({1, 1}),
+       numbers({1, 1}), numbers({3}), numbers({4}), tensor({8}, DType::i32, true), tensor({8}, DType::i32, true),
+       numbers({-128}), numbers({127}), tensor({192}, DType::u8), tensor({1, 8, 5, 5})},
+      isa);
+}
+
+TEST(CallCost, AConvolutionCountsProductsMemoryAndBorders) {
+  const CallCost found = convolution("mve");
+  EXPECT_EQ(found.macs, 25u * 8 * 18);
+  EXPECT_EQ(found.constant_bytes, 8u * 18 + 2 * 8 * 4);
+  EXPECT_EQ(found.scratch_bytes, 192u);
+  EXPECT_EQ(count(found, "outputs"), 200);
+  EXPECT_EQ(count(found, "vectors"), 200 * 2) << "18 products are two vectors";
+  EXPECT_EQ(count(found, "split lines"), 75 * 2 / 5.0) << "two of five columns reach into the padding";
+  EXPECT_TRUE(found.is_known);
+  EXPECT_GT(found.instructions(), 1000);
+}
+
+TEST(CallCost, VariantsAreThoseOfTheInstructionSet) {
+  EXPECT_EQ(convolution("mve").variant, "mve");
+  EXPECT_EQ(convolution("dsp").variant, "dsp");
+  EXPECT_EQ(convolution("scalar").variant, "scalar");
+  EXPECT_LT(convolution("mve").instructions(), convolution("dsp").instructions());
+  EXPECT_LT(convolution("dsp").instructions(), convolution("scalar").instructions());
+  EXPECT_EQ(cost("wick_cortex_m::layer_norm.out", {tensor({4, 8}), tensor({4, 8})}).variant, "reference");
+  EXPECT_EQ(cost("aten::exp.out", {tensor({4}, DType::f32), tensor({4}, DType::f32)}).variant, "portable");
+}
+
+TEST(CallCost, WithoutAnInstructionSetItIsThatOfMve) {
+  const CallCost found =
+      call_cost({"cortex_m::quantized_activation.out", {tensor({4}), tensor({256}), tensor({4})}}, {});
+  EXPECT_EQ(found.variant, "mve");
+}
+
+TEST(CallCost, RunsEndWhereOperandsAreSpread) {
+  const auto add = [](std::vector<int64_t> other) {
+    std::vector<CallArgument> arguments = {tensor({2, 3, 4, 5})};
+    for (int i = 0; i < 3; ++i) arguments.push_back(numbers({1}));
+    arguments.push_back(tensor(std::move(other)));
+    arguments.push_back(tensor({2, 3, 4, 5}));
+    return count(cost("wick_cortex_m::add.out", std::move(arguments)), "runs");
+  };
+  EXPECT_EQ(add({2, 3, 4, 5}), 1);
+  EXPECT_EQ(add({1, 3, 1, 1}), 2 * 3);
+  EXPECT_EQ(add({5}), 2 * 3 * 4);
+}
+
+TEST(CallCost, UnknownKernelsAndOddArgumentsHaveNoCost) {
+  EXPECT_FALSE(cost("aten::no_such_kernel.out", {tensor({4}), tensor({4})}).is_known);
+  EXPECT_EQ(cost("cortex_m::quantized_conv2d.out", {tensor({4})}).macs, 0u) << "a call without weights";
+  EXPECT_EQ(cost("cortex_m::quantized_add.out", {}).terms.size(), 0u);
+  const int64_t huge = INT32_MAX;
+  const CallCost found =
+      cost("cortex_m::quantized_linear.out", {tensor({huge, huge}), tensor({huge, 1}), tensor({huge, huge})});
+  EXPECT_GT(found.instructions(), 1e18);
+}
+
+// A kernel without rows is not known: scripts/fit_cortex_m_costs.py adds them.
+TEST(CallCost, EveryRowIsOfAKernel) {
+  const std::set<std::string_view> kernels = {
+#define KERNEL(name, signature, function, mve, dsp, scalar) name,
+#include "backends/cortex_m/kernels/kernels.inc"
+#undef KERNEL
+  };
+  size_t own = 0;
+  for (const std::string_view kernel : {
+#define COST(kernel, term, mve, dsp, scalar) kernel,
+#include "backends/cortex_m/kernels/costs.inc"
+#undef COST
+       }) {
+    if (kernel.find("cortex_m::") == std::string_view::npos) continue;
+    EXPECT_EQ(kernels.count(kernel), 1u) << kernel;
+    ++own;
+  }
+  EXPECT_GT(own, 50u);
+}
+
+}  // namespace
+}  // namespace wick::cortex_m

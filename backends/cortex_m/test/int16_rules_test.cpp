@@ -1,0 +1,100 @@
+// Operators on int16 besides linear: functions of one element by tables, and what is refused.
+#include <gtest/gtest.h>
+
+#include "backends/cortex_m/test/graph_test_support.h"
+
+namespace wick::cortex_m {
+namespace {
+
+using testing::Pipeline;
+using testing::Stage;
+
+std::string wide(double scale) { return parameters(scale, 0, -32767, 32767); }
+
+/// One operator between int16 tensors of these sizes, e.g. "65536".
+std::string graph(const char* sizes, const char* call, double from, double to) {
+  return fmt::format("graph f(%x: f32[{}]) {{\n", sizes) + quantize_line("a", "x", wide(from), "i16") +
+         dequantize_line("b", "a", wide(from), "i16") + fmt::format("  %c = {}\n", call) +
+         quantize_line("d", "c", wide(to), "i16") + dequantize_line("o", "d", wide(to), "i16") + "  return %o\n}";
+}
+
+std::string refusal(const std::string& text) {
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.at(Stage::partition);
+  const std::vector<std::string> outside = p.outside();
+  return outside.empty() ? p.failures() : outside[0];
+}
+
+// Every element, on its own scale.
+void expect_table(const char* call, double from, double to, const char* table) {
+  SCOPED_TRACE(call);
+  std::vector<float> x;
+  for (int element = -32767; element <= 32767; ++element)
+    x.push_back(static_cast<float>(element) * static_cast<float>(from));
+  for (const char* cpu : {"m55", "m4", "m3"}) {
+    Pipeline p = std::move(Pipeline::from_text(graph("65535", call, from, to)).backend(backend_for(cpu)));
+    p.at(Stage::lower).check_count("wick_cortex_m.lookup_int16", 1).check_not("quantized_decomposed");
+    p.run_and_compare(one_step(), {float_input({65535}, x)});
+    EXPECT_EQ(p.failures(), "");
+    EXPECT_NE(p.dump(Stage::lower).find(fmt::format("const %lut: i32[{}]", table)), std::string::npos)
+        << p.dump(Stage::lower).substr(0, 600);
+  }
+}
+
+TEST(CortexMCompileInt16, FunctionsAreTablesWithinOneStep) {
+  expect_table("aten.mul.Scalar(%b, -0.75)", 0x1p-15, 0x1p-15, "65");
+  expect_table("aten.sigmoid(%b)", 0x1p-14, 0x1p-15, "257");
+  expect_table("aten.tanh(%b)", 0x1p-14, 0x1p-15, "513");
+  expect_table("aten.tanh(%b)", 0x1p-12, 0x1p-15, "2049");
+}
+
+// The bound of the result lies between two elements of the table: lines go on behind it and are clamped.
+TEST(CortexMCompileInt16, FunctionsMaySaturate) { expect_table("aten.mul.Scalar(%b, 3.0)", 0x1p-15, 0x1p-15, "65"); }
+
+TEST(CortexMCompileInt16, FunctionsThatLinesDoNotFollowStayOutside) {
+  EXPECT_NE(refusal(graph("4, 5", "aten.round(%b)", 0x1p-10, 0x1p-10)).find("no table of up to 4097 elements"),
+            std::string::npos);
+  EXPECT_NE(refusal(graph("4, 5", "aten.reciprocal(%b)", 0x1p-10, 0x1p-10)).find("no table of up to 4097 elements"),
+            std::string::npos);
+}
+
+TEST(CortexMCompileInt16, BoundsAreTheRangeOfTheOperatorBefore) {
+  Pipeline p = std::move(
+      Pipeline::from_text(graph("4, 5", "aten.hardtanh(%b, -0.5, 0.25)", 0x1p-15, 0x1p-15)).backend("cortex-m"));
+  p.at(Stage::lower).check_not("quantized_decomposed").check_not("aten.hardtanh").check_not("aten.clamp");
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+}
+
+std::string sum(const char* sizes, const char* op, double from, double to) {
+  return graph(sizes, fmt::format("{}(%b, %b)", op).c_str(), from, to);
+}
+
+TEST(CortexMCompileInt16, SumsAndProductsOfRankFourAtMost) {
+  for (const char* op : {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor"}) {
+    EXPECT_EQ(refusal(sum("1, 2, 3, 4", op, 0x1p-15, 0x1p-14)), "");
+    EXPECT_NE(refusal(sum("1, 1, 2, 3, 4", op, 0x1p-15, 0x1p-14)).find("more than 4 dimensions"), std::string::npos)
+        << op;
+  }
+}
+
+// Factors down to 2^-31 have a shift.
+TEST(CortexMCompileInt16, ScalesOfProductsMustNotBeTooFarApart) {
+  EXPECT_EQ(refusal(sum("4", "aten.mul.Tensor", 0x1p-15, 0x1p1)), "");
+  EXPECT_NE(refusal(sum("4", "aten.mul.Tensor", 0x1p-15, 0x1p3)).find("too far from those of its operands"),
+            std::string::npos);
+}
+
+TEST(CortexMCompileInt16, TransposedConvolutionsStayOutside) {
+  const std::string text =
+      "graph f(%x: f32[1, 2, 4, 4]) {\n" + constant_line("e", "i8[2, 1, 1, 1]", std::vector<int>{3, -2}) +
+      dequantize_line("w", "e", parameters(0.125, 0)) + quantize_line("a", "x", wide(0x1p-15), "i16") +
+      dequantize_line("b", "a", wide(0x1p-15), "i16") +
+      "  %c = aten.convolution(%b, %w, none, [1, 1], [0, 0], [1, 1], true, [0, 0], 1)\n" +
+      quantize_line("d", "c", wide(0x1p-15), "i16") + dequantize_line("o", "d", wide(0x1p-15), "i16") +
+      "  return %o\n}";
+  EXPECT_NE(refusal(text).find("a transposed convolution has no form on int16"), std::string::npos) << refusal(text);
+}
+
+}  // namespace
+}  // namespace wick::cortex_m

@@ -1,0 +1,126 @@
+// Weights that a model quantizes to four bits: when they are packed, and that packing changes no element.
+#include <gtest/gtest.h>
+
+#include "backends/cortex_m/test/graph_test_support.h"
+
+namespace wick::cortex_m {
+namespace {
+
+using testing::Pipeline;
+using testing::Stage;
+
+struct Model {
+  int64_t inputs = 19, outputs = 3;
+  int min = -8, max = 7;         // of the declared range
+  int least = -8, greatest = 7;  // of the elements
+  int zero = 0;
+  bool per_channel = false;
+
+  std::string text(const char* function = "aten.linear(%d, %w, %b)") const {
+    Random random(5);
+    std::vector<int64_t> w, z(static_cast<size_t>(outputs));
+    for (int64_t i = 0; i < inputs * outputs; ++i) w.push_back(random.in(least, greatest));
+    w[0] = least;
+    w[1] = greatest;
+    std::vector<double> b, s;
+    for (int64_t n = 0; n < outputs; ++n) {
+      b.push_back(0.25 * static_cast<double>(n));
+      s.push_back(0.0625 + 0.015625 * static_cast<double>(n));
+    }
+    std::string out = fmt::format("graph f(%x: f32[4, {}]) {{\n", inputs);
+    out += constant_line("e", fmt::format("i8[{}, {}]", outputs, inputs).c_str(), w);
+    out += constant_line("b", fmt::format("f32[{}]", outputs).c_str(), b);
+    if (per_channel) {
+      out += constant_line("s", fmt::format("f64[{}]", outputs).c_str(), s);
+      out += constant_line("z", fmt::format("i64[{}]", outputs).c_str(), z);
+      out += fmt::format("  %w = quantized_decomposed.dequantize_per_channel(%e, %s, %z, 0, {}, {}, i8)\n", min, max);
+    } else {
+      out += dequantize_line("w", "e", parameters(0.0625, zero, min, max));
+    }
+    out += fake_quantized("d", "x", "q", parameters(0.03125, 3));
+    out += fmt::format("  %l = {}\n", function);
+    return out + fake_quantized("o", "l", "p", parameters(0.0625, -5)) + "  return %o\n}";
+  }
+};
+
+Pipeline compiled(const Model& model, const std::string& backend) {
+  return std::move(Pipeline::from_text(model.text()).backend(backend));
+}
+
+void expect_op(const Model& model, const std::string& backend, const char* op) {
+  SCOPED_TRACE(backend);
+  Pipeline p = compiled(model, backend);
+  p.at(Stage::lower).check_count(op, 1).check_not("aten.linear").check_not("quantized_decomposed");
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+}
+
+constexpr char kPacked[] = "wick_cortex_m.linear_int4", kWhole[] = "cortex_m.quantized_linear",
+               kPerChannel[] = "wick_cortex_m.linear_per_channel";
+
+TEST(CortexMCompileInt4, WeightsOfALinearLayerArePacked) {
+  for (const bool per_channel : {false, true}) {
+    Model model;
+    model.per_channel = per_channel;
+    for (const char* cpu : {"m55", "m4", "m3"}) expect_op(model, backend_for(cpu), kPacked);
+    expect_op(model, backend_for("m55", ",memory=tight"), kPacked);
+    model.min = -7;
+    model.least = -7;
+    expect_op(model, "cortex-m", kPacked);
+  }
+}
+
+TEST(CortexMCompileInt4, TheyMayHaveAZeroPoint) {
+  Model model;
+  for (const int zero : {-8, 3, 7}) {
+    model.zero = zero;
+    for (const char* cpu : {"m55", "m4", "m3"}) expect_op(model, backend_for(cpu), kPacked);
+  }
+}
+
+TEST(CortexMCompileInt4, ARangeOrAnElementBeyondFourBitsKeepsThemInt8) {
+  Model model;
+  model.max = 8;
+  expect_op(model, "cortex-m", kWhole);
+  model.max = 7;
+  model.min = -9;
+  expect_op(model, "cortex-m", kWhole);
+  model.min = -8;
+  model.greatest = 8;
+  expect_op(model, "cortex-m", kWhole);
+  model.greatest = 7;
+  model.least = -9;
+  expect_op(model, "cortex-m", kWhole);
+}
+
+// Packed rows are whole words, and one scale becomes two tensors of one element: 8 bytes more.
+TEST(CortexMCompileInt4, TheyArePackedWhereThatTakesLessMemory) {
+  Model model;
+  model.outputs = 3;
+  model.inputs = 6;  // 3 * 4 + 8 bytes beside 18
+  expect_op(model, "cortex-m", kWhole);
+  model.inputs = 7;  // .. beside 21
+  expect_op(model, "cortex-m", kPacked);
+  model.per_channel = true;
+  model.inputs = 4;
+  expect_op(model, "cortex-m", kPerChannel);
+  model.inputs = 5;
+  expect_op(model, "cortex-m", kPacked);
+}
+
+TEST(CortexMCompileInt4, ProfileStockKeepsThemInt8AndSaysSo) {
+  Pipeline p = compiled({}, "cortex-m");
+  p.options().profile = compiler::Profile::stock;
+  p.at(Stage::lower).check_count(kWhole, 1).check_not(kPacked);
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+}
+
+TEST(CortexMCompileInt4, PackedWeightsAreHalfAsManyBytes) {
+  const std::string text = compiled({}, "cortex-m").dump(Stage::lower);
+  EXPECT_NE(text.find("const %weights: u8[3, 12]"), std::string::npos) << text;
+  EXPECT_EQ(text.find("i8[3, 19]"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace wick::cortex_m

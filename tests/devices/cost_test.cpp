@@ -1,0 +1,94 @@
+// What the cost model predicts for programs is what the counting plugin finds on the boards, within a band.
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "backends/compile_table.h"
+#include "cli/explain/call_costs.h"
+#include "devices/instruction_place.h"
+#include "tests/devices/board_test_support.h"
+#include "tests/interop/fixture_files.h"
+
+namespace wick::device {
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path kFolder = "tests/fixtures/cortex_m";
+
+// What takes fewer instructions is not held to a band.
+constexpr uint64_t kLeastOfCall = 5000, kLeastOfProgram = 8000;
+constexpr double kCallBand = 0.35, kProgramBand = 0.25, kNetworkBand = 0.1;
+// Nearly all positions of this small convolution meet the padding, each in its own way; the terms count that roughly.
+const std::string kRough = "conv_stride.mve";
+constexpr double kRoughBand = 0.5;
+const std::set<std::string> kNetworks = {"autoencoder", "ds_cnn", "mobilenet_v1_025", "resnet8"};
+
+const compiler::Target& cost_model() {
+  for (const compiler::Target* target : compiler::known_targets()) {
+    if (target->call_cost) return *target;
+  }
+  ADD_FAILURE() << "no backend predicts costs";
+  abort();
+}
+
+std::vector<HostValue> inputs_of(const std::string& name) {
+  std::vector<HostValue> inputs;
+  for (const cli::NamedArray& array : interop::read_fixture(kFolder / (name + ".in.npz")))
+    inputs.push_back(HostTensor{array.dtype, {array.sizes.begin(), array.sizes.end()}, array.bytes});
+  return inputs;
+}
+
+void expect_near(double predicted, uint64_t counted, double band, const std::string& what) {
+  const double error = predicted / static_cast<double>(counted) - 1;
+  EXPECT_LE(std::abs(error), band) << what << ": " << predicted << " predicted, " << counted << " counted";
+}
+
+class Costs : public BoardTest {
+ protected:
+  static std::string isa() {
+    const std::string preset = GetParam().preset;
+    return preset == "cortex-m55" ? "mve" : preset == "cortex-m4" ? "dsp" : "scalar";
+  }
+
+  void check(const std::string& name) {
+    const std::string path = (kFolder / (name + ".pte")).string();
+    const auto module = load_on_host(path);
+    const auto counted = call(path, module.get(), inputs_of(name), Watch::steps, [](const StepReport&) {});
+    const auto whole = call(path, module.get(), inputs_of(name), Watch::counts);
+    ASSERT_TRUE(counted.ok() && whole.ok());
+    const double call_band = name == kRough ? kRoughBand : kCallBand;
+    const double program_band = name == kRough ? kRoughBand : kProgramBand;
+    const MethodMeta method = *module->program().find_method("forward");
+    const std::vector<std::string> facts = {"cortex_m.isa=" + isa()};
+    const std::vector<compiler::CallCost> costs = cli::call_costs(method, cost_model(), facts);
+    ASSERT_EQ(costs.size(), counted->footprint.steps.size());
+    double sum = cli::executor_cost(method, cost_model(), facts).instructions();
+    for (size_t i = 0; i < costs.size(); ++i) {
+      const uint64_t instructions = counted->footprint.steps[i].counts.instructions;
+      sum += costs[i].instructions();
+      const std::string op = device::operator_text(method.op(method.instruction(0, i).target));
+      EXPECT_TRUE(costs[i].is_known) << op;
+      if (instructions >= kLeastOfCall) expect_near(costs[i].instructions(), instructions, call_band, op);
+    }
+    const uint64_t instructions = whole->footprint.execution.instructions;
+    const bool network = kNetworks.count(name.substr(0, name.find('.'))) != 0;
+    if (instructions >= kLeastOfProgram)
+      expect_near(sum, instructions, network ? kNetworkBand : program_band, "the program");
+  }
+};
+
+TEST_P(Costs, ArePredictedWithinABand) {
+  size_t checked = 0;
+  for (const std::string& name : interop::program_names(kFolder, ".pte")) {
+    if (!name.ends_with("." + isa())) continue;
+    SCOPED_TRACE(name);
+    check(name);
+    ++checked;
+  }
+  EXPECT_GE(checked, 10u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Costs, ::testing::ValuesIn(boards().begin(), boards().end()), board_name);
+
+}  // namespace
+}  // namespace wick::device
