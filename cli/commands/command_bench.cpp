@@ -138,7 +138,7 @@ int bench_device(const BenchFlags& flags) {
 }
 
 int bench_command(const BenchFlags& flags) {
-  if (flags.device != device::kHost) return bench_device(flags);
+  if (!device::runs_in_process(flags.device)) return bench_device(flags);
   Result<Times> times = measure(flags);
   if (!times.ok()) return report(times.diag());
   const std::vector<double>& sorted = times->run_ms;

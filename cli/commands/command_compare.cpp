@@ -230,13 +230,13 @@ void print_json(const Comparison& comparison) {
 
 // With --device the only file is the program.
 Result<Comparison> compare_any(CompareFlags& flags) {
-  if (flags.device == device::kHost) {
+  if (device::runs_in_process(flags.device)) {
     if (!flags.program.empty()) return compare(flags);
     return Diag(Code::usage, "there is only one file")
         .with_help("wick compare MODEL.pt2 MODEL.pte, or wick compare MODEL.pte --device NAME");
   }
   if (!flags.program.empty()) {
-    return Diag(Code::usage, "with --device, compare takes the .pte alone: it is compared with itself on the host")
+    return Diag(Code::usage, "with a board, compare takes the .pte alone: it is compared with itself on the host")
         .with_help("wick compare MODEL.pte --device " + flags.device);
   }
   flags.program = flags.model;
@@ -260,7 +260,7 @@ int compare_command(CompareFlags& flags) {
                  compiler::printable(node.source), to_text(node.difference));
     }
   }
-  const bool on_device = flags.device != device::kHost;
+  const bool on_device = !device::runs_in_process(flags.device);
   if (comparison->ok()) return 0;
   Diag diag(Code::numeric_mismatch, on_device ? "the results on " + flags.device + " differ from the host's"
                                               : "the program's outputs differ from the model's");
@@ -287,13 +287,13 @@ void add_compare(CommandLine& line) {
                                  [flags] { return compare_command(*flags); });
   command.footer(
       "The model runs on the portable kernels, without passes; exit code 5 if outputs differ.\n"
-      "With --device: compares a .pte on a device with the same .pte on the host, to the byte.\n"
+      "With --device and a board: compares a .pte on the board with the same .pte on the host, to the byte.\n"
       "Examples:\n"
       "  wick compare model.pt2 model.pte\n"
       "  wick compare model.pt2 model.pte -i input.npz --rtol 1e-3 --atol 1e-4 --json");
-  command.option("model", flags->model, "the .pt2; with --device, the .pte").takes("FILE").required();
+  command.option("model", flags->model, "the .pt2; with a board, the .pte").takes("FILE").required();
   add_call_options(command, *flags, "compare");
-  add_device_option(command, *flags, "run the .pte, for a comparison to the byte with the host");
+  add_device_option(command, *flags, "run the .pte; on a board, for a comparison to the byte with the host");
   add_threads_option(command, *flags);
   command.option("--rtol", flags->tolerance.relative, "relative tolerance; default: by dtype, 1e-4 for f32")
       .not_negative();

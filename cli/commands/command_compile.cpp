@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -7,6 +8,7 @@
 #include <map>
 
 #include "cli/command.h"
+#include "cli/explain/memory_advice.h"
 #include "cli/target_flags.h"
 #include "cli/text/progress.h"
 #include "cli/text/text.h"
@@ -32,7 +34,8 @@ struct CompileFlags {
   bool share_state = false, strict_nan = false, require_full_delegation = false, json = false;
 };
 
-std::string report_json(const compiler::CompileResult& result, double compile_ms) {
+std::string report_json(const compiler::CompileResult& result, const std::vector<std::string>& advice,
+                        double compile_ms) {
   compiler::JsonWriter json;
   json.object();
   json.field("schema", "wick.compile.1");
@@ -79,6 +82,10 @@ std::string report_json(const compiler::CompileResult& result, double compile_ms
   json.field("file_bytes", result.file_bytes);
   json.field("emit_ms", static_cast<double>(result.emit_ns) / 1e6);
   json.field("compile_ms", compile_ms);
+  json.key("advice");
+  json.array();
+  for (const std::string& sentence : advice) json.value(sentence);
+  json.end();
   json.end();
   return json.text() + "\n";
 }
@@ -99,7 +106,8 @@ Status write_outputs(const compiler::CompileResult& result, const CompileFlags& 
   return {};
 }
 
-Status check_budgets(const compiler::CompileResult& result, const CompileFlags& flags) {
+Status check_budgets(const compiler::CompileResult& result, const CompileFlags& flags,
+                     const std::vector<std::string>& advice) {
   std::vector<std::string> found;
   for (const compiler::MethodReport& method : result.methods) {
     if (method.arena_bytes > flags.max_arena) {
@@ -112,6 +120,7 @@ Status check_budgets(const compiler::CompileResult& result, const CompileFlags& 
   if (found.empty()) return {};
   Diag diag(Code::budget, found[0]);
   diag.notes.assign(found.begin() + 1, found.end());
+  diag.notes.insert(diag.notes.end(), advice.begin(), advice.end());
   return std::move(diag).with_help(
       "wick explain shows what is alive at the peak; --report shows what the file contains");
 }
@@ -163,6 +172,24 @@ compiler::Result<compiler::CompileResult> compile_with_progress(const std::vecto
   return compiler::compile(inputs, options);
 }
 
+// What would make a program fit that does not.
+std::vector<std::string> advise(const compiler::CompileResult& result, const CompileFlags& flags,
+                                const std::vector<compiler::CompileInput>& inputs,
+                                const compiler::CompileOptions& options) {
+  const bool fits =
+      std::all_of(result.methods.begin(), result.methods.end(),
+                  [&](const compiler::MethodReport& method) { return method.arena_bytes <= flags.max_arena; });
+  if (fits && result.file_bytes <= flags.max_file) return {};
+  return memory_advice(result, {flags.max_arena, flags.max_file}, options.targets,
+                       [&](const std::vector<compiler::TargetRequest>& targets) {
+                         compiler::CompileOptions other = options;
+                         other.on_stage = nullptr;
+                         other.on_begin = nullptr;
+                         other.targets = targets;
+                         return compiler::compile(inputs, other);
+                       });
+}
+
 // A line for each reason, on stderr; the report has them all.
 void print_outside(const compiler::MethodReport& method) {
   std::map<std::pair<std::string, std::string>, size_t> counts;
@@ -206,9 +233,10 @@ int compile_command(const CompileFlags& flags) {
   if (!result.ok()) return report(result.diag());
   const double compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   if (!dumped.ok()) return report(dumped.diag());
-  const std::string json = report_json(*result, compile_ms);
+  const std::vector<std::string> advice = advise(*result, flags, inputs, options);
+  const std::string json = report_json(*result, advice, compile_ms);
   if (Status status = write_report(flags, json); !status.ok()) return report(status.diag());
-  if (Status status = check_budgets(*result, flags); !status.ok()) return report(status.diag());
+  if (Status status = check_budgets(*result, flags, advice); !status.ok()) return report(status.diag());
   if (Status status = write_outputs(*result, flags); !status.ok()) return report(status.diag());
   if (flags.json) {
     std::fputs(json.c_str(), stdout);

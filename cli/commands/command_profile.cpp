@@ -130,7 +130,7 @@ void print_tables(const Profile& profile, const ProfileFlags& flags) {
                printable(step->place.source, 60), step->library.empty() ? "kernel" : printable(step->library)});
   }
   if (!steps.empty()) fmt::print("{}{}\n", heading(fmt::format("slowest {}", slowest.size())), steps.text());
-  if (flags.device != device::kHost) {
+  if (!device::runs_in_process(flags.device)) {
     fmt::print("{} on {}: {:.0f} instructions, {:.0f} of them in the steps\n", profile.method, flags.device,
                profile.run_ms[0], sum);
     return;
@@ -159,7 +159,7 @@ void print_json(const Profile& profile, const ProfileFlags& flags) {
   json.object();
   json.field("schema", "wick.profile.1");
   json.field("method", profile.method);
-  if (flags.device == device::kHost) {
+  if (device::runs_in_process(flags.device)) {
     json.field("threads", profile.threads);
     json.field("runs", static_cast<uint64_t>(profile.run_ms.size()));
     json.field("median_ms", profile.median_ms());
@@ -199,7 +199,7 @@ void print_json(const Profile& profile, const ProfileFlags& flags) {
 }
 
 int profile_command(const ProfileFlags& flags) {
-  Result<Profile> profile = flags.device == device::kHost ? measure(flags) : measure_on_device(flags);
+  Result<Profile> profile = device::runs_in_process(flags.device) ? measure(flags) : measure_on_device(flags);
   if (!profile.ok()) return report(profile.diag());
   if (!flags.trace.empty()) {
     const std::string trace = chrome_trace(profile->method, profile->steps);

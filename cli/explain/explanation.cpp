@@ -1,0 +1,225 @@
+#include "cli/explain/explanation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "cli/explain/call_costs.h"
+#include "cli/program/operator_facts.h"
+#include "cli/program/program_report.h"
+#include "cli/program/program_session.h"
+
+namespace wick::cli {
+namespace {
+
+using compiler::CallCost;
+using compiler::Code;
+using compiler::Diag;
+using compiler::MethodPlan;
+using compiler::TargetRequest;
+
+std::string kernel_reason(const std::string& key) {
+  if (!has_kernel(key)) return "Wick has no kernel of this name";
+  if (is_of_backend(key)) return "an operator of this backend";
+  return stock_has_kernel(key) ? "stock has this operator too" : "only Wick has this operator";
+}
+
+// "portable", or the name space of a backend's kernels.
+std::string place_of(const std::string& key) { return is_of_backend(key) ? key.substr(0, key.find("::")) : "portable"; }
+
+// Such a call always fails; checks that do not hold jump to it.
+std::string check_reason(std::string_view message) { return fmt::format("stops the program: {}", message); }
+
+// "650 MACs, 650 bytes of constants, 64 of scratch"
+std::string cost_text(const compiler::NodeCost& cost) {
+  std::vector<std::string> parts;
+  if (cost.macs > 0) parts.push_back(fmt::format("{} MACs", cost.macs));
+  if (cost.constant_bytes > 0) parts.push_back(fmt::format("{} bytes of constants", cost.constant_bytes));
+  if (cost.scratch_bytes > 0) parts.push_back(fmt::format("{} bytes of scratch", cost.scratch_bytes));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// Why, what it takes, and how what it reads and gives is quantized.
+std::string with_details(const compiler::NodeVerdict& node) {
+  std::string text;
+  for (const std::string& part : {node.reason, cost_text(node.cost), node.quantization})
+    text += part.empty() ? "" : (text.empty() ? "" : "; ") + part;
+  return text;
+}
+
+// Kernels of clone and copy, in place too.
+bool is_copy(std::string_view kernel) {
+  kernel = kernel.substr(0, kernel.find('.'));
+  if (kernel.ends_with('_')) kernel.remove_suffix(1);
+  return kernel == "aten::clone" || kernel == "aten::copy";
+}
+
+InstructionRow row_of(const MethodPlan& plan, const compiler::Instruction& instruction) {
+  InstructionRow row;
+  if (instruction.kind == compiler::Instruction::Kind::kernel) {
+    const compiler::Operator& op = plan.operators[instruction.op];
+    row.what = op.overload.empty() ? op.name : op.name + "." + op.overload;
+    row.where = place_of(row.what);
+    row.why = instruction.check.empty() ? kernel_reason(row.what) : check_reason(instruction.check);
+  } else if (instruction.kind == compiler::Instruction::Kind::delegate) {
+    const compiler::Delegate& delegate = *plan.delegates[instruction.op];
+    row.what = fmt::format("delegate {}: {} nodes", instruction.op, delegate.num_nodes);
+    row.where = delegate.id;
+    row.why = "the nodes that the backend takes, together";
+  } else {
+    row.what = instruction.kind == compiler::Instruction::Kind::move ? "move" : "jump";
+    row.where = "executor";
+    row.why = "control flow";
+  }
+  if (instruction.origin) {
+    row.source = instruction.origin->source;
+    row.module = instruction.origin->module;
+  }
+  return row;
+}
+
+MethodExplained explain_plan(const MethodPlan& plan) {
+  MethodExplained explained;
+  explained.name = plan.name;
+  for (const compiler::Instruction& instruction : plan.instructions)
+    explained.rows.push_back(row_of(plan, instruction));
+  std::set<uint32_t> copies;
+  for (const compiler::CopyReason& copy : plan.copies) {
+    explained.rows[copy.instruction].why += "; a copy: " + copy.reason;
+    copies.insert(copy.instruction);
+  }
+  explained.copies = copies.size();
+  explained.delegates = plan.delegates.size();
+  explained.arena = arena_picture(plan);
+  return explained;
+}
+
+InstructionRow row_of(const MethodMeta& method, size_t chain, size_t index) {
+  const InstructionMeta instruction = method.instruction(chain, index);
+  InstructionRow row;
+  row.where = "executor";
+  row.why = "control flow";
+  row.what = instruction_text(method, instruction);
+  if (instruction.kind == InstructionKind::kernel) {
+    row.what = operator_text(method.op(instruction.target));
+    row.where = place_of(row.what);
+    const char* check = method.check_message(chain, index);
+    row.why = check ? check_reason(check) : kernel_reason(row.what);
+    if (is_copy(row.what)) row.why += "; a copy";
+  } else if (instruction.kind == InstructionKind::delegate) {
+    row.what = fmt::format("delegate {}", instruction.target);
+    row.where = method.delegate(instruction.target).id;
+    row.why = "the program requires it";
+  }
+  const compiler::Where where = instruction_source(method, chain, index);
+  row.source = where.source;
+  row.module = where.module;
+  return row;
+}
+
+MethodExplained explain_method(const MethodMeta& method) {
+  MethodExplained explained;
+  explained.name = method.name();
+  for (size_t chain = 0; chain < method.num_chains(); ++chain) {
+    for (size_t i = 0; i < method.num_instructions(chain); ++i) {
+      explained.rows.push_back(row_of(method, chain, i));
+      explained.copies += is_copy(explained.rows.back().what);
+    }
+  }
+  explained.delegates = method.num_delegates();
+  explained.arena = arena_picture(method);
+  return explained;
+}
+
+// --- costs ---
+
+// What the program was prepared for, or what the first of the targets with costs prepares for.
+std::vector<std::string> facts_of(const Program& program, const std::vector<TargetRequest>& targets) {
+  std::vector<std::string> facts;
+  std::istringstream words(prepared_for(program));
+  for (std::string word; words >> word;) facts.push_back(word);
+  for (const TargetRequest& request : targets) {
+    if (!facts.empty()) break;
+    if (!request.target->call_cost || !request.target->prepared_for) continue;
+    compiler::TargetOptions options;
+    options.settings = &request.settings;
+    facts = request.target->prepared_for(options);
+  }
+  return facts;
+}
+
+void add_costs(const std::vector<CallCost>& costs, MethodExplained& explained) {
+  const std::vector<uint64_t> live = live_bytes(explained.arena);
+  for (size_t i = 0; i < explained.rows.size() && i < live.size(); ++i) explained.rows[i].live_bytes = live[i];
+  CostTotals& totals = explained.totals;
+  for (size_t i = 0; i < explained.rows.size() && i < costs.size(); ++i) {
+    const CallCost& cost = costs[i];
+    if (cost.variant.empty()) continue;
+    totals.macs += cost.macs;
+    totals.constant_bytes += cost.constant_bytes;
+    totals.largest_scratch_bytes = std::max(totals.largest_scratch_bytes, cost.scratch_bytes);
+    totals.instructions += cost.instructions();
+    totals.not_known += cost.is_known ? 0 : 1;
+    explained.rows[i].cost = cost;
+  }
+}
+
+std::vector<CallCost> costs_of(const Program& program, const MethodMeta& method,
+                               const std::vector<TargetRequest>& targets, MethodExplained& explained) {
+  const compiler::Target* model = cost_model_of(program, targets);
+  if (!model) return {};
+  const std::vector<std::string> facts = facts_of(program, targets);
+  explained.cost_model = facts.empty() ? model->name : fmt::format("{}", fmt::join(facts, " "));
+  std::vector<CallCost> costs = call_costs(method, *model, facts);
+  add_costs(costs, explained);
+  explained.totals.executor = executor_cost(method, *model, facts);
+  explained.totals.instructions += explained.totals.executor.instructions();
+  return costs;
+}
+
+// Each cost stands at the first node that it is of.
+void add_nodes(const compiler::MethodReport& report, FloatCosts costs, MethodExplained& explained) {
+  for (const compiler::NodeVerdict& node : report.nodes) {
+    NodeRow row = {node.op, node.where_it_runs, with_details(node), node.source, node.module, node.cost, {}};
+    const auto found = costs.of.find(node.origin.get());
+    if (node.where_it_runs == "portable" && found != costs.of.end()) {
+      row.outside = found->second;
+      costs.of.erase(found);
+    }
+    explained.nodes.push_back(std::move(row));
+  }
+  explained.conversions = costs.conversions;
+}
+
+}  // namespace
+
+compiler::Result<std::vector<MethodExplained>> explain(const compiler::CompileResult& result,
+                                                       const std::vector<TargetRequest>& targets) {
+  const std::vector<uint8_t> bytes = result.program.pte.join();
+  const Result<Program> program = Program::load({bytes.data(), bytes.size()});
+  if (!program.ok()) return Diag(Code::internal, "the compiled program does not load");
+  std::vector<MethodExplained> methods;
+  for (size_t i = 0; i < result.method_plans.size(); ++i) {
+    const MethodPlan& plan = result.method_plans[i];
+    MethodExplained& explained = methods.emplace_back(explain_plan(plan));
+    const Result<MethodMeta> meta = program->find_method(plan.name.c_str());
+    if (!meta.ok()) return Diag(Code::internal, "the compiled program lacks a method");
+    const std::vector<CallCost> costs = costs_of(*program, *meta, targets, explained);
+    add_nodes(result.methods[i], costs.empty() ? FloatCosts() : float_costs(plan, costs), explained);
+  }
+  return methods;
+}
+
+std::vector<MethodExplained> explain(const Program& program, const std::vector<TargetRequest>& targets) {
+  std::vector<MethodExplained> methods;
+  for (size_t i = 0; i < program.num_methods(); ++i) {
+    MethodExplained& explained = methods.emplace_back(explain_method(program.method(i)));
+    costs_of(program, program.method(i), targets, explained);
+  }
+  return methods;
+}
+
+}  // namespace wick::cli

@@ -1,0 +1,54 @@
+// The files of a package, as text.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "cli/package/package_plan.h"
+
+namespace wick::cli {
+
+/// What --max-arena and the like allow; checked again when the package is compiled.
+struct Budgets {
+  std::optional<uint64_t> arena_bytes, file_bytes, flash_bytes;
+};
+
+/// Of a program: what its header says.
+struct ProgramBytes {
+  uint64_t arena = 0;  // of all methods, with what they share
+  uint64_t state_32 = 0, state_64 = 0;
+  uint64_t scratch = 0;  // only one method runs at a time
+  std::optional<uint64_t> stack;
+};
+ProgramBytes bytes_of(const ProgramPlan& program);
+/// Programs, kernels and runtime, if they were measured.
+std::optional<uint64_t> flash_bytes(const PackagePlan& plan);
+
+/// Errors: budget, naming all that do not hold; usage (--max-flash without a device to measure on).
+compiler::Status check_budgets(const PackagePlan& plan, const Budgets& budgets);
+
+/// Path in the package -> contents. Deterministic.
+std::map<std::string, std::string> package_files(const PackagePlan& plan, const Budgets& budgets);
+
+// write_header.cpp: the interface of a program, for C and C++.
+std::string header_text(const PackagePlan& plan, const ProgramPlan& program, const Budgets& budgets);
+// write_program.cpp: the functions, the static memory, the bytes.
+std::string program_source(const PackagePlan& plan, const ProgramPlan& program, const Budgets& budgets);
+std::string memory_source(const ProgramPlan& program);
+std::string array_source(const ProgramPlan& program);
+// write_kernels.cpp: the kernel tables.
+std::string package_namespace(const PackagePlan& plan);
+std::string kernels_header(const PackagePlan& plan);
+std::string kernels_source(const PackagePlan& plan);
+// write_build.cpp
+std::string cmake_text(const PackagePlan& plan);
+std::string makefile_text(const PackagePlan& plan);
+// write_texts.cpp
+std::string readme_text(const PackagePlan& plan);
+std::string example_source(const PackagePlan& plan);
+/// Lines of at most 16 bytes in hexadecimal, each with a comma.
+std::string hex_rows(const std::vector<uint8_t>& bytes);
+/// "a, b"; each formatted by fmt.
+const char* c_type(DType dtype);
+
+}  // namespace wick::cli

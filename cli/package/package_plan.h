@@ -1,0 +1,102 @@
+// What a package holds: programs with their methods, kernels and sources.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/program/program_session.h"
+#include "compiler/partition/target.h"
+#include "runtime/exec/method_layout.h"
+#include "wick/dtype.h"
+
+namespace wick::cli {
+
+/// An input or output of a method.
+struct Port {
+  std::string name;  // an identifier
+  std::string type;  // "f32[1, 8]"
+  bool is_tensor = false;
+  bool is_dynamic = false;  // `sizes` are upper bounds
+  DType dtype = DType::f32;
+  std::vector<int32_t> sizes;
+  std::vector<uint8_t> dim_order;  // of the elements in memory; empty: row-major
+  uint64_t size_bytes = 0;
+  /// Of the elements, or of the operator that quantizes or dequantizes them.
+  struct Grid {
+    double scale;
+    int64_t zero_point;
+  };
+  std::optional<Grid> grid;
+};
+
+/// Elements of one run as they lie in memory: inputs and the results of the host.
+struct Sample {
+  std::vector<HostValue> values;  // the inputs, row-major
+  std::vector<std::vector<uint8_t>> inputs, outputs;
+};
+
+struct MethodPlan {
+  std::string name, prefix;  // prefix: of its functions
+  std::vector<Port> inputs, outputs;
+  Counts objects;  // of the runtime
+  uint64_t arena_bytes = 0, state_bytes_32 = 0, state_bytes_64 = 0, scratch_bytes = 0;
+  std::optional<uint64_t> stack_bytes;
+  Sample sample;
+};
+
+struct ProgramPlan {
+  std::string name;  // an identifier; prefix of its functions and files
+  std::string path;
+  std::vector<uint8_t> bytes;
+  uint64_t shared_bytes = 0;  // of the arena that its methods share
+  std::vector<MethodPlan> methods;
+};
+
+/// A row of the package's kernel tables.
+struct KernelPlan {
+  std::string name, signature, function, portable;  // functions are qualified; equal for portable kernels
+  bool of_backend = false;
+};
+
+struct PackagePlan {
+  std::string name;
+  std::vector<ProgramPlan> programs;
+  compiler::FirmwareTarget target;
+  std::vector<KernelPlan> kernels;  // sorted by name
+  /// Paths in the tree. `sources`: those of both kinds; the others are for the processor, or in their place in plain
+  /// C++ for any.
+  std::vector<std::string> headers, sources, target_sources, portable_sources;
+  std::string measured_on;  // the device, or ""
+  std::optional<device::FirmwareSize> flash;
+};
+
+struct PackageOptions {
+  std::string name;
+  std::vector<std::string> programs;  // "[NAME=]FILE.pte"
+  compiler::TargetSettings settings;  // of backends
+  std::vector<std::string> inputs;    // of the sample, if there is one program with one method; else random
+  uint64_t seed = 0;
+  std::optional<uint64_t> scratch_bytes;  // instead of what a run takes
+  std::string device;                     // to measure on; "": the processor's if it is there; "none"
+};
+
+/// Reads the programs, runs each method once on the host and, if there is a device, on that.
+/// Errors: usage (names, processors that contradict each other, no processor), incompatible_file (delegates, weights
+/// outside the program, operators without kernel), execution, and those of Session.
+compiler::Result<PackagePlan> plan_package(const PackageOptions& options);
+
+/// `text` as an identifier of C: other characters become '_'.
+std::string c_identifier(std::string_view text);
+std::string upper_case(std::string_view text);
+
+/// The ports of a method. (program_ports.cpp)
+void describe_ports(const MethodMeta& meta, const MethodFacts& facts, MethodPlan* plan);
+
+/// Runs the methods of a program on the host, with the plain loops, one thread and exactly the memory of the plan:
+/// fills in the samples and, unless it was given, what scratch they take. (measure_program.cpp)
+compiler::Status measure_on_host(Session& session, const PackageOptions& options, ProgramPlan* plan);
+/// Stack of the methods and flash of the package. Nothing if the device is not there and was not asked for.
+compiler::Status measure_on_device(const PackageOptions& options, PackagePlan* plan);
+
+}  // namespace wick::cli

@@ -1,0 +1,167 @@
+// The sources of a program: its functions, its static memory, its bytes.
+#include <fmt/format.h>
+
+#include "cli/package/package_files.h"
+
+namespace wick::cli {
+namespace {
+
+constexpr char kWritten[] = "// Written by wick package.\n";
+
+std::string counts_text(const Counts& c) {
+  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}}", c.values, c.inputs, c.outputs,
+                     c.operators, c.delegates, c.chains, c.tensors, c.dims, c.int_lists, c.int_items, c.tensor_lists,
+                     c.tensor_items, c.instructions, c.args, c.has_views ? "true" : "false");
+}
+
+uint64_t rounded(uint64_t bytes) { return (bytes + 15) / 16 * 16; }
+
+template <typename Text>
+std::string of_methods(const ProgramPlan& program, const Text& text) {
+  std::string out;
+  for (size_t i = 0; i < program.methods.size(); ++i) out += (i ? ", " : "") + text(program.methods[i], i);
+  return out;
+}
+
+std::string budget_text(const std::string& up, const char* what, const char* found) {
+  return fmt::format("static_assert({0}_{2} <= {0}_MAX_{1}, \"the program needs more than the package allows\");\n", up,
+                     what, found);
+}
+
+std::string init_text(const PackagePlan& plan, const ProgramPlan& program) {
+  std::string out = fmt::format(
+      "int {0}_init_with(const {0}_memory* memory) {{\n"
+      "  wick::ErrorText text(load_text);\n"
+      "  last_text = load_text;\n"
+      "  wick::Error error = program.load({{{0}_program, {1}_PROGRAM_BYTES}}, &text);\n"
+      "  if (error != wick::Error::Ok) return static_cast<int>(error);\n"
+      "  uint8_t* arena = static_cast<uint8_t*>(memory->arena);\n"
+      "  uint8_t* state = static_cast<uint8_t*>(memory->state);\n",
+      program.name, upper_case(program.name));
+  out += fmt::format("  const wick::Span<uint8_t> shared(arena, {});\n", program.shared_bytes);
+  if (program.shared_bytes != 0) {
+    out +=
+        fmt::format("  memset(arena, 0, {});\n  arena += {};\n", program.shared_bytes, rounded(program.shared_bytes));
+  }
+  out += fmt::format(
+      "  for (size_t i = 0; i < {1}; ++i) {{\n"
+      "    const wick::PackagedMemory parts = {{{{arena, kArenaBytes[i]}}, shared, {{state, kStateBytes[i]}},\n"
+      "                                        {{static_cast<uint8_t*>(memory->scratch), {2}_SCRATCH_BYTES}}}};\n"
+      "    error = methods[i].load(program.get().method(i), parts, {3}::kernels());\n"
+      "    if (error != wick::Error::Ok) return tell(i, error);\n"
+      "    arena += kArenaBytes[i];\n"
+      "    state += kStateBytes[i];\n"
+      "  }}\n"
+      "  return 0;\n"
+      "}}\n"
+      "const char* {0}_error(void) {{ return last_text; }}\n",
+      program.name, program.methods.size(), upper_case(program.name), package_namespace(plan));
+  return out;
+}
+
+std::string functions_text(const MethodPlan& method, size_t index) {
+  std::string out = fmt::format(
+      "\n"
+      "void* {0}_input(size_t index) {{ return methods[{1}].input(index); }}\n"
+      "int {0}_run(void) {{ return tell({1}, methods[{1}].run()); }}\n"
+      "const void* {0}_output(size_t index) {{ return methods[{1}].output(index); }}\n",
+      method.prefix, index);
+  bool dynamic = false;
+  for (const Port& port : method.inputs) dynamic |= port.is_dynamic;
+  if (!dynamic) return out;
+  return out + fmt::format(
+                   "int {0}_set_input_sizes(size_t index, const int32_t* sizes) {{\n"
+                   "  return tell({1}, methods[{1}].set_input_sizes(index, sizes));\n"
+                   "}}\n"
+                   "const int32_t* {0}_output_sizes(size_t index) {{ return methods[{1}].output_sizes(index); }}\n",
+                   method.prefix, index);
+}
+
+}  // namespace
+
+std::string program_source(const PackagePlan& plan, const ProgramPlan& program, const Budgets& budgets) {
+  const std::string up = upper_case(program.name);
+  std::string out = fmt::format(
+      "{}#include \"{}.h\"\n\n{}#include \"{}_kernels.h\"\n#include "
+      "\"runtime/exec/method_layout.h\"\n#include \"runtime/firmware/packaged_method.h\"\n\n",
+      kWritten, program.name, program.shared_bytes != 0 ? "#include <string.h>\n\n" : "", plan.name);
+  out += fmt::format("extern \"C\" const unsigned char {}_program[{}_PROGRAM_BYTES];\n\nnamespace {{\n\n", program.name,
+                     up);
+  out += fmt::format(
+      "// Of each method: what the runtime keeps, its bytes, and those of its values.\n"
+      "constexpr wick::Counts kObjects[] = {{{}}};\n"
+      "constexpr size_t state_bytes(size_t method) {{\n"
+      "  return static_cast<size_t>((wick::method_bytes(kObjects[method], wick::kObjectSizes) + 15) / 16 * 16);\n"
+      "}}\n"
+      "constexpr size_t kStateBytes[] = {{{}}};\n"
+      "constexpr size_t kArenaBytes[] = {{{}}};\n\n"
+      "constexpr size_t all_state_bytes() {{\n"
+      "  size_t total = 0;\n"
+      "  for (const size_t bytes : kStateBytes) total += bytes;\n"
+      "  return total;\n"
+      "}}\n",
+      of_methods(program, [](const MethodPlan& method, size_t) { return "\n    " + counts_text(method.objects); }),
+      of_methods(program, [](const MethodPlan&, size_t index) { return fmt::format("state_bytes({})", index); }),
+      of_methods(program,
+                 [](const MethodPlan& method, size_t) { return fmt::format("{}", rounded(method.arena_bytes)); }));
+  out += fmt::format("static_assert(all_state_bytes() <= {0}_STATE_BYTES, \"{0}_STATE_BYTES is too small\");\n", up);
+  if (budgets.arena_bytes) out += budget_text(up, "ARENA_BYTES", "ARENA_BYTES");
+  if (budgets.file_bytes) out += budget_text(up, "PROGRAM_BYTES", "PROGRAM_BYTES");
+  if (budgets.flash_bytes) out += budget_text(up, "FLASH_BYTES", "FLASH_BYTES");
+  out += fmt::format(
+      "\nwick::PackagedProgram program;\nwick::PackagedMethod methods[{}];\n"
+      "char load_text[wick::PackagedMethod::kMaxTextBytes];\nconst char* last_text = \"\";\n\n"
+      "int tell(size_t method, wick::Error error) {{\n"
+      "  if (error != wick::Error::Ok) last_text = methods[method].error_text();\n"
+      "  return static_cast<int>(error);\n"
+      "}}\n\n}}  // namespace\n\nextern \"C\" {{\n",
+      program.methods.size());
+  out += init_text(plan, program);
+  for (size_t i = 0; i < program.methods.size(); ++i) out += functions_text(program.methods[i], i);
+  return out + "}\n";
+}
+
+std::string memory_source(const ProgramPlan& program) {
+  return fmt::format(
+      "{0}// Static memory of the program, in a file of its own: who calls {1}_init_with has other memory. To place "
+      "it, define\n"
+      "// {2}_MEMORY, for example as __attribute__((section(\".sram\"))).\n"
+      "#include \"{1}.h\"\n\n"
+      "#ifndef {2}_MEMORY\n#define {2}_MEMORY\n#endif\n\n"
+      "namespace {{\n\n"
+      "alignas(16) {2}_MEMORY unsigned char arena[{2}_ARENA_BYTES > 0 ? {2}_ARENA_BYTES : 1];\n"
+      "alignas(16) {2}_MEMORY unsigned char state[{2}_STATE_BYTES];\n"
+      "alignas(64) {2}_MEMORY unsigned char scratch[{2}_SCRATCH_BYTES > 0 ? {2}_SCRATCH_BYTES : 1];\n\n"
+      "}}  // namespace\n\n"
+      "extern \"C\" int {1}_init(void) {{\n"
+      "  const {1}_memory memory = {{arena, state, scratch}};\n"
+      "  return {1}_init_with(&memory);\n"
+      "}}\n",
+      kWritten, program.name, upper_case(program.name));
+}
+
+std::string array_source(const ProgramPlan& program) {
+  return fmt::format(
+      "{0}// The bytes of the program.\n#include \"{1}.h\"\n\n"
+      "extern \"C\" {{\n"
+      "extern const unsigned char {1}_program[{2}_PROGRAM_BYTES];\n"
+      "alignas(16) const unsigned char {1}_program[{2}_PROGRAM_BYTES] = {{\n{3}}};\n"
+      "}}\n",
+      kWritten, program.name, upper_case(program.name), hex_rows(program.bytes));
+}
+
+std::string hex_rows(const std::vector<uint8_t>& bytes) {
+  std::string out;
+  out.reserve(bytes.size() * 5 + bytes.size() / 8 + 16);
+  constexpr char kDigits[] = "0123456789abcdef";
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (i % 24 == 0) out += "    ";
+    out += "0x";
+    out += kDigits[bytes[i] >> 4];
+    out += kDigits[bytes[i] & 15];
+    out += i % 24 == 23 || i + 1 == bytes.size() ? ",\n" : ",";
+  }
+  return out;
+}
+
+}  // namespace wick::cli
