@@ -1,9 +1,11 @@
-// Do the flags kPointwise and kCommutative in the rows of compiler/ops say what the operators do? Kernels decide: the
-// cases of each operator run at the baseline, with operands that are changed or change places.
+// Do the flags kPointwise and kCommutative in the rows of compiler/ops, and those about signs of zeros, say what the
+// operators do? Kernels decide: the cases of each operator run at the baseline, with operands that are changed or
+// change places.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -229,6 +231,85 @@ void look_commutative(const Case& test, Evidence& evidence) {
     inputs[0].tensor = with_edges(a, n / kEdges);
     inputs[1].tensor = with_edges(b, n % kEdges);
     compare();
+  }
+}
+
+// --- signs of zeros ---
+
+// What the sign of a zero in an operand decides in any case of an operator.
+struct SignEvidence {
+  std::set<size_t> tells;      // operands whose zeros decide more than the sign of a zero
+  bool negative_zero = false;  // an element of the result is -0
+};
+
+double element_at(const HostTensor& tensor, size_t at) {
+  const uint8_t* from = tensor.bytes.data() + at * dtype_size_bytes(tensor.dtype);
+  if (tensor.dtype == DType::f64) {
+    double out;
+    std::memcpy(&out, from, sizeof out);
+    return out;
+  }
+  if (tensor.dtype == DType::boolean) return *from;
+  float out = 0;
+  if (tensor.dtype == DType::f32) std::memcpy(&out, from, sizeof out);
+  return static_cast<double>(out);
+}
+
+void compare_zeros(const HostTensor& a, const HostTensor& b, size_t operand, SignEvidence& evidence) {
+  for (size_t at = 0; at < num_elements(a); ++at) {
+    const double x = element_at(a, at), y = element_at(b, at);
+    evidence.negative_zero |= (x == 0 && std::signbit(x)) || (y == 0 && std::signbit(y));
+    if (x != y && !(std::isnan(x) && std::isnan(y))) evidence.tells.insert(operand);
+  }
+}
+
+// Zeros of one sign in an operand, then of the other; the other operands hold all kinds of numbers.
+void look_at_signs(const Case& test, SignEvidence& evidence) {
+  Program program(test);
+  std::vector<HostValue> inputs = inputs_of(test);
+  for (size_t operand = 0; operand < inputs.size(); ++operand) {
+    if (inputs[operand].tensor.dtype != DType::f32) continue;
+    for (size_t first = 0; first < kEdges; ++first) {
+      for (HostValue& input : inputs) input.tensor = with_edges(input.tensor, first);
+      HostTensor& zeros = inputs[operand].tensor;
+      std::fill(zeros.bytes.begin(), zeros.bytes.end(), 0);
+      const auto positive = program.run(inputs);
+      for (size_t at = 3; at < zeros.bytes.size(); at += 4) zeros.bytes[at] = 0x80;
+      const auto negative = program.run(inputs);
+      if (!positive || !negative) continue;
+      for (size_t i = 0; i < positive->size(); ++i) {
+        const HostTensor &a = (*positive)[i].tensor, &b = (*negative)[i].tensor;
+        if ((a.dtype == DType::f32 || a.dtype == DType::boolean) && a.dtype == b.dtype && a.sizes == b.sizes)
+          compare_zeros(a, b, operand, evidence);
+      }
+    }
+  }
+}
+
+void check_signs(const OpDef& def, const SignEvidence& evidence) {
+  const bool by_exponent = def.name() == "aten.pow.Tensor_Scalar";  // compiler/analysis/zero_signs.cpp asks for it
+  for (const size_t operand : evidence.tells) {
+    EXPECT_TRUE(by_exponent || def.has(compiler::kTellsZeros) || (operand == 1 && def.has(compiler::kTellsZerosOf1)))
+        << def.name() << " tells -0 from 0 in operand " << operand;
+  }
+  if (evidence.negative_zero) {
+    EXPECT_FALSE(def.has(compiler::kNoNegativeZero | compiler::kNonNegative)) << def.name() << " makes -0";
+  }
+}
+
+TEST(OperatorFlags, SignsOfZerosAreWhatTheRowsSay) {
+  for (const char* family : kFamilies) {
+    if (std::string_view(family) == "dtypes") continue;
+    const auto cases = read_cases(kFolder, family);
+    ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
+    std::map<std::string, SignEvidence> found;
+    for (const Case& test : *cases) {
+      if (is_small_function(test, kMaxElements)) look_at_signs(test, found[test.op]);
+    }
+    for (const auto& [name, evidence] : found) {
+      const OpDef* def = compiler::find_op(name);
+      if (def && def->infer) check_signs(*def, evidence);
+    }
   }
 }
 

@@ -11,6 +11,9 @@
 #include <map>
 
 #include "backends/xnnpack/compile/target.h"
+#include "compiler/ir/builder.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/support/failure.h"
 #include "tests/conformance/case_program.h"
 #include "tests/conformance/check_case.h"
 #include "tests/conformance/compare.h"
@@ -171,6 +174,72 @@ std::string check(const Case& test, const CompiledCase& compiled, std::vector<Ho
   return check_outputs(test, compiled, outputs, noted ? Elements::finite : Elements::all, absolute);
 }
 
+// Each float result r becomes 1 / r, which tells the signs of zeros.
+compiler::Result<compiler::Changed> invert_results(compiler::Graph& graph) {
+  RETURN_IF_ERROR(compiler::catch_failure([&] {
+    compiler::Builder b(graph, nullptr);
+    for (size_t i = 0; i < graph.outputs.size(); ++i) {
+      compiler::Value* value = graph.outputs[i].value;
+      if (value && value->producer && value->type.is_tensor() && is_floating(value->dtype()))
+        graph.set_output(i, b.call("aten.reciprocal", {value}));
+    }
+  }));
+  return compiler::Changed::yes;
+}
+
+// Zeros of both signs among ordinary numbers, in every float input; false if there is none.
+bool put_zeros(std::vector<HostValue>& inputs) {
+  bool any = false;
+  for (HostValue& input : inputs) {
+    if (input.tensor.dtype != DType::f32 && input.tensor.dtype != DType::f16) continue;
+    flush(input.tensor);
+    const size_t count = input.tensor.bytes.size() / dtype_size_bytes(input.tensor.dtype);
+    for (size_t i = 0; i < count; i += 2)
+      set_element(input.tensor, i, i % 4 == 0 ? 0x80000000 : 0, i % 4 == 0 ? 0x8000 : 0);
+    any |= count > 0;
+  }
+  return any;
+}
+
+bool is_infinite(const HostTensor& tensor, size_t at, bool* negative) {
+  if (tensor.dtype == DType::f16) {
+    uint16_t bits;
+    std::memcpy(&bits, &tensor.bytes[at * sizeof bits], sizeof bits);
+    *negative = bits >> 15 != 0;
+    return (bits & 0x7fff) == 0x7c00;
+  }
+  float value;
+  std::memcpy(&value, &tensor.bytes[at * sizeof value], sizeof value);
+  *negative = value < 0;
+  return std::isinf(value);
+}
+
+// Zeros of both signs, inverted, against portable kernels; "" if each has the right sign.
+std::string run_zeros(const Case& test, const Setting& setting) {
+  std::vector<HostValue> inputs = inputs_of(test, setting);
+  if (!put_zeros(inputs) || !test.mutated.empty() || has_tiny_weights(test, setting)) return "";
+  compiler::CompileOptions options = options_of(setting), portable_options;
+  const compiler::ExtraPass pass{"invert_results", invert_results, compiler::Phase::prepare};
+  options.extra_passes.push_back(pass);
+  portable_options.extra_passes.push_back(pass);
+  const auto compiled = compile_case(test, options, setting.operands),
+             portable = compile_case(test, portable_options, setting.operands);
+  if (!compiled.ok() || !portable.ok() || compiled->partition.num_delegates == 0) return "";
+  const Outcome want = run_program(*portable, inputs), got = run_program(*compiled, inputs);
+  if (!want.error.empty()) return "";
+  if (!got.error.empty()) return "with zeros " + got.error;
+  for (size_t i = 0; i < want.outputs.size(); ++i) {
+    const HostTensor &a = got.outputs[i].tensor, &b = want.outputs[i].tensor;
+    if (b.dtype != DType::f32 && b.dtype != DType::f16) continue;
+    for (size_t at = 0; at < b.bytes.size() / dtype_size_bytes(b.dtype); ++at) {
+      bool below = false, wanted_below = false;
+      if (is_infinite(a, at, &below) && is_infinite(b, at, &wanted_below) && below != wanted_below)
+        return fmt::format("with zeros, element {} of output {} is a zero of the other sign", at, i);
+    }
+  }
+  return "";
+}
+
 bool has_half(const Case& test) {
   const auto is_half = [](const CaseTensor& tensor) { return tensor.value.dtype == DType::f16; };
   for (const auto& [name, tensor] : test.tensors) {
@@ -197,7 +266,8 @@ std::string run_case(const Case& test, const Setting& setting, Tally& tally) {
   const Outcome outcome = run_program(*compiled, inputs_of(test, setting));
   if (!outcome.error.empty()) return test.error ? "" : outcome.error;
   if (test.error) return "runs, but eager says: " + *test.error;
-  const std::string wrong = check(test, *compiled, outcome.outputs);
+  std::string wrong = check(test, *compiled, outcome.outputs);
+  if (wrong.empty() && !setting.strict_nan) wrong = run_zeros(test, setting);
   return wrong.empty() && setting.strict_nan ? run_poisoned(test, setting, *compiled) : wrong;
 }
 

@@ -1,0 +1,115 @@
+#include "backends/cuda/compile/device_code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "backends/cuda/compile/text/program.h"
+#include "backends/cuda/nvrtc/compile.h"
+#include "backends/cuda/twin/build_twin.h"
+#include "compiler/support/content_hash.h"
+
+namespace wick::cuda {
+
+using compiler::Code;
+using compiler::Delegate;
+using compiler::Diag;
+using compiler::Result;
+using compiler::Status;
+using compiler::TargetOptions;
+
+namespace {
+
+using Kernels = std::vector<KernelText>;
+
+// "sm_90,ptx" as architectures; "none": no device code.
+Result<std::vector<Architecture>> architectures(const TargetOptions& options) {
+  const Span<const Architecture> all = default_architectures();
+  std::string_view list = options.setting(kGpuOption);
+  if (list.empty()) return std::vector<Architecture>(all.begin(), all.end());
+  std::vector<Architecture> out;
+  if (list == "none") return out;
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(','), list.size());
+    const std::string_view name = list.substr(0, end);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Architecture& one) {
+      return architecture_name(one) == name || (one.is_ptx && name == "ptx");
+    });
+    if (found == all.end()) {
+      return Diag(Code::usage, fmt::format("there is no architecture '{}'", compiler::printable(std::string(name))))
+          .with_help("--gpu takes sm_80, sm_90, sm_100, sm_120, ptx, separated by commas, or none");
+    }
+    if (std::find(out.begin(), out.end(), *found) == out.end()) out.push_back(*found);
+  }
+  return out;
+}
+
+KernelText text_of(const NamedKernel& kernel) {
+  KernelText text;
+  text.name = kernel.name;
+  text.text =
+      fmt::format("WICK_KERNEL({}, {})({}) {{\n{}}}\n", kernel.name, kernel.threads, kernel.parameters, kernel.body);
+  text.has_barriers = kernel.has_barriers;
+  return text;
+}
+
+// A module without code: the header of a cubin. Only a twin library takes it.
+std::vector<uint8_t> empty_module() {
+  std::vector<uint8_t> bytes(64);
+  const uint8_t head[] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
+  std::copy(std::begin(head), std::end(head), bytes.begin());
+  bytes[18] = 190;  // machine: CUDA
+  bytes[48] = 90;   // flags: the architecture, for all that read it
+  bytes[49] = 90;
+  return bytes;
+}
+
+void add_module(Architecture architecture, std::vector<uint8_t> bytes, Plan& plan, Delegate& delegate) {
+  auto owned = std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
+  const Span<const uint8_t> span(owned->data(), owned->size());
+  const std::string key = fmt::format("{:016x}-{}", compiler::content_hash(span), span.size());
+  plan.modules.push_back({architecture.number, architecture.is_ptx, key});
+  delegate.constants.push_back({key, compiler::ConstantData(span, owned)});
+}
+
+}  // namespace
+
+Status check_settings(const TargetOptions& options) {
+  const auto list = architectures(options);
+  return list.ok() ? Status() : Status(list.diag());
+}
+
+Status add_device_code(const BuiltPlan& built, const TargetOptions& options, Plan& plan, Delegate& delegate) {
+  auto kernels = std::make_shared<Kernels>();
+  for (const NamedKernel& kernel : built.kernels) kernels->push_back(text_of(kernel));
+  delegate.kept = kernels;
+  ASSIGN_OR_RETURN(const std::vector<Architecture> wanted, architectures(options));
+  if (wanted.empty()) {
+    add_module({90, false}, empty_module(), plan, delegate);
+    return {};
+  }
+  ASSIGN_OR_RETURN(std::vector<DeviceCode> code,
+                   compile_device_code({kernels->data(), kernels->size()}, {wanted.data(), wanted.size()}));
+  for (DeviceCode& module : code) add_module(module.architecture, std::move(module.bytes), plan, delegate);
+  plan.driver_version = 13000;
+  return {};
+}
+
+Status write_files(const std::vector<const Delegate*>& delegates, const TargetOptions& options) {
+  const std::string twin(options.setting(kTwinOption)), folder(options.setting(kEmitSourceOption));
+  if (twin.empty() && folder.empty()) return {};
+  std::map<std::string, KernelText> by_name;
+  for (const Delegate* delegate : delegates) {
+    for (const KernelText& kernel : *static_cast<const Kernels*>(delegate->kept.get()))
+      by_name.emplace(kernel.name, kernel);
+  }
+  Kernels kernels;
+  for (const auto& [name, kernel] : by_name) kernels.push_back(kernel);
+  if (!folder.empty()) RETURN_IF_ERROR(emit_source({kernels.data(), kernels.size()}, folder));
+  if (!twin.empty()) RETURN_IF_ERROR(build_twin({kernels.data(), kernels.size()}, twin));
+  return {};
+}
+
+}  // namespace wick::cuda

@@ -1,0 +1,27 @@
+// What the options of the target ask for: device code, a twin library, sources. C++20.
+#pragma once
+#include <vector>
+
+#include "backends/cuda/compile/plan_builder.h"
+#include "compiler/partition/target.h"
+
+namespace wick::cuda {
+
+constexpr compiler::TargetOption kGpuOption = {
+    "gpu", "",
+    "architectures of device code: sm_80,sm_90,sm_100,sm_120,ptx (the default) or some of them; none: only for a twin",
+    true};
+constexpr compiler::TargetOption kTwinOption = {"twin", "", "FILE: also writes the kernels as a library for this host",
+                                                true};
+constexpr compiler::TargetOption kEmitSourceOption = {"emit-source", "", "FOLDER: also writes the kernels as text",
+                                                      true};
+
+compiler::Status check_settings(const compiler::TargetOptions& options);
+/// Adds device code for the architectures asked for to the plan and the delegate, and what write_files() needs.
+compiler::Status add_device_code(const BuiltPlan& built, const compiler::TargetOptions& options, Plan& plan,
+                                 compiler::Delegate& delegate);
+/// The twin library and the sources of all delegates of a program.
+compiler::Status write_files(const std::vector<const compiler::Delegate*>& delegates,
+                             const compiler::TargetOptions& options);
+
+}  // namespace wick::cuda

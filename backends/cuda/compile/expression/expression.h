@@ -1,0 +1,108 @@
+// Scalar expressions: what one element of a tensor is, in terms of loop variables and elements in memory. C++20.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ir/sym/sym.h"
+#include "wick/dtype.h"
+
+namespace wick::cuda {
+
+using compiler::Sym;
+
+/// Types in registers. `index` counts elements: 32 or 64 bits, as a kernel's buffers need.
+enum class ScalarType : uint8_t { boolean, i32, i64, f32, f64, index };
+
+/// The type in which elements of a dtype are computed: f16 and bf16 as f32, rounded after each operator; small integers
+/// as i32.
+ScalarType scalar_type(DType dtype);
+bool is_real(ScalarType type);
+
+enum class ExpressionKind : uint8_t {
+  index,    // an integer expression over loop variables and sizes
+  number,   // a constant of a floating-point type, or true and false
+  load,     // an element of a buffer; args: offset in elements, and a guard: where it is false, nothing is read and the
+            // element is 0
+  call,     // `text` with {0}, {1}, .. for the args
+  reduced,  // what reduction number `buffer` of the kernel gives; i64 of an arg reduction: the position
+};
+
+/// Immutable. Equal expressions of one pool are one object.
+struct Expression {
+  ExpressionKind kind = ExpressionKind::index;
+  ScalarType type = ScalarType::index;
+  Sym index;
+  double number = 0;
+  std::string text;
+  std::vector<const Expression*> args;
+  uint32_t buffer = 0;       // load: which one; reduced: number of the reduction
+  DType dtype = DType::f32;  // load: of the elements in memory
+  uint32_t id = 0;           // order of creation
+};
+using ExpressionPtr = const Expression*;
+using Indices = std::vector<ExpressionPtr>;
+
+/// Makes and owns expressions. Index arithmetic is done in `Sym`, which simplifies it with the ranges of the SymScope
+/// that is open on this thread.
+class ExpressionPool {
+ public:
+  ExpressionPtr index(Sym sym);
+  ExpressionPtr number(double value, ScalarType type);
+  /// A constant of any type: an integer, true, false or a real number.
+  ExpressionPtr constant(double real, int64_t integer, ScalarType type);
+  ExpressionPtr call(ScalarType type, std::string text, std::vector<ExpressionPtr> args);
+  ExpressionPtr load(uint32_t buffer, DType dtype, ExpressionPtr offset);
+  ExpressionPtr reduced(uint32_t reduction, ScalarType type, bool position = false);
+
+  /// Loads that are made until pop_guard() read memory only where `condition` holds.
+  void push_guard(ExpressionPtr condition);
+  void pop_guard() { guards_.pop_back(); }
+  ExpressionPtr guard() const { return guards_.empty() ? nullptr : guards_.back(); }
+
+  // Index arithmetic; an operand may depend on data.
+  ExpressionPtr add(ExpressionPtr a, ExpressionPtr b);
+  ExpressionPtr subtract(ExpressionPtr a, ExpressionPtr b);
+  ExpressionPtr multiply(ExpressionPtr a, ExpressionPtr b);
+  ExpressionPtr floor_divide(ExpressionPtr a, ExpressionPtr b);  // b > 0
+  ExpressionPtr modulo(ExpressionPtr a, ExpressionPtr b);        // b > 0, result >= 0
+  ExpressionPtr minimum(ExpressionPtr a, ExpressionPtr b);
+  ExpressionPtr maximum(ExpressionPtr a, ExpressionPtr b);
+  ExpressionPtr less(ExpressionPtr a, ExpressionPtr b);
+  ExpressionPtr equal(ExpressionPtr a, ExpressionPtr b);
+
+  ExpressionPtr both(ExpressionPtr a, ExpressionPtr b);
+  ExpressionPtr negation(ExpressionPtr a);
+  ExpressionPtr select(ExpressionPtr condition, ExpressionPtr then, ExpressionPtr otherwise);
+  /// To another type of register. Reals become integers as static_cast does, with NaN and values out of range as eager
+  /// on x86-64 gives them.
+  ExpressionPtr cast(ExpressionPtr value, ScalarType type);
+  /// Rounds to what `dtype` can hold; the type in registers stays.
+  ExpressionPtr rounded(ExpressionPtr value, DType dtype);
+
+  /// The expression with all index expressions in it replaced. `known` holds what was rewritten before.
+  ExpressionPtr rewrite(ExpressionPtr expression, const std::function<Sym(const Sym&)>& change,
+                        std::map<ExpressionPtr, ExpressionPtr>& known);
+
+ private:
+  struct Less {
+    bool operator()(ExpressionPtr a, ExpressionPtr b) const;
+  };
+  ExpressionPtr intern(Expression expression);
+  ExpressionPtr arithmetic(ExpressionPtr a, ExpressionPtr b, Sym (*combine)(const Sym&, const Sym&), const char* text,
+                           ScalarType type);
+  std::deque<Expression> expressions_;
+  std::set<ExpressionPtr, Less> known_;
+  std::vector<ExpressionPtr> guards_;
+};
+
+/// True for a constant `true`, or an index that is 1.
+bool is_true(ExpressionPtr expression);
+bool is_false(ExpressionPtr expression);
+
+}  // namespace wick::cuda

@@ -1,0 +1,250 @@
+#include "backends/cuda/compile/kernel/kernel_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/support/failure.h"
+
+namespace wick::cuda {
+
+using compiler::SymScope;
+
+Sym extent_of(const std::vector<Loop>& loops) {
+  Sym out = 1;
+  for (const Loop& loop : loops) out = out * loop.extent;
+  return out;
+}
+
+const char* storage_name(DType dtype) {
+  switch (dtype) {
+    case DType::boolean: return "bool8";
+    case DType::u8: return "u8";
+    case DType::i8: return "i8";
+    case DType::i16: return "i16";
+    case DType::i32: return "i32";
+    case DType::i64: return "i64";
+    case DType::f16: return "f16";
+    case DType::bf16: return "bf16";
+    case DType::f32: return "f32";
+    case DType::f64: return "f64";
+    default: compiler::fail(compiler::Code::internal, "cuda: a dtype without kernels");
+  }
+}
+
+const char* type_name(ScalarType type) {
+  switch (type) {
+    case ScalarType::boolean: return "bool";
+    case ScalarType::i32: return "i32";
+    case ScalarType::i64: return "i64";
+    case ScalarType::f32: return "f32";
+    case ScalarType::f64: return "f64";
+    case ScalarType::index: return "idx";
+  }
+  return "";
+}
+
+std::string number_text(double number, ScalarType type) {
+  if (type == ScalarType::boolean) return number != 0 ? "true" : "false";
+  const bool single = type == ScalarType::f32;
+  if (std::isnan(number)) return single ? "not_a_number(0.0f)" : "not_a_number(0.0)";
+  if (std::isinf(number)) return fmt::format("({}infinity({}))", number < 0 ? "-" : "", single ? "0.0f" : "0.0");
+  std::string text = single ? fmt::format("{:.9g}", number) : fmt::format("{:.17g}", number);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  if (single) text += "f";
+  return std::signbit(number) ? "(" + text + ")" : text;
+}
+
+void KernelWriter::name_variables() {
+  for (size_t i = 0; i < kernel_.rows.size(); ++i)
+    names_[std::string(kernel_.rows[i].variable.symbol_name())] = fmt::format("row{}", i);
+  if (kernel_.attention) {
+    names_[std::string(kernel_.attention->key.variable.symbol_name())] = "j";
+    names_[std::string(kernel_.attention->feature.variable.symbol_name())] = "d";
+  }
+  for (size_t i = 0; i < kernel_.columns.size(); ++i)
+    names_[std::string(kernel_.columns[i].variable.symbol_name())] = fmt::format("col{}", i);
+}
+
+void KernelWriter::write_split(Scope& scope, const std::vector<Loop>& loops, const std::string& linear) {
+  Sym stride = 1;
+  std::vector<std::string> lines(loops.size());
+  for (size_t i = loops.size(); i-- > 0;) {
+    std::string number = linear;
+    if (!stride.is(1)) number = fmt::format("{} / {}", number, text(stride));
+    if (i > 0) number = fmt::format("{} % {}", number, text(loops[i].extent));
+    lines[i] = fmt::format("const idx {} = {};", name_of(loops[i]), number);
+    stride = stride * loops[i].extent;
+  }
+  for (const std::string& line : lines) scope.line(line);
+}
+
+const KernelWriter::Mentions& KernelWriter::mentions(ExpressionPtr expression) {
+  if (const auto known = mentions_.find(expression); known != mentions_.end()) return known->second;
+  Mentions found;
+  if (expression->kind == ExpressionKind::index) collect_symbols(expression->index, found.symbols);
+  found.results = expression->kind == ExpressionKind::reduced;
+  for (const ExpressionPtr arg : expression->args) {
+    const Mentions& of_arg = mentions(arg);
+    found.symbols.insert(of_arg.symbols.begin(), of_arg.symbols.end());
+    found.results = found.results || of_arg.results;
+  }
+  return mentions_[expression] = std::move(found);
+}
+
+bool KernelWriter::belongs_outside(const Scope& scope, ExpressionPtr expression) {
+  if (!scope.outer) return false;
+  const Mentions& found = mentions(expression);
+  if (scope.has_results && found.results) return false;
+  return std::none_of(found.symbols.begin(), found.symbols.end(),
+                      [&](const std::string& symbol) { return scope.symbols.count(symbol) > 0; });
+}
+
+std::string KernelWriter::value(Scope& scope, ExpressionPtr e) {
+  if (e->kind == ExpressionKind::index) return text(e->index);
+  if (e->kind == ExpressionKind::number) return number_text(e->number, e->type);
+  if (e->kind == ExpressionKind::reduced) return result_text(e);
+  if (belongs_outside(scope, e)) return value(*scope.outer, e);
+  if (const auto known = scope.names.find(e); known != scope.names.end()) return known->second;
+  const std::string computed = e->kind == ExpressionKind::load ? load_text(scope, e) : call_text(scope, e);
+  const std::string name = fmt::format("t{}", locals_++);
+  scope.line(fmt::format("const {} {} = {};", type_name(e->type), name, computed));
+  return scope.names[e] = name;
+}
+
+std::string KernelWriter::load_text(Scope& scope, ExpressionPtr e) {
+  const std::string offset = value(scope, e->args[0]);
+  std::string element = fmt::format("{}[{}]", parameter(e->buffer, false), offset);
+  switch (e->dtype) {
+    case DType::f16:
+    case DType::bf16: element = "to_f32(" + element + ")"; break;
+    case DType::boolean: element = "to_bool(" + element + ")"; break;
+    default: break;
+  }
+  if (e->args.size() == 1) return element;
+  return fmt::format("{} ? {} : {}(0)", value(scope, e->args[1]), element, type_name(e->type));
+}
+
+std::string KernelWriter::call_text(Scope& scope, ExpressionPtr e) {
+  std::string out;
+  for (size_t i = 0; i < e->text.size(); ++i) {
+    if (e->text[i] == '{' && i + 2 < e->text.size() && e->text[i + 2] == '}') {
+      const ExpressionPtr arg = e->args[static_cast<size_t>(e->text[i + 1] - '0')];
+      // Overloads go by the type in registers.
+      const std::string held = value(scope, arg);
+      out += arg->kind == ExpressionKind::index ? fmt::format("idx({})", held) : held;
+      i += 2;
+    } else if (e->text.compare(i, 7, "{check}") == 0) {
+      out += status_parameter();
+      i += 6;
+    } else {
+      out += e->text[i];
+    }
+  }
+  return out;
+}
+
+std::string KernelWriter::stored_as(DType dtype, const std::string& value) {
+  switch (dtype) {
+    case DType::f16: return "to_f16(" + value + ")";
+    case DType::bf16: return "to_bf16(" + value + ")";
+    case DType::boolean: return "to_bool8(" + value + ")";
+    default: return fmt::format("static_cast<{}>({})", storage_name(dtype), value);
+  }
+}
+
+void KernelWriter::write_store(Scope& scope, const Store& store, const std::string& condition) {
+  std::string guard = condition;
+  if (store.guard) guard = (condition.empty() ? "" : condition + " && ") + value(scope, store.guard);
+  // A value that is rounded to the dtype already is not widened first.
+  const char* rounding = store.dtype == DType::f16    ? "to_f32(to_f16({0}))"
+                         : store.dtype == DType::bf16 ? "to_f32(to_bf16({0}))"
+                                                      : nullptr;
+  const ExpressionPtr e = store.value;
+  const bool is_rounded = rounding && e->kind == ExpressionKind::call && e->text == rounding;
+  const std::string held = stored_as(store.dtype, value(scope, is_rounded ? e->args[0] : e));
+  const std::string offset = value(scope, store.offset);
+  scope.line(fmt::format("{}{}[{}] = {};", guard.empty() ? "" : "if (" + guard + ") ", parameter(store.buffer, true),
+                         offset, held));
+}
+
+std::string KernelWriter::parameter(uint32_t buffer, bool writes) {
+  for (size_t i = 0; i < source_.parameters.size(); ++i) {
+    KernelParameter& known = source_.parameters[i];
+    if (known.kind != KernelParameter::Kind::buffer || known.buffer != buffer) continue;
+    known.writes = known.writes || writes;
+    return fmt::format("p{}", i);
+  }
+  KernelParameter added;
+  added.buffer = buffer;
+  added.writes = writes;
+  source_.parameters.push_back(added);
+  return fmt::format("p{}", source_.parameters.size() - 1);
+}
+
+std::string KernelWriter::status_parameter() {
+  const bool known = std::any_of(source_.parameters.begin(), source_.parameters.end(),
+                                 [](const KernelParameter& p) { return p.kind == KernelParameter::Kind::status; });
+  if (!known) {
+    KernelParameter added;
+    added.kind = KernelParameter::Kind::status;
+    added.writes = true;
+    source_.parameters.push_back(added);
+  }
+  return "status";
+}
+
+std::string KernelWriter::text(const Sym& sym) {
+  std::set<std::string, std::less<>> symbols;
+  collect_symbols(sym, symbols);
+  for (const std::string& symbol : symbols) {
+    if (names_.count(symbol)) continue;
+    names_[symbol] = fmt::format("s{}", sizes_.size());
+    sizes_.push_back(symbol);
+  }
+  return index_text(sym, names_);
+}
+
+bool KernelWriter::needs_wide_index(const Sym& extra) const {
+  constexpr int64_t kNarrow = (int64_t{1} << 31) - 65536;
+  if (SymScope::range(extent_of(kernel_.rows)).max >= kNarrow) return true;
+  if (SymScope::range(extent_of(kernel_.columns)).max >= kNarrow || SymScope::range(extra).max >= kNarrow) return true;
+  return std::any_of(source_.parameters.begin(), source_.parameters.end(), [&](const KernelParameter& parameter) {
+    return parameter.kind == KernelParameter::Kind::buffer &&
+           SymScope::range(graph_.buffers[parameter.buffer].elements).max >= kNarrow;
+  });
+}
+
+KernelSource KernelWriter::finish(std::string body, const Sym& extra) {
+  std::string head = fmt::format("  typedef {} idx;\n", needs_wide_index(extra) ? "i64" : "i32");
+  for (size_t i = 0; i < sizes_.size(); ++i) {
+    head += fmt::format("  const idx s{} = static_cast<idx>(size{});\n", i, i);
+    KernelParameter added;
+    added.kind = KernelParameter::Kind::size;
+    added.size = sizes_[i];
+    source_.parameters.push_back(added);
+  }
+  size_t sizes = 0;
+  for (size_t i = 0; i < source_.parameters.size(); ++i) {
+    const KernelParameter& parameter = source_.parameters[i];
+    std::string& out = source_.parameters_text;
+    if (i > 0) out += ", ";
+    if (parameter.kind == KernelParameter::Kind::status) out += "u32* status";
+    if (parameter.kind == KernelParameter::Kind::size) out += fmt::format("i64 size{}", sizes++);
+    if (parameter.kind == KernelParameter::Kind::buffer)
+      out += fmt::format("{}{}* __restrict__ p{}", parameter.writes ? "" : "const ",
+                         storage_name(graph_.buffers[parameter.buffer].dtype), i);
+  }
+  source_.body = head + body;
+  for (const compiler::Node* node : kernel_.nodes) {
+    std::string name(node->op->name());
+    name = name.substr(name.find('.') + 1);
+    name = name.substr(0, name.find('.'));
+    if (source_.label.size() + name.size() < 48) source_.label += (source_.label.empty() ? "" : "_") + name;
+  }
+  if (source_.label.empty()) source_.label = "copy";
+  return std::move(source_);
+}
+
+}  // namespace wick::cuda

@@ -1,0 +1,66 @@
+// A kernel before it is text: loops over rows and columns, reductions along the columns, and what is stored. C++20.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/compile/expression/expression.h"
+#include "compiler/ir/graph.h"
+
+namespace wick::cuda {
+
+/// A loop from 0 to extent - 1. The variable is a symbol of index expressions.
+struct Loop {
+  Sym variable, extent;
+};
+
+enum class ReductionKind : uint8_t {
+  sum,
+  product,
+  minimum,  // NaN wins
+  maximum,
+  conjunction,  // of booleans
+  disjunction,
+  arg_minimum,  // value and first position; NaN wins
+  arg_maximum,
+};
+
+/// For each row: combines `element` of all columns. `element` may read earlier reductions of the kernel.
+struct Reduction {
+  ReductionKind kind = ReductionKind::sum;
+  ScalarType type = ScalarType::f32;
+  ExpressionPtr element = nullptr;
+  ExpressionPtr guard = nullptr;  // null: all columns count
+};
+
+/// buffer[offset] = value, as `dtype`.
+struct Store {
+  uint32_t buffer = 0;
+  DType dtype = DType::f32;
+  ExpressionPtr offset = nullptr, value = nullptr;
+  ExpressionPtr guard = nullptr;  // null: always
+};
+
+/// softmax(score(query . key)) . value of a row: rows of the kernel are queries, its columns the features of the
+/// result, which reads reduction 0.
+struct Attention {
+  Loop key;      // positions of keys and values
+  Loop feature;  // of query and key
+  ExpressionPtr query = nullptr, key_element = nullptr, value = nullptr;
+  ExpressionPtr score = nullptr;  // of one query and key, from their product: reduction 1
+};
+
+/// Without columns: a map. Rows, and columns within a row, are independent of each other but for the reductions, which
+/// are computed in order.
+///   for rows: reductions[0] .. over columns; row_stores; for columns: column_stores
+struct LoopKernel {
+  std::vector<Loop> rows, columns;
+  std::vector<Reduction> reductions;
+  std::vector<Store> row_stores, column_stores;
+  std::optional<Attention> attention;  // then there are no reductions
+  bool in_order = false;  // columns are walked in order: one may read what an earlier one of its row has stored
+  std::vector<const compiler::Node*> nodes;  // of the model, in order
+};
+
+}  // namespace wick::cuda

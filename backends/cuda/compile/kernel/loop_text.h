@@ -1,0 +1,61 @@
+// Loop kernels as text in the vocabulary of kernels. C++20.
+#pragma once
+#include <array>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/compile/kernel/loop_kernel.h"
+#include "backends/cuda/compile/lowering.h"
+
+namespace wick::cuda {
+
+/// What a kernel is called with.
+struct KernelParameter {
+  enum class Kind : uint8_t { buffer, size, status } kind = Kind::buffer;
+  uint32_t buffer = 0;
+  bool writes = false;
+  std::string size;  // the symbol, passed as i64
+};
+
+/// A kernel as text. Kernels that do the same have the same text but for their name.
+struct KernelSource {
+  std::string label;  // what it does, for names: "linear_relu"
+  std::string parameters_text, body;
+  uint32_t threads = 0;  // of a block, all in x
+  bool has_barriers = false;
+  std::vector<KernelParameter> parameters;
+  std::array<Sym, 3> grid = {Sym(1), Sym(1), Sym(1)};
+};
+
+/// How threads share the work of a loop kernel.
+enum class ScheduleKind : uint8_t {
+  map,             // no columns: a thread for each row
+  thread_per_row,  // a thread walks over the columns
+  warp_per_row,
+  block_per_row,
+};
+struct Schedule {
+  ScheduleKind kind = ScheduleKind::map;
+  uint32_t threads = 256;  // of a block
+};
+
+/// The schedule of a kernel, from its sizes at their upper bounds and from how it reads memory.
+Schedule choose_schedule(const LoopKernel& kernel);
+
+/// Merges neighbouring loops that every offset walks through as one.
+void merge_loops(LoweredGraph& graph, LoopKernel& kernel);
+
+/// The kernel as text, by the schedule that suits it.
+KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel);
+KernelSource write_attention(LoweredGraph& graph, const LoopKernel& kernel);
+KernelSource write_loops(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule);
+
+/// Whether an element, through conversions, lies beside the one of the next loop value in memory.
+bool walks_along(ExpressionPtr element, const Loop& loop);
+/// How an expression grows with a loop variable. Throws Failure(limit).
+Sym step_of(const Sym& sym, const Sym& variable);
+
+/// An integer expression in C, with the names that its symbols have in the kernel.
+std::string index_text(const Sym& sym, const std::map<std::string, std::string, std::less<>>& names);
+
+}  // namespace wick::cuda

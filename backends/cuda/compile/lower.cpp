@@ -1,0 +1,43 @@
+// A partition as a delegate: kernels, their plan, device code and weights.
+#include "backends/cuda/compile/device_code.h"
+#include "backends/cuda/compile/lowering.h"
+#include "backends/cuda/compile/target.h"
+#include "compiler/support/failure.h"
+
+namespace wick::cuda {
+
+namespace {
+
+void add_constants(const BuiltPlan& built, compiler::Delegate& delegate) {
+  size_t next = 0;
+  for (const Buffer& buffer : built.plan.buffers) {
+    if (buffer.space == Space::constant) delegate.constants.push_back({buffer.data, built.constants[next++]->data});
+  }
+}
+
+}  // namespace
+
+compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options) {
+  compiler::Delegate delegate;
+  delegate.id = kBackendId;
+  RETURN_IF_ERROR(compiler::catch_failure([&] {
+    LoweredGraph lowered;
+    lowered.ranges = graph.ranges;
+    const compiler::SymScope scope(lowered.ranges);
+    Lowering(graph, lowered).run();
+    BuiltPlan built = build_plan(lowered, graph);
+    throw_if_error(add_device_code(built, options, built.plan, delegate));
+    add_constants(built, delegate);
+    for (const compiler::Node* node : built.node_of_handle) delegate.origins.push_back(node->origin);
+    char buffer[512];
+    ErrorText text(buffer);
+    if (check_plan(built.plan, &text) != Error::Ok)
+      compiler::fail(compiler::Code::internal,
+                     std::string("cuda: the plan of a partition is not valid: ") + text.c_str());
+    delegate.payload = write_plan(built.plan);
+    delegate.num_nodes = built.plan.nodes.size();
+  }));
+  return delegate;
+}
+
+}  // namespace wick::cuda

@@ -1,0 +1,493 @@
+#include "backends/cuda/compile/lowering.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "backends/cuda/compile/ops/op_rule.h"
+#include "common/float16.h"
+#include "compiler/support/failure.h"
+
+namespace wick::cuda {
+
+using compiler::Graph;
+
+namespace {
+
+// An element that costs at most this many operations is computed again for each reader.
+constexpr size_t kCheapCalls = 1, kCheapLoads = 1;
+// Larger functions become buffers, so that kernels stay small.
+constexpr size_t kMostCalls = 160, kMostLoads = 24;
+
+Sizes contiguous_strides(const Sizes& sizes) {
+  Sizes strides(sizes.size(), 1);
+  for (size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
+  return strides;
+}
+
+double constant_element(const Value& value) {
+  uint8_t bytes[8] = {};
+  value.data.read(0, dtype_size_bytes(value.dtype()), bytes);
+  const auto as = [&](auto zero) {
+    std::memcpy(&zero, bytes, sizeof zero);
+    return zero;
+  };
+  switch (value.dtype()) {
+    case DType::boolean:
+    case DType::u8: return bytes[0];
+    case DType::i8: return as(int8_t{});
+    case DType::i16: return as(int16_t{});
+    case DType::i32: return as(int32_t{});
+    case DType::f16: return Half::to_float(as(uint16_t{}));
+    case DType::bf16: return std::bit_cast<float>(uint32_t{as(uint16_t{})} << 16);
+    case DType::f32: return static_cast<double>(as(float{}));
+    default: return as(double{});
+  }
+}
+
+}  // namespace
+
+Lowering::Lowering(const Graph& graph, LoweredGraph& out) : graph_(graph), out_(out) {}
+
+void Lowering::run() {
+  for (size_t i = 0; i < graph_.outputs.size(); ++i)
+    outputs_[graph_.outputs[i].value].push_back(static_cast<uint32_t>(i));
+  add_inputs();
+  for (const auto& node : graph_.nodes()) lower_node(*node);
+  node_ = nullptr;
+  store_outputs();
+}
+
+void Lowering::add_inputs() {
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    const Value* value = graph_.inputs[i].value;
+    KernelBuffer buffer;
+    buffer.kind = KernelBuffer::Kind::input;
+    buffer.index = static_cast<uint32_t>(i);
+    buffer.dtype = value->dtype();
+    buffer.elements = numel(value->sizes());
+    out_.buffers.push_back(std::move(buffer));
+    set_stored(value, static_cast<uint32_t>(out_.buffers.size() - 1));
+  }
+}
+
+void Lowering::add_constant(const Value* value) {
+  Tensor& added = tensors_[value];
+  const auto count = numel(value->sizes());
+  if (count.is(1)) {
+    const ScalarType type = scalar_type(value->dtype());
+    int64_t integer = 0;
+    if (value->dtype() == DType::i64) value->data.read(0, sizeof integer, reinterpret_cast<uint8_t*>(&integer));
+    const double real = value->dtype() == DType::i64 ? 0 : constant_element(*value);
+    const ExpressionPtr number = pool().constant(
+        real, value->dtype() == DType::i64 ? integer : static_cast<int64_t>(is_real(type) ? 0 : real), type);
+    added.element = [number](const Indices&) { return number; };
+    return;
+  }
+  KernelBuffer buffer;
+  buffer.kind = KernelBuffer::Kind::constant;
+  buffer.constant = value;
+  buffer.dtype = value->dtype();
+  buffer.elements = count;
+  out_.buffers.push_back(std::move(buffer));
+  set_stored(value, static_cast<uint32_t>(out_.buffers.size() - 1));
+  const std::vector<uint8_t>& order = value->tensor().dim_order;
+  Sym stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    added.strides[order[i]] = stride;
+    stride = stride * value->sizes()[order[i]];
+  }
+}
+
+void Lowering::lower_node(const Node& node) {
+  node_ = &node;
+  for (const Value* operand : node.operands()) {
+    if (operand->is_constant() && !tensors_.count(operand)) add_constant(operand);
+  }
+  find_rule(node)->lower(*this, node);
+  // An unfinished kernel waits for one reader only: the next node that reads it.
+  store_unfinished_operands();
+}
+
+void Lowering::store_unfinished_operands() {
+  for (const Value* operand : node_->operands()) {
+    const auto found = tensors_.find(operand);
+    if (found != tensors_.end() && found->second.stage == Stage::unfinished) store(operand);
+  }
+}
+
+void Lowering::store_outputs() {
+  for (const auto& [value, indices] : outputs_) {
+    if (value->is_constant() && !tensors_.count(value)) add_constant(value);
+    if (tensor(value).stage != Stage::stored) store(value);
+  }
+  for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+    const Value* value = graph_.outputs[i].value;
+    const KernelBuffer& held = out_.buffers[tensor(value).buffer];
+    if (held.kind == KernelBuffer::Kind::output && held.index == i) continue;
+    KernelBuffer buffer;
+    buffer.kind = KernelBuffer::Kind::output;
+    buffer.index = static_cast<uint32_t>(i);
+    buffer.dtype = value->dtype();
+    buffer.elements = numel(value->sizes());
+    out_.buffers.push_back(std::move(buffer));
+    Draft copy = loops_over(value->sizes(), {});
+    copy.kernel.row_stores.push_back({static_cast<uint32_t>(out_.buffers.size() - 1), value->dtype(),
+                                      join(copy.rows, value->sizes()), element(value, copy.rows), nullptr});
+    emit(std::move(copy.kernel));
+  }
+}
+
+Lowering::Tensor& Lowering::tensor(const Value* value) {
+  const auto found = tensors_.find(value);
+  if (found == tensors_.end()) compiler::fail(compiler::Code::internal, "cuda: no rule defined '" + value->name + "'");
+  return found->second;
+}
+
+size_t Lowering::readers(const Value* value) const {
+  std::vector<const Node*> nodes(value->users().begin(), value->users().end());
+  std::sort(nodes.begin(), nodes.end());
+  const auto distinct = static_cast<size_t>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
+  const auto output = outputs_.find(value);
+  return distinct + (output == outputs_.end() ? 0 : output->second.size());
+}
+
+// --- elements ---
+
+ExpressionPtr Lowering::element(const Value* value, const Indices& at) {
+  Tensor& found = tensor(value);
+  if (found.stage == Stage::unfinished) {
+    if (found.unfinished->at != at) throw NotKnown();
+    return found.unfinished->element;
+  }
+  if (found.stage == Stage::stored) {
+    ExpressionPtr offset = pool().index(found.offset);
+    for (size_t i = 0; i < at.size(); ++i)
+      offset = pool().add(offset, pool().multiply(at[i], pool().index(found.strides[i])));
+    return pool().load(found.buffer, value->dtype(), offset);
+  }
+  std::vector<uint32_t> ids;
+  ids.reserve(at.size());
+  for (const ExpressionPtr index : at) ids.push_back(index->id);
+  const auto key = std::tuple(value, std::move(ids), pool().guard() ? pool().guard()->id + 1 : 0);
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  const ExpressionPtr made = found.element(at);
+  return known_[key] = made;
+}
+
+Element Lowering::elements_of(const Value* value) {
+  return [this, value](const Indices& at) { return element(value, at); };
+}
+
+ExpressionPtr Lowering::scalar(const compiler::Arg& arg, ScalarType type) {
+  if (arg.is<Value*>()) {
+    const Value* value = arg.as<Value*>();
+    if (value->type.is_tensor()) return pool().cast(element(value, Indices(value->rank(), pool().index(0))), type);
+    return pool().cast(pool().index(value->type.expr), type);
+  }
+  if (arg.is<Sym>()) return pool().cast(pool().index(arg.as<Sym>()), type);
+  if (arg.is<bool>()) return pool().constant(arg.as<bool>(), arg.as<bool>(), type);
+  const double number = arg.as<double>();
+  return pool().constant(type == ScalarType::f32 ? static_cast<double>(static_cast<float>(number)) : number,
+                         is_real(type) ? 0 : static_cast<int64_t>(number), type);
+}
+
+Loop Lowering::new_loop(const Sym& extent) {
+  const std::string name = fmt::format("k{}", loops_++);
+  const compiler::SymRange range = compiler::SymScope::range(extent);
+  out_.ranges[name] = {0, std::max<int64_t>(range.max == compiler::kUnbounded ? range.max : range.max - 1, 0)};
+  return {Sym::symbol(name), extent};
+}
+
+Indices Lowering::indices_of(const Sizes& sizes) {
+  Indices at;
+  for (const Sym& size : sizes) at.push_back(size.is(1) ? pool().index(0) : pool().index(new_loop(size).variable));
+  return at;
+}
+
+ExpressionPtr Lowering::join(const Indices& at, const Sizes& sizes) {
+  const Sizes strides = contiguous_strides(sizes);
+  ExpressionPtr linear = pool().index(0);
+  for (size_t i = 0; i < at.size(); ++i) linear = pool().add(linear, pool().multiply(at[i], pool().index(strides[i])));
+  return linear;
+}
+
+Indices Lowering::split(ExpressionPtr linear, const Sizes& sizes) {
+  const Sizes strides = contiguous_strides(sizes);
+  Indices at;
+  bool outermost = true;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].is(1)) {
+      at.push_back(pool().index(0));
+      continue;
+    }
+    const ExpressionPtr quotient = pool().floor_divide(linear, pool().index(strides[i]));
+    at.push_back(outermost ? quotient : pool().modulo(quotient, pool().index(sizes[i])));
+    outermost = false;
+  }
+  return at;
+}
+
+uint32_t Lowering::add_check() {
+  std::string place = node_->origin ? node_->origin->module : "";
+  if (node_->origin && !node_->origin->source.empty()) place += " (" + node_->origin->source + ")";
+  out_.checks.push_back(
+      fmt::format("{}: an index is out of bounds{}{}", node_->op->name(), place.empty() ? "" : " at ", place));
+  return static_cast<uint32_t>(out_.checks.size() - 1);
+}
+
+ExpressionPtr Lowering::checked_index(ExpressionPtr position, const Sym& size, bool wraps, uint32_t check) {
+  const ExpressionPtr count = pool().cast(pool().index(size), ScalarType::i64);
+  const std::string text = fmt::format("checked_index({{0}}, {{1}}, {}, {{check}}, {})", wraps, check);
+  return pool().cast(pool().call(ScalarType::i64, text, {pool().cast(position, ScalarType::i64), count}),
+                     ScalarType::index);
+}
+
+// --- results ---
+
+void Lowering::measure(const Value* value, Tensor& measured) {
+  std::set<ExpressionPtr> seen;
+  std::vector<ExpressionPtr> open = {element(value, indices_of(value->sizes()))};
+  while (!open.empty()) {
+    const ExpressionPtr next = open.back();
+    open.pop_back();
+    if (!seen.insert(next).second) continue;
+    measured.loads += next->kind == ExpressionKind::load;
+    measured.calls += next->kind == ExpressionKind::call;
+    open.insert(open.end(), next->args.begin(), next->args.end());
+  }
+}
+
+void Lowering::define(const Value* result, Element element, IndexMap to_result) {
+  tensors_[result].element = std::move(element);
+  const std::vector<Value*> operands = node_->operands();
+  const Value* last = nullptr;
+  for (const Value* operand : operands) {
+    if (!operand->type.is_tensor() || tensor(operand).stage != Stage::unfinished) continue;
+    if (last && operand != last) store(last);
+    last = operand;
+  }
+  if (last && absorb(result, last, tensors_[result].element, to_result)) {
+    if (readers(result) != 1) store(result);
+    return;
+  }
+  if (last) store(last);
+  // A function that is read in more places than it has elements is computed once.
+  for (const Value* operand : operands) {
+    if (!operand->type.is_tensor() || tensor(operand).stage != Stage::function) continue;
+    if (!(numel(operand->sizes()) == numel(result->sizes())) && !operand->is_constant()) store_if_expensive(operand, 2);
+  }
+  Tensor& made = tensor(result);
+  measure(result, made);
+  const bool cheap = made.calls <= kCheapCalls && made.loads <= kCheapLoads;
+  if ((readers(result) > 1 && !cheap) || made.calls > kMostCalls || made.loads > kMostLoads) store(result);
+}
+
+bool Lowering::absorb(const Value* result, const Value* operand, const Element& element, const IndexMap& to_result) {
+  Unfinished& open = *tensor(operand).unfinished;
+  Indices at;
+  if (to_result) {
+    at = to_result(open.at);
+  } else if (result->sizes() == operand->sizes()) {
+    at = open.at;
+  } else if (numel(result->sizes()) == numel(operand->sizes()) && node_->op->has(compiler::kView)) {
+    at = split(join(open.at, operand->sizes()), result->sizes());
+  } else {
+    return false;
+  }
+  try {
+    open.element = element(at);
+  } catch (const NotKnown&) {
+    return false;
+  }
+  open.at = std::move(at);
+  open.kernel.nodes.push_back(node_);
+  Tensor& made = tensors_[result];
+  made.stage = Stage::unfinished;
+  made.unfinished = std::move(tensor(operand).unfinished);
+  tensors_.erase(operand);
+  return true;
+}
+
+bool Lowering::stored_as_view(const Value* result, const Value* of, const IndexMap& to_operand) {
+  const Tensor& viewed = tensor(of);
+  // The strides follow from where unit steps lead, if the map is affine.
+  const Indices at = indices_of(result->sizes());
+  ExpressionPtr offset = pool().index(viewed.offset);
+  const Indices from = to_operand(at);
+  for (size_t i = 0; i < from.size(); ++i)
+    offset = pool().add(offset, pool().multiply(from[i], pool().index(viewed.strides[i])));
+  if (offset->kind != ExpressionKind::index) return false;
+  std::map<std::string, Sym, std::less<>> zeros;
+  for (const ExpressionPtr index : at) {
+    if (!index->index.is_const()) zeros[std::string(index->index.symbol_name())] = 0;
+  }
+  const Sym start = substitute(offset->index, zeros);
+  Sym affine = start;
+  Sizes strides;
+  for (const ExpressionPtr index : at) {
+    strides.push_back(0);
+    if (index->index.is_const()) continue;
+    auto unit = zeros;
+    unit[std::string(index->index.symbol_name())] = 1;
+    strides.back() = substitute(offset->index, unit) - start;
+    affine = affine + index->index * strides.back();
+  }
+  if (!(affine == offset->index)) return false;
+  const uint32_t buffer = viewed.buffer;
+  Tensor& made = tensors_[result];
+  made.stage = Stage::stored;
+  made.buffer = buffer;
+  made.offset = start;
+  made.strides = std::move(strides);
+  return true;
+}
+
+void Lowering::define_view(const Value* result, const Value* of, IndexMap to_operand, IndexMap to_result) {
+  if (tensor(of).stage == Stage::stored) {
+    bool is_view = false;
+    // Strides that are too large expressions are none.
+    const compiler::Status status = compiler::catch_failure([&] { is_view = stored_as_view(result, of, to_operand); });
+    if (status.ok() && is_view) return;
+  }
+  define(
+      result, [this, of, to_operand](const Indices& at) { return element(of, to_operand(at)); }, std::move(to_result));
+}
+
+Draft Lowering::draft(const Sizes& rows, const Sizes& columns) {
+  store_unfinished_operands();
+  return loops_over(rows, columns);
+}
+
+Draft Lowering::loops_over(const Sizes& rows, const Sizes& columns) {
+  Draft made;
+  const auto add = [&](const Sizes& sizes, std::vector<Loop>& loops, Indices& at) {
+    for (const Sym& size : sizes) {
+      if (size.is(1)) {
+        at.push_back(pool().index(0));
+        continue;
+      }
+      loops.push_back(new_loop(size));
+      at.push_back(pool().index(loops.back().variable));
+    }
+  };
+  add(rows, made.kernel.rows, made.rows);
+  add(columns, made.kernel.columns, made.columns);
+  return made;
+}
+
+ExpressionPtr Lowering::reduce(Draft& draft, ReductionKind kind, ExpressionPtr element, ExpressionPtr guard) {
+  draft.kernel.reductions.push_back({kind, element->type, element, guard && is_true(guard) ? nullptr : guard});
+  return pool().reduced(static_cast<uint32_t>(draft.kernel.reductions.size() - 1), element->type);
+}
+
+ExpressionPtr Lowering::position(const Draft&, ExpressionPtr reduced) {
+  return pool().reduced(reduced->buffer, ScalarType::i64, true);
+}
+
+void Lowering::finish(Draft draft, std::vector<DraftResult> results) {
+  if (node_ && (draft.kernel.nodes.empty() || draft.kernel.nodes.back() != node_)) draft.kernel.nodes.push_back(node_);
+  const auto per_column = [&](const DraftResult& result) {
+    std::set<std::string, std::less<>> symbols;
+    for (const ExpressionPtr index : result.at) collect_symbols(index->index, symbols);
+    return std::any_of(draft.kernel.columns.begin(), draft.kernel.columns.end(),
+                       [&](const Loop& loop) { return symbols.count(loop.variable.symbol_name()) > 0; });
+  };
+  if (results.size() == 1 && readers(results[0].result) == 1) {
+    Tensor& made = tensors_[results[0].result];
+    made.stage = Stage::unfinished;
+    const bool columns = per_column(results[0]);
+    made.unfinished =
+        std::make_unique<Unfinished>(Unfinished{std::move(draft.kernel), results[0].at, results[0].element, columns});
+    return;
+  }
+  for (const DraftResult& result : results) {
+    const uint32_t buffer = buffer_for(result.result);
+    auto& stores = per_column(result) ? draft.kernel.column_stores : draft.kernel.row_stores;
+    stores.push_back(
+        {buffer, result.result->dtype(), join(result.at, result.result->sizes()), result.element, nullptr});
+    set_stored(result.result, buffer);
+  }
+  emit(std::move(draft.kernel));
+}
+
+uint32_t Lowering::place(const Value* result) {
+  const uint32_t buffer = buffer_for(result);
+  set_stored(result, buffer);
+  return buffer;
+}
+
+uint32_t Lowering::place_copy(const Value* result, const Value* source) {
+  store_unfinished_operands();
+  Draft copy = loops_over(result->sizes(), {});
+  const ExpressionPtr element = pool().cast(this->element(source, copy.rows), scalar_type(result->dtype()));
+  const uint32_t buffer = place(result);
+  store_at(copy, buffer, result, copy.rows, element);
+  finish_stores(std::move(copy));
+  return buffer;
+}
+
+void Lowering::store_at(Draft& draft, uint32_t buffer, const Value* result, const Indices& at, ExpressionPtr element,
+                        ExpressionPtr guard) {
+  auto& stores = draft.kernel.columns.empty() ? draft.kernel.row_stores : draft.kernel.column_stores;
+  stores.push_back({buffer, result->dtype(), join(at, result->sizes()), element, guard});
+}
+
+void Lowering::finish_stores(Draft draft) {
+  draft.kernel.nodes.push_back(node_);
+  emit(std::move(draft.kernel));
+}
+
+uint32_t Lowering::buffer_for(const Value* value) {
+  KernelBuffer buffer;
+  if (const auto output = outputs_.find(value); output != outputs_.end()) {
+    buffer.kind = KernelBuffer::Kind::output;
+    buffer.index = output->second[0];
+  }
+  buffer.dtype = value->dtype();
+  buffer.elements = numel(value->sizes());
+  out_.buffers.push_back(std::move(buffer));
+  return static_cast<uint32_t>(out_.buffers.size() - 1);
+}
+
+void Lowering::set_stored(const Value* value, uint32_t buffer) {
+  Tensor& made = tensors_[value];
+  made.stage = Stage::stored;
+  made.element = nullptr;
+  made.unfinished = nullptr;
+  made.buffer = buffer;
+  made.offset = 0;
+  made.strides = contiguous_strides(value->sizes());
+}
+
+void Lowering::store(const Value* value) {
+  Tensor& found = tensor(value);
+  if (found.stage == Stage::stored) return;
+  if (found.stage == Stage::unfinished) {
+    const uint32_t buffer = buffer_for(value);
+    Unfinished open = std::move(*found.unfinished);
+    auto& stores = open.per_column ? open.kernel.column_stores : open.kernel.row_stores;
+    stores.push_back({buffer, value->dtype(), join(open.at, value->sizes()), open.element, nullptr});
+    set_stored(value, buffer);
+    emit(std::move(open.kernel));
+    return;
+  }
+  Draft map = loops_over(value->sizes(), {});
+  const ExpressionPtr computed = element(value, map.rows);
+  const uint32_t buffer = buffer_for(value);
+  map.kernel.row_stores.push_back({buffer, value->dtype(), join(map.rows, value->sizes()), computed, nullptr});
+  if (value->producer) map.kernel.nodes.push_back(value->producer);
+  set_stored(value, buffer);
+  emit(std::move(map.kernel));
+}
+
+void Lowering::store_if_expensive(const Value* value, size_t operations) {
+  Tensor& found = tensor(value);
+  if (found.stage == Stage::unfinished || (found.stage == Stage::function && found.calls > operations)) store(value);
+}
+
+void Lowering::emit(LoopKernel kernel) { out_.kernels.push_back({std::move(kernel)}); }
+
+}  // namespace wick::cuda

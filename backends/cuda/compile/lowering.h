@@ -1,0 +1,161 @@
+// A partition becomes kernels: each value is a function of indices, an unfinished kernel's result, or a buffer. C++20.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/cuda/compile/expression/expression.h"
+#include "backends/cuda/compile/kernel/loop_kernel.h"
+#include "compiler/ir/graph.h"
+#include "compiler/partition/target.h"
+
+namespace wick::cuda {
+
+using compiler::Node;
+using compiler::Sizes;
+using compiler::Value;
+
+/// The element of a tensor at these indices, one per dimension, in the type scalar_type(dtype).
+using Element = std::function<ExpressionPtr(const Indices&)>;
+
+/// What holds a tensor's elements.
+struct KernelBuffer {
+  enum class Kind : uint8_t { input, output, constant, arena } kind = Kind::arena;
+  uint32_t index = 0;               // input, output: which one
+  const Value* constant = nullptr;  // constant
+  DType dtype = DType::f32;
+  Sym elements;
+};
+
+/// A kernel in the order of execution.
+struct LoweredKernel {
+  LoopKernel loops;
+};
+
+/// What a partition becomes, before schedules, texts and offsets.
+struct LoweredGraph {
+  ExpressionPool pool;
+  compiler::SymRanges ranges;  // of sizes and loop variables
+  std::vector<KernelBuffer> buffers;
+  std::vector<LoweredKernel> kernels;
+  std::vector<std::string> checks;  // messages of data-dependent refusals; calls name them as {check N}
+};
+
+/// A kernel that a rule is making. `rows` and `columns` are the loop variables as indices.
+struct Draft {
+  LoopKernel kernel;
+  Indices rows, columns;
+};
+
+/// Walks a graph and asks the rule of each node (ops/op_rule.h) what its results are. Fusion happens here:
+///   - A function of indices is computed wherever it is read, unless several nodes read it and computing it again costs
+///     more than reading it.
+///   - A kernel's result stays unfinished while its only reader is a function of the elements that the kernel has in
+///     registers; the reader becomes part of the kernel.
+class Lowering {
+ public:
+  Lowering(const compiler::Graph& graph, LoweredGraph& out);
+  void run();
+
+  ExpressionPool& pool() { return out_.pool; }
+  /// The element of a tensor at these indices.
+  ExpressionPtr element(const Value* value, const Indices& at);
+  /// The same as a function that rules can keep.
+  Element elements_of(const Value* value);
+  /// A number among the arguments of a node: a literal, a size, or a tensor of one element.
+  ExpressionPtr scalar(const compiler::Arg& arg, ScalarType type);
+
+  /// Says what a result of the current node is. `to_result` turns indices of the first operand into those of the result
+  /// where the node moves elements one to one; null: equal sizes are equal indices, and views keep the order.
+  using IndexMap = std::function<Indices(const Indices&)>;
+  void define(const Value* result, Element element, IndexMap to_result = nullptr);
+  /// The result is operand `of` with other strides, if that one is in memory; else as define.
+  void define_view(const Value* result, const Value* of, IndexMap to_operand, IndexMap to_result = nullptr);
+
+  Draft draft(const Sizes& rows, const Sizes& columns);
+  /// A loop of its own, besides rows and columns.
+  Loop new_loop(const Sym& extent);
+  /// `guard`: which columns count; null: all.
+  ExpressionPtr reduce(Draft& draft, ReductionKind kind, ExpressionPtr element, ExpressionPtr guard = nullptr);
+  /// The position of an arg reduction that reduce() made.
+  ExpressionPtr position(const Draft& draft, ExpressionPtr reduced);
+  /// `result` at `at` (made of the draft's indices) is `element`. Each result of the current node that is read needs
+  /// one call; `last` says that there are no more.
+  struct DraftResult {
+    const Value* result;
+    Indices at;
+    ExpressionPtr element;
+  };
+  void finish(Draft draft, std::vector<DraftResult> results);
+
+  /// For kernels that write a result in their own way: gives it a buffer, from which later nodes read it.
+  /// finish_stores() ends such a kernel.
+  uint32_t place(const Value* result);
+  /// The same, filled with the elements of another tensor of these sizes.
+  uint32_t place_copy(const Value* result, const Value* source);
+  /// The element of a placed result, while it is written.
+  void store_at(Draft& draft, uint32_t buffer, const Value* result, const Indices& at, ExpressionPtr element,
+                ExpressionPtr guard = nullptr);
+  void finish_stores(Draft draft);
+
+  /// Makes sure that reading an element of the value costs one load.
+  void store(const Value* value);
+  /// The same if computing an element takes more than `operations`.
+  void store_if_expensive(const Value* value, size_t operations);
+
+  const Node& node() const { return *node_; }
+  Indices indices_of(const Sizes& sizes);  // fresh loop variables
+  Indices split(ExpressionPtr linear, const Sizes& sizes);
+  ExpressionPtr join(const Indices& at, const Sizes& sizes);
+  /// A refusal that depends on data: the call fails with a message that names the current node.
+  uint32_t add_check();
+  /// An index that was read from a tensor, as an index into `size` elements. One outside fails the check. `wraps`:
+  /// negative ones count from the end.
+  ExpressionPtr checked_index(ExpressionPtr position, const Sym& size, bool wraps, uint32_t check);
+
+ private:
+  enum class Stage : uint8_t { function, unfinished, stored };
+  struct Unfinished {
+    LoopKernel kernel;
+    Indices at;  // of the value, made of the kernel's loop variables
+    ExpressionPtr element = nullptr;
+    bool per_column = false;
+  };
+  struct Tensor {
+    Stage stage = Stage::function;
+    Element element;
+    std::unique_ptr<Unfinished> unfinished;
+    uint32_t buffer = 0;
+    Sym offset;
+    Sizes strides;
+    size_t calls = 0, loads = 0;  // of one element
+  };
+  Tensor& tensor(const Value* value);
+  void add_inputs();
+  void add_constant(const Value* value);
+  void lower_node(const Node& node);
+  void store_outputs();
+  void store_unfinished_operands();
+  bool stored_as_view(const Value* result, const Value* of, const IndexMap& to_operand);
+  Draft loops_over(const Sizes& rows, const Sizes& columns);
+  bool absorb(const Value* result, const Value* operand, const Element& element, const IndexMap& to_result);
+  void measure(const Value* value, Tensor& tensor);
+  size_t readers(const Value* value) const;
+  uint32_t buffer_for(const Value* value);
+  void set_stored(const Value* value, uint32_t buffer);
+  void emit(LoopKernel kernel);
+  struct NotKnown {};  // an unfinished kernel does not have this element in registers
+
+  const compiler::Graph& graph_;
+  LoweredGraph& out_;
+  std::map<const Value*, Tensor> tensors_;
+  std::map<const Value*, std::vector<uint32_t>> outputs_;  // which outputs a value is
+  std::map<std::tuple<const Value*, std::vector<uint32_t>, uint32_t>, ExpressionPtr> known_;
+  const Node* node_ = nullptr;
+  uint32_t loops_ = 0;
+};
+
+}  // namespace wick::cuda

@@ -1,0 +1,125 @@
+// Attention as one kernel. Others than these forms decompose to matmul, softmax, matmul.
+#include <cmath>
+#include <limits>
+
+#include "backends/cuda/compile/ops/op_rule.h"
+
+namespace wick::cuda {
+namespace {
+
+using compiler::SymScope;
+using compiler::Verdict;
+
+constexpr int64_t kMostFeatures = 256;
+
+Verdict fits(const Node& node, const compiler::TargetOptions&) {
+  const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
+  if (node.op->parsed->find("dropout_p") >= 0 && node.real("dropout_p") != 0) return Verdict::no("it drops out");
+  if (node.results().size() > 1 && node.result(1)->num_uses() > 0) return Verdict::no("its log-sum-exp is read");
+  if (q->dtype() == DType::f64) return Verdict::no("f64 decomposes");
+  if (q->rank() < 3 || k->rank() != q->rank() || v->rank() != q->rank()) return Verdict::no("operands differ in rank");
+  const Sym features = q->sizes().back(), results = v->sizes().back();
+  if (!features.is_const() || !results.is_const())
+    return Verdict::no("the number of features is known only at run time");
+  if (features.value() > kMostFeatures || results.value() > kMostFeatures) return Verdict::no("more than 256 features");
+  for (size_t i = 0; i + 2 < q->rank(); ++i) {
+    for (const Value* x : {k, v}) {
+      const Sym &own = x->sizes()[i], &wanted = q->sizes()[i];
+      if (own == wanted || own.is(1)) continue;
+      const bool groups =
+          i + 3 == q->rank() && own.is_const() && wanted.is_const() && wanted.value() % own.value() == 0;
+      if (!groups) return Verdict::no("heads that do not divide");
+    }
+  }
+  return Verdict::yes();
+}
+
+class AttentionRule {
+ public:
+  AttentionRule(Lowering& l, const Node& node)
+      : l_(l), node_(node), q_(node.tensor("query")), k_(node.tensor("key")), v_(node.tensor("value")) {
+    const char* name = node.op->parsed->find("attn_mask") >= 0 ? "attn_mask" : "attn_bias";
+    mask_ = node.op->parsed->find(name) >= 0 ? node.optional_tensor(name) : nullptr;
+  }
+
+  void run() {
+    for (const Value* x : {q_, k_, v_}) l_.store_if_expensive(x, 1);
+    if (mask_) l_.store_if_expensive(mask_, 8);
+    const Value* y = node_.result();
+    Sizes rows(y->sizes().begin(), y->sizes().end() - 1);
+    Draft draft = l_.draft(rows, {y->sizes().back()});
+    Attention a;
+    a.key = l_.new_loop(k_->sizes()[k_->rank() - 2]);
+    a.feature = l_.new_loop(q_->sizes().back());
+    const ExpressionPtr key = pool().index(a.key.variable), feature = pool().index(a.feature.variable);
+    Indices q_at = draft.rows;
+    q_at.push_back(feature);
+    a.query = pool().call(ScalarType::f32, "op_mul({0}, {1})",
+                          {l_.element(q_, q_at), pool().number(scale(), ScalarType::f32)});
+    a.key_element = l_.element(k_, own_at(*k_, draft.rows, key, feature));
+    a.value = l_.element(v_, own_at(*v_, draft.rows, key, draft.columns[0]));
+    a.score = score(draft.rows, key);
+    draft.kernel.attention = a;
+    Indices at = draft.rows;
+    at.push_back(draft.columns[0]);
+    const ExpressionPtr result = pool().reduced(0, ScalarType::f32);
+    l_.finish(std::move(draft), {{y, at, pool().rounded(result, y->dtype())}});
+  }
+
+ private:
+  ExpressionPool& pool() { return l_.pool(); }
+
+  double scale() const {
+    if (!node_.is_none("scale")) return static_cast<double>(static_cast<float>(node_.real("scale")));
+    return static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(q_->sizes().back().value()))));
+  }
+
+  // Leading dimensions of keys and values: those of the query, one for all, or one for a group of heads.
+  Indices own_at(const Value& x, const Indices& rows, ExpressionPtr key, ExpressionPtr feature) {
+    Indices at;
+    for (size_t i = 0; i + 2 < x.rank(); ++i) {
+      const Sym &own = x.sizes()[i], &wanted = q_->sizes()[i];
+      at.push_back(own == wanted ? rows[i]
+                   : own.is(1)   ? pool().index(0)
+                                 : pool().floor_divide(rows[i], pool().index(floor_div(wanted, own))));
+    }
+    at.push_back(key);
+    at.push_back(feature);
+    return at;
+  }
+
+  ExpressionPtr score(const Indices& rows, ExpressionPtr key) {
+    ExpressionPtr out = pool().reduced(1, ScalarType::f32);
+    const ExpressionPtr lowest = pool().number(-std::numeric_limits<double>::infinity(), ScalarType::f32);
+    if (node_.op->parsed->find("is_causal") >= 0 && node_.boolean("is_causal"))
+      out = pool().select(pool().less(rows.back(), key), lowest, out);
+    if (!mask_) return out;
+    Indices full = rows;
+    full.push_back(key);
+    Indices at;
+    for (size_t i = 0; i < mask_->rank(); ++i)
+      at.push_back(mask_->sizes()[i].is(1) ? pool().index(0) : full[full.size() - mask_->rank() + i]);
+    const ExpressionPtr mask = l_.element(mask_, at);
+    if (mask->type == ScalarType::boolean) return pool().select(mask, out, lowest);
+    return pool().call(ScalarType::f32, "op_add({0}, {1})", {out, pool().cast(mask, ScalarType::f32)});
+  }
+
+  Lowering& l_;
+  const Node& node_;
+  const Value *q_, *k_, *v_, *mask_;
+};
+
+void lower_attention(Lowering& l, const Node& node) { AttentionRule(l, node).run(); }
+
+constexpr OpRule kRows[] = {
+    whole({"aten.scaled_dot_product_attention.default", lower_attention, fits}),
+    whole({"aten._scaled_dot_product_flash_attention_for_cpu.default", lower_attention, fits}),
+    whole({"aten._scaled_dot_product_efficient_attention.default", lower_attention, fits}),
+    whole({"aten._scaled_dot_product_flash_attention.default", lower_attention, fits}),
+};
+
+}  // namespace
+
+const Span<const OpRule> kAttentionRules{kRows};
+
+}  // namespace wick::cuda

@@ -1,0 +1,130 @@
+// Sums of products: matrix products and linear layers. The schedule decides how they are tiled.
+#include "backends/cuda/compile/ops/op_rule.h"
+
+namespace wick::cuda {
+namespace {
+
+using compiler::Arg;
+
+// Operands are read many times: what costs more than a conversion is computed once.
+constexpr size_t kOperandCalls = 2;
+
+ExpressionPtr times(ExpressionPool& pool, ExpressionPtr a, ExpressionPtr b) {
+  return pool.call(a->type, "op_mul({0}, {1})", {a, b});
+}
+
+// rows of `left` times columns of `right`, which both read with the indices they get.
+struct Matmul {
+  const Value *left, *right;
+  Sizes rows;  // the sizes of the result
+  Sym depth;
+  std::function<Indices(const Indices& row, ExpressionPtr k)> left_at, right_at;
+  std::function<ExpressionPtr(const Indices& row, ExpressionPtr sum)> term = nullptr;
+};
+
+void lower_product(Lowering& l, const Node& node, const Matmul& matmul) {
+  l.store_if_expensive(matmul.left, kOperandCalls);
+  l.store_if_expensive(matmul.right, kOperandCalls);
+  Draft draft = l.draft(matmul.rows, {matmul.depth});
+  const ExpressionPtr a = l.element(matmul.left, matmul.left_at(draft.rows, draft.columns[0]));
+  const ExpressionPtr b = l.element(matmul.right, matmul.right_at(draft.rows, draft.columns[0]));
+  ExpressionPtr sum = l.reduce(draft, ReductionKind::sum, times(l.pool(), a, b));
+  if (matmul.term) sum = matmul.term(draft.rows, sum);
+  const Indices at = draft.rows;
+  l.finish(std::move(draft), {{node.result(), at, l.pool().rounded(sum, node.result()->dtype())}});
+}
+
+void lower_linear(Lowering& l, const Node& node) {
+  const Value *x = node.tensor("input"), *w = node.tensor("weight"), *bias = node.optional_tensor("bias");
+  Matmul matmul{x, w, node.result()->sizes(), x->sizes().back(), nullptr, nullptr};
+  matmul.left_at = [](const Indices& row, ExpressionPtr k) {
+    Indices at(row.begin(), row.end() - 1);
+    at.push_back(k);
+    return at;
+  };
+  matmul.right_at = [](const Indices& row, ExpressionPtr k) { return Indices{row.back(), k}; };
+  if (w->rank() == 1) {  // one output, no dimension for it
+    matmul.left_at = [](const Indices& row, ExpressionPtr k) {
+      Indices at = row;
+      at.push_back(k);
+      return at;
+    };
+    matmul.right_at = [](const Indices&, ExpressionPtr k) { return Indices{k}; };
+  }
+  if (bias) {
+    matmul.term = [&l, bias](const Indices& row, ExpressionPtr sum) {
+      const Indices at =
+          bias->rank() == 0 ? Indices{} : Indices{bias->sizes()[0].is(1) ? l.pool().index(0) : row.back()};
+      return l.pool().call(sum->type, "op_add({0}, {1})", {sum, l.element(bias, at)});
+    };
+  }
+  lower_product(l, node, matmul);
+}
+
+void lower_batches(Lowering& l, const Node& node) {
+  const Value *a = node.tensor("self"), *b = node.tensor("mat2");
+  Matmul matmul{a, b, node.result()->sizes(), a->sizes().back(), nullptr, nullptr};
+  matmul.left_at = [](const Indices& row, ExpressionPtr k) {
+    Indices at(row.begin(), row.end() - 1);
+    at.push_back(k);
+    return at;
+  };
+  matmul.right_at = [](const Indices& row, ExpressionPtr k) {
+    Indices at(row.begin(), row.end() - 2);
+    at.push_back(k);
+    at.push_back(row.back());
+    return at;
+  };
+  lower_product(l, node, matmul);
+}
+
+bool is_one(const Arg& arg) {
+  return (arg.is<Sym>() && arg.as<Sym>().is(1)) || (arg.is<double>() && arg.as<double>() == 1.0);
+}
+bool is_zero(const Arg& arg) {
+  return (arg.is<Sym>() && arg.as<Sym>().is(0)) || (arg.is<double>() && arg.as<double>() == 0.0);
+}
+
+// beta * self + alpha * (mat1 x mat2); beta == 0: self is not read.
+void lower_addmm(Lowering& l, const Node& node) {
+  const Value *self = node.tensor("self"), *a = node.tensor("mat1"), *b = node.tensor("mat2");
+  Matmul matmul{a, b, node.result()->sizes(), a->sizes().back(), nullptr, nullptr};
+  matmul.left_at = [](const Indices& row, ExpressionPtr k) { return Indices{row[0], k}; };
+  matmul.right_at = [](const Indices& row, ExpressionPtr k) { return Indices{k, row[1]}; };
+  matmul.term = [&l, &node, self](const Indices& row, ExpressionPtr sum) {
+    ExpressionPool& pool = l.pool();
+    const Arg &alpha = node.arg("alpha"), &beta = node.arg("beta");
+    if (!is_one(alpha)) sum = times(pool, l.scalar(alpha, sum->type), sum);
+    if (is_zero(beta)) return sum;
+    Indices at;
+    for (size_t i = 0; i < self->rank(); ++i)
+      at.push_back(self->sizes()[i].is(1) ? pool.index(0) : row[i + 2 - self->rank()]);
+    ExpressionPtr term = pool.cast(l.element(self, at), sum->type);
+    if (!is_one(beta)) term = times(pool, l.scalar(beta, sum->type), term);
+    return pool.call(sum->type, "op_add({0}, {1})", {term, sum});
+  };
+  lower_product(l, node, matmul);
+}
+
+compiler::Verdict linear_fits(const Node& node, const compiler::TargetOptions&) {
+  return agreed(same(node.tensor("input")->sizes().back(), node.tensor("weight")->sizes().back()));
+}
+compiler::Verdict product_fits(const Node& node, const compiler::TargetOptions&) {
+  const bool has_term = node.is("aten.addmm.default");
+  const Value *a = node.tensor(has_term ? "mat1" : "self"), *b = node.tensor("mat2");
+  const size_t rank = a->rank();
+  return agreed(same(a->sizes()[rank - 1], b->sizes()[rank - 2]) && (rank == 2 || same(a->sizes()[0], b->sizes()[0])));
+}
+
+constexpr OpRule kRows[] = {
+    whole({"aten.linear.default", lower_linear, linear_fits}),
+    {"aten.mm.default", lower_batches, product_fits},
+    {"aten.bmm.default", lower_batches, product_fits},
+    {"aten.addmm.default", lower_addmm, product_fits},
+};
+
+}  // namespace
+
+const Span<const OpRule> kMatmulRules{kRows};
+
+}  // namespace wick::cuda

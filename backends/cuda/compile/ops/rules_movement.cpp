@@ -1,0 +1,415 @@
+// Operators that move elements: index arithmetic, no kernels of their own.
+#include <algorithm>
+
+#include "backends/cuda/compile/ops/op_rule.h"
+#include "compiler/ir/builder.h"
+
+namespace wick::cuda {
+namespace {
+
+using compiler::Verdict;
+
+// The same elements in the same order under other sizes.
+void lower_view(Lowering& l, const Node& node) {
+  const Value *x = node.operands()[0], *y = node.result();
+  l.define_view(y, x, [&l, x, y](const Indices& at) { return l.split(l.join(at, y->sizes()), x->sizes()); });
+}
+
+void lower_permute(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  std::vector<size_t> from;  // of each dimension of the result
+  for (const int64_t dim : node.static_ints("dims"))
+    from.push_back(static_cast<size_t>(compiler::wrap_dim(dim, x->rank())));
+  l.define_view(
+      node.result(), x,
+      [from](const Indices& at) {
+        Indices out(at.size());
+        for (size_t i = 0; i < at.size(); ++i) out[from[i]] = at[i];
+        return out;
+      },
+      [from](const Indices& at) {
+        Indices out(at.size());
+        for (size_t i = 0; i < at.size(); ++i) out[i] = at[from[i]];
+        return out;
+      });
+}
+
+void lower_expand(Lowering& l, const Node& node) {
+  const Value *x = node.tensor("self"), *y = node.result();
+  l.define_view(y, x, [&l, x, y](const Indices& at) {
+    Indices out;
+    const size_t skipped = y->rank() - x->rank();
+    for (size_t i = 0; i < x->rank(); ++i) out.push_back(x->sizes()[i].is(1) ? l.pool().index(0) : at[i + skipped]);
+    return out;
+  });
+}
+
+// Python's rules for bounds: from the end if negative, then clamped.
+Sym bound(const compiler::Arg& arg, const Sym& size, const Sym& otherwise) {
+  if (!arg.is<Sym>()) return otherwise;
+  Sym value = arg.as<Sym>();
+  const compiler::SymRange range = compiler::SymScope::range(value);
+  if (range.max < 0) value = value + size;
+  return compiler::sym_max(compiler::sym_min(value, size), 0);
+}
+
+void lower_slice(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  const size_t dim = dim_argument(node, "dim", x->rank());
+  const Sym start = bound(node.arg("start"), x->sizes()[dim], 0), step = node.integer("step");
+  l.define_view(node.result(), x, [&l, dim, start, step](Indices at) {
+    at[dim] = l.pool().add(l.pool().index(start), l.pool().multiply(at[dim], l.pool().index(step)));
+    return at;
+  });
+}
+
+void lower_select(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  const size_t dim = dim_argument(node, "dim", x->rank());
+  Sym index = node.integer("index");
+  if (compiler::SymScope::range(index).max < 0) index = index + x->sizes()[dim];
+  l.define_view(node.result(), x, [&l, dim, index](Indices at) {
+    at.insert(at.begin() + static_cast<std::ptrdiff_t>(dim), l.pool().index(index));
+    return at;
+  });
+}
+
+void lower_flip(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  std::vector<size_t> dims;
+  for (const int64_t dim : node.static_ints("dims"))
+    dims.push_back(static_cast<size_t>(compiler::wrap_dim(dim, x->rank())));
+  const auto flipped = [&l, x, dims](Indices at) {
+    for (const size_t dim : dims) at[dim] = l.pool().subtract(l.pool().index(x->sizes()[dim] - 1), at[dim]);
+    return at;
+  };
+  l.define_view(node.result(), x, flipped, flipped);
+}
+
+void lower_cat(Lowering& l, const Node& node) {
+  const Value* y = node.result();
+  const size_t dim = dim_argument(node, "dim", y->rank());
+  std::vector<const Value*> parts;
+  for (const Value* part : node.tensors("tensors")) {
+    if (part->rank() == y->rank()) parts.push_back(part);  // an empty list [0] beside others
+  }
+  l.define(y, [&l, y, parts, dim](const Indices& at) {
+    ExpressionPool& pool = l.pool();
+    const ScalarType type = scalar_type(y->dtype());
+    Sym start = 0;
+    std::vector<std::pair<ExpressionPtr, ExpressionPtr>> choices;  // condition, element
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const Sym end = start + parts[i]->sizes()[dim];
+      Indices own = at;
+      own[dim] = pool.subtract(at[dim], pool.index(start));
+      const ExpressionPtr behind = pool.negation(pool.less(at[dim], pool.index(start)));
+      const ExpressionPtr before = pool.less(at[dim], pool.index(end));
+      const ExpressionPtr inside = pool.both(i > 0 ? behind : pool.number(1, ScalarType::boolean),
+                                             i + 1 < parts.size() ? before : pool.number(1, ScalarType::boolean));
+      start = end;
+      if (is_false(inside)) continue;
+      pool.push_guard(inside);
+      const ExpressionPtr element = pool.cast(l.element(parts[i], own), type);
+      pool.pop_guard();
+      choices.emplace_back(before, element);
+    }
+    ExpressionPtr out = choices.back().second;
+    for (size_t i = choices.size() - 1; i-- > 0;) out = pool.select(choices[i].first, choices[i].second, out);
+    return out;
+  });
+}
+
+void lower_pad(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  const compiler::Ints pads = node.ints("pad");
+  const DType dtype = node.result()->dtype();
+  l.define(node.result(), [&l, &node, x, pads, dtype](const Indices& at) {
+    ExpressionPool& pool = l.pool();
+    Indices own = at;
+    ExpressionPtr inside = pool.number(1, ScalarType::boolean);
+    for (size_t i = 0; 2 * i < pads.size(); ++i) {
+      const size_t dim = x->rank() - 1 - i;
+      own[dim] = pool.subtract(at[dim], pool.index(pads[2 * i]));
+      if (!(pads[2 * i].is_const() && pads[2 * i].value() <= 0))
+        inside = pool.both(inside, pool.negation(pool.less(own[dim], pool.index(0))));
+      if (!(pads[2 * i + 1].is_const() && pads[2 * i + 1].value() <= 0))
+        inside = pool.both(inside, pool.less(own[dim], pool.index(x->sizes()[dim])));
+    }
+    pool.push_guard(inside);
+    const ExpressionPtr element = l.element(x, own);
+    pool.pop_guard();
+    return pool.select(inside, element, pool.rounded(l.scalar(node.arg("value"), scalar_type(dtype)), dtype));
+  });
+}
+
+void lower_roll(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  const compiler::Ints shifts = node.ints("shifts");
+  const std::vector<int64_t> dims = node.static_ints("dims");
+  if (dims.empty()) {  // the flat tensor
+    return l.define(node.result(), [&l, x, shifts](const Indices& at) {
+      ExpressionPool& pool = l.pool();
+      const ExpressionPtr count = pool.index(compiler::numel(x->sizes()));
+      const ExpressionPtr back = pool.subtract(l.join(at, x->sizes()), pool.index(shifts[0]));
+      return l.element(x, l.split(pool.modulo(back, count), x->sizes()));
+    });
+  }
+  l.define(node.result(), [&l, x, shifts, dims](Indices at) {
+    ExpressionPool& pool = l.pool();
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const auto dim = static_cast<size_t>(compiler::wrap_dim(dims[i], x->rank()));
+      at[dim] = pool.modulo(pool.subtract(at[dim], pool.index(shifts[i])), pool.index(x->sizes()[dim]));
+    }
+    return l.element(x, at);
+  });
+}
+
+void lower_repeat(Lowering& l, const Node& node) {
+  const Value *x = node.tensor("self"), *y = node.result();
+  l.define(y, [&l, x, y](const Indices& at) {
+    Indices own;
+    const size_t skipped = y->rank() - x->rank();
+    for (size_t i = 0; i < x->rank(); ++i)
+      own.push_back(l.pool().modulo(at[i + skipped], l.pool().index(x->sizes()[i])));
+    return l.element(x, own);
+  });
+}
+
+void lower_diagonal(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  const size_t first = dim_argument(node, "dim1", x->rank()), second = dim_argument(node, "dim2", x->rank());
+  const int64_t offset = node.static_integer("offset");
+  l.define_view(node.result(), x, [&l, x, first, second, offset](const Indices& at) {
+    ExpressionPool& pool = l.pool();
+    Indices own;
+    size_t next = 0;
+    for (size_t i = 0; i < x->rank(); ++i) {
+      if (i == first) {
+        own.push_back(pool.add(at.back(), pool.index(offset < 0 ? -offset : 0)));
+      } else if (i == second) {
+        own.push_back(pool.add(at.back(), pool.index(offset > 0 ? offset : 0)));
+      } else {
+        own.push_back(at[next++]);
+      }
+    }
+    return own;
+  });
+}
+
+// Elements at offset + sum of index * stride of the contiguous tensor.
+void lower_as_strided(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  const compiler::Ints strides = node.ints("stride");
+  const Sym offset = node.is_none("storage_offset") ? Sym(0) : node.integer("storage_offset");
+  l.define_view(node.result(), x, [&l, x, strides, offset](const Indices& at) {
+    ExpressionPtr linear = l.pool().index(offset);
+    for (size_t i = 0; i < at.size(); ++i)
+      linear = l.pool().add(linear, l.pool().multiply(at[i], l.pool().index(strides[i])));
+    return l.split(linear, x->sizes());
+  });
+}
+
+// Windows of a dimension as a new last one.
+void lower_unfold(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  const size_t dim = dim_argument(node, "dimension", x->rank());
+  const Sym step = node.integer("step");
+  l.define_view(node.result(), x, [&l, x, dim, step](Indices at) {
+    const ExpressionPtr within = at.back();
+    at.pop_back();
+    if (x->rank() == 0) return Indices{};
+    at[dim] = l.pool().add(l.pool().multiply(at[dim], l.pool().index(step)), within);
+    return at;
+  });
+}
+
+// [.., C r r, H, W] <-> [.., C, H r, W r]
+void lower_pixel_shuffle(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  const Sym r = node.integer("upscale_factor");
+  l.define(node.result(), [&l, x, r](Indices at) {
+    ExpressionPool& p = l.pool();
+    const size_t n = at.size();
+    const ExpressionPtr factor = p.index(r), row = at[n - 2], column = at[n - 1];
+    at[n - 3] = p.add(p.multiply(p.add(p.multiply(at[n - 3], factor), p.modulo(row, factor)), factor),
+                      p.modulo(column, factor));
+    at[n - 2] = p.floor_divide(row, factor);
+    at[n - 1] = p.floor_divide(column, factor);
+    return l.element(x, at);
+  });
+}
+void lower_pixel_unshuffle(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  const Sym r = node.integer("downscale_factor");
+  l.define(node.result(), [&l, x, r](Indices at) {
+    ExpressionPool& p = l.pool();
+    const size_t n = at.size();
+    const ExpressionPtr factor = p.index(r), channel = at[n - 3];
+    const ExpressionPtr within = p.modulo(channel, p.index(r * r));
+    at[n - 3] = p.floor_divide(channel, p.index(r * r));
+    at[n - 2] = p.add(p.multiply(at[n - 2], factor), p.floor_divide(within, factor));
+    at[n - 1] = p.add(p.multiply(at[n - 1], factor), p.modulo(within, factor));
+    return l.element(x, at);
+  });
+}
+
+// Padding by the tensor's own elements: mirrored at the border, or the border itself.
+void lower_border_pad(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  const compiler::Ints pads = node.ints("padding");
+  const bool mirrors = node.op->name().find("reflection") != std::string_view::npos;
+  l.define(node.result(), [&l, x, pads, mirrors](Indices at) {
+    ExpressionPool& p = l.pool();
+    for (size_t i = 0; 2 * i < pads.size(); ++i) {
+      const size_t dim = x->rank() - 1 - i;
+      const ExpressionPtr last = p.index(x->sizes()[dim] - 1);
+      ExpressionPtr own = p.subtract(at[dim], p.index(pads[2 * i]));
+      if (mirrors) {
+        own = p.maximum(own, p.subtract(p.index(0), own));
+        own = p.minimum(own, p.subtract(p.add(last, last), own));
+      } else {
+        own = p.minimum(p.maximum(own, p.index(0)), last);
+      }
+      at[dim] = own;
+    }
+    return l.element(x, at);
+  });
+}
+
+// self with a region replaced by src: start, start + step .. of a dimension.
+void lower_slice_scatter(Lowering& l, const Node& node) {
+  const Value *x = node.tensor("self"), *source = node.tensor("src");
+  const size_t dim = dim_argument(node, "dim", x->rank());
+  const Sym start = bound(node.arg("start"), x->sizes()[dim], 0), step = node.integer("step");
+  l.define(node.result(), [&l, x, source, dim, start, step](const Indices& at) {
+    ExpressionPool& p = l.pool();
+    const ExpressionPtr behind = p.subtract(at[dim], p.index(start));
+    ExpressionPtr inside = p.negation(p.less(behind, p.index(0)));
+    inside = p.both(inside, p.less(behind, p.index(source->sizes()[dim] * step)));
+    inside = p.both(inside, p.equal(p.modulo(behind, p.index(step)), p.index(0)));
+    Indices own = at;
+    own[dim] = p.floor_divide(behind, p.index(step));
+    p.push_guard(inside);
+    const ExpressionPtr written = l.element(source, own);
+    p.pop_guard();
+    return p.select(inside, written, l.element(x, at));
+  });
+}
+void lower_select_scatter(Lowering& l, const Node& node) {
+  const Value *x = node.tensor("self"), *source = node.tensor("src");
+  const size_t dim = dim_argument(node, "dim", x->rank());
+  Sym index = node.integer("index");
+  if (compiler::SymScope::range(index).max < 0) index = index + x->sizes()[dim];
+  l.define(node.result(), [&l, x, source, dim, index](const Indices& at) {
+    ExpressionPool& p = l.pool();
+    const ExpressionPtr inside = p.equal(at[dim], p.index(index));
+    Indices own = at;
+    own.erase(own.begin() + static_cast<std::ptrdiff_t>(dim));
+    p.push_guard(inside);
+    const ExpressionPtr written = l.element(source, own);
+    p.pop_guard();
+    return p.select(inside, written, l.element(x, at));
+  });
+}
+
+void lower_glu(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  const size_t dim = dim_argument(node, "dim", x->rank());
+  const DType dtype = node.result()->dtype();
+  l.define(node.result(), [&l, x, dim, dtype](Indices at) {
+    ExpressionPool& p = l.pool();
+    const ExpressionPtr value = l.element(x, at);
+    at[dim] = p.add(at[dim], p.index(floor_div(x->sizes()[dim], 2)));
+    return p.rounded(p.call(value->type, "op_mul({0}, sigmoid({1}))", {value, l.element(x, at)}), dtype);
+  });
+}
+
+Verdict view_fits(const Node& node, const compiler::TargetOptions&) {
+  return agreed(same(compiler::numel(node.operands()[0]->sizes()), compiler::numel(node.result()->sizes())));
+}
+Verdict expand_fits(const Node& node, const compiler::TargetOptions&) {
+  const Sizes &own = node.tensor("self")->sizes(), &wide = node.result()->sizes();
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (!own[i].is(1) && !same(own[i], wide[wide.size() - own.size() + i])) return agreed(false);
+  }
+  return agreed(true);
+}
+Verdict select_fits(const Node& node, const compiler::TargetOptions&) {
+  const Value* x = node.tensor("self");
+  const Sym size = x->sizes()[dim_argument(node, "dim", x->rank())], index = node.integer("index");
+  const compiler::SymRange range = compiler::SymScope::range(index);
+  if (range.max < 0) return agreed(no_larger(Sym(0) - size, index));
+  return agreed(range.min >= 0 && no_larger(index + 1, size));
+}
+Verdict cat_fits(const Node& node, const compiler::TargetOptions&) {
+  const Value* y = node.result();
+  const size_t dim = dim_argument(node, "dim", y->rank());
+  for (const Value* part : node.tensors("tensors")) {
+    for (size_t i = 0; part->rank() == y->rank() && i < y->rank(); ++i) {
+      if (i != dim && !same(part->sizes()[i], y->sizes()[i])) return agreed(false);
+    }
+  }
+  return agreed(true);
+}
+// Mirrored elements must exist.
+Verdict mirror_fits(const Node& node, const compiler::TargetOptions&) {
+  const Value* x = node.tensor("self");
+  const compiler::Ints pads = node.ints("padding");
+  for (size_t i = 0; i < pads.size(); ++i) {
+    if (!no_larger(pads[i] + 1, x->sizes()[x->rank() - 1 - i / 2])) return agreed(false);
+  }
+  return agreed(true);
+}
+Verdict unfold_fits(const Node& node, const compiler::TargetOptions&) {
+  const Value* x = node.tensor("self");
+  if (x->rank() == 0) return agreed(true);
+  return agreed(no_larger(node.integer("size"), x->sizes()[dim_argument(node, "dimension", x->rank())]));
+}
+Verdict halves(const Node& node, const compiler::TargetOptions&) {
+  const Value* x = node.tensor("self");
+  return agreed(sym_mod(x->sizes()[dim_argument(node, "dim", x->rank())], 2).is(0));
+}
+Verdict shuffle_fits(const Node& node, const compiler::TargetOptions&) {
+  return agreed(same(compiler::numel(node.tensor("self")->sizes()), compiler::numel(node.result()->sizes())));
+}
+
+constexpr OpRule kRows[] = {
+    {"aten.view.default", lower_view, view_fits},
+    {"aten._unsafe_view.default", lower_view, view_fits},
+    {"aten.squeeze.dims", lower_view, view_fits},
+    {"aten.squeeze.dim", lower_view, view_fits},
+    {"aten.unsqueeze.default", lower_view, view_fits},
+    {"aten.permute.default", lower_permute},
+    {"aten.expand.default", lower_expand, expand_fits},
+    {"aten.slice.Tensor", lower_slice},
+    {"aten.select.int", lower_select, select_fits},
+    {"aten.flip.default", lower_flip},
+    {"aten.cat.default", lower_cat, cat_fits},
+    {"aten.constant_pad_nd.default", lower_pad},
+    {"aten.roll.default", lower_roll},
+    {"aten.repeat.default", lower_repeat},
+    {"aten.diagonal.default", lower_diagonal},
+    {"aten.as_strided.default", lower_as_strided},
+    {"aten.unfold.default", lower_unfold, unfold_fits},
+    {"aten.pixel_shuffle.default", lower_pixel_shuffle, shuffle_fits},
+    {"aten.pixel_unshuffle.default", lower_pixel_unshuffle, shuffle_fits},
+    {"aten.reflection_pad1d.default", lower_border_pad, mirror_fits},
+    {"aten.reflection_pad2d.default", lower_border_pad, mirror_fits},
+    {"aten.reflection_pad3d.default", lower_border_pad, mirror_fits},
+    {"aten.replication_pad1d.default", lower_border_pad},
+    {"aten.replication_pad2d.default", lower_border_pad},
+    {"aten.replication_pad3d.default", lower_border_pad},
+    {"aten.slice_scatter.default", lower_slice_scatter},
+    {"aten.select_scatter.default", lower_select_scatter},
+    {"aten.glu.default", lower_glu, halves},
+};
+
+}  // namespace
+
+const Span<const OpRule> kMovementRules{kRows};
+
+size_t dim_argument(const Node& node, std::string_view name, size_t rank) {
+  return static_cast<size_t>(compiler::wrap_dim(node.static_integer(name), rank));
+}
+
+}  // namespace wick::cuda

@@ -1,0 +1,327 @@
+// Operators that work element by element: one row each, with the element in the vocabulary of kernels.
+#include <fmt/format.h>
+
+#include "backends/cuda/compile/ops/op_rule.h"
+#include "compiler/ir/builder.h"
+
+namespace wick::cuda {
+namespace {
+
+using compiler::Arg;
+using compiler::Verdict;
+
+// Indices of an operand that broadcasts to the result.
+Indices aligned(Lowering& l, const Value& operand, const Value& result, const Indices& at) {
+  Indices own(operand.rank());
+  const size_t skipped = result.rank() - operand.rank();
+  for (size_t i = 0; i < operand.rank(); ++i)
+    own[i] = operand.sizes()[i].is(1) && !result.sizes()[i + skipped].is(1) ? l.pool().index(0) : at[i + skipped];
+  return own;
+}
+
+// Argument `index` at `at`, in registers of `type`. `wraps`: numbers become small integers of that dtype.
+ExpressionPtr argument(Lowering& l, const Node& node, size_t index, const Indices& at, ScalarType type,
+                       DType wraps = DType::f32) {
+  const Arg& arg = node.arg(index);
+  if (!arg.is<Value*>() || !arg.as<Value*>()->type.is_tensor()) {
+    const ExpressionPtr number = l.scalar(arg, type);
+    return is_integral(wraps) ? l.pool().rounded(number, wraps) : number;
+  }
+  const Value* value = arg.as<Value*>();
+  return l.pool().cast(l.element(value, aligned(l, *value, *node.result(), at)), type);
+}
+
+DType promoted(const Node& node) {
+  compiler::Args operands;
+  for (size_t i = 0; i < std::min<size_t>(node.args().size(), 2); ++i) operands.push_back(node.arg(i));
+  return compiler::promote(operands);
+}
+
+ScalarType type_of_argument(const Node& node, size_t index, const OpRule& rule) {
+  if (rule.typing == Typing::promoted) return scalar_type(promoted(node));
+  const Arg& arg = node.arg(index);
+  if (rule.typing == Typing::own && arg.is<Value*>() && arg.as<Value*>()->type.is_tensor())
+    return scalar_type(arg.as<Value*>()->dtype());
+  if (rule.typing == Typing::own) return scalar_type(node.operands()[0]->dtype());
+  return scalar_type(node.result()->dtype());
+}
+
+// The arguments that a text names, in order: {2} for argument 2.
+std::vector<size_t> named_arguments(std::string_view text) {
+  std::vector<size_t> out;
+  for (size_t i = 0; i + 2 < text.size(); ++i) {
+    if (text[i] == '{' && text[i + 2] == '}') {
+      const auto index = static_cast<size_t>(text[i + 1] - '0');
+      if (std::find(out.begin(), out.end(), index) == out.end()) out.push_back(index);
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// The text with its arguments numbered from 0.
+std::string renumbered(std::string text, const std::vector<size_t>& arguments) {
+  for (size_t i = 0; i + 2 < text.size(); ++i) {
+    if (text[i] != '{' || text[i + 2] != '}') continue;
+    const auto index = static_cast<size_t>(text[i + 1] - '0');
+    const auto place = std::find(arguments.begin(), arguments.end(), index) - arguments.begin();
+    text[i + 1] = static_cast<char>('0' + place);
+  }
+  return text;
+}
+
+void define_by_text(Lowering& l, const Node& node, const OpRule& rule, const std::string& text) {
+  const std::vector<size_t> arguments = named_arguments(text);
+  const std::string body = renumbered(text, arguments);
+  const DType dtype = node.result()->dtype();
+  l.define(node.result(), [&l, &node, &rule, arguments, body, dtype](const Indices& at) {
+    std::vector<ExpressionPtr> args;
+    args.reserve(arguments.size());
+    for (const size_t index : arguments)
+      args.push_back(argument(l, node, index, at, type_of_argument(node, index, rule),
+                              rule.typing == Typing::promoted ? promoted(node) : DType::f32));
+    return l.pool().rounded(l.pool().call(scalar_type(dtype), body, std::move(args)), dtype);
+  });
+}
+
+void lower_by_text(Lowering& l, const Node& node) {
+  const OpRule& rule = *find_rule(node);
+  define_by_text(l, node, rule, rule.text);
+}
+
+// self + alpha * other, and its relatives.
+void lower_scaled_sum(Lowering& l, const Node& node) {
+  const OpRule& rule = *find_rule(node);
+  const Arg& alpha = node.arg("alpha");
+  const bool is_one = (alpha.is<Sym>() && alpha.as<Sym>().is(1)) || (alpha.is<double>() && alpha.as<double>() == 1.0);
+  std::string text = rule.text;
+  if (!is_one) {
+    // The factor goes to the operand behind the operator: {1}, of rsub {0}.
+    const bool reversed = text.find("{1}") < text.find("{0}");
+    const std::string operand = reversed ? "{0}" : "{1}";
+    text.replace(text.find(operand), operand.size(), "op_mul({2}, " + operand + ")");
+  }
+  define_by_text(l, node, rule, text);
+}
+
+void lower_divide_mode(Lowering& l, const Node& node) {
+  const std::string mode = node.is_none("rounding_mode") ? "" : node.string("rounding_mode");
+  const OpRule& rule = *find_rule(node);
+  define_by_text(l, node, rule,
+                 mode == "floor"   ? "divide_floor({0}, {1})"
+                 : mode == "trunc" ? "divide_trunc({0}, {1})"
+                                   : "op_div({0}, {1})");
+}
+
+void lower_gelu(Lowering& l, const Node& node) {
+  define_by_text(l, node, *find_rule(node), node.string("approximate") == "tanh" ? "gelu_tanh({0})" : "gelu({0})");
+}
+
+// Bounds that are missing do not bound.
+void lower_clamp(Lowering& l, const Node& node) {
+  std::string text = "{0}";
+  if (!node.is_none("min")) text = "maximum(" + text + ", {1})";
+  if (!node.is_none("max")) text = "minimum(" + text + ", {2})";
+  define_by_text(l, node, *find_rule(node), text);
+}
+
+void lower_logit(Lowering& l, const Node& node) {
+  define_by_text(l, node, *find_rule(node),
+                 node.is_none("eps") ? "op_logit({0})" : "op_logit(minimum(maximum({0}, {1}), 1 - {1}))");
+}
+
+void lower_where(Lowering& l, const Node& node) {
+  const DType dtype = node.result()->dtype();
+  l.define(node.result(), [&l, &node, dtype](const Indices& at) {
+    const ScalarType type = scalar_type(dtype);
+    const ExpressionPtr condition = argument(l, node, 0, at, ScalarType::boolean);
+    return l.pool().select(condition, argument(l, node, 1, at, type), argument(l, node, 2, at, type));
+  });
+}
+
+void lower_masked_fill(Lowering& l, const Node& node) {
+  const DType dtype = node.result()->dtype();
+  l.define(node.result(), [&l, &node, dtype](const Indices& at) {
+    const ScalarType type = scalar_type(dtype);
+    const ExpressionPtr condition = argument(l, node, 1, at, ScalarType::boolean);
+    return l.pool().select(condition, l.pool().rounded(argument(l, node, 2, at, type), dtype),
+                           argument(l, node, 0, at, type));
+  });
+}
+
+// Another dtype, or the same elements.
+void lower_cast(Lowering& l, const Node& node) {
+  const DType dtype = node.result()->dtype();
+  const bool changes = node.tensor("self")->dtype() != dtype;
+  l.define(node.result(), [&l, &node, dtype, changes](const Indices& at) {
+    const ExpressionPtr cast = argument(l, node, 0, at, scalar_type(dtype));
+    return changes ? l.pool().rounded(cast, dtype) : cast;
+  });
+}
+
+// copy(self, src): the elements of src, in the dtype of self.
+void lower_copy(Lowering& l, const Node& node) {
+  const DType dtype = node.result()->dtype();
+  l.define(node.result(), [&l, &node, dtype](const Indices& at) {
+    return l.pool().rounded(argument(l, node, 1, at, scalar_type(dtype)), dtype);
+  });
+}
+
+Verdict whole_factor(const Node& node, const compiler::TargetOptions&) {
+  const bool whole = !node.arg("alpha").is<double>() || is_floating(node.result()->dtype());
+  return whole ? Verdict::yes() : Verdict::no("a fraction of integers");
+}
+
+constexpr OpRule by_text(const char* op, const char* text, Typing typing = Typing::result) {
+  return {op, lower_by_text, nullptr, text, typing};
+}
+constexpr OpRule sum(const char* op, const char* text) {
+  return {op, lower_scaled_sum, whole_factor, text, Typing::result};
+}
+
+constexpr OpRule kRows[] = {
+    by_text("aten.abs.default", "op_abs({0})"),
+    by_text("aten.acos.default", "acos({0})"),
+    by_text("aten.acosh.default", "acosh({0})"),
+    by_text("aten.asin.default", "asin({0})"),
+    by_text("aten.asinh.default", "asinh({0})"),
+    by_text("aten.atan.default", "atan({0})"),
+    by_text("aten.atanh.default", "atanh({0})"),
+    by_text("aten.ceil.default", "ceil({0})"),
+    by_text("aten.cos.default", "cos({0})"),
+    by_text("aten.cosh.default", "cosh({0})"),
+    by_text("aten.erf.default", "erf({0})"),
+    by_text("aten.exp.default", "exp({0})"),
+    by_text("aten.expm1.default", "expm1({0})"),
+    by_text("aten.floor.default", "floor({0})"),
+    by_text("aten.log.default", "log({0})"),
+    by_text("aten.log10.default", "log10({0})"),
+    by_text("aten.log1p.default", "log1p({0})"),
+    by_text("aten.log2.default", "log2({0})"),
+    by_text("aten.neg.default", "op_neg({0})"),
+    by_text("aten.reciprocal.default", "reciprocal({0})"),
+    by_text("aten.relu.default", "op_relu({0})"),
+    by_text("aten.round.default", "round({0})"),
+    by_text("aten.rsqrt.default", "rsqrt({0})"),
+    by_text("aten.sigmoid.default", "sigmoid({0})"),
+    by_text("aten.sign.default", "sign({0})"),
+    by_text("aten.silu.default", "silu({0})"),
+    by_text("aten.sin.default", "sin({0})"),
+    by_text("aten.sinh.default", "sinh({0})"),
+    by_text("aten.sqrt.default", "sqrt({0})"),
+    by_text("aten.tan.default", "tan({0})"),
+    by_text("aten.tanh.default", "tanh({0})"),
+    by_text("aten.trunc.default", "trunc({0})"),
+    by_text("aten.log_sigmoid.default", "log_sigmoid({0})"),
+    by_text("aten.hardsigmoid.default", "op_hardsigmoid({0})"),
+    by_text("aten.hardswish.default", "op_hardswish({0})"),
+    by_text("aten.hardtanh.default", "minimum(maximum({0}, {1}), {2})"),
+    by_text("aten.leaky_relu.default", "op_leaky_relu({0}, {1})"),
+    by_text("aten.elu.default", "op_elu({0}, {1}, {2}, {3})"),
+    {"aten.gelu.default", lower_gelu},
+    {"aten.logit.default", lower_logit},
+
+    by_text("aten.digamma.default", "digamma({0})"),
+    by_text("aten.erfinv.default", "erfinv({0})"),
+    by_text("aten.lgamma.default", "lgamma({0})"),
+    by_text("aten.i0.default", "i0({0})"),
+    by_text("aten.special_i0e.default", "i0e({0})"),
+    by_text("aten.special_i1.default", "i1({0})"),
+    by_text("aten.special_i1e.default", "i1e({0})"),
+    by_text("aten.special_ndtr.default", "ndtr({0})"),
+    by_text("aten.special_ndtri.default", "ndtri({0})"),
+    by_text("aten.special_erfcx.default", "erfcx({0})"),
+    by_text("aten.special_log_ndtr.default", "log_ndtr({0})"),
+    by_text("aten.special_modified_bessel_k0.default", "modified_bessel_k0({0})"),
+    by_text("aten.special_modified_bessel_k1.default", "modified_bessel_k1({0})"),
+    by_text("aten.special_scaled_modified_bessel_k0.default", "scaled_modified_bessel_k0({0})"),
+    by_text("aten.special_scaled_modified_bessel_k1.default", "scaled_modified_bessel_k1({0})"),
+    by_text("aten.special_bessel_j0.default", "bessel_j0({0})"),
+    by_text("aten.special_bessel_j1.default", "bessel_j1({0})"),
+    by_text("aten.special_bessel_y0.default", "bessel_y0({0})"),
+    by_text("aten.special_bessel_y1.default", "bessel_y1({0})"),
+    by_text("aten.special_spherical_bessel_j0.default", "spherical_bessel_j0({0})"),
+    by_text("aten.special_airy_ai.default", "airy_ai({0})"),
+    by_text("aten.special_zeta.default", "zeta({0}, {1})"),
+    by_text("aten.igamma.default", "igamma({0}, {1})"),
+    by_text("aten.igammac.default", "igammac({0}, {1})"),
+    by_text("aten.gcd.default", "gcd({0}, {1})"),
+    by_text("aten.lcm.default", "lcm({0}, {1})"),
+    by_text("aten.nextafter.default", "nextafter({0}, {1})"),
+    by_text("aten.polygamma.default", "polygamma({0}, {1})"),
+
+    by_text("aten.bitwise_not.default", "op_bitwise_not({0})"),
+    by_text("aten.logical_not.default", "(!{0})", Typing::own),
+    by_text("aten.isnan.default", "op_isnan({0})", Typing::own),
+    by_text("aten.isinf.default", "op_isinf({0})", Typing::own),
+
+    sum("aten.add.Tensor", "op_add({0}, {1})"),
+    sum("aten.add.Scalar", "op_add({0}, {1})"),
+    sum("aten.sub.Tensor", "op_sub({0}, {1})"),
+    sum("aten.sub.Scalar", "op_sub({0}, {1})"),
+    sum("aten.rsub.Scalar", "op_sub({1}, {0})"),
+    by_text("aten.mul.Tensor", "op_mul({0}, {1})"),
+    by_text("aten.mul.Scalar", "op_mul({0}, {1})"),
+    by_text("aten.div.Tensor", "op_div({0}, {1})"),
+    by_text("aten.div.Scalar", "op_div({0}, {1})"),
+    {"aten.div.Tensor_mode", lower_divide_mode},
+    {"aten.div.Scalar_mode", lower_divide_mode},
+    by_text("aten.floor_divide.default", "divide_floor({0}, {1})"),
+    by_text("aten.fmod.Tensor", "fmod({0}, {1})"),
+    by_text("aten.fmod.Scalar", "fmod({0}, {1})"),
+    by_text("aten.remainder.Tensor", "remainder({0}, {1})"),
+    by_text("aten.remainder.Scalar", "remainder({0}, {1})"),
+    by_text("aten.pow.Tensor_Tensor", "op_pow({0}, {1})"),
+    by_text("aten.pow.Tensor_Scalar", "op_pow({0}, {1})"),
+    by_text("aten.pow.Scalar", "op_pow({0}, {1})"),
+    by_text("aten.maximum.default", "maximum({0}, {1})"),
+    by_text("aten.minimum.default", "minimum({0}, {1})"),
+    by_text("aten.fmax.default", "fmax({0}, {1})"),
+    by_text("aten.fmin.default", "fmin({0}, {1})"),
+    by_text("aten.atan2.default", "atan2({0}, {1})"),
+    by_text("aten.copysign.Tensor", "copysign({0}, {1})"),
+    by_text("aten.eq.Tensor", "({0} == {1})", Typing::promoted),
+    by_text("aten.eq.Scalar", "({0} == {1})", Typing::promoted),
+    by_text("aten.ne.Tensor", "({0} != {1})", Typing::promoted),
+    by_text("aten.ne.Scalar", "({0} != {1})", Typing::promoted),
+    by_text("aten.lt.Tensor", "({0} < {1})", Typing::promoted),
+    by_text("aten.lt.Scalar", "({0} < {1})", Typing::promoted),
+    by_text("aten.le.Tensor", "({0} <= {1})", Typing::promoted),
+    by_text("aten.le.Scalar", "({0} <= {1})", Typing::promoted),
+    by_text("aten.gt.Tensor", "({0} > {1})", Typing::promoted),
+    by_text("aten.gt.Scalar", "({0} > {1})", Typing::promoted),
+    by_text("aten.ge.Tensor", "({0} >= {1})", Typing::promoted),
+    by_text("aten.ge.Scalar", "({0} >= {1})", Typing::promoted),
+    by_text("aten.logical_and.default", "({0} && {1})", Typing::own),
+    by_text("aten.logical_or.default", "({0} || {1})", Typing::own),
+    by_text("aten.logical_xor.default", "(!{0} != !{1})", Typing::own),
+    by_text("aten.bitwise_and.Tensor", "op_bitwise_and({0}, {1})"),
+    by_text("aten.bitwise_and.Scalar", "op_bitwise_and({0}, {1})"),
+    by_text("aten.bitwise_or.Tensor", "op_bitwise_or({0}, {1})"),
+    by_text("aten.bitwise_or.Scalar", "op_bitwise_or({0}, {1})"),
+    by_text("aten.bitwise_xor.Tensor", "op_bitwise_xor({0}, {1})"),
+    by_text("aten.bitwise_xor.Scalar", "op_bitwise_xor({0}, {1})"),
+    by_text("aten.bitwise_left_shift.Tensor", "shift_left({0}, {1})"),
+    by_text("aten.bitwise_left_shift.Tensor_Scalar", "shift_left({0}, {1})"),
+    by_text("aten.bitwise_right_shift.Tensor", "shift_right({0}, {1})"),
+    by_text("aten.bitwise_right_shift.Tensor_Scalar", "shift_right({0}, {1})"),
+
+    {"aten.clamp.default", lower_clamp},
+    {"aten.clamp.Tensor", lower_clamp},
+    {"aten.where.self", lower_where},
+    {"aten.masked_fill.Scalar", lower_masked_fill},
+
+    {"aten._to_copy.default", lower_cast},
+    {"aten.clone.default", lower_cast},
+    {"aten.alias.default", lower_cast},
+    {"aten.detach.default", lower_cast},
+    {"aten.lift_fresh_copy.default", lower_cast},
+    {"dim_order_ops._to_dim_order_copy.default", lower_cast},
+    {"aten.copy.default", lower_copy},
+};
+
+}  // namespace
+
+const Span<const OpRule> kPointwiseRules{kRows};
+
+}  // namespace wick::cuda

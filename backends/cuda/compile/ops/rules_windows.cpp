@@ -1,0 +1,295 @@
+// Convolutions and pools: columns are the taps of a window.
+#include "backends/cuda/compile/ops/op_rule.h"
+#include "compiler/ir/builder.h"
+
+namespace wick::cuda {
+namespace {
+
+using compiler::Ints;
+using compiler::SymScope;
+using compiler::Verdict;
+
+ExpressionPtr yes(ExpressionPool& pool) { return pool.number(1, ScalarType::boolean); }
+
+// 0 <= at < size
+ExpressionPtr inside(ExpressionPool& pool, ExpressionPtr at, const Sym& size) {
+  return pool.both(pool.negation(pool.less(at, pool.index(0))), pool.less(at, pool.index(size)));
+}
+
+// A number of each dimension; one stands for all.
+Sym entry(const Ints& list, size_t i) { return list.size() == 1 ? list[0] : list[i]; }
+
+// --- convolutions ---
+
+struct Convolution {
+  explicit Convolution(const Node& node)
+      : x(node.tensor("input")),
+        w(node.tensor("weight")),
+        bias(node.optional_tensor("bias")),
+        stride(node.ints("stride")),
+        pad(node.ints("padding")),
+        dilation(node.ints("dilation")),
+        groups(node.integer("groups")),
+        spatial(w->rank() - 2) {}
+  const Value *x, *w, *bias;
+  Ints stride, pad, dilation;
+  Sym groups;
+  size_t spatial;
+};
+
+void finish_convolution(Lowering& l, const Convolution& c, const Value* y, Draft draft, const Indices& x_at,
+                        const Indices& w_at, ExpressionPtr guard) {
+  ExpressionPool& pool = l.pool();
+  pool.push_guard(guard);
+  const ExpressionPtr a = l.element(c.x, x_at);
+  pool.pop_guard();
+  ExpressionPtr sum =
+      l.reduce(draft, ReductionKind::sum, pool.call(a->type, "op_mul({0}, {1})", {a, l.element(c.w, w_at)}));
+  const ExpressionPtr channel = draft.rows[1];
+  if (c.bias) sum = pool.call(sum->type, "op_add({0}, {1})", {sum, l.element(c.bias, {channel})});
+  const Indices at = draft.rows;
+  l.finish(std::move(draft), {{y, at, pool.rounded(sum, y->dtype())}});
+}
+
+Sizes with_kernel(const Sym& channels, const Convolution& c) {
+  Sizes columns = {channels};
+  for (size_t i = 0; i < c.spatial; ++i) columns.push_back(c.w->sizes()[2 + i]);
+  return columns;
+}
+
+// Weights [O, I / groups, k..]: out[o] takes x[o * stride + k * dilation - pad].
+void lower_direct(Lowering& l, const Node& node) {
+  ExpressionPool& pool = l.pool();
+  const Convolution c(node);
+  const Sym inputs = c.w->sizes()[1], outputs = floor_div(c.w->sizes()[0], c.groups);
+  Draft draft = l.draft(node.result()->sizes(), with_kernel(inputs, c));
+  const ExpressionPtr group = pool.floor_divide(draft.rows[1], pool.index(outputs));
+  Indices x_at = {draft.rows[0], pool.add(pool.multiply(group, pool.index(inputs)), draft.columns[0])};
+  Indices w_at = {draft.rows[1], draft.columns[0]};
+  ExpressionPtr guard = yes(pool);
+  for (size_t i = 0; i < c.spatial; ++i) {
+    const ExpressionPtr k = draft.columns[1 + i];
+    const ExpressionPtr first = pool.multiply(draft.rows[2 + i], pool.index(entry(c.stride, i)));
+    const ExpressionPtr at =
+        pool.subtract(pool.add(first, pool.multiply(k, pool.index(entry(c.dilation, i)))), pool.index(entry(c.pad, i)));
+    x_at.push_back(at);
+    w_at.push_back(k);
+    guard = pool.both(guard, inside(pool, at, c.x->sizes()[2 + i]));
+  }
+  finish_convolution(l, c, node.result(), std::move(draft), x_at, w_at, guard);
+}
+
+// Weights [I, O / groups, k..]: out[o] takes x[(o + pad - k * dilation) / stride] where that is whole.
+void lower_transposed(Lowering& l, const Node& node) {
+  ExpressionPool& pool = l.pool();
+  const Convolution c(node);
+  const Sym outputs = c.w->sizes()[1], inputs = floor_div(c.w->sizes()[0], c.groups);
+  Draft draft = l.draft(node.result()->sizes(), with_kernel(inputs, c));
+  const ExpressionPtr group = pool.floor_divide(draft.rows[1], pool.index(outputs));
+  const ExpressionPtr input = pool.add(pool.multiply(group, pool.index(inputs)), draft.columns[0]);
+  Indices x_at = {draft.rows[0], input};
+  Indices w_at = {input, pool.modulo(draft.rows[1], pool.index(outputs))};
+  ExpressionPtr guard = yes(pool);
+  for (size_t i = 0; i < c.spatial; ++i) {
+    const ExpressionPtr k = draft.columns[1 + i], stride = pool.index(entry(c.stride, i));
+    const ExpressionPtr far = pool.subtract(pool.add(draft.rows[2 + i], pool.index(entry(c.pad, i))),
+                                            pool.multiply(k, pool.index(entry(c.dilation, i))));
+    const ExpressionPtr at = pool.floor_divide(far, stride);
+    x_at.push_back(at);
+    w_at.push_back(k);
+    guard = pool.both(guard, pool.equal(pool.modulo(far, stride), pool.index(0)));
+    guard = pool.both(guard, inside(pool, at, c.x->sizes()[2 + i]));
+  }
+  finish_convolution(l, c, node.result(), std::move(draft), x_at, w_at, guard);
+}
+
+void lower_convolution(Lowering& l, const Node& node) {
+  l.store_if_expensive(node.tensor("input"), 1);
+  l.store_if_expensive(node.tensor("weight"), 2);
+  node.boolean("transposed") ? lower_transposed(l, node) : lower_direct(l, node);
+}
+
+// --- pools ---
+
+// The window of an output along one dimension: positions begin + k * step, those that `guard` holds for.
+struct Window {
+  ExpressionPtr at, guard;
+  ExpressionPtr counted;  // how many positions it counts for
+};
+
+// Pools reduce the last dimensions, `spatial` many.
+struct Pool {
+  const Value *x, *y;
+  size_t spatial;
+  Sizes taps;
+  std::function<Window(size_t dim, ExpressionPtr out, ExpressionPtr k)> window;
+};
+
+Sym list_entry(const Node& node, std::string_view name, size_t i, const Sym& otherwise) {
+  if (node.op->parsed->find(name) < 0) return otherwise;
+  const Ints list = node.ints(name);
+  return list.empty() ? otherwise : entry(list, i);
+}
+
+Pool sliding_pool(Lowering& l, const Node& node, size_t spatial) {
+  const Value *x = node.tensor("self"), *y = node.result();
+  Pool pool{x, y, spatial, {}, nullptr};
+  const Ints kernel = node.ints("kernel_size");
+  for (size_t i = 0; i < spatial; ++i) pool.taps.push_back(entry(kernel, i));
+  const bool counts_padding = node.op->parsed->find("count_include_pad") >= 0 && node.boolean("count_include_pad");
+  pool.window = [&l, &node, x, kernel, spatial, counts_padding](size_t i, ExpressionPtr out, ExpressionPtr k) {
+    ExpressionPool& p = l.pool();
+    const Sym size = x->sizes()[x->rank() - spatial + i], pad = list_entry(node, "padding", i, 0);
+    const Sym stride = list_entry(node, "stride", i, entry(kernel, i)), dilation = list_entry(node, "dilation", i, 1);
+    const ExpressionPtr begin = p.subtract(p.multiply(out, p.index(stride)), p.index(pad));
+    const ExpressionPtr at = p.add(begin, p.multiply(k, p.index(dilation)));
+    Window window{at, inside(p, at, size), nullptr};
+    const ExpressionPtr end = p.minimum(p.add(begin, p.index(entry(kernel, i))), p.index(size + pad));
+    window.counted = counts_padding ? p.subtract(end, begin)
+                                    : p.subtract(p.minimum(end, p.index(size)), p.maximum(begin, p.index(0)));
+    return window;
+  };
+  return pool;
+}
+
+Pool adaptive_pool(Lowering& l, const Node& node, size_t spatial) {
+  const Value *x = node.tensor("self"), *y = node.result();
+  Pool pool{x, y, spatial, {}, nullptr};
+  for (size_t i = 0; i < spatial; ++i) {
+    const Sym in = x->sizes()[x->rank() - spatial + i], out = y->sizes()[y->rank() - spatial + i];
+    const bool even = in.is_const() && out.is_const() && in.value() % out.value() == 0;
+    pool.taps.push_back(out.is(1) ? in : even ? floor_div(in, out) : floor_div(in, out) + 2);
+  }
+  pool.window = [&l, x, y, spatial](size_t i, ExpressionPtr out, ExpressionPtr k) {
+    ExpressionPool& p = l.pool();
+    const ExpressionPtr in = p.index(x->sizes()[x->rank() - spatial + i]),
+                        count = p.index(y->sizes()[y->rank() - spatial + i]);
+    const ExpressionPtr begin = p.floor_divide(p.multiply(out, in), count);
+    const ExpressionPtr next = p.multiply(p.add(out, p.index(1)), in);
+    const ExpressionPtr end = p.floor_divide(p.subtract(p.add(next, count), p.index(1)), count);
+    const ExpressionPtr at = p.add(begin, k);
+    return Window{at, p.less(at, end), p.subtract(end, begin)};
+  };
+  return pool;
+}
+
+struct PoolDraft {
+  Draft draft;
+  Indices at;  // of x
+  ExpressionPtr guard, counted;
+};
+
+PoolDraft draft_pool(Lowering& l, const Pool& pool) {
+  ExpressionPool& p = l.pool();
+  l.store_if_expensive(pool.x, 2);
+  PoolDraft out{l.draft(pool.y->sizes(), pool.taps), {}, yes(p), p.index(1)};
+  const size_t lead = pool.x->rank() - pool.spatial;
+  out.at.assign(out.draft.rows.begin(), out.draft.rows.begin() + static_cast<std::ptrdiff_t>(lead));
+  for (size_t i = 0; i < pool.spatial; ++i) {
+    const Window window = pool.window(i, out.draft.rows[lead + i], out.draft.columns[i]);
+    out.at.push_back(window.at);
+    out.guard = p.both(out.guard, window.guard);
+    out.counted = p.multiply(out.counted, window.counted);
+  }
+  return out;
+}
+
+ExpressionPtr guarded_element(Lowering& l, const Pool& pool, const PoolDraft& draft) {
+  l.pool().push_guard(draft.guard);
+  const ExpressionPtr element = l.element(pool.x, draft.at);
+  l.pool().pop_guard();
+  return element;
+}
+
+void average(Lowering& l, const Node& node, const Pool& pool) {
+  ExpressionPool& p = l.pool();
+  PoolDraft draft = draft_pool(l, pool);
+  const ExpressionPtr element = guarded_element(l, pool, draft);
+  const ExpressionPtr sum = l.reduce(draft.draft, ReductionKind::sum, element, draft.guard);
+  ExpressionPtr divisor = draft.counted;
+  if (node.op->parsed->find("divisor_override") >= 0 && !node.is_none("divisor_override"))
+    divisor = p.index(node.integer("divisor_override"));
+  ExpressionPtr out = p.call(element->type, "op_div({0}, {1})", {sum, p.cast(divisor, element->type)});
+  // A window that lies in the padding.
+  out = p.select(p.equal(divisor, p.index(0)), p.number(0, element->type), out);
+  const Indices at = draft.draft.rows;
+  l.finish(std::move(draft.draft), {{pool.y, at, p.rounded(out, pool.y->dtype())}});
+}
+
+// The flat position in the input's plane of the best tap.
+ExpressionPtr plane_position(Lowering& l, const Pool& pool, const PoolDraft& draft, ExpressionPtr tap) {
+  ExpressionPool& p = l.pool();
+  const size_t lead = pool.x->rank() - pool.spatial;
+  const Indices taps = l.split(p.cast(tap, ScalarType::index), pool.taps);
+  ExpressionPtr position = p.index(0);
+  for (size_t i = 0; i < pool.spatial; ++i) {
+    const Window window = pool.window(i, draft.draft.rows[lead + i], taps[i]);
+    position = p.add(p.multiply(position, p.index(pool.x->sizes()[lead + i])), window.at);
+  }
+  return p.cast(position, ScalarType::i64);
+}
+
+void maximum(Lowering& l, const Node& node, const Pool& pool) {
+  PoolDraft draft = draft_pool(l, pool);
+  const ExpressionPtr element = guarded_element(l, pool, draft);
+  const Indices at = draft.draft.rows;
+  const bool positions = node.results().size() > 1 && node.result(1)->num_uses() > 0;
+  if (!positions) {
+    const ExpressionPtr best = l.reduce(draft.draft, ReductionKind::maximum, element, draft.guard);
+    return l.finish(std::move(draft.draft), {{pool.y, at, best}});
+  }
+  const ExpressionPtr best = l.reduce(draft.draft, ReductionKind::arg_maximum, element, draft.guard);
+  const ExpressionPtr position = plane_position(l, pool, draft, l.position(draft.draft, best));
+  std::vector<Lowering::DraftResult> results = {{node.result(1), at, position}};
+  if (pool.y->num_uses() > 0) results.insert(results.begin(), {pool.y, at, best});
+  l.finish(std::move(draft.draft), std::move(results));
+}
+
+template <size_t spatial>
+void lower_average(Lowering& l, const Node& node) {
+  average(l, node, sliding_pool(l, node, spatial));
+}
+template <size_t spatial>
+void lower_adaptive_average(Lowering& l, const Node& node) {
+  average(l, node, adaptive_pool(l, node, spatial));
+}
+template <size_t spatial>
+void lower_maximum(Lowering& l, const Node& node) {
+  maximum(l, node, sliding_pool(l, node, spatial));
+}
+template <size_t spatial>
+void lower_adaptive_maximum(Lowering& l, const Node& node) {
+  maximum(l, node, adaptive_pool(l, node, spatial));
+}
+
+Verdict convolution_fits(const Node& node, const compiler::TargetOptions&) {
+  const Convolution c(node);
+  const Sym channels = node.boolean("transposed") ? c.w->sizes()[0] : c.w->sizes()[1] * c.groups;
+  if (!same(c.x->sizes()[1], channels)) return agreed(false);
+  for (const Sym& size : node.result()->sizes()) {
+    if (SymScope::range(size).min < 0) return agreed(false);  // the kernel may be larger than the input
+  }
+  return agreed(true);
+}
+
+Verdict of_reals(const Node& node, const compiler::TargetOptions&) {
+  return is_floating(node.result()->dtype()) ? Verdict::yes() : Verdict::no("averages of integers have no kernel");
+}
+
+constexpr OpRule kRows[] = {
+    {"aten.convolution.default", lower_convolution, convolution_fits},
+    {"aten.avg_pool2d.default", lower_average<2>, of_reals},
+    {"aten.avg_pool3d.default", lower_average<3>, of_reals},
+    {"aten._adaptive_avg_pool2d.default", lower_adaptive_average<2>, of_reals},
+    {"aten._adaptive_avg_pool3d.default", lower_adaptive_average<3>, of_reals},
+    {"aten.max_pool2d_with_indices.default", lower_maximum<2>},
+    {"aten.max_pool3d_with_indices.default", lower_maximum<3>},
+    {"aten.adaptive_max_pool2d.default", lower_adaptive_maximum<2>},
+    {"aten.adaptive_max_pool3d.default", lower_adaptive_maximum<3>},
+};
+
+}  // namespace
+
+const Span<const OpRule> kWindowRules{kRows};
+
+}  // namespace wick::cuda

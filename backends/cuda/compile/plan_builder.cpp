@@ -1,0 +1,378 @@
+#include "backends/cuda/compile/plan_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "backends/cuda/compile/kernel/loop_text.h"
+#include "compiler/support/content_hash.h"
+#include "compiler/support/failure.h"
+
+namespace wick::cuda {
+
+using compiler::Graph;
+using compiler::SymOp;
+using compiler::SymScope;
+
+namespace {
+
+FormulaOp formula_op(SymOp op) {
+  switch (op) {
+    case SymOp::sum: return FormulaOp::add;
+    case SymOp::product: return FormulaOp::multiply;
+    case SymOp::floor_div: return FormulaOp::floor_divide;
+    case SymOp::mod: return FormulaOp::modulo;
+    case SymOp::max: return FormulaOp::maximum;
+    case SymOp::min: return FormulaOp::minimum;
+    case SymOp::eq: return FormulaOp::equal;
+    case SymOp::ne: return FormulaOp::not_equal;
+    case SymOp::lt: return FormulaOp::less;
+    case SymOp::le: return FormulaOp::less_equal;
+    case SymOp::logical_and: return FormulaOp::logical_and;
+    case SymOp::logical_or: return FormulaOp::logical_or;
+    case SymOp::logical_not: return FormulaOp::logical_not;
+    case SymOp::where: return FormulaOp::select;
+    default: break;
+  }
+  compiler::fail(compiler::Code::internal, "cuda: a symbolic operator without a formula");
+}
+
+uint64_t aligned(uint64_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
+
+// The range of memory that a launch touches.
+struct Touched {
+  Space space;
+  uint64_t begin, end;  // in the space; of inputs and outputs: their number
+  bool writes;
+};
+
+class PlanBuilder {
+ public:
+  PlanBuilder(LoweredGraph& lowered, const Graph& graph) : lowered_(lowered), graph_(graph) {}
+
+  BuiltPlan run() {
+    plan().producer = "wick";
+    collect_symbols_of_inputs();
+    for (const compiler::GraphInput& input : graph_.inputs) plan().inputs.push_back(interface(*input.value));
+    for (size_t i = 0; i < plan().symbols.size(); ++i) {
+      const Symbol& symbol = plan().symbols[i];
+      plan().inputs[symbol.input].sizes[symbol.dim] = add_formula({{FormulaOp::symbol, static_cast<int64_t>(i)}});
+    }
+    for (const compiler::GraphOutput& output : graph_.outputs) plan().outputs.push_back(interface(*output.value));
+    for (LoweredKernel& kernel : lowered_.kernels) {
+      merge_loops(lowered_, kernel.loops);
+      sources_.push_back(write_kernel(lowered_, kernel.loops));
+    }
+    place_buffers();
+    if (plan().status_buffer != kNone) clear_status();
+    for (size_t i = 0; i < sources_.size(); ++i) add_launch(sources_[i], lowered_.kernels[i].loops);
+    for (const std::string& message : lowered_.checks) plan().checks.push_back({message});
+    add_dependencies();
+    return std::move(built_);
+  }
+
+ private:
+  Plan& plan() { return built_.plan; }
+
+  // A symbol's value is read off a size of an input: the symbol itself, or factor * symbol + term.
+  void collect_symbols_of_inputs() {
+    for (const bool lone : {true, false}) {
+      for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+        const compiler::Sizes& sizes = graph_.inputs[i].value->sizes();
+        for (size_t dim = 0; dim < sizes.size(); ++dim) {
+          if (!sizes[dim].is_const() && sizes[dim].symbol_name().empty() != lone) add_symbol(sizes[dim], i, dim);
+        }
+      }
+    }
+  }
+  void add_symbol(const Sym& size, size_t input, size_t dim) {
+    const auto linear = linear_size(size);
+    if (!linear || symbols_.count(linear->symbol)) return;
+    const auto number = static_cast<int64_t>(plan().symbols.size());
+    const compiler::SymRange range = SymScope::range(size);
+    plan().symbols.push_back(
+        {size.text(), range.min, range.max, static_cast<uint32_t>(input), static_cast<uint32_t>(dim)});
+    Formula& value = symbols_[linear->symbol];
+    value = {{FormulaOp::symbol, number}};
+    if (linear->factor == 1 && linear->term == 0) return;
+    value.insert(value.end(), {{FormulaOp::constant, -linear->term}, {FormulaOp::add, 0}});
+    value.insert(value.end(), {{FormulaOp::constant, linear->factor}, {FormulaOp::floor_divide, 0}});
+  }
+
+  void append(const Sym& sym, Formula& out) {
+    if (sym.is_const()) {
+      out.push_back({FormulaOp::constant, sym.value()});
+      return;
+    }
+    const compiler::SymNode& node = *sym.node();
+    if (node.op == SymOp::symbol) {
+      const auto found = symbols_.find(node.name);
+      if (found == symbols_.end())
+        compiler::fail(compiler::Code::internal, "cuda: the size " + node.name + " is none of an input");
+      out.insert(out.end(), found->second.begin(), found->second.end());
+      return;
+    }
+    append(node.args[0], out);
+    if (node.op == SymOp::logical_not) out.push_back({FormulaOp::logical_not, 0});
+    if (node.op == SymOp::where) {
+      append(node.args[1], out);
+      append(node.args[2], out);
+      out.push_back({FormulaOp::select, 0});
+      return;
+    }
+    for (size_t i = 1; i < node.args.size(); ++i) {
+      append(node.args[i], out);
+      out.push_back({formula_op(node.op), 0});
+    }
+  }
+
+  uint32_t formula(const Sym& sym) {
+    Formula made;
+    append(sym, made);
+    return add_formula(made);
+  }
+  uint32_t add_formula(const Formula& made) {
+    std::vector<std::pair<int, int64_t>> key;
+    for (const FormulaStep& step : made) key.emplace_back(static_cast<int>(step.op), step.value);
+    const auto [known, fresh] = formulas_.try_emplace(std::move(key), static_cast<uint32_t>(plan().formulas.size()));
+    if (fresh) plan().formulas.push_back(made);
+    return known->second;
+  }
+
+  Interface interface(const compiler::Value& value) {
+    Interface out;
+    out.dtype = value.dtype();
+    for (size_t i = 0; i < value.rank(); ++i) {
+      // The program checks its sizes; a plan must not rely on it.
+      out.sizes.push_back(formula(sym_max(value.sizes()[i], 0)));
+      out.dim_order.push_back(static_cast<uint8_t>(i));
+    }
+    return out;
+  }
+
+  uint64_t bytes_of(const KernelBuffer& buffer) const {
+    const int64_t elements = SymScope::range(buffer.elements).max;
+    if (elements == compiler::kUnbounded)
+      compiler::fail(compiler::Code::unsupported_model, "cuda: a tensor's size has no upper bound");
+    return static_cast<uint64_t>(elements) * dtype_size_bytes(buffer.dtype);
+  }
+
+  uint64_t bytes_of(const Interface& tensor) {
+    std::vector<Range> ranges(plan().formulas.size());
+    for (size_t i = 0; i < ranges.size(); ++i)
+      (void)range_of(plan().formulas[i], {plan().symbols.data(), plan().symbols.size()}, &ranges[i]);
+    uint64_t bytes = 0;
+    (void)upper_bytes({ranges.data(), ranges.size()}, tensor, &bytes);  // check_plan() finds what is wrong
+    return bytes;
+  }
+
+  void place_buffers() {
+    struct Life {
+      size_t first = SIZE_MAX, last = 0;
+    };
+    std::vector<Life> lives(lowered_.buffers.size());
+    for (size_t k = 0; k < sources_.size(); ++k) {
+      for (const KernelParameter& parameter : sources_[k].parameters) {
+        if (parameter.kind != KernelParameter::Kind::buffer) continue;
+        lives[parameter.buffer].first = std::min(lives[parameter.buffer].first, k);
+        lives[parameter.buffer].last = std::max(lives[parameter.buffer].last, k);
+      }
+    }
+    std::vector<uint32_t> in_arena;
+    for (uint32_t i = 0; i < lowered_.buffers.size(); ++i) {
+      const KernelBuffer& buffer = lowered_.buffers[i];
+      Buffer placed;
+      placed.size_bytes = bytes_of(buffer);
+      placed.index = buffer.index;
+      switch (buffer.kind) {
+        case KernelBuffer::Kind::input:
+          placed.space = Space::input;
+          placed.size_bytes = bytes_of(plan().inputs[buffer.index]);
+          break;
+        case KernelBuffer::Kind::output:
+          placed.space = Space::output;
+          placed.size_bytes = bytes_of(plan().outputs[buffer.index]);
+          break;
+        case KernelBuffer::Kind::constant:
+          placed.space = Space::constant;
+          placed.data = constant_key(buffer.constant);
+          break;
+        case KernelBuffer::Kind::arena:
+          placed.space = Space::arena;
+          if (lives[i].first != SIZE_MAX) in_arena.push_back(i);
+          break;
+      }
+      plan().buffers.push_back(std::move(placed));
+    }
+    std::sort(in_arena.begin(), in_arena.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(plan().buffers[b].size_bytes, a) < std::pair(plan().buffers[a].size_bytes, b);
+    });
+    std::vector<uint32_t> placed;
+    for (const uint32_t i : in_arena) {
+      const uint64_t size = aligned(plan().buffers[i].size_bytes);
+      std::vector<std::pair<uint64_t, uint64_t>> taken;
+      for (const uint32_t other : placed) {
+        if (lives[other].last < lives[i].first || lives[i].last < lives[other].first) continue;
+        taken.emplace_back(plan().buffers[other].offset,
+                           plan().buffers[other].offset + aligned(plan().buffers[other].size_bytes));
+      }
+      std::sort(taken.begin(), taken.end());
+      uint64_t offset = 0;
+      for (const auto& [begin, end] : taken) {
+        if (offset + size <= begin) break;
+        offset = std::max(offset, end);
+      }
+      plan().buffers[i].offset = offset;
+      plan().arena_bytes = std::max(plan().arena_bytes, offset + size);
+      placed.push_back(i);
+    }
+    if (lowered_.checks.empty()) return;
+    Buffer status;
+    status.space = Space::arena;
+    status.size_bytes = (lowered_.checks.size() + 31) / 32 * 4;
+    status.offset = plan().arena_bytes;
+    plan().arena_bytes += aligned(status.size_bytes);
+    plan().status_buffer = static_cast<uint32_t>(plan().buffers.size());
+    plan().buffers.push_back(std::move(status));
+  }
+
+  std::string constant_key(const compiler::Value* value) {
+    built_.constants.push_back(value);
+    return fmt::format("{:016x}-{}", value->data.hash(), value->data.size_bytes());
+  }
+
+  void clear_status() {
+    PlanNode clear;
+    clear.kind = NodeKind::fill;
+    clear.size = formula(Sym(static_cast<int64_t>(plan().buffers[plan().status_buffer].size_bytes)));
+    Argument status;
+    status.index = plan().status_buffer;
+    status.writes = true;
+    clear.arguments = {status};
+    plan().nodes.push_back(std::move(clear));
+  }
+
+  uint32_t kernel_of(const KernelSource& source) {
+    const std::string text = source.parameters_text + "\n" + source.body;
+    const auto [known, fresh] = kernels_.try_emplace(text, static_cast<uint32_t>(plan().kernels.size()));
+    if (!fresh) return known->second;
+    NamedKernel named;
+    const Span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+    named.name = fmt::format("{}_{:08x}", source.label, static_cast<uint32_t>(compiler::content_hash(bytes)));
+    named.parameters = source.parameters_text;
+    named.body = source.body;
+    named.threads = source.threads;
+    named.has_barriers = source.has_barriers;
+    Kernel kernel;
+    kernel.name = named.name;
+    kernel.block = {source.threads, 1, 1};
+    kernel.has_barriers = source.has_barriers;
+    for (const KernelParameter& parameter : source.parameters) {
+      const bool is_size = parameter.kind == KernelParameter::Kind::size;
+      kernel.parameters.push_back(is_size ? ParameterKind::int64 : ParameterKind::pointer);
+    }
+    named.kinds = kernel.parameters;
+    plan().kernels.push_back(std::move(kernel));
+    built_.kernels.push_back(std::move(named));
+    return known->second;
+  }
+
+  void add_launch(const KernelSource& source, const LoopKernel& loops) {
+    PlanNode node;
+    node.kernel = kernel_of(source);
+    for (size_t i = 0; i < 3; ++i) node.grid[i] = formula(sym_max(source.grid[i], 0));
+    for (const KernelParameter& parameter : source.parameters) {
+      Argument argument;
+      switch (parameter.kind) {
+        case KernelParameter::Kind::buffer:
+          argument.index = parameter.buffer;
+          argument.writes = parameter.writes;
+          node.bytes += plan().buffers[parameter.buffer].size_bytes;
+          break;
+        case KernelParameter::Kind::status:
+          argument.index = plan().status_buffer;
+          argument.writes = true;
+          break;
+        case KernelParameter::Kind::size:
+          argument.kind = ParameterKind::int64;
+          argument.index = formula(Sym::symbol(parameter.size));
+          break;
+      }
+      node.arguments.push_back(argument);
+    }
+    if (!loops.nodes.empty()) {
+      node.debug_handle = static_cast<uint32_t>(built_.node_of_handle.size());
+      built_.node_of_handle.push_back(loops.nodes[0]);
+    }
+    plan().nodes.push_back(std::move(node));
+  }
+
+  std::vector<Touched> touched_by(const PlanNode& node) {
+    std::vector<Touched> out;
+    for (const Argument& argument : node.arguments) {
+      if (argument.kind != ParameterKind::pointer) continue;
+      const Buffer& buffer = plan().buffers[argument.index];
+      if (buffer.space == Space::constant) continue;
+      const bool numbered = buffer.space == Space::input || buffer.space == Space::output;
+      const uint64_t begin = numbered ? buffer.index : buffer.offset;
+      // Launches only set bits of the status, in any order.
+      const bool writes = argument.writes && (argument.index != plan().status_buffer || node.kind == NodeKind::fill);
+      out.push_back(
+          {buffer.space, begin, numbered ? begin + 1 : begin + std::max<uint64_t>(buffer.size_bytes, 1), writes});
+    }
+    return out;
+  }
+
+  // A node comes after the earlier nodes whose memory it shares, where one of the two writes. Only the nodes that no
+  // other dependency implies are listed.
+  void add_dependencies() {
+    std::vector<std::vector<Touched>> touched;
+    std::vector<std::vector<bool>> before;  // before[j][i]: i is done when j begins
+    for (size_t j = 0; j < plan().nodes.size(); ++j) {
+      touched.push_back(touched_by(plan().nodes[j]));
+      before.emplace_back(j, false);
+      for (size_t i = j; i-- > 0;) {
+        if (before[j][i] || !conflict(touched[i], touched[j])) continue;
+        plan().nodes[j].after.push_back(static_cast<uint32_t>(i));
+        before[j][i] = true;
+        for (size_t k = 0; k < i; ++k) before[j][k] = before[j][k] || before[i][k];
+      }
+      std::sort(plan().nodes[j].after.begin(), plan().nodes[j].after.end());
+    }
+  }
+  static bool conflict(const std::vector<Touched>& a, const std::vector<Touched>& b) {
+    for (const Touched& x : a) {
+      for (const Touched& y : b) {
+        if (x.space == y.space && (x.writes || y.writes) && x.begin < y.end && y.begin < x.end) return true;
+      }
+    }
+    return false;
+  }
+
+  LoweredGraph& lowered_;
+  const Graph& graph_;
+  BuiltPlan built_;
+  std::vector<KernelSource> sources_;
+  std::map<std::string, Formula, std::less<>> symbols_;  // what each is worth
+  std::map<std::vector<std::pair<int, int64_t>>, uint32_t> formulas_;
+  std::map<std::string, uint32_t, std::less<>> kernels_;
+};
+
+}  // namespace
+
+std::optional<LinearSize> linear_size(const Sym& size) {
+  std::set<std::string, std::less<>> names;
+  collect_symbols(size, names);
+  if (names.size() != 1) return std::nullopt;
+  const std::string& name = *names.begin();
+  const Sym term = substitute(size, {{name, Sym(0)}}), factor = substitute(size, {{name, Sym(1)}}) - term;
+  if (!term.is_const() || !factor.is_const() || factor.value() < 1) return std::nullopt;
+  if (!(factor * Sym::symbol(name) + term == size)) return std::nullopt;
+  return LinearSize{name, factor.value(), term.value()};
+}
+
+BuiltPlan build_plan(LoweredGraph& lowered, const Graph& graph) { return PlanBuilder(lowered, graph).run(); }
+
+}  // namespace wick::cuda

@@ -1,0 +1,37 @@
+// From kernels to the plan of a delegate: texts, buffers in the arena, dependencies. C++20.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/compile/lowering.h"
+#include "backends/cuda/payload/plan.h"
+
+namespace wick::cuda {
+
+/// A kernel's text: what stands behind the vocabulary.
+struct NamedKernel {
+  std::string name, parameters, body;
+  uint32_t threads = 0;
+  std::vector<ParameterKind> kinds;
+  bool has_barriers = false;
+};
+
+struct BuiltPlan {
+  Plan plan;
+  std::vector<NamedKernel> kernels;                   // as plan.kernels
+  std::vector<const compiler::Value*> constants;      // plan.buffers of Space::constant name them by `data`
+  std::vector<const compiler::Node*> node_of_handle;  // debug handles
+};
+
+/// A size from which the value of its only symbol follows: factor * symbol + term.
+struct LinearSize {
+  std::string symbol;
+  int64_t factor = 1, term = 0;
+};
+std::optional<LinearSize> linear_size(const Sym& size);
+
+/// Everything but device code. A SymScope with the graph's ranges is open.
+BuiltPlan build_plan(LoweredGraph& lowered, const compiler::Graph& graph);
+
+}  // namespace wick::cuda

@@ -1,0 +1,149 @@
+// What the backend takes: conditions for every node, and the rows of all families.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "backends/cuda/compile/ops/op_rule.h"
+#include "backends/cuda/compile/plan_builder.h"
+#include "backends/cuda/compile/target.h"
+#include "backends/cuda/payload/plan.h"
+#include "compiler/ir/text/text.h"
+
+namespace wick::cuda {
+
+using compiler::Node;
+using compiler::SymScope;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+const compiler::RuleTable<OpRule>& rules() {
+  static const compiler::RuleTable<OpRule> kRules({kAttentionRules, kCreationRules, kIndexingRules, kMatmulRules,
+                                                   kMovementRules, kNormalizationRules, kPointwiseRules,
+                                                   kReductionRules, kResizeRules, kWindowRules, kWriteRules});
+  return kRules;
+}
+
+bool has_kernels(DType dtype) {
+  switch (dtype) {
+    case DType::boolean:
+    case DType::u8:
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::i64:
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+    case DType::f64: return true;
+    default: return false;
+  }
+}
+
+std::string refuse_tensor(const Value& value) {
+  if (!value.type.is_tensor()) {
+    if (value.type.kind == compiler::TypeKind::integer && !value.type.expr.is_const() &&
+        SymScope::is_from_data(value.type.expr))
+      return "a number among its operands is computed from data";
+    return value.type.kind == compiler::TypeKind::integer ? "" : "an operand is a number that the program computes";
+  }
+  if (value.is_quantized()) return "quantized tensors have no kernels";
+  if (!has_kernels(value.dtype())) return fmt::format("{} has no kernels", dtype_name(value.dtype()));
+  if (value.rank() > kMaxRank) return fmt::format("rank {}, at most {}", value.rank(), kMaxRank);
+  if (!value.is_constant() && !value.tensor().dim_order.empty()) return "a tensor is not contiguous";
+  for (const compiler::Sym& size : value.sizes()) {
+    const compiler::SymRange range = SymScope::range(size);
+    if (range.max == compiler::kUnbounded) return "a size has no upper bound";
+    if (range.max == 0) return "a tensor is empty";
+    if (SymScope::is_from_data(size)) return "a size depends on the values of tensors";
+  }
+  return "";
+}
+
+// A partition knows the sizes of its inputs. Those of a node's results must follow from its operands'.
+std::string refuse_sizes(const Node& node) {
+  std::set<std::string, std::less<>> known, needed;
+  for (const Value* operand : node.operands()) {
+    if (!operand->type.is_tensor()) continue;
+    for (const compiler::Sym& size : operand->sizes()) collect_symbols(size, known);
+  }
+  if (!known.empty()) return "";
+  for (const Value* result : node.results()) {
+    for (const compiler::Sym& size : result->sizes()) collect_symbols(size, needed);
+  }
+  return needed.empty() ? "" : "its sizes are those of no operand";
+}
+
+// Symbols that differ may stand for one number, which the program checks; a kernel is made for all numbers.
+std::string refuse_unproven(const Node& node, const OpRule& rule) {
+  if (!rule.text && !node.op->has(compiler::kPointwise)) return compiler::sizes_follow(node) ? "" : kOnlyAtRunTime;
+  const Sizes& result = node.result()->sizes();
+  for (const Value* operand : node.operands()) {
+    if (!operand->type.is_tensor()) continue;
+    const Sizes& own = operand->sizes();
+    if (own.size() > result.size()) return kOnlyAtRunTime;
+    for (size_t i = 0; i < own.size(); ++i) {
+      if (!own[i].is(1) && !(own[i] == result[result.size() - own.size() + i])) return kOnlyAtRunTime;
+    }
+  }
+  return "";
+}
+
+// The sizes that the partition's kernels need must follow from those of its inputs.
+Verdict sizes_known(const std::vector<const Node*>& nodes) {
+  std::set<const Value*> inside;
+  std::set<std::string, std::less<>> known, needed;
+  for (const Node* node : nodes) inside.insert(node->results().begin(), node->results().end());
+  for (const Node* node : nodes) {
+    for (const Value* operand : node->operands()) {
+      if (!operand->type.is_tensor() || operand->is_constant()) continue;
+      for (const compiler::Sym& size : operand->sizes()) {
+        collect_symbols(size, needed);
+        if (inside.count(operand)) continue;
+        if (const auto linear = linear_size(size)) known.insert(linear->symbol);
+      }
+    }
+    for (const Value* result : node->results()) {
+      for (const compiler::Sym& size : result->sizes()) collect_symbols(size, needed);
+    }
+    for (const compiler::Arg& arg : node->args()) {
+      if (arg.is<compiler::Sym>()) collect_symbols(arg.as<compiler::Sym>(), needed);
+      if (arg.is<compiler::Ints>()) {
+        for (const compiler::Sym& size : arg.as<compiler::Ints>()) collect_symbols(size, needed);
+      }
+    }
+  }
+  for (const std::string& symbol : needed) {
+    if (!known.count(symbol)) return Verdict::no("the size " + symbol + " is none of its inputs");
+  }
+  return Verdict::yes();
+}
+
+}  // namespace
+
+Verdict profitable(const std::vector<const Node*>& nodes, const compiler::TargetOptions&) { return sizes_known(nodes); }
+
+bool same(const Sym& a, const Sym& b) { return (a - b).is(0); }
+bool no_larger(const Sym& a, const Sym& b) { return SymScope::range(b - a).min >= 0; }
+Verdict agreed(bool condition) { return condition ? Verdict::yes() : Verdict::no(kOnlyAtRunTime); }
+
+const OpRule* find_rule(const Node& node) { return rules().find(node); }
+
+Verdict supports(const Node& node, const compiler::TargetOptions& options) {
+  const OpRule* rule = find_rule(node);
+  if (!rule) return Verdict::no(fmt::format("{} has no kernel", node.op->name()));
+  for (const Value* operand : node.operands()) {
+    if (std::string reason = refuse_tensor(*operand); !reason.empty()) return Verdict::no(std::move(reason));
+  }
+  for (const Value* result : node.results()) {
+    if (result->num_uses() == 0) continue;
+    if (std::string reason = refuse_tensor(*result); !reason.empty()) return Verdict::no(std::move(reason));
+  }
+  std::string reason = refuse_sizes(node);
+  if (reason.empty()) reason = refuse_unproven(node, *rule);
+  if (!reason.empty()) return Verdict::no(std::move(reason));
+  return rule->supports ? rule->supports(node, options) : Verdict::yes();
+}
+
+}  // namespace wick::cuda

@@ -1,0 +1,42 @@
+#include "backends/cuda/compile/target.h"
+
+#include "backends/cuda/compile/device_code.h"
+#include "backends/cuda/compile/ops/op_rule.h"
+#include "backends/cuda/payload/plan.h"
+
+namespace wick::cuda {
+
+using compiler::Node;
+using compiler::TargetOptions;
+using compiler::Verdict;
+
+namespace {
+
+bool keep(const Node& node, const TargetOptions& options) {
+  const OpRule* rule = find_rule(node);
+  return rule && rule->keeps_whole && supports(node, options).taken;
+}
+
+constexpr compiler::TargetOption kOptions[] = {kGpuOption, kTwinOption, kEmitSourceOption};
+
+compiler::Target make_target() {
+  compiler::Target target;
+  target.name = "cuda";
+  target.id = kBackendId;
+  target.keep = keep;
+  target.supports = supports;
+  target.profitable = profitable;
+  target.lower = lower;
+  target.passes = {"recognize_norms"};
+  target.options = kOptions;
+  target.facts = {.max_rank = kMaxRank, .max_unknown_view_sizes = kMaxRank};
+  target.check_settings = check_settings;
+  target.write_files = write_files;
+  return target;
+}
+
+}  // namespace
+
+const compiler::Target kTarget = make_target();
+
+}  // namespace wick::cuda

@@ -1,0 +1,13 @@
+// The compile half of the CUDA backend. C++20.
+#pragma once
+#include "compiler/partition/target.h"
+
+namespace wick::cuda {
+
+extern const compiler::Target kTarget;
+
+compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
+compiler::Verdict profitable(const std::vector<const compiler::Node*>& nodes, const compiler::TargetOptions& options);
+compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options);
+
+}  // namespace wick::cuda

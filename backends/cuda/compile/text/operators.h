@@ -1,0 +1,211 @@
+// Operators that mean different things for numbers, integers and truth values. Part of the text of kernels.
+namespace wick_text {
+namespace {
+
+#define WICK_REAL(T)                                                                              \
+  WICK_FUNCTION T op_add(T a, T b) { return a + b; }                                              \
+  WICK_FUNCTION T op_sub(T a, T b) { return a - b; }                                              \
+  WICK_FUNCTION T op_mul(T a, T b) { return a * b; }                                              \
+  WICK_FUNCTION T op_div(T a, T b) { return a / b; }                                              \
+  WICK_FUNCTION T op_neg(T x) { return -x; }                                                      \
+  WICK_FUNCTION T op_abs(T x) { return abs(x); }                                                  \
+  WICK_FUNCTION T op_pow(T x, T y) { return pow(x, y); }                                          \
+  WICK_FUNCTION T op_relu(T x) { return x <= T(0) ? T(0) : x; }                                   \
+  WICK_FUNCTION bool op_isnan(T x) { return isnan(x); }                                           \
+  WICK_FUNCTION bool op_isinf(T x) { return isinf(x); }                                           \
+  WICK_FUNCTION T op_hardsigmoid(T x) { return minimum(maximum(x + T(3), T(0)), T(6)) / T(6); }   \
+  WICK_FUNCTION T op_hardswish(T x) { return x * minimum(maximum(x + T(3), T(0)), T(6)) / T(6); } \
+  WICK_FUNCTION T op_leaky_relu(T x, T slope) { return x > T(0) ? x : x * slope; }                \
+  WICK_FUNCTION T op_elu(T x, T alpha, T scale, T input_scale) {                                  \
+    return x <= T(0) ? expm1(x * input_scale) * (alpha * scale) : x * scale;                      \
+  }                                                                                               \
+  WICK_FUNCTION T op_logit(T x) { return log(x / (T(1) - x)); }
+WICK_REAL(f32)
+WICK_REAL(f64)
+#undef WICK_REAL
+
+#define WICK_INTEGER(T)                                                                     \
+  WICK_FUNCTION T op_add(T a, T b) { return wrap_add(a, b); }                               \
+  WICK_FUNCTION T op_sub(T a, T b) { return wrap_sub(a, b); }                               \
+  WICK_FUNCTION T op_mul(T a, T b) { return wrap_mul(a, b); }                               \
+  WICK_FUNCTION T op_neg(T x) { return wrap_negate(x); }                                    \
+  WICK_FUNCTION T op_abs(T x) { return integer_abs(x); }                                    \
+  WICK_FUNCTION T op_pow(T x, T y) { return integer_pow(x, y); }                            \
+  WICK_FUNCTION T op_relu(T x) { return x < T(0) ? T(0) : x; }                              \
+  WICK_FUNCTION bool op_isnan(T) { return false; }                                          \
+  WICK_FUNCTION bool op_isinf(T) { return false; }                                          \
+  WICK_FUNCTION T op_leaky_relu(T x, T slope) { return x > T(0) ? x : wrap_mul(x, slope); } \
+  WICK_FUNCTION T op_bitwise_not(T x) { return ~x; }                                        \
+  WICK_FUNCTION T op_bitwise_and(T a, T b) { return a & b; }                                \
+  WICK_FUNCTION T op_bitwise_or(T a, T b) { return a | b; }                                 \
+  WICK_FUNCTION T op_bitwise_xor(T a, T b) { return a ^ b; }
+WICK_INTEGER(i32)
+WICK_INTEGER(i64)
+#undef WICK_INTEGER
+
+WICK_FUNCTION bool op_add(bool a, bool b) { return a || b; }
+WICK_FUNCTION bool op_mul(bool a, bool b) { return a && b; }
+WICK_FUNCTION bool op_abs(bool x) { return x; }
+WICK_FUNCTION bool op_isnan(bool) { return false; }
+WICK_FUNCTION bool op_isinf(bool) { return false; }
+WICK_FUNCTION bool op_bitwise_not(bool x) { return !x; }
+WICK_FUNCTION bool op_bitwise_and(bool a, bool b) { return a && b; }
+WICK_FUNCTION bool op_bitwise_or(bool a, bool b) { return a || b; }
+WICK_FUNCTION bool op_bitwise_xor(bool a, bool b) { return a != b; }
+
+WICK_FUNCTION i32 to_i32(f64 x) {
+  return x >= -2147483648.0 && x < 2147483648.0 ? static_cast<i32>(x) : static_cast<i32>(0x80000000u);
+}
+
+/// An index read from a tensor, between 0 and size - 1. One outside sets a bit of `status` and becomes 0.
+WICK_FUNCTION i64 checked_index(i64 index, i64 size, bool wraps, u32* status, u32 number) {
+  if (wraps && index < 0) index += size;
+  if (index >= 0 && index < size) return index;
+  flag_check(status, number);
+  return 0;
+}
+
+template <typename T>
+WICK_FUNCTION bool is_nan_value(T x) {
+  return x != x;
+}
+/// 1 if `a` at position `i` stands before `b` at position `j` in a sorted row: NaN is the largest, equal ones keep
+/// their order.
+template <typename T>
+WICK_FUNCTION i64 comes_before(T a, T b, i64 i, i64 j) {
+  const bool a_nan = is_nan_value(a), b_nan = is_nan_value(b);
+  if (a_nan || b_nan) return a_nan && b_nan ? i < j : b_nan;
+  return a == b ? i < j : a < b;
+}
+
+/// The equal bin over [low, high] that x lies in, or -1.
+WICK_FUNCTION i64 bin_of(f64 x, f64 low, f64 high, i64 bins) {
+  if (!(x >= low && x <= high)) return -1;
+  return smaller(static_cast<i64>((x - low) / (high - low) * static_cast<f64>(bins)), bins - 1);
+}
+
+/// Weights of a cubic convolution with the parameter -0.75 at distances below 1, and from 1 to 2.
+template <typename T>
+WICK_FUNCTION T cubic_near(T x) {
+  return (T(1.25) * x - T(2.25)) * x * x + T(1);
+}
+template <typename T>
+WICK_FUNCTION T cubic_far(T x) {
+  return ((T(-0.75) * x - T(-3.75)) * x + T(-6)) * x - T(-3);
+}
+template <typename T>
+WICK_FUNCTION T between_0_and_1(T x) {
+  return x < T(0) ? T(0) : x > T(1) ? T(1) : x;
+}
+
+/// Rounded down; b > 0.
+template <typename T>
+WICK_FUNCTION T floor_divide(T a, T b) {
+  const T quotient = a / b;
+  return a % b < 0 ? quotient - 1 : quotient;
+}
+template <typename T>
+WICK_FUNCTION T floor_modulo(T a, T b) {
+  const T rest = a % b;
+  return rest < 0 ? rest + b : rest;
+}
+
+// Reductions combine in a fixed order: lanes by halves, then warps.
+struct Sum {
+  template <typename T>
+  static WICK_FUNCTION T of(T a, T b) {
+    return op_add(a, b);
+  }
+};
+struct Product {
+  template <typename T>
+  static WICK_FUNCTION T of(T a, T b) {
+    return op_mul(a, b);
+  }
+};
+struct Minimum {
+  template <typename T>
+  static WICK_FUNCTION T of(T a, T b) {
+    return minimum(a, b);
+  }
+};
+struct Maximum {
+  template <typename T>
+  static WICK_FUNCTION T of(T a, T b) {
+    return maximum(a, b);
+  }
+};
+struct Conjunction {
+  static WICK_FUNCTION bool of(bool a, bool b) { return a && b; }
+};
+struct Disjunction {
+  static WICK_FUNCTION bool of(bool a, bool b) { return a || b; }
+};
+
+/// A value and where it stands; position < 0: none yet.
+template <typename T>
+struct Positioned {
+  T value;
+  i64 position;
+};
+/// The smaller one; NaN wins, then the first.
+struct ArgMinimum {
+  template <typename T>
+  static WICK_FUNCTION Positioned<T> of(Positioned<T> a, Positioned<T> b) {
+    if (b.position < 0) return a;
+    if (a.position < 0) return b;
+    const bool a_nan = is_nan_value(a.value), b_nan = is_nan_value(b.value);
+    if (a_nan || b_nan ? a_nan && b_nan : a.value == b.value) return a.position < b.position ? a : b;
+    if (a_nan || b_nan) return a_nan ? a : b;
+    return a.value < b.value ? a : b;
+  }
+};
+struct ArgMaximum {
+  template <typename T>
+  static WICK_FUNCTION Positioned<T> of(Positioned<T> a, Positioned<T> b) {
+    if (b.position < 0) return a;
+    if (a.position < 0) return b;
+    const bool a_nan = is_nan_value(a.value), b_nan = is_nan_value(b.value);
+    if (a_nan || b_nan ? a_nan && b_nan : a.value == b.value) return a.position < b.position ? a : b;
+    if (a_nan || b_nan) return a_nan ? a : b;
+    return a.value > b.value ? a : b;
+  }
+};
+
+template <typename T>
+WICK_FUNCTION T lane_xor(T value, u32 mask) {
+  return shuffle_xor(value, mask);
+}
+WICK_FUNCTION bool lane_xor(bool value, u32 mask) { return shuffle_xor(static_cast<i32>(value), mask) != 0; }
+template <typename T>
+WICK_FUNCTION Positioned<T> lane_xor(Positioned<T> value, u32 mask) {
+  return {lane_xor(value.value, mask), shuffle_xor(value.position, mask)};
+}
+
+/// Combines the values of a warp; all lanes get the result.
+template <typename Combine, typename T>
+WICK_FUNCTION T warp_reduce(T value) {
+  for (u32 mask = 16; mask > 0; mask >>= 1) {
+    const T other = lane_xor(value, mask);
+    value = (lane() & mask) == 0 ? Combine::of(value, other) : Combine::of(other, value);
+  }
+  return value;
+}
+
+/// Combines the values of a block of `kThreads` threads (a multiple of 32); all threads get the result. `shared` has
+/// room for one value per warp.
+template <typename Combine, u32 kThreads, typename T>
+WICK_FUNCTION T block_reduce(T value, T* shared) {
+  value = warp_reduce<Combine>(value);
+  if constexpr (kThreads > 32) {
+    block_barrier();
+    if (lane() == 0) shared[thread_x() / 32] = value;
+    block_barrier();
+    value = shared[0];
+    for (u32 warp = 1; warp < kThreads / 32; ++warp) value = Combine::of(value, shared[warp]);
+  }
+  return value;
+}
+
+}  // namespace
+}  // namespace wick_text

@@ -1,0 +1,34 @@
+// Kernels as text: the vocabulary that they are written in, and whole programs for NVRTC and for a host compiler.
+// C++20.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wick/span.h"
+
+namespace wick::cuda {
+
+/// One kernel: WICK_KERNEL(name, threads)(parameters) { .. }, after the functions and types it needs of its own. Their
+/// names are the kernel's alone: all kernels of a program share one namespace.
+struct KernelText {
+  std::string name;  // an identifier
+  std::string text;
+  bool has_barriers = false;  // calls anything that waits for other threads: barriers, shuffles, mma, cp_async ..
+};
+
+/// What precedes kernels for NVRTC.
+std::string device_vocabulary();
+/// The device vocabulary and the kernels, for NVRTC. Lines of a kernel count from 1 in "name.cu".
+std::string device_program(Span<const KernelText> kernels);
+/// The same for a host C++17 compiler, with the table of kernels that twin/twin_kernels.h declares. `sources` are the
+/// headers and sources of the twin: before and after what is written here.
+std::string host_program(Span<const KernelText> kernels, const std::vector<std::string>& headers,
+                         const std::vector<std::string>& sources);
+
+/// `text` without its #include lines of quoted ("), or of all files, and without #pragma once.
+enum class Includes { quoted, all };
+std::string without_includes(std::string_view text, Includes which);
+
+}  // namespace wick::cuda

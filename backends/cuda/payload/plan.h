@@ -1,0 +1,189 @@
+// What a CUDA delegate executes: device code, buffers, and a list of launches with their dependencies. C++17, both
+// halves. Format: docs/formats.md, "CUDA payload".
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wick/dtype.h"
+#include "wick/error_text.h"
+#include "wick/span.h"
+#include "wick/status.h"
+
+namespace wick::cuda {
+
+constexpr char kBackendId[] = "WickCudaBackend";
+constexpr uint32_t kNone = UINT32_MAX;
+constexpr size_t kMaxRank = 8;
+/// Offsets of buffers in the arena are multiples of this; each buffer of the state begins at such an address.
+constexpr uint64_t kBufferAlignment = 256;
+/// The runtime passes inputs and outputs that begin at multiples of this, and refuses others.
+constexpr uint64_t kArgumentAlignment = 16;
+/// The most bytes of one buffer, and of a space.
+constexpr uint64_t kMaxBytes = uint64_t{1} << 46;
+/// What every device of compute capability 8.0 or newer takes.
+constexpr uint32_t kMaxBlockThreads = 1024, kMaxBlockDepth = 64;
+constexpr uint32_t kMaxGridX = INT32_MAX, kMaxGridYZ = 65535;
+constexpr uint32_t kMaxSharedBytes = 227 << 10;
+constexpr uint32_t kMaxParameterBytes = 4096;
+/// The most numbers on the stack while a formula is computed.
+constexpr size_t kMaxFormulaDepth = 32;
+
+/// A number that is known when the delegate is called: a size of an input. The input's formula for that size is this
+/// symbol alone.
+struct Symbol {
+  std::string name;  // "s0"
+  int64_t min = 0, max = 0;
+  uint32_t input = 0, dim = 0;  // it is size `dim` of input `input`
+};
+
+enum class FormulaOp : uint8_t {
+  constant,  // pushes `value`
+  symbol,    // pushes symbol number `value`
+  add,       // the others replace the two numbers on top by one
+  multiply,
+  floor_divide,  // rounds down
+  modulo,        // the sign of the divisor
+  minimum,
+  maximum,
+  equal,  // comparisons and logic give 0 or 1
+  not_equal,
+  less,
+  less_equal,
+  logical_and,
+  logical_or,
+  logical_not,  // replaces one number
+  select,       // replaces (condition, then, else)
+};
+
+struct FormulaStep {
+  FormulaOp op = FormulaOp::constant;
+  int64_t value = 0;
+};
+
+/// An integer computed from symbols by a stack machine. One number is left at the end.
+using Formula = std::vector<FormulaStep>;
+
+/// Where a buffer lies. Each output has one buffer, each input at most one.
+enum class Space : uint8_t {
+  constant,  // read-only, filled at load from named data; shared by all delegates with equal bytes
+  state,     // kept between calls, one copy per session; starts as zeros or as `data`
+  arena,     // of one call: intermediates and workspaces
+  input,     // memory of input `index`
+  output,    // memory of output `index`
+};
+
+struct Buffer {
+  Space space = Space::arena;
+  uint64_t size_bytes = 0;  // arena: what it may take; input, output: upper_bytes(); else its exact size
+  uint64_t offset = 0;      // arena: where it begins; else 0. State has no offsets: methods share single buffers of it
+  uint32_t index = 0;       // input, output: which one; else 0
+  std::string data;         // constant, state: key of the named data, of exactly size_bytes; state: "" = zeros
+  std::string state;        // state: its name in the model; delegates of one session share state by name
+};
+
+/// A tensor as the caller passes it. Contiguous in `dim_order`.
+struct Interface {
+  DType dtype = DType::f32;
+  std::vector<uint32_t> sizes;     // formulas, one per dimension, 0 .. 2^31 - 1
+  std::vector<uint8_t> dim_order;  // outermost first
+};
+
+/// Device code for one kind of device. All modules hold the same kernels.
+struct Module {
+  uint32_t architecture = 0;  // 90: runs on devices of compute capability 9.x with x >= 0
+  bool is_ptx = false;        // compiled by the driver: any device of at least that capability
+  std::string data;           // key of the named data
+};
+
+enum class ParameterKind : uint8_t { pointer, int32, int64 };
+
+struct Kernel {
+  std::string name;  // in the module
+  std::array<uint32_t, 3> block = {1, 1, 1};
+  uint32_t dynamic_shared_bytes = 0;
+  std::vector<ParameterKind> parameters;
+  bool has_barriers = false;  // threads of a block wait for each other
+};
+
+struct Argument {
+  ParameterKind kind = ParameterKind::pointer;
+  uint32_t index = 0;       // pointer: a buffer; integers: a formula
+  uint32_t offset = kNone;  // pointer: a formula for the bytes after the buffer's begin; none: 0
+  bool writes = false;      // pointer: the kernel writes there; not to constants and inputs
+};
+
+enum class NodeKind : uint8_t {
+  launch,
+  copy,  // size bytes from arguments[1] to arguments[0], which do not overlap
+  fill,  // size bytes at arguments[0] become `value`
+};
+
+/// One step. It may begin when the nodes in `after` are done.
+struct PlanNode {
+  NodeKind kind = NodeKind::launch;
+  uint32_t kernel = 0;                       // launch
+  std::array<uint32_t, 3> grid = {0, 0, 0};  // launch: formulas, blocks in x, y, z; a product of 0: nothing happens
+  uint32_t size = kNone;                     // copy, fill: a formula, bytes
+  uint8_t value = 0;                         // fill
+  std::vector<Argument> arguments;
+  std::vector<uint32_t> after;    // numbers of earlier nodes, ascending
+  uint32_t debug_handle = kNone;  // which node of the model, for profiles
+  uint64_t flops = 0, bytes = 0;  // at the upper bounds: what explain and profiles show
+};
+
+/// A data-dependent refusal: a kernel sets a bit of the status words if an index of the user is out of bounds. Check
+/// number n is bit n % 32 of word n / 32.
+struct Check {
+  std::string message;  // the whole refusal, with the operator and its place in the model
+};
+
+struct Plan {
+  std::string method;
+  uint32_t partition = 0;
+  std::string producer;         // of the compiler: "wick 0.1.0"
+  uint32_t driver_version = 0;  // the oldest driver that takes the modules, as cuDriverGetVersion counts: 13000
+  std::vector<Symbol> symbols;
+  std::vector<Formula> formulas;
+  std::vector<Buffer> buffers;
+  std::vector<Interface> inputs, outputs;
+  std::vector<Module> modules;
+  std::vector<Kernel> kernels;
+  std::vector<PlanNode> nodes;
+  std::vector<Check> checks;
+  /// The arena buffer of the status words (uint32), if there are checks. Its bytes belong to no other buffer. The
+  /// runtime sets them to 0 before the first call, and again after a call in which a kernel has set a bit.
+  uint32_t status_buffer = kNone;
+  uint64_t arena_bytes = 0;
+  uint64_t state_bytes = 0;  // of the state buffers together, each rounded up to kBufferAlignment
+};
+
+/// The plan as bytes: FlatBuffers, plan.fbs. Equal plans give equal bytes.
+std::vector<uint8_t> write_plan(const Plan& plan);
+/// Reads untrusted bytes and checks everything that executing the plan relies on (check_plan). Takes memory in
+/// proportion to the bytes. Errors, with what was found in `text` (may be null): InvalidProgram;
+/// DelegateInvalidCompatibility for bytes that are no plan, or one of another version.
+Error read_plan(Span<const uint8_t> bytes, Plan* plan, ErrorText* text);
+/// The checks of read_plan alone: indices, formulas over the whole range of their symbols (overflow, division by zero,
+/// sign), buffers inside their spaces, arguments inside their buffers, limits of kernels and grids, dependencies on
+/// earlier nodes only. Formulas are bounded by interval arithmetic: range_of says what it finds.
+Error check_plan(const Plan& plan, ErrorText* text);
+/// A dump to read and to compare, of a plan that check_plan accepts.
+std::string plan_text(const Plan& plan);
+
+/// The value of a formula. Only for formulas that check_plan accepted and symbols in their ranges.
+int64_t evaluate(const Formula& formula, Span<const int64_t> symbols);
+
+struct Range {
+  int64_t low = 0, high = 0;
+};
+
+/// Bounds of a formula for all values of its symbols. Null if all is well; else what is wrong with it: an unknown
+/// symbol, a stack that runs empty, a result that int64 does not hold, a divisor that may be 0.
+const char* range_of(const Formula& formula, Span<const Symbol> symbols, Range* range);
+/// Bytes of an input or output, each of its sizes at the upper end of its range; `ranges` are those of all formulas.
+/// False if a size is no formula, may be negative or 2^31, or if there may be 2^31 elements or more.
+bool upper_bytes(Span<const Range> ranges, const Interface& tensor, uint64_t* size_bytes);
+
+}  // namespace wick::cuda

@@ -1,0 +1,102 @@
+// Reads any bytes as a plan; what passes is printed, evaluated at both ends of its symbols, written and read again. Its
+// mutator changes numbers of plans that can be read, so that the checks behind the reader are reached.
+#include <stdlib.h>
+#include <string.h>
+
+#include <random>
+
+#include "backends/cuda/payload/plan.h"
+
+namespace {
+
+using namespace wick;
+using namespace wick::cuda;
+
+#ifdef WICK_FUZZ
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+std::vector<uint32_t*> numbers_of(Plan& plan) {
+  std::vector<uint32_t*> numbers = {&plan.status_buffer};
+  for (Symbol& symbol : plan.symbols) numbers.insert(numbers.end(), {&symbol.input, &symbol.dim});
+  for (Buffer& buffer : plan.buffers) numbers.push_back(&buffer.index);
+  for (Interface& tensor : plan.inputs) {
+    for (uint32_t& size : tensor.sizes) numbers.push_back(&size);
+  }
+  for (Kernel& kernel : plan.kernels) {
+    for (uint32_t& size : kernel.block) numbers.push_back(&size);
+    numbers.push_back(&kernel.dynamic_shared_bytes);
+  }
+  for (PlanNode& node : plan.nodes) {
+    numbers.insert(numbers.end(), {&node.kernel, &node.size, &node.grid[0], &node.grid[1], &node.grid[2]});
+    for (Argument& argument : node.arguments) numbers.insert(numbers.end(), {&argument.index, &argument.offset});
+    for (uint32_t& earlier : node.after) numbers.push_back(&earlier);
+  }
+  return numbers;
+}
+
+void change(Plan& plan, std::minstd_rand& random) {
+  const std::vector<uint32_t*> numbers = numbers_of(plan);
+  uint32_t& number = *numbers[random() % numbers.size()];
+  switch (random() % 8) {
+    case 0: number += 1; break;
+    case 1: number -= 1; break;
+    case 2: number = *numbers[random() % numbers.size()]; break;
+    case 3: number = static_cast<uint32_t>(random()); break;
+    case 4:
+      for (Formula& formula : plan.formulas) {
+        if (random() % 4 || formula.empty()) continue;
+        FormulaStep& step = formula[random() % formula.size()];
+        step.op = static_cast<FormulaOp>(random() % 17);
+        step.value = random() % 2 ? step.value : static_cast<int64_t>(random() % 5) - 2;
+      }
+      break;
+    case 5:
+      for (Symbol& symbol : plan.symbols) symbol.max = random() % 2 ? INT32_MAX : static_cast<int64_t>(random() % 100);
+      break;
+    case 6:
+      if (!plan.nodes.empty()) plan.nodes[random() % plan.nodes.size()].kind = static_cast<NodeKind>(random() % 4);
+      break;
+    default:
+      for (Buffer& buffer : plan.buffers) {
+        if (random() % 4 == 0) buffer.size_bytes = random() % 3 ? random() % 5000 : UINT64_MAX - random() % 2;
+        if (random() % 4 == 0) buffer.offset = random() % 20 * 256;
+      }
+  }
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  std::minstd_rand random(seed);
+  Plan plan;
+  if (seed % 4 == 0 || read_plan({data, size}, &plan, nullptr) != Error::Ok) {
+    return LLVMFuzzerMutate(data, size, max_size);
+  }
+  for (size_t count = 1 + random() % 3; count > 0; --count) change(plan, random);
+  const std::vector<uint8_t> bytes = write_plan(plan);
+  if (bytes.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
+  memcpy(data, bytes.data(), bytes.size());
+  return bytes.size();
+}
+#endif
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  char buffer[256];
+  ErrorText text(buffer);
+  Plan plan, copy;
+  if (read_plan({data, size}, &plan, &text) != Error::Ok) return 0;
+  const std::string shown = plan_text(plan);
+  for (const bool at_end : {false, true}) {
+    std::vector<int64_t> symbols;
+    for (const Symbol& symbol : plan.symbols) symbols.push_back(at_end ? symbol.max : symbol.min);
+    for (const Formula& formula : plan.formulas) {
+      Range range;
+      if (range_of(formula, {plan.symbols.data(), plan.symbols.size()}, &range)) abort();
+      const int64_t value = evaluate(formula, {symbols.data(), symbols.size()});
+      if (value < range.low || value > range.high) abort();
+    }
+  }
+  const std::vector<uint8_t> bytes = write_plan(plan);
+  if (read_plan({bytes.data(), bytes.size()}, &copy, &text) != Error::Ok || plan_text(copy) != shown) abort();
+  return 0;
+}

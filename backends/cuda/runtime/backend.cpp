@@ -1,0 +1,62 @@
+// The table of functions by which the executor knows the delegate.
+#include <new>
+
+#include "backends/cuda/runtime/delegate.h"
+
+namespace wick::cuda {
+namespace {
+
+thread_local const CudaStreamScope* t_scope = nullptr;
+
+Error init(BackendInit& context, Span<const uint8_t> payload, void** handle) {
+  Delegate* delegate = new (std::nothrow) Delegate;
+  if (!delegate) return Error::DelegateMemoryAllocationFailed;
+  const Error error = delegate->load(context, payload);
+  if (error != Error::Ok) {
+    delete delegate;
+    return error;
+  }
+  *handle = delegate;
+  return Error::Ok;
+}
+
+void execute(KernelContext& context, void* handle, Span<EValue*> args) {
+  static_cast<Delegate*>(handle)->execute(context, args);
+}
+
+void destroy(void* handle) { delete static_cast<Delegate*>(handle); }
+
+constexpr Backend kBackend = {kBackendId, init, execute, destroy};
+
+}  // namespace
+}  // namespace wick::cuda
+
+namespace wick {
+
+const Backend& cuda_backend() { return cuda::kBackend; }
+
+bool is_cuda_device(const char* name) {
+  cuda::DeviceName parsed;
+  return *name != 0 && cuda::parse_device(name, &parsed);
+}
+
+bool is_cuda_available(const char* device, ErrorText* text) {
+  cuda::DeviceName name;
+  if (!cuda::parse_device(device, &name)) {
+    if (text) text->append(device, " is no device of the CUDA backend");
+    return false;
+  }
+  cuda::Failure failure;
+  if (cuda::Device::open(name, &failure)) return true;
+  if (text) text->append(failure.text.c_str());
+  return false;
+}
+
+CudaStreamScope::CudaStreamScope(void* stream, CudaPointers pointers)
+    : stream_(stream), pointers_(pointers), outer_(cuda::t_scope) {
+  cuda::t_scope = this;
+}
+CudaStreamScope::~CudaStreamScope() { cuda::t_scope = outer_; }
+const CudaStreamScope* CudaStreamScope::current() { return cuda::t_scope; }
+
+}  // namespace wick

@@ -1,0 +1,81 @@
+// A plan on a device. C++17.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "backends/cuda/runtime/graph.h"
+#include "wick/cuda_backend.h"
+#include "wick/method.h"
+
+namespace wick::cuda {
+
+class Delegate {
+ public:
+  Delegate() = default;
+  ~Delegate();
+  Delegate(const Delegate&) = delete;
+
+  Error load(BackendInit& context, Span<const uint8_t> payload);
+  void execute(KernelContext& context, Span<EValue*> args);
+
+ private:
+  // load
+  Failure open_device(const BackendInit& context);
+  Failure load_code(const BackendInit& context);
+  Failure load_image(const BackendInit& context, const Module& module);
+  Failure find_function(const Kernel& kernel, DriverFunction** function);
+  Failure check_parameters(const Kernel& kernel, DriverFunction* function);
+  Failure place_buffers(const BackendInit& context);
+  Failure place_buffer(const BackendInit& context, size_t index);
+  Failure clear_status();
+  Failure make_events();
+
+  // execute
+  bool check_arguments(KernelContext& context, Span<EValue*> args);
+  bool read_symbols(KernelContext& context, Span<EValue*> args, bool* changed);
+  bool check_sizes(KernelContext& context, Span<EValue*> args);
+  bool resize_outputs(KernelContext& context, Span<EValue*> args);
+  Failure place_arguments(Span<EValue*> args, const CudaStreamScope* scope);
+  Failure place_in_staging();
+  Failure check_pointer(const Tensor& tensor, const std::string& what);
+  Failure wait_for_last_call(DriverStream* stream);
+  Failure copy_inputs(Span<EValue*> args);
+  Failure copy_outputs(Span<EValue*> args);
+  Failure run(DriverStream* stream);
+  Failure run_each(DriverStream* stream);
+  Failure run_timed(DriverStream* stream);
+  Failure report_times();
+  Failure finish(Span<EValue*> args, const CudaStreamScope* scope, DriverStream* stream);
+  Failure read_checks(DriverStream* stream);
+  void fail(KernelContext& context, const Failure& failure);
+  const Tensor& tensor_of(Span<EValue*> args, const Buffer& buffer) const {
+    return *args[buffer.space == Space::input ? buffer.index : plan_.inputs.size() + buffer.index]->tensor;
+  }
+  std::string what() const;
+
+  std::shared_ptr<Device> device_;  // outlives all below
+  Plan plan_;
+  std::vector<ContentCache<Memory>::Use> constants_;
+  std::vector<std::shared_ptr<StateMemory>> states_;
+  ContentCache<LoadedModule>::Use module_;
+  std::vector<DriverFunction*> functions_;  // of the plan's kernels
+  Memory arena_;
+  Memory staging_;                // of arguments in host memory; taken by the first call that has such
+  std::vector<uint64_t> staged_;  // where each argument lies there, by buffer
+  std::unique_ptr<WorkList> work_;
+  GraphCache graphs_;
+  DriverStream* stream_ = nullptr;
+  DriverEvent* done_ = nullptr;  // the end of the last call on a caller's stream
+  DriverStream* done_stream_ = nullptr;
+  bool is_pending_ = false;
+  const Tracer* tracer_ = nullptr;    // null unless it wants times
+  std::vector<DriverEvent*> events_;  // before the first node and after each
+  bool waits_for_each_ = false;
+  bool has_sizes_ = false;
+  std::vector<int64_t> symbols_, values_;  // values of formulas
+  std::vector<uint64_t> argument_bytes_;   // by buffer
+  std::vector<uint32_t> status_;           // words
+  char message_[512] = "";
+};
+
+}  // namespace wick::cuda

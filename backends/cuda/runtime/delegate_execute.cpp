@@ -1,0 +1,331 @@
+// Execution: arguments, sizes, one call of the plan.
+#include <string.h>
+
+#include "backends/cuda/runtime/delegate.h"
+
+namespace wick::cuda {
+namespace {
+
+std::string number(uint64_t value) { return std::to_string(value); }
+
+// Whether the elements lie as in this dim order. Dimensions of size 1 lie anywhere.
+bool has_layout(const Tensor& tensor, const std::vector<uint8_t>& dim_order) {
+  if (tensor.numel == 0) return true;
+  int64_t stride = 1;
+  for (size_t k = dim_order.size(); k-- > 0;) {
+    const size_t dim = dim_order[k];
+    if (tensor.sizes[dim] != 1 && tensor.strides[dim] != stride) return false;
+    stride *= tensor.sizes[dim];
+  }
+  return true;
+}
+
+const char* kind_of(const Plan& plan, const PlanNode& node) {
+  switch (node.kind) {
+    case NodeKind::copy: return "copy";
+    case NodeKind::fill: return "fill";
+    case NodeKind::launch: break;
+  }
+  return plan.kernels[node.kernel].name.c_str();
+}
+
+}  // namespace
+
+void Delegate::fail(KernelContext& context, const Failure& failure) {
+  ErrorText text(message_);
+  text.append(failure.text.c_str());
+  context.fail(failure.error, message_);
+}
+
+bool Delegate::check_arguments(KernelContext& context, Span<EValue*> args) {
+  if (args.size() != plan_.inputs.size() + plan_.outputs.size()) {
+    context.fail(Error::InvalidArgument, "the delegate has a different number of arguments");
+    return false;
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    const bool is_input = i < plan_.inputs.size();
+    const Interface& wanted = is_input ? plan_.inputs[i] : plan_.outputs[i - plan_.inputs.size()];
+    if (args[i]->tag != Tag::tensor) {
+      context.fail(Error::InvalidType, "an argument of the delegate is not a tensor");
+      return false;
+    }
+    const Tensor& tensor = *args[i]->tensor;
+    if (tensor.dtype != wanted.dtype) {
+      context.fail(Error::InvalidType, "an argument of the delegate has a different dtype");
+      return false;
+    }
+    if (tensor.rank != wanted.sizes.size()) {
+      context.fail(Error::InvalidArgument, "an argument of the delegate has a different rank");
+      return false;
+    }
+    if (!is_input && tensor.read_only) {
+      context.fail(Error::InvalidArgument, "an output of the delegate is constant");
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Delegate::read_symbols(KernelContext& context, Span<EValue*> args, bool* changed) {
+  for (size_t i = 0; i < symbols_.size(); ++i) {
+    const Symbol& symbol = plan_.symbols[i];
+    const int64_t size = args[symbol.input]->tensor->sizes[symbol.dim];
+    if (size < symbol.min || size > symbol.max) {
+      ErrorText text(message_);
+      text.append("size ", symbol.dim, " of input ", symbol.input, " of the delegate is ", size, ", wanted ",
+                  symbol.min, " to ", symbol.max);
+      context.fail(Error::InvalidArgument, message_);
+      return false;
+    }
+    *changed = *changed || symbols_[i] != size;
+    symbols_[i] = size;
+  }
+  return true;
+}
+
+bool Delegate::check_sizes(KernelContext& context, Span<EValue*> args) {
+  for (size_t i = 0; i < plan_.inputs.size(); ++i) {
+    const Tensor& tensor = *args[i]->tensor;
+    for (size_t d = 0; d < tensor.rank; ++d) {
+      const int64_t wanted = values_[plan_.inputs[i].sizes[d]];
+      if (tensor.sizes[d] == wanted) continue;
+      ErrorText text(message_);
+      text.append("size ", static_cast<uint64_t>(d), " of input ", static_cast<uint64_t>(i), " of the delegate is ",
+                  tensor.sizes[d], ", wanted ", wanted);
+      context.fail(Error::InvalidArgument, message_);
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Delegate::resize_outputs(KernelContext& context, Span<EValue*> args) {
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    Tensor& tensor = *args[plan_.inputs.size() + i]->tensor;
+    int32_t sizes[kMaxRank] = {};
+    for (size_t d = 0; d < tensor.rank; ++d) sizes[d] = static_cast<int32_t>(values_[plan_.outputs[i].sizes[d]]);
+    const Error error = resize(tensor, {sizes, tensor.rank});
+    if (error == Error::Ok) continue;
+    context.fail(error, error == Error::OutOfResources ? "an output of the delegate exceeds its upper bound"
+                                                       : "an output of the delegate has a different shape");
+    return false;
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    const size_t num_inputs = plan_.inputs.size();
+    const Interface& wanted = i < num_inputs ? plan_.inputs[i] : plan_.outputs[i - num_inputs];
+    if (!has_layout(*args[i]->tensor, wanted.dim_order)) {
+      context.fail(Error::InvalidArgument, "an argument of the delegate has a different dim order");
+      return false;
+    }
+    if (args[i]->tensor->numel != 0 && !args[i]->tensor->data) {
+      context.fail(Error::InvalidState, "an argument of the delegate has no memory");
+      return false;
+    }
+  }
+  return true;
+}
+
+Failure Delegate::check_pointer(const Tensor& tensor, const std::string& what) {
+  unsigned type = 0;
+  const Driver& driver = device_->driver();
+  const DevicePtr address = reinterpret_cast<uintptr_t>(tensor.data);
+  // Of memory that the driver does not know it says that the value is invalid.
+  if (driver.pointer_attribute(&type, kPointerMemoryType, address) == kSuccess && type == kMemoryDevice) return {};
+  unsigned managed = 0;
+  if (driver.pointer_attribute(&managed, kPointerIsManaged, address) == kSuccess && managed) return {};
+  return {Error::InvalidArgument,
+          what + " of the delegate is host memory; a CudaStreamScope says that it is memory of the device"};
+}
+
+Failure Delegate::place_arguments(Span<EValue*> args, const CudaStreamScope* scope) {
+  if (!scope) return place_in_staging();
+  for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const Buffer& buffer = plan_.buffers[i];
+    if (buffer.space != Space::input && buffer.space != Space::output) continue;
+    const Tensor& tensor = tensor_of(args, buffer);
+    const DevicePtr address = reinterpret_cast<uintptr_t>(tensor.data);
+    if (tensor.numel != 0 && (address % kArgumentAlignment != 0 || scope->pointers() == CudaPointers::checked)) {
+      const char* which = buffer.space == Space::input ? "input " : "output ";
+      if (address % kArgumentAlignment != 0) {
+        return {Error::InvalidArgument,
+                which + number(buffer.index) + " of the delegate does not begin at a multiple of 16 bytes"};
+      }
+      Failure failure = check_pointer(tensor, which + number(buffer.index));
+      if (failure) return failure;
+    }
+    work_->set_address(i, address);
+  }
+  return {};
+}
+
+// The arena holds the last call's intermediates until that is done.
+Failure Delegate::wait_for_last_call(DriverStream* stream) {
+  if (!is_pending_ || done_stream_ == stream) return {};
+  is_pending_ = false;
+  return device_->check(device_->driver().stream_wait_event(stream, done_, 0), "waiting for the last call");
+}
+
+Failure Delegate::copy_inputs(Span<EValue*> args) {
+  for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+    if (plan_.buffers[i].space != Space::input) continue;
+    const Tensor& tensor = tensor_of(args, plan_.buffers[i]);
+    if (tensor.numel == 0) continue;
+    const DriverStatus status =
+        device_->driver().copy_to_device(work_->address(i), tensor.data, tensor.nbytes(), stream_);
+    if (status != kSuccess) return device_->failure(status, "copying inputs to the device");
+  }
+  return {};
+}
+
+Failure Delegate::copy_outputs(Span<EValue*> args) {
+  for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+    if (plan_.buffers[i].space != Space::output) continue;
+    const Tensor& tensor = tensor_of(args, plan_.buffers[i]);
+    if (tensor.numel == 0) continue;
+    const DriverStatus status =
+        device_->driver().copy_to_host(tensor.data, work_->address(i), tensor.nbytes(), stream_);
+    if (status != kSuccess) return device_->failure(status, what());
+  }
+  return {};
+}
+
+Failure Delegate::run_each(DriverStream* stream) {
+  const Driver& driver = device_->driver();
+  for (size_t i = 0; i < work_->size(); ++i) {
+    DriverStatus status = work_->start(driver, i, stream);
+    if (status == kSuccess && waits_for_each_) status = driver.stream_wait(stream);
+    if (status != kSuccess) return device_->failure(status, what() + ", " + work_->text_of(i));
+  }
+  return {};
+}
+
+Failure Delegate::run_timed(DriverStream* stream) {
+  const Driver& driver = device_->driver();
+  DriverStatus status = driver.event_record(events_[0], stream);
+  for (size_t i = 0; status == kSuccess && i < work_->size(); ++i) {
+    status = work_->start(driver, i, stream);
+    if (status != kSuccess) return device_->failure(status, what() + ", " + work_->text_of(i));
+    status = driver.event_record(events_[i + 1], stream);
+  }
+  return device_->check(status, "measuring time");
+}
+
+Failure Delegate::run(DriverStream* stream) {
+  if (tracer_) return run_timed(stream);
+  if (waits_for_each_) return run_each(stream);
+  GraphCache::Entry& entry = graphs_.find(symbols_);
+  const bool is_first_use = !entry.graph && !entry.was_used && !symbols_.empty();
+  entry.was_used = true;
+  // Sizes that come once are not worth a graph.
+  if (is_first_use) return run_each(stream);
+  if (!entry.graph) {
+    auto graph = std::make_unique<Graph>(*device_);
+    Failure failure = graph->build(plan_, *work_);
+    if (failure) return failure;
+    entry.graph = std::move(graph);
+  }
+  return entry.graph->start(plan_, *work_, stream);
+}
+
+Failure Delegate::report_times() {
+  const Driver& driver = device_->driver();
+  for (size_t i = 0; i < work_->size(); ++i) {
+    float start = 0, duration = 0;
+    DriverStatus status = driver.event_elapsed(&start, events_[0], events_[i]);
+    if (status == kSuccess) status = driver.event_elapsed(&duration, events_[i], events_[i + 1]);
+    if (status != kSuccess) return device_->failure(status, "measuring time");
+    const PlanNode& node = plan_.nodes[i];
+    const char* name = node.kind == NodeKind::launch ? "CUDA kernel" : "CUDA driver";
+    tracer_->delegate_event(tracer_->state,
+                            {kind_of(plan_, node), name, node.debug_handle, static_cast<uint64_t>(start * 1e6),
+                             static_cast<uint64_t>(duration * 1e6)});
+  }
+  return {};
+}
+
+Failure Delegate::read_checks(DriverStream* stream) {
+  const Driver& driver = device_->driver();
+  const DevicePtr words = work_->address(plan_.status_buffer);
+  Failure failure = device_->check(
+      driver.copy_to_host(status_.data(), words, status_.size() * sizeof(uint32_t), stream), "reading status words");
+  if (!failure) {
+    const DriverStatus status = driver.stream_wait(stream);
+    if (status != kSuccess) failure = device_->failure(status, what());
+  }
+  if (failure) return failure;
+  for (size_t i = 0; i < plan_.checks.size(); ++i) {
+    if ((status_[i / 32] >> (i % 32) & 1) == 0) continue;
+    failure = clear_status();
+    return failure ? failure : Failure(Error::InvalidArgument, plan_.checks[i].message);
+  }
+  return {};
+}
+
+Failure Delegate::finish(Span<EValue*> args, const CudaStreamScope* scope, DriverStream* stream) {
+  Failure failure;
+  if (!scope) failure = copy_outputs(args);
+  const bool has_checks = plan_.status_buffer != kNone;
+  if (!failure && has_checks) failure = read_checks(stream);
+  if (failure) return failure;
+  if (scope && !has_checks && !tracer_) {
+    failure = device_->check(device_->driver().event_record(done_, stream), "marking the end of a call");
+    is_pending_ = true;
+    done_stream_ = stream;
+    return failure;
+  }
+  if (!has_checks) {
+    const DriverStatus status = device_->driver().stream_wait(stream);
+    if (status != kSuccess) return device_->failure(status, what());
+  }
+  return tracer_ ? report_times() : Failure();
+}
+
+void Delegate::execute(KernelContext& context, Span<EValue*> args) {
+  Failure failure = device_->check_usable();
+  if (failure) return fail(context, failure);
+  bool changed = !has_sizes_;
+  if (!check_arguments(context, args) || !read_symbols(context, args, &changed)) {
+    has_sizes_ = false;  // some symbols are new, their formulas are not
+    return;
+  }
+  has_sizes_ = true;
+  if (changed) {
+    for (size_t i = 0; i < values_.size(); ++i) {
+      values_[i] = evaluate(plan_.formulas[i], {symbols_.data(), symbols_.size()});
+    }
+  }
+  if (!check_sizes(context, args) || !resize_outputs(context, args)) {
+    has_sizes_ = false;
+    return;
+  }
+  const CudaStreamScope* scope = CudaStreamScope::current();
+  DriverStream* stream = scope ? static_cast<DriverStream*>(scope->stream()) : stream_;
+  const ContextScope current(*device_);
+  failure = place_arguments(args, scope);
+  if (failure) {
+    has_sizes_ = false;
+    return fail(context, failure);
+  }
+  for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const Space space = plan_.buffers[i].space;
+    if (space == Space::input || space == Space::output)
+      argument_bytes_[i] = tensor_of(args, plan_.buffers[i]).nbytes();
+  }
+  const Span<const int64_t> values(values_.data(), values_.size());
+  if (!work_->arguments_fit({argument_bytes_.data(), argument_bytes_.size()}, values)) {
+    has_sizes_ = false;
+    return context.fail(Error::InvalidProgram, "the plan reads or writes beyond an argument of these sizes");
+  }
+  if (changed) {
+    work_->update(values);
+  } else {
+    work_->update_arguments(values);
+  }
+  failure = wait_for_last_call(stream);
+  if (!failure && !scope) failure = copy_inputs(args);
+  if (!failure) failure = run(stream);
+  if (!failure) failure = finish(args, scope, stream);
+  if (failure) fail(context, failure);
+}
+
+}  // namespace wick::cuda

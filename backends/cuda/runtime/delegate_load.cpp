@@ -1,0 +1,275 @@
+// Loading: device, code, memory.
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "backends/cuda/runtime/delegate.h"
+#include "backends/cuda/runtime/image.h"
+
+namespace wick::cuda {
+namespace {
+
+// Memory of the host for each byte of a payload, at most: the plan and what is made of its nodes.
+constexpr uint64_t kHostBytesPerByte = 24;
+// What a kernel may have of shared memory without asking.
+constexpr uint32_t kPlainSharedBytes = 48 << 10;
+
+std::string capability(uint32_t architecture) {
+  return std::to_string(architecture / 10) + "." + std::to_string(architecture % 10);
+}
+
+std::string code_text(const Module& module) {
+  return module.is_ptx ? "PTX for " + capability(module.architecture) : "sm_" + std::to_string(module.architecture);
+}
+
+// Cubins run on devices of the same generation that are not older, PTX on all that are not older.
+bool runs_on(const Module& module, uint32_t architecture) {
+  return module.architecture <= architecture && (module.is_ptx || module.architecture / 10 == architecture / 10);
+}
+
+const Module* choose(const std::vector<Module>& modules, uint32_t architecture) {
+  const Module* best = nullptr;
+  for (const Module& module : modules) {
+    if (!runs_on(module, architecture)) continue;
+    const bool better = !best || (best->is_ptx && !module.is_ptx) ||
+                        (best->is_ptx == module.is_ptx && module.architecture > best->architecture);
+    if (better) best = &module;
+  }
+  return best;
+}
+
+size_t size_of(ParameterKind kind) { return kind == ParameterKind::int32 ? 4 : 8; }
+
+uint64_t round_up(uint64_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
+
+Failure find_data(const BackendInit& context, const std::string& key, Span<const uint8_t>* bytes) {
+  const Result<Span<const uint8_t>> found = context.named_data(key.c_str());
+  if (!found.ok()) return {found.error(), "the program has no data '" + key + "', which the delegate asks for"};
+  *bytes = *found;
+  return {};
+}
+
+}  // namespace
+
+std::string Delegate::what() const {
+  return "method '" + plan_.method + "', partition " + std::to_string(plan_.partition);
+}
+
+Delegate::~Delegate() {
+  if (!device_) return;
+  const ContextScope scope(*device_);
+  const Driver& driver = device_->driver();
+  if (is_pending_) (void)driver.event_wait(done_);
+  graphs_.clear();
+  for (DriverEvent* event : events_) (void)driver.event_destroy(event);
+  if (done_) (void)driver.event_destroy(done_);
+  if (stream_) (void)driver.stream_destroy(stream_);
+}
+
+Failure Delegate::open_device(const BackendInit& context) {
+  DeviceName name;
+  if (!parse_device(context.device(), &name)) name = {};
+  Failure failure;
+  device_ = Device::open(name, &failure);
+  if (!device_) return failure;
+  const int version = device_->driver().version();
+  if (plan_.driver_version > static_cast<uint32_t>(version)) {
+    return {Error::DelegateInvalidCompatibility,
+            "the driver is for CUDA " + version_text(version) + ", the program needs one for " +
+                version_text(static_cast<int>(std::min<uint32_t>(plan_.driver_version, INT32_MAX))) + " or newer"};
+  }
+  return {};
+}
+
+Failure Delegate::load_image(const BackendInit& context, const Module& module) {
+  Span<const uint8_t> bytes;
+  Failure failure = find_data(context, module.data, &bytes);
+  if (failure) return failure;
+  const char* wrong = module.is_ptx ? check_ptx(bytes) : check_cubin(bytes, module.architecture);
+  if (wrong) return {Error::InvalidProgram, "the device code '" + module.data + "' is damaged: " + wrong};
+  // The driver wants text to end with a NUL, and tables to lie where numbers do.
+  std::vector<uint64_t> copy;
+  const void* image = bytes.data();
+  if (module.is_ptx || reinterpret_cast<uintptr_t>(image) % alignof(uint64_t) != 0) {
+    copy.resize(bytes.size() / sizeof(uint64_t) + 1);
+    memcpy(copy.data(), bytes.data(), bytes.size());
+    image = copy.data();
+  }
+  return device_->share_module(bytes, image, &module_);
+}
+
+Failure Delegate::load_code(const BackendInit& context) {
+  if (plan_.kernels.empty()) return {};
+  const Module* module = choose(plan_.modules, device_->architecture());
+  if (!module) {
+    std::string found;
+    for (const Module& each : plan_.modules) found += (found.empty() ? "" : ", ") + code_text(each);
+    return {Error::DelegateInvalidCompatibility, device_->text() + " has compute capability " +
+                                                     capability(device_->architecture()) + "; the file has code for " +
+                                                     found + "; compile the model again with code for sm_" +
+                                                     std::to_string(device_->architecture())};
+  }
+  Failure failure = load_image(context, *module);
+  functions_.resize(plan_.kernels.size());
+  for (size_t i = 0; !failure && i < functions_.size(); ++i) failure = find_function(plan_.kernels[i], &functions_[i]);
+  return failure;
+}
+
+// What the code reads must be what a launch passes: the driver takes as many parameters as the code has.
+Failure Delegate::check_parameters(const Kernel& kernel, DriverFunction* function) {
+  const auto info = device_->driver().parameter_info;
+  if (!info) return {};
+  size_t expected = 0, offset = 0, size = 0;
+  bool same = true;
+  for (size_t i = 0; same && i < kernel.parameters.size(); ++i) {
+    const size_t bytes = size_of(kernel.parameters[i]);
+    expected = (expected + bytes - 1) / bytes * bytes;
+    same = info(function, i, &offset, &size) == kSuccess && offset == expected && size == bytes;
+    expected += bytes;
+  }
+  if (same && info(function, kernel.parameters.size(), &offset, &size) != kSuccess) return {};
+  return {Error::InvalidProgram,
+          "kernel '" + kernel.name + "' has other parameters in the device code than in the plan"};
+}
+
+Failure Delegate::find_function(const Kernel& kernel, DriverFunction** function) {
+  const Driver& driver = device_->driver();
+  const DriverStatus status = driver.module_function(function, module_->get(), kernel.name.c_str());
+  if (status == kNotFound) return {Error::InvalidProgram, "the device code has no kernel '" + kernel.name + "'"};
+  if (status != kSuccess) return device_->failure(status, "finding kernel '" + kernel.name + "'");
+  Failure failure = check_parameters(kernel, *function);
+  if (failure) return failure;
+  int max_threads = 0;
+  failure = device_->check(driver.function_attribute(&max_threads, kFunctionMaxThreads, *function), "asking a kernel");
+  if (failure) return failure;
+  const uint32_t threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
+  if (threads > static_cast<uint32_t>(max_threads)) {
+    return {Error::DelegateInvalidCompatibility, "kernel '" + kernel.name + "' can run with " +
+                                                     std::to_string(max_threads) + " threads in a block on " +
+                                                     device_->text() + ", the plan has " + std::to_string(threads)};
+  }
+  if (kernel.dynamic_shared_bytes <= kPlainSharedBytes) return {};
+  if (kernel.dynamic_shared_bytes > device_->max_shared_bytes()) {
+    return {Error::DelegateInvalidCompatibility,
+            "kernel '" + kernel.name + "' takes " + std::to_string(kernel.dynamic_shared_bytes) +
+                " bytes of shared memory; " + device_->text() + " has " + std::to_string(device_->max_shared_bytes())};
+  }
+  return device_->allow_shared_bytes(*function, kernel.dynamic_shared_bytes);
+}
+
+Failure Delegate::place_buffer(const BackendInit& context, size_t index) {
+  const Buffer& buffer = plan_.buffers[index];
+  Span<const uint8_t> bytes;
+  if (!buffer.data.empty()) {
+    Failure failure = find_data(context, buffer.data, &bytes);
+    if (failure) return failure;
+    if (bytes.size() != buffer.size_bytes) {
+      return {Error::InvalidProgram, "data '" + buffer.data + "' has " + std::to_string(bytes.size()) +
+                                         " bytes, wanted " + std::to_string(buffer.size_bytes)};
+    }
+  }
+  switch (buffer.space) {
+    case Space::constant: {
+      ContentCache<Memory>::Use use;
+      Failure failure = device_->share_constant(bytes, "constant '" + buffer.data + "'", &use);
+      if (failure) return failure;
+      work_->set_address(index, use->address());
+      constants_.push_back(std::move(use));
+      return {};
+    }
+    case Space::state: {
+      std::shared_ptr<StateMemory> state;
+      Failure failure =
+          device_->share_state(context.session(), buffer.state, buffer.size_bytes, buffer.data, bytes, &state);
+      if (failure) return failure;
+      work_->set_address(index, state->memory.address());
+      states_.push_back(std::move(state));
+      return {};
+    }
+    case Space::arena: work_->set_address(index, arena_.address() + buffer.offset); return {};
+    default: return {};
+  }
+}
+
+Failure Delegate::place_buffers(const BackendInit& context) {
+  Failure failure = device_->allocate(plan_.arena_bytes, "the arena of " + what(), &arena_);
+  for (size_t i = 0; !failure && i < plan_.buffers.size(); ++i) failure = place_buffer(context, i);
+  return failure ? failure : clear_status();
+}
+
+Failure Delegate::clear_status() {
+  if (plan_.status_buffer == kNone) return {};
+  const DevicePtr address = work_->address(plan_.status_buffer);
+  const uint64_t bytes = status_.size() * sizeof(uint32_t);
+  Failure failure = device_->check(device_->driver().fill(address, 0, bytes, stream_), "clearing status words");
+  return failure ? failure : device_->check(device_->driver().stream_wait(stream_), "clearing status words");
+}
+
+Failure Delegate::make_events() {
+  const Driver& driver = device_->driver();
+  Failure failure = device_->check(driver.event_create(&done_, kEventNoTiming), "making an event");
+  if (!tracer_) return failure;
+  for (size_t i = 0; !failure && i <= plan_.nodes.size(); ++i) {
+    DriverEvent* event = nullptr;
+    failure = device_->check(driver.event_create(&event, kEventDefault), "making an event");
+    if (!failure) events_.push_back(event);
+  }
+  return failure;
+}
+
+Error Delegate::load(BackendInit& context, Span<const uint8_t> payload) {
+  const auto fail = [&](const Failure& failure) {
+    if (context.text()) context.text()->append(failure.text.c_str());
+    return failure.error;
+  };
+  if (!context.allows_device_code()) {
+    return fail({Error::DelegateInvalidCompatibility, "it holds device code, which is switched off"});
+  }
+  if (!context.take_heap(payload.size() * kHostBytesPerByte)) {
+    return fail({Error::DelegateMemoryAllocationFailed, "its plan may take more memory than is left of the limit"});
+  }
+  const Error error = read_plan(payload, &plan_, context.text());
+  if (error != Error::Ok) return error;
+  Failure failure = open_device(context);
+  if (failure) return fail(failure);
+  const ContextScope scope(*device_);
+  failure = device_->check(device_->driver().stream_create(&stream_, kStreamNonBlocking), "making a stream");
+  if (!failure) failure = load_code(context);
+  if (failure) return fail(failure);
+  tracer_ = context.tracer() && context.tracer()->delegate_event ? context.tracer() : nullptr;
+  const char* debug = getenv("WICK_CUDA_DEBUG");
+  waits_for_each_ = debug && strcmp(debug, "1") == 0;
+  work_ = std::make_unique<WorkList>(plan_, functions_);
+  status_.resize((plan_.checks.size() + 31) / 32);
+  symbols_.resize(plan_.symbols.size());
+  values_.resize(plan_.formulas.size());
+  argument_bytes_.resize(plan_.buffers.size());
+  staged_.resize(plan_.buffers.size());
+  failure = place_buffers(context);
+  if (!failure) failure = make_events();
+  return failure ? fail(failure) : Error::Ok;
+}
+
+Failure Delegate::place_in_staging() {
+  const bool is_new = staging_.address() == 0;
+  if (is_new) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const Buffer& buffer = plan_.buffers[i];
+      if (buffer.space != Space::input && buffer.space != Space::output) continue;
+      staged_[i] = bytes;
+      bytes += round_up(buffer.size_bytes);
+      if (bytes > kMaxBytes) break;
+    }
+    Failure failure = device_->allocate(bytes, "inputs and outputs of " + what(), &staging_);
+    if (failure) return failure;
+  }
+  for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const Space space = plan_.buffers[i].space;
+    if (space == Space::input || space == Space::output) work_->set_address(i, staging_.address() + staged_[i]);
+  }
+  return {};
+}
+
+}  // namespace wick::cuda

@@ -1,0 +1,136 @@
+// One device of the process, and what its delegates share: the context, constants, code, state of sessions. C++17.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "backends/cuda/runtime/content_cache.h"
+#include "backends/cuda/runtime/device_name.h"
+#include "backends/cuda/runtime/driver.h"
+#include "wick/span.h"
+
+namespace wick::cuda {
+
+class Device;
+
+/// Memory of a device, freed with its owner.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(Device* device, DevicePtr address, uint64_t size_bytes)
+      : device_(device), address_(address), size_bytes_(size_bytes) {}
+  Memory(Memory&& other) noexcept { *this = std::move(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(address_, other.address_);
+    std::swap(size_bytes_, other.size_bytes_);
+    return *this;
+  }
+  ~Memory();
+  DevicePtr address() const { return address_; }
+  uint64_t size_bytes() const { return size_bytes_; }
+
+ private:
+  Device* device_ = nullptr;
+  DevicePtr address_ = 0;
+  uint64_t size_bytes_ = 0;
+};
+
+/// Loaded code, unloaded with its owner.
+class LoadedModule {
+ public:
+  LoadedModule() = default;
+  LoadedModule(Device* device, DriverModule* module) : device_(device), module_(module) {}
+  LoadedModule(LoadedModule&& other) noexcept { *this = std::move(other); }
+  LoadedModule& operator=(LoadedModule&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(module_, other.module_);
+    return *this;
+  }
+  ~LoadedModule();
+  DriverModule* get() const { return module_; }
+
+ private:
+  Device* device_ = nullptr;
+  DriverModule* module_ = nullptr;
+};
+
+/// State of a session under one name.
+struct StateMemory {
+  Memory memory;
+  std::string initial;  // key of what it began with
+};
+
+/// Makes the device's context current for the thread while it lives.
+class ContextScope {
+ public:
+  explicit ContextScope(const Device& device);
+  ~ContextScope();
+  ContextScope(const ContextScope&) = delete;
+
+ private:
+  const Device& device_;
+};
+
+class Device {
+ public:
+  /// The device of this name. It lives as long as somebody holds it. Null, with the reason, if the driver or the device
+  /// is missing or unusable. Thread-safe.
+  static std::shared_ptr<Device> open(const DeviceName& name, Failure* failure);
+  Device(const Driver& driver, std::string text, DeviceNumber number, DriverContext* context)
+      : driver_(driver), text_(std::move(text)), number_(number), context_(context) {}
+  ~Device();
+  Device(const Device&) = delete;
+
+  const Driver& driver() const { return driver_; }
+  /// "cuda:0 (NVIDIA H200)".
+  const std::string& text() const { return text_; }
+  /// Of its compute capability: 90 is 9.0.
+  uint32_t architecture() const { return architecture_; }
+  uint32_t max_shared_bytes() const { return max_shared_bytes_; }
+  DriverContext* context() const { return context_; }
+
+  /// What a failed call means: `what` could not be done. A fault of a kernel makes the device unusable for the process:
+  /// all later calls fail at once.
+  Failure failure(DriverStatus status, const std::string& what);
+  /// As above; no failure if the status is success.
+  Failure check(DriverStatus status, const char* what) {
+    return status == kSuccess ? Failure() : failure(status, what);
+  }
+  /// Fails if a kernel has failed before.
+  Failure check_usable() const;
+
+  // The following need the context to be current.
+  /// At least one byte; nothing is set. `what`: for whom, in words: "the arena".
+  Failure allocate(uint64_t size_bytes, const std::string& what, Memory* memory);
+  /// Memory that holds `bytes`; one copy for all.
+  Failure share_constant(Span<const uint8_t> bytes, const std::string& what, ContentCache<Memory>::Use* use);
+  /// Loaded code. `image` is what the driver gets if it is not loaded yet: `bytes`, aligned, or with a NUL at the end.
+  Failure share_module(Span<const uint8_t> bytes, const void* image, ContentCache<LoadedModule>::Use* use);
+  /// State `name` of a session, zeros or `initial`, the data of key `key`, at first. Fails if it is there with another
+  /// size or another beginning. A null session: state of its own.
+  Failure share_state(const void* session, const std::string& name, uint64_t size_bytes, const std::string& key,
+                      Span<const uint8_t> initial, std::shared_ptr<StateMemory>* state);
+  /// Lets launches of a function have so much dynamic shared memory, or more if that was allowed before.
+  Failure allow_shared_bytes(DriverFunction* function, uint32_t size_bytes);
+  /// Waits for a copy to the device.
+  Failure upload(DevicePtr to, Span<const uint8_t> bytes, const std::string& what);
+
+ private:
+  Failure start();
+
+  const Driver& driver_;
+  std::string text_;
+  DeviceNumber number_;
+  DriverContext* context_;
+  DriverStream* stream_ = nullptr;  // of uploads
+  uint32_t architecture_ = 0, max_shared_bytes_ = 0;
+  mutable std::mutex mutex_;  // of what follows
+  std::string fault_;         // why the device cannot be used any more
+  std::map<std::pair<const void*, std::string>, std::weak_ptr<StateMemory>> states_;
+  ContentCache<Memory> constants_;
+  ContentCache<LoadedModule> modules_;
+};
+
+}  // namespace wick::cuda

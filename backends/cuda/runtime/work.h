@@ -1,0 +1,56 @@
+// The nodes of a plan with the numbers of one call: addresses, grids, sizes. C++17.
+#pragma once
+#include <vector>
+
+#include "backends/cuda/payload/plan.h"
+#include "backends/cuda/runtime/device.h"
+
+namespace wick::cuda {
+
+/// One node, ready for the driver.
+struct Work {
+  NodeKind kind = NodeKind::launch;
+  DriverFunction* function = nullptr;
+  unsigned grid[3] = {1, 1, 1};
+  size_t first_argument = 0;
+  uint64_t size_bytes = 0;         // copy, fill
+  bool is_empty = false;           // nothing to do
+  bool touches_arguments = false;  // of the delegate: its parameters change with their addresses
+};
+
+class WorkList {
+ public:
+  /// Takes references: both must outlive the list. `functions`: one per kernel.
+  WorkList(const Plan& plan, const std::vector<DriverFunction*>& functions);
+
+  /// The address of a buffer. Takes effect with the next update.
+  void set_address(size_t buffer, DevicePtr address) { addresses_[buffer] = address; }
+  DevicePtr address(size_t buffer) const { return addresses_[buffer]; }
+  /// Computes all numbers anew. `values`: of the formulas.
+  void update(Span<const int64_t> values);
+  /// Computes the addresses in nodes that touch arguments of the delegate.
+  void update_arguments(Span<const int64_t> values);
+  /// Whether each access to an argument of the delegate lies inside it. `bytes`: of each buffer now.
+  bool arguments_fit(Span<const uint64_t> bytes, Span<const int64_t> values) const;
+
+  size_t size() const { return work_.size(); }
+  const Work& operator[](size_t index) const { return work_[index]; }
+  KernelNodeParams kernel_params(size_t index);
+  MemcpyParams copy_params(size_t index) const;
+  MemsetParams fill_params(size_t index) const;
+  /// Begins the node on a stream.
+  DriverStatus start(const Driver& driver, size_t index, DriverStream* stream);
+  /// "node 3, kernel 'scale'".
+  std::string text_of(size_t index) const;
+
+ private:
+  void update_node(size_t index, Span<const int64_t> values);
+
+  const Plan& plan_;
+  std::vector<Work> work_;
+  std::vector<DevicePtr> addresses_;  // of buffers
+  std::vector<uint64_t> numbers_;     // arguments of all nodes; an int32 in the first half
+  std::vector<void*> parameters_;     // their addresses
+};
+
+}  // namespace wick::cuda

@@ -1,0 +1,279 @@
+// What the compile half makes of a graph: how many kernels, which bytes, and what they compute on the twin.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "backends/cuda/payload/plan.h"
+#include "common/float16.h"
+#include "common/random.h"
+#include "compiler/driver/compile.h"
+#include "compiler/ir/text/text.h"
+#include "tests/support/scratch_folder.h"
+#include "wick/cuda_backend.h"
+#include "wick/module.h"
+#include "wick/portable_kernels.h"
+
+namespace wick::cuda {
+namespace {
+
+using compiler::CompileResult;
+
+std::vector<uint8_t> program_of(const std::string& text, const std::string& backend,
+                                const compiler::TargetSettings& settings, CompileResult* result) {
+  auto function = compiler::parse_graph(text);
+  EXPECT_TRUE(function.ok()) << compiler::render(function.diag());
+  if (!function.ok()) return {};
+  function->name = "forward";
+  std::vector<compiler::Function> functions;
+  functions.push_back(std::move(*function));
+  compiler::CompileOptions options;
+  options.targets = *compiler::find_targets(backend, settings);
+  auto compiled = compiler::compile(std::move(functions), options);
+  EXPECT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
+  if (!compiled.ok()) return {};
+  *result = std::move(*compiled);
+  return result->program.pte.join();
+}
+
+std::vector<HostValue> outputs_of(const std::vector<uint8_t>& program, const std::vector<HostValue>& inputs,
+                                  const std::string& device) {
+  ModuleOptions options;
+  options.kernels = {portable_kernels()};
+  options.backends = {&cuda_backend()};
+  options.device = device;
+  ModuleError error;
+  std::vector<HostValue> outputs;
+  const auto module = wick::Module::load({program.data(), program.size()}, options, &error);
+  EXPECT_TRUE(module) << error.message;
+  if (module) {
+    EXPECT_TRUE(module->forward(inputs, &outputs, &error)) << error.message;
+  }
+  return outputs;
+}
+
+double element(const HostTensor& tensor, size_t index) {
+  if (tensor.dtype == DType::f32) {
+    float value;
+    std::memcpy(&value, &tensor.bytes[4 * index], 4);
+    return static_cast<double>(value);
+  }
+  uint16_t bits;
+  std::memcpy(&bits, &tensor.bytes[2 * index], 2);
+  return static_cast<double>(tensor.dtype == DType::f16 ? Half::to_float(bits)
+                                                        : float_from_bits(static_cast<uint32_t>(bits) << 16));
+}
+
+// Multiples of 1 / 64 between -1 and 1: all floating dtypes hold them exactly.
+HostTensor numbers(DType dtype, const std::vector<int32_t>& sizes, uint64_t seed) {
+  HostTensor out;
+  out.dtype = dtype;
+  out.sizes.assign(sizes.begin(), sizes.end());
+  size_t count = 1;
+  for (const int32_t size : sizes) count *= static_cast<size_t>(size);
+  for (size_t i = 0; i < count; ++i) {
+    const float value = static_cast<float>(static_cast<int>(philox4x32(seed, i).words[0] % 129) - 64) / 64.0f;
+    const uint16_t half = dtype == DType::f16 ? Half::from_float(value) : BFloat16::from_float(value);
+    uint8_t bytes[4];
+    std::memcpy(bytes, dtype == DType::f32 ? static_cast<const void*>(&value) : &half, dtype_size_bytes(dtype));
+    out.bytes.insert(out.bytes.end(), bytes, bytes + dtype_size_bytes(dtype));
+  }
+  return out;
+}
+
+class CudaLower : public ::testing::Test {
+ protected:
+  // Everything must be one delegate.
+  void compile(const std::string& text) {
+    text_ = text;
+    ++twins_;  // a library that is open stays open
+    program_ = program_of(text, "cuda", {{"gpu", "none"}, {"twin", twin()}}, &result_);
+    ASSERT_FALSE(program_.empty());
+    ASSERT_EQ(result_.methods[0].delegates, 1u);
+    for (const auto& node : result_.methods[0].outside) ADD_FAILURE() << node.op << ": " << node.reason;
+    const auto& payload = result_.method_plans[0].delegates[0]->payload;
+    ASSERT_EQ(read_plan({payload.data(), payload.size()}, &plan_, nullptr), Error::Ok);
+  }
+
+  // The portable kernels are the witness; `error` is relative to the largest element.
+  void expect_like_portable(const std::vector<HostValue>& inputs, double error) {
+    CompileResult ignored;
+    const auto want = outputs_of(program_of(text_, "portable", {}, &ignored), inputs, "");
+    const auto got = outputs_of(program_, inputs, "cuda-twin=" + twin());
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) {
+      const HostTensor &a = got[i].tensor, &b = want[i].tensor;
+      ASSERT_EQ(a.sizes, b.sizes);
+      double largest = 0, worst = 0;
+      for (size_t k = 0; k < b.bytes.size() / dtype_size_bytes(b.dtype); ++k) {
+        largest = std::max(largest, std::fabs(element(b, k)));
+        worst = std::max(worst, std::fabs(element(a, k) - element(b, k)));
+      }
+      EXPECT_LE(worst, error * largest);
+      EXPECT_GT(largest, 0);
+    }
+  }
+
+  size_t launches() const {
+    size_t count = 0;
+    for (const PlanNode& node : plan_.nodes) count += node.kind == NodeKind::launch;
+    return count;
+  }
+  std::string twin() const { return folder_.file(fmt::format("twin{}.so", twins_)); }
+
+  testing::ScratchFolder folder_;
+  size_t twins_ = 0;
+  std::string text_;
+  std::vector<uint8_t> program_;
+  CompileResult result_;
+  Plan plan_;
+};
+
+std::string linear_text(const char* dtype) {
+  return fmt::format(R"(graph f(%x: {0}[2, 35, 96], %w: {0}[50, 96], %b: {0}[50], %r: {0}[2, 35, 50]) {{
+  %y: {0}[2, 35, 50] = aten.linear(%x, %w, %b)
+  %g: {0}[2, 35, 50] = aten.gelu(%y)
+  %s: {0}[2, 35, 50] = aten.add.Tensor(%g, %r)
+  return %s
+}})",
+                     dtype);
+}
+std::vector<HostValue> linear_inputs(DType dtype) {
+  return {numbers(dtype, {2, 35, 96}, 1), numbers(dtype, {50, 96}, 2), numbers(dtype, {50}, 3),
+          numbers(dtype, {2, 35, 50}, 4)};
+}
+
+TEST_F(CudaLower, ALinearWithBiasActivationAndResidualIsOneKernel) {
+  compile(linear_text("f32"));
+  EXPECT_EQ(launches(), 1u);
+  expect_like_portable(linear_inputs(DType::f32), 1e-6);
+}
+
+TEST_F(CudaLower, MatrixInstructionsSumInSinglePrecision) {
+  for (const auto& [name, dtype, error] :
+       {std::tuple("bf16", DType::bf16, 1.0 / 128), {"f16", DType::f16, 1.0 / 1024}}) {
+    compile(linear_text(name));
+    EXPECT_EQ(launches(), 1u);
+    expect_like_portable(linear_inputs(dtype), error);
+  }
+}
+
+TEST_F(CudaLower, BatchesOfMatricesWithOddSizes) {
+  compile(R"(graph f(%a: f32[3, 67, 19], %b: f32[3, 19, 45]) {
+  %y: f32[3, 67, 45] = aten.bmm(%a, %b)
+  return %y
+})");
+  EXPECT_EQ(launches(), 1u);
+  expect_like_portable({numbers(DType::f32, {3, 67, 19}, 1), numbers(DType::f32, {3, 19, 45}, 2)}, 1e-6);
+}
+
+TEST_F(CudaLower, ConvolutionsAreTiledWithPaddingAndGroups) {
+  compile(R"(graph f(%x: f32[2, 8, 9, 11], %w: f32[32, 8, 3, 3], %b: f32[32], %d: f32[32, 1, 3, 3]) {
+  %c: f32[2, 32, 9, 11] = aten.convolution(%x, %w, %b, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)
+  %r: f32[2, 32, 9, 11] = aten.relu(%c)
+  %y: f32[2, 32, 5, 6] = aten.convolution(%r, %d, none, [2, 2], [1, 1], [1, 1], false, [0, 0], 32)
+  return %y
+})");
+  EXPECT_EQ(launches(), 2u);
+  expect_like_portable({numbers(DType::f32, {2, 8, 9, 11}, 1), numbers(DType::f32, {32, 8, 3, 3}, 2),
+                        numbers(DType::f32, {32}, 3), numbers(DType::f32, {32, 1, 3, 3}, 4)},
+                       1e-6);
+}
+
+// V1: both spellings of a view are one; V5: no copy is made of it.
+TEST_F(CudaLower, ASliceInBothSpellingsIsIndexArithmeticAlone) {
+  const char* text = R"(graph f(%x: f32[6, 8]) {{
+  %s: f32[2, 8] = aten.{}.Tensor(%x, 0, 1, 3)
+  %y: f32[2, 8] = aten.exp(%s)
+  return %y
+}})";
+  compile(fmt::format(fmt::runtime(text), "slice"));
+  const auto payload = result_.method_plans[0].delegates[0]->payload;
+  EXPECT_EQ(launches(), 1u);
+  expect_like_portable({numbers(DType::f32, {6, 8}, 1)}, 1e-6);
+  compile(fmt::format(fmt::runtime(text), "slice_copy"));
+  EXPECT_EQ(result_.method_plans[0].delegates[0]->payload, payload);
+}
+
+// V8: parts of a fused projection are read where they lie, and heads are joined where they are written.
+TEST_F(CudaLower, SplitProjectionsAndJoinedHeadsCostNoCopies) {
+  compile(R"(graph f(%x: f32[2, 10, 24], %w: f32[72, 24], %b: f32[72], %o: f32[24, 24]) {
+  %p: f32[2, 10, 72] = aten.linear(%x, %w, %b)
+  %h: f32[2, 10, 3, 4, 6] = aten.view(%p, [2, 10, 3, 4, 6])
+  %t: f32[3, 2, 4, 10, 6] = aten.permute(%h, [2, 0, 3, 1, 4])
+  %q: f32[2, 4, 10, 6] = aten.select.int(%t, 0, 0)
+  %k: f32[2, 4, 10, 6] = aten.select.int(%t, 0, 1)
+  %v: f32[2, 4, 10, 6] = aten.select.int(%t, 0, 2)
+  %a: f32[2, 4, 10, 6] = aten.scaled_dot_product_attention(%q, %k, %v, none, 0.0, true)
+  %u: f32[2, 10, 4, 6] = aten.permute(%a, [0, 2, 1, 3])
+  %j: f32[2, 10, 24] = aten.view(%u, [2, 10, 24])
+  %y: f32[2, 10, 24] = aten.linear(%j, %o)
+  return %y
+})");
+  EXPECT_EQ(launches(), 3u);
+  expect_like_portable({numbers(DType::f32, {2, 10, 24}, 1), numbers(DType::f32, {72, 24}, 2),
+                        numbers(DType::f32, {72}, 3), numbers(DType::f32, {24, 24}, 4)},
+                       1e-5);
+}
+
+TEST_F(CudaLower, GroupedAttentionWithAMaskIsOneKernel) {
+  compile(R"(graph f(%q: f32[1, 4, 5, 8], %k: f32[1, 2, 70, 8], %v: f32[1, 2, 70, 40], %m: f32[1, 1, 5, 70]) {
+  %z: f32[] = aten.scalar_tensor(0.0)
+  %c: bool[1, 1, 5, 70] = aten.gt.Tensor(%m, %z)
+  %y: f32[1, 4, 5, 40] = aten.scaled_dot_product_attention(%q, %k, %v, %c, 0.0, false, 0.5, true)
+  return %y
+})");
+  EXPECT_EQ(launches(), 1u);
+  expect_like_portable({numbers(DType::f32, {1, 4, 5, 8}, 1), numbers(DType::f32, {1, 2, 70, 8}, 2),
+                        numbers(DType::f32, {1, 2, 70, 40}, 3), numbers(DType::f32, {1, 1, 5, 70}, 4)},
+                       1e-5);
+}
+
+TEST_F(CudaLower, AFunctionThatSeveralNodesReadIsComputedOnce) {
+  compile(R"(graph f(%x: f32[64], %y: f32[64]) {
+  %e: f32[64] = aten.exp(%x)
+  %s: f32[64] = aten.sin(%e)
+  %a: f32[64] = aten.add.Tensor(%s, %y)
+  %m: f32[64] = aten.mul.Tensor(%s, %y)
+  return %a, %m
+})");
+  EXPECT_EQ(launches(), 3u);
+  expect_like_portable({numbers(DType::f32, {64}, 1), numbers(DType::f32, {64}, 2)}, 1e-6);
+}
+
+// C2
+TEST_F(CudaLower, TheSameGraphGivesTheSameBytes) {
+  compile(linear_text("f32"));
+  const std::vector<uint8_t> first = program_;
+  compile(linear_text("f32"));
+  EXPECT_EQ(program_, first);
+}
+
+TEST_F(CudaLower, AnIndexOutsideFailsTheCall) {
+  compile(R"(graph f(%w: f32[7, 4], %i: i64[2]) {
+  %y: f32[2, 4] = aten.embedding(%w, %i)
+  return %y
+})");
+  HostTensor index;
+  index.dtype = DType::i64;
+  index.sizes = {2};
+  for (const int64_t value : {int64_t{3}, int64_t{7}}) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+    index.bytes.insert(index.bytes.end(), bytes, bytes + 8);
+  }
+  ModuleOptions options;
+  options.kernels = {portable_kernels()};
+  options.backends = {&cuda_backend()};
+  options.device = "cuda-twin=" + twin();
+  ModuleError error;
+  std::vector<HostValue> outputs;
+  const auto module = wick::Module::load({program_.data(), program_.size()}, options, &error);
+  ASSERT_TRUE(module) << error.message;
+  EXPECT_FALSE(module->forward({numbers(DType::f32, {7, 4}, 1), index}, &outputs, &error));
+  EXPECT_NE(error.message.find("aten.embedding.default: an index is out of bounds"), std::string::npos)
+      << error.message;
+}
+
+}  // namespace
+}  // namespace wick::cuda

@@ -1,0 +1,71 @@
+// Loads and executes any plan on the stand-in for the driver, in a program with the arguments and data that the plan
+// asks for. Launches are left out: what a kernel does with its pointers is its own affair. The stand-in watches copies,
+// fills and the bytes between allocations.
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "backends/cuda/test/runtime_test_support.h"
+
+namespace {
+
+using namespace wick;
+using namespace wick::cuda;
+
+/// The plan without launches. Nodes keep their numbers: a launch becomes a copy of nothing, or the plan is not for us.
+bool drop_launches(Plan& plan) {
+  plan.formulas.push_back({{FormulaOp::constant, 0}});
+  const uint32_t zero = static_cast<uint32_t>(plan.formulas.size()) - 1;
+  const auto is_writable = [](const Buffer& buffer) { return buffer.space == Space::arena; };
+  const auto arena = std::find_if(plan.buffers.begin(), plan.buffers.end(), is_writable);
+  for (PlanNode& node : plan.nodes) {
+    if (node.kind != NodeKind::launch) continue;
+    if (arena == plan.buffers.end()) return false;
+    PlanNode nothing;
+    nothing.kind = NodeKind::fill;
+    nothing.size = zero;
+    nothing.arguments = {writes(static_cast<uint32_t>(arena - plan.buffers.begin()))};
+    nothing.after = node.after;
+    node = nothing;
+  }
+  plan.kernels.clear();
+  plan.modules.clear();
+  return true;
+}
+
+uint64_t bytes_of_data(const Plan& plan) {
+  uint64_t bytes = 0;
+  for (const Buffer& buffer : plan.buffers) bytes += buffer.space == Space::arena ? 0 : buffer.size_bytes;
+  return bytes;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const TestDriver* driver = new TestDriver;
+  Plan plan;
+  if (read_plan({data, size}, &plan, nullptr) != Error::Ok || !drop_launches(plan)) return 0;
+  if (bytes_of_data(plan) > (1 << 20) || plan.arena_bytes > (1 << 20)) return 0;
+  TestDelegate delegate;
+  delegate.plan = plan;
+  delegate.named.clear();
+  for (const Buffer& buffer : plan.buffers) {
+    const auto is_known = [&](const auto& named) { return named.first == buffer.data; };
+    if (buffer.data.empty() || std::any_of(delegate.named.begin(), delegate.named.end(), is_known)) continue;
+    delegate.named.emplace_back(buffer.data, std::string(buffer.size_bytes, 'x'));
+  }
+  {
+    TestRun run(delegate, *driver);
+    if (run.load() != Error::Ok) return 0;
+    Method& method = run.harness().method();
+    for (int call = 0; call < 3; ++call) {
+      for (size_t i = 0; i < method.meta().num_inputs(); ++i) {
+        if (const Tensor* tensor = method.input_in_place(i)) memset(tensor->data, call, tensor->nbytes());
+      }
+      (void)method.execute();
+    }
+  }
+  if (driver->count("objects") != 0) abort();
+  return 0;
+}

@@ -1,0 +1,210 @@
+// Tensors in device memory, on the caller's stream.
+#include "backends/cuda/test/runtime_test_support.h"
+
+namespace wick::cuda {
+namespace {
+
+/// What a program with the driver's own interface has: a context, memory, a stream.
+class Caller {
+ public:
+  explicit Caller(const TestDriver& driver) : driver_(driver) {
+    call<int(void**, int)>("cuDevicePrimaryCtxRetain", &context_, 0);
+    push();
+    call<int(void**, unsigned)>("cuStreamCreate", &stream_, 1u);
+    pop();
+  }
+  ~Caller() {
+    push();
+    for (const uint64_t address : memory_) call<int(uint64_t)>("cuMemFree_v2", address);
+    call<int(void*)>("cuStreamDestroy_v2", stream_);
+    pop();
+    call<int(int)>("cuDevicePrimaryCtxRelease_v2", 0);
+  }
+  void* stream() const { return stream_; }
+  float* allocate(const Floats& values) {
+    uint64_t address = 0;
+    push();
+    call<int(uint64_t*, size_t)>("cuMemAlloc_v2", &address, values.size() * sizeof(float));
+    pop();
+    memory_.push_back(address);
+    memcpy(reinterpret_cast<void*>(address), values.data(), values.size() * sizeof(float));  // the stand-in's memory
+    return reinterpret_cast<float*>(address);
+  }
+  void wait() {
+    push();
+    EXPECT_EQ((call<int(void*)>("cuStreamSynchronize", stream_)), 0);
+    pop();
+  }
+
+ private:
+  template <typename F, typename... T>
+  int call(const char* name, T... arguments) {
+    return driver_.function<F>(name)(arguments...);
+  }
+  void push() { call<int(void*)>("cuCtxPushCurrent_v2", context_); }
+  void pop() {
+    void* context = nullptr;
+    call<int(void**)>("cuCtxPopCurrent_v2", &context);
+  }
+
+  const TestDriver& driver_;
+  void *context_ = nullptr, *stream_ = nullptr;
+  std::vector<uint64_t> memory_;
+};
+
+/// An input and an output in the caller's memory.
+class Bound {
+ public:
+  Bound(TestRun& run, size_t count) : run_(run), input_({static_cast<int32_t>(count)}, Floats(count)) {}
+  Error execute(float* x, float* y, size_t count) {
+    input_.tensor.data = x;
+    Method& method = run_.harness().method();
+    Error error = method.set_input(0, input_.tensor);
+    if (error == Error::Ok) error = method.set_output_memory(0, y, count * sizeof(float));
+    return error == Error::Ok ? method.execute() : error;
+  }
+
+ private:
+  TestRun& run_;
+  HostTensor32 input_;
+};
+
+TEST(CudaStream, TensorsOnTheDeviceAreUsedInPlace) {
+  const TestDriver driver;
+  Caller caller(driver);
+  TestRun run(add_delegate(), driver, false);
+  ASSERT_EQ(run.load(), Error::Ok) << run.text();
+  float *x = caller.allocate(Floats(8, 1)), *y = caller.allocate(Floats(8, 0));
+  const uint64_t copies = driver.count("copies_to_device");
+  {
+    const CudaStreamScope scope(caller.stream());
+    ASSERT_EQ(Bound(run, 8).execute(x, y, 8), Error::Ok) << run.last_error();
+  }
+  EXPECT_EQ(CudaStreamScope::current(), nullptr);
+  EXPECT_EQ(y[0], 0);  // nobody has waited yet
+  caller.wait();
+  EXPECT_EQ(Floats(y, y + 8), Floats(8, 1.5f));
+  EXPECT_EQ(driver.count("copies_to_device"), copies);
+  EXPECT_EQ(driver.count("copies_to_host"), 0u);
+}
+
+// X3
+TEST(CudaStream, GraphsFollowNewPointersStreamsAndSessions) {
+  const TestDriver driver;
+  Caller caller(driver), other(driver);
+  const int sessions[2] = {};
+  TestRun runs[] = {TestRun(counter_delegate(), driver, false), TestRun(counter_delegate(), driver, false)};
+  float *x[3], *y[3];
+  for (int i = 0; i < 3; ++i) {
+    x[i] = caller.allocate(Floats(4, static_cast<float>(i + 1)));
+    y[i] = caller.allocate(Floats(4, 0));
+  }
+  for (int s = 0; s < 2; ++s) {
+    runs[s].options().delegates.session = &sessions[s];
+    ASSERT_EQ(runs[s].load(), Error::Ok) << runs[s].text();
+  }
+  float sums[2] = {};
+  for (int i = 0; i < 12; ++i) {
+    const int s = i % 2, from = i % 3, to = (i + i / 3) % 3;
+    Caller& stream = i / 4 % 2 ? other : caller;
+    const CudaStreamScope scope(stream.stream());
+    ASSERT_EQ(Bound(runs[s], 4).execute(x[from], y[to], 4), Error::Ok) << runs[s].last_error();
+    sums[s] += static_cast<float>(from + 1);
+    stream.wait();
+    EXPECT_EQ(Floats(y[to], y[to] + 4), Floats(4, sums[s])) << i;
+  }
+  EXPECT_EQ(driver.count("graphs"), 2u);
+  EXPECT_EQ(driver.count("graph_launches"), 12u);
+  EXPECT_GT(driver.count("node_changes"), 0u);
+}
+
+// The arena belongs to one call at a time, whatever streams the calls are on.
+TEST(CudaStream, CallsOnDifferentStreamsWaitForEachOther) {
+  const TestDriver driver;
+  Caller first(driver), second(driver);
+  TestRun run(counter_delegate(), driver, false);
+  ASSERT_EQ(run.load(), Error::Ok) << run.text();
+  float *x = first.allocate(Floats(4, 1)), *y = first.allocate(Floats(4, 0)), *z = first.allocate(Floats(4, 0));
+  {
+    const CudaStreamScope scope(first.stream());
+    ASSERT_EQ(Bound(run, 4).execute(x, y, 4), Error::Ok) << run.last_error();
+    const CudaStreamScope inner(second.stream());
+    EXPECT_EQ(CudaStreamScope::current(), &inner);
+    ASSERT_EQ(Bound(run, 4).execute(x, z, 4), Error::Ok) << run.last_error();
+  }
+  second.wait();
+  EXPECT_EQ(Floats(y, y + 4), Floats(4, 1));
+  EXPECT_EQ(Floats(z, z + 4), Floats(4, 2));
+}
+
+TEST(CudaStream, HostTensorsAfterDeviceTensorsWaitForThem) {
+  const TestDriver driver;
+  Caller caller(driver);
+  TestRun run(counter_delegate(), driver, false);
+  ASSERT_EQ(run.load(), Error::Ok) << run.text();
+  float *x = caller.allocate(Floats(4, 1)), *y = caller.allocate(Floats(4, 0));
+  Floats host_x(4, 10), host_y(4);
+  {
+    const CudaStreamScope scope(caller.stream());
+    ASSERT_EQ(Bound(run, 4).execute(x, y, 4), Error::Ok) << run.last_error();
+  }
+  ASSERT_EQ(Bound(run, 4).execute(host_x.data(), host_y.data(), 4), Error::Ok) << run.last_error();
+  EXPECT_EQ(host_y, Floats(4, 11));
+  EXPECT_EQ(Floats(y, y + 4), Floats(4, 1));
+}
+
+// X4
+TEST(CudaStream, AHostPointerIsRefusedUnlessTheCheckIsOff) {
+  const TestDriver driver;
+  Caller caller(driver);
+  TestRun run(add_delegate(), driver, false);
+  ASSERT_EQ(run.load(), Error::Ok) << run.text();
+  float *x = caller.allocate(Floats(8, 1)), *y = caller.allocate(Floats(8, 0));
+  alignas(16) float host[8] = {};
+  {
+    const CudaStreamScope scope(caller.stream());
+    EXPECT_EQ(Bound(run, 8).execute(host, y, 8), Error::InvalidArgument);
+    EXPECT_NE(run.last_error().find("input 0 of the delegate is host memory"), std::string::npos) << run.last_error();
+    EXPECT_EQ(Bound(run, 8).execute(x, host, 8), Error::InvalidArgument);
+    EXPECT_NE(run.last_error().find("output 0 of the delegate is host memory"), std::string::npos) << run.last_error();
+    EXPECT_EQ(Bound(run, 8).execute(x, y + 1, 7 + 1), Error::InvalidArgument);
+    EXPECT_NE(run.last_error().find("output 0 of the delegate does not begin at a multiple of 16"), std::string::npos)
+        << run.last_error();
+  }
+  const uint64_t checks = driver.count("pointer_checks");
+  const CudaStreamScope scope(caller.stream(), CudaPointers::unchecked);
+  ASSERT_EQ(Bound(run, 8).execute(x, y, 8), Error::Ok) << run.last_error();
+  EXPECT_EQ(driver.count("pointer_checks"), checks);
+  caller.wait();
+  EXPECT_EQ(Floats(y, y + 8), Floats(8, 1.5f));
+}
+
+TEST(CudaStream, ABadIndexIsReportedByTheCallThatHasIt) {
+  const TestDriver driver;
+  Caller caller(driver);
+  TestRun run(gather_delegate(), driver, false);
+  ASSERT_EQ(run.load(), Error::Ok) << run.text();
+  float *index = caller.allocate(Floats(8, 0)), *y = caller.allocate(Floats(4, 9));
+  const int64_t bad[] = {0, 1, -1, 2};
+  memcpy(index, bad, sizeof bad);
+  int32_t sizes[] = {4}, strides[] = {1};
+  const uint8_t order[] = {0};
+  Tensor tensor;
+  tensor.dtype = DType::i64;
+  tensor.rank = 1;
+  tensor.sizes = sizes;
+  tensor.strides = strides;
+  tensor.dim_order = order;
+  tensor.data = index;
+  tensor.numel = 4;
+  tensor.capacity_bytes = 32;
+  const CudaStreamScope scope(caller.stream());
+  Method& method = run.harness().method();
+  ASSERT_EQ(method.set_input(0, tensor), Error::Ok);
+  ASSERT_EQ(method.set_output_memory(0, y, 16), Error::Ok);
+  EXPECT_EQ(method.execute(), Error::InvalidArgument);
+  EXPECT_NE(run.last_error().find("an index of embedding (model.py:3)"), std::string::npos) << run.last_error();
+}
+
+}  // namespace
+}  // namespace wick::cuda

@@ -1,0 +1,202 @@
+#include "backends/cuda/twin/build_twin.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "common/text_file.h"
+#include "compiler/support/file_map.h"
+
+extern "C" char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace wick {
+extern const TextFile kCudaTwin[];
+extern const size_t kCudaTwinCount;
+}  // namespace wick
+
+namespace wick::cuda {
+namespace {
+
+using compiler::Code;
+using compiler::Descriptor;
+using compiler::Diag;
+using compiler::Result;
+using compiler::Status;
+
+constexpr const char* kCompilers[] = {"clang++-19", "clang++", "g++", "c++"};
+
+/// The file that a shell would run for `name`, or "".
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
+  const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
+  std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
+  while (true) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    std::string file = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+    if (access(file.c_str(), X_OK) == 0) return file;
+    if (folder.size() == rest.size()) return "";
+    rest.remove_prefix(folder.size() + 1);
+  }
+}
+
+Result<std::string> find_compiler() {
+  const char* const chosen = std::getenv("WICK_CXX");  // NOLINT(concurrency-mt-unsafe)
+  std::vector<std::string> names(std::begin(kCompilers), std::end(kCompilers));
+  if (chosen && *chosen) names = {chosen};
+  for (const std::string& name : names) {
+    if (std::string file = find_program(name); !file.empty()) return file;
+  }
+  std::string tried;
+  for (const std::string& name : names) tried += (tried.empty() ? "" : ", ") + name;
+  return Diag(Code::missing_tool, "no host C++ compiler for the twin of the CUDA kernels")
+      .expected("none of " + tried, "a C++17 compiler: clang or g++")
+      .with_help("install clang or g++, or name a compiler with WICK_CXX=/path/compiler");
+}
+
+bool open_pipe(Descriptor* read_end, Descriptor* write_end) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  *read_end = Descriptor(ends[0]);
+  *write_end = Descriptor(ends[1]);
+  return true;
+}
+
+/// Writes all of `text`, or stops when nobody reads any more: the reader says why.
+void write_text(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+std::string read_file(int fd) {
+  std::string text;
+  char buffer[4096];
+  lseek(fd, 0, SEEK_SET);
+  for (ssize_t n = read(fd, buffer, sizeof buffer); n > 0; n = read(fd, buffer, sizeof buffer)) {
+    text.append(buffer, static_cast<size_t>(n));
+  }
+  return text;
+}
+
+/// Runs a program with `input` on its standard input. Its messages go to `messages`. Returns its exit code.
+Result<int> run_program(const std::vector<std::string>& arguments, std::string_view input, std::string* messages) {
+  Descriptor read_end(-1), write_end(-1);
+  const std::unique_ptr<FILE, int (*)(FILE*)> log(std::tmpfile(),
+                                                  [](FILE* file) { return file ? std::fclose(file) : 0; });
+  if (!open_pipe(&read_end, &write_end) || !log) {
+    return Diag(Code::file_io, fmt::format("no pipe to {}: {}", arguments[0], std::strerror(errno)));
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, read_end.fd, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(log.get()), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(log.get()), STDERR_FILENO);
+  std::vector<char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+  pointers.push_back(nullptr);
+  pid_t child = 0;
+  const int failed = posix_spawn(&child, arguments[0].c_str(), &actions, nullptr, pointers.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed) return Diag(Code::file_io, fmt::format("{} cannot be run: {}", arguments[0], std::strerror(failed)));
+  read_end.close();
+  void (*const before)(int) = std::signal(SIGPIPE, SIG_IGN);  // a compiler that stops early says why
+  write_text(write_end.fd, input);
+  std::signal(SIGPIPE, before);
+  write_end.close();
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  *messages = read_file(fileno(log.get()));
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::vector<std::string> command(const std::string& compiler, const std::string& out, const TwinOptions& options) {
+  std::vector<std::string> list = {compiler,
+                                   "-x",
+                                   "c++",
+                                   "-std=c++17",
+                                   "-O1",
+                                   "-ffp-contract=off",
+                                   "-fno-math-errno",
+                                   "-fno-exceptions",
+                                   "-fPIC",
+                                   "-fvisibility=hidden",
+                                   "-w",
+                                   "-shared",
+                                   "-Wl,--build-id=none"};
+  if (options.sanitize) {
+    for (const char* flag : {"-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined",
+                             "-fno-sanitize-recover=all", "-fno-sanitize=vptr"}) {
+      list.emplace_back(flag);
+    }
+  }
+  for (const char* argument : {"-o", out.c_str(), "-"}) list.emplace_back(argument);
+  return list;
+}
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+}  // namespace
+
+std::string twin_text(Span<const KernelText> kernels) {
+  std::vector<std::string> headers, sources;
+  for (size_t i = 0; i < kCudaTwinCount; ++i) {
+    const TextFile& file = kCudaTwin[i];
+    (ends_with(file.path, ".h") ? headers : sources).emplace_back(file.text);
+  }
+  return host_program(kernels, headers, sources);
+}
+
+Status build_twin(Span<const KernelText> kernels, const std::string& path, const TwinOptions& options) {
+  ASSIGN_OR_RETURN(const std::string compiler, find_compiler());
+  const std::string temporary = fmt::format("{}.{}", path, getpid());
+  std::string messages;
+  ASSIGN_OR_RETURN(const int code, run_program(command(compiler, temporary, options), twin_text(kernels), &messages));
+  if (code != 0) {
+    unlink(temporary.c_str());
+    const size_t error = messages.find("error");
+    const size_t begin = error == std::string::npos ? 0 : messages.rfind('\n', error) + 1;
+    Diag diag(Code::internal, fmt::format("{} refuses the twin of the CUDA kernels", compiler));
+    diag.found = messages.substr(begin, std::min(messages.find('\n', begin), messages.size()) - begin);
+    return diag;
+  }
+  if (rename(temporary.c_str(), path.c_str()) != 0) {
+    const int why = errno;
+    unlink(temporary.c_str());
+    return Diag(Code::file_io, fmt::format("{} cannot be written: {}", path, std::strerror(why)));
+  }
+  return {};
+}
+
+Status emit_source(Span<const KernelText> kernels, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return Diag(Code::file_io, fmt::format("{}: {}", folder, error.message()));
+  const auto write = [&](const std::string& name, const std::string& text) {
+    return compiler::write_file(folder + "/" + name, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  };
+  RETURN_IF_ERROR(write("vocabulary.h", "#pragma once\n" + device_vocabulary()));
+  for (const KernelText& kernel : kernels) {
+    RETURN_IF_ERROR(write(kernel.name + ".cu", "#include \"vocabulary.h\"\n\nnamespace wick_text {\n" + kernel.text +
+                                                   "\n}  // namespace wick_text\n"));
+  }
+  return {};
+}
+
+}  // namespace wick::cuda

@@ -1,0 +1,28 @@
+// Kernels as a shared library for the host: tests run them without a device. C++20.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "backends/cuda/compile/text/program.h"
+#include "compiler/support/result.h"
+#include "wick/span.h"
+
+namespace wick::cuda {
+
+struct TwinOptions {
+  bool sanitize = false;  // AddressSanitizer and UndefinedBehaviorSanitizer; for processes that have them too
+};
+
+/// Writes a library with the kernels, their launcher and a stand-in for the CUDA driver (twin/twin_kernels.h and the
+/// functions cu*). The compiler is WICK_CXX if set, else clang++-19, clang++, g++ or c++, whichever is found first.
+/// Errors: missing_tool if there is no compiler; internal if it refuses the text, with its first message; file_io.
+compiler::Status build_twin(Span<const KernelText> kernels, const std::string& path, const TwinOptions& options = {});
+
+/// The whole text that build_twin() compiles.
+std::string twin_text(Span<const KernelText> kernels);
+
+/// Writes each kernel as FOLDER/name.cu and the vocabulary of devices as FOLDER/vocabulary.h, for reading and for
+/// other compilers. Creates the folder. Errors: file_io.
+compiler::Status emit_source(Span<const KernelText> kernels, const std::string& folder);
+
+}  // namespace wick::cuda

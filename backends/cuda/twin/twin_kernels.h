@@ -1,0 +1,44 @@
+// What generated host text and the launcher of the twin agree on. C++17; part of the text of a twin library, so it
+// includes nothing of the project.
+#pragma once
+#include <cstdint>
+
+namespace wick_twin {
+
+/// A kernel as host code. `call` runs the thread that is current: threadIdx and its relatives are the launcher's.
+struct TwinKernel {
+  const char* name;
+  void (*call)(void* const* parameters);  // as cuLaunchKernel passes them: each points to one parameter
+  bool has_barriers;                      // otherwise threads may run one after the other, each to its end
+  const char* parameter_bytes;            // a digit for the size of each: "8848"
+};
+
+struct Dim3 {
+  uint32_t x, y, z;
+};
+
+/// Runs all blocks of a launch. Returns null, or what is wrong with the kernel (a barrier that not all threads reach,
+/// two threads that write the same shared element between barriers ..).
+/// The text lives until the next launch. Launches of several host threads take turns.
+const char* twin_launch(const TwinKernel& kernel, Dim3 grid, Dim3 block, uint32_t dynamic_shared_bytes,
+                        void* const* parameters);
+
+}  // namespace wick_twin
+
+// What a twin library exports beside the functions of the driver.
+extern "C" {
+/// In which order the blocks of a launch and the threads of a block run: 0 ascending (as it starts), 1 descending,
+/// 2 random by `seed`. A kernel without races gives the same bits in all of them.
+__attribute__((visibility("default"))) void wick_twin_set_order(uint32_t order, uint64_t seed);
+/// Makes launches report two threads that change the same byte of shared memory without a barrier between. Slow.
+__attribute__((visibility("default"))) void wick_twin_check_writes(bool on);
+/// twin_launch() by name; grid and block: x, y, z. Returns null or what is wrong; also if there is no such kernel.
+__attribute__((visibility("default"))) const char* wick_twin_launch(const char* kernel, const uint32_t* grid,
+                                                                    const uint32_t* block,
+                                                                    uint32_t dynamic_shared_bytes,
+                                                                    void* const* parameters);
+}
+
+/// Defined by generated text, sorted by name.
+extern const wick_twin::TwinKernel kTwinKernels[];
+extern const uint32_t kNumTwinKernels;

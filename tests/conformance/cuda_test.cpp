@@ -1,0 +1,178 @@
+// Every operator case with the CUDA backend, against eager PyTorch. The kernels run on the host: all those of a family
+// are one twin library (backends/cuda/twin), and the delegate's runtime takes it for the driver.
+//   WICK_CASES=add.Tensor       only operators whose name contains the text
+//   WICK_CASES_VERBOSE=1        every failure, not the first few of each operator, and what no kernel takes
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "backends/cuda/compile/target.h"
+#include "backends/cuda/compile/text/program.h"
+#include "backends/cuda/twin/build_twin.h"
+#include "tests/conformance/case_program.h"
+#include "tests/conformance/check_case.h"
+#include "tests/conformance/exceptions.h"
+#include "tests/support/scratch_folder.h"
+#include "wick/cuda_backend.h"
+#include "wick/module.h"
+#include "wick/portable_kernels.h"
+
+namespace wick::conformance {
+namespace {
+
+constexpr const char* kFolder = "tests/fixtures/cases";
+constexpr size_t kShownPerOperator = 3;
+// A library of more kernels takes long to compile in one piece.
+constexpr size_t kKernelsPerTwin = 400;
+
+struct Setting {
+  const char* name;
+  Operands operands;
+};
+constexpr Setting kSettings[] = {
+    {"inputs", Operands::inputs}, {"weights", Operands::first_input}, {"symbolic sizes", Operands::dynamic_inputs}};
+
+struct Built {
+  const Case* test;
+  const Setting* setting;
+  CompiledCase compiled;
+};
+
+compiler::CompileOptions options_for_twin() {
+  compiler::CompileOptions options;
+  options.targets = {{&cuda::kTarget, {{"gpu", "none"}}}};
+  return options;
+}
+
+// A constant cannot change; sizes that depend on values come from the exported file.
+bool fits(const Case& test, const Setting& setting) {
+  const compiler::OpDef* def = compiler::find_op(test.op);
+  if (setting.operands == Operands::dynamic_inputs) return def && !def->has(compiler::kDataDependent);
+  return setting.operands == Operands::inputs || (test.tensors.size() > 1 && test.mutated.empty());
+}
+
+std::vector<HostValue> inputs_of(const Built& built) {
+  std::vector<HostValue> inputs;
+  for (const auto& [name, tensor] : built.test->tensors) {
+    if (built.setting->operands != Operands::first_input || inputs.empty()) inputs.emplace_back(tensor.value);
+  }
+  return inputs;
+}
+
+// The kernels of all delegates, those in branches and loops too.
+void collect_kernels(const compiler::Graph& graph, std::map<std::string, cuda::KernelText>& kernels) {
+  for (const auto& delegate : graph.delegates) {
+    for (const auto& kernel : *static_cast<const std::vector<cuda::KernelText>*>(delegate->kept.get()))
+      kernels.emplace(kernel.name, kernel);
+  }
+  for (const auto& node : graph.nodes()) {
+    for (const auto& inner : node->graphs) collect_kernels(*inner, kernels);
+  }
+}
+
+class CudaCases : public ::testing::TestWithParam<const char*> {
+ protected:
+  void run() {
+    auto cases = read_cases(kFolder, GetParam());
+    ASSERT_TRUE(cases.ok()) << compiler::render(cases.diag());
+    const char* filter = std::getenv("WICK_CASES");
+    for (const Case& test : *cases) {
+      if (filter && test.op.find(filter) == std::string::npos) continue;
+      for (const Setting& setting : kSettings) {
+        if (fits(test, setting) && !is_known(setting)) compile(test, setting);
+      }
+      if (kernels_.size() >= kKernelsPerTwin) {
+        ASSERT_NO_FATAL_FAILURE(run_built());
+      }
+    }
+    ASSERT_NO_FATAL_FAILURE(run_built());
+    for (const auto& [why, count] : outside_) {
+      if (verbose_) std::printf("  outside %4zu %s\n", count, why.c_str());
+    }
+    std::printf("%-15s %5zu runs with delegates %5zu fail\n", GetParam(), delegated_, failed_);
+    EXPECT_EQ(failed_, 0u);
+  }
+
+ private:
+  // The cases of the operators' rows are those of the other families in short: sizes known only at run time add
+  // nothing.
+  static bool is_known(const Setting& setting) {
+    return std::string_view(GetParam()) == "opdef" && setting.operands == Operands::dynamic_inputs;
+  }
+
+  void compile(const Case& test, const Setting& setting) {
+    std::map<std::string, cuda::KernelText> kernels;
+    auto compiled = compile_case(test, options_for_twin(), setting.operands,
+                                 [&](compiler::Graph& graph) { collect_kernels(graph, kernels); });
+    if (!compiled.ok()) {
+      const bool refused = compiled.diag().code == compiler::Code::unsupported_model;
+      if (test.error ? compiled.diag().code != compiler::Code::internal
+                     : refused && setting.operands == Operands::dynamic_inputs)
+        return;
+      return fail(test, setting, "does not compile: " + compiler::render(compiled.diag()));
+    }
+    for (const auto& place : compiled->partition.nodes) {
+      if (place.backend.empty()) ++outside_[place.op + ": " + place.reason];
+    }
+    if (compiled->partition.num_delegates == 0) return;
+    kernels_.merge(kernels);
+    built_.push_back({&test, &setting, std::move(*compiled)});
+  }
+
+  void run_built() {
+    if (built_.empty()) return;
+    std::vector<cuda::KernelText> list;
+    for (auto& [name, kernel] : kernels_) list.push_back(kernel);
+    const std::string path = fmt::format("{}/{}.so", folder_.path(), twins_++);
+    const compiler::Status status = cuda::build_twin({list.data(), list.size()}, path);
+    ASSERT_TRUE(status.ok()) << compiler::render(status.diag());
+    for (const Built& built : built_) {
+      ++delegated_;
+      if (const std::string wrong = run_case(built, "cuda-twin=" + path); !wrong.empty())
+        fail(*built.test, *built.setting, wrong);
+    }
+    built_.clear();
+    kernels_.clear();
+  }
+
+  std::string run_case(const Built& built, const std::string& device) {
+    ModuleOptions options;
+    options.kernels = {portable_kernels()};
+    options.backends = {&cuda_backend()};
+    options.max_isa = IsaLevel::avx512;
+    options.device = device;
+    ModuleError error;
+    std::vector<HostValue> outputs;
+    const Case& test = *built.test;
+    const auto module = Module::load({built.compiled.pte.data(), built.compiled.pte.size()}, options, &error);
+    if (!module || !module->method("forward", &error)) return "does not load: " + error.message;
+    if (!module->forward(inputs_of(built), &outputs, &error)) return test.error ? "" : "does not run: " + error.message;
+    if (test.error) return "runs, but eager says: " + *test.error;
+    return check_outputs(test, built.compiled, outputs, Elements::all, 0);
+  }
+
+  void fail(const Case& test, const Setting& setting, const std::string& wrong) {
+    ++failed_;
+    if (!verbose_ && ++failures_[test.op] > kShownPerOperator) return;
+    std::printf("FAIL %s line %zu %s%s\n  %s\n  [%s] %s\n", test.family.c_str(), test.line, test.op.c_str(),
+                shapes(test).c_str(), test.arguments.c_str(), setting.name, wrong.c_str());
+  }
+
+  const bool verbose_ = std::getenv("WICK_CASES_VERBOSE") != nullptr;
+  wick::testing::ScratchFolder folder_;
+  std::map<std::string, cuda::KernelText> kernels_;
+  std::vector<Built> built_;
+  std::map<std::string, size_t> outside_, failures_;
+  size_t twins_ = 0, delegated_ = 0, failed_ = 0;
+};
+
+TEST_P(CudaCases, GiveWhatEagerGives) { run(); }
+
+INSTANTIATE_TEST_SUITE_P(Families, CudaCases, ::testing::ValuesIn(std::begin(kFamilies), std::end(kFamilies) - 1),
+                         [](const ::testing::TestParamInfo<const char*>& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace wick::conformance
