@@ -1,6 +1,6 @@
 # Thin over CMakePresets.json: `make help` lists what there is. Everything is built under build/<preset>/.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-all demo test bench release dev devices format tidy clean
+.PHONY: help setup setup-all setup-cuda demo test bench release dev devices format tidy clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -10,6 +10,9 @@ setup:  ## check for the Debian packages that the build needs; install them when
 
 setup-all:  ## setup, and the packages for fuzzing, format, tidy, Cortex-M and QEMU
 	@scripts/setup.sh all
+
+setup-cuda:  ## fetch NVRTC, the compiler of CUDA kernels (90 MB, NVIDIA's licence), into your cache folder
+	@scripts/get_nvrtc.sh
 
 demo: release  ## compile, inspect and run the handwritten-digits model
 	@scripts/demo.sh

@@ -10,6 +10,7 @@ SessionOptions CallOptions::session() const {
   session.num_threads = threads;
   session.seed = seed;
   session.device = device;
+  session.allow_device_code = !no_device_code;
   return session;
 }
 
@@ -24,6 +25,8 @@ Option add_call_options(Command command, CallOptions& options, const std::string
   command.option("--data", options.data, "a .ptd file with weights of the .pte; may repeat")
       .takes("FILE")
       .one_at_a_time();
+  command.flag("--no-device-code", options.no_device_code,
+               "refuse programs that hold machine code for a device: nobody can check what it does");
   return program;
 }
 

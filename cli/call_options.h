@@ -17,6 +17,7 @@ struct CallOptions {
   uint64_t seed = 0;
   int threads = 0;
   std::string device = device::kHost;
+  bool no_device_code = false;
 
   SessionOptions session() const;
 };

@@ -20,6 +20,7 @@ void add_explain(CommandLine& line);
 void add_verify(CommandLine& line);
 void add_ops(CommandLine& line);
 void add_opt(CommandLine& line);
+void add_package(CommandLine& line);
 void add_compare(CommandLine& line);
 void add_test_lower(CommandLine& line);
 

@@ -30,6 +30,7 @@ int run(int argc, char** argv) {
   wick::cli::add_explain(line);
   wick::cli::add_verify(line);
   wick::cli::add_ops(line);
+  wick::cli::add_package(line);
   wick::cli::add_opt(line);
   wick::cli::add_compare(line);
   wick::cli::add_test_lower(line);

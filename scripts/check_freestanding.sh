@@ -34,13 +34,14 @@ for archive in "${archives[@]}"; do
   fi
 done
 
-# The core: everything but the kernels and the math functions that only they call. Linked into one object, so that what
+# The core: everything but the kernels, the math functions that only they call, and what only packages link. Linked into one object, so that what
 # several files instantiate counts once, as it does in a program.
 core=()
 for archive in "${archives[@]}"; do
   text_bytes=$("${prefix}size" "$archive" | awk 'NR > 1 { sum += $1 } END { print sum + 0 }')
   case "$archive" in
     */kernels/* | */math/*) kind="kernels" ;;
+    */firmware/*) kind="packages" ;;
     *) kind="core"; core+=("$archive") ;;
   esac
   printf '%-8s %8d bytes of text  %s\n' "$kind" "$text_bytes" "${archive#"$folder"/}"

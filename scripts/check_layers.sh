@@ -29,12 +29,20 @@ runtime/core          : wick common runtime/platform
 runtime/program       : wick common runtime/platform runtime/core schema
 runtime/kernels       : wick common runtime/platform runtime/core
 runtime/exec          : wick common runtime/platform runtime/core runtime/program
+runtime/firmware      : wick common runtime/core runtime/program runtime/exec
 runtime/module        : wick common runtime
-runtime/boards        :
 backends              : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform
 backends/cortex_m     : wick common backends/runtime_table.h runtime/core
-backends/cortex_m/compile : wick common backends/cortex_m/kernels/requantize.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core
+backends/cortex_m/compile : wick common backends/cortex_m/kernels/kernels.inc backends/cortex_m/kernels/costs.inc backends/cortex_m/kernels/requantize.h backends/cortex_m/kernels/int4.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core
 backends/cortex_m/kernels : wick common runtime/core
+backends/cortex_m/kernels/device_test : wick common runtime/core backends/cortex_m/kernels devices/board
+backends/cuda         : wick common backends/runtime_table.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform
+backends/cuda/payload : wick common
+backends/cuda/compile : wick common backends/cuda/compile backends/cuda/payload backends/cuda/nvrtc backends/cuda/twin compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core
+backends/cuda/runtime : wick common backends/runtime_table.h backends/cuda/payload runtime/core runtime/platform
+backends/cuda/compile/text : wick common compiler/support
+backends/cuda/nvrtc   : wick common compiler/support backends/cuda/compile/text
+backends/cuda/twin    : wick common compiler/support backends/cuda/compile/text
 backends/xnnpack      : wick common backends/runtime_table.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform schema
 backends/xnnpack/runtime     : wick common backends/runtime_table.h backends/xnnpack/payload runtime/core runtime/platform
 backends/xnnpack/runtime/xnn : wick common backends/xnnpack/payload backends/xnnpack/runtime runtime/core runtime/platform
@@ -49,7 +57,7 @@ tests/toy_backend     : wick common backends compiler/support compiler/ir compil
 bench                 : wick common compiler runtime schema cli
 '
 # Folders that build without a heap, and headers that bring one (or exceptions, streams, locales).
-no_heap='common devices/board devices/runner runtime/core runtime/program runtime/exec runtime/kernels backends/cortex_m/kernels include/wick'
+no_heap='common devices/board devices/runner runtime/core runtime/program runtime/exec runtime/firmware runtime/kernels backends/cortex_m/kernels include/wick'
 heap_headers='vector string map set unordered_map unordered_set memory list deque queue stack functional any optional variant iostream sstream fstream regex stdexcept thread mutex future locale filesystem'
 # The hosted convenience among the public headers.
 heap_allowed='include/wick/module.h'
@@ -73,11 +81,12 @@ list_files() {
 }
 
 # What all backends share reads their rows: their names stand in their folder, their public header, their tests and docs.
+# The schema of ExecuTorch names devices.
 unexplained=0
 for folder in backends/*/; do
   name=$(basename "$folder")
   named=$(scripts/list_files.sh '*.h' '*.cpp' '*.fbs' '*.txt' | grep -E '^(compiler|cli|runtime|common|schema|include)/' |
-    grep -v -e '_test\.cpp$' -e "^include/wick/${name}_backend.h$" | xargs grep -iEl -- "(^|[^a-z])($name|${name//_/-}|${name//_/})" || true)
+    grep -v -e '_test\.cpp$' -e '^schema/program\.fbs$' -e "^include/wick/${name}_backend.h$" | xargs grep -iEl -- "(^|[^a-z])($name|${name//_/-}|${name//_/})" || true)
   if [ -n "$named" ]; then
     printf '%s\n' "$named" | sed "s/$/ names the backend $name/"
     unexplained=1

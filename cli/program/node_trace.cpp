@@ -71,6 +71,7 @@ void NodeRecorder::record(void* state, const InstructionInfo& instruction, Error
   auto& self = *static_cast<NodeRecorder*>(state);
   if (error != Error::Ok || !self.method_) return;
   for_each_result(*self.method_, instruction, [&](const NodeKey& key, NamedArray array) {
+    ++self.counts_[key];
     if (self.bytes_ + array.bytes.size() > self.max_bytes_) {
       self.complete_ = false;
       return;
@@ -88,7 +89,7 @@ void NodeComparer::watch(const MethodMeta& method) {
 
 void NodeComparer::compare(void* state, const InstructionInfo& instruction, Error error) {
   auto& self = *static_cast<NodeComparer*>(state);
-  if (error != Error::Ok || !self.method_ || self.first_) return;
+  if (error != Error::Ok || !self.method_) return;
   const auto fn = [&](const NodeKey& key, const NamedArray& array) { self.compare_result(instruction, key, array); };
   if (instruction.kind == InstructionKind::delegate)
     for_each_output(*self.method_, self.delegates_, instruction, fn);
@@ -97,8 +98,8 @@ void NodeComparer::compare(void* state, const InstructionInfo& instruction, Erro
 }
 
 void NodeComparer::compare_result(const InstructionInfo& instruction, const NodeKey& key, const NamedArray& array) {
-  if (first_) return;
   const bool any_op = std::get<3>(key).empty();
+  ++counts_[key];
   std::optional<Difference> nearest;
   for (auto it = wanted_.results_.lower_bound(key); it != wanted_.results_.end(); ++it) {
     const auto& [source, module, type, op] = it->first;
@@ -115,9 +116,19 @@ void NodeComparer::compare_result(const InstructionInfo& instruction, const Node
   }
   if (!nearest) return;
   ++num_compared_;
-  if (nearest->ok()) return;
+  if (nearest->ok() || !deviating_.insert(key).second) return;
   const std::string op = any_op ? std::string("an output of ") + instruction.op.name : std::get<3>(key);
-  first_ = Deviation{op, std::get<0>(key), std::get<1>(key), instruction.index, std::move(*nearest)};
+  deviations_.emplace_back(key,
+                           Deviation{op, std::get<0>(key), std::get<1>(key), instruction.index, std::move(*nearest)});
+}
+
+std::optional<Deviation> NodeComparer::first_deviation() const {
+  for (const auto& [key, deviation] : deviations_) {
+    const auto wanted = wanted_.counts_.find(key);
+    const size_t count = wanted == wanted_.counts_.end() ? 0 : wanted->second;
+    if (std::get<3>(key).empty() || counts_.at(key) == count) return deviation;
+  }
+  return {};
 }
 
 }  // namespace wick::cli

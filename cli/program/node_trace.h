@@ -3,8 +3,10 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cli/arrays/array_compare.h"
@@ -14,7 +16,7 @@
 namespace wick::cli {
 
 /// What makes results of two programs comparable: source line, module, type and operator ("" = any: an output of a
-/// delegate). Results with the same key are distinguished by value, because passes may reorder or merge them.
+/// delegate). Results with the same key are distinguished by value, because passes may reorder them.
 using NodeKey = std::tuple<std::string, std::string, std::string, std::string>;
 
 struct Deviation {
@@ -65,6 +67,7 @@ class NodeRecorder {
   std::optional<MethodMeta> method_;
   Tracer tracer_;
   std::map<NodeKey, std::vector<NamedArray>> results_;
+  std::map<NodeKey, size_t> counts_;  // of all results, also of those that are not kept
 };
 
 /// Calls fn(key, array) for each tensor that a kernel wrote.
@@ -86,7 +89,9 @@ class NodeComparer {
   void watch(const MethodMeta& method);
 
   uint64_t num_compared() const { return num_compared_; }
-  const std::optional<Deviation>& first_deviation() const { return first_; }
+  /// After the run. A result of a kernel deviates only if both runs have as many results with its key: otherwise one of
+  /// the programs has a node that the other lacks, and it is not known which.
+  std::optional<Deviation> first_deviation() const;
 
  private:
   static void ignore(void*, const InstructionInfo&) {}
@@ -100,7 +105,9 @@ class NodeComparer {
   std::vector<DelegateFacts> delegates_;
   Tracer tracer_;
   uint64_t num_compared_ = 0;
-  std::optional<Deviation> first_;
+  std::map<NodeKey, size_t> counts_;
+  std::vector<std::pair<NodeKey, Deviation>> deviations_;  // the first of each key, in order
+  std::set<NodeKey> deviating_;
 };
 
 }  // namespace wick::cli

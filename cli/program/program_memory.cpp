@@ -22,6 +22,20 @@ bool alive(const ArenaBlock& block, uint32_t instruction) {
   return block.state || (block.first <= instruction && instruction <= block.last);
 }
 
+constexpr size_t kMostWork = 100'000'000;
+
+// Views share bytes: what counts is the union of the live ranges. Blocks are sorted by offset.
+uint64_t live_at(const ArenaPicture& picture, uint32_t instruction) {
+  uint64_t live = 0, end = 0;
+  for (const ArenaBlock& block : picture.blocks) {
+    if (!alive(block, instruction)) continue;
+    const uint64_t start = std::max(block.offset, end), stop = block.offset + block.size_bytes;
+    if (stop > start) live += stop - start;
+    end = std::max(end, stop);
+  }
+  return live;
+}
+
 // XML text: what is not plain printable ASCII is already escaped by printable().
 std::string xml(std::string_view text) {
   std::string out;
@@ -118,18 +132,14 @@ ArenaPicture arena_picture(const MethodMeta& method) {
   return picture;
 }
 
+std::vector<uint64_t> live_bytes(const ArenaPicture& picture) {
+  std::vector<uint64_t> live;
+  if (picture.num_instructions * picture.blocks.size() > kMostWork) return live;
+  for (uint32_t i = 0; i < picture.num_instructions; ++i) live.push_back(live_at(picture, i));
+  return live;
+}
+
 Peak peak_of(const ArenaPicture& picture) {
-  // Views share bytes: what counts is the union of the live ranges.
-  const auto live_at = [&](uint32_t instruction) {
-    uint64_t live = 0, end = 0;
-    for (const ArenaBlock& block : picture.blocks) {
-      if (!alive(block, instruction)) continue;
-      const uint64_t start = std::max(block.offset, end), stop = block.offset + block.size_bytes;
-      if (stop > start) live += stop - start;
-      end = std::max(end, stop);
-    }
-    return live;
-  };
   Peak peak;
   // Live bytes only grow where a block begins.
   std::vector<uint32_t> starts{0};
@@ -137,11 +147,10 @@ Peak peak_of(const ArenaPicture& picture) {
   std::sort(starts.begin(), starts.end());
   starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
   // Programs beyond any real one are sampled.
-  constexpr size_t kMostWork = 100'000'000;
   const size_t stride = 1 + starts.size() * picture.blocks.size() / kMostWork;
   for (size_t i = 0; i < starts.size(); i += stride) {
     const uint32_t instruction = starts[i];
-    const uint64_t live = live_at(instruction);
+    const uint64_t live = live_at(picture, instruction);
     if (live > peak.live_bytes) {
       peak.live_bytes = live;
       peak.instruction = instruction;

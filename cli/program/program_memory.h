@@ -35,6 +35,8 @@ struct Peak {
   std::vector<const ArenaBlock*> owners;
 };
 Peak peak_of(const ArenaPicture& picture);
+/// What is alive at each instruction; empty for programs so large that nobody would read it.
+std::vector<uint64_t> live_bytes(const ArenaPicture& picture);
 
 /// One line per block, time from left to right.
 std::string to_text(const ArenaPicture& picture);

@@ -386,7 +386,6 @@ std::string instruction_text(const MethodMeta& method, const InstructionMeta& in
   return fmt::format("free v{}", instruction.value);
 }
 
-// What the program says it was prepared for, or "".
 std::string prepared_for(const Program& program) {
   const auto facts = program.find_named_data(kPreparedForKey);
   return facts.ok() ? std::string(facts->begin(), facts->end()) : "";

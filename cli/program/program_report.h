@@ -24,4 +24,7 @@ compiler::Status write_program(const std::string& path, const Program& program, 
 /// One instruction in words: "aten::add.out(v1, v2, v3)", "jump to 7 if v3 is false".
 std::string instruction_text(const MethodMeta& method, const InstructionMeta& instruction);
 
+/// What the program says it was prepared for, "KEY=VALUE" separated by spaces, or "".
+std::string prepared_for(const Program& program);
+
 }  // namespace wick::cli

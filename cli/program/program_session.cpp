@@ -101,6 +101,8 @@ Result<Session> Session::make(const std::string& path, const SessionOptions& opt
   module_options.seed = options.seed;
   module_options.max_instructions = compiler::limits().instructions;
   module_options.max_memory_bytes = compiler::limits().arena_bytes;
+  module_options.device = options.device;
+  module_options.allow_device_code = options.allow_device_code;
   module_options.tracer = options.tracer;
   // Opening checks that it is a regular file, with the system's own words if it is not.
   for (const std::string& data : options.data_paths) RETURN_IF_ERROR(compiler::FileMap::open(data));
@@ -185,6 +187,10 @@ Result<device::Outcome> Session::call(const device::Call& call) {
 Result<device::FirmwareSize> Session::firmware_size(const std::string& method) const {
   std::vector<std::string> operators;
   for (size_t i = 0; i < meta(method).num_operators(); ++i) operators.push_back(operator_text(meta(method).op(i)));
+  return firmware_size(operators);
+}
+
+Result<device::FirmwareSize> Session::firmware_size(const std::vector<std::string>& operators) const {
   return device_->firmware_size(operators);
 }
 

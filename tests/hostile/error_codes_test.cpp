@@ -21,6 +21,14 @@ using schema::TestTensor;
 
 std::string text_of(const AlignedBytes& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
+/// What the tool prints for a diagnostic of which the tool cannot be given the cause here.
+Outcome rendered(Code code) {
+  Outcome outcome;
+  outcome.exit_code = exit_code(code);
+  outcome.output = render(compiler::Diag(code, "message"));
+  return outcome;
+}
+
 std::string relu_model(const std::string& target = "aten.relu.default") {
   ProgramText program;
   const std::string type = meta({as_int("4")});
@@ -102,14 +110,10 @@ ToolError tool_error(Code code) {
                 const std::string model = made_file("limit.pt2", [] { return relu_model(); });
                 return run_wick({"verify", model, "--limit", "archive-entries=2"});
               }};
+    case Code::missing_tool:
+      return {3, "error[missing-tool]: ", [] { return rendered(Code::missing_tool); }};  // its causes: backends/*/test
     case Code::internal:
-      return {1, "error[internal]: ", [] {
-                // A bug of Wick: no input causes it.
-                Outcome outcome;
-                outcome.exit_code = exit_code(Code::internal);
-                outcome.output = render(compiler::Diag(Code::internal, "a bug"));
-                return outcome;
-              }};
+      return {1, "error[internal]: ", [] { return rendered(Code::internal); }};  // a bug of Wick: no input causes it
   }
   return {};
 }

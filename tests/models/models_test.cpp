@@ -11,6 +11,7 @@
 #include "tests/fixtures/expand_fixture.h"
 #include "tests/models/xnnpack_table.h"
 #include "tests/support/program_runner.h"
+#include "tests/support/scratch_folder.h"
 #include "wick/xnnpack_backend.h"
 
 namespace wick::testing {
@@ -181,6 +182,28 @@ TEST_P(Model, WithXnnpackAgreesWithEagerAndIsInTheTable) {
   for (const FixtureStep& step : fixture->steps) check_step(*program, step, &relative);
   RecordProperty("relative_error", fmt::format("{:.3g}", relative));
   fmt::print("{} with XNNPACK: error {:.2g}\n", GetParam(), relative);
+}
+
+// Device code takes no part: the kernels are compiled for the host (docs/cuda.md, "The twin").
+TEST_P(Model, OnTheCudaTwinAgreesWithEager) {
+  auto fixture = expand_fixture((kFolder / (GetParam() + kSuffix)).string());
+  ASSERT_TRUE(fixture.ok()) << compiler::render(fixture.diag());
+  const Span<const uint8_t> bytes(fixture->pt2.data(), fixture->pt2.size());
+  const ScratchFolder folder;
+  const std::string twin = folder.file("twin.so");
+  compiler::CompileOptions options;
+  options.targets = *compiler::find_targets("cuda", {{"gpu", "none"}, {"twin", twin}});
+  std::string error;
+  auto program = CompiledProgram::make({{"forward", GetParam() + ".pt2", bytes}}, options, IsaLevel::avx512, &error,
+                                       "cuda-twin=" + twin);
+  ASSERT_TRUE(program) << error;
+  const compiler::MethodReport& report = program->compiled().methods[0];
+  EXPECT_EQ(report.delegates, 1u);
+  double relative = 0;
+  for (const FixtureStep& step : fixture->steps) check_step(*program, step, &relative);
+  RecordProperty("relative_error", fmt::format("{:.3g}", relative));
+  fmt::print("{} on the CUDA twin: error {:.2g}, {} launches\n", GetParam(), relative,
+             program->compiled().method_plans[0].delegates[0]->num_nodes);
 }
 
 const auto kName = [](const ::testing::TestParamInfo<std::string>& info) { return info.param; };

@@ -54,6 +54,14 @@ TEST_P(CompareQuantized, ASoundProgramAgrees) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
 }
 
+// Operators of the backend beside floats: nodes that only one of the programs has are no deviation.
+TEST_P(CompareQuantized, AMixedProgramHasNoDeviationInside) {
+  compile("cortex-m");
+  const Outcome outcome = compare("model.pte");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_EQ(outcome.output.find("deviation"), std::string::npos) << outcome.output;
+}
+
 TEST_P(CompareQuantized, AProgramWithOtherWeightsDiffers) {
   compile("portable");
   ASSERT_EQ(compare("model.pte").exit_code, 0);
@@ -68,6 +76,7 @@ TEST_P(CompareQuantized, AProgramWithOtherWeightsDiffers) {
   std::ofstream(path("other.pte"), std::ios::binary) << bytes;
   const Outcome outcome = compare("other.pte");
   EXPECT_EQ(outcome.exit_code, 5) << outcome.output;
+  EXPECT_NE(outcome.output.find("the first node that deviates: instruction "), std::string::npos) << outcome.output;
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, CompareQuantized, ::testing::ValuesIn(kPrograms),

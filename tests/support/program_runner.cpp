@@ -74,7 +74,7 @@ bool to_real(const NamedArray& array, size_t index, double* out) {
 
 std::unique_ptr<CompiledProgram> CompiledProgram::make(const std::vector<compiler::CompileBytes>& inputs,
                                                        const compiler::CompileOptions& options, IsaLevel isa,
-                                                       std::string* error) {
+                                                       std::string* error, const std::string& device) {
   auto result = compiler::compile(inputs, options);
   if (!result.ok()) {
     *error = compiler::render(result.diag());
@@ -84,6 +84,7 @@ std::unique_ptr<CompiledProgram> CompiledProgram::make(const std::vector<compile
   program->compiled_ = std::move(*result);
   program->bytes_ = program->compiled_.program.pte.join();
   ModuleOptions module_options;
+  module_options.device = device;
   module_options.kernels.assign(all_kernels().begin(), all_kernels().end());
   module_options.backends.assign(all_backends().begin(), all_backends().end());
   module_options.max_isa = isa;

@@ -14,10 +14,10 @@ namespace wick::testing {
 /// Compiled methods loaded on Wick's runtime; state is kept between calls.
 class CompiledProgram {
  public:
-  /// Null with the rendered diagnostic or load error in `error`.
+  /// Null with the rendered diagnostic or load error in `error`. `device`: DelegateOptions::device.
   static std::unique_ptr<CompiledProgram> make(const std::vector<compiler::CompileBytes>& inputs,
                                                const compiler::CompileOptions& options, IsaLevel isa,
-                                               std::string* error);
+                                               std::string* error, const std::string& device = "");
   /// Inputs by name in0, in1, ..; results named outK and mut_K as in the fixtures. False with `error` on failure.
   bool run(const std::string& method, const std::vector<cli::NamedArray>& inputs, std::vector<cli::NamedArray>* outputs,
            std::string* error);

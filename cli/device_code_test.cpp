@@ -1,0 +1,108 @@
+// Programs with delegates for another processor, through the built tool: compiled, run, compared and profiled on a
+// twin.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "cli/arrays/array_compare.h"
+#include "cli/arrays/npz.h"
+#include "tests/support/scratch_folder.h"
+
+namespace wick::cli {
+namespace {
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out, err;
+};
+
+class DeviceCode : public ::testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return folder_.file(name); }
+  std::string twin() const { return "cuda-twin=" + path("twin.so"); }
+  static std::string model(const std::string& name) { return "tests/fixtures/structure/" + name; }
+
+  Outcome wick(const std::string& arguments, const std::string& before = "") const {
+    const std::string command =
+        before + "'" WICK_BINARY "' " + arguments + " >" + path("stdout") + " 2>" + path("stderr");
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(path("stdout")), slurp(path("stderr"))};
+  }
+  // Makes model.pte and its twin.
+  void compile(const std::string& name) const {
+    const Outcome outcome = wick("compile " + model(name) + " -o " + path("model.pte") +
+                                 " --backend cuda --gpu none --twin " + path("twin.so"));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+
+ private:
+  static std::string slurp(const std::string& name) {
+    std::ifstream file(name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  testing::ScratchFolder folder_;
+};
+
+TEST_F(DeviceCode, RunsComparesMeasuresAndProfilesOnATwin) {
+  compile("two_inputs_three_outputs.pt2");
+  const std::string program = path("model.pte"), on_twin = " --device " + twin();
+  Outcome outcome =
+      wick("run " + program + " -i " + model("two_inputs_three_outputs.in.npz") + " -o " + path("out.npz") + on_twin);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto found = read_arrays(path("out.npz")), wanted = read_arrays(model("two_inputs_three_outputs.out.npz"));
+  ASSERT_TRUE(found.ok() && wanted.ok());
+  ASSERT_EQ(found->size(), wanted->size());
+  for (size_t i = 0; i < found->size(); ++i)
+    EXPECT_TRUE(compare_arrays((*found)[i], (*wanted)[i], {}).ok()) << (*found)[i].name;
+  outcome = wick("compare " + model("two_inputs_three_outputs.pt2") + " " + program + on_twin);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  outcome = wick("bench " + program + " --runs 2 --json" + on_twin);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("\"median_ms\""), std::string::npos) << outcome.out;
+  outcome = wick("profile " + program + " --runs 2 --json" + on_twin);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("\"library\":\"CUDA kernel\""), std::string::npos) << outcome.out;
+}
+
+TEST_F(DeviceCode, SizesMayDifferFromCallToCall) {
+  compile("dynamic_batch.pt2");
+  const Outcome outcome = wick("run " + path("model.pte") + " -i " + model("dynamic_batch.step2.in.npz") + " -o " +
+                               path("out.npz") + " --device " + twin());
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto found = read_arrays(path("out.npz")), wanted = read_arrays(model("dynamic_batch.step2.out.npz"));
+  ASSERT_TRUE(found.ok() && wanted.ok());
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_TRUE(compare_arrays((*found)[0], (*wanted)[0], {}).ok());
+}
+
+TEST_F(DeviceCode, IsRefusedWithAReasonWhereItCannotRun) {
+  compile("two_inputs_three_outputs.pt2");
+  const std::string run = "run " + path("model.pte");
+  Outcome outcome = wick(run + " --no-device-code --device " + twin());
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_NE(outcome.err.find("it holds device code, which is switched off"), std::string::npos) << outcome.err;
+  outcome = wick(run + " --device cuda-twin=" + path("missing.so"));
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_NE(outcome.err.find("no usable NVIDIA driver: "), std::string::npos) << outcome.err;
+  outcome = wick(run + " --device " + twin(), "WICK_TWIN=no_device=1 ");
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_NE(outcome.err.find("twin.so finds no device"), std::string::npos) << outcome.err;
+  outcome = wick(run + " --device " + twin(), "WICK_TWIN=architecture=75 ");
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_NE(outcome.err.find("has compute capability 7.5; the file has code for sm_90"), std::string::npos)
+      << outcome.err;
+  outcome = wick(run + " --device " + twin(), "WICK_TWIN=illegal_address_at=1 ");
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_NE(outcome.err.find("a kernel failed on cuda-twin="), std::string::npos) << outcome.err;
+  outcome = wick(run + " --device cuda:x");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("there is no device 'cuda:x'"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("cuda[:N], cuda-twin=FILE"), std::string::npos) << outcome.err;
+}
+
+}  // namespace
+}  // namespace wick::cli

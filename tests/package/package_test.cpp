@@ -1,0 +1,130 @@
+#include "tests/package/package_test_support.h"
+
+namespace wick::cli {
+namespace {
+
+const std::string kDigits = "tests/fixtures/digits/digits.pt2";
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Builds the example of a package for this machine and runs it.
+class HostPackageTest : public PackageTest {
+ protected:
+  void expect_example_runs(const std::string& folder) const {
+    const Outcome built =
+        run("make --no-print-directory -s -j4 -C '" + path(folder) +
+            "' TARGET=host CXX=" WICK_CXX " CC=" WICK_CC " OPT=-O1 WARN='-Wall -Wextra -Werror' example");
+    ASSERT_EQ(built.exit_code, 0) << built.err;
+    const Outcome ran = run("'" + path(folder + "/build/host/example") + "'");
+    EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+    EXPECT_FALSE(has(ran.out, "DIFFERENT")) << ran.out;
+    EXPECT_TRUE(has(ran.out, ": equal")) << ran.out;
+  }
+};
+
+TEST_F(HostPackageTest, RunsSeveralProgramsInOneLibrary) {
+  const std::string quantized = compile_quantized("conv_relu", "cortex-m4");
+  // Two methods, sizes that may change, and state that is kept.
+  const std::string methods =
+      compile("encode=tests/fixtures/structure/methods_encoder.pt2 decode=tests/fixtures/structure/methods_decoder.pt2",
+              "two.pte", "--backend portable");
+  const std::string dynamic =
+      compile("tests/fixtures/structure/dynamic_two_dims.pt2", "dynamic.pte", "--backend portable");
+  const std::string counter = compile("tests/fixtures/structure/counter.pt2", "counter.pte", "--backend portable");
+  const Outcome made = wick("package " + quantized + " pair=" + methods + " " + dynamic + " " + counter + " -o '" +
+                            path("all") + "' --device none");
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const auto files = files_in("all");
+  EXPECT_TRUE(has(files.at("include/pair.h"), "int pair_encode_run(void);"));
+  EXPECT_TRUE(has(files.at("include/dynamic.h"), "int dynamic_set_input_sizes(size_t index, const int32_t* sizes);"));
+  EXPECT_TRUE(has(files.at("include/conv_relu.h"), "#define CONV_RELU_INPUT_0_SCALE "));
+  expect_example_runs("all");
+}
+
+TEST_F(PackageTest, HoldsNoSourcesOfOtherOperators) {
+  const std::string program = compile_quantized("conv_relu", "cortex-m55");
+  ASSERT_EQ(wick("package " + program + " -o '" + path("out") + "' --device none").exit_code, 0);
+  for (const auto& [name, text] : files_in("out")) {
+    for (const char* other :
+         {"softmax", "linear/", "transpose", "/llm/", "pointwise", "/dsp.cpp", "/scalar.cpp", "_test"})
+      EXPECT_FALSE(has(name, other)) << name;
+  }
+}
+
+TEST_F(PackageTest, IsTheSameEachTime) {
+  const std::string program = compile(kDigits, "digits.pte", "--backend portable");
+  ASSERT_EQ(wick("package " + program + " -o '" + path("a") + "' --name digits").exit_code, 0);
+  ASSERT_EQ(wick("package " + program + " -o '" + path("b") + "' --name digits").exit_code, 0);
+  EXPECT_EQ(files_in("a"), files_in("b"));
+}
+
+TEST_F(PackageTest, RefusesWhatDoesNotFitItsBudgets) {
+  const std::string program = compile(kDigits, "digits.pte", "--backend portable");
+  const Outcome outcome = wick("package " + program + " -o '" + path("out") + "' --max-arena 1KB --max-file 2KB");
+  EXPECT_EQ(outcome.exit_code, 6);
+  EXPECT_TRUE(has(outcome.err, "the arena of 'digits' has ")) << outcome.err;
+  EXPECT_TRUE(has(outcome.err, "bytes, --max-arena allows 1024")) << outcome.err;
+  EXPECT_TRUE(has(outcome.err, "--max-file allows 2048")) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(path("out")));
+}
+
+TEST_F(HostPackageTest, ChecksItsBudgetsWhenItIsCompiled) {
+  const std::string program = compile(kDigits, "digits.pte", "--backend portable");
+  ASSERT_EQ(wick("package " + program + " -o '" + path("out") + "' --max-arena 1MB --device none").exit_code, 0);
+  const std::string compile_it = WICK_CXX " -std=c++17 -fsyntax-only -I'" + path("out/include") + "' -I'" +
+                                 path("out/src") + "' -I'" + path("out/wick") + "' -I'" + path("out/wick/include") +
+                                 "' '" + path("out/src/digits.cpp") + "'";
+  EXPECT_EQ(run(compile_it).exit_code, 0);
+  std::string header = slurp(path("out/include/digits.h"));
+  const std::string budget = "#define DIGITS_MAX_ARENA_BYTES 1048576";
+  header.replace(header.find(budget), budget.size(), "#define DIGITS_MAX_ARENA_BYTES 16");
+  std::ofstream(path("out/include/digits.h")) << header;
+  const Outcome outcome = run(compile_it);
+  EXPECT_NE(outcome.exit_code, 0);
+  EXPECT_TRUE(has(outcome.err, "needs more than the package allows")) << outcome.err;
+}
+
+TEST_F(PackageTest, RefusesDelegatesProcessorsAndFoldersInWords) {
+  const std::string delegated = compile(kDigits, "delegated.pte", "--backend xnnpack");
+  Outcome outcome = wick("package " + delegated + " -o '" + path("out") + "'");
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_TRUE(has(outcome.err, "the program has delegates (XnnpackBackend), which no package holds")) << outcome.err;
+
+  const std::string m4 = compile_quantized("conv_relu", "cortex-m4"), m55 = compile_quantized("softmax", "cortex-m55");
+  outcome = wick("package " + m4 + " -o '" + path("out") + "' --cpu cortex-m7");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_TRUE(has(outcome.err, "the program was prepared for another processor")) << outcome.err;
+  outcome = wick("package " + m4 + " " + m55 + " -o '" + path("out") + "'");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_TRUE(has(outcome.err, "the programs were prepared for different processors")) << outcome.err;
+  outcome = wick("package tests/fixtures/cortex_m/linear.dsp.pte -o '" + path("out") + "'");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_TRUE(has(outcome.err, "do not say which processor they are for")) << outcome.err;
+  EXPECT_TRUE(has(outcome.err, "--cpu")) << outcome.err;
+
+  ASSERT_EQ(wick("package " + m4 + " -o '" + path("out") + "' --device none").exit_code, 0);
+  outcome = wick("package " + m4 + " -o '" + path("out") + "' --device none");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_TRUE(has(outcome.err, "the folder is not empty")) << outcome.err;
+  EXPECT_EQ(wick("package " + m4 + " -o '" + path("out") + "' --device none --force").exit_code, 0);
+}
+
+// All programs for one instruction set in one package.
+TEST_F(PackageTest, TakesEveryProgramOfStocksFlow) {
+  for (const auto& [isa, cpu] : {std::pair(".mve", "m55"), std::pair(".dsp", "m4"), std::pair(".scalar", "m0plus")}) {
+    std::string programs;
+    size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("tests/fixtures/cortex_m")) {
+      if (!entry.path().string().ends_with(std::string(isa) + ".pte")) continue;
+      programs += entry.path().string() + " ";
+      ++count;
+    }
+    EXPECT_GT(count, 8u) << isa;
+    const Outcome outcome =
+        wick("package " + programs + " -o '" + path(std::string("out") + isa) + "' --device none --cpu " + cpu);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace wick::cli
