@@ -10,7 +10,7 @@ bool read_taps(KernelContext& context, const Tensor& taps, int64_t count, int64_
   const int32_t* pairs = taps.as<const int32_t>();
   for (int64_t i = 0; i < count; ++i) {
     const int32_t first = pairs[2 * i], weight = pairs[2 * i + 1];
-    if (!require(context, first >= 0 && weight >= 0 && weight <= 1 << kTapBits && first + (weight > 0 ? 1 : 0) < size,
+    if (!require(context, first >= 0 && weight >= 0 && weight <= 1 << kTapBits && first < size - (weight > 0 ? 1 : 0),
                  "a tap lies outside of the input"))
       return false;
     *has_weights = *has_weights || weight > 0;
