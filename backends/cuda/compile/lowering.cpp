@@ -207,6 +207,14 @@ Indices Lowering::indices_of(const Sizes& sizes) {
   return at;
 }
 
+Indices Lowering::broadcast(const Value& operand, const Indices& at) {
+  Indices own(at.end() - static_cast<std::ptrdiff_t>(operand.rank()), at.end());
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (operand.sizes()[i].is(1)) own[i] = pool().index(0);
+  }
+  return own;
+}
+
 ExpressionPtr Lowering::join(const Indices& at, const Sizes& sizes) {
   const Sizes strides = contiguous_strides(sizes);
   ExpressionPtr linear = pool().index(0);
@@ -488,6 +496,6 @@ void Lowering::store_if_expensive(const Value* value, size_t operations) {
   if (found.stage == Stage::unfinished || (found.stage == Stage::function && found.calls > operations)) store(value);
 }
 
-void Lowering::emit(LoopKernel kernel) { out_.kernels.push_back({std::move(kernel)}); }
+void Lowering::emit(LoopKernel kernel) { out_.kernels.push_back(std::move(kernel)); }
 
 }  // namespace wick::cuda

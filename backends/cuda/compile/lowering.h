@@ -30,17 +30,12 @@ struct KernelBuffer {
   Sym elements;
 };
 
-/// A kernel in the order of execution.
-struct LoweredKernel {
-  LoopKernel loops;
-};
-
 /// What a partition becomes, before schedules, texts and offsets.
 struct LoweredGraph {
   ExpressionPool pool;
   compiler::SymRanges ranges;  // of sizes and loop variables
   std::vector<KernelBuffer> buffers;
-  std::vector<LoweredKernel> kernels;
+  std::vector<LoopKernel> kernels;  // in the order of execution
   std::vector<std::string> checks;  // messages of data-dependent refusals; calls name them as {check N}
 };
 
@@ -83,7 +78,7 @@ class Lowering {
   /// The position of an arg reduction that reduce() made.
   ExpressionPtr position(const Draft& draft, ExpressionPtr reduced);
   /// `result` at `at` (made of the draft's indices) is `element`. Each result of the current node that is read needs
-  /// one call; `last` says that there are no more.
+  /// one.
   struct DraftResult {
     const Value* result;
     Indices at;
@@ -106,8 +101,9 @@ class Lowering {
   /// The same if computing an element takes more than `operations`.
   void store_if_expensive(const Value* value, size_t operations);
 
-  const Node& node() const { return *node_; }
   Indices indices_of(const Sizes& sizes);  // fresh loop variables
+  /// Of an operand that broadcasts to a tensor of which an element stands at `at`.
+  Indices broadcast(const Value& operand, const Indices& at);
   Indices split(ExpressionPtr linear, const Sizes& sizes);
   ExpressionPtr join(const Indices& at, const Sizes& sizes);
   /// A refusal that depends on data: the call fails with a message that names the current node.

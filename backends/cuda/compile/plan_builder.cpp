@@ -61,13 +61,13 @@ class PlanBuilder {
       plan().inputs[symbol.input].sizes[symbol.dim] = add_formula({{FormulaOp::symbol, static_cast<int64_t>(i)}});
     }
     for (const compiler::GraphOutput& output : graph_.outputs) plan().outputs.push_back(interface(*output.value));
-    for (LoweredKernel& kernel : lowered_.kernels) {
-      merge_loops(lowered_, kernel.loops);
-      sources_.push_back(write_kernel(lowered_, kernel.loops));
+    for (LoopKernel& kernel : lowered_.kernels) {
+      merge_loops(lowered_, kernel);
+      sources_.push_back(write_kernel(lowered_, kernel));
     }
     place_buffers();
     if (plan().status_buffer != kNone) clear_status();
-    for (size_t i = 0; i < sources_.size(); ++i) add_launch(sources_[i], lowered_.kernels[i].loops);
+    for (size_t i = 0; i < sources_.size(); ++i) add_launch(sources_[i], lowered_.kernels[i]);
     for (const std::string& message : lowered_.checks) plan().checks.push_back({message});
     add_dependencies();
     return std::move(built_);
@@ -273,7 +273,6 @@ class PlanBuilder {
       const bool is_size = parameter.kind == KernelParameter::Kind::size;
       kernel.parameters.push_back(is_size ? ParameterKind::int64 : ParameterKind::pointer);
     }
-    named.kinds = kernel.parameters;
     plan().kernels.push_back(std::move(kernel));
     built_.kernels.push_back(std::move(named));
     return known->second;

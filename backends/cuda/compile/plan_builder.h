@@ -13,7 +13,6 @@ namespace wick::cuda {
 struct NamedKernel {
   std::string name, parameters, body;
   uint32_t threads = 0;
-  std::vector<ParameterKind> kinds;
   bool has_barriers = false;
 };
 

@@ -128,6 +128,10 @@ bool same(const Sym& a, const Sym& b) { return (a - b).is(0); }
 bool no_larger(const Sym& a, const Sym& b) { return SymScope::range(b - a).min >= 0; }
 Verdict agreed(bool condition) { return condition ? Verdict::yes() : Verdict::no(kOnlyAtRunTime); }
 
+Verdict gives_floats(const Node& node, const compiler::TargetOptions&) {
+  return is_floating(node.result()->dtype()) ? Verdict::yes() : Verdict::no("results that are integers have no kernel");
+}
+
 const OpRule* find_rule(const Node& node) { return rules().find(node); }
 
 Verdict supports(const Node& node, const compiler::TargetOptions& options) {

@@ -44,6 +44,9 @@ bool no_larger(const Sym& a, const Sym& b);
 inline constexpr char kOnlyAtRunTime[] = "whether its operands' sizes agree is known only at run time";
 compiler::Verdict agreed(bool condition);
 
+/// Whether the first result holds floating-point numbers.
+compiler::Verdict gives_floats(const Node& node, const compiler::TargetOptions& options);
+
 /// The dimension that a node's argument names, counted from 0.
 size_t dim_argument(const compiler::Node& node, std::string_view name, size_t rank);
 

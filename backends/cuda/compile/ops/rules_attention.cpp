@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 
 namespace wick::cuda {
@@ -54,8 +55,7 @@ class AttentionRule {
     const ExpressionPtr key = pool().index(a.key.variable), feature = pool().index(a.feature.variable);
     Indices q_at = draft.rows;
     q_at.push_back(feature);
-    a.query = pool().call(ScalarType::f32, "op_mul({0}, {1})",
-                          {l_.element(q_, q_at), pool().number(scale(), ScalarType::f32)});
+    a.query = mul(pool(), l_.element(q_, q_at), pool().number(scale(), ScalarType::f32));
     a.key_element = l_.element(k_, own_at(*k_, draft.rows, key, feature));
     a.value = l_.element(v_, own_at(*v_, draft.rows, key, draft.columns[0]));
     a.score = score(draft.rows, key);
@@ -96,12 +96,9 @@ class AttentionRule {
     if (!mask_) return out;
     Indices full = rows;
     full.push_back(key);
-    Indices at;
-    for (size_t i = 0; i < mask_->rank(); ++i)
-      at.push_back(mask_->sizes()[i].is(1) ? pool().index(0) : full[full.size() - mask_->rank() + i]);
-    const ExpressionPtr mask = l_.element(mask_, at);
+    const ExpressionPtr mask = l_.element(mask_, l_.broadcast(*mask_, full));
     if (mask->type == ScalarType::boolean) return pool().select(mask, out, lowest);
-    return pool().call(ScalarType::f32, "op_add({0}, {1})", {out, pool().cast(mask, ScalarType::f32)});
+    return add(pool(), out, pool().cast(mask, ScalarType::f32));
   }
 
   Lowering& l_;

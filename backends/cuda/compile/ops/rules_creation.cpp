@@ -1,4 +1,5 @@
 // Tensors made of numbers.
+#include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 
 namespace wick::cuda {
@@ -19,8 +20,8 @@ void lower_arange(Lowering& l, const Node& node) {
   const ExpressionPtr start = l.scalar(node.arg("start"), wide), step = l.scalar(node.arg("step"), wide);
   l.define(node.result(), [&l, dtype, type, wide, start, step](const Indices& at) {
     ExpressionPool& pool = l.pool();
-    const ExpressionPtr scaled = pool.call(wide, "op_mul({0}, {1})", {pool.cast(at[0], wide), step});
-    return pool.rounded(pool.cast(pool.call(wide, "op_add({0}, {1})", {start, scaled}), type), dtype);
+    const ExpressionPtr scaled = mul(pool, pool.cast(at[0], wide), step);
+    return pool.rounded(pool.cast(add(pool, start, scaled), type), dtype);
   });
 }
 

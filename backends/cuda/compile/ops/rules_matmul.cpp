@@ -1,4 +1,5 @@
 // Sums of products: matrix products and linear layers. The schedule decides how they are tiled.
+#include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 
 namespace wick::cuda {
@@ -8,10 +9,6 @@ using compiler::Arg;
 
 // Operands are read many times: what costs more than a conversion is computed once.
 constexpr size_t kOperandCalls = 2;
-
-ExpressionPtr times(ExpressionPool& pool, ExpressionPtr a, ExpressionPtr b) {
-  return pool.call(a->type, "op_mul({0}, {1})", {a, b});
-}
 
 // rows of `left` times columns of `right`, which both read with the indices they get.
 struct Matmul {
@@ -28,7 +25,7 @@ void lower_product(Lowering& l, const Node& node, const Matmul& matmul) {
   Draft draft = l.draft(matmul.rows, {matmul.depth});
   const ExpressionPtr a = l.element(matmul.left, matmul.left_at(draft.rows, draft.columns[0]));
   const ExpressionPtr b = l.element(matmul.right, matmul.right_at(draft.rows, draft.columns[0]));
-  ExpressionPtr sum = l.reduce(draft, ReductionKind::sum, times(l.pool(), a, b));
+  ExpressionPtr sum = l.reduce(draft, ReductionKind::sum, mul(l.pool(), a, b));
   if (matmul.term) sum = matmul.term(draft.rows, sum);
   const Indices at = draft.rows;
   l.finish(std::move(draft), {{node.result(), at, l.pool().rounded(sum, node.result()->dtype())}});
@@ -53,9 +50,7 @@ void lower_linear(Lowering& l, const Node& node) {
   }
   if (bias) {
     matmul.term = [&l, bias](const Indices& row, ExpressionPtr sum) {
-      const Indices at =
-          bias->rank() == 0 ? Indices{} : Indices{bias->sizes()[0].is(1) ? l.pool().index(0) : row.back()};
-      return l.pool().call(sum->type, "op_add({0}, {1})", {sum, l.element(bias, at)});
+      return add(l.pool(), sum, l.element(bias, l.broadcast(*bias, row)));
     };
   }
   lower_product(l, node, matmul);
@@ -94,14 +89,11 @@ void lower_addmm(Lowering& l, const Node& node) {
   matmul.term = [&l, &node, self](const Indices& row, ExpressionPtr sum) {
     ExpressionPool& pool = l.pool();
     const Arg &alpha = node.arg("alpha"), &beta = node.arg("beta");
-    if (!is_one(alpha)) sum = times(pool, l.scalar(alpha, sum->type), sum);
+    if (!is_one(alpha)) sum = mul(pool, l.scalar(alpha, sum->type), sum);
     if (is_zero(beta)) return sum;
-    Indices at;
-    for (size_t i = 0; i < self->rank(); ++i)
-      at.push_back(self->sizes()[i].is(1) ? pool.index(0) : row[i + 2 - self->rank()]);
-    ExpressionPtr term = pool.cast(l.element(self, at), sum->type);
-    if (!is_one(beta)) term = times(pool, l.scalar(beta, sum->type), term);
-    return pool.call(sum->type, "op_add({0}, {1})", {term, sum});
+    ExpressionPtr term = pool.cast(l.element(self, l.broadcast(*self, row)), sum->type);
+    if (!is_one(beta)) term = mul(pool, l.scalar(beta, sum->type), term);
+    return add(pool, term, sum);
   };
   lower_product(l, node, matmul);
 }

@@ -1,22 +1,10 @@
 // Softmax and norms: rows that are reduced, then walked over again.
+#include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "backends/cuda/compile/ops/reduced_dims.h"
 
 namespace wick::cuda {
 namespace {
-
-ExpressionPtr sub(ExpressionPool& pool, ExpressionPtr a, ExpressionPtr b) {
-  return pool.call(a->type, "op_sub({0}, {1})", {a, b});
-}
-ExpressionPtr mul(ExpressionPool& pool, ExpressionPtr a, ExpressionPtr b) {
-  return pool.call(a->type, "op_mul({0}, {1})", {a, b});
-}
-ExpressionPtr add(ExpressionPool& pool, ExpressionPtr a, ExpressionPtr b) {
-  return pool.call(a->type, "op_add({0}, {1})", {a, b});
-}
-ExpressionPtr div(ExpressionPool& pool, ExpressionPtr a, ExpressionPtr b) {
-  return pool.call(a->type, "op_div({0}, {1})", {a, b});
-}
 
 // exp(x - max) / sum, or x - max - log(sum).
 void lower_softmax(Lowering& l, const Node& node) {
@@ -37,31 +25,52 @@ void lower_softmax(Lowering& l, const Node& node) {
   l.finish(std::move(draft), {{y, at, pool.rounded(out, y->dtype())}});
 }
 
+// Of the elements of a row: the mean, what each is away from it, and 1 / sqrt(variance + eps). Without the mean, the
+// variance is the mean of the squares.
+struct Moments {
+  ExpressionPtr mean, gap, variance, inverse;
+};
+
+Moments moments_of(Lowering& l, Draft& draft, ExpressionPtr element, ExpressionPtr count, double eps, bool centered) {
+  ExpressionPool& pool = l.pool();
+  Moments out{nullptr, element, nullptr, nullptr};
+  if (centered) {
+    out.mean = div(pool, l.reduce(draft, ReductionKind::sum, element), count);
+    out.gap = sub(pool, element, out.mean);
+  }
+  out.variance = div(pool, l.reduce(draft, ReductionKind::sum, mul(pool, out.gap, out.gap)), count);
+  const ExpressionPtr shifted = add(pool, out.variance, l.scalar(compiler::Arg(eps), element->type));
+  out.inverse = pool.call(element->type, "rsqrt({0})", {shifted});
+  return out;
+}
+
+// out * weight + bias, where there are any.
+ExpressionPtr scaled(Lowering& l, const Node& node, ExpressionPtr out, const Indices& at) {
+  ExpressionPool& pool = l.pool();
+  const bool has_bias = node.op->parsed->find("bias") >= 0;
+  if (const Value* weight = node.optional_tensor("weight"))
+    out = mul(pool, out, pool.cast(l.element(weight, at), out->type));
+  if (const Value* bias = has_bias ? node.optional_tensor("bias") : nullptr)
+    out = add(pool, out, pool.cast(l.element(bias, at), out->type));
+  return out;
+}
+
 // Rows are the leading dimensions, columns the last ones.
 struct Norm {
   Draft draft;
   Indices at;
-  ExpressionPtr element, mean, inverse;
+  Moments moments;
 };
 
 Norm draft_norm(Lowering& l, const Value* x, size_t columns, double eps, bool centered) {
-  ExpressionPool& pool = l.pool();
   std::vector<int64_t> reduced;
   for (size_t i = x->rank() - columns; i < x->rank(); ++i) reduced.push_back(static_cast<int64_t>(i));
   const ReducedDims dims(*x, reduced);
   l.store_if_expensive(x, 16);
-  Norm norm{l.draft(dims.rows, dims.columns), {}, nullptr, nullptr, nullptr};
+  Norm norm{l.draft(dims.rows, dims.columns), {}, {}};
   norm.at = dims.operand_at(norm.draft.rows, norm.draft.columns);
-  norm.element = l.element(x, norm.at);
-  const ScalarType type = norm.element->type;
-  const ExpressionPtr count = dims.count(pool, type);
-  ExpressionPtr gap = norm.element;
-  if (centered) {
-    norm.mean = div(pool, l.reduce(norm.draft, ReductionKind::sum, norm.element), count);
-    gap = sub(pool, norm.element, norm.mean);
-  }
-  const ExpressionPtr variance = div(pool, l.reduce(norm.draft, ReductionKind::sum, mul(pool, gap, gap)), count);
-  norm.inverse = pool.call(type, "rsqrt({0})", {add(pool, variance, l.scalar(compiler::Arg(eps), type))});
+  const ExpressionPtr element = l.element(x, norm.at);
+  norm.moments = moments_of(l, norm.draft, element, dims.count(l.pool(), element->type), eps, centered);
   return norm;
 }
 
@@ -70,17 +79,13 @@ void lower_layer_norm(Lowering& l, const Node& node) {
   const Value *x = node.tensor("input"), *y = node.result();
   const size_t columns = node.ints("normalized_shape").size();
   Norm norm = draft_norm(l, x, columns, node.real("eps"), true);
-  ExpressionPtr out = mul(pool, sub(pool, norm.element, norm.mean), norm.inverse);
   const Indices own(norm.at.end() - static_cast<std::ptrdiff_t>(columns), norm.at.end());
-  if (const Value* weight = node.optional_tensor("weight"))
-    out = mul(pool, out, pool.cast(l.element(weight, own), out->type));
-  if (const Value* bias = node.optional_tensor("bias"))
-    out = add(pool, out, pool.cast(l.element(bias, own), out->type));
+  const ExpressionPtr out = scaled(l, node, mul(pool, norm.moments.gap, norm.moments.inverse), own);
   std::vector<Lowering::DraftResult> results = {{y, norm.at, pool.rounded(out, y->dtype())}};
   Indices row(norm.at.begin(), norm.at.end() - static_cast<std::ptrdiff_t>(columns));
   row.resize(x->rank(), pool.index(0));
-  if (node.result(1)->num_uses() > 0) results.push_back({node.result(1), row, norm.mean});
-  if (node.result(2)->num_uses() > 0) results.push_back({node.result(2), row, norm.inverse});
+  if (node.result(1)->num_uses() > 0) results.push_back({node.result(1), row, norm.moments.mean});
+  if (node.result(2)->num_uses() > 0) results.push_back({node.result(2), row, norm.moments.inverse});
   l.finish(std::move(norm.draft), std::move(results));
 }
 
@@ -93,10 +98,8 @@ void lower_rms_norm(Lowering& l, const Node& node) {
                      : x->dtype() == DType::f64 ? 2.220446049250313e-16
                                                 : 1.1920928955078125e-07;
   Norm norm = draft_norm(l, x, columns, eps, false);
-  ExpressionPtr out = mul(pool, norm.element, norm.inverse);
   const Indices own(norm.at.end() - static_cast<std::ptrdiff_t>(columns), norm.at.end());
-  if (const Value* weight = node.optional_tensor("weight"))
-    out = mul(pool, out, pool.cast(l.element(weight, own), out->type));
+  const ExpressionPtr out = scaled(l, node, mul(pool, norm.moments.gap, norm.moments.inverse), own);
   l.finish(std::move(norm.draft), {{y, norm.at, pool.rounded(out, y->dtype())}});
 }
 
@@ -114,22 +117,13 @@ void lower_group_norm(Lowering& l, const Node& node) {
   const Sizes inner(x->sizes().begin() + 2, x->sizes().end());
   for (const ExpressionPtr index : l.split(draft.columns[1], inner)) at.push_back(index);
   const ExpressionPtr element = l.element(x, at);
-  const ScalarType type = element->type;
-  const ExpressionPtr count = pool.cast(pool.index(per_group * plane), type);
-  const ExpressionPtr mean = div(pool, l.reduce(draft, ReductionKind::sum, element), count);
-  const ExpressionPtr gap = sub(pool, element, mean);
-  const ExpressionPtr variance = div(pool, l.reduce(draft, ReductionKind::sum, mul(pool, gap, gap)), count);
-  const ExpressionPtr inverse =
-      pool.call(type, "rsqrt({0})", {add(pool, variance, l.scalar(compiler::Arg(node.real("eps")), type))});
-  ExpressionPtr out = mul(pool, gap, inverse);
-  if (const Value* weight = node.optional_tensor("weight"))
-    out = mul(pool, out, pool.cast(l.element(weight, {channel}), type));
-  if (const Value* bias = node.optional_tensor("bias"))
-    out = add(pool, out, pool.cast(l.element(bias, {channel}), type));
+  const ExpressionPtr count = pool.cast(pool.index(per_group * plane), element->type);
+  const Moments moments = moments_of(l, draft, element, count, node.real("eps"), true);
+  const ExpressionPtr out = scaled(l, node, mul(pool, moments.gap, moments.inverse), {channel});
   std::vector<Lowering::DraftResult> results = {{y, at, pool.rounded(out, y->dtype())}};
   const Indices row = draft.rows;
-  if (node.result(1)->num_uses() > 0) results.push_back({node.result(1), row, mean});
-  if (node.result(2)->num_uses() > 0) results.push_back({node.result(2), row, inverse});
+  if (node.result(1)->num_uses() > 0) results.push_back({node.result(1), row, moments.mean});
+  if (node.result(2)->num_uses() > 0) results.push_back({node.result(2), row, moments.inverse});
   l.finish(std::move(draft), std::move(results));
 }
 
@@ -137,19 +131,19 @@ void lower_group_norm(Lowering& l, const Node& node) {
 void lower_batch_norm(Lowering& l, const Node& node) {
   const Value* x = node.tensor("input");
   const Value *mean = node.tensor("running_mean"), *var = node.tensor("running_var");
-  const Value *weight = node.optional_tensor("weight"), *bias = node.optional_tensor("bias");
   const double eps = node.real("eps");
   const DType dtype = node.result()->dtype();
-  l.define(node.result(), [&l, x, mean, var, weight, bias, eps, dtype](const Indices& at) {
+  l.define(node.result(), [&l, &node, x, mean, var, eps, dtype](const Indices& at) {
     ExpressionPool& pool = l.pool();
     const Indices channel = {at[1]};
     const ExpressionPtr element = l.element(x, at);
     const ScalarType type = element->type;
     const auto of = [&](const Value* value) { return pool.cast(l.element(value, channel), type); };
-    ExpressionPtr scale = pool.call(type, "rsqrt({0})", {add(pool, of(var), l.scalar(compiler::Arg(eps), type))});
-    if (weight) scale = mul(pool, scale, of(weight));
+    const ExpressionPtr shifted = add(pool, of(var), l.scalar(compiler::Arg(eps), type));
+    ExpressionPtr scale = pool.call(type, "rsqrt({0})", {shifted});
+    if (const Value* weight = node.optional_tensor("weight")) scale = mul(pool, scale, of(weight));
     ExpressionPtr out = mul(pool, sub(pool, element, of(mean)), scale);
-    if (bias) out = add(pool, out, of(bias));
+    if (const Value* bias = node.optional_tensor("bias")) out = add(pool, out, of(bias));
     return pool.rounded(out, dtype);
   });
 }

@@ -10,15 +10,6 @@ namespace {
 using compiler::Arg;
 using compiler::Verdict;
 
-// Indices of an operand that broadcasts to the result.
-Indices aligned(Lowering& l, const Value& operand, const Value& result, const Indices& at) {
-  Indices own(operand.rank());
-  const size_t skipped = result.rank() - operand.rank();
-  for (size_t i = 0; i < operand.rank(); ++i)
-    own[i] = operand.sizes()[i].is(1) && !result.sizes()[i + skipped].is(1) ? l.pool().index(0) : at[i + skipped];
-  return own;
-}
-
 // Argument `index` at `at`, in registers of `type`. `wraps`: numbers become small integers of that dtype.
 ExpressionPtr argument(Lowering& l, const Node& node, size_t index, const Indices& at, ScalarType type,
                        DType wraps = DType::f32) {
@@ -28,7 +19,7 @@ ExpressionPtr argument(Lowering& l, const Node& node, size_t index, const Indice
     return is_integral(wraps) ? l.pool().rounded(number, wraps) : number;
   }
   const Value* value = arg.as<Value*>();
-  return l.pool().cast(l.element(value, aligned(l, *value, *node.result(), at)), type);
+  return l.pool().cast(l.element(value, l.broadcast(*value, at)), type);
 }
 
 DType promoted(const Node& node) {

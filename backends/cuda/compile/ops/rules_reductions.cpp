@@ -1,6 +1,7 @@
 // Reductions over dimensions: rows are what is kept, columns what is reduced.
 #include <algorithm>
 
+#include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "backends/cuda/compile/ops/reduced_dims.h"
 #include "compiler/ir/builder.h"
@@ -57,7 +58,7 @@ void lower_fold(Lowering& l, const Node& node, ReductionKind kind, ScalarType ty
   Draft draft = l.draft(dims.rows, dims.columns);
   const ExpressionPtr element = l.pool().cast(l.element(x, dims.operand_at(draft.rows, draft.columns)), type);
   ExpressionPtr out = l.reduce(draft, kind, element);
-  if (mean) out = l.pool().call(type, "op_div({0}, {1})", {out, dims.count(l.pool(), type)});
+  if (mean) out = div(l.pool(), out, dims.count(l.pool(), type));
   const Indices at = dims.result_at(l.pool(), draft.rows, *node.result());
   l.finish(std::move(draft),
            {{node.result(), at, l.pool().rounded(l.pool().cast(out, result_type(node)), node.result()->dtype())}});
@@ -107,17 +108,17 @@ void lower_variance(Lowering& l, const Node& node) {
   Draft draft = l.draft(dims.rows, dims.columns);
   const ExpressionPtr element = pool.cast(l.element(x, dims.operand_at(draft.rows, draft.columns)), type);
   const ExpressionPtr count = dims.count(pool, type);
-  const ExpressionPtr mean = pool.call(type, "op_div({0}, {1})", {l.reduce(draft, ReductionKind::sum, element), count});
-  const ExpressionPtr gap = pool.call(type, "op_sub({0}, {1})", {element, mean});
+  const ExpressionPtr mean = div(pool, l.reduce(draft, ReductionKind::sum, element), count);
+  const ExpressionPtr gap = sub(pool, element, mean);
   // The mean is rounded; what the gaps sum up to corrects for it (Chan, Golub and LeVeque).
   const ExpressionPtr rest = l.reduce(draft, ReductionKind::sum, gap);
-  ExpressionPtr squares = l.reduce(draft, ReductionKind::sum, pool.call(type, "op_mul({0}, {1})", {gap, gap}));
-  squares = pool.call(type, "op_sub({0}, op_div(op_mul({1}, {1}), {2}))", {squares, rest, count});
+  ExpressionPtr squares = l.reduce(draft, ReductionKind::sum, mul(pool, gap, gap));
+  squares = sub(pool, squares, div(pool, mul(pool, rest, rest), count));
   const ExpressionPtr correction =
       node.is_none("correction") ? pool.number(1, type) : l.scalar(node.arg("correction"), type);
-  const ExpressionPtr divisor = pool.call(
-      type, "maximum({0}, {1})", {pool.call(type, "op_sub({0}, {1})", {count, correction}), pool.number(0, type)});
-  ExpressionPtr out = pool.call(type, "op_div({0}, {1})", {squares, divisor});
+  const ExpressionPtr divisor =
+      pool.call(type, "maximum({0}, {1})", {sub(pool, count, correction), pool.number(0, type)});
+  ExpressionPtr out = div(pool, squares, divisor);
   if (node.is("aten.std.correction")) out = pool.call(type, "sqrt({0})", {out});
   const Indices at = dims.result_at(pool, draft.rows, *node.result());
   const DType dtype = node.result()->dtype();

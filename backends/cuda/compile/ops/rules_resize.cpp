@@ -1,11 +1,10 @@
 // Resizing by interpolation: each element is a weighted sum of few others.   Source: aten::upsample_*.
+#include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "compiler/ir/builder.h"
 
 namespace wick::cuda {
 namespace {
-
-using compiler::Verdict;
 
 enum class Filter : uint8_t { nearest, nearest_exact, linear, cubic };
 
@@ -53,22 +52,21 @@ class Axis {
     if (r_.filter == Filter::nearest || r_.filter == Filter::nearest_exact) {
       const ExpressionPtr step = pool_.cast(step_of(), ScalarType::f32);
       const ExpressionPtr half = pool_.number(r_.filter == Filter::nearest_exact ? 0.5 : 0, ScalarType::f32);
-      const ExpressionPtr place = mul(step, add(pool_.cast(o, ScalarType::f32), half));
+      const ExpressionPtr place = mul(pool_, step, add(pool_, pool_.cast(o, ScalarType::f32), half));
       return {{pool_.minimum(floor_of(place), last)}};
     }
     const ExpressionPtr place = place_of(o);
     ExpressionPtr first = pool_.minimum(floor_of(place), last);
-    ExpressionPtr t = call("op_sub({0}, {1})", place, pool_.cast(first, type_));
-    t = call("between_0_and_1({0})", t);
+    const ExpressionPtr t = pool_.call(type_, "between_0_and_1({0})", {sub(pool_, place, pool_.cast(first, type_))});
     if (r_.filter == Filter::linear) {
       const ExpressionPtr next = pool_.minimum(pool_.add(first, pool_.index(1)), last);
-      return {{first, call("op_sub({0}, {1})", number(1), t)}, {next, t}};
+      return {{first, sub(pool_, number(1), t)}, {next, t}};
     }
     std::vector<Tap> out;
     for (int i = 0; i < 4; ++i) {
       const ExpressionPtr at = pool_.add(first, pool_.index(i - 1));
       const ExpressionPtr inside = pool_.maximum(pool_.minimum(at, last), pool_.index(0));
-      out.push_back({inside, call(kCubic[i], t)});
+      out.push_back({inside, pool_.call(type_, kCubic[i], {t})});
     }
     return out;
   }
@@ -77,11 +75,6 @@ class Axis {
   static constexpr const char* kCubic[4] = {"cubic_far({0} + 1)", "cubic_near({0})", "cubic_near(1 - {0})",
                                             "cubic_far(2 - {0})"};
   ExpressionPtr number(double value) { return pool_.number(value, type_); }
-  ExpressionPtr call(const char* text, ExpressionPtr a, ExpressionPtr b = nullptr) {
-    return b ? pool_.call(a->type, text, {a, b}) : pool_.call(a->type, text, {a});
-  }
-  ExpressionPtr mul(ExpressionPtr a, ExpressionPtr b) { return call("op_mul({0}, {1})", a, b); }
-  ExpressionPtr add(ExpressionPtr a, ExpressionPtr b) { return call("op_add({0}, {1})", a, b); }
   ExpressionPtr floor_of(ExpressionPtr place) {
     return pool_.call(ScalarType::index, "static_cast<idx>(floor({0}))", {place});
   }
@@ -96,18 +89,17 @@ class Axis {
   ExpressionPtr scaled_step(ExpressionPtr in, ExpressionPtr out) {
     if (r_.align_corners) {
       if (out_.is(1)) return number(0);
-      return call("op_div({0}, {1})", pool_.cast(pool_.index(in_ - 1), type_),
-                  pool_.cast(pool_.index(out_ - 1), type_));
+      return div(pool_, pool_.cast(pool_.index(in_ - 1), type_), pool_.cast(pool_.index(out_ - 1), type_));
     }
     if (scale_ > 0)
       return number(type_ == ScalarType::f32 ? static_cast<double>(static_cast<float>(1.0 / scale_)) : 1.0 / scale_);
-    return call("op_div({0}, {1})", pool_.cast(in, type_), pool_.cast(out, type_));
+    return div(pool_, pool_.cast(in, type_), pool_.cast(out, type_));
   }
   ExpressionPtr place_of(ExpressionPtr o) {
     const ExpressionPtr at = pool_.cast(o, type_);
-    if (r_.align_corners) return mul(step_of(), at);
-    const ExpressionPtr place = call("op_sub({0}, {1})", mul(step_of(), add(at, number(0.5))), number(0.5));
-    return r_.filter == Filter::linear ? call("maximum({0}, {1})", place, number(0)) : place;
+    if (r_.align_corners) return mul(pool_, step_of(), at);
+    const ExpressionPtr place = sub(pool_, mul(pool_, step_of(), add(pool_, at, number(0.5))), number(0.5));
+    return r_.filter == Filter::linear ? pool_.call(type_, "maximum({0}, {1})", {place, number(0)}) : place;
   }
 
   ExpressionPool& pool_;
@@ -127,8 +119,8 @@ ExpressionPtr weighted_sum(Lowering& l, const Resize& r, const std::vector<std::
     at.push_back(tap.at);
     ExpressionPtr part = weighted_sum(l, r, taps, i + 1, at);
     at.pop_back();
-    if (tap.weight) part = pool.call(part->type, "op_mul({0}, {1})", {pool.cast(tap.weight, part->type), part});
-    sum = sum ? pool.call(sum->type, "op_add({0}, {1})", {sum, part}) : part;
+    if (tap.weight) part = mul(pool, pool.cast(tap.weight, part->type), part);
+    sum = sum ? add(pool, sum, part) : part;
   }
   return sum;
 }
@@ -146,10 +138,6 @@ void lower_resize(Lowering& l, const Node& node) {
   });
 }
 
-Verdict of_reals(const Node& node, const compiler::TargetOptions&) {
-  return is_floating(node.result()->dtype()) ? Verdict::yes() : Verdict::no("interpolation of integers has no kernel");
-}
-
 constexpr OpRule kRows[] = {
     {"aten.upsample_nearest1d.default", lower_resize<Filter::nearest, 1>},
     {"aten.upsample_nearest2d.default", lower_resize<Filter::nearest, 2>},
@@ -158,11 +146,11 @@ constexpr OpRule kRows[] = {
     {"aten._upsample_nearest_exact1d.default", lower_resize<Filter::nearest_exact, 1>},
     {"aten._upsample_nearest_exact2d.default", lower_resize<Filter::nearest_exact, 2>},
     {"aten._upsample_nearest_exact3d.default", lower_resize<Filter::nearest_exact, 3>},
-    {"aten.upsample_linear1d.default", lower_resize<Filter::linear, 1>, of_reals},
-    {"aten.upsample_bilinear2d.default", lower_resize<Filter::linear, 2>, of_reals},
-    {"aten.upsample_bilinear2d.vec", lower_resize<Filter::linear, 2>, of_reals},
-    {"aten.upsample_trilinear3d.default", lower_resize<Filter::linear, 3>, of_reals},
-    {"aten.upsample_bicubic2d.default", lower_resize<Filter::cubic, 2>, of_reals},
+    {"aten.upsample_linear1d.default", lower_resize<Filter::linear, 1>, gives_floats},
+    {"aten.upsample_bilinear2d.default", lower_resize<Filter::linear, 2>, gives_floats},
+    {"aten.upsample_bilinear2d.vec", lower_resize<Filter::linear, 2>, gives_floats},
+    {"aten.upsample_trilinear3d.default", lower_resize<Filter::linear, 3>, gives_floats},
+    {"aten.upsample_bicubic2d.default", lower_resize<Filter::cubic, 2>, gives_floats},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Convolutions and pools: columns are the taps of a window.
+#include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "compiler/ir/builder.h"
 
@@ -43,10 +44,9 @@ void finish_convolution(Lowering& l, const Convolution& c, const Value* y, Draft
   pool.push_guard(guard);
   const ExpressionPtr a = l.element(c.x, x_at);
   pool.pop_guard();
-  ExpressionPtr sum =
-      l.reduce(draft, ReductionKind::sum, pool.call(a->type, "op_mul({0}, {1})", {a, l.element(c.w, w_at)}));
+  ExpressionPtr sum = l.reduce(draft, ReductionKind::sum, mul(pool, a, l.element(c.w, w_at)));
   const ExpressionPtr channel = draft.rows[1];
-  if (c.bias) sum = pool.call(sum->type, "op_add({0}, {1})", {sum, l.element(c.bias, {channel})});
+  if (c.bias) sum = add(pool, sum, l.element(c.bias, {channel}));
   const Indices at = draft.rows;
   l.finish(std::move(draft), {{y, at, pool.rounded(sum, y->dtype())}});
 }
@@ -209,7 +209,7 @@ void average(Lowering& l, const Node& node, const Pool& pool) {
   ExpressionPtr divisor = draft.counted;
   if (node.op->parsed->find("divisor_override") >= 0 && !node.is_none("divisor_override"))
     divisor = p.index(node.integer("divisor_override"));
-  ExpressionPtr out = p.call(element->type, "op_div({0}, {1})", {sum, p.cast(divisor, element->type)});
+  ExpressionPtr out = div(p, sum, p.cast(divisor, element->type));
   // A window that lies in the padding.
   out = p.select(p.equal(divisor, p.index(0)), p.number(0, element->type), out);
   const Indices at = draft.draft.rows;
@@ -272,16 +272,12 @@ Verdict convolution_fits(const Node& node, const compiler::TargetOptions&) {
   return agreed(true);
 }
 
-Verdict of_reals(const Node& node, const compiler::TargetOptions&) {
-  return is_floating(node.result()->dtype()) ? Verdict::yes() : Verdict::no("averages of integers have no kernel");
-}
-
 constexpr OpRule kRows[] = {
     {"aten.convolution.default", lower_convolution, convolution_fits},
-    {"aten.avg_pool2d.default", lower_average<2>, of_reals},
-    {"aten.avg_pool3d.default", lower_average<3>, of_reals},
-    {"aten._adaptive_avg_pool2d.default", lower_adaptive_average<2>, of_reals},
-    {"aten._adaptive_avg_pool3d.default", lower_adaptive_average<3>, of_reals},
+    {"aten.avg_pool2d.default", lower_average<2>, gives_floats},
+    {"aten.avg_pool3d.default", lower_average<3>, gives_floats},
+    {"aten._adaptive_avg_pool2d.default", lower_adaptive_average<2>, gives_floats},
+    {"aten._adaptive_avg_pool3d.default", lower_adaptive_average<3>, gives_floats},
     {"aten.max_pool2d_with_indices.default", lower_maximum<2>},
     {"aten.max_pool3d_with_indices.default", lower_maximum<3>},
     {"aten.adaptive_max_pool2d.default", lower_adaptive_maximum<2>},

@@ -1,4 +1,6 @@
 // Writes at positions that tensors hold, running sums, sorting: kernels that store in their own way.
+#include "backends/cuda/compile/ops/advanced_index.h"
+#include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "compiler/ir/builder.h"
 
@@ -9,8 +11,8 @@ using compiler::Verdict;
 
 // What a write makes of the element that is there and the new one.
 const char* combination(std::string_view reduce) {
-  if (reduce == "add" || reduce == "sum") return "op_add({0}, {1})";
-  if (reduce == "multiply" || reduce == "prod") return "op_mul({0}, {1})";
+  if (reduce == "add" || reduce == "sum") return kAdd;
+  if (reduce == "multiply" || reduce == "prod") return kMultiply;
   if (reduce == "amax") return "maximum({0}, {1})";
   if (reduce == "amin") return "minimum({0}, {1})";
   return nullptr;
@@ -27,61 +29,16 @@ void write(Lowering& l, Draft& draft, uint32_t buffer, const Value* y, const Ind
 // Columns are the updates, in order; rows are what a single update writes.
 void lower_index_put(Lowering& l, const Node& node) {
   const Value *x = node.tensor("self"), *values = node.tensor("values"), *y = node.result();
-  const compiler::Values indices = node.tensors("indices");
+  const AdvancedIndex index(node);
   const uint32_t check = l.add_check();
-  size_t first = SIZE_MAX, last = 0, count = 0, depth = 0;
-  for (size_t i = 0; i < indices.size(); ++i) {
-    if (!indices[i]) continue;
-    first = std::min(first, i);
-    last = i;
-    ++count;
-    depth = std::max(depth, indices[i]->rank());
-  }
-  const size_t place = last - first + 1 == count ? first : 0;
-  Sizes updates(depth, 1), rest;
-  for (const Value* index : indices) {
-    for (size_t k = 0; index && k < index->rank(); ++k) {
-      Sym& size = updates[depth - index->rank() + k];
-      if (size.is(1)) size = index->sizes()[k];
-    }
-  }
-  for (size_t i = 0; i < x->rank(); ++i) {
-    if (i >= indices.size() || !indices[i]) rest.push_back(x->sizes()[i]);
-  }
   const uint32_t buffer = l.place_copy(y, x);
-  Draft draft = l.draft(rest, updates);
+  Draft draft = l.draft(index.rest, index.shared);
   draft.kernel.in_order = true;
-  ExpressionPool& pool = l.pool();
-  Indices at;
-  size_t next = 0;
-  for (size_t i = 0; i < x->rank(); ++i) {
-    const Value* index = i < indices.size() ? indices[i] : nullptr;
-    if (!index) {
-      at.push_back(draft.rows[next++]);
-      continue;
-    }
-    Indices of;
-    for (size_t k = 0; k < index->rank(); ++k)
-      of.push_back(index->sizes()[k].is(1) ? pool.index(0) : draft.columns[depth - index->rank() + k]);
-    at.push_back(l.checked_index(l.element(index, of), x->sizes()[i], true, check));
-  }
+  const Indices at = index.self_at(l, draft.columns, draft.rows, check);
   // The values broadcast to what indexing would give.
-  Indices full(draft.rows.begin(), draft.rows.begin() + static_cast<std::ptrdiff_t>(place));
-  full.insert(full.end(), draft.columns.begin(), draft.columns.end());
-  full.insert(full.end(), draft.rows.begin() + static_cast<std::ptrdiff_t>(place), draft.rows.end());
-  Indices own;
-  for (size_t i = 0; i < values->rank(); ++i)
-    own.push_back(values->sizes()[i].is(1) ? pool.index(0) : full[full.size() - values->rank() + i]);
-  write(l, draft, buffer, y, at, l.element(values, own), node.boolean("accumulate") ? combination("add") : nullptr);
+  const Indices own = l.broadcast(*values, index.result_at(draft.columns, draft.rows));
+  write(l, draft, buffer, y, at, l.element(values, own), node.boolean("accumulate") ? kAdd : nullptr);
   l.finish_stores(std::move(draft));
-}
-
-Verdict integer_indices(const Node& node, const compiler::TargetOptions&) {
-  for (const Value* index : node.tensors("indices")) {
-    if (index && (index->dtype() == DType::boolean || index->dtype() == DType::u8))
-      return Verdict::no("its indices are a mask, so the number of writes depends on data");
-  }
-  return Verdict::yes();
 }
 
 // Rows: all dimensions of the index but `dim`; columns: that one, in order.
@@ -109,7 +66,7 @@ void scatter(Lowering& l, const Node& node, const char* combine) {
   l.finish_stores(std::move(draft));
 }
 void lower_scatter(Lowering& l, const Node& node) { scatter(l, node, nullptr); }
-void lower_scatter_add(Lowering& l, const Node& node) { scatter(l, node, combination("add")); }
+void lower_scatter_add(Lowering& l, const Node& node) { scatter(l, node, kAdd); }
 void lower_scatter_reduce(Lowering& l, const Node& node) { scatter(l, node, combination(node.string("reduce"))); }
 
 Verdict known_reduction(const Node& node, const compiler::TargetOptions&) {
@@ -146,8 +103,8 @@ void running(Lowering& l, const Node& node, const char* combine) {
   l.store_at(draft, buffer, y, at, pool.rounded(pool.select(is_first, element, sum), y->dtype()));
   l.finish_stores(std::move(draft));
 }
-void lower_cumsum(Lowering& l, const Node& node) { running(l, node, "op_add({0}, {1})"); }
-void lower_cumprod(Lowering& l, const Node& node) { running(l, node, "op_mul({0}, {1})"); }
+void lower_cumsum(Lowering& l, const Node& node) { running(l, node, kAdd); }
+void lower_cumprod(Lowering& l, const Node& node) { running(l, node, kMultiply); }
 
 Verdict wide_sums(const Node& node, const compiler::TargetOptions&) {
   const DType dtype = node.result()->dtype();

@@ -148,8 +148,9 @@ struct Positioned {
   T value;
   i64 position;
 };
-/// The smaller one; NaN wins, then the first.
-struct ArgMinimum {
+/// The smaller or larger one; NaN wins, then the first.
+template <bool kLargest>
+struct ArgExtreme {
   template <typename T>
   static WICK_FUNCTION Positioned<T> of(Positioned<T> a, Positioned<T> b) {
     if (b.position < 0) return a;
@@ -157,20 +158,11 @@ struct ArgMinimum {
     const bool a_nan = is_nan_value(a.value), b_nan = is_nan_value(b.value);
     if (a_nan || b_nan ? a_nan && b_nan : a.value == b.value) return a.position < b.position ? a : b;
     if (a_nan || b_nan) return a_nan ? a : b;
-    return a.value < b.value ? a : b;
+    return (kLargest ? b.value < a.value : a.value < b.value) ? a : b;
   }
 };
-struct ArgMaximum {
-  template <typename T>
-  static WICK_FUNCTION Positioned<T> of(Positioned<T> a, Positioned<T> b) {
-    if (b.position < 0) return a;
-    if (a.position < 0) return b;
-    const bool a_nan = is_nan_value(a.value), b_nan = is_nan_value(b.value);
-    if (a_nan || b_nan ? a_nan && b_nan : a.value == b.value) return a.position < b.position ? a : b;
-    if (a_nan || b_nan) return a_nan ? a : b;
-    return a.value > b.value ? a : b;
-  }
-};
+typedef ArgExtreme<false> ArgMinimum;
+typedef ArgExtreme<true> ArgMaximum;
 
 template <typename T>
 WICK_FUNCTION T lane_xor(T value, u32 mask) {

@@ -1,0 +1,63 @@
+#include "backends/cuda/compile/ops/advanced_index.h"
+
+#include <algorithm>
+
+namespace wick::cuda {
+
+AdvancedIndex::AdvancedIndex(const Node& node) : self_(node.tensor("self")), indices_(node.tensors("indices")) {
+  size_t first = SIZE_MAX, last = 0, count = 0, depth = 0;
+  for (size_t i = 0; i < indices_.size(); ++i) {
+    if (!indices_[i]) continue;
+    first = std::min(first, i);
+    last = i;
+    ++count;
+    depth = std::max(depth, indices_[i]->rank());
+  }
+  place_ = last - first + 1 == count ? first : 0;
+  shared.assign(depth, 1);
+  for (const Value* index : indices_) {
+    for (size_t k = 0; index && k < index->rank(); ++k) {
+      Sym& size = shared[depth - index->rank() + k];
+      if (size.is(1)) size = index->sizes()[k];
+    }
+  }
+  for (size_t i = 0; i < self_->rank(); ++i) {
+    if (i >= indices_.size() || !indices_[i]) rest.push_back(self_->sizes()[i]);
+  }
+}
+
+Indices AdvancedIndex::result_at(const Indices& shared_at, const Indices& rest_at) const {
+  Indices at = rest_at;
+  at.insert(at.begin() + static_cast<std::ptrdiff_t>(place_), shared_at.begin(), shared_at.end());
+  return at;
+}
+
+Indices AdvancedIndex::self_at(Lowering& l, const Indices& at, uint32_t check) const {
+  const auto begin = at.begin() + static_cast<std::ptrdiff_t>(place_),
+             end = begin + static_cast<std::ptrdiff_t>(shared.size());
+  Indices rest_at(at.begin(), begin);
+  rest_at.insert(rest_at.end(), end, at.end());
+  return self_at(l, Indices(begin, end), rest_at, check);
+}
+
+Indices AdvancedIndex::self_at(Lowering& l, const Indices& shared_at, const Indices& rest_at, uint32_t check) const {
+  Indices own;
+  size_t next = 0;
+  for (size_t i = 0; i < self_->rank(); ++i) {
+    const Value* index = i < indices_.size() ? indices_[i] : nullptr;
+    own.push_back(
+        !index ? rest_at[next++]
+               : l.checked_index(l.element(index, l.broadcast(*index, shared_at)), self_->sizes()[i], true, check));
+  }
+  return own;
+}
+
+compiler::Verdict integer_indices(const Node& node, const compiler::TargetOptions&) {
+  for (const Value* index : node.tensors("indices")) {
+    if (index && (index->dtype() == DType::boolean || index->dtype() == DType::u8))
+      return compiler::Verdict::no("its indices are a mask, so how many elements they name depends on data");
+  }
+  return compiler::Verdict::yes();
+}
+
+}  // namespace wick::cuda
