@@ -56,7 +56,8 @@ DimOrder Layouts::wanted(const Node& node, const LayoutRule& rule, const DimOrde
     case Kind::any: return without_leading(choice, dims.size());
     case Kind::last: return index == 0 ? choice : plain;
     case Kind::fixed:
-      if (index == 0) return rule.order;
+      // An operand that is broadcast may have fewer dimensions than the result.
+      if (index == 0) return rule.order.size() == dims.size() ? rule.order : plain;
       return index <= rule.others.size() && !rule.others[index - 1].empty() ? rule.others[index - 1] : plain;
     case Kind::permute:
     case Kind::select: return own;
