@@ -63,9 +63,34 @@ TEST_F(DeviceCode, RunsComparesMeasuresAndProfilesOnATwin) {
   outcome = wick("bench " + program + " --runs 2 --json" + on_twin);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("\"median_ms\""), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("\"device_median_ms\""), std::string::npos) << outcome.out;
   outcome = wick("profile " + program + " --runs 2 --json" + on_twin);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("\"library\":\"CUDA kernel\""), std::string::npos) << outcome.out;
+}
+
+// A .pt2 is explained without NVRTC; of a .pte what its plan holds.
+TEST_F(DeviceCode, IsExplainedKernelByKernel) {
+  const auto expect_parts = [](const std::string& text, const std::vector<std::string>& parts) {
+    for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  };
+  const std::string no_nvrtc = "WICK_NVRTC=/nowhere ", file = model("two_inputs_three_outputs.pt2");
+  Outcome outcome = wick("explain " + file + " --backend cuda", no_nvrtc);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  expect_parts(outcome.out, {"delegate 0: 3 launches of 3 kernels, predicted 9.9 us on H200 SXM\n", "why it ends here",
+                             "bytes of weights", "an output", "latency"});
+  outcome = wick("explain " + file + " --backend cuda:chip=a100 --json", no_nvrtc);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  expect_parts(outcome.out, {R"("delegate_reports":[{"delegate":0,"device":"A100 SXM 80 GB","launches":3,"kernels":3,)",
+                             R"("time_us":9.9,"gap_us":1.3,"weight_bytes":)", R"("schedule":"map")",
+                             R"("why":"an output","grid":["1","1","1"],"block":["256","1","1"],"flops":)"});
+  compile("two_inputs_three_outputs.pt2");
+  outcome = wick("explain " + path("model.pte"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  expect_parts(outcome.out, {"delegate 0: 3 launches of 3 kernels, predicted 9.9 us on H200 SXM\n", " map "});
+  outcome = wick("explain " + file + " --backend cuda:chip=tesla");
+  EXPECT_EQ(outcome.exit_code, 2);
+  expect_parts(outcome.err, {"h200", "rtx5090"});
 }
 
 TEST_F(DeviceCode, SizesMayDifferFromCallToCall) {

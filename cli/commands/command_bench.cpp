@@ -8,12 +8,13 @@
 
 #include "cli/call_options.h"
 #include "cli/command.h"
-#include "cli/program/device_counts.h"
 #include "cli/text/progress.h"
 #include "cli/text/table.h"
 #include "cli/text/text.h"
+#include "cli/trace/device_counts.h"
 #include "compiler/support/json_writer.h"
 #include "runtime/module/host_tensor.h"
+#include "wick/device_timer.h"
 
 namespace wick::cli {
 namespace {
@@ -40,9 +41,15 @@ uint64_t peak_bytes() {
 struct Times {
   double load_ms = 0, first_ms = 0;  // first: the first run, which may do work that later ones need not
   std::vector<double> run_ms;
+  std::vector<double> device_ms;  // of delegates on a device, without copies of inputs and outputs; may be empty
   int threads = 1;
   std::string method;
 };
+
+double median_of(const std::vector<double>& sorted) {
+  const size_t count = sorted.size();
+  return count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+}
 
 Result<Times> measure(const BenchFlags& flags) {
   Times times;
@@ -57,6 +64,7 @@ Result<Times> measure(const BenchFlags& flags) {
   std::deque<InputView> views;
   Progress progress("timing");
   const int all = flags.warmup + flags.runs;
+  DeviceTimer timer;
   for (int i = 0; i < all; ++i) {
     if (progress.is_shown())
       progress.update(fmt::format("run {} of {}", i + 1, all), static_cast<size_t>(i), static_cast<size_t>(all));
@@ -66,7 +74,10 @@ Result<Times> measure(const BenchFlags& flags) {
     const double ms = ms_since(begin);
     if (i == 0) times.first_ms = ms;
     if (i >= flags.warmup) times.run_ms.push_back(ms);
+    const double device_ms = static_cast<double>(timer.take()) / 1e6;
+    if (i >= flags.warmup && device_ms > 0) times.device_ms.push_back(device_ms);
   }
+  std::sort(times.device_ms.begin(), times.device_ms.end());
   std::sort(times.run_ms.begin(), times.run_ms.end());
   return times;
 }
@@ -143,12 +154,14 @@ int bench_command(const BenchFlags& flags) {
   if (!times.ok()) return report(times.diag());
   const std::vector<double>& sorted = times->run_ms;
   const size_t count = sorted.size();
-  const double median = count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+  const double median = median_of(sorted);
   const double p90 = sorted[(count * 9 + 9) / 10 - 1];
   if (!flags.json) {
     fmt::print(
         "{}: median {:.3f} ms, min {:.3f} ms, p90 {:.3f} ms ({} runs, {} threads)\nload {:.3f} ms, peak memory {}\n",
         times->method, median, sorted[0], p90, count, times->threads, times->load_ms, bytes_text(peak_bytes()));
+    if (!times->device_ms.empty())
+      fmt::print("on the device: median {:.4f} ms, min {:.4f} ms\n", median_of(times->device_ms), times->device_ms[0]);
     return 0;
   }
   compiler::JsonWriter json;
@@ -158,6 +171,10 @@ int bench_command(const BenchFlags& flags) {
   json.field("median_ms", median);
   json.field("min_ms", sorted[0]);
   json.field("p90_ms", p90);
+  if (!times->device_ms.empty()) {
+    json.field("device_median_ms", median_of(times->device_ms));
+    json.field("device_min_ms", times->device_ms[0]);
+  }
   json.field("load_ms", times->load_ms);
   json.field("first_ms", times->first_ms);
   json.field("peak_bytes", peak_bytes());

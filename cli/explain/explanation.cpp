@@ -7,8 +7,10 @@
 #include <set>
 #include <sstream>
 
+#include "backends/compile_table.h"
 #include "cli/explain/call_costs.h"
 #include "cli/program/operator_facts.h"
+#include "cli/program/program_metadata.h"
 #include "cli/program/program_report.h"
 #include "cli/program/program_session.h"
 
@@ -180,6 +182,42 @@ std::vector<CallCost> costs_of(const Program& program, const MethodMeta& method,
   return costs;
 }
 
+// --- delegates ---
+
+// What the target of a delegate says of it, with the settings of `targets` if it is among them.
+compiler::Status add_report(const compiler::Delegate& delegate, size_t index, const std::vector<TargetRequest>& targets,
+                            MethodExplained& explained) {
+  for (const compiler::Target* target : compiler::known_targets()) {
+    if (!target->id || delegate.id != target->id || !target->report) continue;
+    compiler::TargetOptions options;
+    for (const TargetRequest& request : targets) {
+      if (request.target == target) options.settings = &request.settings;
+    }
+    ASSIGN_OR_RETURN(compiler::DelegateReport report, target->report(delegate, options));
+    explained.delegate_reports.emplace_back(index, std::move(report));
+  }
+  return {};
+}
+
+// A delegate as far as a file tells: its payload, and the places of its nodes.
+compiler::Result<std::vector<compiler::Delegate>> delegates_of(const MethodMeta& method) {
+  ASSIGN_OR_RETURN(const MethodFacts facts, read_facts(method));
+  std::vector<compiler::Delegate> delegates(method.num_delegates());
+  for (size_t i = 0; i < delegates.size(); ++i) {
+    const DelegateMeta meta = method.delegate(i);
+    delegates[i].id = meta.id;
+    delegates[i].payload.assign(meta.payload.begin(), meta.payload.end());
+    if (i >= facts.delegates.size()) continue;
+    for (const PlaceFacts& place : facts.delegates[i].nodes) {
+      compiler::Origin origin;
+      origin.module = place.module;
+      origin.source = place.source;
+      delegates[i].origins.push_back(std::make_shared<const compiler::Origin>(std::move(origin)));
+    }
+  }
+  return delegates;
+}
+
 // Each cost stands at the first node that it is of.
 void add_nodes(const compiler::MethodReport& report, FloatCosts costs, MethodExplained& explained) {
   for (const compiler::NodeVerdict& node : report.nodes) {
@@ -209,15 +247,20 @@ compiler::Result<std::vector<MethodExplained>> explain(const compiler::CompileRe
     if (!meta.ok()) return Diag(Code::internal, "the compiled program lacks a method");
     const std::vector<CallCost> costs = costs_of(*program, *meta, targets, explained);
     add_nodes(result.methods[i], costs.empty() ? FloatCosts() : float_costs(plan, costs), explained);
+    for (size_t d = 0; d < plan.delegates.size(); ++d)
+      RETURN_IF_ERROR(add_report(*plan.delegates[d], d, targets, explained));
   }
   return methods;
 }
 
-std::vector<MethodExplained> explain(const Program& program, const std::vector<TargetRequest>& targets) {
+compiler::Result<std::vector<MethodExplained>> explain(const Program& program,
+                                                       const std::vector<TargetRequest>& targets) {
   std::vector<MethodExplained> methods;
   for (size_t i = 0; i < program.num_methods(); ++i) {
     MethodExplained& explained = methods.emplace_back(explain_method(program.method(i)));
     costs_of(program, program.method(i), targets, explained);
+    ASSIGN_OR_RETURN(const std::vector<compiler::Delegate> delegates, delegates_of(program.method(i)));
+    for (size_t d = 0; d < delegates.size(); ++d) RETURN_IF_ERROR(add_report(delegates[d], d, targets, explained));
   }
   return methods;
 }

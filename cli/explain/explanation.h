@@ -42,12 +42,16 @@ struct MethodExplained {
   std::string cost_model;  // what the costs are predicted for, "KEY=VALUE" each; "" if no backend does
   CostTotals totals;
   FloatCost conversions;  // between floats and integers, all of them
+  /// What delegates execute, with the number of each, if its backend predicts it.
+  std::vector<std::pair<size_t, compiler::DelegateReport>> delegate_reports;
 };
 
 /// The methods of a compiled model. Errors: internal.
 compiler::Result<std::vector<MethodExplained>> explain(const compiler::CompileResult& result,
                                                        const std::vector<compiler::TargetRequest>& targets);
-/// The methods of a .pte. Its costs are those for `targets` if it does not say what it was prepared for.
-std::vector<MethodExplained> explain(const Program& program, const std::vector<compiler::TargetRequest>& targets);
+/// The methods of a .pte. Its costs are those for `targets` if it does not say what it was prepared for. Errors:
+/// corrupt_file.
+compiler::Result<std::vector<MethodExplained>> explain(const Program& program,
+                                                       const std::vector<compiler::TargetRequest>& targets);
 
 }  // namespace wick::cli

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/explain/print_delegate.h"
 #include "cli/text/table.h"
 #include "compiler/support/diag.h"
 #include "compiler/support/json_writer.h"
@@ -238,6 +239,7 @@ void print_tables(const MethodExplained& method) {
     print_plain_rows(method);
   else
     print_costs(method);
+  for (const auto& [index, report] : method.delegate_reports) print_delegate(index, report);
   print_arena(method);
 }
 
@@ -255,6 +257,7 @@ void print_json(const std::vector<MethodExplained>& methods) {
     write_totals(method, json);
     write_nodes(method, json);
     write_rows(method, json);
+    write_delegates(method, json);
     write_arena(method, json);
     json.end();
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 
@@ -204,6 +205,24 @@ TEST_P(Model, OnTheCudaTwinAgreesWithEager) {
   RecordProperty("relative_error", fmt::format("{:.3g}", relative));
   fmt::print("{} on the CUDA twin: error {:.2g}, {} launches\n", GetParam(), relative,
              program->compiled().method_plans[0].delegates[0]->num_nodes);
+}
+
+// WICK_CUDA_DEVICE=cuda:0 names the device. scripts/check_cuda_device.py runs this.
+TEST_P(Model, OnACudaDeviceAgreesWithEager) {
+  const char* const device = std::getenv("WICK_CUDA_DEVICE");  // NOLINT(concurrency-mt-unsafe)
+  if (!device) GTEST_SKIP() << "no device: WICK_CUDA_DEVICE names none";
+  auto fixture = expand_fixture((kFolder / (GetParam() + kSuffix)).string());
+  ASSERT_TRUE(fixture.ok()) << compiler::render(fixture.diag());
+  const Span<const uint8_t> bytes(fixture->pt2.data(), fixture->pt2.size());
+  compiler::CompileOptions options;
+  options.targets = *compiler::find_targets("cuda");
+  std::string error;
+  auto program =
+      CompiledProgram::make({{"forward", GetParam() + ".pt2", bytes}}, options, IsaLevel::avx512, &error, device);
+  ASSERT_TRUE(program) << error;
+  double relative = 0;
+  for (const FixtureStep& step : fixture->steps) check_step(*program, step, &relative);
+  fmt::print("{} on a CUDA device: error {:.2g}\n", GetParam(), relative);
 }
 
 const auto kName = [](const ::testing::TestParamInfo<std::string>& info) { return info.param; };

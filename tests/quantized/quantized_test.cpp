@@ -1,5 +1,5 @@
-// Every program of tests/fixtures/quantized: what becomes of it for XNNPACK, and its numbers against those of stock
-// ExecuTorch for the same program.
+// Every program of tests/fixtures/quantized: what becomes of it for XNNPACK and for CUDA, and its numbers against those
+// of stock ExecuTorch, or of eager, for the same program.
 #include <gtest/gtest.h>
 #include <string.h>
 
@@ -11,6 +11,7 @@
 #include "compiler/support/diag.h"
 #include "tests/fixtures/expand_fixture.h"
 #include "tests/support/program_runner.h"
+#include "tests/support/scratch_folder.h"
 #include "wick/xnnpack_backend.h"
 
 namespace wick::testing {
@@ -68,7 +69,36 @@ std::vector<std::ptrdiff_t> choices(const std::vector<float>& logits, size_t col
   return out;
 }
 
-class QuantizedProgram : public ::testing::TestWithParam<Quantized> {};
+class QuantizedProgram : public ::testing::TestWithParam<Quantized> {
+ protected:
+  void compare(const FixtureStep& step, const std::vector<cli::NamedArray>& outputs) {
+    const Quantized& wanted = GetParam();
+    ASSERT_EQ(outputs.size(), step.outputs.size());
+    double count = 0, equal = 0;
+    for (const SampledArray& expected : step.outputs) {
+      const auto got = std::find_if(outputs.begin(), outputs.end(),
+                                    [&](const cli::NamedArray& array) { return array.name == expected.array.name; });
+      ASSERT_NE(got, outputs.end());
+      ASSERT_EQ(got->sizes, expected.array.sizes);
+      ASSERT_EQ(expected.every, 1);
+      const std::vector<float> a = floats(*got), b = floats(expected.array);
+      ASSERT_EQ(a.size(), b.size());
+      float scale = 0, worst = 0;
+      for (const float value : b) scale = std::max(scale, std::fabs(value));
+      for (size_t i = 0; i < a.size(); ++i) {
+        worst = std::max(worst, std::fabs(a[i] - b[i]));
+        equal += a[i] == b[i];
+      }
+      count += static_cast<double>(a.size());
+      if (wanted.same_choices) {
+        const auto columns = static_cast<size_t>(got->sizes.back());
+        EXPECT_EQ(choices(a, columns), choices(b, columns));
+      }
+      EXPECT_LE(worst, wanted.largest_error * static_cast<double>(scale)) << expected.array.name;
+    }
+    EXPECT_GE(equal, wanted.least_equal * count);
+  }
+};
 
 TEST_P(QuantizedProgram, IsOneDelegateAndAnswersLikeStock) {
   const Quantized& wanted = GetParam();
@@ -91,30 +121,31 @@ TEST_P(QuantizedProgram, IsOneDelegateAndAnswersLikeStock) {
   if (!ran && !xnnpack_has_all_kernels() && error.find("AVX2, FMA and F16C") != std::string::npos)
     GTEST_SKIP() << error;
   ASSERT_TRUE(ran) << error;
-  ASSERT_EQ(outputs.size(), step.outputs.size());
-  double count = 0, equal = 0;
-  for (const SampledArray& expected : step.outputs) {
-    const auto got = std::find_if(outputs.begin(), outputs.end(),
-                                  [&](const cli::NamedArray& array) { return array.name == expected.array.name; });
-    ASSERT_NE(got, outputs.end());
-    ASSERT_EQ(got->sizes, expected.array.sizes);
-    ASSERT_EQ(expected.every, 1);
-    const std::vector<float> a = floats(*got), b = floats(expected.array);
-    ASSERT_EQ(a.size(), b.size());
-    float scale = 0, worst = 0;
-    for (const float value : b) scale = std::max(scale, std::fabs(value));
-    for (size_t i = 0; i < a.size(); ++i) {
-      worst = std::max(worst, std::fabs(a[i] - b[i]));
-      equal += a[i] == b[i];
-    }
-    count += static_cast<double>(a.size());
-    if (wanted.same_choices) {
-      const auto columns = static_cast<size_t>(got->sizes.back());
-      EXPECT_EQ(choices(a, columns), choices(b, columns));
-    }
-    EXPECT_LE(worst, wanted.largest_error * static_cast<double>(scale)) << expected.array.name;
-  }
-  EXPECT_GE(equal, wanted.least_equal * count);
+  compare(step, outputs);
+}
+
+// Device code takes no part: the kernels are compiled for the host (docs/cuda.md, "The twin").
+TEST_P(QuantizedProgram, OnTheCudaTwinIsOneDelegateWithIntegersForWeights) {
+  const Quantized& wanted = GetParam();
+  auto fixture = expand_fixture("tests/fixtures/quantized/" + std::string(wanted.name) + ".wfix.gz");
+  ASSERT_TRUE(fixture.ok()) << compiler::render(fixture.diag());
+  const ScratchFolder folder;
+  const std::string twin = folder.file("twin.so");
+  compiler::CompileOptions options;
+  options.targets = *compiler::find_targets("cuda", {{"gpu", "none"}, {"twin", twin}});
+  std::string error;
+  auto program = CompiledProgram::make({{"forward", wanted.name, {fixture->pt2.data(), fixture->pt2.size()}}}, options,
+                                       IsaLevel::avx512, &error, "cuda-twin=" + twin);
+  ASSERT_TRUE(program) << error;
+  const compiler::MethodReport& method = program->compiled().methods[0];
+  EXPECT_EQ(method.delegates, 1u);
+  EXPECT_TRUE(method.outside.empty());
+  const FixtureStep& step = fixture->steps.back();  // eager's answers
+  std::vector<cli::NamedArray> outputs;
+  ASSERT_TRUE(program->run("forward", step.inputs, &outputs, &error)) << error;
+  compare(step, outputs);
+  const size_t launches = program->compiled().method_plans[0].delegates[0]->num_nodes;
+  printf("%s on the CUDA twin: %zu launches, %zu bytes\n", wanted.name, launches, program->pte().size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, QuantizedProgram, ::testing::ValuesIn(kPrograms),

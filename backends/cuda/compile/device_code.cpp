@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "backends/cuda/compile/report.h"
 #include "backends/cuda/compile/text/program.h"
 #include "backends/cuda/nvrtc/compile.h"
 #include "backends/cuda/twin/build_twin.h"
@@ -20,8 +21,6 @@ using compiler::Status;
 using compiler::TargetOptions;
 
 namespace {
-
-using Kernels = std::vector<KernelText>;
 
 // "sm_90,ptx" as architectures; "none": no device code.
 Result<std::vector<Architecture>> architectures(const TargetOptions& options) {
@@ -72,6 +71,7 @@ void add_module(Architecture architecture, std::vector<uint8_t> bytes, Plan& pla
   const std::string key = fmt::format("{:016x}-{}", compiler::content_hash(span), span.size());
   plan.modules.push_back({architecture.number, architecture.is_ptx, key});
   delegate.constants.push_back({key, compiler::ConstantData(span, owned)});
+  delegate.constants.back().is_code = true;
 }
 
 }  // namespace
@@ -82,16 +82,19 @@ Status check_settings(const TargetOptions& options) {
 }
 
 Status add_device_code(const BuiltPlan& built, const TargetOptions& options, Plan& plan, Delegate& delegate) {
-  auto kernels = std::make_shared<Kernels>();
-  for (const NamedKernel& kernel : built.kernels) kernels->push_back(text_of(kernel));
-  delegate.kept = kernels;
+  auto kept = std::make_shared<Kept>();
+  for (const NamedKernel& kernel : built.kernels) kept->kernels.push_back(text_of(kernel));
+  kept->steps = built.notes;
+  kept->views = built.views;
+  const std::vector<KernelText>& kernels = kept->kernels;
+  delegate.kept = kept;
   ASSIGN_OR_RETURN(const std::vector<Architecture> wanted, architectures(options));
-  if (wanted.empty()) {
+  if (options.for_report || wanted.empty()) {
     add_module({90, false}, empty_module(), plan, delegate);
     return {};
   }
   ASSIGN_OR_RETURN(std::vector<DeviceCode> code,
-                   compile_device_code({kernels->data(), kernels->size()}, {wanted.data(), wanted.size()}));
+                   compile_device_code({kernels.data(), kernels.size()}, {wanted.data(), wanted.size()}));
   for (DeviceCode& module : code) add_module(module.architecture, std::move(module.bytes), plan, delegate);
   plan.driver_version = 13000;
   return {};
@@ -102,10 +105,10 @@ Status write_files(const std::vector<const Delegate*>& delegates, const TargetOp
   if (twin.empty() && folder.empty()) return {};
   std::map<std::string, KernelText> by_name;
   for (const Delegate* delegate : delegates) {
-    for (const KernelText& kernel : *static_cast<const Kernels*>(delegate->kept.get()))
+    for (const KernelText& kernel : static_cast<const Kept*>(delegate->kept.get())->kernels)
       by_name.emplace(kernel.name, kernel);
   }
-  Kernels kernels;
+  std::vector<KernelText> kernels;
   for (const auto& [name, kernel] : by_name) kernels.push_back(kernel);
   if (!folder.empty()) RETURN_IF_ERROR(emit_source({kernels.data(), kernels.size()}, folder));
   if (!twin.empty()) RETURN_IF_ERROR(build_twin({kernels.data(), kernels.size()}, twin));

@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "backends/cuda/compile/ops/op_rule.h"
-#include "common/float16.h"
 #include "compiler/support/failure.h"
 
 namespace wick::cuda {
 
 using compiler::Graph;
+using compiler::SymScope;
 
 namespace {
 
@@ -21,30 +19,21 @@ constexpr size_t kCheapCalls = 1, kCheapLoads = 1;
 // Larger functions become buffers, so that kernels stay small.
 constexpr size_t kMostCalls = 160, kMostLoads = 24;
 
+// Norms that tiles of a product compute again: rows of these lengths, and enough lines on both sides for tiles.
+constexpr int64_t kFewestNormedColumns = 32, kMostNormedColumns = 2048, kFewestNormedRows = 16;
+
+bool is_norm(const LoopKernel& kernel) {
+  return !kernel.attention && !kernel.in_order && kernel.columns.size() == 1 && kernel.row_stores.empty() &&
+         kernel.column_stores.empty() && !kernel.reductions.empty() &&
+         std::all_of(kernel.reductions.begin(), kernel.reductions.end(), [](const Reduction& reduction) {
+           return reduction.kind == ReductionKind::sum && reduction.type == ScalarType::f32 && !reduction.guard;
+         });
+}
+
 Sizes contiguous_strides(const Sizes& sizes) {
   Sizes strides(sizes.size(), 1);
   for (size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
   return strides;
-}
-
-double constant_element(const Value& value) {
-  uint8_t bytes[8] = {};
-  value.data.read(0, dtype_size_bytes(value.dtype()), bytes);
-  const auto as = [&](auto zero) {
-    std::memcpy(&zero, bytes, sizeof zero);
-    return zero;
-  };
-  switch (value.dtype()) {
-    case DType::boolean:
-    case DType::u8: return bytes[0];
-    case DType::i8: return as(int8_t{});
-    case DType::i16: return as(int16_t{});
-    case DType::i32: return as(int32_t{});
-    case DType::f16: return Half::to_float(as(uint16_t{}));
-    case DType::bf16: return std::bit_cast<float>(uint32_t{as(uint16_t{})} << 16);
-    case DType::f32: return static_cast<double>(as(float{}));
-    default: return as(double{});
-  }
 }
 
 }  // namespace
@@ -73,34 +62,6 @@ void Lowering::add_inputs() {
   }
 }
 
-void Lowering::add_constant(const Value* value) {
-  Tensor& added = tensors_[value];
-  const auto count = numel(value->sizes());
-  if (count.is(1)) {
-    const ScalarType type = scalar_type(value->dtype());
-    int64_t integer = 0;
-    if (value->dtype() == DType::i64) value->data.read(0, sizeof integer, reinterpret_cast<uint8_t*>(&integer));
-    const double real = value->dtype() == DType::i64 ? 0 : constant_element(*value);
-    const ExpressionPtr number = pool().constant(
-        real, value->dtype() == DType::i64 ? integer : static_cast<int64_t>(is_real(type) ? 0 : real), type);
-    added.element = [number](const Indices&) { return number; };
-    return;
-  }
-  KernelBuffer buffer;
-  buffer.kind = KernelBuffer::Kind::constant;
-  buffer.constant = value;
-  buffer.dtype = value->dtype();
-  buffer.elements = count;
-  out_.buffers.push_back(std::move(buffer));
-  set_stored(value, static_cast<uint32_t>(out_.buffers.size() - 1));
-  const std::vector<uint8_t>& order = value->tensor().dim_order;
-  Sym stride = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    added.strides[order[i]] = stride;
-    stride = stride * value->sizes()[order[i]];
-  }
-}
-
 void Lowering::lower_node(const Node& node) {
   node_ = &node;
   for (const Value* operand : node.operands()) {
@@ -108,20 +69,21 @@ void Lowering::lower_node(const Node& node) {
   }
   find_rule(node)->lower(*this, node);
   // An unfinished kernel waits for one reader only: the next node that reads it.
-  store_unfinished_operands();
+  store_unfinished_operands("reads it in a kernel of its own");
 }
 
-void Lowering::store_unfinished_operands() {
+void Lowering::store_unfinished_operands(const char* why) {
   for (const Value* operand : node_->operands()) {
     const auto found = tensors_.find(operand);
-    if (found != tensors_.end() && found->second.stage == Stage::unfinished) store(operand);
+    if (found != tensors_.end() && found->second.stage == Stage::unfinished) store_because(operand, of_node(why));
   }
 }
 
 void Lowering::store_outputs() {
-  for (const auto& [value, indices] : outputs_) {
+  for (const compiler::GraphOutput& output : graph_.outputs) {
+    const Value* value = output.value;
     if (value->is_constant() && !tensors_.count(value)) add_constant(value);
-    if (tensor(value).stage != Stage::stored) store(value);
+    if (tensor(value).stage != Stage::stored) store_because(value, who_reads(value));
   }
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {
     const Value* value = graph_.outputs[i].value;
@@ -136,6 +98,7 @@ void Lowering::store_outputs() {
     Draft copy = loops_over(value->sizes(), {});
     copy.kernel.row_stores.push_back({static_cast<uint32_t>(out_.buffers.size() - 1), value->dtype(),
                                       join(copy.rows, value->sizes()), element(value, copy.rows), nullptr});
+    copy.kernel.why = "an output that is a view, an input, a constant or another output";
     emit(std::move(copy.kernel));
   }
 }
@@ -238,11 +201,10 @@ Indices Lowering::split(ExpressionPtr linear, const Sizes& sizes) {
   return at;
 }
 
-uint32_t Lowering::add_check() {
+uint32_t Lowering::add_check(std::string_view what) {
   std::string place = node_->origin ? node_->origin->module : "";
   if (node_->origin && !node_->origin->source.empty()) place += " (" + node_->origin->source + ")";
-  out_.checks.push_back(
-      fmt::format("{}: an index is out of bounds{}{}", node_->op->name(), place.empty() ? "" : " at ", place));
+  out_.checks.push_back(fmt::format("{}: {}{}{}", node_->op->name(), what, place.empty() ? "" : " at ", place));
   return static_cast<uint32_t>(out_.checks.size() - 1);
 }
 
@@ -256,16 +218,14 @@ ExpressionPtr Lowering::checked_index(ExpressionPtr position, const Sym& size, b
 // --- results ---
 
 void Lowering::measure(const Value* value, Tensor& measured) {
-  std::set<ExpressionPtr> seen;
-  std::vector<ExpressionPtr> open = {element(value, indices_of(value->sizes()))};
-  while (!open.empty()) {
-    const ExpressionPtr next = open.back();
-    open.pop_back();
-    if (!seen.insert(next).second) continue;
-    measured.loads += next->kind == ExpressionKind::load;
-    measured.calls += next->kind == ExpressionKind::call;
-    open.insert(open.end(), next->args.begin(), next->args.end());
-  }
+  for_each({element(value, indices_of(value->sizes()))}, [&](ExpressionPtr e) {
+    measured.loads += e->kind == ExpressionKind::load;
+    // Indices and conversions of constants cost next to nothing.
+    const bool constant = std::all_of(e->args.begin(), e->args.end(), [](ExpressionPtr arg) {
+      return arg->kind == ExpressionKind::index && arg->index.is_const();
+    });
+    measured.calls += e->kind == ExpressionKind::call && e->type != ScalarType::index && !constant;
+  });
 }
 
 void Lowering::define(const Value* result, Element element, IndexMap to_result) {
@@ -274,14 +234,14 @@ void Lowering::define(const Value* result, Element element, IndexMap to_result) 
   const Value* last = nullptr;
   for (const Value* operand : operands) {
     if (!operand->type.is_tensor() || tensor(operand).stage != Stage::unfinished) continue;
-    if (last && operand != last) store(last);
+    if (last && operand != last) store_because(last, of_node("can become part of one of its operands' kernels only"));
     last = operand;
   }
   if (last && absorb(result, last, tensors_[result].element, to_result)) {
-    if (readers(result) != 1) store(result);
+    if (readers(result) != 1) store_because(result, who_reads(result));
     return;
   }
-  if (last) store(last);
+  if (last) store_because(last, of_node("reads other elements than a thread of the kernel holds"));
   // A function that is read in more places than it has elements is computed once.
   for (const Value* operand : operands) {
     if (!operand->type.is_tensor() || tensor(operand).stage != Stage::function) continue;
@@ -289,8 +249,26 @@ void Lowering::define(const Value* result, Element element, IndexMap to_result) 
   }
   Tensor& made = tensor(result);
   measure(result, made);
-  const bool cheap = made.calls <= kCheapCalls && made.loads <= kCheapLoads;
-  if ((readers(result) > 1 && !cheap) || made.calls > kMostCalls || made.loads > kMostLoads) store(result);
+  made.narrow = reads_narrow();
+  const bool cheap = made.narrow || (made.calls <= kCheapCalls && made.loads <= kCheapLoads);
+  if (made.calls > kMostCalls || made.loads > kMostLoads) {
+    store_because(result, cost_of(made) + ", the most for one kernel");
+  } else if (readers(result) > 1 && !cheap) {
+    store_because(result, who_reads(result) + ", and " + cost_of(made));
+  }
+}
+
+// Whether the current node only converts or moves integers that lie in memory.
+bool Lowering::reads_narrow() const {
+  const std::vector<Value*> operands = node_->operands();
+  const auto from = operands.empty() ? tensors_.end() : tensors_.find(operands[0]);
+  if (from == tensors_.end()) return false;
+  const Tensor& elements = from->second;
+  const bool bytes = is_integral(operands[0]->dtype()) && dtype_size_bytes(operands[0]->dtype()) == 1;
+  const bool in_memory = elements.narrow || (elements.stage == Stage::stored && bytes);
+  const bool converts = node_->op->has(compiler::kDequantizes) ||
+                        (node_->is("aten._to_copy.default") && bytes && is_floating(node_->result()->dtype()));
+  return (converts && in_memory) || (elements.narrow && node_->op->has(compiler::kView | compiler::kMoves));
 }
 
 bool Lowering::absorb(const Value* result, const Value* operand, const Element& element, const IndexMap& to_result) {
@@ -312,6 +290,7 @@ bool Lowering::absorb(const Value* result, const Value* operand, const Element& 
   }
   open.at = std::move(at);
   open.kernel.nodes.push_back(node_);
+  add_inlined(*node_, open.kernel);
   Tensor& made = tensors_[result];
   made.stage = Stage::unfinished;
   made.unfinished = std::move(tensor(operand).unfinished);
@@ -358,15 +337,47 @@ void Lowering::define_view(const Value* result, const Value* of, IndexMap to_ope
     bool is_view = false;
     // Strides that are too large expressions are none.
     const compiler::Status status = compiler::catch_failure([&] { is_view = stored_as_view(result, of, to_operand); });
-    if (status.ok() && is_view) return;
+    if (status.ok() && is_view) {
+      out_.views.push_back(node_);
+      return;
+    }
   }
   define(
       result, [this, of, to_operand](const Indices& at) { return element(of, to_operand(at)); }, std::move(to_result));
 }
 
 Draft Lowering::draft(const Sizes& rows, const Sizes& columns) {
-  store_unfinished_operands();
+  store_unfinished_operands("begins a kernel of its own");
   return loops_over(rows, columns);
+}
+
+std::optional<Lowering::AfterNorm> Lowering::draft_after_norm(const Value* operand, const Sym& depth,
+                                                              const Sym& more_rows) {
+  const Tensor& found = tensor(operand);
+  if (found.stage != Stage::unfinished || !found.unfinished->per_column) return std::nullopt;
+  const Unfinished& open = *found.unfinished;
+  if (!is_norm(open.kernel) || !(open.kernel.columns[0].extent == depth)) return std::nullopt;
+  const Sym& column = open.kernel.columns[0].variable;
+  const bool elsewhere = std::any_of(open.at.begin(), open.at.end() - 1, [&](ExpressionPtr index) {
+    return symbols_of(index).count(column.symbol_name()) > 0;
+  });
+  const int64_t columns = SymScope::range(depth).max, elements = SymScope::range(numel(operand->sizes())).max;
+  const bool pays = columns >= kFewestNormedColumns && columns <= kMostNormedColumns &&
+                    elements / columns >= kFewestNormedRows && SymScope::range(more_rows).max >= kFewestNormedRows;
+  const std::vector<Value*> operands = node_->operands();
+  if (elsewhere || !pays || open.at.back() != pool().index(column) ||
+      std::count(operands.begin(), operands.end(), operand) != 1)
+    return std::nullopt;
+  AfterNorm out;
+  out.element = open.element;
+  out.draft.kernel = open.kernel;
+  out.draft.rows.assign(open.at.begin(), open.at.end() - 1);
+  out.draft.columns = {open.at.back()};
+  out.draft.kernel.rows.push_back(new_loop(more_rows));
+  out.draft.rows.push_back(pool().index(out.draft.kernel.rows.back().variable));
+  tensors_.erase(operand);
+  store_unfinished_operands("begins a kernel of its own");
+  return out;
 }
 
 Draft Lowering::loops_over(const Sizes& rows, const Sizes& columns) {
@@ -397,6 +408,7 @@ ExpressionPtr Lowering::position(const Draft&, ExpressionPtr reduced) {
 
 void Lowering::finish(Draft draft, std::vector<DraftResult> results) {
   if (node_ && (draft.kernel.nodes.empty() || draft.kernel.nodes.back() != node_)) draft.kernel.nodes.push_back(node_);
+  if (node_) add_inlined(*node_, draft.kernel);
   const auto per_column = [&](const DraftResult& result) {
     std::set<std::string, std::less<>> symbols;
     for (const ExpressionPtr index : result.at) collect_symbols(index->index, symbols);
@@ -418,6 +430,7 @@ void Lowering::finish(Draft draft, std::vector<DraftResult> results) {
         {buffer, result.result->dtype(), join(result.at, result.result->sizes()), result.element, nullptr});
     set_stored(result.result, buffer);
   }
+  draft.kernel.why = results.size() == 1 ? who_reads(results[0].result) : of_node("has several results");
   emit(std::move(draft.kernel));
 }
 
@@ -428,12 +441,15 @@ uint32_t Lowering::place(const Value* result) {
 }
 
 uint32_t Lowering::place_copy(const Value* result, const Value* source) {
-  store_unfinished_operands();
+  store_unfinished_operands("begins a kernel of its own");
   Draft copy = loops_over(result->sizes(), {});
   const ExpressionPtr element = pool().cast(this->element(source, copy.rows), scalar_type(result->dtype()));
   const uint32_t buffer = place(result);
   store_at(copy, buffer, result, copy.rows, element);
-  finish_stores(std::move(copy));
+  copy.kernel.nodes.push_back(node_);
+  add_inlined(source, copy.kernel);
+  copy.kernel.why = of_node("writes to a copy of it");
+  emit(std::move(copy.kernel));
   return buffer;
 }
 
@@ -445,6 +461,8 @@ void Lowering::store_at(Draft& draft, uint32_t buffer, const Value* result, cons
 
 void Lowering::finish_stores(Draft draft) {
   draft.kernel.nodes.push_back(node_);
+  add_inlined(*node_, draft.kernel);
+  draft.kernel.why = of_node("stores elements itself");
   emit(std::move(draft.kernel));
 }
 
@@ -470,7 +488,9 @@ void Lowering::set_stored(const Value* value, uint32_t buffer) {
   made.strides = contiguous_strides(value->sizes());
 }
 
-void Lowering::store(const Value* value) {
+void Lowering::store(const Value* value) { store_because(value, of_node("reads its elements several times")); }
+
+void Lowering::store_because(const Value* value, std::string why) {
   Tensor& found = tensor(value);
   if (found.stage == Stage::stored) return;
   if (found.stage == Stage::unfinished) {
@@ -479,6 +499,7 @@ void Lowering::store(const Value* value) {
     auto& stores = open.per_column ? open.kernel.column_stores : open.kernel.row_stores;
     stores.push_back({buffer, value->dtype(), join(open.at, value->sizes()), open.element, nullptr});
     set_stored(value, buffer);
+    open.kernel.why = std::move(why);
     emit(std::move(open.kernel));
     return;
   }
@@ -486,14 +507,19 @@ void Lowering::store(const Value* value) {
   const ExpressionPtr computed = element(value, map.rows);
   const uint32_t buffer = buffer_for(value);
   map.kernel.row_stores.push_back({buffer, value->dtype(), join(map.rows, value->sizes()), computed, nullptr});
-  if (value->producer) map.kernel.nodes.push_back(value->producer);
+  if (value->producer) {
+    map.kernel.nodes.push_back(value->producer);
+    add_inlined(*value->producer, map.kernel);
+  }
+  map.kernel.why = std::move(why);
   set_stored(value, buffer);
   emit(std::move(map.kernel));
 }
 
 void Lowering::store_if_expensive(const Value* value, size_t operations) {
   Tensor& found = tensor(value);
-  if (found.stage == Stage::unfinished || (found.stage == Stage::function && found.calls > operations)) store(value);
+  if (found.stage == Stage::unfinished || (found.stage == Stage::function && !found.narrow && found.calls > operations))
+    store(value);
 }
 
 void Lowering::emit(LoopKernel kernel) { out_.kernels.push_back(std::move(kernel)); }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,8 @@ using Element = std::function<ExpressionPtr(const Indices&)>;
 /// What holds a tensor's elements.
 struct KernelBuffer {
   enum class Kind : uint8_t { input, output, constant, arena } kind = Kind::arena;
-  uint32_t index = 0;               // input, output: which one
-  const Value* constant = nullptr;  // constant
+  uint32_t index = 0;  // input, output: which one
+  compiler::ConstantData constant;
   DType dtype = DType::f32;
   Sym elements;
 };
@@ -37,6 +38,7 @@ struct LoweredGraph {
   std::vector<KernelBuffer> buffers;
   std::vector<LoopKernel> kernels;  // in the order of execution
   std::vector<std::string> checks;  // messages of data-dependent refusals; calls name them as {check N}
+  std::vector<const Node*> views;   // that are other strides of a buffer: no kernel computes them
 };
 
 /// A kernel that a rule is making. `rows` and `columns` are the loop variables as indices.
@@ -71,6 +73,14 @@ class Lowering {
   void define_view(const Value* result, const Value* of, IndexMap to_operand, IndexMap to_result = nullptr);
 
   Draft draft(const Sizes& rows, const Sizes& columns);
+  /// A draft that goes on with the unfinished kernel of an operand, which norms rows of `depth` elements: its rows and
+  /// one more loop, its column, and `element`, that of the operand. Nothing if the operand is no such kernel's, or if
+  /// tiles would not pay for the norms, which each of them computes again.
+  struct AfterNorm {
+    Draft draft;
+    ExpressionPtr element;
+  };
+  std::optional<AfterNorm> draft_after_norm(const Value* operand, const Sym& depth, const Sym& more_rows);
   /// A loop of its own, besides rows and columns.
   Loop new_loop(const Sym& extent);
   /// `guard`: which columns count; null: all.
@@ -107,7 +117,7 @@ class Lowering {
   Indices split(ExpressionPtr linear, const Sizes& sizes);
   ExpressionPtr join(const Indices& at, const Sizes& sizes);
   /// A refusal that depends on data: the call fails with a message that names the current node.
-  uint32_t add_check();
+  uint32_t add_check(std::string_view what = "an index is out of bounds");
   /// An index that was read from a tensor, as an index into `size` elements. One outside fails the check. `wraps`:
   /// negative ones count from the end.
   ExpressionPtr checked_index(ExpressionPtr position, const Sym& size, bool wraps, uint32_t check);
@@ -128,13 +138,26 @@ class Lowering {
     Sym offset;
     Sizes strides;
     size_t calls = 0, loads = 0;  // of one element
+    /// Of integers in memory that take fewer bytes: each reader converts them again.
+    bool narrow = false;
   };
   Tensor& tensor(const Value* value);
   void add_inputs();
   void add_constant(const Value* value);
+  bool add_packed(const Value* value);
+  uint32_t constant_buffer(compiler::ConstantData data, DType dtype, Sym elements);
+  bool reads_narrow() const;
   void lower_node(const Node& node);
   void store_outputs();
-  void store_unfinished_operands();
+  void store_unfinished_operands(const char* why);
+  /// `why` says why the value is not computed where it is read; reports show it.
+  void store_because(const Value* value, std::string why);
+  /// Adds the functions that an operand, or each of them, is made of as of now to the nodes that the kernel computes.
+  void add_inlined(const Value* operand, LoopKernel& kernel) const;
+  void add_inlined(const Node& node, LoopKernel& kernel) const;
+  std::string who_reads(const Value* value) const;
+  static std::string cost_of(const Tensor& measured);  // "an element takes 2 operations and 1 load"
+  std::string of_node(const char* does) const;         // "aten.sum.dim_IntList DOES"
   bool stored_as_view(const Value* result, const Value* of, const IndexMap& to_operand);
   Draft loops_over(const Sizes& rows, const Sizes& columns);
   bool absorb(const Value* result, const Value* operand, const Element& element, const IndexMap& to_result);

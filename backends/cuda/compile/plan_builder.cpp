@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "backends/cuda/compile/kernel/kernel_work.h"
 #include "backends/cuda/compile/kernel/loop_text.h"
 #include "compiler/support/content_hash.h"
 #include "compiler/support/failure.h"
@@ -66,10 +67,13 @@ class PlanBuilder {
       sources_.push_back(write_kernel(lowered_, kernel));
     }
     place_buffers();
-    if (plan().status_buffer != kNone) clear_status();
-    for (size_t i = 0; i < sources_.size(); ++i) add_launch(sources_[i], lowered_.kernels[i]);
+    if (plan().status_buffer != kNone)
+      clear(plan().status_buffer, "clears the bits that kernels set for an index out of bounds");
+    if (counters_buffer_ != kNone) clear(counters_buffer_, "clears the counts of blocks that share a tile");
+    for (size_t i = 0; i < sources_.size(); ++i) add_launch(sources_[i], first_counter_[i], lowered_.kernels[i]);
     for (const std::string& message : lowered_.checks) plan().checks.push_back({message});
     add_dependencies();
+    for (const compiler::Node* node : lowered_.views) built_.views.push_back(name_of(*node));
     return std::move(built_);
   }
 
@@ -160,7 +164,7 @@ class PlanBuilder {
   }
 
   uint64_t bytes_of(const Interface& tensor) {
-    std::vector<Range> ranges(plan().formulas.size());
+    std::vector<FormulaRange> ranges(plan().formulas.size());
     for (size_t i = 0; i < ranges.size(); ++i)
       (void)range_of(plan().formulas[i], {plan().symbols.data(), plan().symbols.size()}, &ranges[i]);
     uint64_t bytes = 0;
@@ -168,10 +172,11 @@ class PlanBuilder {
     return bytes;
   }
 
-  void place_buffers() {
-    struct Life {
-      size_t first = SIZE_MAX, last = 0;
-    };
+  // The first and the last kernel that uses a buffer.
+  struct Life {
+    size_t first = SIZE_MAX, last = 0;
+  };
+  std::vector<Life> find_lives() const {
     std::vector<Life> lives(lowered_.buffers.size());
     for (size_t k = 0; k < sources_.size(); ++k) {
       for (const KernelParameter& parameter : sources_[k].parameters) {
@@ -180,32 +185,11 @@ class PlanBuilder {
         lives[parameter.buffer].last = std::max(lives[parameter.buffer].last, k);
       }
     }
-    std::vector<uint32_t> in_arena;
-    for (uint32_t i = 0; i < lowered_.buffers.size(); ++i) {
-      const KernelBuffer& buffer = lowered_.buffers[i];
-      Buffer placed;
-      placed.size_bytes = bytes_of(buffer);
-      placed.index = buffer.index;
-      switch (buffer.kind) {
-        case KernelBuffer::Kind::input:
-          placed.space = Space::input;
-          placed.size_bytes = bytes_of(plan().inputs[buffer.index]);
-          break;
-        case KernelBuffer::Kind::output:
-          placed.space = Space::output;
-          placed.size_bytes = bytes_of(plan().outputs[buffer.index]);
-          break;
-        case KernelBuffer::Kind::constant:
-          placed.space = Space::constant;
-          placed.data = constant_key(buffer.constant);
-          break;
-        case KernelBuffer::Kind::arena:
-          placed.space = Space::arena;
-          if (lives[i].first != SIZE_MAX) in_arena.push_back(i);
-          break;
-      }
-      plan().buffers.push_back(std::move(placed));
-    }
+    return lives;
+  }
+
+  // The largest first, each at the lowest offset where it overlaps no buffer in use at the same time.
+  void place_in_arena(std::vector<uint32_t> in_arena, const std::vector<Life>& lives) {
     std::sort(in_arena.begin(), in_arena.end(), [&](uint32_t a, uint32_t b) {
       return std::pair(plan().buffers[b].size_bytes, a) < std::pair(plan().buffers[a].size_bytes, b);
     });
@@ -228,33 +212,80 @@ class PlanBuilder {
       plan().arena_bytes = std::max(plan().arena_bytes, offset + size);
       placed.push_back(i);
     }
-    if (lowered_.checks.empty()) return;
-    Buffer status;
-    status.space = Space::arena;
-    status.size_bytes = (lowered_.checks.size() + 31) / 32 * 4;
-    status.offset = plan().arena_bytes;
-    plan().arena_bytes += aligned(status.size_bytes);
-    plan().status_buffer = static_cast<uint32_t>(plan().buffers.size());
-    plan().buffers.push_back(std::move(status));
   }
 
-  std::string constant_key(const compiler::Value* value) {
-    built_.constants.push_back(value);
-    return fmt::format("{:016x}-{}", value->data.hash(), value->data.size_bytes());
+  void place_buffers() {
+    const std::vector<Life> lives = find_lives();
+    std::vector<uint32_t> in_arena;
+    for (uint32_t i = 0; i < lowered_.buffers.size(); ++i) {
+      const KernelBuffer& buffer = lowered_.buffers[i];
+      Buffer placed;
+      placed.size_bytes = bytes_of(buffer);
+      placed.index = buffer.index;
+      switch (buffer.kind) {
+        case KernelBuffer::Kind::input:
+          placed.space = Space::input;
+          placed.size_bytes = bytes_of(plan().inputs[buffer.index]);
+          break;
+        case KernelBuffer::Kind::output:
+          placed.space = Space::output;
+          placed.size_bytes = bytes_of(plan().outputs[buffer.index]);
+          break;
+        case KernelBuffer::Kind::constant:
+          if (lives[i].first == SIZE_MAX) {  // no kernel reads it
+            placed.space = Space::arena;
+            placed.size_bytes = 0;
+            break;
+          }
+          placed.space = Space::constant;
+          placed.data = constant_key(buffer.constant);
+          break;
+        case KernelBuffer::Kind::arena:
+          placed.space = Space::arena;
+          if (lives[i].first != SIZE_MAX) in_arena.push_back(i);
+          break;
+      }
+      plan().buffers.push_back(std::move(placed));
+    }
+    place_in_arena(std::move(in_arena), lives);
+    if (!lowered_.checks.empty()) plan().status_buffer = add_words((lowered_.checks.size() + 31) / 32);
+    uint64_t counters = 0;
+    for (const KernelSource& source : sources_) {
+      first_counter_.push_back(counters);
+      counters += static_cast<uint64_t>(SymScope::range(source.counters).max);
+    }
+    if (counters > 0) counters_buffer_ = add_words(counters);
   }
 
-  void clear_status() {
+  // u32 numbers that live as long as the call.
+  uint32_t add_words(uint64_t count) {
+    Buffer words;
+    words.space = Space::arena;
+    words.size_bytes = count * 4;
+    words.offset = plan().arena_bytes;
+    plan().arena_bytes += aligned(words.size_bytes);
+    plan().buffers.push_back(std::move(words));
+    return static_cast<uint32_t>(plan().buffers.size() - 1);
+  }
+
+  std::string constant_key(const compiler::ConstantData& data) {
+    built_.constants.push_back(data);
+    return fmt::format("{:016x}-{}", data.hash(), data.size_bytes());
+  }
+
+  void clear(uint32_t buffer, const char* why) {
     PlanNode clear;
     clear.kind = NodeKind::fill;
-    clear.size = formula(Sym(static_cast<int64_t>(plan().buffers[plan().status_buffer].size_bytes)));
-    Argument status;
-    status.index = plan().status_buffer;
-    status.writes = true;
-    clear.arguments = {status};
+    clear.size = formula(Sym(static_cast<int64_t>(plan().buffers[buffer].size_bytes)));
+    Argument words;
+    words.index = buffer;
+    words.writes = true;
+    clear.arguments = {words};
     plan().nodes.push_back(std::move(clear));
+    built_.notes.push_back({{}, {}, why});
   }
 
-  uint32_t kernel_of(const KernelSource& source) {
+  uint32_t kernel_of(const KernelSource& source, const KernelWork& work) {
     const std::string text = source.parameters_text + "\n" + source.body;
     const auto [known, fresh] = kernels_.try_emplace(text, static_cast<uint32_t>(plan().kernels.size()));
     if (!fresh) return known->second;
@@ -263,11 +294,13 @@ class PlanBuilder {
     named.name = fmt::format("{}_{:08x}", source.label, static_cast<uint32_t>(compiler::content_hash(bytes)));
     named.parameters = source.parameters_text;
     named.body = source.body;
-    named.threads = source.threads;
+    named.threads = source.schedule.threads;
     named.has_barriers = source.has_barriers;
     Kernel kernel;
     kernel.name = named.name;
-    kernel.block = {source.threads, 1, 1};
+    kernel.schedule = schedule_text(source.schedule);
+    kernel.arithmetic = work.uses_f64 ? Arithmetic::f64 : arithmetic_of(source.schedule);
+    kernel.block = {source.schedule.threads, 1, 1};
     kernel.has_barriers = source.has_barriers;
     for (const KernelParameter& parameter : source.parameters) {
       const bool is_size = parameter.kind == KernelParameter::Kind::size;
@@ -278,9 +311,13 @@ class PlanBuilder {
     return known->second;
   }
 
-  void add_launch(const KernelSource& source, const LoopKernel& loops) {
+  void add_launch(const KernelSource& source, uint64_t first_counter, const LoopKernel& loops) {
     PlanNode node;
-    node.kernel = kernel_of(source);
+    const KernelWork work = work_of(lowered_, loops);
+    node.flops = work.flops;
+    node.read_bytes = work.read_bytes;
+    node.written_bytes = work.written_bytes;
+    node.kernel = kernel_of(source, work);
     for (size_t i = 0; i < 3; ++i) node.grid[i] = formula(sym_max(source.grid[i], 0));
     for (const KernelParameter& parameter : source.parameters) {
       Argument argument;
@@ -288,10 +325,14 @@ class PlanBuilder {
         case KernelParameter::Kind::buffer:
           argument.index = parameter.buffer;
           argument.writes = parameter.writes;
-          node.bytes += plan().buffers[parameter.buffer].size_bytes;
           break;
         case KernelParameter::Kind::status:
           argument.index = plan().status_buffer;
+          argument.writes = true;
+          break;
+        case KernelParameter::Kind::counters:
+          argument.index = counters_buffer_;
+          argument.offset = formula(Sym(static_cast<int64_t>(4 * first_counter)));
           argument.writes = true;
           break;
         case KernelParameter::Kind::size:
@@ -306,6 +347,11 @@ class PlanBuilder {
       built_.node_of_handle.push_back(loops.nodes[0]);
     }
     plan().nodes.push_back(std::move(node));
+    StepNotes notes;
+    for (const compiler::Node* each : loops.nodes) notes.nodes.push_back(name_of(*each));
+    for (const compiler::Node* each : loops.inlined) notes.inlined.push_back(name_of(*each));
+    notes.why = loops.why;
+    built_.notes.push_back(std::move(notes));
   }
 
   std::vector<Touched> touched_by(const PlanNode& node) {
@@ -316,8 +362,9 @@ class PlanBuilder {
       if (buffer.space == Space::constant) continue;
       const bool numbered = buffer.space == Space::input || buffer.space == Space::output;
       const uint64_t begin = numbered ? buffer.index : buffer.offset;
-      // Launches only set bits of the status, in any order.
-      const bool writes = argument.writes && (argument.index != plan().status_buffer || node.kind == NodeKind::fill);
+      // Launches only set bits of the status, in any order, and each has counters of its own.
+      const bool shared = argument.index == plan().status_buffer || argument.index == counters_buffer_;
+      const bool writes = argument.writes && (!shared || node.kind == NodeKind::fill);
       out.push_back(
           {buffer.space, begin, numbered ? begin + 1 : begin + std::max<uint64_t>(buffer.size_bytes, 1), writes});
     }
@@ -354,6 +401,8 @@ class PlanBuilder {
   const Graph& graph_;
   BuiltPlan built_;
   std::vector<KernelSource> sources_;
+  std::vector<uint64_t> first_counter_;  // of each source
+  uint32_t counters_buffer_ = kNone;
   std::map<std::string, Formula, std::less<>> symbols_;  // what each is worth
   std::map<std::vector<std::pair<int, int64_t>>, uint32_t> formulas_;
   std::map<std::string, uint32_t, std::less<>> kernels_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cuda/compile/lowering.h"
+#include "backends/cuda/compile/report.h"
 #include "backends/cuda/payload/plan.h"
 
 namespace wick::cuda {
@@ -19,8 +20,10 @@ struct NamedKernel {
 struct BuiltPlan {
   Plan plan;
   std::vector<NamedKernel> kernels;                   // as plan.kernels
-  std::vector<const compiler::Value*> constants;      // plan.buffers of Space::constant name them by `data`
+  std::vector<compiler::ConstantData> constants;      // plan.buffers of Space::constant name them by `data`
   std::vector<const compiler::Node*> node_of_handle;  // debug handles
+  std::vector<StepNotes> notes;                       // as plan.nodes
+  std::vector<compiler::NodeName> views;
 };
 
 /// A size from which the value of its only symbol follows: factor * symbol + term.

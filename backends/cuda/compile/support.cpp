@@ -19,9 +19,9 @@ using compiler::Verdict;
 namespace {
 
 const compiler::RuleTable<OpRule>& rules() {
-  static const compiler::RuleTable<OpRule> kRules({kAttentionRules, kCreationRules, kIndexingRules, kMatmulRules,
-                                                   kMovementRules, kNormalizationRules, kPointwiseRules,
-                                                   kReductionRules, kResizeRules, kWindowRules, kWriteRules});
+  static const compiler::RuleTable<OpRule> kRules(
+      {kAttentionRules, kCreationRules, kIndexingRules, kMatmulRules, kMovementRules, kNormalizationRules,
+       kPointwiseRules, kQuantizedRules, kReductionRules, kResizeRules, kWindowRules, kWriteRules});
   return kRules;
 }
 

@@ -1,7 +1,9 @@
 #include "backends/cuda/compile/target.h"
 
 #include "backends/cuda/compile/device_code.h"
+#include "backends/cuda/compile/keep_integer_weights.h"
 #include "backends/cuda/compile/ops/op_rule.h"
+#include "backends/cuda/compile/report.h"
 #include "backends/cuda/payload/plan.h"
 
 namespace wick::cuda {
@@ -17,7 +19,12 @@ bool keep(const Node& node, const TargetOptions& options) {
   return rule && rule->keeps_whole && supports(node, options).taken;
 }
 
-constexpr compiler::TargetOption kOptions[] = {kGpuOption, kTwinOption, kEmitSourceOption};
+constexpr compiler::TargetOption kOptions[] = {kGpuOption, kTwinOption, kEmitSourceOption, kChipOption};
+
+constexpr compiler::Pass kPasses[] = {
+    {"keep_integer_weights", compiler::run_simple<keep_integer_weights>, compiler::Phase::recognize,
+     "after recognize_quantization, which finds the scales of some of them; before the folds"},
+};
 
 compiler::Target make_target() {
   compiler::Target target;
@@ -27,11 +34,13 @@ compiler::Target make_target() {
   target.supports = supports;
   target.profitable = profitable;
   target.lower = lower;
-  target.passes = {"recognize_norms"};
+  target.passes = {"recognize_quantization", "keep_integer_weights", "recognize_norms"};
+  target.own_passes = kPasses;
   target.options = kOptions;
   target.facts = {.max_rank = kMaxRank, .max_unknown_view_sizes = kMaxRank};
   target.check_settings = check_settings;
   target.write_files = write_files;
+  target.report = report;
   return target;
 }
 

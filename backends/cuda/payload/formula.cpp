@@ -3,20 +3,14 @@
 
 #include "backends/cuda/payload/plan.h"
 #include "common/checked.h"
+#include "common/math/arithmetic.h"
 
 namespace wick::cuda {
 namespace {
 
-// Rounds down. Requires: not a = INT64_MIN with b = -1. 0 where b is 0, which range_of refuses.
-int64_t floor_divide(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
-}
-int64_t modulo(int64_t a, int64_t b) {
-  if (b == 0 || b == -1) return 0;  // INT64_MIN % -1 traps
-  const int64_t rest = a % b;
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
+// 0 where b is 0, which range_of refuses.
+int64_t floor_divide(int64_t a, int64_t b) { return b == 0 ? 0 : math::floor_divide(a, b); }
+int64_t modulo(int64_t a, int64_t b) { return b == 0 ? 0 : math::floor_modulo(a, b); }
 
 size_t operands_of(FormulaOp op) {
   switch (op) {
@@ -46,14 +40,14 @@ int64_t apply(FormulaOp op, int64_t a, int64_t b) {
   }
 }
 
-bool is_one(Range r) { return r.low == r.high; }
-bool holds_zero(Range r) { return r.low <= 0 && r.high >= 0; }
+bool is_one(FormulaRange r) { return r.low == r.high; }
+bool holds_zero(FormulaRange r) { return r.low <= 0 && r.high >= 0; }
 // Of a truth value that is not known, of one that is.
-Range truth(bool may_be_false, bool may_be_true) { return {may_be_false ? 0 : 1, may_be_true ? 1 : 0}; }
+FormulaRange truth(bool may_be_false, bool may_be_true) { return {may_be_false ? 0 : 1, may_be_true ? 1 : 0}; }
 
 // The smallest and largest of f at the corners, for f that is monotonic in each operand.
 template <typename F>
-bool at_corners(Range a, Range b, Range* out, F f) {
+bool at_corners(FormulaRange a, FormulaRange b, FormulaRange* out, F f) {
   bool first = true;
   for (const int64_t x : {a.low, a.high}) {
     for (const int64_t y : {b.low, b.high}) {
@@ -74,7 +68,7 @@ bool divide(int64_t a, int64_t b, int64_t* out) {
   return true;
 }
 
-Range modulo_range(Range a, Range b) {
+FormulaRange modulo_range(FormulaRange a, FormulaRange b) {
   if (is_one(a) && is_one(b)) {
     const int64_t value = modulo(a.low, b.low);
     return {value, value};
@@ -88,7 +82,7 @@ Range modulo_range(Range a, Range b) {
 
 constexpr char kOverflow[] = "a result that int64 does not hold";
 
-const char* combine(FormulaOp op, Range a, Range b, Range* out) {
+const char* combine(FormulaOp op, FormulaRange a, FormulaRange b, FormulaRange* out) {
   switch (op) {
     case FormulaOp::add:
       return checked_add(a.low, b.low, &out->low) && checked_add(a.high, b.high, &out->high) ? nullptr : kOverflow;
@@ -120,14 +114,14 @@ const char* combine(FormulaOp op, Range a, Range b, Range* out) {
   }
 }
 
-Range select(Range condition, Range yes, Range no) {
+FormulaRange select(FormulaRange condition, FormulaRange yes, FormulaRange no) {
   if (!holds_zero(condition)) return yes;
   if (is_one(condition)) return no;
   return {std::min(yes.low, no.low), std::max(yes.high, no.high)};
 }
 
 // A number that the step takes from nowhere.
-const char* push(const FormulaStep& step, Span<const Symbol> symbols, Range* out) {
+const char* push(const FormulaStep& step, Span<const Symbol> symbols, FormulaRange* out) {
   if (step.op == FormulaOp::constant) {
     *out = {step.value, step.value};
     return nullptr;
@@ -157,15 +151,15 @@ int64_t evaluate(const Formula& formula, Span<const int64_t> symbols) {
   return stack[0];
 }
 
-const char* range_of(const Formula& formula, Span<const Symbol> symbols, Range* range) {
-  Range stack[kMaxFormulaDepth];
+const char* range_of(const Formula& formula, Span<const Symbol> symbols, FormulaRange* range) {
+  FormulaRange stack[kMaxFormulaDepth];
   size_t depth = 0;
   for (const FormulaStep& step : formula) {
     if (step.op > FormulaOp::select) return "an unknown operation";
     const size_t taken = operands_of(step.op);
     if (taken > depth) return "an operation without its operands";
     if (depth - taken == kMaxFormulaDepth) return "more than 32 numbers at a time";
-    Range* top = stack + depth - taken;
+    FormulaRange* top = stack + depth - taken;
     const char* wrong = nullptr;
     switch (taken) {
       case 0: wrong = push(step, symbols, top); break;
@@ -181,7 +175,7 @@ const char* range_of(const Formula& formula, Span<const Symbol> symbols, Range* 
   return nullptr;
 }
 
-bool upper_bytes(Span<const Range> ranges, const Interface& tensor, uint64_t* size_bytes) {
+bool upper_bytes(Span<const FormulaRange> ranges, const Interface& tensor, uint64_t* size_bytes) {
   uint64_t numel = 1;
   for (const uint32_t size : tensor.sizes) {
     if (size >= ranges.size() || ranges[size].low < 0 || ranges[size].high > INT32_MAX) return false;

@@ -15,7 +15,7 @@ int64_t value_of(const Formula& formula, std::vector<int64_t> symbols = {}) {
 int64_t apply(FormulaOp with, int64_t a, int64_t b) { return value_of({constant(a), constant(b), op(with)}); }
 
 std::string wrong_with(const Formula& formula, const std::vector<Symbol>& symbols = {}) {
-  Range range;
+  FormulaRange range;
   const char* found = range_of(formula, {symbols.data(), symbols.size()}, &range);
   return found ? found : "";
 }
@@ -117,7 +117,7 @@ TEST(CudaFormula, NoValueLiesOutsideItsBounds) {
   size_t num_bounded = 0;
   for (int i = 0; i < 20000; ++i) {
     const Formula formula = random_formula(random);
-    Range range;
+    FormulaRange range;
     if (range_of(formula, {symbols.data(), symbols.size()}, &range)) continue;
     ++num_bounded;
     for (int64_t a = -3; a <= 2; ++a) {
@@ -134,7 +134,7 @@ TEST(CudaFormula, NoValueLiesOutsideItsBounds) {
 TEST(CudaFormula, BoundsOfMonotonicFormulasAreExact) {
   const std::vector<Symbol> symbols = {{"n", 1, 100, 0, 0}};
   const auto range = [&](const Formula& formula) {
-    Range found;
+    FormulaRange found;
     EXPECT_EQ(range_of(formula, {symbols.data(), symbols.size()}, &found), nullptr);
     return std::pair(found.low, found.high);
   };

@@ -99,8 +99,17 @@ struct Module {
 
 enum class ParameterKind : uint8_t { pointer, int32, int64 };
 
+/// Which units of a device a kernel's sums and products keep busy: what explain predicts times from.
+enum class Arithmetic : uint8_t {
+  f32,
+  f64,
+  matrix_f16,  // matrix instructions with factors of 16 bits and sums in f32
+};
+
 struct Kernel {
-  std::string name;  // in the module
+  std::string name;      // in the module
+  std::string schedule;  // how threads share the work, to read: "warp per row"
+  Arithmetic arithmetic = Arithmetic::f32;
   std::array<uint32_t, 3> block = {1, 1, 1};
   uint32_t dynamic_shared_bytes = 0;
   std::vector<ParameterKind> parameters;
@@ -130,7 +139,8 @@ struct PlanNode {
   std::vector<Argument> arguments;
   std::vector<uint32_t> after;    // numbers of earlier nodes, ascending
   uint32_t debug_handle = kNone;  // which node of the model, for profiles
-  uint64_t flops = 0, bytes = 0;  // at the upper bounds: what explain and profiles show
+  /// At the upper bounds: what explain shows. Bytes that are read or written more than once count once.
+  uint64_t flops = 0, read_bytes = 0, written_bytes = 0;
 };
 
 /// A data-dependent refusal: a kernel sets a bit of the status words if an index of the user is out of bounds. Check
@@ -171,19 +181,21 @@ Error read_plan(Span<const uint8_t> bytes, Plan* plan, ErrorText* text);
 Error check_plan(const Plan& plan, ErrorText* text);
 /// A dump to read and to compare, of a plan that check_plan accepts.
 std::string plan_text(const Plan& plan);
+/// A formula of such a plan in infix form: "((s0 + 3) // 4)".
+std::string formula_text(const Plan& plan, uint32_t formula);
 
 /// The value of a formula. Only for formulas that check_plan accepted and symbols in their ranges.
 int64_t evaluate(const Formula& formula, Span<const int64_t> symbols);
 
-struct Range {
+struct FormulaRange {
   int64_t low = 0, high = 0;
 };
 
 /// Bounds of a formula for all values of its symbols. Null if all is well; else what is wrong with it: an unknown
 /// symbol, a stack that runs empty, a result that int64 does not hold, a divisor that may be 0.
-const char* range_of(const Formula& formula, Span<const Symbol> symbols, Range* range);
+const char* range_of(const Formula& formula, Span<const Symbol> symbols, FormulaRange* range);
 /// Bytes of an input or output, each of its sizes at the upper end of its range; `ranges` are those of all formulas.
 /// False if a size is no formula, may be negative or 2^31, or if there may be 2^31 elements or more.
-bool upper_bytes(Span<const Range> ranges, const Interface& tensor, uint64_t* size_bytes);
+bool upper_bytes(Span<const FormulaRange> ranges, const Interface& tensor, uint64_t* size_bytes);
 
 }  // namespace wick::cuda

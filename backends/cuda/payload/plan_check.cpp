@@ -49,14 +49,14 @@ class Checker {
   bool node(size_t index, const PlanNode& node);
   bool launch(size_t index, const PlanNode& node);
   bool transfer(size_t index, const PlanNode& node);
-  bool argument(size_t index, size_t number, const Argument& argument, Range size);
+  bool argument(size_t index, size_t number, const Argument& argument, FormulaRange size);
   bool formula(uint32_t index, int64_t low, int64_t high) const {
     return index < ranges_.size() && ranges_[index].low >= low && ranges_[index].high <= high;
   }
 
   const Plan& plan_;
   ErrorText* text_;
-  std::vector<Range> ranges_;
+  std::vector<FormulaRange> ranges_;
 };
 
 bool Checker::numbers() {
@@ -231,6 +231,7 @@ bool Checker::kernels() {
       return wrong("kernel", i, kernel.dynamic_shared_bytes, " bytes of shared memory, wanted at most ",
                    kMaxSharedBytes);
     }
+    if (kernel.arithmetic > Arithmetic::matrix_f16) return wrong("kernel", i, "arithmetic of an unknown kind");
     uint64_t bytes = 0;
     for (const ParameterKind kind : kernel.parameters) {
       if (kind > ParameterKind::int64) return wrong("kernel", i, "a parameter of an unknown kind");
@@ -245,7 +246,7 @@ bool Checker::kernels() {
 }
 
 // `size`: of the bytes that a copy or fill takes there; {0, 0} for a kernel, which is trusted to know.
-bool Checker::argument(size_t index, size_t number, const Argument& argument, Range size) {
+bool Checker::argument(size_t index, size_t number, const Argument& argument, FormulaRange size) {
   const auto bad = [&](auto... parts) {
     return wrong("node", index, "argument ", static_cast<uint64_t>(number), ": ", parts...);
   };
@@ -259,7 +260,7 @@ bool Checker::argument(size_t index, size_t number, const Argument& argument, Ra
   if (argument.writes && (buffer.space == Space::constant || buffer.space == Space::input)) {
     return bad("it writes to ", buffer.space == Space::constant ? "a constant" : "an input");
   }
-  Range end = size;
+  FormulaRange end = size;
   if (argument.offset != kNone) {
     if (!formula(argument.offset, 0, INT64_MAX)) return bad("an offset that is no formula or may be negative");
     if (!checked_add(end.high, ranges_[argument.offset].high, &end.high)) return bad("an offset that overflows");

@@ -90,7 +90,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::vector<int64_t> symbols;
     for (const Symbol& symbol : plan.symbols) symbols.push_back(at_end ? symbol.max : symbol.min);
     for (const Formula& formula : plan.formulas) {
-      Range range;
+      FormulaRange range;
       if (range_of(formula, {plan.symbols.data(), plan.symbols.size()}, &range)) abort();
       const int64_t value = evaluate(formula, {symbols.data(), symbols.size()});
       if (value < range.low || value > range.high) abort();

@@ -130,7 +130,8 @@ bool Reader::kernel(const fb::Kernel& table, Kernel* kernel) {
     if (!spend(table.parameters()->size(), 1)) return false;
     for (const uint8_t kind : *table.parameters()) kernel->parameters.push_back(static_cast<ParameterKind>(kind));
   }
-  return copy(table.name(), &kernel->name);
+  kernel->arithmetic = static_cast<Arithmetic>(table.arithmetic());
+  return copy(table.name(), &kernel->name) && copy(table.schedule(), &kernel->schedule);
 }
 
 bool Reader::node(const fb::Node& table, PlanNode* node) {
@@ -141,7 +142,8 @@ bool Reader::node(const fb::Node& table, PlanNode* node) {
   node->value = table.value();
   node->debug_handle = table.debug_handle();
   node->flops = table.flops();
-  node->bytes = table.bytes();
+  node->read_bytes = table.read_bytes();
+  node->written_bytes = table.written_bytes();
   if (table.arguments()) {
     if (!spend(table.arguments()->size(), kArgumentBytes)) return false;
     node->arguments.reserve(table.arguments()->size());

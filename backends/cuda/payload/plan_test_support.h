@@ -58,7 +58,7 @@ struct PlanBuilder {
     made.space = space;
     made.index = static_cast<uint32_t>(list.size());
     list.push_back(tensor);
-    std::vector<Range> ranges(plan.formulas.size());
+    std::vector<FormulaRange> ranges(plan.formulas.size());
     for (size_t i = 0; i < ranges.size(); ++i) {
       (void)range_of(plan.formulas[i], {plan.symbols.data(), plan.symbols.size()}, &ranges[i]);
     }
@@ -134,12 +134,15 @@ inline Plan some_plan() {
                                         ParameterKind::int32, ParameterKind::int64});
   b.plan.kernels[k].dynamic_shared_bytes = 1024;
   b.plan.kernels[k].has_barriers = true;
+  b.plan.kernels[k].schedule = "warp per row";
+  b.plan.kernels[k].arithmetic = Arithmetic::f64;
   b.copy(writes(temp, half), reads(x), bytes).debug_handle = 7;
   b.fill(writes(status), status_bytes, 0);
   b.launch(k, blocks, {reads(w), reads(temp, half), writes(y), int32(s0), int64(bytes)}).after = {0, 1};
   b.plan.nodes[2].debug_handle = 9;
   b.plan.nodes[2].flops = 1000;
-  b.plan.nodes[2].bytes = 2000;
+  b.plan.nodes[2].read_bytes = 2000;
+  b.plan.nodes[2].written_bytes = 3000;
   b.copy(writes(state), reads(w), b.number(256)).after = {2};
   return b.plan;
 }

@@ -30,14 +30,21 @@ const char* sign_of(FormulaOp op) {
   }
 }
 
+std::string schedule_text(const Kernel& kernel) {
+  const char* const units[] = {"f32", "f64", "matrix f16"};
+  return kernel.schedule.empty()
+             ? ""
+             : ", " + printable(kernel.schedule) + " in " + units[static_cast<size_t>(kernel.arithmetic)];
+}
+
 class Writer {
  public:
   explicit Writer(const Plan& plan) : plan_(plan) {}
   std::string run();
+  std::string infix(const Formula& formula) const;
 
  private:
   void line(const std::string& text) { out_ += text + "\n"; }
-  std::string infix(const Formula& formula) const;
   std::string leaf(const FormulaStep& step) const;
   std::string formula(uint32_t index) const;
   std::string buffer(uint32_t index) const;
@@ -142,7 +149,7 @@ void Writer::code() {
     line("k" + number(i) + ": " + printable(kernel.name) + "(" + parameters + "), block " + number(kernel.block[0]) +
          " x " + number(kernel.block[1]) + " x " + number(kernel.block[2]) +
          (kernel.dynamic_shared_bytes ? ", " + number(kernel.dynamic_shared_bytes) + " bytes shared" : "") +
-         (kernel.has_barriers ? ", barriers" : ""));
+         (kernel.has_barriers ? ", barriers" : "") + schedule_text(kernel));
   }
 }
 
@@ -191,5 +198,7 @@ std::string Writer::run() {
 }  // namespace
 
 std::string plan_text(const Plan& plan) { return Writer(plan).run(); }
+
+std::string formula_text(const Plan& plan, uint32_t formula) { return Writer(plan).infix(plan.formulas[formula]); }
 
 }  // namespace wick::cuda

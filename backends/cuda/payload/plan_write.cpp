@@ -51,12 +51,13 @@ Offset<fb::Buffer> write_buffer(FlatBufferBuilder& fbb, const Buffer& buffer) {
 }
 
 Offset<fb::Kernel> write_kernel(FlatBufferBuilder& fbb, const Kernel& kernel) {
-  const auto name = string_of(fbb, kernel.name);
+  const auto name = string_of(fbb, kernel.name), schedule = string_of(fbb, kernel.schedule);
   std::vector<uint8_t> parameters;
   parameters.reserve(kernel.parameters.size());
   for (const ParameterKind kind : kernel.parameters) parameters.push_back(static_cast<uint8_t>(kind));
   return fb::CreateKernel(fbb, name, kernel.block[0], kernel.block[1], kernel.block[2], kernel.dynamic_shared_bytes,
-                          numbers(fbb, parameters), kernel.has_barriers);
+                          numbers(fbb, parameters), kernel.has_barriers, schedule,
+                          static_cast<uint8_t>(kernel.arithmetic));
 }
 
 Offset<fb::Node> write_node(FlatBufferBuilder& fbb, const PlanNode& node) {
@@ -68,7 +69,8 @@ Offset<fb::Node> write_node(FlatBufferBuilder& fbb, const PlanNode& node) {
   const auto structs = arguments.empty() ? 0 : fbb.CreateVectorOfStructs(arguments);
   const auto after = numbers(fbb, node.after);
   return fb::CreateNode(fbb, static_cast<uint8_t>(node.kind), node.kernel, node.grid[0], node.grid[1], node.grid[2],
-                        node.size, node.value, structs, after, node.debug_handle, node.flops, node.bytes);
+                        node.size, node.value, structs, after, node.debug_handle, node.flops, node.read_bytes,
+                        node.written_bytes);
 }
 
 }  // namespace

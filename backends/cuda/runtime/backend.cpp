@@ -1,32 +1,13 @@
 // The table of functions by which the executor knows the delegate.
-#include <new>
-
 #include "backends/cuda/runtime/delegate.h"
+#include "backends/delegate_table.h"
 
 namespace wick::cuda {
 namespace {
 
 thread_local const CudaStreamScope* t_scope = nullptr;
 
-Error init(BackendInit& context, Span<const uint8_t> payload, void** handle) {
-  Delegate* delegate = new (std::nothrow) Delegate;
-  if (!delegate) return Error::DelegateMemoryAllocationFailed;
-  const Error error = delegate->load(context, payload);
-  if (error != Error::Ok) {
-    delete delegate;
-    return error;
-  }
-  *handle = delegate;
-  return Error::Ok;
-}
-
-void execute(KernelContext& context, void* handle, Span<EValue*> args) {
-  static_cast<Delegate*>(handle)->execute(context, args);
-}
-
-void destroy(void* handle) { delete static_cast<Delegate*>(handle); }
-
-constexpr Backend kBackend = {kBackendId, init, execute, destroy};
+constexpr Backend kBackend = delegate_table<Delegate>(kBackendId);
 
 }  // namespace
 }  // namespace wick::cuda

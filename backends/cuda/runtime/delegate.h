@@ -5,6 +5,7 @@
 
 #include "backends/cuda/runtime/graph.h"
 #include "wick/cuda_backend.h"
+#include "wick/device_timer.h"
 #include "wick/method.h"
 
 namespace wick::cuda {
@@ -45,6 +46,8 @@ class Delegate {
   Failure run_each(DriverStream* stream);
   Failure run_timed(DriverStream* stream);
   Failure report_times();
+  Failure run_measured(DriverStream* stream);
+  Failure add_time(DeviceTimer& timer);
   Failure finish(Span<EValue*> args, const CudaStreamScope* scope, DriverStream* stream);
   Failure read_checks(DriverStream* stream);
   void fail(KernelContext& context, const Failure& failure);
@@ -70,6 +73,8 @@ class Delegate {
   bool is_pending_ = false;
   const Tracer* tracer_ = nullptr;    // null unless it wants times
   std::vector<DriverEvent*> events_;  // before the first node and after each
+  DriverEvent* begin_ = nullptr;      // of the steps of a call, for a DeviceTimer
+  DriverEvent* end_ = nullptr;
   bool waits_for_each_ = false;
   bool has_sizes_ = false;
   std::vector<int64_t> symbols_, values_;  // values of formulas

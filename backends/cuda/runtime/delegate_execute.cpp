@@ -227,6 +227,28 @@ Failure Delegate::run(DriverStream* stream) {
   return entry.graph->start(plan_, *work_, stream);
 }
 
+Failure Delegate::run_measured(DriverStream* stream) {
+  const Driver& driver = device_->driver();
+  for (DriverEvent** event : {&begin_, &end_}) {
+    if (*event) continue;
+    Failure failure = device_->check(driver.event_create(event, kEventDefault), "making an event");
+    if (failure) return failure;
+  }
+  Failure failure = device_->check(driver.event_record(begin_, stream), "measuring time");
+  if (!failure) failure = run(stream);
+  return failure ? failure : device_->check(driver.event_record(end_, stream), "measuring time");
+}
+
+Failure Delegate::add_time(DeviceTimer& timer) {
+  const Driver& driver = device_->driver();
+  float duration = 0;
+  DriverStatus status = driver.event_wait(end_);
+  if (status == kSuccess) status = driver.event_elapsed(&duration, begin_, end_);
+  if (status != kSuccess) return device_->failure(status, "measuring time");
+  timer.add(static_cast<uint64_t>(static_cast<double>(duration) * 1e6));
+  return {};
+}
+
 Failure Delegate::report_times() {
   const Driver& driver = device_->driver();
   for (size_t i = 0; i < work_->size(); ++i) {
@@ -323,8 +345,10 @@ void Delegate::execute(KernelContext& context, Span<EValue*> args) {
   }
   failure = wait_for_last_call(stream);
   if (!failure && !scope) failure = copy_inputs(args);
-  if (!failure) failure = run(stream);
+  DeviceTimer* const timer = DeviceTimer::current();
+  if (!failure) failure = timer ? run_measured(stream) : run(stream);
   if (!failure) failure = finish(args, scope, stream);
+  if (!failure && timer) failure = add_time(*timer);
   if (failure) fail(context, failure);
 }
 

@@ -63,7 +63,9 @@ Delegate::~Delegate() {
   if (is_pending_) (void)driver.event_wait(done_);
   graphs_.clear();
   for (DriverEvent* event : events_) (void)driver.event_destroy(event);
-  if (done_) (void)driver.event_destroy(done_);
+  for (DriverEvent* event : {done_, begin_, end_}) {
+    if (event) (void)driver.event_destroy(event);
+  }
   if (stream_) (void)driver.stream_destroy(stream_);
 }
 

@@ -1,4 +1,5 @@
 #include "backends/cuda/test/runtime_test_support.h"
+#include "wick/device_timer.h"
 
 namespace wick::cuda {
 namespace {
@@ -253,6 +254,24 @@ TEST(CudaRuntime, ATracerSeesEachNode) {
     EXPECT_EQ(events[i].start_ns, i * 1000000);  // the stand-in takes a millisecond for each
     EXPECT_EQ(events[i].duration_ns, 1000000u);
   }
+}
+
+TEST(CudaRuntime, ATimerCountsTheDevicesTimeOfCallsWhileItLives) {
+  const TestDriver driver;
+  TestRun run(dynamic_delegate(), driver);
+  ASSERT_EQ(run.load(), Error::Ok) << run.text();
+  ASSERT_EQ(run.execute_sized(2, {1, 2}), Error::Ok) << run.last_error();
+  {
+    DeviceTimer timer;
+    EXPECT_EQ(DeviceTimer::current(), &timer);
+    for (int call = 0; call < 3; ++call) {  // launches, then the graph
+      ASSERT_EQ(run.execute_sized(2, {1, 2}), Error::Ok) << run.last_error();
+      EXPECT_EQ(run.output(), (Floats{9, 18}));
+      EXPECT_GE(timer.take(), 1000000u);  // the stand-in takes a millisecond for what it does
+      EXPECT_EQ(timer.take(), 0u);
+    }
+  }
+  EXPECT_EQ(DeviceTimer::current(), nullptr);
 }
 
 }  // namespace

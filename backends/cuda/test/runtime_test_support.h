@@ -108,7 +108,7 @@ struct TestDelegate : PlanBuilder {
     schema::TestTensor made{.dtype = tensor.dtype, .dim_order = tensor.dim_order};
     int64_t bytes = static_cast<int64_t>(dtype_size_bytes(tensor.dtype));
     for (const uint32_t size : tensor.sizes) {
-      Range range;
+      FormulaRange range;
       (void)range_of(plan.formulas[size], {plan.symbols.data(), plan.symbols.size()}, &range);
       made.sizes.push_back(static_cast<int32_t>(range.high));
       bytes *= range.high;

@@ -134,6 +134,19 @@ WICK_KERNEL(assorted, 64)(const i32* in, i32* copied, i64* counters, u32* status
   grid_launch_dependents();
 }
 )"},
+    {"quantize", R"(
+WICK_KERNEL(quantize, 128)(const f32* x, const f64* wide, const i64* zero, i32* out, f64* back, u32* status, i32 count) {
+  const i32 i = block_x() * 128 + thread_x();
+  if (i >= count) return;
+  out[2 * i] = quantized(x[i], zero[i], -128, 127);
+  out[2 * i + 1] = quantized(wide[i], zero[i], -2147483647 - 1, 2147483647);
+  back[i] = dequantized(out[2 * i + 1], zero[i], 0.5);
+  x = x + nibble(out[2 * i], i % 2);
+  back[i] += dequantized(out[2 * i], static_cast<i32>(zero[i]), chosen_scale(x[0], x[1], 255.0f, 0x1p-23f, status, 3));
+  back[i] += static_cast<f64>(chosen_zero_point(x[0], checked_scale(x[1], status, 4), -128, 127) +
+                              chosen_row_zero_point(x[0], x[1], dequantized(out[0], 2.0f)));
+}
+)"},
     {"to_integers", R"(
 WICK_KERNEL(to_integers, 128)(const f64* x, i64* out, i32 count) {
   const i32 i = block_x() * 128 + thread_x();

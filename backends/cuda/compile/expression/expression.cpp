@@ -13,19 +13,6 @@ using compiler::SymOp;
 Sym less_than(const Sym& a, const Sym& b) { return compiler::make_sym(SymOp::lt, {a, b}); }
 Sym equals(const Sym& a, const Sym& b) { return compiler::make_sym(SymOp::eq, {a, b}); }
 
-// The text of an arithmetic type in the vocabulary of kernels.
-const char* type_name(ScalarType type) {
-  switch (type) {
-    case ScalarType::boolean: return "bool";
-    case ScalarType::i32: return "i32";
-    case ScalarType::i64: return "i64";
-    case ScalarType::f32: return "f32";
-    case ScalarType::f64: return "f64";
-    case ScalarType::index: return "idx";
-  }
-  return "";
-}
-
 bool is_integer(ScalarType type) {
   return type == ScalarType::i32 || type == ScalarType::i64 || type == ScalarType::index;
 }
@@ -43,6 +30,37 @@ ScalarType scalar_type(DType dtype) {
     case DType::f64: return ScalarType::f64;
     default: return ScalarType::f32;
   }
+}
+
+const char* type_name(ScalarType type) {
+  switch (type) {
+    case ScalarType::boolean: return "bool";
+    case ScalarType::i32: return "i32";
+    case ScalarType::i64: return "i64";
+    case ScalarType::f32: return "f32";
+    case ScalarType::f64: return "f64";
+    case ScalarType::index: return "idx";
+  }
+  return "";
+}
+
+void for_each(std::vector<ExpressionPtr> roots, const std::function<void(ExpressionPtr)>& visit) {
+  std::set<ExpressionPtr> seen = {nullptr};
+  while (!roots.empty()) {
+    const ExpressionPtr next = roots.back();
+    roots.pop_back();
+    if (!seen.insert(next).second) continue;
+    visit(next);
+    roots.insert(roots.end(), next->args.begin(), next->args.end());
+  }
+}
+
+std::set<std::string, std::less<>> symbols_of(ExpressionPtr expression) {
+  std::set<std::string, std::less<>> out;
+  for_each({expression}, [&](ExpressionPtr e) {
+    if (e->kind == ExpressionKind::index) collect_symbols(e->index, out);
+  });
+  return out;
 }
 
 bool is_real(ScalarType type) { return type == ScalarType::f32 || type == ScalarType::f64; }

@@ -23,6 +23,8 @@ enum class ScalarType : uint8_t { boolean, i32, i64, f32, f64, index };
 /// as i32.
 ScalarType scalar_type(DType dtype);
 bool is_real(ScalarType type);
+/// The name of the type in the vocabulary of kernels.
+const char* type_name(ScalarType type);
 
 enum class ExpressionKind : uint8_t {
   index,    // an integer expression over loop variables and sizes
@@ -47,6 +49,11 @@ struct Expression {
 };
 using ExpressionPtr = const Expression*;
 using Indices = std::vector<ExpressionPtr>;
+
+/// Calls visit(expression) once for each expression that the roots are made of, themselves too. Null roots are skipped.
+void for_each(std::vector<ExpressionPtr> roots, const std::function<void(ExpressionPtr)>& visit);
+/// The symbols of all index expressions in it.
+std::set<std::string, std::less<>> symbols_of(ExpressionPtr expression);
 
 /// Makes and owns expressions. Index arithmetic is done in `Sym`, which simplifies it with the ranges of the SymScope
 /// that is open on this thread.

@@ -1,6 +1,7 @@
 // Attention in one pass over keys and values, with a running maximum and sum (Dao et al., FlashAttention).
 #include <fmt/format.h>
 
+#include "backends/cuda/compile/kernel/attention.h"
 #include "backends/cuda/compile/kernel/kernel_writer.h"
 
 namespace wick::cuda {
@@ -8,12 +9,15 @@ namespace {
 
 // A block computes a row of queries: its warps share the keys, a lane takes one key at a time. Then the lanes of a warp
 // share the features of the result.
-constexpr uint32_t kWarps = 4, kThreads = 32 * kWarps;
+constexpr uint32_t kThreads = kThreadsOfQuery, kWarps = kThreads / 32;
 
 class AttentionWriter : public KernelWriter {
  public:
-  AttentionWriter(LoweredGraph& graph, const LoopKernel& kernel)
-      : KernelWriter(graph, kernel), attention_(*kernel.attention), features_(most(attention_.feature)) {
+  AttentionWriter(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule)
+      : KernelWriter(graph, kernel),
+        schedule_(schedule),
+        attention_(*kernel.attention),
+        features_(most(attention_.feature)) {
     for (const Loop& loop : kernel.columns) results_ = results_ * most(loop);
   }
 
@@ -24,7 +28,7 @@ class AttentionWriter : public KernelWriter {
     write_query();
     write_keys();
     write_results();
-    source_.threads = kThreads;
+    source_.schedule = schedule_;
     source_.has_barriers = true;
     source_.grid[0] = extent_of(kernel_.rows);
     return finish(block_.text, attention_.key.extent);
@@ -145,6 +149,7 @@ class AttentionWriter : public KernelWriter {
     block_.line("}");
   }
 
+  const Schedule schedule_;
   const Attention& attention_;
   const uint32_t features_;
   uint32_t results_ = 1;
@@ -153,8 +158,8 @@ class AttentionWriter : public KernelWriter {
 
 }  // namespace
 
-KernelSource write_attention(LoweredGraph& graph, const LoopKernel& kernel) {
-  return AttentionWriter(graph, kernel).run();
+KernelSource write_attention_of_query(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule) {
+  return AttentionWriter(graph, kernel, schedule).run();
 }
 
 }  // namespace wick::cuda

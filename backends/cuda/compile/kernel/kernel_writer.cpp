@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cuda/compile/kernel/vector_access.h"
 #include "compiler/support/failure.h"
 
 namespace wick::cuda {
@@ -31,18 +32,6 @@ const char* storage_name(DType dtype) {
     case DType::f64: return "f64";
     default: compiler::fail(compiler::Code::internal, "cuda: a dtype without kernels");
   }
-}
-
-const char* type_name(ScalarType type) {
-  switch (type) {
-    case ScalarType::boolean: return "bool";
-    case ScalarType::i32: return "i32";
-    case ScalarType::i64: return "i64";
-    case ScalarType::f32: return "f32";
-    case ScalarType::f64: return "f64";
-    case ScalarType::index: return "idx";
-  }
-  return "";
 }
 
 std::string number_text(double number, ScalarType type) {
@@ -109,21 +98,87 @@ std::string KernelWriter::value(Scope& scope, ExpressionPtr e) {
   if (const auto known = scope.names.find(e); known != scope.names.end()) return known->second;
   const std::string computed = e->kind == ExpressionKind::load ? load_text(scope, e) : call_text(scope, e);
   const std::string name = fmt::format("t{}", locals_++);
-  scope.line(fmt::format("const {} {} = {};", type_name(e->type), name, computed));
+  scope.constant(fmt::format("const {} {} = {};", type_name(e->type), name, computed));
   return scope.names[e] = name;
 }
 
+namespace {
+
+// An element as it is computed with.
+std::string widened(DType dtype, const std::string& element) {
+  switch (dtype) {
+    case DType::f16:
+    case DType::bf16: return "to_f32(" + element + ")";
+    case DType::boolean: return "to_bool(" + element + ")";
+    default: return element;
+  }
+}
+
+}  // namespace
+
 std::string KernelWriter::load_text(Scope& scope, ExpressionPtr e) {
   const std::string offset = value(scope, e->args[0]);
-  std::string element = fmt::format("{}[{}]", parameter(e->buffer, false), offset);
-  switch (e->dtype) {
-    case DType::f16:
-    case DType::bf16: element = "to_f32(" + element + ")"; break;
-    case DType::boolean: element = "to_bool(" + element + ")"; break;
-    default: break;
-  }
+  const std::string element = widened(e->dtype, fmt::format("{}[{}]", parameter(e->buffer, false), offset));
   if (e->args.size() == 1) return element;
   return fmt::format("{} ? {} : {}(0)", value(scope, e->args[1]), element, type_name(e->type));
+}
+
+// What lies beyond the guard is 0, as for a single load.
+void KernelWriter::load_vector(Scope& outer, Scope& inner, ExpressionPtr load, uint32_t count) {
+  const std::string type = storage_name(load->dtype), name = fmt::format("v{}", locals_++);
+  const std::string offset = value(outer, load->args[0]);
+  const std::string from =
+      fmt::format("load_vector<{}, {}>({} + {})", type, count, parameter(load->buffer, false), offset);
+  if (load->args.size() == 1) {
+    outer.line(fmt::format("const Vector<{}, {}> {} = {};", type, count, name, from));
+  } else {
+    const std::string guard = value(outer, load->args[1]);
+    outer.line(fmt::format("Vector<{}, {}> {} = {{}};", type, count, name));
+    outer.line(fmt::format("if ({}) {} = {};", guard, name, from));
+  }
+  inner.names[load] =
+      fmt::format("static_cast<{}>({})", type_name(load->type), widened(load->dtype, name + "[static_cast<int>(e)]"));
+}
+
+void KernelWriter::write_group(Scope& outer, const Loop& loop, uint32_t count, std::vector<ExpressionPtr> roots,
+                               const std::function<void(Scope& inner)>& body) {
+  Scope inner;
+  inner.outer = &outer;
+  inner.indent = outer.indent + "  ";
+  inner.symbols.insert(std::string(loop.variable.symbol_name()));
+  for_each(std::move(roots), [&](ExpressionPtr e) {
+    if (e->kind == ExpressionKind::load && access_of(graph_, e, loop, count) == Access::vector)
+      load_vector(outer, inner, e, count);
+  });
+  const std::string first = fmt::format("first{}", locals_++);
+  inner.line(fmt::format("const idx {} = {} + static_cast<idx>(e);", name_of(loop), first));
+  body(inner);
+  outer.line(fmt::format("const idx {} = {};", first, name_of(loop)));
+  outer.line("WICK_UNROLL");
+  outer.line(fmt::format("for (u32 e = 0; e < {}; ++e) {{", count));
+  outer.text += inner.text;
+  outer.line("}");
+}
+
+void KernelWriter::write_group_stores(Scope& outer, const Loop& loop, uint32_t count,
+                                      const std::vector<Store>& stores) {
+  std::vector<ExpressionPtr> roots;
+  std::vector<std::string> packed;
+  for (const Store& store : stores) {
+    roots.push_back(store.value);
+    packed.push_back(fmt::format("packed{}", locals_++));
+    outer.line(fmt::format("Vector<{}, {}> {};", storage_name(store.dtype), count, packed.back()));
+  }
+  write_group(outer, loop, count, std::move(roots), [&](Scope& inner) {
+    for (size_t i = 0; i < stores.size(); ++i)
+      inner.line(fmt::format("{}[static_cast<int>(e)] = {};", packed[i], stored_text(inner, stores[i])));
+  });
+  for (size_t i = 0; i < stores.size(); ++i) {
+    const std::string guard = stores[i].guard ? "if (" + value(outer, stores[i].guard) + ") " : "";
+    const std::string offset = value(outer, stores[i].offset);
+    outer.line(
+        fmt::format("{}store_vector({} + {}, {});", guard, parameter(stores[i].buffer, true), offset, packed[i]));
+  }
 }
 
 std::string KernelWriter::call_text(Scope& scope, ExpressionPtr e) {
@@ -154,16 +209,20 @@ std::string KernelWriter::stored_as(DType dtype, const std::string& value) {
   }
 }
 
-void KernelWriter::write_store(Scope& scope, const Store& store, const std::string& condition) {
-  std::string guard = condition;
-  if (store.guard) guard = (condition.empty() ? "" : condition + " && ") + value(scope, store.guard);
+std::string KernelWriter::stored_text(Scope& scope, const Store& store) {
   // A value that is rounded to the dtype already is not widened first.
   const char* rounding = store.dtype == DType::f16    ? "to_f32(to_f16({0}))"
                          : store.dtype == DType::bf16 ? "to_f32(to_bf16({0}))"
                                                       : nullptr;
   const ExpressionPtr e = store.value;
   const bool is_rounded = rounding && e->kind == ExpressionKind::call && e->text == rounding;
-  const std::string held = stored_as(store.dtype, value(scope, is_rounded ? e->args[0] : e));
+  return stored_as(store.dtype, value(scope, is_rounded ? e->args[0] : e));
+}
+
+void KernelWriter::write_store(Scope& scope, const Store& store, const std::string& condition) {
+  std::string guard = condition;
+  if (store.guard) guard = (condition.empty() ? "" : condition + " && ") + value(scope, store.guard);
+  const std::string held = stored_text(scope, store);
   const std::string offset = value(scope, store.offset);
   scope.line(fmt::format("{}{}[{}] = {};", guard.empty() ? "" : "if (" + guard + ") ", parameter(store.buffer, true),
                          offset, held));
@@ -183,16 +242,24 @@ std::string KernelWriter::parameter(uint32_t buffer, bool writes) {
   return fmt::format("p{}", source_.parameters.size() - 1);
 }
 
-std::string KernelWriter::status_parameter() {
+void KernelWriter::add_once(KernelParameter::Kind kind) {
   const bool known = std::any_of(source_.parameters.begin(), source_.parameters.end(),
-                                 [](const KernelParameter& p) { return p.kind == KernelParameter::Kind::status; });
-  if (!known) {
-    KernelParameter added;
-    added.kind = KernelParameter::Kind::status;
-    added.writes = true;
-    source_.parameters.push_back(added);
-  }
+                                 [kind](const KernelParameter& p) { return p.kind == kind; });
+  if (known) return;
+  KernelParameter added;
+  added.kind = kind;
+  added.writes = true;
+  source_.parameters.push_back(added);
+}
+
+std::string KernelWriter::status_parameter() {
+  add_once(KernelParameter::Kind::status);
   return "status";
+}
+
+std::string KernelWriter::counters_parameter() {
+  add_once(KernelParameter::Kind::counters);
+  return "counters";
 }
 
 std::string KernelWriter::text(const Sym& sym) {
@@ -231,6 +298,7 @@ KernelSource KernelWriter::finish(std::string body, const Sym& extra) {
     std::string& out = source_.parameters_text;
     if (i > 0) out += ", ";
     if (parameter.kind == KernelParameter::Kind::status) out += "u32* status";
+    if (parameter.kind == KernelParameter::Kind::counters) out += "u32* counters";
     if (parameter.kind == KernelParameter::Kind::size) out += fmt::format("i64 size{}", sizes++);
     if (parameter.kind == KernelParameter::Kind::buffer)
       out += fmt::format("{}{}* __restrict__ p{}", parameter.writes ? "" : "const ",

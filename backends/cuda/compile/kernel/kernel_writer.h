@@ -1,5 +1,6 @@
 // Expressions as C text, with the parameters and local constants that they need. C++20.
 #pragma once
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -10,9 +11,15 @@
 namespace wick::cuda {
 
 const char* storage_name(DType dtype);
-const char* type_name(ScalarType type);
 std::string number_text(double number, ScalarType type);
 Sym extent_of(const std::vector<Loop>& loops);
+
+// Of reductions: the functor that combines two values, whether values carry positions, what an empty one gives, and the
+// type of its value.
+const char* combiner(ReductionKind kind);
+bool is_positioned(ReductionKind kind);
+std::string first_value(const Reduction& reduction);
+std::string type_of(const Reduction& reduction);
 
 /// Lines of a kernel, and the local constants that they have defined. Constants of `outer` are visible.
 struct Scope {
@@ -25,6 +32,16 @@ struct Scope {
   std::map<ExpressionPtr, std::string> names;
 
   void line(const std::string& text_of_line) { text += indent + text_of_line + "\n"; }
+  /// While a loop or a function within the scope is written, constants of the scope itself go before it.
+  void open_inner() { constants_at = text.size(); }
+  void close_inner() { constants_at = std::string::npos; }
+  void constant(const std::string& text_of_line) {
+    if (constants_at == std::string::npos) return line(text_of_line);
+    const std::string added = indent + text_of_line + "\n";
+    text.insert(constants_at, added);
+    constants_at += added.size();
+  }
+  size_t constants_at = std::string::npos;
 };
 
 class KernelWriter {
@@ -36,15 +53,30 @@ class KernelWriter {
   /// has all its symbols.
   std::string value(Scope& scope, ExpressionPtr expression);
   void write_store(Scope& scope, const Store& store, const std::string& condition);
+  /// A loop over `e` for a group of `count` neighbours along a loop, whose variable is in `outer` that of the first
+  /// one. What `body` reads of `roots` side by side in memory is loaded at once.
+  void write_group(Scope& outer, const Loop& loop, uint32_t count, std::vector<ExpressionPtr> roots,
+                   const std::function<void(Scope& inner)>& body);
+  /// The stores of such a group, each of them at once.
+  void write_group_stores(Scope& outer, const Loop& loop, uint32_t count, const std::vector<Store>& stores);
+  /// Takes the element of column number `number` into a reduction's value `acc`.
+  void write_accumulation(Scope& column, const Reduction& reduction, const std::string& acc, const std::string& number);
   /// Lines that decode a linear number into loop variables; the innermost loop runs fastest.
   void write_split(Scope& scope, const std::vector<Loop>& loops, const std::string& linear);
   std::string text(const Sym& sym);
+  /// Names a variable of the kernel that is no loop of its own.
+  void name_variable(const Sym& variable, const std::string& text) {
+    names_[std::string(variable.symbol_name())] = text;
+  }
   const std::string& name_of(const Loop& loop) const { return names_.at(std::string(loop.variable.symbol_name())); }
   /// What the text of a reduction's result is.
   virtual std::string result_text(ExpressionPtr reduced) const = 0;
   /// Completes the source: parameters and the type of indices. `extra`: linear numbers that must fit an index.
   KernelSource finish(std::string body, const Sym& extra);
   static std::string stored_as(DType dtype, const std::string& value);
+  std::string parameter(uint32_t buffer, bool writes);
+  /// source_.counters u32 numbers that are 0 when the kernel begins.
+  std::string counters_parameter();
 
   LoweredGraph& graph_;
   const LoopKernel& kernel_;
@@ -57,9 +89,11 @@ class KernelWriter {
   void name_variables();
   bool belongs_outside(const Scope& scope, ExpressionPtr expression);
   std::string load_text(Scope& scope, ExpressionPtr e);
+  void load_vector(Scope& outer, Scope& inner, ExpressionPtr load, uint32_t count);
+  std::string stored_text(Scope& scope, const Store& store);
   std::string call_text(Scope& scope, ExpressionPtr e);
-  std::string parameter(uint32_t buffer, bool writes);
   std::string status_parameter();
+  void add_once(KernelParameter::Kind kind);
   bool needs_wide_index(const Sym& extra) const;
 
   struct Mentions {

@@ -49,6 +49,7 @@ struct Attention {
   Loop feature;  // of query and key
   ExpressionPtr query = nullptr, key_element = nullptr, value = nullptr;
   ExpressionPtr score = nullptr;  // of one query and key, from their product: reduction 1
+  bool causal = false;            // keys behind the innermost row's number count nothing, as the score says
 };
 
 /// Without columns: a map. Rows, and columns within a row, are independent of each other but for the reductions, which
@@ -60,7 +61,12 @@ struct LoopKernel {
   std::vector<Store> row_stores, column_stores;
   std::optional<Attention> attention;  // then there are no reductions
   bool in_order = false;  // columns are walked in order: one may read what an earlier one of its row has stored
-  std::vector<const compiler::Node*> nodes;  // of the model, in order
+  std::vector<const compiler::Node*> nodes;    // of the model, in order
+  std::vector<const compiler::Node*> inlined;  // functions of indices that these read, computed where they are read
+  std::string why;                             // its results are stored and no reader became part of it
 };
+
+/// The expressions that the kernel computes, null ones among them.
+std::vector<ExpressionPtr> expressions_of(const LoopKernel& kernel);
 
 }  // namespace wick::cuda

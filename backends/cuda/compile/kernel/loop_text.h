@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "backends/cuda/compile/kernel/loop_kernel.h"
+#include "backends/cuda/compile/kernel/schedule.h"
 #include "backends/cuda/compile/lowering.h"
 
 namespace wick::cuda {
 
 /// What a kernel is called with.
 struct KernelParameter {
-  enum class Kind : uint8_t { buffer, size, status } kind = Kind::buffer;
+  enum class Kind : uint8_t { buffer, size, status, counters } kind = Kind::buffer;
   uint32_t buffer = 0;
   bool writes = false;
   std::string size;  // the symbol, passed as i64
@@ -21,35 +22,22 @@ struct KernelParameter {
 struct KernelSource {
   std::string label;  // what it does, for names: "linear_relu"
   std::string parameters_text, body;
-  uint32_t threads = 0;  // of a block, all in x
+  Schedule schedule;  // its threads are all in x
+  Sym counters = 0;   // u32 numbers that are 0 when the kernel begins
   bool has_barriers = false;
   std::vector<KernelParameter> parameters;
   std::array<Sym, 3> grid = {Sym(1), Sym(1), Sym(1)};
 };
-
-/// How threads share the work of a loop kernel.
-enum class ScheduleKind : uint8_t {
-  map,             // no columns: a thread for each row
-  thread_per_row,  // a thread walks over the columns
-  warp_per_row,
-  block_per_row,
-};
-struct Schedule {
-  ScheduleKind kind = ScheduleKind::map;
-  uint32_t threads = 256;  // of a block
-};
-
-/// The schedule of a kernel, from its sizes at their upper bounds and from how it reads memory.
-Schedule choose_schedule(const LoopKernel& kernel);
 
 /// Merges neighbouring loops that every offset walks through as one.
 void merge_loops(LoweredGraph& graph, LoopKernel& kernel);
 
 /// The kernel as text, by the schedule that suits it.
 KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel);
-KernelSource write_attention(LoweredGraph& graph, const LoopKernel& kernel);
 KernelSource write_loops(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule);
 
+/// Whether neighbours along a loop are neighbours in memory.
+bool steps_by_one(ExpressionPtr offset, const Loop& loop);
 /// Whether an element, through conversions, lies beside the one of the next loop value in memory.
 bool walks_along(ExpressionPtr element, const Loop& loop);
 /// How an expression grows with a loop variable. Throws Failure(limit).

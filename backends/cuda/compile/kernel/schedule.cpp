@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <set>
 
+#include "backends/cuda/compile/kernel/attention.h"
 #include "backends/cuda/compile/kernel/contraction.h"
-#include "backends/cuda/compile/kernel/loop_text.h"
+#include "backends/cuda/compile/kernel/kernel_writer.h"
+#include "backends/cuda/compile/kernel/matvec.h"
+#include "backends/cuda/compile/kernel/vector_access.h"
 #include "compiler/support/failure.h"
 
 namespace wick::cuda {
@@ -12,34 +15,8 @@ using compiler::SymScope;
 
 namespace {
 
-// Calls visit(expression) for each expression that the kernel computes, once.
-template <typename Visit>
-void for_each_expression(const LoopKernel& kernel, Visit&& visit) {
-  std::vector<ExpressionPtr> open;
-  std::set<ExpressionPtr> seen;
-  for (const Reduction& reduction : kernel.reductions) {
-    open.push_back(reduction.element);
-    if (reduction.guard) open.push_back(reduction.guard);
-  }
-  if (kernel.attention) {
-    const Attention& a = *kernel.attention;
-    open.insert(open.end(), {a.query, a.key_element, a.value, a.score});
-  }
-  for (const auto* stores : {&kernel.row_stores, &kernel.column_stores}) {
-    for (const Store& store : *stores) {
-      open.push_back(store.offset);
-      open.push_back(store.value);
-      if (store.guard) open.push_back(store.guard);
-    }
-  }
-  while (!open.empty()) {
-    const ExpressionPtr next = open.back();
-    open.pop_back();
-    if (!seen.insert(next).second) continue;
-    visit(next);
-    open.insert(open.end(), next->args.begin(), next->args.end());
-  }
-}
+// Threads that keep a device busy, and rows that do so with a warp each.
+constexpr int64_t kThreadsOfDevice = 132 * 128, kRowsForWarps = 132 * 16;
 
 bool mentions(const Sym& sym, const Sym& variable) {
   std::set<std::string, std::less<>> symbols;
@@ -61,11 +38,15 @@ std::optional<Sym> merged_in(const Sym& sym, const Loop& outer, const Loop& inne
   return status.ok() ? out : std::nullopt;
 }
 
-// Whether neighbours along a loop are neighbours in memory.
-bool steps_by_one(const Sym& sym, const Loop& loop) {
-  bool one = false;
-  const compiler::Status status = compiler::catch_failure([&] { one = step_of(sym, loop.variable).is(1); });
-  return status.ok() && one;
+// .. where two elements share a byte.
+bool steps_by_half(ExpressionPtr offset, const Loop& loop) {
+  if (offset->kind != ExpressionKind::index) return false;
+  bool half = false;
+  const compiler::Status status = compiler::catch_failure([&] {
+    const std::string variable(loop.variable.symbol_name());
+    half = (substitute(offset->index, {{variable, loop.variable + 2}}) - offset->index).is(1);
+  });
+  return status.ok() && half;
 }
 
 bool merge_pair(LoweredGraph& graph, LoopKernel& kernel, std::vector<Loop>& loops, size_t outer) {
@@ -75,7 +56,7 @@ bool merge_pair(LoweredGraph& graph, LoopKernel& kernel, std::vector<Loop>& loop
   const compiler::SymRange range = SymScope::range(extent);
   graph.ranges[name] = {0, range.max == compiler::kUnbounded ? range.max : std::max<int64_t>(range.max - 1, 0)};
   bool possible = true;
-  for_each_expression(kernel, [&](ExpressionPtr e) {
+  for_each(expressions_of(kernel), [&](ExpressionPtr e) {
     if (e->kind == ExpressionKind::index) possible = possible && merged_in(e->index, a, b, merged).has_value();
   });
   if (!possible) return false;
@@ -106,10 +87,32 @@ bool merge_pair(LoweredGraph& graph, LoopKernel& kernel, std::vector<Loop>& loop
 
 }  // namespace
 
+std::vector<ExpressionPtr> expressions_of(const LoopKernel& kernel) {
+  std::vector<ExpressionPtr> out;
+  for (const Reduction& reduction : kernel.reductions) out.insert(out.end(), {reduction.element, reduction.guard});
+  if (kernel.attention) {
+    const Attention& a = *kernel.attention;
+    out.insert(out.end(), {a.query, a.key_element, a.value, a.score});
+  }
+  for (const auto* stores : {&kernel.row_stores, &kernel.column_stores}) {
+    for (const Store& store : *stores) out.insert(out.end(), {store.offset, store.value, store.guard});
+  }
+  return out;
+}
+
+bool steps_by_one(ExpressionPtr offset, const Loop& loop) {
+  if (offset->kind != ExpressionKind::index) return false;
+  bool one = false;
+  const compiler::Status status = compiler::catch_failure([&] { one = step_of(offset->index, loop.variable).is(1); });
+  return status.ok() && one;
+}
+
 bool walks_along(ExpressionPtr element, const Loop& loop) {
-  if (element->kind == ExpressionKind::call && element->args.size() == 1) return walks_along(element->args[0], loop);
-  if (element->kind != ExpressionKind::load || element->args[0]->kind != ExpressionKind::index) return false;
-  return steps_by_one(element->args[0]->index, loop);
+  if (element->kind == ExpressionKind::call)
+    return std::any_of(element->args.begin(), element->args.end(),
+                       [&](ExpressionPtr arg) { return walks_along(arg, loop); });
+  return element->kind == ExpressionKind::load &&
+         (steps_by_one(element->args[0], loop) || steps_by_half(element->args[0], loop));
 }
 
 Sym step_of(const Sym& sym, const Sym& variable) {
@@ -118,8 +121,9 @@ Sym step_of(const Sym& sym, const Sym& variable) {
 
 KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel) {
   if (kernel.attention) return write_attention(graph, kernel);
+  if (const auto matvec = find_matvec(graph, kernel)) return write_matvec(graph, kernel, *matvec);
   if (const auto contraction = find_contraction(kernel)) return write_contraction(graph, kernel, *contraction);
-  return write_loops(graph, kernel, choose_schedule(kernel));
+  return write_loops(graph, kernel, choose_schedule(graph, kernel));
 }
 
 void merge_loops(LoweredGraph& graph, LoopKernel& kernel) {
@@ -129,23 +133,34 @@ void merge_loops(LoweredGraph& graph, LoopKernel& kernel) {
   }
 }
 
-Schedule choose_schedule(const LoopKernel& kernel) {
-  if (kernel.columns.empty()) return {ScheduleKind::map, 256};
-  if (kernel.in_order) return {ScheduleKind::thread_per_row, 128};
-  Sym columns = 1, rows = 1;
-  for (const Loop& loop : kernel.columns) columns = columns * loop.extent;
-  for (const Loop& loop : kernel.rows) rows = rows * loop.extent;
-  const int64_t most = SymScope::range(columns).max, most_rows = SymScope::range(rows).max;
+Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
+  Schedule out;
+  const int64_t rows = SymScope::range(extent_of(kernel.rows)).max;
+  if (kernel.columns.empty()) {
+    // Fewer threads than that leave multiprocessors without work.
+    const int64_t most = std::clamp<int64_t>(rows / kThreadsOfDevice, 1, 16);
+    out.vector = vector_of(graph, kernel, kernel.rows, kernel.row_stores, static_cast<uint32_t>(most));
+    return out;
+  }
+  out.threads = 128;
+  out.kind = ScheduleKind::thread_per_row;
+  if (kernel.in_order) return out;
+  const int64_t columns = SymScope::range(extent_of(kernel.columns)).max;
   bool along_columns = false, along_rows = false;
-  for_each_expression(kernel, [&](ExpressionPtr e) {
-    if (e->kind != ExpressionKind::load || e->args[0]->kind != ExpressionKind::index) return;
-    along_columns = along_columns || steps_by_one(e->args[0]->index, kernel.columns.back());
-    along_rows = along_rows || (!kernel.rows.empty() && steps_by_one(e->args[0]->index, kernel.rows.back()));
+  for_each(expressions_of(kernel), [&](ExpressionPtr e) {
+    if (e->kind != ExpressionKind::load) return;
+    along_columns = along_columns || steps_by_one(e->args[0], kernel.columns.back());
+    along_rows = along_rows || (!kernel.rows.empty() && steps_by_one(e->args[0], kernel.rows.back()));
   });
-  const bool prefers_rows = along_rows && !along_columns && most_rows >= 1024;
-  if (most <= 16 || prefers_rows) return {ScheduleKind::thread_per_row, 128};
-  if (most <= 1024) return {ScheduleKind::warp_per_row, 128};
-  return {ScheduleKind::block_per_row, most <= 8192 ? 256u : 512u};
+  const bool prefers_rows = along_rows && !along_columns && rows >= 1024;
+  if (columns <= 16 || prefers_rows) return out;
+  // Sums over many columns of enough rows read more at once, so a warp is enough for longer ones.
+  out.kind = columns <= 1024 || rows >= kRowsForWarps ? ScheduleKind::warp_per_row : ScheduleKind::block_per_row;
+  if (out.kind == ScheduleKind::block_per_row) out.threads = columns <= 8192 ? 256 : 512;
+  const int64_t per_row = out.kind == ScheduleKind::warp_per_row ? 32 : out.threads;
+  const int64_t most = std::clamp<int64_t>(columns / per_row, 1, 16);
+  out.vector = vector_of(graph, kernel, kernel.columns, kernel.column_stores, static_cast<uint32_t>(most));
+  return out;
 }
 
 }  // namespace wick::cuda

@@ -24,10 +24,17 @@ struct OpRule {
   Typing typing = Typing::result;
   /// The composite stays whole: its kernel is better than those of its parts.
   bool keeps_whole = false;
+  /// Elements of operands are read many times: quantized ones stay integers in memory.
+  bool rereads = false;
 };
 
 constexpr OpRule whole(OpRule rule) {
   rule.keeps_whole = true;
+  return rule;
+}
+
+constexpr OpRule rereading(OpRule rule) {
+  rule.rereads = true;
   return rule;
 }
 
@@ -36,7 +43,7 @@ const OpRule* find_rule(const compiler::Node& node);
 
 // Families, one file each.
 extern const Span<const OpRule> kAttentionRules, kCreationRules, kIndexingRules, kMatmulRules, kMovementRules,
-    kNormalizationRules, kPointwiseRules, kReductionRules, kResizeRules, kWindowRules, kWriteRules;
+    kNormalizationRules, kPointwiseRules, kQuantizedRules, kReductionRules, kResizeRules, kWindowRules, kWriteRules;
 
 /// Whether the sizes are equal, or one is no larger, for all values of their symbols.
 bool same(const Sym& a, const Sym& b);

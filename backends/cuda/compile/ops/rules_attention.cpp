@@ -47,20 +47,21 @@ class AttentionRule {
     for (const Value* x : {q_, k_, v_}) l_.store_if_expensive(x, 1);
     if (mask_) l_.store_if_expensive(mask_, 8);
     const Value* y = node_.result();
-    Sizes rows(y->sizes().begin(), y->sizes().end() - 1);
-    Draft draft = l_.draft(rows, {y->sizes().back()});
+    Draft draft = l_.draft(row_sizes(), {y->sizes().back()});
+    const Indices rows = rows_of(draft.rows);
     Attention a;
     a.key = l_.new_loop(k_->sizes()[k_->rank() - 2]);
     a.feature = l_.new_loop(q_->sizes().back());
     const ExpressionPtr key = pool().index(a.key.variable), feature = pool().index(a.feature.variable);
-    Indices q_at = draft.rows;
+    Indices q_at = rows;
     q_at.push_back(feature);
-    a.query = mul(pool(), l_.element(q_, q_at), pool().number(scale(), ScalarType::f32));
-    a.key_element = l_.element(k_, own_at(*k_, draft.rows, key, feature));
-    a.value = l_.element(v_, own_at(*v_, draft.rows, key, draft.columns[0]));
-    a.score = score(draft.rows, key);
+    a.query = l_.element(q_, q_at);
+    a.key_element = l_.element(k_, own_at(*k_, rows, key, feature));
+    a.value = l_.element(v_, own_at(*v_, rows, key, draft.columns[0]));
+    a.score = score(rows, key);
+    a.causal = is_causal() && !rows.back()->index.is_const();
     draft.kernel.attention = a;
-    Indices at = draft.rows;
+    Indices at = rows;
     at.push_back(draft.columns[0]);
     const ExpressionPtr result = pool().reduced(0, ScalarType::f32);
     l_.finish(std::move(draft), {{y, at, pool().rounded(result, y->dtype())}});
@@ -72,6 +73,34 @@ class AttentionRule {
   double scale() const {
     if (!node_.is_none("scale")) return static_cast<double>(static_cast<float>(node_.real("scale")));
     return static_cast<double>(static_cast<float>(1.0 / std::sqrt(static_cast<double>(q_->sizes().back().value()))));
+  }
+
+  bool is_causal() const { return node_.op->parsed->find("is_causal") >= 0 && node_.boolean("is_causal"); }
+
+  // How many heads of queries share a head of keys and values; 1 if all of them do, or none.
+  Sym heads_of_group() const {
+    const size_t heads = q_->rank() - 3;
+    const Sym own = k_->sizes()[heads], all = q_->sizes()[heads];
+    if (q_->rank() < 4 || own == all || own.is(1) || !(own == v_->sizes()[heads])) return 1;
+    return floor_div(all, own);
+  }
+  // The rows of the result. Heads of a group have a loop of their own: they are more queries of the same keys.
+  Sizes row_sizes() const {
+    const Sizes& all = node_.result()->sizes();
+    Sizes out(all.begin(), all.end() - 1);
+    const Sym group = heads_of_group();
+    if (group.is(1)) return out;
+    out[out.size() - 2] = k_->sizes()[k_->rank() - 3];
+    out.insert(out.end() - 1, group);
+    return out;
+  }
+  Indices rows_of(const Indices& loops) {
+    const Sym group = heads_of_group();
+    if (group.is(1)) return loops;
+    Indices out(loops.begin(), loops.end() - 3);
+    out.push_back(pool().add(pool().multiply(loops[loops.size() - 3], pool().index(group)), loops[loops.size() - 2]));
+    out.push_back(loops.back());
+    return out;
   }
 
   // Leading dimensions of keys and values: those of the query, one for all, or one for a group of heads.
@@ -89,10 +118,9 @@ class AttentionRule {
   }
 
   ExpressionPtr score(const Indices& rows, ExpressionPtr key) {
-    ExpressionPtr out = pool().reduced(1, ScalarType::f32);
+    ExpressionPtr out = mul(pool(), pool().reduced(1, ScalarType::f32), pool().number(scale(), ScalarType::f32));
     const ExpressionPtr lowest = pool().number(-std::numeric_limits<double>::infinity(), ScalarType::f32);
-    if (node_.op->parsed->find("is_causal") >= 0 && node_.boolean("is_causal"))
-      out = pool().select(pool().less(rows.back(), key), lowest, out);
+    if (is_causal()) out = pool().select(pool().less(rows.back(), key), lowest, out);
     if (!mask_) return out;
     Indices full = rows;
     full.push_back(key);

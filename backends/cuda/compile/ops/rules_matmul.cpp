@@ -17,13 +17,16 @@ struct Matmul {
   Sym depth;
   std::function<Indices(const Indices& row, ExpressionPtr k)> left_at, right_at;
   std::function<ExpressionPtr(const Indices& row, ExpressionPtr sum)> term = nullptr;
+  bool takes_norm = false;  // the left operand's element is at all of a row but its last index, and k
 };
 
 void lower_product(Lowering& l, const Node& node, const Matmul& matmul) {
-  l.store_if_expensive(matmul.left, kOperandCalls);
   l.store_if_expensive(matmul.right, kOperandCalls);
-  Draft draft = l.draft(matmul.rows, {matmul.depth});
-  const ExpressionPtr a = l.element(matmul.left, matmul.left_at(draft.rows, draft.columns[0]));
+  auto normed = matmul.takes_norm ? l.draft_after_norm(matmul.left, matmul.depth, matmul.rows.back()) : std::nullopt;
+  if (!normed) l.store_if_expensive(matmul.left, kOperandCalls);
+  Draft draft = normed ? std::move(normed->draft) : l.draft(matmul.rows, {matmul.depth});
+  const ExpressionPtr a =
+      normed ? normed->element : l.element(matmul.left, matmul.left_at(draft.rows, draft.columns[0]));
   const ExpressionPtr b = l.element(matmul.right, matmul.right_at(draft.rows, draft.columns[0]));
   ExpressionPtr sum = l.reduce(draft, ReductionKind::sum, mul(l.pool(), a, b));
   if (matmul.term) sum = matmul.term(draft.rows, sum);
@@ -40,6 +43,7 @@ void lower_linear(Lowering& l, const Node& node) {
     return at;
   };
   matmul.right_at = [](const Indices& row, ExpressionPtr k) { return Indices{row.back(), k}; };
+  matmul.takes_norm = w->rank() == 2;
   if (w->rank() == 1) {  // one output, no dimension for it
     matmul.left_at = [](const Indices& row, ExpressionPtr k) {
       Indices at = row;
@@ -109,10 +113,10 @@ compiler::Verdict product_fits(const Node& node, const compiler::TargetOptions&)
 }
 
 constexpr OpRule kRows[] = {
-    whole({"aten.linear.default", lower_linear, linear_fits}),
-    {"aten.mm.default", lower_batches, product_fits},
-    {"aten.bmm.default", lower_batches, product_fits},
-    {"aten.addmm.default", lower_addmm, product_fits},
+    whole(rereading({"aten.linear.default", lower_linear, linear_fits})),
+    rereading({"aten.mm.default", lower_batches, product_fits}),
+    rereading({"aten.bmm.default", lower_batches, product_fits}),
+    rereading({"aten.addmm.default", lower_addmm, product_fits}),
 };
 
 }  // namespace

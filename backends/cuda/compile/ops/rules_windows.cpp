@@ -38,12 +38,22 @@ struct Convolution {
   size_t spatial;
 };
 
+// The element where the guard holds, else 0: what a function makes of 0 is not padding.
+ExpressionPtr padded(ExpressionPool& pool, ExpressionPtr guard, ExpressionPtr element) {
+  if (is_true(guard) || element->kind == ExpressionKind::load) return element;
+  // Matrix instructions take what is rounded last.
+  if (element->kind == ExpressionKind::call && element->text.rfind("to_f32(to_", 0) == 0)
+    return pool.call(element->type, element->text, {padded(pool, guard, element->args[0])});
+  return pool.select(guard, element, pool.constant(0, 0, element->type));
+}
+
 void finish_convolution(Lowering& l, const Convolution& c, const Value* y, Draft draft, const Indices& x_at,
                         const Indices& w_at, ExpressionPtr guard) {
   ExpressionPool& pool = l.pool();
   pool.push_guard(guard);
-  const ExpressionPtr a = l.element(c.x, x_at);
+  const ExpressionPtr element = l.element(c.x, x_at);
   pool.pop_guard();
+  const ExpressionPtr a = padded(pool, guard, element);
   ExpressionPtr sum = l.reduce(draft, ReductionKind::sum, mul(pool, a, l.element(c.w, w_at)));
   const ExpressionPtr channel = draft.rows[1];
   if (c.bias) sum = add(pool, sum, l.element(c.bias, {channel}));
@@ -273,7 +283,7 @@ Verdict convolution_fits(const Node& node, const compiler::TargetOptions&) {
 }
 
 constexpr OpRule kRows[] = {
-    {"aten.convolution.default", lower_convolution, convolution_fits},
+    rereading({"aten.convolution.default", lower_convolution, convolution_fits}),
     {"aten.avg_pool2d.default", lower_average<2>, gives_floats},
     {"aten.avg_pool3d.default", lower_average<3>, gives_floats},
     {"aten._adaptive_avg_pool2d.default", lower_adaptive_average<2>, gives_floats},

@@ -66,17 +66,8 @@ WICK_FUNCTION f64 remainder(f64 a, f64 b) {
   const f64 rest = fmod(a, b);
   return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
 }
-template <typename T>
-WICK_FUNCTION T float_divide_floor(T a, T b) {
-  if (b == T(0)) return a / b;
-  const T rest = fmod(a, b);
-  const T quotient = (a - rest) / b - (rest != T(0) && (b < T(0)) != (rest < T(0)) ? T(1) : T(0));
-  if (quotient == T(0)) return copysign(T(0), a / b);
-  const T down = floor(quotient);
-  return quotient - down > T(0.5) ? down + T(1) : down;
-}
-WICK_FUNCTION f32 divide_floor(f32 a, f32 b) { return float_divide_floor(a, b); }
-WICK_FUNCTION f64 divide_floor(f64 a, f64 b) { return float_divide_floor(a, b); }
+WICK_FUNCTION f32 divide_floor(f32 a, f32 b) { return b == 0 ? a / b : wick::math::floor_quotient(a, b, fmod(a, b)); }
+WICK_FUNCTION f64 divide_floor(f64 a, f64 b) { return b == 0 ? a / b : wick::math::floor_quotient(a, b, fmod(a, b)); }
 WICK_FUNCTION f32 divide_trunc(f32 a, f32 b) { return trunc(a / b); }
 WICK_FUNCTION f64 divide_trunc(f64 a, f64 b) { return trunc(a / b); }
 
@@ -101,34 +92,10 @@ WICK_FUNCTION T log_sigmoid(T x) {
   return (x < T(0) ? x : T(0)) - log1p(exp(x < T(0) ? x : -x));
 }
 
-/// The neighbour of `from` in the direction of `to`.
-template <typename T, typename Bits>
-WICK_FUNCTION Bits neighbour_bits(T from, T to, Bits bits) {
-  constexpr Bits kSign = Bits(1) << (8 * sizeof(Bits) - 1);
-  if (from == T(0)) return to > T(0) ? Bits(1) : (kSign | 1);
-  return (from < to) == (from > T(0)) ? bits + 1 : bits - 1;
-}
-WICK_FUNCTION f32 nextafter(f32 from, f32 to) {
-  if (from != from || to != to) return from + to;
-  return from == to ? to : f32_of_bits(neighbour_bits(from, to, bits_of(from)));
-}
-WICK_FUNCTION f64 nextafter(f64 from, f64 to) {
-  if (from != from || to != to) return from + to;
-  return from == to ? to : f64_of_bits(neighbour_bits(from, to, bits_of(from)));
-}
+WICK_FUNCTION f32 nextafter(f32 from, f32 to) { return wick::math::next_after(from, to); }
+WICK_FUNCTION f64 nextafter(f64 from, f64 to) { return wick::math::next_after(from, to); }
 
-/// x = mantissa * 2^exponent with |mantissa| in [0.5, 1); zero, infinity and NaN stay and have exponent 0.
-WICK_FUNCTION f64 frexp_mantissa(f64 x, i32* exponent) {
-  *exponent = 0;
-  if (x == 0 || !isfinite(x)) return x;
-  if (abs(x) < 0x1p-1000) {
-    x *= 0x1p100;
-    *exponent = -100;
-  }
-  const u64 bits = bits_of(x);
-  *exponent += static_cast<i32>(bits >> 52 & 0x7ff) - 1022;
-  return f64_of_bits((bits & 0x800fffffffffffffull) | 0x3fe0000000000000ull);
-}
+WICK_FUNCTION f64 frexp_mantissa(f64 x, i32* exponent) { return wick::math::split_exponent(x, exponent); }
 WICK_FUNCTION f32 frexp_mantissa(f32 x, i32* exponent) {
   return static_cast<f32>(frexp_mantissa(static_cast<f64>(x), exponent));
 }

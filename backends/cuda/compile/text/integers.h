@@ -102,21 +102,8 @@ template <typename T>
 WICK_FUNCTION T integer_abs(T a) {
   return a < T(0) ? wrap_negate(a) : a;
 }
-WICK_FUNCTION u64 magnitude(i64 a) { return a < 0 ? ~static_cast<u64>(a) + 1 : static_cast<u64>(a); }
-WICK_FUNCTION u64 gcd_of_magnitudes(i64 a, i64 b) {
-  u64 x = magnitude(a), y = magnitude(b);
-  while (y != 0) {
-    const u64 rest = x % y;
-    x = y;
-    y = rest;
-  }
-  return x;
-}
-WICK_FUNCTION i64 gcd(i64 a, i64 b) { return static_cast<i64>(gcd_of_magnitudes(a, b)); }
-WICK_FUNCTION i64 lcm(i64 a, i64 b) {
-  const u64 divisor = gcd_of_magnitudes(a, b);
-  return divisor == 0 ? 0 : static_cast<i64>(magnitude(a) / divisor * magnitude(b));
-}
+WICK_FUNCTION i64 gcd(i64 a, i64 b) { return static_cast<i64>(wick::math::greatest_common_divisor(a, b)); }
+WICK_FUNCTION i64 lcm(i64 a, i64 b) { return wick::math::least_common_multiple(a, b); }
 
 template <typename T>
 WICK_FUNCTION T smaller(T a, T b) {

@@ -17,33 +17,29 @@ namespace {
 
 // Functions that kernels share with the runtime's portable kernels.
 constexpr const char* kCommon[] = {
-    "common/float16.h",
-    "common/random.h",
-    "common/math/math.h",
-    "common/math/polynomials.h",
-    "common/math/two_doubles.h",
-    "common/math/float_math.h",
-    "common/math/special.h",
-    "common/math/orthogonal.h",
-    "common/math/exponential.cpp",
-    "common/math/logarithm.cpp",
-    "common/math/trigonometric.cpp",
-    "common/math/arc.cpp",
-    "common/math/hyperbolic.cpp",
-    "common/math/fmod.cpp",
-    "common/math/error_function.cpp",
-    "common/math/gamma.cpp",
-    "common/math/power.cpp",
-    "common/math/bessel.cpp",
-    "common/math/special.cpp",
+    "common/float16.h",          "common/random.h",
+    "common/math/math.h",        "common/math/polynomials.h",
+    "common/math/two_doubles.h", "common/math/float_math.h",
+    "common/math/arithmetic.h",  "common/math/special.h",
+    "common/math/orthogonal.h",  "common/math/exponential.cpp",
+    "common/math/logarithm.cpp", "common/math/trigonometric.cpp",
+    "common/math/arc.cpp",       "common/math/hyperbolic.cpp",
+    "common/math/fmod.cpp",      "common/math/error_function.cpp",
+    "common/math/gamma.cpp",     "common/math/power.cpp",
+    "common/math/bessel.cpp",    "common/math/special.cpp",
     "common/math/airy.cpp",
 };
 // The vocabulary above device.h and host.h.
 constexpr const char* kShared[] = {
-    "backends/cuda/compile/text/numbers.h",   "backends/cuda/compile/text/integers.h",
-    "backends/cuda/compile/text/functions.h", "backends/cuda/compile/text/special.h",
-    "backends/cuda/compile/text/operators.h",
+    "backends/cuda/compile/text/numbers.h",     "backends/cuda/compile/text/integers.h",
+    "backends/cuda/compile/text/functions.h",   "backends/cuda/compile/text/special.h",
+    "backends/cuda/compile/text/operators.h",   "backends/cuda/compile/text/quantized.h",
+    "backends/cuda/compile/text/tile_layout.h",
 };
+
+// Above device_matrix.h and host_matrix.h.
+constexpr const char* kTiles = "backends/cuda/compile/text/tiles.h";
+constexpr const char* kAttention = "backends/cuda/compile/text/attention.h";
 
 std::string part(std::string_view path) {
   const TextFile* const end = kCudaVocabulary + kCudaVocabularyCount;
@@ -94,7 +90,7 @@ std::string device_vocabulary() {
   std::string program = part("backends/cuda/compile/text/device.h");
   for (const char* path : kCommon) program += part(path);
   for (const char* path : kShared) program += part(path);
-  return program + part("backends/cuda/compile/text/device_matrix.h");
+  return program + part("backends/cuda/compile/text/device_matrix.h") + part(kTiles) + part(kAttention);
 }
 
 std::string device_program(Span<const KernelText> kernels) {
@@ -112,7 +108,7 @@ std::string host_program(Span<const KernelText> kernels, const std::vector<std::
   for (const char* path : kCommon) program += part(path);
   program += "}\n" + part("backends/cuda/compile/text/host.h");
   for (const char* path : kShared) program += part(path);
-  program += part("backends/cuda/compile/text/host_matrix.h");
+  program += part("backends/cuda/compile/text/host_matrix.h") + part(kTiles) + part(kAttention);
   append_kernels(kernels, &program);
   append_table(kernels, &program);
   for (const std::string& source : sources) program += without_includes(source, Includes::quoted);

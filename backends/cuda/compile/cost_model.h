@@ -1,0 +1,36 @@
+// How long a kernel takes, before it ever ran: a roofline with a floor. C++20.
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "backends/cuda/payload/plan.h"
+#include "wick/span.h"
+
+namespace wick::cuda {
+
+/// What a chip's data sheet says. Rates of matrix instructions are those without sparsity.
+struct Chip {
+  const char* name;   // on the command line
+  const char* title;  // of the product
+  uint32_t architecture = 0;
+  double f32_flops = 0, f64_flops = 0, matrix_f16_flops = 0;  // per second
+  double bytes_per_second = 0;                                // of the memory
+};
+
+/// One row per chip; the first is the default.
+Span<const Chip> chips();
+/// Null if there is none of this name.
+const Chip* find_chip(std::string_view name);
+
+/// Between the end of a kernel in a graph and the begin of the next one.
+inline constexpr double kLaunchGapUs = 1.3;
+
+struct PredictedTime {
+  double us = 0;
+  const char* bound = "";  // the largest of the terms: "arithmetic", "memory", "latency"
+};
+/// max(FLOP / rate, bytes / bandwidth, latency of a small kernel), with the shares of the data sheet's rates that
+/// kernels reach.
+PredictedTime predict(const Chip& chip, Arithmetic arithmetic, double flops, double bytes);
+
+}  // namespace wick::cuda

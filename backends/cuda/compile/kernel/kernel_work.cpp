@@ -1,0 +1,148 @@
+#include "backends/cuda/compile/kernel/kernel_work.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "common/checked.h"
+
+namespace wick::cuda {
+namespace {
+
+using compiler::SymScope;
+
+uint64_t times(uint64_t a, uint64_t b) {
+  uint64_t out = 0;
+  return checked_mul(a, b, &out) ? out : UINT64_MAX;
+}
+void add_to(uint64_t& sum, uint64_t more) { sum = sum > UINT64_MAX - more ? UINT64_MAX : sum + more; }
+
+uint64_t most(const Sym& size) { return static_cast<uint64_t>(std::max<int64_t>(SymScope::range(size).max, 0)); }
+
+class Worker {
+ public:
+  Worker(const LoweredGraph& graph, const LoopKernel& kernel) : graph_(graph) {
+    for (const auto* loops : {&kernel.rows, &kernel.columns}) {
+      for (const Loop& loop : *loops) add_loop(loop);
+    }
+    rows_ = extent(kernel.rows), columns_ = extent(kernel.columns);
+    for (const Loop& loop : kernel.rows) row_symbols_.insert(std::string(loop.variable.symbol_name()));
+    if (kernel.attention) attention(*kernel.attention);
+    for (const Reduction& reduction : kernel.reductions) reduce(reduction);
+    for (const Store& store : kernel.row_stores) this->store(store);
+    for (const Store& store : kernel.column_stores) this->store(store);
+    for (const auto& [buffer, touched] : reads_) add_to(work_.read_bytes, bytes(buffer, touched));
+    for (const auto& [buffer, touched] : writes_) add_to(work_.written_bytes, bytes(buffer, touched));
+  }
+  const KernelWork& work() const { return work_; }
+
+ private:
+  using Symbols = std::set<std::string, std::less<>>;
+  // The elements of a buffer that loads or stores name: at most `count`, between `first` and `last`.
+  struct Touched {
+    uint64_t count = 0;
+    int64_t first = 0, last = INT64_MAX;
+  };
+
+  void add_loop(const Loop& loop) { extents_[std::string(loop.variable.symbol_name())] = most(loop.extent); }
+  static uint64_t extent(const std::vector<Loop>& loops) {
+    uint64_t product = 1;
+    for (const Loop& loop : loops) product = times(product, most(loop.extent));
+    return product;
+  }
+  uint64_t points(const Symbols& symbols) const {
+    uint64_t product = 1;
+    for (const std::string& symbol : symbols) {
+      const auto loop = extents_.find(symbol);
+      if (loop != extents_.end()) product = times(product, loop->second);
+    }
+    return product;
+  }
+
+  // Which loops an expression depends on. Counts what it computes, the first time.
+  const Symbols& visit(ExpressionPtr e) {
+    const auto known = symbols_.find(e);
+    if (known != symbols_.end()) return known->second;
+    Symbols symbols;
+    if (e->kind == ExpressionKind::index) collect_symbols(e->index, symbols);
+    if (e->kind == ExpressionKind::reduced) symbols = e->buffer == product_ ? pair_symbols_ : row_symbols_;
+    for (const ExpressionPtr arg : e->args) {
+      const Symbols& more = visit(arg);
+      symbols.insert(more.begin(), more.end());
+    }
+    if (e->kind == ExpressionKind::call && is_real(e->type)) {
+      add_to(work_.flops, points(symbols));
+      work_.uses_f64 = work_.uses_f64 || e->type == ScalarType::f64;
+    }
+    if (e->kind == ExpressionKind::load) touch(reads_, e->buffer, e->args[0], symbols);
+    return symbols_[e] = std::move(symbols);
+  }
+
+  void touch(std::map<uint32_t, Touched>& all, uint32_t buffer, ExpressionPtr offset, const Symbols& symbols) {
+    Touched now = {points(symbols), 0, INT64_MAX};
+    if (offset->kind == ExpressionKind::index) {
+      const compiler::SymRange range = SymScope::range(offset->index);
+      now.first = std::max<int64_t>(range.min, 0);
+      now.last = std::max(range.max, now.first);
+    }
+    const auto [found, fresh] = all.try_emplace(buffer, now);
+    if (fresh) return;
+    add_to(found->second.count, now.count);
+    found->second.first = std::min(found->second.first, now.first);
+    found->second.last = std::max(found->second.last, now.last);
+  }
+
+  uint64_t bytes(uint32_t buffer, const Touched& touched) const {
+    const KernelBuffer& held = graph_.buffers[buffer];
+    uint64_t elements = std::min(touched.count, most(held.elements));
+    if (touched.last - touched.first < INT64_MAX)
+      elements = std::min(elements, static_cast<uint64_t>(touched.last - touched.first) + 1);
+    return times(elements, dtype_size_bytes(held.dtype));
+  }
+
+  void reduce(const Reduction& reduction) {
+    visit(reduction.element);
+    if (reduction.guard) visit(reduction.guard);
+    if (!is_real(reduction.type)) return;
+    add_to(work_.flops, times(rows_, columns_));
+    work_.uses_f64 = work_.uses_f64 || reduction.type == ScalarType::f64;
+  }
+
+  void attention(const Attention& attention) {
+    add_loop(attention.key);
+    add_loop(attention.feature);
+    product_ = 1;
+    pair_symbols_ = row_symbols_;
+    pair_symbols_.insert(std::string(attention.key.variable.symbol_name()));
+    for (const ExpressionPtr part : {attention.query, attention.key_element, attention.score, attention.value})
+      visit(part);
+    const uint64_t scores = times(rows_, most(attention.key.extent));
+    // Two products; of each score the exponential, the maximum and the sum.
+    add_to(work_.flops, times(scores, times(2, most(attention.feature.extent))));
+    add_to(work_.flops, times(scores, times(2, columns_)));
+    add_to(work_.flops, times(scores, 3));
+  }
+
+  void store(const Store& store) {
+    visit(store.value);
+    if (store.guard) visit(store.guard);
+    const Symbols symbols = visit(store.offset);
+    touch(writes_, store.buffer, store.offset, symbols);
+  }
+
+  const LoweredGraph& graph_;
+  std::map<std::string, uint64_t, std::less<>> extents_;
+  std::map<ExpressionPtr, Symbols> symbols_;
+  std::map<uint32_t, Touched> reads_, writes_;
+  Symbols row_symbols_;
+  uint32_t product_ = UINT32_MAX;  // of a query and a key: the reduction that is one, and what it depends on
+  Symbols pair_symbols_;
+  uint64_t rows_ = 1, columns_ = 1;
+  KernelWork work_;
+};
+
+}  // namespace
+
+KernelWork work_of(const LoweredGraph& graph, const LoopKernel& kernel) { return Worker(graph, kernel).work(); }
+
+}  // namespace wick::cuda

@@ -1,0 +1,251 @@
+#include "backends/cuda/compile/kernel/matvec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/cuda/compile/kernel/contraction.h"
+#include "backends/cuda/compile/kernel/kernel_writer.h"
+#include "backends/cuda/compile/kernel/vector_access.h"
+#include "compiler/support/failure.h"
+
+namespace wick::cuda {
+namespace {
+
+using compiler::SymScope;
+
+constexpr int64_t kMostRows = 8, kFewestColumns = 16;
+constexpr uint32_t kThreads = 128, kWarps = kThreads / 32;
+
+// k = count * group + inner, for a loop over k.
+struct Groups {
+  Sym group, inner;
+  int64_t count;
+
+  Groups(LoweredGraph& graph, const Loop& loop, int64_t size, const std::string& name)
+      : group(Sym::symbol(name + "_" + std::string(loop.variable.symbol_name()))),
+        inner(Sym::symbol(name + "_inner_" + std::string(loop.variable.symbol_name()))),
+        count(size) {
+    graph.ranges[std::string(group.symbol_name())] = {0, SymScope::range(loop.extent).max / size};
+    graph.ranges[std::string(inner.symbol_name())] = {0, size - 1};
+  }
+
+  Sym of(LoweredGraph& graph, const Sym& sym, const Loop& loop) const {
+    const std::string variable(loop.variable.symbol_name());
+    if (const std::optional<Run> run = run_of(graph, sym, loop, static_cast<uint32_t>(count)))
+      return substitute(run->first, {{"group_of_" + variable, group}}) + inner * Sym(run->step);
+    return substitute(sym, {{variable, group * Sym(count) + inner}});
+  }
+};
+
+// Whether the offset of a load of bytes is a multiple of 16, plus inner / per_byte.
+bool is_packed(LoweredGraph& graph, const Sym& offset, const Loop& loop, int64_t per_byte) {
+  bool packed = false;
+  const compiler::Status status = compiler::catch_failure([&] {
+    const Groups groups(graph, loop, 16 * per_byte, "packed");
+    const Sym at = groups.of(graph, offset, loop);
+    const Sym first = substitute(at, {{std::string(groups.inner.symbol_name()), Sym(0)}});
+    packed = at - first == floor_div(groups.inner, Sym(per_byte)) && sym_mod(first, Sym(16)).is(0);
+  });
+  return status.ok() && packed;
+}
+
+class MatvecWriter : public KernelWriter {
+ public:
+  MatvecWriter(LoweredGraph& graph, const LoopKernel& kernel, const Matvec& matvec)
+      : KernelWriter(graph, kernel),
+        matvec_(matvec),
+        k_(kernel.columns[0]),
+        groups_(graph, k_, matvec.count, "group"),
+        steps_(graph, k_, steps_at_once(), "step") {
+    name_variable(groups_.group, "group");
+    name_variable(groups_.inner, "inner");
+    name_variable(steps_.group, "part");
+    name_variable(steps_.inner, "step");
+    for (const Loop& loop : matvec.m) rows_ *= loop.extent.value();
+  }
+
+  KernelSource run() {
+    block_.indent = "  ";
+    const Sym columns = extent_of(matvec_.n);
+    block_.line(
+        fmt::format("const idx n = static_cast<idx>(block_x()) * {} + static_cast<idx>(thread_x() / 32);", kWarps));
+    block_.line(fmt::format("if (n >= {}) return;", text(columns)));
+    write_split(block_, matvec_.n, "n");
+    for (int64_t m = 0; m < rows_; ++m) block_.line(fmt::format("f32 acc{} = 0.0f;", m));
+    write_sums();
+    write_results();
+    source_.schedule.kind = ScheduleKind::matvec;
+    source_.schedule.threads = kThreads;
+    source_.schedule.vector = matvec_.count;
+    source_.has_barriers = true;
+    source_.grid[0] = ceil_div(columns, Sym(int64_t{kWarps}));
+    return finish(block_.text, columns * Sym(int64_t{kWarps}));
+  }
+
+ private:
+  std::string result_text(ExpressionPtr) const override { return fmt::format("acc{}", row_); }
+
+  // Of the left factor: 16 bytes of floats, or of what takes two bytes each.
+  int64_t steps_at_once() const {
+    bool halves = false;
+    for_each({matvec_.left}, [&](ExpressionPtr e) {
+      halves = halves || (e->kind == ExpressionKind::load && dtype_size_bytes(e->dtype) == 2);
+    });
+    return halves ? 8 : 4;
+  }
+
+  // An expression of row m.
+  Sym in_row(const Sym& sym, int64_t m) const {
+    std::map<std::string, Sym, std::less<>> values;
+    for (size_t i = matvec_.m.size(); i-- > 0;) {
+      const int64_t extent = matvec_.m[i].extent.value();
+      values[std::string(matvec_.m[i].variable.symbol_name())] = m % extent;
+      m /= extent;
+    }
+    return substitute(sym, values);
+  }
+
+  static std::string element_text(DType dtype, const std::string& vector) {
+    const std::string element = vector + "[{0}]";
+    if (dtype == DType::f16 || dtype == DType::bf16) return "to_f32(" + element + ")";
+    return dtype == DType::boolean ? "to_bool(" + element + ")" : element;
+  }
+
+  // The matrix' element, whose bytes the threads hold.
+  ExpressionPtr write_right(Scope& group) {
+    const auto change = [&](const Sym& sym) { return groups_.of(graph_, sym, k_); };
+    const int64_t per_byte = matvec_.count / 16;
+    const Sym first =
+        substitute(change(matvec_.packed->args[0]->index), {{std::string(groups_.inner.symbol_name()), Sym(0)}});
+    const char* type = storage_name(matvec_.packed->dtype);
+    group.line(fmt::format("const Vector<{0}, 16> packed = load_vector<{0}, 16>({1} + {2});", type,
+                           parameter(matvec_.packed->buffer, false), value(group, graph_.pool.index(first))));
+    std::map<ExpressionPtr, ExpressionPtr> known;
+    known[matvec_.packed] = graph_.pool.call(matvec_.packed->type, "packed[{0}]",
+                                             {graph_.pool.index(floor_div(groups_.inner, Sym(per_byte)))});
+    return graph_.pool.rewrite(matvec_.right, change, known);
+  }
+
+  // Row m of the other factor; what lies side by side in it is loaded at once.
+  ExpressionPtr write_left(Scope& part, int64_t m) {
+    std::map<ExpressionPtr, ExpressionPtr> of_row;
+    const ExpressionPtr row = graph_.pool.rewrite(matvec_.left, [&](const Sym& sym) { return in_row(sym, m); }, of_row);
+    const auto change = [&](const Sym& sym) { return steps_.of(graph_, sym, k_); };
+    const auto count = static_cast<uint32_t>(steps_.count);
+    std::map<ExpressionPtr, ExpressionPtr> known;
+    for_each({row}, [&](ExpressionPtr e) {
+      if (e->kind != ExpressionKind::load || e->args.size() > 1 || dtype_size_bytes(e->dtype) * count > 16) return;
+      if (access_of(graph_, e, k_, count) != Access::vector) return;
+      const std::string name = fmt::format("left{}", vectors_++);
+      const Sym first = substitute(change(e->args[0]->index), {{std::string(steps_.inner.symbol_name()), Sym(0)}});
+      part.line(fmt::format("const Vector<{0}, {1}> {2} = load_vector<{0}, {1}>({3} + {4});", storage_name(e->dtype),
+                            count, name, parameter(e->buffer, false), value(part, graph_.pool.index(first))));
+      known[e] = graph_.pool.call(e->type, element_text(e->dtype, name), {graph_.pool.index(steps_.inner)});
+    });
+    return graph_.pool.rewrite(row, change, known);
+  }
+
+  Scope inside(Scope& outer, const std::vector<Sym>& symbols) {
+    Scope scope;
+    scope.outer = &outer;
+    scope.indent = outer.indent + "  ";
+    for (const Sym& symbol : symbols) scope.symbols.insert(std::string(symbol.symbol_name()));
+    return scope;
+  }
+
+  void write_sums() {
+    Scope group = inside(block_, {groups_.group});
+    const ExpressionPtr right = write_right(group);
+    Scope part = inside(group, {steps_.group});
+    const int64_t parts = matvec_.count / steps_.count;
+    part.line(fmt::format("const idx part = group * {} + static_cast<idx>(c);", parts));
+    std::vector<ExpressionPtr> lefts;
+    for (int64_t m = 0; m < rows_; ++m) lefts.push_back(write_left(part, m));
+    Scope step = inside(part, {groups_.inner, steps_.inner});
+    step.line(fmt::format("const idx step = static_cast<idx>(e), inner = static_cast<idx>(c * {} + e);", steps_.count));
+    const std::string factor = value(step, right);
+    for (int64_t m = 0; m < rows_; ++m) {
+      const std::string other = value(step, lefts[static_cast<size_t>(m)]);
+      step.line(fmt::format("acc{0} = fused_multiply_add({1}, {2}, acc{0});", m, other, factor));
+    }
+    block_.line(fmt::format("for (idx group = static_cast<idx>(lane()); group < {}; group += 32) {{",
+                            text(floor_div(k_.extent, Sym(int64_t{matvec_.count})))));
+    block_.text += group.text;
+    block_.line("  WICK_UNROLL");
+    block_.line(fmt::format("  for (u32 c = 0; c < {}; ++c) {{", parts));
+    block_.text += part.text;
+    block_.line("    WICK_UNROLL");
+    block_.line(fmt::format("    for (u32 e = 0; e < {}; ++e) {{", steps_.count));
+    block_.text += step.text;
+    block_.line("    }");
+    block_.line("  }");
+    block_.line("}");
+  }
+
+  void write_results() {
+    for (int64_t m = 0; m < rows_; ++m) block_.line(fmt::format("acc{0} = warp_reduce<Sum>(acc{0});", m));
+    for (row_ = 0; row_ < rows_; ++row_) {
+      Scope result = inside(block_, {});
+      result.has_results = true;
+      std::map<ExpressionPtr, ExpressionPtr> known;
+      const auto rewrite = [&](ExpressionPtr e) {
+        return e ? graph_.pool.rewrite(e, [&](const Sym& sym) { return in_row(sym, row_); }, known) : nullptr;
+      };
+      for (Store store : kernel_.row_stores) {
+        store.offset = rewrite(store.offset);
+        store.value = rewrite(store.value);
+        store.guard = rewrite(store.guard);
+        write_store(result, store, "");
+      }
+      block_.line(fmt::format("if (lane() == {}) {{", row_));
+      block_.text += result.text;
+      block_.line("}");
+    }
+  }
+
+  const Matvec& matvec_;
+  const Loop k_;
+  const Groups groups_, steps_;
+  int64_t rows_ = 1, row_ = 0;
+  size_t vectors_ = 0;
+  Scope block_;
+};
+
+}  // namespace
+
+std::optional<Matvec> find_matvec(LoweredGraph& graph, const LoopKernel& kernel) {
+  const std::optional<Contraction> product = find_factors(kernel);
+  if (!product || kernel.reductions.size() != 1 || !product->batch.empty() || kernel.columns.size() != 1)
+    return std::nullopt;
+  Matvec out;
+  out.left = product->left;
+  out.right = product->right;
+  out.m = product->m;
+  out.n = product->n;
+  const auto most = [](const std::vector<Loop>& loops) { return SymScope::range(extent_of(loops)).max; };
+  if (most(out.n) < most(out.m)) {
+    std::swap(out.left, out.right);
+    std::swap(out.m, out.n);
+  }
+  const bool few = std::all_of(out.m.begin(), out.m.end(), [](const Loop& loop) { return loop.extent.is_const(); });
+  if (!few || most(out.m) > kMostRows || most(out.n) < kFewestColumns) return std::nullopt;
+  for_each({out.right}, [&](ExpressionPtr e) {
+    const bool bytes = e->kind == ExpressionKind::load && (e->dtype == DType::i8 || e->dtype == DType::u8);
+    if (!bytes || out.packed || e->args.size() > 1 || e->args[0]->kind != ExpressionKind::index) return;
+    for (const int64_t per_byte : {1, 2}) {
+      const int64_t count = 16 * per_byte;
+      if (out.packed || !sym_mod(kernel.columns[0].extent, Sym(count)).is(0)) continue;
+      if (!is_packed(graph, e->args[0]->index, kernel.columns[0], per_byte)) continue;
+      out.packed = e;
+      out.count = static_cast<uint32_t>(count);
+    }
+  });
+  return out.packed ? std::optional(out) : std::nullopt;
+}
+
+KernelSource write_matvec(LoweredGraph& graph, const LoopKernel& kernel, const Matvec& matvec) {
+  return MatvecWriter(graph, kernel, matvec).run();
+}
+
+}  // namespace wick::cuda

@@ -1,0 +1,76 @@
+// How threads share the work of a kernel: facts about it in, a schedule out. C++20.
+#pragma once
+#include <cstdint>
+
+#include "backends/cuda/compile/kernel/loop_kernel.h"
+#include "backends/cuda/payload/plan.h"
+
+namespace wick::cuda {
+
+struct LoweredGraph;
+
+enum class ScheduleKind : uint8_t {
+  map,             // no columns: a thread for each row, or for `vector` rows
+  thread_per_row,  // a thread walks over the columns
+  warp_per_row,
+  block_per_row,
+  fma_tiles,           // a contraction: a block computes a tile, each thread a part of it
+  matrix_tiles,        // the same by matrix instructions
+  matvec,              // a warp computes one column of the result for a few rows of the other factor
+  query_per_block,     // attention: the warps of a block share the keys of a query
+  query_tiles,         // attention: a block computes a tile of queries, key tile by key tile
+  query_matrix_tiles,  // the same by matrix instructions
+};
+
+/// Lines of both factors that a block multiplies, and the steps of k that it takes at a time. Attention: queries, keys
+/// and features.
+struct Tile {
+  uint32_t m = 0, n = 0, k = 0;
+};
+
+struct Schedule {
+  ScheduleKind kind = ScheduleKind::map;
+  uint32_t threads = 256;             // of a block
+  Tile tile = {};                     // of kinds that have tiles
+  uint32_t warps_m = 1, warps_n = 1;  // how the warps share the tile
+  uint32_t stages = 1;                // tiles of each factor in shared memory: copies run ahead by stages - 1
+  uint32_t splits = 1;                // blocks that share a tile: parts of k, or of the keys
+  uint32_t vector = 1;                // elements that a thread loads or stores at once
+};
+
+/// What the schedule of a contraction depends on, at the upper bounds of sizes.
+struct ContractionFacts {
+  int64_t m = 0, n = 0, k = 0, batch = 1;
+  bool by_matrices = false;  // 16-bit factors
+  /// Whether asynchronous copies bring at least one of the factors.
+  bool copies = false;
+  uint32_t norms = 0;  // numbers of each line that shared memory holds, besides the tiles
+};
+/// Of all tiles, and of all numbers of splits, the one that takes the fewest clock cycles by a model of a device of 132
+/// multiprocessors.
+Schedule choose_tiles(const ContractionFacts& facts);
+
+/// The same of attention: `batch` problems of `queries` and `keys`, with `features` of each query and key and `results`
+/// of each value.
+struct AttentionFacts {
+  int64_t queries = 0, keys = 0, batch = 1, features = 0, results = 0;
+  bool by_matrices = false;
+};
+/// Features and results as tiles hold them, padded by zeros.
+struct AttentionWidths {
+  uint32_t features = 0, results = 0;
+};
+AttentionWidths attention_widths(const AttentionFacts& facts);
+/// Tiles of queries; query by query where there are few of f32, or the features do not fit into shared memory.
+Schedule choose_attention(const AttentionFacts& facts);
+constexpr uint32_t kThreadsOfQuery = 128;
+
+/// The schedule of a map or of reductions, from sizes at their upper bounds and from how it reads memory.
+Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel);
+
+/// To read: "matrix tiles 64 x 64 x 32, 3 stages".
+std::string schedule_text(const Schedule& schedule);
+/// Of a kernel that computes in no more than f32.
+Arithmetic arithmetic_of(const Schedule& schedule);
+
+}  // namespace wick::cuda

@@ -1,0 +1,41 @@
+#include <fmt/format.h>
+
+#include "backends/cuda/compile/kernel/schedule.h"
+
+namespace wick::cuda {
+namespace {
+
+const char* name_of(ScheduleKind kind) {
+  switch (kind) {
+    case ScheduleKind::map: return "map";
+    case ScheduleKind::thread_per_row: return "thread per row";
+    case ScheduleKind::warp_per_row: return "warp per row";
+    case ScheduleKind::block_per_row: return "block per row";
+    case ScheduleKind::fma_tiles: return "tiles";
+    case ScheduleKind::matrix_tiles: return "matrix tiles";
+    case ScheduleKind::matvec: return "warp per column";
+    case ScheduleKind::query_per_block: return "block per query";
+    case ScheduleKind::query_tiles: return "query tiles";
+    case ScheduleKind::query_matrix_tiles: return "query matrix tiles";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string schedule_text(const Schedule& schedule) {
+  std::string text = name_of(schedule.kind);
+  if (schedule.tile.m > 0) text += fmt::format(" {} x {} x {}", schedule.tile.m, schedule.tile.n, schedule.tile.k);
+  if (schedule.stages > 1) text += fmt::format(", {} stages", schedule.stages);
+  if (schedule.splits > 1) text += fmt::format(", {} splits", schedule.splits);
+  if (schedule.vector > 1) text += fmt::format(", vectors of {}", schedule.vector);
+  return text;
+}
+
+Arithmetic arithmetic_of(const Schedule& schedule) {
+  const bool by_matrices =
+      schedule.kind == ScheduleKind::matrix_tiles || schedule.kind == ScheduleKind::query_matrix_tiles;
+  return by_matrices ? Arithmetic::matrix_f16 : Arithmetic::f32;
+}
+
+}  // namespace wick::cuda

@@ -1,0 +1,159 @@
+// Which tiles contractions and attention are computed in.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "backends/cuda/compile/kernel/schedule.h"
+
+namespace wick::cuda {
+namespace {
+
+// A device of the size that tiles are chosen for. Clock cycles and bytes are those of one multiprocessor.
+constexpr double kMultiprocessors = 132;
+constexpr double kMatrixFlopsPerClock = 2600, kFmaFlopsPerClock = 230;
+constexpr double kBytesPerClock = 32;     // from the L2 cache
+constexpr double kBlocksAtOnce = 4;       // by shared memory and registers
+constexpr double kClocksPerStep = 150;    // of a block that waits for its copies and barriers
+constexpr double kClocksPerBlock = 1500;  // first loads, stores
+constexpr double kClocksPerMerge = 2500;  // of splits: partial sums become visible, the last block reads them
+constexpr int64_t kMostSplits = 16;
+constexpr int64_t kFewestStepsPerSplit = 4;
+
+struct Row {
+  Tile tile;
+  uint32_t warps_m, warps_n, stages;
+};
+// At most 48 KB of shared memory. Larger tiles first: of equals the first one is taken.
+constexpr std::array<Row, 9> kMatrixRows = {{{{128, 128, 32}, 2, 4, 3},
+                                             {{128, 64, 32}, 2, 2, 4},
+                                             {{64, 128, 32}, 2, 2, 4},
+                                             {{64, 64, 64}, 2, 2, 3},
+                                             {{64, 32, 64}, 2, 2, 4},
+                                             {{32, 64, 64}, 2, 2, 4},
+                                             {{32, 32, 64}, 2, 2, 4},
+                                             {{64, 16, 64}, 4, 1, 4},
+                                             {{16, 64, 64}, 1, 4, 4}}};
+constexpr std::array<Row, 6> kFmaRows = {{{{128, 128, 16}, 4, 2, 3},
+                                          {{128, 64, 16}, 4, 1, 4},
+                                          {{64, 128, 16}, 2, 2, 4},
+                                          {{64, 64, 32}, 2, 2, 3},
+                                          {{64, 32, 32}, 4, 1, 4},
+                                          {{32, 32, 32}, 2, 1, 4}}};
+
+int64_t quotient_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+constexpr uint32_t kSharedBytes = 48 << 10;
+
+uint32_t stages_that_fit(const ContractionFacts& facts, const Row& row) {
+  const uint32_t stage = (row.tile.m + row.tile.n) * row.tile.k * (facts.by_matrices ? 2 : 4);
+  const uint32_t norms = facts.norms * std::max(row.tile.m, row.tile.n) * 4;
+  return std::min(row.stages, std::max((kSharedBytes - norms) / stage, 2u));
+}
+
+double count_tiles(const ContractionFacts& facts, const Tile& tile) {
+  return static_cast<double>(quotient_up(facts.m, tile.m)) * static_cast<double>(quotient_up(facts.n, tile.n)) *
+         static_cast<double>(facts.batch);
+}
+
+double clocks(const ContractionFacts& facts, const Row& row, int64_t splits) {
+  const double tile_m = row.tile.m, tile_n = row.tile.n, tile_k = row.tile.k;
+  const double blocks =
+      std::ceil(count_tiles(facts, row.tile) * static_cast<double>(splits) / kMultiprocessors);  // of the busiest one
+  const auto steps = static_cast<double>(quotient_up(quotient_up(facts.k, row.tile.k), splits));
+  const double arithmetic =
+      blocks * steps * 2 * tile_m * tile_n * tile_k / (facts.by_matrices ? kMatrixFlopsPerClock : kFmaFlopsPerClock);
+  const double bytes = blocks * steps * (tile_m + tile_n) * tile_k * (facts.by_matrices ? 2 : 4);
+  const double partial_bytes = splits > 1 ? blocks * tile_m * tile_n * 4 * 2 : 0;
+  const double waiting = std::ceil(blocks / kBlocksAtOnce) * (steps * kClocksPerStep + kClocksPerBlock);
+  return std::max(arithmetic, (bytes + partial_bytes) / kBytesPerClock) + waiting + (splits > 1 ? kClocksPerMerge : 0);
+}
+
+constexpr int64_t kFewestQueries = 16, kFewestKeyTilesPerSplit = 2;
+constexpr uint32_t kMostResultsOfThread = 64;
+
+// Of a tile of rows with 16-byte chunks, padded as tile_layout.h does at most.
+uint32_t tile_bytes(uint32_t rows, uint32_t width, uint32_t element_bytes) {
+  const uint32_t chunks = width * element_bytes / 16;
+  const bool padded = chunks % 8 != 0 && chunks % 2 == 0 && chunks != 2 && chunks != 4;
+  return rows * (chunks + (padded ? 1 : 0)) * 16;
+}
+
+uint32_t shared_bytes(const AttentionWidths& widths, const Tile& tile, uint32_t stages, bool by_matrices) {
+  const uint32_t element = by_matrices ? 2 : 4;
+  return tile_bytes(tile.m, widths.features, element) +
+         stages * (tile_bytes(tile.n, widths.features, element) + tile_bytes(tile.n, widths.results, element)) +
+         (by_matrices ? 0 : tile_bytes(tile.m, tile.n, element));
+}
+
+template <size_t kRows>
+Schedule best(const ContractionFacts& facts, const std::array<Row, kRows>& rows) {
+  Schedule out;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Row& row : rows) {
+    const int64_t steps = quotient_up(facts.k, row.tile.k);
+    for (int64_t wanted = 1; wanted <= kMostSplits; ++wanted) {
+      const bool fills = count_tiles(facts, row.tile) >= kMultiprocessors;
+      if (wanted > 1 && (fills || steps / wanted < kFewestStepsPerSplit)) break;
+      const int64_t splits = quotient_up(steps, quotient_up(steps, wanted));  // none is empty
+      const double taken = clocks(facts, row, splits);
+      if (taken >= least) continue;
+      least = taken;
+      out.threads = 32 * row.warps_m * row.warps_n;
+      out.tile = row.tile;
+      out.warps_m = row.warps_m;
+      out.warps_n = row.warps_n;
+      out.stages = facts.copies ? stages_that_fit(facts, row) : 2;
+      out.splits = static_cast<uint32_t>(splits);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Schedule choose_tiles(const ContractionFacts& facts) {
+  Schedule out = facts.by_matrices ? best(facts, kMatrixRows) : best(facts, kFmaRows);
+  out.kind = facts.by_matrices ? ScheduleKind::matrix_tiles : ScheduleKind::fma_tiles;
+  return out;
+}
+
+AttentionWidths attention_widths(const AttentionFacts& facts) {
+  const auto padded = [](int64_t width, int64_t to) { return static_cast<uint32_t>(quotient_up(width, to) * to); };
+  return facts.by_matrices ? AttentionWidths{padded(facts.features, 16), padded(facts.results, 16)}
+                           : AttentionWidths{padded(facts.features, 4), padded(facts.results, 32)};
+}
+
+Schedule choose_attention(const AttentionFacts& facts) {
+  Schedule out;
+  out.kind = ScheduleKind::query_per_block;
+  out.threads = kThreadsOfQuery;
+  if ((!facts.by_matrices && facts.queries < kFewestQueries) || facts.results < 2) return out;
+  const AttentionWidths widths = attention_widths(facts);
+  for (const uint32_t m : {64u, 32u, 16u}) {
+    const double tiles = static_cast<double>(quotient_up(facts.queries, m)) * static_cast<double>(facts.batch);
+    // Smaller tiles where larger ones leave multiprocessors without work.
+    if (m > 16 && (tiles < kMultiprocessors || facts.queries <= m / 2)) continue;
+    const uint32_t warps = facts.by_matrices ? m / 16 : 4;
+    if (!facts.by_matrices && m / 16 * widths.results / 8 > kMostResultsOfThread) continue;
+    for (const uint32_t stages : {2u, 1u}) {
+      for (const uint32_t n : {64u, 32u, 16u, 8u}) {
+        if ((n == 8 && facts.by_matrices) || (n == 64 && !facts.by_matrices)) continue;
+        if (shared_bytes(widths, {m, n, 0}, stages, facts.by_matrices) > kSharedBytes) continue;
+        out.kind = facts.by_matrices ? ScheduleKind::query_matrix_tiles : ScheduleKind::query_tiles;
+        out.threads = 32 * warps;
+        out.tile = {m, n, widths.features};
+        out.warps_m = warps;
+        out.stages = stages;
+        const int64_t steps = quotient_up(facts.keys, n);
+        const auto wanted = static_cast<int64_t>(std::ceil(kMultiprocessors / tiles));
+        const int64_t splits = std::clamp<int64_t>(std::min(wanted, steps / kFewestKeyTilesPerSplit), 1, kMostSplits);
+        out.splits = static_cast<uint32_t>(quotient_up(steps, quotient_up(steps, splits)));
+        return out;
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace wick::cuda

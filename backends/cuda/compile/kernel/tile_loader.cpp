@@ -1,0 +1,186 @@
+#include "backends/cuda/compile/kernel/tile_loader.h"
+
+#include <fmt/format.h>
+
+#include "backends/cuda/compile/kernel/vector_access.h"
+
+namespace wick::cuda {
+
+uint32_t TileFactor::chunk() const { return static_cast<uint32_t>(16 / dtype_size_bytes(dtype)); }
+std::string TileFactor::size() const {
+  return fmt::format("tile_chunks({}, {}) * {}", rows(), width() / chunk(), chunk());
+}
+
+DType bits_of_factor(ExpressionPtr factor) {
+  if (factor->kind == ExpressionKind::load && (factor->dtype == DType::bf16 || factor->dtype == DType::f16))
+    return factor->dtype;
+  if (factor->kind == ExpressionKind::call && factor->text == "to_f32(to_bf16({0}))") return DType::bf16;
+  if (factor->kind == ExpressionKind::call && factor->text == "to_f32(to_f16({0}))") return DType::f16;
+  return DType::f32;
+}
+
+bool lies_along_steps(const TileFactor& factor) {
+  return walks_along(factor.element, factor.step_loops.back()) ||
+         !walks_along(factor.element, factor.line_loops.back());
+}
+
+TileLoad choose_load(LoweredGraph& graph, const TileFactor& factor) {
+  const std::vector<Loop>& along = factor.along_k ? factor.step_loops : factor.line_loops;
+  const uint32_t count = factor.chunk();
+  if (!groups_fit(along, count)) return TileLoad::elements;
+  bool any = false, all = !factor.reads_norms || factor.along_k;
+  for_each({factor.element}, [&](ExpressionPtr e) {
+    if (e->kind != ExpressionKind::load) return;
+    const Access access = access_of(graph, e, along.back(), count);
+    any = any || access == Access::vector;
+    all = all && access != Access::scattered && (access == Access::one || count * dtype_size_bytes(e->dtype) <= 16);
+  });
+  if (!any || !all) return TileLoad::elements;
+  const bool is_plain = factor.element->kind == ExpressionKind::load && factor.element->dtype == factor.dtype;
+  return is_plain ? TileLoad::copies : TileLoad::chunks;
+}
+
+// A scope with the loop variables of a factor's element at its line and step.
+Scope TileWriter::at_element(const TileFactor& factor) {
+  Scope scope;
+  scope.indent = "      ";
+  scope.outer = &block_;
+  scope.has_results = factor.reads_norms;
+  for (const std::vector<Loop>* list : {&factor.line_loops, &factor.step_loops}) {
+    for (const Loop& loop : *list) scope.symbols.insert(std::string(loop.variable.symbol_name()));
+  }
+  write_split(scope, factor.line_loops, factor.line);
+  write_split(scope, factor.step_loops, factor.step);
+  return scope;
+}
+
+std::string TileWriter::inside(const TileFactor& factor) {
+  return fmt::format("{} < {} && {} < {}", factor.line, text(extent_of(factor.line_loops)), factor.step,
+                     factor.step_end);
+}
+
+// Function `head` that does something for each of a thread's `count` parts of a tile.
+void TileWriter::begin_loader(const TileFactor& factor, const std::string& head, uint32_t count) {
+  block_.line(fmt::format("const auto {} {{", head));
+  block_.line("  WICK_UNROLL");
+  block_.line(fmt::format("  for (u32 e = 0; e < {}; ++e) {{", count));
+}
+
+void TileWriter::write_place(const TileFactor& factor) {
+  block_.line(fmt::format("    const idx {0} = line0 + static_cast<idx>({1}), {2} = step0 + static_cast<idx>({3});",
+                          factor.line, factor.along_k ? "row" : "column", factor.step,
+                          factor.along_k ? "column" : "row"));
+}
+
+void TileWriter::write_loader(const TileFactor& factor, uint32_t threads) {
+  block_.open_inner();
+  switch (factor.load) {
+    case TileLoad::copies: write_copies(factor, threads); break;
+    case TileLoad::chunks: write_chunks(factor, threads); break;
+    case TileLoad::elements: write_elements(factor, threads); break;
+  }
+  block_.close_inner();
+}
+
+void TileWriter::write_chunk_number(const TileFactor& factor, uint32_t threads) {
+  const uint32_t per_row = factor.width() / factor.chunk(), chunks = factor.rows() * per_row;
+  block_.line(
+      fmt::format("    const u32 number = e * {0} + thread_x(), row = number / {1}, column = number % {1} * {2};",
+                  threads, per_row, factor.chunk()));
+  if (chunks % threads != 0) block_.line(fmt::format("    if (number >= {}) break;", chunks));
+}
+
+void TileWriter::write_chunks(const TileFactor& factor, uint32_t threads) {
+  const uint32_t chunks = factor.rows() * factor.width() / factor.chunk(), count = (chunks + threads - 1) / threads;
+  const char* type = storage_name(factor.dtype);
+  const std::string vector = fmt::format("Vector<{}, {}>", type, factor.chunk());
+  block_.line(fmt::format("{} held_{}[{}];", vector, factor.name, count));
+  begin_loader(factor, fmt::format("fetch_{} = [&](idx line0, idx step0)", factor.name), count);
+  write_chunk_number(factor, threads);
+  write_place(factor);
+  block_.line(fmt::format("    {} packed = {{}};", vector));
+  Scope load = at_element(factor);
+  const std::vector<Loop>& along = factor.along_k ? factor.step_loops : factor.line_loops;
+  write_group(load, along.back(), factor.chunk(), {factor.element}, [&](Scope& inner) {
+    inner.line(fmt::format("packed[static_cast<int>(e)] = {};", stored_as(factor.dtype, value(inner, factor.element))));
+  });
+  block_.line(fmt::format("    if ({}) {{", inside(factor)));
+  block_.text += load.text;
+  block_.line("    }");
+  block_.line(fmt::format("    held_{}[e] = packed;", factor.name));
+  block_.line("  }");
+  block_.line("};");
+  begin_loader(factor, fmt::format("keep_{} = [&]({}* tile)", factor.name, type), count);
+  write_chunk_number(factor, threads);
+  block_.line(
+      fmt::format("    store_vector(tile_at<{}>(tile, row, column), held_{}[e]);", factor.width(), factor.name));
+  block_.line("  }");
+  block_.line("};");
+}
+
+void TileWriter::write_copies(const TileFactor& factor, uint32_t threads) {
+  const uint32_t per_row = factor.width() / factor.chunk(), chunks = factor.rows() * per_row;
+  const char* type = storage_name(factor.dtype);
+  begin_loader(factor, fmt::format("load_{} = [&]({}* tile, idx line0, idx step0)", factor.name, type),
+               (chunks + threads - 1) / threads);
+  write_chunk_number(factor, threads);
+  write_place(factor);
+  Scope load = at_element(factor);
+  load.indent = "    ";
+  std::string valid = inside(factor);
+  const ExpressionPtr e = factor.element;
+  if (e->args.size() > 1) valid += " && " + value(load, e->args[1]);
+  const std::string offset = value(load, e->args[0]);
+  load.line(fmt::format("const bool valid = {};", valid));
+  load.line(fmt::format("cp_async16(tile_at<{}>(tile, row, column), {} + (valid ? {} : 0), valid ? 16 : 0);",
+                        factor.width(), parameter(e->buffer, false), offset));
+  block_.text += load.text;
+  block_.line("  }");
+  block_.line("};");
+}
+
+void TileWriter::write_elements(const TileFactor& factor, uint32_t threads) {
+  const uint32_t elements = factor.rows() * factor.width(), count = (elements + threads - 1) / threads;
+  const char* type = storage_name(factor.dtype);
+  const auto write_number = [&] {
+    block_.line(fmt::format("    const u32 number = e * {0} + thread_x(), row = number / {1}, column = number % {1};",
+                            threads, factor.width()));
+    if (elements % threads != 0) block_.line(fmt::format("    if (number >= {}) break;", elements));
+  };
+  block_.line(fmt::format("{} held_{}[{}];", type, factor.name, count));
+  begin_loader(factor, fmt::format("fetch_{} = [&](idx line0, idx step0)", factor.name), count);
+  write_number();
+  write_place(factor);
+  block_.line("    f32 element = 0.0f;");
+  Scope load = at_element(factor);
+  load.line(fmt::format("element = {};", value(load, factor.element)));
+  block_.line(fmt::format("    if ({}) {{", inside(factor)));
+  block_.text += load.text;
+  block_.line("    }");
+  block_.line(fmt::format("    held_{}[e] = {};", factor.name, stored_as(factor.dtype, "element")));
+  block_.line("  }");
+  block_.line("};");
+  begin_loader(factor, fmt::format("keep_{} = [&]({}* tile)", factor.name, type), count);
+  write_number();
+  block_.line(fmt::format("    *tile_at<{}>(tile, row, column) = held_{}[e];", factor.width(), factor.name));
+  block_.line("  }");
+  block_.line("};");
+}
+
+void TileWriter::start_load(const char* indent, const TileFactor& factor, const std::string& tile,
+                            const std::string& line, const std::string& step) {
+  if (factor.load == TileLoad::copies)
+    block_.line(fmt::format("{}load_{}({}, {}, {});", indent, factor.name, tile, line, step));
+  else
+    block_.line(fmt::format("{}fetch_{}({}, {});", indent, factor.name, line, step));
+}
+
+void TileWriter::finish_load(const char* indent, const TileFactor& factor, const std::string& tile) {
+  if (factor.load != TileLoad::copies) block_.line(fmt::format("{}keep_{}({});", indent, factor.name, tile));
+}
+
+std::string TileWriter::in_ring(const TileFactor& factor, const char* slot) {
+  return fmt::format("{}_tiles + {} * ({})", factor.name, slot, factor.size());
+}
+
+}  // namespace wick::cuda

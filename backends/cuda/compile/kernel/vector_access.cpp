@@ -1,0 +1,180 @@
+#include "backends/cuda/compile/kernel/vector_access.h"
+
+#include <algorithm>
+
+#include "compiler/support/failure.h"
+
+namespace wick::cuda {
+namespace {
+
+using compiler::SymNode;
+using compiler::SymOp;
+using compiler::SymScope;
+
+// Whether the expression is a multiple of the divisor; not all that are ones are found.
+bool divides(int64_t divisor, const Sym& sym) {
+  if (sym.is_const()) return sym.value() % divisor == 0;
+  const SymNode& node = *sym.node();
+  const auto divides_arg = [divisor](const Sym& arg) { return divides(divisor, arg); };
+  switch (node.op) {
+    case SymOp::sum:
+    case SymOp::mod: return std::all_of(node.args.begin(), node.args.end(), divides_arg);
+    case SymOp::product: return std::any_of(node.args.begin(), node.args.end(), divides_arg);
+    default: return false;
+  }
+}
+
+class Runs {
+ public:
+  Runs(const Loop& loop, Sym group, int64_t count)
+      : name_(loop.variable.symbol_name()), group_(std::move(group)), count_(count) {}
+
+  std::optional<Run> of(const Sym& sym) const {
+    if (sym.is_const()) return Run{sym, 0};
+    const SymNode& node = *sym.node();
+    switch (node.op) {
+      case SymOp::symbol: return node.name == name_ ? Run{group_ * Sym(count_), 1} : Run{sym, 0};
+      case SymOp::sum: return sum(node);
+      case SymOp::product: return product(node);
+      case SymOp::floor_div:
+      case SymOp::mod: return division(node);
+      default: return other(node);
+    }
+  }
+
+ private:
+  std::optional<Run> sum(const SymNode& node) const {
+    Run out{0, 0};
+    for (const Sym& arg : node.args) {
+      const std::optional<Run> part = of(arg);
+      if (!part) return std::nullopt;
+      out = {out.first + part->first, out.step + part->step};
+    }
+    return out;
+  }
+
+  std::optional<Run> product(const SymNode& node) const {
+    Run out{1, 0};
+    for (const Sym& arg : node.args) {
+      const std::optional<Run> part = of(arg);
+      if (!part || (out.step != 0 && !part->first.is_const()) || (part->step != 0 && !out.first.is_const()))
+        return std::nullopt;
+      if (out.step != 0 && part->step != 0) return std::nullopt;
+      const int64_t step = out.step != 0     ? out.step * part->first.value()
+                           : part->step != 0 ? part->step * out.first.value()
+                                             : 0;
+      out = {out.first * part->first, step};
+    }
+    return out;
+  }
+
+  // A group lies between two multiples of the divisor if it begins at a multiple of its own length, which divides it.
+  std::optional<Run> division(const SymNode& node) const {
+    const std::optional<Run> a = of(node.args[0]), b = of(node.args[1]);
+    if (!a || !b || b->step != 0) return std::nullopt;
+    const bool quotient = node.op == SymOp::floor_div;
+    if (a->step == 0) return Run{make_sym(node.op, {a->first, b->first}), 0};
+    if (a->step < 0 || !b->first.is_const()) return std::nullopt;
+    const int64_t length = a->step * count_, divisor = b->first.value();
+    if (divisor % length != 0 || !divides(length, a->first)) return std::nullopt;
+    return Run{make_sym(node.op, {a->first, b->first}), quotient ? 0 : a->step};
+  }
+
+  // A comparison with a multiple of the group's length comes out the same for all of it.
+  std::optional<Run> other(const SymNode& node) const {
+    compiler::SymList args;
+    bool even = true;
+    std::vector<Run> parts;
+    for (const Sym& arg : node.args) {
+      const std::optional<Run> part = of(arg);
+      if (!part) return std::nullopt;
+      even = even && part->step == 0;
+      args.push_back(part->first);
+      parts.push_back(*part);
+    }
+    const bool below = node.op == SymOp::lt && parts[0].step == 1 && parts[1].step == 0;
+    if (!even && !(below && divides(count_, args[0]) && divides(count_, args[1]))) return std::nullopt;
+    return Run{make_sym(node.op, args), 0};
+  }
+
+  const std::string name_;
+  const Sym group_;
+  const int64_t count_;
+};
+
+// Whether an expression has the same value for all of a group.
+bool is_even(LoweredGraph& graph, ExpressionPtr expression, const Loop& loop, uint32_t count) {
+  bool even = true;
+  for_each({expression}, [&](ExpressionPtr e) {
+    if (e->kind != ExpressionKind::index) return;
+    const std::optional<Run> run = run_of(graph, e->index, loop, count);
+    even = even && run && run->step == 0;
+  });
+  return even;
+}
+
+bool is_vector(LoweredGraph& graph, ExpressionPtr offset, ExpressionPtr guard, const Loop& loop, uint32_t count) {
+  if (offset->kind != ExpressionKind::index || (guard && !is_even(graph, guard, loop, count))) return false;
+  const std::optional<Run> run = run_of(graph, offset->index, loop, count);
+  return run && run->step == 1 && divides(count, run->first);
+}
+
+}  // namespace
+
+std::optional<Run> run_of(LoweredGraph& graph, const Sym& sym, const Loop& loop, uint32_t count) {
+  const std::string name = "group_of_" + std::string(loop.variable.symbol_name());
+  const compiler::SymRange range = SymScope::range(loop.extent);
+  graph.ranges[name] = {0,
+                        range.max == compiler::kUnbounded ? range.max : std::max<int64_t>((range.max - 1) / count, 0)};
+  std::optional<Run> out;
+  const compiler::Status status = compiler::catch_failure([&] { out = Runs(loop, Sym::symbol(name), count).of(sym); });
+  // What becomes too large an expression is none.
+  return status.ok() ? out : std::nullopt;
+}
+
+bool groups_fit(const std::vector<Loop>& loops, uint32_t count) {
+  return !loops.empty() && divides(count, loops.back().extent);
+}
+
+Access access_of(LoweredGraph& graph, ExpressionPtr load, const Loop& loop, uint32_t count) {
+  const ExpressionPtr guard = load->args.size() > 1 ? load->args[1] : nullptr;
+  if (is_even(graph, load, loop, count)) return Access::one;
+  return is_vector(graph, load->args[0], guard, loop, count) ? Access::vector : Access::scattered;
+}
+
+bool stores_vector(LoweredGraph& graph, const Store& store, const Loop& loop, uint32_t count) {
+  return is_vector(graph, store.offset, store.guard, loop, count);
+}
+
+uint32_t vector_of(LoweredGraph& graph, const LoopKernel& kernel, const std::vector<Loop>& loops,
+                   const std::vector<Store>& stores, uint32_t most) {
+  constexpr size_t kMostBytes = 16;
+  if (kernel.in_order || loops.empty()) return 1;
+  std::vector<ExpressionPtr> loads;
+  for_each(expressions_of(kernel), [&](ExpressionPtr e) {
+    if (e->kind == ExpressionKind::load) loads.push_back(e);
+  });
+  size_t widest = 1;
+  for (const Store& store : stores) widest = std::max(widest, dtype_size_bytes(store.dtype));
+  for (const auto* list : {&kernel.row_stores, &kernel.column_stores}) {
+    for (const Store& store : *list) {
+      if (std::any_of(loads.begin(), loads.end(), [&](ExpressionPtr e) { return e->buffer == store.buffer; })) return 1;
+    }
+  }
+  for (uint32_t count = 16; count > 1; count /= 2) {
+    if (count > most || !groups_fit(loops, count)) continue;
+    bool any = !stores.empty(), all = true;
+    size_t bytes = widest;
+    for (const Store& store : stores) all = all && stores_vector(graph, store, loops.back(), count);
+    for (const ExpressionPtr load : loads) {
+      const Access access = access_of(graph, load, loops.back(), count);
+      all = all && access != Access::scattered;
+      any = any || access == Access::vector;
+      if (access == Access::vector) bytes = std::max(bytes, dtype_size_bytes(load->dtype));
+    }
+    if (all && any && bytes * count <= kMostBytes) return count;
+  }
+  return 1;
+}
+
+}  // namespace wick::cuda

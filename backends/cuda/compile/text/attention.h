@@ -1,0 +1,132 @@
+// Kernel vocabulary: attention tile by tile (Dao, FlashAttention-2). A thread has kRows rows of queries. Its values
+// e = 0 .. of a tile are those of matrix fragments (kFragments: rows lane / 4 and 8 below, 4 lanes share them), or
+// kRows groups of neighbours (8 lanes share them).
+namespace wick_text {
+namespace {
+
+template <bool kFragments, u32 kRows, u32 kCount>
+WICK_FUNCTION constexpr u32 row_of_value(u32 e) {
+  return kFragments ? e % 4 / 2 : e / (kCount / kRows);
+}
+
+/// exp(x). Of weights that are rounded to 16 bits, with an error of a few units in the last place of f32.
+template <bool kFragments>
+WICK_FUNCTION f32 weight_of(f32 x) {
+  if constexpr (kFragments) {
+    return exp2(x * 1.44269504f);
+  } else {
+    return exp(x);
+  }
+}
+
+/// What differences to the largest score are taken to: 0 where no key counts so far.
+WICK_FUNCTION f32 base_of(f32 largest) { return largest == -infinity(0.0f) ? 0.0f : largest; }
+
+/// Scores of more keys become weights; `out` and `total` shrink where the largest score grows. `total`: of the own
+/// lane's weights.
+template <bool kFragments, u32 kRows, u32 kScores, u32 kOut>
+WICK_FUNCTION void weigh_scores(f32* scores, f32* out, f32* largest, f32* total) {
+  f32 now[kRows];
+  WICK_UNROLL
+  for (u32 r = 0; r < kRows; ++r) now[r] = largest[r];
+  WICK_UNROLL
+  for (u32 e = 0; e < kScores; ++e) {
+    const u32 r = row_of_value<kFragments, kRows, kScores>(e);
+    now[r] = maximum(now[r], scores[e]);
+  }
+  WICK_UNROLL
+  for (u32 r = 0; r < kRows; ++r) {
+    WICK_UNROLL
+    for (u32 mask = kFragments ? 2 : 4; mask != 0; mask /= 2) now[r] = maximum(now[r], shuffle_xor(now[r], mask));
+  }
+  f32 shrink[kRows];
+  WICK_UNROLL
+  for (u32 r = 0; r < kRows; ++r) {
+    shrink[r] = weight_of<kFragments>(largest[r] - base_of(now[r]));
+    largest[r] = now[r];
+    total[r] *= shrink[r];
+  }
+  WICK_UNROLL
+  for (u32 e = 0; e < kScores; ++e) {
+    const u32 r = row_of_value<kFragments, kRows, kScores>(e);
+    scores[e] = weight_of<kFragments>(scores[e] - base_of(now[r]));
+    total[r] += scores[e];
+  }
+  WICK_UNROLL
+  for (u32 e = 0; e < kOut; ++e) out[e] *= shrink[row_of_value<kFragments, kRows, kOut>(e)];
+}
+
+/// Sums the lanes' totals.
+template <bool kFragments, u32 kRows>
+WICK_FUNCTION void join_totals(f32* total) {
+  WICK_UNROLL
+  for (u32 r = 0; r < kRows; ++r) {
+    WICK_UNROLL
+    for (u32 mask = kFragments ? 2 : 4; mask != 0; mask /= 2) total[r] += shuffle_xor(total[r], mask);
+  }
+}
+
+WICK_FUNCTION u32 rounded_pair(f32 low, f32 high, bf16) { return bf16_pair(low, high); }
+WICK_FUNCTION u32 rounded_pair(f32 low, f32 high, f16) { return f16_pair(low, high); }
+
+/// Adds weights times values: `values` has a row of kWidth for each of 8 kKeys keys.
+template <u32 kWidth, typename T, u32 kOut, u32 kKeys>
+WICK_FUNCTION void add_values(f32 (&out)[1][kOut][4], const f32 (&weights)[1][kKeys][4], const T* values) {
+  WICK_UNROLL
+  for (u32 k = 0; k < kKeys; k += 2) {
+    const f32(&low)[4] = weights[0][k], (&high)[4] = weights[0][k + 1];
+    const u32 a[4] = {rounded_pair(low[0], low[1], T()), rounded_pair(low[2], low[3], T()),
+                      rounded_pair(high[0], high[1], T()), rounded_pair(high[2], high[3], T())};
+    WICK_UNROLL
+    for (u32 j = 0; j < kOut; j += 2) {
+      u32 first[2], second[2];
+      load_right<kWidth, false>(first, second, values, 8 * j, 8 * k);
+      multiply_fragments(out[0][j], a, first, T());
+      multiply_fragments(out[0][j + 1], a, second, T());
+    }
+  }
+}
+
+/// As add_splits(), for parts of the keys.
+template <bool kFragments, u32 kRows, u32 kOut>
+WICK_FUNCTION bool join_splits(f32* out, f32* largest, f32* total, f32* partial, u32* counter, void* shared, u32 split,
+                               u32 splits, u32 threads) {
+  constexpr u32 kCount = kOut + 2 * kRows;
+  f32* const own = partial + split * kCount * threads + thread_x();
+  WICK_UNROLL
+  for (u32 e = 0; e < kOut; ++e) own[e * threads] = out[e];
+  WICK_UNROLL
+  for (u32 r = 0; r < kRows; ++r) {
+    own[(kOut + r) * threads] = largest[r];
+    own[(kOut + kRows + r) * threads] = total[r];
+  }
+  if (!is_last_split(counter, shared, splits)) return false;
+  WICK_UNROLL
+  for (u32 e = 0; e < kOut; ++e) out[e] = 0.0f;
+  WICK_UNROLL
+  for (u32 r = 0; r < kRows; ++r) {
+    largest[r] = -infinity(0.0f);
+    total[r] = 0.0f;
+  }
+  for (u32 from = 0; from < splits; ++from) {
+    const f32* const part = partial + from * kCount * threads + thread_x();
+    f32 shrink[kRows], grow[kRows];
+    WICK_UNROLL
+    for (u32 r = 0; r < kRows; ++r) {
+      const f32 other = part[(kOut + r) * threads], now = maximum(largest[r], other);
+      shrink[r] = exp(largest[r] - base_of(now));
+      grow[r] = exp(other - base_of(now));
+      total[r] = total[r] * shrink[r] + part[(kOut + kRows + r) * threads] * grow[r];
+      largest[r] = now;
+    }
+    WICK_UNROLL
+    for (u32 e = 0; e < kOut; ++e) {
+      const u32 r = row_of_value<kFragments, kRows, kOut>(e);
+      out[e] = out[e] * shrink[r] + part[e * threads] * grow[r];
+    }
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace wick_text

@@ -1,0 +1,30 @@
+// Kernel vocabulary: where things lie in tiles. Arithmetic alone, so that a test can include it.
+namespace wick_text {
+namespace {
+
+/// The chunks that a row takes if it has `chunks` of its own. Rows of an even number that is neither 2, 4 nor a
+/// multiple of 8 are padded.
+WICK_FUNCTION constexpr u32 row_chunks(u32 chunks) {
+  return chunks % 8 == 0 || chunks % 2 != 0 || chunks == 2 || chunks == 4 ? chunks : chunks + 1;
+}
+/// The chunks of a tile.
+WICK_FUNCTION constexpr u32 tile_chunks(u32 rows, u32 chunks) { return rows * row_chunks(chunks); }
+
+/// Where chunk `chunk` of row `row` lies, in chunks, if a row has kChunks. The chunks of one number in 8 rows that
+/// begin at a multiple of 8 lie in different banks.
+template <u32 kChunks>
+WICK_FUNCTION constexpr u32 chunk_place(u32 row, u32 chunk) {
+  if (kChunks % 8 == 0) return row * kChunks + (chunk ^ row % 8);
+  if (kChunks == 2 || kChunks == 4) return row * kChunks + (chunk ^ row / (8 / kChunks) % kChunks);
+  return row * row_chunks(kChunks) + chunk;
+}
+
+/// The i-th line of thread `own` of kThreads that share a tile. Along k, neighbouring threads have neighbouring lines;
+/// else a thread has four in a row.
+template <u32 kThreads, bool kAlongK>
+WICK_FUNCTION constexpr u32 line_of_thread(u32 own, u32 i) {
+  return kAlongK ? own + i * kThreads : (i / 4 * kThreads + own) * 4 + i % 4;
+}
+
+}  // namespace
+}  // namespace wick_text

@@ -1,0 +1,149 @@
+// Kernel vocabulary: tiles of matrices in shared memory, and their products. A tile is rows of 16-byte chunks; T is the
+// type of its elements, kWidth how many a row has. Along k: rows are lines of the factor, else steps of k.
+namespace wick_text {
+namespace {
+
+template <typename T>
+WICK_FUNCTION constexpr u32 chunk_elements() {
+  return 16 / sizeof(T);
+}
+
+template <u32 kWidth, typename T>
+WICK_FUNCTION T* tile_at(T* tile, u32 row, u32 column) {
+  constexpr u32 kElements = chunk_elements<T>();
+  return tile + chunk_place<kWidth / kElements>(row, column / kElements) * kElements + column % kElements;
+}
+
+/// Lines `line` .. + 15, k .. k + 15 of the left factor as a[] of a matrix instruction.
+template <u32 kWidth, bool kAlongK, typename T>
+WICK_FUNCTION void load_left(u32 (&to)[4], const T* tile, u32 line, u32 k) {
+  if constexpr (kAlongK) {
+    ldmatrix_x4(to, tile_at<kWidth>(tile, line + lane() % 16, k + lane() / 16 * 8));
+  } else {
+    ldmatrix_x4_transposed(to, tile_at<kWidth>(tile, k + lane() / 16 * 8 + lane() % 8, line + lane() / 8 % 2 * 8));
+  }
+}
+/// The same of the right factor as b[] of two instructions: lines `line` .. + 7 and the 8 after.
+template <u32 kWidth, bool kAlongK, typename T>
+WICK_FUNCTION void load_right(u32 (&first)[2], u32 (&second)[2], const T* tile, u32 line, u32 k) {
+  u32 both[4];
+  if constexpr (kAlongK) {
+    ldmatrix_x4(both, tile_at<kWidth>(tile, line + lane() / 16 * 8 + lane() % 8, k + lane() / 8 % 2 * 8));
+  } else {
+    ldmatrix_x4_transposed(both, tile_at<kWidth>(tile, k + lane() % 16, line + lane() / 16 * 8));
+  }
+  first[0] = both[0];
+  first[1] = both[1];
+  second[0] = both[2];
+  second[1] = both[3];
+}
+
+WICK_FUNCTION void multiply_fragments(f32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2], bf16) {
+  mma_m16n8k16_bf16(c, a, b);
+}
+WICK_FUNCTION void multiply_fragments(f32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2], f16) {
+  mma_m16n8k16_f16(c, a, b);
+}
+
+/// How the tiles of a product lie: steps of k, their widths, along k or not.
+template <u32 kDepth, u32 kLeftWidth, bool kLeftAlongK, u32 kRightWidth, bool kRightAlongK>
+struct TilePair {
+  static constexpr u32 depth = kDepth, left_width = kLeftWidth, right_width = kRightWidth;
+  static constexpr bool left_along_k = kLeftAlongK, right_along_k = kRightAlongK;
+};
+
+/// Adds the product of lines first_m .. and first_n .. to the fragments of a warp.
+template <typename Tiles, typename T, u32 kM, u32 kN>
+WICK_FUNCTION void multiply_by_matrices(f32 (&sums)[kM][kN][4], const T* left, const T* right, u32 first_m,
+                                        u32 first_n) {
+  WICK_UNROLL
+  for (u32 k = 0; k < Tiles::depth; k += 16) {
+    u32 a[kM][4], b[kN][2];
+    WICK_UNROLL
+    for (u32 i = 0; i < kM; ++i) load_left<Tiles::left_width, Tiles::left_along_k>(a[i], left, first_m + 16 * i, k);
+    WICK_UNROLL
+    for (u32 j = 0; j < kN; j += 2)
+      load_right<Tiles::right_width, Tiles::right_along_k>(b[j], b[j + 1], right, first_n + 8 * j, k);
+    WICK_UNROLL
+    for (u32 i = 0; i < kM; ++i) {
+      WICK_UNROLL
+      for (u32 j = 0; j < kN; ++j) multiply_fragments(sums[i][j], a[i], b[j], T());
+    }
+  }
+}
+
+/// Four steps of k of a thread's lines.
+template <u32 kWidth, bool kAlongK, u32 kThreads, u32 kLines>
+WICK_FUNCTION void load_lines(f32 (&to)[kLines][4], const f32* tile, u32 own, u32 k) {
+  if constexpr (kAlongK) {
+    WICK_UNROLL
+    for (u32 i = 0; i < kLines; ++i) {
+      const Vector<f32, 4> steps = load_vector<f32, 4>(tile_at<kWidth>(tile, own + i * kThreads, k));
+      WICK_UNROLL
+      for (u32 e = 0; e < 4; ++e) to[i][e] = steps[e];
+    }
+  } else {
+    WICK_UNROLL
+    for (u32 e = 0; e < 4; ++e) {
+      WICK_UNROLL
+      for (u32 i = 0; i < kLines; i += 4) {
+        const Vector<f32, 4> lines = load_vector<f32, 4>(tile_at<kWidth>(tile, k + e, (i / 4 * kThreads + own) * 4));
+        WICK_UNROLL
+        for (u32 l = 0; l < 4; ++l) to[i + l][e] = lines[l];
+      }
+    }
+  }
+}
+
+/// Adds the product of a thread's lines to its sums.
+template <typename Tiles, u32 kThreadsM, u32 kThreadsN, u32 kM, u32 kN>
+WICK_FUNCTION void multiply_by_fma(f32 (&sums)[kM][kN], const f32* left, const f32* right, u32 own_m, u32 own_n) {
+  WICK_UNROLL
+  for (u32 k = 0; k < Tiles::depth; k += 4) {
+    f32 a[kM][4], b[kN][4];
+    load_lines<Tiles::left_width, Tiles::left_along_k, kThreadsM>(a, left, own_m, k);
+    load_lines<Tiles::right_width, Tiles::right_along_k, kThreadsN>(b, right, own_n, k);
+    WICK_UNROLL
+    for (u32 e = 0; e < 4; ++e) {
+      WICK_UNROLL
+      for (u32 i = 0; i < kM; ++i) {
+        WICK_UNROLL
+        for (u32 j = 0; j < kN; ++j) sums[i][j] = fused_multiply_add(a[i][e], b[j][e], sums[i][j]);
+      }
+    }
+  }
+}
+
+/// Whether this is the last of the `splits` blocks of a tile, which sees what the others have written. All threads of
+/// the block call it. `counter`: 0 before the first block; `shared`: 4 bytes of shared memory that nobody reads any
+/// more once all threads are here.
+WICK_FUNCTION bool is_last_split(u32* counter, void* shared, u32 splits) {
+  u32* const arrived = static_cast<u32*>(shared);
+  global_fence();
+  block_barrier();
+  if (thread_x() == 0) *arrived = atomic_add(counter, 1u);
+  block_barrier();
+  if (*arrived + 1 != splits) return false;
+  global_fence();
+  return true;
+}
+
+/// Adds the partial sums that `splits` blocks have of one tile, in their order, where the last of them to be done does
+/// so. Each thread has kCount. `partial`: [splits][kCount][threads] of the tile. True in the last block, whose `sums`
+/// are then complete.
+template <u32 kCount>
+WICK_FUNCTION bool add_splits(f32* sums, f32* partial, u32* counter, void* shared, u32 split, u32 splits, u32 threads) {
+  WICK_UNROLL
+  for (u32 e = 0; e < kCount; ++e) partial[(split * kCount + e) * threads + thread_x()] = sums[e];
+  if (!is_last_split(counter, shared, splits)) return false;
+  WICK_UNROLL
+  for (u32 e = 0; e < kCount; ++e) sums[e] = 0.0f;
+  for (u32 from = 0; from < splits; ++from) {
+    WICK_UNROLL
+    for (u32 e = 0; e < kCount; ++e) sums[e] += partial[(from * kCount + e) * threads + thread_x()];
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace wick_text

@@ -1,0 +1,184 @@
+// Contractions in tiles: how factors reach shared memory, splits of k, layouts without bank conflicts, and the choice
+// of tiles.
+#include "backends/cuda/compile/kernel/schedule.h"
+#include "backends/cuda/test/lower_test_support.h"
+
+#define WICK_FUNCTION inline
+namespace wick_text {
+namespace {
+using u32 = uint32_t;
+}  // namespace
+}  // namespace wick_text
+#include "backends/cuda/compile/text/tile_layout.h"
+#undef WICK_FUNCTION
+
+namespace wick::cuda {
+namespace {
+
+using Contraction = CudaLower;
+
+// Shared memory serves 8 lanes that access 16 bytes each at once if they lie in 8 different groups of 4 banks.
+template <uint32_t kChunks>
+void expect_no_conflicts() {
+  std::vector<bool> taken(wick_text::tile_chunks(64, kChunks));
+  for (uint32_t row = 0; row < 64; ++row) {
+    for (uint32_t chunk = 0; chunk < kChunks; ++chunk) {
+      const uint32_t place = wick_text::chunk_place<kChunks>(row, chunk);
+      ASSERT_LT(place, taken.size());
+      EXPECT_FALSE(taken[place]);
+      taken[place] = true;
+    }
+  }
+  for (uint32_t row = 0; row < 64; row += 8) {
+    for (uint32_t chunk = 0; chunk < kChunks; ++chunk) {
+      uint32_t groups = 0;
+      for (uint32_t r = 0; r < 8; ++r) groups |= 1u << wick_text::chunk_place<kChunks>(row + r, chunk) % 8;
+      EXPECT_EQ(groups, 0xffu) << kChunks << " chunks, row " << row << ", chunk " << chunk;
+    }
+  }
+}
+
+template <uint32_t... kChunks>
+void expect_no_conflicts_of(std::integer_sequence<uint32_t, kChunks...>) {
+  (expect_no_conflicts<kChunks + 1>(), ...);
+}
+
+TEST(TileLayout, EightRowsLieInDifferentBanks) {
+  expect_no_conflicts_of(std::make_integer_sequence<uint32_t, 64>());
+  EXPECT_EQ(wick_text::row_chunks(8), 8u);  // no bytes are lost where exclusive or does
+  EXPECT_EQ(wick_text::row_chunks(10), 11u);
+}
+
+TEST(TileLayout, EightNeighboursLieInDifferentBanks) {
+  for (uint32_t first = 0; first < 256; first += 8) {
+    uint32_t two = 0, four = 0, eight = 0;
+    for (uint32_t c = first; c < first + 8; ++c) {
+      two |= 1u << wick_text::chunk_place<2>(c / 2, c % 2) % 8;
+      four |= 1u << wick_text::chunk_place<4>(c / 4, c % 4) % 8;
+      eight |= 1u << wick_text::chunk_place<8>(c / 8, c % 8) % 8;
+    }
+    EXPECT_EQ(two & four & eight, 0xffu) << first;
+  }
+}
+
+TEST(TileLayout, TheLinesOfAllThreadsAreAllLinesOnce) {
+  for (const bool along_k : {false, true}) {
+    std::vector<int> count(64);
+    for (uint32_t own = 0; own < 8; ++own) {
+      for (uint32_t i = 0; i < 8; ++i)
+        ++count[along_k ? wick_text::line_of_thread<8, true>(own, i) : wick_text::line_of_thread<8, false>(own, i)];
+    }
+    EXPECT_EQ(count, std::vector<int>(64, 1));
+  }
+}
+
+Schedule tiles(int64_t m, int64_t n, int64_t k, bool by_matrices = true) {
+  ContractionFacts facts;
+  facts.m = m;
+  facts.n = n;
+  facts.k = k;
+  facts.by_matrices = by_matrices;
+  facts.copies = true;
+  return choose_tiles(facts);
+}
+
+TEST(TileChoice, FillsTheDeviceWithSmallTilesAndLargeProductsWithLargeOnes) {
+  // One wave of small tiles where larger ones would leave multiprocessors without work.
+  EXPECT_EQ(tiles(197, 576, 192).tile.m * tiles(197, 576, 192).tile.n, 32u * 32u);
+  for (const bool by_matrices : {false, true}) {
+    const Schedule large = tiles(4096, 4096, 4096, by_matrices);
+    EXPECT_EQ(large.tile.m, 128u);
+    EXPECT_EQ(large.tile.n, 128u);
+    EXPECT_EQ(large.splits, 1u);
+    EXPECT_EQ(large.threads, 256u);
+  }
+}
+
+TEST(TileChoice, SplitsLongSumsOfFewTilesAndNoOthers) {
+  EXPECT_GT(tiles(49, 512, 4608).splits, 1u);
+  EXPECT_EQ(tiles(49, 512, 128).splits, 1u);
+  EXPECT_EQ(tiles(2048, 2048, 4608).splits, 1u);
+}
+
+TEST(TileChoice, SharedMemoryOfEveryTileFitsWithoutAskingForMore) {
+  for (const bool by_matrices : {false, true}) {
+    for (int64_t m = 16; m <= 4096; m *= 2) {
+      for (int64_t n = 16; n <= 4096; n *= 2) {
+        const Schedule s = tiles(m, n, 512, by_matrices);
+        EXPECT_LE(s.stages * (s.tile.m + s.tile.n) * s.tile.k * (by_matrices ? 2 : 4), 48u << 10);
+        EXPECT_EQ(s.threads, 32 * s.warps_m * s.warps_n);
+        EXPECT_GE(s.stages, 2u);
+      }
+    }
+  }
+}
+
+// Factors along k and along their lines, with and without what asynchronous copies need, and edges in m, n and k.
+std::string products(const char* dtype) {
+  return fmt::format(
+      R"(graph f(%a: {0}[3, 67, 40], %b: {0}[3, 40, 56], %c: {0}[3, 19, 45], %d: {0}[3, 40, 67], %w: {0}[50, 40]) {{
+  %y0: {0}[3, 67, 56] = aten.bmm(%a, %b)
+  %t: {0}[3, 56, 40] = aten.permute(%b, [0, 2, 1])
+  %y1: {0}[3, 56, 67] = aten.bmm(%t, %d)
+  %e: {0}[3, 45, 19] = aten.permute(%c, [0, 2, 1])
+  %y2: {0}[3, 45, 45] = aten.bmm(%e, %c)
+  %y3: {0}[3, 67, 50] = aten.linear(%a, %w)
+  return %y0, %y1, %y2, %y3
+}})",
+      dtype);
+}
+
+TEST_F(Contraction, EveryLayoutOfFactorsGivesTheProduct) {
+  for (const auto& [name, dtype, error] :
+       {std::tuple("f32", DType::f32, 1e-6), {"bf16", DType::bf16, 1.0 / 128}, {"f16", DType::f16, 1.0 / 1024}}) {
+    compile(products(name));
+    EXPECT_EQ(launches(), 4u);
+    expect_like_portable({numbers(dtype, {3, 67, 40}, 1), numbers(dtype, {3, 40, 56}, 2),
+                          numbers(dtype, {3, 19, 45}, 3), numbers(dtype, {3, 40, 67}, 4), numbers(dtype, {50, 40}, 5)},
+                         error);
+  }
+}
+
+TEST_F(Contraction, LongSumsAreSplitAndAddedInOrder) {
+  compile(R"(graph f(%x: f32[40, 1030], %w: f32[50, 1030], %y: bf16[40, 2048], %v: bf16[64, 2048]) {
+  %a: f32[40, 50] = aten.linear(%x, %w)
+  %r: f32[40, 50] = aten.relu(%a)
+  %b: bf16[40, 64] = aten.linear(%y, %v)
+  return %r, %b
+})");
+  EXPECT_EQ(launches(), 2u);
+  EXPECT_EQ(plan_.nodes.size(), 3u);  // counters are cleared
+  expect_like_portable({numbers(DType::f32, {40, 1030}, 1), numbers(DType::f32, {50, 1030}, 2),
+                        numbers(DType::bf16, {40, 2048}, 3), numbers(DType::bf16, {64, 2048}, 4)},
+                       1.0 / 128);
+}
+
+std::string normed(const char* dtype, int columns, int outputs) {
+  return fmt::format(R"(graph f(%x: {0}[3, 20, {1}], %g: {0}[{1}], %h: {0}[{1}], %w: {0}[{2}, {1}], %b: {0}[{2}]) {{
+  %n: {0}[3, 20, {1}], %m: {0}[3, 20, 1], %r: {0}[3, 20, 1] = aten.native_layer_norm(%x, [{1}], %g, %h, 1e-05)
+  %y: {0}[3, 20, {2}] = aten.linear(%n, %w, %b)
+  %e: {0}[3, 20, {2}] = aten.gelu(%y)
+  return %e
+}})",
+                     dtype, columns, outputs);
+}
+
+TEST_F(Contraction, ANormBeforeALinearIsComputedInItsTiles) {
+  for (const auto& [name, dtype, error] : {std::tuple("f32", DType::f32, 1e-5), {"bf16", DType::bf16, 1.0 / 64}}) {
+    compile(normed(name, 70, 50));
+    EXPECT_EQ(launches(), 1u);
+    expect_like_portable({numbers(dtype, {3, 20, 70}, 1), numbers(dtype, {70}, 2), numbers(dtype, {70}, 3),
+                          numbers(dtype, {50, 70}, 4), numbers(dtype, {50}, 5)},
+                         error);
+  }
+}
+
+TEST_F(Contraction, ANormOfShortRowsOrBeforeFewOutputsStaysAKernel) {
+  compile(normed("f32", 31, 50));
+  EXPECT_EQ(launches(), 2u);
+  compile(normed("f32", 70, 15));
+  EXPECT_EQ(launches(), 2u);
+}
+
+}  // namespace
+}  // namespace wick::cuda

@@ -1,0 +1,148 @@
+// Graphs that the compile half lowers, run on the twin. Not for use outside tests.
+#pragma once
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "backends/cuda/payload/plan.h"
+#include "common/float16.h"
+#include "common/random.h"
+#include "compiler/driver/compile.h"
+#include "compiler/ir/text/text.h"
+#include "tests/support/scratch_folder.h"
+#include "wick/cuda_backend.h"
+#include "wick/module.h"
+#include "wick/portable_kernels.h"
+
+namespace wick::cuda {
+using compiler::CompileResult;
+
+inline std::vector<uint8_t> program_of(const std::string& text, const std::string& backend,
+                                       const compiler::TargetSettings& settings, CompileResult* result) {
+  auto function = compiler::parse_graph(text);
+  EXPECT_TRUE(function.ok()) << compiler::render(function.diag());
+  if (!function.ok()) return {};
+  function->name = "forward";
+  std::vector<compiler::Function> functions;
+  functions.push_back(std::move(*function));
+  compiler::CompileOptions options;
+  options.targets = *compiler::find_targets(backend, settings);
+  auto compiled = compiler::compile(std::move(functions), options);
+  EXPECT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
+  if (!compiled.ok()) return {};
+  *result = std::move(*compiled);
+  return result->program.pte.join();
+}
+
+inline std::vector<HostValue> outputs_of(const std::vector<uint8_t>& program, const std::vector<HostValue>& inputs,
+                                         const std::string& device) {
+  ModuleOptions options;
+  options.kernels = {portable_kernels()};
+  options.backends = {&cuda_backend()};
+  options.device = device;
+  ModuleError error;
+  std::vector<HostValue> outputs;
+  const auto module = wick::Module::load({program.data(), program.size()}, options, &error);
+  EXPECT_TRUE(module) << error.message;
+  if (module) {
+    EXPECT_TRUE(module->forward(inputs, &outputs, &error)) << error.message;
+  }
+  return outputs;
+}
+
+inline double element(const HostTensor& tensor, size_t index) {
+  if (tensor.dtype == DType::f32) {
+    float value;
+    std::memcpy(&value, &tensor.bytes[4 * index], 4);
+    return static_cast<double>(value);
+  }
+  uint16_t bits;
+  std::memcpy(&bits, &tensor.bytes[2 * index], 2);
+  return static_cast<double>(tensor.dtype == DType::f16 ? Half::to_float(bits)
+                                                        : float_from_bits(static_cast<uint32_t>(bits) << 16));
+}
+
+// Multiples of 1 / 64 between -1 and 1: all floating dtypes hold them exactly.
+inline HostTensor numbers(DType dtype, const std::vector<int32_t>& sizes, uint64_t seed) {
+  HostTensor out;
+  out.dtype = dtype;
+  out.sizes.assign(sizes.begin(), sizes.end());
+  size_t count = 1;
+  for (const int32_t size : sizes) count *= static_cast<size_t>(size);
+  for (size_t i = 0; i < count; ++i) {
+    const float value = static_cast<float>(static_cast<int>(philox4x32(seed, i).words[0] % 129) - 64) / 64.0f;
+    const uint16_t half = dtype == DType::f16 ? Half::from_float(value) : BFloat16::from_float(value);
+    uint8_t bytes[4];
+    std::memcpy(bytes, dtype == DType::f32 ? static_cast<const void*>(&value) : &half, dtype_size_bytes(dtype));
+    out.bytes.insert(out.bytes.end(), bytes, bytes + dtype_size_bytes(dtype));
+  }
+  return out;
+}
+
+class CudaLower : public ::testing::Test {
+ protected:
+  // Everything must be one delegate.
+  void compile(const std::string& text) {
+    text_ = text;
+    ++twins_;  // a library that is open stays open
+    program_ = program_of(text, "cuda", {{"gpu", "none"}, {"twin", twin()}}, &result_);
+    ASSERT_FALSE(program_.empty());
+    ASSERT_EQ(result_.methods[0].delegates, 1u);
+    for (const auto& node : result_.methods[0].outside) ADD_FAILURE() << node.op << ": " << node.reason;
+    const auto& payload = result_.method_plans[0].delegates[0]->payload;
+    ASSERT_EQ(read_plan({payload.data(), payload.size()}, &plan_, nullptr), Error::Ok);
+  }
+
+  // The portable kernels are the witness; `error` is relative to the largest element.
+  void expect_like_portable(const std::vector<HostValue>& inputs, double error) {
+    CompileResult ignored;
+    const auto want = outputs_of(program_of(text_, "portable", {}, &ignored), inputs, "");
+    const auto got = outputs_of(program_, inputs, "cuda-twin=" + twin());
+    ASSERT_EQ(got.size(), want.size());
+    expect_same_bits_in_every_order(inputs, got);
+    for (size_t i = 0; i < want.size(); ++i) {
+      const HostTensor &a = got[i].tensor, &b = want[i].tensor;
+      ASSERT_EQ(a.sizes, b.sizes);
+      double largest = 0, worst = 0;
+      for (size_t k = 0; k < b.bytes.size() / dtype_size_bytes(b.dtype); ++k) {
+        largest = std::max(largest, std::fabs(element(b, k)));
+        worst = std::max(worst, std::fabs(element(a, k) - element(b, k)));
+      }
+      EXPECT_LE(worst, error * largest);
+      EXPECT_GT(largest, 0);
+    }
+  }
+
+  // A kernel that lacks a barrier, or depends on which block is done first, gives other bits.
+  void expect_same_bits_in_every_order(const std::vector<HostValue>& inputs, const std::vector<HostValue>& first) {
+    void* const library = dlopen(twin().c_str(), RTLD_NOW);  // the one that runs
+    ASSERT_NE(library, nullptr);
+    const auto set_order = reinterpret_cast<void (*)(uint32_t, uint64_t)>(dlsym(library, "wick_twin_set_order"));
+    for (const uint32_t order : {1u, 2u, 0u}) {
+      set_order(order, 7);
+      const auto again = outputs_of(program_, inputs, "cuda-twin=" + twin());
+      ASSERT_EQ(again.size(), first.size());
+      for (size_t i = 0; i < first.size(); ++i) EXPECT_EQ(again[i].tensor.bytes, first[i].tensor.bytes);
+    }
+    dlclose(library);
+  }
+
+  size_t launches() const {
+    size_t count = 0;
+    for (const PlanNode& node : plan_.nodes) count += node.kind == NodeKind::launch;
+    return count;
+  }
+  std::string twin() const { return folder_.file(fmt::format("twin{}.so", twins_)); }
+
+  testing::ScratchFolder folder_;
+  size_t twins_ = 0;
+  std::string text_;
+  std::vector<uint8_t> program_;
+  CompileResult result_;
+  Plan plan_;
+};
+
+}  // namespace wick::cuda

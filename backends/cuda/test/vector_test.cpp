@@ -1,0 +1,90 @@
+// Vectors in maps and reductions: what is loaded and stored at once, and what must not be.
+#include "backends/cuda/compile/kernel/kernel_writer.h"
+#include "backends/cuda/compile/kernel/vector_access.h"
+#include "backends/cuda/test/lower_test_support.h"
+
+namespace wick::cuda {
+namespace {
+
+class VectorAccess : public ::testing::Test {
+ protected:
+  Loop loop(const char* name, int64_t extent) {
+    graph_.ranges[name] = {0, extent - 1};
+    return {Sym::symbol(name), Sym(extent)};
+  }
+  Access access(const Sym& offset, const Loop& along, uint32_t count) {
+    return access_of(graph_, graph_.pool.load(0, DType::f32, graph_.pool.index(offset)), along, count);
+  }
+
+  LoweredGraph graph_;
+  const compiler::SymScope scope_{graph_.ranges};
+};
+
+TEST_F(VectorAccess, NeighboursFromAlignedElementsOnAreAVector) {
+  const Loop row = loop("r", 10), column = loop("c", 64);
+  EXPECT_EQ(access(row.variable * 64 + column.variable, column, 4), Access::vector);
+  EXPECT_EQ(access(row.variable * 64 + column.variable + 8, column, 8), Access::vector);
+  EXPECT_EQ(access(row.variable, column, 4), Access::one);
+  // Rows that begin elsewhere, offsets beside the alignment, and other strides.
+  EXPECT_EQ(access(row.variable * 66 + column.variable, column, 4), Access::scattered);
+  EXPECT_EQ(access(row.variable * 64 + column.variable + 2, column, 4), Access::scattered);
+  EXPECT_EQ(access(row.variable * 64 + column.variable + 2, column, 2), Access::vector);
+  EXPECT_EQ(access(row.variable * 64 + column.variable * 2, column, 4), Access::scattered);
+}
+
+TEST_F(VectorAccess, QuotientsAndRemaindersThatGroupsDoNotCrossAreFollowed) {
+  const Loop row = loop("r", 10), column = loop("c", 192);
+  const Sym head = floor_div(column.variable, Sym(64)), feature = sym_mod(column.variable, Sym(64));
+  EXPECT_EQ(access(head * 640 + row.variable * 64 + feature, column, 4), Access::vector);
+  EXPECT_EQ(access(head * 640 + row.variable * 64, column, 4), Access::one);
+  const Sym odd = floor_div(column.variable, Sym(6)), rest = sym_mod(column.variable, Sym(6));
+  EXPECT_EQ(access(odd * 64 + rest, column, 4), Access::scattered);
+  EXPECT_EQ(access(odd * 64 + rest, column, 2), Access::vector);
+}
+
+TEST_F(VectorAccess, GroupsFitIfTheInnermostLoopIsAMultiple) {
+  EXPECT_TRUE(groups_fit({loop("r", 3), loop("c", 8)}, 8));
+  EXPECT_FALSE(groups_fit({loop("r", 8), loop("c", 12)}, 8));
+  EXPECT_FALSE(groups_fit({}, 2));
+}
+
+using Vectors = CudaLower;
+
+// Large maps of all dtypes, one of rows that are no multiple of a vector, and one through a permuted view.
+TEST_F(Vectors, MapsGiveTheSameAsOneByOne) {
+  compile(R"(graph f(%x: f32[300, 512], %y: bf16[300, 512], %z: f32[300, 509]) {
+  %a: f32[300, 512] = aten.mul.Tensor(%x, %x)
+  %b: bf16[300, 512] = aten.neg(%y)
+  %c: f32[300, 512] = aten.add.Tensor(%x, %y)
+  %d: f32[300, 509] = aten.relu(%z)
+  %v: f32[300, 8, 64] = aten.view(%x, [300, 8, 64])
+  %t: f32[8, 300, 64] = aten.permute(%v, [1, 0, 2])
+  %e: f32[8, 300, 64] = aten.relu(%t)
+  return %a, %b, %c, %d, %e
+})");
+  EXPECT_EQ(launches(), 5u);
+  expect_like_portable(
+      {numbers(DType::f32, {300, 512}, 1), numbers(DType::bf16, {300, 512}, 2), numbers(DType::f32, {300, 509}, 3)},
+      1e-7);
+}
+
+TEST_F(Vectors, ReductionsNormsAndMatvecsGiveTheSameAsOneByOne) {
+  compile(
+      R"(graph f(%x: f32[9, 512], %g: f32[512], %h: f32[512], %y: bf16[5, 2048], %w: bf16[70, 2048], %o: bf16[1, 2048], %i: f32[40, 130]) {
+  %n: f32[9, 512], %m: f32[9, 1], %r: f32[9, 1] = aten.native_layer_norm(%x, [512], %g, %h, 1e-05)
+  %s: f32[9, 512] = aten._softmax(%x, 1, false)
+  %k: i64[9] = aten.argmax(%x, 1)
+  %a: bf16[5, 70] = aten.linear(%y, %w)
+  %b: bf16[1, 70] = aten.linear(%o, %w)
+  %u: f32[40] = aten.sum.dim_IntList(%i, [1])
+  return %n, %s, %k, %a, %b, %u
+})");
+  EXPECT_EQ(launches(), 6u);
+  expect_like_portable({numbers(DType::f32, {9, 512}, 1), numbers(DType::f32, {512}, 2), numbers(DType::f32, {512}, 3),
+                        numbers(DType::bf16, {5, 2048}, 4), numbers(DType::bf16, {70, 2048}, 5),
+                        numbers(DType::bf16, {1, 2048}, 6), numbers(DType::f32, {40, 130}, 7)},
+                       1.0 / 128);
+}
+
+}  // namespace
+}  // namespace wick::cuda

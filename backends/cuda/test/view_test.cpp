@@ -1,0 +1,269 @@
+// Views, outputs and partitions: what is read where it lies, and what is copied. Statements V1 to V13, M3, M8 of
+// docs/cuda.md.
+#include <algorithm>
+
+#include "backends/cuda/test/lower_test_support.h"
+#include "tests/fixtures/expand_fixture.h"
+#include "wick/program.h"
+
+namespace wick::cuda {
+namespace {
+
+class CudaViews : public CudaLower {
+ protected:
+  static std::vector<uint8_t> payload_of(const std::string& text) {
+    CompileResult result;
+    (void)program_of(text, "cuda", {{"gpu", "none"}}, &result);
+    if (result.method_plans.empty() || result.method_plans[0].delegates.size() != 1) return {};
+    return result.method_plans[0].delegates[0]->payload;
+  }
+
+  // All nodes in delegates or not.
+  void compile_any(const std::string& text) {
+    text_ = text;
+    ++twins_;
+    program_ = program_of(text, "cuda", {{"gpu", "none"}, {"twin", twin()}}, &result_);
+    ASSERT_FALSE(program_.empty());
+  }
+
+  // Empty outputs count, too.
+  void expect_same_bytes_as_portable(const std::vector<HostValue>& inputs) {
+    CompileResult ignored;
+    const auto want = outputs_of(program_of(text_, "portable", {}, &ignored), inputs, "");
+    const auto got = outputs_of(program_, inputs, "cuda-twin=" + twin());
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) {
+      EXPECT_EQ(got[i].tensor.sizes, want[i].tensor.sizes) << "output " << i;
+      EXPECT_EQ(got[i].tensor.bytes, want[i].tensor.bytes) << "output " << i;
+    }
+  }
+};
+
+// V1
+TEST_F(CudaViews, BothSpellingsOfAViewGiveTheSameBytes) {
+  struct Pair {
+    const char *view, *overload, *arguments, *sizes;
+  };
+  constexpr Pair kPairs[] = {
+      {"slice", ".Tensor", ", 0, 1, 3", "2, 8"},
+      {"select", ".int", ", 0, 1", "8"},
+      {"view", "", ", [8, 6]", "8, 6"},
+      {"permute", "", ", [1, 0]", "8, 6"},
+      {"transpose", ".int", ", 0, 1", "8, 6"},
+      {"t", "", "", "8, 6"},
+      {"expand", "", ", [2, 6, 8]", "2, 6, 8"},
+      {"unsqueeze", "", ", 1", "6, 1, 8"},
+      {"diagonal", "", ", 1, 0, 1", "6"},
+      {"unfold", "", ", 1, 3, 2", "6, 3, 3"},
+      {"as_strided", "", ", [2, 3], [4, 1], 5", "2, 3"},
+  };
+  for (const Pair& pair : kPairs) {
+    const auto text = [&](const char* suffix) {
+      return fmt::format(
+          "graph f(%x: f32[6, 8]) {{\n  %v: f32[{3}] = aten.{0}{4}{1}(%x{2})\n  %y: f32[{3}] = aten.exp(%v)\n  return "
+          "%y\n}}",
+          pair.view, pair.overload, pair.arguments, pair.sizes, suffix);
+    };
+    const std::vector<uint8_t> view = payload_of(text("")), copy = payload_of(text("_copy"));
+    EXPECT_FALSE(view.empty()) << pair.view;
+    EXPECT_EQ(view, copy) << pair.view;
+  }
+}
+
+// A chain of views as lines of IR; `sizes` become those of the last one.
+std::string random_chain(const std::string& name, uint64_t seed, size_t length, std::vector<int64_t>* sizes) {
+  std::string text, at = "%x";
+  uint64_t next = 0;
+  const auto random = [&](uint64_t below) { return static_cast<int64_t>(philox4x32(seed, next++).words[0] % below); };
+  const auto list = [](const std::vector<int64_t>& numbers) { return fmt::format("[{}]", fmt::join(numbers, ", ")); };
+  for (size_t i = 0; i < length; ++i) {
+    std::vector<int64_t>& s = *sizes;
+    const int64_t dim = random(s.size());
+    std::string call;
+    switch (random(7)) {
+      case 0: {
+        std::vector<int64_t> order(s.size()), permuted;
+        for (size_t d = 0; d < s.size(); ++d) order[d] = static_cast<int64_t>((d + 1) % s.size());
+        for (const int64_t from : order) permuted.push_back(s[static_cast<size_t>(from)]);
+        s = permuted;
+        call = fmt::format("permute({}, {})", at, list(order));
+        break;
+      }
+      case 1: {
+        int64_t& size = s[static_cast<size_t>(dim)];
+        const int64_t start = random(static_cast<uint64_t>(size)), step = 1 + random(2);
+        call = fmt::format("slice.Tensor({}, {}, {}, {}, {})", at, dim, start, size, step);
+        size = (size - start + step - 1) / step;
+        break;
+      }
+      case 2:
+        if (s.size() < 2) continue;
+        call =
+            fmt::format("select.int({}, {}, {})", at, dim, random(static_cast<uint64_t>(s[static_cast<size_t>(dim)])));
+        s.erase(s.begin() + dim);
+        break;
+      case 3:
+        if (s.size() > 4) continue;
+        call = fmt::format("unsqueeze({}, {})", at, dim);
+        s.insert(s.begin() + dim, 1);
+        break;
+      case 4: {
+        int64_t count = 1;
+        for (const int64_t size : s) count *= size;
+        s = count % 2 == 0 ? std::vector<int64_t>{2, count / 2} : std::vector<int64_t>{count};
+        call = fmt::format("view({}, {})", at, list(s));
+        break;
+      }
+      case 5:
+        if (s.size() > 4) continue;
+        s.insert(s.begin(), 3);
+        call = fmt::format("expand({}, {})", at, list(s));
+        break;
+      default: {
+        int64_t& size = s[static_cast<size_t>(dim)];
+        if (size < 2 || s.size() > 4) continue;
+        call = fmt::format("unfold({}, {}, 2, 1)", at, dim);
+        size -= 1;
+        s.push_back(2);
+      }
+    }
+    const std::string result = fmt::format("%{}_{}", name, i);
+    text += fmt::format("  {}: f32{} = aten.{}\n", result, list(s), call);
+    at = result;
+  }
+  return text + fmt::format("  %{}: f32{} = aten.neg({})\n", name, list(*sizes), at);
+}
+
+// V2
+TEST_F(CudaViews, RandomChainsOfViewsAreReadWithoutCopies) {
+  constexpr size_t kChains = 16;
+  std::string text = "graph f(%x: f32[4, 6, 8]) {\n", results;
+  for (uint64_t i = 0; i < kChains; ++i) {
+    std::vector<int64_t> sizes = {4, 6, 8};
+    const std::string name = fmt::format("y{}", i);
+    text += random_chain(name, 100 + i, 6, &sizes);
+    results += fmt::format("{}%{}", i == 0 ? "" : ", ", name);
+  }
+  compile(text + "  return " + results + "\n}");
+  EXPECT_EQ(launches(), kChains);
+  EXPECT_EQ(plan_.arena_bytes, 0u);
+  expect_same_bytes_as_portable({numbers(DType::f32, {4, 6, 8}, 1)});
+}
+
+// V3, V13: readers compute the indices of what no strides express; nothing is copied for them.
+TEST_F(CudaViews, AReshapeWithoutStridesIsIndexArithmeticOfItsReader) {
+  compile(R"(graph f(%x: f32[6, 8], %w: f32[8, 20]) {
+  %t: f32[8, 6] = aten.permute(%x, [1, 0])
+  %v: f32[48] = aten.view(%t, [48])
+  %y: f32[48] = aten.neg(%v)
+  %u: f32[20, 8] = aten.permute(%w, [1, 0])
+  %z: f32[6, 20] = aten.linear(%x, %u)
+  return %y, %z
+})");
+  EXPECT_EQ(launches(), 2u);
+  EXPECT_EQ(plan_.arena_bytes, 0u);
+  expect_like_portable({numbers(DType::f32, {6, 8}, 1), numbers(DType::f32, {8, 20}, 2)}, 1e-6);
+}
+
+// V7: each output is written once, in the caller's layout.
+TEST_F(CudaViews, OutputsMayBeViewsOfInputsOfOutputsAndEachOther) {
+  compile(R"(graph f(%x: f32[6, 8]) {
+  %a: f32[2, 8] = aten.slice.Tensor(%x, 0, 1, 3)
+  %b: f32[8, 6] = aten.permute(%x, [1, 0])
+  %y: f32[6, 8] = aten.abs(%x)
+  %c: f32[8] = aten.select.int(%y, 0, 2)
+  return %a, %b, %y, %c, %y
+})");
+  expect_same_bytes_as_portable({numbers(DType::f32, {6, 8}, 1)});
+  for (const Buffer& buffer : plan_.buffers) EXPECT_NE(buffer.space, Space::arena);
+}
+
+// V8: what works element by element is computed into its part of the result.
+TEST_F(CudaViews, ProducersOfACatWriteIntoIt) {
+  compile(R"(graph f(%x: f32[6, 8], %y: f32[6, 4]) {
+  %a: f32[6, 8] = aten.sin(%x)
+  %b: f32[6, 4] = aten.neg(%y)
+  %c: f32[6, 12] = aten.cat([%a, %b], 1)
+  return %c
+})");
+  EXPECT_EQ(launches(), 1u);
+  expect_like_portable({numbers(DType::f32, {6, 8}, 1), numbers(DType::f32, {6, 4}, 2)}, 1e-6);
+}
+
+// V10, M3: around a node that stays on the processor there are two delegates; a view crosses the borders.
+TEST_F(CudaViews, ViewsCrossTheBordersOfPartitions) {
+  compile_any(R"(graph f(%x: f32[4, 4]) {
+  %a: f32[4, 4] = aten.abs(%x)
+  %t: f32[4, 4] = aten.permute(%a, [1, 0])
+  %d: f32[], %l: f32[4, 4], %p: i32[4] = aten._linalg_det(%t)
+  %s: f32[4, 4] = aten.add.Tensor(%t, %d)
+  %u: f32[4, 4] = aten.permute(%s, [1, 0])
+  %y: f32[4, 4] = aten.neg(%u)
+  return %y
+})");
+  EXPECT_EQ(result_.methods[0].delegates, 2u);
+  expect_same_bytes_as_portable({numbers(DType::f32, {4, 4}, 1)});
+}
+
+// V11
+TEST_F(CudaViews, BoundsOfSlicesAreClamped) {
+  std::string text = "graph f(%x: f32[7]) {\n", results;
+  size_t count = 0;
+  for (const int64_t start : {-9, -7, -2, 0, 3, 6, 7, 9}) {
+    for (const int64_t end : {-8, -3, 2, 7, 100}) {
+      const int64_t step = 1 + static_cast<int64_t>(count % 3);
+      const auto clamped = [](int64_t bound) { return std::clamp<int64_t>(bound < 0 ? bound + 7 : bound, 0, 7); };
+      const int64_t size = std::max<int64_t>((clamped(end) - clamped(start) + step - 1) / step, 0);
+      text += fmt::format(
+          "  %s{0}: f32[{1}] = aten.slice.Tensor(%x, 0, {2}, {3}, {4})\n  %y{0}: f32[{1}] = aten.neg(%s{0})\n", count,
+          size, start, end, step);
+      results += fmt::format("{}%y{}", count == 0 ? "" : ", ", count);
+      ++count;
+    }
+  }
+  compile_any(text + "  return " + results + "\n}");  // empty slices stay on the processor
+  EXPECT_EQ(result_.methods[0].delegates, 1u);
+  expect_same_bytes_as_portable({numbers(DType::f32, {7}, 1)});
+}
+
+// M8
+TEST(CudaPartition, AGraphWithoutNodesMakesNoDelegateAndRefusalsHaveReasons) {
+  CompileResult result;
+  ASSERT_FALSE(program_of("graph f(%x: f32[6, 8]) {\n  return %x\n}", "cuda", {{"gpu", "none"}}, &result).empty());
+  EXPECT_EQ(result.methods[0].delegates, 0u);
+  ASSERT_FALSE(program_of(R"(graph f(%x: f32[4, 4]) {
+  %d: f32[], %l: f32[4, 4], %p: i32[4] = aten._linalg_det(%x)
+  return %d
+})",
+                          "cuda", {{"gpu", "none"}}, &result)
+                   .empty());
+  EXPECT_EQ(result.methods[0].delegates, 0u);
+  ASSERT_EQ(result.methods[0].outside.size(), 1u);
+  EXPECT_NE(result.methods[0].outside[0].reason, "");
+}
+
+// M4: what two methods have in common is in the file once.
+TEST(CudaPartition, MethodsWithEqualWeightsShareThemInTheFile) {
+  const auto fixture = testing::expand_fixture("tests/fixtures/models/tcn.wfix.gz");
+  ASSERT_TRUE(fixture.ok());
+  const Span<const uint8_t> bytes(fixture->pt2.data(), fixture->pt2.size());
+  compiler::CompileOptions options;
+  options.targets = *compiler::find_targets("cuda", {{"gpu", "none"}});
+  size_t blobs[2] = {};
+  for (const size_t methods : {1u, 2u}) {
+    std::vector<compiler::CompileBytes> inputs;
+    for (size_t i = 0; i < methods; ++i) inputs.push_back({fmt::format("method{}", i), "tcn.pt2", bytes});
+    const auto compiled = compiler::compile(inputs, options);
+    ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
+    const std::vector<uint8_t> file = compiled->program.pte.join();
+    const auto program = wick::Program::load({file.data(), file.size()});
+    ASSERT_TRUE(program.ok());
+    EXPECT_EQ(program->num_methods(), methods);
+    blobs[methods - 1] = program->num_named_data();
+  }
+  EXPECT_GT(blobs[0], 2u);
+  EXPECT_EQ(blobs[1], blobs[0]);
+}
+
+}  // namespace
+}  // namespace wick::cuda

@@ -1,0 +1,216 @@
+// What the kernels of tests/fixtures/models take of a device, as NVRTC counts: registers, shared memory, spills.
+// Skipped without NVRTC.
+//   WICK_UPDATE_TABLE=1 cuda_resources_test --gtest_filter=Models/*     writes tests/models/cuda_resources.txt anew
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "backends/cuda/compile/report.h"
+#include "backends/cuda/nvrtc/compile.h"
+#include "backends/cuda/nvrtc/library.h"
+#include "compiler/driver/compile.h"
+#include "tests/fixtures/expand_fixture.h"
+
+namespace wick::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr char kFolder[] = "tests/fixtures/models", kSuffix[] = ".wfix.gz";
+constexpr char kTable[] = "tests/models/cuda_resources.txt";
+constexpr char kTitle[] =
+    "model | kernels | most registers: sm_80 | sm_90 | sm_100 | sm_120 | most bytes of shared memory";
+
+struct TargetLimits {
+  Architecture architecture;
+  uint32_t shared_bytes;  // of a block: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
+};
+constexpr TargetLimits kTargets[] = {{{80}, 163 << 10}, {{90}, 227 << 10}, {{100}, 227 << 10}, {{120}, 99 << 10}};
+constexpr uint32_t kMostStaticShared = 48 << 10, kMostRegisters = 255;
+
+struct UsedKernel {
+  KernelText text;
+  uint32_t dynamic_shared_bytes = 0;
+};
+/// By name, which holds a hash of the text.
+using Kernels = std::map<std::string, UsedKernel>;
+/// By kernel, for each of kTargets.
+using Resources = std::map<std::string, std::array<KernelResources, std::size(kTargets)>>;
+
+void add_kernels(const compiler::Delegate& delegate, Kernels* kernels) {
+  if (delegate.id != kBackendId) return;
+  Plan plan;
+  ASSERT_EQ(read_plan({delegate.payload.data(), delegate.payload.size()}, &plan, nullptr), Error::Ok);
+  const auto& kept = *static_cast<const Kept*>(delegate.kept.get());
+  ASSERT_EQ(kept.kernels.size(), plan.kernels.size());
+  for (size_t i = 0; i < plan.kernels.size(); ++i) {
+    const auto [known, fresh] =
+        kernels->try_emplace(plan.kernels[i].name, UsedKernel{kept.kernels[i], plan.kernels[i].dynamic_shared_bytes});
+    EXPECT_EQ(known->second.text.text, kept.kernels[i].text) << "two kernels of one name";
+  }
+}
+
+std::vector<std::string> models() {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
+    const std::string file = entry.path().filename().string();
+    if (file.ends_with(kSuffix)) names.push_back(file.substr(0, file.size() - strlen(kSuffix)));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Kernels kernels_of(const std::string& model) {
+  Kernels kernels;
+  compiler::CompileOptions options;
+  options.targets = *compiler::find_targets("cuda");
+  options.for_report = true;
+  const auto fixture = testing::expand_fixture(fmt::format("{}/{}{}", kFolder, model, kSuffix));
+  EXPECT_TRUE(fixture.ok());
+  if (!fixture.ok()) return kernels;
+  const Span<const uint8_t> bytes(fixture->pt2.data(), fixture->pt2.size());
+  const auto compiled = compiler::compile(std::vector<compiler::CompileBytes>{{"forward", model, bytes}}, options);
+  EXPECT_TRUE(compiled.ok()) << model;
+  if (!compiled.ok()) return kernels;
+  for (const auto& delegate : compiled->method_plans[0].delegates) add_kernels(*delegate, &kernels);
+  return kernels;
+}
+
+/// Compiles the kernels, some at a time, and checks what needs no table.
+Resources resources_of(const Kernels& kernels) {
+  constexpr size_t kAtATime = 32;
+  Resources out;
+  for (auto next = kernels.begin(); next != kernels.end();) {
+    std::vector<KernelText> texts;
+    for (; next != kernels.end() && texts.size() < kAtATime; ++next) texts.push_back(next->second.text);
+    std::vector<Architecture> architectures;
+    for (const TargetLimits& target : kTargets) architectures.push_back(target.architecture);
+    const auto codes = compile_device_code({texts.data(), texts.size()}, {architectures.data(), architectures.size()});
+    EXPECT_TRUE(codes.ok()) << (codes.ok() ? "" : compiler::render(codes.diag()));
+    for (size_t t = 0; codes.ok() && t < std::size(kTargets); ++t) {
+      EXPECT_EQ((*codes)[t].resources.size(), texts.size());
+      for (const KernelResources& row : (*codes)[t].resources) {
+        const std::string what = fmt::format("{} for {}", row.name, architecture_name(kTargets[t].architecture));
+        EXPECT_EQ(row.spill_bytes, 0u) << what;
+        EXPECT_LE(row.registers, kMostRegisters) << what;
+        EXPECT_GT(row.registers, 0u) << what;
+        EXPECT_LE(row.static_shared_bytes, kMostStaticShared) << what;
+        EXPECT_LE(row.static_shared_bytes + kernels.at(row.name).dynamic_shared_bytes, kTargets[t].shared_bytes)
+            << what;
+        out[row.name][t] = row;
+      }
+    }
+  }
+  return out;
+}
+
+/// "gpt2 | 12 | 64 | 96 | 80 | 72 | 16384": the most registers of a thread for each target, and the most shared
+/// memory of a block.
+std::string row_of(const std::string& model, const Kernels& kernels, const Resources& resources) {
+  std::array<uint32_t, std::size(kTargets)> registers = {};
+  uint32_t shared = 0;
+  for (const auto& [name, kernel] : kernels) {
+    for (size_t t = 0; t < std::size(kTargets); ++t) {
+      const KernelResources& row = resources.at(name)[t];
+      registers[t] = std::max(registers[t], row.registers);
+      shared = std::max(shared, row.static_shared_bytes + kernel.dynamic_shared_bytes);
+    }
+  }
+  return fmt::format("{} | {} | {} | {}", model, kernels.size(), fmt::join(registers, " | "), shared);
+}
+
+#define SKIP_WITHOUT_NVRTC() \
+  if (const auto library = nvrtc(); !library.ok()) GTEST_SKIP() << compiler::render(library.diag())
+
+TEST(CudaResources, ASampleOfTheModelsKernelsDoesNotSpill) {
+  SKIP_WITHOUT_NVRTC();
+  constexpr size_t kEvery = 24;
+  Kernels sample;
+  size_t number = 0;
+  for (const std::string& model : models()) {
+    for (const auto& kernel : kernels_of(model)) {
+      if (number++ % kEvery == 0) sample.insert(kernel);
+    }
+  }
+  EXPECT_GT(sample.size(), 15u);
+  fmt::print("{} of {} kernels\n", sample.size(), number);
+  (void)resources_of(sample);
+}
+
+// C4 wants 10 s, which kernels of matmuls and convolutions do not reach (docs/cuda.md). Time of the processor: other
+// work on the machine counts little.
+TEST(CudaResources, AHundredKernelsOfModelsTakeLessThanAMinuteForATarget) {
+  SKIP_WITHOUT_NVRTC();
+  Kernels kernels;
+  for (const std::string& model : models()) {
+    for (const auto& kernel : kernels_of(model)) {
+      if (kernels.size() < 100) kernels.insert(kernel);
+    }
+  }
+  ASSERT_EQ(kernels.size(), 100u);
+  std::vector<KernelText> texts;
+  for (const auto& [name, kernel] : kernels) texts.push_back(kernel.text);
+  for (const TargetLimits& target : kTargets) {
+    const std::clock_t begin = std::clock();
+    ASSERT_TRUE(compile_device_code({texts.data(), texts.size()}, {&target.architecture, 1}).ok());
+    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    EXPECT_LT(seconds, 60) << architecture_name(target.architecture);
+    fmt::print("{}: {:.1f} s\n", architecture_name(target.architecture), seconds);
+  }
+}
+
+using Table = std::map<std::string, std::string>;  // rows by model; "" is the version
+
+Table read_table() {
+  Table table;
+  std::ifstream file(kTable);
+  std::getline(file, table[""]);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(kTitle)) table[line.substr(0, line.find(' '))] = line;
+  }
+  return table;
+}
+
+void write_table(const Table& table) {
+  std::ofstream file(kTable);
+  file << table.at("") << "\n" << kTitle << "\n";
+  for (const auto& [model, row] : table) {
+    if (!model.empty()) file << row << "\n";
+  }
+}
+
+class CudaResourcesOf : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(CudaResourcesOf, EachKernelIsWithinTheLimitsAndTheTableKnowsTheMost) {
+  SKIP_WITHOUT_NVRTC();
+  const Nvrtc& library = **nvrtc();
+  const Kernels kernels = kernels_of(GetParam());
+  const Resources resources = resources_of(kernels);
+  ASSERT_EQ(resources.size(), kernels.size());
+  const std::string version = fmt::format("NVRTC {}.{}", library.major, library.minor);
+  const std::string row = row_of(GetParam(), kernels, resources);
+  Table table = read_table();
+  if (std::getenv("WICK_UPDATE_TABLE")) {  // NOLINT(concurrency-mt-unsafe)
+    if (table[""] != version) table = {{"", version}};
+    table[GetParam()] = row;
+    write_table(table);
+  } else if (table[""] != version || table.count(GetParam()) == 0) {
+    fmt::print("the table is of {}, this is {}, or it lacks the model: only the limits are checked\n", table[""],
+               version);
+  } else {
+    EXPECT_EQ(row, table[GetParam()]) << "WICK_UPDATE_TABLE=1 writes the row anew; review the diff";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, CudaResourcesOf, ::testing::ValuesIn(models()),
+                         [](const ::testing::TestParamInfo<std::string>& info) { return info.param; });
+
+}  // namespace
+}  // namespace wick::cuda
