@@ -18,6 +18,8 @@ run_one() {  # seconds target corpus max_len
     program_fuzz)  # a call of every operator
       build/fuzz/bin/make_program_seeds build/fuzz/seeds/operators
       seeds=(build/fuzz/seeds/operators tests/fixtures/stock/1.5_xnnpack) ;;
+    wick_cortex_m_*)  # programs that stock made
+      seeds=(tests/fixtures/cortex_m) ;;
     wick_xnnpack_*)  # payloads that stock made
       seeds=(tests/fixtures/xnnpack) ;;
   esac

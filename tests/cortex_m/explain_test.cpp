@@ -51,6 +51,23 @@ TEST_F(CortexMExplain, ShowsWhatFloatsCost) {
   expect_parts(line, {"its result is not quantized", "on floats: ", "of them conversions", "bytes of floats"});
 }
 
+// Elements in between have no counterpart by name in a model of quantize and dequantize nodes.
+TEST_F(CortexMExplain, CompareLooksAtTheElementsInside) {
+  const auto compiled = [&](const char* fixture, const char* name) {
+    return testing::run_wick({"compile", model(fixture), "-o", path(name), "--backend", "cortex-m"}).exit_code;
+  };
+  ASSERT_EQ(compiled("cortex_m_quantized/lstm_quantized", "lstm.pte"), 0);
+  ASSERT_EQ(compiled("cortex_m_quantized/conv_chain", "chain.pte"), 0);
+  const testing::Outcome chain = testing::run_wick({"compare", path("model.pt2"), path("chain.pte")});
+  EXPECT_EQ(chain.exit_code, 0) << chain.output;
+  expect_parts(chain.output, {"6 nodes compared"});
+  EXPECT_EQ(chain.output.find("deviation"), std::string::npos) << chain.output;
+  const testing::Outcome other =
+      testing::run_wick({"compare", model("cortex_m_quantized/gru_quantized"), path("lstm.pte")});
+  EXPECT_EQ(other.exit_code, 5) << other.output;
+  expect_parts(other.output, {"the first node that deviates", "cortex_m::"});
+}
+
 TEST_F(CortexMExplain, TheSameAsJson) {
   const testing::Outcome outcome =
       testing::run_wick({"explain", model("quantized/static_mixed"), "--backend", "cortex-m", "--json"});

@@ -98,7 +98,9 @@ void add_windows(std::vector<CostProgram>& out) {
       {12, 20, 7, 3, 2, 1, 1},     {1, 16, 20, 5, 2, 2, 1},   {40, 240, 4, 1, 1, 0, 1},  {16, 16, 8, 3, 1, 1, 4},
       {8, 8, 24, 3, 1, 1, 8},      {16, 16, 24, 3, 2, 1, 16}, {64, 64, 6, 3, 1, 1, 64},  {128, 128, 3, 3, 1, 1, 128},
       {24, 24, 14, 5, 1, 2, 24},   {40, 40, 7, 5, 2, 2, 40},  {96, 96, 14, 3, 2, 1, 96}, {10, 10, 9, 3, 1, 1, 10},
-      {256, 256, 3, 3, 1, 1, 256}, {16, 32, 10, 3, 1, 1, 16}, {20, 6, 5, 3, 1, 1, 1},    {512, 64, 2, 1, 1, 0, 1}};
+      {256, 256, 3, 3, 1, 1, 256}, {16, 32, 10, 3, 1, 1, 16}, {20, 6, 5, 3, 1, 1, 1},    {512, 64, 2, 1, 1, 0, 1},
+      {40, 20, 4, 3, 1, 1, 1},     {64, 64, 8, 3, 1, 1, 1},   {8, 96, 4, 3, 2, 1, 1},    {24, 4, 24, 3, 1, 1, 1},
+      {1, 8, 10, 2, 1, 0, 1},      {2, 32, 4, 3, 1, 0, 1},    {48, 48, 5, 3, 1, 1, 3}};
   for (const Window& w : windows) {
     out.push_back(quantized(
         fmt::format("window_{}_{}_{}_{}_{}_{}", w.channels, w.outputs, w.size, w.kernel, w.stride, w.groups),
@@ -108,8 +110,8 @@ void add_windows(std::vector<CostProgram>& out) {
             fmt::format("  %y = aten.convolution(%d, %v, none, [{0}, {0}], [{1}, {1}], [1, 1], false, [0, 0], {2})\n",
                         w.stride, w.padding, w.groups)));
   }
-  const Window transposed[] = {
-      {8, 6, 5, 3, 2, 1, 1}, {24, 16, 6, 2, 2, 0, 1}, {16, 8, 8, 4, 2, 1, 1}, {32, 12, 4, 3, 1, 1, 1}};
+  const Window transposed[] = {{8, 6, 5, 3, 2, 1, 1},   {24, 16, 6, 2, 2, 0, 1}, {16, 8, 8, 4, 2, 1, 1},
+                               {32, 12, 4, 3, 1, 1, 1}, {3, 5, 12, 3, 3, 0, 1},  {8, 40, 6, 2, 2, 0, 1}};
   for (const Window& w : transposed) {
     out.push_back(quantized(
         fmt::format("transposed_{}_{}_{}_{}", w.channels, w.outputs, w.kernel, w.stride),
@@ -175,6 +177,8 @@ void add_elements(std::vector<CostProgram>& out) {
       out.push_back(quantized(fmt::format("{}_column_{}", op, i), shapes[i],
                               column + fmt::format("  %y = aten.{}(%d, %c)\n", op)));
     }
+    out.push_back(quantized(fmt::format("group_norm_{}", i), shapes[i],
+                            fmt::format("  %y = aten.group_norm(%d, {})\n", c % 2 == 0 ? 2 : 1)));
     out.push_back(quantized(fmt::format("table_{}", i), shapes[i], "  %y = aten.tanh(%d)\n"));
     out.push_back(quantized(fmt::format("pad_{}", i), shapes[i], "  %y = aten.constant_pad_nd(%d, [1, 2, 1, 0], 0)\n"));
     const std::vector<int> orders[] = {{0, 2, 3, 1}, {0, 3, 1, 2}, {0, 2, 1, 3}, {0, 1, 3, 2}};

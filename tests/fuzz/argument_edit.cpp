@@ -173,7 +173,7 @@ void edit_arguments(ExecutionPlanT& plan, Random& random) {
   set_edge(plan, place, random.below(kNumEdges));
 }
 
-void spread_tensors(ExecutionPlanT& plan) {
+void spread_tensors(ExecutionPlanT& plan, Room results) {
   constexpr size_t kMaxArenas = 16, kMaxElements = 1 << 15;
   for (size_t i = 0; i < plan.values.size(); ++i) {
     TensorT* tensor = plan.values[i]->val.AsTensor();
@@ -184,7 +184,7 @@ void spread_tensors(ExecutionPlanT& plan) {
       elements *= static_cast<size_t>(size);
       room = std::min(room, kMaxElements) * (static_cast<size_t>(size) + 4);
     }
-    if (!input && room <= kMaxElements) {
+    if (results == Room::more && !input && room <= kMaxElements) {
       for (int32_t& size : tensor->sizes) size += 4;
       tensor->shape_dynamism = ShapeDynamism::DYNAMIC_BOUND;
       elements = room;

@@ -24,9 +24,11 @@ void change_length(pte_edit::ExecutionPlanT& plan, const NumberPlace& place, Ran
 /// keeps within its bytes.
 void edit_arguments(pte_edit::ExecutionPlanT& plan, Random& random);
 
-/// Gives each planned tensor an arena of its own, in which a sanitizer sees each step outside, and results room for
-/// more than they need, so that kernels with other arguments get as far as their loops.
-void spread_tensors(pte_edit::ExecutionPlanT& plan);
+/// Gives each planned tensor an arena of its own, in which a sanitizer sees each step outside. With `more`, results
+/// have room for more than they need, so that kernels with other arguments get as far as their loops. Kernels that do
+/// not choose the sizes of their results take no such program.
+enum class Room { exact, more };
+void spread_tensors(pte_edit::ExecutionPlanT& plan, Room room = Room::more);
 /// Lays all planned tensors over each other in one arena, each `step` bytes behind the one before.
 void overlap_tensors(pte_edit::ExecutionPlanT& plan, size_t step);
 

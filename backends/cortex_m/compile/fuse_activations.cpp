@@ -4,6 +4,7 @@
 
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/quantized.h"
+#include "compiler/ops/pointwise/clamp.h"
 #include "compiler/passes/rewrite.h"
 
 namespace wick::cortex_m {

@@ -141,6 +141,17 @@ void infer_kernel_sum(Node& node) {
   compiler::set_result(node, DType::i32, {1, weights->sizes()[0]});
 }
 
+void infer_group_norm(Node& node) {
+  const Value* x = node.tensor("input");
+  require_int8(x, "the input");
+  require(x->rank() >= 2, "the input of group_norm has no channels");
+  for (const char* name : {"scales", "offsets"}) {
+    require_rank(node.tensor(name), 1, "a row of parameters");
+    require_equal(node.tensor(name)->sizes()[0], x->sizes()[1], "channels of group_norm");
+  }
+  compiler::set_result(node, DType::i8, x->sizes());
+}
+
 void infer_layer_norm(Node& node) {
   const Value *x = node.tensor("input"), *scales = node.tensor("scales"), *offsets = node.tensor("offsets");
   require_int8(x, "the input");
@@ -161,13 +172,26 @@ void infer_batch_matmul(Node& node) {
   compiler::set_result(node, DType::i8, {lhs->sizes()[0], lhs->sizes()[1], rhs->sizes()[1]});
 }
 
+void infer_batch_matmul_int16(Node& node) {
+  infer_batch_matmul(node);
+  require(node.tensor("lhs")->dtype() == DType::i16 && node.tensor("rhs_transposed")->dtype() == DType::i16,
+          "an operand of batch_matmul_int16 is not int16");
+  compiler::set_result(node, DType::i16, Sizes(node.result()->sizes()));
+}
+
+void infer_softmax_int16(Node& node) {
+  const Value* x = node.tensor("input");
+  require(x->dtype() == DType::i16 && x->rank() > 0, "the input of softmax_int16 is not int16, or a number");
+  compiler::set_result(node, DType::i16, x->sizes());
+}
+
 void infer_attention(Node& node) {
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
   for (const Value* each : {q, k, v}) {
     require_int8(each, "an operand of attention");
     require_rank(each, 3, "an operand of attention");
-    require_equal(each->sizes()[0], q->sizes()[0], "batches");
   }
+  require_equal(v->sizes()[0], k->sizes()[0], "batches");
   require_equal(q->sizes()[2], k->sizes()[2], "features of query and key");
   require_equal(k->sizes()[1], v->sizes()[1], "keys and values");
   compiler::set_result(node, DType::i8, {q->sizes()[0], q->sizes()[1], v->sizes()[2]});
@@ -306,7 +330,7 @@ LayoutRule pointwise_layout(const Node& node) {
   return compiler::layout::any_dim_order(node);
 }
 
-LayoutRule pad_layout(const Node& node) {
+LayoutRule images_channels_last(const Node& node) {
   return node.result()->rank() == 4 ? compiler::layout::channels_last(node) : compiler::layout::contiguous(node);
 }
 
@@ -336,13 +360,14 @@ constexpr LayoutRow kLayouts[] = {
     {"wick_cortex_m.mul_int16.default", pointwise_layout},
     {"wick_cortex_m.conv2d_int16.default", compiler::layout::channels_last},
     {"wick_cortex_m.depthwise_conv2d_int16.default", compiler::layout::channels_last},
-    {"cortex_m.pad.default", pad_layout},
+    {"cortex_m.pad.default", images_channels_last},
     {"cortex_m.quantized_conv2d.default", compiler::layout::channels_last},
     {"cortex_m.quantized_depthwise_conv2d.default", compiler::layout::channels_last},
     {"cortex_m.quantized_transpose_conv2d.default", compiler::layout::channels_last},
     {"cortex_m.quantized_avg_pool2d.default", compiler::layout::channels_last},
     {"cortex_m.quantized_max_pool2d.default", compiler::layout::channels_last},
     {"wick_cortex_m.resize2d.default", compiler::layout::channels_last},
+    {"wick_cortex_m.group_norm.default", images_channels_last},
 };
 
 // Stock's operators: a row's arguments are in stock's order, which is that of the kernels.
@@ -421,6 +446,9 @@ constexpr OpDef kRows[] = {
     {"wick_cortex_m::layer_norm(Tensor input, Tensor scales, Tensor offsets, bool centered, int input_zero_point, "
      "int epsilon, int shift, int output_zero_point, int activation_min, int activation_max) -> Tensor",
      infer_layer_norm, nullptr, "wick_cortex_m::layer_norm.out", kElements | kNoStock},
+    {"wick_cortex_m::group_norm(Tensor input, Tensor scales, Tensor offsets, int groups, int input_zero_point, "
+     "int epsilon, int shift, int output_zero_point, int activation_min, int activation_max) -> Tensor",
+     infer_group_norm, nullptr, "wick_cortex_m::group_norm.out", kElements | kNoStock},
     {"wick_cortex_m::log_softmax(Tensor input, int multiplier, int shift, int output_zero_point, "
      "int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",
      infer_log_softmax, nullptr, "wick_cortex_m::log_softmax.out", kElements | kNoStock},
@@ -434,9 +462,10 @@ constexpr OpDef kRows[] = {
     {"wick_cortex_m::lstm" RECURRENT, infer_recurrent, nullptr, "wick_cortex_m::lstm.out", kElements | kNoStock},
     {"wick_cortex_m::gru" RECURRENT, infer_recurrent, nullptr, "wick_cortex_m::gru.out", kElements | kNoStock},
 #undef RECURRENT
-    {"wick_cortex_m::attention(Tensor query, Tensor key, Tensor value, int query_zero_point, int value_zero_point, "
-     "int score_multiplier, int score_shift, bool is_causal, int output_zero_point, int output_multiplier, "
-     "int output_shift, Tensor scratch) -> Tensor",
+    {"wick_cortex_m::attention(Tensor query, Tensor key, Tensor value, Tensor? mask, int mask_bits, int "
+     "query_zero_point, "
+     "int value_zero_point, int score_multiplier, int score_shift, bool is_causal, int output_zero_point, "
+     "int output_multiplier, int output_shift, Tensor scratch) -> Tensor",
      infer_attention, nullptr, "wick_cortex_m::attention.out", kElements | kNoStock},
     {"wick_cortex_m::requantize(Tensor input, int input_zero_point, int output_zero_point, int multiplier, int shift, "
      "int quant_min, int quant_max, ScalarType dtype) -> Tensor",
@@ -460,6 +489,12 @@ constexpr OpDef kRows[] = {
      "int[] dilation, int depth_multiplier, Tensor requantize_multipliers, Tensor requantize_shifts, "
      "int activation_min, int activation_max) -> Tensor",
      infer_depthwise_int16, nullptr, "wick_cortex_m::depthwise_conv2d_int16.out", kElements | kNoStock},
+    {"wick_cortex_m::softmax_int16(Tensor input, int multiplier, int shift, int output_multiplier, int output_shift, "
+     "int activation_min, int activation_max) -> Tensor",
+     infer_softmax_int16, nullptr, "wick_cortex_m::softmax_int16.out", kElements | kNoStock},
+    {"wick_cortex_m::batch_matmul_int16(Tensor lhs, Tensor rhs_transposed, int multiplier, int shift, "
+     "int activation_min, int activation_max) -> Tensor",
+     infer_batch_matmul_int16, nullptr, "wick_cortex_m::batch_matmul_int16.out", kElements | kNoStock},
     {"wick_cortex_m::kernel_sum(Tensor weights, Tensor? bias, int input_offset, int filter_offset) -> Tensor",
      infer_kernel_sum, nullptr, "wick_cortex_m::kernel_sum.out", kElements | kNoStock},
 };

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "backends/cortex_m/compile/requantization.h"
 #include "compiler/layout/constant_elements.h"
@@ -19,8 +18,6 @@ using compiler::Value;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 bool is_int8_zero(double zero) { return zero == std::floor(zero) && zero >= -128 && zero <= 127; }
 
 template <typename T>
@@ -32,7 +29,8 @@ std::vector<double> widened(const Value& constant) {
 std::vector<double> elements(const Value& constant) {
   switch (constant.dtype()) {
     case DType::i8: return widened<int8_t>(constant);
-    case DType::u8: return widened<uint8_t>(constant);
+    case DType::u8:
+    case DType::boolean: return widened<uint8_t>(constant);
     case DType::i16: return widened<int16_t>(constant);
     case DType::i32: return widened<int32_t>(constant);
     case DType::i64: return widened<int64_t>(constant);
@@ -40,18 +38,6 @@ std::vector<double> elements(const Value& constant) {
     case DType::f64: return widened<double>(constant);
     default: return {};
   }
-}
-
-// The bound called `name` if the node has it and it is a number.
-std::optional<double> bound(const Node& node, const char* name, double none) {
-  const compiler::Arg& arg = node.arg(name);
-  return arg.is<compiler::None>() ? none : compiler::literal(arg);
-}
-
-std::optional<Bounds> bounds(const Node& node, const char* low, const char* high) {
-  const auto from = bound(node, low, -kInfinity), to = bound(node, high, kInfinity);
-  if (!from || !to || !(*from <= *to)) return {};
-  return Bounds{*from, *to};
 }
 
 std::string refuse_dtype(const Value& value, std::string_view what, DType dtype) {
@@ -153,14 +139,6 @@ Value* constant(Builder& builder, compiler::Sizes sizes, std::vector<int32_t> el
 Value* constant(Builder& builder, compiler::Sizes sizes, std::vector<int64_t> elements, std::string_view name) {
   return builder.constant(compiler::TensorType{DType::i64, std::move(sizes), {}},
                           compiler::layout::own(std::move(elements)), name);
-}
-
-std::optional<Bounds> clamp_bounds(const Node& node) {
-  if (node.is("aten.relu.default")) return Bounds{0, kInfinity};
-  if (node.is("aten.relu6.default")) return Bounds{0, 6};
-  if (node.is("aten.hardtanh.default")) return bounds(node, "min_val", "max_val");
-  if (node.is("aten.clamp.default")) return bounds(node, "min", "max");
-  return {};
 }
 
 }  // namespace wick::cortex_m

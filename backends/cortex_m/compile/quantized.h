@@ -51,10 +51,4 @@ compiler::Value* constant(compiler::Builder& builder, compiler::Sizes sizes, std
 compiler::Value* constant(compiler::Builder& builder, compiler::Sizes sizes, std::vector<int64_t> elements,
                           std::string_view name);
 
-/// The bounds of an activation that only clamps: relu, relu6, hardtanh, clamp. Infinite where there is none.
-struct Bounds {
-  double low, high;
-};
-std::optional<Bounds> clamp_bounds(const compiler::Node& node);
-
 }  // namespace wick::cortex_m

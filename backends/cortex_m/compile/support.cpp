@@ -32,7 +32,7 @@ const compiler::RuleTable<OpRule>& rules() {
 const compiler::RuleTable<OpRule>& int16_rules() {
   static const compiler::RuleTable<OpRule> kRules({rows(kConversionRules), rows(kInt16BinaryRules),
                                                    rows(kInt16ConvolutionRules), rows(kInt16LinearRules),
-                                                   rows(kPoolRules)});
+                                                   rows(kInt16MatmulRules), rows(kPoolRules)});
   return kRules;
 }
 

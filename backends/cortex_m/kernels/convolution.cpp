@@ -34,12 +34,25 @@ bool read_channels(KernelContext& context, const EValue& bias, Span<EValue*> arg
 
 bool read_images(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out, Image* from,
                  Image* to) {
-  return require_int8(context, input, out) && require_dtype(context, weights, DType::i8, "the weights are not int8") &&
-         read_image(context, input, from) && read_image(context, out, to) &&
+  return require_int8(context, input, out) && read_images_of_any_dtype(context, input, weights, out, from, to);
+}
+
+bool read_images_of_any_dtype(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out,
+                              Image* from, Image* to) {
+  return require_dtype(context, weights, DType::i8, "the weights are not int8") && read_image(context, input, from) &&
+         read_image(context, out, to) &&
          require(context, weights.rank == 4 && is_contiguous(weights),
                  "the weights are not contiguous with 4 dimensions") &&
          require(context, weights.numel > 0, "the weights are empty") &&
          require(context, from->n == to->n, "input and output differ in batch");
+}
+
+bool read_groups(KernelContext& context, const Tensor& weights, const Image& from, const Image& to, int64_t* groups) {
+  const int64_t inputs = weights.sizes[3];
+  *groups = from.c / inputs;
+  return require(context, *groups > 0 && *groups * inputs == from.c && weights.sizes[0] == to.c && to.c % *groups == 0,
+                 "wanted weights [O, kH, kW, I]: O the output's channels, I a divisor of the input's, as many groups a "
+                 "divisor of O");
 }
 
 bool check_positions(KernelContext& context, const Window& window, const Image& from, const Image& to) {

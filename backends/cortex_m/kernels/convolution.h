@@ -37,6 +37,14 @@ bool read_channels(KernelContext& context, const EValue& bias, Span<EValue*> arg
 bool read_images(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out, Image* from,
                  Image* to);
 
+/// The same but for the dtypes of input and output.
+bool read_images_of_any_dtype(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out,
+                              Image* from, Image* to);
+
+/// How many groups a convolution has. The weights are [O, kH, kW, I]: O the output's channels, I a divisor of the
+/// input's, as many groups a divisor of O.
+bool read_groups(KernelContext& context, const Tensor& weights, const Image& from, const Image& to, int64_t* groups);
+
 /// Do the positions of the window give the output's height and width?
 bool check_positions(KernelContext& context, const Window& window, const Image& from, const Image& to);
 

@@ -12,15 +12,16 @@ using testing::Stage;
 constexpr char kAttention[] = "wick_cortex_m.attention";
 
 struct Form {
-  const char *query = "2, 3, 5, 8", *keys = "2, 3, 7, 8", *values = "2, 3, 7, 6", *more = "";
+  const char *query = "2, 3, 5, 8", *keys = "2, 3, 7, 8", *values = "2, 3, 7, 6", *more = "", *mask = "", *inputs = "";
   std::string q = parameters(0.03125, -11), k = parameters(0.025, 20), v = parameters(0.0125, 3),
               y = parameters(0.01, -4);
 };
 
 std::string attention(const Form& form) {
-  return fmt::format("graph f(%x: f32[{}], %z: f32[{}], %w: f32[{}]) {{\n", form.query, form.keys, form.values) +
+  return fmt::format("graph f(%x: f32[{}], %z: f32[{}], %w: f32[{}]{}) {{\n", form.query, form.keys, form.values,
+                     form.inputs) +
          fake_quantized("q", "x", "a", form.q) + fake_quantized("k", "z", "b", form.k) +
-         fake_quantized("v", "w", "c", form.v) +
+         fake_quantized("v", "w", "c", form.v) + form.mask +
          fmt::format("  %y = aten.scaled_dot_product_attention(%q, %k, %v{})\n", form.more) +
          fake_quantized("o", "y", "p", form.y) + "  return %o\n}";
 }
@@ -50,6 +51,43 @@ TEST(CortexMCompileAttention, SharpAndFlatRows) {
   expect_integers({.q = parameters(0.0001, 7), .k = parameters(0.0001, 3)});
 }
 
+// A row of 7 keys for each query, heads and batch alike.
+std::string mask_of(const char* type, const std::vector<const char*>& row, int rows) {
+  std::vector<const char*> elements;
+  for (int i = 0; i < rows; ++i) {
+    for (size_t n = 0; n < row.size(); ++n) elements.push_back(row[(n + static_cast<size_t>(i)) % row.size()]);
+  }
+  return fmt::format("  const %m: {} = [{}]\n", type, fmt::join(elements, ", "));
+}
+
+TEST(CortexMCompileAttention, ConstantMasksAreAddedOrHideKeys) {
+  const std::vector<const char*> hides = {"0", "-inf", "0", "0", "-inf", "0", "0"};
+  const std::vector<const char*> adds = {"0", "-1.5", "-0.25", "2.5", "-inf", "-3e38", "-10000"};
+  const std::vector<const char*> nothing = {"-inf", "-inf", "-inf", "-inf", "-inf", "-inf", "-inf"};
+  for (const auto& row : {hides, adds, nothing}) {
+    expect_integers({.more = ", %m", .mask = mask_of("f32[5, 7]", row, 5).c_str()});
+    expect_integers({.more = ", %m", .mask = mask_of("f32[2, 1, 1, 7]", row, 2).c_str()});
+    expect_integers({.more = ", %m", .mask = mask_of("f32[1, 3, 5, 7]", row, 15).c_str()});
+  }
+  const std::vector<const char*> seen = {"true", "false", "true", "true", "false", "false", "true"};
+  expect_integers({.more = ", %m", .mask = mask_of("bool[5, 7]", seen, 5).c_str()});
+  expect_integers({.more = ", %m", .inputs = ", %m: bool[5, 7]"});
+  expect_integers({.more = ", %m", .inputs = ", %m: bool[2, 1, 1, 7]"});
+  expect_integers({.more = ", %m", .mask = "  const %m: f32[5, 1] = [1, -2, 3, -4, 5]\n"});
+}
+
+TEST(CortexMCompileAttention, HeadsOfTheQueryShareKeysAndValues) {
+  expect_integers(
+      {.query = "2, 6, 5, 8", .keys = "2, 3, 7, 8", .values = "2, 3, 7, 6", .more = ", none, 0.0, false, none, true"});
+  expect_integers(
+      {.query = "2, 6, 5, 8", .keys = "2, 1, 7, 8", .values = "2, 1, 7, 6", .more = ", none, 0.0, true, none, true"});
+  expect_integers({.query = "1, 4, 5, 8",
+                   .keys = "1, 2, 7, 8",
+                   .values = "1, 2, 7, 6",
+                   .more = ", %m, 0.0, false, none, true",
+                   .mask = mask_of("f32[1, 4, 1, 7]", {"0", "1", "-2", "0", "-inf", "0", "0"}, 4).c_str()});
+}
+
 std::string refusal(const Form& form, bool stock = false) {
   Pipeline p = std::move(Pipeline::from_text(attention(form)).backend("cortex-m"));
   if (stock) p.options().profile = compiler::Profile::stock;
@@ -64,6 +102,13 @@ TEST(CortexMCompileAttention, WhatItDoesNotTakeStaysInFloats) {
   EXPECT_NE(refusal({.keys = "1, 3, 7, 8", .values = "1, 3, 7, 6"}), "") << "heads that are shared by a batch";
   EXPECT_NE(refusal({.more = ", none, 0.0, false, -0.5"}), "");
   EXPECT_NE(refusal({}, true), "");
+  EXPECT_NE(refusal({.more = ", %m", .inputs = ", %m: f32[5, 7]"}).find("computed when the program runs"),
+            std::string::npos);
+  const std::string far = mask_of("f32[5, 7]", {"-9000", "-9001", "-9002", "-9000", "-9001", "-9000", "-9000"}, 5);
+  EXPECT_NE(refusal({.more = ", %m", .mask = far.c_str()}).find("far from 0"), std::string::npos);
+  const std::string some = mask_of("f32[5, 7]", {"0", "-1", "-2", "0", "-1", "0", "0"}, 5);
+  EXPECT_NE(refusal({.more = ", %m", .mask = some.c_str(), .q = parameters(4.0, 7), .k = parameters(4.0, -100)}), "")
+      << "a score is a step of 5.7, and has room for ten bits more";
 }
 
 }  // namespace

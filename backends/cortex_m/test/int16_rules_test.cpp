@@ -78,6 +78,64 @@ TEST(CortexMCompileInt16, SumsAndProductsOfRankFourAtMost) {
   }
 }
 
+void expect_integers(const std::string& text) {
+  for (const char* cpu : {"m55", "m4"}) {
+    SCOPED_TRACE(text);
+    Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
+    p.at(Stage::lower).check_not("quantized_decomposed");
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "");
+    EXPECT_TRUE(p.outside().empty());
+  }
+}
+
+TEST(CortexMCompileInt16, QuotientsOfAnyBroadcast) {
+  // Divisors of 1 and more.
+  const auto quotient = [](const char* divisor, double to) {
+    return "graph f(%x: f32[2, 3, 4]) {\n" + quantize_line("a", "x", wide(0x1p-14), "i16") +
+           dequantize_line("b", "a", wide(0x1p-14), "i16") + divisor + quantize_line("e", "w", wide(0x1p-12), "i16") +
+           dequantize_line("v", "e", wide(0x1p-12), "i16") + "  %c = aten.div.Tensor(%b, %v)\n" +
+           quantize_line("d", "c", wide(to), "i16") + dequantize_line("o", "d", wide(to), "i16") + "  return %o\n}";
+  };
+  const std::string row = constant_line("w", "f32[4]", std::vector<double>{1.0, -2.5, 3.25, 1.5});
+  const std::string column = constant_line("w", "f32[2, 1, 1]", std::vector<double>{1.25, -7.5});
+  for (const double to : {0x1p-14, 0x1p-16}) {
+    expect_integers(quotient(row.c_str(), to));
+    expect_integers(quotient(column.c_str(), to));
+  }
+}
+
+TEST(CortexMCompileInt16, MaximaOfWindows) {
+  for (const char* call : {"aten.max_pool2d(%b, [2, 2])", "aten.max_pool2d(%b, [3, 2], [2, 1], [1, 1])",
+                           "aten.max_pool2d(%b, [3, 3], [2, 2], [1, 1], [1, 1], true)",
+                           "aten.max_pool2d(%b, [2, 3], [1, 2], [0, 1], [2, 1])"})
+    expect_integers(graph("2, 3, 7, 8", call, 0x1p-15, 0x1p-15));
+  EXPECT_NE(refusal(graph("1, 2, 4, 4", "aten.max_pool2d(%b, [2, 2])", 0x1p-15, 0x1p-14)), "");
+}
+
+TEST(CortexMCompileInt16, ProductsOfComputedMatrices) {
+  const auto product = [](const char* op, const char* a, const char* z, double to) {
+    return fmt::format("graph f(%x: f32[{}], %z: f32[{}]) {{\n", a, z) + quantize_line("a", "x", wide(0x1p-14), "i16") +
+           dequantize_line("b", "a", wide(0x1p-14), "i16") + quantize_line("e", "z", wide(0x1p-13), "i16") +
+           dequantize_line("v", "e", wide(0x1p-13), "i16") + fmt::format("  %c = {}(%b, %v)\n", op) +
+           quantize_line("d", "c", wide(to), "i16") + dequantize_line("o", "d", wide(to), "i16") + "  return %o\n}";
+  };
+  for (const double to : {0x1p-12, 0x1.8p-14}) {
+    expect_integers(product("aten.bmm", "3, 4, 6", "3, 6, 5", to));
+    expect_integers(product("aten.mm", "4, 7", "7, 1", to));
+    expect_integers(product("aten.matmul", "2, 3, 4, 6", "2, 3, 6, 5", to));
+  }
+  EXPECT_NE(refusal(product("aten.mm", "4, 7", "7, 1", 0x1p-32)).find("too far from those"), std::string::npos);
+}
+
+TEST(CortexMCompileInt16, SoftmaxAlongAnyDimension) {
+  for (const char* dim : {"2", "1", "0", "-1"}) {
+    for (const double from : {0x1p-12, 0x1p-15})
+      expect_integers(graph("3, 5, 7", fmt::format("aten._softmax(%b, {}, false)", dim).c_str(), from, 0x1p-15));
+  }
+  EXPECT_NE(refusal(graph("4", "aten._softmax(%b, 0, false)", 0x1p-12, 0x1p-40)), "");
+}
+
 // Factors down to 2^-31 have a shift.
 TEST(CortexMCompileInt16, ScalesOfProductsMustNotBeTooFarApart) {
   EXPECT_EQ(refusal(sum("4", "aten.mul.Tensor", 0x1p-15, 0x1p1)), "");

@@ -149,6 +149,17 @@ TEST(CortexMNormalization, LayerAndRmsNormOfAnyTrailingDimensions) {
   expect_integer(norm("aten.layer_norm(%d, [4], %w, %b)", "5, 4", parameters(0.01, 100, 90, 120)), op);
 }
 
+TEST(CortexMNormalization, GroupAndInstanceNormOfAnyImages) {
+  const char* op = "wick_cortex_m.group_norm";
+  for (const char* call : {"aten.group_norm(%d, 2, %w, %b)", "aten.group_norm(%d, 1)", "aten.group_norm(%d, 4, %w)",
+                           "aten.instance_norm(%d, %w, %b, none, none, true, 0.1, 1e-05, false)"}) {
+    for (const char* sizes : {"2, 4, 5, 3", "1, 4, 7", "3, 4, 2, 2, 3"}) expect_integer(norm(call, sizes), op);
+  }
+  expect_integer(norm("aten.group_norm(%d, 2, %w, %b, 0.3)", "2, 4, 3, 3", parameters(0.01, 100, 90, 120)), op);
+  expect_refused(norm("aten.group_norm(%d, 2, %w, %b)", "5, 4, 3", parameters(1e-10, 0)),
+                 "the scale of its result is too small");
+}
+
 TEST(CortexMNormalization, SaysWhatItDoesNotTake) {
   expect_refused(norm("aten.layer_norm(%d, [4], %w, %b)", "5, 4", parameters(1e-10, 0)),
                  "the scale of its result is too small");

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "backends/cortex_m/compile/cost/convolution_forms.h"
 #include "compiler/ir/op_def.h"
 
 namespace wick::cortex_m {
@@ -171,7 +172,6 @@ double outputs_at_borders(double from, double to, double kernel, double stride, 
 struct Window {
   double positions, taps, lines, border_lines;  // lines: rows of windows
   double border_share;                          // of positions whose window reaches into the padding
-  double regions;                               // of positions that meet the same taps
 
   Window(const CallArgument& x, const CallArgument& result, double height, double width, const CallArgument& stride,
          const CallArgument& padding, const CallArgument& dilation) {
@@ -185,8 +185,6 @@ struct Window {
       at_border[d] = outputs_at_borders(size(x, 2 + d), to[d], of[d], number(stride, d), number(padding, d), dilated);
     }
     lines = positions * height;
-    const auto parts = [&](size_t d) { return at_border[d] + (at_border[d] < to[d] ? 1 : 0); };
-    regions = size(result, 0) * parts(0) * parts(1);
     border_lines = to[1] == 0 ? 0 : lines * at_border[1] / to[1];
     border_share = to[0] * to[1] == 0 ? 0 : 1 - (1 - at_border[0] / to[0]) * (1 - at_border[1] / to[1]);
   }
@@ -214,9 +212,8 @@ void count_convolution(const OperatorCall& call, Terms& terms) {
   terms.add("rows", window.positions * passes);
   terms.add("outputs", window.positions * outputs);
   terms.add("vectors", window.positions * outputs * vectors(inner));
-  terms.add("triples", window.regions * groups * triples(outputs / groups));
   terms.add("row triples", window.positions * groups * triples(outputs / groups));
-  terms.add("line vectors", window.lines * outputs * vectors(width * inputs));
+  terms.add("on vectors", convolution_on_vectors(call));
   constexpr size_t kShifts = 9;
   if (call.arguments.size() > kShifts)
     terms.add("left shifts", left_shifted(call.arguments[kShifts], window.positions * outputs));
@@ -241,7 +238,10 @@ void count_windows(const Window& window, const CallArgument& result, Terms& term
 }
 
 // One input channel: kernels for vectors treat it as a convolution.
-void count_one_channel(const Window& window, double outputs, const CallArgument& weights, Terms& terms) {
+void count_one_channel(const OperatorCall& call, const Window& window, Terms& terms) {
+  const CallArgument& weights = call.arguments[1];
+  const double outputs = numel(call.arguments.back());
+  terms.add("on vectors", convolution_on_vectors(call));
   terms.add("gathered of one", window.positions * window.taps);
   terms.add("outputs of one", outputs);
   terms.add("border outputs of one", outputs * window.border_share);
@@ -255,7 +255,7 @@ void count_depthwise(const OperatorCall& call, Terms& terms) {
   const CallArgument &x = call.arguments[0], &weights = call.arguments[1], &result = call.arguments.back();
   const double height = size(weights, 1), width = size(weights, 2), channels = size(result, 1);
   const Window window(x, result, height, width, call.arguments[3], call.arguments[4], call.arguments[5]);
-  if (size(x, 1) == 1 && channels > 1) return count_one_channel(window, numel(result), weights, terms);
+  if (size(x, 1) == 1 && channels > 1) return count_one_channel(call, window, terms);
   count_windows(window, result, terms);
   const double outputs = numel(result), multiplier = std::floor(channels / at_least_one(size(x, 1)));
   const bool simple = all_are(call.arguments[5], 1);
@@ -299,6 +299,14 @@ void count_transposed(const OperatorCall& call, Terms& terms) {
   terms.add("gathered taps", result_positions * taps);
   terms.add("gathered", result_positions * taps * size(weights, 3));
   terms.add("gathered macs", result_positions * numel(weights));
+  // Kernels for vectors take three positions and two channels at a time.
+  const double pairs = std::ceil(result_positions / 3) * std::ceil(size(weights, 0) / 2);
+  const double row_vectors = vectors(taps * size(weights, 3));
+  terms.add("pairs", pairs);
+  terms.add("pair vectors", pairs * row_vectors);
+  terms.add("row vectors", result_positions * row_vectors);
+  terms.add("channels", size(weights, 0));
+  terms.add("channel vectors", size(weights, 0) * row_vectors);
   terms.add("weights", numel(weights));
   terms.add_macs(products);
 }

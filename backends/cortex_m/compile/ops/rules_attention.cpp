@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "backends/cortex_m/compile/convolution_calls.h"
+#include "backends/cortex_m/compile/ops/attention_mask.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/requantization.h"
 
@@ -19,12 +20,29 @@ constexpr int64_t kMost = 32768;                     // keys, features
 constexpr int kExponentBits = 26, kWeightBits = 22;  // of exponents behind the point; of the sum of all probabilities
 
 struct Attention {
-  int64_t batch = 1, queries = 1, keys = 1, features = 1, outputs = 1;
+  AttentionScores scores;
+  int64_t key_batch = 1, outputs = 1;
+  AttentionMaskElements mask;
   Requantization score, output;
 };
 
-bool same_leading(const Value& a, const Value& b) {
-  return a.rank() == b.rank() && std::equal(a.sizes().begin(), a.sizes().end() - 2, b.sizes().begin());
+int64_t leading_product(const Value& value) {
+  int64_t product = 1;
+  for (size_t d = 0; d + 2 < value.rank(); ++d) product *= value.sizes()[d].value();
+  return product;
+}
+
+// As many heads of keys and values as of the query, or with enable_gqa a divisor of that.
+bool heads_fit(const Node& node) {
+  const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
+  const size_t rank = q->rank(), leading = rank - 2;
+  if (k->rank() != rank || v->rank() != rank) return false;
+  for (size_t d = 0; d < leading; ++d) {
+    const int64_t of_q = q->sizes()[d].value(), of_k = k->sizes()[d].value();
+    const bool grouped = node.boolean("enable_gqa") && d + 1 == leading;
+    if (of_k != v->sizes()[d].value() || (grouped ? of_k == 0 || of_q % of_k != 0 : of_q != of_k)) return false;
+  }
+  return true;
 }
 
 double scale_of_scores(const Node& node, int64_t features) {
@@ -33,10 +51,12 @@ double scale_of_scores(const Node& node, int64_t features) {
 
 std::string refuse_form(const Node& node) {
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
-  if (!node.is_none("attn_mask")) return "it has a mask";
+  for (const Value* each : {q, k, v, static_cast<const Value*>(node.result())}) {
+    std::string reason = refuse_int8(*each, each == node.result() ? "the result" : "an operand");
+    if (!reason.empty()) return reason;
+  }
   if (node.real("dropout_p") != 0) return "it drops out";
-  if (q->rank() < 3 || !same_leading(*q, *k) || !same_leading(*q, *v))
-    return "wanted a query, keys and values of as many heads each";
+  if (q->rank() < 3 || !heads_fit(node)) return "wanted a query, keys and values of as many heads each";
   for (const Value* each : {q, k, v}) {
     for (const compiler::Sym& size : each->sizes()) {
       if (size.is(0)) return "an operand without elements";
@@ -46,20 +66,25 @@ std::string refuse_form(const Node& node) {
 }
 
 std::string read_attention(const Node& node, Attention* attention) {
-  std::string reason = refuse_int8(node);
-  if (reason.empty()) reason = refuse_form(node);
+  std::string reason = refuse_form(node);
   if (!reason.empty()) return reason;
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
   const size_t rank = q->rank();
-  for (size_t d = 0; d + 2 < rank; ++d) attention->batch *= q->sizes()[d].value();
-  attention->queries = q->sizes()[rank - 2].value();
-  attention->features = q->sizes()[rank - 1].value();
-  attention->keys = k->sizes()[rank - 2].value();
+  AttentionScores& scores = attention->scores;
+  scores.batch = leading_product(*q);
+  attention->key_batch = leading_product(*k);
+  scores.queries = q->sizes()[rank - 2].value();
+  scores.features = q->sizes()[rank - 1].value();
+  scores.keys = k->sizes()[rank - 2].value();
   attention->outputs = v->sizes()[rank - 1].value();
-  if (attention->keys > kMost || attention->features > kMost) return "more than 32768 keys or features";
-  const double scale = scale_of_scores(node, attention->features);
+  if (scores.keys > kMost || scores.features > kMost) return "more than 32768 keys or features";
+  const double scale = scale_of_scores(node, scores.features);
   if (!(scale > 0)) return "a scale of scores that is not positive";
-  const auto score = requantization(std::ldexp(affine(*q).scale * affine(*k).scale * scale, kExponentBits));
+  scores.unit = affine(*q).scale * affine(*k).scale * scale;
+  reason = read_attention_mask(node, scores, &attention->mask);
+  if (!reason.empty()) return reason;
+  const int exponent_bits = kExponentBits - static_cast<int>(attention->mask.bits);
+  const auto score = requantization(std::ldexp(scores.unit, exponent_bits));
   const auto output = requantization(std::ldexp(affine(*v).scale / affine(*node.result()).scale, -kWeightBits));
   if (!score || !output) return "the scale of its result is too far from those of its operands";
   attention->score = *score;
@@ -78,13 +103,16 @@ Verdict supports_attention(const Node& node, const Configuration& configuration)
 std::vector<Value*> rewrite_attention(Builder& b, Node& node, const Configuration& configuration) {
   Attention a;
   read_attention(node, &a);
-  const auto stacked = [&](const char* name, int64_t rows, int64_t columns) {
-    return b.reshape(node.tensor(name), {a.batch, rows, columns});
+  const AttentionScores& s = a.scores;
+  const auto stacked = [&](const char* name, int64_t batch, int64_t rows, int64_t columns) {
+    return b.reshape(node.tensor(name), {batch, rows, columns});
   };
-  const int64_t bytes = 4 * (a.keys + (a.features + 3) / 4 * 4);
+  const int64_t bytes = 4 * (s.keys + (s.features + 3) / 4 * 4);
+  Value* mask = attention_mask(b, node, s, a.mask);
   Value* y = b.call("wick_cortex_m.attention",
-                    {stacked("query", a.queries, a.features), stacked("key", a.keys, a.features),
-                     stacked("value", a.keys, a.outputs), int64_t{affine(*node.tensor("query")).zero},
+                    {stacked("query", s.batch, s.queries, s.features), stacked("key", a.key_batch, s.keys, s.features),
+                     stacked("value", a.key_batch, s.keys, a.outputs), mask ? compiler::Arg(mask) : compiler::Arg(),
+                     a.mask.bits, int64_t{affine(*node.tensor("query")).zero},
                      int64_t{affine(*node.tensor("value")).zero}, int64_t{a.score.multiplier}, int64_t{a.score.shift},
                      node.boolean("is_causal"), int64_t{affine(*node.result()).zero}, int64_t{a.output.multiplier},
                      int64_t{a.output.shift}, scratch(b, {bytes, bytes, bytes}, configuration.isa)});

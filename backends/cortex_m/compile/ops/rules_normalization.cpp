@@ -1,5 +1,5 @@
-// Layer norm and RMS norm of rows: an operator of Wick, as stock has none. Scales and offsets count steps of the
-// result.
+// Layer norm and RMS norm of rows, and group norm: operators of Wick, as stock has none. Scales and offsets count steps
+// of the result.
 #include <algorithm>
 #include <cmath>
 
@@ -17,12 +17,14 @@ using compiler::Verdict;
 
 namespace {
 
-constexpr int64_t kLongestRow = 32768;
+constexpr int64_t kLongestRow = 32768, kLargestGroup = 262144;
 constexpr double kLargestEpsilon = 0x1p60, kUsualEpsilon = 0x1p-23;  // of rms_norm: that of f32
 constexpr int kScaleBits = 30, kMaxShift = 40, kOffsetBits = 16;
 
 struct Norm {
-  int64_t rows = 1, count = 1, epsilon = 0, shift = 0;
+  int64_t rows = 1, count = 1;  // elements of a row
+  int64_t parameters = 1;       // of all rows, or of the channels
+  int64_t epsilon = 0, shift = 0;
   bool centered = true;
   std::vector<int32_t> scales, offsets;
 };
@@ -33,7 +35,7 @@ std::vector<double> parameters(const Value* constant, int64_t count, double usua
 
 std::string read_parameters(const Norm& sizes, const Value* weight, const Value* bias, double step, Norm* norm) {
   if ((weight && !weight->is_constant()) || (bias && !bias->is_constant())) return "its weight or bias is computed";
-  std::vector<double> scales = parameters(weight, sizes.count, 1), offsets = parameters(bias, sizes.count, 0);
+  std::vector<double> scales = parameters(weight, sizes.parameters, 1), offsets = parameters(bias, sizes.parameters, 0);
   double largest = 0;
   for (double& scale : scales) largest = std::max(largest, std::abs(scale /= step));
   int exponent = 0;
@@ -50,32 +52,73 @@ std::string read_parameters(const Norm& sizes, const Value* weight, const Value*
   return "";
 }
 
-std::string read_norm(const Node& node, Norm* norm) {
-  const Value *x = node.tensor("input"), *y = node.result();
-  for (const std::string& reason : {refuse_int8(*x, "its input"), refuse_int8(*y, "its result")}) {
+std::string refuse_values(const Node& node) {
+  for (std::string reason :
+       {refuse_int8(*node.tensor("input"), "its input"), refuse_int8(*node.result(), "its result")}) {
     if (!reason.empty()) return reason;
   }
   for (size_t i = 1; i < node.results().size(); ++i) {
     if (node.result(i)->num_uses() > 0) return "its mean or deviation is read";
   }
+  return "";
+}
+
+// Epsilon in the kernel's units: those of (count * element)^2.
+std::string read_epsilon(const Node& node, Norm* norm) {
+  const double epsilon = node.is_none("eps") ? kUsualEpsilon : node.real("eps");
+  const double in_steps = epsilon * std::pow(static_cast<double>(norm->count) / affine(*node.tensor("input")).scale, 2);
+  if (!(in_steps >= 0 && in_steps <= kLargestEpsilon)) return "the scale of its input is too small";
+  norm->epsilon = static_cast<int64_t>(round_half_even(std::min(in_steps, kLargestEpsilon)));
+  return "";
+}
+
+std::string read_norm(const Node& node, Norm* norm) {
+  std::string reason = refuse_values(node);
+  if (!reason.empty()) return reason;
+  const Value* x = node.tensor("input");
   const size_t inner = node.ints("normalized_shape").size(), rank = x->rank();
   for (size_t d = 0; d < rank; ++d) (d + inner < rank ? norm->rows : norm->count) *= x->sizes()[d].value();
   if (norm->count > kLongestRow) return "rows of more than 32768 elements";
+  norm->parameters = norm->count;
   const bool rms = node.is("aten.rms_norm.default");
   norm->centered = !rms;
-  const double epsilon = node.is_none("eps") ? kUsualEpsilon : node.real("eps");
-  const double in_steps = epsilon * std::pow(static_cast<double>(norm->count) / affine(*x).scale, 2);
-  if (!(in_steps >= 0 && in_steps <= kLargestEpsilon)) return "the scale of its input is too small";
-  norm->epsilon = static_cast<int64_t>(round_half_even(std::min(in_steps, kLargestEpsilon)));
+  reason = read_epsilon(node, norm);
+  if (!reason.empty()) return reason;
   return read_parameters(*norm, node.optional_tensor("weight"), rms ? nullptr : node.optional_tensor("bias"),
-                         affine(*y).scale, norm);
+                         affine(*node.result()).scale, norm);
 }
 
+std::string read_group_norm(const Node& node, Norm* norm) {
+  std::string reason = refuse_values(node);
+  if (!reason.empty()) return reason;
+  const Value* x = node.tensor("input");
+  const int64_t groups = node.static_integer("group");
+  if (x->rank() < 2 || groups <= 0 || x->sizes()[1].value() % groups != 0)
+    return "its groups do not divide its channels";
+  norm->parameters = x->sizes()[1].value();
+  norm->count = norm->parameters / groups;
+  for (size_t d = 2; d < x->rank(); ++d) norm->count *= x->sizes()[d].value();
+  if (norm->count > kLargestGroup) return "groups of more than 262144 elements";
+  reason = read_epsilon(node, norm);
+  if (!reason.empty()) return reason;
+  return read_parameters(*norm, node.optional_tensor("weight"), node.optional_tensor("bias"),
+                         affine(*node.result()).scale, norm);
+}
+
+template <auto read>
 Verdict supports_norm(const Node& node, const Configuration& configuration) {
   Norm norm;
-  const std::string reason = read_norm(node, &norm);
+  const std::string reason = read(node, &norm);
   if (!reason.empty()) return Verdict::no(reason);
   return configuration.stock_only ? Verdict::no("stock has no integer form of it") : Verdict::yes();
+}
+
+// Nobody reads mean and deviation.
+std::vector<Value*> with_statistics(Builder& b, Node& node, Value* y) {
+  std::vector<Value*> results = {y};
+  for (size_t i = 1; i < node.results().size(); ++i)
+    results.push_back(b.full(node.result(i)->sizes(), 0.0, node.result(i)->dtype()));
+  return results;
 }
 
 std::vector<Value*> rewrite_norm(Builder& b, Node& node, const Configuration&) {
@@ -87,17 +130,26 @@ std::vector<Value*> rewrite_norm(Builder& b, Node& node, const Configuration&) {
                     {rows, constant(b, {norm.count}, norm.scales, "scales"),
                      constant(b, {norm.count}, norm.offsets, "offsets"), norm.centered, int64_t{from.zero},
                      norm.epsilon, norm.shift, int64_t{to.zero}, int64_t{to.min}, int64_t{to.max}});
-  std::vector<Value*> results = {b.reshape(y, node.result()->sizes())};
-  // Nobody reads mean and deviation.
-  for (size_t i = 1; i < node.results().size(); ++i)
-    results.push_back(b.full(node.result(i)->sizes(), 0.0, node.result(i)->dtype()));
-  return results;
+  return with_statistics(b, node, b.reshape(y, node.result()->sizes()));
+}
+
+std::vector<Value*> rewrite_group_norm(Builder& b, Node& node, const Configuration&) {
+  Norm norm;
+  read_group_norm(node, &norm);
+  const Affine from = affine(*node.tensor("input")), to = affine(*node.result());
+  return with_statistics(
+      b, node,
+      b.call("wick_cortex_m.group_norm",
+             {node.tensor("input"), constant(b, {norm.parameters}, norm.scales, "scales"),
+              constant(b, {norm.parameters}, norm.offsets, "offsets"), node.static_integer("group"), int64_t{from.zero},
+              norm.epsilon, norm.shift, int64_t{to.zero}, int64_t{to.min}, int64_t{to.max}}));
 }
 
 constexpr OpRule kRules[] = {
-    {"aten.layer_norm.default", supports_norm, rewrite_norm, true},
-    {"aten.native_layer_norm.default", supports_norm, rewrite_norm, true},
-    {"aten.rms_norm.default", supports_norm, rewrite_norm, true},
+    {"aten.layer_norm.default", supports_norm<read_norm>, rewrite_norm, true},
+    {"aten.native_group_norm.default", supports_norm<read_group_norm>, rewrite_group_norm, true},
+    {"aten.native_layer_norm.default", supports_norm<read_norm>, rewrite_norm, true},
+    {"aten.rms_norm.default", supports_norm<read_norm>, rewrite_norm, true},
 };
 
 }  // namespace

@@ -210,15 +210,17 @@ Verdict supports_max_pool(const Node& node, const Configuration&) {
   const Value *x = node.tensor("self"), *y = node.result();
   if (x->rank() != 4) return Verdict::no("wanted images [N, C, H, W]");
   if (node.results().size() > 1 && node.result(1)->num_uses() > 0) return Verdict::no("its indices are read");
-  for (const std::string& reason : {refuse_int8(*x, "its input"), refuse_int8(*y, "its result")}) {
+  for (const Value* each : {x, y}) {
+    const std::string reason = refuse_elements(*each, each == x ? "its input" : "its result");
     if (!reason.empty()) return Verdict::no(reason);
   }
-  if (!same_numbers(affine(*x), affine(*y))) return Verdict::no("a scale of its own for its result");
+  if (x->dtype() != y->dtype() || !same_numbers(affine(*x), affine(*y)))
+    return Verdict::no("a scale of its own for its result");
   return Verdict::yes();
 }
 
-// max over taps that lie `dilation` apart, along one dimension after the other.
-Value* dilated_max(Builder& b, Value* x, const Pool& pool) {
+// max over taps that lie `dilation` apart, along one dimension after the other, by an operator of two tensors.
+Value* max_of_taps(Builder& b, Value* x, const Pool& pool, const char* maximum) {
   for (size_t axis = 0; axis < 2; ++axis) {
     const int64_t span = pool.dilation[axis] * (pool.kernel[axis] - 1);
     const int64_t last = (x->sizes()[2 + axis].value() - span - 1) / pool.stride[axis] * pool.stride[axis];
@@ -226,7 +228,7 @@ Value* dilated_max(Builder& b, Value* x, const Pool& pool) {
     for (int64_t tap = 0; tap < pool.kernel[axis]; ++tap) {
       const int64_t from = tap * pool.dilation[axis];
       Value* part = b.slice(x, static_cast<int64_t>(2 + axis), from, from + last + 1, pool.stride[axis]);
-      most = most ? b.call("cortex_m.maximum", {most, part}) : part;
+      most = most ? b.call(maximum, {most, part}) : part;
     }
     x = most;
   }
@@ -239,17 +241,33 @@ Value* max_pool(Builder& b, Value* x, const Pool& pool, const Affine& to) {
                  int64_t{to.zero}, int64_t{to.zero}, int64_t{to.min}, int64_t{to.max}});
 }
 
+// By portable kernels on elements: taps are slices.
+Value* max_pool_int16(Builder& b, Value* x, const Pool& pool, const Affine& to) {
+  if (pool.is_padded() || pool.overhangs()) {
+    const Ints pads = {pool.padding[1], pool.padding[1] + pool.overhang[1], pool.padding[0],
+                       pool.padding[0] + pool.overhang[0]};
+    x = b.call("aten.constant_pad_nd", {x, pads, int64_t{INT16_MIN}});
+  }
+  Value* y = max_of_taps(b, x, pool, "aten.maximum");
+  return b.call("aten.clamp", {y, int64_t{to.min}, int64_t{to.max}});
+}
+
 std::vector<Value*> rewrite_max_pool(Builder& b, Node& node, const Configuration&) {
   Value* x = node.tensor("self");
   Pool pool = read_pool(node, true);
   const Affine to = affine(*node.result());
+  if (x->dtype() == DType::i16) {
+    std::vector<Value*> wide = {max_pool_int16(b, x, pool, to)};
+    if (node.results().size() > 1) wide.push_back(b.full(node.result(1)->sizes(), 0, DType::i64));
+    return wide;
+  }
   const bool dilated = pool.dilation[0] != 1 || pool.dilation[1] != 1;
   if (dilated || pool.overhangs()) {
     x = pad_image(b, x, pool, INT8_MIN);
     pool.padding[0] = pool.padding[1] = 0;
   }
   if (dilated) {
-    x = dilated_max(b, x, pool);
+    x = max_of_taps(b, x, pool, "cortex_m.maximum");
     pool = Pool{{1, 1}, {1, 1}, {0, 0}, {1, 1}, {0, 0}};
   }
   const bool clamped = to.min > -128 || to.max < 127;

@@ -10,6 +10,7 @@
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
+#include "compiler/ops/pointwise/clamp.h"
 
 namespace wick::cortex_m {
 

@@ -12,12 +12,38 @@ bool check_sizes(KernelContext& context, const Tensor& q, const Tensor& k, const
       return false;
   }
   return require(context,
-                 q.sizes[0] == k.sizes[0] && q.sizes[0] == v.sizes[0] && q.sizes[0] == out.sizes[0] &&
-                     q.sizes[1] == out.sizes[1] && k.sizes[1] == v.sizes[1] && q.sizes[2] == k.sizes[2] &&
-                     v.sizes[2] == out.sizes[2],
-                 "wanted a query [B, M, D], keys [B, N, D], values [B, N, E] and an output [B, M, E]") &&
+                 k.sizes[0] == v.sizes[0] && q.sizes[0] == out.sizes[0] && q.sizes[1] == out.sizes[1] &&
+                     k.sizes[1] == v.sizes[1] && q.sizes[2] == k.sizes[2] && v.sizes[2] == out.sizes[2],
+                 "wanted a query [B, M, D], keys [G, N, D], values [G, N, E] and an output [B, M, E]") &&
+         require(context, q.sizes[0] == 0 || (k.sizes[0] > 0 && q.sizes[0] % k.sizes[0] == 0),
+                 "the batch of the query is no multiple of that of the keys") &&
          require(context, k.sizes[1] > 0 && k.sizes[1] <= kMostKeys && k.sizes[2] > 0 && k.sizes[2] <= kMostFeatures,
                  "wanted 1 to 32768 keys of 1 to 32768 features");
+}
+
+/// [B or 1, M or 1, N]: int32, or boolean.
+bool read_mask(KernelContext& context, const EValue& value, const EValue& bits, Attention* attention) {
+  if (value.tag == Tag::none) return true;
+  const Tensor& mask = *value.tensor;
+  constexpr int32_t kMostScore = 255 * 128;  // of one feature
+  AttentionMask* to = &attention->mask;
+  if (!read_int(context, bits, 0, 30, &to->bits, "the bits of the mask are outside 0 to 30") ||
+      !require(context, int64_t{attention->features} * kMostScore <= (int64_t{1} << 30) >> to->bits,
+               "the bits of the mask leave no room for the scores") ||
+      !require(context,
+               mask.rank == 3 && is_contiguous(mask) && (mask.sizes[0] == 1 || mask.sizes[0] == attention->batch) &&
+                   (mask.sizes[1] == 1 || mask.sizes[1] == attention->queries) && mask.sizes[2] == attention->keys,
+               "wanted a contiguous mask [B, M, N], with 1 for B or M where all have the same"))
+    return false;
+  to->query_step = mask.sizes[1] == 1 ? 0 : mask.sizes[2];
+  to->batch_step = mask.sizes[0] == 1 ? 0 : mask.sizes[1] * mask.sizes[2];
+  if (mask.dtype == DType::boolean)
+    to->seen = mask.as<const uint8_t>();
+  else if (require_dtype(context, mask, DType::i32, "the mask is neither int32 nor boolean"))
+    to->added = mask.as<const int32_t>();
+  else
+    return false;
+  return true;
 }
 
 bool read_scratch(KernelContext& context, const Tensor& scratch, Attention* attention) {
@@ -34,21 +60,21 @@ bool read_scratch(KernelContext& context, const Tensor& scratch, Attention* atte
 }  // namespace
 
 bool read_attention(KernelContext& context, Span<EValue*> args, Attention* attention) {
-  const Tensor &q = *args[0]->tensor, &k = *args[1]->tensor, &v = *args[2]->tensor, &out = *args[12]->tensor;
+  const Tensor &q = *args[0]->tensor, &k = *args[1]->tensor, &v = *args[2]->tensor, &out = *args[14]->tensor;
   OutputStage score;
   int32_t query_zero = 0, value_zero = 0;
-  if (!check_sizes(context, q, k, v, out) || !read_zero_point(context, *args[3], &query_zero) ||
-      !read_zero_point(context, *args[4], &value_zero) ||
-      !read_requantization(context, args[5]->integer, args[6]->integer, &score) ||
+  if (!check_sizes(context, q, k, v, out) || !read_zero_point(context, *args[5], &query_zero) ||
+      !read_zero_point(context, *args[6], &value_zero) ||
+      !read_requantization(context, args[7]->integer, args[8]->integer, &score) ||
       !require(context, score.multiplier >= 0, "the multiplier of the scores is negative") ||
-      !read_zero_point(context, *args[8], &attention->stage.offset) ||
-      !read_requantization(context, args[9]->integer, args[10]->integer, &attention->stage))
+      !read_zero_point(context, *args[10], &attention->stage.offset) ||
+      !read_requantization(context, args[11]->integer, args[12]->integer, &attention->stage))
     return false;
   attention->query_offset = -query_zero;
   attention->value_offset = -value_zero;
   attention->multiplier = score.multiplier;
   attention->shift = score.shift;
-  attention->is_causal = args[7]->boolean;
+  attention->is_causal = args[9]->boolean;
   attention->batch = q.sizes[0];
   attention->queries = q.sizes[1];
   attention->features = q.sizes[2];
@@ -58,17 +84,39 @@ bool read_attention(KernelContext& context, Span<EValue*> args, Attention* atten
   attention->k = k.as<const int8_t>();
   attention->v = v.as<const int8_t>();
   attention->y = out.as<int8_t>();
-  return read_scratch(context, *args[11]->tensor, attention);
+  if (k.sizes[0] > 0) attention->group = attention->batch / k.sizes[0];
+  return read_mask(context, *args[3], *args[4], attention) && read_scratch(context, *args[13]->tensor, attention);
+}
+
+void mask_scores(const Attention& attention, int32_t batch, int32_t query, int32_t* scores, int32_t count) {
+  const AttentionMask& mask = attention.mask;
+  const int32_t at = batch * mask.batch_step + query * mask.query_step;
+  if (mask.seen != nullptr) {
+    for (int32_t n = 0; n < count; ++n) scores[n] = mask.seen[at + n] != 0 ? scores[n] : kHidden;
+  } else if (mask.added != nullptr) {
+    const int32_t unit = int32_t{1} << mask.bits;
+    for (int32_t n = 0; n < count; ++n) {
+      const int32_t added = mask.added[at + n];
+      const int64_t sum = int64_t{scores[n] * unit} + added;
+      const int64_t bounded = sum > INT32_MAX ? INT32_MAX : sum <= kHidden ? kHidden + 1 : sum;
+      scores[n] = added == kHidden ? kHidden : static_cast<int32_t>(bounded);
+    }
+  }
 }
 
 int32_t weights_of_scores(const Attention& attention, int32_t* scores, int32_t count) {
   const int32_t left = attention.shift > 0 ? attention.shift : 0, right = left - attention.shift;
   int32_t max = scores[0];
   for (int32_t n = 1; n < count; ++n) max = scores[n] > max ? scores[n] : max;
+  if (max == kHidden) {
+    for (int32_t n = 0; n < count; ++n) scores[n] = 0;
+    return 0;
+  }
   int64_t sum = 0;
   for (int32_t n = 0; n < count; ++n) {
-    const int32_t high = doubling_high_mul(saturating_shift(scores[n] - max, left), attention.multiplier);
-    scores[n] = exp_of_negative(divide_by_power_of_two(high, right));
+    const int32_t difference = saturating_shift(saturating_sub(scores[n], max), left);
+    const int32_t exponent = divide_by_power_of_two(doubling_high_mul(difference, attention.multiplier), right);
+    scores[n] = scores[n] == kHidden ? 0 : exp_of_negative(exponent);
     sum += scores[n];
   }
   const WeightScale scale = scale_of_weights(sum);

@@ -6,24 +6,43 @@ namespace wick::cortex_m {
 
 constexpr int32_t kWeightBits = 22;  // the weights of a row add up to 2^22
 constexpr int32_t kMostKeys = 1 << 15, kMostFeatures = 1 << 15;
+/// The score of a key that a query does not see, in a mask and in `weights`.
+constexpr int32_t kHidden = INT32_MIN;
+
+/// What is added to scores: a word for each key, or a byte that is 0 where the key is hidden. Null: nothing.
+struct AttentionMask {
+  const int32_t* added = nullptr;
+  const uint8_t* seen = nullptr;
+  int32_t batch_step = 0, query_step = 0;  // 0 where all have the same row
+  int32_t bits = 0;                        // words count units of 2^-bits of a score
+};
 
 struct Attention {
   int32_t batch = 0, queries = 0, keys = 0, features = 0, outputs = 0;
+  int32_t group = 1;  // how many batches of queries read the same keys and values
   const int8_t *q = nullptr, *k = nullptr, *v = nullptr;
   int8_t* y = nullptr;
   int32_t query_offset = 0, value_offset = 0;
   int32_t multiplier = 0, shift = 0;  // from differences of scores to exponents with 5 integer bits
   bool is_causal = false;
+  AttentionMask mask;
   OutputStage stage;
   int32_t* weights = nullptr;  // [keys], then words(features): scratch
 
   /// How many keys a query sees, from the first on.
   int32_t seen_by(int32_t query) const { return is_causal && query < keys ? query + 1 : keys; }
+  const int8_t* keys_of(int32_t of_batch) const { return k + of_batch / group * keys * features; }
+  const int8_t* values_of(int32_t of_batch) const { return v + of_batch / group * keys * outputs; }
 };
 /// Words of scratch for one query's features: rounded up to four.
 inline int64_t feature_words(int64_t features) { return (features + 3) / 4 * 4; }
 bool read_attention(KernelContext& context, Span<EValue*> args, Attention* attention);
 
+/// a - b, saturating.
+inline int32_t saturating_sub(int32_t a, int32_t b) {
+  const int64_t wide = int64_t{a} - b;
+  return wide > INT32_MAX ? INT32_MAX : wide < INT32_MIN ? INT32_MIN : static_cast<int32_t>(wide);
+}
 /// value * 2^shift, saturating; shift in [0, 30].
 inline int32_t saturating_shift(int32_t value, int32_t shift) {
   const int64_t wide = static_cast<int64_t>(value) * (int64_t{1} << shift);
@@ -42,8 +61,11 @@ inline WeightScale scale_of_weights(int64_t sum) {
   return {inverse > INT32_MAX ? INT32_MAX : static_cast<int32_t>(inverse), 30 - kWeightBits + (more > 0 ? more : 0)};
 }
 
-/// scores[0 .. count) become weights that add up to about 2^kWeightBits; returns their sum. exp_of_negative is that of
-/// softmax.
+/// Adds the mask's row of a query to its scores. Sums saturate above kHidden.
+void mask_scores(const Attention& attention, int32_t batch, int32_t query, int32_t* scores, int32_t count);
+
+/// scores[0 .. count) become weights that add up to about 2^kWeightBits, or 0 if all keys are hidden; returns their
+/// sum. exp_of_negative is that of softmax.
 int32_t weights_of_scores(const Attention& attention, int32_t* scores, int32_t count);
 
 }  // namespace wick::cortex_m

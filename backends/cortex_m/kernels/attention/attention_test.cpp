@@ -14,19 +14,33 @@ struct Case {
   bool causal = false;
   int64_t output_zero = 0, output_multiplier = 1 << 30, output_shift = -21;
   int32_t scratch_words = -1;
+  int32_t group = 1;                     // batches of the query for each of keys and values
+  std::vector<int32_t> mask_sizes = {};  // {}: none
+  std::vector<int64_t> mask = {};
+  bool boolean = false;
+  int64_t mask_bits = 0;
 
   int32_t words() const { return scratch_words >= 0 ? scratch_words : keys + (features + 3) / 4 * 4; }
   struct Tensors {
-    TestTensor q, k, v, scratch, out;
+    TestTensor q, k, v, scratch, out, mask;
   };
   Tensors tensors() const {
-    return {make_ints(DType::i8, {batch, queries, features}, q), make_ints(DType::i8, {batch, keys, features}, k),
-            make_ints(DType::i8, {batch, keys, outputs}, v), make_out(DType::i32, {words()}),
-            make_out(DType::i8, {batch, queries, outputs})};
+    return {make_ints(DType::i8, {batch, queries, features}, q),
+            make_ints(DType::i8, {batch / group, keys, features}, k),
+            make_ints(DType::i8, {batch / group, keys, outputs}, v),
+            make_out(DType::i32, {words()}),
+            make_out(DType::i8, {batch, queries, outputs}),
+            make_ints(boolean ? DType::boolean : DType::i32, mask_sizes,
+                      mask_sizes.empty() ? std::vector<int64_t>{0} : mask)};
   }
   std::vector<Arg> args(Tensors& t) const {
-    return {t.q,   t.k,    t.v,         query_zero,        value_zero,   multiplier,
-            shift, causal, output_zero, output_multiplier, output_shift, Arg::scratch(t.scratch),
+    return {t.q,          t.k,
+            t.v,          mask_sizes.empty() ? Arg(nullptr) : Arg(t.mask),
+            mask_bits,    query_zero,
+            value_zero,   multiplier,
+            shift,        causal,
+            output_zero,  output_multiplier,
+            output_shift, Arg::scratch(t.scratch),
             t.out};
   }
   bool run(std::vector<int64_t>* found) const {
@@ -41,16 +55,31 @@ struct Case {
   }
 };
 
+void add_mask(Random& random, Case& c) {
+  c.mask_sizes = {random.one_in(2) ? 1 : c.batch, random.one_in(2) ? 1 : c.queries, c.keys};
+  c.boolean = random.one_in(2);
+  c.mask_bits = random.in(0, 6);
+  const bool none = random.one_in(10);
+  for (int64_t i = product(c.mask_sizes); i > 0; --i) {
+    const bool hidden = none || random.one_in(3);
+    if (c.boolean)
+      c.mask.push_back(hidden ? 0 : 1);
+    else
+      c.mask.push_back(hidden ? INT32_MIN : random.in(-(1 << 20), 1 << 20));
+  }
+}
+
 Case random_case(Random& random) {
   Case c;
-  c.batch = static_cast<int32_t>(random.in(1, 2));
+  c.group = random.one_in(3) ? static_cast<int32_t>(random.in(2, 3)) : 1;
+  c.batch = c.group * static_cast<int32_t>(random.in(1, 2));
   c.queries = static_cast<int32_t>(random.in(1, 5));
   c.keys = static_cast<int32_t>(random.one_in(5) ? random.in(1, 300) : random.in(1, 20));
   c.features = static_cast<int32_t>(random.in(1, 35));
   c.outputs = static_cast<int32_t>(random.in(1, 35));
   c.q = random_int8(random, int64_t{c.batch} * c.queries * c.features);
-  c.k = random_int8(random, int64_t{c.batch} * c.keys * c.features);
-  c.v = random_int8(random, int64_t{c.batch} * c.keys * c.outputs);
+  c.k = random_int8(random, int64_t{c.batch / c.group} * c.keys * c.features);
+  c.v = random_int8(random, int64_t{c.batch / c.group} * c.keys * c.outputs);
   c.query_zero = random.in(-128, 127);
   c.value_zero = random.in(-128, 127);
   c.multiplier = random.in(1 << 30, INT32_MAX);
@@ -59,7 +88,16 @@ Case random_case(Random& random) {
   c.output_zero = random.in(-128, 127);
   c.output_multiplier = random.in(1 << 30, INT32_MAX);
   c.output_shift = random.in(-24, -20);
+  if (random.one_in(2)) add_mask(random, c);
   return c;
+}
+
+double masked(const Case& c, int32_t b, int32_t m, int32_t n, double score) {
+  if (c.mask_sizes.empty()) return score;
+  const int64_t row = int64_t{c.mask_sizes[0] == 1 ? 0 : b} * c.mask_sizes[1] + (c.mask_sizes[1] == 1 ? 0 : m);
+  const int64_t element = c.mask[static_cast<size_t>(row * c.keys + n)];
+  if (element == (c.boolean ? 0 : INT32_MIN)) return -HUGE_VAL;
+  return c.boolean ? score : std::ldexp(score, static_cast<int>(c.mask_bits)) + static_cast<double>(element);
 }
 
 // What the numbers say: the output of one query and column before it is rounded, and how far weights may be off.
@@ -73,15 +111,16 @@ double exact_output(const Case& c, int32_t b, int32_t m, int32_t e, double* slac
     double sum = 0;
     for (int32_t d = 0; d < c.features; ++d)
       sum += (at(c.q, (int64_t{b} * c.queries + m) * c.features + d) - static_cast<double>(c.query_zero)) *
-             at(c.k, (int64_t{b} * c.keys + n) * c.features + d);
-    scores.push_back(sum);
+             at(c.k, (int64_t{b / c.group} * c.keys + n) * c.features + d);
+    scores.push_back(masked(c, b, m, n, sum));
   }
   const double max = *std::max_element(scores.begin(), scores.end());
+  if (max == -HUGE_VAL) return static_cast<double>(c.output_zero);
   const double factor = std::ldexp(static_cast<double>(c.multiplier), static_cast<int>(c.shift) - 31 - 26);
   double sum = 0, total = 0;
   for (int32_t n = 0; n < count; ++n) {
     const double weight = std::exp((scores[static_cast<size_t>(n)] - max) * factor);
-    sum += weight * (at(c.v, (int64_t{b} * c.keys + n) * c.outputs + e) - static_cast<double>(c.value_zero));
+    sum += weight * (at(c.v, (int64_t{b / c.group} * c.keys + n) * c.outputs + e) - static_cast<double>(c.value_zero));
     total += weight;
   }
   const double step = std::ldexp(static_cast<double>(c.output_multiplier), static_cast<int>(c.output_shift) - 31 + 22);
@@ -123,6 +162,66 @@ TEST(CortexMAttention, TwoKeysByHand) {
   c.causal = true;
   ASSERT_TRUE(c.run(&found));
   EXPECT_EQ(found[0], 80) << "the first query sees the first key";
+}
+
+TEST(CortexMAttention, MaskedKeysHaveNoWeight) {
+  Case c{.queries = 2, .keys = 3, .q = {1, 1}, .k = {0, 0, 0}, .v = {80, -80, 16}};
+  c.mask_sizes = {1, 2, 3};
+  c.mask = {1, 0, 1, 0, 0, 0};
+  c.boolean = true;
+  c.output_zero = 7;
+  std::vector<int64_t> found;
+  ASSERT_TRUE(c.run(&found));
+  EXPECT_EQ(found[0], 7 + (80 + 16) / 2);
+  EXPECT_EQ(found[1], 7) << "a query that sees no key";
+  c.boolean = false;
+  c.mask = {-5, INT32_MIN, -5, INT32_MIN, INT32_MIN, INT32_MIN};
+  ASSERT_TRUE(c.run(&found));
+  EXPECT_EQ(found, (std::vector<int64_t>{7 + 48, 7}));
+  // The ends of int32: sums saturate, and differences of them do.
+  c.shift = 20;
+  c.mask_bits = 5;
+  c.mask = {INT32_MAX, INT32_MIN + 1, 0, INT32_MIN + 1, INT32_MIN + 1, INT32_MIN};
+  c.q = {127, 127};
+  c.k = {127, -128, -128};
+  ASSERT_TRUE(c.run(&found));
+  EXPECT_EQ(found, (std::vector<int64_t>{87, 87}));
+}
+
+TEST(CortexMAttention, ChecksItsMask) {
+  Case good{.batch = 2, .queries = 3, .keys = 2, .q = {1, 2, 3, 4, 5, 6}, .k = {1, 2, 3, 4}, .v = {5, 6, 7, 8}};
+  std::vector<int64_t> found;
+  for (const std::vector<int32_t>& sizes : {std::vector<int32_t>{1, 1, 2}, {2, 1, 2}, {1, 3, 2}, {2, 3, 2}}) {
+    good.mask_sizes = sizes;
+    good.mask.assign(static_cast<size_t>(product(sizes)), 0);
+    EXPECT_TRUE(good.run(&found));
+  }
+  for (const std::vector<int32_t>& sizes : {std::vector<int32_t>{1, 1, 1}, {3, 1, 2}, {1, 2, 2}, {1, 2}, {1, 1, 3}}) {
+    Case c = good;
+    c.mask_sizes = sizes;
+    c.mask.assign(static_cast<size_t>(product(sizes)), 0);
+    EXPECT_TRUE(c.refused("wanted a contiguous mask"));
+  }
+  // One feature: scores of up to 255 * 128 leave 15 bits.
+  good.mask_bits = 15;
+  EXPECT_TRUE(good.run(&found));
+  for (const int64_t bits : {-1, 16, 31}) {
+    Case c = good;
+    c.mask_bits = bits;
+    EXPECT_TRUE(c.refused("bits of the mask"));
+  }
+  Case::Tensors t = good.tensors();
+  t.mask = make_ints(DType::i16, good.mask_sizes, good.mask);
+  EXPECT_TRUE(refuses(kName, good.args(t), "neither int32 nor boolean"));
+  good.group = 2;
+  good.k = {1, 2}, good.v = {3, 4};
+  EXPECT_TRUE(good.run(&found)) << "two heads of the query for one of the keys";
+  good.batch = 3, good.q.resize(9), good.mask_sizes = {};
+  EXPECT_TRUE(good.run(&found));
+  Case::Tensors odd = good.tensors();
+  odd.k = make_ints(DType::i8, {2, 2, 1}, {1, 2, 3, 4});
+  odd.v = make_ints(DType::i8, {2, 2, 1}, {1, 2, 3, 4});
+  EXPECT_TRUE(refuses(kName, good.args(odd), "no multiple"));
 }
 
 TEST(CortexMAttention, TheLargestNumbersDoNotOverflow) {

@@ -45,13 +45,18 @@ int32_t weights_of(const Attention& a, int32_t* scores, int32_t count) {
     const mve_pred16_t live = vctp32q(static_cast<uint32_t>(count - n));
     max = vmaxvq_p_s32(max, vldrwq_z_s32(scores + n, live), live);
   }
+  if (max == kHidden) {
+    fill_bytes(reinterpret_cast<int8_t*>(scores), 0, count * static_cast<int32_t>(sizeof(int32_t)));
+    return 0;
+  }
   int64_t sum = 0;
   for (int32_t n = 0; n < count; n += 4) {
     const mve_pred16_t live = vctp32q(static_cast<uint32_t>(count - n));
-    const int32x4_t difference = vsubq_n_s32(vldrwq_z_s32(scores + n, live), max);
+    const int32x4_t score = vldrwq_z_s32(scores + n, live);
+    const int32x4_t difference = vqsubq_n_s32(score, max);
     int32x4_t x = vqrdmulhq_n_s32(vqshlq_r_s32(difference, left), a.multiplier);
     if (right < 0) x = divide_rounding(x, right);
-    const int32x4_t value = exp_of_negative(x);
+    const int32x4_t value = vdupq_m_n_s32(exp_of_negative(x), 0, vcmpeqq_n_s32(score, kHidden));
     vstrwq_p_s32(scores + n, value, live);
     sum = vaddlvaq_p_s32(sum, value, live);
   }
@@ -106,10 +111,11 @@ void attention(KernelContext& context, Span<EValue*> args) {
   Attention a;
   if (!read_attention(context, args, &a)) return;
   for (int32_t b = 0; b < a.batch; ++b) {
-    const int8_t *k = a.k + b * a.keys * a.features, *v = a.v + b * a.keys * a.outputs;
+    const int8_t *k = a.keys_of(b), *v = a.values_of(b);
     for (int32_t m = 0; m < a.queries; ++m) {
       const int32_t row = b * a.queries + m, count = a.seen_by(m);
       scores_of(a, a.q + row * a.features, k, count);
+      mask_scores(a, b, m, a.weights, count);
       const int32_t total = weights_of(a, a.weights, count);
       sums_of(a, v, count, total * a.value_offset, a.y + row * a.outputs);
     }

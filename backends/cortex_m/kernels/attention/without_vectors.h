@@ -12,10 +12,11 @@ class AttentionRows {
 
   void run() {
     for (int32_t b = 0; b < a_.batch; ++b) {
-      const int8_t *k = a_.k + b * a_.keys * a_.features, *v = a_.v + b * a_.keys * a_.outputs;
+      const int8_t *k = a_.keys_of(b), *v = a_.values_of(b);
       for (int32_t m = 0; m < a_.queries; ++m) {
         const int32_t row = b * a_.queries + m, count = a_.seen_by(m);
         scores(a_.q + row * a_.features, k, count);
+        mask_scores(a_, b, m, a_.weights, count);
         const int32_t total = weights_of_scores(a_, a_.weights, count);
         sums(v, count, total * a_.value_offset, a_.y + row * a_.outputs);
       }

@@ -21,12 +21,8 @@ bool read_conv2d(KernelContext& context, Span<EValue*> args, Conv2d* c) {
       !read_window(context, weights, *args[3], *args[4], *args[5], &c->window))
     return false;
   c->inputs = weights.sizes[3];
-  const int64_t groups = c->from.c / c->inputs;
-  if (!require(context,
-               groups > 0 && groups * c->inputs == c->from.c && weights.sizes[0] == c->to.c && c->to.c % groups == 0,
-               "wanted weights [O, kH, kW, I]: O the output's channels, I a divisor of the input's, as many groups a "
-               "divisor of O") ||
-      !check_positions(context, c->window, c->from, c->to) ||
+  int64_t groups = 0;
+  if (!read_groups(context, weights, c->from, c->to, &groups) || !check_positions(context, c->window, c->from, c->to) ||
       !require(context, static_cast<int64_t>(scratch.nbytes()) >= least_scratch_bytes(c->window, c->from, c->inputs),
                "the scratch tensor is smaller than any instruction set needs"))
     return false;

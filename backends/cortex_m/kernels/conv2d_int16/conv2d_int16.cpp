@@ -4,12 +4,7 @@ namespace wick::cortex_m {
 
 bool read_int16_images(KernelContext& context, const Tensor& input, const Tensor& weights, const Tensor& out,
                        Image* from, Image* to) {
-  return require_int16(context, input, out) && require_dtype(context, weights, DType::i8, "the weights are not int8") &&
-         read_image(context, input, from) && read_image(context, out, to) &&
-         require(context, weights.rank == 4 && is_contiguous(weights),
-                 "the weights are not contiguous with 4 dimensions") &&
-         require(context, weights.numel > 0, "the weights are empty") &&
-         require(context, from->n == to->n, "input and output differ in batch");
+  return require_int16(context, input, out) && read_images_of_any_dtype(context, input, weights, out, from, to);
 }
 
 bool read_conv2d_int16(KernelContext& context, Span<EValue*> args, Conv2dInt16* c) {
@@ -18,12 +13,8 @@ bool read_conv2d_int16(KernelContext& context, Span<EValue*> args, Conv2dInt16* 
       !read_window(context, weights, *args[3], *args[4], *args[5], &c->window))
     return false;
   c->inputs = weights.sizes[3];
-  const int64_t groups = c->from.c / c->inputs;
-  if (!require(context,
-               groups > 0 && groups * c->inputs == c->from.c && weights.sizes[0] == c->to.c && c->to.c % groups == 0,
-               "wanted weights [O, kH, kW, I]: O the output's channels, I a divisor of the input's, as many groups a "
-               "divisor of O") ||
-      !check_positions(context, c->window, c->from, c->to))
+  int64_t groups = 0;
+  if (!read_groups(context, weights, c->from, c->to, &groups) || !check_positions(context, c->window, c->from, c->to))
     return false;
   c->outputs = c->to.c / groups;
   c->x = input.as<const int16_t>();

@@ -417,6 +417,25 @@ void make_layer_norm(Call& call) {
   call.add_out(DType::i8, {rows, count});
 }
 
+void make_group_norm(Call& call) {
+  Stream& random = call.random;
+  const int32_t groups = random.in(1, 3), channels = groups * random.in(1, 6);
+  const Order order = random.one_in(2) ? Order::contiguous : Order::channels_last;
+  const std::initializer_list<int32_t> sizes = {random.in(1, 2), channels, random.in(1, 5), random.in(1, 5)};
+  call.add_int8(sizes, order);
+  call.add_int32(channels, -(1 << 20), 1 << 20);
+  call.add_int32(channels, -(1 << 22), 1 << 22);
+  call.add_int(groups);
+  call.add_int(random.in(INT8_MIN, INT8_MAX));
+  call.add_int(random.in(0, 100000));
+  call.add_int(random.in(10, 30));
+  call.add_int(random.in(INT8_MIN, INT8_MAX));
+  const Clamp clamp = random_clamp(random);
+  call.add_int(clamp.min);
+  call.add_int(clamp.max);
+  call.add_out(DType::i8, sizes, order);
+}
+
 constexpr CaseSource kSources[] = {
     {"cortex_m::quantize_per_tensor.out", 1500, make_quantize},
     {"cortex_m::dequantize_per_tensor.out", 800, make_dequantize},
@@ -441,6 +460,7 @@ constexpr CaseSource kSources[] = {
     {"wick_cortex_m::add.out", 800, make_broadcast_add},
     {"wick_cortex_m::mul.out", 800, make_broadcast_mul},
     {"wick_cortex_m::layer_norm.out", 200, make_layer_norm},
+    {"wick_cortex_m::group_norm.out", 200, make_group_norm},
     {"wick_cortex_m::attention.out", 1000, make_attention},
     {"wick_cortex_m::log_softmax.out", 200, make_log_softmax},
     {"wick_cortex_m::resize2d.out", 1000, make_resize2d},

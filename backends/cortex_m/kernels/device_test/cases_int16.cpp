@@ -5,12 +5,12 @@
 namespace wick::cortex_m {
 namespace {
 
-struct Range {
+struct ActivationRange {
   int32_t min = INT16_MIN, max = INT16_MAX;
 };
 
 void add_range(Call& call) {
-  Range range;
+  ActivationRange range;
   if (call.random.one_in(3)) {
     range.min = call.random.in(INT16_MIN, INT16_MAX);
     range.max = call.random.in(range.min, INT16_MAX);
@@ -161,6 +161,29 @@ void make_lookup(Call& call) {
   call.add_out(DType::i16, {count});
 }
 
+void make_softmax(Call& call) {
+  Stream& random = call.random;
+  const int32_t rows = random.in(1, 3), columns = random.in(1, 30);
+  call.add_int16({rows, columns});
+  call.add_int(random.in(1 << 30, INT32_MAX));
+  call.add_int(random.one_in(8) ? random.in(-31, 30) : random.in(0, 14));
+  call.add_int(random.in(1 << 30, INT32_MAX));
+  call.add_int(random.one_in(8) ? random.in(-31, 30) : random.in(-16, -13));
+  add_range(call);
+  call.add_out(DType::i16, {rows, columns});
+}
+
+void make_batch_matmul(Call& call) {
+  Stream& random = call.random;
+  const int32_t batch = random.in(1, 2), rows = random.in(1, 6), columns = random.in(1, 6), inner = random.in(0, 40);
+  call.add_int16({batch, rows, inner});
+  call.add_int16({batch, columns, inner});
+  call.add_int(random.in(INT32_MIN + 1, INT32_MAX));
+  call.add_int(random.one_in(8) ? random.in(-31, 14) : random.in(-20, -14));
+  add_range(call);
+  call.add_out(DType::i16, {batch, rows, columns});
+}
+
 constexpr CaseSource kSources[] = {
     {"wick_cortex_m::linear_int16.out", 2500, make_linear},
     {"wick_cortex_m::conv2d_int16.out", 1500, make_conv2d},
@@ -169,6 +192,8 @@ constexpr CaseSource kSources[] = {
     {"wick_cortex_m::mul_int16.out", 800, make_mul},
     {"wick_cortex_m::lookup_int16.out", 600, make_lookup},
     {"wick_cortex_m::requantize.out", 800, make_requantize},
+    {"wick_cortex_m::softmax_int16.out", 200, make_softmax},
+    {"wick_cortex_m::batch_matmul_int16.out", 300, make_batch_matmul},
 };
 
 }  // namespace

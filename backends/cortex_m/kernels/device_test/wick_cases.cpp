@@ -2,14 +2,43 @@
 
 namespace wick::cortex_m {
 
+namespace {
+
+/// None, or what hides keys or adds to scores.
+void add_mask(Call& call, int32_t batch, int32_t queries, int32_t keys) {
+  Stream& random = call.random;
+  const int32_t kind = random.in(0, 3);
+  if (kind < 2) {
+    call.add_none();
+    call.add_int(0);
+    return;
+  }
+  const int32_t rows = random.one_in(2) ? 1 : queries, batches = random.one_in(2) ? 1 : batch;
+  Tensor& mask = call.add_tensor(kind == 2 ? DType::boolean : DType::i32, {batches, rows, keys});
+  const bool none = random.one_in(8);
+  for (int32_t i = 0; i < batches * rows * keys; ++i) {
+    const bool hidden = none || random.one_in(3);
+    if (kind == 2)
+      mask.as<uint8_t>()[i] = hidden ? 0 : 1;
+    else
+      mask.as<int32_t>()[i] = hidden              ? INT32_MIN
+                              : random.one_in(20) ? random.in(INT32_MIN, INT32_MAX)
+                                                  : random.in(-100000, 100000);
+  }
+  call.add_int(random.in(0, 9));
+}
+
+}  // namespace
+
 void make_attention(Call& call) {
   Stream& random = call.random;
-  const int32_t batch = random.in(1, 2), queries = random.in(1, 4),
+  const int32_t group = random.one_in(3) ? 2 : 1, batch = group * random.in(1, 2), queries = random.in(1, 4),
                 keys = random.one_in(4) ? random.in(1, 80) : random.in(1, 12), features = random.in(1, 40),
                 outputs = random.in(1, 40);
   call.add_int8({batch, queries, features});
-  call.add_int8({batch, keys, features});
-  call.add_int8({batch, keys, outputs});
+  call.add_int8({batch / group, keys, features});
+  call.add_int8({batch / group, keys, outputs});
+  add_mask(call, batch, queries, keys);
   call.add_int(random.in(INT8_MIN, INT8_MAX));
   call.add_int(random.in(INT8_MIN, INT8_MAX));
   call.add_int(random.one_in(16) ? random.in(0, INT32_MAX) : random.in(1 << 30, INT32_MAX));

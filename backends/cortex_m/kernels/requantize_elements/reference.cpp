@@ -8,10 +8,12 @@ namespace {
 
 constexpr int32_t kLeftShift = 14;
 
-struct Range {
+struct ElementRange {
   int32_t min, max;
 };
-Range range_of(DType dtype) { return dtype == DType::i8 ? Range{INT8_MIN, INT8_MAX} : Range{INT16_MIN, INT16_MAX}; }
+ElementRange range_of(DType dtype) {
+  return dtype == DType::i8 ? ElementRange{INT8_MIN, INT8_MAX} : ElementRange{INT16_MIN, INT16_MAX};
+}
 bool is_element(DType dtype) { return dtype == DType::i8 || dtype == DType::i16; }
 
 struct Requantize {
@@ -26,7 +28,7 @@ bool read_requantize(KernelContext& context, Span<EValue*> args, Requantize* r) 
                "the output is not of the argument's dtype") ||
       !require(context, same_layout(x, y), "input and output differ in size or layout"))
     return false;
-  const Range from = range_of(x.dtype), to = range_of(y.dtype);
+  const ElementRange from = range_of(x.dtype), to = range_of(y.dtype);
   static constexpr char kZero[] = "a zero point is outside its dtype", kBounds[] = "a bound is outside its dtype";
   return read_int(context, *args[1], from.min, from.max, &r->input_zero, kZero) &&
          read_int(context, *args[2], to.min, to.max, &r->stage.offset, kZero) &&

@@ -10,7 +10,7 @@ bool computes_on_int16(const compiler::Node& node);
 /// Why the node's tensors are not int16 with one scale each, as refuse_int16, or "".
 std::string refuse_int16(const compiler::Node& node);
 
-extern const RuleFamily kInt16BinaryRules, kInt16ConvolutionRules, kInt16LinearRules;
+extern const RuleFamily kInt16BinaryRules, kInt16ConvolutionRules, kInt16LinearRules, kInt16MatmulRules;
 /// The rule of element-wise operators that read one tensor, besides numbers.
 extern const OpRule kInt16TableRule;
 

@@ -1,10 +1,11 @@
-// Sums, differences, products, minima, maxima and bounds on int16.
+// Sums, differences, products, quotients, minima, maxima and bounds on int16.
 #include <algorithm>
 #include <cmath>
 
 #include "backends/cortex_m/compile/ops/int16/int16_rules.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/requantization.h"
+#include "compiler/ops/pointwise/clamp.h"
 
 namespace wick::cortex_m {
 
@@ -95,6 +96,33 @@ std::vector<Value*> rewrite_mul(Builder& b, Node& node, const Configuration&) {
   return {b.call("wick_cortex_m.mul_int16", std::move(args))};
 }
 
+double quotient_factor(const Node& node) {
+  return affine(*node.tensor("self")).scale / affine(*node.tensor("other")).scale / affine(*node.result()).scale;
+}
+
+Verdict supports_div(const Node& node, const Configuration&) {
+  const std::string reason = refuse(node);
+  if (!reason.empty()) return Verdict::no(reason);
+  if (quotient_factor(node) > 3e38) return Verdict::no(kTooFar);
+  return Verdict::yes("a quotient with divisor 0 is 0, not infinite");
+}
+
+// The kernel takes equal sizes, and writes all of int16.
+std::vector<Value*> rewrite_div(Builder& b, Node& node, const Configuration&) {
+  Args args;
+  for (const char* name : {"self", "other"}) {
+    Value* operand = node.tensor(name);
+    const bool whole = operand->sizes() == node.result()->sizes();
+    args.push_back(whole ? operand : b.expand(operand, node.result()->sizes()));
+    args.push_back(int64_t{0});
+  }
+  args.push_back(int64_t{0});
+  args.push_back(quotient_factor(node));
+  const Affine to = affine(*node.result());
+  Value* y = b.call("cortex_m.quantized_div", std::move(args));
+  return {to.min <= INT16_MIN && to.max >= INT16_MAX ? y : b.call("aten.clamp", {y, int64_t{to.min}, int64_t{to.max}})};
+}
+
 // --- by portable kernels, on the result's scale ---
 
 Verdict supports_on_scale(const Node& node, const Configuration& configuration) {
@@ -131,6 +159,7 @@ std::vector<Value*> rewrite_bounds(Builder& b, Node& node, const Configuration&)
 constexpr OpRule kRules[] = {
     {"aten.add.Tensor", supports_add, rewrite_add, true},
     {"aten.clamp.default", supports_bounds, rewrite_bounds, true},
+    {"aten.div.Tensor", supports_div, rewrite_div, true},
     {"aten.hardtanh.default", supports_bounds, rewrite_bounds, true},
     {"aten.maximum.default", supports_on_scale, rewrite_extremum, true},
     {"aten.minimum.default", supports_on_scale, rewrite_extremum, true},

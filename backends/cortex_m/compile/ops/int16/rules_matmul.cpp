@@ -1,0 +1,98 @@
+// Products of two computed matrices, and softmax, on int16.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cortex_m/compile/ops/int16/int16_rules.h"
+#include "backends/cortex_m/compile/quantized.h"
+#include "backends/cortex_m/compile/requantization.h"
+#include "compiler/ops/rules.h"
+
+namespace wick::cortex_m {
+
+using compiler::Builder;
+using compiler::Node;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+constexpr int64_t kMostInner = 1 << 17, kLongestRow = 1 << 20;
+constexpr int kMaxWideShift = 14, kExponentBits = 26, kQuotientBits = 30;
+constexpr double kElements = 32768;
+
+std::optional<Requantization> product_factor(const Node& node) {
+  const double factor =
+      affine(*node.operands()[0]).scale * affine(*node.operands()[1]).scale / affine(*node.result()).scale;
+  const double inner = static_cast<double>(node.operands()[0]->sizes().back().value());
+  const auto found = requantization(factor);
+  // What the kernel rounds, twice the result before it is clamped, fits 32 bits.
+  const bool fits = found && found->shift <= kMaxWideShift && 2 * inner * kElements * kElements * factor < 0x1p31;
+  return fits ? found : std::nullopt;
+}
+
+Verdict supports_product(const Node& node, const Configuration&) {
+  const std::string reason = refuse_int16(node);
+  if (!reason.empty()) return Verdict::no(reason);
+  if (node.operands()[0]->sizes().back().value() > kMostInner) return Verdict::no("sums of more than 131072 products");
+  return product_factor(node) ? Verdict::yes()
+                              : Verdict::no("the scale of its result is too far from those of its operands");
+}
+
+// The kernel reads the right operand transposed.
+std::vector<Value*> rewrite_product(Builder& b, Node& node, const Configuration&) {
+  Value *x = node.operands()[0], *w = node.operands()[1];
+  const bool stacked = x->rank() == 3;
+  const Affine to = affine(*node.result());
+  const Requantization factor = *product_factor(node);
+  Value* right = b.transpose(stacked ? w : b.unsqueeze(w, 0), 1, 2);
+  Value* y =
+      b.call("wick_cortex_m.batch_matmul_int16", {stacked ? x : b.unsqueeze(x, 0), right, int64_t{factor.multiplier},
+                                                  int64_t{factor.shift}, int64_t{to.min}, int64_t{to.max}});
+  return {stacked ? y : b.squeeze(y, 0)};
+}
+
+struct Softmax {
+  Requantization input, output;
+};
+
+std::optional<Softmax> read_softmax(const Node& node) {
+  const auto input = requantization(std::ldexp(affine(*node.tensor("self")).scale, kExponentBits));
+  const auto output = requantization(std::ldexp(1 / affine(*node.result()).scale, -kQuotientBits));
+  if (!input || !output || output->shift > 0) return {};
+  return Softmax{*input, *output};
+}
+
+Verdict supports_softmax(const Node& node, const Configuration&) {
+  const std::string reason = refuse_int16(node);
+  if (!reason.empty()) return Verdict::no(reason);
+  const Value* x = node.tensor("self");
+  if (x->rank() == 0) return Verdict::no("a number");
+  const size_t dim = static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), x->rank()));
+  if (x->sizes()[dim].value() > kLongestRow) return Verdict::no("rows of more than 2^20 elements");
+  return read_softmax(node) ? Verdict::yes() : Verdict::no("a scale that is too large or too small");
+}
+
+std::vector<Value*> rewrite_softmax(Builder& b, Node& node, const Configuration&) {
+  Value* x = node.tensor("self");
+  const auto last = static_cast<int64_t>(x->rank()) - 1;
+  const int64_t dim = compiler::wrap_dim(node.static_integer("dim"), x->rank());
+  const Softmax softmax = *read_softmax(node);
+  const Affine to = affine(*node.result());
+  Value* y = b.call(
+      "wick_cortex_m.softmax_int16",
+      {dim == last ? x : b.transpose(x, dim, last), int64_t{softmax.input.multiplier}, int64_t{softmax.input.shift},
+       int64_t{softmax.output.multiplier}, int64_t{softmax.output.shift}, int64_t{to.min}, int64_t{to.max}});
+  return {dim == last ? y : b.transpose(y, dim, last)};
+}
+
+constexpr OpRule kRules[] = {
+    {"aten._softmax.default", supports_softmax, rewrite_softmax, true},
+    {"aten.bmm.default", supports_product, rewrite_product, true},
+    {"aten.mm.default", supports_product, rewrite_product, true},
+};
+
+}  // namespace
+
+const RuleFamily kInt16MatmulRules = {kRules, std::size(kRules)};
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,30 @@
+// What layer_norm and group_norm compute of a row of elements. C++17, freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/checks.h"
+
+namespace wick::cortex_m {
+
+constexpr int64_t kMaxNormEpsilon = int64_t{1} << 60;
+constexpr int32_t kMaxNormShift = 40, kQuotientBits = 20, kNormOffsetBits = 16;
+
+struct Norm {
+  int64_t epsilon = 0;
+  bool centered = true;
+  int32_t zero = 0, shift = 0;
+  OutputStage stage;  // offset, min and max
+};
+
+/// args: input_zero_point, epsilon, shift, output_zero_point, activation_min, activation_max.
+bool read_norm(KernelContext& context, Span<EValue*> args, Norm* norm);
+
+/// The elements of a row in memory: `outer` runs of `inner` neighbours, `step` apart; scales and offsets advance with
+/// one or the other.
+struct NormRow {
+  int64_t outer, inner, step;
+  int64_t outer_parameters, inner_parameters;  // steps
+  const int32_t *scales, *offsets;
+};
+/// outer * inner is at most 2^18. The equation: layer_norm/reference.cpp.
+void write_normalized(const Norm& norm, const NormRow& row, const int8_t* x, int8_t* y);
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,39 @@
+// Few rows times the weights of many channels: where too few rows meet the same terms for gemm.h to pay. C++17,
+// freestanding.
+#pragma once
+#include "backends/cortex_m/kernels/mve/gemm.h"
+
+namespace wick::cortex_m::mve {
+
+/// Rows of a tile, in memory by turns: 16 terms of the first, of the second and of the third, and so on.
+constexpr int32_t kTileRows = 3;
+constexpr int32_t kTileVector = 16;
+constexpr int32_t tile_bytes(int32_t terms) { return kTileRows * ((terms + kTileVector - 1) & -kTileVector); }
+/// Channels of one pass: what their sums take on the stack.
+constexpr int32_t kTileChannels = 64;
+
+/// Copies terms to a row of a tile and returns where the next ones go: behind a count that is a multiple of 16.
+int8_t* copy_to_tile(int8_t* tile, const int8_t* from, int32_t count);
+
+/// A pass over at most kTileChannels channels, from `first` on, for rows that are in `tile` whenever one runs. Requires
+/// filter_offset 0, at least one term, and multipliers of each channel.
+class TilePass {
+ public:
+  TilePass(const Gemm& gemm, int32_t first, const int8_t* tile);
+  /// Writes y[row][0 .. channels of the pass) for the first `rows` of the tile, each `step` bytes behind the one
+  /// before.
+  void run(int32_t rows, int8_t* y, int32_t step);
+
+ private:
+  void accumulate();
+  int32_t write_eights(int32_t rows, int8_t* y, int32_t step) const;
+
+  const Gemm& gemm_;
+  int32_t first_, channels_;
+  bool shifts_right_ = true;
+  const int8_t* tile_;
+  alignas(8) int32_t initial_[kTileRows * kTileChannels];  // of each pair of channels, three times
+  alignas(8) int32_t sums_[kTileRows * kTileChannels];     // [row][channel]
+};
+
+}  // namespace wick::cortex_m::mve
