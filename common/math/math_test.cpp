@@ -5,6 +5,8 @@
 
 #include <initializer_list>
 
+#include "common/math/arithmetic.h"
+
 namespace wick::math {
 namespace {
 
@@ -162,6 +164,59 @@ TEST(Math, RoundingAndRemainderAreExact) {
     EXPECT_EQ(ulps(trunc(x), ::trunc(x)), 0);
     for (double y = -3.1; y < 3; y += 0.17) EXPECT_EQ(ulps(fmod(x, y), ::fmod(x, y)), 0);
   }
+}
+
+TEST(Math, NeighboursAndExponentsAreThoseOfC) {
+  for (double x : kEdges) {
+    int wanted;
+    const double mantissa = ::frexp(x, &wanted);
+    int32_t exponent;
+    EXPECT_EQ(ulps(split_exponent(x, &exponent), mantissa), 0) << x;
+    if (is_finite(x)) EXPECT_EQ(exponent, wanted) << x;
+    for (double y : kEdges) {
+      EXPECT_EQ(ulps(next_after(x, y), ::nextafter(x, y)), 0) << x << " to " << y;
+      const auto a = static_cast<float>(x), b = static_cast<float>(y);
+      const float next = next_after(a, b), right = ::nextafterf(a, b);
+      EXPECT_TRUE(next == right || (next != next && right != right)) << a << " to " << b;
+    }
+  }
+}
+
+TEST(Math, QuotientsAreRoundedDown) {
+  for (double a : {-7.5, -7.0, -0.1, 0.0, 0.1, 7.0, 0x1p60}) {
+    for (double b : {-2.5, -0.1, 0.1, 2.0, 1e300}) {
+      const double quotient = floor_quotient(a, b, fmod(a, b));
+      EXPECT_EQ(quotient, ::floor(quotient));
+      EXPECT_NEAR(quotient, ::floor(a / b), ::fabs(a / b) * 1e-15 + 1) << a << " // " << b;
+    }
+  }
+  EXPECT_EQ(floor_quotient(-7.0, 2.0, fmod(-7.0, 2.0)), -4);
+  EXPECT_EQ(floor_quotient(7.0f, -2.0f, fmod_f(7.0f, -2.0f)), -4);
+  EXPECT_EQ(floor_quotient(1.0, 0.1, fmod(1.0, 0.1)), 9);  // 0.1 is above a tenth
+  EXPECT_TRUE(sign_bit(floor_quotient(-0.0, 2.0, fmod(-0.0, 2.0))));
+}
+
+TEST(Math, IntegersAreDividedAsByPython) {
+  const int64_t cases[][4] = {{7, 2, 3, 1},
+                              {-7, 2, -4, 1},
+                              {7, -2, -4, -1},
+                              {-7, -2, 3, -1},
+                              {6, -2, -3, 0},
+                              {0, 5, 0, 0},
+                              {INT64_MIN, 3, INT64_MIN / 3 - 1, 1}};
+  for (const auto& [a, b, quotient, rest] : cases) {
+    EXPECT_EQ(floor_divide(a, b), quotient) << a << " // " << b;
+    EXPECT_EQ(floor_modulo(a, b), rest) << a << " % " << b;
+  }
+  EXPECT_EQ(floor_modulo(INT64_MIN, -1), 0);
+}
+
+TEST(Math, CommonDivisorsOfExtremes) {
+  EXPECT_EQ(greatest_common_divisor(0, 0), 0u);
+  EXPECT_EQ(greatest_common_divisor(-12, 18), 6u);
+  EXPECT_EQ(greatest_common_divisor(INT64_MIN, 0), uint64_t{1} << 63);
+  EXPECT_EQ(least_common_multiple(-4, 6), 12);
+  EXPECT_EQ(least_common_multiple(0, 0), 0);
 }
 
 }  // namespace

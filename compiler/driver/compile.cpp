@@ -97,26 +97,14 @@ bool keeps(const Target& target, const Node& node, const TargetOptions& options)
   return target.keep && target.keep(node, options);
 }
 
-bool has_pass(Span<const Pass> table, std::string_view name) {
-  return std::any_of(table.begin(), table.end(), [&](const Pass& pass) { return pass.name == name; });
-}
-
-// Without those that only another target has.
-std::vector<std::string> skipped_here(const CompileOptions& options, Span<const Pass> own) {
-  std::vector<std::string> skipped = options.skip_passes;
-  std::erase_if(skipped, [&](const std::string& name) {
-    return !has_pass(own, name) && !has_pass(pass_table(), name) &&
-           std::any_of(options.targets.begin(), options.targets.end(),
-                       [&](const TargetRequest& request) { return has_pass(request.target->own_passes, name); });
-  });
-  return skipped;
-}
-
 PipelineOptions pipeline_options(const std::string& method, const CompileOptions& options, const FileMap* map,
                                  std::vector<PassTiming>* timings) {
   PipelineOptions pipeline;
   pipeline.keep = portable_keep(options.profile);
-  pipeline.skip = skipped_here(options, {});
+  pipeline.skip = options.skip_passes;
+  for (const TargetRequest& request : options.targets) {
+    for (const Pass& pass : request.target->own_passes) pipeline.elsewhere.push_back(pass.name);
+  }
   pipeline.extra = options.extra_passes;
   pipeline.timings = timings;
   pipeline.on_begin = options.on_begin;
@@ -179,11 +167,11 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
                                    const PipelineOptions& portable) {
   const Target& target = *request.target;
   RETURN_IF_ERROR(check_settings(request));
-  const TargetOptions target_opts{options.strict_nan, options.profile == Profile::stock, nullptr, &request.settings};
+  const TargetOptions target_opts{options.strict_nan, options.profile == Profile::stock, nullptr, &request.settings,
+                                  options.for_report};
   PipelineOptions pipeline = portable;
   pipeline.target_passes = target.passes;
   pipeline.own_passes = target.own_passes;
-  pipeline.skip = skipped_here(options, target.own_passes);
   pipeline.strict_nan = options.strict_nan;
   pipeline.facts = target.facts;
   pipeline.keep = [&](const Node& node) { return keeps(target, node, target_opts) || portable.keep(node); };
@@ -306,15 +294,31 @@ ConstantBytes constant_bytes_of(const Graph& graph) {
   return bytes;
 }
 
+// Of all delegates; equal code is stored once.
+size_t code_bytes_of(const CompileResult& result) {
+  std::map<std::string, size_t> code;
+  for (const MethodPlan& plan : result.method_plans) {
+    for (const auto& delegate : plan.delegates) {
+      for (const NamedConstant& constant : delegate->constants) {
+        if (constant.is_code) code[constant.key] = constant.data.size_bytes();
+      }
+    }
+  }
+  size_t bytes = 0;
+  for (const auto& [key, size] : code) bytes += size;
+  return bytes;
+}
+
 // Quantized weights that no kernel takes as integers become floats, several times as large.
 void note_widened(const std::vector<ConstantBytes>& imported, CompileResult& result) {
   ConstantBytes model;
   for (const ConstantBytes& method : imported) model.all += method.all, model.quantized += method.quantized;
-  if (model.quantized == 0 || result.constant_bytes <= model.all + model.quantized) return;
+  const uint64_t stored = result.constant_bytes - std::min<uint64_t>(code_bytes_of(result), result.constant_bytes);
+  if (model.quantized == 0 || stored <= model.all + model.quantized) return;
   result.methods[0].notes.push_back(
       fmt::format("the constants take {} bytes, those of the model {}: quantized weights are stored as floats where no "
                   "kernel multiplies their integers",
-                  result.constant_bytes, model.all));
+                  stored, model.all));
 }
 
 // What one method goes through before memory is planned for all.
@@ -358,8 +362,8 @@ Status write_files_of_targets(const std::vector<MethodPlan>& method_plans, const
         if (delegate->id == request.target->id) delegates.push_back(delegate.get());
       }
     }
-    RETURN_IF_ERROR(request.target->write_files(
-        delegates, {options.strict_nan, options.profile == Profile::stock, nullptr, &request.settings}));
+    RETURN_IF_ERROR(request.target->write_files(delegates, {options.strict_nan, options.profile == Profile::stock,
+                                                            nullptr, &request.settings, options.for_report}));
   }
   return {};
 }

@@ -27,6 +27,7 @@ struct CompileInput {
 struct CompileOptions {
   Profile profile = Profile::automatic;
   std::vector<TargetRequest> targets;  // in order of preference, from find_targets; portable is always the last
+  bool for_report = false;             // nobody runs the program: backends leave out what only running needs
   bool strict_nan = false;             // backends leave out what treats NaN or inf otherwise than eager
   /// A node that no target takes is an error of code budget, but not one that computes on floats before the first
   /// quantized value or behind the last one.

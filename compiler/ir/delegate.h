@@ -16,6 +16,7 @@ struct NamedConstant {
   std::string key;
   ConstantData data;
   uint32_t alignment = 16;
+  bool is_code = false;  // for a device: no data of the model
 };
 
 /// A fact that the backend's runtime half is told at load, like stock's compile specs.
@@ -33,7 +34,7 @@ struct Delegate {
   /// Where the nodes of the payload come from: index = debug handle in the payload.
   std::vector<OriginPtr> origins;
   size_t num_nodes = 0;  // of the payload
-  /// What the target keeps for Target::write_files. Nobody else reads it.
+  /// What the target keeps for Target::write_files and Target::report. Nobody else reads it.
   std::shared_ptr<const void> kept;
   /// Which node of the model made each output; set by the partitioner.
   std::vector<OriginPtr> output_origins;

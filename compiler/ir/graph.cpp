@@ -70,6 +70,11 @@ Value* Node::tensor(std::string_view name) const {
   if (!a.is<Value*>() || !a.as<Value*>()->type.is_tensor()) wrong(*this, name, "a tensor");
   return a.as<Value*>();
 }
+Value* tensor_or_null(const Arg& arg) {
+  Value* value = arg.is<Value*>() ? arg.as<Value*>() : nullptr;
+  return value && value->type.is_tensor() ? value : nullptr;
+}
+Value* Node::tensor_or_null(size_t index) const { return compiler::tensor_or_null(args_[index]); }
 Value* Node::optional_tensor(std::string_view name) const { return arg(name).is<None>() ? nullptr : tensor(name); }
 Values Node::tensors(std::string_view name) const {
   const Arg& a = arg(name);

@@ -112,6 +112,9 @@ struct Arg : std::variant<None, Value*, Values, Sym, Ints, double, Reals, bool, 
   }
 };
 
+/// The tensor in `arg`, or null.
+Value* tensor_or_null(const Arg& arg);
+
 /// Arguments of a node, in the order of its schema.
 class Args : public std::vector<Arg> {
  public:
@@ -147,6 +150,8 @@ class Node {
   bool is(Movement movement) const { return op->facts.movement == movement; }
   /// All values read, in argument order, without nulls.
   std::vector<Value*> operands() const;
+  /// The tensor that argument `index` holds. Null for a number, which may stand where a schema says Tensor.
+  Value* tensor_or_null(size_t index) const;
 
   // Readers for shape functions and decompositions; each throws Failure naming the argument if it holds something else.
   Value* tensor(std::string_view name) const;

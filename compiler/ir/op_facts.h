@@ -66,6 +66,11 @@ enum OpFlags : uint64_t {
   kFills = uint64_t{1} << 38,             // a new tensor of one number, its only scalar argument
   kAlsoInPlace = uint64_t{1} << 39,       // eager has it in place too: add_.Tensor beside add.Tensor
   kPassesBoth = (1u << 29) | (1u << 30),  // both
+
+  // Kernels.
+  kNoComplexInStock = uint64_t{1} << 41,  // stock's kernel computes no complex numbers, eager does
+  kNoKernel = uint64_t{1} << 42,  // neither kernel nor decomposition: instructions of the program compute it, or
+                                  // a pass writes it as other operators
 };
 
 constexpr OpFlags operator|(OpFlags a, OpFlags b) { return OpFlags(uint64_t{a} | uint64_t{b}); }
@@ -106,6 +111,15 @@ enum class Binary : uint8_t {
 };
 
 constexpr bool is_comparison(Binary function) { return function >= Binary::eq && function <= Binary::ge; }
+
+/// The operator limits argument 0 to [low, high], and does nothing else. Arguments of these names, where they are not
+/// None, give the bounds instead.
+struct Clamp {
+  double low = -__builtin_inf(), high = __builtin_inf();
+  const char *low_arg = nullptr, *high_arg = nullptr;
+
+  explicit constexpr operator bool() const { return low_arg || low > -__builtin_inf(); }
+};
 
 /// How the elements of argument 0 move, for those that map dimensions to dimensions.
 enum class Movement : uint8_t { none, view, permute, expand, slice, select, roll, index_select };
@@ -152,6 +166,7 @@ struct OpFacts {
   Movement movement = Movement::none;
   Gemm gemm = {};
   Summand summand = {};
+  Clamp clamp = {};
 
   constexpr OpFacts() = default;
   constexpr OpFacts(OpFlags answer) : flags(answer) {}
@@ -164,6 +179,7 @@ struct OpFacts {
   constexpr OpFacts(Movement answer) : movement(answer) {}
   constexpr OpFacts(Gemm answer) : gemm(answer) {}
   constexpr OpFacts(Summand answer) : summand(answer) {}
+  constexpr OpFacts(Clamp answer) : clamp(answer) {}
 };
 
 /// If both answer the same question, the later answer counts.
@@ -178,6 +194,7 @@ constexpr OpFacts operator|(OpFacts a, const OpFacts& b) {
   if (b.movement != Movement::none) a.movement = b.movement;
   if (b.gemm) a.gemm = b.gemm;
   if (b.summand.op) a.summand = b.summand;
+  if (b.clamp) a.clamp = b.clamp;
   return a;
 }
 /// For two plain enumerators: the overload above is found only if one operand is an OpFacts.

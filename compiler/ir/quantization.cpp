@@ -78,10 +78,10 @@ std::string refuse_lists(const TensorType& type, const Quantization& q) {
   return "";
 }
 
-std::string list_text(const NumberList& list, DType usual, size_t max_shown) {
+std::string list_text(const NumberList& list, DType usual, size_t max_numbers) {
   std::string out = list.dtype == usual ? "" : dtype_name(list.dtype);
   if (list.size() == 1) return out + (out.empty() ? "" : " ") + fmt::format("{}", list[0]);
-  if (list.size() > max_shown) return out + "[...]";
+  if (list.size() > max_numbers) return out + "[...]";
   return out + fmt::format("[{}]", fmt::join(list.all(), ", "));
 }
 
@@ -191,7 +191,7 @@ std::string refuse_quantization(const TensorType& type) {
   return "";
 }
 
-std::string to_text(const TensorType& type, const Quantization& q, size_t max_shown) {
+std::string to_text(const TensorType& type, const Quantization& q, size_t max_numbers) {
   std::vector<std::string> parts;
   if (q.real != DType::f32) parts.push_back(dtype_name(q.real));
   int64_t low = 0, high = 0;
@@ -205,8 +205,8 @@ std::string to_text(const TensorType& type, const Quantization& q, size_t max_sh
     if (q.scales.dtype != DType::f64) parts.push_back(fmt::format("scale={}", dtype_name(q.scales.dtype)));
     if (q.zero_points.dtype != DType::i64) parts.push_back(fmt::format("zero={}", dtype_name(q.zero_points.dtype)));
   } else {
-    parts.push_back("scale=" + list_text(q.scales, DType::f64, max_shown));
-    parts.push_back("zero=" + list_text(q.zero_points, DType::i64, max_shown));
+    parts.push_back("scale=" + list_text(q.scales, DType::f64, max_numbers));
+    parts.push_back("zero=" + list_text(q.zero_points, DType::i64, max_numbers));
   }
   return fmt::format("q({})", fmt::join(parts, ", "));
 }

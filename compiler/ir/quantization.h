@@ -67,9 +67,8 @@ bool operator==(const Quantization& a, const Quantization& b);
 std::string refuse_quantization(const TensorType& type);
 
 /// "q(scale=0.5, zero=3)": what differs from the usual, in this order: the dtype of the numbers, the range, the family,
-/// blocks, what is chosen at run time, scales, zero points. Of lists with more than `max_shown` numbers the text keeps
-/// the dtype only, as it does of constants.
-std::string to_text(const TensorType& type, const Quantization& quantization, size_t max_shown = 16);
+/// blocks, what is chosen at run time, scales, zero points. `max_numbers` as in to_text(Type).
+std::string to_text(const TensorType& type, const Quantization& quantization, size_t max_numbers = kFewNumbers);
 
 /// The elements that an integer dtype has; false for other dtypes.
 bool integer_range(DType dtype, int64_t* low, int64_t* high);

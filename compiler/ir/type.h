@@ -50,8 +50,10 @@ struct Type {
 };
 
 /// "f32[1, s0, 8]", "int(s0)", "float", "bool"; a dim order that is not 0, 1, 2 .. follows as "{0,2,3,1}", a
-/// quantization as "q(scale=0.5, zero=3)".
-std::string to_text(const Type& type);
+/// quantization as "q(scale=0.5, zero=3)". Of a quantization's lists with more than `max_numbers` numbers the text
+/// keeps the dtype only, "f32[...]": enough for messages, but IR text has all of them.
+constexpr size_t kFewNumbers = 16, kAllNumbers = SIZE_MAX;
+std::string to_text(const Type& type, size_t max_numbers = kFewNumbers);
 
 /// Product of the sizes.
 Sym numel(const Sizes& sizes);

@@ -17,7 +17,7 @@ namespace {
   Diag diag(Code::internal, "the graph is invalid: " + message);
   if (node) {
     diag.where = where_of(*node);
-    diag.notes.push_back("in " + to_text(*node, {.origins = false}));
+    diag.notes.push_back("in " + to_text(*node, {.origins = false, .max_numbers = kFewNumbers}));
   }
   fail(std::move(diag));
 }

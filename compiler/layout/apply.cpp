@@ -41,7 +41,7 @@ class Applier {
     for (Node* node : nodes) {
       read_as_wanted(*node);
       for (const auto& inner : node->graphs) changed_ |= apply_layouts(*inner, rules_);
-      if (joins(*node) && is_free(rules_.of(*node))) join_in_memory(*node, layouts_.choice(*node));
+      if (joins(*node) && is_free(rules_.of(*node))) join_in_memory(*node, layouts_.order(*node));
     }
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
       Value* value = graph_.outputs[i].value;
@@ -67,8 +67,8 @@ class Applier {
     for (size_t i = 0; i < placed.operands.size(); ++i) {
       Value* operand = placed.operands[i];
       if (!has_layout(operand)) continue;
-      const DimOrder choice = is_free(placed.rule) ? layouts_.choice(node) : DimOrder();
-      wishes.emplace_back(operand, Layouts::wanted(node, placed.rule, choice, i, *operand, stored_order(*operand)));
+      const DimOrder chosen = is_free(placed.rule) ? layouts_.order(node) : DimOrder();
+      wishes.emplace_back(operand, Layouts::wanted(node, placed.rule, chosen, i, *operand, stored_order(*operand)));
     }
     size_t next = 0;
     const auto replaced = [&](Value* value) -> Value* {

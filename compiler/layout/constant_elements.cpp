@@ -7,7 +7,7 @@ struct Pair64 {
   uint64_t low, high;
 };
 
-void permute_bytes(const uint8_t* from, size_t element_bytes, const Dims& dims, const std::vector<int64_t>& perm,
+void permute_bytes(const uint8_t* from, size_t element_bytes, const Sizes& dims, const std::vector<int64_t>& perm,
                    uint8_t* to) {
   const auto as = [&](auto element) {
     using T = decltype(element);
@@ -24,7 +24,7 @@ void permute_bytes(const uint8_t* from, size_t element_bytes, const Dims& dims, 
 
 // The elements may lie anywhere in a file: they are read into aligned memory.
 std::vector<uint8_t> permuted(const ConstantData& data, size_t offset, size_t size_bytes, size_t element_bytes,
-                              const Dims& dims, const std::vector<int64_t>& perm) {
+                              const Sizes& dims, const std::vector<int64_t>& perm) {
   std::vector<uint8_t> from(size_bytes), to(size_bytes);
   data.read(offset, size_bytes, from.data());
   permute_bytes(from.data(), element_bytes, dims, perm, to.data());
@@ -34,7 +34,7 @@ std::vector<uint8_t> permuted(const ConstantData& data, size_t offset, size_t si
 // Of filters [outputs, ..]: each output's own are permuted among themselves.
 class PermutedRows final : public ComputedRows {
  public:
-  PermutedRows(ConstantData data, size_t element_bytes, const Dims& dims, const std::vector<int64_t>& perm)
+  PermutedRows(ConstantData data, size_t element_bytes, const Sizes& dims, const std::vector<int64_t>& perm)
       : ComputedRows(static_cast<size_t>(dims[0].value()), data.size_bytes() / static_cast<size_t>(dims[0].value()),
                      data.depth() + 1),
         data_(std::move(data)),
@@ -43,7 +43,7 @@ class PermutedRows final : public ComputedRows {
         perm_(perm) {}
 
   void compute(size_t first, size_t num_rows, uint8_t* out) const override {
-    Dims dims = dims_;
+    Sizes dims = dims_;
     dims[0] = static_cast<int64_t>(num_rows);
     const std::vector<uint8_t> rows =
         permuted(data_, first * row_bytes(), num_rows * row_bytes(), element_bytes_, dims, perm_);
@@ -53,13 +53,13 @@ class PermutedRows final : public ComputedRows {
  private:
   const ConstantData data_;
   const size_t element_bytes_;
-  const Dims dims_;
+  const Sizes dims_;
   const std::vector<int64_t> perm_;
 };
 
 }  // namespace
 
-ConstantData permuted_elements(const ConstantData& data, size_t element_bytes, const Dims& dims,
+ConstantData permuted_elements(const ConstantData& data, size_t element_bytes, const Sizes& dims,
                                const std::vector<int64_t>& perm) {
   if (!data.empty() && !perm.empty() && perm[0] == 0)
     return {std::make_shared<const PermutedRows>(data, element_bytes, dims, perm), ConstantFacts()};

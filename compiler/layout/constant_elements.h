@@ -12,7 +12,7 @@ namespace wick::compiler::layout {
 
 /// Copies the elements of a row-major tensor of sizes `dims` so that dimension perm[i] becomes dimension i.
 template <typename T>
-void permute_elements(const T* from, const Dims& dims, const std::vector<int64_t>& perm, T* to) {
+void permute_elements(const T* from, const Sizes& dims, const std::vector<int64_t>& perm, T* to) {
   const size_t rank = dims.size(), count = static_cast<size_t>(elements(dims));
   std::vector<int64_t> strides(rank, 1), sizes(rank), steps(rank), at(rank, 0);
   for (size_t i = rank; i-- > 1;) strides[i - 1] = strides[i] * dims[i].value();
@@ -34,7 +34,7 @@ void permute_elements(const T* from, const Dims& dims, const std::vector<int64_t
   }
 }
 template <typename T>
-std::vector<T> permute_elements(const T* from, const Dims& dims, const std::vector<int64_t>& perm) {
+std::vector<T> permute_elements(const T* from, const Sizes& dims, const std::vector<int64_t>& perm) {
   std::vector<T> to(static_cast<size_t>(elements(dims)));
   permute_elements(from, dims, perm, to.data());
   return to;
@@ -42,7 +42,7 @@ std::vector<T> permute_elements(const T* from, const Dims& dims, const std::vect
 
 /// Elements of `element_bytes` (1, 2, 4, 8 or 16) so permuted; computed when they are read if the first dimension stays
 /// the first.
-ConstantData permuted_elements(const ConstantData& data, size_t element_bytes, const Dims& dims,
+ConstantData permuted_elements(const ConstantData& data, size_t element_bytes, const Sizes& dims,
                                const std::vector<int64_t>& perm);
 
 /// Bytes that live as long as they are referred to.

@@ -10,7 +10,7 @@ namespace wick::compiler::layout {
 namespace {
 
 // The dimensions of a size other than 1, as they lie in memory.
-DimOrder essential(const Dims& dims, const DimOrder& order) {
+DimOrder essential(const Sizes& dims, const DimOrder& order) {
   DimOrder out;
   for (const uint8_t dim : order) {
     if (!dims[dim].is(1)) out.push_back(dim);
@@ -18,14 +18,14 @@ DimOrder essential(const Dims& dims, const DimOrder& order) {
   return out;
 }
 
-std::vector<uint8_t> essential_dims(const Dims& dims) { return essential(dims, plain_order(dims.size())); }
+std::vector<uint8_t> essential_dims(const Sizes& dims) { return essential(dims, plain_order(dims.size())); }
 
 // Dimensions of a size other than 1 that a view keeps together: [from_begin, from_end) becomes [to_begin, to_end).
 struct Group {
   size_t from_begin, from_end, to_begin, to_end;
 };
 
-std::optional<std::vector<Group>> group_dims(const Dims& from, const std::vector<uint8_t>& a, const Dims& to,
+std::optional<std::vector<Group>> group_dims(const Sizes& from, const std::vector<uint8_t>& a, const Sizes& to,
                                              const std::vector<uint8_t>& b) {
   std::vector<Group> groups;
   size_t i = 0, j = 0;
@@ -85,12 +85,12 @@ DimOrder swapped_order(size_t rank) {
   return order;
 }
 
-bool same_bytes(const Dims& dims, const DimOrder& a, const DimOrder& b) {
+bool same_bytes(const Sizes& dims, const DimOrder& a, const DimOrder& b) {
   return essential(dims, a) == essential(dims, b);
 }
 
-Dims physical(const Dims& dims, const DimOrder& order) {
-  Dims out;
+Sizes physical(const Sizes& dims, const DimOrder& order) {
+  Sizes out;
   for (const uint8_t dim : order) out.push_back(dims[dim]);
   return out;
 }
@@ -109,7 +109,7 @@ DimOrder before_permute(const DimOrder& result, const std::vector<int64_t>& perm
   return out;
 }
 
-std::optional<DimOrder> through_view(const Dims& from, const DimOrder& order, const Dims& to) {
+std::optional<DimOrder> through_view(const Sizes& from, const DimOrder& order, const Sizes& to) {
   const std::vector<uint8_t> a = essential_dims(from), b = essential_dims(to);
   const auto groups = group_dims(from, a, to, b);
   if (!groups) return {};
@@ -157,7 +157,7 @@ DimOrder with_dim(const DimOrder& order, size_t dim) {
   return complete(std::move(out), order.size() + 1);
 }
 
-std::optional<size_t> adjacent_run(const Dims& sizes, const DimOrder& order, const std::vector<bool>& dims) {
+std::optional<size_t> adjacent_run(const Sizes& sizes, const DimOrder& order, const std::vector<bool>& dims) {
   std::optional<size_t> begin;
   bool ended = false;
   for (size_t i = 0; i < order.size(); ++i) {
@@ -172,7 +172,7 @@ std::optional<size_t> adjacent_run(const Dims& sizes, const DimOrder& order, con
   return begin ? begin : std::optional<size_t>(order.size());
 }
 
-bool can_merge(const Dims& sizes, const std::vector<bool>& dims) {
+bool can_merge(const Sizes& sizes, const std::vector<bool>& dims) {
   size_t others = 0;
   bool among = false;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -185,7 +185,7 @@ bool can_merge(const Dims& sizes, const std::vector<bool>& dims) {
   return others + (among ? 1 : 0) <= 1;
 }
 
-DimOrder apart(const Dims& sizes, const DimOrder& order, const std::vector<bool>& dims) {
+DimOrder apart(const Sizes& sizes, const DimOrder& order, const std::vector<bool>& dims) {
   DimOrder out, run;
   for (const uint8_t dim : order) (dims[dim] ? run : out).push_back(dim);
   const bool is_row = run.size() == 1 && sizes[run[0]].is_const();
@@ -193,11 +193,11 @@ DimOrder apart(const Dims& sizes, const DimOrder& order, const std::vector<bool>
   return out;
 }
 
-Sym product(const Dims& dims) { return std::accumulate(dims.begin(), dims.end(), Sym(1), std::multiplies<Sym>()); }
+Sym product(const Sizes& dims) { return std::accumulate(dims.begin(), dims.end(), Sym(1), std::multiplies<Sym>()); }
 
 int64_t bound(const Sym& size) { return size.is_const() ? size.value() : SymScope::range(size).max; }
 
-int64_t elements(const Dims& dims) {
+int64_t elements(const Sizes& dims) {
   int64_t count = 1;
   for (const Sym& size : dims) {
     if (__builtin_mul_overflow(count, bound(size), &count)) return std::numeric_limits<int64_t>::max();
@@ -205,12 +205,12 @@ int64_t elements(const Dims& dims) {
   return count;
 }
 
-size_t num_symbolic(const Dims& dims) {
+size_t num_symbolic(const Sizes& dims) {
   return static_cast<size_t>(std::count_if(dims.begin(), dims.end(), [](const Sym& size) { return !size.is_const(); }));
 }
 
-Dims without_ones(const Dims& dims) {
-  Dims out;
+Sizes without_ones(const Sizes& dims) {
+  Sizes out;
   for (const Sym& dim : dims) {
     if (!dim.is(1)) out.push_back(dim);
   }

@@ -7,7 +7,7 @@ namespace {
 
 TEST(DimOrder, ChannelsLastMovesDimensionOneToTheEnd) {
   EXPECT_EQ(channels_last_order(4), (DimOrder{0, 2, 3, 1}));
-  EXPECT_EQ(physical({2, 3, 5, 7}, channels_last_order(4)), (Dims{2, 5, 7, 3}));
+  EXPECT_EQ(physical({2, 3, 5, 7}, channels_last_order(4)), (Sizes{2, 5, 7, 3}));
 }
 
 TEST(DimOrder, DimensionsOfSizeOneDoNotMatter) {

@@ -19,12 +19,12 @@ int64_t bytes_of(const Value& value) {
   return std::min(elements(value.sizes()), kMany) * static_cast<int64_t>(dtype_size_bytes(value.dtype()));
 }
 
-bool is_innermost(const Dims& dims, const DimOrder& order, size_t dim) {
+bool is_innermost(const Sizes& dims, const DimOrder& order, size_t dim) {
   return same_bytes(dims, order, made_last(order, dim));
 }
 
 // The dim order in which a reduction reads an operand that lies in `order`.
-DimOrder reduce_order(const LayoutRule& rule, const Dims& dims, const DimOrder& order) {
+DimOrder reduce_order(const LayoutRule& rule, const Sizes& dims, const DimOrder& order) {
   if (!can_merge(dims, rule.reduced)) return apart(dims, order, rule.reduced);
   if (adjacent_run(dims, order, rule.reduced)) return order;
   DimOrder plain = plain_order(dims.size());
@@ -42,19 +42,19 @@ DimOrder reduce_order(const LayoutRule& rule, const Dims& dims, const DimOrder& 
 }  // namespace
 
 const DimOrder& Layouts::of(const Value* value) const { return values_.at(value); }
-const DimOrder& Layouts::choice(const Node& node) const {
-  const auto found = choices_.find(&node);
-  return found == choices_.end() ? values_.at(node.result()) : found->second;
+const DimOrder& Layouts::order(const Node& node) const {
+  const auto found = orders_.find(&node);
+  return found == orders_.end() ? values_.at(node.result()) : found->second;
 }
 
-DimOrder Layouts::wanted(const Node& node, const LayoutRule& rule, const DimOrder& choice, size_t index,
+DimOrder Layouts::wanted(const Node& node, const LayoutRule& rule, const DimOrder& chosen, size_t index,
                          const Value& operand, const DimOrder& own) {
-  const Dims& dims = operand.sizes();
+  const Sizes& dims = operand.sizes();
   const DimOrder plain = plain_order(dims.size());
   switch (rule.kind) {
     case Kind::contiguous: return plain;
-    case Kind::any: return without_leading(choice, dims.size());
-    case Kind::last: return index == 0 ? choice : plain;
+    case Kind::any: return without_leading(chosen, dims.size());
+    case Kind::last: return index == 0 ? chosen : plain;
     case Kind::fixed:
       // An operand that is broadcast may have fewer dimensions than the result.
       if (index == 0) return rule.order.size() == dims.size() ? rule.order : plain;
@@ -152,9 +152,9 @@ class LayoutSolver {
       }
       if (placed.rule.kind == Kind::contiguous) continue;
       if (is_free(placed.rule)) {
-        auto [choice, fresh] = layouts_.choices_.try_emplace(placed.node);
-        if (fresh) choice->second = first_choice(placed);
-        layouts_.values_[placed.node->result()] = choice->second;
+        auto [chosen, fresh] = layouts_.orders_.try_emplace(placed.node);
+        if (fresh) chosen->second = first_order(placed);
+        layouts_.values_[placed.node->result()] = chosen->second;
       } else {
         layouts_.values_[placed.node->result()] =
             derived(placed, placed.operands.empty() ? placed.rule.order : order(placed.operands[0]));
@@ -162,7 +162,7 @@ class LayoutSolver {
     }
   }
 
-  DimOrder first_choice(const RuledNode& placed) const {
+  DimOrder first_order(const RuledNode& placed) const {
     const size_t rank = placed.node->result()->rank();
     const Value* largest = nullptr;
     for (const Value* operand : placed.operands) {
@@ -186,12 +186,12 @@ class LayoutSolver {
   static DimOrder derived(const RuledNode& placed, const DimOrder& order) {
     const Node& node = *placed.node;
     if (placed.rule.kind == Kind::fixed) return placed.rule.order;
-    const Dims& dims = placed.operands[0]->sizes();
+    const Sizes& dims = placed.operands[0]->sizes();
     switch (placed.rule.kind) {
       case Kind::permute: return permuted(order, placed.rule.perm);
       case Kind::select: return without_dim(order, placed.rule.dim);
       case Kind::view: {
-        const Dims to = node.result()->sizes();
+        const Sizes to = node.result()->sizes();
         const auto through = through_view(dims, order, to);
         return through ? *through : plain_order(to.size());
       }
@@ -209,7 +209,7 @@ class LayoutSolver {
 
   bool improve(const RuledNode& placed) {
     if (!is_free(placed.rule)) return false;
-    DimOrder& choice = layouts_.choices_.at(placed.node);
+    DimOrder& chosen = layouts_.orders_.at(placed.node);
     std::vector<DimOrder> candidates;
     const size_t rank = placed.node->result()->rank();
     for (const Value* operand : placed.operands) {
@@ -218,7 +218,7 @@ class LayoutSolver {
     }
     add_wishes(placed.node->result(), candidates, 0);
     candidates.push_back(plain_order(rank));
-    int64_t best_cost = cost_around(placed, choice);
+    int64_t best_cost = cost_around(placed, chosen);
     bool changed = false;
     for (const DimOrder& candidate : candidates) {
       const DimOrder order = adjusted(placed, candidate);
@@ -226,10 +226,10 @@ class LayoutSolver {
       const int64_t cost = cost_around(placed, order);
       if (cost >= best_cost) continue;
       best_cost = cost;
-      choice = order;
+      chosen = order;
       changed = true;
     }
-    if (changed) layouts_.values_[placed.node->result()] = choice;
+    if (changed) layouts_.values_[placed.node->result()] = chosen;
     return changed;
   }
 
@@ -281,28 +281,28 @@ class LayoutSolver {
   }
 
   DimOrder wanted(const RuledNode& reader, size_t operand, const DimOrder& own) const {
-    const auto choice = layouts_.choices_.find(reader.node);
-    return Layouts::wanted(*reader.node, reader.rule, choice == layouts_.choices_.end() ? DimOrder() : choice->second,
+    const auto chosen = layouts_.orders_.find(reader.node);
+    return Layouts::wanted(*reader.node, reader.rule, chosen == layouts_.orders_.end() ? DimOrder() : chosen->second,
                            operand, *reader.operands[operand], own);
   }
 
-  // Bytes that are transposed around a node that lies in `choice`.
-  int64_t cost_around(const RuledNode& placed, const DimOrder& choice) const {
+  // Bytes that are transposed around a node that lies in `chosen`.
+  int64_t cost_around(const RuledNode& placed, const DimOrder& chosen) const {
     int64_t cost = 0;
     const std::vector<Value*>& operands = placed.operands;
     for (size_t i = 0; i < operands.size(); ++i) {
       if (takes_any_dim_order(*operands[i])) continue;
       const DimOrder& own = order(operands[i]);
-      const DimOrder want = Layouts::wanted(*placed.node, placed.rule, choice, i, *operands[i], own);
-      const Dims& dims = operands[i]->sizes();
+      const DimOrder want = Layouts::wanted(*placed.node, placed.rule, chosen, i, *operands[i], own);
+      const Sizes& dims = operands[i]->sizes();
       if (!same_bytes(dims, own, want)) cost += bytes_of(*operands[i]);
     }
-    return cost + cost_of_readers(placed.node->result(), choice, 0);
+    return cost + cost_of_readers(placed.node->result(), chosen, 0);
   }
 
   // Bytes that the readers of `value` transpose if it lies in `order`.
   int64_t cost_of_readers(const Value* value, const DimOrder& order, int depth) const {
-    const Dims& dims = value->sizes();
+    const Sizes& dims = value->sizes();
     std::vector<DimOrder> copies;
     const auto need = [&](const DimOrder& want) {
       const auto same = [&](const DimOrder& have) { return same_bytes(dims, have, want); };

@@ -10,17 +10,17 @@ namespace wick::compiler::layout {
 class Layouts {
  public:
   const DimOrder& of(const Value* value) const;
-  /// Dim order in which `node` reads operand number `index`, which lies in `own`; of the operand's own rank. `choice`
+  /// Dim order in which `node` reads operand number `index`, which lies in `own`; of the operand's own rank. `chosen`
   /// is that of the node.
-  static DimOrder wanted(const Node& node, const LayoutRule& rule, const DimOrder& choice, size_t index,
+  static DimOrder wanted(const Node& node, const LayoutRule& rule, const DimOrder& chosen, size_t index,
                          const Value& operand, const DimOrder& own);
   /// The dim order that was chosen for the node where its rule leaves one free, else that of its result.
-  const DimOrder& choice(const Node& node) const;
+  const DimOrder& order(const Node& node) const;
 
  private:
   friend class LayoutSolver;
   std::unordered_map<const Value*, DimOrder> values_;
-  std::unordered_map<const Node*, DimOrder> choices_;
+  std::unordered_map<const Node*, DimOrder> orders_;
 };
 
 /// May readers have the tensor in any dim order, at no cost? Constants are permuted when the program is compiled;

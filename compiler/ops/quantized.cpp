@@ -470,7 +470,7 @@ const OpDef kQuantizedRows[] = {
      "min_val=None, Tensor? max_val=None) -> (Tensor, Tensor)",
      infer_old_choose, decompose_old_choose, nullptr, kElements},
     // The same numbers, stored as the type of the result says.
-    {"wick::convert(Tensor self) -> Tensor", infer_same},
+    {"wick::convert(Tensor self) -> Tensor", infer_same, nullptr, nullptr, kNoKernel},
     // table[element + 128]: a function of one element of int8, as elements.
     {"wick::lookup(Tensor self, Tensor table) -> Tensor", infer_lookup, decompose_lookup, nullptr, kElements},
 };

@@ -14,11 +14,6 @@ bool is_number(const Arg& arg) {
   return arg.is<Value*>() && arg.as<Value*>() && !arg.as<Value*>()->type.is_tensor();
 }
 
-Value* tensor_or_null(const Arg& arg) {
-  if (!arg.is<Value*>() || !arg.as<Value*>() || !arg.as<Value*>()->type.is_tensor()) return nullptr;
-  return arg.as<Value*>();
-}
-
 std::optional<double> literal(const Arg& arg) {
   if (arg.is<double>()) return arg.as<double>();
   if (arg.is<bool>()) return arg.as<bool>() ? 1.0 : 0.0;

@@ -23,8 +23,6 @@ inline void require(bool condition, const char* message) {
 
 /// True for a Python number: int, float, bool, or a scalar value computed at run time.
 bool is_number(const Arg& arg);
-/// The tensor in `arg`, or null.
-Value* tensor_or_null(const Arg& arg);
 /// The number as a double if it is a literal.
 std::optional<double> literal(const Arg& arg);
 /// The number as one that keeps its Python type: the category is that of the literal.

@@ -10,6 +10,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/layout/layout_rule.h"
 #include "compiler/partition/call_cost.h"
+#include "compiler/partition/delegate_report.h"
 #include "compiler/partition/firmware.h"
 #include "compiler/passes/pass.h"
 #include "compiler/support/result.h"
@@ -45,6 +46,8 @@ struct TargetOptions {
   /// Of the graph that the node asked about lies in, or that is lowered; null: not known.
   const ValueRanges* ranges = nullptr;
   const TargetSettings* settings = nullptr;  // null: all as by default
+  /// Nobody runs what is lowered: what only running needs may be left out.
+  bool for_report = false;
   /// The value of an option that the target has.
   std::string_view setting(const TargetOption& option) const;
 };
@@ -92,6 +95,9 @@ struct Target {
   std::vector<std::string> (*prepared_for)(const TargetOptions& options) = nullptr;
   /// Form delegate: writes files that its options ask for, for all delegates of the target in a program. Null: none.
   Status (*write_files)(const std::vector<const Delegate*>& delegates, const TargetOptions& options) = nullptr;
+  /// Form delegate: what a delegate executes, from its payload, and from what `lower` kept if there is any. Errors:
+  /// corrupt_file. Null: nothing to tell.
+  Result<DelegateReport> (*report)(const Delegate& delegate, const TargetOptions& options) = nullptr;
   /// Form kernels: how many products an accepted node sums, for reports. Null: not known.
   uint64_t (*macs)(const Node& node) = nullptr;
   /// Form kernels: what a firmware needs to run programs that were prepared for `facts` ("KEY=VALUE", separated by

@@ -141,7 +141,7 @@ class Runner {
 
   Status run() {
     for (const std::string& name : options_.skip) {
-      if (!is_known(name)) return no_such_pass(name, options_.own_passes);
+      if (!is_known(name) && !is_elsewhere(name)) return no_such_pass(name, options_.own_passes);
     }
     if (!options_.stop_after.empty() && !is_known(options_.stop_after))
       return no_such_pass(options_.stop_after, options_.own_passes);
@@ -209,6 +209,10 @@ class Runner {
     return find_pass(name, options_.own_passes) ||
            std::any_of(options_.extra.begin(), options_.extra.end(),
                        [&](const ExtraPass& pass) { return pass.name == name; });
+  }
+
+  bool is_elsewhere(std::string_view name) const {
+    return std::find(options_.elsewhere.begin(), options_.elsewhere.end(), name) != options_.elsewhere.end();
   }
 
   template <typename Run>

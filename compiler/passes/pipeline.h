@@ -43,6 +43,7 @@ struct PipelineOptions {
   KeepFn keep;  // composites that stay whole; null: none
   FoldOptions fold;
   std::vector<std::string> skip;                        // names of passes that do not run
+  std::vector<std::string_view> elsewhere;              // passes of other backends, which `skip` may name, too
   std::string stop_after;                               // ends the pipeline when this pass has run once
   std::function<void(std::string_view pass)> on_begin;  // called before each pass
   /// Called after each pass that changed the graph.

@@ -10,13 +10,10 @@ namespace wick::compiler {
 
 inline Changed operator|(Changed a, Changed b) { return a == Changed::yes ? a : b; }
 
-/// The tensor that argument `index` holds. Null for a number, which may stand where a schema says Tensor.
-inline Value* tensor_at(const Node& node, size_t index) {
-  const Arg& arg = node.arg(index);
-  return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor() ? arg.as<Value*>() : nullptr;
-}
-
 bool is_one_of(const Node& node, std::initializer_list<std::string_view> names);
+inline bool is_matmul_or_convolution(const Node& node) {
+  return node.op->facts.gemm || node.is("aten.convolution.default");
+}
 
 /// Adds the origins of `from` to those of `node`.
 void add_origins(Node& node, const Node& from);

@@ -7,7 +7,6 @@ namespace wick::compiler {
 namespace {
 
 using layout::DimOrder;
-using layout::Dims;
 using layout::stored_order;
 
 bool keeps_bytes(const Value& operand, const Value& result) {
@@ -34,7 +33,7 @@ std::optional<uint64_t> part_offset(const Node& node, const Value& operand, cons
   const auto dim = static_cast<size_t>(node.static_integer("dim"));
   const Sym start = node.integer(slice ? "start" : "index");
   if (!start.is_const() || (slice && !node.integer("step").is(1))) return {};
-  const Dims& sizes = operand.sizes();
+  const Sizes& sizes = operand.sizes();
   const DimOrder order = stored_order(operand);
   const DimOrder wanted = slice ? order : layout::without_dim(order, dim);
   if (!layout::same_bytes(result.sizes(), wanted, stored_order(result))) return {};

@@ -53,10 +53,7 @@ std::string why_it_cannot_run(const OpDef& def, const std::map<std::string, std:
     if (!functional) return fmt::format("its functional form {} is unknown", def.functional);
     return why_it_cannot_run(*functional, kernels);
   }
-  if (def.name().starts_with("higher_order.")) return "";       // the planner writes jumps
-  if (def.name().starts_with("wick.call_delegate")) return "";  // a backend runs it
-  if (def.has(compiler::kScratch)) return "";                   // nothing runs
-  if (def.name().starts_with("wick.convert")) return "";        // unfolding writes operators with kernels
+  if (def.has(compiler::kNoKernel | compiler::kScratch)) return "";
   if (def.kernel) return kernels.count(def.kernel) ? "" : fmt::format("its kernel {} does not exist", def.kernel);
   return def.decompose || runs_without_kernel(def) ? "" : "has neither kernel nor decomposition";
 }

@@ -8,6 +8,7 @@
 
 #include "compiler/support/file_map.h"
 #include "tests/support/program_runner.h"
+#include "tests/support/scratch_folder.h"
 #include "wick/xnnpack_backend.h"
 
 namespace wick::testing {
@@ -79,6 +80,26 @@ TEST_P(Structure, AgreesWithEager) {
       ASSERT_TRUE(runs) << step << ": " << error;
       EXPECT_EQ(differences(outputs, arrays(step + ".out.npz"), tolerance), "") << step;
     }
+  }
+}
+
+// Device code takes no part: the kernels are compiled for the host (docs/cuda.md, "The twin").
+TEST_P(Structure, OnTheCudaTwinAgreesWithEager) {
+  const std::string name = GetParam();
+  auto map = compiler::FileMap::open((kFolder / (name + ".pt2")).string());
+  ASSERT_TRUE(map.ok());
+  const ScratchFolder folder;
+  const std::string twin = folder.file("twin.so");
+  compiler::CompileOptions options;
+  options.targets = *compiler::find_targets("cuda", {{"gpu", "none"}, {"twin", twin}});
+  std::string error;
+  auto program = CompiledProgram::make({{"forward", name + ".pt2", map->bytes()}}, options, IsaLevel::avx512, &error,
+                                       "cuda-twin=" + twin);
+  ASSERT_TRUE(program) << error;
+  for (const std::string& step : steps_of(name)) {
+    std::vector<cli::NamedArray> outputs;
+    ASSERT_TRUE(program->run("forward", arrays(step + ".in.npz"), &outputs, &error)) << step << ": " << error;
+    EXPECT_EQ(differences(outputs, arrays(step + ".out.npz"), {}), "") << step;
   }
 }
 

@@ -37,9 +37,9 @@ bool is_quantized(const Node& node) {
 }  // namespace
 
 Verdict supports(const Node& node, const TargetOptions&) {
-  const bool is_sum = node.is("aten.add.Tensor");
-  if (!is_sum && !node.is("aten.mul.Tensor")) return Verdict::no("an operator other than add and mul");
-  if (is_sum && node.real("alpha") != 1) return Verdict::no("a factor for the second summand");
+  const bool is_add = node.is("aten.add.Tensor");
+  if (!is_add && !node.is("aten.mul.Tensor")) return Verdict::no("an operator other than add and mul");
+  if (is_add && node.real("alpha") != 1) return Verdict::no("a factor for the second summand");
   if (node.operands().size() != 2) return Verdict::no("a number instead of a tensor");
   static constexpr DType kElements[] = {DType::i8}, kNumbers[] = {DType::f32};
   const bool quantized = is_quantized(node);

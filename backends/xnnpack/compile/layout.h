@@ -6,6 +6,7 @@
 namespace wick::xnnpack {
 
 using namespace compiler::layout;
+using compiler::Sizes;
 using Order = DimOrder;
 
 /// What the rows of op_rules.h say of their operators.

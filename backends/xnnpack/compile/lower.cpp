@@ -29,7 +29,7 @@ std::vector<float> widened(const std::vector<uint16_t>& elements) {
   return out;
 }
 
-std::vector<uint32_t> at_bounds(const Dims& dims) {
+std::vector<uint32_t> at_bounds(const Sizes& dims) {
   std::vector<uint32_t> out;
   for (const compiler::Sym& dim : dims) out.push_back(static_cast<uint32_t>(bound(dim)));
   return out;
@@ -82,7 +82,7 @@ compiler::ValueRange Lowering::numbers_of(const Value* value) const {
 // A node whose only reader clamps does the clamping itself.
 void Lowering::scan_ranges() {
   for (const auto& node : graph_.nodes()) {
-    Range range;
+    OutputRange range;
     if (!clamp_range(*node, &range)) continue;
     const Node* producer = node->operands()[0]->producer;
     if (!producer || producer->result()->num_uses() != 1 || !find_rule(*producer)->takes_range) continue;
@@ -91,8 +91,8 @@ void Lowering::scan_ranges() {
   }
 }
 
-Range Lowering::range_of(const Node& node) const {
-  Range range;
+OutputRange Lowering::range_of(const Node& node) const {
+  OutputRange range;
   const auto clamp = clamps_.find(&node);
   if (clamp != clamps_.end()) clamp_range(*clamp->second, &range);
   return range;
@@ -145,8 +145,8 @@ uint32_t Lowering::operand(const Value* value, const Order& order) {
   const auto [known, fresh] = operands_.try_emplace({value, order}, 0);
   if (!fresh) return known->second;
   const Place& place = places_.at(value);
-  Dims dims(order.size() - value->rank(), 1);
-  const Dims own = dims_of(*value);
+  Sizes dims(order.size() - value->rank(), 1);
+  const Sizes own = dims_of(*value);
   dims.insert(dims.end(), own.begin(), own.end());
   const uint32_t id = reordered(place.id, dims, with_leading_ones(place.order, order.size()), order);
   return operands_[{value, order}] = id;
@@ -178,8 +178,8 @@ uint32_t Lowering::broadcast_operand(const Node& node, size_t index) {
 }
 
 // `id` holds a tensor of sizes `dims` in `from`; the value returned holds it in `to`.
-uint32_t Lowering::reordered(uint32_t id, const Dims& dims, const Order& from, const Order& to) {
-  const Dims wanted = physical(dims, to);
+uint32_t Lowering::reordered(uint32_t id, const Sizes& dims, const Order& from, const Order& to) {
+  const Sizes wanted = physical(dims, to);
   if (same_bytes(dims, from, to)) return reshape(id, wanted);
   // With several sizes known only at run time no reshape can merge or drop dimensions.
   if (num_symbolic(dims) > 1) return transpose(move_ones(id, physical(dims, from)), positions(from, to));
@@ -199,7 +199,7 @@ uint32_t Lowering::reordered(uint32_t id, const Dims& dims, const Order& from, c
     if (!joins) runs.emplace_back();
     runs.back().push_back(dim);
   }
-  Dims merged;
+  Sizes merged;
   std::vector<uint32_t> perm;
   for (const auto& run : runs) {
     merged.emplace_back(1);
@@ -214,21 +214,21 @@ uint32_t Lowering::reordered(uint32_t id, const Dims& dims, const Order& from, c
 }
 
 uint32_t Lowering::constant_operand(const Value* value, const Order& order) {
-  Dims dims(order.size() - value->rank(), 1);
-  const Dims own = dims_of(*value);
+  Sizes dims(order.size() - value->rank(), 1);
+  const Sizes own = dims_of(*value);
   dims.insert(dims.end(), own.begin(), own.end());
   // Of integers the weight is made from contiguous ones.
   const Order stored = value->is_quantized() ? plain_order(value->rank()) : stored_order(*value);
   const Order from = with_leading_ones(stored, order.size());
   const DataType type = type_of(value->tensor().real_dtype());
-  const Dims wanted = physical(dims, order);
+  const Sizes wanted = physical(dims, order);
   if (same_bytes(dims, from, order)) return weight(value, type, wanted);
   const std::vector<uint32_t> found = positions(from, order);
   const std::vector<int64_t> perm(found.begin(), found.end());
   return weight_permuted(value, physical(dims, from), perm, type, wanted);
 }
 
-uint32_t Lowering::weight(const Value* value, DataType type, const Dims& dims) {
+uint32_t Lowering::weight(const Value* value, DataType type, const Sizes& dims) {
   if (stays_integers(value)) {
     std::vector<int64_t> same(dims.size());
     std::iota(same.begin(), same.end(), int64_t{0});
@@ -240,8 +240,8 @@ uint32_t Lowering::weight(const Value* value, DataType type, const Dims& dims) {
   return add_constant(value->data, type, dims);
 }
 
-uint32_t Lowering::weight_permuted(const Value* value, const Dims& dims, const std::vector<int64_t>& perm,
-                                   DataType type, const Dims& result_dims) {
+uint32_t Lowering::weight_permuted(const Value* value, const Sizes& dims, const std::vector<int64_t>& perm,
+                                   DataType type, const Sizes& result_dims) {
   if (stays_integers(value)) return int8_constant(*value, dims, perm, result_dims);
   // Filters of 1x1 need no copy.
   if (same_bytes(dims, plain_order(dims.size()), Order(perm.begin(), perm.end())))
@@ -254,7 +254,7 @@ uint32_t Lowering::weight_permuted(const Value* value, const Dims& dims, const s
   return add_constant(permuted_elements(value->data, sizeof(float), dims, perm), type, result_dims);
 }
 
-uint32_t Lowering::constant(const std::vector<float>& elements, const Dims& dims, bool force_fp32) {
+uint32_t Lowering::constant(const std::vector<float>& elements, const Sizes& dims, bool force_fp32) {
   if (type_ == DataType::fp32 || force_fp32) return add_constant(own(elements), DataType::fp32, dims);
   std::vector<uint16_t> halves;
   for (const float element : elements) halves.push_back(Half(element).bits);
@@ -280,7 +280,7 @@ uint32_t Lowering::constant_index(ConstantData data) {
   return same_hash.back();
 }
 
-uint32_t Lowering::add_constant(ConstantData data, DataType type, const Dims& dims) {
+uint32_t Lowering::add_constant(ConstantData data, DataType type, const Sizes& dims) {
   const uint32_t constant = constant_index(std::move(data));
   const std::string with_dims =
       fmt::format("{}:{}:{}", constant, static_cast<int>(type), fmt::join(at_bounds(dims), ","));
@@ -292,7 +292,7 @@ uint32_t Lowering::add_constant(ConstantData data, DataType type, const Dims& di
   return known->second;
 }
 
-uint32_t Lowering::value(const Dims& dims, DataType type) {
+uint32_t Lowering::value(const Sizes& dims, DataType type) {
   PayloadValue fresh;
   fresh.type = type;
   fresh.dims = at_bounds(dims);
@@ -301,7 +301,7 @@ uint32_t Lowering::value(const Dims& dims, DataType type) {
   return static_cast<uint32_t>(payload_.values.size() - 1);
 }
 
-uint32_t Lowering::add(PayloadNode node, const Dims& dims) {
+uint32_t Lowering::add(PayloadNode node, const Sizes& dims) {
   node.output = value(dims);
   settle_quantization(node);
   origins_[node.output] = current_ ? current_->origin : nullptr;
@@ -313,7 +313,7 @@ uint32_t Lowering::unary(NodeType type, uint32_t x) {
   PayloadNode node;
   node.type = type;
   node.inputs[0] = x;
-  return add(std::move(node), Dims(dims(x)));
+  return add(std::move(node), Sizes(dims(x)));
 }
 
 uint32_t Lowering::as_type(uint32_t x, DataType type) {
@@ -321,15 +321,15 @@ uint32_t Lowering::as_type(uint32_t x, DataType type) {
   return payload_.values[x].type == type ? x : unary(NodeType::convert, x);
 }
 
-uint32_t Lowering::binary(NodeType type, uint32_t a, uint32_t b, Range range) {
+uint32_t Lowering::binary(NodeType type, uint32_t a, uint32_t b, OutputRange range) {
   PayloadNode node;
   node.type = type;
   node.inputs[0] = a;
   node.inputs[1] = b;
   node.output_min = range.min;
   node.output_max = range.max;
-  const Dims &x = dims(a), &y = dims(b);
-  Dims out(std::max(x.size(), y.size()));
+  const Sizes &x = dims(a), &y = dims(b);
+  Sizes out(std::max(x.size(), y.size()));
   for (size_t i = 0; i < out.size(); ++i) {
     const compiler::Sym left = i < x.size() ? x[x.size() - 1 - i] : 1, right = i < y.size() ? y[y.size() - 1 - i] : 1;
     out[out.size() - 1 - i] = left.is(1) ? right : left;
@@ -337,7 +337,7 @@ uint32_t Lowering::binary(NodeType type, uint32_t a, uint32_t b, Range range) {
   return add(std::move(node), out);
 }
 
-uint32_t Lowering::fully_connected(uint32_t x, uint32_t filter, uint32_t bias, uint32_t flags, Range range) {
+uint32_t Lowering::fully_connected(uint32_t x, uint32_t filter, uint32_t bias, uint32_t flags, OutputRange range) {
   PayloadNode node;
   node.type = NodeType::fully_connected;
   node.inputs[0] = x;
@@ -346,7 +346,7 @@ uint32_t Lowering::fully_connected(uint32_t x, uint32_t filter, uint32_t bias, u
   node.flags = flags;
   node.output_min = range.min;
   node.output_max = range.max;
-  Dims out = dims(x);
+  Sizes out = dims(x);
   out.back() = dims(filter)[flags & kTransposeWeights ? 1 : 0];
   return add(std::move(node), out);
 }
@@ -361,7 +361,7 @@ uint32_t Lowering::row_mean(uint32_t x) {
 namespace {
 
 // Sizes known only at run time may have two forms that the compiler cannot prove equal.
-bool may_agree(const Dims& a, const Dims& b) {
+bool may_agree(const Sizes& a, const Sizes& b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const auto& x, const auto& y) {
            return x == y || (!x.is_const() && !y.is_const());
          });
@@ -376,7 +376,7 @@ uint32_t Lowering::as_result(const Node& node, uint32_t x) {
 void Lowering::set_result(const Node& node, uint32_t id) {
   const Value* value = node.result();
   const Order& order = layouts_.of(value);
-  const Dims wanted = physical(dims_of(*value), order);
+  const Sizes wanted = physical(dims_of(*value), order);
   if (!(without_ones(dims(id)) == without_ones(wanted))) {
     if (!may_agree(dims(id), wanted))
       compiler::fail(compiler::Code::internal,
@@ -478,7 +478,7 @@ void Lowering::separate_weights() {
       const auto [copy, fresh] = plain.try_emplace(id, static_cast<uint32_t>(payload_.values.size()));
       if (fresh) {
         payload_.values.push_back(PayloadValue(payload_.values[id]));
-        shapes_.push_back(Dims(shapes_[id]));
+        shapes_.push_back(Sizes(shapes_[id]));
       }
       node.inputs[i] = copy->second;
     }

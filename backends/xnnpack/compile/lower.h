@@ -19,17 +19,17 @@ namespace wick::xnnpack {
 compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options);
 
 /// Bounds that a payload node clamps its result to.
-struct Range {
+struct OutputRange {
   float min = -std::numeric_limits<float>::infinity(), max = std::numeric_limits<float>::infinity();
 };
 /// The range of a node that only clamps (relu, hardtanh, clamp with constant bounds); false for other nodes.
-bool clamp_range(const compiler::Node& node, Range* range);
+bool clamp_range(const compiler::Node& node, OutputRange* range);
 
 Quantization quantization_of(const Affine& affine);
 /// Whether a slice or a part of length 1 in dimension `at` consists of many pieces of a few bytes. A transpose moves
 /// these faster than the library's slices and concatenations, which copy one piece after the other. False for unknown
 /// sizes.
-bool has_small_blocks(const Dims& dims, size_t at);
+bool has_small_blocks(const Sizes& dims, size_t at);
 /// The position in `from` of each dimension of `to`: the permutation from one order to the other.
 std::vector<uint32_t> positions(const Order& from, const Order& to);
 
@@ -42,7 +42,7 @@ class Lowering {
 
   // --- reading ---
   /// The order for the result of `node`, and for its operands if its rule says so.
-  const Order& order(const compiler::Node& node) const { return layouts_.choice(node); }
+  const Order& order(const compiler::Node& node) const { return layouts_.order(node); }
   const Order& order_of(const compiler::Value* value) const { return layouts_.of(value); }
   /// The payload value with the elements of `value`. Its dims are those of `value` (with leading ones up to the rank of
   /// `order`) in `order`. Transposes if the value has a different order, once per order.
@@ -54,20 +54,20 @@ class Lowering {
   /// As operand, for nodes whose operands broadcast: the source of an expand, where the other operand has the result's
   /// sizes.
   uint32_t broadcast_operand(const compiler::Node& node, size_t index);
-  const Dims& dims(uint32_t id) const { return shapes_[id]; }
+  const Sizes& dims(uint32_t id) const { return shapes_[id]; }
   /// The range of the elements of `value`.
   compiler::ValueRange numbers_of(const compiler::Value* value) const;
   /// Bounds that the last payload node of `node` must clamp to: those of the clamp that is its only reader.
-  Range range_of(const compiler::Node& node) const;
+  OutputRange range_of(const compiler::Node& node) const;
 
   // --- constants ---
   /// A weight in the layout of the graph's constant.
-  uint32_t weight(const compiler::Value* value, DataType type, const Dims& dims);
+  uint32_t weight(const compiler::Value* value, DataType type, const Sizes& dims);
   /// The elements of `value`, viewed with sizes `dims`, permuted by `perm`; `type` fp32 converts from fp16.
-  uint32_t weight_permuted(const compiler::Value* value, const Dims& dims, const std::vector<int64_t>& perm,
-                           DataType type, const Dims& result_dims);
+  uint32_t weight_permuted(const compiler::Value* value, const Sizes& dims, const std::vector<int64_t>& perm,
+                           DataType type, const Sizes& result_dims);
   /// A constant of the node's dtype (or fp32).
-  uint32_t constant(const std::vector<float>& elements, const Dims& dims, bool force_fp32 = false);
+  uint32_t constant(const std::vector<float>& elements, const Sizes& dims, bool force_fp32 = false);
   uint32_t scalar(double value);
   /// The elements of a constant as floats.
   std::vector<float> read_floats(const compiler::Value* value);
@@ -91,27 +91,27 @@ class Lowering {
   /// `x` as elements of another type.
   uint32_t convert(uint32_t x, DataType type, const Quantization& quantization);
   /// A fresh value of these dims.
-  uint32_t value(const Dims& dims, DataType type);
-  uint32_t value(const Dims& dims) { return value(dims, type_); }
+  uint32_t value(const Sizes& dims, DataType type);
+  uint32_t value(const Sizes& dims) { return value(dims, type_); }
   /// Adds a node that writes a fresh value of these dims and returns the value.
-  uint32_t add(PayloadNode node, const Dims& dims);
+  uint32_t add(PayloadNode node, const Sizes& dims);
   uint32_t unary(NodeType type, uint32_t x);
   /// `x` as f32 or f16; nodes and constants that follow are of that type until the next call or the next model node.
   uint32_t as_type(uint32_t x, DataType type);
-  uint32_t binary(NodeType type, uint32_t a, uint32_t b, Range range = {});
+  uint32_t binary(NodeType type, uint32_t a, uint32_t b, OutputRange range = {});
   /// `x` with new dims that have the same product. If more than one of them is known only at run time, the new dims may
   /// differ from the old ones only in dims of 1 that are moved, added or dropped. For elements quantized at run time,
   /// reshapes their source.
-  uint32_t reshape(uint32_t x, const Dims& dims);
+  uint32_t reshape(uint32_t x, const Sizes& dims);
   uint32_t transpose(uint32_t x, const std::vector<uint32_t>& perm);
-  uint32_t slice(uint32_t x, const std::vector<uint32_t>& offsets, const Dims& sizes);
+  uint32_t slice(uint32_t x, const std::vector<uint32_t>& offsets, const Sizes& sizes);
   /// [size of dimension `at`, elements before it, elements after it]: `x` with that dimension outermost. Sizes are
   /// known.
   uint32_t in_front(uint32_t x, size_t at);
   uint32_t concatenate(std::vector<uint32_t> parts, size_t axis);
   uint32_t pad(uint32_t x, const std::vector<uint32_t>& before, const std::vector<uint32_t>& after, float value);
   /// x @ filter^T + bias over the last dimension; filter [oc, ic], bias [oc] or kNoValue.
-  uint32_t fully_connected(uint32_t x, uint32_t filter, uint32_t bias, uint32_t flags = 0, Range range = {});
+  uint32_t fully_connected(uint32_t x, uint32_t filter, uint32_t bias, uint32_t flags = 0, OutputRange range = {});
   /// Mean over the last dimension, which keeps size 1.
   uint32_t row_mean(uint32_t x);
 
@@ -131,7 +131,7 @@ class Lowering {
   void lower_node(const compiler::Node& node);
   void add_outputs();
   uint32_t constant_operand(const compiler::Value* value, const Order& order);
-  uint32_t reordered(uint32_t id, const Dims& dims, const Order& from, const Order& to);
+  uint32_t reordered(uint32_t id, const Sizes& dims, const Order& from, const Order& to);
   // lower_quantized.cpp
   void choose_precision(const compiler::Node& node);
   void settle_quantization(const PayloadNode& node);
@@ -143,19 +143,19 @@ class Lowering {
   uint32_t on_scale_of(const compiler::Value& result, uint32_t x);
   /// `x` quantized at run time by rows or images. Equal requests share one value.
   uint32_t converted_rows(uint32_t x, const Quantization& rows);
-  uint32_t reshape_rows(uint32_t x, const Dims& to);
-  uint32_t int8_constant(const compiler::Value& value, const Dims& dims, const std::vector<int64_t>& perm,
-                         const Dims& result_dims);
+  uint32_t reshape_rows(uint32_t x, const Sizes& to);
+  uint32_t int8_constant(const compiler::Value& value, const Sizes& dims, const std::vector<int64_t>& perm,
+                         const Sizes& result_dims);
   uint32_t int4_constant(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
-                         const Dims& result_dims);
-  uint32_t add_quantized(compiler::ConstantData data, DataType type, const Dims& dims,
+                         const Sizes& result_dims);
+  uint32_t add_quantized(compiler::ConstantData data, DataType type, const Sizes& dims,
                          const Quantization& quantization);
   /// The value itself if it is a constant of floats, a constant of its numbers if it is a quantized one, else null.
   const compiler::Value* as_constant(const compiler::Value* value);
   /// The index of a constant with these bytes in constants_, from 1.
   uint32_t constant_index(compiler::ConstantData data);
-  uint32_t add_constant(compiler::ConstantData data, DataType type, const Dims& dims);
-  uint32_t move_ones(uint32_t x, const Dims& dims);
+  uint32_t add_constant(compiler::ConstantData data, DataType type, const Sizes& dims);
+  uint32_t move_ones(uint32_t x, const Sizes& dims);
   uint32_t drop_ones(uint32_t x, size_t rank);
   uint32_t copy(uint32_t x);
   std::vector<bool> live_values() const;
@@ -170,7 +170,7 @@ class Lowering {
   const compiler::TargetOptions& options_;
   Layouts layouts_;
   Payload payload_;
-  std::vector<Dims> shapes_;  // of payload_.values
+  std::vector<Sizes> shapes_;  // of payload_.values
   compiler::Delegate delegate_;
   DataType type_ = DataType::fp32;  // of the node that is being lowered
   const compiler::Node* current_ = nullptr;

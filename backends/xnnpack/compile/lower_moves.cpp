@@ -9,7 +9,7 @@ namespace wick::xnnpack {
 namespace {
 
 // Sizes as nodes of the payload state them: 0 where they are known only at run time.
-std::vector<uint32_t> or_zero(const Dims& dims) {
+std::vector<uint32_t> or_zero(const Sizes& dims) {
   std::vector<uint32_t> out;
   for (const compiler::Sym& dim : dims) out.push_back(dim.is_const() ? static_cast<uint32_t>(dim.value()) : 0);
   return out;
@@ -17,14 +17,14 @@ std::vector<uint32_t> or_zero(const Dims& dims) {
 
 }  // namespace
 
-bool has_small_blocks(const Dims& dims, size_t at) {
+bool has_small_blocks(const Sizes& dims, size_t at) {
   constexpr int64_t kFewElements = 4, kManyBlocks = 64;
   if (num_symbolic(dims) > 0) return false;
   const auto dim = dims.begin() + static_cast<ptrdiff_t>(at);
   return product({dim + 1, dims.end()}).value() <= kFewElements && product({dims.begin(), dim}).value() >= kManyBlocks;
 }
 
-uint32_t Lowering::reshape(uint32_t x, const Dims& to) {
+uint32_t Lowering::reshape(uint32_t x, const Sizes& to) {
   if (dims(x) == to) return x;
   if (payload_.values[x].type == DataType::qdint8) return reshape_rows(x, to);
   if (num_symbolic(to) > 1) return move_ones(x, to);
@@ -39,13 +39,13 @@ uint32_t Lowering::reshape(uint32_t x, const Dims& to) {
 uint32_t Lowering::drop_ones(uint32_t x, size_t rank) {
   while (dims(x).size() > rank) {
     const bool is_single = dims(x).size() == rank + 1;
-    if (is_single) x = binary(NodeType::multiply, x, constant({1}, Dims(rank + 2, 1)));
-    const Dims from = dims(x);
+    if (is_single) x = binary(NodeType::multiply, x, constant({1}, Sizes(rank + 2, 1)));
+    const Sizes from = dims(x);
     std::vector<uint32_t> perm, ones;
     for (uint32_t i = 0; i < from.size(); ++i) (from[i].is(1) && ones.size() < 2 ? ones : perm).push_back(i);
     perm.insert(perm.end() - 1, ones.begin(), ones.end());
     if (!std::is_sorted(perm.begin(), perm.end())) x = transpose(x, perm);
-    Dims to;
+    Sizes to;
     for (const uint32_t i : perm) {
       if (std::find(ones.begin(), ones.end(), i) == ones.end()) to.push_back(from[i]);
     }
@@ -59,15 +59,15 @@ uint32_t Lowering::drop_ones(uint32_t x, size_t rank) {
 
 // A reshape whose dims are those of `x` but for ones, without the node that infers sizes: new leading ones come by a
 // product with a one of that rank, and ones change places by a transpose.
-uint32_t Lowering::move_ones(uint32_t x, const Dims& to) {
+uint32_t Lowering::move_ones(uint32_t x, const Sizes& to) {
   if (dims(x) == to) return x;
   if (!(without_ones(dims(x)) == without_ones(to)))
     compiler::fail(compiler::Code::internal, "xnnpack: a view of several sizes known only at run time");
   if (to.size() < dims(x).size()) x = drop_ones(x, to.size());
-  if (to.size() > dims(x).size()) x = binary(NodeType::multiply, x, constant({1}, Dims(to.size(), 1)));
+  if (to.size() > dims(x).size()) x = binary(NodeType::multiply, x, constant({1}, Sizes(to.size(), 1)));
   std::vector<uint32_t> perm;
   std::vector<bool> taken(to.size());
-  const Dims from = dims(x);
+  const Sizes from = dims(x);
   for (const compiler::Sym& size : to) {
     size_t at = 0;
     while (taken[at] || !(from[at] == size)) ++at;
@@ -83,7 +83,7 @@ uint32_t Lowering::copy(uint32_t x) {
   node.type = NodeType::static_reshape;
   node.inputs[0] = x;
   node.first = or_zero(dims(x));
-  return add(std::move(node), Dims(dims(x)));
+  return add(std::move(node), Sizes(dims(x)));
 }
 
 uint32_t Lowering::transpose(uint32_t x, const std::vector<uint32_t>& perm) {
@@ -91,12 +91,12 @@ uint32_t Lowering::transpose(uint32_t x, const std::vector<uint32_t>& perm) {
   node.type = NodeType::static_transpose;
   node.inputs[0] = x;
   node.first = perm;
-  Dims out;
+  Sizes out;
   for (const uint32_t dim : perm) out.push_back(dims(x)[dim]);
   return add(std::move(node), out);
 }
 
-uint32_t Lowering::slice(uint32_t x, const std::vector<uint32_t>& offsets, const Dims& sizes) {
+uint32_t Lowering::slice(uint32_t x, const std::vector<uint32_t>& offsets, const Sizes& sizes) {
   if (sizes == dims(x)) return x;
   PayloadNode node;
   node.type = NodeType::static_slice;
@@ -109,7 +109,7 @@ uint32_t Lowering::slice(uint32_t x, const std::vector<uint32_t>& offsets, const
 uint32_t Lowering::in_front(uint32_t x, size_t at) {
   const auto [known, is_new] = in_front_.try_emplace({x, at});
   if (!is_new) return known->second;
-  const Dims from = dims(x);
+  const Sizes from = dims(x);
   const auto dim = from.begin() + static_cast<ptrdiff_t>(at);
   const uint32_t split = reshape(x, {product({from.begin(), dim}), *dim, product({dim + 1, from.end()})});
   return in_front_[{x, at}] = transpose(split, {1, 0, 2});
@@ -119,14 +119,14 @@ uint32_t Lowering::concatenate(std::vector<uint32_t> parts, size_t axis) {
   constexpr size_t kMaxParts = 5;
   constexpr NodeType kTypes[] = {NodeType::concatenate_2, NodeType::concatenate_3, NodeType::concatenate_4,
                                  NodeType::concatenate_5};
-  const Dims first = dims(parts[0]);
+  const Sizes first = dims(parts[0]);
   const auto is_single = [&](uint32_t part) { return dims(part)[axis].is(1); };
   if (axis > 0 && parts.size() > 1 && has_small_blocks(first, axis) &&
       std::all_of(parts.begin(), parts.end(), is_single)) {
     const compiler::Sym outer = product({first.begin(), first.begin() + static_cast<ptrdiff_t>(axis)});
     const compiler::Sym inner = product({first.begin() + static_cast<ptrdiff_t>(axis) + 1, first.end()});
     for (uint32_t& part : parts) part = reshape(part, {1, outer, inner});
-    Dims out = first;
+    Sizes out = first;
     out[axis] = static_cast<int64_t>(parts.size());
     return reshape(transpose(concatenate(std::move(parts), 0), {1, 0, 2}), out);
   }
@@ -142,7 +142,7 @@ uint32_t Lowering::concatenate(std::vector<uint32_t> parts, size_t axis) {
       PayloadNode node;
       node.type = kTypes[count - 2];
       node.axis = static_cast<uint32_t>(axis);
-      Dims out = dims(parts[at]);
+      Sizes out = dims(parts[at]);
       out[axis] = 0;
       for (size_t i = 0; i < count; ++i) {
         node.inputs[i] = parts[at + i];
@@ -163,7 +163,7 @@ uint32_t Lowering::pad(uint32_t x, const std::vector<uint32_t>& before, const st
   node.first = before;
   node.second = after;
   node.value = padding;
-  Dims out = dims(x);
+  Sizes out = dims(x);
   for (size_t i = 0; i < out.size(); ++i) out[i] = out[i] + before[i] + after[i];
   return add(std::move(node), out);
 }

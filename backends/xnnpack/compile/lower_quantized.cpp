@@ -91,7 +91,7 @@ uint32_t Lowering::convert(uint32_t x, DataType type, const Quantization& quanti
   PayloadNode node;
   node.type = NodeType::convert;
   node.inputs[0] = x;
-  const uint32_t id = add(std::move(node), Dims(dims(x)));
+  const uint32_t id = add(std::move(node), Sizes(dims(x)));
   payload_.values[id].type = type;
   payload_.values[id].quantization = quantization;
   return id;
@@ -128,7 +128,7 @@ uint32_t Lowering::converted_rows(uint32_t x, const Quantization& rows) {
   return known->second;
 }
 
-uint32_t Lowering::reshape_rows(uint32_t x, const Dims& to) {
+uint32_t Lowering::reshape_rows(uint32_t x, const Sizes& to) {
   const auto writes_x = [&](const PayloadNode& node) { return node.output == x; };
   const auto conversion = std::find_if(payload_.nodes.rbegin(), payload_.nodes.rend(), writes_x);
   const uint32_t source = conversion->inputs[0];
@@ -167,7 +167,7 @@ const Value* Lowering::as_constant(const Value* value) {
 
 // --- constants ---
 
-uint32_t Lowering::add_quantized(compiler::ConstantData data, DataType type, const Dims& dims,
+uint32_t Lowering::add_quantized(compiler::ConstantData data, DataType type, const Sizes& dims,
                                  const Quantization& quantization) {
   const uint32_t constant = constant_index(std::move(data));
   std::vector<int64_t> sizes;
@@ -186,7 +186,7 @@ uint32_t Lowering::add_quantized(compiler::ConstantData data, DataType type, con
 
 // Scales of rows are f32 in the payload, those of groups bf16.
 uint32_t Lowering::int4_constant(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
-                                 const Dims& result_dims) {
+                                 const Sizes& result_dims) {
   const std::vector<uint8_t> packed = pack_4_bit(elements, static_cast<size_t>(constant.sizes[1]));
   Quantization quantization;
   if (constant.has_scale_by_row()) {
@@ -213,8 +213,8 @@ std::vector<uint32_t> Lowering::parts_of(uint32_t filter) const {
   return found == filter_parts_.end() ? std::vector<uint32_t>{filter} : found->second;
 }
 
-uint32_t Lowering::int8_constant(const Value& value, const Dims& dims, const std::vector<int64_t>& perm,
-                                 const Dims& result_dims) {
+uint32_t Lowering::int8_constant(const Value& value, const Sizes& dims, const std::vector<int64_t>& perm,
+                                 const Sizes& result_dims) {
   auto constant = quantized_constant(value);
   if (!constant) compiler::fail(compiler::Code::internal, "xnnpack: a quantized constant with unknown parameters");
   // A product of floats, or whose input is quantized at run time, has weights by channel only.

@@ -9,6 +9,7 @@
 #include "backends/xnnpack/compile/ops/rules.h"
 #include "backends/xnnpack/compile/quantized.h"
 #include "compiler/ir/text/text.h"
+#include "compiler/ops/rules.h"
 
 namespace wick::xnnpack {
 
@@ -23,23 +24,24 @@ constexpr DType kFloats[] = {DType::f32, DType::f16};
 Span<const OpRule> rows(const RuleFamily& family) { return {family.rows, family.count}; }
 
 const compiler::RuleTable<OpRule>& rules() {
-  static const compiler::RuleTable<OpRule> kRules(
-      {rows(kConvolutionRules), rows(kCurveRules), rows(kLinearRules), rows(kMovementRules), rows(kNormalizationRules),
-       rows(kPointwiseRules), rows(kQuantizedRules), rows(kReductionRules), rows(kWindowRules)});
+  static const compiler::RuleTable<OpRule> kRules({rows(kActivationRules), rows(kConvolutionRules), rows(kCurveRules),
+                                                   rows(kLinearRules), rows(kMovementRules), rows(kNormalizationRules),
+                                                   rows(kPointwiseRules), rows(kQuantizedRules), rows(kReductionRules),
+                                                   rows(kWindowRules)});
   return kRules;
 }
 
 bool is_pointwise(const OpRule* rule) {
   const auto among = [&](const RuleFamily& family) { return rule >= family.rows && rule < family.rows + family.count; };
-  return among(kPointwiseRules) || among(kCurveRules);
+  return among(kPointwiseRules) || among(kActivationRules) || among(kCurveRules);
 }
 
 // Symbols that differ may stand for one number, which the program checks; a payload is made for all numbers.
 std::string refuse_unproven(const Node& node, const OpRule* rule) {
   if (!is_pointwise(rule)) return compiler::sizes_follow(node) ? "" : kAgreeOnlyAtRunTime;
-  const Dims result = dims_of(*node.result());
+  const Sizes result = dims_of(*node.result());
   for (const Value* operand : node.operands()) {
-    const Dims dims = dims_of(*operand);
+    const Sizes dims = dims_of(*operand);
     if (dims.size() > result.size()) return kAgreeOnlyAtRunTime;
     for (size_t i = 0; i < dims.size(); ++i) {
       if (!dims[i].is(1) && !(dims[i] == result[result.size() - dims.size() + i])) return kAgreeOnlyAtRunTime;
@@ -93,7 +95,7 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   return reason.empty() ? verdict : Verdict::no(std::move(reason));
 }
 
-Dims dims_of(const Value& value) { return value.sizes(); }
+Sizes dims_of(const Value& value) { return value.sizes(); }
 
 const LayoutRules& layout_rules() {
   static const LayoutRules kRules = {[](const Node& node) { return find_rule(node)->layout(node); }};
@@ -104,17 +106,8 @@ LayoutRule softmax_layout(const Node& node) {
   return innermost(static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), node.result()->rank())));
 }
 
-std::optional<double> number(const Node& node, std::string_view name) {
-  const compiler::Arg& arg = node.arg(name);
-  if (arg.is<compiler::Sym>()) {
-    const auto& sym = arg.as<compiler::Sym>();
-    return sym.is_const() ? std::optional<double>(static_cast<double>(sym.value())) : std::nullopt;
-  }
-  if (arg.is<double>()) return arg.as<double>();
-  if (arg.is<bool>()) return arg.as<bool>() ? 1.0 : 0.0;
-  return {};
-}
+std::optional<double> number(const Node& node, std::string_view name) { return compiler::literal(node.arg(name)); }
 
-Dims result_dims(const Node& node) { return dims_of(*node.result()); }
+Sizes result_dims(const Node& node) { return dims_of(*node.result()); }
 
 }  // namespace wick::xnnpack

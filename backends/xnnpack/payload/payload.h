@@ -151,6 +151,9 @@ struct PayloadConstant {
   uint64_t size_bytes = 0;  // of named ones only a statement, 0 if unknown: what the name yields decides
 };
 
+/// Sizes of a value, known.
+using Dims = std::vector<uint32_t>;
+
 struct Payload {
   std::vector<PayloadValue> values;        // id = index
   std::vector<PayloadNode> nodes;          // in execution order

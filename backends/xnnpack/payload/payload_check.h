@@ -4,8 +4,6 @@
 
 namespace wick::xnnpack {
 
-using Dims = std::vector<uint32_t>;
-
 /// Elements of a value are fewer than this.
 constexpr uint64_t kMaxElements = uint64_t{1} << 31;
 

@@ -6,8 +6,6 @@
 namespace wick::xnnpack {
 namespace {
 
-using Dims = std::vector<uint32_t>;
-
 std::string refusal(const Payload& payload, const std::vector<Dims>* inputs = nullptr,
                     std::vector<Dims>* dims = nullptr) {
   char buffer[300];

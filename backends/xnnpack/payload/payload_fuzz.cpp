@@ -10,7 +10,6 @@ namespace {
 
 using namespace wick;
 using namespace wick::xnnpack;
-using Dims = std::vector<uint32_t>;
 
 #ifdef WICK_FUZZ
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);

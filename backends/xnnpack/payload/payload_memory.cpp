@@ -5,8 +5,6 @@
 namespace wick::xnnpack {
 namespace {
 
-using Dims = std::vector<uint32_t>;
-
 constexpr uint64_t kPointerBytes = 8;
 constexpr uint64_t kPerValue = 256;  // alignment, and what is read beyond the end
 constexpr uint64_t kPerNode = 4096;

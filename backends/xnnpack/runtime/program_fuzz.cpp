@@ -16,7 +16,6 @@ namespace {
 
 using namespace wick;
 using namespace wick::xnnpack;
-using Dims = std::vector<uint32_t>;
 
 constexpr uint64_t kMaxMemory = uint64_t{32} << 20;
 constexpr uint64_t kMaxArena = uint64_t{8} << 20;

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include <algorithm>
-#include <new>
 
+#include "backends/delegate_table.h"
 #include "backends/xnnpack/payload/bf16_elements.h"
 #include "backends/xnnpack/payload/payload_memory.h"
 #include "backends/xnnpack/runtime/engine.h"
@@ -381,25 +381,7 @@ void Delegate::execute(KernelContext& context, Span<EValue*> args) {
   engine_->report_times();
 }
 
-Error init(BackendInit& context, Span<const uint8_t> payload, void** handle) {
-  Delegate* delegate = new (std::nothrow) Delegate;
-  if (!delegate) return Error::DelegateMemoryAllocationFailed;
-  const Error error = delegate->load(context, payload);
-  if (error != Error::Ok) {
-    delete delegate;
-    return error;
-  }
-  *handle = delegate;
-  return Error::Ok;
-}
-
-void execute(KernelContext& context, void* handle, Span<EValue*> args) {
-  static_cast<Delegate*>(handle)->execute(context, args);
-}
-
-void destroy(void* handle) { delete static_cast<Delegate*>(handle); }
-
-constexpr Backend kBackend = {kBackendId, init, execute, destroy};
+constexpr Backend kBackend = delegate_table<Delegate>(kBackendId);
 
 }  // namespace
 }  // namespace wick::xnnpack

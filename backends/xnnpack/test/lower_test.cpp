@@ -409,7 +409,7 @@ TEST(Lower, AResultOfOtherSizesIsABug) {
   const compiler::Node& node = *function->graph->nodes().front();
   const compiler::TargetOptions options;
   Lowering lowering(*function->graph, options);
-  const auto set = [&](const Dims& dims) {
+  const auto set = [&](const Sizes& dims) {
     return compiler::catch_failure([&] { lowering.set_result(node, lowering.value(dims)); });
   };
   EXPECT_TRUE(set({2, 3}).ok());

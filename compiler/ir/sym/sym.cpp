@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/math/arithmetic.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -19,11 +20,6 @@ int64_t checked_mul(int64_t a, int64_t b) {
   int64_t result;
   if (__builtin_mul_overflow(a, b, &result)) fail(Code::limit, "a symbolic size overflows 64 bits");
   return result;
-}
-
-int64_t floor_div_int(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
 }
 
 // Numbers without overflow: b != 0 and not INT64_MIN / -1.
@@ -228,7 +224,7 @@ std::optional<std::pair<Sym, Sym>> split_multiples(const Sym& sum, int64_t divis
   Sym multiples = 0, rest = 0;
   for (const Sym& term : sum.node()->args) {
     const Term t = split_coefficient(term);
-    const int64_t quotient = floor_div_int(t.coefficient, divisor);
+    const int64_t quotient = math::floor_divide(t.coefficient, divisor);
     const bool whole = t.coefficient == quotient * divisor;
     if (whole || t.rest.is(1)) {
       multiples = multiples + Sym(quotient) * t.rest;
@@ -275,8 +271,8 @@ std::optional<Sym> cancel_factors(const Sym& a, const Sym& b) {
 
 int64_t fold(SymOp op, int64_t a, int64_t b) {
   switch (op) {
-    case SymOp::floor_div: return floor_div_int(a, b);
-    case SymOp::mod: return a - checked_mul(floor_div_int(a, b), b);
+    case SymOp::floor_div: return math::floor_divide(a, b);
+    case SymOp::mod: return a - checked_mul(math::floor_divide(a, b), b);
     case SymOp::max: return std::max(a, b);
     case SymOp::min: return std::min(a, b);
     case SymOp::eq: return a == b;
@@ -487,81 +483,5 @@ std::optional<int64_t> evaluate(const Sym& sym, const SymValues& values) {
   }
   return result;
 }
-
-namespace {
-
-constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
-
-int64_t saturating_add(int64_t a, int64_t b) {
-  if (a == kUnbounded || b == kUnbounded) return kUnbounded;
-  if (a == kLowest || b == kLowest) return kLowest;
-  int64_t result;
-  if (__builtin_add_overflow(a, b, &result)) return a > 0 ? kUnbounded : kLowest;
-  return result;
-}
-
-int64_t saturating_mul(int64_t a, int64_t b) {
-  if (a == 0 || b == 0) return 0;
-  const bool infinite = a == kUnbounded || b == kUnbounded || a == kLowest || b == kLowest;
-  int64_t result;
-  if (infinite || __builtin_mul_overflow(a, b, &result)) return (a < 0) == (b < 0) ? kUnbounded : kLowest;
-  return result;
-}
-
-SymRange combine(SymOp op, SymRange a, SymRange b) {
-  // A division by zero has no value.
-  if ((op == SymOp::floor_div || op == SymOp::mod) && b.min == 0 && b.max > 0) b.min = 1;
-  switch (op) {
-    case SymOp::sum: return {saturating_add(a.min, b.min), saturating_add(a.max, b.max)};
-    case SymOp::product: {
-      const int64_t corners[] = {saturating_mul(a.min, b.min), saturating_mul(a.min, b.max),
-                                 saturating_mul(a.max, b.min), saturating_mul(a.max, b.max)};
-      return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
-    }
-    case SymOp::max: return {std::max(a.min, b.min), std::max(a.max, b.max)};
-    case SymOp::min: return {std::min(a.min, b.min), std::min(a.max, b.max)};
-    case SymOp::floor_div: {
-      if (b.min <= 0) return {kLowest, kUnbounded};
-      auto quotient = [](int64_t x, int64_t y) {
-        if (x == kUnbounded || x == kLowest) return x;
-        return y == kUnbounded ? (x < 0 ? int64_t{-1} : int64_t{0}) : floor_div_int(x, y);
-      };
-      return {std::min(quotient(a.min, b.min), quotient(a.min, b.max)),
-              std::max(quotient(a.max, b.min), quotient(a.max, b.max))};
-    }
-    case SymOp::mod:
-      if (b.min <= 0) return {kLowest, kUnbounded};
-      return {0, b.max == kUnbounded ? kUnbounded : b.max - 1};
-    default: return {0, 1};
-  }
-}
-
-}  // namespace
-
-SymRange range_of(const Sym& sym, const SymRanges& ranges) {
-  if (sym.is_const()) return {sym.value(), sym.value()};
-  const SymNode& node = *sym.node();
-  if (node.op == SymOp::symbol) {
-    auto it = ranges.find(node.name);
-    return it == ranges.end() ? SymRange{} : it->second;
-  }
-  // A derived size may have a tighter bound of its own.
-  auto known = ranges.find(sym.text());
-  SymRange result = range_of(node.args[0], ranges);
-  if (node.op == SymOp::logical_not) return {0, 1};
-  if (node.op == SymOp::where) {
-    const SymRange b = range_of(node.args[1], ranges), c = range_of(node.args[2], ranges);
-    result = {std::min(b.min, c.min), std::max(b.max, c.max)};
-  } else {
-    for (size_t i = 1; i < node.args.size(); ++i) result = combine(node.op, result, range_of(node.args[i], ranges));
-  }
-  if (known != ranges.end()) {
-    result.min = std::max(result.min, known->second.min);
-    result.max = std::min(result.max, known->second.max);
-  }
-  return result;
-}
-
-bool provably_le(const Sym& a, const Sym& b, const SymRanges& ranges) { return range_of(b - a, ranges).min >= 0; }
 
 }  // namespace wick::compiler

@@ -75,14 +75,14 @@ class Parser : private TextReader {
     q.scales.dtype = DType::f64;
     q.zero_points.dtype = DType::i64;
     expect('(');
-    do quantization_part(t, q);
+    do quantization_part(q);
     while (accept(','));
     expect(')');
     t.quantization = std::move(made);
     const std::string reason = refuse_quantization(t);
     if (!reason.empty()) error("a valid quantization: this one has " + reason);
   }
-  void quantization_part(const TensorType& t, Quantization& q) {
+  void quantization_part(Quantization& q) {
     const std::string key = word();
     if (dtype_from_name(key.data(), key.size(), &q.real)) return;
     if (key == "affine") {
@@ -104,15 +104,15 @@ class Parser : private TextReader {
     } else if (key == "least" && q.at_run_time) {
       q.at_run_time->least_scale = real(expression(",)"));
     } else if (key == "scale") {
-      numbers(t, q, q.scales, 1);
+      numbers(q, q.scales);
     } else if (key == "zero") {
-      numbers(t, q, q.zero_points, 0);
+      numbers(q, q.zero_points);
     } else {
       error("a part of a quantization");
     }
   }
-  // One number or a list, in front of which its dtype may stand; of "[...]" each is `otherwise`.
-  void numbers(const TensorType& t, const Quantization& q, NumberList& out, double otherwise) {
+  // One number or a list, in front of which its dtype may stand.
+  void numbers(const Quantization& q, NumberList& out) {
     skip();
     DType dtype = out.dtype;
     if (at_letter()) {
@@ -124,15 +124,8 @@ class Parser : private TextReader {
     std::vector<double> found;
     if (!accept('[')) {
       found.push_back(real(expression(",)")));
-    } else if (!accept('.')) {
-      found = list<double>([&] { return real(expression(",]")); }, ']');
     } else {
-      expect('.');
-      expect('.');
-      expect(']');
-      const auto count = q.blocks.size() == t.sizes.size() ? count_blocks(t.sizes, q.blocks) : std::nullopt;
-      if (!count) error("blocks that divide the sizes");
-      found.assign(zeros({dtype, {*count}, {}}).size() / dtype_size_bytes(dtype), otherwise);
+      found = list<double>([&] { return real(expression(",]")); }, ']');
     }
     out = NumberList::of(dtype, found);
     for (size_t i = 0; is_integral(dtype) && i < found.size(); ++i) {

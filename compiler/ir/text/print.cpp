@@ -75,7 +75,8 @@ void print_graph(std::string& out, const Graph& graph, std::string_view name, co
 
 void print_node(std::string& out, const Node& node, const PrintOptions& options, const std::string& indent) {
   for (size_t i = 0; i < node.results().size(); ++i) {
-    out += fmt::format("{}%{}: {}", i ? ", " : "", node.result(i)->name, to_text(node.result(i)->type));
+    out += fmt::format("{}%{}: {}", i ? ", " : "", node.result(i)->name,
+                       to_text(node.result(i)->type, options.max_numbers));
   }
   if (!node.results().empty()) out += " = ";
   std::string_view op_name = node.op->name();
@@ -115,9 +116,10 @@ std::string output_text(const GraphOutput& output) {
   return "?";
 }
 
-std::string input_text(const GraphInput& input) {
+std::string input_text(const GraphInput& input, size_t max_numbers) {
   switch (input.kind) {
-    case GraphInput::Kind::value: return fmt::format("%{}: {}", input.value->name, to_text(input.value->type));
+    case GraphInput::Kind::value:
+      return fmt::format("%{}: {}", input.value->name, to_text(input.value->type, max_numbers));
     case GraphInput::Kind::integer: return std::to_string(input.integer);
     case GraphInput::Kind::real: return real_text(input.real);
     case GraphInput::Kind::boolean: return input.integer ? "true" : "false";
@@ -131,7 +133,9 @@ void print_graph(std::string& out, const Graph& graph, std::string_view name, co
                  const std::string& indent) {
   out += "graph ";
   out += name;
-  out += list_text(graph.inputs, input_text).replace(0, 1, "(");
+  out += list_text(graph.inputs, [&](const GraphInput& input) {
+           return input_text(input, options.max_numbers);
+         }).replace(0, 1, "(");
   out.back() = ')';
   out += " {\n";
   const std::string inner = indent + "  ";
@@ -141,12 +145,12 @@ void print_graph(std::string& out, const Graph& graph, std::string_view name, co
                     range.max == kUnbounded ? "inf" : std::to_string(range.max), range.from_data ? " from_data" : "");
   }
   for (const Value* value : graph.constants()) {
-    out += fmt::format("{}const %{}: {} {} = {}\n", inner, value->name, to_text(value->type), quoted(value->fqn),
-                       data_text(*value));
+    out += fmt::format("{}const %{}: {} {} = {}\n", inner, value->name, to_text(value->type, options.max_numbers),
+                       quoted(value->fqn), data_text(*value));
   }
   for (const Value* value : graph.states()) {
-    out += fmt::format("{}state %{}: {} {} = {}\n", inner, value->name, to_text(value->type), quoted(value->fqn),
-                       data_text(*value));
+    out += fmt::format("{}state %{}: {} {} = {}\n", inner, value->name, to_text(value->type, options.max_numbers),
+                       quoted(value->fqn), data_text(*value));
   }
   for (const auto& delegate : graph.delegates)
     out += fmt::format("{}delegate {} {}\n", inner, quoted(delegate->id), delegate->payload.size());
@@ -165,7 +169,7 @@ void print_graph(std::string& out, const Graph& graph, std::string_view name, co
 
 }  // namespace
 
-std::string to_text(const Type& type) {
+std::string to_text(const Type& type, size_t max_numbers) {
   switch (type.kind) {
     case TypeKind::integer: return fmt::format("int({})", type.expr.text());
     case TypeKind::real: return "float";
@@ -179,7 +183,7 @@ std::string to_text(const Type& type) {
       out += fmt::format("{}{}", i ? "," : "", type.tensor.dim_order[i]);
     out += '}';
   }
-  if (type.tensor.quantization) out += to_text(type.tensor, *type.tensor.quantization);
+  if (type.tensor.quantization) out += to_text(type.tensor, *type.tensor.quantization, max_numbers);
   return out;
 }
 

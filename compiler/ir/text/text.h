@@ -9,8 +9,9 @@
 //   }
 //
 // Trailing arguments equal to the schema's default are left out, as is an overload "default". Constants of up to 16
-// elements show their values; of larger ones the text keeps only the type ("= ..."), and reading gives zeros. Delegates
-// stand in front of the nodes, in the order of their numbers, each with the bytes of its payload: delegate "ID" 1024
+// elements show their values; of larger ones the text keeps only the type ("= ..."), and reading gives zeros. Types are
+// exact: a quantization shows all its scales and zero points. Delegates stand in front of the nodes, in the order of
+// their numbers, each with the bytes of its payload: delegate "ID" 1024
 #pragma once
 #include <memory>
 #include <string>
@@ -21,7 +22,8 @@
 namespace wick::compiler {
 
 struct PrintOptions {
-  bool origins = true;  // the @ part
+  bool origins = true;               // the @ part
+  size_t max_numbers = kAllNumbers;  // of a quantization's list, as in to_text(Type); fewer cannot be read back
 };
 
 std::string to_text(const Graph& graph, std::string_view name, const PrintOptions& options = {});

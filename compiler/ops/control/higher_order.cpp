@@ -97,15 +97,16 @@ void infer_number(Node& node) {
 #define BINARY_NUMBER(name) NUMBER(name, "Scalar a, Scalar b")
 #define UNARY_NUMBER(name) NUMBER(name, "Scalar a")
 const OpDef kHigherOrderRows[] = {
-    {"higher_order::cond(Tensor pred, Tensor[] operands) -> Tensor[]", infer_cond, nullptr, nullptr, kElements},
+    {"higher_order::cond(Tensor pred, Tensor[] operands) -> Tensor[]", infer_cond, nullptr, nullptr,
+     kElements | kNoKernel},
     {"higher_order::while_loop(Tensor[] carried_inputs, Tensor[] additional_inputs) -> Tensor[]", infer_while_loop,
-     nullptr, nullptr, kElements},
+     nullptr, nullptr, kElements | kNoKernel},
     {"higher_order::scan(Tensor[] init, Tensor[] xs, Tensor[] additional_inputs) -> Tensor[]", infer_scan, nullptr,
-     nullptr, kElements},
+     nullptr, kElements | kNoKernel},
     {"higher_order::map_impl(Tensor[] xs, Tensor[] additional_inputs) -> Tensor[]", infer_map, nullptr, nullptr,
-     kElements},
+     kElements | kNoKernel},
     {"wick::call_delegate(Tensor[] inputs, int delegate) -> Tensor[]", infer_call_delegate, nullptr, nullptr,
-     kElements},
+     kElements | kNoKernel},
     BINARY_NUMBER("add"),
     BINARY_NUMBER("sub"),
     BINARY_NUMBER("mul"),

@@ -27,13 +27,9 @@ bool scales_not_double(const Node& node) { return dtype_of(node, "scales") != DT
 bool complex_numbers(const Node& node) {
   static constexpr std::string_view kTensors[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
                                                   "aten.div.Tensor"};
-  static constexpr std::string_view kScalars[] = {"aten.add.Scalar", "aten.sub.Scalar", "aten.mul.Scalar",
-                                                  "aten.div.Scalar"};
-  const auto in = [&](const auto& list) {
-    return std::find(std::begin(list), std::end(list), node.op->name()) != std::end(list);
-  };
-  if (node.op->infer == infer_float_unary || in(kScalars)) return is_complex(node.result()->dtype());
-  if (!in(kTensors) || !is_complex(node.result()->dtype())) return false;
+  if (node.op->has(kNoComplexInStock)) return is_complex(node.result()->dtype());
+  const bool two = std::find(std::begin(kTensors), std::end(kTensors), node.op->name()) != std::end(kTensors);
+  if (!two || !is_complex(node.result()->dtype())) return false;
   const Value *x = tensor_or_null(node.arg("self")), *y = tensor_or_null(node.arg("other"));
   if (!x || !y) return false;  // becomes the form with a number
   return x->dtype() != node.result()->dtype() || y->dtype() != node.result()->dtype();

@@ -151,15 +151,16 @@ Results decompose_combinations(Builder& b, Node& node) {
   const int64_t r = node.static_integer("r");
   require(x->sizes()[0].is_const() && r >= 0 && r < 64, "combinations of a dynamic size are not supported");
   const int64_t n = x->sizes()[0].value(), gap = node.boolean("with_replacement") ? 0 : 1;
-  std::vector<int64_t> table, choice;
-  for (int64_t i = 0; i < r; ++i) choice.push_back(i * gap);
-  while (r > 0 && choice.back() < n) {
-    table.insert(table.end(), choice.begin(), choice.end());
+  std::vector<int64_t> table, combination;
+  for (int64_t i = 0; i < r; ++i) combination.push_back(i * gap);
+  while (r > 0 && combination.back() < n) {
+    table.insert(table.end(), combination.begin(), combination.end());
     require(table.size() < (size_t{1} << 22), "combinations: too many");
     int64_t i = r - 1;
-    while (i > 0 && choice[static_cast<size_t>(i)] + 1 + (r - 1 - i) * gap >= n) --i;
-    ++choice[static_cast<size_t>(i)];
-    for (int64_t k = i + 1; k < r; ++k) choice[static_cast<size_t>(k)] = choice[static_cast<size_t>(k - 1)] + gap;
+    while (i > 0 && combination[static_cast<size_t>(i)] + 1 + (r - 1 - i) * gap >= n) --i;
+    ++combination[static_cast<size_t>(i)];
+    for (int64_t k = i + 1; k < r; ++k)
+      combination[static_cast<size_t>(k)] = combination[static_cast<size_t>(k - 1)] + gap;
   }
   if (table.empty()) return {b.full({0}, 0, x->dtype())};
   const Sym count(static_cast<int64_t>(table.size()) / r);

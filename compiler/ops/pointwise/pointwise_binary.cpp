@@ -274,8 +274,8 @@ const OpDef kPointwiseBinaryRows[] = {
            "f32[0, 3], f32[1, 3]")},
     {"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_add_scalar,
      "aten::add.Scalar_out",
-     kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | Binary::add | curves::add | ranges::add |
-         Growth::sum,
+     kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | kNoComplexInStock | Binary::add | curves::add |
+         ranges::add | Growth::sum,
      Cases("f32[5], 3", "f16[5], -2", "bool[5], true")},
     {"aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast,
      decompose_number_operand, "aten::sub.out",
@@ -283,8 +283,8 @@ const OpDef kPointwiseBinaryRows[] = {
      Cases("f32[5], 3", "f32[3], i64[3]{=-9, -4, -8}, alpha=-1", "f32[0, 3], f32[1, 3]")},
     {"aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, nullptr,
      "aten::sub.Scalar_out",
-     kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | Binary::sub | curves::sub | ranges::sub |
-         Growth::sum,
+     kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | kNoComplexInStock | Binary::sub | curves::sub |
+         ranges::sub | Growth::sum,
      Cases("f32[5], 3", "f16[5], -2", "f32[33]{special}, 0.5")},
     {"aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
      "aten::mul.out",
@@ -292,8 +292,8 @@ const OpDef kPointwiseBinaryRows[] = {
          ranges::mul | Growth::product,
      Cases("f32[5], 3", "f32[0, 3], f32[1, 3]", "i64[225]{special}, i64[225]{special}")},
     {"aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::mul.Scalar_out",
-     kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | Binary::mul | curves::mul | ranges::mul |
-         Growth::product | kPartwise,
+     kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | kNoComplexInStock | Binary::mul | curves::mul |
+         ranges::mul | Growth::product | kPartwise,
      Cases("f32[5], 3", "f16[5], -2", "bool[5], true")},
     {"aten::div.Tensor(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_number_operand,
      "aten::div.out",
@@ -301,7 +301,8 @@ const OpDef kPointwiseBinaryRows[] = {
          passing::quotient | ranges::div,
      Cases("f32[5], 3", "f32[0, 3], f32[1, 3]", "f16[5], -2")},
     {"aten::div.Scalar(Tensor self, Scalar other) -> Tensor", infer_true_divide, nullptr, "aten::div.Scalar_out",
-     kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | Binary::div | curves::div | ranges::div,
+     kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | kNoComplexInStock | Binary::div | curves::div |
+         ranges::div,
      Cases("f32[5], 3", "f16[5], -2", "bool[5], true")},
     {"aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", infer_divide_mode,
      decompose_divide_mode, "aten::div.out_mode", kPointwise | kAlsoInPlace | kPassesNan | kTellsZerosOf1 | ranges::div,

@@ -125,7 +125,8 @@ Results decompose_lerp(Builder& b, Node& node) {
 
 const OpDef kPointwiseTernaryRows[] = {
     {"aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", infer_clamp, nullptr, "aten::clamp.out",
-     kPointwise | kOverwrites | kAlsoInPlace | kPassesNan | kPicks | ranges::clamp | Growth::between,
+     kPointwise | kOverwrites | kAlsoInPlace | kPassesNan | kPicks | ranges::clamp | Growth::between |
+         Clamp{.low_arg = "min", .high_arg = "max"},
      Cases("f32[6, 6, 2], 0", "f16[33]{special}, -2, 2", "f32[3, 4], -1, 1")},
     {"aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", infer_clamp, nullptr,
      "aten::clamp.Tensor_out", kPointwise | kAlsoInPlace | kPassesNan | ranges::clamp,
@@ -139,7 +140,7 @@ const OpDef kPointwiseTernaryRows[] = {
     {"aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", infer_clamp_bound, decompose_clamp_max_tensor,
      nullptr, kPointwise | kAlsoInPlace, Cases("f32[3, 4], f32[4]")},
     {"aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", infer_where, decompose_where,
-     "aten::where.self_out", kPointwise | passing::choice | ranges::choice | Growth::keeps,
+     "aten::where.self_out", kPointwise | passing::select | ranges::select | Growth::keeps,
      Cases("bool[2, 3], f32[2, 3], f32[3]", "bool[4], f32[4]{special}, f32[4]{special}",
            "bool[2, 3], f16[2, 3], f32[3]")},
     {"aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", infer_where, decompose_where, nullptr,
@@ -152,7 +153,7 @@ const OpDef kPointwiseTernaryRows[] = {
            "bool[2, 3], i64[2, 3]{=4, 5, 5, 0, -6, -2}, 2.5")},
     {"aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", infer_masked_fill, nullptr,
      "aten::masked_fill.Scalar_out",
-     kPointwise | kOverwrites | kAlsoInPlace | passing::choice | ranges::choice | Growth::keeps,
+     kPointwise | kOverwrites | kAlsoInPlace | passing::select | ranges::select | Growth::keeps,
      Cases("bf16[2, 3], bool[3], 1", "bool[2, 3], bool[3], true", "f32[3, 4], bool[3, 4], 2.0")},
     {"aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", infer_masked_fill,
      decompose_masked_fill_tensor, nullptr, kPointwise | kAlsoInPlace,

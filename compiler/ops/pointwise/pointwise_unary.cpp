@@ -181,12 +181,12 @@ Results decompose_logical_not(Builder& b, Node& node) {
 
 }  // namespace
 
-#define FLOAT_UNARY(schema, kernel, ...)                \
-  {schema,                                              \
-   infer_float_unary,                                   \
-   decompose_complex,                                   \
-   kernel,                                              \
-   kPointwise | kAlsoInPlace __VA_OPT__(| __VA_ARGS__), \
+#define FLOAT_UNARY(schema, kernel, ...)                                    \
+  {schema,                                                                  \
+   infer_float_unary,                                                       \
+   decompose_complex,                                                       \
+   kernel,                                                                  \
+   kPointwise | kAlsoInPlace | kNoComplexInStock __VA_OPT__(| __VA_ARGS__), \
    {"f32[20]{special}", "f64[3, 4]{range=0.1..0.9}", "f16[2, 0, 3]", "i64[]", "bool[2]"}}
 #define SAME_UNARY(schema, kernel, facts, ...)                               \
   {                                                                          \
@@ -241,7 +241,8 @@ const OpDef kPointwiseUnaryRows[] = {
          kPartwise,
      Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::relu(Tensor self) -> Tensor", infer_same, nullptr, "aten::relu.out",
-     kPointwise | kOverwrites | kAlsoInPlace | kPassesNan | kPicks | kIdempotent | ranges::relu | Growth::keeps,
+     kPointwise | kOverwrites | kAlsoInPlace | kPassesNan | kPicks | kIdempotent | ranges::relu | Growth::keeps |
+         Clamp{0},
      Cases("f32[20]{special}", "i64[4]", "f32[0, 3]")},
     {"aten::round(Tensor self) -> Tensor", infer_same, decompose_rounding, "aten::round.out",
      kPointwise | kAlsoInPlace | kPassesBoth | kWhole | ranges::round | Growth::little,

@@ -105,7 +105,7 @@ Results decompose_polygamma(Builder& b, Node& node) { return {b.call("aten.polyg
 #define CURVE(name, facts, ...)                                                                \
   {                                                                                            \
     "aten::" name "(Tensor self) -> Tensor", infer_float_unary, nullptr, "aten::" name ".out", \
-        kPointwise | kNoStock | (facts), {                                                     \
+        kPointwise | kNoStock | kNoComplexInStock | (facts), {                                 \
       __VA_ARGS__                                                                              \
     }                                                                                          \
   }

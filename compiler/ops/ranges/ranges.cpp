@@ -316,7 +316,7 @@ ValueRange minimum(const RangeCall& call) {
   return negative_of(maximum(flipped));
 }
 
-ValueRange choice(const RangeCall& call) {
+ValueRange select(const RangeCall& call) {
   ValueRange out;
   bool any = false;
   for (const char* name : {"self", "other", "value"}) {
@@ -447,7 +447,7 @@ Passing quotient(const Node& node, size_t index) {
 }
 
 // A choice by other values hides all numbers alike.
-Passing choice(const Node& node, size_t index) {
+Passing select(const Node& node, size_t index) {
   const bool chosen = node.op->parsed->find("condition") == 0 ? index > 0 : index == 0;
   return {chosen, chosen};
 }

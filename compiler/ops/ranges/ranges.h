@@ -22,7 +22,7 @@ ValueRange pow(const RangeCall& call);
 ValueRange clamp(const RangeCall& call);
 ValueRange maximum(const RangeCall& call);
 ValueRange minimum(const RangeCall& call);
-ValueRange choice(const RangeCall& call);
+ValueRange select(const RangeCall& call);
 ValueRange pad(const RangeCall& call);
 ValueRange full(const RangeCall& call);
 ValueRange triangle(const RangeCall& call);
@@ -73,7 +73,7 @@ ValueRange square(const RangeCall& call);
 /// What becomes of elements that are not finite, where it depends on the operand or on a number.
 namespace passing {
 Passing quotient(const Node& node, size_t index);
-Passing choice(const Node& node, size_t index);
+Passing select(const Node& node, size_t index);
 Passing pow(const Node& node, size_t index);
 }  // namespace passing
 

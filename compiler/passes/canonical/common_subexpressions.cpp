@@ -26,7 +26,7 @@ class Key {
       std::visit(*this, static_cast<const std::variant<None, Value*, Values, Sym, Ints, double, Reals, bool, Bools,
                                                        std::string, DType>&>(arg));
     }
-    for (const Value* result : node.results()) put_text(to_text(result->type));
+    for (const Value* result : node.results()) put_text(to_text(result->type, kAllNumbers));
   }
 
   void operator()(None) {}
@@ -110,7 +110,7 @@ Changed merge_constants(Graph& graph) {
   std::map<std::pair<std::string, uint64_t>, std::vector<Value*>> groups;
   Changed changed = Changed::no;
   for (Value* constant : graph.constants()) {
-    std::vector<Value*>& group = groups[{to_text(constant->type), sample_hash(constant->data)}];
+    std::vector<Value*>& group = groups[{to_text(constant->type, kAllNumbers), sample_hash(constant->data)}];
     const auto equal = std::find_if(group.begin(), group.end(),
                                     [&](const Value* other) { return same_bytes(other->data, constant->data); });
     if (equal == group.end()) {

@@ -44,7 +44,7 @@ void add_means(const double* values, size_t blocks, size_t channels, size_t inne
 // The weights of a product as they lie in memory: rows of `columns` channels with `kernel` places each.
 class Rows {
  public:
-  Rows(const Product& p, const ProductChange& change)
+  Rows(const LinearLayer& p, const LayerChange& change)
       : p_(p), change_(change), weight_(*p.weight()), columns_((p.input_first ? p.outputs : p.inputs) / p.groups) {
     row_change_.groups = p.groups;
     row_change_.row_scale = p.input_first ? change.input_scale : change.output_scale;
@@ -117,15 +117,15 @@ class Rows {
     }
   }
 
-  const Product& p_;
-  const ProductChange& change_;
+  const LinearLayer& p_;
+  const LayerChange& change_;
   const Value& weight_;
   const size_t columns_;
   RowChange row_change_;
   std::vector<uint8_t> space_;
 };
 
-void finish_bias(const Product& p, const ProductChange& change, Reals64& bias) {
+void finish_bias(const LinearLayer& p, const LayerChange& change, Reals64& bias) {
   const auto at_or = [](const Reals64& values, size_t o, double other) { return values.empty() ? other : values[o]; };
   for (size_t o = 0; o < p.outputs; ++o)
     bias[o] = bias[o] * at_or(change.output_scale, o, 1) + at_or(change.output_shift, o, 0);
@@ -136,7 +136,7 @@ void finish_bias(const Product& p, const ProductChange& change, Reals64& bias) {
 }
 
 // Types and which of the two there are; no bytes.
-NewWeights described(const Product& p, bool adds_bias) {
+NewWeights described(const LinearLayer& p, bool adds_bias) {
   const Value &weight = *p.weight(), *bias = p.bias();
   NewWeights out;
   out.weight_type = weight.tensor();
@@ -147,7 +147,7 @@ NewWeights described(const Product& p, bool adds_bias) {
 
 }  // namespace
 
-std::optional<NewWeights> changed_weights(const Product& p, const ProductChange& change) {
+std::optional<NewWeights> changed_weights(const LinearLayer& p, const LayerChange& change) {
   if (change.centred && p.groups != 1) return std::nullopt;
   if (!change.input_shift.empty() && p.padded) return std::nullopt;
   NewWeights out = described(p, !change.input_shift.empty() || !change.output_shift.empty());
@@ -166,7 +166,7 @@ std::optional<NewWeights> changed_weights(const Product& p, const ProductChange&
   return out;
 }
 
-NewWeights weights_of_outputs(const Product& p, size_t first, size_t count) {
+NewWeights weights_of_outputs(const LinearLayer& p, size_t first, size_t count) {
   NewWeights out = described(p, false);
   const ConstantData& weight = p.weight()->data;
   const size_t item = dtype_size_bytes(p.weight()->dtype());

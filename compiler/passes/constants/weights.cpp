@@ -33,7 +33,7 @@ NewWeights::NewWeights(NewWeights&& other) noexcept = default;
 NewWeights& NewWeights::operator=(NewWeights&& other) noexcept = default;
 NewWeights::~NewWeights() = default;
 
-Value* Product::bias() const {
+Value* LinearLayer::bias() const {
   return bias_index && node->arg(*bias_index).is<Value*>() ? node->arg(*bias_index).as<Value*>() : nullptr;
 }
 
@@ -44,13 +44,13 @@ bool is_number(const Arg& arg, double wanted) {
   return arg.is<Sym>() && arg.as<Sym>().is(static_cast<int64_t>(wanted));
 }
 
-std::optional<Product> match_convolution(Node& node) {
+std::optional<LinearLayer> match_convolution(Node& node) {
   const Value* weight = node.tensor("weight");
   const auto first = known_size(weight, 0), second = known_size(weight, 1);
   const Sym groups = node.integer("groups");
   if (!first || !second || !groups.is_const() || groups.value() <= 0) return std::nullopt;
   if (node.result()->rank() != weight->rank()) return std::nullopt;  // a batch dimension is there
-  Product out;
+  LinearLayer out;
   out.node = &node;
   out.input_index = 0;
   out.weight_index = 1;
@@ -71,9 +71,9 @@ std::optional<Product> match_convolution(Node& node) {
   return out;
 }
 
-std::optional<Product> match_matrix_product(Node& node) {
+std::optional<LinearLayer> match_matmul(Node& node) {
   const Gemm& gemm = node.op->facts.gemm;
-  Product out;
+  LinearLayer out;
   out.node = &node;
   out.input_index = gemm.left;
   out.weight_index = gemm.right;
@@ -93,10 +93,10 @@ std::optional<Product> match_matrix_product(Node& node) {
 
 }  // namespace
 
-std::optional<Product> match_product(Node& node) {
-  std::optional<Product> out;
+std::optional<LinearLayer> match_linear_layer(Node& node) {
+  std::optional<LinearLayer> out;
   if (node.is("aten.convolution.default")) out = match_convolution(node);
-  if (node.op->facts.gemm && node.op->facts.gemm.rank == 2) out = match_matrix_product(node);
+  if (node.op->facts.gemm && node.op->facts.gemm.rank == 2) out = match_matmul(node);
   if (!out) return std::nullopt;
   const Value* w = out->weight();
   if (!has_reals(w) || (w->num_uses() > 1 && w->data.size_bytes() > kMaxCopiedBytes)) return std::nullopt;
@@ -113,7 +113,7 @@ std::optional<Product> match_product(Node& node) {
 
 namespace {
 
-Args product_args(Builder& b, const Product& p, NewWeights weights, std::string_view* name) {
+Args layer_args(Builder& b, const LinearLayer& p, NewWeights weights, std::string_view* name) {
   Args args = p.node->args();
   *name = p.node->op->name();
   const Value *weight = p.weight(), *bias = p.bias();
@@ -131,23 +131,23 @@ Args product_args(Builder& b, const Product& p, NewWeights weights, std::string_
 
 }  // namespace
 
-void set_weights(Graph& graph, const Product& product, NewWeights weights) {
-  Builder b(graph, product.node);
-  Value* old = product.weight();
+void set_weights(Graph& graph, const LinearLayer& layer, NewWeights weights) {
+  Builder b(graph, layer.node);
+  Value* old = layer.weight();
   const bool changes_result = weights.changes_result;
   std::string_view name;
-  Args args = product_args(b, product, std::move(weights), &name);
-  graph.rewrite(product.node, op(name), std::move(args));
-  if (changes_result) product.node->result()->forget();
+  Args args = layer_args(b, layer, std::move(weights), &name);
+  graph.rewrite(layer.node, op(name), std::move(args));
+  if (changes_result) layer.node->result()->forget();
   if (old->num_uses() == 0) old->data = {};
 }
 
-Value* product_like(Graph& graph, const Product& product, NewWeights weights) {
-  Builder b(graph, product.node);
+Value* layer_like(Graph& graph, const LinearLayer& layer, NewWeights weights) {
+  Builder b(graph, layer.node);
   std::string_view name;
-  Args args = product_args(b, product, std::move(weights), &name);
+  Args args = layer_args(b, layer, std::move(weights), &name);
   Value* out = b.call(name, std::move(args));
-  out->producer->more_origins = product.node->more_origins;
+  out->producer->more_origins = layer.node->more_origins;
   return out;
 }
 

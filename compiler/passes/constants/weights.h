@@ -15,7 +15,7 @@ std::optional<Reals64> per_channel(const Arg& arg, DType dtype, size_t rank, siz
 
 /// y[.., o, ..] = sum over i (and places of a kernel) of weight[o, i] * x[.., i, ..] + bias[o]: a linear, mm, addmm or
 /// convolution whose weights, and bias if any, are floating constants.
-struct Product {
+struct LinearLayer {
   Node* node = nullptr;
   size_t input_index = 0, weight_index = 0;  // of the arguments
   std::optional<size_t> bias_index;          // mm has none
@@ -33,11 +33,11 @@ struct Product {
 
 /// Empty for other nodes, and if a large weight has other readers, because both the old and the new weight would be
 /// stored.
-std::optional<Product> match_product(Node& node);
+std::optional<LinearLayer> match_linear_layer(Node& node);
 
 /// What a matmul or convolution computes after a change: (W (x * input_scale + input_shift) + b) * output_scale +
 /// output_shift, minus its mean over the outputs if `centred`. Empty vectors change nothing.
-struct ProductChange {
+struct LayerChange {
   Reals64 input_scale, input_shift, output_scale, output_shift;
   bool centred = false;
 };
@@ -55,14 +55,14 @@ struct NewWeights {
 };
 
 /// The weights after a change, computed in double and rounded once. Empty if one of them would not be finite.
-std::optional<NewWeights> changed_weights(const Product& product, const ProductChange& change);
+std::optional<NewWeights> changed_weights(const LinearLayer& layer, const LayerChange& change);
 /// The weights of the outputs [first, first + count) of a linear, mm or addmm. Shares the bytes if they are contiguous.
-NewWeights weights_of_outputs(const Product& product, size_t first, size_t count);
+NewWeights weights_of_outputs(const LinearLayer& layer, size_t first, size_t count);
 /// Gives the weights to the node. An mm that gets a bias becomes an addmm. The old bytes are dropped if nothing else
 /// reads them.
-void set_weights(Graph& graph, const Product& product, NewWeights weights);
+void set_weights(Graph& graph, const LinearLayer& layer, NewWeights weights);
 /// A new node before the given one, of the same kind and input, with other weights.
-Value* product_like(Graph& graph, const Product& product, NewWeights weights);
+Value* layer_like(Graph& graph, const LinearLayer& layer, NewWeights weights);
 
 /// A floating-point constant minus its mean over dim `dim`; null if that is not finite.
 Value* centred_constant(Graph& graph, Node* before, const Value& constant, size_t dim);

@@ -47,7 +47,7 @@ Function graph_of(const Case& c) {
 }
 
 // The output and the input that the `at`-th number of the weights belongs to.
-std::pair<size_t, size_t> channels_of(const Product& p, size_t at) {
+std::pair<size_t, size_t> channels_of(const LinearLayer& p, size_t at) {
   const size_t columns = std::max<size_t>((p.input_first ? p.outputs : p.inputs) / p.groups, 1);
   const size_t row = at / (columns * p.kernel),
                rows = std::max<size_t>((p.input_first ? p.inputs : p.outputs) / p.groups, 1);
@@ -55,7 +55,7 @@ std::pair<size_t, size_t> channels_of(const Product& p, size_t at) {
   return p.input_first ? std::pair(column, row) : std::pair(row, column);
 }
 
-void expect_change(const Product& p, const ProductChange& change) {
+void expect_change(const LinearLayer& p, const LayerChange& change) {
   const auto found = changed_weights(p, change);
   ASSERT_TRUE(found.has_value());
   Reals64 w = reals_of(*p.weight()), b = reals_of(*p.bias()), means(p.inputs * p.kernel);
@@ -84,46 +84,46 @@ class ChangedWeights : public ::testing::TestWithParam<Case> {};
 
 TEST_P(ChangedWeights, AreThoseOfTheFormulaToTheLastBit) {
   const Function function = graph_of(GetParam());
-  const auto product = match_product(*function.graph->nodes().front());
-  ASSERT_TRUE(product.has_value());
-  ProductChange change;
-  expect_change(*product, change);
-  change.output_scale = numbers(product->outputs, 1);
-  expect_change(*product, change);
-  change.output_shift = numbers(product->outputs, 2);
-  change.input_scale = numbers(product->inputs, 3);
-  if (!product->padded) change.input_shift = numbers(product->inputs, 4);
-  expect_change(*product, change);
+  const auto layer = match_linear_layer(*function.graph->nodes().front());
+  ASSERT_TRUE(layer.has_value());
+  LayerChange change;
+  expect_change(*layer, change);
+  change.output_scale = numbers(layer->outputs, 1);
+  expect_change(*layer, change);
+  change.output_shift = numbers(layer->outputs, 2);
+  change.input_scale = numbers(layer->inputs, 3);
+  if (!layer->padded) change.input_shift = numbers(layer->inputs, 4);
+  expect_change(*layer, change);
   change.centred = true;
-  if (product->groups == 1) expect_change(*product, change);
+  if (layer->groups == 1) expect_change(*layer, change);
 }
 
 TEST_P(ChangedWeights, ThatAreNotFiniteAreNone) {
   const Function function = graph_of(GetParam());
-  const auto product = match_product(*function.graph->nodes().front());
-  ASSERT_TRUE(product.has_value());
-  ProductChange change;
-  change.output_scale = Reals64(product->outputs, 1);
+  const auto layer = match_linear_layer(*function.graph->nodes().front());
+  ASSERT_TRUE(layer.has_value());
+  LayerChange change;
+  change.output_scale = Reals64(layer->outputs, 1);
   change.output_scale.back() = 1e39;
-  EXPECT_FALSE(changed_weights(*product, change).has_value());
+  EXPECT_FALSE(changed_weights(*layer, change).has_value());
 }
 
 INSTANTIATE_TEST_SUITE_P(Passes, ChangedWeights, ::testing::ValuesIn(kCases));
 
 TEST(WeightsOfOutputs, AreTheSameBytesWhereOutputsAreRows) {
   const Function function = graph_of(kCases[0]);
-  const auto product = match_product(*function.graph->nodes().front());
-  const NewWeights part = weights_of_outputs(*product, 3, 4);
-  EXPECT_EQ(part.weight.bytes().data(), product->weight()->data.bytes().data() + 3 * 6 * sizeof(float));
+  const auto layer = match_linear_layer(*function.graph->nodes().front());
+  const NewWeights part = weights_of_outputs(*layer, 3, 4);
+  EXPECT_EQ(part.weight.bytes().data(), layer->weight()->data.bytes().data() + 3 * 6 * sizeof(float));
   EXPECT_EQ(part.weight.size_bytes(), 4 * 6 * sizeof(float));
-  EXPECT_EQ(part.bias.bytes().data(), product->bias()->data.bytes().data() + 3 * sizeof(float));
+  EXPECT_EQ(part.bias.bytes().data(), layer->bias()->data.bytes().data() + 3 * sizeof(float));
 }
 
 TEST(WeightsOfOutputs, AreColumnsWhereInputsAreRows) {
   const Function function = graph_of(kCases[2]);
-  const auto product = match_product(*function.graph->nodes().front());
-  const Reals64 all = reals_of(*product->weight());
-  const NewWeights part = weights_of_outputs(*product, 2, 3);
+  const auto layer = match_linear_layer(*function.graph->nodes().front());
+  const Reals64 all = reals_of(*layer->weight());
+  const NewWeights part = weights_of_outputs(*layer, 2, 3);
   Reals64 found(part.weight.size_bytes() / sizeof(float));
   load_reals(DType::f32, part.weight.bytes().data(), found.size(), found.data());
   ASSERT_EQ(found.size(), size_t{19 * 3});

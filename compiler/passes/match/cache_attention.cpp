@@ -26,7 +26,7 @@ std::optional<Levels> levels_of(DType dtype) {
   return std::nullopt;
 }
 
-bool is_product(const Node& node) { return node.is("aten.bmm.default") || node.is("aten.mm.default"); }
+bool is_matmul(const Node& node) { return node.is("aten.bmm.default") || node.is("aten.mm.default"); }
 
 // A dimension counted from the last.
 size_t from_end(const Value& value, size_t dim) { return value.rank() - 1 - dim; }
@@ -94,7 +94,7 @@ void CacheAttention::find(Node& node) {
   if (std::none_of(operands.begin(), operands.end(), [&](const Value* value) { return extended(value); })) return;
   std::optional<Extended> out;
   bool fits = false;
-  if (is_product(node)) {
+  if (is_matmul(node)) {
     fits = through_product(node, out);
   } else {
     const bool softmax = node.is("aten._softmax.default");
@@ -141,13 +141,13 @@ std::optional<CacheAttention::Extended> CacheAttention::through_pointwise(const 
   }
   const bool widens = node.is("aten._to_copy.default") && result->dtype() == DType::f32;
   if (!is_floating(result->dtype()) || (out->is_softmax && !node.is("aten._to_copy.default"))) return std::nullopt;
-  if (out->hides && !widens && !is_plain_sum(node)) return std::nullopt;
-  if (node.is("aten.div.Tensor") && !extended(tensor_at(node, 0))) return std::nullopt;
+  if (out->hides && !widens && !is_plain_add(node)) return std::nullopt;
+  if (node.is("aten.div.Tensor") && !extended(node.tensor_or_null(0))) return std::nullopt;
   for (const Value* operand : node.operands()) {
     const size_t at = from_end(*result, out->dim);
     if (extended(operand) || at >= operand->rank() || operand->sizes()[operand->rank() - 1 - at].is(1)) continue;
     if (!is_outside_term(*operand, at, *out)) return std::nullopt;
-    if (!is_plain_sum(node)) continue;
+    if (!is_plain_add(node)) continue;
     ++out->masks;
     out->hides = true;
   }
@@ -167,7 +167,7 @@ std::optional<CacheAttention::Extended> CacheAttention::through_softmax(const No
 // Either the rows stay a dimension of the result, or the result is the sum over them and `out` stays empty.
 bool CacheAttention::through_product(const Node& node, std::optional<Extended>& out) {
   const size_t last = node.result()->rank() - 1;
-  const Extended *x = extended(tensor_at(node, 0)), *y = extended(tensor_at(node, 1));
+  const Extended *x = extended(node.tensor_or_null(0)), *y = extended(node.tensor_or_null(1));
   if (x && y) {
     const Extended& values = x->is_softmax ? *y : *x;
     return x->is_softmax != y->is_softmax && x->dim == last && y->dim + 1 == last && !values.hides && join(*x, *y);
@@ -205,12 +205,12 @@ void CacheAttention::build(Node& node) {
   if (!is_read) return;
   Builder b(graph_, &node);
   if (ends_.count(&node)) {
-    const Parts sums = product_parts(b, node);
+    const Parts sums = matmul_parts(b, node);
     graph_.replace(node.result(), b.call("aten.add.Tensor", {sums.old, sums.rows}));
   } else {
     const Extended& out = extended_.at(node.result());
     parts_[node.result()] = moves_data(node)                   ? moved_parts(b, node)
-                            : is_product(node)                 ? product_parts(b, node)
+                            : is_matmul(node)                  ? matmul_parts(b, node)
                             : node.is("aten._softmax.default") ? softmax_parts(b, node, out)
                                                                : pointwise_parts(b, node, out);
   }
@@ -240,7 +240,7 @@ CacheAttention::Parts CacheAttention::term_parts(Compose& c, Value* term, const 
   const size_t at = from_end(*node.result(), out.dim);
   const auto dim = static_cast<int64_t>(term->rank() - 1 - at);
   const Levels levels = *levels_of(node.result()->dtype());
-  Value* above = is_plain_sum(node) ? floored(c.b, term, levels.floor) : term;
+  Value* above = is_plain_add(node) ? floored(c.b, term, levels.floor) : term;
   Parts parts{above ? above : term, nullptr};
   parts.rows = c.index_select(parts.old, dim, from_front(c, write));
   if (!above) {  // behind the gather, which backends do not have: they may have this
@@ -264,7 +264,7 @@ CacheAttention::Parts CacheAttention::pointwise_parts(Builder& b, const Node& no
   bool hidden = false;  // by an operand
   for (const Value* operand : node.operands()) hidden |= extended(operand) && extended(operand)->hides;
   for (size_t i = 0; i < old.size(); ++i) {
-    Value* operand = tensor_at(node, i);
+    Value* operand = node.tensor_or_null(i);
     if (!operand) continue;
     const auto it = parts_.find(operand);
     if (it != parts_.end()) {
@@ -300,10 +300,10 @@ CacheAttention::Parts CacheAttention::softmax_parts(Builder& b, const Node& node
   return {b.slice(all, dim, 0, length), b.slice(all, dim, length, all->sizes()[out.dim])};
 }
 
-CacheAttention::Parts CacheAttention::product_parts(Builder& b, const Node& node) const {
+CacheAttention::Parts CacheAttention::matmul_parts(Builder& b, const Node& node) const {
   Args old = node.args(), rows = node.args();
   for (size_t i = 0; i < old.size(); ++i) {
-    const auto it = parts_.find(tensor_at(node, i));
+    const auto it = parts_.find(node.tensor_or_null(i));
     if (it != parts_.end()) old[i] = it->second.old, rows[i] = it->second.rows;
   }
   Value* first = b.call(node.op->name(), std::move(old));

@@ -53,7 +53,7 @@ class CacheAttention {
   Parts moved_parts(Builder& b, const Node& node) const;
   Parts pointwise_parts(Builder& b, const Node& node, const Extended& out) const;
   Parts softmax_parts(Builder& b, const Node& node, const Extended& out) const;
-  Parts product_parts(Builder& b, const Node& node) const;
+  Parts matmul_parts(Builder& b, const Node& node) const;
   Parts term_parts(Compose& c, Value* term, const Node& node, const Extended& out, bool hide) const;
 
   Graph& graph_;

@@ -38,7 +38,7 @@ bool all_finite(const std::vector<const Node*>& nodes, double leaf) {
   for (const Node* node : nodes) {
     double at[2] = {0, 0};
     for (size_t i = 0; i < std::min<size_t>(2, node->args().size()); ++i) {
-      if (const Value* x = tensor_at(*node, i)) {
+      if (const Value* x = node->tensor_or_null(i)) {
         const auto found = known.find(x);
         at[i] = found == known.end() ? leaf : found->second;
       } else {

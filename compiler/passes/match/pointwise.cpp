@@ -20,11 +20,11 @@ std::optional<Sizes> broadcast_sizes(const Node& node, size_t except, const Valu
   return sizes;
 }
 
-bool is_sum(const Node& node) {
+bool is_add_or_sub(const Node& node) {
   if (!node.is(Binary::add) && !node.is(Binary::sub)) return false;
-  return tensor_at(node, 0) && tensor_at(node, 1) && !node.arg(2).is<Value*>();
+  return node.tensor_or_null(0) && node.tensor_or_null(1) && !node.arg(2).is<Value*>();
 }
 
-bool is_plain_sum(const Node& node) { return node.is(Binary::add) && is_sum(node) && node.real("alpha") == 1; }
+bool is_plain_add(const Node& node) { return node.is(Binary::add) && is_add_or_sub(node) && node.real("alpha") == 1; }
 
 }  // namespace wick::compiler

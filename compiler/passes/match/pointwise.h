@@ -11,8 +11,8 @@ namespace wick::compiler {
 std::optional<Sizes> broadcast_sizes(const Node& node, size_t except = 0, const Value* value = nullptr);
 
 /// A sum or difference of two tensors; the factor of the second, argument 2, is known at compile time.
-bool is_sum(const Node& node);
+bool is_add_or_sub(const Node& node);
 /// a + b, without factor.
-bool is_plain_sum(const Node& node);
+bool is_plain_add(const Node& node);
 
 }  // namespace wick::compiler

@@ -48,7 +48,7 @@ bool are_distinct(const Value& value, int64_t length, const SymRanges& ranges, i
   }
   const bool sum = node.is(Binary::add) || node.is(Binary::sub);
   if (!sum && !node.is(Movement::view)) return false;
-  const Value *x = tensor_at(node, 0), *y = tensor_at(node, 1);
+  const Value *x = node.tensor_or_null(0), *y = node.tensor_or_null(1);
   if (!sum || (x && !y)) return are_distinct(*x, length, ranges, depth + 1);
   if (!x || !y || node.arg(2).is<Value*>() || node.real("alpha") != 1) return false;
   if (numel(x->sizes()).is(1)) std::swap(x, y);
@@ -103,7 +103,7 @@ bool match_scatter(Node& node, RowWrite& write) {
   if (index->sizes() != write.rows->sizes() || index->rank() == 0) return false;
   write.dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), index->rank()));
   if (!index->producer || !index->producer->is("aten.expand.default")) return false;
-  write.positions = tensor_at(*index->producer, 0);
+  write.positions = index->producer->tensor_or_null(0);
   const Sym count = numel(write.positions->sizes());
   const size_t added = index->rank() - write.positions->rank();
   return count == index->sizes()[write.dim] &&

@@ -273,15 +273,15 @@ Broadcast broadcast_to(const Unrolled& operand, const Unrolled& result) {
     const bool same = here == wanted, one = !same && is_one(here);
     if (one) {
       indices.resize(indices.size() + num_unrolled(here));
-      out.uncut.resize(out.uncut.size() + here.size() - num_unrolled(here), 1);
+      out.unindexed.resize(out.unindexed.size() + here.size() - num_unrolled(here), 1);
     }
     auto number = static_cast<int>(result.num_unrolled_before(dim + missing));
     for (const Factor& factor : wanted) {
       if (!factor.unrolled) out.sizes.push_back(one ? Sym(1) : factor.size);
       if (factor.unrolled && same) indices.push_back({number});
       if (factor.unrolled && !same && !one)
-        out.cuts.push_back({out.uncut.size(), parts_behind(result.counts(), {factor.size.value()}, {{number}})});
-      if (!one && !(factor.unrolled && same)) out.uncut.push_back(factor.size);
+        out.indexed.push_back({out.unindexed.size(), parts_behind(result.counts(), {factor.size.value()}, {{number}})});
+      if (!one && !(factor.unrolled && same)) out.unindexed.push_back(factor.size);
       if (factor.unrolled) ++number;
     }
   }

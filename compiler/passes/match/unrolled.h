@@ -84,12 +84,12 @@ std::optional<Unrolled> broadcast_of(const std::vector<Unrolled>& operands, size
 struct Broadcast {
   std::vector<size_t> parts;  // of the operand, for each part of the result
   /// Dimensions of these that the result has unrolled: what is needed is one index of each, from the last on.
-  struct Cut {
+  struct Indexed {
     size_t dim;
     std::vector<size_t> indices;  // for each part of the result
   };
-  std::vector<Cut> cuts;
-  Sizes uncut, sizes;  // of a part, before cuts and as it meets the result
+  std::vector<Indexed> indexed;
+  Sizes unindexed, sizes;  // of a part, before indices are taken and as it meets the result
 };
 /// Requires: aligned at the end, each dimension of `operand` is as that of the result, or 1, or plain and of that size.
 Broadcast broadcast_to(const Unrolled& operand, const Unrolled& result);

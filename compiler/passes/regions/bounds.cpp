@@ -110,18 +110,13 @@ std::optional<double> grown(Growth growth, const Node& node, const Reading& read
   return kLargestProduct;
 }
 
-Value* operand(const Node& node, size_t index) {
-  const Arg& arg = node.arg(index);
-  return arg.is<Value*>() ? arg.as<Value*>() : nullptr;
-}
-
 // The sum of two products is one product with more terms.
 bool is_product_in_parts(const Node& node) {
   if (!node.is("aten.add.Tensor")) return false;
   const auto is_product = [](const Value* value) {
     return value && value->producer && value->producer->is("aten.bmm.default");
   };
-  return is_product(operand(node, 0)) && is_product(operand(node, 1));
+  return is_product(node.tensor_or_null(0)) && is_product(node.tensor_or_null(1));
 }
 
 constexpr int kMaxRounds = 4;  // of looking at what buffers become

@@ -120,25 +120,25 @@ std::optional<std::vector<Need>> needs_of(const Node& node, const Box& box) {
   }
   if (node.op->has(kPointwise)) {
     for (size_t i = 0; i < node.args().size(); ++i) {
-      if (Value* value = tensor_at(node, i)) out.push_back({i, 0, value, broadcast_box(*value, *result, box)});
+      if (Value* value = node.tensor_or_null(i)) out.push_back({i, 0, value, broadcast_box(*value, *result, box)});
     }
     return out;
   }
   if (node.is("aten.embedding.default"))
-    return std::vector<Need>{{1, 0, tensor_at(node, 1), Box(box.begin(), box.end() - 1)}};
+    return std::vector<Need>{{1, 0, node.tensor_or_null(1), Box(box.begin(), box.end() - 1)}};
   if (const auto chain = row_chain(node)) return std::vector<Need>{{0, 0, chain->x, box}};
   const size_t rank = result->rank();
   if (is_plain_product(node)) {
     const Gemm& gemm = node.op->facts.gemm;
     Box a = box, b = box;
     a[rank - 1] = b[rank - 2] = {};
-    out = {{gemm.left, 0, tensor_at(node, gemm.left), a}, {gemm.right, 0, tensor_at(node, gemm.right), b}};
+    out = {{gemm.left, 0, node.tensor_or_null(gemm.left), a}, {gemm.right, 0, node.tensor_or_null(gemm.right), b}};
     if (gemm.term < 0) return out;
     const auto term = static_cast<size_t>(gemm.term);
-    out.push_back({term, 0, tensor_at(node, term), broadcast_box(*tensor_at(node, term), *result, box)});
+    out.push_back({term, 0, node.tensor_or_null(term), broadcast_box(*node.tensor_or_null(term), *result, box)});
     return out;
   }
-  return std::vector<Need>{{0, 0, tensor_at(node, 0), box}};  // linear, softmax, extremes, norms
+  return std::vector<Need>{{0, 0, node.tensor_or_null(0), box}};  // linear, softmax, extremes, norms
 }
 
 Value* compute_box(Builder& b, const Node& node, const Box& box, const std::vector<Need>& needs,

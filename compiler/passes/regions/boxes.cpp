@@ -6,13 +6,13 @@
 
 namespace wick::compiler {
 
-Range range_in(const Sym& size, int64_t start, int64_t length) {
+DimRange range_in(const Sym& size, int64_t start, int64_t length) {
   if (start == 0 && size.is(length)) return {};
   return {start, length, false};
 }
 
 bool is_whole(const Box& box) {
-  return std::all_of(box.begin(), box.end(), [](const Range& range) { return range.whole; });
+  return std::all_of(box.begin(), box.end(), [](const DimRange& range) { return range.whole; });
 }
 
 Sizes box_sizes(const Sizes& sizes, const Box& box) {
@@ -33,11 +33,11 @@ Box hull(const Sizes& sizes, const Box& a, const Box& b) {
   return out;
 }
 
-std::optional<Cut> match_cut(const Node& node) {
+std::optional<SliceMatch> match_slice(const Node& node) {
   const bool select = node.is(Movement::select);
   if (!select && !node.is(Movement::slice)) return std::nullopt;
   const Value* x = moved(node);
-  Cut out;
+  SliceMatch out;
   out.dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), x->rank()));
   const Sym& size = x->sizes()[out.dim];
   if (!size.is_const()) return std::nullopt;
@@ -95,7 +95,7 @@ bool box_of_stretch(const Sizes& sizes, Stretch stretch, size_t begin, size_t en
 
 bool whole_from(const Box& box, size_t begin) {
   return std::all_of(box.begin() + static_cast<ptrdiff_t>(begin), box.end(),
-                     [](const Range& range) { return range.whole; });
+                     [](const DimRange& range) { return range.whole; });
 }
 
 Sizes run(const Sizes& sizes, size_t begin, size_t end) {
@@ -163,13 +163,13 @@ std::optional<Box> box_before(const Node& node, const Box& box) {
     }
     return out;
   }
-  const auto cut = match_cut(node);
+  const auto cut = match_slice(node);
   if (!cut) return std::nullopt;
   const bool select = node.is(Movement::select);
   for (size_t i = 0; i < from->rank(); ++i) {
     if (i != cut->dim) out[i] = box[select && i > cut->dim ? i - 1 : i];
   }
-  const Range& inner = select ? Range{} : box[cut->dim];
+  const DimRange& inner = select ? DimRange{} : box[cut->dim];
   out[cut->dim] = inner.whole ? cut->range
                               : range_in(from->sizes()[cut->dim],
                                          (cut->range.whole ? 0 : cut->range.start) + inner.start, inner.length);

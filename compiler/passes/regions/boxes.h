@@ -9,15 +9,15 @@
 namespace wick::compiler {
 
 /// Elements [start, start + length) of a dimension. `whole`: all of it, whatever its size.
-struct Range {
+struct DimRange {
   int64_t start = 0, length = 0;
   bool whole = true;
-  friend bool operator==(const Range&, const Range&) = default;
+  friend bool operator==(const DimRange&, const DimRange&) = default;
 };
-using Box = std::vector<Range>;
+using Box = std::vector<DimRange>;
 
 /// [start, start + length) of a dimension of that size, `whole` if it is all of it.
-Range range_in(const Sym& size, int64_t start, int64_t length);
+DimRange range_in(const Sym& size, int64_t start, int64_t length);
 bool is_whole(const Box& box);
 /// Sizes of the elements in a box of a tensor of those sizes.
 Sizes box_sizes(const Sizes& sizes, const Box& box);
@@ -25,11 +25,11 @@ Sizes box_sizes(const Sizes& sizes, const Box& box);
 Box hull(const Sizes& sizes, const Box& a, const Box& b);
 
 /// A slice with step 1 or a select, with known bounds.
-struct Cut {
+struct SliceMatch {
   size_t dim = 0;
-  Range range;
+  DimRange range;
 };
-std::optional<Cut> match_cut(const Node& node);
+std::optional<SliceMatch> match_slice(const Node& node);
 
 /// The box of a data-movement operator's operand that holds the elements of a box of the result, in the same order.
 /// Empty if there is no such box, and always for roll and index_select.

@@ -42,14 +42,14 @@ bool is_zero(const Arg& arg, DType dtype) {
 Value* operand(const Node& node, size_t index) { return node.arg(index).as<Value*>(); }
 
 // A select between scores and the lowest number.
-struct Choice {
+struct MaskSelect {
   Value* condition = nullptr;
   Value* scores = nullptr;
   bool keeps = true;      // scores where the condition is true
   bool infinite = false;  // the other is minus infinity
 };
 
-std::optional<Choice> match_choice(const Node& node) {
+std::optional<MaskSelect> match_select(const Node& node) {
   const bool where = node.is("aten.where.self");
   if (!where && !node.is("aten.masked_fill.Scalar")) return std::nullopt;
   const DType dtype = node.result()->dtype();
@@ -59,7 +59,7 @@ std::optional<Choice> match_choice(const Node& node) {
     Value* scores = operand(node, where && keeps ? 1 : where ? 2 : 0);
     Value* condition = operand(node, where ? 0 : 1);
     if (!is_lowest(fill, dtype) || scores->dtype() != dtype || condition->dtype() != DType::boolean) continue;
-    return Choice{condition, scores, keeps, is_minus_infinity(fill, dtype)};
+    return MaskSelect{condition, scores, keeps, is_minus_infinity(fill, dtype)};
   }
   return std::nullopt;
 }
@@ -78,10 +78,10 @@ void find_masks(Value* value, int depth, std::vector<Value*>& out) {
     return;
   }
   const Node& node = *value->producer;
-  if (is_plain_sum(node)) {
+  if (is_plain_add(node)) {
     find_masks(operand(node, 0), depth + 1, out);
     find_masks(operand(node, 1), depth + 1, out);
-  } else if (match_choice(node)) {
+  } else if (match_select(node)) {
     out.push_back(value);
   } else if (moves_data(node) || node.is("aten._to_copy.default")) {
     std::vector<Value*> inner;
@@ -96,8 +96,8 @@ bool is_scores(const Value* value) {
     const Node& node = *value->producer;
     if (node.op->facts.gemm) return true;
     const bool scaled = node.is(Binary::mul) || node.is(Binary::div);
-    if ((!scaled && !moves_data(node) && !node.is("aten._to_copy.default")) || !tensor_at(node, 0)) return false;
-    value = tensor_at(node, 0);
+    if ((!scaled && !moves_data(node) && !node.is("aten._to_copy.default")) || !node.tensor_or_null(0)) return false;
+    value = node.tensor_or_null(0);
   }
   return false;
 }
@@ -107,7 +107,7 @@ bool is_scores(const Value* value) {
 struct MaskKinds {
   bool infinite = false, finite = false;
   bool unknown = false;  // a summand that may be a mask of any kind
-  bool nested = false;   // a choice whose scores hold a mask
+  bool nested = false;   // a select whose scores hold a mask
   int masks = 0;         // summands that may be one, but for unknown ones
   bool can_be_added() const { return !nested && !(infinite && (finite || unknown)); }
 };
@@ -130,14 +130,14 @@ void look_at_masks(Value* value, int depth, MaskKinds& kinds) {
     return;
   }
   const Node& node = *value->producer;
-  if (is_plain_sum(node)) {
+  if (is_plain_add(node)) {
     look_at_masks(operand(node, 0), depth + 1, kinds);
     look_at_masks(operand(node, 1), depth + 1, kinds);
-  } else if (const auto choice = match_choice(node)) {
-    (choice->infinite ? kinds.infinite : kinds.finite) = true;
+  } else if (const auto select = match_select(node)) {
+    (select->infinite ? kinds.infinite : kinds.finite) = true;
     ++kinds.masks;
     MaskKinds inner;
-    look_at_masks(choice->scores, depth + 1, inner);
+    look_at_masks(select->scores, depth + 1, inner);
     kinds.nested |= inner.infinite || inner.finite || inner.nested;
   } else if (moves_data(node) || node.is("aten._to_copy.default")) {
     look_at_masks(moved(node), depth + 1, kinds);
@@ -169,23 +169,23 @@ bool is_never_empty(const Value& mask) {
     const Reals64 numbers = reals_of(mask);
     return rows_live(mask, numbers.size(), [&](size_t i) { return numbers[i] == -INFINITY; });
   }
-  const auto choice = mask.producer ? match_choice(*mask.producer) : std::nullopt;
-  if (!choice) return false;
+  const auto select = mask.producer ? match_select(*mask.producer) : std::nullopt;
+  if (!select) return false;
   std::vector<Value*> inner;
-  find_masks(choice->scores, 0, inner);
-  if (!inner.empty() && !is_scores(choice->scores)) return false;  // what this one leaves may be masked in there
-  if (!choice->infinite) return true;
-  if (!choice->condition->is_constant()) return false;
-  const auto& bytes = choice->condition->data.bytes();
-  return rows_live(*choice->condition, bytes.size(), [&](size_t i) { return (bytes[i] != 0) != choice->keeps; });
+  find_masks(select->scores, 0, inner);
+  if (!inner.empty() && !is_scores(select->scores)) return false;  // what this one leaves may be masked in there
+  if (!select->infinite) return true;
+  if (!select->condition->is_constant()) return false;
+  const auto& bytes = select->condition->data.bytes();
+  return rows_live(*select->condition, bytes.size(), [&](size_t i) { return (bytes[i] != 0) != select->keeps; });
 }
 
 // A select of a finite lowest number, over scores without a mask.
 bool is_finite_choice(const Value& mask) {
-  const auto choice = mask.producer ? match_choice(*mask.producer) : std::nullopt;
-  if (!choice || choice->infinite) return false;
+  const auto select = mask.producer ? match_select(*mask.producer) : std::nullopt;
+  if (!select || select->infinite) return false;
   std::vector<Value*> inner;
-  find_masks(choice->scores, 0, inner);
+  find_masks(select->scores, 0, inner);
   return inner.empty();
 }
 
@@ -300,19 +300,19 @@ class Masker {
     if (value->is_constant() || is_scores(value)) return false;
     const Node* node = value->producer;
     if (!node || depth > kMaxDepth) return !ranges_.of(value).is_finite();
-    if (is_plain_sum(*node))
+    if (is_plain_add(*node))
       return has_infinite_scores(operand(*node, 0), depth + 1) || has_infinite_scores(operand(*node, 1), depth + 1);
-    if (const auto choice = match_choice(*node)) return has_infinite_scores(choice->scores, depth + 1);
+    if (const auto select = match_select(*node)) return has_infinite_scores(select->scores, depth + 1);
     if (moves_data(*node) || node->is("aten._to_copy.default")) return has_infinite_scores(moved(*node), depth + 1);
     return !ranges_.of(value).is_finite();
   }
 
   // 1 for rows of the mask with an element above minus infinity, else 0.
   Value* live_rows(Builder& b, Value& mask) {
-    const auto choice = mask.producer ? match_choice(*mask.producer) : std::nullopt;
-    if (choice && !is_zero(choice->scores, mask.dtype())) return nullptr;
-    Value* above = choice ? choice->condition : b.call("aten.ne.Scalar", {&mask, -INFINITY});
-    if (choice && !choice->keeps) above = b.call("aten.logical_not", {above});
+    const auto select = mask.producer ? match_select(*mask.producer) : std::nullopt;
+    if (select && !is_zero(select->scores, mask.dtype())) return nullptr;
+    Value* above = select ? select->condition : b.call("aten.ne.Scalar", {&mask, -INFINITY});
+    if (select && !select->keeps) above = b.call("aten.logical_not", {above});
     if (above->rank() == 0) return nullptr;
     Value* any = b.call("aten.any.dims", {above, Ints{static_cast<int64_t>(above->rank()) - 1}, true});
     return b.cast(any, mask.dtype());
@@ -342,12 +342,12 @@ class Masker {
     if (value->is_constant()) return finite_constant(b, *value);
     if (value->producer) {
       const Node& node = *value->producer;
-      if (is_plain_sum(node)) {
+      if (is_plain_add(node)) {
         Value *x = without_infinity(b, operand(node, 0), depth + 1),
               *y = without_infinity(b, operand(node, 1), depth + 1);
         return x == operand(node, 0) && y == operand(node, 1) ? value : b.call("aten.add.Tensor", {x, y});
       }
-      if (const auto choice = match_choice(node)) return finite_choice(b, value, *choice, depth);
+      if (const auto select = match_select(node)) return finite_select(b, value, *select, depth);
     }
     return has_guard(value) ? b.call("aten.clamp", {value, lowest(value->dtype())}) : value;
   }
@@ -375,15 +375,15 @@ class Masker {
     return bytes ? b.constant(constant.tensor(), std::move(*bytes), constant.name) : const_cast<Value*>(&constant);
   }
 
-  Value* finite_choice(Builder& b, Value* value, const Choice& choice, int depth) {
+  Value* finite_select(Builder& b, Value* value, const MaskSelect& select, int depth) {
     const DType dtype = value->dtype();
-    const bool bare = is_zero(choice.scores, dtype);
-    if (bare && !choice.infinite) return value;
+    const bool bare = is_zero(select.scores, dtype);
+    if (bare && !select.infinite) return value;
     Value *zero = b.scalar(0, dtype), *low = b.scalar(lowest(dtype), dtype);
-    Value* mask = choice.keeps ? b.call("aten.where.self", {choice.condition, zero, low})
-                               : b.call("aten.where.self", {choice.condition, low, zero});
+    Value* mask = select.keeps ? b.call("aten.where.self", {select.condition, zero, low})
+                               : b.call("aten.where.self", {select.condition, low, zero});
     if (bare) return b.expand(mask, value->sizes());
-    return b.call("aten.add.Tensor", {without_infinity(b, choice.scores, depth + 1), mask});
+    return b.call("aten.add.Tensor", {without_infinity(b, select.scores, depth + 1), mask});
   }
 
   // --- where(any(condition), softmax @ values, 0) ---

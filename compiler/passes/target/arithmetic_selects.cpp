@@ -43,7 +43,7 @@ constexpr int kMaxDepth = 8;
 constexpr double kLeastBound = 0x1p-100;
 constexpr int64_t kMaxMaskElements = 1 << 20;
 
-bool is_product(const Node& node) { return node.is("aten.mul.Tensor"); }
+bool is_multiplication(const Node& node) { return node.is("aten.mul.Tensor"); }
 bool is_not(const Node& node) { return node.is("aten.logical_not.default") || node.is("aten.bitwise_not.default"); }
 
 bool is_boolean(const Value* value) { return value && value->type.is_tensor() && value->dtype() == DType::boolean; }
@@ -61,7 +61,7 @@ std::optional<double> finite_number(const Arg& arg) {
 bool lets_zero_through(const Value* condition, const Value* x, bool where_true) {
   const Node* node = condition->producer;
   const auto row = node ? comparison_of(*node) : std::nullopt;
-  if (!row || tensor_at(*node, 0) != x || tensor_at(*node, 1)) return true;
+  if (!row || node->tensor_or_null(0) != x || node->tensor_or_null(1)) return true;
   const auto bound = finite_number(node->arg(1));
   if (!bound) return true;
   const bool holds = row->kind == Comparison::Kind::greater ? 0 > *bound
@@ -115,9 +115,9 @@ class Conditions {
     if (is_early(condition)) return b.cast(condition, DType::f32);
     const Node& node = *condition->producer;
     if (const auto row = comparison_of(node)) return compared(b, node, *row);
-    Value* x = as_number(b, tensor_at(node, 0));
+    Value* x = as_number(b, node.tensor_or_null(0));
     if (is_not(node)) return opposite(b, x);
-    Value* y = as_number(b, tensor_at(node, 1));
+    Value* y = as_number(b, node.tensor_or_null(1));
     return node.is(Binary::conjunction) ? b.call("aten.mul.Tensor", {x, y}) : b.call("aten.maximum", {x, y});
   }
 
@@ -128,17 +128,17 @@ class Conditions {
 
  private:
   bool can_compare(const Node& node) {
-    const Value* x = tensor_at(node, 0);
+    const Value* x = node.tensor_or_null(0);
     // x == x and 0 x == 0 test for NaN.
     if (!x || !is_f32(x) || !bounds_.is_number(x) || bounds_.is_zero(x)) return false;
-    if (const Value* y = tensor_at(node, 1)) return x != y && is_f32(y) && bounds_.is_number(y);
+    if (const Value* y = node.tensor_or_null(1)) return x != y && is_f32(y) && bounds_.is_number(y);
     const auto bound = finite_number(node.arg(1));
     return bound && (*bound == 0 || std::abs(*bound) >= kLeastBound);
   }
 
   Value* difference(Builder& b, const Node& node, bool reversed) {
-    Value* x = tensor_at(node, 0);
-    if (Value* y = tensor_at(node, 1)) {
+    Value* x = node.tensor_or_null(0);
+    if (Value* y = node.tensor_or_null(1)) {
       const bool both = !bounds_.is_bounded(x) && !bounds_.is_bounded(y);
       if (both) x = finite(b, x), y = finite(b, y);
       return reversed ? b.call("aten.sub.Tensor", {y, x}) : b.call("aten.sub.Tensor", {x, y});
@@ -194,7 +194,7 @@ class Selector {
     if (node.is("aten.where.self") || node.is("aten.masked_fill.Scalar")) return &Selector::select;
     const auto operands = node.operands();
     if (node.is("aten._to_copy.default") && is_boolean(operands[0])) return &Selector::factor;
-    if ((is_product(node) || is_sum(node)) && std::any_of(operands.begin(), operands.end(), is_whole))
+    if ((is_multiplication(node) || is_add_or_sub(node)) && std::any_of(operands.begin(), operands.end(), is_whole))
       return &Selector::promoted;
     if (node.is("aten.tril.default") || node.is("aten.triu.default")) return &Selector::triangle;
     return nullptr;
@@ -236,12 +236,12 @@ class Selector {
   static Value* clamped(Builder& b, const Node& node, const Arg& yes, const Arg& no) {
     const Node* condition = node.arg(size_t{0}).as<Value*>()->producer;
     const auto row = condition ? comparison_of(*condition) : std::nullopt;
-    if (!row || row->kind == Comparison::Kind::differs || tensor_at(*condition, 1)) return nullptr;
+    if (!row || row->kind == Comparison::Kind::differs || condition->tensor_or_null(1)) return nullptr;
     const auto bound = finite_number(condition->arg(1));
     const bool above = (row->kind == Comparison::Kind::greater) != row->negated;
     for (const bool kept : {true, false}) {
       const Arg &x = kept ? yes : no, &other = kept ? no : yes;
-      if (!x.is<Value*>() || x.as<Value*>() != tensor_at(*condition, 0) || finite_number(other) != bound) continue;
+      if (!x.is<Value*>() || x.as<Value*>() != condition->tensor_or_null(0) || finite_number(other) != bound) continue;
       if (above == kept) return b.call("aten.clamp", {x, *bound});
       return b.call("aten.clamp", {x, None{}, *bound});
     }
@@ -266,7 +266,7 @@ class Selector {
     return sign < 0 ? b.call("aten.add.Tensor", {kept, far}) : b.call("aten.sub.Tensor", {kept, far});
   }
 
-  Value* choice(Builder& b, const Arg& yes, const Arg& no, Value* s) {
+  Value* select(Builder& b, const Arg& yes, const Arg& no, Value* s) {
     if (const int sign = infinity(no)) return or_infinity(b, yes.as<Value*>(), s, sign);
     if (const int sign = infinity(yes)) return or_infinity(b, no.as<Value*>(), opposite(b, s), sign);
     return weighed_sum(b, yes, no, s);
@@ -283,7 +283,7 @@ class Selector {
   static bool multiplies(const Value& number) {
     const auto& users = number.users();
     return number.num_uses() == users.size() &&
-           std::all_of(users.begin(), users.end(), [](const Node* user) { return is_product(*user); });
+           std::all_of(users.begin(), users.end(), [](const Node* user) { return is_multiplication(*user); });
   }
 
   // Whether a -0, which would come out as 0, may be selected, and a reader would notice.
@@ -313,7 +313,7 @@ class Selector {
     if (loses_sign(node, condition, yes, no)) return nullptr;
     Value* out = where ? clamped(b, node, yes, no) : nullptr;
     if (!out) {
-      out = choice(b, yes, no, conditions_->as_number(b, condition));
+      out = select(b, yes, no, conditions_->as_number(b, condition));
       // The value that is not selected leaves its sign: -1 times 0 is -0.
       const bool zero = finite_number(yes) == 0.0 || finite_number(no) == 0.0;
       if (zero && signs_->matter(node.result())) out = b.call("aten.add.Scalar", {out, 0.0});
@@ -325,15 +325,15 @@ class Selector {
 
   // A condition that becomes a factor.
   Value* factor(Builder& b, const Node& node) {
-    Value* condition = tensor_at(node, 0);
+    Value* condition = node.tensor_or_null(0);
     if (conditions_->is_early(condition) || !conditions_->is_arithmetic(condition)) return nullptr;
     return multiplies(*node.result()) ? conditions_->as_number(b, condition) : nullptr;
   }
 
   // x * condition, x + integers: eager converts them to floats too.
   Value* promoted(Builder& b, const Node& node) {
-    const bool first = is_whole(tensor_at(node, 0));
-    Value *x = tensor_at(node, first ? 1 : 0), *whole = tensor_at(node, first ? 0 : 1);
+    const bool first = is_whole(node.tensor_or_null(0));
+    Value *x = node.tensor_or_null(first ? 1 : 0), *whole = node.tensor_or_null(first ? 0 : 1);
     if (!x || !is_f32(x) || !is_whole(whole)) return nullptr;
     if (is_boolean(whole) ? !conditions_->is_arithmetic(whole) : !conditions_->is_early(whole)) return nullptr;
     if (needs_cast(whole) && !x->producer) return nullptr;
@@ -343,7 +343,7 @@ class Selector {
   }
 
   Value* triangle(Builder& b, const Node& node) {
-    Value* x = tensor_at(node, 0);
+    Value* x = node.tensor_or_null(0);
     const size_t rank = x->rank();
     const Sym diagonal = node.integer("diagonal");
     if (rank < 2 || !diagonal.is_const() || !can_choose(x) || signs_->matter(node.result())) return nullptr;

@@ -173,16 +173,16 @@ class ViewAvoider {
   // Operand 0, if no other operand is unrolled.
   const Unrolled* only_operand(const Node& node) const {
     for (const Value* operand : node.operands()) {
-      if (unrolled(operand) && operand != tensor_at(node, 0)) return nullptr;
+      if (unrolled(operand) && operand != node.tensor_or_null(0)) return nullptr;
     }
-    return unrolled(tensor_at(node, 0));
+    return unrolled(node.tensor_or_null(0));
   }
 
   // The node on each part of operand 0, with other arguments.
   Plan on_each_part(const Node& node, Unrolled shape, std::function<void(Args&)> change) {
     return {std::move(shape), [this, &node, change = std::move(change)](Builder& b) {
               Values out;
-              for (Value* part : parts_of(b, tensor_at(node, 0))) {
+              for (Value* part : parts_of(b, node.tensor_or_null(0))) {
                 Args args = node.args();
                 change(args);
                 args[0] = part;
@@ -194,10 +194,11 @@ class ViewAvoider {
 
   // A selection of the parts of operand 0.
   Plan picked(const Node& node, Unrolled shape, const std::vector<IndexFrom>& indices) {
-    const std::vector<size_t> behind = parts_behind(shape.counts(), unrolled(tensor_at(node, 0))->counts(), indices);
+    const std::vector<size_t> behind =
+        parts_behind(shape.counts(), unrolled(node.tensor_or_null(0))->counts(), indices);
     return {std::move(shape), [this, &node, behind](Builder& b) {
               Values out;
-              for (const size_t part : behind) out.push_back(parts_of(b, tensor_at(node, 0))[part]);
+              for (const size_t part : behind) out.push_back(parts_of(b, node.tensor_or_null(0))[part]);
               return out;
             }};
   }
@@ -265,7 +266,7 @@ class ViewAvoider {
     const size_t dim = dim_of(node, from.dims.size());
     const bool select = node.is("aten.select.int");
     if (is_plain(from.dims[dim])) return select ? std::nullopt : along_dim(node);
-    const auto taken = match_cut(node);
+    const auto taken = match_slice(node);
     if (!taken || from.dims[dim].size() != 1) return std::nullopt;
     Unrolled shape = from;
     if (select)
@@ -340,8 +341,8 @@ class ViewAvoider {
   std::optional<Plan> rows_times_matrix(const Node& node) {
     const Gemm& gemm = node.op->facts.gemm;
     const bool adds = gemm.term >= 0;
-    Value *x = tensor_at(node, gemm.left), *matrix = tensor_at(node, gemm.right),
-          *bias = adds ? tensor_at(node, static_cast<size_t>(gemm.term)) : nullptr;
+    Value *x = node.tensor_or_null(gemm.left), *matrix = node.tensor_or_null(gemm.right),
+          *bias = adds ? node.tensor_or_null(static_cast<size_t>(gemm.term)) : nullptr;
     const Unrolled* from = unrolled(x);
     if (!from || unrolled(matrix) || !is_plain(from->dims[1])) return std::nullopt;
     if (adds && (unrolled(bias) || bias->rank() != 1 || node.real("alpha") != 1 || node.real("beta") != 1))
@@ -370,7 +371,7 @@ class ViewAvoider {
 
   // Matmuls whose batch is unrolled, at least in part.
   std::optional<Plan> product(const Node& node) {
-    const Value &left = *tensor_at(node, 0), &right = *tensor_at(node, 1);
+    const Value &left = *node.tensor_or_null(0), &right = *node.tensor_or_null(1);
     const size_t rank = node.result()->rank();
     if (left.rank() != rank || right.rank() != rank || rank < 3) return std::nullopt;
     const Unrolled a = shape_of(left), c = shape_of(right);
@@ -387,8 +388,8 @@ class ViewAvoider {
     const Unrolled result = with(a.dims[rank - 2], c.dims[rank - 1]);
     return Plan{result, [this, &node, result, as_left = with(a.dims[rank - 2], a.dims[rank - 1]),
                          as_right = with(c.dims[rank - 2], c.dims[rank - 1])](Builder& b) {
-                  const Values lefts = broadcast_parts(b, tensor_at(node, 0), as_left),
-                               rights = broadcast_parts(b, tensor_at(node, 1), as_right);
+                  const Values lefts = broadcast_parts(b, node.tensor_or_null(0), as_left),
+                               rights = broadcast_parts(b, node.tensor_or_null(1), as_right);
                   Values out;
                   for (size_t i = 0; i < lefts.size(); ++i)
                     out.push_back(b.call(product_of(*lefts[i], *rights[i]), {lefts[i], rights[i]}));
@@ -431,7 +432,7 @@ class ViewAvoider {
     return Plan{*shape, [this, &node, shape = *shape](Builder& b) {
                   std::vector<Values> operands(node.args().size());
                   for (size_t i = 0; i < node.args().size(); ++i) {
-                    if (Value* operand = tensor_at(node, i)) operands[i] = broadcast_parts(b, operand, shape);
+                    if (Value* operand = node.tensor_or_null(i)) operands[i] = broadcast_parts(b, operand, shape);
                   }
                   Values out;
                   for (size_t part = 0; part < shape.num_parts(); ++part) {
@@ -452,9 +453,9 @@ class ViewAvoider {
     Values out;
     for (size_t part = 0; part < there.parts.size(); ++part) {
       Value* value = whole[there.parts[part]];
-      if (!there.cuts.empty()) value = with_sizes(b, value, there.uncut);
-      for (size_t i = there.cuts.size(); i-- > 0;) {
-        const auto& [dim, indices] = there.cuts[i];
+      if (!there.indexed.empty()) value = with_sizes(b, value, there.unindexed);
+      for (size_t i = there.indexed.size(); i-- > 0;) {
+        const auto& [dim, indices] = there.indexed[i];
         value = b.select(value, static_cast<int64_t>(dim), static_cast<int64_t>(indices[part]));
       }
       out.push_back(with_sizes(b, value, there.sizes));

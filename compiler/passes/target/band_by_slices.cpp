@@ -56,7 +56,7 @@ bool is_partial(const Band& band, const Value& x) {
 Value* triangle(Builder& b, Node& node) {
   const bool lower = node.is("aten.tril.default");
   if (!lower && !node.is("aten.triu.default")) return nullptr;
-  Value* x = tensor_at(node, 0);
+  Value* x = node.tensor_or_null(0);
   const Sym diagonal = node.integer("diagonal");
   if (!x->producer || !is_taken(x) || !diagonal.is_const()) return nullptr;
   Band band;
@@ -94,7 +94,7 @@ std::optional<Band> band_of(const Value* condition, bool kept, const Value* x) {
   return band;
 }
 
-Value* choice(Builder& b, Node& node) {
+Value* select(Builder& b, Node& node) {
   const bool where = node.is("aten.where.self");
   if (!where && !node.is("aten.masked_fill.Scalar")) return nullptr;
   const Value* condition = node.arg(where ? 0 : 1).as<Value*>();
@@ -125,7 +125,7 @@ Value* choice(Builder& b, Node& node) {
 // Leaves alone triangles of inputs, which are better computed outside the delegate.
 // Keeps: every value, including NaN and infinity.
 Result<Changed> band_by_slices(Graph& graph) {
-  constexpr Rule kRules[] = {triangle, choice};
+  constexpr Rule kRules[] = {triangle, select};
   return for_each_graph(graph, [&](Graph& g) { return rewrite_nodes(g, {kRules, std::size(kRules)}); });
 }
 

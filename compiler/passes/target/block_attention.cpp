@@ -26,7 +26,7 @@ int64_t bytes_of(const Value& value, const Box& box) {
 }
 
 // The elements of piece `i` of a dimension that is split into `count` pieces.
-Range piece_of(int64_t size, int64_t count, int64_t i) {
+DimRange piece_of(int64_t size, int64_t count, int64_t i) {
   const int64_t step = (size + count - 1) / count, start = i * step;
   return {start, std::min(step, size - start), false};
 }
@@ -136,22 +136,22 @@ class Attention {
     return largest;
   }
 
-  struct Choice {
+  struct Candidate {
     Step step;
     Cost cost;
   };
 
   // The fewest pieces of a dimension that are small enough, otherwise those with the fewest scores. If there are few
   // heads, one piece for each.
-  std::optional<Choice> best_of_dim(const Box& box, size_t dim, const Cost& whole) const {
+  std::optional<Candidate> best_of_dim(const Box& box, size_t dim, const Cost& whole) const {
     const int64_t size = end()->sizes()[dim].value();
-    std::optional<Choice> best;
+    std::optional<Candidate> best;
     for (int64_t count = 2; count <= std::min(size, kMaxPieces); ++count) {
       const bool is_small = best && best->cost.scores <= limit_;
       if (is_small && (!steps_.empty() || count > kMaxHeads || best->cost.values == whole.values)) break;
       const auto cost = gives_pieces(size, count) ? cost_of_pieces(box, {dim, count}) : std::nullopt;
       if (!cost || cost->scores >= (best ? best->cost : whole).scores) continue;
-      best = Choice{{dim, count}, *cost};
+      best = Candidate{{dim, count}, *cost};
     }
     return best;
   }
@@ -164,11 +164,11 @@ class Attention {
     auto cost = cost_of(box);
     if (cost) limit_ = std::max(kMaxBytes, cost->scores / kMaxBlocks);
     while (cost && cost->scores > limit_) {
-      std::optional<Choice> best;
+      std::optional<Candidate> best;
       for (size_t dim = 0; dim < box.size(); ++dim) {
         if (!box[dim].whole) continue;
-        const auto choice = best_of_dim(box, dim, *cost);
-        if (choice && (!best || choice->cost.values < best->cost.values)) best = choice;
+        const auto candidate = best_of_dim(box, dim, *cost);
+        if (candidate && (!best || candidate->cost.values < best->cost.values)) best = candidate;
       }
       if (!best) break;
       steps_.push_back(best->step);

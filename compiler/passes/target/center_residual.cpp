@@ -75,7 +75,7 @@ class Stream {
 
   bool centre() {
     if (blocked_ || norms_.empty() || !plan()) return false;
-    for (auto& [product, weights] : products_) set_weights(graph_, product, std::move(weights));
+    for (auto& [layer, weights] : layers_) set_weights(graph_, layer, std::move(weights));
     for (const auto& [from, to] : centred_) replace_constant(*from, to);
     for (Value* root : roots_) centre_at_run_time(root);
     for (Value* value : order_) {
@@ -113,12 +113,12 @@ class Stream {
       if (before) join(moved(node), *before);
       return before.has_value();
     }
-    if (const auto product = match_product(node)) {
-      if (product->output_dim != dim || product->groups != 1) return false;
-      products_.emplace_back(*product, NewWeights{});
+    if (const auto layer = match_linear_layer(node)) {
+      if (layer->output_dim != dim || layer->groups != 1) return false;
+      layers_.emplace_back(*layer, NewWeights{});
       return true;
     }
-    if (is_sum(node)) return join_operands(node, *value, dim);
+    if (is_add_or_sub(node)) return join_operands(node, *value, dim);
     if (scaled_operand(node, *value, dim)) {
       join(scaled_operand(node, *value, dim), dim);
       return true;
@@ -148,7 +148,7 @@ class Stream {
 
   bool join_operands(const Node& node, const Value& result, size_t dim) {
     for (size_t i = 0; i < 2; ++i) {
-      const Value* operand = tensor_at(node, i);
+      const Value* operand = node.tensor_or_null(i);
       if (!operand || operand->dtype() != result.dtype() || is_same_for_channels(node.arg(i), result, dim))
         return false;
     }
@@ -163,8 +163,8 @@ class Stream {
   static Value* scaled_operand(const Node& node, const Value& result, size_t dim) {
     const bool mul = node.is(Binary::mul);
     if (!mul && !node.is(Binary::div)) return nullptr;
-    for (size_t side = 0; side < (mul && tensor_at(node, 1) ? 2u : 1u); ++side) {
-      Value* x = tensor_at(node, side);
+    for (size_t side = 0; side < (mul && node.tensor_or_null(1) ? 2u : 1u); ++side) {
+      Value* x = node.tensor_or_null(side);
       if (!x) continue;
       if (x->rank() == result.rank() && x->type == result.type && is_same_for_channels(node.arg(1 - side), result, dim))
         return x;
@@ -177,7 +177,7 @@ class Stream {
     const auto norm = match_norm(node);
     if (norm) return norm->centres && !norm->weight && !norm->bias && dim + 1 == value.rank();
     if (!node.is("aten.sub.Tensor") || node.arg(2).is<Value*>() || node.real("alpha") != 1) return false;
-    const Value* subtrahend = tensor_at(node, 1);
+    const Value* subtrahend = node.tensor_or_null(1);
     const Node* mean = subtrahend ? subtrahend->producer : nullptr;
     return mean && mean->is("aten.mean.dim") && moved(*mean) == moved(node) && mean->boolean("keepdim") &&
            mean->static_ints("dim") == std::vector<int64_t>{static_cast<int64_t>(dim)};
@@ -207,7 +207,7 @@ class Stream {
       if (after) join(result, *after);
       return after.has_value();
     }
-    if (is_sum(node)) {
+    if (is_add_or_sub(node)) {
       const size_t after = dim + result->rank() - value->rank();
       if (result->dtype() != value->dtype() || !(result->sizes()[after] == value->sizes()[dim])) return false;
       for (size_t i = 0; i < 2; ++i) {
@@ -248,10 +248,10 @@ class Stream {
     for (Node* node : embeddings_) {
       if (!plan_constant(node->tensor("weight"), 1)) return false;
     }
-    for (auto& [product, weights] : products_) {
-      ProductChange change;
+    for (auto& [layer, weights] : layers_) {
+      LayerChange change;
       change.centred = true;
-      auto changed = changed_weights(product, change);
+      auto changed = changed_weights(layer, change);
       if (!changed) return false;
       weights = std::move(*changed);
     }
@@ -265,9 +265,9 @@ class Stream {
     Value* root = roots_[index];
     Node* reader = only_reader(*root);
     if (!reader || reader->results().empty() || !dims_.count(reader->result())) return false;
-    if (is_sum(*reader)) {
+    if (is_add_or_sub(*reader)) {
       // With a constant or another root: the sum is centred, so they need not be.
-      Value* other = tensor_at(*reader, tensor_at(*reader, 0) == root ? 1 : 0);
+      Value* other = reader->tensor_or_null(reader->tensor_or_null(0) == root ? 1 : 0);
       const bool root_too = other && other != root && only_reader(*other) &&
                             std::find(roots_.begin(), roots_.end(), other) != roots_.end();
       if (!other || (!root_too && !other->is_constant())) return false;
@@ -283,7 +283,7 @@ class Stream {
   void replace_constant(const Value& from, Value* to) {
     std::vector<Node*> readers = from.users();  // which changes below
     for (Node* reader : readers) {
-      const bool summed = !reader->results().empty() && dims_.count(reader->result()) && !match_product(*reader);
+      const bool summed = !reader->results().empty() && dims_.count(reader->result()) && !match_linear_layer(*reader);
       if (summed) replace_operand(*reader, &from, to);
     }
   }
@@ -331,7 +331,7 @@ class Stream {
   std::unordered_map<const Value*, size_t> dims_;  // where the channels are
   std::vector<Value*> order_, open_;
   bool blocked_ = false;
-  std::vector<std::pair<Product, NewWeights>> products_;
+  std::vector<std::pair<LinearLayer, NewWeights>> layers_;
   std::vector<Value*> constants_;
   std::vector<Node*> embeddings_;
   std::vector<std::pair<Value*, Value*>> centred_;

@@ -27,7 +27,7 @@ struct Pair {
 };
 
 bool moves_parts(const Node& node) { return node.op->has(kPartwise) && node.op->has(kMoves | kView); }
-bool is_product(const Node& node) { return node.is("aten.mul.Tensor"); }
+bool is_multiplication(const Node& node) { return node.is("aten.mul.Tensor"); }
 bool is_conjugate(const Node& node) { return node.is("aten._conj_physical.default"); }
 bool is_transform(const Node& node) { return node.op->name().starts_with("aten._fft_"); }
 
@@ -60,8 +60,9 @@ bool has_parts(const Node& node) {
   }
   if (node.results().size() != 1 || (is_complex_value(node.result()) && !is_c64(node.result()))) return false;
   if (is_transform(node)) return points_of(node).has_value();
-  if (is_sum(node)) return operands.size() == 2 && node.arg("alpha").is<Sym>() && node.arg("alpha").as<Sym>().is(1);
-  if (is_product(node)) return operands.size() == 2;
+  if (is_add_or_sub(node))
+    return operands.size() == 2 && node.arg("alpha").is<Sym>() && node.arg("alpha").as<Sym>().is(1);
+  if (is_multiplication(node)) return operands.size() == 2;
   if (moves_parts(node)) return std::all_of(operands.begin(), operands.end(), is_c64);
   const bool joins = node.is("aten.view_as_complex.default") || node.is("aten.view_as_real.default");
   return joins || node.op->has(kPartwise) || is_conjugate(node) || node.is("aten.abs.default");

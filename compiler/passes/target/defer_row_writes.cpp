@@ -15,8 +15,6 @@ constexpr int64_t kMaxRowsPart = 4;
 // longer than the delegate call that it saves.
 constexpr int64_t kMaxComputedBytes = int64_t{256} << 10;
 
-bool is_product(const Node& node) { return node.op->facts.gemm || node.is("aten.convolution.default"); }
-
 class Deferrer {
  public:
   explicit Deferrer(Graph& graph) : graph_(graph) {}
@@ -41,13 +39,13 @@ class Deferrer {
     for (const auto& node : graph_.nodes()) {
       const auto operands = node->operands();
       const bool depends = std::any_of(operands.begin(), operands.end(), [&](Value* v) { return computed_.count(v); });
-      if (!depends && !is_product(*node)) continue;
+      if (!depends && !is_matmul_or_convolution(*node)) continue;
       computed_.insert(node->results().begin(), node->results().end());
     }
     for (auto it = graph_.nodes().rbegin(); it != graph_.nodes().rend(); ++it) {
       const auto& results = (*it)->results();
       const bool leads = std::any_of(results.begin(), results.end(), [&](Value* v) { return read.count(v); });
-      if (!leads && !is_product(**it)) continue;
+      if (!leads && !is_matmul_or_convolution(**it)) continue;
       for (const Value* operand : (*it)->operands()) read.insert(operand);
     }
     for (const auto& node : graph_.nodes()) {

@@ -44,45 +44,45 @@ class Folder {
     }
     if (result->num_uses() != result->users().size()) return false;
     for (Node* reader : result->users()) {
-      std::vector<Product> found;
+      std::vector<LinearLayer> found;
       if (takes(*reader, *result, result->rank() - 1, 0, found))
-        products_.insert(products_.end(), found.begin(), found.end());
+        layers_.insert(layers_.end(), found.begin(), found.end());
       else
         others_.push_back(reader);
     }
-    return !products_.empty() && plan_others() && plan_products() && apply();
+    return !layers_.empty() && plan_others() && plan_layers() && apply();
   }
 
  private:
   // Whether the value, with the channels in `dim`, reaches only matmuls that can absorb the scale and shift.
-  bool reaches_products(const Value& value, size_t dim, int depth, std::vector<Product>& found) {
+  bool reaches_layers(const Value& value, size_t dim, int depth, std::vector<LinearLayer>& found) {
     if (value.num_uses() == 0 || value.num_uses() != value.users().size()) return false;
     return std::all_of(value.users().begin(), value.users().end(),
                        [&](Node* reader) { return takes(*reader, value, dim, depth, found); });
   }
 
-  bool takes(Node& reader, const Value& value, size_t dim, int depth, std::vector<Product>& found) {
+  bool takes(Node& reader, const Value& value, size_t dim, int depth, std::vector<LinearLayer>& found) {
     if (depth > kMaxDepth) return false;
     if (moves_data(reader)) {
       const auto after = dim_after(reader, dim);
-      return after && reaches_products(*reader.result(), *after, depth + 1, found);
+      return after && reaches_layers(*reader.result(), *after, depth + 1, found);
     }
     if (reader.is("aten.cat.default")) {
       const auto cat_dim = static_cast<size_t>(wrap_dim(reader.static_integer("dim"), reader.result()->rank()));
       if (cat_dim == dim || !comes_from_norm(*reader.result(), dim, depth)) return false;
-      return is_in(found, reader) || reaches_products(*reader.result(), dim, depth + 1, found);
+      return is_in(found, reader) || reaches_layers(*reader.result(), dim, depth + 1, found);
     }
-    const auto product = match_product(reader);
-    if (!product || product->input() != &value || product->input_dim != dim ||
-        product->inputs != affine_.norm.channels || (product->padded && !affine_.shift.empty()))
+    const auto layer = match_linear_layer(reader);
+    if (!layer || layer->input() != &value || layer->input_dim != dim || layer->inputs != affine_.norm.channels ||
+        (layer->padded && !affine_.shift.empty()))
       return false;
-    if (product->bias() == &value) return false;
-    if (!is_in(found, reader)) found.push_back(*product);
+    if (layer->bias() == &value) return false;
+    if (!is_in(found, reader)) found.push_back(*layer);
     return true;
   }
 
-  static bool is_in(const std::vector<Product>& found, const Node& node) {
-    return std::any_of(found.begin(), found.end(), [&](const Product& product) { return product.node == &node; });
+  static bool is_in(const std::vector<LinearLayer>& found, const Node& node) {
+    return std::any_of(found.begin(), found.end(), [&](const LinearLayer& layer) { return layer.node == &node; });
   }
 
   // Whether the whole value comes from the norm's result, with its channels in `dim`.
@@ -109,23 +109,22 @@ class Folder {
     const Value* result = affine_.norm.node->result();
     for (Node* reader : others_) {
       if (!reader->is("aten.add.Tensor") || reader->real("alpha") != 1) return false;
-      const Value* other = tensor_at(*reader, tensor_at(*reader, 0) == result ? 1 : 0);
-      const auto product =
-          !other || other == result ? std::nullopt : added_product(*other, reader->result()->rank() - 1);
-      if (!product || other->sizes() != result->sizes() || reader->result()->type != result->type) return false;
-      if (is_in(products_, *product->node) || is_in(added_, *product->node)) return false;
-      added_.push_back(*product);
+      const Value* other = reader->tensor_or_null(reader->tensor_or_null(0) == result ? 1 : 0);
+      const auto layer = !other || other == result ? std::nullopt : added_layer(*other, reader->result()->rank() - 1);
+      if (!layer || other->sizes() != result->sizes() || reader->result()->type != result->type) return false;
+      if (is_in(layers_, *layer->node) || is_in(added_, *layer->node)) return false;
+      added_.push_back(*layer);
     }
     return true;
   }
 
   // The matmul whose result, after data movement, is all that `value` holds and that nothing else reads.
-  std::optional<Product> added_product(const Value& value, size_t dim) {
+  std::optional<LinearLayer> added_layer(const Value& value, size_t dim) {
     const Value* at = &value;
     for (int i = 0; i < kMaxDepth; ++i) {
       if (!at->producer || !only_reader(*at)) return std::nullopt;
-      const auto product = match_product(*at->producer);
-      if (product && product->output_dim == dim && product->outputs == affine_.norm.channels) return product;
+      const auto layer = match_linear_layer(*at->producer);
+      if (layer && layer->output_dim == dim && layer->outputs == affine_.norm.channels) return layer;
       if (!moves_data(*at->producer)) return std::nullopt;
       const auto before = dim_before(*at->producer, dim);
       if (!before) return std::nullopt;
@@ -135,25 +134,25 @@ class Folder {
     return std::nullopt;
   }
 
-  bool plan_products() {
-    for (const Product& product : products_) {
-      ProductChange change;
+  bool plan_layers() {
+    for (const LinearLayer& layer : layers_) {
+      LayerChange change;
       change.input_scale = affine_.scale;
       change.input_shift = affine_.shift;
-      if (!plan(product, change)) return false;
+      if (!plan(layer, change)) return false;
     }
-    for (const Product& product : added_) {
-      ProductChange change;
+    for (const LinearLayer& layer : added_) {
+      LayerChange change;
       change.output_shift = affine_.shift;
-      if (!plan(product, change)) return false;
+      if (!plan(layer, change)) return false;
     }
     return true;
   }
 
-  bool plan(const Product& product, const ProductChange& change) {
-    auto weights = changed_weights(product, change);
+  bool plan(const LinearLayer& layer, const LayerChange& change) {
+    auto weights = changed_weights(layer, change);
     if (!weights) return false;
-    planned_.emplace_back(product, std::move(*weights));
+    planned_.emplace_back(layer, std::move(*weights));
     return true;
   }
 
@@ -164,14 +163,14 @@ class Folder {
       Value* scaled = b.call("aten.mul.Tensor", {node.result(), affine_.norm.weight});
       for (Node* reader : others_) {
         for (size_t i = 0; i < 2; ++i) {
-          if (tensor_at(*reader, i) == node.result()) graph_.set_arg(reader, i, scaled);
+          if (reader->tensor_or_null(i) == node.result()) graph_.set_arg(reader, i, scaled);
         }
       }
     }
     strip(node);
     forget_moved(*node.result());
-    for (const Product& product : added_) forget_moved(*product.node->result());
-    for (auto& [product, weights] : planned_) set_weights(graph_, product, std::move(weights));
+    for (const LinearLayer& layer : added_) forget_moved(*layer.node->result());
+    for (auto& [layer, weights] : planned_) set_weights(graph_, layer, std::move(weights));
     return true;
   }
 
@@ -184,11 +183,11 @@ class Folder {
 
   Graph& graph_;
   const Affine affine_;
-  Node* next_;                     // the node after the norm
-  std::vector<Product> products_;  // that read the norm
-  std::vector<Node*> others_;      // other readers
-  std::vector<Product> added_;     // whose bias takes the shift for them
-  std::vector<std::pair<Product, NewWeights>> planned_;
+  Node* next_;                       // the node after the norm
+  std::vector<LinearLayer> layers_;  // that read the norm
+  std::vector<Node*> others_;        // other readers
+  std::vector<LinearLayer> added_;   // whose bias takes the shift for them
+  std::vector<std::pair<LinearLayer, NewWeights>> planned_;
 };
 
 }  // namespace

@@ -58,15 +58,15 @@ class Plan {
  public:
   explicit Plan(Graph& graph) : graph_(graph) {}
 
-  bool scale_outputs(const Product& product, Reals64 scale) {
-    ProductChange change;
+  bool scale_outputs(const LinearLayer& layer, Reals64 scale) {
+    LayerChange change;
     change.output_scale = std::move(scale);
-    return add(product, change);
+    return add(layer, change);
   }
-  bool scale_inputs(const Product& product, Reals64 scale) {
-    ProductChange change;
+  bool scale_inputs(const LinearLayer& layer, Reals64 scale) {
+    LayerChange change;
     change.input_scale = std::move(scale);
-    return add(product, change);
+    return add(layer, change);
   }
   // The scale and shift of a norm that has a constant scale, or a shift only.
   bool scale_norm(const Norm& norm, const Reals64& scale) {
@@ -94,7 +94,7 @@ class Plan {
   }
 
   void apply() {
-    for (auto& [product, weights] : products_) set_weights(graph_, product, std::move(weights));
+    for (auto& [layer, weights] : layers_) set_weights(graph_, layer, std::move(weights));
     for (auto& arg : args_) {
       Builder b(graph_, arg.node);
       graph_.set_arg(arg.node, arg.index, b.constant(arg.old->tensor(), std::move(arg.bytes), arg.old->name));
@@ -109,14 +109,14 @@ class Plan {
     std::vector<uint8_t> bytes;
   };
 
-  bool add(const Product& product, const ProductChange& change) {
-    auto weights = changed_weights(product, change);
-    if (weights) products_.emplace_back(product, std::move(*weights));
+  bool add(const LinearLayer& layer, const LayerChange& change) {
+    auto weights = changed_weights(layer, change);
+    if (weights) layers_.emplace_back(layer, std::move(*weights));
     return weights.has_value();
   }
 
   Graph& graph_;
-  std::vector<std::pair<Product, NewWeights>> products_;
+  std::vector<std::pair<LinearLayer, NewWeights>> layers_;
   std::vector<NewArg> args_;
 };
 
@@ -140,7 +140,7 @@ class Region {
     }
     const auto scaled_twice = [&](const Value* value) { return values_.count(value) != 0; };
     if (std::any_of(beside_.begin(), beside_.end(), scaled_twice)) return false;
-    return products_ != 0 && std::all_of(order_.begin(), order_.end(), [&](const Value* v) { return is_private(*v); });
+    return layers_ != 0 && std::all_of(order_.begin(), order_.end(), [&](const Value* v) { return is_private(*v); });
   }
   const std::vector<Value*>& values() const { return order_; }
 
@@ -155,7 +155,7 @@ class Region {
   }
 
   bool operand(Node& node, size_t index) {
-    Value* value = tensor_at(node, index);
+    Value* value = node.tensor_or_null(index);
     if (!value) return false;
     if (value->is_constant()) return plan_.scale_constant(node, index, scale_);
     if (!is_floating(value->dtype())) return false;
@@ -164,21 +164,21 @@ class Region {
   }
 
   bool passes_on(Node& node) {
-    if (const auto product = match_product(node)) {
-      ++products_;
-      beside_.push_back(product->input());  // its weights are scaled, what it reads must not be
-      return plan_.scale_outputs(*product, Reals64(product->outputs, scale_));
+    if (const auto layer = match_linear_layer(node)) {
+      ++layers_;
+      beside_.push_back(layer->input());  // its weights are scaled, what it reads must not be
+      return plan_.scale_outputs(*layer, Reals64(layer->outputs, scale_));
     }
     if (const auto norm = match_norm(node); norm && norm->weight) {
-      ++products_;
+      ++layers_;
       beside_.push_back(moved(node));
       return plan_.scale_norm(*norm, Reals64(norm->channels, scale_));
     }
     if (moves_data(node) || node.is("aten.neg.default")) return operand(node, 0);
     const Gemm& gemm = node.op->facts.gemm;
     if (gemm && gemm.term < 0) return one_side(node);
-    if (is_scaling(node) && tensor_at(node, 1)) return node.is(Binary::mul) && one_side(node);
-    if (is_sum(node)) return !node.arg(2).is<Value*>() && operand(node, 0) && operand(node, 1);
+    if (is_scaling(node) && node.tensor_or_null(1)) return node.is(Binary::mul) && one_side(node);
+    if (is_add_or_sub(node)) return !node.arg(2).is<Value*>() && operand(node, 0) && operand(node, 1);
     if (node.is("aten.cat.default")) {
       for (Value* part : node.tensors("tensors")) {
         if (part->is_constant()) return false;
@@ -192,8 +192,8 @@ class Region {
   // Either operand of a product of two values is possible. Prefers one that leads to constant weights.
   bool one_side(Node& node) {
     for (size_t side : {side_, 1 - side_}) {
-      Value *value = tensor_at(node, side), *other = tensor_at(node, 1 - side);
-      if (!value || !other || value->is_constant() || !leads_to_product(value, 0)) continue;
+      Value *value = node.tensor_or_null(side), *other = node.tensor_or_null(1 - side);
+      if (!value || !other || value->is_constant() || !leads_to_layer(value, 0)) continue;
       beside_.push_back(other);
       return operand(node, side);
     }
@@ -201,20 +201,20 @@ class Region {
   }
 
   // A look ahead along first operands.
-  static bool leads_to_product(const Value* value, int depth) {
+  static bool leads_to_layer(const Value* value, int depth) {
     if (depth > kMaxDepth || !value->producer) return false;
     Node& node = *value->producer;
-    if (match_product(node)) return true;
-    const bool first = moves_data(node) || is_scaling(node) || is_sum(node) || node.is("aten.neg.default");
-    if (node.is("aten.cat.default")) return leads_to_product(node.tensors("tensors")[0], depth + 1);
-    return first && node.arg(size_t{0}).is<Value*>() && leads_to_product(node.arg(size_t{0}).as<Value*>(), depth + 1);
+    if (match_linear_layer(node)) return true;
+    const bool first = moves_data(node) || is_scaling(node) || is_add_or_sub(node) || node.is("aten.neg.default");
+    if (node.is("aten.cat.default")) return leads_to_layer(node.tensors("tensors")[0], depth + 1);
+    return first && node.arg(size_t{0}).is<Value*>() && leads_to_layer(node.arg(size_t{0}).as<Value*>(), depth + 1);
   }
 
   Plan& plan_;
   const Node* root_;
   const double scale_;
   const size_t side_;
-  size_t products_ = 0;
+  size_t layers_ = 0;
   std::vector<const Value*> beside_;  // other operands: they must not be scaled too
   std::unordered_set<const Value*> values_;
   std::vector<Value*> order_, open_;
@@ -254,9 +254,8 @@ bool fold_backward(Graph& graph, const Scaling& scaling, size_t dim) {
   for (int depth = 0; depth < kMaxDepth && value->producer && only_reader(*value); ++depth) {
     Node& node = *value->producer;
     between.push_back(value);
-    if (const auto product = match_product(node)) {
-      if (product->output_dim != dim || product->outputs != channels || !plan.scale_outputs(*product, *scale))
-        return false;
+    if (const auto layer = match_linear_layer(node)) {
+      if (layer->output_dim != dim || layer->outputs != channels || !plan.scale_outputs(*layer, *scale)) return false;
       return apply();
     }
     if (const auto norm = match_norm(node)) {
@@ -285,9 +284,9 @@ bool scale_readers(Plan& plan, const Value& value, size_t dim, const Reals64& sc
       if (!after || !scale_readers(plan, *reader->result(), *after, scale, depth + 1)) return false;
       continue;
     }
-    const auto product = match_product(*reader);
-    if (!product || product->input() != &value || product->input_dim != dim || product->inputs != scale.size() ||
-        product->bias() == &value || !plan.scale_inputs(*product, scale))
+    const auto layer = match_linear_layer(*reader);
+    if (!layer || layer->input() != &value || layer->input_dim != dim || layer->inputs != scale.size() ||
+        layer->bias() == &value || !plan.scale_inputs(*layer, scale))
       return false;
   }
   return true;

@@ -12,8 +12,6 @@ namespace {
 // The number of multiplications by 0 or 1 that cost about as much as a call of a delegate.
 constexpr int64_t kMaxProducts = int64_t{1} << 20;
 
-bool is_product(const Node& node) { return node.op->facts.gemm || node.is("aten.convolution.default"); }
-
 // Rows of `x` along `dim` at positions known only at run time.
 struct Gather {
   Value *x = nullptr, *index = nullptr;
@@ -22,7 +20,7 @@ struct Gather {
 
 std::optional<Gather> match_gather(const Node& node) {
   Gather out;
-  out.x = node.args().empty() ? nullptr : tensor_at(node, 0);
+  out.x = node.args().empty() ? nullptr : node.tensor_or_null(0);
   if (!out.x || out.x->rank() == 0) return std::nullopt;
   if (node.is("aten.index_select.default")) {
     out.index = node.tensor("index");
@@ -50,7 +48,7 @@ class Gatherer {
     for (const auto& node : graph_.nodes()) {
       const auto operands = node->operands();
       const bool depends = std::any_of(operands.begin(), operands.end(), [&](Value* v) { return computed_.count(v); });
-      if (!depends && !is_product(*node)) continue;
+      if (!depends && !is_matmul_or_convolution(*node)) continue;
       computed_.insert(node->results().begin(), node->results().end());
       if (depends && match_gather(*node)) found.push_back(node.get());
     }

@@ -26,7 +26,7 @@ bool is_small(const Value& value) {
 // A slice that only `reader` reads.
 struct Part {
   Node* slice = nullptr;
-  Cut cut;
+  SliceMatch cut;
   Node* reader = nullptr;
 };
 
@@ -35,7 +35,7 @@ bool same_kind(const Part& a, const Part& b) { return a.reader->op == b.reader->
 std::vector<Part> parts_of(const Value& x) {
   std::vector<Part> parts;
   for (Node* user : x.users()) {
-    const auto cut = user->is("aten.slice.Tensor") && moved(*user) == &x ? match_cut(*user) : std::nullopt;
+    const auto cut = user->is("aten.slice.Tensor") && moved(*user) == &x ? match_slice(*user) : std::nullopt;
     Node* reader = cut && !cut->range.whole ? only_reader(*user->result()) : nullptr;
     if (reader && reader->args().size() == 1 && reader->op->has(kPointwise)) parts.push_back({user, *cut, reader});
   }
@@ -62,7 +62,7 @@ void compute_whole(Graph& graph, Value* x, const std::vector<Part>& parts, const
   for (const Part& part : parts) {
     add_origins(*whole->producer, *part.reader);
     Builder b(graph, part.reader);
-    const Range& range = part.cut.range;
+    const DimRange& range = part.cut.range;
     graph.replace(part.reader->result(),
                   b.slice(whole, static_cast<int64_t>(part.cut.dim), range.start, range.start + range.length));
     unread.push_back(part.reader);
@@ -105,7 +105,7 @@ std::optional<size_t> dim_to_drop(const Sizes& sizes, size_t dim) {
 
 // select(x [10, 1, 8], 0, i) is a slice of a view [10, 8], which all selects share.
 Value* select_as_slice(Builder& b, Node& node) {
-  const auto cut = node.is("aten.select.int") && is_small(*moved(node)) ? match_cut(node) : std::nullopt;
+  const auto cut = node.is("aten.select.int") && is_small(*moved(node)) ? match_slice(node) : std::nullopt;
   if (!cut || cut->range.whole) return nullptr;
   Value* x = moved(node);
   const auto drop = dim_to_drop(x->sizes(), cut->dim);
@@ -114,7 +114,7 @@ Value* select_as_slice(Builder& b, Node& node) {
   sizes.erase(sizes.begin() + static_cast<ptrdiff_t>(*drop));
   const bool is_shared = std::any_of(x->users().begin(), x->users().end(), [&](const Node* user) {
     if (user->is("aten.view.default")) return user->result()->sizes() == sizes;
-    const auto other = user != &node && user->is("aten.select.int") ? match_cut(*user) : std::nullopt;
+    const auto other = user != &node && user->is("aten.select.int") ? match_slice(*user) : std::nullopt;
     return other && other->dim == cut->dim;
   });
   if (!is_shared) return nullptr;

@@ -119,7 +119,7 @@ class Narrower {
     const bool fed = needs && std::any_of(needs->begin(), needs->end(),
                                           [&](const Need& need) { return narrowed_.count(need.value) != 0; });
     // A slice of a slice of something whole stays what it is.
-    if (!needs || (!fed && (is_whole(box) || match_cut(node)))) return Changed::no;
+    if (!needs || (!fed && (is_whole(box) || match_slice(node)))) return Changed::no;
     Builder b(graph_, &node);
     Values operands;
     for (const Need& need : *needs) operands.push_back(fetch(b, need.value, need.box));

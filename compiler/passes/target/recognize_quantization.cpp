@@ -12,10 +12,7 @@ namespace {
 
 // --- looking through nodes ---
 
-Value* tensor_of(const Arg& arg) {
-  return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor() ? arg.as<Value*>() : nullptr;
-}
-Value* operand(const Node& node, size_t index = 0) { return tensor_of(node.arg(index)); }
+Value* operand(const Node& node, size_t index = 0) { return node.tensor_or_null(index); }
 
 const Node* made_by(const Value* value, std::initializer_list<std::string_view> names) {
   const Node* node = value ? value->producer : nullptr;
@@ -63,7 +60,7 @@ bool is_number(const Arg& arg, double wanted) {
   return number && number->is(wanted);
 }
 bool is_zero(const Arg& arg) {
-  Value* value = tensor_of(arg);
+  Value* value = tensor_or_null(arg);
   while (const Node* cast = cast_of(unviewed(value))) value = operand(*cast);
   value = unviewed(value);
   if (const Node* fill = made_by(value, {"aten.full_like.default"})) return is_number(fill->arg(1), 0);
@@ -305,7 +302,7 @@ Value* rows_again(Builder& b, Node& node) {
   return dequantized_rows(b, *rows);
 }
 
-// --- products ---
+// --- matmuls ---
 
 // The constant [n, k] of which `value` is the transpose.
 Value* transposed(Value* value) {
@@ -315,7 +312,7 @@ Value* transposed(Value* value) {
   return operand(*node);
 }
 
-struct Product {
+struct Int8Gemm {
   Value *rows = nullptr, *weight = nullptr;  // int8; the weight a constant [n, k]
 };
 
@@ -328,11 +325,11 @@ Value* shifted_rows(Value* value) {
 
 // rows x weight^T in int32; torchao's form for CPUs multiplies unsigned rows, and takes 128 times the weight's sums
 // off.
-std::optional<Product> int8_product(Value* value) {
+std::optional<Int8Gemm> int8_gemm(Value* value) {
   const Node* difference = made_by(value, {"aten.sub.Tensor"});
   const Node* mm = made_by(difference ? operand(*difference) : value, {"aten._int_mm.default"});
   if (!mm) return {};
-  Product out{nullptr, transposed(operand(*mm, 1))};
+  Int8Gemm out{nullptr, transposed(operand(*mm, 1))};
   if (!is_constant(out.weight, DType::i8)) return {};
   if (!difference) {
     out.rows = unviewed(operand(*mm));
@@ -348,7 +345,7 @@ std::optional<Product> int8_product(Value* value) {
 }
 
 // zero * scale * (sums of the weight's rows), what the rows' zero points add to a product
-bool is_correction(Value* value, const Product& product, const Rows& rows) {
+bool is_correction(Value* value, const Int8Gemm& gemm, const Rows& rows) {
   const Node* times = made_by(plain(value), {"aten.mul.Tensor"});
   const Node* zeros = times ? made_by(operand(*times), {"aten.mul.Tensor"}) : nullptr;
   if (!zeros || !by_rows(operand(*zeros), operand(*zeros)->sizes()) ||
@@ -357,7 +354,7 @@ bool is_correction(Value* value, const Product& product, const Rows& rows) {
   if (!is_zero_of(operand(*zeros), rows) || !is_scale_of(operand(*zeros, 1), rows)) return false;
   const Node* cast = cast_of(operand(*times, 1));
   const Node* sum = cast ? made_by(operand(*cast), {"aten.sum.dim_IntList"}) : nullptr;
-  if (!sum || operand(*sum) != product.weight) return false;
+  if (!sum || operand(*sum) != gemm.weight) return false;
   const auto dims = sum->static_ints("dim");
   return dims.size() == 1 && wrap_dim(dims[0], 2) == 1;
 }
@@ -381,28 +378,28 @@ Value* linear(Builder& b, const Node& node, Value* x, Value* weight, Arg bias) {
 }
 
 // (acc * s) * scales
-Value* quantized_product(Builder& b, Node& node) {
+Value* quantized_matmul(Builder& b, Node& node) {
   if (!node.is("aten.mul.Tensor") || node.result()->dtype() != DType::f32 || !operand(node, 1)) return nullptr;
   Value* rest = plain(operand(node));
   const Node* difference = made_by(rest, {"aten.sub.Tensor"});
   const Node* scaled = made_by(difference ? plain(operand(*difference)) : rest, {"aten.mul.Tensor"});
   const Node* cast = scaled ? cast_of(operand(*scaled)) : nullptr;
-  const auto product = cast && operand(*scaled, 1) ? int8_product(operand(*cast)) : std::nullopt;
-  const auto rows = product ? rows_of(product->rows) : std::nullopt;
+  const auto gemm = cast && operand(*scaled, 1) ? int8_gemm(operand(*cast)) : std::nullopt;
+  const auto rows = gemm ? rows_of(gemm->rows) : std::nullopt;
   if (!rows || !by_rows(operand(*scaled, 1), scaled->result()->sizes()) || !is_scale_of(operand(*scaled, 1), *rows) ||
       rows->x->dtype() != DType::f32)
     return nullptr;
   if (rows->symmetric == (difference != nullptr)) return nullptr;
-  if (difference && (!plain_alpha(*difference) || !is_correction(operand(*difference, 1), *product, *rows)))
+  if (difference && (!plain_alpha(*difference) || !is_correction(operand(*difference, 1), *gemm, *rows)))
     return nullptr;
-  const auto blocks = row_scales(*operand(node, 1), *product->weight);
+  const auto blocks = row_scales(*operand(node, 1), *gemm->weight);
   if (!blocks) return nullptr;
-  Value* weight = dequantize(b, product->weight, *blocks, scales_of(*operand(node, 1)), None{}, DType::f32);
+  Value* weight = dequantize(b, gemm->weight, *blocks, scales_of(*operand(node, 1)), None{}, DType::f32);
   return linear(b, node, dequantized_rows(b, *rows), weight, None{});
 }
 
 // (x W^T) * scales with W as integers
-Value* scaled_product(Builder& b, Node& node) {
+Value* scaled_matmul(Builder& b, Node& node) {
   if (!node.is("aten.mul.Tensor") || node.result()->dtype() != DType::f32 || !operand(node, 1)) return nullptr;
   const Node* mm = made_by(plain(operand(node)), {"aten.mm.default"});
   const Node* cast = mm ? cast_of(operand(*mm, 1)) : nullptr;
@@ -415,7 +412,7 @@ Value* scaled_product(Builder& b, Node& node) {
 }
 
 // mm and addmm whose weight is a dequantized constant
-Value* matrix_product(Builder& b, Node& node) {
+Value* matmul_as_linear(Builder& b, Node& node) {
   const bool summed = node.is("aten.addmm.default");
   if (!summed && !node.is("aten.mm.default")) return nullptr;
   if (summed && (!is_number(node.arg("beta"), 1) || !is_number(node.arg("alpha"), 1))) return nullptr;
@@ -432,18 +429,17 @@ Value* matrix_product(Builder& b, Node& node) {
 }
 
 // linear(x, W) + bias
-Value* bias_of_product(Builder& b, Node& node) {
+Value* bias_of_matmul(Builder& b, Node& node) {
   if (!node.is("aten.add.Tensor") || !plain_alpha(node)) return nullptr;
   Value *sum = operand(node), *bias = plain(operand(node, 1));
-  const Node* product = made_by(unviewed(sum), {"aten.linear.default"});
-  if (!product || !bias || !bias->is_constant() || bias->rank() != 1 || product->optional_tensor("bias"))
-    return nullptr;
-  const Value* result = product->result();
-  Value* weight = product->tensor("weight");
+  const Node* layer = made_by(unviewed(sum), {"aten.linear.default"});
+  if (!layer || !bias || !bias->is_constant() || bias->rank() != 1 || layer->optional_tensor("bias")) return nullptr;
+  const Value* result = layer->result();
+  Value* weight = layer->tensor("weight");
   const bool fits = dequantizes_constant(weight) && bias->sizes()[0] == weight->sizes()[0] &&
                     sum->sizes().back() == bias->sizes()[0] && bias->dtype() == result->dtype() &&
                     node.result()->sizes() == sum->sizes() && result->num_uses() == 1 && sum->num_uses() == 1;
-  return fits ? linear(b, node, operand(*product), weight, bias) : nullptr;
+  return fits ? linear(b, node, operand(*layer), weight, bias) : nullptr;
 }
 
 // The operators under their names of today, and nothing that reads values only to assert their dtype, which is known.
@@ -462,8 +458,8 @@ Changed tidy(Graph& graph) {
   return Changed(!old.empty());
 }
 
-constexpr Rule kRules[] = {weight,         quantized_rows, rows_again,     quantized_product,
-                           scaled_product, matrix_product, bias_of_product};
+constexpr Rule kRules[] = {weight,        quantized_rows,   rows_again,    quantized_matmul,
+                           scaled_matmul, matmul_as_linear, bias_of_matmul};
 
 }  // namespace
 

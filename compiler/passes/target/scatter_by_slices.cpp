@@ -254,8 +254,8 @@ bool is_rows(const Value* x, const Value& result) {
 
 Value* chosen_rows(Builder& b, Node& node) {
   if (!node.is("aten.where.self") || !is_taken(node.result())) return nullptr;
-  const Value* condition = tensor_at(node, 0);
-  Value *yes = tensor_at(node, 1), *no = tensor_at(node, 2);
+  const Value* condition = node.tensor_or_null(0);
+  Value *yes = node.tensor_or_null(1), *no = node.tensor_or_null(2);
   const Value& result = *node.result();
   if (!condition->is_constant() || condition->dtype() != DType::boolean || !condition->tensor().dim_order.empty() ||
       !is_rows(yes, result) || !is_rows(no, result))

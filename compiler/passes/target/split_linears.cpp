@@ -15,15 +15,15 @@ constexpr size_t kMaxPieces = 8, kMaxMoves = 8;
 struct Piece {
   Node* reader = nullptr;
   std::vector<Box> boxes;  // of the results of the data-movement operators, outermost first, then of the product
-  Range outputs;
+  DimRange outputs;
 };
 
 class Splitter {
  public:
-  Splitter(Graph& graph, const Product& product) : graph_(graph), product_(product) {}
+  Splitter(Graph& graph, const LinearLayer& layer) : graph_(graph), layer_(layer) {}
 
   bool run() {
-    if (product_.weight()->num_uses() != 1) return false;  // a step of a loop: each would get weights of its own
+    if (layer_.weight()->num_uses() != 1) return false;  // a step of a loop: each would get weights of its own
     find_moves();
     if (last_->users().size() < 2 || last_->users().size() > kMaxPieces || last_->num_uses() != last_->users().size())
       return false;
@@ -41,7 +41,7 @@ class Splitter {
  private:
   // The views and permutes after the matmul that all readers share.
   void find_moves() {
-    last_ = product_.node->result();
+    last_ = layer_.node->result();
     while (moves_.size() < kMaxMoves) {
       Node* reader = only_reader(*last_);
       if (!reader || (!reader->is("aten.view.default") && !reader->is("aten.permute.default"))) return;
@@ -51,7 +51,7 @@ class Splitter {
   }
 
   bool add_piece(Node& reader) {
-    const auto cut = match_cut(reader);
+    const auto cut = match_slice(reader);
     if (!cut || cut->range.whole) return false;
     Piece piece{&reader, {Box(last_->rank())}, {}};
     piece.boxes[0][cut->dim] = cut->range;
@@ -71,9 +71,9 @@ class Splitter {
   bool split() {
     for (size_t i = 0; i < pieces_.size(); ++i) {
       const Piece& piece = pieces_[i];
-      NewWeights weights = weights_of_outputs(product_, static_cast<size_t>(piece.outputs.start),
+      NewWeights weights = weights_of_outputs(layer_, static_cast<size_t>(piece.outputs.start),
                                               static_cast<size_t>(piece.outputs.length));
-      Value* value = product_like(graph_, product_, std::move(weights));
+      Value* value = layer_like(graph_, layer_, std::move(weights));
       Builder b(graph_, piece.reader);
       if (Value* direct = without_cut_dim(b, piece, value)) {
         graph_.replace(piece.reader->result(), direct);
@@ -89,7 +89,7 @@ class Splitter {
       graph_.erase(piece.reader);
     }
     for (size_t m = moves_.size(); m-- > 0;) graph_.erase(moves_[m]);
-    graph_.erase(product_.node);
+    graph_.erase(layer_.node);
     return true;
   }
 
@@ -99,7 +99,7 @@ class Splitter {
     if (!moves_[0]->is("aten.view.default") || !moves_[1]->is("aten.permute.default")) return nullptr;
     const Node &view = *moves_[0], &permute = *moves_[1];
     const auto order = permute.static_ints("dims");
-    const size_t rank = order.size(), cut = match_cut(*piece.reader)->dim;
+    const size_t rank = order.size(), cut = match_slice(*piece.reader)->dim;
     const auto gone = wrap_dim(order[cut], rank);
     Sizes sizes = box_sizes(view.result()->sizes(), piece.boxes[1]);
     if (!sizes[static_cast<size_t>(gone)].is(1)) return nullptr;
@@ -118,7 +118,7 @@ class Splitter {
   }
 
   Graph& graph_;
-  const Product product_;
+  const LinearLayer layer_;
   Value* last_ = nullptr;
   std::vector<Node*> moves_;
   std::vector<Piece> pieces_;
@@ -138,10 +138,10 @@ Result<Changed> split_linears(Graph& graph) {
     Changed changed = Changed::no;
     for (auto it = g.nodes().begin(); it != g.nodes().end();) {
       const auto before = it == g.nodes().begin() ? g.nodes().end() : std::prev(it);
-      const auto product = (*it)->is("aten.convolution.default") ? std::nullopt : match_product(**it);
+      const auto layer = (*it)->is("aten.convolution.default") ? std::nullopt : match_linear_layer(**it);
       const auto next = std::next(it);
       Node* node = next == g.nodes().end() ? nullptr : next->get();
-      if (!product || !node || !Splitter(g, *product).run()) {
+      if (!layer || !node || !Splitter(g, *layer).run()) {
         ++it;
         continue;
       }

@@ -13,11 +13,11 @@ Lane round_half_away(Lane x) {
 }
 
 /// Pixels of bin `p` along one axis: [first, last), within [0, limit].
-struct Range {
+struct PixelRange {
   int64_t first, last;
 };
 template <typename Lane>
-Range bin_range(int64_t p, Lane bin, Lane start, int64_t limit) {
+PixelRange bin_range(int64_t p, Lane bin, Lane start, int64_t limit) {
   auto clamp = [&](double v) {
     const double top = static_cast<double>(limit);
     return static_cast<int64_t>(v > 0 ? (v < top ? v : top) : 0);  // NaN is 0
@@ -43,7 +43,7 @@ struct Bin {
 /// The largest element of the region and its place in the plane; 0 and -1 for an empty one. As torchvision's, the
 /// search starts below every finite float: NaN and -inf are never found.
 template <typename T>
-Bin<T> largest(const T* plane, int64_t width, const Range& y, const Range& x) {
+Bin<T> largest(const T* plane, int64_t width, const PixelRange& y, const PixelRange& x) {
   using Lane = typename RegionLane<T>::type;
   const bool empty = y.first >= y.last || x.first >= x.last;
   Lane best = empty ? Lane(0) : Lane(-3.4028234663852886e38);
@@ -60,7 +60,7 @@ Bin<T> largest(const T* plane, int64_t width, const Range& y, const Range& x) {
 }
 
 template <typename T>
-T mean(const T* plane, int64_t width, const Range& y, const Range& x) {
+T mean(const T* plane, int64_t width, const PixelRange& y, const PixelRange& x) {
   using Lane = typename RegionLane<T>::type;
   Lane sum = 0;
   for (int64_t row = y.first; row < y.last; ++row)
@@ -90,8 +90,8 @@ void pool(KernelContext& context, const PoolCall& call, const void* image, const
     for (int64_t at = 0; at < channels * bins; ++at) {
       const int64_t p = at % bins, channel = call.by_position ? at : at / bins;
       const T* plane = r.plane(index, channel);
-      const Range y = bin_range(p / call.columns, high, top, call.by_position ? r.height - 1 : r.height);
-      const Range x = bin_range(p % call.columns, wide, left, call.by_position ? r.width - 1 : r.width);
+      const PixelRange y = bin_range(p / call.columns, high, top, call.by_position ? r.height - 1 : r.height);
+      const PixelRange x = bin_range(p % call.columns, wide, left, call.by_position ? r.width - 1 : r.width);
       Bin<T> bin{T(0), static_cast<int32_t>(channel)};
       if (call.by_position)
         bin.value = mean(plane, r.width, y, x);

@@ -9,6 +9,21 @@ WICK_HOT_INLINE Vec clamp_vec(Vec v, float lower, float upper) {
   return select(v > splat(upper), splat(upper), v);
 }
 
+/// The tile's results, one by one: `columns` of them in each row.
+template <int R, int V>
+WICK_HOT_INLINE void store_lanes(const GemmBlock& g, const Vec (&sum)[R][V], float* c, int64_t columns) {
+  float lanes[R][V * kLanes];
+  for (int r = 0; r < R; ++r)
+    for (int v = 0; v < V; ++v) store(&lanes[r][v * kLanes], sum[r][v]);
+  if (g.c_column_stride == 1) {
+    for (int r = 0; r < R; ++r)
+      for (int64_t j = 0; j < columns; ++j) c[r * g.c_row_stride + j] = lanes[r][j];
+  } else {
+    for (int64_t j = 0; j < columns; ++j)
+      for (int r = 0; r < R; ++r) c[r * g.c_row_stride + j * g.c_column_stride] = lanes[r][j];
+  }
+}
+
 /// One register tile: R rows, V vectors of which the last may be partial (`columns` valid in all).
 template <int R, int V>
 void gemm_tile(const GemmBlock& g, const float* a, const float* b, float* c, int64_t row, int64_t column, int64_t columns) {
@@ -60,16 +75,7 @@ void gemm_tile(const GemmBlock& g, const float* a, const float* b, float* c, int
     for (int r = 0; r < R; ++r)
       for (int v = 0; v < V; ++v) store(c + r * g.c_row_stride + v * kLanes, sum[r][v]);
   } else {
-    float lanes[R][V * kLanes];
-    for (int r = 0; r < R; ++r)
-      for (int v = 0; v < V; ++v) store(&lanes[r][v * kLanes], sum[r][v]);
-    if (g.c_column_stride == 1) {
-      for (int r = 0; r < R; ++r)
-        for (int64_t j = 0; j < columns; ++j) c[r * g.c_row_stride + j] = lanes[r][j];
-    } else {
-      for (int64_t j = 0; j < columns; ++j)
-        for (int r = 0; r < R; ++r) c[r * g.c_row_stride + j * g.c_column_stride] = lanes[r][j];
-    }
+    store_lanes<R, V>(g, sum, c, columns);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/kernels/neural/window.h"
 
+#include "common/math/arithmetic.h"
+
 namespace wick {
 
 bool read_window(KernelContext& context, const EValue& list, int dims, int64_t lowest, int64_t fill,
@@ -26,7 +28,7 @@ bool read_window(KernelContext& context, const EValue& list, int dims, int64_t l
 int64_t window_outputs(int64_t input, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                        bool ceil_mode) {
   const int64_t room = input + 2 * padding - dilation * (kernel - 1) - 1;
-  int64_t outputs = floor_divide(room + (ceil_mode ? stride - 1 : 0), stride) + 1;
+  int64_t outputs = math::floor_divide(room + (ceil_mode ? stride - 1 : 0), stride) + 1;
   if (ceil_mode && (outputs - 1) * stride >= input + padding) --outputs;
   return outputs;
 }

@@ -13,9 +13,6 @@ constexpr int64_t kMaxWindow = int64_t{1} << 30;
 bool read_window(KernelContext& context, const EValue& list, int dims, int64_t lowest, int64_t fill,
                  const int64_t* fallback_list, const char* message, int64_t* out);
 
-/// floor(a / b) for b > 0.
-inline int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-
 /// Outputs of a window along one dimension; at most 0 if the window does not fit. With `ceil_mode` a last window may
 /// start inside the input or left padding and end outside.
 int64_t window_outputs(int64_t input, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,

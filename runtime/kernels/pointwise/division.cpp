@@ -1,6 +1,7 @@
 // Division with rounding modes and remainders.
 #include <string.h>
 
+#include "common/math/arithmetic.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 
 namespace wick {
@@ -9,8 +10,6 @@ namespace {
 
 inline float float_remainder(float a, float b) { return math::fmod_f(a, b); }
 inline double float_remainder(double a, double b) { return math::fmod(a, b); }
-inline float round_down(float x) { return math::floor_f(x); }
-inline double round_down(double x) { return math::floor(x); }
 inline float round_toward_zero(float x) { return math::trunc_f(x); }
 inline double round_toward_zero(double x) { return math::trunc(x); }
 
@@ -47,31 +46,19 @@ struct DivideFloor {
   ZeroFlag zero;
   int64_t operator()(int64_t a, int64_t b) const {
     if (b == 0) return zero.raise();
-    if (b == -1) return wrap_negate(a);
-    const int64_t quotient = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+    return b == -1 ? wrap_negate(a) : math::floor_divide(a, b);
   }
   template <typename T>
   T operator()(T a, T b) const {
     if (b == 0) return a / b;
-    const T rest = float_remainder(a, b);
-    const bool below = (rest != 0) & ((b < 0) != (rest < 0));
-    const T quotient = (a - rest) / b - static_cast<T>(below);
-    if (quotient == 0) return static_cast<T>(math::copy_sign(0, static_cast<double>(a / b)));
-    const T down = round_down(quotient);
-    return quotient - down > T(0.5) ? down + 1 : down;
+    return math::floor_quotient(a, b, float_remainder(a, b));
   }
 };
 
 /// Sign of the divisor, as Python's %.
 struct Remainder {
   ZeroFlag zero;
-  int64_t operator()(int64_t a, int64_t b) const {
-    if (b == 0) return zero.raise();
-    if (b == -1) return 0;
-    const int64_t rest = a % b;
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-  }
+  int64_t operator()(int64_t a, int64_t b) const { return b == 0 ? zero.raise() : math::floor_modulo(a, b); }
   template <typename T>
   T operator()(T a, T b) const {
     const T rest = float_remainder(a, b);

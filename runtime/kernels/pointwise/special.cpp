@@ -1,8 +1,7 @@
 // Special functions: each element is computed in double.
 #include "common/math/special.h"
 
-#include <string.h>
-
+#include "common/math/arithmetic.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 
 namespace wick {
@@ -58,82 +57,28 @@ void polygamma_out(KernelContext& context, Args args) {
   });
 }
 
-namespace {
-
-uint64_t magnitude(int64_t x) { return x < 0 ? ~static_cast<uint64_t>(x) + 1 : static_cast<uint64_t>(x); }
-uint64_t common_divisor(int64_t a, int64_t b) {
-  uint64_t x = magnitude(a), y = magnitude(b);
-  while (y != 0) {
-    const uint64_t rest = x % y;
-    x = y;
-    y = rest;
-  }
-  return x;
-}
-
-/// The neighbour of `from` in the direction of `to`, in the bits of the type.
-template <typename T, typename Bits>
-T neighbour(T from, T to) {
-  if (from != from || to != to) return from + to;
-  if (from == to) return to;
-  Bits bits;
-  memcpy(&bits, &from, sizeof bits);
-  constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
-  if (from == 0)
-    bits = to > 0 ? 1 : kSign | 1;
-  else
-    bits += (from < to) == (from > 0) ? 1 : static_cast<Bits>(-1);
-  memcpy(&from, &bits, sizeof bits);
-  return from;
-}
-
-}  // namespace
-
 void gcd_out(KernelContext& context, Args args) {
   binary<kInt>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2),
-               [](int64_t a, int64_t b) { return static_cast<int64_t>(common_divisor(a, b)); });
+               [](int64_t a, int64_t b) { return static_cast<int64_t>(math::greatest_common_divisor(a, b)); });
 }
 void lcm_out(KernelContext& context, Args args) {
-  binary<kInt>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2), [](int64_t a, int64_t b) {
-    const uint64_t divisor = common_divisor(a, b);
-    return divisor == 0 ? int64_t{0} : static_cast<int64_t>(magnitude(a) / divisor * magnitude(b));
-  });
+  binary<kInt>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2),
+               [](int64_t a, int64_t b) { return math::least_common_multiple(a, b); });
 }
 void nextafter_out(KernelContext& context, Args args) {
-  binary<kFloat>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2), [](auto a, auto b) {
-    if constexpr (sizeof a == sizeof(float)) {
-      return neighbour<float, uint32_t>(a, b);
-    } else {
-      return neighbour<double, uint64_t>(a, b);
-    }
-  });
+  binary<kFloat>(context, operand(args, 0), operand(args, 1), out_tensor(args, 2),
+                 [](auto a, auto b) { return math::next_after(a, b); });
 }
-
-namespace {
-/// x = mantissa * 2^exponent with |mantissa| in [0.5, 1); zero, infinity and NaN stay and have exponent 0.
-double split_exponent(double x, int32_t* exponent) {
-  *exponent = 0;
-  if (x == 0 || !math::is_finite(x)) return x;
-  double scaled = x;
-  if (math::abs(x) < 0x1p-1000) {
-    scaled *= 0x1p100;
-    *exponent = -100;
-  }
-  const uint64_t bits = math::bits_of(scaled);
-  *exponent += static_cast<int32_t>(bits >> 52 & 0x7ff) - 1022;
-  return math::double_of((bits & ~(uint64_t{0x7ff} << 52)) | uint64_t{1022} << 52);
-}
-}  // namespace
 
 /// (self; mantissa, exponent i32)
 void frexp_out(KernelContext& context, Args args) {
   unary<kFloat>(context, operand(args, 0), out_tensor(args, 1), [](auto x) {
     int32_t exponent;
-    return static_cast<decltype(x)>(split_exponent(static_cast<double>(x), &exponent));
+    return static_cast<decltype(x)>(math::split_exponent(static_cast<double>(x), &exponent));
   });
   auto exponent_of = [](auto x) {
     int32_t exponent;
-    split_exponent(static_cast<double>(x), &exponent);
+    math::split_exponent(static_cast<double>(x), &exponent);
     return static_cast<int64_t>(exponent);
   };
   if (!context.ok()) return;

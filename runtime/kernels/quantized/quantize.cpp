@@ -118,12 +118,12 @@ struct Parameters {
   }
 };
 
-struct Range {
+struct ElementRange {
   int64_t min;
   int64_t max;
 };
 
-int64_t clamp_to(double value, Range range) {
+int64_t clamp_to(double value, ElementRange range) {
   if (value != value) return 0;
   if (value < static_cast<double>(range.min)) return range.min;
   if (value > static_cast<double>(range.max)) return range.max;
@@ -134,7 +134,7 @@ bool is_small(int64_t value) { return value >= -(1 << 20) && value <= 1 << 20; }
 
 /// The loop for packed f32 to 8 bits: rounds, then adds the zero point. All sums are exact in float and int32.
 template <typename T>
-void quantize_packed(const float* x, float inverse, int32_t point, Range range, T* out, int64_t count) {
+void quantize_packed(const float* x, float inverse, int32_t point, ElementRange range, T* out, int64_t count) {
   const float lower = static_cast<float>(range.min - point), upper = static_cast<float>(range.max - point);
   for (int64_t i = 0; i < count; ++i) {
     const float scaled = x[i] * inverse;
@@ -152,7 +152,7 @@ void dequantize_packed(const T* x, int32_t point, float scale, float* out, int64
 
 /// in [..] real -> out [..] quantized.
 void quantize(KernelContext& context, const Tensor& in, const Parameters& parameters, int axis, bool point_first,
-              Range range, Tensor& out) {
+              ElementRange range, Tensor& out) {
   const View src = view_of(in);
   const DType in_dtype = in.dtype;
   if (!require(context, is_floating(in_dtype), "only floating tensors are quantized")) return;
@@ -259,7 +259,7 @@ bool load_single(KernelContext& context, const Tensor& scale, const Tensor& zero
 
 void quantize_per_tensor_out(KernelContext& context, Span<EValue*> args) {
   Tensor& out = *args[6]->tensor;
-  const Range range = {args[3]->integer, args[4]->integer};
+  const ElementRange range = {args[3]->integer, args[4]->integer};
   Parameters parameters;
   if (!check_range(context, range.min, range.max, args[5]->integer, out) || !valid_scale(context, args[1]->real))
     return;
@@ -269,7 +269,7 @@ void quantize_per_tensor_out(KernelContext& context, Span<EValue*> args) {
 
 void quantize_per_tensor_tensor_out(KernelContext& context, Span<EValue*> args) {
   Tensor& out = *args[6]->tensor;
-  const Range range = {args[3]->integer, args[4]->integer};
+  const ElementRange range = {args[3]->integer, args[4]->integer};
   Parameters parameters;
   if (!check_range(context, range.min, range.max, args[5]->integer, out)) return;
   if (!load_single(context, *args[1]->tensor, *args[2]->tensor, &parameters)) return;
@@ -299,7 +299,7 @@ void dequantize_per_tensor_tensor_out(KernelContext& context, Span<EValue*> args
 void quantize_per_channel_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& in = *args[0]->tensor;
   Tensor& out = *args[7]->tensor;
-  const Range range = {args[4]->integer, args[5]->integer};
+  const ElementRange range = {args[4]->integer, args[5]->integer};
   Parameters parameters;
   int axis;
   if (!require(context, in.rank > 0, "per-channel tensors need a dimension")) return;
@@ -326,7 +326,7 @@ void dequantize_per_channel_out(KernelContext& context, Span<EValue*> args) {
 void quantize_per_token_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& in = *args[0]->tensor;
   Tensor& out = *args[6]->tensor;
-  const Range range = {args[3]->integer, args[4]->integer};
+  const ElementRange range = {args[3]->integer, args[4]->integer};
   Parameters parameters;
   if (!require(context, in.rank > 0, "per-token tensors need a dimension")) return;
   if (!check_range(context, range.min, range.max, args[5]->integer, out)) return;
@@ -350,7 +350,7 @@ void quantized_add_out(KernelContext& context, Span<EValue*> args) {
   const Tensor& a = *args[0]->tensor;
   const Tensor& b = *args[5]->tensor;
   Tensor& out = *args[14]->tensor;
-  const Range range = {args[12]->integer, args[13]->integer};
+  const ElementRange range = {args[12]->integer, args[13]->integer};
   if (!require(context, a.dtype == b.dtype && b.dtype == out.dtype && is_quantized_dtype(a.dtype),
                "a, b and out must have one quantized dtype"))
     return;

@@ -85,6 +85,6 @@ compiler::Verdict supports_numbers(const compiler::Node& node, const compiler::T
 compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
 
 /// Sizes of a tensor.
-Dims dims_of(const compiler::Value& value);
+Sizes dims_of(const compiler::Value& value);
 
 }  // namespace wick::xnnpack

@@ -27,10 +27,6 @@ constexpr char kIndices[] = "the library has no indices";
 constexpr char kLosesDigits[] = "the library's kernels would lose precision";
 constexpr char kUnknownSizes[] = "sizes known only at run time: {}";
 
-const Value* tensor_of(const compiler::Arg& arg) {
-  return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor() ? arg.as<Value*>() : nullptr;
-}
-
 std::string refuse_dtype(const Value& value) {
   return fmt::format("dtype {}; only f32 and f16 are taken", compiler::to_text(value.type));
 }
@@ -68,7 +64,7 @@ std::string refuse_strides(const Node& node, const compiler::TargetOptions&) {
 std::string refuse_triangle(const Node& node, const compiler::TargetOptions&) {
   std::string reason = refuse_to_write(node);
   if (!reason.empty()) return reason;
-  const Value* x = tensor_of(node.arg("self"));
+  const Value* x = compiler::tensor_or_null(node.arg("self"));
   if (!node.integer("diagonal").is_const()) return "a diagonal known only at run time";
   if (x && !x->producer) return "a triangle of an input or constant, which no delegate needs to compute";
   return "a triangle that drops nothing, or one that takes more than 2^20 elements when skewed";
@@ -103,7 +99,8 @@ std::string refuse_choice(const Node& node, const compiler::TargetOptions& optio
   const Value& result = *node.result();
   if (result.dtype() == DType::boolean) return fmt::format(kNoOperator, kBooleans);
   if (result.dtype() != DType::f32 && result.dtype() != DType::f16) return refuse_dtype(result);
-  const Value* condition = tensor_of(node.arg(node.op->parsed->find("condition") >= 0 ? "condition" : "mask"));
+  const Value* condition =
+      compiler::tensor_or_null(node.arg(node.op->parsed->find("condition") >= 0 ? "condition" : "mask"));
   if (const Node* part = condition ? foreign_part(condition) : nullptr)
     return fmt::format(
         "a condition computed by {}; only comparisons of f32 tensors and conditions made of integers are taken",
@@ -123,7 +120,7 @@ std::string refuse_choice(const Node& node, const compiler::TargetOptions& optio
 // --- others ---
 
 std::string refuse_conversion(const Node& node, const compiler::TargetOptions&) {
-  const Value* from = tensor_of(node.arg("self"));
+  const Value* from = compiler::tensor_or_null(node.arg("self"));
   const Value& to = *node.result();
   if (!from) return "it converts no tensor";
   return fmt::format("a conversion of {} to {}; only those between f32 and f16 are taken", dtype_name(from->dtype()),

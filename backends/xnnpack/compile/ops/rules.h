@@ -13,8 +13,8 @@ struct RuleFamily {
   const OpRule* rows;
   size_t count;
 };
-extern const RuleFamily kConvolutionRules, kCurveRules, kLinearRules, kMovementRules, kNormalizationRules,
-    kPointwiseRules, kQuantizedRules, kReductionRules, kWindowRules;
+extern const RuleFamily kActivationRules, kConvolutionRules, kCurveRules, kLinearRules, kMovementRules,
+    kNormalizationRules, kPointwiseRules, kQuantizedRules, kReductionRules, kWindowRules;
 
 /// Why a node is refused whose sizes the graph states, but does not prove.
 inline constexpr char kAgreeOnlyAtRunTime[] = "sizes whose equality is known only at run time";
@@ -41,7 +41,7 @@ std::string refuse_shape(const compiler::Value& value, Unknown unknown);
 /// A number among the arguments, known at compile time; nothing for one that is read at run time or symbolic.
 std::optional<double> number(const compiler::Node& node, std::string_view name);
 /// The range of all numbers but infinities.
-inline constexpr Range kAllFinite = {-std::numeric_limits<float>::max(), std::numeric_limits<float>::max()};
+inline constexpr OutputRange kAllFinite = {-std::numeric_limits<float>::max(), std::numeric_limits<float>::max()};
 /// Sets as result what `body` makes of operand `x`, computed in f32 where the node is of f16: for kernels that in f16
 /// lose digits, or treat zero or negative numbers wrongly.
 template <typename Body>
@@ -59,8 +59,8 @@ uint32_t every_step(Lowering& lowering, uint32_t x, size_t at, int64_t start, in
 uint32_t sigmoid(Lowering& lowering, const compiler::Node& node, uint32_t x);
 bool has_plain_sigmoid(const compiler::Node& node, const compiler::ValueRange& numbers);
 /// `x` within a range.
-uint32_t clamped(Lowering& lowering, uint32_t x, Range range);
+uint32_t clamped(Lowering& lowering, uint32_t x, OutputRange range);
 /// [dims of the result]: as the payload holds them in `order`.
-Dims result_dims(const compiler::Node& node);
+Sizes result_dims(const compiler::Node& node);
 
 }  // namespace wick::xnnpack

@@ -20,7 +20,7 @@ struct Convolution {
   std::vector<int64_t> stride, padding, dilation, output_padding;
   bool transposed;
   int64_t groups;
-  Dims input, weight;
+  Sizes input, weight;
 };
 
 Convolution convolution_of(const Node& node) {
@@ -33,7 +33,7 @@ Convolution convolution_of(const Node& node) {
 constexpr int64_t kMaxSlices = 16;
 
 Verdict plain_volume(const Node& node, const Convolution& conv) {
-  const Dims result = result_dims(node);
+  const Sizes result = result_dims(node);
   if (std::max(num_symbolic(conv.input), num_symbolic(result)) > 1 || !conv.input[2].is_const())
     return Verdict::no("a three-dimensional convolution whose depth, or more than one size, is known only at run time");
   const int64_t slices = conv.weight[2].value();
@@ -101,7 +101,7 @@ uint32_t filter_of(Lowering& l, const Node& node, const Convolution& conv, bool 
   const auto kernel = kernel_of(conv);
   const int64_t a = conv.weight[0].value(), b = conv.weight[1].value(), h = kernel[0], w = kernel[1], g = conv.groups;
   if (depthwise) return l.weight_permuted(weight, {a, h, w}, {1, 2, 0}, DataType::fp32, {1, h, w, a});
-  const Dims dims = columns_as_channels ? Dims{a, h, 1, w * b} : Dims{a, h, w, b};
+  const Sizes dims = columns_as_channels ? Sizes{a, h, 1, w * b} : Sizes{a, h, w, b};
   if (!conv.transposed) return l.weight_permuted(weight, {a, b, h, w}, {0, 2, 3, 1}, DataType::fp32, dims);
   return l.weight_permuted(weight, {g, a / g, b, h, w}, {0, 2, 3, 4, 1}, DataType::fp32, {g * b, h, w, a / g});
 }
@@ -109,7 +109,7 @@ uint32_t filter_of(Lowering& l, const Node& node, const Convolution& conv, bool 
 bool is_depthwise(const Convolution& conv) { return !conv.transposed && conv.groups > 1 && conv.weight[1].is(1); }
 
 // Complete but for its filter. x [n, h, w, c]; result [n, h, w, c]
-PayloadNode without_filter(const Convolution& conv, uint32_t x, uint32_t bias, const Dims& result, Range range) {
+PayloadNode without_filter(const Convolution& conv, uint32_t x, uint32_t bias, const Sizes& result, OutputRange range) {
   PayloadNode out;
   out.type = conv.transposed      ? NodeType::conv_transpose_2d
              : is_depthwise(conv) ? NodeType::depthwise_conv_2d
@@ -125,8 +125,8 @@ PayloadNode without_filter(const Convolution& conv, uint32_t x, uint32_t bias, c
   return out;
 }
 
-uint32_t convolved(Lowering& l, const Convolution& conv, uint32_t x, uint32_t filter, uint32_t bias, const Dims& result,
-                   Range range) {
+uint32_t convolved(Lowering& l, const Convolution& conv, uint32_t x, uint32_t filter, uint32_t bias,
+                   const Sizes& result, OutputRange range) {
   PayloadNode out = without_filter(conv, x, bias, result, range);
   out.inputs[1] = filter;
   return l.add(std::move(out), result);
@@ -144,12 +144,12 @@ struct Taps {
   Pair first = {};  // tap of the whole window
   PayloadNode::Window window;
   std::vector<uint32_t> offsets = std::vector<uint32_t>(4);  // of what is read in the input [n, h, w, c]
-  Dims sizes;
+  Sizes sizes;
 };
 
 // Every step-th tap from `first` on: dilated by `step`, with the padding that is left. Nothing where none is left and
 // the input, which is then cut instead, is empty or of a size known only at run time.
-std::optional<Taps> every_tap(const PayloadNode::Window& whole, const Dims& input, Pair first, Pair step) {
+std::optional<Taps> every_tap(const PayloadNode::Window& whole, const Sizes& input, Pair first, Pair step) {
   Taps out;
   out.first = first;
   out.window = whole;
@@ -190,7 +190,7 @@ Pair fewest_parts(const uint32_t (&kernel)[2]) {
 
 // The windows whose results add up to that of `whole`; none if it should stay as it is. Taps far apart keep most of the
 // padding, where rows of taps side by side would need cut or padded copies of the input.
-std::vector<Taps> parts_of(const PayloadNode::Window& whole, const Dims& input) {
+std::vector<Taps> parts_of(const PayloadNode::Window& whole, const Sizes& input) {
   if (uint64_t{whole.kernel[0]} * whole.kernel[1] <= kMaxTaps) return {};
   std::vector<Taps> parts;
   const Pair step = fewest_parts(whole.kernel);
@@ -223,7 +223,7 @@ uint32_t filter_of_taps(Lowering& l, const std::vector<float>& weights, const Pa
 
 // The depthwise convolution `whole`, complete but for its filter, as a sum of its parts.
 uint32_t sum_of_parts(Lowering& l, const Node& node, const PayloadNode& whole, const std::vector<Taps>& parts,
-                      const Dims& result) {
+                      const Sizes& result) {
   const std::vector<float> weights = l.read_floats(node.tensor("weight"));
   uint32_t sum = kNoValue;
   for (const Taps& taps : parts) {
@@ -231,11 +231,11 @@ uint32_t sum_of_parts(Lowering& l, const Node& node, const PayloadNode& whole, c
     part.window = taps.window;
     part.inputs[0] = l.slice(whole.inputs[0], taps.offsets, taps.sizes);
     part.inputs[1] = filter_of_taps(l, weights, whole.window, taps, result.back().value());
-    part.output_min = Range().min;
-    part.output_max = Range().max;
+    part.output_min = OutputRange().min;
+    part.output_max = OutputRange().max;
     if (sum != kNoValue) part.inputs[2] = kNoValue;
     const uint32_t value = l.add(std::move(part), result);
-    const Range range = &taps == &parts.back() ? Range{whole.output_min, whole.output_max} : Range();
+    const OutputRange range = &taps == &parts.back() ? OutputRange{whole.output_min, whole.output_max} : OutputRange();
     sum = sum == kNoValue ? value : l.binary(NodeType::add, sum, value, range);
   }
   return sum;
@@ -253,7 +253,7 @@ std::vector<uint32_t> filters_of_slices(Lowering& l, const Node& node, const Con
   const auto from = conv.transposed ? permute_elements(elements.data(), {g, a / g, b, d, h, w}, {3, 0, 2, 4, 5, 1})
                     : depthwise     ? permute_elements(elements.data(), {a, d, h, w}, {1, 2, 3, 0})
                                     : permute_elements(elements.data(), {a, b, d, h, w}, {2, 0, 3, 4, 1});
-  const Dims dims = conv.transposed ? Dims{g * b, h, w, a / g} : depthwise ? Dims{1, h, w, a} : Dims{a, h, w, b};
+  const Sizes dims = conv.transposed ? Sizes{g * b, h, w, a / g} : depthwise ? Sizes{1, h, w, a} : Sizes{a, h, w, b};
   std::vector<uint32_t> filters;
   const auto size = static_cast<ptrdiff_t>(from.size()) / d;
   for (auto begin = from.begin(); begin != from.end(); begin += size)
@@ -263,21 +263,21 @@ std::vector<uint32_t> filters_of_slices(Lowering& l, const Node& node, const Con
 
 // Slices of the input that a slice of the window sees, as images, convolved and added.
 uint32_t sum_of_slices(Lowering& l, const Convolution& conv, uint32_t x, const std::vector<uint32_t>& filters,
-                       uint32_t bias, const Dims& result, Range range) {
+                       uint32_t bias, const Sizes& result, OutputRange range) {
   if (conv.padding[0] > 0) {
     const std::vector<uint32_t> amount{0, static_cast<uint32_t>(conv.padding[0]), 0, 0, 0};
     x = l.pad(x, amount, amount, 0);
   }
-  const Dims dims = l.dims(x), images{result[0] * result[1], result[2], result[3], result[4]};
+  const Sizes dims = l.dims(x), images{result[0] * result[1], result[2], result[3], result[4]};
   uint32_t sum = kNoValue;
   for (size_t i = 0; i < filters.size(); ++i) {
     const int64_t start = static_cast<int64_t>(i) * conv.dilation[0];
     uint32_t seen = every_step(l, x, 1, start, conv.stride[0], result[1].value());
     seen = l.reshape(seen, {dims[0] * result[1], dims[2], dims[3], dims[4]});
     const bool last = i + 1 == filters.size();
-    const Range here = last ? range : Range();
+    const OutputRange here = last ? range : OutputRange();
     const uint32_t part =
-        convolved(l, conv, seen, filters[i], i == 0 ? bias : kNoValue, images, i == 0 ? here : Range());
+        convolved(l, conv, seen, filters[i], i == 0 ? bias : kNoValue, images, i == 0 ? here : OutputRange());
     sum = i == 0 ? part : l.binary(NodeType::add, sum, part, here);
   }
   return l.reshape(sum, result);
@@ -285,8 +285,8 @@ uint32_t sum_of_slices(Lowering& l, const Convolution& conv, uint32_t x, const s
 
 // Windows that do not overlap in depth: each slice of the window makes every so manieth slice of the result.
 uint32_t slices_side_by_side(Lowering& l, const Convolution& conv, uint32_t x, const std::vector<uint32_t>& filters,
-                             uint32_t bias, const Dims& result, Range range) {
-  const Dims dims = l.dims(x);
+                             uint32_t bias, const Sizes& result, OutputRange range) {
+  const Sizes dims = l.dims(x);
   const compiler::Sym images = dims[0] * dims[1];
   x = l.reshape(x, {images, dims[2], dims[3], dims[4]});
   std::vector<uint32_t> parts;
@@ -298,7 +298,7 @@ uint32_t slices_side_by_side(Lowering& l, const Convolution& conv, uint32_t x, c
 }
 
 void lower_volume(Lowering& l, const Node& node, const Convolution& conv) {
-  const Dims result = physical(result_dims(node), channels_last_order(5));
+  const Sizes result = physical(result_dims(node), channels_last_order(5));
   const std::vector<uint32_t> filters = filters_of_slices(l, node, conv);
   const uint32_t bias = bias_of(l, node.optional_tensor("bias"), DataType::fp32);
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
@@ -311,7 +311,7 @@ void lower_volume(Lowering& l, const Node& node, const Convolution& conv) {
 
 // Then the columns of a window lie in memory as more channels of one column would. The library works channel by channel
 // within a tap, and rounds their number up, so that few taps of many channels cost less than many of few.
-bool has_windows_side_by_side(const Convolution& conv, const Dims& x) {
+bool has_windows_side_by_side(const Convolution& conv, const Sizes& x) {
   const int64_t columns = kernel_of(conv)[1];
   return !conv.transposed && conv.groups == 1 && columns > 1 && conv.stride.back() == columns &&
          conv.padding.back() == 0 && conv.dilation.back() == 1 && x[2].is_const() && x[2].value() % columns == 0 &&
@@ -331,7 +331,7 @@ void lower_convolution(Lowering& l, const Node& node) {
   Convolution conv = convolution_of(node);
   if (conv.input.size() == 5) return lower_volume(l, node, conv);
   uint32_t x = l.operand(node, 0);  // [n, w, c] or [n, h, w, c]
-  Dims result = physical(result_dims(node), channels_last_order(node.result()->rank()));
+  Sizes result = physical(result_dims(node), channels_last_order(node.result()->rank()));
   if (conv.input.size() == 3) {
     x = l.reshape(x, {l.dims(x)[0], 1, l.dims(x)[1], l.dims(x)[2]});
     result.insert(result.begin() + 1, 1);
@@ -345,11 +345,11 @@ void lower_convolution(Lowering& l, const Node& node) {
   const uint32_t filter = parts.empty() ? filter_of(l, node, conv, is_depthwise(conv), merge) : kNoValue;
   if (merge) {
     conv = with_columns_as_channels(conv);
-    const Dims dims = l.dims(x);
+    const Sizes dims = l.dims(x);
     x = l.reshape(x, {dims[0], dims[1], result[2], conv.input[1]});
   }
   const uint32_t bias = bias_of(l, node.optional_tensor("bias"), DataType::fp32);
-  const Range range = l.range_of(node);
+  const OutputRange range = l.range_of(node);
   l.set_result(node, parts.empty()
                          ? convolved(l, conv, x, filter, bias, result, range)
                          : sum_of_parts(l, node, without_filter(conv, x, bias, result, range), parts, result));

@@ -22,7 +22,7 @@ LayoutRule matmul_layout(const Node& node) {
 }
 
 bool lies_swapped(const Lowering& l, const Value* value) {
-  const Dims dims = dims_of(*value);
+  const Sizes dims = dims_of(*value);
   if (value->is_constant()) return false;
   const Order& order = l.order_of(value);
   return !same_bytes(dims, order, plain_order(dims.size())) && same_bytes(dims, order, swapped_order(dims.size()));
@@ -60,14 +60,14 @@ uint32_t times(Lowering& l, uint32_t x, double number) {
 }
 
 // x + bias, or x, within the range
-uint32_t with_bias(Lowering& l, uint32_t x, uint32_t bias, Range range) {
+uint32_t with_bias(Lowering& l, uint32_t x, uint32_t bias, OutputRange range) {
   if (bias != kNoValue) return l.binary(NodeType::add, x, bias, range);
   return range.min < range.max && (std::isfinite(range.min) || std::isfinite(range.max)) ? clamped(l, x, range) : x;
 }
 
 // The product with a filter of one or several parts. Stock's cache of packed weights tells products by the bytes of
 // filter and bias, not by scales, so that no two parts have the same bias: zeros of either sign add nothing.
-uint32_t linear_of(Lowering& l, uint32_t x, uint32_t filter, uint32_t bias, Range range) {
+uint32_t linear_of(Lowering& l, uint32_t x, uint32_t filter, uint32_t bias, OutputRange range) {
   const std::vector<uint32_t> parts = l.parts_of(filter);
   if (parts.size() == 1) return l.fully_connected(x, filter, bias, 0, range);
   const int64_t columns = l.dims(filter)[0].value();
@@ -90,8 +90,8 @@ void lower_linear(Lowering& l, const Node& node) {
   const bool bias_apart = bias && l.has_integer_weights();
   if (packed && (!bias || is_plain_constant(*bias)) && !bias_apart)
     return l.set_result(node, linear_of(l, x, filter, bias_of(l, bias, l.type()), l.range_of(node)));
-  const Dims dims = l.dims(x);
-  const Dims rows{product({dims.begin(), dims.end() - 1}), dims.back()};
+  const Sizes dims = l.dims(x);
+  const Sizes rows{product({dims.begin(), dims.end() - 1}), dims.back()};
   const uint32_t out =
       packed ? l.fully_connected(x, filter, kNoValue) : matrix_product(l, l.reshape(x, rows), filter, true);
   const uint32_t summand = bias ? l.operand(bias, plain_order(bias->rank())) : kNoValue;
@@ -100,7 +100,7 @@ void lower_linear(Lowering& l, const Node& node) {
 
 // [.., m, k] x [.., k, n]
 Verdict known_columns(const Node& node, const TargetOptions&) {
-  const Dims left = dims_of(*node.operands()[0]), right = dims_of(*node.operands()[1]);
+  const Sizes left = dims_of(*node.operands()[0]), right = dims_of(*node.operands()[1]);
   bool agree = left.back() == right[right.size() - 2];
   for (size_t i = 0; i + 2 < left.size() && i + 2 < right.size(); ++i)
     agree = agree && (left[i] == right[i] || left[i].is(1) || right[i].is(1));
@@ -137,7 +137,7 @@ void lower_addmm(Lowering& l, const Node& node) {
   const Value *bias = node.tensor("self"), *right = node.tensor("mat2");
   const double beta = *number(node, "beta"), alpha = *number(node, "alpha");
   const uint32_t a = l.operand(node.tensor("mat1"), plain_order(2)), b = l.operand(right, plain_order(2));
-  const Dims columns{result_dims(node)[1]};
+  const Sizes columns{result_dims(node)[1]};
   const bool plain = beta == 1 && alpha == 1 && is_plain_constant(*right);
   if (plain && is_plain_constant(*bias) && dims_of(*bias) == columns)
     return l.set_result(node, l.fully_connected(a, b, bias_of(l, bias, l.type()), kTransposeWeights, l.range_of(node)));
@@ -181,7 +181,7 @@ uint32_t batch_product(Lowering& l, uint32_t a, uint32_t b, bool swapped) {
   node.inputs[0] = a;
   node.inputs[1] = b;
   node.flags = swapped ? uint32_t{kTransposeWeights} : 0;
-  Dims dims = l.dims(a);
+  Sizes dims = l.dims(a);
   for (size_t i = 0; i + 2 < dims.size(); ++i) {
     if (dims[i].is(1)) dims[i] = l.dims(b)[i];
   }

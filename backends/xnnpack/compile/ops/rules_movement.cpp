@@ -145,7 +145,7 @@ void lower_slice_scatter(Lowering& l, const Node& node) {
 void lower_view(Lowering& l, const Node& node) { l.set_result(node, l.as_result(node, l.operand(node, 0))); }
 
 Verdict known_view(const Node& node, const TargetOptions&) {
-  const Dims from = dims_of(*node.operands()[0]), to = result_dims(node);
+  const Sizes from = dims_of(*node.operands()[0]), to = result_dims(node);
   if (!(product(from) == product(to))) return Verdict::no("a view that fixes a size known only at run time");
   // s0 * (s1 - 1) is bounded as s0*s1 - s0: by more than the product of the bounds.
   if (elements(from) != elements(to)) return Verdict::no(kInexactBound);
@@ -175,7 +175,7 @@ void lower_glu(Lowering& l, const Node& node) {
 }
 
 Verdict known_growth(const Node& node, const TargetOptions&) {
-  const Dims from = dims_of(*node.operands()[0]), to = result_dims(node);
+  const Sizes from = dims_of(*node.operands()[0]), to = result_dims(node);
   for (size_t i = 0; i < to.size(); ++i) {
     const size_t added = to.size() - from.size();
     if (!to[i].is_const() && (i < added || !(from[i - added] == to[i])))
@@ -190,8 +190,8 @@ Verdict known_growth(const Node& node, const TargetOptions&) {
 void lower_expand(Lowering& l, const Node& node) {
   const Value* from = node.operands()[0];
   const uint32_t x = l.operand(from, l.order(node));
-  const Dims wanted = physical(result_dims(node), l.order(node));
-  Dims ones(wanted.size(), 1);
+  const Sizes wanted = physical(result_dims(node), l.order(node));
+  Sizes ones(wanted.size(), 1);
   int64_t count = 1;
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (l.dims(x)[i] == wanted[i]) continue;
@@ -221,12 +221,12 @@ void lower_cat(Lowering& l, const Node& node) {
 }
 
 Verdict same_ranks(const Node& node, const TargetOptions&) {
-  const Dims result = result_dims(node);
+  const Sizes result = result_dims(node);
   const auto along = static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), result.size()));
   Sym sum = 0;
   int64_t most = 0;
   for (const Value* operand : node.operands()) {
-    const Dims dims = dims_of(*operand);
+    const Sizes dims = dims_of(*operand);
     if (dims.size() != result.size()) return Verdict::no("parts of different ranks");
     sum = sum + dims[along];
     most += bound(dims[along]);
@@ -240,7 +240,7 @@ Verdict same_ranks(const Node& node, const TargetOptions&) {
 
 Verdict known_pad(const Node& node, const TargetOptions&) {
   if (!number(node, "value")) return Verdict::no("a padding value known only at run time");
-  Dims padded = dims_of(*node.operands()[0]);
+  Sizes padded = dims_of(*node.operands()[0]);
   const compiler::Ints amounts = node.ints("pad");
   for (size_t i = 0; i < amounts.size(); ++i) {
     if (!amounts[i].is_const()) return Verdict::no("padding known only at run time");
@@ -258,7 +258,7 @@ void lower_pad(Lowering& l, const Node& node) {
   uint32_t x = l.operand(node, 0);
   const size_t rank = node.result()->rank();
   std::vector<uint32_t> before(rank, 0), after(rank, 0), offsets(rank, 0);
-  Dims sizes = l.dims(x);
+  Sizes sizes = l.dims(x);
   bool grows = false;
   for (size_t i = 0; i + 1 < amounts.size(); i += 2) {
     const size_t at = position(l.order(node), rank - 1 - i / 2);
@@ -277,7 +277,7 @@ void lower_pad(Lowering& l, const Node& node) {
 void lower_roll(Lowering& l, const Node& node) {
   const std::vector<int64_t> shifts = node.static_ints("shifts"), dims = node.static_ints("dims");
   uint32_t x = l.operand(node, 0);
-  const Dims sizes = result_dims(node);
+  const Sizes sizes = result_dims(node);
   for (size_t i = 0; i < dims.size(); ++i) {
     const auto dim = static_cast<size_t>(compiler::wrap_dim(dims[i], sizes.size()));
     const int64_t size = sizes[dim].value(), shift = ((shifts[i] % size) + size) % size;
@@ -293,7 +293,7 @@ Verdict known_roll(const Node& node, const TargetOptions&) {
   for (const Sym& shift : node.ints("shifts")) {
     if (!shift.is_const()) return Verdict::no("a shift known only at run time");
   }
-  const Dims sizes = result_dims(node);
+  const Sizes sizes = result_dims(node);
   for (const int64_t dim : node.static_ints("dims")) {
     if (!sizes[static_cast<size_t>(compiler::wrap_dim(dim, sizes.size()))].is_const())
       return Verdict::no("a roll along a size known only at run time");
@@ -309,21 +309,21 @@ Verdict known_repeats(const Node& node, const TargetOptions&) {
 }
 
 // Sizes of images: those before the last three as one, channels, height, width.
-Dims image_dims(const Dims& dims) {
+Sizes image_dims(const Sizes& dims) {
   const auto channels = dims.end() - 3;
   return {product({dims.begin(), channels}), channels[0], channels[1], channels[2]};
 }
 
 // [n, c r r, h, w] -> [n, c, h r, w r], channels innermost all along.
 void lower_pixel_shuffle(Lowering& l, const Node& node) {
-  const Dims from = image_dims(dims_of(*node.operands()[0]));
+  const Sizes from = image_dims(dims_of(*node.operands()[0]));
   const Sym r = node.integer("upscale_factor"), c = image_dims(result_dims(node))[1];
   const uint32_t split = l.reshape(l.operand(node, 0), {from[0] * from[2], from[3], c, r, r});
   l.set_result(node, l.as_result(node, l.transpose(split, {0, 3, 1, 4, 2})));
 }
 // [n, c, h r, w r] -> [n, c r r, h, w]
 void lower_pixel_unshuffle(Lowering& l, const Node& node) {
-  const Dims to = image_dims(result_dims(node));
+  const Sizes to = image_dims(result_dims(node));
   const Sym r = node.integer("downscale_factor"), c = image_dims(dims_of(*node.operands()[0]))[1];
   const uint32_t split = l.reshape(l.operand(node, 0), {to[0] * to[2], r, to[3], r, c});
   l.set_result(node, l.as_result(node, l.transpose(split, {0, 2, 4, 1, 3})));
@@ -359,14 +359,14 @@ const RuleFamily kMovementRules = {kRows, std::size(kRows)};
 
 uint32_t slice_dim(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t count) {
   if (count == 1 && !l.dims(x)[at].is(1) && has_small_blocks(l.dims(x), at)) {
-    Dims one = l.dims(x);
+    Sizes one = l.dims(x);
     one[at] = 1;
     const uint32_t front = l.in_front(x, at);
     return l.reshape(l.slice(front, {static_cast<uint32_t>(start), 0, 0}, {1, l.dims(front)[1], l.dims(front)[2]}),
                      one);
   }
   std::vector<uint32_t> offsets(l.dims(x).size(), 0);
-  Dims sizes = l.dims(x);
+  Sizes sizes = l.dims(x);
   offsets[at] = static_cast<uint32_t>(start);
   sizes[at] = count;
   return l.slice(x, offsets, sizes);
@@ -375,10 +375,10 @@ uint32_t slice_dim(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t co
 // Rows of `step` elements, of which one stays: that at `start`, or the first of those from `start` on.
 uint32_t every_step(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t step, int64_t count) {
   if (step == 1) return slice_dim(l, x, at, start, count);
-  const Dims dims = l.dims(x);
+  const Sizes dims = l.dims(x);
   const Sym outer = product({dims.begin(), dims.begin() + static_cast<ptrdiff_t>(at)});
   const Sym inner = product({dims.begin() + static_cast<ptrdiff_t>(at) + 1, dims.end()});
-  Dims result = dims;
+  Sizes result = dims;
   result[at] = count;
   const int64_t size = dims[at].value(), span = count * step, missing = start + span - size;
   if (size % step == 0) {

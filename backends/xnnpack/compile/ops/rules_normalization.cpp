@@ -43,7 +43,7 @@ Verdict constant_affine(const Node& node, const TargetOptions&) {
     if (value && !is_plain_constant(*value)) return Verdict::no(fmt::format("a {} that is computed at run time", name));
   }
   if (node.op->parsed->find("normalized_shape") >= 0) {
-    const Dims dims = result_dims(node);
+    const Sizes dims = result_dims(node);
     const size_t count = normalized_rank(node);
     if (num_symbolic({dims.end() - static_cast<ptrdiff_t>(count), dims.end()}) > 0)
       return Verdict::no("a norm over sizes known only at run time");
@@ -69,7 +69,7 @@ uint32_t normalized(Lowering& l, uint32_t x, double eps) {
   return scaled_by_rms(l, l.binary(NodeType::subtract, x, l.row_mean(x)), eps);
 }
 
-uint32_t with_affine(Lowering& l, const Node& node, uint32_t x, const Dims& dims) {
+uint32_t with_affine(Lowering& l, const Node& node, uint32_t x, const Sizes& dims) {
   const auto values = [&](const char* name) -> const Value* {
     return node.op->parsed->find(name) < 0 ? nullptr : node.optional_tensor(name);
   };
@@ -82,12 +82,12 @@ uint32_t with_affine(Lowering& l, const Node& node, uint32_t x, const Dims& dims
 uint32_t flat_rows(Lowering& l, const Node& node) {
   const size_t count = normalized_rank(node);
   if (count == 1) return l.rows_along(node, node.result()->rank() - 1);
-  const Dims dims = result_dims(node);
+  const Sizes dims = result_dims(node);
   const auto split = dims.end() - static_cast<ptrdiff_t>(count);
   return l.reshape(l.operand(node, 0), {product({dims.begin(), split}), product({split, dims.end()})});
 }
 
-Dims row_dims(const Lowering& l, uint32_t x) { return {l.dims(x).back()}; }
+Sizes row_dims(const Lowering& l, uint32_t x) { return {l.dims(x).back()}; }
 
 // What `body` makes of rows, in f32: squares beyond 256 are infinite in f16.
 template <typename Body>
@@ -110,7 +110,7 @@ void lower_rms_norm(Lowering& l, const Node& node) {
 
 // [n, c, ..] as n groups rows of c / groups channels with their area.
 void lower_group_norm(Lowering& l, const Node& node) {
-  const Dims dims = result_dims(node);
+  const Sizes dims = result_dims(node);
   const int64_t groups = node.static_integer("group"), channels = dims[1].value();
   const int64_t area = product({dims.begin() + 2, dims.end()}).value();
   const uint32_t rows = l.reshape(l.operand(node, 0), {dims[0] * groups, channels / groups * area});
@@ -121,7 +121,7 @@ void lower_group_norm(Lowering& l, const Node& node) {
 }
 
 Verdict known_groups(const Node& node, const TargetOptions& options) {
-  const Dims dims = result_dims(node);
+  const Sizes dims = result_dims(node);
   if (!node.integer("group").is_const() || num_symbolic({dims.begin() + 1, dims.end()}) > 0)
     return Verdict::no("groups whose size is known only at run time");
   return constant_affine(node, options);
@@ -149,7 +149,7 @@ void lower_batch_norm(Lowering& l, const Node& node) {
     factor.push_back(static_cast<float>(scale));
     summand.push_back(static_cast<float>(bias[i] - mean[i] * scale));
   }
-  Dims dims;
+  Sizes dims;
   for (const uint8_t dim : l.order(node)) dims.emplace_back(dim == 1 ? static_cast<int64_t>(mean.size()) : 1);
   const uint32_t scaled = l.binary(NodeType::multiply, l.operand(node, 0), l.constant(factor, dims));
   l.set_result(node, l.binary(NodeType::add, scaled, l.constant(summand, dims), l.range_of(node)));
@@ -165,7 +165,7 @@ Verdict constant_slope(const Node& node, const TargetOptions&) {
 void lower_prelu(Lowering& l, const Node& node) {
   const Value* weight = node.tensor("weight");
   const compiler::Sym count = dims_of(*weight)[0];
-  Dims dims;
+  Sizes dims;
   for (const uint8_t dim : l.order(node)) dims.push_back(dim == 1 ? count : compiler::Sym(1));
   l.set_result(node, l.binary(NodeType::prelu, l.operand(node, 0), l.weight(weight, l.type(), dims)));
 }

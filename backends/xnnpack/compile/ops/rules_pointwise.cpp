@@ -5,6 +5,7 @@
 
 #include "backends/xnnpack/compile/ops/rules.h"
 #include "backends/xnnpack/compile/quantized.h"
+#include "compiler/ops/pointwise/clamp.h"
 
 namespace wick::xnnpack {
 
@@ -34,7 +35,7 @@ Verdict known_numbers(const Node& node, const TargetOptions&) {
 Verdict known_bounds(const Node& node, const TargetOptions& options) {
   Verdict known = known_numbers(node, options);
   if (!known.taken) return known;
-  Range range;
+  OutputRange range;
   return clamp_range(node, &range) ? Verdict::yes() : Verdict::no("bounds that leave no range");
 }
 
@@ -120,7 +121,7 @@ void lower_reverse_difference(Lowering& l, const Node& node) {
 }
 
 void lower_clamp(Lowering& l, const Node& node) {
-  Range range;
+  OutputRange range;
   clamp_range(node, &range);
   l.set_result(node, clamped(l, l.operand(node, 0), range));
 }
@@ -198,30 +199,19 @@ constexpr OpRule kRows[] = {
 
 const RuleFamily kPointwiseRules = {kRows, std::size(kRows)};
 
-uint32_t clamped(Lowering& l, uint32_t x, Range range) {
+uint32_t clamped(Lowering& l, uint32_t x, OutputRange range) {
   PayloadNode node;
   node.type = NodeType::clamp;
   node.inputs[0] = x;
   node.output_min = range.min;
   node.output_max = range.max;
-  return l.add(std::move(node), Dims(l.dims(x)));
+  return l.add(std::move(node), Sizes(l.dims(x)));
 }
 
-bool clamp_range(const Node& node, Range* range) {
-  const auto bound = [&](const char* name, float otherwise) {
-    return node.is_none(name) ? otherwise : static_cast<float>(number(node, name).value_or(otherwise));
-  };
-  if (node.is("aten.relu.default")) {
-    range->min = 0;
-  } else if (node.is("aten.relu6.default")) {
-    *range = {0, 6};
-  } else if (node.is("aten.hardtanh.default")) {
-    *range = {bound("min_val", -1), bound("max_val", 1)};
-  } else if (node.is("aten.clamp.default")) {
-    *range = {bound("min", range->min), bound("max", range->max)};
-  } else {
-    return false;
-  }
+bool clamp_range(const Node& node, OutputRange* range) {
+  const auto bounds = compiler::clamp_bounds(node);
+  if (!bounds) return false;
+  *range = {static_cast<float>(bounds->low), static_cast<float>(bounds->high)};
   return range->min < range->max;
 }
 

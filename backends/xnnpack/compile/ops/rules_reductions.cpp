@@ -22,12 +22,12 @@ constexpr int64_t kLongSum = 256;
 
 // Over the two dimensions before the last, which keep size 1.
 uint32_t global_mean(Lowering& l, uint32_t x) {
-  const Dims dims = l.dims(x);
+  const Sizes dims = l.dims(x);
   PayloadNode node;
   node.type = NodeType::global_avg_pooling_2d;
   node.inputs[0] = x;
   node.flags = kKeepDims;
-  Dims out = dims;
+  Sizes out = dims;
   out[dims.size() - 3] = out[dims.size() - 2] = 1;
   return l.add(std::move(node), out);
 }
@@ -44,7 +44,7 @@ int64_t middle_divisor(int64_t count) {
 }  // namespace
 
 uint32_t image_mean(Lowering& l, uint32_t x) {
-  const Dims dims = l.dims(x);
+  const Sizes dims = l.dims(x);
   if (l.is_int8() || !dims[1].is_const() || !dims[2].is_const() || !dims[3].is_const()) return global_mean(l, x);
   const int64_t count = dims[1].value() * dims[2].value(), parts = middle_divisor(count);
   if (count <= kLongSum || parts == 1) return global_mean(l, x);
@@ -132,7 +132,7 @@ uint32_t row_sum(Lowering& l, uint32_t x) {
   return l.fully_connected(x, l.constant(ones, {1, columns}), kNoValue);
 }
 
-Split split_of(const Dims& dims, const Order& order, const std::vector<bool>& reduced) {
+Split split_of(const Sizes& dims, const Order& order, const std::vector<bool>& reduced) {
   const size_t begin = *adjacent_run(dims, order, reduced);
   Split split;
   for (size_t i = 0; i < order.size(); ++i) {
@@ -145,7 +145,7 @@ Split split_of(const Dims& dims, const Order& order, const std::vector<bool>& re
 Reduction reduction_of(Lowering& l, const Node& node) {
   const Value* from = node.operands()[0];
   const LayoutRule rule = reduce_layout(node);
-  const Dims dims = dims_of(*from);
+  const Sizes dims = dims_of(*from);
   if (rule.kind == LayoutRule::Kind::last) {
     const uint32_t x = l.rows_along(node, rule.dim);
     return {x, {product({l.dims(x).begin(), l.dims(x).end() - 1}), dims.back(), 1}};
@@ -165,7 +165,7 @@ Reduction reduction_of(Lowering& l, const Node& node) {
 
 // The elements to reduce innermost.
 uint32_t rows_of(Lowering& l, const Reduction& reduction) {
-  const Dims& dims = l.dims(reduction.x);
+  const Sizes& dims = l.dims(reduction.x);
   if (dims.back() == reduction.split.reduced) return reduction.x;
   return l.reshape(reduction.x, {reduction.split.outer, reduction.split.reduced});
 }
@@ -179,8 +179,8 @@ Reduction separated(Lowering& l, const Reduction& reduction) {
 }
 
 // Sizes of what a mean of separated elements keeps.
-Dims kept(const Lowering& l, const Reduction& reduction) {
-  Dims dims = l.dims(reduction.x);
+Sizes kept(const Lowering& l, const Reduction& reduction) {
+  Sizes dims = l.dims(reduction.x);
   dims[reduction.split.inner.is(1) ? dims.size() - 1 : 1] = 1;
   return dims;
 }
@@ -192,7 +192,7 @@ uint32_t ones_along(Lowering& l, uint32_t x, size_t at) {
   Quantization below_one;
   below_one.kind = Quantization::Kind::per_tensor;
   below_one.scale = 1.0f / 128;
-  Dims sizes(l.dims(x).size(), 1);
+  Sizes sizes(l.dims(x).size(), 1);
   sizes[at] = l.dims(x)[at];
   const uint32_t some = l.slice(x, std::vector<uint32_t>(sizes.size(), 0), sizes);
   const uint32_t integers = l.convert(l.as_type(some, DataType::fp32), DataType::qint8, below_one);
@@ -268,7 +268,7 @@ Verdict enough_elements(const Node& node, const TargetOptions& options) {
   if (!verdict.taken) return verdict;
   const auto correction = node.is_none("correction") ? std::optional<double>(1) : number(node, "correction");
   if (!correction) return Verdict::no("a correction known only at run time");
-  const Dims dims = dims_of(*node.operands()[0]);
+  const Sizes dims = dims_of(*node.operands()[0]);
   const std::vector<bool> reduced = reduced_dims(node);
   compiler::Sym count = 1;
   for (size_t i = 0; i < dims.size(); ++i) count = reduced[i] ? count * dims[i] : count;
@@ -336,7 +336,7 @@ void lower_log_sum_exp(Lowering& l, const Node& node) {
 }
 
 Verdict known_columns(const Node& node, const TargetOptions&) {
-  const Dims dims = result_dims(node);
+  const Sizes dims = result_dims(node);
   if (dims.empty()) return Verdict::no("a softmax of a scalar");
   const compiler::Sym& size = dims[softmax_layout(node).dim];
   return size.is_const() ? Verdict::yes() : Verdict::no("a reduction over a size known only at run time");
@@ -345,8 +345,8 @@ Verdict known_columns(const Node& node, const TargetOptions&) {
 // x - m - log(sum(e^(x - m))), m the largest
 void lower_log_softmax(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.rows_along(node, softmax_layout(node).dim), [&](uint32_t x) {
-    const Dims dims = l.dims(x);
-    Dims ones = dims;
+    const Sizes dims = l.dims(x);
+    Sizes ones = dims;
     ones.back() = 1;
     const Split split{product({dims.begin(), dims.end() - 1}), dims.back(), 1};
     const uint32_t below = l.binary(NodeType::subtract, x, l.reshape(largest(l, x, split), ones));
@@ -356,7 +356,7 @@ void lower_log_softmax(Lowering& l, const Node& node) {
 }
 
 Verdict largest_taken(const Node& node, const TargetOptions&) {
-  const Dims dims = dims_of(*node.operands()[0]);
+  const Sizes dims = dims_of(*node.operands()[0]);
   if (dims.empty()) return Verdict::no("a reduction of a scalar");
   const std::vector<bool> reduced = reduced_dims(node);
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -401,7 +401,7 @@ LayoutRule scan_layout(const Node& node) {
 }
 
 Verdict known_scan(const Node& node, const TargetOptions&) {
-  const Dims dims = result_dims(node);
+  const Sizes dims = result_dims(node);
   if (dims.empty()) return Verdict::no("a running sum of a scalar");
   const compiler::Sym& size = dims[scan_layout(node).dim];
   if (!size.is_const()) return Verdict::no("a running sum over a size known only at run time");
@@ -423,7 +423,7 @@ uint32_t triangle_sums(Lowering& l, uint32_t x, bool before) {
 
 // Over the last dimension: in blocks, to which the sums of the blocks before are added.
 uint32_t running_sums(Lowering& l, uint32_t x) {
-  const Dims dims = l.dims(x);
+  const Sizes dims = l.dims(x);
   const int64_t size = dims.back().value();
   if (size <= kRunningBlock) return triangle_sums(l, x, false);
   const compiler::Sym rows = product({dims.begin(), dims.end() - 1});
@@ -439,7 +439,7 @@ uint32_t running_sums(Lowering& l, uint32_t x) {
 
 // Without products, in which an infinity times zero would reach the elements before it: sums of 2, 4, 8 .. elements.
 uint32_t running_sums_by_shifts(Lowering& l, uint32_t x) {
-  const Dims dims = l.dims(x);
+  const Sizes dims = l.dims(x);
   const int64_t size = dims.back().value();
   uint32_t out = l.reshape(x, {product({dims.begin(), dims.end() - 1}), size});
   for (int64_t shift = 1; shift < size; shift *= 2) {

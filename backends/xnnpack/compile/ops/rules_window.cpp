@@ -18,7 +18,7 @@ namespace {
 // Over heights and widths, or depths before these.
 struct Pooling {
   std::vector<int64_t> kernel, stride, padding, dilation;
-  Dims input, output;
+  Sizes input, output;
   size_t rank() const { return kernel.size(); }
 };
 
@@ -31,7 +31,7 @@ Pooling pooling_of(const Node& node) {
   pool.dilation = dilated ? node.static_ints("dilation") : std::vector<int64_t>(pool.rank(), 1);
   if (pool.stride.empty()) pool.stride = pool.kernel;
   const auto rank = static_cast<ptrdiff_t>(pool.rank());
-  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  const Sizes in = dims_of(*node.operands()[0]), out = result_dims(node);
   pool.input = {in.end() - rank, in.end()};
   pool.output = {out.end() - rank, out.end()};
   return pool;
@@ -49,7 +49,7 @@ LayoutRule pool_layout(const Node& node) {
 // The operand with a batch.
 uint32_t images_of(Lowering& l, const Node& node, const Pooling& pool) {
   const uint32_t x = l.operand(node, 0);
-  Dims dims = l.dims(x);
+  Sizes dims = l.dims(x);
   if (dims.size() == pool.rank() + 1) dims.insert(dims.begin(), 1);
   return l.reshape(x, dims);
 }
@@ -149,13 +149,13 @@ uint32_t pooled(Lowering& l, NodeType type, uint32_t x, const Pooling& pool) {
   out.type = type;
   out.inputs[0] = x;
   set_window(out, pool);
-  const Dims dims = l.dims(x);
+  const Sizes dims = l.dims(x);
   return l.add(std::move(out), {dims[0], pool.output[0], pool.output[1], dims[3]});
 }
 
 // x [n, d, h, w, c]: the windows of rows and columns, then those of depths.
 uint32_t pooled_volume(Lowering& l, NodeType type, uint32_t x, const Pooling& pool) {
-  const Dims dims = l.dims(x);
+  const Sizes dims = l.dims(x);
   const Pooling images = over_images(pool);
   const uint32_t flat = pooled(l, type, l.reshape(x, {dims[0] * dims[1], dims[2], dims[3], dims[4]}), images);
   const compiler::Sym area = images.output[0] * images.output[1];
@@ -203,7 +203,7 @@ constexpr int64_t kMaxWindows = 16;
 
 Verdict known_windows(const Node& node, const TargetOptions&) {
   if (node.result()->rank() != 4) return Verdict::no("an image without batch");
-  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  const Sizes in = dims_of(*node.operands()[0]), out = result_dims(node);
   if (out[2].is(1) && out[3].is(1) && in[1].is_const()) return Verdict::yes();
   if (num_symbolic({in.begin() + 1, in.end()}) > 0) return Verdict::no("windows of sizes known only at run time");
   for (size_t i = 2; i < 4; ++i) {
@@ -215,24 +215,24 @@ Verdict known_windows(const Node& node, const TargetOptions&) {
 
 // x [n, h, w, c]: means over `count` windows along dimension 1 or 2, which begin and end where eager's do.
 uint32_t means_along(Lowering& l, uint32_t x, size_t at, int64_t count) {
-  const Dims dims = l.dims(x);
+  const Sizes dims = l.dims(x);
   const int64_t size = dims[at].value();
   if (size == count) return x;
   std::vector<uint32_t> means;
-  Dims kept = dims;
+  Sizes kept = dims;
   kept[at] = 1;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t start = i * size / count, end = ((i + 1) * size + count - 1) / count;
     const uint32_t window = slice_dim(l, x, at, start, end - start);
-    const Dims rows =
-        at == 1 ? Dims{dims[0], end - start, 1, dims[2] * dims[3]} : Dims{dims[0] * dims[1], end - start, 1, dims[3]};
+    const Sizes rows =
+        at == 1 ? Sizes{dims[0], end - start, 1, dims[2] * dims[3]} : Sizes{dims[0] * dims[1], end - start, 1, dims[3]};
     means.push_back(l.reshape(image_mean(l, l.reshape(window, rows)), kept));
   }
   return l.concatenate(std::move(means), at);
 }
 
 void lower_adaptive_avg_pool(Lowering& l, const Node& node) {
-  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  const Sizes in = dims_of(*node.operands()[0]), out = result_dims(node);
   const uint32_t x = l.operand(node, 0);
   if (in[2] == out[2] && in[3] == out[3]) return l.set_result(node, x);
   const auto is_ragged = [&](size_t i) { return in[i].is_const() && in[i].value() % out[i].value() != 0; };
@@ -263,7 +263,7 @@ bool factors_match(const Node& node) {
   if (node.op->parsed->find("align_corners") >= 0 && node.boolean("align_corners")) return true;
   const compiler::Arg& arg = node.arg("scale_factors");
   if (!arg.is<compiler::Reals>()) return false;
-  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  const Sizes in = dims_of(*node.operands()[0]), out = result_dims(node);
   const auto& factors = arg.as<compiler::Reals>();
   for (size_t i = 0; i < factors.size(); ++i) {
     if (!in[i + 2].is_const() || !out[i + 2].is_const()) return false;
@@ -282,7 +282,7 @@ Verdict plain_resize(const Node& node, const TargetOptions&) {
 
 // x [n, h, w, c]
 uint32_t resized(Lowering& l, const Node& node, uint32_t x, const compiler::Sym& height, const compiler::Sym& width) {
-  const Dims dims = l.dims(x);
+  const Sizes dims = l.dims(x);
   PayloadNode resize;
   resize.type = NodeType::static_resize_bilinear_2d;
   resize.inputs[0] = x;
@@ -292,13 +292,13 @@ uint32_t resized(Lowering& l, const Node& node, uint32_t x, const compiler::Sym&
 }
 
 void lower_bilinear(Lowering& l, const Node& node) {
-  const Dims to = result_dims(node);
+  const Sizes to = result_dims(node);
   l.set_result(node, resized(l, node, l.operand(node, 0), to[2], to[3]));
 }
 
 // Rows and columns of all depths, then depths, in which a row is a whole image, whose columns stay.
 void lower_trilinear(Lowering& l, const Node& node) {
-  const Dims in = dims_of(*node.operands()[0]), to = result_dims(node);
+  const Sizes in = dims_of(*node.operands()[0]), to = result_dims(node);
   const uint32_t images = l.reshape(l.operand(node, 0), {in[0] * in[2], in[3], in[4], in[1]});
   const uint32_t flat = l.reshape(resized(l, node, images, to[3], to[4]), {in[0], in[2], to[3] * to[4], in[1]});
   l.set_result(node, l.as_result(node, resized(l, node, flat, to[2], to[3] * to[4])));
@@ -307,7 +307,7 @@ void lower_trilinear(Lowering& l, const Node& node) {
 Verdict whole_factors(const Node& node, const TargetOptions& options) {
   Verdict verdict = plain_resize(node, options);
   if (!verdict.taken) return verdict;
-  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  const Sizes in = dims_of(*node.operands()[0]), out = result_dims(node);
   for (size_t i = 2; i < in.size(); ++i) {
     if (!in[i].is_const() || out[i].value() % in[i].value() != 0)
       return Verdict::no("a factor that is not a whole number");
@@ -317,7 +317,7 @@ Verdict whole_factors(const Node& node, const TargetOptions& options) {
 
 // Each pixel becomes a block: a product with ones. In three dimensions, then each image several.
 void lower_nearest(Lowering& l, const Node& node) {
-  const Dims in = dims_of(*node.operands()[0]), out = result_dims(node);
+  const Sizes in = dims_of(*node.operands()[0]), out = result_dims(node);
   const size_t h = in.size() - 2, w = in.size() - 1;
   const int64_t rows = out[h].value() / in[h].value(), columns = out[w].value() / in[w].value();
   const compiler::Sym images = product({in.begin() + 2, in.end() - 2}) * in[0];

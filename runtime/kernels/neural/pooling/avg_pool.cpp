@@ -14,7 +14,7 @@ using SumOf = std::conditional_t<std::is_same<T, double>::value, double,
                                  std::conditional_t<std::is_integral<T>::value, uint64_t, float>>;
 
 /// Input positions [begin, end) of one window along one dimension and what they count for in the divisor.
-struct Range {
+struct CountedWindow {
   int64_t begin, end, counted;
 };
 
@@ -26,7 +26,7 @@ void average_planes(KernelContext& context, const Tensor& input, Tensor& out, co
     const T* from = input.as<T>() + in.plane_offset(plane);
     T* mean = out.as<T>() + to.plane_offset(plane);
     for_each_position(to.size, [&](int64_t oz, int64_t oy, int64_t ox) {
-      const Range r[3] = {ranges(0, oz), ranges(1, oy), ranges(2, ox)};
+      const CountedWindow r[3] = {ranges(0, oz), ranges(1, oy), ranges(2, ox)};
       Sum sum = 0;
       for (int64_t z = r[0].begin; z < r[0].end; ++z)
         for (int64_t y = r[1].begin; y < r[1].end; ++y)
@@ -65,8 +65,8 @@ void avg_pool(KernelContext& context, Span<EValue*> args, int dims) {
     const int64_t begin = o * pool.stride[d] - pool.padding[d];
     const int64_t end =
         begin + pool.kernel[d] < in.size[d] + pool.padding[d] ? begin + pool.kernel[d] : in.size[d] + pool.padding[d];
-    const Range inside = {begin < 0 ? 0 : begin, end < in.size[d] ? end : in.size[d], 0};
-    return Range{inside.begin, inside.end, count_padding ? end - begin : inside.end - inside.begin};
+    const CountedWindow inside = {begin < 0 ? 0 : begin, end < in.size[d] ? end : in.size[d], 0};
+    return CountedWindow{inside.begin, inside.end, count_padding ? end - begin : inside.end - inside.begin};
   };
   const auto run = [&](auto zero) { average_planes<decltype(zero)>(context, input, out, in, to, divisor, range); };
   require(context, dispatch_floating(input.dtype, run) || dispatch_integral(input.dtype, run), Error::InvalidType,
@@ -90,7 +90,7 @@ void adaptive_avg_pool(KernelContext& context, Span<EValue*> args, int dims) {
   planes_of(out, dims, &to);
   const auto range = [&](int d, int64_t o) {
     const int64_t begin = o * in.size[d] / to.size[d], end = ((o + 1) * in.size[d] + to.size[d] - 1) / to.size[d];
-    return Range{begin, end, end - begin};
+    return CountedWindow{begin, end, end - begin};
   };
   const auto run = [&](auto zero) { average_planes<decltype(zero)>(context, input, out, in, to, 0, range); };
   require(context, dispatch_floating(input.dtype, run) || dispatch_integral(input.dtype, run), Error::InvalidType,

@@ -12,11 +12,11 @@ namespace kernels {
 namespace {
 
 /// Input positions first + i * step, i < count, of one window along one dimension.
-struct Range {
+struct SteppedWindow {
   int64_t first, step, count;
 };
 
-Range window_range(const Pool& pool, const Planes& in, int d, int64_t o) {
+SteppedWindow window_range(const Pool& pool, const Planes& in, int d, int64_t o) {
   int64_t first = o * pool.stride[d] - pool.padding[d];
   int64_t end = first + (pool.kernel[d] - 1) * pool.dilation[d] + 1;
   if (end > in.size[d]) end = in.size[d];
@@ -25,13 +25,13 @@ Range window_range(const Pool& pool, const Planes& in, int d, int64_t o) {
   return {first < in.size[d] ? first : in.size[d] - 1, pool.dilation[d], count};
 }
 
-Range adaptive_range(int64_t in, int64_t out, int64_t o) {
+SteppedWindow adaptive_range(int64_t in, int64_t out, int64_t o) {
   const int64_t first = o * in / out;
   return {first, 1, ((o + 1) * in + out - 1) / out - first};
 }
 
 template <typename T>
-void max_of_window(const T* in, const Planes& p, const Range* r, T* out, int64_t* index) {
+void max_of_window(const T* in, const Planes& p, const SteppedWindow* r, T* out, int64_t* index) {
   int64_t best_at = (r[0].first * p.size[1] + r[1].first) * p.size[2] + r[2].first;
   T best = T();
   bool any = false;
@@ -59,7 +59,7 @@ void max_planes(KernelContext& context, const Tensor& input, Tensor& out, Tensor
     T* best = out.as<T>() + to.plane_offset(plane);
     int64_t* best_at = indices.as<int64_t>() + index.plane_offset(plane);
     for_each_position(to.size, [&](int64_t z, int64_t y, int64_t x) {
-      const Range r[3] = {ranges(0, z), ranges(1, y), ranges(2, x)};
+      const SteppedWindow r[3] = {ranges(0, z), ranges(1, y), ranges(2, x)};
       max_of_window(from, in, r, best + to.offset(z, y, x), best_at + index.offset(z, y, x));
     });
   });
@@ -71,7 +71,7 @@ bool rows_contiguous(const Planes& p) { return p.size[2] == 1 || p.stride[2] == 
 void max_pool_row(const HotKernels& kernels, const Pool& pool, const Planes& in, const float* from, int64_t y,
                   float* out, int64_t* index) {
   const int64_t width = pool.output[2], step = pool.stride[2];
-  const Range rows = window_range(pool, in, 1, y);
+  const SteppedWindow rows = window_range(pool, in, 1, y);
   for (int64_t x = 0; x < width; ++x) {
     out[x] = -INFINITY;
     index[x] = rows.first * in.size[2] + window_range(pool, in, 2, x).first;

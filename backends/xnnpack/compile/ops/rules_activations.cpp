@@ -1,0 +1,200 @@
+// Activations. Where the library has none, a few operators that make the same of every finite number, up to rounding.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "backends/xnnpack/compile/ops/curves.h"
+
+namespace wick::xnnpack {
+
+using compiler::Node;
+using compiler::TargetOptions;
+using compiler::ValueRange;
+using compiler::Verdict;
+
+namespace {
+
+// --- smooth ---
+
+void lower_sigmoid(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return sigmoid(l, node, x); });
+}
+
+void lower_silu(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) { return product(l, x, sigmoid(l, node, x)); });
+}
+
+// gelu(x), tanh form: x * sigmoid(x * (a + b x^2)), a = 2 sqrt(2 / pi), b = 0.044715 a; beyond 16 the factor is 0 or 1.
+void lower_gelu(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    if (node.string("approximate") != "tanh") return l.unary(NodeType::gelu, x);
+    const double a = 2 * std::sqrt(2 / M_PI);
+    const uint32_t near = clamped(l, x, {-16, 16});
+    const uint32_t curve = plus(l, times(l, l.unary(NodeType::square, near), 0.044715 * a), a);
+    return product(l, x, l.unary(NodeType::sigmoid, product(l, near, curve)));
+  });
+}
+
+// x clamp(x + 3, 0, 6) / 6, whose product overflows where eager's does: the library's kernel divides first.
+void lower_hardswish(Lowering& l, const Node& node) {
+  constexpr double kLargest = std::numeric_limits<float>::max() / 8;
+  const ValueRange numbers = l.numbers_of(node.operands()[0]);
+  const bool plain =
+      l.type() == DataType::fp16 || is_weighed(node.operands()[0]) || (numbers.is_finite() && numbers.max <= kLargest);
+  const uint32_t x = l.operand(node, 0);
+  if (plain) return l.set_result(node, l.unary(NodeType::hardswish, x));
+  const uint32_t gate = l.binary(NodeType::add, x, l.scalar(3), OutputRange{0, 6});
+  l.set_result(node, times(l, product(l, x, gate), 1.0 / 6));
+}
+
+// clamp(x + 3, 0, 6) / 6
+void lower_hardsigmoid(Lowering& l, const Node& node) {
+  const uint32_t shifted = l.binary(NodeType::add, l.operand(node, 0), l.scalar(3), OutputRange{0, 6});
+  l.set_result(node, times(l, shifted, 1.0 / 6));
+}
+
+// x tanh(log(1 + e^x)) = x n / (n + 2), n = t (t + 2), t = e^x; beyond x = 20 the fraction is 1.
+void lower_mish(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    const uint32_t t = l.unary(NodeType::exp, clamped(l, x, at_most(20)));
+    const uint32_t n = product(l, t, plus(l, t, 2));
+    return product(l, x, quotient(l, n, plus(l, n, 2)));
+  });
+}
+
+// Above the threshold eager returns x itself: log(1 + e^x) - x is below x's last place from 14 on.
+constexpr double kLeastThreshold = 14;
+
+Verdict plain_softplus(const Node& node, const TargetOptions&) {
+  const auto beta = number(node, "beta"), threshold = number(node, "threshold");
+  if (!beta || !threshold) return Verdict::no("a factor known only at run time");
+  if (!(*beta > 0) || !std::isfinite(*beta)) return Verdict::no("a beta that is not positive");
+  if (!(*threshold >= kLeastThreshold)) return Verdict::no("a threshold below 14, where the curve has a step");
+  return Verdict::yes();
+}
+
+// (max(b x, 0) + log(1 + e^-|b x|)) / b
+void lower_softplus(Lowering& l, const Node& node) {
+  const double beta = *number(node, "beta");
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    const uint32_t tail = soft_tail(l, times(l, x, beta));
+    return sum(l, clamped(l, x, at_least(0)), times(l, tail, 1 / beta));
+  });
+}
+
+// min(x, 0) - log(1 + e^-|x|)
+void lower_log_sigmoid(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0),
+                [&](uint32_t x) { return difference(l, clamped(l, x, at_most(0)), soft_tail(l, x)); });
+}
+
+Verdict known_elu(const Node& node, const TargetOptions&) {
+  const auto alpha = number(node, "alpha"), scale = number(node, "scale"), input = number(node, "input_scale");
+  if (!alpha || !scale || !input) return Verdict::no("a factor known only at run time");
+  return *input > 0 ? Verdict::yes() : Verdict::no("an input scale that is not positive");
+}
+
+// scale x for x > 0, else scale alpha (e^(input_scale x) - 1)
+void lower_elu(Lowering& l, const Node& node) {
+  const double alpha = *number(node, "alpha"), scale = *number(node, "scale"), input = *number(node, "input_scale");
+  const uint32_t x = l.operand(node, 0);
+  const bool one_kernel = input == 1 && std::isnormal(static_cast<float>(alpha)) && alpha > 0;
+  if (one_kernel) return l.set_result(node, times(l, elu(l, x, alpha), scale));
+  lower_in_fp32(l, node, x, [&](uint32_t wide) {
+    const uint32_t below = elu(l, times(l, clamped(l, wide, at_most(0)), input), 1);
+    return sum(l, times(l, clamped(l, wide, at_least(0)), scale), times(l, below, scale * alpha));
+  });
+}
+
+// --- with corners ---
+
+Verdict known_slope(const Node& node, const TargetOptions&) {
+  return number(node, "negative_slope") ? Verdict::yes() : Verdict::no("'negative_slope' is known only at run time");
+}
+
+void lower_leaky_relu(Lowering& l, const Node& node) {
+  PayloadNode leaky;
+  leaky.type = NodeType::leaky_relu;
+  leaky.inputs[0] = l.operand(node, 0);
+  leaky.value = static_cast<float>(*number(node, "negative_slope"));
+  const Sizes dims = l.dims(leaky.inputs[0]);
+  l.set_result(node, l.add(std::move(leaky), dims));
+}
+
+Verdict known_lambda(const Node& node, const TargetOptions&) {
+  const auto lambda = number(node, "lambd");
+  if (!lambda) return Verdict::no("'lambd' is known only at run time");
+  return *lambda >= 0x1p-100 && std::isfinite(*lambda) ? Verdict::yes() : Verdict::no("a lambda that is not positive");
+}
+
+// x less what lies between -lambda and lambda
+void lower_softshrink(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    const auto lambda = static_cast<float>(*number(node, "lambd"));
+    return difference(l, x, clamped(l, x, {-lambda, lambda}));
+  });
+}
+
+// x (|x| > lambda)
+void lower_hardshrink(Lowering& l, const Node& node) {
+  lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
+    const uint32_t above = plus(l, l.unary(NodeType::abs, x), -*number(node, "lambd"));
+    return product(l, x, is_positive(l, above));
+  });
+}
+
+Verdict known_threshold(const Node& node, const TargetOptions&) {
+  const auto threshold = number(node, "threshold"), value = number(node, "value");
+  if (!threshold || !value) return Verdict::no("a threshold known only at run time");
+  const bool finite = std::isfinite(static_cast<float>(*threshold)) && std::isfinite(static_cast<float>(*value));
+  // Numbers less a smaller threshold may be so small that the library takes them for zero.
+  const bool exact = *threshold == 0 || std::abs(*threshold) >= 0x1p-100;
+  return finite && exact ? Verdict::yes() : Verdict::no("a threshold or value without exact differences");
+}
+
+// x for x > threshold, else value: x s + (value - value s), s = (x > threshold)
+void lower_threshold(Lowering& l, const Node& node) {
+  const double threshold = *number(node, "threshold"), value = *number(node, "value");
+  const uint32_t x = l.operand(node, 0);
+  if (threshold == value) return l.set_result(node, clamped(l, x, at_least(static_cast<float>(value))));
+  lower_in_fp32(l, node, x, [&](uint32_t wide) {
+    const uint32_t chosen = is_positive(l, threshold == 0 ? wide : plus(l, wide, -threshold));
+    const uint32_t kept = product(l, clamped(l, wide, kAllFinite), chosen);
+    return value == 0 ? kept : sum(l, kept, plus(l, times(l, chosen, -value), value));
+  });
+}
+
+// In parts, one of which is clamped from below and one from above.
+const Deviation* deviation_of_elu(const Node& node) {
+  const auto alpha = number(node, "alpha"), input = number(node, "input_scale");
+  const bool one_kernel = alpha && input == 1 && std::isnormal(static_cast<float>(*alpha)) && *alpha > 0;
+  return one_kernel ? nullptr : &kDropsNan;
+}
+
+const Deviation* deviation_of_gelu(const Node& node) {
+  return node.string("approximate") == "tanh" ? &kSigmoid : nullptr;
+}
+
+constexpr OpRule kRows[] = {
+    loses_sign(deviates(deviation_of_elu, curve_row("aten.elu.default", lower_elu, known_elu))),
+    deviates(deviation_of_gelu, curve_row("aten.gelu.default", lower_gelu)),
+    loses_sign(ZeroSign::lost, deviates(kStep, curve_row("aten.hardshrink.default", lower_hardshrink, known_lambda))),
+    deviates(kDropsNan, curve_row("aten.hardsigmoid.default", lower_hardsigmoid)),
+    deviates(kOverflow, curve_row("aten.hardswish.default", lower_hardswish)),
+    curve_row("aten.leaky_relu.default", lower_leaky_relu, known_slope),
+    loses_sign(deviates(kDropsNan, curve_row("aten.log_sigmoid.default", lower_log_sigmoid))),
+    deviates(kDropsNan, curve_row("aten.mish.default", lower_mish)),
+    deviates(kSigmoid, curve_row("aten.sigmoid.default", lower_sigmoid)),
+    deviates(kSigmoid, curve_row("aten.silu.default", lower_silu)),
+    deviates(kDropsNan, curve_row("aten.softplus.default", lower_softplus, plain_softplus)),
+    loses_sign(ZeroSign::lost, curve_row("aten.softshrink.default", lower_softshrink, known_lambda)),
+    loses_sign(ZeroSign::lost,
+               deviates(kThreshold, curve_row("aten.threshold.default", lower_threshold, known_threshold))),
+};
+
+}  // namespace
+
+const RuleFamily kActivationRules = {kRows, std::size(kRows)};
+
+}  // namespace wick::xnnpack
