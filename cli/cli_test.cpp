@@ -612,6 +612,12 @@ TEST_F(Cli, CompareFindsTheProgramOfAnotherModel) {
   EXPECT_EQ(other.exit_code, 5) << other.err << other.out;
   EXPECT_NE(other.err.find("first node that deviates"), std::string::npos) << other.err;
   EXPECT_NE(other.err.find("digits.py:"), std::string::npos) << other.err;
+  const std::string inputs = " -i " + fixture("digits/digits.in.npz") + " --json";
+  const Outcome equal_json = wick("compare " + model + " " + path("digits.pte") + inputs);
+  EXPECT_NE(equal_json.out.find("\"schema\":\"wick.compare.2\""), std::string::npos) << equal_json.out;
+  EXPECT_NE(equal_json.out.find("\"first_deviation\":null"), std::string::npos) << equal_json.out;
+  const Outcome other_json = wick("compare " + model + " " + path("other.pte") + inputs);
+  EXPECT_NE(other_json.out.find("\"first_deviation\":{\"op\":"), std::string::npos) << other_json.out;
 }
 
 TEST_F(Cli, FailureWhileRunningNamesInstructionOperatorAndSource) {

@@ -33,18 +33,18 @@ runtime/firmware      : wick common runtime/core runtime/program runtime/exec
 runtime/module        : wick common runtime
 backends              : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform
 backends/cortex_m     : wick common backends/runtime_table.h runtime/core
-backends/cortex_m/compile : wick common backends/cortex_m/kernels/kernels.inc backends/cortex_m/kernels/costs.inc backends/cortex_m/kernels/requantize.h backends/cortex_m/kernels/int4.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core
+backends/cortex_m/compile : wick common backends/cortex_m/kernels/kernels.inc backends/cortex_m/kernels/costs.inc backends/cortex_m/kernels/requantize.h backends/cortex_m/kernels/int4.h backends/cortex_m/kernels/conv2d/mve_forms.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core
 backends/cortex_m/kernels : wick common runtime/core
 backends/cortex_m/kernels/device_test : wick common runtime/core backends/cortex_m/kernels devices/board
-backends/cuda         : wick common backends/runtime_table.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform
+backends/cuda         : wick common backends/delegate_table.h backends/runtime_table.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform
 backends/cuda/payload : wick common
 backends/cuda/compile : wick common backends/cuda/compile backends/cuda/payload backends/cuda/nvrtc backends/cuda/twin compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core
-backends/cuda/runtime : wick common backends/runtime_table.h backends/cuda/payload runtime/core runtime/platform
+backends/cuda/runtime : wick common backends/delegate_table.h backends/runtime_table.h backends/cuda/payload runtime/core runtime/platform
 backends/cuda/compile/text : wick common compiler/support
 backends/cuda/nvrtc   : wick common compiler/support backends/cuda/compile/text
 backends/cuda/twin    : wick common compiler/support backends/cuda/compile/text
-backends/xnnpack      : wick common backends/runtime_table.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform schema
-backends/xnnpack/runtime     : wick common backends/runtime_table.h backends/xnnpack/payload runtime/core runtime/platform
+backends/xnnpack      : wick common backends/delegate_table.h backends/runtime_table.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform schema
+backends/xnnpack/runtime     : wick common backends/delegate_table.h backends/runtime_table.h backends/xnnpack/payload runtime/core runtime/platform
 backends/xnnpack/runtime/xnn : wick common backends/xnnpack/payload backends/xnnpack/runtime runtime/core runtime/platform
 devices               : wick common compiler/support runtime/core runtime/module devices/board devices/plugin
 devices/board         :

@@ -13,7 +13,7 @@ namespace wick::cli {
 struct Tolerance {
   std::optional<double> relative, absolute;  // none: by dtype (tolerance_of)
   double of_largest = 0;                     // as tolerance_of sets it
-  double of_roundings = 0;  // of quantized values (turned_roundings.h); 0 if an absolute one is asked for
+  double of_roundings = 0;  // of quantized values (rounding_flips.h); 0 if an absolute one is asked for
 };
 
 /// relative, absolute and of_largest. f32, f64, complex: 1e-4, 1e-5, 1e-5; f16: 1e-2, 1e-5, 1e-2; bf16: 4e-2, 1e-4,

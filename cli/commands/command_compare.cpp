@@ -5,12 +5,12 @@
 #include <map>
 
 #include "cli/arrays/array_compare.h"
-#include "cli/arrays/turned_roundings.h"
 #include "cli/call_options.h"
 #include "cli/command.h"
-#include "cli/program/device_compare.h"
-#include "cli/program/node_trace.h"
 #include "cli/text/table.h"
+#include "cli/trace/device_compare.h"
+#include "cli/trace/node_trace.h"
+#include "cli/trace/rounding_flips.h"
 #include "compiler/analysis/quantization_step.h"
 #include "compiler/driver/compile.h"
 #include "compiler/passes/pipeline.h"
@@ -83,10 +83,10 @@ Result<std::vector<NamedArray>> run_watched(Session& session, const std::string&
 using Allowances = std::map<std::string, double>;
 
 /// A run of the model on the portable kernels: what comes out, what each node gave, and, if it quantizes, how far
-/// roundings that turn take both.
+/// roundings that flip take both.
 struct Reference {
   NodeRecorder nodes{kTraceBytes};
-  RoundingTurner turner{nodes};
+  RoundingFlipper flipper{nodes};
   std::vector<NamedArray> outputs;
   Allowances allowed;
 };
@@ -121,10 +121,10 @@ Status run_reference(const CompareFlags& flags, const std::vector<uint8_t>& pte,
   ASSIGN_OR_RETURN(Session probe,
                    Session::open_bytes(pte, flags.model, options_of(flags, IsaLevel::baseline, nullptr)));
   if (!quantizes(probe.meta(method))) return {};
-  ASSIGN_OR_RETURN(const std::vector<NamedArray> turned, run(reference.turner));
-  for (size_t i = 0; i < turned.size() && i < reference.outputs.size(); ++i) {
-    double& most = reference.allowed[turned[i].name];
-    most = std::max(most, kTurnedBothWays * largest_difference(turned[i], reference.outputs[i]));
+  ASSIGN_OR_RETURN(const std::vector<NamedArray> flipped, run(reference.flipper));
+  for (size_t i = 0; i < flipped.size() && i < reference.outputs.size(); ++i) {
+    double& most = reference.allowed[flipped[i].name];
+    most = std::max(most, kFlippedBothWays * largest_difference(flipped[i], reference.outputs[i]));
   }
   return {};
 }
@@ -166,7 +166,7 @@ Result<Comparison> compare(const CompareFlags& flags) {
   if (!optimized.nodes.is_complete())
     fmt::print(stderr, "note: the model is large; only the first 2 GiB of its intermediate results are compared\n");
 
-  NodeComparer nodes(optimized.nodes, &optimized.turner, flags.tolerance);
+  NodeComparer nodes(optimized.nodes, &optimized.flipper, flags.tolerance);
   ASSIGN_OR_RETURN(Session program, Session::open(flags.program, options_of(flags, IsaLevel::avx512, nodes.tracer())));
   ASSIGN_OR_RETURN(std::vector<NamedArray> found, run_watched(program, method, inputs, &nodes));
   ASSIGN_OR_RETURN(Comparison comparison, compare_outputs(found, plain.outputs, plain.allowed, flags.tolerance));
@@ -174,7 +174,7 @@ Result<Comparison> compare(const CompareFlags& flags) {
   comparison.deviation = nodes.first_deviation();
   if (comparison.ok() || comparison.deviation) return comparison;
 
-  NodeComparer passes(plain.nodes, &plain.turner, flags.tolerance);
+  NodeComparer passes(plain.nodes, &plain.flipper, flags.tolerance);
   ASSIGN_OR_RETURN(Session again, Session::open(flags.program, options_of(flags, IsaLevel::avx512, passes.tracer())));
   RETURN_IF_ERROR(run_watched(again, method, inputs, &passes));
   comparison.deviation = passes.first_deviation();
@@ -198,7 +198,7 @@ void write_difference(JsonWriter& json, const Difference& difference) {
 void print_json(const Comparison& comparison) {
   JsonWriter json;
   json.object();
-  json.field("schema", "wick.compare.1");
+  json.field("schema", "wick.compare.2");
   json.field("ok", comparison.ok());
   json.key("outputs");
   json.array();
@@ -211,7 +211,7 @@ void print_json(const Comparison& comparison) {
   }
   json.end();
   json.field("nodes_compared", comparison.nodes_compared);
-  json.key("first_departure");
+  json.key("first_deviation");
   if (comparison.deviation) {
     json.object();
     json.field("op", comparison.deviation->op);

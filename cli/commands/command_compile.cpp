@@ -198,6 +198,26 @@ void print_outside(const compiler::MethodReport& method) {
     fmt::print(stderr, "note: outside: {} x {}: {}\n", count, what.first, what.second);
 }
 
+void print_result(const compiler::CompileResult& result, const CompileFlags& flags, double compile_ms) {
+  for (const compiler::MethodReport& method : result.methods) {
+    fmt::print("{}: {}{} kernel calls, arena {} bytes (lower bound {})\n", method.name,
+               flags.backends == "portable"
+                   ? ""
+                   : fmt::format("{} delegate{}, ", method.delegates, method.delegates == 1 ? "" : "s"),
+               method.kernels, method.arena_bytes, method.arena_lower_bound_bytes);
+    print_outside(method);
+    for (const std::string& note : method.notes) fmt::print(stderr, "note: {}\n", note);
+    if (!method.above_lower_bound.empty()) fmt::print(stderr, "note: {}\n", method.above_lower_bound);
+    for (const std::string& name : method.not_stock)
+      fmt::print(stderr, "note: stock ExecuTorch has no kernel for this, so Wick's is used: {}\n", name);
+  }
+  const std::string constants =
+      result.program.ptd.size_bytes > 0
+          ? fmt::format("{} of weights in {}", result.program.ptd.size_bytes, flags.external_weights)
+          : fmt::format("of which {} constants", result.constant_bytes);
+  fmt::print("{}: {} bytes, {}; compiled in {:.1f} ms\n", flags.output, result.file_bytes, constants, compile_ms);
+}
+
 int compile_command(const CompileFlags& flags) {
   if (Status status = check_flags(flags); !status.ok()) return report(status.diag());
   std::vector<compiler::CompileInput> inputs;
@@ -242,23 +262,7 @@ int compile_command(const CompileFlags& flags) {
     std::fputs(json.c_str(), stdout);
     return 0;
   }
-  for (const compiler::MethodReport& method : result->methods) {
-    fmt::print("{}: {}{} kernel calls, arena {} bytes (lower bound {})\n", method.name,
-               flags.backends == "portable"
-                   ? ""
-                   : fmt::format("{} delegate{}, ", method.delegates, method.delegates == 1 ? "" : "s"),
-               method.kernels, method.arena_bytes, method.arena_lower_bound_bytes);
-    print_outside(method);
-    for (const std::string& note : method.notes) fmt::print(stderr, "note: {}\n", note);
-    if (!method.above_lower_bound.empty()) fmt::print(stderr, "note: {}\n", method.above_lower_bound);
-    for (const std::string& name : method.not_stock)
-      fmt::print(stderr, "note: stock ExecuTorch has no kernel for this, so Wick's is used: {}\n", name);
-  }
-  const std::string constants =
-      result->program.ptd.size_bytes > 0
-          ? fmt::format("{} of weights in {}", result->program.ptd.size_bytes, flags.external_weights)
-          : fmt::format("of which {} constants", result->constant_bytes);
-  fmt::print("{}: {} bytes, {}; compiled in {:.1f} ms\n", flags.output, result->file_bytes, constants, compile_ms);
+  print_result(*result, flags, compile_ms);
   return 0;
 }
 

@@ -45,6 +45,7 @@ Status explain_command(const ExplainFlags& flags) {
   compiler::CompileOptions options;
   ASSIGN_OR_RETURN(options.targets, flags.target_flags.find(flags.backends));
   options.strict_nan = flags.strict_nan;
+  options.for_report = true;
   ASSIGN_OR_RETURN(std::vector<MethodExplained> methods, explain_file(flags.file, options));
   if (!flags.svg.empty()) {
     if (methods.empty()) return Diag(Code::usage, "there is no method to draw");

@@ -6,10 +6,10 @@
 
 #include "cli/call_options.h"
 #include "cli/command.h"
-#include "cli/program/device_counts.h"
-#include "cli/program/profile.h"
 #include "cli/text/progress.h"
 #include "cli/text/table.h"
+#include "cli/trace/device_counts.h"
+#include "cli/trace/profile.h"
 #include "compiler/support/file_map.h"
 #include "compiler/support/json_writer.h"
 

@@ -1,9 +1,10 @@
-#include "cli/program/node_trace.h"
+#include "cli/trace/node_trace.h"
 
+#include <algorithm>
 #include <tuple>
 
 #include "cli/arrays/array_summary.h"
-#include "cli/arrays/turned_roundings.h"
+#include "cli/trace/rounding_flips.h"
 #include "runtime/module/host_tensor.h"
 
 namespace wick::cli {
@@ -40,6 +41,13 @@ void for_each_output(const MethodMeta& method, const std::vector<DelegateFacts>&
     fn(key, std::move(array));
   }
 }
+
+// What stands for the operator in the key of elements that are compared with those of any node that quantizes.
+constexpr char kQuantized[] = "(quantized)";
+constexpr double kSteps = 1;
+
+bool is_grid(DType dtype) { return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16; }
+bool is_quantize(const std::string& op) { return op.starts_with("quantized_decomposed::quantize_per_"); }
 
 }  // namespace
 
@@ -97,9 +105,8 @@ void NodeComparer::compare(void* state, const InstructionInfo& instruction, Erro
     for_each_result(*self.method_, instruction, fn);
 }
 
-void NodeComparer::compare_result(const InstructionInfo& instruction, const NodeKey& key, const NamedArray& array) {
+std::optional<Difference> NodeComparer::nearest_of_key(const NodeKey& key, const NamedArray& array) const {
   const bool any_op = std::get<3>(key).empty();
-  ++counts_[key];
   std::optional<Difference> nearest;
   for (auto it = wanted_.results_.lower_bound(key); it != wanted_.results_.end(); ++it) {
     const auto& [source, module, type, op] = it->first;
@@ -107,26 +114,57 @@ void NodeComparer::compare_result(const InstructionInfo& instruction, const Node
     if (!any_op && op != std::get<3>(key)) break;
     for (size_t i = 0; i < it->second.size(); ++i) {
       Tolerance tolerance = tolerance_;
-      if (turner_) tolerance.of_roundings = kTurnedBothWays * turner_->deviation(it->first, i);
+      if (flipper_) tolerance.of_roundings = kFlippedBothWays * flipper_->deviation(it->first, i);
       Difference difference = compare_arrays(array, it->second[i], tolerance);
       if (!nearest || difference.mismatches < nearest->mismatches) nearest = std::move(difference);
-      if (nearest->ok()) break;
+      if (nearest->ok()) return nearest;
     }
-    if (nearest && nearest->ok()) break;
   }
+  return nearest;
+}
+
+std::optional<Difference> NodeComparer::nearest_quantized(const std::string& type, const NamedArray& array) const {
+  std::optional<Difference> nearest;
+  for (const auto& [key, results] : wanted_.results_) {
+    if (std::get<2>(key) != type || !is_quantize(std::get<3>(key))) continue;
+    for (size_t i = 0; i < results.size(); ++i) {
+      Tolerance tolerance = tolerance_;
+      tolerance.of_roundings = std::max(kSteps, flipper_ ? kFlippedBothWays * flipper_->deviation(key, i) : 0);
+      Difference difference = compare_arrays(array, results[i], tolerance);
+      if (!nearest || difference.mismatches < nearest->mismatches) nearest = std::move(difference);
+    }
+  }
+  return nearest;
+}
+
+void NodeComparer::compare_result(const InstructionInfo& instruction, const NodeKey& key, const NamedArray& array) {
+  const auto& [source, module, type, op] = key;
+  std::optional<Difference> nearest = nearest_of_key(key, array);
+  NodeKey counted = key;
+  if (!nearest && !op.empty() && is_grid(array.dtype)) {
+    nearest = nearest_quantized(type, array);
+    counted = {"", "", type, kQuantized};
+  }
+  ++counts_[counted];
   if (!nearest) return;
   ++num_compared_;
-  if (nearest->ok() || !deviating_.insert(key).second) return;
-  const std::string op = any_op ? std::string("an output of ") + instruction.op.name : std::get<3>(key);
-  deviations_.emplace_back(key,
-                           Deviation{op, std::get<0>(key), std::get<1>(key), instruction.index, std::move(*nearest)});
+  if (nearest->ok() || !deviating_.insert(counted).second) return;
+  const std::string name = op.empty() ? std::string("an output of ") + instruction.op.name : op;
+  deviations_.emplace_back(counted, Deviation{name, source, module, instruction.index, std::move(*nearest)});
+}
+
+size_t NodeComparer::count_wanted(const NodeKey& key) const {
+  size_t count = 0;
+  for (const auto& [wanted, results] : wanted_.counts_) {
+    const bool quantized = std::get<3>(key) == kQuantized && std::get<2>(key) == std::get<2>(wanted);
+    if (wanted == key || (quantized && is_quantize(std::get<3>(wanted)))) count += results;
+  }
+  return count;
 }
 
 std::optional<Deviation> NodeComparer::first_deviation() const {
   for (const auto& [key, deviation] : deviations_) {
-    const auto wanted = wanted_.counts_.find(key);
-    const size_t count = wanted == wanted_.counts_.end() ? 0 : wanted->second;
-    if (std::get<3>(key).empty() || counts_.at(key) == count) return deviation;
+    if (std::get<3>(key).empty() || counts_.at(key) == count_wanted(key)) return deviation;
   }
   return {};
 }

@@ -1,4 +1,4 @@
-#include "cli/program/profile_summary.h"
+#include "cli/trace/profile_summary.h"
 
 #include <algorithm>
 #include <map>

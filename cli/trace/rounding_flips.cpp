@@ -1,4 +1,4 @@
-#include "cli/arrays/turned_roundings.h"
+#include "cli/trace/rounding_flips.h"
 
 #include <string.h>
 
@@ -65,14 +65,14 @@ class Quantized {
     is_fixed_ = args[1]->tensor->read_only;
   }
 
-  void turn() {
+  void flip() {
     const double margin = kernel_.scales == Scales::number || is_fixed_ ? kFixedMargin
                           : kernel_.scales == Scales::tensor            ? kAlways
                                                                         : kRowsMargin;
     const size_t count = x_.bytes.size() / dtype_size_bytes(x_.dtype);
     std::vector<int64_t> at(out_.rank, 0);
     for (size_t i = 0; i < count; ++i) {
-      turn_element(i, at, margin);
+      flip_element(i, at, margin);
       for (size_t d = out_.rank; d-- > 0;) {
         if (++at[d] < out_.sizes[d]) break;
         at[d] = 0;
@@ -85,7 +85,7 @@ class Quantized {
     return value.integer < 0 ? value.integer + x.rank : value.integer;
   }
 
-  void turn_element(size_t i, const std::vector<int64_t>& at, double margin) {
+  void flip_element(size_t i, const std::vector<int64_t>& at, double margin) {
     size_t parameter = 0;
     double scale = scale_;
     int64_t zero = zero_;
@@ -135,12 +135,12 @@ bool quantizes(const MethodMeta& method) {
   return false;
 }
 
-void RoundingTurner::turn(void* state, const InstructionInfo& instruction, Error error) {
-  auto& self = *static_cast<RoundingTurner*>(state);
+void RoundingFlipper::flip(void* state, const InstructionInfo& instruction, Error error) {
+  auto& self = *static_cast<RoundingFlipper*>(state);
   if (error != Error::Ok || !self.method_ || instruction.kind != InstructionKind::kernel) return;
   if (const QuantizeKernel* kernel = quantize_kernel(instruction.op)) {
     ++self.num_quantized_;
-    Quantized(*kernel, instruction.args).turn();
+    Quantized(*kernel, instruction.args).flip();
   }
   for_each_result(*self.method_, instruction, [&](const NodeKey& key, NamedArray array) {
     std::vector<double>& known = self.deviations_[key];
@@ -149,7 +149,7 @@ void RoundingTurner::turn(void* state, const InstructionInfo& instruction, Error
   });
 }
 
-double RoundingTurner::deviation(const NodeKey& key, size_t index) const {
+double RoundingFlipper::deviation(const NodeKey& key, size_t index) const {
   const auto found = deviations_.find(key);
   return found == deviations_.end() || index >= found->second.size() ? 0 : found->second[index];
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/call_options.h"
-#include "cli/program/profile_summary.h"
+#include "cli/trace/profile_summary.h"
 
 namespace wick::cli {
 

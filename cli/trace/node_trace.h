@@ -76,14 +76,16 @@ void for_each_result(const MethodMeta& method, const InstructionInfo& instructio
 /// Its elements, row-major, without a name.
 NamedArray to_array(const Tensor& tensor);
 
-class RoundingTurner;
+class RoundingFlipper;
 
 /// Compares each result of a run, including those of delegates, with the results that a recorder kept for the same key.
+/// Elements that a kernel computes from elements have no such result where the recorded program quantizes and
+/// dequantizes: they are compared in steps with what it quantized, by type and value.
 class NodeComparer {
  public:
-  /// `turner`, if not null, ran the program that `wanted` recorded.
-  NodeComparer(const NodeRecorder& wanted, const RoundingTurner* turner, const Tolerance& tolerance)
-      : wanted_(wanted), turner_(turner), tolerance_(tolerance), tracer_{ignore, compare, this} {}
+  /// `flipper`, if not null, ran the program that `wanted` recorded.
+  NodeComparer(const NodeRecorder& wanted, const RoundingFlipper* flipper, const Tolerance& tolerance)
+      : wanted_(wanted), flipper_(flipper), tolerance_(tolerance), tracer_{ignore, compare, this} {}
   NodeComparer(const NodeComparer&) = delete;
   const Tracer* tracer() const { return &tracer_; }
   void watch(const MethodMeta& method);
@@ -97,9 +99,12 @@ class NodeComparer {
   static void ignore(void*, const InstructionInfo&) {}
   static void compare(void* state, const InstructionInfo& instruction, Error error);
   void compare_result(const InstructionInfo& instruction, const NodeKey& key, const NamedArray& array);
+  std::optional<Difference> nearest_of_key(const NodeKey& key, const NamedArray& array) const;
+  std::optional<Difference> nearest_quantized(const std::string& type, const NamedArray& array) const;
+  size_t count_wanted(const NodeKey& key) const;
 
   const NodeRecorder& wanted_;
-  const RoundingTurner* turner_;
+  const RoundingFlipper* flipper_;
   Tolerance tolerance_;
   std::optional<MethodMeta> method_;
   std::vector<DelegateFacts> delegates_;

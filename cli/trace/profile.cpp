@@ -1,4 +1,4 @@
-#include "cli/program/profile.h"
+#include "cli/trace/profile.h"
 
 #include <algorithm>
 #include <utility>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cli/program/profile_summary.h"
+#include "cli/trace/profile_summary.h"
 #include "wick/method.h"
 
 namespace wick::cli {

@@ -1,4 +1,4 @@
-#include "cli/program/device_compare.h"
+#include "cli/trace/device_compare.h"
 
 #include "cli/arrays/array_compare.h"
 #include "runtime/module/host_tensor.h"

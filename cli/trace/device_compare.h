@@ -1,7 +1,7 @@
 // A program on a device beside the same program on the host, node by node, to the byte.
 #pragma once
 #include "cli/call_options.h"
-#include "cli/program/node_trace.h"
+#include "cli/trace/node_trace.h"
 
 namespace wick::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/program/device_counts.h"
+#include "cli/trace/device_counts.h"
 
 #include <algorithm>
 
