@@ -50,6 +50,7 @@ class Checker {
   bool launch(size_t index, const PlanNode& node);
   bool transfer(size_t index, const PlanNode& node);
   bool argument(size_t index, size_t number, const Argument& argument, FormulaRange size);
+  bool may_overlap(const PlanNode& copy) const;
   bool formula(uint32_t index, int64_t low, int64_t high) const {
     return index < ranges_.size() && ranges_[index].low >= low && ranges_[index].high <= high;
   }
@@ -307,7 +308,25 @@ bool Checker::transfer(size_t index, const PlanNode& node) {
     }
     if (!argument(index, k, each, ranges_[node.size])) return false;
   }
+  if (node.kind == NodeKind::copy && may_overlap(node)) return wrong("node", index, "a copy may overlap what it reads");
   return true;
+}
+
+// Bounds of both ends decide, so that no call needs to ask. Offsets and sizes lie in their buffers.
+bool Checker::may_overlap(const PlanNode& copy) const {
+  const int64_t size = ranges_[copy.size].high;
+  const Argument &to = copy.arguments[0], &from = copy.arguments[1];
+  const Buffer &to_buffer = plan_.buffers[to.index], &from_buffer = plan_.buffers[from.index];
+  const bool share_memory = to_buffer.space == Space::arena && from_buffer.space == Space::arena;
+  if (size == 0 || (to.index != from.index && !share_memory)) return false;
+  // First and last begin in the memory that both lie in.
+  const auto begins = [&](const Argument& end, const Buffer& buffer) {
+    const FormulaRange offset = end.offset == kNone ? FormulaRange{} : ranges_[end.offset];
+    const int64_t begin = static_cast<int64_t>(buffer.offset);
+    return FormulaRange{begin + offset.low, begin + offset.high};
+  };
+  const FormulaRange a = begins(to, to_buffer), b = begins(from, from_buffer);
+  return a.low < b.high + size && b.low < a.high + size;
 }
 
 bool Checker::node(size_t index, const PlanNode& node) {

@@ -276,6 +276,33 @@ TEST(CudaPlanCheck, CopiesAndFillsStayInTheirBuffers) {
   expect(changes);
 }
 
+TEST(CudaPlanCheck, CopiesDoNotOverlapWhatTheyRead) {
+  // Node 0 copies 32 to 2048 bytes to byte 1024 of the 4096 bytes of the first arena buffer.
+  const Change changes[] = {
+      {"",
+       [](Plan& p) {
+         p.nodes[kCopy].arguments[1] = reads(kTemp, number(p, 0)), p.nodes[kCopy].size = number(p, 1024);
+       }},
+      {"node 0: a copy may overlap what it reads",
+       [](Plan& p) {
+         p.nodes[kCopy].arguments[1] = reads(kTemp, number(p, 1)), p.nodes[kCopy].size = number(p, 1024);
+       }},
+      {"node 0: a copy may overlap what it reads", [](Plan& p) { p.nodes[kCopy].arguments[1] = reads(kTemp); }},
+      {"", [](Plan& p) { p.nodes[kCopy].arguments[1] = reads(kTemp), p.nodes[kCopy].size = number(p, 0); }},
+      {"",
+       [](Plan& p) {
+         p.nodes[kCopy].arguments[1] = reads(kTemp), p.nodes[kCopy].arguments[0].offset = number(p, 2048);
+       }},
+      // Another buffer of the arena in the same memory.
+      {"node 0: a copy may overlap what it reads",
+       [](Plan& p) {
+         p.buffers.push_back(p.buffers[kTemp]);
+         p.nodes[kCopy].arguments[1] = reads(static_cast<uint32_t>(p.buffers.size() - 1));
+       }},
+  };
+  expect(changes);
+}
+
 TEST(CudaPlanCheck, NodesWaitForEarlierOnes) {
   const Change changes[] = {
       {"node 2: it waits for node 2, which comes later", [](Plan& p) { p.nodes[kLaunch].after = {0, 2}; }},
