@@ -77,29 +77,32 @@ void infer_softmax(Node& node) {
 
 // --- matrices ---
 
-void infer_linear(Node& node) {
+const Sym& last_size(const Value* x) {
+  require(x->rank() > 0, "the input of a linear layer has no dimension");
+  return x->sizes().back();
+}
+
+// x[.., K] by N rows of weights, of `columns` each, is y[.., N] of the dtype of x.
+void set_linear_result(Node& node, const Sym& columns, const char* what) {
   const Value *x = node.tensor("input"), *weights = node.tensor("weights");
-  require_int8(x, "the input");
-  require_int8(weights, "the weights tensor");
   require_rank(weights, 2, "weights");
-  require(x->rank() > 0, "the input of quantized_linear has no dimension");
-  require_equal(x->sizes().back(), weights->sizes()[1], "inputs of quantized_linear");
+  require_equal(columns, weights->sizes()[1], what);
   Sizes sizes = x->sizes();
   sizes.back() = weights->sizes()[0];
-  compiler::set_result(node, DType::i8, std::move(sizes));
+  compiler::set_result(node, x->dtype(), std::move(sizes));
+}
+
+void infer_linear(Node& node) {
+  require_int8(node.tensor("input"), "the input");
+  require_int8(node.tensor("weights"), "the weights tensor");
+  set_linear_result(node, last_size(node.tensor("input")), "inputs of quantized_linear");
 }
 
 // Weights of four bits are packed: kernels/int4.h.
 void infer_linear_int4(Node& node) {
-  const Value *x = node.tensor("input"), *weights = node.tensor("weights");
-  require_int8(x, "the input");
-  require(weights->dtype() == DType::u8, "the weights tensor is not uint8");
-  require_rank(weights, 2, "weights");
-  require(x->rank() > 0, "the input of linear_int4 has no dimension");
-  require_equal(floor_div(x->sizes().back() + 7, 8) * 4, weights->sizes()[1], "bytes of a row of weights");
-  Sizes sizes = x->sizes();
-  sizes.back() = weights->sizes()[0];
-  compiler::set_result(node, DType::i8, std::move(sizes));
+  require_int8(node.tensor("input"), "the input");
+  require(node.tensor("weights")->dtype() == DType::u8, "the weights tensor is not uint8");
+  set_linear_result(node, floor_div(last_size(node.tensor("input")) + 7, 8) * 4, "bytes of a row of weights");
 }
 
 // --- int16 ---
@@ -109,15 +112,9 @@ void require_int16(const Value* x, const char* what) {
 }
 
 void infer_linear_int16(Node& node) {
-  const Value *x = node.tensor("input"), *weights = node.tensor("weights");
-  require_int16(x, "the input");
-  require_int8(weights, "the weights tensor");
-  require_rank(weights, 2, "weights");
-  require(x->rank() > 0, "the input of linear_int16 has no dimension");
-  require_equal(x->sizes().back(), weights->sizes()[1], "inputs of linear_int16");
-  Sizes sizes = x->sizes();
-  sizes.back() = weights->sizes()[0];
-  compiler::set_result(node, DType::i16, std::move(sizes));
+  require_int16(node.tensor("input"), "the input");
+  require_int8(node.tensor("weights"), "the weights tensor");
+  set_linear_result(node, last_size(node.tensor("input")), "inputs of linear_int16");
 }
 
 void infer_lookup_int16(Node& node) {
