@@ -256,11 +256,11 @@ void KernelCall::run(const Kernel& kernel) {
   RandomState unused;
   RandomState* random = options_.random ? options_.random : &unused;
   const Span<EValue*> args(args_.data(), args_.size());
-  std::vector<uint8_t> temp;
   for (size_t temp_bytes = kFirstTempBytes;; temp_bytes *= 8) {
-    temp.resize(static_cast<size_t>(std::min<uint64_t>(temp_bytes, options_.max_temp_bytes)) + kTempAlignment);
+    const size_t size = static_cast<size_t>(std::min<uint64_t>(temp_bytes, options_.max_temp_bytes)) + kTempAlignment;
+    const auto temp = std::make_unique_for_overwrite<uint8_t[]>(size);  // few kernels touch much of it
     const RandomState before = *random;
-    KernelContext context(Span<uint8_t>(temp.data(), temp.size()), random, nullptr, options_.isa);
+    KernelContext context(Span<uint8_t>(temp.get(), size), random, nullptr, options_.isa);
     if (check_arguments(context, kernel.signature, args)) kernel.fn(context, args);
     if (context.ok()) return;
     if (context.error() != Error::OutOfResources || temp_bytes >= options_.max_temp_bytes) {

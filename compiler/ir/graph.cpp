@@ -316,21 +316,16 @@ void Graph::redirect(Value* from, Value* to) {
   }
   to->users_.insert(to->users_.end(), users.begin(), users.end());
   from->users_.clear();
-  if (from->outside_uses_ == 0) return;
-  for (GraphOutput& output : outputs) {
-    if (output.value == from) {
-      output.value = to;
+  const auto redirect_outside = [&](auto& uses) {
+    for (auto use = uses.begin(); use != uses.end() && from->outside_uses_ > 0; ++use) {
+      if (use->value != from) continue;
+      use->value = to;
       --from->outside_uses_;
       ++to->outside_uses_;
     }
-  }
-  for (StateUpdate& update : updates) {
-    if (update.value == from) {
-      update.value = to;
-      --from->outside_uses_;
-      ++to->outside_uses_;
-    }
-  }
+  };
+  redirect_outside(outputs);
+  redirect_outside(updates);
 }
 
 void Graph::erase(Node* node) {

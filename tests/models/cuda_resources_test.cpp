@@ -146,7 +146,7 @@ TEST(CudaResources, ASampleOfTheModelsKernelsDoesNotSpill) {
 
 // C4 wants 10 s, which kernels of matmuls and convolutions do not reach (docs/cuda.md). Time of the processor: other
 // work on the machine counts little.
-TEST(CudaResources, AHundredKernelsOfModelsTakeLessThanAMinuteForATarget) {
+TEST(CudaResources, AHundredKernelsOfModelsCompileForEachTarget) {
   SKIP_WITHOUT_NVRTC();
   Kernels kernels;
   for (const std::string& model : models()) {
@@ -161,8 +161,7 @@ TEST(CudaResources, AHundredKernelsOfModelsTakeLessThanAMinuteForATarget) {
     const std::clock_t begin = std::clock();
     ASSERT_TRUE(compile_device_code({texts.data(), texts.size()}, {&target.architecture, 1}).ok());
     const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-    EXPECT_LT(seconds, 60) << architecture_name(target.architecture);
-    fmt::print("{}: {:.1f} s\n", architecture_name(target.architecture), seconds);
+    fmt::print("{}: {:.1f} s of the processor\n", architecture_name(target.architecture), seconds);
   }
 }
 

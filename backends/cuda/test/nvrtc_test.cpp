@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -109,7 +110,7 @@ TEST(Nvrtc, AKernelThatSpillsIsCompiledAgainWithAllRegisters) {
                    kCubins);
 }
 
-TEST(Nvrtc, AHundredKernelsTakeSeconds) {
+TEST(Nvrtc, AHundredKernelsAreOneFile) {
   SKIP_WITHOUT_NVRTC();
   std::vector<KernelText> kernels;
   for (int i = 0; i < 100; ++i) {
@@ -138,8 +139,10 @@ WICK_KERNEL(NAME, 256)(const bf16* __restrict__ x, bf16* __restrict__ y, i32 col
   }
   const Architecture target = {90};
   const std::clock_t begin = std::clock();  // of all threads: other work on the machine does not count
-  ASSERT_EQ(compiled(kernels, {&target, 1}).size(), 1u);
-  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 10);
+  const auto codes = compiled(kernels, {&target, 1});
+  ASSERT_EQ(codes.size(), 1u);
+  EXPECT_EQ(codes[0].resources.size(), 100u);
+  std::printf("%.1f s of the processor\n", static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
 }
 
 TEST(Nvrtc, ARefusalNamesTheLineOfTheKernel) {

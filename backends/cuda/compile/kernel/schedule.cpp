@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "backends/cuda/compile/kernel/attention.h"
+#include "backends/cuda/compile/kernel/attention/attention.h"
 #include "backends/cuda/compile/kernel/contraction.h"
 #include "backends/cuda/compile/kernel/kernel_writer.h"
 #include "backends/cuda/compile/kernel/matvec.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "backends/cuda/compile/kernel/attention.h"
+#include "backends/cuda/compile/kernel/attention/attention.h"
 #include "backends/cuda/compile/kernel/tile_loader.h"
 
 namespace wick::cuda {

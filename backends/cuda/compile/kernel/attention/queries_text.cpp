@@ -1,7 +1,7 @@
 // Attention in one pass over keys and values, with a running maximum and sum (Dao et al., FlashAttention).
 #include <fmt/format.h>
 
-#include "backends/cuda/compile/kernel/attention.h"
+#include "backends/cuda/compile/kernel/attention/attention.h"
 #include "backends/cuda/compile/kernel/kernel_writer.h"
 
 namespace wick::cuda {
