@@ -209,7 +209,7 @@ TEST_P(CudaResourcesOf, EachKernelIsWithinTheLimitsAndTheTableKnowsTheMost) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, CudaResourcesOf, ::testing::ValuesIn(models()),
-                         [](const ::testing::TestParamInfo<std::string>& info) { return info.param; });
+                         [](const ::testing::TestParamInfo<std::string>& model) { return model.param; });
 
 }  // namespace
 }  // namespace wick::cuda
