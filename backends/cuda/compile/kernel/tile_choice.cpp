@@ -45,6 +45,17 @@ int64_t quotient_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 constexpr uint32_t kSharedBytes = 48 << 10;
 
+// Elements that a thread computes for the next step stay in registers meanwhile, beside what their addresses share
+// between steps: of more elements than these the registers spill.
+constexpr uint32_t kMostHeldElements = 24;
+
+// The row as the facts allow it: without copies, steps are halved until a thread can hold its elements.
+Row fitted(const ContractionFacts& facts, Row row) {
+  const auto held = [&] { return (row.tile.m + row.tile.n) * row.tile.k / (32 * row.warps_m * row.warps_n); };
+  while (!facts.by_matrices && !facts.copies && held() > kMostHeldElements) row.tile.k /= 2;
+  return row;
+}
+
 uint32_t stages_that_fit(const ContractionFacts& facts, const Row& row) {
   const uint32_t stage = (row.tile.m + row.tile.n) * row.tile.k * (facts.by_matrices ? 2 : 4);
   const uint32_t norms = facts.norms * std::max(row.tile.m, row.tile.n) * 4;
@@ -90,7 +101,8 @@ template <size_t kRows>
 Schedule best(const ContractionFacts& facts, const std::array<Row, kRows>& rows) {
   Schedule out;
   double least = std::numeric_limits<double>::infinity();
-  for (const Row& row : rows) {
+  for (const Row& listed : rows) {
+    const Row row = fitted(facts, listed);
     const int64_t steps = quotient_up(facts.k, row.tile.k);
     for (int64_t wanted = 1; wanted <= kMostSplits; ++wanted) {
       const bool fills = count_tiles(facts, row.tile) >= kMultiprocessors;
