@@ -1,5 +1,7 @@
 // Contractions in tiles: how factors reach shared memory, splits of k, layouts without bank conflicts, and the choice
 // of tiles.
+#include <algorithm>
+
 #include "backends/cuda/compile/kernel/schedule.h"
 #include "backends/cuda/test/lower_test_support.h"
 
@@ -72,13 +74,13 @@ TEST(TileLayout, TheLinesOfAllThreadsAreAllLinesOnce) {
   }
 }
 
-Schedule tiles(int64_t m, int64_t n, int64_t k, bool by_matrices = true) {
+Schedule tiles(int64_t m, int64_t n, int64_t k, bool by_matrices = true, bool copies = true) {
   ContractionFacts facts;
   facts.m = m;
   facts.n = n;
   facts.k = k;
   facts.by_matrices = by_matrices;
-  facts.copies = true;
+  facts.copies = copies;
   return choose_tiles(facts);
 }
 
@@ -111,6 +113,18 @@ TEST(TileChoice, SharedMemoryOfEveryTileFitsWithoutAskingForMore) {
       }
     }
   }
+}
+
+TEST(TileChoice, AThreadHoldsFewComputedElements) {
+  uint32_t most = 0;
+  for (int64_t m = 16; m <= 4096; m *= 2) {
+    for (int64_t n = 16; n <= 4096; n *= 2) {
+      const Schedule s = tiles(m, n, 512, false, false);
+      most = std::max(most, (s.tile.m + s.tile.n) * s.tile.k / s.threads);
+      EXPECT_GE(s.tile.k, 16u);
+    }
+  }
+  EXPECT_EQ(most, 24u);
 }
 
 // Factors along k and along their lines, with and without what asynchronous copies need, and edges in m, n and k.
