@@ -167,6 +167,35 @@ TEST_F(Contraction, LongSumsAreSplitAndAddedInOrder) {
                        1.0 / 128);
 }
 
+// Results of large tiles go through shared memory in several parts. The last tile is not full.
+TEST_F(Contraction, LargeTilesStoreTheirResultsInParts) {
+  compile(R"(graph f(%a: bf16[132, 128, 16], %b: bf16[132, 16, 126], %c: bf16[132, 128, 126]) {
+  %y: bf16[132, 128, 126] = aten.bmm(%a, %b)
+  %z: bf16[132, 128, 126] = aten.add.Tensor(%y, %c)
+  return %z
+})");
+  EXPECT_EQ(launches(), 1u);
+  EXPECT_NE(kernel_text(0).find("WICK_NO_UNROLL\n  for (u32 part"), std::string::npos) << kernel_text(0);
+  expect_like_portable({numbers(DType::bf16, {132, 128, 16}, 1), numbers(DType::bf16, {132, 16, 126}, 2),
+                        numbers(DType::bf16, {132, 128, 126}, 3)},
+                       1.0 / 128);
+}
+
+// Channels and taps of the weights lie side by side; those of the image do not.
+TEST_F(Contraction, WeightsOfAConvolutionAreCopied) {
+  for (const auto& [name, dtype, error] : {std::tuple("f32", DType::f32, 1e-6), {"bf16", DType::bf16, 1.0 / 128}}) {
+    compile(fmt::format(R"(graph f(%x: {0}[2, 8, 9, 9], %w: {0}[24, 8, 3, 3]) {{
+  %y: {0}[2, 24, 9, 9] = aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)
+  return %y
+}})",
+                        name));
+    EXPECT_NE(kernel_text(0).find("cp_async16(tile_at"), std::string::npos) << kernel_text(0);
+    // Elements of the image that are f32 are copied, too.
+    EXPECT_EQ(kernel_text(0).find("held_") == std::string::npos, dtype == DType::f32) << kernel_text(0);
+    expect_like_portable({numbers(dtype, {2, 8, 9, 9}, 1), numbers(dtype, {24, 8, 3, 3}, 2)}, error);
+  }
+}
+
 std::string normed(const char* dtype, int columns, int outputs) {
   return fmt::format(R"(graph f(%x: {0}[3, 20, {1}], %g: {0}[{1}], %h: {0}[{1}], %w: {0}[{2}, {1}], %b: {0}[{2}]) {{
   %n: {0}[3, 20, {1}], %m: {0}[3, 20, 1], %r: {0}[3, 20, 1] = aten.native_layer_norm(%x, [{1}], %g, %h, 1e-05)

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "backends/cuda/compile/report.h"
 #include "backends/cuda/payload/plan.h"
 #include "common/float16.h"
 #include "common/random.h"
@@ -134,6 +135,9 @@ class CudaLower : public ::testing::Test {
     size_t count = 0;
     for (const PlanNode& node : plan_.nodes) count += node.kind == NodeKind::launch;
     return count;
+  }
+  const std::string& kernel_text(size_t number) const {
+    return static_cast<const Kept*>(result_.method_plans[0].delegates[0]->kept.get())->kernels[number].text;
   }
   std::string twin() const { return folder_.file(fmt::format("twin{}.so", twins_)); }
 

@@ -16,6 +16,12 @@ using compiler::SymScope;
 
 // Lanes of a warp along m and n, where each thread has lines of its own.
 constexpr uint32_t kLanesM = 4, kLanesN = 8;
+// Of a warp, for the norms of one line.
+constexpr uint32_t kLanesOfNorm = 8;
+// Of rows of results in shared memory: rows of fragments lie in different banks.
+constexpr uint32_t kPadding = 8;
+// Results that a thread computes and stores at once.
+constexpr uint32_t kMostNeighbours = 4;
 
 class ContractionWriter : public TileWriter {
  public:
@@ -25,14 +31,17 @@ class ContractionWriter : public TileWriter {
         by_matrices_(contraction.factors != DType::f32),
         left_(factor("m", contraction.left, contraction.m, contraction.left_is_normed)),
         right_(factor("n", contraction.right, contraction.n, contraction.right_is_normed)) {
+    for (TileFactor* one : {&left_, &right_}) {
+      if (one->reads_norms) take_out_numbers_of_lines(*one);
+    }
     ContractionFacts facts;
     facts.m = most(contraction.m);
     facts.n = most(contraction.n);
     facts.k = most(kernel.columns);
     facts.batch = most(contraction.batch);
     facts.by_matrices = by_matrices_;
-    facts.copies = left_.load == TileLoad::copies || right_.load == TileLoad::copies;
-    facts.norms = static_cast<uint32_t>(num_norms());
+    facts.copies = left_.is_copied() || right_.is_copied();
+    facts.norms = static_cast<uint32_t>(numbers_.size());
     schedule_ = choose_tiles(facts);
     left_.lines = schedule_.tile.m;
     right_.lines = schedule_.tile.n;
@@ -67,17 +76,69 @@ class ContractionWriter : public TileWriter {
     out.element = element;
     out.dtype = contraction_.factors;
     out.reads_norms = is_normed;
+    if (!is_normed) merge_own_loops(out);
     out.along_k = is_normed || lies_along_steps(out);
     out.load = choose_load(graph_, out);
     return out;
   }
+  // Loops that this factor walks through as one, such as those of a convolution's weights over channels and taps.
+  void merge_own_loops(TileFactor& factor) {
+    LoopKernel alone;
+    alone.rows = factor.line_loops;
+    alone.columns = factor.step_loops;
+    alone.reductions.push_back({ReductionKind::sum, factor.element->type, factor.element, nullptr});
+    merge_loops(graph_, alone);
+    const auto name = [&](const std::vector<Loop>& merged, const std::vector<Loop>& loops, const char* of) {
+      for (size_t i = 0; i < merged.size(); ++i) {
+        const bool is_merged = std::none_of(loops.begin(), loops.end(),
+                                            [&](const Loop& loop) { return loop.variable == merged[i].variable; });
+        if (is_merged) name_variable(merged[i].variable, fmt::format("{}_{}{}", factor.name, of, i));
+      }
+    };
+    name(alone.rows, factor.line_loops, "line");
+    name(alone.columns, factor.step_loops, "step");
+    factor.line_loops = alone.rows;
+    factor.step_loops = alone.columns;
+    factor.element = alone.reductions[0].element;
+  }
+
+  // The largest parts of the element that norms and the line alone decide, such as a mean: numbers_, which the element
+  // reads as results behind the kernel's own.
+  void take_out_numbers_of_lines(TileFactor& factor) {
+    std::map<ExpressionPtr, ExpressionPtr> known;
+    std::vector<ExpressionPtr> open = {factor.element};
+    while (!open.empty()) {
+      const ExpressionPtr e = open.back();
+      open.pop_back();
+      if (known.count(e) > 0 || !reads_norm(e)) continue;
+      if (e->type != ScalarType::f32 || mentions_step(e)) {
+        open.insert(open.end(), e->args.begin(), e->args.end());
+        continue;
+      }
+      const size_t number = kernel_.reductions.size() + numbers_.size();
+      known[e] = graph_.pool.reduced(static_cast<uint32_t>(number), ScalarType::f32);
+      numbers_.push_back(e);
+    }
+    factor.element = graph_.pool.rewrite(factor.element, [](const Sym& sym) { return sym; }, known);
+  }
+  bool reads_norm(ExpressionPtr expression) const {
+    bool reads = false;
+    for_each({expression}, [&](ExpressionPtr e) { reads = reads || e->kind == ExpressionKind::reduced; });
+    return reads;
+  }
+  bool mentions_step(ExpressionPtr expression) const {
+    const auto symbols = symbols_of(expression);
+    return std::any_of(kernel_.columns.begin(), kernel_.columns.end(),
+                       [&](const Loop& loop) { return symbols.count(loop.variable.symbol_name()) > 0; });
+  }
+
   static int64_t most(const std::vector<Loop>& loops) { return SymScope::range(extent_of(loops)).max; }
   size_t num_norms() const { return kernel_.reductions.size() - 1; }
   std::string result_text(ExpressionPtr reduced) const override {
-    if (reduced->buffer == num_norms()) return "sum";
+    if (reduced->buffer == num_norms()) return neighbours_ == 1 ? "sum" : "sums[static_cast<int>(e)]";
     if (in_norms_) return fmt::format("acc{}", reduced->buffer);
     const TileFactor& normed = left_.reads_norms ? left_ : right_;
-    return fmt::format("norm{}[{}]", reduced->buffer, normed.along_k ? "row" : "column");
+    return fmt::format("norm{}[{}]", reduced->buffer - kernel_.reductions.size(), normed.along_k ? "row" : "column");
   }
 
   Sym lines_m() const { return extent_of(contraction_.m); }
@@ -118,10 +179,11 @@ class ContractionWriter : public TileWriter {
   }
 
   void declare() {
-    for (const TileFactor* factor : {&left_, &right_}) {
-      block_.line(fmt::format("WICK_SHARED({}, {}_tiles, {} * {});", element_type(), factor->name, schedule_.stages,
-                              factor->size()));
-    }
+    const std::string left = fmt::format("{} * {}", schedule_.stages, left_.size());
+    block_.line(
+        fmt::format("WICK_SHARED({}, tiles, {} + {} * {});", element_type(), left, schedule_.stages, right_.size()));
+    block_.line(fmt::format("{0}* const {1}_tiles = tiles, *const {2}_tiles = tiles + {3};", element_type(), left_.name,
+                            right_.name, left));
     const uint32_t m = schedule_.tile.m / schedule_.warps_m, n = schedule_.tile.n / schedule_.warps_n;
     block_.line("const u32 warp = thread_x() / 32;");
     if (by_matrices_) {
@@ -136,27 +198,30 @@ class ContractionWriter : public TileWriter {
     }
   }
 
-  // The numbers norm0, norm1 .. of the tile's lines of a factor: a warp for each line.
+  // The numbers norm0, norm1 .. of the tile's lines of a factor: some lanes for each line. Lines behind the last one
+  // repeat it, so that all lanes of a warp reduce.
   void write_norms(const TileFactor& factor) {
     in_norms_ = true;
     block_.open_inner();
-    for (size_t i = 0; i < num_norms(); ++i) block_.line(fmt::format("WICK_SHARED(f32, norm{}, {});", i, factor.lines));
-    block_.line("WICK_UNROLL_BY_4");
-    block_.line(fmt::format("for (u32 line = warp; line < {}; line += {}) {{", factor.lines, schedule_.threads / 32));
-    block_.line(fmt::format("  const idx {0} = {0}0 + static_cast<idx>(line);", factor.line));
-    block_.line(fmt::format("  if ({} < {}) {{", factor.line, text(extent_of(factor.line_loops))));
+    for (size_t i = 0; i < numbers_.size(); ++i)
+      block_.line(fmt::format("WICK_SHARED(f32, norm{}, {});", i, factor.lines));
+    block_.line("WICK_NO_UNROLL");
+    block_.line(fmt::format("for (u32 line = thread_x() / {0}; line < {1}; line += {2}) {{", kLanesOfNorm, factor.lines,
+                            schedule_.threads / kLanesOfNorm));
+    block_.line(fmt::format("  const idx {0} = smaller<idx>({0}0 + static_cast<idx>(line), {1} - 1);", factor.line,
+                            text(extent_of(factor.line_loops))));
     Scope line;
-    line.indent = "    ";
+    line.indent = "  ";
     line.outer = &block_;
     line.has_results = true;
     for (const Loop& loop : factor.line_loops) line.symbols.insert(std::string(loop.variable.symbol_name()));
     write_split(line, factor.line_loops, factor.line);
     for (size_t i = 0; i < num_norms(); ++i) write_norm(line, i);
-    line.line("if (lane() == 0) {");
-    for (size_t i = 0; i < num_norms(); ++i) line.line(fmt::format("  norm{0}[line] = acc{0};", i));
-    line.line("}");
+    for (size_t i = 0; i < numbers_.size(); ++i) {
+      const std::string number = value(line, numbers_[i]);
+      line.line(fmt::format("norm{}[line] = {};", i, number));
+    }
     block_.text += line.text;
-    block_.line("  }");
     block_.line("}");
     block_.line("block_barrier();");
     block_.close_inner();
@@ -171,16 +236,23 @@ class ContractionWriter : public TileWriter {
     column.indent = line.indent + "  ";
     column.outer = &line;
     for (const Loop& loop : kernel_.columns) column.symbols.insert(std::string(loop.variable.symbol_name()));
+    const auto many = static_cast<uint32_t>(std::clamp<int64_t>(most(kernel_.columns) / kLanesOfNorm, 1, 8));
+    const uint32_t count = vector_of_loads(graph_, {norm.element}, kernel_.columns, many);
     write_split(column, kernel_.columns, "k");
-    write_accumulation(column, norm, acc, "k");
-    line.line(
-        fmt::format("for (idx k = static_cast<idx>(lane()); k < {}; k += 32) {{", text(extent_of(kernel_.columns))));
+    if (count == 1)
+      write_accumulation(column, norm, acc, "k");
+    else
+      write_group(column, kernel_.columns.back(), count, {norm.element},
+                  [&](Scope& inner) { write_accumulation(inner, norm, acc, "k"); });
+    line.line("WICK_UNROLL_BY_2");
+    line.line(fmt::format("for (idx k = static_cast<idx>(lane() % {0}) * {1}; k < {2}; k += {3}) {{", kLanesOfNorm,
+                          count, text(extent_of(kernel_.columns)), kLanesOfNorm * count));
     line.text += column.text;
     line.line("}");
-    line.line(fmt::format("{0} = warp_reduce<{1}>({0});", acc, combiner(norm.kind)));
+    line.line(fmt::format("{0} = warp_reduce<{1}, {2}>({0});", acc, combiner(norm.kind), kLanesOfNorm));
   }
 
-  bool copies() const { return left_.load == TileLoad::copies || right_.load == TileLoad::copies; }
+  bool copies() const { return left_.is_copied() || right_.is_copied(); }
 
   void start_loads(const char* indent, const char* slot, const char* k0) {
     start_load(indent, left_, in_ring(left_, slot), "m0", k0);
@@ -190,19 +262,12 @@ class ContractionWriter : public TileWriter {
     for (const TileFactor* factor : {&left_, &right_}) finish_load(indent, *factor, in_ring(*factor, slot));
   }
 
+  // The first steps fill the ring and multiply nothing, so that loads stand in the text once.
   void write_steps() {
     const uint32_t ahead = schedule_.stages - 1, depth = schedule_.tile.k;
-    const bool computed = left_.load != TileLoad::copies || right_.load != TileLoad::copies;
-    block_.line(fmt::format("for (u32 slot = 0; slot < {}; ++slot) {{", ahead));
-    block_.line(fmt::format("  const idx k0 = k_begin + static_cast<idx>(slot) * {};", depth));
-    block_.line("  if (k0 < k_end) {");
-    start_loads("    ", "slot", "k0");
-    finish_loads("    ", "slot");
-    block_.line("  }");
-    if (copies()) block_.line("  cp_async_commit();");
-    block_.line("}");
-    block_.line(fmt::format("u32 now = 0, free = {};", ahead));
-    block_.line(fmt::format("for (idx k0 = k_begin; k0 < k_end; k0 += {}) {{", depth));
+    const bool computed = !left_.is_copied() || !right_.is_copied();
+    block_.line("u32 now = 0, free = 0;");
+    block_.line(fmt::format("for (idx k0 = k_begin - {}; k0 < k_end; k0 += {}) {{", ahead * depth, depth));
     if (copies()) block_.line(fmt::format("  cp_async_wait<{}>();", ahead - 1));
     block_.line("  block_barrier();");
     block_.line(fmt::format("  const idx k_next = k0 + {};", ahead * depth));
@@ -210,13 +275,15 @@ class ContractionWriter : public TileWriter {
     start_loads("    ", "free", "k_next");
     block_.line("  }");
     if (copies()) block_.line("  cp_async_commit();");
+    block_.line("  if (k0 >= k_begin) {");
     write_multiply();
+    block_.line(fmt::format("    now = now + 1 == {0} ? 0 : now + 1;", schedule_.stages));
+    block_.line("  }");
     if (computed) {
       block_.line("  if (k_next < k_end) {");
       finish_loads("    ", "free");
       block_.line("  }");
     }
-    block_.line(fmt::format("  now = now + 1 == {0} ? 0 : now + 1;", schedule_.stages));
     block_.line(fmt::format("  free = free + 1 == {0} ? 0 : free + 1;", schedule_.stages));
     block_.line("}");
   }
@@ -225,7 +292,7 @@ class ContractionWriter : public TileWriter {
     const std::string tiles = fmt::format("TilePair<{}, {}, {}, {}, {}>", schedule_.tile.k, left_.width(),
                                           left_.along_k, right_.width(), right_.along_k);
     const std::string threads = fmt::format(", {}, {}", kLanesM * schedule_.warps_m, kLanesN * schedule_.warps_n);
-    block_.line(fmt::format("  {}<{}{}>(acc, {}, {}, own_m, own_n);",
+    block_.line(fmt::format("    {}<{}{}>(acc, {}, {}, own_m, own_n);",
                             by_matrices_ ? "multiply_by_matrices" : "multiply_by_fma", tiles,
                             by_matrices_ ? "" : threads, in_ring(left_, "now"), in_ring(right_, "now")));
   }
@@ -238,50 +305,92 @@ class ContractionWriter : public TileWriter {
     const std::string name = parameter(static_cast<uint32_t>(graph_.buffers.size() - 1), true);
     source_.counters = tiles();
     block_.line(fmt::format(
-        "if (!add_splits<{}>(&acc[0]{}[0], {} + static_cast<i64>(tile) * {}, {} + tile, m_tiles, "
+        "if (!add_splits<{}>(&acc[0]{}[0], {} + static_cast<i64>(tile) * {}, {} + tile, tiles, "
         "static_cast<u32>(split), {}, {})) return;",
         sums(), by_matrices_ ? "[0]" : "", name, per_tile, counters_parameter(), schedule_.splits, schedule_.threads));
   }
 
+  // Sums go to shared memory, where the tiles were, and from there to threads that have neighbours along n: what they
+  // read and write lies side by side, and the text of the results stands once. `parts` parts of a warp's lines at once.
   void write_results() {
+    const uint32_t rows = by_matrices_ ? 16 * schedule_.warps_m : kLanesM * schedule_.warps_m;  // of a part
+    const uint32_t pitch = schedule_.tile.n + kPadding, parts = parts_at_once(rows * pitch * 4), all = parts_m();
+    block_.line("f32* const results = reinterpret_cast<f32*>(tiles);");
     block_.open_inner();
-    block_.line("WICK_UNROLL");
-    block_.line(fmt::format("for (u32 e = 0; e < {}; ++e) {{", sums()));
-    std::string m, n;
-    if (by_matrices_) {
-      block_.line(fmt::format("  const u32 i = e / {0}, j = e / 4 % {1}, c = e % 4;", 4 * parts_n(), parts_n()));
-      m = "own_m + i * 16 + lane() / 4 + c / 2 * 8";
-      n = "own_n + j * 8 + lane() % 4 * 2 + c % 2";
-    } else {
-      block_.line(fmt::format("  const u32 i = e / {0}, j = e % {0};", parts_n()));
-      m = fmt::format("line_of_thread<{}, {}>(own_m, i)", kLanesM * schedule_.warps_m, left_.along_k);
-      n = fmt::format("line_of_thread<{}, {}>(own_n, j)", kLanesN * schedule_.warps_n, right_.along_k);
-    }
-    block_.line(fmt::format("  const idx m = m0 + static_cast<idx>({});", m));
-    block_.line(fmt::format("  const idx n = n0 + static_cast<idx>({});", n));
-    block_.line(fmt::format("  if (m < {} && n < {}) {{", text(lines_m()), text(lines_n())));
-    Scope result;
-    result.indent = "    ";
-    result.outer = &block_;
-    result.has_results = true;
-    result.line(by_matrices_ ? "const f32 sum = acc[i][j][c];" : "const f32 sum = acc[i][j];");
-    write_split(result, contraction_.m, "m");
-    write_split(result, contraction_.n, "n");
-    for (const std::vector<Loop>* list : {&contraction_.m, &contraction_.n}) {
-      for (const Loop& loop : *list) result.symbols.insert(std::string(loop.variable.symbol_name()));
-    }
-    for (const Store& store : kernel_.row_stores) write_store(result, store, "");
-    block_.text += result.text;
+    if (parts < all) block_.line("WICK_NO_UNROLL");
+    block_.line(fmt::format("for (u32 part = 0; part < {}; part += {}) {{", all, parts));
+    block_.line("  block_barrier();");
+    const std::string lines = fmt::format("{}, {}, {}", parts, rows, pitch);
+    if (by_matrices_)
+      block_.line(
+          fmt::format("  put_fragments<{}>(results, acc, part, warp / {} * 16, own_n);", lines, schedule_.warps_n));
+    else
+      block_.line(fmt::format("  put_lines<{}, {}, {}>(results, acc, part, own_m, own_n);", lines,
+                              kLanesN * schedule_.warps_n, right_.along_k));
+    block_.line("  block_barrier();");
+    const uint32_t count = vector_of_stores(graph_, kernel_, contraction_.n, kernel_.row_stores, kMostNeighbours);
+    const uint32_t per_row = schedule_.tile.n / count;
+    block_.line("  WICK_NO_UNROLL");
+    block_.line(fmt::format("  for (u32 number = thread_x(); number < {}; number += {}) {{", parts * rows * per_row,
+                            schedule_.threads));
+    block_.line(fmt::format("    const u32 row = number / {0}, column = number % {0} * {1};", per_row, count));
+    block_.line(fmt::format("    const u32 i = part + row / {};", rows));
+    block_.line(fmt::format("    const idx m = m0 + static_cast<idx>({});", line_of_row(rows)));
+    block_.line("    const idx n = n0 + static_cast<idx>(column);");
+    block_.line(fmt::format("    if (m < {} && n < {}) {{", text(lines_m()), text(lines_n())));
+    write_result(fmt::format("results + row * {} + column", pitch), count);
+    block_.line("    }");
     block_.line("  }");
     block_.line("}");
     block_.close_inner();
   }
 
+  // As many parts as the tiles have room for, all of the same number.
+  uint32_t parts_at_once(uint32_t part_bytes) const {
+    const uint32_t element_bytes = by_matrices_ ? 2 : 4;
+    const uint32_t room = schedule_.stages * (schedule_.tile.m + schedule_.tile.n) * schedule_.tile.k * element_bytes;
+    uint32_t parts = parts_m();
+    while (parts > 1 && parts * part_bytes > room) parts /= 2;
+    WICK_CHECK(parts_m() % parts == 0 && parts * part_bytes <= room);
+    return parts;
+  }
+
+  // Of row `row` in shared memory, part i: the line of the tile.
+  std::string line_of_row(uint32_t rows) const {
+    const std::string own = fmt::format("row % {}", rows);
+    if (by_matrices_) return fmt::format("{} / 16 * {} + i * 16 + row % 16", own, schedule_.tile.m / schedule_.warps_m);
+    return fmt::format("line_of_thread<{}, {}>({}, i)", rows, left_.along_k, own);
+  }
+
+  void write_result(const std::string& from, uint32_t count) {
+    Scope result;
+    result.indent = "      ";
+    result.outer = &block_;
+    result.has_results = true;
+    result.has_results_of_elements = count > 1;
+    neighbours_ = count;
+    result.line(count == 1 ? fmt::format("const f32 sum = *({});", from)
+                           : fmt::format("const Vector<f32, {0}> sums = load_vector<f32, {0}>({1});", count, from));
+    write_split(result, contraction_.m, "m");
+    write_split(result, contraction_.n, "n");
+    for (const std::vector<Loop>* list : {&contraction_.m, &contraction_.n}) {
+      for (const Loop& loop : *list) result.symbols.insert(std::string(loop.variable.symbol_name()));
+    }
+    if (count == 1) {
+      for (const Store& store : kernel_.row_stores) write_store(result, store, "");
+    } else {
+      write_group_stores(result, contraction_.n.back(), count, kernel_.row_stores);
+    }
+    block_.text += result.text;
+  }
+
   const Contraction& contraction_;
   const bool by_matrices_;
   TileFactor left_, right_;
+  std::vector<ExpressionPtr> numbers_;  // of each line of the normed factor
   Schedule schedule_;
   bool in_norms_ = false;
+  uint32_t neighbours_ = 1;  // results that a thread stores at once
 };
 
 }  // namespace

@@ -145,6 +145,7 @@ void KernelWriter::write_group(Scope& outer, const Loop& loop, uint32_t count, s
   Scope inner;
   inner.outer = &outer;
   inner.indent = outer.indent + "  ";
+  inner.has_results = outer.has_results_of_elements;
   inner.symbols.insert(std::string(loop.variable.symbol_name()));
   for_each(std::move(roots), [&](ExpressionPtr e) {
     if (e->kind == ExpressionKind::load && access_of(graph_, e, loop, count) == Access::vector)

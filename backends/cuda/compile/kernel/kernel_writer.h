@@ -29,6 +29,8 @@ struct Scope {
   std::set<std::string, std::less<>> symbols;
   /// Whether it defines what the reductions give.
   bool has_results = false;
+  /// Whether each element of a group within it has results of its own.
+  bool has_results_of_elements = false;
   std::map<ExpressionPtr, std::string> names;
 
   void line(const std::string& text_of_line) { text += indent + text_of_line + "\n"; }

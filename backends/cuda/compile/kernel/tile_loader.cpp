@@ -27,7 +27,9 @@ bool lies_along_steps(const TileFactor& factor) {
 TileLoad choose_load(LoweredGraph& graph, const TileFactor& factor) {
   const std::vector<Loop>& along = factor.along_k ? factor.step_loops : factor.line_loops;
   const uint32_t count = factor.chunk();
-  if (!groups_fit(along, count)) return TileLoad::elements;
+  const bool is_plain = factor.element->kind == ExpressionKind::load && factor.element->dtype == factor.dtype;
+  const TileLoad otherwise = is_plain && factor.dtype == DType::f32 ? TileLoad::words : TileLoad::elements;
+  if (!groups_fit(along, count)) return otherwise;
   bool any = false, all = !factor.reads_norms || factor.along_k;
   for_each({factor.element}, [&](ExpressionPtr e) {
     if (e->kind != ExpressionKind::load) return;
@@ -35,8 +37,7 @@ TileLoad choose_load(LoweredGraph& graph, const TileFactor& factor) {
     any = any || access == Access::vector;
     all = all && access != Access::scattered && (access == Access::one || count * dtype_size_bytes(e->dtype) <= 16);
   });
-  if (!any || !all) return TileLoad::elements;
-  const bool is_plain = factor.element->kind == ExpressionKind::load && factor.element->dtype == factor.dtype;
+  if (!any || !all) return otherwise;
   return is_plain ? TileLoad::copies : TileLoad::chunks;
 }
 
@@ -60,9 +61,9 @@ std::string TileWriter::inside(const TileFactor& factor) {
 }
 
 // Function `head` that does something for each of a thread's `count` parts of a tile.
-void TileWriter::begin_loader(const TileFactor& factor, const std::string& head, uint32_t count) {
+void TileWriter::begin_loader(const std::string& head, uint32_t count, const char* unroll) {
   block_.line(fmt::format("const auto {} {{", head));
-  block_.line("  WICK_UNROLL");
+  block_.line(fmt::format("  {}", unroll));
   block_.line(fmt::format("  for (u32 e = 0; e < {}; ++e) {{", count));
 }
 
@@ -75,19 +76,20 @@ void TileWriter::write_place(const TileFactor& factor) {
 void TileWriter::write_loader(const TileFactor& factor, uint32_t threads) {
   block_.open_inner();
   switch (factor.load) {
-    case TileLoad::copies: write_copies(factor, threads); break;
+    case TileLoad::copies:
+    case TileLoad::words: write_copies(factor, threads); break;
     case TileLoad::chunks: write_chunks(factor, threads); break;
     case TileLoad::elements: write_elements(factor, threads); break;
   }
   block_.close_inner();
 }
 
-void TileWriter::write_chunk_number(const TileFactor& factor, uint32_t threads) {
-  const uint32_t per_row = factor.width() / factor.chunk(), chunks = factor.rows() * per_row;
-  block_.line(
-      fmt::format("    const u32 number = e * {0} + thread_x(), row = number / {1}, column = number % {1} * {2};",
-                  threads, per_row, factor.chunk()));
-  if (chunks % threads != 0) block_.line(fmt::format("    if (number >= {}) break;", chunks));
+// Row and column of part `e` of a thread; parts are `unit` elements.
+void TileWriter::write_number(const TileFactor& factor, uint32_t threads, uint32_t unit) {
+  const uint32_t per_row = factor.width() / unit, parts = factor.rows() * per_row;
+  block_.line(fmt::format("    const u32 number = e * {0} + thread_x(), row = number / {1}, column = number % {1}{2};",
+                          threads, per_row, unit == 1 ? "" : fmt::format(" * {}", unit)));
+  if (parts % threads != 0) block_.line(fmt::format("    if (number >= {}) break;", parts));
 }
 
 void TileWriter::write_chunks(const TileFactor& factor, uint32_t threads) {
@@ -95,8 +97,8 @@ void TileWriter::write_chunks(const TileFactor& factor, uint32_t threads) {
   const char* type = storage_name(factor.dtype);
   const std::string vector = fmt::format("Vector<{}, {}>", type, factor.chunk());
   block_.line(fmt::format("{} held_{}[{}];", vector, factor.name, count));
-  begin_loader(factor, fmt::format("fetch_{} = [&](idx line0, idx step0)", factor.name), count);
-  write_chunk_number(factor, threads);
+  begin_loader(fmt::format("fetch_{} = [&](idx line0, idx step0)", factor.name), count);
+  write_number(factor, threads, factor.chunk());
   write_place(factor);
   block_.line(fmt::format("    {} packed = {{}};", vector));
   Scope load = at_element(factor);
@@ -110,8 +112,8 @@ void TileWriter::write_chunks(const TileFactor& factor, uint32_t threads) {
   block_.line(fmt::format("    held_{}[e] = packed;", factor.name));
   block_.line("  }");
   block_.line("};");
-  begin_loader(factor, fmt::format("keep_{} = [&]({}* tile)", factor.name, type), count);
-  write_chunk_number(factor, threads);
+  begin_loader(fmt::format("keep_{} = [&]({}* tile)", factor.name, type), count);
+  write_number(factor, threads, factor.chunk());
   block_.line(
       fmt::format("    store_vector(tile_at<{}>(tile, row, column), held_{}[e]);", factor.width(), factor.name));
   block_.line("  }");
@@ -119,11 +121,12 @@ void TileWriter::write_chunks(const TileFactor& factor, uint32_t threads) {
 }
 
 void TileWriter::write_copies(const TileFactor& factor, uint32_t threads) {
-  const uint32_t per_row = factor.width() / factor.chunk(), chunks = factor.rows() * per_row;
+  const uint32_t unit = factor.load == TileLoad::words ? 1 : factor.chunk();
+  const uint32_t copies = factor.rows() * factor.width() / unit;
   const char* type = storage_name(factor.dtype);
-  begin_loader(factor, fmt::format("load_{} = [&]({}* tile, idx line0, idx step0)", factor.name, type),
-               (chunks + threads - 1) / threads);
-  write_chunk_number(factor, threads);
+  begin_loader(fmt::format("load_{} = [&]({}* tile, idx line0, idx step0)", factor.name, type),
+               (copies + threads - 1) / threads, unit == 1 ? "WICK_UNROLL_BY_4" : "WICK_UNROLL");
+  write_number(factor, threads, unit);
   write_place(factor);
   Scope load = at_element(factor);
   load.indent = "    ";
@@ -132,8 +135,8 @@ void TileWriter::write_copies(const TileFactor& factor, uint32_t threads) {
   if (e->args.size() > 1) valid += " && " + value(load, e->args[1]);
   const std::string offset = value(load, e->args[0]);
   load.line(fmt::format("const bool valid = {};", valid));
-  load.line(fmt::format("cp_async16(tile_at<{}>(tile, row, column), {} + (valid ? {} : 0), valid ? 16 : 0);",
-                        factor.width(), parameter(e->buffer, false), offset));
+  load.line(fmt::format("cp_async{0}(tile_at<{1}>(tile, row, column), {2} + (valid ? {3} : 0), valid ? {0} : 0);",
+                        unit == 1 ? 4 : 16, factor.width(), parameter(e->buffer, false), offset));
   block_.text += load.text;
   block_.line("  }");
   block_.line("};");
@@ -142,14 +145,9 @@ void TileWriter::write_copies(const TileFactor& factor, uint32_t threads) {
 void TileWriter::write_elements(const TileFactor& factor, uint32_t threads) {
   const uint32_t elements = factor.rows() * factor.width(), count = (elements + threads - 1) / threads;
   const char* type = storage_name(factor.dtype);
-  const auto write_number = [&] {
-    block_.line(fmt::format("    const u32 number = e * {0} + thread_x(), row = number / {1}, column = number % {1};",
-                            threads, factor.width()));
-    if (elements % threads != 0) block_.line(fmt::format("    if (number >= {}) break;", elements));
-  };
   block_.line(fmt::format("{} held_{}[{}];", type, factor.name, count));
-  begin_loader(factor, fmt::format("fetch_{} = [&](idx line0, idx step0)", factor.name), count);
-  write_number();
+  begin_loader(fmt::format("fetch_{} = [&](idx line0, idx step0)", factor.name), count);
+  write_number(factor, threads, 1);
   write_place(factor);
   block_.line("    f32 element = 0.0f;");
   Scope load = at_element(factor);
@@ -160,8 +158,8 @@ void TileWriter::write_elements(const TileFactor& factor, uint32_t threads) {
   block_.line(fmt::format("    held_{}[e] = {};", factor.name, stored_as(factor.dtype, "element")));
   block_.line("  }");
   block_.line("};");
-  begin_loader(factor, fmt::format("keep_{} = [&]({}* tile)", factor.name, type), count);
-  write_number();
+  begin_loader(fmt::format("keep_{} = [&]({}* tile)", factor.name, type), count);
+  write_number(factor, threads, 1);
   block_.line(fmt::format("    *tile_at<{}>(tile, row, column) = held_{}[e];", factor.width(), factor.name));
   block_.line("  }");
   block_.line("};");
@@ -169,14 +167,14 @@ void TileWriter::write_elements(const TileFactor& factor, uint32_t threads) {
 
 void TileWriter::start_load(const char* indent, const TileFactor& factor, const std::string& tile,
                             const std::string& line, const std::string& step) {
-  if (factor.load == TileLoad::copies)
+  if (factor.is_copied())
     block_.line(fmt::format("{}load_{}({}, {}, {});", indent, factor.name, tile, line, step));
   else
     block_.line(fmt::format("{}fetch_{}({}, {});", indent, factor.name, line, step));
 }
 
 void TileWriter::finish_load(const char* indent, const TileFactor& factor, const std::string& tile) {
-  if (factor.load != TileLoad::copies) block_.line(fmt::format("{}keep_{}({});", indent, factor.name, tile));
+  if (!factor.is_copied()) block_.line(fmt::format("{}keep_{}({});", indent, factor.name, tile));
 }
 
 std::string TileWriter::in_ring(const TileFactor& factor, const char* slot) {

@@ -9,6 +9,7 @@ namespace wick::cuda {
 
 enum class TileLoad : uint8_t {
   copies,    // asynchronous copies of 16 bytes, straight from global memory
+  words,     // the same of 4 bytes: elements of f32 that lie apart
   chunks,    // 16 bytes are computed at once, from vectors, and held in registers
   elements,  // computed one by one, held in registers while the tiles before are multiplied
 };
@@ -26,6 +27,7 @@ struct TileFactor {
   bool reads_norms = false;  // of its line
   TileLoad load = TileLoad::elements;
 
+  bool is_copied() const { return load == TileLoad::copies || load == TileLoad::words; }
   uint32_t rows() const { return along_k ? lines : depth; }
   uint32_t width() const { return along_k ? depth : lines; }
   uint32_t chunk() const;    // elements in 16 bytes
@@ -60,9 +62,9 @@ class TileWriter : public KernelWriter {
  private:
   Scope at_element(const TileFactor& factor);
   std::string inside(const TileFactor& factor);
-  void begin_loader(const TileFactor& factor, const std::string& head, uint32_t count);
+  void begin_loader(const std::string& head, uint32_t count, const char* unroll = "WICK_UNROLL");
   void write_chunks(const TileFactor& factor, uint32_t threads);
-  void write_chunk_number(const TileFactor& factor, uint32_t threads);
+  void write_number(const TileFactor& factor, uint32_t threads, uint32_t unit);
   void write_place(const TileFactor& factor);
   void write_copies(const TileFactor& factor, uint32_t threads);
   void write_elements(const TileFactor& factor, uint32_t threads);

@@ -146,21 +146,30 @@ bool stores_vector(LoweredGraph& graph, const Store& store, const Loop& loop, ui
   return is_vector(graph, store.offset, store.guard, loop, count);
 }
 
-uint32_t vector_of(LoweredGraph& graph, const LoopKernel& kernel, const std::vector<Loop>& loops,
-                   const std::vector<Store>& stores, uint32_t most) {
-  constexpr size_t kMostBytes = 16;
-  if (kernel.in_order || loops.empty()) return 1;
+namespace {
+
+std::vector<ExpressionPtr> loads_in(std::vector<ExpressionPtr> roots) {
   std::vector<ExpressionPtr> loads;
-  for_each(expressions_of(kernel), [&](ExpressionPtr e) {
+  for_each(std::move(roots), [&](ExpressionPtr e) {
     if (e->kind == ExpressionKind::load) loads.push_back(e);
   });
+  return loads;
+}
+
+bool reads_what_it_writes(const LoopKernel& kernel) {
+  const std::vector<ExpressionPtr> loads = loads_in(expressions_of(kernel));
+  const auto is_read = [&](const Store& store) {
+    return std::any_of(loads.begin(), loads.end(), [&](ExpressionPtr e) { return e->buffer == store.buffer; });
+  };
+  return std::any_of(kernel.row_stores.begin(), kernel.row_stores.end(), is_read) ||
+         std::any_of(kernel.column_stores.begin(), kernel.column_stores.end(), is_read);
+}
+
+uint32_t vector_for(LoweredGraph& graph, const std::vector<ExpressionPtr>& loads, const std::vector<Loop>& loops,
+                    const std::vector<Store>& stores, uint32_t most) {
+  constexpr size_t kMostBytes = 16;
   size_t widest = 1;
   for (const Store& store : stores) widest = std::max(widest, dtype_size_bytes(store.dtype));
-  for (const auto* list : {&kernel.row_stores, &kernel.column_stores}) {
-    for (const Store& store : *list) {
-      if (std::any_of(loads.begin(), loads.end(), [&](ExpressionPtr e) { return e->buffer == store.buffer; })) return 1;
-    }
-  }
   for (uint32_t count = 16; count > 1; count /= 2) {
     if (count > most || !groups_fit(loops, count)) continue;
     bool any = !stores.empty(), all = true;
@@ -175,6 +184,27 @@ uint32_t vector_of(LoweredGraph& graph, const LoopKernel& kernel, const std::vec
     if (all && any && bytes * count <= kMostBytes) return count;
   }
   return 1;
+}
+
+}  // namespace
+
+uint32_t vector_of(LoweredGraph& graph, const LoopKernel& kernel, const std::vector<Loop>& loops,
+                   const std::vector<Store>& stores, uint32_t most) {
+  if (kernel.in_order || loops.empty() || reads_what_it_writes(kernel)) return 1;
+  return vector_for(graph, loads_in(expressions_of(kernel)), loops, stores, most);
+}
+
+uint32_t vector_of_stores(LoweredGraph& graph, const LoopKernel& kernel, const std::vector<Loop>& loops,
+                          const std::vector<Store>& stores, uint32_t most) {
+  if (kernel.in_order || loops.empty() || reads_what_it_writes(kernel)) return 1;
+  std::vector<ExpressionPtr> roots;
+  for (const Store& store : stores) roots.insert(roots.end(), {store.offset, store.value, store.guard});
+  return vector_for(graph, loads_in(std::move(roots)), loops, stores, most);
+}
+
+uint32_t vector_of_loads(LoweredGraph& graph, std::vector<ExpressionPtr> roots, const std::vector<Loop>& loops,
+                         uint32_t most) {
+  return loops.empty() ? 1 : vector_for(graph, loads_in(std::move(roots)), loops, {}, most);
 }
 
 }  // namespace wick::cuda

@@ -36,5 +36,11 @@ bool stores_vector(LoweredGraph& graph, const Store& store, const Loop& loop, ui
 /// `most`. 1 for kernels that read what they write.
 uint32_t vector_of(LoweredGraph& graph, const LoopKernel& kernel, const std::vector<Loop>& loops,
                    const std::vector<Store>& stores, uint32_t most);
+/// The same where the kernel's sums are known: of what stores alone read.
+uint32_t vector_of_stores(LoweredGraph& graph, const LoopKernel& kernel, const std::vector<Loop>& loops,
+                          const std::vector<Store>& stores, uint32_t most);
+/// The same of what these expressions read.
+uint32_t vector_of_loads(LoweredGraph& graph, std::vector<ExpressionPtr> roots, const std::vector<Loop>& loops,
+                         uint32_t most);
 
 }  // namespace wick::cuda

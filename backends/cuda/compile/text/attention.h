@@ -66,6 +66,13 @@ WICK_FUNCTION void join_totals(f32* total) {
   }
 }
 
+/// What weighted values are multiplied by. A row that sees no key is 0.
+template <u32 kRows>
+WICK_FUNCTION void invert_totals(f32* total) {
+  WICK_UNROLL
+  for (u32 r = 0; r < kRows; ++r) total[r] = total[r] == 0.0f ? 0.0f : 1.0f / total[r];
+}
+
 WICK_FUNCTION u32 rounded_pair(f32 low, f32 high, bf16) { return bf16_pair(low, high); }
 WICK_FUNCTION u32 rounded_pair(f32 low, f32 high, f16) { return f16_pair(low, high); }
 

@@ -4,6 +4,7 @@
 #define WICK_FUNCTION __forceinline__
 #define WICK_UNROLL _Pragma("unroll")
 #define WICK_NO_UNROLL _Pragma("unroll 1")
+#define WICK_UNROLL_BY_2 _Pragma("unroll 2")
 #define WICK_UNROLL_BY_4 _Pragma("unroll 4")
 /// Begins a kernel for blocks of at most `threads` threads.
 #define WICK_KERNEL(name, threads) extern "C" __global__ __launch_bounds__(threads) void name

@@ -6,6 +6,7 @@
 #define WICK_UNROLL
 #endif
 #define WICK_NO_UNROLL
+#define WICK_UNROLL_BY_2
 #define WICK_UNROLL_BY_4
 #define WICK_KERNEL(name, threads) static void name
 #define WICK_KERNEL_BLOCKS(name, threads, blocks) static void name

@@ -174,10 +174,10 @@ WICK_FUNCTION Positioned<T> lane_xor(Positioned<T> value, u32 mask) {
   return {lane_xor(value.value, mask), shuffle_xor(value.position, mask)};
 }
 
-/// Combines the values of a warp; all lanes get the result.
-template <typename Combine, typename T>
+/// Combines the values of a warp, or of each kLanes lanes of it; all lanes get the result.
+template <typename Combine, u32 kLanes = 32, typename T>
 WICK_FUNCTION T warp_reduce(T value) {
-  for (u32 mask = 16; mask > 0; mask >>= 1) {
+  for (u32 mask = kLanes / 2; mask > 0; mask >>= 1) {
     const T other = lane_xor(value, mask);
     value = (lane() & mask) == 0 ? Combine::of(value, other) : Combine::of(other, value);
   }

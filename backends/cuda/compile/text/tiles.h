@@ -98,7 +98,7 @@ WICK_FUNCTION void load_lines(f32 (&to)[kLines][4], const f32* tile, u32 own, u3
 /// Adds the product of a thread's lines to its sums.
 template <typename Tiles, u32 kThreadsM, u32 kThreadsN, u32 kM, u32 kN>
 WICK_FUNCTION void multiply_by_fma(f32 (&sums)[kM][kN], const f32* left, const f32* right, u32 own_m, u32 own_n) {
-  WICK_UNROLL
+  WICK_UNROLL_BY_2
   for (u32 k = 0; k < Tiles::depth; k += 4) {
     f32 a[kM][4], b[kN][4];
     load_lines<Tiles::left_width, Tiles::left_along_k, kThreadsM>(a, left, own_m, k);
@@ -111,6 +111,34 @@ WICK_FUNCTION void multiply_by_fma(f32 (&sums)[kM][kN], const f32* left, const f
         for (u32 j = 0; j < kN; ++j) sums[i][j] = fused_multiply_add(a[i][e], b[j][e], sums[i][j]);
       }
     }
+  }
+}
+
+/// Writes parts `part` .. + kParts - 1 of a warp's fragments, 16 lines each, to rows of kPitch. kRows rows of all warps
+/// belong to a part; `row` and `column` are those of the warp.
+template <u32 kParts, u32 kRows, u32 kPitch, u32 kM, u32 kN>
+WICK_FUNCTION void put_fragments(f32* to, const f32 (&sums)[kM][kN][4], u32 part, u32 row, u32 column) {
+  f32* const own = to + (row + lane() / 4) * kPitch + column + lane() % 4 * 2;
+  WICK_UNROLL
+  for (u32 i = 0; i < kM; ++i) {
+    if (i / kParts * kParts != part) continue;
+    WICK_UNROLL
+    for (u32 j = 0; j < kN; ++j) {
+      f32* const at = own + i % kParts * kRows * kPitch + j * 8;
+      store_vector(at, Vector<f32, 2>{{sums[i][j][0], sums[i][j][1]}});
+      store_vector(at + 8 * kPitch, Vector<f32, 2>{{sums[i][j][2], sums[i][j][3]}});
+    }
+  }
+}
+/// The same of a thread's lines, one line a part.
+template <u32 kParts, u32 kRows, u32 kPitch, u32 kThreadsN, bool kAlongK, u32 kM, u32 kN>
+WICK_FUNCTION void put_lines(f32* to, const f32 (&sums)[kM][kN], u32 part, u32 own_m, u32 own_n) {
+  WICK_UNROLL
+  for (u32 i = 0; i < kM; ++i) {
+    if (i / kParts * kParts != part) continue;
+    f32* const at = to + (i % kParts * kRows + own_m) * kPitch;
+    WICK_UNROLL
+    for (u32 j = 0; j < kN; ++j) at[line_of_thread<kThreadsN, kAlongK>(own_n, j)] = sums[i][j];
   }
 }
 

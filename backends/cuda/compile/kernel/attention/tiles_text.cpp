@@ -49,6 +49,7 @@ class AttentionTilesWriter : public TileWriter {
     block_.close_inner();
     block_.line(fmt::format("join_totals<{}>(total);", rows_text()));
     if (schedule_.splits > 1) write_merge();
+    block_.line(fmt::format("invert_totals<{}>(total);", rows()));
     block_.open_inner();
     write_results();
     block_.close_inner();
@@ -138,15 +139,10 @@ class AttentionTilesWriter : public TileWriter {
     for (const TileFactor* one : {&key_, &value_}) finish_load(indent, *one, in_ring(*one, slot));
   }
 
-  // Copies of the next keys and values run while these are computed.
+  // Copies of the next keys and values run while these are computed. The first step only loads.
   void write_steps_ahead() {
-    block_.line("if (key_first < key_end) {");
-    start_loads("  ", "0", "key_first");
-    finish_loads("  ", "0");
-    block_.line("}");
-    block_.line("cp_async_commit();");
-    block_.line("u32 now = 0;");
-    block_.line(fmt::format("for (idx n0 = key_first; n0 < key_end; n0 += {}) {{", schedule_.tile.n));
+    block_.line("u32 now = 1;");
+    block_.line(fmt::format("for (idx n0 = key_first - {0}; n0 < key_end; n0 += {0}) {{", schedule_.tile.n));
     block_.line("  cp_async_wait<0>();");
     block_.line("  block_barrier();");
     block_.line(fmt::format("  const idx n_next = n0 + {};", schedule_.tile.n));
@@ -154,7 +150,9 @@ class AttentionTilesWriter : public TileWriter {
     start_loads("    ", "(1 - now)", "n_next");
     block_.line("  }");
     block_.line("  cp_async_commit();");
+    block_.line("  if (n0 >= key_first) {");
     write_tile("now");
+    block_.line("  }");
     block_.line("  if (n_next < key_end) {");
     finish_loads("    ", "(1 - now)");
     block_.line("  }");
@@ -272,9 +270,7 @@ class AttentionTilesWriter : public TileWriter {
     result.indent = "    ";
     write_split(result, loops_.queries, "m");
     write_split(result, kernel_.columns, "c");
-    // A row that sees no key is 0.
-    result.line(fmt::format("const f32 sum = total[row_of_value<{}, {}>(e)];", rows_text(), outs()));
-    result.line("const f32 result = sum == 0.0f ? 0.0f : out_values[e] / sum;");
+    result.line(fmt::format("const f32 result = out_values[e] * total[row_of_value<{}, {}>(e)];", rows_text(), outs()));
     for (const auto* stores : {&kernel_.row_stores, &kernel_.column_stores}) {
       for (const Store& store : *stores) write_store(result, store, "");
     }
