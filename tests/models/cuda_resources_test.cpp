@@ -17,6 +17,7 @@
 #include "backends/cuda/nvrtc/compile.h"
 #include "backends/cuda/nvrtc/library.h"
 #include "compiler/driver/compile.h"
+#include "compiler/ir/text/text.h"
 #include "tests/fixtures/expand_fixture.h"
 
 namespace wick::cuda {
@@ -142,6 +143,53 @@ TEST(CudaResources, ASampleOfTheModelsKernelsDoesNotSpill) {
   EXPECT_GT(sample.size(), 15u);
   fmt::print("{} of {} kernels\n", sample.size(), number);
   (void)resources_of(sample);
+}
+
+constexpr char kOperators[] = R"(graph f(%x: f32[4, 5000], %h: f16[4, 5000], %d: f64[4, 5000], %i: i64[4, 5000],
+        %s: f32[64, 20], %p: f32[1, 3, 40, 40], %g: f32[1, 9, 9, 2], %w: i64[64, 20], %l: f32[2, 30000]) {
+  %a0: f32[4, 5000], %a1: i64[4, 5000] = aten.sort(%x)
+  %b0: f16[4, 5000], %b1: i64[4, 5000] = aten.sort(%h, -1, true)
+  %c0: f64[4, 5000], %c1: i64[4, 5000] = aten.sort(%d)
+  %e0: i64[4, 5000], %e1: i64[4, 5000] = aten.sort(%i)
+  %f0: f32[64, 20], %f1: i64[64, 20] = aten.sort(%s)
+  %g0: f32[4, 50], %g1: i64[4, 50] = aten.topk(%x, 50)
+  %h0: f32[4], %h1: i64[4] = aten.median.dim(%x, 1)
+  %i0: f32[4], %i1: i64[4] = aten.mode(%x)
+  %j0: f32[4, 5000] = aten.cumsum(%x, 1)
+  %j1: f32[64, 20] = aten.cumprod(%s, 1)
+  %j2: f32[2, 30000] = aten.logcumsumexp(%l, 1)
+  %k0: f32[2, 30000], %k1: i64[2, 30000] = aten.cummax(%l, 1)
+  %m0: f32[64, 20] = aten.scatter_reduce.two(%s, 1, %w, %s, "mean", false)
+  %n0: f32[1, 3, 9, 9] = aten.grid_sampler_2d(%p, %g, 0, 0, false)
+  %n1: f32[1, 3, 9, 9] = aten.grid_sampler_2d(%p, %g, 2, 2, true)
+  %o0: f32[1, 3, 15, 15] = aten._upsample_bicubic2d_aa(%p, [15, 15], false)
+  %q0: f32[64, 64] = aten.cdist(%s, %s, 1.5)
+  %q1: f32[2016] = aten.pdist(%s)
+  return %a0, %a1, %b0, %b1, %c0, %c1, %e0, %e1, %f0, %f1, %g0, %g1, %h0, %h1, %i0, %i1, %j0, %j1, %j2, %k0, %k1, %m0, %n0, %n1, %o0, %q0,
+    %q1
+})";
+
+// Operators whose kernels have schedules or vocabulary of their own, which few models use.
+TEST(CudaResources, ASampleOfOperatorsDoesNotSpill) {
+  SKIP_WITHOUT_NVRTC();
+  auto function = compiler::parse_graph(kOperators);
+  ASSERT_TRUE(function.ok()) << compiler::render(function.diag());
+  function->name = "forward";
+  std::vector<compiler::Function> functions;
+  functions.push_back(std::move(*function));
+  compiler::CompileOptions options;
+  options.targets = *compiler::find_targets("cuda");
+  options.for_report = true;
+  const auto compiled = compiler::compile(std::move(functions), options);
+  ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
+  for (const auto& node : compiled->methods[0].outside) ADD_FAILURE() << node.op << ": " << node.reason;
+  Kernels kernels;
+  for (const auto& delegate : compiled->method_plans[0].delegates) add_kernels(*delegate, &kernels);
+  for (const auto& [name, rows] : resources_of(kernels)) {
+    uint32_t most = 0;
+    for (const KernelResources& row : rows) most = std::max(most, row.registers);
+    fmt::print("{}: at most {} registers\n", name, most);
+  }
 }
 
 // C4: 10 s on two processors. Time of the processor: other work on the machine counts little.

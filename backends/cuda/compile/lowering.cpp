@@ -23,8 +23,8 @@ constexpr size_t kMostCalls = 160, kMostLoads = 24;
 constexpr int64_t kFewestNormedColumns = 32, kMostNormedColumns = 2048, kFewestNormedRows = 16;
 
 bool is_norm(const LoopKernel& kernel) {
-  return !kernel.attention && !kernel.in_order && kernel.columns.size() == 1 && kernel.row_stores.empty() &&
-         kernel.column_stores.empty() && !kernel.reductions.empty() &&
+  return !kernel.attention && !kernel.in_order && !kernel.line && kernel.columns.size() == 1 &&
+         kernel.row_stores.empty() && kernel.column_stores.empty() && !kernel.reductions.empty() &&
          std::all_of(kernel.reductions.begin(), kernel.reductions.end(), [](const Reduction& reduction) {
            return reduction.kind == ReductionKind::sum && reduction.type == ScalarType::f32 && !reduction.guard;
          });
@@ -474,6 +474,14 @@ uint32_t Lowering::buffer_for(const Value* value) {
   }
   buffer.dtype = value->dtype();
   buffer.elements = numel(value->sizes());
+  out_.buffers.push_back(std::move(buffer));
+  return static_cast<uint32_t>(out_.buffers.size() - 1);
+}
+
+uint32_t Lowering::scratch(DType dtype, const Sym& elements) {
+  KernelBuffer buffer;
+  buffer.dtype = dtype;
+  buffer.elements = elements;
   out_.buffers.push_back(std::move(buffer));
   return static_cast<uint32_t>(out_.buffers.size() - 1);
 }

@@ -105,6 +105,8 @@ class Lowering {
   void store_at(Draft& draft, uint32_t buffer, const Value* result, const Indices& at, ExpressionPtr element,
                 ExpressionPtr guard = nullptr);
   void finish_stores(Draft draft);
+  /// A buffer in the arena for what kernels of the current node hand to each other.
+  uint32_t scratch(DType dtype, const Sym& elements);
 
   /// Makes sure that reading an element of the value costs one load.
   void store(const Value* value);

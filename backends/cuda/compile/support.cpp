@@ -19,9 +19,10 @@ using compiler::Verdict;
 namespace {
 
 const compiler::RuleTable<OpRule>& rules() {
-  static const compiler::RuleTable<OpRule> kRules(
-      {kAttentionRules, kCreationRules, kIndexingRules, kMatmulRules, kMovementRules, kNormalizationRules,
-       kPointwiseRules, kQuantizedRules, kReductionRules, kResizeRules, kWindowRules, kWriteRules});
+  static const compiler::RuleTable<OpRule> kRules({kAttentionRules, kCreationRules, kDistanceRules, kIndexingRules,
+                                                   kMatmulRules, kMovementRules, kNormalizationRules, kPointwiseRules,
+                                                   kQuantizedRules, kReductionRules, kResizeRules, kSamplingRules,
+                                                   kScanRules, kSortingRules, kWindowRules, kWriteRules});
   return kRules;
 }
 

@@ -34,7 +34,7 @@ compiler::Target make_target() {
   target.supports = supports;
   target.profitable = profitable;
   target.lower = lower;
-  target.passes = {"recognize_quantization", "keep_integer_weights", "recognize_norms"};
+  target.passes = {"recognize_quantization", "keep_integer_weights", "complex_as_pairs", "recognize_norms"};
   target.own_passes = kPasses;
   target.options = kOptions;
   target.facts = {.max_rank = kMaxRank, .max_unknown_view_sizes = kMaxRank};

@@ -117,6 +117,20 @@ class CudaLower : public ::testing::Test {
     }
   }
 
+  // Results that nothing rounds: those of the portable kernels, bit by bit.
+  void expect_bits_of_portable(const std::vector<HostValue>& inputs) {
+    CompileResult ignored;
+    const auto want = outputs_of(program_of(text_, "portable", {}, &ignored), inputs, "");
+    const auto got = outputs_of(program_, inputs, "cuda-twin=" + twin());
+    ASSERT_EQ(got.size(), want.size());
+    ASSERT_FALSE(want.empty());
+    for (size_t i = 0; i < want.size(); ++i) {
+      EXPECT_EQ(got[i].tensor.sizes, want[i].tensor.sizes);
+      EXPECT_EQ(got[i].tensor.bytes, want[i].tensor.bytes) << "result " << i;
+    }
+    expect_same_bits_in_every_order(inputs, got);
+  }
+
   // A kernel that lacks a barrier, or depends on which block is done first, gives other bits.
   void expect_same_bits_in_every_order(const std::vector<HostValue>& inputs, const std::vector<HostValue>& first) {
     void* const library = dlopen(twin().c_str(), RTLD_NOW);  // the one that runs

@@ -29,6 +29,7 @@ class Worker {
     for (const Loop& loop : kernel.rows) row_symbols_.insert(std::string(loop.variable.symbol_name()));
     if (kernel.attention) attention(*kernel.attention);
     for (const Reduction& reduction : kernel.reductions) reduce(reduction);
+    if (kernel.line && kernel.line->kind == Line::Kind::merged) merge(*kernel.line);
     for (const Store& store : kernel.row_stores) this->store(store);
     for (const Store& store : kernel.column_stores) this->store(store);
     for (const auto& [buffer, touched] : reads_) add_to(work_.read_bytes, bytes(buffer, touched));
@@ -121,6 +122,11 @@ class Worker {
     add_to(work_.flops, times(scores, times(2, most(attention.feature.extent))));
     add_to(work_.flops, times(scores, times(2, columns_)));
     add_to(work_.flops, times(scores, 3));
+  }
+
+  // Each element of the runs comes to stand in the merged one, or behind those that are kept.
+  void merge(const Line& line) {
+    for (const uint32_t buffer : {line.values, line.positions}) reads_[buffer].count = times(rows_, columns_);
   }
 
   void store(const Store& store) {

@@ -24,6 +24,9 @@ enum class ReductionKind : uint8_t {
   disjunction,
   arg_minimum,  // value and first position; NaN wins
   arg_maximum,
+  last_minimum,  // the same of the last position
+  last_maximum,
+  log_sum_exp,
 };
 
 /// For each row: combines `element` of all columns. `element` may read earlier reductions of the kernel.
@@ -32,6 +35,8 @@ struct Reduction {
   ScalarType type = ScalarType::f32;
   ExpressionPtr element = nullptr;
   ExpressionPtr guard = nullptr;  // null: all columns count
+  /// Of kinds with positions: what stands for the number of the column, if not null.
+  ExpressionPtr position = nullptr;
 };
 
 /// buffer[offset] = value, as `dtype`.
@@ -52,6 +57,23 @@ struct Attention {
   bool causal = false;            // keys behind the innermost row's number count nothing, as the score says
 };
 
+/// A row whose columns depend on each other. Column stores read reduction 0.
+struct Line {
+  enum class Kind : uint8_t {
+    running,  // it is the reduction of all columns up to the store's
+    sorted,   // it is the element that stands at the store's column when the row is sorted; its kind is arg_minimum for
+              // ascending order, arg_maximum for descending. Columns behind its guard come last, at kNoPosition
+    merged,   // the same of a row that is two sorted runs in memory; the element and the guard are not read
+  } kind = Kind::running;
+  ExpressionPtr from = nullptr, from_position = nullptr;  // running: what stands before the first column, if not null
+  uint32_t tile = 0;                                      // sorted: a power of two that no row exceeds
+  // merged
+  uint32_t values = 0, positions = 0;  // buffers
+  ExpressionPtr begins[2] = {}, counts[2] = {};
+};
+/// The position of what is no element of a sorted row.
+constexpr int32_t kNoPosition = 0x7fffffff;
+
 /// Without columns: a map. Rows, and columns within a row, are independent of each other but for the reductions, which
 /// are computed in order.
 ///   for rows: reductions[0] .. over columns; row_stores; for columns: column_stores
@@ -61,6 +83,7 @@ struct LoopKernel {
   std::vector<Store> row_stores, column_stores;
   std::optional<Attention> attention;  // then there are no reductions
   bool in_order = false;  // columns are walked in order: one may read what an earlier one of its row has stored
+  std::optional<Line> line;
   std::vector<const compiler::Node*> nodes;    // of the model, in order
   std::vector<const compiler::Node*> inlined;  // functions of indices that these read, computed where they are read
   std::string why;                             // its results are stored and no reader became part of it

@@ -17,23 +17,29 @@ const char* combiner(ReductionKind kind) {
     case ReductionKind::disjunction: return "Disjunction";
     case ReductionKind::arg_minimum: return "ArgMinimum";
     case ReductionKind::arg_maximum: return "ArgMaximum";
+    case ReductionKind::last_minimum: return "LastMinimum";
+    case ReductionKind::last_maximum: return "LastMaximum";
+    case ReductionKind::log_sum_exp: return "LogSumExp";
   }
   return "";
 }
 
 bool is_positioned(ReductionKind kind) {
-  return kind == ReductionKind::arg_minimum || kind == ReductionKind::arg_maximum;
+  return kind == ReductionKind::arg_minimum || kind == ReductionKind::arg_maximum ||
+         kind == ReductionKind::last_minimum || kind == ReductionKind::last_maximum;
 }
 
 std::string first_value(const Reduction& reduction) {
-  const bool lowest = reduction.kind == ReductionKind::maximum;
+  const bool lowest = reduction.kind == ReductionKind::maximum || reduction.kind == ReductionKind::log_sum_exp;
   switch (reduction.kind) {
     case ReductionKind::sum: return fmt::format("{}(0)", type_name(reduction.type));
     case ReductionKind::product: return fmt::format("{}(1)", type_name(reduction.type));
     case ReductionKind::conjunction: return "true";
     case ReductionKind::disjunction: return "false";
     case ReductionKind::arg_minimum:
-    case ReductionKind::arg_maximum: return fmt::format("{{{}(0), -1}}", type_name(reduction.type));
+    case ReductionKind::arg_maximum:
+    case ReductionKind::last_minimum:
+    case ReductionKind::last_maximum: return fmt::format("{{{}(0), -1}}", type_name(reduction.type));
     default: break;
   }
   switch (reduction.type) {
@@ -62,7 +68,8 @@ void KernelWriter::write_accumulation(Scope& column, const Reduction& reduction,
   std::string element = value(column, reduction.element);
   const std::string guard = reduction.guard ? "if (" + value(column, reduction.guard) + ") " : "";
   if (is_positioned(reduction.kind))
-    element = fmt::format("{}{{{}, static_cast<i64>({})}}", type_of(reduction), element, number);
+    element = fmt::format("{}{{{}, static_cast<i64>({})}}", type_of(reduction), element,
+                          reduction.position ? value(column, reduction.position) : number);
   column.line(fmt::format("{3}{0} = {1}::of({0}, {2});", acc, combiner(reduction.kind), element, guard));
 }
 

@@ -5,6 +5,7 @@
 #include "backends/cuda/compile/kernel/attention/attention.h"
 #include "backends/cuda/compile/kernel/contraction.h"
 #include "backends/cuda/compile/kernel/kernel_writer.h"
+#include "backends/cuda/compile/kernel/lines/lines.h"
 #include "backends/cuda/compile/kernel/matvec.h"
 #include "backends/cuda/compile/kernel/vector_access.h"
 #include "compiler/support/failure.h"
@@ -68,6 +69,11 @@ bool merge_pair(LoweredGraph& graph, LoopKernel& kernel, std::vector<Loop>& loop
   for (Reduction& reduction : kernel.reductions) {
     rewrite(reduction.element);
     rewrite(reduction.guard);
+    rewrite(reduction.position);
+  }
+  if (kernel.line) {
+    Line& line = *kernel.line;
+    for (ExpressionPtr* part : parts_of(line)) rewrite(*part);
   }
   if (kernel.attention) {
     Attention& parts = *kernel.attention;
@@ -89,7 +95,12 @@ bool merge_pair(LoweredGraph& graph, LoopKernel& kernel, std::vector<Loop>& loop
 
 std::vector<ExpressionPtr> expressions_of(const LoopKernel& kernel) {
   std::vector<ExpressionPtr> out;
-  for (const Reduction& reduction : kernel.reductions) out.insert(out.end(), {reduction.element, reduction.guard});
+  for (const Reduction& reduction : kernel.reductions)
+    out.insert(out.end(), {reduction.element, reduction.guard, reduction.position});
+  if (kernel.line) {
+    Line line = *kernel.line;
+    for (ExpressionPtr* part : parts_of(line)) out.push_back(*part);
+  }
   if (kernel.attention) {
     const Attention& a = *kernel.attention;
     out.insert(out.end(), {a.query, a.key_element, a.value, a.score});
@@ -121,6 +132,7 @@ Sym step_of(const Sym& sym, const Sym& variable) {
 
 KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel) {
   if (kernel.attention) return write_attention(graph, kernel);
+  if (kernel.line) return write_line(graph, kernel);
   if (const auto matvec = find_matvec(graph, kernel)) return write_matvec(graph, kernel, *matvec);
   if (const auto contraction = find_contraction(kernel)) return write_contraction(graph, kernel, *contraction);
   return write_loops(graph, kernel, choose_schedule(graph, kernel));

@@ -19,4 +19,8 @@ inline ExpressionPtr div(ExpressionPool& pool, ExpressionPtr a, ExpressionPtr b)
   return pool.call(a->type, "op_div({0}, {1})", {a, b});
 }
 
+/// The weights of the four taps of a cubic convolution at a place {0} of 0 to 1 behind the second one.
+inline constexpr const char* kCubicWeights[4] = {"cubic_far({0} + 1)", "cubic_near({0})", "cubic_near(1 - {0})",
+                                                 "cubic_far(2 - {0})"};
+
 }  // namespace wick::cuda

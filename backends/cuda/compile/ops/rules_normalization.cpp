@@ -148,6 +148,29 @@ void lower_batch_norm(Lowering& l, const Node& node) {
   });
 }
 
+// Rows are channels, columns the elements of all images in them.
+void lower_batch_norm_of_batch(Lowering& l, const Node& node) {
+  ExpressionPool& pool = l.pool();
+  const Value *x = node.tensor("input"), *y = node.result();
+  std::vector<int64_t> reduced = {0};
+  for (size_t i = 2; i < x->rank(); ++i) reduced.push_back(static_cast<int64_t>(i));
+  const ReducedDims dims(*x, reduced);
+  l.store_if_expensive(x, 16);
+  Draft draft = l.draft(dims.rows, dims.columns);
+  const Indices at = dims.operand_at(draft.rows, draft.columns), channel = draft.rows;
+  const ExpressionPtr element = l.element(x, at);
+  const Moments moments = moments_of(l, draft, element, dims.count(pool, element->type), node.real("eps"), true);
+  const ExpressionPtr out = scaled(l, node, mul(pool, moments.gap, moments.inverse), channel);
+  std::vector<Lowering::DraftResult> results;
+  if (y->num_uses() > 0) results.push_back({y, at, pool.rounded(out, y->dtype())});
+  const ExpressionPtr statistics[] = {moments.mean, moments.inverse};
+  for (size_t i = 0; i < 2; ++i) {
+    const Value* read = node.result(1 + i);
+    if (read->num_uses() > 0) results.push_back({read, channel, pool.rounded(statistics[i], read->dtype())});
+  }
+  l.finish(std::move(draft), std::move(results));
+}
+
 compiler::Verdict norm_fits(const Node& node, const compiler::TargetOptions&) {
   const Sizes& sizes = node.tensor("input")->sizes();
   const compiler::Ints shape = node.ints("normalized_shape");
@@ -171,6 +194,7 @@ constexpr OpRule kRows[] = {
     {"aten.native_layer_norm.default", lower_layer_norm, norm_fits},
     whole({"aten.rms_norm.default", lower_rms_norm, norm_fits}),
     {"aten.native_group_norm.default", lower_group_norm},
+    {"aten._native_batch_norm_legit.no_stats", lower_batch_norm_of_batch},
     {"aten._native_batch_norm_legit_no_training.default", lower_batch_norm, first_result_only},
 };
 

@@ -163,6 +163,53 @@ Verdict whole_factor(const Node& node, const compiler::TargetOptions&) {
   return whole ? Verdict::yes() : Verdict::no("a fraction of integers");
 }
 
+// The bits of an element as those of another dtype of the same size.
+const char* bits_text(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return "static_cast<i32>(bits_of({0}))";
+    case DType::f64: return "static_cast<i64>(bits_of({0}))";
+    default: return "{0}";
+  }
+}
+const char* of_bits_text(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return "f32_of_bits(static_cast<u32>({0}))";
+    case DType::f64: return "f64_of_bits(static_cast<u64>({0}))";
+    case DType::i8: return "static_cast<i32>(static_cast<i8>({0}))";
+    case DType::u8: return "static_cast<i32>(static_cast<u8>({0}))";
+    default: return "{0}";
+  }
+}
+void lower_view_of_bits(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  const DType from = x->dtype(), to = node.result()->dtype();
+  const ScalarType bits = dtype_size_bytes(to) == 8 ? ScalarType::i64 : ScalarType::i32;
+  l.define(node.result(), [&l, x, from, to, bits](const Indices& at) {
+    if (from == to) return l.element(x, at);
+    const ExpressionPtr held = l.pool().call(bits, bits_text(from), {l.element(x, at)});
+    return l.pool().call(scalar_type(to), of_bits_text(to), {held});
+  });
+}
+Verdict bits_fit(const Node& node, const compiler::TargetOptions&) {
+  const DType from = node.tensor("self")->dtype(), to = node.result()->dtype();
+  if (dtype_size_bytes(from) != dtype_size_bytes(to)) return Verdict::no("elements become others of another size");
+  if (from != to && (dtype_size_bytes(to) == 2 || from == DType::boolean || to == DType::boolean))
+    return Verdict::no("registers do not keep the bits of these elements");
+  return Verdict::yes();
+}
+
+void lower_frexp(Lowering& l, const Node& node) {
+  const Value* x = node.tensor("self");
+  l.store_if_expensive(x, 2);
+  l.define(node.result(0), [&l, x](const Indices& at) {
+    const ExpressionPtr element = l.element(x, at);
+    return l.pool().call(element->type, "mantissa_of({0})", {element});
+  });
+  l.define(node.result(1), [&l, x](const Indices& at) {
+    return l.pool().call(ScalarType::i32, "exponent_of({0})", {l.element(x, at)});
+  });
+}
+
 constexpr OpRule by_text(const char* op, const char* text, Typing typing = Typing::result) {
   return {op, lower_by_text, nullptr, text, typing};
 }
@@ -240,6 +287,21 @@ constexpr OpRule kRows[] = {
     by_text("aten.lcm.default", "lcm({0}, {1})"),
     by_text("aten.nextafter.default", "nextafter({0}, {1})"),
     by_text("aten.polygamma.default", "polygamma({0}, {1})"),
+
+    by_text("aten.special_chebyshev_polynomial_t.default", "chebyshev_polynomial_t({0}, {1})"),
+    by_text("aten.special_chebyshev_polynomial_u.default", "chebyshev_polynomial_u({0}, {1})"),
+    by_text("aten.special_chebyshev_polynomial_v.default", "chebyshev_polynomial_v({0}, {1})"),
+    by_text("aten.special_chebyshev_polynomial_w.default", "chebyshev_polynomial_w({0}, {1})"),
+    by_text("aten.special_shifted_chebyshev_polynomial_t.default", "shifted_chebyshev_polynomial_t({0}, {1})"),
+    by_text("aten.special_shifted_chebyshev_polynomial_u.default", "shifted_chebyshev_polynomial_u({0}, {1})"),
+    by_text("aten.special_shifted_chebyshev_polynomial_v.default", "shifted_chebyshev_polynomial_v({0}, {1})"),
+    by_text("aten.special_shifted_chebyshev_polynomial_w.default", "shifted_chebyshev_polynomial_w({0}, {1})"),
+    by_text("aten.special_hermite_polynomial_h.default", "hermite_polynomial_h({0}, {1})"),
+    by_text("aten.special_hermite_polynomial_he.default", "hermite_polynomial_he({0}, {1})"),
+    by_text("aten.special_laguerre_polynomial_l.default", "laguerre_polynomial_l({0}, {1})"),
+    by_text("aten.special_legendre_polynomial_p.default", "legendre_polynomial_p({0}, {1})"),
+    {"aten.frexp.Tensor", lower_frexp},
+    {"aten.view.dtype", lower_view_of_bits, bits_fit},
 
     by_text("aten.bitwise_not.default", "op_bitwise_not({0})"),
     by_text("aten.logical_not.default", "(!{0})", Typing::own),

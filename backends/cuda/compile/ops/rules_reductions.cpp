@@ -1,5 +1,7 @@
 // Reductions over dimensions: rows are what is kept, columns what is reduced.
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
@@ -128,14 +130,38 @@ void lower_variance(Lowering& l, const Node& node) {
   l.finish(std::move(draft), std::move(results));
 }
 
+// The smallest and the largest element, which must be finite. One more on both sides if they are equal.
+std::pair<ExpressionPtr, ExpressionPtr> range_of_elements(Lowering& l, const Value* x) {
+  ExpressionPool& pool = l.pool();
+  l.store_if_expensive(x, 2);
+  const uint32_t check = l.add_check("the elements have no finite range"), bounds = l.scratch(DType::f64, 2);
+  Draft draft = l.draft({}, x->sizes());
+  const ExpressionPtr element = pool.cast(l.element(x, draft.columns), ScalarType::f64);
+  const ExpressionPtr low = l.reduce(draft, ReductionKind::minimum, element),
+                      high = l.reduce(draft, ReductionKind::maximum, element);
+  const std::string text = "checked_finite({0}, {check}, " + std::to_string(check) + ")";
+  const ExpressionPtr equal = pool.call(ScalarType::boolean, "({0} == {1})", {low, high});
+  const auto store = [&](int64_t place, ExpressionPtr bound, double more) {
+    const ExpressionPtr wider = add(pool, bound, pool.number(more, ScalarType::f64));
+    const ExpressionPtr stored = pool.call(ScalarType::f64, text, {pool.select(equal, wider, bound)});
+    draft.kernel.row_stores.push_back({bounds, DType::f64, pool.index(place), stored, nullptr});
+  };
+  store(0, low, -1);
+  store(1, high, 1);
+  l.finish_stores(std::move(draft));
+  return {pool.load(bounds, DType::f64, pool.index(0)), pool.load(bounds, DType::f64, pool.index(1))};
+}
+
 // How many elements lie in each of the equal bins over [min, max], the last one closed. NaN lies in none.
 void lower_histogram(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Value *x = node.tensor("self"), *y = node.result();
+  const auto bounds = node.real("min") < node.real("max") ? std::pair(l.scalar(node.arg("min"), ScalarType::f64),
+                                                                      l.scalar(node.arg("max"), ScalarType::f64))
+                                                          : range_of_elements(l, x);
   Draft draft = l.draft(y->sizes(), x->sizes());
   const ExpressionPtr element = pool.cast(l.element(x, draft.columns), ScalarType::f64);
-  const ExpressionPtr low = l.scalar(node.arg("min"), ScalarType::f64),
-                      high = l.scalar(node.arg("max"), ScalarType::f64);
+  const auto [low, high] = bounds;
   const ExpressionPtr bins = pool.cast(pool.index(node.integer("bins")), ScalarType::i64);
   const ExpressionPtr bin = pool.call(ScalarType::i64, "bin_of({0}, {1}, {2}, {3})", {element, low, high, bins});
   const ExpressionPtr here =
@@ -144,11 +170,6 @@ void lower_histogram(Lowering& l, const Node& node) {
   const Indices at = draft.rows;
   l.finish(std::move(draft), {{y, at, pool.rounded(pool.cast(count, result_type(node)), y->dtype())}});
 }
-compiler::Verdict has_range(const Node& node, const compiler::TargetOptions&) {
-  return node.real("min") < node.real("max") ? compiler::Verdict::yes()
-                                             : compiler::Verdict::no("its range is that of the elements");
-}
-
 constexpr OpRule kRows[] = {
     {"aten.sum.dim_IntList", lower_sum},
     {"aten.mean.dim", lower_mean},
@@ -169,7 +190,7 @@ constexpr OpRule kRows[] = {
     {"aten.var.correction", lower_variance},
     {"aten.std.correction", lower_variance},
     {"aten.var_mean.correction", lower_variance},
-    {"aten.histc.default", lower_histogram, has_range},
+    {"aten.histc.default", lower_histogram},
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Resizing by interpolation: each element is a weighted sum of few others.   Source: aten::upsample_*.
+#include <algorithm>
+
 #include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "compiler/ir/builder.h"
@@ -6,7 +8,7 @@
 namespace wick::cuda {
 namespace {
 
-enum class Filter : uint8_t { nearest, nearest_exact, linear, cubic };
+enum class Filter : uint8_t { nearest, nearest_exact, linear, cubic, linear_antialias, cubic_antialias };
 
 struct Tap {
   ExpressionPtr at;
@@ -66,14 +68,44 @@ class Axis {
     for (int i = 0; i < 4; ++i) {
       const ExpressionPtr at = pool_.add(first, pool_.index(i - 1));
       const ExpressionPtr inside = pool_.maximum(pool_.minimum(at, last), pool_.index(0));
-      out.push_back({inside, pool_.call(type_, kCubic[i], {t})});
+      out.push_back({inside, pool_.call(type_, kCubicWeights[i], {t})});
     }
     return out;
   }
 
+  // The inputs of an output that shrinking by `step` takes: tap k stands at `at`, if it is one of them.
+  struct Tapered {
+    ExpressionPtr at, inside, weight;
+  };
+  Tapered tapered(ExpressionPtr o, ExpressionPtr k) {
+    const bool cubic = r_.filter == Filter::cubic_antialias;
+    const ExpressionPtr step = scaled_step(pool_.index(in_), pool_.index(out_)), half = number(0.5);
+    const ExpressionPtr wide = pool_.call(type_, "maximum({0}, {1})", {step, number(1)});
+    const ExpressionPtr reach = mul(pool_, number(cubic ? 2 : 1), wide);
+    const ExpressionPtr center = mul(pool_, step, add(pool_, pool_.cast(o, type_), half));
+    const ExpressionPtr zero = pool_.index(0), last = pool_.index(in_ - 1);
+    const ExpressionPtr first =
+        pool_.maximum(pool_.minimum(floor_of(add(pool_, sub(pool_, center, reach), half)), last), zero);
+    const ExpressionPtr end = pool_.minimum(floor_of(add(pool_, add(pool_, center, reach), half)), pool_.index(in_));
+    Tapered tap;
+    tap.at = pool_.add(first, k);
+    tap.inside = pool_.less(tap.at, end);
+    const ExpressionPtr distance = add(pool_, sub(pool_, pool_.cast(tap.at, type_), center), half);
+    tap.weight = pool_.call(type_, cubic ? "antialias_weight<true>({0})" : "antialias_weight<false>({0})",
+                            {div(pool_, distance, wide)});
+    return tap;
+  }
+  // No output takes more.
+  Sym most_taps() const {
+    const int64_t half = r_.filter == Filter::cubic_antialias ? 2 : 1;
+    Sym reach = r_.align_corners ? floor_div((in_ - 1) * half, compiler::sym_max(out_ - 1, 1))
+                : scale_ > 0     ? Sym(static_cast<int64_t>(std::min(half / scale_, 1e9)))
+                                 : floor_div(in_ * half, out_);
+    reach = compiler::sym_max(reach, half) + 2;
+    return compiler::sym_min(reach * 2 + 1, in_ + 1);
+  }
+
  private:
-  static constexpr const char* kCubic[4] = {"cubic_far({0} + 1)", "cubic_near({0})", "cubic_near(1 - {0})",
-                                            "cubic_far(2 - {0})"};
   ExpressionPtr number(double value) { return pool_.number(value, type_); }
   ExpressionPtr floor_of(ExpressionPtr place) {
     return pool_.call(ScalarType::index, "static_cast<idx>(floor({0}))", {place});
@@ -138,6 +170,38 @@ void lower_resize(Lowering& l, const Node& node) {
   });
 }
 
+// Along the last dimension into memory, then along the one before.
+template <Filter filter>
+void lower_antialiased(Lowering& l, const Node& node) {
+  ExpressionPool& pool = l.pool();
+  const Resize r(node, filter, 2);
+  l.store_if_expensive(r.x, 2);
+  Sizes between = r.x->sizes();
+  between[3] = r.y->sizes()[3];
+  const DType stored = r.y->dtype() == DType::f64 ? DType::f64 : DType::f32;
+  const uint32_t buffer = l.scratch(stored, compiler::numel(between));
+  const auto blend = [&](size_t dim, const Sizes& sizes, const Element& element) {
+    Axis axis(l, r, dim - 2);
+    Draft draft = l.draft(sizes, {axis.most_taps()});
+    const Axis::Tapered tap = axis.tapered(draft.rows[dim], draft.columns[0]);
+    Indices at = draft.rows;
+    at[dim] = tap.at;
+    pool.push_guard(tap.inside);
+    const ExpressionPtr taken = element(at);
+    pool.pop_guard();
+    const ExpressionPtr sum = l.reduce(draft, ReductionKind::sum, mul(pool, tap.weight, taken), tap.inside);
+    const ExpressionPtr total = l.reduce(draft, ReductionKind::sum, tap.weight, tap.inside);
+    return std::pair(std::move(draft), div(pool, sum, total));
+  };
+  auto [rows, row] = blend(3, between, l.elements_of(r.x));
+  rows.kernel.row_stores.push_back({buffer, stored, l.join(rows.rows, between), row, nullptr});
+  l.finish_stores(std::move(rows));
+  auto [draft, out] =
+      blend(2, r.y->sizes(), [&](const Indices& at) { return pool.load(buffer, stored, l.join(at, between)); });
+  const Indices at = draft.rows;
+  l.finish(std::move(draft), {{r.y, at, pool.rounded(out, r.y->dtype())}});
+}
+
 constexpr OpRule kRows[] = {
     {"aten.upsample_nearest1d.default", lower_resize<Filter::nearest, 1>},
     {"aten.upsample_nearest2d.default", lower_resize<Filter::nearest, 2>},
@@ -151,6 +215,8 @@ constexpr OpRule kRows[] = {
     {"aten.upsample_bilinear2d.vec", lower_resize<Filter::linear, 2>, gives_floats},
     {"aten.upsample_trilinear3d.default", lower_resize<Filter::linear, 3>, gives_floats},
     {"aten.upsample_bicubic2d.default", lower_resize<Filter::cubic, 2>, gives_floats},
+    {"aten._upsample_bilinear2d_aa.default", lower_antialiased<Filter::linear_antialias>, gives_floats},
+    {"aten._upsample_bicubic2d_aa.default", lower_antialiased<Filter::cubic_antialias>, gives_floats},
 };
 
 }  // namespace

@@ -1,6 +1,9 @@
-// Writes at positions that tensors hold, running sums, sorting: kernels that store in their own way.
+// Writes at positions that tensors hold: kernels that store in their own way.
+#include <algorithm>
+
 #include "backends/cuda/compile/ops/advanced_index.h"
 #include "backends/cuda/compile/ops/arithmetic.h"
+#include "backends/cuda/compile/ops/lines/scan.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "compiler/ir/builder.h"
 
@@ -41,116 +44,180 @@ void lower_index_put(Lowering& l, const Node& node) {
   l.finish_stores(std::move(draft));
 }
 
+// How many updates each element of y has had so far. The caller stores what they become.
+uint32_t add_counts(Lowering& l, const Value* y) {
+  const uint32_t counts = l.scratch(DType::i32, compiler::numel(y->sizes()));
+  Draft zeros = l.draft(y->sizes(), {});
+  const ExpressionPtr none = l.pool().constant(0, 0, ScalarType::i32);
+  zeros.kernel.row_stores.push_back({counts, DType::i32, l.join(zeros.rows, y->sizes()), none, nullptr});
+  l.finish_stores(std::move(zeros));
+  return counts;
+}
+
+struct ScatterMode {
+  const char* combine = nullptr;  // null: replaces
+  bool is_mean = false, includes_self = true;
+  bool counts() const { return is_mean || !includes_self; }
+};
+
+// The sums of elements that were updated, divided by how many numbers they are the sum of.
+void divide_by_counts(Lowering& l, const Value* y, uint32_t buffer, uint32_t counts, bool includes_self) {
+  ExpressionPool& pool = l.pool();
+  const ScalarType type = scalar_type(y->dtype());
+  Draft draft = l.draft(y->sizes(), {});
+  const ExpressionPtr offset = l.join(draft.rows, y->sizes());
+  const ExpressionPtr count = pool.load(counts, DType::i32, offset), none = pool.constant(0, 0, ScalarType::i32);
+  const ExpressionPtr more = pool.constant(0, includes_self ? 1 : 0, ScalarType::i32);
+  const char* divides = is_real(type) ? "op_div({0}, {1})" : "divide_floor({0}, {1})";
+  const ExpressionPtr mean =
+      pool.call(type, divides, {l.element(y, draft.rows), pool.cast(add(pool, count, more), type)});
+  const ExpressionPtr updated = pool.call(ScalarType::boolean, "({0} > {1})", {count, none});
+  l.store_at(draft, buffer, y, draft.rows, pool.rounded(mean, y->dtype()), updated);
+  l.finish_stores(std::move(draft));
+}
+
 // Rows: all dimensions of the index but `dim`; columns: that one, in order.
-void scatter(Lowering& l, const Node& node, const char* combine) {
+void scatter(Lowering& l, const Node& node, const ScatterMode& mode) {
+  ExpressionPool& pool = l.pool();
   const Value *x = node.tensor("self"), *index = node.tensor("index"), *y = node.result();
   const Value* source = node.op->parsed->find("src") >= 0 ? node.tensor("src") : nullptr;
   const uint32_t check = l.add_check();
   const uint32_t buffer = l.place_copy(y, x);
+  const uint32_t counts = mode.counts() ? add_counts(l, y) : 0;
   const size_t dim = dim_argument(node, "dim", x->rank());
+  const ScalarType type = scalar_type(y->dtype());
   Sizes rows = index->sizes();
-  Sizes columns = {Sym(1)};
-  if (!rows.empty()) {
-    columns = {rows[dim]};
-    rows[dim] = 1;
-  }
-  Draft draft = l.draft(rows, columns);
+  const Sym length = rows.empty() ? Sym(1) : rows[dim];
+  if (!rows.empty()) rows[dim] = 1;
+  Draft draft = l.draft(rows, {length});
   draft.kernel.in_order = true;
   Indices at = draft.rows;
   if (!at.empty()) at[dim] = draft.columns[0];
-  const ExpressionPtr element = source ? l.element(source, at) : l.scalar(node.arg("value"), scalar_type(y->dtype()));
+  ExpressionPtr element = source ? pool.cast(l.element(source, at), type) : l.scalar(node.arg("value"), type);
   const ExpressionPtr target =
       l.checked_index(l.element(index, at), x->rank() ? x->sizes()[dim] : Sym(1), false, check);
   if (!at.empty()) at[dim] = target;
-  write(l, draft, buffer, y, at, element, combine);
-  l.finish_stores(std::move(draft));
-}
-void lower_scatter(Lowering& l, const Node& node) { scatter(l, node, nullptr); }
-void lower_scatter_add(Lowering& l, const Node& node) { scatter(l, node, kAdd); }
-void lower_scatter_reduce(Lowering& l, const Node& node) { scatter(l, node, combination(node.string("reduce"))); }
-
-Verdict known_reduction(const Node& node, const compiler::TargetOptions&) {
-  if (!combination(node.string("reduce"))) return Verdict::no("this reduction has no kernel");
-  if (node.op->parsed->find("include_self") >= 0 && !node.boolean("include_self"))
-    return Verdict::no("without the elements of self it has no kernel");
-  return Verdict::yes();
-}
-
-// out[i] = out[i - 1] and x[i], along a dimension.
-void running(Lowering& l, const Node& node, const char* combine) {
-  ExpressionPool& pool = l.pool();
-  const Value *x = node.tensor("self"), *y = node.result();
-  const size_t dim = dim_argument(node, "dim", x->rank());
-  Sizes rows = x->sizes(), columns = {Sym(1)};
-  if (!rows.empty()) {
-    columns = {rows[dim]};
-    rows[dim] = 1;
+  if (!mode.counts()) {
+    write(l, draft, buffer, y, at, element, mode.combine);
+    return l.finish_stores(std::move(draft));
   }
-  Draft draft = l.draft(rows, columns);
+  const ExpressionPtr offset = l.join(at, y->sizes()), count = pool.load(counts, DType::i32, offset);
+  const ExpressionPtr combined = pool.call(type, mode.combine, {l.element(y, at), element});
+  const ExpressionPtr is_first = pool.call(ScalarType::boolean, "({0} == 0)", {count});
+  element = mode.includes_self ? combined : pool.select(is_first, element, combined);
+  l.store_at(draft, buffer, y, at, pool.rounded(element, y->dtype()));
+  auto& stores = draft.kernel.columns.empty() ? draft.kernel.row_stores : draft.kernel.column_stores;
+  stores.push_back({counts, DType::i32, offset, add(pool, count, pool.constant(1, 1, ScalarType::i32)), nullptr});
+  l.finish_stores(std::move(draft));
+  if (mode.is_mean) divide_by_counts(l, y, buffer, counts, mode.includes_self);
+}
+void lower_scatter(Lowering& l, const Node& node) { scatter(l, node, {}); }
+void lower_scatter_add(Lowering& l, const Node& node) { scatter(l, node, {kAdd}); }
+void lower_scatter_reduce(Lowering& l, const Node& node) {
+  ScatterMode mode;
+  mode.is_mean = node.string("reduce") == "mean";
+  mode.combine = mode.is_mean ? kAdd : combination(node.string("reduce"));
+  mode.includes_self = node.op->parsed->find("include_self") < 0 || node.boolean("include_self");
+  // The mean of truth values is their sum.
+  if (node.result()->dtype() == DType::boolean) mode.is_mean = false;
+  scatter(l, node, mode);
+}
+
+// Elements of the flat tensor are updated in the order of the index.
+void lower_put(Lowering& l, const Node& node) {
+  const Value *x = node.tensor("self"), *index = node.tensor("index"), *source = node.tensor("source"),
+              *y = node.result();
+  const uint32_t check = l.add_check();
+  const uint32_t buffer = l.place_copy(y, x);
+  const Sym count = compiler::numel(index->sizes());
+  Draft draft = l.draft({}, {count});
   draft.kernel.in_order = true;
-  const uint32_t buffer = l.place(y);
-  Indices at = draft.rows, before = draft.rows;
-  if (!at.empty()) {
-    at[dim] = draft.columns[0];
-    before[dim] = pool.subtract(draft.columns[0], pool.index(1));
+  const ExpressionPtr update = draft.columns[0];
+  const ExpressionPtr place = l.element(index, l.split(update, index->sizes()));
+  const ExpressionPtr target = l.checked_index(place, compiler::numel(x->sizes()), true, check);
+  const ExpressionPtr element = l.element(source, l.split(update, source->sizes()));
+  write(l, draft, buffer, y, l.split(target, x->sizes()), element, node.boolean("accumulate") ? kAdd : nullptr);
+  l.finish_stores(std::move(draft));
+}
+Verdict put_fits(const Node& node, const compiler::TargetOptions&) {
+  return agreed(same(compiler::numel(node.tensor("index")->sizes()), compiler::numel(node.tensor("source")->sizes())));
+}
+
+// Whether no two indices give the same sum of index * stride: each stride is longer than all that lies below it.
+bool places_differ(const compiler::Ints& strides, const Sizes& sizes) {
+  std::vector<std::pair<int64_t, Sym>> loops;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (sizes[i].is(1)) continue;
+    if (!strides[i].is_const() || strides[i].value() < 1) return false;
+    loops.emplace_back(strides[i].value(), sizes[i]);
   }
-  const ScalarType type = scalar_type(y->dtype());
-  const ExpressionPtr element = pool.cast(l.element(x, at), type);
-  const ExpressionPtr is_first = at.empty() ? pool.number(1, ScalarType::boolean) : pool.equal(at[dim], pool.index(0));
-  pool.push_guard(pool.negation(is_first));
-  const ExpressionPtr sum = pool.call(type, combine, {l.element(y, before), element});
-  pool.pop_guard();
-  l.store_at(draft, buffer, y, at, pool.rounded(pool.select(is_first, element, sum), y->dtype()));
-  l.finish_stores(std::move(draft));
-}
-void lower_cumsum(Lowering& l, const Node& node) { running(l, node, kAdd); }
-void lower_cumprod(Lowering& l, const Node& node) { running(l, node, kMultiply); }
-
-Verdict wide_sums(const Node& node, const compiler::TargetOptions&) {
-  const DType dtype = node.result()->dtype();
-  return dtype == DType::f16 || dtype == DType::bf16 ? Verdict::no("running sums of 16-bit floats have no kernel")
-                                                     : Verdict::yes();
+  std::sort(loops.begin(), loops.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  Sym last = 0;
+  for (const auto& [stride, size] : loops) {
+    if (!no_larger(last + 1, stride)) return false;
+    last = last + (size - 1) * stride;
+  }
+  return true;
 }
 
-// Where each element of a row stands in the sorted row: how many elements come before it. Equal elements keep their
-// order; NaN is the largest.
-void sorted_stores(Lowering& l, const Node& node, bool descending, const Sym& kept) {
+// Elements of src at offset + sum of index * stride of the contiguous tensor. Where several of them have one place, the
+// last one stays.
+void lower_as_strided_scatter(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
-  const Value *x = node.tensor("self"), *values = node.result(0), *positions = node.result(1);
-  const size_t dim = dim_argument(node, "dim", x->rank());
-  l.store(x);
-  const Sym length = x->rank() ? x->sizes()[dim] : Sym(1);
-  Draft draft = l.draft(x->sizes(), {length});
-  Indices other = draft.rows;
-  if (!other.empty()) other[dim] = draft.columns[0];
-  const ExpressionPtr own = l.element(x, draft.rows), element = l.element(x, other);
-  const ExpressionPtr own_place = other.empty() ? pool.index(0) : draft.rows[dim];
-  const ExpressionPtr before =
-      pool.call(ScalarType::i64, descending ? "comes_before({1}, {0}, {2}, {3})" : "comes_before({0}, {1}, {2}, {3})",
-                {element, own, pool.cast(draft.columns[0], ScalarType::i64), pool.cast(own_place, ScalarType::i64)});
-  const ExpressionPtr rank = l.reduce(draft, ReductionKind::sum, before);
-  const ExpressionPtr place = pool.cast(rank, ScalarType::index);
-  const ExpressionPtr guard = kept == length ? nullptr : pool.less(place, pool.index(kept));
-  Indices at = draft.rows;
-  if (!at.empty()) at[dim] = place;
-  const auto store = [&](const Value* result, ExpressionPtr stored) {
-    const uint32_t buffer = l.place(result);
-    draft.kernel.row_stores.push_back({buffer, result->dtype(), l.join(at, result->sizes()), stored, guard});
-  };
-  store(values, own);
-  store(positions, pool.cast(own_place, ScalarType::i64));
+  const Value *x = node.tensor("self"), *source = node.tensor("src"), *y = node.result();
+  const compiler::Ints strides = node.ints("stride");
+  const Sym offset = node.is_none("storage_offset") ? Sym(0) : node.integer("storage_offset");
+  const uint32_t buffer = l.place_copy(y, x);
+  const bool distinct = places_differ(strides, source->sizes());
+  Draft draft = distinct ? l.draft(source->sizes(), {}) : l.draft({}, source->sizes());
+  draft.kernel.in_order = !distinct;
+  const Indices own = distinct ? draft.rows : draft.columns;
+  ExpressionPtr linear = pool.index(offset);
+  for (size_t i = 0; i < strides.size(); ++i) linear = pool.add(linear, pool.multiply(own[i], pool.index(strides[i])));
+  write(l, draft, buffer, y, l.split(linear, x->sizes()), l.element(source, own), nullptr);
   l.finish_stores(std::move(draft));
 }
-void lower_sort(Lowering& l, const Node& node) {
-  const Value* x = node.tensor("self");
-  const Sym length = x->rank() ? x->sizes()[dim_argument(node, "dim", x->rank())] : Sym(1);
-  sorted_stores(l, node, node.boolean("descending"), length);
+// All places must lie in the tensor.
+Verdict strides_fit(const Node& node, const compiler::TargetOptions&) {
+  const Value *x = node.tensor("self"), *source = node.tensor("src");
+  const compiler::Ints strides = node.ints("stride"), sizes = node.ints("size");
+  if (sizes.size() != source->rank()) return Verdict::no("src has another shape than the written region");
+  Sym last = node.is_none("storage_offset") ? Sym(0) : node.integer("storage_offset");
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (!same(sizes[i], source->sizes()[i])) return Verdict::no("src has another shape than the written region");
+    last = last + (sizes[i] - 1) * strides[i];
+  }
+  return agreed(no_larger(last + 1, compiler::numel(x->sizes())));
 }
-void lower_topk(Lowering& l, const Node& node) { sorted_stores(l, node, node.boolean("largest"), node.integer("k")); }
 
-Verdict topk_fits(const Node& node, const compiler::TargetOptions&) {
-  const Value* x = node.tensor("self");
-  return agreed(no_larger(node.integer("k"), x->rank() ? x->sizes()[dim_argument(node, "dim", x->rank())] : Sym(1)));
+// Where the mask holds, elements of source in order: as many as the mask has had so far.
+void lower_masked_scatter(Lowering& l, const Node& node) {
+  ExpressionPool& pool = l.pool();
+  const Value *x = node.tensor("self"), *mask = node.tensor("mask"), *source = node.tensor("source"),
+              *y = node.result();
+  const uint32_t check = l.add_check("the source has fewer elements than the mask has set");
+  const auto is_set = [&l, mask](const Indices& at) { return l.element(mask, l.broadcast(*mask, at)); };
+  LineScan scan;
+  scan.sizes = {compiler::numel(y->sizes())};
+  scan.type = ScalarType::i64;
+  scan.element = [&](const Indices& at) { return pool.cast(is_set(l.split(at[0], y->sizes())), ScalarType::i64); };
+  const uint32_t counts = l.scratch(DType::i64, scan.sizes[0]);
+  ScanDraft last = draft_scan(l, scan);
+  last.draft.kernel.column_stores.push_back({counts, DType::i64, last.at[0], last.reduced, last.inside});
+  l.finish_stores(std::move(last.draft));
+  const Sym available = compiler::numel(source->sizes());
+  l.define(y, [&l, x, y, source, is_set, counts, check, available](const Indices& at) {
+    ExpressionPool& p = l.pool();
+    const ExpressionPtr set = is_set(at), kept = l.element(x, l.broadcast(*x, at));
+    p.push_guard(set);
+    const ExpressionPtr count = p.load(counts, DType::i64, l.join(at, y->sizes()));
+    const ExpressionPtr one = p.constant(1, 1, ScalarType::i64);
+    const ExpressionPtr number = p.select(set, sub(p, count, one), p.constant(0, 0, ScalarType::i64));
+    const ExpressionPtr taken =
+        l.element(source, l.split(l.checked_index(number, available, false, check), source->sizes()));
+    p.pop_guard();
+    return p.select(set, taken, kept);
+  });
 }
 
 constexpr OpRule kRows[] = {
@@ -158,14 +225,12 @@ constexpr OpRule kRows[] = {
     {"aten.scatter.src", lower_scatter},
     {"aten.scatter.value", lower_scatter},
     {"aten.scatter_add.default", lower_scatter_add},
-    {"aten.scatter.reduce", lower_scatter_reduce, known_reduction},
-    {"aten.scatter.value_reduce", lower_scatter_reduce, known_reduction},
-    {"aten.scatter_reduce.two", lower_scatter_reduce, known_reduction},
-    {"aten.cumsum.default", lower_cumsum, wide_sums},
-    {"aten.cumprod.default", lower_cumprod, wide_sums},
-    {"aten.sort.default", lower_sort},
-    {"aten.sort.stable", lower_sort},
-    {"aten.topk.default", lower_topk, topk_fits},
+    {"aten.scatter.reduce", lower_scatter_reduce},
+    {"aten.scatter.value_reduce", lower_scatter_reduce},
+    {"aten.scatter_reduce.two", lower_scatter_reduce},
+    {"aten.put.default", lower_put, put_fits},
+    {"aten.as_strided_scatter.default", lower_as_strided_scatter, strides_fit},
+    {"aten.masked_scatter.default", lower_masked_scatter},
 };
 
 }  // namespace

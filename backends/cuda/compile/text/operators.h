@@ -69,14 +69,6 @@ template <typename T>
 WICK_FUNCTION bool is_nan_value(T x) {
   return x != x;
 }
-/// 1 if `a` at position `i` stands before `b` at position `j` in a sorted row: NaN is the largest, equal ones keep
-/// their order.
-template <typename T>
-WICK_FUNCTION i64 comes_before(T a, T b, i64 i, i64 j) {
-  const bool a_nan = is_nan_value(a), b_nan = is_nan_value(b);
-  if (a_nan || b_nan) return a_nan && b_nan ? i < j : b_nan;
-  return a == b ? i < j : a < b;
-}
 
 /// The equal bin over [low, high] that x lies in, or -1.
 WICK_FUNCTION i64 bin_of(f64 x, f64 low, f64 high, i64 bins) {
@@ -84,18 +76,46 @@ WICK_FUNCTION i64 bin_of(f64 x, f64 low, f64 high, i64 bins) {
   return smaller(static_cast<i64>((x - low) / (high - low) * static_cast<f64>(bins)), bins - 1);
 }
 
-/// Weights of a cubic convolution with the parameter -0.75 at distances below 1, and from 1 to 2.
+/// Of the pairs (0, 1), (0, 2) .. (1, 2) .. of `count` rows: where those of a row begin, and the rows of a pair.
 template <typename T>
-WICK_FUNCTION T cubic_near(T x) {
-  return (T(1.25) * x - T(2.25)) * x * x + T(1);
+WICK_FUNCTION T pairs_before(T row, T count) {
+  return row * (2 * count - row - 1) / 2;
 }
 template <typename T>
-WICK_FUNCTION T cubic_far(T x) {
-  return ((T(-0.75) * x - T(-3.75)) * x + T(-6)) * x - T(-3);
+WICK_FUNCTION T first_of_pair(T pair, T count) {
+  const f64 middle = static_cast<f64>(count) - 0.5;
+  T row = static_cast<T>(middle - sqrt(middle * middle - 2.0 * static_cast<f64>(pair)));
+  // The root is rounded.
+  while (row > 0 && pairs_before(row, count) > pair) --row;
+  while (pairs_before(row + 1, count) <= pair) ++row;
+  return row;
 }
 template <typename T>
-WICK_FUNCTION T between_0_and_1(T x) {
-  return x < T(0) ? T(0) : x > T(1) ? T(1) : x;
+WICK_FUNCTION T second_of_pair(T pair, T first, T count) {
+  return pair - pairs_before(first, count) + first + 1;
+}
+
+/// x = mantissa * 2^exponent with a mantissa of 0.5 to 1. What is not finite, and 0, has the exponent 0.
+WICK_FUNCTION i32 exponent_of(f64 x) {
+  if (x == 0 || !isfinite(x)) return 0;
+  // Subnormal numbers are scaled to normal ones.
+  const bool small = abs(x) < 0x1p-1022;
+  const u64 bits = bits_of(small ? x * 0x1p54 : x);
+  return static_cast<i32>(bits >> 52 & 0x7ff) - 1022 - (small ? 54 : 0);
+}
+WICK_FUNCTION i32 exponent_of(f32 x) { return exponent_of(static_cast<f64>(x)); }
+WICK_FUNCTION f64 mantissa_of(f64 x) {
+  if (x == 0 || !isfinite(x)) return x;
+  const u64 bits = bits_of(abs(x) < 0x1p-1022 ? x * 0x1p54 : x);
+  return f64_of_bits((bits & 0x800fffffffffffffull) | 0x3fe0000000000000ull);
+}
+WICK_FUNCTION f32 mantissa_of(f32 x) { return static_cast<f32>(mantissa_of(static_cast<f64>(x))); }
+
+/// A number that must be finite. One that is not sets a bit of `status` and becomes 0.
+WICK_FUNCTION f64 checked_finite(f64 x, u32* status, u32 number) {
+  if (isfinite(x)) return x;
+  flag_check(status, number);
+  return 0;
 }
 
 /// Rounded down; b > 0.
@@ -163,6 +183,30 @@ struct ArgExtreme {
 };
 typedef ArgExtreme<false> ArgMinimum;
 typedef ArgExtreme<true> ArgMaximum;
+/// The same of the last one: the last of several NaN, the last of equal ones.
+template <bool kLargest>
+struct LastExtreme {
+  template <typename T>
+  static WICK_FUNCTION Positioned<T> of(Positioned<T> a, Positioned<T> b) {
+    if (b.position < 0) return a;
+    if (a.position < 0) return b;
+    const bool a_nan = is_nan_value(a.value), b_nan = is_nan_value(b.value);
+    if (a_nan || b_nan ? a_nan && b_nan : a.value == b.value) return a.position < b.position ? b : a;
+    if (a_nan || b_nan) return a_nan ? a : b;
+    return (kLargest ? b.value < a.value : a.value < b.value) ? a : b;
+  }
+};
+typedef LastExtreme<false> LastMinimum;
+typedef LastExtreme<true> LastMaximum;
+/// log(exp(a) + exp(b))
+struct LogSumExp {
+  template <typename T>
+  static WICK_FUNCTION T of(T a, T b) {
+    if (isnan(a) || isnan(b)) return a + b;
+    const T high = a > b ? a : b, low = a > b ? b : a;
+    return isinf(high) ? high : high + log1p(exp(low - high));
+  }
+};
 
 template <typename T>
 WICK_FUNCTION T lane_xor(T value, u32 mask) {

@@ -34,7 +34,8 @@ constexpr const char* kShared[] = {
     "backends/cuda/compile/text/numbers.h",     "backends/cuda/compile/text/integers.h",
     "backends/cuda/compile/text/functions.h",   "backends/cuda/compile/text/special.h",
     "backends/cuda/compile/text/operators.h",   "backends/cuda/compile/text/quantized.h",
-    "backends/cuda/compile/text/tile_layout.h",
+    "backends/cuda/compile/text/tile_layout.h", "backends/cuda/compile/text/lines.h",
+    "backends/cuda/compile/text/resample.h",
 };
 
 // Above device_matrix.h and host_matrix.h.

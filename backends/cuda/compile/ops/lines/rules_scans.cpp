@@ -1,0 +1,48 @@
+// Running reductions along a dimension: sums, products, extremes.
+#include "backends/cuda/compile/ops/lines/scan.h"
+#include "backends/cuda/compile/ops/op_rule.h"
+
+namespace wick::cuda {
+namespace {
+
+// Sums and products run in the type of the result, to whose dtype elements are converted first; 16-bit floats in f32.
+template <ReductionKind kind>
+void lower_running(Lowering& l, const Node& node) {
+  ExpressionPool& pool = l.pool();
+  const Value* x = node.tensor("self");
+  const DType dtype = node.result()->dtype();
+  LineScan scan;
+  scan.sizes = x->sizes();
+  scan.dim = dim_argument(node, "dim", x->rank());
+  scan.kind = kind;
+  scan.type = scalar_type(dtype);
+  scan.element = [&](const Indices& at) {
+    const ExpressionPtr element = pool.cast(l.element(x, at), scan.type);
+    return x->dtype() == dtype ? element : pool.rounded(element, dtype);
+  };
+  ScanDraft last = draft_scan(l, scan);
+  std::vector<Lowering::DraftResult> results = {{node.result(0), last.at, pool.rounded(last.reduced, dtype)}};
+  if (node.results().size() > 1) {
+    if (node.result(0)->num_uses() == 0) results.clear();
+    if (node.result(1)->num_uses() > 0)
+      results.push_back({node.result(1), last.at, l.position(last.draft, last.reduced)});
+  }
+  if (!last.inside) return l.finish(std::move(last.draft), std::move(results));
+  for (const Lowering::DraftResult& each : results)
+    l.store_at(last.draft, l.place(each.result), each.result, each.at, each.element, last.inside);
+  l.finish_stores(std::move(last.draft));
+}
+
+constexpr OpRule kRows[] = {
+    {"aten.cumsum.default", lower_running<ReductionKind::sum>},
+    {"aten.cumprod.default", lower_running<ReductionKind::product>},
+    {"aten.cummax.default", lower_running<ReductionKind::last_maximum>},
+    {"aten.cummin.default", lower_running<ReductionKind::last_minimum>},
+    {"aten.logcumsumexp.default", lower_running<ReductionKind::log_sum_exp>},
+};
+
+}  // namespace
+
+const Span<const OpRule> kScanRules{kRows};
+
+}  // namespace wick::cuda
