@@ -127,7 +127,7 @@ void infer_lookup_int16(Node& node) {
 
 void infer_requantize(Node& node) {
   const auto dtype = node.dtype("dtype");
-  require(dtype == DType::i8 || dtype == DType::i16, "requantize gives int8 or int16");
+  require(dtype == DType::i8 || dtype == DType::i16 || dtype == DType::i32, "requantize gives int8, int16 or int32");
   compiler::set_result(node, *dtype, node.tensor("input")->sizes());
 }
 
@@ -140,24 +140,24 @@ void infer_kernel_sum(Node& node) {
 
 void infer_group_norm(Node& node) {
   const Value* x = node.tensor("input");
-  require_int8(x, "the input");
+  require(x->dtype() == DType::i8 || x->dtype() == DType::i16, "the input of group_norm is not int8 or int16");
   require(x->rank() >= 2, "the input of group_norm has no channels");
   for (const char* name : {"scales", "offsets"}) {
     require_rank(node.tensor(name), 1, "a row of parameters");
     require_equal(node.tensor(name)->sizes()[0], x->sizes()[1], "channels of group_norm");
   }
-  compiler::set_result(node, DType::i8, x->sizes());
+  compiler::set_result(node, x->dtype(), x->sizes());
 }
 
 void infer_layer_norm(Node& node) {
   const Value *x = node.tensor("input"), *scales = node.tensor("scales"), *offsets = node.tensor("offsets");
-  require_int8(x, "the input");
+  require(x->dtype() == DType::i8 || x->dtype() == DType::i16, "the input of layer_norm is not int8 or int16");
   require(x->rank() > 0, "the input of layer_norm has no dimension");
   for (const Value* row : {scales, offsets}) {
     require_rank(row, 1, "a row of parameters");
     require_equal(row->sizes()[0], x->sizes().back(), "columns of layer_norm");
   }
-  compiler::set_result(node, DType::i8, x->sizes());
+  compiler::set_result(node, x->dtype(), x->sizes());
 }
 
 void infer_batch_matmul(Node& node) {
@@ -194,7 +194,8 @@ void infer_attention(Node& node) {
   compiler::set_result(node, DType::i8, {q->sizes()[0], q->sizes()[1], v->sizes()[2]});
 }
 
-// The input [steps, batch, features]; as many rows of weights as there are gates for each cell.
+// The input [steps, batch, features]; as many rows of weights as there are gates for each cell. Results: the last state
+// (h, and c of lstm or h with more bits), the output.
 void infer_recurrent(Node& node) {
   const Value *x = node.tensor("input"), *weights = node.tensor("state_weights");
   require(x->dtype() == DType::i8 || x->dtype() == DType::i16, "the input of a recurrent layer is not int8 or int16");
@@ -202,7 +203,10 @@ void infer_recurrent(Node& node) {
   require_rank(weights, 2, "the weights of the state");
   const auto dtype = node.dtype("dtype");
   require(dtype == DType::i8 || dtype == DType::i16, "a recurrent layer gives int8 or int16");
-  compiler::set_result(node, *dtype, {x->sizes()[0], x->sizes()[1], weights->sizes()[1]});
+  const Sizes state = {x->sizes()[1], weights->sizes()[1]};
+  compiler::set_result(node, 0, DType::i16, state);
+  compiler::set_result(node, 1, DType::i32, state);
+  compiler::set_result(node, 2, *dtype, {x->sizes()[0], state[0], state[1]});
 }
 
 // --- windows: images are [N, C, H, W], filters [O, kH, kW, I] ---
@@ -454,8 +458,9 @@ constexpr OpDef kRows[] = {
      infer_resize, nullptr, "wick_cortex_m::resize2d.out", kElements | kNoStock},
 #define RECURRENT                                                                                           \
   "(Tensor input, Tensor input_weights, Tensor state_weights, Tensor input_factors, Tensor state_factors, " \
-  "Tensor bias, int input_zero_point, bool is_reversed, int output_zero_point, int output_multiplier, "     \
-  "int output_shift, Tensor scratch, ScalarType dtype) -> Tensor"
+  "Tensor bias, Tensor? h, Tensor? c, int input_zero_point, bool is_reversed, int state_bits, "             \
+  "int output_zero_point, int output_multiplier, int output_shift, Tensor scratch, ScalarType dtype) "      \
+  "-> (Tensor, Tensor, Tensor)"
     {"wick_cortex_m::lstm" RECURRENT, infer_recurrent, nullptr, "wick_cortex_m::lstm.out", kElements | kNoStock},
     {"wick_cortex_m::gru" RECURRENT, infer_recurrent, nullptr, "wick_cortex_m::gru.out", kElements | kNoStock},
 #undef RECURRENT

@@ -40,23 +40,57 @@ void quantize_as(Value* value, const Value& like) {
   value->forget();
 }
 
+bool joins(const Node& node) { return node.is("aten.cat.default"); }
+
+// Elements of one scale in all operands: those of the result lie in the range of any of them.
+bool join_forward(const Node& node) {
+  const std::vector<Value*> operands = node.operands();
+  const bool all = !operands.empty() && std::all_of(operands.begin(), operands.end(), [&](const Value* operand) {
+    return has_elements(*operand) && operand->dtype() == operands[0]->dtype() &&
+           cortex_m::same_numbers(affine(*operand), affine(*operands[0]));
+  });
+  if (!all || !may_be_elements(*node.result())) return false;
+  quantize_as(node.result(), *operands[0]);
+  auto q = std::make_shared<Quantization>(*node.result()->tensor().quantization);
+  for (const Value* operand : operands) {
+    q->quant_min = std::min(q->quant_min, operand->tensor().quantization->quant_min);
+    q->quant_max = std::max(q->quant_max, operand->tensor().quantization->quant_max);
+  }
+  node.result()->type.tensor.quantization = std::move(q);
+  return true;
+}
+
 bool forward(const Node& node) {
+  if (joins(node)) return join_forward(node);
   if (!moves(node) || !may_be_elements(*node.result()) || !has_elements(*node.operands()[0])) return false;
   quantize_as(node.result(), *node.operands()[0]);
   return true;
 }
 
+// Whether all that reads x moves it to elements like those of `result`.
+bool only_becomes(const Value& x, const Value& result) {
+  const std::vector<Node*>& users = x.users();
+  return std::all_of(users.begin(), users.end(), [&](const Node* user) {
+    return (moves(*user) || joins(*user)) && has_elements(*user->result()) &&
+           user->result()->dtype() == result.dtype() && affine(*user->result()) == affine(result);
+  });
+}
+
 bool backward(const Node& node) {
-  if (!moves(node) || !has_elements(*node.result())) return false;
-  Value* x = node.operands()[0];
-  if (!may_be_elements(*x) || x->num_uses() != 1) return false;
-  quantize_as(x, *node.result());
-  return true;
+  if ((!moves(node) && !joins(node)) || !has_elements(*node.result())) return false;
+  bool changed = false;
+  for (Value* x : node.operands()) {
+    if (!may_be_elements(*x) || !only_becomes(*x, *node.result())) continue;
+    quantize_as(x, *node.result());
+    changed = true;
+  }
+  return changed;
 }
 
 }  // namespace
 
-// Numbers that a view takes from quantized ones, or that only become elements behind a view, are elements there, too.
+// Numbers that a view or cat takes from quantized ones, or that only become elements behind such, are elements there,
+// too.
 //   before: v = view(q: i8 q(s, z)); y = bmm(v, w)             after: v: i8 q(s, z) = view(q: i8 q(s, z)); ..
 //   before: y = bmm(v, w); z: i8 q(s, p) = view(y)            after: y: i8 q(s, p) = bmm(v, w); ..
 // Decompositions leave such views between the operators that a model quantizes. Requires: quantization is in types.

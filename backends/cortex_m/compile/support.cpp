@@ -23,16 +23,18 @@ Span<const OpRule> rows(const RuleFamily& family) { return {family.rows, family.
 
 const compiler::RuleTable<OpRule>& rules() {
   static const compiler::RuleTable<OpRule> kRules(
-      {rows(kAttentionRules), rows(kBinaryRules), rows(kConversionRules), rows(kConvolutionRules), rows(kLinearRules),
-       rows(kLookupRules), rows(kMatmulRules), rows(kMovementRules), rows(kNormalizationRules), rows(kPaddingRules),
-       rows(kPoolRules), rows(kRecurrentRules), rows(kResizeRules), rows(kSoftmaxRules)});
+      {rows(kAttentionRules), rows(kBinaryRules), rows(kChannelRules), rows(kConversionRules), rows(kConvolutionRules),
+       rows(kEdgePaddingRules), rows(kExtremumRules), rows(kGluRules), rows(kLinearRules), rows(kLookupRules),
+       rows(kMatmulRules), rows(kMovementRules), rows(kNormalizationRules), rows(kPaddingRules), rows(kPoolRules),
+       rows(kRecurrentRules), rows(kResizeRules), rows(kSoftmaxRules)});
   return kRules;
 }
 
 const compiler::RuleTable<OpRule>& int16_rules() {
-  static const compiler::RuleTable<OpRule> kRules({rows(kConversionRules), rows(kInt16BinaryRules),
-                                                   rows(kInt16ConvolutionRules), rows(kInt16LinearRules),
-                                                   rows(kInt16MatmulRules), rows(kPoolRules)});
+  static const compiler::RuleTable<OpRule> kRules(
+      {rows(kChannelRules), rows(kConversionRules), rows(kEdgePaddingRules), rows(kExtremumRules),
+       rows(kInt16BinaryRules), rows(kInt16ConvolutionRules), rows(kInt16LinearRules), rows(kInt16MatmulRules),
+       rows(kMovementRules), rows(kNormalizationRules), rows(kPoolRules), rows(kRecurrentRules), rows(kResizeRules)});
   return kRules;
 }
 
@@ -51,7 +53,8 @@ bool reads_floats(const Node& node) {
 
 std::string refuse_all_sizes(const Node& node) {
   std::vector<Value*> values = node.operands();
-  values.insert(values.end(), node.results().begin(), node.results().end());
+  const auto is_read = [](const Value* result) { return result->num_uses() > 0; };
+  std::copy_if(node.results().begin(), node.results().end(), std::back_inserter(values), is_read);
   for (const Value* value : values) {
     if (!value->type.is_tensor()) return "it reads a number computed at run time";
     std::string reason = compiler::refuse_sizes(*value, {{}, kMaxRank, compiler::Unknown::none});

@@ -8,6 +8,7 @@
 #include "backends/cortex_m/compile/fold_hardsigmoid.h"
 #include "backends/cortex_m/compile/fuse_activations.h"
 #include "backends/cortex_m/compile/isa.h"
+#include "backends/cortex_m/compile/join_cells.h"
 #include "backends/cortex_m/compile/merge_tables.h"
 #include "backends/cortex_m/compile/operators.h"
 #include "backends/cortex_m/compile/spread_quantization.h"
@@ -28,6 +29,8 @@ std::vector<std::string> prepared_for(const compiler::TargetOptions& options) {
 
 constexpr compiler::TargetOption kOptions[] = {kCpu, kIsa, kMemory};
 constexpr compiler::Pass kPasses[] = {
+    {"join_cells", compiler::run_simple<join_cells>, compiler::Phase::last,
+     "before spread_quantization: leaves views of elements"},
     {"spread_quantization", compiler::run_simple<spread_quantization>, compiler::Phase::last,
      "after fold_quantization: views between operators hold elements"},
     {"fold_elements", compiler::run_simple<fold_elements>, compiler::Phase::last,
@@ -47,8 +50,8 @@ const compiler::Target kTarget = {
     .name = "cortex-m",
     .keep = keep,
     .supports = supports,
-    .passes = {"recognize_quantization", "fold_quantization", "spread_quantization", "fold_elements", "absorb_padding",
-               "fold_hardsigmoid", "fuse_activations", "merge_tables"},
+    .passes = {"recognize_quantization", "fold_quantization", "join_cells", "spread_quantization", "fold_elements",
+               "absorb_padding", "fold_hardsigmoid", "fuse_activations", "merge_tables"},
     .own_passes = kPasses,
     .options = kOptions,
     .rewrite = rewrite,

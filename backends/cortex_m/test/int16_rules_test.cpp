@@ -143,15 +143,28 @@ TEST(CortexMCompileInt16, ScalesOfProductsMustNotBeTooFarApart) {
             std::string::npos);
 }
 
-TEST(CortexMCompileInt16, TransposedConvolutionsStayOutside) {
-  const std::string text =
-      "graph f(%x: f32[1, 2, 4, 4]) {\n" + constant_line("e", "i8[2, 1, 1, 1]", std::vector<int>{3, -2}) +
-      dequantize_line("w", "e", parameters(0.125, 0)) + quantize_line("a", "x", wide(0x1p-15), "i16") +
-      dequantize_line("b", "a", wide(0x1p-15), "i16") +
-      "  %c = aten.convolution(%b, %w, none, [1, 1], [0, 0], [1, 1], true, [0, 0], 1)\n" +
-      quantize_line("d", "c", wide(0x1p-15), "i16") + dequantize_line("o", "d", wide(0x1p-15), "i16") +
-      "  return %o\n}";
-  EXPECT_NE(refusal(text).find("a transposed convolution has no form on int16"), std::string::npos) << refusal(text);
+// A plain convolution of each phase of the stride, whose outputs are woven together.
+TEST(CortexMCompileInt16, TransposedConvolutionsBecomePlainOnes) {
+  for (const char* form : {"[1, 1], [0, 0], [1, 1], true, [0, 0], 1", "[2, 2], [1, 1], [1, 1], true, [1, 1], 1",
+                           "[2, 1], [0, 0], [1, 2], true, [0, 0], 2"}) {
+    const bool groups = std::string_view(form).back() == '2';
+    const std::string text =
+        "graph f(%x: f32[1, 2, 4, 4]) {\n" +
+        constant_line("e", "i8[2, 1, 3, 2]", std::vector<int>{3, -2, 100, -128, 5, 77, -1, 0, 25, -90, 44, 127}) +
+        constant_line("bias", groups ? "f32[2]" : "f32[1]", std::vector<double>(groups ? 2 : 1, 0.25)) +
+        dequantize_line("w", "e", parameters(0.002, 0)) + quantize_line("a", "x", wide(0x1p-15), "i16") +
+        dequantize_line("b", "a", wide(0x1p-15), "i16") +
+        fmt::format("  %c = aten.convolution(%b, %w, %bias, {})\n", form) +
+        quantize_line("d", "c", wide(0x1p-14), "i16") + dequantize_line("o", "d", wide(0x1p-14), "i16") +
+        "  return %o\n}";
+    SCOPED_TRACE(text);
+    for (const char* cpu : {"cortex-m55", "cortex-m4"}) {
+      Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
+      p.run_and_compare(one_step());
+      EXPECT_EQ(p.failures(), "");
+      EXPECT_TRUE(p.outside().empty()) << p.outside()[0];
+    }
+  }
 }
 
 }  // namespace

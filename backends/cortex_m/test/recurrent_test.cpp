@@ -23,6 +23,7 @@ struct Form {
   int layers = 1, steps = 5, batch = 2, read = 0;  // which result
   double first_state = 0, weight_factor = 1;
   std::string to = parameters(0.0078125, 3);
+  std::string state_scale = {};  // of a first state that is an input; "float": it is not quantized
 };
 
 // All weights are floats.
@@ -46,13 +47,17 @@ std::string layers(const Form& form) {
     add("wh", kCells);
     if (form.has_biases) add("bi", 0), add("bh", 0);
   }
-  const std::string state = fmt::format("  %h = aten.full([{}, {}, {}], {:#})\n", form.layers * directions, form.batch,
-                                        kCells, form.first_state);
+  const std::string sizes = fmt::format("[{}, {}, {}]", form.layers * directions, form.batch, kCells);
+  const bool given = !form.state_scale.empty(), quantized = given && form.state_scale != "float";
+  const std::string state = quantized ? fake_quantized("h", "s", "e", form.state_scale)
+                            : given   ? ""
+                                      : fmt::format("  %h = aten.full({}, {:#})\n", sizes, form.first_state);
+  const std::string h = given && !quantized ? "%s" : "%h";
   const std::string call = fmt::format("aten.{}.input(%d, {}, [{}], {}, {}, 0.0, false, {}, {})",
-                                       form.is_lstm ? "lstm" : "gru", form.is_lstm ? "[%h, %h]" : "%h", names,
-                                       form.has_biases, form.layers, form.bidirectional, form.batch_first);
-  return fmt::format("graph f(%x: f32[{}, {}, {}]) {{\n", form.batch_first ? form.batch : form.steps,
-                     form.batch_first ? form.steps : form.batch, kInputs) +
+                                       form.is_lstm ? "lstm" : "gru", form.is_lstm ? "[" + h + ", " + h + "]" : h,
+                                       names, form.has_biases, form.layers, form.bidirectional, form.batch_first);
+  return fmt::format("graph f(%x: f32[{}, {}, {}]{}) {{\n", form.batch_first ? form.batch : form.steps,
+                     form.batch_first ? form.steps : form.batch, kInputs, given ? ", %s: f32" + sizes : "") +
          constants + state + fake_quantized("d", "x", "q", parameters(0.0101, -5)) +
          fmt::format("  %r0, %r1{} = {}\n", form.is_lstm ? ", %r2" : "", call) +
          fake_quantized("o", fmt::format("r{}", form.read).c_str(), "p", form.to) + "  return %o\n}";
@@ -88,10 +93,96 @@ TEST(CortexMCompileRecurrent, TheLastStateInPlaceOfTheOutput) {
   }
 }
 
+TEST(CortexMCompileRecurrent, TheLastStatesOfAllLayers) {
+  for (const bool is_lstm : {true, false}) {
+    expect_integers({.is_lstm = is_lstm, .bidirectional = true, .layers = 3, .read = 1});
+    expect_integers({.is_lstm = is_lstm, .layers = 2, .read = 1, .to = parameters(0.02, 3, -5, 20)});
+  }
+  expect_integers({.read = 2, .to = parameters(0.02, -3)});
+  expect_integers({.bidirectional = true, .batch_first = true, .layers = 2, .read = 2, .to = parameters(0.02, 0)});
+}
+
+// A first state beyond 1 leaves h fewer bits.
+TEST(CortexMCompileRecurrent, AFirstState) {
+  for (const bool is_lstm : {true, false}) {
+    for (const double number : {0.25, -1.0, 2.5}) expect_integers({.is_lstm = is_lstm, .first_state = number});
+    for (const char* scale : {"0.0078, 0, -128, 127", "0.0079, -3, -128, 127", "0.03, 5, -128, 127"}) {
+      for (const int read : {0, 1})
+        expect_integers(
+            {.is_lstm = is_lstm, .layers = 2, .read = read, .to = parameters(0.03, 3), .state_scale = scale});
+      expect_integers({.is_lstm = is_lstm, .bidirectional = true, .to = parameters(0.03, 3), .state_scale = scale});
+    }
+  }
+}
+
 TEST(CortexMCompileRecurrent, SmallAndLargeWeights) {
   expect_integers({.weight_factor = 1e-6});
   expect_integers({.weight_factor = 15});
   expect_integers({.weight_factor = 1e-30});
+}
+
+// Steps written one by one, from h = c = 1/2: %h1, %c1, ..; the caller adds what is returned.
+std::string cells(bool is_lstm, int steps, bool same_weights = true) {
+  Random random(72);
+  std::string text = fmt::format("graph f(%x: f32[2, {}, {}]) {{\n", steps, kInputs);
+  const int rows = (is_lstm ? 4 : 3) * kCells;
+  for (int copy = 0; copy < (same_weights ? 1 : 2); ++copy) {
+    text += constant_line(fmt::format("wi{}", copy).c_str(), fmt::format("f32[{}, {}]", rows, kInputs).c_str(),
+                          random_numbers(random, rows * kInputs));
+    text += constant_line(fmt::format("wh{}", copy).c_str(), fmt::format("f32[{}, {}]", rows, kCells).c_str(),
+                          random_numbers(random, rows * kCells));
+  }
+  text += fmt::format("  %h0 = aten.full([2, {}], 0.5)\n", kCells);
+  text += fake_quantized("d", "x", "q", parameters(0.0101, -5));
+  for (int i = 0; i < steps; ++i) {
+    const std::string c = i == 0 ? "%h0" : fmt::format("%c{}", i);
+    const int weights = same_weights ? 0 : i % 2;
+    text += fmt::format("  %x{0} = aten.select.int(%d, 1, {0})\n", i);
+    text += fmt::format("  %h{1}{2} = aten.{3}_cell(%x{0}, {4}, %wi{5}, %wh{5})\n", i, i + 1,
+                        is_lstm ? fmt::format(", %c{}", i + 1) : "", is_lstm ? "lstm" : "gru",
+                        is_lstm ? fmt::format("[%h{}, {}]", i, c) : fmt::format("%h{}", i), weights);
+  }
+  return text;
+}
+
+void expect_cells(const std::string& text, const char* op, size_t count) {
+  SCOPED_TRACE(text);
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.at(Stage::lower).check_count(op, count);
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+  EXPECT_TRUE(p.outside().empty()) << p.outside()[0];
+}
+
+TEST(CortexMCompileRecurrent, CellsThatFollowOneAnotherAreOneLayer) {
+  const std::string last = fake_quantized("o", "h3", "p", parameters(0.0078125, 3)) + "  return %o\n}";
+  expect_cells(cells(true, 3) + last, "wick_cortex_m.lstm", 1);
+  expect_cells(cells(false, 3) + last, "wick_cortex_m.gru", 1);
+  std::string each;
+  for (const int i : {1, 2, 3}) each += fmt::format("  %u{0} = aten.unsqueeze(%h{0}, 1)\n", i);
+  const std::string all = each + "  %y = aten.cat([%u1, %u2, %u3], 1)\n" +
+                          fake_quantized("o", "y", "p", parameters(0.0078125, 3)) + "  return %o\n}";
+  expect_cells(cells(true, 3) + all, "wick_cortex_m.lstm", 1);
+  expect_cells(cells(false, 3) + all, "wick_cortex_m.gru", 1);
+  const std::string both = fake_quantized("o", "h3", "p", parameters(0.0078125, 3)) +
+                           fake_quantized("r", "c3", "s", parameters(0.02, 3)) + "  return %o, %r\n}";
+  expect_cells(cells(true, 3) + both, "wick_cortex_m.lstm", 1);
+}
+
+TEST(CortexMCompileRecurrent, ACellAlone) {
+  for (const bool is_lstm : {true, false}) {
+    const std::string last = fake_quantized("o", "h1", "p", parameters(0.0078125, 3)) + "  return %o\n}";
+    expect_cells(cells(is_lstm, 1) + last, is_lstm ? "wick_cortex_m.lstm" : "wick_cortex_m.gru", 1);
+  }
+}
+
+// h and c between cells of other weights are floats that no quantizer has seen.
+TEST(CortexMCompileRecurrent, CellsOfOtherWeightsStayApart) {
+  const std::string last = fake_quantized("o", "h2", "p", parameters(0.0078125, 3)) + "  return %o\n}";
+  Pipeline p = std::move(Pipeline::from_text(cells(true, 2, false) + last).backend("cortex-m"));
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+  EXPECT_FALSE(p.outside().empty());
 }
 
 std::string reasons(const Form& form, bool stock = false) {
@@ -107,9 +198,9 @@ std::string reasons(const Form& form, bool stock = false) {
 // They become their parts, which compute in floats; the first one says why.
 TEST(CortexMCompileRecurrent, WhatItDoesNotTake) {
   const auto says = [](const std::string& all, const char* part) { return all.find(part) != std::string::npos; };
-  EXPECT_TRUE(says(reasons({.first_state = 0.25}), "aten.lstm.input as a whole: its first state is not 0"));
-  EXPECT_TRUE(says(reasons({.layers = 2, .read = 1}), "the last state of several layers is read"));
-  EXPECT_TRUE(says(reasons({.read = 2}), "its last state c is read"));
+  EXPECT_TRUE(says(reasons({.state_scale = "float"}), "aten.lstm.input as a whole: its first state is not quantized"));
+  EXPECT_TRUE(says(reasons({.first_state = 128}), "its first state h could be 128 or more"));
+  EXPECT_TRUE(says(reasons({.state_scale = "1.5, 0, -128, 127"}), "its first state h could be 128 or more"));
   EXPECT_TRUE(says(reasons({}, true), "stock has no integer form of it"));
   EXPECT_TRUE(says(reasons({.is_lstm = false, .weight_factor = 15}), "what goes into its tanh could be 32 or more"));
 }

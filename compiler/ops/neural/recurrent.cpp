@@ -198,6 +198,20 @@ void infer_lstm(Node& node) {
 }
 void infer_gru(Node& node) { infer_layers(node, {node.tensor("hx")}); }
 
+// Of a cell: a next state of the sizes of each one.
+void infer_cell(Node& node, const Values& states) {
+  for (size_t i = 0; i < states.size(); ++i) {
+    require(states[i] && states[i]->rank() == node.tensor("input")->rank(),
+            "a state of a recurrent cell has another rank than its input");
+    set_result(node, i, node.tensor("input")->dtype(), states[i]->sizes());
+  }
+}
+void infer_lstm_cell(Node& node) {
+  require(node.tensors("hx").size() == 2, "lstm_cell needs two states");
+  infer_cell(node, node.tensors("hx"));
+}
+void infer_gru_cell(Node& node) { infer_cell(node, {node.tensor("hx")}); }
+
 Results decompose_lstm(Builder& b, Node& node) {
   Compose c(b);
   const Values hx = node.tensors("hx");
@@ -256,13 +270,13 @@ const OpDef kRecurrentRows[] = {
      Cases("f32[2, 3, 4], f32[1, 2, 3], [f32[3, 4], f32[3, 3]], false, 1, 0.0, false, false, true")},
     {"aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
      "(Tensor, Tensor)",
-     nullptr, decompose_lstm_cell, nullptr, kPure,
+     infer_lstm_cell, decompose_lstm_cell, nullptr, kPure,
      Cases("f32[2, 3], [f32[2, 5], f32[2, 5]], f32[20, 3]{range=-1..1}, f32[20, 5]{range=-1..1}",
            "f32[2, 3], [f32[2, 5], f32[2, 5]], f32[20, 3]{range=-1..1}, f32[20, 5]{range=-1..1}, f32[20]{range=-1..1}, "
            "f32[20]{range=-1..1}")},
     {"aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
      "Tensor",
-     nullptr, decompose_gru_cell, nullptr, kPure,
+     infer_gru_cell, decompose_gru_cell, nullptr, kPure,
      Cases("f32[2, 3], f32[2, 5], f32[15, 3]{range=-1..1}, f32[15, 5]{range=-1..1}, f32[15]{range=-1..1}, "
            "f32[15]{range=-1..1}")},
     {"aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "

@@ -1,16 +1,15 @@
 // Convolutions: filters are permuted to [O, kH, kW, I] ahead of time, and each output has its multiplier and shift.
 // A transposed convolution that stock's kernel does not compute (groups, dilation, output padding, or a stride and
-// padding that together exceed the kernel) becomes a convolution with one output for each phase of the stride, whose
-// outputs are then woven together.
+// padding that together exceed the kernel) becomes a plain one.
 #include <algorithm>
 
 #include "backends/cortex_m/compile/convolution_calls.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/transposed_phases.h"
 
 namespace wick::cortex_m {
 
 using compiler::Builder;
-using compiler::Ints;
 using compiler::Node;
 using compiler::Value;
 using compiler::Verdict;
@@ -30,115 +29,9 @@ bool has_stock_form(const Convolution& c) {
   return true;
 }
 
-// Output position t - padding, t = q * stride + phase, adds up taps phase + m * stride of the dilated kernel on input
-// pixels q - m.
-struct Phases {
-  int64_t stride, taps;        // of one phase
-  int64_t before, after;       // padding of the input; negative: it is cut
-  int64_t positions, dropped;  // q; results before the first one that is wanted
-};
-
-Phases phases_of(const Convolution& c, size_t axis) {
-  const ConvolutionShape& s = c.shape;
-  const int64_t stride = s.stride[axis], span = s.dilation[axis] * (s.kernel[axis] - 1) + 1;
-  const int64_t taps = (span + stride - 1) / stride, first = s.padding[axis] / stride;
-  const int64_t last = (s.padding[axis] + s.output[axis] - 1) / stride;
-  return {
-      stride, taps, taps - 1 - first, last - (s.input[axis] - 1), last - first + 1, s.padding[axis] - first * stride};
-}
-
-// The tap of the kernel that phase `phase` has at position `at` of its own kernel, which runs backwards; or -1.
-int64_t tap_of(const Convolution& c, const Phases& phases, size_t axis, int64_t phase, int64_t at) {
-  const int64_t t = phase + phases.stride * (phases.taps - 1 - at), dilation = c.shape.dilation[axis];
-  return t % dilation == 0 && t / dilation < c.shape.kernel[axis] ? t / dilation : -1;
-}
-
-// The filter with an output for each output and phase: [O * phases, taps, taps, I].
-std::vector<int8_t> phase_filter(const Convolution& c, const Phases phases[2]) {
-  const auto inputs = static_cast<size_t>(c.shape.group_channels);
-  std::vector<int8_t> filter;
-  for (int64_t o = 0; o < c.shape.outputs; ++o) {
-    for (int64_t phase = 0; phase < phases[0].stride * phases[1].stride; ++phase) {
-      for (int64_t at = 0; at < phases[0].taps * phases[1].taps; ++at) {
-        const int64_t y = tap_of(c, phases[0], 0, phase / phases[1].stride, at / phases[1].taps);
-        const int64_t x = tap_of(c, phases[1], 1, phase % phases[1].stride, at % phases[1].taps);
-        const int64_t tap = (o * c.shape.kernel[0] + y) * c.shape.kernel[1] + x;
-        for (size_t i = 0; i < inputs; ++i)
-          filter.push_back(y < 0 || x < 0 ? int8_t{0} : c.filter[static_cast<size_t>(tap) * inputs + i]);
-      }
-    }
-  }
-  return filter;
-}
-
-std::vector<int32_t> repeated(const std::vector<int32_t>& list, int64_t times) {
-  std::vector<int32_t> out;
-  for (const int32_t each : list) out.insert(out.end(), static_cast<size_t>(times), each);
-  return out;
-}
-
-// The plain convolution of all phases.
-Convolution phase_convolution(const Convolution& c, const Phases phases[2]) {
-  Convolution plain = c;
-  const int64_t count = phases[0].stride * phases[1].stride;
-  plain.transposed = false;
-  plain.filter = phase_filter(c, phases);
-  plain.bias = repeated(c.bias, count);
-  plain.multipliers = repeated(c.multipliers, count);
-  plain.shifts = repeated(c.shifts, count);
-  ConvolutionShape& s = plain.shape;
-  s.outputs *= count;
-  for (size_t axis = 0; axis < 2; ++axis) {
-    s.kernel[axis] = phases[axis].taps;
-    s.stride[axis] = s.dilation[axis] = 1;
-    s.padding[axis] = std::max<int64_t>(0, std::min(phases[axis].before, phases[axis].after));
-    s.input[axis] += phases[axis].before + phases[axis].after - 2 * s.padding[axis];
-    s.output[axis] = phases[axis].positions;
-  }
-  return plain;
-}
-
-// The input with what the convolution's own padding leaves of the padding before and after it.
-Value* padded(Builder& b, Value* x, const Phases phases[2], const Convolution& plain) {
-  int64_t before[4] = {0, 0, 0, 0}, after[4] = {0, 0, 0, 0};  // N, H, W, C
-  for (size_t axis = 0; axis < 2; ++axis) {
-    before[1 + axis] = phases[axis].before - plain.shape.padding[axis];
-    after[1 + axis] = phases[axis].after - plain.shape.padding[axis];
-    const int64_t size = x->sizes()[2 + axis].value();
-    const int64_t from = std::max<int64_t>(0, -before[1 + axis]), to = size - std::max<int64_t>(0, -after[1 + axis]);
-    if (from != 0 || to != size) x = b.slice(x, static_cast<int64_t>(2 + axis), from, to);
-  }
-  const auto positive = [](const int64_t list[4]) {
-    Ints out;
-    for (size_t i = 0; i < 4; ++i) out.push_back(std::max<int64_t>(0, list[i]));
-    return out;
-  };
-  const Ints pre = positive(before), post = positive(after), none = {0, 0, 0, 0};
-  if (pre == none && post == none) return x;
-  return b.call("cortex_m.pad", {x, pre, post, int64_t{plain.input.zero}});
-}
-
-// [N, O * sh * sw, H, W] -> [N, O, H * sh, W * sw], without the rows and columns that nobody wants.
-Value* woven(Builder& b, Value* y, const Convolution& c, const Phases phases[2]) {
-  const ConvolutionShape& s = c.shape;
-  const int64_t sh = phases[0].stride, sw = phases[1].stride, h = phases[0].positions, w = phases[1].positions;
-  if (sh * sw != 1) {
-    y = b.reshape(y, {s.batch, s.outputs, sh, sw, h, w});
-    y = b.reshape(b.permute(y, {0, 1, 4, 2, 5, 3}), {s.batch, s.outputs, h * sh, w * sw});
-  }
-  for (size_t axis = 0; axis < 2; ++axis) {
-    const int64_t from = phases[axis].dropped, to = from + s.output[axis];
-    if (from != 0 || to != phases[axis].positions * phases[axis].stride)
-      y = b.slice(y, static_cast<int64_t>(2 + axis), from, to);
-  }
-  return y;
-}
-
 Value* transposed(Builder& b, Value* x, const Convolution& c, Isa isa) {
   if (has_stock_form(c)) return transposed_convolution(b, x, c, isa);
-  const Phases phases[2] = {phases_of(c, 0), phases_of(c, 1)};
-  const Convolution all = phase_convolution(c, phases);
-  return woven(b, convolution(b, padded(b, x, phases, all), all, isa), c, phases);
+  return by_phases(b, x, c, [&](Value* padded, const Convolution& all) { return convolution(b, padded, all, isa); });
 }
 
 Verdict supports_convolution(const Node& node, const Configuration&) {

@@ -4,6 +4,7 @@
 
 #include "backends/cortex_m/compile/ops/movement.h"
 #include "backends/cortex_m/compile/ops/tables.h"
+#include "compiler/layout/constant_elements.h"
 #include "compiler/ops/rules.h"
 
 namespace wick::cortex_m {
@@ -64,7 +65,7 @@ std::vector<Value*> rewrite_movement(Builder& b, Node& node, const Configuration
 
 // The position of the largest or smallest number is that of the element.
 Verdict supports_position(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int8(*node.tensor("self"), "its input");
+  const std::string reason = refuse_elements(*node.tensor("self"), "its input");
   return reason.empty() ? Verdict::yes() : Verdict::no(reason);
 }
 
@@ -74,7 +75,7 @@ std::vector<Value*> rewrite_position(Builder& b, Node& node, const Configuration
 
 // Rows of a table whose numbers are constants: they are quantized as the result is when the program is compiled.
 Verdict supports_embedding(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int8(*node.result(), "its result");
+  const std::string reason = refuse_elements(*node.result(), "its result");
   if (!reason.empty()) return Verdict::no(reason);
   const Value* table = node.tensor("weight");
   if (!table->is_constant()) return Verdict::no("its table is computed");
@@ -85,14 +86,24 @@ Verdict supports_embedding(const Node& node, const Configuration&) {
   return Verdict::yes();
 }
 
+template <typename T>
+std::vector<T> quantized(const std::vector<double>& numbers, const Affine& q) {
+  std::vector<T> elements;
+  elements.reserve(numbers.size());
+  for (const double number : numbers) elements.push_back(static_cast<T>(quantize(number, q)));
+  return elements;
+}
+
 std::vector<Value*> rewrite_embedding(Builder& b, Node& node, const Configuration&) {
   const Value* table = node.tensor("weight");
   const Affine q = affine(*node.result());
-  std::vector<int8_t> elements;
-  for (const double number : numbers(*table)) elements.push_back(static_cast<int8_t>(quantize(number, q)));
+  const std::vector<double> all = numbers(*table);
+  compiler::ConstantData elements = node.result()->dtype() == DType::i16
+                                        ? compiler::layout::own(quantized<int16_t>(all, q))
+                                        : compiler::layout::own(quantized<int8_t>(all, q));
   compiler::Args args = node.args();
   args[static_cast<size_t>(node.op->parsed->find("weight"))] =
-      constant(b, table->sizes(), std::move(elements), table->name);
+      b.constant(compiler::TensorType{node.result()->dtype(), table->sizes(), {}}, std::move(elements), table->name);
   return {b.call(node.op->name(), std::move(args))};
 }
 

@@ -17,8 +17,8 @@ using compiler::Verdict;
 
 namespace {
 
-constexpr int64_t kLongestRow = 32768, kLargestGroup = 262144;
-constexpr double kLargestEpsilon = 0x1p60, kUsualEpsilon = 0x1p-23;  // of rms_norm: that of f32
+constexpr int64_t kLongestRow = 32768, kLargestGroup = 262144, kLargestWideGroup = 32768;  // of int16
+constexpr double kLargestEpsilon = 0x1p60, kUsualEpsilon = 0x1p-23;                        // of rms_norm: that of f32
 constexpr int kScaleBits = 30, kMaxShift = 40, kOffsetBits = 16;
 
 struct Norm {
@@ -53,10 +53,11 @@ std::string read_parameters(const Norm& sizes, const Value* weight, const Value*
 }
 
 std::string refuse_values(const Node& node) {
-  for (std::string reason :
-       {refuse_int8(*node.tensor("input"), "its input"), refuse_int8(*node.result(), "its result")}) {
+  const Value *x = node.tensor("input"), *y = node.result();
+  for (std::string reason : {refuse_elements(*x, "its input"), refuse_elements(*y, "its result")}) {
     if (!reason.empty()) return reason;
   }
+  if (x->dtype() != y->dtype()) return "its input and its result differ in dtype";
   for (size_t i = 1; i < node.results().size(); ++i) {
     if (node.result(i)->num_uses() > 0) return "its mean or deviation is read";
   }
@@ -98,7 +99,8 @@ std::string read_group_norm(const Node& node, Norm* norm) {
   norm->parameters = x->sizes()[1].value();
   norm->count = norm->parameters / groups;
   for (size_t d = 2; d < x->rank(); ++d) norm->count *= x->sizes()[d].value();
-  if (norm->count > kLargestGroup) return "groups of more than 262144 elements";
+  if (norm->count > (x->dtype() == DType::i16 ? kLargestWideGroup : kLargestGroup))
+    return "groups of more than 262144 elements, or 32768 of int16";
   reason = read_epsilon(node, norm);
   if (!reason.empty()) return reason;
   return read_parameters(*norm, node.optional_tensor("weight"), node.optional_tensor("bias"),

@@ -1,6 +1,6 @@
-// Pools, and means over any dimensions. A mean whose result has the scale of its input is a pool of stock's. With
-// another scale it is a depthwise convolution with a filter of ones, which rounds once: the mean's divisor is part of
-// the multiplier.
+// Pools, and means and sums over any dimensions. A mean whose result has the scale of its input is a pool of stock's.
+// With another scale it is a depthwise convolution with a filter of ones, which rounds once: the mean's divisor is part
+// of the multiplier.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,12 +61,13 @@ Value* pad_image(Builder& b, Value* x, const Pool& pool, int64_t element) {
 
 // --- means ---
 
-std::string refuse_mean(const Node& node, int64_t count) {
+// `divisor`: of a sum of `count` elements.
+std::string refuse_mean(const Node& node, int64_t count, int64_t divisor) {
   const bool wide = computes_on_int16(node);
   std::string reason = wide ? refuse_int16(node) : refuse_int8(node);
   if (!reason.empty()) return reason;
   const Affine x = affine(*node.operands()[0]), y = affine(*node.result());
-  const auto factor = requantization(x.scale / y.scale / static_cast<double>(count));
+  const auto factor = requantization(x.scale / y.scale / static_cast<double>(divisor));
   if (!factor) return "the scale of its result is too far from that of its input";
   if (!keeps_32_bits(count * (wide ? 32768 : 255), *factor)) return "its sums could exceed 32 bits";
   return "";
@@ -80,8 +81,9 @@ Value* average(Builder& b, Value* x, const Pool& pool, bool ceil, const Affine& 
                                                   scratch(b, avg_pool2d_scratch(x->sizes()[1].value()), isa)});
 }
 
-// Sums over windows times scale(x) / scale(y) / count. Padding counts as zeros.
-Value* scaled_sums(Builder& b, Value* x, const Pool& pool, const Affine& from, const Affine& to, Isa isa) {
+// Sums over windows times scale(x) / scale(y) / divisor. Padding counts as zeros.
+Value* scaled_sums(Builder& b, Value* x, const Pool& pool, int64_t divisor, const Affine& from, const Affine& to,
+                   Isa isa) {
   Convolution c;
   ConvolutionShape& s = c.shape;
   s.batch = x->sizes()[0].value();
@@ -94,7 +96,7 @@ Value* scaled_sums(Builder& b, Value* x, const Pool& pool, const Affine& from, c
     s.output[axis] = (s.input[axis] + 2 * s.padding[axis] - s.kernel[axis]) / s.stride[axis] + 1;
   }
   const int64_t count = s.kernel[0] * s.kernel[1];
-  const Requantization factor = *requantization(from.scale / to.scale / static_cast<double>(count));
+  const Requantization factor = *requantization(from.scale / to.scale / static_cast<double>(divisor));
   c.input = from;
   c.output = to;
   c.filter.assign(static_cast<size_t>(s.channels * count), 1);
@@ -116,7 +118,8 @@ bool has_equal_counts(const Node& node, const Pool& pool) {
 Verdict supports_avg_pool(const Node& node, const Configuration&) {
   if (node.operands()[0]->rank() != 4) return Verdict::no("wanted images [N, C, H, W]");
   const Pool pool = read_pool(node, false);
-  const std::string reason = refuse_mean(node, pool.kernel[0] * pool.kernel[1]);
+  const int64_t count = pool.kernel[0] * pool.kernel[1];
+  const std::string reason = refuse_mean(node, count, count);
   if (!reason.empty()) return Verdict::no(reason);
   if (!node.is_none("divisor_override")) return Verdict::no("a divisor of its own");
   if (!keeps_scale(node) && !has_equal_counts(node, pool))
@@ -129,7 +132,8 @@ std::vector<Value*> rewrite_avg_pool(Builder& b, Node& node, const Configuration
   Value* x = node.tensor("self");
   Pool pool = read_pool(node, false);
   const Affine from = affine(*x), to = affine(*node.result());
-  if (!keeps_scale(node)) return {scaled_sums(b, x, pool, from, to, configuration.isa)};
+  const int64_t count = pool.kernel[0] * pool.kernel[1];
+  if (!keeps_scale(node)) return {scaled_sums(b, x, pool, count, from, to, configuration.isa)};
   const bool ceil = node.boolean("ceil_mode");
   if (pool.is_padded() && node.boolean("count_include_pad")) {
     pool.overhang[0] = pool.overhang[1] = 0;
@@ -144,6 +148,8 @@ std::vector<Value*> rewrite_avg_pool(Builder& b, Node& node, const Configuration
 struct Mean {
   std::vector<int64_t> perm;  // dimensions that stay in front of the reduced ones, the reduced ones, the others
   int64_t outer = 1, reduced = 1, inner = 1;
+  bool is_sum = false;
+  int64_t divisor() const { return is_sum ? 1 : reduced; }
 };
 
 Mean read_mean(const Node& node) {
@@ -157,6 +163,7 @@ Mean read_mean(const Node& node) {
   const auto behind = std::find(first, is_reduced.end(), false);
   const bool adjacent = std::find(behind, is_reduced.end(), true) == is_reduced.end();
   Mean mean;
+  mean.is_sum = node.is("aten.sum.dim_IntList");
   std::vector<int64_t> front, middle, back;
   for (size_t d = 0; d < x->rank(); ++d) {
     const int64_t size = x->sizes()[d].value();
@@ -173,7 +180,7 @@ Mean read_mean(const Node& node) {
 
 Verdict supports_mean(const Node& node, const Configuration&) {
   const Mean mean = read_mean(node);
-  const std::string reason = refuse_mean(node, mean.reduced);
+  const std::string reason = refuse_mean(node, mean.reduced, mean.divisor());
   return reason.empty() ? Verdict::yes() : Verdict::no(reason);
 }
 
@@ -189,8 +196,8 @@ bool is_over_plane(const Node& node) {
 std::vector<Value*> rewrite_mean(Builder& b, Node& node, const Configuration& configuration) {
   Value* x = node.tensor("self");
   const Affine from = affine(*x), to = affine(*node.result());
+  const Mean mean = read_mean(node);
   if (!is_over_plane(node)) {
-    const Mean mean = read_mean(node);
     x = b.reshape(b.permute(x, mean.perm), {mean.outer, mean.reduced, mean.inner});
     x = b.unsqueeze(b.transpose(x, 1, 2), 3);
   }
@@ -199,8 +206,9 @@ std::vector<Value*> rewrite_mean(Builder& b, Node& node, const Configuration& co
     pool.kernel[axis] = x->sizes()[2 + axis].value();
     pool.stride[axis] = 1;
   }
-  Value* y = keeps_scale(node) ? clamped(b, average(b, x, pool, false, from, configuration.isa), from, to)
-                               : scaled_sums(b, x, pool, from, to, configuration.isa);
+  Value* y = keeps_scale(node) && !mean.is_sum
+                 ? clamped(b, average(b, x, pool, false, from, configuration.isa), from, to)
+                 : scaled_sums(b, x, pool, mean.divisor(), from, to, configuration.isa);
   return {b.reshape(y, node.result()->sizes())};
 }
 
@@ -282,6 +290,7 @@ constexpr OpRule kRules[] = {
     {"aten.max_pool2d.default", supports_max_pool, rewrite_max_pool, true},
     {"aten.max_pool2d_with_indices.default", supports_max_pool, rewrite_max_pool, true},
     {"aten.mean.dim", supports_mean, rewrite_mean, true},
+    {"aten.sum.dim_IntList", supports_mean, rewrite_mean, true},
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
 // LSTM and GRU layers that export leaves whole: operators of Wick, one for each layer and direction. Models quantize
 // what goes in and what comes out, not gates and states; nor do they need to be: weights are rounded to 16 bits of the
-// largest one of a row (quantized weights of 8 bits are exact in that), states have 15 bits and more, sums 64.
+// largest one of a row (quantized weights of 8 bits are exact in that), states have 15 bits and more, sums 64. A first
+// state beyond 1 leaves h fewer bits behind the point.
 #include <algorithm>
 #include <cmath>
 
 #include "backends/cortex_m/compile/convolution_calls.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/requantization.h"
 #include "compiler/layout/constant_elements.h"
 
@@ -20,7 +22,8 @@ using compiler::Verdict;
 namespace {
 
 constexpr int64_t kMostCells = 1024;
-constexpr int kGateBits = 26, kStateBits = 15, kMultiplierBits = 22, kMostShift = 62;
+constexpr int kGateBits = 26, kMostStateBits = 15, kLeastStateBits = 8, kCellBits = 20, kMultiplierBits = 22,
+              kMostShift = 62, kElementShift = 14;  // of requantize
 constexpr double kLargestWeight = 32767;
 
 constexpr double kLargestGate = 32;
@@ -38,6 +41,7 @@ struct Direction {
 struct Layers {
   bool is_lstm = false;
   int64_t layers = 1, directions = 1, inputs = 0, cells = 0, steps = 0, batch = 0;
+  int state_bits = kMostStateBits;  // of h behind the point, so that the first one fits
   int64_t gates() const { return is_lstm ? 4 : 3; }
   size_t weights_of_each = 2;  // and biases
 };
@@ -46,41 +50,78 @@ Values states_of(const Node& node) {
   return node.is("aten.lstm.input") ? node.tensors("hx") : Values{node.tensor("hx")};
 }
 
-std::string refuse_states(const Node& node) {
-  for (const Value* state : states_of(node)) {
-    if (!state->is_constant()) return "its first state is computed or an input";
-    const std::vector<double> all = numbers(*state);
-    if (all.empty() || std::any_of(all.begin(), all.end(), [](double number) { return number != 0; }))
-      return "its first state is not 0";
+double largest_of(const std::vector<double>& numbers) {
+  double largest = 0;
+  for (const double number : numbers) largest = std::max(largest, std::abs(number));
+  return largest;
+}
+
+// The largest number that a state holds at first.
+double reach_of(const Value& state) {
+  return state.is_constant() ? largest_of(numbers(state)) : largest_number(affine(state));
+}
+
+bool is_zero(const Value& state) { return state.is_constant() && reach_of(state) == 0; }
+
+// What brings elements of a state to `bits` behind the point.
+std::optional<Requantization> state_factor(const Value& state, int bits) {
+  const auto found = requantization(std::ldexp(affine(state).scale, bits - kElementShift));
+  const bool wide = state.dtype() == DType::i16;
+  return found && keeps_32_bits(int64_t{wide ? 32768 : 255} << kElementShift, *found) ? found : std::nullopt;
+}
+
+std::string read_states(const Node& node, Layers* layers) {
+  const Values states = states_of(node);
+  for (const Value* state : states) {
+    std::string reason = state->is_constant() ? "" : refuse_elements(*state, "its first state");
+    if (!reason.empty()) return reason;
+    if (state->is_constant() && (numbers(*state).empty() || !std::isfinite(reach_of(*state))))
+      return "its first state is no list of finite numbers";
+  }
+  while (std::ldexp(reach_of(*states[0]), layers->state_bits) >= kLargestWeight + 0.5) {
+    if (--layers->state_bits < kLeastStateBits) return "its first state h could be 128 or more";
+  }
+  if (states.size() > 1 && !(std::ldexp(reach_of(*states[1]), kCellBits) < 0x1p31))
+    return "its first state c could be 2048 or more";
+  for (size_t i = 0; i < states.size(); ++i) {
+    const int bits = i == 0 ? layers->state_bits : kCellBits;
+    if (!states[i]->is_constant() && !state_factor(*states[i], bits))
+      return "the scale of its first state is too large";
   }
   return "";
 }
 
-// Which results are read: the output or, of a single layer, the last h in its place.
+// A requantization to a result of numbers with `bits` behind the point.
+std::optional<Requantization> result_factor(const Value& result, int bits, int element_shift) {
+  const auto found = requantization(std::ldexp(1 / affine(result).scale, -bits - element_shift));
+  return found && found->shift <= 0 ? found : std::nullopt;
+}
+
 std::string refuse_results(const Node& node, const Layers& layers) {
-  const Value *output = node.result(0), *last = node.result(1);
-  if (node.results().size() > 2 && node.result(2)->num_uses() > 0) return "its last state c is read";
-  if (last->num_uses() == 0) return refuse_int8(*output, "its output");
-  if (layers.layers > 1) return "the last state of several layers is read";
-  std::string reason = refuse_int8(*last, "its last state");
-  if (!reason.empty() || output->num_uses() == 0) return reason;
-  reason = refuse_int8(*output, "its output");
-  if (reason.empty() && !same_numbers(affine(*output), affine(*last)))
-    return "its output and its last state have different scales";
-  return reason;
+  static constexpr const char* kNames[] = {"its output", "its last state", "its last state c"};
+  for (size_t i = 0; i < node.results().size(); ++i) {
+    const Value& result = *node.result(i);
+    if (result.num_uses() == 0) continue;
+    const std::string reason = refuse_elements(result, kNames[i]);
+    if (!reason.empty()) return reason;
+    const bool direct = i == 0 && result.dtype() == DType::i8;
+    if (!result_factor(result, i == 2 ? kCellBits : layers.state_bits, direct || i == 2 ? 0 : kElementShift))
+      return "the scale of its result is too far from that of its state";
+  }
+  return "";
 }
 
 std::string read_sizes(const Node& node, Layers* layers) {
   const Value* x = node.tensor("input");
-  if (x->rank() != 3) return "wanted an input with steps, batch and features";
+  if (x->rank() != 3 && x->rank() != 2) return "wanted an input with steps, batch and features";
   if (node.boolean("train") && node.real("dropout") != 0) return "it drops out";
   layers->is_lstm = node.is("aten.lstm.input");
   layers->layers = node.static_integer("num_layers");
   layers->directions = node.boolean("bidirectional") ? 2 : 1;
-  const bool batch_first = node.boolean("batch_first");
+  const bool batched = x->rank() == 3, batch_first = batched && node.boolean("batch_first");
   layers->steps = x->sizes()[batch_first ? 1 : 0].value();
-  layers->batch = x->sizes()[batch_first ? 0 : 1].value();
-  layers->inputs = x->sizes()[2].value();
+  layers->batch = batched ? x->sizes()[batch_first ? 0 : 1].value() : 1;
+  layers->inputs = x->sizes().back().value();
   layers->cells = states_of(node)[0]->sizes().back().value();
   layers->weights_of_each = node.boolean("has_biases") ? 4 : 2;
   const Values params = node.tensors("params");
@@ -147,9 +188,9 @@ bool fits_gate(const Layers& layers, const Value& weights, double reach, const s
 std::string read_direction(const Node& node, const Layers& layers, int64_t layer, int64_t direction, Direction* out) {
   const Values params = node.tensors("params");
   const size_t first = layers.weights_of_each * static_cast<size_t>(layer * layers.directions + direction);
-  const double step = layer == 0 ? affine(*node.tensor("input")).scale : std::ldexp(1, -kStateBits);
+  const double step = layer == 0 ? affine(*node.tensor("input")).scale : std::ldexp(1, -layers.state_bits);
   if (!read_weights(*params[first], step, &out->input_weights, &out->input_factors) ||
-      !read_weights(*params[first + 1], std::ldexp(1, -kStateBits), &out->state_weights, &out->state_factors))
+      !read_weights(*params[first + 1], std::ldexp(1, -layers.state_bits), &out->state_weights, &out->state_factors))
     return "its weights, times the scale of its input, are too large";
   const bool has_bias = layers.weights_of_each == 4;
   const std::vector<double> biases =
@@ -159,26 +200,21 @@ std::string read_direction(const Node& node, const Layers& layers, int64_t layer
     out->bias.push_back(static_cast<int32_t>(round_half_even(std::ldexp(bias, kGateBits))));
   }
   const auto cells = static_cast<size_t>(layers.cells);
-  const double reach = layer == 0 ? largest_number(affine(*node.tensor("input"))) : 1;
+  const double state_reach = std::max(1.0, reach_of(*states_of(node)[0]));
+  const double reach = layer == 0 ? largest_number(affine(*node.tensor("input"))) : state_reach;
   const bool fits = layers.is_lstm || (fits_gate(layers, *params[first], reach, biases, 2 * cells) &&
-                                       fits_gate(layers, *params[first + 1], 1, biases, 3 * cells));
+                                       fits_gate(layers, *params[first + 1], state_reach, biases, 3 * cells));
   return fits ? "" : "what goes into its tanh could be 32 or more";
 }
 
-Affine output_of(const Node& node) {
-  return affine(node.result(1)->num_uses() > 0 ? *node.result(1) : *node.result(0));
-}
-
-std::optional<Requantization> output_factor(const Node& node) {
-  return requantization(std::ldexp(1 / output_of(node).scale, -kStateBits));
-}
-
 std::string refuse_layers(const Node& node, Layers* layers) {
-  for (const std::string& reason : {refuse_int8(*node.tensor("input"), "its input"), refuse_states(node),
-                                    read_sizes(node, layers), refuse_results(node, *layers)}) {
+  for (std::string (*const read)(const Node& node, Layers* layers) : {read_sizes, read_states}) {
+    std::string reason = refuse_elements(*node.tensor("input"), "its input");
+    if (reason.empty()) reason = read(node, layers);
     if (!reason.empty()) return reason;
   }
-  if (!output_factor(node)) return "the scale of its result is too small";
+  std::string refused = refuse_results(node, *layers);
+  if (!refused.empty()) return refused;
   for (int64_t layer = 0; layer < layers->layers; ++layer) {
     for (int64_t direction = 0; direction < layers->directions; ++direction) {
       Direction read;
@@ -212,57 +248,131 @@ Value* exchanged(Builder& b, Value* x) {
   return b.transpose(x, 0, 1);
 }
 
-Value* direction_call(Builder& b, const Node& node, const Layers& layers, Value* x, int64_t layer, int64_t direction,
-                      Isa isa) {
+// [B, H] of the first state of one layer and direction, with `bits` behind the point; null: 0.
+Value* first_state(Builder& b, Value* state, const Layers& layers, int64_t index, int bits, DType dtype) {
+  const compiler::Sizes sizes = {layers.batch, layers.cells};
+  const int64_t count = layers.batch * layers.cells;
+  if (!state->is_constant()) {
+    const Affine q = affine(*state);
+    const Requantization factor = *state_factor(*state, bits);
+    const bool narrow = dtype == DType::i16;
+    Value* x = b.reshape(b.slice(state, 0, index, index + 1), sizes);
+    return b.call("wick_cortex_m.requantize",
+                  {x, int64_t{q.zero}, int64_t{0}, int64_t{factor.multiplier}, int64_t{factor.shift},
+                   int64_t{narrow ? INT16_MIN : INT32_MIN}, int64_t{narrow ? INT16_MAX : INT32_MAX}, dtype});
+  }
+  const std::vector<double> all = numbers(*state);
+  std::vector<int32_t> words;
+  for (int64_t i = 0; i < count; ++i)
+    words.push_back(
+        static_cast<int32_t>(round_half_even(std::ldexp(all[static_cast<size_t>(index * count + i)], bits))));
+  if (dtype == DType::i32) return constant(b, sizes, std::move(words), "c");
+  return list(b, dtype, sizes, std::vector<int16_t>(words.begin(), words.end()), "h");
+}
+
+struct Calls {
+  Builder& b;
+  const Node& node;
+  const Layers& layers;
+  Isa isa;
+};
+
+compiler::Arg optional(Value* value) { return value ? compiler::Arg(value) : compiler::Arg(compiler::None()); }
+
+// {last h, last state, output} of one layer in one direction.
+std::vector<Value*> direction_call(const Calls& calls, Value* x, int64_t layer, int64_t direction) {
+  Builder& b = calls.b;
+  const Node& node = calls.node;
+  const Layers& layers = calls.layers;
   Direction read;
   read_direction(node, layers, layer, direction, &read);
   const int64_t rows = layers.gates() * layers.cells, inputs = x->sizes()[2].value();
-  const bool is_last = layer + 1 == layers.layers;
-  const Affine to = output_of(node);
-  const Requantization factor = *output_factor(node);
-  const int64_t bytes = 4 * (5 * layers.cells + (inputs + 1) / 2 + (layers.cells + 1) / 2);
-  return b.call(layers.is_lstm ? "wick_cortex_m.lstm" : "wick_cortex_m.gru",
-                {x, list(b, DType::i16, {rows, inputs}, std::move(read.input_weights), "input_weights"),
-                 list(b, DType::i16, {rows, layers.cells}, std::move(read.state_weights), "state_weights"),
-                 constant(b, {2 * rows}, std::move(read.input_factors), "input_factors"),
-                 constant(b, {2 * rows}, std::move(read.state_factors), "state_factors"),
-                 constant(b, {4 * layers.cells}, std::move(read.bias), "bias"),
-                 layer == 0 ? int64_t{affine(*node.tensor("input")).zero} : int64_t{0}, direction == 1,
-                 int64_t{to.zero}, int64_t{factor.multiplier}, int64_t{factor.shift},
-                 scratch(b, {bytes, bytes, bytes}, isa), is_last ? DType::i8 : DType::i16});
+  const int64_t index = layer * layers.directions + direction;
+  const Values states = states_of(node);
+  const bool starts = !std::all_of(states.begin(), states.end(), [](const Value* state) { return is_zero(*state); });
+  Value* h = starts ? first_state(b, states[0], layers, index, layers.state_bits, DType::i16) : nullptr;
+  Value* c = starts && layers.is_lstm ? first_state(b, states[1], layers, index, kCellBits, DType::i32) : nullptr;
+  const Value& result = *node.result(0);
+  // Elements of int8 come from the kernel, others of h.
+  const bool is_read = result.num_uses() > 0, is_last = layer + 1 == layers.layers;
+  const bool narrow = is_last && (!is_read || result.dtype() == DType::i8);
+  const Affine to = is_read ? affine(result) : Affine{};
+  const Requantization factor = is_read && narrow ? *result_factor(result, layers.state_bits, 0) : Requantization{};
+  const int64_t bytes = 4 * (4 * layers.cells + (inputs + 1) / 2);
+  return b.call_multi(
+      layers.is_lstm ? "wick_cortex_m.lstm" : "wick_cortex_m.gru",
+      {x, list(b, DType::i16, {rows, inputs}, std::move(read.input_weights), "input_weights"),
+       list(b, DType::i16, {rows, layers.cells}, std::move(read.state_weights), "state_weights"),
+       constant(b, {2 * rows}, std::move(read.input_factors), "input_factors"),
+       constant(b, {2 * rows}, std::move(read.state_factors), "state_factors"),
+       constant(b, {4 * layers.cells}, std::move(read.bias), "bias"), optional(h), optional(c),
+       layer == 0 ? int64_t{affine(*node.tensor("input")).zero} : int64_t{0}, direction == 1,
+       int64_t{layers.state_bits}, int64_t{narrow ? to.zero : 0}, int64_t{factor.multiplier}, int64_t{factor.shift},
+       scratch(b, {bytes, bytes, bytes}, calls.isa), narrow ? DType::i8 : DType::i16});
+}
+
+// The states of all layers and directions, [B, H] each, as elements of the result.
+Value* last_state(Builder& b, const Values& states, const Value& result, int bits) {
+  Values stacked;
+  stacked.reserve(states.size());
+  for (Value* state : states) stacked.push_back(b.unsqueeze(state, 0));
+  Value* x = b.reshape(stacked.size() == 1 ? stacked[0] : b.call("aten.cat", {stacked, int64_t{0}}), result.sizes());
+  const Affine to = affine(result);
+  if (x->dtype() == DType::i16)
+    return converted(b, x, {std::ldexp(1, -bits), 0, INT16_MIN, INT16_MAX}, to, result.dtype());
+  const Requantization factor = *result_factor(result, bits, 0);
+  return b.call("wick_cortex_m.requantize", {x, int64_t{0}, int64_t{to.zero}, int64_t{factor.multiplier},
+                                             int64_t{factor.shift}, int64_t{to.min}, int64_t{to.max}, result.dtype()});
+}
+
+Value* whole_output(Builder& b, const Node& node, const Layers& layers, Value* y, bool batch_first) {
+  const Value& result = *node.result(0);
+  if (batch_first) y = exchanged(b, y);
+  y = b.reshape(y, result.sizes());
+  if (result.dtype() == DType::i8) return y;
+  return converted(b, y, {std::ldexp(1, -layers.state_bits), 0, INT16_MIN, INT16_MAX}, affine(result), DType::i16);
 }
 
 std::vector<Value*> rewrite_layers(Builder& b, Node& node, const Configuration& configuration) {
   Layers layers;
   refuse_layers(node, &layers);
-  const bool batch_first = node.boolean("batch_first");
-  Value* x = batch_first ? exchanged(b, node.tensor("input")) : node.tensor("input");
-  Values sides;
+  Value* x = node.tensor("input");
+  const bool batch_first = x->rank() == 3 && node.boolean("batch_first");
+  x = x->rank() == 2 ? b.unsqueeze(x, 1) : batch_first ? exchanged(b, x) : x;
+  const Calls calls = {b, node, layers, configuration.isa};
+  Values h, states;
   for (int64_t layer = 0; layer < layers.layers; ++layer) {
-    sides.clear();
-    for (int64_t direction = 0; direction < layers.directions; ++direction)
-      sides.push_back(direction_call(b, node, layers, x, layer, direction, configuration.isa));
+    Values sides;
+    for (int64_t direction = 0; direction < layers.directions; ++direction) {
+      const std::vector<Value*> results = direction_call(calls, x, layer, direction);
+      h.push_back(results[0]);
+      states.push_back(results[1]);
+      sides.push_back(results[2]);
+    }
     x = sides.size() == 1 ? sides[0] : b.call("aten.cat", {sides, int64_t{2}});
   }
-  std::vector<Value*> results = {batch_first ? exchanged(b, x) : x};
-  Values last;
-  for (size_t i = 0; i < sides.size(); ++i) {
-    const int64_t at = i == 0 ? layers.steps - 1 : 0;
-    last.push_back(b.slice(sides[i], 0, at, at + 1));
+  std::vector<Value*> results;
+  for (size_t i = 0; i < node.results().size(); ++i) {
+    const Value& result = *node.result(i);
+    results.push_back(result.num_uses() == 0 ? b.full(result.sizes(), 0.0, result.dtype())
+                      : i == 0               ? whole_output(b, node, layers, x, batch_first)
+                      : i == 1               ? last_state(b, h, result, layers.state_bits)
+                                             : last_state(b, states, result, kCellBits));
   }
-  const auto unread = [&](const Value* result) { return b.full(result->sizes(), 0.0, result->dtype()); };
-  const bool reads_last = node.result(1)->num_uses() > 0;
-  if (node.result(0)->num_uses() == 0) results[0] = unread(node.result(0));
-  results.push_back(!reads_last        ? unread(node.result(1))
-                    : last.size() == 1 ? last[0]
-                                       : b.call("aten.cat", {last, int64_t{0}}));
-  if (node.results().size() > 2) results.push_back(unread(node.result(2)));
   return results;
 }
 
+// A cell that join_cells has left.
+Verdict refuse_cell(const Node&, const Configuration&) {
+  return Verdict::no("a recurrent cell with one bias only, or of one sequence without a batch");
+}
+std::vector<Value*> no_cell(Builder&, Node&, const Configuration&) { return {}; }
+
 constexpr OpRule kRules[] = {
     {"aten.gru.input", supports_layers, rewrite_layers},
+    {"aten.gru_cell.default", refuse_cell, no_cell},
     {"aten.lstm.input", supports_layers, rewrite_layers},
+    {"aten.lstm_cell.default", refuse_cell, no_cell},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cortex_m/compile/ops/int16/int16_rules.h"
 #include "backends/cortex_m/compile/ops/movement.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"
@@ -109,9 +110,14 @@ Verdict supports_resize(const Node& node, const Configuration& configuration) {
   return configuration.stock_only ? Verdict::no("stock has no integer form of it") : Verdict::yes();
 }
 
-// With profile stock, pixels that only move are moved by the portable kernel.
+// With profile stock, and those of int16, pixels that only move are moved by the portable kernel.
+bool is_moved(const Node& node, const Configuration& configuration) {
+  return configuration.stock_only || computes_on_int16(node);
+}
+
 Verdict supports_nearest(const Node& node, const Configuration& configuration) {
-  return configuration.stock_only ? kMovementRule.supports(node, configuration) : supports_resize(node, configuration);
+  return is_moved(node, configuration) ? kMovementRule.supports(node, configuration)
+                                       : supports_resize(node, configuration);
 }
 
 std::vector<Value*> rewrite_resize(Builder& b, Node& node, const Configuration&) {
@@ -130,8 +136,8 @@ std::vector<Value*> rewrite_resize(Builder& b, Node& node, const Configuration&)
 }
 
 std::vector<Value*> rewrite_nearest(Builder& b, Node& node, const Configuration& configuration) {
-  return configuration.stock_only ? kMovementRule.rewrite(b, node, configuration)
-                                  : rewrite_resize(b, node, configuration);
+  return is_moved(node, configuration) ? kMovementRule.rewrite(b, node, configuration)
+                                       : rewrite_resize(b, node, configuration);
 }
 
 constexpr OpRule kRules[] = {

@@ -400,21 +400,29 @@ void make_dequantize(Call& call) {
   call.add_out(DType::f32, {count});
 }
 
+/// input_zero_point, epsilon, shift, output_zero_point, activation_min, activation_max.
+void add_norm(Call& call, DType dtype) {
+  Stream& random = call.random;
+  const bool wide = dtype == DType::i16;
+  call.add_int(wide ? 0 : random.in(INT8_MIN, INT8_MAX));
+  call.add_int(random.in(0, 100000));
+  call.add_int(random.in(10, 30));
+  call.add_int(wide ? 0 : random.in(INT8_MIN, INT8_MAX));
+  const Clamp clamp = random_clamp(random);
+  call.add_int(clamp.min * (wide ? 256 : 1));
+  call.add_int(clamp.max * (wide ? 256 : 1));
+}
+
 void make_layer_norm(Call& call) {
   Stream& random = call.random;
   const int32_t rows = random.in(1, 3), count = random.in(1, 40);
-  call.add_int8({rows, count});
+  const DType dtype = random.one_in(3) ? DType::i16 : DType::i8;
+  call.add_tensor(dtype, {rows, count});
   call.add_int32(count, -(1 << 20), 1 << 20);
   call.add_int32(count, -(1 << 22), 1 << 22);
   call.add_bool(random.one_in(2));
-  call.add_int(random.in(INT8_MIN, INT8_MAX));
-  call.add_int(random.in(0, 100000));
-  call.add_int(random.in(10, 30));
-  call.add_int(random.in(INT8_MIN, INT8_MAX));
-  const Clamp clamp = random_clamp(random);
-  call.add_int(clamp.min);
-  call.add_int(clamp.max);
-  call.add_out(DType::i8, {rows, count});
+  add_norm(call, dtype);
+  call.add_out(dtype, {rows, count});
 }
 
 void make_group_norm(Call& call) {
@@ -422,18 +430,13 @@ void make_group_norm(Call& call) {
   const int32_t groups = random.in(1, 3), channels = groups * random.in(1, 6);
   const Order order = random.one_in(2) ? Order::contiguous : Order::channels_last;
   const std::initializer_list<int32_t> sizes = {random.in(1, 2), channels, random.in(1, 5), random.in(1, 5)};
-  call.add_int8(sizes, order);
+  const DType dtype = random.one_in(3) ? DType::i16 : DType::i8;
+  call.add_tensor(dtype, sizes, order);
   call.add_int32(channels, -(1 << 20), 1 << 20);
   call.add_int32(channels, -(1 << 22), 1 << 22);
   call.add_int(groups);
-  call.add_int(random.in(INT8_MIN, INT8_MAX));
-  call.add_int(random.in(0, 100000));
-  call.add_int(random.in(10, 30));
-  call.add_int(random.in(INT8_MIN, INT8_MAX));
-  const Clamp clamp = random_clamp(random);
-  call.add_int(clamp.min);
-  call.add_int(clamp.max);
-  call.add_out(DType::i8, sizes, order);
+  add_norm(call, dtype);
+  call.add_out(dtype, sizes, order);
 }
 
 constexpr CaseSource kSources[] = {

@@ -62,12 +62,17 @@ void make_linear(Call& call) {
 
 void make_requantize(Call& call) {
   Stream& random = call.random;
-  const DType from = random.one_in(2) ? DType::i8 : DType::i16, to = random.one_in(2) ? DType::i8 : DType::i16;
-  const int32_t count = random.in(1, 90), low = to == DType::i8 ? INT8_MIN : INT16_MIN;
-  const int32_t high = to == DType::i8 ? INT8_MAX : INT16_MAX, min = random.one_in(3) ? random.in(low, high) : low;
+  static constexpr DType kElements[] = {DType::i8, DType::i16, DType::i32};
+  const DType from = kElements[random.in(0, 2)], to = kElements[random.in(0, 2)];
+  const int32_t count = random.in(1, 90);
+  const int32_t low = to == DType::i8 ? INT8_MIN : to == DType::i16 ? INT16_MIN : INT32_MIN;
+  const int32_t high = to == DType::i8    ? INT8_MAX
+                       : to == DType::i16 ? INT16_MAX
+                                          : INT32_MAX,
+                min = random.one_in(3) ? random.in(low, high) : low;
   call.add_tensor(from, {count});
-  call.add_int(random.in(INT8_MIN, INT8_MAX));
-  call.add_int(random.in(INT8_MIN, INT8_MAX));
+  call.add_int(from == DType::i32 ? 0 : random.in(INT8_MIN, INT8_MAX));
+  call.add_int(to == DType::i32 ? 0 : random.in(INT8_MIN, INT8_MAX));
   call.add_int(random_multiplier(random));
   call.add_int(random.one_in(8) ? random.in(-31, 30) : random.in(-24, -5));
   call.add_int(min);

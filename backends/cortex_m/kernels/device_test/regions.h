@@ -28,7 +28,7 @@ class Regions {
   bool intact() const;
 
  private:
-  static constexpr size_t kMaxRegions = 10;
+  static constexpr size_t kMaxRegions = 12;
   struct Region {
     uint8_t *begin, *end;  // of what may be accessed
     uint8_t *data, *data_end;

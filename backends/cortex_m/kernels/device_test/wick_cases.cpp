@@ -95,14 +95,26 @@ void make_recurrent(Call& call, int32_t gates) {
   add_factors(call, rows);
   add_factors(call, rows);
   call.add_int32(4 * cells, -(1 << 27), 1 << 27);
+  const bool has_state = random.one_in(2);
+  if (has_state)
+    call.add_int16({batch, cells});
+  else
+    call.add_none();
+  if (has_state && gates == 4)
+    call.add_tensor(DType::i32, {batch, cells});
+  else
+    call.add_none();
   call.add_int(random.in(INT8_MIN, INT8_MAX));
   call.add_bool(random.one_in(2));
+  call.add_int(random.one_in(2) ? 15 : random.in(8, 15));
   call.add_int(random.in(INT8_MIN, INT8_MAX));
   call.add_int(random.in(1 << 30, INT32_MAX));
   call.add_int(random.in(-9, -5));
-  call.add_scratch(4 * (5 * cells + (inputs + 1) / 2 + (cells + 1) / 2));
+  call.add_scratch(4 * (4 * cells + (inputs + 1) / 2));
   const DType dtype = random.one_in(3) ? DType::i16 : DType::i8;
   call.add_int(static_cast<int64_t>(dtype));
+  call.add_out(DType::i16, {batch, cells});
+  call.add_out(DType::i32, {batch, cells});
   call.add_out(dtype, {steps, batch, cells});
 }
 

@@ -1,7 +1,7 @@
 // group_norm(input [N, C, ..], scales [C], offsets [C], groups, input_zero_point, epsilon, shift, output_zero_point,
-// activation_min, activation_max): int8, contiguous, or channels-last of rank 4. A row of layer_norm, centered, is the
-// elements of one batch whose channels belong to one group of C / groups neighbours; scales and offsets are those of an
-// element's channel. The equation: layer_norm/reference.cpp.
+// activation_min, activation_max): int8 or int16, contiguous, or channels-last of rank 4. A row of layer_norm,
+// centered, is the elements of one batch whose channels belong to one group of C / groups neighbours; scales and
+// offsets are those of an element's channel. The equation: layer_norm/reference.cpp.
 #include "backends/cortex_m/kernels/layer_norm/layer_norm.h"
 
 namespace wick::cortex_m::reference {
@@ -26,13 +26,14 @@ struct GroupNorm {
 
 bool read_group_norm(KernelContext& context, Span<EValue*> args, GroupNorm* norm) {
   const Tensor &x = *args[0]->tensor, &y = *args[10]->tensor;
-  if (!require_int8(context, x, y) ||
+  if (!require_norm_elements(context, x, y) ||
       !require(context, x.rank >= 2 && x.rank == y.rank, "wanted an input [N, C, ..] and an output like it"))
     return false;
   for (size_t d = 0; d < x.rank; ++d) {
     if (!require(context, x.sizes[d] == y.sizes[d], "input and output differ in size")) return false;
     if (d >= 2) norm->area *= x.sizes[d];
   }
+  const int64_t largest = largest_norm(x.dtype, kMaxRow);
   norm->batch = x.sizes[0];
   norm->channels = x.sizes[1];
   norm->channels_last = !(is_contiguous(x) && is_contiguous(y));
@@ -42,23 +43,18 @@ bool read_group_norm(KernelContext& context, Span<EValue*> args, GroupNorm* norm
       !require(context, args[3]->integer > 0 && norm->channels % args[3]->integer == 0,
                "the groups do not divide the channels") ||
       !read_int(context, *args[3], 1, INT32_MAX, &norm->groups, "the groups do not divide the channels") ||
-      !require(context, norm->area <= kMaxRow && norm->area * norm->of_group() <= kMaxRow,
-               "wanted groups of at most 262144 elements") ||
+      !require(context, norm->area <= largest && norm->area * norm->of_group() <= largest,
+               "wanted groups of at most 262144 elements, 32768 of int16") ||
       !check_int32_row(context, *args[1]->tensor, norm->channels, kRows) ||
       !check_int32_row(context, *args[2]->tensor, norm->channels, kRows))
     return false;
   norm->scales = args[1]->tensor->as<const int32_t>();
   norm->offsets = args[2]->tensor->as<const int32_t>();
-  return read_norm(context, args.subspan(4, 6), &norm->norm);
+  return read_norm(context, args.subspan(4, 6), x.dtype, &norm->norm);
 }
 
-}  // namespace
-
-void group_norm(KernelContext& context, Span<EValue*> args) {
-  GroupNorm norm;
-  if (!read_group_norm(context, args, &norm) || args[0]->tensor->numel == 0) return;
-  const auto* x = args[0]->tensor->as<const int8_t>();
-  auto* y = args[10]->tensor->as<int8_t>();
+template <typename T>
+void write_groups(const GroupNorm& norm, const T* x, T* y) {
   const int64_t image = norm.channels * norm.area, step = norm.of_group() * (norm.channels_last ? 1 : norm.area);
   for (int64_t n = 0; n < norm.batch; ++n) {
     for (int64_t group = 0; group < norm.groups; ++group) {
@@ -66,6 +62,18 @@ void group_norm(KernelContext& context, Span<EValue*> args) {
       write_normalized(norm.norm, norm.row(group), x + first, y + first);
     }
   }
+}
+
+}  // namespace
+
+void group_norm(KernelContext& context, Span<EValue*> args) {
+  GroupNorm norm;
+  if (!read_group_norm(context, args, &norm) || args[0]->tensor->numel == 0) return;
+  const Tensor &x = *args[0]->tensor, &y = *args[10]->tensor;
+  if (x.dtype == DType::i8)
+    write_groups(norm, x.as<const int8_t>(), y.as<int8_t>());
+  else
+    write_groups(norm, x.as<const int16_t>(), y.as<int16_t>());
 }
 
 }  // namespace wick::cortex_m::reference

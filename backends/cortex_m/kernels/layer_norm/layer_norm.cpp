@@ -29,22 +29,12 @@ InverseRoot inverse_root(int64_t v) {
   return {(int64_t{1} << 61) / integer_root(v), 61 - kQuotientBits - doublings};
 }
 
-}  // namespace
-
-bool read_norm(KernelContext& context, Span<EValue*> args, Norm* norm) {
-  norm->epsilon = args[1]->integer;
-  return read_zero_point(context, *args[0], &norm->zero) &&
-         require(context, norm->epsilon >= 0 && norm->epsilon <= kMaxNormEpsilon, "epsilon is outside [0, 2^60]") &&
-         read_int(context, *args[2], 0, kMaxNormShift, &norm->shift, "shift is outside [0, 40]") &&
-         read_zero_point(context, *args[3], &norm->stage.offset) &&
-         read_activation(context, *args[4], *args[5], &norm->stage);
-}
-
-void write_normalized(const Norm& norm, const NormRow& row, const int8_t* x, int8_t* y) {
+template <typename T>
+void write_row(const Norm& norm, const NormRow& row, const T* x, T* y) {
   const int64_t count = row.outer * row.inner;
   int64_t sum = 0, squares = 0;
   for (int64_t i = 0; i < row.outer; ++i) {
-    const int8_t* run = x + i * row.step;
+    const T* run = x + i * row.step;
     for (int64_t j = 0; j < row.inner; ++j) {
       const int32_t value = run[j] - norm.zero;
       sum += value;
@@ -54,18 +44,45 @@ void write_normalized(const Norm& norm, const NormRow& row, const int8_t* x, int
   if (!norm.centered) sum = 0;
   const InverseRoot root = inverse_root(count * squares - sum * sum + norm.epsilon);
   for (int64_t i = 0; i < row.outer; ++i) {
-    const int8_t* run = x + i * row.step;
+    const T* run = x + i * row.step;
     for (int64_t j = 0; j < row.inner; ++j) {
       const int64_t parameter = i * row.outer_parameters + j * row.inner_parameters;
       const int64_t quotient = rounded_shift((count * (run[j] - norm.zero) - sum) * root.inverse, root.shift);
       const int64_t scaled =
           rounded_shift(quotient * row.scales[parameter], norm.shift + kQuotientBits - kNormOffsetBits);
       const int64_t value = rounded_shift(scaled + row.offsets[parameter], kNormOffsetBits) + norm.stage.offset;
-      y[i * row.step + j] = static_cast<int8_t>(value < norm.stage.min   ? norm.stage.min
-                                                : value > norm.stage.max ? norm.stage.max
-                                                                         : value);
+      y[i * row.step + j] = static_cast<T>(value < norm.stage.min   ? norm.stage.min
+                                           : value > norm.stage.max ? norm.stage.max
+                                                                    : value);
     }
   }
+}
+
+}  // namespace
+
+bool require_norm_elements(KernelContext& context, const Tensor& x, const Tensor& y) {
+  return require_dtype(context, x, x.dtype == DType::i16 ? DType::i16 : DType::i8, "the input is not int8 or int16") &&
+         require_dtype(context, y, x.dtype, "input and output differ in dtype");
+}
+
+bool read_norm(KernelContext& context, Span<EValue*> args, DType dtype, Norm* norm) {
+  const bool wide = dtype == DType::i16;
+  const int32_t low = wide ? 0 : INT8_MIN, high = wide ? 0 : INT8_MAX, least = wide ? INT16_MIN : INT8_MIN,
+                most = wide ? INT16_MAX : INT8_MAX;
+  static constexpr char kZero[] = "a zero point is outside its dtype, or not 0 for int16";
+  norm->epsilon = args[1]->integer;
+  return read_int(context, *args[0], low, high, &norm->zero, kZero) &&
+         require(context, norm->epsilon >= 0 && norm->epsilon <= kMaxNormEpsilon, "epsilon is outside [0, 2^60]") &&
+         read_int(context, *args[2], 0, kMaxNormShift, &norm->shift, "shift is outside [0, 40]") &&
+         read_int(context, *args[3], low, high, &norm->stage.offset, kZero) &&
+         read_int(context, *args[4], least, most, &norm->stage.min, "activation_min is outside the dtype") &&
+         read_int(context, *args[5], least, most, &norm->stage.max, "activation_max is outside the dtype") &&
+         require(context, norm->stage.min <= norm->stage.max, "activation_min is greater than activation_max");
+}
+
+void write_normalized(const Norm& norm, const NormRow& row, const int8_t* x, int8_t* y) { write_row(norm, row, x, y); }
+void write_normalized(const Norm& norm, const NormRow& row, const int16_t* x, int16_t* y) {
+  write_row(norm, row, x, y);
 }
 
 }  // namespace wick::cortex_m

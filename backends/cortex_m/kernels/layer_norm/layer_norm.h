@@ -14,8 +14,13 @@ struct Norm {
   OutputStage stage;  // offset, min and max
 };
 
-/// args: input_zero_point, epsilon, shift, output_zero_point, activation_min, activation_max.
-bool read_norm(KernelContext& context, Span<EValue*> args, Norm* norm);
+/// Input and output are int8, or both int16.
+bool require_norm_elements(KernelContext& context, const Tensor& x, const Tensor& y);
+/// args: input_zero_point, epsilon, shift, output_zero_point, activation_min, activation_max. Zero points of int16 are
+/// 0.
+bool read_norm(KernelContext& context, Span<EValue*> args, DType dtype, Norm* norm);
+/// Of a row or group: sums fit 64 bits.
+constexpr int64_t largest_norm(DType dtype, int64_t of_int8) { return dtype == DType::i8 ? of_int8 : 1 << 15; }
 
 /// The elements of a row in memory: `outer` runs of `inner` neighbours, `step` apart; scales and offsets advance with
 /// one or the other.
@@ -24,7 +29,8 @@ struct NormRow {
   int64_t outer_parameters, inner_parameters;  // steps
   const int32_t *scales, *offsets;
 };
-/// outer * inner is at most 2^18. The equation: layer_norm/reference.cpp.
+/// outer * inner is at most 2^18 for int8, 2^15 for int16. The equation: layer_norm/reference.cpp.
 void write_normalized(const Norm& norm, const NormRow& row, const int8_t* x, int8_t* y);
+void write_normalized(const Norm& norm, const NormRow& row, const int16_t* x, int16_t* y);
 
 }  // namespace wick::cortex_m

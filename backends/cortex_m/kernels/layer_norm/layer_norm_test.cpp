@@ -1,4 +1,4 @@
-#include "backends/cortex_m/kernels/oracle_test_support.h"
+#include "backends/cortex_m/kernels/int16_test_support.h"
 
 namespace wick::cortex_m {
 namespace {
@@ -10,11 +10,12 @@ struct Case {
   bool centered = true;
   int64_t zero = 0, epsilon = 0, shift = 20, output_zero = 0, min = -128, max = 127;
   std::vector<int64_t> x = {}, scales = {}, offsets = {};
+  DType dtype = DType::i8;
 
   bool run(std::vector<int64_t>* found) const {
-    const TestTensor input = make_ints(DType::i8, {rows, count}, x), s = make_ints(DType::i32, {count}, scales),
+    const TestTensor input = make_ints(dtype, {rows, count}, x), s = make_ints(DType::i32, {count}, scales),
                      o = make_ints(DType::i32, {count}, offsets);
-    TestTensor out = make_out(DType::i8, {rows, count});
+    TestTensor out = make_out(dtype, {rows, count});
     const bool ran = runs(kName, {input, s, o, centered, zero, epsilon, shift, output_zero, min, max, out});
     *found = ints(out);
     return ran;
@@ -32,6 +33,13 @@ Case random_case(Random& random) {
   c.output_zero = random.in(-128, 127);
   if (random.one_in(3)) c.min = random.in(-128, 0), c.max = random.in(1, 127);
   c.x = random_int8(random, int64_t{c.rows} * c.count);
+  if (random.one_in(3)) {
+    c.dtype = DType::i16;
+    c.zero = c.output_zero = 0;
+    c.min = random.in(-32768, 0), c.max = random.in(1, 32767);
+    c.epsilon *= 1000;
+    c.x = random_int16(random, int64_t{c.rows} * c.count);
+  }
   if (random.one_in(5)) c.x.assign(c.x.size(), c.x[0]);  // no variance
   for (int32_t i = 0; i < c.count; ++i) {
     c.scales.push_back(random.in(-(int64_t{60} << c.shift >> 1), (int64_t{60} << c.shift >> 1)) % INT32_MAX);
@@ -98,6 +106,27 @@ TEST(CortexMLayerNorm, TheLargestNumbersDoNotOverflow) {
   }
 }
 
+TEST(CortexMLayerNorm, TheLargestNumbersOfInt16DoNotOverflow) {
+  Case c{.count = 32768, .epsilon = 0, .shift = 0, .min = -32768, .max = 32767};
+  c.dtype = DType::i16;
+  c.scales.assign(32768, INT32_MAX);
+  c.offsets.assign(32768, INT32_MIN);
+  std::vector<int64_t> found;
+  for (const bool centered : {true, false}) {
+    c.centered = centered;
+    for (const int64_t first : {-32768, 32767}) {
+      c.x.assign(32768, -32768);
+      c.x[0] = first;
+      ASSERT_TRUE(c.run(&found));
+      EXPECT_EQ(found[0], first < 0 ? -32768 : 32767);
+      c.x.assign(32768, first);
+      for (size_t i = 0; i < c.x.size(); i += 2) c.x[i] = -32768;
+      ASSERT_TRUE(c.run(&found));
+      EXPECT_EQ(found[0], -32768);
+    }
+  }
+}
+
 TEST(CortexMLayerNorm, ChecksItsArguments) {
   const Case good{.count = 2, .x = {1, 2}, .scales = {1, 1}, .offsets = {0, 0}};
   std::vector<int64_t> found;
@@ -121,6 +150,14 @@ TEST(CortexMLayerNorm, ChecksItsArguments) {
     EXPECT_FALSE(c.run(&found));
   }
   Case c = good;
+  c.dtype = DType::i16;
+  EXPECT_TRUE(c.run(&found));
+  c.zero = 1;
+  EXPECT_FALSE(c.run(&found)) << "a zero point of int16";
+  c = good;
+  c.max = 128;
+  EXPECT_FALSE(c.run(&found));
+  c = good;
   c.min = 5, c.max = 4;
   EXPECT_FALSE(c.run(&found));
   const TestTensor x = make_ints(DType::i8, {1, 2}, {1, 2}), two = make_ints(DType::i32, {2}, {1, 1}),

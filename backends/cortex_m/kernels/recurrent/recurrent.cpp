@@ -60,9 +60,32 @@ bool read_scratch(KernelContext& context, const Tensor& scratch, Recurrent* laye
                "the scratch tensor is not aligned to words"))
     return false;
   layer->gates = scratch.as<int32_t>();
-  layer->state = layer->gates + 4 * layer->cells;
-  layer->h = reinterpret_cast<int16_t*>(layer->state + layer->cells);
-  layer->x = layer->h + (layer->cells + 1) / 2 * 2;
+  layer->x = reinterpret_cast<int16_t*>(layer->gates + 4 * layer->cells);
+  return true;
+}
+
+bool check_state(KernelContext& context, const Tensor& state, DType dtype, const Recurrent& layer) {
+  return require_dtype(context, state, dtype, "a state is neither int16 (h) nor int32 (c)") &&
+         require(
+             context,
+             state.rank == 2 && is_contiguous(state) && state.sizes[0] == layer.batch && state.sizes[1] == layer.cells,
+             "a state is not contiguous with a number for each cell of each sequence");
+}
+
+/// The first state h, c and the last one.
+bool read_states(KernelContext& context, const EValue& h, const EValue& c, Span<EValue*> last, bool is_lstm,
+                 Recurrent* layer) {
+  const bool has_h = !h.is_none(), has_c = !c.is_none();
+  if (!require(context, is_lstm ? has_h == has_c : !has_c, "lstm takes a state h with a state c, gru only h") ||
+      (has_h && !check_state(context, *h.tensor, DType::i16, *layer)) ||
+      (has_c && !check_state(context, *c.tensor, DType::i32, *layer)) ||
+      !check_state(context, *last[0]->tensor, DType::i16, *layer) ||
+      !check_state(context, *last[1]->tensor, DType::i32, *layer))
+    return false;
+  if (has_h) layer->first_h = h.tensor->as<const int16_t>();
+  if (has_c) layer->first_c = c.tensor->as<const int32_t>();
+  layer->h = last[0]->tensor->as<int16_t>();
+  layer->state = last[1]->tensor->as<int32_t>();
   return true;
 }
 
@@ -87,19 +110,19 @@ int32_t tanh(int32_t x) {
 /// round(a * b / 2^shift), halves up.
 int64_t scaled_product(int64_t a, int64_t b, int32_t shift) { return (a * b + (int64_t{1} << (shift - 1))) >> shift; }
 
-/// A number without integer bits in 15 bits.
-int16_t in_15_bits(int64_t value, int32_t bits) {
-  const int64_t rounded = (value + (int64_t{1} << (bits - 16))) >> (bits - 15);
+/// A number with `bits` behind the point in `fewer` bits.
+int16_t rounded_to(int64_t value, int32_t bits, int32_t fewer) {
+  const int64_t rounded = (value + (int64_t{1} << (bits - fewer - 1))) >> (bits - fewer);
   return static_cast<int16_t>(rounded > INT16_MAX ? INT16_MAX : rounded < INT16_MIN ? INT16_MIN : rounded);
 }
 
 }  // namespace
 
 bool read_recurrent(KernelContext& context, Span<EValue*> args, int32_t gates, Recurrent* layer) {
-  const Tensor &input = *args[0]->tensor, &out = *args[13]->tensor;
+  const Tensor &input = *args[0]->tensor, &out = *args[18]->tensor;
   int32_t zero = 0;
   if (!read_sequences(context, input, out, layer) ||
-      !require(context, args[12]->integer == static_cast<int64_t>(out.dtype),
+      !require(context, args[15]->integer == static_cast<int64_t>(out.dtype),
                "the output does not have the dtype that is named"))
     return false;
   layer->rows = gates * layer->cells;
@@ -109,8 +132,12 @@ bool read_recurrent(KernelContext& context, Span<EValue*> args, int32_t gates, R
       !check_factors(context, *args[4]->tensor, layer->rows) ||
       !check_int32_row(context, *args[5]->tensor, 4 * int64_t{layer->cells},
                        "the bias is not contiguous int32, four for each cell") ||
-      !read_zero_point(context, *args[6], &zero) || !read_zero_point(context, *args[8], &layer->stage.offset) ||
-      !read_requantization(context, args[9]->integer, args[10]->integer, &layer->stage))
+      !read_states(context, *args[6], *args[7], {args.data() + 16, 2}, gates == 4, layer) ||
+      !read_zero_point(context, *args[8], &zero) ||
+      !read_int(context, *args[10], kLeastStateBits, kMostStateBits, &layer->state_bits,
+                "the state does not have 8 to 15 bits behind the point") ||
+      !read_zero_point(context, *args[11], &layer->stage.offset) ||
+      !read_requantization(context, args[12]->integer, args[13]->integer, &layer->stage))
     return false;
   layer->input_weights = args[1]->tensor->as<const int16_t>();
   layer->state_weights = args[2]->tensor->as<const int16_t>();
@@ -118,8 +145,8 @@ bool read_recurrent(KernelContext& context, Span<EValue*> args, int32_t gates, R
   layer->state_factors = args[4]->tensor->as<const GateFactor>();
   layer->bias = args[5]->tensor->as<const int32_t>();
   layer->offset = layer->x8 != nullptr ? -zero : 0;
-  layer->is_reversed = args[7]->boolean;
-  return read_scratch(context, *args[11]->tensor, layer);
+  layer->is_reversed = args[9]->boolean;
+  return read_scratch(context, *args[14]->tensor, layer);
 }
 
 int32_t saturated(int64_t value) {
@@ -136,18 +163,18 @@ void update_lstm(const Recurrent& layer) {
     const int32_t c = saturated(scaled_product(f, layer.state[j], 31) + scaled_product(i, g, 62 - kCellBits));
     layer.state[j] = c;
     const int32_t size = tanh(saturated(int64_t{c} * (1 << (kGateBits - kCellBits))));
-    layer.h[j] = in_15_bits(scaled_product(o, size, 31), 31);
+    layer.h[j] = rounded_to(scaled_product(o, size, 31), 31, layer.state_bits);
   }
 }
 
 void update_gru(const Recurrent& layer) {
-  const int32_t cells = layer.cells;
+  const int32_t cells = layer.cells, bits = layer.state_bits + 15;
   for (int32_t j = 0; j < cells; ++j) {
     const int32_t *gate = layer.gates + j, r = sigmoid(gate[0]), z = sigmoid(gate[cells]);
-    const int32_t n = tanh(saturated(gate[2 * cells] + scaled_product(r, gate[3 * cells], 31))) >> 1;
-    const int32_t h = saturated(n + scaled_product(z, int64_t{layer.state[j]} - n, 31));  // 30 bits
+    const int32_t n = tanh(saturated(gate[2 * cells] + scaled_product(r, gate[3 * cells], 31))) >> (31 - bits);
+    const int32_t h = saturated(n + scaled_product(z, int64_t{layer.state[j]} - n, 31));
     layer.state[j] = h;
-    layer.h[j] = in_15_bits(h, 30);
+    layer.h[j] = rounded_to(h, bits, layer.state_bits);
   }
 }
 
@@ -167,11 +194,18 @@ void store_step(const Recurrent& layer, int32_t step, int32_t b) {
   }
 }
 
-void clear_state(const Recurrent& layer) {
+Recurrent begin_sequence(const Recurrent& layer, int32_t b) {
+  Recurrent now = layer;
+  const int32_t first = b * layer.cells;
+  now.h += first;
+  now.state += first;
   for (int32_t j = 0; j < layer.cells; ++j) {
-    layer.state[j] = 0;
-    layer.h[j] = 0;
+    now.h[j] = layer.first_h != nullptr ? layer.first_h[first + j] : int16_t{0};
+    now.state[j] = layer.first_c != nullptr        ? layer.first_c[first + j]
+                   : layer.rows == 4 * layer.cells ? 0
+                                                   : now.h[j] * (1 << 15);
   }
+  return now;
 }
 
 }  // namespace wick::cortex_m

@@ -4,10 +4,11 @@
 
 namespace wick::cortex_m {
 
-constexpr int32_t kMostCells = 1024;     // inputs and cells of a layer
-constexpr int32_t kMultiplierBits = 22;  // of the factors of sums
-constexpr int32_t kGateBits = 26;        // behind the point of what goes into sigmoid and tanh
-constexpr int32_t kCellBits = 20;        // behind the point of the state c of lstm
+constexpr int32_t kMostCells = 1024;                         // inputs and cells of a layer
+constexpr int32_t kMultiplierBits = 22;                      // of the factors of sums
+constexpr int32_t kGateBits = 26;                            // behind the point of what goes into sigmoid and tanh
+constexpr int32_t kCellBits = 20;                            // behind the point of the state c of lstm
+constexpr int32_t kLeastStateBits = 8, kMostStateBits = 15;  // behind the point of h
 
 /// sum * multiplier / 2^shift, in steps of a gate.
 struct GateFactor {
@@ -22,21 +23,26 @@ struct Recurrent {
   const int16_t *input_weights = nullptr, *state_weights = nullptr;     // [rows][inputs], [rows][cells]
   const GateFactor *input_factors = nullptr, *state_factors = nullptr;  // [rows]
   const int32_t* bias = nullptr;                                        // [4][cells]
+  const int16_t* first_h = nullptr;                                     // [batch][cells]; null: 0
+  const int32_t* first_c = nullptr;                                     // the same, of lstm
   bool is_reversed = false;
-  OutputStage stage;  // of int8; int16 has 15 bits behind the point
+  int32_t state_bits = kMostStateBits;  // behind the point of h
+  OutputStage stage;                    // of int8; int16 is h itself
   int8_t* y8 = nullptr;
   int16_t* y16 = nullptr;
+  // The state, which is an output at last: h, and c of lstm or h of gru with 15 more bits. [batch][cells], or those of
+  // the sequence that is computed.
+  int16_t* h = nullptr;
+  int32_t* state = nullptr;
   // Scratch.
-  int32_t *gates = nullptr, *state = nullptr;  // [4][cells], [cells]
-  int16_t *x = nullptr, *h = nullptr;          // the input of a step [inputs], 15 bits of the output [cells]
+  int32_t* gates = nullptr;  // [4][cells]
+  int16_t* x = nullptr;      // the input of a step [inputs]
 };
 /// `gates`: 4 for lstm, 3 for gru.
 bool read_recurrent(KernelContext& context, Span<EValue*> args, int32_t gates, Recurrent* layer);
 
 /// Words of scratch.
-inline int64_t recurrent_scratch_words(int64_t inputs, int64_t cells) {
-  return 5 * cells + (inputs + 1) / 2 + (cells + 1) / 2;
-}
+inline int64_t recurrent_scratch_words(int64_t inputs, int64_t cells) { return 4 * cells + (inputs + 1) / 2; }
 
 /// |sum| <= 2^40; the result is at most 2^61 in size.
 int64_t scaled_sum(int64_t sum, GateFactor factor);
@@ -50,14 +56,15 @@ void update_gru(const Recurrent& layer);
 /// The input of step `step` of sequence `b` widened into layer.x, and where its output goes.
 void load_step(const Recurrent& layer, int32_t step, int32_t b);
 void store_step(const Recurrent& layer, int32_t step, int32_t b);
-void clear_state(const Recurrent& layer);
+/// The layer with the state of sequence `b`, which is the first one.
+Recurrent begin_sequence(const Recurrent& layer, int32_t b);
 
 /// All steps. dot(a, b, count) is the sum of products of int16.
 template <bool kIsLstm, typename Dot>
-void run_recurrent(const Recurrent& layer, const Dot& dot) {
-  const int32_t cells = layer.cells, apart = kIsLstm ? layer.rows : 2 * cells;  // rows from here on do not add up
-  for (int32_t b = 0; b < layer.batch; ++b) {
-    clear_state(layer);
+void run_recurrent(const Recurrent& whole, const Dot& dot) {
+  const int32_t cells = whole.cells, apart = kIsLstm ? whole.rows : 2 * cells;  // rows from here on do not add up
+  for (int32_t b = 0; b < whole.batch; ++b) {
+    const Recurrent layer = begin_sequence(whole, b);
     for (int32_t i = 0; i < layer.steps; ++i) {
       const int32_t step = layer.is_reversed ? layer.steps - 1 - i : i;
       load_step(layer, step, b);

@@ -10,25 +10,35 @@ struct Case {
   int32_t steps = 1, batch = 1, inputs = 1, cells = 1;
   DType in = DType::i8, out = DType::i8;
   std::vector<int64_t> x = {}, input_weights = {}, state_weights = {}, input_factors = {}, state_factors = {},
-                       bias = {};
-  int64_t zero = 0;
+                       bias = {}, h = {}, c = {};  // the first state; empty: 0
+  int64_t zero = 0, state_bits = 15;
   bool reversed = false;
   OutputParameters to = {1 << 30, -6, 0, -128, 127};  // steps of 2^-8
   int32_t scratch_words = -1;
 
   int32_t rows() const { return (is_lstm ? 4 : 3) * cells; }
-  Outcome run(std::vector<int64_t>* found) const {
+  struct Last {
+    std::vector<int64_t> h, state;
+  };
+  Outcome run(std::vector<int64_t>* found, Last* last = nullptr) const {
     const TestTensor input = make_ints(in, {steps, batch, inputs}, x),
                      wi = make_ints(DType::i16, {rows(), inputs}, input_weights),
                      ws = make_ints(DType::i16, {rows(), cells}, state_weights),
                      fi = make_ints(DType::i32, {static_cast<int32_t>(input_factors.size())}, input_factors),
                      fs = make_ints(DType::i32, {static_cast<int32_t>(state_factors.size())}, state_factors),
                      b = make_ints(DType::i32, {static_cast<int32_t>(bias.size())}, bias);
-    const int32_t words = scratch_words >= 0 ? scratch_words : 5 * cells + (inputs + 1) / 2 + (cells + 1) / 2;
-    TestTensor scratch = make_out(DType::i32, {words}), y = make_out(out, {steps, batch, cells});
-    const Outcome outcome = cortex_m::run(is_lstm ? "wick_cortex_m::lstm.out" : "wick_cortex_m::gru.out",
-                                          {input, wi, ws, fi, fs, b, zero, reversed, int64_t{to.offset},
-                                           int64_t{to.multiplier}, int64_t{to.shift}, Arg::scratch(scratch), out, y});
+    const int32_t words = scratch_words >= 0 ? scratch_words : 4 * cells + (inputs + 1) / 2;
+    TestTensor scratch = make_out(DType::i32, {words}), y = make_out(out, {steps, batch, cells}),
+               last_h = make_out(DType::i16, {batch, cells}), last_state = make_out(DType::i32, {batch, cells}),
+               first_h = make_out(DType::i16, {batch, cells}), first_c = make_out(DType::i32, {batch, cells});
+    if (!h.empty()) first_h = make_ints(DType::i16, {batch, cells}, h);
+    if (!c.empty()) first_c = make_ints(DType::i32, {batch, cells}, c);
+    const Outcome outcome =
+        cortex_m::run(is_lstm ? "wick_cortex_m::lstm.out" : "wick_cortex_m::gru.out",
+                      {input, wi, ws, fi, fs, b, h.empty() ? Arg(nullptr) : Arg(first_h),
+                       c.empty() ? Arg(nullptr) : Arg(first_c), zero, reversed, state_bits, int64_t{to.offset},
+                       int64_t{to.multiplier}, int64_t{to.shift}, Arg::scratch(scratch), out, last_h, last_state, y});
+    if (last) *last = {ints(last_h), ints(last_state)};
     *found = ints(y);
     return outcome;
   }
@@ -64,6 +74,13 @@ Case random_case(Random& random) {
   c.bias = random_int32(random, 4 * int64_t{c.cells}, 1 << 26);
   c.zero = random.in(-128, 127);
   c.reversed = random.one_in(2);
+  if (random.one_in(2)) {
+    if (random.one_in(3)) c.state_bits = random.in(12, 15);
+    for (int32_t i = 0; i < c.batch * c.cells; ++i) {
+      c.h.push_back(random.in(-32768, 32767));
+      if (c.is_lstm) c.c.push_back(random.in(-(3 << 20), 3 << 20));
+    }
+  }
   c.to.offset = static_cast<int32_t>(random.in(-20, 20));
   return c;
 }
@@ -76,6 +93,11 @@ std::vector<double> exact_outputs(const Case& c) {
   std::vector<double> y(size(int64_t{c.steps} * c.batch * c.cells));
   for (int32_t b = 0; b < c.batch; ++b) {
     std::vector<double> h(size(c.cells), 0), state = h;
+    const double unit = std::ldexp(1, static_cast<int>(c.state_bits));
+    for (size_t j = 0; j < h.size(); ++j) {
+      if (!c.h.empty()) h[j] = static_cast<double>(c.h[size(b) * h.size() + j]) / unit;
+      if (!c.c.empty()) state[j] = std::ldexp(static_cast<double>(c.c[size(b) * h.size() + j]), -20);
+    }
     for (int32_t i = 0; i < c.steps; ++i) {
       const int32_t step = c.reversed ? c.steps - 1 - i : i;
       const auto sum = [&](int32_t row, bool of_input) {
@@ -86,7 +108,7 @@ std::vector<double> exact_outputs(const Case& c) {
         for (int32_t k = 0; k < count; ++k) {
           const double number = of_input ? static_cast<double>(c.x[size((int64_t{step} * c.batch + b) * c.inputs + k)] -
                                                                (c.in == DType::i8 ? c.zero : 0))
-                                         : h[size(k)] * 32768;
+                                         : h[size(k)] * unit;
           total += number * static_cast<double>(weights[size(int64_t{row} * count + k)]);
         }
         return total * std::ldexp(static_cast<double>(factors[size(2 * row)]),
@@ -117,7 +139,7 @@ std::vector<double> exact_outputs(const Case& c) {
   return y;
 }
 
-// 16 bits of h and rounded factors: a few units of 2^-15 after each step.
+// 16 bits of h and rounded factors: a few units of h after each step.
 TEST(CortexMRecurrent, IsItsEquation) {
   Random random(61);
   for (int trial = 0; trial < 600; ++trial) {
@@ -126,14 +148,14 @@ TEST(CortexMRecurrent, IsItsEquation) {
     ASSERT_EQ(c.run(&found).message, "");
     const std::vector<double> exact = exact_outputs(c);
     for (size_t i = 0; i < found.size(); ++i) {
-      const double slack = 30 * std::ldexp(1, -15);
+      const double unit = std::ldexp(1, static_cast<int>(c.state_bits));
       if (c.out == DType::i16) {
-        ASSERT_NEAR(static_cast<double>(found[i]) / 32768, exact[i], slack) << trial << ", " << i;
+        ASSERT_NEAR(static_cast<double>(found[i]), std::clamp(exact[i] * unit, -32768.0, 32767.0), 30) << trial;
         continue;
       }
-      const double steps = exact[i] * 256 + c.to.offset;
-      const double low = std::clamp(std::floor(steps + 0.5 - 256 * slack), -128.0, 127.0),
-                   high = std::clamp(std::floor(steps + 0.5 + 256 * slack), -128.0, 127.0);
+      const double steps = std::clamp(exact[i], -32768 / unit, 32767 / unit) * unit / 128 + c.to.offset;
+      const double low = std::clamp(std::floor(steps + 0.5 - 30.0 / 128), -128.0, 127.0),
+                   high = std::clamp(std::floor(steps + 0.5 + 30.0 / 128), -128.0, 127.0);
       const auto got = static_cast<double>(found[i]);
       ASSERT_TRUE(got >= low && got <= high) << trial << ", " << i << ": " << got << " for " << steps;
     }
@@ -154,6 +176,35 @@ TEST(CortexMRecurrent, OneCellByHand) {
   c.input_factors.resize(6), c.state_factors.resize(6);
   ASSERT_EQ(c.run(&found).message, "");
   EXPECT_EQ(found[0], 12478);
+}
+
+// Steps one after the other, each from the state of the one before, are the whole sequence.
+TEST(CortexMRecurrent, TheLastStateContinues) {
+  Random random(63);
+  for (int trial = 0; trial < 200; ++trial) {
+    Case whole = random_case(random);
+    whole.out = DType::i16, whole.reversed = false;
+    std::vector<int64_t> all;
+    ASSERT_EQ(whole.run(&all).message, "");
+    Case step = whole;
+    step.steps = 1;
+    const auto inputs = static_cast<std::ptrdiff_t>(whole.batch * whole.inputs);
+    const auto cells = static_cast<size_t>(whole.batch * whole.cells);
+    for (int32_t i = 0; i < whole.steps; ++i) {
+      step.x.assign(whole.x.begin() + i * inputs, whole.x.begin() + (i + 1) * inputs);
+      std::vector<int64_t> y;
+      Case::Last last;
+      ASSERT_EQ(step.run(&y, &last).message, "");
+      EXPECT_EQ(last.h, y);
+      for (size_t j = 0; j < cells; ++j) {
+        // The state h of gru has 15 more bits inside of a call.
+        const int64_t expected = all[static_cast<size_t>(i) * cells + j];
+        ASSERT_LE(std::abs(y[j] - expected), whole.is_lstm ? 0 : 1 + i) << trial << ", " << i;
+      }
+      step.h = last.h;
+      if (whole.is_lstm) step.c = last.state;
+    }
+  }
 }
 
 TEST(CortexMRecurrent, TheLargestNumbersSaturate) {
@@ -179,6 +230,7 @@ TEST(CortexMRecurrent, ChecksItsArguments) {
   Random random(62);
   Case good = random_case(random);
   good.is_lstm = true, good.in = DType::i8, good.steps = good.batch = good.inputs = good.cells = 1;
+  good.h = good.c = {}, good.state_bits = 15;
   good.x = {3}, good.input_weights = good.state_weights = {1, 2, 3, 4}, good.bias = {0, 0, 0, 0};
   good.input_factors = good.state_factors = {0, 1, 1 << 22, 62, 5, 7, 5, 7};
   std::vector<int64_t> found;
@@ -192,11 +244,20 @@ TEST(CortexMRecurrent, ChecksItsArguments) {
     }
   }
   Case c = good;
-  c.scratch_words = 5;
+  c.scratch_words = 4;
   EXPECT_NE(c.run(&found).message.find("too small"), std::string::npos);
   c = good;
   c.bias.pop_back();
   EXPECT_NE(c.run(&found).error, Error::Ok);
+  c = good;
+  c.h = {3};
+  EXPECT_NE(c.run(&found).message.find("a state h with a state c"), std::string::npos);
+  c.c = {3};
+  EXPECT_EQ(c.run(&found).message, "");
+  for (const int64_t bits : {7, 16}) {
+    c.state_bits = bits;
+    EXPECT_NE(c.run(&found).message.find("8 to 15 bits"), std::string::npos);
+  }
   c = good;
   c.zero = 128;
   EXPECT_NE(c.run(&found).error, Error::Ok);

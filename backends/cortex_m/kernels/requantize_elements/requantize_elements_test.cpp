@@ -9,18 +9,23 @@ TEST(CortexMRequantizeElements, IsItsEquation) {
   Random random(51);
   for (int i = 0; i < 2000; ++i) {
     SCOPED_TRACE(i);
-    const DType from = random.one_in(2) ? DType::i8 : DType::i16, to = random.one_in(2) ? DType::i8 : DType::i16;
-    const int64_t from_high = from == DType::i8 ? 127 : 32767, high = to == DType::i8 ? 127 : 32767;
+    const DType from = random.pick({DType::i8, DType::i16, DType::i32}),
+                to = random.pick({DType::i8, DType::i16, DType::i32});
+    const auto high_of = [](DType dtype) { return dtype == DType::i8 ? 127 : dtype == DType::i16 ? 32767 : INT32_MAX; };
+    const int64_t from_high = high_of(from), high = high_of(to), units = from == DType::i32 ? 1 : 16384;
     const auto count = static_cast<int32_t>(random.in(1, 40));
-    const std::vector<int64_t> x = from == DType::i8 ? random_int8(random, count) : random_int16(random, count);
-    const int64_t zero = random.pick<int64_t>({-from_high - 1, 0, from_high}), to_zero = random.in(-high - 1, high),
-                  min = random.in(-high - 1, high), max = random.in(min, high);
+    const std::vector<int64_t> x = from == DType::i8    ? random_int8(random, count)
+                                   : from == DType::i16 ? random_int16(random, count)
+                                                        : random_int32(random, count, INT32_MAX);
+    const int64_t zero = from == DType::i32 ? 0 : random.pick<int64_t>({-from_high - 1, 0, from_high}),
+                  to_zero = to == DType::i32 ? 0 : random.in(-high - 1, high), min = random.in(-high - 1, high),
+                  max = random.in(min, high);
     const auto multiplier = static_cast<int32_t>(random.in(1 << 30, INT32_MAX)),
                shift = static_cast<int32_t>(random.one_in(8) ? random.in(-31, 30) : random.in(-24, -5));
     std::vector<double> expected;
     for (const int64_t element : x) {
       const int64_t value =
-          static_cast<int32_t>(int64_t{exact_requantize((element - zero) * 16384, multiplier, shift)} + to_zero);
+          static_cast<int32_t>(int64_t{exact_requantize((element - zero) * units, multiplier, shift)} + to_zero);
       expected.push_back(static_cast<double>(std::min(std::max(value, min), max)));
     }
     TestTensor out = make_out(to, {count});
@@ -40,12 +45,15 @@ TEST(CortexMRequantizeElements, ChecksItsArguments) {
   };
   EXPECT_EQ(message(x, 127, 32767, 30, -32768, 32767, DType::i16, out), "");
   EXPECT_EQ(message(wide, -32768, 127, -31, -128, 127, DType::i8, narrow), "");
-  EXPECT_NE(message(floats, 0, 0, 0, 0, 0, DType::i16, out).find("int8 or int16"), std::string::npos);
+  EXPECT_NE(message(floats, 0, 0, 0, 0, 0, DType::i16, out).find("int16 or int32"), std::string::npos);
   EXPECT_NE(message(x, 0, 0, 0, 0, 0, DType::i8, out).find("argument's dtype"), std::string::npos);
   EXPECT_NE(message(x, 0, 0, 0, 0, 0, DType::i16, longer).find("size or layout"), std::string::npos);
   EXPECT_NE(message(x, 128, 0, 0, 0, 0, DType::i16, out).find("zero point"), std::string::npos);
   EXPECT_NE(message(x, 0, 32768, 0, 0, 0, DType::i16, out).find("zero point"), std::string::npos);
   EXPECT_NE(message(wide, 0, 128, 0, 0, 0, DType::i8, narrow).find("zero point"), std::string::npos);
+  const TestTensor words = make(DType::i32, {3}, {1});
+  EXPECT_EQ(message(words, 0, 127, -31, -128, 127, DType::i8, narrow), "");
+  EXPECT_NE(message(words, 1, 0, 0, 0, 0, DType::i8, narrow).find("zero point"), std::string::npos);
   EXPECT_NE(message(x, 0, 0, 31, 0, 0, DType::i16, out).find("shift"), std::string::npos);
   EXPECT_NE(message(x, 0, 0, 0, -32769, 0, DType::i16, out).find("bound"), std::string::npos);
   EXPECT_NE(message(wide, 0, 0, 0, 0, 128, DType::i8, narrow).find("bound"), std::string::npos);

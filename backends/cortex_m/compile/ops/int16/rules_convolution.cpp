@@ -4,6 +4,7 @@
 #include "backends/cortex_m/compile/convolution_calls.h"
 #include "backends/cortex_m/compile/ops/int16/int16_convolution.h"
 #include "backends/cortex_m/compile/ops/int16/int16_rules.h"
+#include "backends/cortex_m/compile/transposed_phases.h"
 
 namespace wick::cortex_m {
 
@@ -19,7 +20,6 @@ namespace {
 Ints pair(const int64_t values[2]) { return {values[0], values[1]}; }
 
 std::string read(const Node& node, Convolution* c, Int16Sums* sums) {
-  if (node.boolean("transposed")) return "a transposed convolution has no form on int16";
   for (const std::string& reason :
        {refuse_int16(*node.tensor("input"), "its input"), refuse_int16(*node.result(), "its result")}) {
     if (!reason.empty()) return reason;
@@ -37,12 +37,24 @@ Verdict supports_convolution(const Node& node, const Configuration&) {
   return reason.empty() ? Verdict::yes() : Verdict::no(reason);
 }
 
+Value* transposed(Builder& b, Value* x, const Convolution& c, const Int16Sums& sums, Isa isa) {
+  return by_phases(b, x, c, [&](Value* padded, const Convolution& all) {
+    const int64_t times = all.shape.outputs / c.shape.outputs;
+    Int16Sums of_all = sums;
+    if (sums.scales.size() > 1) of_all.scales = repeated(sums.scales, times);
+    of_all.bias = repeated(sums.bias, times);
+    return int16_convolution(b, padded, all, of_all, isa);
+  });
+}
+
 std::vector<Value*> rewrite_convolution(Builder& b, Node& node, const Configuration& configuration) {
   Convolution c;
   Int16Sums sums;
   read(node, &c, &sums);
   Value* x = node.tensor("input");
-  Value* y = int16_convolution(b, c.rows ? b.unsqueeze(x, 2) : x, c, sums, configuration.isa);
+  if (c.rows) x = b.unsqueeze(x, 2);
+  Value* y =
+      c.transposed ? transposed(b, x, c, sums, configuration.isa) : int16_convolution(b, x, c, sums, configuration.isa);
   return {c.rows ? b.squeeze(y, 2) : y};
 }
 

@@ -1,0 +1,181 @@
+#include "backends/cortex_m/compile/join_cells.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/passes/rewrite.h"
+
+namespace wick::cortex_m {
+
+using compiler::Args;
+using compiler::Builder;
+using compiler::Changed;
+using compiler::Graph;
+using compiler::Node;
+using compiler::Result;
+using compiler::Value;
+using compiler::Values;
+
+namespace {
+
+bool is_lstm(const Node& cell) { return cell.is("aten.lstm_cell.default"); }
+bool is_cell(const Node& node) { return is_lstm(node) || node.is("aten.gru_cell.default"); }
+
+Values states_of(const Node& cell) { return is_lstm(cell) ? cell.tensors("hx") : Values{cell.tensor("hx")}; }
+
+// Weights and biases; those that are left out are null.
+Values parameters_of(const Node& cell) {
+  return {cell.tensor("w_ih"), cell.tensor("w_hh"), cell.optional_tensor("b_ih"), cell.optional_tensor("b_hh")};
+}
+
+// Whether a layer has a form for it: sequences in a batch, both biases or none.
+bool has_form(const Node& cell) {
+  const Values parameters = parameters_of(cell);
+  return cell.tensor("input")->rank() == 2 && is_static(cell.tensor("input")->sizes()) &&
+         (parameters[2] == nullptr) == (parameters[3] == nullptr);
+}
+
+// Each use of a parameter may have a constant of its own.
+bool same_constant(const Value* a, const Value* b) {
+  if (a == b) return true;
+  if (!a || !b || !a->is_constant() || !b->is_constant() || !(a->type == b->type)) return false;
+  const auto x = a->data.bytes(), y = b->data.bytes();
+  return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin());
+}
+
+bool same_parameters(const Node& a, const Node& b) {
+  const Values x = parameters_of(a), y = parameters_of(b);
+  return std::equal(x.begin(), x.end(), y.begin(), same_constant);
+}
+
+using Positions = std::unordered_map<const Node*, size_t>;
+
+// The cell that alone continues `cell`: it reads the states as floats, and nobody else reads c, or h before the chain
+// of cells is over, which `last` tells.
+Node* next_of(const Node& cell, const std::unordered_set<const Node*>& taken) {
+  Node* found = nullptr;
+  for (Node* user : cell.result(0)->users()) {
+    if (user->op != cell.op || taken.count(user) || !has_form(*user)) continue;
+    const Values states = states_of(*user);
+    const bool continues = std::equal(states.begin(), states.end(), cell.results().begin());
+    if (continues && found && found != user) return nullptr;
+    if (continues) found = user;
+  }
+  if (!found || !same_parameters(cell, *found)) return nullptr;
+  for (const Value* result : cell.results()) {
+    if (result->is_quantized()) return nullptr;
+  }
+  return cell.results().size() == 1 || cell.result(1)->num_uses() == 1 ? found : nullptr;
+}
+
+// The cells that follow one another, up to the first one whose h a node reads before the chain's last cell.
+std::vector<Node*> chain_from(Node* first, const Positions& positions, std::unordered_set<const Node*>& taken) {
+  std::vector<Node*> chain = {first};
+  taken.insert(first);
+  while (Node* next = next_of(*chain.back(), taken)) {
+    chain.push_back(next);
+    taken.insert(next);
+  }
+  for (size_t i = 0; i + 1 < chain.size(); ++i) {
+    const auto comes_early = [&](const Node* user) {
+      return user != chain[i + 1] && positions.at(user) < positions.at(chain.back());
+    };
+    const std::vector<Node*>& users = chain[i]->result(0)->users();
+    if (std::none_of(users.begin(), users.end(), comes_early)) continue;
+    for (size_t behind = i + 1; behind < chain.size(); ++behind) taken.erase(chain[behind]);
+    chain.resize(i + 1);
+  }
+  return chain;
+}
+
+// The tensor of which each cell reads one step, in order, along dimension `dim`; or null.
+Value* whole_input(const std::vector<Node*>& chain, int64_t* dim) {
+  Value* whole = nullptr;
+  for (size_t i = 0; i < chain.size(); ++i) {
+    const Node* select = chain[i]->tensor("input")->producer;
+    if (!select || !select->is("aten.select.int") || !select->arg("index").is<compiler::Sym>()) return nullptr;
+    Value* x = select->tensor("self");
+    const int64_t at = compiler::wrap_dim(select->static_integer("dim"), x->rank());
+    const bool in_order = select->integer("index").is(static_cast<int64_t>(i));
+    if (!in_order || x->rank() != 3 || at > 1 || (whole && (whole != x || at != *dim))) return nullptr;
+    whole = x;
+    *dim = at;
+  }
+  const bool is_whole = whole && whole->sizes()[static_cast<size_t>(*dim)].is(static_cast<int64_t>(chain.size()));
+  return is_whole ? whole : nullptr;
+}
+
+// [1, B, H] of a state [B, H]. Numbers of a constant stay a constant; fold_elements sees to elements.
+Value* stacked(Builder& b, Value* state) {
+  compiler::TensorType type = state->tensor();
+  if (!state->is_constant() || state->is_quantized() || !std::is_sorted(type.dim_order.begin(), type.dim_order.end()))
+    return b.unsqueeze(state, 0);
+  type.sizes.insert(type.sizes.begin(), 1);
+  type.dim_order.clear();
+  return b.constant(std::move(type), state->data, state->name);
+}
+
+// `to` is the result of a view that nobody else reads.
+void replace_by(Graph& graph, Value* from, Value* to) {
+  to->type.tensor.dtype = from->dtype();
+  to->type.tensor.quantization = from->tensor().quantization;
+  graph.replace(from, to);
+}
+
+void join(Graph& graph, const std::vector<Node*>& chain) {
+  Node& last = *chain.back();
+  Builder b(graph, &last, nullptr);  // views are nobody's
+  int64_t dim = 0;
+  Value* x = whole_input(chain, &dim);
+  if (!x) {
+    Values steps;
+    for (const Node* cell : chain) steps.push_back(b.unsqueeze(cell->tensor("input"), 0));
+    x = steps.size() == 1 ? steps[0] : b.call("aten.cat", {steps, int64_t{0}});
+    dim = 0;
+  }
+  Values states, parameters;
+  for (Value* state : states_of(*chain[0])) states.push_back(stacked(b, state));
+  for (Value* parameter : parameters_of(last)) {
+    if (parameter) parameters.push_back(parameter);
+  }
+  const bool lstm = is_lstm(last);
+  const compiler::Arg first = lstm ? compiler::Arg(states) : compiler::Arg(states[0]);
+  Node* layer = b.node(lstm ? "aten.lstm.input" : "aten.gru.input",
+                       {x, first, parameters, parameters.size() == 4, int64_t{1}, 0.0, false, false, dim == 1});
+  layer->origin = last.origin;
+  for (size_t i = 0; i + 1 < chain.size(); ++i) compiler::add_origins(*layer, *chain[i]);
+  for (size_t i = 0; i + 1 < chain.size(); ++i) {
+    if (chain[i]->result(0)->num_uses() > 1)
+      replace_by(graph, chain[i]->result(0), b.select(layer->result(0), dim, static_cast<int64_t>(i)));
+  }
+  for (size_t i = 0; i < last.results().size(); ++i) {
+    if (last.result(i)->num_uses() > 0) replace_by(graph, last.result(i), b.squeeze(layer->result(i + 1), 0));
+  }
+  compiler::erase_unread(graph, {chain.rbegin(), chain.rend()});
+}
+
+}  // namespace
+
+// Cells that follow one another are one layer of lstm or gru.
+//   before: h1, c1 = lstm_cell(select(x, 0, 0), [h, c], w, ..); h2, c2 = lstm_cell(select(x, 0, 1), [h1, c1], w, ..)
+//   after:  y, h2, c2 = lstm(x, [h, c], [w, ..])
+// A cell that stands alone is a layer of one step, as is one whose state the model quantizes. Views lead to the layer
+// and from it; spread_quantization makes elements of their numbers. Requires: quantization is in types. Keeps: every
+// number. Cells with one bias only stay, and so do those of one sequence without a batch.
+Result<Changed> join_cells(Graph& graph) {
+  return compiler::for_each_graph(graph, [](Graph& g) {
+    const std::vector<Node*> nodes = g.node_list();
+    Positions positions;
+    for (const Node* node : nodes) positions.emplace(node, positions.size());
+    std::unordered_set<const Node*> taken;
+    std::vector<std::vector<Node*>> chains;
+    for (Node* node : nodes) {
+      if (is_cell(*node) && has_form(*node) && !taken.count(node)) chains.push_back(chain_from(node, positions, taken));
+    }
+    for (const std::vector<Node*>& chain : chains) join(g, chain);
+    return Changed(!chains.empty());
+  });
+}
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,136 @@
+// What each channel has a factor of its own for: batch norm alone, and prelu.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cortex_m/compile/channelwise.h"
+#include "backends/cortex_m/compile/ops/int16/int16_rules.h"
+#include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/ops/tables.h"
+
+namespace wick::cortex_m {
+
+using compiler::Builder;
+using compiler::Node;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+std::string refuse_elements_of(const Value& x, const Value& y) {
+  for (const std::string& reason : {refuse_elements(x, "its input"), refuse_elements(y, "its result")}) {
+    if (!reason.empty()) return reason;
+  }
+  return x.dtype() == y.dtype() ? "" : "its input and its result differ in dtype";
+}
+
+// --- batch norm: y = x k + (bias - mean k), k = weight / sqrt(variance + eps) ---
+
+// The numbers of a constant with one for each channel; `usual` where it is left out; empty: it has none.
+std::vector<double> of_channels(const Value* constant, size_t channels, double usual) {
+  if (!constant) return std::vector<double>(channels, usual);
+  if (!constant->is_constant()) return {};
+  std::vector<double> found = numbers(*constant);
+  return found.size() == channels ? found : std::vector<double>();
+}
+
+std::string read_batch_norm(const Node& node, Channelwise* out) {
+  const Value *x = node.tensor("input"), *y = node.result();
+  std::string reason = refuse_elements_of(*x, *y);
+  if (!reason.empty()) return reason;
+  for (size_t i = 1; i < node.results().size(); ++i) {
+    if (node.result(i)->num_uses() > 0) return "its mean or deviation is read";
+  }
+  const auto channels = static_cast<size_t>(x->rank() < 2 ? 0 : x->sizes()[1].value());
+  const std::vector<double> mean = of_channels(node.tensor("running_mean"), channels, 0),
+                            variance = of_channels(node.tensor("running_var"), channels, 1),
+                            weight = of_channels(node.optional_tensor("weight"), channels, 1),
+                            bias = of_channels(node.optional_tensor("bias"), channels, 0);
+  if (channels == 0 || mean.empty() || variance.empty() || weight.empty() || bias.empty())
+    return "its statistics, weight or bias are computed";
+  *out = {affine(*x), affine(*y), {}, {}, x->dtype() == DType::i16};
+  for (size_t c = 0; c < channels; ++c) {
+    const double factor = weight[c] / std::sqrt(variance[c] + node.real("eps"));
+    out->factors.push_back(factor);
+    out->offsets.push_back(bias[c] - mean[c] * factor);
+  }
+  return refuse_channelwise(*x, *out);
+}
+
+Verdict supports_batch_norm(const Node& node, const Configuration&) {
+  Channelwise read;
+  const std::string reason = read_batch_norm(node, &read);
+  return reason.empty() ? Verdict::yes("a depthwise convolution of single pixels") : Verdict::no(reason);
+}
+
+std::vector<Value*> rewrite_batch_norm(Builder& b, Node& node, const Configuration& configuration) {
+  Channelwise read;
+  read_batch_norm(node, &read);
+  std::vector<Value*> results = {channelwise(b, node.tensor("input"), read, configuration.isa)};
+  for (size_t i = 1; i < node.results().size(); ++i)
+    results.push_back(b.full(node.result(i)->sizes(), 0.0, node.result(i)->dtype()));
+  return results;
+}
+
+// --- prelu: the larger (or smaller) one of x and x times the slope, where no slope is above (or below) 1 ---
+
+std::string read_prelu(const Node& node, Channelwise* out) {
+  const Value *x = node.tensor("self"), *y = node.result(), *weight = node.tensor("weight");
+  for (const std::string& reason : {refuse_int8(*x, "its input"), refuse_int8(*y, "its result")}) {
+    if (!reason.empty()) return reason;
+  }
+  if (!weight->is_constant() || numbers(*weight).empty()) return "its slopes are computed";
+  std::vector<double> slopes = numbers(*weight);
+  const auto channels = static_cast<size_t>(x->rank() < 2 ? 1 : x->sizes()[1].value());
+  if (slopes.size() == 1) slopes.assign(channels, slopes[0]);
+  if (slopes.size() != channels) return "its slopes are not one for each channel";
+  const auto [least, most] = std::minmax_element(slopes.begin(), slopes.end());
+  if (*least < 1 && *most > 1) return "some of its slopes are below 1 and some above";
+  *out = {affine(*x), affine(*y), slopes, {}, false};
+  return x->rank() < 2 ? "" : refuse_channelwise(*x, *out);
+}
+
+bool has_one_slope(const Value& x, const Channelwise& prelu) {
+  return x.rank() < 2 ||
+         std::all_of(
+             prelu.factors.begin(), prelu.factors.end(), [&](double slope) { return slope == prelu.factors[0]; });
+}
+
+Verdict supports_prelu(const Node& node, const Configuration&) {
+  Channelwise read;
+  const std::string reason = read_prelu(node, &read);
+  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+}
+
+std::vector<Value*> rewrite_prelu(Builder& b, Node& node, const Configuration& configuration) {
+  Channelwise read;
+  read_prelu(node, &read);
+  Value* x = node.tensor("self");
+  const Affine &from = read.input, &to = read.output;
+  if (has_one_slope(*x, read)) {
+    std::vector<int8_t> table;
+    for (int32_t element = -128; element <= 127; ++element) {
+      const double number = static_cast<double>(element - from.zero) * from.scale;
+      table.push_back(static_cast<int8_t>(quantize(number > 0 ? number : number * read.factors[0], to)));
+    }
+    return {b.call("cortex_m.quantized_activation", {x, constant(b, {256}, std::move(table), "lut")})};
+  }
+  const bool falls = *std::max_element(read.factors.begin(), read.factors.end()) <= 1;
+  Value* plain = same_numbers(from, to) ? clamped(b, x, from, to) : requantized(b, x, from, to);
+  Value* sloped = channelwise(b, x, read, configuration.isa);
+  const int64_t count = numel(x->sizes()).value();
+  const bool few = x->rank() <= 4;
+  Value* y = b.call(falls ? "cortex_m.maximum" : "cortex_m.minimum",
+                    {few ? plain : b.reshape(plain, {count}), few ? sloped : b.reshape(sloped, {count})});
+  return {b.reshape(y, x->sizes())};
+}
+
+constexpr OpRule kRules[] = {
+    {"aten._native_batch_norm_legit_no_training.default", supports_batch_norm, rewrite_batch_norm, true},
+    {"aten.prelu.default", supports_prelu, rewrite_prelu, true},
+};
+
+}  // namespace
+
+const RuleFamily kChannelRules = {kRules, std::size(kRules)};
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,124 @@
+// Gated linear units: y = a sigmoid(b) for halves a and b of a dimension. The sigmoid is a table. Its elements have
+// eight bits where that leaves the product within half a step of the result; else the product is one of int16.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/quantized.h"
+#include "backends/cortex_m/compile/requantization.h"
+#include "compiler/ops/rules.h"
+
+namespace wick::cortex_m {
+
+using compiler::Args;
+using compiler::Builder;
+using compiler::Node;
+using compiler::Value;
+using compiler::Verdict;
+
+namespace {
+
+constexpr double kGateStep = 1.0 / 255, kWideGateStep = 1.0 / 32767;
+constexpr int kFinerBits = 6;      // of the product of int16 than of the result
+constexpr int kGateShift = 7;      // an element of b times 2^7 is one of int16, and an element of the table
+constexpr int kTableBits = 6;      // behind the point of a table's elements
+constexpr int kElementShift = 14;  // of requantize
+constexpr size_t kMaxRank = 4;     // of mul_int16
+
+struct Glu {
+  Affine input, output;
+  int64_t dim = 0, half = 0;
+  bool narrow = false;  // eight bits are enough for the sigmoid
+  Requantization product, to_result;
+};
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+std::string read_glu(const Node& node, Glu* glu) {
+  const std::string reason = refuse_int8(node);
+  if (!reason.empty()) return reason;
+  const Value* x = node.tensor("self");
+  glu->input = affine(*x);
+  glu->output = affine(*node.result());
+  glu->dim = compiler::wrap_dim(node.static_integer("dim"), x->rank());
+  glu->half = x->sizes()[static_cast<size_t>(glu->dim)].value() / 2;
+  const Affine& q = glu->input;
+  const double reach = q.scale * std::max(std::abs(q.min - q.zero), std::abs(q.max - q.zero)), step = glu->output.scale;
+  glu->narrow = reach * kGateStep / 2 <= step / 2;
+  const double finer = std::ldexp(step, -kFinerBits);
+  const auto product =
+      requantization(glu->narrow ? glu->input.scale * kGateStep / step : glu->input.scale * kWideGateStep / finer);
+  const auto last = requantization(std::ldexp(1, -kFinerBits - kElementShift));
+  if (!product || !last || !keeps_32_bits(int64_t{glu->narrow ? 255 * 255 : 255 * 32767}, *product))
+    return "the scale of its result is too far from that of its input";
+  glu->product = *product;
+  glu->to_result = *last;
+  return "";
+}
+
+Verdict supports_glu(const Node& node, const Configuration& configuration) {
+  Glu glu;
+  const std::string reason = read_glu(node, &glu);
+  if (!reason.empty()) return Verdict::no(reason);
+  if (configuration.stock_only && !glu.narrow)
+    return Verdict::no("its sigmoid needs more than eight bits, for which stock has no operators");
+  return Verdict::yes();
+}
+
+Value* narrow_product(Builder& b, const Glu& glu, Value* a, Value* gate) {
+  std::vector<int8_t> table;
+  for (int32_t element = -128; element <= 127; ++element) {
+    const double steps = sigmoid((element - glu.input.zero) * glu.input.scale) / kGateStep;
+    table.push_back(static_cast<int8_t>(round_half_even(steps) - 128));
+  }
+  gate = b.call("cortex_m.quantized_activation", {gate, constant(b, {256}, std::move(table), "lut")});
+  return b.call("cortex_m.quantized_mul", {a, int64_t{glu.input.zero}, gate, int64_t{-128}, int64_t{glu.output.zero},
+                                           int64_t{glu.product.multiplier}, int64_t{glu.product.shift}});
+}
+
+Value* requantize(Builder& b, Value* x, int32_t zero, double factor, const Affine& to, DType dtype) {
+  const Requantization scale = *requantization(std::ldexp(factor, -kElementShift));
+  return b.call("wick_cortex_m.requantize", {x, int64_t{zero}, int64_t{to.zero}, int64_t{scale.multiplier},
+                                             int64_t{scale.shift}, int64_t{to.min}, int64_t{to.max}, dtype});
+}
+
+Value* wide_product(Builder& b, const Glu& glu, Value* a, Value* gate) {
+  const Affine whole = {1, 0, INT16_MIN, INT16_MAX};
+  std::vector<int32_t> table;
+  for (int32_t element = -(1 << 8); element <= 1 << 8; ++element) {  // differences from the zero point
+    const double steps = sigmoid(element * glu.input.scale) / kWideGateStep;
+    table.push_back(static_cast<int32_t>(round_half_even(std::ldexp(steps, kTableBits))));
+  }
+  a = requantize(b, a, glu.input.zero, 1, whole, DType::i16);
+  gate = requantize(b, gate, glu.input.zero, 1 << kGateShift, whole, DType::i16);
+  const auto count = static_cast<int64_t>(table.size());
+  gate = b.call("wick_cortex_m.lookup_int16",
+                {gate, constant(b, {count}, std::move(table), "lut"), int64_t{INT16_MIN}, int64_t{INT16_MAX}});
+  Value* y = b.call("wick_cortex_m.mul_int16", {a, gate, int64_t{glu.product.multiplier}, int64_t{glu.product.shift},
+                                                int64_t{INT16_MIN}, int64_t{INT16_MAX}});
+  return requantize(b, y, 0, std::ldexp(1, -kFinerBits), glu.output, DType::i8);
+}
+
+std::vector<Value*> rewrite_glu(Builder& b, Node& node, const Configuration&) {
+  Glu glu;
+  read_glu(node, &glu);
+  Value* x = node.tensor("self");
+  Value *a = b.slice(x, glu.dim, 0, glu.half), *gate = b.slice(x, glu.dim, glu.half, 2 * glu.half);
+  if (x->rank() > kMaxRank) {
+    const compiler::Sizes rows = {numel(a->sizes())};
+    a = b.reshape(a, rows);
+    gate = b.reshape(gate, rows);
+  }
+  Value* y = glu.narrow ? narrow_product(b, glu, a, gate) : wide_product(b, glu, a, gate);
+  return {b.reshape(y, node.result()->sizes())};
+}
+
+constexpr OpRule kRules[] = {
+    {"aten.glu.default", supports_glu, rewrite_glu},
+};
+
+}  // namespace
+
+const RuleFamily kGluRules = {kRules, std::size(kRules)};
+
+}  // namespace wick::cortex_m
