@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cortex_m/compile/centered_weights.h"
 #include "backends/cortex_m/compile/requantization.h"
 #include "compiler/layout/constant_elements.h"
 
@@ -59,10 +60,7 @@ std::string refuse_filter(const Value& weight, bool transposed) {
     return fmt::format("its weights are not quantized to int8: {}", to_text(weight.type));
   if (!q->is_per_tensor() && q->channel_dim() != size_t{transposed ? 1u : 0u})
     return fmt::format("its weights do not have one scale, or one for each output: {}", to_text(weight.type));
-  const std::vector<double> zeros = q->zero_points.all();
-  if (std::any_of(zeros.begin(), zeros.end(), [](double zero) { return zero != 0; }))
-    return "its weights have a zero point";
-  return "";
+  return refuse_zero_points(*q);
 }
 
 // [outputs, taps, group_channels] of [outputs, group_channels, taps], or of transposed [channels, outputs / groups,
@@ -80,6 +78,22 @@ std::vector<int8_t> filter_of(const Value& weight, const Convolution& c) {
     }
   }
   return to;
+}
+
+// Which of the weights' channels has the scale and the zero point of an output.
+size_t channel_of(const Convolution& c, size_t output) {
+  return c.transposed ? output % static_cast<size_t>(c.shape.outputs / c.groups) : output;
+}
+
+void center_filter(const Quantization& q, Convolution* c) {
+  std::vector<double> zeros;
+  for (size_t o = 0; o < static_cast<size_t>(c->shape.outputs); ++o) zeros.push_back(zero_of(q, channel_of(*c, o)));
+  if (std::all_of(zeros.begin(), zeros.end(), [](double zero) { return zero == 0; })) return;
+  CenteredWeights centered = centered_weights(c->filter, static_cast<size_t>(c->shape.group_channels), zeros);
+  c->filter = std::move(centered.elements);
+  c->copies = centered.copies;
+  c->shape.channels *= centered.copies;
+  c->shape.group_channels *= centered.copies;
 }
 
 // What the sum of no output exceeds, for elements of the input in their range.
@@ -167,6 +181,7 @@ std::string read_filter(const Node& node, Convolution* c) {
   c->input = affine(*x);
   c->output = affine(*node.result());
   c->filter = filter_of(*weight, *c);
+  center_filter(*weight->tensor().quantization, c);
   return "";
 }
 
@@ -174,8 +189,7 @@ std::vector<double> accumulator_steps(const Node& node, const Convolution& c) {
   const Quantization& q = *node.tensor("weight")->tensor().quantization;
   const auto outputs = static_cast<size_t>(c.shape.outputs);
   std::vector<double> steps;
-  for (size_t o = 0; o < outputs; ++o)
-    steps.push_back(c.input.scale * scale_of(q, c.transposed ? o % (outputs / static_cast<size_t>(c.groups)) : o));
+  for (size_t o = 0; o < outputs; ++o) steps.push_back(c.input.scale * scale_of(q, channel_of(c, o)));
   return steps;
 }
 

@@ -14,6 +14,7 @@ struct Convolution {
   int64_t groups = 1, output_padding[2] = {0, 0};
   bool transposed = false, rows = false;
   Affine input, output;
+  int64_t copies = 1;                        // of each group's channels, side by side: those of the filter
   std::vector<int8_t> filter;                // [outputs, kH, kW, group_channels]
   std::vector<int32_t> bias;                 // empty: none
   std::vector<int32_t> multipliers, shifts;  // of each output
@@ -23,7 +24,8 @@ struct Convolution {
 };
 
 /// Fills `convolution`, or says why the node is not taken: input and result of int8 with one scale, a constant filter
-/// without zero points and one scale for each output or for all, a constant bias, sums that fit 32 bits.
+/// with one scale for each output or for all, a constant bias, sums that fit 32 bits. Weights have no zero points any
+/// more; those of nine bits are split, and the convolution reads channels repeatedly (repeated_inputs).
 std::string read_convolution(const compiler::Node& node, Convolution* convolution);
 /// Only its geometry, its filter and the quantization of input and result, whatever their dtype. Requires: both have
 /// one scale.

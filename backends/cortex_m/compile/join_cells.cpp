@@ -8,7 +8,6 @@
 
 namespace wick::cortex_m {
 
-using compiler::Args;
 using compiler::Builder;
 using compiler::Changed;
 using compiler::Graph;

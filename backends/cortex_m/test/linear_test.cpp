@@ -21,6 +21,7 @@ struct Model {
   double weight_scale = 0.03125;
   int weight_zero = 0;
   std::vector<double> channel_scales;  // instead of the two
+  std::vector<int64_t> channel_zeros;  // beside them
   std::vector<int64_t> weights;        // none: random ones
   std::string bias;                    // its lines, which define %b; "": none
   std::string activation;              // its operator, "aten.relu"
@@ -36,7 +37,8 @@ struct Model {
       out += dequantize_line("w", "e", parameters(weight_scale, weight_zero));
     } else {
       out += constant_line("s", fmt::format("f64[{}]", outputs).c_str(), channel_scales);
-      out += constant_line("z", fmt::format("i64[{}]", outputs).c_str(), std::vector<int64_t>(channel_scales.size()));
+      out += constant_line("z", fmt::format("i64[{}]", outputs).c_str(),
+                           channel_zeros.empty() ? std::vector<int64_t>(channel_scales.size()) : channel_zeros);
       out += "  %w = quantized_decomposed.dequantize_per_channel(%e, %s, %z, 0, -128, 127, i8)\n";
     }
     out += bias + fake_quantized("d", "x", "q", x);
@@ -180,6 +182,32 @@ TEST(CortexMCompileLinear, AZeroPointOfWeightsIsExact) {
     for (const char* cpu : kCpus) expect_runs(model, backend_for(cpu));
     EXPECT_NE(linear_line(model, backend_for("m4")).find(fmt::format("-3, {}, -1", -zero)), std::string::npos);
   }
+}
+
+// Weights minus their zero points have nine bits: they are the sum of two or three of eight, as often as the input then
+// stands side by side.
+TEST(CortexMCompileLinear, AZeroPointForEachOutputIsExact) {
+  for (const std::vector<int64_t>& zeros : std::vector<std::vector<int64_t>>{{3, -5}, {-128, 127}, {0, 1}}) {
+    for (const std::vector<int64_t>& weights :
+         std::vector<std::vector<int64_t>>{{127, -128, 5, -128, 127, 0}, {10, 20, -30, 7, 0, 100}, {}}) {
+      Model model = small();
+      model.channel_scales = {0.03125, 0.015625};
+      model.channel_zeros = zeros;
+      model.weights = weights;
+      model.y = parameters(0.5, -1);
+      for (const char* cpu : kCpus) expect_runs(model, backend_for(cpu), "wick_cortex_m.linear_per_channel");
+    }
+  }
+  Model model = small();
+  model.channel_scales = {0.03125, 0.015625};
+  model.weights = {127, -128, 5, -128, 127, 0};
+  const auto sizes = [&](const std::vector<int64_t>& zeros) {
+    model.channel_zeros = zeros;
+    const std::string text = compiled(model, backend_for("m4")).dump(Stage::lower);
+    return text.substr(text.find("const %weights: "), 25);
+  };
+  EXPECT_EQ(sizes({1, 0}), "const %weights: i8[2, 6] ");
+  EXPECT_EQ(sizes({-128, 1}), "const %weights: i8[2, 9] ");
 }
 
 TEST(CortexMCompileLinear, ActivationsNarrowTheRangeOfElements) {

@@ -3,6 +3,7 @@
 // padding that together exceed the kernel) becomes a plain one.
 #include <algorithm>
 
+#include "backends/cortex_m/compile/centered_weights.h"
 #include "backends/cortex_m/compile/convolution_calls.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/transposed_phases.h"
@@ -45,6 +46,7 @@ std::vector<Value*> rewrite_convolution(Builder& b, Node& node, const Configurat
   read_convolution(node, &c);
   Value* x = node.tensor("input");
   if (c.rows) x = b.unsqueeze(x, 2);
+  x = repeated_inputs(b, x, 1, c.groups, c.copies);
   Value* y = c.transposed ? transposed(b, x, c, configuration.isa) : convolution(b, x, c, configuration.isa);
   return {c.rows ? b.squeeze(y, 2) : y};
 }

@@ -10,7 +10,6 @@
 
 namespace wick::cortex_m {
 
-using compiler::Args;
 using compiler::Builder;
 using compiler::Node;
 using compiler::Value;
@@ -35,7 +34,7 @@ struct Glu {
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 std::string read_glu(const Node& node, Glu* glu) {
-  const std::string reason = refuse_int8(node);
+  std::string reason = refuse_int8(node);
   if (!reason.empty()) return reason;
   const Value* x = node.tensor("self");
   glu->input = affine(*x);

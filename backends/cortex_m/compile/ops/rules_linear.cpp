@@ -3,12 +3,14 @@
 // The accumulator counts steps of scale(x) * scale(w); so does the bias. Vector code (MVE) gets what does not depend on
 // x in one number for each output, in the place of the bias:
 //   kernel_sum[n] = bias[n] + input_offset * sum_k (w[n][k] + filter_offset)
-// DSP and scalar code gets the bias, and no sum. Weights that the model quantizes to four bits are packed.
+// DSP and scalar code gets the bias, and no sum. Weights that the model quantizes to four bits are packed. Weights with
+// a zero point for each output become weights without.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cortex_m/compile/centered_weights.h"
 #include "backends/cortex_m/compile/convolution.h"
 #include "backends/cortex_m/compile/int4.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
@@ -32,6 +34,7 @@ struct Linear {
   int32_t filter_zero = 0;
   std::vector<Requantization> requantizations;  // one, or one for each output
   std::vector<int32_t> bias;                    // empty: none
+  CenteredWeights centered;                     // of weights with several zero points; empty: they have one
   std::vector<uint8_t> packed;                  // the weights as four bits; empty: they stay int8
   bool per_channel() const { return requantizations.size() > 1; }
 };
@@ -44,19 +47,19 @@ std::string refuse_weights(const Value& weights) {
     return fmt::format("its weights are not int8 [N, K]: {}", to_text(weights.type));
   if (!q->is_per_tensor() && q->channel_dim() != size_t{0})
     return fmt::format("its weights do not have one scale, or one for each output: {}", to_text(weights.type));
-  const double zero = q->zero_points[0];
-  const std::vector<double> zeros = q->zero_points.all();
-  if (std::any_of(zeros.begin(), zeros.end(), [&](double other) { return other != zero; }))
-    return "its weights have more than one zero point";
-  if (zero != std::floor(zero) || zero < -128 || zero > 127) return "the zero point of its weights is outside int8";
-  return "";
+  return refuse_zero_points(*q);
 }
 
 size_t num_outputs(const Value& weights) { return static_cast<size_t>(weights.sizes()[0].value()); }
 
+std::vector<int8_t> weights_of(const Linear& linear, const Value& constant) {
+  const bool centered = !linear.centered.elements.empty();
+  return centered ? linear.centered.elements : compiler::layout::elements_of<int8_t>(constant);
+}
+
 // What no sum exceeds, for elements of the input in their range.
 int64_t largest_sum(const Linear& linear, const Value& constant) {
-  const auto weights = compiler::layout::elements_of<int8_t>(constant);
+  const std::vector<int8_t> weights = weights_of(linear, constant);
   const size_t outputs = num_outputs(constant), inputs = weights.size() / outputs;
   const int64_t reach =
       std::max(std::abs(linear.input.min - linear.input.zero), std::abs(linear.input.max - linear.input.zero));
@@ -76,7 +79,17 @@ std::vector<double> scales_of(const Quantization& weights) {
   return scales;
 }
 
-// Fills `linear`, or says why the node is not taken. Does not look at the weights' elements.
+// The zero point of all weights, or weights without any.
+void read_zero_points(const Value& weights, Linear* linear) {
+  const std::vector<double> zeros = weights.tensor().quantization->zero_points.all();
+  linear->filter_zero = static_cast<int32_t>(zeros[0]);
+  if (std::all_of(zeros.begin(), zeros.end(), [&](double zero) { return zero == zeros[0]; })) return;
+  linear->filter_zero = 0;
+  linear->centered = centered_weights(compiler::layout::elements_of<int8_t>(weights),
+                                      static_cast<size_t>(weights.sizes()[1].value()), zeros);
+}
+
+// Fills `linear`, or says why the node is not taken.
 std::string read_linear(const Node& node, Linear* linear) {
   const Value *x = node.tensor("input"), *weights = node.tensor("weight"), *bias = node.optional_tensor("bias");
   for (const std::string& reason :
@@ -86,7 +99,7 @@ std::string read_linear(const Node& node, Linear* linear) {
   linear->input = affine(*x);
   linear->output = affine(*node.result());
   const Quantization& q = *weights->tensor().quantization;
-  linear->filter_zero = static_cast<int32_t>(q.zero_points[0]);
+  read_zero_points(*weights, linear);
   std::vector<double> steps = scales_of(q);
   for (double& step : steps) {
     const auto found = requantization(linear->input.scale * step / linear->output.scale);
@@ -109,7 +122,7 @@ bool is_narrow(const Node& node) { return is_int4(*node.tensor("weight")); }
 // Fills `packed` if the weights have four bits and take less memory so, with the scales that such an operator reads as
 // tensors.
 void pack_weights(const Node& node, const Configuration& configuration, Linear* linear) {
-  if (configuration.stock_only || !is_narrow(node)) return;
+  if (configuration.stock_only || !is_narrow(node) || !linear->centered.elements.empty()) return;
   const Value& weights = *node.tensor("weight");
   const auto elements = compiler::layout::elements_of<int8_t>(weights);
   std::vector<uint8_t> packed = pack_int4(elements, static_cast<size_t>(weights.sizes()[1].value()));
@@ -178,16 +191,22 @@ std::vector<Value*> rewrite_linear(Builder& b, Node& node, const Configuration& 
   read_linear(node, &linear);
   pack_weights(node, configuration, &linear);
   const bool packed = !linear.packed.empty();
-  Value* weights = node.tensor("weight");
+  Value *x = node.tensor("input"), *weights = node.tensor("weight");
+  if (!linear.centered.elements.empty()) {
+    weights = constant(b, {weights->sizes()[0], weights->sizes()[1] * linear.centered.copies}, linear.centered.elements,
+                       "weights");
+    x = repeated_inputs(b, x, x->rank() - 1, 1, linear.centered.copies);
+  }
+  Value* unpacked = weights;
   if (packed) weights = packed_weights(b, linear, *weights);
   Value *bias = nullptr, *sum = nullptr;
   // The kernel for packed weights sums them in each run itself if it gets the bias.
   if (configuration.isa == Isa::mve && !(packed && configuration.tight))
-    sum = kernel_sum(b, linear, node.tensor("weight"), configuration);
+    sum = kernel_sum(b, linear, unpacked, configuration);
   else
     bias = bias_constant(b, linear);
   const int64_t min = linear.output.min, max = linear.output.max;
-  compiler::Args args = {node.tensor("input"),
+  compiler::Args args = {x,
                          weights,
                          optional(bias),
                          optional(sum),

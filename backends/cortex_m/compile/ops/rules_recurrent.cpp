@@ -2,6 +2,8 @@
 // what goes in and what comes out, not gates and states; nor do they need to be: weights are rounded to 16 bits of the
 // largest one of a row (quantized weights of 8 bits are exact in that), states have 15 bits and more, sums 64. A first
 // state beyond 1 leaves h fewer bits behind the point.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -99,13 +101,14 @@ std::optional<Requantization> result_factor(const Value& result, int bits, int e
 
 std::string refuse_results(const Node& node, const Layers& layers) {
   static constexpr const char* kNames[] = {"its output", "its last state", "its last state c"};
-  for (size_t i = 0; i < node.results().size(); ++i) {
+  for (size_t i = 0; i < std::min(node.results().size(), std::size(kNames)); ++i) {
     const Value& result = *node.result(i);
     if (result.num_uses() == 0) continue;
-    const std::string reason = refuse_elements(result, kNames[i]);
+    const bool wide = refuse_int16(result, "").empty();
+    if (wide) return fmt::format("{} is int16, whose steps are finer than those of its states", kNames[i]);
+    std::string reason = refuse_int8(result, kNames[i]);
     if (!reason.empty()) return reason;
-    const bool direct = i == 0 && result.dtype() == DType::i8;
-    if (!result_factor(result, i == 2 ? kCellBits : layers.state_bits, direct || i == 2 ? 0 : kElementShift))
+    if (!result_factor(result, i == 2 ? kCellBits : layers.state_bits, i == 1 ? kElementShift : 0))
       return "the scale of its result is too far from that of its state";
   }
   return "";
@@ -293,9 +296,7 @@ std::vector<Value*> direction_call(const Calls& calls, Value* x, int64_t layer, 
   Value* h = starts ? first_state(b, states[0], layers, index, layers.state_bits, DType::i16) : nullptr;
   Value* c = starts && layers.is_lstm ? first_state(b, states[1], layers, index, kCellBits, DType::i32) : nullptr;
   const Value& result = *node.result(0);
-  // Elements of int8 come from the kernel, others of h.
-  const bool is_read = result.num_uses() > 0, is_last = layer + 1 == layers.layers;
-  const bool narrow = is_last && (!is_read || result.dtype() == DType::i8);
+  const bool is_read = result.num_uses() > 0, narrow = layer + 1 == layers.layers;
   const Affine to = is_read ? affine(result) : Affine{};
   const Requantization factor = is_read && narrow ? *result_factor(result, layers.state_bits, 0) : Requantization{};
   const int64_t bytes = 4 * (4 * layers.cells + (inputs + 1) / 2);
@@ -325,14 +326,6 @@ Value* last_state(Builder& b, const Values& states, const Value& result, int bit
                                              int64_t{factor.shift}, int64_t{to.min}, int64_t{to.max}, result.dtype()});
 }
 
-Value* whole_output(Builder& b, const Node& node, const Layers& layers, Value* y, bool batch_first) {
-  const Value& result = *node.result(0);
-  if (batch_first) y = exchanged(b, y);
-  y = b.reshape(y, result.sizes());
-  if (result.dtype() == DType::i8) return y;
-  return converted(b, y, {std::ldexp(1, -layers.state_bits), 0, INT16_MIN, INT16_MAX}, affine(result), DType::i16);
-}
-
 std::vector<Value*> rewrite_layers(Builder& b, Node& node, const Configuration& configuration) {
   Layers layers;
   refuse_layers(node, &layers);
@@ -355,7 +348,7 @@ std::vector<Value*> rewrite_layers(Builder& b, Node& node, const Configuration& 
   for (size_t i = 0; i < node.results().size(); ++i) {
     const Value& result = *node.result(i);
     results.push_back(result.num_uses() == 0 ? b.full(result.sizes(), 0.0, result.dtype())
-                      : i == 0               ? whole_output(b, node, layers, x, batch_first)
+                      : i == 0               ? b.reshape(batch_first ? exchanged(b, x) : x, result.sizes())
                       : i == 1               ? last_state(b, h, result, layers.state_bits)
                                              : last_state(b, states, result, kCellBits));
   }

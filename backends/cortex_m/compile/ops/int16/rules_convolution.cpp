@@ -1,6 +1,7 @@
 // Convolutions on activations of int16 and weights of int8, images and rows (height 1).
 #include <algorithm>
 
+#include "backends/cortex_m/compile/centered_weights.h"
 #include "backends/cortex_m/compile/convolution_calls.h"
 #include "backends/cortex_m/compile/ops/int16/int16_convolution.h"
 #include "backends/cortex_m/compile/ops/int16/int16_rules.h"
@@ -53,6 +54,7 @@ std::vector<Value*> rewrite_convolution(Builder& b, Node& node, const Configurat
   read(node, &c, &sums);
   Value* x = node.tensor("input");
   if (c.rows) x = b.unsqueeze(x, 2);
+  x = repeated_inputs(b, x, 1, c.groups, c.copies);
   Value* y =
       c.transposed ? transposed(b, x, c, sums, configuration.isa) : int16_convolution(b, x, c, sums, configuration.isa);
   return {c.rows ? b.squeeze(y, 2) : y};

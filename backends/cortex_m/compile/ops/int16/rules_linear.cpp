@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/cortex_m/compile/centered_weights.h"
 #include "backends/cortex_m/compile/ops/int16/int16_rules.h"
 #include "backends/cortex_m/compile/ops/int16/sums.h"
 #include "compiler/layout/constant_elements.h"
@@ -25,9 +26,14 @@ std::string refuse_weights(const Value& weights) {
     return fmt::format("its weights are not int8 [N, K]: {}", to_text(weights.type));
   if (!q->is_per_tensor() && q->channel_dim() != size_t{0})
     return fmt::format("its weights do not have one scale, or one for each output: {}", to_text(weights.type));
-  const std::vector<double> zeros = q->zero_points.all();
-  const bool none = std::all_of(zeros.begin(), zeros.end(), [](double zero) { return zero == 0; });
-  return none ? "" : "its weights have a zero point beside an input of int16";
+  return refuse_zero_points(*q);
+}
+
+CenteredWeights weights_of(const Value& weights) {
+  std::vector<double> zeros = weights.tensor().quantization->zero_points.all();
+  zeros.resize(static_cast<size_t>(weights.sizes()[0].value()), zeros[0]);
+  return centered_weights(compiler::layout::elements_of<int8_t>(weights),
+                          static_cast<size_t>(weights.sizes()[1].value()), zeros);
 }
 
 std::string read_linear(const Node& node, Int16Sums* sums) {
@@ -38,9 +44,8 @@ std::string read_linear(const Node& node, Int16Sums* sums) {
   }
   std::vector<double> steps = weights->tensor().quantization->scales.all();
   for (double& step : steps) step *= affine(*x).scale;
-  return read_int16_sums(compiler::layout::elements_of<int8_t>(*weights),
-                         static_cast<size_t>(weights->sizes()[0].value()), steps, affine(*x), affine(*node.result()),
-                         node.optional_tensor("bias"), sums);
+  return read_int16_sums(weights_of(*weights).elements, static_cast<size_t>(weights->sizes()[0].value()), steps,
+                         affine(*x), affine(*node.result()), node.optional_tensor("bias"), sums);
 }
 
 Verdict supports_linear(const Node& node, const Configuration&) {
@@ -52,11 +57,18 @@ Verdict supports_linear(const Node& node, const Configuration&) {
 std::vector<Value*> rewrite_linear(Builder& b, Node& node, const Configuration&) {
   Int16Sums sums;
   read_linear(node, &sums);
-  Value* weights = node.tensor("weight");
+  Value *x = node.tensor("input"), *weights = node.tensor("weight");
   const Int16Operands operands = operands_of(b, sums, static_cast<size_t>(weights->sizes()[0].value()));
+  const std::vector<double> zeros = weights->tensor().quantization->zero_points.all();
+  if (std::any_of(zeros.begin(), zeros.end(), [](double zero) { return zero != 0; })) {
+    CenteredWeights centered = weights_of(*weights);
+    x = repeated_inputs(b, x, x->rank() - 1, 1, centered.copies);
+    weights = constant(b, {weights->sizes()[0], weights->sizes()[1] * centered.copies}, std::move(centered.elements),
+                       "weights");
+  }
   const Affine q = affine(*node.result());
-  return {b.call("wick_cortex_m.linear_int16", {node.tensor("input"), weights, operands.bias, operands.multipliers,
-                                                operands.shifts, int64_t{q.min}, int64_t{q.max}})};
+  return {b.call("wick_cortex_m.linear_int16",
+                 {x, weights, operands.bias, operands.multipliers, operands.shifts, int64_t{q.min}, int64_t{q.max}})};
 }
 
 constexpr OpRule kRules[] = {
