@@ -38,7 +38,8 @@ Sizes contiguous_strides(const Sizes& sizes) {
 
 }  // namespace
 
-Lowering::Lowering(const Graph& graph, LoweredGraph& out) : graph_(graph), out_(out) {}
+Lowering::Lowering(const Graph& graph, LoweredGraph& out)
+    : graph_(graph), out_(out), joined_(find_joined_linears(graph)) {}
 
 void Lowering::run() {
   for (size_t i = 0; i < graph_.outputs.size(); ++i)
@@ -64,6 +65,7 @@ void Lowering::add_inputs() {
 
 void Lowering::lower_node(const Node& node) {
   node_ = &node;
+  if (!node.results().empty() && tensors_.count(node.results()[0]) > 0) return;  // joined with an earlier one
   for (const Value* operand : node.operands()) {
     if (operand->is_constant() && !tensors_.count(operand)) add_constant(operand);
   }
@@ -110,7 +112,11 @@ Lowering::Tensor& Lowering::tensor(const Value* value) {
 }
 
 size_t Lowering::readers(const Value* value) const {
-  std::vector<const Node*> nodes(value->users().begin(), value->users().end());
+  std::vector<const Node*> nodes;
+  for (const Node* user : value->users()) {
+    const auto found = joined_.find(user);
+    nodes.push_back(found == joined_.end() ? user : found->second->members[0]);
+  }
   std::sort(nodes.begin(), nodes.end());
   const auto distinct = static_cast<size_t>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
   const auto output = outputs_.find(value);

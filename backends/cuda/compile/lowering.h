@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/cuda/compile/expression/expression.h"
+#include "backends/cuda/compile/joined_linears.h"
 #include "backends/cuda/compile/kernel/loop_kernel.h"
 #include "compiler/ir/graph.h"
 #include "compiler/partition/target.h"
@@ -108,6 +109,13 @@ class Lowering {
   /// A buffer in the arena for what kernels of the current node hand to each other.
   uint32_t scratch(DType dtype, const Sym& elements);
 
+  /// The layers that the current node is lowered with; null: none.
+  const JoinedLinears* joined() const;
+  /// A constant that the graph does not have: its element at a linear index.
+  std::function<ExpressionPtr(ExpressionPtr at)> constant_elements(compiler::ConstantData data, DType dtype);
+  /// Ends the kernel of joined layers: `element` at `at`, along the last dimension of all results side by side.
+  void finish_joined(Draft draft, const JoinedLinears& joined, const Indices& at, ExpressionPtr element);
+
   /// Makes sure that reading an element of the value costs one load.
   void store(const Value* value);
   /// The same if computing an element takes more than `operations`.
@@ -172,6 +180,7 @@ class Lowering {
 
   const compiler::Graph& graph_;
   LoweredGraph& out_;
+  const std::map<const Node*, std::shared_ptr<const JoinedLinears>> joined_;
   std::map<const Value*, Tensor> tensors_;
   std::map<const Value*, std::vector<uint32_t>> outputs_;  // which outputs a value is
   std::map<std::tuple<const Value*, std::vector<uint32_t>, uint32_t>, ExpressionPtr> known_;

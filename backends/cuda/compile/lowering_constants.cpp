@@ -82,4 +82,43 @@ uint32_t Lowering::constant_buffer(compiler::ConstantData data, DType dtype, Sym
   return static_cast<uint32_t>(out_.buffers.size() - 1);
 }
 
+const JoinedLinears* Lowering::joined() const {
+  const auto found = joined_.find(node_);
+  return found == joined_.end() ? nullptr : found->second.get();
+}
+
+std::function<ExpressionPtr(ExpressionPtr)> Lowering::constant_elements(compiler::ConstantData data, DType dtype) {
+  const Sym elements(static_cast<int64_t>(data.size_bytes() / dtype_size_bytes(dtype)));
+  const uint32_t buffer = constant_buffer(std::move(data), dtype, elements);
+  return [this, buffer, dtype](ExpressionPtr at) { return pool().load(buffer, dtype, at); };
+}
+
+void Lowering::finish_joined(Draft draft, const JoinedLinears& joined, const Indices& at, ExpressionPtr element) {
+  const Value* const first = joined.members[0]->result();
+  Sizes sizes = first->sizes();
+  sizes.back() = 0;
+  for (const Node* member : joined.members) sizes.back() = sizes.back() + member->result()->sizes().back();
+  KernelBuffer all;
+  all.dtype = first->dtype();
+  all.elements = numel(sizes);
+  out_.buffers.push_back(std::move(all));
+  const auto buffer = static_cast<uint32_t>(out_.buffers.size() - 1);
+  draft.kernel.row_stores.push_back({buffer, first->dtype(), join(at, sizes), element, nullptr});
+  Sym offset = 0;
+  for (const Node* member : joined.members) {
+    set_stored(member->result(), buffer);
+    Tensor& part = tensors_[member->result()];
+    part.offset = offset;
+    for (size_t i = 0; i + 1 < sizes.size(); ++i) {
+      part.strides[i] = 1;
+      for (size_t inner = i + 1; inner < sizes.size(); ++inner) part.strides[i] = part.strides[i] * sizes[inner];
+    }
+    offset = offset + member->result()->sizes().back();
+    draft.kernel.nodes.push_back(member);
+    add_inlined(*member, draft.kernel);
+  }
+  draft.kernel.why = joined.why;
+  emit(std::move(draft.kernel));
+}
+
 }  // namespace wick::cuda

@@ -34,7 +34,31 @@ void lower_product(Lowering& l, const Node& node, const Matmul& matmul) {
   l.finish(std::move(draft), {{node.result(), at, l.pool().rounded(sum, node.result()->dtype())}});
 }
 
+// Layers that read one operand, as one with their weights one above the other.
+void lower_joined(Lowering& l, const JoinedLinears& joined) {
+  const Value* const x = joined.members[0]->tensor("input");
+  const DType dtype = joined.members[0]->result()->dtype();
+  const Sym depth = x->sizes().back();
+  compiler::Sizes rows = x->sizes();
+  rows.back() = 0;
+  for (const Node* member : joined.members) rows.back() = rows.back() + member->tensor("weight")->sizes()[0];
+  auto normed = l.draft_after_norm(x, depth, rows.back());
+  if (!normed) l.store_if_expensive(x, kOperandCalls);
+  Draft draft = normed ? std::move(normed->draft) : l.draft(rows, {depth});
+  Indices at(draft.rows.begin(), draft.rows.end() - 1);
+  at.push_back(draft.columns[0]);
+  const ExpressionPtr a = normed ? normed->element : l.element(x, at), line = draft.rows.back();
+  const auto weight = l.constant_elements(joined_weights(joined), dtype);
+  ExpressionPool& pool = l.pool();
+  const ExpressionPtr b = weight(pool.add(pool.multiply(line, pool.index(depth)), draft.columns[0]));
+  ExpressionPtr sum = l.reduce(draft, ReductionKind::sum, mul(pool, a, b));
+  if (joined.has_bias) sum = add(pool, sum, l.constant_elements(joined_biases(joined), dtype)(line));
+  const Indices result = draft.rows;
+  l.finish_joined(std::move(draft), joined, result, pool.rounded(sum, dtype));
+}
+
 void lower_linear(Lowering& l, const Node& node) {
+  if (const JoinedLinears* joined = l.joined()) return lower_joined(l, *joined);
   const Value *x = node.tensor("input"), *w = node.tensor("weight"), *bias = node.optional_tensor("bias");
   Matmul matmul{x, w, node.result()->sizes(), x->sizes().back(), nullptr, nullptr};
   matmul.left_at = [](const Indices& row, ExpressionPtr k) {
