@@ -4,6 +4,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ $# -eq 0 ]; then set -- cortex-m55 cortex-m4 cortex-m3; fi
+run() {  # BOARD PROGRAM WORDS
+  timeout 300 qemu-system-arm -M "$1" -nographic -monitor none -serial none \
+    -semihosting-config "enable=on,target=native$3" -kernel "$2" </dev/null
+}
 for preset in "$@"; do
   case $preset in
     cortex-m55*) board=mps3-an547 ;;
@@ -18,6 +22,11 @@ for preset in "$@"; do
     exit 2
   fi
   echo "$preset on $board"
-  timeout 300 qemu-system-arm -M "$board" -nographic -monitor none -serial none \
-    -semihosting-config enable=on,target=native -kernel "$program" </dev/null
+  # Kernels that read or write beyond their tensors are noticed: as a fault, or an operand that changed.
+  for broken in read_behind:99 read_before:99 write_behind:99 write_before:99 write_operand:1; do
+    status=0
+    run "$board" "$program" ",arg=test,arg=${broken%:*}" || status=$?
+    [ "$status" -eq "${broken#*:}" ] || [ "$status" -eq 99 ] || { echo "a kernel that does ${broken%:*} gets through" >&2; exit 1; }
+  done
+  run "$board" "$program" ""
 done

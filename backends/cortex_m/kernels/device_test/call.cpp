@@ -14,9 +14,9 @@ int32_t Stream::in(int32_t low, int32_t high) {
   return static_cast<int32_t>(low + static_cast<int64_t>((word() >> 32) * count >> 32));
 }
 
-void Call::clear() {
+void Call::clear(Side side) {
   count_ = tensor_count_ = list_count_ = 0;
-  regions_.clear();
+  regions_.clear(side);
 }
 
 EValue& Call::next() {

@@ -29,7 +29,7 @@ class Call {
 
   Stream random;
 
-  void clear();
+  void clear(Side side = Side::end);
   void add_int(int64_t value);
   void add_real(double value);
   void add_bool(bool value);

@@ -7,21 +7,23 @@
 namespace wick::cortex_m {
 namespace {
 
-constexpr size_t kGranule = 32, kGap = 64;
+constexpr size_t kGranule = 64, kGap = 64;
 constexpr size_t kMemoryBytes = size_t{1} << 20;
 
 #ifndef WICK_HOST_REGIONS
-__attribute__((section(".bulk"), aligned(32))) uint8_t memory[kMemoryBytes];
+__attribute__((section(".bulk"), aligned(64))) uint8_t memory[kMemoryBytes];
 #endif
 
 uint8_t poison_at(uint32_t seed, const uint8_t* at) {
   return static_cast<uint8_t>((static_cast<uint32_t>(reinterpret_cast<uintptr_t>(at)) + seed) * 0x9e3779b1u >> 24);
 }
 
-#ifdef WICK_MPU_REGIONS
+#ifndef WICK_HOST_REGIONS
 volatile uint32_t& mpu(uint32_t offset) { return *reinterpret_cast<volatile uint32_t*>(0xE000ED90u + offset); }
 void barrier() { asm volatile("dsb\n isb" ::: "memory"); }
+#endif
 
+#ifdef WICK_MPU_REGIONS
 /// Region `index` covers [begin, end), both multiples of 32.
 void map(uint32_t index, uintptr_t begin, uintptr_t end, bool writable, bool executable) {
   mpu(0x8) = index;
@@ -30,10 +32,25 @@ void map(uint32_t index, uintptr_t begin, uintptr_t end, bool writable, bool exe
 }
 #endif
 
+#ifdef WICK_MPU_GAPS
+// Range 0 guards the stack (devices/board); the others are for gaps.
+constexpr uint32_t kFirstRange = 1, kRanges = 7;
+
+/// Range `index`: nothing may access the gap from `begin` on, a multiple of its size.
+void forbid(uint32_t index, uintptr_t begin) {
+  constexpr uint32_t kSizeField = 5, kNeverExecute = 1u << 28, kEnable = 1;  // 2 to the power of 5 + 1 bytes
+  static_assert(kGap == 64, "the size field");
+  mpu(0x8) = index;
+  mpu(0xC) = static_cast<uint32_t>(begin);
+  mpu(0x10) = kNeverExecute | kSizeField << 1 | kEnable;
+}
+#endif
+
 }  // namespace
 
-void Regions::clear() {
+void Regions::clear(Side side) {
   open();
+  side_ = side;
 #ifdef WICK_HOST_REGIONS
   for (size_t i = 0; i < count_; ++i) free(regions_[i].begin);
 #endif
@@ -53,7 +70,8 @@ void* Regions::add(size_t size_bytes, Access access) {
   region.begin = memory + used_ + kGap;
   region.end = region.begin + (size_bytes + kGranule - 1) / kGranule * kGranule;
   const size_t slack = static_cast<size_t>(region.end - region.begin) - size_bytes;
-  region.data = region.begin + (access == Access::scratch ? slack & ~size_t{15} : slack);
+  const size_t lead = side_ == Side::begin ? 0 : access == Access::scratch ? slack & ~size_t{15} : slack;
+  region.data = region.begin + lead;
   used_ = static_cast<size_t>(region.end - memory);
   if (used_ + kGap > kMemoryBytes) __builtin_trap();
 #endif
@@ -74,6 +92,15 @@ void Regions::for_each_gap(const Fn& fn) const {
 #endif
 }
 
+uint32_t Regions::operand_sum() const {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < count_; ++i) {
+    if (regions_[i].access != Access::read) continue;
+    for (const uint8_t* at = regions_[i].data; at < regions_[i].data_end; ++at) sum = sum * 31 + *at;
+  }
+  return sum;
+}
+
 void Regions::poison(uint32_t seed) {
   seed_ = seed;
   for_each_gap([seed](uint8_t* at) { *at = poison_at(seed, at); });
@@ -81,15 +108,16 @@ void Regions::poison(uint32_t seed) {
     if (regions_[i].access == Access::read) continue;
     for (uint8_t* at = regions_[i].data; at < regions_[i].data_end; ++at) *at = poison_at(seed, at);
   }
+  operand_sum_ = operand_sum();
 }
 
 bool Regions::intact() const {
   bool same = true;
   for_each_gap([&](const uint8_t* at) { same = same && *at == poison_at(seed_, at); });
-  return same;
+  return same && operand_sum() == operand_sum_;
 }
 
-void Regions::close() {
+void Regions::close(uint32_t turn) {
 #ifdef WICK_MPU_REGIONS
   if (!mapped_) {
     map(0, 0x60000000, 0x61000000, false, true);
@@ -111,11 +139,32 @@ void Regions::close() {
   mpu(0x4) = 1;
   barrier();
 #endif
+#ifdef WICK_MPU_GAPS
+  constexpr uint32_t kEnable = 1, kOtherMemoryAsUsual = 1u << 2;
+  const uint32_t gaps = static_cast<uint32_t>(count_) + 1, used = gaps < kRanges ? gaps : kRanges;
+  for (uint32_t i = 0; i < used; ++i) {
+    const uint32_t gap = (turn + i) % gaps;
+    forbid(kFirstRange + i, reinterpret_cast<uintptr_t>(gap == 0 ? memory : regions_[gap - 1].end));
+  }
+  for (uint32_t i = used; i < kRanges; ++i) {
+    mpu(0x8) = kFirstRange + i;
+    mpu(0x10) = 0;
+  }
+  mpu(0x4) = kOtherMemoryAsUsual | kEnable;
+  barrier();
+#endif
 }
 
 void Regions::open() {
 #ifdef WICK_MPU_REGIONS
   mpu(0x4) = 0;
+  barrier();
+#endif
+#ifdef WICK_MPU_GAPS
+  for (uint32_t i = 0; i < kRanges; ++i) {
+    mpu(0x8) = kFirstRange + i;
+    mpu(0x10) = 0;
+  }
   barrier();
 #endif
 }
