@@ -80,8 +80,9 @@ inline bool resize_out(KernelContext& context, Tensor& out, const int64_t* sizes
   return error == Error::Ok;
 }
 inline bool resize_like(KernelContext& context, Tensor& out, const Tensor& like) {
-  const View view = view_of(like);
-  return resize_out(context, out, view.sizes, view.rank);
+  const Error error = resize(out, like.shape());
+  if (error != Error::Ok) context.fail(error, "the out tensor does not have the shape of the result");
+  return error == Error::Ok;
 }
 
 /// out takes the shape of `src` and its elements; the dtypes must be equal.

@@ -6,10 +6,7 @@ namespace kernels {
 namespace {
 
 void convert_to_out(KernelContext& context, const Tensor& in, Tensor& out) {
-  const View src = view_of(in);
-  const DType dtype = in.dtype;
-  if (!resize_out(context, out, src.sizes, src.rank)) return;
-  convert_view(context, view_of(out), out.dtype, src, dtype);
+  if (resize_like(context, out, in)) convert_tensor(context, out, in);
 }
 
 /// The dim order an op asks for must be the one `out` is stored in, size-1 dimensions aside.
@@ -41,10 +38,8 @@ void to_copy_out(KernelContext& context, Span<EValue*> args) {
 void to_dim_order_copy_out(KernelContext& context, Span<EValue*> args) {
   Tensor& out = *args[3]->tensor;
   if (!require(context, !args[1]->boolean, "non_blocking copies are not supported")) return;
-  const View src = view_of(*args[0]->tensor);
-  const DType dtype = args[0]->tensor->dtype;
-  if (!resize_out(context, out, src.sizes, src.rank) || !check_dim_order(context, *args[2], out)) return;
-  convert_view(context, view_of(out), out.dtype, src, dtype);
+  const Tensor& in = *args[0]->tensor;
+  if (resize_like(context, out, in) && check_dim_order(context, *args[2], out)) convert_tensor(context, out, in);
 }
 
 void clone_dim_order_out(KernelContext& context, Span<EValue*> args) {

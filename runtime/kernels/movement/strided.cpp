@@ -20,12 +20,14 @@ struct Axis {
 int64_t magnitude(int64_t value) { return value < 0 ? -value : value; }
 
 /// Drops size-1 dimensions, orders the rest by destination stride (outermost first), merges neighbours. Returns the
-/// count.
-int simplify(const View& dst, const View& src, Axis* axes) {
+/// count; -1 if there are no elements. `axis_of(d)`: of dimension d.
+template <typename AxisOf>
+int simplify(int rank, Axis* axes, const AxisOf& axis_of) {
   int count = 0;
-  for (int d = 0; d < dst.rank; ++d) {
-    if (dst.sizes[d] == 1) continue;
-    const Axis axis = {dst.sizes[d], dst.strides[d], src.strides[d]};
+  for (int d = 0; d < rank; ++d) {
+    const Axis axis = axis_of(d);
+    if (axis.size <= 0) return -1;
+    if (axis.size == 1) continue;
     int at = count++;
     for (; at > 0 && magnitude(axes[at - 1].dst) < magnitude(axis.dst); --at) axes[at] = axes[at - 1];
     axes[at] = axis;
@@ -40,6 +42,10 @@ int simplify(const View& dst, const View& src, Axis* axes) {
     }
   }
   return kept;
+}
+
+int simplify(const View& dst, const View& src, Axis* axes) {
+  return simplify(dst.rank, axes, [&](int d) { return Axis{dst.sizes[d], dst.strides[d], src.strides[d]}; });
 }
 
 /// Walks the outer axes: offsets of line `index`, counting the last axis fastest.
@@ -170,6 +176,27 @@ DType unit_of_size(size_t element_size) {
   }
 }
 
+void copy_axes(KernelContext& context, size_t element_size, uint8_t* dst, const uint8_t* src, Axis* axes, int count) {
+  dispatch_size(unit_of_size(element_size), [&](auto unit) {
+    using T = decltype(unit);
+    copy_elements(context, reinterpret_cast<T*>(dst), reinterpret_cast<const T*>(src), axes, count);
+  });
+}
+
+/// Has room for one axis at least.
+void convert_axes(KernelContext& context, uint8_t* dst, DType dst_dtype, const uint8_t* src, DType src_dtype,
+                  Axis* axes, int count) {
+  if (dst_dtype == src_dtype && dst_dtype != DType::boolean)
+    return copy_axes(context, dtype_size_bytes(dst_dtype), dst, src, axes, count);
+  if (count == 0) axes[count++] = {1, 1, 1};
+  const Axis line = axes[count - 1];
+  const int64_t dst_size = static_cast<int64_t>(dtype_size_bytes(dst_dtype));
+  const int64_t src_size = static_cast<int64_t>(dtype_size_bytes(src_dtype));
+  for_each_line(context, axes, count - 1, line, [&](int64_t d, int64_t s, int64_t n) {
+    convert_elements(dst + d * dst_size, dst_dtype, line.dst, src + s * src_size, src_dtype, line.src, n);
+  });
+}
+
 }  // namespace
 
 void View::insert(int dim, int64_t size, int64_t stride) {
@@ -248,34 +275,24 @@ bool broadcast_view(const View& view, const int64_t* sizes, int rank, View* out)
 }
 
 void copy_view(KernelContext& context, size_t element_size, const View& dst, const View& src) {
-  for (int d = 0; d < dst.rank; ++d) {
-    if (dst.sizes[d] <= 0) return;
-  }
   Axis axes[kMaxViewRank];
   const int count = simplify(dst, src, axes);
-  dispatch_size(unit_of_size(element_size), [&](auto unit) {
-    using T = decltype(unit);
-    copy_elements(context, reinterpret_cast<T*>(dst.data), reinterpret_cast<const T*>(src.data), axes, count);
-  });
+  if (count >= 0) copy_axes(context, element_size, dst.data, src.data, axes, count);
 }
 
 void convert_view(KernelContext& context, const View& dst, DType dst_dtype, const View& src, DType src_dtype) {
-  if (dst_dtype == src_dtype && dst_dtype != DType::boolean) {
-    copy_view(context, dtype_size_bytes(dst_dtype), dst, src);
-    return;
-  }
-  for (int d = 0; d < dst.rank; ++d) {
-    if (dst.sizes[d] <= 0) return;
-  }
   Axis axes[kMaxViewRank];
-  int count = simplify(dst, src, axes);
-  if (count == 0) axes[count++] = {1, 1, 1};
-  const Axis line = axes[count - 1];
-  const int64_t dst_size = static_cast<int64_t>(dtype_size_bytes(dst_dtype));
-  const int64_t src_size = static_cast<int64_t>(dtype_size_bytes(src_dtype));
-  for_each_line(context, axes, count - 1, line, [&](int64_t d, int64_t s, int64_t n) {
-    convert_elements(dst.data + d * dst_size, dst_dtype, line.dst, src.data + s * src_size, src_dtype, line.src, n);
-  });
+  const int count = simplify(dst, src, axes);
+  if (count >= 0) convert_axes(context, dst.data, dst_dtype, src.data, src_dtype, axes, count);
+}
+
+void convert_tensor(KernelContext& context, const Tensor& dst, const Tensor& src) {
+  Axis axes[kMaxRank + 1];
+  const int count =
+      simplify(dst.rank, axes, [&](int d) { return Axis{dst.sizes[d], dst.strides[d], src.strides[d]}; });
+  if (count < 0) return;
+  convert_axes(context, static_cast<uint8_t*>(dst.data), dst.dtype, static_cast<const uint8_t*>(src.data), src.dtype,
+               axes, count);
 }
 
 void fill_view(KernelContext& context, size_t element_size, const View& dst, const void* value) {

@@ -50,6 +50,8 @@ bool broadcast_view(const View& view, const int64_t* sizes, int rank, View* out)
 void copy_view(KernelContext& context, size_t element_size, const View& dst, const View& src);
 /// As copy_view, with the conversion of convert_elements.
 void convert_view(KernelContext& context, const View& dst, DType dst_dtype, const View& src, DType src_dtype);
+/// The same of tensors with equal sizes; takes less stack than views of them.
+void convert_tensor(KernelContext& context, const Tensor& dst, const Tensor& src);
 /// Writes the element at `value` everywhere in dst.
 void fill_view(KernelContext& context, size_t element_size, const View& dst, const void* value);
 

@@ -9,11 +9,12 @@
 #include "backends/cortex_m/kernels/mve/gemm.h"
 #include "backends/cortex_m/kernels/near_positions.h"
 #include "backends/cortex_m/kernels/reference.h"
+#include "backends/cortex_m/kernels/seldom.h"
 
 namespace wick::cortex_m::mve {
 namespace {
 
-ConvolutionForms forms_of(const Conv2d& c) {
+WICK_SELDOM ConvolutionForms forms_of(const Conv2d& c) {
   const auto axis = [&](size_t d, int64_t from, int64_t to) {
     return WindowAxis{static_cast<int32_t>(from), static_cast<int32_t>(to), c.window.kernel[d],
                       c.window.stride[d],         c.window.padding[d],      c.window.dilation[d]};
@@ -87,7 +88,7 @@ class Positions {
   }
 
   /// Each position's window copied to memory.
-  void run_windows(GemmPass& pass, const int8_t* image, int8_t* out) const {
+  WICK_SELDOM void run_windows(GemmPass& pass, const int8_t* image, int8_t* out) const {
     const int32_t width = static_cast<int32_t>(c_.to.w), out_step = static_cast<int32_t>(c_.to.c);
     const int32_t room = memory_bytes_ / terms_, most = room < kGemmRows ? room : kGemmRows;
     int32_t y = 0, x = 0;
@@ -113,7 +114,7 @@ class Positions {
   int32_t memory_bytes_;
 };
 
-void run_groups(const Conv2d& c, const ConvolutionForms& forms, int8_t* memory, int32_t memory_bytes) {
+WICK_SELDOM void run_groups(const Conv2d& c, const ConvolutionForms& forms, int8_t* memory, int32_t memory_bytes) {
   const int64_t image_size = c.from.h * c.from.w * c.from.c, out_size = c.to.h * c.to.w * c.to.c;
   Gemm gemm;
   gemm.terms = static_cast<int32_t>(c.window.kernel[0] * c.window.kernel[1] * c.inputs);
@@ -135,14 +136,14 @@ void run_groups(const Conv2d& c, const ConvolutionForms& forms, int8_t* memory, 
   }
 }
 
-__attribute__((noinline)) void run_on_stack(const Conv2d& c, const ConvolutionForms& forms) {
+WICK_SELDOM void run_on_stack(const Conv2d& c, const ConvolutionForms& forms) {
   alignas(16) int8_t memory[ConvolutionForms::kStackBytes];
   run_groups(c, forms, memory, ConvolutionForms::kStackBytes);
 }
 
 }  // namespace
 
-void convolve(const Conv2d& c) {
+WICK_SELDOM void convolve(const Conv2d& c) {
   if (c.to.h * c.to.w * c.to.c == 0) return;
   const ConvolutionForms forms = forms_of(c);
   if (forms.takes_tiles()) return convolve_tiles(c);

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backends/cortex_m/kernels/seldom.h"
+
 namespace wick::cortex_m {
 
 /// One axis of a convolution's window.
@@ -50,7 +52,7 @@ struct SpanCounts {
   float vectors = 0;          // of 16 terms, in a line of each span
   float position_blocks = 0;  // of 32 terms, in a line of each position
 
-  SpanCounts(const WindowAxis& axis, int32_t inputs) {
+  WICK_SELDOM SpanCounts(const WindowAxis& axis, int32_t inputs) {
     constexpr int kMost = 1000;  // spans that differ; no window of a sane program has as many
     int32_t begin = 0;
     for (int i = 0; i < kMost && begin < axis.to; ++i) {
@@ -102,7 +104,7 @@ class ConvolutionForms {
     return terms_ > 0 && scratch_ >= kTileRows * vectors * 16 + (copies_vectors() ? 0 : terms_);
   }
   bool copies_vectors() const { return inputs_ % 16 == 0; }
-  bool takes_tiles() const { return has_room_for_tiles() && tile_instructions() < span_instructions(); }
+  WICK_SELDOM bool takes_tiles() const { return has_room_for_tiles() && tile_instructions() < span_instructions(); }
   float instructions() const { return takes_tiles() ? tile_instructions() : span_instructions(); }
 
  private:
@@ -115,7 +117,7 @@ class ConvolutionForms {
   }
 
   /// gemm_tile.h: three windows and two channels at a time.
-  float tile_instructions() const {
+  WICK_SELDOM float tile_instructions() const {
     const float vectors = pieces(static_cast<float>(terms_), 16), tiles = pieces(positions_, kTileRows);
     const float passes = pieces(outputs_, 64), lines = static_cast<float>(axes_[0].kernel);
     const float pairs = tiles * pieces(outputs_, 2);
@@ -124,7 +126,7 @@ class ConvolutionForms {
                              positions_ * (outputs_ * 2.8F + passes * window));
   }
   /// gemm.h: two windows and three channels at a time, for each span of positions by itself.
-  float span_instructions() const {
+  WICK_SELDOM float span_instructions() const {
     const float triples = pieces(outputs_, 3), passes = pieces(outputs_, 33);
     if (copies_windows()) {
       const float bytes = static_cast<float>(copies_to_stack() ? kStackBytes : scratch_);

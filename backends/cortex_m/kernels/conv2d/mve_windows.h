@@ -14,8 +14,9 @@ class Windows {
         channels_(static_cast<int32_t>(c.from.c)),
         width_(static_cast<int32_t>(c.from.w)),
         height_(static_cast<int32_t>(c.from.h)),
-        padding_(static_cast<int8_t>(-c.quantization.input_offset)),
-        adjacent_(c.inputs == c.from.c && c.window.dilation[1] == 1) {}
+        adjacent_(c.inputs == c.from.c && c.window.dilation[1] == 1) {
+    fill_bytes(padding_, static_cast<int8_t>(-c.quantization.input_offset), kPaddingBytes);
+  }
 
   /// The window of position (y, x) of an image, which is at the first channel of the group.
   template <typename Copy>
@@ -36,9 +37,7 @@ class Windows {
   /// Taps of the padding: the input's zero point, which adds nothing.
   template <typename Copy>
   int8_t* pad(int8_t* to, int32_t count, const Copy& copy) const {
-    alignas(16) int8_t padding[kPaddingBytes];
-    if (count > 0) fill_bytes(padding, padding_, kPaddingBytes);
-    for (; count > 0; count -= kPaddingBytes) to = copy(to, padding, count < kPaddingBytes ? count : kPaddingBytes);
+    for (; count > 0; count -= kPaddingBytes) to = copy(to, padding_, count < kPaddingBytes ? count : kPaddingBytes);
     return to;
   }
 
@@ -60,12 +59,12 @@ class Windows {
 
   const Window& window_;
   int32_t inputs_, channels_, width_, height_;
-  int8_t padding_;
   bool adjacent_;  // the taps of a line are contiguous in the input
+  int8_t padding_[kPaddingBytes];
 };
 
-/// copy_bytes() as Windows::copy wants it.
-inline int8_t* append_bytes(int8_t* to, const int8_t* from, int32_t count) {
+/// copy_bytes() as Windows::copy wants it. Not inline, as it is called from many places.
+__attribute__((noinline)) inline int8_t* append_bytes(int8_t* to, const int8_t* from, int32_t count) {
   copy_bytes(to, from, count);
   return to + count;
 }

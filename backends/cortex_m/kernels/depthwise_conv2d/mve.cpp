@@ -7,12 +7,13 @@
 #include "backends/cortex_m/kernels/mve/vectors.h"
 #include "backends/cortex_m/kernels/near_positions.h"
 #include "backends/cortex_m/kernels/reference.h"
+#include "backends/cortex_m/kernels/seldom.h"
 
 namespace wick::cortex_m::mve {
 namespace {
 
 constexpr int32_t kLanes = 16, kColumnBytes = 4 * kLanes;  // a column: a word of four rows for each channel
-constexpr int32_t kStackBytes = 1216;
+constexpr int32_t kStackBytes = 1024;
 constexpr int32_t kMostChannels = UINT16_MAX / 7;  // of the output: eight positions apart by 16 bits
 
 /// How outputs are computed at a time: some of a row, or whole rows. A step is one row of outputs, or two.
@@ -66,7 +67,7 @@ class Writer {
 
  private:
   /// For any shift.
-  __attribute__((noinline)) static void write_any(OutputStage stage, int32_t channels, const int32_t* sums,
+  WICK_SELDOM static void write_any(OutputStage stage, int32_t channels, const int32_t* sums,
                                                   int32_t count, Channel c, int8_t* out) {
     stage.multiplier = c.multiplier;
     stage.shift = c.shift;
@@ -109,7 +110,7 @@ class Depthwise {
   };
 
   /// Channels [first, first + count) of the input, and of each the output channel number `phase`.
-  void run_channels(int32_t first, int32_t count, int32_t phase) {
+  WICK_SELDOM void run_channels(int32_t first, int32_t count, int32_t phase) {
     interleave_weights(first, count, phase);
     const int32_t height = static_cast<int32_t>(c_.to.h), rows = tile_.steps * tile_.rows_per_step();
     for (int64_t n = 0; n < c_.from.n; ++n) {
@@ -125,7 +126,7 @@ class Depthwise {
     }
   }
 
-  void run_part(const Part& part, const int8_t* image, int32_t count, int8_t* out) const {
+  WICK_SELDOM void run_part(const Part& part, const int8_t* image, int32_t count, int8_t* out) const {
     const int32_t per_step = tile_.rows_per_step(), steps = (part.rows + per_step - 1) / per_step;
     int8_t* to = columns_;
     for (int32_t step = 0; step < steps; ++step) {
@@ -196,7 +197,7 @@ class Depthwise {
 
   /// The weights as columns like those of the input, one column of zeros before and as many behind as taps are missing.
   /// Four outputs have them twice, the second time a row lower.
-  void interleave_weights(int32_t first, int32_t count, int32_t phase) const {
+  WICK_SELDOM void interleave_weights(int32_t first, int32_t count, int32_t phase) const {
     const int32_t lead = tile_.four_outputs ? 1 : 0;
     int8_t* to = weights_;
     for (int32_t group = 0; group < tile_.weight_groups; ++group) {
@@ -210,7 +211,7 @@ class Depthwise {
   }
 
   /// The weights of one tap for 16 channels; zeros beyond the kernel.
-  int8x16_t weights_of(int32_t ky, int32_t kx, int32_t first, int32_t count, int32_t phase) const {
+  WICK_SELDOM int8x16_t weights_of(int32_t ky, int32_t kx, int32_t first, int32_t count, int32_t phase) const {
     const int32_t taps_x = c_.window.kernel[1], multiplier = c_.depth_multiplier;
     if (kx < 0 || kx >= taps_x || ky < 0 || ky >= c_.window.kernel[0]) return vdupq_n_s8(0);
     const int8_t* from = c_.weights + (ky * taps_x + kx) * channels_ + first * multiplier + phase;
@@ -322,7 +323,7 @@ class Depthwise {
 };
 
 /// The most rows for `bytes` of memory, or the widest part of one; without outputs if there is none.
-Tile plan(const DepthwiseConv2d& c, int64_t bytes) {
+WICK_SELDOM Tile plan(const DepthwiseConv2d& c, int64_t bytes) {
   const Window& window = c.window;
   Tile tile = {};
   tile.four_outputs = window.kernel[0] <= 3 && window.kernel[1] <= 3 && window.stride[0] == 1 &&
@@ -366,12 +367,17 @@ Tile plan(const DepthwiseConv2d& c, int64_t bytes) {
   return tile;
 }
 
-/// For programs whose scratch is too small. Returns false if this is, too.
-__attribute__((noinline)) bool run_on_stack(const DepthwiseConv2d& c) {
-  alignas(16) int8_t memory[kStackBytes];
-  const Tile tile = plan(c, kStackBytes);
+/// In memory that is aligned to 16 bytes. Returns false if there is too little.
+WICK_SELDOM bool run_in(const DepthwiseConv2d& c, int8_t* memory, int64_t bytes) {
+  const Tile tile = plan(c, bytes);
   if (tile.outputs > 0) Depthwise(c, tile, memory).run();
   return tile.outputs > 0;
+}
+
+/// For programs whose scratch is too small.
+WICK_SELDOM bool run_on_stack(const DepthwiseConv2d& c) {
+  alignas(16) int8_t memory[kStackBytes];
+  return run_in(c, memory, kStackBytes);
 }
 
 /// weights [taps][outputs] to [outputs][taps].
@@ -410,12 +416,9 @@ void quantized_depthwise_conv2d(KernelContext& context, Span<EValue*> args) {
   if (!has_near_positions(c.window, c.from)) return reference::quantized_depthwise_conv2d(context, args);
   if (run_as_convolution(c)) return;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(c.scratch.data()), aligned = (begin + 15) & ~uintptr_t{15};
-  const Tile tile = plan(c, static_cast<int64_t>(c.scratch.size()) - static_cast<int64_t>(aligned - begin));
-  if (tile.outputs > 0) {
-    Depthwise(c, tile, reinterpret_cast<int8_t*>(aligned)).run();
-  } else if (!run_on_stack(c)) {
+  const int64_t bytes = static_cast<int64_t>(c.scratch.size()) - static_cast<int64_t>(aligned - begin);
+  if (!run_in(c, reinterpret_cast<int8_t*>(aligned), bytes) && !run_on_stack(c))
     reference::quantized_depthwise_conv2d(context, args);
-  }
 }
 
 }  // namespace wick::cortex_m::mve

@@ -32,7 +32,7 @@ class TilePass {
   int32_t first_, channels_;
   bool shifts_right_ = true;
   const int8_t* tile_;
-  alignas(8) int32_t initial_[kTileRows * kTileChannels];  // of each pair of channels, three times
+  alignas(8) int32_t initial_[kTileChannels + 1];
   alignas(8) int32_t sums_[kTileRows * kTileChannels];     // [row][channel]
 };
 

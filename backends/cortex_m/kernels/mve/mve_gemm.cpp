@@ -1,6 +1,7 @@
 #include "backends/cortex_m/kernels/mve/gemm.h"
 #include "backends/cortex_m/kernels/mve/gemm_single.h"
 #include "backends/cortex_m/kernels/mve/vectors.h"
+#include "backends/cortex_m/kernels/seldom.h"
 
 namespace wick::cortex_m::mve {
 namespace {
@@ -190,7 +191,7 @@ void GemmPass::select(const GemmTerms& terms) {
   }
 }
 
-void GemmPass::set_out_step(int32_t step) {
+WICK_SELDOM void GemmPass::set_out_step(int32_t step) {
   if (step == out_step_) return;
   constexpr int32_t kMostStep = (UINT16_MAX - kTriple) / (kVectorSums - 1);
   out_step_ = step;
@@ -204,7 +205,7 @@ void GemmPass::set_out_step(int32_t step) {
   }
 }
 
-void GemmPass::run(const GemmRows& rows, const GemmOut& out) {
+WICK_SELDOM void GemmPass::run(const GemmRows& rows, const GemmOut& out) {
   GemmRows here = rows;
   GemmOut to = out;
   set_out_step(out.step);
@@ -222,7 +223,7 @@ void GemmPass::run(const GemmRows& rows, const GemmOut& out) {
 }
 
 /// A width of any size. Rows come in pairs: of an odd number, some are computed twice.
-void GemmPass::run_line(const GemmRows& rows, const GemmOut& out) {
+WICK_SELDOM void GemmPass::run_line(const GemmRows& rows, const GemmOut& out) {
   GemmRows here = rows;
   GemmOut to = out;
   if (rows.width % 2 == 1 && rows.width > 1 && rows.width < kGemmRows) {
@@ -286,7 +287,7 @@ void GemmPass::run_rows(const GemmRows& rows, const GemmOut& out) {
 }
 
 /// With a filter offset, rows have one line.
-void GemmPass::add_row_terms(const GemmRows& rows) {
+WICK_SELDOM void GemmPass::add_row_terms(const GemmRows& rows) {
   int32_t* sum = sums_;
   for (int32_t y = 0; y < rows.height; ++y) {
     const int8_t* row = rows.x + y * rows.next;
@@ -343,7 +344,7 @@ void GemmPass::write(int32_t channel, const GemmRows& rows, const GemmOut& out) 
 }
 
 /// For any shift, and rows of the output at any distance.
-void GemmPass::write_any(int32_t channel, const GemmRows& rows, const GemmOut& out) const {
+WICK_SELDOM void GemmPass::write_any(int32_t channel, const GemmRows& rows, const GemmOut& out) const {
   const int32_t* sum = sums_;
   for (int32_t row = 0; row < rows.height * rows.width; ++row) {
     int8_t* to = out.y + row / rows.width * out.next + row % rows.width * out.step;

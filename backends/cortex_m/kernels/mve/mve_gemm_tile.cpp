@@ -32,7 +32,11 @@
       "  ldrd r5, r3, [r0, #24]\n"                 \
       "1:\n"                                       \
       "  ldrd lr, r1, [sp]\n"                      \
-      "  ldm r11!, {r0, r2, r4, r6, r8, r10}\n"    \
+      "  ldrd r0, r2, [r11], #8\n"                 \
+      "  mov r4, r0\n"                             \
+      "  mov r6, r2\n"                             \
+      "  mov r8, r0\n"                             \
+      "  mov r10, r2\n"                            \
       "  " begin                                   \
       " lr, lr\n"                                  \
       "2:\n" body "  " end                         \
@@ -67,7 +71,7 @@ struct TileDot {
   int32_t count;                         // of the loop: terms, or blocks of 32
   const int8_t* tile;                    //
   const int8_t *weights, *next_weights;  // rows of a pair of channels
-  const int32_t* initial;                // of a pair, three times
+  const int32_t* initial;                // of a pair
   int32_t* sums;                         // three rows, kTileChannels apart
   int32_t step;                          // from the end of a row of weights to that of the next pair
   const int32_t* end;                    // of the first row of sums
@@ -97,10 +101,8 @@ TilePass::TilePass(const Gemm& gemm, int32_t first, const int8_t* tile)
     int32_t value = gemm.addend != nullptr ? gemm.addend[first + c] : 0;
     if (gemm.input_offset != 0)
       value = wrapping_add(value, wrapping_mul(gemm.input_offset, sum_of_bytes(row, gemm.terms)));
-    int32_t* initial = initial_ + (c / 2) * 2 * kTileRows + c % 2;
-    initial[0] = initial[2] = initial[4] = value;
     // The last of an odd number is computed twice.
-    if (c == channels_ - 1 && c % 2 == 0) initial[1] = initial[3] = initial[5] = value;
+    initial_[c] = initial_[c + 1] = value;
   }
 }
 
@@ -121,7 +123,7 @@ void TilePass::accumulate() {
   if (channels_ % 2 == 0) return;
   dot.weights += 2 * pairs * terms;
   dot.next_weights = dot.weights;
-  dot.initial += 2 * kTileRows * pairs;
+  dot.initial += 2 * pairs;
   dot.sums += 2 * pairs;
   dot.end += 2;
   run(&dot);
