@@ -57,9 +57,15 @@ struct Footprint {
   uint64_t method_arena_bytes = 0;  // what binding the method takes
 };
 
+/// How a firmware gets its methods: it loads them from a program, or has them as tables (runtime/firmware).
+struct FirmwareParts {
+  std::vector<std::string> operators;  // names of kernels
+  bool loads = true, has_tables = false;
+};
+
 /// Flash of a firmware that holds the runtime and only the kernels of a program.
 struct FirmwareSize {
-  uint64_t core_bytes = 0;     // loading and executing methods
+  uint64_t core_bytes = 0;     // executing methods, and loading them
   uint64_t kernels_bytes = 0;  // the kernels, with what only they call
 };
 
@@ -85,7 +91,7 @@ class Device {
   virtual compiler::Result<Outcome> call(const Call& call) = 0;
   /// Of a firmware with the kernels of these operators. Errors: usage if this device has no firmware, or its parts are
   /// missing.
-  virtual compiler::Result<FirmwareSize> firmware_size(const std::vector<std::string>& operators) const = 0;
+  virtual compiler::Result<FirmwareSize> firmware_size(const FirmwareParts& parts) const = 0;
   /// From now on runs another program.
   virtual void set_program(DeviceProgram program) = 0;
 };

@@ -157,8 +157,10 @@ Status measure_on_host(Session& session, const PackageOptions& options, ProgramP
 Status measure_on_device(const PackageOptions& options, PackagePlan* plan) {
   const std::string name = device_for(options, *plan);
   if (name.empty() || options.device == "none") return {};
-  std::vector<std::string> operators;
-  for (const KernelPlan& kernel : plan->kernels) operators.push_back(kernel.name);
+  device::FirmwareParts parts;
+  parts.loads = plan->loads();
+  parts.has_tables = plan->has_tables();
+  for (const KernelPlan& kernel : plan->kernels) parts.operators.push_back(kernel.name);
   for (ProgramPlan& program : plan->programs) {
     SessionOptions session_options;
     session_options.device = name;
@@ -174,7 +176,7 @@ Status measure_on_device(const PackageOptions& options, PackagePlan* plan) {
       method.stack_bytes = std::max(outcome.footprint.load_stack_bytes, outcome.footprint.execution_stack_bytes);
     }
     if (plan->flash) continue;
-    Result<device::FirmwareSize> size = session->firmware_size(operators);
+    Result<device::FirmwareSize> size = session->firmware_size(parts);
     if (!size.ok()) return size.diag();
     plan->flash = *size;
   }

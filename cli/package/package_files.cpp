@@ -26,10 +26,17 @@ ProgramBytes bytes_of(const ProgramPlan& program) {
   return bytes;
 }
 
+uint64_t program_bytes(const ProgramPlan& program) {
+  uint64_t total = program.constant_bytes().size();
+  if (!program.fixed) return total;
+  for (const FixedMethodPlan& method : program.fixed->methods) total += method.table_bytes();
+  return total;
+}
+
 std::optional<uint64_t> flash_bytes(const PackagePlan& plan) {
   if (!plan.flash) return std::nullopt;
   uint64_t total = plan.flash->core_bytes + plan.flash->kernels_bytes;
-  for (const ProgramPlan& program : plan.programs) total += program.bytes.size();
+  for (const ProgramPlan& program : plan.programs) total += program_bytes(program);
   return total;
 }
 

@@ -21,6 +21,8 @@ struct ProgramBytes {
   std::optional<uint64_t> stack;
 };
 ProgramBytes bytes_of(const ProgramPlan& program);
+/// Of a program in constant memory: tables included.
+uint64_t program_bytes(const ProgramPlan& program);
 /// Programs, kernels and runtime, if they were measured.
 std::optional<uint64_t> flash_bytes(const PackagePlan& plan);
 
@@ -36,6 +38,9 @@ std::string header_text(const PackagePlan& plan, const ProgramPlan& program, con
 std::string program_source(const PackagePlan& plan, const ProgramPlan& program, const Budgets& budgets);
 std::string memory_source(const ProgramPlan& program);
 std::string array_source(const ProgramPlan& program);
+// write_fixed.cpp: tables in place of loading, and how they are taken. Of programs that have them.
+std::string fixed_tables(const PackagePlan& plan, const ProgramPlan& program);
+std::string fixed_init(const PackagePlan& plan, const ProgramPlan& program);
 // write_kernels.cpp: the kernel tables.
 std::string package_namespace(const PackagePlan& plan);
 std::string kernels_header(const PackagePlan& plan);
@@ -47,7 +52,7 @@ std::string makefile_text(const PackagePlan& plan);
 std::string readme_text(const PackagePlan& plan);
 std::string example_source(const PackagePlan& plan);
 /// Lines of at most 16 bytes in hexadecimal, each with a comma.
-std::string hex_rows(const std::vector<uint8_t>& bytes);
+std::string hex_rows(Span<const uint8_t> bytes);
 /// "a, b"; each formatted by fmt.
 const char* c_type(DType dtype);
 

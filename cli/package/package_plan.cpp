@@ -35,9 +35,10 @@ constexpr Row kRows[] = {
 };
 
 // What the files of a package call, besides kernels.
-const std::vector<std::string> kApi = {"wick::PackagedProgram::load", "wick::PackagedMethod::load",
-                                       "wick::PackagedMethod::run", "wick::Program::method",
-                                       "runtime/exec/method_layout.h"};
+const std::vector<std::string> kLoadingApi = {"wick::PackagedProgram::load", "wick::PackagedMethod::load",
+                                              "wick::PackagedMethod::run", "wick::Program::method",
+                                              "runtime/exec/method_layout.h"};
+const std::vector<std::string> kTablesApi = {"wick::FixedMethod::load", "wick::FixedMethod::run", "common/digest.h"};
 
 Status refuse(const std::string& path, const Program& program) {
   std::string delegates;
@@ -72,6 +73,24 @@ MethodPlan plan_method(const ProgramPlan& program, const MethodMeta& meta, bool 
   return plan;
 }
 
+// Methods that never change become tables.
+void plan_tables(ProgramPlan* plan) {
+  const Program program = Program::checked_before({plan->bytes.data(), plan->bytes.size()});
+  auto methods = plan_fixed_methods(program);
+  if (!methods) return;
+  FixedProgram& fixed = plan->fixed.emplace();
+  fixed.first_byte = first_constant_byte(*methods, plan->bytes.size());
+  fixed.methods = std::move(*methods);
+  for (size_t i = 0; i < plan->methods.size(); ++i) {
+    const uint64_t tensors = fixed.methods[i].tensors.size(), values = tensors + fixed.methods[i].constants.size();
+    plan->methods[i].state_bytes_32 = values * 16 + tensors * 28;  // an EValue; a Tensor
+    plan->methods[i].state_bytes_64 = values * 24 + tensors * 56;
+    std::vector<std::string>& operators = fixed.operators.emplace_back();
+    for (size_t k = 0; k < program.method(i).num_operators(); ++k)
+      operators.push_back(operator_text(program.method(i).op(k)));
+  }
+}
+
 Result<ProgramPlan> plan_program(const std::string& argument, const PackageOptions& options) {
   auto [name, path] = split_method(argument);
   if (argument.find('=') == std::string::npos) name = std::filesystem::path(path).stem().string();
@@ -101,6 +120,7 @@ Result<ProgramPlan> plan_program(const std::string& argument, const PackageOptio
     plan.methods.push_back(std::move(method));
   }
   RETURN_IF_ERROR(measure_on_host(session, options, &plan));
+  plan_tables(&plan);
   return plan;
 }
 
@@ -163,7 +183,10 @@ Status find_kernels(PackagePlan* plan) {
 
 Status find_sources(PackagePlan* plan) {
   const SourceGraph graph(embedded_sources());
-  std::vector<std::string> target = kApi, portable = kApi;
+  std::vector<std::string> target;
+  if (plan->loads()) target = kLoadingApi;
+  if (plan->has_tables()) target.insert(target.end(), kTablesApi.begin(), kTablesApi.end());
+  std::vector<std::string> portable = target;
   for (const KernelPlan& kernel : plan->kernels) {
     target.push_back(kernel.function);
     portable.push_back(kernel.portable);

@@ -1,10 +1,12 @@
 // What a package holds: programs with their methods, kernels and sources.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/program/fixed_plan.h"
 #include "cli/program/program_session.h"
 #include "compiler/partition/target.h"
 #include "runtime/exec/method_layout.h"
@@ -45,12 +47,26 @@ struct MethodPlan {
   Sample sample;
 };
 
+/// A program whose methods are tables.
+struct FixedProgram {
+  uint64_t first_byte;  // of the file, that the package holds
+  std::vector<FixedMethodPlan> methods;
+  std::vector<std::vector<std::string>> operators;  // of each method
+};
+
 struct ProgramPlan {
   std::string name;  // an identifier; prefix of its functions and files
   std::string path;
-  std::vector<uint8_t> bytes;
+  std::vector<uint8_t> bytes;         // the file
+  std::optional<FixedProgram> fixed;  // borrows the bytes
   uint64_t shared_bytes = 0;  // of the arena that its methods share
   std::vector<MethodPlan> methods;
+
+  /// What the package holds of the file.
+  Span<const uint8_t> constant_bytes() const {
+    const size_t first = fixed ? static_cast<size_t>(fixed->first_byte) : 0;
+    return {bytes.data() + first, bytes.size() - first};
+  }
 };
 
 /// A row of the package's kernel tables.
@@ -69,6 +85,14 @@ struct PackagePlan {
   std::vector<std::string> headers, sources, target_sources, portable_sources;
   std::string measured_on;  // the device, or ""
   std::optional<device::FirmwareSize> flash;
+
+  /// Some program is loaded, or is tables.
+  bool loads() const {
+    return std::any_of(programs.begin(), programs.end(), [](const ProgramPlan& each) { return !each.fixed; });
+  }
+  bool has_tables() const {
+    return std::any_of(programs.begin(), programs.end(), [](const ProgramPlan& each) { return each.fixed.has_value(); });
+  }
 };
 
 struct PackageOptions {

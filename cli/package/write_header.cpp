@@ -90,7 +90,7 @@ std::string memory_text(const PackagePlan& plan, const ProgramPlan& program, con
   const std::string up = upper_case(program.name);
   const ProgramBytes bytes = bytes_of(program);
   std::string out = "/* Bytes of constant memory: the program; then with kernels and runtime. */\n";
-  out += fmt::format("#define {}_PROGRAM_BYTES {}\n", up, program.bytes.size());
+  out += fmt::format("#define {}_PROGRAM_BYTES {}\n", up, program_bytes(program));
   if (const auto flash = flash_bytes(plan)) {
     out += fmt::format("#define {}_FLASH_BYTES {}  /* of all programs of the package; measured on {} */\n", up, *flash,
                        plan.measured_on);

@@ -1,7 +1,10 @@
 // The sources of a program: its functions, its static memory, its bytes.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/package/package_files.h"
+#include "common/digest.h"
 
 namespace wick::cli {
 namespace {
@@ -13,6 +16,9 @@ std::string counts_text(const Counts& c) {
                      c.operators, c.delegates, c.chains, c.tensors, c.dims, c.int_lists, c.int_items, c.tensor_lists,
                      c.tensor_items, c.instructions, c.args, c.has_views ? "true" : "false");
 }
+
+/// An array has an element at least.
+size_t array_extent(const ProgramPlan& program) { return std::max<size_t>(program.constant_bytes().size(), 1); }
 
 uint64_t rounded(uint64_t bytes) { return (bytes + 15) / 16 * 16; }
 
@@ -28,35 +34,46 @@ std::string budget_text(const std::string& up, const char* what, const char* fou
                      what, found);
 }
 
+// Of each method: what the runtime keeps, its bytes.
+std::string state_text(const ProgramPlan& program) {
+  return fmt::format(
+      "// Of each method: what the runtime keeps, its bytes, and those of its values.\n"
+      "constexpr wick::Counts kObjects[] = {{{}}};\n"
+      "constexpr size_t state_bytes(size_t method) {{\n"
+      "  return static_cast<size_t>((wick::method_bytes(kObjects[method], wick::kObjectSizes) + 15) / 16 * 16);\n"
+      "}}\n"
+      "constexpr size_t kStateBytes[] = {{{}}};\n",
+      of_methods(program, [](const MethodPlan& method, size_t) { return "\n    " + counts_text(method.objects); }),
+      of_methods(program, [](const MethodPlan&, size_t index) { return fmt::format("state_bytes({})", index); }));
+}
+
+// Loads the methods; returns where that fails.
 std::string init_text(const PackagePlan& plan, const ProgramPlan& program) {
+  const Span<const uint8_t> bytes = program.constant_bytes();
   std::string out = fmt::format(
-      "int {0}_init_with(const {0}_memory* memory) {{\n"
       "  wick::ErrorText text(load_text);\n"
       "  last_text = load_text;\n"
-      "  wick::Error error = program.load({{{0}_program, {1}_PROGRAM_BYTES}}, &text);\n"
+      "  // Checked when this was written; the number is their digest.\n"
+      "  wick::Error error = program.load({{{0}_program, {1}}}, {2:#x}, &text);\n"
       "  if (error != wick::Error::Ok) return static_cast<int>(error);\n"
       "  uint8_t* arena = static_cast<uint8_t*>(memory->arena);\n"
       "  uint8_t* state = static_cast<uint8_t*>(memory->state);\n",
-      program.name, upper_case(program.name));
+      program.name, bytes.size(), digest(bytes));
   out += fmt::format("  const wick::Span<uint8_t> shared(arena, {});\n", program.shared_bytes);
   if (program.shared_bytes != 0) {
     out +=
         fmt::format("  memset(arena, 0, {});\n  arena += {};\n", program.shared_bytes, rounded(program.shared_bytes));
   }
-  out += fmt::format(
-      "  for (size_t i = 0; i < {1}; ++i) {{\n"
-      "    const wick::PackagedMemory parts = {{{{arena, kArenaBytes[i]}}, shared, {{state, kStateBytes[i]}},\n"
-      "                                        {{static_cast<uint8_t*>(memory->scratch), {2}_SCRATCH_BYTES}}}};\n"
-      "    error = methods[i].load(program.get().method(i), parts, {3}::kernels());\n"
-      "    if (error != wick::Error::Ok) return tell(i, error);\n"
-      "    arena += kArenaBytes[i];\n"
-      "    state += kStateBytes[i];\n"
-      "  }}\n"
-      "  return 0;\n"
-      "}}\n"
-      "const char* {0}_error(void) {{ return last_text; }}\n",
-      program.name, program.methods.size(), upper_case(program.name), package_namespace(plan));
-  return out;
+  return out + fmt::format(
+                   "  for (size_t i = 0; i < {0}; ++i) {{\n"
+                   "    const wick::PackagedMemory parts = {{{{arena, kArenaBytes[i]}}, shared, {{state, kStateBytes[i]}},\n"
+                   "                                        {{static_cast<uint8_t*>(memory->scratch), {1}_SCRATCH_BYTES}}}};\n"
+                   "    error = methods[i].load(program.get().method(i), parts, {2}::kernels());\n"
+                   "    if (error != wick::Error::Ok) return tell(i, error);\n"
+                   "    arena += kArenaBytes[i];\n"
+                   "    state += kStateBytes[i];\n"
+                   "  }}\n",
+                   program.methods.size(), upper_case(program.name), package_namespace(plan));
 }
 
 std::string functions_text(const MethodPlan& method, size_t index) {
@@ -81,42 +98,41 @@ std::string functions_text(const MethodPlan& method, size_t index) {
 
 std::string program_source(const PackagePlan& plan, const ProgramPlan& program, const Budgets& budgets) {
   const std::string up = upper_case(program.name);
-  std::string out = fmt::format(
-      "{}#include \"{}.h\"\n\n{}#include \"{}_kernels.h\"\n#include "
-      "\"runtime/exec/method_layout.h\"\n#include \"runtime/firmware/packaged_method.h\"\n\n",
-      kWritten, program.name, program.shared_bytes != 0 ? "#include <string.h>\n\n" : "", plan.name);
-  out += fmt::format("extern \"C\" const unsigned char {}_program[{}_PROGRAM_BYTES];\n\nnamespace {{\n\n", program.name,
-                     up);
+  const char* headers = program.fixed ? "#include \"common/digest.h\"\n#include \"runtime/firmware/fixed_method.h\"\n"
+                                      : "#include \"runtime/exec/method_layout.h\"\n#include "
+                                        "\"runtime/firmware/packaged_method.h\"\n";
+  std::string out =
+      fmt::format("{}#include \"{}.h\"\n\n{}#include \"{}_kernels.h\"\n{}\n", kWritten, program.name,
+                  program.shared_bytes != 0 ? "#include <string.h>\n\n" : "", plan.name, headers);
+  out += fmt::format("extern \"C\" const unsigned char {}_program[{}];\n\nnamespace {{\n\n", program.name,
+                     array_extent(program));
+  out += program.fixed ? fixed_tables(plan, program) : state_text(program);
   out += fmt::format(
-      "// Of each method: what the runtime keeps, its bytes, and those of its values.\n"
-      "constexpr wick::Counts kObjects[] = {{{}}};\n"
-      "constexpr size_t state_bytes(size_t method) {{\n"
-      "  return static_cast<size_t>((wick::method_bytes(kObjects[method], wick::kObjectSizes) + 15) / 16 * 16);\n"
-      "}}\n"
-      "constexpr size_t kStateBytes[] = {{{}}};\n"
       "constexpr size_t kArenaBytes[] = {{{}}};\n\n"
       "constexpr size_t all_state_bytes() {{\n"
       "  size_t total = 0;\n"
       "  for (const size_t bytes : kStateBytes) total += bytes;\n"
       "  return total;\n"
       "}}\n",
-      of_methods(program, [](const MethodPlan& method, size_t) { return "\n    " + counts_text(method.objects); }),
-      of_methods(program, [](const MethodPlan&, size_t index) { return fmt::format("state_bytes({})", index); }),
       of_methods(program,
                  [](const MethodPlan& method, size_t) { return fmt::format("{}", rounded(method.arena_bytes)); }));
   out += fmt::format("static_assert(all_state_bytes() <= {0}_STATE_BYTES, \"{0}_STATE_BYTES is too small\");\n", up);
   if (budgets.arena_bytes) out += budget_text(up, "ARENA_BYTES", "ARENA_BYTES");
   if (budgets.file_bytes) out += budget_text(up, "PROGRAM_BYTES", "PROGRAM_BYTES");
   if (budgets.flash_bytes) out += budget_text(up, "FLASH_BYTES", "FLASH_BYTES");
-  out += fmt::format(
-      "\nwick::PackagedProgram program;\nwick::PackagedMethod methods[{}];\n"
-      "char load_text[wick::PackagedMethod::kMaxTextBytes];\nconst char* last_text = \"\";\n\n"
-      "int tell(size_t method, wick::Error error) {{\n"
+  out += program.fixed ? fmt::format("\nwick::FixedMethod methods[{}];\n", program.methods.size())
+                       : fmt::format("\nwick::PackagedProgram program;\nwick::PackagedMethod methods[{}];\n"
+                                     "char load_text[wick::PackagedMethod::kMaxTextBytes];\n",
+                                     program.methods.size());
+  out +=
+      "const char* last_text = \"\";\n\n"
+      "int tell(size_t method, wick::Error error) {\n"
       "  if (error != wick::Error::Ok) last_text = methods[method].error_text();\n"
       "  return static_cast<int>(error);\n"
-      "}}\n\n}}  // namespace\n\nextern \"C\" {{\n",
-      program.methods.size());
-  out += init_text(plan, program);
+      "}\n\n}  // namespace\n\nextern \"C\" {\n";
+  out += fmt::format("int {0}_init_with(const {0}_memory* memory) {{\n", program.name);
+  out += program.fixed ? fixed_init(plan, program) : init_text(plan, program);
+  out += fmt::format("  return 0;\n}}\nconst char* {0}_error(void) {{ return last_text; }}\n", program.name);
   for (size_t i = 0; i < program.methods.size(); ++i) out += functions_text(program.methods[i], i);
   return out + "}\n";
 }
@@ -142,15 +158,16 @@ std::string memory_source(const ProgramPlan& program) {
 
 std::string array_source(const ProgramPlan& program) {
   return fmt::format(
-      "{0}// The bytes of the program.\n#include \"{1}.h\"\n\n"
+      "{0}// {4}\n\n"
       "extern \"C\" {{\n"
-      "extern const unsigned char {1}_program[{2}_PROGRAM_BYTES];\n"
-      "alignas(16) const unsigned char {1}_program[{2}_PROGRAM_BYTES] = {{\n{3}}};\n"
+      "extern const unsigned char {1}_program[{2}];\n"
+      "alignas(16) const unsigned char {1}_program[{2}] = {{\n{3}}};\n"
       "}}\n",
-      kWritten, program.name, upper_case(program.name), hex_rows(program.bytes));
+      kWritten, program.name, array_extent(program), hex_rows(program.constant_bytes()),
+      program.fixed ? "The constants of the program." : "The bytes of the program.");
 }
 
-std::string hex_rows(const std::vector<uint8_t>& bytes) {
+std::string hex_rows(Span<const uint8_t> bytes) {
   std::string out;
   out.reserve(bytes.size() * 5 + bytes.size() / 8 + 16);
   constexpr char kDigits[] = "0123456789abcdef";

@@ -17,7 +17,7 @@ size_t sample_bytes(const MethodPlan& method) {
 }
 
 std::string array(const std::string& name, const std::vector<uint8_t>& bytes) {
-  return fmt::format("static const unsigned char {}[] = {{\n{}}};\n", name, hex_rows(bytes));
+  return fmt::format("static const unsigned char {}[] = {{\n{}}};\n", name, hex_rows({bytes.data(), bytes.size()}));
 }
 
 std::string comparison(const Port& port) {

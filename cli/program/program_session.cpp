@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "cli/command.h"
+#include "cli/program/fixed_plan.h"
 #include "compiler/support/file_map.h"
 #include "compiler/support/limits.h"
 #include "devices/host/host_device.h"
@@ -185,13 +186,15 @@ Result<device::Outcome> Session::call(const device::Call& call) {
 }
 
 Result<device::FirmwareSize> Session::firmware_size(const std::string& method) const {
-  std::vector<std::string> operators;
-  for (size_t i = 0; i < meta(method).num_operators(); ++i) operators.push_back(operator_text(meta(method).op(i)));
-  return firmware_size(operators);
+  device::FirmwareParts parts;
+  parts.has_tables = plan_fixed_methods(program()).has_value();
+  parts.loads = !parts.has_tables;
+  for (size_t i = 0; i < meta(method).num_operators(); ++i) parts.operators.push_back(operator_text(meta(method).op(i)));
+  return firmware_size(parts);
 }
 
-Result<device::FirmwareSize> Session::firmware_size(const std::vector<std::string>& operators) const {
-  return device_->firmware_size(operators);
+Result<device::FirmwareSize> Session::firmware_size(const device::FirmwareParts& parts) const {
+  return device_->firmware_size(parts);
 }
 
 Diag Session::diag_of(const device::Refusal& refusal, const std::string& method) const {

@@ -46,8 +46,8 @@ class Session {
   compiler::Result<device::Outcome> call(const device::Call& call);
   /// Of a firmware for the operators of a method, on the device.
   compiler::Result<device::FirmwareSize> firmware_size(const std::string& method) const;
-  /// The same for these operators.
-  compiler::Result<device::FirmwareSize> firmware_size(const std::vector<std::string>& operators) const;
+  /// The same of these parts.
+  compiler::Result<device::FirmwareSize> firmware_size(const device::FirmwareParts& parts) const;
   /// The diagnostic of a program that `call` refused.
   compiler::Diag diag_of(const device::Refusal& refusal, const std::string& method) const;
 

@@ -31,7 +31,7 @@ Refusal refusal_of(const ModuleError& error, const Method* method) {
   return refusal;
 }
 
-compiler::Result<FirmwareSize> HostDevice::firmware_size(const std::vector<std::string>&) const {
+compiler::Result<FirmwareSize> HostDevice::firmware_size(const FirmwareParts&) const {
   return compiler::Diag(compiler::Code::usage, "programs on the host have no firmware");
 }
 

@@ -14,7 +14,7 @@ class HostDevice : public Device {
   explicit HostDevice(Module* module) : module_(module) {}
   /// Watches nothing: tracers of the module do.
   compiler::Result<Outcome> call(const Call& call) override;
-  compiler::Result<FirmwareSize> firmware_size(const std::vector<std::string>& operators) const override;
+  compiler::Result<FirmwareSize> firmware_size(const FirmwareParts& parts) const override;
   void set_program(DeviceProgram program) override { module_ = program.module; }
 
  private:

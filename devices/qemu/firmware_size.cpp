@@ -20,16 +20,21 @@ using compiler::Diag;
 using compiler::Result;
 
 // Mangled prefixes of what a package calls to load and run a method (runtime/firmware).
-constexpr const char* kCoreFunctions[] = {
+constexpr const char* kLoadingFunctions[] = {
     "_ZN4wick15PackagedProgram4loadE",
     "_ZN4wick14PackagedMethod",
     "_ZNK4wick14PackagedMethod",
     "_ZNK4wick7Program6methodE",
 };
 
+constexpr const char* kTableMethodFunctions[] = {"_ZN4wick11FixedMethod", "_ZNK4wick11FixedMethod"};
+
 // Of the tables that the runner binds. The object has others, for tests.
 constexpr const char* kTableFunctions[] = {"_ZN4wick16cortex_m_kernelsEv", "_ZN4wick16portable_kernelsEv",
                                            "_ZN4wick12prim_kernelsEv"};
+
+// What a package has around the rows: two tables, what they are built for, a function that gives them.
+constexpr uint64_t kAroundRowsBytes = 96;
 
 /// What a linker keeps or drops as one: a section, or one string of a section of strings.
 using Piece = std::pair<uint32_t, uint32_t>;  // section, offset of the string (else 0)
@@ -191,16 +196,17 @@ class ObjectFile {
 
 }  // namespace
 
-Result<FirmwareSize> firmware_size(const std::string& object_path, const std::vector<std::string>& operators) {
+Result<FirmwareSize> firmware_size(const std::string& object_path, const FirmwareParts& parts) {
   ASSIGN_OR_RETURN(compiler::FileMap map, compiler::FileMap::open(object_path));
   ObjectFile object(map.bytes());
   if (!object.read()) return Diag(Code::corrupt_file, "this is no relocatable object").at_file(object_path);
   FirmwareSize size;
   std::set<Piece> kept;
-  size.core_bytes = object.keep(object.functions(kCoreFunctions), &kept);
-  const std::set<std::string> wanted(operators.begin(), operators.end());
+  if (parts.loads) size.core_bytes += object.keep(object.functions(kLoadingFunctions), &kept);
+  if (parts.has_tables) size.core_bytes += object.keep(object.functions(kTableMethodFunctions), &kept);
+  const std::set<std::string> wanted(parts.operators.begin(), parts.operators.end());
   std::vector<Piece> rows = object.rows(wanted, &size.kernels_bytes);
-  size.kernels_bytes += object.keep(std::move(rows), &kept);
+  size.kernels_bytes += kAroundRowsBytes + object.keep(std::move(rows), &kept);
   return size;
 }
 

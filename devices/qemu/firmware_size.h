@@ -9,8 +9,8 @@
 namespace wick::device {
 
 /// `object_path`: everything that firmwares may link, in one relocatable object with a section for each function, as
-/// devices/runner builds it. Follows its relocations as a linker does that drops unused sections. `operators`: names of
-/// rows of kernel tables. Errors: file_io, corrupt_file (no such object).
-compiler::Result<FirmwareSize> firmware_size(const std::string& object_path, const std::vector<std::string>& operators);
+/// devices/runner builds it. Follows its relocations as a linker does that drops unused sections. Errors: file_io,
+/// corrupt_file (no such object).
+compiler::Result<FirmwareSize> firmware_size(const std::string& object_path, const FirmwareParts& parts);
 
 }  // namespace wick::device

@@ -13,8 +13,8 @@ class QemuDevice : public Device {
       : board_(board), files_(std::move(files)), program_(std::move(program)) {}
   /// Starts QEMU with the first call, and again after a breakdown.
   compiler::Result<Outcome> call(const Call& call) override;
-  compiler::Result<FirmwareSize> firmware_size(const std::vector<std::string>& operators) const override {
-    return device::firmware_size(files_.parts, operators);
+  compiler::Result<FirmwareSize> firmware_size(const FirmwareParts& parts) const override {
+    return device::firmware_size(files_.parts, parts);
   }
   void set_program(DeviceProgram program) override {
     program_ = std::move(program);

@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "common/digest.h"
 #include "runtime/exec/shared_arena.h"
 
 namespace wick {
@@ -32,10 +33,16 @@ uint8_t* take(Span<uint8_t>* rest, uint64_t size_bytes) {
 
 }  // namespace
 
-Error PackagedProgram::load(Span<const uint8_t> file, ErrorText* text) {
-  const Result<Program> program = Program::load(file, {text});
-  if (!program.ok()) return program.error();
-  new (storage_) Program(*program);
+Error PackagedProgram::load(Span<const uint8_t> file, uint64_t checked, ErrorText* text) {
+  if (reinterpret_cast<uintptr_t>(file.data()) % kAlignment != 0) {
+    if (text) text->append("the program is not 16-byte aligned");
+    return Error::InvalidArgument;
+  }
+  if (digest(file) != checked) {
+    if (text) text->append("the program's bytes are not those of the package");
+    return Error::InvalidProgram;
+  }
+  new (storage_) Program(Program::checked_before(file));
   return Error::Ok;
 }
 

@@ -15,11 +15,13 @@ struct PackagedMemory {
 /// Bytes of PackagedMemory::arena. `shares`: arena kSharedArena lies elsewhere.
 uint64_t packaged_arena_bytes(const MethodMeta& meta, bool shares);
 
-/// A checked program. As a variable of static storage it takes no code to initialise.
+/// A program that was checked when the package was written. As a variable of static storage it takes no code to
+/// initialise.
 class PackagedProgram {
  public:
-  /// Errors: those of Program::load, with text in `text`.
-  Error load(Span<const uint8_t> file, ErrorText* text);
+  /// `checked`: the digest (common/digest.h) of a file that Program::load took. Errors, with text in `text`:
+  /// InvalidProgram (the bytes are others), InvalidArgument (the file does not start at a multiple of 16 bytes).
+  Error load(Span<const uint8_t> file, uint64_t checked, ErrorText* text);
   /// Requires: loaded.
   const Program& get() const { return *reinterpret_cast<const Program*>(storage_); }
 

@@ -1,5 +1,6 @@
 #include "runtime/firmware/packaged_method.h"
 
+#include "common/digest.h"
 #include "runtime/exec/method_harness.h"
 #include "runtime/exec/method_layout.h"
 #include "runtime/exec/shared_arena.h"
@@ -15,7 +16,8 @@ class Packaged {
   explicit Packaged(TestProgram& program) : file_(program.build()) {}
 
   Error load(size_t arena_less = 0) {
-    EXPECT_EQ(program_.load(file_.span(), nullptr), Error::Ok);
+    EXPECT_TRUE(Program::load(file_.span()).ok());
+    EXPECT_EQ(program_.load(file_.span(), digest(file_.span()), nullptr), Error::Ok);
     const MethodMeta meta = program_.get().method(0);
     arena_ = AlignedBytes(std::vector<uint8_t>(packaged_arena_bytes(meta, false) - arena_less));
     state_ = AlignedBytes(std::vector<uint8_t>(Method::required_bytes(meta)));
@@ -110,6 +112,26 @@ TEST(PackagedMethod, RefusesTooLittleMemoryAndCallsBeforeALoad) {
   EXPECT_EQ(packaged.load(16), Error::OutOfResources);
   EXPECT_EQ(std::string(packaged.method.error_text()), "the arena is too small [OutOfResources]");
   EXPECT_EQ(packaged.method.run(), Error::InvalidState);
+}
+
+TEST(PackagedProgram, TakesOnlyTheBytesThatWereChecked) {
+  TestProgram program;
+  fill_add_program(program);
+  AlignedBytes file(program.build());
+  const uint64_t checked = digest(file.span());
+  PackagedProgram packaged;
+  char buffer[64];
+  ErrorText text(buffer);
+  for (size_t at = 0; at < file.span().size(); ++at) {
+    file.mutable_span()[at] ^= 4;
+    ASSERT_EQ(packaged.load(file.span(), checked, nullptr), Error::InvalidProgram) << at;
+    file.mutable_span()[at] ^= 4;
+  }
+  EXPECT_EQ(packaged.load(file.span().subspan(0, file.span().size() - 1), checked, &text), Error::InvalidProgram);
+  EXPECT_STREQ(text.c_str(), "the program's bytes are not those of the package");
+  EXPECT_EQ(packaged.load(file.span().subspan(4, file.span().size() - 4), checked, nullptr), Error::InvalidArgument);
+  EXPECT_EQ(packaged.load(file.span(), checked, nullptr), Error::Ok);
+  EXPECT_EQ(packaged.get().num_methods(), 1u);
 }
 
 TEST(MethodBytes, AreThoseThatLoadingWants) {
