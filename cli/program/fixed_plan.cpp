@@ -1,6 +1,7 @@
 #include "cli/program/fixed_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "cli/program/operator_facts.h"
@@ -103,14 +104,14 @@ class Planner {
   }
 
   uint32_t add_constant(const ValueMeta& value, std::vector<int64_t> items) {
-    const auto same = [](const auto& a, const auto& b) {
-      return a.size() == b.size() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0);
-    };
+    const auto same = [](const auto& a, const auto& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); };
+    // Bits: zeros have signs, and NaN is equal to itself.
+    const auto same_bits = [](double a, double b) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); };
     for (size_t i = 0; i < plan_.constants.size(); ++i) {
       const ValueMeta& other = plan_.constants[i];
       if (other.tag == value.tag && other.integer == value.integer && other.boolean == value.boolean &&
-          std::memcmp(&other.real, &value.real, sizeof value.real) == 0 && plan_.int_lists[i] == items &&
-          same(other.reals, value.reals) && same(other.bools, value.bools) && same(other.string, value.string))
+          same_bits(other.real, value.real) && plan_.int_lists[i] == items &&
+          std::equal(other.reals.begin(), other.reals.end(), value.reals.begin(), value.reals.end(), same_bits) && same(other.bools, value.bools) && same(other.string, value.string))
         return static_cast<uint32_t>(i);
     }
     plan_.constants.push_back(value);

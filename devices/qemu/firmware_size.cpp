@@ -107,7 +107,7 @@ class ObjectFile {
         total += text(piece).size() + 1;
         continue;
       }
-      total += section.sh_size;
+      total += (uint64_t{section.sh_size} + 3) / 4 * 4;  // the next one is aligned
       for (const Elf32_Rel& relocation : relocations(piece.first)) {
         if (const auto target = target_of(piece.first, relocation)) waiting.push_back(*target);
       }
