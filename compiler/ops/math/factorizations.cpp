@@ -375,22 +375,6 @@ Results decompose_tensorsolve(Builder& b, Node& node) {
   Results all = solve(b, b.reshape(a, {n, numel(tail)}), b.reshape(right, {n}), true, true);
   return {b.reshape(all[0], std::move(tail))};
 }
-Results decompose_vecdot(Builder& b, Node& node) {
-  Compose c(b);
-  Value* x = node.tensor("x");
-  if (is_complex(x->dtype())) x = c.call("aten.conj_physical", {x});
-  return {c.sum(c.mul(x, node.tensor("y")), {node.static_integer("dim")})};
-}
-// Columns x^0, x^1, ..; the older operator counts down unless told otherwise.
-Results decompose_vander(Builder& b, Node& node) {
-  Compose c(b);
-  Value* x = node.tensor("x");
-  const bool rising = node.is("aten.linalg_vander.default") || node.boolean("increasing");
-  const Sym count = node.is_none("N") ? x->sizes().back() : node.integer("N");
-  Value* exponents = c.arange(count, DType::i64);
-  if (!rising) exponents = b.call("aten.flip", {exponents, Ints{0}});
-  return {b.call("aten.pow.Tensor_Tensor", {b.unsqueeze(x, -1), exponents})};
-}
 
 }  // namespace
 
@@ -519,12 +503,6 @@ const OpDef kFactorizationRows[] = {
      Cases("f32[2, 3, 6]{range=0..2}")},
     {"aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", nullptr, decompose_tensorsolve,
      nullptr, kPure, Cases("f32[2, 3, 6]{range=0..1}, f32[2, 3]")},
-    {"aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", nullptr, decompose_vecdot, nullptr, kPure,
-     Cases("f32[3, 4], f32[3, 4]")},
-    {"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", nullptr, decompose_vander, nullptr, kPure,
-     Cases("f32[4]")},
-    {"aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", nullptr, decompose_vander, nullptr, kPure,
-     Cases("f32[4]", "f32[4], 3, true")},
 };
 #undef SOLVER
 const size_t kFactorizationCount = std::size(kFactorizationRows);

@@ -355,6 +355,25 @@ Results decompose_grouped_mm_fallback(Builder& b, Node& node) {
   return {grouped_matmul(b, node.tensor("input"), node.tensor("weight"), node.tensor("offs"))};
 }
 
+// --- vectors ---
+
+Results decompose_vecdot(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("x");
+  if (is_complex(x->dtype())) x = c.call("aten.conj_physical", {x});
+  return {c.sum(c.mul(x, node.tensor("y")), {node.static_integer("dim")})};
+}
+// Columns x^0, x^1, ..; the older operator counts down unless told otherwise.
+Results decompose_vander(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("x");
+  const bool rising = node.is("aten.linalg_vander.default") || node.boolean("increasing");
+  const Sym count = node.is_none("N") ? x->sizes().back() : node.integer("N");
+  Value* exponents = c.arange(count, DType::i64);
+  if (!rising) exponents = b.call("aten.flip", {exponents, Ints{0}});
+  return {b.call("aten.pow.Tensor_Tensor", {b.unsqueeze(x, -1), exponents})};
+}
+
 }  // namespace
 
 const OpDef kLinearAlgebraRows[] = {
@@ -443,6 +462,12 @@ const OpDef kLinearAlgebraRows[] = {
      Cases("f32[4, 3], 2.0")},
     {"aten::pdist(Tensor self, float p=2.) -> Tensor", infer_pdist, decompose_pdist, nullptr, kPure,
      Cases("f32[3, 4]")},
+    {"aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", nullptr, decompose_vecdot, nullptr, kPure,
+     Cases("f32[3, 4], f32[3, 4]")},
+    {"aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", nullptr, decompose_vander, nullptr, kPure,
+     Cases("f32[4]")},
+    {"aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", nullptr, decompose_vander, nullptr, kPure,
+     Cases("f32[4]", "f32[4], 3, true")},
 };
 const size_t kLinearAlgebraCount = std::size(kLinearAlgebraRows);
 
