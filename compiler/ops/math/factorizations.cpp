@@ -59,6 +59,26 @@ void infer_lu(Node& node) {
   set_result(node, 1, DType::i32, batch_of(a, {sym_min(rows(a), columns(a))}));
   if (node.results().size() > 2) set_result(node, 2, DType::i32, batch_of(a));
 }
+// P [.., m, m], L [.., m, k] and U [.., k, n] with k = min(m, n); what is not unpacked is empty.
+void infer_lu_unpack(Node& node) {
+  const Value *lu = first(node), *pivots = node.tensor("LU_pivots");
+  const DType dtype = lu->dtype();
+  require(lu->rank() >= 2, "a matrix needs two dimensions");
+  require(dtype != DType::u16 && dtype != DType::u32 && dtype != DType::u64 &&
+              (!is_floating(dtype) || dtype_size_bytes(dtype) > 1),
+          "lu_unpack: matrices of this dtype are not supported");
+  const Sym inner = sym_min(rows(lu), columns(lu));
+  const bool data = node.boolean("unpack_data"), permute = node.boolean("unpack_pivots");
+  if (permute) {
+    require(pivots->dtype() == DType::i32, "lu_unpack: pivots are i32");
+    const Sizes wanted = batch_of(lu, {inner});
+    require(pivots->rank() == wanted.size(), "lu_unpack: wanted min(m, n) pivots for each matrix");
+    for (size_t i = 0; i < wanted.size(); ++i) require_equal(pivots->sizes()[i], wanted[i], "the pivots of a matrix");
+  }
+  set_result(node, 0, dtype, permute ? batch_of(lu, {rows(lu), rows(lu)}) : Sizes{0});
+  set_result(node, 1, dtype, data ? batch_of(lu, {rows(lu), inner}) : Sizes{0});
+  set_result(node, 2, dtype, data ? batch_of(lu, {inner, columns(lu)}) : Sizes{0});
+}
 void infer_solve_ex(Node& node) {
   const Value *a = node.tensor("A"), *b = node.tensor("B");
   require_square(a);
@@ -421,6 +441,12 @@ const OpDef kFactorizationRows[] = {
         infer_svd, nullptr, "aten::_linalg_svd.U"),
     SOLVER("aten::linalg_matrix_exp(Tensor self) -> Tensor", infer_square_same, nullptr, "aten::linalg_matrix_exp.out",
            "f32[2, 4, 4]"),
+    {"aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, "
+     "Tensor L, Tensor U)",
+     infer_lu_unpack, nullptr, "aten::lu_unpack.out", kNoStock,
+     Cases("f32[3, 4]{special}, i32[3]{=2, 3, 3}", "f64[2, 4, 3], i32[2, 3]{=4, 2, 3, 1, 4, 4}", "f16[0, 3], i32[0]",
+           "c64[3, 3], i64[7], unpack_pivots=false", "bf16[2, 5, 1], i32[2, 1]{=5, 1}, false",
+           "! f32[3, 3], i64[3]{=1, 2, 3}")},
     {"aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", nullptr, decompose_solve, nullptr, kPure,
      Cases("f32[4, 4], f32[4]", "f32[2, 4, 4], f32[2, 4]", "f32[2, 4, 4], f32[2, 4, 3]")},
     {"aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor "
