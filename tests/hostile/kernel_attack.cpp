@@ -125,6 +125,9 @@ AttackCounts attack_kernels(const std::vector<AttackedGroup>& groups, size_t com
   std::printf("%llu programs, executed with %llu changes, %llu of them with a result\n",
               static_cast<unsigned long long>(counts.programs), static_cast<unsigned long long>(counts.executed),
               static_cast<unsigned long long>(counts.succeeded));
+  EXPECT_GT(counts.programs, 0u) << "no operator has such a name";
+  constexpr uint64_t kMany = 1000;  // of a few chosen operators, nearly all changes may be refused
+  if (counts.executed < kMany) return counts;
   EXPECT_GT(counts.succeeded, counts.executed / 8);
   EXPECT_LT(counts.succeeded, counts.executed);
   return counts;
