@@ -39,7 +39,7 @@ void add_device_option(Command command, CallOptions& options, const std::string&
 void add_threads_option(Command command, CallOptions& options) {
   command
       .option("--threads", options.threads,
-              "default: WICK_NUM_THREADS, else the physical cores that this process may use")
+              "number of threads; default: WICK_NUM_THREADS, else one per physical core that this process may use")
       .in_range(1, 256);
 }
 

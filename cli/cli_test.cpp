@@ -482,6 +482,14 @@ TEST_F(Cli, OptionsOfBackendsAreChecked) {
   EXPECT_NE(wick("compile --help").out.find("xnnpack:group-scales=exact|bf16"), std::string::npos);
 }
 
+TEST_F(Cli, HelpNamesTheBackendsAndWhoseOptionsTheirFlagsAre) {
+  for (const char* command : {"compile", "explain"}) {
+    const std::string help = wick(std::string(command) + " --help").out;
+    EXPECT_NE(help.find("names: xnnpack, cortex-m, cuda; portable is always last"), std::string::npos) << help;
+    EXPECT_NE(help.find("(cortex-m) processor: cortex-m55 (default), m52"), std::string::npos) << help;
+  }
+}
+
 TEST_F(Cli, FlagsOfBackendsGoToTheBackendsAskedFor) {
   const std::string compile = "compile " + fixture("digits/digits.pt2") + " -o " + path("m.pte");
   EXPECT_EQ(wick(compile + " --backend cortex-m --cpu cortex-m4 --isa scalar").exit_code, 0);
@@ -649,7 +657,9 @@ TEST_F(Cli, PassesRunOverText) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out.find("graph forward("), 0u) << outcome.out;
   EXPECT_EQ(wick("opt " + ir + " --pass no_such_pass").exit_code, 2);
-  EXPECT_NE(wick("opt --list").out.find("canonicalize"), std::string::npos);
+  const std::string list = wick("opt --list").out;
+  EXPECT_NE(list.find("canonicalize"), std::string::npos);
+  EXPECT_NE(list.find("fold_quantization       last "), std::string::npos) << list;
 }
 
 TEST_F(Cli, AnUnknownDeviceIsRefusedWithTheList) {

@@ -10,8 +10,16 @@
 namespace {
 
 constexpr char kExitCodes[] =
-    "Exit codes: 0 ok, 1 internal error, 2 usage or inputs that do not fit, 3 unsupported model, 4 corrupt or "
-    "incompatible file or a check that failed at run time, 5 numeric mismatch, 6 budget or gate failed.";
+    "wick COMMAND --help lists the options of a command, with examples.\n"
+    "\n"
+    "Exit codes:\n"
+    "  0  ok\n"
+    "  1  internal error: a bug in Wick\n"
+    "  2  usage: a wrong option, a missing file, or inputs that do not fit the program\n"
+    "  3  unsupported model, or a limit that --limit can raise\n"
+    "  4  corrupt or incompatible file, or a check that failed at run time\n"
+    "  5  numeric mismatch\n"
+    "  6  a budget or a gate failed";
 
 int run(int argc, char** argv) {
   wick::cli::CommandLine line(

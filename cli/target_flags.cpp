@@ -1,10 +1,46 @@
 #include "cli/target_flags.h"
 
+#include <algorithm>
+
+#include "backends/compile_table.h"
+
 namespace wick::cli {
+namespace {
+
+// Names of the backends for which `wanted` holds.
+template <typename Wanted>
+std::string backends_with(const Wanted& wanted) {
+  std::string names;
+  for (const compiler::Target* target : compiler::known_targets()) {
+    if (wanted(*target)) names += (names.empty() ? "" : ", ") + std::string(target->name);
+  }
+  return names;
+}
+
+std::string backends_with_flag(std::string_view name) {
+  return backends_with([&](const compiler::Target& target) {
+    return std::any_of(target.options.begin(), target.options.end(),
+                       [&](const compiler::TargetOption& option) { return option.is_flag && option.name == name; });
+  });
+}
+
+}  // namespace
+
+Option add_backend_option(Command& command, std::string& value) {
+  const std::string names = backends_with([](const compiler::Target&) { return true; });
+  return command
+      .option("--backend", value,
+              "backends in order of preference, NAME[:KEY=VALUE,..], separated by commas; names: " + names +
+                  "; portable is always last")
+      .takes("LIST")
+      .shows_default();
+}
 
 void TargetFlags::add_to(Command& command) {
   for (const compiler::TargetOption* flag : compiler::target_flags())
-    command.option(std::string("--") + flag->name, values_[flag->name], flag->help)
+    command
+        .option(std::string("--") + flag->name, values_[flag->name],
+                "(" + backends_with_flag(flag->name) + ") " + flag->help)
         .takes(flag->choices[0] == '\0' ? "TEXT" : flag->choices);
 }
 

@@ -9,6 +9,9 @@
 
 namespace wick::cli {
 
+/// --backend, with the names of all backends in its help.
+Option add_backend_option(Command& command, std::string& value);
+
 /// The values of such options. Lives until the command line has been parsed.
 class TargetFlags {
  public:

@@ -291,7 +291,7 @@ void add_compare(CommandLine& line) {
       "Examples:\n"
       "  wick compare model.pt2 model.pte\n"
       "  wick compare model.pt2 model.pte -i input.npz --rtol 1e-3 --atol 1e-4 --json");
-  command.option("model", flags->model, "the .pt2; with a board, the .pte").takes("FILE").required();
+  command.option("model", flags->model, "the .pt2; or, if --device names a board, the .pte").takes("FILE").required();
   add_call_options(command, *flags, "compare");
   add_device_option(command, *flags, "run the .pte; on a board, for a comparison to the byte with the host");
   add_threads_option(command, *flags);

@@ -281,11 +281,7 @@ void add_compile(CommandLine& line) {
       .takes("FILE")
       .required();
   command.option("-o,--output", flags->output, "the .pte to write").takes("FILE").required();
-  command
-      .option("--backend", flags->backends,
-              "backends in order of preference, NAME[:KEY=VALUE,..], separated by commas; portable is always last")
-      .takes("LIST")
-      .shows_default();
+  add_backend_option(command, flags->backends);
   flags->target_flags.add_to(command);
   command
       .option("--profile", flags->profile,

@@ -81,11 +81,10 @@ void add_explain(CommandLine& line) {
       "  wick explain model.pt2 --svg arena.svg\n"
       "  wick explain model.pte --json");
   command.option("file", flags->file, "a .pt2 or .pte").takes("FILE").required();
-  command.option("--backend", flags->backends, "backends in order of preference, separated by commas")
-      .takes("LIST")
-      .shows_default();
+  add_backend_option(command, flags->backends);
   flags->target_flags.add_to(command);
-  command.flag("--strict-nan", flags->strict_nan, "as in compile");
+  command.flag("--strict-nan", flags->strict_nan,
+               "backends refuse nodes that would treat NaN or infinity differently from eager");
   command.option("--svg", flags->svg, "draw the arena over time as SVG, to this file").takes("FILE");
   command.flag("--json", flags->json, "print JSON");
 }

@@ -179,7 +179,8 @@ void add_ops(CommandLine& line) {
       .option("--emit-table", flags->emit_table,
               "write C++ that defines wick::portable_kernels() with what the .pte files need")
       .takes("FILE");
-  command.flag("--cases", flags->cases, "list every operator definition");
+  command.flag("--cases", flags->cases,
+               "list all operators that Wick knows, with their kernels; with --json also schemas and test cases");
   command.flag("--json", flags->json, "print JSON");
 }
 

@@ -39,7 +39,8 @@ int list_passes() {
     const char* phase = pass.phase == compiler::Phase::recognize  ? "recognize"
                         : pass.phase == compiler::Phase::prepare  ? "prepare"
                         : pass.phase == compiler::Phase::optimize ? "optimize"
-                                                                  : "target";
+                        : pass.phase == compiler::Phase::target   ? "target"
+                                                                  : "last";
     table.row({std::string(pass.name), phase, std::string(pass.why_here)});
   }
   fmt::print("{}", table.text());
@@ -92,9 +93,9 @@ void add_opt(CommandLine& line) {
       .takes("LIST")
       .separated_by(',')
       .one_at_a_time();
-  command.flag("--list", flags->list, "list the passes");
+  command.flag("--list", flags->list, "list the passes, each with its phase and why it runs there");
   command.flag("--no-origins", flags->no_origins, "leave out module paths and source lines");
-  command.option("-o,--output", flags->output, "write the text to this file").takes("FILE");
+  command.option("-o,--output", flags->output, "write the text to this file; default: stdout").takes("FILE");
 }
 
 }  // namespace wick::cli

@@ -144,7 +144,10 @@ void add_run(CommandLine& line) {
   auto flags = std::make_shared<RunFlags>();
   Command command = line.command("run", "Run a .pte program", [flags] { return run_command(*flags); });
   command.footer(
-      "Arrays feed the inputs in order, or by name if all names in the .npz are input names.\n"
+      "An .npy feeds the next input. The arrays of an .npz are matched by name if all names are input names (wick "
+      "inspect\n"
+      "lists these), by number if they are called in0, in1 .. or arr_0, arr_1 ..; a single array feeds a single "
+      "input.\n"
       "Outputs are called out0, out1 .. (leaves of the return value) and mut_K (input K, changed by the call).\n"
       "Examples:\n"
       "  wick run model.pte -i input.npz -o output.npz\n"

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/program/program_inputs.h"
 #include "cli/program/program_metadata.h"
+#include "cli/target_flags.h"
 #include "compiler/testing/pipeline.h"
 
 namespace wick::cli {
@@ -112,19 +113,19 @@ void add_test_lower(CommandLine& line) {
       "  wick test-lower model.pt2 --at passes --check-not aten.mul.Scalar --check-count aten.linear=12\n"
       "  wick test-lower model.pt2 --dump partition --no-run");
   command.option("model", flags->model, "the .pt2").takes("FILE").required();
-  command.option("--backend", flags->backends, "backends in order of preference").takes("LIST").shows_default();
-  const auto each = [&](const char* name, std::vector<std::string>& list, const char* text) {
-    command.option(name, list, text).one_at_a_time();
+  add_backend_option(command, flags->backends);
+  const auto each = [&](const char* name, std::vector<std::string>& list, const char* takes, const char* text) {
+    command.option(name, list, text).takes(takes).one_at_a_time();
   };
-  each("--check", flags->check, "an operator that must occur; may repeat");
-  each("--check-not", flags->check_not, "an operator that must not occur; may repeat");
-  each("--check-count", flags->check_count, "OP=N: how often OP must occur; may repeat");
+  each("--check", flags->check, "OP", "an operator that must occur; may repeat");
+  each("--check-not", flags->check_not, "OP", "an operator that must not occur; may repeat");
+  each("--check-count", flags->check_count, "OP=N", "how often OP must occur; may repeat");
   command.option("--at", flags->stage, "the stage that the checks look at").one_of(stages).shows_default();
   command.option("--delegates", flags->delegates, "the number of delegates that there must be");
   command.option("--dump", flags->dump, "print the graph after this stage").one_of(stages);
-  each("-i,--input", flags->inputs, "an .npz or .npy with inputs; may repeat; without it they are random");
+  each("-i,--input", flags->inputs, "FILE", "an .npz or .npy with inputs; may repeat. Default: random inputs");
   command.option("--seed", flags->seed, "seed of random inputs");
-  command.option("--atol", flags->tolerance.absolute, "allowed difference").shows_default();
+  command.option("--atol", flags->tolerance.absolute, "allowed absolute difference").shows_default();
   command.option("--rtol", flags->tolerance.relative, "allowed difference relative to the wanted value")
       .shows_default();
   command.option("--scale-tol", flags->tolerance.of_largest, "allowed difference relative to the largest wanted value")
@@ -132,7 +133,7 @@ void add_test_lower(CommandLine& line) {
   command
       .option("--qtol", flags->tolerance.quantization_steps, "allowed difference in quantization steps of the output")
       .shows_default();
-  each("--skip-pass,--disable-pass", flags->skip_passes, "leave out the pass of this name; may repeat");
+  each("--skip-pass,--disable-pass", flags->skip_passes, "NAME", "leave out the pass of this name; may repeat");
   command.flag("--strict-nan", flags->strict_nan,
                "backends refuse nodes that would treat NaN or infinity differently from eager");
   command.flag("--no-run", flags->no_run, "compile and check only");
