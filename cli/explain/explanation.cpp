@@ -68,7 +68,8 @@ InstructionRow row_of(const MethodPlan& plan, const compiler::Instruction& instr
     row.why = instruction.check.empty() ? kernel_reason(row.what) : check_reason(instruction.check);
   } else if (instruction.kind == compiler::Instruction::Kind::delegate) {
     const compiler::Delegate& delegate = *plan.delegates[instruction.op];
-    row.what = fmt::format("delegate {}: {} nodes", instruction.op, delegate.num_nodes);
+    row.what =
+        fmt::format("delegate {}: {} node{}", instruction.op, delegate.num_nodes, delegate.num_nodes == 1 ? "" : "s");
     row.where = delegate.id;
     row.why = "the nodes that the backend takes, together";
   } else {

@@ -38,8 +38,9 @@ void print_nodes(const MethodExplained& method) {
   const std::string form =  // backends of form kernels make no delegates
       method.delegates == 0 ? "on backends"
                             : fmt::format("in {} delegate{}", method.delegates, method.delegates == 1 ? "" : "s");
-  fmt::print("{}", heading(fmt::format("method {}: {} nodes {}, {} outside", printable(method.name),
-                                       method.nodes.size() - static_cast<size_t>(outside), form, outside)));
+  const size_t inside = method.nodes.size() - static_cast<size_t>(outside);
+  fmt::print("{}", heading(fmt::format("method {}: {} node{} {}, {} outside", printable(method.name), inside,
+                                       inside == 1 ? "" : "s", form, outside)));
   Table table({"node", "runs on", "why", "source", "module"});
   for (const NodeRow& row : method.nodes) {
     table.row({row.what, row.where, row.why + (row.outside ? float_text(*row.outside) : ""), printable(row.source, 60),
