@@ -398,6 +398,7 @@ class Partitioner {
     const ValueRanges numbers(part.graph, std::move(known));
     TargetOptions options = options_;
     options.ranges = &numbers;
+    if (!target_.lower) fail(Code::internal, fmt::format("{} has the form delegate, but no lower", target_.name));
     Result<Delegate> delegate = target_.lower(part.graph, options);
     if (!delegate.ok()) {
       delegate.diag().notes.push_back(fmt::format("while lowering a partition for {}", target_.name));

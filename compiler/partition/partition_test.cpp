@@ -404,6 +404,15 @@ TEST(Partition, AnErrorOfLoweringNamesTheTarget) {
   EXPECT_NE(render(report.diag()).find("while lowering a partition for red"), std::string::npos);
 }
 
+TEST(Partition, ATargetWithoutLowerIsNamed) {
+  const Function f = parse("graph f(%x: f32[2]) { %a = aten.relu(%x) return %a }");
+  Target target = kRed;
+  target.lower = nullptr;
+  const auto report = partition(*f.graph, target, {}, ask_all(*f.graph, target, {}));
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(render(report.diag()).find("red has the form delegate, but no lower"), std::string::npos);
+}
+
 TEST(Partition, PassesLeaveDelegatesAlone) {
   const Function f = parse(R"(graph f(%x: f32[2]) {
     const %c: f32[2] = [1.0, 2.0]
