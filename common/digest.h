@@ -8,8 +8,8 @@
 
 namespace wick {
 
-/// Sums of the words of 32 bits and of these sums, both modulo 2^32; bytes behind the last word count as one with zeros.
-/// Every change of a single word changes it. It says nothing to someone who may change the digest, too.
+/// Sums of the words of 32 bits and of these sums, both modulo 2^32; bytes behind the last word count as one with
+/// zeros. Every change of a single word changes it. It says nothing to someone who may change the digest, too.
 inline uint64_t digest(Span<const uint8_t> bytes) {
   uint32_t sum = static_cast<uint32_t>(bytes.size()), sum_of_sums = 0;
   for (size_t at = 0; at < bytes.size(); at += sizeof(uint32_t)) {

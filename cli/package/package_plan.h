@@ -59,7 +59,7 @@ struct ProgramPlan {
   std::string path;
   std::vector<uint8_t> bytes;         // the file
   std::optional<FixedProgram> fixed;  // borrows the bytes
-  uint64_t shared_bytes = 0;  // of the arena that its methods share
+  uint64_t shared_bytes = 0;          // of the arena that its methods share
   std::vector<MethodPlan> methods;
 
   /// What the package holds of the file.
@@ -91,7 +91,8 @@ struct PackagePlan {
     return std::any_of(programs.begin(), programs.end(), [](const ProgramPlan& each) { return !each.fixed; });
   }
   bool has_tables() const {
-    return std::any_of(programs.begin(), programs.end(), [](const ProgramPlan& each) { return each.fixed.has_value(); });
+    return std::any_of(programs.begin(), programs.end(),
+                       [](const ProgramPlan& each) { return each.fixed.has_value(); });
   }
 };
 

@@ -41,9 +41,7 @@ class Arrays {
   std::string out_;
 };
 
-std::string number(int64_t value) {
-  return value == INT64_MIN ? "INT64_MIN" : fmt::format("INT64_C({})", value);
-}
+std::string number(int64_t value) { return value == INT64_MIN ? "INT64_MIN" : fmt::format("INT64_C({})", value); }
 
 std::string real(double value) {
   if (value != value) return "__builtin_nan(\"\")";
@@ -51,8 +49,8 @@ std::string real(double value) {
   return fmt::format("{:a}", value);
 }
 
-std::string constant_text(const ValueMeta& value, const std::vector<int64_t>& ints, Arrays* arrays,
-                          std::string* lists, size_t index) {
+std::string constant_text(const ValueMeta& value, const std::vector<int64_t>& ints, Arrays* arrays, std::string* lists,
+                          size_t index) {
   switch (value.tag) {
     case Tag::integer: return fmt::format("{{{}}}", number(value.integer));
     case Tag::boolean: return fmt::format("{{{}}}", value.boolean);
@@ -61,8 +59,8 @@ std::string constant_text(const ValueMeta& value, const std::vector<int64_t>& in
       std::vector<std::string> items;
       for (const int64_t item : ints) items.push_back(number(item));
       const std::string array = arrays->add("int64_t", items);
-      *lists += fmt::format("constexpr wick::IntListValue kList{} = {{nullptr, const_cast<int64_t*>({}), {}}};\n", index,
-                            array == "nullptr" ? "static_cast<const int64_t*>(nullptr)" : array, ints.size());
+      *lists += fmt::format("constexpr wick::IntListValue kList{} = {{nullptr, const_cast<int64_t*>({}), {}}};\n",
+                            index, array == "nullptr" ? "static_cast<const int64_t*>(nullptr)" : array, ints.size());
       return fmt::format("{{wick::Tag::int_list, &kList{}, 0}}", index);
     }
     case Tag::real_list: {
@@ -91,7 +89,9 @@ std::string tensor_text(const FixedTensorPlan& tensor, uint64_t first, Arrays* a
   std::vector<int> order(meta.dim_order.begin(), meta.dim_order.end());
   return fmt::format("    {{static_cast<wick::DType>({}), {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
                      static_cast<int>(meta.dtype), meta.sizes.size(), constant, initialized, meta.numel,
-                     tensor.offset - (constant && meta.nbytes != 0 ? first : constant ? tensor.offset : 0),
+                     tensor.offset - (constant && meta.nbytes != 0 ? first
+                                      : constant                   ? tensor.offset
+                                                                   : 0),
                      initialized ? tensor.initial - first : 0,
                      arrays->add("int32_t", std::vector<int32_t>(meta.sizes.begin(), meta.sizes.end())),
                      arrays->add("int32_t", tensor.strides), arrays->add("uint8_t", order));
@@ -99,8 +99,7 @@ std::string tensor_text(const FixedTensorPlan& tensor, uint64_t first, Arrays* a
 
 std::string ports(const std::vector<std::optional<uint32_t>>& tensors) {
   std::vector<std::string> items;
-  for (const auto& tensor : tensors)
-    items.push_back(tensor ? std::to_string(*tensor) : "wick::FixedTables::kNoTensor");
+  for (const auto& tensor : tensors) items.push_back(tensor ? std::to_string(*tensor) : "wick::FixedTables::kNoTensor");
   return list(items);
 }
 
@@ -122,7 +121,8 @@ std::string method_tables(const PackagePlan& plan, const ProgramPlan& program, s
   Arrays arrays;
   std::string lists, tensors, constants, calls;
   std::vector<uint32_t> args;
-  for (const FixedTensorPlan& tensor : fixed.tensors) tensors += tensor_text(tensor, program.fixed->first_byte, &arrays);
+  for (const FixedTensorPlan& tensor : fixed.tensors)
+    tensors += tensor_text(tensor, program.fixed->first_byte, &arrays);
   for (size_t i = 0; i < fixed.constants.size(); ++i)
     constants += "    " + constant_text(fixed.constants[i], fixed.int_lists[i], &arrays, &lists, i) + ",\n";
   for (const FixedCallPlan& call : fixed.calls) {
@@ -140,12 +140,13 @@ std::string method_tables(const PackagePlan& plan, const ProgramPlan& program, s
   if (!args.empty()) out += fmt::format("constexpr uint16_t kArgs[] = {};\n", list(args));
   if (!fixed.inputs.empty()) out += fmt::format("constexpr uint16_t kInputs[] = {};\n", ports(fixed.inputs));
   if (!fixed.outputs.empty()) out += fmt::format("constexpr uint16_t kOutputs[] = {};\n", ports(fixed.outputs));
-  return out + fmt::format("constexpr wick::FixedTables kTables = {{{}, {}, {}, {}, {}, {}, {}_program}};\n"
-                           "}}  // namespace method_{}\n\n",
-                           span("kTensors", tensors.empty()), span("kConstants", constants.empty()),
-                           span("kCalls", calls.empty()), args.empty() ? "nullptr" : "kArgs",
-                           span("kInputs", fixed.inputs.empty()), span("kOutputs", fixed.outputs.empty()),
-                           program.name, method);
+  return out + fmt::format(
+                   "constexpr wick::FixedTables kTables = {{{}, {}, {}, {}, {}, {}, {}_program}};\n"
+                   "}}  // namespace method_{}\n\n",
+                   span("kTensors", tensors.empty()), span("kConstants", constants.empty()),
+                   span("kCalls", calls.empty()), args.empty() ? "nullptr" : "kArgs",
+                   span("kInputs", fixed.inputs.empty()), span("kOutputs", fixed.outputs.empty()), program.name,
+                   method);
 }
 
 }  // namespace

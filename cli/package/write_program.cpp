@@ -64,16 +64,18 @@ std::string init_text(const PackagePlan& plan, const ProgramPlan& program) {
     out +=
         fmt::format("  memset(arena, 0, {});\n  arena += {};\n", program.shared_bytes, rounded(program.shared_bytes));
   }
-  return out + fmt::format(
-                   "  for (size_t i = 0; i < {0}; ++i) {{\n"
-                   "    const wick::PackagedMemory parts = {{{{arena, kArenaBytes[i]}}, shared, {{state, kStateBytes[i]}},\n"
-                   "                                        {{static_cast<uint8_t*>(memory->scratch), {1}_SCRATCH_BYTES}}}};\n"
-                   "    error = methods[i].load(program.get().method(i), parts, {2}::kernels());\n"
-                   "    if (error != wick::Error::Ok) return tell(i, error);\n"
-                   "    arena += kArenaBytes[i];\n"
-                   "    state += kStateBytes[i];\n"
-                   "  }}\n",
-                   program.methods.size(), upper_case(program.name), package_namespace(plan));
+  return out +
+         fmt::format(
+             "  for (size_t i = 0; i < {0}; ++i) {{\n"
+             "    const wick::PackagedMemory parts = {{{{arena, kArenaBytes[i]}}, shared, {{state, kStateBytes[i]}},\n"
+             "                                        {{static_cast<uint8_t*>(memory->scratch), "
+             "{1}_SCRATCH_BYTES}}}};\n"
+             "    error = methods[i].load(program.get().method(i), parts, {2}::kernels());\n"
+             "    if (error != wick::Error::Ok) return tell(i, error);\n"
+             "    arena += kArenaBytes[i];\n"
+             "    state += kStateBytes[i];\n"
+             "  }}\n",
+             program.methods.size(), upper_case(program.name), package_namespace(plan));
 }
 
 std::string functions_text(const MethodPlan& method, size_t index) {
@@ -101,9 +103,8 @@ std::string program_source(const PackagePlan& plan, const ProgramPlan& program, 
   const char* headers = program.fixed ? "#include \"common/digest.h\"\n#include \"runtime/firmware/fixed_method.h\"\n"
                                       : "#include \"runtime/exec/method_layout.h\"\n#include "
                                         "\"runtime/firmware/packaged_method.h\"\n";
-  std::string out =
-      fmt::format("{}#include \"{}.h\"\n\n{}#include \"{}_kernels.h\"\n{}\n", kWritten, program.name,
-                  program.shared_bytes != 0 ? "#include <string.h>\n\n" : "", plan.name, headers);
+  std::string out = fmt::format("{}#include \"{}.h\"\n\n{}#include \"{}_kernels.h\"\n{}\n", kWritten, program.name,
+                                program.shared_bytes != 0 ? "#include <string.h>\n\n" : "", plan.name, headers);
   out += fmt::format("extern \"C\" const unsigned char {}_program[{}];\n\nnamespace {{\n\n", program.name,
                      array_extent(program));
   out += program.fixed ? fixed_tables(plan, program) : state_text(program);
@@ -121,9 +122,10 @@ std::string program_source(const PackagePlan& plan, const ProgramPlan& program, 
   if (budgets.file_bytes) out += budget_text(up, "PROGRAM_BYTES", "PROGRAM_BYTES");
   if (budgets.flash_bytes) out += budget_text(up, "FLASH_BYTES", "FLASH_BYTES");
   out += program.fixed ? fmt::format("\nwick::FixedMethod methods[{}];\n", program.methods.size())
-                       : fmt::format("\nwick::PackagedProgram program;\nwick::PackagedMethod methods[{}];\n"
-                                     "char load_text[wick::PackagedMethod::kMaxTextBytes];\n",
-                                     program.methods.size());
+                       : fmt::format(
+                             "\nwick::PackagedProgram program;\nwick::PackagedMethod methods[{}];\n"
+                             "char load_text[wick::PackagedMethod::kMaxTextBytes];\n",
+                             program.methods.size());
   out +=
       "const char* last_text = \"\";\n\n"
       "int tell(size_t method, wick::Error error) {\n"

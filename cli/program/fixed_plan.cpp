@@ -90,9 +90,7 @@ class Planner {
     layout.strides = tensor.strides.data();
     layout.dim_order = meta.dim_order.data();
     if (compute_layout(layout) != Error::Ok) return false;
-    const auto place = [&](const uint8_t* byte) {
-      return static_cast<uint64_t>(byte - meta_.program().file().data());
-    };
+    const auto place = [&](const uint8_t* byte) { return static_cast<uint64_t>(byte - meta_.program().file().data()); };
     if (meta.storage == Storage::constant) {
       tensor.offset = meta.nbytes == 0 ? meta_.program().file().size() : place(meta.bytes.data());
       return true;
@@ -111,7 +109,8 @@ class Planner {
       const ValueMeta& other = plan_.constants[i];
       if (other.tag == value.tag && other.integer == value.integer && other.boolean == value.boolean &&
           same_bits(other.real, value.real) && plan_.int_lists[i] == items &&
-          std::equal(other.reals.begin(), other.reals.end(), value.reals.begin(), value.reals.end(), same_bits) && same(other.bools, value.bools) && same(other.string, value.string))
+          std::equal(other.reals.begin(), other.reals.end(), value.reals.begin(), value.reals.end(), same_bits) &&
+          same(other.bools, value.bools) && same(other.string, value.string))
         return static_cast<uint32_t>(i);
     }
     plan_.constants.push_back(value);

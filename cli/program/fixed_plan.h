@@ -23,7 +23,7 @@ struct FixedCallPlan {
 /// A method as tables. Borrows the program.
 struct FixedMethodPlan {
   std::vector<FixedTensorPlan> tensors;
-  std::vector<ValueMeta> constants;            // equal ones once
+  std::vector<ValueMeta> constants;             // equal ones once
   std::vector<std::vector<int64_t>> int_lists;  // of each constant; empty if it is none
   std::vector<FixedCallPlan> calls;
   std::vector<std::optional<uint32_t>> inputs, outputs;  // tensors

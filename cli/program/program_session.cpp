@@ -189,7 +189,8 @@ Result<device::FirmwareSize> Session::firmware_size(const std::string& method) c
   device::FirmwareParts parts;
   parts.has_tables = plan_fixed_methods(program()).has_value();
   parts.loads = !parts.has_tables;
-  for (size_t i = 0; i < meta(method).num_operators(); ++i) parts.operators.push_back(operator_text(meta(method).op(i)));
+  for (size_t i = 0; i < meta(method).num_operators(); ++i)
+    parts.operators.push_back(operator_text(meta(method).op(i)));
   return firmware_size(parts);
 }
 

@@ -10,8 +10,8 @@ void scale(KernelContext& context, Span<EValue*> args) {
   if (args[1]->integer == 0) return context.fail(Error::InvalidArgument, "the factor is 0");
   const Tensor &a = *args[0]->tensor, &out = *args[3]->tensor;
   for (size_t i = 0; i < a.numel; ++i)
-    out.as<int32_t>()[i] = a.as<int32_t>()[i] * static_cast<int32_t>(args[1]->integer) +
-                           static_cast<int32_t>(args[2]->ints()[0]);
+    out.as<int32_t>()[i] =
+        a.as<int32_t>()[i] * static_cast<int32_t>(args[1]->integer) + static_cast<int32_t>(args[2]->ints()[0]);
 }
 void unused(KernelContext&, Span<EValue*>) { abort(); }
 

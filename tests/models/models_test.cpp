@@ -207,6 +207,34 @@ TEST_P(Model, OnTheCudaTwinAgreesWithEager) {
              program->compiled().method_plans[0].delegates[0]->num_nodes);
 }
 
+// Views that are read where they lie, and copies of them, give the same bits.
+TEST_P(Model, OnTheCudaTwinViewsAndTheirCopiesGiveTheSameBits) {
+  auto fixture = expand_fixture((kFolder / (GetParam() + kSuffix)).string());
+  ASSERT_TRUE(fixture.ok()) << compiler::render(fixture.diag());
+  const Span<const uint8_t> bytes(fixture->pt2.data(), fixture->pt2.size());
+  const ScratchFolder folder;
+  std::vector<std::vector<cli::NamedArray>> outputs[2];  // of each step
+  for (const std::string choice : {"off", "on"}) {
+    const std::string twin = folder.file(choice + ".so");
+    compiler::CompileOptions options;
+    options.targets = *compiler::find_targets("cuda:materialize-views=" + choice, {{"gpu", "none"}, {"twin", twin}});
+    std::string error;
+    auto program = CompiledProgram::make({{"forward", GetParam() + ".pt2", bytes}}, options, IsaLevel::avx512, &error,
+                                         "cuda-twin=" + twin);
+    ASSERT_TRUE(program) << error;
+    for (const FixtureStep& step : fixture->steps) {
+      auto& of_choice = outputs[choice == "on"];
+      ASSERT_TRUE(program->run("forward", step.inputs, &of_choice.emplace_back(), &error)) << error;
+    }
+    fmt::print("{}: {} launches\n", choice, program->compiled().method_plans[0].delegates[0]->num_nodes);
+  }
+  for (size_t step = 0; step < outputs[0].size(); ++step) {
+    ASSERT_EQ(outputs[0][step].size(), outputs[1][step].size());
+    for (size_t i = 0; i < outputs[0][step].size(); ++i)
+      EXPECT_TRUE(outputs[0][step][i].bytes == outputs[1][step][i].bytes) << outputs[0][step][i].name;
+  }
+}
+
 // WICK_CUDA_DEVICE=cuda:0 names the device. scripts/check_cuda_device.py runs this.
 TEST_P(Model, OnACudaDeviceAgreesWithEager) {
   const char* const device = std::getenv("WICK_CUDA_DEVICE");  // NOLINT(concurrency-mt-unsafe)

@@ -1,5 +1,6 @@
-// Instructions, stack and flash of the models of MLPerf Tiny on the boards, against what they may take. The instructions
-// of the peer are the sums of CMSIS-NN's kernels, each built by the compiler that is best for it (docs/benchmarks.md).
+// Instructions, stack and flash of the models of MLPerf Tiny on the boards, against what they may take. The
+// instructions of the peer are the sums of CMSIS-NN's kernels, each built by the compiler that is best for it
+// (docs/benchmarks.md).
 #include "tests/package/package_test_support.h"
 
 namespace wick::cli {
@@ -14,12 +15,18 @@ struct Budget {
 constexpr uint64_t kMostStackBytes = 2048, kMostFlashBytes = 40 * 1024;
 
 constexpr Budget kBudgets[] = {
-    {"ds_cnn", "cortex-m55", 1752678, 0.65},           {"resnet8", "cortex-m55", 4571544, 0.60},
-    {"mobilenet_v1_025", "cortex-m55", 6255504, 0.60}, {"autoencoder", "cortex-m55", 119211, 1.0},
-    {"ds_cnn", "cortex-m4", 7397549, 0.85},            {"resnet8", "cortex-m4", 28450891, 0.85},
-    {"mobilenet_v1_025", "cortex-m4", 23389658, 0.85}, {"autoencoder", "cortex-m4", 1398572, 0.9},
-    {"ds_cnn", "cortex-m3", 10537818, 0.9},            {"resnet8", "cortex-m3", 41753783, 0.9},
-    {"mobilenet_v1_025", "cortex-m3", 32082021, 0.9},  {"autoencoder", "cortex-m3", 2035632, 0.9},
+    {"ds_cnn", "cortex-m55", 1752678, 0.65},
+    {"resnet8", "cortex-m55", 4571544, 0.60},
+    {"mobilenet_v1_025", "cortex-m55", 6255504, 0.60},
+    {"autoencoder", "cortex-m55", 119211, 1.0},
+    {"ds_cnn", "cortex-m4", 7397549, 0.85},
+    {"resnet8", "cortex-m4", 28450891, 0.85},
+    {"mobilenet_v1_025", "cortex-m4", 23389658, 0.85},
+    {"autoencoder", "cortex-m4", 1398572, 0.9},
+    {"ds_cnn", "cortex-m3", 10537818, 0.9},
+    {"resnet8", "cortex-m3", 41753783, 0.9},
+    {"mobilenet_v1_025", "cortex-m3", 32082021, 0.9},
+    {"autoencoder", "cortex-m3", 2035632, 0.9},
 };
 
 uint64_t field(const std::string& json, const std::string& name) {

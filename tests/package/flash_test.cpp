@@ -74,11 +74,12 @@ TEST_P(Flash, OfALinkedFirmwareIsAtMostWhatIsStatedAndNotMuchLess) {
   RecordProperty("stated_bytes", std::to_string(stated));
 }
 
-INSTANTIATE_TEST_SUITE_P(Boards, Flash, ::testing::Values("cortex-m55", "cortex-m4", "cortex-m3"), [](const auto& test) {
-  std::string name = test.param;
-  for (char& c : name) c = c == '-' ? '_' : c;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Boards, Flash, ::testing::Values("cortex-m55", "cortex-m4", "cortex-m3"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           for (char& c : name) c = c == '-' ? '_' : c;
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace wick::cli

@@ -24,7 +24,7 @@ compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const c
     LoweredGraph lowered;
     lowered.ranges = graph.ranges;
     const compiler::SymScope scope(lowered.ranges);
-    Lowering(graph, lowered).run();
+    Lowering(graph, lowered, {options.setting(kMaterializeViewsOption) == "on"}).run();
     BuiltPlan built = build_plan(lowered, graph);
     throw_if_error(add_device_code(built, options, built.plan, delegate));
     add_constants(built, delegate);

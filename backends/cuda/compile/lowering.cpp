@@ -38,8 +38,8 @@ Sizes contiguous_strides(const Sizes& sizes) {
 
 }  // namespace
 
-Lowering::Lowering(const Graph& graph, LoweredGraph& out)
-    : graph_(graph), out_(out), joined_(find_joined_linears(graph)) {}
+Lowering::Lowering(const Graph& graph, LoweredGraph& out, LoweringOptions options)
+    : graph_(graph), out_(out), options_(options), joined_(find_joined_linears(graph)) {}
 
 void Lowering::run() {
   for (size_t i = 0; i < graph_.outputs.size(); ++i)
@@ -302,54 +302,6 @@ bool Lowering::absorb(const Value* result, const Value* operand, const Element& 
   made.unfinished = std::move(tensor(operand).unfinished);
   tensors_.erase(operand);
   return true;
-}
-
-bool Lowering::stored_as_view(const Value* result, const Value* of, const IndexMap& to_operand) {
-  const Tensor& viewed = tensor(of);
-  // The strides follow from where unit steps lead, if the map is affine.
-  const Indices at = indices_of(result->sizes());
-  ExpressionPtr offset = pool().index(viewed.offset);
-  const Indices from = to_operand(at);
-  for (size_t i = 0; i < from.size(); ++i)
-    offset = pool().add(offset, pool().multiply(from[i], pool().index(viewed.strides[i])));
-  if (offset->kind != ExpressionKind::index) return false;
-  std::map<std::string, Sym, std::less<>> zeros;
-  for (const ExpressionPtr index : at) {
-    if (!index->index.is_const()) zeros[std::string(index->index.symbol_name())] = 0;
-  }
-  const Sym start = substitute(offset->index, zeros);
-  Sym affine = start;
-  Sizes strides;
-  for (const ExpressionPtr index : at) {
-    strides.push_back(0);
-    if (index->index.is_const()) continue;
-    auto unit = zeros;
-    unit[std::string(index->index.symbol_name())] = 1;
-    strides.back() = substitute(offset->index, unit) - start;
-    affine = affine + index->index * strides.back();
-  }
-  if (!(affine == offset->index)) return false;
-  const uint32_t buffer = viewed.buffer;
-  Tensor& made = tensors_[result];
-  made.stage = Stage::stored;
-  made.buffer = buffer;
-  made.offset = start;
-  made.strides = std::move(strides);
-  return true;
-}
-
-void Lowering::define_view(const Value* result, const Value* of, IndexMap to_operand, IndexMap to_result) {
-  if (tensor(of).stage == Stage::stored) {
-    bool is_view = false;
-    // Strides that are too large expressions are none.
-    const compiler::Status status = compiler::catch_failure([&] { is_view = stored_as_view(result, of, to_operand); });
-    if (status.ok() && is_view) {
-      out_.views.push_back(node_);
-      return;
-    }
-  }
-  define(
-      result, [this, of, to_operand](const Indices& at) { return element(of, to_operand(at)); }, std::move(to_result));
 }
 
 Draft Lowering::draft(const Sizes& rows, const Sizes& columns) {

@@ -48,6 +48,12 @@ struct Draft {
   Indices rows, columns;
 };
 
+struct LoweringOptions {
+  /// Each view of a buffer is copied, to a buffer where its elements lie as in the one it views: kernels read other
+  /// memory in the same way, and results are the same bits.
+  bool materializes_views = false;
+};
+
 /// Walks a graph and asks the rule of each node (ops/op_rule.h) what its results are. Fusion happens here:
 ///   - A function of indices is computed wherever it is read, unless several nodes read it and computing it again costs
 ///     more than reading it.
@@ -55,7 +61,7 @@ struct Draft {
 ///     registers; the reader becomes part of the kernel.
 class Lowering {
  public:
-  Lowering(const compiler::Graph& graph, LoweredGraph& out);
+  Lowering(const compiler::Graph& graph, LoweredGraph& out, LoweringOptions options = {});
   void run();
 
   ExpressionPool& pool() { return out_.pool; }
@@ -168,6 +174,7 @@ class Lowering {
   std::string who_reads(const Value* value) const;
   static std::string cost_of(const Tensor& measured);  // "an element takes 2 operations and 1 load"
   std::string of_node(const char* does) const;         // "aten.sum.dim_IntList DOES"
+  void materialize(const Value* view);
   bool stored_as_view(const Value* result, const Value* of, const IndexMap& to_operand);
   Draft loops_over(const Sizes& rows, const Sizes& columns);
   bool absorb(const Value* result, const Value* operand, const Element& element, const IndexMap& to_result);
@@ -180,6 +187,7 @@ class Lowering {
 
   const compiler::Graph& graph_;
   LoweredGraph& out_;
+  const LoweringOptions options_;
   const std::map<const Node*, std::shared_ptr<const JoinedLinears>> joined_;
   std::map<const Value*, Tensor> tensors_;
   std::map<const Value*, std::vector<uint32_t>> outputs_;  // which outputs a value is

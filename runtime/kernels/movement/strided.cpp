@@ -288,8 +288,7 @@ void convert_view(KernelContext& context, const View& dst, DType dst_dtype, cons
 
 void convert_tensor(KernelContext& context, const Tensor& dst, const Tensor& src) {
   Axis axes[kMaxRank + 1];
-  const int count =
-      simplify(dst.rank, axes, [&](int d) { return Axis{dst.sizes[d], dst.strides[d], src.strides[d]}; });
+  const int count = simplify(dst.rank, axes, [&](int d) { return Axis{dst.sizes[d], dst.strides[d], src.strides[d]}; });
   if (count < 0) return;
   convert_axes(context, static_cast<uint8_t*>(dst.data), dst.dtype, static_cast<const uint8_t*>(src.data), src.dtype,
                axes, count);

@@ -67,8 +67,8 @@ class Writer {
 
  private:
   /// For any shift.
-  WICK_SELDOM static void write_any(OutputStage stage, int32_t channels, const int32_t* sums,
-                                                  int32_t count, Channel c, int8_t* out) {
+  WICK_SELDOM static void write_any(OutputStage stage, int32_t channels, const int32_t* sums, int32_t count, Channel c,
+                                    int8_t* out) {
     stage.multiplier = c.multiplier;
     stage.shift = c.shift;
     for (; count > 0; --count, ++sums, out += channels) *out = stage(wrapping_add(*sums, c.initial));

@@ -33,7 +33,7 @@ class TilePass {
   bool shifts_right_ = true;
   const int8_t* tile_;
   alignas(8) int32_t initial_[kTileChannels + 1];
-  alignas(8) int32_t sums_[kTileRows * kTileChannels];     // [row][channel]
+  alignas(8) int32_t sums_[kTileRows * kTileChannels];  // [row][channel]
 };
 
 }  // namespace wick::cortex_m::mve
