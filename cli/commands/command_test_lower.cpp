@@ -101,7 +101,6 @@ int test_lower_command(const TestFlags& flags) {
 
 void add_test_lower(CommandLine& line) {
   auto flags = std::make_shared<TestFlags>();
-  const auto stages = {"import", "passes", "partition", "lower", "emit", "load", "run"};
   Command command = line.command("test-lower", "Compile a model for a backend, check stages, run and compare",
                                  [flags] { return test_lower_command(*flags); });
   command.footer(
@@ -120,9 +119,12 @@ void add_test_lower(CommandLine& line) {
   each("--check", flags->check, "OP", "an operator that must occur; may repeat");
   each("--check-not", flags->check_not, "OP", "an operator that must not occur; may repeat");
   each("--check-count", flags->check_count, "OP=N", "how often OP must occur; may repeat");
-  command.option("--at", flags->stage, "the stage that the checks look at").one_of(stages).shows_default();
+  command.option("--at", flags->stage, "the stage that the checks look at")
+      .one_of({"import", "passes", "partition", "lower"})
+      .shows_default();
   command.option("--delegates", flags->delegates, "the number of delegates that there must be");
-  command.option("--dump", flags->dump, "print the graph after this stage").one_of(stages);
+  command.option("--dump", flags->dump, "print the graph after this stage; from emit on, facts about the program")
+      .one_of({"import", "passes", "partition", "lower", "emit", "load", "run"});
   each("-i,--input", flags->inputs, "FILE", "an .npz or .npy with inputs; may repeat. Default: random inputs");
   command.option("--seed", flags->seed, "seed of random inputs");
   command.option("--atol", flags->tolerance.absolute, "allowed absolute difference").shows_default();
