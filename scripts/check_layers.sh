@@ -88,7 +88,12 @@ for folder in backends/*/; do
   named=$(scripts/list_files.sh '*.h' '*.cpp' '*.fbs' '*.txt' | grep -E '^(compiler|cli|runtime|common|schema|include)/' |
     grep -v -e '_test\.cpp$' -e '^schema/program\.fbs$' -e "^include/wick/${name}_backend.h$" | xargs grep -iEl -- "(^|[^a-z])($name|${name//_/-}|${name//_/})" || true)
   if [ -n "$named" ]; then
-    printf '%s\n' "$named" | sed "s/$/ names the backend $name/"
+    count=$(printf '%s\n' "$named" | wc -l)
+    if [ "$count" -gt 20 ]; then
+      echo "backends/$name: $count files elsewhere use this word or words that begin with it: give the backend another name"
+    else
+      printf '%s\n' "$named" | sed "s/$/ names the backend $name/"
+    fi
     unexplained=1
   fi
 done
