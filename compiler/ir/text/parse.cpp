@@ -28,7 +28,7 @@ class Parser : private TextReader {
     function.name = next_is('(') ? "forward" : word();
     function.graph = parse_body();
     skip();
-    if (!at_end()) error("the end of the text");
+    if (!at_end()) error("the end of the text: a file holds one graph");
     return function;
   }
 
