@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Checks CUDA programs on a device: correct first, then fast.
 
-    scripts/check_cuda_device.py [--models FOLDER] [--device cuda:0] [--only correct|fast] [--json FILE]
+    scripts/check_cuda_device.py [--build build/dev] [--models FOLDER] [--device cuda:0] [--only correct|fast] [--json FILE]
 
 - Correct: all models of tests/fixtures/models, compiled for the device, agree with eager PyTorch (models_test).
 - Fast: the models that `bench/cuda_models.py export FOLDER` wrote keep to the bands below: the median of many replays of
   their graph, as the device counts. WICK_PEER_PYTHON names a Python with torch for CUDA, whose eager mode and
   torch.compile are measured beside them.
 
-Needs build/dev, and python3 with its standard library. Without a device it says "skipped" and why, exit code 0. Exit code
+`--models` is by default what WICK_CUDA_MODELS names. Needs a build of wick and models_test (the preset "cuda": `ctest --preset cuda`
+runs this), and python3 with its standard library. Without a device it says "skipped" and why, exit code 0. Exit code
 6 if something is wrong or too slow.
 """
 
@@ -22,7 +23,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BIN = os.path.join(ROOT, "build", "dev", "bin")
+bin_folder = os.path.join(ROOT, "build", "dev", "bin")
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 from arrays import difference  # noqa: E402
@@ -51,7 +52,7 @@ def run(arguments, **more):
 
 
 def check_correct(device):
-    done = run([os.path.join(BIN, "models_test"), "--gtest_filter=*OnACudaDevice*"], env={**os.environ, "WICK_CUDA_DEVICE": device})
+    done = run([os.path.join(bin_folder, "models_test"), "--gtest_filter=*OnACudaDevice*"], env={**os.environ, "WICK_CUDA_DEVICE": device})
     for line in done.stdout.splitlines():
         if re.match(r"\S+ on a CUDA device: |\[  FAILED  \] .*/", line):
             print("  " + line)
@@ -61,7 +62,7 @@ def check_correct(device):
 
 
 def wick(*arguments):
-    done = run([os.path.join(BIN, "wick"), *arguments])
+    done = run([os.path.join(bin_folder, "wick"), *arguments])
     if done.returncode:
         raise RuntimeError(f"wick {arguments[0]}: {done.stderr.strip()[:400]}")
     return done.stdout
@@ -122,12 +123,15 @@ def check_fast(folder, device, rows):
 
 
 def main():
+    global bin_folder
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", help="what bench/cuda_models.py exported")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build", "dev"), help="the folder of the build")
+    parser.add_argument("--models", default=os.environ.get("WICK_CUDA_MODELS"), help="what bench/cuda_models.py exported")
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--only", choices=("correct", "fast"))
     parser.add_argument("--json", help="also writes the times to this file")
     flags = parser.parse_args()
+    bin_folder = os.path.join(os.path.abspath(flags.build), "bin")
     reason = "" if flags.device.startswith("cuda-twin=") else missing_device()
     if reason:
         print(f"skipped: no device ({reason})")
