@@ -3,6 +3,8 @@
 #pragma once
 #include <stdint.h>
 
+#include "common/math/math.h"
+
 namespace wick {
 
 /// Four independent uniform words.
@@ -32,6 +34,14 @@ inline float uniform_float(uint32_t word) { return static_cast<float>(word >> 8)
 /// In [0, 1), a multiple of 2^-53, from two words.
 inline double uniform_double(uint32_t high, uint32_t low) {
   return static_cast<double>((uint64_t{high} << 32 | low) >> 11) * 0x1p-53;
+}
+/// One of two normal numbers, by `lane` 0 or 1, from two words. Source: Box and Muller, "A note on the generation of
+/// random normal deviates" (1958).
+inline double normal_double(uint32_t radius_word, uint32_t angle_word, int64_t lane) {
+  const double u = (static_cast<double>(radius_word) + 1) * 0x1p-32;  // (0, 1]
+  const double angle = 2 * math::kPi * (static_cast<double>(angle_word) * 0x1p-32);
+  const double radius = math::sqrt(-2 * math::log(u));
+  return radius * (lane == 0 ? math::cos(angle) : math::sin(angle));
 }
 
 }  // namespace wick

@@ -34,6 +34,8 @@ struct Delegate {
   /// Where the nodes of the payload come from: index = debug handle in the payload.
   std::vector<OriginPtr> origins;
   size_t num_nodes = 0;  // of the payload
+  /// A call draws from the random numbers of the method, as its nodes would in their order. Set by the partitioner.
+  bool draws_random = false;
   /// What the target keeps for Target::write_files and Target::report. Nobody else reads it.
   std::shared_ptr<const void> kept;
   /// Which node of the model made each output; set by the partitioner.

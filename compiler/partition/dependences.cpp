@@ -4,6 +4,8 @@
 #include <set>
 #include <string>
 
+#include "compiler/ir/delegate.h"
+
 namespace wick::compiler {
 namespace {
 
@@ -22,9 +24,14 @@ std::set<std::string, std::less<>> result_symbols(const Node& node) {
   return symbols;
 }
 
+bool draws(const Graph& graph, const Node& node) {
+  if (!node.is(kCallDelegate)) return node.op->has(kRandom);
+  return graph.delegates[static_cast<size_t>(node.static_integer("delegate"))]->draws_random;
+}
+
 }  // namespace
 
-Dependences dependences_of(const std::vector<Node*>& nodes, const NodeIndex& index) {
+Dependences dependences_of(const Graph& graph, const std::vector<Node*>& nodes, const NodeIndex& index) {
   Dependences out;
   std::map<std::string, uint32_t, std::less<>> defined;
   uint32_t last_random = kNoGroup;
@@ -34,7 +41,7 @@ Dependences dependences_of(const std::vector<Node*>& nodes, const NodeIndex& ind
     for (const Value* operand : node.operands()) {
       if (operand->producer) before.push_back(index.at(operand->producer));
     }
-    if (node.op->has(kRandom)) {
+    if (draws(graph, node)) {
       if (last_random != kNoGroup) before.push_back(last_random);
       last_random = i;
     }

@@ -10,7 +10,8 @@ namespace wick::compiler {
 
 using NodeIndex = std::unordered_map<const Node*, uint32_t>;
 
-/// By index into `nodes`: producers of operands, the node that makes a symbol known, and the random draw before.
-Dependences dependences_of(const std::vector<Node*>& nodes, const NodeIndex& index);
+/// By index into `nodes` of the graph: producers of operands, the node that makes a symbol known, and the random draw
+/// before, in a delegate too.
+Dependences dependences_of(const Graph& graph, const std::vector<Node*>& nodes, const NodeIndex& index);
 
 }  // namespace wick::compiler

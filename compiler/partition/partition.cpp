@@ -8,11 +8,10 @@
 #include <set>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "compiler/ir/builder.h"
-#include "compiler/ir/clone.h"
 #include "compiler/partition/dependences.h"
+#include "compiler/partition/extract.h"
 #include "compiler/quantize/quantize_nodes.h"
 #include "compiler/support/failure.h"
 
@@ -22,10 +21,11 @@ namespace {
 constexpr char kExecutor[] = "executor";  // where assertions run
 
 // What no backend is asked about, and why.
-std::string not_for_backends(const Node& node) {
-  if (!node.graphs.empty()) return "control flow stays in the program; its bodies are partitioned by themselves";
+std::string not_for_backends(const Node& node, const Target& target) {
+  if (!node.graphs.empty() && !target.takes_graphs)
+    return "control flow stays in the program; its bodies are partitioned by themselves";
   if (node.results().empty()) return "it has no result";
-  if (node.op->has(kRandom)) return "it draws random numbers";
+  if (node.op->has(kRandom) && !target.draws_random) return "it draws random numbers";
   if (node.op->has(kDataDependent)) return "the sizes of its result depend on the values of its operands";
   for (const Value* result : node.results()) {
     if (!result->type.is_tensor()) return "it computes a number, not a tensor";
@@ -39,8 +39,22 @@ std::string not_for_backends(const Node& node) {
 // What a backend that was asked before has made of its nodes.
 bool is_made_by_backend(const Node& node) { return node.is(kCallDelegate) || node.op->has(kOfBackend | kScratch); }
 
-bool may_take(const Node& node) {
-  return !node.op->has(kEffect) && !is_made_by_backend(node) && not_for_backends(node).empty();
+bool may_take(const Node& node, const Target& target) {
+  return !node.op->has(kEffect) && !is_made_by_backend(node) && not_for_backends(node, target).empty();
+}
+
+// Why a target that takes nodes with graphs cannot take this one, from the verdicts on the nodes inside; "": it can.
+std::string refuse_inside(const Node& node, const Target& target, const Verdicts& verdicts) {
+  for (const auto& graph : node.graphs) {
+    for (const auto& inner : graph->nodes()) {
+      const auto verdict = verdicts.of.find(inner.get());
+      if (verdict != verdicts.of.end() && verdict->second.taken) continue;
+      std::string why = verdict != verdicts.of.end() ? verdict->second.reason : not_for_backends(*inner, target);
+      if (why.empty()) why = "the program does it itself";
+      return fmt::format("its graph has {}, which stays outside: {}", inner->op->name(), why);
+    }
+  }
+  return "";
 }
 
 // Bytes of the results, if these are many enough for constant folding to think about.
@@ -79,65 +93,8 @@ OriginPtr common_origin(const std::vector<Node*>& nodes) {
   return origin;
 }
 
-// A copy of some nodes as a graph of their own.
-struct Extracted {
-  Graph graph;
-  Values inputs, outputs;  // in the graph they come from
-};
-
-class Extractor {
- public:
-  Extractor(const std::vector<Node*>& nodes, const Target& target, Extracted& out)
-      : nodes_(nodes), target_(target), out_(out) {
-    inside_.insert(nodes.begin(), nodes.end());
-  }
-
-  void run() {
-    for (const Node* node : nodes_) copy(*node);
-    for (const Node* node : nodes_) {
-      for (Value* value : node->results()) {
-        if (is_read_outside(*value)) {
-          out_.outputs.push_back(value);
-          GraphOutput output;
-          output.value = copies_.at(value);
-          output.leaf = static_cast<int>(out_.outputs.size()) - 1;
-          out_.graph.add_output(output);
-        }
-      }
-    }
-  }
-
- private:
-  bool is_read_outside(const Value& value) const {
-    return value.num_uses() != value.users().size() ||
-           std::any_of(value.users().begin(), value.users().end(), [&](const Node* n) { return !inside_.count(n); });
-  }
-
-  // Into the graph, if it is not there: a constant, an input, or what prepares a constant.
-  void bring(Value* value) {
-    if (copies_.count(value)) return;
-    const Node* producer = value->producer;
-    if (producer && !inside_.count(producer) && target_.prepares_constant && target_.prepares_constant(*producer)) {
-      copy(*producer);
-    } else if (value->is_constant()) {
-      copies_[value] = out_.graph.add_constant(value->tensor(), value->data, value->name, value->fqn);
-    } else {
-      copies_[value] = out_.graph.add_input(value->type, value->name);
-      out_.inputs.push_back(value);
-    }
-  }
-
-  void copy(const Node& node) {
-    for (Value* operand : node.operands()) bring(operand);
-    copy_node(node, out_.graph, copies_);
-  }
-
-  const std::vector<Node*>& nodes_;
-  const Target& target_;
-  Extracted& out_;
-  std::unordered_set<const Node*> inside_;
-  ValueMap copies_;
-};
+void partition_all(Graph& graph, const SymRanges& ranges, const Target& target, const TargetOptions& options,
+                   const Verdicts& verdicts, PartitionReport& report);
 
 class Partitioner {
  public:
@@ -158,7 +115,7 @@ class Partitioner {
   }
 
   void run() {
-    const Dependences dependences = dependences_of(nodes_, index_);
+    const Dependences dependences = dependences_of(graph_, nodes_, index_);
     unit_.assign(nodes_.size(), kNoGroup);
     places_.resize(nodes_.size());
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
@@ -167,16 +124,18 @@ class Partitioner {
       places_[i].quantization = quantization_text(*nodes_[i]);
       const bool effect = nodes_[i]->op->has(kEffect);
       places_[i].backend = effect ? kExecutor : "";
-      places_[i].reason = effect ? "the program checks it itself" : not_for_backends(*nodes_[i]);
-      asked_.push_back(may_take(*nodes_[i]));
+      places_[i].reason = effect ? "the program checks it itself" : not_for_backends(*nodes_[i], target_);
+      asked_.push_back(may_take(*nodes_[i], target_));
       is_made_.push_back(is_made_by_backend(*nodes_[i]));
     }
     note_verdicts();
     if (target_.rewrite) {
+      visit_graphs();
       rewrite_taken();
       return;
     }
     take(dependences);
+    visit_graphs();
     explain_unfolded();
     replace_units(order_units(dependences, unit_));
     for (uint32_t i = 0; i < places_.size(); ++i) {
@@ -292,6 +251,35 @@ class Partitioner {
   void note_origins(const Node& node) {
     report_.taken.origins.insert(node.origin);
     report_.taken.origins.insert(node.more_origins.begin(), node.more_origins.end());
+    for (const auto& graph : node.graphs) {
+      for (const auto& inner : graph->nodes()) note_origins(*inner);
+    }
+  }
+
+  // Graphs inside nodes: those of taken nodes have a row for each node, the others are partitioned by themselves.
+  void visit_graphs() {
+    for (uint32_t i = 0; i < nodes_.size(); ++i) {
+      const bool taken = unit_[i] != kNoGroup;
+      for (const auto& inner : nodes_[i]->graphs) {
+        if (taken)
+          report_inside(*inner);
+        else
+          partition_all(*inner, ranges_, target_, options_, verdicts_, report_);
+      }
+    }
+  }
+
+  void report_inside(const Graph& graph) {
+    for (const auto& node : graph.nodes()) {
+      for (const auto& inner : node->graphs) report_inside(*inner);
+      NodePlace place;
+      place.op = node->op->name();
+      place.backend = target_.name;
+      place.reason = verdicts_.of.at(node.get()).reason;
+      place.origin = node->origin;
+      place.quantization = quantization_text(*node);
+      report_.nodes.push_back(std::move(place));
+    }
   }
 
   // --- form delegate ---
@@ -312,10 +300,7 @@ class Partitioner {
         const Verdict verdict = members.empty() ? Verdict::yes() : worth(members);
         if (verdict.taken) continue;
         again = true;
-        for (uint32_t i : members) {
-          wanted_[i] = false;
-          refuse(i, verdict.reason);
-        }
+        leave_out(members, verdict);
       }
     }
     for (const std::vector<uint32_t>& members : groups) {
@@ -328,6 +313,18 @@ class Partitioner {
       ++num_units_;
     }
     if (target_.prepares_constant) place_constants();
+  }
+
+  void leave_out(const std::vector<uint32_t>& members, const Verdict& verdict) {
+    const auto is_named = [&](uint32_t i) {
+      return std::find(verdict.because_of.begin(), verdict.because_of.end(), nodes_[i]) != verdict.because_of.end();
+    };
+    const bool any = std::any_of(members.begin(), members.end(), is_named);
+    for (uint32_t i : members) {
+      if (any && !is_named(i)) continue;
+      wanted_[i] = false;
+      refuse(i, verdict.reason);
+    }
   }
 
   // What prepares constants goes with its readers.
@@ -372,7 +369,7 @@ class Partitioner {
   void replace(const std::vector<Node*>& members) {
     Extracted part;
     part.graph.ranges = ranges_;
-    Extractor(members, target_, part).run();
+    extract(members, target_, part);
     if (part.outputs.empty()) fail(Code::internal, "a partition without outputs");
     Node* call =
         graph_.add_node(op(kCallDelegate), {part.inputs, Sym(static_cast<int64_t>(graph_.delegates.size()))}, 0);
@@ -380,6 +377,8 @@ class Partitioner {
     report_.taken.nodes.insert(call);
     for (const Node* node : members) note_origins(*node);
     Delegate delegate = lower(part);
+    delegate.draws_random =
+        std::any_of(members.begin(), members.end(), [](const Node* node) { return node->op->has(kRandom); });
     for (Value* output : part.outputs) {
       delegate.output_origins.push_back(output->producer->origin);
       Value* result = graph_.add_result(call, output->type, output->name);
@@ -429,9 +428,6 @@ void partition_all(Graph& graph, const SymRanges& ranges, const Target& target, 
                    const Verdicts& verdicts, PartitionReport& report) {
   SymRanges all = ranges;
   all.insert(graph.ranges.begin(), graph.ranges.end());
-  for (const auto& node : graph.nodes()) {
-    for (const auto& inner : node->graphs) partition_all(*inner, all, target, options, verdicts, report);
-  }
   Partitioner(graph, all, target, options, verdicts, report).run();
 }
 
@@ -449,7 +445,10 @@ void ask_each(const Graph& graph, const Target& target, TargetOptions options, c
   for (const auto& node : graph.nodes()) {
     for (const auto& inner : node->graphs) ask_each(*inner, target, options, before, verdicts);
     const bool prepares = target.prepares_constant && target.prepares_constant(*node);
-    if (!prepares && may_take(*node)) verdicts.of.emplace(node.get(), ask(target, *node, options));
+    if (prepares || !may_take(*node, target)) continue;
+    std::string inside = refuse_inside(*node, target, verdicts);
+    verdicts.of.emplace(node.get(),
+                        inside.empty() ? ask(target, *node, options) : Verdict::no(std::move(inside)));
   }
 }
 

@@ -363,6 +363,119 @@ TEST(Partition, AssertionsRunInTheProgramAndAreNotOutside) {
   EXPECT_EQ(report.nodes.at(0).backend, "executor");
 }
 
+// Red, and nodes with graphs, and random numbers.
+Target with_everything() {
+  Target target = kRed;
+  target.draws_random = true;
+  target.takes_graphs = true;
+  target.supports = [](const Node& node, const TargetOptions&) {
+    return only(node, {"aten.relu.default", "aten.add.Tensor", "aten.mul.Tensor", "aten.rand.default",
+                       "higher_order.cond.default"});
+  };
+  return target;
+}
+
+constexpr char kBranches[] = R"(graph f(%p: bool[], %x: f32[2]) {
+    %a = aten.relu(%x)
+    %r: f32[2] = higher_order.cond(%p, [%a]) graph (%u: f32[2]) {
+      %v = aten.mul.Tensor(%u, %u)
+      return %v
+    } graph (%u: f32[2]) {
+      %v = aten.WHAT(%u)
+      return %v
+    }
+    %y = aten.add.Tensor(%r, %a)
+    return %y
+  })";
+
+std::string branches(const std::string& what) {
+  std::string text = kBranches;
+  return text.replace(text.find("WHAT"), 4, what);
+}
+
+TEST(Partition, ANodeWithGraphsIsTakenWithAllNodesInside) {
+  const Target target = with_everything();
+  const Function f = parse(branches("relu"));
+  const PartitionReport report = run(*f.graph, {&target});
+  EXPECT_EQ(report.num_delegates, 1u);
+  EXPECT_EQ(ops(*f.graph), Names{kCallDelegate});
+  EXPECT_EQ(payload(*f.graph, 0), R"(graph p(%x: f32[2], %p: bool[]) {
+  %a: f32[2] = aten.relu(%x)
+  %r: f32[2] = higher_order.cond(%p, [%a]) graph (%v_1: f32[2]) {
+      %v_2: f32[2] = aten.mul.Tensor(%v_1, %v_1)
+      return %v_2
+    } graph (%v_1: f32[2]) {
+      %v_2: f32[2] = aten.relu(%v_1)
+      return %v_2
+    }
+  %y: f32[2] = aten.add.Tensor(%r, %a)
+  return %y
+}
+)");
+  // The nodes inside have rows of their own, before the others.
+  ASSERT_EQ(report.nodes.size(), 5u);
+  EXPECT_EQ(report.nodes[0].op, "aten.mul.Tensor");
+  EXPECT_EQ(report.nodes[1].op, "aten.relu.default");
+  for (const NodePlace& place : report.nodes) EXPECT_EQ(place.backend, "red") << place.op;
+}
+
+TEST(Partition, ANodeWithGraphsStaysOutsideWithANodeInsideThatDoes) {
+  const Target target = with_everything();
+  const Function f = parse(branches("exp"));
+  const PartitionReport report = run(*f.graph, {&target});
+  EXPECT_EQ(ops(*f.graph), (Names{kCallDelegate, "higher_order.cond.default", kCallDelegate}));
+  std::string reason;
+  for (const NodePlace& place : report.nodes) {
+    if (place.op == "higher_order.cond.default") reason = place.reason;
+  }
+  EXPECT_EQ(reason, "its graph has aten.exp.default, which stays outside: an operator without rule");
+  // The other branch has a delegate of its own.
+  for (const auto& node : f.graph->nodes()) {
+    if (!node->graphs.empty()) {
+      EXPECT_EQ(ops(*node->graphs[0]), Names{kCallDelegate});
+    }
+  }
+}
+
+TEST(Partition, ATargetThatDrawsRandomNumbersDrawsThemInTheirOrder) {
+  const Target target = with_everything();
+  const Function f = parse(R"(graph f(%x: f32[2]) {
+    %a: f32[2] = aten.rand([2], f32)
+    %b: f64[2] = aten.rand([2], f64)
+    %c: f32[2] = aten.rand([2], f32)
+    %y = aten.add.Tensor(%a, %c)
+    return %y, %b
+  })");
+  const PartitionReport report = run(*f.graph, {&target});
+  // What is drawn outside comes between the two.
+  EXPECT_EQ(report.num_delegates, 2u);
+  EXPECT_EQ(ops(*f.graph), (Names{kCallDelegate, "aten.rand.default", kCallDelegate}));
+  for (const auto& delegate : f.graph->delegates) EXPECT_TRUE(delegate->draws_random);
+  const Function plain = parse("graph f(%x: f32[2]) { %a = aten.relu(%x) return %a }");
+  run(*plain.graph, {&target});
+  EXPECT_FALSE(plain.graph->delegates[0]->draws_random);
+}
+
+TEST(Partition, OnlyTheNodesThatMakeAGroupUnprofitableStayOutside) {
+  Target target = kRed;
+  target.profitable = [](const std::vector<const Node*>& nodes, const TargetOptions&) {
+    Verdict verdict = Verdict::no("products cost too much");
+    for (const Node* node : nodes) {
+      if (node->is("aten.mul.Tensor")) verdict.because_of.push_back(node);
+    }
+    return verdict.because_of.empty() ? Verdict::yes() : verdict;
+  };
+  const Function f = parse(R"(graph f(%x: f32[2]) {
+    %a = aten.relu(%x)
+    %b = aten.add.Tensor(%a, %x)
+    %c = aten.mul.Tensor(%b, %x)
+    return %c
+  })");
+  const PartitionReport report = run(*f.graph, {&target});
+  EXPECT_EQ(ops(*f.graph), (Names{kCallDelegate, "aten.mul.Tensor"}));
+  EXPECT_EQ(report.nodes.back().reason, "products cost too much");
+}
+
 // The size of %z is known only after the item was read, though no operand says so.
 TEST(Partition, ANodeStaysBehindTheOneThatMakesItsSizeKnown) {
   const Function f = parse(R"(graph f(%x: f32[8]) {

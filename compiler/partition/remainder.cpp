@@ -345,7 +345,7 @@ class PutBack {
     const std::vector<Node*> nodes = in_order_of_copy();
     NodeIndex index;
     for (Node* node : nodes) index.emplace(node, static_cast<uint32_t>(index.size()));
-    const Dependences dependences = dependences_of(nodes, index);
+    const Dependences dependences = dependences_of(graph_, nodes, index);
     std::vector<std::vector<uint32_t>> after(nodes.size());
     std::vector<size_t> waiting(nodes.size());
     std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready;

@@ -22,8 +22,10 @@ namespace wick::compiler {
 struct Verdict {
   bool taken = false;
   std::string reason;  // of a no; of a yes: what the user should know (a case where NaN differs), or ""
-  static Verdict yes(std::string note = "") { return {true, std::move(note)}; }
-  static Verdict no(std::string why) { return {false, std::move(why)}; }
+  /// Of Target::profitable that says no: the nodes that make it so. Only these stay outside. None: all.
+  std::vector<const Node*> because_of = {};
+  static Verdict yes(std::string note = "") { return {true, std::move(note), {}}; }
+  static Verdict no(std::string why) { return {false, std::move(why), {}}; }
 };
 
 class Builder;
@@ -88,6 +90,12 @@ struct Target {
   /// quantizes those of all nodes, and nodes that are refused read and give quantized values.
   bool folds_where_taken = false;
   bool by_default = false;  // used where the user names no backend
+  /// Form delegate: takes nodes that draw random numbers. What they draw, and how many blocks they take from the
+  /// method's stream, are those of the portable kernels.
+  bool draws_random = false;
+  /// Form delegate: takes nodes with graphs (conditions and loops) if it takes each node inside. `supports` is asked
+  /// about the node too.
+  bool takes_graphs = false;
   /// Whether the settings go together. Errors: usage. Null: they always do.
   Status (*check_settings)(const TargetOptions& options) = nullptr;
   /// Form kernels: what the operators are prepared for, "KEY=VALUE" each, without spaces. A program that holds any of

@@ -25,7 +25,7 @@ using Element = std::function<ExpressionPtr(const Indices&)>;
 
 /// What holds a tensor's elements.
 struct KernelBuffer {
-  enum class Kind : uint8_t { input, output, constant, arena } kind = Kind::arena;
+  enum class Kind : uint8_t { input, output, constant, arena, random } kind = Kind::arena;
   uint32_t index = 0;  // input, output: which one
   compiler::ConstantData constant;
   DType dtype = DType::f32;
@@ -39,6 +39,8 @@ struct LoweredGraph {
   std::vector<KernelBuffer> buffers;
   std::vector<LoopKernel> kernels;  // in the order of execution
   std::vector<std::string> checks;  // messages of data-dependent refusals; calls name them as {check N}
+  uint32_t random = UINT32_MAX;     // the buffer of the seed and the first block, of graphs that draw random numbers
+  std::vector<Sym> random_blocks;   // that each node takes which draws some, in order
   std::vector<const Node*> views;   // that are other strides of a buffer: no kernel computes them
 };
 
@@ -132,6 +134,12 @@ class Lowering {
   Indices broadcast(const Value& operand, const Indices& at);
   Indices split(ExpressionPtr linear, const Sizes& sizes);
   ExpressionPtr join(const Indices& at, const Sizes& sizes);
+  /// Random numbers for the current node: the seed, and which block of the stream is its first. It takes `blocks`, as
+  /// the portable kernel does (common/random.h).
+  struct Draw {
+    ExpressionPtr seed, first;  // i64
+  };
+  Draw draw_blocks(const Sym& blocks);
   /// A refusal that depends on data: the call fails with a message that names the current node.
   uint32_t add_check(std::string_view what = "an index is out of bounds");
   /// An index that was read from a tensor, as an index into `size` elements. One outside fails the check. `wraps`:

@@ -240,6 +240,10 @@ class PlanBuilder {
           placed.space = Space::constant;
           placed.data = constant_key(buffer.constant);
           break;
+        case KernelBuffer::Kind::random:
+          placed.space = Space::arena;
+          placed.size_bytes = kRandomBytes;
+          break;
         case KernelBuffer::Kind::arena:
           placed.space = Space::arena;
           if (lives[i].first != SIZE_MAX) in_arena.push_back(i);
@@ -248,6 +252,7 @@ class PlanBuilder {
       plan().buffers.push_back(std::move(placed));
     }
     place_in_arena(std::move(in_arena), lives);
+    if (lowered_.random != kNone) place_random();
     if (!lowered_.checks.empty()) plan().status_buffer = add_words((lowered_.checks.size() + 31) / 32);
     uint64_t counters = 0;
     for (const KernelSource& source : sources_) {
@@ -255,6 +260,16 @@ class PlanBuilder {
       counters += static_cast<uint64_t>(SymScope::range(source.counters).max);
     }
     if (counters > 0) counters_buffer_ = add_words(counters);
+  }
+
+  // Behind all others: it lives as long as the call.
+  void place_random() {
+    plan().random_buffer = lowered_.random;
+    plan().buffers[lowered_.random].offset = plan().arena_bytes;
+    plan().arena_bytes += aligned(kRandomBytes);
+    Sym blocks = 0;
+    for (const Sym& each : lowered_.random_blocks) blocks = blocks + each;
+    plan().random_blocks = formula(blocks);
   }
 
   // u32 numbers that live as long as the call.

@@ -21,7 +21,7 @@ namespace {
 const compiler::RuleTable<OpRule>& rules() {
   static const compiler::RuleTable<OpRule> kRules({kAttentionRules, kCreationRules, kDistanceRules, kIndexingRules,
                                                    kMatmulRules, kMovementRules, kNormalizationRules, kPointwiseRules,
-                                                   kQuantizedRules, kReductionRules, kResizeRules, kSamplingRules,
+                                                   kQuantizedRules, kRandomRules, kReductionRules, kResizeRules, kSamplingRules,
                                                    kScanRules, kSortingRules, kWindowRules, kWriteRules});
   return kRules;
 }
@@ -62,20 +62,6 @@ std::string refuse_tensor(const Value& value) {
   return "";
 }
 
-// A partition knows the sizes of its inputs. Those of a node's results must follow from its operands'.
-std::string refuse_sizes(const Node& node) {
-  std::set<std::string, std::less<>> known, needed;
-  for (const Value* operand : node.operands()) {
-    if (!operand->type.is_tensor()) continue;
-    for (const compiler::Sym& size : operand->sizes()) collect_symbols(size, known);
-  }
-  if (!known.empty()) return "";
-  for (const Value* result : node.results()) {
-    for (const compiler::Sym& size : result->sizes()) collect_symbols(size, needed);
-  }
-  return needed.empty() ? "" : "its sizes are those of no operand";
-}
-
 // Symbols that differ may stand for one number, which the program checks; a kernel is made for all numbers.
 std::string refuse_unproven(const Node& node, const OpRule& rule) {
   if (!rule.text && !node.op->has(compiler::kPointwise)) return compiler::sizes_follow(node) ? "" : kOnlyAtRunTime;
@@ -91,34 +77,46 @@ std::string refuse_unproven(const Node& node, const OpRule& rule) {
   return "";
 }
 
-// The sizes that the partition's kernels need must follow from those of its inputs.
+// The symbols that a node's kernels need.
+void collect_needed(const Node& node, std::set<std::string, std::less<>>& needed) {
+  for (const Value* operand : node.operands()) {
+    if (!operand->type.is_tensor() || operand->is_constant()) continue;
+    for (const compiler::Sym& size : operand->sizes()) collect_symbols(size, needed);
+  }
+  for (const Value* result : node.results()) {
+    for (const compiler::Sym& size : result->sizes()) collect_symbols(size, needed);
+  }
+  for (const compiler::Arg& arg : node.args()) {
+    if (arg.is<compiler::Sym>()) collect_symbols(arg.as<compiler::Sym>(), needed);
+    if (!arg.is<compiler::Ints>()) continue;
+    for (const compiler::Sym& size : arg.as<compiler::Ints>()) collect_symbols(size, needed);
+  }
+}
+
+// The sizes that the partition's kernels need must follow from those of its inputs. A node that needs another one
+// stays outside.
 Verdict sizes_known(const std::vector<const Node*>& nodes) {
   std::set<const Value*> inside;
-  std::set<std::string, std::less<>> known, needed;
+  std::set<std::string, std::less<>> known;
   for (const Node* node : nodes) inside.insert(node->results().begin(), node->results().end());
   for (const Node* node : nodes) {
     for (const Value* operand : node->operands()) {
-      if (!operand->type.is_tensor() || operand->is_constant()) continue;
+      if (!operand->type.is_tensor() || operand->is_constant() || inside.count(operand)) continue;
       for (const compiler::Sym& size : operand->sizes()) {
-        collect_symbols(size, needed);
-        if (inside.count(operand)) continue;
         if (const auto linear = linear_size(size)) known.insert(linear->symbol);
       }
     }
-    for (const Value* result : node->results()) {
-      for (const compiler::Sym& size : result->sizes()) collect_symbols(size, needed);
-    }
-    for (const compiler::Arg& arg : node->args()) {
-      if (arg.is<compiler::Sym>()) collect_symbols(arg.as<compiler::Sym>(), needed);
-      if (arg.is<compiler::Ints>()) {
-        for (const compiler::Sym& size : arg.as<compiler::Ints>()) collect_symbols(size, needed);
-      }
-    }
   }
-  for (const std::string& symbol : needed) {
-    if (!known.count(symbol)) return Verdict::no("the size " + symbol + " is none of its inputs");
+  Verdict verdict = Verdict::yes();
+  for (const Node* node : nodes) {
+    std::set<std::string, std::less<>> needed;
+    collect_needed(*node, needed);
+    const auto missing = std::find_if(needed.begin(), needed.end(), [&](const auto& each) { return !known.count(each); });
+    if (missing == needed.end()) continue;
+    if (verdict.taken) verdict = Verdict::no("the size " + *missing + " is none of its inputs");
+    verdict.because_of.push_back(node);
   }
-  return Verdict::yes();
+  return verdict;
 }
 
 }  // namespace
@@ -145,8 +143,7 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
     if (result->num_uses() == 0) continue;
     if (std::string reason = refuse_tensor(*result); !reason.empty()) return Verdict::no(std::move(reason));
   }
-  std::string reason = refuse_sizes(node);
-  if (reason.empty()) reason = refuse_unproven(node, *rule);
+  std::string reason = refuse_unproven(node, *rule);
   if (!reason.empty()) return Verdict::no(std::move(reason));
   return rule->supports ? rule->supports(node, options) : Verdict::yes();
 }

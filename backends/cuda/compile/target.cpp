@@ -38,6 +38,7 @@ compiler::Target make_target() {
   target.passes = {"recognize_quantization", "keep_integer_weights", "complex_as_pairs", "recognize_norms"};
   target.own_passes = kPasses;
   target.options = kOptions;
+  target.draws_random = true;
   target.facts = {.max_rank = kMaxRank, .max_unknown_view_sizes = kMaxRank};
   target.check_settings = check_settings;
   target.write_files = write_files;

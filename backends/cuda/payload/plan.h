@@ -27,6 +27,8 @@ constexpr uint32_t kMaxBlockThreads = 1024, kMaxBlockDepth = 64;
 constexpr uint32_t kMaxGridX = INT32_MAX, kMaxGridYZ = 65535;
 constexpr uint32_t kMaxSharedBytes = 227 << 10;
 constexpr uint32_t kMaxParameterBytes = 4096;
+/// Of the buffer that says where the stream of random numbers stands.
+constexpr uint64_t kRandomBytes = 16;
 /// The most numbers on the stack while a formula is computed.
 constexpr size_t kMaxFormulaDepth = 32;
 
@@ -165,6 +167,10 @@ struct Plan {
   /// The arena buffer of the status words (uint32), if there are checks. Its bytes belong to no other buffer. The
   /// runtime sets them to 0 before the first call, and again after a call in which a kernel has set a bit.
   uint32_t status_buffer = kNone;
+  /// Of a plan that draws random numbers: the arena buffer of two words of 64 bits, the seed and the number of the first
+  /// block of its stream (common/random.h) that a call may use, and a formula for how many blocks a call takes. Its
+  /// bytes belong to no other buffer, and no node writes there: the runtime does, before each call.
+  uint32_t random_buffer = kNone, random_blocks = kNone;
   uint64_t arena_bytes = 0;
   uint64_t state_bytes = 0;  // of the state buffers together, each rounded up to kBufferAlignment
 };

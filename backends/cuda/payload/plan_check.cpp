@@ -15,7 +15,7 @@ class Checker {
 
   Error run() {
     if (!numbers() || !interfaces(plan_.inputs, "input") || !interfaces(plan_.outputs, "output") || !symbols() ||
-        !buffers() || !status() || !modules() || !kernels()) {
+        !buffers() || !status() || !random() || !modules() || !kernels()) {
       return Error::InvalidProgram;
     }
     for (size_t i = 0; i < plan_.nodes.size(); ++i) {
@@ -44,6 +44,8 @@ class Checker {
   bool state();
   bool arguments();
   bool status();
+  bool random();
+  bool lies_alone(uint32_t index, const char* what);
   bool modules();
   bool kernels();
   bool node(size_t index, const PlanNode& node);
@@ -193,14 +195,38 @@ bool Checker::status() {
   if (words.space != Space::arena || words.size_bytes != wanted) {
     return wrong_plan("its status words are not ", wanted, " bytes of the arena");
   }
+  return lies_alone(plan_.status_buffer, "the status words");
+}
+
+// Whether an arena buffer shares no byte with another.
+bool Checker::lies_alone(uint32_t index, const char* what) {
+  const Buffer& words = plan_.buffers[index];
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
     const Buffer& other = plan_.buffers[i];
-    if (i == plan_.status_buffer || other.space != Space::arena) continue;
+    if (i == index || other.space != Space::arena) continue;
     if (other.offset < words.offset + words.size_bytes && words.offset < other.offset + other.size_bytes) {
-      return wrong("buffer", i, "it lies over the status words");
+      return wrong("buffer", i, "it lies over ", what);
     }
   }
   return true;
+}
+
+bool Checker::random() {
+  if ((plan_.random_buffer == kNone) != (plan_.random_blocks == kNone)) {
+    return wrong_plan("random numbers without ", plan_.random_buffer == kNone ? "a buffer" : "a number of blocks");
+  }
+  if (plan_.random_buffer == kNone) return true;
+  if (plan_.random_buffer >= plan_.buffers.size() || plan_.random_buffer == plan_.status_buffer) {
+    return wrong_plan("the state of its random numbers lies in no buffer");
+  }
+  const Buffer& words = plan_.buffers[plan_.random_buffer];
+  if (words.space != Space::arena || words.size_bytes != kRandomBytes) {
+    return wrong_plan("the state of its random numbers is not ", kRandomBytes, " bytes of the arena");
+  }
+  if (!formula(plan_.random_blocks, 0, INT64_MAX)) {
+    return wrong_plan("how many random numbers it draws is no formula or may be negative");
+  }
+  return lies_alone(plan_.random_buffer, "the state of the random numbers");
 }
 
 bool Checker::modules() {
@@ -261,6 +287,7 @@ bool Checker::argument(size_t index, size_t number, const Argument& argument, Fo
   if (argument.writes && (buffer.space == Space::constant || buffer.space == Space::input)) {
     return bad("it writes to ", buffer.space == Space::constant ? "a constant" : "an input");
   }
+  if (argument.writes && argument.index == plan_.random_buffer) return bad("it writes to the random numbers' state");
   FormulaRange end = size;
   if (argument.offset != kNone) {
     if (!formula(argument.offset, 0, INT64_MAX)) return bad("an offset that is no formula or may be negative");

@@ -67,6 +67,51 @@ TEST(CudaPlanCheck, SymbolsAreSizesOfInputs) {
   expect(changes);
 }
 
+// some_plan with random numbers, of 64 * 8 elements at most.
+void add_random(Plan& p) {
+  p.random_buffer = static_cast<uint32_t>(p.buffers.size());
+  Buffer words;
+  words.size_bytes = kRandomBytes;
+  words.offset = p.arena_bytes;
+  p.arena_bytes += kBufferAlignment;
+  p.buffers.push_back(words);
+  p.random_blocks = number_of(p, {symbol(0), constant(2), op(FormulaOp::multiply)});
+}
+
+TEST(CudaPlanCheck, RandomNumbersHaveAStateThatOnlyTheRuntimeWrites) {
+  const Change changes[] = {
+      {"", add_random},
+      {"random numbers without a number of blocks", [](Plan& p) { add_random(p), p.random_blocks = kNone; }},
+      {"random numbers without a buffer", [](Plan& p) { add_random(p), p.random_buffer = kNone; }},
+      {"the state of its random numbers lies in no buffer", [](Plan& p) { add_random(p), p.random_buffer = 99; }},
+      {"the state of its random numbers lies in no buffer", [](Plan& p) { add_random(p), p.random_buffer = kStatus; }},
+      {"the state of its random numbers is not 16 bytes of the arena",
+       [](Plan& p) { add_random(p), p.random_buffer = kTemp; }},
+      {"the state of its random numbers is not 16 bytes of the arena",
+       [](Plan& p) { add_random(p), p.random_buffer = kWeight; }},
+      {"the state of its random numbers is not 16 bytes of the arena",
+       [](Plan& p) { add_random(p), p.buffers.back().size_bytes = 8; }},
+      {"how many random numbers it draws is no formula or may be negative",
+       [](Plan& p) { add_random(p), p.random_blocks = 99; }},
+      {"how many random numbers it draws is no formula or may be negative",
+       [](Plan& p) { add_random(p), p.random_blocks = number(p, -1); }},
+      {"buffer 4: it lies over the state of the random numbers",
+       [](Plan& p) { add_random(p), p.buffers.back().offset = 0; }},
+      {"node 0: argument 0: it writes to the random numbers' state",
+       [](Plan& p) {
+         add_random(p);
+         p.nodes[kCopy].arguments[0] = writes(p.random_buffer);
+         p.nodes[kCopy].size = number(p, 0);
+       }},
+      {"",
+       [](Plan& p) {
+         add_random(p);
+         p.nodes[kLaunch].arguments[0] = reads(p.random_buffer);
+       }},
+  };
+  expect(changes);
+}
+
 TEST(CudaPlanCheck, FormulasAreCheckedOverTheRangeOfTheirSymbols) {
   const Change changes[] = {
       {"formula 6: it has another number of results", [](Plan& p) { p.formulas[6].clear(); }},

@@ -193,6 +193,8 @@ Error Reader::run(ErrorText* text) {
   plan_.status_buffer = root_->status_buffer();
   plan_.arena_bytes = root_->arena_bytes();
   plan_.state_bytes = root_->state_bytes();
+  plan_.random_buffer = root_->random_buffer();
+  plan_.random_blocks = root_->random_blocks();
   if (!lists()) {
     if (text) text->append("the payload's tables refer to more items than a payload of this size can hold");
     return Error::InvalidProgram;

@@ -188,6 +188,9 @@ std::string Writer::run() {
   interfaces("output", plan_.outputs);
   buffers();
   code();
+  if (plan_.random_buffer != kNone) {
+    line("random b" + number(plan_.random_buffer) + ", " + formula(plan_.random_blocks) + " blocks a call");
+  }
   for (size_t i = 0; i < plan_.nodes.size(); ++i) node(i);
   for (size_t i = 0; i < plan_.checks.size(); ++i) {
     line("check " + number(i) + ": " + quoted(plan_.checks[i].message));

@@ -98,7 +98,8 @@ std::vector<uint8_t> write_plan(const Plan& plan) {
       list<flatbuffers::String>(fbb, plan.checks, [&](const Check& check) { return fbb.CreateString(check.message); });
   fbb.Finish(
       fb::CreatePlan(fbb, method, plan.partition, producer, plan.driver_version, symbols, formulas, buffers, inputs,
-                     outputs, modules, kernels, nodes, checks, plan.status_buffer, plan.arena_bytes, plan.state_bytes),
+                     outputs, modules, kernels, nodes, checks, plan.status_buffer, plan.arena_bytes, plan.state_bytes,
+                     plan.random_buffer, plan.random_blocks),
       fb::PlanIdentifier());
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }

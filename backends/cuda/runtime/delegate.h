@@ -40,6 +40,7 @@ class Delegate {
   Failure place_in_staging();
   Failure check_pointer(const Tensor& tensor, const std::string& what);
   Failure wait_for_last_call(DriverStream* stream);
+  Failure place_random(RandomState& random, DriverStream* stream);
   Failure copy_inputs(Span<EValue*> args);
   Failure copy_outputs(Span<EValue*> args);
   Failure run(DriverStream* stream);
@@ -80,6 +81,8 @@ class Delegate {
   std::vector<int64_t> symbols_, values_;  // values of formulas
   std::vector<uint64_t> argument_bytes_;   // by buffer
   std::vector<uint32_t> status_;           // words
+  uint32_t random_words_[4] = {};  // seed and first block as the device has them, lower halves first
+  bool has_random_words_ = false;
   char message_[512] = "";
 };
 

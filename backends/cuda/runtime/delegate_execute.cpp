@@ -165,6 +165,25 @@ Failure Delegate::wait_for_last_call(DriverStream* stream) {
   return device_->check(device_->driver().stream_wait_event(stream, done_, 0), "waiting for the last call");
 }
 
+// Tells the device where the method's random numbers stand, and takes what the call draws. The words that have changed
+// go along with the stream's work: a call may still be running that reads the ones before.
+Failure Delegate::place_random(RandomState& random, DriverStream* stream) {
+  if (plan_.random_buffer == kNone) return {};
+  const uint64_t numbers[2] = {random.seed, random.offset};
+  for (uint32_t i = 0; i < 4; ++i) {
+    const uint32_t word = static_cast<uint32_t>(numbers[i / 2] >> (i % 2 * 32));
+    if (has_random_words_ && random_words_[i] == word) continue;
+    const DevicePtr address = work_->address(plan_.random_buffer) + i * sizeof word;
+    Failure failure =
+        device_->check(device_->driver().fill_words(address, word, 1, stream), "placing random numbers' state");
+    if (failure) return failure;
+    random_words_[i] = word;
+  }
+  has_random_words_ = true;
+  random.offset += static_cast<uint64_t>(values_[plan_.random_blocks]);
+  return {};
+}
+
 Failure Delegate::copy_inputs(Span<EValue*> args) {
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
     if (plan_.buffers[i].space != Space::input) continue;
@@ -344,6 +363,7 @@ void Delegate::execute(KernelContext& context, Span<EValue*> args) {
     work_->update_arguments(values);
   }
   failure = wait_for_last_call(stream);
+  if (!failure) failure = place_random(context.random(), stream);
   if (!failure && !scope) failure = copy_inputs(args);
   DeviceTimer* const timer = DeviceTimer::current();
   if (!failure) failure = timer ? run_measured(stream) : run(stream);

@@ -33,6 +33,24 @@ TEST_F(CudaLower, MatrixInstructionsSumInSinglePrecision) {
   }
 }
 
+TEST_F(CudaLower, LargeIntegersAreNotCutToTheWidthOfIndices) {
+  compile(R"(graph f(%x: i64[3]) {
+  const %c: i64[] = [-5000000000]
+  %y: i64[3] = aten.add.Scalar(%x, 3000000000)
+  %z: i64[3] = aten.sub.Tensor(%y, %c)
+  %f: f32[3] = aten._to_copy(%z, f32)
+  return %f
+})");
+  HostTensor x;
+  x.dtype = DType::i64;
+  x.sizes = {3};
+  for (const int64_t value : {int64_t{1}, int64_t{-4000000000}, int64_t{1} << 40}) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+    x.bytes.insert(x.bytes.end(), bytes, bytes + sizeof value);
+  }
+  expect_like_portable({x}, 0);
+}
+
 TEST_F(CudaLower, BatchesOfMatricesWithOddSizes) {
   compile(R"(graph f(%a: f32[3, 67, 19], %b: f32[3, 19, 45]) {
   %y: f32[3, 67, 45] = aten.bmm(%a, %b)

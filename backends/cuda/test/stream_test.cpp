@@ -88,6 +88,38 @@ TEST(CudaStream, TensorsOnTheDeviceAreUsedInPlace) {
   EXPECT_EQ(driver.count("copies_to_host"), 0u);
 }
 
+/// y[2] = the seed, and the first block of the call, which takes 5; a copy, so that no call waits for another.
+TestDelegate random_delegate() {
+  TestDelegate d;
+  const uint32_t y = d.argument(Space::output, DType::i64, {d.number(2)});
+  d.plan.random_buffer = d.arena_buffer(kRandomBytes);
+  d.plan.random_blocks = d.number(5);
+  d.copy(writes(y), reads(d.plan.random_buffer), d.number(16));
+  return d;
+}
+
+TEST(CudaStream, CallsThatNobodyHasWaitedForDrawTheirOwnRandomNumbers) {
+  const TestDriver driver;
+  Caller caller(driver);
+  TestRun run(random_delegate(), driver, false);
+  run.options().seed = 0x123456789;
+  ASSERT_EQ(run.load(), Error::Ok) << run.text();
+  float* results[4];
+  for (float*& result : results) {
+    result = caller.allocate(Floats(4, 0));
+    const CudaStreamScope scope(caller.stream());
+    ASSERT_EQ(run.harness().method().set_output_memory(0, result, 16), Error::Ok);
+    ASSERT_EQ(run.harness().method().execute(), Error::Ok) << run.last_error();
+  }
+  caller.wait();
+  for (uint64_t i = 0; i < 4; ++i) {
+    uint64_t words[2];
+    memcpy(words, results[i], sizeof words);
+    EXPECT_EQ(words[0], 0x123456789u);
+    EXPECT_EQ(words[1], 5 * i);
+  }
+}
+
 // X3
 TEST(CudaStream, GraphsFollowNewPointersStreamsAndSessions) {
   const TestDriver driver;

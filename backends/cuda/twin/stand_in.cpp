@@ -267,6 +267,18 @@ WICK_DRIVER_FUNCTION cuMemsetD8Async(uint64_t to, unsigned char value, size_t si
   operation.size_bytes = size_bytes;
   return enqueue(stream, std::move(operation));
 }
+WICK_DRIVER_FUNCTION cuMemsetD32Async(uint64_t to, unsigned value, size_t count, void* stream) {
+  const Call call;
+  if (const int status = state()) return status;
+  if (to % sizeof value != 0 || !is_device_range(to, count * sizeof value)) return invalid_value;
+  Operation operation = {};
+  operation.kind = Operation::upload;
+  operation.to = to;
+  operation.size_bytes = count * sizeof value;
+  operation.bytes.reset(static_cast<unsigned char*>(std::malloc(operation.size_bytes + 1)), std::free);
+  for (size_t i = 0; i < count; ++i) std::memcpy(operation.bytes.get() + i * sizeof value, &value, sizeof value);
+  return enqueue(stream, std::move(operation));
+}
 WICK_DRIVER_FUNCTION cuPointerGetAttribute(void* value, int attribute, uint64_t address) {
   const Call call;
   if (const int status = state()) return status;

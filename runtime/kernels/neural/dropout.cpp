@@ -1,30 +1,11 @@
 // Keeps each element with probability 1 - p and scales what is kept by 1 / (1 - p); gives the mask.
 // Source: aten::native_dropout. The random numbers are Wick's (Philox), not eager's.
-#include <string.h>
-
+#include "common/random.h"
 #include "runtime/kernels/dispatch.h"
 #include "runtime/kernels/neural/normalization/normalization.h"
 
 namespace wick {
 namespace kernels {
-namespace {
-
-/// Philox4x32-10: four words for a 64-bit counter and key.
-void philox(uint64_t key, uint64_t counter, uint32_t* words) {
-  uint32_t c[4] = {static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0};
-  uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t a = static_cast<uint64_t>(c[0]) * 0xD2511F53u, b = static_cast<uint64_t>(c[2]) * 0xCD9E8D57u;
-    const uint32_t next[4] = {static_cast<uint32_t>(b >> 32) ^ c[1] ^ k0, static_cast<uint32_t>(b),
-                              static_cast<uint32_t>(a >> 32) ^ c[3] ^ k1, static_cast<uint32_t>(a)};
-    memcpy(c, next, sizeof c);
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  memcpy(words, c, sizeof c);
-}
-
-}  // namespace
 
 void native_dropout(KernelContext& context, Span<EValue*> args) {
   const Tensor& in = *args[0]->tensor;
@@ -47,10 +28,10 @@ void native_dropout(KernelContext& context, Span<EValue*> args) {
   const bool known = dispatch_floating(in.dtype, [&](auto zero) {
     using T = decltype(zero);
     const NormSum<T> scale = p == 1.0 ? NormSum<T>(0) : NormSum<T>(1) / static_cast<NormSum<T>>(1.0 - p);
-    uint32_t words[4] = {};
+    RandomBlock block = {};
     for (int64_t i = 0; i < static_cast<int64_t>(in.numel); ++i) {
-      if (train && i % 4 == 0) philox(random.seed, base + static_cast<uint64_t>(i / 4), words);
-      const bool keep = !train || static_cast<double>(words[i % 4]) * 0x1p-32 >= p;
+      if (train && i % 4 == 0) block = philox4x32(random.seed, base + static_cast<uint64_t>(i / 4));
+      const bool keep = !train || static_cast<double>(block.words[i % 4]) * 0x1p-32 >= p;
       const NormSum<T> x = static_cast<NormSum<T>>(in.as<T>()[memory_offset(in, i)]);
       out.as<T>()[memory_offset(out, i)] = T(!train ? x : keep ? x * scale : NormSum<T>(0));
       mask.as<bool>()[memory_offset(mask, i)] = keep;

@@ -66,13 +66,9 @@ void draw_uniform(KernelContext& context, double from, double to, Tensor& out) {
   });
 }
 
-/// Box and Muller: two normal numbers from two words.
 double normal(const RandomBlock& block, int64_t lane) {
   const int64_t pair = lane / 2 * 2;
-  const double u = (static_cast<double>(block.words[pair]) + 1) * 0x1p-32;  // (0, 1]
-  const double angle = 2 * math::kPi * (static_cast<double>(block.words[pair + 1]) * 0x1p-32);
-  const double radius = math::sqrt(-2 * math::log(u));
-  return radius * (lane % 2 == 0 ? math::cos(angle) : math::sin(angle));
+  return normal_double(block.words[pair], block.words[pair + 1], lane % 2);
 }
 
 void draw_normal(KernelContext& context, double mean, double deviation, Tensor& out) {

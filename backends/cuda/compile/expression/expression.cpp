@@ -1,5 +1,7 @@
 #include "backends/cuda/compile/expression/expression.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <tuple>
 
@@ -215,6 +217,10 @@ ExpressionPtr ExpressionPool::select(ExpressionPtr condition, ExpressionPtr then
 
 ExpressionPtr ExpressionPool::cast(ExpressionPtr value, ScalarType type) {
   if (value->type == type) return value;
+  // Indices may have 32 bits.
+  if (type == ScalarType::i64 && value->kind == ExpressionKind::index && value->index.is_const() &&
+      value->index.value() != static_cast<int32_t>(value->index.value()))
+    return call(type, fmt::format("static_cast<i64>({}ull)", static_cast<uint64_t>(value->index.value())), {});
   if (type == ScalarType::boolean) {
     if (value->kind == ExpressionKind::index && value->index.is_const()) return number(value->index.value() != 0, type);
     return call(type, "({0} != 0)", {value});

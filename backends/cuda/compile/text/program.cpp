@@ -17,8 +17,8 @@ namespace {
 
 // Functions that kernels share with the runtime's portable kernels.
 constexpr const char* kCommon[] = {
-    "common/float16.h",          "common/random.h",
-    "common/math/math.h",        "common/math/polynomials.h",
+    "common/float16.h",          "common/math/math.h",
+    "common/random.h",           "common/math/polynomials.h",
     "common/math/two_doubles.h", "common/math/float_math.h",
     "common/math/arithmetic.h",  "common/math/special.h",
     "common/math/orthogonal.h",  "common/math/exponential.cpp",

@@ -62,9 +62,24 @@ WICK_FUNCTION Words4 random_words(u64 seed, u64 counter) {
   const wick::RandomBlock block = wick::philox4x32(seed, counter);
   return {{block.words[0], block.words[1], block.words[2], block.words[3]}};
 }
-/// In [0, 1): multiples of 2^-24 from a word, of 2^-53 from two.
-WICK_FUNCTION f32 uniform_f32(u32 word) { return wick::uniform_float(word); }
-WICK_FUNCTION f64 uniform_f64(u32 high, u32 low) { return wick::uniform_double(high, low); }
+/// Word number `lane` of such a block.
+WICK_FUNCTION i64 random_word(i64 seed, i64 counter, i64 lane) {
+  const wick::RandomBlock b = wick::philox4x32(static_cast<u64>(seed), static_cast<u64>(counter));
+  return lane < 2 ? (lane == 0 ? b.words[0] : b.words[1]) : (lane == 2 ? b.words[2] : b.words[3]);
+}
+/// In [0, 1): a multiple of 2^-(32 - drop) from a word, of 2^-53 from half a block, the first or the second.
+WICK_FUNCTION f32 uniform_of_word(i64 word, int drop) {
+  return static_cast<f32>(word >> drop) / static_cast<f32>(1u << (32 - drop));
+}
+WICK_FUNCTION f64 uniform_of_words(i64 seed, i64 counter, i64 half) {
+  const wick::RandomBlock b = wick::philox4x32(static_cast<u64>(seed), static_cast<u64>(counter));
+  return wick::uniform_double(half == 0 ? b.words[0] : b.words[2], half == 0 ? b.words[1] : b.words[3]);
+}
+/// Normal number `lane` of the four that a block gives.
+WICK_FUNCTION f64 normal_of_words(i64 seed, i64 counter, i64 lane) {
+  const wick::RandomBlock b = wick::philox4x32(static_cast<u64>(seed), static_cast<u64>(counter));
+  return wick::normal_double(lane < 2 ? b.words[0] : b.words[2], lane < 2 ? b.words[1] : b.words[3], lane % 2);
+}
 
 }  // namespace
 }  // namespace wick_text

@@ -1,0 +1,113 @@
+// Random numbers: those of the portable kernels (runtime/kernels/random, common/random.h), from the same stream.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "backends/cuda/compile/ops/arithmetic.h"
+#include "backends/cuda/compile/ops/op_rule.h"
+
+namespace wick::cuda {
+namespace {
+
+using compiler::Verdict;
+
+/// Of the element at `at` of a result that takes a block for each `each` elements: which block, and which part of it.
+struct Place {
+  ExpressionPtr block, lane;  // i64
+};
+Place place_of(Lowering& l, const Lowering::Draw& draw, const Indices& at, const Sizes& sizes, int64_t each) {
+  ExpressionPool& pool = l.pool();
+  const ExpressionPtr linear = l.join(at, sizes), count = pool.index(each);
+  return {add(pool, draw.first, pool.cast(pool.floor_divide(linear, count), ScalarType::i64)),
+          pool.cast(pool.modulo(linear, count), ScalarType::i64)};
+}
+
+Sym blocks_for(const Sizes& sizes, int64_t each) { return floor_div(numel(sizes) + (each - 1), each); }
+
+// Uniform in [0, 1), with no more bits than the dtype has.
+void lower_rand(Lowering& l, const Node& node) {
+  const Value* y = node.result();
+  const DType dtype = y->dtype();
+  const Sizes& sizes = y->sizes();
+  const int64_t each = dtype == DType::f64 ? 2 : 4;
+  const Lowering::Draw draw = l.draw_blocks(blocks_for(sizes, each));
+  const int drop = dtype == DType::f32 ? 8 : dtype == DType::f16 ? 21 : 24;
+  l.define(y, [&l, draw, sizes, each, dtype, drop](const Indices& at) {
+    ExpressionPool& pool = l.pool();
+    const Place place = place_of(l, draw, at, sizes, each);
+    if (dtype == DType::f64)
+      return pool.call(ScalarType::f64, "uniform_of_words({0}, {1}, {2})", {draw.seed, place.block, place.lane});
+    const ExpressionPtr word =
+        pool.call(ScalarType::i64, "random_word({0}, {1}, {2})", {draw.seed, place.block, place.lane});
+    return pool.call(ScalarType::f32, fmt::format("uniform_of_word({{0}}, {})", drop), {word});
+  });
+}
+
+void lower_randn(Lowering& l, const Node& node) {
+  const Value* y = node.result();
+  const DType dtype = y->dtype();
+  const Sizes& sizes = y->sizes();
+  const Lowering::Draw draw = l.draw_blocks(blocks_for(sizes, 4));
+  l.define(y, [&l, draw, sizes, dtype](const Indices& at) {
+    ExpressionPool& pool = l.pool();
+    const Place place = place_of(l, draw, at, sizes, 4);
+    const ExpressionPtr number =
+        pool.call(ScalarType::f64, "normal_of_words({0}, {1}, {2})", {draw.seed, place.block, place.lane});
+    return pool.rounded(pool.cast(number, scalar_type(dtype)), dtype);
+  });
+}
+
+// x / (1 - p) where a number in [0, 1) is at least p, else 0; and where that is.
+void lower_dropout(Lowering& l, const Node& node) {
+  const Value *x = node.tensor("input"), *y = node.result(0), *mask = node.result(1);
+  const DType dtype = y->dtype();
+  const ScalarType type = scalar_type(dtype);
+  const Sizes& sizes = y->sizes();
+  const double p = node.real("p");
+  if (mask->num_uses() > 0) l.store(x);  // two results read no unfinished kernel
+  const Lowering::Draw draw = l.draw_blocks(blocks_for(sizes, 4));
+  const std::string at_least = fmt::format("({{0}} >= {}ll)", static_cast<int64_t>(std::ceil(p * 0x1p32)));
+  const Element kept = [&l, draw, sizes, at_least](const Indices& at) {
+    const Place place = place_of(l, draw, at, sizes, 4);
+    const ExpressionPtr word =
+        l.pool().call(ScalarType::i64, "random_word({0}, {1}, {2})", {draw.seed, place.block, place.lane});
+    return l.pool().call(ScalarType::boolean, at_least, {word});
+  };
+  if (mask->num_uses() > 0) l.define(mask, kept);
+  if (y->num_uses() == 0) return;
+  const double rest = 1 - p;
+  const double scale = p == 1              ? 0
+                       : type == ScalarType::f32 ? static_cast<double>(1 / static_cast<float>(rest))
+                                           : 1 / rest;
+  l.define(y, [&l, x, dtype, type, kept, scale](const Indices& at) {
+    ExpressionPool& inner = l.pool();
+    const ExpressionPtr scaled = mul(inner, l.element(x, at), inner.number(scale, type));
+    return inner.rounded(inner.select(kept(at), scaled, inner.number(0, type)), dtype);
+  });
+}
+
+// An element's number takes 32 bits in kernels.
+Verdict few_numbers(const Node& node, const compiler::TargetOptions& options) {
+  if (compiler::SymScope::range(numel(node.result()->sizes())).max > INT32_MAX)
+    return Verdict::no("it draws more than 2^31 random numbers");
+  return gives_floats(node, options);
+}
+
+Verdict in_training(const Node& node, const compiler::TargetOptions& options) {
+  const double p = node.real("p");
+  if (!(p >= 0 && p <= 1)) return Verdict::no("the probability lies outside [0, 1]");
+  if (!node.is_none("train") && !node.boolean("train")) return Verdict::no("dropout that drops nothing has no kernel");
+  return few_numbers(node, options);
+}
+
+constexpr OpRule kRows[] = {
+    {"aten.rand.default", lower_rand, few_numbers},
+    {"aten.randn.default", lower_randn, few_numbers},
+    {"aten.native_dropout.default", lower_dropout, in_training},
+};
+
+}  // namespace
+
+const Span<const OpRule> kRandomRules{kRows};
+
+}  // namespace wick::cuda

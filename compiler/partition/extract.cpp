@@ -1,0 +1,71 @@
+#include "compiler/partition/extract.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "compiler/ir/clone.h"
+
+namespace wick::compiler {
+namespace {
+
+class Extractor {
+ public:
+  Extractor(const std::vector<Node*>& nodes, const Target& target, Extracted& out)
+      : nodes_(nodes), target_(target), out_(out) {
+    inside_.insert(nodes.begin(), nodes.end());
+  }
+
+  void run() {
+    for (const Node* node : nodes_) copy(*node);
+    for (const Node* node : nodes_) {
+      for (Value* value : node->results()) {
+        if (is_read_outside(*value)) {
+          out_.outputs.push_back(value);
+          GraphOutput output;
+          output.value = copies_.at(value);
+          output.leaf = static_cast<int>(out_.outputs.size()) - 1;
+          out_.graph.add_output(output);
+        }
+      }
+    }
+  }
+
+ private:
+  bool is_read_outside(const Value& value) const {
+    return value.num_uses() != value.users().size() ||
+           std::any_of(value.users().begin(), value.users().end(), [&](const Node* n) { return !inside_.count(n); });
+  }
+
+  // Into the graph, if it is not there: a constant, an input, or what prepares a constant.
+  void bring(Value* value) {
+    if (copies_.count(value)) return;
+    const Node* producer = value->producer;
+    if (producer && !inside_.count(producer) && target_.prepares_constant && target_.prepares_constant(*producer)) {
+      copy(*producer);
+    } else if (value->is_constant()) {
+      copies_[value] = out_.graph.add_constant(value->tensor(), value->data, value->name, value->fqn);
+    } else {
+      copies_[value] = out_.graph.add_input(value->type, value->name);
+      out_.inputs.push_back(value);
+    }
+  }
+
+  void copy(const Node& node) {
+    for (Value* operand : node.operands()) bring(operand);
+    copy_node(node, out_.graph, copies_);
+  }
+
+  const std::vector<Node*>& nodes_;
+  const Target& target_;
+  Extracted& out_;
+  std::unordered_set<const Node*> inside_;
+  ValueMap copies_;
+};
+
+}  // namespace
+
+void extract(const std::vector<Node*>& nodes, const Target& target, Extracted& out) {
+  Extractor(nodes, target, out).run();
+}
+
+}  // namespace wick::compiler
