@@ -447,8 +447,7 @@ void ask_each(const Graph& graph, const Target& target, TargetOptions options, c
     const bool prepares = target.prepares_constant && target.prepares_constant(*node);
     if (prepares || !may_take(*node, target)) continue;
     std::string inside = refuse_inside(*node, target, verdicts);
-    verdicts.of.emplace(node.get(),
-                        inside.empty() ? ask(target, *node, options) : Verdict::no(std::move(inside)));
+    verdicts.of.emplace(node.get(), inside.empty() ? ask(target, *node, options) : Verdict::no(std::move(inside)));
   }
 }
 

@@ -15,6 +15,14 @@ void add_constants(const BuiltPlan& built, compiler::Delegate& delegate) {
   }
 }
 
+// Sizes of graphs inside nodes too.
+void add_ranges(const compiler::Graph& graph, compiler::SymRanges& ranges) {
+  ranges.insert(graph.ranges.begin(), graph.ranges.end());
+  for (const auto& node : graph.nodes()) {
+    for (const auto& inner : node->graphs) add_ranges(*inner, ranges);
+  }
+}
+
 }  // namespace
 
 compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options) {
@@ -22,7 +30,7 @@ compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const c
   delegate.id = kBackendId;
   RETURN_IF_ERROR(compiler::catch_failure([&] {
     LoweredGraph lowered;
-    lowered.ranges = graph.ranges;
+    add_ranges(graph, lowered.ranges);
     const compiler::SymScope scope(lowered.ranges);
     Lowering(graph, lowered, {options.setting(kMaterializeViewsOption) == "on"}).run();
     BuiltPlan built = build_plan(lowered, graph);

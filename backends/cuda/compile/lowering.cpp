@@ -120,7 +120,9 @@ size_t Lowering::readers(const Value* value) const {
   std::sort(nodes.begin(), nodes.end());
   const auto distinct = static_cast<size_t>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
   const auto output = outputs_.find(value);
-  return distinct + (output == outputs_.end() ? 0 : output->second.size());
+  const auto inner = inner_outputs_.find(value);
+  return distinct + (output == outputs_.end() ? 0 : output->second.size()) +
+         (inner == inner_outputs_.end() ? 0 : inner->second);
 }
 
 // --- elements ---

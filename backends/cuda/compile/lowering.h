@@ -32,12 +32,30 @@ struct KernelBuffer {
   Sym elements;
 };
 
+/// Where a condition or loop of the model begins, goes on or ends among the kernels. Marks are nested.
+struct ControlMark {
+  enum class Kind : uint8_t {
+    choose,     // kernels of the first branch follow
+    otherwise,  // those of the second
+    loop,       // those that compute the condition
+    body,       // those that run while it holds
+    repeat,     // those that run `rounds` times
+    end,
+  } kind = Kind::end;
+  size_t at = 0;               // before this kernel
+  uint32_t condition = 0;      // choose, body: a buffer that holds one bool
+  Sym rounds;                  // repeat
+  std::vector<uint32_t> kept;  // repeat: buffers of which each round writes a part
+  const Node* node = nullptr;
+};
+
 /// What a partition becomes, before schedules, texts and offsets.
 struct LoweredGraph {
   ExpressionPool pool;
   compiler::SymRanges ranges;  // of sizes and loop variables
   std::vector<KernelBuffer> buffers;
   std::vector<LoopKernel> kernels;  // in the order of execution
+  std::vector<ControlMark> marks;   // in order
   std::vector<std::string> checks;  // messages of data-dependent refusals; calls name them as {check N}
   uint32_t random = UINT32_MAX;     // the buffer of the seed and the first block, of graphs that draw random numbers
   std::vector<Sym> random_blocks;   // that each node takes which draws some, in order
@@ -124,6 +142,12 @@ class Lowering {
   /// Ends the kernel of joined layers: `element` at `at`, along the last dimension of all results side by side.
   void finish_joined(Draft draft, const JoinedLinears& joined, const Indices& at, ExpressionPtr element);
 
+  // Nodes with graphs (lowering_control.cpp). Results and carried values have one place each, in which every branch and
+  // round puts them.
+  void lower_cond(const Node& node);
+  void lower_while(const Node& node);
+  void lower_scan(const Node& node, size_t num_carried);
+
   /// Makes sure that reading an element of the value costs one load.
   void store(const Value* value);
   /// The same if computing an element takes more than `operations`.
@@ -173,6 +197,19 @@ class Lowering {
   bool reads_narrow() const;
   void lower_node(const Node& node);
   void store_outputs();
+  void lower_graph(const compiler::Graph& graph);
+  void bind(const Value* inner, const Value* outer);
+  void bind_carried(const compiler::Graph& graph, const std::vector<uint32_t>& buffers);
+  void store_for_graphs(const std::vector<Value*>& operands);
+  uint32_t new_buffer(DType dtype, Sym elements);
+  uint32_t condition_of(const Value* value);
+  void write_to(uint32_t buffer, const Value* value, ExpressionPtr first = nullptr);
+  void write_number(uint32_t buffer, ExpressionPtr number);
+  std::vector<uint32_t> begin_carried(const Node& node, const std::vector<Value*>& initial);
+  void carry(const compiler::Graph& body, const std::vector<uint32_t>& buffers);
+  bool reads_buffer(const Value* value, uint32_t buffer);
+  bool may_write_in_place(const compiler::Graph& body, const std::vector<uint32_t>& buffers, size_t index);
+  void mark(ControlMark::Kind kind, uint32_t condition = 0);
   void store_unfinished_operands(const char* why);
   /// `why` says why the value is not computed where it is read; reports show it.
   void store_because(const Value* value, std::string why);
@@ -199,6 +236,7 @@ class Lowering {
   const std::map<const Node*, std::shared_ptr<const JoinedLinears>> joined_;
   std::map<const Value*, Tensor> tensors_;
   std::map<const Value*, std::vector<uint32_t>> outputs_;  // which outputs a value is
+  std::map<const Value*, size_t> inner_outputs_;           // of graphs inside nodes: how often a value is one
   std::map<std::tuple<const Value*, std::vector<uint32_t>, uint32_t>, ExpressionPtr> known_;
   const Node* node_ = nullptr;
   uint32_t loops_ = 0;

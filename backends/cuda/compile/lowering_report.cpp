@@ -12,6 +12,7 @@ std::string Lowering::of_node(const char* does) const { return fmt::format("{} {
 std::string Lowering::who_reads(const Value* value) const {
   const auto output = outputs_.find(value);
   const size_t outputs = output == outputs_.end() ? 0 : output->second.size(), nodes = readers(value) - outputs;
+  if (inner_outputs_.count(value)) return "a result of a branch or loop body";
   if (nodes == 0) return outputs == 1 ? "an output" : fmt::format("{} outputs", outputs);
   const std::string reads = fmt::format("{} node{} it", nodes, nodes == 1 ? " reads" : "s read");
   return outputs == 0 ? reads : "an output, and " + reads;

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "backends/cuda/compile/control/plan_control.h"
 #include "backends/cuda/compile/kernel/kernel_work.h"
 #include "backends/cuda/compile/kernel/loop_text.h"
 #include "compiler/support/content_hash.h"
@@ -70,7 +71,7 @@ class PlanBuilder {
     if (plan().status_buffer != kNone)
       clear(plan().status_buffer, "clears the bits that kernels set for an index out of bounds");
     if (counters_buffer_ != kNone) clear(counters_buffer_, "clears the counts of blocks that share a tile");
-    for (size_t i = 0; i < sources_.size(); ++i) add_launch(sources_[i], first_counter_[i], lowered_.kernels[i]);
+    add_nodes();
     for (const std::string& message : lowered_.checks) plan().checks.push_back({message});
     add_dependencies();
     for (const compiler::Node* node : lowered_.views) built_.views.push_back(name_of(*node));
@@ -172,19 +173,15 @@ class PlanBuilder {
     return bytes;
   }
 
-  // The first and the last kernel that uses a buffer.
-  struct Life {
-    size_t first = SIZE_MAX, last = 0;
-  };
   std::vector<Life> find_lives() const {
     std::vector<Life> lives(lowered_.buffers.size());
     for (size_t k = 0; k < sources_.size(); ++k) {
       for (const KernelParameter& parameter : sources_[k].parameters) {
         if (parameter.kind != KernelParameter::Kind::buffer) continue;
-        lives[parameter.buffer].first = std::min(lives[parameter.buffer].first, k);
-        lives[parameter.buffer].last = std::max(lives[parameter.buffer].last, k);
+        lives[parameter.buffer].add(k);
       }
     }
+    extend_lives(lowered_.marks, lives);
     return lives;
   }
 
@@ -259,6 +256,7 @@ class PlanBuilder {
       first_counter_.push_back(counters);
       counters += static_cast<uint64_t>(SymScope::range(source.counters).max);
     }
+    num_counters_ = counters;
     if (counters > 0) counters_buffer_ = add_words(counters);
   }
 
@@ -369,6 +367,59 @@ class PlanBuilder {
     built_.notes.push_back(std::move(notes));
   }
 
+  // The launches, and the conditions and loops around them.
+  void add_nodes() {
+    size_t m = 0;
+    for (size_t k = 0; k <= sources_.size(); ++k) {
+      for (; m < lowered_.marks.size() && lowered_.marks[m].at == k; ++m) add_mark(m);
+      if (k < sources_.size()) add_launch(sources_[k], first_counter_[k], lowered_.kernels[k]);
+    }
+  }
+
+  void add_mark(size_t index) {
+    using Kind = ControlMark::Kind;
+    const ControlMark& mark = lowered_.marks[index];
+    const auto here = static_cast<uint32_t>(plan().nodes.size());
+    const bool begins = mark.kind == Kind::choose || mark.kind == Kind::loop || mark.kind == Kind::repeat;
+    if (begins) {
+      open_.push_back(here);
+      PlanNode node;
+      node.kind = mark.kind == Kind::choose ? NodeKind::choose
+                  : mark.kind == Kind::loop ? NodeKind::loop
+                                            : NodeKind::repeat;
+      if (mark.kind == Kind::repeat) node.size = formula(sym_max(mark.rounds, 0));
+      node.debug_handle = static_cast<uint32_t>(built_.node_of_handle.size());
+      built_.node_of_handle.push_back(mark.node);
+      plan().nodes.push_back(std::move(node));
+      built_.notes.push_back({{name_of(*mark.node)}, {}, "the host reads its condition, or counts its rounds"});
+    }
+    PlanNode& node = plan().nodes[open_.back()];
+    if (mark.kind == Kind::choose || mark.kind == Kind::body) {
+      Argument condition;
+      condition.index = mark.condition;
+      node.arguments = {condition};
+    }
+    if (mark.kind == Kind::otherwise || mark.kind == Kind::body) node.first_end = here;
+    if (mark.kind == Kind::end) {
+      node.second_end = here;
+      if (node.kind == NodeKind::repeat) node.first_end = here;
+      open_.pop_back();
+    } else if (node.kind != NodeKind::choose) {
+      clear_counters(mark.at, end_of_part(lowered_.marks, index));
+    }
+  }
+
+  // Of kernels that run more than once in a call.
+  void clear_counters(size_t begin, size_t end) {
+    const auto first_of = [&](size_t k) { return k < first_counter_.size() ? first_counter_[k] : num_counters_; };
+    const uint64_t first = first_of(begin), last = first_of(end);
+    if (first == last) return;
+    clear(counters_buffer_, "clears the counts of blocks that share a tile");
+    PlanNode& node = plan().nodes.back();
+    node.size = formula(Sym(static_cast<int64_t>(4 * (last - first))));
+    node.arguments[0].offset = formula(Sym(static_cast<int64_t>(4 * first)));
+  }
+
   std::vector<Touched> touched_by(const PlanNode& node) {
     std::vector<Touched> out;
     for (const Argument& argument : node.arguments) {
@@ -391,11 +442,17 @@ class PlanBuilder {
   void add_dependencies() {
     std::vector<std::vector<Touched>> touched;
     std::vector<std::vector<bool>> before;  // before[j][i]: i is done when j begins
+    for (const PlanNode& node : plan().nodes) touched.push_back(touched_by(node));
+    // What is inside a condition or loop belongs to it.
+    for (size_t i = touched.size(); i-- > 0;) {
+      for (size_t k = i + 1; k < plan().nodes[i].second_end; ++k)
+        touched[i].insert(touched[i].end(), touched[k].begin(), touched[k].end());
+    }
+    const std::vector<uint32_t> parts = parts_of(plan().nodes);
     for (size_t j = 0; j < plan().nodes.size(); ++j) {
-      touched.push_back(touched_by(plan().nodes[j]));
       before.emplace_back(j, false);
       for (size_t i = j; i-- > 0;) {
-        if (before[j][i] || !conflict(touched[i], touched[j])) continue;
+        if (parts[i] != parts[j] || before[j][i] || !conflict(touched[i], touched[j])) continue;
         plan().nodes[j].after.push_back(static_cast<uint32_t>(i));
         before[j][i] = true;
         for (size_t k = 0; k < i; ++k) before[j][k] = before[j][k] || before[i][k];
@@ -417,7 +474,9 @@ class PlanBuilder {
   BuiltPlan built_;
   std::vector<KernelSource> sources_;
   std::vector<uint64_t> first_counter_;  // of each source
+  uint64_t num_counters_ = 0;
   uint32_t counters_buffer_ = kNone;
+  std::vector<uint32_t> open_;                           // conditions and loops
   std::map<std::string, Formula, std::less<>> symbols_;  // what each is worth
   std::map<std::vector<std::pair<int, int64_t>>, uint32_t> formulas_;
   std::map<std::string, uint32_t, std::less<>> kernels_;

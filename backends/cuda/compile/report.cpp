@@ -46,6 +46,9 @@ DelegateStep step_of(const Plan& plan, const PlanNode& node, const Chip& chip) {
     step.flops = node.flops;
     step.read_bytes = node.read_bytes;
     step.written_bytes = node.written_bytes;
+  } else if (is_control(node.kind)) {
+    step.kernel = node.kind == NodeKind::choose ? "if" : node.kind == NodeKind::loop ? "while" : "repeat";
+    return step;
   } else {
     step.kernel = node.kind == NodeKind::copy ? "copy" : "fill";
     step.written_bytes = size_of(plan, node);

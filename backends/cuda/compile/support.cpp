@@ -19,10 +19,10 @@ using compiler::Verdict;
 namespace {
 
 const compiler::RuleTable<OpRule>& rules() {
-  static const compiler::RuleTable<OpRule> kRules({kAttentionRules, kCreationRules, kDistanceRules, kIndexingRules,
-                                                   kMatmulRules, kMovementRules, kNormalizationRules, kPointwiseRules,
-                                                   kQuantizedRules, kRandomRules, kReductionRules, kResizeRules, kSamplingRules,
-                                                   kScanRules, kSortingRules, kWindowRules, kWriteRules});
+  static const compiler::RuleTable<OpRule> kRules(
+      {kAttentionRules, kControlRules, kCreationRules, kDistanceRules, kIndexingRules, kMatmulRules, kMovementRules,
+       kNormalizationRules, kPointwiseRules, kQuantizedRules, kRandomRules, kReductionRules, kResizeRules,
+       kSamplingRules, kScanRules, kSortingRules, kWindowRules, kWriteRules});
   return kRules;
 }
 
@@ -91,6 +91,9 @@ void collect_needed(const Node& node, std::set<std::string, std::less<>>& needed
     if (!arg.is<compiler::Ints>()) continue;
     for (const compiler::Sym& size : arg.as<compiler::Ints>()) collect_symbols(size, needed);
   }
+  for (const auto& graph : node.graphs) {
+    for (const auto& inner : graph->nodes()) collect_needed(*inner, needed);
+  }
 }
 
 // The sizes that the partition's kernels need must follow from those of its inputs. A node that needs another one
@@ -111,7 +114,8 @@ Verdict sizes_known(const std::vector<const Node*>& nodes) {
   for (const Node* node : nodes) {
     std::set<std::string, std::less<>> needed;
     collect_needed(*node, needed);
-    const auto missing = std::find_if(needed.begin(), needed.end(), [&](const auto& each) { return !known.count(each); });
+    const auto missing =
+        std::find_if(needed.begin(), needed.end(), [&](const auto& each) { return !known.count(each); });
     if (missing == needed.end()) continue;
     if (verdict.taken) verdict = Verdict::no("the size " + *missing + " is none of its inputs");
     verdict.because_of.push_back(node);
@@ -143,7 +147,7 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
     if (result->num_uses() == 0) continue;
     if (std::string reason = refuse_tensor(*result); !reason.empty()) return Verdict::no(std::move(reason));
   }
-  std::string reason = refuse_unproven(node, *rule);
+  std::string reason = node.graphs.empty() ? refuse_unproven(node, *rule) : "";
   if (!reason.empty()) return Verdict::no(std::move(reason));
   return rule->supports ? rule->supports(node, options) : Verdict::yes();
 }

@@ -29,6 +29,8 @@ constexpr uint32_t kMaxSharedBytes = 227 << 10;
 constexpr uint32_t kMaxParameterBytes = 4096;
 /// Of the buffer that says where the stream of random numbers stands.
 constexpr uint64_t kRandomBytes = 16;
+/// The most conditions and loops inside each other.
+constexpr size_t kMaxNesting = 16;
 /// The most numbers on the stack while a formula is computed.
 constexpr size_t kMaxFormulaDepth = 32;
 
@@ -129,15 +131,21 @@ enum class NodeKind : uint8_t {
   launch,
   copy,  // size bytes from arguments[1] to arguments[0], which do not overlap
   fill,  // size bytes at arguments[0] become `value`
+  // The nodes behind these belong to them, in two parts: up to `first_end`, and from there up to `second_end`.
+  choose,  // one part runs: the first if the byte at arguments[0] is not 0, else the second
+  loop,    // the first part, and while it leaves another byte than 0 at arguments[0] the second and again the first
+  repeat,  // the first part, `size` times; there is no second
 };
+constexpr bool is_control(NodeKind kind) { return kind >= NodeKind::choose; }
 
-/// One step. It may begin when the nodes in `after` are done.
+/// One step. It may begin when the nodes in `after` are done, which belong to the same part of the same node.
 struct PlanNode {
   NodeKind kind = NodeKind::launch;
   uint32_t kernel = 0;                       // launch
   std::array<uint32_t, 3> grid = {0, 0, 0};  // launch: formulas, blocks in x, y, z; a product of 0: nothing happens
-  uint32_t size = kNone;                     // copy, fill: a formula, bytes
+  uint32_t size = kNone;                     // copy, fill: a formula, bytes; repeat: a formula
   uint8_t value = 0;                         // fill
+  uint32_t first_end = 0, second_end = 0;    // choose, loop, repeat: numbers of later nodes, or of none
   std::vector<Argument> arguments;
   std::vector<uint32_t> after;    // numbers of earlier nodes, ascending
   uint32_t debug_handle = kNone;  // which node of the model, for profiles
@@ -167,9 +175,9 @@ struct Plan {
   /// The arena buffer of the status words (uint32), if there are checks. Its bytes belong to no other buffer. The
   /// runtime sets them to 0 before the first call, and again after a call in which a kernel has set a bit.
   uint32_t status_buffer = kNone;
-  /// Of a plan that draws random numbers: the arena buffer of two words of 64 bits, the seed and the number of the first
-  /// block of its stream (common/random.h) that a call may use, and a formula for how many blocks a call takes. Its
-  /// bytes belong to no other buffer, and no node writes there: the runtime does, before each call.
+  /// Of a plan that draws random numbers: the arena buffer of two words of 64 bits, the seed and the number of the
+  /// first block of its stream (common/random.h) that a call may use, and a formula for how many blocks a call takes.
+  /// Its bytes belong to no other buffer, and no node writes there: the runtime does, before each call.
   uint32_t random_buffer = kNone, random_blocks = kNone;
   uint64_t arena_bytes = 0;
   uint64_t state_bytes = 0;  // of the state buffers together, each rounded up to kBufferAlignment
@@ -182,8 +190,9 @@ std::vector<uint8_t> write_plan(const Plan& plan);
 /// DelegateInvalidCompatibility for bytes that are no plan, or one of another version.
 Error read_plan(Span<const uint8_t> bytes, Plan* plan, ErrorText* text);
 /// The checks of read_plan alone: indices, formulas over the whole range of their symbols (overflow, division by zero,
-/// sign), buffers inside their spaces, arguments inside their buffers, limits of kernels and grids, dependencies on
-/// earlier nodes only. Formulas are bounded by interval arithmetic: range_of says what it finds.
+/// sign), buffers inside their spaces, arguments inside their buffers, limits of kernels and grids, conditions and
+/// loops inside each other, dependencies on earlier nodes of the same part only. Formulas are bounded by interval
+/// arithmetic: range_of says what it finds.
 Error check_plan(const Plan& plan, ErrorText* text);
 /// A dump to read and to compare, of a plan that check_plan accepts.
 std::string plan_text(const Plan& plan);

@@ -18,10 +18,7 @@ class Checker {
         !buffers() || !status() || !random() || !modules() || !kernels()) {
       return Error::InvalidProgram;
     }
-    for (size_t i = 0; i < plan_.nodes.size(); ++i) {
-      if (!node(i, plan_.nodes[i])) return Error::InvalidProgram;
-    }
-    return Error::Ok;
+    return nodes() ? Error::Ok : Error::InvalidProgram;
   }
 
  private:
@@ -48,7 +45,9 @@ class Checker {
   bool lies_alone(uint32_t index, const char* what);
   bool modules();
   bool kernels();
+  bool nodes();
   bool node(size_t index, const PlanNode& node);
+  bool control(size_t index, const PlanNode& node);
   bool launch(size_t index, const PlanNode& node);
   bool transfer(size_t index, const PlanNode& node);
   bool argument(size_t index, size_t number, const Argument& argument, FormulaRange size);
@@ -60,6 +59,7 @@ class Checker {
   const Plan& plan_;
   ErrorText* text_;
   std::vector<FormulaRange> ranges_;
+  std::vector<uint32_t> parts_;  // which part of which node each node belongs to
 };
 
 bool Checker::numbers() {
@@ -356,14 +356,65 @@ bool Checker::may_overlap(const PlanNode& copy) const {
   return a.low < b.high + size && b.low < a.high + size;
 }
 
+bool Checker::control(size_t index, const PlanNode& node) {
+  if (node.kernel != 0 || node.grid != std::array<uint32_t, 3>{} || node.value != 0) {
+    return wrong("node", index, "a condition or loop with a kernel, a grid or a value");
+  }
+  if (node.kind == NodeKind::repeat) {
+    if (!node.arguments.empty() || node.second_end != node.first_end) {
+      return wrong("node", index, "a loop of known length with arguments or a second part");
+    }
+    return formula(node.size, 0, INT32_MAX) ||
+           wrong("node", index, "a number of rounds that is no formula, or not in 0 to 2^31 - 1");
+  }
+  if (node.size != kNone) return wrong("node", index, "a condition with a size");
+  if (node.arguments.size() != 1 || node.arguments[0].kind != ParameterKind::pointer || node.arguments[0].writes) {
+    return wrong("node", index, "a condition has one argument, a pointer, and only reads it");
+  }
+  return argument(index, 0, node.arguments[0], {1, 1});
+}
+
+// Nodes in their order, and the parts that they belong to.
+bool Checker::nodes() {
+  struct Part {
+    size_t end, depth;
+    uint32_t number;
+  };
+  std::vector<Part> open = {{plan_.nodes.size(), 0, 0}};
+  uint32_t count = 1;
+  for (size_t i = 0; i < plan_.nodes.size(); ++i) {
+    while (open.back().end == i) open.pop_back();
+    const Part part = open.back();
+    const PlanNode& each = plan_.nodes[i];
+    parts_.push_back(part.number);
+    if (!node(i, each)) return false;
+    if (!is_control(each.kind)) continue;
+    if (each.first_end <= i || each.second_end < each.first_end || each.second_end > part.end) {
+      return wrong("node", i, "its parts end at nodes ", each.first_end, " and ", each.second_end,
+                   ", wanted later ones up to ", static_cast<uint64_t>(part.end));
+    }
+    if (part.depth == kMaxNesting) return wrong("node", i, "conditions and loops are nested too deeply, more than 16");
+    open.push_back({each.second_end, part.depth + 1, count++});
+    open.push_back({each.first_end, part.depth + 1, count++});
+  }
+  return true;
+}
+
 bool Checker::node(size_t index, const PlanNode& node) {
-  if (node.kind > NodeKind::fill) return wrong("node", index, "an unknown kind");
+  if (node.kind > NodeKind::repeat) return wrong("node", index, "an unknown kind");
+  if (!is_control(node.kind) && (node.first_end != 0 || node.second_end != 0)) {
+    return wrong("node", index, "it has parts and is no condition or loop");
+  }
   for (size_t k = 0; k < node.after.size(); ++k) {
     if (node.after[k] >= index) return wrong("node", index, "it waits for node ", node.after[k], ", which comes later");
     if (k != 0 && node.after[k] <= node.after[k - 1]) {
       return wrong("node", index, "the nodes that it waits for are not in ascending order");
     }
+    if (parts_[node.after[k]] != parts_[index]) {
+      return wrong("node", index, "it waits for node ", node.after[k], " of another part of a condition or loop");
+    }
   }
+  if (is_control(node.kind)) return control(index, node);
   return node.kind == NodeKind::launch ? launch(index, node) : transfer(index, node);
 }
 

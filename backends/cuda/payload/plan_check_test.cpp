@@ -78,6 +78,70 @@ void add_random(Plan& p) {
   p.random_blocks = number_of(p, {symbol(0), constant(2), op(FormulaOp::multiply)});
 }
 
+// some_plan with a condition around its last node, which is then number 4, in a loop of 3 rounds.
+void add_control(Plan& p) {
+  PlanNode repeat, choose;
+  repeat.kind = NodeKind::repeat;
+  repeat.size = number(p, 3);
+  repeat.first_end = repeat.second_end = 6;
+  repeat.after = {2};
+  choose.kind = NodeKind::choose;
+  choose.arguments = {reads(kTemp)};
+  choose.first_end = choose.second_end = 6;
+  p.nodes[3].after = {};
+  p.nodes.insert(p.nodes.begin() + 3, {repeat, choose});
+}
+constexpr size_t kRepeat = 3, kChoose = 4, kInside = 5;
+
+TEST(CudaPlanCheck, PartsOfConditionsAndLoopsLieInsideEachOther) {
+  const Change changes[] = {
+      {"", add_control},
+      {"", [](Plan& p) { add_control(p), p.nodes[kChoose].kind = NodeKind::loop; }},
+      {"", [](Plan& p) { add_control(p), p.nodes[kChoose].first_end = 5; }},
+      {"node 4: its parts end at nodes 4 and 6", [](Plan& p) { add_control(p), p.nodes[kChoose].first_end = 4; }},
+      {"node 4: its parts end at nodes 6 and 5", [](Plan& p) { add_control(p), p.nodes[kChoose].second_end = 5; }},
+      {"node 4: its parts end at nodes 6 and 7, wanted later ones up to 6",
+       [](Plan& p) { add_control(p), p.nodes[kChoose].second_end = 7; }},
+      {"node 4: its parts end at nodes 6 and 6, wanted later ones up to 5",
+       [](Plan& p) { add_control(p), p.nodes[kRepeat].first_end = p.nodes[kRepeat].second_end = 5; }},
+      {"node 3: a loop of known length with arguments or a second part",
+       [](Plan& p) { add_control(p), p.nodes[kRepeat].first_end = 5; }},
+      {"node 3: a loop of known length with arguments",
+       [](Plan& p) { add_control(p), p.nodes[kRepeat].arguments = {reads(kTemp)}; }},
+      {"node 3: a number of rounds", [](Plan& p) { add_control(p), p.nodes[kRepeat].size = kNone; }},
+      {"node 3: a number of rounds", [](Plan& p) { add_control(p), p.nodes[kRepeat].size = number(p, -1); }},
+      {"node 4: a condition with a size", [](Plan& p) { add_control(p), p.nodes[kChoose].size = 0; }},
+      {"node 4: a condition has one argument", [](Plan& p) { add_control(p), p.nodes[kChoose].arguments.clear(); }},
+      {"node 4: a condition has one argument",
+       [](Plan& p) { add_control(p), p.nodes[kChoose].arguments = {writes(kTemp)}; }},
+      {"node 4: a condition has one argument",
+       [](Plan& p) { add_control(p), p.nodes[kChoose].arguments = {int32(0)}; }},
+      {"node 4: argument 0: no buffer", [](Plan& p) { add_control(p), p.nodes[kChoose].arguments = {reads(99)}; }},
+      {"node 4: argument 0: it may reach byte 257 of a buffer of 256",
+       [](Plan& p) { add_control(p), p.nodes[kChoose].arguments = {reads(kWeight, number(p, 256))}; }},
+      {"node 4: a condition or loop with a kernel", [](Plan& p) { add_control(p), p.nodes[kChoose].grid[0] = 1; }},
+      {"node 5: it waits for node 2 of another part", [](Plan& p) { add_control(p), p.nodes[kInside].after = {2}; }},
+      {"node 5: it waits for node 4 of another part", [](Plan& p) { add_control(p), p.nodes[kInside].after = {4}; }},
+      {"node 5: it has parts and is no condition or loop",
+       [](Plan& p) { add_control(p), p.nodes[kInside].second_end = 6; }},
+      {"node 5: an unknown kind", [](Plan& p) { add_control(p), p.nodes[kInside].kind = static_cast<NodeKind>(6); }},
+  };
+  expect(changes);
+}
+
+TEST(CudaPlanCheck, ConditionsAreNestedSixteenDeepAtMost) {
+  for (const uint32_t depth : {16u, 17u}) {
+    Plan plan = some_plan();
+    PlanNode choose;
+    choose.kind = NodeKind::choose;
+    choose.arguments = {reads(kTemp)};
+    choose.first_end = choose.second_end = 4 + depth;
+    for (uint32_t i = 0; i < depth; ++i) plan.nodes.push_back(choose);
+    EXPECT_EQ(refusal(plan),
+              depth == 16 ? "" : "the plan's node 20: conditions and loops are nested too deeply, more than 16");
+  }
+}
+
 TEST(CudaPlanCheck, RandomNumbersHaveAStateThatOnlyTheRuntimeWrites) {
   const Change changes[] = {
       {"", add_random},
@@ -296,7 +360,7 @@ TEST(CudaPlanCheck, ArgumentsLieInTheirBuffers) {
 
 TEST(CudaPlanCheck, CopiesAndFillsStayInTheirBuffers) {
   const Change changes[] = {
-      {"node 0: an unknown kind", [](Plan& p) { p.nodes[kCopy].kind = static_cast<NodeKind>(3); }},
+      {"node 0: an unknown kind", [](Plan& p) { p.nodes[kCopy].kind = static_cast<NodeKind>(6); }},
       {"node 0: a copy or fill with a kernel", [](Plan& p) { p.nodes[kCopy].kernel = 1; }},
       {"node 0: a copy or fill with a kernel or a grid", [](Plan& p) { p.nodes[kCopy].grid[2] = 1; }},
       {"node 0: another number of arguments", [](Plan& p) { p.nodes[kCopy].arguments.pop_back(); }},

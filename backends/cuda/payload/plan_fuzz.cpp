@@ -27,7 +27,8 @@ std::vector<uint32_t*> numbers_of(Plan& plan) {
     numbers.push_back(&kernel.dynamic_shared_bytes);
   }
   for (PlanNode& node : plan.nodes) {
-    numbers.insert(numbers.end(), {&node.kernel, &node.size, &node.grid[0], &node.grid[1], &node.grid[2]});
+    numbers.insert(numbers.end(), {&node.kernel, &node.size, &node.first_end, &node.second_end, &node.grid[0],
+                                   &node.grid[1], &node.grid[2]});
     for (Argument& argument : node.arguments) numbers.insert(numbers.end(), {&argument.index, &argument.offset});
     for (uint32_t& earlier : node.after) numbers.push_back(&earlier);
   }
@@ -54,7 +55,7 @@ void change(Plan& plan, std::minstd_rand& random) {
       for (Symbol& symbol : plan.symbols) symbol.max = random() % 2 ? INT32_MAX : static_cast<int64_t>(random() % 100);
       break;
     case 6:
-      if (!plan.nodes.empty()) plan.nodes[random() % plan.nodes.size()].kind = static_cast<NodeKind>(random() % 4);
+      if (!plan.nodes.empty()) plan.nodes[random() % plan.nodes.size()].kind = static_cast<NodeKind>(random() % 7);
       break;
     default:
       for (Buffer& buffer : plan.buffers) {

@@ -144,6 +144,8 @@ bool Reader::node(const fb::Node& table, PlanNode* node) {
   node->flops = table.flops();
   node->read_bytes = table.read_bytes();
   node->written_bytes = table.written_bytes();
+  node->first_end = table.first_end();
+  node->second_end = table.second_end();
   if (table.arguments()) {
     if (!spend(table.arguments()->size(), kArgumentBytes)) return false;
     node->arguments.reserve(table.arguments()->size());

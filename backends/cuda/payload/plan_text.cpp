@@ -167,6 +167,13 @@ void Writer::node(size_t index) {
     case NodeKind::fill:
       text += "fill(" + arguments + ", " + formula(node.size) + " bytes, value " + number(node.value) + ")";
       break;
+    case NodeKind::choose:
+      text += "if (" + arguments + ") up to n" + number(node.first_end) + ", else up to n" + number(node.second_end);
+      break;
+    case NodeKind::loop:
+      text += "up to n" + number(node.first_end) + ", while (" + arguments + ") up to n" + number(node.second_end);
+      break;
+    case NodeKind::repeat: text += formula(node.size) + " times up to n" + number(node.first_end); break;
   }
   for (size_t i = 0; i < node.after.size(); ++i) text += (i ? ", n" : " after n") + number(node.after[i]);
   if (node.debug_handle != kNone) text += "  # " + number(node.debug_handle);

@@ -70,7 +70,7 @@ Offset<fb::Node> write_node(FlatBufferBuilder& fbb, const PlanNode& node) {
   const auto after = numbers(fbb, node.after);
   return fb::CreateNode(fbb, static_cast<uint8_t>(node.kind), node.kernel, node.grid[0], node.grid[1], node.grid[2],
                         node.size, node.value, structs, after, node.debug_handle, node.flops, node.read_bytes,
-                        node.written_bytes);
+                        node.written_bytes, node.first_end, node.second_end);
 }
 
 }  // namespace
@@ -96,11 +96,10 @@ std::vector<uint8_t> write_plan(const Plan& plan) {
   const auto nodes = list<fb::Node>(fbb, plan.nodes, [&](const PlanNode& node) { return write_node(fbb, node); });
   const auto checks =
       list<flatbuffers::String>(fbb, plan.checks, [&](const Check& check) { return fbb.CreateString(check.message); });
-  fbb.Finish(
-      fb::CreatePlan(fbb, method, plan.partition, producer, plan.driver_version, symbols, formulas, buffers, inputs,
-                     outputs, modules, kernels, nodes, checks, plan.status_buffer, plan.arena_bytes, plan.state_bytes,
-                     plan.random_buffer, plan.random_blocks),
-      fb::PlanIdentifier());
+  fbb.Finish(fb::CreatePlan(fbb, method, plan.partition, producer, plan.driver_version, symbols, formulas, buffers,
+                            inputs, outputs, modules, kernels, nodes, checks, plan.status_buffer, plan.arena_bytes,
+                            plan.state_bytes, plan.random_buffer, plan.random_blocks),
+             fb::PlanIdentifier());
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }
 

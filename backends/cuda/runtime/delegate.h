@@ -30,6 +30,7 @@ class Delegate {
   Failure place_buffer(const BackendInit& context, size_t index);
   Failure clear_status();
   Failure make_events();
+  void number_segments();
 
   // execute
   bool check_arguments(KernelContext& context, Span<EValue*> args);
@@ -44,9 +45,16 @@ class Delegate {
   Failure copy_inputs(Span<EValue*> args);
   Failure copy_outputs(Span<EValue*> args);
   Failure run(DriverStream* stream);
-  Failure run_each(DriverStream* stream);
-  Failure run_timed(DriverStream* stream);
-  Failure report_times();
+  Failure build_graphs(GraphCache::Entry* entry);
+  /// Nodes from `begin` up to `end`, which are those of one part. `entry`: their graphs; null: one by one.
+  Failure run_part(size_t begin, size_t end, GraphCache::Entry* entry, DriverStream* stream);
+  Failure run_segment(size_t begin, size_t end, GraphCache::Entry* entry, DriverStream* stream);
+  Failure run_loop(size_t index, GraphCache::Entry* entry, DriverStream* stream);
+  Failure read_condition(size_t index, DriverStream* stream, bool* condition);
+  size_t end_of_segment(size_t begin, size_t end) const;
+  Failure run_each(size_t begin, size_t end, DriverStream* stream);
+  Failure run_timed(size_t begin, size_t end, DriverStream* stream);
+  Failure report_times(size_t begin, size_t end);
   Failure run_measured(DriverStream* stream);
   Failure add_time(DeviceTimer& timer);
   Failure finish(Span<EValue*> args, const CudaStreamScope* scope, DriverStream* stream);
@@ -74,6 +82,8 @@ class Delegate {
   bool is_pending_ = false;
   const Tracer* tracer_ = nullptr;    // null unless it wants times
   std::vector<DriverEvent*> events_;  // before the first node and after each
+  uint64_t reported_ns_ = 0;          // of the call
+  std::vector<uint32_t> segments_;    // by node: the number of its segment, the longest run of nodes without conditions
   DriverEvent* begin_ = nullptr;      // of the steps of a call, for a DeviceTimer
   DriverEvent* end_ = nullptr;
   bool waits_for_each_ = false;
@@ -81,7 +91,7 @@ class Delegate {
   std::vector<int64_t> symbols_, values_;  // values of formulas
   std::vector<uint64_t> argument_bytes_;   // by buffer
   std::vector<uint32_t> status_;           // words
-  uint32_t random_words_[4] = {};  // seed and first block as the device has them, lower halves first
+  uint32_t random_words_[4] = {};          // seed and first block as the device has them, lower halves first
   bool has_random_words_ = false;
   char message_[512] = "";
 };

@@ -20,15 +20,6 @@ bool has_layout(const Tensor& tensor, const std::vector<uint8_t>& dim_order) {
   return true;
 }
 
-const char* kind_of(const Plan& plan, const PlanNode& node) {
-  switch (node.kind) {
-    case NodeKind::copy: return "copy";
-    case NodeKind::fill: return "fill";
-    case NodeKind::launch: break;
-  }
-  return plan.kernels[node.kernel].name.c_str();
-}
-
 }  // namespace
 
 void Delegate::fail(KernelContext& context, const Failure& failure) {
@@ -208,44 +199,6 @@ Failure Delegate::copy_outputs(Span<EValue*> args) {
   return {};
 }
 
-Failure Delegate::run_each(DriverStream* stream) {
-  const Driver& driver = device_->driver();
-  for (size_t i = 0; i < work_->size(); ++i) {
-    DriverStatus status = work_->start(driver, i, stream);
-    if (status == kSuccess && waits_for_each_) status = driver.stream_wait(stream);
-    if (status != kSuccess) return device_->failure(status, what() + ", " + work_->text_of(i));
-  }
-  return {};
-}
-
-Failure Delegate::run_timed(DriverStream* stream) {
-  const Driver& driver = device_->driver();
-  DriverStatus status = driver.event_record(events_[0], stream);
-  for (size_t i = 0; status == kSuccess && i < work_->size(); ++i) {
-    status = work_->start(driver, i, stream);
-    if (status != kSuccess) return device_->failure(status, what() + ", " + work_->text_of(i));
-    status = driver.event_record(events_[i + 1], stream);
-  }
-  return device_->check(status, "measuring time");
-}
-
-Failure Delegate::run(DriverStream* stream) {
-  if (tracer_) return run_timed(stream);
-  if (waits_for_each_) return run_each(stream);
-  GraphCache::Entry& entry = graphs_.find(symbols_);
-  const bool is_first_use = !entry.graph && !entry.was_used && !symbols_.empty();
-  entry.was_used = true;
-  // Sizes that come once are not worth a graph.
-  if (is_first_use) return run_each(stream);
-  if (!entry.graph) {
-    auto graph = std::make_unique<Graph>(*device_);
-    Failure failure = graph->build(plan_, *work_);
-    if (failure) return failure;
-    entry.graph = std::move(graph);
-  }
-  return entry.graph->start(plan_, *work_, stream);
-}
-
 Failure Delegate::run_measured(DriverStream* stream) {
   const Driver& driver = device_->driver();
   for (DriverEvent** event : {&begin_, &end_}) {
@@ -265,22 +218,6 @@ Failure Delegate::add_time(DeviceTimer& timer) {
   if (status == kSuccess) status = driver.event_elapsed(&duration, begin_, end_);
   if (status != kSuccess) return device_->failure(status, "measuring time");
   timer.add(static_cast<uint64_t>(static_cast<double>(duration) * 1e6));
-  return {};
-}
-
-Failure Delegate::report_times() {
-  const Driver& driver = device_->driver();
-  for (size_t i = 0; i < work_->size(); ++i) {
-    float start = 0, duration = 0;
-    DriverStatus status = driver.event_elapsed(&start, events_[0], events_[i]);
-    if (status == kSuccess) status = driver.event_elapsed(&duration, events_[i], events_[i + 1]);
-    if (status != kSuccess) return device_->failure(status, "measuring time");
-    const PlanNode& node = plan_.nodes[i];
-    const char* name = node.kind == NodeKind::launch ? "CUDA kernel" : "CUDA driver";
-    tracer_->delegate_event(tracer_->state,
-                            {kind_of(plan_, node), name, node.debug_handle, static_cast<uint64_t>(start * 1e6),
-                             static_cast<uint64_t>(duration * 1e6)});
-  }
   return {};
 }
 
@@ -318,7 +255,7 @@ Failure Delegate::finish(Span<EValue*> args, const CudaStreamScope* scope, Drive
     const DriverStatus status = device_->driver().stream_wait(stream);
     if (status != kSuccess) return device_->failure(status, what());
   }
-  return tracer_ ? report_times() : Failure();
+  return {};
 }
 
 void Delegate::execute(KernelContext& context, Span<EValue*> args) {

@@ -220,6 +220,23 @@ Failure Delegate::make_events() {
   return failure;
 }
 
+void Delegate::number_segments() {
+  const size_t count = plan_.nodes.size();
+  std::vector<bool> begins(count + 1);  // a part, or behind one
+  for (size_t i = 0; i < count; ++i) {
+    const PlanNode& node = plan_.nodes[i];
+    if (is_control(node.kind)) begins[i + 1] = begins[node.first_end] = begins[node.second_end] = true;
+  }
+  uint32_t segments = 0;
+  bool goes_on = false;
+  for (size_t i = 0; i < count; ++i) {
+    const bool is_member = !is_control(plan_.nodes[i].kind);
+    if (is_member && (!goes_on || begins[i])) ++segments;
+    segments_.push_back(is_member ? segments - 1 : kNone);
+    goes_on = is_member;
+  }
+}
+
 Error Delegate::load(BackendInit& context, Span<const uint8_t> payload) {
   const auto fail = [&](const Failure& failure) {
     if (context.text()) context.text()->append(failure.text.c_str());
@@ -243,6 +260,7 @@ Error Delegate::load(BackendInit& context, Span<const uint8_t> payload) {
   const char* debug = getenv("WICK_CUDA_DEBUG");
   waits_for_each_ = debug && strcmp(debug, "1") == 0;
   work_ = std::make_unique<WorkList>(plan_, functions_);
+  number_segments();
   status_.resize((plan_.checks.size() + 31) / 32);
   symbols_.resize(plan_.symbols.size());
   values_.resize(plan_.formulas.size());

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace wick::cuda {
+namespace {
+
+constexpr DevicePtr kStale = UINT64_MAX;  // no address
+
+}  // namespace
 
 Graph::~Graph() {
   if (exec_) (void)device_.driver().graph_exec_destroy(exec_);
@@ -12,8 +17,10 @@ Graph::~Graph() {
 DriverStatus Graph::add(const PlanNode& node, size_t index, WorkList& work) {
   const Driver& driver = device_.driver();
   after_.clear();
-  for (const uint32_t earlier : node.after) after_.push_back(nodes_[earlier]);
-  DriverGraphNode** out = &nodes_[index];
+  for (const uint32_t earlier : node.after) {
+    if (earlier >= begin_) after_.push_back(nodes_[earlier - begin_]);
+  }
+  DriverGraphNode** out = &nodes_[index - begin_];
   // Keeps its place among the others, which may wait for it.
   if (work[index].is_empty) return driver.graph_add_empty(out, graph_, after_.data(), after_.size());
   if (node.kind == NodeKind::copy) {
@@ -28,15 +35,17 @@ DriverStatus Graph::add(const PlanNode& node, size_t index, WorkList& work) {
   return driver.graph_add_kernel(out, graph_, after_.data(), after_.size(), &params);
 }
 
-Failure Graph::build(const Plan& plan, WorkList& work) {
-  nodes_.resize(plan.nodes.size());
+Failure Graph::build(const Plan& plan, WorkList& work, size_t begin, size_t end) {
+  begin_ = begin;
+  nodes_.resize(end - begin);
   DriverStatus status = device_.driver().graph_create(&graph_, 0);
-  for (size_t i = 0; status == kSuccess && i < plan.nodes.size(); ++i) {
+  for (size_t i = begin; status == kSuccess && i < end; ++i) {
     status = add(plan.nodes[i], i, work);
     if (status != kSuccess) return device_.failure(status, "adding " + work.text_of(i) + ", to a graph");
   }
   if (status == kSuccess) status = device_.driver().graph_instantiate(&exec_, graph_, 0);
-  (void)take_addresses(plan, work);
+  note_arguments(plan);
+  (void)take_addresses(work);
   return device_.check(status, "making a graph");
 }
 
@@ -44,35 +53,46 @@ DriverStatus Graph::set(size_t index, WorkList& work) {
   const Driver& driver = device_.driver();
   if (work[index].kind == NodeKind::copy) {
     const MemcpyParams params = work.copy_params(index);
-    return driver.graph_set_copy(exec_, nodes_[index], &params, device_.context());
+    return driver.graph_set_copy(exec_, nodes_[index - begin_], &params, device_.context());
   }
   if (work[index].kind == NodeKind::fill) {
     const MemsetParams params = work.fill_params(index);
-    return driver.graph_set_fill(exec_, nodes_[index], &params, device_.context());
+    return driver.graph_set_fill(exec_, nodes_[index - begin_], &params, device_.context());
   }
   const KernelNodeParams params = work.kernel_params(index);
-  return driver.graph_set_kernel(exec_, nodes_[index], &params);
+  return driver.graph_set_kernel(exec_, nodes_[index - begin_], &params);
+}
+
+void Graph::note_arguments(const Plan& plan) {
+  for (size_t i = begin_; i < begin_ + nodes_.size(); ++i) {
+    for (const Argument& each : plan.nodes[i].arguments) {
+      if (each.kind != ParameterKind::pointer) continue;
+      const Space space = plan.buffers[each.index].space;
+      if (space == Space::input || space == Space::output) arguments_.push_back({each.index, 0});
+    }
+  }
+  std::sort(arguments_.begin(), arguments_.end(), [](const auto& a, const auto& b) { return a.buffer < b.buffer; });
+  const auto same = [](const auto& a, const auto& b) { return a.buffer == b.buffer; };
+  arguments_.erase(std::unique(arguments_.begin(), arguments_.end(), same), arguments_.end());
 }
 
 // Whether an argument of the delegate has moved.
-bool Graph::take_addresses(const Plan& plan, const WorkList& work) {
-  addresses_.resize(plan.buffers.size());
+bool Graph::take_addresses(const WorkList& work) {
   bool changed = false;
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    if (plan.buffers[i].space != Space::input && plan.buffers[i].space != Space::output) continue;
-    changed = changed || addresses_[i] != work.address(i);
-    addresses_[i] = work.address(i);
+  for (Moving& each : arguments_) {
+    changed = changed || each.address != work.address(each.buffer);
+    each.address = work.address(each.buffer);
   }
   return changed;
 }
 
-Failure Graph::start(const Plan& plan, WorkList& work, DriverStream* stream) {
-  if (take_addresses(plan, work)) {
-    for (size_t i = 0; i < work.size(); ++i) {
+Failure Graph::start(WorkList& work, DriverStream* stream) {
+  if (take_addresses(work)) {
+    for (size_t i = begin_; i < begin_ + nodes_.size(); ++i) {
       if (!work[i].touches_arguments || work[i].is_empty) continue;
       const DriverStatus status = set(i, work);
       if (status == kSuccess) continue;
-      addresses_.clear();  // some nodes have the old ones
+      for (Moving& each : arguments_) each.address = kStale;  // some nodes have the old ones
       return device_.failure(status, "changing " + work.text_of(i) + ", of a graph");
     }
   }
@@ -93,7 +113,7 @@ GraphCache::Entry& GraphCache::find(const std::vector<int64_t>& symbols) {
     oldest = &entries_.emplace_back();
   }
   oldest->symbols = symbols;
-  oldest->graph.reset();
+  oldest->graphs.clear();
   oldest->was_used = false;
   oldest->last_use = ++num_uses_;
   return *oldest;

@@ -7,39 +7,45 @@
 
 namespace wick::cuda {
 
-/// An executable graph. It is made once; later calls only change the addresses of arguments that have moved. Needs the
-/// device's context to be current.
+/// An executable graph of nodes that follow each other, none of them a condition or loop. It is made once; later calls
+/// only change the addresses of arguments that have moved. Needs the device's context to be current.
 class Graph {
  public:
   explicit Graph(Device& device) : device_(device) {}
   ~Graph();
   Graph(const Graph&) = delete;
 
-  /// Makes the graph of the current work: each node waits for those that the plan says.
-  Failure build(const Plan& plan, WorkList& work);
+  /// Makes the graph of nodes `begin` up to `end` of the current work: each waits for those of them that the plan says.
+  Failure build(const Plan& plan, WorkList& work, size_t begin, size_t end);
   /// Begins the graph, with the arguments that `work` has now; all else must be as it was built.
-  Failure start(const Plan& plan, WorkList& work, DriverStream* stream);
+  Failure start(WorkList& work, DriverStream* stream);
 
  private:
   DriverStatus add(const PlanNode& node, size_t index, WorkList& work);
   DriverStatus set(size_t index, WorkList& work);
-  bool take_addresses(const Plan& plan, const WorkList& work);
+  void note_arguments(const Plan& plan);
+  bool take_addresses(const WorkList& work);
 
   Device& device_;
   DriverGraph* graph_ = nullptr;
   DriverGraphExec* exec_ = nullptr;
-  std::vector<DriverGraphNode*> nodes_;
+  size_t begin_ = 0;
+  std::vector<DriverGraphNode*> nodes_;  // of the plan, from begin_ on
   std::vector<DriverGraphNode*> after_;  // of the node that is being added
-  std::vector<DevicePtr> addresses_;     // of the delegate's arguments, as the graph has them
+  struct Moving {
+    uint32_t buffer;
+    DevicePtr address;
+  };
+  std::vector<Moving> arguments_;  // of the delegate, that nodes touch; where they lie, as the graph has it
 };
 
-/// Graphs by sizes. The least recently used of them makes way for a new one.
+/// Graphs by sizes, one for each segment of the plan. The least recently used of them makes way for a new one.
 class GraphCache {
  public:
   static constexpr size_t kMaxGraphs = 8;
   struct Entry {
     std::vector<int64_t> symbols;
-    std::unique_ptr<Graph> graph;
+    std::vector<std::unique_ptr<Graph>> graphs;
     bool was_used = false;
     uint64_t last_use = 0;
   };

@@ -39,7 +39,7 @@ void WorkList::update_node(size_t index, Span<const int64_t> values) {
       work.grid[k] = static_cast<unsigned>(values[node.grid[k]]);
       work.is_empty = work.is_empty || work.grid[k] == 0;
     }
-  } else {
+  } else if (node.size != kNone) {
     work.size_bytes = static_cast<uint64_t>(values[node.size]);
     work.is_empty = work.size_bytes == 0;
   }
@@ -76,6 +76,7 @@ bool WorkList::arguments_fit(Span<const uint64_t> bytes, Span<const int64_t> val
       // Neither sum nor size overflows: check_plan bounds them.
       uint64_t end = argument.offset == kNone ? 0 : static_cast<uint64_t>(values[argument.offset]);
       if (plan_.nodes[i].size != kNone) end += static_cast<uint64_t>(values[plan_.nodes[i].size]);
+      if (is_control(plan_.nodes[i].kind)) ++end;
       if (end > bytes[argument.index]) return false;
     }
   }
@@ -126,7 +127,7 @@ DriverStatus WorkList::start(const Driver& driver, size_t index, DriverStream* s
   switch (work.kind) {
     case NodeKind::copy: return driver.copy_on_device(numbers[0], numbers[1], work.size_bytes, stream);
     case NodeKind::fill: return driver.fill(numbers[0], plan_.nodes[index].value, work.size_bytes, stream);
-    case NodeKind::launch: break;
+    default: break;
   }
   const KernelNodeParams p = kernel_params(index);
   return driver.launch(p.function, p.grid[0], p.grid[1], p.grid[2], p.block[0], p.block[1], p.block[2], p.shared_bytes,
@@ -138,6 +139,7 @@ std::string WorkList::text_of(size_t index) const {
   std::string text = "node " + std::to_string(index);
   if (node.kind == NodeKind::copy) return text + ", a copy";
   if (node.kind == NodeKind::fill) return text + ", a fill";
+  if (is_control(node.kind)) return text + (node.kind == NodeKind::choose ? ", a condition" : ", a loop");
   return text + ", kernel '" + plan_.kernels[node.kernel].name + "'";
 }
 

@@ -13,7 +13,7 @@ struct Work {
   DriverFunction* function = nullptr;
   unsigned grid[3] = {1, 1, 1};
   size_t first_argument = 0;
-  uint64_t size_bytes = 0;         // copy, fill
+  uint64_t size_bytes = 0;         // copy, fill; repeat: how often
   bool is_empty = false;           // nothing to do
   bool touches_arguments = false;  // of the delegate: its parameters change with their addresses
 };
@@ -38,7 +38,9 @@ class WorkList {
   KernelNodeParams kernel_params(size_t index);
   MemcpyParams copy_params(size_t index) const;
   MemsetParams fill_params(size_t index) const;
-  /// Begins the node on a stream.
+  /// Where the byte lies that a condition or loop asks about.
+  DevicePtr condition(size_t index) const { return numbers_[work_[index].first_argument]; }
+  /// Begins the node, a launch, copy or fill, on a stream.
   DriverStatus start(const Driver& driver, size_t index, DriverStream* stream);
   /// "node 3, kernel 'scale'".
   std::string text_of(size_t index) const;

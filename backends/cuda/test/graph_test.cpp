@@ -103,15 +103,31 @@ TEST(CudaGraph, NodesWaitForThoseThatThePlanSays) {
   }
 }
 
+TEST(CudaGraph, PartsOfConditionsAndLoopsAreGraphsOfTheirOwn) {
+  const TestDriver driver;
+  TestRun run(control_delegate(), driver);
+  ASSERT_EQ(run.load(), Error::Ok) << run.text();
+  for (const uint8_t condition : {1, 0, 0, 1}) {
+    ASSERT_EQ(run.execute(Floats{1, 2, 3, 4}, std::vector<uint8_t>{condition}), Error::Ok) << run.last_error();
+    const float factor = condition ? 50 : 75;
+    EXPECT_EQ(run.output(), (Floats{factor, 2 * factor, 3 * factor, 4 * factor}));
+  }
+  EXPECT_EQ(driver.count("graphs"), 4u);
+  // A branch, two rounds, and what comes behind.
+  EXPECT_EQ(driver.count("graph_launches"), 16u);
+}
+
 // X2
 TEST(CudaGraph, NothingIsAllocatedAfterWarmUp) {
   const TestDriver driver;
   TestRun fixed(add_delegate(), driver), dynamic(dynamic_delegate(), driver), checked(gather_delegate(), driver),
-      state(counter_delegate(), driver);
+      state(counter_delegate(), driver), controlled(control_delegate(), driver);
   const std::vector<int64_t> indices = {1, 2, 3, 4};
+  const std::vector<uint8_t> conditions[] = {{0}, {1}};
   const Floats eight(8, 1), four(4, 1);
   HostTensor32 three({3}, {1, 2, 3}), five({5}, {1, 2, 3, 4, 5});
-  for (TestRun* run : {&fixed, &dynamic, &checked, &state}) ASSERT_EQ(run->load(), Error::Ok) << run->text();
+  for (TestRun* run : {&fixed, &dynamic, &checked, &state, &controlled})
+    ASSERT_EQ(run->load(), Error::Ok) << run->text();
   Method& sized = dynamic.harness().method();
   g_is_driver = driver.function<bool()>("wick_twin_is_running");
   uint64_t on_host = 0, on_device = 0;
@@ -123,6 +139,7 @@ TEST(CudaGraph, NothingIsAllocatedAfterWarmUp) {
     Error error = fixed.execute(eight);
     if (error == Error::Ok) error = checked.execute(indices);
     if (error == Error::Ok) error = state.execute(four);
+    if (error == Error::Ok) error = controlled.execute(four, conditions[i % 2]);
     for (HostTensor32* input : {&three, &five}) {
       if (error == Error::Ok) error = sized.set_input(0, input->tensor);
       if (error == Error::Ok) error = sized.execute();

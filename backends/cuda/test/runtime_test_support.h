@@ -217,6 +217,32 @@ inline TestDelegate gather_delegate() {
   return d;
 }
 
+/// y[4] = x * (p ? 2 : 3) * 5 * 5: a condition, and a loop of two rounds.
+inline TestDelegate control_delegate() {
+  TestDelegate d;
+  const uint32_t n = d.number(4), one = d.number(1);
+  const uint32_t x = d.argument(Space::input, DType::f32, {n}), p = d.argument(Space::input, DType::boolean, {one});
+  const uint32_t y = d.argument(Space::output, DType::f32, {n}), t = d.arena_buffer(16);
+  const uint32_t scale =
+      d.kernel("scale", {ParameterKind::pointer, ParameterKind::int32, ParameterKind::pointer, ParameterKind::int64});
+  PlanNode choose, repeat;
+  choose.kind = NodeKind::choose;
+  choose.arguments = {reads(p)};
+  choose.first_end = 2;
+  choose.second_end = 3;
+  repeat.kind = NodeKind::repeat;
+  repeat.size = d.number(2);
+  repeat.first_end = repeat.second_end = 5;
+  repeat.after = {0};
+  d.plan.nodes.push_back(choose);
+  d.launch(scale, one, {reads(x), int32(d.number(2)), writes(t), int64(n)});
+  d.launch(scale, one, {reads(x), int32(d.number(3)), writes(t), int64(n)});
+  d.plan.nodes.push_back(repeat);
+  d.launch(scale, one, {reads(t), int32(d.number(5)), writes(t), int64(n)});
+  d.copy(writes(y), reads(t), d.number(16)).after = {3};
+  return d;
+}
+
 /// y = state += x, 4 floats.
 inline TestDelegate counter_delegate(const std::string& name = "count", const std::string& initial = "",
                                      const Floats& values = {}) {

@@ -1,7 +1,7 @@
 // Random numbers: those of the portable kernels (runtime/kernels/random, common/random.h), from the same stream.
-#include <cmath>
-
 #include <fmt/format.h>
+
+#include <cmath>
 
 #include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
@@ -76,9 +76,9 @@ void lower_dropout(Lowering& l, const Node& node) {
   if (mask->num_uses() > 0) l.define(mask, kept);
   if (y->num_uses() == 0) return;
   const double rest = 1 - p;
-  const double scale = p == 1              ? 0
+  const double scale = p == 1                    ? 0
                        : type == ScalarType::f32 ? static_cast<double>(1 / static_cast<float>(rest))
-                                           : 1 / rest;
+                                                 : 1 / rest;
   l.define(y, [&l, x, dtype, type, kept, scale](const Indices& at) {
     ExpressionPool& inner = l.pool();
     const ExpressionPtr scaled = mul(inner, l.element(x, at), inner.number(scale, type));
