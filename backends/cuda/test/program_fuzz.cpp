@@ -1,6 +1,6 @@
 // Loads and executes any plan on the stand-in for the driver, in a program with the arguments and data that the plan
-// asks for. Launches are left out: what a kernel does with its pointers is its own affair. The stand-in watches copies,
-// fills and the bytes between allocations.
+// asks for. Launches are left out: what a kernel does with its pointers is its own affair. Loops end. The stand-in
+// watches copies, fills and the bytes between allocations.
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,9 @@ using namespace wick::cuda;
 bool drop_launches(Plan& plan) {
   plan.formulas.push_back({{FormulaOp::constant, 0}});
   const uint32_t zero = static_cast<uint32_t>(plan.formulas.size()) - 1;
-  const auto is_writable = [](const Buffer& buffer) { return buffer.space == Space::arena; };
+  const auto is_writable = [&](const Buffer& buffer) {
+    return buffer.space == Space::arena && &buffer - plan.buffers.data() != static_cast<ptrdiff_t>(plan.random_buffer);
+  };
   const auto arena = std::find_if(plan.buffers.begin(), plan.buffers.end(), is_writable);
   for (PlanNode& node : plan.nodes) {
     if (node.kind != NodeKind::launch) continue;
@@ -34,6 +36,19 @@ bool drop_launches(Plan& plan) {
   return true;
 }
 
+// Nothing computes conditions, so loops that ask for one would have no end: they ask once. Others take two rounds.
+void bound_loops(Plan& plan) {
+  for (PlanNode& node : plan.nodes) {
+    if (node.kind == NodeKind::loop) node.kind = NodeKind::choose;
+    if (node.kind != NodeKind::repeat) continue;
+    Formula rounds = plan.formulas[node.size];
+    rounds.push_back({FormulaOp::constant, 2});
+    rounds.push_back({FormulaOp::minimum, 0});
+    node.size = static_cast<uint32_t>(plan.formulas.size());
+    plan.formulas.push_back(std::move(rounds));
+  }
+}
+
 uint64_t bytes_of_data(const Plan& plan) {
   uint64_t bytes = 0;
   for (const Buffer& buffer : plan.buffers) bytes += buffer.space == Space::arena ? 0 : buffer.size_bytes;
@@ -47,6 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Plan plan;
   if (read_plan({data, size}, &plan, nullptr) != Error::Ok || !drop_launches(plan)) return 0;
   if (bytes_of_data(plan) > (1 << 20) || plan.arena_bytes > (1 << 20)) return 0;
+  bound_loops(plan);
   TestDelegate delegate;
   delegate.plan = plan;
   delegate.named.clear();
