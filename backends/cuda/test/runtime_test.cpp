@@ -256,6 +256,27 @@ TEST(CudaRuntime, ATracerSeesEachNode) {
   }
 }
 
+TEST(CudaRuntime, ATracerSeesWhatBranchesAndRoundsRun) {
+  const TestDriver driver;
+  std::vector<DelegateEvent> events;
+  Tracer tracer = {[](void*, const InstructionInfo&) {}, [](void*, const InstructionInfo&, Error) {}, &events,
+                   [](void* state, const DelegateEvent& event) {
+                     static_cast<std::vector<DelegateEvent>*>(state)->push_back(event);
+                   }};
+  TestRun run(control_delegate(), driver);
+  run.options().tracer = &tracer;
+  ASSERT_EQ(run.load(), Error::Ok) << run.text();
+  for (int call = 0; call < 2; ++call) {
+    events.clear();
+    ASSERT_EQ(run.execute(Floats{1, 2, 3, 4}, std::vector<uint8_t>{1}), Error::Ok) << run.last_error();
+    EXPECT_EQ(run.output(), (Floats{50, 100, 150, 200}));
+    ASSERT_EQ(events.size(), 4u);  // the branch, two rounds, a copy
+    EXPECT_STREQ(events[2].kind, "scale");
+    EXPECT_STREQ(events[3].kind, "copy");
+    for (size_t i = 0; i < events.size(); ++i) EXPECT_EQ(events[i].start_ns, i * 1000000);
+  }
+}
+
 TEST(CudaRuntime, ATimerCountsTheDevicesTimeOfCallsWhileItLives) {
   const TestDriver driver;
   TestRun run(dynamic_delegate(), driver);
