@@ -116,15 +116,17 @@ TEST(TileChoice, SharedMemoryOfEveryTileFitsWithoutAskingForMore) {
 }
 
 TEST(TileChoice, AThreadHoldsFewComputedElements) {
-  uint32_t most = 0;
-  for (int64_t m = 16; m <= 4096; m *= 2) {
-    for (int64_t n = 16; n <= 4096; n *= 2) {
-      const Schedule s = tiles(m, n, 512, false, false);
-      most = std::max(most, (s.tile.m + s.tile.n) * s.tile.k / s.threads);
-      EXPECT_GE(s.tile.k, 16u);
+  for (const bool by_matrices : {false, true}) {
+    uint32_t most = 0;
+    for (int64_t m = 16; m <= 4096; m *= 2) {
+      for (int64_t n = 16; n <= 16384; n *= 2) {
+        const Schedule s = tiles(m, n, 512, by_matrices, false);
+        most = std::max(most, (s.tile.m + s.tile.n) * s.tile.k / s.threads);
+        EXPECT_GE(s.tile.k, 16u);
+      }
     }
+    EXPECT_EQ(most, by_matrices ? 32u : 24u);
   }
-  EXPECT_EQ(most, 24u);
 }
 
 // Factors along k and along their lines, with and without what asynchronous copies need, and edges in m, n and k.

@@ -47,12 +47,13 @@ constexpr uint32_t kSharedBytes = 48 << 10;
 
 // Elements that a thread computes for the next step stay in registers meanwhile, beside what their addresses share
 // between steps: of more elements than these the registers spill.
-constexpr uint32_t kMostHeldElements = 24;
+constexpr uint32_t kMostHeldElements = 24, kMostHeldOfMatrices = 32;
 
 // The row as the facts allow it: without copies, steps are halved until a thread can hold its elements.
 Row fitted(const ContractionFacts& facts, Row row) {
   const auto held = [&] { return (row.tile.m + row.tile.n) * row.tile.k / (32 * row.warps_m * row.warps_n); };
-  while (!facts.by_matrices && !facts.copies && held() > kMostHeldElements) row.tile.k /= 2;
+  const uint32_t most = facts.by_matrices ? kMostHeldOfMatrices : kMostHeldElements;
+  while (!facts.copies && held() > most && row.tile.k > 16) row.tile.k /= 2;
   return row;
 }
 
