@@ -58,7 +58,16 @@ function(wick_edit_xnnpack folder done)
   # Wick's cache of packed weights hands out memory that is zero.
   wick_edit_source("${folder}/xnnpack/src/operator-utils.c" "  memset(weights_ptr, padding_byte, aligned_weights_size);\n"
     "  if (padding_byte != 0 || !use_weights_cache(op)) memset(weights_ptr, padding_byte, aligned_weights_size);\n" zeroed)
-  if(lone_loop AND never_waits AND lives AND overlaps AND released AND zeroed AND rows AND spin AND include AND columns AND one_block AND first_gap)
+  # 4-bit weights in groups without AVX2: the sums of weights lie at multiples of 8 bytes, and are read as if at multiples of 16.
+  file(GLOB kernels "${folder}/xnnpack/src/qd8-f32-qb4w-gemm/gen/*.c")
+  set(misaligned 0)
+  foreach(kernel ${kernels})
+    wick_edit_source("${kernel}" "const __m128 vksum = _mm_load_ps(" "const __m128 vksum = _mm_loadu_ps(" unaligned)
+    if(unaligned)
+      math(EXPR misaligned "${misaligned} + 1")
+    endif()
+  endforeach()
+  if(misaligned EQUAL 24 AND lone_loop AND never_waits AND lives AND overlaps AND released AND zeroed AND rows AND spin AND include AND columns AND one_block AND first_gap)
     set(${done} TRUE PARENT_SCOPE)
   endif()
 endfunction()

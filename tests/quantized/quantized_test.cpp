@@ -42,6 +42,8 @@ constexpr Quantized kPrograms[] = {
     {"dynamic_int4_llama", 1, 0, 1e-5, true},
     {"subclass_int4_groups", 0, 0, 1e-5},
     {"core_int4_groups", 0, 0, 1e-5},
+    {"subclass_int8_groups", 0, 0, 1e-5},
+    {"dynamic_int8_groups", 1, 0, 1e-5, true},
     {"subclass_int8_rows", 0, 0, 1e-5},
     {"subclass_int8_weights", 0, 0, 1e-5},
     {"subclass_int8_products", 0, 0, 1e-5},

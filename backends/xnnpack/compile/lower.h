@@ -25,6 +25,9 @@ struct OutputRange {
 /// The range of a node that only clamps (relu, hardtanh, clamp with constant bounds); false for other nodes.
 bool clamp_range(const compiler::Node& node, OutputRange* range);
 
+/// The summands of a filter. Those of one list have the same 4-bit elements.
+using FilterParts = std::vector<std::vector<uint32_t>>;
+
 Quantization quantization_of(const Affine& affine);
 /// Whether a slice or a part of length 1 in dimension `at` consists of many pieces of a few bytes. A transpose moves
 /// these faster than the library's slices and concatenations, which copy one piece after the other. False for unknown
@@ -71,8 +74,9 @@ class Lowering {
   uint32_t scalar(double value);
   /// The elements of a constant as floats.
   std::vector<float> read_floats(const compiler::Value* value);
-  /// The summands of a filter: several with the same 4-bit elements if bf16 cannot hold the group scales.
-  std::vector<uint32_t> parts_of(uint32_t filter) const;
+  /// {{filter}}, or the parts of the filter in groups whose first part is `filter`: one list for each plane of digits,
+  /// one part for each bf16 summand of the scales.
+  FilterParts parts_of(uint32_t filter) const;
   /// The bias of an int8 matmul or convolution: int32, on the input scale times the weight scale.
   uint32_t int8_bias(const compiler::Value* bias);
 
@@ -146,8 +150,9 @@ class Lowering {
   uint32_t reshape_rows(uint32_t x, const Sizes& to);
   uint32_t int8_constant(const compiler::Value& value, const Sizes& dims, const std::vector<int64_t>& perm,
                          const Sizes& result_dims);
-  uint32_t int4_constant(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
-                         const Sizes& result_dims);
+  uint32_t int4_rows(const QuantizedConstant& constant, const std::vector<int8_t>& elements, const Sizes& result_dims);
+  uint32_t group_constant(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
+                          const Sizes& result_dims);
   uint32_t add_quantized(compiler::ConstantData data, DataType type, const Sizes& dims,
                          const Quantization& quantization);
   /// The value itself if it is a constant of floats, a constant of its numbers if it is a quantized one, else null.
@@ -177,7 +182,7 @@ class Lowering {
   std::optional<Affine> int8_result_;  // of the node that is being lowered, if it is computed on int8
   bool dynamic_product_ = false;
   bool integer_weights_ = false;                               // a linear of floats whose weight is int8
-  std::map<uint32_t, std::vector<uint32_t>> filter_parts_;     // first part -> all
+  std::map<uint32_t, FilterParts> filter_parts_;               // first part -> all
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> dynamic_;  // value, dims of a row -> quantized at run time
   std::unordered_map<const compiler::Value*, std::unique_ptr<compiler::Value>> float_twins_;  // looked up only
   std::unordered_map<const compiler::Value*, Place> places_;

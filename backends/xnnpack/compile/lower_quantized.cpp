@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "backends/xnnpack/compile/group_weights.h"
 #include "backends/xnnpack/compile/lower.h"
 #include "backends/xnnpack/compile/quantized.h"
 #include "backends/xnnpack/compile/target.h"
@@ -184,38 +185,48 @@ uint32_t Lowering::add_quantized(compiler::ConstantData data, DataType type, con
   return known->second;
 }
 
-// Scales of rows are f32 in the payload, those of groups bf16.
-uint32_t Lowering::int4_constant(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
-                                 const Sizes& result_dims) {
-  const std::vector<uint8_t> packed = pack_4_bit(elements, static_cast<size_t>(constant.sizes[1]));
+uint32_t Lowering::int4_rows(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
+                             const Sizes& result_dims) {
   Quantization quantization;
-  if (constant.has_scale_by_row()) {
-    quantization.kind = Quantization::Kind::per_channel;
-    quantization.scale_constant = constant_index(own(narrowed(constant.row_scales())));
-    return add_quantized(own(packed), DataType::qcint4, result_dims, quantization);
-  }
-  quantization.kind = Quantization::Kind::per_group;
-  quantization.group_size = static_cast<uint32_t>(constant.blocks[1]);
-  const auto add_part = [&](const std::vector<uint16_t>& scales) {
-    quantization.scale_constant = constant_index(own(scales));
-    return add_quantized(own(packed), DataType::qbint4, result_dims, quantization);
-  };
-  std::vector<uint32_t> parts;
-  const bool rounded = options_.setting(kGroupScales) == "bf16";
-  for (const std::vector<uint16_t>& scales :
-       rounded ? rounded_group_scales(constant.scales) : group_scales(constant.scales))
-    parts.push_back(add_part(scales));
-  return filter_parts_.try_emplace(parts.front(), parts).first->first;
+  quantization.kind = Quantization::Kind::per_channel;
+  quantization.scale_constant = constant_index(own(narrowed(constant.row_scales())));
+  std::vector<uint8_t> packed = pack_4_bit(elements, static_cast<size_t>(constant.sizes[1]));
+  return add_quantized(own(std::move(packed)), DataType::qcint4, result_dims, quantization);
 }
 
-std::vector<uint32_t> Lowering::parts_of(uint32_t filter) const {
+// The library has groups of 4-bit elements with bf16 scales.
+uint32_t Lowering::group_constant(const QuantizedConstant& constant, const std::vector<int8_t>& elements,
+                                  const Sizes& result_dims) {
+  const bool rounded = options_.setting(kGroupScales) == "bf16";
+  Quantization quantization;
+  quantization.kind = Quantization::Kind::per_group;
+  quantization.group_size = static_cast<uint32_t>(constant.blocks[1]);
+  FilterParts parts;
+  for (const DigitPlane& plane :
+       constant.is_4_bit() ? std::vector<DigitPlane>{{1, elements}} : digit_planes(elements)) {
+    const std::vector<uint8_t> packed = pack_4_bit(plane.digits, static_cast<size_t>(constant.sizes[1]));
+    std::vector<double> factors;
+    for (const double scale : constant.scales) factors.push_back(scale * plane.factor);
+    std::vector<uint32_t>& same_digits = parts.emplace_back();
+    for (const std::vector<uint16_t>& scales : rounded ? rounded_group_scales(factors) : group_scales(factors)) {
+      quantization.scale_constant = constant_index(own(scales));
+      same_digits.push_back(add_quantized(own(packed), DataType::qbint4, result_dims, quantization));
+    }
+  }
+  const uint32_t first = parts[0][0];
+  filter_parts_.try_emplace(first, std::move(parts));
+  return first;
+}
+
+FilterParts Lowering::parts_of(uint32_t filter) const {
   const auto found = filter_parts_.find(filter);
-  return found == filter_parts_.end() ? std::vector<uint32_t>{filter} : found->second;
+  return found == filter_parts_.end() ? FilterParts{{filter}} : found->second;
 }
 
 uint32_t Lowering::int8_constant(const Value& value, const Sizes& dims, const std::vector<int64_t>& perm,
                                  const Sizes& result_dims) {
   auto constant = quantized_constant(value);
+  const bool is_linear = current_->is("aten.linear.default");
   if (!constant) compiler::fail(compiler::Code::internal, "xnnpack: a quantized constant with unknown parameters");
   // A product of floats, or whose input is quantized at run time, has weights by channel only.
   if (dynamic_product_ || integer_weights_) constant->repeat_by_channel();
@@ -227,7 +238,9 @@ uint32_t Lowering::int8_constant(const Value& value, const Sizes& dims, const st
                                 {to_plain.begin(), to_plain.end()});
   }
   elements = permute_elements(elements.data(), dims, perm);
-  if (constant->is_4_bit() && dynamic_product_) return int4_constant(*constant, elements, result_dims);
+  const bool by_row = constant->has_scale_by_row();
+  if (dynamic_product_ && is_linear && !by_row) return group_constant(*constant, elements, result_dims);
+  if (dynamic_product_ && is_linear && constant->is_4_bit()) return int4_rows(*constant, elements, result_dims);
   Quantization quantization;
   if (constant->is_per_tensor() && !dynamic_product_ && !integer_weights_) {
     quantization = quantization_of(Affine{constant->scales[0], static_cast<int32_t>(constant->zero_points[0])});
@@ -235,9 +248,10 @@ uint32_t Lowering::int8_constant(const Value& value, const Sizes& dims, const st
   }
   quantization.kind = Quantization::Kind::per_channel;
   // Output channels come first, in filters of depthwise convolutions last.
-  const auto channels = static_cast<int64_t>(constant->scales.size());
+  const std::vector<double> scales = by_row ? constant->row_scales() : constant->scales;
+  const auto channels = static_cast<int64_t>(scales.size());
   quantization.channel_dim = result_dims[0].is(channels) ? 0 : static_cast<int32_t>(result_dims.size()) - 1;
-  quantization.scale_constant = constant_index(own(narrowed(constant->scales)));
+  quantization.scale_constant = constant_index(own(narrowed(scales)));
   return add_quantized(own(std::move(elements)), DataType::qcint8, result_dims, quantization);
 }
 

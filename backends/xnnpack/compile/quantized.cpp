@@ -7,11 +7,10 @@
 #include <numeric>
 #include <string_view>
 
+#include "backends/xnnpack/compile/group_weights.h"
 #include "backends/xnnpack/compile/lower.h"
 #include "backends/xnnpack/compile/ops/rules.h"
 #include "backends/xnnpack/compile/target.h"
-#include "backends/xnnpack/payload/bf16_elements.h"
-#include "common/float16.h"
 #include "compiler/ir/text/text.h"
 
 namespace wick::xnnpack {
@@ -87,54 +86,11 @@ std::vector<double> QuantizedConstant::row_scales() const {
   return out;
 }
 
-namespace {
-
-// Below it, what bf16 leaves of a scale may not be a normal number.
-constexpr double kLeastGroupScale = 0x1p-100;
-constexpr int kBf16Digits = 8, kF32Digits = 24;
-
-uint16_t bf16_toward_zero(float value) { return static_cast<uint16_t>(bits_from_float(value) >> 16); }
-float from_bf16(uint16_t bits) { return float_from_bits(uint32_t{bits} << 16); }
-
-// How many bf16 numbers add up to a normal one.
-int parts_of(float scale) {
-  uint32_t digits = (bits_from_float(scale) & 0x7fffffu) | 0x800000u;
-  int count = kF32Digits;
-  for (; (digits & 1) == 0; digits >>= 1) --count;
-  return (count + kBf16Digits - 1) / kBf16Digits;
-}
-
-}  // namespace
-
-std::vector<std::vector<uint16_t>> group_scales(const std::vector<double>& scales) {
-  int count = 1;
-  for (const double scale : scales) count = std::max(count, parts_of(static_cast<float>(scale)));
-  std::vector<std::vector<uint16_t>> parts(static_cast<size_t>(count));
-  for (const double wide : scales) {
-    auto rest = static_cast<float>(wide);
-    for (size_t i = 0; i < parts.size(); ++i) {
-      uint16_t part = bf16_toward_zero(rest);
-      // The library takes no zeros: what is exact too early is halved.
-      if (i + 1 < parts.size() && from_bf16(part) == rest) part = bf16_toward_zero(rest / 2);
-      parts[i].push_back(part);
-      rest -= from_bf16(part);
-    }
-  }
-  return parts;
-}
-
-std::vector<std::vector<uint16_t>> rounded_group_scales(const std::vector<double>& scales) {
-  const std::vector<float> wide(scales.begin(), scales.end());
-  std::vector<uint16_t> narrow(wide.size());
-  narrow_to_bf16(wide.data(), narrow.data(), wide.size());
-  return {narrow};
-}
-
 std::string rounding_of_scales(const Node& node, const TargetOptions& options) {
   if (options.setting(kGroupScales) == "exact" || !is_dynamic_product(node)) return "";
   const auto weight = quantized_constant(*node.tensor("weight"));
-  const bool rounds =
-      weight && weight->is_4_bit() && !weight->has_scale_by_row() && group_scales(weight->scales).size() > 1;
+  const bool rounds = weight && !weight->is_per_tensor() && !weight->has_scale_by_row() && weight->sizes.size() == 2 &&
+                      group_scales(weight->scales).size() > 1;
   return rounds ? "the scales of its weight's groups are rounded to bf16" : "";
 }
 
@@ -198,7 +154,8 @@ bool in_range(const QuantizedConstant& constant) {
 }
 
 std::string refuse_groups(const QuantizedConstant& weight) {
-  if (weight.blocks[0] != 1 || weight.blocks[1] % 32 != 0) return "a weight whose groups are not multiples of 32";
+  if (weight.blocks[0] != 1) return "a weight without a scale for each of its rows";
+  if (weight.blocks[1] % 32 != 0) return "a weight whose groups are not multiples of 32";
   const bool tiny =
       std::any_of(weight.scales.begin(), weight.scales.end(), [](double scale) { return scale < kLeastGroupScale; });
   return tiny ? "a weight with groups whose scale is below 2^-100" : "";
@@ -215,9 +172,7 @@ std::string refuse_dynamic_weights(const Node& node) {
     return "a bias that is not a constant";
   if (weight->is_4_bit() && !in_range(*weight)) return "a weight with elements outside its range";
   if (node.is("aten.linear.default")) {
-    if (weight->is_per_channel(0) || (weight->is_4_bit() && weight->has_scale_by_row())) return "";
-    if (weight->is_4_bit()) return refuse_groups(*weight);
-    return "a weight without a scale for each of its rows";
+    return weight->is_per_channel(0) || weight->has_scale_by_row() ? "" : refuse_groups(*weight);
   }
   if (node.boolean("transposed"))
     return "a transposed convolution, for which the library of 2024-11 allocates too little";

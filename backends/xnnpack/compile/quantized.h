@@ -40,12 +40,6 @@ struct QuantizedConstant {
 std::optional<QuantizedConstant> quantized_constant(const compiler::Value& value);
 /// A constant whose elements are the numbers.
 inline bool is_plain_constant(const compiler::Value& value) { return value.is_constant() && !value.is_quantized(); }
-/// Group scales as the payload holds them: bf16, positive and normal. Each f32 scale is exactly the sum of its elements
-/// in all parts. There are as few parts as possible: one to three. Requires: scales of at least 2^-100, or that bf16
-/// can hold.
-std::vector<std::vector<uint16_t>> group_scales(const std::vector<double>& scales);
-/// As group_scales, in one part, each scale rounded to the nearest bf16.
-std::vector<std::vector<uint16_t>> rounded_group_scales(const std::vector<double>& scales);
 /// Says, in a sentence, that option group-scales rounds scales of this node's weight; the node is a linear that is
 /// taken. "" otherwise.
 std::string rounding_of_scales(const compiler::Node& node, const compiler::TargetOptions& options);

@@ -32,17 +32,21 @@ std::string integers(int64_t count, int64_t low, int64_t high) {
   return out;
 }
 
-// %w: weights by row; %v: 4-bit weights in groups of 64.
+// %w: weights by row; %v: 4-bit weights in groups of 64; %h: 8-bit weights in groups of 32.
 std::string weights() {
   return fmt::format(R"(  const %e: i8[5, 128] = [{}]
   const %c: f32[5, 1] = [0.011, 0.025, 0.017, 0.5, 0.003]
   const %g: i8[3, 128] = [{}]
   const %k: f32[3, 2] = [0.25, 0.125, 0.5, 0.75, 1.5, 0.03125]
+  const %m: i8[2, 128] = [{}]
+  const %n: f32[2, 4] = [0.25, 0.125, 0.5, 0.75, 1.5, 0.03125, 1.25, 0.0625]
   const %b: f32[5] = [1.5, -2.5, 0.1, 0.0, 7.0]
   %w: f32[5, 128] = torchao.dequantize_affine(%e, [1, 128], %c, none, i8, -128, 127)
   %v: f32[3, 128] = torchao.dequantize_affine(%g, [1, 64], %k, none, i8, -8, 7)
+  %h: f32[2, 128] = torchao.dequantize_affine(%m, [1, 32], %n, none, i8, -128, 127)
 )",
-                     integers(5 * kColumns, -127, 127), integers(3 * kColumns, -8, 7));
+                     integers(5 * kColumns, -127, 127), integers(3 * kColumns, -8, 7),
+                     integers(2 * kColumns, -128, 127));
 }
 
 std::string linears(const char* size, const std::string& quantization) {
@@ -50,7 +54,8 @@ std::string linears(const char* size, const std::string& quantization) {
                      weights(), quantization) +
          fmt::format(R"(  %y: f32[{0}, 5] = aten.linear(%d, %w, %b)
   %u: f32[{0}, 3] = aten.linear(%d, %v)
-  return %y, %u
+  %t: f32[{0}, 2] = aten.linear(%d, %h)
+  return %y, %u, %t
 }})",
                      size);
 }

@@ -10,6 +10,7 @@
 #include <limits>
 #include <set>
 
+#include "backends/xnnpack/compile/group_weights.h"
 #include "backends/xnnpack/compile/lower.h"
 #include "backends/xnnpack/compile/target.h"
 #include "common/float16.h"
@@ -413,6 +414,34 @@ TEST(Quantized, ScalesOfGroupsThatBf16CannotHoldAreExactSums) {
   }
 }
 
+TEST(Quantized, EightBitElementsAreSumsOfDifferentPlanesOfDigits) {
+  std::vector<int8_t> all, multiples_of_17, small, twos;
+  for (int element = -128; element <= 127; ++element) all.push_back(static_cast<int8_t>(element));
+  for (int i = -7; i <= 7; ++i) multiples_of_17.push_back(static_cast<int8_t>(17 * i));
+  for (int i = -8; i <= 7; ++i) small.push_back(static_cast<int8_t>(i));
+  for (int i = 0; i < 16; ++i) twos.push_back(static_cast<int8_t>(i % 2 ? 121 : 16 * (i - 8)));
+  const struct {
+    std::vector<int8_t> elements;
+    size_t planes;
+  } cases[] = {{all, 3},       {multiples_of_17, 3}, {small, 1},  {twos, 3},
+               {{17, -17}, 3}, {{16, -32}, 1},       {{0, 0}, 1}, {{1, 17, 112}, 2}};
+  for (const auto& [elements, count] : cases) {
+    const std::vector<DigitPlane> planes = digit_planes(elements);
+    EXPECT_EQ(planes.size(), count) << static_cast<int>(elements[0]);
+    std::set<std::vector<int8_t>> different;
+    for (const DigitPlane& plane : planes) different.insert(plane.digits);
+    EXPECT_EQ(different.size(), planes.size());
+    for (size_t i = 0; i < elements.size(); ++i) {
+      double sum = 0;
+      for (const DigitPlane& plane : planes) {
+        EXPECT_TRUE(plane.digits[i] >= -8 && plane.digits[i] <= 7);
+        sum += plane.factor * plane.digits[i];
+      }
+      EXPECT_EQ(sum, elements[i]);
+    }
+  }
+}
+
 std::vector<const PayloadNode*> products(const Lowered& out) {
   std::vector<const PayloadNode*> found;
   for (const PayloadNode& node : out.payload.nodes) {
@@ -423,10 +452,10 @@ std::vector<const PayloadNode*> products(const Lowered& out) {
 
 // Stock's cache of packed weights looks at the bytes of filter and bias only.
 void expect_other_biases(const Lowered& out) {
-  std::set<uint32_t> seen;
+  std::set<std::pair<uint32_t, uint32_t>> seen;
   for (const PayloadNode* node : products(out)) {
-    const uint32_t bias = node->inputs[2];
-    EXPECT_TRUE(seen.insert(bias == kNoValue ? 0 : out.payload.values[bias].constant).second);
+    const uint32_t filter = out.payload.values[node->inputs[1]].constant, bias = node->inputs[2];
+    EXPECT_TRUE(seen.insert({filter, bias == kNoValue ? 0 : out.payload.values[bias].constant}).second);
   }
 }
 
@@ -450,6 +479,24 @@ TEST(Quantized, ABiasIsAddedOnceAndAClampComesLast) {
   for (const PayloadNode* node : products(out)) EXPECT_EQ(node->output_min, -std::numeric_limits<float>::infinity());
   EXPECT_EQ(out.payload.nodes.back().type, NodeType::add);
   EXPECT_EQ(out.payload.nodes.back().output_min, 0);
+}
+
+TEST(Quantized, EightBitWeightsInGroupsAreSumsOfProductsOfFourBitDigits) {
+  std::string elements;
+  for (int i = 0; i < 128; ++i) elements += fmt::format("{}{}", i ? ", " : "", i * 37 % 256 - 128);
+  for (const auto& [scales, count] : {std::pair("0.1, 0.25, 0.3, 0.7", 9), std::pair("0.5, 0.25, 0.125, 3.0", 3)}) {
+    const std::string weights = fmt::format(R"(  const %e: i8[2, 64] = [{}]
+  const %c: f32[2, 2] = [{}]
+  const %b: f32[2] = [1.0, 2.0]
+  %w: f32[2, 64] = torchao.dequantize_affine(%e, [1, 32], %c, none, i8, -128, 127)
+)",
+                                            elements, scales);
+    const Lowered out = lower_text(dynamic(weights.c_str(), "64", "  %y: f32[3, 2] = aten.linear(%d, %w, %b)\n", "%y"));
+    EXPECT_EQ(out.count(NodeType::fully_connected), count);
+    EXPECT_EQ(out.count(NodeType::add), count - 1);
+    EXPECT_EQ(out.count(NodeType::convert), 1);
+    expect_other_biases(out);
+  }
 }
 
 TEST(Quantized, GroupsWithScalesTooSmallToSplitAreRefused) {

@@ -65,21 +65,29 @@ uint32_t with_bias(Lowering& l, uint32_t x, uint32_t bias, OutputRange range) {
   return range.min < range.max && (std::isfinite(range.min) || std::isfinite(range.max)) ? clamped(l, x, range) : x;
 }
 
-// The product with a filter of one or several parts. Stock's cache of packed weights tells products by the bytes of
-// filter and bias, not by scales, so that no two parts have the same bias: zeros of either sign add nothing.
+// The product with a filter of one or several parts, the smallest added first. Stock's cache of packed weights tells
+// products by the bytes of filter and bias, not by scales, so that no two parts with the same digits have the same
+// bias: zeros of either sign add nothing.
 uint32_t linear_of(Lowering& l, uint32_t x, uint32_t filter, uint32_t bias, OutputRange range) {
-  const std::vector<uint32_t> parts = l.parts_of(filter);
-  if (parts.size() == 1) return l.fully_connected(x, filter, bias, 0, range);
+  const FilterParts parts = l.parts_of(filter);
+  if (parts.size() == 1 && parts[0].size() == 1) return l.fully_connected(x, filter, bias, 0, range);
   const int64_t columns = l.dims(filter)[0].value();
   const auto all = [&](float zero) {
     return l.constant(std::vector<float>(static_cast<size_t>(columns), zero), {columns}, true);
   };
-  uint32_t sum = l.fully_connected(x, parts.back(), all(-0.0f));
-  if (parts.size() == 3) {
-    const uint32_t middle = l.fully_connected(x, parts[1], bias == kNoValue ? all(0) : kNoValue);
-    sum = l.binary(NodeType::add, middle, sum);
+  uint32_t sum = kNoValue;
+  for (size_t plane = parts.size(); plane-- > 0;) {
+    const uint32_t summand = plane == 0 ? bias : kNoValue;
+    const size_t count = parts[plane].size();
+    for (size_t i = count; i-- > 0;) {
+      uint32_t own = summand;
+      if (i > 0) own = i + 1 == count ? all(-0.0f) : (summand == kNoValue ? all(0) : kNoValue);
+      const uint32_t product = l.fully_connected(x, parts[plane][i], own);
+      const OutputRange clamp = plane == 0 && i == 0 ? range : OutputRange{};
+      sum = sum == kNoValue ? product : l.binary(NodeType::add, product, sum, clamp);
+    }
   }
-  return l.binary(NodeType::add, l.fully_connected(x, filter, bias), sum, range);
+  return sum;
 }
 
 void lower_linear(Lowering& l, const Node& node) {

@@ -137,10 +137,12 @@ Error LibraryEngine::define_value(const Build& build, uint32_t value) {
   if (library_type(v.type) == xnn_datatype_invalid) {
     return fail_value(build.context, value, "the library lacks its element type");
   }
-  // The library's kernels for lesser processors load what is not aligned as if it were.
+#ifdef WICK_SYSTEM_XNNPACK
+  // Without our edits the library's kernels for lesser processors load what is not aligned as if it were.
   if (v.constant != 0 && v.quantization.kind == Quantization::Kind::per_group && !xnnpack_has_all_kernels()) {
     return fail_value(build.context, value, "4-bit weights in blocks take AVX2, FMA and F16C");
   }
+#endif
   if (v.constant != 0) {
     const Error error = build.input.constants.find(build.context, value, build.dims[value], &constants_[value]);
     if (error != Error::Ok) return error;
