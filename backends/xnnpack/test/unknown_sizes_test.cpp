@@ -152,6 +152,13 @@ const Reduced kReduced[] = {
     {{kLength}, {1}, "aten.mean.dim(%a, [0], true)"},
     {{4, kLength}, {4}, "aten.sum.dim_IntList(%a, [1])"},
     {{kLength, 300}, {300}, "aten.mean.dim(%a, [0])"},
+    {{kBatch, kLength, 5}, {kBatch, kLength, 5}, "aten._log_softmax(%a, 2, false)"},
+    {{kBatch, kLength, 5}, {kBatch, kLength, 5}, "aten._log_softmax(%a, 1, false)"},
+    {{kBatch, 3, 2, kLength}, {kBatch, 3, 2, kLength}, "aten._log_softmax(%a, 3, false)"},
+    {{kLength}, {kLength}, "aten._log_softmax(%a, 0, false)"},
+    {{2, 6, kBatch, kLength}, {2, 6, kBatch, kLength}, "aten.group_norm(%a, 3)"},
+    {{1, 8, kLength}, {1, 8, kLength}, "aten.group_norm(%a, 2)"},
+    {{3, 4, kLength, 5, kBatch}, {3, 4, kLength, 5, kBatch}, "aten.group_norm(%a, 4)"},
 };
 
 std::string text_of(const std::vector<int64_t>& sizes) {

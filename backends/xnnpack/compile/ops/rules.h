@@ -30,6 +30,8 @@ uint32_t batch_product(Lowering& lowering, uint32_t a, uint32_t b, bool swapped)
 /// Mean over the middle dimensions of x [n, h, w, c], which keep size 1. Means of many elements are computed in two
 /// steps: the library adds one element after the other, and its error grows with their number.
 uint32_t image_mean(Lowering& lowering, uint32_t x);
+/// Mean over the last dimension, which keeps size 1. Its size may be known only at run time if there are at most four.
+uint32_t mean_of_rows(Lowering& lowering, uint32_t x);
 /// Whether the node is a mean that becomes a matmul.
 bool is_matrix_mean(const compiler::Node& node);
 

@@ -108,22 +108,60 @@ void lower_rms_norm(Lowering& l, const Node& node) {
              [&](uint32_t x) { return with_affine(l, node, scaled_by_rms(l, x, eps), row_dims(l, x)); });
 }
 
-// [n, c, ..] as n groups rows of c / groups channels with their area.
-void lower_group_norm(Lowering& l, const Node& node) {
+Sizes rows_of_groups(const Node& node) {
   const Sizes dims = result_dims(node);
-  const int64_t groups = node.static_integer("group"), channels = dims[1].value();
-  const int64_t area = product({dims.begin() + 2, dims.end()}).value();
-  const uint32_t rows = l.reshape(l.operand(node, 0), {dims[0] * groups, channels / groups * area});
-  lower_norm(l, node, rows, [&](uint32_t x) {
-    const uint32_t images = l.reshape(normalized(l, x, *number(node, "eps")), {dims[0], channels, area});
-    return with_affine(l, node, images, {channels, 1});
+  const int64_t groups = node.static_integer("group");
+  return {dims[0] * groups, product({dims.begin() + 2, dims.end()}) * (dims[1].value() / groups)};
+}
+
+// [n, c, ..] as n groups rows of c / groups channels with their area.
+void lower_known_groups(Lowering& l, const Node& node) {
+  const Sizes dims = result_dims(node);
+  const compiler::Sym area = product({dims.begin() + 2, dims.end()});
+  lower_norm(l, node, l.reshape(l.operand(node, 0), rows_of_groups(node)), [&](uint32_t x) {
+    const uint32_t images = l.reshape(normalized(l, x, *number(node, "eps")), {dims[0], dims[1], area});
+    return with_affine(l, node, images, {dims[1], 1});
   });
+}
+
+// Only the means of rows come from other sizes than those of the operand: [n, c, 1, ..].
+void lower_unknown_groups(Lowering& l, const Node& node) {
+  const Sizes dims = result_dims(node);
+  const int64_t groups = node.static_integer("group"), in_group = dims[1].value() / groups;
+  Sizes channels(dims.size() - 1, 1);  // of weight and bias
+  channels[0] = dims[1];
+  Sizes statistics = channels;
+  statistics.insert(statistics.begin(), dims[0]);
+  const auto mean = [&](uint32_t x) {
+    const uint32_t means = l.reshape(mean_of_rows(l, l.reshape(x, rows_of_groups(node))), {dims[0], groups, 1});
+    const uint32_t ones = l.constant(std::vector<float>(static_cast<size_t>(in_group), 1.0f), {1, 1, in_group});
+    return l.reshape(l.binary(NodeType::multiply, means, ones), statistics);
+  };
+  lower_norm(l, node, l.operand(node, 0), [&](uint32_t x) {
+    const uint32_t centred = l.binary(NodeType::subtract, x, mean(x));
+    const uint32_t variance = mean(l.unary(NodeType::square, centred));
+    const uint32_t inverse =
+        l.binary(NodeType::div, l.scalar(1), l.binary(NodeType::add, variance, l.scalar(*number(node, "eps"))));
+    const uint32_t out = l.binary(NodeType::multiply, centred, l.unary(NodeType::square_root, inverse));
+    return with_affine(l, node, out, channels);
+  });
+}
+
+bool has_known_area(const Node& node) {
+  const Sizes dims = result_dims(node);
+  return num_symbolic({dims.begin() + 2, dims.end()}) == 0;
+}
+
+void lower_group_norm(Lowering& l, const Node& node) {
+  has_known_area(node) ? lower_known_groups(l, node) : lower_unknown_groups(l, node);
 }
 
 Verdict known_groups(const Node& node, const TargetOptions& options) {
   const Sizes dims = result_dims(node);
-  if (!node.integer("group").is_const() || num_symbolic({dims.begin() + 1, dims.end()}) > 0)
-    return Verdict::no("groups whose size is known only at run time");
+  if (!node.integer("group").is_const() || !dims[1].is_const())
+    return Verdict::no("a number of groups or channels known only at run time");
+  if (!dims[0].is_const() && !has_known_area(node))
+    return Verdict::no("a batch and an area of sizes known only at run time");
   return constant_affine(node, options);
 }
 
@@ -174,7 +212,7 @@ constexpr OpRule kRows[] = {
     {"aten._native_batch_norm_legit_no_training.default", constant_statistics, any_dim_order, lower_batch_norm,
      Unknown::any, true},
     {"aten._softmax.default", plain_softmax, softmax_layout, lower_softmax, Unknown::any},
-    deviates(kProduct, {"aten.native_group_norm.default", known_groups, contiguous, lower_group_norm, Unknown::one}),
+    deviates(kProduct, {"aten.native_group_norm.default", known_groups, contiguous, lower_group_norm, Unknown::any}),
     deviates(kProduct,
              {"aten.native_layer_norm.default", constant_affine, norm_layout, lower_layer_norm, Unknown::any}),
     loses_sign(ZeroSign::lost, {"aten.prelu.default", constant_slope, any_dim_order, lower_prelu, Unknown::any}),

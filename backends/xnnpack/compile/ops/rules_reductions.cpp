@@ -52,6 +52,15 @@ uint32_t image_mean(Lowering& l, uint32_t x) {
   return global_mean(l, l.reshape(means, {dims[0], parts, 1, dims[3]}));
 }
 
+uint32_t mean_of_rows(Lowering& l, uint32_t x) {
+  Sizes dims = l.dims(x);
+  if (dims.back().is_const()) return l.row_mean(x);
+  Sizes images = dims;
+  images.insert(images.end(), 2, compiler::Sym(1));
+  dims.back() = 1;
+  return l.reshape(global_mean(l, l.reshape(x, images)), dims);
+}
+
 namespace {
 
 // --- what is reduced ---
@@ -335,23 +344,42 @@ void lower_log_sum_exp(Lowering& l, const Node& node) {
   });
 }
 
-Verdict known_columns(const Node& node, const TargetOptions&) {
+// Two dimensions of size 1 more make images of rows.
+Verdict rows_or_images(const Node& node, const TargetOptions&) {
   const Sizes dims = result_dims(node);
   if (dims.empty()) return Verdict::no("a softmax of a scalar");
-  const compiler::Sym& size = dims[softmax_layout(node).dim];
-  return size.is_const() ? Verdict::yes() : Verdict::no("a reduction over a size known only at run time");
+  const bool is_known = dims[softmax_layout(node).dim].is_const();
+  return is_known || dims.size() + 2 <= kMaxRank ? Verdict::yes()
+                                                 : Verdict::no(
+                                                       "more than four dimensions, that of the softmax of a "
+                                                       "size known only at run time");
 }
 
 // x - m - log(sum(e^(x - m))), m the largest
+uint32_t below_largest(Lowering& l, uint32_t x) {
+  const Sizes dims = l.dims(x);
+  Sizes ones = dims;
+  ones.back() = 1;
+  const Split split{product({dims.begin(), dims.end() - 1}), dims.back(), 1};
+  const uint32_t below = l.binary(NodeType::subtract, x, l.reshape(largest(l, x, split), ones));
+  const uint32_t total = row_sum(l, l.unary(NodeType::exp, below));
+  return l.binary(NodeType::subtract, below, l.unary(NodeType::log, total));
+}
+
+// The same without the largest, which takes known sizes: with n elements, m = sum(p x) of the weights p = softmax(x)
+// lies at most log(n) below it. The mean of p is 1 / n.
+uint32_t below_weighted_mean(Lowering& l, uint32_t x) {
+  const uint32_t weights = l.unary(NodeType::softmax, x), share = mean_of_rows(l, weights);
+  const auto sum = [&](uint32_t terms) { return l.binary(NodeType::div, mean_of_rows(l, terms), share); };
+  const uint32_t middle = sum(l.binary(NodeType::multiply, weights, clamped(l, x, kAllFinite)));
+  const uint32_t below = l.binary(NodeType::subtract, x, middle);
+  return l.binary(NodeType::subtract, below, l.unary(NodeType::log, sum(l.unary(NodeType::exp, below))));
+}
+
 void lower_log_softmax(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.rows_along(node, softmax_layout(node).dim), [&](uint32_t x) {
-    const Sizes dims = l.dims(x);
-    Sizes ones = dims;
-    ones.back() = 1;
-    const Split split{product({dims.begin(), dims.end() - 1}), dims.back(), 1};
-    const uint32_t below = l.binary(NodeType::subtract, x, l.reshape(largest(l, x, split), ones));
-    const uint32_t total = row_sum(l, l.unary(NodeType::exp, below));
-    return l.binary(NodeType::subtract, below, l.unary(NodeType::log, total));
+    const bool may_reshape = l.dims(x).back().is_const() && num_symbolic(l.dims(x)) <= 1;
+    return may_reshape ? below_largest(l, x) : below_weighted_mean(l, x);
   });
 }
 
@@ -464,7 +492,8 @@ void lower_running_sum(Lowering& l, const Node& node) {
 }
 
 constexpr OpRule kRows[] = {
-    deviates(kLogSumExp, {"aten._log_softmax.default", known_columns, softmax_layout, lower_log_softmax, Unknown::one}),
+    loses_sign(deviates(
+        kLogSumExp, {"aten._log_softmax.default", rows_or_images, softmax_layout, lower_log_softmax, Unknown::any})),
     loses_sign(deviates(kDropsNan, {"aten.amax.default", largest_taken, reduce_layout, lower_amax, Unknown::one})),
     loses_sign(deviates(kDropsNan, {"aten.amin.default", largest_taken, reduce_layout, lower_amin, Unknown::one})),
     {"aten.cumsum.default", known_scan, scan_layout, lower_running_sum, Unknown::one},
