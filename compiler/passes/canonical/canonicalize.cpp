@@ -245,9 +245,31 @@ Value* use_clamp(Builder& b, Node& node) {
   return b.call("aten.clamp", {node.arg(0), low, high});
 }
 
+// Constants of a few narrower floats, beside a tensor of the result's dtype.
+Value* widen_constants(Builder& b, Node& node) {
+  constexpr int64_t kFew = 4096;
+  if (!node.op->has(kPointwise) || node.results().size() != 1 || !is_floating(node.result()->dtype())) return nullptr;
+  const DType dtype = node.result()->dtype();
+  const auto is_narrow = [&](const Value* x) {
+    if (!x->type.is_tensor()) return false;
+    const Sym count = numel(x->sizes());
+    return x->is_constant() && is_floating(x->dtype()) && dtype_size_bytes(x->dtype()) < dtype_size_bytes(dtype) &&
+           count.is_const() && count.value() <= kFew;
+  };
+  Args args(node.args().begin(), node.args().end());
+  const auto operands = node.operands();
+  const bool beside = std::any_of(operands.begin(), operands.end(),
+                                  [&](const Value* x) { return x->type.is_tensor() && x->dtype() == dtype; });
+  if (!beside || std::none_of(operands.begin(), operands.end(), is_narrow)) return nullptr;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (Value* x = tensor_arg(node, i); x && is_narrow(x)) args[i] = b.cast(x, dtype);
+  }
+  return b.call(node.op->name(), std::move(args));
+}
+
 constexpr Rule kRules[] = {
-    erase_identity, erase_cast, erase_view,       erase_cat,  erase_neutral, erase_double_negation,
-    merge_casts,    use_view,   use_regular_view, use_number, drop_expand,   use_clamp,
+    erase_identity, erase_cast,       erase_view, erase_cat,   erase_neutral, erase_double_negation, merge_casts,
+    use_view,       use_regular_view, use_number, drop_expand, use_clamp,     widen_constants,
 };
 
 }  // namespace
@@ -257,7 +279,7 @@ constexpr Rule kRules[] = {
 // Requires: composites are decomposed.
 // Ensures: there are no identities, no casts to the same dtype or through a wider one, no expands before operators that
 // broadcast, no permutes or selects that are views, and no as_strided that is one of these. Uniform constants beside a
-// tensor of their dtype are numbers.
+// tensor of their dtype are numbers; small ones beside a tensor of a wider dtype, that of the result, are widened.
 // Keeps: every value, including NaN and the sign of zero.
 Result<Changed> canonicalize(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return rewrite_nodes(g, Span<const Rule>(kRules)); });

@@ -109,6 +109,17 @@ Value* known_fill(Builder& b, Node& node) {
   return b.full(node.result()->sizes(), node.arg(2), node.result()->dtype());
 }
 
+// exp(masked_fill(x, m, -inf)) = masked_fill(exp(x), m, 0)
+Value* exp_of_nothing(Builder& b, Node& node) {
+  const Node* inner = node.is("aten.exp.default") ? producer_of(node, 0) : nullptr;
+  if (!inner || !inner->is("aten.masked_fill.Scalar") || inner->result()->num_uses() != 1) return nullptr;
+  const auto number = inner->arg(2).is<Value*>() ? std::nullopt : number_of(inner->arg(2), DType::f64);
+  if (!number || number->real != -INFINITY || inner->result()->dtype() != node.result()->dtype()) return nullptr;
+  Value* out = b.call("aten.masked_fill.Scalar", {b.call("aten.exp", {inner->arg(0)}), inner->arg(1), 0.0});
+  add_origins(*out->producer, *inner);
+  return out;
+}
+
 // --- bounds ---
 
 struct Bounds {
@@ -172,14 +183,39 @@ Value* reduction_of_one(Builder& b, Node& node) {
   return before == after ? b.reshape(x, node.result()->sizes()) : nullptr;
 }
 
+// --- softmax ---
+
+// softmax(x - max(x)) = softmax(x), which takes the largest element away itself. In narrower floats the difference
+// would be rounded.
+Value* shifted_softmax(Builder& b, Node& node) {
+  if (!node.is("aten._softmax.default") && !node.is("aten._log_softmax.default")) return nullptr;
+  const Node* shift = producer_of(node, 0);
+  if (!shift || !shift->is("aten.sub.Tensor") || !shift->arg(2).is<Sym>() || !shift->arg(2).as<Sym>().is(1))
+    return nullptr;
+  Value* x = tensor_arg(*shift, 0);
+  const Node* largest = producer_of(*shift, 1);
+  if (!x || !largest || (!largest->is("aten.max.dim") && !largest->is("aten.amax.default"))) return nullptr;
+  if (tensor_arg(*largest, 0) != x || !largest->boolean("keepdim")) return nullptr;
+  if (largest->result() != tensor_arg(*shift, 1)) return nullptr;  // its indices
+  if (x->type != node.result()->type || (x->dtype() != DType::f32 && x->dtype() != DType::f64)) return nullptr;
+  const std::vector<int64_t> dims =
+      largest->is("aten.max.dim") ? std::vector<int64_t>{largest->static_integer("dim")} : largest->static_ints("dim");
+  const auto wrapped = [&](int64_t dim) { return wrap_dim(dim, x->rank()); };
+  if (dims.size() != 1 || wrapped(dims[0]) != wrapped(node.static_integer("dim"))) return nullptr;
+  Args args(node.args().begin(), node.args().end());
+  args[0] = x;
+  return b.call(node.op->name(), std::move(args));
+}
+
 constexpr Rule kRules[] = {
-    at_fixed_point, abs_of_negation, sum_with_negation, negated_truth,  compared_truth,
-    combined_truth, known_choice,    known_fill,        clamp_of_clamp, reduction_of_one,
+    at_fixed_point, abs_of_negation, sum_with_negation, negated_truth,    compared_truth,  combined_truth,
+    known_choice,   known_fill,      clamp_of_clamp,    reduction_of_one, shifted_softmax, exp_of_nothing,
 };
 
 }  // namespace
 
-// Simplifies pointwise operators, conditional selects with a known condition, and reductions over dimensions of size 1.
+// Simplifies pointwise operators, conditional selects with a known condition, reductions over dimensions of size 1, and
+// softmax of what has lost its largest element.
 //   before: y = where(true, a, b); z = relu(relu(y))          after: z = relu(a)
 // Requires: canonicalize has run; computable masks are constants.
 // Keeps: every value, including NaN and the sign of zero. Never reorders anything that rounds.

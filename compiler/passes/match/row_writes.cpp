@@ -88,12 +88,26 @@ bool match_index_put(Node& node, RowWrite& write) {
   return write.positions && is_integer(*write.positions) && write.positions->rank() == 1;
 }
 
+// Eager's copy into narrow(cache, dim, start, count) expands the rows to the length of the slice, which is their number
+// unless they reach beyond the end; the expand refuses that.
+void skip_expand(const Node& node, RowWrite& write) {
+  const Node* expand = write.rows->producer;
+  if (!expand || !expand->is(Movement::expand)) return;
+  Value* rows = expand->tensor_or_null(0);
+  if (!rows || rows->rank() != write.rows->rank()) return;
+  const Sym &count = rows->sizes()[write.dim], &length = node.result()->sizes()[write.dim];
+  if (count.symbol_name().empty() || !(node.integer("end") == sym_min(length, count + write.start))) return;
+  write.rows = rows;
+}
+
 bool match_slice_scatter(Node& node, RowWrite& write) {
   if (!node.is("aten.slice_scatter.default") || !node.integer("step").is(1)) return false;
   write.rows = node.tensor("src");
   write.dim = static_cast<size_t>(wrap_dim(node.static_integer("dim"), write.rows->rank()));
   write.start = node.integer("start");
-  return !write.start.is_const() && write.rows->sizes()[write.dim] == node.integer("end") - write.start;
+  if (write.start.is_const() || !(write.rows->sizes()[write.dim] == node.integer("end") - write.start)) return false;
+  skip_expand(node, write);
+  return true;
 }
 
 bool match_scatter(Node& node, RowWrite& write) {

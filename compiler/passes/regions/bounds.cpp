@@ -69,7 +69,9 @@ bool read_numbers(const Node& node, Reading& reading) {
     if (node.op->parsed->find(name) < 0 || node.is_none(name)) continue;
     const auto number = number_of(node.arg(name), DType::f64);
     if (!number || std::isnan(number->real)) return false;
-    (std::string_view(name).starts_with("min") ? reading.min : reading.max) = number->real;
+    const bool is_min = std::string_view(name).starts_with("min");
+    if (number->real == (is_min ? -kInfinity : kInfinity)) continue;  // no bound
+    (is_min ? reading.min : reading.max) = number->real;
   }
   return true;
 }
@@ -117,6 +119,20 @@ bool is_product_in_parts(const Node& node) {
     return value && value->producer && value->producer->is("aten.bmm.default");
   };
   return is_product(node.tensor_or_null(0)) && is_product(node.tensor_or_null(1));
+}
+
+// A mask of attention: a constant, or a select between constants.
+bool is_mask(const Value* value) {
+  constexpr int kMaxDepth = 8;
+  const Node* node = value->producer;
+  for (int depth = 0; node && depth < kMaxDepth; ++depth) {
+    if (node->op->facts.movement == Movement::none) break;
+    value = node->operands()[0];
+    node = value->producer;
+  }
+  if (!node || !node->is("aten.where.self")) return value->is_constant();
+  const Value *x = node->tensor_or_null(1), *y = node->tensor_or_null(2);
+  return x && y && x->is_constant() && y->is_constant();
 }
 
 constexpr int kMaxRounds = 4;  // of looking at what buffers become
@@ -169,7 +185,20 @@ std::optional<double> Bounds::of(const Value* value) {
   return found->second;
 }
 
+// Masks hold the smallest number where others hold minus infinity. No score is so large that it would change that.
+bool Bounds::is_masked_score(const Node& node) {
+  if (!node.is("aten.add.Tensor") || node.operands().size() != 2 || node.real("alpha") != 1) return false;
+  for (const size_t side : {size_t{0}, size_t{1}}) {
+    const Value *score = node.operands()[side], *mask = node.operands()[1 - side];
+    if (!is_mask(mask)) continue;
+    const auto bound = of(score), lowest = of(mask);
+    if (bound && lowest && *bound <= kLargestProduct && *lowest <= kLargest) return true;
+  }
+  return false;
+}
+
 std::optional<double> Bounds::bound_of(const Node& node) {
+  if (is_masked_score(node)) return kLargest;
   if (is_product_in_parts(node) && of(node.operands()[0]) && of(node.operands()[1])) return kLargestProduct;
   if (is_share_of_sum(node) && of(node.operands()[0])) return 2.0;
   const Growth growth = node.op->facts.growth;

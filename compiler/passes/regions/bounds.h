@@ -8,8 +8,8 @@
 namespace wick::compiler {
 
 /// Facts about each f32 value of a graph that hold for all finite inputs, in any number of calls. They assume that no
-/// matmul, norm or sum over dimensions overflows, and that no matmul comes within a factor of 4 of that: any reader
-/// would see it.
+/// matmul, norm or sum over dimensions overflows, that no matmul comes within a factor of 4 of that, and that no score
+/// of attention makes the sum with its mask overflow: any reader would see it.
 class Bounds {
  public:
   explicit Bounds(const Graph& graph);
@@ -28,6 +28,7 @@ class Bounds {
   void find(const Graph& graph, const std::unordered_map<const Value*, std::optional<double>>& states);
   std::optional<double> of(const Value* value);
   std::optional<double> bound_of(const Node& node);
+  bool is_masked_score(const Node& node);
 
   // The largest absolute value, or infinity; nothing: perhaps NaN. Looked up only.
   std::unordered_map<const Value*, std::optional<double>> bounds_;
