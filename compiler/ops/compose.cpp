@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace wick::compiler {
 
@@ -34,6 +35,18 @@ Value* Compose::abs(Value* x) { return unary("aten.abs", x); }
 Value* Compose::sigmoid(Value* x) { return unary("aten.sigmoid", x); }
 Value* Compose::tanh(Value* x) { return unary("aten.tanh", x); }
 Value* Compose::square(Value* x) { return mul(x, x); }
+Value* Compose::hypot(Value* x, Value* y) {
+  x = abs(x);
+  y = abs(y);
+  Value* large = as_divisor(maximum(x, y));
+  return mul(large, sqrt(add(square(div(x, large)), square(div(y, large)))));
+}
+Value* Compose::as_divisor(Value* x) {
+  using Wide = std::numeric_limits<double>;
+  using Narrow = std::numeric_limits<float>;
+  if (x->dtype() == DType::f64) return clamp(x, Wide::min(), Wide::max());
+  return clamp(x, static_cast<double>(Narrow::min()), static_cast<double>(Narrow::max()));
+}
 Value* Compose::logical_not(Value* x) { return unary("aten.logical_not", x); }
 Value* Compose::logical_and(Value* x, Value* y) { return b.call("aten.logical_and", {x, y}); }
 Value* Compose::logical_or(Value* x, Value* y) { return b.call("aten.logical_or", {x, y}); }

@@ -36,6 +36,11 @@ class Compose {
   Value* sigmoid(Value* x);
   Value* tanh(Value* x);
   Value* square(Value* x);
+  /// sqrt(x^2 + y^2), also where the squares overflow.
+  Value* hypot(Value* x, Value* y);
+  /// `x` between the smallest normal number and the largest one of its dtype, f32 or f64: what other numbers may be
+  /// divided by.
+  Value* as_divisor(Value* x);
   Value* logical_not(Value* x);
   Value* logical_and(Value* x, Value* y);
   Value* logical_or(Value* x, Value* y);

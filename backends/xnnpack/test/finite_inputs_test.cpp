@@ -223,6 +223,40 @@ TEST(FiniteInputs, WhatModelsGuardAgainst) {
 
 // --- half precision: what eager computes in f32 overflows in f16 soon ---
 
+double deviation_of(const Floats& row) {
+  double mean = 0, squares = 0;
+  for (const float x : row) mean += static_cast<double>(x) / static_cast<double>(row.size());
+  for (const float x : row) squares += (static_cast<double>(x) - mean) * (static_cast<double>(x) - mean);
+  return std::sqrt(squares / static_cast<double>(row.size() - 1));
+}
+
+// Eager computes these in f64, or without squares of large numbers.
+TEST(FiniteInputs, LengthsAndDeviationsWhoseSquaresOverflow) {
+  const Inputs inputs = known_inputs();
+  const std::string large = " %h = aten.mul.Scalar(%x, 1e30)\n %g = aten.mul.Scalar(%y, 1e30)\n";
+  const std::string bodies[] = {
+      " %o = aten.hypot(%h, %g)\n",
+      " %p = aten.unsqueeze(%h, 2)\n %q = aten.unsqueeze(%g, 2)\n %s = aten.cat([%p, %q], 2)\n"
+      " %c = aten.view_as_complex(%s)\n %o = aten.abs(%c)\n",
+      " %o = aten.std.correction(%h, [1], 1, true)\n", " %o, %k = aten.std_mean.correction(%h, [1], 1, true)\n"};
+  for (size_t body = 0; body < std::size(bodies); ++body) {
+    for (const bool on_xnnpack : {false, true}) {
+      if (on_xnnpack && !has_xnnpack_library()) continue;
+      SCOPED_TRACE(bodies[body] + (on_xnnpack ? "on xnnpack" : "portable"));
+      Program program(graph(large + bodies[body], "%o"), on_xnnpack);
+      const auto got = program.run(inputs);
+      ASSERT_EQ(got.size(), 1u);
+      ASSERT_EQ(got[0].size(), body < 2 ? kElements : kElements / kColumns);
+      for (size_t i = 0; i < got[0].size(); ++i) {
+        const auto row = inputs.x.begin() + static_cast<ptrdiff_t>(body < 2 ? 0 : i * kColumns);
+        const double want = body < 2 ? std::hypot(inputs.x[i], inputs.y[i])
+                                     : deviation_of(Floats(row, row + static_cast<ptrdiff_t>(kColumns)));
+        EXPECT_NEAR(static_cast<double>(got[0][i]) / 1e30, want, 1e-5 * want) << "element " << i;
+      }
+    }
+  }
+}
+
 struct KnownHalf {
   const char* body;         // %x is [300, 400], %a 100 times that, %n -100 times
   std::vector<float> want;  // of %o

@@ -36,6 +36,9 @@ bool attention(const Node& node) {
 // The right side is a matrix, or a batch of them like the left side.
 bool solve(const Node& node) { return node.tensor("A")->rank() == node.tensor("B")->rank(); }
 
+// A chance for each count.
+bool binomial(const Node& node) { return node.tensor("count")->sizes() == node.tensor("prob")->sizes(); }
+
 struct Limit {
   std::string_view op;
   bool (*takes)(const Node& node);
@@ -43,6 +46,7 @@ struct Limit {
 constexpr Limit kLimits[] = {
     {"aten.scaled_dot_product_attention.default", attention},
     {"aten._linalg_solve_ex.default", solve},
+    {"aten.binomial.default", binomial},
 };
 
 // Complex numbers go to the kernels of the parts, except in Fourier transforms.

@@ -1,4 +1,5 @@
 // Reductions, scans, norms.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -164,29 +165,42 @@ Value* variance(Builder& b, Value* x, const Spread& s) {
   return b.call("aten.var.correction", {x, to_ints(s.dims), correction_arg(s.correction), s.keepdim});
 }
 Results decompose_variance(Builder& b, Node& node) { return {variance(b, node.tensor("self"), spread_of(node))}; }
+// Whether an element of a reduction over these dimensions can be selected: they are known and not empty.
+bool has_elements(const Value* x, const std::vector<int64_t>& dims) {
+  return !dims.empty() && std::all_of(dims.begin(), dims.end(), [&](int64_t dim) {
+    const Sym& size = x->sizes()[static_cast<size_t>(dim)];
+    return size.is_const() && size.value() > 0;
+  });
+}
+// The root of the variance. Eager computes it in f64, where squares of f32 do not overflow: here those of what is
+// divided by the largest deviation of each row.
+Value* deviation(Builder& b, Value* x, const Spread& s) {
+  Compose c(b);
+  if (is_complex(x->dtype()) || !has_elements(x, s.dims)) return c.sqrt(variance(b, x, s));
+  Value* centred = c.sub(x, c.mean(x, s.dims, true));
+  Value* largest = c.as_divisor(c.amax(c.abs(centred), s.dims, true));
+  Value* root = c.sqrt(variance(b, c.div(centred, largest), s));
+  return c.mul(root, b.reshape(largest, root->sizes()));
+}
+// The root of a variance that f16 does not hold may be a number that it does.
 Results decompose_deviation(Builder& b, Node& node) {
   Value* x = node.tensor("self");
-  const auto deviation = [&](Value* of) { return Compose(b).sqrt(variance(b, of, spread_of(node))); };
-  // The root of a variance that f16 does not hold may be a number that it does.
-  return {is_complex(x->dtype()) ? deviation(x) : in_float(b, x, deviation)};
-}
-Results variance_and_mean(Builder& b, Node& node, bool root) {
-  Compose c(b);
   const Spread s = spread_of(node);
-  if (Value* x = node.tensor("self"); is_complex(x->dtype())) {
-    Value* spread = variance(b, x, s);
-    return {root ? c.sqrt(spread) : spread, c.mean(x, s.dims, s.keepdim)};
-  }
-  Value* x = node.tensor("self");
-  const DType dtype = x->dtype();
-  if (root && dtype == DType::f16) x = b.cast(x, DType::f32);
-  Results out = b.call_multi("aten.var_mean.correction", {x, to_ints(s.dims), correction_arg(s.correction), s.keepdim});
-  if (root) out[0] = c.sqrt(out[0]);
-  for (Value*& value : out) value = b.cast(value, dtype);
-  return out;
+  if (is_complex(x->dtype())) return {deviation(b, x, s)};
+  const bool is_half = x->dtype() == DType::f16;  // squares in f32 do not overflow
+  return {
+      in_float(b, x, [&](Value* of) { return is_half ? Compose(b).sqrt(variance(b, of, s)) : deviation(b, of, s); })};
 }
-Results decompose_var_mean(Builder& b, Node& node) { return variance_and_mean(b, node, false); }
-Results decompose_std_mean(Builder& b, Node& node) { return variance_and_mean(b, node, true); }
+Results decompose_var_mean(Builder& b, Node& node) {
+  const Spread s = spread_of(node);
+  Value* x = node.tensor("self");
+  if (is_complex(x->dtype())) return {variance(b, x, s), Compose(b).mean(x, s.dims, s.keepdim)};
+  return b.call_multi("aten.var_mean.correction", {x, to_ints(s.dims), correction_arg(s.correction), s.keepdim});
+}
+Results decompose_std_mean(Builder& b, Node& node) {
+  const Spread s = spread_of(node);
+  return {decompose_deviation(b, node)[0], Compose(b).mean(node.tensor("self"), s.dims, s.keepdim)};
+}
 
 Results decompose_complex_variance(Builder& b, Node& node) {
   return is_complex(node.tensor("self")->dtype()) ? decompose_variance(b, node) : Results{};

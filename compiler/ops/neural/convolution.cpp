@@ -53,10 +53,30 @@ Sizes conv_sizes(const Value* x, const Value* weight, const Value* bias, const C
 
 void infer_convolution(Node& node) {
   const Value *x = node.tensor("input"), *weight = node.tensor("weight");
-  require(!is_complex(x->dtype()), "convolutions of complex numbers are not supported: convolve the parts");
   ConvArgs args{node.ints("stride"),         node.ints("padding"),       node.ints("dilation"),
                 node.ints("output_padding"), node.boolean("transposed"), node.integer("groups")};
   set_result(node, x->dtype(), conv_sizes(x, weight, node.optional_tensor("bias"), args));
+}
+
+// (a + bi) * (c + di) = (ac - bd) + (ad + bc)i
+Results decompose_complex_convolution(Builder& b, Node& node) {
+  Value *x = node.tensor("input"), *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
+  if (!is_complex(x->dtype())) return {};
+  Compose c(b);
+  const auto part = [&](Value* of, int64_t index) {
+    return b.select(b.call("aten.view_as_real", {of}), static_cast<int64_t>(of->rank()), index);
+  };
+  const auto convolve = [&](int64_t of_x, int64_t of_weight, Arg summand) {
+    Args args(node.args().begin(), node.args().end());
+    args[0] = part(x, of_x);
+    args[1] = part(weight, of_weight);
+    args[2] = std::move(summand);
+    return b.call("aten.convolution", std::move(args));
+  };
+  const auto part_of_bias = [&](int64_t index) { return bias ? Arg(part(bias, index)) : Arg(None{}); };
+  Value* real = c.sub(convolve(0, 0, part_of_bias(0)), convolve(1, 1, None{}));
+  Value* imaginary = c.add(convolve(0, 1, part_of_bias(1)), convolve(1, 0, None{}));
+  return {b.call("aten.view_as_complex", {c.stack({real, imaginary}, static_cast<int64_t>(x->rank()))})};
 }
 
 // Padding by the word "same": (left, right) per spatial dimension, or "valid".
@@ -150,7 +170,8 @@ Results decompose_generic(Builder& b, Node& node) {
 const OpDef kConvolutionRows[] = {
     {"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] "
      "dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
-     infer_convolution, nullptr, "aten::convolution.out", kPassesBoth | kWeighs | kNoNegativeZero | Growth::matrices,
+     infer_convolution, decompose_complex_convolution, "aten::convolution.out",
+     kPassesBoth | kWeighs | kNoNegativeZero | Growth::matrices,
      Cases("f32[1, 2, 8], f32[3, 2, 3], f32[3], [1], [0], [1], false, [0], 1",
            "f32[1, 3, 4, 4], f32[3, 2, 2, 2], None, [2, 2], [0, 0], [1, 1], true, [0, 0], 1"),
      &kManyTerms},
@@ -168,13 +189,14 @@ const OpDef kConvolutionRows[] = {
      "SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
      infer_conv, decompose_conv, nullptr, kPure,
      Cases("f32[2, 4, 10], f32[2, 4, 3]", "f32[2, 8], f32[3, 2, 3], f32[3], [1], [1], [1], 1",
-           "f32[1, 2, 8], f32[3, 2, 3], f32[3], [1], [0], [1], 1"),
+           "f32[1, 2, 8], f32[3, 2, 3], f32[3], [1], [0], [1], 1", "c64[2, 4, 10], c64[3, 4, 3]"),
      &kManyTerms},
     {"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], "
      "SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
      infer_conv, decompose_conv, nullptr, kPure,
      Cases("f32[1, 4, 6, 8], f32[1, 4, 3, 3]", "f16[1, 3, 5, 5], f16[4, 3, 3, 3], f16[4]",
-           "f32[1, 1, 5, 5], f32[1, 1, 3, 3], None, [1, 1], [0, 0], [1, 1], 1"),
+           "f32[1, 1, 5, 5], f32[1, 1, 3, 3], None, [1, 1], [0, 0], [1, 1], 1",
+           "c64[1, 4, 4, 5], c64[6, 2, 3, 2], c64[6], [1, 2], [1, 0], [1, 1], 2"),
      &kManyTerms},
     {"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, "
      "0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",

@@ -176,9 +176,10 @@ Results decompose_fmin(Builder& b, Node& node) { return decompose_f_extreme(b, n
 
 Results decompose_hypot(Builder& b, Node& node) {
   Compose c(b);
+  const bool is_half = node.tensor("self")->dtype() == DType::f16;  // squares in f32 do not overflow
   return {in_float(b, node.tensor("self"), [&](Value* x) {
     Value* y = b.cast(node.tensor("other"), x->dtype());
-    return c.sqrt(c.add(c.mul(x, x), c.mul(y, y)));
+    return is_half ? c.sqrt(c.add(c.mul(x, x), c.mul(y, y))) : c.hypot(x, y);
   })};
 }
 

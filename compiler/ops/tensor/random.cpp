@@ -1,4 +1,5 @@
-// Random numbers. Every operator comes down to rand (uniform in [0, 1)) and randn (standard normal).
+// Random numbers. Every operator comes down to rand (uniform in [0, 1)), randn (standard normal), and distributions
+// with a parameter for each element, which have kernels of their own.
 #include <algorithm>
 #include <cmath>
 
@@ -156,6 +157,38 @@ Results decompose_exponential(Builder& b, Node& node) {
   return {c.div(c.neg(tail), node.real("lambd"))};
 }
 
+void infer_distribution(Node& node) {
+  const Value* x = node.tensor("self");
+  require(is_floating(x->dtype()), "this distribution is one of real numbers");
+  set_result(node, x->dtype(), x->sizes());
+}
+void infer_binomial(Node& node) {
+  const Value *count = node.tensor("count"), *chance = node.tensor("prob");
+  require(is_floating(count->dtype()) && count->dtype() == chance->dtype(),
+          "binomial: counts and chances must be real numbers of one dtype");
+  const Sizes both = broadcast(count->sizes(), chance->sizes());
+  require(both.size() == count->rank(), "binomial: the chances do not broadcast to the counts");
+  for (size_t i = 0; i < both.size(); ++i) require_equal(both[i], count->sizes()[i], "binomial: counts and chances");
+  set_result(node, count->dtype(), count->sizes());
+}
+// Chances of a row for each of its counts.
+Results decompose_binomial(Builder& b, Node& node) {
+  const Value* count = node.tensor("count");
+  Value* chance = node.tensor("prob");
+  if (chance->sizes() == count->sizes()) return {};
+  Args args(node.args().begin(), node.args().end());
+  args[1] = b.expand(chance, count->sizes());
+  return {b.call("aten.binomial", std::move(args))};
+}
+// Numbers of gamma distributions, divided by their sum.
+Results decompose_dirichlet(Builder& b, Node& node) {
+  Compose c(b);
+  Value* x = node.tensor("self");
+  const DType dtype = x->dtype();
+  Value* shares = b.call("aten._standard_gamma", {dtype == DType::f64 ? x : b.cast(x, DType::f32)});
+  return {b.cast(c.div(shares, c.sum(shares, {static_cast<int64_t>(x->rank()) - 1}, true)), dtype)};
+}
+
 // One draw per row: the first class whose running sum exceeds rand * total.
 void infer_multinomial(Node& node) {
   Sizes sizes = node.tensor("self")->sizes();
@@ -249,6 +282,15 @@ const OpDef kRandomRows[] = {
      infer_randperm, decompose_randperm, nullptr, kRandom, Cases("5")},
     {"aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", infer_float_like,
      decompose_exponential, nullptr, kRandom | kAlsoInPlace, Cases("f32[4]")},
+    {"aten::_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", infer_distribution, nullptr,
+     "wick::standard_gamma.out", kRandom | kNoStock, Cases("f32[4]{range=0.1..3}", "f64[2, 3]{range=1..3}", "f32[0]")},
+    {"aten::_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", infer_distribution,
+     decompose_dirichlet, nullptr, kRandom, Cases("f32[4]{range=0.1..3}", "f64[2, 3]{range=1..3}")},
+    {"aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", infer_binomial,
+     decompose_binomial, "wick::binomial.out", kRandom | kNoStock,
+     Cases("f32[4]{range=3..40}, f32[4]{range=0..1}", "f64[2, 3]{range=3..40}, f64[3]{range=0..1}")},
+    {"aten::poisson(Tensor self, Generator? generator=None) -> Tensor", infer_distribution, nullptr,
+     "wick::poisson.out", kRandom | kNoStock, Cases("f32[4]{range=0..30}", "f64[2, 3]{range=0..3}", "f32[0]")},
     {"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> "
      "Tensor",
      infer_multinomial, decompose_multinomial, nullptr, kRandom, Cases("f32[3]{=0, 1, 0}, 1")},

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "compiler/ops/compose.h"
 #include "compiler/passes/constants/constant_element.h"
 #include "compiler/passes/constants/reals.h"
 #include "compiler/passes/match/pointwise.h"
@@ -236,7 +237,7 @@ class Splitter {
 
   static Value* size_of(Builder& b, const Pair& pair) {
     if (!pair.im) return b.call("aten.abs", {pair.re});
-    return b.call("aten.sqrt", {sum(b, product(b, pair.re, pair.re), product(b, pair.im, pair.im))});
+    return Compose(b).hypot(pair.re, pair.im);
   }
 
   // --- Fourier transforms ---
