@@ -31,7 +31,7 @@ enum class CudaPointers : uint8_t {
 /// While it lives, delegates that this thread executes take the data of all their tensors as addresses on the device,
 /// copy nothing, and run in the order of `stream` (a CUstream; null: the default stream of the device's primary
 /// context). `execute` returns before they are done, unless the delegate checks indices: then it waits. Calls of one
-/// delegate on different streams wait for each other. Scopes nest.
+/// delegate on different streams wait for each other, and so do those of delegates that share state. Scopes nest.
 class CudaStreamScope {
  public:
   explicit CudaStreamScope(void* stream, CudaPointers pointers = CudaPointers::checked);
@@ -48,6 +48,34 @@ class CudaStreamScope {
   void* stream_;
   CudaPointers pointers_;
   const CudaStreamScope* outer_;
+};
+
+/// A stream of a device and memory there, for callers that do not use CUDA themselves: tensors in device memory for
+/// calls within CudaStreamScope(stream.handle()). Use it from one thread at a time. Errors are those of the device;
+/// after a fault of a kernel all calls fail.
+class CudaStream {
+ public:
+  CudaStream() = default;
+  /// Waits for what is under way and frees the memory.
+  ~CudaStream();
+  CudaStream(const CudaStream&) = delete;
+  /// Once, before all else. `device`: a name as above. False if there is none; `text` (may be null) says why.
+  bool open(const char* device, ErrorText* text);
+
+  /// The CUstream.
+  void* handle() const;
+  /// Memory of the device, 256-byte aligned, not set to anything. It belongs to the stream. Null if there is too
+  /// little.
+  void* allocate(size_t size_bytes);
+  /// Copies in the order of the stream. `from` may change as soon as the call returns.
+  Error copy_to_device(void* to, const void* from, size_t size_bytes);
+  /// Copies when all that was asked of the stream is done, and waits for it.
+  Error copy_to_host(void* to, const void* from, size_t size_bytes);
+  Error wait();
+
+ private:
+  struct State;
+  State* state_ = nullptr;
 };
 
 }  // namespace wick

@@ -35,10 +35,31 @@ std::vector<uint32_t*> numbers_of(Plan& plan) {
   return numbers;
 }
 
+// Names, beginnings and sizes of states, with a sum that fits or not.
+void change_states(Plan& plan, std::minstd_rand& random) {
+  for (Buffer& buffer : plan.buffers) {
+    switch (random() % 12) {
+      case 0: buffer.space = buffer.space == Space::state ? Space::arena : Space::state; break;
+      case 1: buffer.state = random() % 2 ? "cache" : ""; break;
+      case 2: buffer.data = random() % 2 ? "cache.start" : ""; break;
+      case 3: buffer.offset = 0; break;
+      case 4: buffer.size_bytes = random() % 2 ? random() % 5000 : uint64_t{1} << (random() % 64); break;
+      default: break;
+    }
+  }
+  if (random() % 4 == 0) return;
+  plan.state_bytes = 0;
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.space == Space::state)
+      plan.state_bytes += (buffer.size_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  }
+}
+
 void change(Plan& plan, std::minstd_rand& random) {
   const std::vector<uint32_t*> numbers = numbers_of(plan);
   uint32_t& number = *numbers[random() % numbers.size()];
-  switch (random() % 8) {
+  switch (random() % 9) {
+    case 7: change_states(plan, random); break;
     case 0: number += 1; break;
     case 1: number -= 1; break;
     case 2: number = *numbers[random() % numbers.size()]; break;

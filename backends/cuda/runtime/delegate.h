@@ -29,7 +29,7 @@ class Delegate {
   Failure place_buffers(const BackendInit& context);
   Failure place_buffer(const BackendInit& context, size_t index);
   Failure clear_status();
-  Failure make_events();
+  Failure make_events(const BackendInit& context);
   void number_segments();
 
   // execute
@@ -77,9 +77,7 @@ class Delegate {
   std::unique_ptr<WorkList> work_;
   GraphCache graphs_;
   DriverStream* stream_ = nullptr;
-  DriverEvent* done_ = nullptr;  // the end of the last call on a caller's stream
-  DriverStream* done_stream_ = nullptr;
-  bool is_pending_ = false;
+  std::shared_ptr<CallOrder> order_;  // of the session, if there is state
   const Tracer* tracer_ = nullptr;    // null unless it wants times
   std::vector<DriverEvent*> events_;  // before the first node and after each
   uint64_t reported_ns_ = 0;          // of the call

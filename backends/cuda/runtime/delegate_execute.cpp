@@ -149,11 +149,11 @@ Failure Delegate::place_arguments(Span<EValue*> args, const CudaStreamScope* sco
   return {};
 }
 
-// The arena holds the last call's intermediates until that is done.
+// The arena holds the last call's intermediates until that is done, and the state what that writes.
 Failure Delegate::wait_for_last_call(DriverStream* stream) {
-  if (!is_pending_ || done_stream_ == stream) return {};
-  is_pending_ = false;
-  return device_->check(device_->driver().stream_wait_event(stream, done_, 0), "waiting for the last call");
+  if (!order_->is_pending || order_->stream == stream) return {};
+  order_->is_pending = false;
+  return device_->check(device_->driver().stream_wait_event(stream, order_->done, 0), "waiting for the last call");
 }
 
 // Tells the device where the method's random numbers stand, and takes what the call draws. The words that have changed
@@ -181,7 +181,7 @@ Failure Delegate::copy_inputs(Span<EValue*> args) {
     const Tensor& tensor = tensor_of(args, plan_.buffers[i]);
     if (tensor.numel == 0) continue;
     const DriverStatus status =
-        device_->driver().copy_to_device(work_->address(i), tensor.data, tensor.nbytes(), stream_);
+        device_->ring().copy_to_device(device_->driver(), work_->address(i), tensor.data, tensor.nbytes(), stream_);
     if (status != kSuccess) return device_->failure(status, "copying inputs to the device");
   }
   return {};
@@ -193,7 +193,7 @@ Failure Delegate::copy_outputs(Span<EValue*> args) {
     const Tensor& tensor = tensor_of(args, plan_.buffers[i]);
     if (tensor.numel == 0) continue;
     const DriverStatus status =
-        device_->driver().copy_to_host(tensor.data, work_->address(i), tensor.nbytes(), stream_);
+        device_->ring().copy_to_host(device_->driver(), tensor.data, work_->address(i), tensor.nbytes(), stream_);
     if (status != kSuccess) return device_->failure(status, what());
   }
   return {};
@@ -246,9 +246,9 @@ Failure Delegate::finish(Span<EValue*> args, const CudaStreamScope* scope, Drive
   if (!failure && has_checks) failure = read_checks(stream);
   if (failure) return failure;
   if (scope && !has_checks && !tracer_) {
-    failure = device_->check(device_->driver().event_record(done_, stream), "marking the end of a call");
-    is_pending_ = true;
-    done_stream_ = stream;
+    failure = device_->check(device_->driver().event_record(order_->done, stream), "marking the end of a call");
+    order_->is_pending = true;
+    order_->stream = stream;
     return failure;
   }
   if (!has_checks) {

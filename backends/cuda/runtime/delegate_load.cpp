@@ -60,10 +60,11 @@ Delegate::~Delegate() {
   if (!device_) return;
   const ContextScope scope(*device_);
   const Driver& driver = device_->driver();
-  if (is_pending_) (void)driver.event_wait(done_);
+  if (order_ && order_->is_pending) (void)driver.event_wait(order_->done);
+  order_.reset();
   graphs_.clear();
   for (DriverEvent* event : events_) (void)driver.event_destroy(event);
-  for (DriverEvent* event : {done_, begin_, end_}) {
+  for (DriverEvent* event : {begin_, end_}) {
     if (event) (void)driver.event_destroy(event);
   }
   if (stream_) (void)driver.stream_destroy(stream_);
@@ -208,9 +209,9 @@ Failure Delegate::clear_status() {
   return failure ? failure : device_->check(device_->driver().stream_wait(stream_), "clearing status words");
 }
 
-Failure Delegate::make_events() {
+Failure Delegate::make_events(const BackendInit& context) {
   const Driver& driver = device_->driver();
-  Failure failure = device_->check(driver.event_create(&done_, kEventNoTiming), "making an event");
+  Failure failure = device_->share_order(states_.empty() ? nullptr : context.session(), &order_);
   if (!tracer_) return failure;
   for (size_t i = 0; !failure && i <= plan_.nodes.size(); ++i) {
     DriverEvent* event = nullptr;
@@ -267,7 +268,7 @@ Error Delegate::load(BackendInit& context, Span<const uint8_t> payload) {
   argument_bytes_.resize(plan_.buffers.size());
   staged_.resize(plan_.buffers.size());
   failure = place_buffers(context);
-  if (!failure) failure = make_events();
+  if (!failure) failure = make_events(context);
   return failure ? fail(failure) : Error::Ok;
 }
 

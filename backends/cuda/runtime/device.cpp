@@ -79,6 +79,7 @@ Failure Device::start() {
 Device::~Device() {
   {
     const ContextScope scope(*this);
+    ring_.release(driver_);
     if (stream_) (void)driver_.stream_destroy(stream_);
   }
   (void)driver_.context_release(number_);
@@ -130,7 +131,7 @@ Failure Device::allow_shared_bytes(DriverFunction* function, uint32_t size_bytes
 
 Failure Device::upload(DevicePtr to, Span<const uint8_t> bytes, const std::string& what) {
   if (bytes.empty()) return {};
-  DriverStatus status = driver_.copy_to_device(to, bytes.data(), bytes.size(), stream_);
+  DriverStatus status = ring_.copy_to_device(driver_, to, bytes.data(), bytes.size(), stream_);
   if (status == kSuccess) status = driver_.stream_wait(stream_);
   return status == kSuccess ? Failure() : failure(status, "copying " + what + " to the device");
 }
@@ -194,6 +195,20 @@ Failure Device::share_state(const void* session, const std::string& name, uint64
   lock.lock();
   if (session) states_[{session, name}] = made;
   *state = std::move(made);
+  return {};
+}
+
+Failure Device::share_order(const void* session, std::shared_ptr<CallOrder>* order) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto it = orders_.begin(); it != orders_.end();) it = it->second.expired() ? orders_.erase(it) : std::next(it);
+  if (session) *order = orders_[session].lock();
+  if (*order) return {};
+  auto made = std::make_shared<CallOrder>(driver_);
+  const DriverStatus status = driver_.event_create(&made->done, kEventNoTiming);
+  if (status != kSuccess)
+    return {Error::Internal, "making an event failed on " + text_ + ": " + driver_.text_of(status)};
+  if (session) orders_[session] = made;
+  *order = std::move(made);
   return {};
 }
 

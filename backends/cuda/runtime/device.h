@@ -8,6 +8,7 @@
 #include "backends/cuda/runtime/content_cache.h"
 #include "backends/cuda/runtime/device_name.h"
 #include "backends/cuda/runtime/driver.h"
+#include "backends/cuda/runtime/pinned_ring.h"
 #include "wick/span.h"
 
 namespace wick::cuda {
@@ -62,6 +63,21 @@ struct StateMemory {
   std::string initial;  // key of what it began with
 };
 
+/// The end of the last call on a caller's stream, of one delegate, or of all that share state in a session. They are
+/// not called at the same time.
+struct CallOrder {
+  explicit CallOrder(const Driver& calls) : driver(calls) {}
+  CallOrder(const CallOrder&) = delete;
+  /// The context is current.
+  ~CallOrder() {
+    if (done) (void)driver.event_destroy(done);
+  }
+  const Driver& driver;
+  DriverEvent* done = nullptr;
+  DriverStream* stream = nullptr;
+  bool is_pending = false;
+};
+
 /// Makes the device's context current for the thread while it lives.
 class ContextScope {
  public:
@@ -112,8 +128,12 @@ class Device {
   /// size or another beginning. A null session: state of its own.
   Failure share_state(const void* session, const std::string& name, uint64_t size_bytes, const std::string& key,
                       Span<const uint8_t> initial, std::shared_ptr<StateMemory>* state);
+  /// The order of the session's calls; a null session: one of its own.
+  Failure share_order(const void* session, std::shared_ptr<CallOrder>* order);
   /// Lets launches of a function have so much dynamic shared memory, or more if that was allowed before.
   Failure allow_shared_bytes(DriverFunction* function, uint32_t size_bytes);
+  /// Through which copies between host and device go.
+  PinnedRing& ring() { return ring_; }
   /// Waits for a copy to the device.
   Failure upload(DevicePtr to, Span<const uint8_t> bytes, const std::string& what);
 
@@ -125,10 +145,12 @@ class Device {
   DeviceNumber number_;
   DriverContext* context_;
   DriverStream* stream_ = nullptr;  // of uploads
+  PinnedRing ring_;
   uint32_t architecture_ = 0, max_shared_bytes_ = 0;
   mutable std::mutex mutex_;  // of what follows
   std::string fault_;         // why the device cannot be used any more
   std::map<std::pair<const void*, std::string>, std::weak_ptr<StateMemory>> states_;
+  std::map<const void*, std::weak_ptr<CallOrder>> orders_;
   ContentCache<Memory> constants_;
   ContentCache<LoadedModule> modules_;
 };

@@ -72,8 +72,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     delegate.named.emplace_back(buffer.data, std::string(buffer.size_bytes, 'x'));
   }
   {
-    TestRun run(delegate, *driver);
+    // Two methods of one session share the plan's states.
+    const int session = 0;
+    TestRun run(delegate, *driver), other(delegate, *driver);
+    run.options().delegates.session = other.options().delegates.session = &session;
     if (run.load() != Error::Ok) return 0;
+    if (other.load() != Error::Ok) abort();
     Method& method = run.harness().method();
     for (int call = 0; call < 3; ++call) {
       for (size_t i = 0; i < method.meta().num_inputs(); ++i) {

@@ -1,4 +1,6 @@
-// Tensors in device memory, on the caller's stream.
+// Tensors in device memory, on the caller's stream; bytes between host and device.
+#include <numeric>
+
 #include "backends/cuda/test/runtime_test_support.h"
 
 namespace wick::cuda {
@@ -169,6 +171,27 @@ TEST(CudaStream, CallsOnDifferentStreamsWaitForEachOther) {
   EXPECT_EQ(Floats(z, z + 4), Floats(4, 2));
 }
 
+// So does the state of a session, whose methods are delegates of their own.
+TEST(CudaStream, MethodsOfASessionOnDifferentStreamsWaitForEachOther) {
+  const TestDriver driver;
+  Caller first(driver), second(driver);
+  const int session = 0;
+  TestRun prefill(counter_delegate(), driver, false), decode(counter_delegate(), driver, false);
+  prefill.options().delegates.session = decode.options().delegates.session = &session;
+  ASSERT_EQ(prefill.load(), Error::Ok) << prefill.text();
+  ASSERT_EQ(decode.load(), Error::Ok) << decode.text();
+  float *x = first.allocate(Floats(4, 1)), *y = first.allocate(Floats(4, 0)), *z = first.allocate(Floats(4, 0));
+  {
+    const CudaStreamScope scope(first.stream());
+    ASSERT_EQ(Bound(prefill, 4).execute(x, y, 4), Error::Ok) << prefill.last_error();
+    const CudaStreamScope inner(second.stream());
+    ASSERT_EQ(Bound(decode, 4).execute(x, z, 4), Error::Ok) << decode.last_error();
+  }
+  second.wait();
+  EXPECT_EQ(Floats(y, y + 4), Floats(4, 1));
+  EXPECT_EQ(Floats(z, z + 4), Floats(4, 2));
+}
+
 TEST(CudaStream, HostTensorsAfterDeviceTensorsWaitForThem) {
   const TestDriver driver;
   Caller caller(driver);
@@ -236,6 +259,99 @@ TEST(CudaStream, ABadIndexIsReportedByTheCallThatHasIt) {
   ASSERT_EQ(method.set_output_memory(0, y, 16), Error::Ok);
   EXPECT_EQ(method.execute(), Error::InvalidArgument);
   EXPECT_NE(run.last_error().find("an index of embedding (model.py:3)"), std::string::npos) << run.last_error();
+}
+
+// --- bytes between host and device ---
+
+// Two full parts of the ring and a part of a third, and nothing that repeats.
+constexpr size_t kCount = (9 << 20) / sizeof(float) + 5;
+
+Floats counted(float from) {
+  Floats values(kCount);
+  std::iota(values.begin(), values.end(), from);
+  return values;
+}
+
+/// y = x, z = w.
+TestDelegate copying_delegate(const Floats& weight) {
+  TestDelegate d;
+  const uint32_t n = d.number(kCount), bytes = d.number(kCount * sizeof(float));
+  const uint32_t x = d.argument(Space::input, DType::f32, {n});
+  const uint32_t y = d.argument(Space::output, DType::f32, {n}), z = d.argument(Space::output, DType::f32, {n});
+  d.copy(writes(y), reads(x), bytes);
+  d.copy(writes(z), reads(d.weight("w", weight)), bytes);
+  return d;
+}
+
+void expect_copied(const TestDriver& driver) {
+  const Floats weight = counted(0.5f);
+  TestRun run(copying_delegate(weight), driver, false);
+  ASSERT_EQ(run.load(), Error::Ok) << run.text();
+  Method& method = run.harness().method();
+  for (const float from : {3.0f, -7.0f}) {
+    HostTensor32 input({static_cast<int32_t>(kCount)}, counted(from));
+    Floats copied(kCount), constant(kCount);
+    ASSERT_EQ(method.set_input(0, input.tensor), Error::Ok);
+    ASSERT_EQ(method.set_output_memory(0, copied.data(), kCount * sizeof(float)), Error::Ok);
+    ASSERT_EQ(method.set_output_memory(1, constant.data(), kCount * sizeof(float)), Error::Ok);
+    ASSERT_EQ(method.execute(), Error::Ok) << run.last_error();
+    EXPECT_EQ(copied, counted(from));
+    EXPECT_EQ(constant, weight);
+  }
+}
+
+// The stand-in reads pinned memory when the copy runs: a part that is filled again too early gives wrong numbers.
+TEST(CudaCopies, LargeOnesGoThroughPinnedMemory) {
+  const TestDriver driver;
+  expect_copied(driver);
+  EXPECT_EQ(driver.count("pinned_copies"), 3u + 2 * 3 * 3);
+  EXPECT_EQ(driver.count("objects"), 0u);
+}
+
+TEST(CudaCopies, WithoutPinnedMemoryTheDriverCopies) {
+  const TestDriver driver;
+  driver.set("no_pinned_memory", 1);
+  expect_copied(driver);
+  EXPECT_EQ(driver.count("pinned_copies"), 0u);
+}
+
+TEST(CudaCopies, AStreamOfOursHasMemoryAndOrder) {
+  const TestDriver driver;
+  const std::string device = driver.device();
+  char buffer[256];
+  ErrorText text(buffer);
+  {
+    CudaStream stream;
+    ASSERT_TRUE(stream.open(device.c_str(), &text)) << text.c_str();
+    TestRun run(add_delegate(), driver, false);
+    ASSERT_EQ(run.load(), Error::Ok) << run.text();
+    const Floats given(8, 1);
+    HostTensor32 input({8}, given);
+    Floats got(8);
+    void *const x = stream.allocate(32), *const y = stream.allocate(32);
+    ASSERT_EQ(stream.copy_to_device(x, given.data(), 32), Error::Ok);
+    input.tensor.data = x;
+    const CudaStreamScope scope(stream.handle());
+    Method& method = run.harness().method();
+    ASSERT_EQ(method.set_input(0, input.tensor), Error::Ok);
+    ASSERT_EQ(method.set_output_memory(0, y, 32), Error::Ok);
+    ASSERT_EQ(method.execute(), Error::Ok) << run.last_error();
+    ASSERT_EQ(stream.copy_to_host(got.data(), y, 32), Error::Ok);
+    EXPECT_EQ(got, Floats(8, 1.5f));
+    EXPECT_EQ(stream.allocate(size_t{1} << 40), nullptr);
+    EXPECT_EQ(stream.wait(), Error::Ok);
+  }
+  EXPECT_EQ(driver.count("objects"), 0u);
+}
+
+TEST(CudaCopies, AStreamNeedsADevice) {
+  char buffer[256];
+  ErrorText text(buffer);
+  EXPECT_FALSE(CudaStream().open("gpu", &text));
+  EXPECT_STREQ(text.c_str(), "gpu is no device of the CUDA backend");
+  ErrorText other(buffer);
+  EXPECT_FALSE(CudaStream().open("cuda-twin=/nowhere.so", &other));
+  EXPECT_NE(std::string(other.c_str()).find("no usable NVIDIA driver"), std::string::npos) << other.c_str();
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ uint64_t wick_twin_count(const char* name) {
   const Call call;
   if (std::strcmp(name, "bytes") == 0) return live_bytes();
   if (std::strcmp(name, "objects") == 0)
-    return driver().memory.size() + driver().handles.size() + driver().num_retained;
+    return driver().memory.size() + driver().pinned.size() + driver().handles.size() + driver().num_retained;
   if (std::strcmp(name, "images") == 0) return driver().num_images;
   const Setting* const found = find_setting(name, std::strlen(name));
   return found ? static_cast<uint64_t>(found->value) : UINT64_MAX;
@@ -193,6 +193,18 @@ WICK_DRIVER_FUNCTION cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
   *free_bytes = *total_bytes - std::min<size_t>(*total_bytes, live_bytes());
   return state();
 }
+namespace {
+// At a multiple of the guard, as devices align.
+bool allocate(size_t size_bytes, Allocation* made) {
+  const size_t rounded = (size_bytes + kGuardBytes - 1) / kGuardBytes * kGuardBytes + 2 * kGuardBytes;
+  *made = {size_bytes, Bytes(static_cast<unsigned char*>(std::aligned_alloc(kGuardBytes, rounded)))};
+  if (!made->first) return false;
+  std::memset(made->first.get(), kGuard, rounded);
+  std::memset(made->first.get() + kGuardBytes, kPoison, size_bytes);
+  return true;
+}
+}  // namespace
+
 WICK_DRIVER_FUNCTION cuMemAlloc_v2(uint64_t* address, size_t size_bytes) {
   const Call call;
   if (const int status = state()) return status;
@@ -200,12 +212,8 @@ WICK_DRIVER_FUNCTION cuMemAlloc_v2(uint64_t* address, size_t size_bytes) {
   size_t free_bytes = 0, total_bytes = 0;
   cuMemGetInfo_v2(&free_bytes, &total_bytes);
   if (comes_due(s_out_of_memory_at) || size_bytes > free_bytes) return out_of_memory;
-  // At a multiple of the guard, as devices align.
-  const size_t rounded = (size_bytes + kGuardBytes - 1) / kGuardBytes * kGuardBytes + 2 * kGuardBytes;
-  Allocation made = {size_bytes, Bytes(static_cast<unsigned char*>(std::aligned_alloc(kGuardBytes, rounded)))};
-  if (!made.first) return out_of_memory;
-  std::memset(made.first.get(), kGuard, rounded);
-  std::memset(made.first.get() + kGuardBytes, kPoison, size_bytes);
+  Allocation made;
+  if (!allocate(size_bytes, &made)) return out_of_memory;
   *address = made.address();
   driver().memory.push_back(std::move(made));
   count(c_allocations);
@@ -222,6 +230,25 @@ WICK_DRIVER_FUNCTION cuMemFree_v2(uint64_t address) {
   }
   return invalid_value;
 }
+WICK_DRIVER_FUNCTION cuMemAllocHost_v2(void** address, size_t size_bytes) {
+  const Call call;
+  if (const int status = state()) return status;
+  Allocation made;
+  if (size_bytes == 0 || setting(s_no_pinned_memory) || !allocate(size_bytes, &made)) return out_of_memory;
+  *address = at(made.address());
+  driver().pinned.push_back(std::move(made));
+  return success;
+}
+WICK_DRIVER_FUNCTION cuMemFreeHost(void* address) {
+  const Call call;
+  drain_all();
+  for (size_t i = 0; i < driver().pinned.size(); ++i) {
+    if (at(driver().pinned[i].address()) != address) continue;
+    driver().pinned.erase(driver().pinned.begin() + static_cast<std::ptrdiff_t>(i));
+    return state();
+  }
+  return invalid_value;
+}
 WICK_DRIVER_FUNCTION cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t size_bytes, void* stream) {
   const Call call;
   if (const int status = state()) return status;
@@ -231,8 +258,11 @@ WICK_DRIVER_FUNCTION cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t 
   operation.kind = Operation::upload;
   operation.to = to;
   operation.size_bytes = size_bytes;
-  operation.bytes.reset(static_cast<unsigned char*>(std::malloc(size_bytes + 1)), std::free);
-  std::memcpy(operation.bytes.get(), from, size_bytes);
+  operation.from = reinterpret_cast<uint64_t>(from);
+  if (!is_pinned(from, size_bytes)) {
+    operation.bytes.reset(static_cast<unsigned char*>(std::malloc(size_bytes + 1)), std::free);
+    std::memcpy(operation.bytes.get(), from, size_bytes);
+  }
   return enqueue(stream, std::move(operation));
 }
 WICK_DRIVER_FUNCTION cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t size_bytes, void* stream) {
@@ -240,6 +270,7 @@ WICK_DRIVER_FUNCTION cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t size_b
   if (const int status = state()) return status;
   if (!is_device_range(from, size_bytes)) return invalid_value;
   count(c_copies_to_host);
+  (void)is_pinned(to, size_bytes);
   Operation operation = {};
   operation.kind = Operation::download;
   operation.to = reinterpret_cast<uint64_t>(to);
@@ -372,6 +403,7 @@ WICK_DRIVER_FUNCTION cuStreamWaitEvent(void* stream, void* event, unsigned) {
   operation.kind = Operation::wait;
   operation.event = static_cast<Event*>(event);
   operation.number = operation.event->recorded;
+  operation.recorded_on = operation.event->stream;
   return enqueue(stream, std::move(operation));
 }
 WICK_DRIVER_FUNCTION cuEventCreate(void** event, unsigned) {

@@ -16,12 +16,13 @@ extern "C" {
 ///   out_of_memory_at      the n-th allocation from now on fails
 ///   launch_fails_at       the n-th kernel from now on fails; then the context is unusable
 ///   illegal_address_at    the same with another error
+///   no_pinned_memory      the host has none
 ///   graph_in_order        nodes of a graph run as they were added, not in the last order that is allowed
 __attribute__((visibility("default"))) void wick_twin_set(const char* name, int64_t value);
 /// Forgets settings, counts and faults.
 __attribute__((visibility("default"))) void wick_twin_reset();
-/// bytes, objects, images: that are alive now. allocations, launches, copies, copies_to_device, copies_to_host, graphs,
-/// graph_launches, node_changes, pointer_checks: since the last reset.
+/// bytes, objects, images: that are alive now. allocations, launches, copies, copies_to_device, copies_to_host,
+/// pinned_copies (of them), graphs, graph_launches, node_changes, pointer_checks: since the last reset.
 __attribute__((visibility("default"))) uint64_t wick_twin_count(const char* name);
 /// Whether this thread is inside a function of the driver.
 __attribute__((visibility("default"))) bool wick_twin_is_running();

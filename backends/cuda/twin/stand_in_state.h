@@ -71,7 +71,7 @@ struct Event {
 /// Something that a stream or a graph does.
 struct Operation {
   enum Kind { nothing, upload, download, copy, fill, launch, record, wait, graph } kind;
-  uint64_t to, from, size_bytes;  // copies and fills; upload: `bytes` holds what is copied
+  uint64_t to, from, size_bytes;  // copies and fills; upload: `bytes` holds what is copied, unless it is pinned
   unsigned char value;
   std::shared_ptr<unsigned char> bytes;
   Function* function;  // launch
@@ -80,6 +80,7 @@ struct Operation {
   std::vector<uint64_t> numbers;  // parameters: up to 8 bytes each
   Event* event;                   // record, wait: `number` of its recordings
   uint64_t number;
+  Stream* recorded_on;  // wait
   Exec* exec;
 };
 
@@ -118,11 +119,13 @@ enum SettingIndex {
   s_launch_fails_at,
   s_illegal_address_at,
   s_graph_in_order,
+  s_no_pinned_memory,
   c_allocations,
   c_launches,
   c_copies,
   c_copies_to_device,
   c_copies_to_host,
+  c_pinned_copies,
   c_graphs,
   c_graph_launches,
   c_node_changes,
@@ -146,17 +149,19 @@ struct Driver {
       {"launch_fails_at", 0, 0},
       {"illegal_address_at", 0, 0},
       {"graph_in_order", 0, 0},
+      {"no_pinned_memory", 0, 0},
       {"allocations", 0, 0},
       {"launches", 0, 0},
       {"copies", 0, 0},
       {"copies_to_device", 0, 0},
       {"copies_to_host", 0, 0},
+      {"pinned_copies", 0, 0},
       {"graphs", 0, 0},
       {"graph_launches", 0, 0},
       {"node_changes", 0, 0},
       {"pointer_checks", 0, 0},
   };
-  std::vector<Allocation> memory;
+  std::vector<Allocation> memory, pinned;
   std::vector<void*> handles;  // of what follows, as long as it lives
   uint64_t num_images = 0;
   Stream default_stream = {};
@@ -259,12 +264,21 @@ inline int check_guards() {
 }
 
 /// Whether [address, address + size) lies inside one allocation.
-inline bool is_device_range(uint64_t address, uint64_t size_bytes) {
-  for (const Allocation& each : driver().memory) {
+inline bool is_inside(const std::vector<Allocation>& memory, uint64_t address, uint64_t size_bytes) {
+  for (const Allocation& each : memory) {
     if (address < each.address() || address - each.address() > each.size_bytes) continue;
     return size_bytes <= each.size_bytes - (address - each.address());
   }
   return false;
+}
+inline bool is_device_range(uint64_t address, uint64_t size_bytes) {
+  return is_inside(driver().memory, address, size_bytes);
+}
+/// The device reads and writes it when a copy runs; other memory of the host when the copy is asked for.
+inline bool is_pinned(const void* address, uint64_t size_bytes) {
+  const bool pinned = is_inside(driver().pinned, reinterpret_cast<uint64_t>(address), size_bytes);
+  if (pinned) count(c_pinned_copies);
+  return pinned;
 }
 
 inline void* at(uint64_t address) { return reinterpret_cast<void*>(address); }
@@ -317,7 +331,7 @@ inline int run(const Operation& o) {
   if (driver().fault != success) return driver().fault;
   switch (o.kind) {
     case Operation::nothing: return success;
-    case Operation::upload: std::memcpy(at(o.to), o.bytes.get(), o.size_bytes); return success;
+    case Operation::upload: std::memcpy(at(o.to), o.bytes ? o.bytes.get() : at(o.from), o.size_bytes); return success;
     case Operation::download: std::memcpy(at(o.to), at(o.from), o.size_bytes); return success;
     case Operation::copy:
       count(c_copies);
@@ -334,7 +348,8 @@ inline int run(const Operation& o) {
       o.event->reached = o.number;
       o.event->tick = ++driver().ticks;
       return success;
-    case Operation::wait: return o.event->stream ? drain(*o.event->stream, o.event, o.number) : int{success};
+    case Operation::wait:  // for the recording that was the last one when it was asked for
+      return o.recorded_on ? drain(*o.recorded_on, o.event, o.number) : int{success};
     case Operation::graph: return run_graph(o.exec->nodes);
   }
   return invalid_value;
