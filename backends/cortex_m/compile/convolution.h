@@ -12,6 +12,7 @@ namespace wick::cortex_m {
 struct Convolution {
   ConvolutionShape shape;  // transposed: of the node, too
   int64_t groups = 1, output_padding[2] = {0, 0};
+  int64_t end_padding[2] = {-1, -1};  // behind the input, if not shape.padding as well; not transposed
   bool transposed = false, rows = false;
   Affine input, output;
   int64_t copies = 1;                        // of each group's channels, side by side: those of the filter
@@ -19,6 +20,10 @@ struct Convolution {
   std::vector<int32_t> bias;                 // empty: none
   std::vector<int32_t> multipliers, shifts;  // of each output
 
+  bool pads_ends_alike() const {
+    return (end_padding[0] < 0 || end_padding[0] == shape.padding[0]) &&
+           (end_padding[1] < 0 || end_padding[1] == shape.padding[1]);
+  }
   size_t taps() const { return static_cast<size_t>(shape.kernel[0] * shape.kernel[1]); }
   bool is_depthwise() const { return groups > 1 && shape.group_channels == 1; }
 };

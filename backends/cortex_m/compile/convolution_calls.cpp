@@ -1,5 +1,7 @@
 #include "backends/cortex_m/compile/convolution_calls.h"
 
+#include <algorithm>
+
 namespace wick::cortex_m {
 
 using compiler::Args;
@@ -33,20 +35,32 @@ void add_channels(Args& args, const Convolution& c, const Channels& channels, st
   for (Value* each : scratches) args.push_back(each);
 }
 
-Args start(Value* x, Value* filter, const Channels& channels, const ConvolutionShape& s) {
+Args start(Value* x, Value* filter, const Channels& channels, const Convolution& c) {
   const compiler::Arg bias = channels.bias ? compiler::Arg(channels.bias) : compiler::Arg(compiler::None());
-  return {x, filter, bias, pair(s.stride), pair(s.padding)};
+  const ConvolutionShape& s = c.shape;
+  Ints padding = pair(s.padding);
+  for (size_t axis = 0; axis < 2 && !c.pads_ends_alike(); ++axis)
+    padding.push_back(c.end_padding[axis] < 0 ? s.padding[axis] : c.end_padding[axis]);
+  return {x, filter, bias, pair(s.stride), padding};
+}
+
+// With the larger padding at both ends.
+ConvolutionShape widest(const Convolution& c) {
+  ConvolutionShape shape = c.shape;
+  for (size_t axis = 0; axis < 2; ++axis) shape.padding[axis] = std::max(shape.padding[axis], c.end_padding[axis]);
+  return shape;
 }
 
 Value* depthwise(Builder& b, Value* x, const Convolution& c, Isa isa) {
   const ConvolutionShape& s = c.shape;
   Value* filter = constant(b, {1, s.kernel[0], s.kernel[1], s.outputs}, depthwise_filter(c), "filter");
   const Channels channels = channels_of(b, c);
-  Args args = start(x, filter, channels, s);
+  Args args = start(x, filter, channels, c);
   args.push_back(pair(s.dilation));
   args.push_back(s.outputs / s.channels);
-  add_channels(args, c, channels, {scratch(b, depthwise_conv2d_scratch(s), isa)});
-  return b.call("cortex_m.quantized_depthwise_conv2d", std::move(args));
+  add_channels(args, c, channels, {scratch(b, depthwise_conv2d_scratch(widest(c)), isa)});
+  return b.call(c.pads_ends_alike() ? "cortex_m.quantized_depthwise_conv2d" : "wick_cortex_m.depthwise_conv2d",
+                std::move(args));
 }
 
 }  // namespace
@@ -56,10 +70,10 @@ Value* convolution(Builder& b, Value* x, const Convolution& c, Isa isa) {
   const ConvolutionShape& s = c.shape;
   Value* filter = constant(b, {s.outputs, s.kernel[0], s.kernel[1], s.group_channels}, c.filter, "filter");
   const Channels channels = channels_of(b, c);
-  Args args = start(x, filter, channels, s);
+  Args args = start(x, filter, channels, c);
   args.push_back(pair(s.dilation));
-  add_channels(args, c, channels, {scratch(b, conv2d_scratch(s), isa)});
-  return b.call("cortex_m.quantized_conv2d", std::move(args));
+  add_channels(args, c, channels, {scratch(b, conv2d_scratch(widest(c)), isa)});
+  return b.call(c.pads_ends_alike() ? "cortex_m.quantized_conv2d" : "wick_cortex_m.conv2d", std::move(args));
 }
 
 Value* transposed_convolution(Builder& b, Value* x, const Convolution& c, Isa isa) {
@@ -67,7 +81,7 @@ Value* transposed_convolution(Builder& b, Value* x, const Convolution& c, Isa is
   Value* filter = constant(b, {s.outputs, s.kernel[0], s.kernel[1], s.channels}, c.filter, "filter");
   const Channels channels = channels_of(b, c);
   const TransposedScratch bytes = transpose_conv2d_scratch(s);
-  Args args = start(x, filter, channels, s);
+  Args args = start(x, filter, channels, c);
   args.push_back(pair(c.output_padding));
   args.push_back(pair(s.dilation));
   add_channels(args, c, channels, {scratch(b, bytes.rows, isa), scratch(b, bytes.filter, isa)});

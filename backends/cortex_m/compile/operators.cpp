@@ -222,14 +222,21 @@ Sym positions(const Node& node, const Sym& in, const Sym& kernel, const Sym& dil
   return compiler::window_size(in, along(node, "padding", axis), kernel, along(node, "stride", axis), dilation, ceil);
 }
 
+// Paddings are two, or four: {top, left, bottom, right}.
+Sym padded_size(const Node& node, const Sym& in, size_t axis) {
+  const Ints padding = node.ints("padding");
+  if (padding.size() != 2 && padding.size() != 4) reject("padding does not have two or four numbers");
+  return in + padding[axis] + padding[padding.size() - 2 + axis];
+}
+
 void infer_convolution(Node& node, const Sym& channels, DType dtype = DType::i8) {
   const Value *x = node.tensor("input"), *filter = node.tensor("weight");
   require_rank(x, 4, "the input");
   require_rank(filter, 4, "the weight tensor");
   Sizes sizes = {x->sizes()[0], channels, 0, 0};
   for (size_t axis = 0; axis < 2; ++axis)
-    sizes[2 + axis] =
-        positions(node, x->sizes()[2 + axis], filter->sizes()[1 + axis], along(node, "dilation", axis), false, axis);
+    sizes[2 + axis] = compiler::window_size(padded_size(node, x->sizes()[2 + axis], axis), 0, filter->sizes()[1 + axis],
+                                            along(node, "stride", axis), along(node, "dilation", axis), false);
   compiler::set_result(node, dtype, std::move(sizes));
 }
 
@@ -359,6 +366,8 @@ constexpr LayoutRow kLayouts[] = {
     {"wick_cortex_m.lookup_int16.default", compiler::layout::any_dim_order},
     {"wick_cortex_m.add_int16.default", pointwise_layout},
     {"wick_cortex_m.mul_int16.default", pointwise_layout},
+    {"wick_cortex_m.conv2d.default", compiler::layout::channels_last},
+    {"wick_cortex_m.depthwise_conv2d.default", compiler::layout::channels_last},
     {"wick_cortex_m.conv2d_int16.default", compiler::layout::channels_last},
     {"wick_cortex_m.depthwise_conv2d_int16.default", compiler::layout::channels_last},
     {"cortex_m.pad.default", images_channels_last},
@@ -429,6 +438,10 @@ constexpr OpDef kRows[] = {
           infer_batch_matmul, kPure),
 #undef STOCK
     // Wick's own.
+    {"wick_cortex_m::conv2d(" FILTER "int[] dilation, " CHANNELS ") -> Tensor", infer_conv2d, nullptr,
+     "wick_cortex_m::conv2d.out", kElements | kNoStock},
+    {"wick_cortex_m::depthwise_conv2d(" FILTER "int[] dilation, int depth_multiplier, " CHANNELS ") -> Tensor",
+     infer_depthwise, nullptr, "wick_cortex_m::depthwise_conv2d.out", kElements | kNoStock},
     {"wick_cortex_m::linear_per_channel(Tensor input, Tensor weights, Tensor? bias, Tensor? kernel_sum, "
      "int input_offset, int filter_offset, int output_offset, Tensor requantize_multipliers, "
      "Tensor requantize_shifts, int activation_min, int activation_max) -> Tensor",

@@ -1,13 +1,32 @@
 #include "backends/cortex_m/kernels/convolution.h"
 
 namespace wick::cortex_m {
+namespace {
+
+bool read_padding(KernelContext& context, const EValue& list, Paddings paddings, Window* window) {
+  const Span<const int64_t> values = list.ints();
+  const bool four = paddings == Paddings::two_or_four;
+  const char* wanted =
+      four ? "padding is not two or four numbers of at least 0" : "padding is not two numbers of at least 0";
+  if (!require(context, values.size() == 2 || (four && values.size() == 4), wanted)) return false;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!require(context, values[i] >= 0 && values[i] <= INT32_MAX, wanted)) return false;
+  }
+  for (size_t axis = 0; axis < 2; ++axis) {
+    window->padding[axis] = static_cast<int32_t>(values[axis]);
+    window->end_padding[axis] = static_cast<int32_t>(values[values.size() - 2 + axis]);
+  }
+  return true;
+}
+
+}  // namespace
 
 bool read_window(KernelContext& context, const Tensor& weights, const EValue& stride, const EValue& padding,
-                 const EValue& dilation, Window* window) {
+                 const EValue& dilation, Paddings paddings, Window* window) {
   window->kernel[0] = weights.sizes[1];
   window->kernel[1] = weights.sizes[2];
   return read_pair(context, stride, 1, false, window->stride, "stride is not two numbers of at least 1") &&
-         read_pair(context, padding, 0, false, window->padding, "padding is not two numbers of at least 0") &&
+         read_padding(context, padding, paddings, window) &&
          read_pair(context, dilation, 1, false, window->dilation, "dilation is not two numbers of at least 1");
 }
 
@@ -56,11 +75,14 @@ bool read_groups(KernelContext& context, const Tensor& weights, const Image& fro
 }
 
 bool check_positions(KernelContext& context, const Window& window, const Image& from, const Image& to) {
-  const int64_t rows =
-      window_positions(from.h, window.kernel[0], window.stride[0], window.padding[0], window.dilation[0]);
-  const int64_t columns =
-      window_positions(from.w, window.kernel[1], window.stride[1], window.padding[1], window.dilation[1]);
-  return require(context, rows == to.h && columns == to.w,
+  int64_t positions[2];
+  for (size_t axis = 0; axis < 2; ++axis) {
+    // What is padded more at the end than at the beginning counts as input.
+    const int64_t more = int64_t{window.end_padding[axis]} - window.padding[axis];
+    positions[axis] = window_positions((axis == 0 ? from.h : from.w) + more, window.kernel[axis], window.stride[axis],
+                                       window.padding[axis], window.dilation[axis]);
+  }
+  return require(context, positions[0] == to.h && positions[1] == to.w,
                  "the output's height and width are not the positions of the window on the input");
 }
 

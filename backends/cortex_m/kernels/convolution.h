@@ -7,12 +7,16 @@ namespace wick::cortex_m {
 /// {height, width} each.
 struct Window {
   int32_t kernel[2], stride[2], padding[2], dilation[2];
+  int32_t end_padding[2];  // behind the input; read_window: that before it is `padding`
 };
+
+/// How many paddings an operator takes: one for both ends of each dimension, or {top, left, bottom, right} as well.
+enum class Paddings : uint8_t { two, two_or_four };
 
 /// Stride, padding and dilation from lists of two; the kernel's sizes from dimensions 1 and 2 of the weights. None is 0
 /// but paddings.
 bool read_window(KernelContext& context, const Tensor& weights, const EValue& stride, const EValue& padding,
-                 const EValue& dilation, Window* window);
+                 const EValue& dilation, Paddings paddings, Window* window);
 
 struct ChannelQuantization {
   int32_t input_offset = 0;

@@ -10,7 +10,7 @@ inline bool has_near_positions(const Window& window, const Image& from) {
   const int64_t sizes[] = {from.h, from.w};
   for (size_t d = 0; d < 2; ++d) {
     const int64_t steps = int64_t{window.stride[d]} + int64_t{window.dilation[d]};
-    if (sizes[d] + 2 * int64_t{window.padding[d]} + steps > kFar) return false;
+    if (sizes[d] + int64_t{window.padding[d]} + int64_t{window.end_padding[d]} + steps > kFar) return false;
   }
   return true;
 }

@@ -160,11 +160,40 @@ TEST(CortexMConvolution, TakesOverThePaddingBeforeIt) {
   EXPECT_EQ(count_of({.before = pad_line("1, 1, 2, 2")}, "cortex_m.pad"), 0u);
   // No position reaches the end: one row more or less of padding there changes nothing.
   EXPECT_EQ(count_of({.input = {1, 4, 6, 6}, .stride = {2, 2}, .before = pad_line("1, 0, 1, 0")}, "cortex_m.pad"), 0u);
-  EXPECT_EQ(count_of({.input = {1, 4, 6, 6}, .stride = {2, 2}, .before = pad_line("0, 1, 0, 1")}, "cortex_m.pad"), 1u);
+  const Model ends{.input = {1, 4, 6, 6}, .stride = {2, 2}, .before = pad_line("0, 1, 0, 1")};
+  EXPECT_EQ(count_of(ends, "cortex_m.pad"), 0u);
+  EXPECT_EQ(count_of(ends, "wick_cortex_m.conv2d"), 1u);
+  Pipeline stock = compiled(ends);
+  stock.options().profile = compiler::Profile::stock;
+  stock.at(Stage::lower).check_count("cortex_m.pad", 1).check_count("cortex_m.quantized_conv2d", 1);
+  EXPECT_EQ(stock.failures(), "");
   for (const char* pads : {"1, 1, 2, 2", "1, 0, 1, 0", "0, 1, 0, 1", "2, 1"}) {
     expect_integer({.stride = {2, 1}, .before = pad_line(pads)});
     expect_integer({.input = {1, 4, 6, 7}, .stride = {2, 2}, .padding = {1, 0}, .before = pad_line(pads)});
   }
+}
+
+TEST(CortexMConvolution, PaddingOfOneEndIsPartOfIt) {
+  for (const char* cpu : {"cortex-m55", "cortex-m4", "cortex-m3"}) {
+    for (const char* pads : {"0, 1, 0, 2", "2, 0, 1, 0", "0, 1", "1, 2, 0, 1"}) {
+      expect_integer({.input = {2, 4, 7, 6}, .outputs = 4, .groups = 4, .stride = {2, 2}, .before = pad_line(pads)},
+                     cpu);
+      expect_integer({.input = {1, 4, 7, 6}, .outputs = 6, .groups = 2, .before = pad_line(pads)}, cpu);
+      expect_integer({.input = {1, 3, 7, 6}, .kernel = {2, 3}, .filter_zeros = "1, -2, 3", .before = pad_line(pads)},
+                     cpu);
+    }
+    const Model row{.input = {1, 3, 9},
+                    .kernel = {3},
+                    .stride = {1},
+                    .padding = {0},
+                    .dilation = {2},
+                    .output_padding = {0},
+                    .before = pad_line("0, 2")};
+    expect_integer(row, cpu);
+    EXPECT_EQ(count_of(row, "cortex_m.pad"), 0u);
+  }
+  // As wide as the kernel, it stays.
+  EXPECT_EQ(count_of({.before = pad_line("0, 3, 0, 0")}, "cortex_m.pad"), 1u);
 }
 
 TEST(CortexMConvolution, ActivationsBecomeBounds) {

@@ -52,9 +52,24 @@ Isa isa_of(Span<const std::string> prepared_for) {
   return Isa::mve;
 }
 
+// Operators that one kernel computes are measured under one name.
+struct SameKernel {
+  std::string_view kernel, measured;
+};
+constexpr SameKernel kSameKernels[] = {
+    {"wick_cortex_m::conv2d.out", "cortex_m::quantized_conv2d.out"},
+    {"wick_cortex_m::depthwise_conv2d.out", "cortex_m::quantized_depthwise_conv2d.out"},
+};
+std::string_view measured_as(std::string_view kernel) {
+  const auto found = std::find_if(std::begin(kSameKernels), std::end(kSameKernels),
+                                  [&](const SameKernel& row) { return row.kernel == kernel; });
+  return found == std::end(kSameKernels) ? kernel : found->measured;
+}
+
 // Fills in the instructions of each term. A kernel is known if the table has a row of it; a term that it lacks costs
 // nothing.
-void price(const std::string& kernel, Isa isa, CallCost& cost) {
+void price(std::string_view name, Isa isa, CallCost& cost) {
+  const std::string_view kernel = measured_as(name);
   for (const Instructions& row : kInstructions) {
     if (row.kernel != kernel) continue;
     cost.is_known = true;

@@ -73,11 +73,18 @@ std::vector<Value*> rewrite_batch_norm(Builder& b, Node& node, const Configurati
 
 // --- prelu: the larger (or smaller) one of x and x times the slope, where no slope is above (or below) 1 ---
 
+// One table is enough.
+bool has_one_slope(const Value& x, const Channelwise& prelu) {
+  if (prelu.wide) return false;
+  return x.rank() < 2 ||
+         std::all_of(
+             prelu.factors.begin(), prelu.factors.end(), [&](double slope) { return slope == prelu.factors[0]; });
+}
+
 std::string read_prelu(const Node& node, Channelwise* out) {
   const Value *x = node.tensor("self"), *y = node.result(), *weight = node.tensor("weight");
-  for (const std::string& reason : {refuse_int8(*x, "its input"), refuse_int8(*y, "its result")}) {
-    if (!reason.empty()) return reason;
-  }
+  const std::string reason = refuse_elements_of(*x, *y);
+  if (!reason.empty()) return reason;
   if (!weight->is_constant() || numbers(*weight).empty()) return "its slopes are computed";
   std::vector<double> slopes = numbers(*weight);
   const auto channels = static_cast<size_t>(x->rank() < 2 ? 1 : x->sizes()[1].value());
@@ -85,19 +92,14 @@ std::string read_prelu(const Node& node, Channelwise* out) {
   if (slopes.size() != channels) return "its slopes are not one for each channel";
   const auto [least, most] = std::minmax_element(slopes.begin(), slopes.end());
   if (*least < 1 && *most > 1) return "some of its slopes are below 1 and some above";
-  *out = {affine(*x), affine(*y), slopes, {}, false};
-  return x->rank() < 2 ? "" : refuse_channelwise(*x, *out);
+  *out = {affine(*x), affine(*y), slopes, {}, x->dtype() == DType::i16};
+  return has_one_slope(*x, *out) ? "" : refuse_channelwise(*x, *out);
 }
 
-bool has_one_slope(const Value& x, const Channelwise& prelu) {
-  return x.rank() < 2 ||
-         std::all_of(
-             prelu.factors.begin(), prelu.factors.end(), [&](double slope) { return slope == prelu.factors[0]; });
-}
-
-Verdict supports_prelu(const Node& node, const Configuration&) {
+Verdict supports_prelu(const Node& node, const Configuration& configuration) {
   Channelwise read;
-  const std::string reason = read_prelu(node, &read);
+  std::string reason = read_prelu(node, &read);
+  if (reason.empty()) reason = refuse_conversion(*node.tensor("self"), *node.result(), configuration);
   return reason.empty() ? Verdict::yes() : Verdict::no(reason);
 }
 
@@ -115,8 +117,9 @@ std::vector<Value*> rewrite_prelu(Builder& b, Node& node, const Configuration& c
     return {b.call("cortex_m.quantized_activation", {x, constant(b, {256}, std::move(table), "lut")})};
   }
   const bool falls = *std::max_element(read.factors.begin(), read.factors.end()) <= 1;
-  Value* plain = same_numbers(from, to) ? clamped(b, x, from, to) : requantized(b, x, from, to);
+  Value* plain = converted(b, x, from, to, x->dtype());
   Value* sloped = channelwise(b, x, read, configuration.isa);
+  if (read.wide) return {b.call(falls ? "aten.maximum" : "aten.minimum", {plain, sloped})};
   const int64_t count = numel(x->sizes()).value();
   const bool few = x->rank() <= 4;
   Value* y = b.call(falls ? "cortex_m.maximum" : "cortex_m.minimum",

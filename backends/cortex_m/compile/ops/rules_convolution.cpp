@@ -35,6 +35,41 @@ Value* transposed(Builder& b, Value* x, const Convolution& c, Isa isa) {
   return by_phases(b, x, c, [&](Value* padded, const Convolution& all) { return convolution(b, padded, all, isa); });
 }
 
+// --- padding of one end, which absorb_padding leaves: that of the operator before ---
+
+// The padding of the image's rows and columns with the zero point, for this convolution alone; or null. `x` is an image
+// or, seen through a view, a row.
+const Node* padding_before(const Value* x, const Convolution& c) {
+  const Node* node = x->producer;
+  if (c.rows && node && node->is("aten.view.default") && x->num_uses() == 1) {
+    x = node->operands()[0];
+    node = x->producer;
+  }
+  if (!node || !node->is("cortex_m.pad.default") || x->num_uses() != 1 || x->rank() != 4) return nullptr;
+  const std::vector<int64_t> before = node->static_ints("pre_pad"), after = node->static_ints("post_pad");
+  const bool spatial = before[0] == 0 && before[3] == 0 && after[0] == 0 && after[3] == 0;
+  return spatial && node->static_integer("pad_value") == c.input.zero ? node : nullptr;
+}
+
+// Lets the convolution pad by itself, and returns what it then reads.
+Value* without_padding(Value* x, Convolution* c) {
+  const Node* pad = padding_before(x, *c);
+  if (!pad) return nullptr;
+  const std::vector<int64_t> before = pad->static_ints("pre_pad"), after = pad->static_ints("post_pad");
+  Value* inner = pad->tensor("input");
+  ConvolutionShape& s = c->shape;
+  for (size_t axis = 0; axis < 2; ++axis) {
+    const int64_t span = s.dilation[axis] * (s.kernel[axis] - 1) + 1;
+    if (s.padding[axis] + std::max(before[1 + axis], after[1 + axis]) >= span) return nullptr;
+  }
+  for (size_t axis = 0; axis < 2; ++axis) {
+    c->end_padding[axis] = s.padding[axis] + after[1 + axis];
+    s.padding[axis] += before[1 + axis];
+    s.input[axis] = inner->sizes()[2 + axis].value();
+  }
+  return inner;
+}
+
 Verdict supports_convolution(const Node& node, const Configuration&) {
   Convolution c;
   const std::string reason = read_convolution(node, &c);
@@ -45,7 +80,8 @@ std::vector<Value*> rewrite_convolution(Builder& b, Node& node, const Configurat
   Convolution c;
   read_convolution(node, &c);
   Value* x = node.tensor("input");
-  if (c.rows) x = b.unsqueeze(x, 2);
+  Value* inner = c.transposed || configuration.stock_only ? nullptr : without_padding(x, &c);
+  x = inner ? inner : c.rows ? b.unsqueeze(x, 2) : x;
   x = repeated_inputs(b, x, 1, c.groups, c.copies);
   Value* y = c.transposed ? transposed(b, x, c, configuration.isa) : convolution(b, x, c, configuration.isa);
   return {c.rows ? b.squeeze(y, 2) : y};

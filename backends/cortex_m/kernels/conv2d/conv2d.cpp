@@ -7,7 +7,8 @@ namespace {
 int64_t least_scratch_bytes(const Window& window, const Image& from, int64_t inputs) {
   const int64_t taps = static_cast<int64_t>(window.kernel[0]) * window.kernel[1];
   const bool dilated = window.dilation[0] != 1 || window.dilation[1] != 1;
-  const bool padded = window.padding[0] != 0 || window.padding[1] != 0;
+  const bool padded =
+      window.padding[0] != 0 || window.padding[1] != 0 || window.end_padding[0] != 0 || window.end_padding[1] != 0;
   if (taps == 1 && !padded && !dilated && inputs == from.c) return 0;
   const int64_t column = taps * inputs;  // below 2^31: the weights have as many
   return from.h == 1 && window.kernel[0] == 1 ? column : 4 * ((column + 3) / 4 * 4);
@@ -18,7 +19,7 @@ int64_t least_scratch_bytes(const Window& window, const Image& from, int64_t inp
 bool read_conv2d(KernelContext& context, Span<EValue*> args, Conv2d* c) {
   const Tensor &input = *args[0]->tensor, &weights = *args[1]->tensor, &scratch = *args[12]->tensor;
   if (!read_images(context, input, weights, *args[13]->tensor, &c->from, &c->to) ||
-      !read_window(context, weights, *args[3], *args[4], *args[5], &c->window))
+      !read_window(context, weights, *args[3], *args[4], *args[5], Paddings::two_or_four, &c->window))
     return false;
   c->inputs = weights.sizes[3];
   int64_t groups = 0;

@@ -54,6 +54,58 @@ TEST(CortexMConv2d, IsItsEquation) {
   }
 }
 
+// With a padding of its own at each end it is the convolution of the input with these rows and columns.
+TEST(CortexMConv2d, PaddingOfEachEnd) {
+  Random random(77);
+  const std::vector<uint8_t> order{0, 2, 3, 1};
+  for (int trial = 0; trial < 300; ++trial) {
+    const bool depthwise = random.one_in(2);
+    const auto small = [&] { return static_cast<int32_t>(random.in(1, 5)); };
+    const int32_t channels = small(), outputs = depthwise ? channels : small(), kernel = small(), h = 4 + small(),
+                  w = 4 + small();
+    const int64_t offset = random.in(-127, 128), stride = random.in(1, 3);
+    std::vector<int64_t> pads;
+    for (int i = 0; i < 4; ++i) pads.push_back(random.in(0, 4));
+    const auto wide_h = static_cast<int32_t>(h + pads[0] + pads[2]),
+               wide_w = static_cast<int32_t>(w + pads[1] + pads[3]);
+    if (wide_h < kernel || wide_w < kernel) continue;
+    const std::vector<int64_t> x = random_int8(random, int64_t{channels} * h * w);
+    std::vector<int64_t> padded;
+    for (int32_t c = 0; c < channels; ++c) {
+      for (int64_t y = -pads[0]; y < h + pads[2]; ++y) {
+        for (int64_t at = -pads[1]; at < w + pads[3]; ++at)
+          padded.push_back(y < 0 || y >= h || at < 0 || at >= w ? std::clamp<int64_t>(-offset, -128, 127)
+                                                                : x[static_cast<size_t>((c * h + y) * w + at)]);
+      }
+    }
+    const std::vector<int32_t> filter = depthwise ? std::vector<int32_t>{1, kernel, kernel, outputs}
+                                                  : std::vector<int32_t>{outputs, kernel, kernel, channels};
+    const TestTensor weights = make_ints(DType::i8, filter, random_int8(random, product(filter))),
+                     ones = make(DType::i32, {outputs}, {1 << 30}), shifts = make(DType::i32, {outputs}, {-8});
+    const auto rows = static_cast<int32_t>((wide_h - kernel) / stride + 1),
+               columns = static_cast<int32_t>((wide_w - kernel) / stride + 1);
+    const auto computed = [&](const char* name, const TestTensor& input, std::vector<int64_t> padding) {
+      TestTensor scratch = make_out(DType::u8, {4 * (kernel * kernel * channels + 16)}),
+                 out = make_out(DType::i8, {1, outputs, rows, columns}, order);
+      const std::vector<int64_t> strides{stride, stride}, one{1, 1};
+      std::vector<Arg> args = {input, weights, Arg(nullptr), strides, padding, one};
+      if (depthwise) args.push_back(int64_t{1});
+      for (const Arg& each : {Arg(offset), Arg(int64_t{3}), Arg(ones), Arg(shifts), Arg(int64_t{-128}),
+                              Arg(int64_t{127}), Arg::scratch(scratch), Arg(out)})
+        args.push_back(each);
+      EXPECT_EQ(run(name, args).message, "");
+      return ints(out);
+    };
+    const auto wanted =
+        computed(depthwise ? "cortex_m::quantized_depthwise_conv2d.out" : "cortex_m::quantized_conv2d.out",
+                 make_ints_in(DType::i8, {1, channels, wide_h, wide_w}, padded, order), {0, 0});
+    EXPECT_EQ(computed(depthwise ? "wick_cortex_m::depthwise_conv2d.out" : "wick_cortex_m::conv2d.out",
+                       make_ints_in(DType::i8, {1, channels, h, w}, x, order), pads),
+              wanted)
+        << trial;
+  }
+}
+
 class CortexMConv2dChecks : public ::testing::Test {
  protected:
   const std::vector<uint8_t> order{0, 2, 3, 1};
@@ -113,9 +165,12 @@ TEST_F(CortexMConv2dChecks, NumbersAndLists) {
     expect_refused(stride, bad, "stride");
     expect_refused(dilation, bad, "dilation");
   }
-  for (const List& bad : {List{}, List{0}, List{0, 0, 0}, List{-1, 0}, List{0, int64_t{1} << 31}})
+  for (const List& bad : {List{}, List{0}, List{0, 0, 0}, List{-1, 0}, List{0, int64_t{1} << 31}, List{0, 0, 0, -1},
+                          List{0, 0, int64_t{1} << 31, 0}, List{0, 0, 0, 0, 0}})
     expect_refused(padding, bad, "padding");
   expect_refused(padding, List{INT32_MAX, INT32_MAX}, "height and width");
+  expect_refused(padding, List{0, 0, INT32_MAX, INT32_MAX}, "height and width");
+  expect_refused(padding, List{0, 0, 1, 0}, "height and width");
   expect_refused(dilation, List{INT32_MAX, INT32_MAX}, "height and width");
   expect_refused(stride, List{INT32_MAX, 1}, "height and width");
 }

@@ -3,6 +3,7 @@
 //   y[o] = clamp(requantize(sum over taps and i of (x + input_offset) w[o, tap, i] + bias[o]) + output_offset)
 // A tap in the padding adds nothing. The scratch tensor is for the im2col of other instruction sets; this kernel
 // needs none, but refuses one that is too small for all of them. Source: arm_convolve_wrapper_s8.
+// wick_cortex_m::conv2d: the same with padding {top, left, bottom, right}.
 #include "backends/cortex_m/kernels/conv2d/conv2d.h"
 
 namespace wick::cortex_m::reference {

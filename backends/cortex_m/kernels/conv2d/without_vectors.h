@@ -34,7 +34,7 @@ struct Conv2dRows {
       stride[d] = c.window.stride[d];
       padding[d] = c.window.padding[d];
       dilation[d] = c.window.dilation[d];
-      simple = simple && kernel[d] == 1 && stride[d] == 1 && padding[d] == 0;
+      simple = simple && kernel[d] == 1 && stride[d] == 1 && padding[d] == 0 && c.window.end_padding[d] == 0;
     }
     pixels_are_rows = simple;
     taps_are_adjacent = inputs == channels && dilation[1] == 1;

@@ -10,7 +10,7 @@ bool read_int16_images(KernelContext& context, const Tensor& input, const Tensor
 bool read_conv2d_int16(KernelContext& context, Span<EValue*> args, Conv2dInt16* c) {
   const Tensor &input = *args[0]->tensor, &weights = *args[1]->tensor, &scratch = *args[10]->tensor;
   if (!read_int16_images(context, input, weights, *args[11]->tensor, &c->from, &c->to) ||
-      !read_window(context, weights, *args[3], *args[4], *args[5], &c->window))
+      !read_window(context, weights, *args[3], *args[4], *args[5], Paddings::two, &c->window))
     return false;
   c->inputs = weights.sizes[3];
   int64_t groups = 0;

@@ -136,7 +136,7 @@ TEST_F(CortexMConv2dInt16Checks, TensorsAndLists) {
   expect_refused(row, make(DType::i32, {5}, {1}), "one element per channel");
   using List = std::vector<int64_t>;
   for (const List& bad : {List{1}, List{0, 1}, List{1, int64_t{1} << 31}}) expect_refused(stride, bad, "stride");
-  for (const List& bad : {List{-1, 0}, List{0, 0, 0}}) expect_refused(padding, bad, "padding");
+  for (const List& bad : {List{-1, 0}, List{0, 0, 0}, List{0, 0, 0, 0}}) expect_refused(padding, bad, "padding");
   expect_refused(dilation, List{INT32_MAX, INT32_MAX}, "height and width");
 }
 

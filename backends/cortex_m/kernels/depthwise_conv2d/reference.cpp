@@ -4,6 +4,7 @@
 //                + output_offset)
 // A tap in the padding adds nothing. Scalar code needs no scratch, so any size of it is enough. Source:
 // arm_depthwise_conv_wrapper_s8.
+// wick_cortex_m::depthwise_conv2d: the same with padding {top, left, bottom, right}.
 #include "backends/cortex_m/kernels/depthwise_conv2d/depthwise_conv2d.h"
 
 namespace wick::cortex_m::reference {

@@ -5,7 +5,7 @@ namespace wick::cortex_m {
 bool read_depthwise_conv2d_int16(KernelContext& context, Span<EValue*> args, DepthwiseConv2dInt16* c) {
   const Tensor &input = *args[0]->tensor, &weights = *args[1]->tensor;
   if (!read_int16_images(context, input, weights, *args[11]->tensor, &c->from, &c->to) ||
-      !read_window(context, weights, *args[3], *args[4], *args[5], &c->window) ||
+      !read_window(context, weights, *args[3], *args[4], *args[5], Paddings::two, &c->window) ||
       !read_int(context, *args[6], 1, INT32_MAX, &c->depth_multiplier, "depth_multiplier is not positive") ||
       !require(context,
                weights.sizes[0] == 1 && weights.sizes[3] == c->to.c && c->from.c * c->depth_multiplier == c->to.c,

@@ -50,6 +50,7 @@ inline int32_t random_channels(Stream& random, int32_t most) {
 
 struct Geometry {
   int32_t batch, height, width, kernel[2], stride[2], padding[2], dilation[2], out[2];
+  int32_t end_padding[2];
 };
 
 /// A window that fits at least once.
@@ -72,6 +73,22 @@ inline Geometry random_geometry(Stream& random, bool dilated) {
     }
   } while (g.out[0] == 0 || g.out[1] == 0);
   return g;
+}
+
+/// The same with a padding of its own at each end.
+inline Geometry random_padded_geometry(Stream& random) {
+  Geometry g = random_geometry(random, true);
+  for (size_t axis = 0; axis < 2; ++axis) {
+    const int32_t span = g.dilation[axis] * (g.kernel[axis] - 1) + 1, size = axis == 0 ? g.height : g.width;
+    g.end_padding[axis] = random.one_in(3) ? 0 : random.in(0, random.one_in(8) ? span + 2 : span);
+    const int32_t room = size + g.padding[axis] + g.end_padding[axis] - span;
+    if (room < 0) return random_padded_geometry(random);
+    g.out[axis] = room / g.stride[axis] + 1;
+  }
+  return g;
+}
+inline void add_paddings(Call& call, const Geometry& g) {
+  call.add_ints({g.padding[0], g.padding[1], g.end_padding[0], g.end_padding[1]});
 }
 
 inline void add_pair(Call& call, const int32_t pair[2]) { call.add_ints({pair[0], pair[1]}); }

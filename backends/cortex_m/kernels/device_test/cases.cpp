@@ -5,8 +5,7 @@
 namespace wick::cortex_m {
 namespace {
 
-void make_conv2d(Call& call) {
-  const Geometry g = random_geometry(call.random, true);
+void make_convolution(Call& call, const Geometry& g, bool four) {
   const int32_t groups = call.random.one_in(4) ? call.random.in(1, 3) : 1;
   const int32_t taps = g.kernel[0] * g.kernel[1], positions = g.batch * g.out[0] * g.out[1];
   const int32_t inputs = channels_for(call.random, groups > 1 ? 20 : 64, positions, taps), terms = taps * inputs;
@@ -16,15 +15,16 @@ void make_conv2d(Call& call) {
   call.add_int8({outputs, g.kernel[0], g.kernel[1], inputs});
   add_bias(call, outputs);
   add_pair(call, g.stride);
-  add_pair(call, g.padding);
+  four ? add_paddings(call, g) : add_pair(call, g.padding);
   add_pair(call, g.dilation);
   add_channel_quantization(call, outputs, terms);
   call.add_scratch(convolution_scratch(call.random, terms));
   call.add_out(DType::i8, {g.batch, outputs, g.out[0], g.out[1]}, Order::channels_last);
 }
+void make_conv2d(Call& call) { make_convolution(call, random_geometry(call.random, true), false); }
+void make_padded_conv2d(Call& call) { make_convolution(call, random_padded_geometry(call.random), true); }
 
-void make_depthwise_conv2d(Call& call) {
-  const Geometry g = random_geometry(call.random, true);
+void make_depthwise(Call& call, const Geometry& g, bool four) {
   const int32_t multiplier = call.random.one_in(3) ? call.random.in(1, 5) : 1;
   const int32_t taps = g.kernel[0] * g.kernel[1] * multiplier;
   const int32_t inputs = channels_for(call.random, multiplier > 1 ? 20 : 64, g.batch * g.out[0] * g.out[1], taps);
@@ -33,7 +33,7 @@ void make_depthwise_conv2d(Call& call) {
   call.add_int8({1, g.kernel[0], g.kernel[1], outputs});
   add_bias(call, outputs);
   add_pair(call, g.stride);
-  add_pair(call, g.padding);
+  four ? add_paddings(call, g) : add_pair(call, g.padding);
   add_pair(call, g.dilation);
   call.add_int(multiplier);
   add_channel_quantization(call, outputs, g.kernel[0] * g.kernel[1]);
@@ -42,6 +42,8 @@ void make_depthwise_conv2d(Call& call) {
   call.add_scratch(kinds[call.random.in(0, 2)]);
   call.add_out(DType::i8, {g.batch, outputs, g.out[0], g.out[1]}, Order::channels_last);
 }
+void make_depthwise_conv2d(Call& call) { make_depthwise(call, random_geometry(call.random, true), false); }
+void make_padded_depthwise_conv2d(Call& call) { make_depthwise(call, random_padded_geometry(call.random), true); }
 
 void make_transpose_conv2d(Call& call) {
   Geometry g;
@@ -458,6 +460,8 @@ constexpr CaseSource kSources[] = {
     {"cortex_m::quantized_avg_pool2d.out", 1200, make_avg_pool2d},
     {"cortex_m::quantized_max_pool2d.out", 1200, make_max_pool2d},
     {"cortex_m::quantized_batch_matmul.out", 1200, make_batch_matmul},
+    {"wick_cortex_m::conv2d.out", 1000, make_padded_conv2d},
+    {"wick_cortex_m::depthwise_conv2d.out", 1000, make_padded_depthwise_conv2d},
     {"wick_cortex_m::linear_per_channel.out", 1000, make_linear_per_channel},
     {"wick_cortex_m::kernel_sum.out", 500, make_kernel_sum},
     {"wick_cortex_m::add.out", 800, make_broadcast_add},

@@ -22,10 +22,11 @@ constexpr int kAddShift = 15;  // of the operands of add_int16, to the left
 constexpr size_t kMaxRank = 4;
 constexpr char kTooFar[] = "the scale of its result is too far from those of its operands";
 
-std::string refuse(const Node& node) {
-  const std::string reason = refuse_int16(node);
-  if (!reason.empty()) return reason;
-  return node.result()->rank() > kMaxRank ? "operands of more than 4 dimensions" : "";
+// The kernels take rank 4 at most: operands of a higher rank become rows.
+Value* operand(Builder& b, const Node& node, const char* name) {
+  const compiler::Sizes& sizes = node.result()->sizes();
+  Value* value = node.tensor(name);
+  return sizes.size() <= kMaxRank ? value : b.reshape(b.expand(value, sizes), {numel(sizes)});
 }
 
 // A factor of any sign: the multiplier takes it.
@@ -61,20 +62,20 @@ std::optional<Sum> read_sum(const Node& node) {
 }
 
 Verdict supports_add(const Node& node, const Configuration&) {
-  const std::string reason = refuse(node);
+  const std::string reason = refuse_int16(node);
   if (!reason.empty()) return Verdict::no(reason);
   return read_sum(node) ? Verdict::yes() : Verdict::no(kTooFar);
 }
 
 std::vector<Value*> rewrite_add(Builder& b, Node& node, const Configuration&) {
   const Sum sum = *read_sum(node);
-  Args args = {node.tensor("self")};
+  Args args = {operand(b, node, "self")};
   append(args, sum.a);
-  args.push_back(node.tensor("other"));
+  args.push_back(operand(b, node, "other"));
   append(args, sum.b);
   append(args, sum.result);
   append(args, affine(*node.result()));
-  return {b.call("wick_cortex_m.add_int16", std::move(args))};
+  return {b.reshape(b.call("wick_cortex_m.add_int16", std::move(args)), node.result()->sizes())};
 }
 
 std::optional<Requantization> product_factor(const Node& node) {
@@ -84,16 +85,16 @@ std::optional<Requantization> product_factor(const Node& node) {
 }
 
 Verdict supports_mul(const Node& node, const Configuration&) {
-  const std::string reason = refuse(node);
+  const std::string reason = refuse_int16(node);
   if (!reason.empty()) return Verdict::no(reason);
   return product_factor(node) ? Verdict::yes() : Verdict::no(kTooFar);
 }
 
 std::vector<Value*> rewrite_mul(Builder& b, Node& node, const Configuration&) {
-  Args args = {node.tensor("self"), node.tensor("other")};
+  Args args = {operand(b, node, "self"), operand(b, node, "other")};
   append(args, *product_factor(node));
   append(args, affine(*node.result()));
-  return {b.call("wick_cortex_m.mul_int16", std::move(args))};
+  return {b.reshape(b.call("wick_cortex_m.mul_int16", std::move(args)), node.result()->sizes())};
 }
 
 double quotient_factor(const Node& node) {
@@ -101,7 +102,7 @@ double quotient_factor(const Node& node) {
 }
 
 Verdict supports_div(const Node& node, const Configuration&) {
-  const std::string reason = refuse(node);
+  const std::string reason = refuse_int16(node);
   if (!reason.empty()) return Verdict::no(reason);
   if (quotient_factor(node) > 3e38) return Verdict::no(kTooFar);
   return Verdict::yes("a quotient with divisor 0 is 0, not infinite");
