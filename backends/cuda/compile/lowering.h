@@ -134,6 +134,8 @@ class Lowering {
   void finish_stores(Draft draft);
   /// A buffer in the arena for what kernels of the current node hand to each other.
   uint32_t scratch(DType dtype, const Sym& elements);
+  /// A constant that the node brings with it.
+  uint32_t table(const std::vector<int32_t>& numbers);
 
   /// The layers that the current node is lowered with; null: none.
   const JoinedLinears* joined() const;

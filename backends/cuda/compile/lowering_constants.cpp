@@ -72,6 +72,12 @@ bool Lowering::add_packed(const Value* value) {
   return true;
 }
 
+uint32_t Lowering::table(const std::vector<int32_t>& numbers) {
+  const auto kept = std::make_shared<const std::vector<int32_t>>(numbers);
+  const Span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(kept->data()), kept->size() * sizeof(int32_t));
+  return constant_buffer(compiler::ConstantData(bytes, kept), DType::i32, static_cast<int64_t>(kept->size()));
+}
+
 uint32_t Lowering::constant_buffer(compiler::ConstantData data, DType dtype, Sym elements) {
   KernelBuffer buffer;
   buffer.kind = KernelBuffer::Kind::constant;

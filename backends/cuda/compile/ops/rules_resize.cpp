@@ -1,7 +1,10 @@
 // Resizing by interpolation: each element is a weighted sum of few others.   Source: aten::upsample_*.
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "backends/cuda/compile/ops/arithmetic.h"
+#include "backends/cuda/compile/ops/byte_resize.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "compiler/ir/builder.h"
 
@@ -170,11 +173,80 @@ void lower_resize(Lowering& l, const Node& node) {
   });
 }
 
+// --- bytes ---
+
+ByteAxis byte_axis(const Resize& r, size_t i) {
+  ByteAxis out;
+  out.in = r.x->sizes()[2 + i].value();
+  out.out = r.y->sizes()[2 + i].value();
+  out.cubic = r.filter == Filter::cubic || r.filter == Filter::cubic_antialias;
+  out.antialias = r.filter == Filter::linear_antialias || r.filter == Filter::cubic_antialias;
+  out.align_corners = r.align_corners;
+  out.scale = r.scales[i];
+  return out;
+}
+
+// Bytes blended along a dimension, as `sizes` say.
+std::pair<Draft, ExpressionPtr> blend_bytes(Lowering& l, const ByteBlend& blend, size_t dim, const Sizes& sizes,
+                                            const Element& element) {
+  ExpressionPool& pool = l.pool();
+  const uint32_t places = l.table(blend.places), weights = l.table(blend.weights);
+  Draft draft = l.draft(sizes, {blend.taps});
+  const ExpressionPtr tap = pool.add(pool.multiply(draft.rows[dim], pool.index(blend.taps)), draft.columns[0]);
+  Indices at = draft.rows;
+  at[dim] = pool.cast(pool.load(places, DType::i32, tap), ScalarType::index);
+  const ExpressionPtr weight = pool.cast(pool.load(weights, DType::i32, tap), ScalarType::i64);
+  const ExpressionPtr taken = pool.cast(element(at), ScalarType::i64);
+  const ExpressionPtr sum = l.reduce(draft, ReductionKind::sum, mul(pool, weight, taken));
+  const std::string text = "blended_byte({0}, " + std::to_string(blend.precision) + ")";
+  return {std::move(draft), pool.call(ScalarType::i32, text, {sum})};
+}
+
+// Along rows, then along columns, each pass rounded to bytes. A size that stays is not touched.
+void lower_bytes(Lowering& l, const Resize& r) {
+  ExpressionPool& pool = l.pool();
+  const bool across = !(r.x->sizes()[3] == r.y->sizes()[3]), down = !(r.x->sizes()[2] == r.y->sizes()[2]);
+  if (!across && !down) return l.define(r.y, l.elements_of(r.x));
+  l.store_if_expensive(r.x, 2);
+  Element element = l.elements_of(r.x);
+  if (across && down) {
+    Sizes between = r.x->sizes();
+    between[3] = r.y->sizes()[3];
+    const uint32_t buffer = l.scratch(DType::u8, compiler::numel(between));
+    auto [rows, row] = blend_bytes(l, *byte_blend(byte_axis(r, 1)), 3, between, element);
+    rows.kernel.row_stores.push_back({buffer, DType::u8, l.join(rows.rows, between), row, nullptr});
+    l.finish_stores(std::move(rows));
+    element = [&l, &pool, buffer, between](const Indices& at) {
+      return pool.load(buffer, DType::u8, l.join(at, between));
+    };
+  }
+  const size_t last = down ? 0 : 1;
+  auto [draft, out] = blend_bytes(l, *byte_blend(byte_axis(r, last)), 2 + last, r.y->sizes(), element);
+  const Indices at = draft.rows;
+  l.finish(std::move(draft), {{r.y, at, out}});
+}
+
+// Bytes need tables, so sizes that are known.
+template <Filter filter>
+compiler::Verdict blends(const Node& node, const compiler::TargetOptions& options) {
+  if (node.result()->dtype() != DType::u8) return gives_floats(node, options);
+  const Resize r(node, filter, 2);
+  for (size_t i = 0; i < 2; ++i) {
+    if (!r.x->sizes()[2 + i].is_const() || !r.y->sizes()[2 + i].is_const())
+      return compiler::Verdict::no("bytes are blended by tables, for which their sizes must be known");
+    if (!byte_blend(byte_axis(r, i))) return compiler::Verdict::no("its scale shrinks far more than the sizes do");
+  }
+  return compiler::Verdict::yes();
+}
+
+// --- antialiased floats ---
+
 // Along the last dimension into memory, then along the one before.
 template <Filter filter>
 void lower_antialiased(Lowering& l, const Node& node) {
   ExpressionPool& pool = l.pool();
   const Resize r(node, filter, 2);
+  if (r.y->dtype() == DType::u8) return lower_bytes(l, r);
   l.store_if_expensive(r.x, 2);
   Sizes between = r.x->sizes();
   between[3] = r.y->sizes()[3];
@@ -202,6 +274,12 @@ void lower_antialiased(Lowering& l, const Node& node) {
   l.finish(std::move(draft), {{r.y, at, pool.rounded(out, r.y->dtype())}});
 }
 
+template <Filter filter>
+void lower_plane(Lowering& l, const Node& node) {
+  const Resize r(node, filter, 2);
+  r.y->dtype() == DType::u8 ? lower_bytes(l, r) : lower_resize<filter, 2>(l, node);
+}
+
 constexpr OpRule kRows[] = {
     {"aten.upsample_nearest1d.default", lower_resize<Filter::nearest, 1>},
     {"aten.upsample_nearest2d.default", lower_resize<Filter::nearest, 2>},
@@ -211,12 +289,14 @@ constexpr OpRule kRows[] = {
     {"aten._upsample_nearest_exact2d.default", lower_resize<Filter::nearest_exact, 2>},
     {"aten._upsample_nearest_exact3d.default", lower_resize<Filter::nearest_exact, 3>},
     {"aten.upsample_linear1d.default", lower_resize<Filter::linear, 1>, gives_floats},
-    {"aten.upsample_bilinear2d.default", lower_resize<Filter::linear, 2>, gives_floats},
-    {"aten.upsample_bilinear2d.vec", lower_resize<Filter::linear, 2>, gives_floats},
+    {"aten.upsample_bilinear2d.default", lower_plane<Filter::linear>, blends<Filter::linear>},
+    {"aten.upsample_bilinear2d.vec", lower_plane<Filter::linear>, blends<Filter::linear>},
     {"aten.upsample_trilinear3d.default", lower_resize<Filter::linear, 3>, gives_floats},
-    {"aten.upsample_bicubic2d.default", lower_resize<Filter::cubic, 2>, gives_floats},
-    {"aten._upsample_bilinear2d_aa.default", lower_antialiased<Filter::linear_antialias>, gives_floats},
-    {"aten._upsample_bicubic2d_aa.default", lower_antialiased<Filter::cubic_antialias>, gives_floats},
+    {"aten.upsample_bicubic2d.default", lower_plane<Filter::cubic>, blends<Filter::cubic>},
+    {"aten._upsample_bilinear2d_aa.default", lower_antialiased<Filter::linear_antialias>,
+     blends<Filter::linear_antialias>},
+    {"aten._upsample_bicubic2d_aa.default", lower_antialiased<Filter::cubic_antialias>,
+     blends<Filter::cubic_antialias>},
 };
 
 }  // namespace

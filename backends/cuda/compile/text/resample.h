@@ -25,6 +25,12 @@ WICK_FUNCTION T antialias_weight(T x) {
   return x < T(2) ? (((x - T(5)) * x + T(8)) * x - T(4)) * T(-0.5) : T(0);
 }
 
+/// A sum of bytes with weights in units of 2^-precision, rounded and clamped to a byte.
+WICK_FUNCTION i32 blended_byte(i64 sum, i32 precision) {
+  const i64 rounded = (sum + (precision > 0 ? i64(1) << (precision - 1) : 0)) >> precision;
+  return static_cast<i32>(rounded < 0 ? 0 : rounded > 255 ? 255 : rounded);
+}
+
 template <typename T>
 WICK_FUNCTION T grid_reflected(T x, T twice_low, T twice_high) {
   if (twice_low == twice_high) return T(0);
