@@ -1,6 +1,6 @@
-// Each case of ExecuTorch's own operator tests for Cortex-M (tests/fixtures/cortex_m_stock_tests/cases.tsv, those that it
-// expects to fail included) computes what its quantized graph computes in eager, within the quantization steps of the
-// tightest of those tests.
+// Each case of ExecuTorch's own operator tests for Cortex-M (tests/fixtures/cortex_m_stock_tests/cases.tsv, those that
+// it expects to fail included) computes what its quantized graph computes in eager, within the quantization steps of
+// the tightest of those tests.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -25,13 +25,20 @@ const std::map<std::string, std::string, std::less<>> kFloats = {
     {"avg_pool2d__avgpool_2x2_divisor_override", "aten.avg_pool2d.default: a divisor of its own"},
     {"conv__conv2d_nchw", "aten.convolution.default: its weights are not quantized to int8: f32[5, 5, 1, 1]"},
     {"conv__conv3d", "aten.convolution.default: its weights are not quantized to int8: f32[1, 1, 1, 1, 1]"},
-    {"conv_transpose__conv_transpose2d_all_params", "aten.convolution.default: its weights are not quantized to int8: f32[3, 6, 3, 3]"},
-    {"conv_transpose__conv_transpose2d_complex", "aten.convolution.default: its weights are not quantized to int8: f32[4, 8, 4, 4]"},
-    {"conv_transpose__conv_transpose2d_depthwise", "aten.convolution.default: its weights are not quantized to int8: f32[4, 1, 3, 3]"},
-    {"conv_transpose__conv_transpose2d_dilation_2", "aten.convolution.default: its weights are not quantized to int8: f32[2, 4, 3, 3]"},
-    {"conv_transpose__conv_transpose2d_groups_2", "aten.convolution.default: its weights are not quantized to int8: f32[4, 4, 3, 3]"},
-    {"conv_transpose__conv_transpose2d_output_padding_1", "aten.convolution.default: its weights are not quantized to int8: f32[2, 4, 3, 3]"},
-    {"conv_transpose__conv_transpose2d_output_padding_asym", "aten.convolution.default: its weights are not quantized to int8: f32[3, 6, 4, 4]"},
+    {"conv_transpose__conv_transpose2d_all_params",
+     "aten.convolution.default: its weights are not quantized to int8: f32[3, 6, 3, 3]"},
+    {"conv_transpose__conv_transpose2d_complex",
+     "aten.convolution.default: its weights are not quantized to int8: f32[4, 8, 4, 4]"},
+    {"conv_transpose__conv_transpose2d_depthwise",
+     "aten.convolution.default: its weights are not quantized to int8: f32[4, 1, 3, 3]"},
+    {"conv_transpose__conv_transpose2d_dilation_2",
+     "aten.convolution.default: its weights are not quantized to int8: f32[2, 4, 3, 3]"},
+    {"conv_transpose__conv_transpose2d_groups_2",
+     "aten.convolution.default: its weights are not quantized to int8: f32[4, 4, 3, 3]"},
+    {"conv_transpose__conv_transpose2d_output_padding_1",
+     "aten.convolution.default: its weights are not quantized to int8: f32[2, 4, 3, 3]"},
+    {"conv_transpose__conv_transpose2d_output_padding_asym",
+     "aten.convolution.default: its weights are not quantized to int8: f32[3, 6, 4, 4]"},
     {"max_pool2d__maxpool_2x2_indices", "aten.max_pool2d_with_indices.default: its indices are read"},
     {"mean__constant_operand", "aten.add.Tensor: an operand is not quantized: f32[8]"},
     {"sub__collapsed_output_scale", "aten.sub.Tensor: the scale of its result is too far from those of its operands"},
@@ -79,8 +86,9 @@ TEST_P(CortexMStockTests, GivesTheResultsOfEager) {
     p.at(testing::Stage::lower)
         .check_outside(reason == kFloats.end() ? std::vector<std::string>{} : std::vector<std::string>{reason->second});
     // Stock's tests take as many steps, and 1e-3 absolute and relative beside them.
-    p.run_and_compare({.absolute = 1e-6, .relative = 1e-5, .of_largest = 0, .quantization_steps = 1.001 * GetParam().steps},
-                      inputs, eager);
+    p.run_and_compare(
+        {.absolute = 1e-6, .relative = 1e-5, .of_largest = 0, .quantization_steps = 1.001 * GetParam().steps}, inputs,
+        eager);
     EXPECT_EQ(p.failures(), "");
   }
 }
