@@ -109,17 +109,6 @@ Value* known_fill(Builder& b, Node& node) {
   return b.full(node.result()->sizes(), node.arg(2), node.result()->dtype());
 }
 
-// exp(masked_fill(x, m, -inf)) = masked_fill(exp(x), m, 0)
-Value* exp_of_nothing(Builder& b, Node& node) {
-  const Node* inner = node.is("aten.exp.default") ? producer_of(node, 0) : nullptr;
-  if (!inner || !inner->is("aten.masked_fill.Scalar") || inner->result()->num_uses() != 1) return nullptr;
-  const auto number = inner->arg(2).is<Value*>() ? std::nullopt : number_of(inner->arg(2), DType::f64);
-  if (!number || number->real != -INFINITY || inner->result()->dtype() != node.result()->dtype()) return nullptr;
-  Value* out = b.call("aten.masked_fill.Scalar", {b.call("aten.exp", {inner->arg(0)}), inner->arg(1), 0.0});
-  add_origins(*out->producer, *inner);
-  return out;
-}
-
 // --- bounds ---
 
 struct Bounds {
@@ -209,7 +198,7 @@ Value* shifted_softmax(Builder& b, Node& node) {
 
 constexpr Rule kRules[] = {
     at_fixed_point, abs_of_negation, sum_with_negation, negated_truth,    compared_truth,  combined_truth,
-    known_choice,   known_fill,      clamp_of_clamp,    reduction_of_one, shifted_softmax, exp_of_nothing,
+    known_choice,   known_fill,      clamp_of_clamp,    reduction_of_one, shifted_softmax,
 };
 
 }  // namespace
