@@ -4,7 +4,7 @@
 set -euo pipefail
 folder="${1:?usage: scripts/check_freestanding.sh BUILD_FOLDER [TOOL_PREFIX]}"
 prefix="${2:-}"
-max_core_text_bytes=41472
+max_core_text_bytes=41600
 
 mapfile -t archives < <(find "$folder/common" "$folder/runtime" "$folder/backends" -name '*.a' | sort)
 if [ ${#archives[@]} -eq 0 ]; then
