@@ -19,6 +19,29 @@ TEST_F(CudaSizes, APositionIsInsideIfWhatItMeetsTellsItsSize) {
   for (const int size : {1, 5, 64}) expect_bits_of_portable({numbers(DType::f32, {2, size, size}, 1)});
 }
 
+TEST_F(CudaSizes, TensorsWithoutElementsAreInside) {
+  compile(R"(graph f(%x: f32[2, 0, 8], %k: f32[2, 3, 8], %w: f32[4, 8]) {
+  %e: f32[2, 0, 8] = aten.exp(%x)
+  %c: f32[2, 3, 8] = aten.cat([%e, %k], 1)
+  %s: f32[2, 8] = aten.sum.dim_IntList(%e, [1])
+  %l: f32[2, 0, 4] = aten.linear(%x, %w)
+  return %e, %c, %s, %l
+})");
+  HostTensor none;
+  none.dtype = DType::f32;
+  none.sizes = {2, 0, 8};
+  expect_bits_of_portable({none, numbers(DType::f32, {2, 3, 8}, 1), numbers(DType::f32, {4, 8}, 2)});
+}
+
+TEST_F(CudaSizes, ImagesWithoutElementsStayOutside) {
+  const auto outside = outside_of(R"(graph f(%x: f32[0, 1, 4, 4], %y: f32[3]) {
+  %p: f32[0, 1, 2, 2] = aten.avg_pool2d(%x, [2, 2], [2, 2])
+  %z: f32[3] = aten.exp(%y)
+  return %p, %z
+})");
+  EXPECT_EQ(outside, std::vector<std::string>{"aten.avg_pool2d.default"});
+}
+
 TEST_F(CudaSizes, MoreElementsThanARowHasFailTheCall) {
   compile(R"(graph f(%x: f32[2, s0], %n: f32[s1]) {
   range s0: 1..100
