@@ -8,7 +8,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "compiler/driver/shared_buffers.h"
 #include "compiler/import/archive/archive.h"
+#include "compiler/ir/clone.h"
 #include "compiler/ir/text/text.h"
 #include "compiler/layout/apply.h"
 #include "compiler/ops/limits/kernel_limits.h"
@@ -164,11 +166,11 @@ void keep_repeated(std::vector<ExtraPass>& extra) {
 
 // Passes for one target, then its partition.
 Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, const CompileOptions& options,
-                                   const PipelineOptions& portable) {
+                                   const PipelineOptions& portable, const BufferRules* buffers) {
   const Target& target = *request.target;
   RETURN_IF_ERROR(check_settings(request));
-  const TargetOptions target_opts{options.strict_nan, options.profile == Profile::stock, nullptr, &request.settings,
-                                  options.for_report};
+  const TargetOptions target_opts{
+      options.strict_nan, options.profile == Profile::stock, nullptr, &request.settings, options.for_report, buffers};
   PipelineOptions pipeline = portable;
   pipeline.target_passes = target.passes;
   pipeline.own_passes = target.own_passes;
@@ -204,11 +206,11 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
 
 // Each target sees what those before it left, as it was before they prepared it; what is left at last is portable's.
 Status run_targets(Function& function, const CompileOptions& options, const PipelineOptions& portable,
-                   PartitionReport& report) {
+                   const BufferRules* buffers, PartitionReport& report) {
   for (const TargetRequest& request : options.targets) {
     OriginMap sources;
     std::unique_ptr<Graph> copy = clone(*function.graph, sources);
-    ASSIGN_OR_RETURN(PartitionReport part, run_target(*copy, request, options, portable));
+    ASSIGN_OR_RETURN(PartitionReport part, run_target(*copy, request, options, portable, buffers));
     if (options.on_stage) options.on_stage(function.name, "partition", *copy);
     if (!put_back(*function.graph, *copy, sources, part.taken)) function.graph = std::move(copy);
     if (options.on_stage) options.on_stage(function.name, "put_back", *function.graph);
@@ -263,10 +265,10 @@ Status lay_out(Function& function, const CompileOptions& options, std::vector<Pa
 }
 
 Status run_passes(Function& function, const CompileOptions& options, const FileMap* map,
-                  std::vector<PassTiming>* timings, PartitionReport* report) {
+                  std::vector<PassTiming>* timings, const BufferRules* buffers, PartitionReport* report) {
   PipelineOptions portable = pipeline_options(function.name, options, map, timings);
   if (!options.targets.empty()) {
-    RETURN_IF_ERROR(run_targets(function, options, portable, *report));
+    RETURN_IF_ERROR(run_targets(function, options, portable, buffers, *report));
     keep_repeated(portable.extra);
     if (options.require_full_delegation) RETURN_IF_ERROR(check_full_delegation(*report, function.name));
   } else if (options.require_full_delegation) {
@@ -328,12 +330,19 @@ struct MethodStages {
   PartitionReport partitioned;
 };
 
+// A method on its way.
+struct Imported {
+  Function function;
+  std::string file;
+  const FileMap* map = nullptr;
+};
+
 Result<MethodPlan> compile_function(Function function, const CompileOptions& options, const FileMap* map,
-                                    MethodStages& stages) {
+                                    const BufferRules* buffers, MethodStages& stages) {
   if (options.on_stage) options.on_stage(function.name, "import", *function.graph);
   stages.imported = constant_bytes_of(*function.graph);
   std::vector<PassTiming> timings;
-  RETURN_IF_ERROR(run_passes(function, options, map, &timings, &stages.partitioned));
+  RETURN_IF_ERROR(run_passes(function, options, map, &timings, buffers, &stages.partitioned));
   add_pass_times(timings, stages.times);
   LinearizeOptions linearize_options;
   linearize_options.stock_only = options.profile == Profile::stock;
@@ -345,12 +354,45 @@ Result<MethodPlan> compile_function(Function function, const CompileOptions& opt
   return plan;
 }
 
-Result<MethodPlan> compile_method(const CompileBytes& input, const CompileOptions& options, MethodStages& stages) {
-  Clock clock;
-  if (options.on_begin) options.on_begin("import");
-  ASSIGN_OR_RETURN(Function function, import_bytes(input, options.import));
-  stages.times.push_back({"import", clock.lap()});
-  return compile_function(std::move(function), options, input.map, stages);
+bool holds_buffers(const CompileOptions& options) {
+  return std::any_of(options.targets.begin(), options.targets.end(),
+                     [](const TargetRequest& request) { return request.target->holds != nullptr; });
+}
+
+// The methods, each by itself. Without `buffers` the functions are used up.
+Status compile_each(std::vector<Imported>& methods, const CompileOptions& options, const SharedBuffers* buffers,
+                    std::vector<MethodPlan>& plans, std::vector<MethodStages>& stages) {
+  for (size_t i = 0; i < methods.size(); ++i) {
+    Function& function = methods[i].function;
+    OriginMap sources;
+    Function copy{function.name, buffers ? clone(*function.graph, sources) : std::move(function.graph),
+                  function.in_spec, function.out_spec, function.notes};
+    Result<MethodPlan> plan = compile_function(std::move(copy), options, methods[i].map,
+                                               buffers ? &buffers->rules_of(i) : nullptr, stages[i]);
+    if (!plan.ok()) return name_file(std::move(plan.diag()), methods[i].file);
+    plans.push_back(std::move(*plan));
+  }
+  return {};
+}
+
+// Methods that share buffers in delegates are compiled again until all agree which these are.
+Status compile_methods(std::vector<Imported> methods, const CompileOptions& options, std::vector<MethodPlan>& plans,
+                       std::vector<MethodStages>& stages) {
+  if (methods.size() < 2 || !holds_buffers(options)) return compile_each(methods, options, nullptr, plans, stages);
+  std::vector<Function> functions;
+  for (Imported& method : methods) functions.push_back(std::move(method.function));
+  SharedBuffers buffers(functions);
+  for (size_t i = 0; i < methods.size(); ++i) methods[i].function = std::move(functions[i]);
+  const std::vector<MethodStages> fresh = stages;
+  for (bool again = true; again;) {
+    plans.clear();
+    stages = fresh;
+    RETURN_IF_ERROR(compile_each(methods, options, &buffers, plans, stages));
+    std::vector<std::vector<BufferPlace>> places;
+    for (const MethodStages& method : stages) places.push_back(method.partitioned.buffers);
+    again = buffers.disagree(places);
+  }
+  return {};
 }
 
 Status write_files_of_targets(const std::vector<MethodPlan>& method_plans, const CompileOptions& options) {
@@ -380,10 +422,12 @@ Result<CompileResult> finish(std::vector<MethodPlan> method_plans, std::vector<M
   if (options.on_begin) options.on_begin("plan");
   for (size_t i = 0; i < result.method_plans.size(); ++i) {
     MethodPlan& plan = result.method_plans[i];
+    if (options.caller_io) leave_io_to_caller(plan);
     plan_memory(plan);
     RETURN_IF_ERROR(verify_plan(plan));
     result.methods.push_back(report_of(plan));
     add_nodes(stages[i].partitioned, result.methods.back());
+    result.methods.back().buffers = std::move(stages[i].partitioned.buffers);
     result.methods.back().stages = std::move(stages[i].times);
     result.methods.back().stages.push_back({"plan", clock.lap()});
   }
@@ -415,30 +459,34 @@ Result<Function> import_bytes(const CompileBytes& input, const ImportOptions& op
 
 Status optimize(Function& function, const CompileOptions& options, PartitionReport* report) {
   PartitionReport own;
-  return run_passes(function, options, nullptr, nullptr, report ? report : &own);
+  return run_passes(function, options, nullptr, nullptr, nullptr, report ? report : &own);
 }
 
 Result<CompileResult> compile(const std::vector<CompileBytes>& inputs, const CompileOptions& options) {
-  std::vector<MethodPlan> method_plans;
-  std::vector<MethodStages> stages;
+  std::vector<Imported> methods;
+  std::vector<MethodStages> stages(inputs.size());
   for (const CompileBytes& input : inputs) {
-    Result<MethodPlan> plan = compile_method(input, options, stages.emplace_back());
-    if (!plan.ok()) {
-      RETURN_IF_ERROR(name_file(std::move(plan.diag()), input.file_name));
+    Clock clock;
+    if (options.on_begin) options.on_begin("import");
+    Result<Function> function = import_bytes(input, options.import);
+    if (!function.ok()) {
+      RETURN_IF_ERROR(name_file(std::move(function.diag()), input.file_name));
     }
-    method_plans.push_back(std::move(*plan));
+    stages[methods.size()].times.push_back({"import", clock.lap()});
+    methods.push_back({std::move(*function), input.file_name, input.map});
   }
-  return finish(std::move(method_plans), std::move(stages), options);
+  std::vector<MethodPlan> plans;
+  RETURN_IF_ERROR(compile_methods(std::move(methods), options, plans, stages));
+  return finish(std::move(plans), std::move(stages), options);
 }
 
 Result<CompileResult> compile(std::vector<Function> functions, const CompileOptions& options) {
-  std::vector<MethodPlan> method_plans;
-  std::vector<MethodStages> stages;
-  for (Function& function : functions) {
-    ASSIGN_OR_RETURN(MethodPlan plan, compile_function(std::move(function), options, nullptr, stages.emplace_back()));
-    method_plans.push_back(std::move(plan));
-  }
-  return finish(std::move(method_plans), std::move(stages), options);
+  std::vector<Imported> methods;
+  for (Function& function : functions) methods.push_back({std::move(function), "", nullptr});
+  std::vector<MethodStages> stages(methods.size());
+  std::vector<MethodPlan> plans;
+  RETURN_IF_ERROR(compile_methods(std::move(methods), options, plans, stages));
+  return finish(std::move(plans), std::move(stages), options);
 }
 
 Result<CompileResult> compile(const std::vector<CompileInput>& inputs, const CompileOptions& options) {

@@ -33,6 +33,7 @@ struct CompileOptions {
   /// quantized value or behind the last one.
   bool require_full_delegation = false;
   bool share_state = false;
+  bool caller_io = false;  // inputs and outputs lie in memory of the caller where nothing else shares it
   bool external_weights = false;
   std::vector<std::string> skip_passes;
   std::vector<ExtraPass> extra_passes;  // those of phase target run before partitioning, also where there is no target
@@ -59,6 +60,7 @@ struct MethodReport {
   std::string name;
   size_t delegates = 0, kernels = 0;
   std::vector<NodeVerdict> nodes;    // with targets: where each node runs, and why; as the targets saw them
+  std::vector<BufferPlace> buffers;  // with targets: where each mutable buffer is kept
   std::vector<NodeVerdict> outside;  // those of `nodes` that no delegate of a requested backend takes
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
   std::string above_lower_bound;   // what keeps the arena above its lower bound; "" if nothing does

@@ -67,10 +67,11 @@ class Copier {
     Value* made = nullptr;
     if (value.kind == ValueKind::constant && value.num_uses() > 0)
       made = to_.add_constant(value.tensor(), value.data, "", value.fqn);
-    else if (value.kind == ValueKind::state)
+    else if (value.kind == ValueKind::state || value.kind == ValueKind::held)
       made = to_.add_state(value.tensor(), value.data, "", value.fqn);
     else if (value.kind == ValueKind::input)
       made = to_.add_input(value.type, "");
+    if (value.kind == ValueKind::held) made->kind = ValueKind::held;
     if (made) add(value, made);
   }
 

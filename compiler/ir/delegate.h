@@ -10,6 +10,9 @@ namespace wick::compiler {
 
 /// The operator that stands for a delegate: inputs, index into Graph::delegates -> results.
 inline constexpr char kCallDelegate[] = "wick.call_delegate.default";
+/// The same for a delegate that holds mutable buffers: it runs once in each call, and after the earlier ones.
+inline constexpr char kCallStatefulDelegate[] = "wick.call_delegate.stateful";
+inline bool is_delegate_call(const Node& node) { return node.is(kCallDelegate) || node.is(kCallStatefulDelegate); }
 
 /// Bytes that a payload refers to by key. They go to the program's named data, where equal bytes are stored once.
 struct NamedConstant {

@@ -263,6 +263,16 @@ void Graph::set_update(size_t index, Value* value) {
   updates[index].value = value;
 }
 
+void Graph::hold(Value* state) {
+  for (size_t i = updates.size(); i-- > 0;) {
+    if (updates[i].target != state) continue;
+    --updates[i].value->outside_uses_;
+    --state->outside_uses_;
+    updates.erase(updates.begin() + static_cast<ptrdiff_t>(i));
+  }
+  state->kind = ValueKind::held;
+}
+
 void Graph::set_arg(Node* node, size_t index, Arg arg) {
   remove_uses(node, node->args_[index]);
   node->args_[index] = std::move(arg);
@@ -356,13 +366,20 @@ std::vector<Value*> Graph::constants() const {
   return out;
 }
 
-std::vector<Value*> Graph::states() const {
+namespace {
+
+std::vector<Value*> of_kind(const std::deque<std::unique_ptr<Value>>& values, ValueKind kind) {
   std::vector<Value*> out;
-  for (const auto& value : values_) {
-    if (value->kind == ValueKind::state) out.push_back(value.get());
+  for (const auto& value : values) {
+    if (value->kind == kind) out.push_back(value.get());
   }
   return out;
 }
+
+}  // namespace
+
+std::vector<Value*> Graph::states() const { return of_kind(values_, ValueKind::state); }
+std::vector<Value*> Graph::held_states() const { return of_kind(values_, ValueKind::held); }
 
 // --- defaults ---
 

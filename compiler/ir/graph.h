@@ -30,7 +30,8 @@ struct Origin {
 };
 using OriginPtr = std::shared_ptr<const Origin>;
 
-enum class ValueKind : uint8_t { result, input, constant, state };
+/// `held`: the entry value of a buffer that delegates keep in their own memory. Nobody else reads or updates it.
+enum class ValueKind : uint8_t { result, input, constant, state, held };
 
 /// One value: the result of a node, a graph input, a constant, or the entry value of mutable state (a buffer).
 class Value {
@@ -42,8 +43,8 @@ class Value {
   ValueKind kind = ValueKind::result;
   Node* producer = nullptr;  // result only
   uint32_t result_index = 0;
-  std::string fqn;    // constant, state: the name in the user's model, "" if made by the compiler
-  ConstantData data;  // constant: its bytes; state: the initial value (empty = zeros)
+  std::string fqn;    // constant, state, held: the name in the user's model, "" if made by the compiler
+  ConstantData data;  // constant: its bytes; state, held: the initial value (empty = zeros)
   /// In a graph made by clone(): the values of the original graph that have the same elements. Graph::replace passes
   /// them on. A pass that gives a value different elements calls forget().
   std::vector<Value*> stands_for;
@@ -242,6 +243,8 @@ class Graph {
   void move(Node* node, Node* before);
   void set_output(size_t index, Value* value);
   void set_update(size_t index, Value* value);
+  /// Leaves a state to delegates: erases its updates. Its other uses are about to go.
+  void hold(Value* state);
   /// Changes the operator and all arguments of a node, keeping its results.
   void rewrite(Node* node, const OpDef& op, Args args);
 
@@ -251,6 +254,7 @@ class Graph {
   const std::deque<std::unique_ptr<Value>>& values() const { return values_; }  // dead ones too
   std::vector<Value*> constants() const;                                        // with uses, in order of creation
   std::vector<Value*> states() const;                                           // in order of creation
+  std::vector<Value*> held_states() const;                                      // in order of creation
   size_t num_nodes() const { return nodes_.size(); }
   /// The nodes there are now, in order: a list that does not change while nodes are added, moved and removed.
   std::vector<Node*> node_list() const;

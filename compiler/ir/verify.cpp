@@ -139,7 +139,7 @@ class Verifier {
       if (!fits(specs[i], node.arg(i)))
         broken(fmt::format("argument '{}' holds {}", specs[i].name, to_text(node.arg(i))), &node);
     }
-    if (node.is(kCallDelegate)) check_delegate(node);
+    if (is_delegate_call(node)) check_delegate(node);
     for (const Value* value : node.operands()) read(value, &node);
     for (const Value* value : node.results()) {
       if (value->producer != &node) broken("a result has a different producer", &node);

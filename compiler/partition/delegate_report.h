@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,20 @@ struct DelegateStep {
   std::string bound;  // what takes that time: "arithmetic", "memory", "latency"
 };
 
+/// A mutable buffer that the delegate holds.
+struct DelegateBuffer {
+  std::string name;  // in the model
+  uint64_t size_bytes = 0;
+  std::optional<uint64_t> written_bytes;  // in a call, at the upper bounds; none: not known
+};
+
 struct DelegateReport {
   std::string device;  // that times are predicted for
   std::vector<DelegateStep> steps;
   std::vector<NodeName> views;       // nodes that no step computes: other strides of a tensor in memory
   std::vector<std::string> symbols;  // "s0: 1..64": sizes that are known at run time; numbers are at the upper bounds
-  double gap_us = 0;                 // between two steps
+  std::vector<DelegateBuffer> buffers;
+  double gap_us = 0;  // between two steps
   uint64_t arena_bytes = 0, weight_bytes = 0, state_bytes = 0;
 
   double time_us() const {

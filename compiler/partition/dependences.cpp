@@ -25,7 +25,7 @@ std::set<std::string, std::less<>> result_symbols(const Node& node) {
 }
 
 bool draws(const Graph& graph, const Node& node) {
-  if (!node.is(kCallDelegate)) return node.op->has(kRandom);
+  if (!is_delegate_call(node)) return node.op->has(kRandom);
   return graph.delegates[static_cast<size_t>(node.static_integer("delegate"))]->draws_random;
 }
 
@@ -34,7 +34,7 @@ bool draws(const Graph& graph, const Node& node) {
 Dependences dependences_of(const Graph& graph, const std::vector<Node*>& nodes, const NodeIndex& index) {
   Dependences out;
   std::map<std::string, uint32_t, std::less<>> defined;
-  uint32_t last_random = kNoGroup;
+  uint32_t last_random = kNoGroup, last_stateful = kNoGroup;
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     const Node& node = *nodes[i];
     std::vector<uint32_t>& before = out.before.emplace_back();
@@ -44,6 +44,10 @@ Dependences dependences_of(const Graph& graph, const std::vector<Node*>& nodes, 
     if (draws(graph, node)) {
       if (last_random != kNoGroup) before.push_back(last_random);
       last_random = i;
+    }
+    if (node.is(kCallStatefulDelegate)) {
+      if (last_stateful != kNoGroup) before.push_back(last_stateful);
+      last_stateful = i;
     }
     const bool defines = node.op->has(kDataDependent) || (!node.results().empty() && !node.result()->type.is_tensor());
     if (!defines && defined.empty()) continue;

@@ -10,8 +10,8 @@ namespace {
 
 class Extractor {
  public:
-  Extractor(const std::vector<Node*>& nodes, const Target& target, Extracted& out)
-      : nodes_(nodes), target_(target), out_(out) {
+  Extractor(const std::vector<Node*>& nodes, const BuffersOfPart& buffers, const Target& target, Extracted& out)
+      : nodes_(nodes), buffers_(buffers), target_(target), out_(out) {
     inside_.insert(nodes.begin(), nodes.end());
   }
 
@@ -19,14 +19,17 @@ class Extractor {
     for (const Node* node : nodes_) copy(*node);
     for (const Node* node : nodes_) {
       for (Value* value : node->results()) {
-        if (is_read_outside(*value)) {
-          out_.outputs.push_back(value);
-          GraphOutput output;
-          output.value = copies_.at(value);
-          output.leaf = static_cast<int>(out_.outputs.size()) - 1;
-          out_.graph.add_output(output);
-        }
+        if (is_read_outside(*value)) add_output(value);
       }
+    }
+    for (const StateUpdate& update : buffers_.updates) {
+      bring(update.target);
+      bring(update.value);
+      out_.graph.add_update(copies_.at(update.target), copies_.at(update.value));
+    }
+    for (Value* state : buffers_.outputs) {
+      bring(state);
+      add_output(state);
     }
   }
 
@@ -36,7 +39,15 @@ class Extractor {
            std::any_of(value.users().begin(), value.users().end(), [&](const Node* n) { return !inside_.count(n); });
   }
 
-  // Into the graph, if it is not there: a constant, an input, or what prepares a constant.
+  void add_output(Value* value) {
+    out_.outputs.push_back(value);
+    GraphOutput output;
+    output.value = copies_.at(value);
+    output.leaf = static_cast<int>(out_.outputs.size()) - 1;
+    out_.graph.add_output(output);
+  }
+
+  // Into the graph, if it is not there: a constant, a buffer, an input, or what prepares a constant.
   void bring(Value* value) {
     if (copies_.count(value)) return;
     const Node* producer = value->producer;
@@ -44,6 +55,8 @@ class Extractor {
       copy(*producer);
     } else if (value->is_constant()) {
       copies_[value] = out_.graph.add_constant(value->tensor(), value->data, value->name, value->fqn);
+    } else if (const auto held = buffers_.held.find(value); held != buffers_.held.end()) {
+      copies_[value] = out_.graph.add_state(value->tensor(), value->data, value->name, held->second);
     } else {
       copies_[value] = out_.graph.add_input(value->type, value->name);
       out_.inputs.push_back(value);
@@ -56,6 +69,7 @@ class Extractor {
   }
 
   const std::vector<Node*>& nodes_;
+  const BuffersOfPart& buffers_;
   const Target& target_;
   Extracted& out_;
   std::unordered_set<const Node*> inside_;
@@ -64,8 +78,8 @@ class Extractor {
 
 }  // namespace
 
-void extract(const std::vector<Node*>& nodes, const Target& target, Extracted& out) {
-  Extractor(nodes, target, out).run();
+void extract(const std::vector<Node*>& nodes, const BuffersOfPart& buffers, const Target& target, Extracted& out) {
+  Extractor(nodes, buffers, target, out).run();
 }
 
 }  // namespace wick::compiler

@@ -1,5 +1,7 @@
-// Some nodes of a graph as a graph of their own.
+// Nodes of a partition as a graph of their own.
 #pragma once
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/partition/target.h"
@@ -11,8 +13,15 @@ struct Extracted {
   Values inputs, outputs;  // in the graph they come from
 };
 
-/// Copies the nodes, with the constants that they read and what prepares these. Inputs are in the order of first use,
-/// outputs, which are read outside, in the order of production.
-void extract(const std::vector<Node*>& nodes, const Target& target, Extracted& out);
+/// What a partition does with the buffers that delegates hold.
+struct BuffersOfPart {
+  const std::unordered_map<const Value*, std::string>& held;  // all there are, with their names in delegates
+  std::vector<StateUpdate> updates;                           // that this partition makes
+  Values outputs;                                             // held ones whose old value the program returns
+};
+
+/// Copies nodes, with what prepares their constants. What they read from outside becomes an input, a held buffer a
+/// state; what is read outside becomes an output, in the order of production.
+void extract(const std::vector<Node*>& nodes, const BuffersOfPart& buffers, const Target& target, Extracted& out);
 
 }  // namespace wick::compiler

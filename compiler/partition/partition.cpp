@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <unordered_map>
 
 #include "compiler/ir/builder.h"
+#include "compiler/partition/buffers/held_buffers.h"
 #include "compiler/partition/dependences.h"
 #include "compiler/partition/extract.h"
 #include "compiler/quantize/quantize_nodes.h"
@@ -17,8 +17,6 @@
 
 namespace wick::compiler {
 namespace {
-
-constexpr char kExecutor[] = "executor";  // where assertions run
 
 // What no backend is asked about, and why.
 std::string not_for_backends(const Node& node, const Target& target) {
@@ -37,7 +35,7 @@ std::string not_for_backends(const Node& node, const Target& target) {
 }
 
 // What a backend that was asked before has made of its nodes.
-bool is_made_by_backend(const Node& node) { return node.is(kCallDelegate) || node.op->has(kOfBackend | kScratch); }
+bool is_made_by_backend(const Node& node) { return is_delegate_call(node) || node.op->has(kOfBackend | kScratch); }
 
 bool may_take(const Node& node, const Target& target) {
   return !node.op->has(kEffect) && !is_made_by_backend(node) && not_for_backends(node, target).empty();
@@ -137,7 +135,9 @@ class Partitioner {
     take(dependences);
     visit_graphs();
     explain_unfolded();
-    replace_units(order_units(dependences, unit_));
+    const std::vector<uint32_t> order = order_units(dependences, unit_);
+    hold_buffers(order);
+    replace_units(order);
     for (uint32_t i = 0; i < places_.size(); ++i) {
       if (!is_made_[i]) report_.nodes.push_back(std::move(places_[i]));
     }
@@ -353,6 +353,25 @@ class Partitioner {
     return target_.profitable ? target_.profitable(nodes, options_) : Verdict::yes();
   }
 
+  void hold_buffers(const std::vector<uint32_t>& order) {
+    buffers_ = find_held_buffers(graph_, target_, options_, {index_, unit_, order}, num_units_, report_.buffers);
+    for (const HeldBuffer& buffer : buffers_) held_.emplace(buffer.state, buffer.name);
+  }
+
+  // The buffers that a unit changes are then nobody else's.
+  BuffersOfPart buffers_of(uint32_t unit) {
+    BuffersOfPart out{held_, {}, {}};
+    for (const HeldBuffer& buffer : buffers_) {
+      if (buffer.unit != unit) continue;
+      for (const StateUpdate& update : graph_.updates) {
+        if (update.target == buffer.state && update.value != buffer.state) out.updates.push_back(update);
+      }
+      graph_.hold(buffer.state);
+      if (buffer.state->num_uses() != buffer.state->users().size()) out.outputs.push_back(buffer.state);
+    }
+    return out;
+  }
+
   void replace_units(const std::vector<uint32_t>& order) {
     for (size_t at = 0; at < order.size();) {
       const uint32_t unit = unit_[order[at]];
@@ -362,17 +381,19 @@ class Partitioner {
       }
       std::vector<Node*> members;
       for (; at < order.size() && unit_[order[at]] == unit; ++at) members.push_back(nodes_[order[at]]);
-      replace(members);
+      replace(members, unit);
     }
+    const auto without_nodes = [&](const HeldBuffer& buffer) { return buffer.unit == num_units_; };
+    if (std::any_of(buffers_.begin(), buffers_.end(), without_nodes)) replace({}, num_units_);
   }
 
-  void replace(const std::vector<Node*>& members) {
+  void replace(const std::vector<Node*>& members, uint32_t unit) {
     Extracted part;
     part.graph.ranges = ranges_;
-    extract(members, target_, part);
-    if (part.outputs.empty()) fail(Code::internal, "a partition without outputs");
-    Node* call =
-        graph_.add_node(op(kCallDelegate), {part.inputs, Sym(static_cast<int64_t>(graph_.delegates.size()))}, 0);
+    extract(members, buffers_of(unit), target_, part);
+    if (part.outputs.empty() && part.graph.updates.empty()) fail(Code::internal, "a partition without outputs");
+    Node* call = graph_.add_node(op(part.graph.states().empty() ? kCallDelegate : kCallStatefulDelegate),
+                                 {part.inputs, Sym(static_cast<int64_t>(graph_.delegates.size()))}, 0);
     call->origin = common_origin(members);
     report_.taken.nodes.insert(call);
     for (const Node* node : members) note_origins(*node);
@@ -380,14 +401,24 @@ class Partitioner {
     delegate.draws_random =
         std::any_of(members.begin(), members.end(), [](const Node* node) { return node->op->has(kRandom); });
     for (Value* output : part.outputs) {
-      delegate.output_origins.push_back(output->producer->origin);
+      delegate.output_origins.push_back(output->producer ? output->producer->origin : nullptr);
       Value* result = graph_.add_result(call, output->type, output->name);
-      std::swap(result->name, output->name);
-      graph_.replace(output, result);
+      if (output->producer) {
+        std::swap(result->name, output->name);
+        graph_.replace(output, result);
+      } else {
+        return_instead(output, result);
+      }
     }
     graph_.delegates.push_back(std::make_shared<const Delegate>(std::move(delegate)));
     for (auto it = members.rbegin(); it != members.rend(); ++it) graph_.erase(*it);
     ++report_.num_delegates;
+  }
+
+  void return_instead(const Value* from, Value* to) {
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+      if (graph_.outputs[i].value == from) graph_.set_output(i, to);
+    }
   }
 
   Delegate lower(const Extracted& part) const {
@@ -422,6 +453,8 @@ class Partitioner {
   std::vector<std::string> notes_;  // of those that are taken
   std::vector<uint32_t> unit_;      // delegate that a node goes to
   uint32_t num_units_ = 0;
+  std::vector<HeldBuffer> buffers_;
+  std::unordered_map<const Value*, std::string> held_;  // these, with their names
 };
 
 void partition_all(Graph& graph, const SymRanges& ranges, const Target& target, const TargetOptions& options,
@@ -474,35 +507,6 @@ Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& 
   Verdicts verdicts;
   ask_each(graph, target, options, before, verdicts);
   return verdicts;
-}
-
-size_t PartitionReport::num_outside() const {
-  return static_cast<size_t>(
-      std::count_if(nodes.begin(), nodes.end(), [](const NodePlace& place) { return place.backend.empty(); }));
-}
-
-void PartitionReport::add(PartitionReport next) {
-  if (target.empty()) {
-    *this = std::move(next);
-    return;
-  }
-  using Key = std::pair<std::string, std::string>;
-  const auto key_of = [](const NodePlace& place) { return Key(place.op, place.origin ? place.origin->node : ""); };
-  std::map<Key, std::string> before;
-  for (NodePlace& place : nodes) {
-    if (place.backend.empty()) before.emplace(key_of(place), std::move(place.reason));
-  }
-  std::erase_if(nodes, [](const NodePlace& place) { return place.backend.empty() || place.backend == kExecutor; });
-  for (NodePlace& place : next.nodes) {
-    const auto found = place.backend.empty() ? before.find(key_of(place)) : before.end();
-    if (found != before.end() && found->second != place.reason)
-      place.reason = fmt::format("{}: {}; {}: {}", target, found->second, next.target, place.reason);
-    nodes.push_back(std::move(place));
-  }
-  target += ", " + next.target;
-  taken = std::move(next.taken);
-  prepared_for.insert(prepared_for.end(), next.prepared_for.begin(), next.prepared_for.end());
-  num_delegates += next.num_delegates;
 }
 
 Result<PartitionReport> partition(Graph& graph, const Target& target, const TargetOptions& options,

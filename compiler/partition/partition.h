@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/analysis/value_ranges.h"
+#include "compiler/partition/buffers/held_buffers.h"
 #include "compiler/partition/target.h"
 
 namespace wick::compiler {
@@ -17,6 +18,9 @@ struct NodeCost {
   uint64_t constant_bytes = 0;  // of weights and tables
   uint64_t scratch_bytes = 0;
 };
+
+/// NodePlace::backend of assertions.
+inline constexpr char kExecutor[] = "executor";
 
 /// Where one node runs. Nodes of sub-graphs have their own rows.
 struct NodePlace {
@@ -39,6 +43,7 @@ struct Taken {
 struct PartitionReport {
   std::string target;                     // who was asked; several: "a, b"
   std::vector<NodePlace> nodes;           // in the order the graph had before
+  std::vector<BufferPlace> buffers;       // mutable ones, of the whole graph
   Taken taken;                            // of the last partition
   std::vector<std::string> prepared_for;  // Target::prepared_for of all that took a node
   size_t num_delegates = 0;
@@ -62,7 +67,8 @@ Verdicts ask_all(const Graph& graph, const Target& target, const TargetOptions& 
 /// Puts the nodes that the target takes into the fewest groups such that no dependency cycle runs through nodes outside
 /// a group. The nodes of a group need not be connected. Each group becomes one wick.call_delegate, unless the target
 /// finds it unprofitable: then its nodes stay outside, with that reason. Constants are copied into the partition by
-/// reference. Inputs are in the order of first use, outputs in the order of production. Sub-graphs of control flow are
+/// reference. Inputs are in the order of first use, outputs in the order of production. Mutable buffers that
+/// delegates can hold (held_buffers.h) are states of the partitions that use them. Sub-graphs of control flow are
 /// partitioned separately. `verdicts` are those of ask_all for this very graph. Takes near-linear time. The graph keeps
 /// what it computes; the order of nodes may change. Errors: those of Target::lower, with a note that names the target;
 /// internal (a delegate without payload or id).

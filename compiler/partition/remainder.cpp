@@ -25,6 +25,13 @@ bool runs_once(const Node& node) {
                      [](const Value* result) { return !result->type.is_tensor(); });
 }
 
+bool has_effect(const Node& node) {
+  return node.op->has(kEffect) || std::any_of(node.graphs.begin(), node.graphs.end(), [](const auto& graph) {
+           return std::any_of(graph->nodes().begin(), graph->nodes().end(),
+                              [](const auto& inner) { return has_effect(*inner); });
+         });
+}
+
 bool reaches(const Node& from, const Value* wanted) {
   NodeSet seen;
   std::vector<const Node*> open{&from};
@@ -54,22 +61,35 @@ class PutBack {
     }
     graph_.delegates = copy_.delegates;
     graph_.ranges.insert(copy_.ranges.begin(), copy_.ranges.end());
-    return connect_effects() && connect_results() && sort();
+    return connect_effects() && connect_results() && leaves_held_alone() && sort();
   }
 
  private:
   // --- what corresponds ---
 
   bool match_entries() {
-    const std::vector<Value*> states = graph_.states(), copies = copy_.states();
+    const std::vector<Value*> states = buffers_of(graph_), copies = buffers_of(copy_);
     if (copy_.inputs.size() != graph_.inputs.size() || copies.size() != states.size() ||
-        copy_.outputs.size() != graph_.outputs.size() || copy_.updates.size() != graph_.updates.size())
+        copy_.outputs.size() != graph_.outputs.size())
       return false;
-    for (size_t i = 0; i < states.size(); ++i) values_[copies[i]] = states[i];
+    for (size_t i = 0; i < states.size(); ++i) {
+      values_[copies[i]] = states[i];
+      // What the target's delegates hold.
+      if (copies[i]->kind == ValueKind::held && states[i]->kind == ValueKind::state) graph_.hold(states[i]);
+    }
+    if (copy_.updates.size() != graph_.updates.size()) return false;
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
       if (graph_.inputs[i].value) values_[copy_.inputs[i].value] = graph_.inputs[i].value;
     }
     return true;
+  }
+
+  static std::vector<Value*> buffers_of(const Graph& graph) {
+    std::vector<Value*> out;
+    for (const auto& value : graph.values()) {
+      if (value->kind == ValueKind::state || value->kind == ValueKind::held) out.push_back(value.get());
+    }
+    return out;
   }
 
   // The node with graphs that a node of the copy with graphs is still a copy of.
@@ -286,6 +306,7 @@ class PutBack {
     for (Node* node : effects) {
       const auto found =
           std::find_if(copies.begin(), copies.end(), [&](const Node* copy) { return is_copy(*copy, *node); });
+      if (brought_.count(node)) continue;
       if (found == copies.end()) {
         graph_.erase(node);
         continue;
@@ -302,7 +323,7 @@ class PutBack {
   bool connect_results() {
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
       const Value *own = graph_.outputs[i].value, *copied = copy_.outputs[i].value;
-      if (!own || is_available(own)) continue;
+      if (!own || (own->kind != ValueKind::held && is_available(own))) continue;
       Value* value = copied ? settled(copied) : nullptr;
       if (!value) return false;
       graph_.set_output(i, value);
@@ -315,6 +336,34 @@ class PutBack {
       graph_.set_update(i, value);
     }
     return true;
+  }
+
+  // Whether nothing that still counts reads a buffer that delegates hold.
+  bool leaves_held_alone() const {
+    const std::vector<Value*> held = graph_.held_states();
+    if (held.empty()) return true;
+    NodeSet seen;
+    std::vector<const Node*> open;
+    const auto visit = [&](const Value* value) {
+      if (value && value->producer && seen.insert(value->producer).second) open.push_back(value->producer);
+    };
+    for (const GraphOutput& output : graph_.outputs) visit(output.value);
+    for (const StateUpdate& update : graph_.updates) visit(update.value);
+    for (const auto& node : graph_.nodes()) {
+      const bool counts = node->results().empty() || has_effect(*node);
+      if (counts && seen.insert(node.get()).second) open.push_back(node.get());
+    }
+    while (!open.empty()) {
+      const Node* node = open.back();
+      open.pop_back();
+      for (const Value* operand : node->operands()) {
+        if (operand->kind == ValueKind::held) return false;
+        visit(operand);
+      }
+    }
+    return std::none_of(graph_.outputs.begin(), graph_.outputs.end(), [](const GraphOutput& output) {
+      return output.value && output.value->kind == ValueKind::held;
+    });
   }
 
   // --- order ---

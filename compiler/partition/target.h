@@ -1,6 +1,7 @@
 // What a backend declares about itself: what it takes, what should stay whole for it, and how a partition becomes a
 // payload. C++20.
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,12 @@ struct Verdict {
 class Builder;
 class ValueRanges;
 
+/// What the methods of a program have agreed on about mutable buffers, by fully qualified name.
+struct BufferRules {
+  std::map<std::string, std::string, std::less<>> outside;  // that delegates may not hold, and why
+  std::map<std::string, std::string, std::less<>> names;    // of those whose name in delegates is another one
+};
+
 /// An option of a backend, `--backend NAME:key=value`.
 struct TargetOption {
   const char* name;
@@ -50,6 +57,7 @@ struct TargetOptions {
   const TargetSettings* settings = nullptr;  // null: all as by default
   /// Nobody runs what is lowered: what only running needs may be left out.
   bool for_report = false;
+  const BufferRules* buffers = nullptr;  // null: there are none
   /// The value of an option that the target has.
   std::string_view setting(const TargetOption& option) const;
 };
@@ -57,7 +65,8 @@ struct TargetOptions {
 /// A backend as the compiler sees it: one row of backends/backends.inc. It has one of two forms:
 ///   delegate  `lower` turns a partition into a payload; `id` names the backend's runtime half
 ///   kernels   `rewrite` replaces a node by the backend's own operators, which have rows in `ops`. Plan and emission
-///             treat them like any other operator
+///   treat
+///             them like any other operator
 struct Target {
   const char* name;          // on the command line
   const char* id = nullptr;  // of the delegate at run time; null: form kernels
@@ -114,6 +123,10 @@ struct Target {
   /// Form kernels: what a call in a program that was prepared for these facts costs, of the target's own operators and
   /// of others beside them. Null: not known.
   CallCost (*call_cost)(const OperatorCall& call, Span<const std::string> prepared_for) = nullptr;
+  /// Form delegate: whether delegates can keep a mutable buffer in memory of their own, from call to call, under its
+  /// name in the model (Value::fqn). Such a buffer is a state of the graph that `lower` is given, with its update if
+  /// the partition changes it. Null: they hold none.
+  Verdict (*holds)(const Value& state, const TargetOptions& options) = nullptr;
 };
 
 /// A target with its options' values.

@@ -359,7 +359,7 @@ void Linearizer::node(const Node& node) {
   if (name == "higher_order.while_loop.default") return while_loop(node);
   if (name == "higher_order.scan.default") return scan(node, true);
   if (name == "higher_order.map_impl.default") return scan(node, false);
-  if (name == kCallDelegate) return delegate_node(node);
+  if (is_delegate_call(node)) return delegate_node(node);
   if (node.op->has(kEffect)) return assertion(node);
   if (node.op->has(kScratch)) {
     allocate(node.result());

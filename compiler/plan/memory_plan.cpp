@@ -328,6 +328,23 @@ std::string above_lower_bound(const MethodPlan& plan) {
       widest);
 }
 
+void leave_io_to_caller(MethodPlan& plan) {
+  std::vector<size_t> num_tensors(plan.storages.size(), 0);
+  for (const PlannedValue& value : plan.values) {
+    if (const auto* tensor = std::get_if<PlannedTensor>(&value)) ++num_tensors[tensor->storage];
+  }
+  const auto take_out = [&](const std::vector<int32_t>& values, const std::vector<int32_t>& others) {
+    for (const int32_t index : values) {
+      const auto* tensor = std::get_if<PlannedTensor>(&plan.values[static_cast<size_t>(index)]);
+      if (!tensor || std::find(others.begin(), others.end(), index) != others.end()) continue;
+      Storage& storage = plan.storages[tensor->storage];
+      if (storage.kind == Storage::Kind::arena && num_tensors[tensor->storage] == 1) storage.kind = Storage::Kind::none;
+    }
+  };
+  take_out(plan.inputs, plan.outputs);
+  take_out(plan.outputs, plan.inputs);
+}
+
 void share_states(std::vector<MethodPlan>& methods) {
   std::map<std::string, uint64_t> offsets;
   uint64_t end = 0;

@@ -23,6 +23,10 @@ std::string above_lower_bound(const MethodPlan& plan);
 /// become one, which every method sees. Call it before plan_memory.
 void share_states(std::vector<MethodPlan>& methods);
 
+/// Takes inputs and outputs out of the arena, but for those whose memory holds other tensors too: their pointers come
+/// at run time. Call it before plan_memory.
+void leave_io_to_caller(MethodPlan& plan);
+
 /// Proves that no two storages alive at the same instruction overlap and that every tensor lies inside its storage.
 Status verify_plan(const MethodPlan& plan);
 

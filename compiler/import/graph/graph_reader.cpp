@@ -91,7 +91,7 @@ Status MissingOps::status() const {
 // Operators that only the compiler writes.
 bool is_internal(std::string_view name) {
   const OpDef* def = find_op(name);
-  return name == kCallDelegate || (def && def->has(kScratch));
+  return name == kCallDelegate || name == kCallStatefulDelegate || (def && def->has(kScratch));
 }
 
 void find_missing(const pt2::Graph& graph, MissingOps& missing) {

@@ -291,6 +291,8 @@ class Parser : private TextReader {
       stored(graph, scope, ValueKind::constant);
     } else if (accept_word("state")) {
       stored(graph, scope, ValueKind::state);
+    } else if (accept_word("held")) {
+      stored(graph, scope, ValueKind::held);
     } else if (accept_word("delegate")) {
       delegate(graph);
     } else if (accept_word("update")) {
@@ -336,9 +338,10 @@ class Parser : private TextReader {
     }
     auto owned = std::make_shared<std::vector<uint8_t>>(std::move(bytes));
     ConstantData data{Span<const uint8_t>(owned->data(), owned->size()), owned};
-    define(scope, name,
-           kind == ValueKind::constant ? graph.add_constant(t.tensor, data, name, fqn)
-                                       : graph.add_state(t.tensor, data, name, fqn));
+    Value* value = kind == ValueKind::constant ? graph.add_constant(t.tensor, data, name, fqn)
+                                               : graph.add_state(t.tensor, data, name, fqn);
+    value->kind = kind;
+    define(scope, name, value);
   }
 
   // Its payload is not part of the text: only its size is.

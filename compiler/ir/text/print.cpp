@@ -152,6 +152,10 @@ void print_graph(std::string& out, const Graph& graph, std::string_view name, co
     out += fmt::format("{}state %{}: {} {} = {}\n", inner, value->name, to_text(value->type, options.max_numbers),
                        quoted(value->fqn), data_text(*value));
   }
+  for (const Value* value : graph.held_states()) {
+    out += fmt::format("{}held %{}: {} {} = {}\n", inner, value->name, to_text(value->type, options.max_numbers),
+                       quoted(value->fqn), data_text(*value));
+  }
   for (const auto& delegate : graph.delegates)
     out += fmt::format("{}delegate {} {}\n", inner, quoted(delegate->id), delegate->payload.size());
   for (const auto& node : graph.nodes()) {

@@ -107,6 +107,8 @@ const OpDef kHigherOrderRows[] = {
      kElements | kNoKernel},
     {"wick::call_delegate(Tensor[] inputs, int delegate) -> Tensor[]", infer_call_delegate, nullptr, nullptr,
      kElements | kNoKernel},
+    {"wick::call_delegate.stateful(Tensor[] inputs, int delegate) -> Tensor[]", infer_call_delegate, nullptr, nullptr,
+     kElements | kNoKernel | kEffect},
     BINARY_NUMBER("add"),
     BINARY_NUMBER("sub"),
     BINARY_NUMBER("mul"),
