@@ -65,8 +65,7 @@ struct TargetOptions {
 /// A backend as the compiler sees it: one row of backends/backends.inc. It has one of two forms:
 ///   delegate  `lower` turns a partition into a payload; `id` names the backend's runtime half
 ///   kernels   `rewrite` replaces a node by the backend's own operators, which have rows in `ops`. Plan and emission
-///   treat
-///             them like any other operator
+///             treat them like any other operator
 struct Target {
   const char* name;          // on the command line
   const char* id = nullptr;  // of the delegate at run time; null: form kernels

@@ -35,6 +35,11 @@ double constant_element(const Value& value) {
 void Lowering::add_constant(const Value* value) {
   Tensor& added = tensors_[value];
   const auto count = numel(value->sizes());
+  if (count.is(0)) {  // nothing reads an element
+    const ExpressionPtr none = pool().constant(0, 0, scalar_type(value->dtype()));
+    added.element = [none](const Indices&) { return none; };
+    return;
+  }
   if (count.is(1)) {
     const ScalarType type = scalar_type(value->dtype());
     int64_t integer = 0;

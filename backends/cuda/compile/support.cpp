@@ -42,7 +42,16 @@ bool has_kernels(DType dtype) {
   }
 }
 
-std::string refuse_tensor(const Value& value) {
+// Kernels that are chosen by sizes or divide by them, and draws that the host counts, need elements. Others have
+// nothing to do for empty tensors.
+bool needs_elements(const Node& node) {
+  static const compiler::RuleTable<OpRule> kRules({kAttentionRules, kControlRules, kDeformedRules, kDistanceRules,
+                                                   kQuantizedRules, kRandomRules, kResizeRules, kSamplingRules,
+                                                   kWindowRules});
+  return kRules.find(node) != nullptr;
+}
+
+std::string refuse_tensor(const Node& node, const Value& value) {
   if (!value.type.is_tensor()) {
     if (value.type.kind == compiler::TypeKind::integer && !value.type.expr.is_const() &&
         SymScope::is_from_data(value.type.expr))
@@ -56,7 +65,7 @@ std::string refuse_tensor(const Value& value) {
   for (const compiler::Sym& size : value.sizes()) {
     const compiler::SymRange range = SymScope::range(size);
     if (range.max == compiler::kUnbounded) return "a size has no upper bound";
-    if (range.max == 0) return "a tensor is empty";
+    if (range.max == 0 && needs_elements(node)) return "a tensor is empty";
     if (SymScope::is_from_data(size)) return "a size depends on the values of tensors";
   }
   return "";
@@ -141,11 +150,11 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   const OpRule* rule = find_rule(node);
   if (!rule) return Verdict::no(fmt::format("{} has no kernel", node.op->name()));
   for (const Value* operand : node.operands()) {
-    if (std::string reason = refuse_tensor(*operand); !reason.empty()) return Verdict::no(std::move(reason));
+    if (std::string reason = refuse_tensor(node, *operand); !reason.empty()) return Verdict::no(std::move(reason));
   }
   for (const Value* result : node.results()) {
     if (result->num_uses() == 0) continue;
-    if (std::string reason = refuse_tensor(*result); !reason.empty()) return Verdict::no(std::move(reason));
+    if (std::string reason = refuse_tensor(node, *result); !reason.empty()) return Verdict::no(std::move(reason));
   }
   std::string reason = node.graphs.empty() ? refuse_unproven(node, *rule) : "";
   if (!reason.empty()) return Verdict::no(std::move(reason));

@@ -154,17 +154,7 @@ TEST_F(CudaLower, AnIndexOutsideFailsTheCall) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
     index.bytes.insert(index.bytes.end(), bytes, bytes + 8);
   }
-  ModuleOptions options;
-  options.kernels = {portable_kernels()};
-  options.backends = {&cuda_backend()};
-  options.device = "cuda-twin=" + twin();
-  ModuleError error;
-  std::vector<HostValue> outputs;
-  const auto module = wick::Module::load({program_.data(), program_.size()}, options, &error);
-  ASSERT_TRUE(module) << error.message;
-  EXPECT_FALSE(module->forward({numbers(DType::f32, {7, 4}, 1), index}, &outputs, &error));
-  EXPECT_NE(error.message.find("aten.embedding.default: an index is out of bounds"), std::string::npos)
-      << error.message;
+  expect_error({numbers(DType::f32, {7, 4}, 1), index}, "aten.embedding.default: an index is out of bounds");
 }
 
 }  // namespace

@@ -54,6 +54,17 @@ inline std::vector<HostValue> outputs_of(const std::vector<uint8_t>& program, co
   return outputs;
 }
 
+// The nodes that stay outside of delegates: operator and reason.
+inline std::vector<std::pair<std::string, std::string>> outside_of(const std::string& text) {
+  CompileResult result;
+  EXPECT_FALSE(program_of(text, "cuda", {{"gpu", "none"}}, &result).empty());
+  std::vector<std::pair<std::string, std::string>> nodes;
+  for (const auto& method : result.methods) {
+    for (const auto& node : method.outside) nodes.emplace_back(node.op, node.reason);
+  }
+  return nodes;
+}
+
 inline double element(const HostTensor& tensor, size_t index) {
   if (tensor.dtype == DType::f32) {
     float value;
@@ -129,6 +140,20 @@ class CudaLower : public ::testing::Test {
       EXPECT_EQ(got[i].tensor.bytes, want[i].tensor.bytes) << "result " << i;
     }
     expect_same_bits_in_every_order(inputs, got);
+  }
+
+  // The call fails with these words.
+  void expect_error(const std::vector<HostValue>& inputs, const std::string& words) {
+    ModuleOptions options;
+    options.kernels = {portable_kernels()};
+    options.backends = {&cuda_backend()};
+    options.device = "cuda-twin=" + twin();
+    ModuleError error;
+    std::vector<HostValue> outputs;
+    const auto module = wick::Module::load({program_.data(), program_.size()}, options, &error);
+    ASSERT_TRUE(module) << error.message;
+    EXPECT_FALSE(module->forward(inputs, &outputs, &error));
+    EXPECT_NE(error.message.find(words), std::string::npos) << error.message;
   }
 
   // A kernel that lacks a barrier, or depends on which block is done first, gives other bits.

@@ -10,6 +10,7 @@ namespace {
 class Caller {
  public:
   explicit Caller(const TestDriver& driver) : driver_(driver) {
+    call<int(unsigned)>("cuInit", 0u);
     call<int(void**, int)>("cuDevicePrimaryCtxRetain", &context_, 0);
     push();
     call<int(void**, unsigned)>("cuStreamCreate", &stream_, 1u);

@@ -168,36 +168,23 @@ struct Positioned {
   T value;
   i64 position;
 };
-/// The smaller or larger one; NaN wins, then the first.
-template <bool kLargest>
+/// The smaller or larger one; NaN wins, then the first or the last.
+template <bool kLargest, bool kLast>
 struct ArgExtreme {
   template <typename T>
   static WICK_FUNCTION Positioned<T> of(Positioned<T> a, Positioned<T> b) {
     if (b.position < 0) return a;
     if (a.position < 0) return b;
     const bool a_nan = is_nan_value(a.value), b_nan = is_nan_value(b.value);
-    if (a_nan || b_nan ? a_nan && b_nan : a.value == b.value) return a.position < b.position ? a : b;
+    if (a_nan || b_nan ? a_nan && b_nan : a.value == b.value) return (a.position < b.position) != kLast ? a : b;
     if (a_nan || b_nan) return a_nan ? a : b;
     return (kLargest ? b.value < a.value : a.value < b.value) ? a : b;
   }
 };
-typedef ArgExtreme<false> ArgMinimum;
-typedef ArgExtreme<true> ArgMaximum;
-/// The same of the last one: the last of several NaN, the last of equal ones.
-template <bool kLargest>
-struct LastExtreme {
-  template <typename T>
-  static WICK_FUNCTION Positioned<T> of(Positioned<T> a, Positioned<T> b) {
-    if (b.position < 0) return a;
-    if (a.position < 0) return b;
-    const bool a_nan = is_nan_value(a.value), b_nan = is_nan_value(b.value);
-    if (a_nan || b_nan ? a_nan && b_nan : a.value == b.value) return a.position < b.position ? b : a;
-    if (a_nan || b_nan) return a_nan ? a : b;
-    return (kLargest ? b.value < a.value : a.value < b.value) ? a : b;
-  }
-};
-typedef LastExtreme<false> LastMinimum;
-typedef LastExtreme<true> LastMaximum;
+typedef ArgExtreme<false, false> ArgMinimum;
+typedef ArgExtreme<true, false> ArgMaximum;
+typedef ArgExtreme<false, true> LastMinimum;
+typedef ArgExtreme<true, true> LastMaximum;
 /// log(exp(a) + exp(b))
 struct LogSumExp {
   template <typename T>

@@ -43,15 +43,6 @@ class RunningWriter : public KernelWriter {
     return !is_positioned(reduction_.kind) ? "acc" : reduced->number != 0 ? "acc.position" : "acc.value";
   }
 
-  Scope column_scope(const char* indent) {
-    Scope scope;
-    scope.outer = &row_;
-    scope.indent = indent;
-    scope.symbols.insert(std::string(column_.variable.symbol_name()));
-    scope.has_results = true;
-    return scope;
-  }
-
   // What stands before the first column.
   std::string first() {
     const Line& line = *kernel_.line;
@@ -63,7 +54,7 @@ class RunningWriter : public KernelWriter {
 
   void write_by_thread() {
     const std::string start = first(), column = name_of(column_);
-    Scope each = column_scope("    ");
+    Scope each = scope_of_columns(row_, column_, "    ");
     write_accumulation(each, reduction_, "acc", column);
     for (const Store& store : kernel_.column_stores) write_store(each, store, "");
     row_.line(fmt::format("{} acc = {};", type_of(reduction_), start));
@@ -75,7 +66,7 @@ class RunningWriter : public KernelWriter {
   void write_by_block() {
     const std::string type = type_of(reduction_), column = name_of(column_), start = first();
     const std::string inside = fmt::format("if ({} < {}) {{", column, text(column_.extent));
-    Scope take = column_scope("      "), give = column_scope("      ");
+    Scope take = scope_of_columns(row_, column_, "      "), give = scope_of_columns(row_, column_, "      ");
     write_accumulation(take, reduction_, "acc", column);
     for (const Store& store : kernel_.column_stores) write_store(give, store, "");
     row_.line(fmt::format("WICK_SHARED({}, totals, {});", type, schedule_.threads / 32));
@@ -110,6 +101,15 @@ KernelSource write_running(LoweredGraph& graph, const LoopKernel& kernel) {
   schedule.kind = by_thread ? ScheduleKind::thread_per_row : ScheduleKind::block_per_row;
   schedule.threads = by_thread ? 128 : columns <= 64 ? 64 : 256;
   return RunningWriter(graph, kernel, schedule).run();
+}
+
+Scope scope_of_columns(Scope& row, const Loop& column, const char* indent) {
+  Scope scope;
+  scope.outer = &row;
+  scope.indent = indent;
+  scope.symbols.insert(std::string(column.variable.symbol_name()));
+  scope.has_results = true;
+  return scope;
 }
 
 KernelSource write_line(LoweredGraph& graph, const LoopKernel& kernel) {

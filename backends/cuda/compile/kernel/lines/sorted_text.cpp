@@ -32,7 +32,7 @@ class SortedWriter : public KernelWriter {
     row_.line(fmt::format("block_sort<{}, {}, {}>(keys, places);", descending(), line_.tile, threads()));
     value_ = fmt::format("keys[{}]", name_of(column_));
     position_ = fmt::format("static_cast<i64>(places[{}])", name_of(column_));
-    Scope give = column_scope("    ");
+    Scope give = scope_of_columns(row_, column_, "    ");
     for (const Store& store : kernel_.column_stores) write_store(give, store, "");
     row_.line(fmt::format("for (idx {0} = static_cast<idx>(thread_x()); {0} < {1}; {0} += {2}) {{", name_of(column_),
                           text(column_.extent), threads()));
@@ -56,7 +56,7 @@ class SortedWriter : public KernelWriter {
     write_runs();
     value_ = "sorted";
     position_ = "place";
-    Scope give = column_scope("    ");
+    Scope give = scope_of_columns(row_, column_, "    ");
     give.line(fmt::format("const idx {} = first + static_cast<idx>(e);", name_of(column_)));
     give.line(fmt::format("if ({} >= {}) break;", name_of(column_), text(column_.extent)));
     give.line("const idx from = run.next();");
@@ -75,17 +75,8 @@ class SortedWriter : public KernelWriter {
   uint32_t threads() const { return source_.schedule.threads; }
   bool descending() const { return reduction_.kind == ReductionKind::arg_maximum; }
 
-  Scope column_scope(const char* indent) {
-    Scope scope;
-    scope.outer = &row_;
-    scope.indent = indent;
-    scope.symbols.insert(std::string(column_.variable.symbol_name()));
-    scope.has_results = true;
-    return scope;
-  }
-
   void write_elements() {
-    Scope take = column_scope("      ");
+    Scope take = scope_of_columns(row_, column_, "      ");
     const std::string column = name_of(column_);
     const std::string guard = reduction_.guard ? "if (" + value(take, reduction_.guard) + ") " : "";
     const std::string element = value(take, reduction_.element);
