@@ -13,7 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <mutex>
 
 #include "common/text_file.h"
 #include "compiler/support/file_map.h"
@@ -124,7 +126,8 @@ Result<int> run_program(const std::vector<std::string>& arguments, std::string_v
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-std::vector<std::string> command(const std::string& compiler, const std::string& out, const TwinOptions& options) {
+/// What compiles text from standard input.
+std::vector<std::string> command(const std::string& compiler, const TwinOptions& options) {
   std::vector<std::string> list = {compiler,
                                    "-x",
                                    "c++",
@@ -135,53 +138,76 @@ std::vector<std::string> command(const std::string& compiler, const std::string&
                                    "-fno-exceptions",
                                    "-fPIC",
                                    "-fvisibility=hidden",
-                                   "-w",
-                                   "-shared",
-                                   "-Wl,--build-id=none"};
+                                   "-w"};
   if (options.sanitize) {
     for (const char* flag : {"-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined",
                              "-fno-sanitize-recover=all", "-fno-sanitize=vptr"}) {
       list.emplace_back(flag);
     }
   }
-  for (const char* argument : {"-o", out.c_str(), "-"}) list.emplace_back(argument);
+  list.emplace_back("-");
   return list;
 }
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+/// Runs the compiler on `text`. Errors: as of build_twin().
+Status compile_text(std::vector<std::string> arguments, std::initializer_list<const char*> more,
+                    const std::string& text) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  std::string messages;
+  ASSIGN_OR_RETURN(const int code, run_program(arguments, text, &messages));
+  if (code == 0) return {};
+  const size_t error = messages.find("error");
+  const size_t begin = error == std::string::npos ? 0 : messages.rfind('\n', error) + 1;
+  Diag diag(Code::internal, fmt::format("{} refuses the twin of the CUDA kernels", arguments[0]));
+  diag.found = messages.substr(begin, std::min(messages.find('\n', begin), messages.size()) - begin);
+  return diag;
+}
+
+/// The twin's own files whose names end so.
+std::string own_text(std::initializer_list<std::string_view> ends) {
+  std::string text;
+  for (size_t i = 0; i < kCudaTwinCount; ++i) {
+    const std::string_view path = kCudaTwin[i].path;
+    const bool wanted = std::any_of(ends.begin(), ends.end(), [&](std::string_view end) {
+      return path.size() >= end.size() && path.substr(path.size() - end.size()) == end;
+    });
+    if (wanted) text += without_includes(kCudaTwin[i].text, Includes::quoted);
+  }
+  return text;
+}
+
+/// Writes the launcher and the stand-in, which are the same for all twins, as an object file. A process compiles them
+/// once for each command.
+Status write_launcher(const std::vector<std::string>& compile, const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::vector<std::string>, std::string> objects;
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::string& object = objects[compile];
+  if (!object.empty())
+    return compiler::write_file(path, {reinterpret_cast<const uint8_t*>(object.data()), object.size()});
+  RETURN_IF_ERROR(compile_text(compile, {"-c", "-o", path.c_str()}, own_text({".h", ".cpp"})));
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.fd >= 0) object = read_file(file.fd);
+  return {};
 }
 
 }  // namespace
 
-std::string twin_text(Span<const KernelText> kernels) {
-  std::vector<std::string> headers, sources;
-  for (size_t i = 0; i < kCudaTwinCount; ++i) {
-    const TextFile& file = kCudaTwin[i];
-    (ends_with(file.path, ".h") ? headers : sources).emplace_back(file.text);
-  }
-  return host_program(kernels, headers, sources);
-}
-
 Status build_twin(Span<const KernelText> kernels, const std::string& path, const TwinOptions& options) {
   ASSIGN_OR_RETURN(const std::string compiler, find_compiler());
-  const std::string temporary = fmt::format("{}.{}", path, getpid());
-  std::string messages;
-  ASSIGN_OR_RETURN(const int code, run_program(command(compiler, temporary, options), twin_text(kernels), &messages));
-  if (code != 0) {
-    unlink(temporary.c_str());
-    const size_t error = messages.find("error");
-    const size_t begin = error == std::string::npos ? 0 : messages.rfind('\n', error) + 1;
-    Diag diag(Code::internal, fmt::format("{} refuses the twin of the CUDA kernels", compiler));
-    diag.found = messages.substr(begin, std::min(messages.find('\n', begin), messages.size()) - begin);
-    return diag;
+  const std::vector<std::string> compile = command(compiler, options);
+  const std::string library = fmt::format("{}.{}", path, getpid()), launcher = library + ".o";
+  Status status = write_launcher(compile, launcher);
+  if (status.ok()) {
+    status =
+        compile_text(compile, {"-x", "none", launcher.c_str(), "-shared", "-Wl,--build-id=none", "-o", library.c_str()},
+                     host_program(kernels, own_text({"twin_kernels.h", "fibers.h"})));
   }
-  if (rename(temporary.c_str(), path.c_str()) != 0) {
-    const int why = errno;
-    unlink(temporary.c_str());
-    return Diag(Code::file_io, fmt::format("{} cannot be written: {}", path, std::strerror(why)));
-  }
-  return {};
+  unlink(launcher.c_str());
+  if (status.ok() && rename(library.c_str(), path.c_str()) != 0)
+    status = Diag(Code::file_io, fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
+  if (!status.ok()) unlink(library.c_str());
+  return status;
 }
 
 Status emit_source(Span<const KernelText> kernels, const std::string& folder) {

@@ -18,9 +18,6 @@ struct TwinOptions {
 /// Errors: missing_tool if there is no compiler; internal if it refuses the text, with its first message; file_io.
 compiler::Status build_twin(Span<const KernelText> kernels, const std::string& path, const TwinOptions& options = {});
 
-/// The whole text that build_twin() compiles.
-std::string twin_text(Span<const KernelText> kernels);
-
 /// Writes each kernel as FOLDER/name.cu and the vocabulary of devices as FOLDER/vocabulary.h, for reading and for
 /// other compilers. Creates the folder. Errors: file_io.
 compiler::Status emit_source(Span<const KernelText> kernels, const std::string& folder);

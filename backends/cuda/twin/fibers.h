@@ -5,6 +5,8 @@
 
 #include "backends/cuda/twin/twin_kernels.h"
 
+// Kernels and launcher are two objects of one library.
+#pragma GCC visibility push(hidden)
 namespace wick_twin {
 
 /// The thread that runs now.
@@ -38,3 +40,4 @@ void copy_async_wait(uint32_t pending_groups);
 void report_misaligned(uint64_t size_bytes, int line);
 
 }  // namespace wick_twin
+#pragma GCC visibility pop

@@ -100,10 +100,8 @@ std::string device_program(Span<const KernelText> kernels) {
   return program;
 }
 
-std::string host_program(Span<const KernelText> kernels, const std::vector<std::string>& headers,
-                         const std::vector<std::string>& sources) {
-  std::string program;
-  for (const std::string& header : headers) program += without_includes(header, Includes::quoted);
+std::string host_program(Span<const KernelText> kernels, const std::string& launcher) {
+  std::string program = launcher;
   // Unnamed: the compiler drops what no kernel calls.
   program += "#include <stdint.h>\n#include <string.h>\n\n#include <type_traits>\n#include <utility>\nnamespace {\n";
   for (const char* path : kCommon) program += part(path);
@@ -112,7 +110,6 @@ std::string host_program(Span<const KernelText> kernels, const std::vector<std::
   program += part("backends/cuda/compile/text/host_matrix.h") + part(kTiles) + part(kAttention);
   append_kernels(kernels, &program);
   append_table(kernels, &program);
-  for (const std::string& source : sources) program += without_includes(source, Includes::quoted);
   return program;
 }
 

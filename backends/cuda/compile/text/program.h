@@ -22,10 +22,9 @@ struct KernelText {
 std::string device_vocabulary();
 /// The device vocabulary and the kernels, for NVRTC. Lines of a kernel count from 1 in "name.cu".
 std::string device_program(Span<const KernelText> kernels);
-/// The same for a host C++17 compiler, with the table of kernels that twin/twin_kernels.h declares. `sources` are the
-/// headers and sources of the twin: before and after what is written here.
-std::string host_program(Span<const KernelText> kernels, const std::vector<std::string>& headers,
-                         const std::vector<std::string>& sources);
+/// The same for a host C++17 compiler, with the table of kernels that twin/twin_kernels.h declares. `launcher`: what
+/// that header and twin/fibers.h declare.
+std::string host_program(Span<const KernelText> kernels, const std::string& launcher);
 
 /// `text` without its #include lines of quoted ("), or of all files, and without #pragma once.
 enum class Includes { quoted, all };
