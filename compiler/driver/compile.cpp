@@ -177,8 +177,8 @@ Result<PartitionReport> run_target(Graph& graph, const TargetRequest& request, c
   pipeline.strict_nan = options.strict_nan;
   pipeline.facts = target.facts;
   pipeline.keep = [&](const Node& node) { return keeps(target, node, target_opts) || portable.keep(node); };
-  if (target.folds_where_taken)
-    pipeline.takes_quantized = [&](const Node& node) { return ask(target, node, target_opts).taken; };
+  pipeline.takes = [&](const Node& node) { return ask(target, node, target_opts).taken; };
+  if (target.folds_where_taken) pipeline.takes_quantized = pipeline.takes;
   RETURN_IF_ERROR(run_pipeline(graph, pipeline));
   keep_repeated(pipeline.extra);
   // Passes see nodes before quantization is folded, so their verdicts are those of a graph that is ready to partition.

@@ -60,6 +60,8 @@ struct PipelineOptions {
   TargetFacts facts;
   /// What fold_quantization asks (compiler/quantize/fold_quantization.h); null: it folds everything.
   std::function<bool(const Node& node)> takes_quantized;
+  /// Whether the target takes a node as it is, for passes of the target; null: there is no target.
+  std::function<bool(const Node& node)> takes;
   /// Leaves out the target passes that do not keep NaN and infinities.
   bool strict_nan = false;
   /// Each runs after the passes of its phase.

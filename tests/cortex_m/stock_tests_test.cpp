@@ -40,7 +40,6 @@ const std::map<std::string, std::string, std::less<>> kFloats = {
     {"conv_transpose__conv_transpose2d_output_padding_asym",
      "aten.convolution.default: its weights are not quantized to int8: f32[3, 6, 4, 4]"},
     {"max_pool2d__maxpool_2x2_indices", "aten.max_pool2d_with_indices.default: its indices are read"},
-    {"mean__constant_operand", "aten.add.Tensor: an operand is not quantized: f32[8]"},
     {"sub__collapsed_output_scale", "aten.sub.Tensor: the scale of its result is too far from those of its operands"},
 };
 

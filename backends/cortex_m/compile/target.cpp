@@ -11,6 +11,7 @@
 #include "backends/cortex_m/compile/join_cells.h"
 #include "backends/cortex_m/compile/merge_tables.h"
 #include "backends/cortex_m/compile/operators.h"
+#include "backends/cortex_m/compile/quantize_between.h"
 #include "backends/cortex_m/compile/spread_quantization.h"
 
 namespace wick::cortex_m {
@@ -42,7 +43,9 @@ constexpr compiler::Pass kPasses[] = {
     {"fuse_activations", compiler::run_simple<fuse_activations>, compiler::Phase::last,
      "after fold_quantization: bounds become ranges of elements"},
     {"merge_tables", compiler::run_simple<merge_tables>, compiler::Phase::last,
-     "after fuse_activations, which costs nothing: what is left becomes tables"}};
+     "after fuse_activations, which costs nothing: what is left becomes tables"},
+    {"quantize_between", quantize_between, compiler::Phase::last,
+     "after merge_tables: takes what no quantizer annotated and no table holds"}};
 
 }  // namespace
 
@@ -51,7 +54,7 @@ const compiler::Target kTarget = {
     .keep = keep,
     .supports = supports,
     .passes = {"recognize_quantization", "fold_quantization", "join_cells", "spread_quantization", "fold_elements",
-               "absorb_padding", "fold_hardsigmoid", "fuse_activations", "merge_tables"},
+               "absorb_padding", "fold_hardsigmoid", "fuse_activations", "merge_tables", "quantize_between"},
     .own_passes = kPasses,
     .options = kOptions,
     .rewrite = rewrite,

@@ -102,7 +102,13 @@ TEST(CortexMCompileInt16, MaximaOfWindows) {
                            "aten.max_pool2d(%b, [3, 3], [2, 2], [1, 1], [1, 1], true)",
                            "aten.max_pool2d(%b, [2, 3], [1, 2], [0, 1], [2, 1])"})
     expect_integers(graph("2, 3, 7, 8", call, 0x1p-15, 0x1p-15));
-  EXPECT_NE(refusal(graph("1, 2, 4, 4", "aten.max_pool2d(%b, [2, 2])", 0x1p-15, 0x1p-14)), "");
+  expect_integers(graph("1, 2, 4, 4", "aten.max_pool2d(%b, [2, 2])", 0x1p-15, 0x1p-14));
+}
+
+TEST(CortexMCompileInt16, GatedLinearUnits) {
+  for (const char* call : {"aten.glu(%b, 1)", "aten.glu(%b, -1)"})
+    for (const double to : {0x1p-15, 0x1p-14}) expect_integers(graph("2, 6, 4", call, 0x1p-12, to));
+  EXPECT_NE(refusal(graph("2, 6", "aten.glu(%b, 1)", 1e-9, 1e9)), "");
 }
 
 TEST(CortexMCompileInt16, ProductsOfComputedMatrices) {

@@ -105,15 +105,6 @@ TEST(CortexMCompilePointwise, AFunctionOfTwoValuesIsTwoTablesAndASum) {
   expect_integers(binary(body, "7", "7"), {{kTable, 2}, {"cortex_m.quantized_add", 1}}, "cortex-m", 2.001);
 }
 
-// What a product in floats reads has no elements of its own.
-TEST(CortexMCompilePointwise, AFloatBetweenTwoValuesStays) {
-  Pipeline p = std::move(
-      Pipeline::from_text(binary("%a = aten.tanh(%d)\n  %y = aten.mul.Tensor(%a, %e)", "7", "7")).backend("cortex-m"));
-  p.run_and_compare(one_step());
-  EXPECT_EQ(p.failures(), "");
-  EXPECT_EQ(p.outside().size(), 2u);
-}
-
 TEST(CortexMCompilePointwise, AChainThatOthersReadStaysForThem) {
   const std::string q = parameters(0.0078125, -3);
   const std::string text = "graph f(%x: f32[40]) {\n" + fake_quantized("d", "x", "q", parameters(0.03125, -11)) +

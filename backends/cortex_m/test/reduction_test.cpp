@@ -74,6 +74,8 @@ TEST(CortexMPools, MaximaTakePaddingCeilModeAndDilation) {
     expect_integer(model(fmt::format("%y = aten.max_pool2d(%d, {})", window), "2, 3, 8, 7", kInput),
                    "cortex_m.maximum");
   expect_integer(model("%m = aten.max_pool2d(%d, [2, 2])\n  %y = aten.relu(%m)", "1, 3, 6, 6", kInput), kMaximum);
+  expect_integer(model("%y = aten.max_pool2d(%d, [2, 2])", "1, 2, 4, 4"), kMaximum);  // on another scale
+  expect_integer(model("%y = aten.max_pool2d(%d, [3, 3], [1, 1], [1, 1], [2, 2])", "1, 2, 5, 5"), "cortex_m.maximum");
 }
 
 TEST(CortexMPools, SayWhatTheyDoNotTake) {
@@ -81,7 +83,6 @@ TEST(CortexMPools, SayWhatTheyDoNotTake) {
                  "a divisor of its own");
   expect_refused(model("%y = aten.avg_pool2d(%d, [3, 3], [2, 2], [1, 1], false, false)", "1, 2, 5, 5"),
                  "windows differ in how many elements they count");
-  expect_refused(model("%y = aten.max_pool2d(%d, [2, 2])", "1, 2, 4, 4"), "a scale of its own for its result");
 }
 
 TEST(CortexMSoftmax, IsAlongAnyDimension) {

@@ -214,7 +214,7 @@ std::vector<Value*> rewrite_mean(Builder& b, Node& node, const Configuration& co
 
 // --- maxima ---
 
-Verdict supports_max_pool(const Node& node, const Configuration&) {
+Verdict supports_max_pool(const Node& node, const Configuration& configuration) {
   const Value *x = node.tensor("self"), *y = node.result();
   if (x->rank() != 4) return Verdict::no("wanted images [N, C, H, W]");
   if (node.results().size() > 1 && node.result(1)->num_uses() > 0) return Verdict::no("its indices are read");
@@ -222,9 +222,8 @@ Verdict supports_max_pool(const Node& node, const Configuration&) {
     const std::string reason = refuse_elements(*each, each == x ? "its input" : "its result");
     if (!reason.empty()) return Verdict::no(reason);
   }
-  if (x->dtype() != y->dtype() || !same_numbers(affine(*x), affine(*y)))
-    return Verdict::no("a scale of its own for its result");
-  return Verdict::yes();
+  const std::string reason = refuse_conversion(*x, *y, configuration);
+  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
 }
 
 // max over taps that lie `dilation` apart, along one dimension after the other, by an operator of two tensors.
@@ -250,25 +249,17 @@ Value* max_pool(Builder& b, Value* x, const Pool& pool, const Affine& to) {
 }
 
 // By portable kernels on elements: taps are slices.
-Value* max_pool_int16(Builder& b, Value* x, const Pool& pool, const Affine& to) {
+Value* max_pool_int16(Builder& b, Value* x, const Pool& pool) {
   if (pool.is_padded() || pool.overhangs()) {
     const Ints pads = {pool.padding[1], pool.padding[1] + pool.overhang[1], pool.padding[0],
                        pool.padding[0] + pool.overhang[0]};
     x = b.call("aten.constant_pad_nd", {x, pads, int64_t{INT16_MIN}});
   }
-  Value* y = max_of_taps(b, x, pool, "aten.maximum");
-  return b.call("aten.clamp", {y, int64_t{to.min}, int64_t{to.max}});
+  return max_of_taps(b, x, pool, "aten.maximum");
 }
 
-std::vector<Value*> rewrite_max_pool(Builder& b, Node& node, const Configuration&) {
-  Value* x = node.tensor("self");
-  Pool pool = read_pool(node, true);
-  const Affine to = affine(*node.result());
-  if (x->dtype() == DType::i16) {
-    std::vector<Value*> wide = {max_pool_int16(b, x, pool, to)};
-    if (node.results().size() > 1) wide.push_back(b.full(node.result(1)->sizes(), 0, DType::i64));
-    return wide;
-  }
+// Maxima of int8 elements, within the range of `to`, which is on their scale.
+Value* max_pool_int8(Builder& b, Value* x, Pool pool, const Affine& to) {
   const bool dilated = pool.dilation[0] != 1 || pool.dilation[1] != 1;
   if (dilated || pool.overhangs()) {
     x = pad_image(b, x, pool, INT8_MIN);
@@ -279,7 +270,18 @@ std::vector<Value*> rewrite_max_pool(Builder& b, Node& node, const Configuration
     pool = Pool{{1, 1}, {1, 1}, {0, 0}, {1, 1}, {0, 0}};
   }
   const bool clamped = to.min > -128 || to.max < 127;
-  std::vector<Value*> results = {dilated && !clamped ? x : max_pool(b, x, pool, to)};
+  return dilated && !clamped ? x : max_pool(b, x, pool, to);
+}
+
+// The largest element stands for the largest number on any scale.
+std::vector<Value*> rewrite_max_pool(Builder& b, Node& node, const Configuration&) {
+  Value* x = node.tensor("self");
+  const Pool pool = read_pool(node, true);
+  const Affine from = affine(*x), to = affine(*node.result());
+  const DType dtype = node.result()->dtype();
+  const bool narrow = x->dtype() == DType::i8, same = narrow && dtype == DType::i8 && same_numbers(from, to);
+  Value* y = narrow ? max_pool_int8(b, x, pool, same ? to : Affine{from.scale, from.zero}) : max_pool_int16(b, x, pool);
+  std::vector<Value*> results = {same ? y : converted(b, y, from, to, dtype)};
   // Nobody reads the indices.
   if (node.results().size() > 1) results.push_back(b.full(node.result(1)->sizes(), 0, DType::i64));
   return results;

@@ -104,11 +104,10 @@ std::string refuse_results(const Node& node, const Layers& layers) {
   for (size_t i = 0; i < std::min(node.results().size(), std::size(kNames)); ++i) {
     const Value& result = *node.result(i);
     if (result.num_uses() == 0) continue;
-    const bool wide = refuse_int16(result, "").empty();
-    if (wide) return fmt::format("{} is int16, whose steps are finer than those of its states", kNames[i]);
-    std::string reason = refuse_int8(result, kNames[i]);
+    std::string reason = refuse_elements(result, kNames[i]);
     if (!reason.empty()) return reason;
-    if (!result_factor(result, i == 2 ? kCellBits : layers.state_bits, i == 1 ? kElementShift : 0))
+    const bool is_element = i == 1 || (i == 0 && result.dtype() == DType::i16);  // of a tensor of h
+    if (!result_factor(result, i == 2 ? kCellBits : layers.state_bits, is_element ? kElementShift : 0))
       return "the scale of its result is too far from that of its state";
   }
   return "";
@@ -296,7 +295,8 @@ std::vector<Value*> direction_call(const Calls& calls, Value* x, int64_t layer, 
   Value* h = starts ? first_state(b, states[0], layers, index, layers.state_bits, DType::i16) : nullptr;
   Value* c = starts && layers.is_lstm ? first_state(b, states[1], layers, index, kCellBits, DType::i32) : nullptr;
   const Value& result = *node.result(0);
-  const bool is_read = result.num_uses() > 0, narrow = layer + 1 == layers.layers;
+  const bool is_read = result.num_uses() > 0;
+  const bool narrow = layer + 1 == layers.layers && !(is_read && result.dtype() == DType::i16);
   const Affine to = is_read ? affine(result) : Affine{};
   const Requantization factor = is_read && narrow ? *result_factor(result, layers.state_bits, 0) : Requantization{};
   const int64_t bytes = 4 * (4 * layers.cells + (inputs + 1) / 2);
@@ -310,6 +310,12 @@ std::vector<Value*> direction_call(const Calls& calls, Value* x, int64_t layer, 
        layer == 0 ? int64_t{affine(*node.tensor("input")).zero} : int64_t{0}, direction == 1,
        int64_t{layers.state_bits}, int64_t{narrow ? to.zero : 0}, int64_t{factor.multiplier}, int64_t{factor.shift},
        scratch(b, {bytes, bytes, bytes}, calls.isa), narrow ? DType::i8 : DType::i16});
+}
+
+// h as elements of the result.
+Value* output(Builder& b, Value* h, const Value& result, int bits) {
+  if (h->dtype() == result.dtype() && result.dtype() == DType::i8) return h;
+  return converted(b, h, {std::ldexp(1, -bits), 0, INT16_MIN, INT16_MAX}, affine(result), result.dtype());
 }
 
 // The states of all layers and directions, [B, H] each, as elements of the result.
@@ -347,10 +353,11 @@ std::vector<Value*> rewrite_layers(Builder& b, Node& node, const Configuration& 
   std::vector<Value*> results;
   for (size_t i = 0; i < node.results().size(); ++i) {
     const Value& result = *node.result(i);
-    results.push_back(result.num_uses() == 0 ? b.full(result.sizes(), 0.0, result.dtype())
-                      : i == 0               ? b.reshape(batch_first ? exchanged(b, x) : x, result.sizes())
-                      : i == 1               ? last_state(b, h, result, layers.state_bits)
-                                             : last_state(b, states, result, kCellBits));
+    results.push_back(
+        result.num_uses() == 0 ? b.full(result.sizes(), 0.0, result.dtype())
+        : i == 0 ? output(b, b.reshape(batch_first ? exchanged(b, x) : x, result.sizes()), result, layers.state_bits)
+        : i == 1 ? last_state(b, h, result, layers.state_bits)
+                 : last_state(b, states, result, kCellBits));
   }
   return results;
 }

@@ -1,6 +1,7 @@
 // Rows of operators whose tensors are int16. C++20.
 #pragma once
 #include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/quantized.h"
 
 namespace wick::cortex_m {
 
@@ -10,7 +11,11 @@ bool computes_on_int16(const compiler::Node& node);
 /// Why the node's tensors are not int16 with one scale each, as refuse_int16, or "".
 std::string refuse_int16(const compiler::Node& node);
 
-extern const RuleFamily kInt16BinaryRules, kInt16ConvolutionRules, kInt16LinearRules, kInt16MatmulRules;
+/// The table of lookup_int16 for what a function gives for all elements of int16, from the least on, as elements of
+/// `q`: with the fewest elements that are enough. Empty: none is fine enough.
+std::vector<int32_t> int16_table(const std::vector<double>& numbers, const Affine& q);
+
+extern const RuleFamily kInt16BinaryRules, kInt16ConvolutionRules, kInt16GluRules, kInt16LinearRules, kInt16MatmulRules;
 /// The rule of element-wise operators that read one tensor, besides numbers.
 extern const OpRule kInt16TableRule;
 

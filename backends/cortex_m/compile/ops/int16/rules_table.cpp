@@ -76,8 +76,30 @@ double error_of(const std::vector<int32_t>& table, const std::vector<double>& nu
   return worst;
 }
 
-// Empty: no table is fine enough.
-std::vector<int32_t> table_of(const std::vector<double>& numbers, const Affine& q) {
+Verdict supports_table(const Node& node, const Configuration&) {
+  const Value* x = variable(node);
+  for (const std::string& reason : {refuse_int16(*x, "its input"), refuse_int16(*node.result(), "its result")}) {
+    if (!reason.empty()) return Verdict::no(reason);
+  }
+  if (!(x->sizes() == node.result()->sizes())) return Verdict::no("its result has other sizes than its input");
+  const std::vector<double> numbers = results(node);
+  if (numbers.size() != kCount) return Verdict::no("it is not element-wise");
+  const std::vector<int32_t> table = int16_table(numbers, affine(*node.result()));
+  return table.empty() ? Verdict::no("no table of up to 4097 elements with lines between them is within one step of it")
+                       : Verdict::yes();
+}
+
+std::vector<Value*> rewrite_table(Builder& b, Node& node, const Configuration&) {
+  const Affine q = affine(*node.result());
+  std::vector<int32_t> table = int16_table(results(node), q);
+  const auto count = static_cast<int64_t>(table.size());
+  Value* lut = constant(b, {count}, std::move(table), "lut");
+  return {b.call("wick_cortex_m.lookup_int16", {variable(node), lut, int64_t{q.min}, int64_t{q.max}})};
+}
+
+}  // namespace
+
+std::vector<int32_t> int16_table(const std::vector<double>& numbers, const Affine& q) {
   const bool finite = std::all_of(numbers.begin(), numbers.end(), [](double number) { return std::isfinite(number); });
   if (!finite) return {};
   for (int bits = kMostBits; bits >= kLeastBits; --bits) {
@@ -88,29 +110,6 @@ std::vector<int32_t> table_of(const std::vector<double>& numbers, const Affine& 
   }
   return {};
 }
-
-Verdict supports_table(const Node& node, const Configuration&) {
-  const Value* x = variable(node);
-  for (const std::string& reason : {refuse_int16(*x, "its input"), refuse_int16(*node.result(), "its result")}) {
-    if (!reason.empty()) return Verdict::no(reason);
-  }
-  if (!(x->sizes() == node.result()->sizes())) return Verdict::no("its result has other sizes than its input");
-  const std::vector<double> numbers = results(node);
-  if (numbers.size() != kCount) return Verdict::no("it is not element-wise");
-  const std::vector<int32_t> table = table_of(numbers, affine(*node.result()));
-  return table.empty() ? Verdict::no("no table of up to 4097 elements with lines between them is within one step of it")
-                       : Verdict::yes();
-}
-
-std::vector<Value*> rewrite_table(Builder& b, Node& node, const Configuration&) {
-  const Affine q = affine(*node.result());
-  std::vector<int32_t> table = table_of(results(node), q);
-  const auto count = static_cast<int64_t>(table.size());
-  Value* lut = constant(b, {count}, std::move(table), "lut");
-  return {b.call("wick_cortex_m.lookup_int16", {variable(node), lut, int64_t{q.min}, int64_t{q.max}})};
-}
-
-}  // namespace
 
 const OpRule kInt16TableRule = {"", supports_table, rewrite_table, true};
 

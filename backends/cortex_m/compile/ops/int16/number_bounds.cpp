@@ -1,0 +1,229 @@
+#include "backends/cortex_m/compile/ops/int16/number_bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backends/cortex_m/compile/all_elements.h"
+#include "backends/cortex_m/compile/ops/movement.h"
+#include "backends/cortex_m/compile/ops/tables.h"
+#include "backends/cortex_m/compile/quantized.h"
+#include "compiler/ops/rules.h"
+
+namespace wick::cortex_m {
+
+using compiler::Node;
+using compiler::Value;
+using compiler::Values;
+
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::infinity();
+constexpr double kLargestState = 32767.0 / 32768;  // h of a recurrent layer has 15 bits behind the point
+
+double largest_of(const std::vector<double>& numbers) {
+  double largest = numbers.empty() ? kUnknown : 0;
+  for (const double number : numbers) largest = std::isnan(number) ? kUnknown : std::max(largest, std::abs(number));
+  return largest;
+}
+
+double reach(const Value* value) {
+  if (!value) return 0;
+  if (value->is_constant()) return largest_of(numbers(*value));
+  if (!refuse_elements(*value, "").empty()) return kUnknown;
+  const Affine q = affine(*value);
+  return q.scale * std::max(std::abs(q.min - q.zero), std::abs(q.max - q.zero));
+}
+
+double reach_of_operands(const Node& node) {
+  double largest = 0;
+  for (const Value* operand : node.operands()) {
+    const bool is_index = operand->type.is_tensor() && !operand->is_quantized() && operand->dtype() != DType::f32;
+    if (!is_index) largest = std::max(largest, reach(operand));
+  }
+  return largest;
+}
+
+double count_of(const Value& value) { return static_cast<double>(numel(value.sizes()).value()); }
+
+// The only operand that is not a number; all others are.
+const Value* variable(const Node& node) {
+  for (const Value* operand : node.operands()) {
+    if (!is_number(*operand)) return operand;
+  }
+  return nullptr;
+}
+
+Bound of_table(const Node& node) {
+  const Value* x = variable(node);
+  if (!refuse_elements(*x, "").empty() || !(x->sizes() == node.result()->sizes())) return {kUnknown};
+  OnAllElements all(*x);
+  all.add(node);
+  return {largest_of(all.results())};
+}
+
+// What moves, and what is filled in.
+Bound of_movement(const Node& node) {
+  Bound bound = {reach_of_operands(node), false, true};
+  for (size_t i = 0; i < node.args().size(); ++i) {
+    if (node.op->parsed->args[i].type != compiler::ArgType::scalar) continue;
+    const auto number = compiler::literal(node.arg(i));
+    if (number) bound.largest = std::max(bound.largest, std::abs(*number));
+  }
+  return bound;
+}
+
+Bound of_sum(const Node& node) {
+  const double alpha = node.op->parsed->find("alpha") < 0 ? 1 : std::abs(node.real("alpha"));
+  return {reach(node.tensor("self")) + alpha * reach(node.tensor("other")), false, alpha == 1};
+}
+Bound of_product(const Node& node) { return {reach(node.tensor("self")) * reach(node.tensor("other"))}; }
+
+Bound of_choice(const Node& node) { return {reach_of_operands(node), false, true}; }
+Bound of_input(const Node& node) { return {reach(node.operands()[0])}; }
+Bound of_average(const Node& node) {
+  return {node.is_none("divisor_override") ? reach(node.tensor("self")) : kUnknown};
+}
+Bound of_total(const Node& node) {
+  const Value* x = node.tensor("self");
+  return {reach(x) * count_of(*x) / count_of(*node.result())};
+}
+Bound of_probability(const Node&) { return {1}; }
+
+// Of rows whose elements sum up to 1.
+bool holds_probabilities(const Value* value) {
+  const Node* node = value->producer;
+  while (node && (node->op->has(compiler::kView) || node->is("wick.convert.default")))
+    node = node->operands()[0]->producer;
+  return node && node->is("aten._softmax.default");
+}
+
+Bound of_matmul(const Node& node) {
+  const Value *a = node.operands()[0], *b = node.operands()[1];
+  if (holds_probabilities(a)) return {reach(b)};
+  return {reach(a) * reach(b) * static_cast<double>(a->sizes().back().value()), true};
+}
+
+// y = x w^T + b with constant weights, a row for each output.
+Bound of_rows(const Node& node) {
+  const Value *weights = node.tensor("weight"), *bias = node.optional_tensor("bias");
+  if (!weights->is_constant() || (bias && !bias->is_constant())) return {kUnknown};
+  const std::vector<double> all = numbers(*weights);
+  const auto rows = static_cast<size_t>(weights->sizes()[0].value());
+  if (all.empty()) return {kUnknown};
+  double largest = 0;
+  for (size_t row = 0; row < rows; ++row) {
+    double total = 0;
+    for (size_t k = 0; k < all.size() / rows; ++k) total += std::abs(all[row * (all.size() / rows) + k]);
+    largest = std::max(largest, total);
+  }
+  return {largest * reach(node.tensor("input")) + reach(bias), true};
+}
+Bound of_convolution(const Node& node) { return node.boolean("transposed") ? Bound{kUnknown} : of_rows(node); }
+
+Bound of_batch_norm(const Node& node) {
+  const Value *mean = node.tensor("running_mean"), *variance = node.tensor("running_var"),
+              *weight = node.optional_tensor("weight"), *bias = node.optional_tensor("bias");
+  for (const Value* each : {static_cast<const Value*>(mean), static_cast<const Value*>(variance), weight, bias}) {
+    if (each && !each->is_constant()) return {kUnknown};
+  }
+  const std::vector<double> means = numbers(*mean), variances = numbers(*variance);
+  const std::vector<double> scales = weight ? numbers(*weight) : std::vector<double>(means.size(), 1);
+  const std::vector<double> offsets = bias ? numbers(*bias) : std::vector<double>(means.size(), 0);
+  if (means.empty() || variances.size() != means.size() || scales.size() != means.size() ||
+      offsets.size() != means.size())
+    return {kUnknown};
+  const double x = reach(node.tensor("input"));
+  double largest = 0;
+  for (size_t c = 0; c < means.size(); ++c) {
+    const double factor = scales[c] / std::sqrt(variances[c] + node.real("eps"));
+    largest = std::max(largest, std::abs(factor) * x + std::abs(offsets[c] - means[c] * factor));
+  }
+  return {largest};
+}
+
+// No element of a row of `count` is further from their mean than sqrt(count) deviations.
+Bound of_norm(const Node& node, double count) {
+  const Value* weight = node.optional_tensor("weight");
+  const bool has_bias = node.op->parsed->find("bias") >= 0;
+  return {std::sqrt(count) * (weight ? reach(weight) : 1) + (has_bias ? reach(node.optional_tensor("bias")) : 0), true};
+}
+Bound of_layer_norm(const Node& node) {
+  double count = 1;
+  const Value* x = node.tensor("input");
+  const size_t inner = node.ints("normalized_shape").size();
+  for (size_t d = x->rank() - inner; d < x->rank(); ++d) count *= static_cast<double>(x->sizes()[d].value());
+  return of_norm(node, count);
+}
+Bound of_group_norm(const Node& node) {
+  const Value* x = node.tensor("input");
+  return of_norm(node, count_of(*x) / static_cast<double>(x->sizes()[0].value() * node.static_integer("group")));
+}
+
+Bound of_prelu(const Node& node) { return {reach(node.tensor("self")) * std::max(1.0, reach(node.tensor("weight")))}; }
+
+Bound of_recurrent(const Node& node) {
+  if (node.results().size() > 2 && node.result(2)->num_uses() > 0) return {kUnknown};  // c
+  const compiler::Arg& states = node.arg("hx");
+  double largest = kLargestState;
+  const double first = reach(states.is<Values>() ? states.as<Values>()[0] : states.as<Value*>());
+  while (largest < first && largest < kUnknown) largest *= 2;
+  return {largest};
+}
+
+struct Row {
+  const char* op;
+  Bound (*bound)(const Node& node);
+};
+
+constexpr Row kRows[] = {
+    {"aten._native_batch_norm_legit_no_training.default", of_batch_norm},
+    {"aten._softmax.default", of_probability},
+    {"aten.add.Tensor", of_sum},
+    {"aten.amax.default", of_input},
+    {"aten.amin.default", of_input},
+    {"aten.avg_pool2d.default", of_average},
+    {"aten.bmm.default", of_matmul},
+    {"aten.convolution.default", of_convolution},
+    {"aten.glu.default", of_input},
+    {"aten.gru.input", of_recurrent},
+    {"aten.layer_norm.default", of_layer_norm},
+    {"aten.linear.default", of_rows},
+    {"aten.lstm.input", of_recurrent},
+    {"aten.max.dim", of_input},
+    {"aten.max_pool2d.default", of_input},
+    {"aten.max_pool2d_with_indices.default", of_input},
+    {"aten.maximum.default", of_choice},
+    {"aten.mean.dim", of_input},
+    {"aten.min.dim", of_input},
+    {"aten.minimum.default", of_choice},
+    {"aten.mm.default", of_matmul},
+    {"aten.mul.Tensor", of_product},
+    {"aten.native_group_norm.default", of_group_norm},
+    {"aten.native_layer_norm.default", of_layer_norm},
+    {"aten.prelu.default", of_prelu},
+    {"aten.rms_norm.default", of_layer_norm},
+    {"aten.sub.Tensor", of_sum},
+    {"aten.sum.dim_IntList", of_total},
+    {"aten.upsample_bilinear2d.default", of_input},
+    {"aten.upsample_bilinear2d.vec", of_input},
+    {"aten.where.self", of_choice},
+};
+
+}  // namespace
+
+std::optional<Bound> bound_of(const Node& node, const Value& result) {
+  const bool is_state = node.is("aten.lstm.input") || node.is("aten.gru.input");
+  if (&result != node.result() && !is_state) return {};
+  Bound bound = {kUnknown};
+  const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return node.is(each.op); });
+  if (is_tabulated(node))
+    bound = of_table(node);
+  else if (row != std::end(kRows))
+    bound = row->bound(node);
+  else if (only_moves(node))
+    bound = of_movement(node);
+  return std::isfinite(bound.largest) ? std::optional<Bound>(bound) : std::nullopt;
+}
+
+}  // namespace wick::cortex_m

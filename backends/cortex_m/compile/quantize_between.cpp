@@ -1,0 +1,376 @@
+#include "backends/cortex_m/compile/quantize_between.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "backends/cortex_m/compile/all_elements.h"
+#include "backends/cortex_m/compile/ops/int16/number_bounds.h"
+#include "backends/cortex_m/compile/quantized.h"
+#include "backends/cortex_m/compile/requantization.h"
+#include "compiler/ir/builder.h"
+#include "compiler/layout/constant_elements.h"
+#include "compiler/ops/rules.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::cortex_m {
+
+using compiler::Arg;
+using compiler::Changed;
+using compiler::Graph;
+using compiler::Node;
+using compiler::PipelineOptions;
+using compiler::Quantization;
+using compiler::Result;
+using compiler::TensorType;
+using compiler::Value;
+using compiler::Values;
+
+namespace {
+
+constexpr double kLargest = 32767;  // element of int16
+constexpr int kFinerSteps = 128;    // of int16 in one of int8: 255 times as many fit 16 bits
+constexpr double kGrains = 256;     // that numbers are divided into, at least
+constexpr double kStepsOfGrain = 4;
+
+bool has_elements(const Value& value) { return refuse_elements(value, "").empty(); }
+bool is_int8(const Value& value) { return refuse_int8(value, "").empty(); }
+bool is_float(const Value& value) {
+  return value.type.is_tensor() && !value.is_quantized() && value.dtype() == DType::f32;
+}
+
+void make_int16(TensorType* type, double scale) {
+  auto q = std::make_shared<Quantization>();
+  q->quant_min = INT16_MIN;
+  q->quant_max = INT16_MAX;
+  q->blocks.assign(type->rank(), 0);
+  q->scales = compiler::NumberList::of(DType::f64, {scale});
+  q->zero_points = compiler::NumberList::of(DType::i64, {0});
+  type->dtype = DType::i16;
+  type->quantization = std::move(q);
+}
+
+// --- which numbers become int16 ---
+
+struct Between {
+  TensorType before;
+  std::vector<Value*> stands_for;
+  bool is_loose = false;
+  double grain = 0;  // differences that count
+};
+// By value; in an order that depends on nothing but the graph.
+struct Candidates {
+  std::unordered_map<const Value*, Between> of;  // looked up only
+  std::vector<Value*> order;
+};
+
+bool is_read_inside(const Value& value) { return value.num_uses() > 0 && value.users().size() == value.num_uses(); }
+
+// The only result that is read; null if there are others.
+Value* only_result(const Node& node) {
+  Value* found = nullptr;
+  for (Value* result : node.results()) {
+    if (result->num_uses() == 0) continue;
+    if (found) return nullptr;
+    found = result;
+  }
+  return found;
+}
+
+// Elements of a value, and besides constants and positions nothing else.
+bool reads_elements(const Node& node) {
+  bool any = false;
+  for (const Value* operand : node.operands()) {
+    const bool elements = !operand->is_constant() && has_elements(*operand);
+    const bool is_index = operand->type.is_tensor() && !operand->is_quantized() && operand->dtype() != DType::f32;
+    if (!elements && !is_index && !operand->is_constant()) return false;
+    any = any || elements;
+  }
+  return any;
+}
+
+bool has_known_sizes(const Node& node) {
+  const auto known = [](const Value* value) { return value->type.is_tensor() && is_static(value->sizes()); };
+  const std::vector<Value*> operands = node.operands();
+  return std::all_of(operands.begin(), operands.end(), known) &&
+         std::all_of(node.results().begin(), node.results().end(), known);
+}
+
+// Differences that count, of what an operand adds to a result or of all results.
+double grain_of(const Node& node, const Bound& bound, const Candidates& candidates) {
+  double grain = bound.largest / kGrains;
+  if (!bound.keeps_steps) return grain;
+  for (const Value* operand : node.operands()) {
+    if (operand->is_constant() || !has_elements(*operand)) continue;
+    const auto found = candidates.of.find(operand);
+    const Affine q = affine(*operand);
+    grain = std::min(grain, found != candidates.of.end()    ? found->second.grain
+                            : operand->dtype() == DType::i8 ? q.scale
+                                                            : q.scale * (q.max - q.min) / kGrains);
+  }
+  return grain;
+}
+
+void consider(const Node& node, Candidates& candidates) {
+  Value* result = only_result(node);
+  if (!result || !has_known_sizes(node) || node.is("wick.convert.default")) return;
+  if (!is_float(*result) || !is_read_inside(*result) || !reads_elements(node)) return;
+  const auto bound = bound_of(node, *result);
+  if (!bound) return;
+  bool behind_loose = false;
+  for (Value* operand : node.operands()) {
+    const auto found = candidates.of.find(operand);
+    behind_loose = behind_loose || (found != candidates.of.end() && found->second.is_loose);
+  }
+  const double grain = grain_of(node, *bound, candidates), step = bound->largest / kLargest;
+  if ((bound->is_loose && behind_loose) || kStepsOfGrain * step > grain) return;
+  candidates.of.emplace(result, Between{result->tensor(), result->stands_for, bound->is_loose || behind_loose, grain});
+  candidates.order.push_back(result);
+  make_int16(&result->type.tensor, step > 0 ? step : 1);
+}
+
+// Whether numbers end with this reader of some of them: it computes on elements alone, and gives some.
+bool reads_well(const Node& user, const Candidates& candidates) {
+  const std::vector<Value*> operands = user.operands();
+  const auto is_open = [](const Value* operand) { return is_float(*operand) && !operand->is_constant(); };
+  if (std::any_of(operands.begin(), operands.end(), is_open) || !has_known_sizes(user)) return false;
+  const auto is_known = [&](Value* result) {
+    return result->num_uses() == 0 || candidates.of.count(result) > 0 || has_elements(*result) ||
+           (!result->is_quantized() && is_integral(result->dtype()));
+  };
+  return std::all_of(user.results().begin(), user.results().end(), is_known);
+}
+
+void give_up(Value* value, Candidates& candidates) {
+  const Between& between = candidates.of.at(value);
+  value->type.tensor = between.before;
+  candidates.of.erase(value);
+}
+
+void keep_closed(Candidates& candidates) {
+  for (bool again = true; again;) {
+    again = false;
+    for (Value* value : std::vector<Value*>(candidates.order)) {
+      const std::vector<Node*>& users = value->users();
+      const bool well =
+          reads_well(*value->producer, candidates) &&
+          std::all_of(users.begin(), users.end(), [&](const Node* user) { return reads_well(*user, candidates); });
+      if (well) continue;
+      give_up(value, candidates);
+      std::erase(candidates.order, value);
+      again = true;
+    }
+  }
+}
+
+// --- nodes that depend on one another ---
+
+struct Group {
+  std::vector<Node*> nodes;  // in the graph's order
+  std::vector<Value*> values;
+};
+
+bool reads_float_constant(const Node& node) {
+  const std::vector<Value*> operands = node.operands();
+  return std::any_of(operands.begin(), operands.end(), [](const Value* operand) {
+    return operand->is_constant() && is_float(*operand) && !is_number(*operand);
+  });
+}
+
+// An operator on elements beside a constant in floats.
+bool stands_alone(const Node& node) {
+  return reads_float_constant(node) && node.results().size() == 1 && has_elements(*node.result()) &&
+         reads_elements(node) && has_known_sizes(node);
+}
+
+std::vector<Group> groups_of(const std::vector<Node*>& nodes, const Candidates& candidates) {
+  std::unordered_map<const Node*, size_t> group_of;  // looked up only
+  std::vector<Group> groups;
+  for (Node* node : nodes) {
+    const std::vector<Value*> operands = node->operands();
+    Value* result = only_result(*node);
+    const bool joins =
+        candidates.of.count(result) > 0 ||
+        std::any_of(operands.begin(), operands.end(), [&](Value* operand) { return candidates.of.count(operand) > 0; });
+    if (!joins && !stands_alone(*node)) continue;
+    const size_t own = groups.size();
+    groups.push_back({{node}, {}});
+    group_of[node] = own;
+    if (!joins) continue;
+    if (candidates.of.count(result) > 0) groups[own].values.push_back(result);
+    for (Value* operand : operands) {
+      if (candidates.of.count(operand) == 0) continue;
+      Group& other = groups[group_of.at(operand->producer)];
+      if (other.nodes.empty() || &other == &groups[own]) continue;
+      for (Node* each : other.nodes) group_of[each] = own;
+      groups[own].nodes.insert(groups[own].nodes.end(), other.nodes.begin(), other.nodes.end());
+      groups[own].values.insert(groups[own].values.end(), other.values.begin(), other.values.end());
+      other = {};
+    }
+  }
+  std::unordered_map<const Node*, size_t> position;
+  for (const Node* node : nodes) position.emplace(node, position.size());
+  for (Group& group : groups)
+    std::sort(group.nodes.begin(), group.nodes.end(),
+              [&](const Node* a, const Node* b) { return position.at(a) < position.at(b); });
+  std::erase_if(groups, [](const Group& group) { return group.nodes.empty(); });
+  return groups;
+}
+
+// --- the nodes on int16 ---
+
+// Changes nodes until the backend takes them, or undoes it all.
+class Widening {
+ public:
+  Widening(Graph& graph, const PipelineOptions& options) : graph_(graph), options_(options) {}
+
+  bool widen(const std::vector<Node*>& nodes, const std::unordered_map<const Node*, Node*>& next) {
+    for (Node* node : nodes) {
+      if (options_.takes(*node)) continue;
+      widen_operands(*node, false);
+      widen_result(*node, next.at(node));
+      if (!options_.takes(*node)) widen_operands(*node, true);
+      if (!options_.takes(*node)) return false;
+    }
+    return std::all_of(made_.begin(), made_.end(), [&](const Node* node) { return options_.takes(*node); });
+  }
+
+  void undo() {
+    for (auto step = undo_.rbegin(); step != undo_.rend(); ++step) (*step)();
+  }
+
+ private:
+  Value* convert(Value* x, const TensorType& type, Node* before, const Node& origin) {
+    Node* node = graph_.add_node(compiler::op("wick.convert.default"), {x}, 1, before, x->name);
+    node->origin = origin.origin;
+    node->result()->type = compiler::Type::of(type.dtype, type.sizes);
+    node->result()->type.tensor = type;
+    undo_.push_back([this, node] { graph_.erase(node); });
+    made_.push_back(node);
+    return node->result();
+  }
+
+  // The same numbers as int16; null: it stays.
+  Value* widened(Value* x, bool constants, Node& reader) {
+    if (!x || is_number(*x)) return nullptr;
+    if (!x->is_constant() && is_int8(*x)) {
+      const auto found = wide_.find(x);
+      if (found != wide_.end()) return found->second;
+      TensorType type = x->tensor();
+      make_int16(&type, affine(*x).scale / kFinerSteps);
+      return wide_[x] = convert(x, type, &reader, reader);
+    }
+    return constants && x->is_constant() && x->tensor().real_dtype() == DType::f32 ? wide_constant(*x) : nullptr;
+  }
+
+  Value* wide_constant(const Value& x) {
+    const std::vector<double> all = numbers(x);
+    double largest = 0;
+    for (const double number : all) largest = std::max(largest, std::abs(number));
+    if (all.empty() || !std::isfinite(largest)) return nullptr;
+    TensorType type = x.tensor();
+    type.dim_order.clear();
+    make_int16(&type, largest > 0 ? largest / kLargest : 1);
+    const double scale = type.quantization->scales[0];
+    std::vector<int16_t> elements;
+    elements.reserve(all.size());
+    for (const double number : all) elements.push_back(static_cast<int16_t>(round_half_even(number / scale)));
+    return graph_.add_constant(std::move(type), compiler::layout::own(std::move(elements)), graph_.unique_name(x.name));
+  }
+
+  // Weights have eight bits beside int16, too.
+  void widen_operands(Node& node, bool constants) {
+    for (size_t i = 0; i < node.args().size(); ++i) {
+      const Arg before = node.arg(i);
+      Arg after = before;
+      if (before.is<Value*>()) {
+        if (Value* wide = widened(before.as<Value*>(), constants, node)) after = wide;
+      } else if (before.is<Values>()) {
+        Values values = before.as<Values>();
+        for (Value*& value : values) {
+          if (Value* wide = widened(value, constants, node)) value = wide;
+        }
+        after = std::move(values);
+      }
+      if (after == before) continue;
+      graph_.set_arg(&node, i, after);
+      undo_.push_back([this, &node, i, before] { graph_.set_arg(&node, i, before); });
+    }
+  }
+
+  // Elements of int8 behind those of int16 that the node gives.
+  void widen_result(Node& node, Node* next) {
+    Value* y = only_result(node);
+    if (!y || !is_int8(*y)) return;
+    const TensorType type = y->tensor();
+    const std::vector<Value*> stands_for = y->stands_for;
+    Value* narrow = convert(y, type, next, node);
+    graph_.replace_unchecked(y, narrow);
+    graph_.set_arg(narrow->producer, 0, y);
+    make_int16(&y->type.tensor, affine(*narrow).scale / kFinerSteps);
+    y->forget();
+    undo_.push_back([this, y, type, stands_for, narrow] {
+      graph_.replace_unchecked(narrow, y);
+      y->type.tensor = type;
+      y->stands_for = stands_for;
+    });
+  }
+
+  Graph& graph_;
+  const PipelineOptions& options_;
+  std::unordered_map<const Value*, Value*> wide_;  // looked up only
+  std::vector<Node*> made_;
+  std::vector<std::function<void()>> undo_;
+};
+
+// Numbers that are mostly far below their bound have too few steps for results of int16.
+bool is_fine_enough(const Group& group, const Candidates& candidates) {
+  const auto is_loose = [&](Value* value) { return candidates.of.at(value).is_loose; };
+  const auto is_wide = [&](const Node* node) {
+    const Value* result = only_result(*node);
+    return result && candidates.of.count(result) == 0 && result->dtype() == DType::i16;
+  };
+  return std::none_of(group.values.begin(), group.values.end(), is_loose) ||
+         std::none_of(group.nodes.begin(), group.nodes.end(), is_wide);
+}
+
+bool widen_groups(Graph& graph, const PipelineOptions& options) {
+  const std::vector<Node*> nodes = graph.node_list();
+  Candidates candidates;
+  for (const Node* node : nodes) consider(*node, candidates);
+  keep_closed(candidates);
+  std::unordered_map<const Node*, Node*> next;
+  for (size_t i = 0; i < nodes.size(); ++i) next.emplace(nodes[i], i + 1 < nodes.size() ? nodes[i + 1] : nullptr);
+  bool changed = false;
+  for (const Group& group : groups_of(nodes, candidates)) {
+    const bool done = group.values.empty() && options.takes(*group.nodes[0]);
+    Widening widening(graph, options);
+    if (!done && is_fine_enough(group, candidates) && widening.widen(group.nodes, next)) {
+      changed = true;
+      for (Value* value : group.values) value->forget();
+      continue;
+    }
+    widening.undo();
+    for (Value* value : group.values) give_up(value, candidates);
+  }
+  return changed;
+}
+
+}  // namespace
+
+// Numbers that no quantizer annotated, between quantized ones, become int16, where all that computes with them has a
+// form on int16.
+//   before: s = sigmoid(x: i8 q); y: i8 q(s, p) = mean(s)
+//   after:  w: i16 q = wick.convert(x); s: i16 q = sigmoid(w); m: i16 q = mean(s); y: i8 q(s, p) = wick.convert(m)
+// Their scale is the least with which no number saturates, whatever the input: that of what their operators compute at
+// most. Operators for which that is far more than what they usually compute (layers, products, norms) do not follow one
+// another, and numbers to which far larger ones are added stay floats. Constants in floats beside elements become
+// int16, too. Requires: quantization is in types. Ensures: no value's range is narrower than what its operator
+// computes. Keeps: every number but for roundings to 16 bits of the largest one.
+Result<Changed> quantize_between(Graph& graph, const PipelineOptions& options) {
+  if (!options.takes) return Changed::no;
+  return compiler::for_each_graph(graph, [&](Graph& g) { return Changed(widen_groups(g, options)); });
+}
+
+}  // namespace wick::cortex_m

@@ -1,0 +1,118 @@
+// quantize_between: what a quantizer leaves in floats between quantized values computes on int16, or stays.
+#include <gtest/gtest.h>
+
+#include "backends/cortex_m/test/graph_test_support.h"
+
+namespace wick::cortex_m {
+namespace {
+
+using testing::Pipeline;
+using testing::Stage;
+
+const std::string kFrom = parameters(0.03125, -11), kTo = parameters(0.0078125, 3);
+
+// %d is the quantized %x; `body` computes %y.
+std::string model(const std::string& sizes, const std::string& body, const std::string& to = kTo) {
+  return fmt::format("graph f(%x: f32[{}]) {{\n", sizes) + fake_quantized("d", "x", "q", kFrom) + body +
+         fake_quantized("o", "y", "p", to) + "  return %o\n}";
+}
+
+// Integers between the first quantize and the last dequantize, within a step of eager.
+void expect_integers(const std::string& text, const char* op) {
+  SCOPED_TRACE(text);
+  for (const char* cpu : {"m55", "m4", "m3"}) {
+    Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
+    p.at(Stage::lower).check_outside({}).check(op);
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "") << cpu;
+  }
+}
+
+void expect_floats(const std::string& text, const char* cpu = "m55", bool stock = false) {
+  SCOPED_TRACE(text);
+  Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
+  if (stock) p.options().profile = compiler::Profile::stock;
+  p.at(Stage::lower).check_not("wick_cortex_m.requantize");
+  EXPECT_FALSE(p.outside().empty());
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+}
+
+const std::string kSiluAndMean = "  %s = aten.silu(%d)\n  %y = aten.mean.dim(%s, [2, 3])\n";
+
+TEST(CortexMQuantizeBetween, FunctionsPoolsAndProductsOfThem) {
+  expect_integers(model("1, 3, 5, 4", kSiluAndMean), "wick_cortex_m.lookup_int16");
+  const std::string squeeze = "  %m = aten.mean.dim(%d, [2, 3], true)\n  %s = aten.sigmoid(%m)\n";
+  expect_integers(model("2, 3, 5, 2", squeeze + "  %y = aten.mul.Tensor(%d, %s)\n", parameters(0.03125, 3)),
+                  "wick_cortex_m.mul_int16");
+  expect_integers(model("2, 3, 5", "  %s = aten.tanh(%d)\n  %y = aten.amax(%s, [1])\n"), "wick_cortex_m.lookup_int16");
+  expect_integers(model("2, 6, 5", "  %s = aten.glu(%d, 1)\n  %y = aten.mean.dim(%s, [2])\n"),
+                  "wick_cortex_m.mul_int16");
+  expect_integers(
+      model("2, 3, 8", "  %s = aten.layer_norm(%d, [8])\n  %y = aten.mean.dim(%s, [1])\n", parameters(0.03125, 0)),
+      "wick_cortex_m.layer_norm");
+}
+
+TEST(CortexMQuantizeBetween, AttentionWithoutQuantizedScores) {
+  const std::string body =
+      "  %t = aten.permute(%d, [0, 2, 1])\n  %s = aten.bmm(%d, %t)\n  %r = aten.mul.Scalar(%s, 0.35)\n"
+      "  %w = aten._softmax(%r, -1, false)\n  %y = aten.bmm(%w, %d)\n";
+  expect_integers(model("2, 6, 8", body, parameters(0.03125, 3)), "wick_cortex_m.softmax_int16");
+}
+
+TEST(CortexMQuantizeBetween, ConstantsInFloatsBesideElements) {
+  expect_integers(model("2, 4",
+                        constant_line("w", "f32[4]", std::vector<double>{0.5, -0.25, 1.0, 0.125}) +
+                            "  %y = aten.add.Tensor(%d, %w)\n",
+                        parameters(0.03125, 3)),
+                  "wick_cortex_m.add_int16");
+}
+
+TEST(CortexMQuantizeBetween, TheLastStateOfAnLstmAndItsOutput) {
+  const auto weights = [](const char* name, const char* type, int count) {
+    Random random(count);
+    std::vector<double> numbers;
+    for (int i = 0; i < count; ++i) numbers.push_back(static_cast<double>(random.in(-1000, 1000)) / 1000);
+    return constant_line(name, type, numbers);
+  };
+  const std::string layer =
+      weights("wi", "f32[16, 3]", 48) + weights("wh", "f32[16, 4]", 64) +
+      "  %z = aten.full([1, 2, 4], 0.0)\n"
+      "  %a, %h, %c = aten.lstm.input(%d, [%z, %z], [%wi, %wh], false, 1, 0.0, false, false, false)\n";
+  expect_integers(model("5, 2, 3", layer + "  %y = aten.mean.dim(%a, [0])\n"), "wick_cortex_m.lstm");
+  expect_integers(model("5, 2, 3", layer + "  %s = aten.mul.Tensor(%h, %h)\n  %y = aten.view(%s, [2, 4])\n"),
+                  "wick_cortex_m.lstm");
+}
+
+TEST(CortexMQuantizeBetween, WhatHasNoBoundOrTooCoarseStepsStays) {
+  // A mask that swallows the steps of what it is added to.
+  expect_floats(model("2, 4", constant_line("m", "f32[4]", std::vector<double>{0, -9000, 0, 0}) +
+                                  "  %s = aten.add.Tensor(%d, %m)\n  %y = aten._softmax(%s, -1, false)\n"));
+  // The second of two layers' bounds is far above its numbers.
+  const std::string rows = constant_line("w", "f32[4, 4]", std::vector<double>(16, 0.25));
+  expect_floats(model("2, 4", rows + "  %s = aten.linear(%d, %w)\n  %t = aten.linear(%s, %w)\n  %y = aten.relu(%t)\n"));
+  expect_floats(model("2, 4", "  %s = aten.log(%d)\n  %y = aten.amax(%s, [1])\n"));
+}
+
+TEST(CortexMQuantizeBetween, NumbersThatTheGraphReturnsStayNumbers) {
+  const std::string text = "graph f(%x: f32[1, 3, 5, 4]) {\n" + fake_quantized("d", "x", "q", kFrom) + kSiluAndMean +
+                           fake_quantized("o", "y", "p", kTo) + "  return %o, %s\n}";
+  expect_floats(text);
+}
+
+TEST(CortexMQuantizeBetween, StockHasNoInt16) { expect_floats(model("1, 3, 5, 4", kSiluAndMean), "m55", true); }
+
+TEST(CortexMQuantizeBetween, EachElementIsWithinAStep) {
+  const std::string text = "graph f(%x: f32[256]) {\n" + fake_quantized("d", "x", "q", kFrom) +
+                           "  %s = aten.gelu(%d)\n  %v = aten.view(%s, [256, 1])\n  %y = aten.mean.dim(%v, [1])\n" +
+                           fake_quantized("o", "y", "p", parameters(0.015625, -100)) + "  return %o\n}";
+  std::vector<float> x;
+  for (int element = -128; element < 128; ++element) x.push_back(0.03125f * static_cast<float>(element + 11));
+  Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+  p.at(Stage::lower).check_outside({});
+  p.run_and_compare(one_step(), {float_input({256}, x)});
+  EXPECT_EQ(p.failures(), "");
+}
+
+}  // namespace
+}  // namespace wick::cortex_m
