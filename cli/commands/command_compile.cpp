@@ -31,7 +31,7 @@ struct CompileFlags {
   std::vector<std::string> skip_passes, max_sizes;
   TargetFlags target_flags;
   uint64_t max_arena = UINT64_MAX, max_file = UINT64_MAX;
-  bool share_state = false, strict_nan = false, require_full_delegation = false, json = false;
+  bool share_state = false, caller_io = false, strict_nan = false, require_full_delegation = false, json = false;
 };
 
 std::string report_json(const compiler::CompileResult& result, const std::vector<std::string>& advice,
@@ -230,6 +230,7 @@ int compile_command(const CompileFlags& flags) {
                     : flags.profile == "native" ? compiler::Profile::native
                                                 : compiler::Profile::automatic;
   options.share_state = flags.share_state;
+  options.caller_io = flags.caller_io;
   options.external_weights = !flags.external_weights.empty();
   options.skip_passes = flags.skip_passes;
   options.strict_nan = flags.strict_nan;
@@ -291,6 +292,8 @@ void add_compile(CommandLine& line) {
       .shows_default();
   command.flag("--share-state", flags->share_state,
                "methods share mutable buffers with the same name, dtype and shape");
+  command.flag("--caller-io", flags->caller_io,
+               "inputs and outputs lie in memory of the caller, such as a device's, and are not copied");
   command.option("--report", flags->report, "write the report as JSON to this file").takes("FILE");
   command.option("--external-weights", flags->external_weights, "write named weights to this .ptd file").takes("FILE");
   command.option("--dump-ir", flags->dump_ir, "write the IR after each stage to this folder").takes("DIR");

@@ -248,6 +248,7 @@ compiler::Result<std::vector<MethodExplained>> explain(const compiler::CompileRe
     if (!meta.ok()) return Diag(Code::internal, "the compiled program lacks a method");
     const std::vector<CallCost> costs = costs_of(*program, *meta, targets, explained);
     add_nodes(result.methods[i], costs.empty() ? FloatCosts() : float_costs(plan, costs), explained);
+    explained.buffers = result.methods[i].buffers;
     for (size_t d = 0; d < plan.delegates.size(); ++d)
       RETURN_IF_ERROR(add_report(*plan.delegates[d], d, targets, explained));
   }

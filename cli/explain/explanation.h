@@ -36,7 +36,8 @@ struct CostTotals {
 struct MethodExplained {
   std::string name;
   std::vector<InstructionRow> rows;
-  std::vector<NodeRow> nodes;  // of a .pt2 with backends
+  std::vector<NodeRow> nodes;                  // of a .pt2 with backends
+  std::vector<compiler::BufferPlace> buffers;  // mutable ones, of a .pt2 with backends
   size_t copies = 0, delegates = 0;
   ArenaPicture arena;
   std::string cost_model;  // what the costs are predicted for, "KEY=VALUE" each; "" if no backend does

@@ -98,6 +98,33 @@ void write_step(const DelegateStep& step, JsonWriter& json) {
   json.end();
 }
 
+void print_buffers(const DelegateReport& report) {
+  if (report.buffers.empty()) return;
+  Table table({"state", ">bytes", ">written in a call"});
+  for (const compiler::DelegateBuffer& buffer : report.buffers) {
+    table.row({printable(buffer.name, 60), fmt::format("{}", buffer.size_bytes),
+               buffer.written_bytes ? fmt::format("{}", *buffer.written_bytes) : ""});
+  }
+  fmt::print("{}", table.text());
+}
+
+void write_buffers(const DelegateReport& report, JsonWriter& json) {
+  json.key("states");
+  json.array();
+  for (const compiler::DelegateBuffer& buffer : report.buffers) {
+    json.object();
+    json.field("name", buffer.name);
+    json.field("bytes", buffer.size_bytes);
+    json.key("written_bytes");
+    if (buffer.written_bytes)
+      json.value(*buffer.written_bytes);
+    else
+      json.null();
+    json.end();
+  }
+  json.end();
+}
+
 }  // namespace
 
 void print_delegate(size_t index, const DelegateReport& report) {
@@ -119,6 +146,7 @@ void print_delegate(size_t index, const DelegateReport& report) {
              report.time_us() - report.gap_us * static_cast<double>(report.steps.size()),
              report.gap_us * static_cast<double>(report.steps.size()), report.weight_bytes, report.arena_bytes,
              report.state_bytes);
+  print_buffers(report);
   if (!report.views.empty()) fmt::print("  {} nodes are views of tensors in memory\n", report.views.size());
   if (!report.symbols.empty())
     fmt::print("  numbers at the upper bounds of {}\n", printable(fmt::format("{}", fmt::join(report.symbols, ", "))));
@@ -147,6 +175,7 @@ void write_delegates(const MethodExplained& method, JsonWriter& json) {
     for (const DelegateStep& step : report.steps) write_step(step, json);
     json.end();
     write_nodes("views", report.views, json);
+    write_buffers(report, json);
     json.end();
   }
   json.end();

@@ -101,7 +101,32 @@ void print_arena(const MethodExplained& method) {
   fmt::print("{}", owners.text());
 }
 
+void print_buffers(const MethodExplained& method) {
+  if (method.buffers.empty()) return;
+  fmt::print("{}", heading(fmt::format("method {}: mutable buffers", printable(method.name))));
+  Table table({"buffer", ">bytes", "kept by", "why"});
+  for (const compiler::BufferPlace& buffer : method.buffers) {
+    table.row({printable(buffer.name, 60), fmt::format("{}", buffer.size_bytes),
+               buffer.backend.empty() ? "the program" : buffer.backend, printable(buffer.reason)});
+  }
+  fmt::print("{}", table.text());
+}
+
 // --- JSON ---
+
+void write_buffers(const MethodExplained& method, JsonWriter& json) {
+  json.key("buffers");
+  json.array();
+  for (const compiler::BufferPlace& buffer : method.buffers) {
+    json.object();
+    json.field("name", buffer.name);
+    json.field("bytes", buffer.size_bytes);
+    json.field("backend", buffer.backend);
+    json.field("why", buffer.reason);
+    json.end();
+  }
+  json.end();
+}
 
 void write_arena(const MethodExplained& method, JsonWriter& json) {
   const ArenaPicture& arena = method.arena;
@@ -234,6 +259,7 @@ std::string place_text(const MethodExplained& method, uint32_t instruction) {
 
 void print_tables(const MethodExplained& method) {
   print_nodes(method);
+  print_buffers(method);
   fmt::print("{}", heading(fmt::format("method {}: {} instructions, {} copies", printable(method.name),
                                        method.rows.size(), method.copies)));
   if (method.cost_model.empty())
@@ -257,6 +283,7 @@ void print_json(const std::vector<MethodExplained>& methods) {
     json.field("delegates", static_cast<uint64_t>(method.delegates));
     write_totals(method, json);
     write_nodes(method, json);
+    write_buffers(method, json);
     write_rows(method, json);
     write_delegates(method, json);
     write_arena(method, json);

@@ -11,7 +11,7 @@ namespace {
 void add_constants(const BuiltPlan& built, compiler::Delegate& delegate) {
   size_t next = 0;
   for (const Buffer& buffer : built.plan.buffers) {
-    if (buffer.space == Space::constant) delegate.constants.push_back({buffer.data, built.constants[next++]});
+    if (!buffer.data.empty()) delegate.constants.push_back({buffer.data, built.constants[next++]});
   }
 }
 

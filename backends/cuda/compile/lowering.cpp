@@ -44,10 +44,14 @@ Lowering::Lowering(const Graph& graph, LoweredGraph& out, LoweringOptions option
 void Lowering::run() {
   for (size_t i = 0; i < graph_.outputs.size(); ++i)
     outputs_[graph_.outputs[i].value].push_back(static_cast<uint32_t>(i));
+  writes_ = find_state_writes(graph_, !options_.materializes_views);
+  for (const compiler::StateUpdate& update : updates_left()) ++new_values_[update.value];
   add_inputs();
-  for (const auto& node : graph_.nodes()) lower_node(*node);
+  add_states();
+  for (const Node* node : writes_.order) lower_node(*node);
   node_ = nullptr;
   store_outputs();
+  store_updates();
 }
 
 void Lowering::add_inputs() {
@@ -65,13 +69,17 @@ void Lowering::add_inputs() {
 
 void Lowering::lower_node(const Node& node) {
   node_ = &node;
-  if (!node.results().empty() && tensors_.count(node.results()[0]) > 0) return;  // joined with an earlier one
+  if (!node.results().empty() && tensors_.count(node.results()[0]) > 0) {  // joined with an earlier one
+    done_.insert(&node);
+    return;
+  }
   for (const Value* operand : node.operands()) {
     if (operand->is_constant() && !tensors_.count(operand)) add_constant(operand);
   }
   find_rule(node)->lower(*this, node);
   // An unfinished kernel waits for one reader only: the next node that reads it.
   store_unfinished_operands("reads it in a kernel of its own");
+  done_.insert(&node);
 }
 
 void Lowering::store_unfinished_operands(const char* why) {
@@ -103,6 +111,7 @@ void Lowering::store_outputs() {
     copy.kernel.why = "an output that is a view, an input, a constant or another output";
     emit(std::move(copy.kernel));
   }
+  outputs_.clear();
 }
 
 Lowering::Tensor& Lowering::tensor(const Value* value) {
@@ -121,8 +130,9 @@ size_t Lowering::readers(const Value* value) const {
   const auto distinct = static_cast<size_t>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
   const auto output = outputs_.find(value);
   const auto inner = inner_outputs_.find(value);
+  const auto buffers = new_values_.find(value);
   return distinct + (output == outputs_.end() ? 0 : output->second.size()) +
-         (inner == inner_outputs_.end() ? 0 : inner->second);
+         (inner == inner_outputs_.end() ? 0 : inner->second) + (buffers == new_values_.end() ? 0 : buffers->second);
 }
 
 // --- elements ---
@@ -133,12 +143,7 @@ ExpressionPtr Lowering::element(const Value* value, const Indices& at) {
     if (found.unfinished->at != at) throw NotKnown();
     return found.unfinished->element;
   }
-  if (found.stage == Stage::stored) {
-    ExpressionPtr offset = pool().index(found.offset);
-    for (size_t i = 0; i < at.size(); ++i)
-      offset = pool().add(offset, pool().multiply(at[i], pool().index(found.strides[i])));
-    return pool().load(found.buffer, value->dtype(), offset);
-  }
+  if (found.stage == Stage::stored) return pool().load(found.buffer, value->dtype(), offset_of(found, at));
   std::vector<uint32_t> ids;
   ids.reserve(at.size());
   for (const ExpressionPtr index : at) ids.push_back(index->id);
@@ -146,6 +151,13 @@ ExpressionPtr Lowering::element(const Value* value, const Indices& at) {
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   const ExpressionPtr made = found.element(at);
   return known_[key] = made;
+}
+
+ExpressionPtr Lowering::offset_of(const Home& home, const Indices& at) {
+  ExpressionPtr offset = pool().index(home.offset);
+  for (size_t i = 0; i < at.size(); ++i)
+    offset = pool().add(offset, pool().multiply(at[i], pool().index(home.strides[i])));
+  return offset;
 }
 
 Element Lowering::elements_of(const Value* value) {
@@ -400,23 +412,10 @@ uint32_t Lowering::place(const Value* result) {
   return buffer;
 }
 
-uint32_t Lowering::place_copy(const Value* result, const Value* source) {
-  store_unfinished_operands("begins a kernel of its own");
-  Draft copy = loops_over(result->sizes(), {});
-  const ExpressionPtr element = pool().cast(this->element(source, copy.rows), scalar_type(result->dtype()));
-  const uint32_t buffer = place(result);
-  store_at(copy, buffer, result, copy.rows, element);
-  copy.kernel.nodes.push_back(node_);
-  add_inlined(source, copy.kernel);
-  copy.kernel.why = of_node("writes to a copy of it");
-  emit(std::move(copy.kernel));
-  return buffer;
-}
-
 void Lowering::store_at(Draft& draft, uint32_t buffer, const Value* result, const Indices& at, ExpressionPtr element,
                         ExpressionPtr guard) {
   auto& stores = draft.kernel.columns.empty() ? draft.kernel.row_stores : draft.kernel.column_stores;
-  stores.push_back({buffer, result->dtype(), join(at, result->sizes()), element, guard});
+  stores.push_back({buffer, result->dtype(), offset_of(tensor(result), at), element, guard});
 }
 
 void Lowering::finish_stores(Draft draft) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "backends/cuda/compile/expression/expression.h"
 #include "backends/cuda/compile/joined_linears.h"
 #include "backends/cuda/compile/kernel/loop_kernel.h"
+#include "backends/cuda/compile/state/state_writes.h"
 #include "compiler/ir/graph.h"
 #include "compiler/partition/target.h"
 
@@ -25,9 +27,10 @@ using Element = std::function<ExpressionPtr(const Indices&)>;
 
 /// What holds a tensor's elements.
 struct KernelBuffer {
-  enum class Kind : uint8_t { input, output, constant, arena, random } kind = Kind::arena;
-  uint32_t index = 0;  // input, output: which one
-  compiler::ConstantData constant;
+  enum class Kind : uint8_t { input, output, constant, state, arena, random } kind = Kind::arena;
+  uint32_t index = 0;               // input, output: which one
+  compiler::ConstantData constant;  // state: what it is at first; none: zeros
+  std::string state;                // its name
   DType dtype = DType::f32;
   Sym elements;
 };
@@ -126,8 +129,15 @@ class Lowering {
   /// For kernels that write a result in their own way: gives it a buffer, from which later nodes read it.
   /// finish_stores() ends such a kernel.
   uint32_t place(const Value* result);
-  /// The same, filled with the elements of another tensor of these sizes.
-  uint32_t place_copy(const Value* result, const Value* source);
+  /// The same, filled with the elements of another tensor of these sizes. If that is a mutable buffer, which becomes
+  /// `result`, it is that buffer, and nothing is copied. `written`: which elements are about to change, in terms of
+  /// fresh loop variables; none: any.
+  uint32_t place_copy(const Value* result, const Value* source, const Indices& written = {});
+  /// Whether the result of the current node lies over its operand `self`, a mutable buffer or a part of one.
+  bool is_in_place(const Value* result) const { return writes_.over.count(result) > 0; }
+  /// A result in place: the elements of `source` replace those that `to_result` names, each another one. `written` as
+  /// above.
+  void replace_elements(const Value* result, const Value* source, const IndexMap& to_result, const Indices& written);
   /// The element of a placed result, while it is written.
   void store_at(Draft& draft, uint32_t buffer, const Value* result, const Indices& at, ExpressionPtr element,
                 ExpressionPtr guard = nullptr);
@@ -180,18 +190,21 @@ class Lowering {
     ExpressionPtr element = nullptr;
     bool per_column = false;
   };
-  struct Tensor {
-    Stage stage = Stage::function;
-    Element element;
-    std::unique_ptr<Unfinished> unfinished;
+  struct Home {
     uint32_t buffer = 0;
     Sym offset;
     Sizes strides;
+  };
+  struct Tensor : Home {  // which counts if it is stored
+    Stage stage = Stage::function;
+    Element element;
+    std::unique_ptr<Unfinished> unfinished;
     size_t calls = 0, loads = 0;  // of one element
     /// Of integers in memory that take fewer bytes: each reader converts them again.
     bool narrow = false;
   };
   Tensor& tensor(const Value* value);
+  ExpressionPtr offset_of(const Home& home, const Indices& at);
   void add_inputs();
   void add_constant(const Value* value);
   bool add_packed(const Value* value);
@@ -230,6 +243,20 @@ class Lowering {
   uint32_t buffer_for(const Value* value);
   void set_stored(const Value* value, uint32_t buffer);
   void emit(LoopKernel kernel);
+
+  // Mutable buffers (lowering_state.cpp).
+  void add_states();
+  const Home& home_of(const Value* value);
+  uint32_t place_over(const Value* result);
+  bool has_readers_left(const Value* value) const;
+  bool may_overlap(uint32_t state, ExpressionPtr a, ExpressionPtr b) const;
+  bool reads_state(const std::vector<ExpressionPtr>& expressions, uint32_t state, ExpressionPtr written) const;
+  void keep_what_is_read(const Value* over, const Indices& written, const Value* but);
+  void save(const Value* value);
+  std::vector<compiler::StateUpdate> updates_left() const;
+  bool can_replace(const compiler::StateUpdate& update, const std::vector<compiler::StateUpdate>& all);
+  void store_updates();
+  void store_together(std::vector<compiler::StateUpdate> updates);
   struct NotKnown {};  // an unfinished kernel does not have this element in registers
 
   const compiler::Graph& graph_;
@@ -239,6 +266,11 @@ class Lowering {
   std::map<const Value*, Tensor> tensors_;
   std::map<const Value*, std::vector<uint32_t>> outputs_;  // which outputs a value is
   std::map<const Value*, size_t> inner_outputs_;           // of graphs inside nodes: how often a value is one
+  StateWrites writes_;
+  std::map<uint32_t, const Value*> states_;    // by buffer
+  std::map<const Value*, Home> homes_;         // of values that moved when their buffer was written
+  std::map<const Value*, size_t> new_values_;  // of buffers that are not written in place: of how many
+  std::set<const Node*> done_;                 // nodes whose results are defined
   std::map<std::tuple<const Value*, std::vector<uint32_t>, uint32_t>, ExpressionPtr> known_;
   const Node* node_ = nullptr;
   uint32_t loops_ = 0;

@@ -46,7 +46,7 @@ uint64_t aligned(uint64_t bytes) { return (bytes + kBufferAlignment - 1) / kBuff
 // The range of memory that a launch touches.
 struct Touched {
   Space space;
-  uint64_t begin, end;  // in the space; of inputs and outputs: their number
+  uint64_t begin, end;  // in the space; of inputs, outputs and states: their number
   bool writes;
 };
 
@@ -237,6 +237,17 @@ class PlanBuilder {
           placed.space = Space::constant;
           placed.data = constant_key(buffer.constant);
           break;
+        case KernelBuffer::Kind::state:
+          if (lives[i].first == SIZE_MAX) {
+            placed.space = Space::arena;
+            placed.size_bytes = 0;
+            break;
+          }
+          placed.space = Space::state;
+          placed.state = buffer.state;
+          if (!buffer.constant.empty()) placed.data = constant_key(buffer.constant);
+          plan().state_bytes += aligned(placed.size_bytes);
+          break;
         case KernelBuffer::Kind::random:
           placed.space = Space::arena;
           placed.size_bytes = kRandomBytes;
@@ -295,7 +306,7 @@ class PlanBuilder {
     words.writes = true;
     clear.arguments = {words};
     plan().nodes.push_back(std::move(clear));
-    built_.notes.push_back({{}, {}, why});
+    built_.notes.push_back({{}, {}, why, {}});
   }
 
   uint32_t kernel_of(const KernelSource& source, const KernelWork& work) {
@@ -364,6 +375,10 @@ class PlanBuilder {
     for (const compiler::Node* each : loops.nodes) notes.nodes.push_back(name_of(*each));
     for (const compiler::Node* each : loops.inlined) notes.inlined.push_back(name_of(*each));
     notes.why = loops.why;
+    for (const auto& [buffer, bytes] : work.written) {
+      if (lowered_.buffers[buffer].kind == KernelBuffer::Kind::state)
+        notes.state_bytes.emplace_back(lowered_.buffers[buffer].state, bytes);
+    }
     built_.notes.push_back(std::move(notes));
   }
 
@@ -391,7 +406,7 @@ class PlanBuilder {
       node.debug_handle = static_cast<uint32_t>(built_.node_of_handle.size());
       built_.node_of_handle.push_back(mark.node);
       plan().nodes.push_back(std::move(node));
-      built_.notes.push_back({{name_of(*mark.node)}, {}, "the host reads its condition, or counts its rounds"});
+      built_.notes.push_back({{name_of(*mark.node)}, {}, "the host reads its condition, or counts its rounds", {}});
     }
     PlanNode& node = plan().nodes[open_.back()];
     if (mark.kind == Kind::choose || mark.kind == Kind::body) {
@@ -426,8 +441,9 @@ class PlanBuilder {
       if (argument.kind != ParameterKind::pointer) continue;
       const Buffer& buffer = plan().buffers[argument.index];
       if (buffer.space == Space::constant) continue;
-      const bool numbered = buffer.space == Space::input || buffer.space == Space::output;
-      const uint64_t begin = numbered ? buffer.index : buffer.offset;
+      const bool is_state = buffer.space == Space::state;
+      const bool numbered = buffer.space == Space::input || buffer.space == Space::output || is_state;
+      const uint64_t begin = is_state ? argument.index : numbered ? buffer.index : buffer.offset;
       // Launches only set bits of the status, in any order, and each has counters of its own.
       const bool shared = argument.index == plan().status_buffer || argument.index == counters_buffer_;
       const bool writes = argument.writes && (!shared || node.kind == NodeKind::fill);

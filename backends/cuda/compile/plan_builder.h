@@ -20,7 +20,7 @@ struct NamedKernel {
 struct BuiltPlan {
   Plan plan;
   std::vector<NamedKernel> kernels;                   // as plan.kernels
-  std::vector<compiler::ConstantData> constants;      // plan.buffers of Space::constant name them by `data`
+  std::vector<compiler::ConstantData> constants;      // in the order of the plan.buffers that have `data`
   std::vector<const compiler::Node*> node_of_handle;  // debug handles
   std::vector<StepNotes> notes;                       // as plan.nodes
   std::vector<compiler::NodeName> views;

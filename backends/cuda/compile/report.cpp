@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 
 #include "backends/cuda/compile/cost_model.h"
@@ -72,6 +73,20 @@ void add_totals(const Plan& plan, DelegateReport& out) {
     out.symbols.push_back(fmt::format("{}: {}..{}", symbol.name, symbol.min, symbol.max));
 }
 
+void add_buffers(const Plan& plan, const Kept* kept, DelegateReport& out) {
+  std::map<std::string, uint64_t> written;
+  if (kept) {
+    for (const StepNotes& step : kept->steps) {
+      for (const auto& [name, bytes] : step.state_bytes) written[name] += bytes;
+    }
+  }
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.space != Space::state) continue;
+    out.buffers.push_back({buffer.state, buffer.size_bytes, std::nullopt});
+    if (kept) out.buffers.back().written_bytes = written[buffer.state];
+  }
+}
+
 }  // namespace
 
 NodeName name_of(const compiler::Node& node) {
@@ -107,6 +122,7 @@ Result<DelegateReport> report(const Delegate& delegate, const TargetOptions& opt
   }
   if (kept) out.views = kept->views;
   add_totals(plan, out);
+  add_buffers(plan, kept, out);
   return out;
 }
 

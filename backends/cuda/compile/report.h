@@ -1,6 +1,7 @@
 // What `wick explain` says of a delegate. C++20.
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/cuda/compile/text/program.h"
@@ -14,6 +15,7 @@ namespace wick::cuda {
 struct StepNotes {
   std::vector<compiler::NodeName> nodes, inlined;
   std::string why;
+  std::vector<std::pair<std::string, uint64_t>> state_bytes;  // which states it writes, and how much of each
 };
 
 /// What a delegate keeps of its lowering (compiler::Delegate::kept): for reports, and for the files that options ask

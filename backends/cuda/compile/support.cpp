@@ -51,7 +51,8 @@ bool needs_elements(const Node& node) {
   return kRules.find(node) != nullptr;
 }
 
-std::string refuse_tensor(const Node& node, const Value& value) {
+// What a node reads or gives; null: a mutable buffer.
+std::string refuse_tensor(const Node* node, const Value& value) {
   if (!value.type.is_tensor()) {
     if (value.type.kind == compiler::TypeKind::integer && !value.type.expr.is_const() &&
         SymScope::is_from_data(value.type.expr))
@@ -65,7 +66,7 @@ std::string refuse_tensor(const Node& node, const Value& value) {
   for (const compiler::Sym& size : value.sizes()) {
     const compiler::SymRange range = SymScope::range(size);
     if (range.max == compiler::kUnbounded) return "a size has no upper bound";
-    if (range.max == 0 && needs_elements(node)) return "a tensor is empty";
+    if (range.max == 0 && (!node || needs_elements(*node))) return "a tensor is empty";
     if (SymScope::is_from_data(size)) return "a size depends on the values of tensors";
   }
   return "";
@@ -144,17 +145,22 @@ Verdict gives_floats(const Node& node, const compiler::TargetOptions&) {
   return is_floating(node.result()->dtype()) ? Verdict::yes() : Verdict::no("results that are integers have no kernel");
 }
 
+Verdict holds(const Value& state, const compiler::TargetOptions&) {
+  if (std::string reason = refuse_tensor(nullptr, state); !reason.empty()) return Verdict::no(std::move(reason));
+  return is_static(state.sizes()) ? Verdict::yes() : Verdict::no("its size is known only at run time");
+}
+
 const OpRule* find_rule(const Node& node) { return rules().find(node); }
 
 Verdict supports(const Node& node, const compiler::TargetOptions& options) {
   const OpRule* rule = find_rule(node);
   if (!rule) return Verdict::no(fmt::format("{} has no kernel", node.op->name()));
   for (const Value* operand : node.operands()) {
-    if (std::string reason = refuse_tensor(node, *operand); !reason.empty()) return Verdict::no(std::move(reason));
+    if (std::string reason = refuse_tensor(&node, *operand); !reason.empty()) return Verdict::no(std::move(reason));
   }
   for (const Value* result : node.results()) {
     if (result->num_uses() == 0) continue;
-    if (std::string reason = refuse_tensor(node, *result); !reason.empty()) return Verdict::no(std::move(reason));
+    if (std::string reason = refuse_tensor(&node, *result); !reason.empty()) return Verdict::no(std::move(reason));
   }
   std::string reason = node.graphs.empty() ? refuse_unproven(node, *rule) : "";
   if (!reason.empty()) return Verdict::no(std::move(reason));

@@ -35,6 +35,7 @@ compiler::Target make_target() {
   target.supports = supports;
   target.profitable = profitable;
   target.lower = lower;
+  target.holds = holds;
   target.passes = {"recognize_quantization", "keep_integer_weights", "complex_as_pairs", "recognize_norms"};
   target.own_passes = kPasses;
   target.options = kOptions;

@@ -11,6 +11,7 @@ constexpr compiler::TargetOption kMaterializeViewsOption = {
     "copies each view of a buffer before it is read, to find out whether views are to blame"};
 
 compiler::Verdict supports(const compiler::Node& node, const compiler::TargetOptions& options);
+compiler::Verdict holds(const compiler::Value& state, const compiler::TargetOptions& options);
 compiler::Verdict profitable(const std::vector<const compiler::Node*>& nodes, const compiler::TargetOptions& options);
 compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const compiler::TargetOptions& options);
 

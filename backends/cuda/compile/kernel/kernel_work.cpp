@@ -33,7 +33,10 @@ class Worker {
     for (const Store& store : kernel.row_stores) this->store(store);
     for (const Store& store : kernel.column_stores) this->store(store);
     for (const auto& [buffer, touched] : reads_) add_to(work_.read_bytes, bytes(buffer, touched));
-    for (const auto& [buffer, touched] : writes_) add_to(work_.written_bytes, bytes(buffer, touched));
+    for (const auto& [buffer, touched] : writes_) {
+      work_.written.emplace_back(buffer, bytes(buffer, touched));
+      add_to(work_.written_bytes, work_.written.back().second);
+    }
   }
   const KernelWork& work() const { return work_; }
 

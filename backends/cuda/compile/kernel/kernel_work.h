@@ -1,6 +1,8 @@
 // What a kernel computes and moves. C++20.
 #pragma once
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "backends/cuda/compile/lowering.h"
 
@@ -11,6 +13,7 @@ struct KernelWork {
   uint64_t flops = 0;  // of real numbers: operators, and each product and sum of a reduction
   /// Distinct bytes of buffers: what must come from memory once, and go there.
   uint64_t read_bytes = 0, written_bytes = 0;
+  std::vector<std::pair<uint32_t, uint64_t>> written;  // the latter by buffer
   bool uses_f64 = false;
 };
 

@@ -26,6 +26,8 @@ AdvancedIndex::AdvancedIndex(const Node& node) : self_(node.tensor("self")), ind
   }
 }
 
+Indices AdvancedIndex::region(Lowering& l) const { return l.indices_of(self_->sizes()); }
+
 Indices AdvancedIndex::result_at(const Indices& shared_at, const Indices& rest_at) const {
   Indices at = rest_at;
   at.insert(at.begin() + static_cast<std::ptrdiff_t>(place_), shared_at.begin(), shared_at.end());

@@ -13,6 +13,8 @@ class AdvancedIndex {
   Sizes shared;  // the shape that the index tensors broadcast to
   Sizes rest;    // dimensions of self that are not indexed
 
+  /// An element of self that may be indexed, in terms of fresh loop variables.
+  Indices region(Lowering& lowering) const;
   /// Where an element of the indexed tensor stands.
   Indices result_at(const Indices& shared_at, const Indices& rest_at) const;
   /// The element of self that stands at `at` of the indexed tensor.

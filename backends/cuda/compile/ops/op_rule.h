@@ -26,6 +26,8 @@ struct OpRule {
   bool keeps_whole = false;
   /// Elements of operands are read many times: quantized ones stay integers in memory.
   bool rereads = false;
+  /// The result is operand `self` but for a region: place_copy or replace_elements makes it.
+  bool writes_region = false;
 };
 
 constexpr OpRule whole(OpRule rule) {
@@ -35,6 +37,11 @@ constexpr OpRule whole(OpRule rule) {
 
 constexpr OpRule rereading(OpRule rule) {
   rule.rereads = true;
+  return rule;
+}
+
+constexpr OpRule writing(OpRule rule) {
+  rule.writes_region = true;
   return rule;
 }
 

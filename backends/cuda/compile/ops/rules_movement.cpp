@@ -281,6 +281,14 @@ void lower_slice_scatter(Lowering& l, const Node& node) {
   const Value *x = node.tensor("self"), *source = node.tensor("src");
   const size_t dim = dim_argument(node, "dim", x->rank());
   const Sym start = bound(node.arg("start"), x->sizes()[dim], 0), step = node.integer("step");
+  if (l.is_in_place(node.result())) {
+    const auto to_result = [&l, dim, start, step](Indices at) {
+      at[dim] = l.pool().add(l.pool().multiply(at[dim], l.pool().index(step)), l.pool().index(start));
+      return at;
+    };
+    l.replace_elements(node.result(), source, to_result, to_result(l.indices_of(source->sizes())));
+    return;
+  }
   l.define(node.result(), [&l, x, source, dim, start, step](const Indices& at) {
     ExpressionPool& p = l.pool();
     const ExpressionPtr behind = p.subtract(at[dim], p.index(start));
@@ -300,6 +308,14 @@ void lower_select_scatter(Lowering& l, const Node& node) {
   const size_t dim = dim_argument(node, "dim", x->rank());
   Sym index = node.integer("index");
   if (compiler::SymScope::range(index).max < 0) index = index + x->sizes()[dim];
+  if (l.is_in_place(node.result())) {
+    const auto to_result = [&l, dim, index](Indices at) {
+      at.insert(at.begin() + static_cast<std::ptrdiff_t>(dim), l.pool().index(index));
+      return at;
+    };
+    l.replace_elements(node.result(), source, to_result, to_result(l.indices_of(source->sizes())));
+    return;
+  }
   l.define(node.result(), [&l, x, source, dim, index](const Indices& at) {
     ExpressionPool& p = l.pool();
     const ExpressionPtr inside = p.equal(at[dim], p.index(index));
@@ -399,8 +415,8 @@ constexpr OpRule kRows[] = {
     {"aten.replication_pad1d.default", lower_border_pad},
     {"aten.replication_pad2d.default", lower_border_pad},
     {"aten.replication_pad3d.default", lower_border_pad},
-    {"aten.slice_scatter.default", lower_slice_scatter},
-    {"aten.select_scatter.default", lower_select_scatter},
+    writing({"aten.slice_scatter.default", lower_slice_scatter}),
+    writing({"aten.select_scatter.default", lower_select_scatter}),
     {"aten.glu.default", lower_glu, halves},
 };
 

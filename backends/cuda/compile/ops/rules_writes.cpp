@@ -29,12 +29,24 @@ void write(Lowering& l, Draft& draft, uint32_t buffer, const Value* y, const Ind
   l.store_at(draft, buffer, y, at, pool.rounded(element, y->dtype()));
 }
 
+// No element can be written twice: the indices are one each, and there is one value for each element.
+bool is_one_update(const AdvancedIndex& index, const Value& values) {
+  const Sym count = compiler::numel(index.shared);
+  return count.is(1) && values.rank() == index.shared.size() + index.rest.size() &&
+         compiler::numel(values.sizes()) == compiler::numel(index.rest);
+}
+
 // Columns are the updates, in order; rows are what a single update writes.
 void lower_index_put(Lowering& l, const Node& node) {
   const Value *x = node.tensor("self"), *values = node.tensor("values"), *y = node.result();
   const AdvancedIndex index(node);
   const uint32_t check = l.add_check();
-  const uint32_t buffer = l.place_copy(y, x);
+  const Indices region = index.region(l);
+  if (l.is_in_place(y) && is_one_update(index, *values) && !node.boolean("accumulate")) {
+    l.replace_elements(y, values, [&](const Indices& at) { return index.self_at(l, at, check); }, region);
+    return;
+  }
+  const uint32_t buffer = l.place_copy(y, x, region);
   Draft draft = l.draft(index.rest, index.shared);
   draft.kernel.in_order = true;
   const Indices at = index.self_at(l, draft.columns, draft.rows, check);
@@ -82,9 +94,11 @@ void scatter(Lowering& l, const Node& node, const ScatterMode& mode) {
   const Value *x = node.tensor("self"), *index = node.tensor("index"), *y = node.result();
   const Value* source = node.op->parsed->find("src") >= 0 ? node.tensor("src") : nullptr;
   const uint32_t check = l.add_check();
-  const uint32_t buffer = l.place_copy(y, x);
-  const uint32_t counts = mode.counts() ? add_counts(l, y) : 0;
   const size_t dim = dim_argument(node, "dim", x->rank());
+  Sizes region = index->sizes();
+  if (!region.empty()) region[dim] = x->sizes()[dim];
+  const uint32_t buffer = l.place_copy(y, x, l.indices_of(region));
+  const uint32_t counts = mode.counts() ? add_counts(l, y) : 0;
   const ScalarType type = scalar_type(y->dtype());
   Sizes rows = index->sizes();
   const Sym length = rows.empty() ? Sym(1) : rows[dim];
@@ -221,13 +235,13 @@ void lower_masked_scatter(Lowering& l, const Node& node) {
 }
 
 constexpr OpRule kRows[] = {
-    {"aten.index_put.default", lower_index_put, integer_indices},
-    {"aten.scatter.src", lower_scatter},
-    {"aten.scatter.value", lower_scatter},
-    {"aten.scatter_add.default", lower_scatter_add},
-    {"aten.scatter.reduce", lower_scatter_reduce},
-    {"aten.scatter.value_reduce", lower_scatter_reduce},
-    {"aten.scatter_reduce.two", lower_scatter_reduce},
+    writing({"aten.index_put.default", lower_index_put, integer_indices}),
+    writing({"aten.scatter.src", lower_scatter}),
+    writing({"aten.scatter.value", lower_scatter}),
+    writing({"aten.scatter_add.default", lower_scatter_add}),
+    writing({"aten.scatter.reduce", lower_scatter_reduce}),
+    writing({"aten.scatter.value_reduce", lower_scatter_reduce}),
+    writing({"aten.scatter_reduce.two", lower_scatter_reduce}),
     {"aten.put.default", lower_put, put_fits},
     {"aten.as_strided_scatter.default", lower_as_strided_scatter, strides_fit},
     {"aten.masked_scatter.default", lower_masked_scatter},

@@ -1,0 +1,25 @@
+// Which results of a graph are written over a mutable buffer, and in which order its nodes then run. C++20.
+#pragma once
+#include <map>
+#include <set>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace wick::cuda {
+
+/// Writes of regions, each over the value that it changes: from the state through one version after the other to its
+/// new value. A write to a view of a buffer, which the graph states as a new view that replaces the old one, is a write
+/// to the buffer.
+struct StateWrites {
+  std::map<const compiler::Value*, const compiler::Value*> over;  // result -> the operand that it is written over
+  std::set<const compiler::Value*> through_view;  // of these: the source was written to a view, nothing is left to do
+  std::set<const compiler::Value*> states;        // whose update is the last of such a chain
+  /// The nodes, those that read an older version before those that overwrite it, wherever that is possible.
+  std::vector<const compiler::Node*> order;
+};
+
+/// `through_views`: views of a buffer lie in it.
+StateWrites find_state_writes(const compiler::Graph& graph, bool through_views);
+
+}  // namespace wick::cuda

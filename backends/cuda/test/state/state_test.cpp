@@ -1,0 +1,489 @@
+// Mutable buffers in the memory of delegates: what a call writes, who sees it, who shares it. Statements V4 to V6, M1,
+// M5, X2, X3 of docs/cuda.md.
+#include <algorithm>
+
+#include "backends/cuda/test/lower_test_support.h"
+
+namespace wick::cuda {
+namespace {
+
+using Call = std::pair<std::string, std::vector<HostValue>>;  // method and inputs
+
+HostTensor integers(const std::vector<int64_t>& values, const std::vector<int32_t>& sizes) {
+  HostTensor out;
+  out.dtype = DType::i64;
+  out.sizes = sizes;
+  out.bytes.resize(values.size() * sizeof(int64_t));
+  std::memcpy(out.bytes.data(), values.data(), out.bytes.size());
+  return out;
+}
+
+class CudaState : public CudaLower {
+ protected:
+  // Methods "a", "b", .. of one program; graphs have the names of their methods.
+  static std::vector<uint8_t> compile_methods(const std::vector<std::string>& texts, const std::string& backend,
+                                              const compiler::TargetSettings& settings, CompileResult* result,
+                                              bool share_state) {
+    std::vector<compiler::Function> functions;
+    for (const std::string& text : texts) {
+      auto function = compiler::parse_graph(text);
+      EXPECT_TRUE(function.ok()) << compiler::render(function.diag());
+      if (!function.ok()) return {};
+      functions.push_back(std::move(*function));
+    }
+    compiler::CompileOptions options;
+    options.targets = *compiler::find_targets(backend, settings);
+    options.share_state = share_state;
+    auto compiled = compiler::compile(std::move(functions), options);
+    EXPECT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
+    if (!compiled.ok()) return {};
+    *result = std::move(*compiled);
+    return result->program.pte.join();
+  }
+
+  void compile_state(const std::vector<std::string>& texts, const std::string& backend = "cuda") {
+    ++twins_;
+    program_ = compile_methods(texts, backend, {{"gpu", "none"}, {"twin", twin()}}, &result_, false);
+    CompileResult ignored;
+    portable_ = compile_methods(texts, "portable", {}, &ignored, true);
+  }
+
+  std::unique_ptr<wick::Module> open(const std::vector<uint8_t>& program, const std::string& device) const {
+    ModuleOptions options;
+    options.kernels = {portable_kernels()};
+    options.backends = {&cuda_backend()};
+    options.device = device;
+    ModuleError error;
+    auto module = wick::Module::load({program.data(), program.size()}, options, &error);
+    EXPECT_TRUE(module) << error.message;
+    return module;
+  }
+  std::unique_ptr<wick::Module> on_twin() const { return open(program_, "cuda-twin=" + twin()); }
+
+  static std::vector<HostValue> outputs(wick::Module& module, const Call& call) {
+    std::vector<HostValue> out;
+    ModuleError error;
+    EXPECT_TRUE(module.execute(call.first, call.second, &out, &error)) << error.message;
+    return out;
+  }
+
+  // The portable kernels are the witness, bit by bit.
+  void expect_like_portable_after(const std::vector<Call>& calls) {
+    const auto want = open(portable_, ""), got = on_twin();
+    ASSERT_TRUE(want && got);
+    for (size_t i = 0; i < calls.size(); ++i) {
+      const auto a = outputs(*got, calls[i]), b = outputs(*want, calls[i]);
+      ASSERT_EQ(a.size(), b.size());
+      for (size_t k = 0; k < a.size(); ++k)
+        EXPECT_EQ(a[k].tensor.bytes, b[k].tensor.bytes) << calls[i].first << ", call " << i << ", output " << k;
+    }
+  }
+
+  Plan plan_of(size_t method, size_t delegate = 0) const {
+    Plan plan;
+    const auto& payload = result_.method_plans[method].delegates[delegate]->payload;
+    EXPECT_EQ(read_plan({payload.data(), payload.size()}, &plan, nullptr), Error::Ok);
+    return plan;
+  }
+  static uint64_t written_bytes(const Plan& plan) {
+    uint64_t bytes = 0;
+    for (const PlanNode& node : plan.nodes) bytes += node.written_bytes;
+    return bytes;
+  }
+  static std::vector<std::string> states_of(const Plan& plan) {
+    std::vector<std::string> names;
+    for (const Buffer& buffer : plan.buffers) {
+      if (buffer.space == Space::state) names.push_back(buffer.state);
+    }
+    return names;
+  }
+  std::string reason_outside(size_t method, const std::string& buffer) const {
+    for (const compiler::BufferPlace& place : result_.methods[method].buffers) {
+      if (place.name == buffer) return place.backend.empty() ? place.reason : "held";
+    }
+    return "no such buffer";
+  }
+
+  std::vector<uint8_t> portable_;
+};
+
+// V6: planned bytes and written bytes are those of the rows, not of the cache.
+TEST_F(CudaState, AWriteTouchesTheseRowsOnly) {
+  struct Write {
+    const char *inputs, *line;
+    std::vector<HostValue> values;
+  };
+  const HostValue rows = numbers(DType::f32, {1, 4, 2, 8}, 3), row = numbers(DType::f32, {1, 4, 8}, 4);
+  const std::vector<Write> writes = {
+      {"%x: f32[1, 4, 2, 8]", "%k: f32[1, 4, 64, 8] = aten.slice_scatter(%cache, %x, 2, 10, 12)", {rows}},
+      {"%x: f32[1, 4, 8]", "%k: f32[1, 4, 64, 8] = aten.select_scatter(%cache, %x, 2, -3)", {row}},
+      {"%x: f32[1, 4, 2, 8], %at: i64[2]",
+       "%k: f32[1, 4, 64, 8] = aten.index_put(%cache, [none, none, %at], %x)",
+       {rows, integers({63, 5}, {2})}},
+      {"%x: f32[1, 4, 2, 8], %at: i64[2]",
+       "%k: f32[1, 4, 64, 8] = aten.index_copy(%cache, 2, %at, %x)",
+       {rows, integers({7, 7}, {2})}},
+      {"%x: f32[1, 4, 1, 8], %at: i64[1]",
+       "%k: f32[1, 4, 64, 8] = aten.index_copy(%cache, 2, %at, %x)",
+       {numbers(DType::f32, {1, 4, 1, 8}, 5), integers({9}, {1})}},
+  };
+  std::vector<std::string> methods;
+  for (const Write& write : writes) {
+    const auto number = methods.size();
+    methods.push_back(
+        fmt::format("graph m{0}({1}) {{ state %cache: f32[1, 4, 64, 8] \"cache.{0}\" = ...\n  {2}\n"
+                    "  %s: f32[1, 4, 8] = aten.sum.dim_IntList(%k, [2])\n  update %cache = %k\n  return %s\n}}",
+                    number, write.inputs, write.line));
+  }
+  compile_state(methods);
+  std::vector<Call> calls;
+  for (size_t i = 0; i < writes.size(); ++i) {
+    const Write& write = writes[i];
+    SCOPED_TRACE(write.line);
+    ASSERT_EQ(result_.methods[i].delegates, 1u);
+    const Plan plan = plan_of(i);
+    EXPECT_EQ(states_of(plan), std::vector<std::string>{fmt::format("cache.{}", i)});
+    EXPECT_EQ(plan.inputs.size(), write.values.size());
+    EXPECT_EQ(plan.outputs.size(), 1u);
+    EXPECT_EQ(plan.state_bytes, 4u * 64 * 8 * 4);
+    EXPECT_LT(plan.arena_bytes, 4096u);
+    const uint64_t moved = write.values[0].tensor.bytes.size();
+    EXPECT_EQ(written_bytes(plan), moved + 4 * 8 * 4);  // and the sum
+    calls.insert(calls.end(), 2, {fmt::format("m{}", i), write.values});
+  }
+  expect_like_portable_after(calls);
+}
+
+// V4, V5
+TEST_F(CudaState, ReadsOfTheOldVersionSeeTheOldDataAndOtherRowsAreNotCopied) {
+  const auto graph = [](const char* read) {
+    return fmt::format(R"(graph a(%x: f32[4, 8]) {{
+  state %cache: f32[16, 8] "cache" = ...
+  %k: f32[16, 8] = aten.slice_scatter(%cache, %x, 0, 4, 8)
+  %old: f32[2, 8] = aten.slice.Tensor(%cache, 0, {}, 1)
+  %e: f32[2, 8] = aten.exp(%old)
+  %new: f32[4, 8] = aten.slice.Tensor(%k, 0, 4, 8, 1)
+  %s: f32[8] = aten.sum.dim_IntList(%new, [0])
+  %y: f32[2, 8] = aten.mul.Tensor(%e, %s)
+  update %cache = %k
+  return %y
+}})",
+                       read);
+  };
+  const std::vector<Call> calls = {{"a", {numbers(DType::f32, {4, 8}, 1)}}, {"a", {numbers(DType::f32, {4, 8}, 2)}}};
+  compile_state({graph("0, 2")});
+  const size_t disjoint = plan_of(0).nodes.size();
+  expect_like_portable_after(calls);
+  compile_state({graph("5, 7")});
+  EXPECT_EQ(plan_of(0).nodes.size(), disjoint + 1);
+  expect_like_portable_after(calls);
+}
+
+TEST_F(CudaState, WritesThroughViewsOfOneBufferForAllLayersAreInPlace) {
+  compile_state({R"(graph a(%x: f32[2, 1, 8], %at: i64[1]) {
+  state %cache: f32[3, 2, 64, 8] "cache" = ...
+  %layer: f32[2, 64, 8] = aten.select.int(%cache, 0, 1)
+  %w: f32[2, 64, 8] = aten.index_put(%layer, [none, %at], %x)
+  %k: f32[3, 2, 64, 8] = aten.select_scatter(%cache, %w, 0, 1)
+  %layer_2: f32[2, 64, 8] = aten.select.int(%k, 0, 2)
+  %part: f32[2, 4, 8] = aten.slice.Tensor(%layer_2, 1, 8, 12, 1)
+  %p: f32[2, 4, 8] = aten.add.Tensor(%part, %x)
+  %w_2: f32[2, 64, 8] = aten.slice_scatter(%layer_2, %p, 1, 8, 12)
+  %k_2: f32[3, 2, 64, 8] = aten.select_scatter(%k, %w_2, 0, 2)
+  %s: f32[3, 2, 8] = aten.sum.dim_IntList(%k_2, [2])
+  update %cache = %k_2
+  return %s
+})"});
+  EXPECT_EQ(written_bytes(plan_of(0)), (2u * 8 + 2 * 4 * 8 + 3 * 2 * 8) * 4);
+  const HostValue x = numbers(DType::f32, {2, 1, 8}, 1);
+  expect_like_portable_after({{"a", {x, integers({3}, {1})}}, {"a", {x, integers({60}, {1})}}});
+}
+
+// A buffer that moves by one row, two that change places, a counter, one that takes an input.
+TEST_F(CudaState, NewValuesOfWholeBuffersComeAfterAllReads) {
+  compile_state({R"(graph a(%x: f32[1, 8]) {
+  state %window: f32[4, 8] "window" = ...
+  state %even: f32[1, 8] "even" = ...
+  state %odd: f32[1, 8] "odd" = [1, 2, 3, 4, 5, 6, 7, 8]
+  state %count: i64[] "count" = [40]
+  state %last: f32[1, 8] "last" = ...
+  %kept: f32[3, 8] = aten.slice.Tensor(%window, 0, 1, 4, 1)
+  %next: f32[4, 8] = aten.cat([%kept, %x], 0)
+  %n: i64[] = aten.add.Tensor(%count, 1)
+  %e: f32[1, 8] = aten.add.Tensor(%odd, %x)
+  %o: f32[1, 8] = aten.mul.Tensor(%even, %last)
+  %s: f32[8] = aten.sum.dim_IntList(%next, [0])
+  %y: f32[8] = aten.mul.Tensor(%s, %n)
+  update %window = %next
+  update %even = %e
+  update %odd = %o
+  update %count = %n
+  update %last = %x
+  return %y, %n, %o, %window
+})"});
+  EXPECT_EQ(result_.methods[0].delegates, 1u);
+  EXPECT_EQ(plan_of(0).inputs.size(), 1u);
+  std::vector<Call> calls;
+  for (uint64_t i = 1; i <= 5; ++i) calls.push_back({"a", {numbers(DType::f32, {1, 8}, i)}});
+  expect_like_portable_after(calls);
+}
+
+// Zeros take no bytes in the file; other beginnings are constants.
+TEST_F(CudaState, BeginsAsTheModelSays) {
+  compile_state({R"(graph a(%x: f32[4]) {
+  state %zero: f32[4] "zero" = [0, 0, 0, 0]
+  state %some: f32[4] "some" = [1, 2, 3, 4]
+  %z: f32[4] = aten.add.Tensor(%zero, %x)
+  %s: f32[4] = aten.mul.Tensor(%some, %z)
+  update %zero = %z
+  update %some = %s
+  return %s
+})"});
+  for (const Buffer& buffer : plan_of(0).buffers) {
+    if (buffer.space == Space::state) {
+      EXPECT_EQ(buffer.data.empty(), buffer.state == "zero");
+    }
+  }
+  const auto& constants = result_.method_plans[0].delegates[0]->constants;
+  EXPECT_EQ(std::count_if(constants.begin(), constants.end(), [](const auto& each) { return !each.is_code; }), 1);
+  const Call call = {"a", {numbers(DType::f32, {4}, 1)}};
+  expect_like_portable_after({call, call, call});
+}
+
+// --- several methods, several delegates ---
+
+constexpr char kPrefill[] = R"(graph prefill(%x: f32[1, 2, 3, 8], %at: i64[3]) {
+  state %keys: f32[1, 2, 16, 8] "layer.keys" = ...
+  %k: f32[1, 2, 16, 8] = aten.index_put(%keys, [none, none, %at], %x)
+  %s: f32[1, 2, 8] = aten.sum.dim_IntList(%k, [2])
+  update %keys = %k
+  return %s
+})";
+constexpr char kDecode[] = R"(graph decode(%x: f32[1, 2, 1, 8], %at: i64[1]) {
+  state %keys: f32[1, 2, 16, 8] "layer.keys" = ...
+  %k: f32[1, 2, 16, 8] = aten.index_put(%keys, [none, none, %at], %x)
+  %m: f32[1, 2, 8] = aten.amax(%k, [2])
+  update %keys = %k
+  return %m
+})";
+Call prefill(uint64_t seed) { return {"prefill", {numbers(DType::f32, {1, 2, 3, 8}, seed), integers({0, 1, 2}, {3})}}; }
+Call decode(uint64_t seed, int64_t at) {
+  return {"decode", {numbers(DType::f32, {1, 2, 1, 8}, seed), integers({at}, {1})}};
+}
+
+// M1, M5
+TEST_F(CudaState, MethodsShareBuffersByNameWithoutAnOption) {
+  compile_state({kPrefill, kDecode});
+  expect_like_portable_after({prefill(1), decode(2, 3), decode(3, 4), prefill(4), decode(5, 5)});
+}
+
+// M5
+TEST_F(CudaState, InterleavedSessionsGiveWhatTheyGiveAlone) {
+  compile_state({kPrefill, kDecode});
+  const std::vector<Call> calls[2] = {{prefill(1), decode(2, 3), decode(3, 4)},
+                                      {prefill(7), decode(8, 9), decode(9, 1)}};
+  std::vector<std::vector<uint8_t>> alone[2];
+  for (size_t s = 0; s < 2; ++s) {
+    const auto module = on_twin();
+    for (const Call& call : calls[s]) alone[s].push_back(outputs(*module, call)[0].tensor.bytes);
+  }
+  const std::unique_ptr<wick::Module> sessions[2] = {on_twin(), on_twin()};
+  for (size_t i = 0; i < 3; ++i) {
+    for (size_t s = 0; s < 2; ++s)
+      EXPECT_EQ(outputs(*sessions[s], calls[s][i])[0].tensor.bytes, alone[s][i]) << "session " << s << ", call " << i;
+  }
+}
+
+// A method that only reads what another one writes must not see the constant of its file.
+TEST_F(CudaState, AMethodThatOnlyReadsABufferSeesWhatTheOtherWrites) {
+  compile_state({kPrefill, R"(graph look(%x: f32[8]) {
+  const %keys: f32[1, 2, 16, 8] "layer.keys" = ...
+  %y: f32[1, 2, 16, 8] = aten.mul.Tensor(%keys, %x)
+  return %y
+})"});
+  EXPECT_EQ(states_of(plan_of(1)), std::vector<std::string>{"layer.keys"});
+  const auto module = on_twin();
+  const Call look = {"look", {numbers(DType::f32, {8}, 5)}};
+  const auto has_numbers = [&] {
+    const HostTensor seen = outputs(*module, look)[0].tensor;
+    bool found = false;
+    for (size_t i = 0; i < seen.bytes.size() / sizeof(float); ++i) found = found || element(seen, i) != 0;
+    return found;
+  };
+  EXPECT_FALSE(has_numbers());
+  (void)outputs(*module, prefill(1));
+  EXPECT_TRUE(has_numbers());
+}
+
+TEST_F(CudaState, AMethodThatClearsBuffersNeedsNoNodes) {
+  compile_state({kPrefill, kDecode, R"(graph reset() {
+  state %keys: f32[1, 2, 16, 8] "layer.keys" = ...
+  const %zero: f32[1, 2, 16, 8] = ...
+  update %keys = %zero
+  return 0
+})"});
+  EXPECT_EQ(reason_outside(2, "layer.keys"), "held");
+  const auto module = on_twin();
+  const auto first = outputs(*module, decode(1, 3))[0].tensor.bytes;
+  (void)outputs(*module, prefill(1));
+  EXPECT_NE(outputs(*module, decode(1, 3))[0].tensor.bytes, first);
+  (void)outputs(*module, {"reset", {}});
+  EXPECT_EQ(outputs(*module, decode(1, 3))[0].tensor.bytes, first);
+}
+
+TEST_F(CudaState, BuffersThatDifferAreKeptApart) {
+  const std::string other = R"(graph b(%x: f32[4]) {
+  state %s: f32[4] "s" = [1, 1, 1, 1]
+  %n: f32[4] = aten.add.Tensor(%s, %x)
+  update %s = %n
+  return %n
+})";
+  std::string first = other;
+  first.replace(first.find("graph b"), 7, "graph a").replace(first.find("[1, 1, 1, 1]"), 12, "[0, 0, 0, 0]");
+  compile_state({first, other});
+  EXPECT_EQ(states_of(plan_of(0)), std::vector<std::string>{"s"});
+  EXPECT_EQ(states_of(plan_of(1)), std::vector<std::string>{"s@b"});
+  ASSERT_FALSE(result_.methods[1].notes.empty());
+  EXPECT_NE(result_.methods[1].notes[0].find("the buffer 's' has another dtype, shape or initial value"),
+            std::string::npos);
+  const auto module = on_twin();
+  const HostValue x = numbers(DType::f32, {4}, 1);
+  const auto a = outputs(*module, {"a", {x}})[0], b = outputs(*module, {"b", {x}})[0];
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(element(b.tensor, i), element(a.tensor, i) + 1);
+}
+
+// Determinants have no kernel: what they read must be memory of the program.
+TEST_F(CudaState, ABufferThatIsUsedOutsideStaysOutside) {
+  compile_state({R"(graph a(%x: f32[2, 2]) {
+  state %read: f32[2, 2] "read" = ...
+  state %inside: f32[2, 2] "inside" = ...
+  %r: f32[], %lu: f32[2, 2], %p: i32[2] = aten._linalg_det(%read)
+  %n: f32[2, 2] = aten.add.Tensor(%read, %x)
+  %i: f32[2, 2] = aten.add.Tensor(%inside, %n)
+  %y: f32[2, 2] = aten.mul.Tensor(%i, %r)
+  update %read = %n
+  update %inside = %i
+  return %y
+})"});
+  EXPECT_NE(reason_outside(0, "read").find("reads it outside of delegates"), std::string::npos)
+      << reason_outside(0, "read");
+  EXPECT_EQ(reason_outside(0, "inside"), "held");
+  const Call call = {"a", {numbers(DType::f32, {2, 2}, 1)}};
+  expect_like_portable_after({call, call, call});
+}
+
+// All methods see a buffer in the same memory.
+TEST_F(CudaState, ABufferThatOneMethodUsesOutsideIsNobodys) {
+  compile_state({R"(graph count(%x: f32[2, 2]) {
+  state %pairs: f32[2, 2] "pairs" = ...
+  %n: f32[2, 2] = aten.add.Tensor(%pairs, %x)
+  update %pairs = %n
+  return %n
+})",
+                 R"(graph look(%x: f32[2, 2]) {
+  const %pairs: f32[2, 2] "pairs" = ...
+  %r: f32[], %lu: f32[2, 2], %p: i32[2] = aten._linalg_det(%pairs)
+  %y: f32[2, 2] = aten.add.Tensor(%r, %x)
+  return %y
+})"});
+  EXPECT_NE(reason_outside(0, "pairs").find("method 'look' does not: "), std::string::npos)
+      << reason_outside(0, "pairs");
+  EXPECT_TRUE(states_of(plan_of(0)).empty());
+}
+
+// What the first delegate reads, the second one reads too and changes; a third value goes from one to the other.
+TEST_F(CudaState, SeveralDelegatesOfAMethodShareBuffers) {
+  compile_state({R"(graph a(%x: f32[2, 2]) {
+  state %both: f32[2, 2] "both" = ...
+  state %early: f32[2, 2] "early" = ...
+  %a: f32[2, 2] = aten.add.Tensor(%x, %both)
+  %n: f32[2, 2] = aten.add.Tensor(%early, 1)
+  %r: f32[], %lu: f32[2, 2], %p: i32[2] = aten._linalg_det(%a)
+  %b: f32[2, 2] = aten.add.Tensor(%r, %both)
+  %o: f32[2, 2] = aten.mul.Tensor(%b, %early)
+  update %both = %b
+  update %early = %n
+  return %o
+})"});
+  EXPECT_EQ(result_.methods[0].delegates, 2u);
+  EXPECT_EQ(reason_outside(0, "both"), "held");
+  EXPECT_EQ(reason_outside(0, "early"), "held");
+  const Call call = {"a", {numbers(DType::f32, {2, 2}, 1)}};
+  expect_like_portable_after({call, call, call, call});
+}
+
+// --- any order of reads and writes ---
+
+std::string random_program(uint64_t seed) {
+  uint64_t next = 0;
+  const auto random = [&](uint64_t below) { return philox4x32(seed, next++).words[0] % below; };
+  std::string text = fmt::format(
+      "graph m{0}(%x: f32[8, 4], %at: i64[2]) {{\n  state %s0: f32[8, 4] \"s{0}\" = ...\n"
+      "  state %t0: f32[8, 4] \"t{0}\" = ...\n",
+      seed);
+  std::vector<std::string> values = {"%x", "%s0", "%t0"};
+  std::string state[2] = {"%s0", "%t0"};
+  for (size_t i = 0; i < 14; ++i) {
+    const std::string name = fmt::format("%v{}", i), any = values[random(values.size())],
+                      other = values[random(values.size())];
+    const size_t from = random(6), which = random(2);
+    std::string& written = state[which];
+    switch (random(6)) {
+      case 0: text += fmt::format("  {}: f32[8, 4] = aten.add.Tensor({}, {})\n", name, any, other); break;
+      case 1:
+        text += fmt::format("  {0}p: f32[2, 4] = aten.slice.Tensor({1}, 0, {2}, {3}, 1)\n", name, any, from, from + 2);
+        text += fmt::format("  {0}: f32[8, 4] = aten.slice_scatter({1}, {0}p, 0, {2}, {3})\n", name, written, 6 - from,
+                            8 - from);
+        written = name;
+        break;
+      case 2:
+        text += fmt::format("  {0}p: f32[8] = aten.select.int({1}, 1, {2})\n", name, any, from % 4);
+        text += fmt::format("  {0}: f32[8, 4] = aten.select_scatter({1}, {0}p, 1, {2})\n", name, written, which + 1);
+        written = name;
+        break;
+      case 3:
+        text += fmt::format("  {0}p: f32[2, 4] = aten.slice.Tensor({1}, 0, {2}, {3}, 1)\n", name, any, from, from + 2);
+        text += fmt::format("  {0}: f32[8, 4] = aten.index_put({1}, [%at], {0}p{2})\n", name, written,
+                            random(2) ? ", true" : "");
+        written = name;
+        break;
+      case 4:
+        text += fmt::format("  {0}c: f32[8, 4] = aten.clamp({1}, -4, 4)\n", name, any);
+        text +=
+            fmt::format("  {0}q: f32[4, 4] = aten.slice.Tensor({0}c, 0, {1}, {2}, 1)\n", name, from % 4, from % 4 + 4);
+        text += fmt::format("  {0}: f32[8, 4] = aten.cat([{0}q, {0}q], 0)\n", name);
+        break;
+      default:
+        text += fmt::format("  {0}r: f32[8, 1] = aten.amax({1}, [1], true)\n", name, any);
+        text += fmt::format("  {0}: f32[8, 4] = aten.sub.Tensor({1}, {0}r)\n", name, other);
+        break;
+    }
+    values.push_back(name);
+  }
+  const std::string last = values.back();
+  text += fmt::format("  update %s0 = {}\n  update %t0 = {}\n  return {}, {}, {}\n}}", state[0],
+                      random(3) ? state[1] : last, last, values[values.size() / 2], values[3 + random(4)]);
+  return text;
+}
+
+TEST_F(CudaState, RandomReadsAndWritesGiveWhatTheyGiveInOrder) {
+  std::vector<std::string> methods;
+  std::vector<Call> calls;
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    methods.push_back(random_program(seed));
+    for (uint64_t i = 0; i < 3; ++i) {
+      calls.push_back({fmt::format("m{}", seed),
+                       {numbers(DType::f32, {8, 4}, 10 * seed + i),
+                        integers({static_cast<int64_t>(i), static_cast<int64_t>(7 - 2 * i)}, {2})}});
+    }
+  }
+  compile_state(methods);
+  ASSERT_FALSE(program_.empty());
+  size_t in_place = 0;
+  for (size_t i = 0; i < methods.size(); ++i) in_place += states_of(plan_of(i)).size();
+  expect_like_portable_after(calls);
+  EXPECT_GE(in_place, 10u);
+}
+
+}  // namespace
+}  // namespace wick::cuda
