@@ -31,6 +31,14 @@ class Runs {
     }
   }
 
+  /// Makes the dimension around the runs the one of the runs, if these are shorter and not contiguous in both layouts.
+  void lengthen() {
+    const Dimension inner = dimensions_[3], outer = dimensions_[2];
+    if ((inner.from == 1 && inner.to == 1) || inner.size >= outer.size) return;
+    dimensions_[3] = outer;
+    dimensions_[2] = inner;
+  }
+
   Run run() const { return {dimensions_[3].size, dimensions_[3].from, dimensions_[3].to}; }
 
   /// body(offset by `from`, offset by `to`) for each run.
@@ -76,8 +84,10 @@ inline void move_run(const Run& run, const int8_t* x, int8_t* y) {
   for (; left > 0; --left, x += from, y += to) *y = *x;
 }
 
-/// y[position by `to`] = x[position by `from`].
-inline void move_elements(const Runs& runs, const int8_t* x, int8_t* y) {
+/// y[position by `to`] = x[position by `from`]. In any order: runs that are short and not contiguous go by the
+/// dimension around them if that is longer.
+inline void move_elements(Runs runs, const int8_t* x, int8_t* y) {
+  runs.lengthen();
   const Run run = runs.run();
   runs.for_each([&](int32_t from, int32_t to) { move_run(run, x + from, y + to); });
 }

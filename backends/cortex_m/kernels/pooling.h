@@ -26,8 +26,12 @@ void for_each_window(const Window& window, const Image& from, const Image& to, c
   const int64_t image = from.h * from.w * from.c;
   for (int64_t n = 0; n < to.n; ++n) {
     for (int64_t row = 0; row < to.h; ++row) {
-      for (int64_t column = 0; column < to.w; ++column)
-        body(n * image, extent(window, 0, row, from.h), extent(window, 1, column, from.w));
+      const Extent rows = extent(window, 0, row, from.h);
+      int64_t first = -int64_t{window.padding[1]};
+      for (int64_t column = 0; column < to.w; ++column, first += window.stride[1]) {
+        const int64_t last = first + window.kernel[1];
+        body(n * image, rows, Extent{first < 0 ? 0 : first, last > from.w ? from.w : last});
+      }
     }
   }
 }

@@ -52,11 +52,16 @@ class GemmPass {
   static constexpr int32_t kTriple = 3;      // channels at a time
   static constexpr int32_t kPattern = 24;    // sums after which channels and places in vectors repeat
   static constexpr int32_t kVectorSums = 8;  // of the results of one vector
+  // With a filter offset: rows at a time, and where in sums_ stands what each adds.
+  static constexpr int32_t kOffsetRows = 24, kRowTerms = kOffsetRows * kTriple + kVectorSums;
+  static_assert(kRowTerms + kOffsetRows <= kGemmRows * kTriple + kVectorSums, "no room behind the sums");
 
   void set_out_step(int32_t step);
   void run_line(const GemmRows& rows, const GemmOut& out);
   void run_rows(const GemmRows& rows, const GemmOut& out);
-  void add_row_terms(const GemmRows& rows);
+  void set_row_terms(const GemmRows& rows);
+  void add_row_terms(int32_t rows);
+  int32_t most_rows() const { return gemm_.filter_offset == 0 ? kGemmRows : kOffsetRows; }
   template <bool kBounded>
   void write(int32_t channel, const GemmRows& rows, const GemmOut& out) const;
   void write_any(int32_t channel, const GemmRows& rows, const GemmOut& out) const;

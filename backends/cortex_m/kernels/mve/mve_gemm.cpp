@@ -209,8 +209,8 @@ WICK_SELDOM void GemmPass::run(const GemmRows& rows, const GemmOut& out) {
   GemmRows here = rows;
   GemmOut to = out;
   set_out_step(out.step);
-  const bool by_height = rows.height > 1 && rows.width % 2 == 0 && 2 * rows.width <= kGemmRows;
-  const int32_t most = by_height ? kGemmRows / rows.width : 1;
+  const bool by_height = rows.height > 1 && rows.width % 2 == 0 && 2 * rows.width <= most_rows();
+  const int32_t most = by_height ? most_rows() / rows.width : 1;
   for (int32_t left = rows.height; left > 0; left -= most) {
     here.height = left < most ? left : most;
     if (here.height > 1)
@@ -226,7 +226,7 @@ WICK_SELDOM void GemmPass::run(const GemmRows& rows, const GemmOut& out) {
 WICK_SELDOM void GemmPass::run_line(const GemmRows& rows, const GemmOut& out) {
   GemmRows here = rows;
   GemmOut to = out;
-  if (rows.width % 2 == 1 && rows.width > 1 && rows.width < kGemmRows) {
+  if (rows.width % 2 == 1 && rows.width > 1 && rows.width < most_rows()) {
     here.width = ((rows.width + 1) / 2 + 1) & ~1;
     here.height = 2;
     here.next = (rows.width - here.width) * rows.step;
@@ -234,7 +234,7 @@ WICK_SELDOM void GemmPass::run_line(const GemmRows& rows, const GemmOut& out) {
     return run_rows(here, to);
   }
   for (int32_t begin = 0; begin < rows.width; begin += here.width) {
-    here.width = rows.width - begin < kGemmRows ? rows.width - begin : kGemmRows;
+    here.width = rows.width - begin < most_rows() ? rows.width - begin : most_rows();
     if (here.width % 2 == 1 && begin > 0) {
       --begin;
       ++here.width;
@@ -245,7 +245,9 @@ WICK_SELDOM void GemmPass::run_line(const GemmRows& rows, const GemmOut& out) {
   }
 }
 
+/// Three channels at a time.
 void GemmPass::run_rows(const GemmRows& rows, const GemmOut& out) {
+  if (gemm_.filter_offset != 0) set_row_terms(rows);
   Dot dot;
   int32_t initial[2 * kTriple];
   dot.sums = sums_;
@@ -275,7 +277,7 @@ void GemmPass::run_rows(const GemmRows& rows, const GemmOut& out) {
     initial[1] = initial[kTriple + 1] = from[second];
     initial[2] = initial[kTriple + 2] = from[third];
     wick_mve_dot(&dot);
-    if (gemm_.filter_offset != 0) add_row_terms(rows);
+    if (gemm_.filter_offset != 0) add_row_terms(rows.width * rows.height);
     const GemmOut to = {out.y + channel, out.step, out.next};
     if (!by_vectors_)
       write_any(channel, rows, to);
@@ -286,15 +288,24 @@ void GemmPass::run_rows(const GemmRows& rows, const GemmOut& out) {
   }
 }
 
-/// With a filter offset, rows have one line.
-WICK_SELDOM void GemmPass::add_row_terms(const GemmRows& rows) {
-  int32_t* sum = sums_;
+/// With a filter offset, rows have one line, and each adds a number to all of its sums.
+WICK_SELDOM void GemmPass::set_row_terms(const GemmRows& rows) {
+  int32_t* at = sums_ + kRowTerms;
   for (int32_t y = 0; y < rows.height; ++y) {
     const int8_t* row = rows.x + y * rows.next;
-    for (int32_t x = 0; x < rows.width; ++x, row += rows.step) {
-      const int32_t term = wrapping_mul(gemm_.filter_offset, sum_of_bytes(row, terms_.line_terms));
-      for (int32_t c = 0; c < kTriple; ++c, ++sum) *sum = wrapping_add(*sum, term);
-    }
+    for (int32_t x = 0; x < rows.width; ++x, row += rows.step)
+      *at++ = wrapping_mul(gemm_.filter_offset, sum_of_bytes(row, terms_.line_terms));
+  }
+}
+
+/// Four rows at a time.
+void GemmPass::add_row_terms(int32_t rows) {
+  const uint32x4_t row[kTriple] = {{0, 0, 0, 1}, {1, 1, 2, 2}, {2, 3, 3, 3}};
+  const int32_t* terms = sums_ + kRowTerms;
+  int32_t* sum = sums_;
+  for (; rows > 0; rows -= 4, terms += 4) {
+    for (int32_t i = 0; i < kTriple; ++i, sum += 4)
+      vstrwq_s32(sum, vaddq_s32(vldrwq_s32(sum), vldrwq_gather_shifted_offset_s32(terms, row[i])));
   }
 }
 
