@@ -252,10 +252,18 @@ Status lay_out(Function& function, const CompileOptions& options, std::vector<Pa
   if (table.empty()) return {};
   if (options.on_begin) options.on_begin("layout");
   Clock clock;
-  const layout::LayoutRules rules = {[&](const Node& node) {
+  layout::LayoutRules rules = {[&](const Node& node) {
     const auto row = table.find(node.op->name());
     return row == table.end() ? layout::portable_rule(node) : row->second(node);
   }};
+  rules.copy = [&](Builder& builder, Value* value, const layout::DimOrder& order) -> Value* {
+    for (const TargetRequest& request : options.targets) {
+      Value* made =
+          request.target->copy_to_dim_order ? request.target->copy_to_dim_order(builder, value, order) : nullptr;
+      if (made) return made;
+    }
+    return nullptr;
+  };
   bool changed = false;
   RETURN_IF_ERROR(catch_failure([&] { changed = layout::apply_layouts(*function.graph, rules); }));
   RETURN_IF_ERROR(verify(*function.graph));

@@ -134,8 +134,9 @@ class Applier {
     for (const uint8_t dim : order) dims.push_back(dim);
     const Node* owner = value->producer ? value->producer : before;
     Builder builder(graph_, before, owner ? owner->origin : nullptr);
-    Value* made =
-        builder.call("dim_order_ops._to_dim_order_copy", {value, None(), None(), None(), None(), false, dims});
+    Value* made = rules_.copy ? rules_.copy(builder, value, order) : nullptr;
+    if (!made)
+      made = builder.call("dim_order_ops._to_dim_order_copy", {value, None(), None(), None(), None(), false, dims});
     made->type = value->type;  // quantized ones stay what they are
     made->type.tensor.dim_order = type_order(order);
     return made;

@@ -11,7 +11,8 @@ namespace wick::compiler::layout {
 LayoutRule portable_rule(const Node& node);
 
 /// Gives each value of the graph, and of the graphs inside, the dim order that assign_layouts chooses. Where a node
-/// wants another one than a value has, it reads a copy, dim_order_ops._to_dim_order_copy, one per value and dim order.
+/// wants another one than a value has, it reads a copy, one per value and dim order: what LayoutRules::copy makes, or
+/// dim_order_ops._to_dim_order_copy.
 /// Constants are permuted instead; scratch memory is laid out as its reader wants it. Inputs, outputs and states keep
 /// their types. Nothing behind it may change operands or results. True if anything changed.
 bool apply_layouts(Graph& graph, const LayoutRules& rules);

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 
+#include "compiler/ir/builder.h"
 #include "compiler/ir/graph.h"
 #include "compiler/layout/dim_order.h"
 
@@ -33,6 +34,9 @@ struct LayoutRules {
   std::function<LayoutRule(const Node& node)> of;
   /// The tensors among a node's operands that the rule is about, in argument order. Null: all tensor operands.
   std::function<std::vector<Value*>(const Node& node)> operands = nullptr;
+  /// Makes a copy of a value in another dim order by operators of a target: its elements in the new order, its sizes.
+  /// Null, or a null result: dim_order_ops._to_dim_order_copy makes it.
+  std::function<Value*(Builder& builder, Value* value, const DimOrder& order)> copy = nullptr;
 };
 
 /// Answers for a row of a table of rules.

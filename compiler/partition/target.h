@@ -122,6 +122,8 @@ struct Target {
   /// Form kernels: what a call in a program that was prepared for these facts costs, of the target's own operators and
   /// of others beside them. Null: not known.
   CallCost (*call_cost)(const OperatorCall& call, Span<const std::string> prepared_for) = nullptr;
+  /// Form kernels: as LayoutRules::copy.
+  Value* (*copy_to_dim_order)(Builder& builder, Value* value, const layout::DimOrder& order) = nullptr;
   /// Form delegate: whether delegates can keep a mutable buffer in memory of their own, from call to call, under its
   /// name in the model (Value::fqn). Such a buffer is a state of the graph that `lower` is given, with its update if
   /// the partition changes it. Null: they hold none.

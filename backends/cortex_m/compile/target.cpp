@@ -11,6 +11,7 @@
 #include "backends/cortex_m/compile/join_cells.h"
 #include "backends/cortex_m/compile/merge_tables.h"
 #include "backends/cortex_m/compile/operators.h"
+#include "backends/cortex_m/compile/ops/movement.h"
 #include "backends/cortex_m/compile/quantize_between.h"
 #include "backends/cortex_m/compile/spread_quantization.h"
 
@@ -65,6 +66,7 @@ const compiler::Target kTarget = {
     .macs = macs,
     .firmware = firmware,
     .call_cost = call_cost,
+    .copy_to_dim_order = copy_to_dim_order,
 };
 
 }  // namespace wick::cortex_m

@@ -8,4 +8,8 @@ namespace wick::cortex_m {
 extern const OpRule kMovementRule;
 bool only_moves(const compiler::Node& node);
 
+/// Int8 elements in another dim order by the operator transpose, between views. Null for other values.
+compiler::Value* copy_to_dim_order(compiler::Builder& b, compiler::Value* value,
+                                   const compiler::layout::DimOrder& order);
+
 }  // namespace wick::cortex_m

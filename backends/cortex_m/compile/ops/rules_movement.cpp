@@ -2,6 +2,8 @@
 // brought to it first.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backends/cortex_m/compile/ops/movement.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "compiler/layout/constant_elements.h"
@@ -124,6 +126,23 @@ bool only_moves(const Node& node) {
   const bool moves =
       node.op->has(compiler::kMoves) || (node.op->has(compiler::kView) && !node.op->has(compiler::kReinterprets));
   return moves && !node.op->has(compiler::kElements | compiler::kScratch) && node.op->infer;
+}
+
+Value* copy_to_dim_order(Builder& b, Value* value, const compiler::layout::DimOrder& order) {
+  constexpr size_t kMostRank = 4;
+  const compiler::layout::DimOrder from = compiler::layout::stored_order(*value);
+  if (value->dtype() != DType::i8 || order.size() > kMostRank || !is_static(value->sizes()) ||
+      compiler::layout::same_bytes(value->sizes(), from, order))
+    return nullptr;
+  // In the order of memory both are contiguous.
+  compiler::Ints perm;
+  std::vector<int64_t> back(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    perm.push_back(std::find(from.begin(), from.end(), order[i]) - from.begin());
+    back[order[i]] = static_cast<int64_t>(i);
+  }
+  Value* x = b.permute(value, {from.begin(), from.end()});
+  return b.permute(b.call("cortex_m.transpose", {x, perm}), back);
 }
 
 }  // namespace wick::cortex_m
