@@ -86,5 +86,18 @@ TEST_F(Vectors, ReductionsNormsAndMatvecsGiveTheSameAsOneByOne) {
                        1.0 / 128);
 }
 
+// Sums of one product, many of them: the group of a thread is none of its columns.
+TEST_F(Vectors, DepthwiseConvolutionsOfOnePixel) {
+  compile(R"(graph f(%x: f32[2, 18, 32, 32], %w: f32[18, 1, 1, 1], %b: f32[18]) {
+  %c: f32[2, 18, 32, 32] = aten.convolution(%x, %w, %b, [1, 1], [0, 0], [1, 1], false, [0, 0], 18)
+  %y: f32[2, 18, 32, 32] = aten.add.Tensor(%c, %x)
+  return %y
+})");
+  EXPECT_EQ(launches(), 1u);
+  expect_like_portable(
+      {numbers(DType::f32, {2, 18, 32, 32}, 1), numbers(DType::f32, {18, 1, 1, 1}, 2), numbers(DType::f32, {18}, 3)},
+      1e-7);
+}
+
 }  // namespace
 }  // namespace wick::cuda

@@ -149,6 +149,8 @@ Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
   Schedule out;
   const int64_t rows = SymScope::range(extent_of(kernel.rows)).max;
   if (kernel.columns.empty()) {
+    // A reduction of rows of one element is one for each element.
+    if (!kernel.reductions.empty() || !kernel.column_stores.empty()) return out;
     // Fewer threads than that leave multiprocessors without work.
     const int64_t most = std::clamp<int64_t>(rows / kThreadsOfDevice, 1, 16);
     out.vector = vector_of(graph, kernel, kernel.rows, kernel.row_stores, static_cast<uint32_t>(most));
