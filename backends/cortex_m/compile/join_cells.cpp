@@ -19,7 +19,17 @@ using compiler::Values;
 namespace {
 
 bool is_lstm(const Node& cell) { return cell.is("aten.lstm_cell.default"); }
-bool is_cell(const Node& node) { return is_lstm(node) || node.is("aten.gru_cell.default"); }
+
+// The operator of layers of such cells: "aten.NAME_cell" is a cell of "aten.NAME.input"; "": it is no cell.
+std::string layer_of(const Node& node) {
+  constexpr std::string_view kEnd = "_cell.default";
+  const std::string_view name = node.op->name();
+  if (!name.ends_with(kEnd) || node.results().empty()) return "";
+  std::string layer(name.substr(0, name.size() - kEnd.size()));
+  layer += ".input";
+  return compiler::find_op(layer) ? layer : "";
+}
+bool is_cell(const Node& node) { return !layer_of(node).empty(); }
 
 Values states_of(const Node& cell) { return is_lstm(cell) ? cell.tensors("hx") : Values{cell.tensor("hx")}; }
 
@@ -140,8 +150,8 @@ void join(Graph& graph, const std::vector<Node*>& chain) {
   }
   const bool lstm = is_lstm(last);
   const compiler::Arg first = lstm ? compiler::Arg(states) : compiler::Arg(states[0]);
-  Node* layer = b.node(lstm ? "aten.lstm.input" : "aten.gru.input",
-                       {x, first, parameters, parameters.size() == 4, int64_t{1}, 0.0, false, false, dim == 1});
+  Node* layer =
+      b.node(layer_of(last), {x, first, parameters, parameters.size() == 4, int64_t{1}, 0.0, false, false, dim == 1});
   layer->origin = last.origin;
   for (size_t i = 0; i + 1 < chain.size(); ++i) compiler::add_origins(*layer, *chain[i]);
   for (size_t i = 0; i + 1 < chain.size(); ++i) {
@@ -156,7 +166,7 @@ void join(Graph& graph, const std::vector<Node*>& chain) {
 
 }  // namespace
 
-// Cells that follow one another are one layer of lstm or gru.
+// Cells that follow one another are one layer of lstm, gru or a plain recurrence.
 //   before: h1, c1 = lstm_cell(select(x, 0, 0), [h, c], w, ..); h2, c2 = lstm_cell(select(x, 0, 1), [h1, c1], w, ..)
 //   after:  y, h2, c2 = lstm(x, [h, c], [w, ..])
 // A cell that stands alone is a layer of one step, as is one whose state the model quantizes. Views lead to the layer

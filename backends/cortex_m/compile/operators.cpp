@@ -476,6 +476,10 @@ constexpr OpDef kRows[] = {
   "-> (Tensor, Tensor, Tensor)"
     {"wick_cortex_m::lstm" RECURRENT, infer_recurrent, nullptr, "wick_cortex_m::lstm.out", kElements | kNoStock},
     {"wick_cortex_m::gru" RECURRENT, infer_recurrent, nullptr, "wick_cortex_m::gru.out", kElements | kNoStock},
+    {"wick_cortex_m::rnn_tanh" RECURRENT, infer_recurrent, nullptr, "wick_cortex_m::rnn_tanh.out",
+     kElements | kNoStock},
+    {"wick_cortex_m::rnn_relu" RECURRENT, infer_recurrent, nullptr, "wick_cortex_m::rnn_relu.out",
+     kElements | kNoStock},
 #undef RECURRENT
     {"wick_cortex_m::attention(Tensor query, Tensor key, Tensor value, Tensor? mask, int mask_bits, int "
      "query_zero_point, "

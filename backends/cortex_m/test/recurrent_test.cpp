@@ -19,6 +19,7 @@ std::vector<double> random_numbers(Random& random, int count) {
 }
 
 struct Form {
+  const char* plain = nullptr;  // "rnn_tanh" or "rnn_relu" in the place of lstm or gru
   bool is_lstm = true, has_biases = true, bidirectional = false, batch_first = false;
   int layers = 1, steps = 5, batch = 2, read = 0;  // which result
   double first_state = 0, weight_factor = 1;
@@ -26,10 +27,12 @@ struct Form {
   std::string state_scale = {};  // of a first state that is an input; "float": it is not quantized
 };
 
+const char* name_of(const Form& form) { return form.plain ? form.plain : form.is_lstm ? "lstm" : "gru"; }
+
 // All weights are floats.
 std::string layers(const Form& form) {
   Random random(71);
-  const int gates = form.is_lstm ? 4 : 3, directions = form.bidirectional ? 2 : 1;
+  const int gates = form.plain ? 1 : form.is_lstm ? 4 : 3, directions = form.bidirectional ? 2 : 1;
   std::string constants, names;
   for (int i = 0; i < form.layers * directions; ++i) {
     const int inputs = i < directions ? kInputs : kCells * directions;
@@ -53,9 +56,9 @@ std::string layers(const Form& form) {
                             : given   ? ""
                                       : fmt::format("  %h = aten.full({}, {:#})\n", sizes, form.first_state);
   const std::string h = given && !quantized ? "%s" : "%h";
-  const std::string call = fmt::format("aten.{}.input(%d, {}, [{}], {}, {}, 0.0, false, {}, {})",
-                                       form.is_lstm ? "lstm" : "gru", form.is_lstm ? "[" + h + ", " + h + "]" : h,
-                                       names, form.has_biases, form.layers, form.bidirectional, form.batch_first);
+  const std::string call = fmt::format("aten.{}.input(%d, {}, [{}], {}, {}, 0.0, false, {}, {})", name_of(form),
+                                       form.is_lstm ? "[" + h + ", " + h + "]" : h, names, form.has_biases, form.layers,
+                                       form.bidirectional, form.batch_first);
   return fmt::format("graph f(%x: f32[{}, {}, {}]{}) {{\n", form.batch_first ? form.batch : form.steps,
                      form.batch_first ? form.steps : form.batch, kInputs, given ? ", %s: f32" + sizes : "") +
          constants + state + fake_quantized("d", "x", "q", parameters(0.0101, -5)) +
@@ -68,7 +71,7 @@ void expect_integers(const Form& form) {
   const size_t count = static_cast<size_t>(form.layers * (form.bidirectional ? 2 : 1));
   for (const char* cpu : {"cortex-m55", "cortex-m4", "cortex-m3"}) {
     Pipeline p = std::move(Pipeline::from_text(layers(form)).backend(backend_for(cpu)));
-    p.at(Stage::lower).check_count(form.is_lstm ? "wick_cortex_m.lstm" : "wick_cortex_m.gru", count);
+    p.at(Stage::lower).check_count(std::string("wick_cortex_m.") + name_of(form), count);
     p.run_and_compare(one_step());
     EXPECT_EQ(p.failures(), "");
     EXPECT_TRUE(p.outside().empty()) << p.outside()[0];
@@ -83,6 +86,25 @@ TEST(CortexMCompileRecurrent, LayersAndDirections) {
     expect_integers({.is_lstm = is_lstm, .bidirectional = true});
     expect_integers({.is_lstm = is_lstm, .bidirectional = true, .batch_first = true, .layers = 3});
     expect_integers({.is_lstm = is_lstm, .layers = 2, .steps = 1});
+  }
+}
+
+TEST(CortexMCompileRecurrent, PlainLayers) {
+  for (const char* plain : {"rnn_tanh", "rnn_relu"}) {
+    expect_integers({.plain = plain, .is_lstm = false, .weight_factor = 0.15});
+    expect_integers({.plain = plain,
+                     .is_lstm = false,
+                     .bidirectional = true,
+                     .batch_first = true,
+                     .layers = 2,
+                     .weight_factor = 0.15,
+                     .to = parameters(0.02, -100)});
+    expect_integers({.plain = plain,
+                     .is_lstm = false,
+                     .read = 1,
+                     .first_state = 2.5,
+                     .weight_factor = 0.15,
+                     .to = parameters(0.03, 0)});
   }
 }
 
@@ -112,6 +134,20 @@ TEST(CortexMCompileRecurrent, AFirstState) {
             {.is_lstm = is_lstm, .layers = 2, .read = read, .to = parameters(0.03, 3), .state_scale = scale});
       expect_integers({.is_lstm = is_lstm, .bidirectional = true, .to = parameters(0.03, 3), .state_scale = scale});
     }
+  }
+}
+
+TEST(CortexMCompileRecurrent, StatesInFloatsAreQuantizedAtTheBorder) {
+  for (const bool is_lstm : {true, false}) {
+    expect_integers({.is_lstm = is_lstm, .layers = 2, .to = parameters(0.03, 3), .state_scale = "float"});
+    Form form = {.is_lstm = is_lstm, .layers = 2, .to = parameters(0.03, 3), .state_scale = "float"};
+    std::string text = layers(form);
+    text.replace(text.rfind("%o\n"), 2, is_lstm ? "%o, %r1, %r2" : "%o, %r1");  // the last ones, too
+    Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+    p.at(Stage::lower).check_count(std::string("wick_cortex_m.") + name_of(form), 2);
+    p.run_and_compare({.absolute = 2e-3, .relative = 0, .of_largest = 0, .quantization_steps = 1.001});
+    EXPECT_EQ(p.failures(), "");
+    EXPECT_TRUE(p.outside().empty()) << p.outside()[0];
   }
 }
 
@@ -145,6 +181,20 @@ std::string cells(bool is_lstm, int steps, bool same_weights = true) {
   return text;
 }
 
+// The same in one call of a plain cell.
+std::string plain_cell(const char* name) {
+  Random random(73);
+  return fmt::format("graph f(%x: f32[2, {}]) {{\n", kInputs) +
+         constant_line("wi", fmt::format("f32[{}, {}]", kCells, kInputs).c_str(),
+                       random_numbers(random, kCells * kInputs)) +
+         constant_line("wh", fmt::format("f32[{}, {}]", kCells, kCells).c_str(),
+                       random_numbers(random, kCells * kCells)) +
+         fmt::format("  %h0 = aten.full([2, {}], 0.5)\n", kCells) +
+         fake_quantized("d", "x", "q", parameters(0.0101, -5)) +
+         fmt::format("  %h1 = aten.{}_cell(%d, %h0, %wi, %wh)\n", name) +
+         fake_quantized("o", "h1", "p", parameters(0.0201, 3)) + "  return %o\n}";
+}
+
 void expect_cells(const std::string& text, const char* op, size_t count) {
   SCOPED_TRACE(text);
   Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
@@ -176,6 +226,11 @@ TEST(CortexMCompileRecurrent, ACellAlone) {
   }
 }
 
+TEST(CortexMCompileRecurrent, APlainCell) {
+  for (const char* name : {"rnn_tanh", "rnn_relu"})
+    expect_cells(plain_cell(name), (std::string("wick_cortex_m.") + name).c_str(), 1);
+}
+
 // h and c between cells of other weights are floats that no quantizer has seen.
 TEST(CortexMCompileRecurrent, CellsOfOtherWeightsStayApart) {
   const std::string last = fake_quantized("o", "h2", "p", parameters(0.0078125, 3)) + "  return %o\n}";
@@ -198,10 +253,11 @@ std::string reasons(const Form& form, bool stock = false) {
 // They become their parts, which compute in floats; the first one says why.
 TEST(CortexMCompileRecurrent, WhatItDoesNotTake) {
   const auto says = [](const std::string& all, const char* part) { return all.find(part) != std::string::npos; };
-  EXPECT_TRUE(says(reasons({.state_scale = "float"}), "aten.lstm.input as a whole: its first state is not quantized"));
   EXPECT_TRUE(says(reasons({.first_state = 128}), "its first state h could be 128 or more"));
   EXPECT_TRUE(says(reasons({.state_scale = "1.5, 0, -128, 127"}), "its first state h could be 128 or more"));
   EXPECT_TRUE(says(reasons({}, true), "stock has no integer form of it"));
+  EXPECT_TRUE(
+      says(reasons({.plain = "rnn_relu", .is_lstm = false, .weight_factor = 10}), "behind its relu, h could reach 32"));
   EXPECT_TRUE(says(reasons({.is_lstm = false, .weight_factor = 15}), "what goes into its tanh could be 32 or more"));
 }
 

@@ -262,11 +262,11 @@ const OpDef kRecurrentRows[] = {
      Cases("f32[3, 2, 4], f32[1, 2, 3], [f32[9, 4], f32[9, 3], f32[9], f32[9]], true, 1, 0.0, false, false, false")},
     {"aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, "
      "bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-     nullptr, decompose_rnn_tanh, nullptr, kPure,
+     infer_gru, decompose_rnn_tanh, nullptr, kPure,
      Cases("f32[3, 2, 4], f32[1, 2, 3], [f32[3, 4], f32[3, 3], f32[3], f32[3]], true, 1, 0.0, false, false, false")},
     {"aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, "
      "bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-     nullptr, decompose_rnn_relu, nullptr, kPure,
+     infer_gru, decompose_rnn_relu, nullptr, kPure,
      Cases("f32[2, 3, 4], f32[1, 2, 3], [f32[3, 4], f32[3, 3]], false, 1, 0.0, false, false, true")},
     {"aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
      "(Tensor, Tensor)",
@@ -281,10 +281,11 @@ const OpDef kRecurrentRows[] = {
            "f32[15]{range=-1..1}")},
     {"aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
      "Tensor",
-     nullptr, decompose_tanh_cell, nullptr, kPure, Cases("f32[2, 3], f32[2, 4], f32[4, 3], f32[4, 4]")},
+     infer_gru_cell, decompose_tanh_cell, nullptr, kPure, Cases("f32[2, 3], f32[2, 4], f32[4, 3], f32[4, 4]")},
     {"aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
      "Tensor",
-     nullptr, decompose_relu_cell, nullptr, kPure, Cases("f32[2, 3], f32[2, 4], f32[4, 3], f32[4, 4], f32[4], f32[4]")},
+     infer_gru_cell, decompose_relu_cell, nullptr, kPure,
+     Cases("f32[2, 3], f32[2, 4], f32[4, 3], f32[4, 4], f32[4], f32[4]")},
 };
 const size_t kRecurrentCount = std::size(kRecurrentRows);
 

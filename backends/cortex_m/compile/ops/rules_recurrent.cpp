@@ -1,7 +1,7 @@
-// LSTM and GRU layers that export leaves whole: operators of Wick, one for each layer and direction. Models quantize
-// what goes in and what comes out, not gates and states; nor do they need to be: weights are rounded to 16 bits of the
-// largest one of a row (quantized weights of 8 bits are exact in that), states have 15 bits and more, sums 64. A first
-// state beyond 1 leaves h fewer bits behind the point.
+// LSTM, GRU and plain recurrent layers that export leaves whole: operators of Wick, one for each layer and direction.
+// Models quantize what goes in and what comes out, not gates and states; nor do they need to be: weights are rounded to
+// 16 bits of the largest one of a row (quantized weights of 8 bits are exact in that), states have 15 bits and more,
+// sums 64. A first state beyond 1 leaves h fewer bits behind the point.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,12 +27,22 @@ constexpr int64_t kMostCells = 1024;
 constexpr int kGateBits = 26, kMostStateBits = 15, kLeastStateBits = 8, kCellBits = 20, kMultiplierBits = 22,
               kMostShift = 62, kElementShift = 14;  // of requantize
 constexpr double kLargestWeight = 32767;
+constexpr double kFloatReach = 8, kFloatCellReach = 1024;  // of states in floats; beyond it they saturate
 
 constexpr double kLargestGate = 32;
 
 double largest_number(const Affine& q) {
   return q.scale * std::max(std::abs(q.min - q.zero), std::abs(q.max - q.zero));
 }
+
+struct Kind {
+  const char *op, *kernel;
+  int64_t gates;
+};
+constexpr Kind kKinds[] = {{"aten.gru.input", "wick_cortex_m.gru", 3},
+                           {"aten.lstm.input", "wick_cortex_m.lstm", 4},
+                           {"aten.rnn_relu.input", "wick_cortex_m.rnn_relu", 1},
+                           {"aten.rnn_tanh.input", "wick_cortex_m.rnn_tanh", 1}};
 
 // One layer in one direction.
 struct Direction {
@@ -41,10 +51,12 @@ struct Direction {
 };
 
 struct Layers {
-  bool is_lstm = false;
+  const Kind* kind = nullptr;
   int64_t layers = 1, directions = 1, inputs = 0, cells = 0, steps = 0, batch = 0;
   int state_bits = kMostStateBits;  // of h behind the point, so that the first one fits
-  int64_t gates() const { return is_lstm ? 4 : 3; }
+  bool is_lstm() const { return kind->gates == 4; }
+  bool is_gru() const { return kind->gates == 3; }
+  double reach = 1;            // of h
   size_t weights_of_each = 2;  // and biases
 };
 
@@ -58,8 +70,25 @@ double largest_of(const std::vector<double>& numbers) {
   return largest;
 }
 
+// Numbers that the caller gives, seen through views.
+bool is_given(const Value& state) {
+  const Value* value = &state;
+  while (value->producer && value->producer->op->has(compiler::kView)) value = value->producer->operands()[0];
+  return !value->producer && !state.is_constant() && !state.is_quantized() && state.dtype() == DType::f32;
+}
+
+// Numbers that the caller gets, seen through views; others read elements that they are converted to.
+bool is_returned(const Value& result) {
+  const std::vector<Node*>& users = result.users();
+  return !result.is_quantized() && result.dtype() == DType::f32 &&
+         std::all_of(users.begin(), users.end(), [](const Node* user) {
+           return user->is("wick.convert.default") || (user->op->has(compiler::kView) && is_returned(*user->result()));
+         });
+}
+
 // The largest number that a state holds at first.
 double reach_of(const Value& state) {
+  if (is_given(state)) return kFloatReach;
   return state.is_constant() ? largest_of(numbers(state)) : largest_number(affine(state));
 }
 
@@ -75,7 +104,7 @@ std::optional<Requantization> state_factor(const Value& state, int bits) {
 std::string read_states(const Node& node, Layers* layers) {
   const Values states = states_of(node);
   for (const Value* state : states) {
-    std::string reason = state->is_constant() ? "" : refuse_elements(*state, "its first state");
+    std::string reason = state->is_constant() || is_given(*state) ? "" : refuse_elements(*state, "its first state");
     if (!reason.empty()) return reason;
     if (state->is_constant() && (numbers(*state).empty() || !std::isfinite(reach_of(*state))))
       return "its first state is no list of finite numbers";
@@ -87,7 +116,7 @@ std::string read_states(const Node& node, Layers* layers) {
     return "its first state c could be 2048 or more";
   for (size_t i = 0; i < states.size(); ++i) {
     const int bits = i == 0 ? layers->state_bits : kCellBits;
-    if (!states[i]->is_constant() && !state_factor(*states[i], bits))
+    if (!states[i]->is_constant() && !is_given(*states[i]) && !state_factor(*states[i], bits))
       return "the scale of its first state is too large";
   }
   return "";
@@ -103,7 +132,7 @@ std::string refuse_results(const Node& node, const Layers& layers) {
   static constexpr const char* kNames[] = {"its output", "its last state", "its last state c"};
   for (size_t i = 0; i < std::min(node.results().size(), std::size(kNames)); ++i) {
     const Value& result = *node.result(i);
-    if (result.num_uses() == 0) continue;
+    if (result.num_uses() == 0 || (i > 0 && is_returned(result))) continue;
     std::string reason = refuse_elements(result, kNames[i]);
     if (!reason.empty()) return reason;
     const bool is_element = i == 1 || (i == 0 && result.dtype() == DType::i16);  // of a tensor of h
@@ -117,7 +146,7 @@ std::string read_sizes(const Node& node, Layers* layers) {
   const Value* x = node.tensor("input");
   if (x->rank() != 3 && x->rank() != 2) return "wanted an input with steps, batch and features";
   if (node.boolean("train") && node.real("dropout") != 0) return "it drops out";
-  layers->is_lstm = node.is("aten.lstm.input");
+  layers->kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& each) { return node.is(each.op); });
   layers->layers = node.static_integer("num_layers");
   layers->directions = node.boolean("bidirectional") ? 2 : 1;
   const bool batched = x->rank() == 3, batch_first = batched && node.boolean("batch_first");
@@ -162,13 +191,13 @@ bool read_weights(const Value& weights, double step, std::vector<int16_t>* eleme
 
 // The biases of input and state together; those of the last gate of gru stay apart.
 std::vector<double> biases_of(const Layers& layers, const Value* input, const Value* state) {
-  const auto rows = static_cast<size_t>(layers.gates() * layers.cells), cells = static_cast<size_t>(layers.cells);
+  const auto rows = static_cast<size_t>(layers.kind->gates * layers.cells), cells = static_cast<size_t>(layers.cells);
   std::vector<double> sums(4 * cells, 0);
   if (!input) return sums;
   const std::vector<double> a = numbers(*input), b = numbers(*state);
   for (size_t row = 0; row < rows; ++row) {
     sums[row] += a[row];
-    sums[layers.is_lstm || row < 2 * cells ? row : row + cells] += b[row];
+    sums[!layers.is_gru() || row < 2 * cells ? row : row + cells] += b[row];
   }
   return sums;
 }
@@ -202,15 +231,55 @@ std::string read_direction(const Node& node, const Layers& layers, int64_t layer
     out->bias.push_back(static_cast<int32_t>(round_half_even(std::ldexp(bias, kGateBits))));
   }
   const auto cells = static_cast<size_t>(layers.cells);
-  const double state_reach = std::max(1.0, reach_of(*states_of(node)[0]));
+  const double state_reach = std::max(layers.reach, reach_of(*states_of(node)[0]));
   const double reach = layer == 0 ? largest_number(affine(*node.tensor("input"))) : state_reach;
-  const bool fits = layers.is_lstm || (fits_gate(layers, *params[first], reach, biases, 2 * cells) &&
-                                       fits_gate(layers, *params[first + 1], state_reach, biases, 3 * cells));
+  const bool fits = !layers.is_gru() || (fits_gate(layers, *params[first], reach, biases, 2 * cells) &&
+                                         fits_gate(layers, *params[first + 1], state_reach, biases, 3 * cells));
   return fits ? "" : "what goes into its tanh could be 32 or more";
 }
 
+// The largest number that h holds after all steps of a layer of relu, in any direction, if it reads at most `reach`.
+double largest_after_steps(const Node& node, const Layers& layers, int64_t layer, double reach) {
+  const Values params = node.tensors("params"), states = states_of(node);
+  const auto rows_of = [&](const Value& weights, size_t row) {
+    const std::vector<double> all = numbers(weights);
+    const auto columns = static_cast<size_t>(weights.sizes()[1].value());
+    double total = 0;
+    for (size_t k = 0; k < columns; ++k) total += std::abs(all[row * columns + k]);
+    return total;
+  };
+  double largest = 0;
+  for (int64_t direction = 0; direction < layers.directions; ++direction) {
+    const size_t first = layers.weights_of_each * static_cast<size_t>(layer * layers.directions + direction);
+    const bool has_bias = layers.weights_of_each == 4;
+    const std::vector<double> biases =
+        biases_of(layers, has_bias ? params[first + 2] : nullptr, has_bias ? params[first + 3] : nullptr);
+    double added = 0, kept = 0, h = reach_of(*states[0]);
+    for (size_t row = 0; row < static_cast<size_t>(layers.cells); ++row) {
+      added = std::max(added, rows_of(*params[first], row) * reach + std::abs(biases[row]));
+      kept = std::max(kept, rows_of(*params[first + 1], row));
+    }
+    for (int64_t step = 0; step < layers.steps && h < kLargestGate; ++step) h = std::max(h, added + kept * h);
+    largest = std::max(largest, h);
+  }
+  return largest;
+}
+
+// relu does not bound h, but weights and the number of steps do.
+std::string read_growth(const Node& node, Layers* layers) {
+  if (!node.is("aten.rnn_relu.input")) return "";
+  double reach = largest_number(affine(*node.tensor("input")));
+  for (int64_t layer = 0; layer < layers->layers; ++layer) {
+    reach = largest_after_steps(node, *layers, layer, reach);
+    if (!(reach < kLargestGate)) return "behind its relu, h could reach 32";
+    layers->reach = std::max(layers->reach, reach);
+  }
+  while (std::ldexp(layers->reach, layers->state_bits) >= kLargestWeight + 0.5) --layers->state_bits;
+  return "";
+}
+
 std::string refuse_layers(const Node& node, Layers* layers) {
-  for (std::string (*const read)(const Node& node, Layers* layers) : {read_sizes, read_states}) {
+  for (std::string (*const read)(const Node& node, Layers* layers) : {read_sizes, read_states, read_growth}) {
     std::string reason = refuse_elements(*node.tensor("input"), "its input");
     if (reason.empty()) reason = read(node, layers);
     if (!reason.empty()) return reason;
@@ -232,6 +301,10 @@ Verdict supports_layers(const Node& node, const Configuration& configuration) {
   const std::string reason = refuse_layers(node, &layers);
   if (!reason.empty()) return Verdict::no(reason);
   if (configuration.stock_only) return Verdict::no("stock has no integer form of it");
+  const Values states = states_of(node);
+  if (std::any_of(states.begin(), states.end(), [](const Value* state) { return is_given(*state); }))
+    return Verdict::yes(
+        "its gates and states have 12 bits and more; first states in floats saturate, h at 8 and c at 1024");
   return Verdict::yes("its gates and states, which the model does not quantize, have 15 bits and more");
 }
 
@@ -250,10 +323,21 @@ Value* exchanged(Builder& b, Value* x) {
   return b.transpose(x, 0, 1);
 }
 
+// Numbers of a state that no quantizer annotated, as elements.
+Value* state_from_floats(Builder& b, Value* x, int bits, DType dtype) {
+  if (dtype == DType::i16)
+    return b.call("cortex_m.quantize_per_tensor",
+                  {x, std::ldexp(1, -bits), int64_t{0}, int64_t{INT16_MIN}, int64_t{INT16_MAX}, dtype});
+  const double most = std::ldexp(kFloatCellReach, bits);
+  x = b.call("aten.clamp", {b.call("aten.mul.Scalar", {x, std::ldexp(1, bits)}), -most, most});
+  return b.cast(x, DType::i32);
+}
+
 // [B, H] of the first state of one layer and direction, with `bits` behind the point; null: 0.
 Value* first_state(Builder& b, Value* state, const Layers& layers, int64_t index, int bits, DType dtype) {
   const compiler::Sizes sizes = {layers.batch, layers.cells};
   const int64_t count = layers.batch * layers.cells;
+  if (is_given(*state)) return state_from_floats(b, b.reshape(b.slice(state, 0, index, index + 1), sizes), bits, dtype);
   if (!state->is_constant()) {
     const Affine q = affine(*state);
     const Requantization factor = *state_factor(*state, bits);
@@ -288,12 +372,12 @@ std::vector<Value*> direction_call(const Calls& calls, Value* x, int64_t layer, 
   const Layers& layers = calls.layers;
   Direction read;
   read_direction(node, layers, layer, direction, &read);
-  const int64_t rows = layers.gates() * layers.cells, inputs = x->sizes()[2].value();
+  const int64_t rows = layers.kind->gates * layers.cells, inputs = x->sizes()[2].value();
   const int64_t index = layer * layers.directions + direction;
   const Values states = states_of(node);
   const bool starts = !std::all_of(states.begin(), states.end(), [](const Value* state) { return is_zero(*state); });
   Value* h = starts ? first_state(b, states[0], layers, index, layers.state_bits, DType::i16) : nullptr;
-  Value* c = starts && layers.is_lstm ? first_state(b, states[1], layers, index, kCellBits, DType::i32) : nullptr;
+  Value* c = starts && layers.is_lstm() ? first_state(b, states[1], layers, index, kCellBits, DType::i32) : nullptr;
   const Value& result = *node.result(0);
   const bool is_read = result.num_uses() > 0;
   const bool narrow = layer + 1 == layers.layers && !(is_read && result.dtype() == DType::i16);
@@ -301,7 +385,7 @@ std::vector<Value*> direction_call(const Calls& calls, Value* x, int64_t layer, 
   const Requantization factor = is_read && narrow ? *result_factor(result, layers.state_bits, 0) : Requantization{};
   const int64_t bytes = 4 * (4 * layers.cells + (inputs + 1) / 2);
   return b.call_multi(
-      layers.is_lstm ? "wick_cortex_m.lstm" : "wick_cortex_m.gru",
+      layers.kind->kernel,
       {x, list(b, DType::i16, {rows, inputs}, std::move(read.input_weights), "input_weights"),
        list(b, DType::i16, {rows, layers.cells}, std::move(read.state_weights), "state_weights"),
        constant(b, {2 * rows}, std::move(read.input_factors), "input_factors"),
@@ -318,12 +402,21 @@ Value* output(Builder& b, Value* h, const Value& result, int bits) {
   return converted(b, h, {std::ldexp(1, -bits), 0, INT16_MIN, INT16_MAX}, affine(result), result.dtype());
 }
 
-// The states of all layers and directions, [B, H] each, as elements of the result.
+// Numbers of elements of a state.
+Value* state_to_floats(Builder& b, Value* x, int bits) {
+  if (x->dtype() == DType::i16)
+    return b.call("cortex_m.dequantize_per_tensor",
+                  {x, std::ldexp(1, -bits), int64_t{0}, int64_t{INT16_MIN}, int64_t{INT16_MAX}, DType::i16});
+  return b.call("aten.mul.Scalar", {b.cast(x, DType::f32), std::ldexp(1, -bits)});
+}
+
+// The states of all layers and directions, [B, H] each, as elements of the result, or as floats.
 Value* last_state(Builder& b, const Values& states, const Value& result, int bits) {
   Values stacked;
   stacked.reserve(states.size());
   for (Value* state : states) stacked.push_back(b.unsqueeze(state, 0));
   Value* x = b.reshape(stacked.size() == 1 ? stacked[0] : b.call("aten.cat", {stacked, int64_t{0}}), result.sizes());
+  if (is_returned(result)) return state_to_floats(b, x, bits);
   const Affine to = affine(result);
   if (x->dtype() == DType::i16)
     return converted(b, x, {std::ldexp(1, -bits), 0, INT16_MIN, INT16_MAX}, to, result.dtype());
@@ -369,10 +462,10 @@ Verdict refuse_cell(const Node&, const Configuration&) {
 std::vector<Value*> no_cell(Builder&, Node&, const Configuration&) { return {}; }
 
 constexpr OpRule kRules[] = {
-    {"aten.gru.input", supports_layers, rewrite_layers},
-    {"aten.gru_cell.default", refuse_cell, no_cell},
-    {"aten.lstm.input", supports_layers, rewrite_layers},
-    {"aten.lstm_cell.default", refuse_cell, no_cell},
+    {"aten.gru.input", supports_layers, rewrite_layers},      {"aten.gru_cell.default", refuse_cell, no_cell},
+    {"aten.lstm.input", supports_layers, rewrite_layers},     {"aten.lstm_cell.default", refuse_cell, no_cell},
+    {"aten.rnn_relu.input", supports_layers, rewrite_layers}, {"aten.rnn_relu_cell.default", refuse_cell, no_cell},
+    {"aten.rnn_tanh.input", supports_layers, rewrite_layers}, {"aten.rnn_tanh_cell.default", refuse_cell, no_cell},
 };
 
 }  // namespace

@@ -473,6 +473,8 @@ constexpr CaseSource kSources[] = {
     {"wick_cortex_m::resize2d.out", 1000, make_resize2d},
     {"wick_cortex_m::lstm.out", 300, make_lstm},
     {"wick_cortex_m::gru.out", 300, make_gru},
+    {"wick_cortex_m::rnn_tanh.out", 150, make_plain_recurrent},
+    {"wick_cortex_m::rnn_relu.out", 150, make_plain_recurrent},
 };
 
 }  // namespace

@@ -122,6 +122,7 @@ void make_recurrent(Call& call, int32_t gates) {
 
 void make_lstm(Call& call) { make_recurrent(call, 4); }
 void make_gru(Call& call) { make_recurrent(call, 3); }
+void make_plain_recurrent(Call& call) { make_recurrent(call, 1); }
 
 void make_resize2d(Call& call) {
   Stream& random = call.random;

@@ -1,4 +1,4 @@
-// lstm and gru: products of pairs. The equations: reference.cpp.
+// Recurrent layers: products of pairs. The equations: reference.cpp.
 #include <arm_acle.h>
 #include <string.h>
 
@@ -25,7 +25,9 @@ int64_t dot(const int16_t* a, const int16_t* b, int32_t count) {
 
 }  // namespace
 
-void lstm(KernelContext& context, Span<EValue*> args) { recurrent_layer<true>(context, args, dot); }
-void gru(KernelContext& context, Span<EValue*> args) { recurrent_layer<false>(context, args, dot); }
+void lstm(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::lstm>(context, args, dot); }
+void gru(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::gru>(context, args, dot); }
+void rnn_tanh(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::tanh>(context, args, dot); }
+void rnn_relu(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::relu>(context, args, dot); }
 
 }  // namespace wick::cortex_m::dsp

@@ -1,4 +1,4 @@
-// lstm and gru: eight products at a time. The equations: reference.cpp.
+// Recurrent layers: eight products at a time. The equations: reference.cpp.
 #include <arm_mve.h>
 
 #include "backends/cortex_m/kernels/recurrent/recurrent.h"
@@ -17,7 +17,9 @@ int64_t dot(const int16_t* a, const int16_t* b, int32_t count) {
 
 }  // namespace
 
-void lstm(KernelContext& context, Span<EValue*> args) { recurrent_layer<true>(context, args, dot); }
-void gru(KernelContext& context, Span<EValue*> args) { recurrent_layer<false>(context, args, dot); }
+void lstm(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::lstm>(context, args, dot); }
+void gru(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::gru>(context, args, dot); }
+void rnn_tanh(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::tanh>(context, args, dot); }
+void rnn_relu(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::relu>(context, args, dot); }
 
 }  // namespace wick::cortex_m::mve

@@ -76,7 +76,7 @@ bool check_state(KernelContext& context, const Tensor& state, DType dtype, const
 bool read_states(KernelContext& context, const EValue& h, const EValue& c, Span<EValue*> last, bool is_lstm,
                  Recurrent* layer) {
   const bool has_h = !h.is_none(), has_c = !c.is_none();
-  if (!require(context, is_lstm ? has_h == has_c : !has_c, "lstm takes a state h with a state c, gru only h") ||
+  if (!require(context, is_lstm ? has_h == has_c : !has_c, "lstm takes a state h with a state c, others only h") ||
       (has_h && !check_state(context, *h.tensor, DType::i16, *layer)) ||
       (has_c && !check_state(context, *c.tensor, DType::i32, *layer)) ||
       !check_state(context, *last[0]->tensor, DType::i16, *layer) ||
@@ -118,21 +118,21 @@ int16_t rounded_to(int64_t value, int32_t bits, int32_t fewer) {
 
 }  // namespace
 
-bool read_recurrent(KernelContext& context, Span<EValue*> args, int32_t gates, Recurrent* layer) {
+bool read_recurrent(KernelContext& context, Span<EValue*> args, CellKind kind, Recurrent* layer) {
   const Tensor &input = *args[0]->tensor, &out = *args[18]->tensor;
   int32_t zero = 0;
   if (!read_sequences(context, input, out, layer) ||
       !require(context, args[15]->integer == static_cast<int64_t>(out.dtype),
                "the output does not have the dtype that is named"))
     return false;
-  layer->rows = gates * layer->cells;
+  layer->rows = gates_of(kind) * layer->cells;
   if (!check_weights(context, *args[1]->tensor, layer->rows, layer->inputs) ||
       !check_weights(context, *args[2]->tensor, layer->rows, layer->cells) ||
       !check_factors(context, *args[3]->tensor, layer->rows) ||
       !check_factors(context, *args[4]->tensor, layer->rows) ||
       !check_int32_row(context, *args[5]->tensor, 4 * int64_t{layer->cells},
                        "the bias is not contiguous int32, four for each cell") ||
-      !read_states(context, *args[6], *args[7], {args.data() + 16, 2}, gates == 4, layer) ||
+      !read_states(context, *args[6], *args[7], {args.data() + 16, 2}, kind == CellKind::lstm, layer) ||
       !read_zero_point(context, *args[8], &zero) ||
       !read_int(context, *args[10], kLeastStateBits, kMostStateBits, &layer->state_bits,
                 "the state does not have 8 to 15 bits behind the point") ||
@@ -175,6 +175,15 @@ void update_gru(const Recurrent& layer) {
     const int32_t h = saturated(n + scaled_product(z, int64_t{layer.state[j]} - n, 31));
     layer.state[j] = h;
     layer.h[j] = rounded_to(h, bits, layer.state_bits);
+  }
+}
+
+void update_plain(const Recurrent& layer, CellKind kind) {
+  for (int32_t j = 0; j < layer.cells; ++j) {
+    const int32_t gate = layer.gates[j];
+    layer.h[j] = kind == CellKind::tanh ? rounded_to(tanh(gate), 31, layer.state_bits)
+                                        : rounded_to(gate > 0 ? gate : 0, kGateBits, layer.state_bits);
+    layer.state[j] = layer.h[j] * (1 << 15);
   }
 }
 

@@ -1,4 +1,5 @@
-// The checked arguments of lstm and gru, and all of their arithmetic but sums of products. C++17, freestanding.
+// The checked arguments of lstm, gru and plain recurrent layers, and all of their arithmetic but sums of products.
+// C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/checks.h"
 
@@ -9,6 +10,9 @@ constexpr int32_t kMultiplierBits = 22;                      // of the factors o
 constexpr int32_t kGateBits = 26;                            // behind the point of what goes into sigmoid and tanh
 constexpr int32_t kCellBits = 20;                            // behind the point of the state c of lstm
 constexpr int32_t kLeastStateBits = 8, kMostStateBits = 15;  // behind the point of h
+
+enum class CellKind : uint8_t { lstm, gru, tanh, relu };
+constexpr int32_t gates_of(CellKind kind) { return kind == CellKind::lstm ? 4 : kind == CellKind::gru ? 3 : 1; }
 
 /// sum * multiplier / 2^shift, in steps of a gate.
 struct GateFactor {
@@ -30,16 +34,15 @@ struct Recurrent {
   OutputStage stage;                    // of int8; int16 is h itself
   int8_t* y8 = nullptr;
   int16_t* y16 = nullptr;
-  // The state, which is an output at last: h, and c of lstm or h of gru with 15 more bits. [batch][cells], or those of
-  // the sequence that is computed.
+  // The state, which is an output at last: h, and c of lstm or h of others with 15 more bits. [batch][cells], or those
+  // of the sequence that is computed.
   int16_t* h = nullptr;
   int32_t* state = nullptr;
   // Scratch.
   int32_t* gates = nullptr;  // [4][cells]
   int16_t* x = nullptr;      // the input of a step [inputs]
 };
-/// `gates`: 4 for lstm, 3 for gru.
-bool read_recurrent(KernelContext& context, Span<EValue*> args, int32_t gates, Recurrent* layer);
+bool read_recurrent(KernelContext& context, Span<EValue*> args, CellKind kind, Recurrent* layer);
 
 /// Words of scratch.
 inline int64_t recurrent_scratch_words(int64_t inputs, int64_t cells) { return 4 * cells + (inputs + 1) / 2; }
@@ -52,6 +55,8 @@ int32_t saturated(int64_t value);
 void update_lstm(const Recurrent& layer);
 /// gates[0 .. 3]: r, z, what the input adds to n, what the state does.
 void update_gru(const Recurrent& layer);
+/// gates[0]: what goes into tanh, or relu.
+void update_plain(const Recurrent& layer, CellKind kind);
 
 /// The input of step `step` of sequence `b` widened into layer.x, and where its output goes.
 void load_step(const Recurrent& layer, int32_t step, int32_t b);
@@ -60,9 +65,10 @@ void store_step(const Recurrent& layer, int32_t step, int32_t b);
 Recurrent begin_sequence(const Recurrent& layer, int32_t b);
 
 /// All steps. dot(a, b, count) is the sum of products of int16.
-template <bool kIsLstm, typename Dot>
+template <CellKind kKind, typename Dot>
 void run_recurrent(const Recurrent& whole, const Dot& dot) {
-  const int32_t cells = whole.cells, apart = kIsLstm ? whole.rows : 2 * cells;  // rows from here on do not add up
+  // Rows from `apart` on do not add up.
+  const int32_t cells = whole.cells, apart = kKind == CellKind::gru ? 2 * cells : whole.rows;
   for (int32_t b = 0; b < whole.batch; ++b) {
     const Recurrent layer = begin_sequence(whole, b);
     for (int32_t i = 0; i < layer.steps; ++i) {
@@ -80,16 +86,21 @@ void run_recurrent(const Recurrent& whole, const Dot& dot) {
           layer.gates[row + cells] = saturated(from_state + layer.bias[row + cells]);
         }
       }
-      kIsLstm ? update_lstm(layer) : update_gru(layer);
+      if (kKind == CellKind::lstm)
+        update_lstm(layer);
+      else if (kKind == CellKind::gru)
+        update_gru(layer);
+      else
+        update_plain(layer, kKind);
       store_step(layer, step, b);
     }
   }
 }
 
-template <bool kIsLstm, typename Dot>
+template <CellKind kKind, typename Dot>
 void recurrent_layer(KernelContext& context, Span<EValue*> args, const Dot& dot) {
   Recurrent layer;
-  if (read_recurrent(context, args, kIsLstm ? 4 : 3, &layer)) run_recurrent<kIsLstm>(layer, dot);
+  if (read_recurrent(context, args, kKind, &layer)) run_recurrent<kKind>(layer, dot);
 }
 
 }  // namespace wick::cortex_m

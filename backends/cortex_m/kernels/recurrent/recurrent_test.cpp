@@ -7,6 +7,7 @@ namespace {
 
 struct Case {
   bool is_lstm = true;
+  const char* plain = nullptr;  // "rnn_tanh" or "rnn_relu" instead of lstm and gru
   int32_t steps = 1, batch = 1, inputs = 1, cells = 1;
   DType in = DType::i8, out = DType::i8;
   std::vector<int64_t> x = {}, input_weights = {}, state_weights = {}, input_factors = {}, state_factors = {},
@@ -16,7 +17,10 @@ struct Case {
   OutputParameters to = {1 << 30, -6, 0, -128, 127};  // steps of 2^-8
   int32_t scratch_words = -1;
 
-  int32_t rows() const { return (is_lstm ? 4 : 3) * cells; }
+  int32_t rows() const { return (plain ? 1 : is_lstm ? 4 : 3) * cells; }
+  std::string kernel() const {
+    return std::string("wick_cortex_m::") + (plain ? plain : is_lstm ? "lstm" : "gru") + ".out";
+  }
   struct Last {
     std::vector<int64_t> h, state;
   };
@@ -34,7 +38,7 @@ struct Case {
     if (!h.empty()) first_h = make_ints(DType::i16, {batch, cells}, h);
     if (!c.empty()) first_c = make_ints(DType::i32, {batch, cells}, c);
     const Outcome outcome =
-        cortex_m::run(is_lstm ? "wick_cortex_m::lstm.out" : "wick_cortex_m::gru.out",
+        cortex_m::run(kernel().c_str(),
                       {input, wi, ws, fi, fs, b, h.empty() ? Arg(nullptr) : Arg(first_h),
                        c.empty() ? Arg(nullptr) : Arg(first_c), zero, reversed, state_bits, int64_t{to.offset},
                        int64_t{to.multiplier}, int64_t{to.shift}, Arg::scratch(scratch), out, last_h, last_state, y});
@@ -56,9 +60,10 @@ std::vector<int64_t> random_factors(Random& random, int32_t rows, int32_t terms,
   return factors;
 }
 
-Case random_case(Random& random) {
+Case random_case(Random& random, const char* plain = nullptr) {
   Case c;
   c.is_lstm = random.one_in(2);
+  if (plain) c.is_lstm = false, c.plain = plain;
   c.steps = static_cast<int32_t>(random.in(1, 6));
   c.batch = static_cast<int32_t>(random.in(1, 2));
   c.inputs = static_cast<int32_t>(random.in(1, 25));
@@ -123,7 +128,11 @@ std::vector<double> exact_outputs(const Case& c) {
           const int32_t row = gate * c.cells + j;
           return sum(row, true) + sum(row, false) + bias(gate, j);
         };
-        if (c.is_lstm) {
+        if (c.plain) {
+          const double sum_of_both = both(0);
+          next[size(j)] = c.plain == std::string_view("rnn_tanh") ? std::tanh(sum_of_both) : std::max(sum_of_both, 0.0);
+          next[size(j)] = std::min(next[size(j)], 32767 / unit);  // h saturates
+        } else if (c.is_lstm) {
           state[size(j)] = sigmoid(both(1)) * state[size(j)] + sigmoid(both(0)) * std::tanh(both(2));
           next[size(j)] = sigmoid(both(3)) * std::tanh(state[size(j)]);
         } else {
@@ -142,8 +151,8 @@ std::vector<double> exact_outputs(const Case& c) {
 // 16 bits of h and rounded factors: a few units of h after each step.
 TEST(CortexMRecurrent, IsItsEquation) {
   Random random(61);
-  for (int trial = 0; trial < 600; ++trial) {
-    const Case c = random_case(random);
+  for (int trial = 0; trial < 800; ++trial) {
+    const Case c = random_case(random, trial < 600 ? nullptr : trial % 2 == 0 ? "rnn_tanh" : "rnn_relu");
     std::vector<int64_t> found;
     ASSERT_EQ(c.run(&found).message, "");
     const std::vector<double> exact = exact_outputs(c);
@@ -181,8 +190,8 @@ TEST(CortexMRecurrent, OneCellByHand) {
 // Steps one after the other, each from the state of the one before, are the whole sequence.
 TEST(CortexMRecurrent, TheLastStateContinues) {
   Random random(63);
-  for (int trial = 0; trial < 200; ++trial) {
-    Case whole = random_case(random);
+  for (int trial = 0; trial < 260; ++trial) {
+    Case whole = random_case(random, trial < 200 ? nullptr : trial % 2 == 0 ? "rnn_tanh" : "rnn_relu");
     whole.out = DType::i16, whole.reversed = false;
     std::vector<int64_t> all;
     ASSERT_EQ(whole.run(&all).message, "");
@@ -199,7 +208,7 @@ TEST(CortexMRecurrent, TheLastStateContinues) {
       for (size_t j = 0; j < cells; ++j) {
         // The state h of gru has 15 more bits inside of a call.
         const int64_t expected = all[static_cast<size_t>(i) * cells + j];
-        ASSERT_LE(std::abs(y[j] - expected), whole.is_lstm ? 0 : 1 + i) << trial << ", " << i;
+        ASSERT_LE(std::abs(y[j] - expected), whole.is_lstm || whole.plain ? 0 : 1 + i) << trial << ", " << i;
       }
       step.h = last.h;
       if (whole.is_lstm) step.c = last.state;
@@ -229,7 +238,8 @@ TEST(CortexMRecurrent, TheLargestNumbersSaturate) {
 TEST(CortexMRecurrent, ChecksItsArguments) {
   Random random(62);
   Case good = random_case(random);
-  good.is_lstm = true, good.in = DType::i8, good.steps = good.batch = good.inputs = good.cells = 1;
+  good.is_lstm = true, good.plain = nullptr, good.in = DType::i8,
+  good.steps = good.batch = good.inputs = good.cells = 1;
   good.h = good.c = {}, good.state_bits = 15;
   good.x = {3}, good.input_weights = good.state_weights = {1, 2, 3, 4}, good.bias = {0, 0, 0, 0};
   good.input_factors = good.state_factors = {0, 1, 1 << 22, 62, 5, 7, 5, 7};

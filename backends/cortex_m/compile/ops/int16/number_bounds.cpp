@@ -203,6 +203,7 @@ constexpr Row kRows[] = {
     {"aten.native_layer_norm.default", of_layer_norm},
     {"aten.prelu.default", of_prelu},
     {"aten.rms_norm.default", of_layer_norm},
+    {"aten.rnn_tanh.input", of_recurrent},
     {"aten.sub.Tensor", of_sum},
     {"aten.sum.dim_IntList", of_total},
     {"aten.upsample_bilinear2d.default", of_input},
@@ -213,8 +214,7 @@ constexpr Row kRows[] = {
 }  // namespace
 
 std::optional<Bound> bound_of(const Node& node, const Value& result) {
-  const bool is_state = node.is("aten.lstm.input") || node.is("aten.gru.input");
-  if (&result != node.result() && !is_state) return {};
+  if (&result != node.result() && node.op->parsed->find("hx") < 0) return {};
   Bound bound = {kUnknown};
   const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return node.is(each.op); });
   if (is_tabulated(node))
