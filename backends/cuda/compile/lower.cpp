@@ -1,5 +1,6 @@
 // A partition as a delegate: kernels, their plan, device code and weights.
 #include "backends/cuda/compile/device_code.h"
+#include "backends/cuda/compile/fusion/fuse_kernels.h"
 #include "backends/cuda/compile/lowering.h"
 #include "backends/cuda/compile/target.h"
 #include "compiler/support/failure.h"
@@ -33,6 +34,7 @@ compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const c
     add_ranges(graph, lowered.ranges);
     const compiler::SymScope scope(lowered.ranges);
     Lowering(graph, lowered, {options.setting(kMaterializeViewsOption) == "on"}).run();
+    fuse_kernels(lowered);
     BuiltPlan built = build_plan(lowered, graph);
     throw_if_error(add_device_code(built, options, built.plan, delegate));
     add_constants(built, delegate);

@@ -63,10 +63,7 @@ class PlanBuilder {
       plan().inputs[symbol.input].sizes[symbol.dim] = add_formula({{FormulaOp::symbol, static_cast<int64_t>(i)}});
     }
     for (const compiler::GraphOutput& output : graph_.outputs) plan().outputs.push_back(interface(*output.value));
-    for (LoopKernel& kernel : lowered_.kernels) {
-      merge_loops(lowered_, kernel);
-      sources_.push_back(write_kernel(lowered_, kernel));
-    }
+    for (const LoopKernel& kernel : lowered_.kernels) sources_.push_back(write_kernel(lowered_, kernel));
     place_buffers();
     if (plan().status_buffer != kNone)
       clear(plan().status_buffer, "clears the bits that kernels set for an index out of bounds");

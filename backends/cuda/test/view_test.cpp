@@ -145,7 +145,7 @@ TEST_F(CudaViews, RandomChainsOfViewsAreReadWithoutCopies) {
     results += fmt::format("{}%{}", i == 0 ? "" : ", ", name);
   }
   compile(text + "  return " + results + "\n}");
-  EXPECT_EQ(launches(), kChains);
+  EXPECT_EQ(launches(), kChains - 2);  // two pairs have equal sizes
   EXPECT_EQ(plan_.arena_bytes, 0u);
   expect_same_bytes_as_portable({numbers(DType::f32, {4, 6, 8}, 1)});
 }

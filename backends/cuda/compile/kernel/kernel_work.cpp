@@ -32,6 +32,8 @@ class Worker {
     if (kernel.line && kernel.line->kind == Line::Kind::merged) merge(*kernel.line);
     for (const Store& store : kernel.row_stores) this->store(store);
     for (const Store& store : kernel.column_stores) this->store(store);
+    for (const RowPart& part : kernel.row_parts) store_part(part, kernel.rows);
+    for (const auto& prologue : kernel.prologues) run_first(*prologue);
     for (const auto& [buffer, touched] : reads_) add_to(work_.read_bytes, bytes(buffer, touched));
     for (const auto& [buffer, touched] : writes_) {
       work_.written.emplace_back(buffer, bytes(buffer, touched));
@@ -137,6 +139,36 @@ class Worker {
     if (store.guard) visit(store.guard);
     const Symbols symbols = visit(store.offset);
     touch(writes_, store.buffer, store.offset, symbols);
+  }
+
+  // Rows of the kernel count as often as the part has some.
+  void store_part(const RowPart& part, const std::vector<Loop>& rows) {
+    const Symbols all = row_symbols_;
+    symbols_.clear();
+    row_symbols_.clear();
+    for (const Loop& loop : rows) extents_[std::string(loop.variable.symbol_name())] = 1;
+    for (const Loop& loop : part.loops) {
+      add_loop(loop);
+      row_symbols_.insert(std::string(loop.variable.symbol_name()));
+    }
+    for (const Store& store : part.stores) this->store(store);
+    for (const Loop& loop : rows) add_loop(loop);
+    row_symbols_ = all;
+  }
+
+  // Once, though each block does it. What it stores stays inside.
+  void run_first(const LoopKernel& prologue) {
+    Worker worker(graph_, prologue);
+    add_to(work_.flops, worker.work_.flops);
+    work_.uses_f64 = work_.uses_f64 || worker.work_.uses_f64;
+    reads_.erase(prologue.column_stores[0].buffer);
+    for (const auto& [buffer, touched] : worker.reads_) {
+      const auto [found, fresh] = reads_.try_emplace(buffer, touched);
+      if (fresh) continue;
+      add_to(found->second.count, touched.count);
+      found->second.first = std::min(found->second.first, touched.first);
+      found->second.last = std::max(found->second.last, touched.last);
+    }
   }
 
   const LoweredGraph& graph_;

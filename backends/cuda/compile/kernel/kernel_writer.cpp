@@ -229,7 +229,15 @@ void KernelWriter::write_store(Scope& scope, const Store& store, const std::stri
                          offset, held));
 }
 
+void KernelWriter::goes_on_from(KernelWriter& other) {
+  source_ = std::move(other.source_);
+  in_shared_memory_ = std::move(other.in_shared_memory_);
+  sizes_ = std::move(other.sizes_);
+  locals_ = other.locals_;
+}
+
 std::string KernelWriter::parameter(uint32_t buffer, bool writes) {
+  if (const auto held = in_shared_memory_.find(buffer); held != in_shared_memory_.end()) return held->second;
   for (size_t i = 0; i < source_.parameters.size(); ++i) {
     KernelParameter& known = source_.parameters[i];
     if (known.kind != KernelParameter::Kind::buffer || known.buffer != buffer) continue;

@@ -12,7 +12,6 @@ namespace wick::cuda {
 
 const char* storage_name(DType dtype);
 std::string number_text(double number, ScalarType type);
-Sym extent_of(const std::vector<Loop>& loops);
 
 // Of reductions: the functor that combines two values, whether values carry positions, what an empty one gives, and the
 // type of its value.
@@ -77,6 +76,10 @@ class KernelWriter {
   KernelSource finish(std::string body, const Sym& extra);
   static std::string stored_as(DType dtype, const std::string& value);
   std::string parameter(uint32_t buffer, bool writes);
+  /// Loads and stores of the buffer are those of an array in shared memory.
+  void hold_in_shared_memory(uint32_t buffer, const std::string& name) { in_shared_memory_[buffer] = name; }
+  /// Goes on with the parameters and names of another writer, which writes no more until it goes on from this one.
+  void goes_on_from(KernelWriter& other);
   /// source_.counters u32 numbers that are 0 when the kernel begins.
   std::string counters_parameter();
 
@@ -105,6 +108,7 @@ class KernelWriter {
   const Mentions& mentions(ExpressionPtr expression);
   std::map<ExpressionPtr, Mentions> mentions_;
   std::map<std::string, std::string, std::less<>> names_;
+  std::map<uint32_t, std::string> in_shared_memory_;
   std::vector<std::string> sizes_;
   size_t locals_ = 0;
 };

@@ -1,6 +1,7 @@
 // A kernel before it is text: loops over rows and columns, reductions along the columns, and what is stored. C++20.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,13 +75,25 @@ struct Line {
 /// The position of what is no element of a sorted row.
 constexpr int32_t kNoPosition = 0x7fffffff;
 
+/// What some of a kernel's rows store besides its row stores: those from `first` on, as many as `loops` count. The
+/// loops run in the order of the rows.
+struct RowPart {
+  int64_t first = 0;
+  std::vector<Loop> loops;
+  std::vector<Store> stores;
+};
+
 /// Without columns: a map. Rows, and columns within a row, are independent of each other but for the reductions, which
 /// are computed in order.
-///   for rows: reductions[0] .. over columns; row_stores; for columns: column_stores
+///   prologues; for rows: reductions[0] .. over columns; row_stores; row_parts; for columns: column_stores
 struct LoopKernel {
   std::vector<Loop> rows, columns;
   std::vector<Reduction> reductions;
   std::vector<Store> row_stores, column_stores;
+  std::vector<RowPart> row_parts;  // of kernels with reductions
+  /// Kernels without rows that each block computes for itself: their column stores go to its shared memory, from which
+  /// this kernel loads. Kernels with columns may have some.
+  std::vector<std::shared_ptr<const LoopKernel>> prologues;
   std::optional<Attention> attention;  // then there are no reductions
   bool in_order = false;  // columns are walked in order: one may read what an earlier one of its row has stored
   std::optional<Line> line;
@@ -89,7 +102,9 @@ struct LoopKernel {
   std::string why;                             // its results are stored and no reader became part of it
 };
 
-/// The expressions that the kernel computes, null ones among them.
+/// The expressions that the kernel computes but for its prologues', null ones among them.
 std::vector<ExpressionPtr> expressions_of(const LoopKernel& kernel);
+/// The same, to replace them.
+std::vector<ExpressionPtr*> expressions_in(LoopKernel& kernel);
 
 }  // namespace wick::cuda

@@ -3,10 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backends/cuda/compile/kernel/kernel_writer.h"
+#include "backends/cuda/compile/kernel/vector_access.h"
 
 namespace wick::cuda {
 namespace {
+
+using compiler::SymScope;
+
+// They are on a device at once, so that each of them runs its prologues once.
+constexpr int64_t kMostBlocksWithPrologues = 132 * 16;
 
 class LoopWriter : public KernelWriter {
  public:
@@ -15,21 +23,18 @@ class LoopWriter : public KernelWriter {
 
   KernelSource run() {
     row_.indent = "  ";
+    for (size_t i = 0; i < kernel_.prologues.size(); ++i) write_prologue(i);
     write_rows();
-    for (size_t i = 0; i < kernel_.reductions.size(); ++i) write_reduction(i);
+    write_reductions();
     if (schedule_.kind == ScheduleKind::map && schedule_.vector > 1)
       write_group_stores(row_, kernel_.rows.back(), schedule_.vector, kernel_.row_stores);
     else
       for (const Store& store : kernel_.row_stores) write_store(row_, store, writes_once());
-    if (!kernel_.column_stores.empty()) {
-      in_columns([&](Scope& column) {
-        if (schedule_.vector > 1)
-          return write_group_stores(column, kernel_.columns.back(), schedule_.vector, kernel_.column_stores);
-        for (const Store& store : kernel_.column_stores) write_store(column, store, "");
-      });
-    }
+    for (const RowPart& part : kernel_.row_parts) write_part(part);
+    write_columns();
+    if (walks_over_rows()) close_rows();
     source_.schedule = schedule_;
-    source_.has_barriers = threads_per_row() > 1;
+    source_.has_barriers = threads_per_row() > 1 || !kernel_.prologues.empty();
     return finish(row_.text, 1);
   }
 
@@ -47,6 +52,11 @@ class LoopWriter : public KernelWriter {
     }
   }
   const char* thread_of_row() const { return schedule_.kind == ScheduleKind::warp_per_row ? "lane()" : "thread_x()"; }
+  // Blocks with prologues are few: each takes rows until there are no more.
+  bool walks_over_rows() const {
+    return !kernel_.prologues.empty() && schedule_.kind == ScheduleKind::warp_per_row &&
+           SymScope::range(extent_of(kernel_.rows)).max > kMostBlocksWithPrologues * (schedule_.threads / 32);
+  }
   // Of the threads of a row, one stores what belongs to the row.
   std::string writes_once() const { return threads_per_row() == 1 ? "" : std::string(thread_of_row()) + " == 0"; }
 
@@ -62,11 +72,79 @@ class LoopWriter : public KernelWriter {
       const std::string own = warps    ? "thread_x() / 32"
                               : groups ? fmt::format("thread_x() * {}", schedule_.vector)
                                        : "thread_x()";
-      row_.line(fmt::format("const idx i = static_cast<idx>(block_x()) * {} + static_cast<idx>({});", per_block, own));
-      row_.line(fmt::format("if (i >= {}) return;", text(rows)));
+      const std::string first = fmt::format("static_cast<idx>(block_x()) * {} + static_cast<idx>({})", per_block, own);
       source_.grid[0] = ceil_div(rows, Sym(int64_t{per_block}));
+      if (walks_over_rows()) {
+        source_.grid[0] = sym_min(source_.grid[0], Sym(kMostBlocksWithPrologues));
+        row_.line(fmt::format("for (idx i = {}; i < {}; i += {}) {{", first, text(rows),
+                              kMostBlocksWithPrologues * per_block));
+        row_.indent += "  ";
+      } else {
+        row_.line(fmt::format("const idx i = {};", first));
+        row_.line(fmt::format("if (i >= {}) return;", text(rows)));
+      }
     }
     write_split(row_, kernel_.rows, "i");
+  }
+
+  void close_rows() {
+    row_.indent.resize(row_.indent.size() - 2);
+    row_.line("}");
+  }
+
+  // A kernel without rows, by all threads of the block, with shared memory in place of the buffer that it stores to.
+  void write_prologue(size_t number) {
+    const LoopKernel& prologue = *kernel_.prologues[number];
+    const Store& store = prologue.column_stores[0];
+    const std::string name = fmt::format("line{}", number);
+    row_.line(
+        fmt::format("WICK_SHARED({}, {}, {});", storage_name(store.dtype), name, text(extent_of(prologue.columns))));
+    hold_in_shared_memory(store.buffer, name);
+    const int64_t per_thread = SymScope::range(extent_of(prologue.columns)).max / schedule_.threads;
+    Schedule schedule;
+    schedule.kind = ScheduleKind::block_per_row;
+    schedule.threads = schedule_.threads;
+    schedule.vector = vector_of(graph_, prologue, prologue.columns, prologue.column_stores,
+                                static_cast<uint32_t>(std::clamp<int64_t>(per_thread, 1, 16)));
+    LoopWriter inner(graph_, prologue, schedule);
+    inner.goes_on_from(*this);
+    inner.row_.indent = row_.indent + "  ";
+    inner.write_reductions();
+    inner.write_columns();
+    goes_on_from(inner);
+    row_.line("{");
+    row_.text += inner.row_.text;
+    row_.line("}");
+    row_.line("block_barrier();");
+  }
+
+  // The rows of the part, each in the loops that it has of its own.
+  void write_part(const RowPart& part) {
+    Scope inner;
+    inner.outer = &row_;
+    inner.indent = row_.indent + "  ";
+    for (size_t i = 0; i < part.loops.size(); ++i) {
+      name_variable(part.loops[i].variable, fmt::format("part{}", i));
+      inner.symbols.insert(std::string(part.loops[i].variable.symbol_name()));
+    }
+    const int64_t end = part.first + extent_of(part.loops).value();
+    write_split(inner, part.loops, part.first == 0 ? "i" : fmt::format("(i - {})", part.first));
+    for (const Store& store : part.stores) write_store(inner, store, "");
+    std::string condition = part.first == 0 ? "" : fmt::format("i >= {} && ", part.first);
+    condition += fmt::format("i < {}", end);
+    if (!writes_once().empty()) condition += " && " + writes_once();
+    row_.line(fmt::format("if ({}) {{", condition));
+    row_.text += inner.text;
+    row_.line("}");
+  }
+
+  void write_columns() {
+    if (kernel_.column_stores.empty()) return;
+    in_columns([&](Scope& column) {
+      if (schedule_.vector > 1)
+        return write_group_stores(column, kernel_.columns.back(), schedule_.vector, kernel_.column_stores);
+      for (const Store& store : kernel_.column_stores) write_store(column, store, "");
+    });
   }
 
   template <typename F>
@@ -102,21 +180,48 @@ class LoopWriter : public KernelWriter {
     return text(number);
   }
 
-  void write_reduction(size_t index) {
+  bool reads_result(size_t index, size_t begin) const {
     const Reduction& reduction = kernel_.reductions[index];
-    const std::string acc = fmt::format("acc{}", index);
-    row_.line(fmt::format("{} {} = {};", type_of(reduction), acc, first_value(reduction)));
+    bool reads = false;
+    for_each({reduction.element, reduction.guard, reduction.position},
+             [&](ExpressionPtr e) { reads = reads || (e->kind == ExpressionKind::reduced && e->buffer >= begin); });
+    return reads;
+  }
+
+  // Those that read no results of each other share a walk over the columns.
+  void write_reductions() {
+    for (size_t begin = 0, end = 0; begin < kernel_.reductions.size(); begin = end) {
+      for (++end; end < kernel_.reductions.size() && !reads_result(end, begin);) ++end;
+      write_walk(begin, end);
+    }
+  }
+
+  void write_walk(size_t begin, size_t end) {
+    std::vector<ExpressionPtr> roots;
+    for (size_t i = begin; i < end; ++i) {
+      const Reduction& reduction = kernel_.reductions[i];
+      row_.line(fmt::format("{} acc{} = {};", type_of(reduction), i, first_value(reduction)));
+      roots.insert(roots.end(), {reduction.element, reduction.guard});
+    }
+    const auto accumulate = [&](Scope& scope) {
+      for (size_t i = begin; i < end; ++i)
+        write_accumulation(scope, kernel_.reductions[i], fmt::format("acc{}", i), column_number());
+    };
     in_columns([&](Scope& column) {
-      if (schedule_.vector == 1) return write_accumulation(column, reduction, acc, column_number());
-      write_group(column, kernel_.columns.back(), schedule_.vector, {reduction.element, reduction.guard},
-                  [&](Scope& inner) { write_accumulation(inner, reduction, acc, column_number()); });
+      if (schedule_.vector == 1) return accumulate(column);
+      write_group(column, kernel_.columns.back(), schedule_.vector, roots, accumulate);
     });
-    const char* combine = combiner(reduction.kind);
+    for (size_t i = begin; i < end; ++i) combine(i);
+  }
+
+  void combine(size_t index) {
+    const Reduction& reduction = kernel_.reductions[index];
+    const char* name = combiner(reduction.kind);
     if (schedule_.kind == ScheduleKind::warp_per_row)
-      row_.line(fmt::format("{0} = warp_reduce<{1}>({0});", acc, combine));
+      row_.line(fmt::format("acc{0} = warp_reduce<{1}>(acc{0});", index, name));
     if (schedule_.kind == ScheduleKind::block_per_row) {
       row_.line(fmt::format("WICK_SHARED({}, shared{}, {});", type_of(reduction), index, schedule_.threads / 32));
-      row_.line(fmt::format("{0} = block_reduce<{1}, {2}>({0}, shared{3});", acc, combine, schedule_.threads, index));
+      row_.line(fmt::format("acc{0} = block_reduce<{1}, {2}>(acc{0}, shared{0});", index, name, schedule_.threads));
     }
   }
 

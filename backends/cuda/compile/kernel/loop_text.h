@@ -29,6 +29,8 @@ struct KernelSource {
   std::array<Sym, 3> grid = {Sym(1), Sym(1), Sym(1)};
 };
 
+/// How often they run, together.
+Sym extent_of(const std::vector<Loop>& loops);
 /// Merges neighbouring loops that every offset walks through as one.
 void merge_loops(LoweredGraph& graph, LoopKernel& kernel);
 

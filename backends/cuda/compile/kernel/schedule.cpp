@@ -63,28 +63,8 @@ bool merge_pair(LoweredGraph& graph, LoopKernel& kernel, std::vector<Loop>& loop
   if (!possible) return false;
   std::map<ExpressionPtr, ExpressionPtr> known;
   const auto change = [&](const Sym& sym) { return *merged_in(sym, a, b, merged); };
-  const auto rewrite = [&](ExpressionPtr& e) {
-    if (e) e = graph.pool.rewrite(e, change, known);
-  };
-  for (Reduction& reduction : kernel.reductions) {
-    rewrite(reduction.element);
-    rewrite(reduction.guard);
-    rewrite(reduction.position);
-  }
-  if (kernel.line) {
-    Line& line = *kernel.line;
-    for (ExpressionPtr* part : parts_of(line)) rewrite(*part);
-  }
-  if (kernel.attention) {
-    Attention& parts = *kernel.attention;
-    for (ExpressionPtr* part : {&parts.query, &parts.key_element, &parts.value, &parts.score}) rewrite(*part);
-  }
-  for (auto* stores : {&kernel.row_stores, &kernel.column_stores}) {
-    for (Store& store : *stores) {
-      rewrite(store.offset);
-      rewrite(store.value);
-      rewrite(store.guard);
-    }
+  for (ExpressionPtr* e : expressions_in(kernel)) {
+    if (*e) *e = graph.pool.rewrite(*e, change, known);
   }
   loops[outer] = {merged, extent};
   loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(outer) + 1);
@@ -93,21 +73,39 @@ bool merge_pair(LoweredGraph& graph, LoopKernel& kernel, std::vector<Loop>& loop
 
 }  // namespace
 
-std::vector<ExpressionPtr> expressions_of(const LoopKernel& kernel) {
-  std::vector<ExpressionPtr> out;
-  for (const Reduction& reduction : kernel.reductions)
-    out.insert(out.end(), {reduction.element, reduction.guard, reduction.position});
-  if (kernel.line) {
-    Line line = *kernel.line;
-    for (ExpressionPtr* part : parts_of(line)) out.push_back(*part);
+namespace {
+
+// Calls add(expression) for each one; `line` is the kernel's, if it has one.
+template <typename Kernel, typename Add>
+void visit_expressions(Kernel& kernel, Line* line, Add&& add) {
+  const auto add_stores = [&](auto& stores) {
+    for (auto& store : stores) add(store.offset), add(store.value), add(store.guard);
+  };
+  for (auto& reduction : kernel.reductions) add(reduction.element), add(reduction.guard), add(reduction.position);
+  if (line) {
+    for (ExpressionPtr* part : parts_of(*line)) add(*part);
   }
   if (kernel.attention) {
-    const Attention& a = *kernel.attention;
-    out.insert(out.end(), {a.query, a.key_element, a.value, a.score});
+    auto& a = *kernel.attention;
+    add(a.query), add(a.key_element), add(a.value), add(a.score);
   }
-  for (const auto* stores : {&kernel.row_stores, &kernel.column_stores}) {
-    for (const Store& store : *stores) out.insert(out.end(), {store.offset, store.value, store.guard});
-  }
+  add_stores(kernel.row_stores);
+  add_stores(kernel.column_stores);
+  for (auto& part : kernel.row_parts) add_stores(part.stores);
+}
+
+}  // namespace
+
+std::vector<ExpressionPtr*> expressions_in(LoopKernel& kernel) {
+  std::vector<ExpressionPtr*> out;
+  visit_expressions(kernel, kernel.line ? &*kernel.line : nullptr, [&](ExpressionPtr& e) { out.push_back(&e); });
+  return out;
+}
+
+std::vector<ExpressionPtr> expressions_of(const LoopKernel& kernel) {
+  std::vector<ExpressionPtr> out;
+  std::optional<Line> line = kernel.line;
+  visit_expressions(kernel, line ? &*line : nullptr, [&](ExpressionPtr e) { out.push_back(e); });
   return out;
 }
 
@@ -168,8 +166,11 @@ Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
   });
   const bool prefers_rows = along_rows && !along_columns && rows >= 1024;
   if (columns <= 16 || prefers_rows) return out;
-  // Sums over many columns of enough rows read more at once, so a warp is enough for longer ones.
-  out.kind = columns <= 1024 || rows >= kRowsForWarps ? ScheduleKind::warp_per_row : ScheduleKind::block_per_row;
+  // Sums over many columns of enough rows read more at once, so a warp is enough for longer ones. What a block computes
+  // first serves more rows that way, too.
+  const int64_t sums = rows * std::max<int64_t>(static_cast<int64_t>(kernel.reductions.size()), 1);
+  const bool warps = columns <= 1024 || sums >= kRowsForWarps || !kernel.prologues.empty();
+  out.kind = warps ? ScheduleKind::warp_per_row : ScheduleKind::block_per_row;
   if (out.kind == ScheduleKind::block_per_row) out.threads = columns <= 8192 ? 256 : 512;
   const int64_t per_row = out.kind == ScheduleKind::warp_per_row ? 32 : out.threads;
   const int64_t most = std::clamp<int64_t>(columns / per_row, 1, 16);

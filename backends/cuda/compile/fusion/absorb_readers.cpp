@@ -1,0 +1,247 @@
+#include <algorithm>
+
+#include "backends/cuda/compile/fusion/fuse_kernels.h"
+#include "backends/cuda/compile/fusion/substitution.h"
+#include "compiler/support/failure.h"
+
+namespace wick::cuda {
+namespace {
+
+using compiler::SymScope;
+
+// One thread of a row touches a few bytes where a warp has read its columns: this many columns pay for each of them.
+constexpr int64_t kColumnsOfAccess = 16;
+constexpr size_t kMostCalls = 64, kMostReductions = 4;
+
+// The rows that one row of the fused kernel reduces: one of the producer's, or two that are `distance` apart, among
+// 2 * distance of them that begin at a multiple of that.
+struct Grouping {
+  int64_t distance = 0;  // 0: one
+
+  int64_t members() const { return distance == 0 ? 1 : 2; }
+  int64_t span() const { return distance == 0 ? 1 : 2 * distance; }
+  // The producer's row that is member `member` of row `row`.
+  Sym of(const Sym& row, int64_t member) const {
+    if (distance == 0) return row;
+    return floor_div(row, Sym(distance)) * Sym(span()) + Sym(member * distance) + sym_mod(row, Sym(distance));
+  }
+};
+
+class Absorber {
+ public:
+  Absorber(KernelList& kernels, size_t producer)
+      : kernels_(kernels),
+        graph_(kernels.graph()),
+        producer_(producer),
+        kernel_(kernels[producer]),
+        rows_(extent_of(kernel_.rows)),
+        buffer_(kernel_.row_stores[0].buffer) {}
+
+  void run() {
+    find_readers();
+    if (readers_.empty()) return;
+    LoopKernel fused = kernel_;
+    const std::vector<ExpressionPtr> values = regroup(fused);
+    const bool is_read =
+        kernels_.only_writer(buffer_) == SIZE_MAX || kernels_.readers(buffer_).size() > readers_.size();
+    if (!is_read) fused.row_stores.clear();
+    for (const size_t reader : readers_) {
+      const LoopKernel& map = kernels_[reader];
+      std::optional<std::vector<RowPart>> parts = parts_of(map, grouping_, values);
+      for (RowPart& part : *parts) fused.row_parts.push_back(std::move(part));
+      LoopKernel nodes;
+      nodes.nodes = fused.nodes;
+      nodes.inlined = fused.inlined;
+      fused.nodes = map.nodes;
+      fused.inlined = map.inlined;
+      add_nodes_of(nodes, fused);
+      fused.why = map.why;
+    }
+    const size_t last = readers_.back();
+    for (const size_t reader : readers_) kernels_.remove(reader);
+    kernels_.remove(producer_);
+    kernels_.replace(last, std::move(fused));
+    if (!is_read) kernels_.drop(buffer_);
+  }
+
+ private:
+  // Maps that may run where the last of them does. All of them read the producer's rows in one grouping.
+  void find_readers() {
+    const std::set<size_t> all = kernels_.readers(buffer_);
+    if (all.empty()) return;
+    KernelUses fused = kernels_.uses(producer_);
+    for (size_t i = producer_ + 1; i <= *all.rbegin() && !kernels_.is_divided(producer_, i); ++i) {
+      if (!kernels_.has(i)) continue;
+      const KernelUses& uses = kernels_.uses(i);
+      if (all.count(i) == 0 && !conflict(uses, fused)) continue;
+      if (all.count(i) == 0 || !is_apart(uses, fused) || !fits(i)) return;
+      readers_.push_back(i);
+      fused.add(uses);
+    }
+  }
+
+  // Whether the reader depends on nothing but the rows: others run at the same time.
+  bool is_apart(KernelUses uses, const KernelUses& fused) const {
+    uses.reads.erase(buffer_);
+    return !conflict(uses, fused);
+  }
+
+  bool fits(size_t index) {
+    const LoopKernel& map = kernels_[index];
+    if (!is_map(map) || !is_little(map)) return false;
+    if (can_read(map, grouping_)) return true;
+    if (grouping_.distance != 0 || map.rows.empty()) return false;
+    for (const int64_t distance : {map.rows.back().extent.value() / 2, int64_t{1}}) {
+      const Grouping pairs{distance};
+      if (distance == 0 || rows_.value() % pairs.span() != 0 || kernel_.reductions.size() * 2 > kMostReductions ||
+          !can_read(map, pairs))
+        continue;
+      const bool all = std::all_of(readers_.begin(), readers_.end(),
+                                   [&](size_t reader) { return can_read(kernels_[reader], pairs); });
+      if (!all) continue;
+      grouping_ = pairs;
+      return true;
+    }
+    return false;
+  }
+
+  bool is_little(const LoopKernel& map) const {
+    size_t calls = 0;
+    int64_t accesses = static_cast<int64_t>(map.row_stores.size());
+    for_each(expressions_of(map), [&](ExpressionPtr e) {
+      calls += e->kind == ExpressionKind::call && e->type != ScalarType::index;
+      accesses += e->kind == ExpressionKind::load && e->buffer != buffer_;
+    });
+    const bool sized = std::all_of(map.rows.begin(), map.rows.end(), [](const Loop& l) { return l.extent.is_const(); });
+    return sized && calls <= kMostCalls &&
+           SymScope::range(extent_of(kernel_.columns)).max >= kColumnsOfAccess * accesses;
+  }
+
+  bool can_read(const LoopKernel& map, const Grouping& grouping) {
+    const std::vector<ExpressionPtr> any(2, graph_.pool.number(0, ScalarType::f32));
+    bool can = false;
+    // Indices that become too large are none.
+    const compiler::Status status = compiler::catch_failure([&] { can = parts_of(map, grouping, any).has_value(); });
+    return status.ok() && can;
+  }
+
+  // The map's elements, one part for each member of a group, where it reads nothing but members of one group. `values`:
+  // what the buffer's elements are, by member.
+  std::optional<std::vector<RowPart>> parts_of(const LoopKernel& map, const Grouping& grouping,
+                                               const std::vector<ExpressionPtr>& values) {
+    std::vector<RowPart> out;
+    std::optional<int64_t> first;  // row of the buffer that belongs to the map's first element
+    for (int64_t member = 0; member < grouping.members(); ++member) {
+      RowPart part;
+      part.loops = map.rows;
+      Substitution::Variables variables;
+      if (grouping.distance != 0) {
+        if (part.loops.empty() || part.loops.back().extent.value() % grouping.span() != 0) return std::nullopt;
+        const std::string name(part.loops.back().variable.symbol_name());
+        part.loops.back() = half_of(part.loops.back());
+        variables[name] = grouping.of(part.loops.back().variable, member);
+      }
+      bool all = true;
+      const auto value_of = [&](ExpressionPtr e) -> ExpressionPtr {
+        if (e->kind != ExpressionKind::load || e->buffer != buffer_) return nullptr;
+        const std::optional<int64_t> read = member_read(e, part.loops, grouping, first);
+        all = all && read;
+        return read ? values[static_cast<size_t>(*read)] : nullptr;
+      };
+      Substitution with_values(graph_.pool, variables, value_of);
+      for (const Store& store : map.row_stores) part.stores.push_back(with_values.of(store));
+      if (!all || !first) return std::nullopt;
+      part.first = *first / grouping.members();
+      out.push_back(std::move(part));
+    }
+    const int64_t end = *first + extent_of(map.rows).value();
+    return *first >= 0 && end <= rows_.value() ? std::optional(out) : std::nullopt;
+  }
+
+  // Which member of the group of its own element a load reads; nothing for others. The first one tells where the group
+  // begins.
+  static std::optional<int64_t> member_read(ExpressionPtr load, const std::vector<Loop>& loops,
+                                            const Grouping& grouping, std::optional<int64_t>& first) {
+    if (load->args.size() > 1 || load->args[0]->kind != ExpressionKind::index) return std::nullopt;
+    Sym row = 0;
+    for (const Loop& loop : loops) row = row * loop.extent + loop.variable;
+    for (int64_t member = 0; member < grouping.members(); ++member) {
+      const Sym begin = load->args[0]->index - in_groups(loops, row, grouping, member);
+      if (!begin.is_const() || begin.value() % grouping.span() != 0) continue;
+      if (first && *first != begin.value()) continue;
+      first = begin.value();
+      return member;
+    }
+    return std::nullopt;
+  }
+  // Member `member` of row `row`, which is made of loops; the innermost one counts whole groups.
+  static Sym in_groups(const std::vector<Loop>& loops, const Sym& row, const Grouping& grouping, int64_t member) {
+    if (grouping.distance == 0) return row;
+    const Sym& inner = loops.back().variable;
+    return (row - inner) * Sym(grouping.members()) + grouping.of(inner, member);
+  }
+
+  Loop half_of(const Loop& loop) {
+    const std::string name = "p" + std::string(loop.variable.symbol_name());
+    const int64_t extent = loop.extent.value() / 2;
+    graph_.ranges[name] = {0, std::max<int64_t>(extent - 1, 0)};
+    return {Sym::symbol(name), extent};
+  }
+
+  // The kernel's rows become groups. Returns the buffer's elements by member.
+  std::vector<ExpressionPtr> regroup(LoopKernel& fused) {
+    ExpressionPool& pool = graph_.pool;
+    if (grouping_.distance == 0) return {as_loaded(pool, fused.row_stores[0])};
+    const std::string name(kernel_.rows[0].variable.symbol_name());
+    const Loop group = loop_of("g" + name, rows_.value() / grouping_.span()),
+               within = loop_of("w" + name, grouping_.distance);
+    fused.rows = {group, within};
+    if (grouping_.distance == 1) fused.rows.pop_back();
+    fused.reductions.clear();
+    fused.row_stores.clear();
+    std::vector<ExpressionPtr> values;
+    for (int64_t member = 0; member < grouping_.members(); ++member) {
+      Sym row = group.variable * Sym(grouping_.span()) + Sym(member * grouping_.distance);
+      if (grouping_.distance > 1) row = row + within.variable;
+      const auto shift = static_cast<uint32_t>(fused.reductions.size());
+      Substitution of_member(pool, {{name, row}}, [&pool, shift](ExpressionPtr e) -> ExpressionPtr {
+        if (e->kind != ExpressionKind::reduced) return nullptr;
+        return pool.reduced(e->buffer + shift, e->type, e->number != 0);
+      });
+      for (const Reduction& reduction : kernel_.reductions) fused.reductions.push_back(of_member.of(reduction));
+      fused.row_stores.push_back(of_member.of(kernel_.row_stores[0]));
+      values.push_back(as_loaded(pool, fused.row_stores.back()));
+    }
+    return values;
+  }
+  Loop loop_of(const std::string& name, int64_t extent) {
+    graph_.ranges[name] = {0, extent - 1};
+    return {Sym::symbol(name), extent};
+  }
+
+  KernelList& kernels_;
+  LoweredGraph& graph_;
+  const size_t producer_;
+  const LoopKernel kernel_;
+  const Sym rows_;
+  const uint32_t buffer_;
+  Grouping grouping_;
+  std::vector<size_t> readers_;
+};
+
+// Whether rows of the kernel are the elements of what it stores, in order.
+bool stores_rows(LoweredGraph& graph, const LoopKernel& kernel) {
+  if (!is_row_sum(graph, kernel) || kernel.rows.size() != 1 || !kernel.rows[0].extent.is_const()) return false;
+  const ExpressionPtr offset = kernel.row_stores[0].offset;
+  return offset->kind == ExpressionKind::index && offset->index == kernel.rows[0].variable;
+}
+
+}  // namespace
+
+void absorb_readers(KernelList& kernels) {
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels.has(i) && stores_rows(kernels.graph(), kernels[i])) Absorber(kernels, i).run();
+  }
+}
+
+}  // namespace wick::cuda

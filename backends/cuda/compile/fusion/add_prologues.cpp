@@ -1,0 +1,81 @@
+#include <algorithm>
+
+#include "backends/cuda/compile/fusion/fuse_kernels.h"
+#include "backends/cuda/compile/kernel/contraction.h"
+#include "backends/cuda/compile/kernel/matvec.h"
+
+namespace wick::cuda {
+namespace {
+
+using compiler::SymScope;
+
+// A line that leaves room for as many blocks as a multiprocessor takes, and what its elements may cost.
+constexpr int64_t kMostLineBytes = 16 * 1024;
+constexpr size_t kMostCalls = 40, kMostLoads = 4;
+// Kernels that compute a line again, together, instead of waiting for it; and lines of one kernel.
+constexpr size_t kMostReaders = 3, kMostLines = 2;
+// Blocks of kernels whose threads take whole rows; others walk over the rows.
+constexpr int64_t kMostRowsOfThreads = 132 * 16 * 128, kColumnsOfWarps = 16;
+
+int64_t most(const std::vector<Loop>& loops) { return SymScope::range(extent_of(loops)).max; }
+
+bool is_cheap(const LoopKernel& kernel) {
+  size_t calls = 0, loads = 0;
+  for_each(expressions_of(kernel), [&](ExpressionPtr e) {
+    calls += e->kind == ExpressionKind::call && e->type != ScalarType::index;
+    loads += e->kind == ExpressionKind::load;
+  });
+  return calls <= kMostCalls && loads <= kMostLoads;
+}
+
+// A reduced and mapped line: no rows, one store of each column, side by side.
+bool is_line(const LoopKernel& kernel) {
+  if (kernel.attention || kernel.line || kernel.in_order || !kernel.rows.empty() || kernel.columns.size() != 1 ||
+      kernel.reductions.empty() || !kernel.row_stores.empty() || kernel.column_stores.size() != 1 ||
+      !kernel.row_parts.empty() || !kernel.prologues.empty() || !kernel.columns[0].extent.is_const())
+    return false;
+  const Store& store = kernel.column_stores[0];
+  if (store.guard || store.offset->kind != ExpressionKind::index ||
+      !(store.offset->index == kernel.columns[0].variable))
+    return false;
+  const auto bytes = kernel.columns[0].extent.value() * static_cast<int64_t>(dtype_size_bytes(store.dtype));
+  return bytes <= kMostLineBytes && is_cheap(kernel);
+}
+
+// Whether threads take rows, so few that computing the line again costs less than a launch.
+bool takes_line(LoweredGraph& graph, const LoopKernel& kernel) {
+  if (kernel.attention || kernel.line || kernel.in_order || kernel.reductions.empty() || kernel.columns.empty() ||
+      kernel.prologues.size() >= kMostLines)
+    return false;
+  if (most(kernel.columns) <= kColumnsOfWarps && most(kernel.rows) > kMostRowsOfThreads) return false;
+  return !find_matvec(graph, kernel) && !find_contraction(kernel);
+}
+
+void add_prologue(KernelList& kernels, size_t index) {
+  const uint32_t buffer = kernels[index].column_stores[0].buffer;
+  const std::set<size_t> readers = kernels.readers(buffer);
+  if (kernels.only_writer(buffer) != index || readers.empty() || readers.size() > kMostReaders) return;
+  const bool all = std::all_of(readers.begin(), readers.end(), [&](size_t reader) {
+    return kernels.may_move(index, reader) && takes_line(kernels.graph(), kernels[reader]);
+  });
+  if (!all) return;
+  const auto line = std::make_shared<const LoopKernel>(kernels[index]);
+  for (const size_t reader : readers) {
+    LoopKernel kernel = kernels[reader];
+    kernel.prologues.push_back(line);
+    add_nodes_of(*line, kernel);
+    kernels.replace(reader, std::move(kernel));
+  }
+  kernels.remove(index);
+  kernels.drop(buffer);
+}
+
+}  // namespace
+
+void add_prologues(KernelList& kernels) {
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels.has(i) && is_line(kernels[i])) add_prologue(kernels, i);
+  }
+}
+
+}  // namespace wick::cuda

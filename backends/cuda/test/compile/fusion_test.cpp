@@ -1,0 +1,302 @@
+// Kernels that become one behind lowering, and those that do not.
+#include <algorithm>
+
+#include "backends/cuda/test/lower_test_support.h"
+
+namespace wick::cuda {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+class CudaFusion : public CudaLower {
+ protected:
+  // Without a twin.
+  size_t launches_of(const std::string& text) {
+    (void)program_of(text, "cuda", {{"gpu", "none"}}, &result_);
+    EXPECT_EQ(result_.methods[0].delegates, 1u);
+    return kernels().size();
+  }
+  // The nodes of each kernel: "linear + mul".
+  Texts kernels() const {
+    Texts out;
+    const auto& delegate = *result_.method_plans[0].delegates[0];
+    for (const auto& step : static_cast<const Kept*>(delegate.kept.get())->steps) {
+      std::string text;
+      for (const compiler::NodeName& node : step.nodes) {
+        const std::string name = node.op.substr(node.op.find('.') + 1);
+        text += (text.empty() ? "" : " + ") + name.substr(0, name.find('.'));
+      }
+      if (!text.empty()) out.push_back(text);
+    }
+    return out;
+  }
+};
+
+// --- join_sums ---
+
+// `rows` tokens; `act` makes the factor of the second layer's result of the first one's.
+std::string gated(const char* dtype, int rows, int inner, const char* act) {
+  return fmt::format(R"(graph f(%x: {0}[{1}, 96], %wg: {0}[{2}, 96], %wu: {0}[{2}, 96]) {{
+  %g: {0}[{1}, {2}] = aten.linear(%x, %wg)
+  %u: {0}[{1}, {2}] = aten.linear(%x, %wu)
+  %a: {0}[{1}, {2}] = {3}
+  %y: {0}[{1}, {2}] = aten.mul.Tensor(%a, %u)
+  return %y
+}})",
+                     dtype, rows, inner, act);
+}
+
+TEST_F(CudaFusion, ALayerAndTheOneThatGatesItAreOneKernel) {
+  for (const auto& [name, dtype, error] : {std::tuple("f32", DType::f32, 1e-5), {"bf16", DType::bf16, 1.0 / 64}}) {
+    compile(gated(name, 1, 70, "aten.silu(%g)"));
+    EXPECT_EQ(launches(), 1u);
+    expect_like_portable({numbers(dtype, {1, 96}, 1), numbers(dtype, {70, 96}, 2), numbers(dtype, {70, 96}, 3)}, error);
+  }
+}
+
+TEST_F(CudaFusion, TilesHaveOneProductEach) { EXPECT_EQ(launches_of(gated("f32", 40, 70, "aten.silu(%g)")), 2u); }
+
+TEST_F(CudaFusion, ASumThatOtherRowsReadIsAKernelOfItsOwn) {
+  EXPECT_EQ(launches_of(gated("f32", 1, 70, "aten.flip(%g, [1])")), 2u);
+}
+
+// The walk over the columns stands in the text once.
+TEST_F(CudaFusion, SumsOfOneRangeShareItsWalk) {
+  compile(R"(graph f(%x: f32[6, 200], %y: f32[6, 200]) {
+  %a: f32[6] = aten.amax(%x, [1])
+  %b: f32[6] = aten.sum.dim_IntList(%y, [1])
+  %c: f32[6] = aten.add.Tensor(%a, %b)
+  return %c
+})");
+  EXPECT_EQ(launches(), 1u);
+  const std::string& text = kernel_text(0);
+  EXPECT_EQ(text.find("for (idx r"), text.rfind("for (idx r")) << text;
+  expect_like_portable({numbers(DType::f32, {6, 200}, 1), numbers(DType::f32, {6, 200}, 2)}, 1e-5);
+}
+
+// --- absorb_readers ---
+
+// Rotary positions of 3 heads of 32 features, by halves or by neighbours.
+std::string rotated(const char* halves) {
+  return fmt::format(R"(graph f(%x: bf16[1, 128], %w: bf16[96, 128], %cos: bf16[1, 32], %sin: bf16[1, 32]) {{
+  %q: bf16[1, 96] = aten.linear(%x, %w)
+  %h: bf16[1, 3, 32] = aten.view(%q, [1, 3, 32])
+{}
+  %c: bf16[1, 3, 32] = aten.mul.Tensor(%h, %cos)
+  %s: bf16[1, 3, 32] = aten.mul.Tensor(%r, %sin)
+  %y: bf16[1, 3, 32] = aten.add.Tensor(%c, %s)
+  return %y
+}})",
+                     halves);
+}
+
+constexpr const char* kHalves = R"(  %a: bf16[1, 3, 16] = aten.slice.Tensor(%h, 2, 0, 16)
+  %b: bf16[1, 3, 16] = aten.slice.Tensor(%h, 2, 16, 32)
+  %n: bf16[1, 3, 16] = aten.neg(%b)
+  %r: bf16[1, 3, 32] = aten.cat([%n, %a], 2))";
+constexpr const char* kNeighbours = R"(  %p: bf16[1, 3, 16, 2] = aten.view(%h, [1, 3, 16, 2])
+  %a: bf16[1, 3, 16, 1] = aten.slice.Tensor(%p, 3, 0, 1)
+  %b: bf16[1, 3, 16, 1] = aten.slice.Tensor(%p, 3, 1, 2)
+  %n: bf16[1, 3, 16, 1] = aten.neg(%b)
+  %i: bf16[1, 3, 16, 2] = aten.cat([%n, %a], 3)
+  %r: bf16[1, 3, 32] = aten.view(%i, [1, 3, 32]))";
+constexpr const char* kReversed = R"(  %r: bf16[1, 3, 32] = aten.flip(%h, [2]))";
+
+TEST_F(CudaFusion, RotaryPositionsArePartOfTheLayerBeforeThem) {
+  for (const char* pairs : {kHalves, kNeighbours}) {
+    compile(rotated(pairs));
+    EXPECT_EQ(launches(), 1u);
+    expect_like_portable({numbers(DType::bf16, {1, 128}, 1), numbers(DType::bf16, {96, 128}, 2),
+                          numbers(DType::bf16, {1, 32}, 3), numbers(DType::bf16, {1, 32}, 4)},
+                         1.0 / 64);
+  }
+}
+
+TEST_F(CudaFusion, AMapOfOtherPairsIsAKernelOfItsOwn) { EXPECT_EQ(launches_of(rotated(kReversed)), 2u); }
+
+// Rows of 24 numbers are too short for what the map reads and writes: 3 elements of each row.
+TEST_F(CudaFusion, AMapThatReadsMuchIsAKernelOfItsOwn) {
+  const auto sliced = [](int columns) {
+    return fmt::format(R"(graph f(%x: f32[1, {0}], %w: f32[80, {0}], %a: f32[40], %b: f32[40]) {{
+  %q: f32[1, 80] = aten.linear(%x, %w)
+  %s: f32[1, 40] = aten.slice.Tensor(%q, 1, 20, 60)
+  %t: f32[1, 40] = aten.mul.Tensor(%s, %a)
+  %y: f32[1, 40] = aten.add.Tensor(%t, %b)
+  return %y
+}})",
+                       columns);
+  };
+  EXPECT_EQ(launches_of(sliced(47)), 2u);
+  compile(sliced(48));
+  EXPECT_EQ(launches(), 1u);
+  expect_like_portable({numbers(DType::f32, {1, 48}, 1), numbers(DType::f32, {80, 48}, 2), numbers(DType::f32, {40}, 3),
+                        numbers(DType::f32, {40}, 4)},
+                       1e-5);
+}
+
+// Writes into a cache, of which the layer's result is read once more.
+TEST_F(CudaFusion, WritesIntoACacheArePartOfTheLayerToo) {
+  compile(R"(graph f(%x: f32[1, 128], %w: f32[64, 128], %cache: f32[2, 10, 32], %at: i64[1]) {
+  %k: f32[1, 64] = aten.linear(%x, %w)
+  %h: f32[2, 1, 32] = aten.view(%k, [2, 1, 32])
+  %y: f32[2, 10, 32] = aten.index_put(%cache, [none, %at], %h)
+  %t: f32[64, 1] = aten.permute(%k, [1, 0])
+  %s: f32[1, 1] = aten.mm(%k, %t)
+  return %y, %s
+})");
+  EXPECT_EQ(kernels(), (Texts{"index_put", "linear + index_put", "mm"}));
+  HostTensor at;
+  at.dtype = DType::i64;
+  at.sizes = {1};
+  at.bytes = {7, 0, 0, 0, 0, 0, 0, 0};
+  expect_like_portable(
+      {numbers(DType::f32, {1, 128}, 1), numbers(DType::f32, {64, 128}, 2), numbers(DType::f32, {2, 10, 32}, 3), at},
+      1e-5);
+}
+
+// --- add_prologues ---
+
+std::string normed(int width, int outputs) {
+  return fmt::format(R"(graph f(%x: f32[1, {0}], %g: f32[{0}], %w: f32[{1}, {0}]) {{
+  %n: f32[1, {0}] = aten.rms_norm(%x, [{0}], %g, 1e-05)
+  %y: f32[1, {1}] = aten.linear(%n, %w)
+  return %y
+}})",
+                     width, outputs);
+}
+
+TEST_F(CudaFusion, ANormOfOneRowIsComputedByEachBlockOfTheLayerBehindIt) {
+  compile(normed(160, 50));
+  EXPECT_EQ(kernels(), Texts{"rms_norm + linear"});
+  expect_like_portable(
+      {numbers(DType::f32, {1, 160}, 1), numbers(DType::f32, {160}, 2), numbers(DType::f32, {50, 160}, 3)}, 1e-5);
+}
+
+// Blocks walk over rows that are more than all of them have at once.
+TEST_F(CudaFusion, OfManyRowsToo) {
+  compile(normed(32, 20000));
+  EXPECT_EQ(launches(), 1u);
+  EXPECT_NE(kernel_text(0).find("i += "), std::string::npos);
+  expect_like_portable(
+      {numbers(DType::f32, {1, 32}, 1), numbers(DType::f32, {32}, 2), numbers(DType::f32, {20000, 32}, 3)}, 1e-5);
+}
+
+TEST_F(CudaFusion, ALineThatIsTooLongForSharedMemoryIsComputedOnce) {
+  EXPECT_EQ(launches_of(normed(4096, 4)), 1u);
+  EXPECT_EQ(launches_of(normed(4097, 4)), 2u);
+}
+
+// --- join_maps ---
+
+TEST_F(CudaFusion, SmallMapsOfOneSizeAreOneKernelUnlessOneReadsTheOther) {
+  compile(R"(graph f(%x: f32[6, 50], %y: f32[6, 50], %z: f32[6, 51]) {
+  %a: f32[6, 50] = aten.exp(%x)
+  %b: f32[6, 50] = aten.sin(%y)
+  %c: f32[6, 51] = aten.sin(%z)
+  %e: f32[6, 50] = aten.flip(%a, [0])
+  %f: f32[6, 50] = aten.cos(%e)
+  return %a, %b, %c, %f
+})");
+  EXPECT_EQ(kernels(), (Texts{"exp + sin", "sin", "cos"}));
+  expect_like_portable(
+      {numbers(DType::f32, {6, 50}, 1), numbers(DType::f32, {6, 50}, 2), numbers(DType::f32, {6, 51}, 3)}, 1e-6);
+}
+
+TEST_F(CudaFusion, LargeMapsStayApart) {
+  for (const auto& [size, wanted] : {std::pair(1 << 20, 1u), {(1 << 20) + 1, 2u}}) {
+    EXPECT_EQ(launches_of(fmt::format(R"(graph f(%x: f32[{0}], %y: f32[{0}]) {{
+  %a: f32[{0}] = aten.neg(%x)
+  %b: f32[{0}] = aten.abs(%y)
+  return %a, %b
+}})",
+                                      size)),
+              wanted);
+  }
+}
+
+// --- a decoder ---
+
+// One layer of Llama for one token, with the shapes of Llama-3.2-1B divided by eight: 32 features of 8 heads in 2
+// groups. Its keys and values are written into caches of 64 positions.
+std::string decoder_layer(int i) {
+  std::string text = fmt::format(R"(
+  %n{0}: bf16[1, 256] = aten.rms_norm(%x{0}, [256], %g, 1e-05)
+  %q{0}: bf16[1, 256] = aten.linear(%n{0}, %wq)
+  %k{0}: bf16[1, 64] = aten.linear(%n{0}, %wk)
+  %v{0}: bf16[1, 64] = aten.linear(%n{0}, %wk))",
+                                 i);
+  for (const auto& [z, heads] : {std::pair("q", 8), {"k", 2}}) {
+    text += fmt::format(R"(
+  %{1}v{0}: bf16[1, 1, {2}, 32] = aten.view(%{1}{0}, [1, 1, {2}, 32])
+  %{1}h{0}: bf16[1, {2}, 1, 32] = aten.permute(%{1}v{0}, [0, 2, 1, 3])
+  %{1}a{0}: bf16[1, {2}, 1, 16] = aten.slice.Tensor(%{1}h{0}, 3, 0, 16)
+  %{1}b{0}: bf16[1, {2}, 1, 16] = aten.slice.Tensor(%{1}h{0}, 3, 16, 32)
+  %{1}n{0}: bf16[1, {2}, 1, 16] = aten.neg(%{1}b{0})
+  %{1}t{0}: bf16[1, {2}, 1, 32] = aten.cat([%{1}n{0}, %{1}a{0}], 3)
+  %{1}c{0}: bf16[1, {2}, 1, 32] = aten.mul.Tensor(%{1}h{0}, %cos)
+  %{1}s{0}: bf16[1, {2}, 1, 32] = aten.mul.Tensor(%{1}t{0}, %sin)
+  %{1}r{0}: bf16[1, {2}, 1, 32] = aten.add.Tensor(%{1}c{0}, %{1}s{0}))",
+                        i, z, heads);
+  }
+  return text + fmt::format(R"(
+  %vv{0}: bf16[1, 1, 2, 32] = aten.view(%v{0}, [1, 1, 2, 32])
+  %vh{0}: bf16[1, 2, 1, 32] = aten.permute(%vv{0}, [0, 2, 1, 3])
+  %ck{0}: bf16[1, 2, 64, 32] = aten.index_put(%keys{0}, [none, none, %at], %kr{0})
+  %cv{0}: bf16[1, 2, 64, 32] = aten.index_put(%values{0}, [none, none, %at], %vh{0})
+  %z{0}: bf16[1, 8, 1, 32] = aten.scaled_dot_product_attention(%qr{0}, %ck{0}, %cv{0}, %m, 0.0, false, none, true)
+  %zt{0}: bf16[1, 1, 8, 32] = aten.permute(%z{0}, [0, 2, 1, 3])
+  %zv{0}: bf16[1, 256] = aten.view(%zt{0}, [1, 256])
+  %o{0}: bf16[1, 256] = aten.linear(%zv{0}, %wq)
+  %y{0}: bf16[1, 256] = aten.add.Tensor(%x{0}, %o{0})
+  %l{0}: bf16[1, 256] = aten.rms_norm(%y{0}, [256], %g, 1e-05)
+  %e{0}: bf16[1, 1024] = aten.linear(%l{0}, %wu)
+  %ea{0}: bf16[1, 1024] = aten.silu(%e{0})
+  %u{0}: bf16[1, 1024] = aten.linear(%l{0}, %wu)
+  %f{0}: bf16[1, 1024] = aten.mul.Tensor(%ea{0}, %u{0})
+  %d{0}: bf16[1, 256] = aten.linear(%f{0}, %wd)
+  %x{1}: bf16[1, 256] = aten.add.Tensor(%y{0}, %d{0}))",
+                            i, i + 1);
+}
+
+// `holds`: the caches are mutable buffers. Else they are inputs, and new ones are results.
+std::string decoder(int layers, bool holds) {
+  std::string inputs = "%token: i64[1], %at: i64[1]", results = "%w", states, body, updates;
+  for (int i = 0; i < layers; ++i) {
+    for (const char* name : {"keys", "values"}) {
+      const std::string cache = fmt::format("%{}{}: bf16[1, 2, 64, 32]", name, i);
+      if (holds) states += fmt::format("  state {0} \"{1}{2}\" = ...\n", cache, name, i);
+      if (holds) updates += fmt::format("  update %{1}{0} = %c{2}{0}\n", i, name, name[0]);
+      if (!holds) inputs += ", " + cache;
+      if (!holds) results += fmt::format(", %c{1}{0}", i, name[0]);
+    }
+    body += decoder_layer(i);
+  }
+  return fmt::format(R"(graph f({0}) {{
+{4}  const %table: bf16[512, 256]
+  const %angles: bf16[64, 32]
+  const %g: bf16[256]
+  const %wq: bf16[256, 256]
+  const %wk: bf16[64, 256]
+  const %wu: bf16[1024, 256]
+  const %wd: bf16[256, 1024]
+  const %positions: i64[64]
+  %x0: bf16[1, 256] = aten.embedding(%table, %token)
+  %cos: bf16[1, 32] = aten.index.Tensor(%angles, [%at])
+  %sin: bf16[1, 32] = aten.index.Tensor(%angles, [%at])
+  %le: bool[64] = aten.le.Tensor(%positions, %at)
+  %m: bool[1, 1, 1, 64] = aten.view(%le, [1, 1, 1, 64]){1}
+  %w1: bf16[1, 256] = aten.rms_norm(%x{2}, [256], %g, 1e-05)
+  %w: bf16[1, 512] = aten.linear(%w1, %table)
+{5}  return {3}
+}})",
+                     inputs, body, layers, results, states, updates);
+}
+
+// Besides: the token's embedding with the mask, the position's angles, the head.
+TEST_F(CudaFusion, ALayerOfADecoderTakesFiveKernelsForOneToken) { EXPECT_LE(launches_of(decoder(16, true)), 84u); }
+
+// 4 copies are one kernel.
+TEST_F(CudaFusion, AndCopiesOfItsCachesIfTheyAreResults) { EXPECT_LE(launches_of(decoder(16, false)), 84u + 8); }
+
+}  // namespace
+}  // namespace wick::cuda
