@@ -45,7 +45,10 @@ Term split_coefficient(const Sym& sym) {
 
 SymScope::SymScope(const SymRanges& ranges) : outer_(current_ranges) { current_ranges = &ranges; }
 SymScope::~SymScope() { current_ranges = outer_; }
-SymRange SymScope::range(const Sym& sym) { return range_of(sym, current_ranges ? *current_ranges : SymRanges{}); }
+SymRange SymScope::range(const Sym& sym) {
+  static const SymRanges kNone;  // a temporary would make the other choice a copy
+  return range_of(sym, current_ranges ? *current_ranges : kNone);
+}
 
 bool SymScope::is_from_data(const Sym& sym) {
   if (!current_ranges) return false;
