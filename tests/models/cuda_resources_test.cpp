@@ -169,22 +169,58 @@ constexpr char kOperators[] = R"(graph f(%x: f32[4, 5000], %h: f16[4, 5000], %d:
     %q1
 })";
 
+// Random numbers, conditions, loops, and what they carry.
+constexpr char kRandomAndControl[] =
+    R"(graph f(%x: f32[64, 300], %p: f32[64], %n: i64[], %c: bool[], %w: f32[16, 16], %h: f32[16], %s: f32[5, 3, 16]) {
+  %a: f32[64, 300] = aten.rand([64, 300], f32)
+  %b: f64[9] = aten.rand([9], f64)
+  %d: bf16[64, 300] = aten.randn([64, 300], bf16)
+  %e: f32[64, 300] = aten.dropout(%x, 0.25, true)
+  %f: f32[64] = aten.bernoulli(%p)
+  %g: i64[40] = aten.randint.low(-3, 9, [40])
+  %i: i64[12] = aten.randperm(12)
+  %j: f32[64, 300] = higher_order.cond(%c, [%x]) graph (%u: f32[64, 300]) {
+    %v: f32[64, 300] = aten._softmax(%u, 1, false)
+    return %v
+  } graph (%u: f32[64, 300]) {
+    %v: f32[64, 300] = aten.flip(%u, [0])
+    return %v
+  }
+  %k: i64[], %l: f32[16, 16] = higher_order.while_loop([%n, %w], []) graph (%u: i64[], %v: f32[16, 16]) {
+    %m: bool[] = aten.gt.Scalar(%u, 0)
+    return %m
+  } graph (%u: i64[], %v: f32[16, 16]) {
+    %m: i64[] = aten.sub.Scalar(%u, 1)
+    %o: f32[16, 16] = aten.mm(%v, %v)
+    return %m, %o
+  }
+  %q: f32[16], %r: f32[5, 3] = higher_order.scan([%h], [%s], []) graph (%u: f32[16], %v: f32[3, 16]) {
+    %t: f32[3] = aten.sum.dim_IntList(%v, [1])
+    %y: f32[16] = aten.sum.dim_IntList(%v, [0])
+    %z: f32[16] = aten.add.Tensor(%y, %u)
+    return %z, %t
+  }
+  return %a, %b, %d, %e, %f, %g, %i, %j, %k, %l, %q, %r
+})";
+
 // Operators whose kernels have schedules or vocabulary of their own, which few models use.
 TEST(CudaResources, ASampleOfOperatorsDoesNotSpill) {
   SKIP_WITHOUT_NVRTC();
-  auto function = compiler::parse_graph(kOperators);
-  ASSERT_TRUE(function.ok()) << compiler::render(function.diag());
-  function->name = "forward";
-  std::vector<compiler::Function> functions;
-  functions.push_back(std::move(*function));
-  compiler::CompileOptions options;
-  options.targets = *compiler::find_targets("cuda");
-  options.for_report = true;
-  const auto compiled = compiler::compile(std::move(functions), options);
-  ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
-  for (const auto& node : compiled->methods[0].outside) ADD_FAILURE() << node.op << ": " << node.reason;
   Kernels kernels;
-  for (const auto& delegate : compiled->method_plans[0].delegates) add_kernels(*delegate, &kernels);
+  for (const char* text : {kOperators, kRandomAndControl}) {
+    auto function = compiler::parse_graph(text);
+    ASSERT_TRUE(function.ok()) << compiler::render(function.diag());
+    function->name = "forward";
+    std::vector<compiler::Function> functions;
+    functions.push_back(std::move(*function));
+    compiler::CompileOptions options;
+    options.targets = *compiler::find_targets("cuda");
+    options.for_report = true;
+    const auto compiled = compiler::compile(std::move(functions), options);
+    ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
+    for (const auto& node : compiled->methods[0].outside) ADD_FAILURE() << node.op << ": " << node.reason;
+    for (const auto& delegate : compiled->method_plans[0].delegates) add_kernels(*delegate, &kernels);
+  }
   for (const auto& [name, rows] : resources_of(kernels)) {
     uint32_t most = 0;
     for (const KernelResources& row : rows) most = std::max(most, row.registers);
