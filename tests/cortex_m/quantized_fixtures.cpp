@@ -61,6 +61,20 @@ std::optional<QuantizedProgram> quantized_program(const std::string& name) {
   return program;
 }
 
+std::optional<uint64_t> stock_memory_bytes(const std::string& name, const std::string& isa) {
+  const std::filesystem::path path = kStock / (name + "." + isa + ".pte");
+  if (!std::filesystem::exists(path)) return {};
+  ModuleOptions options;
+  for (const KernelTable& table : all_kernels()) options.kernels.push_back(table);
+  ModuleError error;
+  const auto module = Module::load(path.string(), options, &error);
+  if (!module) {
+    ADD_FAILURE() << error.message;
+    return {};
+  }
+  return memory_bytes(*module->program().find_method("forward"));
+}
+
 std::vector<HostValue> run_stock_program(const std::string& name, const std::vector<HostValue>& inputs) {
   ModuleOptions options;
   for (const KernelTable& table : all_kernels()) options.kernels.push_back(table);

@@ -20,6 +20,8 @@ std::vector<std::string> quantized_program_names();
 bool has_stock_program(const std::string& name);
 /// Nothing, and a failure of the test, if the file is broken.
 std::optional<QuantizedProgram> quantized_program(const std::string& name);
+/// Planned memory of the program that stock's flow wrote for an instruction set. Nothing if there is none.
+std::optional<uint64_t> stock_memory_bytes(const std::string& name, const std::string& isa);
 /// What the program by stock's flow for MVE gives on Wick's runtime.
 std::vector<HostValue> run_stock_program(const std::string& name, const std::vector<HostValue>& inputs);
 

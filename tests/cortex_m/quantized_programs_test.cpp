@@ -91,6 +91,23 @@ TEST_P(CortexMStockTwin, GivesTheBytesOfStocksProgram) {
   EXPECT_EQ(p.failures(), "");
 }
 
+// Arena and scratch of the program for each instruction set that stock's flow wrote one for.
+TEST_P(CortexMStockTwin, NeedsNoMoreMemoryThanStocksProgram) {
+  const std::pair<const char*, const char*> targets[] = {{"mve", "m55"}, {"dsp", "m4"}, {"scalar", "m3"}};
+  size_t compared = 0;
+  for (const auto& [isa, cpu] : targets) {
+    const std::optional<uint64_t> stock = stock_memory_bytes(GetParam(), isa);
+    if (!stock) continue;
+    SCOPED_TRACE(cpu);
+    Pipeline p = pipeline();
+    p.backend("cortex-m:cpu=cortex-" + std::string(cpu));
+    ASSERT_NE(p.compiled(), nullptr) << p.failures();
+    for (const compiler::MethodReport& method : p.compiled()->methods) EXPECT_LE(method.arena_bytes, *stock);
+    ++compared;
+  }
+  EXPECT_GT(compared, 0u);
+}
+
 std::vector<std::string> twin_names() {
   std::vector<std::string> names = quantized_program_names();
   names.erase(std::remove_if(names.begin(), names.end(), [](const auto& name) { return !has_stock_program(name); }),
