@@ -22,6 +22,24 @@ inline std::unique_ptr<Module> load_on_host(const std::string& path) {
   return module;
 }
 
+/// Seeded f32 inputs between -2.5 and 5.
+inline std::vector<HostValue> seeded_inputs(const Module& module) {
+  const MethodMeta method = *module.program().find_method("forward");
+  std::vector<HostValue> inputs;
+  uint32_t word = 1;
+  for (size_t i = 0; i < method.num_inputs(); ++i) {
+    const TensorMeta meta = method.input_value(i).tensor;
+    HostTensor input{meta.dtype, {meta.sizes.begin(), meta.sizes.end()}, std::vector<uint8_t>(meta.nbytes)};
+    for (size_t at = 0; at + sizeof(float) <= input.bytes.size(); at += sizeof(float)) {
+      word = word * 1664525 + 1013904223;
+      const float value = static_cast<float>(static_cast<int32_t>(word >> 8) % 121 - 40) / 16;
+      memcpy(input.bytes.data() + at, &value, sizeof value);
+    }
+    inputs.emplace_back(std::move(input));
+  }
+  return inputs;
+}
+
 /// Tests that run once for each board.
 class BoardTest : public ::testing::TestWithParam<Board> {
  protected:

@@ -109,7 +109,7 @@ class KernelCounter {
     if (path.empty()) return {};
     const auto module = load_on_host(path);
     const MethodMeta method = *module->program().find_method("forward");
-    const std::vector<HostValue> inputs = numbers(method);
+    const std::vector<HostValue> inputs = seeded_inputs(*module);
     device_.set_program({path, {}, 0, module.get()});
     Call call;
     call.method = "forward";
@@ -146,21 +146,6 @@ class KernelCounter {
     std::string path = folder_.file("kernel.pte");
     EXPECT_TRUE(compiler::write_file(path, {bytes.data(), bytes.size()}).ok());
     return path;
-  }
-
-  static std::vector<HostValue> numbers(const MethodMeta& method) {
-    std::vector<HostValue> inputs;
-    for (size_t i = 0; i < method.num_inputs(); ++i) {
-      const TensorMeta meta = method.input_value(i).tensor;
-      HostTensor input{meta.dtype, {meta.sizes.begin(), meta.sizes.end()}, std::vector<uint8_t>(meta.nbytes)};
-      cortex_m::Random random(i + 1);
-      for (size_t at = 0; at < input.bytes.size(); at += sizeof(float)) {
-        const float value = static_cast<float>(random.in(-40, 80)) / 16;
-        memcpy(input.bytes.data() + at, &value, sizeof value);
-      }
-      inputs.emplace_back(std::move(input));
-    }
-    return inputs;
   }
 
   const Board& board_;

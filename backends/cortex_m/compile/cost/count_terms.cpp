@@ -135,8 +135,9 @@ void count_linear(const OperatorCall& call, Terms& terms) {
   count_products(1, numel(x) / inner, size(call.arguments[1], 0), inner, terms);
 }
 
+template <size_t kRight>
 void count_matmul(const OperatorCall& call, Terms& terms) {
-  const CallArgument &left = call.arguments[0], &right = call.arguments[2];
+  const CallArgument &left = call.arguments[0], &right = call.arguments[kRight];
   count_products(size(left, 0), size(left, 1), size(right, 1), size(left, 2), terms);
 }
 
@@ -338,15 +339,35 @@ double line_of(const CallArgument& tensor) {
   return tensor.dim_order.empty() ? 1 : at_least_one(size(tensor, tensor.dim_order.back()));
 }
 
-void count_moved(const CallArgument& x, const CallArgument& result, double run, Terms& terms) {
+struct Lines {
+  double read, written;  // elements of one
+};
+
+void count_moved(const CallArgument& result, double run, const Lines& lines, Terms& terms) {
   const double elements = numel(result), runs = elements / at_least_one(run);
   terms.add("bytes", run == elements ? static_cast<double>(result.bytes()) : 0);
   terms.add("runs", run == 1 || run == elements ? 0 : runs);
   terms.add("elements", run == 1 || run == elements ? 0 : elements);
   const bool scattered = run == 1 && elements > 1;
   terms.add("scattered", scattered ? elements : 0);
-  terms.add("read lines", scattered ? elements / line_of(x) : 0);
-  terms.add("written lines", scattered ? elements / line_of(result) : 0);
+  terms.add("read lines", scattered ? elements / lines.read : 0);
+  terms.add("read eights", scattered ? elements / lines.read * std::ceil(lines.read / 8) : 0);
+  terms.add("written lines", scattered ? elements / lines.written : 0);
+}
+
+// Elements that lie side by side in `inner` order, innermost last, as long as their dimensions do in `other` order,
+// too.
+double merged_line(const CallArgument& x, const std::vector<size_t>& inner, const std::vector<size_t>& other) {
+  double line = 1;
+  size_t at = 0;
+  for (size_t i = inner.size(); i-- > 0; --at) {
+    if (i + 1 == inner.size())
+      at = static_cast<size_t>(std::find(other.begin(), other.end(), inner[i]) - other.begin());
+    if (at >= other.size() || other[at] != inner[i]) break;
+    line *= at_least_one(size(x, inner[i]));
+    if (at == 0) break;
+  }
+  return line;
 }
 
 // (x, before, after, value): in the order of memory.
@@ -362,13 +383,32 @@ void count_pad(const OperatorCall& call, Terms& terms) {
   terms.add("padding", numel(result) - numel(x));
 }
 
-// (x, permutation): `cortex_m::transpose`, `aten::permute_copy`.
-void count_permuted(const OperatorCall& call, Terms& terms) {
-  const CallArgument &x = call.arguments[0], &result = call.arguments.back();
+std::vector<size_t> permutation(const OperatorCall& call) {
+  const size_t rank = call.arguments[0].sizes.size();
   std::vector<size_t> dims;
   for (const int64_t dim : call.arguments[1].numbers)
-    dims.push_back(static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(x.sizes.size()) : dim));
-  count_moved(x, result, moved_run(x, result, dims), terms);
+    dims.push_back(static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(rank) : dim));
+  return dims;
+}
+
+// (x, permutation): `aten::permute_copy`.
+void count_permuted(const OperatorCall& call, Terms& terms) {
+  const CallArgument &x = call.arguments[0], &result = call.arguments.back();
+  count_moved(result, moved_run(x, result, permutation(call)), {line_of(x), line_of(result)}, terms);
+}
+
+// The same: `cortex_m::transpose`, for which dimensions that lie side by side in both are one.
+void count_turned(const OperatorCall& call, Terms& terms) {
+  const CallArgument &x = call.arguments[0], &result = call.arguments.back();
+  const std::vector<size_t> dims = permutation(call);
+  std::vector<size_t> in, out;  // dimensions of x
+  for (const uint8_t dim : x.dim_order) {
+    if (size(x, dim) != 1) in.push_back(dim);
+  }
+  for (const uint8_t dim : result.dim_order) {
+    if (dim < dims.size() && size(x, dims[dim]) != 1) out.push_back(dims[dim]);
+  }
+  count_moved(result, moved_run(x, result, dims), {merged_line(x, in, out), merged_line(x, out, in)}, terms);
 }
 
 // Copies that keep the dimensions: another layout, or a part.
@@ -376,7 +416,8 @@ void count_copied(const OperatorCall& call, Terms& terms) {
   const CallArgument &x = call.arguments[0], &result = call.arguments.back();
   std::vector<size_t> dims(result.sizes.size());
   for (size_t i = 0; i < dims.size(); ++i) dims[i] = i;
-  count_moved(x, result, x.sizes.size() == result.sizes.size() ? moved_run(x, result, dims) : numel(result), terms);
+  count_moved(result, x.sizes.size() == result.sizes.size() ? moved_run(x, result, dims) : numel(result),
+              {line_of(x), line_of(result)}, terms);
 }
 
 // --- portable kernels ---
@@ -455,7 +496,8 @@ constexpr Counter kCounters[] = {
     {"wick_cortex_m::linear_int4.out", 3, count_linear},
     {"wick_cortex_m::kernel_sum.out", 2, count_sums},
     {"wick_cortex_m::attention.out", 3, count_attention},
-    {"cortex_m::quantized_batch_matmul.out", 4, count_matmul},
+    {"cortex_m::quantized_batch_matmul.out", 4, count_matmul<2>},
+    {"wick_cortex_m::batch_matmul_int16.out", 3, count_matmul<1>},
     {"cortex_m::quantized_conv2d.out", 7, count_convolution},
     {"wick_cortex_m::conv2d.out", 7, count_convolution},
     {"cortex_m::quantized_depthwise_conv2d.out", 7, count_depthwise},
@@ -464,9 +506,10 @@ constexpr Counter kCounters[] = {
     {"cortex_m::quantized_avg_pool2d.out", 5, count_pool},
     {"cortex_m::quantized_max_pool2d.out", 5, count_pool},
     {"cortex_m::softmax.out", 2, count_rows},
-    {"cortex_m::transpose.out", 3, count_permuted},
+    {"cortex_m::transpose.out", 3, count_turned},
     {"cortex_m::pad.out", 2, count_pad},
     {"wick_cortex_m::layer_norm.out", 2, count_rows},
+    {"wick_cortex_m::softmax_int16.out", 2, count_rows},
     {"aten::clone.out", 2, count_copied},
     {"dim_order_ops::_to_dim_order_copy.out", 2, count_copied},
     {"dim_order_ops::_clone_dim_order.out", 2, count_copied},
