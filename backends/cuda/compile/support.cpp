@@ -133,6 +133,15 @@ Verdict sizes_known(const std::vector<const Node*>& nodes) {
   return verdict;
 }
 
+// The program would have to wait for the delegate before it knows the number.
+bool is_only_read_as_number(const Node& node) {
+  if (!node.op->has(compiler::kView)) return false;
+  const auto& users = node.result()->users();
+  return !users.empty() && node.result()->num_uses() == users.size() &&
+         std::all_of(users.begin(), users.end(),
+                     [](const Node* user) { return user->is("aten._local_scalar_dense.default"); });
+}
+
 }  // namespace
 
 Verdict profitable(const std::vector<const Node*>& nodes, const compiler::TargetOptions&) { return sizes_known(nodes); }
@@ -162,6 +171,7 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
     if (result->num_uses() == 0) continue;
     if (std::string reason = refuse_tensor(&node, *result); !reason.empty()) return Verdict::no(std::move(reason));
   }
+  if (is_only_read_as_number(node)) return Verdict::no("it is only read as a number of the program");
   std::string reason = node.graphs.empty() ? refuse_unproven(node, *rule) : "";
   if (!reason.empty()) return Verdict::no(std::move(reason));
   return rule->supports ? rule->supports(node, options) : Verdict::yes();

@@ -4,6 +4,7 @@
 #include "backends/cuda/compile/keep_integer_weights.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "backends/cuda/compile/report.h"
+#include "backends/cuda/compile/state/positions.h"
 #include "backends/cuda/payload/plan.h"
 
 namespace wick::cuda {
@@ -25,6 +26,8 @@ constexpr compiler::TargetOption kOptions[] = {kGpuOption, kTwinOption, kEmitSou
 constexpr compiler::Pass kPasses[] = {
     {"keep_integer_weights", compiler::run_simple<keep_integer_weights>, compiler::Phase::recognize,
      "after recognize_quantization, which finds the scales of some of them; before the folds"},
+    {"positions_as_tensors", compiler::run_simple<positions_as_tensors>, compiler::Phase::recognize,
+     "before decompose, which keeps the attention that it makes"},
 };
 
 compiler::Target make_target() {
@@ -36,7 +39,8 @@ compiler::Target make_target() {
   target.profitable = profitable;
   target.lower = lower;
   target.holds = holds;
-  target.passes = {"recognize_quantization", "keep_integer_weights", "complex_as_pairs", "recognize_norms"};
+  target.passes = {"recognize_quantization", "keep_integer_weights", "positions_as_tensors", "complex_as_pairs",
+                   "recognize_norms"};
   target.own_passes = kPasses;
   target.options = kOptions;
   target.draws_random = true;

@@ -1,0 +1,118 @@
+// Mutable buffers that conditions and loops read, decide by, and give new values to.
+#include "backends/cuda/test/state/state_test_support.h"
+
+namespace wick::cuda {
+namespace {
+
+using CudaStateControl = CudaState;
+
+// The cache of a cross attention: the first call fills it, which a buffer remembers.
+TEST_F(CudaStateControl, ABufferDecidesWhichBranchFillsAnother) {
+  compile_state({R"(graph a(%x: f32[4, 8]) {
+  state %cache: f32[4, 8] "cache" = ...
+  state %filled: bool[] "filled" = ...
+  const %yes: bool[] = [true]
+  %k: f32[4, 8] = higher_order.cond(%filled, [%cache, %x]) graph (%c: f32[4, 8], %u: f32[4, 8]) {
+    return %c
+  } graph (%c: f32[4, 8], %u: f32[4, 8]) {
+    %e: f32[4, 8] = aten.mul.Tensor(%u, 3)
+    return %e
+  }
+  %y: f32[4, 8] = aten.add.Tensor(%k, %x)
+  update %cache = %k
+  update %filled = %yes
+  return %y, %cache
+})"});
+  EXPECT_EQ(result_.methods[0].delegates, 1u);
+  EXPECT_EQ(reason_outside(0, "cache"), "held");
+  EXPECT_EQ(reason_outside(0, "filled"), "held");
+  std::vector<Call> calls;
+  for (uint64_t seed = 1; seed <= 4; ++seed) calls.push_back({"a", {numbers(DType::f32, {4, 8}, seed)}});
+  expect_like_portable_after(calls);
+}
+
+// The branch reads the cache as it was before the write behind it, and as it is after the one before it.
+TEST_F(CudaStateControl, BranchesReadTheVersionThatTheyAreGiven) {
+  compile_state({R"(graph a(%p: bool[], %x: f32[2, 8]) {
+  state %cache: f32[8, 8] "cache" = ...
+  %k: f32[8, 8] = aten.slice_scatter(%cache, %x, 0, 1, 3)
+  %old: f32[2, 8] = aten.slice.Tensor(%k, 0, 2, 4)
+  %r: f32[2, 8] = higher_order.cond(%p, [%k, %old]) graph (%c: f32[8, 8], %o: f32[2, 8]) {
+    %part: f32[2, 8] = aten.slice.Tensor(%c, 0, 4, 6)
+    %s: f32[2, 8] = aten.add.Tensor(%part, %o)
+    return %s
+  } graph (%c: f32[8, 8], %o: f32[2, 8]) {
+    %t: f32[8] = aten.sum.dim_IntList(%c, [0])
+    %s: f32[2, 8] = aten.mul.Tensor(%o, %t)
+    return %s
+  }
+  %k_2: f32[8, 8] = aten.slice_scatter(%k, %r, 0, 3, 5)
+  %y: f32[2, 8] = aten.add.Tensor(%r, %old)
+  update %cache = %k_2
+  return %y, %k_2
+})"});
+  EXPECT_EQ(result_.methods[0].delegates, 1u);
+  EXPECT_EQ(reason_outside(0, "cache"), "held");
+  std::vector<Call> calls;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    HostTensor taken;
+    taken.dtype = DType::boolean;
+    taken.bytes = {static_cast<uint8_t>(seed % 2)};
+    calls.push_back({"a", {taken, numbers(DType::f32, {2, 8}, seed)}});
+  }
+  expect_like_portable_after(calls);
+}
+
+// A loop carries a buffer, reads another one in each round, and a third counts all rounds.
+TEST_F(CudaStateControl, ALoopCarriesABuffer) {
+  compile_state({R"(graph a(%n: i64[], %x: f32[4]) {
+  state %sum: f32[4] "sum" = [1, 2, 3, 4]
+  state %weights: f32[4] "weights" = [0.5, 2, 1, -1]
+  state %rounds: i64[] "rounds" = ...
+  %i: i64[], %s: f32[4], %c: i64[] = higher_order.while_loop([%n, %sum, %rounds], [%weights, %x]) graph (%a: i64[], %b: f32[4], %r: i64[], %w: f32[4], %v: f32[4]) {
+    %p: bool[] = aten.gt.Scalar(%a, 0)
+    return %p
+  } graph (%a: i64[], %b: f32[4], %r: i64[], %w: f32[4], %v: f32[4]) {
+    %d: i64[] = aten.sub.Scalar(%a, 1)
+    %m: f32[4] = aten.mul.Tensor(%b, %w)
+    %e: f32[4] = aten.add.Tensor(%m, %v)
+    %f: i64[] = aten.add.Scalar(%r, 1)
+    return %d, %e, %f
+  }
+  %next: f32[4] = aten.mul.Tensor(%weights, -0.5)
+  update %sum = %s
+  update %weights = %next
+  update %rounds = %c
+  return %s, %c, %sum
+})"});
+  EXPECT_EQ(result_.methods[0].delegates, 1u);
+  for (const char* name : {"sum", "weights", "rounds"}) EXPECT_EQ(reason_outside(0, name), "held");
+  std::vector<Call> calls;
+  for (const int64_t rounds : {2, 0, 3, 1})
+    calls.push_back({"a", {integers({rounds}, {}), numbers(DType::f32, {4}, static_cast<uint64_t>(rounds))}});
+  expect_like_portable_after(calls);
+}
+
+// Draws do not move past each other, whatever is written in between.
+TEST_F(CudaStateControl, RandomNumbersMeetBuffersInTheirOrder) {
+  compile_state({R"(graph a(%x: f32[4, 8]) {
+  state %cache: f32[8, 8] "cache" = ...
+  %r: f32[4, 8] = aten.rand_like(%x)
+  %old: f32[4, 8] = aten.slice.Tensor(%cache, 0, 2, 6)
+  %e: f32[4, 8] = aten.add.Tensor(%r, %x)
+  %k: f32[8, 8] = aten.slice_scatter(%cache, %e, 0, 0, 4)
+  %q: f32[4, 8] = aten.rand_like(%x)
+  %f: f32[4, 8] = aten.add.Tensor(%q, %old)
+  %k_2: f32[8, 8] = aten.slice_scatter(%k, %f, 0, 3, 7)
+  update %cache = %k_2
+  return %f, %k_2, %r
+})"});
+  EXPECT_EQ(result_.methods[0].delegates, 1u);
+  EXPECT_EQ(reason_outside(0, "cache"), "held");
+  std::vector<Call> calls;
+  for (uint64_t seed = 1; seed <= 3; ++seed) calls.push_back({"a", {numbers(DType::f32, {4, 8}, seed)}});
+  expect_like_portable_after(calls);
+}
+
+}  // namespace
+}  // namespace wick::cuda
