@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "backends/cortex_m/compile/int4.h"
+#include "backends/cortex_m/kernels/int4.h"
+
 namespace wick::cortex_m {
 
 using compiler::Args;
@@ -35,13 +38,17 @@ void add_channels(Args& args, const Convolution& c, const Channels& channels, st
   for (Value* each : scratches) args.push_back(each);
 }
 
-Args start(Value* x, Value* filter, const Channels& channels, const Convolution& c) {
-  const compiler::Arg bias = channels.bias ? compiler::Arg(channels.bias) : compiler::Arg(compiler::None());
-  const ConvolutionShape& s = c.shape;
-  Ints padding = pair(s.padding);
+Ints paddings(const Convolution& c) {
+  Ints padding = pair(c.shape.padding);
   for (size_t axis = 0; axis < 2 && !c.pads_ends_alike(); ++axis)
-    padding.push_back(c.end_padding[axis] < 0 ? s.padding[axis] : c.end_padding[axis]);
-  return {x, filter, bias, pair(s.stride), padding};
+    padding.push_back(c.end_padding[axis] < 0 ? c.shape.padding[axis] : c.end_padding[axis]);
+  return padding;
+}
+
+compiler::Arg optional(Value* value) { return value ? compiler::Arg(value) : compiler::Arg(compiler::None()); }
+
+Args start(Value* x, Value* filter, const Channels& channels, const Convolution& c) {
+  return {x, filter, optional(channels.bias), pair(c.shape.stride), paddings(c)};
 }
 
 // With the larger padding at both ends.
@@ -74,6 +81,50 @@ Value* convolution(Builder& b, Value* x, const Convolution& c, Isa isa) {
   args.push_back(pair(s.dilation));
   add_channels(args, c, channels, {scratch(b, conv2d_scratch(widest(c)), isa)});
   return b.call(c.pads_ends_alike() ? "cortex_m.quantized_conv2d" : "wick_cortex_m.conv2d", std::move(args));
+}
+
+namespace {
+
+size_t terms_of(const Convolution& c) { return c.taps() * static_cast<size_t>(c.shape.group_channels); }
+
+// bias[o] + input_offset * sum of the weights of o.
+std::vector<int32_t> kernel_sums(const Convolution& c) {
+  std::vector<int32_t> sums = c.bias;
+  sums.resize(static_cast<size_t>(c.shape.outputs), 0);
+  for (size_t i = 0; i < c.filter.size(); ++i) sums[i / terms_of(c)] -= c.input.zero * c.filter[i];
+  return sums;
+}
+
+// Windows of three positions for MVE, unless they are pixels.
+ScratchBytes packed_scratch(const Convolution& c) {
+  ScratchBytes bytes = conv2d_scratch(widest(c));
+  if (bytes.mve > 0) bytes.mve = std::max(bytes.mve, 3 * static_cast<int64_t>(terms_of(c)));
+  return bytes;
+}
+
+}  // namespace
+
+bool is_smaller_packed(const Convolution& c) {
+  return static_cast<size_t>(int4_row_bytes(static_cast<int64_t>(terms_of(c)))) < terms_of(c);
+}
+
+Value* packed_convolution(Builder& b, Value* x, const Convolution& c, Isa isa) {
+  const ConvolutionShape& s = c.shape;
+  Value* filter = constant(b, {s.outputs, int4_row_bytes(static_cast<int64_t>(terms_of(c)))},
+                           pack_int4(c.filter, terms_of(c)), "filter");
+  const Channels channels = channels_of(b, c);
+  Value* sums = isa == Isa::mve ? constant(b, {s.outputs}, kernel_sums(c), "kernel_sum") : nullptr;
+  Args args = {x,
+               filter,
+               optional(sums ? nullptr : channels.bias),
+               optional(sums),
+               pair(s.kernel),
+               c.groups,
+               pair(s.stride),
+               paddings(c),
+               pair(s.dilation)};
+  add_channels(args, c, channels, {scratch(b, packed_scratch(c), isa)});
+  return b.call("wick_cortex_m.conv2d_int4", std::move(args));
 }
 
 Value* transposed_convolution(Builder& b, Value* x, const Convolution& c, Isa isa) {

@@ -11,6 +11,13 @@ compiler::Value* scratch(compiler::Builder& builder, const ScratchBytes& bytes, 
 /// quantized_conv2d, or quantized_depthwise_conv2d where each group has one channel, on an image `x`. Not transposed.
 compiler::Value* convolution(compiler::Builder& builder, compiler::Value* x, const Convolution& convolution, Isa isa);
 
+/// Whether weights of four bits take less memory when they are packed. Of a convolution that is neither transposed nor
+/// depthwise.
+bool is_smaller_packed(const Convolution& convolution);
+/// conv2d_int4. Requires: is_smaller_packed; the filter keeps to [-8, 7].
+compiler::Value* packed_convolution(compiler::Builder& builder, compiler::Value* x, const Convolution& convolution,
+                                    Isa isa);
+
 /// quantized_transpose_conv2d. Requires: one group, no dilation, no output padding.
 compiler::Value* transposed_convolution(compiler::Builder& builder, compiler::Value* x, const Convolution& convolution,
                                         Isa isa);

@@ -1,8 +1,6 @@
 #include "backends/cortex_m/compile/operators.h"
 
-#include "compiler/layout/layout_rule.h"
 #include "compiler/ops/rules.h"
-#include "compiler/partition/rule_table.h"
 
 namespace wick::cortex_m {
 
@@ -21,7 +19,6 @@ using compiler::require_rank;
 using compiler::Sizes;
 using compiler::Sym;
 using compiler::Value;
-using compiler::layout::LayoutRule;
 
 namespace {
 
@@ -251,6 +248,21 @@ void infer_depthwise_int16(Node& node) {
   infer_convolution(node, node.tensor("weight")->sizes()[3], DType::i16);
 }
 
+// Weights of four bits are packed: kernels/int4.h.
+void infer_conv2d_int4(Node& node) {
+  const Value *x = node.tensor("input"), *weights = node.tensor("weight");
+  require_int8(x, "the input");
+  require_rank(x, 4, "the input");
+  require_rank(weights, 2, "the packed weights");
+  require(weights->dtype() == DType::u8, "the packed weights are not uint8");
+  Sizes sizes = {x->sizes()[0], weights->sizes()[0], 0, 0};
+  for (size_t axis = 0; axis < 2; ++axis)
+    sizes[2 + axis] =
+        compiler::window_size(padded_size(node, x->sizes()[2 + axis], axis), 0, along(node, "kernel_size", axis),
+                              along(node, "stride", axis), along(node, "dilation", axis), false);
+  compiler::set_result(node, DType::i8, std::move(sizes));
+}
+
 void infer_conv2d(Node& node) { infer_convolution(node, node.tensor("weight")->sizes()[0]); }
 void infer_depthwise(Node& node) {
   require_rank(node.tensor("weight"), 4, "the weight tensor");
@@ -327,59 +339,6 @@ void infer_pad(Node& node) {
   compiler::set_result(node, DType::i8, std::move(sizes));
 }
 
-// --- layouts ---
-
-// In any dim order where all tensors have the same sizes; else channels last, where [1, C, 1, 1] has one layout.
-LayoutRule pointwise_layout(const Node& node) {
-  for (const Value* operand : node.operands()) {
-    if (!(operand->sizes() == node.result()->sizes()))
-      return node.result()->rank() == 4 ? compiler::layout::channels_last(node) : compiler::layout::contiguous(node);
-  }
-  return compiler::layout::any_dim_order(node);
-}
-
-LayoutRule images_channels_last(const Node& node) {
-  return node.result()->rank() == 4 ? compiler::layout::channels_last(node) : compiler::layout::contiguous(node);
-}
-
-LayoutRule softmax_layout(const Node& node) {
-  const size_t rank = node.result()->rank();
-  return compiler::layout::innermost(static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), rank)));
-}
-
-struct LayoutRow {
-  const char* op;
-  LayoutRule (*layout)(const Node& node);
-};
-
-constexpr LayoutRow kLayouts[] = {
-    {"cortex_m.quantize_per_tensor.default", compiler::layout::any_dim_order},
-    {"cortex_m.dequantize_per_tensor.default", compiler::layout::any_dim_order},
-    {"cortex_m.quantized_add.default", pointwise_layout},
-    {"cortex_m.quantized_mul.default", pointwise_layout},
-    {"cortex_m.quantized_div.default", compiler::layout::any_dim_order},
-    {"cortex_m.quantized_activation.default", compiler::layout::any_dim_order},
-    {"cortex_m.minimum.default", pointwise_layout},
-    {"cortex_m.maximum.default", pointwise_layout},
-    {"cortex_m.softmax.default", softmax_layout},
-    {"wick_cortex_m.requantize.default", compiler::layout::any_dim_order},
-    {"wick_cortex_m.lookup_int16.default", compiler::layout::any_dim_order},
-    {"wick_cortex_m.add_int16.default", pointwise_layout},
-    {"wick_cortex_m.mul_int16.default", pointwise_layout},
-    {"wick_cortex_m.conv2d.default", compiler::layout::channels_last},
-    {"wick_cortex_m.depthwise_conv2d.default", compiler::layout::channels_last},
-    {"wick_cortex_m.conv2d_int16.default", compiler::layout::channels_last},
-    {"wick_cortex_m.depthwise_conv2d_int16.default", compiler::layout::channels_last},
-    {"cortex_m.pad.default", images_channels_last},
-    {"cortex_m.quantized_conv2d.default", compiler::layout::channels_last},
-    {"cortex_m.quantized_depthwise_conv2d.default", compiler::layout::channels_last},
-    {"cortex_m.quantized_transpose_conv2d.default", compiler::layout::channels_last},
-    {"cortex_m.quantized_avg_pool2d.default", compiler::layout::channels_last},
-    {"cortex_m.quantized_max_pool2d.default", compiler::layout::channels_last},
-    {"wick_cortex_m.resize2d.default", compiler::layout::channels_last},
-    {"wick_cortex_m.group_norm.default", images_channels_last},
-};
-
 // Stock's operators: a row's arguments are in stock's order, which is that of the kernels.
 #define STOCK(name, arguments, infer, flags) \
   OpDef { "cortex_m::" name "(" arguments ") -> Tensor", infer, nullptr, "cortex_m::" name ".out", kElements | (flags) }
@@ -450,6 +409,11 @@ constexpr OpDef kRows[] = {
      "int input_offset, int filter_offset, int output_offset, Tensor requantize_multipliers, "
      "Tensor requantize_shifts, int activation_min, int activation_max) -> Tensor",
      infer_linear_int4, nullptr, "wick_cortex_m::linear_int4.out", kElements | kNoStock},
+    {"wick_cortex_m::conv2d_int4(Tensor input, Tensor weight, Tensor? bias, Tensor? kernel_sum, int[] kernel_size, "
+     "int groups, int[] stride, int[] padding, int[] dilation, int input_offset, int output_offset, "
+     "Tensor requantize_multipliers, Tensor requantize_shifts, int activation_min, int activation_max, "
+     "Tensor scratch) -> Tensor",
+     infer_conv2d_int4, nullptr, "wick_cortex_m::conv2d_int4.out", kElements | kNoStock},
     {"wick_cortex_m::add(Tensor self, int self_zero_point, int self_multiplier, int self_shift, Tensor other, "
      "int other_zero_point, int other_multiplier, int other_shift, int output_zero_point, int output_multiplier, "
      "int output_shift, int activation_min, int activation_max) -> Tensor",
@@ -526,11 +490,5 @@ constexpr OpDef kRows[] = {
 }  // namespace
 
 Span<const OpDef> operators() { return kRows; }
-
-LayoutRule layout(const Node& node) {
-  static const compiler::RuleTable<LayoutRow> kTable({Span<const LayoutRow>(kLayouts)});
-  const LayoutRow* row = kTable.find(node);
-  return row ? row->layout(node) : compiler::layout::contiguous(node);
-}
 
 }  // namespace wick::cortex_m

@@ -25,6 +25,11 @@ bool read_window(KernelContext& context, const Tensor& weights, const EValue& st
                  const EValue& dilation, Paddings paddings, Window* window) {
   window->kernel[0] = weights.sizes[1];
   window->kernel[1] = weights.sizes[2];
+  return read_steps(context, stride, padding, dilation, paddings, window);
+}
+
+bool read_steps(KernelContext& context, const EValue& stride, const EValue& padding, const EValue& dilation,
+                Paddings paddings, Window* window) {
   return read_pair(context, stride, 1, false, window->stride, "stride is not two numbers of at least 1") &&
          read_padding(context, padding, paddings, window) &&
          read_pair(context, dilation, 1, false, window->dilation, "dilation is not two numbers of at least 1");

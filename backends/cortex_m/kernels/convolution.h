@@ -17,6 +17,9 @@ enum class Paddings : uint8_t { two, two_or_four };
 /// but paddings.
 bool read_window(KernelContext& context, const Tensor& weights, const EValue& stride, const EValue& padding,
                  const EValue& dilation, Paddings paddings, Window* window);
+/// All but the kernel's sizes.
+bool read_steps(KernelContext& context, const EValue& stride, const EValue& padding, const EValue& dilation,
+                Paddings paddings, Window* window);
 
 struct ChannelQuantization {
   int32_t input_offset = 0;

@@ -122,5 +122,60 @@ TEST(CortexMCompileInt4, PackedWeightsAreHalfAsManyBytes) {
   EXPECT_EQ(text.find("i8[3, 19]"), std::string::npos) << text;
 }
 
+// --- convolutions ---
+
+struct Image {
+  int64_t inputs = 8, outputs = 6, kernel = 3, groups = 1, min = -8;
+  std::string sizes = "2, 8, 7, 6", more = "[1, 1], [1, 1], [1, 1]";
+  std::string text() const {
+    Random random(6);
+    std::vector<int64_t> w, z(static_cast<size_t>(outputs));
+    for (int64_t i = 0; i < outputs * inputs / groups * kernel * kernel; ++i) w.push_back(random.in(min, 7));
+    std::vector<double> b, s;
+    for (int64_t n = 0; n < outputs; ++n) {
+      b.push_back(0.25 * static_cast<double>(n));
+      s.push_back(0.0625 + 0.015625 * static_cast<double>(n));
+    }
+    return fmt::format("graph f(%x: f32[{}]) {{\n", sizes) +
+           constant_line("e", fmt::format("i8[{}, {}, {}, {}]", outputs, inputs / groups, kernel, kernel).c_str(), w) +
+           constant_line("b", fmt::format("f32[{}]", outputs).c_str(), b) +
+           constant_line("s", fmt::format("f64[{}]", outputs).c_str(), s) +
+           constant_line("z", fmt::format("i64[{}]", outputs).c_str(), z) +
+           fmt::format("  %w = quantized_decomposed.dequantize_per_channel(%e, %s, %z, 0, {}, 7, i8)\n", min) +
+           fake_quantized("d", "x", "q", parameters(0.03125, 3)) +
+           fmt::format("  %c = aten.convolution(%d, %w, %b, {}, false, [0, 0], {})\n", more, groups) +
+           fake_quantized("o", "c", "p", parameters(0.25, -5)) + "  return %o\n}";
+  }
+};
+
+void expect_convolution(const Image& image, const char* op, bool stock = false) {
+  for (const char* cpu : {"m55", "m4", "m3"}) {
+    SCOPED_TRACE(cpu + image.text());
+    Pipeline p = std::move(Pipeline::from_text(image.text()).backend(backend_for(cpu)));
+    if (stock) p.options().profile = compiler::Profile::stock;
+    p.at(Stage::lower).check_count(op, 1).check_outside({});
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "");
+  }
+}
+
+TEST(CortexMCompileInt4, ConvolutionsAreOfPackedWeights) {
+  constexpr char kConvolution[] = "wick_cortex_m.conv2d_int4";
+  expect_convolution({}, kConvolution);
+  expect_convolution({.kernel = 1, .more = "[1, 1], [0, 0], [1, 1]"}, kConvolution);
+  expect_convolution({.kernel = 1, .more = "[2, 2], [0, 0], [1, 1]"}, kConvolution);
+  expect_convolution({.kernel = 2, .groups = 2, .more = "[2, 1], [1, 0], [1, 2]"}, kConvolution);
+  expect_convolution({.more = "[1, 1], [3, 3], [3, 3]"}, kConvolution);
+  expect_convolution({.outputs = 70, .kernel = 1, .more = "[1, 1], [0, 0], [1, 1]"}, kConvolution);
+}
+
+TEST(CortexMCompileInt4, OtherConvolutionsStayInEightBits) {
+  expect_convolution({.min = -9}, "cortex_m.quantized_conv2d");
+  expect_convolution({.inputs = 3, .kernel = 1, .sizes = "2, 3, 7, 6", .more = "[1, 1], [0, 0], [1, 1]"},
+                     "cortex_m.quantized_conv2d");
+  expect_convolution({.outputs = 8, .groups = 8}, "cortex_m.quantized_depthwise_conv2d");
+  expect_convolution({}, "cortex_m.quantized_conv2d", true);
+}
+
 }  // namespace
 }  // namespace wick::cortex_m

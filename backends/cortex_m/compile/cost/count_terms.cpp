@@ -458,6 +458,19 @@ void count_portable_products(const CallArgument& left, const OperatorCall& call,
   terms.add("inputs", numel(left));
   terms.add_macs(numel(call.arguments.back()) * inner);
 }
+// Windows are copied for each pass over 32 channels, unless they are pixels.
+void count_packed_convolution(const OperatorCall& call, Terms& terms) {
+  constexpr double kPass = 32;
+  const CallArgument &x = call.arguments[0], &weights = call.arguments[1], &y = call.arguments.back();
+  const double outputs = at_least_one(size(weights, 0)), groups = at_least_one(number(call.arguments[5], 0));
+  const double taps = number(call.arguments[4], 0) * number(call.arguments[4], 1);
+  const double depth = taps * size(x, 1) / groups, passes = groups * std::ceil(outputs / groups / kPass);
+  terms.add("outputs", numel(y));
+  terms.add("copies", taps > 1 ? numel(y) / outputs * passes * taps : 0);
+  terms.add("inputs", numel(y) / outputs * passes * depth);
+  terms.add_macs(numel(y) * depth);
+}
+
 // What operators whose rows say enough do; false for others.
 bool count_by_facts(const OperatorCall& call, Terms& terms) {
   using compiler::Movement;
@@ -490,6 +503,7 @@ struct Counter {
   void (*count)(const OperatorCall& call, Terms& terms);
 };
 constexpr Counter kCounters[] = {
+    {"wick_cortex_m::conv2d_int4.out", 7, count_packed_convolution},
     {compiler::kExecutorCall, 1, count_executor},
     {"cortex_m::quantized_linear.out", 3, count_linear},
     {"wick_cortex_m::linear_per_channel.out", 3, count_linear},

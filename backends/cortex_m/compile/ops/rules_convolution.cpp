@@ -5,6 +5,7 @@
 
 #include "backends/cortex_m/compile/centered_weights.h"
 #include "backends/cortex_m/compile/convolution_calls.h"
+#include "backends/cortex_m/compile/int4.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/transposed_phases.h"
 
@@ -70,10 +71,18 @@ Value* without_padding(Value* x, Convolution* c) {
   return inner;
 }
 
-Verdict supports_convolution(const Node& node, const Configuration&) {
+// Whether its weights are packed: those of four bits that are many.
+bool packs(const Node& node, const Convolution& c, const Configuration& configuration) {
+  return !configuration.stock_only && !c.transposed && !c.is_depthwise() && is_int4(*node.tensor("weight")) &&
+         is_smaller_packed(c) &&
+         std::all_of(c.filter.begin(), c.filter.end(), [](int8_t each) { return each >= -8 && each <= 7; });
+}
+
+Verdict supports_convolution(const Node& node, const Configuration& configuration) {
   Convolution c;
   const std::string reason = read_convolution(node, &c);
-  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+  if (!reason.empty()) return Verdict::no(reason);
+  return packs(node, c, configuration) ? Verdict::yes("its weights are stored in four bits each") : Verdict::yes();
 }
 
 std::vector<Value*> rewrite_convolution(Builder& b, Node& node, const Configuration& configuration) {
@@ -83,7 +92,9 @@ std::vector<Value*> rewrite_convolution(Builder& b, Node& node, const Configurat
   Value* inner = c.transposed || configuration.stock_only ? nullptr : without_padding(x, &c);
   x = inner ? inner : c.rows ? b.unsqueeze(x, 2) : x;
   x = repeated_inputs(b, x, 1, c.groups, c.copies);
-  Value* y = c.transposed ? transposed(b, x, c, configuration.isa) : convolution(b, x, c, configuration.isa);
+  Value* y = c.transposed                    ? transposed(b, x, c, configuration.isa)
+             : packs(node, c, configuration) ? packed_convolution(b, x, c, configuration.isa)
+                                             : convolution(b, x, c, configuration.isa);
   return {c.rows ? b.squeeze(y, 2) : y};
 }
 

@@ -79,8 +79,9 @@ struct Conv2dRows {
   }
 };
 
-template <typename Isa>
-__attribute__((noinline)) void convolve_groups(const Conv2d& c, Span<uint32_t> tile) {
+/// `row_bytes`: of the weights of an output.
+template <typename Isa, GemmWeights kWeights = GemmWeights::int8>
+__attribute__((noinline)) void convolve_groups(const Conv2d& c, int32_t row_bytes, Span<uint32_t> tile) {
   Conv2dRows<int8_t> rows(c);
   Gemm gemm;
   gemm.num_rows = static_cast<int32_t>(c.to.n * c.to.h * c.to.w);
@@ -90,11 +91,11 @@ __attribute__((noinline)) void convolve_groups(const Conv2d& c, Span<uint32_t> t
   gemm.input_offset = c.quantization.input_offset;
   gemm.stage = c.quantization.stage;
   for (int32_t n = 0; n < gemm.row_stride; n += gemm.num_outputs, rows.x += rows.inputs) {
-    gemm.weights = c.weights + n * gemm.depth;
+    gemm.weights = c.weights + n * row_bytes;
     gemm.bias = c.quantization.bias ? c.quantization.bias + n : nullptr;
     gemm.multipliers = c.quantization.multipliers + n;
     gemm.shifts = c.quantization.shifts + n;
-    GemmTile<Isa>(gemm, tile).run(rows, c.out + n);
+    GemmTile<Isa, kWeights>(gemm, tile).run(rows, c.out + n);
   }
 }
 
@@ -103,7 +104,8 @@ void quantized_conv2d_without_vectors(KernelContext& context, Span<EValue*> args
   Conv2d c;
   if (!read_conv2d(context, args, &c)) return;
   if (!has_near_positions(c.window, c.from)) return reference::quantized_conv2d(context, args);
-  run_with_tile(c.scratch, [&](Span<uint32_t> tile) { convolve_groups<Isa>(c, tile); });
+  const int32_t row_bytes = c.window.kernel[0] * c.window.kernel[1] * static_cast<int32_t>(c.inputs);
+  run_with_tile(c.scratch, [&](Span<uint32_t> tile) { convolve_groups<Isa>(c, row_bytes, tile); });
 }
 
 }  // namespace wick::cortex_m

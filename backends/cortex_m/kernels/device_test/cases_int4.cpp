@@ -30,7 +30,33 @@ void make_linear(Call& call) {
   call.add_out(DType::i8, {batch, outputs});
 }
 
+void make_convolution(Call& call) {
+  const Geometry g = random_padded_geometry(call.random);
+  const int32_t taps = g.kernel[0] * g.kernel[1], positions = g.batch * g.out[0] * g.out[1];
+  const int32_t groups = call.random.one_in(4) ? call.random.in(2, 3) : 1;
+  const int32_t inputs = channels_for(call.random, 40, positions, taps), terms = taps * inputs;
+  const int32_t outputs = groups * channels_for(call.random, 40, positions, terms * groups);
+  call.add_int8({g.batch, groups * inputs, g.height, g.width}, Order::channels_last);
+  call.add_tensor(DType::u8, {outputs, static_cast<int32_t>(int4_row_bytes(terms))});
+  if (call.random.one_in(2)) {
+    add_bias(call, outputs);
+    call.add_none();
+  } else {
+    call.add_none();
+    call.add_int32(outputs, -400000, 400000);
+  }
+  call.add_ints({g.kernel[0], g.kernel[1]});
+  call.add_int(groups);
+  add_pair(call, g.stride);
+  add_paddings(call, g);
+  add_pair(call, g.dilation);
+  add_channel_quantization(call, outputs, terms / 16);
+  call.add_scratch(call.random.one_in(4) ? call.random.in(0, 2000) : 4 * ((terms + 15) / 16 * 16));
+  call.add_out(DType::i8, {g.batch, outputs, g.out[0], g.out[1]}, Order::channels_last);
+}
+
 constexpr CaseSource kSources[] = {
+    {"wick_cortex_m::conv2d_int4.out", 1000, make_convolution},
     {"wick_cortex_m::linear_int4.out", 2500, make_linear},
 };
 
