@@ -2,6 +2,7 @@
 
 #include "backends/cuda/compile/fusion/fuse_kernels.h"
 #include "backends/cuda/compile/fusion/substitution.h"
+#include "backends/cuda/compile/kernel/matvec.h"
 #include "compiler/support/failure.h"
 
 namespace wick::cuda {
@@ -42,6 +43,7 @@ class Absorber {
     if (readers_.empty()) return;
     LoopKernel fused = kernel_;
     const std::vector<ExpressionPtr> values = regroup(fused);
+    if (find_matvec(graph_, kernel_) && !find_matvec(graph_, fused)) return;
     const bool is_read =
         kernels_.only_writer(buffer_) == SIZE_MAX || kernels_.readers(buffer_).size() > readers_.size();
     if (!is_read) fused.row_stores.clear();

@@ -1,8 +1,6 @@
 #include <algorithm>
 
 #include "backends/cuda/compile/fusion/fuse_kernels.h"
-#include "backends/cuda/compile/kernel/contraction.h"
-#include "backends/cuda/compile/kernel/matvec.h"
 
 namespace wick::cuda {
 namespace {
@@ -44,11 +42,8 @@ bool is_line(const LoopKernel& kernel) {
 
 // Whether threads take rows, so few that computing the line again costs less than a launch.
 bool takes_line(LoweredGraph& graph, const LoopKernel& kernel) {
-  if (kernel.attention || kernel.line || kernel.in_order || kernel.reductions.empty() || kernel.columns.empty() ||
-      kernel.prologues.size() >= kMostLines)
-    return false;
-  if (most(kernel.columns) <= kColumnsOfWarps && most(kernel.rows) > kMostRowsOfThreads) return false;
-  return !find_matvec(graph, kernel) && !find_contraction(kernel);
+  if (kernel.prologues.size() >= kMostLines || !takes_rows(graph, kernel)) return false;
+  return most(kernel.columns) > kColumnsOfWarps || most(kernel.rows) <= kMostRowsOfThreads;
 }
 
 void add_prologue(KernelList& kernels, size_t index) {
@@ -56,7 +51,7 @@ void add_prologue(KernelList& kernels, size_t index) {
   const std::set<size_t> readers = kernels.readers(buffer);
   if (kernels.only_writer(buffer) != index || readers.empty() || readers.size() > kMostReaders) return;
   const bool all = std::all_of(readers.begin(), readers.end(), [&](size_t reader) {
-    return kernels.may_move(index, reader) && takes_line(kernels.graph(), kernels[reader]);
+    return kernels.may_repeat(index, reader) && takes_line(kernels.graph(), kernels[reader]);
   });
   if (!all) return;
   const auto line = std::make_shared<const LoopKernel>(kernels[index]);

@@ -2,6 +2,7 @@
 
 #include "backends/cuda/compile/fusion/fuse_kernels.h"
 #include "backends/cuda/compile/fusion/substitution.h"
+#include "backends/cuda/compile/kernel/matvec.h"
 
 namespace wick::cuda {
 namespace {
@@ -61,6 +62,9 @@ bool join(KernelList& kernels, uint32_t buffer, size_t reader) {
   for (const Reduction& reduction : first.reductions) joined.reductions.push_back(as_second.of(reduction));
   for (const Reduction& reduction : second.reductions) joined.reductions.push_back(behind_first.of(reduction));
   joined.row_stores[0] = behind_first.of(second.row_stores[0]);
+  // Where integers are unpacked, they stay so.
+  const bool unpacks = find_matvec(kernels.graph(), first).has_value() || find_matvec(kernels.graph(), second);
+  if (unpacks && !find_matvec(kernels.graph(), joined)) return false;
   add_nodes_of(first, joined);
   kernels.replace(reader, std::move(joined));
   kernels.remove(writer);

@@ -104,11 +104,24 @@ bool KernelList::may_move(size_t from, size_t to) const {
   return true;
 }
 
+bool KernelList::may_repeat(size_t from, size_t to) const {
+  if (from >= to || is_divided(from, to)) return false;
+  for (size_t i = from + 1; i < to; ++i) {
+    if (share(uses_[from].reads, uses_[i].writes)) return false;
+  }
+  return true;
+}
+
+bool takes_rows(LoweredGraph& graph, const LoopKernel& kernel) {
+  if (kernel.attention || kernel.line || kernel.in_order || kernel.reductions.empty() || kernel.columns.empty())
+    return false;
+  if (const auto matvec = find_matvec(graph, kernel)) return matvec->m.empty();
+  return !find_contraction(kernel);
+}
+
 bool is_row_sum(LoweredGraph& graph, const LoopKernel& kernel) {
-  return !kernel.attention && !kernel.line && !kernel.in_order && !kernel.reductions.empty() &&
-         !kernel.columns.empty() && kernel.column_stores.empty() && kernel.row_stores.size() == 1 &&
-         !kernel.row_stores[0].guard && kernel.row_parts.empty() && kernel.prologues.empty() &&
-         !find_matvec(graph, kernel) && !find_contraction(kernel);
+  return kernel.column_stores.empty() && kernel.row_stores.size() == 1 && !kernel.row_stores[0].guard &&
+         kernel.row_parts.empty() && kernel.prologues.empty() && takes_rows(graph, kernel);
 }
 
 bool is_map(const LoopKernel& kernel) {

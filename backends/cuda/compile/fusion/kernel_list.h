@@ -43,6 +43,8 @@ class KernelList {
   bool is_divided(size_t from, size_t to) const;
   /// Whether kernel `from` may run right before kernel `to`, a later one.
   bool may_move(size_t from, size_t to) const;
+  /// Whether it would read the same there.
+  bool may_repeat(size_t from, size_t to) const;
 
   /// Puts a kernel where there is, or was, another one.
   void replace(size_t index, LoopKernel kernel);
@@ -64,6 +66,8 @@ class KernelList {
 
 /// Whether a kernel reduces columns for one store of each row, by threads that take rows: no tiles.
 bool is_row_sum(LoweredGraph& graph, const LoopKernel& kernel);
+/// Whether threads take rows of a kernel with reductions.
+bool takes_rows(LoweredGraph& graph, const LoopKernel& kernel);
 /// Whether it is a map: it has rows only.
 bool is_map(const LoopKernel& kernel);
 /// Adds the nodes that `from` computes to those of `to`, before them.

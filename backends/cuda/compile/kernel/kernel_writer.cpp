@@ -236,6 +236,46 @@ void KernelWriter::goes_on_from(KernelWriter& other) {
   locals_ = other.locals_;
 }
 
+void KernelWriter::write_part(Scope& scope, const RowPart& part, const std::string& row, const std::string& condition) {
+  // The rows of the part, each in the loops that it has of its own.
+  Scope inner;
+  inner.outer = &scope;
+  inner.indent = scope.indent + "  ";
+  for (size_t i = 0; i < part.loops.size(); ++i) {
+    name_variable(part.loops[i].variable, fmt::format("part{}", i));
+    inner.symbols.insert(std::string(part.loops[i].variable.symbol_name()));
+  }
+  const int64_t end = part.first + extent_of(part.loops).value();
+  write_split(inner, part.loops, part.first == 0 ? row : fmt::format("({} - {})", row, part.first));
+  for (const Store& store : part.stores) write_store(inner, store, "");
+  std::string belongs = part.first == 0 ? "" : fmt::format("{} >= {} && ", row, part.first);
+  belongs += fmt::format("{} < {}", row, end);
+  if (!condition.empty()) belongs += " && " + condition;
+  scope.line(fmt::format("if ({}) {{", belongs));
+  scope.text += inner.text;
+  scope.line("}");
+}
+
+bool KernelWriter::begin_rows_of_warps(Scope& scope, const Sym& rows, uint32_t threads, const std::string& row) {
+  // They are on a device at once, so that each of them runs its prologues once.
+  constexpr int64_t kMostBlocks = 132 * 16;
+  const int64_t per_block = threads / 32;
+  const bool walks = !kernel_.prologues.empty() && SymScope::range(rows).max > kMostBlocks * per_block;
+  const std::string first =
+      fmt::format("static_cast<idx>(block_x()) * {} + static_cast<idx>(thread_x() / 32)", per_block);
+  source_.grid[0] = ceil_div(rows, Sym(per_block));
+  if (walks) {
+    source_.grid[0] = sym_min(source_.grid[0], Sym(kMostBlocks));
+    scope.line(
+        fmt::format("for (idx {0} = {1}; {0} < {2}; {0} += {3}) {{", row, first, text(rows), kMostBlocks * per_block));
+    scope.indent += "  ";
+  } else {
+    scope.line(fmt::format("const idx {} = {};", row, first));
+    scope.line(fmt::format("if ({} >= {}) return;", row, text(rows)));
+  }
+  return walks;
+}
+
 std::string KernelWriter::parameter(uint32_t buffer, bool writes) {
   if (const auto held = in_shared_memory_.find(buffer); held != in_shared_memory_.end()) return held->second;
   for (size_t i = 0; i < source_.parameters.size(); ++i) {

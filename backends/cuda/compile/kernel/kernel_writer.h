@@ -76,8 +76,13 @@ class KernelWriter {
   KernelSource finish(std::string body, const Sym& extra);
   static std::string stored_as(DType dtype, const std::string& value);
   std::string parameter(uint32_t buffer, bool writes);
-  /// Loads and stores of the buffer are those of an array in shared memory.
-  void hold_in_shared_memory(uint32_t buffer, const std::string& name) { in_shared_memory_[buffer] = name; }
+  /// Runs the kernel's prologues, by all threads of a block (loop_text.cpp).
+  void write_prologues(Scope& scope, uint32_t threads);
+  /// The stores of a part of the rows, of which `row` is the number; the thread for which `condition` holds does them.
+  void write_part(Scope& scope, const RowPart& part, const std::string& row, const std::string& condition);
+  /// Begins what warps do for rows, of which each takes one: names the row's number `row`. Blocks with prologues are
+  /// few: warps take rows until there are no more. Returns whether that is a loop, which the caller closes.
+  bool begin_rows_of_warps(Scope& scope, const Sym& rows, uint32_t threads, const std::string& row);
   /// Goes on with the parameters and names of another writer, which writes no more until it goes on from this one.
   void goes_on_from(KernelWriter& other);
   /// source_.counters u32 numbers that are 0 when the kernel begins.
@@ -91,6 +96,7 @@ class KernelWriter {
   virtual ~KernelWriter() = default;
 
  private:
+  void write_prologue(Scope& scope, const LoopKernel& prologue, const std::string& name, uint32_t threads);
   void name_variables();
   bool belongs_outside(const Scope& scope, ExpressionPtr expression);
   std::string load_text(Scope& scope, ExpressionPtr e);

@@ -13,9 +13,6 @@ namespace {
 
 using compiler::SymScope;
 
-// They are on a device at once, so that each of them runs its prologues once.
-constexpr int64_t kMostBlocksWithPrologues = 132 * 16;
-
 class LoopWriter : public KernelWriter {
  public:
   LoopWriter(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule)
@@ -23,20 +20,28 @@ class LoopWriter : public KernelWriter {
 
   KernelSource run() {
     row_.indent = "  ";
-    for (size_t i = 0; i < kernel_.prologues.size(); ++i) write_prologue(i);
-    write_rows();
+    write_prologues(row_, schedule_.threads);
+    const bool walks = write_rows();
     write_reductions();
     if (schedule_.kind == ScheduleKind::map && schedule_.vector > 1)
       write_group_stores(row_, kernel_.rows.back(), schedule_.vector, kernel_.row_stores);
     else
       for (const Store& store : kernel_.row_stores) write_store(row_, store, writes_once());
-    for (const RowPart& part : kernel_.row_parts) write_part(part);
+    for (const RowPart& part : kernel_.row_parts) write_part(row_, part, "i", writes_once());
     write_columns();
-    if (walks_over_rows()) close_rows();
+    if (walks) row_.text += "  }\n";
     source_.schedule = schedule_;
     source_.has_barriers = threads_per_row() > 1 || !kernel_.prologues.empty();
     return finish(row_.text, 1);
   }
+
+  // The columns of a kernel without rows, as part of another one that goes on behind it.
+  void write_line() {
+    write_reductions();
+    write_columns();
+  }
+  Scope& scope() { return row_; }
+  using KernelWriter::goes_on_from;
 
  private:
   std::string result_text(ExpressionPtr reduced) const override {
@@ -52,90 +57,28 @@ class LoopWriter : public KernelWriter {
     }
   }
   const char* thread_of_row() const { return schedule_.kind == ScheduleKind::warp_per_row ? "lane()" : "thread_x()"; }
-  // Blocks with prologues are few: each takes rows until there are no more.
-  bool walks_over_rows() const {
-    return !kernel_.prologues.empty() && schedule_.kind == ScheduleKind::warp_per_row &&
-           SymScope::range(extent_of(kernel_.rows)).max > kMostBlocksWithPrologues * (schedule_.threads / 32);
-  }
   // Of the threads of a row, one stores what belongs to the row.
   std::string writes_once() const { return threads_per_row() == 1 ? "" : std::string(thread_of_row()) + " == 0"; }
 
-  void write_rows() {
+  // Whether that begins a loop.
+  bool write_rows() {
     const Sym rows = extent_of(kernel_.rows);
+    bool walks = false;
     if (schedule_.kind == ScheduleKind::block_per_row) {
       row_.line("const idx i = static_cast<idx>(block_x());");
       source_.grid[0] = rows;
+    } else if (schedule_.kind == ScheduleKind::warp_per_row) {
+      walks = begin_rows_of_warps(row_, rows, schedule_.threads, "i");
     } else {
-      const bool warps = schedule_.kind == ScheduleKind::warp_per_row;
       const bool groups = schedule_.kind == ScheduleKind::map && schedule_.vector > 1;
-      const uint32_t per_block = warps ? schedule_.threads / 32 : schedule_.threads * (groups ? schedule_.vector : 1);
-      const std::string own = warps    ? "thread_x() / 32"
-                              : groups ? fmt::format("thread_x() * {}", schedule_.vector)
-                                       : "thread_x()";
-      const std::string first = fmt::format("static_cast<idx>(block_x()) * {} + static_cast<idx>({})", per_block, own);
+      const uint32_t per_block = schedule_.threads * (groups ? schedule_.vector : 1);
+      const std::string own = groups ? fmt::format("thread_x() * {}", schedule_.vector) : "thread_x()";
+      row_.line(fmt::format("const idx i = static_cast<idx>(block_x()) * {} + static_cast<idx>({});", per_block, own));
+      row_.line(fmt::format("if (i >= {}) return;", text(rows)));
       source_.grid[0] = ceil_div(rows, Sym(int64_t{per_block}));
-      if (walks_over_rows()) {
-        source_.grid[0] = sym_min(source_.grid[0], Sym(kMostBlocksWithPrologues));
-        row_.line(fmt::format("for (idx i = {}; i < {}; i += {}) {{", first, text(rows),
-                              kMostBlocksWithPrologues * per_block));
-        row_.indent += "  ";
-      } else {
-        row_.line(fmt::format("const idx i = {};", first));
-        row_.line(fmt::format("if (i >= {}) return;", text(rows)));
-      }
     }
     write_split(row_, kernel_.rows, "i");
-  }
-
-  void close_rows() {
-    row_.indent.resize(row_.indent.size() - 2);
-    row_.line("}");
-  }
-
-  // A kernel without rows, by all threads of the block, with shared memory in place of the buffer that it stores to.
-  void write_prologue(size_t number) {
-    const LoopKernel& prologue = *kernel_.prologues[number];
-    const Store& store = prologue.column_stores[0];
-    const std::string name = fmt::format("line{}", number);
-    row_.line(
-        fmt::format("WICK_SHARED({}, {}, {});", storage_name(store.dtype), name, text(extent_of(prologue.columns))));
-    hold_in_shared_memory(store.buffer, name);
-    const int64_t per_thread = SymScope::range(extent_of(prologue.columns)).max / schedule_.threads;
-    Schedule schedule;
-    schedule.kind = ScheduleKind::block_per_row;
-    schedule.threads = schedule_.threads;
-    schedule.vector = vector_of(graph_, prologue, prologue.columns, prologue.column_stores,
-                                static_cast<uint32_t>(std::clamp<int64_t>(per_thread, 1, 16)));
-    LoopWriter inner(graph_, prologue, schedule);
-    inner.goes_on_from(*this);
-    inner.row_.indent = row_.indent + "  ";
-    inner.write_reductions();
-    inner.write_columns();
-    goes_on_from(inner);
-    row_.line("{");
-    row_.text += inner.row_.text;
-    row_.line("}");
-    row_.line("block_barrier();");
-  }
-
-  // The rows of the part, each in the loops that it has of its own.
-  void write_part(const RowPart& part) {
-    Scope inner;
-    inner.outer = &row_;
-    inner.indent = row_.indent + "  ";
-    for (size_t i = 0; i < part.loops.size(); ++i) {
-      name_variable(part.loops[i].variable, fmt::format("part{}", i));
-      inner.symbols.insert(std::string(part.loops[i].variable.symbol_name()));
-    }
-    const int64_t end = part.first + extent_of(part.loops).value();
-    write_split(inner, part.loops, part.first == 0 ? "i" : fmt::format("(i - {})", part.first));
-    for (const Store& store : part.stores) write_store(inner, store, "");
-    std::string condition = part.first == 0 ? "" : fmt::format("i >= {} && ", part.first);
-    condition += fmt::format("i < {}", end);
-    if (!writes_once().empty()) condition += " && " + writes_once();
-    row_.line(fmt::format("if ({}) {{", condition));
-    row_.text += inner.text;
-    row_.line("}");
+    return walks;
   }
 
   void write_columns() {
@@ -230,6 +173,34 @@ class LoopWriter : public KernelWriter {
 };
 
 }  // namespace
+
+void KernelWriter::write_prologues(Scope& scope, uint32_t threads) {
+  for (size_t i = 0; i < kernel_.prologues.size(); ++i)
+    write_prologue(scope, *kernel_.prologues[i], fmt::format("line{}", i), threads);
+}
+
+// With shared memory in place of the buffer that it stores to.
+void KernelWriter::write_prologue(Scope& scope, const LoopKernel& prologue, const std::string& name, uint32_t threads) {
+  const Store& store = prologue.column_stores[0];
+  const Sym columns = extent_of(prologue.columns);
+  scope.line(fmt::format("WICK_SHARED({}, {}, {});", storage_name(store.dtype), name, text(columns)));
+  in_shared_memory_[store.buffer] = name;
+  Schedule schedule;
+  schedule.kind = ScheduleKind::block_per_row;
+  schedule.threads = threads;
+  const int64_t per_thread = std::clamp<int64_t>(SymScope::range(columns).max / threads, 1, 16);
+  schedule.vector =
+      vector_of(graph_, prologue, prologue.columns, prologue.column_stores, static_cast<uint32_t>(per_thread));
+  LoopWriter inner(graph_, prologue, schedule);
+  inner.goes_on_from(*this);
+  inner.scope().indent = scope.indent + "  ";
+  inner.write_line();
+  goes_on_from(inner);
+  scope.line("{");
+  scope.text += inner.scope().text;
+  scope.line("}");
+  scope.line("block_barrier();");
+}
 
 KernelSource write_loops(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule) {
   return LoopWriter(graph, kernel, schedule).run();

@@ -68,23 +68,26 @@ class MatvecWriter : public KernelWriter {
   KernelSource run() {
     block_.indent = "  ";
     const Sym columns = extent_of(matvec_.n);
-    block_.line(
-        fmt::format("const idx n = static_cast<idx>(block_x()) * {} + static_cast<idx>(thread_x() / 32);", kWarps));
-    block_.line(fmt::format("if (n >= {}) return;", text(columns)));
+    write_prologues(block_, kThreads);
+    const bool walks = begin_rows_of_warps(block_, columns, kThreads, "n");
     write_split(block_, matvec_.n, "n");
-    for (int64_t m = 0; m < rows_; ++m) block_.line(fmt::format("f32 acc{} = 0.0f;", m));
+    for (size_t i = 0; i < sums(); ++i) block_.line(fmt::format("f32 acc{} = 0.0f;", i));
     write_sums();
     write_results();
+    if (walks) block_.text += "  }\n";
     source_.schedule.kind = ScheduleKind::matvec;
     source_.schedule.threads = kThreads;
     source_.schedule.vector = matvec_.count;
     source_.has_barriers = true;
-    source_.grid[0] = ceil_div(columns, Sym(int64_t{kWarps}));
     return finish(block_.text, columns * Sym(int64_t{kWarps}));
   }
 
  private:
-  std::string result_text(ExpressionPtr) const override { return fmt::format("acc{}", row_); }
+  // One for each matrix, or for each row of the other factor.
+  size_t sums() const { return matvec_.matrices.size() * static_cast<size_t>(rows_); }
+  std::string result_text(ExpressionPtr reduced) const override {
+    return fmt::format("acc{}", static_cast<int64_t>(reduced->buffer) * rows_ + row_);
+  }
 
   // Of the left factor: 16 bytes of floats, or of what takes two bytes each.
   int64_t steps_at_once() const {
@@ -112,19 +115,21 @@ class MatvecWriter : public KernelWriter {
     return dtype == DType::boolean ? "to_bool(" + element + ")" : element;
   }
 
-  // The matrix' element, whose bytes the threads hold.
-  ExpressionPtr write_right(Scope& group) {
+  // The element of matrix `number`, whose bytes the threads hold.
+  ExpressionPtr write_right(Scope& group, size_t number) {
+    const Matvec::Matrix& matrix = matvec_.matrices[number];
     const auto change = [&](const Sym& sym) { return groups_.of(graph_, sym, k_); };
     const int64_t per_byte = matvec_.count / 16;
     const Sym first =
-        substitute(change(matvec_.packed->args[0]->index), {{std::string(groups_.inner.symbol_name()), Sym(0)}});
-    const char* type = storage_name(matvec_.packed->dtype);
-    group.line(fmt::format("const Vector<{0}, 16> packed = load_vector<{0}, 16>({1} + {2});", type,
-                           parameter(matvec_.packed->buffer, false), value(group, graph_.pool.index(first))));
+        substitute(change(matrix.packed->args[0]->index), {{std::string(groups_.inner.symbol_name()), Sym(0)}});
+    const std::string name = matvec_.matrices.size() == 1 ? "packed" : fmt::format("packed{}", number);
+    group.line(fmt::format("const Vector<{0}, 16> {3} = load_vector<{0}, 16>({1} + {2});",
+                           storage_name(matrix.packed->dtype), parameter(matrix.packed->buffer, false),
+                           value(group, graph_.pool.index(first)), name));
     std::map<ExpressionPtr, ExpressionPtr> known;
-    known[matvec_.packed] = graph_.pool.call(matvec_.packed->type, "packed[{0}]",
-                                             {graph_.pool.index(floor_div(groups_.inner, Sym(per_byte)))});
-    return graph_.pool.rewrite(matvec_.right, change, known);
+    known[matrix.packed] = graph_.pool.call(matrix.packed->type, name + "[{0}]",
+                                            {graph_.pool.index(floor_div(groups_.inner, Sym(per_byte)))});
+    return graph_.pool.rewrite(matrix.element, change, known);
   }
 
   // Row m of the other factor; what lies side by side in it is loaded at once.
@@ -156,7 +161,8 @@ class MatvecWriter : public KernelWriter {
 
   void write_sums() {
     Scope group = inside(block_, {groups_.group});
-    const ExpressionPtr right = write_right(group);
+    std::vector<ExpressionPtr> rights;
+    for (size_t i = 0; i < matvec_.matrices.size(); ++i) rights.push_back(write_right(group, i));
     Scope part = inside(group, {steps_.group});
     const int64_t parts = matvec_.count / steps_.count;
     part.line(fmt::format("const idx part = group * {} + static_cast<idx>(c);", parts));
@@ -164,10 +170,12 @@ class MatvecWriter : public KernelWriter {
     for (int64_t m = 0; m < rows_; ++m) lefts.push_back(write_left(part, m));
     Scope step = inside(part, {groups_.inner, steps_.inner});
     step.line(fmt::format("const idx step = static_cast<idx>(e), inner = static_cast<idx>(c * {} + e);", steps_.count));
-    const std::string factor = value(step, right);
-    for (int64_t m = 0; m < rows_; ++m) {
-      const std::string other = value(step, lefts[static_cast<size_t>(m)]);
-      step.line(fmt::format("acc{0} = fused_multiply_add({1}, {2}, acc{0});", m, other, factor));
+    for (size_t i = 0; i < rights.size(); ++i) {
+      const std::string factor = value(step, rights[i]);
+      for (size_t m = 0; m < lefts.size(); ++m) {
+        const std::string other = value(step, lefts[m]);
+        step.line(fmt::format("acc{0} = fused_multiply_add({1}, {2}, acc{0});", i * lefts.size() + m, other, factor));
+      }
     }
     block_.line(fmt::format("for (idx group = static_cast<idx>(lane()); group < {}; group += 32) {{",
                             text(floor_div(k_.extent, Sym(int64_t{matvec_.count})))));
@@ -184,7 +192,8 @@ class MatvecWriter : public KernelWriter {
   }
 
   void write_results() {
-    for (int64_t m = 0; m < rows_; ++m) block_.line(fmt::format("acc{0} = warp_reduce<Sum>(acc{0});", m));
+    for (size_t i = 0; i < sums(); ++i) block_.line(fmt::format("acc{0} = warp_reduce<Sum>(acc{0});", i));
+    if (!kernel_.row_parts.empty() || matvec_.matrices.size() > 1) return write_row_of_results();
     for (row_ = 0; row_ < rows_; ++row_) {
       Scope result = inside(block_, {});
       result.has_results = true;
@@ -204,6 +213,11 @@ class MatvecWriter : public KernelWriter {
     }
   }
 
+  void write_row_of_results() {
+    for (const Store& store : kernel_.row_stores) write_store(block_, store, "lane() == 0");
+    for (const RowPart& part : kernel_.row_parts) write_part(block_, part, "n", "lane() == 0");
+  }
+
   const Matvec& matvec_;
   const Loop k_;
   const Groups groups_, steps_;
@@ -214,34 +228,61 @@ class MatvecWriter : public KernelWriter {
 
 }  // namespace
 
-std::optional<Matvec> find_matvec(LoweredGraph& graph, const LoopKernel& kernel) {
+namespace {
+
+int64_t most(const std::vector<Loop>& loops) { return SymScope::range(extent_of(loops)).max; }
+
+// Of one sum.
+std::optional<Matvec> find_product(LoweredGraph& graph, const LoopKernel& kernel) {
   const std::optional<Contraction> product = find_factors(kernel);
-  if (!product || kernel.reductions.size() != 1 || !product->batch.empty() || kernel.columns.size() != 1)
-    return std::nullopt;
+  if (!product || !product->batch.empty() || kernel.columns.size() != 1) return std::nullopt;
   Matvec out;
   out.left = product->left;
-  out.right = product->right;
   out.m = product->m;
   out.n = product->n;
-  const auto most = [](const std::vector<Loop>& loops) { return SymScope::range(extent_of(loops)).max; };
+  Matvec::Matrix matrix = {product->right, nullptr};
   if (most(out.n) < most(out.m)) {
-    std::swap(out.left, out.right);
+    std::swap(out.left, matrix.element);
     std::swap(out.m, out.n);
   }
   const bool few = std::all_of(out.m.begin(), out.m.end(), [](const Loop& loop) { return loop.extent.is_const(); });
   if (!few || most(out.m) > kMostRows || most(out.n) < kFewestColumns) return std::nullopt;
-  for_each({out.right}, [&](ExpressionPtr e) {
+  for_each({matrix.element}, [&](ExpressionPtr e) {
     const bool bytes = e->kind == ExpressionKind::load && (e->dtype == DType::i8 || e->dtype == DType::u8);
-    if (!bytes || out.packed || e->args.size() > 1 || e->args[0]->kind != ExpressionKind::index) return;
+    if (!bytes || matrix.packed || e->args.size() > 1 || e->args[0]->kind != ExpressionKind::index) return;
     for (const int64_t per_byte : {1, 2}) {
       const int64_t count = 16 * per_byte;
-      if (out.packed || !sym_mod(kernel.columns[0].extent, Sym(count)).is(0)) continue;
+      if (matrix.packed || !sym_mod(kernel.columns[0].extent, Sym(count)).is(0)) continue;
       if (!is_packed(graph, e->args[0]->index, kernel.columns[0], per_byte)) continue;
-      out.packed = e;
+      matrix.packed = e;
       out.count = static_cast<uint32_t>(count);
     }
   });
-  return out.packed ? std::optional(out) : std::nullopt;
+  out.matrices = {matrix};
+  return matrix.packed ? std::optional(out) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Matvec> find_matvec(LoweredGraph& graph, const LoopKernel& kernel) {
+  std::optional<Matvec> out;
+  for (const Reduction& reduction : kernel.reductions) {
+    LoopKernel alone;
+    alone.rows = kernel.rows;
+    alone.columns = kernel.columns;
+    alone.reductions = {reduction};
+    alone.column_stores = kernel.column_stores;
+    const std::optional<Matvec> product = find_product(graph, alone);
+    if (!product) return std::nullopt;
+    if (!out) {
+      out = product;
+      continue;
+    }
+    if (!out->m.empty() || !product->m.empty() || product->left != out->left || product->count != out->count)
+      return std::nullopt;
+    out->matrices.push_back(product->matrices[0]);
+  }
+  return out;
 }
 
 KernelSource write_matvec(LoweredGraph& graph, const LoopKernel& kernel, const Matvec& matvec) {

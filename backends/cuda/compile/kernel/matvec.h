@@ -7,14 +7,18 @@
 
 namespace wick::cuda {
 
-/// A sum of products of which one factor is a matrix of 8-bit or 4-bit integers with k innermost, in memory 16 bytes by
+/// Sums of products of which one factor is a matrix of 8-bit or 4-bit integers with k innermost, in memory 16 bytes by
 /// 16 bytes, and the other one has at most 8 rows. A warp computes one column of the result for all rows: each thread
-/// loads 16 bytes of the matrix at once.
+/// loads 16 bytes of the matrix at once. Several sums have several matrices, and one row.
 struct Matvec {
-  std::vector<Loop> m, n;                         // of the kernel's rows, in order; m has constant extents
-  ExpressionPtr left = nullptr, right = nullptr;  // mention m, and n
-  ExpressionPtr packed = nullptr;                 // the load in `right`
-  uint32_t count = 0;                             // elements in 16 bytes
+  struct Matrix {
+    ExpressionPtr element = nullptr;  // mentions n
+    ExpressionPtr packed = nullptr;   // the load in it
+  };
+  std::vector<Loop> m, n;        // of the kernel's rows, in order; m has constant extents
+  ExpressionPtr left = nullptr;  // mentions m
+  std::vector<Matrix> matrices;  // of each sum
+  uint32_t count = 0;            // elements in 16 bytes
 };
 
 /// Nothing if the kernel is none.

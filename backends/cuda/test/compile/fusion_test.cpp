@@ -186,6 +186,48 @@ TEST_F(CudaFusion, ALineThatIsTooLongForSharedMemoryIsComputedOnce) {
   EXPECT_EQ(launches_of(normed(4097, 4)), 2u);
 }
 
+// --- integers for weights ---
+
+std::string weight(const char* name, int rows) {
+  std::string numbers, scales;
+  for (int i = 0; i < rows * 64; ++i)
+    numbers += fmt::format(
+        "{}{}", i == 0 ? "" : ", ",
+        static_cast<int>(philox4x32(static_cast<uint64_t>(name[1]), static_cast<uint64_t>(i)).words[0] % 16) - 8);
+  for (int i = 0; i < rows * 2; ++i) scales += fmt::format("{}{}", i == 0 ? "" : ", ", (1 + i % 7) / 64.0);
+  return fmt::format(R"(
+  const %{0}q: i8[{1}, 64] = [{2}]
+  const %{0}s: f32[{1}, 2] = [{3}]
+  %{0}: f32[{1}, 64] = torchao.dequantize_affine(%{0}q, [1, 32], %{0}s, none, i8, -8, 7))",
+                     name, rows, numbers, scales);
+}
+
+TEST_F(CudaFusion, RowsOfPackedIntegersBecomeOneLikeOthers) {
+  compile(fmt::format(R"(graph f(%x: f32[1, 64], %g: f32[64], %cos: f32[32], %sin: f32[32]) {{{}{}{}
+  %l: f32[1, 64] = aten.rms_norm(%x, [64], %g, 1e-05)
+  %e: f32[1, 40] = aten.linear(%l, %wg)
+  %ea: f32[1, 40] = aten.silu(%e)
+  %u: f32[1, 40] = aten.linear(%l, %wu)
+  %y: f32[1, 40] = aten.mul.Tensor(%ea, %u)
+  %q: f32[1, 64] = aten.linear(%l, %wq)
+  %h: f32[1, 2, 32] = aten.view(%q, [1, 2, 32])
+  %a: f32[1, 2, 16] = aten.slice.Tensor(%h, 2, 0, 16)
+  %b: f32[1, 2, 16] = aten.slice.Tensor(%h, 2, 16, 32)
+  %n: f32[1, 2, 16] = aten.neg(%b)
+  %r: f32[1, 2, 32] = aten.cat([%n, %a], 2)
+  %c: f32[1, 2, 32] = aten.mul.Tensor(%h, %cos)
+  %s: f32[1, 2, 32] = aten.mul.Tensor(%r, %sin)
+  %z: f32[1, 2, 32] = aten.add.Tensor(%c, %s)
+  return %y, %z
+}})",
+                      weight("wg", 40), weight("wu", 40), weight("wq", 64)));
+  EXPECT_EQ(kernels(), (Texts{"rms_norm + linear + linear + mul", "rms_norm + linear + add"}));
+  EXPECT_NE(kernel_text(0).find("nibble("), std::string::npos);
+  expect_like_portable({numbers(DType::f32, {1, 64}, 1), numbers(DType::f32, {64}, 2), numbers(DType::f32, {32}, 3),
+                        numbers(DType::f32, {32}, 4)},
+                       1e-5);
+}
+
 // --- join_maps ---
 
 TEST_F(CudaFusion, SmallMapsOfOneSizeAreOneKernelUnlessOneReadsTheOther) {
