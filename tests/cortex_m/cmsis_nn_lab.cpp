@@ -3,9 +3,11 @@
 //   for f in $(find $CMSIS/Source -name '*.c' ! -name '*f16*' ! -name '*f32*' ! -name '*flt*'); do
 //     cc -O1 -fwrapv -w -I$CMSIS/Include -c $f; done; ar rc cmsis.a *.o
 //   c++ -std=c++20 -I. -I$CMSIS/Include tests/cortex_m/cmsis_nn_lab.cpp cmsis.a -o lab
-//   ./lab >tests/cortex_m/cmsis_nn_vectors.inc
+//   ./lab >tests/cortex_m/cmsis_nn_vectors.inc; ./lab shapes >shapes.inc && mv shapes.inc
+//   tests/cortex_m/cmsis_nn_shapes.inc
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #include "tests/cortex_m/vector_cases.h"
 extern "C" {
@@ -123,13 +125,46 @@ int run(Kind kind, Call& call) {
   }
 }
 
+constexpr const char* kNames[] = {"convolution", "depthwise", "transposed", "linear",  "matmul",
+                                  "add",         "mul",       "softmax",    "average", "maximum"};
+
+struct ShapeCase {
+  Kind kind;
+  const char* name;
+  Shape shape;
+};
+constexpr ShapeCase kShapes[] = {
+#define SHAPE(kind, name, numbers, hash) {Kind::kind, name, Shape numbers},
+#include "tests/cortex_m/cmsis_nn_shapes.inc"
+#undef SHAPE
+};
+
+// The table of shapes with its hashes written anew.
+int write_shapes() {
+  std::printf(
+      "// The shapes of CMSIS-NN's own integer tests, by the test's name, and hashes of what CMSIS-NN computes for "
+      "seeded elements: SHAPE(kind, name,\n// (n, h, w, c, outputs, groups, kernel, stride, padding, dilation, "
+      "output), "
+      "hash), sizes as height, width. Those on int16 and with weights of\n// four bits are here on int8. The hashes "
+      "are written by cmsis_nn_lab.cpp.\n");
+  for (size_t i = 0; i < std::size(kShapes); ++i) {
+    const VectorCase c = make_case(kShapes[i].kind, kShapes[i].shape, i);
+    Call call{c, {}};
+    require(run(kShapes[i].kind, call) == 0, kShapes[i].name);
+    std::printf("SHAPE(%s, \"%s\", (", kNames[static_cast<int>(kShapes[i].kind)], kShapes[i].name);
+    for (const int32_t& size : kShapes[i].shape.sizes)
+      std::printf("%s%d", &size == kShapes[i].shape.sizes ? "" : ", ", size);
+    std::printf("), 0x%016llxu)\n", static_cast<unsigned long long>(hash(call.y)));
+  }
+  return 0;
+}
+
 }  // namespace
 }  // namespace wick::vectors
 
-int main() {
+int main(int argc, char**) {
   using namespace wick::vectors;
-  const char* names[] = {"convolution", "depthwise", "transposed", "linear",  "matmul",
-                         "add",         "mul",       "softmax",    "average", "maximum"};
+  if (argc > 1) return write_shapes();
   std::printf(
       "// Outputs of CMSIS-NN for the cases of vector_cases.h: VECTOR(kind, seed, hash). Written by "
       "cmsis_nn_lab.cpp.\n");
@@ -138,8 +173,8 @@ int main() {
     for (uint64_t seed = 0; seed < kSeeds; ++seed) {
       const VectorCase c = make_case(static_cast<Kind>(kind), seed);
       Call call{c, {}};
-      require(run(static_cast<Kind>(kind), call) == 0, names[kind]);
-      std::printf("VECTOR(%s, %llu, 0x%016llxu)  // %d %d %d %d -> %d, %dx%d, %dx%d, %dx%d, %dx%d, %d\n", names[kind],
+      require(run(static_cast<Kind>(kind), call) == 0, kNames[kind]);
+      std::printf("VECTOR(%s, %llu, 0x%016llxu)  // %d %d %d %d -> %d, %dx%d, %dx%d, %dx%d, %dx%d, %d\n", kNames[kind],
                   static_cast<unsigned long long>(seed), static_cast<unsigned long long>(hash(call.y)), c.batch,
                   c.height, c.width, c.channels, c.outputs, c.kernel[0], c.kernel[1], c.stride[0], c.stride[1],
                   c.padding[0], c.padding[1], c.dilation[0], c.dilation[1], c.groups);

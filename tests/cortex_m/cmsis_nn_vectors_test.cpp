@@ -31,6 +31,19 @@ TestTensor tensor(DType dtype, std::vector<int32_t> sizes, const std::vector<T>&
   return t;
 }
 
+struct ShapeVector {
+  Kind kind;
+  const char* name;
+  Shape shape;
+  uint64_t hash;
+};
+
+constexpr ShapeVector kShapeVectors[] = {
+#define SHAPE(kind, name, numbers, hash) {Kind::kind, name, Shape numbers, hash},
+#include "tests/cortex_m/cmsis_nn_shapes.inc"
+#undef SHAPE
+};
+
 class KernelRun {
  public:
   explicit KernelRun(const VectorCase& c) : c_(c) {}
@@ -71,7 +84,12 @@ class KernelRun {
   std::vector<int8_t> window(const char* name, const std::vector<int32_t>& sizes, Kind kind) const {
     const TestTensor x = image(), w = tensor(DType::i8, sizes, c_.w, false), bias = row(c_.bias);
     const TestTensor multipliers = row(c_.multipliers), shifts = row(c_.shifts);
+    const int32_t ends[] = {end_padding(c_, 0), end_padding(c_, 1)};
     std::vector<Arg> args{x, w, bias, pair(c_.stride), pair(c_.padding)};
+    if (kind != Kind::transposed && (ends[0] != c_.padding[0] || ends[1] != c_.padding[1])) {
+      name = kind == Kind::depthwise ? "wick_cortex_m::depthwise_conv2d.out" : "wick_cortex_m::conv2d.out";
+      args.back() = std::vector<int64_t>{c_.padding[0], c_.padding[1], ends[0], ends[1]};
+    }
     if (kind == Kind::transposed) args.emplace_back(std::vector<int>{0, 0});
     args.emplace_back(pair(c_.dilation));
     if (kind == Kind::depthwise) args.emplace_back(c_.outputs / c_.channels);
@@ -124,7 +142,8 @@ class KernelRun {
     TestTensor out = make_out(DType::i8, {c_.batch, c_.outputs, c_.out_height, c_.out_width}, {0, 2, 3, 1});
     std::vector<Arg> args{x, pair(c_.kernel), pair(c_.stride), pair(c_.padding)};
     if (kind == Kind::average) {
-      for (const Arg& arg : std::vector<Arg>{false, 0, 1, 0, scratch_}) args.push_back(arg);
+      const bool is_ceil = positions(c_, 0) != c_.out_height || positions(c_, 1) != c_.out_width;
+      for (const Arg& arg : std::vector<Arg>{is_ceil, 0, 1, 0, scratch_}) args.push_back(arg);
       return call("cortex_m::quantized_avg_pool2d.out", std::move(args), out);
     }
     for (const Arg& arg : std::vector<Arg>{pair(c_.dilation), false, 0, 0, c_.min, c_.max}) args.push_back(arg);
@@ -138,6 +157,15 @@ TEST(CortexMVectors, KernelsGiveTheBytesOfCmsisNn) {
     const VectorCase c = make_case(vector.kind, vector.seed);
     EXPECT_EQ(hash(KernelRun(c).of(vector.kind)), vector.hash)
         << "kind " << static_cast<int>(vector.kind) << " seed " << vector.seed;
+  }
+}
+
+TEST(CortexMVectors, KernelsGiveTheBytesOfCmsisNnForTheShapesOfItsTests) {
+  EXPECT_GE(std::size(kShapeVectors), 190u);
+  for (size_t i = 0; i < std::size(kShapeVectors); ++i) {
+    const ShapeVector& vector = kShapeVectors[i];
+    const VectorCase c = make_case(vector.kind, vector.shape, i);
+    EXPECT_EQ(hash(KernelRun(c).of(vector.kind)), vector.hash) << vector.name;
   }
 }
 

@@ -92,13 +92,9 @@ inline void pick_sizes(Stream& stream, Kind kind, VectorCase* c) {
   if (kind == Kind::average || kind == Kind::maximum) c->outputs = c->channels;
 }
 
-inline VectorCase make_case(Kind kind, uint64_t seed) {
-  Stream stream(seed * 16 + static_cast<uint64_t>(kind));
-  VectorCase c{};
-  do {
-    pick_sizes(stream, kind, &c);
-    pick_window(stream, kind, &c);
-  } while (c.out_height <= 0 || c.out_width <= 0);
+/// Offsets, scales and elements for the sizes and the window of a case.
+inline void fill(Stream& stream, Kind kind, VectorCase* filled) {
+  VectorCase& c = *filled;
   const int32_t taps = c.kernel[0] * c.kernel[1];
   c.input_offset = stream.in(-127, 128);
   c.filter_offset = stream.in(0, 2) == 0 ? stream.in(-127, 128) : 0;
@@ -123,7 +119,48 @@ inline VectorCase make_case(Kind kind, uint64_t seed) {
     c.shifts[2] = -stream.in(16, 21);
   }
   if (kind == Kind::softmax) c.multipliers[0] = stream.in(1 << 30, INT32_MAX), c.shifts[0] = stream.in(15, 26);
+}
+
+inline VectorCase make_case(Kind kind, uint64_t seed) {
+  Stream stream(seed * 16 + static_cast<uint64_t>(kind));
+  VectorCase c{};
+  do {
+    pick_sizes(stream, kind, &c);
+    pick_window(stream, kind, &c);
+  } while (c.out_height <= 0 || c.out_width <= 0);
+  fill(stream, kind, &c);
   return c;
+}
+
+/// The shape of one of CMSIS-NN's own tests: the sizes of VectorCase (n, h, w, c, outputs, groups), then kernel,
+/// stride, padding, dilation and output as height, width.
+struct Shape {
+  template <typename... Sizes>
+  constexpr explicit Shape(Sizes... all) : sizes{all...} {
+    static_assert(sizeof...(all) == 16);
+  }
+  int32_t sizes[16];
+};
+
+inline VectorCase make_case(Kind kind, const Shape& shape, uint64_t seed) {
+  const int32_t* s = shape.sizes;
+  VectorCase c{};
+  c.batch = s[0], c.height = s[1], c.width = s[2], c.channels = s[3], c.outputs = s[4], c.groups = s[5];
+  for (int axis = 0; axis < 2; ++axis) {
+    c.kernel[axis] = s[6 + axis], c.stride[axis] = s[8 + axis];
+    c.padding[axis] = s[10 + axis], c.dilation[axis] = s[12 + axis];
+  }
+  c.out_height = s[14], c.out_width = s[15];
+  Stream stream(seed);
+  fill(stream, kind, &c);
+  return c;
+}
+
+/// What lies behind the input for the last position of the window; the padding before it, if that is enough.
+inline int32_t end_padding(const VectorCase& c, int axis) {
+  const int32_t size = axis == 0 ? c.height : c.width, out = axis == 0 ? c.out_height : c.out_width;
+  const int32_t last = (out - 1) * c.stride[axis] + c.dilation[axis] * (c.kernel[axis] - 1) + 1 - c.padding[axis];
+  return positions(c, axis) == out ? c.padding[axis] : last - size > 0 ? last - size : 0;
 }
 
 /// Of softmax: what stock computes from the shift.
