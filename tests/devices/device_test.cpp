@@ -1,9 +1,12 @@
 // Programs on boards in QEMU give the bytes that they give on the host, and the same refusals.
 #include <filesystem>
+#include <fstream>
 
 #include "compiler/support/limits.h"
 #include "tests/devices/board_test_support.h"
+#include "tests/hostile/run_wick.h"
 #include "tests/interop/fixture_files.h"
+#include "tests/support/scratch_folder.h"
 
 namespace wick::device {
 namespace {
@@ -121,6 +124,42 @@ TEST(Devices, AnUnknownOneIsRefusedWithTheList) {
   EXPECT_EQ(device.diag().code, compiler::Code::usage);
   EXPECT_EQ(device.diag().help,
             "the devices are host, qemu-cortex-m55, qemu-cortex-m4, qemu-cortex-m3, cuda[:N], cuda-twin=FILE");
+}
+
+/// PATH has only this folder.
+class OnlyPath {
+ public:
+  explicit OnlyPath(const std::string& folder) : before_(getenv("PATH")) { setenv("PATH", folder.c_str(), 1); }
+  ~OnlyPath() { setenv("PATH", before_.c_str(), 1); }
+  OnlyPath(const OnlyPath&) = delete;
+  OnlyPath& operator=(const OnlyPath&) = delete;
+
+ private:
+  std::string before_;
+};
+
+TEST(Devices, WithoutQemuOneSentenceSaysWhatToInstall) {
+  const testing::ScratchFolder empty;
+  const OnlyPath path(empty.path());
+  const testing::Outcome outcome =
+      testing::run_wick({"run", (kFolder / "linear.mve.pte").string(), "--device", "qemu-cortex-m4"});
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.output;
+  EXPECT_EQ(outcome.output,
+            "error[usage]: qemu-cortex-m4 needs qemu-system-arm, which is not installed\n"
+            "  help   install the Debian package qemu-system-arm, or QEMU from https://www.qemu.org\n");
+}
+
+TEST(Devices, WithoutItsRunnerOneSentenceSaysHowToBuildIt) {
+  const testing::ScratchFolder folder;
+  const std::string qemu = folder.file("qemu-system-arm");
+  std::ofstream(qemu) << "#!/bin/sh\n";
+  fs::permissions(qemu, fs::perms::owner_all);
+  const OnlyPath path(folder.path());
+  const auto files = find_files({"qemu-cortex-m4", "", "", "no-such-preset"});
+  ASSERT_FALSE(files.ok());
+  EXPECT_EQ(files.diag().code, compiler::Code::usage);
+  EXPECT_EQ(files.diag().message, "the runner for qemu-cortex-m4 is not built");
+  EXPECT_NE(files.diag().help.find("make devices"), std::string::npos) << files.diag().help;
 }
 
 }  // namespace
