@@ -8,6 +8,7 @@
 #include "backends/cortex_m/kernels/device_test/cases.h"
 #include "backends/cortex_m/kernels/variants.h"
 #ifndef WICK_HOST_REGIONS
+#include "backends/cortex_m/kernels/device_test/stack_depth.h"
 #include "devices/board/fault.h"
 #include "devices/board/semihosting.h"
 #endif
@@ -20,6 +21,12 @@ constexpr size_t kMaxOutBytes = 96 * 1024;
 uint8_t expected[kMaxOutBytes];
 const char* running = "";
 unsigned case_index = 0;
+#ifdef __clang__
+constexpr size_t kMostStackBytes = 2560;
+#else
+constexpr size_t kMostStackBytes = 3072;
+#endif
+size_t stack_bytes = 0;  // of the calls of a kernel, at most
 
 const Kernel* find(KernelTable table, const char* name) {
   for (const Kernel& row : table) {
@@ -28,14 +35,28 @@ const Kernel* find(KernelTable table, const char* name) {
   return nullptr;
 }
 
+/// Between borders, where emulated accesses are slow.
+void run_closed(Call& call, const Kernel& kernel, KernelContext& context) {
+#ifndef WICK_HOST_REGIONS
+  const StackDepth depth(stack_pointer());
+#endif
+  call.regions().close(case_index);
+  kernel.fn(context, call.args());
+  call.regions().open();
+#ifndef WICK_HOST_REGIONS
+  if (depth.bytes() > stack_bytes) stack_bytes = depth.bytes();
+#endif
+}
+
 /// False, with a line of text, if the kernel fails or writes beside the output.
 bool run(Call& call, const Kernel& kernel, uint32_t poison, bool closed) {
   const char* which = closed ? "the variant" : "the reference";
   KernelContext context({}, nullptr, nullptr);
   call.regions().poison(poison);
-  if (closed) call.regions().close(case_index);  // emulated accesses are slow behind borders
-  kernel.fn(context, call.args());
-  call.regions().open();
+  if (closed)
+    run_closed(call, kernel, context);
+  else
+    kernel.fn(context, call.args());
   if (!context.ok()) printf("%s case %u: %s: %s\n", running, case_index, which, context.message());
   if (!call.regions().intact()) printf("%s case %u: %s writes what it may not\n", running, case_index, which);
   return context.ok() && call.regions().intact();
@@ -69,6 +90,7 @@ bool compare(Call& call) {
 
 int test(const CaseSource& source, Call& call) {
   running = source.name;
+  stack_bytes = 0;
   const Kernel *reference = find(reference_kernels(), source.name), *variant = find(cortex_m_kernels(), source.name);
   for (case_index = 0; case_index < static_cast<unsigned>(source.count); ++case_index) {
     call.random = Stream(kSeed + case_index);
@@ -79,9 +101,9 @@ int test(const CaseSource& source, Call& call) {
     memcpy(expected, call.out().data, bytes);
     if (!run(call, *variant, 2 * case_index + 1, true) || !compare(call)) return 1;
   }
-  printf("%s: %u cases equal%s\n", source.name, case_index,
+  printf("%s: %u cases equal, %u bytes of stack%s\n", source.name, case_index, static_cast<unsigned>(stack_bytes),
          reference->fn == variant->fn ? " (the reference itself)" : "");
-  return 0;
+  return stack_bytes <= kMostStackBytes ? 0 : 1;
 }
 
 int test_all() {
