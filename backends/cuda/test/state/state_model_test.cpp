@@ -139,7 +139,44 @@ TEST_F(CudaStateModels, SessionsDecodeEagersTokensInTurns) {
   EXPECT_EQ(second.tokens(), tokens_["other_tokens"]);
 }
 
-/// The same with tensors of the device, on a stream of the caller: what a call writes is the next one's input.
+// M5: a Llama in two methods, as transformers exports it for ExecuTorch. A prompt, then two tokens.
+TEST_F(CudaStateModels, TransformersMethodsShareTheirStaticCaches) {
+  const std::string folder = "tests/fixtures/decoder/transformers";
+  auto prefill = testing::expand_fixture(folder + "_prefill.wfix.gz");
+  auto decode = testing::expand_fixture(folder + "_decode.wfix.gz");
+  auto arrays = cli::read_arrays(folder + ".npz");
+  ASSERT_TRUE(prefill.ok() && decode.ok() && arrays.ok());
+  compile_files({{"prefill", "prefill.pt2", {prefill->pt2.data(), prefill->pt2.size()}},
+                 {"decode", "decode.pt2", {decode->pt2.data(), decode->pt2.size()}}});
+  for (const compiler::DelegateBuffer& buffer : held()) EXPECT_GT(buffer.size_bytes, 0u);
+  const auto array = [&](const std::string& name) {
+    const auto found =
+        std::find_if(arrays->begin(), arrays->end(), [&](const auto& each) { return each.name == name; });
+    EXPECT_NE(found, arrays->end()) << name;
+    return found->bytes;
+  };
+  const auto module = open();
+  ASSERT_TRUE(module);
+  int64_t position = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    std::vector<int64_t> tokens(array(fmt::format("tokens_{}", i)).size() / sizeof(int64_t)), positions;
+    std::memcpy(tokens.data(), array(fmt::format("tokens_{}", i)).data(), tokens.size() * sizeof(int64_t));
+    for (size_t k = 0; k < tokens.size(); ++k) positions.push_back(position++);
+    const auto length = static_cast<int32_t>(tokens.size());
+    std::vector<HostValue> outputs;
+    ModuleError error;
+    ASSERT_TRUE(module->execute(i == 0 ? "prefill" : "decode",
+                                {integers(tokens, {1, length}), integers(positions, {length})}, &outputs, &error))
+        << error.message;
+    HostTensor want = outputs[0].tensor;
+    want.bytes = array(fmt::format("logits_{}", i));
+    ASSERT_EQ(want.bytes.size(), outputs[0].tensor.bytes.size());
+    for (size_t k = 0; k < want.bytes.size() / sizeof(float); ++k)
+      EXPECT_NEAR(element(outputs[0].tensor, k), element(want, k), 1e-5) << "call " << i;
+  }
+}
+
+/// Greedy decoding with tensors of the device, on a stream of the caller: what a call writes is the next one's input.
 class DeviceDecoder {
  public:
   DeviceDecoder(std::unique_ptr<wick::Module> module, CudaStream& memory, const std::vector<int64_t>& prompt,
