@@ -17,7 +17,6 @@ using compiler::Builder;
 using compiler::Compose;
 using compiler::Graph;
 using compiler::Node;
-using compiler::None;
 using compiler::Sizes;
 using compiler::Sym;
 using compiler::SymScope;
