@@ -57,6 +57,7 @@ class TestProgram {
   std::vector<int32_t> inputs;
   std::vector<int32_t> outputs;
   std::vector<int64_t> arena_sizes = {0};  // entry 0 is the dummy
+  std::vector<int32_t> device_arenas;      // memory_id of those on a device
   bool with_header = true;
   uint32_t header_length = kProgramHeaderLength;
   bool inline_constants = false;
@@ -232,8 +233,12 @@ class TestProgram {
     const std::vector<flatbuffers::Offset<pte::Chain>> chains = {
         pte::CreateChainDirect(fbb_, &empty, &empty, &instructions_)};
     const auto meta = pte::CreateContainerMetadataDirect(fbb_, "", "");
-    const std::vector<flatbuffers::Offset<pte::ExecutionPlan>> plans = {pte::CreateExecutionPlanDirect(
-        fbb_, method_name.c_str(), meta, &values_, &inputs, &outputs, &chains, &operators_, &delegates_, &arena_sizes)};
+    std::vector<flatbuffers::Offset<pte::NonConstBufferDevice>> devices;
+    for (const int32_t id : device_arenas)
+      devices.push_back(pte::CreateNonConstBufferDevice(fbb_, id, static_cast<pte::DeviceType>(1)));
+    const std::vector<flatbuffers::Offset<pte::ExecutionPlan>> plans = {
+        pte::CreateExecutionPlanDirect(fbb_, method_name.c_str(), meta, &values_, &inputs, &outputs, &chains,
+                                       &operators_, &delegates_, &arena_sizes, &devices)};
     pte::FinishProgramBuffer(
         fbb_, pte::CreateProgramDirect(fbb_, 0, &plans, &buffers, &inline_payloads_, &segments_, constants,
                                        mutables.empty() ? nullptr : &mutables, named.empty() ? nullptr : &named));

@@ -60,6 +60,7 @@ std::string report_json(const compiler::CompileResult& result, const std::vector
     json.field("arena_bytes", method.arena_bytes);
     json.field("arena_lower_bound_bytes", method.arena_lower_bound_bytes);
     json.field("above_lower_bound", method.above_lower_bound);
+    json.field("device_arena_bytes", method.device_arena_bytes);
     for (const auto& [key, list] : {std::pair("not_stock", &method.not_stock), std::pair("notes", &method.notes)}) {
       json.key(key);
       json.array();

@@ -113,7 +113,8 @@ ArenaPicture arena_picture(const compiler::MethodPlan& plan) {
   picture.num_instructions = static_cast<uint32_t>(plan.instructions.size());
   for (const compiler::Storage& storage : plan.storages) {
     const bool state = storage.kind == compiler::Storage::Kind::state;
-    if (storage.size_bytes == 0 || !(state || (storage.kind == compiler::Storage::Kind::arena && storage.used)))
+    if (storage.size_bytes == 0 || storage.on_device ||
+        !(state || (storage.kind == compiler::Storage::Kind::arena && storage.used)))
       continue;
     picture.blocks.push_back({storage.offset, storage.size_bytes, storage.first, storage.last, state, storage.label});
   }

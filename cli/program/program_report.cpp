@@ -222,7 +222,10 @@ void write_delegates(const MethodMeta& method, const MethodFacts& facts, JsonWri
 
 void print_method(const MethodMeta& method, const MethodFacts& facts, bool instructions) {
   std::string arenas;
-  for (size_t i = 0; i < method.num_arenas(); ++i) arenas += fmt::format("{}{}", i ? " + " : "", method.arena_bytes(i));
+  for (size_t i = 0; i < method.num_arenas(); ++i) {
+    arenas += fmt::format("{}{}{}", i ? " + " : "", method.arena_bytes(i),
+                          method.arena_device(i) != 0 ? " on the device" : "");
+  }
   fmt::print("\n{}", heading(fmt::format("method {}: {} instructions, arena {} bytes", printable(method.name()),
                                          num_instructions(method), arenas.empty() ? "0" : arenas)));
   Table ends({"", "name", "type"});

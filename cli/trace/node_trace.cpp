@@ -26,16 +26,18 @@ std::string file_of(const std::string& source) {
   return slash == std::string::npos ? source : source.substr(slash + 1);
 }
 
-// The outputs of a delegate, which are its last arguments; their keys have no operator.
+// The outputs of a delegate, which are its last arguments, but those on a device; their keys have no operator.
 void for_each_output(const MethodMeta& method, const std::vector<DelegateFacts>& delegates,
                      const InstructionInfo& instruction, const std::function<void(const NodeKey&, NamedArray)>& fn) {
-  const uint32_t number = method.instruction(instruction.chain, instruction.index).target;
-  if (number >= delegates.size()) return;
-  const std::vector<PlaceFacts>& outputs = delegates[number].outputs;
+  const InstructionMeta call = method.instruction(instruction.chain, instruction.index);
+  if (call.target >= delegates.size()) return;
+  const std::vector<PlaceFacts>& outputs = delegates[call.target].outputs;
   if (outputs.size() > instruction.args.size()) return;
+  const size_t first = instruction.args.size() - outputs.size();
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const EValue& value = *instruction.args[instruction.args.size() - outputs.size() + i];
+    const EValue& value = *instruction.args[first + i];
     if (value.tag != Tag::tensor || (!value.tensor->data && value.tensor->numel != 0)) continue;
+    if (method.value(static_cast<size_t>(call.args[first + i])).tensor.device_type != 0) continue;
     NamedArray array = to_array(*value.tensor);
     const NodeKey key = {file_of(outputs[i].source), outputs[i].module, array_text(array.dtype, array.sizes), ""};
     fn(key, std::move(array));

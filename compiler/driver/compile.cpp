@@ -58,6 +58,7 @@ MethodReport report_of(const MethodPlan& plan) {
   report.name = plan.name;
   report.arena_bytes = plan.arena_bytes;
   report.arena_lower_bound_bytes = plan.arena_lower_bound_bytes;
+  report.device_arena_bytes = plan.device_arena_bytes;
   report.above_lower_bound = above_lower_bound(plan);
   report.notes = plan.notes;
   report.not_stock = plan.not_stock;

@@ -63,6 +63,7 @@ struct MethodReport {
   std::vector<BufferPlace> buffers;  // with targets: where each mutable buffer is kept
   std::vector<NodeVerdict> outside;  // those of `nodes` that no delegate of a requested backend takes
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
+  uint64_t device_arena_bytes = 0;
   std::string above_lower_bound;   // what keeps the arena above its lower bound; "" if nothing does
   std::vector<StageTime> stages;   // import, each pass (its rounds together), partition, linearize, plan; in order of
                                    // first run

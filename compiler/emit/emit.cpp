@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include <algorithm>
-#include <compare>
 #include <optional>
 #include <set>
 #include <unordered_map>
 
 #include "compiler/emit/constant_pool.h"
+#include "compiler/emit/segments.h"
 #include "schema/flat_tensor_generated.h"
 #include "schema/header.h"
 #include "schema/program_generated.h"
@@ -20,10 +20,6 @@ namespace wick::compiler {
 namespace {
 
 namespace fb = flatbuffers;
-
-constexpr uint64_t kSegmentAlignment = 128;
-
-uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 void put_u32(std::vector<uint8_t>& out, size_t at, uint32_t value) { memcpy(out.data() + at, &value, 4); }
 void put_u64(std::vector<uint8_t>& out, size_t at, uint64_t value) { memcpy(out.data() + at, &value, 8); }
@@ -37,32 +33,6 @@ std::vector<uint8_t> with_header_space(const fb::FlatBufferBuilder& builder, siz
   put_u32(out, 0, schema::read_u32(bytes) + static_cast<uint32_t>(block_size));
   return out;
 }
-
-// Bytes from an offset on.
-struct ByteRange {
-  uint64_t offset, size;
-  friend auto operator<=>(const ByteRange&, const ByteRange&) = default;
-};
-
-// The segments of a program: rows of its table, in the order of their offsets, and the bytes behind them. Rows may be
-// ranges of one another.
-struct Segments {
-  std::vector<ByteRange> rows;
-  std::vector<std::pair<uint64_t, const FilePieces*>> pieces;  // by offset
-  uint64_t end = 0;
-
-  uint32_t count() const { return static_cast<uint32_t>(rows.size()); }
-  uint64_t next_offset() const { return align_up(end, kSegmentAlignment); }
-  void add(const FilePieces& bytes) {
-    rows.push_back({next_offset(), bytes.size_bytes});
-    add_unlisted(bytes);
-  }
-  void add_unlisted(const FilePieces& bytes) {
-    pieces.emplace_back(next_offset(), &bytes);
-    end = next_offset() + bytes.size_bytes;
-  }
-  void add_range(uint64_t base, uint64_t offset, uint64_t size) { rows.push_back({base + offset, size}); }
-};
 
 class ProgramWriter {
  public:
@@ -240,7 +210,10 @@ class ProgramWriter {
     const auto where =
         pte::CreateBackendDelegateDataReference(builder_, pte::DataLocation::SEGMENT, payload_segments_.at(&item));
     std::vector<fb::Offset<pte::CompileSpec>> specs;
-    for (const DelegateSpec& spec : item.specs) {
+    std::vector<DelegateSpec> all = item.specs;
+    const std::string& device = item.device.name;
+    if (!item.device.is_host()) all.push_back({"target_device", {device.begin(), device.end()}});
+    for (const DelegateSpec& spec : all) {
       const auto key = builder_.CreateSharedString(spec.key);
       specs.push_back(pte::CreateCompileSpec(builder_, key, builder_.CreateVector(spec.value)));
     }
@@ -327,19 +300,29 @@ class ProgramWriter {
         [[fallthrough]];
       case Storage::Kind::arena: {
         const uint64_t offset = storage.offset + item.offset_bytes;
-        allocation = pte::CreateAllocationDetails(builder_, storage.shared ? 2 : 1, static_cast<uint32_t>(offset),
+        const uint32_t arena = storage.on_device ? device_arena_of(method) : storage.shared ? 2 : 1;
+        allocation = pte::CreateAllocationDetails(builder_, arena, static_cast<uint32_t>(offset),
                                                   static_cast<uint32_t>(offset >> 32));
         break;
       }
     }
     fb::Offset<pte::ExtraTensorInfo> extra = 0;
-    if (!name.empty()) extra = pte::CreateExtraTensorInfo(builder_, 0, builder_.CreateSharedString(name), location);
+    if (!name.empty())
+      extra = pte::CreateExtraTensorInfo(builder_, 0, builder_.CreateSharedString(name), location);
+    else if (storage.on_device)
+      extra = pte::CreateExtraTensorInfo(builder_, 0, 0, location, device_type(method));
     const auto size_vector = builder_.CreateVector(sizes);
     const auto order_vector = builder_.CreateVector(item.dim_order);
     return pte::CreateTensor(builder_, static_cast<int8_t>(item.dtype), 0, size_vector, order_vector, false, data_index,
                              allocation, 0,
                              item.dynamic ? pte::ShapeDynamism::DYNAMIC_BOUND : pte::ShapeDynamism::STATIC, extra);
   }
+
+  static pte::DeviceType device_type(const MethodPlan& method) {
+    return static_cast<pte::DeviceType>(method.device.type);
+  }
+  // The number of the arena on the device: the last one.
+  static uint32_t device_arena_of(const MethodPlan& method) { return method.shared_arena_bytes > 0 ? 3 : 2; }
 
   // Views of one constant look its bytes up once.
   uint64_t constant_offset(const Storage& storage) {
@@ -498,6 +481,12 @@ class ProgramWriter {
     const bool shares = method.shared_arena_bytes > 0;
     if (planned || shares || method.arena_bytes > 0) arenas.push_back(static_cast<int64_t>(method.arena_bytes));
     if (shares) arenas.push_back(static_cast<int64_t>(method.shared_arena_bytes));
+    fb::Offset<fb::Vector<fb::Offset<pte::NonConstBufferDevice>>> devices = 0;
+    if (!method.device.is_host()) {
+      arenas.push_back(static_cast<int64_t>(method.device_arena_bytes));
+      const auto buffer = static_cast<int32_t>(device_arena_of(method));
+      devices = builder_.CreateVector({pte::CreateNonConstBufferDevice(builder_, buffer, device_type(method))});
+    }
     const auto name = builder_.CreateString(method.name);
     const auto value_vector = builder_.CreateVector(values);
     const auto inputs = builder_.CreateVector(method.inputs);
@@ -507,7 +496,7 @@ class ProgramWriter {
     const auto delegates = builder_.CreateVector(delegate_rows);
     const auto arena_vector = builder_.CreateVector(arenas);
     return pte::CreateExecutionPlan(builder_, name, meta, value_vector, inputs, outputs, chain_vector, operator_vector,
-                                    delegates, arena_vector);
+                                    delegates, arena_vector, devices);
   }
 
   EmitOptions options_;

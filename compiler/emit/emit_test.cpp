@@ -128,6 +128,35 @@ TEST(Emit, ADelegateIsReadBack) {
   EXPECT_EQ((found->data() - program.file().data()) % 16, 0);
 }
 
+TEST(Emit, ValuesOnADeviceLieInAnArenaOfTheirOwn) {
+  Delegate item = delegate({1});
+  item.device = {1, "toy:0"};
+  const EmittedProgram out = emitted({plan_of(R"(graph f(%x: f32[4]) {
+    delegate "B" 1
+    delegate "B" 1
+    %a: f32[4], %b: f32[4] = wick.call_delegate([%x], 0)
+    %c: f32[4] = wick.call_delegate([%a], 1)
+    return %c, %b
+  })",
+                                              {item, item})});
+  const Loaded loaded(out.pte);
+  const Program program = loaded.program();
+  const MethodMeta method = program.method(0);
+  ASSERT_EQ(method.num_arenas(), 2u);
+  EXPECT_EQ(method.arena_device(0), 0);
+  EXPECT_EQ(method.arena_device(1), 1);
+  EXPECT_EQ(method.arena_bytes(1), 16u);
+  const InstructionMeta call = method.instruction(0, 0);
+  EXPECT_EQ(method.value(static_cast<size_t>(call.args[0])).tensor.device_type, 0);
+  const TensorMeta between = method.value(static_cast<size_t>(call.args[1])).tensor;
+  EXPECT_EQ(between.device_type, 1);
+  EXPECT_EQ(between.arena, 1u);
+  EXPECT_EQ(method.value(static_cast<size_t>(call.args[2])).tensor.device_type, 0);
+  ASSERT_EQ(method.delegate(0).num_specs, 1u);
+  EXPECT_STREQ(method.compile_spec(0, 0).key, "target_device");
+  EXPECT_EQ(bytes_of(method.compile_spec(0, 0).value), (std::vector<uint8_t>{'t', 'o', 'y', ':', '0'}));
+}
+
 TEST(Emit, EqualBytesAreStoredOnceOverDelegatesMethodsAndConstants) {
   const std::vector<uint8_t> weights = floats({1, 2, 3, 4}), other = floats({7, 8, 9});
   const Delegate a = delegate({1}, {{"w", data_of(weights)}, {"o", data_of(other)}});

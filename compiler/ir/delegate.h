@@ -28,12 +28,22 @@ struct DelegateSpec {
   std::vector<uint8_t> value;
 };
 
+/// A device, or the host.
+struct DeviceTag {
+  uint8_t type = 0;  // DeviceType of schema/program.fbs; 0: the host
+  std::string name;  // what the delegates' compile spec `target_device` says, "" for the host
+  bool is_host() const { return type == 0; }
+  bool operator==(const DeviceTag&) const = default;
+};
+
 /// One delegate as it goes into the program.
 struct Delegate {
   std::string id;  // of the backend at run time
   std::vector<uint8_t> payload;
   std::vector<NamedConstant> constants;
   std::vector<DelegateSpec> specs;
+  /// Where arguments may lie that only delegates of this device read and write. Set by the partitioner.
+  DeviceTag device;
   /// Where the nodes of the payload come from: index = debug handle in the payload.
   std::vector<OriginPtr> origins;
   size_t num_nodes = 0;  // of the payload

@@ -15,7 +15,7 @@ class Extractor {
     inside_.insert(nodes.begin(), nodes.end());
   }
 
-  void run() {
+  void run(const Values& twice) {
     for (const Node* node : nodes_) copy(*node);
     for (const Node* node : nodes_) {
       for (Value* value : node->results()) {
@@ -31,6 +31,7 @@ class Extractor {
       bring(state);
       add_output(state);
     }
+    for (Value* value : twice) add_output(value);
   }
 
  private:
@@ -78,8 +79,9 @@ class Extractor {
 
 }  // namespace
 
-void extract(const std::vector<Node*>& nodes, const BuffersOfPart& buffers, const Target& target, Extracted& out) {
-  Extractor(nodes, buffers, target, out).run();
+void extract(const std::vector<Node*>& nodes, const BuffersOfPart& buffers, const Values& twice, const Target& target,
+             Extracted& out) {
+  Extractor(nodes, buffers, target, out).run(twice);
 }
 
 }  // namespace wick::compiler

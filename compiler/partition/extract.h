@@ -21,7 +21,9 @@ struct BuffersOfPart {
 };
 
 /// Copies nodes, with what prepares their constants. What they read from outside becomes an input, a held buffer a
-/// state; what is read outside becomes an output, in the order of production.
-void extract(const std::vector<Node*>& nodes, const BuffersOfPart& buffers, const Target& target, Extracted& out);
+/// state; what is read outside becomes an output, in the order of production. Results of `twice` are outputs once more,
+/// after all others.
+void extract(const std::vector<Node*>& nodes, const BuffersOfPart& buffers, const Values& twice, const Target& target,
+             Extracted& out);
 
 }  // namespace wick::compiler

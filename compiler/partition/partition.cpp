@@ -11,6 +11,7 @@
 #include "compiler/ir/builder.h"
 #include "compiler/partition/buffers/held_buffers.h"
 #include "compiler/partition/dependences.h"
+#include "compiler/partition/device_values.h"
 #include "compiler/partition/extract.h"
 #include "compiler/quantize/quantize_nodes.h"
 #include "compiler/support/failure.h"
@@ -390,7 +391,9 @@ class Partitioner {
   void replace(const std::vector<Node*>& members, uint32_t unit) {
     Extracted part;
     part.graph.ranges = ranges_;
-    extract(members, buffers_of(unit), target_, part);
+    const DeviceReaders readers{unit_, index_};
+    const Values twice = target_.device.is_host() ? Values() : read_on_both_sides(members, unit, readers);
+    extract(members, buffers_of(unit), twice, target_, part);
     if (part.outputs.empty() && part.graph.updates.empty()) fail(Code::internal, "a partition without outputs");
     Node* call = graph_.add_node(op(part.graph.states().empty() ? kCallDelegate : kCallStatefulDelegate),
                                  {part.inputs, Sym(static_cast<int64_t>(graph_.delegates.size()))}, 0);
@@ -400,10 +403,14 @@ class Partitioner {
     Delegate delegate = lower(part);
     delegate.draws_random =
         std::any_of(members.begin(), members.end(), [](const Node* node) { return node->op->has(kRandom); });
+    delegate.device = target_.device;
+    std::map<const Value*, Value*> first;
     for (Value* output : part.outputs) {
       delegate.output_origins.push_back(output->producer ? output->producer->origin : nullptr);
       Value* result = graph_.add_result(call, output->type, output->name);
-      if (output->producer) {
+      if (const auto [known, fresh] = first.try_emplace(output, result); !fresh) {
+        give_to_delegates(graph_, known->second, result, readers);
+      } else if (output->producer) {
         std::swap(result->name, output->name);
         graph_.replace(output, result);
       } else {

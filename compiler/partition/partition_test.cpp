@@ -147,6 +147,30 @@ TEST(Partition, ADiamondWithANodeOutsideOnOneSideIsTwoDelegates) {
   EXPECT_EQ(report.nodes[1].reason, "an operator without rule");
 }
 
+// The copy for the next delegate never meets the host.
+TEST(Partition, OnADeviceAResultThatBothSidesReadIsAnOutputForEither) {
+  constexpr char kText[] = R"(graph f(%x: f32[2]) {
+    %a = aten.relu(%x)
+    %l = aten.exp(%a)
+    %b = aten.add.Tensor(%l, %a)
+    return %b, %a
+  })";
+  Target on_device = kRed;
+  on_device.device = {1, "red:0"};
+  const Function with = parse(kText), without = parse(kText);
+  run(*with.graph, {&on_device});
+  run(*without.graph, {&kRed});
+  const auto& nodes = with.graph->nodes();
+  const Node *first = nodes.front().get(), *last = nodes.back().get();
+  ASSERT_EQ(first->results().size(), 2u);
+  EXPECT_EQ(with.graph->delegates[0]->device.name, "red:0");
+  EXPECT_EQ(with.graph->delegates[0]->output_origins.size(), 2u);
+  EXPECT_EQ(last->tensors("inputs"), (Values{std::next(nodes.begin())->get()->result(), first->result(1)}));
+  EXPECT_EQ(with.graph->outputs[1].value, first->result(0));
+  EXPECT_EQ(without.graph->nodes().front()->results().size(), 1u);
+  EXPECT_TRUE(without.graph->delegates[0]->device.is_host());
+}
+
 TEST(Partition, IndependentChainsShareTheirDelegates) {
   const Function f = parse(R"(graph f(%x: f32[2], %y: f32[3]) {
     %a = aten.relu(%x)

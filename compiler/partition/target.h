@@ -103,6 +103,8 @@ struct Target {
   /// Form delegate: takes nodes with graphs (conditions and loops) if it takes each node inside. `supports` is asked
   /// about the node too.
   bool takes_graphs = false;
+  /// Form delegate: where values lie that only its delegates read and write.
+  DeviceTag device = {};
   /// Whether the settings go together. Errors: usage. Null: they always do.
   Status (*check_settings)(const TargetOptions& options) = nullptr;
   /// Form kernels: what the operators are prepared for, "KEY=VALUE" each, without spaces. A program that holds any of

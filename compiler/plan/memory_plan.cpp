@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -15,7 +16,10 @@ namespace {
 // which the first is left out, and pairs remembered.
 constexpr size_t kMaxRounds = 200, kMaxPairs = 20'000'000, kMaxSearchedPairs = 400'000'000, kMaxNeighbours = 1'000'000;
 
-bool in_arena(const Storage& storage) {
+enum class Arena : uint8_t { host, device };
+
+bool in_arena(const Storage& storage, Arena arena) {
+  if (storage.on_device != (arena == Arena::device)) return false;
   return (storage.kind == Storage::Kind::state && !storage.shared) ||
          (storage.kind == Storage::Kind::arena && storage.used);
 }
@@ -28,12 +32,12 @@ struct Block {
   uint64_t offset = 0;
 };
 
-std::vector<Block> blocks_of(const MethodPlan& plan) {
+std::vector<Block> blocks_of(const MethodPlan& plan, Arena arena) {
   const auto end = static_cast<uint32_t>(plan.instructions.size());
   std::vector<Block> blocks;
   for (uint32_t i = 0; i < plan.storages.size(); ++i) {
     const Storage& storage = plan.storages[i];
-    if (!in_arena(storage) || storage.size_bytes == 0) continue;
+    if (!in_arena(storage, arena) || storage.size_bytes == 0) continue;
     const bool state = storage.kind == Storage::Kind::state;
     blocks.push_back({i, storage.size_bytes, state ? 0 : storage.first, state ? end : storage.last});
   }
@@ -274,11 +278,57 @@ std::vector<Order> first_orders(const std::vector<Block>& blocks) {
   return orders;
 }
 
-}  // namespace
+// Which storages only delegates of one device read and write.
+class DevicePlaces {
+ public:
+  explicit DevicePlaces(MethodPlan& plan) : plan_(plan), devices_(plan.storages.size()) {}
 
-void plan_memory(MethodPlan& plan) {
-  std::vector<Block> blocks = blocks_of(plan);
-  plan.arena_lower_bound_bytes = mark_peak(blocks, static_cast<uint32_t>(plan.instructions.size()));
+  void run() {
+    for (const std::vector<int32_t>* list : {&plan_.inputs, &plan_.outputs}) {
+      for (int32_t value : *list) note(value, {});
+    }
+    for (const Instruction& instruction : plan_.instructions) {
+      const bool is_delegate = instruction.kind == Instruction::Kind::delegate;
+      const DeviceTag device = is_delegate ? plan_.delegates[instruction.op]->device : DeviceTag();
+      // The second argument of a jump is an instruction.
+      const size_t count = instruction.kind == Instruction::Kind::jump_false ? size_t{1} : instruction.args.size();
+      for (size_t i = 0; i < count; ++i) note(instruction.args[i], device);
+    }
+    for (size_t i = 0; i < devices_.size(); ++i) {
+      Storage& storage = plan_.storages[i];
+      if (storage.kind != Storage::Kind::arena || !storage.used || storage.size_bytes == 0) continue;
+      if (!devices_[i] || devices_[i]->is_host()) continue;
+      if (plan_.device.is_host()) plan_.device = *devices_[i];
+      storage.on_device = plan_.device == *devices_[i];
+    }
+  }
+
+ private:
+  // One more reader or writer.
+  void note(int32_t index, const DeviceTag& device) {
+    const PlannedValue& value = plan_.values[static_cast<size_t>(index)];
+    if (const auto* list = std::get_if<IndexList>(&value); list && list->kind != IndexList::Kind::ints) {
+      for (int32_t item : list->items) {
+        if (item >= 0) note(item, {});
+      }
+    }
+    const auto* tensor = std::get_if<PlannedTensor>(&value);
+    if (!tensor) return;
+    std::optional<DeviceTag>& known = devices_[tensor->storage];
+    if (!known)
+      known = device;
+    else if (*known != device)
+      known = DeviceTag();
+  }
+
+  MethodPlan& plan_;
+  std::vector<std::optional<DeviceTag>> devices_;  // by storage; nothing: nobody reads or writes it
+};
+
+// Places the blocks of one arena. Returns its size and sets the lower bound.
+uint64_t plan_arena(MethodPlan& plan, Arena arena, uint64_t* lower_bound) {
+  std::vector<Block> blocks = blocks_of(plan, arena);
+  *lower_bound = mark_peak(blocks, static_cast<uint32_t>(plan.instructions.size()));
   const Neighbours neighbours(blocks);
   std::vector<Order> orders = first_orders(blocks);
   // A block that did not fit below the best size so far goes first the next time; fewer rounds where one takes long.
@@ -288,7 +338,7 @@ void plan_memory(MethodPlan& plan) {
   std::vector<Block> best_blocks = blocks;
   for (size_t round = 0; round < rounds; ++round) {
     for (Order& order : orders) {
-      if (best <= plan.arena_lower_bound_bytes) break;
+      if (best <= *lower_bound) break;
       size_t culprit = 0;
       const uint64_t size = place_all(blocks, neighbours, order, best - 1, culprit);
       if (size < best) {
@@ -300,17 +350,26 @@ void plan_memory(MethodPlan& plan) {
       }
     }
   }
-  plan.arena_bytes = blocks.empty() ? 0 : best;
+  for (const Block& block : best_blocks) plan.storages[block.storage].offset = block.offset;
+  return blocks.empty() ? 0 : best;
+}
+
+}  // namespace
+
+void plan_memory(MethodPlan& plan) {
+  DevicePlaces(plan).run();
+  plan.arena_bytes = plan_arena(plan, Arena::host, &plan.arena_lower_bound_bytes);
   if (!plan.delegates.empty()) {
     plan.arena_bytes += kReadBehindBytes;
     plan.arena_lower_bound_bytes += kReadBehindBytes;
   }
-  for (const Block& block : best_blocks) plan.storages[block.storage].offset = block.offset;
+  uint64_t lower_bound = 0;
+  if (!plan.device.is_host()) plan.device_arena_bytes = plan_arena(plan, Arena::device, &lower_bound);
 }
 
 std::string above_lower_bound(const MethodPlan& plan) {
   if (plan.arena_bytes <= plan.arena_lower_bound_bytes) return "";
-  std::vector<Block> blocks = blocks_of(plan);
+  std::vector<Block> blocks = blocks_of(plan, Arena::host);
   for (Block& block : blocks) block.offset = plan.storages[block.storage].offset;
   std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.offset < b.offset; });
   const auto ends_first = [](const Block& a, const Block& b) { return a.offset + a.size < b.offset + b.size; };
@@ -377,8 +436,9 @@ Status overlap(const Storage& a, const Storage& b) {
 }
 
 // Sweeps over time. The alive do not overlap, so a new one can only overlap its neighbours by offset.
-Status verify_disjoint(const MethodPlan& plan) {
-  std::vector<Block> blocks = blocks_of(plan);
+Status verify_disjoint(const MethodPlan& plan, Arena arena) {
+  const uint64_t arena_bytes = arena == Arena::host ? plan.arena_bytes : plan.device_arena_bytes;
+  std::vector<Block> blocks = blocks_of(plan, arena);
   std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) {
     return a.first != b.first ? a.first < b.first : a.storage < b.storage;
   });
@@ -386,7 +446,7 @@ Status verify_disjoint(const MethodPlan& plan) {
   std::multimap<uint32_t, uint64_t> ends;  // last instruction -> offset
   for (const Block& block : blocks) {
     const Storage& a = plan.storages[block.storage];
-    if (a.offset % 16 != 0 || a.offset + a.size_bytes > plan.arena_bytes)
+    if (a.offset % 16 != 0 || a.offset + a.size_bytes > arena_bytes)
       return Diag(Code::internal, fmt::format("'{}' lies outside the arena", a.label));
     while (!ends.empty() && ends.begin()->first < block.first) {
       alive.erase(ends.begin()->second);
@@ -407,7 +467,8 @@ Status verify_disjoint(const MethodPlan& plan) {
 }  // namespace
 
 Status verify_plan(const MethodPlan& plan) {
-  RETURN_IF_ERROR(verify_disjoint(plan));
+  RETURN_IF_ERROR(verify_disjoint(plan, Arena::host));
+  RETURN_IF_ERROR(verify_disjoint(plan, Arena::device));
   for (const PlannedValue& value : plan.values) {
     const auto* tensor = std::get_if<PlannedTensor>(&value);
     if (!tensor) continue;
@@ -422,19 +483,18 @@ Status verify_plan(const MethodPlan& plan) {
   return {};
 }
 
-std::string draw_plan(const MethodPlan& plan) {
+namespace {
+
+void draw_blocks(const MethodPlan& plan, Arena arena, std::string& out) {
   constexpr size_t kColumns = 60;
   const size_t end = plan.instructions.size() + 1;
   std::vector<const Storage*> blocks;
   for (const Storage& storage : plan.storages) {
-    if (in_arena(storage) && storage.size_bytes > 0) blocks.push_back(&storage);
+    if (in_arena(storage, arena) && storage.size_bytes > 0) blocks.push_back(&storage);
   }
   std::sort(blocks.begin(), blocks.end(), [](const Storage* a, const Storage* b) {
     return a->offset != b->offset ? a->offset < b->offset : a->first < b->first;
   });
-  std::string out = fmt::format("arena {} bytes, lower bound {} bytes, {} instructions\n", plan.arena_bytes,
-                                plan.arena_lower_bound_bytes, plan.instructions.size());
-  if (const std::string reason = above_lower_bound(plan); !reason.empty()) out += reason + "\n";
   out += fmt::format("{:>12} {:>12}  {:<{}}  {}\n", "offset", "bytes", "time", kColumns, "holds");
   for (const Storage* storage : blocks) {
     const bool state = storage->kind == Storage::Kind::state;
@@ -444,6 +504,18 @@ std::string draw_plan(const MethodPlan& plan) {
     out += fmt::format("{:>12} {:>12}  {}  {}{}\n", storage->offset, storage->size_bytes, bar, storage->label,
                        state ? " (state)" : "");
   }
+}
+
+}  // namespace
+
+std::string draw_plan(const MethodPlan& plan) {
+  std::string out = fmt::format("arena {} bytes, lower bound {} bytes, {} instructions\n", plan.arena_bytes,
+                                plan.arena_lower_bound_bytes, plan.instructions.size());
+  if (const std::string reason = above_lower_bound(plan); !reason.empty()) out += reason + "\n";
+  draw_blocks(plan, Arena::host, out);
+  if (plan.device.is_host()) return out;
+  out += fmt::format("arena of {}: {} bytes\n", plan.device.name, plan.device_arena_bytes);
+  draw_blocks(plan, Arena::device, out);
   return out;
 }
 

@@ -14,6 +14,7 @@ constexpr uint64_t kReadBehindBytes = 128;
 /// (the largest sum of bytes alive at one instruction). Places blocks one by one into the best-fitting gap. Tries
 /// several orders: largest first, longest-lived first, those alive at the peak first, and others. In each order, the
 /// block that makes the arena too large moves to the front, repeatedly. The smallest arena wins.
+/// What only delegates of one device read and write lies in an arena of that device, placed in the same way.
 void plan_memory(MethodPlan& plan);
 
 /// What keeps a planned arena above its lower bound, in one sentence; "" for an arena that reaches it.

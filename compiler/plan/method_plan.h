@@ -24,9 +24,10 @@ struct Storage {
   // Lifetime in instructions, both ends included; states live throughout.
   uint32_t first = 0, last = 0;
   bool used = false;
-  uint64_t offset = 0;  // in the arena
-  bool shared = false;  // state: lies in the arena that all methods share
-  std::string label;    // who asked for it, for the memory report
+  uint64_t offset = 0;     // in the arena
+  bool shared = false;     // state: lies in the arena that all methods share
+  bool on_device = false;  // arena: lies in the one of MethodPlan::device
+  std::string label;       // who asked for it, for the memory report
 };
 
 struct PlannedTensor {
@@ -88,6 +89,8 @@ struct MethodPlan {
   std::vector<CopyReason> copies;
   uint64_t arena_bytes = 0, arena_lower_bound_bytes = 0;
   uint64_t shared_arena_bytes = 0;  // a second arena, the same memory for every method; 0 if there is none
+  DeviceTag device;                 // of the last arena; the host: there is none
+  uint64_t device_arena_bytes = 0;
 };
 
 }  // namespace wick::compiler

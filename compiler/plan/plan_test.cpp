@@ -198,6 +198,59 @@ TEST(Linearize, AViewThatIsNoContiguousRangeIsCopiedForADelegate) {
   EXPECT_EQ(calls(plan), (Names{"aten::slice_copy.Tensor_out", "delegate 0"}));
 }
 
+MethodPlan planned_on(const std::vector<std::string>& devices, const std::string& text) {
+  auto function = parse_graph(text);
+  EXPECT_TRUE(function.ok()) << (function.ok() ? "" : render(function.diag()));
+  for (size_t i = 0; i < devices.size(); ++i) {
+    Delegate delegate = *function->graph->delegates[i];
+    if (!devices[i].empty()) delegate.device = {1, devices[i]};
+    function->graph->delegates[i] = std::make_shared<const Delegate>(delegate);
+  }
+  auto plan = linearize(*function, {});
+  EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : render(plan.diag()));
+  plan_memory(*plan);
+  const Status verified = verify_plan(*plan);
+  EXPECT_TRUE(verified.ok()) << (verified.ok() ? "" : render(verified.diag()));
+  return std::move(*plan);
+}
+
+Names on_device(const MethodPlan& plan) {
+  Names names;
+  for (const Storage& storage : plan.storages) {
+    if (storage.on_device) names.push_back(storage.label);
+  }
+  return names;
+}
+
+// %a goes from delegate to delegate, %b to a kernel too, %c is an output.
+constexpr char kThreeCalls[] = R"(graph f(%x: f32[8]) {
+  delegate "A" 16
+  delegate "B" 16
+  delegate "C" 16
+  %a: f32[8], %b: f32[8] = wick.call_delegate([%x], 0)
+  %n: f32[8] = aten.neg(%b)
+  %c: f32[8], %d: f32[4] = wick.call_delegate([%a, %b, %n], 1)
+  %e: f32[8] = wick.call_delegate([%a, %d], 2)
+  return %c, %e
+})";
+
+TEST(MemoryPlan, WhatOnlyDelegatesOfADeviceTouchLiesThere) {
+  const MethodPlan plan = planned_on({"toy:0", "toy:0", "toy:0"}, kThreeCalls);
+  EXPECT_EQ(on_device(plan), (Names{"a", "d"}));
+  EXPECT_EQ(plan.device.name, "toy:0");
+  EXPECT_EQ(plan.device_arena_bytes, 48u);
+  const MethodPlan host = planned_on({}, kThreeCalls);
+  EXPECT_EQ(on_device(host), Names{});
+  EXPECT_EQ(host.device_arena_bytes, 0u);
+  EXPECT_LT(plan.arena_bytes, host.arena_bytes);
+}
+
+TEST(MemoryPlan, WhatDelegatesOfTheHostTouchTooDoesNotLieOnADevice) {
+  EXPECT_EQ(on_device(planned_on({"toy:0", "", "toy:0"}, kThreeCalls)), Names{});
+  EXPECT_EQ(on_device(planned_on({"toy:0", "toy:0", ""}, kThreeCalls)), Names{});
+  EXPECT_TRUE(planned_on({"toy:0", "", "toy:0"}, kThreeCalls).device.is_host());
+}
+
 TEST(Linearize, DelegatesOfBranchesAreTheMethods) {
   const MethodPlan plan = planned(R"(graph forward(%p: bool[], %x: f32[2]) {
     delegate "A" 16

@@ -89,6 +89,13 @@ class BackendInit {
   DelegateOptions options_;
 };
 
+/// Memory of a device. Addresses may mean nothing on the host.
+struct DeviceMemory {
+  void* data = nullptr;
+  size_t size_bytes = 0;
+  void* owner = nullptr;  // what Backend::free_arena gets
+};
+
 /// `payload` is untrusted and stays in place while the delegate lives. `execute` receives inputs, then outputs, and
 /// reports failure through the context. It checks tags, dtypes and sizes itself and changes no tag. `destroy` may be
 /// null.
@@ -97,6 +104,13 @@ struct Backend {
   Error (*init)(BackendInit& context, Span<const uint8_t> payload, void** handle);
   void (*execute)(KernelContext& context, void* handle, Span<EValue*> args);
   void (*destroy)(void* handle);
+  /// DeviceType of schema/program.fbs: arenas on such a device are memory from `allocate_arena`, which arguments of the
+  /// backend's delegates may lie in. 0: delegates take host memory only, and the two functions are null.
+  uint8_t device_type = 0;
+  /// At least one byte, aligned to 256, of any content. `text` (may be null) explains a failure.
+  Error (*allocate_arena)(const DelegateOptions& options, uint64_t size_bytes, ErrorText* text,
+                          DeviceMemory* memory) = nullptr;
+  void (*free_arena)(void* owner) = nullptr;
 };
 
 }  // namespace wick

@@ -10,7 +10,8 @@ namespace wick {
 /// Memory of a method. It belongs to the caller, and nothing else may touch it while the method lives.
 struct MemoryPlan {
   Span<uint8_t> method;               // Method::required_bytes and what the delegates ask for; 16-byte aligned
-  Span<const Span<uint8_t>> planned;  // one per arena, at least arena_bytes(i), 16-byte aligned, zeroed before load
+  Span<const Span<uint8_t>> planned;  // one per arena, at least arena_bytes(i), 16-byte aligned, zeroed before load;
+                                      // for arena_device(i) != 0 what Backend::allocate_arena gave, not zeroed
   Span<uint8_t> temp;                 // scratch of kernels
 };
 

@@ -7,6 +7,7 @@
 
 #include "runtime/exec/prim_ops.h"
 #include "runtime/exec/shared_arena.h"
+#include "runtime/module/device_arenas.h"
 #include "runtime/module/host_tensor.h"
 #include "runtime/platform/cores.h"
 #include "runtime/platform/cpu.h"
@@ -40,6 +41,7 @@ ErrorKind kind_of_file(Error error) {
 struct LoadedMethod {
   Mapping method_arena;
   std::deque<Mapping> arenas;
+  std::deque<DeviceArena> device_arenas;
   std::deque<Mapping> outputs;
   Mapping temp;
   std::unique_ptr<Method> method;
@@ -83,6 +85,8 @@ struct Module::State {
   bool load_data(ModuleError* error);
   bool load_program(Span<const uint8_t> bytes, const std::string& name, ModuleError* error);
   bool check_memory(const MethodMeta& meta, ModuleError* error) const;
+  Span<const Backend* const> all_backends() const { return {options.backends.data(), options.backends.size()}; }
+  bool reserve_on_device(const MethodMeta& meta, size_t arena, LoadedMethod* loaded, ModuleError* error);
   bool reserve(const MethodMeta& meta, LoadedMethod* loaded, std::vector<Span<uint8_t>>* arenas, ModuleError* error);
   bool bind_outputs(const MethodMeta& meta, LoadedMethod* loaded, ModuleError* error);
   Method* load_method(const std::string& name, ModuleError* error);
@@ -147,10 +151,32 @@ bool Module::State::check_memory(const MethodMeta& meta, ModuleError* error) con
                               " bytes, more than max_memory_bytes = " + std::to_string(options.max_memory_bytes));
 }
 
+bool Module::State::reserve_on_device(const MethodMeta& meta, size_t arena, LoadedMethod* loaded, ModuleError* error) {
+  char buffer[1024];
+  ErrorText text(buffer);
+  Error code = check_device_arenas(meta, all_backends(), &text);
+  const bool is_sound = code == Error::Ok;
+  if (is_sound) {
+    code = loaded->device_arenas.emplace_back().allocate(*backend_of_arena(meta, arena, all_backends()),
+                                                         {options.device.c_str(), this, options.allow_device_code},
+                                                         meta.arena_bytes(arena), &text);
+  }
+  if (code == Error::Ok) return true;
+  const ErrorKind kind = !is_sound                                       ? ErrorKind::corrupt_file
+                         : code == Error::DelegateMemoryAllocationFailed ? ErrorKind::out_of_memory
+                                                                         : ErrorKind::delegate_failed;
+  return fail(error, kind, code, std::string("method ") + meta.name() + ": " + text.c_str());
+}
+
 bool Module::State::reserve(const MethodMeta& meta, LoadedMethod* loaded, std::vector<Span<uint8_t>>* arenas,
                             ModuleError* error) {
   for (size_t i = 0; i < meta.num_arenas(); ++i) {
     const uint64_t size = meta.arena_bytes(i);
+    if (backend_of_arena(meta, i, all_backends())) {
+      if (!reserve_on_device(meta, i, loaded, error)) return false;
+      arenas->push_back(loaded->device_arenas.back().bytes());
+      continue;
+    }
     if (i == kSharedArena && shares_arena(*program)) {
       if (shared_arena.bytes().size() < size && !Mapping::reserve(static_cast<size_t>(size), &shared_arena)) {
         return no_memory(error, "no memory for the shared arena of " + std::to_string(size) + " bytes");
@@ -207,7 +233,7 @@ Method* Module::State::load_method(const std::string& name, ModuleError* error) 
   ErrorText text(buffer.data(), buffer.size());
   MethodOptions method_options;
   method_options.kernels = {options.kernels.data(), options.kernels.size()};
-  method_options.backends = {options.backends.data(), options.backends.size()};
+  method_options.backends = all_backends();
   method_options.data = {data.data(), data.size()};
   method_options.parallelism = pool.get();
   method_options.isa = isa;

@@ -256,6 +256,114 @@ TEST(Module, SaysWhatIsAtFault) {
   EXPECT_EQ(error.kind, ErrorKind::unreadable_file);
 }
 
+/// A device that hands out memory of the host and notes where arguments lie.
+struct ToyDevice {
+  std::vector<uint8_t> memory;
+  std::vector<bool> is_inside;  // arguments of all calls
+  int num_arenas = 0;
+  static ToyDevice& get() {
+    static ToyDevice device;
+    return device;
+  }
+};
+constexpr Backend kOnDevice = {
+    "OnDevice",
+    [](BackendInit&, Span<const uint8_t>, void**) { return Error::Ok; },
+    [](KernelContext&, void*, Span<EValue*> args) {
+      ToyDevice& device = ToyDevice::get();
+      for (const EValue* arg : args) {
+        const auto* data = static_cast<const uint8_t*>(arg->tensor->data);
+        device.is_inside.push_back(data >= device.memory.data() && data < device.memory.data() + device.memory.size());
+      }
+    },
+    nullptr,
+    1,
+    [](const DelegateOptions& options, uint64_t size_bytes, ErrorText* text, DeviceMemory* memory) {
+      if (strcmp(options.device, "toy:full") == 0) {
+        text->append("toy:full has no memory");
+        return Error::DelegateMemoryAllocationFailed;
+      }
+      ToyDevice& device = ToyDevice::get();
+      device.memory.assign(size_bytes + 16, 7);
+      ++device.num_arenas;
+      uint8_t* data = device.memory.data();
+      *memory = {data + (16 - reinterpret_cast<uintptr_t>(data) % 16) % 16, size_bytes, &device};
+      return Error::Ok;
+    },
+    [](void* owner) { --static_cast<ToyDevice*>(owner)->num_arenas; }};
+
+/// Calls a program that has the value `on_device` in an arena on a device, and `on_host`; `fill` does the rest.
+ModuleError error_of_device_program(const std::function<void(TestProgram&, int32_t on_host, int32_t on_device)>& fill,
+                                    const std::string& device = "", const Backend* other = &kFailing) {
+  TestProgram program;
+  const int32_t on_host = program.planned(DType::f32, {4});
+  program.arena_sizes.push_back(16);
+  program.device_arenas = {2};
+  fill(program, on_host, program.tensor({.sizes = {4}, .memory_id = 2}));
+  ModuleOptions options;
+  options.kernels = {KernelTable(kTestKernels)};
+  options.backends = {other, &kOnDevice};
+  options.device = device;
+  ModuleError error;
+  const auto module = Module::load(program.build().span(), options, &error);
+  std::vector<HostValue> outputs;
+  ToyDevice::get().is_inside.clear();
+  if (module) (void)module->forward({}, &outputs, &error);
+  EXPECT_LE(ToyDevice::get().num_arenas, 1);
+  return error;
+}
+
+TEST(Module, DelegatesHandValuesOnInMemoryOfTheirDevice) {
+  const auto two_calls = [](TestProgram& program, int32_t on_host, int32_t on_device) {
+    program.delegate_call(program.delegate("OnDevice", {1}), {on_host, on_device});
+    program.delegate_call(program.delegate("OnDevice", {1}), {on_device, on_host});
+  };
+  EXPECT_EQ(error_of_device_program(two_calls).kind, ErrorKind::none);
+  EXPECT_EQ(ToyDevice::get().is_inside, (std::vector<bool>{false, true, true, false}));
+  EXPECT_EQ(ToyDevice::get().num_arenas, 0);
+  const ModuleError full = error_of_device_program(two_calls, "toy:full");
+  EXPECT_EQ(full.kind, ErrorKind::out_of_memory);
+  EXPECT_EQ(full.message, "method forward: toy:full has no memory");
+}
+
+TEST(Module, NobodyButItsDelegatesTouchesADevice) {
+  const auto message = [](const std::function<void(TestProgram&, int32_t, int32_t)>& fill) {
+    const ModuleError error = error_of_device_program(fill);
+    EXPECT_EQ(error.kind, ErrorKind::corrupt_file) << error.message;
+    return error.message;
+  };
+  const std::string begin = "method forward: value 1 lies on a device and ";
+  EXPECT_EQ(message([](TestProgram& program, int32_t, int32_t value) { program.inputs = {value}; }),
+            begin + "is an input");
+  EXPECT_EQ(message([](TestProgram& program, int32_t, int32_t value) { program.outputs = {value}; }),
+            begin + "is an output");
+  EXPECT_EQ(message([](TestProgram& program, int32_t, int32_t value) { (void)program.tensor_list({value}); }),
+            begin + "is in a list");
+  EXPECT_EQ(
+      message([](TestProgram& program, int32_t, int32_t value) { (void)program.optional_tensor_list({-1, value}); }),
+      begin + "is in a list");
+  EXPECT_EQ(message([](TestProgram& program, int32_t host, int32_t value) {
+              program.call(program.op("aten::add", "out"), {host, value, host, host, host});
+            }),
+            begin + "is an argument of a kernel");
+  EXPECT_EQ(message([](TestProgram& program, int32_t, int32_t value) {
+              program.delegate_call(program.delegate("Failing", {1}), {value});
+            }),
+            begin + "is an argument of another backend's delegate");
+  EXPECT_EQ(message([](TestProgram& program, int32_t host, int32_t value) { program.move(host, value); }),
+            begin + "is moved to");
+  EXPECT_EQ(message([](TestProgram& program, int32_t host, int32_t value) { program.move(value, host); }),
+            begin + "is moved");
+  EXPECT_EQ(message([](TestProgram& program, int32_t, int32_t value) { program.jump_false(value, 0); }),
+            begin + "is a condition");
+  const float initial[4] = {};
+  EXPECT_EQ(message([&](TestProgram& program, int32_t, int32_t) {
+              const uint32_t data = program.add_mutable(initial, sizeof initial);
+              (void)program.tensor({.sizes = {4}, .memory_id = 2, .data_index = data});
+            }),
+            "method forward: value 2 lies on a device and has an initial value");
+}
+
 TEST(Module, RefusesArenasThatTheMachineDoesNotHave) {
   TestProgram program;
   program.arena_sizes = {0, int64_t{1} << 60};

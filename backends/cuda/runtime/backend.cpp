@@ -7,7 +7,45 @@ namespace {
 
 thread_local const CudaStreamScope* t_scope = nullptr;
 
-constexpr Backend kBackend = delegate_table<Delegate>(kBackendId);
+struct ArenaOnDevice {
+  std::shared_ptr<Device> device;
+  Memory memory;
+};
+
+Error allocate_arena(const DelegateOptions& options, uint64_t size_bytes, ErrorText* text, DeviceMemory* memory) {
+  DeviceName name;
+  if (!parse_device(options.device ? options.device : "", &name)) name = {};
+  Failure failure;
+  auto arena = std::make_unique<ArenaOnDevice>();
+  arena->device = Device::open(name, &failure);
+  if (arena->device) {
+    const ContextScope current(*arena->device);
+    failure = arena->device->allocate_arena(size_bytes, &arena->memory);
+  }
+  if (failure) {
+    if (text) text->append(failure.text.c_str());
+    return failure.error;
+  }
+  *memory = {reinterpret_cast<void*>(static_cast<uintptr_t>(arena->memory.address())), static_cast<size_t>(size_bytes),
+             arena.get()};
+  (void)arena.release();
+  return Error::Ok;
+}
+
+void free_arena(void* owner) {
+  auto* arena = static_cast<ArenaOnDevice*>(owner);
+  arena->device->forget_arena(arena->memory.address());
+  delete arena;
+}
+
+constexpr Backend make_backend() {
+  Backend backend = delegate_table<Delegate>(kBackendId);
+  backend.device_type = 1;
+  backend.allocate_arena = allocate_arena;
+  backend.free_arena = free_arena;
+  return backend;
+}
+constexpr Backend kBackend = make_backend();
 
 }  // namespace
 }  // namespace wick::cuda

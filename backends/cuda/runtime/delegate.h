@@ -38,7 +38,8 @@ class Delegate {
   bool check_sizes(KernelContext& context, Span<EValue*> args);
   bool resize_outputs(KernelContext& context, Span<EValue*> args);
   Failure place_arguments(Span<EValue*> args, const CudaStreamScope* scope);
-  Failure place_in_staging();
+  Failure place_in_staging(Span<EValue*> args);
+  Failure reserve_staging();
   Failure check_pointer(const Tensor& tensor, const std::string& what);
   Failure wait_for_last_call(DriverStream* stream);
   Failure place_random(RandomState& random, DriverStream* stream);
@@ -63,7 +64,12 @@ class Delegate {
   const Tensor& tensor_of(Span<EValue*> args, const Buffer& buffer) const {
     return *args[buffer.space == Space::input ? buffer.index : plan_.inputs.size() + buffer.index]->tensor;
   }
+  static bool is_argument(const Buffer& buffer) {
+    return buffer.space == Space::input || buffer.space == Space::output;
+  }
   std::string what() const;
+
+  static constexpr uint64_t kNotStaged = UINT64_MAX;
 
   std::shared_ptr<Device> device_;  // outlives all below
   Plan plan_;
@@ -72,8 +78,9 @@ class Delegate {
   ContentCache<LoadedModule>::Use module_;
   std::vector<DriverFunction*> functions_;  // of the plan's kernels
   Memory arena_;
-  Memory staging_;                // of arguments in host memory; taken by the first call that has such
-  std::vector<uint64_t> staged_;  // where each argument lies there, by buffer
+  Memory staging_;                  // of arguments in host memory; taken by the first call that has such
+  std::vector<uint64_t> staged_;    // where each argument lies there, by buffer, or kNotStaged
+  std::vector<bool> is_on_device_;  // by buffer: arguments of the call that lie in an arena of the device
   std::unique_ptr<WorkList> work_;
   GraphCache graphs_;
   DriverStream* stream_ = nullptr;

@@ -129,7 +129,7 @@ Failure Delegate::check_pointer(const Tensor& tensor, const std::string& what) {
 }
 
 Failure Delegate::place_arguments(Span<EValue*> args, const CudaStreamScope* scope) {
-  if (!scope) return place_in_staging();
+  if (!scope) return place_in_staging(args);
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
     const Buffer& buffer = plan_.buffers[i];
     if (buffer.space != Space::input && buffer.space != Space::output) continue;
@@ -177,7 +177,7 @@ Failure Delegate::place_random(RandomState& random, DriverStream* stream) {
 
 Failure Delegate::copy_inputs(Span<EValue*> args) {
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-    if (plan_.buffers[i].space != Space::input) continue;
+    if (plan_.buffers[i].space != Space::input || is_on_device_[i]) continue;
     const Tensor& tensor = tensor_of(args, plan_.buffers[i]);
     if (tensor.numel == 0) continue;
     const DriverStatus status =
@@ -189,7 +189,7 @@ Failure Delegate::copy_inputs(Span<EValue*> args) {
 
 Failure Delegate::copy_outputs(Span<EValue*> args) {
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-    if (plan_.buffers[i].space != Space::output) continue;
+    if (plan_.buffers[i].space != Space::output || is_on_device_[i]) continue;
     const Tensor& tensor = tensor_of(args, plan_.buffers[i]);
     if (tensor.numel == 0) continue;
     const DriverStatus status =

@@ -266,29 +266,44 @@ Error Delegate::load(BackendInit& context, Span<const uint8_t> payload) {
   symbols_.resize(plan_.symbols.size());
   values_.resize(plan_.formulas.size());
   argument_bytes_.resize(plan_.buffers.size());
-  staged_.resize(plan_.buffers.size());
+  staged_.assign(plan_.buffers.size(), kNotStaged);
+  is_on_device_.resize(plan_.buffers.size());
   failure = place_buffers(context);
   if (!failure) failure = make_events(context);
   return failure ? fail(failure) : Error::Ok;
 }
 
-Failure Delegate::place_in_staging() {
-  const bool is_new = staging_.address() == 0;
-  if (is_new) {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      const Buffer& buffer = plan_.buffers[i];
-      if (buffer.space != Space::input && buffer.space != Space::output) continue;
-      staged_[i] = bytes;
-      bytes += round_up(buffer.size_bytes);
-      if (bytes > kMaxBytes) break;
-    }
-    Failure failure = device_->allocate(bytes, "inputs and outputs of " + what(), &staging_);
+// Memory for the arguments that lie on the host, in this call or in one before.
+Failure Delegate::reserve_staging() {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+    if (!is_argument(plan_.buffers[i]) || (is_on_device_[i] && staged_[i] == kNotStaged)) continue;
+    staged_[i] = bytes;
+    bytes += round_up(plan_.buffers[i].size_bytes);
+    if (bytes > kMaxBytes) break;
+  }
+  staging_ = Memory();
+  Failure failure = device_->allocate(bytes, "inputs and outputs of " + what(), &staging_);
+  if (failure) staged_.assign(staged_.size(), kNotStaged);
+  return failure;
+}
+
+Failure Delegate::place_in_staging(Span<EValue*> args) {
+  bool is_complete = true;
+  for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+    if (!is_argument(plan_.buffers[i])) continue;
+    const Tensor& tensor = tensor_of(args, plan_.buffers[i]);
+    const DevicePtr address = reinterpret_cast<uintptr_t>(tensor.data);
+    is_on_device_[i] = tensor.numel != 0 && device_->is_in_arena(address, tensor.nbytes());
+    if (is_on_device_[i]) work_->set_address(i, address);
+    is_complete = is_complete && (is_on_device_[i] || staged_[i] != kNotStaged);
+  }
+  if (!is_complete) {
+    Failure failure = reserve_staging();
     if (failure) return failure;
   }
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-    const Space space = plan_.buffers[i].space;
-    if (space == Space::input || space == Space::output) work_->set_address(i, staging_.address() + staged_[i]);
+    if (is_argument(plan_.buffers[i]) && !is_on_device_[i]) work_->set_address(i, staging_.address() + staged_[i]);
   }
   return {};
 }

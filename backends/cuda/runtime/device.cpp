@@ -115,6 +115,27 @@ Failure Device::allocate(uint64_t size_bytes, const std::string& what, Memory* m
                                                      number(free_bytes) + " are free"};
 }
 
+Failure Device::allocate_arena(uint64_t size_bytes, Memory* memory) {
+  Failure failure = allocate(size_bytes, "the arena of values between delegates", memory);
+  if (failure) return failure;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  arenas_[memory->address()] = size_bytes;
+  return {};
+}
+
+void Device::forget_arena(DevicePtr address) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  arenas_.erase(address);
+}
+
+bool Device::is_in_arena(DevicePtr address, uint64_t size_bytes) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto after = arenas_.upper_bound(address);
+  if (after == arenas_.begin()) return false;
+  const auto& [begin, size] = *std::prev(after);
+  return address - begin <= size && size_bytes <= size - (address - begin);
+}
+
 Failure Device::allow_shared_bytes(DriverFunction* function, uint32_t size_bytes) {
   DriverStatus status = kSuccess;
   {

@@ -120,6 +120,11 @@ class Device {
   // The following need the context to be current.
   /// At least one byte; nothing is set. `what`: for whom, in words: "the arena".
   Failure allocate(uint64_t size_bytes, const std::string& what, Memory* memory);
+  /// As allocate, for arguments of delegates; is_in_arena() knows it until forget_arena().
+  Failure allocate_arena(uint64_t size_bytes, Memory* memory);
+  void forget_arena(DevicePtr address);
+  /// Whether the bytes lie in one of these arenas. Needs no context.
+  bool is_in_arena(DevicePtr address, uint64_t size_bytes) const;
   /// Memory that holds `bytes`; one copy for all.
   Failure share_constant(Span<const uint8_t> bytes, const std::string& what, ContentCache<Memory>::Use* use);
   /// Loaded code. `image` is what the driver gets if it is not loaded yet: `bytes`, aligned, or with a NUL at the end.
@@ -151,6 +156,7 @@ class Device {
   std::string fault_;         // why the device cannot be used any more
   std::map<std::pair<const void*, std::string>, std::weak_ptr<StateMemory>> states_;
   std::map<const void*, std::weak_ptr<CallOrder>> orders_;
+  std::map<DevicePtr, uint64_t> arenas_;  // address -> size in bytes
   ContentCache<Memory> constants_;
   ContentCache<LoadedModule> modules_;
 };

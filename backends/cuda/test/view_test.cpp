@@ -205,6 +205,33 @@ TEST_F(CudaViews, ViewsCrossTheBordersOfPartitions) {
   expect_same_bytes_as_portable({numbers(DType::f32, {4, 4}, 1)});
 }
 
+// A value that passes a node outside stays on the device; what that node reads too is copied once.
+TEST_F(CudaViews, WhatPassesFromDelegateToDelegateStaysOnTheDevice) {
+  compile_any(R"(graph f(%x: f32[4, 4]) {
+  %a: f32[4, 4] = aten.abs(%x)
+  %e: f32[4, 4] = aten.neg(%a)
+  %s: f32[4, 4] = aten.sqrt(%a)
+  %d: f32[], %l: f32[4, 4], %p: i32[4] = aten._linalg_det(%e)
+  %y: f32[4, 4] = aten.add.Tensor(%s, %d)
+  %z: f32[4, 4] = aten.mul.Tensor(%e, %y)
+  return %z
+})");
+  EXPECT_EQ(result_.methods[0].delegates, 2u);
+  const compiler::MethodPlan& plan = result_.method_plans[0];
+  std::vector<std::string> between;
+  for (const compiler::Storage& storage : plan.storages) {
+    if (storage.on_device) between.push_back(storage.label);
+  }
+  EXPECT_EQ(between.size(), 2u);  // e, once more, and s
+  EXPECT_EQ(plan.device_arena_bytes, 128u);
+  expect_same_bytes_as_portable({numbers(DType::f32, {4, 4}, 1)});
+  void* const library = dlopen(twin().c_str(), RTLD_NOW);  // the one that has run
+  ASSERT_NE(library, nullptr);
+  const auto count = reinterpret_cast<uint64_t (*)(const char*)>(dlsym(library, "wick_twin_count"));
+  EXPECT_EQ(count("copies_to_device"), 2u) << "x, and the determinant";
+  EXPECT_EQ(count("copies_to_host"), 2u) << "e for its determinant, and z";
+}
+
 // V11
 TEST_F(CudaViews, BoundsOfSlicesAreClamped) {
   std::string text = "graph f(%x: f32[7]) {\n", results;

@@ -1,0 +1,23 @@
+// Values that delegates of a device hand on to each other without the host.
+#pragma once
+#include <vector>
+
+#include "compiler/partition/dependences.h"
+#include "compiler/partition/group.h"
+
+namespace wick::compiler {
+
+/// Which delegate reads a value, if one does.
+struct DeviceReaders {
+  const std::vector<uint32_t>& unit;  // the delegate of each node, or kNoGroup
+  const NodeIndex& index;
+};
+
+/// The results of a delegate's nodes that other delegates read, and nodes outside or the caller, too. Each is an output
+/// for either side.
+Values read_on_both_sides(const std::vector<Node*>& members, uint32_t unit, const DeviceReaders& readers);
+
+/// Makes the nodes that delegates take read `to` instead of `from`.
+void give_to_delegates(Graph& graph, Value* from, Value* to, const DeviceReaders& readers);
+
+}  // namespace wick::compiler
