@@ -324,8 +324,9 @@ class PlanBuilder {
     kernel.block = {source.schedule.threads, 1, 1};
     kernel.has_barriers = source.has_barriers;
     for (const KernelParameter& parameter : source.parameters) {
-      const bool is_size = parameter.kind == KernelParameter::Kind::size;
-      kernel.parameters.push_back(is_size ? ParameterKind::int64 : ParameterKind::pointer);
+      const bool is_number =
+          parameter.kind == KernelParameter::Kind::size || parameter.kind == KernelParameter::Kind::check;
+      kernel.parameters.push_back(is_number ? ParameterKind::int64 : ParameterKind::pointer);
     }
     plan().kernels.push_back(std::move(kernel));
     built_.kernels.push_back(std::move(named));
@@ -355,6 +356,10 @@ class PlanBuilder {
           argument.index = counters_buffer_;
           argument.offset = formula(Sym(static_cast<int64_t>(4 * first_counter)));
           argument.writes = true;
+          break;
+        case KernelParameter::Kind::check:
+          argument.kind = ParameterKind::int64;
+          argument.index = formula(Sym(int64_t{parameter.buffer}));
           break;
         case KernelParameter::Kind::size:
           argument.kind = ParameterKind::int64;

@@ -182,7 +182,9 @@ void KernelWriter::write_group_stores(Scope& outer, const Loop& loop, uint32_t c
   }
 }
 
+// A refusal's number is a parameter: kernels that do the same for other nodes have the same text.
 std::string KernelWriter::call_text(Scope& scope, ExpressionPtr e) {
+  constexpr std::string_view kCheck = "{check}, ";
   std::string out;
   for (size_t i = 0; i < e->text.size(); ++i) {
     if (e->text[i] == '{' && i + 2 < e->text.size() && e->text[i + 2] == '}') {
@@ -191,9 +193,11 @@ std::string KernelWriter::call_text(Scope& scope, ExpressionPtr e) {
       const std::string held = value(scope, arg);
       out += arg->kind == ExpressionKind::index ? fmt::format("idx({})", held) : held;
       i += 2;
-    } else if (e->text.compare(i, 7, "{check}") == 0) {
-      out += status_parameter();
-      i += 6;
+    } else if (e->text.compare(i, kCheck.size(), kCheck) == 0) {
+      size_t digits = 0;
+      const int number = std::stoi(e->text.substr(i + kCheck.size()), &digits);
+      out += status_parameter() + ", " + check_parameter(static_cast<uint32_t>(number));
+      i += kCheck.size() + digits - 1;
     } else {
       out += e->text[i];
     }
@@ -306,6 +310,20 @@ std::string KernelWriter::status_parameter() {
   return "status";
 }
 
+std::string KernelWriter::check_parameter(uint32_t number) {
+  const auto is_check = [](const KernelParameter& p) { return p.kind == KernelParameter::Kind::check; };
+  size_t index = 0;
+  for (const KernelParameter& known : source_.parameters) {
+    if (is_check(known) && known.buffer == number) return fmt::format("static_cast<u32>(check{})", index);
+    index += is_check(known);
+  }
+  KernelParameter added;
+  added.kind = KernelParameter::Kind::check;
+  added.buffer = number;
+  source_.parameters.push_back(added);
+  return fmt::format("static_cast<u32>(check{})", index);
+}
+
 std::string KernelWriter::counters_parameter() {
   add_once(KernelParameter::Kind::counters);
   return "counters";
@@ -341,7 +359,7 @@ KernelSource KernelWriter::finish(std::string body, const Sym& extra) {
     added.size = sizes_[i];
     source_.parameters.push_back(added);
   }
-  size_t sizes = 0;
+  size_t sizes = 0, checks = 0;
   for (size_t i = 0; i < source_.parameters.size(); ++i) {
     const KernelParameter& parameter = source_.parameters[i];
     std::string& out = source_.parameters_text;
@@ -349,6 +367,7 @@ KernelSource KernelWriter::finish(std::string body, const Sym& extra) {
     if (parameter.kind == KernelParameter::Kind::status) out += "u32* status";
     if (parameter.kind == KernelParameter::Kind::counters) out += "u32* counters";
     if (parameter.kind == KernelParameter::Kind::size) out += fmt::format("i64 size{}", sizes++);
+    if (parameter.kind == KernelParameter::Kind::check) out += fmt::format("i64 check{}", checks++);
     if (parameter.kind == KernelParameter::Kind::buffer)
       out += fmt::format("{}{}* __restrict__ p{}", parameter.writes ? "" : "const ",
                          storage_name(graph_.buffers[parameter.buffer].dtype), i);

@@ -104,6 +104,7 @@ class KernelWriter {
   std::string stored_text(Scope& scope, const Store& store);
   std::string call_text(Scope& scope, ExpressionPtr e);
   std::string status_parameter();
+  std::string check_parameter(uint32_t number);
   void add_once(KernelParameter::Kind kind);
   bool needs_wide_index(const Sym& extra) const;
 

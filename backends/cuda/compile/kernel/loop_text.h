@@ -12,8 +12,8 @@ namespace wick::cuda {
 
 /// What a kernel is called with.
 struct KernelParameter {
-  enum class Kind : uint8_t { buffer, size, status, counters } kind = Kind::buffer;
-  uint32_t buffer = 0;
+  enum class Kind : uint8_t { buffer, size, status, counters, check } kind = Kind::buffer;
+  uint32_t buffer = 0;  // check: its number, passed as i64
   bool writes = false;
   std::string size;  // the symbol, passed as i64
 };
