@@ -51,7 +51,7 @@ struct Direction {
 };
 
 struct Layers {
-  const Kind* kind = nullptr;
+  const Kind* kind = &kKinds[0];
   int64_t layers = 1, directions = 1, inputs = 0, cells = 0, steps = 0, batch = 0;
   int state_bits = kMostStateBits;  // of h behind the point, so that the first one fits
   bool is_lstm() const { return kind->gates == 4; }
