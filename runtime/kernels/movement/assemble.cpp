@@ -1,4 +1,6 @@
 // Ops that put several tensors together, take one apart, or write one into part of another.
+#include <string.h>
+
 #include "runtime/kernels/movement/arguments.h"
 #include "runtime/kernels/movement/convert.h"
 #include "runtime/kernels/movement/view_ops.h"
@@ -10,34 +12,65 @@ namespace {
 /// A rank-1 tensor without elements: torch.cat skips it whatever the rank of the others.
 bool is_legacy_empty(const Tensor& tensor) { return tensor.rank == 1 && tensor.numel == 0; }
 
-}  // namespace
-
-void cat_out(KernelContext& context, Span<EValue*> args) {
+/// Gives `out` the sizes of all tensors joined along args[1].
+bool resize_to_joined(KernelContext& context, Span<EValue*> args, Tensor& out, int* joined) {
   const Span<Tensor*> tensors = args[0]->tensors();
-  Tensor& out = *args[2]->tensor;
-  if (!require(context, !tensors.empty(), "cat needs at least one tensor")) return;
+  if (!require(context, !tensors.empty(), "cat needs at least one tensor")) return false;
   const Tensor* first = nullptr;
   for (Tensor* tensor : tensors) {
     if (!first || (is_legacy_empty(*first) && !is_legacy_empty(*tensor))) first = tensor;
   }
   View shape = view_of(*first);
-  int dim;
-  if (!require(context, shape.rank > 0, "cat needs tensors of at least one dimension")) return;
-  if (!wrap_dim(context, args[1]->integer, shape.rank, &dim)) return;
+  if (!require(context, shape.rank > 0, "cat needs tensors of at least one dimension")) return false;
+  if (!wrap_dim(context, args[1]->integer, shape.rank, joined)) return false;
+  const int dim = *joined;
   shape.sizes[dim] = 0;
   for (Tensor* tensor : tensors) {
     if (is_legacy_empty(*tensor)) continue;
-    if (!require(context, tensor->rank == shape.rank, "cat needs tensors of equal rank")) return;
+    if (!require(context, tensor->rank == shape.rank, "cat needs tensors of equal rank")) return false;
     for (int d = 0; d < shape.rank; ++d) {
       if (d == dim) {
         shape.sizes[d] += tensor->sizes[d];
       } else if (!require(context, tensor->sizes[d] == shape.sizes[d],
                           "cat needs equal sizes but in the joined dimension")) {
-        return;
+        return false;
       }
     }
   }
-  if (!resize_out(context, out, shape.sizes, shape.rank)) return;
+  return resize_out(context, out, shape.sizes, shape.rank);
+}
+
+/// Whether `out` is lines of the tensors' lines, one behind another.
+bool joins_lines(const Span<Tensor*>& tensors, const Tensor& out) {
+  if (!is_contiguous(out)) return false;
+  for (const Tensor* tensor : tensors) {
+    if (!is_legacy_empty(*tensor) && (tensor->dtype != out.dtype || !is_contiguous(*tensor))) return false;
+  }
+  return true;
+}
+
+void join_lines(const Span<Tensor*>& tensors, const Tensor& out, int dim) {
+  size_t lines = 1, inner = dtype_size_bytes(out.dtype);
+  for (int d = 0; d < out.rank; ++d) {
+    if (d < dim) lines *= static_cast<size_t>(out.sizes[d]);
+    if (d > dim) inner *= static_cast<size_t>(out.sizes[d]);
+  }
+  const size_t step = inner * static_cast<size_t>(out.sizes[dim]);
+  uint8_t* first = out.as<uint8_t>();
+  for (const Tensor* tensor : tensors) {
+    if (is_legacy_empty(*tensor)) continue;
+    const size_t bytes = inner * static_cast<size_t>(tensor->sizes[dim]);
+    if (bytes == 0) continue;
+    const uint8_t* from = tensor->as<const uint8_t>();
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(from), out_begin = reinterpret_cast<uintptr_t>(out.data);
+    const bool overlaps = begin < out_begin + lines * step && out_begin < begin + lines * bytes;
+    auto* const copy = overlaps ? memmove : memcpy;  // C libraries for boards move byte by byte
+    for (size_t line = 0; line < lines; ++line) copy(first + line * step, from + line * bytes, bytes);
+    first += bytes;
+  }
+}
+
+void join_views(KernelContext& context, const Span<Tensor*>& tensors, Tensor& out, int dim) {
   View rest = view_of(out);
   for (Tensor* tensor : tensors) {
     if (is_legacy_empty(*tensor)) continue;
@@ -48,6 +81,19 @@ void cat_out(KernelContext& context, Span<EValue*> args) {
     if (!narrow_view(context, rest, dim, src.sizes[dim], rest.sizes[dim] - src.sizes[dim], dtype_size_bytes(out.dtype)))
       return;
   }
+}
+
+}  // namespace
+
+void cat_out(KernelContext& context, Span<EValue*> args) {
+  Tensor& out = *args[2]->tensor;
+  int dim = 0;
+  if (!resize_to_joined(context, args, out, &dim)) return;
+  const Span<Tensor*> tensors = args[0]->tensors();
+  if (joins_lines(tensors, out))
+    join_lines(tensors, out, dim);
+  else
+    join_views(context, tensors, out, dim);
 }
 
 void stack_out(KernelContext& context, Span<EValue*> args) {
