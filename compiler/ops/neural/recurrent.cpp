@@ -211,6 +211,11 @@ void infer_lstm_cell(Node& node) {
   infer_cell(node, node.tensors("hx"));
 }
 void infer_gru_cell(Node& node) { infer_cell(node, {node.tensor("hx")}); }
+// tanh makes floats of integers.
+void infer_tanh_cell(Node& node) {
+  infer_gru_cell(node);
+  if (is_integral(node.tensor("input")->dtype())) set_result(node, 0, DType::f32, node.tensor("hx")->sizes());
+}
 
 Results decompose_lstm(Builder& b, Node& node) {
   Compose c(b);
@@ -281,7 +286,7 @@ const OpDef kRecurrentRows[] = {
            "f32[15]{range=-1..1}")},
     {"aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
      "Tensor",
-     infer_gru_cell, decompose_tanh_cell, nullptr, kPure, Cases("f32[2, 3], f32[2, 4], f32[4, 3], f32[4, 4]")},
+     infer_tanh_cell, decompose_tanh_cell, nullptr, kPure, Cases("f32[2, 3], f32[2, 4], f32[4, 3], f32[4, 4]")},
     {"aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
      "Tensor",
      infer_gru_cell, decompose_relu_cell, nullptr, kPure,
