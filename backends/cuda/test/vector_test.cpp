@@ -86,17 +86,32 @@ TEST_F(Vectors, ReductionsNormsAndMatvecsGiveTheSameAsOneByOne) {
                        1.0 / 128);
 }
 
-// Sums of one product, many of them: the group of a thread is none of its columns.
-TEST_F(Vectors, DepthwiseConvolutionsOfOnePixel) {
-  compile(R"(graph f(%x: f32[2, 18, 32, 32], %w: f32[18, 1, 1, 1], %b: f32[18]) {
-  %c: f32[2, 18, 32, 32] = aten.convolution(%x, %w, %b, [1, 1], [0, 0], [1, 1], false, [0, 0], 18)
-  %y: f32[2, 18, 32, 32] = aten.add.Tensor(%c, %x)
+// Many rows of one element: the group of a thread is none of its columns.
+TEST_F(Vectors, ReductionsOfOneElement) {
+  compile(R"(graph f(%x: f32[1, 36, 1024]) {
+  %y: f32[36, 1024] = aten.amax(%x, [0])
   return %y
 })");
-  EXPECT_EQ(launches(), 1u);
+  expect_like_portable({numbers(DType::f32, {1, 36, 1024}, 1)}, 0);
+}
+
+// Depthwise convolutions of one pixel are functions of indices, in the kernels of their readers.
+TEST_F(Vectors, ConvolutionsOfOneProductAreInlined) {
+  compile(
+      R"(graph f(%x: f32[2, 18, 32, 32], %w: f32[18, 1, 1, 1], %b: f32[18], %v: f32[36, 1, 1, 1], %k: f32[18, 1, 3, 3], %h: f16[2, 18, 32, 32], %u: f16[18, 1, 1, 1]) {
+  %c: f32[2, 18, 32, 32] = aten.convolution(%x, %w, %b, [1, 1], [0, 0], [1, 1], false, [0, 0], 18)
+  %d: f32[2, 18, 32, 32] = aten.convolution(%x, %k, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 18)
+  %y: f32[2, 18, 32, 32] = aten.add.Tensor(%d, %c)
+  %z: f32[2, 36, 17, 17] = aten.convolution(%x, %v, none, [2, 2], [1, 1], [1, 1], false, [0, 0], 18)
+  %g: f16[2, 18, 32, 32] = aten.convolution(%h, %u, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 18)
+  return %y, %z, %g
+})");
+  EXPECT_EQ(launches(), 3u);
   expect_like_portable(
-      {numbers(DType::f32, {2, 18, 32, 32}, 1), numbers(DType::f32, {18, 1, 1, 1}, 2), numbers(DType::f32, {18}, 3)},
-      1e-7);
+      {numbers(DType::f32, {2, 18, 32, 32}, 1), numbers(DType::f32, {18, 1, 1, 1}, 2), numbers(DType::f32, {18}, 3),
+       numbers(DType::f32, {36, 1, 1, 1}, 4), numbers(DType::f32, {18, 1, 3, 3}, 5),
+       numbers(DType::f16, {2, 18, 32, 32}, 6), numbers(DType::f16, {18, 1, 1, 1}, 7)},
+      1e-6);
 }
 
 }  // namespace

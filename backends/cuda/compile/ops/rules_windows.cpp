@@ -1,4 +1,6 @@
 // Convolutions and pools: columns are the taps of a window.
+#include <algorithm>
+
 #include "backends/cuda/compile/ops/arithmetic.h"
 #include "backends/cuda/compile/ops/op_rule.h"
 #include "compiler/ir/builder.h"
@@ -61,6 +63,30 @@ void finish_convolution(Lowering& l, const Convolution& c, const Value* y, Draft
   l.finish(std::move(draft), {{y, at, pool.rounded(sum, y->dtype())}});
 }
 
+// Weights [O, 1, 1..]: each output is one product, so a function of indices.
+void lower_one_tap(Lowering& l, const Node& node) {
+  const Convolution c(node);
+  const Sym outputs = floor_div(c.w->sizes()[0], c.groups);
+  const DType dtype = node.result()->dtype();
+  l.define(node.result(), [&l, c, outputs, dtype](const Indices& at) {
+    ExpressionPool& pool = l.pool();
+    Indices x_at = {at[0], pool.floor_divide(at[1], pool.index(outputs))}, w_at(c.spatial + 2, pool.index(0));
+    w_at[0] = at[1];
+    ExpressionPtr guard = yes(pool);
+    for (size_t i = 0; i < c.spatial; ++i) {
+      const ExpressionPtr far = pool.multiply(at[2 + i], pool.index(entry(c.stride, i)));
+      x_at.push_back(pool.subtract(far, pool.index(entry(c.pad, i))));
+      guard = pool.both(guard, inside(pool, x_at.back(), c.x->sizes()[2 + i]));
+    }
+    pool.push_guard(guard);
+    const ExpressionPtr element = l.element(c.x, x_at);
+    pool.pop_guard();
+    ExpressionPtr product = mul(pool, padded(pool, guard, element), l.element(c.w, w_at));
+    if (c.bias) product = add(pool, product, l.element(c.bias, {at[1]}));
+    return pool.rounded(product, dtype);
+  });
+}
+
 Sizes with_kernel(const Sym& channels, const Convolution& c) {
   Sizes columns = {channels};
   for (size_t i = 0; i < c.spatial; ++i) columns.push_back(c.w->sizes()[2 + i]);
@@ -114,6 +140,9 @@ void lower_transposed(Lowering& l, const Node& node) {
 }
 
 void lower_convolution(Lowering& l, const Node& node) {
+  const Sizes& w = node.tensor("weight")->sizes();
+  const bool one_tap = std::all_of(w.begin() + 1, w.end(), [](const Sym& size) { return size.is(1); });
+  if (one_tap && !node.boolean("transposed")) return lower_one_tap(l, node);
   l.store_if_expensive(node.tensor("input"), 1);
   l.store_if_expensive(node.tensor("weight"), 2);
   node.boolean("transposed") ? lower_transposed(l, node) : lower_direct(l, node);
