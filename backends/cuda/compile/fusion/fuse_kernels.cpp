@@ -9,6 +9,7 @@ void fuse_kernels(LoweredGraph& graph) {
   absorb_readers(kernels);
   add_prologues(kernels);
   join_maps(kernels);
+  put_beside(kernels);
   kernels.finish();
 }
 

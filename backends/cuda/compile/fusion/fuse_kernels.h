@@ -28,6 +28,11 @@ void add_prologues(KernelList& kernels);
 ///   before: a[i] = f(i)  |  b[i] = g(i)       after: one kernel stores both
 void join_maps(KernelList& kernels);
 
+/// Products of one row with packed integers that do not depend on each other, and follow each other: blocks of one
+/// launch.
+///   before: q[n] = ..  |  k[n] = ..  |  v[n] = ..       after: one launch of the blocks of all three
+void put_beside(KernelList& kernels);
+
 void fuse_kernels(LoweredGraph& graph);
 
 }  // namespace wick::cuda

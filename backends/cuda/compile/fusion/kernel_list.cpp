@@ -26,6 +26,7 @@ KernelUses uses_of(const LoopKernel& kernel) {
     const KernelUses own = uses_of(*prologue);
     uses.reads.insert(own.reads.begin(), own.reads.end());
   }
+  for (const auto& other : kernel.beside) uses.add(uses_of(*other));
   return uses;
 }
 

@@ -34,6 +34,7 @@ class Worker {
     for (const Store& store : kernel.column_stores) this->store(store);
     for (const RowPart& part : kernel.row_parts) store_part(part, kernel.rows);
     for (const auto& prologue : kernel.prologues) run_first(*prologue);
+    for (const auto& other : kernel.beside) run_beside(*other);
     for (const auto& [buffer, touched] : reads_) add_to(work_.read_bytes, bytes(buffer, touched));
     for (const auto& [buffer, touched] : writes_) {
       work_.written.emplace_back(buffer, bytes(buffer, touched));
@@ -162,8 +163,20 @@ class Worker {
     add_to(work_.flops, worker.work_.flops);
     work_.uses_f64 = work_.uses_f64 || worker.work_.uses_f64;
     reads_.erase(prologue.column_stores[0].buffer);
-    for (const auto& [buffer, touched] : worker.reads_) {
-      const auto [found, fresh] = reads_.try_emplace(buffer, touched);
+    add_touched(worker.reads_, reads_);
+  }
+
+  void run_beside(const LoopKernel& other) {
+    Worker worker(graph_, other);
+    add_to(work_.flops, worker.work_.flops);
+    work_.uses_f64 = work_.uses_f64 || worker.work_.uses_f64;
+    add_touched(worker.reads_, reads_);
+    add_touched(worker.writes_, writes_);
+  }
+
+  static void add_touched(const std::map<uint32_t, Touched>& more, std::map<uint32_t, Touched>& all) {
+    for (const auto& [buffer, touched] : more) {
+      const auto [found, fresh] = all.try_emplace(buffer, touched);
       if (fresh) continue;
       add_to(found->second.count, touched.count);
       found->second.first = std::min(found->second.first, touched.first);

@@ -94,6 +94,8 @@ struct LoopKernel {
   /// Kernels without rows that each block computes for itself: their column stores go to its shared memory, from which
   /// this kernel loads. Kernels with columns may have some.
   std::vector<std::shared_ptr<const LoopKernel>> prologues;
+  /// Kernels whose blocks run in the same launch, behind those of this one. They do not depend on each other.
+  std::vector<std::shared_ptr<const LoopKernel>> beside;
   std::optional<Attention> attention;  // then there are no reductions
   bool in_order = false;  // columns are walked in order: one may read what an earlier one of its row has stored
   std::optional<Line> line;

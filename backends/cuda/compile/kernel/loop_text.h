@@ -36,6 +36,8 @@ void merge_loops(LoweredGraph& graph, LoopKernel& kernel);
 
 /// The kernel as text, by the schedule that suits it.
 KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel);
+/// One text for a kernel and those beside it: blocks choose by their number.
+KernelSource write_beside(LoweredGraph& graph, const LoopKernel& kernel);
 KernelSource write_loops(LoweredGraph& graph, const LoopKernel& kernel, const Schedule& schedule);
 
 /// Whether neighbours along a loop are neighbours in memory.

@@ -131,6 +131,7 @@ Sym step_of(const Sym& sym, const Sym& variable) {
 KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel) {
   if (kernel.attention) return write_attention(graph, kernel);
   if (kernel.line) return write_line(graph, kernel);
+  if (!kernel.beside.empty()) return write_beside(graph, kernel);
   if (const auto matvec = find_matvec(graph, kernel)) return write_matvec(graph, kernel, *matvec);
   if (const auto contraction = find_contraction(kernel)) return write_contraction(graph, kernel, *contraction);
   return write_loops(graph, kernel, choose_schedule(graph, kernel));

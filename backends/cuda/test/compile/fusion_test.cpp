@@ -221,11 +221,28 @@ TEST_F(CudaFusion, RowsOfPackedIntegersBecomeOneLikeOthers) {
   return %y, %z
 }})",
                       weight("wg", 40), weight("wu", 40), weight("wq", 64)));
-  EXPECT_EQ(kernels(), (Texts{"rms_norm + linear + linear + mul", "rms_norm + linear + add"}));
+  // Of one launch, too.
+  EXPECT_EQ(kernels(), Texts{"rms_norm + linear + linear + mul + linear + add"});
   EXPECT_NE(kernel_text(0).find("nibble("), std::string::npos);
   expect_like_portable({numbers(DType::f32, {1, 64}, 1), numbers(DType::f32, {64}, 2), numbers(DType::f32, {32}, 3),
                         numbers(DType::f32, {32}, 4)},
                        1e-5);
+}
+
+TEST_F(CudaFusion, FourProductsOfPackedIntegersShareALaunchUnlessOneReadsAnother) {
+  std::string graph = "graph f(%x: f32[1, 64]) {", results;
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = fmt::format("w{}", static_cast<char>('a' + i));
+    graph += weight(name.c_str(), 32) + fmt::format("\n  %y{}: f32[1, 32] = aten.linear(%x, %{})", i, name);
+    results += fmt::format("{}%y{}", i == 0 ? "" : ", ", i);
+  }
+  EXPECT_EQ(launches_of(graph + "\n  return " + results + "\n}"), 2u);
+  EXPECT_EQ(launches_of("graph f(%x: f32[1, 64]) {" + weight("wa", 64) + weight("wb", 64) + R"(
+  %y: f32[1, 64] = aten.linear(%x, %wa)
+  %z: f32[1, 64] = aten.linear(%y, %wb)
+  return %y, %z
+})"),
+            2u);
 }
 
 // --- join_maps ---
