@@ -1,5 +1,6 @@
 // ExecuTorch's operators for language models (its library extension/llm/custom_ops): attention over a cache of keys and
-// values [batch, length, heads, features], rows written into such a cache, the Hadamard transform.
+// values [batch, length, heads, features], rows written into such a cache, the Hadamard transform, the recurrence of
+// linear attention with a gated delta rule.
 #include <cmath>
 #include <limits>
 
@@ -279,6 +280,68 @@ Results decompose_hadamard(Builder& b, Node& node) {
   return {b.cast(b.reshape(value, x->sizes()), x->dtype())};
 }
 
+// --- gated delta rule ---
+
+void check_gate(const Node& node, const Value* key) {
+  const Value *decay = node.tensor("decay"), *beta = node.tensor("beta");
+  require(decay->rank() == 3 || decay->rank() == 4, "gated_delta_rule: wanted a decay of rank 3 or 4");
+  require_rank(beta, 3, "gated_delta_rule: beta");
+  for (size_t d = 0; d < decay->rank(); ++d)
+    require_equal(decay->sizes()[d], key->sizes()[d], "gated_delta_rule: decay and key");
+  for (size_t d = 0; d < 3; ++d) require_equal(beta->sizes()[d], key->sizes()[d], "gated_delta_rule: beta and key");
+}
+
+// query [batch, own heads, length, K]; key [batch, heads, length, K]; value [batch, heads, length, V]; decay like key,
+// or without K; beta [batch, heads, length]; initial_state [batch, heads, K, V].
+void infer_gated_delta_rule(Node& node) {
+  const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value"),
+              *state = node.tensor("initial_state");
+  for (const Value* x : {q, k, v, state}) require_rank(x, 4, "gated_delta_rule");
+  for (const Value* x : node.operands())
+    require(x->dtype() == DType::f32, "gated_delta_rule: wanted float32 operands");
+  for (size_t d : {size_t{0}, size_t{2}, size_t{3}})
+    require_equal(q->sizes()[d], k->sizes()[d], "gated_delta_rule: query and key");
+  for (size_t d : {size_t{0}, size_t{1}, size_t{2}})
+    require_equal(k->sizes()[d], v->sizes()[d], "gated_delta_rule: key and value");
+  const Sym &own = q->sizes()[1], &shared = k->sizes()[1];
+  require(own.is_const() && shared.is_const() && shared.value() > 0 && own.value() % shared.value() == 0,
+          "gated_delta_rule: the query heads are not a multiple of the key heads");
+  check_gate(node, k);
+  const Sizes wanted = {k->sizes()[0], shared, k->sizes()[3], v->sizes()[3]};
+  for (size_t d = 0; d < 4; ++d) require_equal(state->sizes()[d], wanted[d], "gated_delta_rule: the initial state");
+  set_result(node, 0, DType::f32, {q->sizes()[0], own, q->sizes()[2], v->sizes()[3]});
+  set_result(node, 1, DType::f32, state->sizes());
+}
+
+// Step by step: state = state * decay + key (value - key^T state) beta, out = query^T state. Steps are matmuls of single
+// rows.
+Results decompose_gated_delta_rule(Builder& b, Node& node) {
+  constexpr int64_t kMaxSteps = 64;
+  Compose c(b);
+  Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value"), *decay = node.tensor("decay");
+  const Sizes &from = q->sizes(), &state_sizes = node.tensor("initial_state")->sizes();
+  const Sym &length = from[2], heads = state_sizes[1], group = floor_div(from[1], heads);
+  require(length.is_const() && length.value() >= 1 && length.value() <= kMaxSteps,
+          "gated_delta_rule: without ExecuTorch's library of operators for language models the length must be known, "
+          "from 1 to 64");
+  const auto step_of = [&](Value* x, int64_t t, Sizes sizes) {
+    return b.reshape(b.slice(x, 2, t, t + 1), std::move(sizes));
+  };
+  Value* state = node.tensor("initial_state");
+  Values outs;
+  for (int64_t t = 0; t < length.value(); ++t) {
+    const Sym features = decay->rank() == 4 ? from[3] : Sym(1);
+    state = c.mul(state, step_of(decay, t, {from[0], heads, features, 1}));
+    Value *key = step_of(k, t, {from[0], heads, 1, from[3]}), *value = step_of(v, t, {from[0], heads, 1, state_sizes[3]});
+    Value* error = c.sub(value, b.call("aten.matmul", {key, state}));
+    error = c.mul(error, step_of(node.tensor("beta"), t, {from[0], heads, 1, 1}));
+    state = c.add(state, c.mul(b.transpose(key, -2, -1), error));
+    Value* out = b.call("aten.matmul", {step_of(q, t, {from[0], heads, group, from[3]}), state});
+    outs.push_back(b.reshape(out, {from[0], from[1], 1, state_sizes[3]}));
+  }
+  return {outs.size() == 1 ? outs[0] : c.cat(std::move(outs), 2), state};
+}
+
 }  // namespace
 
 #define LLAMA "llama::"
@@ -323,6 +386,26 @@ const OpDef kLanguageModelRows[] = {
     {"llama::fast_hadamard_transform(Tensor mat) -> Tensor", infer_hadamard, decompose_hadamard,
      LLAMA "fast_hadamard_transform.out", kLlmLibrary,
      Cases("f32[3, 8]", "f32[2, 1]", "f32[2, 2, 256]", "f32[3, 28]", "f64[2, 112]", "f16[3, 16]"), &kManyTerms},
+    {"llama::gated_delta_rule(Tensor query, Tensor key, Tensor value, Tensor decay, Tensor beta, Tensor initial_state) "
+     "-> (Tensor, Tensor)",
+     infer_gated_delta_rule, decompose_gated_delta_rule, LLAMA "gated_delta_rule.out", kLlmLibrary,
+     Cases("f32[2, 3, 4, 5], f32[2, 3, 4, 5], f32[2, 3, 4, 6], f32[2, 3, 4, 5]{range=0..1}, f32[2, 3, 4]{range=0..1}, "
+           "f32[2, 3, 5, 6]",
+           "f32[1, 4, 3, 5], f32[1, 2, 3, 5], f32[1, 2, 3, 7], f32[1, 2, 3]{range=0..1}, f32[1, 2, 3]{range=0..1}, "
+           "f32[1, 2, 5, 7]",
+           "f32[1, 2, 1, 16], f32[1, 2, 1, 16], f32[1, 2, 1, 16], f32[1, 2, 1]{range=0..1}, f32[1, 2, 1]{range=0..1}, "
+           "f32[1, 2, 16, 16]"),
+     &kManyTerms},
+    {"llama::channelwise_gated_delta_rule(Tensor query, Tensor key, Tensor value, Tensor decay, Tensor beta, Tensor initial_state) "
+     "-> (Tensor, Tensor)",
+     infer_gated_delta_rule, decompose_gated_delta_rule, LLAMA "channelwise_gated_delta_rule.out", kLlmLibrary,
+     Cases("f32[2, 3, 4, 5], f32[2, 3, 4, 5], f32[2, 3, 4, 6], f32[2, 3, 4, 5]{range=0..1}, f32[2, 3, 4]{range=0..1}, "
+           "f32[2, 3, 5, 6]",
+           "f32[1, 4, 3, 5], f32[1, 2, 3, 5], f32[1, 2, 3, 7], f32[1, 2, 3]{range=0..1}, f32[1, 2, 3]{range=0..1}, "
+           "f32[1, 2, 5, 7]",
+           "f32[1, 2, 1, 16], f32[1, 2, 1, 16], f32[1, 2, 1, 16], f32[1, 2, 1]{range=0..1}, f32[1, 2, 1]{range=0..1}, "
+           "f32[1, 2, 16, 16]"),
+     &kManyTerms},
 };
 #undef LLAMA
 const size_t kLanguageModelCount = std::size(kLanguageModelRows);
