@@ -155,6 +155,15 @@ TEST_F(Cli, MaxSizeIsANumberOrANameWithOne) {
   EXPECT_NE(outcome.err.find("no size of the model is called 'nothing'"), std::string::npos) << outcome.err;
 }
 
+TEST_F(Cli, NumbersOutsideTheirRangeAreUsage) {
+  for (const char* wrong : {"bench m.pte --runs 0", "bench m.pte --runs 1000001", "bench m.pte --runs many",
+                            "compare m.pt2 m.pte --rtol=-1", "compare m.pt2 m.pte --atol nan"}) {
+    const Outcome outcome = wick(wrong);
+    EXPECT_EQ(outcome.exit_code, 2) << wrong;
+    EXPECT_NE(outcome.err.find("' is not a number"), std::string::npos) << outcome.err;
+  }
+}
+
 TEST_F(Cli, WrongFlagIsUsage) {
   EXPECT_EQ(wick("run model.pte --no-such-flag").exit_code, 2);
   EXPECT_EQ(wick("no-such-command").exit_code, 2);
@@ -487,6 +496,8 @@ TEST_F(Cli, HelpNamesTheBackendsAndWhoseOptionsTheirFlagsAre) {
     const std::string help = wick(std::string(command) + " --help").out;
     EXPECT_NE(help.find("names: xnnpack, cortex-m, cuda; portable is always last"), std::string::npos) << help;
     EXPECT_NE(help.find("(cortex-m) processor: cortex-m55 (default), m52"), std::string::npos) << help;
+    for (const char* option : {"--cpu NAME ", "--twin FILE ", "--emit-source DIR "})
+      EXPECT_NE(help.find(option), std::string::npos) << option << help;
   }
 }
 
@@ -626,6 +637,15 @@ TEST_F(Cli, CompareFindsTheProgramOfAnotherModel) {
   EXPECT_NE(equal_json.out.find("\"first_deviation\":null"), std::string::npos) << equal_json.out;
   const Outcome other_json = wick("compare " + model + " " + path("other.pte") + inputs);
   EXPECT_NE(other_json.out.find("\"first_deviation\":{\"op\":"), std::string::npos) << other_json.out;
+}
+
+// update_cache returns one element that it never writes.
+TEST_F(Cli, CompareDoesNotReadWhatAnOperatorLeavesUnwritten) {
+  compile("structure/llm_cache.pt2", "cache.pte");
+  const Outcome same = wick("compare " + fixture("structure/llm_cache.pt2") + " " + path("cache.pte") + " -i " +
+                            fixture("structure/llm_cache.step1.in.npz") + " --json");
+  EXPECT_EQ(same.exit_code, 0) << same.err << same.out;
+  EXPECT_NE(same.out.find("\"first_deviation\":null"), std::string::npos) << same.out;
 }
 
 TEST_F(Cli, FailureWhileRunningNamesInstructionOperatorAndSource) {

@@ -108,11 +108,21 @@ Option Option::separated_by(char delimiter) {
   return *this;
 }
 Option Option::in_range(int low, int high) {
-  option_->check(CLI::Range(low, high));
+  const auto check = [low, high](const std::string& text) {
+    int value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high) return std::string();
+    return fmt::format("'{}' is not a number from {} to {}", printable(text), low, high);
+  };
+  option_->check(check)->type_name(fmt::format("{}..{}", low, high));
   return *this;
 }
 Option Option::not_negative() {
-  option_->check(CLI::NonNegativeNumber);
+  const auto check = [](const std::string& text) {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= 0) return std::string();
+    return fmt::format("'{}' is not a number of 0 or more", printable(text));
+  };
+  option_->check(check);
   return *this;
 }
 Option Option::one_of(std::initializer_list<const char*> words) {
@@ -147,19 +157,19 @@ Option Command::option(const std::string& names, std::vector<std::string>& value
   return Option(app_->add_option(names, values, help));
 }
 Option Command::option(const std::string& names, int& value, const std::string& help) {
-  return Option(app_->add_option(names, value, help));
+  return Option(app_->add_option(names, value, help)->type_name("N"));
 }
 Option Command::option(const std::string& names, int64_t& value, const std::string& help) {
-  return Option(app_->add_option(names, value, help));
+  return Option(app_->add_option(names, value, help)->type_name("N"));
 }
 Option Command::option(const std::string& names, uint64_t& value, const std::string& help) {
-  return Option(app_->add_option(names, value, help));
+  return Option(app_->add_option(names, value, help)->type_name("N"));
 }
 Option Command::option(const std::string& names, double& value, const std::string& help) {
-  return Option(app_->add_option(names, value, help));
+  return Option(app_->add_option(names, value, help)->type_name("NUMBER"));
 }
 Option Command::option(const std::string& names, std::optional<double>& value, const std::string& help) {
-  return Option(app_->add_option(names, value, help));
+  return Option(app_->add_option(names, value, help)->type_name("NUMBER"));
 }
 void Command::flag(const std::string& name, bool& value, const std::string& help) { app_->add_flag(name, value, help); }
 

@@ -41,7 +41,7 @@ void TargetFlags::add_to(Command& command) {
     command
         .option(std::string("--") + flag->name, values_[flag->name],
                 "(" + backends_with_flag(flag->name) + ") " + flag->help)
-        .takes(flag->choices[0] == '\0' ? "TEXT" : flag->choices);
+        .takes(compiler::values_of(*flag));
 }
 
 compiler::Result<std::vector<compiler::TargetRequest>> TargetFlags::find(const std::string& backends) const {

@@ -81,6 +81,17 @@ bool stock_has_kernel(std::string_view key) {
   return has_kernel(key) && !key.starts_with("wick::") && only_ours().count(key) == 0;
 }
 
+bool returns_placeholder(std::string_view key) {
+  static const std::set<std::string_view> names = [] {
+    std::set<std::string_view> kernels;
+    for (const compiler::OpDef* op : compiler::all_ops()) {
+      if (op->kernel && op->has(compiler::kNoResult)) kernels.insert(op->kernel);
+    }
+    return kernels;
+  }();
+  return names.count(key) != 0;
+}
+
 std::vector<OperatorCount> count_operators(const MethodMeta& method) {
   Counts counts;
   add_calls(method, &counts);

@@ -29,5 +29,7 @@ bool has_kernel(std::string_view key);
 bool is_of_backend(std::string_view key);
 /// False for the operators that only Wick has.
 bool stock_has_kernel(std::string_view key);
+/// Whether what a kernel returns holds nothing; what it computes is in the arguments that it writes.
+bool returns_placeholder(std::string_view key);
 
 }  // namespace wick::cli

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "cli/arrays/array_summary.h"
+#include "cli/program/operator_facts.h"
 #include "cli/trace/rounding_flips.h"
 #include "runtime/module/host_tensor.h"
 
@@ -57,12 +58,13 @@ bool is_quantize(const std::string& op) { return op.starts_with("quantized_decom
 void for_each_result(const MethodMeta& method, const InstructionInfo& instruction,
                      const std::function<void(const NodeKey&, NamedArray)>& fn) {
   if (instruction.kind != InstructionKind::kernel || instruction.args.empty()) return;
+  const std::string op = operator_text(instruction.op);
+  if (returns_placeholder(op)) return;
   const compiler::Where where = instruction_source(method, instruction.chain, instruction.index);
   const auto visit = [&](const Tensor* tensor) {
     if (!tensor || (!tensor->data && tensor->numel != 0)) return;
     NamedArray array = to_array(*tensor);
-    const NodeKey key = {where.source, where.module, array_text(array.dtype, array.sizes),
-                         operator_text(instruction.op)};
+    const NodeKey key = {where.source, where.module, array_text(array.dtype, array.sizes), op};
     fn(key, std::move(array));
   };
   const EValue& slot = *instruction.args[instruction.args.size() - 1];

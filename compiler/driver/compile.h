@@ -114,6 +114,8 @@ std::vector<const TargetOption*> target_flags();
 /// What the backends add to a firmware with programs that were prepared for `facts`: Target::firmware of all together.
 /// Errors: those.
 Result<FirmwareTarget> firmware_target(const TargetSettings& settings, std::string_view facts);
+/// What --help calls the value of an option: its choices, or FILE.
+const char* values_of(const TargetOption& option);
 /// What each option of each backend does, one line each.
 std::string target_options_help();
 /// The names of the default targets, in the form of find_targets.

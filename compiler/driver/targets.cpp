@@ -85,11 +85,13 @@ std::string default_targets() {
   return joined_names([](const Target& target) { return target.by_default; });
 }
 
+const char* values_of(const TargetOption& option) { return *option.choices ? option.choices : option.takes; }
+
 std::string target_options_help() {
   std::string text;
   for (const Target* target : known_targets()) {
     for (const TargetOption& option : target->options)
-      text += fmt::format("  {}:{}={}  {}\n", target->name, option.name, option.choices, option.help);
+      text += fmt::format("  {}:{}={}  {}\n", target->name, option.name, values_of(option), option.help);
   }
   return text;
 }

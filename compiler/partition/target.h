@@ -45,6 +45,7 @@ struct TargetOption {
   const char* help;
   /// Also an option of the command line, `--key value`, for all requested backends that have it.
   bool is_flag = false;
+  const char* takes = "TEXT";  // what --help calls the value where there are no choices: FILE
 };
 /// Options with their values, as the user gave them. If an option occurs twice, the last one counts.
 using TargetSettings = std::vector<std::pair<std::string, std::string>>;

@@ -20,7 +20,8 @@ struct Configuration {
 
 inline constexpr compiler::TargetOption kCpu = {
     "cpu", "",
-    "processor: cortex-m55 (default), m52 or m85 with MVE; m4, m7, m33 or m35p with DSP; m3, m23, m0plus or m0", true};
+    "processor: cortex-m55 (default), m52 or m85 with MVE; m4, m7, m33 or m35p with DSP; m3, m23, m0plus or m0", true,
+    "NAME"};
 inline constexpr compiler::TargetOption kIsa = {
     "isa", "auto|mve|dsp|scalar", "instruction set of the kernels; auto: the best that the processor has", true};
 inline constexpr compiler::TargetOption kMemory = {

@@ -10,11 +10,11 @@ namespace wick::cuda {
 constexpr compiler::TargetOption kGpuOption = {
     "gpu", "",
     "architectures of device code: sm_80,sm_90,sm_100,sm_120,ptx (the default) or some of them; none: only for a twin",
-    true};
-constexpr compiler::TargetOption kTwinOption = {"twin", "", "FILE: also writes the kernels as a library for this host",
-                                                true};
-constexpr compiler::TargetOption kEmitSourceOption = {"emit-source", "", "FOLDER: also writes the kernels as text",
-                                                      true};
+    true, "LIST"};
+constexpr compiler::TargetOption kTwinOption = {"twin", "", "also write the kernels as a library for this host", true,
+                                                "FILE"};
+constexpr compiler::TargetOption kEmitSourceOption = {"emit-source", "",
+                                                      "also write the kernels as text to this folder", true, "DIR"};
 
 compiler::Status check_settings(const compiler::TargetOptions& options);
 /// Adds device code for the architectures asked for to the plan and the delegate, and what write_files() needs.

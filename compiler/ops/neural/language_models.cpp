@@ -297,8 +297,7 @@ void infer_gated_delta_rule(Node& node) {
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value"),
               *state = node.tensor("initial_state");
   for (const Value* x : {q, k, v, state}) require_rank(x, 4, "gated_delta_rule");
-  for (const Value* x : node.operands())
-    require(x->dtype() == DType::f32, "gated_delta_rule: wanted float32 operands");
+  for (const Value* x : node.operands()) require(x->dtype() == DType::f32, "gated_delta_rule: wanted float32 operands");
   for (size_t d : {size_t{0}, size_t{2}, size_t{3}})
     require_equal(q->sizes()[d], k->sizes()[d], "gated_delta_rule: query and key");
   for (size_t d : {size_t{0}, size_t{1}, size_t{2}})
@@ -313,8 +312,8 @@ void infer_gated_delta_rule(Node& node) {
   set_result(node, 1, DType::f32, state->sizes());
 }
 
-// Step by step: state = state * decay + key (value - key^T state) beta, out = query^T state. Steps are matmuls of single
-// rows.
+// Step by step: state = state * decay + key (value - key^T state) beta, out = query^T state. Steps are matmuls of
+// single rows.
 Results decompose_gated_delta_rule(Builder& b, Node& node) {
   constexpr int64_t kMaxSteps = 64;
   Compose c(b);
@@ -332,7 +331,8 @@ Results decompose_gated_delta_rule(Builder& b, Node& node) {
   for (int64_t t = 0; t < length.value(); ++t) {
     const Sym features = decay->rank() == 4 ? from[3] : Sym(1);
     state = c.mul(state, step_of(decay, t, {from[0], heads, features, 1}));
-    Value *key = step_of(k, t, {from[0], heads, 1, from[3]}), *value = step_of(v, t, {from[0], heads, 1, state_sizes[3]});
+    Value *key = step_of(k, t, {from[0], heads, 1, from[3]}),
+          *value = step_of(v, t, {from[0], heads, 1, state_sizes[3]});
     Value* error = c.sub(value, b.call("aten.matmul", {key, state}));
     error = c.mul(error, step_of(node.tensor("beta"), t, {from[0], heads, 1, 1}));
     state = c.add(state, c.mul(b.transpose(key, -2, -1), error));
@@ -396,7 +396,8 @@ const OpDef kLanguageModelRows[] = {
            "f32[1, 2, 1, 16], f32[1, 2, 1, 16], f32[1, 2, 1, 16], f32[1, 2, 1]{range=0..1}, f32[1, 2, 1]{range=0..1}, "
            "f32[1, 2, 16, 16]"),
      &kManyTerms},
-    {"llama::channelwise_gated_delta_rule(Tensor query, Tensor key, Tensor value, Tensor decay, Tensor beta, Tensor initial_state) "
+    {"llama::channelwise_gated_delta_rule(Tensor query, Tensor key, Tensor value, Tensor decay, Tensor beta, Tensor "
+     "initial_state) "
      "-> (Tensor, Tensor)",
      infer_gated_delta_rule, decompose_gated_delta_rule, LLAMA "channelwise_gated_delta_rule.out", kLlmLibrary,
      Cases("f32[2, 3, 4, 5], f32[2, 3, 4, 5], f32[2, 3, 4, 6], f32[2, 3, 4, 5]{range=0..1}, f32[2, 3, 4]{range=0..1}, "

@@ -1,9 +1,9 @@
 // The recurrence of linear attention with a gated delta rule. A key head has a state [K, V]; for each position
 //   state = state * decay;  state = state + key (value - key^T state) beta;  out = query^T state
 //   query [batch, own heads, length, K]; key and value [batch, heads, length, K or V]; decay like key (for each row of
-//   the state) or without K; beta [batch, heads, length]; states [batch, heads, K, V]; out [batch, own heads, length, V].
-//   All f32, row-major. Query heads in a row share a key head.
-//   Source: llama::gated_delta_rule of ExecuTorch's library of LLM operators, and its older name.
+//   the state) or without K; beta [batch, heads, length]; states [batch, heads, K, V]; out [batch, own heads, length,
+//   V]. All f32, row-major. Query heads in a row share a key head. Source: llama::gated_delta_rule of ExecuTorch's
+//   library of LLM operators, and its older name.
 #include <string.h>
 
 #include "runtime/kernels/neural/window.h"
@@ -21,8 +21,8 @@ bool sizes_are(const Tensor& t, int32_t a, int32_t b, int32_t c, int32_t d) {
 }
 
 bool check(KernelContext& context, const GatedDelta& g) {
-  for (const Tensor* t : {g.query, g.key, g.value, g.decay, g.beta, g.initial_state,
-                          static_cast<const Tensor*>(g.out), static_cast<const Tensor*>(g.final_state)}) {
+  for (const Tensor* t : {g.query, g.key, g.value, g.decay, g.beta, g.initial_state, static_cast<const Tensor*>(g.out),
+                          static_cast<const Tensor*>(g.final_state)}) {
     if (!require(context, t->dtype == DType::f32, Error::InvalidType, "gated_delta_rule: wanted f32 tensors"))
       return false;
   }

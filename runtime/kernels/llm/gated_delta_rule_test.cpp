@@ -74,8 +74,8 @@ Answer formula(const Sizes& s, const Call& c) {
 }
 
 TEST(GatedDeltaRule, AgreesWithTheFormula) {
-  for (const Sizes& s : {Sizes{1, 2, 2, 1, 16, 16, false}, Sizes{2, 4, 2, 7, 5, 9, true}, Sizes{1, 3, 3, 40, 8, 8, true},
-                         Sizes{2, 6, 2, 3, 4, 33, false}}) {
+  for (const Sizes& s : {Sizes{1, 2, 2, 1, 16, 16, false}, Sizes{2, 4, 2, 7, 5, 9, true},
+                         Sizes{1, 3, 3, 40, 8, 8, true}, Sizes{2, 6, 2, 3, 4, 33, false}}) {
     SCOPED_TRACE(std::to_string(s.length) + " positions, " + std::to_string(s.values) + " values");
     const Call c(s);
     const Answer wanted = formula(s, c);
@@ -83,8 +83,7 @@ TEST(GatedDeltaRule, AgreesWithTheFormula) {
       for (bool split : {false, true}) {
         TestTensor out = make_out(DType::f32, {s.batch, s.own, s.length, s.values}),
                    state = make_out(DType::f32, c.state.sizes);
-        EXPECT_EQ((split ? call_split : call)(name,
-                                              {c.query, c.key, c.value, c.decay, c.beta, c.state, out, state}),
+        EXPECT_EQ((split ? call_split : call)(name, {c.query, c.key, c.value, c.decay, c.beta, c.state, out, state}),
                   Error::Ok);
         EXPECT_TRUE(near(out, wanted.out, 1e-5, 1e-5));
         EXPECT_TRUE(near(state, wanted.state, 1e-5, 1e-5));
