@@ -1,4 +1,4 @@
-// Convolutions. All spellings become aten.convolution.
+// Convolutions. All forms become aten.convolution.
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
 

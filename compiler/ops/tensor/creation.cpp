@@ -20,7 +20,7 @@ void check_sizes(const Sizes& sizes) {
   numel(sizes);  // throws if the product overflows
 }
 
-// The fill value of each spelling.
+// The fill value of each form.
 Arg fill_of(const Node& node) {
   if (has_arg(node, "fill_value")) return node.arg("fill_value");
   const std::string_view name = node.op->name();

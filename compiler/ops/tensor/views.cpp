@@ -1,5 +1,5 @@
 // Views: functions of one tensor that move elements and never change them. In the IR they are view, permute, expand,
-// slice, select and a few that no combination of these expresses; every other spelling becomes one of them here.
+// slice, select and a few that no combination of these expresses; every other form becomes one of them here.
 #include <algorithm>
 #include <numeric>
 
@@ -48,7 +48,7 @@ void infer_reshape(Node& node) {
   set_result(node, x->dtype(), resolve_sizes(x->sizes(), node.ints("shape")));
 }
 
-// Every spelling whose result type already says all: a view with explicit sizes.
+// Every form whose result type already says all: a view with explicit sizes.
 Results decompose_to_view(Builder& b, Node& node) {
   Value* x = node.tensor(node.op->parsed->args[0].name);
   Sizes sizes = node.result()->sizes();
@@ -148,7 +148,7 @@ void set_permuted(Node& node, const std::vector<int64_t>& dims) {
   set_result(node, x->dtype(), std::move(sizes));
 }
 
-// The order every spelling means.
+// The order that every form means.
 std::vector<int64_t> order_of(const Node& node) {
   const size_t rank = node.tensor("self")->rank();
   std::vector<int64_t> dims = all_dims(rank);
@@ -355,7 +355,7 @@ void infer_view_dtype(Node& node) {
   set_result(node, dtype, std::move(sizes));
 }
 
-// `_copy` spellings of the ones that stay.
+// `_copy` forms of the ones that stay.
 Results decompose_uncopy(Builder& b, Node& node) {
   std::string name(node.op->name());
   name.erase(name.find("_copy"), 5);
