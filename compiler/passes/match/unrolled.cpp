@@ -81,7 +81,8 @@ class Dealer {
     for (const Factors& dim : shape.dims) factors_.insert(factors_.end(), dim.begin(), dim.end());
   }
 
-  // Factors whose product is `size`. A new dimension of size 1 is one that is unrolled.
+  // Factors whose product is `size`. A new dimension of size 1 is one that is unrolled; other dimensions have no
+  // unrolled factors of size 1.
   std::optional<Factors> deal(const Sym& size) {
     if (size.is(1)) {
       if (next_ < factors_.size() && factors_[next_].size.is(1)) return Factors{take_next()};
@@ -93,8 +94,9 @@ class Dealer {
       if (next_ == factors_.size()) return std::nullopt;
       const auto part = part_of(factors_[next_].size, product, size);
       if (part && !factors_[next_].unrolled && !may_split()) return std::nullopt;
-      out.push_back(part ? take_of_next(*part) : take_next());
-      product = product * out.back().size;
+      const Factor factor = part ? take_of_next(*part) : take_next();
+      if (!factor.unrolled || !factor.size.is(1)) out.push_back(factor);
+      product = product * factor.size;
     }
     return out;
   }

@@ -76,7 +76,8 @@ class ViewAvoider {
     const Value& result = *node.result();
     const bool whole = is_plain(plan->shape), loose = !whole && lacks_only_ones(plan->shape);
     if (!whole) shapes_[&result] = plan->shape;
-    if (behind.empty() && (whole || loose)) {
+    const bool cuts = node.is("aten.view.default") && num_unknown(result.sizes()) > viewable_;
+    if (behind.empty() && (loose || (whole && !cuts))) {
       if (loose) loose_.emplace(&result, std::move(*plan));
       return;
     }
@@ -125,11 +126,12 @@ class ViewAvoider {
   // A view that a backend cannot express, or whose inverse it cannot express.
   std::optional<Plan> start(const Node& node) {
     if (!node.is("aten.view.default")) return std::nullopt;
-    Value* x = node.tensor("self");
-    const auto there = viewed(plain(x->sizes()), node.result()->sizes(), kMaxParts);
-    if (!there || is_plain(there->shape) || !is_floating(x->dtype())) return std::nullopt;
+    const Value& x = *node.tensor("self");
+    const auto there = viewed(plain(x.sizes()), node.result()->sizes(), kMaxParts);
+    if (!there || is_plain(there->shape) || !is_floating(x.dtype())) return std::nullopt;
     if (num_unknown(node.result()->sizes()) <= viewable_ && !merges_unknown(there->shape)) return std::nullopt;
-    return Plan{there->shape, [=](Builder& b) { return parts_after(b, *there, {x}); }};
+    // The operand may have been replaced in the meantime.
+    return Plan{there->shape, [=, &node](Builder& b) { return parts_after(b, *there, {node.tensor("self")}); }};
   }
 
   bool merges_unknown(const Unrolled& shape) const {
