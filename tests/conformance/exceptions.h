@@ -110,7 +110,7 @@ struct Untested {
 inline constexpr Untested kUntested[] = {
     {"executorch_prim.*", "arithmetic of programs, not of PyTorch: tests of runtime/exec"},
     {"higher_order.*", "takes graphs: tests/fixtures/structure"},
-    {"wick.call_delegate.default", "takes what a backend made: compiler/partition, compiler/emit"},
+    {"wick.call_delegate.*", "takes what a backend made: compiler/partition, compiler/emit"},
     {"dim_order_ops._to_dim_order_copy.default", "not an operator of eager's: compiler/layout, tests/toy_backend"},
     {"wick.convert.default", "stands in folded graphs only: compiler/quantize"},
     {"wick.lookup.default", "ours: what operators on one int8 value become, backends/cortex_m/test/pointwise_test.cpp"},
