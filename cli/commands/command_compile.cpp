@@ -305,9 +305,10 @@ void add_compile(CommandLine& line) {
   command.flag("--require-full-delegation", flags->require_full_delegation,
                "exit code 6 if a node is outside all delegates, with the reason for each");
   command
-      .option("--max-size", flags->max_sizes,
-              "upper bound of the input size NAME; without NAME, of every input size that was exported without a "
-              "bound; may repeat")
+      .option(
+          "--max-size", flags->max_sizes,
+          "upper bound of the size NAME; without NAME, of every size of an input that was exported without a bound; "
+          "may repeat")
       .takes("N|NAME=N")
       .one_at_a_time();
   command

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <set>
 
 #include "compiler/ir/text/text.h"
 #include "compiler/layout/constant_elements.h"
@@ -15,6 +16,22 @@ namespace {
 constexpr uint64_t kAlignment = 16;
 // Numbers of elements must stay below 2^31: the runtime's sizes and strides are 32-bit.
 constexpr uint64_t kMaxElements = (uint64_t{1} << 31) - 1;
+
+// What --max-size and the model can say about a size: the flag without a name is about sizes of inputs only.
+std::string help_for_bound(const Sym& size, const SymRanges& ranges) {
+  std::set<std::string, std::less<>> names, unbounded;
+  collect_symbols(size, names);
+  for (const std::string& name : names) {
+    const auto range = ranges.find(name);
+    if (range == ranges.end() || range->second.max == kUnbounded) unbounded.insert(name);
+  }
+  std::string flags;
+  for (const std::string& name : unbounded.empty() ? names : unbounded) flags += fmt::format(" --max-size {}=N", name);
+  return fmt::format(
+      "give it one: wick compile{}; or in the model, torch.export.Dim(name, max=..) for a size of an input, and "
+      "torch._check(n <= ..) for a size read from data",
+      flags);
+}
 
 }  // namespace
 
@@ -202,8 +219,7 @@ PlannedTensor Linearizer::describe(const Value* value) {
       if (value->producer) diag.where = where_of(*value->producer);
       fail(std::move(diag)
                .expected(value->sizes()[i].text(), "a size with an upper bound below 2^31")
-               .with_help("give it one: wick compile --max-size N (or NAME=N), torch.export.Dim(name, max=..), or "
-                          "torch._check(n <= ..) for sizes read from data"));
+               .with_help(help_for_bound(value->sizes()[i], graph_.ranges)));
     }
     tensor.sizes.push_back(range.max);
   }

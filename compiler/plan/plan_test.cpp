@@ -359,11 +359,17 @@ TEST(Linearize, SymbolicSizesAreComputedOnce) {
 }
 
 TEST(Linearize, ASizeWithoutUpperBoundIsRefusedWithAWayOut) {
-  auto function = parse_graph("graph forward(%x: f32[s0]) { %y = aten.relu(%x) return %y }");
+  auto function = parse_graph(R"(graph forward(%x: f32[s0*s1, 2]) {
+    range s0: 1..9
+    %y = aten.relu(%x)
+    return %y
+  })");
   ASSERT_TRUE(function.ok());
   const auto plan = linearize(*function, {});
   ASSERT_FALSE(plan.ok());
   EXPECT_NE(plan.diag().message.find("no usable upper bound"), std::string::npos);
+  EXPECT_TRUE(plan.diag().help.starts_with("give it one: wick compile --max-size s1=N; or in the model"))
+      << plan.diag().help;
   EXPECT_NE(plan.diag().help.find("torch.export.Dim"), std::string::npos);
 }
 
