@@ -223,11 +223,11 @@ void write_delegates(const MethodMeta& method, const MethodFacts& facts, JsonWri
 void print_method(const MethodMeta& method, const MethodFacts& facts, bool instructions) {
   std::string arenas;
   for (size_t i = 0; i < method.num_arenas(); ++i) {
-    arenas += fmt::format("{}{}{}", i ? " + " : "", method.arena_bytes(i),
+    arenas += fmt::format("{}{} bytes{}", i ? " + " : "", method.arena_bytes(i),
                           method.arena_device(i) != 0 ? " on the device" : "");
   }
-  fmt::print("\n{}", heading(fmt::format("method {}: {} instructions, arena {} bytes", printable(method.name()),
-                                         num_instructions(method), arenas.empty() ? "0" : arenas)));
+  fmt::print("\n{}", heading(fmt::format("method {}: {} instructions, arena {}", printable(method.name()),
+                                         num_instructions(method), arenas.empty() ? "0 bytes" : arenas)));
   Table ends({"", "name", "type"});
   for (size_t i = 0; i < method.num_inputs(); ++i)
     ends.row({fmt::format("input {}", i), printable(facts.inputs[i].name, 60), input_text(method, facts, i)});
