@@ -118,7 +118,7 @@ std::string widened(DType dtype, const std::string& element) {
 
 std::string KernelWriter::load_text(Scope& scope, ExpressionPtr e) {
   const std::string offset = value(scope, e->args[0]);
-  const std::string element = widened(e->dtype, fmt::format("{}[{}]", parameter(e->buffer, false), offset));
+  std::string element = widened(e->dtype, fmt::format("{}[{}]", parameter(e->buffer, false), offset));
   if (e->args.size() == 1) return element;
   return fmt::format("{} ? {} : {}(0)", value(scope, e->args[1]), element, type_name(e->type));
 }
