@@ -1,5 +1,6 @@
 // Turns a partition into a payload. C++20.
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
@@ -90,6 +91,13 @@ class Lowering {
   bool is_dynamic() const { return dynamic_product_; }
   /// Whether the node being lowered is a float linear with int8 weights.
   bool has_integer_weights() const { return integer_weights_; }
+  /// Whether a pooling window gives it.
+  bool is_pooled(uint32_t id) const {
+    const auto gives = [id](const PayloadNode& node) {
+      return node.output == id && (node.type == NodeType::max_pooling_2d || node.type == NodeType::avg_pooling_2d);
+    };
+    return std::any_of(payload_.nodes.begin(), payload_.nodes.end(), gives);
+  }
   bool is_int8(uint32_t id) const { return payload_.values[id].type == DataType::qint8; }
   const Quantization& quantization(uint32_t id) const { return payload_.values[id].quantization; }
   /// `x` as elements of another type.

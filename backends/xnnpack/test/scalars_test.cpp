@@ -212,6 +212,17 @@ TEST(Scalars, InAFileOutliveLoadingAndTheFilesName) {
   EXPECT_EQ(first[0].tensor.bytes, second[0].tensor.bytes);
 }
 
+// The library takes a clamp into the pooling before it, and its numbers for padding.
+TEST(Scalars, ThatBoundAPoolAreNoPadding) {
+  for (const char* pool : {"aten.max_pool2d(%x, [2, 2], [2, 2])", "aten.avg_pool2d(%x, [2, 2], [2, 2])"}) {
+    Pipeline p = on_xnnpack(std::string("graph f(%x: f32[1, 2, 4, 4]) { %p: f32[1, 2, 2, 2] = ") + pool +
+                            " %y: f32[1, 2, 2, 2] = aten.clamp(%p, 0.25, 0.5) return %y }");
+    p.at(Stage::partition).check_delegates(1);
+    p.run_and_compare();
+    EXPECT_EQ(p.failures(), "") << pool;
+  }
+}
+
 TEST(Scalars, OfOneInstanceOutliveAnother) {
   if (!has_xnnpack_library()) GTEST_SKIP() << "built without the library";
   const testing::ScratchFolder scratch;

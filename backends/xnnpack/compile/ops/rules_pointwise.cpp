@@ -200,6 +200,11 @@ constexpr OpRule kRows[] = {
 const RuleFamily kPointwiseRules = {kRows, std::size(kRows)};
 
 uint32_t clamped(Lowering& l, uint32_t x, OutputRange range) {
+  // The library joins a clamp with the pooling before it, and then takes a lowest number above 0, or a highest one up
+  // to 0, for its padding.
+  const bool joins = !l.is_int8(x) && l.is_pooled(x);
+  if (joins && range.min > 0) x = l.binary(NodeType::maximum, x, l.scalar(static_cast<double>(range.min)));
+  if (joins && range.max <= 0) x = l.binary(NodeType::minimum, x, l.scalar(static_cast<double>(range.max)));
   PayloadNode node;
   node.type = NodeType::clamp;
   node.inputs[0] = x;
