@@ -128,8 +128,10 @@ void write_buffers(const DelegateReport& report, JsonWriter& json) {
 }  // namespace
 
 void print_delegate(size_t index, const DelegateReport& report) {
-  fmt::print("{}", heading(fmt::format("delegate {}: {} launches of {} kernels, predicted {:.1f} us on {}", index,
-                                       launches_of(report), kernels_of(report), report.time_us(), report.device)));
+  const auto launches = launches_of(report), kernels = kernels_of(report);
+  fmt::print("{}", heading(fmt::format("delegate {}: {}{} of {}{}, predicted {:.1f} us on {}", index, launches,
+                                       launches == 1 ? " launch" : " launches", kernels,
+                                       kernels == 1 ? " kernel" : " kernels", report.time_us(), report.device)));
   Table table({">", "kernel", "schedule", "nodes", "grid", "block", ">read", ">written", ">FLOP", ">us", "bound by",
                "why it ends here", "source", "module"});
   for (size_t i = 0; i < report.steps.size(); ++i) {
