@@ -81,9 +81,9 @@ CostProgram quantized(const std::string& name, const std::vector<int>& x, const 
 
 // Of int16; `y` is the range of the result.
 CostProgram of_int16(const std::string& name, const std::vector<int>& x, const std::string& body, double y) {
-  const auto fake = [](const char* d, const char* x, const char* e, double scale) {
+  const auto fake = [](const char* d, const char* value, const char* e, double scale) {
     const std::string q = parameters(scale, 0, -32768, 32767);
-    return quantize_line(e, x, q, "i16") + dequantize_line(d, e, q, "i16");
+    return quantize_line(e, value, q, "i16") + dequantize_line(d, e, q, "i16");
   };
   return {name, fmt::format("graph f(%x: f32{}) {{\n{}{}{}  return %o\n}}", list(x),
                             fake("d", "x", "e", 0.000244140625), body, fake("o", "y", "p", y / 32768))};
