@@ -40,10 +40,11 @@ bool resize_to_joined(KernelContext& context, Span<EValue*> args, Tensor& out, i
   return resize_out(context, out, shape.sizes, shape.rank);
 }
 
-/// Whether `out` is lines of the tensors' lines, one behind another.
+/// Whether `out` is lines of the tensors' lines, one behind another. An operand that is `out` has changed its sizes.
 bool joins_lines(const Span<Tensor*>& tensors, const Tensor& out) {
   if (!is_contiguous(out)) return false;
   for (const Tensor* tensor : tensors) {
+    if (tensor == &out) return false;
     if (!is_legacy_empty(*tensor) && (tensor->dtype != out.dtype || !is_contiguous(*tensor))) return false;
   }
   return true;

@@ -284,6 +284,16 @@ TEST(Clone, ChangesDimOrder) {
   }
 }
 
+// A file may name its output among the operands; it then has the sizes of the output.
+TEST(Cat, WritesNothingBehindAnOutputThatIsAnOperand) {
+  TestTensor a = make(DType::f32, {4}, {1, 2, 3, 4});
+  TestTensor out = make_dynamic(DType::f32, {8});
+  const int32_t before[] = {4};
+  ASSERT_EQ(resize(out.tensor, {before, 1}), Error::Ok);
+  EXPECT_NE(call("aten::cat.out", {std::vector<TestTensor*>{&a, &out}, 0, out}), Error::Ok);
+  EXPECT_TRUE(out.guards_intact());
+}
+
 TEST(Cat, JoinsAlongADimension) {
   {
     TestTensor a = make(DType::f32, {2, 3, 4},
