@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks that the documents tell the truth about the tool: check_documents.py WICK [--without-tour]
 
-- The commands of README.md's tour run in an empty folder and print what the tour shows; times, numbers with a point and
-  numbers of more than three digits may be others. The tour needs XNNPACK.
+- The commands of README.md's tour run in an empty folder, succeed unless the tour shows an error, and print what it
+  shows; times, deviations from eager and where they are largest, numbers with a point and numbers of more than three
+  digits may be others. The tour needs XNNPACK.
 - Each command that a document mentions exists, and has the options that stand beside it.
 - docs/cli.md: each option in a table below "## COMMAND" is one of that command.
 Prints the deviations. Exit code 1 if there are some.
@@ -16,6 +17,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NUMBER = re.compile(r"-?(\d+\.\d+(e[-+]?\d+)?|\d{4,})")
+DEVIATION = re.compile(r"max abs \S+, max rel \S+,|, worst at \[[^]]*\]")
 
 
 def read(path):
@@ -23,13 +25,18 @@ def read(path):
         return file.read()
 
 
+def run_with_code(command, folder=None):
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return done.returncode, done.stdout
+
+
 def run(command, folder=None):
-    return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False).stdout
+    return run_with_code(command, folder)[1]
 
 
 def lines_of(text):
     """Lines without such numbers, whose columns are one blank apart."""
-    return [" ".join(NUMBER.sub("N", line).split()) for line in text.splitlines() if line.strip()]
+    return [" ".join(NUMBER.sub("N", DEVIATION.sub("", line)).split()) for line in text.splitlines() if line.strip()]
 
 
 def tour_steps():
@@ -45,11 +52,14 @@ def check_tour(wick):
         os.symlink(os.path.join(ROOT, "tests"), os.path.join(folder, "tests"))
         for command, shown in tour_steps():
             words = command.split()
-            printed = lines_of(run([wick] + words[1:], folder))
+            code, output = run_with_code([wick] + words[1:], folder)
+            printed = lines_of(output)
             cut = shown[-1:] == [".."]
             wanted = shown[:-1] if cut else shown
             if words[0] != "wick" or not wanted or (printed[:len(wanted)] if cut else printed) != wanted:
                 yield f"README.md: $ {command}\n  prints {printed}\n  shows  {wanted}"
+            elif (code == 0) == any(line.startswith("error[") for line in wanted):
+                yield f"README.md: $ {command}\n  ends with exit code {code}"
 
 
 def options_of(wick, known={}):
