@@ -13,11 +13,9 @@ struct ArenaOnDevice {
 };
 
 Error allocate_arena(const DelegateOptions& options, uint64_t size_bytes, ErrorText* text, DeviceMemory* memory) {
-  DeviceName name;
-  if (!parse_device(options.device ? options.device : "", &name)) name = {};
   Failure failure;
   auto arena = std::make_unique<ArenaOnDevice>();
-  arena->device = Device::open(name, &failure);
+  arena->device = Device::open(device_or_default(options.device), &failure);
   if (arena->device) {
     const ContextScope current(*arena->device);
     failure = arena->device->allocate_arena(size_bytes, &arena->memory);

@@ -71,10 +71,8 @@ Delegate::~Delegate() {
 }
 
 Failure Delegate::open_device(const BackendInit& context) {
-  DeviceName name;
-  if (!parse_device(context.device(), &name)) name = {};
   Failure failure;
-  device_ = Device::open(name, &failure);
+  device_ = Device::open(device_or_default(context.device()), &failure);
   if (!device_) return failure;
   const int version = device_->driver().version();
   if (plan_.driver_version > static_cast<uint32_t>(version)) {

@@ -28,6 +28,11 @@ bool parse_device(const char* text, DeviceName* name) {
   return true;
 }
 
+DeviceName device_or_default(const char* text) {
+  DeviceName name;
+  return text && parse_device(text, &name) ? name : DeviceName();
+}
+
 std::string device_text(const DeviceName& name) {
   return name.library.empty() ? std::string(kDevice) + ":" + std::to_string(name.ordinal) : kTwin + name.library;
 }

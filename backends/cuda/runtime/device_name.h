@@ -11,6 +11,8 @@ struct DeviceName {
 
 /// False if the name is not of this backend. "" is "cuda".
 bool parse_device(const char* text, DeviceName* name);
+/// As parse_device; the default device where the name is another backend's, or null.
+DeviceName device_or_default(const char* text);
 /// "cuda:1".
 std::string device_text(const DeviceName& name);
 
