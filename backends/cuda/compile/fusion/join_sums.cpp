@@ -42,7 +42,8 @@ bool reads_own_row(const LoopKernel& kernel, uint32_t buffer, ExpressionPtr offs
 
 bool join(KernelList& kernels, uint32_t buffer, size_t reader) {
   const size_t writer = kernels.only_writer(buffer);
-  if (writer == SIZE_MAX || kernels.readers(buffer).size() != 1 || !kernels.may_move(writer, reader)) return false;
+  if (writer == SIZE_MAX || kernels.readers(buffer).size() != 1) return false;
+  if (!kernels.may_move(writer, reader) || !kernels.may_repeat(writer, reader)) return false;
   const LoopKernel &first = kernels[writer], &second = kernels[reader];
   if (!is_row_sum(kernels.graph(), first) || !equal_extents(first.rows, second.rows) ||
       !equal_extents(first.columns, second.columns) || first.reductions.size() + second.reductions.size() > kMostSums)

@@ -107,7 +107,7 @@ bool KernelList::may_move(size_t from, size_t to) const {
 
 bool KernelList::may_repeat(size_t from, size_t to) const {
   if (from >= to || is_divided(from, to)) return false;
-  for (size_t i = from + 1; i < to; ++i) {
+  for (size_t i = from + 1; i <= to; ++i) {
     if (share(uses_[from].reads, uses_[i].writes)) return false;
   }
   return true;

@@ -43,7 +43,7 @@ class KernelList {
   bool is_divided(size_t from, size_t to) const;
   /// Whether kernel `from` may run right before kernel `to`, a later one.
   bool may_move(size_t from, size_t to) const;
-  /// Whether it would read the same there.
+  /// Whether it would read the same there, and while kernel `to` runs.
   bool may_repeat(size_t from, size_t to) const;
 
   /// Puts a kernel where there is, or was, another one.

@@ -74,6 +74,23 @@ TEST_F(CudaFusion, SumsOfOneRangeShareItsWalk) {
   expect_like_portable({numbers(DType::f32, {6, 200}, 1), numbers(DType::f32, {6, 200}, 2)}, 1e-5);
 }
 
+// Rows of the first one read all that rows of the second one store.
+TEST_F(CudaFusion, ASumOfTheBufferThatTheOtherOneWritesIsAKernelOfItsOwn) {
+  const auto cell = [](const char* updates) {
+    return fmt::format(R"(graph f(%x: f32[1, 64], %wh: f32[64, 64], %wx: f32[64, 64]) {{
+  state %h: f32[1, 64] "h" = ...
+  %a: f32[1, 64] = aten.linear(%h, %wh)
+  %b: f32[1, 64] = aten.linear(%x, %wx)
+  %c: f32[1, 64] = aten.add.Tensor(%a, %b)
+  %t: f32[1, 64] = aten.tanh(%c)
+  {}
+}})",
+                       updates);
+  };
+  EXPECT_EQ(launches_of(cell("update %h = %t\n  return 0")), 2u);
+  EXPECT_EQ(launches_of(cell("return %t")), 1u);
+}
+
 // --- absorb_readers ---
 
 // Rotary positions of 3 heads of 32 features, by halves or by neighbours.
@@ -184,6 +201,18 @@ TEST_F(CudaFusion, OfManyRowsToo) {
 TEST_F(CudaFusion, ALineThatIsTooLongForSharedMemoryIsComputedOnce) {
   EXPECT_EQ(launches_of(normed(4096, 4)), 1u);
   EXPECT_EQ(launches_of(normed(4097, 4)), 2u);
+}
+
+// Blocks would compute it again while others have replaced what it is made of.
+TEST_F(CudaFusion, ALineOfTheBufferThatItsReaderWritesIsComputedOnce) {
+  EXPECT_EQ(launches_of(R"(graph f(%w: f32[64, 64]) {
+  state %h: f32[1, 64] "h" = ...
+  %n: f32[1, 64] = aten.rms_norm(%h, [64], none, 1e-05)
+  %y: f32[1, 64] = aten.linear(%n, %w)
+  update %h = %y
+  return 0
+})"),
+            2u);
 }
 
 // --- integers for weights ---
