@@ -36,8 +36,7 @@ bool is_line(const LoopKernel& kernel) {
   if (store.guard || store.offset->kind != ExpressionKind::index ||
       !(store.offset->index == kernel.columns[0].variable))
     return false;
-  const auto bytes = kernel.columns[0].extent.value() * static_cast<int64_t>(dtype_size_bytes(store.dtype));
-  return bytes <= kMostLineBytes && is_cheap(kernel);
+  return line_bytes(kernel) <= kMostLineBytes && is_cheap(kernel);
 }
 
 // Whether threads take rows, so few that computing the line again costs less than a launch.

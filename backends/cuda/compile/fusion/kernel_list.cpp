@@ -130,6 +130,10 @@ bool is_map(const LoopKernel& kernel) {
          !kernel.row_stores.empty();
 }
 
+int64_t line_bytes(const LoopKernel& line) {
+  return line.columns[0].extent.value() * static_cast<int64_t>(dtype_size_bytes(line.column_stores[0].dtype));
+}
+
 void add_nodes_of(const LoopKernel& from, LoopKernel& to) {
   for (auto list : {&LoopKernel::nodes, &LoopKernel::inlined}) {
     std::vector<const compiler::Node*> all = from.*list;

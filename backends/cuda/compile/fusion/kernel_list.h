@@ -70,6 +70,8 @@ bool is_row_sum(LoweredGraph& graph, const LoopKernel& kernel);
 bool takes_rows(LoweredGraph& graph, const LoopKernel& kernel);
 /// Whether it is a map: it has rows only.
 bool is_map(const LoopKernel& kernel);
+/// Of a line that blocks compute for themselves: what it takes of their shared memory.
+int64_t line_bytes(const LoopKernel& line);
 /// Adds the nodes that `from` computes to those of `to`, before them.
 void add_nodes_of(const LoopKernel& from, LoopKernel& to);
 

@@ -6,6 +6,15 @@ namespace {
 
 // Of one launch: each has its own text.
 constexpr size_t kMostKernels = 4;
+// Each has its own lines in shared memory, too, though its blocks run no other's text. The rest of 48 KiB is for sums.
+constexpr int64_t kMostLineBytes = 40 * 1024;
+
+int64_t bytes_of_lines(const LoopKernel& kernel) {
+  int64_t bytes = 0;
+  for (const auto& line : kernel.prologues) bytes += line_bytes(*line);
+  for (const auto& other : kernel.beside) bytes += bytes_of_lines(*other);
+  return bytes;
+}
 
 // Whether its blocks are of one size, and their number is known.
 bool fits(LoweredGraph& graph, const LoopKernel& kernel) {
@@ -21,7 +30,8 @@ void put_beside(KernelList& kernels) {
     for (size_t k = i + 1; k < kernels.size() && !kernels.is_divided(i, k); ++k) {
       if (!kernels.has(k)) continue;
       if (kernels[i].beside.size() + 1 >= kMostKernels || !fits(kernels.graph(), kernels[k]) ||
-          conflict(kernels.uses(i), kernels.uses(k)))
+          conflict(kernels.uses(i), kernels.uses(k)) ||
+          bytes_of_lines(kernels[i]) + bytes_of_lines(kernels[k]) > kMostLineBytes)
         break;
       LoopKernel both = kernels[i];
       both.beside.push_back(std::make_shared<const LoopKernel>(kernels[k]));

@@ -217,18 +217,18 @@ TEST_F(CudaFusion, ALineOfTheBufferThatItsReaderWritesIsComputedOnce) {
 
 // --- integers for weights ---
 
-std::string weight(const char* name, int rows) {
+std::string weight(const char* name, int rows, int columns = 64) {
   std::string numbers, scales;
-  for (int i = 0; i < rows * 64; ++i)
+  for (int i = 0; i < rows * columns; ++i)
     numbers += fmt::format(
         "{}{}", i == 0 ? "" : ", ",
         static_cast<int>(philox4x32(static_cast<uint64_t>(name[1]), static_cast<uint64_t>(i)).words[0] % 16) - 8);
-  for (int i = 0; i < rows * 2; ++i) scales += fmt::format("{}{}", i == 0 ? "" : ", ", (1 + i % 7) / 64.0);
+  for (int i = 0; i < rows * columns / 32; ++i) scales += fmt::format("{}{}", i == 0 ? "" : ", ", (1 + i % 7) / 64.0);
   return fmt::format(R"(
-  const %{0}q: i8[{1}, 64] = [{2}]
-  const %{0}s: f32[{1}, 2] = [{3}]
-  %{0}: f32[{1}, 64] = torchao.dequantize_affine(%{0}q, [1, 32], %{0}s, none, i8, -8, 7))",
-                     name, rows, numbers, scales);
+  const %{0}q: i8[{1}, {4}] = [{2}]
+  const %{0}s: f32[{1}, {5}] = [{3}]
+  %{0}: f32[{1}, {4}] = torchao.dequantize_affine(%{0}q, [1, 32], %{0}s, none, i8, -8, 7))",
+                     name, rows, numbers, scales, columns, columns / 32);
 }
 
 TEST_F(CudaFusion, RowsOfPackedIntegersBecomeOneLikeOthers) {
@@ -272,6 +272,19 @@ TEST_F(CudaFusion, FourProductsOfPackedIntegersShareALaunchUnlessOneReadsAnother
   return %y, %z
 })"),
             2u);
+}
+
+// Shared memory of a kernel is 48 KiB; a line of 4096 takes 16.
+TEST_F(CudaFusion, LinesOfProductsThatShareALaunchFitIntoSharedMemory) {
+  for (const auto& [columns, wanted] : {std::pair(2048, 1u), {4096, 2u}}) {
+    std::string graph = fmt::format("graph f(%x: f32[1, {0}], %g: f32[{0}]) {{", columns), results;
+    graph += fmt::format("\n  %n: f32[1, {0}] = aten.rms_norm(%x, [{0}], %g, 1e-05)", columns);
+    for (const char* name : {"wa", "wb", "wc"}) {
+      graph += weight(name, 16, columns) + fmt::format("\n  %y{0}: f32[1, 16] = aten.linear(%n, %{0})", name);
+      results += fmt::format("{}%y{}", results.empty() ? "" : ", ", name);
+    }
+    EXPECT_EQ(launches_of(graph + "\n  return " + results + "\n}"), wanted) << columns;
+  }
 }
 
 // --- join_maps ---
