@@ -248,10 +248,10 @@ class Lowering {
   void add_states();
   const Home& home_of(const Value* value);
   uint32_t place_over(const Value* result);
-  bool has_readers_left(const Value* value) const;
+  bool has_readers_left(const Value* value, const Node* but) const;
   bool may_overlap(uint32_t state, ExpressionPtr a, ExpressionPtr b) const;
   bool reads_state(const std::vector<ExpressionPtr>& expressions, uint32_t state, ExpressionPtr written) const;
-  void keep_what_is_read(const Value* over, const Indices& written, const Value* but);
+  void keep_what_is_read(const Value* over, const Indices& written, const Value* source);
   void save(const Value* value);
   std::vector<compiler::StateUpdate> updates_left() const;
   bool can_replace(const compiler::StateUpdate& update, const std::vector<compiler::StateUpdate>& all);

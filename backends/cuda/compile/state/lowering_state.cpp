@@ -61,11 +61,11 @@ uint32_t Lowering::place_over(const Value* result) {
   return home.buffer;
 }
 
-// Whether somebody will still read the elements that the value has now. A write over it does not read it.
-bool Lowering::has_readers_left(const Value* value) const {
+// Whether somebody but `but` will still read the elements that the value has now. A write over it does not read it.
+bool Lowering::has_readers_left(const Value* value, const Node* but) const {
   if (outputs_.count(value) || new_values_.count(value)) return true;
   return std::any_of(value->users().begin(), value->users().end(), [&](const Node* user) {
-    if (done_.count(user)) return false;
+    if (done_.count(user) || user == but) return false;
     const auto written = user->results().empty() ? writes_.over.end() : writes_.over.find(user->result());
     if (written == writes_.over.end() || written->second != value) return true;
     const std::vector<Value*> operands = user->operands();
@@ -98,8 +98,9 @@ bool Lowering::reads_state(const std::vector<ExpressionPtr>& expressions, uint32
   return reads;
 }
 
-// Whoever reads the buffer later must not see the elements that are about to be written.
-void Lowering::keep_what_is_read(const Value* over, const Indices& written, const Value* but) {
+// Whoever reads the buffer later must not see the elements that are about to be written. How the current node reads
+// `source` is its own affair.
+void Lowering::keep_what_is_read(const Value* over, const Indices& written, const Value* source) {
   const Home home = home_of(over);
   const ExpressionPtr offset = offset_of(home, written);
   const char* const why = "the buffer that it is read from is about to change";
@@ -107,7 +108,8 @@ void Lowering::keep_what_is_read(const Value* over, const Indices& written, cons
   for (const auto& owned : graph_.values()) {
     const Value* value = owned.get();
     const auto found = tensors_.find(value);
-    if (found == tensors_.end() || value == but || !value->type.is_tensor() || !has_readers_left(value)) continue;
+    if (found == tensors_.end() || !value->type.is_tensor()) continue;
+    if (!has_readers_left(value, value == source ? node_ : nullptr)) continue;
     const Tensor& held = found->second;
     if (held.stage == Stage::stored) {
       if (held.buffer != home.buffer || !may_overlap(home.buffer, offset_of(held, indices_of(value->sizes())), offset))

@@ -79,6 +79,25 @@ TEST_F(CudaState, ReadsOfTheOldVersionSeeTheOldDataAndOtherRowsAreNotCopied) {
   expect_like_portable_after(calls);
 }
 
+// A value that is written into the region that it is read from, and read once more: computed from the old elements.
+TEST_F(CudaState, WhatReplacesTheElementsItIsReadFromIsReadLaterToo) {
+  const HostValue x = numbers(DType::f32, {4}, 1);
+  for (const char* value : {"aten.mul.Tensor(%row, 0.5)", "aten.view(%row, [4])"}) {
+    SCOPED_TRACE(value);
+    compile_state({fmt::format(R"(graph a(%x: f32[4]) {{
+  state %acc: f32[2, 4] "acc" = [1, 2, 3, 4, 5, 6, 7, 8]
+  %row: f32[4] = aten.select.int(%acc, 0, 1)
+  %y: f32[4] = {}
+  %k: f32[2, 4] = aten.select_scatter(%acc, %y, 0, 1)
+  %z: f32[4] = aten.add.Tensor(%y, %x)
+  update %acc = %k
+  return %y, %z
+}})",
+                               value)});
+    expect_like_portable_after({{"a", {x}}, {"a", {x}}, {"a", {x}}});
+  }
+}
+
 TEST_F(CudaState, WritesThroughViewsOfOneBufferForAllLayersAreInPlace) {
   compile_state({R"(graph a(%x: f32[2, 1, 8], %at: i64[1]) {
   state %cache: f32[3, 2, 64, 8] "cache" = ...
@@ -314,6 +333,14 @@ TEST_F(CudaState, SeveralDelegatesOfAMethodShareBuffers) {
 
 // --- any order of reads and writes ---
 
+// NAMEp: two rows, or their halves.
+std::string rows_of(const std::string& of, size_t from, const std::string& name, bool halves) {
+  const std::string rows =
+      fmt::format("  {0}r: f32[2, 4] = aten.slice.Tensor({1}, 0, {2}, {3}, 1)\n", name, of, from, from + 2);
+  const char* const makes = halves ? "aten.mul.Tensor({0}r, 0.5)" : "aten.view({0}r, [2, 4])";
+  return rows + fmt::format("  {}p: f32[2, 4] = {}\n", name, fmt::format(fmt::runtime(makes), name));
+}
+
 std::string random_program(uint64_t seed) {
   uint64_t next = 0;
   const auto random = [&](uint64_t below) { return philox4x32(seed, next++).words[0] % below; };
@@ -322,18 +349,22 @@ std::string random_program(uint64_t seed) {
       "  state %t0: f32[8, 4] \"t{0}\" = ...\n",
       seed);
   std::vector<std::string> values = {"%x", "%s0", "%t0"};
+  std::string sources;  // rows that are read at the end, whatever has become of where they came from
+  size_t num_sources = 0;
   std::string state[2] = {"%s0", "%t0"};
   for (size_t i = 0; i < 14; ++i) {
     const std::string name = fmt::format("%v{}", i), any = values[random(values.size())],
                       other = values[random(values.size())];
     const size_t from = random(6), which = random(2);
+    const size_t to = random(2) ? from : 6 - from;
     std::string& written = state[which];
-    switch (random(6)) {
+    const uint64_t kind = random(6);
+    switch (kind) {
       case 0: text += fmt::format("  {}: f32[8, 4] = aten.add.Tensor({}, {})\n", name, any, other); break;
       case 1:
-        text += fmt::format("  {0}p: f32[2, 4] = aten.slice.Tensor({1}, 0, {2}, {3}, 1)\n", name, any, from, from + 2);
-        text += fmt::format("  {0}: f32[8, 4] = aten.slice_scatter({1}, {0}p, 0, {2}, {3})\n", name, written, 6 - from,
-                            8 - from);
+        text += rows_of(random(2) ? any : written, from, name, random(2) == 0);
+        text +=
+            fmt::format("  {0}: f32[8, 4] = aten.slice_scatter({1}, {0}p, 0, {2}, {3})\n", name, written, to, to + 2);
         written = name;
         break;
       case 2:
@@ -342,7 +373,7 @@ std::string random_program(uint64_t seed) {
         written = name;
         break;
       case 3:
-        text += fmt::format("  {0}p: f32[2, 4] = aten.slice.Tensor({1}, 0, {2}, {3}, 1)\n", name, any, from, from + 2);
+        text += rows_of(any, from, name, random(2) == 0);
         text += fmt::format("  {0}: f32[8, 4] = aten.index_put({1}, [%at], {0}p{2})\n", name, written,
                             random(2) ? ", true" : "");
         written = name;
@@ -359,10 +390,14 @@ std::string random_program(uint64_t seed) {
         break;
     }
     values.push_back(name);
+    if ((kind != 1 && kind != 3) || random(2)) continue;
+    sources += fmt::format("{}{}p", num_sources++ == 0 ? "" : ", ", name);
   }
   const std::string last = values.back();
-  text += fmt::format("  update %s0 = {}\n  update %t0 = {}\n  return {}, {}, {}\n}}", state[0],
-                      random(3) ? state[1] : last, last, values[values.size() / 2], values[3 + random(4)]);
+  if (num_sources > 0) text += fmt::format("  %e: f32[{}, 4] = aten.cat([{}], 0)\n", 2 * num_sources, sources);
+  text += fmt::format("  update %s0 = {}\n  update %t0 = {}\n  return {}, {}, {}{}\n}}", state[0],
+                      random(3) ? state[1] : last, last, values[values.size() / 2], values[3 + random(4)],
+                      num_sources > 0 ? ", %e" : "");
   return text;
 }
 
