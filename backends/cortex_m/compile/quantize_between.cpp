@@ -266,9 +266,10 @@ class Widening {
 
   Value* wide_constant(const Value& x) {
     const std::vector<double> all = numbers(x);
+    const bool finite = std::all_of(all.begin(), all.end(), [](double number) { return std::isfinite(number); });
+    if (all.empty() || !finite) return nullptr;
     double largest = 0;
     for (const double number : all) largest = std::max(largest, std::abs(number));
-    if (all.empty() || !std::isfinite(largest)) return nullptr;
     TensorType type = x.tensor();
     type.dim_order.clear();
     make_int16(&type, largest > 0 ? largest / kLargest : 1);

@@ -1,6 +1,9 @@
 // quantize_between: what a quantizer leaves in floats between quantized values computes on int16, or stays.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "backends/cortex_m/test/graph_test_support.h"
 
 namespace wick::cortex_m {
@@ -92,6 +95,14 @@ TEST(CortexMQuantizeBetween, WhatHasNoBoundOrTooCoarseStepsStays) {
   const std::string rows = constant_line("w", "f32[4, 4]", std::vector<double>(16, 0.25));
   expect_floats(model("2, 4", rows + "  %s = aten.linear(%d, %w)\n  %t = aten.linear(%s, %w)\n  %y = aten.relu(%t)\n"));
   expect_floats(model("2, 4", "  %s = aten.log(%d)\n  %y = aten.amax(%s, [1])\n"));
+}
+
+TEST(CortexMQuantizeBetween, ConstantsThatAreNoFiniteNumbersStay) {
+  for (const double number : {std::nan(""), HUGE_VAL}) {
+    const std::string add = constant_line("w", "f32[4]", std::vector<double>{0.125, number, 0.125, 0.125}) +
+                            "  %y = aten.add.Tensor(%d, %w)\n";
+    expect_floats(model("2, 4", add, parameters(0.03125, 3)));
+  }
 }
 
 TEST(CortexMQuantizeBetween, NumbersThatTheGraphReturnsStayNumbers) {
