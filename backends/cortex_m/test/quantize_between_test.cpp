@@ -105,6 +105,25 @@ TEST(CortexMQuantizeBetween, ConstantsThatAreNoFiniteNumbersStay) {
   }
 }
 
+// Columns sum up to 1, not rows: the product is eight times as large as its right operand.
+TEST(CortexMQuantizeBetween, ProductsWithProbabilitiesOfOtherRows) {
+  const auto expect = [](const char* probabilities) {
+    const std::string text = model("2, 8",
+                                   std::string("  %t = aten.permute(%d, [1, 0])\n") + probabilities +
+                                       "  %m = aten.mm(%p0, %t)\n  %y = aten.silu(%m)\n",
+                                   parameters(0.3, -3));
+    SCOPED_TRACE(text);
+    Pipeline p = std::move(Pipeline::from_text(text).backend("cortex-m"));
+    std::vector<float> x(16, 4.25f);
+    std::fill(x.begin() + 8, x.end(), -3.5f);
+    p.run_and_compare(one_step(), {float_input({2, 8}, x)});
+    EXPECT_EQ(p.failures(), "");
+  };
+  expect("  %p0 = aten._softmax(%d, 0, false)\n");
+  expect("  %s = aten._softmax(%t, 1, false)\n  %p0 = aten.permute(%s, [1, 0])\n");
+  expect("  %s = aten._softmax(%t, 1, false)\n  %v = aten.permute(%s, [1, 0])\n  %p0 = aten.view(%v, [2, 8])\n");
+}
+
 TEST(CortexMQuantizeBetween, NumbersThatTheGraphReturnsStayNumbers) {
   const std::string text = "graph f(%x: f32[1, 3, 5, 4]) {\n" + fake_quantized("d", "x", "q", kFrom) + kSiluAndMean +
                            fake_quantized("o", "y", "p", kTo) + "  return %o, %s\n}";

@@ -90,17 +90,34 @@ Bound of_total(const Node& node) {
 }
 Bound of_probability(const Node&) { return {1}; }
 
-// Of rows whose elements sum up to 1.
-bool holds_probabilities(const Value* value) {
-  const Node* node = value->producer;
-  while (node && (node->op->has(compiler::kView) || node->is("wick.convert.default")))
-    node = node->operands()[0]->producer;
-  return node && node->is("aten._softmax.default");
+// The same rows in the same or another order of the dimensions in front: only where each element of the last one stays.
+bool keeps_rows(const Node& node) {
+  using compiler::Movement;
+  const Value *from = node.operands()[0], *to = node.result();
+  if (node.is("wick.convert.default")) return true;
+  const Movement movement = node.op->facts.movement;
+  return (movement == Movement::view || movement == Movement::expand) && from->rank() > 0 && to->rank() > 0 &&
+         from->sizes().back() == to->sizes().back();
+}
+
+// How far the sum of a row's elements can be above 1; unknown for others than probabilities of 16 bits.
+double excess_of_probabilities(const Value* value) {
+  const double half_steps = static_cast<double>(value->sizes().back().value()) / 2;
+  double excess = 0;
+  for (;; value = value->producer->operands()[0]) {
+    if (!value->producer || !refuse_int16(*value, "").empty()) return kUnknown;
+    excess += half_steps * affine(*value).scale;
+    if (value->producer->is("aten._softmax.default")) break;
+    if (!keeps_rows(*value->producer)) return kUnknown;
+  }
+  const auto rank = static_cast<int64_t>(value->rank()), dim = value->producer->static_integer("dim");
+  return dim == -1 || dim == rank - 1 ? excess : kUnknown;
 }
 
 Bound of_matmul(const Node& node) {
   const Value *a = node.operands()[0], *b = node.operands()[1];
-  if (holds_probabilities(a)) return {reach(b)};
+  const double excess = excess_of_probabilities(a);
+  if (excess < 1) return {(1 + excess) * reach(b)};
   return {reach(a) * reach(b) * static_cast<double>(a->sizes().back().value()), true};
 }
 
