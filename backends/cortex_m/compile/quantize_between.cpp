@@ -220,14 +220,25 @@ std::vector<Group> groups_of(const std::vector<Node*>& nodes, const Candidates& 
 
 // --- the nodes on int16 ---
 
+// Differences that count between the numbers of a node's result: steps of int8, some steps of int16. 0: it has none.
+double result_grain(const Node& node, const Candidates& candidates) {
+  const Value* result = only_result(node);
+  if (!result || !has_elements(*result)) return 0;
+  const auto found = candidates.of.find(result);
+  if (found != candidates.of.end()) return found->second.grain;
+  return affine(*result).scale * (is_int8(*result) ? 1 : kStepsOfGrain);
+}
+
 // Changes nodes until the backend takes them, or undoes it all.
 class Widening {
  public:
-  Widening(Graph& graph, const PipelineOptions& options) : graph_(graph), options_(options) {}
+  Widening(Graph& graph, const PipelineOptions& options, const Candidates& candidates)
+      : graph_(graph), options_(options), candidates_(candidates) {}
 
   bool widen(const std::vector<Node*>& nodes, const std::unordered_map<const Node*, Node*>& next) {
     for (Node* node : nodes) {
       if (options_.takes(*node)) continue;
+      grain_ = result_grain(*node, candidates_);
       widen_operands(*node, false);
       widen_result(*node, next.at(node));
       if (!options_.takes(*node)) widen_operands(*node, true);
@@ -261,10 +272,12 @@ class Widening {
       make_int16(&type, affine(*x).scale / kFinerSteps);
       return wide_[x] = convert(x, type, &reader, reader);
     }
-    return constants && x->is_constant() && x->tensor().real_dtype() == DType::f32 ? wide_constant(*x) : nullptr;
+    return constants && x->is_constant() && x->tensor().real_dtype() == DType::f32 ? wide_constant(*x, reader)
+                                                                                   : nullptr;
   }
 
-  Value* wide_constant(const Value& x) {
+  // Null: rounding it would show in the reader's result.
+  Value* wide_constant(const Value& x, const Node& reader) {
     const std::vector<double> all = numbers(x);
     const bool finite = std::all_of(all.begin(), all.end(), [](double number) { return std::isfinite(number); });
     if (all.empty() || !finite) return nullptr;
@@ -274,6 +287,7 @@ class Widening {
     type.dim_order.clear();
     make_int16(&type, largest > 0 ? largest / kLargest : 1);
     const double scale = type.quantization->scales[0];
+    if (2 * kStepsOfGrain * error_of_rounding(reader, x, scale) > grain_) return nullptr;
     std::vector<int16_t> elements;
     elements.reserve(all.size());
     for (const double number : all) elements.push_back(static_cast<int16_t>(round_half_even(number / scale)));
@@ -320,6 +334,8 @@ class Widening {
 
   Graph& graph_;
   const PipelineOptions& options_;
+  const Candidates& candidates_;
+  double grain_ = 0;                               // of the result of the node that is widened
   std::unordered_map<const Value*, Value*> wide_;  // looked up only
   std::vector<Node*> made_;
   std::vector<std::function<void()>> undo_;
@@ -346,7 +362,7 @@ bool widen_groups(Graph& graph, const PipelineOptions& options) {
   bool changed = false;
   for (const Group& group : groups_of(nodes, candidates)) {
     const bool done = group.values.empty() && options.takes(*group.nodes[0]);
-    Widening widening(graph, options);
+    Widening widening(graph, options, candidates);
     if (!done && is_fine_enough(group, candidates) && widening.widen(group.nodes, next)) {
       changed = true;
       for (Value* value : group.values) value->forget();

@@ -124,6 +124,19 @@ TEST(CortexMQuantizeBetween, ProductsWithProbabilitiesOfOtherRows) {
   expect("  %s = aten._softmax(%t, 1, false)\n  %v = aten.permute(%s, [1, 0])\n  %p0 = aten.view(%v, [2, 8])\n");
 }
 
+TEST(CortexMQuantizeBetween, ConstantsOfCoarserStepsThanTheResultStay) {
+  const auto beside = [](const char* op, const std::vector<double>& numbers, const std::string& to) {
+    return model("2, 4", constant_line("w", "f32[4]", numbers) + fmt::format("  %y = aten.{}(%d, %w)\n", op), to);
+  };
+  const std::string fine = parameters(0.03125, 3);
+  expect_floats(beside("add.Tensor", {0.13, -9000, 0.13, 0.13}, fine));
+  expect_floats(beside("maximum", {0.13, -9000, 0.13, 0.13}, fine));
+  expect_floats(beside("mul.Tensor", {0.13, 9000, 0.13, 0.13}, fine));
+  expect_floats(beside("div.Tensor", {1, 1000, 0.01, 1}, parameters(1, 3)));
+  expect_integers(beside("mul.Tensor", {0.13, 9, 0.13, -0.2}, parameters(0.25, 3)), "wick_cortex_m.mul_int16");
+  expect_integers(beside("div.Tensor", {1, 10, -0.5, 1}, parameters(0.0625, 3)), "cortex_m.quantized_div");
+}
+
 TEST(CortexMQuantizeBetween, NumbersThatTheGraphReturnsStayNumbers) {
   const std::string text = "graph f(%x: f32[1, 3, 5, 4]) {\n" + fake_quantized("d", "x", "q", kFrom) + kSiluAndMean +
                            fake_quantized("o", "y", "p", kTo) + "  return %o, %s\n}";

@@ -8,6 +8,7 @@
 #include "backends/cortex_m/compile/ops/movement.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/quantized.h"
+#include "backends/cortex_m/compile/requantization.h"
 #include "compiler/ops/rules.h"
 
 namespace wick::cortex_m {
@@ -188,6 +189,16 @@ Bound of_recurrent(const Node& node) {
   return {largest};
 }
 
+// Of self / rounded numbers. Those that are 0 divide to something else anyway.
+double error_of_divisor(double self, const std::vector<double>& numbers, double step) {
+  double largest = 0;
+  for (const double number : numbers) {
+    const double rounded = round_half_even(number / step) * step;
+    if (number != 0) largest = larger(largest, self * std::abs(1 / number - 1 / rounded));
+  }
+  return largest;
+}
+
 struct Row {
   const char* op;
   Bound (*bound)(const Node& node);
@@ -241,6 +252,24 @@ std::optional<Bound> bound_of(const Node& node, const Value& result) {
   else if (only_moves(node))
     bound = of_movement(node);
   return std::isfinite(bound.largest) ? std::optional<Bound>(bound) : std::nullopt;
+}
+
+double error_of_rounding(const Node& node, const Value& constant, double step) {
+  using compiler::Binary;
+  const bool sums = node.is(Binary::add) || node.is(Binary::sub);
+  if (sums && &constant == node.tensor("other")) {
+    return node.op->parsed->find("alpha") < 0 ? step / 2 : step / 2 * std::abs(node.real("alpha"));
+  }
+  if (sums || node.is("aten.minimum.default") || node.is("aten.maximum.default") || only_moves(node)) return step / 2;
+  const std::vector<Value*> operands = node.operands();
+  if (operands.size() != 2) return kUnknown;
+  const Value* other = operands[&constant == operands[0] ? 1 : 0];
+  if (node.is(Binary::mul)) return step / 2 * reach(other);
+  if (node.is("aten.mm.default") || node.is("aten.bmm.default"))
+    return step / 2 * reach(other) * static_cast<double>(operands[0]->sizes().back().value());
+  if (!node.is(Binary::div) || !refuse_elements(*other, "").empty()) return kUnknown;
+  return other == operands[0] ? error_of_divisor(reach(other), numbers(constant), step)
+                              : step / 2 / affine(*other).scale;
 }
 
 }  // namespace wick::cortex_m

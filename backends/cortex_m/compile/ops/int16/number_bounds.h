@@ -16,4 +16,8 @@ struct Bound {
 /// infinite, or the operator is none of those that are known here.
 std::optional<Bound> bound_of(const compiler::Node& node, const compiler::Value& result);
 
+/// How far a result can be off if the numbers of a constant operand are rounded to multiples of `step`. Infinite: it is
+/// not known.
+double error_of_rounding(const compiler::Node& node, const compiler::Value& constant, double step);
+
 }  // namespace wick::cortex_m
