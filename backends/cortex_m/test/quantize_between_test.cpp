@@ -105,6 +105,20 @@ TEST(CortexMQuantizeBetween, ConstantsThatAreNoFiniteNumbersStay) {
   }
 }
 
+TEST(CortexMQuantizeBetween, BoundsOfNumbersThatAreNoneStay) {
+  expect_floats(model("2, 4", "  %s = aten.constant_pad_nd(%d, [1, 0], nan)\n  %y = aten.amax(%s, [1])\n"));
+  const auto list = [](const char* name, double last) {
+    return constant_line(name, "f32[3]", std::vector<double>{last, 0.5, 1});
+  };
+  for (const double variance : {1.0, -1.0}) {
+    const std::string norm =
+        list("w", 1) + list("b", 0.5) + list("m", variance < 0 ? 0.25 : std::nan("")) + list("v", variance) +
+        "  %s, %u, %t = aten._native_batch_norm_legit_no_training(%d, %w, %b, %m, %v, 0.1, 1e-05)\n"
+        "  %y = aten.mean.dim(%s, [2, 3])\n";
+    expect_floats(model("1, 3, 4, 2", norm));
+  }
+}
+
 // Columns sum up to 1, not rows: the product is eight times as large as its right operand.
 TEST(CortexMQuantizeBetween, ProductsWithProbabilitiesOfOtherRows) {
   const auto expect = [](const char* probabilities) {

@@ -22,9 +22,12 @@ namespace {
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 constexpr double kLargestState = 32767.0 / 32768;  // h of a recurrent layer has 15 bits behind the point
 
+// Of sizes; unknown if one of them is not a number.
+double larger(double a, double b) { return std::isnan(a) || std::isnan(b) ? kUnknown : std::max(a, b); }
+
 double largest_of(const std::vector<double>& numbers) {
   double largest = numbers.empty() ? kUnknown : 0;
-  for (const double number : numbers) largest = std::isnan(number) ? kUnknown : std::max(largest, std::abs(number));
+  for (const double number : numbers) largest = larger(largest, std::abs(number));
   return largest;
 }
 
@@ -40,7 +43,7 @@ double reach_of_operands(const Node& node) {
   double largest = 0;
   for (const Value* operand : node.operands()) {
     const bool is_index = operand->type.is_tensor() && !operand->is_quantized() && operand->dtype() != DType::f32;
-    if (!is_index) largest = std::max(largest, reach(operand));
+    if (!is_index) largest = larger(largest, reach(operand));
   }
   return largest;
 }
@@ -69,7 +72,7 @@ Bound of_movement(const Node& node) {
   for (size_t i = 0; i < node.args().size(); ++i) {
     if (node.op->parsed->args[i].type != compiler::ArgType::scalar) continue;
     const auto number = compiler::literal(node.arg(i));
-    if (number) bound.largest = std::max(bound.largest, std::abs(*number));
+    if (number) bound.largest = larger(bound.largest, std::abs(*number));
   }
   return bound;
 }
@@ -133,7 +136,7 @@ Bound of_rows(const Node& node) {
   for (size_t row = 0; row < rows; ++row) {
     double total = 0;
     for (size_t k = 0; k < all.size() / rows; ++k) total += std::abs(all[row * (all.size() / rows) + k]);
-    largest = std::max(largest, total);
+    largest = larger(largest, total);
   }
   return {largest * reach(node.tensor("input")) + reach(bias), true};
 }
@@ -155,7 +158,7 @@ Bound of_batch_norm(const Node& node) {
   double largest = 0;
   for (size_t c = 0; c < means.size(); ++c) {
     const double factor = scales[c] / std::sqrt(variances[c] + node.real("eps"));
-    largest = std::max(largest, std::abs(factor) * x + std::abs(offsets[c] - means[c] * factor));
+    largest = larger(largest, std::abs(factor) * x + std::abs(offsets[c] - means[c] * factor));
   }
   return {largest};
 }
