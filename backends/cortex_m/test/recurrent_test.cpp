@@ -151,6 +151,16 @@ TEST(CortexMCompileRecurrent, StatesInFloatsAreQuantizedAtTheBorder) {
   }
 }
 
+TEST(CortexMCompileRecurrent, StatesInFloatsSaturateAtEight) {
+  for (const bool is_lstm : {true, false}) {
+    Pipeline p =
+        std::move(Pipeline::from_text(layers({.is_lstm = is_lstm, .to = parameters(0.03, 3), .state_scale = "float"}))
+                      .backend("cortex-m"));
+    const std::string text = p.dump(Stage::lower);
+    EXPECT_NE(text.find(", 0.000244140625, 0, -32767, 32767, i16)"), std::string::npos) << text;
+  }
+}
+
 TEST(CortexMCompileRecurrent, SmallAndLargeWeights) {
   expect_integers({.weight_factor = 1e-6});
   expect_integers({.weight_factor = 15});
@@ -258,6 +268,14 @@ TEST(CortexMCompileRecurrent, WhatItDoesNotTake) {
   EXPECT_TRUE(says(reasons({}, true), "stock has no integer form of it"));
   EXPECT_TRUE(
       says(reasons({.plain = "rnn_relu", .is_lstm = false, .weight_factor = 10}), "behind its relu, h could reach 32"));
+  EXPECT_TRUE(says(reasons({.plain = "rnn_relu",
+                            .is_lstm = false,
+                            .steps = 1,
+                            .read = 1,
+                            .weight_factor = 0.8,
+                            .to = parameters(0.1, -100),
+                            .state_scale = "float"}),
+                   "behind its relu, h could exceed 8, where a first state in floats saturates"));
   EXPECT_TRUE(says(reasons({.is_lstm = false, .weight_factor = 15}), "what goes into its tanh could be 32 or more"));
 }
 

@@ -27,7 +27,7 @@ constexpr int64_t kMostCells = 1024;
 constexpr int kGateBits = 26, kMostStateBits = 15, kLeastStateBits = 8, kCellBits = 20, kMultiplierBits = 22,
               kMostShift = 62, kElementShift = 14;  // of requantize
 constexpr double kLargestWeight = 32767;
-constexpr double kFloatReach = 8, kFloatCellReach = 1024;  // of states in floats; beyond it they saturate
+constexpr double kFloatReach = 32767.0 / 4096, kFloatCellReach = 1024;  // of states in floats; beyond it they saturate
 
 constexpr double kLargestGate = 32;
 
@@ -274,6 +274,8 @@ std::string read_growth(const Node& node, Layers* layers) {
     if (!(reach < kLargestGate)) return "behind its relu, h could reach 32";
     layers->reach = std::max(layers->reach, reach);
   }
+  if (is_given(*node.tensor("hx")) && node.result(1)->num_uses() > 0 && layers->reach > kFloatReach)
+    return "behind its relu, h could exceed 8, where a first state in floats saturates";
   while (std::ldexp(layers->reach, layers->state_bits) >= kLargestWeight + 0.5) --layers->state_bits;
   return "";
 }
@@ -325,9 +327,10 @@ Value* exchanged(Builder& b, Value* x) {
 
 // Numbers of a state that no quantizer annotated, as elements.
 Value* state_from_floats(Builder& b, Value* x, int bits, DType dtype) {
-  if (dtype == DType::i16)
-    return b.call("cortex_m.quantize_per_tensor",
-                  {x, std::ldexp(1, -bits), int64_t{0}, int64_t{INT16_MIN}, int64_t{INT16_MAX}, dtype});
+  if (dtype == DType::i16) {
+    const auto most = static_cast<int64_t>(std::ldexp(kFloatReach, bits));
+    return b.call("cortex_m.quantize_per_tensor", {x, std::ldexp(1, -bits), int64_t{0}, -most, most, dtype});
+  }
   const double most = std::ldexp(kFloatCellReach, bits);
   x = b.call("aten.clamp", {b.call("aten.mul.Scalar", {x, std::ldexp(1, bits)}), -most, most});
   return b.cast(x, DType::i32);
