@@ -140,6 +140,16 @@ struct DotSingle {
   const int8_t* weights[kSix];
 };
 
+/// Words kOdd and kOdd + 2 of both.
+template <int kOdd>
+int32x4_t every_other(int32x4_t first, int32x4_t second) {
+  int32x4_t words = second;
+  words = vsetq_lane_s32(vgetq_lane_s32(first, kOdd), words, 0);
+  words = vsetq_lane_s32(vgetq_lane_s32(first, kOdd + 2), words, 1);
+  words = vsetq_lane_s32(vgetq_lane_s32(second, kOdd), words, 2);
+  return vsetq_lane_s32(vgetq_lane_s32(second, kOdd + 2), words, 3);
+}
+
 /// Even words of 32 terms to `to`, odd ones to to + odd; returns their sum. At the end of a row what is missing is 0.
 int32_t pack_terms(const int8_t* from, int32_t count, int8_t* to, int32_t odd) {
   int8_t last[kVectorTerms];
@@ -148,10 +158,10 @@ int32_t pack_terms(const int8_t* from, int32_t count, int8_t* to, int32_t odd) {
     copy_bytes(last, from, count);
     from = last;
   }
-  const uint32x4_t even_words = vmulq_n_u32(vidupq_n_u32(0, 1), 8);
-  const auto* words = reinterpret_cast<const int32_t*>(from);
-  const int8x16_t low = vreinterpretq_s8_s32(vldrwq_gather_offset_s32(words, even_words));
-  const int8x16_t high = vreinterpretq_s8_s32(vldrwq_gather_offset_s32(words, vaddq_n_u32(even_words, 4)));
+  const int32x4_t first = vreinterpretq_s32_s8(vldrbq_s8(from));  // loads of words would have to be aligned
+  const int32x4_t second = vreinterpretq_s32_s8(vldrbq_s8(from + 16));
+  const int8x16_t low = vreinterpretq_s8_s32(every_other<0>(first, second));
+  const int8x16_t high = vreinterpretq_s8_s32(every_other<1>(first, second));
   vstrbq_s8(to, low);
   vstrbq_s8(to + odd, high);
   return vaddvaq_s8(vaddvq_s8(low), high);
