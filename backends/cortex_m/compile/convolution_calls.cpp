@@ -87,12 +87,15 @@ namespace {
 
 size_t terms_of(const Convolution& c) { return c.taps() * static_cast<size_t>(c.shape.group_channels); }
 
-// bias[o] + input_offset * sum of the weights of o.
+// bias[o] + input_offset * sum of the weights of o, as the kernel would add them: in 32 bits that wrap.
 std::vector<int32_t> kernel_sums(const Convolution& c) {
-  std::vector<int32_t> sums = c.bias;
+  std::vector<int64_t> sums(c.bias.begin(), c.bias.end());
   sums.resize(static_cast<size_t>(c.shape.outputs), 0);
-  for (size_t i = 0; i < c.filter.size(); ++i) sums[i / terms_of(c)] -= c.input.zero * c.filter[i];
-  return sums;
+  for (size_t i = 0; i < c.filter.size(); ++i) sums[i / terms_of(c)] -= int64_t{c.input.zero} * c.filter[i];
+  std::vector<int32_t> wrapped;
+  wrapped.reserve(sums.size());
+  for (const int64_t sum : sums) wrapped.push_back(static_cast<int32_t>(sum));
+  return wrapped;
 }
 
 // Windows of three positions for MVE, unless they are pixels.

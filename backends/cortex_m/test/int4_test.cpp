@@ -1,6 +1,8 @@
 // Weights that a model quantizes to four bits: when they are packed, and that packing changes no element.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "backends/cortex_m/test/graph_test_support.h"
 
 namespace wick::cortex_m {
@@ -126,14 +128,16 @@ TEST(CortexMCompileInt4, PackedWeightsAreHalfAsManyBytes) {
 
 struct Image {
   int64_t inputs = 8, outputs = 6, kernel = 3, groups = 1, min = -8;
-  std::string sizes = "2, 8, 7, 6", more = "[1, 1], [1, 1], [1, 1]";
+  std::string sizes = "2, 8, 7, 6", more = "[1, 1], [1, 1], [1, 1]", x = parameters(0.03125, 3);
+  double first_bias = 0;  // negative weights of the first output, if it is not 0
   std::string text() const {
     Random random(6);
     std::vector<int64_t> w, z(static_cast<size_t>(outputs));
     for (int64_t i = 0; i < outputs * inputs / groups * kernel * kernel; ++i) w.push_back(random.in(min, 7));
+    if (first_bias != 0) std::fill_n(w.begin(), inputs / groups * kernel * kernel, -4);
     std::vector<double> b, s;
     for (int64_t n = 0; n < outputs; ++n) {
-      b.push_back(0.25 * static_cast<double>(n));
+      b.push_back(n == 0 ? first_bias : 0.25 * static_cast<double>(n));
       s.push_back(0.0625 + 0.015625 * static_cast<double>(n));
     }
     return fmt::format("graph f(%x: f32[{}]) {{\n", sizes) +
@@ -142,7 +146,7 @@ struct Image {
            constant_line("s", fmt::format("f64[{}]", outputs).c_str(), s) +
            constant_line("z", fmt::format("i64[{}]", outputs).c_str(), z) +
            fmt::format("  %w = quantized_decomposed.dequantize_per_channel(%e, %s, %z, 0, {}, 7, i8)\n", min) +
-           fake_quantized("d", "x", "q", parameters(0.03125, 3)) +
+           fake_quantized("d", "x", "q", x) +
            fmt::format("  %c = aten.convolution(%d, %w, %b, {}, false, [0, 0], {})\n", more, groups) +
            fake_quantized("o", "c", "p", parameters(0.25, -5)) + "  return %o\n}";
   }
@@ -167,6 +171,11 @@ TEST(CortexMCompileInt4, ConvolutionsAreOfPackedWeights) {
   expect_convolution({.kernel = 2, .groups = 2, .more = "[2, 1], [1, 0], [1, 2]"}, kConvolution);
   expect_convolution({.more = "[1, 1], [3, 3], [3, 3]"}, kConvolution);
   expect_convolution({.outputs = 70, .kernel = 1, .more = "[1, 1], [0, 0], [1, 1]"}, kConvolution);
+}
+
+// The bias and the sum of the weights times the zero point need more than 32 bits; the sums of the kernel do not.
+TEST(CortexMCompileInt4, ALargeBiasBesideANarrowInput) {
+  expect_convolution({.x = parameters(0.03125, 100, 100, 110), .first_bias = 4194296}, "wick_cortex_m.conv2d_int4");
 }
 
 TEST(CortexMCompileInt4, OtherConvolutionsStayInEightBits) {
