@@ -238,26 +238,29 @@ std::string read_direction(const Node& node, const Layers& layers, int64_t layer
   return fits ? "" : "what goes into its tanh could be 32 or more";
 }
 
+// The sum of each row's sizes.
+std::vector<double> sums_of_rows(const Value& weights) {
+  const std::vector<double> all = numbers(weights);
+  const auto columns = static_cast<size_t>(weights.sizes()[1].value());
+  std::vector<double> sums(static_cast<size_t>(weights.sizes()[0].value()), 0);
+  for (size_t i = 0; i < all.size(); ++i) sums[i / columns] += std::abs(all[i]);
+  return sums;
+}
+
 // The largest number that h holds after all steps of a layer of relu, in any direction, if it reads at most `reach`.
 double largest_after_steps(const Node& node, const Layers& layers, int64_t layer, double reach) {
   const Values params = node.tensors("params"), states = states_of(node);
-  const auto rows_of = [&](const Value& weights, size_t row) {
-    const std::vector<double> all = numbers(weights);
-    const auto columns = static_cast<size_t>(weights.sizes()[1].value());
-    double total = 0;
-    for (size_t k = 0; k < columns; ++k) total += std::abs(all[row * columns + k]);
-    return total;
-  };
   double largest = 0;
   for (int64_t direction = 0; direction < layers.directions; ++direction) {
     const size_t first = layers.weights_of_each * static_cast<size_t>(layer * layers.directions + direction);
     const bool has_bias = layers.weights_of_each == 4;
     const std::vector<double> biases =
         biases_of(layers, has_bias ? params[first + 2] : nullptr, has_bias ? params[first + 3] : nullptr);
+    const std::vector<double> of_input = sums_of_rows(*params[first]), of_state = sums_of_rows(*params[first + 1]);
     double added = 0, kept = 0, h = reach_of(*states[0]);
     for (size_t row = 0; row < static_cast<size_t>(layers.cells); ++row) {
-      added = std::max(added, rows_of(*params[first], row) * reach + std::abs(biases[row]));
-      kept = std::max(kept, rows_of(*params[first + 1], row));
+      added = std::max(added, of_input[row] * reach + std::abs(biases[row]));
+      kept = std::max(kept, of_state[row]);
     }
     for (int64_t step = 0; step < layers.steps && h < kLargestGate; ++step) h = std::max(h, added + kept * h);
     largest = std::max(largest, h);
