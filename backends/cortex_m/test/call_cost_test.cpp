@@ -49,6 +49,20 @@ CallCost convolution(const std::string& isa) {
       isa);
 }
 
+// Eight outputs of the four channels of 5 x 6 pixels, with padding at the ends of both dimensions.
+CallCost packed_pixels(std::vector<int64_t> padding) {
+  return cost("wick_cortex_m::conv2d_int4.out",
+              {tensor({1, 4, 5, 6}), tensor({8, 2}, DType::u8, true), numbers({}), tensor({8}, DType::i32, true),
+               numbers({1, 1}), numbers({1}), numbers({1, 1}), numbers(std::move(padding)), numbers({1, 1}),
+               tensor({1, 8, 5, 6})});
+}
+
+TEST(CallCost, PixelsOfAPackedConvolutionAreCopiedIfThereIsPadding) {
+  EXPECT_EQ(count(packed_pixels({0, 0}), "copies"), 0);
+  EXPECT_EQ(count(packed_pixels({0, 1}), "copies"), 30);
+  EXPECT_EQ(count(packed_pixels({0, 0, 1, 0}), "copies"), 30);
+}
+
 TEST(CallCost, AConvolutionCountsProductsMemoryAndBorders) {
   const CallCost found = convolution("mve");
   EXPECT_EQ(found.macs, 25u * 8 * 18);

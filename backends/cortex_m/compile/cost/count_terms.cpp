@@ -466,7 +466,9 @@ void count_packed_convolution(const OperatorCall& call, Terms& terms) {
   const double taps = number(call.arguments[4], 0) * number(call.arguments[4], 1);
   const double depth = taps * size(x, 1) / groups, passes = groups * std::ceil(outputs / groups / kPass);
   terms.add("outputs", numel(y));
-  terms.add("copies", taps > 1 ? numel(y) / outputs * passes * taps : 0);
+  const std::vector<int64_t>& padding = call.arguments[7].numbers;
+  const bool pads = std::any_of(padding.begin(), padding.end(), [](int64_t each) { return each != 0; });
+  terms.add("copies", taps > 1 || pads ? numel(y) / outputs * passes * taps : 0);
   terms.add("inputs", numel(y) / outputs * passes * depth);
   terms.add_macs(numel(y) * depth);
 }
