@@ -166,6 +166,12 @@ Value* fill(const Positions& p, Builder& b, Node& node) {
 
 // --- arithmetic with a number ---
 
+// Beside floats of 16 bits eager multiplies and divides by a number of f32; all else takes it as one of theirs.
+bool is_wide_factor(std::string_view with_tensor, DType dtype) {
+  const bool is_short = dtype == DType::f16 || dtype == DType::bf16;
+  return is_short && (with_tensor == "aten.mul.Tensor" || with_tensor == "aten.div.Tensor");
+}
+
 // A number takes the dtype of the tensor beside it, where that is one of numbers.
 Value* arithmetic(const Positions& p, Builder& b, Node& node) {
   const std::string_view name = node.op->name(), base = name.substr(0, name.rfind('.'));
@@ -178,11 +184,14 @@ Value* arithmetic(const Positions& p, Builder& b, Node& node) {
   Value* x = node.arg(0).as<Value*>();
   if (x->dtype() == DType::boolean) return nullptr;
   Compose c(b);
+  const bool is_wide = is_wide_factor(with_tensor, x->dtype());
+  if (is_wide) x = b.cast(x, DType::f32);
   Value* other = b.cast(p.tensor(c, *number), x->dtype());
   if (x->rank() == 0) other = b.reshape(other, {});
   compiler::Args args = {x, other};
   for (size_t i = 2; i < node.args().size(); ++i) args.push_back(node.arg(i));
   Value* made = b.call(with_tensor, std::move(args));
+  if (is_wide) made = b.cast(made, node.result()->dtype());
   return made->type == node.result()->type ? made : nullptr;
 }
 

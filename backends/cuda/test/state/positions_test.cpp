@@ -101,6 +101,19 @@ TEST_F(CudaPositions, ThatMayBeNegativeAndSizesStayOutside) {
   EXPECT_EQ(outside(), wanted);
 }
 
+// 257 is no number of bf16: eager multiplies and divides by that of f32.
+TEST_F(CudaPositions, ThatAreFactorsOfShortFloatsAreNumbersOfF32) {
+  compile_state({R"(graph a(%x: bf16[4, 10], %at: i64[1]) {
+  range u0: 0..1000 from_data
+  %n: int(u0) = aten._local_scalar_dense(%at)
+  %mul: bf16[4, 10] = aten.mul.Tensor(%x, u0)
+  %div: bf16[4, 10] = aten.div.Tensor(%x, u0)
+  return %mul, %div
+})"});
+  EXPECT_EQ(result_.methods[0].delegates, 1u);
+  expect_like_portable_after({{"a", {numbers(DType::bf16, {4, 10}, 1), integers({257}, {1})}}});
+}
+
 // As in eager, whatever range the model states.
 TEST_F(CudaPositions, OutsideOfTheCacheFailTheCall) {
   compile_state({R"(graph a(%x: f32[1, 2, 2, 4], %at: i64[1]) {
