@@ -55,13 +55,13 @@ SharedBuffers::SharedBuffers(std::vector<Function>& functions) : rules_(function
       if (!buffer || buffer == owner.first) continue;
       if (same_buffer(*buffer, *owner.first)) {
         buffer->kind = ValueKind::state;
-      } else if (buffer->kind == ValueKind::state) {
-        rules_[i].names[name] = fmt::format("{}@{}", name, functions[i].name);
-        functions[i].notes.push_back(fmt::format(
-            "the buffer '{}' has another dtype, shape or initial value than in method '{}': each of the two "
-            "has its own",
-            name, owner.second));
+        continue;
       }
+      const bool changes = buffer->kind == ValueKind::state;
+      if (changes) rules_[i].names[name] = fmt::format("{}@{}", name, functions[i].name);
+      functions[i].notes.push_back(fmt::format(
+          "the buffer '{}' has another dtype, shape or initial value than in method '{}': {}", name, owner.second,
+          changes ? "each of the two has its own" : "this method reads its own, which does not change"));
     }
   }
 }

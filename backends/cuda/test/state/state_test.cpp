@@ -271,6 +271,25 @@ TEST_F(CudaState, BuffersThatDifferAreKeptApart) {
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(element(b.tensor, i), element(a.tensor, i) + 1);
 }
 
+TEST_F(CudaState, SoIsAConstantOfOtherContents) {
+  compile_state({R"(graph a(%x: f32[4]) {
+  state %s: f32[4] "s" = [0, 0, 0, 0]
+  %n: f32[4] = aten.add.Tensor(%s, %x)
+  update %s = %n
+  return %n
+})",
+                 R"(graph b(%x: f32[4]) {
+  const %s: f32[4] "s" = [1, 1, 1, 1]
+  %n: f32[4] = aten.add.Tensor(%s, %x)
+  return %n
+})"});
+  EXPECT_TRUE(states_of(plan_of(1)).empty());
+  ASSERT_FALSE(result_.methods[1].notes.empty());
+  EXPECT_NE(result_.methods[1].notes[0].find("this method reads its own, which does not change"), std::string::npos);
+  const Call change = {"a", {numbers(DType::f32, {4}, 1)}}, look = {"b", {numbers(DType::f32, {4}, 2)}};
+  expect_like_portable_after({look, change, look});
+}
+
 // Determinants have no kernel: what they read must be memory of the program.
 TEST_F(CudaState, ABufferThatIsUsedOutsideStaysOutside) {
   compile_state({R"(graph a(%x: f32[2, 2]) {
