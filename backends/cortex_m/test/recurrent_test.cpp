@@ -68,7 +68,7 @@ std::string layers(const Form& form) {
 
 void expect_integers(const Form& form) {
   SCOPED_TRACE(layers(form));
-  const size_t count = static_cast<size_t>(form.layers * (form.bidirectional ? 2 : 1));
+  const size_t count = static_cast<size_t>(form.layers) * (form.bidirectional ? 2 : 1);
   for (const char* cpu : {"cortex-m55", "cortex-m4", "cortex-m3"}) {
     Pipeline p = std::move(Pipeline::from_text(layers(form)).backend(backend_for(cpu)));
     p.at(Stage::lower).check_count(std::string("wick_cortex_m.") + name_of(form), count);
