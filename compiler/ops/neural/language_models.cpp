@@ -342,6 +342,14 @@ Results decompose_gated_delta_rule(Builder& b, Node& node) {
   return {outs.size() == 1 ? outs[0] : c.cat(std::move(outs), 2), state};
 }
 
+constexpr Cases kGatedDeltaCases(
+    "f32[2, 3, 4, 5], f32[2, 3, 4, 5], f32[2, 3, 4, 6], f32[2, 3, 4, 5]{range=0..1}, f32[2, 3, 4]{range=0..1}, "
+    "f32[2, 3, 5, 6]",
+    "f32[1, 4, 3, 5], f32[1, 2, 3, 5], f32[1, 2, 3, 7], f32[1, 2, 3]{range=0..1}, f32[1, 2, 3]{range=0..1}, "
+    "f32[1, 2, 5, 7]",
+    "f32[1, 2, 1, 16], f32[1, 2, 1, 16], f32[1, 2, 1, 16], f32[1, 2, 1]{range=0..1}, f32[1, 2, 1]{range=0..1}, "
+    "f32[1, 2, 16, 16]");
+
 }  // namespace
 
 #define LLAMA "llama::"
@@ -388,25 +396,13 @@ const OpDef kLanguageModelRows[] = {
      Cases("f32[3, 8]", "f32[2, 1]", "f32[2, 2, 256]", "f32[3, 28]", "f64[2, 112]", "f16[3, 16]"), &kManyTerms},
     {"llama::gated_delta_rule(Tensor query, Tensor key, Tensor value, Tensor decay, Tensor beta, Tensor initial_state) "
      "-> (Tensor, Tensor)",
-     infer_gated_delta_rule, decompose_gated_delta_rule, LLAMA "gated_delta_rule.out", kLlmLibrary,
-     Cases("f32[2, 3, 4, 5], f32[2, 3, 4, 5], f32[2, 3, 4, 6], f32[2, 3, 4, 5]{range=0..1}, f32[2, 3, 4]{range=0..1}, "
-           "f32[2, 3, 5, 6]",
-           "f32[1, 4, 3, 5], f32[1, 2, 3, 5], f32[1, 2, 3, 7], f32[1, 2, 3]{range=0..1}, f32[1, 2, 3]{range=0..1}, "
-           "f32[1, 2, 5, 7]",
-           "f32[1, 2, 1, 16], f32[1, 2, 1, 16], f32[1, 2, 1, 16], f32[1, 2, 1]{range=0..1}, f32[1, 2, 1]{range=0..1}, "
-           "f32[1, 2, 16, 16]"),
+     infer_gated_delta_rule, decompose_gated_delta_rule, LLAMA "gated_delta_rule.out", kLlmLibrary, kGatedDeltaCases,
      &kManyTerms},
     {"llama::channelwise_gated_delta_rule(Tensor query, Tensor key, Tensor value, Tensor decay, Tensor beta, Tensor "
      "initial_state) "
      "-> (Tensor, Tensor)",
      infer_gated_delta_rule, decompose_gated_delta_rule, LLAMA "channelwise_gated_delta_rule.out", kLlmLibrary,
-     Cases("f32[2, 3, 4, 5], f32[2, 3, 4, 5], f32[2, 3, 4, 6], f32[2, 3, 4, 5]{range=0..1}, f32[2, 3, 4]{range=0..1}, "
-           "f32[2, 3, 5, 6]",
-           "f32[1, 4, 3, 5], f32[1, 2, 3, 5], f32[1, 2, 3, 7], f32[1, 2, 3]{range=0..1}, f32[1, 2, 3]{range=0..1}, "
-           "f32[1, 2, 5, 7]",
-           "f32[1, 2, 1, 16], f32[1, 2, 1, 16], f32[1, 2, 1, 16], f32[1, 2, 1]{range=0..1}, f32[1, 2, 1]{range=0..1}, "
-           "f32[1, 2, 16, 16]"),
-     &kManyTerms},
+     kGatedDeltaCases, &kManyTerms},
 };
 #undef LLAMA
 const size_t kLanguageModelCount = std::size(kLanguageModelRows);

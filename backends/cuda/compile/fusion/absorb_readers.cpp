@@ -8,8 +8,6 @@
 namespace wick::cuda {
 namespace {
 
-using compiler::SymScope;
-
 // One thread of a row touches a few bytes where a warp has read its columns: this many columns pay for each of them.
 constexpr int64_t kColumnsOfAccess = 16;
 constexpr size_t kMostCalls = 64, kMostReductions = 4;
@@ -115,8 +113,7 @@ class Absorber {
       accesses += e->kind == ExpressionKind::load && e->buffer != buffer_;
     });
     const bool sized = std::all_of(map.rows.begin(), map.rows.end(), [](const Loop& l) { return l.extent.is_const(); });
-    return sized && calls <= kMostCalls &&
-           SymScope::range(extent_of(kernel_.columns)).max >= kColumnsOfAccess * accesses;
+    return sized && calls <= kMostCalls && max_extent(kernel_.columns) >= kColumnsOfAccess * accesses;
   }
 
   bool can_read(const LoopKernel& map, const Grouping& grouping) {

@@ -5,8 +5,6 @@
 namespace wick::cuda {
 namespace {
 
-using compiler::SymScope;
-
 // A line that leaves room for as many blocks as a multiprocessor takes, and what its elements may cost.
 constexpr int64_t kMostLineBytes = 16 * 1024;
 constexpr size_t kMostCalls = 40, kMostLoads = 4;
@@ -14,8 +12,6 @@ constexpr size_t kMostCalls = 40, kMostLoads = 4;
 constexpr size_t kMostReaders = 3, kMostLines = 2;
 // Blocks of kernels whose threads take whole rows; others walk over the rows.
 constexpr int64_t kMostRowsOfThreads = 132 * 16 * 128, kColumnsOfWarps = 16;
-
-int64_t most(const std::vector<Loop>& loops) { return SymScope::range(extent_of(loops)).max; }
 
 bool is_cheap(const LoopKernel& kernel) {
   size_t calls = 0, loads = 0;
@@ -42,7 +38,7 @@ bool is_line(const LoopKernel& kernel) {
 // Whether threads take rows, so few that computing the line again costs less than a launch.
 bool takes_line(LoweredGraph& graph, const LoopKernel& kernel) {
   if (kernel.prologues.size() >= kMostLines || !takes_rows(graph, kernel)) return false;
-  return most(kernel.columns) > kColumnsOfWarps || most(kernel.rows) <= kMostRowsOfThreads;
+  return max_extent(kernel.columns) > kColumnsOfWarps || max_extent(kernel.rows) <= kMostRowsOfThreads;
 }
 
 void add_prologue(KernelList& kernels, size_t index) {

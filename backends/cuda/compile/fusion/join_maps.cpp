@@ -6,8 +6,6 @@
 namespace wick::cuda {
 namespace {
 
-using compiler::SymScope;
-
 // Larger maps keep a device busy for longer than it takes to start them.
 constexpr int64_t kMostRows = 1 << 20;
 constexpr size_t kMostStores = 4;
@@ -16,7 +14,7 @@ constexpr size_t kMostKernelsBetween = 32;
 
 bool fits(const LoopKernel& a, const LoopKernel& b) {
   return is_map(a) && is_map(b) && a.row_stores.size() + b.row_stores.size() <= kMostStores &&
-         SymScope::range(extent_of(a.rows)).max <= kMostRows &&
+         max_extent(a.rows) <= kMostRows &&
          std::equal(a.rows.begin(), a.rows.end(), b.rows.begin(), b.rows.end(),
                     [](const Loop& x, const Loop& y) { return x.extent == y.extent; });
 }

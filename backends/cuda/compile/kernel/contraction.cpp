@@ -8,13 +8,9 @@
 namespace wick::cuda {
 namespace {
 
-using compiler::SymScope;
-
 // Smaller ones gain nothing from tiles. Matrix instructions pay for fewer lines of one of the factors: what they waste
 // is less than reading the other factor again for each line.
 constexpr int64_t kFewestLines = 16, kFewestLinesOfMatrices = 2, kFewestSteps = 8;
-
-int64_t most(const std::vector<Loop>& loops) { return SymScope::range(extent_of(loops)).max; }
 
 bool stores_along(const LoopKernel& kernel, const std::vector<Loop>& loops) {
   return std::any_of(kernel.row_stores.begin(), kernel.row_stores.end(),
@@ -75,8 +71,8 @@ std::optional<Contraction> find_contraction(const LoopKernel& kernel) {
   if (!found) return std::nullopt;
   Contraction& out = *found;
   const int64_t fewest = out.factors == DType::f32 ? kFewestLines : kFewestLinesOfMatrices;
-  const auto [few, many] = std::minmax({most(out.m), most(out.n)});
-  if (few < fewest || many < kFewestLines || most(kernel.columns) < kFewestSteps) return std::nullopt;
+  const auto [few, many] = std::minmax({max_extent(out.m), max_extent(out.n)});
+  if (few < fewest || many < kFewestLines || max_extent(kernel.columns) < kFewestSteps) return std::nullopt;
   if (!stores_along(kernel, out.n) && stores_along(kernel, out.m)) {
     std::swap(out.left, out.right);
     std::swap(out.m, out.n);

@@ -12,8 +12,6 @@
 namespace wick::cuda {
 namespace {
 
-using compiler::SymScope;
-
 // Lanes of a warp along m and n, where each thread has lines of its own.
 constexpr uint32_t kLanesM = 4, kLanesN = 8;
 // Of a warp, for the norms of one line.
@@ -35,10 +33,10 @@ class ContractionWriter : public TileWriter {
       if (one->reads_norms) take_out_numbers_of_lines(*one);
     }
     ContractionFacts facts;
-    facts.m = most(contraction.m);
-    facts.n = most(contraction.n);
-    facts.k = most(kernel.columns);
-    facts.batch = most(contraction.batch);
+    facts.m = max_extent(contraction.m);
+    facts.n = max_extent(contraction.n);
+    facts.k = max_extent(kernel.columns);
+    facts.batch = max_extent(contraction.batch);
     facts.by_matrices = by_matrices_;
     facts.copies = left_.is_copied() || right_.is_copied();
     facts.norms = static_cast<uint32_t>(numbers_.size());
@@ -132,7 +130,6 @@ class ContractionWriter : public TileWriter {
                        [&](const Loop& loop) { return symbols.count(loop.variable.symbol_name()) > 0; });
   }
 
-  static int64_t most(const std::vector<Loop>& loops) { return SymScope::range(extent_of(loops)).max; }
   size_t num_norms() const { return kernel_.reductions.size() - 1; }
   std::string result_text(ExpressionPtr reduced) const override {
     if (reduced->buffer == num_norms()) return neighbours_ == 1 ? "sum" : "sums[static_cast<int>(e)]";
@@ -236,7 +233,7 @@ class ContractionWriter : public TileWriter {
     column.indent = line.indent + "  ";
     column.outer = &line;
     for (const Loop& loop : kernel_.columns) column.symbols.insert(std::string(loop.variable.symbol_name()));
-    const auto many = static_cast<uint32_t>(std::clamp<int64_t>(most(kernel_.columns) / kLanesOfNorm, 1, 8));
+    const auto many = static_cast<uint32_t>(std::clamp<int64_t>(max_extent(kernel_.columns) / kLanesOfNorm, 1, 8));
     const uint32_t count = vector_of_loads(graph_, {norm.element}, kernel_.columns, many);
     write_split(column, kernel_.columns, "k");
     if (count == 1)

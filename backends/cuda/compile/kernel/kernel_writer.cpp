@@ -18,6 +18,8 @@ Sym extent_of(const std::vector<Loop>& loops) {
   return out;
 }
 
+int64_t max_extent(const std::vector<Loop>& loops) { return SymScope::range(extent_of(loops)).max; }
+
 const char* storage_name(DType dtype) {
   switch (dtype) {
     case DType::boolean: return "bool8";
@@ -342,8 +344,8 @@ std::string KernelWriter::text(const Sym& sym) {
 
 bool KernelWriter::needs_wide_index(const Sym& extra) const {
   constexpr int64_t kNarrow = (int64_t{1} << 31) - 65536;
-  if (SymScope::range(extent_of(kernel_.rows)).max >= kNarrow) return true;
-  if (SymScope::range(extent_of(kernel_.columns)).max >= kNarrow || SymScope::range(extra).max >= kNarrow) return true;
+  if (max_extent(kernel_.rows) >= kNarrow) return true;
+  if (max_extent(kernel_.columns) >= kNarrow || SymScope::range(extra).max >= kNarrow) return true;
   return std::any_of(source_.parameters.begin(), source_.parameters.end(), [&](const KernelParameter& parameter) {
     return parameter.kind == KernelParameter::Kind::buffer &&
            SymScope::range(graph_.buffers[parameter.buffer].elements).max >= kNarrow;

@@ -31,6 +31,8 @@ struct KernelSource {
 
 /// How often they run, together.
 Sym extent_of(const std::vector<Loop>& loops);
+/// The same at most.
+int64_t max_extent(const std::vector<Loop>& loops);
 /// Merges neighbouring loops that every offset walks through as one.
 void merge_loops(LoweredGraph& graph, LoopKernel& kernel);
 

@@ -226,12 +226,6 @@ class MatvecWriter : public KernelWriter {
   Scope block_;
 };
 
-}  // namespace
-
-namespace {
-
-int64_t most(const std::vector<Loop>& loops) { return SymScope::range(extent_of(loops)).max; }
-
 // Of one sum.
 std::optional<Matvec> find_product(LoweredGraph& graph, const LoopKernel& kernel) {
   const std::optional<Contraction> product = find_factors(kernel);
@@ -241,12 +235,12 @@ std::optional<Matvec> find_product(LoweredGraph& graph, const LoopKernel& kernel
   out.m = product->m;
   out.n = product->n;
   Matvec::Matrix matrix = {product->right, nullptr};
-  if (most(out.n) < most(out.m)) {
+  if (max_extent(out.n) < max_extent(out.m)) {
     std::swap(out.left, matrix.element);
     std::swap(out.m, out.n);
   }
   const bool few = std::all_of(out.m.begin(), out.m.end(), [](const Loop& loop) { return loop.extent.is_const(); });
-  if (!few || most(out.m) > kMostRows || most(out.n) < kFewestColumns) return std::nullopt;
+  if (!few || max_extent(out.m) > kMostRows || max_extent(out.n) < kFewestColumns) return std::nullopt;
   for_each({matrix.element}, [&](ExpressionPtr e) {
     const bool bytes = e->kind == ExpressionKind::load && (e->dtype == DType::i8 || e->dtype == DType::u8);
     if (!bytes || matrix.packed || e->args.size() > 1 || e->args[0]->kind != ExpressionKind::index) return;

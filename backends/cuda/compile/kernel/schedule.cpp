@@ -71,10 +71,6 @@ bool merge_pair(LoweredGraph& graph, LoopKernel& kernel, std::vector<Loop>& loop
   return true;
 }
 
-}  // namespace
-
-namespace {
-
 // Calls add(expression) for each one; `line` is the kernel's, if it has one.
 template <typename Kernel, typename Add>
 void visit_expressions(Kernel& kernel, Line* line, Add&& add) {
@@ -146,7 +142,7 @@ void merge_loops(LoweredGraph& graph, LoopKernel& kernel) {
 
 Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
   Schedule out;
-  const int64_t rows = SymScope::range(extent_of(kernel.rows)).max;
+  const int64_t rows = max_extent(kernel.rows);
   if (kernel.columns.empty()) {
     // A reduction of rows of one element is one for each element.
     if (!kernel.reductions.empty() || !kernel.column_stores.empty()) return out;
@@ -158,7 +154,7 @@ Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
   out.threads = 128;
   out.kind = ScheduleKind::thread_per_row;
   if (kernel.in_order) return out;
-  const int64_t columns = SymScope::range(extent_of(kernel.columns)).max;
+  const int64_t columns = max_extent(kernel.columns);
   bool along_columns = false, along_rows = false;
   for_each(expressions_of(kernel), [&](ExpressionPtr e) {
     if (e->kind != ExpressionKind::load) return;

@@ -14,8 +14,6 @@ using compiler::SymScope;
 
 constexpr uint32_t kLanesM = 4, kLanesN = 8;  // of a warp, without matrix instructions
 
-int64_t most(const std::vector<Loop>& loops) { return SymScope::range(extent_of(loops)).max; }
-
 class AttentionTilesWriter : public TileWriter {
  public:
   AttentionTilesWriter(LoweredGraph& graph, const LoopKernel& kernel, const AttentionLoops& loops,
@@ -304,11 +302,11 @@ AttentionLoops find_attention_loops(const LoopKernel& kernel) {
     std::rotate(out.queries.begin(), out.queries.end() - 1, out.queries.end());
     out.per_position = extent_of({out.queries.begin() + 1, out.queries.end()});
   }
-  out.facts.queries = most(out.queries);
-  out.facts.batch = most(out.batch);
+  out.facts.queries = max_extent(out.queries);
+  out.facts.batch = max_extent(out.batch);
   out.facts.keys = SymScope::range(attention.key.extent).max;
   out.facts.features = SymScope::range(attention.feature.extent).max;
-  out.facts.results = most(kernel.columns);
+  out.facts.results = max_extent(kernel.columns);
   out.facts.by_matrices = out.factors != DType::f32;
   return out;
 }

@@ -95,8 +95,7 @@ class RunningWriter : public KernelWriter {
 
 KernelSource write_running(LoweredGraph& graph, const LoopKernel& kernel) {
   Schedule schedule;
-  const int64_t rows = SymScope::range(extent_of(kernel.rows)).max,
-                columns = SymScope::range(kernel.columns[0].extent).max;
+  const int64_t rows = max_extent(kernel.rows), columns = SymScope::range(kernel.columns[0].extent).max;
   const bool by_thread = columns <= kShortRow || rows >= kRowsForThreads;
   schedule.kind = by_thread ? ScheduleKind::thread_per_row : ScheduleKind::block_per_row;
   schedule.threads = by_thread ? 128 : columns <= 64 ? 64 : 256;
