@@ -5,6 +5,7 @@
 //   c++ -std=c++20 -I. -I$CMSIS/Include tests/cortex_m/cmsis_nn_lab.cpp cmsis.a -o lab
 //   ./lab >tests/cortex_m/cmsis_nn_vectors.inc; ./lab shapes >shapes.inc && mv shapes.inc
 //   tests/cortex_m/cmsis_nn_shapes.inc
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -42,7 +43,9 @@ struct Call {
   cmsis_nn_activation activation{c.min, c.max};
   cmsis_nn_per_channel_quant_params channels{const_cast<int32_t*>(c.multipliers.data()),
                                              const_cast<int32_t*>(c.shifts.data())};
-  cmsis_nn_per_tensor_quant_params whole{c.multipliers[0], c.shifts[0]};
+  cmsis_nn_per_tensor_quant_params whole = c.shifts.empty()
+                                               ? cmsis_nn_per_tensor_quant_params{}
+                                               : cmsis_nn_per_tensor_quant_params{c.multipliers[0], c.shifts[0]};
 
   int convolution() {
     y.resize(size_t(c.batch) * c.out_height * c.out_width * c.outputs);
@@ -60,12 +63,16 @@ struct Call {
                                          &bias, c.bias.data(), &out, y.data());
   }
   int transposed() {
-    y.resize(size_t(c.batch) * c.out_height * c.out_width * c.outputs);
+    const size_t size = size_t(c.batch) * c.out_height * c.out_width * c.outputs;
+    y.resize(size + (1 << 16));  // some shapes make CMSIS-NN write behind its output
     const cmsis_nn_dims filter{c.outputs, c.kernel[0], c.kernel[1], c.channels};
     const cmsis_nn_transpose_conv_params params{c.input_offset, c.output_offset, stride,    padding,
                                                 {0, 0},         {1, 1},          activation};
-    return arm_transpose_conv_wrapper_s8(&scratch.context, &second.context, &params, &channels, &in, c.x.data(),
-                                         &filter, c.w.data(), &bias, c.bias.data(), &out, y.data());
+    const int status =
+        arm_transpose_conv_wrapper_s8(&scratch.context, &second.context, &params, &channels, &in, c.x.data(), &filter,
+                                      c.w.data(), &bias, c.bias.data(), &out, y.data());
+    y.resize(size);
+    return status;
   }
   int linear() {
     const int32_t rows = c.batch * c.height;
@@ -108,6 +115,31 @@ struct Call {
     return average ? arm_avgpool_s8(&scratch.context, &params, &in, c.x.data(), &filter, &out, y.data())
                    : arm_max_pool_s8(&scratch.context, &params, &in, c.x.data(), &filter, &out, y.data());
   }
+  static cmsis_nn_dims dims(const int32_t* sizes) { return {sizes[0], sizes[1], sizes[2], sizes[3]}; }
+  int elementwise(bool minimum) {
+    int32_t sizes[4];
+    for (int d = 0; d < 4; ++d) sizes[d] = std::max(c.numbers[d], c.numbers[4 + d]);
+    y.resize(count_elements(sizes));
+    const cmsis_nn_dims a = dims(c.numbers), b = dims(c.numbers + 4), to = dims(sizes);
+    return (minimum ? arm_minimum_s8 : arm_maximum_s8)(&scratch.context, c.x.data(), &a, c.w.data(), &b, y.data(), &to);
+  }
+  int pad() {
+    int32_t sizes[4];
+    for (int d = 0; d < 4; ++d) sizes[d] = c.numbers[d] + c.numbers[4 + d] + c.numbers[8 + d];
+    y.resize(count_elements(sizes));
+    const cmsis_nn_dims from = dims(c.numbers), before = dims(c.numbers + 4), after = dims(c.numbers + 8);
+    return arm_pad_s8(c.x.data(), y.data(), static_cast<int8_t>(c.numbers[12]), &from, &before, &after);
+  }
+  int transpose() {
+    int32_t rank = 0, sizes[4] = {0, 0, 0, 0};
+    uint32_t order[4];
+    while (rank < 4 && c.numbers[rank] != 0) ++rank;
+    for (int d = 0; d < rank; ++d) order[d] = static_cast<uint32_t>(c.numbers[4 + d]), sizes[d] = c.numbers[order[d]];
+    y.resize(c.x.size());
+    const cmsis_nn_dims from = dims(c.numbers), to = dims(sizes);
+    const cmsis_nn_transpose_params params{rank, order};
+    return arm_transpose_s8(c.x.data(), y.data(), &from, &to, &params);
+  }
 };
 
 int run(Kind kind, Call& call) {
@@ -121,12 +153,28 @@ int run(Kind kind, Call& call) {
     case Kind::mul: return call.mul();
     case Kind::softmax: return call.softmax();
     case Kind::average: return call.pool(true);
-    default: return call.pool(false);
+    case Kind::maximum: return call.pool(false);
+    case Kind::elementwise_minimum: return call.elementwise(true);
+    case Kind::elementwise_maximum: return call.elementwise(false);
+    case Kind::pad: return call.pad();
+    default: return call.transpose();
   }
 }
 
-constexpr const char* kNames[] = {"convolution", "depthwise", "transposed", "linear",  "matmul",
-                                  "add",         "mul",       "softmax",    "average", "maximum"};
+constexpr const char* kNames[] = {"convolution",
+                                  "depthwise",
+                                  "transposed",
+                                  "linear",
+                                  "matmul",
+                                  "add",
+                                  "mul",
+                                  "softmax",
+                                  "average",
+                                  "maximum",
+                                  "elementwise_minimum",
+                                  "elementwise_maximum",
+                                  "pad",
+                                  "transpose"};
 
 struct ShapeCase {
   Kind kind;

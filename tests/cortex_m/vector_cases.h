@@ -32,12 +32,29 @@ class Stream {
   uint64_t state_;
 };
 
-enum class Kind { convolution, depthwise, transposed, linear, matmul, add, mul, softmax, average, maximum };
+/// `average` and `maximum` are pools. Those from `elementwise_minimum` on have no seeded cases, only shapes.
+enum class Kind {
+  convolution,
+  depthwise,
+  transposed,
+  linear,
+  matmul,
+  add,
+  mul,
+  softmax,
+  average,
+  maximum,
+  elementwise_minimum,
+  elementwise_maximum,
+  pad,
+  transpose
+};
 
 struct VectorCase {
   int32_t batch, height, width, channels, outputs, groups, out_height, out_width;  // linear, matmul: height x channels
   int32_t kernel[2], stride[2], padding[2], dilation[2];
   int32_t input_offset, filter_offset, output_offset, min, max;
+  int32_t numbers[16];  // of a shape; all that the kinds from `elementwise_minimum` on have
   std::vector<int8_t> x, w;
   std::vector<int32_t> bias, multipliers, shifts;
 };
@@ -133,7 +150,9 @@ inline VectorCase make_case(Kind kind, uint64_t seed) {
 }
 
 /// The shape of one of CMSIS-NN's own tests: the sizes of VectorCase (n, h, w, c, outputs, groups), then kernel,
-/// stride, padding, dilation and output as height, width.
+/// stride, padding, dilation and output as height, width. Four sizes and, from the fifth number on, for
+/// elementwise_minimum and elementwise_maximum the sizes of the second operand, for pad what is added before and after
+/// each dimension, and the value, for transpose the permutation of the dimensions whose size is not 0.
 struct Shape {
   template <typename... Sizes>
   constexpr explicit Shape(Sizes... all) : sizes{all...} {
@@ -142,9 +161,23 @@ struct Shape {
   int32_t sizes[16];
 };
 
+/// Of four sizes, where 0 stands for a dimension that is not there.
+inline int64_t count_elements(const int32_t* sizes) {
+  int64_t count = 1;
+  for (int d = 0; d < 4; ++d) count *= sizes[d] == 0 ? 1 : sizes[d];
+  return count;
+}
+
 inline VectorCase make_case(Kind kind, const Shape& shape, uint64_t seed) {
   const int32_t* s = shape.sizes;
   VectorCase c{};
+  for (int i = 0; i < 16; ++i) c.numbers[i] = s[i];
+  if (kind >= Kind::elementwise_minimum) {
+    Stream stream(seed);
+    c.x = stream.bytes(count_elements(s));
+    if (kind < Kind::pad) c.w = stream.bytes(count_elements(s + 4));
+    return c;
+  }
   c.batch = s[0], c.height = s[1], c.width = s[2], c.channels = s[3], c.outputs = s[4], c.groups = s[5];
   for (int axis = 0; axis < 2; ++axis) {
     c.kernel[axis] = s[6 + axis], c.stride[axis] = s[8 + axis];
@@ -161,6 +194,14 @@ inline int32_t end_padding(const VectorCase& c, int axis) {
   const int32_t size = axis == 0 ? c.height : c.width, out = axis == 0 ? c.out_height : c.out_width;
   const int32_t last = (out - 1) * c.stride[axis] + c.dilation[axis] * (c.kernel[axis] - 1) + 1 - c.padding[axis];
   return positions(c, axis) == out ? c.padding[axis] : last - size > 0 ? last - size : 0;
+}
+
+/// Whether an axis of a transposed convolution has the size that kernel, stride and padding give, and CMSIS-NN writes
+/// all of it without going beyond its output.
+inline bool has_stated_size(const VectorCase& c, int axis) {
+  const int32_t size = axis == 0 ? c.height : c.width, out = axis == 0 ? c.out_height : c.out_width;
+  return c.stride[axis] + c.padding[axis] <= c.kernel[axis] &&
+         out == (size - 1) * c.stride[axis] - 2 * c.padding[axis] + c.kernel[axis];
 }
 
 /// Of softmax: what stock computes from the shift.
