@@ -2,6 +2,7 @@
 #include "backends/cuda/compile/device_code.h"
 #include "backends/cuda/compile/fusion/fuse_kernels.h"
 #include "backends/cuda/compile/lowering.h"
+#include "backends/cuda/compile/state/guard_writes.h"
 #include "backends/cuda/compile/target.h"
 #include "compiler/support/failure.h"
 
@@ -35,6 +36,7 @@ compiler::Result<compiler::Delegate> lower(const compiler::Graph& graph, const c
     const compiler::SymScope scope(lowered.ranges);
     Lowering(graph, lowered, {options.setting(kMaterializeViewsOption) == "on"}).run();
     fuse_kernels(lowered);
+    guard_writes(lowered);
     BuiltPlan built = build_plan(lowered, graph);
     throw_if_error(add_device_code(built, options, built.plan, delegate));
     add_constants(built, delegate);

@@ -57,6 +57,9 @@ WICK_FUNCTION i32 to_i32(f64 x) {
   return x >= -2147483648.0 && x < 2147483648.0 ? static_cast<i32>(x) : static_cast<i32>(0x80000000u);
 }
 
+/// Whether an index read from a tensor names one of `size` elements. `wraps`: negative ones count from the end.
+WICK_FUNCTION bool is_index(i64 index, i64 size, bool wraps) { return index < size && index >= (wraps ? -size : 0); }
+
 /// An index read from a tensor, between 0 and size - 1. One outside sets a bit of `status` and becomes 0.
 WICK_FUNCTION i64 checked_index(i64 index, i64 size, bool wraps, u32* status, u32 number) {
   if (wraps && index < 0) index += size;

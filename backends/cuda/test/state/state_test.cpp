@@ -234,6 +234,48 @@ TEST_F(CudaState, AMethodThatOnlyReadsABufferSeesWhatTheOtherWrites) {
   EXPECT_TRUE(has_numbers());
 }
 
+// Also where the write is part of the kernel that computes the rows, or the bad index is that of a row that is read.
+TEST_F(CudaState, AWriteWithABadIndexIsNotDone) {
+  struct Write {
+    std::vector<int32_t> sizes;
+    const char* lines;
+  };
+  const std::vector<Write> writes = {
+      {{1, 8}, "%n: f32[4, 8] = aten.index_put(%s, [%at], %x)"},
+      {{1, 8}, "%n: f32[4, 8] = aten.index_put(%s, [%at], %x, true)"},
+      {{1, 8}, "%n: f32[4, 8] = aten.index_copy(%s, 0, %at, %x)"},
+      {{1, 8},
+       "%r: i64[1, 1] = aten.reshape(%at, [1, 1])\n  %i: i64[1, 8] = aten.expand(%r, [1, 8])\n"
+       "  %n: f32[4, 8] = aten.scatter.src(%s, 0, %i, %x)"},
+      {{5, 8}, "%e: f32[1, 8] = aten.embedding(%x, %at)\n  %n: f32[4, 8] = aten.slice_scatter(%s, %e, 0, 0, 1)"},
+      {{8, 16},
+       "%l: f32[8] = aten.sum.dim_IntList(%x, [1])\n  %r: f32[1, 8] = aten.reshape(%l, [1, 8])\n"
+       "  %n: f32[4, 8] = aten.index_put(%s, [%at], %r)"},
+  };
+  for (const auto& [sizes, lines] : writes) {
+    SCOPED_TRACE(lines);
+    compile_state({fmt::format("graph a(%x: f32[{}, {}], %at: i64[1]) {{\n  state %s: f32[4, 8] \"s\" = ...\n  {}\n"
+                               "  update %s = %n\n  return 0\n}}",
+                               sizes[0], sizes[1], lines),
+                   "graph look() {\n  state %s: f32[4, 8] \"s\" = ...\n  %y: f32[4, 8] = aten.add.Tensor(%s, 1)\n"
+                   "  update %s = %s\n  return %y\n}"});
+    const auto module = on_twin();
+    const HostTensor rows = numbers(DType::f32, sizes, 3);
+    const auto first = outputs(*module, {"look", {}})[0].tensor.bytes;
+    (void)outputs(*module, {"a", {rows, integers({0}, {1})}});
+    const auto before = outputs(*module, {"look", {}})[0].tensor.bytes;
+    EXPECT_NE(before, first);
+    for (const int64_t bad : {int64_t{5}, int64_t{-9}, int64_t{1} << 32}) {
+      std::vector<HostValue> out;
+      ModuleError error;
+      const HostTensor others = numbers(DType::f32, sizes, 4);
+      EXPECT_FALSE(module->execute("a", {others, integers({bad}, {1})}, &out, &error));
+      EXPECT_NE(error.message.find("out of bounds"), std::string::npos) << error.message;
+      EXPECT_EQ(outputs(*module, {"look", {}})[0].tensor.bytes, before) << bad;
+    }
+  }
+}
+
 TEST_F(CudaState, AMethodThatClearsBuffersNeedsNoNodes) {
   compile_state({kPrefill, kDecode, R"(graph reset() {
   state %keys: f32[1, 2, 16, 8] "layer.keys" = ...
