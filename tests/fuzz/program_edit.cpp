@@ -205,6 +205,23 @@ void edit_operator(ExecutionPlanT& plan, Random& random) {
   op.overload = name[1];
 }
 
+// An arena's size, or the device that it lies on; sometimes of a new one.
+void edit_arena(ExecutionPlanT& plan, Random& random) {
+  if (random.one_in(4)) plan.non_const_buffer_sizes.push_back(64);
+  const size_t count = plan.non_const_buffer_sizes.size();
+  if (count == 0) return;
+  const size_t arena = random.one_in(2) ? count - 1 : random.below(count);
+  if (random.one_in(2)) {
+    plan.non_const_buffer_sizes[arena] =
+        random.one_in(2) ? random.number(64) : static_cast<int64_t>(random.below(4096));
+    return;
+  }
+  auto device = std::make_unique<pte_edit::NonConstBufferDeviceT>();
+  device->buffer_idx = static_cast<int32_t>(random.one_in(16) ? count : arena);
+  device->device_type = random.one_in(16) ? pte_edit::DeviceType::CPU : pte_edit::DeviceType::CUDA;
+  plan.non_const_buffer_device.push_back(std::move(device));
+}
+
 void edit_plan(ExecutionPlanT& plan, Random& random) {
   const size_t values = plan.values.size();
   if (random.one_in(3)) return edit_arguments(plan, random);
@@ -223,11 +240,7 @@ void edit_plan(ExecutionPlanT& plan, Random& random) {
       if (values != 0) replace_value(*plan.values[random.below(values)], random);
       return;
     case 9: return change_numbers(random.one_in(2) ? plan.inputs : plan.outputs, values, random);
-    case 10:
-      if (plan.non_const_buffer_sizes.empty()) return;
-      plan.non_const_buffer_sizes[random.below(plan.non_const_buffer_sizes.size())] =
-          random.one_in(2) ? random.number(64) : static_cast<int64_t>(random.below(4096));
-      return;
+    case 10: return edit_arena(plan, random);
     default: return edit_operator(plan, random);
   }
 }

@@ -1,5 +1,7 @@
 #include "tests/fuzz/run_program.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "runtime/exec/prim_ops.h"
+#include "runtime/module/device_arenas.h"
 #include "tests/fuzz/block.h"
 #include "tests/fuzz/random.h"
 #include "wick/backends.h"
@@ -68,20 +71,40 @@ void set_inputs(Method& method, const MethodMeta& meta, Pass pass, Span<const Sp
   }
 }
 
+// An arena on a device: nobody on this host may touch it.
+class Unreachable {
+ public:
+  explicit Unreachable(size_t size_bytes)
+      : size_(size_bytes), data_(mmap(nullptr, mapped(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    if (data_ == MAP_FAILED) abort();
+  }
+  ~Unreachable() { munmap(data_, mapped()); }
+  Unreachable(const Unreachable&) = delete;
+  Span<uint8_t> bytes() const { return {static_cast<uint8_t*>(data_), size_}; }
+
+ private:
+  size_t mapped() const { return std::max<size_t>(size_, 1); }
+  const size_t size_;
+  void* const data_;
+};
+
 bool run_method(const MethodMeta& meta, Span<const DataMap> data, Span<const Span<const uint8_t>> inputs) {
+  char buffer[1024];
+  ErrorText text(buffer);
+  if (check_device_arenas(meta, all_backends(), &text) != Error::Ok) return false;
   std::deque<Block> blocks;
+  std::deque<Unreachable> on_devices;
   std::vector<Span<uint8_t>> arenas;
   for (size_t i = 0; i < meta.num_arenas(); ++i) {
     if (meta.arena_bytes(i) > kMaxArenaBytes || i > 16) return false;
-    blocks.emplace_back(static_cast<size_t>(meta.arena_bytes(i)));
-    arenas.push_back(blocks.back().bytes());
+    const auto size_bytes = static_cast<size_t>(meta.arena_bytes(i));
+    arenas.push_back(backend_of_arena(meta, i, all_backends()) ? on_devices.emplace_back(size_bytes).bytes()
+                                                               : blocks.emplace_back(size_bytes).bytes());
   }
   static const Block temp(1 << 16);
   const Block method_arena(Method::required_bytes(meta));
   std::vector<KernelTable> tables(all_kernels().begin(), all_kernels().end());
   tables.push_back(prim_kernels());
-  char buffer[1024];
-  ErrorText text(buffer);
   MethodOptions options;
   options.kernels = Span<const KernelTable>(tables.data(), tables.size());
   options.data = data;
