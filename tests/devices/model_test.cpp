@@ -11,6 +11,7 @@ namespace {
 
 constexpr const char* kModels[] = {"autoencoder",
                                    "ds_cnn",
+                                   "efficientnet_lite",
                                    "gru_layers",
                                    "lstm_layers",
                                    "mobilenet_v1_025",
