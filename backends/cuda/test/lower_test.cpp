@@ -123,15 +123,15 @@ TEST_F(CudaLower, GroupedAttentionWithAMaskIsOneKernel) {
 }
 
 TEST_F(CudaLower, AFunctionThatSeveralNodesReadIsComputedOnce) {
-  compile(R"(graph f(%x: f32[64], %y: f32[64]) {
+  compile(R"(graph f(%x: f32[64], %y: f32[2, 64]) {
   %e: f32[64] = aten.exp(%x)
   %s: f32[64] = aten.sin(%e)
-  %a: f32[64] = aten.add.Tensor(%s, %y)
-  %m: f32[64] = aten.mul.Tensor(%s, %y)
+  %a: f32[2, 64] = aten.add.Tensor(%s, %y)
+  %m: f32[2, 64] = aten.mul.Tensor(%s, %y)
   return %a, %m
 })");
   EXPECT_EQ(launches(), 2u);  // one for both outputs
-  expect_like_portable({numbers(DType::f32, {64}, 1), numbers(DType::f32, {64}, 2)}, 1e-6);
+  expect_like_portable({numbers(DType::f32, {64}, 1), numbers(DType::f32, {2, 64}, 2)}, 1e-6);
 }
 
 // C2

@@ -74,16 +74,16 @@ TEST_F(CudaReport, AnEpilogueIsPartOfTheKernelBeforeIt) {
 }
 
 TEST_F(CudaReport, SeveralReadersOfAnExpensiveFunctionStoreIt) {
-  EXPECT_EQ(reported(R"(graph f(%x: f32[64], %y: f32[64]) {
+  EXPECT_EQ(reported(R"(graph f(%x: f32[64], %y: f32[2, 64]) {
   %e: f32[64] = aten.exp(%x)
   %s: f32[64] = aten.sin(%e)
-  %a: f32[64] = aten.add.Tensor(%s, %y)
-  %m: f32[64] = aten.mul.Tensor(%s, %y)
+  %a: f32[2, 64] = aten.add.Tensor(%s, %y)
+  %m: f32[2, 64] = aten.mul.Tensor(%s, %y)
   return %a, %m
 })"),
             "map | aten.sin.default | aten.exp.default | 1 x 1 x 1 | 128 flops, reads 256, writes 256 | 2 nodes read "
             "it, and an element takes 2 operations and 1 load\n"
-            "map | aten.add.Tensor aten.mul.Tensor |  | 1 x 1 x 1 | 128 flops, reads 512, writes 512 | an output\n");
+            "map | aten.add.Tensor aten.mul.Tensor |  | 1 x 1 x 1 | 256 flops, reads 768, writes 1024 | an output\n");
 }
 
 // Not of their addresses.

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "backends/cuda/compile/fusion/fuse_kernels.h"
 #include "backends/cuda/compile/fusion/substitution.h"
@@ -12,13 +14,13 @@ namespace {
 constexpr int64_t kColumnsOfAccess = 16;
 constexpr size_t kMostCalls = 64, kMostReductions = 4;
 
-// The rows that one row of the fused kernel reduces: one of the producer's, or two that are `distance` apart, among
-// 2 * distance of them that begin at a multiple of that.
+// The rows that one row of the fused kernel reduces: one of the producer's, or `members` that are `distance` apart,
+// among members * distance of them that begin at a multiple of that.
 struct Grouping {
   int64_t distance = 0;  // 0: one
+  int64_t members = 1;
 
-  int64_t members() const { return distance == 0 ? 1 : 2; }
-  int64_t span() const { return distance == 0 ? 1 : 2 * distance; }
+  int64_t span() const { return distance == 0 ? 1 : members * distance; }
   // The producer's row that is member `member` of row `row`.
   Sym of(const Sym& row, int64_t member) const {
     if (distance == 0) return row;
@@ -88,84 +90,134 @@ class Absorber {
 
   bool fits(size_t index) {
     const LoopKernel& map = kernels_[index];
-    if (!is_map(map) || !is_little(map)) return false;
+    const bool sized = std::all_of(map.rows.begin(), map.rows.end(), [](const Loop& l) { return l.extent.is_const(); });
+    if (!is_map(map) || !sized) return false;
     if (can_read(map, grouping_)) return true;
     if (grouping_.distance != 0 || map.rows.empty()) return false;
-    for (const int64_t distance : {map.rows.back().extent.value() / 2, int64_t{1}}) {
-      const Grouping pairs{distance};
-      if (distance == 0 || rows_.value() % pairs.span() != 0 || kernel_.reductions.size() * 2 > kMostReductions ||
-          !can_read(map, pairs))
+    for (const Grouping& grouping : groupings_of(map)) {
+      if (grouping.distance == 0 || rows_.value() % grouping.span() != 0 || !can_read(map, grouping) ||
+          kernel_.reductions.size() * static_cast<size_t>(grouping.members) > kMostReductions)
         continue;
       const bool all = std::all_of(readers_.begin(), readers_.end(),
-                                   [&](size_t reader) { return can_read(kernels_[reader], pairs); });
+                                   [&](size_t reader) { return can_read(kernels_[reader], grouping); });
       if (!all) continue;
-      grouping_ = pairs;
+      grouping_ = grouping;
       return true;
     }
     return false;
   }
 
-  bool is_little(const LoopKernel& map) const {
+  // Pairs of halves or of neighbours, and the rows that lie as far apart as those that an element of the map reads.
+  std::vector<Grouping> groupings_of(const LoopKernel& map) const {
+    std::vector<Grouping> out = {{map.rows.back().extent.value() / 2, 2}, {1, 2}};
+    std::optional<Sym> nearest;
+    std::set<int64_t> distances;
+    const compiler::Status status = compiler::catch_failure([&] {
+      for_each(expressions_of(map), [&](ExpressionPtr e) {
+        if (e->kind != ExpressionKind::load || e->buffer != buffer_ || e->args[0]->kind != ExpressionKind::index)
+          return;
+        if (!nearest) nearest = e->args[0]->index;
+        if (const Sym distance = e->args[0]->index - *nearest; distance.is_const()) distances.insert(distance.value());
+      });
+    });
+    if (!status.ok() || distances.size() < 2) return out;
+    const int64_t distance = *std::next(distances.begin()) - *distances.begin();
+    out.push_back({distance, (*distances.rbegin() - *distances.begin()) / distance + 1});
+    return out;
+  }
+
+  // Whether `parts` parts of the map touch little beside the columns of a group.
+  bool is_little(const LoopKernel& map, const Grouping& grouping, int64_t parts) const {
     size_t calls = 0;
     int64_t accesses = static_cast<int64_t>(map.row_stores.size());
     for_each(expressions_of(map), [&](ExpressionPtr e) {
       calls += e->kind == ExpressionKind::call && e->type != ScalarType::index;
       accesses += e->kind == ExpressionKind::load && e->buffer != buffer_;
     });
-    const bool sized = std::all_of(map.rows.begin(), map.rows.end(), [](const Loop& l) { return l.extent.is_const(); });
-    return sized && calls <= kMostCalls && max_extent(kernel_.columns) >= kColumnsOfAccess * accesses;
+    return calls <= kMostCalls && max_extent(kernel_.columns) * grouping.members >= kColumnsOfAccess * accesses * parts;
   }
 
   bool can_read(const LoopKernel& map, const Grouping& grouping) {
-    const std::vector<ExpressionPtr> any(2, graph_.pool.number(0, ScalarType::f32));
-    bool can = false;
+    const std::vector<ExpressionPtr> any(static_cast<size_t>(grouping.members), graph_.pool.number(0, ScalarType::f32));
+    std::optional<std::vector<RowPart>> parts;
     // Indices that become too large are none.
-    const compiler::Status status = compiler::catch_failure([&] { can = parts_of(map, grouping, any).has_value(); });
-    return status.ok() && can;
+    const compiler::Status status = compiler::catch_failure([&] { parts = parts_of(map, grouping, any); });
+    return status.ok() && parts && is_little(map, grouping, static_cast<int64_t>(parts->size()));
   }
 
-  // The map's elements, one part for each member of a group, where it reads nothing but members of one group. `values`:
-  // what the buffer's elements are, by member.
+  // The map's elements where it reads nothing but members of one group: one part for each member, or one for a group.
+  // `values`: what the buffer's elements are, by member.
   std::optional<std::vector<RowPart>> parts_of(const LoopKernel& map, const Grouping& grouping,
                                                const std::vector<ExpressionPtr>& values) {
+    auto out = parts_of_members(map, grouping, values);
+    return out || grouping.distance == 0 ? out : part_of_groups(map, grouping, values);
+  }
+
+  // An element of the map belongs to a group, of which it reads all members.
+  std::optional<std::vector<RowPart>> part_of_groups(const LoopKernel& map, const Grouping& grouping,
+                                                     const std::vector<ExpressionPtr>& values) {
+    Sym row = 0;
+    for (const Loop& loop : map.rows) row = row * loop.extent + loop.variable;
+    std::optional<int64_t> first;
+    std::set<int64_t> members;
+    bool all = true;
+    Substitution with_values(graph_.pool, {}, [&](ExpressionPtr e) -> ExpressionPtr {
+      if (e->kind != ExpressionKind::load || e->buffer != buffer_) return nullptr;
+      const std::optional<int64_t> read =
+          member_read(e, grouping, first, [&](int64_t member) { return grouping.of(row, member); });
+      all = all && read;
+      if (read) members.insert(*read);
+      return read ? values[static_cast<size_t>(*read)] : nullptr;
+    });
+    RowPart part;
+    part.loops = map.rows;
+    for (const Store& store : map.row_stores) part.stores.push_back(with_values.of(store));
+    if (!all || !first || *first < 0 || members.size() != static_cast<size_t>(grouping.members)) return std::nullopt;
+    part.first = *first / grouping.members;
+    if (*first + extent_of(map.rows).value() * grouping.members > rows_.value()) return std::nullopt;
+    return std::vector<RowPart>{std::move(part)};
+  }
+
+  // Each element of the map belongs to a member.
+  std::optional<std::vector<RowPart>> parts_of_members(const LoopKernel& map, const Grouping& grouping,
+                                                       const std::vector<ExpressionPtr>& values) {
     std::vector<RowPart> out;
     std::optional<int64_t> first;  // row of the buffer that belongs to the map's first element
-    for (int64_t member = 0; member < grouping.members(); ++member) {
+    for (int64_t member = 0; member < grouping.members; ++member) {
       RowPart part;
       part.loops = map.rows;
       Substitution::Variables variables;
       if (grouping.distance != 0) {
         if (part.loops.empty() || part.loops.back().extent.value() % grouping.span() != 0) return std::nullopt;
         const std::string name(part.loops.back().variable.symbol_name());
-        part.loops.back() = half_of(part.loops.back());
+        part.loops.back() = part_of(part.loops.back(), grouping.members);
         variables[name] = grouping.of(part.loops.back().variable, member);
       }
       bool all = true;
       const auto value_of = [&](ExpressionPtr e) -> ExpressionPtr {
         if (e->kind != ExpressionKind::load || e->buffer != buffer_) return nullptr;
-        const std::optional<int64_t> read = member_read(e, part.loops, grouping, first);
+        const std::optional<int64_t> read =
+            member_read(e, grouping, first, [&](int64_t of) { return in_groups(part.loops, grouping, of); });
         all = all && read;
         return read ? values[static_cast<size_t>(*read)] : nullptr;
       };
       Substitution with_values(graph_.pool, variables, value_of);
       for (const Store& store : map.row_stores) part.stores.push_back(with_values.of(store));
       if (!all || !first) return std::nullopt;
-      part.first = *first / grouping.members();
+      part.first = *first / grouping.members;
       out.push_back(std::move(part));
     }
     const int64_t end = *first + extent_of(map.rows).value();
     return *first >= 0 && end <= rows_.value() ? std::optional(out) : std::nullopt;
   }
 
-  // Which member of the group of its own element a load reads; nothing for others. The first one tells where the group
-  // begins.
-  static std::optional<int64_t> member_read(ExpressionPtr load, const std::vector<Loop>& loops,
-                                            const Grouping& grouping, std::optional<int64_t>& first) {
+  // Which member of the group of its own element a load reads, of which `rows` are the rows; nothing for others. The
+  // first one tells where the group begins.
+  static std::optional<int64_t> member_read(ExpressionPtr load, const Grouping& grouping, std::optional<int64_t>& first,
+                                            const std::function<Sym(int64_t member)>& rows) {
     if (load->args.size() > 1 || load->args[0]->kind != ExpressionKind::index) return std::nullopt;
-    Sym row = 0;
-    for (const Loop& loop : loops) row = row * loop.extent + loop.variable;
-    for (int64_t member = 0; member < grouping.members(); ++member) {
-      const Sym begin = load->args[0]->index - in_groups(loops, row, grouping, member);
+    for (int64_t member = 0; member < grouping.members; ++member) {
+      const Sym begin = load->args[0]->index - rows(member);
       if (!begin.is_const() || begin.value() % grouping.span() != 0) continue;
       if (first && *first != begin.value()) continue;
       first = begin.value();
@@ -173,16 +225,18 @@ class Absorber {
     }
     return std::nullopt;
   }
-  // Member `member` of row `row`, which is made of loops; the innermost one counts whole groups.
-  static Sym in_groups(const std::vector<Loop>& loops, const Sym& row, const Grouping& grouping, int64_t member) {
+  // Member `member` of the row that loops make; the innermost one counts whole groups.
+  static Sym in_groups(const std::vector<Loop>& loops, const Grouping& grouping, int64_t member) {
+    Sym row = 0;
+    for (const Loop& loop : loops) row = row * loop.extent + loop.variable;
     if (grouping.distance == 0) return row;
     const Sym& inner = loops.back().variable;
-    return (row - inner) * Sym(grouping.members()) + grouping.of(inner, member);
+    return (row - inner) * Sym(grouping.members) + grouping.of(inner, member);
   }
 
-  Loop half_of(const Loop& loop) {
+  Loop part_of(const Loop& loop, int64_t parts) {
     const std::string name = "p" + std::string(loop.variable.symbol_name());
-    const int64_t extent = loop.extent.value() / 2;
+    const int64_t extent = loop.extent.value() / parts;
     graph_.ranges[name] = {0, std::max<int64_t>(extent - 1, 0)};
     return {Sym::symbol(name), extent};
   }
@@ -199,7 +253,7 @@ class Absorber {
     fused.reductions.clear();
     fused.row_stores.clear();
     std::vector<ExpressionPtr> values;
-    for (int64_t member = 0; member < grouping_.members(); ++member) {
+    for (int64_t member = 0; member < grouping_.members; ++member) {
       Sym row = group.variable * Sym(grouping_.span()) + Sym(member * grouping_.distance);
       if (grouping_.distance > 1) row = row + within.variable;
       const auto shift = static_cast<uint32_t>(fused.reductions.size());

@@ -3,9 +3,15 @@
 namespace wick::cuda {
 
 void fuse_kernels(LoweredGraph& graph) {
+  {
+    KernelList kernels(graph);
+    chain_maps(kernels);  // loops of one shape are merged differently where one map broadcasts
+    kernels.finish();
+  }
   for (LoopKernel& kernel : graph.kernels) merge_loops(graph, kernel);
   KernelList kernels(graph);
   join_sums(kernels);
+  chain_maps(kernels);
   absorb_readers(kernels);
   add_prologues(kernels);
   join_maps(kernels);

@@ -12,8 +12,12 @@ namespace wick::cuda {
 /// Tiles stay: they have one product each.
 void join_sums(KernelList& kernels);
 
-/// Maps that read elements of the rows that a kernel reduces become part of it. An element may need two of the rows:
-/// then each row of the new kernel is two of the old one.
+/// Of two maps over equal loops, the second one reads what the first one stores, each thread its own elements.
+///   before: c[n] = f(n)  |  h[n] = g(c[n], n)       after: one kernel stores both; c only if others read it
+void chain_maps(KernelList& kernels);
+
+/// Maps that read elements of the rows that a kernel reduces become part of it. An element may need up to four of the
+/// rows: then each row of the new kernel is as many of the old one.
 ///   before: a[n] = sum_k f(n, k)  |  y[p(n)] = g(a[n], a[n + 32])  |  ..       after: one kernel, which stores y, ..
 /// What a map reads and writes is little beside the columns of a row: one thread of a row does it.
 void absorb_readers(KernelList& kernels);

@@ -19,13 +19,6 @@ bool fits(const LoopKernel& a, const LoopKernel& b) {
                     [](const Loop& x, const Loop& y) { return x.extent == y.extent; });
 }
 
-bool may_move_back(const KernelList& kernels, size_t from, size_t to) {
-  for (size_t i = to + 1; i < from; ++i) {
-    if (kernels.has(i) && conflict(kernels.uses(from), kernels.uses(i))) return false;
-  }
-  return true;
-}
-
 LoopKernel joined(LoweredGraph& graph, const LoopKernel& first, const LoopKernel& second) {
   Substitution::Variables variables;
   for (size_t i = 0; i < first.rows.size(); ++i)
@@ -46,7 +39,7 @@ bool join_with_earlier(KernelList& kernels, size_t index) {
     if (kernels.is_divided(i, index)) return false;
     if (!kernels.has(i) || !fits(kernels[i], kernels[index]) || conflict(kernels.uses(i), kernels.uses(index)))
       continue;
-    const bool back = may_move_back(kernels, index, i);
+    const bool back = kernels.may_move_back(index, i);
     if (!back && !kernels.may_move(i, index)) continue;
     kernels.replace(back ? i : index, joined(kernels.graph(), kernels[i], kernels[index]));
     kernels.remove(back ? index : i);

@@ -86,10 +86,14 @@ void KernelList::remove(size_t index) {
 }
 
 size_t KernelList::only_writer(uint32_t buffer) {
-  const std::set<size_t>& writers = writers_[buffer];
   const bool is_internal =
       graph_.buffers[buffer].kind == KernelBuffer::Kind::arena && read_by_marks_.count(buffer) == 0;
-  return is_internal && writers.size() == 1 ? *writers.begin() : SIZE_MAX;
+  return is_internal ? only_kernel_that_writes(buffer) : SIZE_MAX;
+}
+
+size_t KernelList::only_kernel_that_writes(uint32_t buffer) {
+  const std::set<size_t>& writers = writers_[buffer];
+  return writers.size() == 1 ? *writers.begin() : SIZE_MAX;
 }
 
 bool KernelList::is_divided(size_t from, size_t to) const {
@@ -100,6 +104,14 @@ bool KernelList::is_divided(size_t from, size_t to) const {
 bool KernelList::may_move(size_t from, size_t to) const {
   if (from >= to || is_divided(from, to)) return false;
   for (size_t i = from + 1; i < to; ++i) {
+    if (present_[i] && conflict(uses_[from], uses_[i])) return false;
+  }
+  return true;
+}
+
+bool KernelList::may_move_back(size_t from, size_t to) const {
+  if (from <= to || is_divided(to, from)) return false;
+  for (size_t i = to + 1; i < from; ++i) {
     if (present_[i] && conflict(uses_[from], uses_[i])) return false;
   }
   return true;

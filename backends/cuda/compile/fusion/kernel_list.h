@@ -38,11 +38,15 @@ class KernelList {
   const std::set<size_t>& readers(uint32_t buffer) { return readers_[buffer]; }
   /// The only kernel that writes a buffer, which nobody outside of the kernels reads; SIZE_MAX if there is none.
   size_t only_writer(uint32_t buffer);
+  /// The same of any buffer: others may read what it holds behind the kernels.
+  size_t only_kernel_that_writes(uint32_t buffer);
 
   /// Whether a condition or loop begins, goes on or ends behind kernel `from`, up to the beginning of kernel `to`.
   bool is_divided(size_t from, size_t to) const;
   /// Whether kernel `from` may run right before kernel `to`, a later one.
   bool may_move(size_t from, size_t to) const;
+  /// Whether it may run right behind kernel `to`, an earlier one.
+  bool may_move_back(size_t from, size_t to) const;
   /// Whether it would read the same there, and while kernel `to` runs.
   bool may_repeat(size_t from, size_t to) const;
 

@@ -287,6 +287,59 @@ TEST_F(CudaFusion, LinesOfProductsThatShareALaunchFitIntoSharedMemory) {
   }
 }
 
+// --- chain_maps ---
+
+// A step of an LSTM: a layer, of whose parts an element of the next state needs four. The next state is read by both
+// the next output and the caller.
+std::string lstm_step(int rows, int features, int columns) {
+  return fmt::format(R"(graph f(%x: f32[{0}, {2}], %c: f32[{0}, {1}], %w: f32[{3}, {2}], %b: f32[{3}]) {{
+  %g: f32[{0}, {3}] = aten.linear(%x, %w, %b)
+  %g0: f32[{0}, {1}] = aten.slice.Tensor(%g, 1, 0, {1})
+  %g1: f32[{0}, {1}] = aten.slice.Tensor(%g, 1, {1}, {4})
+  %g2: f32[{0}, {1}] = aten.slice.Tensor(%g, 1, {4}, {5})
+  %g3: f32[{0}, {1}] = aten.slice.Tensor(%g, 1, {5}, {3})
+  %i: f32[{0}, {1}] = aten.sigmoid(%g0)
+  %f: f32[{0}, {1}] = aten.sigmoid(%g1)
+  %n: f32[{0}, {1}] = aten.tanh(%g2)
+  %o: f32[{0}, {1}] = aten.sigmoid(%g3)
+  %k: f32[{0}, {1}] = aten.mul.Tensor(%f, %c)
+  %t: f32[{0}, {1}] = aten.mul.Tensor(%i, %n)
+  %d: f32[{0}, {1}] = aten.add.Tensor(%k, %t)
+  %e: f32[{0}, {1}] = aten.tanh(%d)
+  %h: f32[{0}, {1}] = aten.mul.Tensor(%o, %e)
+  return %h, %d
+}})",
+                     rows, features, columns, 4 * features, 2 * features, 3 * features);
+}
+
+TEST_F(CudaFusion, AStepOfAnLstmIsOneKernelForOneRowAndTwoForMore) {
+  for (const auto& [rows, columns, wanted] : {std::tuple(1, 40, 1u), {1, 11, 2u}, {3, 40, 2u}}) {
+    compile(lstm_step(rows, 24, columns));
+    EXPECT_EQ(launches(), wanted) << rows << " rows of " << columns;
+    expect_like_portable({numbers(DType::f32, {rows, columns}, 1), numbers(DType::f32, {rows, 24}, 2),
+                          numbers(DType::f32, {96, columns}, 3), numbers(DType::f32, {96}, 4)},
+                         1e-5);
+  }
+}
+
+TEST_F(CudaFusion, MapsOfTheSameElementsAreOneKernelAndStoreWhatOthersRead) {
+  const char* const graph = R"(graph f(%x: f32[6, 50], %y: f32[{0}, 50]) {{
+  %a: f32[6, 50] = aten.exp(%x)
+  %s: f32[6, 50] = aten.sin(%a)
+  %r: f32[6, 50] = {1}
+  %b: f32[6, 50] = aten.mul.Tensor(%r, %y)
+  %c: f32[6, 50] = aten.sin(%b)
+  return %b, %c, {2}
+}})";
+  compile(fmt::format(fmt::runtime(graph), 6, "aten.neg(%s)", "%s"));
+  EXPECT_EQ(launches(), 1u);
+  expect_like_portable({numbers(DType::f32, {6, 50}, 1), numbers(DType::f32, {6, 50}, 2)}, 1e-6);
+  // Elements of other threads are read from memory.
+  compile(fmt::format(fmt::runtime(graph), 1, "aten.flip(%s, [1])", "%s"));
+  EXPECT_EQ(launches(), 2u);
+  expect_like_portable({numbers(DType::f32, {6, 50}, 1), numbers(DType::f32, {1, 50}, 2)}, 1e-6);
+}
+
 // --- join_maps ---
 
 TEST_F(CudaFusion, SmallMapsOfOneSizeAreOneKernelUnlessOneReadsTheOther) {
