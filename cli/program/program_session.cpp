@@ -71,7 +71,7 @@ bool needs_data(const MethodMeta& method) {
 Status check_memory(const std::string& path, const Program& program) {
   uint64_t total = 0;
   for (size_t i = 0; i < program.num_methods(); ++i) {
-    const uint64_t bytes = memory_bytes(program.method(i));
+    const uint64_t bytes = memory_bytes(program.method(i), all_backends());
     total = bytes > UINT64_MAX - total ? UINT64_MAX : total + bytes;
   }
   if (total <= compiler::limits().arena_bytes) return {};

@@ -55,15 +55,15 @@ struct ModuleOptions {
   uint64_t seed = 0;
   uint64_t max_instructions = 10'000'000;
   uint64_t max_memory_bytes = uint64_t{16}
-                              << 30;  // of all that one method asks for: arenas, outputs, scratch, delegates
+                              << 30;  // of the host, all that one method asks for: arenas, outputs, scratch, delegates
   std::string device;                 // DelegateOptions::device
   bool allow_device_code = true;      // the same
   const Tracer* tracer = nullptr;
 };
 
 /// Bytes that a module keeps for a method besides its file: arenas, outputs outside the arenas, and scratch memory
-/// (twice the largest tensor). Saturates at the largest uint64.
-uint64_t memory_bytes(const MethodMeta& method);
+/// (twice the largest tensor). Arenas on a device of one of `backends` do not count. Saturates at the largest uint64.
+uint64_t memory_bytes(const MethodMeta& method, Span<const Backend* const> backends = {});
 
 struct ModuleError {
   Error code = Error::Ok;

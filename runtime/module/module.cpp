@@ -59,13 +59,15 @@ uint64_t largest_tensor(const MethodMeta& meta) {
 
 }  // namespace
 
-uint64_t memory_bytes(const MethodMeta& method) {
+uint64_t memory_bytes(const MethodMeta& method, Span<const Backend* const> backends) {
   uint64_t total = 0;
   const auto add = [&total](uint64_t bytes) { total = bytes > UINT64_MAX - total ? UINT64_MAX : total + bytes; };
   const uint64_t largest = largest_tensor(method);
   add(largest);
   add(largest);
-  for (size_t i = 0; i < method.num_arenas(); ++i) add(method.arena_bytes(i));
+  for (size_t i = 0; i < method.num_arenas(); ++i) {
+    if (!backend_of_arena(method, i, backends)) add(method.arena_bytes(i));
+  }
   for (size_t i = 0; i < method.num_outputs(); ++i) {
     const ValueMeta output = method.output_value(i);
     if (output.tag == Tag::tensor && output.tensor.storage == Storage::unbound) add(output.tensor.nbytes);
@@ -145,7 +147,7 @@ bool Module::State::load_program(Span<const uint8_t> bytes, const std::string& n
 }
 
 bool Module::State::check_memory(const MethodMeta& meta, ModuleError* error) const {
-  const uint64_t total = memory_bytes(meta);
+  const uint64_t total = memory_bytes(meta, all_backends());
   if (total <= options.max_memory_bytes) return true;
   return no_memory(error, std::string("method ") + meta.name() + " asks for " + std::to_string(total) +
                               " bytes, more than max_memory_bytes = " + std::to_string(options.max_memory_bytes));
@@ -239,7 +241,7 @@ Method* Module::State::load_method(const std::string& name, ModuleError* error) 
   method_options.isa = isa;
   method_options.seed = options.seed;
   method_options.max_instructions = options.max_instructions;
-  method_options.max_delegate_bytes = options.max_memory_bytes - memory_bytes(*meta);
+  method_options.max_delegate_bytes = options.max_memory_bytes - memory_bytes(*meta, all_backends());
   method_options.delegates = {options.device.c_str(), this, options.allow_device_code};
   method_options.tracer = options.tracer;
   method_options.text = &text;

@@ -326,6 +326,29 @@ TEST(Module, DelegatesHandValuesOnInMemoryOfTheirDevice) {
   EXPECT_EQ(full.message, "method forward: toy:full has no memory");
 }
 
+TEST(Module, MemoryOfADeviceIsNoneOfTheHost) {
+  TestProgram program;
+  const int32_t on_host = program.planned(DType::f32, {4});
+  program.arena_sizes.push_back(1 << 20);
+  program.device_arenas = {2};
+  program.delegate_call(program.delegate("OnDevice", {1}), {on_host, program.tensor({.sizes = {4}, .memory_id = 2})});
+  const auto file = program.build();
+  ModuleOptions options;
+  options.backends = {&kOnDevice};
+  options.max_memory_bytes = 1000;
+  ModuleError error;
+  const auto module = Module::load(file.span(), options, &error);
+  ASSERT_TRUE(module) << error.message;
+  const MethodMeta method = module->program().method(0);
+  EXPECT_EQ(memory_bytes(method), memory_bytes(method, {options.backends.data(), 1}) + (1 << 20));
+  EXPECT_NE(module->method("forward", &error), nullptr) << error.message;
+  options.backends.clear();
+  const auto without = Module::load(file.span(), options, &error);
+  ASSERT_TRUE(without) << error.message;
+  EXPECT_EQ(without->method("forward", &error), nullptr);
+  EXPECT_EQ(error.kind, ErrorKind::out_of_memory) << error.message;
+}
+
 TEST(Module, NobodyButItsDelegatesTouchesADevice) {
   const auto message = [](const std::function<void(TestProgram&, int32_t, int32_t)>& fill) {
     const ModuleError error = error_of_device_program(fill);
