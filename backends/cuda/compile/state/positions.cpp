@@ -203,21 +203,29 @@ Value* update_cache(const Positions& p, Compose& c, Value* value, Value* cache, 
   return c.b.call("aten.index_put", {cache, Values{nullptr, rows}, value, false});
 }
 
+// The positions, of which none may lie behind the keys: eager refuses them, and so does looking them up.
+Value* checked_positions(const Positions& p, Compose& c, Value* positions, const Sym& end, const Sym& keys) {
+  if (p.is_known(end) && SymScope::range(keys - end).min >= 0) return positions;
+  return c.index_select(c.arange(keys, DType::i64), 0, positions);
+}
+
 // All keys of the cache are seen that lie before the end of the queries; with is_causal, before each query.
-Value* mask_of(const Positions& p, Compose& c, const Node& node, const Sym& start, const Sym& queries,
-               const Sym& keys) {
+// `is_written`: the queries' own keys were written to the cache, so they lie within it.
+Value* mask_of(const Positions& p, Compose& c, const Node& node, const Sym& start, const Sym& queries, const Sym& keys,
+               bool is_written) {
   const bool is_causal = node.boolean("is_causal");
   Value* last = p.range(c, is_causal ? start : start + queries - 1, is_causal ? queries : Sym(1));
+  if (!is_written) last = checked_positions(p, c, last, start + queries, keys);
   return c.compare("le", c.arange(keys, DType::i64), c.b.reshape(last, {is_causal ? queries : Sym(1), Sym(1)}));
 }
 
-Value* attend(const Positions& p, Compose& c, const Node& node, Value* k, Value* v, const Sym& start) {
+Value* attend(const Positions& p, Compose& c, const Node& node, Value* k, Value* v, const Sym& start, bool is_written) {
   Builder& b = c.b;
   Value *q = node.tensor("query"), *mask = node.optional_tensor("attn_mask");
   const bool integers = q->dtype() == DType::i8;
   const bool swaps = !integers || !node.boolean("is_seq_at_dim_2");  // length and heads
   const size_t length = swaps ? 1 : 2;
-  if (!mask) mask = mask_of(p, c, node, start, q->sizes()[length], k->sizes()[length]);
+  if (!mask) mask = mask_of(p, c, node, start, q->sizes()[length], k->sizes()[length], is_written);
   // A mask of numbers is added in single precision.
   const bool wide = integers || mask->dtype() == DType::f32;
   const auto ordered = [&](Value* x) {
@@ -250,11 +258,11 @@ Values as_attention_and_writes(const Positions& p, Builder& b, Node& node) {
   const std::optional<Sym> start = at_indices ? Sym(0) : start_of(p, node);
   if (!start || (attends && node.real("drpout_p") != 0)) return {};
   Compose c(b);
-  if (attends && !writes) return {attend(p, c, node, node.tensor("key"), node.tensor("value"), *start)};
+  if (attends && !writes) return {attend(p, c, node, node.tensor("key"), node.tensor("value"), *start, false)};
   if (attends) {
     Value* k = update_cache(p, c, node.tensor("key"), node.tensor("key_cache"), *start);
     Value* v = update_cache(p, c, node.tensor("value"), node.tensor("value_cache"), *start);
-    return {attend(p, c, node, k, v, *start), k, v};
+    return {attend(p, c, node, k, v, *start, true), k, v};
   }
   if (node.result(0)->num_uses() > 0) return {};
   if (at_indices) return node.op->decompose(b, node);

@@ -132,5 +132,32 @@ TEST_F(CudaPositions, OutsideOfTheCacheFailTheCall) {
   EXPECT_NE(error.find("is out of bounds"), std::string::npos) << error;
 }
 
+// Attention over a cache that another method writes.
+TEST_F(CudaPositions, BehindTheKeysFailTheCall) {
+  for (const char* causal : {"true", "false"}) {
+    SCOPED_TRACE(causal);
+    compile_state({fmt::format(R"(graph a(%q: f32[1, 2, 4, 8], %x: f32[1, 8, 2, 8], %at: i64[1]) {{
+  range u0: 0..1000 from_data
+  %n: int(u0) = aten._local_scalar_dense(%at)
+  %y: f32[1, 2, 4, 8] = llama.custom_sdpa(%q, %x, %x, u0, none, 0.0, {})
+  return %y
+}})",
+                               causal)});
+    EXPECT_EQ(result_.methods[0].delegates, 1u);
+    EXPECT_TRUE(outside().empty()) << outside()[0];
+    const HostTensor q = numbers(DType::f32, {1, 2, 4, 8}, 1), x = numbers(DType::f32, {1, 8, 2, 8}, 2);
+    const auto want = open(portable_, ""), got = on_twin();
+    for (const int64_t at : {0, 3, 6}) {
+      const Call call = {"a", {q, x, integers({at}, {1})}};
+      const auto a = outputs(*got, call), b = outputs(*want, call);
+      for (size_t i = 0; i < 64; ++i) EXPECT_NEAR(element(a[0].tensor, i), element(b[0].tensor, i), 1e-5) << at;
+    }
+    for (const int64_t at : {7, 8, 1000}) {
+      const std::string error = error_of({q, x, integers({at}, {1})});
+      EXPECT_NE(error.find("is out of bounds"), std::string::npos) << error;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wick::cuda
