@@ -50,19 +50,10 @@ bool fits(const ArgSpec& spec, const Arg& arg) {
   return false;
 }
 
-// A symbolic size may be spelt in several ways; constant ones and rank must be equal.
-bool sizes_agree(const Type& a, const Type& b) {
-  if (a.tensor.rank() != b.tensor.rank()) return false;
-  for (size_t i = 0; i < a.tensor.rank(); ++i) {
-    const Sym &x = a.tensor.sizes[i], &y = b.tensor.sizes[i];
-    if (x.is_const() && y.is_const() && !(x == y)) return false;
-  }
-  return true;
-}
-
 // Elements of one type may be taken for those of the other.
 bool agree(const Type& a, const Type& b) {
-  if (a.kind != b.kind || a.tensor.dtype != b.tensor.dtype || !sizes_agree(a, b)) return false;
+  if (a.kind != b.kind || a.tensor.dtype != b.tensor.dtype || !sizes_agree(a.tensor.sizes, b.tensor.sizes))
+    return false;
   const auto &x = a.tensor.quantization, &y = b.tensor.quantization;
   return !x || !y || same_numbers(*x, *y);
 }
@@ -151,7 +142,8 @@ class Verifier {
     for (size_t i = 0; i < inferred.size(); ++i) {
       const Type& recorded = node.result(i)->type;
       inferred[i].tensor.dim_order = recorded.tensor.dim_order;  // a choice of layout, not of meaning
-      if (!may_be_stored_as(*node.op, inferred[i], recorded) || !sizes_agree(inferred[i], recorded))
+      if (!may_be_stored_as(*node.op, inferred[i], recorded) ||
+          !sizes_agree(inferred[i].tensor.sizes, recorded.tensor.sizes))
         broken(fmt::format("type {} should be {}", to_text(recorded), to_text(inferred[i])), &node);
     }
   }
@@ -184,6 +176,14 @@ class Verifier {
 };
 
 }  // namespace
+
+bool sizes_agree(const Sizes& a, const Sizes& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].is_const() && b[i].is_const() && !(a[i] == b[i])) return false;
+  }
+  return true;
+}
 
 Status verify(const Graph& graph) {
   const SymScope scope(graph.ranges);

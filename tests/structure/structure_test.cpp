@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "compiler/ir/text/text.h"
 #include "compiler/support/file_map.h"
 #include "tests/support/program_runner.h"
 #include "tests/support/scratch_folder.h"
@@ -56,6 +57,14 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// What --dump-ir writes can be read, and is written again in the same words.
+void expect_text_is_read_back(std::string_view stage, const compiler::Graph& graph) {
+  const std::string text = compiler::to_text(graph, "forward");
+  const auto again = compiler::parse_graph(text);
+  ASSERT_TRUE(again.ok()) << stage << ": " << compiler::render(again.diag());
+  EXPECT_EQ(compiler::to_text(*again->graph, "forward"), text) << stage;
+}
+
 class Structure : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Structure, AgreesWithEager) {
@@ -67,6 +76,10 @@ TEST_P(Structure, AgreesWithEager) {
     if (setting.backend[0] != '\0' && !has_xnnpack_library()) continue;
     compiler::CompileOptions options;
     options.targets = *compiler::find_targets(setting.backend);
+    if (setting.isa == IsaLevel::baseline)
+      options.on_stage = [](std::string_view, std::string_view stage, const compiler::Graph& graph) {
+        expect_text_is_read_back(stage, graph);
+      };
     std::string error;
     auto program = CompiledProgram::make({{"forward", name + ".pt2", map->bytes()}}, options, setting.isa, &error);
     ASSERT_TRUE(program) << error;

@@ -445,6 +445,8 @@ class Parser : private TextReader {
         inferred.tensor.dtype = declared[i].type->tensor.dtype;
         inferred.tensor.quantization = declared[i].type->tensor.quantization;
       }
+      if (sizes_agree(inferred.tensor.sizes, declared[i].type->tensor.sizes))
+        inferred.tensor.sizes = declared[i].type->tensor.sizes;
       if (def->infer && inferred != *declared[i].type)
         error(fmt::format("type {} for %{} of the statement before", to_text(inferred), declared[i].name));
     }

@@ -30,9 +30,13 @@ std::string to_text(const Graph& graph, std::string_view name, const PrintOption
 std::string to_text(const Node& node, const PrintOptions& options = {});
 std::string to_text(const Arg& arg);
 
-/// Reads one graph. Types of results are inferred; a type written in the text must agree. Errors: corrupt_file with
-/// line and column; sizes are bounded (1e6 nodes, 1e8 bytes of constants).
+/// Reads one graph. Types of results are inferred; a type written in the text must agree, as verify() wants it, and is
+/// then the one that counts: the sizes that an exporter states may say more than those that follow. Errors:
+/// corrupt_file with line and column; sizes are bounded (1e6 nodes, 1e8 bytes of constants).
 Result<Function> parse_graph(std::string_view text);
+
+/// Whether sizes that are known are equal. A symbolic one may be written in several ways.
+bool sizes_agree(const Sizes& a, const Sizes& b);
 
 /// Checks every invariant: names and uses, schema of each node, inferred types equal recorded ones, outputs and
 /// updates. A broken one is our bug, hence Code::internal, unless the graph came from text.
