@@ -9,20 +9,10 @@
 namespace wick::device {
 namespace {
 
-constexpr const char* kModels[] = {"autoencoder",
-                                   "ds_cnn",
-                                   "efficientnet_lite",
-                                   "gru_layers",
-                                   "lstm_layers",
-                                   "mobilenet_v1_025",
-                                   "mobilenet_v2",
-                                   "mobilenet_v3_small",
-                                   "resnet8",
-                                   "segmenter",
-                                   "tcn",
-                                   "transformer",
-                                   "unet",
-                                   "vit"};
+constexpr const char* kModels[] = {
+    "autoencoder",      "ds_cnn",       "efficientnet_lite",  "gru_layers", "log_softmax_int16", "lstm_layers",
+    "mobilenet_v1_025", "mobilenet_v2", "mobilenet_v3_small", "resnet8",    "segmenter",         "tcn",
+    "transformer",      "unet",         "upsample_int16",     "vit",        "vit_int16"};
 constexpr uint64_t kMostStackBytes = 2560;
 
 class ModelsOnBoards : public BoardTest {};

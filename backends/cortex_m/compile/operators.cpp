@@ -179,16 +179,17 @@ void infer_softmax_int16(Node& node) {
   compiler::set_result(node, DType::i16, x->sizes());
 }
 
+template <DType dtype>
 void infer_attention(Node& node) {
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
   for (const Value* each : {q, k, v}) {
-    require_int8(each, "an operand of attention");
+    require(each->dtype() == dtype, "an operand of attention has another dtype");
     require_rank(each, 3, "an operand of attention");
   }
   require_equal(v->sizes()[0], k->sizes()[0], "batches");
   require_equal(q->sizes()[2], k->sizes()[2], "features of query and key");
   require_equal(k->sizes()[1], v->sizes()[1], "keys and values");
-  compiler::set_result(node, DType::i8, {q->sizes()[0], q->sizes()[1], v->sizes()[2]});
+  compiler::set_result(node, dtype, {q->sizes()[0], q->sizes()[1], v->sizes()[2]});
 }
 
 // The input [steps, batch, features]; as many rows of weights as there are gates for each cell. Results: the last state
@@ -294,9 +295,8 @@ void infer_pool(Node& node, bool dilated) {
 void infer_avg_pool(Node& node) { infer_pool(node, false); }
 void infer_max_pool(Node& node) { infer_pool(node, true); }
 
-void infer_resize(Node& node) {
+void set_resized(Node& node) {
   const Value *x = node.tensor("input"), *rows = node.tensor("rows"), *columns = node.tensor("columns");
-  require_int8(x, "the input");
   require_rank(x, 4, "the input");
   Sizes sizes = {x->sizes()[0], x->sizes()[1]};
   for (const Value* taps : {rows, columns}) {
@@ -304,7 +304,17 @@ void infer_resize(Node& node) {
     require(taps->sizes()[0].is_const() && taps->sizes()[0].value() % 2 == 0, "taps are not pairs");
     sizes.push_back(taps->sizes()[0].value() / 2);
   }
-  compiler::set_result(node, DType::i8, std::move(sizes));
+  compiler::set_result(node, x->dtype(), std::move(sizes));
+}
+
+void infer_resize(Node& node) {
+  require_int8(node.tensor("input"), "the input");
+  set_resized(node);
+}
+
+void infer_resize_int16(Node& node) {
+  require_int16(node.tensor("input"), "the input");
+  set_resized(node);
 }
 
 // --- data movement ---
@@ -449,7 +459,11 @@ constexpr OpDef kRows[] = {
      "query_zero_point, "
      "int value_zero_point, int score_multiplier, int score_shift, bool is_causal, int output_zero_point, "
      "int output_multiplier, int output_shift, Tensor scratch) -> Tensor",
-     infer_attention, nullptr, "wick_cortex_m::attention.out", kElements | kNoStock},
+     infer_attention<DType::i8>, nullptr, "wick_cortex_m::attention.out", kElements | kNoStock},
+    {"wick_cortex_m::attention_int16(Tensor query, Tensor key, Tensor value, Tensor? mask, int score_multiplier, "
+     "int score_shift, bool is_causal, int output_multiplier, int output_shift, int activation_min, "
+     "int activation_max, Tensor scratch) -> Tensor",
+     infer_attention<DType::i16>, nullptr, "wick_cortex_m::attention_int16.out", kElements | kNoStock},
     {"wick_cortex_m::requantize(Tensor input, int input_zero_point, int output_zero_point, int multiplier, int shift, "
      "int quant_min, int quant_max, ScalarType dtype) -> Tensor",
      infer_requantize, nullptr, "wick_cortex_m::requantize.out", kElements | kNoStock},
@@ -475,6 +489,12 @@ constexpr OpDef kRows[] = {
     {"wick_cortex_m::softmax_int16(Tensor input, int multiplier, int shift, int output_multiplier, int output_shift, "
      "int activation_min, int activation_max) -> Tensor",
      infer_softmax_int16, nullptr, "wick_cortex_m::softmax_int16.out", kElements | kNoStock},
+    {"wick_cortex_m::log_softmax_int16(Tensor input, int multiplier, int shift, int output_multiplier, "
+     "int output_shift, int activation_min, int activation_max) -> Tensor",
+     infer_softmax_int16, nullptr, "wick_cortex_m::log_softmax_int16.out", kElements | kNoStock},
+    {"wick_cortex_m::resize2d_int16(Tensor input, Tensor rows, Tensor columns, int multiplier, int shift, "
+     "int activation_min, int activation_max) -> Tensor",
+     infer_resize_int16, nullptr, "wick_cortex_m::resize2d_int16.out", kElements | kNoStock},
     {"wick_cortex_m::batch_matmul_int16(Tensor lhs, Tensor rhs_transposed, int multiplier, int shift, "
      "int activation_min, int activation_max) -> Tensor",
      infer_batch_matmul_int16, nullptr, "wick_cortex_m::batch_matmul_int16.out", kElements | kNoStock},

@@ -32,10 +32,10 @@ const compiler::RuleTable<OpRule>& rules() {
 
 const compiler::RuleTable<OpRule>& int16_rules() {
   static const compiler::RuleTable<OpRule> kRules(
-      {rows(kChannelRules), rows(kConversionRules), rows(kEdgePaddingRules), rows(kExtremumRules),
-       rows(kInt16BinaryRules), rows(kInt16ConvolutionRules), rows(kInt16GluRules), rows(kInt16LinearRules),
-       rows(kInt16MatmulRules), rows(kMovementRules), rows(kNormalizationRules), rows(kPoolRules),
-       rows(kRecurrentRules), rows(kResizeRules)});
+      {rows(kAttentionRules), rows(kChannelRules), rows(kConversionRules), rows(kEdgePaddingRules),
+       rows(kExtremumRules), rows(kInt16BinaryRules), rows(kInt16ConvolutionRules), rows(kInt16GluRules),
+       rows(kInt16LinearRules), rows(kInt16MatmulRules), rows(kMovementRules), rows(kNormalizationRules),
+       rows(kPoolRules), rows(kRecurrentRules), rows(kResizeRules)});
   return kRules;
 }
 

@@ -1,4 +1,5 @@
-// Attention between int8 values: integers throughout, within one step of the quantized graph on portable kernels.
+// Attention between int8 or int16 values: integers throughout, within one step of the quantized graph on portable
+// kernels.
 #include <gtest/gtest.h>
 
 #include "backends/cortex_m/test/graph_test_support.h"
@@ -9,28 +10,41 @@ namespace {
 using testing::Pipeline;
 using testing::Stage;
 
-constexpr char kAttention[] = "wick_cortex_m.attention";
-
 struct Form {
   const char *query = "2, 3, 5, 8", *keys = "2, 3, 7, 8", *values = "2, 3, 7, 6", *more = "", *mask = "", *inputs = "";
   std::string q = parameters(0.03125, -11), k = parameters(0.025, 20), v = parameters(0.0125, 3),
               y = parameters(0.01, -4);
+  const char* dtype = "i8";
+
+  const char* op() const {
+    return dtype == std::string("i8") ? "wick_cortex_m.attention.default" : "wick_cortex_m.attention_int16";
+  }
 };
 
+std::string wide(double scale) { return parameters(scale, 0, -32767, 32767); }
+
+Form of_int16(Form form) {
+  form.q = wide(0x1p-13), form.k = wide(0x1p-12), form.v = wide(0x1p-13), form.y = wide(0x1p-13);
+  form.dtype = "i16";
+  return form;
+}
+
 std::string attention(const Form& form) {
+  const auto fake = [&](const char* d, const char* x, const char* e, const std::string& q) {
+    return quantize_line(e, x, q, form.dtype) + dequantize_line(d, e, q, form.dtype);
+  };
   return fmt::format("graph f(%x: f32[{}], %z: f32[{}], %w: f32[{}]{}) {{\n", form.query, form.keys, form.values,
                      form.inputs) +
-         fake_quantized("q", "x", "a", form.q) + fake_quantized("k", "z", "b", form.k) +
-         fake_quantized("v", "w", "c", form.v) + form.mask +
+         fake("q", "x", "a", form.q) + fake("k", "z", "b", form.k) + fake("v", "w", "c", form.v) + form.mask +
          fmt::format("  %y = aten.scaled_dot_product_attention(%q, %k, %v{})\n", form.more) +
-         fake_quantized("o", "y", "p", form.y) + "  return %o\n}";
+         fake("o", "y", "p", form.y) + "  return %o\n}";
 }
 
 void expect_integers(const Form& form) {
   for (const char* cpu : {"cortex-m55", "cortex-m4", "cortex-m3"}) {
     SCOPED_TRACE(attention(form));
     Pipeline p = std::move(Pipeline::from_text(attention(form)).backend(backend_for(cpu)));
-    p.at(Stage::lower).check_count(kAttention, 1).check_not("softmax");
+    p.at(Stage::lower).check_count(form.op(), 1).check_not("softmax");
     p.run_and_compare(one_step());
     EXPECT_EQ(p.failures(), "");
     EXPECT_TRUE(p.outside().empty());
@@ -88,6 +102,24 @@ TEST(CortexMCompileAttention, HeadsOfTheQueryShareKeysAndValues) {
                    .mask = mask_of("f32[1, 4, 1, 7]", {"0", "1", "-2", "0", "-inf", "0", "0"}, 4).c_str()});
 }
 
+TEST(CortexMCompileAttention, OfInt16) {
+  expect_integers(of_int16({}));
+  expect_integers(of_int16({.more = ", none, 0.0, true"}));
+  expect_integers(of_int16({.more = ", none, 0.0, false, 0.7"}));
+  expect_integers(of_int16({"1, 1, 1, 1", "1, 1, 1, 1", "1, 1, 1, 1"}));
+  expect_integers(of_int16({"1, 2, 2, 3, 5", "1, 2, 2, 4, 5", "1, 2, 2, 4, 2"}));
+  expect_integers(of_int16(
+      {.query = "2, 6, 5, 8", .keys = "2, 3, 7, 8", .values = "2, 3, 7, 6", .more = ", none, 0.0, false, none, true"}));
+  const std::vector<const char*> adds = {"0", "-1.5", "-0.25", "2.5", "-inf", "-3e38", "-10000"};
+  expect_integers(of_int16({.more = ", %m", .mask = mask_of("f32[5, 7]", adds, 5).c_str()}));
+  const std::vector<const char*> seen = {"true", "false", "true", "true", "false", "false", "true"};
+  expect_integers(of_int16({.more = ", %m", .mask = mask_of("bool[5, 7]", seen, 5).c_str()}));
+  expect_integers(of_int16({.more = ", %m", .inputs = ", %m: bool[5, 7]"}));
+  Form fine = of_int16({});
+  fine.y = wide(0x1.1p-14);
+  expect_integers(fine);
+}
+
 std::string refusal(const Form& form, bool stock = false) {
   Pipeline p = std::move(Pipeline::from_text(attention(form)).backend("cortex-m"));
   if (stock) p.options().profile = compiler::Profile::stock;
@@ -105,6 +137,11 @@ TEST(CortexMCompileAttention, WhatItDoesNotTakeAsAWholeIsIntegersInParts) {
 }
 
 TEST(CortexMCompileAttention, WhatItDoesNotTakeStaysInFloats) {
+  Form coarse = of_int16({});
+  coarse.q = wide(0x1p-9), coarse.k = wide(0x1.6p-10);  // a unit of 2^-19 2^3 / sqrt(8) 1.375 is below 2^-17
+  expect_integers(coarse);
+  coarse.k = wide(0x1.7p-10);
+  EXPECT_NE(refusal(coarse).find("too large for 30 bits"), std::string::npos);
   EXPECT_NE(refusal({}, true), "");
   EXPECT_NE(refusal({.more = ", %m", .inputs = ", %m: f32[5, 7]"}).find("computed when the program runs"),
             std::string::npos);

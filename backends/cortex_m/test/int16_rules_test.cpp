@@ -111,6 +111,27 @@ TEST(CortexMCompileInt16, GatedLinearUnits) {
   EXPECT_NE(refusal(graph("2, 6", "aten.glu(%b, 1)", 1e-9, 1e9)), "");
 }
 
+TEST(CortexMCompileInt16, LogarithmsOfSoftmax) {
+  for (const char* dim : {"0", "1", "-1"}) {
+    const std::string call = fmt::format("aten._log_softmax(%b, {}, false)", dim);
+    expect_integers(graph("3, 7, 5", call.c_str(), 0x1p-12, 0x1p-11));
+    expect_integers(graph("3, 70, 5", call.c_str(), 0x1p-9, 0x1p-8));
+  }
+  expect_integers(graph("2, 6", "aten._log_softmax(%b, 1, false)", 0x1.ffp-7, 0x1.01p-18));
+  for (const auto& [from, to] : {std::pair(0x1p-6, 0x1p-7), std::pair(0x1p-12, 0x1p-18)})
+    EXPECT_NE(refusal(graph("2, 6", "aten._log_softmax(%b, 1, false)", from, to)).find("a scale"), std::string::npos);
+}
+
+TEST(CortexMCompileInt16, PixelsBetweenOthers) {
+  for (const char* more : {"[7, 9], false, none", "[7, 9], true, none", "[3, 2], false, none", "[1, 1], true, none",
+                           "none, false, [1.6, 2.25]", "none, true, [2.0, 0.5]"})
+    expect_integers(
+        graph("2, 5, 4, 6", fmt::format("aten.upsample_bilinear2d.vec(%b, {})", more).c_str(), 0x1p-12, 0x1p-12));
+  expect_integers(graph("1, 3, 4", "aten.upsample_linear1d(%b, [11], false)", 0x1p-12, 0x1.1p-13));
+  const char* bilinear = "aten.upsample_bilinear2d.vec(%b, [7, 9], false, none)";
+  EXPECT_NE(refusal(graph("1, 2, 4, 6", bilinear, 0.0301, 0.01)).find("too small"), std::string::npos);
+}
+
 TEST(CortexMCompileInt16, ProductsOfComputedMatrices) {
   const auto product = [](const char* op, const char* a, const char* z, double to) {
     return fmt::format("graph f(%x: f32[{}], %z: f32[{}]) {{\n", a, z) + quantize_line("a", "x", wide(0x1p-14), "i16") +

@@ -29,7 +29,7 @@ int64_t wanted_size(const Value& q, const AttentionScores& scores, size_t back) 
 }
 
 // The largest number that scores stand for, either way.
-double score_bound(const AttentionScores& s) { return 255.0 * 128.0 * static_cast<double>(s.features) * s.unit; }
+double score_bound(const AttentionScores& s) { return s.most * s.unit; }
 
 // Sizes for the kernel: leading dimensions of 1 are one batch, others all of the query's.
 std::string read_sizes(const Value& mask, const Value& q, const AttentionScores& scores, AttentionMaskElements* to) {
@@ -108,8 +108,7 @@ std::string read_numbers(const Value& mask, const Value& q, const AttentionScore
     return "";
   }
   double unit = scores.unit;
-  while (unit > kFineUnit && std::ldexp(32640.0 * static_cast<double>(scores.features),
-                                        static_cast<int>(to->bits) + 1) <= std::ldexp(1.0, kScoreBits)) {
+  while (unit > kFineUnit && std::ldexp(scores.most, static_cast<int>(to->bits) + 1) <= std::ldexp(1.0, kScoreBits)) {
     ++to->bits;
     unit /= 2;
   }

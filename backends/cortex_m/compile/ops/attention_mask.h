@@ -8,10 +8,11 @@
 
 namespace wick::cortex_m {
 
-/// Scores of one attention: [batch, queries, keys]; the number that a score of 1 stands for; features of a key.
+/// Scores of one attention: [batch, queries, keys]; the number that a score of 1 stands for; the largest score, either
+/// way.
 struct AttentionScores {
-  int64_t batch = 1, queries = 1, keys = 1, features = 1;
-  double unit = 1;
+  int64_t batch = 1, queries = 1, keys = 1;
+  double unit = 1, most = 1;
 };
 
 /// What is added to scores, as the kernel takes it (kernels/attention/reference.cpp).

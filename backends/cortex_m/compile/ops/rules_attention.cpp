@@ -1,10 +1,11 @@
-// Attention whole: softmax(q k^T scale) v of int8 operands and an int8 result. The model says nothing of how scores and
-// probabilities are quantized, so they are not: scores are exact, and probabilities have 22 bits.
+// Attention whole: softmax(q k^T scale) v of int8 or int16 operands and a result of the same. The model says nothing of
+// how scores and probabilities are quantized, so they are not: scores are exact sums (of int16, with 30 bits), and
+// probabilities have 22 bits (30).
 #include <cmath>
 
 #include "backends/cortex_m/compile/convolution_calls.h"
 #include "backends/cortex_m/compile/ops/attention_mask.h"
-#include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/ops/int16/int16_rules.h"
 #include "backends/cortex_m/compile/requantization.h"
 
 namespace wick::cortex_m {
@@ -18,10 +19,14 @@ namespace {
 
 constexpr int64_t kMost = 32768;                     // keys, features
 constexpr int kExponentBits = 26, kWeightBits = 22;  // of exponents behind the point; of the sum of all probabilities
+constexpr int kWideSumBits = 15;                     // .. that the kernel for int16 keeps of it
+constexpr double kMostScore = 255.0 * 128.0;         // of a feature of int8
+// Half a unit is a factor of a weight that changes a result by a quarter of a step of the values.
+constexpr double kCoarsestUnit = 0x1p-17;
 
 struct Attention {
   AttentionScores scores;
-  int64_t key_batch = 1, outputs = 1;
+  int64_t features = 1, key_batch = 1, outputs = 1;
   AttentionMaskElements mask;
   Requantization score, output;
 };
@@ -51,8 +56,10 @@ double scale_of_scores(const Node& node, int64_t features) {
 
 std::string refuse_form(const Node& node) {
   const Value *q = node.tensor("query"), *k = node.tensor("key"), *v = node.tensor("value");
+  const bool wide = computes_on_int16(node);
   for (const Value* each : {q, k, v, static_cast<const Value*>(node.result())}) {
-    std::string reason = refuse_int8(*each, each == node.result() ? "the result" : "an operand");
+    const char* what = each == node.result() ? "the result" : "an operand";
+    std::string reason = wide ? refuse_int16(*each, what) : refuse_int8(*each, what);
     if (!reason.empty()) return reason;
   }
   if (node.real("dropout_p") != 0) return "it drops out";
@@ -65,6 +72,18 @@ std::string refuse_form(const Node& node) {
   return "";
 }
 
+// What scores count, and how large they can be.
+void read_scores(const Node& node, double scale, Attention* attention) {
+  AttentionScores& scores = attention->scores;
+  scores.unit = affine(*node.tensor("query")).scale * affine(*node.tensor("key")).scale * scale;
+  scores.most = kMostScore * static_cast<double>(attention->features);
+  if (!computes_on_int16(node)) return;
+  int shift = 0;
+  while (int64_t{1} << shift < attention->features) ++shift;
+  scores.unit = std::ldexp(scores.unit, shift);
+  scores.most = 0x1p30;
+}
+
 std::string read_attention(const Node& node, Attention* attention) {
   std::string reason = refuse_form(node);
   if (!reason.empty()) return reason;
@@ -74,18 +93,21 @@ std::string read_attention(const Node& node, Attention* attention) {
   scores.batch = leading_product(*q);
   attention->key_batch = leading_product(*k);
   scores.queries = q->sizes()[rank - 2].value();
-  scores.features = q->sizes()[rank - 1].value();
+  attention->features = q->sizes()[rank - 1].value();
   scores.keys = k->sizes()[rank - 2].value();
   attention->outputs = v->sizes()[rank - 1].value();
-  if (scores.keys > kMost || scores.features > kMost) return "more than 32768 keys or features";
-  const double scale = scale_of_scores(node, scores.features);
+  if (scores.keys > kMost || attention->features > kMost) return "more than 32768 keys or features";
+  const double scale = scale_of_scores(node, attention->features);
   if (!(scale > 0)) return "a scale of scores that is not positive";
-  scores.unit = affine(*q).scale * affine(*k).scale * scale;
+  read_scores(node, scale, attention);
+  const bool wide = computes_on_int16(node);
+  if (wide && scores.unit > kCoarsestUnit) return "the range of its scores is too large for 30 bits";
   reason = read_attention_mask(node, scores, &attention->mask);
   if (!reason.empty()) return reason;
   const int exponent_bits = kExponentBits - static_cast<int>(attention->mask.bits);
   const auto score = requantization(std::ldexp(scores.unit, exponent_bits));
-  const auto output = requantization(std::ldexp(affine(*v).scale / affine(*node.result()).scale, -kWeightBits));
+  const auto output =
+      requantization(std::ldexp(affine(*v).scale / affine(*node.result()).scale, wide ? -kWideSumBits : -kWeightBits));
   if (!score || !output) return "the scale of its result is too far from those of its operands";
   attention->score = *score;
   attention->output = *output;
@@ -107,15 +129,22 @@ std::vector<Value*> rewrite_attention(Builder& b, Node& node, const Configuratio
   const auto stacked = [&](const char* name, int64_t batch, int64_t rows, int64_t columns) {
     return b.reshape(node.tensor(name), {batch, rows, columns});
   };
-  const int64_t bytes = 4 * (s.keys + (s.features + 3) / 4 * 4);
-  Value* mask = attention_mask(b, node, s, a.mask);
-  Value* y = b.call("wick_cortex_m.attention",
-                    {stacked("query", s.batch, s.queries, s.features), stacked("key", a.key_batch, s.keys, s.features),
-                     stacked("value", a.key_batch, s.keys, a.outputs), mask ? compiler::Arg(mask) : compiler::Arg(),
-                     a.mask.bits, int64_t{affine(*node.tensor("query")).zero},
-                     int64_t{affine(*node.tensor("value")).zero}, int64_t{a.score.multiplier}, int64_t{a.score.shift},
-                     node.boolean("is_causal"), int64_t{affine(*node.result()).zero}, int64_t{a.output.multiplier},
-                     int64_t{a.output.shift}, scratch(b, {bytes, bytes, bytes}, configuration.isa)});
+  const bool wide = computes_on_int16(node);
+  const int64_t bytes = 4 * (s.keys + (wide ? 0 : (a.features + 3) / 4 * 4));
+  Value *mask = attention_mask(b, node, s, a.mask), *memory = scratch(b, {bytes, bytes, bytes}, configuration.isa);
+  const Affine to = affine(*node.result());
+  const compiler::Arg q = stacked("query", s.batch, s.queries, a.features),
+                      k = stacked("key", a.key_batch, s.keys, a.features),
+                      v = stacked("value", a.key_batch, s.keys, a.outputs),
+                      m = mask ? compiler::Arg(mask) : compiler::Arg();
+  const int64_t score[] = {a.score.multiplier, a.score.shift}, output[] = {a.output.multiplier, a.output.shift};
+  Value* y =
+      wide ? b.call("wick_cortex_m.attention_int16", {q, k, v, m, score[0], score[1], node.boolean("is_causal"),
+                                                      output[0], output[1], int64_t{to.min}, int64_t{to.max}, memory})
+           : b.call("wick_cortex_m.attention",
+                    {q, k, v, m, a.mask.bits, int64_t{affine(*node.tensor("query")).zero},
+                     int64_t{affine(*node.tensor("value")).zero}, score[0], score[1], node.boolean("is_causal"),
+                     int64_t{to.zero}, output[0], output[1], memory});
   return {b.reshape(y, node.result()->sizes())};
 }
 

@@ -23,8 +23,10 @@ using compiler::Verdict;
 
 namespace {
 
-constexpr int kTapBits = 11;            // of the weights along one dimension
-constexpr double kLargestFactor = 3;    // of scales: weights are off by half a step of 2^-11 in two dimensions
+constexpr int kTapBits = 11;      // of the weights along one dimension, for int8
+constexpr int kWideTapBits = 20;  // .. and for int16, of whose sum the kernel keeps 16
+constexpr int kWideSumBits = 16;
+constexpr double kLargestFactor = 3;    // of scales: weights are off by half a step of 2^-11 (2^-20) in two dimensions
 constexpr int64_t kLargestSize = 1024;  // of an image whose taps are computed
 
 bool is_bilinear(const Node& node) { return node.op->parsed->find("align_corners") >= 0; }
@@ -69,7 +71,7 @@ std::vector<float> weights_along(const Node& node, size_t axis, int64_t size, in
 }
 
 // {first, weight of the second} of each position.
-std::vector<int32_t> taps_along(const Node& node, size_t axis) {
+std::vector<int32_t> taps_along(const Node& node, size_t axis, int bits) {
   const int64_t size = image_of(node)->sizes()[2 + axis].value(), count = node.result()->sizes()[2 + axis].value();
   const std::vector<float> weights = weights_along(node, axis, size, count);
   std::vector<int32_t> taps;
@@ -78,17 +80,18 @@ std::vector<int32_t> taps_along(const Node& node, size_t axis) {
     const int64_t first = std::find_if(row, row + size, [](float weight) { return weight != 0; }) - row;
     const double second = first + 1 < size ? std::clamp<double>(row[first + 1], 0, 1) : 0;
     taps.push_back(static_cast<int32_t>(std::min(first, size - 1)));
-    taps.push_back(static_cast<int32_t>(round_half_even(std::ldexp(second, kTapBits))));
+    taps.push_back(static_cast<int32_t>(round_half_even(std::ldexp(second, bits))));
   }
   return taps;
 }
 
-std::optional<Requantization> factor_of(const Affine& from, const Affine& to) {
-  return requantization(std::ldexp(from.scale / to.scale, -2 * kTapBits));
+std::optional<Requantization> factor_of(const Node& node) {
+  const double factor = affine(*image_of(node)).scale / affine(*node.result()).scale;
+  return requantization(std::ldexp(factor, computes_on_int16(node) ? -kWideSumBits : -2 * kTapBits));
 }
 
 std::string refuse_resize(const Node& node) {
-  std::string reason = refuse_int8(node);
+  std::string reason = computes_on_int16(node) ? refuse_int16(node) : refuse_int8(node);
   if (!reason.empty()) return reason;
   const Value* x = image_of(node);
   if (x->rank() != 4) return "wanted images [N, C, H, W]";
@@ -99,7 +102,7 @@ std::string refuse_resize(const Node& node) {
     }
   }
   const double factor = affine(*x).scale / affine(*node.result()).scale;
-  if (!factor_of(affine(*x), affine(*node.result())) || (is_bilinear(node) && factor > kLargestFactor))
+  if (!factor_of(node) || (is_bilinear(node) && factor > kLargestFactor))
     return "the scale of its result is too small for that of its input";
   return "";
 }
@@ -122,17 +125,18 @@ Verdict supports_nearest(const Node& node, const Configuration& configuration) {
 
 std::vector<Value*> rewrite_resize(Builder& b, Node& node, const Configuration&) {
   const Affine from = affine(*image_of(node)), to = affine(*node.result());
-  const Requantization factor = *factor_of(from, to);
+  const Requantization factor = *factor_of(node);
+  const bool wide = computes_on_int16(node);
   Args args = {image_of(node)};
   for (size_t axis = 0; axis < 2; ++axis) {
-    std::vector<int32_t> taps = taps_along(node, axis);
+    std::vector<int32_t> taps = taps_along(node, axis, wide ? kWideTapBits : kTapBits);
     const auto count = static_cast<int64_t>(taps.size());
     args.push_back(constant(b, {count}, std::move(taps), axis == 0 ? "rows" : "columns"));
   }
-  for (const int64_t number : {int64_t{from.zero}, int64_t{factor.multiplier}, int64_t{factor.shift}, int64_t{to.zero},
-                               int64_t{to.min}, int64_t{to.max}})
-    args.push_back(number);
-  return {b.call("wick_cortex_m.resize2d", std::move(args))};
+  std::vector<int64_t> scales = {from.zero, factor.multiplier, factor.shift, to.zero, to.min, to.max};
+  if (wide) scales = {factor.multiplier, factor.shift, to.min, to.max};
+  args.insert(args.end(), scales.begin(), scales.end());
+  return {b.call(wide ? "wick_cortex_m.resize2d_int16" : "wick_cortex_m.resize2d", std::move(args))};
 }
 
 std::vector<Value*> rewrite_nearest(Builder& b, Node& node, const Configuration& configuration) {

@@ -5,9 +5,10 @@
 namespace wick::cortex_m {
 namespace {
 
-bool check_sizes(KernelContext& context, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out) {
+bool check_sizes(KernelContext& context, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
+                 DType dtype) {
   for (const Tensor* each : {&q, &k, &v, &out}) {
-    if (!require_dtype(context, *each, DType::i8, "a tensor is not int8") ||
+    if (!require_dtype(context, *each, dtype, dtype == DType::i8 ? "a tensor is not int8" : "a tensor is not int16") ||
         !require(context, each->rank == 3 && is_contiguous(*each), "a tensor is not contiguous with 3 dimensions"))
       return false;
   }
@@ -21,18 +22,38 @@ bool check_sizes(KernelContext& context, const Tensor& q, const Tensor& k, const
                  "wanted 1 to 32768 keys of 1 to 32768 features");
 }
 
-/// [B or 1, M or 1, N]: int32, or boolean.
-bool read_mask(KernelContext& context, const EValue& value, const EValue& bits, Attention* attention) {
-  if (value.tag == Tag::none) return true;
-  const Tensor& mask = *value.tensor;
+/// Scores with as many bits more have room in 31 bits.
+bool read_mask_bits(KernelContext& context, const EValue& mask, const EValue& value, int32_t features, int32_t* bits) {
   constexpr int32_t kMostScore = 255 * 128;  // of one feature
-  AttentionMask* to = &attention->mask;
-  if (!read_int(context, bits, 0, 30, &to->bits, "the bits of the mask are outside 0 to 30") ||
-      !require(context, int64_t{attention->features} * kMostScore <= (int64_t{1} << 30) >> to->bits,
-               "the bits of the mask leave no room for the scores") ||
-      !require(context,
-               mask.rank == 3 && is_contiguous(mask) && (mask.sizes[0] == 1 || mask.sizes[0] == attention->batch) &&
-                   (mask.sizes[1] == 1 || mask.sizes[1] == attention->queries) && mask.sizes[2] == attention->keys,
+  return mask.is_none() || (read_int(context, value, 0, 30, bits, "the bits of the mask are outside 0 to 30") &&
+                            require(context, int64_t{features} * kMostScore <= (int64_t{1} << 30) >> *bits,
+                                    "the bits of the mask leave no room for the scores"));
+}
+
+}  // namespace
+
+bool read_attention_sizes(KernelContext& context, Span<EValue*> args, const Tensor& out, DType dtype,
+                          AttentionForm* form) {
+  const Tensor &q = *args[0]->tensor, &k = *args[1]->tensor, &v = *args[2]->tensor;
+  if (!check_sizes(context, q, k, v, out, dtype)) return false;
+  form->batch = q.sizes[0];
+  form->queries = q.sizes[1];
+  form->features = q.sizes[2];
+  form->keys = k.sizes[1];
+  form->outputs = v.sizes[2];
+  if (k.sizes[0] > 0) form->group = form->batch / k.sizes[0];
+  return true;
+}
+
+// [B or 1, M or 1, N]: int32, or boolean.
+bool read_attention_mask(KernelContext& context, const EValue& value, int32_t bits, AttentionForm* form) {
+  if (value.is_none()) return true;
+  const Tensor& mask = *value.tensor;
+  AttentionMask* to = &form->mask;
+  to->bits = bits;
+  if (!require(context,
+               mask.rank == 3 && is_contiguous(mask) && (mask.sizes[0] == 1 || mask.sizes[0] == form->batch) &&
+                   (mask.sizes[1] == 1 || mask.sizes[1] == form->queries) && mask.sizes[2] == form->keys,
                "wanted a contiguous mask [B, M, N], with 1 for B or M where all have the same"))
     return false;
   to->query_step = mask.sizes[1] == 1 ? 0 : mask.sizes[2];
@@ -46,49 +67,47 @@ bool read_mask(KernelContext& context, const EValue& value, const EValue& bits, 
   return true;
 }
 
-bool read_scratch(KernelContext& context, const Tensor& scratch, Attention* attention) {
-  const size_t words = static_cast<size_t>(attention->keys + feature_words(attention->features));
-  if (!require(context, !scratch.read_only && scratch.nbytes() / sizeof(int32_t) >= words,
+bool read_score_factor(KernelContext& context, const EValue& multiplier, const EValue& shift, AttentionForm* form) {
+  OutputStage score;
+  if (!read_requantization(context, multiplier.integer, shift.integer, &score)) return false;
+  form->multiplier = score.multiplier;
+  form->shift = score.shift;
+  return require(context, score.multiplier >= 0, "the multiplier of the scores is negative");
+}
+
+bool read_attention_scratch(KernelContext& context, const Tensor& scratch, int64_t words, AttentionForm* form) {
+  if (!require(context, !scratch.read_only && scratch.nbytes() / sizeof(int32_t) >= static_cast<size_t>(words),
                "the scratch tensor has no word for each key and feature") ||
       !require(context, reinterpret_cast<uintptr_t>(scratch.data) % sizeof(int32_t) == 0,
                "the scratch tensor is not aligned to words"))
     return false;
-  attention->weights = scratch.as<int32_t>();
+  form->weights = scratch.as<int32_t>();
   return true;
 }
 
-}  // namespace
-
 bool read_attention(KernelContext& context, Span<EValue*> args, Attention* attention) {
-  const Tensor &q = *args[0]->tensor, &k = *args[1]->tensor, &v = *args[2]->tensor, &out = *args[14]->tensor;
-  OutputStage score;
-  int32_t query_zero = 0, value_zero = 0;
-  if (!check_sizes(context, q, k, v, out) || !read_zero_point(context, *args[5], &query_zero) ||
-      !read_zero_point(context, *args[6], &value_zero) ||
-      !read_requantization(context, args[7]->integer, args[8]->integer, &score) ||
-      !require(context, score.multiplier >= 0, "the multiplier of the scores is negative") ||
+  const Tensor& out = *args[14]->tensor;
+  int32_t query_zero = 0, value_zero = 0, mask_bits = 0;
+  if (!read_attention_sizes(context, args, out, DType::i8, attention) ||
+      !read_zero_point(context, *args[5], &query_zero) || !read_zero_point(context, *args[6], &value_zero) ||
+      !read_score_factor(context, *args[7], *args[8], attention) ||
       !read_zero_point(context, *args[10], &attention->stage.offset) ||
       !read_requantization(context, args[11]->integer, args[12]->integer, &attention->stage))
     return false;
   attention->query_offset = -query_zero;
   attention->value_offset = -value_zero;
-  attention->multiplier = score.multiplier;
-  attention->shift = score.shift;
   attention->is_causal = args[9]->boolean;
-  attention->batch = q.sizes[0];
-  attention->queries = q.sizes[1];
-  attention->features = q.sizes[2];
-  attention->keys = k.sizes[1];
-  attention->outputs = v.sizes[2];
-  attention->q = q.as<const int8_t>();
-  attention->k = k.as<const int8_t>();
-  attention->v = v.as<const int8_t>();
+  attention->q = args[0]->tensor->as<const int8_t>();
+  attention->k = args[1]->tensor->as<const int8_t>();
+  attention->v = args[2]->tensor->as<const int8_t>();
   attention->y = out.as<int8_t>();
-  if (k.sizes[0] > 0) attention->group = attention->batch / k.sizes[0];
-  return read_mask(context, *args[3], *args[4], attention) && read_scratch(context, *args[13]->tensor, attention);
+  const int64_t words = attention->keys + feature_words(attention->features);
+  return read_mask_bits(context, *args[3], *args[4], attention->features, &mask_bits) &&
+         read_attention_mask(context, *args[3], mask_bits, attention) &&
+         read_attention_scratch(context, *args[13]->tensor, words, attention);
 }
 
-void mask_scores(const Attention& attention, int32_t batch, int32_t query, int32_t* scores, int32_t count) {
+void mask_scores(const AttentionForm& attention, int32_t batch, int32_t query, int32_t* scores, int32_t count) {
   const AttentionMask& mask = attention.mask;
   const int32_t at = batch * mask.batch_step + query * mask.query_step;
   if (mask.seen != nullptr) {
@@ -119,7 +138,7 @@ int32_t weights_of_scores(const Attention& attention, int32_t* scores, int32_t c
     scores[n] = scores[n] == kHidden ? 0 : exp_of_negative(exponent);
     sum += scores[n];
   }
-  const WeightScale scale = scale_of_weights(sum);
+  const WeightScale scale = scale_of_weights(sum, kWeightBits);
   int32_t total = 0;
   for (int32_t n = 0; n < count; ++n)
     total += scores[n] = divide_by_power_of_two(doubling_high_mul(scores[n], scale.inverse), scale.bits);

@@ -1,4 +1,5 @@
-// The checked arguments of attention, and what all variants compute between scores and sums. C++17, freestanding.
+// The checked arguments of attention, and what all variants compute between scores and sums; what attention_int16
+// shares with it. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/checks.h"
 
@@ -17,24 +18,38 @@ struct AttentionMask {
   int32_t bits = 0;                        // words count units of 2^-bits of a score
 };
 
-struct Attention {
+/// The attention of any elements.
+struct AttentionForm {
   int32_t batch = 0, queries = 0, keys = 0, features = 0, outputs = 0;
-  int32_t group = 1;  // how many batches of queries read the same keys and values
-  const int8_t *q = nullptr, *k = nullptr, *v = nullptr;
-  int8_t* y = nullptr;
-  int32_t query_offset = 0, value_offset = 0;
+  int32_t group = 1;                  // how many batches of queries read the same keys and values
   int32_t multiplier = 0, shift = 0;  // from differences of scores to exponents with 5 integer bits
   bool is_causal = false;
   AttentionMask mask;
   OutputStage stage;
-  int32_t* weights = nullptr;  // [keys], then words(features): scratch
+  int32_t* weights = nullptr;  // [keys], and what else the operator wants: scratch
 
   /// How many keys a query sees, from the first on.
   int32_t seen_by(int32_t query) const { return is_causal && query < keys ? query + 1 : keys; }
+};
+/// q, k, v and out are of the dtype.
+bool read_attention_sizes(KernelContext& context, Span<EValue*> args, const Tensor& out, DType dtype,
+                          AttentionForm* form);
+/// None, or what fits the sizes.
+bool read_attention_mask(KernelContext& context, const EValue& value, int32_t bits, AttentionForm* form);
+/// Not negative.
+bool read_score_factor(KernelContext& context, const EValue& multiplier, const EValue& shift, AttentionForm* form);
+/// Of `words` words.
+bool read_attention_scratch(KernelContext& context, const Tensor& scratch, int64_t words, AttentionForm* form);
+
+struct Attention : AttentionForm {
+  const int8_t *q = nullptr, *k = nullptr, *v = nullptr;
+  int8_t* y = nullptr;
+  int32_t query_offset = 0, value_offset = 0;
+
   const int8_t* keys_of(int32_t of_batch) const { return k + of_batch / group * keys * features; }
   const int8_t* values_of(int32_t of_batch) const { return v + of_batch / group * keys * outputs; }
 };
-/// Words of scratch for one query's features: rounded up to four.
+/// Words of scratch for one query's features, behind its weights: rounded up to four.
 inline int64_t feature_words(int64_t features) { return (features + 3) / 4 * 4; }
 bool read_attention(KernelContext& context, Span<EValue*> args, Attention* attention);
 
@@ -53,16 +68,17 @@ inline int32_t saturating_shift(int32_t value, int32_t shift) {
 struct WeightScale {
   int32_t inverse, bits;
 };
-/// `sum` of exponentials without integer bits, of at most 2^15 terms, one of them the largest.
-inline WeightScale scale_of_weights(int64_t sum) {
+/// `sum` of exponentials without integer bits, of at most 2^15 terms, one of them the largest. Weights add up to
+/// 2^weight_bits, which is 2^30 at most.
+inline WeightScale scale_of_weights(int64_t sum, int32_t weight_bits) {
   const int32_t more = 33 - __builtin_clzll(static_cast<uint64_t>(sum));  // beyond 31 bits
   const int64_t head = more > 0 ? sum >> more : sum;                      // in [2^30, 2^31)
   const int64_t inverse = (int64_t{1} << 61) / head;
-  return {inverse > INT32_MAX ? INT32_MAX : static_cast<int32_t>(inverse), 30 - kWeightBits + (more > 0 ? more : 0)};
+  return {inverse > INT32_MAX ? INT32_MAX : static_cast<int32_t>(inverse), 30 - weight_bits + (more > 0 ? more : 0)};
 }
 
 /// Adds the mask's row of a query to its scores. Sums saturate above kHidden.
-void mask_scores(const Attention& attention, int32_t batch, int32_t query, int32_t* scores, int32_t count);
+void mask_scores(const AttentionForm& attention, int32_t batch, int32_t query, int32_t* scores, int32_t count);
 
 /// scores[0 .. count) become weights that add up to about 2^kWeightBits, or 0 if all keys are hidden; returns their
 /// sum. exp_of_negative is that of softmax.

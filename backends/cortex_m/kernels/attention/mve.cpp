@@ -60,7 +60,7 @@ int32_t weights_of(const Attention& a, int32_t* scores, int32_t count) {
     vstrwq_p_s32(scores + n, value, live);
     sum = vaddlvaq_p_s32(sum, value, live);
   }
-  const WeightScale scale = scale_of_weights(sum);
+  const WeightScale scale = scale_of_weights(sum, kWeightBits);
   int32_t total = 0;
   for (int32_t n = 0; n < count; n += 4) {
     const mve_pred16_t live = vctp32q(static_cast<uint32_t>(count - n));

@@ -48,6 +48,38 @@ inline int32_t random_channels(Stream& random, int32_t most) {
   return random.in(1, kind == 2 ? most : most < 20 ? most : 20);
 }
 
+/// {first, weight} of `count` positions on `size` pixels; weights of `bits` bits, or 0 for none.
+inline void add_taps(Call& call, int32_t count, int32_t size, int32_t bits) {
+  Tensor& taps = call.add_int32(2 * count, 0, 0);
+  for (int32_t i = 0; i < count; ++i) {
+    const int32_t first = call.random.in(0, size - 1);
+    taps.as<int32_t>()[2 * i] = first;
+    taps.as<int32_t>()[2 * i + 1] = bits == 0 || first + 1 == size ? 0 : call.random.in(0, 1 << bits);
+  }
+}
+
+/// None, or what hides keys or adds to scores.
+inline void add_mask(Call& call, int32_t batch, int32_t queries, int32_t keys) {
+  Stream& random = call.random;
+  const int32_t kind = random.in(0, 3);
+  if (kind < 2) {
+    call.add_none();
+    return;
+  }
+  const int32_t rows = random.one_in(2) ? 1 : queries, batches = random.one_in(2) ? 1 : batch;
+  Tensor& mask = call.add_tensor(kind == 2 ? DType::boolean : DType::i32, {batches, rows, keys});
+  const bool none = random.one_in(8);
+  for (int32_t i = 0; i < batches * rows * keys; ++i) {
+    const bool hidden = none || random.one_in(3);
+    if (kind == 2)
+      mask.as<uint8_t>()[i] = hidden ? 0 : 1;
+    else
+      mask.as<int32_t>()[i] = hidden              ? INT32_MIN
+                              : random.one_in(20) ? random.in(INT32_MIN, INT32_MAX)
+                                                  : random.in(-100000, 100000);
+  }
+}
+
 struct Geometry {
   int32_t batch, height, width, kernel[2], stride[2], padding[2], dilation[2], out[2];
   int32_t end_padding[2];

@@ -178,6 +178,32 @@ void make_softmax(Call& call) {
   call.add_out(DType::i16, {rows, columns});
 }
 
+void make_log_softmax(Call& call) {
+  Stream& random = call.random;
+  const int32_t rows = random.in(1, 3), columns = random.in(1, 30);
+  call.add_int16({rows, columns});
+  call.add_int(random.in(1 << 30, INT32_MAX));
+  call.add_int(random.one_in(8) ? random.in(-31, 14) : random.in(-2, 12));
+  call.add_int(random.in(1 << 30, INT32_MAX));
+  call.add_int(random.one_in(8) ? random.in(-31, 30) : random.in(-12, -4));
+  add_range(call);
+  call.add_out(DType::i16, {rows, columns});
+}
+
+void make_resize2d(Call& call) {
+  constexpr int32_t kTapBits = 20;
+  Stream& random = call.random;
+  const int32_t batch = random.in(1, 2), channels = random.in(1, 12), h = random.in(1, 6), w = random.in(1, 6),
+                rows = random.in(1, 7), columns = random.in(1, 7);
+  call.add_int16({batch, channels, h, w}, Order::channels_last);
+  add_taps(call, rows, h, kTapBits);
+  add_taps(call, columns, w, kTapBits);
+  call.add_int(random_multiplier(random));
+  call.add_int(random.one_in(8) ? random.in(-31, 30) : random.in(-17, -14));
+  add_range(call);
+  call.add_out(DType::i16, {batch, channels, rows, columns}, Order::channels_last);
+}
+
 void make_batch_matmul(Call& call) {
   Stream& random = call.random;
   const int32_t batch = random.in(1, 2), rows = random.in(1, 6), columns = random.in(1, 6), inner = random.in(0, 40);
@@ -187,6 +213,25 @@ void make_batch_matmul(Call& call) {
   call.add_int(random.one_in(8) ? random.in(-31, 14) : random.in(-20, -14));
   add_range(call);
   call.add_out(DType::i16, {batch, rows, columns});
+}
+
+void make_attention(Call& call) {
+  Stream& random = call.random;
+  const int32_t group = random.one_in(3) ? 2 : 1, batch = group * random.in(1, 2), queries = random.in(1, 4),
+                keys = random.one_in(4) ? random.in(1, 40) : random.in(1, 12), features = random.in(1, 20),
+                outputs = random.in(1, 20);
+  call.add_int16({batch, queries, features});
+  call.add_int16({batch / group, keys, features});
+  call.add_int16({batch / group, keys, outputs});
+  add_mask(call, batch, queries, keys);
+  call.add_int(random.one_in(16) ? random.in(0, INT32_MAX) : random.in(1 << 30, INT32_MAX));
+  call.add_int(random.one_in(16) ? random.in(-31, 30) : random.in(-6, 8));
+  call.add_bool(random.one_in(3));
+  call.add_int(random_multiplier(random));
+  call.add_int(random.one_in(16) ? random.in(-31, 30) : random.in(-16, -13));
+  add_range(call);
+  call.add_scratch(4 * keys);
+  call.add_out(DType::i16, {batch, queries, outputs});
 }
 
 constexpr CaseSource kSources[] = {
@@ -199,6 +244,9 @@ constexpr CaseSource kSources[] = {
     {"wick_cortex_m::requantize.out", 800, make_requantize},
     {"wick_cortex_m::softmax_int16.out", 200, make_softmax},
     {"wick_cortex_m::batch_matmul_int16.out", 300, make_batch_matmul},
+    {"wick_cortex_m::log_softmax_int16.out", 200, make_log_softmax},
+    {"wick_cortex_m::resize2d_int16.out", 200, make_resize2d},
+    {"wick_cortex_m::attention_int16.out", 200, make_attention},
 };
 
 }  // namespace

@@ -1,34 +1,7 @@
+#include "backends/cortex_m/kernels/device_test/case_parts.h"
 #include "backends/cortex_m/kernels/device_test/cases.h"
 
 namespace wick::cortex_m {
-
-namespace {
-
-/// None, or what hides keys or adds to scores.
-void add_mask(Call& call, int32_t batch, int32_t queries, int32_t keys) {
-  Stream& random = call.random;
-  const int32_t kind = random.in(0, 3);
-  if (kind < 2) {
-    call.add_none();
-    call.add_int(0);
-    return;
-  }
-  const int32_t rows = random.one_in(2) ? 1 : queries, batches = random.one_in(2) ? 1 : batch;
-  Tensor& mask = call.add_tensor(kind == 2 ? DType::boolean : DType::i32, {batches, rows, keys});
-  const bool none = random.one_in(8);
-  for (int32_t i = 0; i < batches * rows * keys; ++i) {
-    const bool hidden = none || random.one_in(3);
-    if (kind == 2)
-      mask.as<uint8_t>()[i] = hidden ? 0 : 1;
-    else
-      mask.as<int32_t>()[i] = hidden              ? INT32_MIN
-                              : random.one_in(20) ? random.in(INT32_MIN, INT32_MAX)
-                                                  : random.in(-100000, 100000);
-  }
-  call.add_int(random.in(0, 9));
-}
-
-}  // namespace
 
 void make_attention(Call& call) {
   Stream& random = call.random;
@@ -39,6 +12,7 @@ void make_attention(Call& call) {
   call.add_int8({batch / group, keys, features});
   call.add_int8({batch / group, keys, outputs});
   add_mask(call, batch, queries, keys);
+  call.add_int(random.in(0, 9));
   call.add_int(random.in(INT8_MIN, INT8_MAX));
   call.add_int(random.in(INT8_MIN, INT8_MAX));
   call.add_int(random.one_in(16) ? random.in(0, INT32_MAX) : random.in(1 << 30, INT32_MAX));
@@ -66,16 +40,6 @@ void make_log_softmax(Call& call) {
 }
 
 namespace {
-
-/// {first, weight} of `count` positions on `size` pixels.
-void add_taps(Call& call, int32_t count, int32_t size, bool copies) {
-  Tensor& taps = call.add_int32(2 * count, 0, 0);
-  for (int32_t i = 0; i < count; ++i) {
-    const int32_t first = call.random.in(0, size - 1);
-    taps.as<int32_t>()[2 * i] = first;
-    taps.as<int32_t>()[2 * i + 1] = copies || first + 1 == size ? 0 : call.random.in(0, 2048);
-  }
-}
 
 void add_factors(Call& call, int32_t rows) {
   Tensor& factors = call.add_int32(2 * rows, 0, 0);
@@ -130,8 +94,8 @@ void make_resize2d(Call& call) {
                 rows = random.in(1, 7), columns = random.in(1, 7), zero = random.in(INT8_MIN, INT8_MAX);
   const bool copies = random.one_in(3), same = random.one_in(2);
   call.add_int8({batch, channels, h, w}, Order::channels_last);
-  add_taps(call, rows, h, copies);
-  add_taps(call, columns, w, copies);
+  add_taps(call, rows, h, copies ? 0 : 11);
+  add_taps(call, columns, w, copies ? 0 : 11);
   call.add_int(zero);
   call.add_int(same ? 1 << 30 : random.in(-INT32_MAX, INT32_MAX));
   call.add_int(same ? -21 : random.one_in(16) ? random.in(-31, 30) : random.in(-24, -19));

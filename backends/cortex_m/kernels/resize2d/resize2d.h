@@ -1,19 +1,27 @@
-// The checked arguments of resize2d. C++17, freestanding.
+// The checked arguments of resize2d, and those that resize2d_int16 shares. C++17, freestanding.
 #pragma once
 #include "backends/cortex_m/kernels/checks.h"
 
 namespace wick::cortex_m {
 
-constexpr int32_t kTapBits = 11;  // of the weights along one dimension
+constexpr int32_t kTapBits = 11;  // of the weights along one dimension, for int8
 
 /// Two neighbouring pixels along one dimension, and the weight of the second.
 struct Tap {
   int32_t first, weight;
 };
 
-struct Resize {
+/// Images of the same batch and channels, and where the pixels of one lie in the other.
+struct ResizedImages {
   Image from, to;
   const Tap *rows = nullptr, *columns = nullptr;  // of each output row, each output column
+  bool has_weights = false;
+};
+/// Weights have at most `tap_bits` bits.
+bool read_resized_images(KernelContext& context, Span<EValue*> args, const Tensor& out, int32_t tap_bits,
+                         ResizedImages* images);
+
+struct Resize : ResizedImages {
   int32_t offset = 0;
   OutputStage stage;
   bool is_copy = false;  // each output pixel is an input pixel

@@ -10,6 +10,13 @@ constexpr char kSoftmaxSumTooLarge[] = "the sum of a row of softmax exceeds 31 b
 
 /// exp(x) for x <= 0 with 5 integer bits; the result has none.
 int32_t exp_of_negative(int32_t x);
+/// round(difference * multiplier * 2^(shift - 31)), halves up; INT32_MIN if it is less. difference <= 0,
+/// multiplier >= 0, shift in [kMinShift, kMaxShift].
+inline int32_t exponent_of(int32_t difference, int32_t multiplier, int32_t shift) {
+  const int32_t right = 31 - shift;
+  const int64_t value = (static_cast<int64_t>(difference) * multiplier + (int64_t{1} << (right - 1))) >> right;
+  return value < INT32_MIN ? INT32_MIN : static_cast<int32_t>(value);
+}
 /// 1 / (1 + x) for x in [0, 1), both without integer bits.
 int32_t one_over_one_plus(int32_t x);
 

@@ -1,8 +1,9 @@
 // softmax_int16(input [.., N], multiplier, shift, output_multiplier, output_shift, activation_min, activation_max):
 // rows of int16, contiguous. With d = x - max of the row:
-//   e[n] = exp(round(d multiplier 2^(shift - 31 - 26))), a number without integer bits (that of softmax)
+//   e[n] = exp(2^-26 round(d multiplier 2^(shift - 31))), a number without integer bits (that of softmax); of -32 at
+//   least
 //   y[n] = clamp(requantize(round(2^30 e[n] / sum of e)))
-// d saturates where it is shifted to the left. Sums and quotients are exact, so the result is off by a few units of
+// Sums and quotients are exact, so the result is off by a few units of
 // 2^-26 of exp besides its rounding.
 #include "backends/cortex_m/kernels/int16.h"
 #include "backends/cortex_m/kernels/softmax/softmax.h"
@@ -17,10 +18,7 @@ struct SoftmaxInt16 {
   int32_t min = 0, max = 0, columns = 0;
 
   int32_t exp_of(int32_t difference) const {
-    const int32_t left = input.shift > 0 ? input.shift : 0;
-    const int64_t shifted = difference * (int64_t{1} << left);
-    const auto bounded = static_cast<int32_t>(shifted < INT32_MIN ? INT32_MIN : shifted);
-    return exp_of_negative(divide_by_power_of_two(doubling_high_mul(bounded, input.multiplier), left - input.shift));
+    return exp_of_negative(exponent_of(difference, input.multiplier, input.shift));
   }
   void write_row(const int16_t* x, int16_t* y) const {
     int32_t most = x[0];

@@ -1,4 +1,4 @@
-// Products of two computed matrices, and softmax, on int16.
+// Products of two computed matrices, softmax and its logarithm, on int16.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ using compiler::Verdict;
 namespace {
 
 constexpr int64_t kMostInner = 1 << 17, kLongestRow = 1 << 20;
-constexpr int kMaxWideShift = 14, kExponentBits = 26, kQuotientBits = 30;
+constexpr int kMaxWideShift = 14, kExponentBits = 26, kQuotientBits = 30, kNumberBits = 20, kLargestNumberShift = 14;
 constexpr double kElements = 32768;
 
 std::optional<Requantization> product_factor(const Node& node) {
@@ -51,6 +51,7 @@ std::vector<Value*> rewrite_product(Builder& b, Node& node, const Configuration&
   return {stacked ? y : b.squeeze(y, 0)};
 }
 
+// Factors of the input's differences, and of the result.
 struct Softmax {
   Requantization input, output;
 };
@@ -62,31 +63,46 @@ std::optional<Softmax> read_softmax(const Node& node) {
   return Softmax{*input, *output};
 }
 
-Verdict supports_softmax(const Node& node, const Configuration&) {
+// Numbers with 20 bits behind the point, each off by less than two units: less than half a step.
+std::optional<Softmax> read_log_softmax(const Node& node) {
+  const auto input = requantization(std::ldexp(affine(*node.tensor("self")).scale, kNumberBits));
+  const auto output = requantization(std::ldexp(1 / affine(*node.result()).scale, -kNumberBits));
+  if (!input || input->shift > kLargestNumberShift || !output || output->shift > -2) return {};
+  return Softmax{*input, *output};
+}
+
+template <std::optional<Softmax> (*read)(const Node& node)>
+Verdict supports_rows(const Node& node, const Configuration&) {
   const std::string reason = refuse_int16(node);
   if (!reason.empty()) return Verdict::no(reason);
   const Value* x = node.tensor("self");
   if (x->rank() == 0) return Verdict::no("a number");
   const size_t dim = static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), x->rank()));
   if (x->sizes()[dim].value() > kLongestRow) return Verdict::no("rows of more than 2^20 elements");
-  return read_softmax(node) ? Verdict::yes() : Verdict::no("a scale that is too large or too small");
+  return read(node) ? Verdict::yes() : Verdict::no("a scale that is too large or too small");
 }
 
-std::vector<Value*> rewrite_softmax(Builder& b, Node& node, const Configuration&) {
+std::vector<Value*> rewrite_rows(Builder& b, Node& node, const char* op, const Softmax& softmax) {
   Value* x = node.tensor("self");
   const auto last = static_cast<int64_t>(x->rank()) - 1;
   const int64_t dim = compiler::wrap_dim(node.static_integer("dim"), x->rank());
-  const Softmax softmax = *read_softmax(node);
   const Affine to = affine(*node.result());
   Value* y = b.call(
-      "wick_cortex_m.softmax_int16",
-      {dim == last ? x : b.transpose(x, dim, last), int64_t{softmax.input.multiplier}, int64_t{softmax.input.shift},
-       int64_t{softmax.output.multiplier}, int64_t{softmax.output.shift}, int64_t{to.min}, int64_t{to.max}});
+      op, {dim == last ? x : b.transpose(x, dim, last), int64_t{softmax.input.multiplier}, int64_t{softmax.input.shift},
+           int64_t{softmax.output.multiplier}, int64_t{softmax.output.shift}, int64_t{to.min}, int64_t{to.max}});
   return {dim == last ? y : b.transpose(y, dim, last)};
 }
 
+std::vector<Value*> rewrite_softmax(Builder& b, Node& node, const Configuration&) {
+  return rewrite_rows(b, node, "wick_cortex_m.softmax_int16", *read_softmax(node));
+}
+std::vector<Value*> rewrite_log_softmax(Builder& b, Node& node, const Configuration&) {
+  return rewrite_rows(b, node, "wick_cortex_m.log_softmax_int16", *read_log_softmax(node));
+}
+
 constexpr OpRule kRules[] = {
-    {"aten._softmax.default", supports_softmax, rewrite_softmax, true},
+    {"aten._log_softmax.default", supports_rows<read_log_softmax>, rewrite_log_softmax, true},
+    {"aten._softmax.default", supports_rows<read_softmax>, rewrite_softmax, true},
     {"aten.bmm.default", supports_product, rewrite_product, true},
     {"aten.mm.default", supports_product, rewrite_product, true},
 };

@@ -1,0 +1,36 @@
+#include "backends/cortex_m/kernels/log_softmax/log_softmax.h"
+
+namespace wick::cortex_m {
+
+bool read_log_softmax(KernelContext& context, Span<EValue*> args, const Tensor& out, int32_t largest_shift,
+                      LogSoftmax* rows) {
+  constexpr int32_t kMostColumns = 1 << 20;
+  const Tensor& input = *args[0]->tensor;
+  OutputStage scale;
+  if (!require(context, input.rank > 0 && is_contiguous(input) && same_layout(input, out) && is_contiguous(out),
+               "input and output are not contiguous with the same sizes") ||
+      !read_requantization(context, args[1]->integer, args[2]->integer, &scale) ||
+      !require(context, scale.multiplier >= 0 && scale.shift <= largest_shift,
+               "the scale of the input is negative or too large"))
+    return false;
+  rows->multiplier = scale.multiplier;
+  rows->shift = scale.shift;
+  rows->columns = input.sizes[input.rank - 1];
+  return require(context, rows->columns <= kMostColumns, "rows of more than 2^20 elements");
+}
+
+int32_t log_of_sum(int64_t value) {
+  constexpr int32_t kLn2 = 744261118;  // 2^30 ln 2
+  const int32_t exponent = 63 - __builtin_clzll(static_cast<uint64_t>(value));
+  uint64_t mantissa = static_cast<uint64_t>(value) << (62 - exponent) >> 31;  // in [2^31, 2^32)
+  int64_t log2 = int64_t{exponent - 31} * (int64_t{1} << 28);
+  for (int32_t bit = 27; bit >= 0; --bit) {  // the mantissa's bits by squaring it
+    mantissa = mantissa * mantissa >> 31;
+    if (mantissa >> 32 == 0) continue;
+    mantissa >>= 1;
+    log2 += int64_t{1} << bit;
+  }
+  return static_cast<int32_t>((log2 * kLn2 + (int64_t{1} << 37)) >> 38);
+}
+
+}  // namespace wick::cortex_m
