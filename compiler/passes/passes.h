@@ -12,6 +12,7 @@ Result<Changed> arithmetic_selects(Graph& graph);
 Result<Changed> avoid_views(Graph& graph, const TargetFacts& facts);
 Result<Changed> band_by_slices(Graph& graph);
 Result<Changed> block_attention(Graph& graph);
+Result<Changed> round_numbers(Graph& graph);
 Result<Changed> canonicalize(Graph& graph);
 Result<Changed> center_residual(Graph& graph);
 Result<Changed> common_subexpressions(Graph& graph);

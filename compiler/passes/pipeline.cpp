@@ -44,6 +44,8 @@ constexpr Pass kPasses[] = {
      "before decompose, which splits up the operators that dequantize a table"},
     {"decompose", run_decompose, Phase::prepare,
      "before all others but two: every later pass sees only primitives and the composites that a backend asked for"},
+    {"round_numbers", run_simple<round_numbers>, Phase::prepare,
+     "after decompose, which adds numbers too, and before anything computes with them"},
     {"dead_code", run_simple<dead_code>, Phase::prepare,
      "before any pattern counts readers: leftovers of the exporter must not keep values alive"},
     {"canonicalize", run_simple<canonicalize>, Phase::optimize,

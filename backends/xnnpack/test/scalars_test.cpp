@@ -93,6 +93,18 @@ INSTANTIATE_TEST_SUITE_P(Overloads, ScalarOverload,
                                            "%y = aten.sub.Scalar(%x, 0.5)", "%y = aten.div.Scalar(%x, 3)",
                                            "%y = aten.rsub.Scalar(%x, 1)", "%y = aten.pow.Tensor_Scalar(%x, 2)"));
 
+// As eager: sums read numbers as f16, products, quotients and slopes as f32; the result is rounded once.
+TEST(Scalars, ThatF16DoesNotHoldGiveTheBitsOfPortableKernels) {
+  for (const char* body : {"%y = aten.mul.Scalar(%x, 0.1)", "%y = aten.div.Tensor(%x, 0.3)",
+                           "%y = aten.add.Tensor(%x, 1.003)", "%y = aten.add.Tensor(%x, %x, 0.1)",
+                           "%y = aten.rsub.Scalar(%x, 1.003, 0.1)", "%y = aten.leaky_relu(%x, 0.1)"}) {
+    Pipeline p = on_xnnpack(graph("f16", body));
+    p.at(Stage::partition).check_delegates(1).check_outside({});
+    run(p, {0, 0, 0, 0});
+    EXPECT_EQ(p.failures(), "") << body;
+  }
+}
+
 TEST(Scalars, EqualOnesAreOneConstant) {
   Pipeline p = on_xnnpack(graph("f32",
                                 "%a = aten.mul.Scalar(%x, 0.5)\n %b = aten.tanh(%a)\n %c = aten.add.Scalar(%b, 0.5)\n "
@@ -215,11 +227,15 @@ TEST(Scalars, InAFileOutliveLoadingAndTheFilesName) {
 // The library takes a clamp into the pooling before it, and its numbers for padding.
 TEST(Scalars, ThatBoundAPoolAreNoPadding) {
   for (const char* pool : {"aten.max_pool2d(%x, [2, 2], [2, 2])", "aten.avg_pool2d(%x, [2, 2], [2, 2])"}) {
-    Pipeline p = on_xnnpack(std::string("graph f(%x: f32[1, 2, 4, 4]) { %p: f32[1, 2, 2, 2] = ") + pool +
-                            " %y: f32[1, 2, 2, 2] = aten.clamp(%p, 0.25, 0.5) return %y }");
-    p.at(Stage::partition).check_delegates(1);
-    p.run_and_compare();
-    EXPECT_EQ(p.failures(), "") << pool;
+    for (const char* bounds : {"0.25, 0.5", "-0.5, -0.25", "-0.5, 0"}) {
+      Pipeline p = on_xnnpack(fmt::format(
+          "graph f(%x: f32[1, 2, 4, 4]) {{ %p: f32[1, 2, 2, 2] = {} %y: f32[1, 2, 2, 2] = aten.clamp(%p, {}) "
+          "return %y }}",
+          pool, bounds));
+      p.at(Stage::partition).check_delegates(1);
+      run(p);
+      EXPECT_EQ(p.failures(), "") << pool << " " << bounds;
+    }
   }
 }
 

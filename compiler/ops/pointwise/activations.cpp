@@ -3,6 +3,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 #include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
@@ -76,7 +77,7 @@ Results decompose_hardshrink(Builder& b, Node& node) {
 // NaN stays NaN: the middle branch is 0 * x.
 Results decompose_softshrink(Builder& b, Node& node) {
   Compose c(b);
-  const double lambda = number(node, "lambd");
+  const double lambda = half_number(number(node, "lambd"), node.tensor("self")->dtype());
   return {in_float(b, node.tensor("self"), [&](Value* x) {
     Value* low = c.where(c.compare("lt", x, -lambda), c.add(x, lambda), c.mul(x, 0.0));
     return c.where(c.compare("gt", x, lambda), c.sub(x, lambda), low);

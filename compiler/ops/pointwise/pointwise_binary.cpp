@@ -186,14 +186,16 @@ Results decompose_hypot(Builder& b, Node& node) {
 // log(exp(x) + exp(y)) in base e or 2, without overflow
 Results decompose_logaddexp(Builder& b, Node& node) {
   Compose c(b);
-  Value *x = node.tensor("self"), *y = node.tensor("other");
-  Value* high = b.call("aten.maximum", {x, y});
-  Value* same = c.logical_and(c.compare("eq", x, y), c.unary("aten.isinf", x));
   const bool two = node.is("aten.logaddexp2.default");
-  Value* gap = c.neg(c.abs(c.sub(x, y)));
-  Value* tail = two ? c.div(c.unary("aten.log1p", b.call("aten.pow.Scalar", {2.0, gap})), 0.69314718055994530942)
-                    : c.unary("aten.log1p", c.exp(gap));
-  return {c.where(same, x, c.add(high, tail))};
+  return {in_float(b, b.cast(node.tensor("self"), node.result()->dtype()), [&](Value* x) {
+    Value* y = b.cast(node.tensor("other"), x->dtype());
+    Value* high = b.call("aten.maximum", {x, y});
+    Value* same = c.logical_and(c.compare("eq", x, y), c.unary("aten.isinf", x));
+    Value* gap = c.neg(c.abs(c.sub(x, y)));
+    Value* tail = two ? c.div(c.unary("aten.log1p", b.call("aten.pow.Scalar", {2.0, gap})), 0.69314718055994530942)
+                      : c.unary("aten.log1p", c.exp(gap));
+    return c.where(same, x, c.add(high, tail));
+  })};
 }
 
 // 0 where x is 0 (unless y is NaN), else x * log(y)
@@ -271,17 +273,18 @@ const OpDef kPointwiseBinaryRows[] = {
      decompose_number_operand, "aten::add.out",
      kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | Binary::add | curves::add | ranges::add |
          Growth::sum,
-     Cases("! f32[2, 3], f32[4]", "f32[5], 3", "i64[3]{=4, 3, 3}, i64[3]{=9, 4, -7}, alpha=-1",
-           "f32[0, 3], f32[1, 3]")},
+     Cases("! f32[2, 3], f32[4]", "f32[5], 3", "i64[3]{=4, 3, 3}, i64[3]{=9, 4, -7}, alpha=-1", "f32[0, 3], f32[1, 3]",
+           "bf16[64], bf16[64], alpha=1.003", "bf16[3]{=-1, 2, -3}, f32[]{=1.003}")},
     {"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, decompose_add_scalar,
      "aten::add.Scalar_out",
      kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | kNoComplexInStock | Binary::add | curves::add |
          ranges::add | Growth::sum,
-     Cases("f32[5], 3", "f16[5], -2", "bool[5], true")},
+     Cases("f32[5], 3", "f16[5], -2", "bool[5], true", "bf16[3]{=-1, 2, -3}, 1.003")},
     {"aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast,
      decompose_number_operand, "aten::sub.out",
      kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | Binary::sub | curves::sub | ranges::sub | Growth::sum,
-     Cases("f32[5], 3", "f32[3], i64[3]{=-9, -4, -8}, alpha=-1", "f32[0, 3], f32[1, 3]")},
+     Cases("f32[5], 3", "f32[3], i64[3]{=-9, -4, -8}, alpha=-1", "f32[0, 3], f32[1, 3]", "bf16[3]{=1, 2, -3}, 1.003",
+           "bf16[64], bf16[64], alpha=1.003")},
     {"aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, nullptr,
      "aten::sub.Scalar_out",
      kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | kNoComplexInStock | Binary::sub | curves::sub |
@@ -312,11 +315,11 @@ const OpDef kPointwiseBinaryRows[] = {
     {"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", infer_divide_mode,
      decompose_divide_mode, "aten::div.Scalar_mode_out", kPointwise | kAlsoInPlace,
      Cases("f32[6], 0.75, rounding_mode=None", "i64[6]{=-1, 2, 8, -5, -7, -8}, -4, rounding_mode=floor",
-           "f32[6], 0.75, rounding_mode=trunc")},
+           "f32[6], 0.75, rounding_mode=trunc", "bf16[3]{=-2.09375, 2.59375, 7}, 0.1, rounding_mode=trunc")},
     {"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", infer_broadcast, nullptr,
      "aten::rsub.Scalar_out",
      kPointwise | kPassesBoth | kNoNegativeZero | Binary::rsub | curves::rsub | ranges::rsub | Growth::sum,
-     Cases("f32[5], 3", "f16[5], -2", "f32[3], 2, 3")},
+     Cases("f32[5], 3", "f16[5], -2", "f32[3], 2, 3", "bf16[3]{=1, 2, -3}, 1.003, 1.003")},
     {"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", infer_broadcast,
      decompose_rsub_tensor, nullptr, kPointwise | kPassesBoth | Binary::rsub | ranges::rsub,
      Cases("f32[3, 4], f32[4]", "i64[3], i64[3], alpha=2")},
@@ -327,12 +330,13 @@ const OpDef kPointwiseBinaryRows[] = {
      nullptr, kPointwise, Cases("5, f32[3, 4]{range=1.1..4.6}", "7, i64[3, 4]{range=1..9}")},
     {"aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, decompose_remainder,
      "aten::remainder.Scalar_out", kPointwise | kAlsoInPlace | ranges::modulo,
-     Cases("f32[5], 3", "f16[5], -2", "i32[3, 4]{index<7}, 4")},
+     Cases("f32[5], 3", "f16[5], -2", "i32[3, 4]{index<7}, 4", "bf16[3]{=1, 2, -3}, 0.1")},
     {"aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
      "aten::fmod.Tensor_out", kPointwise | kAlsoInPlace | ranges::modulo,
      Cases("f32[], f32[2, 2]", "i8[7], i8[7]{range=1..5}", "f32[0, 3], f32[1, 3]")},
     {"aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::fmod.Scalar_out",
-     kPointwise | kAlsoInPlace | ranges::modulo, Cases("f32[5], 3", "f16[5], -2", "i64[3, 4], 3")},
+     kPointwise | kAlsoInPlace | ranges::modulo,
+     Cases("f32[5], 3", "f16[5], -2", "i64[3, 4], 3", "bf16[3]{=1, 2, -3}, 0.1")},
     {"aten::floor_divide(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_floor_divide,
      "aten::floor_divide.out", kPointwise | kTellsZerosOf1 | ranges::floor_divide,
      Cases("f32[5], 3", "f32[0, 3], f32[1, 3]", "f16[5], -2")},
@@ -345,7 +349,8 @@ const OpDef kPointwiseBinaryRows[] = {
      "aten::pow.Tensor_Scalar_out", kPointwise | curves::pow | passing::pow | ranges::pow,
      Cases("f32[5], 3", "f16[5], -2", "i64[3, 4], 2", "c64[5], 3", "c64[5], 2.5", "c128[5], 0.5")},
     {"aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", infer_broadcast, decompose_pow, "aten::pow.Scalar_out",
-     kPointwise | ranges::unknown, Cases("2, f32[5]", "-2, f32[5]", "2, f32[3, 4]", "2, c64[5]", "1.0, c64[3]")},
+     kPointwise | ranges::unknown,
+     Cases("2, f32[5]", "-2, f32[5]", "2, f32[3, 4]", "2, c64[5]", "1.0, c64[3]", "0.1, bf16[3]{=-20, 8, 10}")},
     {"aten::atan2(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_number_operand, "aten::atan2.out",
      kPointwise | kAlsoInPlace | kTellsZeros, Cases("f32[2, 3], f32[3]", "i8[7], i8[7]", "f32[0, 3], f32[1, 3]")},
     {"aten::maximum(Tensor self, Tensor other) -> Tensor", infer_ordered, decompose_number_operand, "aten::maximum.out",

@@ -74,7 +74,8 @@ Value* erase_neutral(Builder&, Node& node) {
   for (size_t side : {size_t{0}, size_t{1}}) {
     if (side == 1 && (sub || div)) break;
     Value* x = tensor_arg(node, side);
-    const std::optional<Element> other = x ? number_of(node.arg(1 - side), dtype) : std::nullopt;
+    if (!x) continue;
+    const auto other = mul || div ? factor_of(node.arg(1 - side), dtype) : number_of(node.arg(1 - side), dtype);
     if (!other || x->type != node.result()->type) continue;
     const bool zero = other->is(0) && (!is_floating(dtype) || add == other->is_negative_zero());
     if ((mul || div) ? other->is(1) : zero) return x;

@@ -119,4 +119,8 @@ std::optional<Element> number_of(const Arg& arg, DType dtype) {
   return std::nullopt;
 }
 
+std::optional<Element> factor_of(const Arg& arg, DType dtype) {
+  return number_of(arg, dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype);
+}
+
 }  // namespace wick::compiler

@@ -25,5 +25,7 @@ std::optional<Element> uniform_element(const Value* value);
 
 /// The number in an argument: a literal, converted as eager does it for a tensor of `dtype`, or a uniform tensor.
 std::optional<Element> number_of(const Arg& arg, DType dtype);
+/// The same of a factor or divisor: beside tensors of 16-bit floats eager reads it as f32.
+std::optional<Element> factor_of(const Arg& arg, DType dtype);
 
 }  // namespace wick::compiler

@@ -17,7 +17,7 @@ std::optional<size_t> known_size(const Value* value, size_t dim) {
 }  // namespace
 
 std::optional<Reals64> per_channel(const Arg& arg, DType dtype, size_t rank, size_t dim, size_t channels) {
-  if (const auto element = number_of(arg, dtype)) return Reals64(channels, element->real);
+  if (const auto element = factor_of(arg, dtype)) return Reals64(channels, element->real);
   const Value* value = arg.is<Value*>() ? arg.as<Value*>() : nullptr;
   if (!value || !has_reals(value) || value->rank() > rank) return std::nullopt;
   const size_t missing = rank - value->rank();

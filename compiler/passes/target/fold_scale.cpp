@@ -32,7 +32,7 @@ std::optional<Scaling> match_scaling(Node& node) {
     if (!node.arg(side).is<Value*>() || !node.arg(side).as<Value*>()->type.is_tensor()) continue;
     Value* x = node.arg(side).as<Value*>();
     const bool constant =
-        factor.is<Value*>() ? has_reals(factor.as<Value*>()) : number_of(factor, x->dtype()).has_value();
+        factor.is<Value*>() ? has_reals(factor.as<Value*>()) : factor_of(factor, x->dtype()).has_value();
     if (constant && !x->is_constant() && is_floating(x->dtype()) && x->type == node.result()->type)
       return Scaling{&node, x, factor, divides};
   }
@@ -48,7 +48,7 @@ Reals64 inverted(Reals64 values, bool invert) {
 
 // The one number in the factor.
 std::optional<double> scalar_factor(const Scaling& scaling) {
-  const auto element = number_of(scaling.factor, scaling.x->dtype());
+  const auto element = factor_of(scaling.factor, scaling.x->dtype());
   if (!element || !element->floating) return std::nullopt;
   return scaling.divides ? 1 / element->real : element->real;
 }

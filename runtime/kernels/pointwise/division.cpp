@@ -22,7 +22,8 @@ struct ZeroFlag {
   }
 };
 
-/// Toward zero. In f16 and bf16 the quotient is rounded to the type first, as eager does.
+/// Toward zero. In f16 and bf16 the quotient of tensors is rounded to the type first, as eager does; that by a number
+/// or a tensor without dimensions is not.
 struct DivideTrunc {
   ZeroFlag zero;
   DType dtype = DType::f32;
@@ -87,7 +88,8 @@ void divide(KernelContext& context, const Operand& a, const Operand& b, Tensor& 
   F f{ZeroFlag{&zero_seen}};
   if constexpr (std::is_same_v<F, DivideTrunc>) {
     const Operand both[] = {a, b};
-    if (!result_type(both, 2, &f.dtype)) f.dtype = DType::f32;  // binary() reports it
+    const bool rounds = b.tensor && b.tensor->rank > 0;
+    if (!rounds || !result_type(both, 2, &f.dtype)) f.dtype = DType::f32;  // binary() reports it
   }
   binary<kReal>(context, a, b, out, f);
   if (zero_seen) context.fail(Error::InvalidArgument, "integer division by zero");

@@ -42,6 +42,8 @@ LayoutRule softmax_layout(const compiler::Node& node);
 std::string refuse_shape(const compiler::Value& value, Unknown unknown);
 /// A number among the arguments, known at compile time; nothing for one that is read at run time or symbolic.
 std::optional<double> number(const compiler::Node& node, std::string_view name);
+/// Whether the number is 0 or a normal number of f16, exactly.
+bool is_half(double number);
 /// The range of all numbers but infinities.
 inline constexpr OutputRange kAllFinite = {-std::numeric_limits<float>::max(), std::numeric_limits<float>::max()};
 /// Sets as result what `body` makes of operand `x`, computed in f32 where the node is of f16: for kernels that in f16

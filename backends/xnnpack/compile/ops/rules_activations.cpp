@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backends/xnnpack/compile/ops/curves.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 
 namespace wick::xnnpack {
 
@@ -100,7 +101,9 @@ void lower_elu(Lowering& l, const Node& node) {
   const double alpha = *number(node, "alpha"), scale = *number(node, "scale"), input = *number(node, "input_scale");
   const uint32_t x = l.operand(node, 0);
   const bool one_kernel = input == 1 && std::isnormal(static_cast<float>(alpha)) && alpha > 0;
-  if (one_kernel) return l.set_result(node, times(l, elu(l, x, alpha), scale));
+  const auto curve = [&](uint32_t wide) { return times(l, elu(l, wide, alpha), scale); };
+  if (one_kernel && is_half(alpha) && is_half(scale)) return l.set_result(node, curve(x));
+  if (one_kernel) return lower_in_fp32(l, node, x, curve);
   lower_in_fp32(l, node, x, [&](uint32_t wide) {
     const uint32_t below = elu(l, times(l, clamped(l, wide, at_most(0)), input), 1);
     return sum(l, times(l, clamped(l, wide, at_least(0)), scale), times(l, below, scale * alpha));
@@ -113,13 +116,19 @@ Verdict known_slope(const Node& node, const TargetOptions&) {
   return number(node, "negative_slope") ? Verdict::yes() : Verdict::no("'negative_slope' is known only at run time");
 }
 
-void lower_leaky_relu(Lowering& l, const Node& node) {
+uint32_t leaky_relu(Lowering& l, uint32_t x, double slope) {
   PayloadNode leaky;
   leaky.type = NodeType::leaky_relu;
-  leaky.inputs[0] = l.operand(node, 0);
-  leaky.value = static_cast<float>(*number(node, "negative_slope"));
-  const Sizes dims = l.dims(leaky.inputs[0]);
-  l.set_result(node, l.add(std::move(leaky), dims));
+  leaky.inputs[0] = x;
+  leaky.value = static_cast<float>(slope);
+  return l.add(std::move(leaky), Sizes(l.dims(x)));
+}
+
+void lower_leaky_relu(Lowering& l, const Node& node) {
+  const double slope = *number(node, "negative_slope");
+  const uint32_t x = l.operand(node, 0);
+  if (is_half(slope)) return l.set_result(node, leaky_relu(l, x, slope));
+  lower_in_fp32(l, node, x, [&](uint32_t wide) { return leaky_relu(l, wide, slope); });
 }
 
 Verdict known_lambda(const Node& node, const TargetOptions&) {
@@ -131,7 +140,7 @@ Verdict known_lambda(const Node& node, const TargetOptions&) {
 // x less what lies between -lambda and lambda
 void lower_softshrink(Lowering& l, const Node& node) {
   lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
-    const auto lambda = static_cast<float>(*number(node, "lambd"));
+    const auto lambda = static_cast<float>(compiler::half_number(*number(node, "lambd"), node.result()->dtype()));
     return difference(l, x, clamped(l, x, {-lambda, lambda}));
   });
 }

@@ -6,6 +6,7 @@
 #include "backends/xnnpack/compile/ops/rules.h"
 #include "backends/xnnpack/compile/quantized.h"
 #include "compiler/ops/pointwise/clamp.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 
 namespace wick::xnnpack {
 
@@ -59,37 +60,36 @@ bool tensor_argument(const Node& node, const char* name) {
   return arg.is<Value*>() && arg.as<Value*>()->type.is_tensor();
 }
 
-// A number that f16 cannot hold: eager computes with it in f32.
-bool is_beyond_half(double number) {
-  const double size = std::abs(number);
-  return size != 0 && (size < 0x1p-14 || size > 65504);
-}
-bool reads_beyond_half(const Node& node) {
+// Eager computes with numbers, and with their product, in f32, and rounds once.
+bool computes_in_fp32(const Node& node) {
   double product = 1;
-  bool beyond = false;
+  bool exact = true, tensors = false;
   for (const char* name : {"self", "other", "alpha"}) {
-    if (node.op->parsed->find(name) < 0 || tensor_argument(node, name)) continue;
+    if (node.op->parsed->find(name) < 0) continue;
+    if (tensor_argument(node, name)) {
+      tensors |= std::string_view(name) == "other";
+      continue;
+    }
     const double literal = number(node, name).value_or(1);
-    beyond |= is_beyond_half(literal);
+    exact &= is_half(literal);
     product *= literal;
   }
-  return beyond || is_beyond_half(product);
+  return !exact || !is_half(product) || (tensors && std::abs(product) != 1);
 }
 
 // What `body` makes of operands called by name: tensors, or numbers, which may stand on either side.
 template <typename Body>
 void lower_by_name(Lowering& l, const Node& node, const Body& body) {
-  const auto scalar = [&](const char* name) { return l.scalar(*number(node, name)); };
-  if (l.type() == DataType::fp16 && reads_beyond_half(node)) {
-    return lower_in_fp32(l, node, l.operand(node, 0), [&](uint32_t x) {
-      return body([&](const char* name) { return tensor_argument(node, name) ? x : scalar(name); });
-    });
-  }
-  l.set_result(node, body([&](const char* name) {
-                 if (!tensor_argument(node, name)) return scalar(name);
-                 const bool second = node.operands().size() > 1 && std::string_view(name) == "other";
-                 return l.broadcast_operand(node, second ? 1 : 0);
-               }));
+  const DataType type = l.type();
+  std::vector<uint32_t> tensors;
+  for (size_t i = 0; i < node.operands().size(); ++i) tensors.push_back(l.broadcast_operand(node, i));
+  const auto operand = [&](const char* name) {
+    if (!tensor_argument(node, name)) return l.scalar(*number(node, name));
+    return tensors[tensors.size() > 1 && std::string_view(name) == "other" ? 1 : 0];
+  };
+  if (type != DataType::fp16 || !computes_in_fp32(node)) return l.set_result(node, body(operand));
+  for (uint32_t& tensor : tensors) tensor = l.as_type(tensor, DataType::fp32);
+  l.set_result(node, l.as_type(body(operand), type));
 }
 
 template <NodeType type>
@@ -198,6 +198,10 @@ constexpr OpRule kRows[] = {
 }  // namespace
 
 const RuleFamily kPointwiseRules = {kRows, std::size(kRows)};
+
+bool is_half(double number) {
+  return compiler::half_number(number, DType::f16) == number && (number == 0 || std::abs(number) >= 0x1p-14);
+}
 
 uint32_t clamped(Lowering& l, uint32_t x, OutputRange range) {
   // The library joins a clamp with the pooling before it, and then takes a lowest number above 0, or a highest one up

@@ -1,0 +1,24 @@
+#include "compiler/ops/pointwise/half_numbers.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "common/float16.h"
+
+namespace wick::compiler {
+
+double half_number(double number, DType dtype) {
+  if (dtype == DType::f16) return static_cast<double>(Half::to_float(Half::from_float(static_cast<float>(number))));
+  if (dtype != DType::bf16) return number;
+  return static_cast<double>(float_from_bits(uint32_t{BFloat16::from_float(static_cast<float>(number))} << 16));
+}
+
+bool reads_half_numbers(const Node& node) {
+  if (node.is(Binary::add) || node.is(Binary::sub) || node.is(Binary::rsub)) return true;
+  constexpr std::string_view kOthers[] = {"aten.remainder.Scalar", "aten.remainder.Tensor",  "aten.fmod.Scalar",
+                                          "aten.fmod.Tensor",      "aten.pow.Tensor_Scalar", "aten.pow.Scalar",
+                                          "aten.pow.Tensor_Tensor"};
+  return std::find(std::begin(kOthers), std::end(kOthers), node.op->name()) != std::end(kOthers);
+}
+
+}  // namespace wick::compiler
