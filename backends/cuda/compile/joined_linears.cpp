@@ -54,14 +54,6 @@ bool is_plain_constant(const Value* value, size_t rank, DType dtype) {
          value->tensor().dim_order.empty() && !value->is_quantized();
 }
 
-bool is_candidate(const Node& node) {
-  if (!node.is("aten.linear.default")) return false;
-  const Value *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
-  const DType dtype = node.result()->dtype();
-  return node.tensor("input")->dtype() == dtype && is_plain_constant(weight, 2, dtype) && !weight->data.empty() &&
-         (!bias || is_plain_constant(bias, 1, dtype)) && node.result()->num_uses() > 0;
-}
-
 /// The only node that computes with a value, behind nodes that only move its elements; null if there are several.
 const Node* only_computing_reader(const Value* value) {
   while (value->num_uses() == 1 && value->users().size() == 1) {
@@ -84,34 +76,78 @@ bool is_output(const Graph& graph, const Value* value) {
                      [&](const compiler::GraphOutput& output) { return output.value == value; });
 }
 
+class Finder {
+ public:
+  void find(const Graph& graph) {
+    join_in(graph);
+    for (const auto& node : graph.nodes()) {
+      for (const auto& inner : node->graphs) {
+        bind(*node, *inner);
+        find(*inner);
+      }
+    }
+  }
+  std::map<const Node*, std::shared_ptr<const JoinedLinears>> out;
+
+ private:
+  // Inputs of a graph that stay what the node reads: all but carried values and elements of what is scanned.
+  void bind(const Node& node, const Graph& graph) {
+    const bool is_cond = node.is("higher_order.cond.default");
+    const compiler::Values more = node.tensors(is_cond ? "operands" : "additional_inputs");
+    for (size_t i = 0; i < more.size() && more.size() <= graph.inputs.size(); ++i)
+      bound_[graph.inputs[graph.inputs.size() - more.size() + i].value] = origin(more[i]);
+  }
+
+  const Value* origin(const Value* value) const {
+    const auto found = value ? bound_.find(value) : bound_.end();
+    return found == bound_.end() ? value : found->second;
+  }
+
+  bool is_candidate(const Node& node) const {
+    if (!node.is("aten.linear.default")) return false;
+    const Value *weight = origin(node.tensor("weight")), *bias = origin(node.optional_tensor("bias"));
+    const DType dtype = node.result()->dtype();
+    return node.tensor("input")->dtype() == dtype && is_plain_constant(weight, 2, dtype) && !weight->data.empty() &&
+           (!bias || is_plain_constant(bias, 1, dtype)) && node.result()->num_uses() > 0;
+  }
+
+  void join_in(const Graph& graph) {
+    std::vector<std::pair<const Value*, JoinedLinears>> groups;  // in the order of the graph
+    for (const auto& node : graph.nodes()) {
+      if (!is_candidate(*node) || is_output(graph, node->result()) || takes_in_reader(node->result())) continue;
+      const Value* const operand = node->tensor("input");
+      auto group =
+          std::find_if(groups.begin(), groups.end(), [&](const auto& known) { return known.first == operand; });
+      if (group == groups.end()) group = groups.insert(groups.end(), {operand, {}});
+      group->second.members.push_back(node.get());
+      group->second.weights.push_back(origin(node->tensor("weight")));
+      group->second.biases.push_back(origin(node->optional_tensor("bias")));
+      group->second.has_bias = group->second.has_bias || group->second.biases.back();
+    }
+    for (auto& [operand, group] : groups) {
+      const size_t count = group.members.size();
+      if (count < 2) continue;
+      group.why = fmt::format("{} linear layers read one operand: a launch instead of {}", count, count);
+      const auto joined = std::make_shared<const JoinedLinears>(std::move(group));
+      for (const Node* member : joined->members) out[member] = joined;
+    }
+  }
+
+  std::map<const Value*, const Value*> bound_;  // inputs of graphs inside nodes
+};
+
 }  // namespace
 
 std::map<const Node*, std::shared_ptr<const JoinedLinears>> find_joined_linears(const Graph& graph) {
-  std::vector<std::pair<const Value*, JoinedLinears>> groups;  // in the order of the graph
-  for (const auto& node : graph.nodes()) {
-    if (!is_candidate(*node) || is_output(graph, node->result()) || takes_in_reader(node->result())) continue;
-    const Value* const operand = node->tensor("input");
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& known) { return known.first == operand; });
-    if (group == groups.end()) group = groups.insert(groups.end(), {operand, {}});
-    group->second.members.push_back(node.get());
-    group->second.has_bias = group->second.has_bias || node->optional_tensor("bias");
-  }
-  std::map<const Node*, std::shared_ptr<const JoinedLinears>> out;
-  for (auto& [operand, group] : groups) {
-    const size_t count = group.members.size();
-    if (count < 2) continue;
-    group.why = fmt::format("{} linear layers read one operand: a launch instead of {}", count, count);
-    const auto joined = std::make_shared<const JoinedLinears>(std::move(group));
-    for (const Node* member : joined->members) out[member] = joined;
-  }
-  return out;
+  Finder finder;
+  finder.find(graph);
+  return std::move(finder.out);
 }
 
 ConstantData joined_weights(const JoinedLinears& joined) {
   std::vector<ConstantData> parts;
   size_t row_bytes = 0;
-  for (const Node* member : joined.members) {
-    const Value* weight = member->tensor("weight");
+  for (const Value* weight : joined.weights) {
     parts.push_back(weight->data);
     row_bytes = weight->data.size_bytes() / static_cast<size_t>(weight->sizes()[0].value());
   }
@@ -121,14 +157,14 @@ ConstantData joined_weights(const JoinedLinears& joined) {
 ConstantData joined_biases(const JoinedLinears& joined) {
   std::vector<ConstantData> parts;
   const size_t element_bytes = dtype_size_bytes(joined.members[0]->result()->dtype());
-  for (const Node* member : joined.members) {
-    if (const Value* bias = member->optional_tensor("bias")) {
-      parts.push_back(bias->data);
+  for (size_t i = 0; i < joined.members.size(); ++i) {
+    if (joined.biases[i]) {
+      parts.push_back(joined.biases[i]->data);
       continue;
     }
-    const auto outputs = static_cast<size_t>(member->tensor("weight")->sizes()[0].value());
+    const auto outputs = static_cast<size_t>(joined.weights[i]->sizes()[0].value());
     auto zeros = std::make_shared<std::vector<uint8_t>>(outputs * element_bytes);
-    for (size_t i = element_bytes - 1; i < zeros->size(); i += element_bytes) (*zeros)[i] = 0x80;  // the sign
+    for (size_t at = element_bytes - 1; at < zeros->size(); at += element_bytes) (*zeros)[at] = 0x80;  // the sign
     const Span<const uint8_t> bytes(zeros->data(), zeros->size());
     parts.emplace_back(bytes, zeros);
   }

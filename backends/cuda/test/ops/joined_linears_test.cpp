@@ -74,6 +74,50 @@ TEST_F(CudaJoinedLinears, LayersWhoseReadersJoinThemAndOutputsStayApart) {
   expect_like_portable({numbers(DType::f32, {40, 64}, 1), numbers(DType::f32, {64}, 2)}, 1e-5);
 }
 
+// Weights of a branch are its own constants or inputs; those of a loop's body do not change. What is carried does.
+TEST_F(CudaJoinedLinears, LayersInBranchesAndBodiesToo) {
+  const std::string constants =
+      fmt::format("const %wk: f32[20, 64] = {}\n  const %b: f32[20] = {}", multiples(20 * 64, 2), multiples(20, 3));
+  const auto graph = [&](const char* carried, const char* more, const char* inner_carried, const char* inner_more) {
+    return fmt::format(R"(graph f(%n: i64[], %x: f32[5, 64]) {{
+  const %wq: f32[20, 64] = {0}
+  {1}
+  %i: i64[], %y: f32[5, 64]{2} = higher_order.while_loop([%n, %x{3}], [{4}]) graph (%a: i64[], %u: f32[5, 64]{5}, {6}) {{
+    %p: bool[] = aten.gt.Scalar(%a, 0)
+    return %p
+  }} graph (%a: i64[], %u: f32[5, 64]{5}, {6}) {{
+    %d: i64[] = aten.sub.Scalar(%a, 1)
+    %q: f32[5, 20] = aten.linear(%u, %vq)
+    %k: f32[5, 20] = aten.linear(%u, %vk, %vb)
+    %t: f32[20, 5] = aten.permute(%k, [1, 0])
+    %s: f32[5, 5] = aten.mm(%q, %t)
+    %v: f32[5, 64] = aten.mm(%s, %u)
+    %h: f32[5, 64] = aten.tanh(%v)
+    return %d, %h{7}
+  }}
+  return %y
+}})",
+                       multiples(20 * 64, 1), constants, *carried ? ", %z: f32[20, 64]" : "", carried, more,
+                       inner_carried, inner_more, *carried ? ", %vq" : "");
+  };
+  const auto expect = [&](const std::string& text, size_t layers) {
+    compile(text);
+    size_t found = 0;
+    const auto& delegate = *result_.method_plans[0].delegates[0];
+    for (const auto& step : static_cast<const Kept*>(delegate.kept.get())->steps) {
+      found += std::count_if(step.nodes.begin(), step.nodes.end(),
+                             [](const auto& node) { return node.op == "aten.linear.default"; }) > 0;
+    }
+    EXPECT_EQ(found, layers);
+    HostTensor rounds;
+    rounds.dtype = DType::i64;
+    rounds.bytes = {3, 0, 0, 0, 0, 0, 0, 0};
+    expect_like_portable({rounds, numbers(DType::f32, {5, 64}, 1)}, 1e-5);
+  };
+  expect(graph("", "%wq, %wk, %b", "", "%vq: f32[20, 64], %vk: f32[20, 64], %vb: f32[20]"), 1);
+  expect(graph(", %wq", "%wk, %b", ", %vq: f32[20, 64]", "%vk: f32[20, 64], %vb: f32[20]"), 2);
+}
+
 size_t launches_of_model(const std::string& name) {
   const auto fixture = testing::expand_fixture(fmt::format("tests/fixtures/models/{}.wfix.gz", name));
   EXPECT_TRUE(fixture.ok());
