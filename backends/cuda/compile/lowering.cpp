@@ -39,12 +39,12 @@ Sizes contiguous_strides(const Sizes& sizes) {
 }  // namespace
 
 Lowering::Lowering(const Graph& graph, LoweredGraph& out, LoweringOptions options)
-    : graph_(graph), out_(out), options_(options), joined_(find_joined_linears(graph)) {}
+    : graph_(graph), out_(out), options_(options), joined_(find_joined_linears(graph)), lowered_(&graph) {}
 
 void Lowering::run() {
   for (size_t i = 0; i < graph_.outputs.size(); ++i)
     outputs_[graph_.outputs[i].value].push_back(static_cast<uint32_t>(i));
-  writes_ = find_state_writes(graph_, !options_.materializes_views);
+  writes_ = find_state_writes(graph_, graph_.updates, !options_.materializes_views);
   for (const compiler::StateUpdate& update : updates_left()) ++new_values_[update.value];
   add_inputs();
   add_states();

@@ -212,7 +212,7 @@ class Lowering {
   bool reads_narrow() const;
   void lower_node(const Node& node);
   void store_outputs();
-  void lower_graph(const compiler::Graph& graph);
+  void lower_graph(const compiler::Graph& graph, const std::vector<uint32_t>& carried = {});
   void bind(const Value* inner, const Value* outer);
   void bind_carried(const compiler::Graph& graph, const std::vector<uint32_t>& buffers);
   void store_for_graphs(const std::vector<Value*>& operands);
@@ -266,8 +266,9 @@ class Lowering {
   std::map<const Value*, Tensor> tensors_;
   std::map<const Value*, std::vector<uint32_t>> outputs_;  // which outputs a value is
   std::map<const Value*, size_t> inner_outputs_;           // of graphs inside nodes: how often a value is one
+  const compiler::Graph* lowered_;  // the graph that is lowered now: graph_, or one inside its nodes
   StateWrites writes_;
-  std::map<uint32_t, const Value*> states_;    // by buffer
+  std::map<uint32_t, const Value*> states_;    // by buffer: mutable ones, and carried values of the loop
   std::map<const Value*, Home> homes_;         // of values that moved when their buffer was written
   std::map<const Value*, size_t> new_values_;  // of buffers that are not written in place: of how many
   std::set<const Node*> done_;                 // nodes whose results are defined

@@ -1,5 +1,6 @@
 // Conditions and loops: the kernels of their graphs, and where results and carried values lie.
 #include <algorithm>
+#include <utility>
 
 #include "backends/cuda/compile/lowering.h"
 #include "backends/cuda/compile/ops/arithmetic.h"
@@ -26,15 +27,23 @@ uint32_t Lowering::new_buffer(DType dtype, Sym elements) {
   return static_cast<uint32_t>(out_.buffers.size() - 1);
 }
 
-// The graph's nodes; its outputs are functions, unfinished or stored.
-void Lowering::lower_graph(const Graph& graph) {
+// The graph's nodes; its outputs are functions, unfinished or stored. Inputs that lie in `carried`, if there are some,
+// become the first outputs: writes to them are in place.
+void Lowering::lower_graph(const Graph& graph, const std::vector<uint32_t>& carried) {
   const Node* const outer = node_;
+  const Graph* const outer_graph = std::exchange(lowered_, &graph);
   for (const compiler::GraphOutput& output : graph.outputs) ++inner_outputs_[output.value];
-  for (const auto& node : graph.nodes()) lower_node(*node);
+  std::vector<compiler::StateUpdate> updates;
+  for (size_t i = 0; i < carried.size(); ++i) updates.push_back({graph.inputs[i].value, graph.outputs[i].value});
+  StateWrites writes = find_state_writes(graph, updates, !options_.materializes_views);
+  writes_.over.merge(writes.over);
+  writes_.through_view.merge(writes.through_view);
+  for (const Node* node : writes.order) lower_node(*node);
   for (const compiler::GraphOutput& output : graph.outputs) {
     if (output.value->is_constant() && !tensors_.count(output.value)) add_constant(output.value);
   }
   node_ = outer;
+  lowered_ = outer_graph;
 }
 
 // The input of a graph inside a node is what the node reads. Both are in memory, or constant.
@@ -118,11 +127,17 @@ void Lowering::lower_cond(const Node& node) {
   mark(ControlMark::Kind::end);
 }
 
-// Places of carried values, with what they begin as. What graphs read besides is in memory already: a kernel whose
-// result begins a carried value writes there, where it does not stay.
+// Places of carried values, with what they begin as: a mutable buffer that they become, or one of their own. What
+// graphs read besides is in memory already: a kernel whose result begins a carried value writes there, where it does
+// not stay.
 std::vector<uint32_t> Lowering::begin_carried(const Node& node, const std::vector<Value*>& initial) {
   std::vector<uint32_t> buffers;
   for (size_t i = 0; i < initial.size(); ++i) {
+    if (is_in_place(node.result(i))) {
+      keep_what_is_read(initial[i], indices_of(initial[i]->sizes()), nullptr);
+      buffers.push_back(place_over(node.result(i)));
+      continue;
+    }
     buffers.push_back(place(node.result(i)));
     write_to(buffers[i], initial[i]);
   }
@@ -130,7 +145,10 @@ std::vector<uint32_t> Lowering::begin_carried(const Node& node, const std::vecto
 }
 
 void Lowering::bind_carried(const Graph& graph, const std::vector<uint32_t>& buffers) {
-  for (size_t i = 0; i < buffers.size(); ++i) set_stored(graph.inputs[i].value, buffers[i]);
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    set_stored(graph.inputs[i].value, buffers[i]);
+    states_[buffers[i]] = graph.inputs[i].value;
+  }
 }
 
 bool Lowering::reads_buffer(const Value* value, uint32_t buffer) {
@@ -173,7 +191,8 @@ bool Lowering::may_write_in_place(const Graph& body, const std::vector<uint32_t>
 void Lowering::carry(const Graph& body, const std::vector<uint32_t>& buffers) {
   std::vector<size_t> in_place, moved;
   for (size_t i = 0; i < buffers.size(); ++i) {
-    if (body.outputs[i].value == body.inputs[i].value) continue;
+    const Value* value = body.outputs[i].value;
+    if (value == body.inputs[i].value || is_in_place(value)) continue;
     (may_write_in_place(body, buffers, i) ? in_place : moved).push_back(i);
   }
   std::vector<uint32_t> from(buffers.size());
@@ -197,15 +216,16 @@ void Lowering::lower_while(const Node& node) {
   const Values more = node.tensors("additional_inputs");
   store_for_graphs(more);
   const std::vector<uint32_t> buffers = begin_carried(node, node.tensors("carried_inputs"));
-  const auto enter = [&](const Graph& graph) {
+  const auto bind_inputs = [&](const Graph& graph) {
     bind_carried(graph, buffers);
     for (size_t i = 0; i < more.size(); ++i) bind(graph.inputs[buffers.size() + i].value, more[i]);
-    lower_graph(graph);
   };
   mark(ControlMark::Kind::loop);
-  enter(*node.graphs[0]);
+  bind_inputs(*node.graphs[0]);
+  lower_graph(*node.graphs[0]);
   mark(ControlMark::Kind::body, condition_of(node.graphs[0]->outputs[0].value));
-  enter(*node.graphs[1]);
+  bind_inputs(*node.graphs[1]);
+  lower_graph(*node.graphs[1], buffers);
   carry(*node.graphs[1], buffers);
   mark(ControlMark::Kind::end);
 }
@@ -236,7 +256,7 @@ void Lowering::lower_scan(const Node& node, size_t num_carried) {
     };
   }
   for (size_t i = 0; i < more.size(); ++i) bind(body.inputs[num_carried + xs.size() + i].value, more[i]);
-  lower_graph(body);
+  lower_graph(body, buffers);
   for (size_t i = 0; i < stacked.size(); ++i) {
     const Value* value = body.outputs[num_carried + i].value;
     write_to(stacked[i], value, pool().multiply(index, pool().index(numel(value->sizes()))));

@@ -63,11 +63,14 @@ uint32_t Lowering::place_over(const Value* result) {
 
 // Whether somebody but `but` will still read the elements that the value has now. A write over it does not read it.
 bool Lowering::has_readers_left(const Value* value, const Node* but) const {
-  if (outputs_.count(value) || new_values_.count(value)) return true;
+  if (outputs_.count(value) || new_values_.count(value) || inner_outputs_.count(value)) return true;
   return std::any_of(value->users().begin(), value->users().end(), [&](const Node* user) {
     if (done_.count(user) || user == but) return false;
-    const auto written = user->results().empty() ? writes_.over.end() : writes_.over.find(user->result());
-    if (written == writes_.over.end() || written->second != value) return true;
+    const bool writes = std::any_of(user->results().begin(), user->results().end(), [&](const Value* result) {
+      const auto written = writes_.over.find(result);
+      return written != writes_.over.end() && written->second == value;
+    });
+    if (!writes) return true;
     const std::vector<Value*> operands = user->operands();
     return std::count(operands.begin(), operands.end(), value) > 1;
   });
@@ -105,7 +108,7 @@ void Lowering::keep_what_is_read(const Value* over, const Indices& written, cons
   const ExpressionPtr offset = offset_of(home, written);
   const char* const why = "the buffer that it is read from is about to change";
   bool moved = false;
-  for (const auto& owned : graph_.values()) {
+  for (const auto& owned : lowered_->values()) {
     const Value* value = owned.get();
     const auto found = tensors_.find(value);
     if (found == tensors_.end() || !value->type.is_tensor()) continue;

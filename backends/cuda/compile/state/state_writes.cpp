@@ -1,5 +1,6 @@
 #include "backends/cuda/compile/state/state_writes.h"
 
+#include <algorithm>
 #include <functional>
 #include <queue>
 
@@ -17,6 +18,17 @@ bool writes_region(const Value* value) {
   if (!node || value->result_index != 0) return false;
   const OpRule* rule = find_rule(*node);
   return rule && rule->writes_region && node->tensor("self")->type == value->type;
+}
+
+// What a loop's carried value begins with, if the loop may write over it: nothing else of the loop reads it.
+const Value* carried_from(const Value* value) {
+  const Node* node = value->producer;
+  if (!node || (!node->is("higher_order.while_loop.default") && !node->is("higher_order.scan.default"))) return nullptr;
+  const compiler::Values initial = node->tensors(node->is("higher_order.scan.default") ? "init" : "carried_inputs");
+  if (value->result_index >= initial.size()) return nullptr;
+  const Value* from = initial[value->result_index];
+  const std::vector<Value*> operands = node->operands();
+  return from->type == value->type && std::count(operands.begin(), operands.end(), from) == 1 ? from : nullptr;
 }
 
 // Of a write that replaces a view of its operand: is `view` that view?
@@ -37,10 +49,10 @@ class Finder {
   Finder(const Graph& graph, bool through_views, StateWrites& out)
       : graph_(graph), through_views_(through_views), out_(out) {}
 
-  void run() {
-    for (const StateUpdate& update : graph_.updates) {
+  void run(const std::vector<StateUpdate>& updates) {
+    for (const StateUpdate& update : updates) {
       StateWrites found;
-      if (update.value == update.target || !follow(update.value, update.target, found)) continue;
+      if (update.value == update.target || !follow(update.value, update.target, true, found)) continue;
       out_.over.insert(found.over.begin(), found.over.end());
       out_.through_view.insert(found.through_view.begin(), found.through_view.end());
       out_.states.insert(update.target);
@@ -49,10 +61,16 @@ class Finder {
   }
 
  private:
-  // Whether `value` is a version of `first`; notes the writes between the two.
-  bool follow(const Value* value, const Value* first, StateWrites& found) {
+  // Whether `value` is a version of `first`, which lies as in a tensor of its own if it is `whole`; notes the writes
+  // between the two.
+  bool follow(const Value* value, const Value* first, bool whole, StateWrites& found) {
     for (; value != first; value = found.over.at(value)) {
-      if (!writes_region(value) || out_.over.count(value) || found.over.count(value)) return false;
+      if (out_.over.count(value) || found.over.count(value)) return false;
+      if (const Value* initial = whole ? carried_from(value) : nullptr) {
+        found.over[value] = initial;
+        continue;
+      }
+      if (!writes_region(value)) return false;
       const Node& node = *value->producer;
       found.over[value] = node.tensor("self");
       if (!through_views_ || node.op->parsed->find("src") < 0) continue;
@@ -60,7 +78,7 @@ class Finder {
       const Value* view = source;
       while (writes_region(view)) view = view->producer->tensor("self");
       StateWrites inner = found;
-      if (view == source || !is_replaced_view(node, view) || !follow(source, view, inner)) continue;
+      if (view == source || !is_replaced_view(node, view) || !follow(source, view, false, inner)) continue;
       found = std::move(inner);
       found.through_view.insert(value);
       views_[value] = source;
@@ -162,9 +180,9 @@ class Finder {
 
 }  // namespace
 
-StateWrites find_state_writes(const Graph& graph, bool through_views) {
+StateWrites find_state_writes(const Graph& graph, const std::vector<StateUpdate>& updates, bool through_views) {
   StateWrites out;
-  Finder(graph, through_views, out).run();
+  Finder(graph, through_views, out).run(updates);
   return out;
 }
 

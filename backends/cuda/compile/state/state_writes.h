@@ -10,7 +10,7 @@ namespace wick::cuda {
 
 /// Writes of regions, each over the value that it changes: from the state through one version after the other to its
 /// new value. A write to a view of a buffer, which the graph states as a new view that replaces the old one, is a write
-/// to the buffer.
+/// to the buffer. A loop that carries a version as a whole lies over what it begins with.
 struct StateWrites {
   std::map<const compiler::Value*, const compiler::Value*> over;  // result -> the operand that it is written over
   std::set<const compiler::Value*> through_view;  // of these: the source was written to a view, nothing is left to do
@@ -19,7 +19,9 @@ struct StateWrites {
   std::vector<const compiler::Node*> order;
 };
 
-/// `through_views`: views of a buffer lie in it.
-StateWrites find_state_writes(const compiler::Graph& graph, bool through_views);
+/// `updates`: the mutable buffers, or carried values of a loop's body, and what they become. `through_views`: views of a
+/// buffer lie in it.
+StateWrites find_state_writes(const compiler::Graph& graph, const std::vector<compiler::StateUpdate>& updates,
+                              bool through_views);
 
 }  // namespace wick::cuda

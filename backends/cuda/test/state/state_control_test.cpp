@@ -93,6 +93,78 @@ TEST_F(CudaStateControl, ALoopCarriesABuffer) {
   expect_like_portable_after(calls);
 }
 
+// A loop writes a row of a cache in each round, of a mutable buffer or of one of its own: nothing else is copied. What
+// a body still reads of the rows as they were is kept, and so is what is read behind the loop.
+TEST_F(CudaStateControl, ALoopWritesRowsInPlace) {
+  const auto text = [](const char* first, const char* inner, const char* carried, const char* behind) {
+    return fmt::format(R"(graph a(%n: i64[], %x: f32[1, 8]) {{
+  state %cache: f32[64, 8] "cache" = ...
+  %one: f32[64, 8] = aten.full([64, 8], 1.5)
+  %i: i64[], %h: f32[1, 8], %k: f32[64, 8] = higher_order.while_loop([%n, %x, {0}], [%x]) graph (%a: i64[], %u: f32[1, 8], %c: f32[64, 8], %m: f32[1, 8]) {{
+    %p: bool[] = aten.gt.Scalar(%a, 0)
+    return %p
+  }} graph (%a: i64[], %u: f32[1, 8], %c: f32[64, 8], %m: f32[1, 8]) {{
+    %b: i64[] = aten.sub.Scalar(%a, 1)
+    %r: i64[1] = aten.view(%b, [1])
+    %d: f32[64, 8] = aten.index_put(%c, [%r], %u)
+{1}
+    %w: f32[1, 8] = aten.slice.Tensor({2}, 0, 1, 2)
+    %t: f32[1, 8] = aten.amax(%d, [0], true)
+    %s: f32[1, 8] = aten.mul.Tensor(%t, 0.25)
+    %e: f32[1, 8] = aten.add.Tensor(%s, %w)
+    %g: f32[1, 8] = aten.sub.Tensor(%e, %m)
+    return %b, %g, {3}
+  }}
+  %o: f32[8] = aten.amax({4}, [0])
+  update %cache = %k
+  return %h, %o
+}})",
+                       first, inner, carried, *inner ? "%d_2" : "%d", behind);
+  };
+  const char* const again = "    %d_2: f32[64, 8] = aten.slice_scatter(%d, %u, 0, 2, 3)";
+  const uint64_t rounds = 8 * 4 + 8, all = 64 * 8 * 4;  // numbers that are written besides rows: the state of the loop
+  for (const auto& [graph, most] : {std::pair(text("%cache", "", "%d", "%k"), all / 2),
+                                    {text("%cache", "", "%c", "%k"), all / 2},
+                                    {text("%cache", "", "%d", "%cache"), all + all / 2},
+                                    {text("%cache", again, "%d", "%k"), all / 2},
+                                    {text("%one", "", "%c", "%k"), 2 * all + all / 2}}) {
+    compile_state({graph});
+    EXPECT_EQ(result_.methods[0].delegates, 1u);
+    EXPECT_EQ(reason_outside(0, "cache"), "held");
+    EXPECT_LE(written_bytes(plan_of(0)), most + rounds) << graph;
+    std::vector<Call> calls;
+    for (const int64_t count : {3, 0, 2})
+      calls.push_back({"a", {integers({count}, {}), numbers(DType::f32, {1, 8}, static_cast<uint64_t>(count) + 1)}});
+    expect_like_portable_after(calls);
+  }
+}
+
+// Two caches change places in each round: no write is in place.
+TEST_F(CudaStateControl, CarriedCachesThatChangePlacesAreCopied) {
+  compile_state({R"(graph a(%n: i64[], %x: f32[1, 8]) {
+  state %k: f32[4, 8] "k" = ...
+  state %v: f32[4, 8] "v" = ...
+  %i: i64[], %a: f32[4, 8], %b: f32[4, 8] = higher_order.while_loop([%n, %k, %v], [%x]) graph (%j: i64[], %c: f32[4, 8], %d: f32[4, 8], %u: f32[1, 8]) {
+    %p: bool[] = aten.gt.Scalar(%j, 0)
+    return %p
+  } graph (%j: i64[], %c: f32[4, 8], %d: f32[4, 8], %u: f32[1, 8]) {
+    %l: i64[] = aten.sub.Scalar(%j, 1)
+    %r: i64[1] = aten.view(%l, [1])
+    %e: f32[4, 8] = aten.index_put(%c, [%r], %u)
+    %f: f32[4, 8] = aten.mul.Tensor(%e, 0.5)
+    return %l, %d, %f
+  }
+  update %k = %a
+  update %v = %b
+  return %a, %b
+})"});
+  EXPECT_EQ(result_.methods[0].delegates, 1u);
+  std::vector<Call> calls;
+  for (const int64_t count : {3, 0, 2, 1})
+    calls.push_back({"a", {integers({count}, {}), numbers(DType::f32, {1, 8}, static_cast<uint64_t>(count) + 1)}});
+  expect_like_portable_after(calls);
+}
+
 // Draws do not move past each other, whatever is written in between.
 TEST_F(CudaStateControl, RandomNumbersMeetBuffersInTheirOrder) {
   compile_state({R"(graph a(%x: f32[4, 8]) {
