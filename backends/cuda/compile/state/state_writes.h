@@ -19,8 +19,8 @@ struct StateWrites {
   std::vector<const compiler::Node*> order;
 };
 
-/// `updates`: the mutable buffers, or carried values of a loop's body, and what they become. `through_views`: views of a
-/// buffer lie in it.
+/// `updates`: the mutable buffers, or carried values of a loop's body, and what they become. `through_views`: views of
+/// a buffer lie in it.
 StateWrites find_state_writes(const compiler::Graph& graph, const std::vector<compiler::StateUpdate>& updates,
                               bool through_views);
 
