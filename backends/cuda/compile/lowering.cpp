@@ -19,8 +19,10 @@ constexpr size_t kCheapCalls = 1, kCheapLoads = 1;
 // Larger functions become buffers, so that kernels stay small.
 constexpr size_t kMostCalls = 160, kMostLoads = 24;
 
-// Norms that tiles of a product compute again: rows of these lengths, and enough lines on both sides for tiles.
-constexpr int64_t kFewestNormedColumns = 32, kMostNormedColumns = 2048, kFewestNormedRows = 16;
+// Norms that tiles of a product compute again: rows of these lengths, and enough lines on both sides for tiles. Matrix
+// instructions take fewer rows.
+constexpr int64_t kFewestNormedColumns = 32, kMostNormedColumns = 2048, kFewestNormedRows = 16,
+                  kFewestNormedRowsOfMatrices = 2;
 
 bool is_norm(const LoopKernel& kernel) {
   return !kernel.attention && !kernel.in_order && !kernel.line && kernel.columns.size() == 1 &&
@@ -323,8 +325,15 @@ Draft Lowering::draft(const Sizes& rows, const Sizes& columns) {
   return loops_over(rows, columns);
 }
 
-std::optional<Lowering::AfterNorm> Lowering::draft_after_norm(const Value* operand, const Sym& depth,
-                                                              const Sym& more_rows) {
+// Whether matrix instructions multiply elements of both.
+bool Lowering::are_matrices(const Value* operand, const Value* factor) {
+  const DType dtype = operand->dtype();
+  if (dtype != DType::f16 && dtype != DType::bf16) return false;
+  return !factor || (factor->dtype() == dtype && tensor(factor).stage == Stage::stored);
+}
+
+std::optional<Lowering::AfterNorm> Lowering::draft_after_norm(const Value* operand, const Value* factor,
+                                                              const Sym& depth, const Sym& more_rows) {
   const Tensor& found = tensor(operand);
   if (found.stage != Stage::unfinished || !found.unfinished->per_column) return std::nullopt;
   const Unfinished& open = *found.unfinished;
@@ -334,8 +343,9 @@ std::optional<Lowering::AfterNorm> Lowering::draft_after_norm(const Value* opera
     return symbols_of(index).count(column.symbol_name()) > 0;
   });
   const int64_t columns = SymScope::range(depth).max, elements = SymScope::range(numel(operand->sizes())).max;
-  const bool pays = columns >= kFewestNormedColumns && columns <= kMostNormedColumns &&
-                    elements / columns >= kFewestNormedRows && SymScope::range(more_rows).max >= kFewestNormedRows;
+  const int64_t fewest = are_matrices(operand, factor) ? kFewestNormedRowsOfMatrices : kFewestNormedRows;
+  const bool pays = columns >= kFewestNormedColumns && columns <= kMostNormedColumns && elements / columns >= fewest &&
+                    SymScope::range(more_rows).max >= kFewestNormedRows;
   const std::vector<Value*> operands = node_->operands();
   if (elsewhere || !pays || open.at.back() != pool().index(column) ||
       std::count(operands.begin(), operands.end(), operand) != 1)

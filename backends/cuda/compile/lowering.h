@@ -105,12 +105,14 @@ class Lowering {
   Draft draft(const Sizes& rows, const Sizes& columns);
   /// A draft that goes on with the unfinished kernel of an operand, which norms rows of `depth` elements: its rows and
   /// one more loop, its column, and `element`, that of the operand. Nothing if the operand is no such kernel's, or if
-  /// tiles would not pay for the norms, which each of them computes again.
+  /// tiles would not pay for the norms, which each of them computes again. `factor`: what the rows are multiplied by;
+  /// null: constants of the operand's dtype.
   struct AfterNorm {
     Draft draft;
     ExpressionPtr element;
   };
-  std::optional<AfterNorm> draft_after_norm(const Value* operand, const Sym& depth, const Sym& more_rows);
+  std::optional<AfterNorm> draft_after_norm(const Value* operand, const Value* factor, const Sym& depth,
+                                            const Sym& more_rows);
   /// A loop of its own, besides rows and columns.
   Loop new_loop(const Sym& extent);
   /// `guard`: which columns count; null: all.
@@ -236,6 +238,7 @@ class Lowering {
   std::string of_node(const char* does) const;         // "aten.sum.dim_IntList DOES"
   void materialize(const Value* view);
   bool stored_as_view(const Value* result, const Value* of, const IndexMap& to_operand);
+  bool are_matrices(const Value* operand, const Value* factor);
   Draft loops_over(const Sizes& rows, const Sizes& columns);
   bool absorb(const Value* result, const Value* operand, const Element& element, const IndexMap& to_result);
   void measure(const Value* value, Tensor& tensor);

@@ -198,14 +198,14 @@ TEST_F(Contraction, WeightsOfAConvolutionAreCopied) {
   }
 }
 
-std::string normed(const char* dtype, int columns, int outputs) {
-  return fmt::format(R"(graph f(%x: {0}[3, 20, {1}], %g: {0}[{1}], %h: {0}[{1}], %w: {0}[{2}, {1}], %b: {0}[{2}]) {{
-  %n: {0}[3, 20, {1}], %m: {0}[3, 20, 1], %r: {0}[3, 20, 1] = aten.native_layer_norm(%x, [{1}], %g, %h, 1e-05)
-  %y: {0}[3, 20, {2}] = aten.linear(%n, %w, %b)
-  %e: {0}[3, 20, {2}] = aten.gelu(%y)
+std::string normed(const char* dtype, int columns, int outputs, int rows = 20) {
+  return fmt::format(R"(graph f(%x: {0}[3, {3}, {1}], %g: {0}[{1}], %h: {0}[{1}], %w: {0}[{2}, {1}], %b: {0}[{2}]) {{
+  %n: {0}[3, {3}, {1}], %m: {0}[3, {3}, 1], %r: {0}[3, {3}, 1] = aten.native_layer_norm(%x, [{1}], %g, %h, 1e-05)
+  %y: {0}[3, {3}, {2}] = aten.linear(%n, %w, %b)
+  %e: {0}[3, {3}, {2}] = aten.gelu(%y)
   return %e
 }})",
-                     dtype, columns, outputs);
+                     dtype, columns, outputs, rows);
 }
 
 TEST_F(Contraction, ANormBeforeALinearIsComputedInItsTiles) {
@@ -216,6 +216,17 @@ TEST_F(Contraction, ANormBeforeALinearIsComputedInItsTiles) {
                           numbers(dtype, {50, 70}, 4), numbers(dtype, {50}, 5)},
                          error);
   }
+}
+
+TEST_F(Contraction, ANormOfFewRowsTooWhereMatrixInstructionsTakeThem) {
+  compile(normed("f32", 70, 50, 2));
+  EXPECT_EQ(launches(), 2u);
+  compile(normed("bf16", 70, 50, 2));
+  EXPECT_EQ(launches(), 1u);
+  const DType dtype = DType::bf16;
+  expect_like_portable({numbers(dtype, {3, 2, 70}, 1), numbers(dtype, {70}, 2), numbers(dtype, {70}, 3),
+                        numbers(dtype, {50, 70}, 4), numbers(dtype, {50}, 5)},
+                       1.0 / 64);
 }
 
 TEST_F(Contraction, ANormOfShortRowsOrBeforeFewOutputsStaysAKernel) {

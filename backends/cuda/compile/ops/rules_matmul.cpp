@@ -22,7 +22,8 @@ struct Matmul {
 
 void lower_product(Lowering& l, const Node& node, const Matmul& matmul) {
   l.store_if_expensive(matmul.right, kOperandCalls);
-  auto normed = matmul.takes_norm ? l.draft_after_norm(matmul.left, matmul.depth, matmul.rows.back()) : std::nullopt;
+  auto normed = matmul.takes_norm ? l.draft_after_norm(matmul.left, matmul.right, matmul.depth, matmul.rows.back())
+                                  : std::nullopt;
   if (!normed) l.store_if_expensive(matmul.left, kOperandCalls);
   Draft draft = normed ? std::move(normed->draft) : l.draft(matmul.rows, {matmul.depth});
   const ExpressionPtr a =
@@ -42,7 +43,7 @@ void lower_joined(Lowering& l, const JoinedLinears& joined) {
   compiler::Sizes rows = x->sizes();
   rows.back() = 0;
   for (const Node* member : joined.members) rows.back() = rows.back() + member->tensor("weight")->sizes()[0];
-  auto normed = l.draft_after_norm(x, depth, rows.back());
+  auto normed = l.draft_after_norm(x, nullptr, depth, rows.back());
   if (!normed) l.store_if_expensive(x, kOperandCalls);
   Draft draft = normed ? std::move(normed->draft) : l.draft(rows, {depth});
   Indices at(draft.rows.begin(), draft.rows.end() - 1);
