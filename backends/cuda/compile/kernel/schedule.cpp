@@ -17,7 +17,8 @@ using compiler::SymScope;
 namespace {
 
 // Threads that keep a device busy, and rows that do so with a warp each.
-constexpr int64_t kThreadsOfDevice = 132 * 128, kRowsForWarps = 132 * 16;
+constexpr int64_t kMultiprocessors = 132;
+constexpr int64_t kThreadsOfDevice = kMultiprocessors * 128, kRowsForWarps = kMultiprocessors * 16;
 
 bool mentions(const Sym& sym, const Sym& variable) {
   std::set<std::string, std::less<>> symbols;
@@ -164,9 +165,9 @@ Schedule choose_schedule(LoweredGraph& graph, const LoopKernel& kernel) {
   const bool prefers_rows = along_rows && !along_columns && rows >= 1024;
   if (columns <= 16 || prefers_rows) return out;
   // Sums over many columns of enough rows read more at once, so a warp is enough for longer ones. What a block computes
-  // first serves more rows that way, too.
+  // first serves more rows that way, too, if there are more than multiprocessors.
   const int64_t sums = rows * std::max<int64_t>(static_cast<int64_t>(kernel.reductions.size()), 1);
-  const bool warps = columns <= 1024 || sums >= kRowsForWarps || !kernel.prologues.empty();
+  const bool warps = columns <= 1024 || sums >= kRowsForWarps || (!kernel.prologues.empty() && rows > kMultiprocessors);
   out.kind = warps ? ScheduleKind::warp_per_row : ScheduleKind::block_per_row;
   if (out.kind == ScheduleKind::block_per_row) out.threads = columns <= 8192 ? 256 : 512;
   const int64_t per_row = out.kind == ScheduleKind::warp_per_row ? 32 : out.threads;

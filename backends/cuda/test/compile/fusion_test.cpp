@@ -189,6 +189,20 @@ TEST_F(CudaFusion, ANormOfOneRowIsComputedByEachBlockOfTheLayerBehindIt) {
       {numbers(DType::f32, {1, 160}, 1), numbers(DType::f32, {160}, 2), numbers(DType::f32, {50, 160}, 3)}, 1e-5);
 }
 
+// One row has more than a warp, whatever its block computes first.
+TEST_F(CudaFusion, ANormOfANormIsComputedByAWholeBlock) {
+  compile(R"(graph f(%x: f32[1, 2048], %g: f32[2048], %h: f32[2048]) {
+  %n: f32[1, 2048] = aten.rms_norm(%x, [2048], %g, 1e-05)
+  %y: f32[1, 2048] = aten.rms_norm(%n, [2048], %h, 1e-05)
+  return %y
+})");
+  EXPECT_EQ(launches(), 1u);
+  EXPECT_EQ(plan_.kernels[0].schedule.find("warp"), std::string::npos) << plan_.kernels[0].schedule;
+  EXPECT_GE(plan_.kernels[0].block[0], 256u);
+  expect_like_portable(
+      {numbers(DType::f32, {1, 2048}, 1), numbers(DType::f32, {2048}, 2), numbers(DType::f32, {2048}, 3)}, 1e-5);
+}
+
 // Blocks walk over rows that are more than all of them have at once.
 TEST_F(CudaFusion, OfManyRowsToo) {
   compile(normed(32, 20000));
