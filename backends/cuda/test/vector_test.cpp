@@ -114,5 +114,22 @@ TEST_F(Vectors, ConvolutionsOfOneProductAreInlined) {
       1e-6);
 }
 
+// Else each output would compute the exponentials of its input again.
+TEST_F(Vectors, ConvolutionsOfOneProductStoreWhatSeveralOutputsRead) {
+  const auto graph = [](int outputs) {
+    return fmt::format(R"(graph f(%x: f32[2, 3, 8, 8], %v: f32[{0}, 1, 1, 1]) {{
+  %g: f32[2, 3, 8, 8] = aten.silu(%x)
+  %y: f32[2, {0}, 8, 8] = aten.convolution(%g, %v, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 3)
+  return %y
+}})",
+                       outputs);
+  };
+  compile(graph(3));
+  EXPECT_EQ(launches(), 1u);
+  compile(graph(12));
+  EXPECT_EQ(launches(), 2u);
+  expect_like_portable({numbers(DType::f32, {2, 3, 8, 8}, 1), numbers(DType::f32, {12, 1, 1, 1}, 2)}, 1e-5);
+}
+
 }  // namespace
 }  // namespace wick::cuda

@@ -68,6 +68,7 @@ void lower_one_tap(Lowering& l, const Node& node) {
   const Convolution c(node);
   const Sym outputs = floor_div(c.w->sizes()[0], c.groups);
   const DType dtype = node.result()->dtype();
+  if (!outputs.is(1)) l.store_if_expensive(c.x, 1);  // each of a group's outputs reads it
   l.define(node.result(), [&l, c, outputs, dtype](const Indices& at) {
     ExpressionPool& pool = l.pool();
     Indices x_at = {at[0], pool.floor_divide(at[1], pool.index(outputs))}, w_at(c.spatial + 2, pool.index(0));
