@@ -37,7 +37,7 @@ void fill_awkward(Span<uint8_t> bytes) {
 }
 
 void fill_input(Span<uint8_t> bytes, Pass pass, Span<const uint8_t> given) {
-  if (bytes.size() == 0) return;
+  if (bytes.empty()) return;
   if (pass == Pass::awkward) return fill_awkward(bytes);
   memset(bytes.data(), 0, bytes.size());
   if (pass == Pass::given && given.size() == bytes.size()) memcpy(bytes.data(), given.data(), bytes.size());
