@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 
 #include "backends/cuda/compile/report.h"
 #include "backends/cuda/nvrtc/compile.h"
@@ -82,6 +83,21 @@ Kernels kernels_of(const std::string& model) {
   if (!compiled.ok()) return kernels;
   for (const auto& delegate : compiled->method_plans[0].delegates) add_kernels(*delegate, &kernels);
   return kernels;
+}
+
+void add_kernels_of_graph(const char* text, Kernels* kernels) {
+  auto function = compiler::parse_graph(text);
+  ASSERT_TRUE(function.ok()) << compiler::render(function.diag());
+  function->name = "forward";
+  std::vector<compiler::Function> functions;
+  functions.push_back(std::move(*function));
+  compiler::CompileOptions options;
+  options.targets = *compiler::find_targets("cuda");
+  options.for_report = true;
+  const auto compiled = compiler::compile(std::move(functions), options);
+  ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
+  for (const auto& node : compiled->methods[0].outside) ADD_FAILURE() << node.op << ": " << node.reason;
+  for (const auto& delegate : compiled->method_plans[0].delegates) add_kernels(*delegate, kernels);
 }
 
 /// Compiles the kernels, some at a time, and checks what needs no table.
@@ -207,25 +223,54 @@ constexpr char kRandomAndControl[] =
 TEST(CudaResources, ASampleOfOperatorsDoesNotSpill) {
   SKIP_WITHOUT_NVRTC();
   Kernels kernels;
-  for (const char* text : {kOperators, kRandomAndControl}) {
-    auto function = compiler::parse_graph(text);
-    ASSERT_TRUE(function.ok()) << compiler::render(function.diag());
-    function->name = "forward";
-    std::vector<compiler::Function> functions;
-    functions.push_back(std::move(*function));
-    compiler::CompileOptions options;
-    options.targets = *compiler::find_targets("cuda");
-    options.for_report = true;
-    const auto compiled = compiler::compile(std::move(functions), options);
-    ASSERT_TRUE(compiled.ok()) << compiler::render(compiled.diag());
-    for (const auto& node : compiled->methods[0].outside) ADD_FAILURE() << node.op << ": " << node.reason;
-    for (const auto& delegate : compiled->method_plans[0].delegates) add_kernels(*delegate, &kernels);
-  }
+  for (const char* text : {kOperators, kRandomAndControl}) add_kernels_of_graph(text, &kernels);
   for (const auto& [name, rows] : resources_of(kernels)) {
     uint32_t most = 0;
     for (const KernelResources& row : rows) most = std::max(most, row.registers);
     fmt::print("{}: at most {} registers\n", name, most);
   }
+}
+
+constexpr char kTiled[] = R"(graph f(%x: f32[1, 64, 24, 24], %w: f32[128, 64, 3, 3]) {
+  %y: f32[1, 128, 24, 24] = aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)
+  return %y
+})";
+
+/// The bodies of a PTX program's kernels; the numbers of their labels' functions ("$L__BB12_3") as "#".
+std::vector<std::string> bodies_of(const std::string& ptx) {
+  std::vector<std::string> bodies;
+  for (size_t at = ptx.find(".entry "); at != std::string::npos; at = ptx.find(".entry ", at + 1)) {
+    const size_t begin = ptx.find("\n{", at), end = ptx.find("\n}", at);
+    bodies.push_back(std::regex_replace(ptx.substr(begin, end - begin), std::regex("BB[0-9]+_"), "BB#_"));
+  }
+  return bodies;
+}
+
+// C2. A compiler whose choices follow the order of addresses makes one of many copies another code.
+TEST(CudaResources, CopiesOfASampleTiledKernelAreTheSameCode) {
+  SKIP_WITHOUT_NVRTC();
+  constexpr size_t kCopies = 24;
+  constexpr Architecture kPtx = {90, true};
+  Kernels kernels;
+  add_kernels_of_graph(kTiled, &kernels);
+  ASSERT_EQ(kernels.size(), 1u);
+  const KernelText kernel = kernels.begin()->second.text;
+  ASSERT_NE(kernel.text.find("multiply_by_fma"), std::string::npos) << kernel.text;
+  std::vector<KernelText> copies;
+  for (size_t i = 0; i < kCopies; ++i) {
+    KernelText copy = kernel;
+    copy.name = fmt::format("copy_{:02}", i);
+    copy.text.replace(copy.text.find(kernel.name), kernel.name.size(), copy.name);
+    copies.push_back(std::move(copy));
+  }
+  const auto codes = compile_device_code({copies.data(), copies.size()}, {&kPtx, 1});
+  ASSERT_TRUE(codes.ok()) << compiler::render(codes.diag());
+  std::vector<std::string> bodies = bodies_of({codes->front().bytes.begin(), codes->front().bytes.end()});
+  ASSERT_EQ(bodies.size(), kCopies);
+  for (size_t i = 0; i < kCopies; ++i) bodies[i] = std::regex_replace(bodies[i], std::regex(copies[i].name), "copy");
+  const size_t others = static_cast<size_t>(
+      std::count_if(bodies.begin(), bodies.end(), [&](const auto& body) { return body != bodies[0]; }));
+  EXPECT_EQ(others, 0u);
 }
 
 // C4: 10 s on two processors (docs/cuda.md). Time of the processor: other work on the machine counts little. It is

@@ -156,6 +156,16 @@ WICK_FUNCTION void store_words2(void* to, Words2 words, int line = 0) {
 }
 
 WICK_FUNCTION u32 shared_address(const void* shared) { return static_cast<u32>(__cvta_generic_to_shared(shared)); }
+/// An aligned load of 16 bytes from shared memory, always one instruction. Of a plain load, NVVM's vectorizer may load
+/// a part a second time; whether it does depends on addresses in its own memory, so that code would differ by run.
+WICK_FUNCTION Words4 load_shared_words4(const void* shared, int line = 0) {
+  Words4 words;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words.at[0]), "=r"(words.at[1]), "=r"(words.at[2]), "=r"(words.at[3])
+               : "r"(shared_address(shared))
+               : "memory");
+  return words;
+}
 /// Starts to copy 16 bytes from global to shared memory, both aligned: `bytes_valid` (at most 16) of them, then zeros.
 /// They are there after cp_async_wait() and, for other threads, a barrier.
 WICK_FUNCTION void cp_async16(void* shared, const void* global, u32 bytes_valid = 16) {

@@ -146,6 +146,9 @@ WICK_FUNCTION Words4 load_words4(const void* from, int line = __builtin_LINE()) 
   __builtin_memcpy(&words, from, 16);
   return words;
 }
+WICK_FUNCTION Words4 load_shared_words4(const void* shared, int line = __builtin_LINE()) {
+  return load_words4(shared, line);
+}
 WICK_FUNCTION Words2 load_words2(const void* from, int line = __builtin_LINE()) {
   check_alignment(from, 8, line);
   Words2 words;

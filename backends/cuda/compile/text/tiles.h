@@ -72,13 +72,17 @@ WICK_FUNCTION void multiply_by_matrices(f32 (&sums)[kM][kN][4], const T* left, c
   }
 }
 
+WICK_FUNCTION Vector<f32, 4> load_four(const f32* tile, int line = __builtin_LINE()) {
+  typedef Vector<f32, 4> Four;
+  return __builtin_bit_cast(Four, load_shared_words4(tile, line));
+}
 /// Four steps of k of a thread's lines.
 template <u32 kWidth, bool kAlongK, u32 kThreads, u32 kLines>
 WICK_FUNCTION void load_lines(f32 (&to)[kLines][4], const f32* tile, u32 own, u32 k) {
   if constexpr (kAlongK) {
     WICK_UNROLL
     for (u32 i = 0; i < kLines; ++i) {
-      const Vector<f32, 4> steps = load_vector<f32, 4>(tile_at<kWidth>(tile, own + i * kThreads, k));
+      const Vector<f32, 4> steps = load_four(tile_at<kWidth>(tile, own + i * kThreads, k));
       WICK_UNROLL
       for (u32 e = 0; e < 4; ++e) to[i][e] = steps[e];
     }
@@ -87,7 +91,7 @@ WICK_FUNCTION void load_lines(f32 (&to)[kLines][4], const f32* tile, u32 own, u3
     for (u32 e = 0; e < 4; ++e) {
       WICK_UNROLL
       for (u32 i = 0; i < kLines; i += 4) {
-        const Vector<f32, 4> lines = load_vector<f32, 4>(tile_at<kWidth>(tile, k + e, (i / 4 * kThreads + own) * 4));
+        const Vector<f32, 4> lines = load_four(tile_at<kWidth>(tile, k + e, (i / 4 * kThreads + own) * 4));
         WICK_UNROLL
         for (u32 l = 0; l < 4; ++l) to[i + l][e] = lines[l];
       }
