@@ -45,6 +45,7 @@ constexpr LayoutRow kLayouts[] = {
     {"cortex_m.maximum.default", pointwise_layout},
     {"cortex_m.softmax.default", softmax_layout},
     {"wick_cortex_m.requantize.default", compiler::layout::any_dim_order},
+    {"wick_cortex_m.graded_lookup_int16.default", compiler::layout::any_dim_order},
     {"wick_cortex_m.lookup_int16.default", compiler::layout::any_dim_order},
     {"wick_cortex_m.add_int16.default", pointwise_layout},
     {"wick_cortex_m.mul_int16.default", pointwise_layout},

@@ -472,6 +472,8 @@ constexpr OpDef kRows[] = {
      infer_linear_int16, nullptr, "wick_cortex_m::linear_int16.out", kElements | kNoStock},
     {"wick_cortex_m::lookup_int16(Tensor input, Tensor table, int activation_min, int activation_max) -> Tensor",
      infer_lookup_int16, nullptr, "wick_cortex_m::lookup_int16.out", kElements | kNoStock},
+    {"wick_cortex_m::graded_lookup_int16(Tensor input, Tensor table, int activation_min, int activation_max) -> Tensor",
+     infer_lookup_int16, nullptr, "wick_cortex_m::graded_lookup_int16.out", kElements | kNoStock},
     {"wick_cortex_m::add_int16(Tensor self, int self_multiplier, int self_shift, Tensor other, int other_multiplier, "
      "int other_shift, int output_multiplier, int output_shift, int activation_min, int activation_max) -> Tensor",
      infer_two, nullptr, "wick_cortex_m::add_int16.out", kElements | kNoStock},

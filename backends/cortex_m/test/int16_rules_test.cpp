@@ -54,8 +54,27 @@ TEST(CortexMCompileInt16, FunctionsMaySaturate) { expect_table("aten.mul.Scalar(
 TEST(CortexMCompileInt16, FunctionsThatLinesDoNotFollowStayOutside) {
   EXPECT_NE(refusal(graph("4, 5", "aten.round(%b)", 0x1p-10, 0x1p-10)).find("no table of up to 4097 elements"),
             std::string::npos);
-  EXPECT_NE(refusal(graph("4, 5", "aten.reciprocal(%b)", 0x1p-10, 0x1p-10)).find("no table of up to 4097 elements"),
+  EXPECT_NE(refusal(graph("4, 5", "aten.sin(%b)", 1.0, 0x1p-15)).find("no table of up to 4097 elements"),
             std::string::npos);
+}
+
+// Reciprocals, roots and logarithms are steep near 0: infinite there, and no numbers below.
+TEST(CortexMCompileInt16, FunctionsThatAreSteepNearZeroHaveGradedTables) {
+  for (const auto& [call, from, to] :
+       {std::tuple("aten.reciprocal(%b)", 0x1p-10, 0x1p-10), std::tuple("aten.reciprocal(%b)", 0.000614, 0x1p-12),
+        std::tuple("aten.rsqrt(%b)", 0x1p-12, 0x1p-10), std::tuple("aten.log(%b)", 0x1p-12, 0x1p-12),
+        std::tuple("aten.sqrt(%b)", 0x1p-12, 0x1p-13)}) {
+    SCOPED_TRACE(call);
+    std::vector<float> x;
+    for (int element = -32767; element <= 32767; ++element)
+      x.push_back(static_cast<float>(element) * static_cast<float>(from));
+    for (const char* cpu : {"m55", "m3"}) {
+      Pipeline p = std::move(Pipeline::from_text(graph("65535", call, from, to)).backend(backend_for(cpu)));
+      p.at(Stage::lower).check_count("wick_cortex_m.graded_lookup_int16", 1).check_not("quantized_decomposed");
+      p.run_and_compare(one_step(), {float_input({65535}, x)});
+      EXPECT_EQ(p.failures(), "");
+    }
+  }
 }
 
 TEST(CortexMCompileInt16, BoundsAreTheRangeOfTheOperatorBefore) {

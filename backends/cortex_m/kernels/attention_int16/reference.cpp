@@ -34,7 +34,7 @@ struct AttentionInt16 : AttentionForm {
       weights[n] = weights[n] == kHidden ? 0 : exp_of_negative(exponent);
       sum += weights[n];
     }
-    if (max == kHidden) return;
+    if (sum == 0) return;
     const WeightScale scale = scale_of_weights(sum, kWideWeightBits);
     for (int32_t n = 0; n < count; ++n)
       weights[n] = divide_by_power_of_two(doubling_high_mul(weights[n], scale.inverse), scale.bits);

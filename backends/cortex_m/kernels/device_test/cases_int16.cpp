@@ -166,6 +166,15 @@ void make_lookup(Call& call) {
   call.add_out(DType::i16, {count});
 }
 
+void make_graded_lookup(Call& call) {
+  const int32_t count = call.random.in(1, 90), bits = call.random.in(1, 8), half = ((16 - bits) << bits) + 2;
+  call.add_int16({count});
+  const bool any = call.random.one_in(4), constant = call.random.one_in(2);
+  call.add_int32(constant ? half + 1 : 2 * half, any ? INT32_MIN : -(1 << 19), any ? INT32_MAX : 1 << 19);
+  add_range(call);
+  call.add_out(DType::i16, {count});
+}
+
 void make_softmax(Call& call) {
   Stream& random = call.random;
   const int32_t rows = random.in(1, 3), columns = random.in(1, 30);
@@ -247,6 +256,7 @@ constexpr CaseSource kSources[] = {
     {"wick_cortex_m::log_softmax_int16.out", 200, make_log_softmax},
     {"wick_cortex_m::resize2d_int16.out", 200, make_resize2d},
     {"wick_cortex_m::attention_int16.out", 200, make_attention},
+    {"wick_cortex_m::graded_lookup_int16.out", 200, make_graded_lookup},
 };
 
 }  // namespace
