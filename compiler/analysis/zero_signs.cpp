@@ -59,8 +59,8 @@ bool may_be(const Value* x, const ValueRanges& ranges, int depth) {
   if (depth > kMaxDepth) return true;
   const bool sum = node->is(Binary::add), difference = node->is(Binary::sub);
   if (sum || difference) return may_sum_be(*node, difference, ranges, depth);
-  const bool moves = node->op->has(kMoves) && node->operands().size() == 1;
-  return !moves || may_be(node->operands()[0], ranges, depth + 1);
+  const bool keeps = node->is("aten.sqrt.default") || (node->op->has(kMoves) && node->operands().size() == 1);
+  return !keeps || may_be(node->operands()[0], ranges, depth + 1);
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ constexpr Case kCases[] = {
      false, true},
     {"%a = aten.relu(%x)\n %c = aten.add.Scalar(%a, 1)\n %y = aten.reciprocal(%c)", false, true},
     {"%a = aten.mm(%x, %x)\n %y = aten.reciprocal(%a)", true, false},
+    {"%v = aten.var.correction(%x, [1])\n %a = aten.sqrt(%v)\n %y = aten.reciprocal(%a)", true, false},
 };
 
 TEST(ZeroSigns, MatterToReadersThatTellZerosApart) {

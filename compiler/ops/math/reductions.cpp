@@ -172,11 +172,19 @@ bool has_elements(const Value* x, const std::vector<int64_t>& dims) {
     return size.is_const() && size.value() > 0;
   });
 }
+// The smaller of two that hold up to where they overflow or lose digits: of numbers as they are, and of their 2^-64th.
+Value* deviation_in_two_scales(Builder& b, Value* x, const Spread& s) {
+  Compose c(b);
+  Value* far = c.mul(c.sqrt(variance(b, c.mul(x, 0x1p-64), s)), 0x1p64);
+  return c.minimum(c.sqrt(variance(b, x, s)), c.maximum(far, 0x1p62));
+}
 // The root of the variance. Eager computes it in f64, where squares of f32 do not overflow: here those of what is
-// divided by the largest deviation of each row.
+// divided by the largest deviation of each row. Where a row may be empty, it has none.
 Value* deviation(Builder& b, Value* x, const Spread& s) {
   Compose c(b);
-  if (is_complex(x->dtype()) || !has_elements(x, s.dims)) return c.sqrt(variance(b, x, s));
+  if (is_complex(x->dtype())) return c.sqrt(variance(b, x, s));
+  if (!has_elements(x, s.dims))
+    return x->dtype() == DType::f32 ? deviation_in_two_scales(b, x, s) : c.sqrt(variance(b, x, s));
   Value* centred = c.sub(x, c.mean(x, s.dims, true));
   Value* largest = c.as_divisor(c.amax(c.abs(centred), s.dims, true));
   Value* root = c.sqrt(variance(b, c.div(centred, largest), s));
@@ -460,7 +468,8 @@ const OpDef kReductionRows[] = {
     {"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", infer_variance,
      decompose_variance, nullptr, kPure, Cases("f32[3, 4], [1]", "f32[3, 4], [1], false, true", "bf16[3, 4], [1]")},
     {"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-     infer_variance, decompose_complex_variance, "aten::var.correction_out", kPassesBoth | ranges::variance,
+     infer_variance, decompose_complex_variance, "aten::var.correction_out",
+     kPassesBoth | kNoNegativeZero | ranges::variance,
      Cases("f32[3, 4]", "f16[3, 4], [1]", "f32[3, 4, 2], [1], correction=0")},
     {"aten::std(Tensor self, bool unbiased=True) -> Tensor", infer_variance, decompose_deviation, nullptr, kPure,
      Cases("f32[3, 4]", "f32[3, 4], false")},
