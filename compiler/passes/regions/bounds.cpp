@@ -173,6 +173,11 @@ void Bounds::find(const Graph& graph, const std::unordered_map<const Value*, std
   }
 }
 
+bool Bounds::is_finite(const Value* value) {
+  const auto bound = of(value);
+  return bound && *bound <= kLargest;
+}
+
 bool Bounds::is_bounded(const Value* value) {
   const auto bound = of(value);
   return bound && *bound < kLargestProduct;

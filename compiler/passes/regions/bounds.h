@@ -17,6 +17,8 @@ class Bounds {
   /// Every element is a number: finite, or infinite because an addition or multiplication of elements overflowed. Never
   /// NaN.
   bool is_number(const Value* value) { return of(value).has_value(); }
+  /// Every element is finite.
+  bool is_finite(const Value* value);
   /// The magnitude of every element is below the largest f32 for all inputs, including infinite ones.
   bool is_bounded(const Value* value);
   /// Every element is 0 for finite inputs. A reader of such a value tests for NaN.

@@ -9,6 +9,7 @@
 #include "compiler/passes/match/data_movement.h"
 #include "compiler/passes/match/pointwise.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/regions/bounds.h"
 #include "compiler/passes/rewrite.h"
 
 namespace wick::compiler {
@@ -191,7 +192,7 @@ bool is_finite_choice(const Value& mask) {
 
 class Masker {
  public:
-  explicit Masker(Graph& graph) : graph_(graph), ranges_(graph) {}
+  explicit Masker(Graph& graph) : graph_(graph), ranges_(graph), bounds_(graph) {}
 
   Changed run() {
     std::vector<Node*> softmaxes, choices;
@@ -296,15 +297,18 @@ class Masker {
 
   // Whether the scores themselves, without their masks, hold infinities or NaN. A matmul spreads these over whole rows,
   // which no mask hides.
-  bool has_infinite_scores(const Value* value, int depth) const {
+  bool has_infinite_scores(const Value* value, int depth) {
     if (value->is_constant() || is_scores(value)) return false;
     const Node* node = value->producer;
-    if (!node || depth > kMaxDepth) return !ranges_.of(value).is_finite();
+    if (!node || depth > kMaxDepth) return !is_finite(value);
     if (is_plain_add(*node))
       return has_infinite_scores(operand(*node, 0), depth + 1) || has_infinite_scores(operand(*node, 1), depth + 1);
     if (const auto select = match_select(*node)) return has_infinite_scores(select->scores, depth + 1);
     if (moves_data(*node) || node->is("aten._to_copy.default")) return has_infinite_scores(moved(*node), depth + 1);
-    return !ranges_.of(value).is_finite();
+    return !is_finite(value);
+  }
+  bool is_finite(const Value* value) {
+    return ranges_.of(value).is_finite() && (value->dtype() != DType::f32 || bounds_.is_finite(value));
   }
 
   // 1 for rows of the mask with an element above minus infinity, else 0.
@@ -439,6 +443,7 @@ class Masker {
 
   Graph& graph_;
   ValueRanges ranges_;  // of what was there before
+  Bounds bounds_;
   Changed changed_ = Changed::no;
   std::vector<const Node*> guarded_;  // softmaxes whose empty rows nobody sees
   std::vector<Node*> left_;
@@ -455,9 +460,9 @@ class Masker {
 // run_decompositions write them.
 // Requires: canonicalize has run, constants are folded.
 // Ensures: no softmax over the last dimension reads a conditional select. Exceptions: scores that may be infinite or
-// NaN for finite inputs; and, if a row may be empty, softmaxes that the model tests for NaN afterwards.
-// Keeps: finite values. Differs where eager's result is not finite: in a fully masked row without a guard (NaN becomes
-// the mean), and where scores overflow.
+// NaN for finite inputs, also by overflow of anything but a matmul; and, if a row may be empty, softmaxes that the
+// model tests for NaN afterwards. Keeps: finite values. Differs where eager's result is not finite: in a fully masked
+// row without a guard (NaN becomes the mean), and where a matmul overflows.
 Result<Changed> additive_masks(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) { return Masker(g).run(); });
 }
