@@ -33,7 +33,7 @@ runtime/firmware      : wick common runtime/core runtime/program runtime/exec
 runtime/module        : wick common runtime
 backends              : wick common compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform
 backends/cortex_m     : wick common backends/runtime_table.h runtime/core
-backends/cortex_m/compile : wick common backends/cortex_m/kernels/kernels.inc backends/cortex_m/kernels/costs.inc backends/cortex_m/kernels/requantize.h backends/cortex_m/kernels/int4.h backends/cortex_m/kernels/conv2d/mve_forms.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core
+backends/cortex_m/compile : wick common backends/cortex_m/kernels/kernels.inc backends/cortex_m/kernels/costs.inc backends/cortex_m/kernels/requantize.h backends/cortex_m/kernels/int4.h backends/cortex_m/kernels/conv2d/mve_forms.h backends/cortex_m/kernels/conv2d_int4/unpacked.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core
 backends/cortex_m/kernels : wick common runtime/core
 backends/cortex_m/kernels/device_test : wick common runtime/core backends/cortex_m/kernels devices/board
 backends/cuda         : wick common backends/delegate_table.h backends/runtime_table.h compiler/support compiler/ir compiler/analysis compiler/ops compiler/quantize compiler/layout compiler/partition compiler/passes runtime/core runtime/platform

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Writes backends/cortex_m/kernels/costs.inc anew from measurements in QEMU, and says how far predictions are off.
 
-  fit_cortex_m_costs.py [--wick build/dev/bin/wick] [--keep DIR] [PROGRAM.pte ..]
+  fit_cortex_m_costs.py [--wick build/dev/bin/wick] [--keep DIR] [--only KERNEL ..] [PROGRAM.pte ..]
 
 Without programs: those of tests/fixtures/cortex_m, the models of tests/fixtures/cortex_m_quantized compiled for each
 instruction set, and what build/dev/bin/write_cost_programs writes. The boards' runners must be built (make devices). DIR keeps
-what was measured, so that a second run takes only what is missing. Kernels that no program calls keep their rows.
+what was measured, so that a second run takes only what is missing. Kernels that no program calls keep their rows, and so
+do all but those that --only names.
 """
 import argparse
 import json
@@ -142,6 +143,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wick", type=pathlib.Path, default=ROOT / "build/dev/bin/wick")
     parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--only", nargs="+", metavar="KERNEL", default=[])
     parser.add_argument("programs", nargs="*", type=pathlib.Path, help="NAME.ISA.pte")
     options = parser.parse_args()
     scratch = tempfile.TemporaryDirectory()
@@ -151,7 +153,7 @@ def main():
     samples = {}
     for program, isa in programs:
         for kernel, terms, instructions in measure(options.wick, program, isa) or []:
-            if terms and instructions > 0:
+            if terms and instructions > 0 and (not options.only or kernel in options.only):
                 samples.setdefault(kernel, {}).setdefault(isa, []).append((terms, instructions))
     table = read_table()
     fit(samples, table)

@@ -93,6 +93,23 @@ struct Window {
   int channels, outputs, size, kernel, stride, padding, groups;
 };
 
+// With weights of four bits, unpacked a few channels at a time or not at all.
+void add_packed_windows(Span<const Window> windows, std::vector<CostProgram>& out) {
+  for (const Window& w : windows) {
+    if (w.groups == w.channels) continue;
+    for (const char* memory : {"", "tight_"}) {
+      out.push_back(quantized(
+          fmt::format("{}packed_{}_{}_{}_{}_{}_{}", memory, w.channels, w.outputs, w.size, w.kernel, w.stride,
+                      w.groups),
+          {1, w.channels, w.size, w.size},
+          fmt::format("  const %w: i8[{}, {}, {}, {}]\n", w.outputs, w.channels / w.groups, w.kernel, w.kernel) +
+              dequantize_line("v", "w", parameters(0.015625, 0, -8, 7)) +
+              fmt::format("  %y = aten.convolution(%d, %v, none, [{0}, {0}], [{1}, {1}], [1, 1], false, [0, 0], {2})\n",
+                          w.stride, w.padding, w.groups)));
+    }
+  }
+}
+
 void add_windows(std::vector<CostProgram>& out) {
   const Window windows[] = {
       {3, 8, 24, 3, 2, 1, 1},      {16, 16, 12, 3, 1, 1, 1},  {32, 40, 8, 3, 1, 1, 1},   {64, 64, 3, 1, 1, 0, 1},
@@ -112,6 +129,7 @@ void add_windows(std::vector<CostProgram>& out) {
             fmt::format("  %y = aten.convolution(%d, %v, none, [{0}, {0}], [{1}, {1}], [1, 1], false, [0, 0], {2})\n",
                         w.stride, w.padding, w.groups)));
   }
+  add_packed_windows(windows, out);
   const Window transposed[] = {{8, 6, 5, 3, 2, 1, 1},   {24, 16, 6, 2, 2, 0, 1}, {16, 8, 8, 4, 2, 1, 1},
                                {32, 12, 4, 3, 1, 1, 1}, {3, 5, 12, 3, 3, 0, 1},  {8, 40, 6, 2, 2, 0, 1}};
   for (const Window& w : transposed) {
@@ -171,6 +189,23 @@ void add_matrices(std::vector<CostProgram>& out) {
   }
 }
 
+// With weights so small that relu and tanh are bounded.
+void add_recurrent(std::vector<CostProgram>& out) {
+  const std::pair<const char*, int> kinds[] = {{"lstm", 4}, {"gru", 3}, {"rnn_tanh", 1}, {"rnn_relu", 1}};
+  const int sizes[][4] = {{4, 1, 8, 8}, {10, 1, 24, 32}, {6, 2, 40, 16}, {3, 1, 100, 64}, {20, 1, 10, 20}};
+  for (const auto& [kind, gates] : kinds) {
+    const bool lstm = gates == 4;
+    for (const auto& [steps, batch, inputs, cells] : sizes)
+      out.push_back(quantized(
+          fmt::format("{}_{}_{}_{}_{}", kind, steps, batch, inputs, cells), {steps, batch, inputs},
+          fmt::format("  const %z: f32[1, {0}, {1}]\n  const %a: f32[{2}, {3}]\n  const %b: f32[{2}, {1}]\n", batch,
+                      cells, gates * cells, inputs) +
+              "  %i = aten.mul.Scalar(%a, 0.004)\n  %h = aten.mul.Scalar(%b, 0.004)\n" +
+              fmt::format("  %y, %l{} = aten.{}.input(%d, {}, [%i, %h], false, 1, 0.0, false, false, false)\n",
+                          lstm ? ", %c" : "", kind, lstm ? "[%z, %z]" : "%z")));
+  }
+}
+
 void add_elements(std::vector<CostProgram>& out) {
   const std::vector<std::vector<int>> shapes = {{1, 3, 5, 7}, {1, 16, 12, 12}, {2, 8, 32, 4}};
   for (size_t i = 0; i < shapes.size(); ++i) {
@@ -200,13 +235,15 @@ void add_elements(std::vector<CostProgram>& out) {
 
 std::vector<CostProgram> cost_programs() {
   std::vector<CostProgram> programs;
-  for (const auto add : {add_pointwise, add_others, add_windows, add_matrices, add_elements}) add(programs);
+  for (const auto add : {add_pointwise, add_others, add_windows, add_matrices, add_recurrent, add_elements})
+    add(programs);
   return programs;
 }
 
 std::vector<uint8_t> compiled_for(const CostProgram& program, const std::string& isa, std::string* failures) {
   testing::Pipeline pipeline = testing::Pipeline::from_text(program.text);
-  const char* memory = program.name.starts_with("channels") ? ",memory=tight" : "";
+  const bool tight = program.name.starts_with("channels") || program.name.starts_with("tight");
+  const char* memory = tight ? ",memory=tight" : "";
   pipeline.backend(backend_for(isa == "mve" ? "cortex-m55" : isa == "dsp" ? "cortex-m4" : "cortex-m3", memory));
   const compiler::CompileResult* result = pipeline.compiled();
   if (result) return result->program.pte.join();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cortex_m/compile/int4.h"
+#include "backends/cortex_m/kernels/conv2d_int4/unpacked.h"
 #include "backends/cortex_m/kernels/int4.h"
 
 namespace wick::cortex_m {
@@ -98,10 +99,24 @@ std::vector<int32_t> kernel_sums(const Convolution& c) {
   return wrapped;
 }
 
-// Windows of three positions for MVE, unless they are pixels.
-ScratchBytes packed_scratch(const Convolution& c) {
+// Channels whose weights MVE unpacks at a time, in this many bytes at most; 0 where that does not pay: for few
+// positions.
+int64_t channels_to_unpack(const Convolution& c) {
+  constexpr int64_t kMostBytes = 8192, kLeastPositions = 8;
+  const ConvolutionShape& s = c.shape;
+  if (s.batch * s.output[0] * s.output[1] < kLeastPositions) return 0;
+  const auto terms = static_cast<int64_t>(terms_of(c));
+  return unpacked_channels(kMostBytes + unpacked_window_bytes(terms, false), terms, s.outputs / c.groups, false);
+}
+
+// For MVE unpacked weights, or windows of three positions, unless they are pixels.
+ScratchBytes packed_scratch(const Convolution& c, int64_t unpacked) {
   ScratchBytes bytes = conv2d_scratch(widest(c));
-  if (bytes.mve > 0) bytes.mve = std::max(bytes.mve, 3 * static_cast<int64_t>(terms_of(c)));
+  const auto terms = static_cast<int64_t>(terms_of(c));
+  if (unpacked > 0)
+    bytes.mve = unpacked_window_bytes(terms, bytes.mve == 0) + unpacked * terms;
+  else if (bytes.mve > 0)
+    bytes.mve = std::max(bytes.mve, 3 * terms);
   return bytes;
 }
 
@@ -111,12 +126,14 @@ bool is_smaller_packed(const Convolution& c) {
   return static_cast<size_t>(int4_row_bytes(static_cast<int64_t>(terms_of(c)))) < terms_of(c);
 }
 
-Value* packed_convolution(Builder& b, Value* x, const Convolution& c, Isa isa) {
+Value* packed_convolution(Builder& b, Value* x, const Convolution& c, const Configuration& configuration) {
+  const Isa isa = configuration.isa;
   const ConvolutionShape& s = c.shape;
   Value* filter = constant(b, {s.outputs, int4_row_bytes(static_cast<int64_t>(terms_of(c)))},
                            pack_int4(c.filter, terms_of(c)), "filter");
   const Channels channels = channels_of(b, c);
-  Value* sums = isa == Isa::mve ? constant(b, {s.outputs}, kernel_sums(c), "kernel_sum") : nullptr;
+  const int64_t unpacked = configuration.tight ? 0 : channels_to_unpack(c);
+  Value* sums = isa == Isa::mve && unpacked == 0 ? constant(b, {s.outputs}, kernel_sums(c), "kernel_sum") : nullptr;
   Args args = {x,
                filter,
                optional(sums ? nullptr : channels.bias),
@@ -126,7 +143,7 @@ Value* packed_convolution(Builder& b, Value* x, const Convolution& c, Isa isa) {
                pair(s.stride),
                paddings(c),
                pair(s.dilation)};
-  add_channels(args, c, channels, {scratch(b, packed_scratch(c), isa)});
+  add_channels(args, c, channels, {scratch(b, packed_scratch(c, unpacked), isa)});
   return b.call("wick_cortex_m.conv2d_int4", std::move(args));
 }
 

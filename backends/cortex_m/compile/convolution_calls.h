@@ -14,9 +14,10 @@ compiler::Value* convolution(compiler::Builder& builder, compiler::Value* x, con
 /// Whether weights of four bits take less memory when they are packed. Of a convolution that is neither transposed nor
 /// depthwise.
 bool is_smaller_packed(const Convolution& convolution);
-/// conv2d_int4. Requires: is_smaller_packed; the filter keeps to [-8, 7].
+/// conv2d_int4. On MVE with scratch to unpack weights to, or with little scratch and sums: for few positions, and where
+/// memory is tight. Requires: is_smaller_packed; the filter keeps to [-8, 7].
 compiler::Value* packed_convolution(compiler::Builder& builder, compiler::Value* x, const Convolution& convolution,
-                                    Isa isa);
+                                    const Configuration& configuration);
 
 /// quantized_transpose_conv2d. Requires: one group, no dilation, no output padding.
 compiler::Value* transposed_convolution(compiler::Builder& builder, compiler::Value* x, const Convolution& convolution,

@@ -50,17 +50,42 @@ CallCost convolution(const std::string& isa) {
 }
 
 // Eight outputs of the four channels of 5 x 6 pixels, with padding at the ends of both dimensions.
-CallCost packed_pixels(std::vector<int64_t> padding) {
+CallCost packed_pixels(std::vector<int64_t> padding, bool summed = false, int64_t scratch = 0) {
+  const CallArgument none = numbers({}), row = tensor({8}, DType::i32, true);
   return cost("wick_cortex_m::conv2d_int4.out",
-              {tensor({1, 4, 5, 6}), tensor({8, 2}, DType::u8, true), numbers({}), tensor({8}, DType::i32, true),
+              {tensor({1, 4, 5, 6}), tensor({8, 4}, DType::u8, true), summed ? none : row, summed ? row : none,
                numbers({1, 1}), numbers({1}), numbers({1, 1}), numbers(std::move(padding)), numbers({1, 1}),
-               tensor({1, 8, 5, 6})});
+               tensor({scratch}, DType::u8), tensor({1, 8, 5, 6})});
 }
 
 TEST(CallCost, PixelsOfAPackedConvolutionAreCopiedIfThereIsPadding) {
   EXPECT_EQ(count(packed_pixels({0, 0}), "copies"), 0);
   EXPECT_EQ(count(packed_pixels({0, 1}), "copies"), 30);
   EXPECT_EQ(count(packed_pixels({0, 0, 1, 0}), "copies"), 30);
+  EXPECT_EQ(count(packed_pixels({0, 0}, true), "copies, summed"), 0);
+  EXPECT_EQ(count(packed_pixels({0, 1}, true), "copies, summed"), 30);
+}
+
+// Three of eight outputs need 12 bytes, four bytes a weight's row. With sums nothing is unpacked.
+TEST(CallCost, APackedConvolutionIsOneOnVectorsIfScratchHasRoomForThreeOutputs) {
+  EXPECT_EQ(count(packed_pixels({0, 0}, false, 11), "on vectors"), 0);
+  const double by_threes = count(packed_pixels({0, 0}, false, 12), "on vectors");
+  const double whole = count(packed_pixels({0, 0}, false, 32), "on vectors");
+  EXPECT_GT(by_threes, whole);
+  EXPECT_GT(whole, 0);
+  EXPECT_EQ(packed_pixels({0, 0}).macs, 30u * 8 * 4);
+  EXPECT_EQ(packed_pixels({0, 0}, true).macs, 30u * 8 * 4);
+}
+
+// Seven steps of two sequences; four gates of five cells read three inputs and five cells.
+TEST(CallCost, ARecurrentLayerCountsTheProductsOfAllSteps) {
+  const CallArgument factors = tensor({20, 2}, DType::i32, true);
+  const CallCost found =
+      cost("wick_cortex_m::lstm.out", {tensor({7, 2, 3}), tensor({20, 3}, DType::i16, true),
+                                       tensor({20, 5}, DType::i16, true), factors, tensor({7, 2, 5})});
+  EXPECT_EQ(found.macs, 7u * 2 * 20 * (3 + 5));
+  EXPECT_EQ(count(found, "cells"), 7 * 2 * 5);
+  EXPECT_TRUE(found.is_known);
 }
 
 TEST(CallCost, AConvolutionCountsProductsMemoryAndBorders) {

@@ -129,6 +129,7 @@ TEST(CortexMCompileInt4, PackedWeightsAreHalfAsManyBytes) {
 struct Image {
   int64_t inputs = 8, outputs = 6, kernel = 3, groups = 1, min = -8;
   std::string sizes = "2, 8, 7, 6", more = "[1, 1], [1, 1], [1, 1]", x = parameters(0.03125, 3);
+  bool transposed = false;
   double first_bias = 0;  // negative weights of the first output, if it is not 0
   std::string text() const {
     Random random(6);
@@ -141,13 +142,18 @@ struct Image {
       s.push_back(0.0625 + 0.015625 * static_cast<double>(n));
     }
     return fmt::format("graph f(%x: f32[{}]) {{\n", sizes) +
-           constant_line("e", fmt::format("i8[{}, {}, {}, {}]", outputs, inputs / groups, kernel, kernel).c_str(), w) +
+           constant_line("e",
+                         fmt::format("i8[{}, {}, {}, {}]", transposed ? inputs : outputs,
+                                     transposed ? outputs : inputs / groups, kernel, kernel)
+                             .c_str(),
+                         w) +
            constant_line("b", fmt::format("f32[{}]", outputs).c_str(), b) +
            constant_line("s", fmt::format("f64[{}]", outputs).c_str(), s) +
            constant_line("z", fmt::format("i64[{}]", outputs).c_str(), z) +
-           fmt::format("  %w = quantized_decomposed.dequantize_per_channel(%e, %s, %z, 0, {}, 7, i8)\n", min) +
+           fmt::format("  %w = quantized_decomposed.dequantize_per_channel(%e, %s, %z, {}, {}, 7, i8)\n",
+                       transposed ? 1 : 0, min) +
            fake_quantized("d", "x", "q", x) +
-           fmt::format("  %c = aten.convolution(%d, %w, %b, {}, false, [0, 0], {})\n", more, groups) +
+           fmt::format("  %c = aten.convolution(%d, %w, %b, {}, {}, [0, 0], {})\n", more, transposed, groups) +
            fake_quantized("o", "c", "p", parameters(0.25, -5)) + "  return %o\n}";
   }
 };
@@ -183,7 +189,22 @@ TEST(CortexMCompileInt4, OtherConvolutionsStayInEightBits) {
   expect_convolution({.inputs = 3, .kernel = 1, .sizes = "2, 3, 7, 6", .more = "[1, 1], [0, 0], [1, 1]"},
                      "cortex_m.quantized_conv2d");
   expect_convolution({.outputs = 8, .groups = 8}, "cortex_m.quantized_depthwise_conv2d");
+  expect_convolution({.more = "[2, 2], [0, 0], [1, 1]", .transposed = true}, "cortex_m.quantized_transpose_conv2d");
   expect_convolution({}, "cortex_m.quantized_conv2d", true);
+}
+
+// Unpacking pays for many positions, and takes scratch.
+TEST(CortexMCompileInt4, MveUnpacksWeightsUnlessMemoryIsTightOrPositionsAreFew) {
+  const auto text = [](const Image& image, const char* backend) {
+    return std::move(Pipeline::from_text(image.text()).backend(backend)).dump(Stage::lower);
+  };
+  const Image many, few = {.sizes = "1, 8, 2, 2"};
+  EXPECT_NE(text(many, "cortex-m").find("wick.scratch([752], u8)"), std::string::npos) << "windows, and six rows of 72";
+  EXPECT_EQ(text(many, "cortex-m").find("kernel_sum"), std::string::npos);
+  for (const std::string& packed : {text(many, "cortex-m:memory=tight"), text(few, "cortex-m")}) {
+    EXPECT_NE(packed.find("wick.scratch([320], u8)"), std::string::npos) << packed;
+    EXPECT_NE(packed.find("kernel_sum"), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -8,4 +8,7 @@ namespace wick::cortex_m {
 /// input channel, which is a convolution (kernels/conv2d/mve_forms.h). 0 where sizes are beyond what it computes.
 double convolution_on_vectors(const compiler::OperatorCall& call);
 
+/// The same of conv2d_int4 with scratch for unpacked weights, without unpacking them; 0 for others.
+double packed_convolution_on_vectors(const compiler::OperatorCall& call);
+
 }  // namespace wick::cortex_m

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cortex_m/compile/cost/convolution_forms.h"
+#include "backends/cortex_m/compile/cost/terms.h"
 #include "compiler/ir/op_def.h"
 
 namespace wick::cortex_m {
@@ -15,35 +16,6 @@ using compiler::CallCost;
 using compiler::OperatorCall;
 
 namespace {
-
-constexpr double kMostMacs = 1e19;  // what fits 64 bits
-
-class Terms {
- public:
-  explicit Terms(CallCost& cost) : cost_(cost) { add("call", 1); }
-  void add(const char* name, double count) { cost_.terms.push_back({name, count, 0}); }
-  void add_macs(double macs) {
-    cost_.macs = macs < kMostMacs ? static_cast<uint64_t>(macs) : UINT64_MAX;
-    add("macs", macs);
-  }
-
- private:
-  CallCost& cost_;
-};
-
-double numel(const CallArgument& tensor) { return static_cast<double>(tensor.numel()); }
-double size(const CallArgument& tensor, size_t dim) {
-  return dim < tensor.sizes.size() ? static_cast<double>(tensor.sizes[dim]) : 1;
-}
-double last_size(const CallArgument& tensor) {
-  return tensor.sizes.empty() ? 1 : static_cast<double>(tensor.sizes.back());
-}
-double number(const CallArgument& list, size_t index) {
-  return index < list.numbers.size() ? static_cast<double>(list.numbers[index]) : 0;
-}
-double at_least_one(double value) { return std::max(value, 1.0); }
-// Vectors have 16 elements of int8.
-double vectors(double elements) { return std::ceil(elements / 16); }
 
 // --- elements ---
 
@@ -151,6 +123,16 @@ void count_attention(const OperatorCall& call, Terms& terms) {
   terms.add("scores", rows * columns);
   terms.add("vectors", rows * columns * vectors(inner));
   terms.add_macs(2 * rows * columns * inner);
+}
+
+// input [T, B, K], input_weights [gates * H, K], state_weights [gates * H, H]: T steps of both products for each
+// sequence.
+void count_recurrent(const OperatorCall& call, Terms& terms) {
+  const CallArgument &x = call.arguments[0], &input = call.arguments[1], &state = call.arguments[2];
+  const double steps = size(x, 0) * size(x, 1), rows = size(state, 0);
+  terms.add("steps", steps);
+  terms.add("cells", steps * size(state, 1));
+  terms.add_macs(steps * rows * (size(input, 1) + size(state, 1)));
 }
 
 void count_sums(const OperatorCall& call, Terms& terms) {
@@ -458,19 +440,26 @@ void count_portable_products(const CallArgument& left, const OperatorCall& call,
   terms.add("inputs", numel(left));
   terms.add_macs(numel(call.arguments.back()) * inner);
 }
-// Windows are copied for each pass over 32 channels, unless they are pixels.
+// With sums (MVE) windows are copied for each pass over 32 channels, unless they are pixels. Without them MVE unpacks
+// the weights of some channels at a time.
 void count_packed_convolution(const OperatorCall& call, Terms& terms) {
   constexpr double kPass = 32;
   const CallArgument &x = call.arguments[0], &weights = call.arguments[1], &y = call.arguments.back();
   const double outputs = at_least_one(size(weights, 0)), groups = at_least_one(number(call.arguments[5], 0));
   const double taps = number(call.arguments[4], 0) * number(call.arguments[4], 1);
   const double depth = taps * size(x, 1) / groups, passes = groups * std::ceil(outputs / groups / kPass);
-  terms.add("outputs", numel(y));
   const std::vector<int64_t>& padding = call.arguments[7].numbers;
   const bool pads = std::any_of(padding.begin(), padding.end(), [](int64_t each) { return each != 0; });
-  terms.add("copies", taps > 1 || pads ? numel(y) / outputs * passes * taps : 0);
-  terms.add("inputs", numel(y) / outputs * passes * depth);
-  terms.add_macs(numel(y) * depth);
+  const double copies = taps > 1 || pads ? numel(y) / outputs * passes * taps : 0;
+  const double inputs = numel(y) / outputs * passes * depth, macs = numel(y) * depth;
+  const bool is_summed = call.arguments[3].is_tensor;
+  terms.add(is_summed ? "outputs, summed" : "outputs", numel(y));
+  terms.add(is_summed ? "copies, summed" : "copies", copies);
+  terms.add(is_summed ? "inputs, summed" : "inputs", inputs);
+  terms.add_macs(macs, is_summed ? "macs, summed" : "macs");
+  if (is_summed) return;
+  terms.add("on vectors", packed_convolution_on_vectors(call));
+  terms.add("weights", outputs * depth);
 }
 
 // What operators whose rows say enough do; false for others.
@@ -512,6 +501,10 @@ constexpr Counter kCounters[] = {
     {"wick_cortex_m::linear_int4.out", 3, count_linear},
     {"wick_cortex_m::kernel_sum.out", 2, count_sums},
     {"wick_cortex_m::attention.out", 3, count_attention},
+    {"wick_cortex_m::lstm.out", 4, count_recurrent},
+    {"wick_cortex_m::gru.out", 4, count_recurrent},
+    {"wick_cortex_m::rnn_tanh.out", 4, count_recurrent},
+    {"wick_cortex_m::rnn_relu.out", 4, count_recurrent},
     {"cortex_m::quantized_batch_matmul.out", 4, count_matmul<2>},
     {"wick_cortex_m::batch_matmul_int16.out", 3, count_matmul<1>},
     {"cortex_m::quantized_conv2d.out", 7, count_convolution},

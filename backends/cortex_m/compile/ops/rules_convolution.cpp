@@ -93,7 +93,7 @@ std::vector<Value*> rewrite_convolution(Builder& b, Node& node, const Configurat
   x = inner ? inner : c.rows ? b.unsqueeze(x, 2) : x;
   x = repeated_inputs(b, x, 1, c.groups, c.copies);
   Value* y = c.transposed                    ? transposed(b, x, c, configuration.isa)
-             : packs(node, c, configuration) ? packed_convolution(b, x, c, configuration.isa)
+             : packs(node, c, configuration) ? packed_convolution(b, x, c, configuration)
                                              : convolution(b, x, c, configuration.isa);
   return {c.rows ? b.squeeze(y, 2) : y};
 }

@@ -12,6 +12,9 @@ struct Conv2d {
   const int8_t *x, *weights;
   int8_t* out;
   Span<uint8_t> scratch;
+  int64_t all_outputs = 0;  // channels of a position of `out` where these are but some of them
+
+  int64_t out_step() const { return all_outputs > 0 ? all_outputs : to.c; }
 };
 bool read_conv2d(KernelContext& context, Span<EValue*> args, Conv2d* c);
 

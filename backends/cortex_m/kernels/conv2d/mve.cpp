@@ -19,11 +19,15 @@ WICK_SELDOM ConvolutionForms forms_of(const Conv2d& c) {
     return WindowAxis{static_cast<int32_t>(from), static_cast<int32_t>(to), c.window.kernel[d],
                       c.window.stride[d],         c.window.padding[d],      c.window.dilation[d]};
   };
-  const int32_t channels = static_cast<int32_t>(c.to.c), outputs = static_cast<int32_t>(c.outputs);
+  const int32_t inputs = static_cast<int32_t>(c.inputs);
   constexpr size_t kMost = INT32_MAX;
   const size_t scratch = c.scratch.size() < kMost ? c.scratch.size() : kMost;
-  return {axis(0, c.from.h, c.to.h),    axis(1, c.from.w, c.to.w),      static_cast<int32_t>(c.from.n),
-          channels / outputs,           static_cast<int32_t>(c.inputs), outputs,
+  return {axis(0, c.from.h, c.to.h),
+          axis(1, c.from.w, c.to.w),
+          static_cast<int32_t>(c.from.n),
+          static_cast<int32_t>(c.from.c) / inputs,
+          inputs,
+          static_cast<int32_t>(c.outputs),
           static_cast<int32_t>(scratch)};
 }
 
@@ -58,7 +62,7 @@ class Positions {
  private:
   void run_spans(GemmPass& pass, const int8_t* image, const TapSpan& y, const TapSpan& x, int8_t* out) const {
     const Window& window = c_.window;
-    const int32_t line = width_ * channels_, out_step = static_cast<int32_t>(c_.to.c);
+    const int32_t line = width_ * channels_, out_step = static_cast<int32_t>(c_.out_step());
     const int32_t out_next = static_cast<int32_t>(c_.to.w) * out_step;
     const int32_t top = y.begin * window.stride[0] - window.padding[0] + y.first_tap * window.dilation[0];
     const int32_t left = x.begin * window.stride[1] - window.padding[1] + x.first_tap * window.dilation[1];
@@ -89,7 +93,7 @@ class Positions {
 
   /// Each position's window copied to memory.
   WICK_SELDOM void run_windows(GemmPass& pass, const int8_t* image, int8_t* out) const {
-    const int32_t width = static_cast<int32_t>(c_.to.w), out_step = static_cast<int32_t>(c_.to.c);
+    const int32_t width = static_cast<int32_t>(c_.to.w), out_step = static_cast<int32_t>(c_.out_step());
     const int32_t room = memory_bytes_ / terms_, most = room < kGemmRows ? room : kGemmRows;
     int32_t y = 0, x = 0;
     pass.select({0, 1, terms_, 0});
@@ -115,7 +119,7 @@ class Positions {
 };
 
 WICK_SELDOM void run_groups(const Conv2d& c, const ConvolutionForms& forms, int8_t* memory, int32_t memory_bytes) {
-  const int64_t image_size = c.from.h * c.from.w * c.from.c, out_size = c.to.h * c.to.w * c.to.c;
+  const int64_t image_size = c.from.h * c.from.w * c.from.c, out_size = c.to.h * c.to.w * c.out_step();
   Gemm gemm;
   gemm.terms = static_cast<int32_t>(c.window.kernel[0] * c.window.kernel[1] * c.inputs);
   gemm.channels = static_cast<int32_t>(c.outputs);

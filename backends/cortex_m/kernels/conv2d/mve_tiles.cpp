@@ -16,7 +16,7 @@ template <bool kStraight>
 __attribute__((noinline)) void write_image(const Conv2d& c, const Windows& windows, const int8_t* image, TilePass& pass,
                                            int8_t* out) {
   int8_t* const tile = reinterpret_cast<int8_t*>(c.scratch.data());
-  const int32_t step = static_cast<int32_t>(c.to.c), width = static_cast<int32_t>(c.to.w), terms = terms_of(c);
+  const int32_t step = static_cast<int32_t>(c.out_step()), width = static_cast<int32_t>(c.to.w), terms = terms_of(c);
   int32_t y = 0, x = 0;
   for (int32_t left = static_cast<int32_t>(c.to.h) * width; left > 0; left -= kTileRows) {
     const int32_t count = left < kTileRows ? left : kTileRows;
@@ -41,7 +41,7 @@ __attribute__((noinline)) void write_image(const Conv2d& c, const Windows& windo
 }  // namespace
 
 WICK_SELDOM void convolve_tiles(const Conv2d& c) {
-  const int64_t image_size = c.from.h * c.from.w * c.from.c, out_size = c.to.h * c.to.w * c.to.c;
+  const int64_t image_size = c.from.h * c.from.w * c.from.c, out_size = c.to.h * c.to.w * c.out_step();
   const Windows windows(c);
   const auto write = copies_straight(c) ? write_image<true> : write_image<false>;
   Gemm gemm;

@@ -1,7 +1,10 @@
-// conv2d_int4 as products of matrices, three positions at a time: their windows are copied to scratch, unless they are
-// pixels. The equation: reference.cpp.
+// conv2d_int4 as convolutions with the weights of some channels at a time, which are unpacked to scratch. Without room
+// for that, or with sums, as products of matrices, three positions at a time: their windows are copied to scratch,
+// unless they are pixels. The equation: reference.cpp.
+#include "backends/cortex_m/kernels/conv2d/conv2d_mve.h"
 #include "backends/cortex_m/kernels/conv2d/mve_windows.h"
 #include "backends/cortex_m/kernels/conv2d_int4/conv2d_int4.h"
+#include "backends/cortex_m/kernels/conv2d_int4/unpacked.h"
 #include "backends/cortex_m/kernels/mve/gemm_int4.h"
 #include "backends/cortex_m/kernels/near_positions.h"
 #include "backends/cortex_m/kernels/reference.h"
@@ -40,7 +43,7 @@ void run_image(const Conv2dInt4& c, const Windows& windows, bool pixels, Int4Pas
   }
 }
 
-void convolve_packed(const Conv2dInt4& c, bool pixels) {
+__attribute__((noinline)) void convolve_packed(const Conv2dInt4& c, bool pixels) {
   const Windows windows(c);
   const int64_t image_size = c.from.h * c.from.w * c.from.c, out_size = c.to.h * c.to.w * c.to.c;
   Gemm gemm;
@@ -62,12 +65,66 @@ void convolve_packed(const Conv2dInt4& c, bool pixels) {
   }
 }
 
+/// `count` rows of weights. A vector of packed bytes has the even words of 32 weights in its low halves, and the odd
+/// ones in its high halves.
+__attribute__((noinline)) void unpack_rows(const int8_t* packed, int32_t row_bytes, int32_t terms, int32_t count,
+                                           int8_t* to) {
+  alignas(16) int32_t words[8];  // where words may not be stored straight away
+  const auto* const bytes = reinterpret_cast<const int8_t*>(words);
+  const int8x16_t zero = vdupq_n_s8(kInt4Zero);
+  for (; count > 0; --count, packed += row_bytes) {
+    const int8_t* from = packed;
+    for (int32_t left = terms, bytes_left = row_bytes; left > 0; left -= 32, bytes_left -= 16, from += 16) {
+      const uint8x16_t halves = vldrbq_z_u8(reinterpret_cast<const uint8_t*>(from), vctp8q(bytes_left));
+      const int8x16_t even = vsubq_s8(vreinterpretq_s8_u8(vandq_u8(halves, vdupq_n_u8(15))), zero);
+      const int8x16_t odd = vsubq_s8(vreinterpretq_s8_u8(vshrq_n_u8(halves, 4)), zero);
+      if (left >= 32 && reinterpret_cast<uintptr_t>(to) % sizeof(int32_t) == 0) {
+        store_pairs(reinterpret_cast<int32_t*>(to), vreinterpretq_s32_s8(even), vreinterpretq_s32_s8(odd));
+        to += 32;
+        continue;
+      }
+      store_pairs(words, vreinterpretq_s32_s8(even), vreinterpretq_s32_s8(odd));
+      vstrbq_p_s8(to, vldrbq_s8(bytes), vctp8q(left));
+      if (left > 16) vstrbq_p_s8(to + 16, vldrbq_s8(bytes + 16), vctp8q(left - 16));
+      to += left < 32 ? left : 32;
+    }
+  }
+}
+
+/// Leaves `c` behind its last channels: a copy would take stack.
+__attribute__((noinline)) void convolve_unpacked(Conv2dInt4& c, int32_t most) {
+  auto* const unpacked = reinterpret_cast<int8_t*>(c.scratch.data());
+  const auto unpacked_bytes = static_cast<size_t>(most) * static_cast<size_t>(c.terms);
+  const int8_t* packed = c.weights;
+  const int32_t all = static_cast<int32_t>(c.to.c), of_group = static_cast<int32_t>(c.outputs);
+  c.weights = unpacked;
+  c.all_outputs = all;
+  c.scratch = {c.scratch.data() + unpacked_bytes, c.scratch.size() - unpacked_bytes};
+  for (int32_t first = 0, left = of_group; first < all; left = left == 0 ? of_group : left) {
+    const int32_t count = left < most ? left : most;
+    unpack_rows(packed, c.row_bytes, c.terms, count, unpacked);
+    c.outputs = c.to.c = count;
+    convolve(c);
+    packed += count * c.row_bytes;
+    c.out += count;
+    if (c.quantization.bias != nullptr) c.quantization.bias += count;
+    c.quantization.multipliers += count;
+    c.quantization.shifts += count;
+    first += count;
+    left -= count;
+    if (left == 0) c.x += c.inputs;
+  }
+}
+
 }  // namespace
 
 void conv2d_int4(KernelContext& context, Span<EValue*> args) {
   Conv2dInt4 c;
   if (!read_conv2d_int4(context, args, &c)) return;
   const bool pixels = windows_are_pixels(c.window);
+  const int64_t channels = unpacked_channels(static_cast<int64_t>(c.scratch.size()), c.terms, c.outputs, pixels);
+  if (!c.is_summed && channels > 0 && has_near_positions(c.window, c.from))
+    return convolve_unpacked(c, static_cast<int32_t>(channels));
   const bool has_room = pixels || c.scratch.size() / kInt4Rows >= static_cast<size_t>(c.terms);
   if (!has_room || !has_near_positions(c.window, c.from)) return reference::conv2d_int4(context, args);
   convolve_packed(c, pixels);

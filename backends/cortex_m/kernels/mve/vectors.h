@@ -68,6 +68,17 @@ inline int32x4x2_t load_pairs(const int32_t* from) {
 #endif
 }
 
+/// The reverse. `to` is aligned to four bytes.
+inline void store_pairs(int32_t* to, int32x4_t even, int32x4_t odd) {
+#ifdef __clang__
+  vst2q_s32(to, int32x4x2_t{{even, odd}});
+#else
+  const uint32x4_t places = vidupq_n_u32(0, 2);
+  vstrwq_scatter_shifted_offset_s32(to, places, even);
+  vstrwq_scatter_shifted_offset_s32(to + 1, places, odd);
+#endif
+}
+
 /// Even and odd elements of int32 to int8, after `offset` is added: both as eight of int16 in order.
 inline int16x8_t narrow(int32x4_t even, int32x4_t odd, int32_t offset, int16x8_t min, int16x8_t max) {
   const int16x8_t both = vqmovntq_s32(vqmovnbq_s32(vuninitializedq_s16(), even), odd);
