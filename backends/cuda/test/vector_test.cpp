@@ -131,5 +131,19 @@ TEST_F(Vectors, ConvolutionsOfOneProductStoreWhatSeveralOutputsRead) {
   expect_like_portable({numbers(DType::f32, {2, 3, 8, 8}, 1), numbers(DType::f32, {12, 1, 1, 1}, 2)}, 1e-5);
 }
 
+// Else kernels of long functions would take long to compile, and many registers.
+TEST_F(Vectors, LongFunctionsComputeFewerElementsAtOnce) {
+  for (const auto& [length, vector] : {std::pair(10, 8), {60, 4}}) {
+    std::string text = "graph f(%x: bf16[256, 1024]) {\n  %y0: bf16[256, 1024] = aten.neg(%x)\n";
+    for (int i = 1; i <= length; ++i)
+      text += fmt::format("  %y{}: bf16[256, 1024] = aten.add.Tensor(%y{}, %x)\n", i, i - 1);
+    compile(text + fmt::format("  return %y{}\n}}", length));
+    EXPECT_EQ(launches(), 1u);
+    EXPECT_NE(kernel_text(0).find("store_vector"), std::string::npos);
+    EXPECT_NE(kernel_text(0).find(fmt::format("Vector<bf16, {}>", vector)), std::string::npos) << kernel_text(0);
+    expect_like_portable({numbers(DType::bf16, {256, 1024}, 1)}, 0);
+  }
+}
+
 }  // namespace
 }  // namespace wick::cuda

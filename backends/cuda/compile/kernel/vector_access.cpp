@@ -186,12 +186,23 @@ uint32_t vector_for(LoweredGraph& graph, const std::vector<ExpressionPtr>& loads
   return 1;
 }
 
+// How many elements a thread may compute at once: their operations stand in the text one after the other.
+uint32_t most_for(const std::vector<ExpressionPtr>& roots, uint32_t most) {
+  constexpr uint32_t kMostOperations = 640;
+  uint32_t operations = 1;
+  for_each(roots, [&](ExpressionPtr e) {
+    operations += e->kind == ExpressionKind::call && e->type != ScalarType::index ? 1 : 0;
+  });
+  return std::min(most, std::max(kMostOperations / operations, 1u));
+}
+
 }  // namespace
 
 uint32_t vector_of(LoweredGraph& graph, const LoopKernel& kernel, const std::vector<Loop>& loops,
                    const std::vector<Store>& stores, uint32_t most) {
   if (kernel.in_order || loops.empty() || reads_what_it_writes(kernel)) return 1;
-  return vector_for(graph, loads_in(expressions_of(kernel)), loops, stores, most);
+  const std::vector<ExpressionPtr> roots = expressions_of(kernel);
+  return vector_for(graph, loads_in(roots), loops, stores, most_for(roots, most));
 }
 
 uint32_t vector_of_stores(LoweredGraph& graph, const LoopKernel& kernel, const std::vector<Loop>& loops,
