@@ -150,6 +150,39 @@ TEST_F(CudaViews, RandomChainsOfViewsAreReadWithoutCopies) {
   expect_same_bytes_as_portable({numbers(DType::f32, {4, 6, 8}, 1)});
 }
 
+// V2: the rest of the family, also where it gives several views.
+TEST_F(CudaViews, EachViewIsReadWithoutACopy) {
+  const std::vector<std::vector<std::string>> views = {
+      // the results' sizes, then the call
+      {"2, 6, 8", "aten.narrow(%x, 0, 1, 2)"},
+      {"4, 48", "aten.flatten.using_ints(%x, 1, 2)"},
+      {"4, 2, 3, 8", "aten.unflatten.int(%x, 1, [2, 3])"},
+      {"6, 8, 4", "aten.movedim.int(%x, 0, 2)"},
+      {"4, 6, 8", "aten.squeeze.dim(%u, 1)"},
+      {"4, 6, 5", "4, 6, 3", "aten.split_with_sizes(%x, [5, 3], 2)"},
+      {"4, 4, 8", "4, 2, 8", "aten.split.Tensor(%x, 4, 1)"},
+      {"4, 3, 8", "4, 3, 8", "aten.chunk(%x, 2, 1)"},
+      {"6, 8", "6, 8", "6, 8", "6, 8", "aten.unbind.int(%x)"},
+      {"6, 4", "aten.diagonal(%x, 0, 0, 2)"},
+      {"3, 5", "aten.as_strided(%x, [3, 5], [2, 7], 4)"},
+      {"4, 6, 8", "aten.detach(%x)"},
+      {"4, 6, 8", "aten.alias(%x)"},
+  };
+  std::string text = "graph f(%x: f32[4, 6, 8]) {\n  %u: f32[4, 1, 6, 8] = aten.unsqueeze(%x, 1)\n", read, results;
+  size_t count = 0;
+  for (const std::vector<std::string>& view : views) {
+    for (size_t i = 0; i + 1 < view.size(); ++i, ++count) {
+      text += fmt::format("{}%v{}: f32[{}]", i == 0 ? "  " : ", ", count, view[i]);
+      read += fmt::format("  %y{0}: f32[{1}] = aten.neg(%v{0})\n", count, view[i]);
+      results += fmt::format("{}%y{}", count == 0 ? "" : ", ", count);
+    }
+    text += " = " + view.back() + "\n";
+  }
+  compile(text + read + "  return " + results + "\n}");
+  EXPECT_EQ(plan_.arena_bytes, 0u);
+  expect_same_bytes_as_portable({numbers(DType::f32, {4, 6, 8}, 1)});
+}
+
 // V3, V13: readers compute the indices of what no strides express; nothing is copied for them.
 TEST_F(CudaViews, AReshapeWithoutStridesIsIndexArithmeticOfItsReader) {
   compile(R"(graph f(%x: f32[6, 8], %w: f32[8, 20]) {
