@@ -1,5 +1,6 @@
 // Every operator case with the CUDA backend, against eager PyTorch. The kernels run on the host: all those of a family
-// are one twin library (backends/cuda/twin), and the delegate's runtime takes it for the driver.
+// are one twin library (backends/cuda/twin), and the delegate's runtime takes it for the driver. Threads run in
+// ascending, descending and random order, with the same bits.
 //   WICK_CASES=add.Tensor       only operators whose name contains the text
 //   WICK_CASES_VERBOSE=1        every failure, not the first few of each operator, and what no kernel takes
 #include <dlfcn.h>
@@ -131,27 +132,57 @@ class CudaCases : public ::testing::TestWithParam<const char*> {
     ASSERT_TRUE(status.ok()) << compiler::render(status.diag());
     for (const Built& built : built_) {
       ++delegated_;
-      if (const std::string wrong = run_case(built, "cuda-twin=" + path); !wrong.empty())
-        fail(*built.test, *built.setting, wrong);
+      if (const std::string wrong = run_case(built, path); !wrong.empty()) fail(*built.test, *built.setting, wrong);
     }
     built_.clear();
     kernels_.clear();
   }
 
-  std::string run_case(const Built& built, const std::string& device) {
+  // "" or why there are none.
+  static std::string run_module(const Built& built, const std::string& twin, bool* loads,
+                                std::vector<HostValue>* outputs) {
     ModuleOptions options;
     options.kernels = {portable_kernels()};
     options.backends = {&cuda_backend()};
     options.max_isa = IsaLevel::avx512;
-    options.device = device;
+    options.device = "cuda-twin=" + twin;
     ModuleError error;
-    std::vector<HostValue> outputs;
-    const Case& test = *built.test;
     const auto module = Module::load({built.compiled.pte.data(), built.compiled.pte.size()}, options, &error);
-    if (!module || !module->method("forward", &error)) return "does not load: " + error.message;
-    if (!module->forward(inputs_of(built), &outputs, &error)) return test.error ? "" : "does not run: " + error.message;
+    *loads = module && module->method("forward", &error);
+    if (!*loads) return "does not load: " + error.message;
+    return module->forward(inputs_of(built), outputs, &error) ? "" : "does not run: " + error.message;
+  }
+
+  std::string run_case(const Built& built, const std::string& twin) {
+    std::vector<HostValue> outputs;
+    bool loads = false;
+    const Case& test = *built.test;
+    const std::string wrong = run_module(built, twin, &loads, &outputs);
+    if (!wrong.empty()) return test.error && loads ? "" : wrong;
     if (test.error) return "runs, but eager says: " + *test.error;
-    return check_outputs(test, built.compiled, outputs, Elements::all, 0);
+    const std::string difference = check_outputs(test, built.compiled, outputs, Elements::all, 0);
+    return difference.empty() ? run_in_other_orders(built, twin, outputs) : difference;
+  }
+
+  // A kernel that lacks a barrier gives other bits if its threads run in another order.
+  static std::string run_in_other_orders(const Built& built, const std::string& twin,
+                                         const std::vector<HostValue>& first) {
+    void* const library = dlopen(twin.c_str(), RTLD_NOW);  // the one that runs
+    if (!library) return "the twin has gone";
+    const auto set_order = reinterpret_cast<void (*)(uint32_t, uint64_t)>(dlsym(library, "wick_twin_set_order"));
+    std::string wrong;
+    for (const uint32_t order : {1u, 2u}) {
+      std::vector<HostValue> outputs;
+      bool loads = false;
+      set_order(order, 7);
+      if (wrong.empty()) wrong = run_module(built, twin, &loads, &outputs);
+      for (size_t i = 0; wrong.empty() && i < first.size(); ++i) {
+        if (outputs[i].tensor.bytes != first[i].tensor.bytes) wrong = fmt::format("other bits in order {}", order);
+      }
+    }
+    set_order(0, 0);
+    dlclose(library);
+    return wrong;
   }
 
   void fail(const Case& test, const Setting& setting, const std::string& wrong) {
