@@ -172,6 +172,8 @@ Result<Comparison> compare(const CompareFlags& flags) {
   ASSIGN_OR_RETURN(Comparison comparison, compare_outputs(found, plain.outputs, plain.allowed, flags.tolerance));
   comparison.nodes_compared = nodes.num_compared();
   comparison.deviation = nodes.first_deviation();
+  // Where the outputs agree, elements that are near nothing that the model quantizes are those of a node that it lacks.
+  if (comparison.ok() && comparison.deviation && comparison.deviation->by_value) comparison.deviation.reset();
   if (comparison.ok() || comparison.deviation) return comparison;
 
   NodeComparer passes(plain.nodes, &plain.flipper, flags.tolerance);
@@ -268,8 +270,9 @@ int compare_command(CompareFlags& flags) {
     const Deviation& node = *comparison->deviation;
     diag.where.source = node.source;
     diag.where.module = node.module;
-    diag.notes.push_back(fmt::format("the first node that deviates: instruction {}, {}: {}", node.instruction, node.op,
-                                     to_text(node.difference)));
+    diag.notes.push_back(fmt::format("the first node that deviates: instruction {}, {}: {}{}", node.instruction,
+                                     node.op, to_text(node.difference),
+                                     node.by_value ? ", from all that the model quantizes to this type" : ""));
   } else {
     diag.notes.push_back(
         "no node that both programs have deviates: the difference comes from a node that only one of them has");

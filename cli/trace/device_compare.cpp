@@ -91,7 +91,7 @@ class StepComparer {
     const InstructionMeta meta = method_.instruction(step.chain, step.instruction);
     const std::string op =
         meta.kind == InstructionKind::kernel ? operator_text(method_.op(meta.target)) : "(control flow)";
-    comparison_->deviation = Deviation{op, where.source, where.module, step.instruction, difference};
+    comparison_->deviation = Deviation{op, where.source, where.module, step.instruction, difference, false};
   }
 
   const MethodMeta& method_;

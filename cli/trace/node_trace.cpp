@@ -154,7 +154,8 @@ void NodeComparer::compare_result(const InstructionInfo& instruction, const Node
   ++num_compared_;
   if (nearest->ok() || !deviating_.insert(counted).second) return;
   const std::string name = op.empty() ? std::string("an output of ") + instruction.op.name : op;
-  deviations_.emplace_back(counted, Deviation{name, source, module, instruction.index, std::move(*nearest)});
+  deviations_.emplace_back(counted, Deviation{name, source, module, instruction.index, std::move(*nearest),
+                                              std::get<3>(counted) == kQuantized});
 }
 
 size_t NodeComparer::count_wanted(const NodeKey& key) const {

@@ -23,6 +23,7 @@ struct Deviation {
   std::string op, source, module;
   uint32_t instruction = 0;
   Difference difference;
+  bool by_value = false;  // from all that the model quantizes to this type: the node's own result may not be among it
 };
 
 struct OutputRow {
