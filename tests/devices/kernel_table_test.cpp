@@ -11,7 +11,7 @@
 namespace wick::device {
 namespace {
 
-using cortex_m::constant_line, cortex_m::dequantize_line, cortex_m::parameters, cortex_m::quantize_line;
+using cortex_m::constant_line, cortex_m::dequantize_line, cortex_m::parameters;
 
 // Zero points -128 and -5: the offsets 128 and -5 of the peer's calls.
 const std::string kInput = parameters(0.03125, -128), kOutput = parameters(0.0625, -5);
