@@ -13,12 +13,13 @@ namespace wick::cuda {
 struct JoinedLinears {
   std::vector<const compiler::Node*> members;
   std::vector<const compiler::Value*> weights, biases;  // of each; a layer may have no bias
-  bool has_bias = false;  // any of them
-  std::string why;        // it pays, for reports
+  bool has_bias = false;                                // any of them
+  std::string why;                                      // it pays, for reports
 };
 
-/// By member, in branches and bodies of loops too. Layers stay apart if one of their results is an output, or if its only reader would become part of the
-/// kernel that computes it: joined results are in memory before anything else reads them.
+/// By member, in branches and bodies of loops too. Layers stay apart if one of their results is an output, or if its
+/// only reader would become part of the kernel that computes it: joined results are in memory before anything else
+/// reads them.
 std::map<const compiler::Node*, std::shared_ptr<const JoinedLinears>> find_joined_linears(const compiler::Graph& graph);
 
 /// The members' weights, [sum of outputs, inputs].

@@ -121,6 +121,27 @@ TEST_P(SeveralUnknownSizes, SizesOfImagesAreKnownToAgree) {
   EXPECT_EQ(p.failures(), "");
 }
 
+TEST_P(SeveralUnknownSizes, ConvolutionsOverOneDimensionStayInside) {
+  if (!has_xnnpack_library()) GTEST_SKIP() << "this build has no XNNPACK";
+  const auto [batch, length] = GetParam();
+  constexpr const char* kForms[][2] = {{"[8, 6, 3]", "[1], [1], [1], false, [0], 1"},
+                                       {"[8, 3, 1]", "[1], [0], [1], false, [0], 2"},
+                                       {"[6, 1, 3]", "[1], [1], [1], false, [0], 6"},
+                                       {"[8, 6, 5]", "[2], [2], [1], false, [0], 1"},
+                                       {"[6, 8, 4]", "[2], [1], [1], true, [0], 1"}};
+  for (const auto& [weight, window] : kForms) {
+    const std::string text = fmt::format(
+        "graph f(%x: f32[s0, 6, s1]) {{\n range s0: 1..4\n range s1: 2..20\n const %w: f32{0} = ...\n"
+        " %c = aten.convolution(%x, %w, none, {1})\n %y = aten.gelu(%c)\n return %y\n}}",
+        weight, window);
+    SCOPED_TRACE(text);
+    Pipeline p = Pipeline::from_text(text);
+    p.backend("xnnpack").at(Stage::partition).check_delegates(1).check_outside({});
+    p.run_and_compare({}, {waves({batch, 6, length}, 0.7f)});
+    EXPECT_EQ(p.failures(), "");
+  }
+}
+
 constexpr int64_t kBatch = -1, kLength = -2;
 
 struct Reduced {

@@ -56,8 +56,6 @@ Verdict plain_convolution(const Node& node, const TargetOptions& options) {
   const size_t rank = node.result()->rank();
   const Convolution conv = convolution_of(node);
   if (!conv.input[1].is_const()) return Verdict::no("a number of channels known only at run time");
-  if (rank == 3 && std::max(num_symbolic(conv.input), num_symbolic(result_dims(node))) > 1)
-    return Verdict::no("a one-dimensional convolution with more than one size known only at run time");
   for (size_t i = 0; conv.transposed && i < conv.output_padding.size(); ++i) {
     if (conv.output_padding[i] >= conv.stride[i]) return Verdict::no("output padding of a whole stride");
   }
