@@ -201,9 +201,12 @@ void infer_recurrent(Node& node) {
   require_rank(weights, 2, "the weights of the state");
   const auto dtype = node.dtype("dtype");
   require(dtype == DType::i8 || dtype == DType::i16, "a recurrent layer gives int8 or int16");
+  const bool is_projected = node.op->parsed->find("projection") >= 0;
+  const Value* cells = is_projected ? node.tensor("projection") : weights;
+  require_rank(cells, 2, "the weights of the projection");
   const Sizes state = {x->sizes()[1], weights->sizes()[1]};
   compiler::set_result(node, 0, DType::i16, state);
-  compiler::set_result(node, 1, DType::i32, state);
+  compiler::set_result(node, 1, DType::i32, {state[0], cells->sizes()[1]});
   compiler::set_result(node, 2, *dtype, {x->sizes()[0], state[0], state[1]});
 }
 
@@ -443,16 +446,20 @@ constexpr OpDef kRows[] = {
     {"wick_cortex_m::resize2d(Tensor input, Tensor rows, Tensor columns, int input_zero_point, int multiplier, "
      "int shift, int output_zero_point, int activation_min, int activation_max) -> Tensor",
      infer_resize, nullptr, "wick_cortex_m::resize2d.out", kElements | kNoStock},
-#define RECURRENT                                                                                           \
-  "(Tensor input, Tensor input_weights, Tensor state_weights, Tensor input_factors, Tensor state_factors, " \
-  "Tensor bias, Tensor? h, Tensor? c, int input_zero_point, bool is_reversed, int state_bits, "             \
-  "int output_zero_point, int output_multiplier, int output_shift, Tensor scratch, ScalarType dtype) "      \
+#define RECURRENT(weights, factors)                                                                    \
+  "(Tensor input, Tensor input_weights, Tensor state_weights, " weights                                \
+  "Tensor input_factors, Tensor state_factors, " factors                                               \
+  "Tensor bias, Tensor? h, Tensor? c, int input_zero_point, bool is_reversed, int state_bits, "        \
+  "int output_zero_point, int output_multiplier, int output_shift, Tensor scratch, ScalarType dtype) " \
   "-> (Tensor, Tensor, Tensor)"
-    {"wick_cortex_m::lstm" RECURRENT, infer_recurrent, nullptr, "wick_cortex_m::lstm.out", kElements | kNoStock},
-    {"wick_cortex_m::gru" RECURRENT, infer_recurrent, nullptr, "wick_cortex_m::gru.out", kElements | kNoStock},
-    {"wick_cortex_m::rnn_tanh" RECURRENT, infer_recurrent, nullptr, "wick_cortex_m::rnn_tanh.out",
+    {"wick_cortex_m::lstm" RECURRENT("", ""), infer_recurrent, nullptr, "wick_cortex_m::lstm.out",
      kElements | kNoStock},
-    {"wick_cortex_m::rnn_relu" RECURRENT, infer_recurrent, nullptr, "wick_cortex_m::rnn_relu.out",
+    {"wick_cortex_m::lstm_projected" RECURRENT("Tensor projection, ", "Tensor projection_factors, "), infer_recurrent,
+     nullptr, "wick_cortex_m::lstm_projected.out", kElements | kNoStock},
+    {"wick_cortex_m::gru" RECURRENT("", ""), infer_recurrent, nullptr, "wick_cortex_m::gru.out", kElements | kNoStock},
+    {"wick_cortex_m::rnn_tanh" RECURRENT("", ""), infer_recurrent, nullptr, "wick_cortex_m::rnn_tanh.out",
+     kElements | kNoStock},
+    {"wick_cortex_m::rnn_relu" RECURRENT("", ""), infer_recurrent, nullptr, "wick_cortex_m::rnn_relu.out",
      kElements | kNoStock},
 #undef RECURRENT
     {"wick_cortex_m::attention(Tensor query, Tensor key, Tensor value, Tensor? mask, int mask_bits, int "

@@ -25,9 +25,15 @@ struct Form {
   double first_state = 0, weight_factor = 1;
   std::string to = parameters(0.0078125, 3);
   std::string state_scale = {};  // of a first state that is an input; "float": it is not quantized
+  int projected = 0;             // numbers that the h of lstm is projected to
+
+  int outputs() const { return projected > 0 ? projected : kCells; }
 };
 
 const char* name_of(const Form& form) { return form.plain ? form.plain : form.is_lstm ? "lstm" : "gru"; }
+std::string kernel_of(const Form& form) {
+  return std::string("wick_cortex_m.") + name_of(form) + (form.projected > 0 ? "_projected" : ".default");
+}
 
 // All weights are floats.
 std::string layers(const Form& form) {
@@ -35,9 +41,8 @@ std::string layers(const Form& form) {
   const int gates = form.plain ? 1 : form.is_lstm ? 4 : 3, directions = form.bidirectional ? 2 : 1;
   std::string constants, names;
   for (int i = 0; i < form.layers * directions; ++i) {
-    const int inputs = i < directions ? kInputs : kCells * directions;
-    const auto add = [&](const char* what, int columns) {
-      const int rows = gates * kCells;
+    const int inputs = i < directions ? kInputs : form.outputs() * directions;
+    const auto add = [&](const char* what, int columns, int rows) {
       const std::string name = fmt::format("{}{}", what, i);
       std::vector<double> numbers = random_numbers(random, rows * (columns == 0 ? 1 : columns));
       for (double& number : numbers) number *= form.weight_factor;
@@ -46,22 +51,29 @@ std::string layers(const Form& form) {
           (columns == 0 ? fmt::format("f32[{}]", rows) : fmt::format("f32[{}, {}]", rows, columns)).c_str(), numbers);
       names += (names.empty() ? "%" : ", %") + name;
     };
-    add("wi", inputs);
-    add("wh", kCells);
-    if (form.has_biases) add("bi", 0), add("bh", 0);
+    const int rows = gates * kCells;
+    add("wi", inputs, rows);
+    add("wh", form.outputs(), rows);
+    if (form.has_biases) add("bi", 0, rows), add("bh", 0, rows);
+    if (form.projected > 0) add("wr", kCells, form.projected);
   }
-  const std::string sizes = fmt::format("[{}, {}, {}]", form.layers * directions, form.batch, kCells);
+  const auto sizes_of = [&](int width) {
+    return fmt::format("[{}, {}, {}]", form.layers * directions, form.batch, width);
+  };
+  const std::string sizes = sizes_of(form.outputs());
   const bool given = !form.state_scale.empty(), quantized = given && form.state_scale != "float";
   const std::string state = quantized ? fake_quantized("h", "s", "e", form.state_scale)
                             : given   ? ""
                                       : fmt::format("  %h = aten.full({}, {:#})\n", sizes, form.first_state);
+  const std::string cells =
+      form.projected > 0 ? fmt::format("  %c = aten.full({}, {:#})\n", sizes_of(kCells), form.first_state) : "";
   const std::string h = given && !quantized ? "%s" : "%h";
   const std::string call = fmt::format("aten.{}.input(%d, {}, [{}], {}, {}, 0.0, false, {}, {})", name_of(form),
-                                       form.is_lstm ? "[" + h + ", " + h + "]" : h, names, form.has_biases, form.layers,
-                                       form.bidirectional, form.batch_first);
+                                       form.is_lstm ? "[" + h + (cells.empty() ? ", " + h : ", %c") + "]" : h, names,
+                                       form.has_biases, form.layers, form.bidirectional, form.batch_first);
   return fmt::format("graph f(%x: f32[{}, {}, {}]{}) {{\n", form.batch_first ? form.batch : form.steps,
                      form.batch_first ? form.steps : form.batch, kInputs, given ? ", %s: f32" + sizes : "") +
-         constants + state + fake_quantized("d", "x", "q", parameters(0.0101, -5)) +
+         constants + state + cells + fake_quantized("d", "x", "q", parameters(0.0101, -5)) +
          fmt::format("  %r0, %r1{} = {}\n", form.is_lstm ? ", %r2" : "", call) +
          fake_quantized("o", fmt::format("r{}", form.read).c_str(), "p", form.to) + "  return %o\n}";
 }
@@ -71,7 +83,7 @@ void expect_integers(const Form& form) {
   const size_t count = static_cast<size_t>(form.layers) * (form.bidirectional ? 2 : 1);
   for (const char* cpu : {"cortex-m55", "cortex-m4", "cortex-m3"}) {
     Pipeline p = std::move(Pipeline::from_text(layers(form)).backend(backend_for(cpu)));
-    p.at(Stage::lower).check_count(std::string("wick_cortex_m.") + name_of(form), count);
+    p.at(Stage::lower).check_count(kernel_of(form), count);
     p.run_and_compare(one_step());
     EXPECT_EQ(p.failures(), "");
     EXPECT_TRUE(p.outside().empty()) << p.outside()[0];
@@ -87,6 +99,17 @@ TEST(CortexMCompileRecurrent, LayersAndDirections) {
     expect_integers({.is_lstm = is_lstm, .bidirectional = true, .batch_first = true, .layers = 3});
     expect_integers({.is_lstm = is_lstm, .layers = 2, .steps = 1});
   }
+}
+
+TEST(CortexMCompileRecurrent, LstmsThatProject) {
+  const std::string to = parameters(0.02, 3);
+  expect_integers({.to = to, .projected = 3});
+  expect_integers({.has_biases = false, .batch = 1, .to = to, .projected = 1});
+  expect_integers({.bidirectional = true, .batch_first = true, .layers = 2, .to = to, .projected = 2});
+  for (const int read : {1, 2}) expect_integers({.layers = 2, .read = read, .to = to, .projected = 3});
+  for (const double number : {0.25, -1.5}) expect_integers({.first_state = number, .to = to, .projected = 3});
+  for (const char* scale : {"0.0078, 0, -128, 127", "0.03, 5, -128, 127"})
+    expect_integers({.read = 1, .to = parameters(0.03, 3), .state_scale = scale, .projected = 2});
 }
 
 TEST(CortexMCompileRecurrent, PlainLayers) {

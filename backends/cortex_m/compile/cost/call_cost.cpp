@@ -59,6 +59,7 @@ struct SameKernel {
 constexpr SameKernel kSameKernels[] = {
     {"wick_cortex_m::conv2d.out", "cortex_m::quantized_conv2d.out"},
     {"wick_cortex_m::depthwise_conv2d.out", "cortex_m::quantized_depthwise_conv2d.out"},
+    {"wick_cortex_m::lstm_projected.out", "wick_cortex_m::lstm.out"},
 };
 std::string_view measured_as(std::string_view kernel) {
   const auto found = std::find_if(std::begin(kSameKernels), std::end(kSameKernels),

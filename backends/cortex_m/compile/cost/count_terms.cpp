@@ -126,13 +126,14 @@ void count_attention(const OperatorCall& call, Terms& terms) {
 }
 
 // input [T, B, K], input_weights [gates * H, K], state_weights [gates * H, H]: T steps of both products for each
-// sequence.
+// sequence. Of lstm_projected, state_weights are [gates * H, P], followed by the projection [P, H].
 void count_recurrent(const OperatorCall& call, Terms& terms) {
   const CallArgument &x = call.arguments[0], &input = call.arguments[1], &state = call.arguments[2];
+  const bool is_projected = call.name == "wick_cortex_m::lstm_projected.out";
   const double steps = size(x, 0) * size(x, 1), rows = size(state, 0);
   terms.add("steps", steps);
-  terms.add("cells", steps * size(state, 1));
-  terms.add_macs(steps * rows * (size(input, 1) + size(state, 1)));
+  terms.add("cells", steps * size(is_projected ? call.arguments[3] : state, 1));
+  terms.add_macs(steps * (rows * (size(input, 1) + size(state, 1)) + (is_projected ? numel(call.arguments[3]) : 0)));
 }
 
 void count_sums(const OperatorCall& call, Terms& terms) {
@@ -502,6 +503,7 @@ constexpr Counter kCounters[] = {
     {"wick_cortex_m::kernel_sum.out", 2, count_sums},
     {"wick_cortex_m::attention.out", 3, count_attention},
     {"wick_cortex_m::lstm.out", 4, count_recurrent},
+    {"wick_cortex_m::lstm_projected.out", 5, count_recurrent},
     {"wick_cortex_m::gru.out", 4, count_recurrent},
     {"wick_cortex_m::rnn_tanh.out", 4, count_recurrent},
     {"wick_cortex_m::rnn_relu.out", 4, count_recurrent},

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "backends/cortex_m/compile/convolution_calls.h"
+#include "backends/cortex_m/compile/ops/int16/number_bounds.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/requantization.h"
@@ -46,18 +47,21 @@ constexpr Kind kKinds[] = {{"aten.gru.input", "wick_cortex_m.gru", 3},
 
 // One layer in one direction.
 struct Direction {
-  std::vector<int16_t> input_weights, state_weights;
-  std::vector<int32_t> input_factors, state_factors, bias;
+  std::vector<int16_t> input_weights, state_weights, projection;
+  std::vector<int32_t> input_factors, state_factors, projection_factors, bias;
 };
 
 struct Layers {
   const Kind* kind = &kKinds[0];
   int64_t layers = 1, directions = 1, inputs = 0, cells = 0, steps = 0, batch = 0;
+  int64_t outputs = 0;              // numbers of h: cells, or what lstm projects them to
   int state_bits = kMostStateBits;  // of h behind the point, so that the first one fits
   bool is_lstm() const { return kind->gates == 4; }
   bool is_gru() const { return kind->gates == 3; }
+  bool is_projected() const { return outputs != cells; }
+  const char* kernel() const { return is_projected() ? "wick_cortex_m.lstm_projected" : kind->kernel; }
   double reach = 1;            // of h
-  size_t weights_of_each = 2;  // and biases
+  size_t weights_of_each = 2;  // and biases, and the projection, which is the last one
 };
 
 Values states_of(const Node& node) {
@@ -153,18 +157,20 @@ std::string read_sizes(const Node& node, Layers* layers) {
   layers->steps = x->sizes()[batch_first ? 1 : 0].value();
   layers->batch = batched ? x->sizes()[batch_first ? 0 : 1].value() : 1;
   layers->inputs = x->sizes().back().value();
-  layers->cells = states_of(node)[0]->sizes().back().value();
-  layers->weights_of_each = node.boolean("has_biases") ? 4 : 2;
+  layers->outputs = states_of(node).front()->sizes().back().value();
+  layers->cells = states_of(node).back()->sizes().back().value();
+  layers->weights_of_each = (node.boolean("has_biases") ? 4 : 2) + (layers->is_projected() ? 1 : 0);
   const Values params = node.tensors("params");
   if (params.size() != layers->weights_of_each * static_cast<size_t>(layers->layers * layers->directions))
-    return "it projects its output";
+    return "it has another number of weights";
   for (const Value* weight : params) {
     if (!weight || !weight->is_constant()) return "its weights are computed";
     const auto& q = weight->tensor().quantization;
     if (numbers(*weight).empty() || (q && (q->at_run_time || (!q->is_per_tensor() && !q->channel_dim()))))
       return "its weights are not floats, nor quantized with a scale for each row or for all";
   }
-  if (std::max({layers->inputs, layers->cells * layers->directions}) > kMostCells || layers->steps == 0)
+  if (std::max({layers->inputs, layers->cells, layers->outputs * layers->directions}) > kMostCells ||
+      layers->steps == 0)
     return "more than 1024 inputs or cells, or no steps";
   return "";
 }
@@ -223,7 +229,12 @@ std::string read_direction(const Node& node, const Layers& layers, int64_t layer
   if (!read_weights(*params[first], step, &out->input_weights, &out->input_factors) ||
       !read_weights(*params[first + 1], std::ldexp(1, -layers.state_bits), &out->state_weights, &out->state_factors))
     return "its weights, times the scale of its input, are too large";
-  const bool has_bias = layers.weights_of_each == 4;
+  // Of what the cells give, with the most bits, to h.
+  const double projection_step = std::ldexp(1, layers.state_bits - kMostStateBits - kGateBits);
+  if (layers.is_projected() && !read_weights(*params[first + layers.weights_of_each - 1], projection_step,
+                                             &out->projection, &out->projection_factors))
+    return "the weights of its projection are too large";
+  const bool has_bias = layers.weights_of_each >= 4;
   const std::vector<double> biases =
       biases_of(layers, has_bias ? params[first + 2] : nullptr, has_bias ? params[first + 3] : nullptr);
   for (const double bias : biases) {
@@ -253,7 +264,7 @@ double largest_after_steps(const Node& node, const Layers& layers, int64_t layer
   double largest = 0;
   for (int64_t direction = 0; direction < layers.directions; ++direction) {
     const size_t first = layers.weights_of_each * static_cast<size_t>(layer * layers.directions + direction);
-    const bool has_bias = layers.weights_of_each == 4;
+    const bool has_bias = layers.weights_of_each >= 4;
     const std::vector<double> biases =
         biases_of(layers, has_bias ? params[first + 2] : nullptr, has_bias ? params[first + 3] : nullptr);
     const std::vector<double> of_input = sums_of_rows(*params[first]), of_state = sums_of_rows(*params[first + 1]);
@@ -268,17 +279,20 @@ double largest_after_steps(const Node& node, const Layers& layers, int64_t layer
   return largest;
 }
 
-// relu does not bound h, but weights and the number of steps do.
+// relu does not bound h, but weights and the number of steps do; a projection bounds it by its weights.
 std::string read_growth(const Node& node, Layers* layers) {
-  if (!node.is("aten.rnn_relu.input")) return "";
+  const bool is_relu = node.is("aten.rnn_relu.input");
+  if (!is_relu && !layers->is_projected()) return "";
+  if (layers->is_projected()) layers->reach = largest_projected(node);
   double reach = largest_number(affine(*node.tensor("input")));
-  for (int64_t layer = 0; layer < layers->layers; ++layer) {
+  for (int64_t layer = 0; is_relu && layer < layers->layers; ++layer) {
     reach = largest_after_steps(node, *layers, layer, reach);
-    if (!(reach < kLargestGate)) return "behind its relu, h could reach 32";
     layers->reach = std::max(layers->reach, reach);
   }
-  if (is_given(*node.tensor("hx")) && node.result(1)->num_uses() > 0 && layers->reach > kFloatReach)
-    return "behind its relu, h could exceed 8, where a first state in floats saturates";
+  const std::string what = is_relu ? "behind its relu" : "behind its projection";
+  if (!(layers->reach < kLargestGate)) return what + ", h could reach 32";
+  if (is_given(*states_of(node)[0]) && node.result(1)->num_uses() > 0 && layers->reach > kFloatReach)
+    return what + ", h could exceed 8, where a first state in floats saturates";
   while (std::ldexp(layers->reach, layers->state_bits) >= kLargestWeight + 0.5) --layers->state_bits;
   return "";
 }
@@ -339,10 +353,10 @@ Value* state_from_floats(Builder& b, Value* x, int bits, DType dtype) {
   return b.cast(x, DType::i32);
 }
 
-// [B, H] of the first state of one layer and direction, with `bits` behind the point; null: 0.
+// [B, H] of the first state of one layer and direction, with `bits` behind the point.
 Value* first_state(Builder& b, Value* state, const Layers& layers, int64_t index, int bits, DType dtype) {
-  const compiler::Sizes sizes = {layers.batch, layers.cells};
-  const int64_t count = layers.batch * layers.cells;
+  const int64_t width = state->sizes().back().value(), count = layers.batch * width;
+  const compiler::Sizes sizes = {layers.batch, width};
   if (is_given(*state)) return state_from_floats(b, b.reshape(b.slice(state, 0, index, index + 1), sizes), bits, dtype);
   if (!state->is_constant()) {
     const Affine q = affine(*state);
@@ -389,17 +403,29 @@ std::vector<Value*> direction_call(const Calls& calls, Value* x, int64_t layer, 
   const bool narrow = layer + 1 == layers.layers && !(is_read && result.dtype() == DType::i16);
   const Affine to = is_read ? affine(result) : Affine{};
   const Requantization factor = is_read && narrow ? *result_factor(result, layers.state_bits, 0) : Requantization{};
-  const int64_t bytes = 4 * (4 * layers.cells + (inputs + 1) / 2);
-  return b.call_multi(
-      layers.kind->kernel,
-      {x, list(b, DType::i16, {rows, inputs}, std::move(read.input_weights), "input_weights"),
-       list(b, DType::i16, {rows, layers.cells}, std::move(read.state_weights), "state_weights"),
-       constant(b, {2 * rows}, std::move(read.input_factors), "input_factors"),
-       constant(b, {2 * rows}, std::move(read.state_factors), "state_factors"),
-       constant(b, {4 * layers.cells}, std::move(read.bias), "bias"), optional(h), optional(c),
-       layer == 0 ? int64_t{affine(*node.tensor("input")).zero} : int64_t{0}, direction == 1,
-       int64_t{layers.state_bits}, int64_t{narrow ? to.zero : 0}, int64_t{factor.multiplier}, int64_t{factor.shift},
-       scratch(b, {bytes, bytes, bytes}, calls.isa), narrow ? DType::i8 : DType::i16});
+  const int64_t hidden = layers.is_projected() ? (layers.cells + 1) / 2 : 0;
+  const int64_t bytes = 4 * (4 * layers.cells + (inputs + 1) / 2 + hidden);
+  compiler::Args args = {x, list(b, DType::i16, {rows, inputs}, std::move(read.input_weights), "input_weights"),
+                         list(b, DType::i16, {rows, layers.outputs}, std::move(read.state_weights), "state_weights")};
+  if (layers.is_projected())
+    args.push_back(list(b, DType::i16, {layers.outputs, layers.cells}, std::move(read.projection), "projection"));
+  args.push_back(constant(b, {2 * rows}, std::move(read.input_factors), "input_factors"));
+  args.push_back(constant(b, {2 * rows}, std::move(read.state_factors), "state_factors"));
+  if (layers.is_projected())
+    args.push_back(constant(b, {2 * layers.outputs}, std::move(read.projection_factors), "projection_factors"));
+  const compiler::Arg others[] = {constant(b, {4 * layers.cells}, std::move(read.bias), "bias"),
+                                  optional(h),
+                                  optional(c),
+                                  layer == 0 ? int64_t{affine(*node.tensor("input")).zero} : int64_t{0},
+                                  direction == 1,
+                                  int64_t{layers.state_bits},
+                                  int64_t{narrow ? to.zero : 0},
+                                  int64_t{factor.multiplier},
+                                  int64_t{factor.shift},
+                                  scratch(b, {bytes, bytes, bytes}, calls.isa),
+                                  narrow ? DType::i8 : DType::i16};
+  args.insert(args.end(), std::begin(others), std::end(others));
+  return b.call_multi(layers.kernel(), std::move(args));
 }
 
 // h as elements of the result.

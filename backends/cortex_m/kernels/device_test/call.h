@@ -61,7 +61,7 @@ class Call {
   EValue& next();
   Tensor& make_tensor(DType dtype, std::initializer_list<int32_t> sizes, Order order, Access access);
 
-  static constexpr size_t kMaxArgs = 20, kMaxTensors = 12, kMaxLists = 8, kMaxItems = 4;
+  static constexpr size_t kMaxArgs = 24, kMaxTensors = 14, kMaxLists = 8, kMaxItems = 4;
   EValue values_[kMaxArgs];
   EValue* pointers_[kMaxArgs];
   size_t count_ = 0, tensor_count_ = 0, list_count_ = 0;

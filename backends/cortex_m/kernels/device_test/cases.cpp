@@ -472,6 +472,7 @@ constexpr CaseSource kSources[] = {
     {"wick_cortex_m::log_softmax.out", 200, make_log_softmax},
     {"wick_cortex_m::resize2d.out", 1000, make_resize2d},
     {"wick_cortex_m::lstm.out", 300, make_lstm},
+    {"wick_cortex_m::lstm_projected.out", 200, make_lstm_projected},
     {"wick_cortex_m::gru.out", 300, make_gru},
     {"wick_cortex_m::rnn_tanh.out", 150, make_plain_recurrent},
     {"wick_cortex_m::rnn_relu.out", 150, make_plain_recurrent},

@@ -15,6 +15,7 @@ void make_attention(Call& call);
 void make_gru(Call& call);
 void make_log_softmax(Call& call);
 void make_lstm(Call& call);
+void make_lstm_projected(Call& call);
 void make_plain_recurrent(Call& call);  // rnn_tanh and rnn_relu
 void make_resize2d(Call& call);
 

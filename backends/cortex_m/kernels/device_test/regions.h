@@ -33,7 +33,7 @@ class Regions {
   bool intact() const;
 
  private:
-  static constexpr size_t kMaxRegions = 12;
+  static constexpr size_t kMaxRegions = 14;
   struct Region {
     uint8_t *begin, *end;  // of what may be accessed
     uint8_t *data, *data_end;

@@ -49,19 +49,21 @@ void add_factors(Call& call, int32_t rows) {
   }
 }
 
-void make_recurrent(Call& call, int32_t gates) {
+void make_recurrent(Call& call, int32_t gates, bool projected = false) {
   Stream& random = call.random;
   const int32_t steps = random.in(1, 4), batch = random.in(1, 2), inputs = random.in(1, 20), cells = random.in(1, 12),
-                rows = gates * cells;
+                rows = gates * cells, outputs = projected ? random.in(1, 12) : cells;
   call.add_tensor(random.one_in(3) ? DType::i16 : DType::i8, {steps, batch, inputs});
   call.add_tensor(DType::i16, {rows, inputs});
-  call.add_tensor(DType::i16, {rows, cells});
+  call.add_tensor(DType::i16, {rows, outputs});
+  if (projected) call.add_tensor(DType::i16, {outputs, cells});
   add_factors(call, rows);
   add_factors(call, rows);
+  if (projected) add_factors(call, outputs);
   call.add_int32(4 * cells, -(1 << 27), 1 << 27);
   const bool has_state = random.one_in(2);
   if (has_state)
-    call.add_int16({batch, cells});
+    call.add_int16({batch, outputs});
   else
     call.add_none();
   if (has_state && gates == 4)
@@ -74,17 +76,18 @@ void make_recurrent(Call& call, int32_t gates) {
   call.add_int(random.in(INT8_MIN, INT8_MAX));
   call.add_int(random.in(1 << 30, INT32_MAX));
   call.add_int(random.in(-9, -5));
-  call.add_scratch(4 * (4 * cells + (inputs + 1) / 2));
+  call.add_scratch(4 * (4 * cells + (inputs + 1) / 2 + (projected ? (cells + 1) / 2 : 0)));
   const DType dtype = random.one_in(3) ? DType::i16 : DType::i8;
   call.add_int(static_cast<int64_t>(dtype));
-  call.add_out(DType::i16, {batch, cells});
+  call.add_out(DType::i16, {batch, outputs});
   call.add_out(DType::i32, {batch, cells});
-  call.add_out(dtype, {steps, batch, cells});
+  call.add_out(dtype, {steps, batch, outputs});
 }
 
 }  // namespace
 
 void make_lstm(Call& call) { make_recurrent(call, 4); }
+void make_lstm_projected(Call& call) { make_recurrent(call, 4, true); }
 void make_gru(Call& call) { make_recurrent(call, 3); }
 void make_plain_recurrent(Call& call) { make_recurrent(call, 1); }
 

@@ -26,6 +26,9 @@ int64_t dot(const int16_t* a, const int16_t* b, int32_t count) {
 }  // namespace
 
 void lstm(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::lstm>(context, args, dot); }
+void lstm_projected(KernelContext& context, Span<EValue*> args) {
+  recurrent_layer<CellKind::projected_lstm>(context, args, dot);
+}
 void gru(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::gru>(context, args, dot); }
 void rnn_tanh(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::tanh>(context, args, dot); }
 void rnn_relu(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::relu>(context, args, dot); }

@@ -40,7 +40,8 @@ bool read_sequences(KernelContext& context, const Tensor& input, const Tensor& o
   layer->steps = input.sizes[0];
   layer->batch = input.sizes[1];
   layer->inputs = input.sizes[2];
-  layer->cells = out.sizes[2];
+  layer->outputs = out.sizes[2];
+  if (layer->projection == nullptr) layer->cells = layer->outputs;
   if (input.dtype == DType::i8)
     layer->x8 = input.as<const int8_t>();
   else
@@ -53,7 +54,8 @@ bool read_sequences(KernelContext& context, const Tensor& input, const Tensor& o
 }
 
 bool read_scratch(KernelContext& context, const Tensor& scratch, Recurrent* layer) {
-  const auto words = static_cast<size_t>(recurrent_scratch_words(layer->inputs, layer->cells));
+  const int32_t projected = layer->projection != nullptr ? layer->cells : 0;
+  const auto words = static_cast<size_t>(recurrent_scratch_words(layer->inputs, layer->cells, projected));
   if (!require(context, !scratch.read_only && scratch.nbytes() / sizeof(int32_t) >= words,
                "the scratch tensor is too small for the gates, the state, the input and the output of a step") ||
       !require(context, reinterpret_cast<uintptr_t>(scratch.data) % sizeof(int32_t) == 0,
@@ -61,15 +63,17 @@ bool read_scratch(KernelContext& context, const Tensor& scratch, Recurrent* laye
     return false;
   layer->gates = scratch.as<int32_t>();
   layer->x = reinterpret_cast<int16_t*>(layer->gates + 4 * layer->cells);
+  layer->hidden = layer->x + (layer->inputs + 1) / 2 * 2;
   return true;
 }
 
+/// h is int16, c and h with more bits int32.
 bool check_state(KernelContext& context, const Tensor& state, DType dtype, const Recurrent& layer) {
+  const int32_t numbers = dtype == DType::i16 ? layer.outputs : layer.cells;
   return require_dtype(context, state, dtype, "a state is neither int16 (h) nor int32 (c)") &&
-         require(
-             context,
-             state.rank == 2 && is_contiguous(state) && state.sizes[0] == layer.batch && state.sizes[1] == layer.cells,
-             "a state is not contiguous with a number for each cell of each sequence");
+         require(context,
+                 state.rank == 2 && is_contiguous(state) && state.sizes[0] == layer.batch && state.sizes[1] == numbers,
+                 "a state is not contiguous with a number for each cell of each sequence");
 }
 
 /// The first state h, c and the last one.
@@ -113,7 +117,7 @@ int64_t scaled_product(int64_t a, int64_t b, int32_t shift) { return (a * b + (i
 /// A number with `bits` behind the point in `fewer` bits.
 int16_t rounded_to(int64_t value, int32_t bits, int32_t fewer) {
   const int64_t rounded = (value + (int64_t{1} << (bits - fewer - 1))) >> (bits - fewer);
-  return static_cast<int16_t>(rounded > INT16_MAX ? INT16_MAX : rounded < INT16_MIN ? INT16_MIN : rounded);
+  return saturated_int16(rounded);
 }
 
 }  // namespace
@@ -127,12 +131,12 @@ bool read_recurrent(KernelContext& context, Span<EValue*> args, CellKind kind, R
     return false;
   layer->rows = gates_of(kind) * layer->cells;
   if (!check_weights(context, *args[1]->tensor, layer->rows, layer->inputs) ||
-      !check_weights(context, *args[2]->tensor, layer->rows, layer->cells) ||
+      !check_weights(context, *args[2]->tensor, layer->rows, layer->outputs) ||
       !check_factors(context, *args[3]->tensor, layer->rows) ||
       !check_factors(context, *args[4]->tensor, layer->rows) ||
       !check_int32_row(context, *args[5]->tensor, 4 * int64_t{layer->cells},
                        "the bias is not contiguous int32, four for each cell") ||
-      !read_states(context, *args[6], *args[7], {args.data() + 16, 2}, kind == CellKind::lstm, layer) ||
+      !read_states(context, *args[6], *args[7], {args.data() + 16, 2}, is_lstm(kind), layer) ||
       !read_zero_point(context, *args[8], &zero) ||
       !read_int(context, *args[10], kLeastStateBits, kMostStateBits, &layer->state_bits,
                 "the state does not have 8 to 15 bits behind the point") ||
@@ -149,6 +153,27 @@ bool read_recurrent(KernelContext& context, Span<EValue*> args, CellKind kind, R
   return read_scratch(context, *args[14]->tensor, layer);
 }
 
+bool read_projected_lstm(KernelContext& context, Span<EValue*> args, Recurrent* layer) {
+  constexpr size_t kProjection = 3, kFactors = 6;  // among args
+  EValue* others[19];
+  size_t count = 0;
+  for (size_t i = 0; i < 21; ++i) {
+    if (i != kProjection && i != kFactors) others[count++] = args[i];
+  }
+  const Tensor &projection = *args[kProjection]->tensor, &factors = *args[kFactors]->tensor, &out = *args[20]->tensor;
+  if (!require(context, projection.rank == 2 && out.rank == 3,
+               "the projection is no matrix, or the output no sequence"))
+    return false;
+  const int32_t cells = projection.sizes[1];
+  if (!require(context, cells > 0 && cells <= kMostCells, "wanted 1 to 1024 inputs and cells") ||
+      !check_weights(context, projection, out.sizes[2], cells) || !check_factors(context, factors, out.sizes[2]))
+    return false;
+  layer->cells = cells;
+  layer->projection = projection.as<const int16_t>();
+  layer->projection_factors = factors.as<const GateFactor>();
+  return read_recurrent(context, {others, count}, CellKind::projected_lstm, layer);
+}
+
 int32_t saturated(int64_t value) {
   return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : static_cast<int32_t>(value);
 }
@@ -163,7 +188,7 @@ void update_lstm(const Recurrent& layer) {
     const int32_t c = saturated(scaled_product(f, layer.state[j], 31) + scaled_product(i, g, 62 - kCellBits));
     layer.state[j] = c;
     const int32_t size = tanh(saturated(int64_t{c} * (1 << (kGateBits - kCellBits))));
-    layer.h[j] = rounded_to(scaled_product(o, size, 31), 31, layer.state_bits);
+    layer.hidden[j] = rounded_to(scaled_product(o, size, 31), 31, layer.hidden_bits());
   }
 }
 
@@ -194,8 +219,8 @@ void load_step(const Recurrent& layer, int32_t step, int32_t b) {
 }
 
 void store_step(const Recurrent& layer, int32_t step, int32_t b) {
-  const int32_t at = (step * layer.batch + b) * layer.cells;
-  for (int32_t j = 0; j < layer.cells; ++j) {
+  const int32_t at = (step * layer.batch + b) * layer.outputs;
+  for (int32_t j = 0; j < layer.outputs; ++j) {
     if (layer.y8 != nullptr)
       layer.y8[at + j] = layer.stage(layer.h[j]);
     else
@@ -205,12 +230,14 @@ void store_step(const Recurrent& layer, int32_t step, int32_t b) {
 
 Recurrent begin_sequence(const Recurrent& layer, int32_t b) {
   Recurrent now = layer;
-  const int32_t first = b * layer.cells;
-  now.h += first;
-  now.state += first;
+  const int32_t first_h = b * layer.outputs, first_c = b * layer.cells;
+  now.h += first_h;
+  now.state += first_c;
+  if (layer.projection == nullptr) now.hidden = now.h;
+  for (int32_t j = 0; j < layer.outputs; ++j)
+    now.h[j] = layer.first_h != nullptr ? layer.first_h[first_h + j] : int16_t{0};
   for (int32_t j = 0; j < layer.cells; ++j) {
-    now.h[j] = layer.first_h != nullptr ? layer.first_h[first + j] : int16_t{0};
-    now.state[j] = layer.first_c != nullptr        ? layer.first_c[first + j]
+    now.state[j] = layer.first_c != nullptr        ? layer.first_c[first_c + j]
                    : layer.rows == 4 * layer.cells ? 0
                                                    : now.h[j] * (1 << 15);
   }

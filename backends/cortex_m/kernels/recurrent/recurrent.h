@@ -11,8 +11,9 @@ constexpr int32_t kGateBits = 26;                            // behind the point
 constexpr int32_t kCellBits = 20;                            // behind the point of the state c of lstm
 constexpr int32_t kLeastStateBits = 8, kMostStateBits = 15;  // behind the point of h
 
-enum class CellKind : uint8_t { lstm, gru, tanh, relu };
-constexpr int32_t gates_of(CellKind kind) { return kind == CellKind::lstm ? 4 : kind == CellKind::gru ? 3 : 1; }
+enum class CellKind : uint8_t { lstm, projected_lstm, gru, tanh, relu };
+constexpr bool is_lstm(CellKind kind) { return kind == CellKind::lstm || kind == CellKind::projected_lstm; }
+constexpr int32_t gates_of(CellKind kind) { return is_lstm(kind) ? 4 : kind == CellKind::gru ? 3 : 1; }
 
 /// sum * multiplier / 2^shift, in steps of a gate.
 struct GateFactor {
@@ -21,35 +22,48 @@ struct GateFactor {
 
 struct Recurrent {
   int32_t steps = 0, batch = 0, inputs = 0, cells = 0, rows = 0;  // rows: of weights, a multiple of cells
+  int32_t outputs = 0;                                            // numbers of h: cells, or what they are projected to
   const int8_t* x8 = nullptr;
   const int16_t* x16 = nullptr;                                         // instead of x8
   int32_t offset = 0;                                                   // added to the input
-  const int16_t *input_weights = nullptr, *state_weights = nullptr;     // [rows][inputs], [rows][cells]
+  const int16_t *input_weights = nullptr, *state_weights = nullptr;     // [rows][inputs], [rows][outputs]
   const GateFactor *input_factors = nullptr, *state_factors = nullptr;  // [rows]
   const int32_t* bias = nullptr;                                        // [4][cells]
-  const int16_t* first_h = nullptr;                                     // [batch][cells]; null: 0
-  const int32_t* first_c = nullptr;                                     // the same, of lstm
+  const int16_t* projection = nullptr;                                  // [outputs][cells]; null: h is as it is
+  const GateFactor* projection_factors = nullptr;                       // [outputs]
+  const int16_t* first_h = nullptr;                                     // [batch][outputs]; null: 0
+  const int32_t* first_c = nullptr;                                     // [batch][cells], of lstm
   bool is_reversed = false;
   int32_t state_bits = kMostStateBits;  // behind the point of h
   OutputStage stage;                    // of int8; int16 is h itself
   int8_t* y8 = nullptr;
   int16_t* y16 = nullptr;
-  // The state, which is an output at last: h, and c of lstm or h of others with 15 more bits. [batch][cells], or those
-  // of the sequence that is computed.
+  // The state, which is an output at last: h, and c of lstm or h of others with 15 more bits. [batch][outputs] and
+  // [batch][cells], or those of the sequence that is computed.
   int16_t* h = nullptr;
   int32_t* state = nullptr;
   // Scratch.
-  int32_t* gates = nullptr;  // [4][cells]
-  int16_t* x = nullptr;      // the input of a step [inputs]
+  int32_t* gates = nullptr;   // [4][cells]
+  int16_t* x = nullptr;       // the input of a step [inputs]
+  int16_t* hidden = nullptr;  // what is projected [cells]; h itself if nothing is
+
+  int32_t hidden_bits() const { return projection != nullptr ? kMostStateBits : state_bits; }
 };
+/// Those of lstm, with a projection and its factors behind all weights and behind all factors.
+bool read_projected_lstm(KernelContext& context, Span<EValue*> args, Recurrent* layer);
 bool read_recurrent(KernelContext& context, Span<EValue*> args, CellKind kind, Recurrent* layer);
 
-/// Words of scratch.
-inline int64_t recurrent_scratch_words(int64_t inputs, int64_t cells) { return 4 * cells + (inputs + 1) / 2; }
+/// Words of scratch. `projected`: cells, if they are projected, or 0.
+inline int64_t recurrent_scratch_words(int64_t inputs, int64_t cells, int64_t projected) {
+  return 4 * cells + (inputs + 1) / 2 + (projected + 1) / 2;
+}
 
 /// |sum| <= 2^40; the result is at most 2^61 in size.
 int64_t scaled_sum(int64_t sum, GateFactor factor);
 int32_t saturated(int64_t value);
+inline int16_t saturated_int16(int64_t value) {
+  return static_cast<int16_t>(value > INT16_MAX ? INT16_MAX : value < INT16_MIN ? INT16_MIN : value);
+}
 
 /// The next state of all cells from the gates' numbers: gates[0 .. 3] are those of i, f, g, o.
 void update_lstm(const Recurrent& layer);
@@ -64,6 +78,15 @@ void store_step(const Recurrent& layer, int32_t step, int32_t b);
 /// The layer with the state of sequence `b`, which is the first one.
 Recurrent begin_sequence(const Recurrent& layer, int32_t b);
 
+/// The next h of what the cells give.
+template <typename Dot>
+void project(const Recurrent& layer, const Dot& dot) {
+  for (int32_t p = 0; p < layer.outputs; ++p) {
+    const int64_t sum = dot(layer.hidden, layer.projection + p * layer.cells, layer.cells);
+    layer.h[p] = saturated_int16(scaled_sum(sum, layer.projection_factors[p]));
+  }
+}
+
 /// All steps. dot(a, b, count) is the sum of products of int16.
 template <CellKind kKind, typename Dot>
 void run_recurrent(const Recurrent& whole, const Dot& dot) {
@@ -77,8 +100,8 @@ void run_recurrent(const Recurrent& whole, const Dot& dot) {
       for (int32_t row = 0; row < layer.rows; ++row) {
         const int64_t from_input =
             scaled_sum(dot(layer.x, layer.input_weights + row * layer.inputs, layer.inputs), layer.input_factors[row]);
-        const int64_t from_state =
-            scaled_sum(dot(layer.h, layer.state_weights + row * cells, cells), layer.state_factors[row]);
+        const int64_t from_state = scaled_sum(dot(layer.h, layer.state_weights + row * layer.outputs, layer.outputs),
+                                              layer.state_factors[row]);
         if (row < apart) {
           layer.gates[row] = saturated(from_input + from_state + layer.bias[row]);
         } else {
@@ -86,12 +109,13 @@ void run_recurrent(const Recurrent& whole, const Dot& dot) {
           layer.gates[row + cells] = saturated(from_state + layer.bias[row + cells]);
         }
       }
-      if (kKind == CellKind::lstm)
+      if (is_lstm(kKind))
         update_lstm(layer);
       else if (kKind == CellKind::gru)
         update_gru(layer);
       else
         update_plain(layer, kKind);
+      if (kKind == CellKind::projected_lstm) project(layer, dot);
       store_step(layer, step, b);
     }
   }
@@ -100,7 +124,9 @@ void run_recurrent(const Recurrent& whole, const Dot& dot) {
 template <CellKind kKind, typename Dot>
 void recurrent_layer(KernelContext& context, Span<EValue*> args, const Dot& dot) {
   Recurrent layer;
-  if (read_recurrent(context, args, kKind, &layer)) run_recurrent<kKind>(layer, dot);
+  const bool is_read = kKind == CellKind::projected_lstm ? read_projected_lstm(context, args, &layer)
+                                                         : read_recurrent(context, args, kKind, &layer);
+  if (is_read) run_recurrent<kKind>(layer, dot);
 }
 
 }  // namespace wick::cortex_m

@@ -16,32 +16,62 @@ struct Case {
   bool reversed = false;
   OutputParameters to = {1 << 30, -6, 0, -128, 127};  // steps of 2^-8
   int32_t scratch_words = -1;
+  int32_t outputs = 0;  // of lstm: numbers that h is projected to, or 0
+  std::vector<int64_t> projection = {}, projection_factors = {};
 
+  int32_t width() const { return outputs > 0 ? outputs : cells; }  // of h
   int32_t rows() const { return (plain ? 1 : is_lstm ? 4 : 3) * cells; }
   std::string kernel() const {
-    return std::string("wick_cortex_m::") + (plain ? plain : is_lstm ? "lstm" : "gru") + ".out";
+    return std::string("wick_cortex_m::") +
+           (plain         ? plain
+            : outputs > 0 ? "lstm_projected"
+            : is_lstm     ? "lstm"
+                          : "gru") +
+           ".out";
   }
   struct Last {
     std::vector<int64_t> h, state;
   };
   Outcome run(std::vector<int64_t>* found, Last* last = nullptr) const {
+    const auto row = [](const std::vector<int64_t>& list) {
+      return make_ints(DType::i32, {static_cast<int32_t>(list.size())}, list);
+    };
     const TestTensor input = make_ints(in, {steps, batch, inputs}, x),
                      wi = make_ints(DType::i16, {rows(), inputs}, input_weights),
-                     ws = make_ints(DType::i16, {rows(), cells}, state_weights),
-                     fi = make_ints(DType::i32, {static_cast<int32_t>(input_factors.size())}, input_factors),
-                     fs = make_ints(DType::i32, {static_cast<int32_t>(state_factors.size())}, state_factors),
-                     b = make_ints(DType::i32, {static_cast<int32_t>(bias.size())}, bias);
-    const int32_t words = scratch_words >= 0 ? scratch_words : 4 * cells + (inputs + 1) / 2;
-    TestTensor scratch = make_out(DType::i32, {words}), y = make_out(out, {steps, batch, cells}),
-               last_h = make_out(DType::i16, {batch, cells}), last_state = make_out(DType::i32, {batch, cells}),
-               first_h = make_out(DType::i16, {batch, cells}), first_c = make_out(DType::i32, {batch, cells});
-    if (!h.empty()) first_h = make_ints(DType::i16, {batch, cells}, h);
+                     ws = make_ints(DType::i16, {rows(), width()}, state_weights),
+                     wp = make_ints(DType::i16, {outputs, cells}, projection), fi = row(input_factors),
+                     fs = row(state_factors), fp = row(projection_factors), b = row(bias);
+    const int32_t needed = 4 * cells + (inputs + 1) / 2 + (outputs > 0 ? (cells + 1) / 2 : 0);
+    TestTensor scratch = make_out(DType::i32, {scratch_words >= 0 ? scratch_words : needed}),
+               y = make_out(out, {steps, batch, width()}), last_h = make_out(DType::i16, {batch, width()}),
+               last_state = make_out(DType::i32, {batch, cells}), first_h = make_out(DType::i16, {batch, width()}),
+               first_c = make_out(DType::i32, {batch, cells});
+    if (!h.empty()) first_h = make_ints(DType::i16, {batch, width()}, h);
     if (!c.empty()) first_c = make_ints(DType::i32, {batch, cells}, c);
-    const Outcome outcome =
-        cortex_m::run(kernel().c_str(),
-                      {input, wi, ws, fi, fs, b, h.empty() ? Arg(nullptr) : Arg(first_h),
-                       c.empty() ? Arg(nullptr) : Arg(first_c), zero, reversed, state_bits, int64_t{to.offset},
-                       int64_t{to.multiplier}, int64_t{to.shift}, Arg::scratch(scratch), out, last_h, last_state, y});
+    std::vector<Arg> args = {input,
+                             wi,
+                             ws,
+                             fi,
+                             fs,
+                             b,
+                             h.empty() ? Arg(nullptr) : Arg(first_h),
+                             c.empty() ? Arg(nullptr) : Arg(first_c),
+                             zero,
+                             reversed,
+                             state_bits,
+                             int64_t{to.offset},
+                             int64_t{to.multiplier},
+                             int64_t{to.shift},
+                             Arg::scratch(scratch),
+                             out,
+                             last_h,
+                             last_state,
+                             y};
+    if (outputs > 0) {
+      args.insert(args.begin() + 3, Arg(wp));
+      args.insert(args.begin() + 6, Arg(fp));
+    }
+    const Outcome outcome = cortex_m::run(kernel().c_str(), args);
     if (last) *last = {ints(last_h), ints(last_state)};
     *found = ints(y);
     return outcome;
@@ -60,31 +90,32 @@ std::vector<int64_t> random_factors(Random& random, int32_t rows, int32_t terms,
   return factors;
 }
 
-Case random_case(Random& random, const char* plain = nullptr) {
+Case random_case(Random& random, const char* plain = nullptr, bool projected = false) {
   Case c;
-  c.is_lstm = random.one_in(2);
+  c.is_lstm = projected || random.one_in(2);
   if (plain) c.is_lstm = false, c.plain = plain;
   c.steps = static_cast<int32_t>(random.in(1, 6));
   c.batch = static_cast<int32_t>(random.in(1, 2));
   c.inputs = static_cast<int32_t>(random.in(1, 25));
   c.cells = static_cast<int32_t>(random.in(1, 20));
+  if (projected) c.outputs = static_cast<int32_t>(random.in(1, 20));
   c.in = random.one_in(3) ? DType::i16 : DType::i8;
   c.out = random.one_in(3) ? DType::i16 : DType::i8;
   const int64_t reach = c.in == DType::i8 ? 128 : 32767;
   for (int64_t i = int64_t{c.steps} * c.batch * c.inputs; i > 0; --i) c.x.push_back(random.in(-reach, reach - 1));
   for (int32_t i = 0; i < c.rows() * c.inputs; ++i) c.input_weights.push_back(random.in(-32767, 32767));
-  for (int32_t i = 0; i < c.rows() * c.cells; ++i) c.state_weights.push_back(random.in(-32767, 32767));
+  for (int32_t i = 0; i < c.rows() * c.width(); ++i) c.state_weights.push_back(random.in(-32767, 32767));
+  for (int32_t i = 0; i < c.outputs * c.cells; ++i) c.projection.push_back(random.in(-32767, 32767));
   c.input_factors = random_factors(random, c.rows(), c.inputs, 16384.0 * static_cast<double>(reach) / 2);
-  c.state_factors = random_factors(random, c.rows(), c.cells, 16384.0 * 16384);
+  c.state_factors = random_factors(random, c.rows(), c.width(), 16384.0 * 16384);
+  if (projected) c.projection_factors = random_factors(random, c.outputs, c.cells, 16384.0 * 16384 * 4096);
   c.bias = random_int32(random, 4 * int64_t{c.cells}, 1 << 26);
   c.zero = random.in(-128, 127);
   c.reversed = random.one_in(2);
   if (random.one_in(2)) {
     if (random.one_in(3)) c.state_bits = random.in(12, 15);
-    for (int32_t i = 0; i < c.batch * c.cells; ++i) {
-      c.h.push_back(random.in(-32768, 32767));
-      if (c.is_lstm) c.c.push_back(random.in(-(3 << 20), 3 << 20));
-    }
+    for (int32_t i = 0; i < c.batch * c.width(); ++i) c.h.push_back(random.in(-32768, 32767));
+    for (int32_t i = 0; c.is_lstm && i < c.batch * c.cells; ++i) c.c.push_back(random.in(-(3 << 20), 3 << 20));
   }
   c.to.offset = static_cast<int32_t>(random.in(-20, 20));
   return c;
@@ -92,24 +123,39 @@ Case random_case(Random& random, const char* plain = nullptr) {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
+// What the cells give, of which h saturates.
+std::vector<double> projected(const Case& c, const std::vector<double>& cells) {
+  std::vector<double> h;
+  const double unit = std::ldexp(1, static_cast<int>(c.state_bits));
+  for (size_t p = 0; p < static_cast<size_t>(c.outputs); ++p) {
+    double sum = 0;
+    for (size_t j = 0; j < cells.size(); ++j) sum += static_cast<double>(c.projection[p * cells.size() + j]) * cells[j];
+    const double factor = std::ldexp(static_cast<double>(c.projection_factors[2 * p]),
+                                     15 - static_cast<int>(c.projection_factors[2 * p + 1]));
+    h.push_back(std::clamp(sum * factor, -32768.0, 32767.0) / unit);
+  }
+  return h;
+}
+
 // In double: the outputs h, in the order of the kernel's.
 std::vector<double> exact_outputs(const Case& c) {
   const auto size = [](int64_t n) { return static_cast<size_t>(n); };
-  std::vector<double> y(size(int64_t{c.steps} * c.batch * c.cells));
+  std::vector<double> y(size(int64_t{c.steps} * c.batch * c.width()));
   for (int32_t b = 0; b < c.batch; ++b) {
-    std::vector<double> h(size(c.cells), 0), state = h;
+    std::vector<double> h(size(c.width()), 0), state(size(c.cells), 0);
     const double unit = std::ldexp(1, static_cast<int>(c.state_bits));
     for (size_t j = 0; j < h.size(); ++j) {
       if (!c.h.empty()) h[j] = static_cast<double>(c.h[size(b) * h.size() + j]) / unit;
-      if (!c.c.empty()) state[j] = std::ldexp(static_cast<double>(c.c[size(b) * h.size() + j]), -20);
     }
+    for (size_t j = 0; j < state.size() && !c.c.empty(); ++j)
+      state[j] = std::ldexp(static_cast<double>(c.c[size(b) * state.size() + j]), -20);
     for (int32_t i = 0; i < c.steps; ++i) {
       const int32_t step = c.reversed ? c.steps - 1 - i : i;
       const auto sum = [&](int32_t row, bool of_input) {
         double total = 0;
         const auto& weights = of_input ? c.input_weights : c.state_weights;
         const auto& factors = of_input ? c.input_factors : c.state_factors;
-        const int32_t count = of_input ? c.inputs : c.cells;
+        const int32_t count = of_input ? c.inputs : c.width();
         for (int32_t k = 0; k < count; ++k) {
           const double number = of_input ? static_cast<double>(c.x[size((int64_t{step} * c.batch + b) * c.inputs + k)] -
                                                                (c.in == DType::i8 ? c.zero : 0))
@@ -122,7 +168,7 @@ std::vector<double> exact_outputs(const Case& c) {
       const auto bias = [&](int32_t gate, int32_t j) {
         return std::ldexp(static_cast<double>(c.bias[size(gate * c.cells + j)]), -26);
       };
-      std::vector<double> next = h;
+      std::vector<double> next(state.size());
       for (int32_t j = 0; j < c.cells; ++j) {
         const auto both = [&](int32_t gate) {
           const int32_t row = gate * c.cells + j;
@@ -141,8 +187,9 @@ std::vector<double> exact_outputs(const Case& c) {
           next[size(j)] = n + sigmoid(both(1)) * (h[size(j)] - n);
         }
       }
+      if (c.outputs > 0) next = projected(c, next);
       h = next;
-      for (int32_t j = 0; j < c.cells; ++j) y[size((int64_t{step} * c.batch + b) * c.cells + j)] = h[size(j)];
+      for (int32_t j = 0; j < c.width(); ++j) y[size((int64_t{step} * c.batch + b) * c.width() + j)] = h[size(j)];
     }
   }
   return y;
@@ -151,8 +198,9 @@ std::vector<double> exact_outputs(const Case& c) {
 // 16 bits of h and rounded factors: a few units of h after each step.
 TEST(CortexMRecurrent, IsItsEquation) {
   Random random(61);
-  for (int trial = 0; trial < 800; ++trial) {
-    const Case c = random_case(random, trial < 600 ? nullptr : trial % 2 == 0 ? "rnn_tanh" : "rnn_relu");
+  for (int trial = 0; trial < 1100; ++trial) {
+    const char* plain = trial < 600 || trial >= 800 ? nullptr : trial % 2 == 0 ? "rnn_tanh" : "rnn_relu";
+    const Case c = random_case(random, plain, trial >= 800);
     std::vector<int64_t> found;
     ASSERT_EQ(c.run(&found).message, "");
     const std::vector<double> exact = exact_outputs(c);
@@ -190,15 +238,16 @@ TEST(CortexMRecurrent, OneCellByHand) {
 // Steps one after the other, each from the state of the one before, are the whole sequence.
 TEST(CortexMRecurrent, TheLastStateContinues) {
   Random random(63);
-  for (int trial = 0; trial < 260; ++trial) {
-    Case whole = random_case(random, trial < 200 ? nullptr : trial % 2 == 0 ? "rnn_tanh" : "rnn_relu");
+  for (int trial = 0; trial < 320; ++trial) {
+    const char* plain = trial < 200 || trial >= 260 ? nullptr : trial % 2 == 0 ? "rnn_tanh" : "rnn_relu";
+    Case whole = random_case(random, plain, trial >= 260);
     whole.out = DType::i16, whole.reversed = false;
     std::vector<int64_t> all;
     ASSERT_EQ(whole.run(&all).message, "");
     Case step = whole;
     step.steps = 1;
     const auto inputs = static_cast<std::ptrdiff_t>(whole.batch * whole.inputs);
-    const auto cells = static_cast<size_t>(whole.batch * whole.cells);
+    const auto cells = static_cast<size_t>(whole.batch * whole.width());
     for (int32_t i = 0; i < whole.steps; ++i) {
       step.x.assign(whole.x.begin() + i * inputs, whole.x.begin() + (i + 1) * inputs);
       std::vector<int64_t> y;
@@ -278,6 +327,22 @@ TEST(CortexMRecurrent, ChecksItsArguments) {
   c.is_lstm = false;
   c.input_weights.pop_back(), c.state_weights.pop_back();
   EXPECT_NE(c.run(&found).error, Error::Ok) << "four factors for three rows";
+}
+
+TEST(CortexMRecurrent, ChecksTheProjection) {
+  Random random(64);
+  const Case good = random_case(random, nullptr, true);
+  std::vector<int64_t> found;
+  EXPECT_EQ(good.run(&found).message, "");
+  Case c = good;
+  c.projection_factors[0] = -1;
+  EXPECT_NE(c.run(&found).message.find("a factor is not"), std::string::npos);
+  c = good;
+  c.projection_factors.pop_back();
+  EXPECT_NE(c.run(&found).error, Error::Ok);
+  c = good;
+  c.scratch_words = 4 * c.cells + (c.inputs + 1) / 2;
+  EXPECT_NE(c.run(&found).message.find("too small"), std::string::npos);
 }
 
 }  // namespace

@@ -10,6 +10,9 @@
 //   gru:  n = tanh(a of n + sigmoid(a + b of r) (b of n + bias[3]));  h = n + sigmoid(a + b of z) (h - n)
 //   rnn_tanh: h = tanh(a + b);  rnn_relu: h = max(a + b, 0)
 //   y = h as int16, or clamp(requantize(that) + output_zero_point) as int8
+// lstm_projected(input, input_weights, state_weights [4 H, P], projection [P, H], input_factors, state_factors,
+// projection_factors, bias, ..) is lstm whose h of each step are P sums over what the cells give, which has 15 bits:
+//   h[p] = sum_j sigmoid(a + b of o)[j] tanh(c[j]) projection[p][j] times its factor
 // The last state of lstm is c, that of the others h with 15 more bits. Sums are exact in 64 bits. A factor is
 // {multiplier, shift}: round(sum multiplier / 2^shift). Gates have 26 bits behind the point; they and all states
 // saturate. exp and 1 / (1 + x) are those of softmax.
@@ -27,6 +30,9 @@ int64_t dot(const int16_t* a, const int16_t* b, int32_t count) {
 }  // namespace
 
 void lstm(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::lstm>(context, args, dot); }
+void lstm_projected(KernelContext& context, Span<EValue*> args) {
+  recurrent_layer<CellKind::projected_lstm>(context, args, dot);
+}
 void gru(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::gru>(context, args, dot); }
 void rnn_tanh(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::tanh>(context, args, dot); }
 void rnn_relu(KernelContext& context, Span<EValue*> args) { recurrent_layer<CellKind::relu>(context, args, dot); }

@@ -187,7 +187,8 @@ Bound of_recurrent(const Node& node) {
   if (node.results().size() > 2 && node.result(2)->num_uses() > 0) return {kUnknown};  // c
   const compiler::Arg& states = node.arg("hx");
   double largest = kLargestState;
-  const double first = reach(states.is<Values>() ? states.as<Values>()[0] : states.as<Value*>());
+  const double first =
+      std::max(largest_projected(node), reach(states.is<Values>() ? states.as<Values>()[0] : states.as<Value*>()));
   while (largest < first && largest < kUnknown) largest *= 2;
   return {largest};
 }
@@ -243,6 +244,27 @@ constexpr Row kRows[] = {
 };
 
 }  // namespace
+
+double largest_projected(const Node& lstm) {
+  if (!lstm.is("aten.lstm.input")) return 0;
+  const Values states = lstm.tensors("hx"), params = lstm.tensors("params");
+  const int64_t layers = lstm.static_integer("num_layers") * (lstm.boolean("bidirectional") ? 2 : 1);
+  if (states[0]->sizes().back() == states[1]->sizes().back()) return 0;
+  if (layers < 1 || params.size() < static_cast<size_t>(layers)) return kUnknown;
+  const size_t of_each = params.size() / static_cast<size_t>(layers);
+  double largest = 0;
+  for (size_t last = of_each - 1; last < params.size(); last += of_each) {
+    const std::vector<double> weights = params[last]->is_constant() ? numbers(*params[last]) : std::vector<double>();
+    if (weights.empty() || params[last]->rank() != 2) return kUnknown;
+    const auto columns = static_cast<size_t>(params[last]->sizes()[1].value());
+    for (size_t row = 0; row < weights.size(); row += columns) {
+      double sum = 0;
+      for (size_t k = 0; k < columns; ++k) sum += std::abs(weights[row + k]);
+      largest = larger(largest, sum);
+    }
+  }
+  return largest;
+}
 
 std::optional<Bound> bound_of(const Node& node, const Value& result) {
   if (&result != node.result() && node.op->parsed->find("hx") < 0) return {};

@@ -16,6 +16,10 @@ struct Bound {
 /// infinite, or the operator is none of those that are known here.
 std::optional<Bound> bound_of(const compiler::Node& node, const compiler::Value& result);
 
+/// The largest number that the projection of an lstm makes of its cells, which give 1 at most; 0 if it has none,
+/// infinite if its weights are not known.
+double largest_projected(const compiler::Node& lstm);
+
 /// How far a result can be off if the numbers of a constant operand are rounded to multiples of `step`. Infinite: it is
 /// not known.
 double error_of_rounding(const compiler::Node& node, const compiler::Value& constant, double step);
