@@ -33,19 +33,19 @@ int64_t tap_of(const Convolution& c, const Phases& phases, size_t axis, int64_t 
   return t % dilation == 0 && t / dilation < c.shape.kernel[axis] ? t / dilation : -1;
 }
 
-// The filter with an output for each output and phase: [O * phases, taps, taps, I].
+// The filter with an output for each phase and output of a group: [groups * phases * O / groups, taps, taps, I].
 std::vector<int8_t> phase_filter(const Convolution& c, const Phases phases[2]) {
   const auto inputs = static_cast<size_t>(c.shape.group_channels);
   std::vector<int8_t> filter;
-  for (int64_t o = 0; o < c.shape.outputs; ++o) {
-    for (int64_t phase = 0; phase < phases[0].stride * phases[1].stride; ++phase) {
-      for (int64_t at = 0; at < phases[0].taps * phases[1].taps; ++at) {
-        const int64_t y = tap_of(c, phases[0], 0, phase / phases[1].stride, at / phases[1].taps);
-        const int64_t x = tap_of(c, phases[1], 1, phase % phases[1].stride, at % phases[1].taps);
-        const int64_t tap = (o * c.shape.kernel[0] + y) * c.shape.kernel[1] + x;
-        for (size_t i = 0; i < inputs; ++i)
-          filter.push_back(y < 0 || x < 0 ? int8_t{0} : c.filter[static_cast<size_t>(tap) * inputs + i]);
-      }
+  const int64_t count = phases[0].stride * phases[1].stride, of_group = c.shape.outputs / c.groups;
+  for (int64_t row = 0; row < count * c.shape.outputs; ++row) {
+    const int64_t phase = row / of_group % count, o = row / of_group / count * of_group + row % of_group;
+    for (int64_t at = 0; at < phases[0].taps * phases[1].taps; ++at) {
+      const int64_t y = tap_of(c, phases[0], 0, phase / phases[1].stride, at / phases[1].taps);
+      const int64_t x = tap_of(c, phases[1], 1, phase % phases[1].stride, at % phases[1].taps);
+      const int64_t tap = (o * c.shape.kernel[0] + y) * c.shape.kernel[1] + x;
+      for (size_t i = 0; i < inputs; ++i)
+        filter.push_back(y < 0 || x < 0 ? int8_t{0} : c.filter[static_cast<size_t>(tap) * inputs + i]);
     }
   }
   return filter;
@@ -57,9 +57,9 @@ Convolution phase_convolution(const Convolution& c, const Phases phases[2]) {
   const int64_t count = phases[0].stride * phases[1].stride;
   plain.transposed = false;
   plain.filter = phase_filter(c, phases);
-  plain.bias = repeated(c.bias, count);
-  plain.multipliers = repeated(c.multipliers, count);
-  plain.shifts = repeated(c.shifts, count);
+  plain.bias = repeated(c.bias, c.groups, count);
+  plain.multipliers = repeated(c.multipliers, c.groups, count);
+  plain.shifts = repeated(c.shifts, c.groups, count);
   ConvolutionShape& s = plain.shape;
   s.outputs *= count;
   for (size_t axis = 0; axis < 2; ++axis) {
@@ -94,13 +94,17 @@ Value* padded(Builder& b, Value* x, const Phases phases[2], const Convolution& p
   return b.call("cortex_m.pad", {x, pre, post, int64_t{plain.input.zero}});
 }
 
-// [N, O * sh * sw, H, W] -> [N, O, H * sh, W * sw], without the rows and columns that nobody wants.
+// [N, groups * sh * sw * O / groups, H, W] -> [N, O, H * sh, W * sw], without the rows and columns that nobody wants.
+// Channels-last, that is one permute; of one group it moves runs of sw * O elements.
 Value* woven(Builder& b, Value* y, const Convolution& c, const Phases phases[2]) {
   const ConvolutionShape& s = c.shape;
   const int64_t sh = phases[0].stride, sw = phases[1].stride, h = phases[0].positions, w = phases[1].positions;
   if (sh * sw != 1) {
-    y = b.reshape(y, {s.batch, s.outputs, sh, sw, h, w});
-    y = b.reshape(b.permute(y, {0, 1, 4, 2, 5, 3}), {s.batch, s.outputs, h * sh, w * sw});
+    const int64_t lines = s.batch * h, of_group = s.outputs / c.groups;
+    y = b.permute(y, {0, 2, 3, 1});
+    y = c.groups == 1 ? b.permute(b.reshape(y, {lines, w, sh, sw * of_group}), {0, 2, 1, 3})
+                      : b.permute(b.reshape(y, {lines, w, c.groups, sh, sw, of_group}), {0, 3, 1, 4, 2, 5});
+    y = b.permute(b.reshape(y, {s.batch, h * sh, w * sw, s.outputs}), {0, 3, 1, 2});
   }
   for (size_t axis = 0; axis < 2; ++axis) {
     const int64_t from = phases[axis].dropped, to = from + s.output[axis];

@@ -7,11 +7,14 @@
 
 namespace wick::cortex_m {
 
-/// Each element `times` times in a row: what all phases of an output have.
+/// The part of each group `times` times: what the outputs of all phases have, phase by phase.
 template <typename T>
-std::vector<T> repeated(const std::vector<T>& list, int64_t times) {
+std::vector<T> repeated(const std::vector<T>& list, int64_t groups, int64_t times) {
   std::vector<T> out;
-  for (const T& each : list) out.insert(out.end(), static_cast<size_t>(times), each);
+  const auto part = static_cast<std::ptrdiff_t>(list.size()) / groups;
+  for (auto from = list.begin(); from != list.end(); from += part) {
+    for (int64_t i = 0; i < times; ++i) out.insert(out.end(), from, from + part);
+  }
   return out;
 }
 

@@ -154,6 +154,12 @@ TEST(CortexMConvolution, OnlyTransposedOnesThatStocksKernelComputesAreLeftToIt) 
   EXPECT_EQ(count_of({.outputs = 4, .groups = 2, .transposed = true}, op), 0u);
 }
 
+TEST(CortexMConvolution, PhasesOfATransposedOneAreWovenByCopiesOfRuns) {
+  const Model model{.stride = {2, 2}, .output_padding = {1, 1}, .transposed = true};
+  EXPECT_EQ(count_of(model, "cortex_m.transpose"), 3u) << "of the input, the phases and the result";
+  EXPECT_EQ(count_of(model, "dim_order_ops._to_dim_order_copy"), 0u);
+}
+
 std::string pad_line(const char* pads) { return fmt::format("  %p = aten.constant_pad_nd(%d, [{}], 0.0)\n", pads); }
 
 TEST(CortexMConvolution, TakesOverThePaddingBeforeIt) {

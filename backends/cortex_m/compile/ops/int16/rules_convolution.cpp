@@ -42,8 +42,8 @@ Value* transposed(Builder& b, Value* x, const Convolution& c, const Int16Sums& s
   return by_phases(b, x, c, [&](Value* padded, const Convolution& all) {
     const int64_t times = all.shape.outputs / c.shape.outputs;
     Int16Sums of_all = sums;
-    if (sums.scales.size() > 1) of_all.scales = repeated(sums.scales, times);
-    of_all.bias = repeated(sums.bias, times);
+    if (sums.scales.size() > 1) of_all.scales = repeated(sums.scales, c.groups, times);
+    of_all.bias = repeated(sums.bias, c.groups, times);
     return int16_convolution(b, padded, all, of_all, isa);
   });
 }
