@@ -162,7 +162,8 @@ TEST(CudaResources, ASampleOfTheModelsKernelsDoesNotSpill) {
 }
 
 constexpr char kOperators[] = R"(graph f(%x: f32[4, 5000], %h: f16[4, 5000], %d: f64[4, 5000], %i: i64[4, 5000],
-        %s: f32[64, 20], %p: f32[1, 3, 40, 40], %g: f32[1, 9, 9, 2], %w: i64[64, 20], %l: f32[2, 30000]) {
+        %s: f32[64, 20], %p: f32[1, 3, 40, 40], %g: f32[1, 9, 9, 2], %w: i64[64, 20], %l: f32[2, 30000], %r: f32[3, 9, 9],
+        %t: f32[3, 9, 3]) {
   %a0: f32[4, 5000], %a1: i64[4, 5000] = aten.sort(%x)
   %b0: f16[4, 5000], %b1: i64[4, 5000] = aten.sort(%h, -1, true)
   %c0: f64[4, 5000], %c1: i64[4, 5000] = aten.sort(%d)
@@ -181,8 +182,11 @@ constexpr char kOperators[] = R"(graph f(%x: f32[4, 5000], %h: f16[4, 5000], %d:
   %o0: f32[1, 3, 15, 15] = aten._upsample_bicubic2d_aa(%p, [15, 15], false)
   %q0: f32[64, 64] = aten.cdist(%s, %s, 1.5)
   %q1: f32[2016] = aten.pdist(%s)
+  %r0: f32[3, 9, 3], %r1: f32[3, 9, 9], %r2: i32[3, 9], %r3: i32[3] = aten._linalg_solve_ex(%r, %t)
+  %r4: f32[3, 9, 9], %r5: i32[3] = aten.linalg_cholesky_ex(%r)
+  %r6: f32[3, 9, 3] = aten.linalg_solve_triangular(%r, %t, true)
   return %a0, %a1, %b0, %b1, %c0, %c1, %e0, %e1, %f0, %f1, %g0, %g1, %h0, %h1, %i0, %i1, %j0, %j1, %j2, %k0, %k1, %m0, %n0, %n1, %o0, %q0,
-    %q1
+    %q1, %r0, %r2, %r4, %r6
 })";
 
 // Random numbers, conditions, loops, and what they carry.

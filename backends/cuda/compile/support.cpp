@@ -20,7 +20,7 @@ namespace {
 
 const compiler::RuleTable<OpRule>& rules() {
   static const compiler::RuleTable<OpRule> kRules(
-      {kAttentionRules, kControlRules, kCreationRules, kDeformedRules, kDistanceRules, kIndexingRules, kMatmulRules,
+      {kAttentionRules, kControlRules, kCreationRules, kDeformedRules, kDistanceRules, kFactorRules, kIndexingRules, kMatmulRules,
        kMovementRules, kNormalizationRules, kPointwiseRules, kQuantizedRules, kRandomRules, kReductionRules,
        kResizeRules, kSamplingRules, kScanRules, kSortingRules, kWindowRules, kWriteRules});
   return kRules;

@@ -15,6 +15,12 @@ KernelUses uses_of(const LoopKernel& kernel) {
   });
   if (kernel.line && kernel.line->kind == Line::Kind::merged)
     uses.reads.insert({kernel.line->values, kernel.line->positions});
+  if (kernel.call) {
+    for (const BlockCall::Place& place : kernel.call->places) {
+      uses.reads.insert(place.buffer);
+      if (place.writes) uses.writes.insert(place.buffer);
+    }
+  }
   const auto add = [&](const std::vector<Store>& stores) {
     for (const Store& store : stores) uses.writes.insert(store.buffer);
   };

@@ -30,6 +30,7 @@ class Worker {
     if (kernel.attention) attention(*kernel.attention);
     for (const Reduction& reduction : kernel.reductions) reduce(reduction);
     if (kernel.line && kernel.line->kind == Line::Kind::merged) merge(*kernel.line);
+    if (kernel.call) this->call(*kernel.call);
     for (const Store& store : kernel.row_stores) this->store(store);
     for (const Store& store : kernel.column_stores) this->store(store);
     for (const RowPart& part : kernel.row_parts) store_part(part, kernel.rows);
@@ -133,6 +134,16 @@ class Worker {
   // Each element of the runs comes to stand in the merged one, or behind those that are kept.
   void merge(const Line& line) {
     for (const uint32_t buffer : {line.values, line.positions}) reads_[buffer].count = times(rows_, columns_);
+  }
+
+  void call(const BlockCall& call) {
+    add_to(work_.flops, times(rows_, most(call.operations)));
+    work_.uses_f64 = true;
+    for (const BlockCall::Place& place : call.places) {
+      const Touched all = {most(graph_.buffers[place.buffer].elements), 0, INT64_MAX};
+      reads_.try_emplace(place.buffer, all);
+      if (place.writes) writes_.try_emplace(place.buffer, all);
+    }
   }
 
   void store(const Store& store) {

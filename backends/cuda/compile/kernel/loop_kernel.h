@@ -75,6 +75,21 @@ struct Line {
 /// The position of what is no element of a sorted row.
 constexpr int32_t kNoPosition = 0x7fffffff;
 
+/// A function of the vocabulary that a block runs for each row: FUNCTION<threads>(addresses .., numbers ..).
+struct BlockCall {
+  struct Place {
+    uint32_t buffer = 0;
+    ExpressionPtr offset = nullptr;  // of the row's first element
+    bool writes = false;
+  };
+  const char* function = "";
+  std::vector<Place> places;
+  std::vector<Sym> numbers;
+  bool has_shared = false;  // behind the addresses: one Positioned<f64> per warp
+  uint32_t threads = 32;
+  Sym operations;  // of a row, about
+};
+
 /// What some of a kernel's rows store besides its row stores: those from `first` on, as many as `loops` count. The
 /// loops run in the order of the rows.
 struct RowPart {
@@ -99,6 +114,7 @@ struct LoopKernel {
   std::optional<Attention> attention;  // then there are no reductions
   bool in_order = false;  // columns are walked in order: one may read what an earlier one of its row has stored
   std::optional<Line> line;
+  std::optional<BlockCall> call;               // then there is nothing besides rows
   std::vector<const compiler::Node*> nodes;    // of the model, in order
   std::vector<const compiler::Node*> inlined;  // functions of indices that these read, computed where they are read
   std::string why;                             // its results are stored and no reader became part of it

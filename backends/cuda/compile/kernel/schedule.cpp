@@ -86,6 +86,9 @@ void visit_expressions(Kernel& kernel, Line* line, Add&& add) {
     auto& a = *kernel.attention;
     add(a.query), add(a.key_element), add(a.value), add(a.score);
   }
+  if (kernel.call) {
+    for (auto& place : kernel.call->places) add(place.offset);
+  }
   add_stores(kernel.row_stores);
   add_stores(kernel.column_stores);
   for (auto& part : kernel.row_parts) add_stores(part.stores);
@@ -128,6 +131,7 @@ Sym step_of(const Sym& sym, const Sym& variable) {
 KernelSource write_kernel(LoweredGraph& graph, const LoopKernel& kernel) {
   if (kernel.attention) return write_attention(graph, kernel);
   if (kernel.line) return write_line(graph, kernel);
+  if (kernel.call) return write_block_call(graph, kernel);
   if (!kernel.beside.empty()) return write_beside(graph, kernel);
   if (const auto matvec = find_matvec(graph, kernel)) return write_matvec(graph, kernel, *matvec);
   if (const auto contraction = find_contraction(kernel)) return write_contraction(graph, kernel, *contraction);

@@ -50,7 +50,7 @@ const OpRule* find_rule(const compiler::Node& node);
 
 // Families, one file each.
 extern const Span<const OpRule> kAttentionRules, kControlRules, kCreationRules, kDeformedRules, kDistanceRules,
-    kIndexingRules, kMatmulRules, kMovementRules, kNormalizationRules, kPointwiseRules, kQuantizedRules, kRandomRules,
+    kFactorRules, kIndexingRules, kMatmulRules, kMovementRules, kNormalizationRules, kPointwiseRules, kQuantizedRules, kRandomRules,
     kReductionRules, kResizeRules, kSamplingRules, kScanRules, kSortingRules, kWindowRules, kWriteRules;
 
 /// Whether the sizes are equal, or one is no larger, for all values of their symbols.

@@ -17,5 +17,6 @@ KernelSource write_line(LoweredGraph& graph, const LoopKernel& kernel);
 KernelSource write_running(LoweredGraph& graph, const LoopKernel& kernel);
 KernelSource write_sorted(LoweredGraph& graph, const LoopKernel& kernel);
 KernelSource write_merged(LoweredGraph& graph, const LoopKernel& kernel);
+KernelSource write_block_call(LoweredGraph& graph, const LoopKernel& kernel);
 
 }  // namespace wick::cuda
