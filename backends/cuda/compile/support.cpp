@@ -20,9 +20,10 @@ namespace {
 
 const compiler::RuleTable<OpRule>& rules() {
   static const compiler::RuleTable<OpRule> kRules(
-      {kAttentionRules, kControlRules, kCreationRules, kDeformedRules, kDistanceRules, kFactorRules, kIndexingRules, kMatmulRules,
-       kMovementRules, kNormalizationRules, kPointwiseRules, kQuantizedRules, kRandomRules, kReductionRules,
-       kResizeRules, kSamplingRules, kScanRules, kSortingRules, kWindowRules, kWriteRules});
+      {kAttentionRules, kControlRules,   kCreationRules, kDeformedRules,  kDistanceRules,
+       kFactorRules,    kIndexingRules,  kMatmulRules,   kMovementRules,  kNormalizationRules,
+       kPointwiseRules, kQuantizedRules, kRandomRules,   kReductionRules, kResizeRules,
+       kSamplingRules,  kScanRules,      kSortingRules,  kWindowRules,    kWriteRules});
   return kRules;
 }
 

@@ -277,9 +277,7 @@ void lower_lu_unpack(Lowering& l, const Node& node) {
   const auto give = [&](size_t index, bool wanted, const Element& element) {
     const Value* y = node.result(index);
     const ExpressionPtr none = constant(l.pool(), 0, type);
-    if (y->num_uses() > 0)
-      l.define(
-          y, wanted ? element : [none](const Indices&) { return none; });
+    if (y->num_uses() > 0) l.define(y, wanted ? element : [none](const Indices&) { return none; });
   };
   const bool data = node.boolean("unpack_data"), permutes = node.boolean("unpack_pivots");
   if (permutes && node.result(0)->num_uses() > 0) {
