@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backends/cortex_m/kernels/int4.h"
+
 namespace wick::cortex_m {
 
 using compiler::Builder;
@@ -115,6 +117,15 @@ Value* woven(Builder& b, Value* y, const Convolution& c, const Phases phases[2])
 }
 
 }  // namespace
+
+bool are_phases_smaller_packed(const Convolution& c) {
+  const Phases phases[2] = {phases_of(c, 0), phases_of(c, 1)};
+  const int64_t rows = c.shape.outputs * phases[0].stride * phases[1].stride;
+  const int64_t terms = phases[0].taps * phases[1].taps * c.shape.group_channels;
+  constexpr int64_t kBytesOfOutput = 3 * sizeof(int32_t);  // bias, multiplier, shift
+  return rows * (int4_row_bytes(terms) + kBytesOfOutput) <
+         static_cast<int64_t>(c.filter.size()) + c.shape.outputs * kBytesOfOutput;
+}
 
 Value* by_phases(Builder& b, Value* x, const Convolution& c,
                  const std::function<Value*(Value* padded, const Convolution& plain)>& compute) {

@@ -179,6 +179,17 @@ TEST(CortexMCompileInt4, ConvolutionsAreOfPackedWeights) {
   expect_convolution({.outputs = 70, .kernel = 1, .more = "[1, 1], [0, 0], [1, 1]"}, kConvolution);
 }
 
+// Phases have a bias, a multiplier and a shift each, and taps of zeros where the stride does not divide the kernel.
+TEST(CortexMCompileInt4, TransposedConvolutionsArePackedByPhasesWhereThatTakesLessMemory) {
+  constexpr char kConvolution[] = "wick_cortex_m.conv2d_int4", kTransposed[] = "cortex_m.quantized_transpose_conv2d";
+  const std::string sizes = "2, 32, 5, 4", by_two = "[2, 2], [0, 0], [1, 1]", padded = "[2, 2], [1, 1], [1, 1]";
+  expect_convolution({.inputs = 32, .kernel = 2, .sizes = sizes, .more = by_two, .transposed = true}, kConvolution);
+  expect_convolution({.inputs = 32, .kernel = 4, .sizes = sizes, .more = padded, .transposed = true}, kConvolution);
+  expect_convolution({.transposed = true}, kConvolution);
+  expect_convolution({.kernel = 2, .more = by_two, .transposed = true}, kTransposed);
+  expect_convolution({.inputs = 32, .sizes = sizes, .more = padded, .transposed = true}, kTransposed);
+}
+
 // The bias and the sum of the weights times the zero point need more than 32 bits; the sums of the kernel do not.
 TEST(CortexMCompileInt4, ALargeBiasBesideANarrowInput) {
   expect_convolution({.x = parameters(0.03125, 100, 100, 110), .first_bias = 4194296}, "wick_cortex_m.conv2d_int4");
@@ -189,7 +200,9 @@ TEST(CortexMCompileInt4, OtherConvolutionsStayInEightBits) {
   expect_convolution({.inputs = 3, .kernel = 1, .sizes = "2, 3, 7, 6", .more = "[1, 1], [0, 0], [1, 1]"},
                      "cortex_m.quantized_conv2d");
   expect_convolution({.outputs = 8, .groups = 8}, "cortex_m.quantized_depthwise_conv2d");
-  expect_convolution({.more = "[2, 2], [0, 0], [1, 1]", .transposed = true}, "cortex_m.quantized_transpose_conv2d");
+  expect_convolution(
+      {.inputs = 1, .kernel = 2, .sizes = "2, 1, 7, 6", .more = "[2, 2], [0, 0], [1, 1]", .transposed = true},
+      "cortex_m.quantized_transpose_conv2d");
   expect_convolution({}, "cortex_m.quantized_conv2d", true);
 }
 

@@ -1,6 +1,6 @@
 // Convolutions: filters are permuted to [O, kH, kW, I] ahead of time, and each output has its multiplier and shift.
 // A transposed convolution that stock's kernel does not compute (groups, dilation, output padding, or a stride and
-// padding that together exceed the kernel) becomes a plain one.
+// padding that together exceed the kernel) becomes a plain one, and so does one whose weights are packed.
 #include <algorithm>
 
 #include "backends/cortex_m/compile/centered_weights.h"
@@ -18,6 +18,19 @@ using compiler::Verdict;
 
 namespace {
 
+// --- weights of four bits ---
+
+bool keeps_to_four_bits(const Node& node, const Convolution& c) {
+  return is_int4(*node.tensor("weight")) &&
+         std::all_of(c.filter.begin(), c.filter.end(), [](int8_t each) { return each >= -8 && each <= 7; });
+}
+
+// Whether its weights are packed: those of four bits that are many.
+bool packs(const Node& node, const Convolution& c, const Configuration& configuration) {
+  return !configuration.stock_only && !c.is_depthwise() && keeps_to_four_bits(node, c) &&
+         (c.transposed ? are_phases_smaller_packed(c) : is_smaller_packed(c));
+}
+
 // --- transposed convolutions ---
 
 bool has_stock_form(const Convolution& c) {
@@ -31,9 +44,11 @@ bool has_stock_form(const Convolution& c) {
   return true;
 }
 
-Value* transposed(Builder& b, Value* x, const Convolution& c, Isa isa) {
-  if (has_stock_form(c)) return transposed_convolution(b, x, c, isa);
-  return by_phases(b, x, c, [&](Value* padded, const Convolution& all) { return convolution(b, padded, all, isa); });
+Value* transposed(Builder& b, Value* x, const Convolution& c, const Configuration& configuration, bool packed) {
+  if (!packed && has_stock_form(c)) return transposed_convolution(b, x, c, configuration.isa);
+  return by_phases(b, x, c, [&](Value* padded, const Convolution& all) {
+    return packed ? packed_convolution(b, padded, all, configuration) : convolution(b, padded, all, configuration.isa);
+  });
 }
 
 // --- padding of one end, which absorb_padding leaves: that of the operator before ---
@@ -71,13 +86,6 @@ Value* without_padding(Value* x, Convolution* c) {
   return inner;
 }
 
-// Whether its weights are packed: those of four bits that are many.
-bool packs(const Node& node, const Convolution& c, const Configuration& configuration) {
-  return !configuration.stock_only && !c.transposed && !c.is_depthwise() && is_int4(*node.tensor("weight")) &&
-         is_smaller_packed(c) &&
-         std::all_of(c.filter.begin(), c.filter.end(), [](int8_t each) { return each >= -8 && each <= 7; });
-}
-
 Verdict supports_convolution(const Node& node, const Configuration& configuration) {
   Convolution c;
   const std::string reason = read_convolution(node, &c);
@@ -92,9 +100,10 @@ std::vector<Value*> rewrite_convolution(Builder& b, Node& node, const Configurat
   Value* inner = c.transposed || configuration.stock_only ? nullptr : without_padding(x, &c);
   x = inner ? inner : c.rows ? b.unsqueeze(x, 2) : x;
   x = repeated_inputs(b, x, 1, c.groups, c.copies);
-  Value* y = c.transposed                    ? transposed(b, x, c, configuration.isa)
-             : packs(node, c, configuration) ? packed_convolution(b, x, c, configuration)
-                                             : convolution(b, x, c, configuration.isa);
+  const bool packed = packs(node, c, configuration);
+  Value* y = c.transposed ? transposed(b, x, c, configuration, packed)
+             : packed     ? packed_convolution(b, x, c, configuration)
+                          : convolution(b, x, c, configuration.isa);
   return {c.rows ? b.squeeze(y, 2) : y};
 }
 
