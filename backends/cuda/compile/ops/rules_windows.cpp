@@ -162,7 +162,7 @@ struct Pool {
   const Value *x, *y;
   size_t spatial;
   Sizes taps;
-  std::function<Window(size_t dim, ExpressionPtr out, ExpressionPtr k)> window;
+  std::function<Window(size_t dim, const Indices& out, ExpressionPtr k)> window;  // of the element of y at `out`
 };
 
 Sym list_entry(const Node& node, std::string_view name, size_t i, const Sym& otherwise) {
@@ -177,8 +177,9 @@ Pool sliding_pool(Lowering& l, const Node& node, size_t spatial) {
   const Ints kernel = node.ints("kernel_size");
   for (size_t i = 0; i < spatial; ++i) pool.taps.push_back(entry(kernel, i));
   const bool counts_padding = node.op->parsed->find("count_include_pad") >= 0 && node.boolean("count_include_pad");
-  pool.window = [&l, &node, x, kernel, spatial, counts_padding](size_t i, ExpressionPtr out, ExpressionPtr k) {
+  pool.window = [&l, &node, x, kernel, spatial, counts_padding](size_t i, const Indices& y_at, ExpressionPtr k) {
     ExpressionPool& p = l.pool();
+    const ExpressionPtr out = y_at[y_at.size() - spatial + i];
     const Sym size = x->sizes()[x->rank() - spatial + i], pad = list_entry(node, "padding", i, 0);
     const Sym stride = list_entry(node, "stride", i, entry(kernel, i)), dilation = list_entry(node, "dilation", i, 1);
     const ExpressionPtr begin = p.subtract(p.multiply(out, p.index(stride)), p.index(pad));
@@ -200,8 +201,9 @@ Pool adaptive_pool(Lowering& l, const Node& node, size_t spatial) {
     const bool even = in.is_const() && out.is_const() && in.value() % out.value() == 0;
     pool.taps.push_back(out.is(1) ? in : even ? floor_div(in, out) : floor_div(in, out) + 2);
   }
-  pool.window = [&l, x, y, spatial](size_t i, ExpressionPtr out, ExpressionPtr k) {
+  pool.window = [&l, x, y, spatial](size_t i, const Indices& y_at, ExpressionPtr k) {
     ExpressionPool& p = l.pool();
+    const ExpressionPtr out = y_at[y_at.size() - spatial + i];
     const ExpressionPtr in = p.index(x->sizes()[x->rank() - spatial + i]),
                         count = p.index(y->sizes()[y->rank() - spatial + i]);
     const ExpressionPtr begin = p.floor_divide(p.multiply(out, in), count);
@@ -209,6 +211,42 @@ Pool adaptive_pool(Lowering& l, const Node& node, size_t spatial) {
     const ExpressionPtr end = p.floor_divide(p.subtract(p.add(next, count), p.index(1)), count);
     const ExpressionPtr at = p.add(begin, k);
     return Window{at, p.less(at, end), p.subtract(end, begin)};
+  };
+  return pool;
+}
+
+// Windows begin where a random number of the plane and dimension puts them, but for the last one: at
+// floor((o + sample) * alpha) - floor(sample * alpha). Samples of images are those of [W, H], of volumes of [T, H, W].
+Pool fractional_pool(Lowering& l, const Node& node, size_t spatial) {
+  const Value *x = node.tensor("self"), *samples = node.tensor("random_samples"), *y = node.result();
+  Pool pool{x, y, spatial, {}, nullptr};
+  const Ints kernel = node.ints("kernel_size");
+  for (size_t i = 0; i < spatial; ++i) pool.taps.push_back(entry(kernel, i));
+  const uint32_t check = l.add_check("a random number is not in [0, 1]");
+  pool.window = [&l, x, y, samples, kernel, spatial, check](size_t i, const Indices& y_at, ExpressionPtr k) {
+    ExpressionPool& p = l.pool();
+    const size_t lead = y_at.size() - spatial;
+    const int64_t in = x->sizes()[lead + i].value(), out = y->sizes()[lead + i].value(),
+                  last = in - entry(kernel, i).value();
+    const ScalarType type = scalar_type(x->dtype());
+    const ExpressionPtr o = y_at[lead + i], number = p.index(static_cast<int64_t>(spatial == 2 ? 1 - i : i));
+    const ExpressionPtr sample = l.element(samples, {lead == 2 ? y_at[0] : p.index(0), y_at[lead - 1], number});
+    const double steps = static_cast<double>(std::max<int64_t>(out - 1, 1));
+    const double alpha = type == ScalarType::f32
+                             ? static_cast<double>(static_cast<float>(last) / static_cast<float>(steps))
+                             : static_cast<double>(last) / steps;
+    const ExpressionPtr ratio = p.number(alpha, type);
+    const auto whole = [&](ExpressionPtr real) {
+      return p.cast(p.cast(mul(p, real, ratio), ScalarType::i64), ScalarType::index);
+    };
+    const ExpressionPtr start = p.subtract(whole(add(p, p.cast(o, type), sample)), whole(sample));
+    const ExpressionPtr is_last = p.less(p.index(out - 2), o);
+    const ExpressionPtr wrong = p.call(ScalarType::i64, "({0} >= 0 && {0} <= 1 ? i64(0) : i64(1))", {sample});
+    // 0, unless the call fails.
+    const ExpressionPtr none = l.checked_index(wrong, 1, false, check);
+    const ExpressionPtr begin =
+        p.select(is_last, p.index(last), p.minimum(p.maximum(start, p.index(0)), p.index(last)));
+    return Window{p.add(p.add(begin, none), k), yes(p), p.index(1)};
   };
   return pool;
 }
@@ -226,7 +264,7 @@ PoolDraft draft_pool(Lowering& l, const Pool& pool) {
   const size_t lead = pool.x->rank() - pool.spatial;
   out.at.assign(out.draft.rows.begin(), out.draft.rows.begin() + static_cast<std::ptrdiff_t>(lead));
   for (size_t i = 0; i < pool.spatial; ++i) {
-    const Window window = pool.window(i, out.draft.rows[lead + i], out.draft.columns[i]);
+    const Window window = pool.window(i, out.draft.rows, out.draft.columns[i]);
     out.at.push_back(window.at);
     out.guard = p.both(out.guard, window.guard);
     out.counted = p.multiply(out.counted, window.counted);
@@ -263,7 +301,7 @@ ExpressionPtr plane_position(Lowering& l, const Pool& pool, const PoolDraft& dra
   const Indices taps = l.split(p.cast(tap, ScalarType::index), pool.taps);
   ExpressionPtr position = p.index(0);
   for (size_t i = 0; i < pool.spatial; ++i) {
-    const Window window = pool.window(i, draft.draft.rows[lead + i], taps[i]);
+    const Window window = pool.window(i, draft.draft.rows, taps[i]);
     position = p.add(p.multiply(position, p.index(pool.x->sizes()[lead + i])), window.at);
   }
   return p.cast(position, ScalarType::i64);
@@ -302,6 +340,20 @@ void lower_adaptive_maximum(Lowering& l, const Node& node) {
   maximum(l, node, adaptive_pool(l, node, spatial));
 }
 
+template <size_t spatial>
+void lower_fractional_maximum(Lowering& l, const Node& node) {
+  maximum(l, node, fractional_pool(l, node, spatial));
+}
+
+Verdict samples_fit(const Node& node, const compiler::TargetOptions&) {
+  const Value *x = node.tensor("self"), *samples = node.tensor("random_samples");
+  const size_t spatial = node.is("aten.fractional_max_pool2d.default") ? 2 : 3, rank = x->rank();
+  if (!is_static(x->sizes()) || samples->rank() != 3 || samples->dtype() != x->dtype()) return agreed(false);
+  const Sizes wanted = {rank == spatial + 2 ? x->sizes()[0] : Sym(1), x->sizes()[rank - spatial - 1],
+                        static_cast<int64_t>(spatial)};
+  return agreed(samples->sizes() == wanted);
+}
+
 Verdict convolution_fits(const Node& node, const compiler::TargetOptions&) {
   const Convolution c(node);
   const Sym channels = node.boolean("transposed") ? c.w->sizes()[0] : c.w->sizes()[1] * c.groups;
@@ -322,6 +374,8 @@ constexpr OpRule kRows[] = {
     {"aten.max_pool3d_with_indices.default", lower_maximum<3>},
     {"aten.adaptive_max_pool2d.default", lower_adaptive_maximum<2>},
     {"aten.adaptive_max_pool3d.default", lower_adaptive_maximum<3>},
+    {"aten.fractional_max_pool2d.default", lower_fractional_maximum<2>, samples_fit},
+    {"aten.fractional_max_pool3d.default", lower_fractional_maximum<3>, samples_fit},
 };
 
 }  // namespace
