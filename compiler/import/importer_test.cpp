@@ -92,6 +92,23 @@ TEST(Importer, ALowerBoundThatNoNodeChecksIsNotChecked) {
   EXPECT_EQ(function->graph->ranges.at("u0").min, 2);
 }
 
+// The rows of repeat_interleave, the elements of bincount.
+TEST(Importer, SizesReadFromDataTakeOnlyTheBoundOfTheirName) {
+  std::string json = pt2::test_program_json();
+  replace(json, R"("range_constraints": {)", R"("range_constraints": {"u0": {"min_val": 0, "max_val": null}, )");
+  replace(json, R"("tensor_values": {)",
+          R"json("tensor_values": {"kept": {"dtype": 7, "sizes": [{"as_expr": {"expr_str": )json"
+          R"json("Symbol('u0', integer=True)", "hint": null}}], "requires_grad": false, "device": {"type": "cpu", )json"
+          R"json("index": null}, "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7}, )json");
+  Result<Function> function = import_json({{{"", 64}}}, json);
+  ASSERT_TRUE(function.ok()) << function.diag().message;
+  EXPECT_EQ(function->graph->ranges.at("s7").max, 64);
+  EXPECT_EQ(function->graph->ranges.at("u0").max, kUnbounded);
+  function = import_json({{{"", 64}, {"u0", 12}}}, json);
+  ASSERT_TRUE(function.ok()) << function.diag().message;
+  EXPECT_EQ(function->graph->ranges.at("u0").max, 12);
+}
+
 TEST(Importer, AnUndecomposedVmapIsRefusedWithTheWayOut) {
   std::string json = pt2::test_program_json();
   replace(json, "torch.ops.aten.add.Tensor", "torch._functorch.predispatch._add_batch_dim");
