@@ -332,12 +332,12 @@ TEST_F(CudaState, SoIsAConstantOfOtherContents) {
   expect_like_portable_after({look, change, look});
 }
 
-// Determinants have no kernel: what they read must be memory of the program.
+// Exponentials of matrices have no kernel: what they read must be memory of the program.
 TEST_F(CudaState, ABufferThatIsUsedOutsideStaysOutside) {
   compile_state({R"(graph a(%x: f32[2, 2]) {
   state %read: f32[2, 2] "read" = ...
   state %inside: f32[2, 2] "inside" = ...
-  %r: f32[], %lu: f32[2, 2], %p: i32[2] = aten._linalg_det(%read)
+  %r: f32[2, 2] = aten.linalg_matrix_exp(%read)
   %n: f32[2, 2] = aten.add.Tensor(%read, %x)
   %i: f32[2, 2] = aten.add.Tensor(%inside, %n)
   %y: f32[2, 2] = aten.mul.Tensor(%i, %r)
@@ -362,7 +362,7 @@ TEST_F(CudaState, ABufferThatOneMethodUsesOutsideIsNobodys) {
 })",
                  R"(graph look(%x: f32[2, 2]) {
   const %pairs: f32[2, 2] "pairs" = ...
-  %r: f32[], %lu: f32[2, 2], %p: i32[2] = aten._linalg_det(%pairs)
+  %r: f32[2, 2] = aten.linalg_matrix_exp(%pairs)
   %y: f32[2, 2] = aten.add.Tensor(%r, %x)
   return %y
 })"});
@@ -378,7 +378,7 @@ TEST_F(CudaState, SeveralDelegatesOfAMethodShareBuffers) {
   state %early: f32[2, 2] "early" = ...
   %a: f32[2, 2] = aten.add.Tensor(%x, %both)
   %n: f32[2, 2] = aten.add.Tensor(%early, 1)
-  %r: f32[], %lu: f32[2, 2], %p: i32[2] = aten._linalg_det(%a)
+  %r: f32[2, 2] = aten.linalg_matrix_exp(%a)
   %b: f32[2, 2] = aten.add.Tensor(%r, %both)
   %o: f32[2, 2] = aten.mul.Tensor(%b, %early)
   update %both = %b
