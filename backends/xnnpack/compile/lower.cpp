@@ -112,7 +112,8 @@ void Lowering::add_inputs() {
 
 void Lowering::lower_node(const Node& node) {
   current_ = &node;
-  type_ = type_of(node.result()->tensor().real_dtype());
+  const Value* typed = node.is("aten._to_copy.default") ? node.operands()[0] : node.result();
+  type_ = type_of(typed->tensor().real_dtype());
   if (absorbed_.count(&node)) {
     set_result(node, operand(node.operands()[0], layouts_.of(node.result())));
     return;

@@ -183,6 +183,23 @@ INSTANTIATE_TEST_SUITE_P(
         "aten.permute(%u, [0, 2, 1, 3])\n %a = aten.reshape(%r, [2, 5, 8])",
         "%m = aten.mul.Scalar(%q, 0.5)\n %d = aten._to_copy(%m, f32)\n %a = aten.view(%d, [2, 5, 8])"));
 
+// What computes in f32 between f16 values is no graph break, whatever the order of their dimensions.
+TEST(Scalars, OfOtherFloatsBetweenTwoConversionsStayInside) {
+  Pipeline p = on_xnnpack(R"(graph f(%x: f16[2, 3, 4]) {
+    %a: f16[2, 4, 3] = aten.permute(%x, [0, 2, 1])
+    %w: f32[2, 4, 3] = aten._to_copy(%a, f32)
+    %m: f32[2, 4, 3] = aten.mul.Scalar(%w, 1000000)
+    %s: f32[2, 4, 1] = aten.sum.dim_IntList(%m, [2], true)
+    %d: f32[2, 4, 1] = aten.mul.Scalar(%s, 1e-06)
+    %h: f16[2, 4, 1] = aten._to_copy(%d, f16)
+    %y: f16[2, 4, 3] = aten.mul.Tensor(%a, %h)
+    return %y
+  })");
+  p.at(Stage::partition).check_delegates(1).check_outside({});
+  run(p, {1e-3, 1e-2, 1e-3, 0});
+  EXPECT_EQ(p.failures(), "");
+}
+
 // --- lifetime ---
 
 constexpr char kFactors[] = R"(graph forward(%x: f32[2, 8]) {

@@ -224,6 +224,10 @@ constexpr Edge kEdges[] = {
     {"aten.var.correction", kIn, "%x: f32[2, s0, 3]", SYMBOL "%y = aten.var.correction(%x, [1], 2)"},
     {"aten.var.correction", "1 elements; the correction of 1", "%x: f32[2, 1]", "%y = aten.var.correction(%x, [1])"},
     // pointwise
+    {"aten._to_copy.default", kIn, "%x: f16[2, 3]", "%y = aten._to_copy(%x, f32)"},
+    {"aten._to_copy.default", kIn, "%x: f32[2, 3]", "%y = aten._to_copy(%x, f16)"},
+    {"aten._to_copy.default", "a conversion of f32 to bool", "%x: f32[2]", "%y = aten._to_copy(%x, bool)"},
+    {"aten._to_copy.default", "an empty tensor", "%x: f16[0]", "%y = aten._to_copy(%x, f32)"},
     {"aten.abs.default", kIn, "%x: f32[]", "%y = aten.abs(%x)"},
     {"aten.abs.default", "empty", "%x: f32[0, 3]", "%y = aten.abs(%x)"},
     {"aten.abs.default", "without upper bound", "%x: f32[s0]", "%y = aten.abs(%x)"},

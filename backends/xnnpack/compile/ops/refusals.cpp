@@ -119,14 +119,6 @@ std::string refuse_choice(const Node& node, const compiler::TargetOptions& optio
 
 // --- others ---
 
-std::string refuse_conversion(const Node& node, const compiler::TargetOptions&) {
-  const Value* from = compiler::tensor_or_null(node.arg("self"));
-  const Value& to = *node.result();
-  if (!from) return "it converts no tensor";
-  return fmt::format("a conversion of {} to {}; only those between f32 and f16 are taken", dtype_name(from->dtype()),
-                     dtype_name(to.dtype()));
-}
-
 std::string refuse_bits(const Node& node, const compiler::TargetOptions&) {
   const Value& result = *node.result();
   return result.dtype() == DType::boolean ? fmt::format(kNoOperator, kBooleans) : refuse_dtype(result);
@@ -147,7 +139,6 @@ std::string refuse_composite(const Node& node, const compiler::TargetOptions&) {
 
 constexpr Refusal kRefusals[] = {
     {"aten._cdist_forward", nullptr, refuse_composite},
-    {"aten._to_copy", nullptr, refuse_conversion},
     {"aten._upsample_nearest", nullptr, refuse_places},
     {"aten.acos", kLosesDigits},
     {"aten.adaptive_max_pool", nullptr, refuse_composite},

@@ -48,7 +48,28 @@ Verdict constant_operand_fits(const Node& node, const TargetOptions& options) {
   return Verdict::yes();
 }
 
+bool is_taken_float(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
+
+Verdict float_conversion(const Node& node, const TargetOptions&) {
+  const Value *from = compiler::tensor_or_null(node.arg("self")), *to = node.result();
+  if (!from || !is_taken_float(from->dtype()) || !is_taken_float(to->dtype())) {
+    return Verdict::no(fmt::format("a conversion of {} to {}; only those between f32 and f16 are taken",
+                                   from ? dtype_name(from->dtype()) : "a number", dtype_name(to->dtype())));
+  }
+  for (const Value* value : {from, to}) {
+    if (!value->is_constant() && stored_order(*value) != plain_order(value->rank()))
+      return Verdict::no(fmt::format("a tensor that is not contiguous: {}", compiler::to_text(value->type)));
+  }
+  std::string reason = refuse_shape(*from, Unknown::any);
+  return reason.empty() ? Verdict::yes() : Verdict::no(std::move(reason));
+}
+
 // --- what it becomes ---
+
+void lower_conversion(Lowering& l, const Node& node) {
+  const DataType type = node.result()->dtype() == DType::f16 ? DataType::fp16 : DataType::fp32;
+  l.set_result(node, l.as_type(l.operand(node, 0), type));
+}
 
 template <NodeType type>
 void lower_unary(Lowering& l, const Node& node) {
@@ -159,7 +180,14 @@ const Deviation* deviation_of_clamp(const Node& node) {
   return low == -kLargest && high == kLargest ? &kSaturates : &kDropsNan;
 }
 
+constexpr OpRule converts(OpRule rule) {
+  rule.converts = true;
+  return rule;
+}
+
 constexpr OpRule kRows[] = {
+    loses_sign(ZeroSign::lost,
+               converts({"aten._to_copy.default", float_conversion, any_dim_order, lower_conversion, Unknown::any})),
     unary<NodeType::abs>("aten.abs.default"),
     unary<NodeType::ceiling>("aten.ceil.default"),
     deviates(kLargeAngle, unary<NodeType::cos>("aten.cos.default")),
