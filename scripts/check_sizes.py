@@ -18,7 +18,6 @@ SOURCES = (".h", ".cpp", ".inl", ".py")
 TESTS = re.compile(r"(?:_test|_test_support|_test_writer|_fuzz|_bench)\.\w+$|(?:^|/)(?:test|tests|testing)/|^(?:bench|examples)/")
 # Folders that hold more files, each with what makes it one thing.
 LARGE = {
-    "backends/cortex_m/compile": "passes, support by role; rules and costs have folders of their own",
     "backends/cortex_m/kernels": "what kernels share and tests of it; each kernel has a folder of its own",
     "compiler/ir": "the graph and what a node, value and type consist of; text and symbols have folders of their own",
     "compiler/passes/test": "one golden file per pass",

@@ -2,18 +2,18 @@
 
 #include <fmt/format.h>
 
-#include "backends/cortex_m/compile/absorb_padding.h"
 #include "backends/cortex_m/compile/cost/call_cost.h"
-#include "backends/cortex_m/compile/fold_elements.h"
-#include "backends/cortex_m/compile/fold_hardsigmoid.h"
-#include "backends/cortex_m/compile/fuse_activations.h"
 #include "backends/cortex_m/compile/isa.h"
-#include "backends/cortex_m/compile/join_cells.h"
-#include "backends/cortex_m/compile/merge_tables.h"
 #include "backends/cortex_m/compile/operators.h"
 #include "backends/cortex_m/compile/ops/movement.h"
-#include "backends/cortex_m/compile/quantize_between.h"
-#include "backends/cortex_m/compile/spread_quantization.h"
+#include "backends/cortex_m/compile/passes/absorb_padding.h"
+#include "backends/cortex_m/compile/passes/fold_elements.h"
+#include "backends/cortex_m/compile/passes/fold_hardsigmoid.h"
+#include "backends/cortex_m/compile/passes/fuse_activations.h"
+#include "backends/cortex_m/compile/passes/join_cells.h"
+#include "backends/cortex_m/compile/passes/merge_tables.h"
+#include "backends/cortex_m/compile/passes/quantize_between.h"
+#include "backends/cortex_m/compile/passes/spread_quantization.h"
 
 namespace wick::cortex_m {
 

@@ -1,5 +1,5 @@
 // The pass on the text form of graphs: before and after.
-#include "backends/cortex_m/compile/fuse_activations.h"
+#include "backends/cortex_m/compile/passes/fuse_activations.h"
 
 #include <gtest/gtest.h>
 

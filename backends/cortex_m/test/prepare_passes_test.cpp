@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "backends/compile_table.h"
-#include "backends/cortex_m/compile/absorb_padding.h"
-#include "backends/cortex_m/compile/fold_elements.h"
-#include "backends/cortex_m/compile/fold_hardsigmoid.h"
-#include "backends/cortex_m/compile/merge_tables.h"
-#include "backends/cortex_m/compile/spread_quantization.h"
+#include "backends/cortex_m/compile/passes/absorb_padding.h"
+#include "backends/cortex_m/compile/passes/fold_elements.h"
+#include "backends/cortex_m/compile/passes/fold_hardsigmoid.h"
+#include "backends/cortex_m/compile/passes/merge_tables.h"
+#include "backends/cortex_m/compile/passes/spread_quantization.h"
 #include "compiler/ir/text/text.h"
 
 namespace wick::cortex_m {

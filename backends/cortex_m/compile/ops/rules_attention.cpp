@@ -3,7 +3,7 @@
 // probabilities have 22 bits (30).
 #include <cmath>
 
-#include "backends/cortex_m/compile/convolution_calls.h"
+#include "backends/cortex_m/compile/convolution/convolution_calls.h"
 #include "backends/cortex_m/compile/ops/attention_mask.h"
 #include "backends/cortex_m/compile/ops/int16/int16_rules.h"
 #include "backends/cortex_m/compile/requantization.h"

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "backends/cortex_m/compile/centered_weights.h"
-#include "backends/cortex_m/compile/convolution_calls.h"
+#include "backends/cortex_m/compile/convolution/convolution_calls.h"
+#include "backends/cortex_m/compile/convolution/transposed_phases.h"
 #include "backends/cortex_m/compile/int4.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
-#include "backends/cortex_m/compile/transposed_phases.h"
 
 namespace wick::cortex_m {
 

@@ -11,7 +11,7 @@
 #include <cmath>
 
 #include "backends/cortex_m/compile/centered_weights.h"
-#include "backends/cortex_m/compile/convolution.h"
+#include "backends/cortex_m/compile/convolution/convolution.h"
 #include "backends/cortex_m/compile/int4.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/quantized.h"

@@ -1,7 +1,7 @@
 // Products of two computed matrices, and of stacks of them. The kernel reads the right one transposed.
 #include <algorithm>
 
-#include "backends/cortex_m/compile/convolution_calls.h"
+#include "backends/cortex_m/compile/convolution/convolution_calls.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/requantization.h"
 #include "compiler/layout/constant_elements.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/cortex_m/compile/convolution_calls.h"
+#include "backends/cortex_m/compile/convolution/convolution_calls.h"
 #include "backends/cortex_m/compile/ops/int16/number_bounds.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
 #include "backends/cortex_m/compile/ops/tables.h"

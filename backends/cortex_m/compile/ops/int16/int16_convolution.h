@@ -1,6 +1,6 @@
 // Calls of the kernels for convolutions on int16. C++20.
 #pragma once
-#include "backends/cortex_m/compile/convolution.h"
+#include "backends/cortex_m/compile/convolution/convolution.h"
 #include "backends/cortex_m/compile/isa.h"
 #include "backends/cortex_m/compile/ops/int16/sums.h"
 

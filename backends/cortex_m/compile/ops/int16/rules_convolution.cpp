@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "backends/cortex_m/compile/centered_weights.h"
-#include "backends/cortex_m/compile/convolution_calls.h"
+#include "backends/cortex_m/compile/convolution/convolution_calls.h"
+#include "backends/cortex_m/compile/convolution/transposed_phases.h"
 #include "backends/cortex_m/compile/ops/int16/int16_convolution.h"
 #include "backends/cortex_m/compile/ops/int16/int16_rules.h"
-#include "backends/cortex_m/compile/transposed_phases.h"
 
 namespace wick::cortex_m {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/cortex_m/compile/convolution.h"
+#include "backends/cortex_m/compile/convolution/convolution.h"
 #include "backends/cortex_m/kernels/requantize.h"
 
 namespace wick::cortex_m {

@@ -1,9 +1,9 @@
-#include "backends/cortex_m/compile/channelwise.h"
+#include "backends/cortex_m/compile/convolution/channelwise.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "backends/cortex_m/compile/convolution_calls.h"
+#include "backends/cortex_m/compile/convolution/convolution_calls.h"
 #include "backends/cortex_m/compile/ops/int16/int16_convolution.h"
 #include "backends/cortex_m/compile/requantization.h"
 

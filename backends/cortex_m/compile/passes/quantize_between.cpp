@@ -1,4 +1,4 @@
-#include "backends/cortex_m/compile/quantize_between.h"
+#include "backends/cortex_m/compile/passes/quantize_between.h"
 
 #include <algorithm>
 #include <cmath>

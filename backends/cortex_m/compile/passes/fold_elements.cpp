@@ -1,4 +1,4 @@
-#include "backends/cortex_m/compile/fold_elements.h"
+#include "backends/cortex_m/compile/passes/fold_elements.h"
 
 #include <algorithm>
 

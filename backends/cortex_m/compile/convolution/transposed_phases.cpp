@@ -1,4 +1,4 @@
-#include "backends/cortex_m/compile/transposed_phases.h"
+#include "backends/cortex_m/compile/convolution/transposed_phases.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "backends/cortex_m/compile/convolution_calls.h"
+#include "backends/cortex_m/compile/convolution/convolution_calls.h"
 
 #include <algorithm>
 

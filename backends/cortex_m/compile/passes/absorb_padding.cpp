@@ -1,4 +1,4 @@
-#include "backends/cortex_m/compile/absorb_padding.h"
+#include "backends/cortex_m/compile/passes/absorb_padding.h"
 
 #include "backends/cortex_m/compile/quantized.h"
 #include "compiler/ops/rules.h"

@@ -1,4 +1,4 @@
-#include "backends/cortex_m/compile/spread_quantization.h"
+#include "backends/cortex_m/compile/passes/spread_quantization.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "backends/cortex_m/compile/fuse_activations.h"
+#include "backends/cortex_m/compile/passes/fuse_activations.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "backends/cortex_m/compile/convolution.h"
+#include "backends/cortex_m/compile/convolution/convolution.h"
 
 namespace wick::cortex_m {
 

@@ -1,4 +1,4 @@
-#include "backends/cortex_m/compile/merge_tables.h"
+#include "backends/cortex_m/compile/passes/merge_tables.h"
 
 #include <algorithm>
 #include <unordered_set>

@@ -1,4 +1,4 @@
-#include "backends/cortex_m/compile/convolution.h"
+#include "backends/cortex_m/compile/convolution/convolution.h"
 
 #include <fmt/format.h>
 
