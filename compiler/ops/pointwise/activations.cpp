@@ -84,10 +84,13 @@ Results decompose_softshrink(Builder& b, Node& node) {
   })};
 }
 
+// Eager's kernel, unlike a comparison, reads the threshold as f32 beside 16-bit floats.
 Results decompose_threshold(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
-  return {c.where(c.compare("le", x, node.arg("threshold")), node.arg("value"), x, x->dtype())};
+  const bool is_half = x->dtype() == DType::f16 || x->dtype() == DType::bf16;
+  Value* compared = is_half ? b.cast(x, DType::f32) : x;
+  return {c.where(c.compare("le", compared, node.arg("threshold")), node.arg("value"), x, x->dtype())};
 }
 
 // prelu(x)_c = x if x > 0 else weight_c * x; channels are dimension 1
@@ -205,11 +208,13 @@ const OpDef kActivationRows[] = {
     {"aten::mish(Tensor self) -> Tensor", infer_same, decompose_mish, nullptr,
      kPointwise | kAlsoInPlace | kPassesBoth | ranges::mish, Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", infer_same, decompose_hardshrink, nullptr, kPointwise,
-     Cases("f32[]", "f16[33]{special}", "f32[0, 3]")},
+     Cases("f32[]", "f16[33]{special}", "f32[0, 3]", "bf16[4]{=0.1, -0.1, 0.3, 2}, 0.1")},
     {"aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", infer_same, decompose_softshrink, nullptr, kPointwise,
      Cases("f32[3, 4]", "f16[33]{special}", "f32[0, 3]")},
     {"aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", infer_same, decompose_threshold, nullptr,
-     kPointwise | kAlsoInPlace, Cases("f32[3, 4], 0.5, 2.0", "i64[15]{special}, 2, 9", "f32[33]{special}, 0.5, -7")},
+     kPointwise | kAlsoInPlace,
+     Cases("f32[3, 4], 0.5, 2.0", "i64[15]{special}, 2, 9", "f32[33]{special}, 0.5, -7",
+           "bf16[4]{=0.1, -0.1, 0.3, 2}, 0.1, 7")},
     {"aten::prelu(Tensor self, Tensor weight) -> Tensor", infer_same, decompose_prelu, nullptr, kPassesBoth,
      Cases("f32[3, 4], f32[4]", "f32[33]{special}, f32[1]{=0.25}", "f32[1, 4, 6, 8], f32[1]")},
     {"aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", infer_same, decompose_prelu, nullptr, kPointwise,

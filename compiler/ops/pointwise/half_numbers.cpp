@@ -15,6 +15,7 @@ double half_number(double number, DType dtype) {
 
 bool reads_half_numbers(const Node& node) {
   if (node.is(Binary::add) || node.is(Binary::sub) || node.is(Binary::rsub)) return true;
+  if (is_comparison(node.op->facts.binary)) return true;
   constexpr std::string_view kOthers[] = {"aten.remainder.Scalar", "aten.remainder.Tensor",  "aten.fmod.Scalar",
                                           "aten.fmod.Tensor",      "aten.pow.Tensor_Scalar", "aten.pow.Scalar",
                                           "aten.pow.Tensor_Tensor"};

@@ -8,9 +8,15 @@
 namespace wick::compiler {
 namespace {
 
+// In which dtype eager's kernel computes.
+DType computed_in(const Node& node) {
+  return is_comparison(node.op->facts.binary) ? promote({node.arg(0), node.arg(1)}) : node.result()->dtype();
+}
+
 Value* round_numbers_of(Builder& b, Node& node) {
-  const DType dtype = node.result()->dtype();
-  if ((dtype != DType::f16 && dtype != DType::bf16) || !reads_half_numbers(node)) return nullptr;
+  if (!reads_half_numbers(node)) return nullptr;
+  const DType dtype = computed_in(node);
+  if (dtype != DType::f16 && dtype != DType::bf16) return nullptr;
   Args args = node.args();
   bool changed = false;
   for (Arg& arg : args) {
@@ -29,12 +35,13 @@ Value* round_numbers_of(Builder& b, Node& node) {
 
 }  // namespace
 
-// Gives sums, remainders and powers of 16-bit floats the numbers that eager's kernels read: those of that dtype.
+// Gives sums, remainders, powers and comparisons of 16-bit floats the numbers that eager's kernels read: those of that
+// dtype.
 //   before: y = add(x: bf16, 1.003)          after: y = add(x: bf16, 1.0)
 // Products, quotients and activations keep their numbers, which eager reads as f32. Tensors of other dtypes (without
 // dimensions, or of integers) are converted.
 // Requires: composites are decomposed.
-// Ensures: no number in such a node changes when it is rounded to the dtype of the result.
+// Ensures: no number in such a node changes when it is rounded to the dtype that eager computes it in.
 // Keeps: every value, as eager computes it.
 Result<Changed> round_numbers(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
