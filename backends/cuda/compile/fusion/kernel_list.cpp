@@ -6,7 +6,6 @@
 #include "backends/cuda/compile/kernel/matvec.h"
 
 namespace wick::cuda {
-namespace {
 
 KernelUses uses_of(const LoopKernel& kernel) {
   KernelUses uses;
@@ -35,8 +34,6 @@ KernelUses uses_of(const LoopKernel& kernel) {
   for (const auto& other : kernel.beside) uses.add(uses_of(*other));
   return uses;
 }
-
-}  // namespace
 
 bool share(const std::set<uint32_t>& a, const std::set<uint32_t>& b) {
   return std::any_of(a.begin(), a.end(), [&](uint32_t buffer) { return b.count(buffer) > 0; });

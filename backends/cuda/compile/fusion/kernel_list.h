@@ -19,6 +19,9 @@ struct KernelUses {
   }
 };
 
+/// With its prologues and the kernels beside it.
+KernelUses uses_of(const LoopKernel& kernel);
+
 /// Whether it counts which of the two runs first.
 bool conflict(const KernelUses& a, const KernelUses& b);
 bool share(const std::set<uint32_t>& a, const std::set<uint32_t>& b);

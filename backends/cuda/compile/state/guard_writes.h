@@ -5,7 +5,8 @@
 namespace wick::cuda {
 
 /// A store to a mutable buffer is done only if all indices that its place and its element are made of lie within what
-/// they index. A failed call leaves the buffer as it was there.
+/// they index. So are those that bring what was written to another buffer first, at the place that such an index names:
+/// no check of the call may have failed by then. A failed call leaves the buffer as it was there.
 void guard_writes(LoweredGraph& graph);
 
 }  // namespace wick::cuda

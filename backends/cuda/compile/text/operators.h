@@ -60,6 +60,14 @@ WICK_FUNCTION i32 to_i32(f64 x) {
 /// Whether an index read from a tensor names one of `size` elements. `wraps`: negative ones count from the end.
 WICK_FUNCTION bool is_index(i64 index, i64 size, bool wraps) { return index < size && index >= (wraps ? -size : 0); }
 
+/// Whether earlier kernels of the call found all checks up to `last` to hold.
+WICK_FUNCTION bool all_checks_hold(const u32* status, u32 last) {
+  for (u32 word = 0; word <= last / 32; ++word) {
+    if (status[word] != 0) return false;
+  }
+  return true;
+}
+
 /// An index read from a tensor, between 0 and size - 1. One outside sets a bit of `status` and becomes 0.
 WICK_FUNCTION i64 checked_index(i64 index, i64 size, bool wraps, u32* status, u32 number) {
   if (wraps && index < 0) index += size;

@@ -251,6 +251,14 @@ TEST_F(CudaState, AWriteWithABadIndexIsNotDone) {
       {{8, 16},
        "%l: f32[8] = aten.sum.dim_IntList(%x, [1])\n  %r: f32[1, 8] = aten.reshape(%l, [1, 8])\n"
        "  %n: f32[4, 8] = aten.index_put(%s, [%at], %r)"},
+      // The rest are no writes in place.
+      {{1, 8}, "%m: f32[4, 8] = aten.mul.Tensor(%s, 2)\n  %n: f32[4, 8] = aten.index_put(%m, [%at], %x)"},
+      {{8, 1},
+       "%t: f32[8, 4] = aten.permute(%s, [1, 0])\n  %p: f32[8, 4] = aten.index_put(%t, [none, %at], %x)\n"
+       "  %n: f32[4, 8] = aten.permute(%p, [1, 0])"},
+      {{2, 8},
+       "%w: f32[1, 8] = aten.slice.Tensor(%x, 0, 1, 2)\n  %h: f32[2, 8] = aten.index_put(%x, [%at], %w)\n"
+       "  %n: f32[4, 8] = aten.slice_scatter(%s, %h, 0, 1, 3)"},
   };
   for (const auto& [sizes, lines] : writes) {
     SCOPED_TRACE(lines);
