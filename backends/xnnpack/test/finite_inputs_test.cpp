@@ -262,6 +262,34 @@ TEST(FiniteInputs, LengthsAndDeviationsWhoseSquaresOverflow) {
   }
 }
 
+// The library's minima and maxima drop NaN, which must not become a bound of the scales.
+TEST(FiniteInputs, DeviationsThatAreNotNumbers) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
+  constexpr int32_t kLengths[] = {1, 3};
+  const Floats elements[] = {{1, 2, 3, 4}, {1, 2, kNan, 1, 2, 3, 1, 2, kInf, -kInf, 2, 3}};
+  for (const bool on_xnnpack : {false, true}) {
+    if (on_xnnpack && !has_xnnpack_library()) continue;
+    Pipeline pipeline = Pipeline::from_text(
+        "graph forward(%x: f32[4, s0]) {\n range s0: 0..8\n %o = aten.std.correction(%x, [1], 1)\n return %o\n}");
+    if (on_xnnpack) pipeline.backend("xnnpack");
+    const auto module = pipeline.load();
+    ASSERT_EQ(pipeline.failures(), "");
+    for (size_t i = 0; i < std::size(elements); ++i) {
+      std::vector<uint8_t> bytes(elements[i].size() * sizeof(float));
+      std::memcpy(bytes.data(), elements[i].data(), bytes.size());
+      std::vector<HostValue> outputs;
+      ModuleError error;
+      ASSERT_TRUE(module->forward({HostTensor{DType::f32, {4, kLengths[i]}, std::move(bytes)}}, &outputs, &error))
+          << error.message;
+      const Floats got = floats_of(outputs.at(0));
+      for (size_t row = 0; row < got.size(); ++row) {
+        const bool is_number = i == 1 && row == 1;  // 1, 2, 3
+        EXPECT_EQ(std::isnan(got[row]), !is_number) << "xnnpack: " << on_xnnpack << ", row " << row << ": " << got[row];
+      }
+    }
+  }
+}
+
 struct KnownHalf {
   const char* body;         // %x is [300, 400], %a 100 times that, %n -100 times
   std::vector<float> want;  // of %o

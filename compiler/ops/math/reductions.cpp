@@ -172,11 +172,13 @@ bool has_elements(const Value* x, const std::vector<int64_t>& dims) {
     return size.is_const() && size.value() > 0;
   });
 }
-// The smaller of two that hold up to where they overflow or lose digits: of numbers as they are, and of their 2^-64th.
+// The smaller of two that hold up to where they overflow or lose digits: of numbers as they are, and of their 2^-96th.
+// Minima may drop NaN, so a product that is 0 or NaN is added.
 Value* deviation_in_two_scales(Builder& b, Value* x, const Spread& s) {
   Compose c(b);
-  Value* far = c.mul(c.sqrt(variance(b, c.mul(x, 0x1p-64), s)), 0x1p64);
-  return c.minimum(c.sqrt(variance(b, x, s)), c.maximum(far, 0x1p62));
+  Value* scaled = c.sqrt(variance(b, c.mul(x, 0x1p-96), s));
+  Value* far = c.maximum(c.mul(scaled, 0x1p96), 0x1p48);
+  return c.add(c.minimum(c.sqrt(variance(b, x, s)), far), c.mul(scaled, 0.0));
 }
 // The root of the variance. Eager computes it in f64, where squares of f32 do not overflow: here those of what is
 // divided by the largest deviation of each row. Where a row may be empty, it has none.
