@@ -196,6 +196,13 @@ void look_pointwise(const Case& test, Evidence& evidence) {
 
 // --- kCommutative ---
 
+// A 16-bit float and another dtype: eager reads the second operand as f32 if it has one element, the first never.
+// Passes look at the flag after round_numbers has converted the first.
+bool has_roles(const HostTensor& a, const HostTensor& b) {
+  const auto is_half = [](DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; };
+  return a.dtype != b.dtype && (is_half(a.dtype) || is_half(b.dtype));
+}
+
 // The same call with its first two operands in each other's place, if both are tensors.
 std::optional<Case> swapped(const Case& test) {
   if (test.inputs.size() < 2) return std::nullopt;
@@ -218,6 +225,7 @@ void look_commutative(const Case& test, Evidence& evidence) {
   if (!other) return;
   Program program(test), program_swapped(*other);
   std::vector<HostValue> inputs = inputs_of(test);
+  if (has_roles(inputs[0].tensor, inputs[1].tensor)) return;
   const auto compare = [&] {
     const auto one = program.run(inputs);
     if (!one) return;

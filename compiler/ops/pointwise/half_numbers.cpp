@@ -13,12 +13,15 @@ double half_number(double number, DType dtype) {
   return static_cast<double>(float_from_bits(uint32_t{BFloat16::from_float(static_cast<float>(number))} << 16));
 }
 
-bool reads_half_numbers(const Node& node) {
+bool is_element(const Value* x) { return x->type.is_tensor() && numel(x->sizes()) == 1; }
+
+bool reads_half_numbers(const Node& node, size_t place) {
   if (node.is(Binary::add) || node.is(Binary::sub) || node.is(Binary::rsub)) return true;
   if (is_comparison(node.op->facts.binary)) return true;
-  constexpr std::string_view kOthers[] = {"aten.remainder.Scalar", "aten.remainder.Tensor",  "aten.fmod.Scalar",
-                                          "aten.fmod.Tensor",      "aten.pow.Tensor_Scalar", "aten.pow.Scalar",
-                                          "aten.pow.Tensor_Tensor"};
+  if (node.is("aten.mul.Tensor") || node.is("aten.div.Tensor")) return place == 0 || !is_element(node.tensor("other"));
+  constexpr std::string_view kOthers[] = {"aten.remainder.Scalar",  "aten.remainder.Tensor",  "aten.fmod.Scalar",
+                                          "aten.fmod.Tensor",       "aten.pow.Tensor_Scalar", "aten.pow.Scalar",
+                                          "aten.pow.Tensor_Tensor", "aten.atan2.default"};
   return std::find(std::begin(kOthers), std::end(kOthers), node.op->name()) != std::end(kOthers);
 }
 

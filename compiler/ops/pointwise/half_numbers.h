@@ -7,8 +7,12 @@ namespace wick::compiler {
 /// The number as an element of `dtype`; unchanged unless that is f16 or bf16.
 double half_number(double number, DType dtype);
 
-/// Whether eager's kernel reads numbers and tensors of other dtypes as elements of the dtype that it computes in: sums,
-/// remainders, powers and comparisons. Products, quotients and activations read them as f32.
-bool reads_half_numbers(const Node& node);
+/// Whether the tensor is known to have one element.
+bool is_element(const Value* x);
+
+/// Whether eager's kernel reads a number or a tensor of another dtype in this place as elements of the dtype that it
+/// computes in: sums, remainders, powers, comparisons and atan2 read all so, products and quotients all but numbers and
+/// second operands of one element, which they read as f32, as activations do.
+bool reads_half_numbers(const Node& node, size_t place);
 
 }  // namespace wick::compiler

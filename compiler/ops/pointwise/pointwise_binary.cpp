@@ -4,6 +4,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 #include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
@@ -89,10 +90,20 @@ void infer_divide_mode(Node& node) {
   infer_broadcast(node);
 }
 
+// Eager reads the only element of a divisor as f32 beside f16 and bf16, and does not round the quotient before `mode`.
+Results divide_by_element(Builder& b, Node& node, const char* mode) {
+  const DType dtype = node.result()->dtype();
+  Value *x = tensor_or_null(node.arg(0)), *y = tensor_or_null(node.arg(1));
+  if (!x || !y || (dtype != DType::f16 && dtype != DType::bf16) || !is_element(y)) return {};
+  if (y->dtype() == dtype && y->rank() == 0) return {};  // as kernels do it
+  return {b.cast(Compose(b).div_mode(b.cast(b.cast(x, dtype), DType::f32), b.cast(y, DType::f32), mode), dtype)};
+}
+
 Results decompose_divide_mode(Builder& b, Node& node) {
-  if (!node.is_none("rounding_mode"))
-    return node.is("aten.div.Scalar_mode") ? Results{} : decompose_number_operand(b, node);
-  return {Compose(b).div(node.arg(0), node.arg(1))};
+  if (node.is_none("rounding_mode")) return {Compose(b).div(node.arg(0), node.arg(1))};
+  if (node.is("aten.div.Scalar_mode")) return {};
+  Results in_f32 = divide_by_element(b, node, node.string("rounding_mode").c_str());
+  return in_f32.empty() ? decompose_number_operand(b, node) : in_f32;
 }
 
 // exp(exponent * log(base)), as eager computes it.
@@ -129,12 +140,14 @@ Results decompose_pow_scalar(Builder& b, Node& node) {
   if (!is_floating(dtype) || x->dtype() != dtype) {
     return *exponent == 2 && x->dtype() == dtype ? Results{c.mul(x, x)} : Results{};
   }
-  if (*exponent == 2) return {c.mul(x, x)};
-  if (*exponent == 3 && (dtype == DType::f32 || dtype == DType::f64)) return {c.mul(c.mul(x, x), x)};
+  const double rounded = dtype == DType::bf16 ? half_number(*exponent, dtype) : *exponent;
+  const bool by_products = dtype != DType::f16;  // each of which is rounded
+  if (rounded == 2) return {c.mul(x, x)};
+  if (rounded == 3 && by_products) return {c.mul(c.mul(x, x), x)};
+  if (rounded == -2 && by_products) return {c.unary("aten.reciprocal", c.mul(x, x))};
   if (*exponent == 0.5) return {c.sqrt(x)};
   if (*exponent == -0.5) return {c.unary("aten.rsqrt", x)};
   if (*exponent == -1) return {c.unary("aten.reciprocal", x)};
-  if (*exponent == -2 && (dtype == DType::f32 || dtype == DType::f64)) return {c.unary("aten.reciprocal", c.mul(x, x))};
   return {};
 }
 
@@ -142,7 +155,8 @@ Results decompose_floor_divide(Builder& b, Node& node) {
   if (is_number(node.arg(1)) && tensor_or_null(node.arg(0))) {
     return {b.call("aten.div.Scalar_mode", {node.arg(0), node.arg(1), "floor"})};
   }
-  return decompose_number_operand(b, node);
+  Results in_f32 = divide_by_element(b, node, "floor");
+  return in_f32.empty() ? decompose_number_operand(b, node) : in_f32;
 }
 
 Results decompose_logical(Builder& b, Node& node) {
@@ -176,9 +190,11 @@ Results decompose_fmin(Builder& b, Node& node) { return decompose_f_extreme(b, n
 
 Results decompose_hypot(Builder& b, Node& node) {
   Compose c(b);
-  const bool is_half = node.tensor("self")->dtype() == DType::f16;  // squares in f32 do not overflow
-  return {in_float(b, node.tensor("self"), [&](Value* x) {
-    Value* y = b.cast(node.tensor("other"), x->dtype());
+  const DType dtype = node.result()->dtype();
+  const bool is_half = dtype == DType::f16;  // squares in f32 do not overflow
+  Value* other = b.cast(node.tensor("other"), dtype);
+  return {in_float(b, b.cast(node.tensor("self"), dtype), [&](Value* x) {
+    Value* y = b.cast(other, x->dtype());
     return is_half ? c.sqrt(c.add(c.mul(x, x), c.mul(y, y))) : c.hypot(x, y);
   })};
 }
@@ -187,8 +203,10 @@ Results decompose_hypot(Builder& b, Node& node) {
 Results decompose_logaddexp(Builder& b, Node& node) {
   Compose c(b);
   const bool two = node.is("aten.logaddexp2.default");
-  return {in_float(b, b.cast(node.tensor("self"), node.result()->dtype()), [&](Value* x) {
-    Value* y = b.cast(node.tensor("other"), x->dtype());
+  const DType dtype = node.result()->dtype();
+  Value* other = b.cast(node.tensor("other"), dtype);
+  return {in_float(b, b.cast(node.tensor("self"), dtype), [&](Value* x) {
+    Value* y = b.cast(other, x->dtype());
     Value* high = b.call("aten.maximum", {x, y});
     Value* same = c.logical_and(c.compare("eq", x, y), c.unary("aten.isinf", x));
     Value* gap = c.neg(c.abs(c.sub(x, y)));
@@ -294,7 +312,8 @@ const OpDef kPointwiseBinaryRows[] = {
      "aten::mul.out",
      kPointwise | kCommutative | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | Binary::mul | curves::mul |
          ranges::mul | Growth::product,
-     Cases("f32[5], 3", "f32[0, 3], f32[1, 3]", "i64[225]{special}, i64[225]{special}")},
+     Cases("f32[5], 3", "f32[0, 3], f32[1, 3]", "i64[225]{special}, i64[225]{special}",
+           "f16[2]{=0.5, 2}, i64[2]{=70000, 3}", "f16[2]{=0.5, 2}, i64[1]{=70000}", "f32[]{=70000}, f16[2]{=0.5, 2}")},
     {"aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr, "aten::mul.Scalar_out",
      kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | kNoComplexInStock | Binary::mul | curves::mul |
          ranges::mul | Growth::product | kPartwise,
@@ -303,7 +322,8 @@ const OpDef kPointwiseBinaryRows[] = {
      "aten::div.out",
      kPointwise | kOverwrites | kAlsoInPlace | kTellsZerosOf1 | kScores | Binary::div | curves::div |
          passing::quotient | ranges::div,
-     Cases("f32[5], 3", "f32[0, 3], f32[1, 3]", "f16[5], -2")},
+     Cases("f32[5], 3", "f32[0, 3], f32[1, 3]", "f16[5], -2", "f16[2]{=1000, 3}, i64[2]{=70000, 3}",
+           "f16[2]{=1000, 3}, i64[1]{=70000}", "f32[]{=70000}, f16[2]{=2, 5}")},
     {"aten::div.Scalar(Tensor self, Scalar other) -> Tensor", infer_true_divide, nullptr, "aten::div.Scalar_out",
      kPointwise | kOverwrites | kAlsoInPlace | kPassesBoth | kScores | kNoComplexInStock | Binary::div | curves::div |
          ranges::div,
@@ -311,7 +331,9 @@ const OpDef kPointwiseBinaryRows[] = {
     {"aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", infer_divide_mode,
      decompose_divide_mode, "aten::div.out_mode", kPointwise | kAlsoInPlace | kPassesNan | kTellsZerosOf1 | ranges::div,
      Cases("f32[3, 4], f32[3, 4], rounding_mode=floor", "f16[6], f16[6], rounding_mode=None",
-           "f32[33]{special}, f32[]{=2}, rounding_mode=trunc")},
+           "f32[33]{special}, f32[]{=2}, rounding_mode=trunc", "bf16[3]{=3, 7, -3}, f32[]{=1.003}, rounding_mode=trunc",
+           "bf16[3]{=3, 7, -3}, f32[]{=1.003}, rounding_mode=floor",
+           "bf16[2]{=7, 3}, bf16[1]{=0.1}, rounding_mode=trunc")},
     {"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", infer_divide_mode,
      decompose_divide_mode, "aten::div.Scalar_mode_out", kPointwise | kAlsoInPlace,
      Cases("f32[6], 0.75, rounding_mode=None", "i64[6]{=-1, 2, 8, -5, -7, -8}, -4, rounding_mode=floor",
@@ -339,7 +361,7 @@ const OpDef kPointwiseBinaryRows[] = {
      Cases("f32[5], 3", "f16[5], -2", "i64[3, 4], 3", "bf16[3]{=1, 2, -3}, 0.1")},
     {"aten::floor_divide(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_floor_divide,
      "aten::floor_divide.out", kPointwise | kTellsZerosOf1 | ranges::floor_divide,
-     Cases("f32[5], 3", "f32[0, 3], f32[1, 3]", "f16[5], -2")},
+     Cases("f32[5], 3", "f32[0, 3], f32[1, 3]", "f16[5], -2", "bf16[3]{=3, 7, -3}, f32[]{=1.003}")},
     {"aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, decompose_floor_divide, nullptr,
      kPointwise | kAlsoInPlace, Cases("i64[4], 3", "f32[4], 0.5")},
     {"aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", infer_broadcast, decompose_pow,
@@ -352,7 +374,9 @@ const OpDef kPointwiseBinaryRows[] = {
      kPointwise | ranges::unknown,
      Cases("2, f32[5]", "-2, f32[5]", "2, f32[3, 4]", "2, c64[5]", "1.0, c64[3]", "0.1, bf16[3]{=-20, 8, 10}")},
     {"aten::atan2(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_number_operand, "aten::atan2.out",
-     kPointwise | kAlsoInPlace | kTellsZeros, Cases("f32[2, 3], f32[3]", "i8[7], i8[7]", "f32[0, 3], f32[1, 3]")},
+     kPointwise | kAlsoInPlace | kTellsZeros,
+     Cases("f32[2, 3], f32[3]", "i8[7], i8[7]", "f32[0, 3], f32[1, 3]", "f16[2]{=600, 2}, f32[]{=70000}",
+           "f16[2]{=600, 2}, i64[2]{=70000, 3}")},
     {"aten::maximum(Tensor self, Tensor other) -> Tensor", infer_ordered, decompose_number_operand, "aten::maximum.out",
      kPointwise | kPassesNan | ranges::maximum | Growth::keeps,
      Cases("f32[5], f32[]", "i8[7], i8[7]", "f32[0, 3], f32[1, 3]")},
@@ -436,9 +460,10 @@ const OpDef kPointwiseBinaryRows[] = {
      "aten::bitwise_right_shift.Tensor_Scalar_out", kPointwise | kAlsoInPlace,
      Cases("i64[4]{index<99}, 2", "i8[4], 1")},
     {"aten::hypot(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_hypot, nullptr,
-     kPointwise | kCommutative | kAlsoInPlace, Cases("f32[3, 4], f32[3, 4]")},
+     kPointwise | kCommutative | kAlsoInPlace, Cases("f32[3, 4], f32[3, 4]", "f32[]{=3}, bf16[2]{=4, 5}")},
     {"aten::logaddexp(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_logaddexp, nullptr,
-     kPointwise | kCommutative | kPassesNan | ranges::logaddexp, Cases("f32[3, 4], f32[3, 4]")},
+     kPointwise | kCommutative | kPassesNan | ranges::logaddexp,
+     Cases("f32[3, 4], f32[3, 4]", "bf16[2]{=-0.6953125, 1}, f32[]{=-0.6895}")},
     {"aten::logaddexp2(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_logaddexp, nullptr,
      kPointwise | kCommutative, Cases("f32[3, 4], f32[3, 4]")},
     {"aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_xlogy, nullptr,

@@ -13,19 +13,25 @@ DType computed_in(const Node& node) {
   return is_comparison(node.op->facts.binary) ? promote({node.arg(0), node.arg(1)}) : node.result()->dtype();
 }
 
+// Whether each value of `from` is one of f16 and of bf16.
+bool is_exact(DType from) { return from == DType::boolean || from == DType::u8 || from == DType::i8; }
+
 Value* round_numbers_of(Builder& b, Node& node) {
-  if (!reads_half_numbers(node)) return nullptr;
+  if (!reads_half_numbers(node, 0)) return nullptr;
   const DType dtype = computed_in(node);
   if (dtype != DType::f16 && dtype != DType::bf16) return nullptr;
   Args args = node.args();
   bool changed = false;
-  for (Arg& arg : args) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    Arg& arg = args[i];
     if (arg.is<Value*>() && arg.as<Value*>()->type.is_tensor()) {
-      if (arg.as<Value*>()->dtype() == dtype) continue;
+      const DType from = arg.as<Value*>()->dtype();
+      if (from == dtype || is_exact(from) || !reads_half_numbers(node, i)) continue;
       arg = b.cast(arg.as<Value*>(), dtype);
     } else {
       const auto number = literal(arg);
       if (!number || std::isnan(*number) || half_number(*number, dtype) == *number) continue;
+      if (!reads_half_numbers(node, i)) continue;
       arg = half_number(*number, dtype);
     }
     changed = true;
@@ -38,10 +44,11 @@ Value* round_numbers_of(Builder& b, Node& node) {
 // Gives sums, remainders, powers and comparisons of 16-bit floats the numbers that eager's kernels read: those of that
 // dtype.
 //   before: y = add(x: bf16, 1.003)          after: y = add(x: bf16, 1.0)
-// Products, quotients and activations keep their numbers, which eager reads as f32. Tensors of other dtypes (without
-// dimensions, or of integers) are converted.
+// Tensors of other dtypes (without dimensions, or of integers) are converted, those of products and quotients too.
+// Numbers in products, quotients and activations, and divisors and second factors of one element, stay: eager reads
+// them as f32.
 // Requires: composites are decomposed.
-// Ensures: no number in such a node changes when it is rounded to the dtype that eager computes it in.
+// Ensures: nothing that eager's kernel rounds changes when it is rounded to the dtype that eager computes it in.
 // Keeps: every value, as eager computes it.
 Result<Changed> round_numbers(Graph& graph) {
   return for_each_graph(graph, [](Graph& g) {
