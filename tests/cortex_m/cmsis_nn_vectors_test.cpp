@@ -103,7 +103,7 @@ class KernelRun {
 
  private:
   const VectorCase& c_;
-  const TestTensor scratch_ = make_out(DType::u8, {1 << 18});
+  const TestTensor scratch_ = make_out(DType::u8, {1 << 18}), filter_scratch_ = make_out(DType::u8, {1 << 18});
 
   static std::vector<int64_t> pair(const int32_t values[2]) { return {values[0], values[1]}; }
   TestTensor image() const { return tensor(DType::i8, {c_.batch, c_.channels, c_.height, c_.width}, c_.x, true); }
@@ -130,7 +130,7 @@ class KernelRun {
     for (const Arg& arg :
          std::vector<Arg>{c_.input_offset, c_.output_offset, multipliers, shifts, c_.min, c_.max, scratch_})
       args.push_back(arg);
-    if (kind == Kind::transposed) args.emplace_back(scratch_);
+    if (kind == Kind::transposed) args.emplace_back(filter_scratch_);
     TestTensor out = make_out(DType::i8, {c_.batch, c_.outputs, c_.out_height, c_.out_width}, {0, 2, 3, 1});
     return call(name, std::move(args), out);
   }

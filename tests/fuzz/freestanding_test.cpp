@@ -1,6 +1,7 @@
 // The core that boards run, on this host: only the freestanding archives, and all memory from one static block. Every
 // committed program and mutants of the small ones give an error or a result. Under AddressSanitizer nothing leaves its
-// memory, and nothing asks for heap.
+// memory, and nothing asks for heap. Kernels are the references here: what variants for instruction sets do with the
+// same arguments, the tests of the boards show (tests/devices/hostile_test.cpp).
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,6 +1,14 @@
 #include "backends/cortex_m/kernels/checks.h"
 
 namespace wick::cortex_m {
+namespace {
+
+bool share_memory(const Tensor& a, const Tensor& b) {
+  const auto a_begin = reinterpret_cast<uintptr_t>(a.data), b_begin = reinterpret_cast<uintptr_t>(b.data);
+  return a.numel > 0 && b.numel > 0 && a_begin < b_begin + b.nbytes() && b_begin < a_begin + a.nbytes();
+}
+
+}  // namespace
 
 bool require(KernelContext& context, bool condition, const char* message) {
   if (!condition) context.fail(Error::InvalidArgument, message);
@@ -64,6 +72,37 @@ bool read_pair(KernelContext& context, const EValue& list, int64_t min, bool rep
 bool check_int32_row(KernelContext& context, const Tensor& tensor, int64_t count, const char* message) {
   return require_dtype(context, tensor, DType::i32, message) &&
          require(context, static_cast<int64_t>(tensor.numel) == count && is_contiguous(tensor), message);
+}
+
+bool check_settled_row(KernelContext& context, const Tensor& tensor, int64_t count, const Tensor& out,
+                       const char* message) {
+  return check_int32_row(context, tensor, count, message) &&
+         require(context, !share_memory(tensor, out), "the output shares memory with numbers that are checked");
+}
+
+bool read_scratch(KernelContext& context, Span<EValue*> args, size_t index, int64_t bytes, Span<uint8_t>* scratch) {
+  const Tensor& tensor = *args[index]->tensor;
+  if (!require(context, static_cast<int64_t>(tensor.nbytes()) >= bytes,
+               "a scratch tensor is smaller than any instruction set needs") ||
+      !require(context, tensor.numel == 0 || !tensor.read_only, "a scratch tensor lies in constant memory"))
+    return false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!require(context, i == index || args[i]->tag != Tag::tensor || !share_memory(tensor, *args[i]->tensor),
+                 "a scratch tensor shares memory with another argument"))
+      return false;
+  }
+  *scratch = {tensor.as<uint8_t>(), tensor.nbytes()};
+  return true;
+}
+
+bool read_scratch_words(KernelContext& context, Span<EValue*> args, size_t index, int64_t words, int32_t** scratch) {
+  Span<uint8_t> bytes;
+  if (!read_scratch(context, args, index, words * int64_t{sizeof(int32_t)}, &bytes) ||
+      !require(context, reinterpret_cast<uintptr_t>(bytes.data()) % sizeof(int32_t) == 0,
+               "a scratch tensor is not aligned to words"))
+    return false;
+  *scratch = reinterpret_cast<int32_t*>(bytes.data());
+  return true;
 }
 
 bool is_nhwc(const Tensor& tensor) {

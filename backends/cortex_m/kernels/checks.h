@@ -27,6 +27,15 @@ bool read_pair(KernelContext& context, const EValue& list, int64_t min, bool rep
 
 /// int32, contiguous, `count` elements.
 bool check_int32_row(KernelContext& context, const Tensor& tensor, int64_t count, const char* message);
+/// The same, and apart from `out`: what a kernel checks in it stays as it is while it writes.
+bool check_settled_row(KernelContext& context, const Tensor& tensor, int64_t count, const Tensor& out,
+                       const char* message);
+
+/// The memory of args[index], a scratch tensor: at least `bytes`. None of it is constant or belongs to another tensor
+/// among args, so that what a kernel has checked stays as it is while it writes to scratch.
+bool read_scratch(KernelContext& context, Span<EValue*> args, size_t index, int64_t bytes, Span<uint8_t>* scratch);
+/// The same in words, which are aligned.
+bool read_scratch_words(KernelContext& context, Span<EValue*> args, size_t index, int64_t words, int32_t** scratch);
 
 /// Is the rank 4 and the memory NHWC, size-1 dimensions aside?
 bool is_nhwc(const Tensor& tensor);

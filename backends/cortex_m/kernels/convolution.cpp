@@ -35,14 +35,15 @@ bool read_steps(KernelContext& context, const EValue& stride, const EValue& padd
          read_pair(context, dilation, 1, false, window->dilation, "dilation is not two numbers of at least 1");
 }
 
-bool read_channels(KernelContext& context, const EValue& bias, Span<EValue*> args, int64_t channels,
+bool read_channels(KernelContext& context, const EValue& bias, Span<EValue*> args, int64_t channels, const Tensor& out,
                    ChannelQuantization* quantization) {
   const Tensor &multipliers = *args[2]->tensor, &shifts = *args[3]->tensor;
   static constexpr char kRow[] =
       "bias, multipliers and shifts are not contiguous int32 tensors with one element per channel";
   if (!read_input_offset(context, *args[0], &quantization->input_offset) ||
       !read_zero_point(context, *args[1], &quantization->stage.offset) ||
-      !check_int32_row(context, multipliers, channels, kRow) || !check_int32_row(context, shifts, channels, kRow) ||
+      !check_settled_row(context, multipliers, channels, out, kRow) ||
+      !check_settled_row(context, shifts, channels, out, kRow) ||
       !read_activation(context, *args[4], *args[5], &quantization->stage) ||
       (!bias.is_none() && !check_int32_row(context, *bias.tensor, channels, kRow)))
     return false;

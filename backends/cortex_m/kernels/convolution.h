@@ -36,7 +36,7 @@ struct ChannelQuantization {
 };
 
 /// args: input_offset, output_offset, multipliers, shifts, activation_min, activation_max.
-bool read_channels(KernelContext& context, const EValue& bias, Span<EValue*> args, int64_t channels,
+bool read_channels(KernelContext& context, const EValue& bias, Span<EValue*> args, int64_t channels, const Tensor& out,
                    ChannelQuantization* quantization);
 
 /// The tensors of a convolution: int8 all, input and output 4-dimensional and channels-last, weights contiguous of rank

@@ -33,11 +33,13 @@ bool require_int16(KernelContext& context, const Tensor& a, const Tensor& b) {
 }
 
 bool read_int16_channels(KernelContext& context, const EValue& bias, const Tensor& multipliers, const Tensor& shifts,
-                         const EValue& min, const EValue& max, int64_t channels, Int16Channels* out) {
+                         const EValue& min, const EValue& max, int64_t channels, const Tensor& written,
+                         Int16Channels* out) {
   const int64_t count = multipliers.numel == 1 && shifts.numel == 1 ? 1 : channels;
   static constexpr char kRow[] = "multipliers and shifts are not contiguous int32 tensors with one element per channel";
-  if (!check_int32_row(context, multipliers, count, kRow) || !check_int32_row(context, shifts, count, kRow) ||
-      !read_bias(context, bias, channels, out) || !read_int16_range(context, min, max, &out->min, &out->max))
+  if (!check_settled_row(context, multipliers, count, written, kRow) ||
+      !check_settled_row(context, shifts, count, written, kRow) || !read_bias(context, bias, channels, out) ||
+      !read_int16_range(context, min, max, &out->min, &out->max))
     return false;
   out->multipliers = multipliers.as<const int32_t>();
   out->shifts = shifts.as<const int32_t>();

@@ -35,7 +35,8 @@ struct Int16Channels {
 /// Contiguous rows: a bias (or None) with one element per channel, multipliers and shifts with one element or one per
 /// channel; INT16_MIN <= min <= max <= INT16_MAX.
 bool read_int16_channels(KernelContext& context, const EValue& bias, const Tensor& multipliers, const Tensor& shifts,
-                         const EValue& min, const EValue& max, int64_t channels, Int16Channels* out);
+                         const EValue& min, const EValue& max, int64_t channels, const Tensor& written,
+                         Int16Channels* out);
 
 /// INT16_MIN <= min <= max <= INT16_MAX.
 bool read_int16_range(KernelContext& context, const EValue& min, const EValue& max, int32_t* out_min, int32_t* out_max);

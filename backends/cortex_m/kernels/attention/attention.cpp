@@ -75,16 +75,6 @@ bool read_score_factor(KernelContext& context, const EValue& multiplier, const E
   return require(context, score.multiplier >= 0, "the multiplier of the scores is negative");
 }
 
-bool read_attention_scratch(KernelContext& context, const Tensor& scratch, int64_t words, AttentionForm* form) {
-  if (!require(context, !scratch.read_only && scratch.nbytes() / sizeof(int32_t) >= static_cast<size_t>(words),
-               "the scratch tensor has no word for each key and feature") ||
-      !require(context, reinterpret_cast<uintptr_t>(scratch.data) % sizeof(int32_t) == 0,
-               "the scratch tensor is not aligned to words"))
-    return false;
-  form->weights = scratch.as<int32_t>();
-  return true;
-}
-
 bool read_attention(KernelContext& context, Span<EValue*> args, Attention* attention) {
   const Tensor& out = *args[14]->tensor;
   int32_t query_zero = 0, value_zero = 0, mask_bits = 0;
@@ -104,7 +94,7 @@ bool read_attention(KernelContext& context, Span<EValue*> args, Attention* atten
   const int64_t words = attention->keys + feature_words(attention->features);
   return read_mask_bits(context, *args[3], *args[4], attention->features, &mask_bits) &&
          read_attention_mask(context, *args[3], mask_bits, attention) &&
-         read_attention_scratch(context, *args[13]->tensor, words, attention);
+         read_scratch_words(context, args, 13, words, &attention->weights);
 }
 
 void mask_scores(const AttentionForm& attention, int32_t batch, int32_t query, int32_t* scores, int32_t count) {

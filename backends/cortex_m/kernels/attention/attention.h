@@ -39,7 +39,6 @@ bool read_attention_mask(KernelContext& context, const EValue& value, int32_t bi
 /// Not negative.
 bool read_score_factor(KernelContext& context, const EValue& multiplier, const EValue& shift, AttentionForm* form);
 /// Of `words` words.
-bool read_attention_scratch(KernelContext& context, const Tensor& scratch, int64_t words, AttentionForm* form);
 
 struct Attention : AttentionForm {
   const int8_t *q = nullptr, *k = nullptr, *v = nullptr;

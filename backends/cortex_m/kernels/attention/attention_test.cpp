@@ -246,7 +246,7 @@ TEST(CortexMAttention, ChecksItsArguments) {
   EXPECT_TRUE(good.run(&found));
   Case c = good;
   c.scratch_words = 5;
-  EXPECT_TRUE(c.refused("no word for each key"));
+  EXPECT_TRUE(c.refused("smaller than"));
   for (const int64_t zero : {-129, 128}) {
     for (int64_t Case::* field : {&Case::query_zero, &Case::value_zero, &Case::output_zero}) {
       c = good;

@@ -27,8 +27,7 @@ void attend(const Attention& a, int32_t batch, int32_t query) {
   const int32_t total = weights_of_scores(a, a.weights, count);
   for (int32_t e = 0; e < a.outputs; ++e) {
     int32_t sum = total * a.value_offset;
-    // Wrapping: in a program that lets y overlap the scratch memory, the weights change meanwhile.
-    for (int32_t n = 0; n < count; ++n) sum = wrapping_add(sum, wrapping_mul(a.weights[n], v[n * a.outputs + e]));
+    for (int32_t n = 0; n < count; ++n) sum += a.weights[n] * v[n * a.outputs + e];
     y[e] = a.stage(sum);
   }
 }

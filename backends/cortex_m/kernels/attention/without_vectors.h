@@ -55,7 +55,6 @@ class AttentionRows {
     return four;
   }
 
-  // Wrapping: in a program that lets y overlap the scratch memory, the weights change meanwhile.
   void sums(const int8_t* v, int32_t count, int32_t initial, int8_t* y) const {
     const int32_t stride = a_.outputs, *const end = a_.weights + count;
     int32_t e = 0;
@@ -65,10 +64,10 @@ class AttentionRows {
       for (const int32_t* weight = a_.weights; weight != end; ++weight, at += stride) {
         const int32_t p = *weight;
         const uint32_t four = load_word(at);
-        sum0 = wrapping_add(sum0, wrapping_mul(p, static_cast<int8_t>(four)));
-        sum1 = wrapping_add(sum1, wrapping_mul(p, static_cast<int8_t>(four >> 8)));
-        sum2 = wrapping_add(sum2, wrapping_mul(p, static_cast<int8_t>(four >> 16)));
-        sum3 = wrapping_add(sum3, wrapping_mul(p, static_cast<int8_t>(four >> 24)));
+        sum0 += p * static_cast<int8_t>(four);
+        sum1 += p * static_cast<int8_t>(four >> 8);
+        sum2 += p * static_cast<int8_t>(four >> 16);
+        sum3 += p * static_cast<int8_t>(four >> 24);
       }
       y[e] = a_.stage(sum0);
       y[e + 1] = a_.stage(sum1);
@@ -78,8 +77,7 @@ class AttentionRows {
     for (; e < stride; ++e) {
       int32_t sum = initial;
       const int8_t* at = v + e;
-      for (const int32_t* weight = a_.weights; weight != end; ++weight, at += stride)
-        sum = wrapping_add(sum, wrapping_mul(*weight, *at));
+      for (const int32_t* weight = a_.weights; weight != end; ++weight, at += stride) sum += *weight * *at;
       y[e] = a_.stage(sum);
     }
   }

@@ -190,7 +190,7 @@ TEST(CortexMAttentionInt16, ChecksItsArguments) {
   EXPECT_TRUE(c.refused("negative"));
   c = good;
   c.scratch_words = 1;
-  EXPECT_TRUE(c.refused("no word for each key"));
+  EXPECT_TRUE(c.refused("smaller than"));
   c = good;
   c.to.min = 5, c.to.max = 4;
   EXPECT_TRUE(c.refused("greater"));

@@ -66,7 +66,7 @@ bool read_attention_int16(KernelContext& context, Span<EValue*> args, AttentionI
   if (!read_attention_sizes(context, args, out, DType::i16, a) || !read_score_factor(context, *args[4], *args[5], a) ||
       !read_requantization(context, args[7]->integer, args[8]->integer, &a->stage) ||
       !read_int16_range(context, *args[9], *args[10], &a->stage.min, &a->stage.max) ||
-      !read_attention_mask(context, *args[3], 0, a) || !read_attention_scratch(context, *args[11]->tensor, a->keys, a))
+      !read_attention_mask(context, *args[3], 0, a) || !read_scratch_words(context, args, 11, a->keys, &a->weights))
     return false;
   a->is_causal = args[6]->boolean;
   a->q = args[0]->tensor->as<const int16_t>();

@@ -3,11 +3,11 @@
 namespace wick::cortex_m {
 
 bool read_avg_pool2d(KernelContext& context, Span<EValue*> args, AvgPool2d* pool) {
-  const Tensor &input = *args[0]->tensor, &scratch = *args[8]->tensor, &out = *args[9]->tensor;
+  const Tensor &input = *args[0]->tensor, &out = *args[9]->tensor;
   pool->x = input.as<const int8_t>();
   pool->y = out.as<int8_t>();
-  pool->scratch = {scratch.as<uint8_t>(), scratch.nbytes()};
-  return read_pooling(context, args.subspan(1, 3), args[4]->boolean, input, out, &pool->window, &pool->from, &pool->to);
+  return read_scratch(context, args, 8, 0, &pool->scratch) &&
+         read_pooling(context, args.subspan(1, 3), args[4]->boolean, input, out, &pool->window, &pool->from, &pool->to);
 }
 
 }  // namespace wick::cortex_m

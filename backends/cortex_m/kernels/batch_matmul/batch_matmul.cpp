@@ -18,11 +18,12 @@ bool check_sizes(KernelContext& context, const Tensor& lhs, const Tensor& rhs, c
 }  // namespace
 
 bool read_batch_matmul(KernelContext& context, Span<EValue*> args, BatchMatmul* matmul) {
-  const Tensor &lhs = *args[0]->tensor, &rhs = *args[2]->tensor, &scratch = *args[7]->tensor, &out = *args[8]->tensor;
+  const Tensor &lhs = *args[0]->tensor, &rhs = *args[2]->tensor, &out = *args[8]->tensor;
   if (!check_sizes(context, lhs, rhs, out) || !read_input_offset(context, *args[1], &matmul->lhs_offset) ||
       !read_input_offset(context, *args[3], &matmul->rhs_offset) ||
       !read_zero_point(context, *args[4], &matmul->stage.offset) ||
-      !read_requantization(context, args[5]->integer, args[6]->integer, &matmul->stage))
+      !read_requantization(context, args[5]->integer, args[6]->integer, &matmul->stage) ||
+      !read_scratch(context, args, 7, 0, &matmul->scratch))
     return false;
   matmul->batch = out.sizes[0];
   matmul->rows = out.sizes[1];
@@ -31,7 +32,6 @@ bool read_batch_matmul(KernelContext& context, Span<EValue*> args, BatchMatmul* 
   matmul->lhs = lhs.as<const int8_t>();
   matmul->rhs = rhs.as<const int8_t>();
   matmul->y = out.as<int8_t>();
-  matmul->scratch = {scratch.as<uint8_t>(), scratch.nbytes()};
   return true;
 }
 

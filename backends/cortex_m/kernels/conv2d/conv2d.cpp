@@ -17,22 +17,20 @@ int64_t least_scratch_bytes(const Window& window, const Image& from, int64_t inp
 }  // namespace
 
 bool read_conv2d(KernelContext& context, Span<EValue*> args, Conv2d* c) {
-  const Tensor &input = *args[0]->tensor, &weights = *args[1]->tensor, &scratch = *args[12]->tensor;
+  const Tensor &input = *args[0]->tensor, &weights = *args[1]->tensor;
   if (!read_images(context, input, weights, *args[13]->tensor, &c->from, &c->to) ||
       !read_window(context, weights, *args[3], *args[4], *args[5], Paddings::two_or_four, &c->window))
     return false;
   c->inputs = weights.sizes[3];
   int64_t groups = 0;
   if (!read_groups(context, weights, c->from, c->to, &groups) || !check_positions(context, c->window, c->from, c->to) ||
-      !require(context, static_cast<int64_t>(scratch.nbytes()) >= least_scratch_bytes(c->window, c->from, c->inputs),
-               "the scratch tensor is smaller than any instruction set needs"))
+      !read_scratch(context, args, 12, least_scratch_bytes(c->window, c->from, c->inputs), &c->scratch))
     return false;
   c->outputs = c->to.c / groups;
   c->x = input.as<const int8_t>();
   c->weights = weights.as<const int8_t>();
   c->out = args[13]->tensor->as<int8_t>();
-  c->scratch = {scratch.as<uint8_t>(), scratch.nbytes()};
-  return read_channels(context, *args[2], args.subspan(6, 6), c->to.c, &c->quantization);
+  return read_channels(context, *args[2], args.subspan(6, 6), c->to.c, *args[13]->tensor, &c->quantization);
 }
 
 }  // namespace wick::cortex_m

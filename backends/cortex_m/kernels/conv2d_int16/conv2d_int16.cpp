@@ -8,21 +8,21 @@ bool read_int16_images(KernelContext& context, const Tensor& input, const Tensor
 }
 
 bool read_conv2d_int16(KernelContext& context, Span<EValue*> args, Conv2dInt16* c) {
-  const Tensor &input = *args[0]->tensor, &weights = *args[1]->tensor, &scratch = *args[10]->tensor;
+  const Tensor &input = *args[0]->tensor, &weights = *args[1]->tensor;
   if (!read_int16_images(context, input, weights, *args[11]->tensor, &c->from, &c->to) ||
       !read_window(context, weights, *args[3], *args[4], *args[5], Paddings::two, &c->window))
     return false;
   c->inputs = weights.sizes[3];
   int64_t groups = 0;
-  if (!read_groups(context, weights, c->from, c->to, &groups) || !check_positions(context, c->window, c->from, c->to))
+  if (!read_groups(context, weights, c->from, c->to, &groups) || !check_positions(context, c->window, c->from, c->to) ||
+      !read_scratch(context, args, 10, 0, &c->scratch))
     return false;
   c->outputs = c->to.c / groups;
   c->x = input.as<const int16_t>();
   c->weights = weights.as<const int8_t>();
   c->out = args[11]->tensor->as<int16_t>();
-  c->scratch = {scratch.as<uint8_t>(), scratch.nbytes()};
   return read_int16_channels(context, *args[2], *args[6]->tensor, *args[7]->tensor, *args[8], *args[9], c->to.c,
-                             &c->channels);
+                             *args[11]->tensor, &c->channels);
 }
 
 }  // namespace wick::cortex_m

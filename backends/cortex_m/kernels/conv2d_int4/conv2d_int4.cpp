@@ -31,7 +31,7 @@ bool read_filter(KernelContext& context, const Tensor& weights, const EValue& ke
 }  // namespace
 
 bool read_conv2d_int4(KernelContext& context, Span<EValue*> args, Conv2dInt4* c) {
-  const Tensor &input = *args[0]->tensor, &scratch = *args[15]->tensor, &out = *args[16]->tensor;
+  const Tensor &input = *args[0]->tensor, &out = *args[16]->tensor;
   c->is_summed = !args[3]->is_none();
   if (!require_int8(context, input, out) || !read_image(context, input, &c->from) ||
       !read_image(context, out, &c->to) ||
@@ -39,12 +39,12 @@ bool read_conv2d_int4(KernelContext& context, Span<EValue*> args, Conv2dInt4* c)
       !read_filter(context, *args[1]->tensor, *args[4], *args[5], c) ||
       !read_steps(context, *args[6], *args[7], *args[8], Paddings::two_or_four, &c->window) ||
       !check_positions(context, c->window, c->from, c->to) ||
-      !require(context, !c->is_summed || args[2]->is_none(), "wanted bias or kernel_sum, not both"))
+      !require(context, !c->is_summed || args[2]->is_none(), "wanted bias or kernel_sum, not both") ||
+      !read_scratch(context, args, 15, 0, &c->scratch))
     return false;
   c->x = input.as<const int8_t>();
   c->out = out.as<int8_t>();
-  c->scratch = {scratch.as<uint8_t>(), scratch.nbytes()};
-  return read_channels(context, c->is_summed ? *args[3] : *args[2], args.subspan(9, 6), c->to.c, &c->quantization);
+  return read_channels(context, c->is_summed ? *args[3] : *args[2], args.subspan(9, 6), c->to.c, out, &c->quantization);
 }
 
 }  // namespace wick::cortex_m

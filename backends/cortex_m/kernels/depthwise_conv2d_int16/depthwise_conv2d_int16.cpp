@@ -16,7 +16,7 @@ bool read_depthwise_conv2d_int16(KernelContext& context, Span<EValue*> args, Dep
   c->weights = weights.as<const int8_t>();
   c->out = args[11]->tensor->as<int16_t>();
   return read_int16_channels(context, *args[2], *args[7]->tensor, *args[8]->tensor, *args[9], *args[10], c->to.c,
-                             &c->channels);
+                             *args[11]->tensor, &c->channels);
 }
 
 }  // namespace wick::cortex_m

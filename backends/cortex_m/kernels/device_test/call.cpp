@@ -16,6 +16,7 @@ int32_t Stream::in(int32_t low, int32_t high) {
 
 void Call::clear(Side side) {
   count_ = tensor_count_ = list_count_ = 0;
+  scratch_ = 0;
   regions_.clear(side);
 }
 
@@ -89,7 +90,10 @@ Tensor& Call::add_floats(std::initializer_list<int32_t> sizes, float magnitude) 
   return tensor;
 }
 
-Tensor& Call::add_scratch(int32_t bytes) { return make_tensor(DType::u8, {bytes}, Order::contiguous, Access::scratch); }
+Tensor& Call::add_scratch(int32_t bytes) {
+  scratch_ |= uint32_t{1} << count_;
+  return make_tensor(DType::u8, {bytes}, Order::contiguous, Access::scratch);
+}
 
 Tensor& Call::add_out(DType dtype, std::initializer_list<int32_t> sizes, Order order) {
   return make_tensor(dtype, sizes, order, Access::write);

@@ -54,6 +54,7 @@ class Call {
 
   Span<EValue*> args() { return {pointers_, count_}; }
   Tensor& out() { return *values_[count_ - 1].tensor; }
+  bool is_scratch(size_t arg) const { return (scratch_ >> arg & 1) != 0; }
   Span<Tensor> tensors() { return {tensors_, tensor_count_}; }
   Regions& regions() { return regions_; }
 
@@ -65,6 +66,7 @@ class Call {
   EValue values_[kMaxArgs];
   EValue* pointers_[kMaxArgs];
   size_t count_ = 0, tensor_count_ = 0, list_count_ = 0;
+  uint32_t scratch_ = 0;  // a bit for each argument
   Tensor tensors_[kMaxTensors];
   int32_t sizes_[kMaxTensors][4], strides_[kMaxTensors][4];
   uint8_t orders_[kMaxTensors][4];

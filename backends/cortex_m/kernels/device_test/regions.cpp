@@ -7,10 +7,9 @@
 namespace wick::cortex_m {
 namespace {
 
+#ifndef WICK_HOST_REGIONS
 constexpr size_t kGranule = 64, kGap = 64;
 constexpr size_t kMemoryBytes = size_t{1} << 20;
-
-#ifndef WICK_HOST_REGIONS
 __attribute__((section(".bulk"), aligned(64))) uint8_t memory[kMemoryBytes];
 #endif
 

@@ -53,11 +53,12 @@ bool read_common(KernelContext& context, Span<EValue*> args, bool packed, Linear
          read_zero_point(context, *args[6], &linear->stage.offset);
 }
 
-bool read_scales(KernelContext& context, const Tensor& multipliers, const Tensor& shifts, Linear* linear) {
+bool read_scales(KernelContext& context, Span<EValue*> args, Linear* linear) {
+  const Tensor &multipliers = *args[7]->tensor, &shifts = *args[8]->tensor, &out = *args[11]->tensor;
   static constexpr char kWanted[] =
       "multipliers and shifts are not contiguous int32 tensors with one element per output";
-  if (!check_int32_row(context, multipliers, linear->num_outputs, kWanted) ||
-      !check_int32_row(context, shifts, linear->num_outputs, kWanted))
+  if (!check_settled_row(context, multipliers, linear->num_outputs, out, kWanted) ||
+      !check_settled_row(context, shifts, linear->num_outputs, out, kWanted))
     return false;
   linear->multipliers = multipliers.as<const int32_t>();
   linear->shifts = shifts.as<const int32_t>();
@@ -79,18 +80,18 @@ bool read_linear(KernelContext& context, Span<EValue*> args, Linear* linear) {
 }
 
 bool read_linear_per_channel(KernelContext& context, Span<EValue*> args, Linear* linear) {
-  return read_common(context, args, false, linear) &&
-         read_scales(context, *args[7]->tensor, *args[8]->tensor, linear) &&
+  return read_common(context, args, false, linear) && read_scales(context, args, linear) &&
          read_activation(context, *args[9], *args[10], &linear->stage);
 }
 
 bool read_linear_int4(KernelContext& context, Span<EValue*> args, Linear* linear) {
-  const Tensor &multipliers = *args[7]->tensor, &shifts = *args[8]->tensor;
+  const Tensor &multipliers = *args[7]->tensor, &shifts = *args[8]->tensor, &out = *args[11]->tensor;
   if (!read_common(context, args, true, linear) || !read_activation(context, *args[9], *args[10], &linear->stage))
     return false;
-  if (multipliers.numel != 1 || shifts.numel != 1) return read_scales(context, multipliers, shifts, linear);
+  if (multipliers.numel != 1 || shifts.numel != 1) return read_scales(context, args, linear);
   static constexpr char kWanted[] = "multiplier and shift are not contiguous int32 tensors";
-  return check_int32_row(context, multipliers, 1, kWanted) && check_int32_row(context, shifts, 1, kWanted) &&
+  return check_settled_row(context, multipliers, 1, out, kWanted) &&
+         check_settled_row(context, shifts, 1, out, kWanted) &&
          read_requantization(context, *multipliers.as<const int32_t>(), *shifts.as<const int32_t>(), &linear->stage);
 }
 

@@ -21,7 +21,7 @@ bool read_linear_int16(KernelContext& context, Span<EValue*> args, LinearInt16* 
   linear->y = args[7]->tensor->as<int16_t>();
   return require(context, agree, "wanted an input [.., K], weights [N, K] and an output [.., N]") &&
          read_int16_channels(context, *args[2], *args[3]->tensor, *args[4]->tensor, *args[5], *args[6],
-                             linear->num_outputs, &linear->channels);
+                             linear->num_outputs, *args[7]->tensor, &linear->channels);
 }
 
 }  // namespace wick::cortex_m

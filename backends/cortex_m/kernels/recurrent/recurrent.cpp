@@ -12,9 +12,13 @@ bool check_weights(KernelContext& context, const Tensor& weights, int32_t rows, 
                  "weights are not contiguous with a row for each gate of each cell");
 }
 
-bool check_factors(KernelContext& context, const Tensor& factors, int32_t rows) {
-  if (!check_int32_row(context, factors, 2 * int64_t{rows}, "factors are not contiguous int32, two for each row"))
-    return false;
+/// `outs`: the tensors that the layer writes.
+bool check_factors(KernelContext& context, const Tensor& factors, int32_t rows, Span<EValue*> outs) {
+  for (const EValue* out : outs) {
+    if (!check_settled_row(context, factors, 2 * int64_t{rows}, *out->tensor,
+                           "factors are not contiguous int32, two for each row"))
+      return false;
+  }
   const GateFactor* list = factors.as<const GateFactor>();
   for (int32_t i = 0; i < rows; ++i) {
     if (!require(context,
@@ -53,15 +57,11 @@ bool read_sequences(KernelContext& context, const Tensor& input, const Tensor& o
   return true;
 }
 
-bool read_scratch(KernelContext& context, const Tensor& scratch, Recurrent* layer) {
+/// Room for the gates, the state, the input and the output of a step.
+bool read_room(KernelContext& context, Span<EValue*> args, size_t index, Recurrent* layer) {
   const int32_t projected = layer->projection != nullptr ? layer->cells : 0;
-  const auto words = static_cast<size_t>(recurrent_scratch_words(layer->inputs, layer->cells, projected));
-  if (!require(context, !scratch.read_only && scratch.nbytes() / sizeof(int32_t) >= words,
-               "the scratch tensor is too small for the gates, the state, the input and the output of a step") ||
-      !require(context, reinterpret_cast<uintptr_t>(scratch.data) % sizeof(int32_t) == 0,
-               "the scratch tensor is not aligned to words"))
-    return false;
-  layer->gates = scratch.as<int32_t>();
+  const int64_t words = recurrent_scratch_words(layer->inputs, layer->cells, projected);
+  if (!read_scratch_words(context, args, index, words, &layer->gates)) return false;
   layer->x = reinterpret_cast<int16_t*>(layer->gates + 4 * layer->cells);
   layer->hidden = layer->x + (layer->inputs + 1) / 2 * 2;
   return true;
@@ -120,10 +120,10 @@ int16_t rounded_to(int64_t value, int32_t bits, int32_t fewer) {
   return saturated_int16(rounded);
 }
 
-}  // namespace
-
-bool read_recurrent(KernelContext& context, Span<EValue*> args, CellKind kind, Recurrent* layer) {
+/// All but scratch.
+bool read_layer(KernelContext& context, Span<EValue*> args, CellKind kind, Recurrent* layer) {
   const Tensor &input = *args[0]->tensor, &out = *args[18]->tensor;
+  const Span<EValue*> outs(args.data() + 16, 3);
   int32_t zero = 0;
   if (!read_sequences(context, input, out, layer) ||
       !require(context, args[15]->integer == static_cast<int64_t>(out.dtype),
@@ -132,8 +132,8 @@ bool read_recurrent(KernelContext& context, Span<EValue*> args, CellKind kind, R
   layer->rows = gates_of(kind) * layer->cells;
   if (!check_weights(context, *args[1]->tensor, layer->rows, layer->inputs) ||
       !check_weights(context, *args[2]->tensor, layer->rows, layer->outputs) ||
-      !check_factors(context, *args[3]->tensor, layer->rows) ||
-      !check_factors(context, *args[4]->tensor, layer->rows) ||
+      !check_factors(context, *args[3]->tensor, layer->rows, outs) ||
+      !check_factors(context, *args[4]->tensor, layer->rows, outs) ||
       !check_int32_row(context, *args[5]->tensor, 4 * int64_t{layer->cells},
                        "the bias is not contiguous int32, four for each cell") ||
       !read_states(context, *args[6], *args[7], {args.data() + 16, 2}, is_lstm(kind), layer) ||
@@ -150,7 +150,13 @@ bool read_recurrent(KernelContext& context, Span<EValue*> args, CellKind kind, R
   layer->bias = args[5]->tensor->as<const int32_t>();
   layer->offset = layer->x8 != nullptr ? -zero : 0;
   layer->is_reversed = args[9]->boolean;
-  return read_scratch(context, *args[14]->tensor, layer);
+  return true;
+}
+
+}  // namespace
+
+bool read_recurrent(KernelContext& context, Span<EValue*> args, CellKind kind, Recurrent* layer) {
+  return read_layer(context, args, kind, layer) && read_room(context, args, 14, layer);
 }
 
 bool read_projected_lstm(KernelContext& context, Span<EValue*> args, Recurrent* layer) {
@@ -166,12 +172,13 @@ bool read_projected_lstm(KernelContext& context, Span<EValue*> args, Recurrent* 
     return false;
   const int32_t cells = projection.sizes[1];
   if (!require(context, cells > 0 && cells <= kMostCells, "wanted 1 to 1024 inputs and cells") ||
-      !check_weights(context, projection, out.sizes[2], cells) || !check_factors(context, factors, out.sizes[2]))
+      !check_weights(context, projection, out.sizes[2], cells) ||
+      !check_factors(context, factors, out.sizes[2], {args.data() + 18, 3}))
     return false;
   layer->cells = cells;
   layer->projection = projection.as<const int16_t>();
   layer->projection_factors = factors.as<const GateFactor>();
-  return read_recurrent(context, {others, count}, CellKind::projected_lstm, layer);
+  return read_layer(context, {others, count}, CellKind::projected_lstm, layer) && read_room(context, args, 16, layer);
 }
 
 int32_t saturated(int64_t value) {

@@ -304,7 +304,7 @@ TEST(CortexMRecurrent, ChecksItsArguments) {
   }
   Case c = good;
   c.scratch_words = 4;
-  EXPECT_NE(c.run(&found).message.find("too small"), std::string::npos);
+  EXPECT_NE(c.run(&found).message.find("smaller than"), std::string::npos);
   c = good;
   c.bias.pop_back();
   EXPECT_NE(c.run(&found).error, Error::Ok);
@@ -342,7 +342,7 @@ TEST(CortexMRecurrent, ChecksTheProjection) {
   EXPECT_NE(c.run(&found).error, Error::Ok);
   c = good;
   c.scratch_words = 4 * c.cells + (c.inputs + 1) / 2;
-  EXPECT_NE(c.run(&found).message.find("too small"), std::string::npos);
+  EXPECT_NE(c.run(&found).message.find("smaller than"), std::string::npos);
 }
 
 }  // namespace

@@ -4,9 +4,10 @@ namespace wick::cortex_m {
 namespace {
 
 /// Pairs of an index and a weight, one for each of `count` positions on `size` pixels.
-bool read_taps(KernelContext& context, const Tensor& taps, int64_t count, int64_t size, int32_t bits, bool* has_weights,
-               const Tap** out) {
-  if (!check_int32_row(context, taps, 2 * count, "taps are not contiguous int32, two for each position")) return false;
+bool read_taps(KernelContext& context, const Tensor& taps, int64_t count, int64_t size, const Tensor& out, int32_t bits,
+               bool* has_weights, const Tap** read) {
+  if (!check_settled_row(context, taps, 2 * count, out, "taps are not contiguous int32, two for each position"))
+    return false;
   const int32_t* pairs = taps.as<const int32_t>();
   for (int64_t i = 0; i < count; ++i) {
     const int32_t first = pairs[2 * i], weight = pairs[2 * i + 1];
@@ -15,7 +16,7 @@ bool read_taps(KernelContext& context, const Tensor& taps, int64_t count, int64_
       return false;
     *has_weights = *has_weights || weight > 0;
   }
-  *out = reinterpret_cast<const Tap*>(pairs);
+  *read = reinterpret_cast<const Tap*>(pairs);
   return true;
 }
 
@@ -27,8 +28,8 @@ bool read_resized_images(KernelContext& context, Span<EValue*> args, const Tenso
   bool* has_weights = &images->has_weights;
   return read_image(context, *args[0]->tensor, &from) && read_image(context, out, &to) &&
          require(context, from.n == to.n && from.c == to.c, "input and output differ in batch or channels") &&
-         read_taps(context, *args[1]->tensor, to.h, from.h, tap_bits, has_weights, &images->rows) &&
-         read_taps(context, *args[2]->tensor, to.w, from.w, tap_bits, has_weights, &images->columns);
+         read_taps(context, *args[1]->tensor, to.h, from.h, out, tap_bits, has_weights, &images->rows) &&
+         read_taps(context, *args[2]->tensor, to.w, from.w, out, tap_bits, has_weights, &images->columns);
 }
 
 bool read_resize2d(KernelContext& context, Span<EValue*> args, Resize* resize) {

@@ -12,21 +12,19 @@ int64_t output_size(const Window& window, int64_t input, size_t axis) {
 
 /// CMSIS-NN turns the filter around and convolves if strides are at most 2 and there are more than 16 channels, and
 /// otherwise keeps int32 rows of output that are not complete yet.
-bool check_scratch(KernelContext& context, const TransposeConv2d& c, const Tensor& rows, const Tensor& filter) {
-  const int32_t *kernel = c.window.kernel, *stride = c.window.stride;
-  const int64_t column = int64_t{kernel[0]} * kernel[1] * c.from.c;  // at most as many as there are weights
-  const bool turned = stride[0] <= 2 && stride[1] <= 2 && c.from.c > 16;
-  int64_t rows_bytes = 4 * ((column + 3) / 4 * 4), filter_bytes = turned ? column * c.to.c : 0;
+bool read_both_scratch(KernelContext& context, Span<EValue*> args, TransposeConv2d* c) {
+  const int32_t *kernel = c->window.kernel, *stride = c->window.stride;
+  const int64_t column = int64_t{kernel[0]} * kernel[1] * c->from.c;  // at most as many as there are weights
+  const bool turned = stride[0] <= 2 && stride[1] <= 2 && c->from.c > 16;
+  int64_t rows_bytes = 4 * ((column + 3) / 4 * 4), filter_bytes = turned ? column * c->to.c : 0;
   if (!turned) {
-    const int64_t width = (c.from.w - 1) * stride[1] + (kernel[1] > stride[0] ? kernel[1] : stride[0]);
+    const int64_t width = (c->from.w - 1) * stride[1] + (kernel[1] > stride[0] ? kernel[1] : stride[0]);
     const int64_t height = kernel[0] > stride[0] ? kernel[0] : stride[0];
-    if (!checked_mul(width, height, &rows_bytes) || !checked_mul(rows_bytes, 4 * c.to.c, &rows_bytes))
+    if (!checked_mul(width, height, &rows_bytes) || !checked_mul(rows_bytes, 4 * c->to.c, &rows_bytes))
       return require(context, false, "the size of the scratch tensor overflows");
   }
-  return require(
-      context,
-      static_cast<int64_t>(rows.nbytes()) >= rows_bytes && static_cast<int64_t>(filter.nbytes()) >= filter_bytes,
-      "a scratch tensor is smaller than any instruction set needs");
+  return read_scratch(context, args, 13, rows_bytes, &c->row_scratch) &&
+         read_scratch(context, args, 14, filter_bytes, &c->filter_scratch);
 }
 
 }  // namespace
@@ -47,14 +45,12 @@ bool read_transpose_conv2d(KernelContext& context, Span<EValue*> args, Transpose
                c->from.h > 0 && c->from.w > 0 && output_size(c->window, c->from.h, 0) == c->to.h &&
                    output_size(c->window, c->from.w, 1) == c->to.w,
                "the output's height and width are not those that the input reaches") ||
-      !check_scratch(context, *c, *args[13]->tensor, *args[14]->tensor))
+      !read_both_scratch(context, args, c))
     return false;
   c->x = input.as<const int8_t>();
   c->weights = weights.as<const int8_t>();
   c->out = args[15]->tensor->as<int8_t>();
-  c->row_scratch = {args[13]->tensor->as<uint8_t>(), args[13]->tensor->nbytes()};
-  c->filter_scratch = {args[14]->tensor->as<uint8_t>(), args[14]->tensor->nbytes()};
-  return read_channels(context, *args[2], args.subspan(7, 6), c->to.c, &c->quantization);
+  return read_channels(context, *args[2], args.subspan(7, 6), c->to.c, *args[15]->tensor, &c->quantization);
 }
 
 }  // namespace wick::cortex_m
