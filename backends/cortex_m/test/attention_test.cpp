@@ -2,6 +2,8 @@
 // kernels.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "backends/cortex_m/test/graph_test_support.h"
 
 namespace wick::cortex_m {
@@ -120,6 +122,19 @@ TEST(CortexMCompileAttention, OfInt16) {
   expect_integers(fine);
 }
 
+// Two levels of scores, a step apart, and values at both ends: half a unit of scores shows most.
+std::vector<HostValue> two_levels(double q, double k, double v) {
+  constexpr int kQueries = 2, kKeys = 32, kFeatures = 8, kValues = 4;
+  std::vector<float> query(kQueries * kFeatures), keys(kKeys * kFeatures), values;
+  for (int m = 0; m < kQueries; ++m) query[static_cast<size_t>(m * kFeatures)] = static_cast<float>(q);
+  for (int n = 0; n < kKeys; ++n) {
+    keys[static_cast<size_t>(n * kFeatures)] = static_cast<float>((n % 2 == 0 ? 4 : 3) * k);
+    values.insert(values.end(), kValues, static_cast<float>((n % 2 == 0 ? 32767 : -32767) * v));
+  }
+  return {float_input({1, 1, kQueries, kFeatures}, query), float_input({1, 1, kKeys, kFeatures}, keys),
+          float_input({1, 1, kKeys, kValues}, values)};
+}
+
 std::string refusal(const Form& form, bool stock = false) {
   Pipeline p = std::move(Pipeline::from_text(attention(form)).backend("cortex-m"));
   if (stock) p.options().profile = compiler::Profile::stock;
@@ -128,6 +143,29 @@ std::string refusal(const Form& form, bool stock = false) {
   std::string reasons;
   for (const std::string& each : p.outside()) reasons += each + "\n";
   return reasons;
+}
+
+// A step of the values is `ratio` of them.
+TEST(CortexMCompileAttention, OfInt16WithFinerStepsOfTheResult) {
+  Form form = of_int16({.query = "1, 1, 2, 8", .keys = "1, 1, 32, 8", .values = "1, 1, 32, 4"});
+  constexpr double kValueStep = 0x1p-13;
+  for (const double ratio : {1.0, 8.0, 64.0}) {
+    SCOPED_TRACE(ratio);
+    // A unit of 2^-17 / ratio.
+    const double step = std::sqrt(0x1p-20 * std::sqrt(8.0) / ratio);
+    form.q = form.k = wide(0.9999 * step), form.v = wide(kValueStep), form.y = wide(kValueStep / ratio);
+    Pipeline p = std::move(Pipeline::from_text(attention(form)).backend("cortex-m"));
+    p.run_and_compare(one_step(), two_levels(step, step, kValueStep));
+    EXPECT_EQ(p.failures(), "");
+    EXPECT_TRUE(p.outside().empty());
+    form.q = form.k = wide(1.0001 * step);
+    EXPECT_NE(refusal(form).find("too large for 30 bits"), std::string::npos);
+  }
+  form.q = form.k = wide(0x1p-14), form.v = form.y = wide(kValueStep);
+  form.keys = "1, 1, 8192, 8", form.values = "1, 1, 8192, 4";
+  EXPECT_EQ(refusal(form), "");
+  form.y = wide(0.99 * kValueStep);
+  EXPECT_NE(refusal(form).find("30 bits of probabilities"), std::string::npos);
 }
 
 // Its scores and probabilities are int16 then.

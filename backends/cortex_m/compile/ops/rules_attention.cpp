@@ -1,6 +1,7 @@
 // Attention whole: softmax(q k^T scale) v of int8 or int16 operands and a result of the same. The model says nothing of
 // how scores and probabilities are quantized, so they are not: scores are exact sums (of int16, with 30 bits), and
 // probabilities have 22 bits (30).
+#include <algorithm>
 #include <cmath>
 
 #include "backends/cortex_m/compile/convolution/convolution_calls.h"
@@ -21,8 +22,13 @@ constexpr int64_t kMost = 32768;                     // keys, features
 constexpr int kExponentBits = 26, kWeightBits = 22;  // of exponents behind the point; of the sum of all probabilities
 constexpr int kWideSumBits = 15;                     // .. that the kernel for int16 keeps of it
 constexpr double kMostScore = 255.0 * 128.0;         // of a feature of int8
-// Half a unit is a factor of a weight that changes a result by a quarter of a step of the values.
+// Of int16, where a step of the values is `ratio` steps of the result. Half a unit of scores is a factor of a weight,
+// and changes a sum of values of either sign by unit 2^15 / 2 of their steps. With this unit times ratio: an eighth of
+// a step of the result.
 constexpr double kCoarsestUnit = 0x1p-17;
+// Each weight is off by half a unit of 2^-30 and a few units of 2^-31 of exp, in one direction where keys have the same
+// score. With as many keys times ratio: half a step of the result.
+constexpr double kMostKeySteps = 0x1p13;
 
 struct Attention {
   AttentionScores scores;
@@ -101,13 +107,16 @@ std::string read_attention(const Node& node, Attention* attention) {
   if (!(scale > 0)) return "a scale of scores that is not positive";
   read_scores(node, scale, attention);
   const bool wide = computes_on_int16(node);
-  if (wide && scores.unit > kCoarsestUnit) return "the range of its scores is too large for 30 bits";
+  const double ratio = affine(*v).scale / affine(*node.result()).scale;
+  if (wide && scores.unit * std::max(ratio, 1.0) > kCoarsestUnit)
+    return "the range of its scores is too large for 30 bits";
+  if (wide && static_cast<double>(scores.keys) * ratio > kMostKeySteps)
+    return "the steps of its result are too fine for 30 bits of probabilities";
   reason = read_attention_mask(node, scores, &attention->mask);
   if (!reason.empty()) return reason;
   const int exponent_bits = kExponentBits - static_cast<int>(attention->mask.bits);
   const auto score = requantization(std::ldexp(scores.unit, exponent_bits));
-  const auto output =
-      requantization(std::ldexp(affine(*v).scale / affine(*node.result()).scale, wide ? -kWideSumBits : -kWeightBits));
+  const auto output = requantization(std::ldexp(ratio, wide ? -kWideSumBits : -kWeightBits));
   if (!score || !output) return "the scale of its result is too far from those of its operands";
   attention->score = *score;
   attention->output = *output;
