@@ -171,9 +171,8 @@ Result<Comparison> compare(const CompareFlags& flags) {
   ASSIGN_OR_RETURN(std::vector<NamedArray> found, run_watched(program, method, inputs, &nodes));
   ASSIGN_OR_RETURN(Comparison comparison, compare_outputs(found, plain.outputs, plain.allowed, flags.tolerance));
   comparison.nodes_compared = nodes.num_compared();
-  comparison.deviation = nodes.first_deviation();
   // Where the outputs agree, elements that are near nothing that the model quantizes are those of a node that it lacks.
-  if (comparison.ok() && comparison.deviation && comparison.deviation->by_value) comparison.deviation.reset();
+  comparison.deviation = nodes.first_deviation(!comparison.ok());
   if (comparison.ok() || comparison.deviation) return comparison;
 
   NodeComparer passes(plain.nodes, &plain.flipper, flags.tolerance);

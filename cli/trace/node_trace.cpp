@@ -167,8 +167,9 @@ size_t NodeComparer::count_wanted(const NodeKey& key) const {
   return count;
 }
 
-std::optional<Deviation> NodeComparer::first_deviation() const {
+std::optional<Deviation> NodeComparer::first_deviation(bool by_value) const {
   for (const auto& [key, deviation] : deviations_) {
+    if (deviation.by_value && !by_value) continue;
     if (std::get<3>(key).empty() || counts_.at(key) == count_wanted(key)) return deviation;
   }
   return {};

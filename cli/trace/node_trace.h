@@ -93,8 +93,8 @@ class NodeComparer {
 
   uint64_t num_compared() const { return num_compared_; }
   /// After the run. A result of a kernel deviates only if both runs have as many results with its key: otherwise one of
-  /// the programs has a node that the other lacks, and it is not known which.
-  std::optional<Deviation> first_deviation() const;
+  /// the programs has a node that the other lacks, and it is not known which. Those by value count only if asked for.
+  std::optional<Deviation> first_deviation(bool by_value = true) const;
 
  private:
   static void ignore(void*, const InstructionInfo&) {}

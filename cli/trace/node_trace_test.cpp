@@ -1,0 +1,66 @@
+#include "cli/trace/node_trace.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "compiler/testing/pipeline.h"
+#include "wick/module.h"
+#include "wick/portable_kernels.h"
+
+namespace wick::cli {
+namespace {
+
+// Runs a graph with one input, watched from its first instruction on.
+template <typename Watcher>
+void run(const std::string& body, Watcher& watcher) {
+  auto pipeline = testing::Pipeline::from_text("graph forward(%x: f32[4]) {\n" + body + "}");
+  const compiler::CompileResult* compiled = pipeline.compiled();
+  ASSERT_NE(compiled, nullptr) << pipeline.failures();
+  const std::vector<uint8_t> pte = compiled->program.pte.join();
+  ModuleOptions options;
+  options.kernels = {portable_kernels()};
+  options.tracer = watcher.tracer();
+  ModuleError error;
+  const auto module = Module::load({pte.data(), pte.size()}, options, &error);
+  ASSERT_NE(module, nullptr) << error.message;
+  watcher.watch(*module->program().find_method("forward"));
+  constexpr float kElements[] = {1, -2, 3, 4};
+  std::vector<uint8_t> bytes(sizeof kElements);
+  std::memcpy(bytes.data(), kElements, bytes.size());
+  std::vector<HostValue> outputs;
+  ASSERT_TRUE(module->forward({HostTensor{DType::f32, {4}, std::move(bytes)}}, &outputs, &error)) << error.message;
+}
+
+constexpr char kQuantize[] = " %q = quantized_decomposed.quantize_per_tensor(%x, 0.5, 0, -128, 127, i8)\n";
+
+TEST(NodeComparer, FindsADeviationBehindOneByValue) {
+  NodeRecorder model(1 << 20);
+  run(std::string(kQuantize) + " %y = aten.sin(%x)\n return %q, %y\n", model);
+  NodeComparer program(model, nullptr, Tolerance{});
+  run(std::string(kQuantize) +
+          " %n = aten.neg(%q)\n %h = aten.mul.Scalar(%x, 0.5)\n %y = aten.sin(%h)\n"
+          " return %n, %y\n",
+      program);
+
+  const std::optional<Deviation> first = program.first_deviation();
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(first->by_value) << "elements that the model does not quantize to";
+  EXPECT_EQ(first->op, "aten::neg.out");
+  const std::optional<Deviation> by_node = program.first_deviation(false);
+  ASSERT_TRUE(by_node);
+  EXPECT_FALSE(by_node->by_value);
+  EXPECT_EQ(by_node->op, "aten::sin.out");
+}
+
+TEST(NodeComparer, FindsNothingByNodeWhereOnlyElementsDeviate) {
+  NodeRecorder model(1 << 20);
+  run(std::string(kQuantize) + " return %q\n", model);
+  NodeComparer program(model, nullptr, Tolerance{});
+  run(std::string(kQuantize) + " %n = aten.neg(%q)\n return %n\n", program);
+  EXPECT_TRUE(program.first_deviation());
+  EXPECT_FALSE(program.first_deviation(false));
+}
+
+}  // namespace
+}  // namespace wick::cli
