@@ -38,6 +38,7 @@ void Lowering::lower_graph(const Graph& graph, const std::vector<uint32_t>& carr
   StateWrites writes = find_state_writes(graph, updates, !options_.materializes_views);
   writes_.over.merge(writes.over);
   writes_.through_view.merge(writes.through_view);
+  writes_.states.merge(writes.states);
   for (const Node* node : writes.order) lower_node(*node);
   for (const compiler::GraphOutput& output : graph.outputs) {
     if (output.value->is_constant() && !tensors_.count(output.value)) add_constant(output.value);
@@ -192,7 +193,7 @@ void Lowering::carry(const Graph& body, const std::vector<uint32_t>& buffers) {
   std::vector<size_t> in_place, moved;
   for (size_t i = 0; i < buffers.size(); ++i) {
     const Value* value = body.outputs[i].value;
-    if (value == body.inputs[i].value || is_in_place(value)) continue;
+    if (value == body.inputs[i].value || writes_.states.count(body.inputs[i].value)) continue;
     (may_write_in_place(body, buffers, i) ? in_place : moved).push_back(i);
   }
   std::vector<uint32_t> from(buffers.size());

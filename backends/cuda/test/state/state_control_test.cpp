@@ -139,30 +139,38 @@ TEST_F(CudaStateControl, ALoopWritesRowsInPlace) {
   }
 }
 
-// Two caches change places in each round: no write is in place.
-TEST_F(CudaStateControl, CarriedCachesThatChangePlacesAreCopied) {
-  compile_state({R"(graph a(%n: i64[], %x: f32[1, 8]) {
+// Two caches change places in each round, or one becomes an older version of the other: these are copied.
+TEST_F(CudaStateControl, CarriedCachesThatBecomeEachOtherAreCopied) {
+  const char* const change_places =
+      "%e: f32[4, 8] = aten.index_put(%c, [%r], %u)\n    %f: f32[4, 8] = aten.mul.Tensor(%e, 0.5)\n"
+      "    return %l, %d, %f";
+  const char* const one_version_behind =
+      "%e: f32[4, 8] = aten.index_put(%d, [%r], %u)\n    %f: f32[4, 8] = aten.slice_scatter(%e, %u, 0, 3, 4)\n"
+      "    return %l, %e, %f";
+  for (const char* body : {change_places, one_version_behind}) {
+    SCOPED_TRACE(body);
+    compile_state({fmt::format(R"(graph a(%n: i64[], %x: f32[1, 8]) {{
   state %k: f32[4, 8] "k" = ...
   state %v: f32[4, 8] "v" = ...
-  %i: i64[], %a: f32[4, 8], %b: f32[4, 8] = higher_order.while_loop([%n, %k, %v], [%x]) graph (%j: i64[], %c: f32[4, 8], %d: f32[4, 8], %u: f32[1, 8]) {
+  %i: i64[], %a: f32[4, 8], %b: f32[4, 8] = higher_order.while_loop([%n, %k, %v], [%x]) graph (%j: i64[], %c: f32[4, 8], %d: f32[4, 8], %u: f32[1, 8]) {{
     %p: bool[] = aten.gt.Scalar(%j, 0)
     return %p
-  } graph (%j: i64[], %c: f32[4, 8], %d: f32[4, 8], %u: f32[1, 8]) {
+  }} graph (%j: i64[], %c: f32[4, 8], %d: f32[4, 8], %u: f32[1, 8]) {{
     %l: i64[] = aten.sub.Scalar(%j, 1)
     %r: i64[1] = aten.view(%l, [1])
-    %e: f32[4, 8] = aten.index_put(%c, [%r], %u)
-    %f: f32[4, 8] = aten.mul.Tensor(%e, 0.5)
-    return %l, %d, %f
-  }
+    {}
+  }}
   update %k = %a
   update %v = %b
   return %a, %b
-})"});
-  EXPECT_EQ(result_.methods[0].delegates, 1u);
-  std::vector<Call> calls;
-  for (const int64_t count : {3, 0, 2, 1})
-    calls.push_back({"a", {integers({count}, {}), numbers(DType::f32, {1, 8}, static_cast<uint64_t>(count) + 1)}});
-  expect_like_portable_after(calls);
+}})",
+                               body)});
+    EXPECT_EQ(result_.methods[0].delegates, 1u);
+    std::vector<Call> calls;
+    for (const int64_t count : {3, 0, 2, 1})
+      calls.push_back({"a", {integers({count}, {}), numbers(DType::f32, {1, 8}, static_cast<uint64_t>(count) + 1)}});
+    expect_like_portable_after(calls);
+  }
 }
 
 // Draws do not move past each other, whatever is written in between.
