@@ -39,6 +39,13 @@ bool Lowering::stored_as_view(const Value* result, const Value* of, const IndexM
 }
 
 void Lowering::define_view(const Value* result, const Value* of, IndexMap to_operand, IndexMap to_result) {
+  if (writes_.reshaped.count(result)) {
+    const Home home = home_of(of);
+    set_stored(result, home.buffer);
+    tensors_[result].offset = home.offset;
+    out_.views.push_back(node_);
+    return;
+  }
   if (tensor(of).stage == Stage::stored) {
     bool is_view = false;
     // Strides that are too large expressions are none.

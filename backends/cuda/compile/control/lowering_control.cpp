@@ -38,6 +38,7 @@ void Lowering::lower_graph(const Graph& graph, const std::vector<uint32_t>& carr
   StateWrites writes = find_state_writes(graph, updates, !options_.materializes_views);
   writes_.over.merge(writes.over);
   writes_.through_view.merge(writes.through_view);
+  writes_.reshaped.merge(writes.reshaped);
   writes_.states.merge(writes.states);
   for (const Node* node : writes.order) lower_node(*node);
   for (const compiler::GraphOutput& output : graph.outputs) {

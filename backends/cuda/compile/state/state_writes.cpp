@@ -20,6 +20,13 @@ bool writes_region(const Value* value) {
   return rule && rule->writes_region && node->tensor("self")->type == value->type;
 }
 
+// The value is its operand with other sizes, elements in the same order: null for others.
+const Value* reshaped_from(const Value* value) {
+  const Node* node = value->producer;
+  if (!node || !node->is(compiler::Movement::view)) return nullptr;
+  return node->tensor("self");
+}
+
 // What a loop's carried value begins with, if the loop may write over it: nothing else of the loop reads it.
 const Value* carried_from(const Value* value) {
   const Node* node = value->producer;
@@ -55,6 +62,7 @@ class Finder {
       if (update.value == update.target || !follow(update.value, update.target, true, found)) continue;
       out_.over.insert(found.over.begin(), found.over.end());
       out_.through_view.insert(found.through_view.begin(), found.through_view.end());
+      out_.reshaped.insert(found.reshaped.begin(), found.reshaped.end());
       out_.states.insert(update.target);
     }
     sort();
@@ -64,15 +72,19 @@ class Finder {
   // Whether `value` is a version of `first`, which lies as in a tensor of its own if it is `whole`; notes the writes
   // between the two.
   bool follow(const Value* value, const Value* first, bool whole, StateWrites& found) {
-    for (; value != first; value = found.over.at(value)) {
+    for (const Value* before = nullptr; value != first; value = before) {
       if (out_.over.count(value) || found.over.count(value)) return false;
       if (const Value* initial = whole ? carried_from(value) : nullptr) {
-        found.over[value] = initial;
+        before = found.over[value] = initial;
+        continue;
+      }
+      if (before = whole && through_views_ ? reshaped_from(value) : nullptr; before) {
+        found.reshaped.insert(value);
         continue;
       }
       if (!writes_region(value)) return false;
       const Node& node = *value->producer;
-      found.over[value] = node.tensor("self");
+      before = found.over[value] = node.tensor("self");
       if (!through_views_ || node.op->parsed->find("src") < 0) continue;
       const Value* source = node.tensor("src");
       const Value* view = source;
@@ -108,6 +120,7 @@ class Finder {
 
   // Readers of `over` come before `write`, but for those that wait for it.
   void add_edges(const Node* write, const Value* over) {
+    while (out_.reshaped.count(over)) over = reshaped_from(over);
     Readers readers, later = {write};
     collect_readers(over, readers);
     collect_later(write, later);

@@ -122,11 +122,15 @@ TEST_F(CudaStateControl, ALoopWritesRowsInPlace) {
                        first, inner, carried, *inner ? "%d_2" : "%d", behind);
   };
   const char* const again = "    %d_2: f32[64, 8] = aten.slice_scatter(%d, %u, 0, 2, 3)";
+  const char* const in_other_sizes =
+      "    %f: f32[512] = aten.view(%d, [512])\n    %q: f32[8] = aten.view(%u, [8])\n"
+      "    %j: f32[512] = aten.slice_scatter(%f, %q, 0, 16, 24)\n    %d_2: f32[64, 8] = aten.view(%j, [64, 8])";
   const uint64_t rounds = 8 * 4 + 8, all = 64 * 8 * 4;  // numbers that are written besides rows: the state of the loop
   for (const auto& [graph, most] : {std::pair(text("%cache", "", "%d", "%k"), all / 2),
                                     {text("%cache", "", "%c", "%k"), all / 2},
                                     {text("%cache", "", "%d", "%cache"), all + all / 2},
                                     {text("%cache", again, "%d", "%k"), all / 2},
+                                    {text("%cache", in_other_sizes, "%d", "%k"), all / 2},
                                     {text("%one", "", "%c", "%k"), 2 * all + all / 2}}) {
     compile_state({graph});
     EXPECT_EQ(result_.methods[0].delegates, 1u);

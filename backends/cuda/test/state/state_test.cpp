@@ -118,6 +118,28 @@ TEST_F(CudaState, WritesThroughViewsOfOneBufferForAllLayersAreInPlace) {
   expect_like_portable_after({{"a", {x, integers({3}, {1})}}, {"a", {x, integers({60}, {1})}}});
 }
 
+// A version may be given other sizes between the writes, and who reads an older one in any sizes sees that.
+TEST_F(CudaState, WritesToABufferInOtherSizesAreInPlace) {
+  compile_state({R"(graph a(%x: f32[2, 1, 8], %at: i64[1], %s: f32[8]) {
+  state %cache: f32[1, 2, 64, 8] "cache" = ...
+  %heads: f32[2, 64, 8] = aten.view(%cache, [2, 64, 8])
+  %w: f32[2, 64, 8] = aten.index_put(%heads, [none, %at], %x)
+  %flat: f32[1024] = aten.view(%w, [1024])
+  %w_2: f32[1024] = aten.slice_scatter(%flat, %s, 0, 16, 24)
+  %k: f32[1, 2, 64, 8] = aten.view(%w_2, [1, 2, 64, 8])
+  %rows: f32[128, 8] = aten.view(%cache, [128, 8])
+  %old: f32[1, 8] = aten.slice.Tensor(%rows, 0, 2, 3)
+  %older: f32[8] = aten.slice.Tensor(%flat, 0, 16, 24)
+  %sum: f32[1, 2, 8] = aten.sum.dim_IntList(%k, [2])
+  %y: f32[1, 8] = aten.add.Tensor(%old, %older)
+  update %cache = %k
+  return %sum, %y
+})"});
+  EXPECT_LE(written_bytes(plan_of(0)), (2u * 8 + 8 + 2 * 8 + 3 * 8) * 4);
+  const HostValue x = numbers(DType::f32, {2, 1, 8}, 1), s = numbers(DType::f32, {8}, 2);
+  expect_like_portable_after({{"a", {x, integers({2}, {1}), s}}, {"a", {x, integers({60}, {1}), s}}});
+}
+
 // A buffer that moves by one row, two that change places, a counter, one that takes an input.
 TEST_F(CudaState, NewValuesOfWholeBuffersComeAfterAllReads) {
   compile_state({R"(graph a(%x: f32[1, 8]) {
