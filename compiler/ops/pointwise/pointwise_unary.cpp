@@ -5,6 +5,7 @@
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
+#include "compiler/ops/pointwise/half_numbers.h"
 #include "compiler/ops/ranges/ranges.h"
 
 namespace wick::compiler {
@@ -179,6 +180,18 @@ Results decompose_logical_not(Builder& b, Node& node) {
   return {Compose(b).compare("eq", x, 0)};
 }
 
+// Eager rounds each step of 16-bit floats.
+Results decompose_logit(Builder& b, Node& node) {
+  Value* x = node.tensor("self");
+  const DType dtype = x->dtype();
+  const bool clamps = !node.is_none("eps");
+  const double low = clamps ? half_number(node.real("eps"), dtype) : 0;
+  if ((dtype != DType::f16 && dtype != DType::bf16) || low > 0.5) return decompose_complex(b, node);
+  Compose c(b);
+  if (clamps) x = c.clamp(x, low, half_number(1 - low, dtype));
+  return {c.log(c.div(x, b.call("aten.rsub.Scalar", {x, 1})))};
+}
+
 }  // namespace
 
 #define FLOAT_UNARY(schema, kernel, ...)                                    \
@@ -210,7 +223,10 @@ const OpDef kPointwiseUnaryRows[] = {
     FLOAT_UNARY("aten::log10(Tensor self) -> Tensor", "aten::log10.out", kPassesBoth | curves::log10 | ranges::log10),
     FLOAT_UNARY("aten::log1p(Tensor self) -> Tensor", "aten::log1p.out", kPassesBoth | curves::log1p | ranges::log1p),
     FLOAT_UNARY("aten::log2(Tensor self) -> Tensor", "aten::log2.out", kPassesBoth | curves::log2 | ranges::log2),
-    FLOAT_UNARY("aten::logit(Tensor self, float? eps=None) -> Tensor", "aten::logit.out", ranges::unknown),
+    {"aten::logit(Tensor self, float? eps=None) -> Tensor", infer_float_unary, decompose_logit, "aten::logit.out",
+     kPointwise | kAlsoInPlace | kNoComplexInStock | ranges::unknown,
+     Cases("f32[20]{special}", "f64[3, 4]{range=0.1..0.9}", "f16[2, 0, 3]", "i64[]", "bool[2]",
+           "bf16[3]{=0.498046875, 0.01, 0.99}, 0.0333")},
     FLOAT_UNARY("aten::reciprocal(Tensor self) -> Tensor", "aten::reciprocal.out",
                 kPassesNan | kTellsZeros | curves::reciprocal | ranges::reciprocal),
     FLOAT_UNARY("aten::rsqrt(Tensor self) -> Tensor", "aten::rsqrt.out",
