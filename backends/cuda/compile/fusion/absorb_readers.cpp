@@ -95,9 +95,9 @@ class Absorber {
     if (can_read(map, grouping_)) return true;
     if (grouping_.distance != 0 || map.rows.empty()) return false;
     for (const Grouping& grouping : groupings_of(map)) {
-      if (grouping.distance == 0 || rows_.value() % grouping.span() != 0 || !can_read(map, grouping) ||
-          kernel_.reductions.size() * static_cast<size_t>(grouping.members) > kMostReductions)
-        continue;
+      if (grouping.distance == 0 || rows_.value() % grouping.span() != 0) continue;
+      if (kernel_.reductions.size() * static_cast<size_t>(grouping.members) > kMostReductions) continue;
+      if (!can_read(map, grouping)) continue;
       const bool all = std::all_of(readers_.begin(), readers_.end(),
                                    [&](size_t reader) { return can_read(kernels_[reader], grouping); });
       if (!all) continue;
@@ -122,7 +122,8 @@ class Absorber {
     });
     if (!status.ok() || distances.size() < 2) return out;
     const int64_t distance = *std::next(distances.begin()) - *distances.begin();
-    out.push_back({distance, (*distances.rbegin() - *distances.begin()) / distance + 1});
+    const int64_t members = (*distances.rbegin() - *distances.begin()) / distance + 1;
+    if (members <= static_cast<int64_t>(kMostReductions)) out.push_back({distance, members});
     return out;
   }
 

@@ -131,6 +131,21 @@ TEST_F(CudaFusion, RotaryPositionsArePartOfTheLayerBeforeThem) {
 
 TEST_F(CudaFusion, AMapOfOtherPairsIsAKernelOfItsOwn) { EXPECT_EQ(launches_of(rotated(kReversed)), 2u); }
 
+// Rows that lie a row and eight million rows apart are no group: as many reductions would be one.
+TEST_F(CudaFusion, AMapOfRowsFarApartIsAKernelOfItsOwn) {
+  EXPECT_EQ(launches_of(R"(graph f(%x: f32[1, 64], %w: f32[16777216, 1]) {
+  %p: f32[16777216, 64] = aten.mul.Tensor(%x, %w)
+  %m: f32[16777216] = aten.amax(%p, [1])
+  %a: f32[8388608] = aten.slice.Tensor(%m, 0, 0, 8388608)
+  %b: f32[8388608] = aten.slice.Tensor(%m, 0, 1, 8388609)
+  %c: f32[8388608] = aten.slice.Tensor(%m, 0, 8388607, 16777215)
+  %d: f32[8388608] = aten.add.Tensor(%a, %b)
+  %y: f32[8388608] = aten.add.Tensor(%d, %c)
+  return %y
+})"),
+            2u);
+}
+
 // Rows of 24 numbers are too short for what the map reads and writes: 3 elements of each row.
 TEST_F(CudaFusion, AMapThatReadsMuchIsAKernelOfItsOwn) {
   const auto sliced = [](int columns) {
