@@ -286,7 +286,7 @@ class Parser : private TextReader {
       expect('.');
       range.max = accept_word("inf") ? kUnbounded : bound("\n ");
       range.from_data = accept_word("from_data");
-      graph.ranges[name] = range;
+      if (!graph.ranges.emplace(name, range).second) error("one range for each symbol");
     } else if (accept_word("const")) {
       stored(graph, scope, ValueKind::constant);
     } else if (accept_word("state")) {
@@ -445,11 +445,22 @@ class Parser : private TextReader {
         inferred.tensor.dtype = declared[i].type->tensor.dtype;
         inferred.tensor.quantization = declared[i].type->tensor.quantization;
       }
-      if (sizes_agree(inferred.tensor.sizes, declared[i].type->tensor.sizes))
+      if (may_be_stated(inferred.tensor.sizes, declared[i].type->tensor.sizes, graph.ranges))
         inferred.tensor.sizes = declared[i].type->tensor.sizes;
       if (def->infer && inferred != *declared[i].type)
         error(fmt::format("type {} for %{} of the statement before", to_text(inferred), declared[i].name));
     }
+  }
+
+  // A symbol is stated for a number that follows only if it stands for nothing else.
+  static bool may_be_stated(const Sizes& inferred, const Sizes& stated, const SymRanges& ranges) {
+    if (!sizes_agree(inferred, stated)) return false;
+    for (size_t i = 0; i < stated.size(); ++i) {
+      if (!inferred[i].is_const() || stated[i].is_const()) continue;
+      const SymRange range = range_of(stated[i], ranges);
+      if (range.min != inferred[i].value() || range.max != inferred[i].value()) return false;
+    }
+    return true;
   }
 
   int nesting_ = 0;

@@ -31,8 +31,9 @@ std::string to_text(const Node& node, const PrintOptions& options = {});
 std::string to_text(const Arg& arg);
 
 /// Reads one graph. Types of results are inferred; a type written in the text must agree, as verify() wants it, and is
-/// then the one that counts: the sizes that an exporter states may say more than those that follow. Errors:
-/// corrupt_file with line and column; sizes are bounded (1e6 nodes, 1e8 bytes of constants).
+/// then the one that counts: the sizes that an exporter states may say more than those that follow. No symbol stands
+/// for a number that follows, unless its range is that number. Errors: corrupt_file with line and column; sizes are
+/// bounded (1e6 nodes, 1e8 bytes of constants).
 Result<Function> parse_graph(std::string_view text);
 
 /// Whether sizes that are known are equal. A symbolic one may be written in several ways.
