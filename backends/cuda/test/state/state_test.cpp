@@ -140,6 +140,37 @@ TEST_F(CudaState, WritesToABufferInOtherSizesAreInPlace) {
   expect_like_portable_after({{"a", {x, integers({2}, {1}), s}}, {"a", {x, integers({60}, {1}), s}}});
 }
 
+// Rows that are written to one place are not read back from the threads that computed them.
+TEST_F(CudaState, WhatIsReadBackIsTheLastOfTheRowsThatWereWrittenThere) {
+  compile_state({R"(graph a(%c: f32[4, 8], %x: f32[3, 8], %at: i64[3]) {
+  state %s: f32[4, 8] "s" = ...
+  %r: i64[3, 1] = aten.reshape(%at, [3, 1])
+  %i: i64[3, 8] = aten.expand(%r, [3, 8])
+  %p: f32[4, 8] = aten.index_put(%c, [%at], %x)
+  %a: f32[3, 8] = aten.index.Tensor(%p, [%at])
+  %p_2: f32[4, 8] = aten.index_put(%c, [%at], %x, true)
+  %a_2: f32[3, 8] = aten.index.Tensor(%p_2, [%at])
+  %p_3: f32[4, 8] = aten.index_copy(%c, 0, %at, %x)
+  %a_3: f32[3, 8] = aten.index_select(%p_3, 0, %at)
+  %p_4: f32[4, 8] = aten.scatter.src(%c, 0, %i, %x)
+  %a_4: f32[3, 8] = aten.gather(%p_4, 0, %i)
+  %p_5: f32[4, 8] = aten.scatter_add(%c, 0, %i, %x)
+  %a_5: f32[3, 8] = aten.gather(%p_5, 0, %i)
+  %p_6: f32[4, 8] = aten.index_put(%s, [%at], %x)
+  %a_6: f32[3, 8] = aten.index.Tensor(%p_6, [%at])
+  %y: f32[3, 8] = aten.mul.Tensor(%a, 2)
+  %y_2: f32[3, 8] = aten.mul.Tensor(%a_2, 2)
+  %y_3: f32[3, 8] = aten.mul.Tensor(%a_3, 2)
+  %y_4: f32[3, 8] = aten.mul.Tensor(%a_4, 2)
+  %y_5: f32[3, 8] = aten.mul.Tensor(%a_5, 2)
+  %y_6: f32[3, 8] = aten.mul.Tensor(%a_6, 2)
+  update %s = %p_6
+  return %y, %y_2, %y_3, %y_4, %y_5, %y_6
+})"});
+  const HostValue c = numbers(DType::f32, {4, 8}, 1), x = numbers(DType::f32, {3, 8}, 2);
+  expect_like_portable_after({{"a", {c, x, integers({1, 1, 2}, {3})}}, {"a", {c, x, integers({3, 0, 3}, {3})}}});
+}
+
 // A buffer that moves by one row, two that change places, a counter, one that takes an input.
 TEST_F(CudaState, NewValuesOfWholeBuffersComeAfterAllReads) {
   compile_state({R"(graph a(%x: f32[1, 8]) {
