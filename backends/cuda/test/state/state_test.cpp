@@ -306,6 +306,11 @@ TEST_F(CudaState, AWriteWithABadIndexIsNotDone) {
        "  %n: f32[4, 8] = aten.index_put(%s, [%at], %r)"},
       // The rest are no writes in place.
       {{1, 8}, "%m: f32[4, 8] = aten.mul.Tensor(%s, 2)\n  %n: f32[4, 8] = aten.index_put(%m, [%at], %x)"},
+      {{2, 8},
+       "%m: f32[4, 8] = aten.mul.Tensor(%s, 2)\n"
+       "  %n: f32[4, 8] = higher_order.scan([%m], [%x], [%at]) graph (%c: f32[4, 8], %e: f32[8], %i: i64[1]) {\n"
+       "    %v: f32[1, 8] = aten.view(%e, [1, 8])\n    %d: f32[4, 8] = aten.index_put(%c, [%i], %v)\n"
+       "    return %d\n  }"},
       {{8, 1},
        "%t: f32[8, 4] = aten.permute(%s, [1, 0])\n  %p: f32[8, 4] = aten.index_put(%t, [none, %at], %x)\n"
        "  %n: f32[4, 8] = aten.permute(%p, [1, 0])"},
