@@ -90,11 +90,13 @@ void infer_divide_mode(Node& node) {
   infer_broadcast(node);
 }
 
+bool is_16_bit(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
 // Eager reads the only element of a divisor as f32 beside f16 and bf16, and does not round the quotient before `mode`.
 Results divide_by_element(Builder& b, Node& node, const char* mode) {
   const DType dtype = node.result()->dtype();
   Value *x = tensor_or_null(node.arg(0)), *y = tensor_or_null(node.arg(1));
-  if (!x || !y || (dtype != DType::f16 && dtype != DType::bf16) || !is_element(y)) return {};
+  if (!x || !y || !is_16_bit(dtype) || !is_element(y)) return {};
   if (y->dtype() == dtype && y->rank() == 0) return {};  // as kernels do it
   return {b.cast(Compose(b).div_mode(b.cast(b.cast(x, dtype), DType::f32), b.cast(y, DType::f32), mode), dtype)};
 }
@@ -102,8 +104,14 @@ Results divide_by_element(Builder& b, Node& node, const char* mode) {
 Results decompose_divide_mode(Builder& b, Node& node) {
   if (node.is_none("rounding_mode")) return {Compose(b).div(node.arg(0), node.arg(1))};
   if (node.is("aten.div.Scalar_mode")) return {};
-  Results in_f32 = divide_by_element(b, node, node.string("rounding_mode").c_str());
-  return in_f32.empty() ? decompose_number_operand(b, node) : in_f32;
+  const std::string mode = node.string("rounding_mode");
+  if (Results in_f32 = divide_by_element(b, node, mode.c_str()); !in_f32.empty()) return in_f32;
+  const Value *x = tensor_or_null(node.arg(0)), *y = tensor_or_null(node.arg(1));
+  if (mode == "trunc" && x && y && is_16_bit(node.result()->dtype()) && y->rank() > 0) {
+    Compose c(b);  // eager rounds the quotient first
+    return {c.unary("aten.trunc", c.div(node.arg(0), node.arg(1)))};
+  }
+  return decompose_number_operand(b, node);
 }
 
 // exp(exponent * log(base)), as eager computes it.
@@ -332,7 +340,7 @@ const OpDef kPointwiseBinaryRows[] = {
      decompose_divide_mode, "aten::div.out_mode", kPointwise | kAlsoInPlace | kPassesNan | kTellsZerosOf1 | ranges::div,
      Cases("f32[3, 4], f32[3, 4], rounding_mode=floor", "f16[6], f16[6], rounding_mode=None",
            "f32[33]{special}, f32[]{=2}, rounding_mode=trunc", "bf16[3]{=3, 7, -3}, f32[]{=1.003}, rounding_mode=trunc",
-           "bf16[3]{=3, 7, -3}, f32[]{=1.003}, rounding_mode=floor",
+           "bf16[3]{=3, -1, 8}, bf16[3]{=0.6015625, -0.3, 2}, rounding_mode=trunc",
            "bf16[2]{=7, 3}, bf16[1]{=0.1}, rounding_mode=trunc")},
     {"aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", infer_divide_mode,
      decompose_divide_mode, "aten::div.Scalar_mode_out", kPointwise | kAlsoInPlace,
