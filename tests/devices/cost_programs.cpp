@@ -183,9 +183,22 @@ void add_matrices(std::vector<CostProgram>& out) {
                                        std::min(rows, 4)),
                            inner));
     out.push_back(of_int16("softmax16" + size, {rows, inner}, "  %y = aten._softmax(%d, 1, false)\n", 1));
+    out.push_back(of_int16("log_softmax16" + size, {rows, inner}, "  %y = aten._log_softmax(%d, 1, false)\n", 32));
     out.push_back(quantized("softmax" + size, {rows, inner}, "  %y = aten._softmax(%d, 1, false)\n"));
     out.push_back(quantized("layer_norm" + size, {rows, inner},
                             fmt::format("  %y = aten.layer_norm(%d, [{}], none, none, 1e-05)\n", inner)));
+  }
+}
+
+// Attention whole, of int16: [heads, queries, keys, features].
+void add_wide_attention(std::vector<CostProgram>& out) {
+  const int sizes[][4] = {{1, 8, 8, 16}, {2, 16, 16, 8}, {4, 5, 20, 32}, {1, 1, 48, 24}, {2, 24, 6, 12}};
+  for (const auto& [heads, queries, keys, features] : sizes) {
+    const std::string k = fmt::format("  const %w: i16[1, {}, {}, {}]\n", heads, keys, features) +
+                          dequantize_line("k", "w", parameters(0.000244140625, 0, -32768, 32767), "i16");
+    out.push_back(of_int16(fmt::format("attention16_{}_{}_{}_{}", heads, queries, keys, features),
+                           {1, heads, queries, features}, k + "  %y = aten.scaled_dot_product_attention(%d, %k, %k)\n",
+                           8));
   }
 }
 
@@ -207,6 +220,10 @@ void add_recurrent(std::vector<CostProgram>& out) {
 }
 
 void add_elements(std::vector<CostProgram>& out) {
+  for (const int channels : {1, 3, 8, 24}) {
+    out.push_back(of_int16(fmt::format("resize16_{}", channels), {1, channels, 10, 7},
+                           "  %y = aten.upsample_bilinear2d.vec(%d, none, false, [2.0, 2.0])\n", 8));
+  }
   const std::vector<std::vector<int>> shapes = {{1, 3, 5, 7}, {1, 16, 12, 12}, {2, 8, 32, 4}};
   for (size_t i = 0; i < shapes.size(); ++i) {
     const int c = shapes[i][1], w = shapes[i][3];
@@ -223,6 +240,8 @@ void add_elements(std::vector<CostProgram>& out) {
     out.push_back(quantized(fmt::format("group_norm_{}", i), shapes[i],
                             fmt::format("  %y = aten.group_norm(%d, {})\n", c % 2 == 0 ? 2 : 1)));
     out.push_back(quantized(fmt::format("table_{}", i), shapes[i], "  %y = aten.tanh(%d)\n"));
+    out.push_back(of_int16(fmt::format("graded16_{}", i), shapes[i],
+                           "  %a = aten.abs(%d)\n  %b = aten.add.Scalar(%a, 0.001)\n  %y = aten.rsqrt(%b)\n", 32));
     out.push_back(quantized(fmt::format("pad_{}", i), shapes[i], "  %y = aten.constant_pad_nd(%d, [1, 2, 1, 0], 0)\n"));
     const std::vector<int> orders[] = {{0, 2, 3, 1}, {0, 3, 1, 2}, {0, 2, 1, 3}, {0, 1, 3, 2}};
     for (const std::vector<int>& order : orders)
@@ -235,7 +254,8 @@ void add_elements(std::vector<CostProgram>& out) {
 
 std::vector<CostProgram> cost_programs() {
   std::vector<CostProgram> programs;
-  for (const auto add : {add_pointwise, add_others, add_windows, add_matrices, add_recurrent, add_elements})
+  for (const auto add :
+       {add_pointwise, add_others, add_windows, add_matrices, add_wide_attention, add_recurrent, add_elements})
     add(programs);
   return programs;
 }

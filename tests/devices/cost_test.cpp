@@ -24,16 +24,35 @@ constexpr double kCallBand = 0.35, kProgramBand = 0.25, kNetworkBand = 0.1;
 const std::set<std::string> kNetworks = {"autoencoder", "ds_cnn", "mobilenet_v1_025", "resnet8"};
 
 // A program of cost_programs() for each of Wick's operators, and for those that many models spend their time in.
-const std::set<std::string> kCostPrograms = {
-    "add.Tensor_column_1",   "avg_pool2d_40_3",       "channels_8_64_64",
-    "channels_1_640_128",    "gru_10_1_24_32",        "lstm_10_1_24_32",
-    "rnn_relu_10_1_24_32",   "packed_32_40_8_3_1_1",  "tight_packed_32_40_8_3_1_1",
-    "group_norm_1",          "layer_norm_8_64_64",    "matmul16_8_64_64",
-    "matmul_8_64_64",        "maximum_column_1",      "max_pool2d_16_2",
-    "mul.Tensor_column_1",   "permute_1_0231",        "permute_2_0312",
-    "softmax16_8_64_64",     "softmax_8_64_64",       "table_1",
-    "transposed_16_8_4_2",   "window_16_16_12_3_1_1", "window_16_16_24_3_2_16",
-    "window_24_144_10_1_1_1"};
+const std::set<std::string> kCostPrograms = {"add.Tensor_column_1",
+                                             "attention16_2_16_16_8",
+                                             "avg_pool2d_40_3",
+                                             "channels_8_64_64",
+                                             "channels_1_640_128",
+                                             "gru_10_1_24_32",
+                                             "lstm_10_1_24_32",
+                                             "rnn_relu_10_1_24_32",
+                                             "packed_32_40_8_3_1_1",
+                                             "tight_packed_32_40_8_3_1_1",
+                                             "graded16_1",
+                                             "group_norm_1",
+                                             "layer_norm_8_64_64",
+                                             "log_softmax16_8_64_64",
+                                             "matmul16_8_64_64",
+                                             "matmul_8_64_64",
+                                             "maximum_column_1",
+                                             "max_pool2d_16_2",
+                                             "mul.Tensor_column_1",
+                                             "permute_1_0231",
+                                             "permute_2_0312",
+                                             "resize16_1",
+                                             "softmax16_8_64_64",
+                                             "softmax_8_64_64",
+                                             "table_1",
+                                             "transposed_16_8_4_2",
+                                             "window_16_16_12_3_1_1",
+                                             "window_16_16_24_3_2_16",
+                                             "window_24_144_10_1_1_1"};
 
 const compiler::Target& cost_model() {
   for (const compiler::Target* target : compiler::known_targets()) {

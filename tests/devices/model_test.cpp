@@ -9,11 +9,27 @@
 namespace wick::device {
 namespace {
 
-constexpr const char* kModels[] = {
-    "autoencoder",      "ds_cnn",       "efficientnet_lite",  "gru_layers", "log_softmax_int16", "lstm_layers",
-    "mobilenet_v1_025", "mobilenet_v2", "mobilenet_v3_small", "resnet8",    "segmenter",         "tcn",
-    "transformer",      "unet",         "upsample_int16",     "vit",        "vit_int16"};
+constexpr const char* kModels[] = {"autoencoder",
+                                   "ds_cnn",
+                                   "efficientnet_lite",
+                                   "gru_layers",
+                                   "log_softmax_int16",
+                                   "lstm_layers",
+                                   "mobilenet_v1_025",
+                                   "mobilenet_v2",
+                                   "mobilenet_v3_small",
+                                   "resnet8",
+                                   "segmenter",
+                                   "tcn",
+                                   "transformer",
+                                   "transformer_int16",
+                                   "unet",
+                                   "upsample_int16",
+                                   "vit",
+                                   "vit_int16"};
 constexpr uint64_t kMostStackBytes = 2560;
+// Of transformer_int16, whose softmax a quantizer has taken apart: the portable kernel for its maxima takes more.
+constexpr uint64_t kMostStackBytesOfMaxima = 3840;
 
 class ModelsOnBoards : public BoardTest {};
 
@@ -40,7 +56,8 @@ TEST_P(ModelsOnBoards, GiveTheBytesOfTheHost) {
     ASSERT_FALSE(outcome->refusal) << outcome->refusal->message;
     ASSERT_EQ(outcome->outputs.size(), wanted.size());
     for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(bytes_of(outcome->outputs[i]), bytes_of(wanted[i])) << i;
-    EXPECT_LE(outcome->footprint.execution_stack_bytes, kMostStackBytes);
+    EXPECT_LE(outcome->footprint.execution_stack_bytes,
+              name == std::string("transformer_int16") ? kMostStackBytesOfMaxima : kMostStackBytes);
   }
 }
 

@@ -73,6 +73,12 @@ void count_rows(const OperatorCall& call, Terms& terms) {
   terms.add("vectors", rows * vectors(inner));
 }
 
+// Images: what all channels of a pixel share is found once.
+void count_pixels(const OperatorCall& call, Terms& terms) {
+  terms.add("positions", numel(call.arguments.back()) / at_least_one(size(call.arguments.back(), 1)));
+  terms.add("elements", numel(call.arguments.back()));
+}
+
 // --- products ---
 
 // Kernels for vectors take three channels at a time.
@@ -502,6 +508,7 @@ constexpr Counter kCounters[] = {
     {"wick_cortex_m::linear_int4.out", 3, count_linear},
     {"wick_cortex_m::kernel_sum.out", 2, count_sums},
     {"wick_cortex_m::attention.out", 3, count_attention},
+    {"wick_cortex_m::attention_int16.out", 3, count_attention},
     {"wick_cortex_m::lstm.out", 4, count_recurrent},
     {"wick_cortex_m::lstm_projected.out", 5, count_recurrent},
     {"wick_cortex_m::gru.out", 4, count_recurrent},
@@ -521,6 +528,8 @@ constexpr Counter kCounters[] = {
     {"cortex_m::pad.out", 2, count_pad},
     {"wick_cortex_m::layer_norm.out", 2, count_rows},
     {"wick_cortex_m::softmax_int16.out", 2, count_rows},
+    {"wick_cortex_m::log_softmax_int16.out", 2, count_rows},
+    {"wick_cortex_m::resize2d_int16.out", 2, count_pixels},
     {"aten::clone.out", 2, count_copied},
     {"dim_order_ops::_to_dim_order_copy.out", 2, count_copied},
     {"dim_order_ops::_clone_dim_order.out", 2, count_copied},
@@ -531,14 +540,11 @@ constexpr Counter kCounters[] = {
 
 void count_terms(const OperatorCall& call, bool is_own, CallCost& cost) {
   Terms terms(cost);
-  const auto counter = std::find_if(std::begin(kCounters), std::end(kCounters),
-                                    [&](const Counter& row) { return row.kernel == call.name; });
-  if (counter != std::end(kCounters) && call.arguments.size() >= counter->least_arguments)
-    counter->count(call, terms);
-  else if (is_own)
-    count_elements(call, terms);
-  else if (!count_by_facts(call, terms))
-    count_portable(call, terms);
+  for (const Counter& row : kCounters) {
+    if (row.kernel == call.name && call.arguments.size() >= row.least_arguments) return row.count(call, terms);
+  }
+  if (is_own) return count_elements(call, terms);
+  if (!count_by_facts(call, terms)) count_portable(call, terms);
 }
 
 }  // namespace wick::cortex_m

@@ -117,10 +117,6 @@ int32_t weights_of_scores(const Attention& attention, int32_t* scores, int32_t c
   const int32_t left = attention.shift > 0 ? attention.shift : 0, right = left - attention.shift;
   int32_t max = scores[0];
   for (int32_t n = 1; n < count; ++n) max = scores[n] > max ? scores[n] : max;
-  if (max == kHidden) {
-    for (int32_t n = 0; n < count; ++n) scores[n] = 0;
-    return 0;
-  }
   int64_t sum = 0;
   for (int32_t n = 0; n < count; ++n) {
     const int32_t difference = saturating_shift(saturating_sub(scores[n], max), left);
@@ -128,6 +124,7 @@ int32_t weights_of_scores(const Attention& attention, int32_t* scores, int32_t c
     scores[n] = scores[n] == kHidden ? 0 : exp_of_negative(exponent);
     sum += scores[n];
   }
+  if (sum == 0) return 0;  // all are hidden
   const WeightScale scale = scale_of_weights(sum, kWeightBits);
   int32_t total = 0;
   for (int32_t n = 0; n < count; ++n)

@@ -38,7 +38,6 @@ bool read_attention_sizes(KernelContext& context, Span<EValue*> args, const Tens
 bool read_attention_mask(KernelContext& context, const EValue& value, int32_t bits, AttentionForm* form);
 /// Not negative.
 bool read_score_factor(KernelContext& context, const EValue& multiplier, const EValue& shift, AttentionForm* form);
-/// Of `words` words.
 
 struct Attention : AttentionForm {
   const int8_t *q = nullptr, *k = nullptr, *v = nullptr;

@@ -246,8 +246,8 @@ TEST(CortexMRecurrent, TheLastStateContinues) {
     ASSERT_EQ(whole.run(&all).message, "");
     Case step = whole;
     step.steps = 1;
-    const auto inputs = static_cast<std::ptrdiff_t>(whole.batch * whole.inputs);
-    const auto cells = static_cast<size_t>(whole.batch * whole.width());
+    const auto inputs = std::ptrdiff_t{whole.batch} * whole.inputs;
+    const auto cells = static_cast<size_t>(whole.batch) * static_cast<size_t>(whole.width());
     for (int32_t i = 0; i < whole.steps; ++i) {
       step.x.assign(whole.x.begin() + i * inputs, whole.x.begin() + (i + 1) * inputs);
       std::vector<int64_t> y;

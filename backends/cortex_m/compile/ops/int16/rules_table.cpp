@@ -154,7 +154,9 @@ Verdict supports_table(const Node& node, const Configuration&) {
   const std::vector<double> numbers = results(node);
   if (numbers.size() != kCount) return Verdict::no("it is not element-wise");
   return table_of(numbers, affine(*node.result())).elements.empty()
-             ? Verdict::no("no table of up to 4097 elements with lines between them is within one step of it")
+             ? Verdict::no(
+                   "no table of up to 4097 elements with lines between them, or 7172 graded ones, is within one step "
+                   "of it")
              : Verdict::yes();
 }
 
