@@ -77,22 +77,19 @@ bool check_int32_row(KernelContext& context, const Tensor& tensor, int64_t count
 bool check_settled_row(KernelContext& context, const Tensor& tensor, int64_t count, const Tensor& out,
                        const char* message) {
   return check_int32_row(context, tensor, count, message) &&
-         require(context, !share_memory(tensor, out), "the output shares memory with numbers that are checked");
+         require(context, !share_memory(tensor, out), "the output shares memory with checked numbers");
 }
 
 bool read_scratch(KernelContext& context, Span<EValue*> args, size_t index, int64_t bytes, Span<uint8_t>* scratch) {
   const Tensor& tensor = *args[index]->tensor;
-  if (!require(context, static_cast<int64_t>(tensor.nbytes()) >= bytes,
-               "a scratch tensor is smaller than any instruction set needs") ||
-      !require(context, tensor.numel == 0 || !tensor.read_only, "a scratch tensor lies in constant memory"))
-    return false;
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (!require(context, i == index || args[i]->tag != Tag::tensor || !share_memory(tensor, *args[i]->tensor),
-                 "a scratch tensor shares memory with another argument"))
-      return false;
-  }
   *scratch = {tensor.as<uint8_t>(), tensor.nbytes()};
-  return true;
+  bool is_own = tensor.numel == 0 || !tensor.read_only;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (i != index && args[i]->tag == Tag::tensor && share_memory(tensor, *args[i]->tensor)) is_own = false;
+  }
+  return require(context, static_cast<int64_t>(scratch->size()) >= bytes,
+                 "scratch is smaller than any instruction set needs") &&
+         require(context, is_own, "scratch lies in constant memory or in that of another argument");
 }
 
 bool read_scratch_words(KernelContext& context, Span<EValue*> args, size_t index, int64_t words, int32_t** scratch) {
