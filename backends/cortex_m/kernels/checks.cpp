@@ -92,16 +92,6 @@ bool read_scratch(KernelContext& context, Span<EValue*> args, size_t index, int6
          require(context, is_own, "scratch lies in constant memory or in that of another argument");
 }
 
-bool read_scratch_words(KernelContext& context, Span<EValue*> args, size_t index, int64_t words, int32_t** scratch) {
-  Span<uint8_t> bytes;
-  if (!read_scratch(context, args, index, words * int64_t{sizeof(int32_t)}, &bytes) ||
-      !require(context, reinterpret_cast<uintptr_t>(bytes.data()) % sizeof(int32_t) == 0,
-               "a scratch tensor is not aligned to words"))
-    return false;
-  *scratch = reinterpret_cast<int32_t*>(bytes.data());
-  return true;
-}
-
 bool is_nhwc(const Tensor& tensor) {
   if (tensor.rank != 4) return false;
   const int order[] = {1, 3, 2, 0};  // innermost first

@@ -35,7 +35,17 @@ bool check_settled_row(KernelContext& context, const Tensor& tensor, int64_t cou
 /// among args, so that what a kernel has checked stays as it is while it writes to scratch.
 bool read_scratch(KernelContext& context, Span<EValue*> args, size_t index, int64_t bytes, Span<uint8_t>* scratch);
 /// The same in words, which are aligned.
-bool read_scratch_words(KernelContext& context, Span<EValue*> args, size_t index, int64_t words, int32_t** scratch);
+// Inline: a linker keeps the strings of a file that it links, also those of functions that it drops.
+inline bool read_scratch_words(KernelContext& context, Span<EValue*> args, size_t index, int64_t words,
+                               int32_t** scratch) {
+  Span<uint8_t> bytes;
+  if (!read_scratch(context, args, index, words * int64_t{sizeof(int32_t)}, &bytes) ||
+      !require(context, reinterpret_cast<uintptr_t>(bytes.data()) % sizeof(int32_t) == 0,
+               "a scratch tensor is not aligned to words"))
+    return false;
+  *scratch = reinterpret_cast<int32_t*>(bytes.data());
+  return true;
+}
 
 /// Is the rank 4 and the memory NHWC, size-1 dimensions aside?
 bool is_nhwc(const Tensor& tensor);

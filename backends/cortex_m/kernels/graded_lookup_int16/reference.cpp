@@ -45,11 +45,12 @@ bool read_graded_lookup(KernelContext& context, Span<EValue*> args, GradedLookup
     half = GradedLookup::half_size(lookup->bits);
     if (table.numel == half + 1 || table.numel == 2 * half) break;
   }
+  if (!require(context, lookup->bits <= kMostBits, "the table has a number of elements that no grading has"))
+    return false;
   lookup->of_positive = table.as<const int32_t>();
   lookup->of_negative = lookup->of_positive + half;
   lookup->negative_is_constant = table.numel == half + 1;
-  return require(context, lookup->bits <= kMostBits, "the table has a number of elements that no grading has") &&
-         read_int16_range(context, *args[2], *args[3], &lookup->min, &lookup->max);
+  return read_int16_range(context, *args[2], *args[3], &lookup->min, &lookup->max);
 }
 
 }  // namespace
