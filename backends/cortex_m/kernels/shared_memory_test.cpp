@@ -22,6 +22,8 @@ const Kernel& kernel_of(const CaseSource& source) {
 
 class SharedMemory : public ::testing::Test {
  protected:
+  void TearDown() override { call_.clear(); }
+
   /// body(arg, tensor) for each tensor with elements, scratch or not, of a few calls of each kernel.
   template <typename Body>
   void for_each_tensor(bool scratch, const Body& body) {
@@ -99,8 +101,10 @@ TEST_F(SharedMemory, OutputsAreApartFromElementsThatKernelsCheck) {
     SCOPED_TRACE(source_->name);
     kernels.insert(source_->name);
     for (size_t i = 0; i < call_.args().size(); ++i) {
-      if (is_out(i))
-        EXPECT_NE(message_if_shared(*call_.args()[i]->tensor, operand).find("shares memory"), std::string::npos);
+      if (!is_out(i)) continue;
+      // A long output behind a short operand may reach into scratch, which is refused, too.
+      const std::string refusal = message_if_shared(*call_.args()[i]->tensor, operand);
+      EXPECT_TRUE(refusal.find("shares memory") != std::string::npos || refusal == kRefused) << arg << ": " << refusal;
     }
   });
   EXPECT_EQ(kernels.size(), 18u);
