@@ -1,6 +1,6 @@
 # Half of the time that a file of the compiler takes to compile goes into headers of the standard library, fmt, simdjson, GoogleTest
 # and the IR. With clang they are read precompiled, with the templates that they instantiate:
-#   wick_use_precompiled(TARGET library|ir_library|json_library|executable|test)
+#   wick_use_precompiled(TARGET library|ir_library|json_library|executable|test|optimized_test)
 # A precompiled header is made when configuring, named by the hash of its preprocessed text and flags, and kept beside the XNNPACK
 # library: presets and checkouts with equal flags share it, and so what ccache keeps. One that holds headers of the project belongs to
 # one checkout and replaces its predecessor. A change of one of its headers configures anew, and the new name of what is made then
@@ -18,11 +18,13 @@ set(wick_precompiled_json_library ${wick_precompiled_library} simdjson.h)
 set(wick_precompiled_executable ${wick_precompiled_library})
 set(wick_precompiled_own_executable ${wick_precompiled_own_ir_library})
 set(wick_precompiled_test ${wick_precompiled_std} gtest/gtest.h)
+set(wick_precompiled_optimized_test ${wick_precompiled_test})
 set(wick_precompiled_flags_library -fPIC -DFMT_SHARED)
 set(wick_precompiled_flags_ir_library ${wick_precompiled_flags_library})
 set(wick_precompiled_flags_json_library ${wick_precompiled_flags_library} -DSIMDJSON_THREADS_ENABLED=1)
 set(wick_precompiled_flags_executable -fPIE -DFMT_SHARED)
-set(wick_precompiled_flags_test -fPIE -DGTEST_HAS_PTHREAD=1)
+set(wick_precompiled_flags_optimized_test -fPIE -DGTEST_HAS_PTHREAD=1)
+set(wick_precompiled_flags_test ${wick_precompiled_flags_optimized_test} ${wick_test_optimization})
 
 # Sets `out` to the path of the precompiled header of `kind`, or to nothing where it cannot be made.
 function(wick_precompile kind out)
