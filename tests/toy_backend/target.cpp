@@ -45,15 +45,21 @@ const compiler::Target kTarget = {
     .options = kOptions,
 };
 
-const compiler::Target kKernelTarget = {
-    .name = "toy-kernels",
-    .supports = supports,
-    .passes = {"toy_double", "fold_quantization"},
-    .own_passes = kPasses,
-    .rewrite = rewrite,
-    .ops = operators(),
-};
-
-const BackendRuntime kRuntime = {delegates, kernels};
+const BackendRuntime kRuntime = {delegates, nullptr};
 
 }  // namespace wick::toy
+
+namespace wick::toy_kernels {
+
+const compiler::Target kTarget = {
+    .name = "toy-kernels",
+    .supports = toy::supports,
+    .passes = {"toy_double", "fold_quantization"},
+    .own_passes = toy::kPasses,
+    .rewrite = toy::rewrite,
+    .ops = toy::operators(),
+};
+
+const BackendRuntime kRuntime = {nullptr, toy::kernels};
+
+}  // namespace wick::toy_kernels

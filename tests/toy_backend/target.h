@@ -10,9 +10,8 @@ inline constexpr char kBackendId[] = "ToyBackend";
 inline constexpr compiler::TargetOption kMode = {"mode", "plain|strict",
                                                  "whether values that are not finite fail a run"};
 
-extern const compiler::Target kTarget;        // form delegate
-extern const compiler::Target kKernelTarget;  // form kernels
-extern const compiler::Target kNhwcTarget;    // form kernels, channels last
+extern const compiler::Target kTarget;      // form delegate
+extern const compiler::Target kNhwcTarget;  // form kernels, channels last
 extern const BackendRuntime kRuntime;
 
 // support.cpp
@@ -31,3 +30,10 @@ KernelTable kernels();
 void conv2d_out(KernelContext& context, Span<EValue*> args);
 
 }  // namespace wick::toy
+
+namespace wick::toy_kernels {
+
+extern const compiler::Target kTarget;  // form kernels
+extern const BackendRuntime kRuntime;
+
+}  // namespace wick::toy_kernels

@@ -49,7 +49,7 @@ TEST(ToyBackend, RunsAsADelegate) {
 
 TEST(ToyBackend, RunsAsKernels) {
   Pipeline p = pipeline(kChain);
-  p.target(&kKernelTarget).at(Stage::partition).check_delegates(0).check_outside({});
+  p.target(&toy_kernels::kTarget).at(Stage::partition).check_delegates(0).check_outside({});
   p.at(Stage::lower).check_count("toy.add", 2).check_count("toy.mul", 1).check_not("aten.mul.Tensor");
   p.run_and_compare();
   EXPECT_EQ(p.failures(), "");
@@ -74,7 +74,7 @@ constexpr char kQuantized[] = R"(graph f(%x: f32[2, 3], %y: f32[2, 3]) {
 
 TEST(ToyBackend, ReadsQuantizationInTypes) {
   Pipeline p = pipeline(kQuantized);
-  p.target(&kKernelTarget).at(Stage::lower).check_count("toy.quantized_add", 2).check_not("aten.add.Tensor");
+  p.target(&toy_kernels::kTarget).at(Stage::lower).check_count("toy.quantized_add", 2).check_not("aten.add.Tensor");
   p.check_count("quantized_decomposed.quantize_per_tensor", 2);
   p.check_count("quantized_decomposed.dequantize_per_tensor", 1).check_count("aten.mul.Tensor", 1);
   p.run_and_compare();
@@ -98,7 +98,7 @@ TEST(ToyBackend, LeavesQuantizedProgramsAlone) {
 // Scratch memory is in the plan while its only reader runs, and no instruction makes it.
 TEST(ToyBackend, ScratchIsPlannedButNotComputed) {
   Pipeline p = pipeline(kChain);
-  p.target(&kKernelTarget).at(Stage::lower).check_count("wick.scratch", 1);
+  p.target(&toy_kernels::kTarget).at(Stage::lower).check_count("wick.scratch", 1);
   ASSERT_NE(p.compiled(), nullptr);
   const compiler::MethodPlan& plan = p.compiled()->method_plans[0];
   EXPECT_EQ(plan.instructions.size(), 3u);
@@ -111,7 +111,7 @@ TEST(ToyBackend, ScratchIsPlannedButNotComputed) {
 }
 
 TEST(ToyBackend, LeavesTheRestAsItWas) {
-  for (const compiler::Target* target : {&kTarget, &kKernelTarget}) {
+  for (const compiler::Target* target : {&kTarget, &toy_kernels::kTarget}) {
     SCOPED_TRACE(target->name);
     Pipeline p = pipeline(kMixed);
     p.target(target).at(Stage::lower).check_count("aten.mul.Scalar", 1).check_count("aten.atan", 1);
@@ -151,7 +151,7 @@ TEST(ToyBackend, EachBackendSeesTheProgramWithoutTheOthers) {
 // What one backend made is nothing that the next is asked about.
 TEST(ToyBackend, ItsOperatorsAreNotOfferedToOtherBackends) {
   Pipeline p = pipeline(kChain);
-  p.target(&kKernelTarget).target(&kTarget).at(Stage::partition).check_delegates(0).check_outside({});
+  p.target(&toy_kernels::kTarget).target(&kTarget).at(Stage::partition).check_delegates(0).check_outside({});
   p.run_and_compare();
   EXPECT_EQ(p.failures(), "");
 }
@@ -159,7 +159,7 @@ TEST(ToyBackend, ItsOperatorsAreNotOfferedToOtherBackends) {
 TEST(ToyBackend, ProfileStockRefusesOperatorsThatStockLacks) {
   Pipeline p = pipeline(kChain);
   p.options().profile = compiler::Profile::stock;
-  p.target(&kKernelTarget).at(Stage::lower).check_error("toy::");
+  p.target(&toy_kernels::kTarget).at(Stage::lower).check_error("toy::");
   EXPECT_EQ(p.failures(), "");
 }
 
