@@ -115,7 +115,7 @@ def main():
         for place in elsewhere:
             if f"{place} names the backend {NAME}" not in found:
                 faults += f"{place} may name a backend\n"
-        sys.exit(faults)
+        sys.exit(faults or 0)
 
 
 if __name__ == "__main__":
