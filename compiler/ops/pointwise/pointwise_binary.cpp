@@ -224,12 +224,19 @@ Results decompose_logaddexp(Builder& b, Node& node) {
   })};
 }
 
-// 0 where x is 0 (unless y is NaN), else x * log(y)
+// The form of two tensors takes numbers.
+Results decompose_scalar_tensor(Builder& b, Node& node) {
+  const std::string_view name = node.op->name();
+  return {b.call(std::string(name.substr(0, name.rfind('.'))) + ".Tensor", node.args())};
+}
+
 Results decompose_scalar_remainder(Builder& b, Node& node) {
   Compose c(b);
   const DType dtype = promote({node.arg("self"), node.arg("other")});
   return {c.remainder(c.tensor(node.arg("self"), dtype), node.tensor("other"))};
 }
+
+// 0 where x is 0 (unless y is NaN), else x * log(y)
 Results decompose_xlogy(Builder& b, Node& node) {
   Compose c(b);
   const DType dtype = node.result()->dtype();
@@ -446,27 +453,37 @@ const OpDef kPointwiseBinaryRows[] = {
     {"aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr,
      "aten::bitwise_and.Scalar_out", kPointwise | kAlsoInPlace,
      Cases("bool[5], 3", "u8[5]{=1, 3, 8, 9, 0}, true", "i64[5]{=-8, 8, -5, -8, 4}, 3")},
+    {"aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", infer_broadcast, decompose_scalar_tensor,
+     nullptr, kPointwise, Cases("6, i64[3, 4]{range=1..9}", "3, bool[4]")},
     {"aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
      "aten::bitwise_or.Tensor_out", kPointwise | kCommutative | kAlsoInPlace | Binary::disjunction,
      Cases("bool[2, 3], bool[3]", "i64[3, 4], i64[3, 4]{index<10}", "bool[2, 2], i64[2, 2]{=-9, -9, -8, -8}")},
     {"aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr,
      "aten::bitwise_or.Scalar_out", kPointwise | kAlsoInPlace,
      Cases("bool[5], 3", "u8[5]{=9, 0, 5, 9, 5}, true", "i32[5]{=-9, 4, -7, -3, 1}, 3")},
+    {"aten::bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", infer_broadcast, decompose_scalar_tensor,
+     nullptr, kPointwise, Cases("6, u8[3, 4]")},
     {"aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
      "aten::bitwise_xor.Tensor_out", kPointwise | kCommutative | kAlsoInPlace,
      Cases("bool[2, 3], bool[3]", "i64[3, 4], i64[3, 4]{index<10}", "bool[2, 2], i64[2, 2]{=2, -7, -1, -2}")},
     {"aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr,
      "aten::bitwise_xor.Scalar_out", kPointwise | kAlsoInPlace,
      Cases("bool[5], 3", "u8[5]{=6, 0, 8, 0, 9}, true", "i64[5]{=-3, 7, 3, 0, 5}, 3")},
+    {"aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", infer_broadcast, decompose_scalar_tensor,
+     nullptr, kPointwise, Cases("-3, i8[3, 4]")},
     {"aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
      "aten::bitwise_left_shift.Tensor_out", kPointwise | kAlsoInPlace, Cases("i64[3, 4], i64[3, 4]{index<10}")},
     {"aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr,
      "aten::bitwise_left_shift.Tensor_Scalar_out", kPointwise | kAlsoInPlace, Cases("i64[4]{index<9}, 2")},
+    {"aten::bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", infer_broadcast,
+     decompose_scalar_tensor, nullptr, kPointwise, Cases("1, i64[3, 4]{index<10}", "3, u8[4]{index<7}")},
     {"aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_number_operand,
      "aten::bitwise_right_shift.Tensor_out", kPointwise | kAlsoInPlace, Cases("i64[3, 4], i64[3, 4]{index<10}")},
     {"aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", infer_broadcast, nullptr,
      "aten::bitwise_right_shift.Tensor_Scalar_out", kPointwise | kAlsoInPlace,
      Cases("i64[4]{index<99}, 2", "i8[4], 1")},
+    {"aten::bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", infer_broadcast,
+     decompose_scalar_tensor, nullptr, kPointwise, Cases("1000, i32[3, 4]{index<10}")},
     {"aten::hypot(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_hypot, nullptr,
      kPointwise | kCommutative | kAlsoInPlace, Cases("f32[3, 4], f32[3, 4]", "f32[]{=3}, bf16[2]{=4, 5}")},
     {"aten::logaddexp(Tensor self, Tensor other) -> Tensor", infer_broadcast, decompose_logaddexp, nullptr,
@@ -482,6 +499,10 @@ const OpDef kPointwiseBinaryRows[] = {
      kPointwise | kAlsoInPlace, Cases("f32[3, 4], 2.0")},
     {"aten::special_xlogy(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_xlogy, nullptr,
      kPointwise, Cases("f32[3, 4], f32[3, 4]{range=1.1..4.6}")},
+    {"aten::special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor", infer_true_divide, decompose_xlogy,
+     nullptr, kPointwise, Cases("2.0, f32[3, 4]{range=1.1..4.6}")},
+    {"aten::special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", infer_true_divide, decompose_xlogy,
+     nullptr, kPointwise, Cases("f32[3, 4], 2.0")},
     {"aten::heaviside(Tensor self, Tensor values) -> Tensor", infer_broadcast, decompose_heaviside, nullptr,
      kPointwise | kAlsoInPlace, Cases("f32[8], f32[8]", "f32[3, 4], f32[]{=0.5}")},
     {"aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", infer_true_divide, decompose_copysign,
