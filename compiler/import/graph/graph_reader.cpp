@@ -35,6 +35,7 @@ bool is_built_in(std::string_view name) {
       "higher_order.while_loop",
       "higher_order.auto_functionalized",
       "higher_order.auto_functionalized_v2",
+      "higher_order.with_effects",
       kInnerTensor,
   };
   return name.starts_with("_operator.") || name.starts_with("torch.sym_") || name.starts_with("torch._sym_") ||
@@ -205,6 +206,7 @@ void GraphReader::read_node(const pt2::Node& node) {
     return read_wrapped(node, 4, 5, enabled ? std::optional(dtype ? *dtype : DType::bf16) : std::nullopt);
   }
   if (name.starts_with("higher_order.auto_functionalized")) return read_auto_functionalized(node);
+  if (name == "higher_order.with_effects") return read_effect(node);
   if (name.starts_with("higher_order.")) return read_control_flow(node);
   if (name == kInnerTensor) return read_inner_tensor(node);
   if (read_scalar_node(node)) return;

@@ -67,6 +67,7 @@ class GraphReader {
   void read_operator(const pt2::Node& node, const OpDef& def);
   void read_in_place(const pt2::Node& node, const OpDef& def, Node* made);
   void read_mutating(const pt2::Node& node, const OpDef& def);
+  void read_effect(const pt2::Node& node);
   void read_auto_functionalized(const pt2::Node& node);
   Binding mutated_view(const pt2::Node& node, const std::string& argument, const std::vector<RefPtr>& bases);
   void read_into_out(const pt2::Node& node, const OpDef& functional);
@@ -92,6 +93,7 @@ class GraphReader {
   bool read_batch_norm_training(const pt2::Node& node, const OpDef& def);
   std::unique_ptr<Graph> read_subgraph(const pt2::Graph& source, const Args& operands);
 
+  Arg tensor_of_number(Arg arg, const OpDef& def);
   Args arguments(const pt2::Node& node, const OpDef& def);
   Arg argument(const pt2::Argument& arg, const ArgSpec& spec);
   Arg scalar_argument(std::string_view name);

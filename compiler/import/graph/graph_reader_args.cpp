@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/import/graph/graph_reader.h"
+#include "compiler/ops/rules.h"
 #include "compiler/support/failure.h"
 
 namespace wick::compiler {
@@ -105,6 +106,16 @@ Arg GraphReader::argument(const pt2::Argument& arg, const ArgSpec& spec) {
   fail(Code::unsupported_model, fmt::format("argument '{}' has a form that Wick does not read", spec.name));
 }
 
+// torch.vmap's decompositions pass numbers to operators of one tensor. Those of two take a number themselves, whose dtype
+// then weighs less than a tensor's.
+Arg GraphReader::tensor_of_number(Arg arg, const OpDef& def) {
+  const auto is_tensor = [](const ArgSpec& spec) { return spec.type == ArgType::tensor; };
+  const std::vector<ArgSpec>& specs = def.parsed->args;
+  if (!is_number(arg) || std::count_if(specs.begin(), specs.end(), is_tensor) != 1) return arg;
+  const DType dtype = promote({arg});
+  return builder_.call("aten.scalar_tensor", {std::move(arg), dtype});
+}
+
 Args GraphReader::arguments(const pt2::Node& node, const OpDef& def) {
   const std::vector<ArgSpec>& specs = def.parsed->args;
   std::vector<std::optional<Arg>> found(specs.size());
@@ -124,6 +135,7 @@ Args GraphReader::arguments(const pt2::Node& node, const OpDef& def) {
       complex.emplace_back(place, number);
     } else {
       found[place] = argument(input.arg, specs[place]);
+      if (specs[place].type == ArgType::tensor) found[place] = tensor_of_number(std::move(*found[place]), def);
     }
   }
   for (const auto& [place, number] : complex) found[place] = complex_constant(*number, found);

@@ -93,6 +93,19 @@ Binding GraphReader::mutated_view(const pt2::Node& node, const std::string& argu
   return {base, std::nullopt, nullptr};
 }
 
+// with_effects(token, op, arguments of op..) -> (token, results of op). Tokens keep effects in order; here the order of
+// the nodes does.
+void GraphReader::read_effect(const pt2::Node& node) {
+  const auto* wrapped = node.inputs.size() < 2 ? nullptr : std::get_if<pt2::OperatorArg>(&node.inputs[1].arg);
+  if (!wrapped || node.outputs.empty()) fail(Code::corrupt_file, "with_effects names no operator");
+  pt2::Node plain = node;
+  plain.target = wrapped->name;
+  plain.inputs.erase(plain.inputs.begin(), plain.inputs.begin() + 2);
+  plain.outputs.erase(plain.outputs.begin());
+  if (plain.outputs.size() == 1 && std::holds_alternative<pt2::NoneArg>(plain.outputs[0])) plain.outputs.clear();
+  read_node(plain);
+}
+
 // auto_functionalized_v2(op, arguments that are not written.., _X_base_index of each that is, _all_bases) -> (results
 // of op, new bases); in the first version the written arguments stand among the others and come back in their order.
 void GraphReader::read_auto_functionalized(const pt2::Node& node) {
