@@ -106,8 +106,8 @@ Arg GraphReader::argument(const pt2::Argument& arg, const ArgSpec& spec) {
   fail(Code::unsupported_model, fmt::format("argument '{}' has a form that Wick does not read", spec.name));
 }
 
-// torch.vmap's decompositions pass numbers to operators of one tensor. Those of two take a number themselves, whose dtype
-// then weighs less than a tensor's.
+// torch.vmap's decompositions pass numbers to operators of one tensor. Those of two take a number themselves, whose
+// dtype then weighs less than a tensor's.
 Arg GraphReader::tensor_of_number(Arg arg, const OpDef& def) {
   const auto is_tensor = [](const ArgSpec& spec) { return spec.type == ArgType::tensor; };
   const std::vector<ArgSpec>& specs = def.parsed->args;
