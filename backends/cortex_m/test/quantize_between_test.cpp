@@ -56,6 +56,16 @@ TEST(CortexMQuantizeBetween, FunctionsPoolsAndProductsOfThem) {
       "wick_cortex_m.layer_norm");
 }
 
+// The second function reads what the first mean gives, and comes before the last reader of the first function.
+TEST(CortexMQuantizeBetween, GroupsThatReadOneAnotherKeepTheirOrder) {
+  const std::string text =
+      "graph f(%x: f32[2, 3, 4, 5]) {\n" + fake_quantized("d", "x", "q", kFrom) +
+      "  %s = aten.silu(%d)\n  %m = aten.mean.dim(%s, [3])\n" + fake_quantized("e", "m", "r", kTo) +
+      "  %t = aten.silu(%e)\n  %u = aten.mean.dim(%t, [2])\n" + fake_quantized("o", "u", "p", kTo) +
+      "  %c = aten.amax(%s, [2])\n" + fake_quantized("g", "c", "h", kFrom) + "  return %o, %g\n}";
+  expect_integers(text, "wick_cortex_m.lookup_int16");
+}
+
 TEST(CortexMQuantizeBetween, AttentionWithoutQuantizedScores) {
   const std::string body =
       "  %t = aten.permute(%d, [0, 2, 1])\n  %s = aten.bmm(%d, %t)\n  %r = aten.mul.Scalar(%s, 0.35)\n"

@@ -235,12 +235,12 @@ class Widening {
   Widening(Graph& graph, const PipelineOptions& options, const Candidates& candidates)
       : graph_(graph), options_(options), candidates_(candidates) {}
 
-  bool widen(const std::vector<Node*>& nodes, const std::unordered_map<const Node*, Node*>& next) {
+  bool widen(const std::vector<Node*>& nodes) {
     for (Node* node : nodes) {
       if (options_.takes(*node)) continue;
       grain_ = result_grain(*node, candidates_);
       widen_operands(*node, false);
-      widen_result(*node, next.at(node));
+      widen_result(*node);
       if (!options_.takes(*node)) widen_operands(*node, true);
       if (!options_.takes(*node)) return false;
     }
@@ -314,13 +314,14 @@ class Widening {
     }
   }
 
-  // Elements of int8 behind those of int16 that the node gives.
-  void widen_result(Node& node, Node* next) {
+  // Elements of int8 right behind those of int16 that the node gives: other groups may have put readers there.
+  void widen_result(Node& node) {
     Value* y = only_result(node);
     if (!y || !is_int8(*y)) return;
     const TensorType type = y->tensor();
     const std::vector<Value*> stands_for = y->stands_for;
-    Value* narrow = convert(y, type, next, node);
+    Value* narrow = convert(y, type, &node, node);
+    graph_.move(&node, narrow->producer);
     graph_.replace_unchecked(y, narrow);
     graph_.set_arg(narrow->producer, 0, y);
     make_int16(&y->type.tensor, affine(*narrow).scale / kFinerSteps);
@@ -357,13 +358,11 @@ bool widen_groups(Graph& graph, const PipelineOptions& options) {
   Candidates candidates;
   for (const Node* node : nodes) consider(*node, candidates);
   keep_closed(candidates);
-  std::unordered_map<const Node*, Node*> next;
-  for (size_t i = 0; i < nodes.size(); ++i) next.emplace(nodes[i], i + 1 < nodes.size() ? nodes[i + 1] : nullptr);
   bool changed = false;
   for (const Group& group : groups_of(nodes, candidates)) {
     const bool done = group.values.empty() && options.takes(*group.nodes[0]);
     Widening widening(graph, options, candidates);
-    if (!done && is_fine_enough(group, candidates) && widening.widen(group.nodes, next)) {
+    if (!done && is_fine_enough(group, candidates) && widening.widen(group.nodes)) {
       changed = true;
       for (Value* value : group.values) value->forget();
       continue;
