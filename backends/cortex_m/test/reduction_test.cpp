@@ -92,14 +92,23 @@ TEST(CortexMSoftmax, IsAlongAnyDimension) {
     for (int64_t dim = -rank; dim < rank; ++dim)
       expect_integer(model(fmt::format("%y = aten._softmax(%d, {}, false)", dim), sizes, steps, input), kSoftmax);
   }
-  // A table behind it: two roundings.
-  expect_integer(model("%y = aten._softmax(%d, -1, false)", "3, 9", parameters(0.005, -120), input), kSoftmax, 1.501);
+  // A table behind it.
+  for (const double step : {0.005, 0.0024})
+    expect_integer(model("%y = aten._softmax(%d, -1, false)", "3, 9", parameters(step, -120), input), kSoftmax);
 }
 
-TEST(CortexMSoftmax, RefusesRowsWhoseSumsMayOverflow) {
-  const std::string steps = parameters(0.00390625, -128);
-  expect_integer(model("%y = aten._softmax(%d, -1, false)", "1, 4095", steps), kSoftmax);
-  expect_refused(model("%y = aten._softmax(%d, -1, false)", "1, 4096", steps), "rows of more than 4095 elements");
+TEST(CortexMSoftmax, HasMoreBitsWhereTheResultIsFineOrARowIsLong) {
+  const char wide[] = "wick_cortex_m.softmax_int16";
+  const std::string input = parameters(0.0625, 5);
+  for (const char* body : {"%y = aten._softmax(%d, -1, false)", "%y = aten._softmax(%d, 1, false)"}) {
+    for (const double step : {0.0023, 0.0004})
+      expect_integer(model(body, "1, 9, 3, 4", parameters(step, -128), input), wide);
+  }
+  const std::string steps = parameters(0.00390625, -128), body = "%y = aten._softmax(%d, -1, false)";
+  expect_integer(model(body, "1, 4095", steps), kSoftmax);
+  expect_integer(model(body, "1, 4096", parameters(0.00002, -128)), wide);
+  expect_integer(model(body, "3, 9", steps, parameters(1e-9, 0)), wide);
+  expect_refused(model(body, "1, 9", parameters(1e-9, 0)), "too coarse for its result");
 }
 
 // Two inputs.

@@ -1,5 +1,6 @@
 // Softmax: the kernel works along the innermost dimension and gives steps of 1/256 from -128 on. Another scale of the
-// result is a table behind it.
+// result is a table behind it. Where its steps are too coarse for the result, or its sums too short for the rows, the
+// probabilities are int16.
 #include <algorithm>
 #include <cmath>
 
@@ -20,6 +21,11 @@ namespace {
 constexpr int kIntegerBits = 5;                 // of differences to the maximum, before exp
 constexpr int64_t kLongestRow = (1 << 12) - 1;  // of equal elements, each of which adds 2^19 to a sum of 31 bits
 constexpr Affine kSteps = {1.0 / 256, -128};
+constexpr double kFinestTable =
+    0.6 / 256;  // a result within a step: the kernel is off by little more than half of 1/256
+constexpr Affine kWide = {0x1p-15, 0, 0, INT16_MAX};
+constexpr int kExponentBits = 26, kQuotientBits = 30;  // of softmax_int16
+constexpr int64_t kLongestWideRow = 1 << 20;
 
 std::optional<Requantization> factor_of(const Affine& x) {
   return requantization(std::min(std::ldexp(x.scale, 31 - kIntegerBits), 0x1p31 - 1));
@@ -29,31 +35,59 @@ size_t dim_of(const Node& node) {
   return static_cast<size_t>(compiler::wrap_dim(node.static_integer("dim"), node.tensor("self")->rank()));
 }
 
-Verdict supports_softmax(const Node& node, const Configuration&) {
-  const std::string reason = refuse_int8(node);
+std::string refuse_narrow(const Node& node) {
+  const Value* x = node.tensor("self");
+  if (x->sizes()[dim_of(node)].value() > kLongestRow) return "rows of more than 4095 elements";
+  const auto factor = factor_of(affine(*x));
+  if (!factor || factor->shift < 0) return "the scale of its input is too small";
+  return affine(*node.result()).scale < kFinestTable ? "steps of 1/256 are too coarse for its result" : "";
+}
+
+std::optional<Requantization> wide_factor(const Affine& x) {
+  return requantization(std::ldexp(x.scale, kExponentBits));
+}
+
+Verdict supports_softmax(const Node& node, const Configuration& configuration) {
+  std::string reason = refuse_int8(node);
   if (!reason.empty()) return Verdict::no(reason);
   const Value* x = node.tensor("self");
   if (x->rank() == 0) return Verdict::no("a number");
-  if (x->sizes()[dim_of(node)].value() > kLongestRow) return Verdict::no("rows of more than 4095 elements");
-  const auto factor = factor_of(affine(*x));
-  if (!factor || factor->shift < 0) return Verdict::no("the scale of its input is too small");
-  return Verdict::yes();
+  reason = refuse_narrow(node);
+  if (reason.empty()) return Verdict::yes();
+  const bool wide = !configuration.stock_only && wide_factor(affine(*x)) &&
+                    is_convertible(kWide, affine(*node.result())) &&
+                    x->sizes()[dim_of(node)].value() <= kLongestWideRow;
+  return wide ? Verdict::yes() : Verdict::no(reason);
+}
+
+// Rows of elements whose numbers are `x`'s, as probabilities on the scale of the result.
+Value* narrow_softmax(Builder& b, Value* rows, int64_t dim, const Affine& x, const Affine& to) {
+  const Requantization factor = *factor_of(x);
+  const double reach = std::floor(std::ldexp((1 << kIntegerBits) - 1, 31 - kIntegerBits - factor.shift));
+  Value* y = b.call("cortex_m.softmax", {rows, dim, int64_t{x.zero}, int64_t{kSteps.zero}, int64_t{factor.multiplier},
+                                         int64_t{factor.shift}, -static_cast<int64_t>(reach)});
+  return same_numbers(to, kSteps) ? y : requantized(b, y, kSteps, to);
+}
+
+Value* wide_softmax(Builder& b, Value* rows, const Affine& x, const Affine& to) {
+  const Requantization factor = *wide_factor(x), output = *requantization(std::ldexp(1 / kWide.scale, -kQuotientBits));
+  rows = converted(b, rows, x, {x.scale, 0, INT16_MIN, INT16_MAX}, DType::i16);
+  Value* y = b.call("wick_cortex_m.softmax_int16",
+                    {rows, int64_t{factor.multiplier}, int64_t{factor.shift}, int64_t{output.multiplier},
+                     int64_t{output.shift}, int64_t{kWide.min}, int64_t{kWide.max}});
+  return converted(b, y, kWide, to, DType::i8);
 }
 
 std::vector<Value*> rewrite_softmax(Builder& b, Node& node, const Configuration&) {
   Value* x = node.tensor("self");
   const auto dim = static_cast<int64_t>(dim_of(node)), last = static_cast<int64_t>(x->rank()) - 1;
-  const Requantization factor = *factor_of(affine(*x));
-  const double reach = std::floor(std::ldexp((1 << kIntegerBits) - 1, 31 - kIntegerBits - factor.shift));
+  const Affine from = affine(*x), to = affine(*node.result());
+  const bool narrow = refuse_narrow(node).empty();
   // Channels of an image may lie innermost as they are.
-  const bool in_place = dim == last || (x->rank() == 4 && dim == 1);
+  const bool in_place = dim == last || (narrow && x->rank() == 4 && dim == 1);
   Value* rows = in_place ? x : b.transpose(x, dim, last);
-  Value* y =
-      b.call("cortex_m.softmax", {rows, in_place ? dim : last, int64_t{affine(*x).zero}, int64_t{kSteps.zero},
-                                  int64_t{factor.multiplier}, int64_t{factor.shift}, -static_cast<int64_t>(reach)});
-  if (!in_place) y = b.transpose(y, dim, last);
-  const Affine to = affine(*node.result());
-  return {same_numbers(to, kSteps) ? y : requantized(b, y, kSteps, to)};
+  Value* y = narrow ? narrow_softmax(b, rows, in_place ? dim : last, from, to) : wide_softmax(b, rows, from, to);
+  return {in_place ? y : b.transpose(y, dim, last)};
 }
 
 // --- its logarithm: numbers with 20 bits behind the point ---

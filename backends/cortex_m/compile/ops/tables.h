@@ -14,6 +14,8 @@ compiler::Value* requantized(compiler::Builder& builder, compiler::Value* x, con
 /// Elements of `dtype` (int8, int16) that stand for the same numbers as those of `x`, within the range of `to`.
 compiler::Value* converted(compiler::Builder& builder, compiler::Value* x, const Affine& from, const Affine& to,
                            DType dtype);
+/// Whether `converted` can make elements of `to` from those of `from` where one of them is int16.
+bool is_convertible(const Affine& from, const Affine& to);
 /// Why `converted` cannot make elements of `to` from those of `from`, or "".
 std::string refuse_conversion(const compiler::Value& from, const compiler::Value& to,
                               const Configuration& configuration);
