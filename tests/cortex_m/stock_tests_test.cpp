@@ -22,8 +22,6 @@ const std::filesystem::path kFolder = "tests/fixtures/cortex_m_stock_tests";
 // integers.
 const std::map<std::string, std::string, std::less<>> kFloats = {
     {"activation__standalone_clamp_tensor", "aten.clamp.Tensor: the backend has no integer form of this operator"},
-    {"avg_pool2d__avgpool_2x2_divisor_override", "aten.avg_pool2d.default: a divisor of its own"},
-    {"conv__conv2d_nchw", "aten.convolution.default: its weights are not quantized to int8: f32[5, 5, 1, 1]"},
     {"conv__conv3d", "aten.convolution.default: its weights are not quantized to int8: f32[1, 1, 1, 1, 1]"},
     {"conv_transpose__conv_transpose2d_all_params",
      "aten.convolution.default: its weights are not quantized to int8: f32[3, 6, 3, 3]"},

@@ -78,11 +78,21 @@ TEST(CortexMPools, MaximaTakePaddingCeilModeAndDilation) {
   expect_integer(model("%y = aten.max_pool2d(%d, [3, 3], [1, 1], [1, 1], [2, 2])", "1, 2, 5, 5"), "cortex_m.maximum");
 }
 
+// Positions with equal windows are one convolution, with a divisor of their own.
+TEST(CortexMPools, AveragesWhoseWindowsDifferRoundOnce) {
+  for (const char* window : {"[3, 3], [2, 2], [1, 1], true, false", "[3, 2], [2, 2], [1, 0], true, true",
+                             "[3, 3], [1, 2], [1, 1], false, false", "[5, 4], [3, 3], [2, 2], true, true"})
+    expect_integer(model(fmt::format("%y = aten.avg_pool2d(%d, {})", window), "2, 3, 8, 7"), kSums);
+  for (const char* sizes : {"[3, 4]", "[5, 3]", "[8, 1]", "[9, 7]"})
+    expect_integer(model(fmt::format("%y = aten._adaptive_avg_pool2d(%d, {})", sizes), "2, 3, 8, 7"), kSums);
+  expect_integer(model("%y = aten.avg_pool2d(%d, [2, 2], [2, 2], [0, 0], false, true, 3)", "1, 2, 4, 4"), kSums);
+  expect_integer(model("%y = aten.avg_pool2d(%d, [3, 3], [2, 2], [1, 1], true, false, 5)", "1, 2, 6, 7", kInput),
+                 kSums);
+}
+
 TEST(CortexMPools, SayWhatTheyDoNotTake) {
-  expect_refused(model("%y = aten.avg_pool2d(%d, [2, 2], [2, 2], [0, 0], false, true, 3)", "1, 2, 4, 4", kInput),
-                 "a divisor of its own");
-  expect_refused(model("%y = aten.avg_pool2d(%d, [3, 3], [2, 2], [1, 1], false, false)", "1, 2, 5, 5"),
-                 "windows differ in how many elements they count");
+  expect_refused(model("%y = aten._adaptive_avg_pool2d(%d, [20, 20])", "1, 1, 29, 29"),
+                 "windows of more than 64 kinds");
 }
 
 TEST(CortexMSoftmax, IsAlongAnyDimension) {

@@ -1,6 +1,6 @@
 // Pools, and means and sums over any dimensions. A mean whose result has the scale of its input is a pool of stock's.
 // With another scale it is a depthwise convolution with a filter of ones, which rounds once: the mean's divisor is part
-// of the multiplier.
+// of the multiplier. Where windows differ in what they count, it is one such convolution for each run of equal ones.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "backends/cortex_m/compile/ops/int16/int16_convolution.h"
 #include "backends/cortex_m/compile/ops/int16/int16_rules.h"
 #include "backends/cortex_m/compile/ops/op_rule.h"
+#include "backends/cortex_m/compile/ops/pool_windows.h"
 #include "backends/cortex_m/compile/ops/tables.h"
 #include "backends/cortex_m/compile/requantization.h"
 
@@ -57,6 +58,14 @@ Value* pad_image(Builder& b, Value* x, const Pool& pool, int64_t element) {
   const Ints before = {0, pool.padding[0], pool.padding[1], 0};
   const Ints after = {0, pool.padding[0] + pool.overhang[0], pool.padding[1] + pool.overhang[1], 0};
   return b.call("cortex_m.pad", {x, before, after, element});
+}
+
+// The same for int8 or int16 elements, with numbers that are 0.
+Value* pad_with_zeros(Builder& b, Value* x, const Pool& pool) {
+  if (x->dtype() == DType::i8) return pad_image(b, x, pool, affine(*x).zero);
+  const Ints pads = {pool.padding[1], pool.padding[1] + pool.overhang[1], pool.padding[0],
+                     pool.padding[0] + pool.overhang[0]};
+  return b.call("aten.constant_pad_nd", {x, pads, int64_t{0}});
 }
 
 // --- means ---
@@ -115,25 +124,77 @@ bool has_equal_counts(const Node& node, const Pool& pool) {
   return !pool.overhangs() && (!pool.is_padded() || node.boolean("count_include_pad"));
 }
 
-Verdict supports_avg_pool(const Node& node, const Configuration&) {
-  if (node.operands()[0]->rank() != 4) return Verdict::no("wanted images [N, C, H, W]");
+constexpr size_t kMostRuns = 64;
+
+// Of pools whose windows differ.
+std::string refuse_runs(const Node& node) {
+  const std::vector<WindowRun> rows = window_runs(node, 0), columns = window_runs(node, 1);
+  if (rows.empty() || columns.empty()) return "a window without elements";
+  if (rows.size() * columns.size() > kMostRuns) return "windows of more than 64 kinds";
+  for (const WindowRun& row : rows) {
+    for (const WindowRun& column : columns) {
+      std::string reason = refuse_mean(node, row.size * column.size, row.divisor * column.divisor);
+      if (!reason.empty()) return reason;
+    }
+  }
+  return "";
+}
+
+Value* part_of_runs(Builder& b, Value* x, const WindowRun& row, const WindowRun& column, const Node& node, Isa isa) {
+  x = b.slice(b.slice(x, 2, row.start, row.start + row.span()), 3, column.start, column.start + column.span());
+  const Pool pool = {{row.size, column.size}, {row.stride, column.stride}, {0, 0}, {1, 1}, {0, 0}};
+  const Affine from = affine(*node.operands()[0]), to = affine(*node.result());
+  return b.permute(scaled_sums(b, x, pool, row.divisor * column.divisor, from, to, isa), {0, 2, 3, 1});
+}
+
+// Parts are joined channels last, as they lie.
+Value* average_of_runs(Builder& b, const Node& node, Isa isa) {
+  const auto joined = [&](const compiler::Values& parts, int64_t dim) {
+    return parts.size() == 1 ? parts[0] : b.call("aten.cat", {parts, dim});
+  };
+  compiler::Values rows;
+  for (const WindowRun& row : window_runs(node, 0)) {
+    compiler::Values parts;
+    for (const WindowRun& column : window_runs(node, 1))
+      parts.push_back(part_of_runs(b, node.operands()[0], row, column, node, isa));
+    rows.push_back(joined(parts, 2));
+  }
+  return b.permute(joined(rows, 1), {0, 3, 1, 2});
+}
+
+std::string refuse_pool(const Node& node) {
+  if (node.operands()[0]->rank() != 4) return "wanted images [N, C, H, W]";
+  if (node.is("aten._adaptive_avg_pool2d.default")) return refuse_runs(node);
   const Pool pool = read_pool(node, false);
   const int64_t count = pool.kernel[0] * pool.kernel[1];
-  const std::string reason = refuse_mean(node, count, count);
-  if (!reason.empty()) return Verdict::no(reason);
-  if (!node.is_none("divisor_override")) return Verdict::no("a divisor of its own");
-  if (!keeps_scale(node) && !has_equal_counts(node, pool))
-    return Verdict::no(
-        "a scale of its own for its result, or int16, while windows differ in how many elements they count");
-  return Verdict::yes();
+  if (!node.is_none("divisor_override")) return refuse_mean(node, count, node.static_integer("divisor_override"));
+  return keeps_scale(node) || has_equal_counts(node, pool) ? refuse_mean(node, count, count) : refuse_runs(node);
+}
+
+Verdict supports_avg_pool(const Node& node, const Configuration&) {
+  std::string reason = computes_on_int16(node) ? refuse_int16(node) : refuse_int8(node);
+  if (reason.empty()) reason = refuse_pool(node);
+  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
+}
+
+std::vector<Value*> rewrite_adaptive_avg_pool(Builder& b, Node& node, const Configuration& configuration) {
+  return {average_of_runs(b, node, configuration.isa)};
 }
 
 std::vector<Value*> rewrite_avg_pool(Builder& b, Node& node, const Configuration& configuration) {
   Value* x = node.tensor("self");
   Pool pool = read_pool(node, false);
   const Affine from = affine(*x), to = affine(*node.result());
-  const int64_t count = pool.kernel[0] * pool.kernel[1];
-  if (!keeps_scale(node)) return {scaled_sums(b, x, pool, count, from, to, configuration.isa)};
+  const bool own_divisor = !node.is_none("divisor_override");
+  if (own_divisor || !keeps_scale(node)) {
+    if (!own_divisor && !has_equal_counts(node, pool)) return {average_of_runs(b, node, configuration.isa)};
+    const int64_t divisor = own_divisor ? node.static_integer("divisor_override") : pool.kernel[0] * pool.kernel[1];
+    if (pool.overhangs()) {
+      x = pad_with_zeros(b, x, pool);
+      pool.padding[0] = pool.padding[1] = 0;
+    }
+    return {scaled_sums(b, x, pool, divisor, from, to, configuration.isa)};
+  }
   const bool ceil = node.boolean("ceil_mode");
   if (pool.is_padded() && node.boolean("count_include_pad")) {
     pool.overhang[0] = pool.overhang[1] = 0;
@@ -288,6 +349,7 @@ std::vector<Value*> rewrite_max_pool(Builder& b, Node& node, const Configuration
 }
 
 constexpr OpRule kRules[] = {
+    {"aten._adaptive_avg_pool2d.default", supports_avg_pool, rewrite_adaptive_avg_pool, true},
     {"aten.avg_pool2d.default", supports_avg_pool, rewrite_avg_pool, true},
     {"aten.max_pool2d.default", supports_max_pool, rewrite_max_pool, true},
     {"aten.max_pool2d_with_indices.default", supports_max_pool, rewrite_max_pool, true},

@@ -218,6 +218,7 @@ constexpr Row kRows[] = {
     {"aten.bmm.default", of_matmul},
     {"aten.convolution.default", of_convolution},
     {"aten.glu.default", of_input},
+    {"aten._adaptive_avg_pool2d.default", of_input},
     {"aten.gru.input", of_recurrent},
     {"aten.layer_norm.default", of_layer_norm},
     {"aten.linear.default", of_rows},
