@@ -53,6 +53,8 @@ TEST(CortexMCompileResize, NearestPixels) {
   for (const char* more : {"[7, 9], none", "none, [2.0, 2.0]", "[2, 3], none"})
     expect_integers(unary(fmt::format("%y = aten.upsample_nearest2d.vec(%d, {})", more), "2, 5, 4, 6", q, q), kResize);
   expect_integers(unary("%y = aten.upsample_nearest2d.vec(%d, [7, 9], none)", "2, 5, 4, 6"), kResize);
+  for (const char* more : {"[7, 9], none", "none, [2.0, 1.5]", "[3, 2], none"})
+    expect_integers(unary(fmt::format("%y = aten._upsample_nearest_exact2d.vec(%d, {})", more), "2, 5, 4, 6"), kResize);
 }
 
 TEST(CortexMCompileResize, LimitsAndProfileStock) {

@@ -31,6 +31,13 @@ constexpr int64_t kLargestSize = 1024;  // of an image whose taps are computed
 
 bool is_bilinear(const Node& node) { return node.op->parsed->find("align_corners") >= 0; }
 
+const char* operator_of(const Node& node) {
+  const bool exact = node.is("aten._upsample_nearest_exact2d.default") || node.is("aten._upsample_nearest_exact2d.vec");
+  return is_bilinear(node) ? "aten.upsample_bilinear2d"
+         : exact           ? "aten._upsample_nearest_exact2d"
+                           : "aten.upsample_nearest2d";
+}
+
 // The forms call it input and self.
 Value* image_of(const Node& node) { return node.operands()[0]; }
 
@@ -54,7 +61,7 @@ std::vector<float> weights_along(const Node& node, size_t axis, int64_t size, in
   args.push_back(scale_along(node, axis));
   args.push_back(compiler::None());
   compiler::GraphOutput output;
-  output.value = b.call(is_bilinear(node) ? "aten.upsample_bilinear2d" : "aten.upsample_nearest2d", std::move(args));
+  output.value = b.call(operator_of(node), std::move(args));
   graph.add_output(std::move(output));
   const auto has_kernel = [](const Node& inner) { return compiler::can_evaluate(inner); };
   compiler::throw_if_error(compiler::decompose(graph, has_kernel));
@@ -145,6 +152,8 @@ std::vector<Value*> rewrite_nearest(Builder& b, Node& node, const Configuration&
 }
 
 constexpr OpRule kRules[] = {
+    {"aten._upsample_nearest_exact2d.default", supports_resize, rewrite_resize, true},
+    {"aten._upsample_nearest_exact2d.vec", supports_resize, rewrite_resize, true},
     {"aten.upsample_bilinear2d.default", supports_resize, rewrite_resize, true},
     {"aten.upsample_bilinear2d.vec", supports_resize, rewrite_resize, true},
     {"aten.upsample_nearest2d.default", supports_nearest, rewrite_nearest, true},
