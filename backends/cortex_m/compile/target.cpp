@@ -13,6 +13,7 @@
 #include "backends/cortex_m/compile/passes/join_cells.h"
 #include "backends/cortex_m/compile/passes/merge_tables.h"
 #include "backends/cortex_m/compile/passes/quantize_between.h"
+#include "backends/cortex_m/compile/passes/signed_elements.h"
 #include "backends/cortex_m/compile/passes/spread_quantization.h"
 
 namespace wick::cortex_m {
@@ -31,6 +32,8 @@ std::vector<std::string> prepared_for(const compiler::TargetOptions& options) {
 
 constexpr compiler::TargetOption kOptions[] = {kCpu, kIsa, kMemory};
 constexpr compiler::Pass kPasses[] = {
+    {"signed_elements", compiler::run_simple<signed_elements>, compiler::Phase::last,
+     "before fold_quantization, which asks what the backend takes"},
     {"join_cells", compiler::run_simple<join_cells>, compiler::Phase::last,
      "before spread_quantization: leaves views of elements"},
     {"spread_quantization", compiler::run_simple<spread_quantization>, compiler::Phase::last,
@@ -54,8 +57,9 @@ const compiler::Target kTarget = {
     .name = "cortex-m",
     .keep = keep,
     .supports = supports,
-    .passes = {"recognize_quantization", "fold_quantization", "join_cells", "spread_quantization", "fold_elements",
-               "absorb_padding", "fold_hardsigmoid", "fuse_activations", "merge_tables", "quantize_between"},
+    .passes = {"recognize_quantization", "signed_elements", "fold_quantization", "join_cells", "spread_quantization",
+               "fold_elements", "absorb_padding", "fold_hardsigmoid", "fuse_activations", "merge_tables",
+               "quantize_between"},
     .own_passes = kPasses,
     .options = kOptions,
     .rewrite = rewrite,

@@ -31,10 +31,22 @@ std::string refuse_parameters(const Value& value) {
   return "";
 }
 
+// From uint8 to int8 or back, with elements that differ by 128: in their highest bit.
+bool flips_highest_bit(const Value& x, const Value& y) {
+  const bool other_sign =
+      (x.dtype() == DType::u8 && y.dtype() == DType::i8) || (x.dtype() == DType::i8 && y.dtype() == DType::u8);
+  if (!other_sign) return false;
+  const Quantization &a = *x.tensor().quantization, &b = *y.tensor().quantization;
+  const double offset = x.dtype() == DType::u8 ? 128 : -128;
+  return a.is_per_tensor() && b.is_per_tensor() && !a.at_run_time && !b.at_run_time && a.real == DType::f32 &&
+         b.real == DType::f32 && a.scales[0] == b.scales[0] && a.zero_points[0] == b.zero_points[0] + offset;
+}
+
 Verdict supports_convert(const Node& node, const Configuration& configuration) {
   const Value *x = node.operands()[0], *y = node.result();
   if (x->is_constant()) return Verdict::no("it converts a constant");
   if (x->is_quantized() && y->is_quantized()) {
+    if (flips_highest_bit(*x, *y)) return Verdict::yes();
     for (const Value* each : {x, y}) {
       const std::string reason = refuse_parameters(*each);
       if (!reason.empty()) return Verdict::no(reason);
@@ -54,8 +66,20 @@ compiler::Args conversion_args(Value* x, const Value& elements) {
   return {x, q.scales[0], static_cast<int64_t>(q.zero_points[0]), q.quant_min, q.quant_max, elements.dtype()};
 }
 
+Value* flipped(Builder& b, Value* x, const Value& y) {
+  const Affine to = affine(y);
+  if (x->dtype() == DType::i8) {
+    const Affine within = {to.scale, to.zero - 128, to.min - 128, to.max - 128};
+    x = b.call("aten.view.dtype", {clamped(b, x, affine(*x), within), DType::u8});
+    return b.call("aten.bitwise_xor.Scalar", {x, int64_t{128}});
+  }
+  Value* flipped = b.call("aten.view.dtype", {b.call("aten.bitwise_xor.Scalar", {x, int64_t{128}}), DType::i8});
+  return clamped(b, flipped, {to.scale, to.zero, -128, 127}, to);
+}
+
 std::vector<Value*> rewrite_convert(Builder& b, Node& node, const Configuration&) {
   Value *x = node.operands()[0], *y = node.result();
+  if (x->is_quantized() && y->is_quantized() && flips_highest_bit(*x, *y)) return {flipped(b, x, *y)};
   if (!x->is_quantized()) return {b.call("cortex_m.quantize_per_tensor", conversion_args(x, *y))};
   if (!y->is_quantized()) return {b.call("cortex_m.dequantize_per_tensor", conversion_args(x, *x))};
   return {converted(b, x, affine(*x), affine(*y), y->dtype())};

@@ -1,0 +1,141 @@
+#include "backends/cortex_m/compile/passes/signed_elements.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "compiler/layout/constant_elements.h"
+#include "compiler/passes/rewrite.h"
+#include "compiler/quantize/quantize_nodes.h"
+
+namespace wick::cortex_m {
+
+using compiler::Arg;
+using compiler::Args;
+using compiler::Builder;
+using compiler::Changed;
+using compiler::Graph;
+using compiler::Node;
+using compiler::Result;
+using compiler::Value;
+
+namespace {
+
+constexpr int64_t kOffset = 128;  // between elements that stand for one number
+constexpr int kParameters = 6;    // with the tensor, of nodes that quantize or dequantize it
+
+bool is_quantize(const Node& node) { return node.is("quantized_decomposed.quantize_per_tensor.default"); }
+bool is_dequantize(const Node& node) { return node.is("quantized_decomposed.dequantize_per_tensor.default"); }
+
+// A node whose elements are uint8, with parameters that are known and valid.
+bool states_unsigned(const Node& node) {
+  if (!is_quantize(node) && !is_dequantize(node)) return false;
+  const Value* elements = is_quantize(node) ? node.result() : node.operands()[0];
+  return elements->dtype() == DType::u8 && compiler::stated_quantization(node) != nullptr;
+}
+
+void state_signed(Graph& graph, Node& node) {
+  const auto index = [&](const char* name) { return static_cast<size_t>(node.op->parsed->find(name)); };
+  for (const char* name : {"zero_point", "quant_min", "quant_max"})
+    graph.set_arg(&node, index(name), node.static_integer(name) - kOffset);
+  graph.set_arg(&node, index("dtype"), DType::i8);
+}
+
+class Signing {
+ public:
+  explicit Signing(Graph& graph) : graph_(graph) {}
+
+  // Readers that do not dequantize get the elements that they had.
+  void sign_quantize(Node& node, Node* next) {
+    Value* elements = node.result();
+    const std::vector<Node*>& users = elements->users();
+    const bool only_numbers =
+        users.size() == elements->num_uses() &&
+        std::all_of(users.begin(), users.end(), [](const Node* user) { return states_unsigned(*user); });
+    Args as_before = node.args();
+    state_signed(graph_, node);
+    elements->type.tensor.dtype = DType::i8;
+    elements->forget();
+    if (only_numbers) return;
+    Builder b(graph_, next, node.origin);
+    Args args = node.args();
+    args[0] = elements;
+    Value* number = b.call("quantized_decomposed.dequantize_per_tensor", std::move(args));
+    as_before[0] = number;
+    Value* restored = b.call("quantized_decomposed.quantize_per_tensor", std::move(as_before));
+    graph_.replace_unchecked(elements, restored);
+    graph_.set_arg(number->producer, 0, elements);
+    signed_.emplace(restored, elements);
+  }
+
+  void sign_dequantize(Node& node) {
+    Value* elements = node.operands()[0];
+    if (elements->dtype() == DType::u8) {
+      Value* found = signed_of(elements, node);
+      if (!found) return;
+      graph_.set_arg(&node, 0, found);
+    }
+    state_signed(graph_, node);
+  }
+
+ private:
+  // Null for elements that other nodes compute.
+  Value* signed_of(Value* elements, Node& reader) {
+    const auto found = signed_.find(elements);
+    if (found != signed_.end()) return found->second;
+    if (elements->is_constant()) return signed_[elements] = signed_constant(*elements);
+    return elements->producer ? nullptr : signed_input(reader);
+  }
+
+  Value* signed_constant(const Value& elements) {
+    std::vector<int8_t> out;
+    for (const uint8_t element : compiler::layout::elements_of<uint8_t>(elements))
+      out.push_back(static_cast<int8_t>(element - kOffset));
+    compiler::TensorType type = elements.tensor();
+    type.dtype = DType::i8;
+    type.dim_order.clear();
+    return graph_.add_constant(std::move(type), compiler::layout::own(std::move(out)),
+                               graph_.unique_name(elements.name));
+  }
+
+  Value* signed_input(Node& reader) {
+    Builder b(graph_, &reader);
+    const Args args = reader.args();
+    Value* number = b.call("quantized_decomposed.dequantize_per_tensor", {args.begin(), args.begin() + kParameters});
+    return b.call("quantized_decomposed.quantize_per_tensor",
+                  {number, reader.arg("scale"), reader.static_integer("zero_point") - kOffset, int64_t{INT8_MIN},
+                   int64_t{INT8_MAX}, DType::i8});
+  }
+
+  Graph& graph_;
+  std::unordered_map<const Value*, Value*> signed_;  // looked up only
+};
+
+}  // namespace
+
+// Elements of uint8 become int8 that stand for the same numbers.
+//   before: e: u8 = quantize_per_tensor(x, s, z, 0, 255, u8); d = dequantize_per_tensor(e, s, z, 0, 255, u8)
+//   after:  e: i8 = quantize_per_tensor(x, s, z - 128, -128, 127, i8); d = dequantize_per_tensor(e, ..)
+// Inputs and whatever else reads the elements keep their bytes: elements of one kind become numbers and those of the
+// other, which is exact.
+// Requires: quantization is in nodes. Keeps: every number and every byte that others than these nodes read. Elements
+// that other nodes compute, and those with a scale for each channel, stay.
+Result<Changed> signed_elements(Graph& graph) {
+  return compiler::for_each_graph(graph, [](Graph& g) {
+    const std::vector<Node*> nodes = g.node_list();
+    Signing signing(g);
+    bool changed = false;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const bool reads_signed = is_dequantize(*nodes[i]) && nodes[i]->operands()[0]->dtype() == DType::i8 &&
+                                nodes[i]->arg("dtype") == Arg(DType::u8);
+      if (!reads_signed && !states_unsigned(*nodes[i])) continue;
+      changed = true;
+      if (is_quantize(*nodes[i]))
+        signing.sign_quantize(*nodes[i], i + 1 < nodes.size() ? nodes[i + 1] : nullptr);
+      else
+        signing.sign_dequantize(*nodes[i]);
+    }
+    return Changed(changed);
+  });
+}
+
+}  // namespace wick::cortex_m

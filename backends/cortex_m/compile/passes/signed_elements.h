@@ -1,0 +1,9 @@
+// int8 for quantized numbers that a model has as uint8. The contract: signed_elements.cpp. C++20.
+#pragma once
+#include "compiler/passes/pipeline.h"
+
+namespace wick::cortex_m {
+
+compiler::Result<compiler::Changed> signed_elements(compiler::Graph& graph);
+
+}  // namespace wick::cortex_m
