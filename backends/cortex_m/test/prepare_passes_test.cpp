@@ -57,6 +57,18 @@ TEST(CortexMPrepare, ViewsHoldElementsForwardsAndBackwards) {
             "  %v: i8[1, 2, 16]q(scale=0.25, zero=1) = aten.view(%s, [1, 2, 16])\n");
 }
 
+TEST(CortexMPrepare, InputsThatAreOnlyMovedAreQuantizedFirst) {
+  const std::string slice = "  %a: f32[1, 2, 4, 1] = aten.slice.Tensor(%f, 3, 0, 1)\n";
+  EXPECT_EQ(
+      behind(spread_quantization, slice + "  %v: i8[1, 2, 4, 5]q(scale=0.25, zero=1) = aten.cat([%f, %a], 3)\n", "%v"),
+      "  %f_1: i8[1, 2, 4, 4]q(scale=0.25, zero=1) = wick.convert(%f)\n"
+      "  %a: i8[1, 2, 4, 1]q(scale=0.25, zero=1) = aten.slice.Tensor(%f_1, 3, 0, 1)\n"
+      "  %v: i8[1, 2, 4, 5]q(scale=0.25, zero=1) = aten.cat([%f_1, %a], 3)\n");
+  const std::string read = slice + "  %v: i8[1, 2, 4, 1]q(scale=0.25, zero=1) = aten.view(%a, [1, 2, 4, 1])\n" +
+                           "  %s: f32[1, 2, 4, 4] = aten.sigmoid(%f)\n";
+  EXPECT_EQ(behind(spread_quantization, read, "%v, %s").find("wick.convert"), std::string::npos);
+}
+
 TEST(CortexMPrepare, NumbersThatTheGraphReturnsOrOthersReadStayNumbers) {
   const std::string returned = "  %v: f32[1, 2, 16] = aten.view(%x, [1, 2, 16])\n";
   EXPECT_EQ(behind(spread_quantization, returned, "%v"), returned);

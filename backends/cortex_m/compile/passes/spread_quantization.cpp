@@ -76,12 +76,30 @@ bool only_becomes(const Value& x, const Value& result) {
   });
 }
 
-bool backward(const Node& node) {
+bool is_float_input(const Value& value) {
+  return value.kind == compiler::ValueKind::input && value.type.is_tensor() && !value.is_quantized() &&
+         value.dtype() == DType::f32 && value.users().size() == value.num_uses();
+}
+
+void quantize_input(Graph& graph, Value* x, const Value& like) {
+  Node* convert = graph.add_node(compiler::op("wick.convert.default"), {x}, 1, graph.nodes().front().get(), x->name);
+  convert->origin = like.producer->origin;
+  convert->result()->type = x->type;
+  quantize_as(convert->result(), like);
+  graph.replace_unchecked(x, convert->result());
+  graph.set_arg(convert, 0, x);
+}
+
+bool backward(Graph& graph, const Node& node) {
   if ((!moves(node) && !joins(node)) || !has_elements(*node.result())) return false;
   bool changed = false;
   for (Value* x : node.operands()) {
-    if (!may_be_elements(*x) || !only_becomes(*x, *node.result())) continue;
-    quantize_as(x, *node.result());
+    const bool is_input = is_float_input(*x);
+    if ((!is_input && !may_be_elements(*x)) || !only_becomes(*x, *node.result())) continue;
+    if (is_input)
+      quantize_input(graph, x, *node.result());
+    else
+      quantize_as(x, *node.result());
     changed = true;
   }
   return changed;
@@ -93,6 +111,7 @@ bool backward(const Node& node) {
 // too.
 //   before: v = view(q: i8 q(s, z)); y = bmm(v, w)             after: v: i8 q(s, z) = view(q: i8 q(s, z)); ..
 //   before: y = bmm(v, w); z: i8 q(s, p) = view(y)            after: y: i8 q(s, p) = bmm(v, w); ..
+//   before: z: i8 q(s, p) = view(x), x an input               after: e: i8 q(s, p) = wick.convert(x); z: .. = view(e)
 // Decompositions leave such views between the operators that a model quantizes. Requires: quantization is in types.
 // Keeps: every number, as quantizing what is quantized changes nothing, and moving and quantizing commute.
 Result<Changed> spread_quantization(Graph& graph) {
@@ -101,7 +120,7 @@ Result<Changed> spread_quantization(Graph& graph) {
     std::vector<Node*> nodes = g.node_list();
     for (const Node* node : nodes) changed = forward(*node) || changed;
     std::reverse(nodes.begin(), nodes.end());
-    for (const Node* node : nodes) changed = backward(*node) || changed;
+    for (const Node* node : nodes) changed = backward(g, *node) || changed;
     return Changed(changed);
   });
 }
