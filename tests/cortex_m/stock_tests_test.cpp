@@ -18,25 +18,10 @@ namespace {
 
 const std::filesystem::path kFolder = "tests/fixtures/cortex_m_stock_tests";
 
-// Cases with a node that computes in float, most because stock's quantizer leaves it out, and why. All others are
-// integers.
+// Cases with a node that computes in float, and why. All others are integers.
 const std::map<std::string, std::string, std::less<>> kFloats = {
     {"activation__standalone_clamp_tensor", "aten.clamp.Tensor: the backend has no integer form of this operator"},
     {"conv__conv3d", "aten.convolution.default: its weights are not quantized to int8: f32[1, 1, 1, 1, 1]"},
-    {"conv_transpose__conv_transpose2d_all_params",
-     "aten.convolution.default: its weights are not quantized to int8: f32[3, 6, 3, 3]"},
-    {"conv_transpose__conv_transpose2d_complex",
-     "aten.convolution.default: its weights are not quantized to int8: f32[4, 8, 4, 4]"},
-    {"conv_transpose__conv_transpose2d_depthwise",
-     "aten.convolution.default: its weights are not quantized to int8: f32[4, 1, 3, 3]"},
-    {"conv_transpose__conv_transpose2d_dilation_2",
-     "aten.convolution.default: its weights are not quantized to int8: f32[2, 4, 3, 3]"},
-    {"conv_transpose__conv_transpose2d_groups_2",
-     "aten.convolution.default: its weights are not quantized to int8: f32[4, 4, 3, 3]"},
-    {"conv_transpose__conv_transpose2d_output_padding_1",
-     "aten.convolution.default: its weights are not quantized to int8: f32[2, 4, 3, 3]"},
-    {"conv_transpose__conv_transpose2d_output_padding_asym",
-     "aten.convolution.default: its weights are not quantized to int8: f32[3, 6, 4, 4]"},
     {"max_pool2d__maxpool_2x2_indices", "aten.max_pool2d_with_indices.default: its indices are read"},
     {"sub__collapsed_output_scale", "aten.sub.Tensor: the scale of its result is too far from those of its operands"},
 };

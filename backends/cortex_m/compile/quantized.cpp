@@ -87,6 +87,18 @@ Affine affine(const Value& value) {
           static_cast<int32_t>(q.quant_max)};
 }
 
+compiler::TensorType as_int16(compiler::TensorType type, double scale) {
+  auto q = std::make_shared<Quantization>();
+  q->quant_min = INT16_MIN;
+  q->quant_max = INT16_MAX;
+  q->blocks.assign(type.rank(), 0);
+  q->scales = compiler::NumberList::of(DType::f64, {scale});
+  q->zero_points = compiler::NumberList::of(DType::i64, {0});
+  type.dtype = DType::i16;
+  type.quantization = std::move(q);
+  return type;
+}
+
 bool same_numbers(const Affine& a, const Affine& b) { return a.scale == b.scale && a.zero == b.zero; }
 
 int32_t quantize(double number, const Affine& q) {

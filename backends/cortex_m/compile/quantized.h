@@ -30,6 +30,8 @@ std::string refuse_int16(const compiler::Value& value, std::string_view what);
 std::string refuse_elements(const compiler::Value& value, std::string_view what);
 /// Of a value that refuse_int8 or refuse_int16 takes.
 Affine affine(const compiler::Value& value);
+/// The type with elements of int16 on this scale.
+compiler::TensorType as_int16(compiler::TensorType type, double scale);
 /// The same scale and zero point, whatever the range.
 bool same_numbers(const Affine& a, const Affine& b);
 /// The element that stands for a number, in the f32 arithmetic of quantize_per_tensor. NaN becomes the zero point.

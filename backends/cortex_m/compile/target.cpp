@@ -14,6 +14,7 @@
 #include "backends/cortex_m/compile/passes/merge_tables.h"
 #include "backends/cortex_m/compile/passes/quantize_between.h"
 #include "backends/cortex_m/compile/passes/signed_elements.h"
+#include "backends/cortex_m/compile/passes/split_weights.h"
 #include "backends/cortex_m/compile/passes/spread_quantization.h"
 
 namespace wick::cortex_m {
@@ -48,6 +49,8 @@ constexpr compiler::Pass kPasses[] = {
      "after fold_quantization: bounds become ranges of elements"},
     {"merge_tables", compiler::run_simple<merge_tables>, compiler::Phase::last,
      "after fuse_activations, which costs nothing: what is left becomes tables"},
+    {"split_weights", split_weights, compiler::Phase::last,
+     "after fuse_activations: the parts of a layer take no activation in"},
     {"quantize_between", quantize_between, compiler::Phase::last,
      "after merge_tables: takes what no quantizer annotated and no table holds"}};
 
@@ -59,7 +62,7 @@ const compiler::Target kTarget = {
     .supports = supports,
     .passes = {"recognize_quantization", "signed_elements", "fold_quantization", "join_cells", "spread_quantization",
                "fold_elements", "absorb_padding", "fold_hardsigmoid", "fuse_activations", "merge_tables",
-               "quantize_between"},
+               "split_weights", "quantize_between"},
     .own_passes = kPasses,
     .options = kOptions,
     .rewrite = rewrite,

@@ -40,16 +40,7 @@ bool is_float(const Value& value) {
   return value.type.is_tensor() && !value.is_quantized() && value.dtype() == DType::f32;
 }
 
-void make_int16(TensorType* type, double scale) {
-  auto q = std::make_shared<Quantization>();
-  q->quant_min = INT16_MIN;
-  q->quant_max = INT16_MAX;
-  q->blocks.assign(type->rank(), 0);
-  q->scales = compiler::NumberList::of(DType::f64, {scale});
-  q->zero_points = compiler::NumberList::of(DType::i64, {0});
-  type->dtype = DType::i16;
-  type->quantization = std::move(q);
-}
+void make_int16(TensorType* type, double scale) { *type = as_int16(std::move(*type), scale); }
 
 // --- which numbers become int16 ---
 

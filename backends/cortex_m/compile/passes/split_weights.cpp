@@ -1,0 +1,170 @@
+#include "backends/cortex_m/compile/passes/split_weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cortex_m/compile/quantized.h"
+#include "backends/cortex_m/compile/requantization.h"
+#include "compiler/layout/constant_elements.h"
+#include "compiler/passes/rewrite.h"
+
+namespace wick::cortex_m {
+
+using compiler::Arg;
+using compiler::Args;
+using compiler::Changed;
+using compiler::Graph;
+using compiler::Node;
+using compiler::PipelineOptions;
+using compiler::Quantization;
+using compiler::Result;
+using compiler::TensorType;
+using compiler::Value;
+
+namespace {
+
+constexpr double kLargest = 127, kFiner = 254;  // steps of the rest in one of the rounded weights: half a step fits
+constexpr double kCoarser = 1.0 / 64;           // steps of the sum in one of the result: 512 of these fit 16 bits
+
+bool has_known_sizes(const Value& value) { return value.type.is_tensor() && is_static(value.sizes()); }
+
+// A layer from int8 to int8 with constant weights in floats.
+bool has_float_weights(const Node& node) {
+  if (!node.is("aten.convolution.default") && !node.is("aten.linear.default")) return false;
+  const Value *x = node.tensor("input"), *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
+  const bool floats = weight->is_constant() && !weight->is_quantized() && weight->dtype() == DType::f32;
+  return floats && weight->rank() > 1 && (!bias || bias->is_constant()) && has_known_sizes(*x) &&
+         refuse_int8(*x, "").empty() && refuse_int8(*node.result(), "").empty();
+}
+
+struct Split {
+  std::vector<int8_t> rounded, rest;  // of weights: rounded * steps + rest * steps / kFiner
+  std::vector<double> steps;          // of each channel
+  size_t dim = 0;                     // whose sizes are the channels
+};
+
+std::optional<Split> split(const Node& node) {
+  const Value& weight = *node.tensor("weight");
+  const std::vector<double> all = numbers(weight);
+  Split out;
+  out.dim = node.is("aten.convolution.default") && node.boolean("transposed") ? 1 : 0;
+  const auto channels = static_cast<size_t>(weight.sizes()[out.dim].value());
+  size_t inner = 1;
+  for (size_t d = out.dim + 1; d < weight.rank(); ++d) inner *= static_cast<size_t>(weight.sizes()[d].value());
+  out.steps.assign(channels, 0);
+  const auto channel_of = [&](size_t i) { return i / inner % channels; };
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!std::isfinite(all[i])) return {};
+    out.steps[channel_of(i)] = std::max(out.steps[channel_of(i)], std::abs(all[i]) / kLargest);
+  }
+  for (double& step : out.steps) step = step > 0 ? step : 1;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const double step = out.steps[channel_of(i)], rounded = round_half_even(all[i] / step);
+    out.rounded.push_back(static_cast<int8_t>(rounded));
+    out.rest.push_back(static_cast<int8_t>(round_half_even((all[i] / step - rounded) * kFiner)));
+  }
+  // What is left of the weights adds up to half a step of the result at most.
+  const Affine x = affine(*node.tensor("input"));
+  const double reach = x.scale * std::max(std::abs(x.min - x.zero), std::abs(x.max - x.zero));
+  const double of_each = static_cast<double>(all.size()) / static_cast<double>(channels) * reach / kFiner;
+  const double largest = *std::max_element(out.steps.begin(), out.steps.end());
+  return of_each * largest <= affine(*node.result()).scale ? std::optional<Split>(std::move(out)) : std::nullopt;
+}
+
+class Splitting {
+ public:
+  Splitting(Graph& graph, Node& node) : graph_(graph), node_(node) {}
+
+  void build(const Split& split) {
+    Value *x = node_.tensor("input"), *y = node_.result();
+    const Value& weight = *node_.tensor("weight");
+    const TensorType wide = as_int16(x->tensor(), affine(*x).scale);
+    const TensorType sums = as_int16(y->tensor(), affine(*y).scale * kCoarser);
+    Value* input = add("wick.convert.default", {x}, wide);
+    Value* most = layer(input, weights(weight, split.rounded, split, 1), true, sums);
+    Value* rest = layer(input, weights(weight, split.rest, split, kFiner), false, sums);
+    result_ = add("wick.convert.default", {add("aten.add.Tensor", {most, rest}, sums)}, y->tensor());
+  }
+
+  bool finish(const PipelineOptions& options) {
+    const bool all = std::all_of(made_.begin(), made_.end(), [&](const Node* node) { return options.takes(*node); });
+    if (all) {
+      graph_.replace_unchecked(node_.result(), result_);
+      graph_.erase(&node_);
+    } else {
+      for (auto node = made_.rbegin(); node != made_.rend(); ++node) graph_.erase(*node);
+    }
+    return all;
+  }
+
+ private:
+  Value* add(std::string_view op, Args args, const TensorType& type) {
+    return record(graph_.add_node(compiler::op(op), std::move(args), 1, &node_, node_.result()->name), type);
+  }
+  Value* record(Node* node, const TensorType& type) {
+    node->origin = node_.origin;
+    node->more_origins = node_.more_origins;
+    node->result()->type = compiler::Type::of(type.dtype, type.sizes);
+    node->result()->type.tensor = type;
+    made_.push_back(node);
+    return node->result();
+  }
+
+  Value* layer(Value* input, Value* weight, bool with_bias, const TensorType& type) {
+    Args args = node_.args();
+    const auto index = [&](const char* name) { return static_cast<size_t>(node_.op->parsed->find(name)); };
+    args[index("input")] = input;
+    args[index("weight")] = weight;
+    if (!with_bias) args[index("bias")] = compiler::None();
+    return record(graph_.add_node(*node_.op, std::move(args), 1, &node_, node_.result()->name), type);
+  }
+
+  Value* weights(const Value& like, std::vector<int8_t> elements, const Split& split, double finer) {
+    auto q = std::make_shared<Quantization>();
+    std::vector<double> scales = split.steps;
+    for (double& scale : scales) scale /= finer;
+    q->quant_min = -static_cast<int64_t>(kLargest);
+    q->blocks.assign(like.rank(), 0);
+    q->blocks[split.dim] = 1;
+    q->zero_points = compiler::NumberList::of(DType::i64, std::vector<double>(scales.size()));
+    q->scales = compiler::NumberList::of(DType::f64, scales);
+    TensorType type = like.tensor();
+    type.dtype = DType::i8;
+    type.dim_order.clear();
+    type.quantization = std::move(q);
+    return graph_.add_constant(std::move(type), compiler::layout::own(std::move(elements)),
+                               graph_.unique_name(like.name));
+  }
+
+  Graph& graph_;
+  Node& node_;
+  Value* result_ = nullptr;
+  std::vector<Node*> made_;
+};
+
+}  // namespace
+
+// Layers from int8 to int8 whose weights no quantizer annotated are two layers: weights rounded to int8, and what that
+// leaves of them.
+//   before: y: i8 q(s, z) = linear(x: i8, w: f32, b)
+//   after:  h: i16 = linear(c, w0: i8 q(t), b); l: i16 = linear(c, w1: i8 q(t / 254)); y: i8 q(s, z) = convert(h + l)
+//           with c: i16 = convert(x)
+// Weights have 16 bits so. Requires: quantization is in types. Keeps: every number but for what is left of the weights,
+// which is half a step of the result at most. Layers for which it could be more stay.
+Result<Changed> split_weights(Graph& graph, const PipelineOptions& options) {
+  if (!options.takes) return Changed::no;
+  return compiler::for_each_graph(graph, [&](Graph& g) {
+    bool changed = false;
+    for (Node* node : g.node_list()) {
+      if (!has_float_weights(*node)) continue;
+      const auto parts = split(*node);
+      if (!parts) continue;
+      Splitting splitting(g, *node);
+      splitting.build(*parts);
+      changed = splitting.finish(options) || changed;
+    }
+    return Changed(changed);
+  });
+}
+
+}  // namespace wick::cortex_m
