@@ -81,6 +81,17 @@ TEST(CortexMQuantizeBetween, ConstantsInFloatsBesideElements) {
                   "wick_cortex_m.add_int16");
 }
 
+TEST(CortexMQuantizeBetween, LayersAndNormsWhoseBoundsAreNotFarAboveTheirNumbers) {
+  const std::string rows = constant_line("w", "f32[4, 4]",
+                                         std::vector<double>{0.5, -0.25, 0.125, 0.75, -0.5, 0.25, 0.25, 0.1, 0.3, -0.6,
+                                                             0.2, 0.4, -0.1, 0.7, -0.3, 0.45}) +
+                           fake_quantized("v", "w", "e", parameters(0.0078125, 0)) + "  %s = aten.linear(%d, %v)\n";
+  expect_integers(model("2, 4", rows + "  %y = aten.layer_norm(%s, [4])\n", parameters(0.03125, 0)),
+                  "wick_cortex_m.layer_norm");
+  expect_integers(model("2, 4", rows + "  %g = aten.gelu(%s)\n  %t = aten.linear(%g, %v)\n  %y = aten.tanh(%t)\n"),
+                  "wick_cortex_m.linear_int16");
+}
+
 TEST(CortexMQuantizeBetween, TheLastStateOfAnLstmAndItsOutput) {
   const auto weights = [](const char* name, const char* type, int count) {
     Random random(count);
@@ -101,9 +112,9 @@ TEST(CortexMQuantizeBetween, WhatHasNoBoundOrTooCoarseStepsStays) {
   // A mask that swallows the steps of what it is added to.
   expect_floats(model("2, 4", constant_line("m", "f32[4]", std::vector<double>{0, -9000, 0, 0}) +
                                   "  %s = aten.add.Tensor(%d, %m)\n  %y = aten._softmax(%s, -1, false)\n"));
-  // The second of two layers' bounds is far above its numbers.
-  const std::string rows = constant_line("w", "f32[4, 4]", std::vector<double>(16, 0.25));
-  expect_floats(model("2, 4", rows + "  %s = aten.linear(%d, %w)\n  %t = aten.linear(%s, %w)\n  %y = aten.relu(%t)\n"));
+  // The bound of products of products is far above its numbers.
+  expect_floats(
+      model("1, 64, 64", "  %s = aten.bmm(%d, %d)\n  %t = aten.bmm(%s, %s)\n  %y = aten.relu(%t)\n", parameters(4, 0)));
   expect_floats(model("2, 4", "  %s = aten.log(%d)\n  %y = aten.amax(%s, [1])\n"));
 }
 

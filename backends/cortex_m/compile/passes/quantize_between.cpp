@@ -33,6 +33,7 @@ constexpr double kLargest = 32767;  // element of int16
 constexpr int kFinerSteps = 128;    // of int16 in one of int8: 255 times as many fit 16 bits
 constexpr double kGrains = 256;     // that numbers are divided into, at least
 constexpr double kStepsOfGrain = 4;
+constexpr double kMostSlack = 128;  // of numbers behind two loose bounds: leaves 256 steps for what is usual
 
 bool has_elements(const Value& value) { return refuse_elements(value, "").empty(); }
 bool is_int8(const Value& value) { return refuse_int8(value, "").empty(); }
@@ -49,6 +50,7 @@ struct Between {
   std::vector<Value*> stands_for;
   bool is_loose = false;
   double grain = 0;  // differences that count
+  double slack = 1;  // how far the numbers are below their bound
 };
 // By value; in an order that depends on nothing but the graph.
 struct Candidates {
@@ -103,6 +105,18 @@ double grain_of(const Node& node, const Bound& bound, const Candidates& candidat
   return grain;
 }
 
+// Of what a node computes of numbers that are below their own bounds.
+double slack_of(const Node& node, const Bound& bound, const Candidates& candidates) {
+  const bool multiplies = node.is(compiler::Binary::mul) || node.op->facts.gemm;
+  double slack = 1;
+  for (const Value* operand : node.operands()) {
+    const auto found = candidates.of.find(operand);
+    if (found == candidates.of.end()) continue;
+    slack = multiplies ? slack * found->second.slack : std::max(slack, found->second.slack);
+  }
+  return slack * bound.slack;
+}
+
 void consider(const Node& node, Candidates& candidates) {
   Value* result = only_result(node);
   if (!result || !has_known_sizes(node) || node.is("wick.convert.default")) return;
@@ -115,8 +129,10 @@ void consider(const Node& node, Candidates& candidates) {
     behind_loose = behind_loose || (found != candidates.of.end() && found->second.is_loose);
   }
   const double grain = grain_of(node, *bound, candidates), step = bound->largest / kLargest;
-  if ((bound->is_loose && behind_loose) || kStepsOfGrain * step > grain) return;
-  candidates.of.emplace(result, Between{result->tensor(), result->stands_for, bound->is_loose || behind_loose, grain});
+  const double slack = slack_of(node, *bound, candidates);
+  if ((behind_loose && slack > kMostSlack) || kStepsOfGrain * step > grain) return;
+  candidates.of.emplace(result,
+                        Between{result->tensor(), result->stands_for, bound->is_loose || behind_loose, grain, slack});
   candidates.order.push_back(result);
   make_int16(&result->type.tensor, step > 0 ? step : 1);
 }
@@ -371,10 +387,10 @@ bool widen_groups(Graph& graph, const PipelineOptions& options) {
 //   before: s = sigmoid(x: i8 q); y: i8 q(s, p) = mean(s)
 //   after:  w: i16 q = wick.convert(x); s: i16 q = sigmoid(w); m: i16 q = mean(s); y: i8 q(s, p) = wick.convert(m)
 // Their scale is the least with which no number saturates, whatever the input: that of what their operators compute at
-// most. Operators for which that is far more than what they usually compute (layers, products, norms) do not follow one
-// another, and numbers to which far larger ones are added stay floats. Constants in floats beside elements become
-// int16, too. Requires: quantization is in types. Ensures: no value's range is narrower than what its operator
-// computes. Keeps: every number but for roundings to 16 bits of the largest one.
+// most. Operators for which that is far more than what they usually compute (layers, products, norms) follow one
+// another only while 8 bits are left for the latter, and numbers to which far larger ones are added stay floats.
+// Constants in floats beside elements become int16, too. Requires: quantization is in types. Ensures: no value's range
+// is narrower than what its operator computes. Keeps: every number but for roundings to 16 bits of the largest one.
 Result<Changed> quantize_between(Graph& graph, const PipelineOptions& options) {
   if (!options.takes) return Changed::no;
   return compiler::for_each_graph(graph, [&](Graph& g) { return Changed(widen_groups(g, options)); });

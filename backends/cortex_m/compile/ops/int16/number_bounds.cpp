@@ -122,7 +122,8 @@ Bound of_matmul(const Node& node) {
   const Value *a = node.operands()[0], *b = node.operands()[1];
   const double excess = excess_of_probabilities(a);
   if (excess < 1) return {(1 + excess) * reach(b)};
-  return {reach(a) * reach(b) * static_cast<double>(a->sizes().back().value()), true};
+  const auto terms = static_cast<double>(a->sizes().back().value());
+  return {reach(a) * reach(b) * terms, true, false, std::sqrt(terms)};
 }
 
 // y = x w^T + b with constant weights, a row for each output.
@@ -132,13 +133,19 @@ Bound of_rows(const Node& node) {
   const std::vector<double> all = numbers(*weights);
   const auto rows = static_cast<size_t>(weights->sizes()[0].value());
   if (all.empty()) return {kUnknown};
-  double largest = 0;
+  double largest = 0, usual = 0;
   for (size_t row = 0; row < rows; ++row) {
-    double total = 0;
-    for (size_t k = 0; k < all.size() / rows; ++k) total += std::abs(all[row * (all.size() / rows) + k]);
+    double total = 0, squares = 0;
+    for (size_t k = 0; k < all.size() / rows; ++k) {
+      const double weight = all[row * (all.size() / rows) + k];
+      total += std::abs(weight);
+      squares += weight * weight;
+    }
     largest = larger(largest, total);
+    usual = larger(usual, std::sqrt(squares));
   }
-  return {largest * reach(node.tensor("input")) + reach(bias), true};
+  const double x = reach(node.tensor("input")), offset = reach(bias);
+  return {largest * x + offset, true, false, usual > 0 ? (largest * x + offset) / (usual * x + offset) : 1};
 }
 Bound of_convolution(const Node& node) { return node.boolean("transposed") ? Bound{kUnknown} : of_rows(node); }
 
@@ -163,11 +170,13 @@ Bound of_batch_norm(const Node& node) {
   return {largest};
 }
 
-// No element of a row of `count` is further from their mean than sqrt(count) deviations.
+// No element of a row of `count` is further from their mean than sqrt(count) deviations; most are within three.
 Bound of_norm(const Node& node, double count) {
   const Value* weight = node.optional_tensor("weight");
   const bool has_bias = node.op->parsed->find("bias") >= 0;
-  return {std::sqrt(count) * (weight ? reach(weight) : 1) + (has_bias ? reach(node.optional_tensor("bias")) : 0), true};
+  const double largest = std::sqrt(count);
+  return {largest * (weight ? reach(weight) : 1) + (has_bias ? reach(node.optional_tensor("bias")) : 0), true, false,
+          std::max(1.0, largest / 3)};
 }
 Bound of_layer_norm(const Node& node) {
   double count = 1;
@@ -209,6 +218,7 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
+    {"aten._adaptive_avg_pool2d.default", of_input},
     {"aten._native_batch_norm_legit_no_training.default", of_batch_norm},
     {"aten._softmax.default", of_probability},
     {"aten.add.Tensor", of_sum},
@@ -218,7 +228,6 @@ constexpr Row kRows[] = {
     {"aten.bmm.default", of_matmul},
     {"aten.convolution.default", of_convolution},
     {"aten.glu.default", of_input},
-    {"aten._adaptive_avg_pool2d.default", of_input},
     {"aten.gru.input", of_recurrent},
     {"aten.layer_norm.default", of_layer_norm},
     {"aten.linear.default", of_rows},

@@ -10,6 +10,7 @@ struct Bound {
   double largest = 0;        // in size
   bool is_loose = false;     // numbers that a model computes are mostly far smaller
   bool keeps_steps = false;  // numbers of operands are added or chosen, not scaled
+  double slack = 1;          // how far they are below it, if terms and weights are spread as random ones
 };
 
 /// Of a result, the only one that is read. Operands are elements (refuse_elements) or constants. Nothing: it is
