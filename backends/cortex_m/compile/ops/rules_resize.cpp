@@ -26,8 +26,9 @@ namespace {
 constexpr int kTapBits = 11;      // of the weights along one dimension, for int8
 constexpr int kWideTapBits = 20;  // .. and for int16, of whose sum the kernel keeps 16
 constexpr int kWideSumBits = 16;
-constexpr double kLargestFactor = 3;    // of scales: weights are off by half a step of 2^-11 (2^-20) in two dimensions
-constexpr int64_t kLargestSize = 1024;  // of an image whose taps are computed
+constexpr double kLargestFactor = 3;      // of scales: weights are off by half a step of 2^-11 in two dimensions
+constexpr double kWideLargestFactor = 7;  // .. and of 2^-20 for elements of 16 bits
+constexpr int64_t kLargestSize = 1024;    // of an image whose taps are computed
 
 bool is_bilinear(const Node& node) { return node.op->parsed->find("align_corners") >= 0; }
 
@@ -109,7 +110,8 @@ std::string refuse_resize(const Node& node) {
     }
   }
   const double factor = affine(*x).scale / affine(*node.result()).scale;
-  if (!factor_of(node) || (is_bilinear(node) && factor > kLargestFactor))
+  const double largest = computes_on_int16(node) ? kWideLargestFactor : kLargestFactor;
+  if (!factor_of(node) || (is_bilinear(node) && factor > largest))
     return "the scale of its result is too small for that of its input";
   return "";
 }
