@@ -92,6 +92,22 @@ TEST(CortexMQuantizeBetween, LayersAndNormsWhoseBoundsAreNotFarAboveTheirNumbers
                   "wick_cortex_m.linear_int16");
 }
 
+TEST(CortexMQuantizeBetween, LayersWithWeightsInFloatsBehindNumbersInFloats) {
+  std::vector<double> numbers;
+  for (int i = 0; i < 4 * 2 * 9; ++i) numbers.push_back(0.37 * (i * 7919 % 101 / 50.0 - 1));
+  const std::string weights = constant_line("w", "f32[4, 2, 3, 3]", numbers), silu = "  %s = aten.silu(%d)\n";
+  expect_integers(
+      model("1, 2, 5, 4", weights + silu +
+                              "  %c = aten.convolution(%s, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)\n"
+                              "  %y = aten.mean.dim(%c, [2, 3])\n"),
+      "wick_cortex_m.conv2d_int16");
+  expect_integers(
+      model("1, 4, 3, 4", weights + silu +
+                              "  %c = aten.convolution(%s, %w, none, [2, 2], [1, 1], [1, 1], true, [1, 1], 2)\n"
+                              "  %y = aten.amax(%c, [1])\n"),
+      "wick_cortex_m.conv2d_int16");
+}
+
 TEST(CortexMQuantizeBetween, TheLastStateOfAnLstmAndItsOutput) {
   const auto weights = [](const char* name, const char* type, int count) {
     Random random(count);

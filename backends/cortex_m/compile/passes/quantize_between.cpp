@@ -7,6 +7,7 @@
 
 #include "backends/cortex_m/compile/all_elements.h"
 #include "backends/cortex_m/compile/ops/int16/number_bounds.h"
+#include "backends/cortex_m/compile/passes/split_weights.h"
 #include "backends/cortex_m/compile/quantized.h"
 #include "backends/cortex_m/compile/requantization.h"
 #include "compiler/ir/builder.h"
@@ -249,9 +250,11 @@ class Widening {
       widen_operands(*node, false);
       widen_result(*node);
       if (!options_.takes(*node)) widen_operands(*node, true);
-      if (!options_.takes(*node)) return false;
+      if (!options_.takes(*node) && !split_weights_of(*node)) return false;
     }
-    return std::all_of(made_.begin(), made_.end(), [&](const Node* node) { return options_.takes(*node); });
+    if (!std::all_of(made_.begin(), made_.end(), [&](const Node* node) { return options_.takes(*node); })) return false;
+    for (Node* node : replaced_) graph_.erase(node);
+    return true;
   }
 
   void undo() {
@@ -301,6 +304,21 @@ class Widening {
     return graph_.add_constant(std::move(type), compiler::layout::own(std::move(elements)), graph_.unique_name(x.name));
   }
 
+  // A layer whose weights are floats becomes two.
+  bool split_weights_of(Node& node) {
+    if (!has_float_weights(node)) return false;
+    const std::vector<Node*> parts = split_layer(graph_, node, grain_, options_);
+    if (parts.empty()) return false;
+    Value *y = node.result(), *sum = parts.back()->result();
+    graph_.replace_unchecked(y, sum);
+    replaced_.push_back(&node);
+    undo_.push_back([this, y, sum, parts] {
+      graph_.replace_unchecked(sum, y);
+      for (auto part = parts.rbegin(); part != parts.rend(); ++part) graph_.erase(*part);
+    });
+    return true;
+  }
+
   // Weights have eight bits beside int16, too.
   void widen_operands(Node& node, bool constants) {
     for (size_t i = 0; i < node.args().size(); ++i) {
@@ -345,7 +363,7 @@ class Widening {
   const Candidates& candidates_;
   double grain_ = 0;                               // of the result of the node that is widened
   std::unordered_map<const Value*, Value*> wide_;  // looked up only
-  std::vector<Node*> made_;
+  std::vector<Node*> made_, replaced_;
   std::vector<std::function<void()>> undo_;
 };
 

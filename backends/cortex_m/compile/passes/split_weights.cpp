@@ -24,17 +24,16 @@ using compiler::Value;
 namespace {
 
 constexpr double kLargest = 127, kFiner = 254;  // steps of the rest in one of the rounded weights: half a step fits
-constexpr double kCoarser = 1.0 / 64;           // steps of the sum in one of the result: 512 of these fit 16 bits
+constexpr double kFinerSums = 64;               // than int8: 512 steps of it fit 16 bits
+constexpr double kCoarserSums = 2;              // than int16: parts are larger than their sum
 
 bool has_known_sizes(const Value& value) { return value.type.is_tensor() && is_static(value.sizes()); }
 
-// A layer from int8 to int8 with constant weights in floats.
-bool has_float_weights(const Node& node) {
-  if (!node.is("aten.convolution.default") && !node.is("aten.linear.default")) return false;
-  const Value *x = node.tensor("input"), *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
-  const bool floats = weight->is_constant() && !weight->is_quantized() && weight->dtype() == DType::f32;
-  return floats && weight->rank() > 1 && (!bias || bias->is_constant()) && has_known_sizes(*x) &&
-         refuse_int8(*x, "").empty() && refuse_int8(*node.result(), "").empty();
+bool is_int8(const Node& node) {
+  return refuse_int8(*node.tensor("input"), "").empty() && refuse_int8(*node.result(), "").empty();
+}
+bool is_int16(const Node& node) {
+  return refuse_int16(*node.tensor("input"), "").empty() && refuse_int16(*node.result(), "").empty();
 }
 
 struct Split {
@@ -43,7 +42,8 @@ struct Split {
   size_t dim = 0;                     // whose sizes are the channels
 };
 
-std::optional<Split> split(const Node& node) {
+// Nothing: what is left of the weights could add up to more than half of `tolerance`.
+std::optional<Split> split(const Node& node, double tolerance) {
   const Value& weight = *node.tensor("weight");
   const std::vector<double> all = numbers(weight);
   Split out;
@@ -63,38 +63,35 @@ std::optional<Split> split(const Node& node) {
     out.rounded.push_back(static_cast<int8_t>(rounded));
     out.rest.push_back(static_cast<int8_t>(round_half_even((all[i] / step - rounded) * kFiner)));
   }
-  // What is left of the weights adds up to half a step of the result at most.
   const Affine x = affine(*node.tensor("input"));
   const double reach = x.scale * std::max(std::abs(x.min - x.zero), std::abs(x.max - x.zero));
   const double of_each = static_cast<double>(all.size()) / static_cast<double>(channels) * reach / kFiner;
   const double largest = *std::max_element(out.steps.begin(), out.steps.end());
-  return of_each * largest <= affine(*node.result()).scale ? std::optional<Split>(std::move(out)) : std::nullopt;
+  return of_each * largest <= tolerance ? std::optional<Split>(std::move(out)) : std::nullopt;
 }
 
 class Splitting {
  public:
   Splitting(Graph& graph, Node& node) : graph_(graph), node_(node) {}
 
-  void build(const Split& split) {
+  // From int8 to int8, by way of int16.
+  void build_narrow(const Split& split) {
     Value *x = node_.tensor("input"), *y = node_.result();
-    const Value& weight = *node_.tensor("weight");
-    const TensorType wide = as_int16(x->tensor(), affine(*x).scale);
-    const TensorType sums = as_int16(y->tensor(), affine(*y).scale * kCoarser);
-    Value* input = add("wick.convert.default", {x}, wide);
-    Value* most = layer(input, weights(weight, split.rounded, split, 1), true, sums);
-    Value* rest = layer(input, weights(weight, split.rest, split, kFiner), false, sums);
-    result_ = add("wick.convert.default", {add("aten.add.Tensor", {most, rest}, sums)}, y->tensor());
+    Value* input = add("wick.convert.default", {x}, as_int16(x->tensor(), affine(*x).scale));
+    const TensorType sums = as_int16(y->tensor(), affine(*y).scale / kFinerSums);
+    add("wick.convert.default", {sum_of_parts(split, input, sums, sums)}, y->tensor());
+  }
+  // From int16 to int16.
+  void build_wide(const Split& split) {
+    const TensorType& type = node_.result()->tensor();
+    sum_of_parts(split, node_.tensor("input"), as_int16(type, affine(*node_.result()).scale * kCoarserSums), type);
   }
 
-  bool finish(const PipelineOptions& options) {
-    const bool all = std::all_of(made_.begin(), made_.end(), [&](const Node* node) { return options.takes(*node); });
-    if (all) {
-      graph_.replace_unchecked(node_.result(), result_);
-      graph_.erase(&node_);
-    } else {
-      for (auto node = made_.rbegin(); node != made_.rend(); ++node) graph_.erase(*node);
-    }
-    return all;
+  // The nodes if the backend takes them; otherwise they are gone.
+  std::vector<Node*> finish(const PipelineOptions& options) {
+    if (std::all_of(made_.begin(), made_.end(), [&](const Node* node) { return options.takes(*node); })) return made_;
+    for (auto node = made_.rbegin(); node != made_.rend(); ++node) graph_.erase(*node);
+    return {};
   }
 
  private:
@@ -108,6 +105,13 @@ class Splitting {
     node->result()->type.tensor = type;
     made_.push_back(node);
     return node->result();
+  }
+
+  Value* sum_of_parts(const Split& split, Value* input, const TensorType& parts, const TensorType& sum) {
+    const Value& weight = *node_.tensor("weight");
+    Value* most = layer(input, weights(weight, split.rounded, split, 1), true, parts);
+    Value* rest = layer(input, weights(weight, split.rest, split, kFiner), false, parts);
+    return add("aten.add.Tensor", {most, rest}, sum);
   }
 
   Value* layer(Value* input, Value* weight, bool with_bias, const TensorType& type) {
@@ -138,11 +142,25 @@ class Splitting {
 
   Graph& graph_;
   Node& node_;
-  Value* result_ = nullptr;
   std::vector<Node*> made_;
 };
 
 }  // namespace
+
+bool has_float_weights(const Node& node) {
+  if (!node.is("aten.convolution.default") && !node.is("aten.linear.default")) return false;
+  const Value *weight = node.tensor("weight"), *bias = node.optional_tensor("bias");
+  return weight->is_constant() && !weight->is_quantized() && weight->dtype() == DType::f32 && weight->rank() > 1 &&
+         (!bias || bias->is_constant()) && has_known_sizes(*node.tensor("input"));
+}
+
+std::vector<Node*> split_layer(Graph& graph, Node& node, double tolerance, const PipelineOptions& options) {
+  const auto parts = is_int16(node) ? split(node, tolerance) : std::nullopt;
+  if (!parts) return {};
+  Splitting splitting(graph, node);
+  splitting.build_wide(*parts);
+  return splitting.finish(options);
+}
 
 // Layers from int8 to int8 whose weights no quantizer annotated are two layers: weights rounded to int8, and what that
 // leaves of them.
@@ -156,12 +174,16 @@ Result<Changed> split_weights(Graph& graph, const PipelineOptions& options) {
   return compiler::for_each_graph(graph, [&](Graph& g) {
     bool changed = false;
     for (Node* node : g.node_list()) {
-      if (!has_float_weights(*node)) continue;
-      const auto parts = split(*node);
+      if (!has_float_weights(*node) || !is_int8(*node)) continue;
+      const auto parts = split(*node, affine(*node->result()).scale);
       if (!parts) continue;
       Splitting splitting(g, *node);
-      splitting.build(*parts);
-      changed = splitting.finish(options) || changed;
+      splitting.build_narrow(*parts);
+      const std::vector<Node*> made = splitting.finish(options);
+      if (made.empty()) continue;
+      g.replace_unchecked(node->result(), made.back()->result());
+      g.erase(node);
+      changed = true;
     }
     return Changed(changed);
   });

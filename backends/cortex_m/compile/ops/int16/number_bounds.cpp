@@ -126,28 +126,29 @@ Bound of_matmul(const Node& node) {
   return {reach(a) * reach(b) * terms, true, false, std::sqrt(terms)};
 }
 
-// y = x w^T + b with constant weights, a row for each output.
-Bound of_rows(const Node& node) {
+// Layers with constant weights, of each output channel those that have its place in dimension `dim`: of a transposed
+// convolution with groups more than are added up.
+Bound of_layer(const Node& node, size_t dim) {
   const Value *weights = node.tensor("weight"), *bias = node.optional_tensor("bias");
   if (!weights->is_constant() || (bias && !bias->is_constant())) return {kUnknown};
   const std::vector<double> all = numbers(*weights);
-  const auto rows = static_cast<size_t>(weights->sizes()[0].value());
   if (all.empty()) return {kUnknown};
-  double largest = 0, usual = 0;
-  for (size_t row = 0; row < rows; ++row) {
-    double total = 0, squares = 0;
-    for (size_t k = 0; k < all.size() / rows; ++k) {
-      const double weight = all[row * (all.size() / rows) + k];
-      total += std::abs(weight);
-      squares += weight * weight;
-    }
-    largest = larger(largest, total);
-    usual = larger(usual, std::sqrt(squares));
+  size_t inner = 1;
+  for (size_t d = dim + 1; d < weights->rank(); ++d) inner *= static_cast<size_t>(weights->sizes()[d].value());
+  std::vector<double> totals(static_cast<size_t>(weights->sizes()[dim].value())), squares(totals.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    totals[i / inner % totals.size()] += std::abs(all[i]);
+    squares[i / inner % totals.size()] += all[i] * all[i];
   }
+  const double largest = largest_of(totals), usual = std::sqrt(largest_of(squares));
   const double x = reach(node.tensor("input")), offset = reach(bias);
   return {largest * x + offset, true, false, usual > 0 ? (largest * x + offset) / (usual * x + offset) : 1};
 }
-Bound of_convolution(const Node& node) { return node.boolean("transposed") ? Bound{kUnknown} : of_rows(node); }
+Bound of_linear(const Node& node) { return of_layer(node, 0); }
+Bound of_convolution(const Node& node) { return of_layer(node, node.boolean("transposed") ? 1 : 0); }
+
+// A mean of values.
+Bound of_attention(const Node& node) { return {reach(node.tensor("value"))}; }
 
 Bound of_batch_norm(const Node& node) {
   const Value *mean = node.tensor("running_mean"), *variance = node.tensor("running_var"),
@@ -230,7 +231,7 @@ constexpr Row kRows[] = {
     {"aten.glu.default", of_input},
     {"aten.gru.input", of_recurrent},
     {"aten.layer_norm.default", of_layer_norm},
-    {"aten.linear.default", of_rows},
+    {"aten.linear.default", of_linear},
     {"aten.lstm.input", of_recurrent},
     {"aten.max.dim", of_input},
     {"aten.max_pool2d.default", of_input},
@@ -246,6 +247,7 @@ constexpr Row kRows[] = {
     {"aten.prelu.default", of_prelu},
     {"aten.rms_norm.default", of_layer_norm},
     {"aten.rnn_tanh.input", of_recurrent},
+    {"aten.scaled_dot_product_attention.default", of_attention},
     {"aten.sub.Tensor", of_sum},
     {"aten.sum.dim_IntList", of_total},
     {"aten.upsample_bilinear2d.default", of_input},
