@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "compiler/ir/quantization.h"
+#include "compiler/support/failure.h"
 
 namespace wick::compiler {
 namespace {
@@ -48,6 +49,22 @@ void infer_types(Node& node) {
 void infer_elements(Node& node) {
   const Unquantized scope(node, SeenAs::elements);
   node.op->infer(node);
+}
+
+std::vector<Type> inferred_types(Node& node) {
+  std::vector<Type> types;
+  for (const Value* value : node.results()) types.push_back(value->type);
+  const auto swap_types = [&] {
+    for (size_t i = 0; i < types.size(); ++i) std::swap(types[i], node.result(i)->type);
+  };
+  try {
+    infer_types(node);
+  } catch (const Failure&) {
+    swap_types();
+    throw;
+  }
+  swap_types();
+  return types;
 }
 
 bool may_be_stored_as(const OpDef& op, const Type& inferred, const Type& stated) {

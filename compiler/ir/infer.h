@@ -12,6 +12,9 @@ void infer_types(Node& node);
 /// As infer_types for a node that reads the elements of its operands, whatever these stand for.
 void infer_elements(Node& node);
 
+/// The types that infer_types finds. The node keeps those that it has.
+std::vector<Type> inferred_types(Node& node);
+
 /// Whether a result for which infer_types found `inferred` may have the type `stated`, apart from sizes and layout: it
 /// may be quantized.
 bool may_be_stored_as(const OpDef& op, const Type& inferred, const Type& stated);

@@ -58,23 +58,6 @@ bool agree(const Type& a, const Type& b) {
   return !x || !y || same_numbers(*x, *y);
 }
 
-// The types that follow from the operands, in place of those that are stated, which come back.
-std::vector<Type> inferred_types(Node& node) {
-  std::vector<Type> types;
-  for (const Value* value : node.results()) types.push_back(value->type);
-  const auto swap_types = [&] {
-    for (size_t i = 0; i < types.size(); ++i) std::swap(types[i], node.result(i)->type);
-  };
-  try {
-    infer_types(node);
-  } catch (const Failure&) {
-    swap_types();
-    throw;
-  }
-  swap_types();
-  return types;
-}
-
 bool has_symbols(const Node& node) {
   const auto is_symbolic = [](const Value* value) {
     const Sizes& sizes = value->sizes();

@@ -78,6 +78,7 @@ void Lowering::lower_node(const Node& node) {
   for (const Value* operand : node.operands()) {
     if (operand->is_constant() && !tensors_.count(operand)) add_constant(operand);
   }
+  for (SizeRequirement& each : left_to_check(node)) out_.requirements.push_back({each, refusal(each.otherwise)});
   find_rule(node)->lower(*this, node);
   // An unfinished kernel waits for one reader only: the next node that reads it.
   store_unfinished_operands("reads it in a kernel of its own");
@@ -192,10 +193,15 @@ Indices Lowering::indices_of(const Sizes& sizes) {
   return at;
 }
 
-Indices Lowering::broadcast(const Value& operand, const Indices& at) {
+Indices Lowering::broadcast(const Value& operand, const Indices& at, const Sizes& wide) {
   Indices own(at.end() - static_cast<std::ptrdiff_t>(operand.rank()), at.end());
   for (size_t i = 0; i < own.size(); ++i) {
-    if (operand.sizes()[i].is(1)) own[i] = pool().index(0);
+    const Sym& size = operand.sizes()[i];
+    if (size.is(1)) {
+      own[i] = pool().index(0);
+    } else if (!wide.empty() && !same(size, wide[wide.size() - own.size() + i])) {
+      own[i] = pool().multiply(own[i], pool().index(compiler::make_sym(compiler::SymOp::ne, {size, 1})));
+    }
   }
   return own;
 }
@@ -223,10 +229,14 @@ Indices Lowering::split(ExpressionPtr linear, const Sizes& sizes) {
   return at;
 }
 
-uint32_t Lowering::add_check(std::string_view what) {
+std::string Lowering::refusal(std::string_view what) const {
   std::string place = node_->origin ? node_->origin->module : "";
   if (node_->origin && !node_->origin->source.empty()) place += " (" + node_->origin->source + ")";
-  out_.checks.push_back(fmt::format("{}: {}{}{}", node_->op->name(), what, place.empty() ? "" : " at ", place));
+  return fmt::format("{}: {}{}{}", node_->op->name(), what, place.empty() ? "" : " at ", place);
+}
+
+uint32_t Lowering::add_check(std::string_view what) {
+  out_.checks.push_back(refusal(what));
   return static_cast<uint32_t>(out_.checks.size() - 1);
 }
 

@@ -12,6 +12,7 @@
 #include "backends/cuda/compile/expression/expression.h"
 #include "backends/cuda/compile/joined_linears.h"
 #include "backends/cuda/compile/kernel/loop_kernel.h"
+#include "backends/cuda/compile/sizes/size_requirements.h"
 #include "backends/cuda/compile/state/state_writes.h"
 #include "compiler/ir/graph.h"
 #include "compiler/partition/target.h"
@@ -59,6 +60,8 @@ struct LoweredGraph {
   std::vector<KernelBuffer> buffers;
   std::vector<LoopKernel> kernels;  // in the order of execution
   std::vector<ControlMark> marks;   // in order
+  /// What the sizes of a call must be, and what is said if they are not.
+  std::vector<std::pair<SizeRequirement, std::string>> requirements;
   std::vector<std::string> checks;  // messages of data-dependent refusals; calls name them as {check N}
   uint32_t random = UINT32_MAX;     // the buffer of the seed and the first block, of graphs that draw random numbers
   std::vector<Sym> random_blocks;   // that each node takes which draws some, in order
@@ -168,8 +171,9 @@ class Lowering {
   void store_if_expensive(const Value* value, size_t operations);
 
   Indices indices_of(const Sizes& sizes);  // fresh loop variables
-  /// Of an operand that broadcasts to a tensor of which an element stands at `at`.
-  Indices broadcast(const Value& operand, const Indices& at);
+  /// Of an operand that broadcasts to a tensor of which an element stands at `at`. `wide`: the tensor's sizes; where
+  /// they are given, sizes of the operand may turn out to be 1 at run time.
+  Indices broadcast(const Value& operand, const Indices& at, const Sizes& wide = {});
   Indices split(ExpressionPtr linear, const Sizes& sizes);
   ExpressionPtr join(const Indices& at, const Sizes& sizes);
   /// Random numbers for the current node: the seed, and which block of the stream is its first. It takes `blocks`, as
@@ -234,6 +238,7 @@ class Lowering {
   void add_inlined(const Value* operand, LoopKernel& kernel) const;
   void add_inlined(const Node& node, LoopKernel& kernel) const;
   std::string who_reads(const Value* value) const;
+  std::string refusal(std::string_view what) const;    // with the current node and its place in the model
   static std::string cost_of(const Tensor& measured);  // "an element takes 2 operations and 1 load"
   std::string of_node(const char* does) const;         // "aten.sum.dim_IntList DOES"
   void materialize(const Value* view);

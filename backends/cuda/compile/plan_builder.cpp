@@ -9,37 +9,16 @@
 #include "backends/cuda/compile/control/plan_control.h"
 #include "backends/cuda/compile/kernel/kernel_work.h"
 #include "backends/cuda/compile/kernel/loop_text.h"
+#include "backends/cuda/compile/sizes/formula_of.h"
 #include "compiler/support/content_hash.h"
 #include "compiler/support/failure.h"
 
 namespace wick::cuda {
 
 using compiler::Graph;
-using compiler::SymOp;
 using compiler::SymScope;
 
 namespace {
-
-FormulaOp formula_op(SymOp op) {
-  switch (op) {
-    case SymOp::sum: return FormulaOp::add;
-    case SymOp::product: return FormulaOp::multiply;
-    case SymOp::floor_div: return FormulaOp::floor_divide;
-    case SymOp::mod: return FormulaOp::modulo;
-    case SymOp::max: return FormulaOp::maximum;
-    case SymOp::min: return FormulaOp::minimum;
-    case SymOp::eq: return FormulaOp::equal;
-    case SymOp::ne: return FormulaOp::not_equal;
-    case SymOp::lt: return FormulaOp::less;
-    case SymOp::le: return FormulaOp::less_equal;
-    case SymOp::logical_and: return FormulaOp::logical_and;
-    case SymOp::logical_or: return FormulaOp::logical_or;
-    case SymOp::logical_not: return FormulaOp::logical_not;
-    case SymOp::where: return FormulaOp::select;
-    default: break;
-  }
-  compiler::fail(compiler::Code::internal, "cuda: a symbolic operator without a formula");
-}
 
 uint64_t aligned(uint64_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
 
@@ -70,6 +49,7 @@ class PlanBuilder {
     if (counters_buffer_ != kNone) clear(counters_buffer_, "clears the counts of blocks that share a tile");
     add_nodes();
     for (const std::string& message : lowered_.checks) plan().checks.push_back({message});
+    add_requirements();
     add_dependencies();
     for (const compiler::Node* node : lowered_.views) built_.views.push_back(name_of(*node));
     return std::move(built_);
@@ -98,43 +78,13 @@ class PlanBuilder {
         {size.text(), range.min, range.max, static_cast<uint32_t>(input), static_cast<uint32_t>(dim)});
     Formula& value = symbols_[linear->symbol];
     value = {{FormulaOp::symbol, number}};
+    if (linear->factor != 1) multiples_.push_back(number);
     if (linear->factor == 1 && linear->term == 0) return;
     value.insert(value.end(), {{FormulaOp::constant, -linear->term}, {FormulaOp::add, 0}});
     value.insert(value.end(), {{FormulaOp::constant, linear->factor}, {FormulaOp::floor_divide, 0}});
   }
 
-  void append(const Sym& sym, Formula& out) {
-    if (sym.is_const()) {
-      out.push_back({FormulaOp::constant, sym.value()});
-      return;
-    }
-    const compiler::SymNode& node = *sym.node();
-    if (node.op == SymOp::symbol) {
-      const auto found = symbols_.find(node.name);
-      if (found == symbols_.end())
-        compiler::fail(compiler::Code::internal, "cuda: the size " + node.name + " is none of an input");
-      out.insert(out.end(), found->second.begin(), found->second.end());
-      return;
-    }
-    append(node.args[0], out);
-    if (node.op == SymOp::logical_not) out.push_back({FormulaOp::logical_not, 0});
-    if (node.op == SymOp::where) {
-      append(node.args[1], out);
-      append(node.args[2], out);
-      out.push_back({FormulaOp::select, 0});
-      return;
-    }
-    for (size_t i = 1; i < node.args.size(); ++i) {
-      append(node.args[i], out);
-      out.push_back({formula_op(node.op), 0});
-    }
-  }
-
-  uint32_t formula(const Sym& sym) {
-    Formula made;
-    append(sym, made);
-    return add_formula(made);
-  }
+  uint32_t formula(const Sym& sym) { return add_formula(formula_of(sym, symbols_)); }
   uint32_t add_formula(const Formula& made) {
     std::vector<std::pair<int, int64_t>> key;
     for (const FormulaStep& step : made) key.emplace_back(static_cast<int>(step.op), step.value);
@@ -152,6 +102,27 @@ class PlanBuilder {
       out.dim_order.push_back(static_cast<uint8_t>(i));
     }
     return out;
+  }
+
+  // Layers ask for the same: the first one speaks.
+  void add_requirements() {
+    for (const size_t i : multiples_) {
+      const Symbol& symbol = plan().symbols[i];
+      Requirement made;
+      made.found = add_formula({{FormulaOp::symbol, static_cast<int64_t>(i)}});
+      made.low = made.high = formula(graph_.inputs[symbol.input].value->sizes()[symbol.dim]);
+      made.message = fmt::format("size {} of input {} of the delegate is no {}", symbol.dim, symbol.input, symbol.name);
+      plan().requirements.push_back(std::move(made));
+    }
+    std::set<std::array<uint32_t, 3>> known;
+    for (const auto& [sizes, message] : lowered_.requirements) {
+      Requirement made;
+      made.found = formula(sizes.found);
+      if (sizes.low) made.low = formula(*sizes.low);
+      if (sizes.high) made.high = formula(*sizes.high);
+      made.message = message;
+      if (known.insert({made.found, made.low, made.high}).second) plan().requirements.push_back(std::move(made));
+    }
   }
 
   uint64_t bytes_of(const KernelBuffer& buffer) const {
@@ -494,8 +465,9 @@ class PlanBuilder {
   std::vector<uint64_t> first_counter_;  // of each source
   uint64_t num_counters_ = 0;
   uint32_t counters_buffer_ = kNone;
-  std::vector<uint32_t> open_;                           // conditions and loops
-  std::map<std::string, Formula, std::less<>> symbols_;  // what each is worth
+  std::vector<uint32_t> open_;  // conditions and loops
+  SymbolFormulas symbols_;
+  std::vector<size_t> multiples_;  // symbols of the plan from which those of the graph follow by a division
   std::map<std::vector<std::pair<int, int64_t>>, uint32_t> formulas_;
   std::map<std::string, uint32_t, std::less<>> kernels_;
 };

@@ -73,21 +73,6 @@ std::string refuse_tensor(const Node* node, const Value& value) {
   return "";
 }
 
-// Symbols that differ may stand for one number, which the program checks; a kernel is made for all numbers.
-std::string refuse_unproven(const Node& node, const OpRule& rule) {
-  if (!rule.text && !node.op->has(compiler::kPointwise)) return compiler::sizes_follow(node) ? "" : kOnlyAtRunTime;
-  const Sizes& result = node.result()->sizes();
-  for (const Value* operand : node.operands()) {
-    if (!operand->type.is_tensor()) continue;
-    const Sizes& own = operand->sizes();
-    if (own.size() > result.size()) return kOnlyAtRunTime;
-    for (size_t i = 0; i < own.size(); ++i) {
-      if (!own[i].is(1) && !(own[i] == result[result.size() - own.size() + i])) return kOnlyAtRunTime;
-    }
-  }
-  return "";
-}
-
 // The symbols that a node's kernels need.
 void collect_needed(const Node& node, std::set<std::string, std::less<>>& needed) {
   for (const Value* operand : node.operands()) {
@@ -173,8 +158,7 @@ Verdict supports(const Node& node, const compiler::TargetOptions& options) {
     if (std::string reason = refuse_tensor(&node, *result); !reason.empty()) return Verdict::no(std::move(reason));
   }
   if (is_only_read_as_number(node)) return Verdict::no("it is only read as a number of the program");
-  std::string reason = node.graphs.empty() ? refuse_unproven(node, *rule) : "";
-  if (!reason.empty()) return Verdict::no(std::move(reason));
+  if (std::string reason = refuse_sizes(node); !reason.empty()) return Verdict::no(std::move(reason));
   return rule->supports ? rule->supports(node, options) : Verdict::yes();
 }
 

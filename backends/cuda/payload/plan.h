@@ -159,6 +159,13 @@ struct Check {
   std::string message;  // the whole refusal, with the operator and its place in the model
 };
 
+/// What sizes must be for a node of the model to have a meaning: a number within bounds, which are inclusive.
+struct Requirement {
+  uint32_t found = 0;                  // a formula
+  uint32_t low = kNone, high = kNone;  // formulas; none: no bound on this side
+  std::string message;                 // what is wrong otherwise, with the operator and its place in the model
+};
+
 struct Plan {
   std::string method;
   uint32_t partition = 0;
@@ -172,6 +179,8 @@ struct Plan {
   std::vector<Kernel> kernels;
   std::vector<PlanNode> nodes;
   std::vector<Check> checks;
+  /// A call of other sizes fails before anything runs.
+  std::vector<Requirement> requirements;
   /// The arena buffer of the status words (uint32), if there are checks. Its bytes belong to no other buffer. The
   /// runtime sets them to 0 before the first call, and again after a call in which a kernel has set a bit.
   uint32_t status_buffer = kNone;

@@ -15,7 +15,7 @@ class Checker {
 
   Error run() {
     if (!numbers() || !interfaces(plan_.inputs, "input") || !interfaces(plan_.outputs, "output") || !symbols() ||
-        !buffers() || !status() || !random() || !modules() || !kernels()) {
+        !requirements() || !buffers() || !status() || !random() || !modules() || !kernels()) {
       return Error::InvalidProgram;
     }
     return nodes() ? Error::Ok : Error::InvalidProgram;
@@ -40,6 +40,7 @@ class Checker {
   bool buffer(size_t index, const Buffer& buffer);
   bool state();
   bool arguments();
+  bool requirements();
   bool status();
   bool random();
   bool lies_alone(uint32_t index, const char* what);
@@ -180,6 +181,18 @@ bool Checker::state() {
   }
   if (bytes != plan_.state_bytes) {
     return wrong_plan("state_bytes is ", plan_.state_bytes, ", wanted ", bytes, ", what its buffers take");
+  }
+  return true;
+}
+
+bool Checker::requirements() {
+  for (size_t i = 0; i < plan_.requirements.size(); ++i) {
+    const Requirement& each = plan_.requirements[i];
+    const auto is_bound = [&](uint32_t index) { return index == kNone || index < ranges_.size(); };
+    if (each.found >= ranges_.size() || !is_bound(each.low) || !is_bound(each.high)) {
+      return wrong("requirement", i, "its number or a bound is no formula");
+    }
+    if (each.low == kNone && each.high == kNone) return wrong("requirement", i, "it has no bounds");
   }
   return true;
 }

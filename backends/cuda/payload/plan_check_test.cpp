@@ -176,6 +176,23 @@ TEST(CudaPlanCheck, RandomNumbersHaveAStateThatOnlyTheRuntimeWrites) {
   expect(changes);
 }
 
+TEST(CudaPlanCheck, RequirementsAreFormulasWithBounds) {
+  const Change changes[] = {
+      {"", [](Plan& p) { p = plan_with_requirements(); }},
+      {"requirement 0: its number or a bound is no formula",
+       [](Plan& p) { p = plan_with_requirements(), p.requirements[0].found = kNone; }},
+      {"requirement 0: its number or a bound is no formula",
+       [](Plan& p) { p = plan_with_requirements(), p.requirements[0].low = 99; }},
+      {"requirement 2: its number or a bound is no formula",
+       [](Plan& p) {
+         p = plan_with_requirements();
+         p.requirements[2].high = static_cast<uint32_t>(p.formulas.size());
+       }},
+      {"requirement 1: it has no bounds", [](Plan& p) { p = plan_with_requirements(), p.requirements[1].low = kNone; }},
+  };
+  expect(changes);
+}
+
 TEST(CudaPlanCheck, FormulasAreCheckedOverTheRangeOfTheirSymbols) {
   const Change changes[] = {
       {"formula 6: it has another number of results", [](Plan& p) { p.formulas[6].clear(); }},

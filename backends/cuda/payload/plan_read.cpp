@@ -174,7 +174,13 @@ bool Reader::lists() {
          each(root_->kernels(), &plan_.kernels, [&](const fb::Kernel& t, Kernel* k) { return kernel(t, k); }) &&
          each(root_->nodes(), &plan_.nodes, [&](const fb::Node& t, PlanNode* n) { return node(t, n); }) &&
          each(root_->checks(), &plan_.checks,
-              [&](const flatbuffers::String& s, Check* c) { return copy(&s, &c->message); });
+              [&](const flatbuffers::String& s, Check* c) { return copy(&s, &c->message); }) &&
+         each(root_->requirements(), &plan_.requirements, [&](const fb::Requirement& t, Requirement* r) {
+           r->found = t.found();
+           r->low = t.low();
+           r->high = t.high();
+           return copy(t.message(), &r->message);
+         });
 }
 
 Error Reader::run(ErrorText* text) {

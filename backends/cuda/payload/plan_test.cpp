@@ -24,7 +24,7 @@ Error read(const Bytes& bytes, Plan* plan, std::string* said = nullptr) {
 }
 
 TEST(CudaPlan, IsReadAsItWasWritten) {
-  for (const Plan& written : {some_plan(), Plan()}) {
+  for (const Plan& written : {some_plan(), plan_with_requirements(), Plan()}) {
     const Bytes bytes = write_plan(written);
     EXPECT_EQ(bytes, write_plan(written));
     Plan plan;
@@ -57,6 +57,14 @@ TEST(CudaPlan, TextShowsEverything) {
             "n2: scale<f3, 1, 1>(b2, b4[1024], out b1, i32 s0, i64 f2) after n0, n1  # 9\n"
             "n3: copy(out b3, b2, 256 bytes) after n2\n"
             "check 0: \"an index is out of bounds in embedding (model.py:3)\"\n");
+}
+
+TEST(CudaPlan, TextShowsWhatSizesMustBe) {
+  const std::string text = plan_text(plan_with_requirements());
+  EXPECT_EQ(text.substr(text.find("requires")),
+            "requires 0 <= f9 <= 0, else \"the rest in view (model.py:4)\"\n"
+            "requires 8 <= s0, else \"the kernel in conv (model.py:5)\"\n"
+            "requires s0 <= 63, else \"the pad in pad (model.py:6)\"\n");
 }
 
 TEST(CudaPlan, TextOfFormulasHasAllOperations) {

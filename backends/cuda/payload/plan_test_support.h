@@ -147,4 +147,15 @@ inline Plan some_plan() {
   return b.plan;
 }
 
+/// some_plan for multiples of 4 rows, from 8 on and less than 64.
+inline Plan plan_with_requirements() {
+  PlanBuilder b{some_plan()};
+  const uint32_t s0 = b.formula({symbol(0)}), rest = b.formula({symbol(0), constant(4), op(FormulaOp::modulo)});
+  const uint32_t zero = b.number(0), eight = b.number(8), most = b.number(63);
+  b.plan.requirements = {{rest, zero, zero, "the rest in view (model.py:4)"},
+                         {s0, eight, kNone, "the kernel in conv (model.py:5)"},
+                         {s0, kNone, most, "the pad in pad (model.py:6)"}};
+  return b.plan;
+}
+
 }  // namespace wick::cuda

@@ -202,6 +202,10 @@ std::string Writer::run() {
   for (size_t i = 0; i < plan_.checks.size(); ++i) {
     line("check " + number(i) + ": " + quoted(plan_.checks[i].message));
   }
+  for (const Requirement& each : plan_.requirements) {
+    line("requires " + (each.low == kNone ? "" : formula(each.low) + " <= ") + formula(each.found) +
+         (each.high == kNone ? "" : " <= " + formula(each.high)) + ", else " + quoted(each.message));
+  }
   return std::move(out_);
 }
 

@@ -96,9 +96,12 @@ std::vector<uint8_t> write_plan(const Plan& plan) {
   const auto nodes = list<fb::Node>(fbb, plan.nodes, [&](const PlanNode& node) { return write_node(fbb, node); });
   const auto checks =
       list<flatbuffers::String>(fbb, plan.checks, [&](const Check& check) { return fbb.CreateString(check.message); });
+  const auto requirements = list<fb::Requirement>(fbb, plan.requirements, [&](const Requirement& each) {
+    return fb::CreateRequirement(fbb, fbb.CreateString(each.message), each.found, each.low, each.high);
+  });
   fbb.Finish(fb::CreatePlan(fbb, method, plan.partition, producer, plan.driver_version, symbols, formulas, buffers,
                             inputs, outputs, modules, kernels, nodes, checks, plan.status_buffer, plan.arena_bytes,
-                            plan.state_bytes, plan.random_buffer, plan.random_blocks),
+                            plan.state_bytes, plan.random_buffer, plan.random_blocks, requirements),
              fb::PlanIdentifier());
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }

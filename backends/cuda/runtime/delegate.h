@@ -36,6 +36,7 @@ class Delegate {
   bool check_arguments(KernelContext& context, Span<EValue*> args);
   bool read_symbols(KernelContext& context, Span<EValue*> args, bool* changed);
   bool check_sizes(KernelContext& context, Span<EValue*> args);
+  bool check_requirements(KernelContext& context);
   bool resize_outputs(KernelContext& context, Span<EValue*> args);
   Failure place_arguments(Span<EValue*> args, const CudaStreamScope* scope);
   Failure place_in_staging(Span<EValue*> args);

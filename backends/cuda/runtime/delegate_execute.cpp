@@ -90,6 +90,26 @@ bool Delegate::check_sizes(KernelContext& context, Span<EValue*> args) {
   return true;
 }
 
+bool Delegate::check_requirements(KernelContext& context) {
+  for (const Requirement& each : plan_.requirements) {
+    const int64_t found = values_[each.found];
+    const bool has_low = each.low != kNone, has_high = each.high != kNone;
+    const int64_t low = has_low ? values_[each.low] : INT64_MIN, high = has_high ? values_[each.high] : INT64_MAX;
+    if (found >= low && found <= high) continue;
+    ErrorText text(message_);
+    text.append(each.message.c_str(), ": ", found, ", wanted ");
+    if (has_low && has_high) {
+      text.append(low);
+      if (low != high) text.append(" to ", high);
+    } else {
+      text.append(has_low ? "at least " : "at most ", has_low ? low : high);
+    }
+    context.fail(Error::InvalidArgument, message_);
+    return false;
+  }
+  return true;
+}
+
 bool Delegate::resize_outputs(KernelContext& context, Span<EValue*> args) {
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     Tensor& tensor = *args[plan_.inputs.size() + i]->tensor;
@@ -272,7 +292,7 @@ void Delegate::execute(KernelContext& context, Span<EValue*> args) {
       values_[i] = evaluate(plan_.formulas[i], {symbols_.data(), symbols_.size()});
     }
   }
-  if (!check_sizes(context, args) || !resize_outputs(context, args)) {
+  if (!check_sizes(context, args) || (changed && !check_requirements(context)) || !resize_outputs(context, args)) {
     has_sizes_ = false;
     return;
   }

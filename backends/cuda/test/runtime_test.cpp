@@ -104,6 +104,31 @@ TEST(CudaRuntime, SizesThatDoNotFitAreRefused) {
   EXPECT_EQ(run.output(), (Floats{9, 18}));
 }
 
+// Before anything runs, and in words.
+TEST(CudaRuntime, SizesThatANodeDoesNotTakeAreRefused) {
+  const TestDriver driver;
+  TestDelegate d = dynamic_delegate();
+  const uint32_t s0 = d.formula({symbol(0)}), rest = d.formula({symbol(0), constant(4), op(FormulaOp::modulo)});
+  const uint32_t zero = d.number(0), eight = d.number(8);
+  d.plan.requirements = {{rest, zero, zero, "view: elements"},
+                         {s0, eight, kNone, "conv: size"},
+                         {s0, kNone, d.number(63), "pad: size"},
+                         {s0, eight, d.number(32), "select: index"}};
+  TestRun run(d, driver);
+  ASSERT_EQ(run.load(), Error::Ok) << run.text();
+  const std::pair<int32_t, const char*> refused[] = {{9, "view: elements: 1, wanted 0"},
+                                                     {4, "conv: size: 4, wanted at least 8"},
+                                                     {64, "pad: size: 64, wanted at most 63"},
+                                                     {36, "select: index: 36, wanted 8 to 32"}};
+  for (const auto& [size, words] : refused) {
+    for (int again = 0; again < 2; ++again) {
+      EXPECT_EQ(run.execute_sized(size, ramp(static_cast<size_t>(size))), Error::InvalidArgument);
+      EXPECT_NE(run.last_error().find(words), std::string::npos) << run.last_error();
+    }
+    ASSERT_EQ(run.execute_sized(8, ramp(8)), Error::Ok) << run.last_error();
+  }
+}
+
 // Arguments that a program may pass, whatever the plan says.
 TEST(CudaRuntime, ArgumentsThatDoNotFitAreRefused) {
   const TestDriver driver;

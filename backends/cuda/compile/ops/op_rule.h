@@ -1,6 +1,7 @@
 // One row per operator: what is taken, and what its results are. C++20.
 #pragma once
 #include "backends/cuda/compile/lowering.h"
+#include "backends/cuda/compile/sizes/size_requirements.h"
 #include "compiler/partition/rule_table.h"
 #include "compiler/partition/target.h"
 #include "wick/span.h"
@@ -28,6 +29,8 @@ struct OpRule {
   bool rereads = false;
   /// The result is operand `self` but for a region: place_copy or replace_elements makes it.
   bool writes_region = false;
+  /// What sizes must be. Null: nothing beyond what each node needs (size_requirements.h).
+  void (*needs)(const compiler::Node& node, SizeRequirements& out) = nullptr;
 };
 
 constexpr OpRule whole(OpRule rule) {
@@ -42,6 +45,11 @@ constexpr OpRule rereading(OpRule rule) {
 
 constexpr OpRule writing(OpRule rule) {
   rule.writes_region = true;
+  return rule;
+}
+
+constexpr OpRule needing(OpRule rule, void (*needs)(const compiler::Node& node, SizeRequirements& out)) {
+  rule.needs = needs;
   return rule;
 }
 

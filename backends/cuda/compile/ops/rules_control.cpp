@@ -1,4 +1,6 @@
 // Conditions and loops: nodes with graphs, whose nodes have rules of their own.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "backends/cuda/compile/ops/op_rule.h"
@@ -46,6 +48,8 @@ std::string refuse_graph(const Node& node, const Graph& graph, const Values& ope
   }
   for (const auto& inner : graph.nodes()) {
     if (inner->op->has(compiler::kRandom)) return "how many random numbers it draws depends on data";
+    if (find_rule(*inner) && !left_to_check(*inner).empty())
+      return fmt::format("its graph has {}: {}", inner->op->name(), kOnlyAtRunTime);
   }
   return "";
 }

@@ -60,12 +60,13 @@ void lower_pdist(Lowering& l, const Node& node) {
   finish_distance(l, y, std::move(draft), out);
 }
 
-compiler::Verdict cdist_fits(const Node& node, const compiler::TargetOptions&) {
-  return agreed(same(node.tensor("x1")->sizes().back(), node.tensor("x2")->sizes().back()));
+void cdist_needs(const Node& node, SizeRequirements& out) {
+  out.push_back(equal(node.tensor("x2")->sizes().back(), node.tensor("x1")->sizes().back(),
+                      "points of its operands have different numbers of coordinates"));
 }
 
 constexpr OpRule kRows[] = {
-    {"aten._cdist_forward.default", lower_cdist, cdist_fits},
+    needing({"aten._cdist_forward.default", lower_cdist}, cdist_needs),
     {"aten._pdist_forward.default", lower_pdist},
 };
 

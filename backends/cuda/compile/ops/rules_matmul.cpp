@@ -78,8 +78,8 @@ void lower_linear(Lowering& l, const Node& node) {
     matmul.right_at = [](const Indices&, ExpressionPtr k) { return Indices{k}; };
   }
   if (bias) {
-    matmul.term = [&l, bias](const Indices& row, ExpressionPtr sum) {
-      return add(l.pool(), sum, l.element(bias, l.broadcast(*bias, row)));
+    matmul.term = [&l, &node, bias](const Indices& row, ExpressionPtr sum) {
+      return add(l.pool(), sum, l.element(bias, l.broadcast(*bias, row, node.result()->sizes())));
     };
   }
   lower_product(l, node, matmul);
@@ -120,28 +120,36 @@ void lower_addmm(Lowering& l, const Node& node) {
     const Arg &alpha = node.arg("alpha"), &beta = node.arg("beta");
     if (!is_one(alpha)) sum = mul(pool, l.scalar(alpha, sum->type), sum);
     if (is_zero(beta)) return sum;
-    ExpressionPtr term = pool.cast(l.element(self, l.broadcast(*self, row)), sum->type);
+    ExpressionPtr term = pool.cast(l.element(self, l.broadcast(*self, row, node.result()->sizes())), sum->type);
     if (!is_one(beta)) term = mul(pool, l.scalar(beta, sum->type), term);
     return add(pool, term, sum);
   };
   lower_product(l, node, matmul);
 }
 
-compiler::Verdict linear_fits(const Node& node, const compiler::TargetOptions&) {
-  return agreed(same(node.tensor("input")->sizes().back(), node.tensor("weight")->sizes().back()));
+constexpr char kDoNotMeet[] = "the sizes of its operands do not agree";
+void linear_needs(const Node& node, SizeRequirements& out) {
+  const Sizes& weight = node.tensor("weight")->sizes();
+  out.push_back(equal(node.tensor("input")->sizes().back(), weight.back(), kDoNotMeet));
+  const Value* bias = node.optional_tensor("bias");
+  if (bias && bias->rank() == 1) out.push_back(broadcasts(bias->sizes()[0], node.result()->sizes().back()));
 }
-compiler::Verdict product_fits(const Node& node, const compiler::TargetOptions&) {
-  const bool has_term = node.is("aten.addmm.default");
-  const Value *a = node.tensor(has_term ? "mat1" : "self"), *b = node.tensor("mat2");
+void product_needs(const Node& node, SizeRequirements& out) {
+  if (node.is("aten.addmm.default")) {
+    const Sizes &own = node.tensor("self")->sizes(), &wide = node.result()->sizes();
+    for (size_t i = 0; i < own.size(); ++i) out.push_back(broadcasts(own[i], wide[wide.size() - own.size() + i]));
+  }
+  const Value *a = node.tensor(node.is("aten.addmm.default") ? "mat1" : "self"), *b = node.tensor("mat2");
   const size_t rank = a->rank();
-  return agreed(same(a->sizes()[rank - 1], b->sizes()[rank - 2]) && (rank == 2 || same(a->sizes()[0], b->sizes()[0])));
+  out.push_back(equal(a->sizes()[rank - 1], b->sizes()[rank - 2], kDoNotMeet));
+  if (rank == 3) out.push_back(equal(a->sizes()[0], b->sizes()[0], kDoNotMeet));
 }
 
 constexpr OpRule kRows[] = {
-    whole(rereading({"aten.linear.default", lower_linear, linear_fits})),
-    rereading({"aten.mm.default", lower_batches, product_fits}),
-    rereading({"aten.bmm.default", lower_batches, product_fits}),
-    rereading({"aten.addmm.default", lower_addmm, product_fits}),
+    needing(whole(rereading({"aten.linear.default", lower_linear})), linear_needs),
+    needing(rereading({"aten.mm.default", lower_batches}), product_needs),
+    needing(rereading({"aten.bmm.default", lower_batches}), product_needs),
+    needing(rereading({"aten.addmm.default", lower_addmm}), product_needs),
 };
 
 }  // namespace

@@ -36,12 +36,7 @@ void lower_permute(Lowering& l, const Node& node) {
 
 void lower_expand(Lowering& l, const Node& node) {
   const Value *x = node.tensor("self"), *y = node.result();
-  l.define_view(y, x, [&l, x, y](const Indices& at) {
-    Indices out;
-    const size_t skipped = y->rank() - x->rank();
-    for (size_t i = 0; i < x->rank(); ++i) out.push_back(x->sizes()[i].is(1) ? l.pool().index(0) : at[i + skipped]);
-    return out;
-  });
+  l.define_view(y, x, [&l, x, y](const Indices& at) { return l.broadcast(*x, at, y->sizes()); });
 }
 
 // Python's rules for bounds: from the end if negative, then clamped.
@@ -67,7 +62,13 @@ void lower_select(Lowering& l, const Node& node) {
   const Value* x = node.tensor("self");
   const size_t dim = dim_argument(node, "dim", x->rank());
   Sym index = node.integer("index");
-  if (compiler::SymScope::range(index).max < 0) index = index + x->sizes()[dim];
+  const compiler::SymRange range = compiler::SymScope::range(index);
+  if (range.max < 0) {
+    index = index + x->sizes()[dim];
+  } else if (range.min < 0) {
+    const Sym is_negative = compiler::make_sym(compiler::SymOp::lt, {index, 0});
+    index = index + x->sizes()[dim] * is_negative;
+  }
   l.define_view(node.result(), x, [&l, dim, index](Indices at) {
     at.insert(at.begin() + static_cast<std::ptrdiff_t>(dim), l.pool().index(index));
     return at;
@@ -340,84 +341,77 @@ void lower_glu(Lowering& l, const Node& node) {
   });
 }
 
-Verdict view_fits(const Node& node, const compiler::TargetOptions&) {
-  return agreed(same(compiler::numel(node.operands()[0]->sizes()), compiler::numel(node.result()->sizes())));
+void view_needs(const Node& node, SizeRequirements& out) {
+  out.push_back(equal(compiler::numel(node.operands()[0]->sizes()), compiler::numel(node.result()->sizes()),
+                      "the number of elements changes"));
 }
-Verdict expand_fits(const Node& node, const compiler::TargetOptions&) {
+void expand_needs(const Node& node, SizeRequirements& out) {
   const Sizes &own = node.tensor("self")->sizes(), &wide = node.result()->sizes();
-  for (size_t i = 0; i < own.size(); ++i) {
-    if (!own[i].is(1) && !same(own[i], wide[wide.size() - own.size() + i])) return agreed(false);
-  }
-  return agreed(true);
+  for (size_t i = 0; i < own.size(); ++i) out.push_back(broadcasts(own[i], wide[wide.size() - own.size() + i]));
 }
-Verdict select_fits(const Node& node, const compiler::TargetOptions&) {
+void select_needs(const Node& node, SizeRequirements& out) {
   const Value* x = node.tensor("self");
-  const Sym size = x->sizes()[dim_argument(node, "dim", x->rank())], index = node.integer("index");
-  const compiler::SymRange range = compiler::SymScope::range(index);
-  if (range.max < 0) return agreed(no_larger(Sym(0) - size, index));
-  return agreed(range.min >= 0 && no_larger(index + 1, size));
+  const Sym size = x->sizes()[dim_argument(node, "dim", x->rank())];
+  out.push_back({node.integer("index"), Sym(0) - size, size - 1, "the index is out of bounds"});
 }
-Verdict cat_fits(const Node& node, const compiler::TargetOptions&) {
+void cat_needs(const Node& node, SizeRequirements& out) {
   const Value* y = node.result();
   const size_t dim = dim_argument(node, "dim", y->rank());
   for (const Value* part : node.tensors("tensors")) {
     for (size_t i = 0; part->rank() == y->rank() && i < y->rank(); ++i) {
-      if (i != dim && !same(part->sizes()[i], y->sizes()[i])) return agreed(false);
+      if (i != dim)
+        out.push_back(equal(part->sizes()[i], y->sizes()[i], "a size of a tensor is not that of the others"));
     }
   }
-  return agreed(true);
 }
 // Mirrored elements must exist.
-Verdict mirror_fits(const Node& node, const compiler::TargetOptions&) {
+void mirror_needs(const Node& node, SizeRequirements& out) {
   const Value* x = node.tensor("self");
   const compiler::Ints pads = node.ints("padding");
-  for (size_t i = 0; i < pads.size(); ++i) {
-    if (!no_larger(pads[i] + 1, x->sizes()[x->rank() - 1 - i / 2])) return agreed(false);
-  }
-  return agreed(true);
+  for (size_t i = 0; i < pads.size(); ++i)
+    out.push_back(at_most(pads[i], x->sizes()[x->rank() - 1 - i / 2] - 1, "it pads by more than it mirrors"));
 }
-Verdict unfold_fits(const Node& node, const compiler::TargetOptions&) {
+void unfold_needs(const Node& node, SizeRequirements& out) {
   const Value* x = node.tensor("self");
-  if (x->rank() == 0) return agreed(true);
-  return agreed(no_larger(node.integer("size"), x->sizes()[dim_argument(node, "dimension", x->rank())]));
+  if (x->rank() == 0) return;
+  const Sym& whole = x->sizes()[dim_argument(node, "dimension", x->rank())];
+  out.push_back(at_most(node.integer("size"), whole, "a window is longer than its dimension"));
 }
-Verdict halves(const Node& node, const compiler::TargetOptions&) {
+void halves_need(const Node& node, SizeRequirements& out) {
   const Value* x = node.tensor("self");
-  return agreed(sym_mod(x->sizes()[dim_argument(node, "dim", x->rank())], 2).is(0));
-}
-Verdict shuffle_fits(const Node& node, const compiler::TargetOptions&) {
-  return agreed(same(compiler::numel(node.tensor("self")->sizes()), compiler::numel(node.result()->sizes())));
+  const Sym& whole = x->sizes()[dim_argument(node, "dim", x->rank())];
+  out.push_back(equal(sym_mod(whole, 2), 0, "its dimension has no two halves, of its size modulo 2"));
 }
 
 constexpr OpRule kRows[] = {
-    {"aten.view.default", lower_view, view_fits},
-    {"aten._unsafe_view.default", lower_view, view_fits},
-    {"aten.squeeze.dims", lower_view, view_fits},
-    {"aten.squeeze.dim", lower_view, view_fits},
-    {"aten.unsqueeze.default", lower_view, view_fits},
+    needing({"aten.view.default", lower_view}, view_needs),
+    needing({"aten._unsafe_view.default", lower_view}, view_needs),
+    needing({"aten.squeeze.dims", lower_view}, view_needs),
+    needing({"aten.squeeze.dim", lower_view}, view_needs),
+    needing({"aten.unsqueeze.default", lower_view}, view_needs),
     {"aten.permute.default", lower_permute},
-    {"aten.expand.default", lower_expand, expand_fits},
+    needing({"aten.expand.default", lower_expand}, expand_needs),
     {"aten.slice.Tensor", lower_slice},
-    {"aten.select.int", lower_select, select_fits},
+    needing({"aten.select.int", lower_select}, select_needs),
     {"aten.flip.default", lower_flip},
-    {"aten.cat.default", lower_cat, cat_fits},
+    needing({"aten.cat.default", lower_cat}, cat_needs),
     {"aten.constant_pad_nd.default", lower_pad},
     {"aten.roll.default", lower_roll},
     {"aten.repeat.default", lower_repeat},
     {"aten.diagonal.default", lower_diagonal},
     {"aten.as_strided.default", lower_as_strided},
-    {"aten.unfold.default", lower_unfold, unfold_fits},
-    {"aten.pixel_shuffle.default", lower_pixel_shuffle, shuffle_fits},
-    {"aten.pixel_unshuffle.default", lower_pixel_unshuffle, shuffle_fits},
-    {"aten.reflection_pad1d.default", lower_border_pad, mirror_fits},
-    {"aten.reflection_pad2d.default", lower_border_pad, mirror_fits},
-    {"aten.reflection_pad3d.default", lower_border_pad, mirror_fits},
+    needing({"aten.unfold.default", lower_unfold}, unfold_needs),
+    needing({"aten.pixel_shuffle.default", lower_pixel_shuffle}, view_needs),
+    needing({"aten.pixel_unshuffle.default", lower_pixel_unshuffle}, view_needs),
+    needing({"aten.reflection_pad1d.default", lower_border_pad}, mirror_needs),
+    needing({"aten.reflection_pad2d.default", lower_border_pad}, mirror_needs),
+    needing({"aten.reflection_pad3d.default", lower_border_pad}, mirror_needs),
     {"aten.replication_pad1d.default", lower_border_pad},
     {"aten.replication_pad2d.default", lower_border_pad},
     {"aten.replication_pad3d.default", lower_border_pad},
     writing({"aten.slice_scatter.default", lower_slice_scatter}),
     writing({"aten.select_scatter.default", lower_select_scatter}),
-    {"aten.glu.default", lower_glu, halves},
+    needing({"aten.glu.default", lower_glu}, halves_need),
 };
 
 }  // namespace

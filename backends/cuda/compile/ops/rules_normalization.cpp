@@ -171,13 +171,11 @@ void lower_batch_norm_of_batch(Lowering& l, const Node& node) {
   l.finish(std::move(draft), std::move(results));
 }
 
-compiler::Verdict norm_fits(const Node& node, const compiler::TargetOptions&) {
+void norm_needs(const Node& node, SizeRequirements& out) {
   const Sizes& sizes = node.tensor("input")->sizes();
   const compiler::Ints shape = node.ints("normalized_shape");
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (!same(shape[i], sizes[sizes.size() - shape.size() + i])) return agreed(false);
-  }
-  return agreed(true);
+  for (size_t i = 0; i < shape.size(); ++i)
+    out.push_back(equal(sizes[sizes.size() - shape.size() + i], shape[i], "the input ends in another shape"));
 }
 
 compiler::Verdict first_result_only(const Node& node, const compiler::TargetOptions&) {
@@ -191,8 +189,8 @@ compiler::Verdict first_result_only(const Node& node, const compiler::TargetOpti
 constexpr OpRule kRows[] = {
     {"aten._softmax.default", lower_softmax},
     {"aten._log_softmax.default", lower_softmax},
-    {"aten.native_layer_norm.default", lower_layer_norm, norm_fits},
-    whole({"aten.rms_norm.default", lower_rms_norm, norm_fits}),
+    needing({"aten.native_layer_norm.default", lower_layer_norm}, norm_needs),
+    needing(whole({"aten.rms_norm.default", lower_rms_norm}), norm_needs),
     {"aten.native_group_norm.default", lower_group_norm},
     {"aten._native_batch_norm_legit.no_stats", lower_batch_norm_of_batch},
     {"aten._native_batch_norm_legit_no_training.default", lower_batch_norm, first_result_only},

@@ -19,7 +19,7 @@ ExpressionPtr argument(Lowering& l, const Node& node, size_t index, const Indice
     return is_integral(wraps) ? l.pool().rounded(number, wraps) : number;
   }
   const Value* value = arg.as<Value*>();
-  return l.pool().cast(l.element(value, l.broadcast(*value, at)), type);
+  return l.pool().cast(l.element(value, l.broadcast(*value, at, node.result()->sizes())), type);
 }
 
 DType promoted(const Node& node) {

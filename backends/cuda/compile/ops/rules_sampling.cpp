@@ -105,14 +105,14 @@ void lower_grid_sampler(Lowering& l, const Node& node) {
   l.define(node.result(), [sampler](const Indices& at) { return sampler.element(at); });
 }
 
-compiler::Verdict grid_fits(const Node& node, const compiler::TargetOptions&) {
-  const Value *x = node.tensor("input"), *grid = node.tensor("grid");
-  return agreed(same(x->sizes()[0], grid->sizes()[0]));
+void grid_needs(const Node& node, SizeRequirements& out) {
+  out.push_back(equal(node.tensor("grid")->sizes()[0], node.tensor("input")->sizes()[0],
+                      "the grid has another number of images than the input"));
 }
 
 constexpr OpRule kRows[] = {
-    {"aten.grid_sampler_2d.default", lower_grid_sampler, grid_fits},
-    {"aten.grid_sampler_3d.default", lower_grid_sampler, grid_fits},
+    needing({"aten.grid_sampler_2d.default", lower_grid_sampler}, grid_needs),
+    needing({"aten.grid_sampler_3d.default", lower_grid_sampler}, grid_needs),
 };
 
 }  // namespace

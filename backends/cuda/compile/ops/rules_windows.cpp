@@ -354,18 +354,20 @@ Verdict samples_fit(const Node& node, const compiler::TargetOptions&) {
   return agreed(samples->sizes() == wanted);
 }
 
-Verdict convolution_fits(const Node& node, const compiler::TargetOptions&) {
+void convolution_needs(const Node& node, SizeRequirements& out) {
   const Convolution c(node);
-  const Sym channels = node.boolean("transposed") ? c.w->sizes()[0] : c.w->sizes()[1] * c.groups;
-  if (!same(c.x->sizes()[1], channels)) return agreed(false);
-  for (const Sym& size : node.result()->sizes()) {
-    if (SymScope::range(size).min < 0) return agreed(false);  // the kernel may be larger than the input
+  const bool transposed = node.boolean("transposed");
+  const Sym channels = transposed ? c.w->sizes()[0] : c.w->sizes()[1] * c.groups;
+  out.push_back(equal(c.x->sizes()[1], channels, "the input has another number of channels than the weight"));
+  for (size_t i = 0; i < c.spatial; ++i) {
+    const Sym& size = node.result()->sizes()[2 + i];
+    out.push_back(
+        at_least(size, transposed ? 0 : 1, "the kernel is larger than the padded input, so the result's size"));
   }
-  return agreed(true);
 }
 
 constexpr OpRule kRows[] = {
-    rereading({"aten.convolution.default", lower_convolution, convolution_fits}),
+    needing(rereading({"aten.convolution.default", lower_convolution}), convolution_needs),
     {"aten.avg_pool2d.default", lower_average<2>, gives_floats},
     {"aten.avg_pool3d.default", lower_average<3>, gives_floats},
     {"aten._adaptive_avg_pool2d.default", lower_adaptive_average<2>, gives_floats},

@@ -153,8 +153,9 @@ void lower_put(Lowering& l, const Node& node) {
   write(l, draft, buffer, y, l.split(target, x->sizes()), element, node.boolean("accumulate") ? kAdd : nullptr);
   l.finish_stores(std::move(draft));
 }
-Verdict put_fits(const Node& node, const compiler::TargetOptions&) {
-  return agreed(same(compiler::numel(node.tensor("index")->sizes()), compiler::numel(node.tensor("source")->sizes())));
+void put_needs(const Node& node, SizeRequirements& out) {
+  out.push_back(equal(compiler::numel(node.tensor("source")->sizes()), compiler::numel(node.tensor("index")->sizes()),
+                      "the source has another number of elements than the index"));
 }
 
 // Whether no two indices give the same sum of index * stride: each stride is longer than all that lies below it.
@@ -242,7 +243,7 @@ constexpr OpRule kRows[] = {
     writing({"aten.scatter.reduce", lower_scatter_reduce}),
     writing({"aten.scatter.value_reduce", lower_scatter_reduce}),
     writing({"aten.scatter_reduce.two", lower_scatter_reduce}),
-    {"aten.put.default", lower_put, put_fits},
+    needing({"aten.put.default", lower_put}, put_needs),
     {"aten.as_strided_scatter.default", lower_as_strided_scatter, strides_fit},
     {"aten.masked_scatter.default", lower_masked_scatter},
 };

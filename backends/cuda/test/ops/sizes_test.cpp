@@ -56,5 +56,115 @@ TEST_F(CudaSizes, MoreElementsThanARowHasFailTheCall) {
   expect_error({numbers(DType::f32, {2, 50}, 1), numbers(DType::f32, {51}, 2)}, "k is larger than the dimension");
 }
 
+// Several symbols that may stand for sizes which agree, or not.
+TEST_F(CudaSizes, AViewThatKeepsItsElementsIsInsideAndAnotherOneFailsTheCall) {
+  compile(R"(graph f(%x: f32[s0, 6], %z: f32[s1, 4]) {
+  range s0: 1..16
+  range s1: 1..24
+  %v: f32[s1, 4] = aten.view(%x, [s1, 4])  @ "block.flat" "model.py:7"
+  %y: f32[s1, 4] = aten.add.Tensor(%v, %z)
+  return %y
+})");
+  expect_bits_of_portable({numbers(DType::f32, {2, 6}, 1), numbers(DType::f32, {3, 4}, 2)});
+  expect_bits_of_portable({numbers(DType::f32, {16, 6}, 3), numbers(DType::f32, {24, 4}, 4)});
+  expect_error({numbers(DType::f32, {2, 6}, 1), numbers(DType::f32, {2, 4}, 2)},
+               "aten.view.default: the number of elements changes at block.flat (model.py:7): 12, wanted 8");
+}
+
+TEST_F(CudaSizes, SizesThatBroadcastAreInside) {
+  compile(R"(graph f(%x: f32[s0, 4], %z: f32[s1, 4], %u: f32[s2, 4]) {
+  range s0: 1..16
+  range s1: 1..16
+  range s2: 1..16
+  %y: f32[s0, 4] = aten.add.Tensor(%x, %z)
+  %e: f32[s2, 4] = aten.expand(%y, [s2, 4])
+  %o: f32[s2, 4] = aten.mul.Tensor(%e, %u)
+  return %o
+})");
+  const auto rows = [](int32_t count, uint64_t seed) { return numbers(DType::f32, {count, 4}, seed); };
+  for (const int32_t x : {1, 5}) {
+    for (const int32_t z : {1, x}) expect_bits_of_portable({rows(x, 1), rows(z, 2), rows(5, 3)});
+  }
+  expect_error({rows(5, 1), rows(3, 2), rows(5, 3)}, "aten.add.Tensor: the sizes of its operands do not broadcast");
+  expect_error({rows(5, 1), rows(1, 2), rows(6, 3)}, "aten.expand.default: the sizes of its operands do not broadcast");
+}
+
+TEST_F(CudaSizes, AKernelThatMayNotFitIsInside) {
+  compile(R"(graph f(%x: f32[1, 3, s0], %w: f32[4, 3, 5]) {
+  range s0: 0..64
+  %y: f32[1, 4, s0 + -4] = aten.convolution(%x, %w, none, [1], [0], [1], false, [0], 1)
+  %r: f32[1, 4, s0 + 2] = aten.reflection_pad1d(%y, [3, 3])
+  %f: f32[1, 4] = aten.select.int(%r, 2, -9)
+  return %r, %f
+})");
+  const auto call = [](int32_t size) {
+    return std::vector<HostValue>{numbers(DType::f32, {1, 3, size}, 1), numbers(DType::f32, {4, 3, 5}, 2)};
+  };
+  for (const int32_t size : {8, 31, 64}) expect_like_portable(call(size), 1e-6);
+  expect_error(call(4), "aten.convolution.default: the kernel is larger than the padded input");
+  expect_error(call(7), "aten.reflection_pad1d.default: it pads by more than it mirrors: 3, wanted at most 2");
+}
+
+// What is stated must be what follows, or kernels would read beyond their operands.
+TEST_F(CudaSizes, StatedSizesAreChecked) {
+  compile(R"(graph f(%x: f32[s0], %z: f32[s1]) {
+  range s0: 1..16
+  range s1: 1..32
+  %c: f32[s1] = aten.cat([%x, %x])
+  %y: f32[s1] = aten.mul.Tensor(%c, %z)
+  return %y
+})");
+  expect_bits_of_portable({numbers(DType::f32, {3}, 1), numbers(DType::f32, {6}, 2)});
+  expect_error({numbers(DType::f32, {3}, 1), numbers(DType::f32, {7}, 2)},
+               "aten.cat.default: a size of the result is not the one that the model states: 6, wanted 7");
+}
+
+TEST_F(CudaSizes, SizesOfInputsAreMultiplesWhereTheModelSaysSo) {
+  compile(R"(graph f(%x: f32[4*s0 + 2]) {
+  range s0: 1..16
+  %y: f32[4*s0 + 2] = aten.neg(%x)
+  return %y
+})");
+  expect_bits_of_portable({numbers(DType::f32, {10}, 1)});
+  expect_error({numbers(DType::f32, {11}, 1)}, "size 0 of input 0 of the delegate is no 4*s0 + 2: 11, wanted 10");
+}
+
+TEST_F(CudaSizes, MatmulsAreInsideIfTheirSizesMayAgree) {
+  compile(R"(graph f(%a: f32[s0, s1], %b: f32[s2, 8]) {
+  range s0: 1..20
+  range s1: 1..20
+  range s2: 1..20
+  %y: f32[s0, 8] = aten.mm(%a, %b)
+  return %y
+})");
+  expect_like_portable({numbers(DType::f32, {17, 9}, 1), numbers(DType::f32, {9, 8}, 2)}, 1e-6);
+  expect_error({numbers(DType::f32, {17, 9}, 1), numbers(DType::f32, {10, 8}, 2)},
+               "aten.mm.default: the sizes of its operands do not agree: 9, wanted 10");
+}
+
+// A branch that does not run asks for nothing, and what no plan computes stays outside.
+TEST_F(CudaSizes, BranchesAndDivisorsThatMayBeZeroStayOutside) {
+  const auto outside = outside_of(R"(graph f(%p: bool[], %x: f32[s0, 6], %z: f32[s1, 4]) {
+  range s0: 0..16
+  range s1: 0..24
+  %y: f32[s1, 4] = higher_order.cond(%p, [%x, %z]) graph (%u: f32[s0, 6], %v: f32[s1, 4]) {
+    %w: f32[s1, 4] = aten.view(%u, [s1, 4])
+    return %w
+  } graph (%u: f32[s0, 6], %v: f32[s1, 4]) {
+    %w: f32[s1, 4] = aten.exp(%v)
+    return %w
+  }
+  %q: f32[s1, floordiv(6*s0, s1)] = aten.view(%x, [s1, floordiv(6*s0, s1)])
+  return %y, %q
+})");
+  std::string all;
+  for (const auto& [op, reason] : outside) all += op + ": " + reason + "\n";
+  EXPECT_EQ(all,
+            "aten.view.default: the size s1 is none of its inputs\n"
+            "higher_order.cond.default: its graph has aten.view.default: whether its operands' sizes agree is known "
+            "only at run time\n"
+            "aten.view.default: whether its operands' sizes agree is known only at run time\n");
+}
+
 }  // namespace
 }  // namespace wick::cuda
