@@ -71,8 +71,9 @@ std::vector<double> OnAllElements::results() {
   compiler::HostValues values;
   compiler::throw_if_error(compiler::evaluate_graph(graph_, values));
   const auto& result = std::get<compiler::HostTensor>(values.at(graph_.outputs[0].value));
-  if (result.type.dtype != DType::f32) return {};
   const auto bytes = result.data.bytes();
+  if (result.type.dtype == DType::boolean) return std::vector<double>(bytes.begin(), bytes.end());
+  if (result.type.dtype != DType::f32) return {};
   std::vector<float> floats(bytes.size() / sizeof(float));
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<uint8_t*>(floats.data()));
   return std::vector<double>(floats.begin(), floats.end());

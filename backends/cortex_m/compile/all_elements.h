@@ -21,8 +21,8 @@ class OnAllElements {
   explicit OnAllElements(const compiler::Value& root);
   /// A node with one result. Each operand is the root, the result of a node added before, or a number.
   void add(const compiler::Node& node);
-  /// What the last node computes, before it is quantized. Another count than the root's dtype has elements: it is not
-  /// element-wise. Called once.
+  /// What the last node computes, before it is quantized; truth is 1. Another count than the root's dtype has elements:
+  /// it is not element-wise. Called once.
   std::vector<double> results();
 
  private:

@@ -23,19 +23,19 @@ Span<const OpRule> rows(const RuleFamily& family) { return {family.rows, family.
 
 const compiler::RuleTable<OpRule>& rules() {
   static const compiler::RuleTable<OpRule> kRules(
-      {rows(kAttentionRules), rows(kBinaryRules), rows(kChannelRules), rows(kConversionRules), rows(kConvolutionRules),
-       rows(kEdgePaddingRules), rows(kExtremumRules), rows(kGluRules), rows(kLinearRules), rows(kLookupRules),
-       rows(kMatmulRules), rows(kMovementRules), rows(kNormalizationRules), rows(kPaddingRules), rows(kPoolRules),
-       rows(kRecurrentRules), rows(kResizeRules), rows(kSoftmaxRules)});
+      {rows(kAttentionRules), rows(kBinaryRules), rows(kChannelRules), rows(kComparisonRules), rows(kConversionRules),
+       rows(kConvolutionRules), rows(kEdgePaddingRules), rows(kExtremumRules), rows(kGluRules), rows(kLinearRules),
+       rows(kLookupRules), rows(kMatmulRules), rows(kMovementRules), rows(kNormalizationRules), rows(kPaddingRules),
+       rows(kPoolRules), rows(kRecurrentRules), rows(kResizeRules), rows(kSoftmaxRules)});
   return kRules;
 }
 
 const compiler::RuleTable<OpRule>& int16_rules() {
   static const compiler::RuleTable<OpRule> kRules(
-      {rows(kAttentionRules), rows(kChannelRules), rows(kConversionRules), rows(kEdgePaddingRules),
-       rows(kExtremumRules), rows(kInt16BinaryRules), rows(kInt16ConvolutionRules), rows(kInt16GluRules),
-       rows(kInt16LinearRules), rows(kInt16MatmulRules), rows(kMovementRules), rows(kNormalizationRules),
-       rows(kPoolRules), rows(kRecurrentRules), rows(kResizeRules)});
+      {rows(kAttentionRules), rows(kChannelRules), rows(kComparisonRules), rows(kConversionRules),
+       rows(kEdgePaddingRules), rows(kExtremumRules), rows(kInt16BinaryRules), rows(kInt16ConvolutionRules),
+       rows(kInt16GluRules), rows(kInt16LinearRules), rows(kInt16MatmulRules), rows(kMovementRules),
+       rows(kNormalizationRules), rows(kPoolRules), rows(kRecurrentRules), rows(kResizeRules)});
   return kRules;
 }
 

@@ -28,8 +28,8 @@ struct RuleFamily {
   const OpRule* rows;
   size_t count;
 };
-extern const RuleFamily kAttentionRules, kBinaryRules, kChannelRules, kConversionRules, kConvolutionRules,
-    kEdgePaddingRules, kExtremumRules, kGluRules, kLinearRules, kLookupRules, kMatmulRules, kMovementRules,
-    kNormalizationRules, kPaddingRules, kPoolRules, kRecurrentRules, kResizeRules, kSoftmaxRules;
+extern const RuleFamily kAttentionRules, kBinaryRules, kChannelRules, kComparisonRules, kConversionRules,
+    kConvolutionRules, kEdgePaddingRules, kExtremumRules, kGluRules, kLinearRules, kLookupRules, kMatmulRules,
+    kMovementRules, kNormalizationRules, kPaddingRules, kPoolRules, kRecurrentRules, kResizeRules, kSoftmaxRules;
 
 }  // namespace wick::cortex_m

@@ -114,6 +114,8 @@ constexpr OpRule kRules[] = {
     {"aten.argmax.default", supports_position, rewrite_position, true},
     {"aten.argmin.default", supports_position, rewrite_position, true},
     {"aten.embedding.default", supports_embedding, rewrite_embedding, true},
+    {"aten.index.Tensor", supports_movement, rewrite_movement, true},
+    {"aten.masked_fill.Scalar", supports_movement, rewrite_movement, true},
     {"aten.where.self", supports_movement, rewrite_movement, true},
 };
 

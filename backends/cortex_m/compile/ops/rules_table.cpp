@@ -108,7 +108,11 @@ constexpr OpRule kRules[] = {
 const OpRule kTableRule = {"", supports_table, rewrite_table, true};
 const RuleFamily kLookupRules = {kRules, std::size(kRules)};
 
-bool is_tabulated(const Node& node) { return node.op->has(compiler::kPointwise) && variable(node) != nullptr; }
+// Comparisons that nothing quantizes have rows of their own.
+bool is_tabulated(const Node& node) {
+  const bool gives_truths = compiler::is_comparison(node.op->facts.binary) && !node.result()->is_quantized();
+  return node.op->has(compiler::kPointwise) && variable(node) != nullptr && !gives_truths;
+}
 
 Value* requantized(Builder& b, Value* x, const Affine& from, const Affine& to) {
   std::vector<int8_t> table;

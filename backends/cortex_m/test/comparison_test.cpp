@@ -1,0 +1,72 @@
+// Comparisons, choices by them, and indexing between quantized values: on elements, with eager's results.
+#include <gtest/gtest.h>
+
+#include "backends/cortex_m/test/graph_test_support.h"
+
+namespace wick::cortex_m {
+namespace {
+
+using testing::Pipeline;
+using testing::Stage;
+
+const std::string kQ = parameters(0.03125, -11), kOther = parameters(0.0205078125, 4);
+
+// %d and %e are quantized; `body` computes %y.
+std::string model(const std::string& body, const std::string& of_second = kQ) {
+  return "graph f(%x: f32[3, 40], %z: f32[3, 40]) {\n" + fake_quantized("d", "x", "q", kQ) +
+         fake_quantized("e", "z", "r", of_second) + "  " + body + "\n" + fake_quantized("o", "y", "p", kQ) +
+         "  return %o\n}";
+}
+
+void expect_integers(const std::string& text, const char* op) {
+  SCOPED_TRACE(text);
+  for (const char* cpu : {"m55", "m3"}) {
+    Pipeline p = std::move(Pipeline::from_text(text).backend(backend_for(cpu)));
+    p.at(Stage::lower).check_outside({}).check(op);
+    p.run_and_compare(one_step());
+    EXPECT_EQ(p.failures(), "") << cpu;
+  }
+}
+
+TEST(CortexMComparisons, OfElementsWithANumber) {
+  const std::string choice = "\n  %y = aten.where.self(%c, %e, %d)";
+  for (const char* op : {"eq", "ne", "lt", "le", "gt", "ge"}) {
+    // Between two elements, at one, at the ends, beyond them.
+    for (const double number : {0.26, 0.25, -0.75, 4.3125, -3.65625, 9.0, -9.0}) {
+      Pipeline p =
+          std::move(Pipeline::from_text(model(fmt::format("%c = aten.{}.Scalar(%d, {:#})", op, number) + choice))
+                        .backend("cortex-m"));
+      p.at(Stage::lower).check_outside({});
+      std::vector<float> x, z;
+      for (int i = 0; i < 120; ++i)
+        x.push_back(static_cast<float>(i - 60) * 0.03125f + (i > 110 ? 4.f : i < 10 ? -4.f : 0));
+      for (int i = 0; i < 120; ++i) z.push_back(static_cast<float>(i % 7));
+      p.run_and_compare({.absolute = 0, .relative = 0, .of_largest = 0},
+                        {float_input({3, 40}, x), float_input({3, 40}, z)});
+      EXPECT_EQ(p.failures(), "") << op << number;
+    }
+  }
+}
+
+TEST(CortexMComparisons, OfTensorsOnOneScale) {
+  expect_integers(model("%c = aten.gt.Tensor(%d, %e)\n  %y = aten.where.self(%c, %d, %e)"), "aten.gt.Tensor");
+  Pipeline p =
+      std::move(Pipeline::from_text(model("%c = aten.gt.Tensor(%d, %e)\n  %y = aten.where.self(%c, %d, %e)", kOther))
+                    .backend("cortex-m"));
+  p.at(Stage::lower).check_outside({"aten.gt.Tensor: its operands have different scales"});
+  p.run_and_compare(one_step());
+  EXPECT_EQ(p.failures(), "");
+}
+
+TEST(CortexMComparisons, FillsAndIndices) {
+  std::vector<int> columns;
+  for (int i = 0; i < 40; ++i) columns.push_back(i * 7 % 40);
+  const std::string indices = fmt::format("{}", fmt::join(columns, ", "));
+  expect_integers(model("%c = aten.lt.Scalar(%e, 0.1)\n  %y = aten.masked_fill.Scalar(%d, %c, 0.25)"),
+                  "aten.masked_fill.Scalar");
+  expect_integers(model("const %i: i64[40] = [" + indices + "]\n  %y = aten.index.Tensor(%d, [none, %i])"),
+                  "aten.index.Tensor");
+}
+
+}  // namespace
+}  // namespace wick::cortex_m
