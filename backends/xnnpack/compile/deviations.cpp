@@ -44,19 +44,18 @@ std::string refuse_deviation(const Node& node, const Deviation& deviation, const
   return "";
 }
 
-std::string refuse_zero_sign(const Node& node, const compiler::ValueRanges& ranges) {
-  const OpRule* rule = find_rule(node);
-  if (!rule || rule->zero_sign == ZeroSign::kept) return "";
+std::string refuse_zero_sign(const Node& node, const compiler::ValueRanges& ranges, ZeroSign sign) {
+  if (sign == ZeroSign::kept) return "";
   const auto& results = node.results();
   const bool matters = std::any_of(results.begin(), results.end(), [&](const compiler::Value* result) {
     return ranges.zero_signs().matter(result) && ranges.of(result).holds(0);
   });
   if (!matters) return "";
   const auto operands = node.operands();
-  const bool decided = rule->zero_sign == ZeroSign::lost ||
-                       std::any_of(operands.begin(), operands.end(), [&](const compiler::Value* operand) {
-                         return compiler::may_be_negative_zero(operand, ranges);
-                       });
+  const bool decided =
+      sign == ZeroSign::lost || std::any_of(operands.begin(), operands.end(), [&](const compiler::Value* operand) {
+        return compiler::may_be_negative_zero(operand, ranges);
+      });
   return decided ? "a zero may come out with the other sign, and the model distinguishes -0 from 0" : "";
 }
 

@@ -43,7 +43,14 @@ const Deviation* deviation(const compiler::Node& node);
 std::string refuse_deviation(const compiler::Node& node, const Deviation& deviation,
                              const compiler::ValueRanges& ranges);
 
+/// What happens to the sign of a zero in a result, compared with eager's.
+enum class ZeroSign : uint8_t {
+  kept,
+  lost_from_operands,  // another one only where an operand is -0
+  lost,                // another one of ordinary numbers too
+};
+
 /// Why the sign that zeros have in the node's result matters and may be another one than eager's, or "".
-std::string refuse_zero_sign(const compiler::Node& node, const compiler::ValueRanges& ranges);
+std::string refuse_zero_sign(const compiler::Node& node, const compiler::ValueRanges& ranges, ZeroSign sign);
 
 }  // namespace wick::xnnpack

@@ -34,6 +34,15 @@ Quantization quantization_of(const Affine& affine);
 /// these faster than the library's slices and concatenations, which copy one piece after the other. False for unknown
 /// sizes.
 bool has_small_blocks(const Sizes& dims, size_t at);
+/// Dimensions of known size that a view merges and splits between dimensions that stay; ones aside.
+struct Regrouping {
+  size_t at = 0;  // the first of them
+  std::vector<int64_t> from, to;
+  /// Each is a copy of a part.
+  int64_t num_pieces() const;
+};
+/// The only regrouping that turns `from` into `to`; nothing if they are equal, ones aside, or if no single one does.
+std::optional<Regrouping> regrouping(const Sizes& from, const Sizes& to);
 /// The position in `from` of each dimension of `to`: the permutation from one order to the other.
 std::vector<uint32_t> positions(const Order& from, const Order& to);
 
@@ -112,8 +121,8 @@ class Lowering {
   uint32_t as_type(uint32_t x, DataType type);
   uint32_t binary(NodeType type, uint32_t a, uint32_t b, OutputRange range = {});
   /// `x` with new dims that have the same product. If more than one of them is known only at run time, the new dims may
-  /// differ from the old ones only in dims of 1 that are moved, added or dropped. For elements quantized at run time,
-  /// reshapes their source.
+  /// differ from the old ones only by a regrouping and in dims of 1 that are moved, added or dropped. For elements
+  /// quantized at run time, reshapes their source.
   uint32_t reshape(uint32_t x, const Sizes& dims);
   uint32_t transpose(uint32_t x, const std::vector<uint32_t>& perm);
   uint32_t slice(uint32_t x, const std::vector<uint32_t>& offsets, const Sizes& sizes);
@@ -121,6 +130,12 @@ class Lowering {
   /// known.
   uint32_t in_front(uint32_t x, size_t at);
   uint32_t concatenate(std::vector<uint32_t> parts, size_t axis);
+  /// `count` parts of `width` in dimension `at`, `step` apart from `start` on, side by side in dimension `to`.
+  struct Pieces {
+    size_t at, to;
+    int64_t start, step, width, count;
+  };
+  uint32_t pieces(uint32_t x, const Pieces& pieces);
   uint32_t pad(uint32_t x, const std::vector<uint32_t>& before, const std::vector<uint32_t>& after, float value);
   /// x @ filter^T + bias over the last dimension; filter [oc, ic], bias [oc] or kNoValue.
   uint32_t fully_connected(uint32_t x, uint32_t filter, uint32_t bias, uint32_t flags = 0, OutputRange range = {});
@@ -169,6 +184,7 @@ class Lowering {
   uint32_t constant_index(compiler::ConstantData data);
   uint32_t add_constant(compiler::ConstantData data, DataType type, const Sizes& dims);
   uint32_t move_ones(uint32_t x, const Sizes& dims);
+  uint32_t regroup(uint32_t x, const Regrouping& change);
   uint32_t drop_ones(uint32_t x, size_t rank);
   uint32_t copy(uint32_t x);
   std::vector<bool> live_values() const;

@@ -1,5 +1,6 @@
 // Payload nodes that move elements.
 #include <algorithm>
+#include <numeric>
 
 #include "backends/xnnpack/compile/lower.h"
 #include "compiler/support/failure.h"
@@ -15,7 +16,41 @@ std::vector<uint32_t> or_zero(const Sizes& dims) {
   return out;
 }
 
+// Where the dimension stands that would be number `index` without those of size 1.
+size_t place_of(const Sizes& dims, size_t index) {
+  size_t at = 0;
+  while (dims[at].is(1) || index-- > 0) ++at;
+  return at;
+}
+
 }  // namespace
+
+int64_t Regrouping::num_pieces() const {
+  const auto count = [](const std::vector<int64_t>& sizes) {
+    return std::accumulate(sizes.begin(), sizes.end() - 1, int64_t{0});
+  };
+  return count(from) + count(to);
+}
+
+std::optional<Regrouping> regrouping(const Sizes& from, const Sizes& to) {
+  const Sizes a = without_ones(from), b = without_ones(to);
+  const size_t most = std::min(a.size(), b.size());
+  size_t front = 0, back = 0;
+  while (front < most && a[front] == b[front]) ++front;
+  while (front + back < most && a[a.size() - 1 - back] == b[b.size() - 1 - back]) ++back;
+  const auto between = [&](const Sizes& dims) {
+    return Sizes(dims.begin() + static_cast<ptrdiff_t>(front), dims.end() - static_cast<ptrdiff_t>(back));
+  };
+  const Sizes old = between(a), fresh = between(b);
+  if (old.empty() || fresh.empty() || num_symbolic(old) + num_symbolic(fresh) > 0 || !(product(old) == product(fresh)))
+    return std::nullopt;
+  const auto numbers = [](const Sizes& dims) {
+    std::vector<int64_t> out;
+    for (const compiler::Sym& dim : dims) out.push_back(dim.value());
+    return out;
+  };
+  return Regrouping{front, numbers(old), numbers(fresh)};
+}
 
 bool has_small_blocks(const Sizes& dims, size_t at) {
   constexpr int64_t kFewElements = 4, kManyBlocks = 64;
@@ -27,7 +62,10 @@ bool has_small_blocks(const Sizes& dims, size_t at) {
 uint32_t Lowering::reshape(uint32_t x, const Sizes& to) {
   if (dims(x) == to) return x;
   if (payload_.values[x].type == DataType::qdint8) return reshape_rows(x, to);
-  if (num_symbolic(to) > 1) return move_ones(x, to);
+  if (num_symbolic(to) > 1) {
+    const auto change = regrouping(dims(x), to);
+    return move_ones(change ? regroup(x, *change) : x, to);
+  }
   PayloadNode node;
   node.type = NodeType::static_reshape;
   node.inputs[0] = x;
@@ -75,6 +113,39 @@ uint32_t Lowering::move_ones(uint32_t x, const Sizes& to) {
     perm.push_back(static_cast<uint32_t>(at));
   }
   return std::is_sorted(perm.begin(), perm.end()) ? x : transpose(x, perm);
+}
+
+uint32_t Lowering::pieces(uint32_t x, const Pieces& pieces) {
+  std::vector<uint32_t> parts;
+  std::vector<uint32_t> offsets(dims(x).size(), 0);
+  Sizes sizes = dims(x);
+  sizes[pieces.at] = pieces.width;
+  for (int64_t i = 0; i < pieces.count; ++i) {
+    offsets[pieces.at] = static_cast<uint32_t>(pieces.start + i * pieces.step);
+    parts.push_back(slice(x, offsets, sizes));
+  }
+  return concatenate(std::move(parts), pieces.to);
+}
+
+// Merges by putting the parts of the outer dimension side by side in the inner one, and splits by putting parts side by
+// side in a dimension of 1 in front.
+uint32_t Lowering::regroup(uint32_t x, const Regrouping& change) {
+  for (size_t i = change.from.size() - 1; i-- > 0;) {
+    const size_t at = place_of(dims(x), change.at + i);
+    x = pieces(x, {at, place_of(dims(x), change.at + i + 1), 0, 1, 1, change.from[i]});
+  }
+  int64_t size = std::accumulate(change.to.begin(), change.to.end(), int64_t{1}, std::multiplies<>());
+  for (size_t i = 0; i + 1 < change.to.size(); ++i) {
+    size /= change.to[i];
+    size_t at = place_of(dims(x), change.at + i);
+    Sizes with_one = dims(x);
+    const auto one = std::find_if(with_one.begin(), with_one.end(), [](const auto& dim) { return dim.is(1); });
+    at -= one < with_one.begin() + static_cast<ptrdiff_t>(at) ? 1 : 0;
+    if (one != with_one.end()) with_one.erase(one);
+    with_one.insert(with_one.begin() + static_cast<ptrdiff_t>(at), 1);
+    x = pieces(move_ones(x, with_one), {at + 1, at, 0, size, size, change.to[i]});
+  }
+  return x;
 }
 
 uint32_t Lowering::copy(uint32_t x) {

@@ -1,6 +1,7 @@
 #include "backends/xnnpack/compile/target.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "backends/xnnpack/compile/lower.h"
 #include "backends/xnnpack/compile/ops/op_rules.h"
@@ -35,8 +36,29 @@ bool prepares_constant(const Node& node) {
   return node.is("wick.convert.default") && quantized_constant(*node.operands()[0]);
 }
 
+// A view of several sizes known only at run time is a copy in a delegate, and free outside.
+bool is_costly_view(const Node& node) {
+  return node.is("aten.view.default") && num_symbolic(dims_of(*node.result())) > 1;
+}
+
+// The costly views at the border: nobody else of the partition gives what they read, or reads what they give.
+std::vector<const Node*> border_views(const std::vector<const Node*>& nodes) {
+  const std::unordered_set<const Node*> inside(nodes.begin(), nodes.end());
+  const auto is_inside = [&](const Node* node) { return inside.count(node) != 0; };
+  std::vector<const Node*> out;
+  for (const Node* node : nodes) {
+    if (!is_costly_view(*node)) continue;
+    const auto& users = node->result()->users();
+    const bool first = !is_inside(node->operands()[0]->producer);
+    if (first || std::none_of(users.begin(), users.end(), is_inside)) out.push_back(node);
+  }
+  return out;
+}
+
 // A call of a delegate costs more than a few views, which outside are often free.
 Verdict profitable(const std::vector<const Node*>& nodes, const TargetOptions&) {
+  std::vector<const Node*> views = border_views(nodes);
+  if (!views.empty()) return {false, "a view at the border of a delegate, which is free outside", std::move(views)};
   for (const Node* node : nodes) {
     if (!moves_only(*node)) return Verdict::yes();
   }

@@ -24,13 +24,6 @@ struct Int8Scales {
 
 using compiler::Unknown;
 
-/// Of a zero in the result, compared with eager's.
-enum class ZeroSign : uint8_t {
-  kept,
-  lost_from_operands,  // another one only where an operand is -0
-  lost,                // another one of ordinary numbers too
-};
-
 struct OpRule {
   const char* op;
   /// Conditions beyond those of support.cpp for every node. Null: none.

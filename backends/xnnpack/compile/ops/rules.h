@@ -57,7 +57,8 @@ void lower_in_fp32(Lowering& lowering, const compiler::Node& node, uint32_t x, c
 }
 /// `count` elements of dimension `at` of x, from `start` on.
 uint32_t slice_dim(Lowering& lowering, uint32_t x, size_t at, int64_t start, int64_t count);
-/// As slice_dim, every step-th element. With a step other than 1, sizes must be known.
+/// As slice_dim, every step-th element. With a step other than 1, the size of dimension `at` is known; if several
+/// others are not, each element is a slice of its own.
 uint32_t every_step(Lowering& lowering, uint32_t x, size_t at, int64_t start, int64_t step, int64_t count);
 /// Of `x`, operand 0 of the node or a part of it. The library's kernels may make NaN of numbers beyond 1e26.
 uint32_t sigmoid(Lowering& lowering, const compiler::Node& node, uint32_t x);

@@ -53,11 +53,30 @@ LayoutRule select_layout(const Node& node) {
 
 constexpr char kInexactBound[] = "a merged size whose upper bound differs from that of its parts";
 
-// The library infers one size of a view.
-Verdict viewable(const Node& node) {
-  if (num_symbolic(result_dims(node)) <= 1) return Verdict::yes();
-  return Verdict::no(
-      fmt::format("more than one size known only at run time: {}", compiler::to_text(node.result()->type)));
+constexpr int64_t kMaxPieces = 64;  // of a tensor that is taken apart: each is a copy
+
+// The library infers one size of a view. With more of them it can add, move and drop dimensions of size 1, and take
+// tensors apart and join them.
+Verdict viewable(const Node& node, const TargetOptions& options) {
+  const Sizes from = dims_of(*node.operands()[0]), to = result_dims(node);
+  const bool only_ones = without_ones(from) == without_ones(to), drops = to.size() < from.size();
+  if (num_symbolic(to) <= 1 || (only_ones && !drops)) return Verdict::yes();
+  const auto no = [&](const std::string& why) {
+    return Verdict::no(
+        fmt::format("more than one size known only at run time{}: {}", why, compiler::to_text(node.result()->type)));
+  };
+  if (!is_floating(node.result()->dtype()) || node.result()->is_quantized()) return no("");
+  if (node.is("aten.view.default") && !only_ones) {
+    const auto change = regrouping(from, to);
+    if (!change) return no("");
+    if (change->num_pieces() > kMaxPieces) return no(fmt::format(", and a view of more than {} pieces", kMaxPieces));
+  }
+  if (!drops) return Verdict::yes();
+  constexpr size_t kRoom = 2;  // dropping one needs two more dimensions
+  if (to.size() + kRoom > kMaxRank) return no(" in more dimensions than the library can drop one of");
+  const std::string reason =
+      options.ranges ? refuse_zero_sign(node, *options.ranges, ZeroSign::lost_from_operands) : "";
+  return reason.empty() ? Verdict::yes() : Verdict::no(reason);
 }
 
 // --- slices ---
@@ -83,13 +102,19 @@ std::optional<Slice> slice_of(const Node& node) {
   slice.step = step.value();
   if (count == size && slice.start == 0 && slice.step == 1) return slice;  // all of it
   if (!count.is_const()) return {};
-  if (slice.step != 1 && (!size.is_const() || num_symbolic(dims_of(x)) > 1)) return {};
   slice.count = count.value();
+  if (slice.step != 1 && !size.is_const()) return {};
   return slice;
 }
 
 Verdict known_slice(const Node& node, const TargetOptions&) {
-  return slice_of(node) ? Verdict::yes() : Verdict::no("a slice whose bounds are known only at run time");
+  const auto slice = slice_of(node);
+  if (!slice) return Verdict::no("a slice whose bounds are known only at run time");
+  const bool in_pieces = slice->step != 1 && num_symbolic(dims_of(*node.operands()[0])) > 1;
+  if (in_pieces && slice->count > kMaxPieces)
+    return Verdict::no(
+        fmt::format("a step between more than {} rows, with more than one size known only at run time", kMaxPieces));
+  return Verdict::yes();
 }
 
 void lower_slice(Lowering& l, const Node& node) {
@@ -100,11 +125,11 @@ void lower_slice(Lowering& l, const Node& node) {
   l.set_result(node, every_step(l, x, at, slice.start, slice.step, slice.count));
 }
 
-Verdict known_index(const Node& node, const TargetOptions&) {
+Verdict known_index(const Node& node, const TargetOptions& options) {
   const auto index = number(node, "index");
   const bool counts_back = index && *index < 0 && !dims_of(*node.operands()[0])[dim_of(node)].is_const();
   if (!index || counts_back) return Verdict::no("an index known only at run time");
-  return viewable(node);
+  return viewable(node, options);
 }
 
 void lower_select(Lowering& l, const Node& node) {
@@ -144,13 +169,12 @@ void lower_slice_scatter(Lowering& l, const Node& node) {
 
 void lower_view(Lowering& l, const Node& node) { l.set_result(node, l.as_result(node, l.operand(node, 0))); }
 
-Verdict known_view(const Node& node, const TargetOptions&) {
+Verdict known_view(const Node& node, const TargetOptions& options) {
   const Sizes from = dims_of(*node.operands()[0]), to = result_dims(node);
   if (!(product(from) == product(to))) return Verdict::no("a view that fixes a size known only at run time");
   // s0 * (s1 - 1) is bounded as s0*s1 - s0: by more than the product of the bounds.
   if (elements(from) != elements(to)) return Verdict::no(kInexactBound);
-  if (without_ones(from) == without_ones(to) && to.size() >= from.size()) return Verdict::yes();
-  return viewable(node);
+  return viewable(node, options);
 }
 
 // Permutes cost nothing: the layout says where the dimensions lie.
@@ -378,6 +402,7 @@ uint32_t every_step(Lowering& l, uint32_t x, size_t at, int64_t start, int64_t s
   const Sizes dims = l.dims(x);
   const Sym outer = product({dims.begin(), dims.begin() + static_cast<ptrdiff_t>(at)});
   const Sym inner = product({dims.begin() + static_cast<ptrdiff_t>(at) + 1, dims.end()});
+  if (num_symbolic(dims) > 1) return l.pieces(x, {at, at, start, step, 1, count});
   Sizes result = dims;
   result[at] = count;
   const int64_t size = dims[at].value(), span = count * step, missing = start + span - size;
