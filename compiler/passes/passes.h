@@ -13,6 +13,7 @@ Result<Changed> avoid_views(Graph& graph, const TargetFacts& facts);
 Result<Changed> band_by_slices(Graph& graph);
 Result<Changed> block_attention(Graph& graph);
 Result<Changed> round_numbers(Graph& graph);
+Result<Changed> cancel_permutations(Graph& graph);
 Result<Changed> canonicalize(Graph& graph);
 Result<Changed> center_residual(Graph& graph);
 Result<Changed> common_subexpressions(Graph& graph);
@@ -25,6 +26,7 @@ Result<Changed> fold_norm_affine(Graph& graph);
 Result<Changed> fold_scale(Graph& graph);
 Result<Changed> gather_by_products(Graph& graph);
 Result<Changed> gather_by_slices(Graph& graph);
+Result<Changed> mask_groups(Graph& graph);
 Result<Changed> merge_dims(Graph& graph, const TargetFacts& facts);
 Result<Changed> merge_parts(Graph& graph);
 Result<Changed> merge_views(Graph& graph);
@@ -38,5 +40,6 @@ Result<Changed> scatter_by_slices(Graph& graph);
 Result<Changed> simplify_pointwise(Graph& graph);
 Result<Changed> sink_transposes(Graph& graph);
 Result<Changed> split_linears(Graph& graph);
+Result<Changed> split_rows_early(Graph& graph, const TargetFacts& facts);
 
 }  // namespace wick::compiler
