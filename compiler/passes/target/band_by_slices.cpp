@@ -105,10 +105,11 @@ Value* select(Builder& b, Node& node) {
     const Arg& other = node.arg(!where ? 2 : kept ? 2 : 1);
     if ((!where && kept) || !from.is<Value*>()) continue;
     Value* x = from.as<Value*>();
-    if (!x->producer || !(x->type == result->type)) continue;
+    if (!x->producer || x->dtype() != result->dtype()) continue;
     const auto fill = number_of(other, result->dtype());
     const auto band = fill ? band_of(condition, kept, result) : std::nullopt;
-    if (band && is_partial(*band, *result)) return filled_outside(b, x, *band, fill->as_number());
+    if (band && is_partial(*band, *result))
+      return filled_outside(b, b.expand(x, result->sizes()), *band, fill->as_number());
   }
   return nullptr;
 }
