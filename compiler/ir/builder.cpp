@@ -89,6 +89,7 @@ Value* Builder::squeeze(Value* x, int64_t dim) {
 }
 
 Value* Builder::slice(Value* x, int64_t dim, Sym start, Sym end, Sym step) {
+  if (x->rank() == 0) fail(Code::unsupported_model, "a slice of a scalar");
   const int64_t at = wrap_dim(dim, x->rank());
   if (start.is(0) && step.is(1) && end == x->sizes()[static_cast<size_t>(at)]) return x;
   return call("aten.slice.Tensor", {x, at, std::move(start), std::move(end), std::move(step)});

@@ -85,6 +85,7 @@ std::vector<Value*> decompose_qparams_per_token(Builder& b, Node& node) {
 
 // Channel vector as a tensor that broadcasts along `axis`.
 Value* along(Builder& b, Value* v, size_t rank, int64_t axis) {
+  require(rank > 0 && v->rank() == 1, "quantization by channels needs channels and a vector of them");
   Sizes sizes(rank, Sym(1));
   sizes[static_cast<size_t>(axis)] = v->sizes()[0];
   return b.reshape(v, std::move(sizes));

@@ -1,41 +1,30 @@
 #include "tests/hostile/kernel_attack.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <new>
 
 #include "tests/fuzz/argument_edit.h"
 #include "tests/fuzz/run_program.h"
+#include "tests/hostile/apart.h"
 
 namespace wick::testing {
 namespace {
 
 using fuzz::EditableProgram;
 
-constexpr time_t kMaxSeconds = 60;  // of processor time for all changes of a group, with sanitizers
-
-// What the attacking process tells.
-struct Shared {
-  size_t current = 0;  // the group under attack
-  AttackCounts counts;
-};
+constexpr long kMaxSeconds = 60;  // of processor time for all changes of a group, with sanitizers
 
 class Attack {
  public:
-  Attack(const AttackedProgram& program, Shared* shared) : shared_(shared), program_(program), pte_(program.pte) {
+  Attack(const AttackedProgram& program, AttackCounts& counts) : counts_(counts), program_(program), pte_(program.pte) {
     for (const std::vector<uint8_t>& input : program.inputs) inputs_.push_back({input.data(), input.size()});
   }
 
   // As it is, then on other bytes, with overlapping tensors, each number at each of its edges, several changes at once.
   void run(size_t combinations) const {
     if (pte_.empty()) return;
-    ++shared_->counts.programs;
+    ++counts_.programs;
     (void)fuzz::run_program({pte_.data(), pte_.size()}, nullptr, span());
     run_changed([](auto&) {});
     run_on_garbage();
@@ -65,8 +54,8 @@ class Attack {
     fuzz::spread_tensors(plan, program_.room);
     change(plan);
     const std::vector<uint8_t> file = fuzz::write_program(program);
-    ++shared_->counts.executed;
-    shared_->counts.succeeded += fuzz::run_program({file.data(), file.size()}, nullptr, span());
+    ++counts_.executed;
+    counts_.succeeded += fuzz::run_program({file.data(), file.size()}, nullptr, span());
   }
 
   // Bools that are neither 0 nor 1, numbers of all magnitudes.
@@ -79,49 +68,26 @@ class Attack {
       for (uint8_t& byte : garbage) byte = static_cast<uint8_t>(random.below(256));
     }
     for (const auto& garbage : bytes) spans.push_back({garbage.data(), garbage.size()});
-    ++shared_->counts.executed;
-    shared_->counts.succeeded += fuzz::run_program({pte_.data(), pte_.size()}, nullptr, {spans.data(), spans.size()});
+    ++counts_.executed;
+    counts_.succeeded += fuzz::run_program({pte_.data(), pte_.size()}, nullptr, {spans.data(), spans.size()});
   }
 
-  Shared* shared_;
+  AttackCounts& counts_;
   const AttackedProgram& program_;
   const std::vector<uint8_t>& pte_;
   std::vector<Span<const uint8_t>> inputs_;
 };
 
-// Attacks the groups from `first` on in a process of its own, so that a crash or a hang has a name and the rest
-// still gets its turn. Returns where to go on.
-size_t run_apart(const std::vector<AttackedGroup>& groups, size_t first, size_t combinations, Shared* shared) {
-  const pid_t child = fork();
-  if (child == 0) {
-    for (shared->current = first; shared->current < groups.size(); ++shared->current) {
-      const itimerval limit = {{}, {kMaxSeconds, 0}};
-      (void)setitimer(ITIMER_PROF, &limit, nullptr);
-      for (const AttackedProgram& program : groups[shared->current].make()) Attack(program, shared).run(combinations);
-    }
-    _exit(0);
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return groups.size();
-  ADD_FAILURE() << groups[shared->current].name
-                << (WIFSIGNALED(status) ? ": killed by signal " + std::to_string(WTERMSIG(status)) : ": failed");
-  return shared->current + 1;
-}
-
 }  // namespace
 
 AttackCounts attack_kernels(const std::vector<AttackedGroup>& groups, size_t combinations) {
-  void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    ADD_FAILURE() << "no memory to share with other processes";
-    return {};
-  }
-  auto* shared = new (memory) Shared;
-  for (size_t next = 0; next < groups.size();) next = run_apart(groups, next, combinations, shared);
-  const AttackCounts counts = shared->counts;
-  munmap(memory, sizeof(Shared));
+  const SharedWithChildren<AttackCounts> shared;
+  run_apart(
+      groups.size(), kMaxSeconds, [&](size_t i) { return groups[i].name; },
+      [&](size_t i, Progress&) {
+        for (const AttackedProgram& program : groups[i].make()) Attack(program, *shared).run(combinations);
+      });
+  const AttackCounts counts = *shared;
   std::printf("%llu programs, executed with %llu changes, %llu of them with a result\n",
               static_cast<unsigned long long>(counts.programs), static_cast<unsigned long long>(counts.executed),
               static_cast<unsigned long long>(counts.succeeded));

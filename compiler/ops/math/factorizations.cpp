@@ -44,6 +44,7 @@ struct Pair {
   Value *a, *b;
 };
 Pair same_batch(Builder& builder, Value* a, Value* b) {
+  require(a->rank() >= 2 && b->rank() >= 2, "a matrix needs two dimensions");
   const Sizes batch = broadcast(batch_of(a), batch_of(b));
   return {in_batch(builder, a, batch), in_batch(builder, b, batch)};
 }
@@ -214,6 +215,7 @@ Results decompose_lu_solve(Builder& b, Node& node) {
   const bool modern = node.op->parsed->find("LU") >= 0;
   Value *lu = node.tensor(modern ? "LU" : "LU_data"), *right = node.tensor(modern ? "B" : "self");
   Value* pivots = node.tensor(modern ? "pivots" : "LU_pivots");
+  require(lu->rank() >= 2 && right->rank() >= 2, "a matrix needs two dimensions");
   const bool same = lu->rank() == right->rank() && batch_of(lu) == batch_of(right);
   if (modern && same) return {};
   const Pair both = same_batch(b, lu, right);

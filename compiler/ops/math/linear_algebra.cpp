@@ -367,6 +367,7 @@ Results decompose_vecdot(Builder& b, Node& node) {
 Results decompose_vander(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("x");
+  require(x->rank() > 0, "vander of a scalar");
   const bool rising = node.is("aten.linalg_vander.default") || node.boolean("increasing");
   const Sym count = node.is_none("N") ? x->sizes().back() : node.integer("N");
   Value* exponents = c.arange(count, DType::i64);

@@ -87,6 +87,7 @@ struct Steps {
 Steps steps_of(Builder& b, const Node& node) {
   Compose c(b);
   Value* y = node.tensor("y");
+  require(y->rank() > 0, "an integral over a scalar");
   const int64_t dim = wrap_dim(node.static_integer("dim"), y->rank());
   if (!has_arg(node, "x")) return {y, dim, node.arg("dx")};
   Value* x = node.tensor("x");
@@ -96,6 +97,7 @@ Steps steps_of(Builder& b, const Node& node) {
     sizes[static_cast<size_t>(dim)] = x->sizes()[0];
     x = b.reshape(x, std::move(sizes));
   } else {
+    require(x->rank() > 0, "an integral over steps of a scalar");
     along = wrap_dim(node.static_integer("dim"), x->rank());
   }
   return {y, dim, c.sub(from(b, x, along, 1), up_to(b, x, along, 1))};
@@ -119,6 +121,7 @@ Results decompose_cumulative_trapezoid(Builder& b, Node& node) {
 Results decompose_gradient(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
+  require(x->rank() > 0, "gradient needs two elements");
   require(node.static_integer("edge_order") == 1, "gradient with edge_order 2 is not supported");
   std::vector<int64_t> dims = all_dims(x->rank());
   if (has_arg(node, "dim") && node.is("aten.gradient.scalarint")) {
@@ -201,13 +204,17 @@ Results decompose_diagflat(Builder& b, Node& node) {
 
 // As scatter_reduce with one index for a whole slice.
 Results decompose_index_reduce(Builder& b, Node& node) {
-  Value *x = node.tensor("self"), *source = node.tensor("source");
+  Value *x = node.tensor("self"), *source = node.tensor("source"), *index = node.tensor("index");
+  const bool scalar = x->rank() == 0;
+  if (scalar) x = b.reshape(x, {1});
+  if (source->rank() == 0) source = b.reshape(source, {1});
+  if (index->rank() == 0) index = b.reshape(index, {1});
   const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
   Sizes column(x->rank(), Sym(1));
-  Value* index = node.tensor("index");
   column[static_cast<size_t>(dim)] = index->sizes()[0];
   Value* wide = b.expand(b.reshape(b.cast(index, DType::i64), std::move(column)), source->sizes());
-  return {b.call("aten.scatter_reduce.two", {x, dim, wide, source, node.arg("reduce"), node.arg("include_self")})};
+  Value* out = b.call("aten.scatter_reduce.two", {x, dim, wide, source, node.arg("reduce"), node.arg("include_self")});
+  return {scalar ? b.reshape(out, {}) : out};
 }
 
 }  // namespace

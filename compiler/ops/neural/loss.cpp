@@ -83,8 +83,9 @@ Results decompose_triplet(Builder& b, Node& node) {
 Results decompose_multi_margin(Builder& b, Node& node) {
   Compose c(b);
   Value *x = node.tensor("self"), *target = node.tensor("target");
-  const bool single = x->rank() == 1;
-  if (single) x = b.unsqueeze(x, 0);
+  const bool single = x->rank() < 2;
+  if (single) x = b.reshape(x, {1, numel(x->sizes())});
+  require_rank(x, 2, "multi_margin_loss");
   Value* column = b.reshape(target, {x->sizes()[0], 1});
   const double p = node.real("p");
   require(p == 1 || p == 2, "multi_margin_loss: p must be 1 or 2");
@@ -103,6 +104,8 @@ Results decompose_multi_margin(Builder& b, Node& node) {
 Results decompose_multilabel_margin(Builder& b, Node& node) {
   Compose c(b);
   Value *x = node.tensor("self"), *target = node.tensor("target");
+  if (x->rank() == 0) x = b.reshape(x, {1});
+  if (target->rank() == 0) target = b.reshape(target, {1});
   require(x->rank() == 1 || x->rank() == 2, "multilabel_margin_loss takes a vector or a matrix");
   require_rank(target, x->rank(), "multilabel_margin_loss: target");
   for (size_t i = 0; i < x->rank(); ++i)

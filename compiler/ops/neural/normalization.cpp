@@ -247,6 +247,7 @@ Results decompose_weight_norm(Builder& b, Node& node) {
 Results decompose_renorm(Builder& b, Node& node) {
   Compose c(b);
   Value* x = node.tensor("self");
+  require(x->rank() > 1, "renorm needs two dimensions");
   const int64_t dim = wrap_dim(node.static_integer("dim"), x->rank());
   std::vector<int64_t> dims = all_dims(x->rank());
   dims.erase(dims.begin() + dim);

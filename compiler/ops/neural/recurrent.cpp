@@ -25,6 +25,7 @@ Value* linear(Builder& b, Value* x, Value* weight, Value* bias) {
 
 // `count` pieces of the last dimension, each `width` long.
 Values gates(Builder& b, Value* x, int64_t count, const Sym& width) {
+  require(x->rank() > 0, "the gates of a cell are a scalar");
   const auto dim = static_cast<int64_t>(x->rank()) - 1;
   Values out;
   if (!width.is_const() || !x->sizes().back().is_const()) {

@@ -174,7 +174,11 @@ void infer_index_put(Node& node) {
   const Value* values = node.tensor("values");
   if (x->dtype() != values->dtype()) reject("index_put: the values have a different dtype");
   const Advanced a = advanced_of(node);
-  if (!a.has_mask) broadcast(indexed_sizes(x, a.indices), values->sizes());
+  if (!a.has_mask) {
+    const Sizes indexed = indexed_sizes(x, a.indices);
+    require(values->rank() <= indexed.size(), "index_put: the values have more dimensions than what they replace");
+    broadcast(indexed, values->sizes());
+  }
   infer_same(node);
 }
 // x[mask] = scalar is where(mask, scalar, x).
@@ -239,11 +243,16 @@ Results decompose_index_write(Builder& b, Node& node) {
   return {scalar ? b.reshape(out, {}) : out};
 }
 
+// A scalar counts as a vector of one element.
+void require_equal_ranks(const Value* a, const Value* b) {
+  if (std::max<size_t>(a->rank(), 1) != std::max<size_t>(b->rank(), 1)) reject("scatter: ranks differ");
+}
 void infer_scatter(Node& node) {
   const Value *x = node.tensor("self"), *index = node.tensor("index");
   require(index->dtype() == DType::i64, "scatter: the index is not i64");
   index_dim(node);
-  if (x->rank() != index->rank() && x->rank() > 0 && index->rank() > 0) reject("scatter: ranks differ");
+  require_equal_ranks(x, index);
+  if (node.op->parsed->find("src") >= 0) require_equal_ranks(index, node.tensor("src"));
   if (node.op->parsed->find("src") >= 0 && node.tensor("src")->dtype() != x->dtype())
     reject("scatter: the source has a different dtype");
   infer_same(node);
@@ -265,6 +274,8 @@ void infer_masked_scatter(Node& node) {
 void infer_write_view(Node& node) {
   const Value *x = node.tensor("self"), *source = node.tensor("src");
   if (x->dtype() != source->dtype()) reject("the source has a different dtype");
+  if (node.op->parsed->find("stride") >= 0)
+    require(node.ints("size").size() == node.ints("stride").size(), "sizes and strides differ in length");
   infer_same(node);
 }
 // where(on the diagonal, source, self): the source lies along the rows of the two dimensions.

@@ -163,7 +163,7 @@ Results decompose_repeat_interleave(Builder& b, Node& node) {
 Results decompose_repeat_interleave_tensor(Builder& b, Node& node) {
   Compose c(b);
   Value *x = node.tensor("self"), *repeats = node.tensor("repeats");
-  if (node.is_none("dim")) x = b.reshape(x, {numel(x->sizes())});
+  if (node.is_none("dim") || x->rank() == 0) x = b.reshape(x, {numel(x->sizes())});
   const int64_t dim = node.is_none("dim") ? 0 : wrap_dim(node.static_integer("dim"), x->rank());
   const Sym size = x->sizes()[static_cast<size_t>(dim)];
   if (repeats->rank() == 0 || repeats->sizes()[0].is(1)) repeats = b.expand(b.reshape(repeats, {1}), {size});

@@ -235,14 +235,22 @@ void lower_masked_scatter(Lowering& l, const Node& node) {
   });
 }
 
+// Eager takes a scalar where it takes a vector of one element.
+Verdict ranks_fit(const Node& node, const compiler::TargetOptions&) {
+  const size_t rank = node.tensor("self")->rank();
+  const bool sources = node.op->parsed->find("src") < 0 || node.tensor("src")->rank() == rank;
+  if (node.tensor("index")->rank() == rank && sources) return Verdict::yes();
+  return Verdict::no("a scalar beside vectors of one element");
+}
+
 constexpr OpRule kRows[] = {
     writing({"aten.index_put.default", lower_index_put, integer_indices}),
-    writing({"aten.scatter.src", lower_scatter}),
-    writing({"aten.scatter.value", lower_scatter}),
-    writing({"aten.scatter_add.default", lower_scatter_add}),
-    writing({"aten.scatter.reduce", lower_scatter_reduce}),
-    writing({"aten.scatter.value_reduce", lower_scatter_reduce}),
-    writing({"aten.scatter_reduce.two", lower_scatter_reduce}),
+    writing({"aten.scatter.src", lower_scatter, ranks_fit}),
+    writing({"aten.scatter.value", lower_scatter, ranks_fit}),
+    writing({"aten.scatter_add.default", lower_scatter_add, ranks_fit}),
+    writing({"aten.scatter.reduce", lower_scatter_reduce, ranks_fit}),
+    writing({"aten.scatter.value_reduce", lower_scatter_reduce, ranks_fit}),
+    writing({"aten.scatter_reduce.two", lower_scatter_reduce, ranks_fit}),
     needing({"aten.put.default", lower_put}, put_needs),
     {"aten.as_strided_scatter.default", lower_as_strided_scatter, strides_fit},
     {"aten.masked_scatter.default", lower_masked_scatter},
