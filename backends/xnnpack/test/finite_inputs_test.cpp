@@ -290,6 +290,45 @@ TEST(FiniteInputs, DeviationsThatAreNotNumbers) {
   }
 }
 
+// A row with no more elements than the correction deviates infinitely, unless all its elements are equal.
+TEST(FiniteInputs, DeviationsOfFewerElementsThanTheCorrection) {
+  constexpr char kText[] = R"(graph forward(%x: f32[2, s0]) {
+    range s0: 0..8
+    %std = aten.std.correction(%x, [1], 2)
+    %var = aten.var.correction(%x, [1], 2)
+    %v: f32[2], %m: f32[2] = aten.var_mean.correction(%x, [1], 2)
+    %d: f32[2], %n: f32[2] = aten.std_mean.correction(%x, [1], 2)
+    return %std, %var, %v, %d
+  })";
+  for (const bool on_xnnpack : {false, true}) {
+    if (on_xnnpack && !has_xnnpack_library()) continue;
+    Pipeline pipeline = Pipeline::from_text(kText);
+    if (on_xnnpack) pipeline.backend("xnnpack");
+    const auto module = pipeline.load();
+    ASSERT_EQ(pipeline.failures(), "");
+    for (int32_t length = 1; length <= 3; ++length) {
+      Floats elements(static_cast<size_t>(length) * 2, 5);
+      for (int32_t i = 0; i < length; ++i) elements[static_cast<size_t>(i)] = static_cast<float>(3 * i);  // 0, 3, 6
+      std::vector<uint8_t> bytes(elements.size() * sizeof(float));
+      std::memcpy(bytes.data(), elements.data(), bytes.size());
+      std::vector<HostValue> outputs;
+      ModuleError error;
+      ASSERT_TRUE(module->forward({HostTensor{DType::f32, {2, length}, std::move(bytes)}}, &outputs, &error))
+          << error.message;
+      for (size_t o = 0; o < outputs.size(); ++o) {
+        const Floats got = floats_of(outputs[o]);
+        const double of_three = o == 0 || o == 3 ? std::sqrt(18.0) : 18;
+        const std::string where = fmt::format("xnnpack {}, length {}, output {}", on_xnnpack, length, o);
+        if (length == 1) EXPECT_TRUE(std::isnan(got[0])) << where;
+        if (length == 2) EXPECT_EQ(got[0], std::numeric_limits<float>::infinity()) << where;
+        if (length == 3) EXPECT_NEAR(got[0], of_three, 1e-5) << where;
+        EXPECT_EQ(std::isnan(got[1]), length < 3) << where;
+        if (length == 3) EXPECT_EQ(got[1], 0) << where;
+      }
+    }
+  }
+}
+
 struct KnownHalf {
   const char* body;         // %x is [300, 400], %a 100 times that, %n -100 times
   std::vector<float> want;  // of %o

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "compiler/ops/compose.h"
 #include "compiler/ops/families.h"
@@ -180,13 +181,26 @@ Value* deviation_in_two_scales(Builder& b, Value* x, const Spread& s) {
   Value* far = c.maximum(c.mul(scaled, 0x1p96), 0x1p48);
   return c.add(c.minimum(c.sqrt(variance(b, x, s)), far), c.mul(scaled, 0.0));
 }
+// Where there are no more elements than the correction, the deviation is infinite, and NaN if all elements are equal:
+// 0 divided by 0, but not a square that vanishes.
+Value* corrected_deviation(Builder& b, Value* x, Spread s) {
+  Compose c(b);
+  const double correction = std::exchange(s.correction, 0);
+  Sym size = 1;
+  for (const int64_t dim : s.dims) size = size * x->sizes()[static_cast<size_t>(dim)];
+  Value* count = c.tensor(size, x->dtype());
+  Value* ratio = c.div(count, c.clamp(c.sub(count, correction), 0, None{}));
+  return c.mul(deviation_in_two_scales(b, x, s), c.sqrt(ratio));
+}
 // The root of the variance. Eager computes it in f64, where squares of f32 do not overflow: here those of what is
 // divided by the largest deviation of each row. Where a row may be empty, it has none.
 Value* deviation(Builder& b, Value* x, const Spread& s) {
   Compose c(b);
   if (is_complex(x->dtype())) return c.sqrt(variance(b, x, s));
-  if (!has_elements(x, s.dims))
-    return x->dtype() == DType::f32 ? deviation_in_two_scales(b, x, s) : c.sqrt(variance(b, x, s));
+  if (!has_elements(x, s.dims)) {
+    if (x->dtype() != DType::f32) return c.sqrt(variance(b, x, s));
+    return s.correction > 1 ? corrected_deviation(b, x, s) : deviation_in_two_scales(b, x, s);
+  }
   Value* centred = c.sub(x, c.mean(x, s.dims, true));
   Value* largest = c.as_divisor(c.amax(c.abs(centred), s.dims, true));
   Value* root = c.sqrt(variance(b, c.div(centred, largest), s));
