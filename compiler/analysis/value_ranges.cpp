@@ -90,7 +90,8 @@ ValueRange range_of_node(const RangeCall& call) {
 
 }  // namespace
 
-ValueRanges::ValueRanges(const Graph& graph, KnownRanges known) : ranges_(std::move(known)), zero_signs_(graph) {
+ValueRanges::ValueRanges(const Graph& graph, KnownRanges known, std::unordered_set<const Value*> overflowing)
+    : ranges_(std::move(known)), overflows_half_(std::move(overflowing)), zero_signs_(graph) {
   find_ranges(graph);
   find_readers(graph);
 }
@@ -112,6 +113,14 @@ KnownRanges ValueRanges::constants() const {
   return known;
 }
 
+bool ValueRanges::passes_half_overflow(const Node& node) const {
+  const auto operands = node.operands();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (overflows_half(operands[i]) && passing_of(node, i).infinity) return true;
+  }
+  return false;
+}
+
 void ValueRanges::find_ranges(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
     if (!node->graphs.empty()) continue;
@@ -124,6 +133,8 @@ void ValueRanges::find_ranges(const Graph& graph) {
     for (const Value* result : node->results()) {
       if (!known.ok() || !result->type.is_tensor() || !is_floating(result->dtype())) continue;
       const ValueRange limits = range_of_dtype(result->dtype());
+      const bool leaves_half = result->dtype() == DType::f16 && (range.min < limits.min || range.max > limits.max);
+      if (leaves_half || passes_half_overflow(*node)) overflows_half_.insert(result);
       range.min = std::max(range.min, limits.min);
       range.max = std::min(range.max, limits.max);
       ranges_[result] = range;

@@ -15,8 +15,9 @@ using KnownRanges = std::unordered_map<const Value*, ValueRange>;
 /// numbers count as finite.
 class ValueRanges {
  public:
-  /// `known`: ranges of inputs, if more is known than that they are finite, and of constants.
-  explicit ValueRanges(const Graph& graph, KnownRanges known = {});
+  /// `known`: ranges of inputs, if more is known than that they are finite, and of constants. `overflowing`: inputs
+  /// that may have overflowed in f16.
+  explicit ValueRanges(const Graph& graph, KnownRanges known = {}, std::unordered_set<const Value*> overflowing = {});
 
   ValueRange of(const Value* value) const;
   /// Ranges of the constants that were asked about so far. Reading all elements of a large constant takes time.
@@ -28,14 +29,17 @@ class ValueRanges {
   bool asks_for_nan(const Value* value) const { return asks_for_nan_.count(value) + compares_.count(value) != 0; }
   /// As hides_nan, for an infinity: 1 / inf, exp(-inf), a clamp.
   bool hides_infinity(const Value* value) const { return hides_infinity_.count(value) != 0; }
+  /// It may hold infinities because numbers overflowed in f16, whatever `of` says: that counts as finite.
+  bool overflows_half(const Value* value) const { return overflows_half_.count(value) != 0; }
   const ZeroSigns& zero_signs() const { return zero_signs_; }
 
  private:
+  bool passes_half_overflow(const Node& node) const;
   void find_ranges(const Graph& graph);
   void find_readers(const Graph& graph);
 
   mutable KnownRanges ranges_;  // constants when somebody asks; looked up only
-  std::unordered_set<const Value*> hides_nan_, asks_for_nan_, compares_, hides_infinity_;
+  std::unordered_set<const Value*> hides_nan_, asks_for_nan_, compares_, hides_infinity_, overflows_half_;
   ZeroSigns zero_signs_;
 };
 

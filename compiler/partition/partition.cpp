@@ -430,9 +430,14 @@ class Partitioner {
 
   Delegate lower(const Extracted& part) const {
     std::unordered_map<const Value*, ValueRange> known;
-    for (size_t i = 0; i < part.inputs.size(); ++i)
-      known.emplace(part.graph.inputs[i].value, numbers_.of(part.inputs[i]));
-    const ValueRanges numbers(part.graph, std::move(known));
+    std::unordered_set<const Value*> overflowing;
+    for (size_t i = 0; i < part.inputs.size(); ++i) {
+      const Value *input = part.graph.inputs[i].value, *outside = part.inputs[i];
+      known.emplace(input, numbers_.of(outside));
+      const bool half = outside->type.is_tensor() && outside->dtype() == DType::f16 && outside->producer;
+      if (half || numbers_.overflows_half(outside)) overflowing.insert(input);
+    }
+    const ValueRanges numbers(part.graph, std::move(known), std::move(overflowing));
     TargetOptions options = options_;
     options.ranges = &numbers;
     if (!target_.lower) fail(Code::internal, fmt::format("{} has the form delegate, but no lower", target_.name));

@@ -79,6 +79,10 @@ compiler::ValueRange Lowering::numbers_of(const Value* value) const {
   return options_.ranges ? options_.ranges->of(value) : compiler::ValueRange();
 }
 
+bool Lowering::overflows_half(const Value* value) const {
+  return options_.ranges && options_.ranges->overflows_half(value);
+}
+
 // A node whose only reader clamps does the clamping itself.
 void Lowering::scan_ranges() {
   for (const auto& node : graph_.nodes()) {

@@ -70,6 +70,7 @@ class Lowering {
   const Sizes& dims(uint32_t id) const { return shapes_[id]; }
   /// The range of the elements of `value`.
   compiler::ValueRange numbers_of(const compiler::Value* value) const;
+  bool overflows_half(const compiler::Value* value) const;
   /// Bounds that the last payload node of `node` must clamp to: those of the clamp that is its only reader.
   OutputRange range_of(const compiler::Node& node) const;
 

@@ -376,6 +376,12 @@ TEST(FiniteInputs, HalfPrecisionIsWidenedWhereEagerWidensIt) {
       {"%o = aten.rms_norm(%a, [2], none, 1e-05)", {0.8486f, 1.1314f}},
       {"%z = aten.add.Tensor(%a, %n)\n %o = aten.mul.Scalar(%z, 1e19)", {0, 0}},
       {"%q = aten.mul.Tensor(%x, %x)\n %o = aten.rsqrt(%q)", {0, 0}},
+      {"%i = aten.mul.Scalar(%a, 2)\n %l = aten.linalg_vector_norm(%i, 2, [1], true)\n %c = aten.clamp(%l, 1e-06)\n"
+       " %o = aten.div.Tensor(%x, %c)",
+       {0, 0}},
+      {"%i = aten.mul.Tensor(%a, %a)\n %w = aten._to_copy(%i, f32)\n %r = aten.sqrt(%w)\n %e = aten.reciprocal(%r)\n"
+       " %o = aten._to_copy(%e, f16)",
+       {0, 0}},
   };
   for (const KnownHalf& known : cases) {
     for (const bool on_xnnpack : {false, true}) {

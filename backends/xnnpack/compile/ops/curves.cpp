@@ -39,11 +39,11 @@ uint32_t elu(Lowering& l, uint32_t x, double alpha) {
 uint32_t sign(Lowering& l, uint32_t x) { return clamped(l, times(l, x, 0x1p126), {-1, 1}); }
 uint32_t is_positive(Lowering& l, uint32_t x) { return clamped(l, times(l, x, 0x1p126), {0, 1}); }
 
-// What is computed in f16 overflows soon.
+// What is computed in f16 overflows soon, and may be computed further in f32.
 ValueRange operand_numbers(const Lowering& l, const Node& node) {
   const compiler::Value* x = node.operands()[0];
   ValueRange numbers = l.numbers_of(x);
-  if (x->dtype() == DType::f16 && x->producer) numbers.above = numbers.below = true;
+  if ((x->dtype() == DType::f16 && x->producer) || l.overflows_half(x)) numbers.above = numbers.below = true;
   return numbers;
 }
 
