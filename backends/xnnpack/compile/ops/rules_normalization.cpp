@@ -101,9 +101,8 @@ void lower_layer_norm(Lowering& l, const Node& node) {
 }
 
 void lower_rms_norm(Lowering& l, const Node& node) {
-  // Without eps: the smallest step of the dtype.
-  const double step = node.result()->dtype() == DType::f16 ? 1.0 / 1024 : std::numeric_limits<float>::epsilon();
-  const double eps = node.is_none("eps") ? step : *number(node, "eps");
+  // Without eps: the smallest step of f32, in which eager computes f16, too.
+  const double eps = node.is_none("eps") ? std::numeric_limits<float>::epsilon() : *number(node, "eps");
   lower_norm(l, node, flat_rows(l, node),
              [&](uint32_t x) { return with_affine(l, node, scaled_by_rms(l, x, eps), row_dims(l, x)); });
 }
